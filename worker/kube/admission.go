@@ -1,0 +1,61 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// AdmissionManager is the field manager that owns the admission part of a Workload's status: everything but
+// reclaimablePods and the PodsReady condition, which the job's reconciler owns (contract: kueue-api.md 2.5).
+const AdmissionManager = "kueue-admission"
+
+// ApplyAdmission makes the admission part of the Workload's status on the server equal to that of wl, as one
+// server-side apply. Fields that wl lacks and the manager owned are removed. The write fails with a conflict when the
+// Workload has changed since wl was read, so a decision taken on a stale cache is never recorded. On success wl holds the
+// server's answer.
+//
+// Pass a deep copy of a cached object with the new status; nothing else of it is written.
+func ApplyAdmission(ctx context.Context, c client.Client, wl *kueue.Workload) error {
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(admissionPart(&wl.Status))
+	if err != nil {
+		return fmt.Errorf("convert status of workload %s/%s: %w", wl.Namespace, wl.Name, err)
+	}
+	applied := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": kueue.GroupVersion.String(),
+		"kind":       "Workload",
+		"metadata": map[string]any{
+			"name": wl.Name, "namespace": wl.Namespace, "uid": string(wl.UID), "resourceVersion": wl.ResourceVersion,
+		},
+		"status": status,
+	}}
+	err = c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(applied),
+		client.FieldOwner(AdmissionManager), client.ForceOwnership)
+	if err != nil {
+		return fmt.Errorf("apply admission status of workload %s/%s: %w", wl.Namespace, wl.Name, err)
+	}
+	answer := &kueue.Workload{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(applied.Object, answer); err != nil {
+		return fmt.Errorf("read the answer for workload %s/%s: %w", wl.Namespace, wl.Name, err)
+	}
+	*wl = *answer
+	return nil
+}
+
+func admissionPart(status *kueue.WorkloadStatus) *kueue.WorkloadStatus {
+	part := status.DeepCopy()
+	part.ReclaimablePods = nil
+	kept := part.Conditions[:0]
+	for _, c := range part.Conditions {
+		if c.Type != kueue.WorkloadPodsReady {
+			kept = append(kept, c)
+		}
+	}
+	part.Conditions = kept
+	return part
+}

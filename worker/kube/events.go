@@ -1,0 +1,48 @@
+package kube
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+)
+
+// Event is one thing to tell the user about an object, kept until the write it speaks of has succeeded.
+type Event struct {
+	// Warning makes it a Warning instead of a Normal event.
+	Warning bool
+	// Reason is one of the contract's reasons (contract: kueue-api.md 1.14); it also serves as the action.
+	Reason string
+	// Note is the text for people, at most 1 KiB.
+	Note string
+	// Related is the second object concerned, or nil.
+	Related runtime.Object
+}
+
+const maxNote = 1024
+
+// Record sends the events about one object, in order. Call it only after the write that made them true.
+func Record(recorder events.EventRecorder, about runtime.Object, list ...Event) {
+	for _, e := range list {
+		kind := corev1.EventTypeNormal
+		if e.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		recorder.Eventf(about, e.Related, kind, e.Reason, e.Reason, "%s", Truncate(e.Note, maxNote))
+	}
+}
+
+// MaxConditionMessage is the longest message a condition or admission check state may carry, in bytes (contract:
+// kueue-api.md 1.2).
+const MaxConditionMessage = 32 * 1024
+
+// Truncate cuts a text to at most limit bytes, at a rune boundary, marking the cut with "...".
+func Truncate(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	cut := max(limit-3, 0)
+	for cut > 0 && text[cut]&0xC0 == 0x80 {
+		cut--
+	}
+	return text[:cut] + "..."
+}
