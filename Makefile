@@ -1,0 +1,85 @@
+# The only door. Everything a target needs is set up by the target itself and kept in $(SWITCHYARD_CACHE), outside the
+# tree's tracked files; the first run builds it, later runs find it.
+
+SHELL := /usr/bin/env bash -o pipefail
+.DEFAULT_GOAL := help
+
+export SWITCHYARD_CACHE ?= $(HOME)/.cache/switchyard
+GOTOOL    := go tool -modfile=.tools/go.mod
+BIN       := bin
+TEST_TIME ?= 20m
+# The packages in which goroutines share memory; the rest is pure or thin and gains nothing from the race detector.
+RACY      := ./worker/view/... ./worker/act/... ./admissioncheck/multikueue/fleet/...
+UNIT      := $$(go list ./... | grep -v -E '/e2e/(integration|bench|clusters)($$|/)')
+VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+COMMIT    ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+
+##@ Everyday
+
+.PHONY: help
+help: ## Show the targets.
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: build controlplane ## Watch Jobs submitted to a hub queue run on two GPU worker clusters, all on this machine.
+	@$(BIN)/sandbox $(DEMO)
+
+.PHONY: build
+build: ## Build the programs into bin/.
+	@echo "building the programs"
+	@CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/...
+
+##@ Tests
+
+.PHONY: test
+test: test-unit test-integration ## Run everything that needs no container engine.
+
+.PHONY: test-unit
+test-unit: ## Unit, property and simulation tests, with the race detector where goroutines share memory.
+	@echo "unit, property and simulation tests"
+	go test -timeout $(TEST_TIME) $(UNIT)
+	@echo "the same under the race detector where it pays"
+	go test -race -short -timeout $(TEST_TIME) $(RACY)
+
+.PHONY: test-integration
+test-integration: controlplane build ## Integration tests: one hub, two workers, real API servers.
+	@echo "integration tests on real API servers"
+	go test -timeout $(TEST_TIME) ./e2e/clusters/...
+	go test -timeout $(TEST_TIME) ./e2e/integration/... -args -ginkgo.v=$(or $(VERBOSE),false)
+
+.PHONY: bench
+bench: controlplane build ## Benchmarks: the core's, then dispatch latency and API writes per job on real API servers.
+	@echo "the core"
+	go test -run '^$$' -bench . -benchmem -benchtime $(or $(BENCHTIME),0.5s) ./worker/admission/... ./worker/view/... ./admissioncheck/multikueue/dispatch/...
+	@echo "dispatch on real API servers"
+	go test -count=1 -timeout $(TEST_TIME) -v -run '^TestDispatchBench$$' ./e2e/bench/... -args -bench-jobs=$(or $(JOBS),100)
+
+##@ Keeping it right
+
+.PHONY: generate
+generate: ## Generate deepcopy, CRDs, webhooks and RBAC.
+	@bash config/generate.sh
+
+.PHONY: verify
+verify: ## Check that generated files, formatting, go.mod and the modules are as they should be.
+	@bash .ci/verify
+
+.PHONY: lint
+lint: $(SWITCHYARD_CACHE)/tools/golangci-lint ## Run the linters.
+	@echo "linting"
+	@$(SWITCHYARD_CACHE)/tools/golangci-lint run ./...
+
+.PHONY: fmt
+fmt: $(SWITCHYARD_CACHE)/tools/golangci-lint ## Format the code.
+	@$(SWITCHYARD_CACHE)/tools/golangci-lint fmt ./...
+
+##@ What the others need
+
+# Built rather than run through "go tool", whose first start would link a 200 MB program silently.
+$(SWITCHYARD_CACHE)/tools/golangci-lint: .tools/go.mod
+	@echo "building golangci-lint (a few minutes, once)"
+	@mkdir -p $(@D) && go build -modfile=.tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: controlplane
+controlplane: ## Build kube-apiserver, etcd and friends from their Go modules (about 8 minutes, once).
+	@go -C e2e/controlplane run ./build
