@@ -1,0 +1,98 @@
+package admission
+
+import (
+	"slices"
+	"time"
+
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/quota"
+)
+
+// FlavorResource names what quota is counted in.
+type FlavorResource = quota.FlavorResource
+
+// Usage is what a workload takes from the quota, sorted by flavor and resource.
+type Usage = quota.Usage
+
+// ResourceFlavor is the flavor that a resource of a pod set got.
+type ResourceFlavor struct {
+	Resource string
+	Flavor   string
+}
+
+// PodSetAssignment is what one pod set got: the content of status.admission.podSetAssignments[].
+type PodSetAssignment struct {
+	Name  string
+	Count int32
+	// Flavors is sorted by resource; resources that the queue ignores are not in it.
+	Flavors []ResourceFlavor
+	// Usage is the total of the pod set (count times one pod) for the resources in Flavors.
+	Usage amount.Vector
+}
+
+// Assignment says which flavors a workload gets and what it takes from the quota.
+type Assignment struct {
+	// PodSets is in the order of the workload's.
+	PodSets []PodSetAssignment
+	Usage   Usage
+	// Borrowing is the borrowing height: 0 within the queue's own quota, otherwise the height of the lowest ancestor
+	// whose quota suffices (contract: kueue-api.md 4.5). The smaller the better.
+	Borrowing int
+}
+
+// FlavorNames returns the assigned flavors, sorted, each once.
+func (a Assignment) FlavorNames() []string {
+	var names []string
+	for _, use := range a.Usage {
+		names = append(names, use.Flavor)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Reservation is a workload that holds quota, assumed or seen in the API.
+type Reservation struct {
+	Key
+	// LocalQueue is in the workload's namespace; it and Queue are those the quota was taken through.
+	LocalQueue string
+	Queue      string
+	Usage      Usage
+	// Admitted is whether the Admitted condition is true; a mere reservation is waiting for its checks.
+	Admitted bool
+}
+
+// Verdict is what a cycle decided about a workload.
+type Verdict string
+
+const (
+	// Admit reserves quota. The snapshot already carries the reservation; undo it with Forget if the write fails.
+	Admit Verdict = "Admit"
+	// Wait leaves the workload in its queue.
+	Wait Verdict = "Wait"
+)
+
+// Decision is one workload's outcome of a cycle.
+type Decision struct {
+	Workload   Key
+	LocalQueue string
+	Queue      string
+	Verdict    Verdict
+	// Because is QuotaReserved for Admit and one of the reasons of QuotaReserved=False for Wait.
+	Because Reason
+	// Message is for humans, without a final period.
+	Message string
+	// Assignment is set for Admit only.
+	Assignment *Assignment
+}
+
+// Plan is the whole outcome of a cycle.
+type Plan struct {
+	// Decisions holds the admissions in the order they were made, then the waits by queue and rank. A workload appears
+	// at most once. Workloads that were not looked at, or that would be told the same reason again together with
+	// others of their kind, do not appear.
+	Decisions []Decision
+	// More means that the cycle stopped at its limit with work left: run another.
+	More bool
+	// WakeAt is when the earliest backoff ends; the zero time when nothing waits for the clock.
+	WakeAt time.Time
+}

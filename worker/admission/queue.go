@@ -1,0 +1,140 @@
+package admission
+
+import (
+	"slices"
+
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/quota"
+)
+
+// Strategy says whether a head that cannot be admitted blocks its queue (contract: kueue-api.md 4.2).
+type Strategy string
+
+// The queueing strategies. The empty strategy means BestEffortFIFO.
+const (
+	StrictFIFO     Strategy = "StrictFIFO"
+	BestEffortFIFO Strategy = "BestEffortFIFO"
+)
+
+// Search says whether to keep looking for a better flavor once one would do at a price.
+type Search string
+
+// What to do on finding a flavor that needs borrowing or preemption.
+const (
+	MayStopSearch Search = "MayStopSearch"
+	TryNextFlavor Search = "TryNextFlavor"
+)
+
+// Preference ranks flavors when every one has a price. The empty preference means BorrowingOverPreemption.
+type Preference string
+
+// The flavor preferences (contract: kueue-api.md 4.6, 10.2).
+const (
+	// BorrowingOverPreemption compares preemption first, then the borrowing height.
+	BorrowingOverPreemption Preference = "BorrowingOverPreemption"
+	// PreemptionOverBorrowing compares the borrowing height first, then preemption.
+	PreemptionOverBorrowing Preference = "PreemptionOverBorrowing"
+)
+
+// Fungibility is a queue's flavorFungibility. Empty fields mean the API defaults: MayStopSearch when it can borrow,
+// TryNextFlavor when it can preempt.
+type Fungibility struct {
+	WhenCanBorrow  Search
+	WhenCanPreempt Search
+	Preference     Preference
+}
+
+// ResourceQuota is the limits of one resource in one flavor.
+type ResourceQuota struct {
+	Resource string
+	quota.Limits
+}
+
+// FlavorQuota is one flavor of a resource group: the limits of every resource that the group covers, in its order.
+type FlavorQuota struct {
+	Flavor    string
+	Resources []ResourceQuota
+}
+
+// ResourceGroup is a set of resources that always get the same flavor, and the flavors in the order to try them.
+type ResourceGroup struct {
+	Resources []string
+	Flavors   []FlavorQuota
+}
+
+// CheckRule is an admission check that a queue asks for.
+type CheckRule struct {
+	Name string
+	// OnFlavors limits the check to workloads that got one of these flavors; empty means all workloads.
+	OnFlavors []string
+}
+
+// Queue is a ClusterQueue.
+type Queue struct {
+	Name string
+	// Cohort is the parent in the quota tree; empty for a queue on its own. The Cohort object need not exist.
+	Cohort      string
+	Strategy    Strategy
+	Fungibility Fungibility
+	Groups      []ResourceGroup
+	Checks      []CheckRule
+	// Inactive, when not nil, stops all new admissions; its reason and message go to the waiting workloads.
+	Inactive *Block
+}
+
+// Cohort is a Cohort object: a node of the quota tree with quota of its own.
+type Cohort struct {
+	Name string
+	// Parent is the cohort above; empty for a root.
+	Parent string
+	Groups []ResourceGroup
+}
+
+// Flavor is a ResourceFlavor.
+type Flavor struct {
+	Name string
+	// Labels are the node labels, sorted by key.
+	Labels []Label
+	Taints []Taint
+	// Tolerations are added to those of every pod that gets the flavor.
+	Tolerations []Toleration
+}
+
+// ChecksFor returns the sorted names of the admission checks that apply to a workload with this assignment (contract:
+// kueue-api.md 4.13): those without flavors of their own, and those one of whose flavors was assigned.
+func (q Queue) ChecksFor(a Assignment) []string {
+	assigned := a.FlavorNames()
+	var names []string
+	for _, rule := range q.Checks {
+		applies := len(rule.OnFlavors) == 0 || slices.ContainsFunc(rule.OnFlavors, func(flavor string) bool {
+			return slices.Contains(assigned, flavor)
+		})
+		if applies {
+			names = append(names, rule.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Grants lists what the groups grant, one entry per flavor-resource, in the order of the groups.
+func Grants(groups []ResourceGroup) []quota.Grant {
+	var grants []quota.Grant
+	for _, group := range groups {
+		for _, flavor := range group.Flavors {
+			for _, r := range flavor.Resources {
+				name := quota.FlavorResource{Flavor: flavor.Flavor, Resource: r.Resource}
+				grants = append(grants, quota.Grant{FlavorResource: name, Limits: r.Limits})
+			}
+		}
+	}
+	return grants
+}
+
+// covers reports whether some group of the queue covers the resource.
+func (q Queue) covers(resource string) bool {
+	return slices.ContainsFunc(q.Groups, func(g ResourceGroup) bool { return slices.Contains(g.Resources, resource) })
+}
+
+// CoversPods reports whether the queue counts pods, so that every pod implicitly requests one.
+func (q Queue) CoversPods() bool { return q.covers(amount.Pods) }

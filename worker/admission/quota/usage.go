@@ -1,0 +1,43 @@
+package quota
+
+import (
+	"cmp"
+	"slices"
+
+	"switchyard.dev/worker/admission/amount"
+)
+
+// FlavorResource names what quota is counted in: one resource of one flavor.
+type FlavorResource struct {
+	Flavor   string
+	Resource string
+}
+
+// Compare orders flavor-resources by flavor, then resource.
+func (a FlavorResource) Compare(b FlavorResource) int {
+	return cmp.Or(cmp.Compare(a.Flavor, b.Flavor), cmp.Compare(a.Resource, b.Resource))
+}
+
+// Use is an amount of one flavor-resource.
+type Use struct {
+	FlavorResource
+	Amount amount.Amount
+}
+
+// Usage is a list of uses sorted by flavor and resource, each pair once.
+type Usage []Use
+
+// NewUsage sorts uses into a Usage, adding up those of the same flavor-resource.
+func NewUsage(uses ...Use) Usage {
+	sorted := slices.Clone(uses)
+	slices.SortStableFunc(sorted, func(a, b Use) int { return a.Compare(b.FlavorResource) })
+	out := sorted[:0]
+	for _, u := range sorted {
+		if n := len(out); n > 0 && out[n-1].FlavorResource == u.FlavorResource {
+			out[n-1].Amount = out[n-1].Amount.Add(u.Amount)
+			continue
+		}
+		out = append(out, u)
+	}
+	return Usage(out)
+}
