@@ -1,0 +1,129 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// ErrInsecure marks credentials that a rule forbids (contract: multikueue.md 2, "Kubeconfig security rules").
+var ErrInsecure = errors.New("insecure kubeconfig")
+
+type insecure struct{ message string }
+
+func (e insecure) Error() string   { return e.message }
+func (e insecure) Is(t error) bool { return t == ErrInsecure }
+
+func forbidden(format string, args ...any) error {
+	return insecure{message: fmt.Sprintf(format, args...)}
+}
+
+// ParseKubeconfig turns a kubeconfig into a connection configuration, or says in words for the user which rule it
+// breaks; errors.Is(err, ErrInsecure) then holds. Everything a connection needs must be inside the file, so that a
+// kubeconfig can neither read a file of the hub, nor run a program there, nor send its traffic elsewhere.
+func ParseKubeconfig(raw []byte) (*rest.Config, error) {
+	config, err := clientcmd.Load(raw)
+	if err != nil {
+		return nil, forbidden("failed to parse kubeconfig(apiconfig): %v", err)
+	}
+	if err := checkUsers(config); err != nil {
+		return nil, err
+	}
+	if err := checkClusters(config); err != nil {
+		return nil, err
+	}
+	built, err := clientcmd.NewDefaultClientConfig(*config, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("build a connection from the kubeconfig: %w", err)
+	}
+	return built, CheckRESTConfig(built)
+}
+
+func checkUsers(config *clientcmdapi.Config) error {
+	for _, name := range slices.Sorted(maps.Keys(config.AuthInfos)) {
+		if err := checkUser(name, config.AuthInfos[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkUser(name string, user *clientcmdapi.AuthInfo) error {
+	switch {
+	case user.TokenFile != "":
+		return forbidden("tokenFile is not allowed")
+	case user.ClientCertificate != "":
+		return forbidden("client-certificate file paths are not allowed, use client-certificate-data for user %s", name)
+	case user.ClientKey != "":
+		return forbidden("client-key file paths are not allowed, use client-key-data for user %s", name)
+	case user.Impersonate != "" || user.ImpersonateUID != "" || len(user.ImpersonateGroups) > 0 || len(user.ImpersonateUserExtra) > 0:
+		return forbidden("impersonation is not allowed for user %s", name)
+	case user.Username != "" || user.Password != "":
+		return forbidden("basic auth is not allowed")
+	case user.Exec != nil:
+		return forbidden("exec plugins are not allowed")
+	case user.AuthProvider != nil:
+		return forbidden("auth providers are not allowed")
+	}
+	return nil
+}
+
+func checkClusters(config *clientcmdapi.Config) error {
+	for _, name := range slices.Sorted(maps.Keys(config.Clusters)) {
+		if err := checkCluster(name, config.Clusters[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkCluster(name string, cluster *clientcmdapi.Cluster) error {
+	switch {
+	case cluster.InsecureSkipTLSVerify:
+		return forbidden("insecure TLS verification is not allowed for cluster %s", name)
+	case cluster.CertificateAuthority != "":
+		return forbidden("certificate-authority file paths are not allowed, use certificate-authority-data for cluster %s", name)
+	case cluster.Server == "":
+		return forbidden("server URL is required for cluster %s", name)
+	case cluster.ProxyURL != "":
+		return forbidden("proxy-url is not allowed for cluster %s", name)
+	case !strings.HasPrefix(strings.ToLower(cluster.Server), "https://"):
+		return forbidden("server URL must use https for cluster %s", name)
+	}
+	return nil
+}
+
+// CheckRESTConfig applies the rules for a connection configuration of whatever origin.
+func CheckRESTConfig(config *rest.Config) error {
+	switch {
+	case config.BearerTokenFile != "":
+		return forbidden("bearerTokenFile is not allowed")
+	case !trustedHost(config.Host):
+		return forbidden("untrusted server endpoint")
+	case config.Username != "" || config.Password != "":
+		return forbidden("basic auth is not allowed")
+	case config.ExecProvider != nil:
+		return forbidden("exec plugins are not allowed")
+	case config.AuthProvider != nil:
+		return forbidden("auth providers are not allowed")
+	}
+	return nil
+}
+
+func trustedHost(server string) bool {
+	u, err := url.Parse(server)
+	if err != nil || u.User != nil {
+		return false
+	}
+	host := u.Hostname()
+	return net.ParseIP(host) != nil || len(validation.IsDNS1123Subdomain(strings.ToLower(host))) == 0
+}
