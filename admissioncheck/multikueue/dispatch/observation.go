@@ -1,0 +1,172 @@
+package dispatch
+
+import "time"
+
+// Observation is everything Step may look at besides the State: the hub's Workload, and one view per cluster.
+type Observation struct {
+	// Now is the hub's clock.
+	Now time.Time
+	// Local is the hub's Workload, read no older than the last status write of the dispatcher itself (read your writes).
+	Local Local
+	// Clusters has one view for each cluster of the MultiKueueConfig in its order, then, in name order, one for each
+	// other cluster that State.Names mentions or on which an object of this Workload is seen. A name that no
+	// MultiKueueCluster has any more is Unreachable since that became known.
+	Clusters []ClusterView
+	// CutOffEnded is when the hub was last seen cut off (see CutOff), zero if never since the program started. Grace
+	// periods begin no earlier.
+	CutOffEnded time.Time
+}
+
+// CheckState is the state of the Workload's entry for the multikueue check.
+type CheckState string
+
+// The states of an admission check (contract: kueue-api.md 1.13).
+const (
+	Pending  CheckState = "Pending"
+	Ready    CheckState = "Ready"
+	Retry    CheckState = "Retry"
+	Rejected CheckState = "Rejected"
+)
+
+// Local is what the hub knows of its own Workload and job.
+type Local struct {
+	// Deleted is set when the Workload is gone or going: nothing is stored any more, only cleaned up.
+	Deleted bool
+	// Finished is the Workload's condition of that name.
+	Finished bool
+	// QuotaReserved is the Workload's condition of that name.
+	QuotaReserved bool
+	// Reservation identifies the present reservation and differs from that of every other one of this Workload; made
+	// from the transition time of QuotaReserved and the eviction counters. Empty without a reservation.
+	Reservation string
+	// ReservedAt is when quota was reserved.
+	ReservedAt time.Time
+	// Evicted and EvictedMessage are the Workload's condition of that name, if it is True.
+	Evicted        bool
+	EvictedMessage string
+	// Evictions counts how often the Workload was evicted so far: the sum of the counters in its status, or at least 1
+	// when it has a condition Evicted of any status. 0 means never.
+	Evictions int64
+	// Check and CheckMessage are the present state and message of our check.
+	Check        CheckState
+	CheckMessage string
+	// OtherChecksReady is set when every other check of the Workload is Ready.
+	OtherChecksReady bool
+	// Refusal says why the owner cannot be dispatched; its Reason is empty when it can.
+	Refusal Refusal
+	// JobActive is set while the status of the hub's own job shows active pods, which holds up its eviction.
+	JobActive bool
+}
+
+// Refusal is why a Workload's owner cannot be dispatched.
+type Refusal struct {
+	// Reason is NoAdapter or NotManaged, or empty.
+	Reason Reason
+	// Detail is the owner's "gv, Kind=K" for NoAdapter (empty: no owner at all), and the adapter's reason for NotManaged.
+	Detail string
+}
+
+// ClusterView is what is known of one worker cluster and of our objects there.
+type ClusterView struct {
+	// Name is the name of the MultiKueueCluster.
+	Name string
+	// InConfig is set if the check's MultiKueueConfig lists the cluster.
+	InConfig bool
+	// Link is the connection to it.
+	Link Link
+	// Copy and Job are what the informers show. They are kept while the cluster is out of reach, but then mean nothing.
+	Copy Copy
+	Job  Job
+	// EndedUnfinished is positive evidence that the job was not lost to a clean-up after it had finished: the informer
+	// watched the job's deletion (not a relist) and its last state was unfinished, or it watched so the deletion of a
+	// Copy that no job had adopted. If the watched last state was finished, Job.Finished keeps it instead.
+	EndedUnfinished bool
+	// Live is the answer to the last LiveRead, nil if there is none that still holds. An answer holds until the next
+	// write to these objects, the next event about them, or the loss of the connection.
+	Live *Live
+}
+
+// LinkState is whether a cluster can be talked to.
+type LinkState int
+
+// The states of a Link. Unknown, the zero value, runs no clock: nothing has been tried yet.
+const (
+	Unknown LinkState = iota
+	Connected
+	Unreachable
+)
+
+// Link is the connection to a cluster.
+type Link struct {
+	State LinkState
+	// Since is when an Unreachable cluster was lost (the first loss counts), or when this program first tried it.
+	Since time.Time
+}
+
+// Holder says whose object bears our object's name on a worker.
+type Holder int
+
+// The holders of a name. Only what is Ours or a Predecessor's is ever touched.
+const (
+	// Absent: no object of that name is seen.
+	Absent Holder = iota
+	// Ours: our origin label and our owner's UID (or no UID at all: made by another program with our origin).
+	Ours
+	// Predecessor: our origin label, but the UID of an earlier owner of the same name, which is no more.
+	Predecessor
+	// Foreign: another origin or none. A name collision: never touched.
+	Foreign
+)
+
+// Copy is the Workload of our name on a worker.
+type Copy struct {
+	Holder Holder
+	// Epoch is its stamp; 0 if it has none.
+	Epoch int64
+	// SpecMatches is set if its spec equals that of the hub's Workload, preemption gates aside; PriorityOnly if only
+	// priority and priority class differ.
+	SpecMatches  bool
+	PriorityOnly bool
+	// Quota is its condition QuotaReserved; Waiting is the message of that condition while it is False.
+	Quota   bool
+	Waiting string
+	// Admitted is its condition of that name, and AdmittedAt the transition time.
+	Admitted   bool
+	AdmittedAt time.Time
+	// Evicted is its condition of that name. Deactivating is set once it is being or has been deactivated.
+	Evicted      bool
+	Deactivating bool
+	// Finished is its condition of that name, nil if not True.
+	Finished *Outcome
+	// Deleting is set while it waits for finalizers.
+	Deleting bool
+}
+
+// Job is the job of our name on a worker.
+type Job struct {
+	Holder Holder
+	// Epoch is its stamp; 0 if it has none.
+	Epoch int64
+	// Finished is set once it has ended. It may outlast the job, see ClusterView.EndedUnfinished.
+	Finished *Outcome
+	// Behind is set if the hub's job does not show its status yet, as far as the adapter copies it.
+	Behind bool
+}
+
+// Outcome is how a run ended: reason and message of a Workload's condition Finished.
+type Outcome struct {
+	Reason  string
+	Message string
+}
+
+// OutOfSync is the Outcome.Reason of a copy that no longer equals its job (contract: multikueue.md 4 case 3a).
+const OutOfSync = "OutOfSync"
+
+// Live is what a read straight from the worker's API server found.
+type Live struct {
+	// Epoch is that of the LiveRead action: the read began after the State with this epoch had been stored, and after
+	// every earlier write to these objects had ended.
+	Epoch int64
+	Copy  Copy
+	Job   Job
+}

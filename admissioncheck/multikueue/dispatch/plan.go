@@ -1,0 +1,97 @@
+package dispatch
+
+import "time"
+
+// Plan is the whole outcome of a Step.
+type Plan struct {
+	// Next is the State to store. If it differs from the State that was read, or Verdict from the check as it is, both
+	// are written in one status write and nothing else is done.
+	Next State
+	// Actions are to be run in order, stopping at the first failure. Empty if Next differs from the State.
+	Actions []Action
+	// Verdict is what the Workload's entry for the check must say.
+	Verdict Verdict
+	// Because is why, for metrics and logs; Message says it in words.
+	Because Reason
+	Message string
+	// Clusters says, cluster by cluster in the Observation's order, why the Workload does not run there (or that it does).
+	Clusters []Explanation
+	// Event is to be emitted after the write succeeded; nil for none.
+	Event *Event
+	// WakeAt is when to ask again if nothing happens before; zero for never.
+	WakeAt time.Time
+	// Settled is set when nothing of the Workload is seen on a cluster that can be reached: its owner may go.
+	Settled bool
+}
+
+// Verdict is the check's state and message. It equals the present one unless something is to be said.
+type Verdict struct {
+	Check   CheckState
+	Message string
+}
+
+// Event is a Kubernetes event with reason MultiKueue (contract: multikueue.md 10).
+type Event struct {
+	Warning bool
+	Message string
+}
+
+// Explanation is why a cluster does not run the Workload, or that it does.
+type Explanation struct {
+	Cluster string
+	Reason  Reason
+	Message string
+}
+
+// Verb is the kind of an Action.
+type Verb string
+
+// The verbs. Each is idempotent; "not found" on a removal and "already exists with our stamp" on a creation are success.
+const (
+	// CreateOffer creates the Workload copy on Cluster, stamped with Epoch.
+	CreateOffer Verb = "CreateOffer"
+	// UpdateOffer writes priority and priority class of the hub's Workload to the copy of this Epoch.
+	UpdateOffer Verb = "UpdateOffer"
+	// CreateJob creates the job on Cluster, stamped with Epoch, provided that a live read of the copy shows it ours, of
+	// this Epoch, admitted, not finished and not being deleted.
+	CreateJob Verb = "CreateJob"
+	// Retract removes job, then copy, from Cluster if they have our origin and either an epoch below Epoch (no stamp
+	// counts as 0) or a predecessor's UID. Nothing else is touched.
+	Retract Verb = "Retract"
+	// EvictRemote sets DeactivationTarget with reason EvictedOnManagerCluster and Message on the copy below Epoch.
+	EvictRemote Verb = "EvictRemote"
+	// LiveRead reads copy and job straight from Cluster, after all earlier writes to them, for ClusterView.Live.
+	LiveRead Verb = "LiveRead"
+	// CopyStatus copies the status of the job on Cluster to the hub's job.
+	CopyStatus Verb = "CopyStatus"
+	// DrainStatus clears the active counts of the hub's job: no cluster will ever report them again.
+	DrainStatus Verb = "DrainStatus"
+	// Finish copies the status of the job on Cluster, if it is still seen, and then sets Finished with Outcome on the
+	// hub's Workload.
+	Finish Verb = "Finish"
+)
+
+// Action is one thing to do to one cluster (CreateOffer, UpdateOffer, CreateJob, Retract, EvictRemote, LiveRead) or,
+// from what is seen of that cluster, to the hub (CopyStatus, DrainStatus, Finish).
+type Action struct {
+	Verb    Verb
+	Cluster string
+	// Epoch is the stamp of what is created or updated, the bound below which Retract and EvictRemote work, and the
+	// current epoch otherwise.
+	Epoch int64
+	// Message is EvictRemote's.
+	Message string
+	// Outcome is Finish's.
+	Outcome Outcome
+}
+
+// Remote reports whether the action talks to the worker cluster.
+func (a Action) Remote() bool {
+	switch a.Verb {
+	case CreateOffer, UpdateOffer, CreateJob, Retract, EvictRemote, LiveRead:
+		return true
+	case CopyStatus, DrainStatus, Finish:
+		return false
+	}
+	panic("dispatch: action with an unknown verb " + string(a.Verb))
+}

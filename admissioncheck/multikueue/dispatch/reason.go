@@ -1,0 +1,89 @@
+package dispatch
+
+// Reason is why Step decided as it did, or why a cluster does not run a Workload. The set is closed: reasons become
+// metric labels.
+type Reason string
+
+// Reasons for what happens to the Workload.
+const (
+	// Deleted: the Workload is gone or going; its remote objects are removed.
+	Deleted Reason = "Deleted"
+	// Done: the Workload has finished; its remote objects are removed.
+	Done Reason = "Done"
+	// NoQuota: the hub has not reserved quota.
+	NoQuota Reason = "NoQuota"
+	// NoAdapter: nothing can mirror the Workload's owner.
+	NoAdapter Reason = "NoAdapter"
+	// NotManaged: the owner does not ask to be dispatched.
+	NotManaged Reason = "NotManaged"
+	// WaitingForChecks: another admission check is not Ready.
+	WaitingForChecks Reason = "WaitingForChecks"
+	// NoCluster: no cluster can be offered the Workload.
+	NoCluster Reason = "NoCluster"
+	// Opened: the epoch begins to be used in this reservation.
+	Opened Reason = "Opened"
+	// RecordLost: an epoch ended unrecorded, or the record was lost; every cluster is suspected of holding a job.
+	RecordLost Reason = "RecordLost"
+	// Nominated: the set of clusters to offer to has changed.
+	Nominated Reason = "Nominated"
+	// Offered: waiting for a cluster to admit its copy.
+	Offered Reason = "Offered"
+	// Owed: a cluster admits, but another may still run an earlier epoch's job.
+	Owed Reason = "Owed"
+	// Settled: a debtor was read and owes nothing any more.
+	Settled Reason = "Settled"
+	// Won: a cluster is bound.
+	Won Reason = "Won"
+	// Starting: the bound cluster is being given the job.
+	Starting Reason = "Starting"
+	// Running: the bound cluster has the job.
+	Running Reason = "Running"
+	// RunFinished: the job has ended; the result is being recorded.
+	RunFinished Reason = "RunFinished"
+	// RemoteOutOfSync: the bound copy no longer equals its job.
+	RemoteOutOfSync Reason = "RemoteOutOfSync"
+	// RemoteEvicted: the bound cluster evicted its copy.
+	RemoteEvicted Reason = "RemoteEvicted"
+	// RemoteGone: the bound copy is gone, not admitted any more, or not what the hub wants.
+	RemoteGone Reason = "RemoteGone"
+	// RemoteLost: the bound cluster could not be reached for longer than the grace.
+	RemoteLost Reason = "RemoteLost"
+	// NoRecord: the check is Ready but no cluster is bound.
+	NoRecord Reason = "NoRecord"
+	// InGrace: the bound cluster cannot be reached; it keeps the Workload for now.
+	InGrace Reason = "InGrace"
+	// CutOffHub: most clusters vanished together; the hub waits.
+	CutOffHub Reason = "CutOffHub"
+	// Held: the grace is over but the policy is to wait.
+	Held Reason = "Held"
+	// Looking: a cache shows nothing where something should be; the cluster is being read.
+	Looking Reason = "Looking"
+	// ResultUnknown: job and copy are gone from the bound cluster and nobody saw how the run ended.
+	ResultUnknown Reason = "ResultUnknown"
+	// LocalEvicted: the hub evicts the Workload.
+	LocalEvicted Reason = "LocalEvicted"
+	// Draining: the Workload retreats and waits for the core to release its quota.
+	Draining Reason = "Draining"
+)
+
+// Reasons for what happens on one cluster only.
+const (
+	// NotInConfig: the MultiKueueConfig does not list the cluster.
+	NotInConfig Reason = "NotInConfig"
+	// NotReachable: the cluster cannot be talked to.
+	NotReachable Reason = "NotReachable"
+	// NameCollision: an object of our name there is not ours.
+	NameCollision Reason = "NameCollision"
+	// NotNominated: the cluster was not nominated.
+	NotNominated Reason = "NotNominated"
+	// Retracting: what an earlier epoch left there is being removed.
+	Retracting Reason = "Retracting"
+	// WaitingForQuota: the copy waits for quota there.
+	WaitingForQuota Reason = "WaitingForQuota"
+	// WaitingForAdmission: the copy has quota there and waits for that cluster's checks.
+	WaitingForAdmission Reason = "WaitingForAdmission"
+	// Admitted: the copy is admitted there.
+	Admitted Reason = "Admitted"
+	// Lost: another cluster won.
+	Lost Reason = "Lost"
+)

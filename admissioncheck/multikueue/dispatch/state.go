@@ -1,0 +1,91 @@
+package dispatch
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// State is all that must survive a crash. It lives on the hub's Workload: Nominated in status.nominatedClusterNames,
+// Bound in status.clusterName, the rest in one condition (see Encode), which is absent while it would say nothing.
+type State struct {
+	// Epoch counts the retreats of this Workload, from 1. Every remote object is stamped with the epoch it was made in.
+	Epoch int64
+	// Reservation identifies the hub's quota reservation in which Epoch is used (Local.Reservation at that time). Empty
+	// means that the epoch has not been used yet, or that it is the first one, which needs no record.
+	Reservation string
+	// Nominated lists the clusters that were offered the Workload, sorted by name; empty once Bound is set.
+	Nominated []string
+	// Bound is the one cluster that may hold the job of this epoch. It keeps its value during a retreat, until the core
+	// releases the quota; State.Retreating tells the two apart.
+	Bound string
+	// Debts lists the clusters that may hold a job of an earlier epoch, sorted by name, one entry a cluster.
+	Debts []Debt
+}
+
+// Debt says that Cluster may still hold a job made in Epoch or before.
+type Debt struct {
+	Cluster string
+	Epoch   int64
+}
+
+// Retreating reports that the bound cluster has been given up already: it is bound and owed by. The binding is then
+// only a name for clients to read, until the core clears it together with the quota reservation.
+func (s State) Retreating() bool { return s.Bound != "" && s.owedBy(s.Bound) }
+
+// Names returns every cluster the State mentions, sorted. The Observation must have a view of each.
+func (s State) Names() []string {
+	names := slices.Clone(s.Nominated)
+	if s.Bound != "" {
+		names = append(names, s.Bound)
+	}
+	for _, d := range s.Debts {
+		names = append(names, d.Cluster)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Equal reports whether two States say the same.
+func (s State) Equal(o State) bool {
+	return s.Epoch == o.Epoch && s.Reservation == o.Reservation && s.Bound == o.Bound &&
+		slices.Equal(s.Nominated, o.Nominated) && slices.Equal(s.Debts, o.Debts)
+}
+
+// owedBy reports whether a cluster is among the debtors.
+func (s State) owedBy(cluster string) bool {
+	return slices.ContainsFunc(s.Debts, func(d Debt) bool { return d.Cluster == cluster })
+}
+
+// owing returns the State with a debt of the cluster added; a later epoch replaces an earlier one.
+func (s State) owing(cluster string, epoch int64) State {
+	debts := slices.Clone(s.Debts)
+	at, found := slices.BinarySearchFunc(debts, cluster, func(d Debt, c string) int { return strings.Compare(d.Cluster, c) })
+	switch {
+	case !found:
+		debts = slices.Insert(debts, at, Debt{Cluster: cluster, Epoch: epoch})
+	case debts[at].Epoch < epoch:
+		debts[at].Epoch = epoch
+	}
+	s.Debts = debts
+	return s
+}
+
+// retreat gives up the epoch: offers are withdrawn, the bound cluster becomes a debtor, the next epoch begins unused.
+func (s State) retreat() State {
+	if s.Bound != "" && !s.owedBy(s.Bound) {
+		s = s.owing(s.Bound, s.Epoch)
+	}
+	s.Epoch++
+	s.Reservation = ""
+	s.Nominated = nil
+	return s
+}
+
+// later returns the later of two times; the zero time never wins.
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
