@@ -1,0 +1,126 @@
+package clusters
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+// auditPolicy records who wrote what, once per request, after it was answered; reads are not
+// recorded. Leases are kept out at the source: they measure time, not work.
+const auditPolicy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted, Panic]
+rules:
+- level: None
+  resources: [{group: coordination.k8s.io, resources: [leases]}]
+- level: None
+  verbs: [get, list, watch, proxy]
+- level: None
+  nonResourceURLs: ["*"]
+- level: Metadata
+`
+
+// Write is one kind of write request to an API server.
+type Write struct {
+	// User is the authenticated user; Agent the program, the user agent's part before the first slash.
+	User, Agent string
+	// Verb is create, update, patch, delete or deletecollection.
+	Verb string
+	// Resource is "<resource>[/<subresource>][.<group>]", such as "workloads/status.kueue.x-k8s.io".
+	Resource string
+	// Failed marks requests that were answered with a status of 400 or above (conflicts among them).
+	Failed bool
+}
+
+// WriteCount is how often a kind of write request was made.
+type WriteCount struct {
+	Write
+	Count int
+}
+
+// WriteCounts is the number of API writes since the cluster was started, most frequent first, ties
+// in the order of the fields. The difference of two calls is the cost of what happened between.
+func (c *Cluster) WriteCounts() ([]WriteCount, error) {
+	log, err := os.Open(c.auditLog())
+	if err != nil {
+		return nil, fmt.Errorf("audit log of %s: %w", c.Name, err)
+	}
+	defer log.Close() //nolint:errcheck // only read
+	counts, err := countWrites(log)
+	if err != nil {
+		return nil, fmt.Errorf("audit log of %s: %w", c.Name, err)
+	}
+	return counts, nil
+}
+
+// auditEvent is the part of an audit.k8s.io/v1 Event that is counted.
+type auditEvent struct {
+	Verb      string                    `json:"verb"`
+	UserAgent string                    `json:"userAgent"`
+	User      struct{ Username string } `json:"user"`
+	Status    struct{ Code int }        `json:"responseStatus"`
+	Object    *struct {
+		Resource    string `json:"resource"`
+		Subresource string `json:"subresource"`
+		APIGroup    string `json:"apiGroup"`
+	} `json:"objectRef"`
+}
+
+func countWrites(log io.Reader) ([]WriteCount, error) {
+	counts := map[Write]int{}
+	lines := bufio.NewReader(log)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			// A line without its end is still being written.
+			return sortedCounts(counts), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		var event auditEvent
+		if err := json.Unmarshal(bytes.TrimSpace(line), &event); err != nil {
+			return nil, err
+		}
+		if event.Object != nil {
+			counts[writeOf(event)]++
+		}
+	}
+}
+
+func writeOf(event auditEvent) Write {
+	agent, _, _ := strings.Cut(event.UserAgent, "/")
+	resource := event.Object.Resource
+	if event.Object.Subresource != "" {
+		resource += "/" + event.Object.Subresource
+	}
+	if event.Object.APIGroup != "" {
+		resource += "." + event.Object.APIGroup
+	}
+	return Write{User: event.User.Username, Agent: agent, Verb: event.Verb, Resource: resource, Failed: event.Status.Code >= 400}
+}
+
+func sortedCounts(counts map[Write]int) []WriteCount {
+	var out []WriteCount
+	for write, n := range counts {
+		out = append(out, WriteCount{Write: write, Count: n})
+	}
+	slices.SortFunc(out, func(a, b WriteCount) int {
+		failed := func(w Write) int {
+			if w.Failed {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.User, b.User), cmp.Compare(a.Agent, b.Agent),
+			cmp.Compare(a.Verb, b.Verb), cmp.Compare(a.Resource, b.Resource), cmp.Compare(failed(a.Write), failed(b.Write)))
+	})
+	return out
+}

@@ -1,0 +1,70 @@
+package clusters
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// BinariesVariable names the environment variable that points at a directory made by the builder
+// in e2e/controlplane; with it no source tree and no Go toolchain are needed.
+const BinariesVariable = "SWITCHYARD_CONTROLPLANE"
+
+// Binaries is a directory of control plane programs: bin/ and the manifests they need.
+type Binaries struct{ Dir string }
+
+// Program is the path of one of them, such as "kube-apiserver" or "kubectl".
+func (b Binaries) Program(name string) string { return filepath.Join(b.Dir, "bin", name) }
+
+func (b Binaries) manifest(parts ...string) string {
+	return filepath.Join(append([]string{b.Dir, "manifests"}, parts...)...)
+}
+
+// FindBinaries is the directory that BinariesVariable names, else the builder's, which builds it when
+// it is missing (minutes; its progress goes to the writer). It needs the source tree around the
+// working directory. Go runs tests in their package's directory, so tests have it.
+func FindBinaries(ctx context.Context, progress io.Writer) (Binaries, error) {
+	if dir := os.Getenv(BinariesVariable); dir != "" {
+		return Binaries{Dir: dir}, nil
+	}
+	root, err := SourceRoot()
+	if err != nil {
+		return Binaries{}, err
+	}
+	cmd := exec.CommandContext(ctx, "go", "-C", filepath.Join(root, "e2e", "controlplane"), "run", "./build")
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	cmd.Stderr = progress
+	if err := cmd.Run(); err != nil {
+		return Binaries{}, fmt.Errorf("building the control plane programs: %w", err)
+	}
+	return Binaries{Dir: strings.TrimSpace(out.String())}, nil
+}
+
+// SourceRoot is the nearest directory above the working directory that holds e2e/controlplane.
+func SourceRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("working directory: %w", err)
+	}
+	for {
+		_, err := os.Stat(filepath.Join(dir, "e2e", "controlplane", "go.mod"))
+		if err == nil {
+			return dir, nil
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("looking for the source tree: %w", err)
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", fmt.Errorf("no source tree around the working directory: run within it, or set %s", BinariesVariable)
+		}
+		dir = parent
+	}
+}

@@ -1,0 +1,238 @@
+// Package clusters starts real Kubernetes control planes as child processes on loopback ports, for
+// tests and for the sandbox: etcd, kube-apiserver with RBAC and an audit log of writes, and as asked
+// for kube-controller-manager, kube-scheduler, kwok in place of kubelets, and the JobSet controller.
+// No process outlives the one that started it, however that one ends (on Linux).
+//
+//	c, err := clusters.Start(ctx, clusters.Options{
+//		Name:  "w1",
+//		Nodes: []clusters.NodePool{{Name: "h100", Count: 2, GPUClass: "H100", GPUs: 8}},
+//	})
+//	defer c.Stop()
+//	client, err := kubernetes.NewForConfig(c.Config)
+package clusters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-multierror"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+)
+
+// Cluster is a running cluster.
+type Cluster struct {
+	// Name is Options.Name.
+	Name string
+	// Dir holds the cluster's data, certificates, kubeconfigs and one log per component.
+	Dir string
+	// Config is an administrator's, without client-side rate limits. Copy it before changing it.
+	Config *rest.Config
+	// Webhooks is where this cluster's API server expects the webhooks of the program under test;
+	// see InstallWebhooks and InstallCRDs.
+	Webhooks WebhookServer
+
+	options   Options
+	ca        *authority
+	etcdPort  Port
+	peerPort  Port
+	apiPort   Port
+	others    []Port
+	apiserver *Process
+	processes []*Process // everything but the API server, in the order started
+}
+
+// Start starts a cluster and returns when its API server is ready, its nodes exist and, where asked
+// for, the JobSet webhooks answer. After an error nothing of it is left running; the error ends with
+// the tail of the log of the component that failed.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.StartTimeout)
+	defer cancel()
+	if o.Binaries == (Binaries{}) {
+		found, err := FindBinaries(ctx, os.Stderr)
+		if err != nil {
+			return nil, err
+		}
+		o.Binaries = found
+	}
+	c := &Cluster{Name: o.Name, options: o}
+	if err := c.start(ctx); err != nil {
+		// The logs' tails are in the error: nothing is lost with the directory.
+		return nil, errors.Join(fmt.Errorf("starting cluster %s: %w", o.Name, err), c.Stop())
+	}
+	return c, nil
+}
+
+// StartAll starts clusters side by side and returns them in the order of the options. If one fails
+// all are stopped.
+func StartAll(ctx context.Context, all ...Options) ([]*Cluster, error) {
+	started := make([]*Cluster, len(all))
+	group, groupCtx := errgroup.WithContext(ctx)
+	for i, o := range all {
+		group.Go(func() error {
+			c, err := Start(groupCtx, o)
+			started[i] = c
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, errors.Join(err, StopAll(started...))
+	}
+	return started, nil
+}
+
+// StopAll stops clusters; nil ones are skipped.
+func StopAll(all ...*Cluster) error {
+	var result *multierror.Error
+	for _, c := range all {
+		if c != nil {
+			result = multierror.Append(result, c.Stop())
+		}
+	}
+	return result.ErrorOrNil()
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{
+		c.prepare,
+		c.startEtcd,
+		c.StartAPIServer,
+		c.waitForDefaultNamespace,
+		c.startControllers,
+		c.startNodes,
+		c.startJobSet,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepare makes everything that exists before the first process: directory, ports, certificates.
+func (c *Cluster) prepare(context.Context) error {
+	if err := c.makeDir(); err != nil {
+		return err
+	}
+	for _, port := range []*Port{&c.etcdPort, &c.peerPort, &c.apiPort} {
+		var err error
+		if *port, err = c.reserve(); err != nil {
+			return err
+		}
+	}
+	var err error
+	if c.ca, err = newAuthority("switchyard-" + c.Name); err != nil {
+		return err
+	}
+	if err := c.writeAPIServerFiles(); err != nil {
+		return err
+	}
+	if c.Webhooks, err = c.newWebhookServer("program"); err != nil {
+		return err
+	}
+	return c.makeAdmin()
+}
+
+func (c *Cluster) makeDir() error {
+	if c.options.Dir == "" {
+		dir, err := os.MkdirTemp("", "switchyard-"+c.Name+"-")
+		if err != nil {
+			return fmt.Errorf("run directory: %w", err)
+		}
+		c.Dir = dir
+		return nil
+	}
+	abs, err := filepath.Abs(filepath.Join(c.options.Dir, c.Name))
+	if err != nil {
+		return fmt.Errorf("run directory: %w", err)
+	}
+	c.Dir = abs
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return fmt.Errorf("run directory: %w", err)
+	}
+	return nil
+}
+
+func (c *Cluster) reserve() (Port, error) {
+	port, err := ReservePort()
+	if err == nil {
+		c.others = append(c.others, port)
+	}
+	return port, err
+}
+
+// run starts a component that lives until Stop.
+func (c *Cluster) run(name string, args ...string) (*Process, error) {
+	process, err := StartProcess(Command{
+		Name: c.Name + "/" + name,
+		Path: c.options.Binaries.Program(name),
+		Args: args,
+		Env:  []string{"KWOK_WORKDIR=" + c.Dir},
+		Log:  filepath.Join(c.Dir, name+".log"),
+	})
+	if err == nil {
+		c.processes = append(c.processes, process)
+	}
+	return process, err
+}
+
+// Stop ends every process and removes the directory unless Options.Dir was given. A component that had
+// ended on its own is an error.
+func (c *Cluster) Stop() error {
+	var result *multierror.Error
+	all := c.processes
+	if c.apiserver != nil {
+		all = append(slices.Clone(all), c.apiserver)
+	}
+	for _, process := range all {
+		if exited, err := process.Exited(); exited {
+			result = multierror.Append(result, fmt.Errorf("%s ended before it was stopped: %v\n%s", process.name, err, process.LogTail()))
+		}
+	}
+	// Nothing here is worth a graceful end: the data goes with the directory, and leases are off.
+	for _, process := range slices.Backward(all) {
+		result = multierror.Append(result, process.Kill())
+	}
+	for _, port := range c.others {
+		result = multierror.Append(result, port.Release())
+	}
+	c.processes, c.apiserver, c.others = nil, nil, nil
+	if c.options.Dir == "" && c.Dir != "" {
+		result = multierror.Append(result, os.RemoveAll(c.Dir))
+	}
+	return result.ErrorOrNil()
+}
+
+// waitFor polls until the check succeeds. It fails as soon as the process ends, or with the check's
+// last error when the context does, and then shows the process' log.
+func waitFor(ctx context.Context, process *Process, what string, check func(context.Context) error) error {
+	const interval = 50 * time.Millisecond
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		last := check(ctx)
+		if last == nil {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-process.Done():
+			_, err := process.Exited()
+			return fmt.Errorf("%s ended while waiting for %s: %v; end of its log:\n%s", process.name, what, err, indent(process.LogTail()))
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s of %s: %w (%v); end of its log:\n%s", what, process.name, ctx.Err(), last, indent(process.LogTail()))
+		}
+	}
+}
+
+func indent(text string) string { return "    " + strings.ReplaceAll(text, "\n", "\n    ") }

@@ -1,0 +1,30 @@
+package clusters
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+)
+
+// kwokConfig says how nodes and pods live: see the comments in the file.
+//
+//go:embed kwok.yaml
+var kwokConfig []byte
+
+func (c *Cluster) startKwok() error {
+	if err := os.WriteFile(c.file("kwok.yaml"), kwokConfig, 0o600); err != nil {
+		return fmt.Errorf("configuration of kwok: %w", err)
+	}
+	kubeconfig, err := c.UserKubeconfigFile("kwok", mastersGroup)
+	if err != nil {
+		return err
+	}
+	_, err = c.run("kwok",
+		"--kubeconfig="+kubeconfig,
+		"--config="+c.file("kwok.yaml"),
+		"--manage-all-nodes",
+		// Nobody watches node leases here (the node lifecycle controller does not run).
+		"--node-lease-duration-seconds=0",
+	)
+	return err
+}

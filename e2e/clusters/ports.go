@@ -1,0 +1,77 @@
+package clusters
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// Ports are taken from below the kernel's range for outgoing connections (32768 and up on Linux,
+// 49152 on darwin): a port from within that range could be lost to somebody's outgoing connection
+// while a test has stopped the API server that is to come back on it.
+const (
+	firstPort = 20000
+	lastPort  = 29999
+)
+
+// Port is a TCP port of 127.0.0.1 that no other user of this package takes, in this process or
+// another, until it is released or the process ends.
+type Port struct {
+	Number int
+	lock   *os.File
+}
+
+// Addr is the port as host:port.
+func (p Port) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Number)) }
+
+// Release gives the port back. Whoever listens on it should have ended.
+func (p Port) Release() error { return p.lock.Close() }
+
+// ReservePort finds a port that nobody listens on and locks it by a file that the kernel unlocks
+// when the process ends, however it ends.
+func ReservePort() (Port, error) {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("switchyard-ports-%d", os.Getuid()))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return Port{}, fmt.Errorf("directory of port locks: %w", err)
+	}
+	// Start at a place that differs by process: neighbours need not try each other's ports first.
+	span := lastPort - firstPort + 1
+	start := os.Getpid() * 37 % span
+	for i := range span {
+		number := firstPort + (start+i)%span
+		lock, err := lockPort(dir, number)
+		if errors.Is(err, errPortTaken) {
+			continue
+		}
+		if err != nil {
+			return Port{}, err
+		}
+		return Port{Number: number, lock: lock}, nil
+	}
+	return Port{}, fmt.Errorf("no free port between %d and %d", firstPort, lastPort)
+}
+
+var errPortTaken = errors.New("port taken")
+
+func lockPort(dir string, number int) (*os.File, error) {
+	lock, err := os.OpenFile(filepath.Join(dir, strconv.Itoa(number)), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock of port %d: %w", number, err)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(errPortTaken, lock.Close())
+	}
+	// A listener without the lock belongs to a program that does not use this package.
+	probe, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(number)))
+	if err != nil {
+		return nil, errors.Join(errPortTaken, lock.Close())
+	}
+	if err := probe.Close(); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock, nil
+}
