@@ -1,0 +1,67 @@
+package job
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// Integration is a [Kind] whose type has been forgotten, for callers that deal with jobs of all kinds. Objects passed to
+// its methods must be of the type that New returns; anything else panics. Get one with [Of].
+type Integration interface {
+	// Name is the name in the configuration, such as "batch/job".
+	Name() string
+	// GVK is the kind's group, version and kind.
+	GVK() schema.GroupVersionKind
+	// AddToScheme registers the Go types of the kind.
+	AddToScheme(*runtime.Scheme) error
+	// New returns an empty job.
+	New() client.Object
+	// NewList returns an empty list of jobs.
+	NewList() client.ObjectList
+
+	// Mirrorable tells whether jobs of this kind can be run on another cluster.
+	Mirrorable() bool
+	// IsManagedByMultiKueue tells whether the job has been handed to the multikueue dispatcher, and if not, why
+	// (contract: multikueue.md 4 P4, 6).
+	IsManagedByMultiKueue(client.Object) (bool, string)
+	// RemoteCopy returns the job as it must be created on another cluster: name, namespace, labels, annotations and spec
+	// as the user wrote them, whatever has been injected since; stamped with the origin and the name of its Workload and
+	// handed to the remote cluster's own controller (contract: multikueue.md 6). The argument is not changed.
+	RemoteCopy(client.Object, RemoteOptions) client.Object
+	// CopyStatus makes the status of local like that of remote, in memory; changed says that local's status must be
+	// written. Deferred says that local cannot take it yet: write if changed, and try again in about two seconds.
+	CopyStatus(local, remote client.Object) (changed, deferred bool)
+	// Progress reads the job's status.
+	Progress(client.Object) Progress
+	// Strip drops from a cached remote job what CopyStatus and Progress do not read (pod templates).
+	Strip(client.Object)
+	// DeletePropagation is how to delete a remote copy; empty leaves it to the server.
+	DeletePropagation() metav1.DeletionPropagation
+
+	// Setup adds the kind's reconciler to the manager; when the cluster does not serve the kind yet, as soon as it does.
+	Setup(ctrl.Manager, Options) error
+	// SetupWebhook adds the kind's defaulting and validating handlers to the manager's webhook server. With enabled
+	// false the handlers accept everything unchanged, so that a static webhook configuration keeps working.
+	SetupWebhook(mgr ctrl.Manager, o Options, enabled bool) error
+
+	// base reads the fields that the framework needs of an owner, without its type.
+	suspended(client.Object) bool
+}
+
+// RemoteOptions are the stamps of a remote copy.
+type RemoteOptions struct {
+	// Origin is the value of the multikueue-origin label; never empty.
+	Origin string
+	// Workload is the hub's Workload: the copy carries its name, and its pod sets tell what the user's templates were.
+	Workload *kueue.Workload
+	// WorkloadNameInLabel puts the Workload's name into a label instead of an annotation where it fits (gate
+	// WorkloadIdentifierAnnotations off).
+	WorkloadNameInLabel bool
+	// Annotations are further stamps, such as the dispatcher's epoch.
+	Annotations map[string]string
+}

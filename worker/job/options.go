@@ -1,0 +1,49 @@
+package job
+
+import (
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+)
+
+// Options is what the composition root tells every kind of job. Feature gates arrive here as plain booleans.
+type Options struct {
+	// ManageJobsWithoutQueueName makes jobs without a queue name managed too.
+	ManageJobsWithoutQueueName bool
+	// Namespaces selects by their labels the namespaces whose jobs are managed; nil selects all (contract:
+	// managedJobsNamespaceSelector).
+	Namespaces labels.Selector
+	// LabelKeysToCopy are the keys of job labels to copy to the Workload.
+	LabelKeysToCopy []string
+	// WaitForPodsReady makes the reconciler report the PodsReady condition.
+	WaitForPodsReady bool
+	// Kinds are the enabled integrations, for finding managed ancestors of a job.
+	Kinds []Integration
+	// ExternalFrameworks are kinds that somebody else manages; their children are left alone.
+	ExternalFrameworks []schema.GroupVersionKind
+	// Concurrency is how many jobs of a kind, by its "Kind.group", are reconciled at a time; missing means 1.
+	Concurrency map[string]int
+	// Gates are the feature gates that matter here.
+	Gates Gates
+	// Clock is the source of now; nil is the machine's.
+	Clock clock.PassiveClock
+}
+
+// Gates are the feature gates of the public Configuration that change how jobs are treated (contract: kueue-api.md 6).
+type Gates struct {
+	PartialAdmission              bool
+	ReclaimablePods               bool
+	AdmissionGatedBy              bool
+	AssignQueueLabelsForPods      bool
+	WorkloadIdentifierAnnotations bool
+	WorkloadPriorityClassDefault  bool
+	ShortWorkloadNames            bool
+}
+
+// DefaultGates returns the gates as the contract has them without configuration.
+func DefaultGates() Gates {
+	return Gates{
+		PartialAdmission: true, ReclaimablePods: true, AdmissionGatedBy: true, AssignQueueLabelsForPods: true,
+		WorkloadIdentifierAnnotations: true, WorkloadPriorityClassDefault: true,
+	}
+}
