@@ -1,0 +1,85 @@
+package lifecycle
+
+import (
+	"slices"
+	"time"
+
+	"switchyard.dev/worker/admission"
+)
+
+// Eviction is why a workload must give back its quota.
+type Eviction struct {
+	Reason  admission.Reason
+	Message string
+	// PreemptedBecause is the reason of Preempted=True; empty when the eviction is no preemption.
+	PreemptedBecause admission.Reason
+	// RequeueAt is the earliest time to queue again; zero when the eviction sets no such bound.
+	RequeueAt time.Time
+}
+
+// Evict marks the workload as evicted, resets its checks and counts the eviction (contract: kueue-api.md 4.11 step 1).
+// The quota stays reserved until [Release]: the job may still be running. A second eviction before that replaces the
+// reason; the same eviction twice changes nothing. A workload without a reservation has nothing to stop and is settled at
+// once.
+func Evict(s State, e Eviction, now time.Time) State {
+	if c, _ := s.Condition(Evicted); c.Status == True && c.Reason == e.Reason && s.Reservation != nil || s.Is(Finished) {
+		return s
+	}
+	s = s.with(Evicted, True, e.Reason, e.Message, now)
+	if e.PreemptedBecause != "" {
+		s = s.with(Preempted, True, e.PreemptedBecause, e.Message, now)
+	}
+	s = s.unblock("Evicted", now)
+	s = s.counted(e.Reason)
+	s.RequeueAt = e.RequeueAt
+	if isDeactivation(e.Reason) {
+		s.RequeueCount = 0
+	}
+	if s.Reservation == nil {
+		return s.settle(now)
+	}
+	return Derive(s.resetChecks(now), now)
+}
+
+// resetChecks makes every check Pending again, remembering what it said.
+func (s State) resetChecks(now time.Time) State {
+	checks := slices.Clone(s.Checks)
+	for i := range checks {
+		checks[i] = checks[i].reset(now)
+	}
+	s.Checks = checks
+	return s
+}
+
+func (c Check) reset(now time.Time) Check {
+	if c.State == CheckPending {
+		return c
+	}
+	if c.State == CheckRetry {
+		c.Retries++
+	}
+	c.Message = "Reset to Pending after eviction. Previously: " + string(c.State)
+	c.State, c.Since, c.RequeueAfter = CheckPending, now, 0
+	return c
+}
+
+func (s State) counted(evicted admission.Reason) State {
+	reason, cause := Split(evicted)
+	s.Evictions = slices.Clone(s.Evictions)
+	for i := range s.Evictions {
+		if e := &s.Evictions[i]; e.Reason == string(reason) && e.Cause == cause {
+			e.Count++
+			return s
+		}
+	}
+	s.Evictions = append(s.Evictions, EvictionCount{Reason: string(reason), Cause: cause, Count: 1})
+	return s
+}
+
+// unblock takes back the complaint that a preemption gate is closed.
+func (s State) unblock(because admission.Reason, now time.Time) State {
+	if !s.Is(BlockedOnPreemptionGates) {
+		return s
+	}
+	return s.with(BlockedOnPreemptionGates, False, because, "No longer waiting for a preemption gate", now)
+}

@@ -1,0 +1,88 @@
+package lifecycle
+
+import (
+	"fmt"
+	"time"
+
+	"switchyard.dev/worker/admission"
+)
+
+// QueueState is how a LocalQueue or ClusterQueue stands to its workloads.
+type QueueState int
+
+// The states of a queue.
+const (
+	// QueueUnseen: nobody looked; it decides nothing.
+	QueueUnseen QueueState = iota
+	// QueueOpen: takes new workloads.
+	QueueOpen
+	// QueueInactive: takes no new ones for a reason that lies in its configuration; what it holds stays.
+	QueueInactive
+	// QueueHeld: takes no new ones, and those that only reserve must leave (stopPolicy Hold, or being deleted).
+	QueueHeld
+	// QueueDraining: all must leave (stopPolicy HoldAndDrain).
+	QueueDraining
+	// QueueMissing: there is no such queue. Those that run may go on.
+	QueueMissing
+)
+
+// Queue is the LocalQueue or ClusterQueue of a workload.
+type Queue struct {
+	Name  string
+	State QueueState
+}
+
+// mustLeave tells whether a workload that holds quota has to give it back.
+func (q Queue) mustLeave(admitted bool) bool {
+	switch q.State {
+	case QueueDraining:
+		return true
+	case QueueHeld, QueueMissing:
+		return !admitted
+	case QueueUnseen, QueueOpen, QueueInactive:
+		return false
+	default:
+		return false
+	}
+}
+
+// block says why the queue takes no new workloads; nil when it does, or when nobody looked.
+func (q Queue) block(kind string) *admission.Block {
+	text := ""
+	reason := admission.Suspended
+	switch q.State {
+	case QueueUnseen, QueueOpen:
+		return nil
+	case QueueMissing:
+		reason, text = admission.Misconfigured, "%s %s doesn't exist"
+	case QueueInactive:
+		text = "%s %s is inactive"
+	case QueueHeld, QueueDraining:
+		text = "%s %s is stopped"
+	}
+	return &admission.Block{Because: reason, Message: fmt.Sprintf(text, kind, q.Name)}
+}
+
+// Observation is what is true around a workload.
+type Observation struct {
+	Now time.Time
+	// LocalQueue that the spec names; ClusterQueue that holds the reservation, else the one that LocalQueue points to.
+	LocalQueue, ClusterQueue Queue
+	// Checks that apply to the reservation, sorted. Without a reservation, or when the ClusterQueue is missing or unseen,
+	// they are ignored.
+	Checks []string
+	// GatedBy are the names in the admission-gated-by annotation.
+	GatedBy []string
+	// Owned is true when somebody else stops the job and releases the quota after an eviction.
+	Owned bool
+	// Deleting is true once deletion has been asked for; OwnerGone once a live read said that no owner is left.
+	Deleting, OwnerGone bool
+}
+
+// queueBlock is the first queue that takes no new workloads.
+func (o Observation) queueBlock() *admission.Block {
+	if b := o.LocalQueue.block("LocalQueue"); b != nil {
+		return b
+	}
+	return o.ClusterQueue.block("ClusterQueue")
+}

@@ -1,0 +1,58 @@
+package lifecycle
+
+import (
+	"strings"
+
+	"switchyard.dev/worker/admission"
+)
+
+// Reasons of Evicted=True (contract: kueue-api.md 1.13).
+const (
+	EvictedByPreemption          admission.Reason = "Preempted"
+	EvictedByPodsReadyTimeout    admission.Reason = "PodsReadyTimeout"
+	EvictedByAdmissionCheck      admission.Reason = "AdmissionCheck"
+	EvictedByClusterQueueStopped admission.Reason = "ClusterQueueStopped"
+	EvictedByLocalQueueStopped   admission.Reason = "LocalQueueStopped"
+	EvictedByNodeFailures        admission.Reason = "NodeFailures"
+	EvictedByDeactivation        admission.Reason = "Deactivated"
+)
+
+// deactivatedDueTo, followed by the cause, is the reason of an eviction after the system deactivated the workload.
+const deactivatedDueTo = "DeactivatedDueTo"
+
+// Reasons of Requeued=True.
+const (
+	RequeuedReactivated           admission.Reason = "Reactivated"
+	RequeuedBackoffFinished       admission.Reason = "BackoffFinished"
+	RequeuedClusterQueueRestarted admission.Reason = "ClusterQueueRestarted"
+	RequeuedLocalQueueRestarted   admission.Reason = "LocalQueueRestarted"
+)
+
+// Reasons of DeactivationTarget=True that the lifecycle itself sets. Others come from outside, such as
+// EvictedOnManagerCluster from the hub.
+const (
+	DeactivateForAdmissionCheck admission.Reason = "AdmissionCheck"
+)
+
+// Reasons of events (contract: kueue-api.md 1.14).
+const (
+	EventAdmitted               admission.Reason = "Admitted"
+	EventAdmissionCheckRejected admission.Reason = "AdmissionCheckRejected"
+	EventAdmissionGated         admission.Reason = "AdmissionGated"
+	EventAdmissionGateCleared   admission.Reason = "AdmissionGateCleared"
+	eventEvictedDueTo                            = "EvictedDueTo"
+)
+
+// isDeactivation tells whether an eviction reason means that spec.active is or was false.
+func isDeactivation(reason admission.Reason) bool {
+	return reason == EvictedByDeactivation || strings.HasPrefix(string(reason), deactivatedDueTo)
+}
+
+// Split returns the low-cardinality reason of an eviction and, when the system deactivated the workload, the cause
+// (contract: kueue-api.md 5, labels reason and underlying_cause).
+func Split(evicted admission.Reason) (reason admission.Reason, cause string) {
+	if cause, ok := strings.CutPrefix(string(evicted), deactivatedDueTo); ok {
+		return EvictedByDeactivation, cause
+	}
+	return evicted, ""
+}

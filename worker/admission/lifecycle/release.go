@@ -1,0 +1,89 @@
+package lifecycle
+
+import (
+	"strings"
+	"time"
+
+	"switchyard.dev/worker/admission"
+)
+
+// Release gives back the quota of an evicted workload whose job does not run any more (contract: kueue-api.md 4.11 steps
+// 2 and 3): the reservation, the clusters and the unhealthy nodes are cleared, and Requeued says whether the workload may
+// queue again at once or which trigger it waits for. A workload that is not evicted, or holds nothing, stays as it is.
+func Release(s State, now time.Time) State {
+	evicted, _ := s.Condition(Evicted)
+	if evicted.Status != True || s.Is(Finished) || !s.holdsSomething() {
+		return s
+	}
+	return s.settle(now)
+}
+
+// settle takes the reservation of an evicted workload away and decides about its next try.
+func (s State) settle(now time.Time) State {
+	evicted, _ := s.Condition(Evicted)
+	s.Reservation = nil
+	s.Cluster, s.Nominated, s.UnhealthyNodes = "", nil, nil
+	s = s.with(QuotaReserved, False, pendingAfter(evicted.Reason), evicted.Message, now)
+	s = Derive(s.resetChecks(now), now)
+	if evicted.Reason == EvictedByPreemption || evicted.Reason == EvictedByNodeFailures {
+		return s.with(Requeued, True, evicted.Reason, evicted.Message, now)
+	}
+	s = s.with(Requeued, False, evicted.Reason, evicted.Message, now)
+	return requeue(s, Observation{Now: now})
+}
+
+// holdsSomething tells whether there is anything that a release would take away.
+func (s State) holdsSomething() bool {
+	return s.Reservation != nil || s.Is(QuotaReserved) || s.Is(Admitted) || s.Cluster != "" || len(s.Nominated) > 0
+}
+
+// pendingAfter is the reason of QuotaReserved=False after an eviction.
+func pendingAfter(evicted admission.Reason) admission.Reason {
+	switch {
+	case isDeactivation(evicted):
+		return admission.Deactivated
+	case evicted == EvictedByClusterQueueStopped, evicted == EvictedByLocalQueueStopped:
+		return admission.Suspended
+	default:
+		return admission.PendingEvaluation
+	}
+}
+
+// Reserve records that the cycle found room (contract: kueue-api.md 4.1 row admit): every applicable check gets an entry,
+// traces of an earlier eviction become False, and the workload is admitted at once when no gate is closed.
+func Reserve(s State, r Reservation, checks []string, message string, now time.Time) State {
+	if s.Is(Finished) {
+		return s
+	}
+	s.Reservation = &r
+	s = s.with(QuotaReserved, True, admission.QuotaReserved, message, now)
+	for _, t := range []ConditionType{Evicted, Preempted} {
+		if c, _ := s.Condition(t); c.Status == True {
+			s = s.with(t, False, admission.QuotaReserved, previously(c.Message), now)
+		}
+	}
+	s = s.unblock(admission.QuotaReserved, now)
+	s.RequeueAt = time.Time{}
+	return Derive(s.syncChecks(checks, now), now)
+}
+
+func previously(message string) string {
+	const prefix = "Previously: "
+	return prefix + strings.TrimPrefix(message, prefix)
+}
+
+// WaitFor records why the workload has no quota yet, as QuotaReserved=False. A workload that holds quota stays as it is.
+func WaitFor(s State, reason admission.Reason, message string, now time.Time) State {
+	if s.Reservation != nil || s.Is(QuotaReserved) || s.Is(Finished) {
+		return s
+	}
+	return Derive(s.with(QuotaReserved, False, reason, message, now), now)
+}
+
+// Finish records how the workload ended. The first outcome stays for ever.
+func Finish(s State, reason admission.Reason, message string, now time.Time) State {
+	if s.Is(Finished) {
+		return s
+	}
+	return s.with(Finished, True, reason, message, now)
+}

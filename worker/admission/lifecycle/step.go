@@ -1,0 +1,153 @@
+package lifecycle
+
+import (
+	"strings"
+	"time"
+
+	"switchyard.dev/worker/admission"
+)
+
+// Because is one thing that happened, for events and metrics.
+type Because struct {
+	Reason  admission.Reason
+	Message string
+	Warning bool
+}
+
+// Plan is what has to become of a workload. Carry it out in this order: if Next differs from the state that was given,
+// store it and do nothing else; otherwise act.
+type Plan struct {
+	Next State
+	// Verdict of all gates of Next.
+	Verdict Verdict
+	// Deactivate asks to set spec.active to false. The cause is already stored as DeactivationTarget.
+	Deactivate bool
+	// Unguard allows the resource-in-use finalizer to be removed.
+	Unguard bool
+	// Because lists what happened, to be told after Next has been stored.
+	Because []Because
+	// WakeAt is when to look again though nothing changed; zero for never.
+	WakeAt time.Time
+}
+
+// Step decides what becomes of the workload. It is deterministic; applied to its own result with the same observation it
+// changes nothing; and it never changes a finished workload.
+func Step(s State, o Observation) Plan {
+	if s.Is(Finished) || o.Deleting {
+		return Plan{Next: s, Verdict: Merge(s), Unguard: s.Is(Finished) || !o.Owned || o.OwnerGone}
+	}
+	if s.Active && s.Is(DeactivationTarget) {
+		return Plan{Next: s, Verdict: Merge(s), Deactivate: true}
+	}
+	p := Plan{Next: s}
+	for _, rule := range []func(*Plan, Observation){
+		follow, deactivate, reject, leave, retry, release, requeueWhenTriggered, explain,
+	} {
+		rule(&p, o)
+	}
+	p.Next = Derive(p.Next, o.Now)
+	if BecameAdmitted(s, p.Next) {
+		p.because(false, EventAdmitted, AdmittedMessage(p.Next, o.Now))
+	}
+	p.Verdict = Merge(p.Next)
+	p.WakeAt = p.Next.wakeAt()
+	return p
+}
+
+func (p *Plan) because(warning bool, reason admission.Reason, message string) {
+	p.Because = append(p.Because, Because{Reason: reason, Message: message, Warning: warning})
+}
+
+func (p *Plan) evict(e Eviction, now time.Time) {
+	p.Next = Evict(p.Next, e, now)
+	p.because(false, eventEvictedDueTo+e.Reason, e.Message)
+}
+
+// leaving tells whether an eviction is under way whose quota has not been released.
+func (s State) leaving() bool { return s.Reservation != nil && s.Is(Evicted) }
+
+// follow keeps the check entries those that the ClusterQueue asks for.
+func follow(p *Plan, o Observation) {
+	known := o.ClusterQueue.State != QueueUnseen && o.ClusterQueue.State != QueueMissing
+	if p.Next.Reservation != nil && known && !p.Next.leaving() {
+		p.Next = p.Next.syncChecks(o.Checks, o.Now)
+	}
+}
+
+// deactivate evicts a workload whose spec.active is false, naming the cause if the system asked for it.
+func deactivate(p *Plan, o Observation) {
+	if p.Next.Active {
+		return
+	}
+	target, asked := p.Next.Condition(DeactivationTarget)
+	if !p.Next.deactivated() {
+		e := Eviction{Reason: EvictedByDeactivation, Message: "The workload is deactivated"}
+		if asked && target.Status == True {
+			e.Reason = deactivatedDueTo + target.Reason
+			e.Message = "The workload is deactivated: " + target.Message
+		}
+		p.evict(e, o.Now)
+	}
+	p.Next = p.Next.without(DeactivationTarget)
+}
+
+// deactivated tells whether the eviction for spec.active=false has been recorded, and no reactivation since.
+func (s State) deactivated() bool {
+	evicted, _ := s.Condition(Evicted)
+	return evicted.Status == True && isDeactivation(evicted.Reason) && (s.Reservation != nil || !s.Is(Requeued))
+}
+
+// reject asks for the deactivation of a workload that some check never wants to see again.
+func reject(p *Plan, o Observation) {
+	if !p.Next.Active || Merge(p.Next) != Reject {
+		return
+	}
+	message := "Rejected by admission checks: " + p.Next.saying(CheckRejected)
+	p.Next = p.Next.with(DeactivationTarget, True, DeactivateForAdmissionCheck, message, o.Now)
+	p.because(true, EventAdmissionCheckRejected, message)
+}
+
+// leave evicts what a stopped queue must not hold.
+func leave(p *Plan, o Observation) {
+	if p.Next.Reservation == nil || p.Next.leaving() {
+		return
+	}
+	admitted := p.Next.Is(Admitted)
+	switch {
+	case o.ClusterQueue.mustLeave(admitted):
+		p.evict(Eviction{Reason: EvictedByClusterQueueStopped, Message: o.ClusterQueue.block("ClusterQueue").Message}, o.Now)
+	case o.LocalQueue.mustLeave(admitted):
+		p.evict(Eviction{Reason: EvictedByLocalQueueStopped, Message: o.LocalQueue.block("LocalQueue").Message}, o.Now)
+	}
+}
+
+// retry evicts a workload that some check wants to try again later.
+func retry(p *Plan, o Observation) {
+	if Merge(p.Next) != Retry || p.Next.leaving() || !p.Next.Active {
+		return
+	}
+	p.evict(Eviction{
+		Reason:    EvictedByAdmissionCheck,
+		Message:   "Evicted due to AdmissionCheck in Retry state: " + p.Next.saying(CheckRetry),
+		RequeueAt: p.Next.retryAt(),
+	}, o.Now)
+}
+
+// release frees the quota of an evicted workload that has nobody to do it.
+func release(p *Plan, o Observation) {
+	if !o.Owned {
+		p.Next = Release(p.Next, o.Now)
+	}
+}
+
+// AdmittedMessage is the text of the event about an admission.
+func AdmittedMessage(s State, now time.Time) string {
+	reserved, _ := s.Condition(QuotaReserved)
+	wait := max(now.Sub(reserved.Since), 0).Round(time.Second)
+	text := strings.Builder{}
+	text.WriteString("Admitted by ClusterQueue ")
+	text.WriteString(s.Reservation.ClusterQueue)
+	text.WriteString(", wait time since reservation was ")
+	text.WriteString(wait.String())
+	return text.String()
+}

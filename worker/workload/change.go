@@ -1,0 +1,118 @@
+package workload
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/lifecycle"
+	"switchyard.dev/worker/kube"
+)
+
+// Derive sets the conditions that follow from the rest of the status: Admitted from the reservation and the states of the
+// checks. Every writer of the admission part calls it before [switchyard.dev/worker/kube.ApplyAdmission], so that, for
+// example, whoever turns the last check Ready also admits the Workload, in the same write. It returns the events to record
+// after that write.
+func Derive(wl *kueue.Workload, now time.Time) []kube.Event {
+	before := State(wl)
+	after := lifecycle.Derive(before, now)
+	if !before.Equal(after) {
+		SetState(wl, after)
+	}
+	return admittedEvents(before, after, now)
+}
+
+func admittedEvents(before, after lifecycle.State, now time.Time) []kube.Event {
+	if !lifecycle.BecameAdmitted(before, after) {
+		return nil
+	}
+	return []kube.Event{{Reason: string(lifecycle.EventAdmitted), Note: lifecycle.AdmittedMessage(after, now)}}
+}
+
+// Reserve records a reservation: the admission, QuotaReserved=True with the message, an entry for each check that applies
+// (see [ApplicableChecks]), the end of an earlier eviction, and Admitted. It returns the events to record after the write,
+// but not the one about the reservation itself, whose text only the scheduler knows.
+func Reserve(wl *kueue.Workload, a *kueue.Admission, checks []string, message string, now time.Time) []kube.Event {
+	before := State(wl)
+	after := lifecycle.Reserve(before, *reservation(a), checks, message, now)
+	SetState(wl, after)
+	if after.Reservation != nil {
+		wl.Status.Admission = a
+	}
+	return admittedEvents(before, after, now)
+}
+
+// ApplicableChecks returns the names, sorted, of the ClusterQueue's checks that apply to a workload with this admission:
+// those without flavors of their own, and those with a flavor that was assigned (contract: kueue-api.md 4.13).
+func ApplicableChecks(cq *kueue.ClusterQueue, a *kueue.Admission) []string {
+	if cq.Spec.AdmissionChecksStrategy == nil || a == nil {
+		return nil
+	}
+	assigned := reservation(a).Flavors
+	var names []string
+	for _, rule := range cq.Spec.AdmissionChecksStrategy.AdmissionChecks {
+		if len(rule.OnFlavors) == 0 || slices.ContainsFunc(rule.OnFlavors, func(f kueue.ResourceFlavorReference) bool {
+			return slices.Contains(assigned, string(f))
+		}) {
+			names = append(names, string(rule.Name))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// SetPending records why a Workload without reservation has none: QuotaReserved=False. It reports whether that changed
+// anything; a Workload that holds quota is left alone.
+func SetPending(wl *kueue.Workload, reason admission.Reason, message string, now time.Time) bool {
+	return change(wl, func(s lifecycle.State) lifecycle.State {
+		return lifecycle.WaitFor(s, reason, kube.Truncate(message, kube.MaxConditionMessage), now)
+	})
+}
+
+// Evict records an eviction and resets the checks; the quota stays reserved until [Release]. It reports whether that
+// changed anything.
+func Evict(wl *kueue.Workload, e lifecycle.Eviction, now time.Time) bool {
+	return change(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Evict(s, e, now) })
+}
+
+// Release gives back the quota of an evicted Workload whose job does not run any more, and says when it may queue again
+// (contract: kueue-api.md 4.11). It reports whether that changed anything: a Workload that is not evicted, or holds
+// nothing, is left alone.
+func Release(wl *kueue.Workload, now time.Time) bool {
+	return change(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Release(s, now) })
+}
+
+// Finish records for good how the job ended. It reports whether that changed anything: the first outcome stays.
+func Finish(wl *kueue.Workload, reason kueue.Reason, message string, now time.Time) bool {
+	return change(wl, func(s lifecycle.State) lifecycle.State {
+		return lifecycle.Finish(s, admission.Reason(reason), kube.Truncate(message, kube.MaxConditionMessage), now)
+	})
+}
+
+func change(wl *kueue.Workload, by func(lifecycle.State) lifecycle.State) bool {
+	before := State(wl)
+	after := by(before)
+	if before.Equal(after) {
+		return false
+	}
+	SetState(wl, after)
+	return true
+}
+
+// SetCheck sets state and message of an admission check that has an entry, and reports whether that changed anything. The
+// transition time moves only with the state. Call [Derive] afterwards.
+func SetCheck(wl *kueue.Workload, name kueue.AdmissionCheckReference, state kueue.CheckState, message string, now time.Time) bool {
+	entry := Check(wl, name)
+	message = kube.Truncate(message, kube.MaxConditionMessage)
+	if entry == nil || entry.State == state && entry.Message == message {
+		return false
+	}
+	if entry.State != state {
+		entry.LastTransitionTime = metav1.NewTime(now)
+	}
+	entry.State, entry.Message = state, message
+	return true
+}

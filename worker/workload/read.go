@@ -1,0 +1,88 @@
+package workload
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// IsFinished tells whether the job has ended; nothing happens to such a Workload any more.
+func IsFinished(wl *kueue.Workload) bool { return isTrue(wl, kueue.WorkloadFinished) }
+
+// IsAdmitted tells whether quota is reserved and every gate is open: the job may run.
+func IsAdmitted(wl *kueue.Workload) bool { return isTrue(wl, kueue.WorkloadAdmitted) }
+
+// IsEvicted tells whether the Workload was evicted since its last reservation. Together with [HasQuota] it means that the
+// job must stop and the quota be released.
+func IsEvicted(wl *kueue.Workload) bool { return isTrue(wl, kueue.WorkloadEvicted) }
+
+// HasQuota tells whether quota is reserved, admitted or not.
+func HasQuota(wl *kueue.Workload) bool {
+	return wl.Status.Admission != nil && isTrue(wl, kueue.WorkloadQuotaReserved)
+}
+
+// IsActive tells whether the Workload may be queued and run at all (spec.active).
+func IsActive(wl *kueue.Workload) bool { return ptr.Deref(wl.Spec.Active, true) }
+
+func isTrue(wl *kueue.Workload, condition string) bool {
+	return meta.IsStatusConditionTrue(wl.Status.Conditions, condition)
+}
+
+// Class is the status class of a Workload in metrics and command line output (contract: kueue-api.md 1.13).
+type Class string
+
+// The status classes, in the order of precedence.
+const (
+	Finished      Class = "finished"
+	Admitted      Class = "admitted"
+	QuotaReserved Class = "quotaReserved"
+	Pending       Class = "pending"
+)
+
+// ClassOf returns the Workload's status class.
+func ClassOf(wl *kueue.Workload) Class {
+	switch {
+	case IsFinished(wl):
+		return Finished
+	case IsAdmitted(wl):
+		return Admitted
+	case HasQuota(wl):
+		return QuotaReserved
+	default:
+		return Pending
+	}
+}
+
+// MayQueue tells whether nothing in the Workload itself keeps it from being considered for quota: it is active, not
+// finished, holds no quota, is not gated and does not wait for a trigger after an eviction. The backoff of
+// status.requeueState is a time and not part of this (contract: kueue-api.md 4.10, last line).
+func MayQueue(wl *kueue.Workload) bool {
+	return wl.DeletionTimestamp.IsZero() && IsActive(wl) && !IsFinished(wl) && !HasQuota(wl) && len(Gates(wl)) == 0 &&
+		!meta.IsStatusConditionFalse(wl.Status.Conditions, kueue.WorkloadRequeued)
+}
+
+// Gates returns the names in the annotation admission-gated-by, sorted, each once; none when it is absent or empty.
+func Gates(wl *kueue.Workload) []string {
+	var gates []string
+	for name := range strings.SplitSeq(wl.Annotations[kueue.AdmissionGatedByAnnotation], ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			gates = append(gates, name)
+		}
+	}
+	slices.Sort(gates)
+	return slices.Compact(gates)
+}
+
+// Check returns the entry of an admission check in the Workload's status; nil when it has none. The result points into wl.
+func Check(wl *kueue.Workload, name kueue.AdmissionCheckReference) *kueue.AdmissionCheckState {
+	for i := range wl.Status.AdmissionChecks {
+		if wl.Status.AdmissionChecks[i].Name == name {
+			return &wl.Status.AdmissionChecks[i]
+		}
+	}
+	return nil
+}
