@@ -1,0 +1,79 @@
+package installation
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/e2e/clusters"
+)
+
+// HubAccount is the service account by which a hub works on its workers.
+const HubAccount = "switchyard-hub"
+
+// WorkerAccess makes a kubeconfig by which a hub may do on the worker what it needs and nothing more: a service account
+// in the programs' namespace, with a token.
+func WorkerAccess(ctx context.Context, worker *clusters.Cluster) ([]byte, error) {
+	return worker.ServiceAccountKubeconfig(ctx, clusters.ServiceAccount{
+		Namespace: Namespace, Name: HubAccount, Rules: fleet.WorkerRules(),
+	})
+}
+
+// Register makes the worker known to the hub under its name, as a user would: a kubeconfig Secret in the programs'
+// namespace and a MultiKueueCluster that refers to it.
+func Register(ctx context.Context, hub, worker *clusters.Cluster) error {
+	kubeconfig, err := WorkerAccess(ctx, worker)
+	if err != nil {
+		return err
+	}
+	c, err := Client(hub)
+	if err != nil {
+		return err
+	}
+	for _, object := range Registration(worker.Name, kubeconfig) {
+		if err := c.Create(ctx, object); err != nil {
+			return fmt.Errorf("registering %s at %s: %w", worker.Name, hub.Name, err)
+		}
+	}
+	return nil
+}
+
+// Registration is what a hub needs to know a worker: Secret and MultiKueueCluster.
+func Registration(name string, kubeconfig []byte) []client.Object {
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name + "-kubeconfig"},
+		Data:       map[string][]byte{"kubeconfig": kubeconfig},
+	}
+	cluster := &kueue.MultiKueueCluster{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: kueue.MultiKueueClusterSpec{ClusterSource: kueue.ClusterSource{
+			KubeConfig: &kueue.KubeConfig{Location: secret.Name, LocationType: kueue.SecretLocationType},
+		}},
+	}
+	return []client.Object{secret, cluster}
+}
+
+// Scheme knows every kind that users of Switchyard deal with.
+func Scheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(kueue.AddToScheme(scheme))
+	return scheme
+}
+
+// Client is an administrator's client for the cluster.
+func Client(c *clusters.Cluster) (client.WithWatch, error) {
+	made, err := client.NewWithWatch(c.Config, client.Options{Scheme: Scheme()})
+	if err != nil {
+		return nil, fmt.Errorf("client of %s: %w", c.Name, err)
+	}
+	return made, nil
+}
