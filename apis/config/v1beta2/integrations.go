@@ -1,0 +1,68 @@
+package v1beta2
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientcmd "k8s.io/client-go/tools/clientcmd/api/v1"
+)
+
+// Integrations are the kinds of job.
+type Integrations struct {
+	// Frameworks that are managed, by the names of contract: kueue-api.md 3.2.
+	Frameworks []string `json:"frameworks,omitempty"`
+	// ExternalFrameworks, as Kind.version.group, are managed by others: what they
+	// own is left alone.
+	ExternalFrameworks []string `json:"externalFrameworks,omitempty"`
+	// LabelKeysToCopy are labels copied from a job to its Workload.
+	LabelKeysToCopy []string `json:"labelKeysToCopy,omitempty"`
+}
+
+// MultiKueue is the dispatch to worker clusters.
+type MultiKueue struct {
+	// GCInterval between sweeps for orphaned remote objects; 0 for none. Never nil
+	// after defaulting.
+	GCInterval *metav1.Duration `json:"gcInterval,omitempty"`
+	// Origin marks the remote objects of this hub; a label value. Never nil nor
+	// empty after defaulting.
+	Origin *string `json:"origin,omitempty"`
+	// WorkerLostTimeout is how long a workload stays with a cluster that cannot be
+	// reached. Never nil after defaulting.
+	WorkerLostTimeout *metav1.Duration `json:"workerLostTimeout,omitempty"`
+	// DispatcherName says who nominates clusters; a name that is not built in
+	// leaves it to others. Never nil after defaulting.
+	DispatcherName *string `json:"dispatcherName,omitempty"`
+	// IncrementalDispatcherConfig belongs to the incremental dispatcher; never nil
+	// after defaulting when that is chosen, else nil.
+	IncrementalDispatcherConfig *IncrementalDispatcherConfig `json:"incrementalDispatcherConfig,omitempty"`
+	// ExternalFrameworks are kinds of job that are mirrored without being compiled in.
+	ExternalFrameworks []MultiKueueExternalFramework `json:"externalFrameworks,omitempty"`
+	// ClusterProfile says how clusters known by profile are reached.
+	ClusterProfile *ClusterProfile `json:"clusterProfile,omitempty"`
+}
+
+// IncrementalDispatcherConfig belongs to the incremental dispatcher.
+type IncrementalDispatcherConfig struct {
+	// StepSize is the number of clusters nominated in each round. Never nil after defaulting.
+	StepSize *int32 `json:"stepSize,omitempty"`
+}
+
+// MultiKueueExternalFramework is a kind of job that is mirrored without being compiled in.
+type MultiKueueExternalFramework struct {
+	// Name is Kind.version.group.
+	Name string `json:"name"`
+}
+
+// ClusterProfile says how clusters known by profile are reached.
+type ClusterProfile struct {
+	// AccessProviders give credentials.
+	AccessProviders []ClusterProfileAccessProvider `json:"accessProviders,omitempty"`
+	// CredentialsProviders is the deprecated spelling of AccessProviders.
+	CredentialsProviders []ClusterProfileAccessProvider `json:"credentialsProviders,omitempty"`
+}
+
+// ClusterProfileAccessProvider gives credentials by running a program.
+type ClusterProfileAccessProvider struct {
+	// Name by which profiles refer to it.
+	Name string `json:"name"`
+	// ExecConfig is the program.
+	ExecConfig clientcmd.ExecConfig `json:"execConfig"`
+}
