@@ -236,3 +236,15 @@ func waitFor(ctx context.Context, process *Process, what string, check func(cont
 }
 
 func indent(text string) string { return "    " + strings.ReplaceAll(text, "\n", "\n    ") }
+
+// PIDs are the process ids of all that runs now.
+func (c *Cluster) PIDs() []int {
+	var pids []int
+	for _, process := range c.processes {
+		pids = append(pids, process.PID())
+	}
+	if c.apiserver != nil {
+		pids = append(pids, c.apiserver.PID())
+	}
+	return pids
+}
