@@ -3,8 +3,6 @@ package lifecycle
 import (
 	"fmt"
 	"time"
-
-	"switchyard.dev/worker/admission"
 )
 
 // QueueState is how a LocalQueue or ClusterQueue stands to its workloads.
@@ -46,21 +44,12 @@ func (q Queue) mustLeave(admitted bool) bool {
 	}
 }
 
-// block says why the queue takes no new workloads; nil when it does, or when nobody looked.
-func (q Queue) block(kind string) *admission.Block {
-	text := ""
-	reason := admission.Suspended
-	switch q.State {
-	case QueueUnseen, QueueOpen:
-		return nil
-	case QueueMissing:
-		reason, text = admission.Misconfigured, "%s %s doesn't exist"
-	case QueueInactive:
-		text = "%s %s is inactive"
-	case QueueHeld, QueueDraining:
-		text = "%s %s is stopped"
+// complaint is the text of an eviction by the queue.
+func (q Queue) complaint(kind string) string {
+	if q.State == QueueMissing {
+		return fmt.Sprintf("%s %s doesn't exist", kind, q.Name)
 	}
-	return &admission.Block{Because: reason, Message: fmt.Sprintf(text, kind, q.Name)}
+	return fmt.Sprintf("%s %s is stopped", kind, q.Name)
 }
 
 // Observation is what is true around a workload.
@@ -71,18 +60,10 @@ type Observation struct {
 	// Checks that apply to the reservation, sorted. Without a reservation, or when the ClusterQueue is missing or unseen,
 	// they are ignored.
 	Checks []string
-	// GatedBy are the names in the admission-gated-by annotation.
+	// GatedBy are the names in the admission-gated-by annotation, sorted.
 	GatedBy []string
 	// Owned is true when somebody else stops the job and releases the quota after an eviction.
 	Owned bool
 	// Deleting is true once deletion has been asked for; OwnerGone once a live read said that no owner is left.
 	Deleting, OwnerGone bool
-}
-
-// queueBlock is the first queue that takes no new workloads.
-func (o Observation) queueBlock() *admission.Block {
-	if b := o.LocalQueue.block("LocalQueue"); b != nil {
-		return b
-	}
-	return o.ClusterQueue.block("ClusterQueue")
 }

@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -68,21 +67,20 @@ func (s State) wakeAt() time.Time {
 	return time.Time{}
 }
 
-// explain keeps the reason of QuotaReserved=False true for a workload that the scheduling cycle does not see because it is
-// deactivated, gated or without an open queue. When such a reason has gone, the workload waits to be evaluated.
+// explain keeps the reason of QuotaReserved=False true for a workload that no queue lists, because it is deactivated or
+// gated; all other reasons come from the scheduling cycle. When such a reason has gone, the workload waits to be evaluated.
 func explain(p *Plan, o Observation) {
 	s := p.Next
-	if s.Reservation != nil {
-		return
-	}
 	c, known := s.Condition(QuotaReserved)
 	block := s.block(o)
 	switch {
-	case block != nil && known && c.Reason == block.Because:
-	case block != nil:
+	case s.Reservation != nil || block.Because == c.Reason:
+	case block.Because != "":
 		p.Next = WaitFor(s, block.Because, block.Message, o.Now)
-		p.because(block.Because == admission.Misconfigured, block.Because, block.Message)
-	case known && c.Status == False && o.explained(c):
+		if block.Because == admission.AdmissionGated {
+			p.because(false, EventAdmissionGated, block.Message)
+		}
+	case known && (c.Reason == admission.Deactivated || c.Reason == admission.AdmissionGated):
 		p.Next = WaitFor(s, admission.PendingEvaluation, "The workload waits to be evaluated", o.Now)
 		if c.Reason == admission.AdmissionGated {
 			p.because(false, EventAdmissionGateCleared, "All admission gates were removed")
@@ -90,37 +88,14 @@ func explain(p *Plan, o Observation) {
 	}
 }
 
-// block is what keeps the workload from being looked at by the scheduling cycle, nil for nothing.
-func (s State) block(o Observation) *admission.Block {
+// block is what keeps the workload out of every queue; its Because is empty for nothing.
+func (s State) block(o Observation) admission.Block {
 	switch {
 	case !s.Active:
-		return &admission.Block{Because: admission.Deactivated, Message: "The workload is deactivated"}
+		return admission.Block{Because: admission.Deactivated, Message: "The workload is deactivated"}
 	case len(o.GatedBy) > 0:
-		gates := slices.Sorted(slices.Values(o.GatedBy))
-		return &admission.Block{Because: admission.AdmissionGated, Message: "Gated by " + strings.Join(gates, ", ")}
+		return admission.Block{Because: admission.AdmissionGated, Message: "Gated by " + strings.Join(o.GatedBy, ", ")}
 	default:
-		return o.queueBlock()
+		return admission.Block{}
 	}
-}
-
-// explained tells whether the condition is one that explain wrote. Others may use the same reasons for causes that are not
-// seen here, so a reason about queues counts only with our own message.
-func (o Observation) explained(c Condition) bool {
-	switch c.Reason {
-	case admission.Deactivated, admission.AdmissionGated:
-		return true
-	case admission.Suspended, admission.Misconfigured:
-		return o.saidOf("LocalQueue", o.LocalQueue, c.Message) || o.saidOf("ClusterQueue", o.ClusterQueue, c.Message)
-	default:
-		return false
-	}
-}
-
-func (o Observation) saidOf(kind string, q Queue, message string) bool {
-	for _, state := range []QueueState{QueueInactive, QueueHeld, QueueDraining, QueueMissing} {
-		if (Queue{Name: q.Name, State: state}).block(kind).Message == message {
-			return true
-		}
-	}
-	return false
 }

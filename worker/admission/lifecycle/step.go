@@ -115,9 +115,9 @@ func leave(p *Plan, o Observation) {
 	admitted := p.Next.Is(Admitted)
 	switch {
 	case o.ClusterQueue.mustLeave(admitted):
-		p.evict(Eviction{Reason: EvictedByClusterQueueStopped, Message: o.ClusterQueue.block("ClusterQueue").Message}, o.Now)
+		p.evict(Eviction{Reason: EvictedByClusterQueueStopped, Message: o.ClusterQueue.complaint("ClusterQueue")}, o.Now)
 	case o.LocalQueue.mustLeave(admitted):
-		p.evict(Eviction{Reason: EvictedByLocalQueueStopped, Message: o.LocalQueue.block("LocalQueue").Message}, o.Now)
+		p.evict(Eviction{Reason: EvictedByLocalQueueStopped, Message: o.LocalQueue.complaint("LocalQueue")}, o.Now)
 	}
 }
 
