@@ -79,7 +79,7 @@ type WaitForPodsReady struct {
 	// BlockAdmission as in v1beta2; absent, true.
 	BlockAdmission    *bool                      `json:"blockAdmission,omitempty"`
 	RequeuingStrategy *v1beta2.RequeuingStrategy `json:"requeuingStrategy,omitempty"`
-	// RecoveryTimeout as in v1beta2; absent, there is none.
+	// RecoveryTimeout as in v1beta2; absent, Timeout.
 	RecoveryTimeout *metav1.Duration `json:"recoveryTimeout,omitempty"`
 }
 

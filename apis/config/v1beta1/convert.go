@@ -12,9 +12,6 @@ import (
 // defaultPodsReadyTimeout is how long an enabled WaitForPodsReady without timeout waits.
 const defaultPodsReadyTimeout = 5 * time.Minute
 
-// disableWaitForPodsReady is the gate that v1beta2 has instead of a switch.
-const disableWaitForPodsReady = "DisableWaitForPodsReady"
-
 // Convert turns the file into v1beta2 and leaves to that version's SetDefaults
 // what both versions default alike. What v1beta2 has no word for is dropped:
 // queueVisibility and podOptions.podSelector.
@@ -35,12 +32,12 @@ func (c *Configuration) Convert() *v1beta2.Configuration {
 		FeatureGates:                 c.FeatureGates,
 		ObjectRetentionPolicies:      c.ObjectRetentionPolicies,
 		Metrics:                      c.Metrics.convert(),
+		WaitForPodsReady:             c.WaitForPodsReady.convert(),
 		MultiKueue:                   c.MultiKueue.convert(),
 		FairSharing:                  c.FairSharing.convert(),
 		Resources:                    c.Resources.convert(),
 	}
 	c.convertIntegrations(hub)
-	c.convertWaitForPodsReady(hub)
 	return hub
 }
 
@@ -114,24 +111,14 @@ func (c *Configuration) convertIntegrations(hub *v1beta2.Configuration) {
 	}
 }
 
-// convertWaitForPodsReady expresses "off", for which v1beta2 has no field, by
-// the gate DisableWaitForPodsReady. A gate the file sets itself stands.
-func (c *Configuration) convertWaitForPodsReady(hub *v1beta2.Configuration) {
-	old := c.WaitForPodsReady
-	if old == nil || !old.Enable {
-		if _, set := hub.FeatureGates[disableWaitForPodsReady]; !set {
-			gates := map[string]bool{disableWaitForPodsReady: true}
-			for name, on := range hub.FeatureGates {
-				gates[name] = on
-			}
-			hub.FeatureGates = gates
-		}
-		return
+func (w *WaitForPodsReady) convert() *v1beta2.WaitForPodsReady {
+	if w == nil || !w.Enable {
+		return &v1beta2.WaitForPodsReady{Disabled: true}
 	}
-	hub.WaitForPodsReady = &v1beta2.WaitForPodsReady{
-		Timeout:           ptr.To(ptr.Deref(old.Timeout, metav1.Duration{Duration: defaultPodsReadyTimeout})),
-		BlockAdmission:    ptr.To(ptr.Deref(old.BlockAdmission, true)),
-		RecoveryTimeout:   old.RecoveryTimeout,
-		RequeuingStrategy: old.RequeuingStrategy,
+	return &v1beta2.WaitForPodsReady{
+		Timeout:           ptr.To(ptr.Deref(w.Timeout, metav1.Duration{Duration: defaultPodsReadyTimeout})),
+		BlockAdmission:    ptr.To(ptr.Deref(w.BlockAdmission, true)),
+		RecoveryTimeout:   w.RecoveryTimeout,
+		RequeuingStrategy: w.RequeuingStrategy,
 	}
 }

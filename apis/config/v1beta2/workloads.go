@@ -7,6 +7,10 @@ import (
 
 // WaitForPodsReady watches over the start of jobs.
 type WaitForPodsReady struct {
+	// Disabled switches the feature off. This version of the file has no word for
+	// it: it is set for a v1beta1 file that does not enable the feature, and by the
+	// gate DisableWaitForPodsReady.
+	Disabled bool `json:"-"`
 	// Timeout from admission until all pods are ready. Never nil after defaulting.
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 	// BlockAdmission admits nothing while an admitted workload has pods that are
