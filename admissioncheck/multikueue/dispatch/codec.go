@@ -1,10 +1,30 @@
 package dispatch
 
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
 // ConditionType is the type of the one condition on the hub's Workload that stores what the public API has no word for.
 const ConditionType = "switchyard.dev/Dispatch"
 
 // EpochAnnotation stamps remote Workloads and jobs with the epoch they were made in, in decimal.
 const EpochAnnotation = "switchyard.dev/epoch"
+
+// The reasons of a Record.
+const (
+	recordOwed    = "Owed"
+	recordSettled = "Settled"
+)
+
+// The words of a Record's message, in their order.
+const (
+	wordEpoch       = "epoch "
+	wordReservation = " of reservation "
+	wordDebts       = "; may still run on "
+	wordDebtEpoch   = " since epoch "
+)
 
 // Record is the content of the condition of type ConditionType.
 type Record struct {
@@ -13,5 +33,107 @@ type Record struct {
 	// ObservedGeneration is the epoch.
 	ObservedGeneration int64
 	Reason             string
-	Message            string
+	// Message is for people and for Decode: `epoch 3 of reservation "r2"; may still run on "w1" since epoch 2`.
+	Message string
+}
+
+// Encode turns epoch, reservation and debts into a Record; ok is false if there is nothing to record, and then the
+// condition must be absent.
+func Encode(s State) (r Record, ok bool) {
+	if s.Epoch <= 1 && len(s.Debts) == 0 && s.Reservation == "" {
+		return Record{}, false
+	}
+	var b strings.Builder
+	b.WriteString(wordEpoch + strconv.FormatInt(s.Epoch, 10))
+	if s.Reservation != "" {
+		b.WriteString(wordReservation + strconv.Quote(s.Reservation))
+	}
+	for i, d := range s.Debts {
+		if i == 0 {
+			b.WriteString(wordDebts)
+		} else {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Quote(d.Cluster) + wordDebtEpoch + strconv.FormatInt(d.Epoch, 10))
+	}
+	r = Record{Owed: len(s.Debts) > 0, ObservedGeneration: s.Epoch, Reason: recordSettled, Message: b.String()}
+	if r.Owed {
+		r.Reason = recordOwed
+	}
+	return r, true
+}
+
+// Decode restores a State from what is stored. A missing or unreadable record is epoch 1 without known debts, from which
+// Step recovers by reading the clusters.
+func Decode(r *Record, nominated []string, bound string) State {
+	s := State{Epoch: 1}
+	if r != nil {
+		if parsed, ok := parse(r.Message); ok {
+			s = parsed
+		}
+	}
+	s.Bound = bound
+	if bound == "" {
+		s.Nominated = slices.Sorted(slices.Values(nominated))
+	}
+	return s
+}
+
+// parse reads a Record's message.
+func parse(message string) (State, bool) {
+	p := parser{rest: message, ok: true}
+	var s State
+	p.word(wordEpoch)
+	s.Epoch = p.number()
+	if p.try(wordReservation) {
+		s.Reservation = p.quoted()
+	}
+	more := p.try(wordDebts)
+	for more && p.ok {
+		cluster := p.quoted()
+		p.word(wordDebtEpoch)
+		s = s.owing(cluster, p.number())
+		more = p.try(", ")
+	}
+	return s, p.ok && p.rest == "" && s.Epoch >= 1
+}
+
+// parser reads a message from left to right; after the first mismatch ok stays false and nothing is read any more.
+type parser struct {
+	rest string
+	ok   bool
+}
+
+func (p *parser) try(word string) bool {
+	rest, found := strings.CutPrefix(p.rest, word)
+	if p.ok && found {
+		p.rest = rest
+		return true
+	}
+	return false
+}
+
+func (p *parser) word(word string) { p.ok = p.try(word) }
+
+func (p *parser) number() int64 {
+	end := strings.IndexFunc(p.rest, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		end = len(p.rest)
+	}
+	n, err := strconv.ParseInt(p.rest[:end], 10, 64)
+	p.ok = p.ok && err == nil
+	p.rest = p.rest[end:]
+	return n
+}
+
+func (p *parser) quoted() string {
+	prefix, err := strconv.QuotedPrefix(p.rest)
+	if err != nil {
+		p.ok = false
+		return ""
+	}
+	p.rest = p.rest[len(prefix):]
+	text, err := strconv.Unquote(prefix)
+	p.ok = p.ok && err == nil
+	return text
 }

@@ -12,7 +12,7 @@ type Observation struct {
 	// other cluster that State.Names mentions or on which an object of this Workload is seen. A name that no
 	// MultiKueueCluster has any more is Unreachable since that became known.
 	Clusters []ClusterView
-	// CutOffEnded is when the hub was last seen cut off (see CutOff), zero if never since the program started. Grace
+	// CutOffEnded is when the hub was last seen cut off (see HubCutOff), zero if never since the program started. Grace
 	// periods begin no earlier.
 	CutOffEnded time.Time
 }
@@ -74,7 +74,8 @@ type ClusterView struct {
 	InConfig bool
 	// Link is the connection to it.
 	Link Link
-	// Copy and Job are what the informers show. They are kept while the cluster is out of reach, but then mean nothing.
+	// Copy and Job are what the informers show. They are kept while the cluster is out of reach; only Finished counts
+	// then.
 	Copy Copy
 	Job  Job
 	// EndedUnfinished is positive evidence that the job was not lost to a clean-up after it had finished: the informer

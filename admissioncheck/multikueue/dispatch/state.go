@@ -3,7 +3,6 @@ package dispatch
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
 // State is all that must survive a crash. It lives on the hub's Workload: Nominated in status.nominatedClusterNames,
@@ -80,12 +79,4 @@ func (s State) retreat() State {
 	s.Reservation = ""
 	s.Nominated = nil
 	return s
-}
-
-// later returns the later of two times; the zero time never wins.
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }

@@ -1,17 +1,104 @@
 package dispatch
 
-// Step decides what happens to one Workload next.
+import "time"
+
+// Step decides what happens to one Workload next. It is total and deterministic: the same three values always give the
+// same Plan, and once nothing changes any more, the same State and no Actions.
 func Step(s State, o Observation, p Policy) Plan {
-	return Plan{Next: s, Verdict: Verdict{Check: o.Local.Check, Message: o.Local.CheckMessage}}
+	if s.Epoch < 1 {
+		s.Epoch = 1
+	}
+	t := turn{s: s, o: o, p: p}
+	plan := t.decide()
+	plan.Clusters = t.explain(plan.Next)
+	if !plan.Next.Equal(s) || plan.Verdict != t.verdict() {
+		plan.Actions = nil
+	}
+	plan.Settled = !t.anythingReachable()
+	return plan
 }
 
-// CutOff reports whether so many clusters were lost together with the given one that it is the hub that is cut off.
-func CutOff(clusters []ClusterView, name string, p Policy) bool { return false }
+// Writes reports whether the Plan is one that stores something, given what it was made from, and so must not act.
+func (plan Plan) Writes(s State, l Local) bool {
+	return !plan.Next.Equal(s) || plan.Verdict != Verdict{Check: l.Check, Message: l.CheckMessage}
+}
 
-// Encode turns epoch, reservation and debts into a Record; ok is false if there is nothing to record.
-func Encode(s State) (r Record, ok bool) { return Record{}, false }
+// turn is one call of Step: its three inputs, and the questions that the cases ask of them.
+type turn struct {
+	s State
+	o Observation
+	p Policy
+}
 
-// Decode restores a State from what is stored. A missing or unreadable record is epoch 1 without known debts.
-func Decode(r *Record, nominated []string, bound string) State {
-	return State{Epoch: 1, Nominated: nominated, Bound: bound}
+// decide goes through the cases in the contract's order (multikueue.md 4), with one change: a finished run is a fact
+// even when the hub has just lost its quota or evicts.
+func (t turn) decide() Plan {
+	l := t.o.Local
+	switch {
+	case l.Deleted:
+		return t.cleanUp(Deleted)
+	case l.Finished:
+		return t.cleanUp(Done)
+	}
+	if plan, ok := t.finished(); ok {
+		return plan
+	}
+	switch {
+	case !l.QuotaReserved:
+		return t.withoutQuota()
+	case l.Refusal.Reason != "" && l.Check != Rejected:
+		return t.refuse()
+	case l.Evicted:
+		return t.evicted()
+	case l.Check == Retry || l.Check == Rejected || t.s.Retreating():
+		return t.retreating()
+	case t.s.Bound != "":
+		return t.bound()
+	default:
+		return t.open()
+	}
+}
+
+// verdict is what the check says now.
+func (t turn) verdict() Verdict {
+	return Verdict{Check: t.o.Local.Check, Message: t.o.Local.CheckMessage}
+}
+
+// stay is the Plan that stores nothing.
+func (t turn) stay(because Reason, message string, actions ...Action) Plan {
+	return Plan{Next: t.s, Verdict: t.verdict(), Because: because, Message: message, Actions: actions}
+}
+
+// move is the Plan that stores another State under the same verdict.
+func (t turn) move(next State, because Reason, message string) Plan {
+	return Plan{Next: next, Verdict: t.verdict(), Because: because, Message: message}
+}
+
+// giveUp is the Plan of a retreat: the epoch is raised, the debt recorded and the check set to Retry in one write.
+func (t turn) giveUp(because Reason, message string, event *Event) Plan {
+	return Plan{
+		Next:    t.s.retreat(),
+		Verdict: Verdict{Check: Retry, Message: truncate(message)},
+		Because: because,
+		Message: message,
+		Event:   event,
+	}
+}
+
+// view returns what is known of a cluster; a cluster nobody told us about is Unknown.
+func (t turn) view(name string) ClusterView {
+	for _, v := range t.o.Clusters {
+		if v.Name == name {
+			return v
+		}
+	}
+	return ClusterView{Name: name}
+}
+
+// soonest returns the earlier of two times, where zero means never.
+func soonest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }

@@ -1,0 +1,64 @@
+package dispatch
+
+import "time"
+
+// CutOff reports whether so many clusters were lost together with the given one that it is the hub that is cut off: at
+// least two, and more than half of those that were alive right before. While it is, no clock runs.
+func CutOff(all []Link, lost Link, window time.Duration) bool {
+	if lost.State != Unreachable {
+		return false
+	}
+	together, before := 0, 0
+	for _, l := range all {
+		switch {
+		case l.State == Connected || l.State == Unreachable && l.Since.After(lost.Since.Add(window)):
+			before++
+		case l.State == Unreachable && !l.Since.Before(lost.Since.Add(-window)):
+			before++
+			together++
+		}
+	}
+	return together >= 2 && 2*together > before
+}
+
+// HubCutOff reports whether CutOff holds for any of the clusters. The time at which it ceases to hold is to be given
+// to Step as Observation.CutOffEnded.
+func HubCutOff(all []Link, window time.Duration) bool {
+	for _, l := range all {
+		if CutOff(all, l, window) {
+			return true
+		}
+	}
+	return false
+}
+
+// cutOff is CutOff for the clusters of this turn.
+func (t turn) cutOff(v ClusterView) bool {
+	links := make([]Link, len(t.o.Clusters))
+	for i, c := range t.o.Clusters {
+		links[i] = c.Link
+	}
+	return CutOff(links, v.Link, t.p.CutOffWindow)
+}
+
+// deadline returns when the grace of a cluster that cannot be talked to ends; ok is false while no clock runs.
+func (t turn) deadline(v ClusterView) (end time.Time, ok bool) {
+	if v.Link.State != Unreachable || t.cutOff(v) {
+		return time.Time{}, false
+	}
+	return later(v.Link.Since, t.o.CutOffEnded).Add(t.p.WorkerLostTimeout), true
+}
+
+// graceOver reports whether a cluster has been lost for longer than the grace.
+func (t turn) graceOver(v ClusterView) bool {
+	end, ok := t.deadline(v)
+	return ok && !t.o.Now.Before(end)
+}
+
+// later returns the later of two times; the zero time never wins.
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,55 @@
+package dispatch
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The messages of the check (contract: multikueue.md 4).
+const (
+	msgLost     = `Admitting remote lost`
+	msgGone     = `Admitting remote no longer exists`
+	msgNoRecord = `Admission check is Ready but no admitting cluster is recorded; this is unexpected, please report it`
+)
+
+// messageLimit is the longest message a check may have, in bytes (contract: kueue-api.md 1.2).
+const messageLimit = 32768
+
+// previously adds the old state to a message.
+func (t turn) previously(message string) string {
+	return truncate(message + `, Previously: ` + strconv.Quote(string(t.o.Local.Check)))
+}
+
+func (t turn) msgEvicted(cluster string) string {
+	return `Workload evicted on worker cluster: ` + strconv.Quote(cluster) +
+		`, resetting for re-admission. Previously: ` + strconv.Quote(string(t.o.Local.Check))
+}
+
+func (t turn) msgCollision(cluster string) string {
+	return t.previously(`An object of the same name on worker cluster ` + strconv.Quote(cluster) +
+		` is not ours, resetting for re-dispatch`)
+}
+
+func msgOwed(clusters []string) string {
+	return "an earlier attempt may still run on " + list(clusters)
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "no cluster"
+	}
+	return strings.Join(names, ", ")
+}
+
+// truncate cuts a message to the limit, at a rune boundary, and says so with three dots.
+func truncate(message string) string {
+	if len(message) <= messageLimit {
+		return message
+	}
+	cut := messageLimit - len("...")
+	for cut > 0 && !utf8.RuneStart(message[cut]) {
+		cut--
+	}
+	return message[:cut] + "..."
+}

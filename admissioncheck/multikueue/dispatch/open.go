@@ -1,0 +1,222 @@
+package dispatch
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// open handles a Workload without a winner: it is offered to clusters, and the first that admits it is bound
+// (contract: multikueue.md 4 cases 6b and 8).
+func (t turn) open() Plan {
+	l := t.o.Local
+	if l.Check == Ready {
+		plan := t.giveUp(NoRecord, msgNoRecord, nil)
+		plan.Next = t.suspect(plan.Next, t.s.Epoch)
+		return plan
+	}
+	next, because := t.begin()
+	if because == "" {
+		if settled, ok := t.settle(next); ok {
+			next, because = settled, Settled
+		}
+		if winner, ok := t.winner(); ok {
+			if owing, wake := t.blockers(next); len(owing) > 0 {
+				return t.await(next, Owed, msgOwed(owing), wake)
+			}
+			next.Bound, next.Nominated = winner, nil
+			return t.move(next, Won, winner+" admitted the workload first")
+		}
+	}
+	if !l.OtherChecksReady && len(next.Nominated) == 0 {
+		if because != "" {
+			return t.move(next, because, "the other checks are not ready yet")
+		}
+		return t.stay(WaitingForChecks, "waiting for the other checks", t.dismiss()...)
+	}
+	return t.offer(next, because)
+}
+
+// begin settles which epoch the present reservation uses. If the record shows one that an earlier reservation used, or
+// shows none although the Workload was evicted before, or something newer than the record is seen, then an epoch ended
+// without having been recorded, or the record was lost: a new one is begun, and every cluster suspected.
+func (t turn) begin() (State, Reason) {
+	s, l := t.s, t.o.Local
+	unused := s.Reservation == "" && (s.Epoch > 1 || l.Evictions == 0)
+	used := s.Reservation != "" && s.Reservation == l.Reservation
+	if t.newest() > s.Epoch || t.runsUnbound() || !unused && !used {
+		before := max(s.Epoch, t.newest(), l.Evictions)
+		s = t.suspect(s, before)
+		s.Epoch, s.Reservation, s.Nominated = before+1, l.Reservation, nil
+		return s, RecordLost
+	}
+	if s.Epoch > 1 && s.Reservation != l.Reservation {
+		s.Reservation = l.Reservation
+		return s, Opened
+	}
+	return s, ""
+}
+
+// runsUnbound reports whether a job of the present epoch exists although no cluster is bound: a binding was lost.
+func (t turn) runsUnbound() bool {
+	return slices.ContainsFunc(t.o.Clusters, func(v ClusterView) bool { return t.s.currentJob(v.Job) })
+}
+
+// suspect adds a debt of every cluster.
+func (t turn) suspect(s State, epoch int64) State {
+	for _, v := range t.o.Clusters {
+		s = s.owing(v.Name, epoch)
+	}
+	return s
+}
+
+// settle drops the debts that a live read has discharged.
+func (t turn) settle(s State) (State, bool) {
+	debts := slices.DeleteFunc(slices.Clone(s.Debts), func(d Debt) bool { return t.clean(t.view(d.Cluster)) })
+	if len(debts) == len(s.Debts) {
+		return s, false
+	}
+	s.Debts = debts
+	if len(debts) == 0 {
+		s.Debts = nil
+	}
+	return s, true
+}
+
+// blockers returns the clusters that may still run an earlier epoch's job and so forbid a new one, and when the first
+// of them ceases to on its own. A cluster out of reach ceases to when its grace is over; one in reach, never.
+func (t turn) blockers(s State) (names []string, wake time.Time) {
+	for _, d := range s.Debts {
+		v := t.view(d.Cluster)
+		if end, runs := t.deadline(v); runs {
+			if t.graceOver(v) {
+				continue
+			}
+			wake = soonest(wake, end)
+		}
+		names = append(names, d.Cluster)
+	}
+	for _, v := range t.o.Clusters {
+		if v.connected() && !s.owedBy(v.Name) && t.stale(v) && t.jobInTheWay(v) {
+			names = append(names, v.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, wake
+}
+
+// jobInTheWay reports whether a job of an earlier epoch or owner is seen.
+func (t turn) jobInTheWay(v ClusterView) bool {
+	if live := t.answer(v); live != nil {
+		return t.s.staleJob(live.Job)
+	}
+	return t.s.staleJob(v.Job)
+}
+
+// winner returns the nominated cluster that admitted first; equal times are broken by name.
+func (t turn) winner() (string, bool) {
+	var best *ClusterView
+	for i := range t.o.Clusters {
+		v := &t.o.Clusters[i]
+		if !t.mayWin(*v) {
+			continue
+		}
+		if best == nil || v.Copy.AdmittedAt.Before(best.Copy.AdmittedAt) ||
+			v.Copy.AdmittedAt.Equal(best.Copy.AdmittedAt) && strings.Compare(v.Name, best.Name) < 0 {
+			best = v
+		}
+	}
+	if best == nil {
+		return "", false
+	}
+	return best.Name, true
+}
+
+func (t turn) mayWin(v ClusterView) bool {
+	c := v.Copy
+	return slices.Contains(t.s.Nominated, v.Name) && v.connected() && !v.collision() && t.s.currentCopy(c) &&
+		c.Admitted && !c.Evicted && !c.Deactivating && !c.Deleting && c.Finished == nil && (c.SpecMatches || c.PriorityOnly)
+}
+
+// offer nominates clusters and keeps their copies as they should be.
+func (t turn) offer(next State, because Reason) Plan {
+	if t.p.Dispatcher == AllAtOnce {
+		if names := t.eligible(); !slices.Equal(names, next.Nominated) {
+			next.Nominated = names
+			if because == "" {
+				because = Nominated
+			}
+		}
+	}
+	if !next.Equal(t.s) {
+		return t.move(next, because, "offering to "+list(next.Nominated))
+	}
+	if len(t.s.Nominated) == 0 {
+		return t.await(next, NoCluster, "no cluster can be offered the workload", time.Time{})
+	}
+	return t.await(next, Offered, "waiting for a cluster to admit the workload", time.Time{})
+}
+
+// eligible returns the clusters to offer to: listed, connected, and with our name free; sorted.
+func (t turn) eligible() []string {
+	var names []string
+	for _, v := range t.o.Clusters {
+		if v.InConfig && v.connected() && !v.collision() {
+			names = append(names, v.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// await stores next if it differs, and otherwise tends the offers; after a while it says why nothing happens.
+func (t turn) await(next State, because Reason, message string, wake time.Time) Plan {
+	if !next.Equal(t.s) {
+		return t.move(next, because, message)
+	}
+	plan := t.stay(because, message, t.tend()...)
+	plan.WakeAt = wake
+	t.speak(&plan)
+	return plan
+}
+
+// tend returns what the clusters need so that each nominated one has exactly one offer of this epoch and the others
+// have nothing.
+func (t turn) tend() []Action {
+	var removals, others []Action
+	for _, v := range t.o.Clusters {
+		if !v.connected() {
+			continue
+		}
+		actions := t.tendOne(v)
+		if len(actions) > 0 && actions[0].Verb == Retract {
+			removals = append(removals, actions...)
+		} else {
+			others = append(others, actions...)
+		}
+	}
+	return append(removals, others...)
+}
+
+// tendOne is tend for one cluster. Nothing is offered to a cluster that may still hold an earlier epoch's job: that job
+// would adopt the new copy and run under its admission.
+func (t turn) tendOne(v ClusterView) []Action {
+	c := v.Copy
+	create := Action{Verb: CreateOffer, Cluster: v.Name, Epoch: t.s.Epoch}
+	switch {
+	case t.stale(v), t.s.owedBy(v.Name):
+		return t.collect(v)
+	case !slices.Contains(t.s.Nominated, v.Name):
+		if v.removable() {
+			return []Action{t.withdraw(v)}
+		}
+	case c.Holder == Absent && v.Job.Holder == Absent:
+		return []Action{create}
+	case !t.s.currentCopy(c) || c.Finished != nil || c.Deleting:
+	case c.PriorityOnly:
+		return []Action{{Verb: UpdateOffer, Cluster: v.Name, Epoch: t.s.Epoch}}
+	case !c.SpecMatches:
+		return []Action{t.withdraw(v)}
+	}
+	return nil
+}

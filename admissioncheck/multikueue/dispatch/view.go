@@ -1,0 +1,82 @@
+package dispatch
+
+// current reports whether an epoch stamp is that of the present epoch. An object without a stamp was made by another
+// program with our origin, which knows no epochs: it counts as one of the first epoch, so that a hub can take over what
+// another one began.
+func (s State) current(stamp int64) bool {
+	return stamp == s.Epoch || stamp == 0 && s.Epoch == 1
+}
+
+// currentCopy and currentJob report whether a fact is about an object of ours and of the present epoch.
+func (s State) currentCopy(c Copy) bool { return c.Holder == Ours && s.current(c.Epoch) }
+func (s State) currentJob(j Job) bool   { return j.Holder == Ours && s.current(j.Epoch) }
+
+// staleJob reports whether a job is ours to remove before anything new may happen on its cluster.
+func (s State) staleJob(j Job) bool {
+	return j.Holder == Predecessor || j.Holder == Ours && !s.current(j.Epoch)
+}
+
+// staleCopy is staleJob for a copy.
+func (s State) staleCopy(c Copy) bool {
+	return c.Holder == Predecessor || c.Holder == Ours && !s.current(c.Epoch)
+}
+
+// connected reports whether the cluster can be talked to.
+func (v ClusterView) connected() bool { return v.Link.State == Connected }
+
+// removable reports whether an object of ours or of a predecessor is seen.
+func (v ClusterView) removable() bool {
+	return touchable(v.Copy.Holder) || touchable(v.Job.Holder)
+}
+
+func touchable(h Holder) bool { return h == Ours || h == Predecessor }
+
+// collision reports whether a foreign object bears our name.
+func (v ClusterView) collision() bool { return v.Copy.Holder == Foreign || v.Job.Holder == Foreign }
+
+// answer returns the live read made in the present epoch over the present connection, nil if there is none.
+func (t turn) answer(v ClusterView) *Live {
+	if v.Live == nil || v.Live.Epoch != t.s.Epoch || !v.connected() {
+		return nil
+	}
+	return v.Live
+}
+
+// clean reports whether a live read has shown that nothing of an earlier epoch is left on the cluster. Nothing but a
+// live read can show that.
+func (t turn) clean(v ClusterView) bool {
+	live := t.answer(v)
+	return live != nil && !t.s.staleJob(live.Job) && !t.s.staleCopy(live.Copy)
+}
+
+// stale reports whether something of an earlier epoch or owner is seen on the cluster; a live answer wins over the cache.
+func (t turn) stale(v ClusterView) bool {
+	if live := t.answer(v); live != nil {
+		return t.s.staleJob(live.Job) || t.s.staleCopy(live.Copy)
+	}
+	return t.s.staleJob(v.Job) || t.s.staleCopy(v.Copy)
+}
+
+// newest returns the highest stamp seen on any object of ours.
+func (t turn) newest() int64 {
+	var top int64
+	for _, v := range t.o.Clusters {
+		if v.Copy.Holder == Ours {
+			top = max(top, v.Copy.Epoch)
+		}
+		if v.Job.Holder == Ours {
+			top = max(top, v.Job.Epoch)
+		}
+	}
+	return top
+}
+
+// anythingReachable reports whether an object of ours is seen on a cluster that can be talked to.
+func (t turn) anythingReachable() bool {
+	for _, v := range t.o.Clusters {
+		if v.connected() && v.removable() {
+			return true
+		}
+	}
+	return false
+}
