@@ -1,0 +1,203 @@
+package fleet
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Fleet holds the supervisors of all worker clusters. It is a Runnable of the hub's manager, on the leader only; its
+// other methods never block and never call a cluster.
+type Fleet struct {
+	options   Options
+	workloads Signal
+	clusters  Signal
+
+	mu      sync.RWMutex
+	ctx     context.Context //nolint:containedctx // the life of the Runnable, from which every supervisor's derives
+	members map[string]*supervisor
+	running sync.WaitGroup
+}
+
+// New makes an empty fleet.
+func New(options Options) *Fleet {
+	return &Fleet{options: options.withDefaults(), members: map[string]*supervisor{}}
+}
+
+// farewell is how long the end of the program waits for supervisors; a call without a context may outlast it.
+const farewell = 3 * time.Second
+
+// Start implements manager.Runnable: it lets the supervisors run until ctx ends, and waits for them a little.
+func (f *Fleet) Start(ctx context.Context) error {
+	f.mu.Lock()
+	f.ctx = ctx
+	for _, name := range slices.Sorted(maps.Keys(f.members)) {
+		f.launch(f.members[name])
+	}
+	f.mu.Unlock()
+	<-ctx.Done()
+	ended := make(chan struct{})
+	go func() { f.running.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(farewell):
+	}
+	return nil
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (f *Fleet) NeedLeaderElection() bool { return true }
+
+// launch needs f.mu.
+func (f *Fleet) launch(s *supervisor) {
+	ctx, stop := context.WithCancel(f.ctx)
+	s.stop = stop
+	f.running.Go(func() { s.run(ctx) })
+}
+
+// Connect makes the cluster be reached with the given credentials. Equal credentials change nothing; new ones end the
+// present connection and are tried at once.
+func (f *Fleet) Connect(cluster string, c Credentials) { f.member(cluster).use(&c, nil) }
+
+// Disconnect ends the connection because there are no credentials that can be used. The cluster counts as lost from the
+// moment contact ended.
+func (f *Fleet) Disconnect(cluster string, reason error) { f.member(cluster).use(nil, reason) }
+
+func (f *Fleet) member(cluster string) *supervisor {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.members[cluster]
+	if s == nil {
+		s = newSupervisor(cluster, f)
+		f.members[cluster] = s
+		if f.ctx != nil {
+			f.launch(s)
+		}
+	}
+	return s
+}
+
+// Remove ends the cluster's supervisor and drops all it knew.
+func (f *Fleet) Remove(cluster string) {
+	f.mu.Lock()
+	s := f.members[cluster]
+	delete(f.members, cluster)
+	if s != nil && s.stop != nil {
+		s.stop()
+	}
+	f.mu.Unlock()
+	if s != nil {
+		s.announce()
+	}
+}
+
+// Workloads is the signal for the controller of Workloads: something happened on a cluster, or an action has an answer.
+func (f *Fleet) Workloads() *Signal { return &f.workloads }
+
+// Clusters is the signal for the controller of MultiKueueClusters: a connection's state has changed.
+func (f *Fleet) Clusters() *Signal { return &f.clusters }
+
+// States returns the state of every cluster, by name.
+func (f *Fleet) States() []State {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	states := make([]State, 0, len(f.members))
+	for _, name := range slices.Sorted(maps.Keys(f.members)) {
+		states = append(states, f.members[name].State())
+	}
+	return states
+}
+
+func (f *Fleet) lookup(cluster string) *supervisor {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.members[cluster]
+}
+
+// State returns the state of one cluster; false if there is no such cluster.
+func (f *Fleet) State(cluster string) (State, bool) {
+	s := f.lookup(cluster)
+	if s == nil {
+		return State{}, false
+	}
+	return s.State(), true
+}
+
+// Get returns an object as it was last seen on a cluster, nil if none was seen. Objects without our origin label are
+// never seen. Served is false while the cluster does not serve the kind to us, or its objects are not all known yet;
+// absence then means nothing. The object is shared: do not change it.
+func (f *Fleet) Get(cluster string, gvk schema.GroupVersionKind, key types.NamespacedName) (obj client.Object, served bool) {
+	s := f.lookup(cluster)
+	if s == nil {
+		return nil, false
+	}
+	informer := s.follows(gvk).informer
+	if informer == nil || !informer.HasSynced() {
+		return nil, false
+	}
+	item, _, _ := informer.GetStore().GetByKey(key.String())
+	return object(item), true
+}
+
+// List returns all objects of a kind seen on a cluster, sorted by namespace and name. They are shared.
+func (f *Fleet) List(cluster string, gvk schema.GroupVersionKind) []client.Object {
+	s := f.lookup(cluster)
+	if s == nil {
+		return nil
+	}
+	informer := s.follows(gvk).informer
+	if informer == nil || !informer.HasSynced() {
+		return nil
+	}
+	keys := informer.GetStore().ListKeys()
+	slices.Sort(keys)
+	objects := make([]client.Object, 0, len(keys))
+	for _, key := range keys {
+		if item, ok, _ := informer.GetStore().GetByKey(key); ok {
+			objects = append(objects, object(item))
+		}
+	}
+	return objects
+}
+
+// Gone returns the object of a kind that belonged to a Workload and is no more, the latest; false if none was seen to go.
+func (f *Fleet) Gone(cluster string, gvk schema.GroupVersionKind, workload types.NamespacedName) (Gone, bool) {
+	s := f.lookup(cluster)
+	if s == nil {
+		return Gone{}, false
+	}
+	return s.memory.get(workload, gvk)
+}
+
+// Do replaces what is left to do on a cluster for a Workload; what is running is not interrupted. Nothing is kept for a
+// cluster that is not connected: it is asked anew when it is back.
+func (f *Fleet) Do(cluster string, workload types.NamespacedName, actions []Action) {
+	if s := f.lookup(cluster); s != nil {
+		s.do(workload, actions)
+	}
+}
+
+// Answers returns what came of the actions for a Workload on a cluster, by ID.
+func (f *Fleet) Answers(cluster string, workload types.NamespacedName) []Answer {
+	s := f.lookup(cluster)
+	if s == nil {
+		return nil
+	}
+	return s.lanes.of(workload)
+}
+
+// Forget drops what is remembered of a Workload that is no more.
+func (f *Fleet) Forget(workload types.NamespacedName) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	for _, s := range f.members {
+		s.lanes.forget(workload)
+		s.memory.forget(workload)
+	}
+}

@@ -1,0 +1,50 @@
+package fleet
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Gone is the last that was seen of an object that is no more.
+type Gone struct {
+	// Last is its last known state.
+	Last client.Object
+	// Watched tells that the deletion itself was watched, so that Last was its very last state. Otherwise it vanished
+	// while nobody looked, and may have changed since Last.
+	Watched bool
+}
+
+// memory keeps what is gone from one cluster, at most one object of a kind for each Workload: the latest.
+type memory struct {
+	mu   sync.Mutex
+	gone map[types.NamespacedName]map[schema.GroupVersionKind]Gone
+}
+
+func newMemory() *memory {
+	return &memory{gone: map[types.NamespacedName]map[schema.GroupVersionKind]Gone{}}
+}
+
+func (m *memory) add(key types.NamespacedName, gvk schema.GroupVersionKind, g Gone) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.gone[key] == nil {
+		m.gone[key] = map[schema.GroupVersionKind]Gone{}
+	}
+	m.gone[key][gvk] = g
+}
+
+func (m *memory) get(key types.NamespacedName, gvk schema.GroupVersionKind) (Gone, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g, ok := m.gone[key][gvk]
+	return g, ok
+}
+
+func (m *memory) forget(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.gone, key)
+}

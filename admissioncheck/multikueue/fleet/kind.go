@@ -1,0 +1,74 @@
+package fleet
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Kind is one kind of object that is followed on every cluster.
+type Kind struct {
+	// GVK of the objects.
+	GVK schema.GroupVersionKind
+	// New returns an empty object, NewList an empty list.
+	New     func() client.Object
+	NewList func() client.ObjectList
+	// Required makes a cluster that does not serve the kind count as not connected. Any other kind that a cluster lacks is
+	// just not served there.
+	Required bool
+	// Key names the hub Workload that an object belongs to; false if none.
+	Key func(client.Object) (types.NamespacedName, bool)
+	// Strip removes from an object what no reader of the cache needs. It may be called more than once for one object.
+	Strip func(client.Object)
+	// Soon tells whether a change must be looked at at once; other changes may wait for Options.Coalesce. Old is nil for a
+	// new object, now is nil for a deleted one.
+	Soon func(old, now client.Object) bool
+}
+
+// selection is what one informer lists and watches.
+type selection struct {
+	*cache.ListWatch
+}
+
+// IsWatchListSemanticsUnSupported keeps the informer to list and then watch: lists are short, because they are filtered,
+// and in-memory servers know nothing else.
+func (selection) IsWatchListSemanticsUnSupported() bool { return true }
+
+func newSelection(c client.WithWatch, k Kind, selector labels.Selector) selection {
+	options := func(raw metav1.ListOptions) *client.ListOptions {
+		return &client.ListOptions{LabelSelector: selector, Limit: raw.Limit, Continue: raw.Continue, Raw: &raw}
+	}
+	return selection{&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, raw metav1.ListOptions) (runtime.Object, error) {
+			list := k.NewList()
+			err := c.List(ctx, list, options(raw))
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, raw metav1.ListOptions) (watch.Interface, error) {
+			return c.Watch(ctx, k.NewList(), options(raw))
+		},
+	}}
+}
+
+func newInformer(c client.WithWatch, k Kind, selector labels.Selector) (cache.SharedIndexInformer, error) {
+	informer := cache.NewSharedIndexInformerWithOptions(newSelection(c, k, selector), k.New(), cache.SharedIndexInformerOptions{
+		ObjectDescription: k.GVK.String(),
+	})
+	err := informer.SetTransform(func(obj any) (any, error) {
+		if o, ok := obj.(client.Object); ok {
+			o.SetManagedFields(nil)
+			if k.Strip != nil {
+				k.Strip(o)
+			}
+		}
+		return obj, nil
+	})
+	return informer, err
+}

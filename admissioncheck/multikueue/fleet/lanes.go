@@ -1,0 +1,167 @@
+package fleet
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// settleTime is how long a success is trusted to show up in the informers before its action may be repeated.
+const settleTime = 5 * time.Second
+
+// lanes hold what one cluster has yet to do, a lane for each Workload. Actions of one lane run in order, one at a time;
+// lanes are independent. A new plan replaces what is left of the old one, so that nothing outdated is ever started.
+type lanes struct {
+	mu    sync.Mutex
+	lanes map[types.NamespacedName]*lane
+}
+
+type lane struct {
+	pending []Action
+	answers map[string]Answer
+	settled map[string]time.Time // when a success of the action may be repeated
+	events  int                  // how many events the informers delivered: evidence read across one is worthless
+}
+
+func newLanes() *lanes { return &lanes{lanes: map[types.NamespacedName]*lane{}} }
+
+// plan replaces the lane's actions and reports whether there is something to run. Failures of actions that are no longer
+// wanted are forgotten; evidence is kept.
+func (l *lanes) plan(key types.NamespacedName, actions []Action) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ln := l.lanes[key]
+	if ln == nil {
+		if len(actions) == 0 {
+			return false
+		}
+		ln = &lane{answers: map[string]Answer{}, settled: map[string]time.Time{}}
+		l.lanes[key] = ln
+	}
+	ln.pending = slices.Clone(actions)
+	wanted := func(id string) bool {
+		return slices.ContainsFunc(actions, func(a Action) bool { return a.ID == id })
+	}
+	maps.DeleteFunc(ln.answers, func(id string, a Answer) bool { return a.Value == nil && !wanted(id) })
+	maps.DeleteFunc(ln.settled, func(id string, _ time.Time) bool { return !wanted(id) })
+	return len(actions) > 0
+}
+
+// forget drops everything about a Workload that is no more.
+func (l *lanes) forget(key types.NamespacedName) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.lanes, key)
+}
+
+// changed notes that the informers delivered something about the Workload: evidence is outdated, and successes may be
+// repeated if they are still wanted.
+func (l *lanes) changed(key types.NamespacedName) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if ln := l.lanes[key]; ln != nil {
+		ln.events++
+		clear(ln.settled)
+		ln.dropEvidence()
+	}
+}
+
+func (ln *lane) dropEvidence() {
+	maps.DeleteFunc(ln.answers, func(_ string, a Answer) bool { return a.Value != nil })
+}
+
+// next takes the action to run now, or says how long to wait for one (zero: nothing is pending). A failed action that
+// waits for its retry holds up those behind it, because their order matters; a settling one does not.
+func (l *lanes) next(key types.NamespacedName, now time.Time) (r run, wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ln := l.lanes[key]
+	if ln == nil {
+		return run{}, 0
+	}
+	for _, a := range ln.pending {
+		if until, ok := ln.settled[a.ID]; ok && now.Before(until) {
+			wait = shorter(wait, until.Sub(now))
+			continue
+		}
+		if at := ln.answers[a.ID].RetryAt; now.Before(at) {
+			return run{}, shorter(wait, at.Sub(now))
+		}
+		if !a.Reads {
+			ln.dropEvidence()
+		}
+		return run{action: a, events: ln.events, ok: true}, 0
+	}
+	return run{}, wait
+}
+
+// run is one run of an action.
+type run struct {
+	action Action
+	events int // of the lane when the run began
+	ok     bool
+}
+
+func shorter(a, b time.Duration) time.Duration {
+	if a == 0 || b < a {
+		return b
+	}
+	return a
+}
+
+// done records the outcome of a run and reports whether it is news to the hub: evidence, or another error than before. A
+// write that succeeded is seen in the informers and needs no other announcement.
+func (l *lanes) done(key types.NamespacedName, r run, value any, err error, now time.Time) (news bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id := r.action.ID
+	ln := l.lanes[key]
+	if ln == nil || !slices.ContainsFunc(ln.pending, func(a Action) bool { return a.ID == id }) {
+		return false
+	}
+	if r.action.Reads && err == nil && ln.events != r.events {
+		return false
+	}
+	before := ln.answers[id]
+	answer := Answer{ID: id, Value: value, Err: err}
+	if err != nil {
+		answer.Failures = before.Failures + 1
+		answer.RetryAt = now.Add(WriteBackoff(answer.Failures))
+	} else {
+		ln.settled[id] = now.Add(settleTime)
+	}
+	ln.answers[id] = answer
+	return value != nil || text(before.Err) != text(err)
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// of returns the answers for a Workload, in the order of their IDs.
+func (l *lanes) of(key types.NamespacedName) []Answer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ln := l.lanes[key]
+	if ln == nil {
+		return nil
+	}
+	found := make([]Answer, 0, len(ln.answers))
+	for _, id := range slices.Sorted(maps.Keys(ln.answers)) {
+		found = append(found, ln.answers[id])
+	}
+	return found
+}
+
+// reset forgets everything: what was learned over one connection is no evidence over the next.
+func (l *lanes) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.lanes)
+}

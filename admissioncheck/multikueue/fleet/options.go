@@ -1,0 +1,90 @@
+package fleet
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Options tell a fleet what to follow and how patient to be. Zero durations, numbers and functions mean the default given
+// with each.
+type Options struct {
+	// Origin is the value of the origin label: only objects that carry it are seen at all. Never empty.
+	Origin string
+	// Kinds are followed on every cluster; at least one is required. The first required one serves as the probe.
+	Kinds []Kind
+	// Scheme knows the Go types of all kinds.
+	Scheme *runtime.Scheme
+	// Concerned lists the Workloads to look at again when a cluster was connected or lost.
+	Concerned func(cluster string) []types.NamespacedName
+
+	// Dial makes a client; by default a typed client with its own transport and lazy discovery.
+	Dial func(*rest.Config) (client.WithWatch, error)
+	// Clock is the source of time.
+	Clock clock.WithTicker
+	// Backoff before the next connection attempt, given the failures in a row; by default ReconnectBackoff.
+	Backoff func(failures int) time.Duration
+	// ProbeEvery is the time between probes of a connected cluster (10 s), ProbeTimeout the patience with one (5 s). A
+	// cluster is lost when two probes in a row fail.
+	ProbeEvery, ProbeTimeout time.Duration
+	// CallTimeout bounds one action (15 s).
+	CallTimeout time.Duration
+	// Coalesce is how long a change that is not urgent may wait for others (400 ms).
+	Coalesce time.Duration
+	// RecheckKinds is how often a cluster is asked for a kind that it did not serve (1 min).
+	RecheckKinds time.Duration
+	// Writers is how many actions run at a time on one cluster (8); QPS and Burst are its budget of calls (50, 100).
+	Writers int
+	QPS     float32
+	Burst   int
+}
+
+func (o Options) withDefaults() Options {
+	if o.Concerned == nil {
+		o.Concerned = func(string) []types.NamespacedName { return nil }
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Backoff == nil {
+		o.Backoff = ReconnectBackoff
+	}
+	o.ProbeEvery = orElse(o.ProbeEvery, 10*time.Second)
+	o.ProbeTimeout = orElse(o.ProbeTimeout, 5*time.Second)
+	o.CallTimeout = orElse(o.CallTimeout, 15*time.Second)
+	o.Coalesce = orElse(o.Coalesce, 400*time.Millisecond)
+	o.RecheckKinds = orElse(o.RecheckKinds, time.Minute)
+	o.Writers = orElse(o.Writers, 8)
+	o.QPS = orElse(o.QPS, 50)
+	o.Burst = orElse(o.Burst, 100)
+	if o.Dial == nil {
+		o.Dial = o.dial
+	}
+	return o
+}
+
+func orElse[T comparable](value, fallback T) T {
+	var zero T
+	if value == zero {
+		return fallback
+	}
+	return value
+}
+
+func (o Options) dial(config *rest.Config) (client.WithWatch, error) {
+	budgeted := rest.CopyConfig(config)
+	budgeted.QPS, budgeted.Burst = o.QPS, o.Burst
+	budgeted.UserAgent = "switchyard-hub"
+	return client.NewWithWatch(budgeted, client.Options{Scheme: o.Scheme})
+}
+
+// EstablishTimeout is how long a connection attempt may take after the given number of failures in a row: 1 min, 2 min, 4
+// min and so on, never more than 10 min (contract: multikueue.md 2).
+func EstablishTimeout(failures int) time.Duration {
+	const most = 10 * time.Minute
+	return min(time.Minute<<min(max(failures, 0), 4), most)
+}

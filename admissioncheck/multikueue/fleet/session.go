@@ -1,0 +1,257 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// session is one connection: a client, the informers fed by it and the writers that use it. It ends as a whole.
+type session struct {
+	options  Options
+	selector labels.Selector
+	client   client.WithWatch
+	lanes    *lanes
+	memory   *memory
+	work     workqueue.TypedDelayingInterface[types.NamespacedName]
+	signal   *Signal
+	suspect  chan struct{} // somebody had trouble: probe now
+
+	stop context.CancelFunc
+	done sync.WaitGroup
+
+	mu    sync.RWMutex
+	kinds map[schema.GroupVersionKind]*followed
+}
+
+// followed is one kind of one session: its informer, or why there is none.
+type followed struct {
+	kind     Kind
+	informer cache.SharedIndexInformer // nil until the kind is known to be served
+	err      error                     // why it is not served, nil if unknown or served
+}
+
+// start opens all informers and writers.
+func (s *session) start(ctx context.Context) {
+	for _, k := range s.options.Kinds {
+		s.done.Go(func() { s.follow(ctx, k) })
+	}
+	for range s.options.Writers {
+		s.done.Go(func() { s.write(ctx) })
+	}
+}
+
+// end stops everything and waits for it: no call of this session begins afterwards.
+func (s *session) end() {
+	s.stop()
+	s.work.ShutDown()
+	s.done.Wait()
+}
+
+// establish returns when the cluster answers and its informers are complete.
+func (s *session) establish(ctx context.Context) error {
+	if err := s.probe(ctx); err != nil {
+		return err
+	}
+	return s.awaitKinds(ctx)
+}
+
+// probeTwice returns the second error if two probes in a row fail.
+func (s *session) probeTwice(ctx context.Context) error {
+	if s.probe(ctx) == nil {
+		return nil
+	}
+	return s.probe(ctx)
+}
+
+// unserved lists the kinds that are known not to be served.
+func (s *session) unserved() []Unserved {
+	var list []Unserved
+	for _, k := range s.options.Kinds {
+		if f := s.get(k.GVK); f.err != nil {
+			list = append(list, Unserved{GVK: k.GVK, Err: f.err})
+		}
+	}
+	slices.SortFunc(list, func(a, b Unserved) int { return strings.Compare(a.GVK.String(), b.GVK.String()) })
+	return list
+}
+
+// follow keeps an informer for the kind until ctx ends. A kind that is not served, or not to us, is asked for again now
+// and then, and costs the other kinds nothing.
+func (s *session) follow(ctx context.Context, k Kind) {
+	for ctx.Err() == nil {
+		err := s.runInformer(ctx, k)
+		if ctx.Err() != nil {
+			return
+		}
+		s.set(k.GVK, &followed{kind: k, err: err})
+		select {
+		case <-ctx.Done():
+		case <-s.options.Clock.After(s.options.RecheckKinds):
+		}
+	}
+}
+
+// runInformer returns when ctx ends or the kind turns out not to be served to us.
+func (s *session) runInformer(ctx context.Context, k Kind) error {
+	if _, err := s.client.RESTMapper().RESTMapping(k.GVK.GroupKind(), k.GVK.Version); err != nil {
+		return fmt.Errorf("look for %s: %w", k.GVK.Kind, err)
+	}
+	informer, err := newInformer(s.client, k, s.selector)
+	if err != nil {
+		return fmt.Errorf("follow %s: %w", k.GVK.Kind, err)
+	}
+	running, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	_, err = informer.AddEventHandler(&handler{session: s, kind: k})
+	if err != nil {
+		return fmt.Errorf("follow %s: %w", k.GVK.Kind, err)
+	}
+	err = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		if notServed(err) {
+			cancel(fmt.Errorf("list %s: %w", k.GVK.Kind, err))
+			return
+		}
+		s.doubt()
+	})
+	if err != nil {
+		return fmt.Errorf("follow %s: %w", k.GVK.Kind, err)
+	}
+	s.set(k.GVK, &followed{kind: k, informer: informer})
+	informer.RunWithContext(running)
+	return context.Cause(running)
+}
+
+func notServed(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || apierrors.IsMethodNotSupported(err) || meta.IsNoMatchError(err)
+}
+
+func (s *session) set(gvk schema.GroupVersionKind, f *followed) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kinds[gvk] = f
+}
+
+func (s *session) get(gvk schema.GroupVersionKind) followed {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if f := s.kinds[gvk]; f != nil {
+		return *f
+	}
+	return followed{}
+}
+
+// doubt asks for a probe at once. It never blocks.
+func (s *session) doubt() {
+	select {
+	case s.suspect <- struct{}{}:
+	default:
+	}
+}
+
+// probe asks for one object of the first required kind out of the server's own cache: cheap, and it proves network,
+// credentials, permission and schema at once.
+func (s *session) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.options.ProbeTimeout)
+	defer cancel()
+	for _, k := range s.options.Kinds {
+		if k.Required {
+			return s.client.List(ctx, k.NewList(), &client.ListOptions{
+				LabelSelector: s.selector, Limit: 1, Raw: &metav1.ListOptions{ResourceVersion: "0"},
+			})
+		}
+	}
+	return errors.New("no kind is required")
+}
+
+// awaitKinds waits until it is known of every kind what there is, or that the cluster does not serve it. A required kind
+// that is not served is an error.
+func (s *session) awaitKinds(ctx context.Context) error {
+	for {
+		known, err := s.known()
+		if err != nil || known {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the list of objects: %w", context.Cause(ctx))
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func (s *session) known() (bool, error) {
+	all := true
+	for _, k := range s.options.Kinds {
+		f := s.get(k.GVK)
+		if f.err != nil && k.Required {
+			return false, f.err
+		}
+		all = all && (f.err != nil || f.informer != nil && f.informer.HasSynced())
+	}
+	return all, nil
+}
+
+// write runs the actions of the lanes until the session ends.
+func (s *session) write(ctx context.Context) {
+	for {
+		key, shutdown := s.work.Get()
+		if shutdown {
+			return
+		}
+		s.runLane(ctx, key)
+		s.work.Done(key)
+	}
+}
+
+func (s *session) runLane(ctx context.Context, key types.NamespacedName) {
+	for ctx.Err() == nil {
+		r, wait := s.lanes.next(key, s.options.Clock.Now())
+		if wait > 0 {
+			s.work.AddAfter(key, wait)
+		}
+		if !r.ok {
+			return
+		}
+		s.runAction(ctx, key, r)
+	}
+}
+
+func (s *session) runAction(ctx context.Context, key types.NamespacedName, r run) {
+	call, cancel := context.WithTimeout(ctx, s.options.CallTimeout)
+	defer cancel()
+	value, err := r.action.Run(call, s.client)
+	if ctx.Err() != nil {
+		return
+	}
+	news := s.lanes.done(key, r, value, err, s.options.Clock.Now())
+	if unreachable(err) {
+		s.doubt()
+	}
+	if news {
+		s.signal.Send(key, 0)
+	}
+}
+
+// unreachable tells an error of the connection from an answer of the server.
+func unreachable(err error) bool {
+	if err == nil {
+		return false
+	}
+	var status apierrors.APIStatus
+	return !errors.As(err, &status)
+}

@@ -1,0 +1,50 @@
+package fleet
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// Signal carries "look at this object again" from supervisors to one controller of the hub. Sending never blocks; what is
+// sent before the controller listens is kept for it.
+type Signal struct {
+	mu    sync.Mutex
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+	early map[types.NamespacedName]struct{}
+}
+
+// Source is what the controller watches.
+func (s *Signal) Source() source.Source { return source.Func(s.start) }
+
+func (s *Signal) start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = queue
+	for key := range s.early {
+		queue.Add(reconcile.Request{NamespacedName: key})
+	}
+	s.early = nil
+	return nil
+}
+
+// Send asks for a look after the given delay; several requests for one object within it become one.
+func (s *Signal) Send(key types.NamespacedName, delay time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.queue == nil && s.early == nil:
+		s.early = map[types.NamespacedName]struct{}{key: {}}
+	case s.queue == nil:
+		s.early[key] = struct{}{}
+	case delay > 0:
+		s.queue.AddAfter(reconcile.Request{NamespacedName: key}, delay)
+	default:
+		s.queue.Add(reconcile.Request{NamespacedName: key})
+	}
+}

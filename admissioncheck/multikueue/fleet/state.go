@@ -1,0 +1,43 @@
+package fleet
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+)
+
+// Credentials are how to reach a cluster.
+type Credentials struct {
+	// Config was accepted by CheckRESTConfig.
+	Config *rest.Config
+	// Fingerprint is equal for equal credentials; a new one makes the supervisor connect anew.
+	Fingerprint string
+}
+
+// State is how a cluster's connection stands.
+type State struct {
+	// Cluster is its name.
+	Cluster string
+	// Connected tells that the last probe was answered and the required informers are complete.
+	Connected bool
+	// LostSince is when contact was lost, zero while connected. The first loss counts, failed attempts since do not move
+	// it; before the first contact it is when the supervisor began (contract: multikueue.md 2, "Connection state").
+	LostSince time.Time
+	// Failures is the number of failed attempts in a row.
+	Failures int
+	// NextAttempt is when the next attempt is due, zero when there is none to wait for.
+	NextAttempt time.Time
+	// Err is why the last attempt failed or the connection was lost; nil while connected or before the first attempt.
+	Err error
+	// Fingerprint is that of the credentials the other fields speak of, empty before the first attempt.
+	Fingerprint string
+	// Unserved are the kinds that the cluster does not serve to us, sorted.
+	Unserved []Unserved
+}
+
+// Unserved is a kind that a cluster does not serve to us, and why.
+type Unserved struct {
+	GVK schema.GroupVersionKind
+	Err error
+}

@@ -1,0 +1,301 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// errReplaced ends a connection whose credentials were replaced or withdrawn.
+var errReplaced = errors.New("the credentials have changed")
+
+// supervisor owns one cluster: one goroutine that connects, serves and reconnects until it is stopped.
+type supervisor struct {
+	name      string
+	options   Options
+	lanes     *lanes
+	memory    *memory
+	workloads *Signal
+	clusters  *Signal
+
+	renew chan struct{} // capacity 1: the credentials have changed
+	stop  context.CancelFunc
+
+	mu          sync.RWMutex
+	credentials *Credentials // nil while there are none that can be used
+	state       State
+	session     *session // the last one that connected; its caches stay readable after it ended
+}
+
+func newSupervisor(name string, f *Fleet) *supervisor {
+	return &supervisor{
+		name: name, options: f.options, lanes: newLanes(), memory: newMemory(),
+		workloads: &f.workloads, clusters: &f.clusters,
+		renew: make(chan struct{}, 1),
+		state: State{Cluster: name, LostSince: f.options.Clock.Now()},
+	}
+}
+
+// use hands over credentials; nil withdraws them for the given reason. Equal ones change nothing.
+func (s *supervisor) use(c *Credentials, reason error) {
+	s.mu.Lock()
+	same := c != nil && s.credentials != nil && c.Fingerprint == s.credentials.Fingerprint
+	if !same {
+		s.credentials = c
+		s.state.Failures = 0
+		s.state.NextAttempt = time.Time{}
+	}
+	if c == nil {
+		s.state.Err = reason
+	}
+	s.mu.Unlock()
+	if same {
+		return
+	}
+	select {
+	case s.renew <- struct{}{}:
+	default:
+	}
+}
+
+// run connects again and again until ctx ends.
+func (s *supervisor) run(ctx context.Context) {
+	for {
+		credentials, ok := s.due(ctx)
+		if !ok {
+			return
+		}
+		session, err := s.connect(ctx, credentials)
+		if err != nil {
+			s.failed(credentials, err)
+			continue
+		}
+		s.connected(credentials, session)
+		err = s.serve(ctx, session)
+		session.end()
+		s.lost(err)
+	}
+}
+
+// due waits until there are credentials and the backoff is over. False means that ctx has ended.
+func (s *supervisor) due(ctx context.Context) (Credentials, bool) {
+	for ctx.Err() == nil {
+		select { // what changes from here on ends the attempt that follows
+		case <-s.renew:
+		default:
+		}
+		s.mu.RLock()
+		credentials, next := s.credentials, s.state.NextAttempt
+		s.mu.RUnlock()
+		var timer <-chan time.Time
+		if wait := next.Sub(s.options.Clock.Now()); wait > 0 {
+			timer = s.options.Clock.After(wait)
+		} else if credentials != nil {
+			return *credentials, true
+		}
+		select {
+		case <-ctx.Done():
+		case <-s.renew:
+		case <-timer:
+		}
+	}
+	return Credentials{}, false
+}
+
+// connect opens a session and returns it once it is complete. Credentials that change meanwhile end the attempt.
+func (s *supervisor) connect(ctx context.Context, credentials Credentials) (*session, error) {
+	c, err := s.options.Dial(credentials.Config)
+	if err != nil {
+		return nil, fmt.Errorf("create a client: %w", err)
+	}
+	session, err := s.open(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	patience, cancel := context.WithTimeout(ctx, EstablishTimeout(s.State().Failures))
+	defer cancel()
+	result := make(chan error, 1)
+	go func() { result <- session.establish(patience) }()
+	select {
+	case err = <-result:
+	case <-s.renew:
+		s.again()
+		err = errReplaced
+	case <-patience.Done():
+		err = fmt.Errorf("connect: %w", context.Cause(patience))
+	}
+	if err != nil {
+		session.end()
+		return nil, err
+	}
+	return session, nil
+}
+
+// again keeps a renewal for due, which is where it is acted upon.
+func (s *supervisor) again() {
+	select {
+	case s.renew <- struct{}{}:
+	default:
+	}
+}
+
+func (s *supervisor) open(ctx context.Context, c client.WithWatch) (*session, error) {
+	selector, err := labels.ValidatedSelectorFromSet(labels.Set{kueue.MultiKueueOriginLabel: s.options.Origin})
+	if err != nil {
+		return nil, fmt.Errorf("select by origin: %w", err)
+	}
+	s.lanes.reset()
+	ctx, stop := context.WithCancel(ctx)
+	opened := &session{
+		options: s.options, selector: selector, client: c, lanes: s.lanes, memory: s.memory, signal: s.workloads,
+		work: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[types.NamespacedName]{
+			Clock: s.options.Clock,
+		}),
+		suspect: make(chan struct{}, 1), stop: stop,
+		kinds: map[schema.GroupVersionKind]*followed{},
+	}
+	opened.start(ctx)
+	return opened, nil
+}
+
+// serve watches over a connection and returns why it ended.
+func (s *supervisor) serve(ctx context.Context, session *session) error {
+	ticker := s.options.Clock.NewTicker(s.options.ProbeEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.renew:
+			s.again()
+			return errReplaced
+		case <-session.suspect:
+		case <-ticker.C():
+		}
+		if err := session.probeTwice(ctx); err != nil {
+			return err
+		}
+		s.refresh(session)
+	}
+}
+
+func (s *supervisor) connected(credentials Credentials, session *session) {
+	s.mu.Lock()
+	before := s.session
+	s.session = session
+	s.state = State{
+		Cluster: s.name, Connected: true, Fingerprint: credentials.Fingerprint, Unserved: session.unserved(),
+	}
+	s.mu.Unlock()
+	s.remember(before, session)
+	s.announce()
+}
+
+// remember keeps what vanished between two sessions.
+func (s *supervisor) remember(before, now *session) {
+	if before == nil {
+		return
+	}
+	for _, k := range s.options.Kinds {
+		was, is := before.get(k.GVK).informer, now.get(k.GVK).informer
+		if was == nil || is == nil || !is.HasSynced() {
+			continue
+		}
+		for _, name := range was.GetStore().ListKeys() {
+			item, found, _ := was.GetStore().GetByKey(name)
+			if _, still, _ := is.GetStore().GetByKey(name); !found || still {
+				continue
+			}
+			last := object(item)
+			if key, ok := k.Key(last); ok {
+				s.memory.add(key, k.GVK, Gone{Last: last})
+			}
+		}
+	}
+}
+
+// refresh tells the hub when a cluster has begun or ceased to serve a kind.
+func (s *supervisor) refresh(session *session) {
+	unserved := session.unserved()
+	s.mu.Lock()
+	same := slices.EqualFunc(s.state.Unserved, unserved, func(a, b Unserved) bool {
+		return a.GVK == b.GVK && text(a.Err) == text(b.Err)
+	})
+	s.state.Unserved = unserved
+	s.mu.Unlock()
+	if !same {
+		s.announce()
+	}
+}
+
+func (s *supervisor) failed(credentials Credentials, err error) {
+	s.mu.Lock()
+	if s.credentials != nil && s.credentials.Fingerprint == credentials.Fingerprint {
+		s.state.Failures++
+		s.state.NextAttempt = s.options.Clock.Now().Add(s.options.Backoff(s.state.Failures))
+		s.state.Err = err
+		s.state.Fingerprint = credentials.Fingerprint
+	}
+	first := s.state.Failures == 1
+	s.mu.Unlock()
+	s.clusters.Send(types.NamespacedName{Name: s.name}, 0)
+	if first {
+		s.announce()
+	}
+}
+
+func (s *supervisor) lost(err error) {
+	s.mu.Lock()
+	s.state.Connected = false
+	s.state.LostSince = s.options.Clock.Now()
+	if s.state.Err == nil {
+		s.state.Err = err
+	}
+	s.mu.Unlock()
+	s.lanes.reset()
+	s.announce()
+}
+
+// announce makes the hub look at the cluster and at every Workload that depends on it.
+func (s *supervisor) announce() {
+	s.clusters.Send(types.NamespacedName{Name: s.name}, 0)
+	for _, key := range s.options.Concerned(s.name) {
+		s.workloads.Send(key, 0)
+	}
+}
+
+// State returns a copy of the connection's state.
+func (s *supervisor) State() State {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.state
+}
+
+func (s *supervisor) do(key types.NamespacedName, actions []Action) {
+	s.mu.RLock()
+	connected, session := s.state.Connected, s.session
+	s.mu.RUnlock()
+	if connected && s.lanes.plan(key, actions) {
+		session.work.Add(key)
+	}
+}
+
+func (s *supervisor) follows(gvk schema.GroupVersionKind) followed {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.session == nil {
+		return followed{}
+	}
+	return s.session.get(gvk)
+}
