@@ -1,0 +1,138 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission/lifecycle"
+	"switchyard.dev/worker/workload"
+)
+
+// observe reads what the lifecycle may look at.
+func (r *Reconciler) observe(ctx context.Context, wl *kueue.Workload) (lifecycle.Observation, error) {
+	o := lifecycle.Observation{
+		Now: r.Clock.Now(), GatedBy: workload.Gates(wl),
+		Owned: metav1.GetControllerOf(wl) != nil, Deleting: !wl.DeletionTimestamp.IsZero(),
+	}
+	if o.Deleting {
+		gone, err := r.ownerGone(ctx, wl)
+		o.OwnerGone = gone
+		return o, err
+	}
+	if workload.IsFinished(wl) {
+		return o, nil
+	}
+	lq, err := r.localQueue(ctx, wl)
+	if err != nil {
+		return o, err
+	}
+	if wl.Spec.QueueName != "" {
+		o.LocalQueue = lifecycle.Queue{Name: string(wl.Spec.QueueName), State: localQueueState(lq)}
+	}
+	name := clusterQueueOf(wl, lq)
+	if name == "" {
+		return o, nil
+	}
+	cq, err := r.clusterQueue(ctx, name)
+	if err != nil {
+		return o, err
+	}
+	o.ClusterQueue = lifecycle.Queue{Name: name, State: clusterQueueState(cq)}
+	if cq != nil {
+		o.Checks = workload.ApplicableChecks(cq, wl.Status.Admission)
+	}
+	return o, nil
+}
+
+// clusterQueueOf is the ClusterQueue that holds the reservation, else the one that the LocalQueue points to, else none.
+func clusterQueueOf(wl *kueue.Workload, lq *kueue.LocalQueue) string {
+	switch {
+	case wl.Status.Admission != nil:
+		return string(wl.Status.Admission.ClusterQueue)
+	case lq != nil:
+		return string(lq.Spec.ClusterQueue)
+	default:
+		return ""
+	}
+}
+
+// localQueue returns the Workload's LocalQueue; nil when there is none.
+func (r *Reconciler) localQueue(ctx context.Context, wl *kueue.Workload) (*kueue.LocalQueue, error) {
+	lq := &kueue.LocalQueue{}
+	key := client.ObjectKey{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}
+	if err := r.Client.Get(ctx, key, lq); apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // absence is an answer
+	} else if err != nil {
+		return nil, fmt.Errorf("read LocalQueue %s: %w", key, err)
+	}
+	return lq, nil
+}
+
+// clusterQueue returns a ClusterQueue; nil when there is none.
+func (r *Reconciler) clusterQueue(ctx context.Context, name string) (*kueue.ClusterQueue, error) {
+	cq := &kueue.ClusterQueue{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: name}, cq); apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // absence is an answer
+	} else if err != nil {
+		return nil, fmt.Errorf("read ClusterQueue %s: %w", name, err)
+	}
+	return cq, nil
+}
+
+func localQueueState(lq *kueue.LocalQueue) lifecycle.QueueState {
+	if lq == nil {
+		return lifecycle.QueueMissing
+	}
+	return stopState(lq, lq.Spec.StopPolicy)
+}
+
+func clusterQueueState(cq *kueue.ClusterQueue) lifecycle.QueueState {
+	if cq == nil {
+		return lifecycle.QueueMissing
+	}
+	state := stopState(cq, cq.Spec.StopPolicy)
+	if state == lifecycle.QueueOpen && meta.IsStatusConditionFalse(cq.Status.Conditions, kueue.ClusterQueueActive) {
+		return lifecycle.QueueInactive
+	}
+	return state
+}
+
+func stopState(queue client.Object, policy kueue.StopPolicy) lifecycle.QueueState {
+	switch {
+	case policy == kueue.HoldAndDrain:
+		return lifecycle.QueueDraining
+	case policy == kueue.Hold, !queue.GetDeletionTimestamp().IsZero():
+		return lifecycle.QueueHeld
+	default:
+		return lifecycle.QueueOpen
+	}
+}
+
+// ownerGone tells whether a live read finds that the controller owner exists no more. That a cache does not have it would
+// be no evidence; that we may not read it is none either.
+func (r *Reconciler) ownerGone(ctx context.Context, wl *kueue.Workload) (bool, error) {
+	ref := metav1.GetControllerOf(wl)
+	if ref == nil || workload.IsFinished(wl) || !controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer) {
+		return false, nil
+	}
+	owner := &metav1.PartialObjectMetadata{}
+	owner.SetGroupVersionKind(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
+	err := r.Live.Get(ctx, client.ObjectKey{Namespace: wl.Namespace, Name: ref.Name}, owner)
+	switch {
+	case apierrors.IsNotFound(err):
+		return true, nil
+	case apierrors.IsForbidden(err), meta.IsNoMatchError(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("read owner %s %s/%s: %w", ref.Kind, wl.Namespace, ref.Name, err)
+	}
+	return owner.UID != ref.UID, nil
+}

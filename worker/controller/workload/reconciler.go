@@ -1,0 +1,95 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission/lifecycle"
+	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/workload"
+)
+
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads,verbs=get;list;watch;update;patch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/finalizers,verbs=update
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=clusterqueues;localqueues,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
+
+// Reconciler leads Workloads through their life.
+type Reconciler struct {
+	// Client reads from the cache.
+	Client client.Client
+	// Live reads from the API server; used only for the owner of a Workload that is being deleted.
+	Live     client.Reader
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+	// Metrics counts what happened; nil counts nothing.
+	Metrics func(wl *kueue.Workload, because []lifecycle.Because)
+}
+
+// Reconcile leads one Workload as far as it can go now.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	wl := &kueue.Workload{}
+	if err := r.Client.Get(ctx, req.NamespacedName, wl); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	observed, err := r.observe(ctx, wl)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	state := workload.State(wl)
+	plan := lifecycle.Step(state, observed)
+	switch err := r.act(ctx, wl, state, plan); {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return ctrl.Result{}, nil // the cache was behind; what made it so is on its way here
+	case err != nil:
+		return ctrl.Result{}, err
+	}
+	r.record(wl, plan)
+	return kube.Wake(plan.WakeAt, observed.Now), nil
+}
+
+// act writes the status if the plan changes it, and otherwise does the one thing that the plan asks for.
+func (r *Reconciler) act(ctx context.Context, wl *kueue.Workload, state lifecycle.State, plan lifecycle.Plan) error {
+	switch {
+	case !plan.Next.Equal(state):
+		next := wl.DeepCopy()
+		workload.Apply(next, plan)
+		return kube.ApplyAdmission(ctx, r.Client, next)
+	case plan.Deactivate:
+		next := wl.DeepCopy()
+		next.Spec.Active = ptr.To(false)
+		return r.patch(ctx, wl, next, "deactivate")
+	case plan.Unguard && controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer):
+		next := wl.DeepCopy()
+		controllerutil.RemoveFinalizer(next, kueue.ResourceInUseFinalizer)
+		return r.patch(ctx, wl, next, "remove the finalizer of")
+	default:
+		return nil
+	}
+}
+
+func (r *Reconciler) patch(ctx context.Context, before, after *kueue.Workload, doing string) error {
+	if _, err := kube.Patch(ctx, r.Client, before, after); err != nil {
+		return fmt.Errorf("%s workload %s/%s: %w", doing, before.Namespace, before.Name, err)
+	}
+	return nil
+}
+
+func (r *Reconciler) record(wl *kueue.Workload, plan lifecycle.Plan) {
+	for _, b := range plan.Because {
+		kube.Record(r.Recorder, wl, kube.Event{Warning: b.Warning, Reason: string(b.Reason), Note: b.Message})
+	}
+	if r.Metrics != nil && len(plan.Because) > 0 {
+		r.Metrics(wl, plan.Because)
+	}
+}
