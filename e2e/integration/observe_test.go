@@ -1,0 +1,136 @@
+package integration
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// workloadOf returns the Workload of a job on a site, or nil while there is none.
+func (s *site) workloadOf(ctx context.Context, job client.Object) (*kueue.Workload, error) {
+	list := &kueue.WorkloadList{}
+	if err := s.List(ctx, list, client.InNamespace(job.GetNamespace())); err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		owners := list.Items[i].OwnerReferences
+		if slices.ContainsFunc(owners, func(o metav1.OwnerReference) bool { return o.UID == job.GetUID() }) {
+			return &list.Items[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// workloadCondition renders a condition of a job's Workload on the hub.
+func workloadCondition(ctx context.Context, job client.Object, kind string) (string, error) {
+	wl, err := hub.workloadOf(ctx, job)
+	if err != nil || wl == nil {
+		return "", err
+	}
+	return condition(wl.Status.Conditions, kind), nil
+}
+
+// clusterOf is the worker that the hub's Workload of a job names, "" while there is none.
+func clusterOf(ctx context.Context, job client.Object) (string, error) {
+	wl, err := hub.workloadOf(ctx, job)
+	if err != nil || wl == nil || wl.Status.ClusterName == nil {
+		return "", err
+	}
+	return *wl.Status.ClusterName, nil
+}
+
+// complete tells whether the hub's job shows the Complete condition.
+func complete(ctx context.Context, job *batchv1.Job) (bool, error) {
+	if err := hub.Get(ctx, client.ObjectKeyFromObject(job), job); err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue
+	}), nil
+}
+
+func expectComplete(ctx context.Context, job *batchv1.Job) {
+	GinkgoHelper()
+	Eventually(complete).WithContext(ctx).WithArguments(job).Should(BeTrue(), "job %s/%s completes", job.Namespace, job.Name)
+	Eventually(workloadCondition).WithContext(ctx).WithArguments(client.Object(job), kueue.WorkloadFinished).
+		Should(HavePrefix("True Succeeded"))
+}
+
+// leftovers lists everything of the team on the workers that came from the hub.
+func leftovers(ctx context.Context, t team) ([]string, error) {
+	var found []string
+	for _, w := range workers {
+		for _, list := range []client.ObjectList{&kueue.WorkloadList{}, &batchv1.JobList{}, &jobset.JobSetList{}, &corev1.PodList{}} {
+			if err := w.List(ctx, list, client.InNamespace(t.name)); err != nil {
+				return nil, err
+			}
+			names, err := namesIn(list)
+			if err != nil {
+				return nil, err
+			}
+			for _, name := range names {
+				found = append(found, fmt.Sprintf("%s: %T %s", w.Name, list, name))
+			}
+		}
+	}
+	return found, nil
+}
+
+func expectNothingLeft(ctx context.Context, t team) {
+	GinkgoHelper()
+	Eventually(leftovers).WithContext(ctx).WithArguments(t).Should(BeEmpty())
+}
+
+// creations counts, over both workers, how often an object of that resource and name was created there, failed attempts
+// left out: the API servers' audit logs tell even what a stopped program never saw.
+func creations(t team, resource, name string) int {
+	GinkgoHelper()
+	count := 0
+	for _, w := range workers {
+		for _, event := range auditEvents(w) {
+			ref := event.ObjectRef
+			if event.Verb == "create" && ref.Resource == resource && ref.Subresource == "" && ref.Namespace == t.name &&
+				ref.Name == name && event.ResponseStatus != nil && event.ResponseStatus.Code < 300 {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+func auditEvents(s *site) []auditv1.Event {
+	GinkgoHelper()
+	log, err := os.Open(filepath.Join(s.Dir, "audit.log"))
+	Expect(err).NotTo(HaveOccurred())
+	defer log.Close() //nolint:errcheck // only read
+	var events []auditv1.Event
+	for lines := bufio.NewReader(log); ; {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return events
+		}
+		Expect(err).NotTo(HaveOccurred())
+		var event auditv1.Event
+		Expect(json.Unmarshal(line, &event)).To(Succeed())
+		if event.ObjectRef != nil {
+			events = append(events, event)
+		}
+	}
+}

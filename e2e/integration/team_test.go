@@ -1,0 +1,145 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/e2e/clusters"
+)
+
+// queueName is the LocalQueue of every team.
+const queueName = "main"
+
+// team is a namespace of the same name on the hub and the workers, with a LocalQueue and a ClusterQueue of its own.
+type team struct{ name string }
+
+var teams int
+
+// newTeam makes a team with that many GPUs at the hub and at each worker.
+func newTeam(ctx context.Context, gpus int) team {
+	GinkgoHelper()
+	teams++
+	t := team{name: fmt.Sprintf("team-%d", teams)}
+	t.setUp(ctx, hub, clusterQueue(t.name, gpus, "multikueue"))
+	for _, w := range workers {
+		t.setUp(ctx, w, clusterQueue(t.name, gpus))
+	}
+	return t
+}
+
+func (t team) setUp(ctx context.Context, s *site, queue *kueue.ClusterQueue) {
+	GinkgoHelper()
+	for _, object := range []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.name}},
+		&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: t.name}},
+		queue,
+		t.localQueue(queueName),
+	} {
+		Expect(s.Create(ctx, object)).To(Succeed())
+	}
+}
+
+func (t team) localQueue(name string) *kueue.LocalQueue {
+	return &kueue.LocalQueue{
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.name, Name: name},
+		Spec:       kueue.LocalQueueSpec{ClusterQueue: kueue.ClusterQueueReference(t.name)},
+	}
+}
+
+// clusterQueue has a flavor of its own name with that many GPUs and any amount of CPU.
+func clusterQueue(name string, gpus int, checks ...string) *kueue.ClusterQueue {
+	queue := &kueue.ClusterQueue{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: kueue.ClusterQueueSpec{
+			NamespaceSelector: &metav1.LabelSelector{},
+			ResourceGroups: []kueue.ResourceGroup{{
+				CoveredResources: []corev1.ResourceName{clusters.GPUResource, corev1.ResourceCPU},
+				Flavors: []kueue.FlavorQuotas{{
+					Name: kueue.ResourceFlavorReference(name),
+					Resources: []kueue.ResourceQuota{
+						{Name: clusters.GPUResource, NominalQuota: *resource.NewQuantity(int64(gpus), resource.DecimalSI)},
+						{Name: corev1.ResourceCPU, NominalQuota: resource.MustParse("1000")},
+					},
+				}},
+			}},
+		},
+	}
+	if len(checks) > 0 {
+		queue.Spec.AdmissionChecksStrategy = &kueue.AdmissionChecksStrategy{}
+		for _, check := range checks {
+			queue.Spec.AdmissionChecksStrategy.AdmissionChecks = append(queue.Spec.AdmissionChecksStrategy.AdmissionChecks,
+				kueue.AdmissionCheckStrategyRule{Name: kueue.AdmissionCheckReference(check)})
+		}
+	}
+	return queue
+}
+
+// multikueueCheck is a check of that name over the clusters.
+func multikueueCheck(name string, names ...string) []client.Object {
+	return []client.Object{
+		&kueue.MultiKueueConfig{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: kueue.MultiKueueConfigSpec{Clusters: names}},
+		&kueue.AdmissionCheck{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: kueue.AdmissionCheckSpec{
+				ControllerName: kueue.MultiKueueControllerName,
+				Parameters: &kueue.AdmissionCheckParametersReference{
+					APIGroup: kueue.GroupVersion.Group, Kind: "MultiKueueConfig", Name: name,
+				},
+			},
+		},
+	}
+}
+
+// pods is the template of pods that ask for one CPU and the GPUs, and run for the duration.
+func pods(gpus int, runFor string) corev1.PodTemplateSpec {
+	requests := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
+	if gpus > 0 {
+		requests[clusters.GPUResource] = *resource.NewQuantity(int64(gpus), resource.DecimalSI)
+	}
+	return corev1.PodTemplateSpec{
+		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{clusters.RunForAnnotation: runFor}},
+		Spec: corev1.PodSpec{
+			RestartPolicy: corev1.RestartPolicyNever,
+			Containers: []corev1.Container{{
+				Name: "main", Image: "example.local/train:1",
+				Resources: corev1.ResourceRequirements{Requests: requests, Limits: requests},
+			}},
+		},
+	}
+}
+
+// job asks for one pod with the GPUs.
+func (t team) job(name string, gpus int, runFor string) *batchv1.Job {
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: t.name, Name: name, Labels: map[string]string{kueue.QueueNameLabel: queueName},
+		},
+		Spec: batchv1.JobSpec{
+			Parallelism: ptr.To[int32](1), Completions: ptr.To[int32](1), BackoffLimit: ptr.To[int32](0),
+			Template: pods(gpus, runFor),
+		},
+	}
+}
+
+// jobSet asks for two jobs of one pod each.
+func (t team) jobSet(name string, gpus int, runFor string) *jobset.JobSet {
+	return &jobset.JobSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: t.name, Name: name, Labels: map[string]string{kueue.QueueNameLabel: queueName},
+		},
+		Spec: jobset.JobSetSpec{ReplicatedJobs: []jobset.ReplicatedJob{{
+			Name: "workers", Replicas: 2, Template: batchv1.JobTemplateSpec{Spec: t.job("", gpus, runFor).Spec},
+		}}},
+	}
+}
