@@ -44,6 +44,7 @@ type Cluster struct {
 	peerPort  Port
 	apiPort   Port
 	others    []Port
+	dirLock   *os.File // held while a temporary directory is in use
 	apiserver *Process
 	processes []*Process // everything but the API server, in the order started
 }
@@ -143,26 +144,6 @@ func (c *Cluster) prepare(context.Context) error {
 	return c.makeAdmin()
 }
 
-func (c *Cluster) makeDir() error {
-	if c.options.Dir == "" {
-		dir, err := os.MkdirTemp("", "switchyard-"+c.Name+"-")
-		if err != nil {
-			return fmt.Errorf("run directory: %w", err)
-		}
-		c.Dir = dir
-		return nil
-	}
-	abs, err := filepath.Abs(filepath.Join(c.options.Dir, c.Name))
-	if err != nil {
-		return fmt.Errorf("run directory: %w", err)
-	}
-	c.Dir = abs
-	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
-		return fmt.Errorf("run directory: %w", err)
-	}
-	return nil
-}
-
 func (c *Cluster) reserve() (Port, error) {
 	port, err := ReservePort()
 	if err == nil {
@@ -207,9 +188,7 @@ func (c *Cluster) Stop() error {
 		result = multierror.Append(result, port.Release())
 	}
 	c.processes, c.apiserver, c.others = nil, nil, nil
-	if c.options.Dir == "" && c.Dir != "" {
-		result = multierror.Append(result, os.RemoveAll(c.Dir))
-	}
+	result = multierror.Append(result, c.removeDir())
 	return result.ErrorOrNil()
 }
 

@@ -58,12 +58,12 @@ func ReservePort() (Port, error) {
 var errPortTaken = errors.New("port taken")
 
 func lockPort(dir string, number int) (*os.File, error) {
-	lock, err := os.OpenFile(filepath.Join(dir, strconv.Itoa(number)), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := lockFile(filepath.Join(dir, strconv.Itoa(number)))
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, errPortTaken
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock of port %d: %w", number, err)
-	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(errPortTaken, lock.Close())
 	}
 	// A listener without the lock belongs to a program that does not use this package.
 	probe, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(number)))
