@@ -1,0 +1,68 @@
+package view
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+)
+
+// blockOf says what keeps a queued workload from being evaluated, or nil. A missing or inactive ClusterQueue is not said
+// here: the core knows. The first that applies wins, the user's mistakes before what heals with time.
+func (v *View) blockOf(wl *kueue.Workload, lq *localQueue) *admission.Block {
+	if lq == nil {
+		return &admission.Block{
+			Because: admission.Misconfigured,
+			Message: fmt.Sprintf("LocalQueue %s doesn't exist", wl.Spec.QueueName),
+		}
+	}
+	if b := v.namespaceBlock(wl.Namespace, lq); b != nil {
+		return b
+	}
+	if !lq.obj.DeletionTimestamp.IsZero() || lq.obj.Spec.StopPolicy.Stops() {
+		return &admission.Block{
+			Because: admission.Suspended,
+			Message: fmt.Sprintf("LocalQueue %s is inactive", wl.Spec.QueueName),
+		}
+	}
+	return pendingBlock(wl)
+}
+
+// namespaceBlock applies the ClusterQueue's namespaceSelector: nil selects none, {} all (contract: kueue-api.md 1.3).
+func (v *View) namespaceBlock(namespace string, lq *localQueue) *admission.Block {
+	cq := v.queues[string(lq.obj.Spec.ClusterQueue)]
+	if cq == nil {
+		return nil
+	}
+	if cq.broken == nil && cq.selector.Matches(v.namespaces[namespace]) {
+		return nil
+	}
+	return &admission.Block{
+		Because:    admission.Misconfigured,
+		Message:    fmt.Sprintf("Workload namespace doesn't match ClusterQueue %s selector", lq.obj.Spec.ClusterQueue),
+		StepsAside: true,
+	}
+}
+
+// pendingBlock covers what the workload itself still waits for: a trigger that requeues it, or the reset of its checks.
+func pendingBlock(wl *kueue.Workload) *admission.Block {
+	requeued := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadRequeued)
+	if requeued != nil && requeued.Status == metav1.ConditionFalse {
+		return &admission.Block{Because: admission.PendingEvaluation, Message: requeued.Message, StepsAside: true}
+	}
+	for i := range wl.Status.AdmissionChecks {
+		switch c := &wl.Status.AdmissionChecks[i]; c.State {
+		case kueue.CheckStateRetry, kueue.CheckStateRejected:
+			return &admission.Block{
+				Because:    admission.PendingEvaluation,
+				Message:    fmt.Sprintf("AdmissionCheck %s is in state %s", c.Name, c.State),
+				StepsAside: true,
+			}
+		case kueue.CheckStatePending, kueue.CheckStateReady:
+		}
+	}
+	return nil
+}

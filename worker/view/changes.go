@@ -1,0 +1,152 @@
+package view
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"switchyard.dev/worker/admission"
+)
+
+// StatusInterval is how long changes of a queue's figures are gathered before its status is written (contract: kueue-api.md
+// 1.18, "event driven, coalesced").
+const StatusInterval = time.Second
+
+// topic is a kind of object whose standing in the view can change.
+type topic int
+
+const (
+	clusterQueues topic = iota
+	localQueues
+	flavors
+	checks
+)
+
+// urgency says whether a change may wait for others.
+type urgency time.Duration
+
+const (
+	atOnce = urgency(0)
+	gather = urgency(StatusInterval)
+)
+
+type subscriber struct {
+	topic topic
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// ClusterQueues tells a controller which ClusterQueues have changed: their activity at once, their figures gathered. All
+// that are known when the controller starts count as changed.
+func (v *View) ClusterQueues() source.Source { return v.source(clusterQueues) }
+
+// LocalQueues does the same for LocalQueues.
+func (v *View) LocalQueues() source.Source { return v.source(localQueues) }
+
+// Flavors tells a controller which ResourceFlavors have changed, or came into or out of use by a ClusterQueue.
+func (v *View) Flavors() source.Source { return v.source(flavors) }
+
+// AdmissionChecks tells a controller which AdmissionChecks came into or out of use by a ClusterQueue.
+func (v *View) AdmissionChecks() source.Source { return v.source(checks) }
+
+func (v *View) source(t topic) source.Source {
+	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.subscribers = append(v.subscribers, subscriber{topic: t, queue: queue})
+		for _, key := range v.namesOf(t) {
+			queue.Add(requestFor(key))
+		}
+		return nil
+	})
+}
+
+func (v *View) namesOf(t topic) []admission.Key {
+	var keys []admission.Key
+	switch t {
+	case clusterQueues:
+		keys = clusterNames(v.queues)
+	case localQueues:
+		for key := range v.locals {
+			keys = append(keys, key)
+		}
+	case flavors:
+		keys = clusterNames(v.flavors)
+	case checks:
+		keys = clusterNames(v.checks)
+	}
+	return keys
+}
+
+func clusterNames[T any](objects map[string]T) []admission.Key {
+	keys := make([]admission.Key, 0, len(objects))
+	for name := range objects {
+		keys = append(keys, admission.Key{Name: name})
+	}
+	return keys
+}
+
+func requestFor(key admission.Key) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: key.Namespace, Name: key.Name}}
+}
+
+// notify adds to the controllers' queues, which keep each name once. A name that is gathered for and then changes at once
+// is looked at twice; the second look finds nothing to do.
+func (v *View) notify(t topic, key admission.Key, u urgency) {
+	for _, s := range v.subscribers {
+		if s.topic == t {
+			s.queue.AddAfter(requestFor(key), time.Duration(u))
+		}
+	}
+}
+
+func (v *View) changedQueue(name string, u urgency) {
+	v.notify(clusterQueues, admission.Key{Name: name}, u)
+}
+
+func (v *View) changedLocal(key admission.Key, u urgency) { v.notify(localQueues, key, u) }
+
+func (v *View) changedFlavor(name string) { v.notify(flavors, admission.Key{Name: name}, atOnce) }
+
+// changedPlaces says that figures changed in the queues of both places.
+func (v *View) changedPlaces(was, is place) {
+	wasQueue, wasLocal := was.queue()
+	isQueue, isLocal := is.queue()
+	for _, name := range distinct(wasQueue, isQueue) {
+		v.changedQueue(name, gather)
+	}
+	for _, key := range distinct(wasLocal, isLocal) {
+		v.changedLocal(key, gather)
+	}
+}
+
+// distinct returns those of the two that are not zero, each once.
+func distinct[T comparable](a, b T) []T {
+	var zero T
+	var out []T
+	if a != zero {
+		out = append(out, a)
+	}
+	if b != zero && b != a {
+		out = append(out, b)
+	}
+	return out
+}
+
+// changedUses says that the flavors and checks of a ClusterQueue may have come into or out of use.
+func (v *View) changedUses(was, is *clusterQueue) {
+	for _, cq := range []*clusterQueue{was, is} {
+		if cq == nil {
+			continue
+		}
+		for _, name := range flavorsOf(cq.obj) {
+			v.changedFlavor(name)
+		}
+		for _, rule := range checkRules(cq.obj) {
+			v.notify(checks, admission.Key{Name: string(rule.Name)}, atOnce)
+		}
+	}
+}

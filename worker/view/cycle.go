@@ -1,0 +1,78 @@
+package view
+
+import (
+	"time"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+)
+
+// Decided is a decision of a cycle about a Workload.
+type Decided struct {
+	admission.Decision
+	// Seen is the Workload as the decision saw it. It is shared: make a copy before changing it.
+	Seen *kueue.Workload
+	// Checks are the admission checks that apply, sorted; for Admit only.
+	Checks []string
+}
+
+// Batch is what a cycle decided.
+type Batch struct {
+	// Admit holds the workloads for which quota is now assumed, in the order of the decisions: each must end in exactly
+	// one call of Written, Conflicted or Refused.
+	Admit []Decided
+	// Wait holds the workloads that got a new reason to wait.
+	Wait []Decided
+	// More asks for another cycle at once.
+	More bool
+	// WakeAt asks for another cycle at that time; the zero time does not.
+	WakeAt time.Time
+}
+
+// Cycle runs one scheduling cycle with everything held still, and assumes what it admits. The function must be pure and
+// must not keep the snapshot.
+func (v *View) Cycle(run func(*admission.Snapshot) admission.Plan) Batch {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	plan := run(v.snap)
+	batch := Batch{More: plan.More, WakeAt: plan.WakeAt}
+	for _, d := range plan.Decisions {
+		w := v.workloads[d.Workload]
+		if w == nil {
+			panic("view: the snapshot holds only workloads that the view knows: " + d.Workload.String())
+		}
+		decided := Decided{Decision: d, Seen: w.obj}
+		switch d.Verdict {
+		case admission.Admit:
+			decided.Checks = v.assume(w, d)
+			batch.Admit = append(batch.Admit, decided)
+		case admission.Wait:
+			if v.speaksOf(d) {
+				batch.Wait = append(batch.Wait, decided)
+			}
+		}
+	}
+	return batch
+}
+
+// assume notes that the snapshot is ahead of the API, and returns the checks that apply.
+func (v *View) assume(w *workload, d admission.Decision) []string {
+	w.assumed = &assumption{base: w.obj.ResourceVersion}
+	v.changedPlaces(w.place, w.place)
+	q, _ := v.snap.Queue(d.Queue)
+	return q.ChecksFor(*d.Assignment)
+}
+
+// speaksOf reports whether the scheduler is the one to tell the user. What lies in the state of the queues, or in the life
+// of the workload itself, is told by the workload's own controller (see lifecycle.Step), so that each has one writer.
+func (v *View) speaksOf(d admission.Decision) bool {
+	switch d.Because {
+	case admission.Suspended, admission.PendingEvaluation, admission.AdmissionGated, admission.Deactivated:
+		return false
+	case admission.Misconfigured:
+		lq := v.locals[keyOf(d.Workload.Namespace, d.LocalQueue)]
+		return lq != nil && v.queues[string(lq.obj.Spec.ClusterQueue)] != nil
+	default:
+		return true
+	}
+}

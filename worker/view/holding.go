@@ -1,0 +1,85 @@
+package view
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/quota"
+	api "switchyard.dev/worker/workload"
+)
+
+// reservationOf reads what the workload holds from its status.
+func reservationOf(wl *kueue.Workload) *admission.Reservation {
+	return &admission.Reservation{
+		Key:        keyOf(wl.Namespace, wl.Name),
+		LocalQueue: string(wl.Spec.QueueName),
+		Queue:      string(wl.Status.Admission.ClusterQueue),
+		Usage:      usageOf(wl),
+		Admitted:   api.IsAdmitted(wl),
+	}
+}
+
+// usageOf adds up the assignments, without the pods that are no longer needed: every pod of a set has the same share of
+// its usage (contract: kueue-api.md 1.15, 4.16).
+func usageOf(wl *kueue.Workload) admission.Usage {
+	var uses []quota.Use
+	for i := range wl.Status.Admission.PodSetAssignments {
+		psa := &wl.Status.Admission.PodSetAssignments[i]
+		assigned, needed := counts(wl, psa)
+		for name, flavor := range psa.Flavors {
+			total := AmountOf(string(name), psa.ResourceUsage[name])
+			uses = append(uses, quota.Use{
+				FlavorResource: quota.FlavorResource{Flavor: string(flavor), Resource: string(name)},
+				Amount:         share(total, assigned, needed),
+			})
+		}
+	}
+	return quota.NewUsage(uses...)
+}
+
+// counts returns how many pods the assignment was made for and how many of them still need quota.
+func counts(wl *kueue.Workload, psa *kueue.PodSetAssignment) (assigned, needed int64) {
+	for i := range wl.Spec.PodSets {
+		ps := &wl.Spec.PodSets[i]
+		if ps.Name != psa.Name {
+			continue
+		}
+		assigned = int64(ptr.Deref(psa.Count, ps.Count))
+		return assigned, max(min(assigned, int64(ps.Count-reclaimable(wl, ps.Name))), 0)
+	}
+	return 1, 1
+}
+
+// share is needed/assigned of the total, rounded up.
+func share(total amount.Amount, assigned, needed int64) amount.Amount {
+	if assigned <= 0 || needed >= assigned {
+		return total
+	}
+	each, rest := total/amount.Amount(assigned), total%amount.Amount(assigned)
+	if rest > 0 {
+		each++
+	}
+	return each.Times(needed)
+}
+
+// AdmissionOf writes an assignment of the core as the API has it.
+func AdmissionOf(queue string, a *admission.Assignment) *kueue.Admission {
+	out := &kueue.Admission{ClusterQueue: kueue.ClusterQueueReference(queue)}
+	for _, ps := range a.PodSets {
+		out.PodSetAssignments = append(out.PodSetAssignments, podSetAssignmentOf(ps))
+	}
+	return out
+}
+
+func podSetAssignmentOf(ps admission.PodSetAssignment) kueue.PodSetAssignment {
+	flavors := make(map[corev1.ResourceName]kueue.ResourceFlavorReference, len(ps.Flavors))
+	for _, f := range ps.Flavors {
+		flavors[corev1.ResourceName(f.Resource)] = kueue.ResourceFlavorReference(f.Flavor)
+	}
+	return kueue.PodSetAssignment{
+		Name: kueue.PodSetReference(ps.Name), Flavors: flavors, ResourceUsage: ListOf(ps.Usage), Count: ptr.To(ps.Count),
+	}
+}

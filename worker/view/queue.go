@@ -1,0 +1,104 @@
+package view
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/quota"
+)
+
+// queueOf turns a ClusterQueue into the core's. An inactive one tells its waiting workloads why.
+func queueOf(cq *kueue.ClusterQueue, problems []problem) admission.Queue {
+	q := admission.Queue{
+		Name:     cq.Name,
+		Cohort:   string(cq.Spec.CohortName),
+		Strategy: admission.Strategy(cq.Spec.QueueingStrategy),
+		Groups:   groupsOf(cq.Spec.ResourceGroups),
+	}
+	if f := cq.Spec.FlavorFungibility; f != nil {
+		q.Fungibility = admission.Fungibility{
+			WhenCanBorrow:  admission.Search(f.WhenCanBorrow),
+			WhenCanPreempt: admission.Search(f.WhenCanPreempt),
+			Preference:     admission.Preference(f.Preference),
+		}
+	}
+	for _, rule := range checkRules(cq) {
+		q.Checks = append(q.Checks, checkRuleOf(rule))
+	}
+	if len(problems) > 0 {
+		message := fmt.Sprintf("ClusterQueue %s is inactive", cq.Name)
+		q.Inactive = &admission.Block{Because: admission.Suspended, Message: message}
+	}
+	return q
+}
+
+func checkRules(cq *kueue.ClusterQueue) []kueue.AdmissionCheckStrategyRule {
+	if cq.Spec.AdmissionChecksStrategy == nil {
+		return nil
+	}
+	return cq.Spec.AdmissionChecksStrategy.AdmissionChecks
+}
+
+func checkRuleOf(rule kueue.AdmissionCheckStrategyRule) admission.CheckRule {
+	out := admission.CheckRule{Name: string(rule.Name)}
+	for _, flavor := range rule.OnFlavors {
+		out.OnFlavors = append(out.OnFlavors, string(flavor))
+	}
+	return out
+}
+
+func cohortOf(c *kueue.Cohort) admission.Cohort {
+	return admission.Cohort{Name: c.Name, Parent: string(c.Spec.ParentName), Groups: groupsOf(c.Spec.ResourceGroups)}
+}
+
+func flavorOf(f *kueue.ResourceFlavor) admission.Flavor {
+	return admission.Flavor{
+		Name:        f.Name,
+		Labels:      labelsOf(f.Spec.NodeLabels),
+		Taints:      taintsOf(f.Spec.NodeTaints),
+		Tolerations: tolerationsOf(f.Spec.Tolerations),
+	}
+}
+
+func groupsOf(groups []kueue.ResourceGroup) []admission.ResourceGroup {
+	out := make([]admission.ResourceGroup, 0, len(groups))
+	for _, g := range groups {
+		group := admission.ResourceGroup{}
+		for _, name := range g.CoveredResources {
+			group.Resources = append(group.Resources, string(name))
+		}
+		for _, f := range g.Flavors {
+			group.Flavors = append(group.Flavors, flavorQuotaOf(f))
+		}
+		out = append(out, group)
+	}
+	return out
+}
+
+func flavorQuotaOf(f kueue.FlavorQuotas) admission.FlavorQuota {
+	out := admission.FlavorQuota{Flavor: string(f.Name)}
+	for _, r := range f.Resources {
+		name := string(r.Name)
+		out.Resources = append(out.Resources, admission.ResourceQuota{
+			Resource: name,
+			Limits: quota.Limits{
+				Nominal:   AmountOf(name, r.NominalQuota),
+				Borrowing: limitOf(name, r.BorrowingLimit),
+				Lending:   limitOf(name, r.LendingLimit),
+			},
+		})
+	}
+	return out
+}
+
+// limitOf is a limit; one that is not set does not limit.
+func limitOf(name string, q *resource.Quantity) amount.Amount {
+	if q == nil {
+		return amount.Unlimited
+	}
+	return AmountOf(name, *q)
+}

@@ -1,0 +1,121 @@
+package view
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/quota"
+)
+
+// ClusterQueueStanding is a ClusterQueue's activity and figures.
+type ClusterQueueStanding struct {
+	Activity
+	admission.QueueStatus
+}
+
+// LocalQueueStanding is a LocalQueue's activity and figures.
+type LocalQueueStanding struct {
+	Activity
+	admission.LocalQueueStatus
+}
+
+// ClusterQueue returns how the queue stands, assumed reservations included; false when it is not known.
+func (v *View) ClusterQueue(name string) (ClusterQueueStanding, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	cq := v.queues[name]
+	if cq == nil {
+		return ClusterQueueStanding{}, false
+	}
+	return ClusterQueueStanding{Activity: cq.activity, QueueStatus: v.snap.QueueStatus(name)}, true
+}
+
+// LocalQueue returns how the queue stands; false when it is not known. A stopped queue reports no pending workloads
+// (contract: kueue-api.md 1.18).
+func (v *View) LocalQueue(name types.NamespacedName) (LocalQueueStanding, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	key := keyOf(name.Namespace, name.Name)
+	lq := v.locals[key]
+	if lq == nil {
+		return LocalQueueStanding{}, false
+	}
+	standing := LocalQueueStanding{
+		Activity:         lq.activity,
+		LocalQueueStatus: v.snap.LocalQueueStatus(key, string(lq.obj.Spec.ClusterQueue)),
+	}
+	if lq.obj.Spec.StopPolicy.Stops() {
+		standing.Pending = 0
+	}
+	return standing, true
+}
+
+// ClusterQueueNames lists the known ClusterQueues, sorted.
+func (v *View) ClusterQueueNames() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	names := make([]string, 0, len(v.queues))
+	for name := range v.queues {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// LocalQueueNames lists the known LocalQueues, sorted.
+func (v *View) LocalQueueNames() []types.NamespacedName {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	keys := make([]admission.Key, 0, len(v.locals))
+	for key := range v.locals {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, admission.Key.Compare)
+	names := make([]types.NamespacedName, 0, len(keys))
+	for _, key := range keys {
+		names = append(names, types.NamespacedName{Namespace: key.Namespace, Name: key.Name})
+	}
+	return names
+}
+
+// FlavorUsers lists the ClusterQueues that name the ResourceFlavor, sorted.
+func (v *View) FlavorUsers(flavor string) []string {
+	return v.users(func(cq *kueue.ClusterQueue) bool { return usesFlavor(cq, flavor) })
+}
+
+// CheckUsers lists the ClusterQueues that name the AdmissionCheck, sorted.
+func (v *View) CheckUsers(check string) []string {
+	return v.users(func(cq *kueue.ClusterQueue) bool { return usesCheck(cq, check) })
+}
+
+func (v *View) users(uses func(*kueue.ClusterQueue) bool) []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var names []string
+	for name, cq := range v.queues {
+		if uses(cq.obj) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Checks lists the admission checks that apply to a workload that got these flavors in the ClusterQueue, sorted; false
+// when the ClusterQueue is not known (contract: kueue-api.md 4.13).
+func (v *View) Checks(queue string, assigned []string) ([]string, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	q, known := v.snap.Queue(queue)
+	if !known {
+		return nil, false
+	}
+	var a admission.Assignment
+	for _, flavor := range assigned {
+		a.Usage = append(a.Usage, quota.Use{FlavorResource: quota.FlavorResource{Flavor: flavor}})
+	}
+	return q.ChecksFor(a), true
+}

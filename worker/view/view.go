@@ -1,0 +1,107 @@
+package view
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+)
+
+// Options are the settings that change what a workload's place in its queue is.
+type Options struct {
+	// OrderByCreation keeps a workload that was evicted by PodsReadyTimeout at its place by creation; otherwise its
+	// eviction counts (contract: kueue-api.md 4.2 row 4; waitForPodsReady.requeuingStrategy.timestamp).
+	OrderByCreation bool
+}
+
+// View is the state of one cluster's queues. New makes one, Register feeds it. It is safe for concurrent use.
+type View struct {
+	opts Options
+
+	mu         sync.Mutex
+	snap       *admission.Snapshot
+	queues     map[string]*clusterQueue
+	locals     map[admission.Key]*localQueue
+	cohorts    map[string]*kueue.Cohort
+	flavors    map[string]*kueue.ResourceFlavor
+	checks     map[string]*kueue.AdmissionCheck
+	namespaces map[string]labels.Set
+	workloads  map[admission.Key]*workload
+	// byLocal finds the workloads of a LocalQueue, which need not exist.
+	byLocal map[admission.Key]map[admission.Key]*workload
+	// byQueue finds the LocalQueues of a ClusterQueue, which need not exist.
+	byQueue map[string]map[admission.Key]*localQueue
+
+	subscribers []subscriber
+	wake        chan struct{}
+	// synced is complete once Register has returned.
+	synced []toolscache.InformerSynced
+}
+
+// clusterQueue is a ClusterQueue and what follows from it.
+type clusterQueue struct {
+	obj      *kueue.ClusterQueue
+	selector labels.Selector
+	// broken says why the selector does not parse; nil when it does.
+	broken   error
+	activity Activity
+}
+
+// localQueue is a LocalQueue and what follows from it.
+type localQueue struct {
+	obj      *kueue.LocalQueue
+	activity Activity
+}
+
+// workload is what the API said last about a Workload, and what this process decided since.
+type workload struct {
+	// obj belongs to the informer's store: it is never changed.
+	obj *kueue.Workload
+	// place is what the snapshot was told last.
+	place place
+	// written is the resourceVersion of the answer to the last write of this process, until the informer has caught up
+	// with it; empty otherwise.
+	written string
+	// assumed is a reservation that the API has not confirmed yet; nil otherwise.
+	assumed *assumption
+	// retries counts the writes that the API refused for a reason other than a conflict, since the last success.
+	retries int
+	// retryAt keeps the workload out of the cycle after such a refusal; the zero time means no bound.
+	retryAt time.Time
+}
+
+// New returns an empty view.
+func New(opts Options) *View {
+	return &View{
+		opts:       opts,
+		snap:       admission.NewSnapshot(),
+		queues:     map[string]*clusterQueue{},
+		locals:     map[admission.Key]*localQueue{},
+		cohorts:    map[string]*kueue.Cohort{},
+		flavors:    map[string]*kueue.ResourceFlavor{},
+		checks:     map[string]*kueue.AdmissionCheck{},
+		namespaces: map[string]labels.Set{},
+		workloads:  map[admission.Key]*workload{},
+		byLocal:    map[admission.Key]map[admission.Key]*workload{},
+		byQueue:    map[string]map[admission.Key]*localQueue{},
+		wake:       make(chan struct{}, 1),
+	}
+}
+
+// Wake is signalled when something changed that could let a workload be admitted. Signals coalesce.
+func (v *View) Wake() <-chan struct{} { return v.wake }
+
+func (v *View) signal() {
+	select {
+	case v.wake <- struct{}{}:
+	default:
+	}
+}
+
+func keyOf(namespace, name string) admission.Key {
+	return admission.Key{Namespace: namespace, Name: name}
+}
