@@ -3,7 +3,7 @@ package dispatch
 // cleanUp removes whatever is seen of a Workload that is no more or has finished (contract: multikueue.md 4 P6, case 2).
 // Clusters out of reach are cleaned when they return: their events, or the orphan sweep, ask again.
 func (t turn) cleanUp(because Reason) Plan {
-	return t.stay(because, "removing what is left on the workers", t.retractAll()...)
+	return t.stay(because, "removing what is left on the workers", t.retractAll(false)...)
 }
 
 // withoutQuota is the same for a Workload that waits for the hub's quota. A binding or nomination that the core left
@@ -17,16 +17,16 @@ func (t turn) withoutQuota() Plan {
 	if !next.Equal(t.s) {
 		return t.move(next, NoQuota, "the quota reservation ended")
 	}
-	return t.stay(NoQuota, "waiting for quota on the hub", t.retractAll()...)
+	return t.stay(NoQuota, "waiting for quota on the hub", t.retractAll(true)...)
 }
 
 // retractAll removes everything of ours, of whatever epoch, from every cluster that can be talked to.
-func (t turn) retractAll() []Action {
+func (t turn) retractAll(spare bool) []Action {
 	below := max(t.s.Epoch, t.newest()) + 1
 	var actions []Action
 	for _, v := range t.o.Clusters {
 		if v.connected() && v.removable() {
-			actions = append(actions, Action{Verb: Retract, Cluster: v.Name, Epoch: below})
+			actions = append(actions, Action{Verb: Retract, Cluster: v.Name, Epoch: below, Spare: spare})
 		}
 	}
 	return actions

@@ -27,7 +27,7 @@ func (t turn) settling(v ClusterView) bool {
 
 // result returns how the Workload's run on a cluster ended, nil if it did not or does not count.
 func (t turn) result(v ClusterView) *Outcome {
-	held := t.s.Bound != "" && !t.s.Retreating()
+	held := t.held()
 	if held && v.Name != t.s.Bound {
 		return nil
 	}

@@ -80,7 +80,8 @@ type ClusterView struct {
 	Job  Job
 	// EndedUnfinished is positive evidence that the job was not lost to a clean-up after it had finished: the informer
 	// watched the job's deletion (not a relist) and its last state was unfinished, or it watched so the deletion of a
-	// Copy that no job had adopted. If the watched last state was finished, Job.Finished keeps it instead.
+	// Copy that no job had adopted. If the watched last state was finished, Job.Finished (and Job.Epoch) keep it instead.
+	// Any later sighting of either object, and any relist, ends both.
 	EndedUnfinished bool
 	// Live is the answer to the last LiveRead, nil if there is none that still holds. An answer holds until the next
 	// write to these objects, the next event about them, or the loss of the connection.

@@ -56,7 +56,8 @@ const (
 	// this Epoch, admitted, not finished and not being deleted.
 	CreateJob Verb = "CreateJob"
 	// Retract removes job, then copy, from Cluster if they have our origin and either an epoch below Epoch (no stamp
-	// counts as 0) or a predecessor's UID. Nothing else is touched.
+	// counts as 0) or a predecessor's UID. Nothing else is touched. With Spare, a job that turns out to have finished is
+	// left alone, and its copy with it: nobody has seen its result yet.
 	Retract Verb = "Retract"
 	// EvictRemote sets DeactivationTarget with reason EvictedOnManagerCluster and Message on the copy below Epoch.
 	EvictRemote Verb = "EvictRemote"
@@ -79,6 +80,9 @@ type Action struct {
 	// Epoch is the stamp of what is created or updated, the bound below which Retract and EvictRemote work, and the
 	// current epoch otherwise.
 	Epoch int64
+	// Spare is Retract's: what it removes was not seen finished, so a finished job must not be removed unseen. The caller
+	// reads the job first and deletes it on condition that it has not changed since.
+	Spare bool
 	// Message is EvictRemote's.
 	Message string
 	// Outcome is Finish's.

@@ -75,12 +75,16 @@ func (t turn) drainReachable(v ClusterView) []Action {
 	return actions
 }
 
-// retract removes what earlier epochs and owners left on a cluster.
+// retract removes what earlier epochs and owners left on a cluster. While nothing is bound, the result of a run that has
+// ended unseen still counts, so it is spared.
 func (t turn) retract(v ClusterView) Action {
-	return Action{Verb: Retract, Cluster: v.Name, Epoch: t.s.Epoch}
+	return Action{Verb: Retract, Cluster: v.Name, Epoch: t.s.Epoch, Spare: !t.held()}
 }
 
 // withdraw removes the present epoch's objects too.
 func (t turn) withdraw(v ClusterView) Action {
-	return Action{Verb: Retract, Cluster: v.Name, Epoch: t.s.Epoch + 1}
+	return Action{Verb: Retract, Cluster: v.Name, Epoch: t.s.Epoch + 1, Spare: !t.held()}
 }
+
+// held reports whether a cluster is bound and not given up: only its run counts.
+func (t turn) held() bool { return t.s.Bound != "" && !t.s.Retreating() }
