@@ -59,6 +59,8 @@ type Reservation struct {
 	Usage      Usage
 	// Admitted is whether the Admitted condition is true; a mere reservation is waiting for its checks.
 	Admitted bool
+	// Assumed is whether a cycle made the reservation and Admit has not confirmed it yet. Admit ignores it.
+	Assumed bool
 }
 
 // Verdict is what a cycle decided about a workload.

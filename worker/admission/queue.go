@@ -3,7 +3,6 @@ package admission
 import (
 	"slices"
 
-	"switchyard.dev/worker/admission/amount"
 	"switchyard.dev/worker/admission/quota"
 )
 
@@ -102,7 +101,7 @@ type Flavor struct {
 
 // ChecksFor returns the sorted names of the admission checks that apply to a workload with this assignment (contract:
 // kueue-api.md 4.13): those without flavors of their own, and those one of whose flavors was assigned.
-func (q Queue) ChecksFor(a Assignment) []string {
+func (q *Queue) ChecksFor(a Assignment) []string {
 	assigned := a.FlavorNames()
 	var names []string
 	for _, rule := range q.Checks {
@@ -131,10 +130,9 @@ func Grants(groups []ResourceGroup) []quota.Grant {
 	return grants
 }
 
-// covers reports whether some group of the queue covers the resource.
-func (q Queue) covers(resource string) bool {
-	return slices.ContainsFunc(q.Groups, func(g ResourceGroup) bool { return slices.Contains(g.Resources, resource) })
+// offers reports whether some group of the queue has the flavor.
+func (q *Queue) offers(flavor string) bool {
+	return slices.ContainsFunc(q.Groups, func(g ResourceGroup) bool {
+		return slices.ContainsFunc(g.Flavors, func(f FlavorQuota) bool { return f.Flavor == flavor })
+	})
 }
-
-// CoversPods reports whether the queue counts pods, so that every pod implicitly requests one.
-func (q Queue) CoversPods() bool { return q.covers(amount.Pods) }

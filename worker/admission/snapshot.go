@@ -1,72 +1,206 @@
 package admission
 
+import (
+	"reflect"
+	"time"
+
+	"switchyard.dev/worker/admission/order"
+	"switchyard.dev/worker/admission/quota"
+)
+
+// Line is the waiting line of a ClusterQueue.
+type Line = order.Line[*Workload, Reason]
+
+// Place is a workload's place in a line.
+type Place = order.Member[*Workload, Reason]
+
+// Notice is what a waiting workload is told.
+type Notice = order.Notice[Reason]
+
 // Snapshot is the state that scheduling cycles decide on. NewSnapshot makes one.
-type Snapshot struct{}
+//
+// Every workload in it is in exactly one state: it waits in a line, it waits for its backoff to end, or it holds quota.
+type Snapshot struct {
+	quota   *quota.Tree
+	queues  map[string]*Queue
+	cohorts map[string]*Cohort
+	flavors map[string]*Flavor
+	menus   map[string]*Menu
+
+	lines   map[string]*Line
+	waiting map[Key]*entry
+	delayed *order.Heap[*entry]
+	holding map[Key]*holder
+
+	byQueue tallies[string]
+	byLocal tallies[Key]
+
+	// stirred queues and cohorts belong to trees in which quota was released or redistributed since the last cycle.
+	stirredQueues  map[string]bool
+	stirredCohorts map[string]bool
+	// busy holds every line that has a head or news, and possibly others.
+	busy map[string]*Line
+	// scratch is reused to spell kinds.
+	scratch []byte
+}
+
+// entry is a workload that waits: in a line if place is set, otherwise until its NotBefore.
+type entry struct {
+	Workload
+	kind  string
+	place *Place
+	at    int
+}
+
+// holder is a workload that holds quota.
+type holder struct {
+	Reservation
+	// assumed is the workload as it waited, while no more than a cycle says that it holds quota.
+	assumed *Workload
+}
 
 // NewSnapshot returns an empty snapshot.
-func NewSnapshot() *Snapshot { return &Snapshot{} }
+func NewSnapshot() *Snapshot {
+	return &Snapshot{
+		quota:   quota.NewTree(),
+		queues:  map[string]*Queue{},
+		cohorts: map[string]*Cohort{},
+		flavors: map[string]*Flavor{},
+		menus:   map[string]*Menu{},
+		lines:   map[string]*Line{},
+		waiting: map[Key]*entry{},
+		delayed: order.NewHeap(
+			func(a, b *entry) int { return a.NotBefore.Compare(b.NotBefore) },
+			func(e *entry, at int) { e.at = at },
+		),
+		holding:        map[Key]*holder{},
+		byQueue:        tallies[string]{},
+		byLocal:        tallies[Key]{},
+		stirredQueues:  map[string]bool{},
+		stirredCohorts: map[string]bool{},
+		busy:           map[string]*Line{},
+	}
+}
 
 // UpsertQueue adds or replaces a ClusterQueue. A change makes the parked workloads of its cohort tree eligible again;
 // repeating what is known does nothing.
-func (s *Snapshot) UpsertQueue(q Queue) {}
+func (s *Snapshot) UpsertQueue(q Queue) {
+	if old, found := s.queues[q.Name]; found {
+		if reflect.DeepEqual(*old, q) {
+			return
+		}
+		s.stirredCohorts[old.Cohort] = true
+	}
+	s.queues[q.Name] = &q
+	s.quota.SetQueue(q.Name, q.Cohort, Grants(q.Groups))
+	s.queueChanged(q.Name)
+}
 
 // DeleteQueue removes a ClusterQueue. Its waiting workloads stay and are told that it is missing; its reservations stay
 // until released.
-func (s *Snapshot) DeleteQueue(name string) {}
+func (s *Snapshot) DeleteQueue(name string) {
+	old, found := s.queues[name]
+	if !found {
+		return
+	}
+	s.stirredCohorts[old.Cohort] = true
+	delete(s.queues, name)
+	s.quota.DeleteQueue(name)
+	s.queueChanged(name)
+	s.dropIfEmpty(name)
+}
+
+// queueChanged forgets what followed from the queue's specification and wakes its line and its tree.
+func (s *Snapshot) queueChanged(name string) {
+	delete(s.menus, name)
+	s.stirredQueues[name] = true
+	s.wake(name)
+}
 
 // UpsertCohort adds or replaces a Cohort object; as with UpsertQueue, a change wakes its tree.
-func (s *Snapshot) UpsertCohort(c Cohort) {}
+func (s *Snapshot) UpsertCohort(c Cohort) {
+	if old, found := s.cohorts[c.Name]; found {
+		if reflect.DeepEqual(*old, c) {
+			return
+		}
+		s.stirredCohorts[old.Parent] = true
+	}
+	s.cohorts[c.Name] = &c
+	s.quota.SetCohort(c.Name, c.Parent, Grants(c.Groups))
+	s.stirredCohorts[c.Name] = true
+}
 
 // DeleteCohort removes a Cohort object. Its members stay together under an implicit cohort of that name.
-func (s *Snapshot) DeleteCohort(name string) {}
+func (s *Snapshot) DeleteCohort(name string) {
+	old, found := s.cohorts[name]
+	if !found {
+		return
+	}
+	delete(s.cohorts, name)
+	s.quota.DeleteCohort(name)
+	s.stirredCohorts[old.Parent] = true
+	s.stirredCohorts[name] = true
+}
 
 // UpsertFlavor adds or replaces a ResourceFlavor; a change wakes the queues that use it.
-func (s *Snapshot) UpsertFlavor(f Flavor) {}
+func (s *Snapshot) UpsertFlavor(f Flavor) {
+	if old, found := s.flavors[f.Name]; found && reflect.DeepEqual(*old, f) {
+		return
+	}
+	s.flavors[f.Name] = &f
+	s.flavorChanged(f.Name)
+}
 
 // DeleteFlavor removes a ResourceFlavor.
-func (s *Snapshot) DeleteFlavor(name string) {}
+func (s *Snapshot) DeleteFlavor(name string) {
+	if _, found := s.flavors[name]; !found {
+		return
+	}
+	delete(s.flavors, name)
+	s.flavorChanged(name)
+}
 
-// Push adds a waiting workload or replaces what is known of it. A workload that did not change keeps its place, parked or
-// not; one that did is looked at again. A workload that holds quota gives it back first.
-func (s *Snapshot) Push(w Workload) {}
+func (s *Snapshot) flavorChanged(flavor string) {
+	for name, q := range s.queues {
+		if q.offers(flavor) {
+			delete(s.menus, name)
+			s.wake(name)
+		}
+	}
+}
 
-// Remove drops a workload, waiting or holding quota; unknown keys are fine.
-func (s *Snapshot) Remove(k Key) {}
-
-// Admit records that a workload holds quota: seen in the API, whether or not a cycle assumed it before. It replaces what
-// is known of the workload, so that it is idempotent.
-func (s *Snapshot) Admit(r Reservation) {}
-
-// Release gives back what the workload holds and drops it; parked workloads of the cohort tree become eligible again.
-// Unknown keys are fine.
-func (s *Snapshot) Release(k Key) {}
-
-// Forget undoes a reservation that a cycle assumed and whose write failed: the quota is given back and the workload waits
-// again where it was. Does nothing once Admit, Push, Release or Remove had the last word about the workload.
-func (s *Snapshot) Forget(k Key) {}
+// wake makes everybody in the queue's line eligible again.
+func (s *Snapshot) wake(queue string) {
+	if line, found := s.lines[queue]; found {
+		line.Wake()
+		s.busy[queue] = line
+	}
+}
 
 // Queue returns a ClusterQueue as last upserted.
-func (s *Snapshot) Queue(name string) (Queue, bool) { return Queue{}, false }
+func (s *Snapshot) Queue(name string) (Queue, bool) {
+	if q, found := s.queues[name]; found {
+		return *q, true
+	}
+	return Queue{}, false
+}
 
 // Flavor returns a ResourceFlavor as last upserted.
-func (s *Snapshot) Flavor(name string) (Flavor, bool) { return Flavor{}, false }
-
-// Pending returns a waiting workload.
-func (s *Snapshot) Pending(k Key) (Workload, bool) { return Workload{}, false }
-
-// Holding returns the reservation of a workload that holds quota.
-func (s *Snapshot) Holding(k Key) (Reservation, bool) { return Reservation{}, false }
-
-// QueueStatus returns the counters of a ClusterQueue; all zero for one that is unknown.
-func (s *Snapshot) QueueStatus(name string) QueueStatus { return QueueStatus{} }
-
-// LocalQueueStatus returns the counters of a LocalQueue; queue is the ClusterQueue it points to, whose flavors are listed.
-func (s *Snapshot) LocalQueueStatus(lq Key, queue string) LocalQueueStatus { return LocalQueueStatus{} }
-
-// Waiting lists the workloads that wait in a ClusterQueue by rank, parked ones included; a workload's position is its
-// index (contract: kueue-api.md 1.17).
-func (s *Snapshot) Waiting(queue string) []Workload { return nil }
+func (s *Snapshot) Flavor(name string) (Flavor, bool) {
+	if f, found := s.flavors[name]; found {
+		return *f, true
+	}
+	return Flavor{}, false
+}
 
 // CohortCycle reports whether a ClusterQueue is inactive because its cohort's parents form a cycle (contract:
 // kueue-api.md 4.5).
-func (s *Snapshot) CohortCycle(queue string) bool { return false }
+func (s *Snapshot) CohortCycle(queue string) bool { return s.quota.Cyclic(queue) }
+
+// NextWake returns when the earliest backoff ends, the zero time if no workload waits for the clock.
+func (s *Snapshot) NextWake() time.Time {
+	if s.delayed.Len() == 0 {
+		return time.Time{}
+	}
+	return s.delayed.First().NotBefore
+}

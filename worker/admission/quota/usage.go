@@ -41,3 +41,16 @@ func NewUsage(uses ...Use) Usage {
 	}
 	return Usage(out)
 }
+
+// Within reports whether u takes no more of anything than v.
+func (u Usage) Within(v Usage) bool {
+	for _, use := range u {
+		i, found := slices.BinarySearchFunc(v, use.FlavorResource, func(w Use, name FlavorResource) int {
+			return w.Compare(name)
+		})
+		if use.Amount > 0 && (!found || v[i].Amount < use.Amount) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,145 @@
+package assign
+
+import (
+	"slices"
+	"strconv"
+
+	"switchyard.dev/worker/admission"
+)
+
+// mismatch says why the pods of a pod set may not run on the flavor's nodes, empty if they may.
+func mismatch(p *admission.PodSet, flavor admission.MenuFlavor, keys []string) string {
+	f := flavor.Flavor
+	if f == nil {
+		return "flavor " + flavor.Name + " doesn't exist"
+	}
+	if taint := untolerated(f, p.Tolerations); taint != nil {
+		return "untolerated taint " + taintText(taint) + " in flavor " + f.Name
+	}
+	if !selected(p.NodeSelector, f, keys) {
+		return "flavor " + f.Name + " doesn't match the node selector"
+	}
+	if !attracted(p.Affinity, f, keys) {
+		return "flavor " + f.Name + " doesn't match the node affinity"
+	}
+	return ""
+}
+
+// untolerated returns the first taint that keeps pods off and that neither the pod nor the flavor tolerates, nil if none.
+func untolerated(f *admission.Flavor, pod []admission.Toleration) *admission.Taint {
+	for i := range f.Taints {
+		taint := &f.Taints[i]
+		if taint.Effect != admission.NoSchedule && taint.Effect != admission.NoExecute {
+			continue
+		}
+		tolerates := func(t admission.Toleration) bool { return tolerated(taint, t) }
+		if !slices.ContainsFunc(pod, tolerates) && !slices.ContainsFunc(f.Tolerations, tolerates) {
+			return taint
+		}
+	}
+	return nil
+}
+
+// tolerated reports whether the toleration tolerates the taint, as the Kubernetes scheduler would see it.
+func tolerated(taint *admission.Taint, t admission.Toleration) bool {
+	if t.Effect != "" && t.Effect != taint.Effect {
+		return false
+	}
+	if t.Key != taint.Key && t.Key != "" {
+		return false
+	}
+	switch t.Operator {
+	case admission.TolerateExists:
+		return true
+	case admission.TolerateEqual, "":
+		return t.Key != "" && t.Value == taint.Value
+	default:
+		return false
+	}
+}
+
+func taintText(t *admission.Taint) string {
+	text := t.Key
+	if t.Value != "" {
+		text += "=" + t.Value
+	}
+	return text + ":" + string(t.Effect)
+}
+
+// selected reports whether the flavor has the labels of the node selector, as far as they have one of the keys.
+func selected(selector []admission.Label, f *admission.Flavor, keys []string) bool {
+	for _, want := range selector {
+		if !relevant(want.Key, keys) {
+			continue
+		}
+		if value, found := label(f, want.Key); !found || value != want.Value {
+			return false
+		}
+	}
+	return true
+}
+
+// attracted reports whether some term holds for the flavor, of each term only the requirements on one of the keys. A term
+// with none of those could hold on some node of any flavor, so that it holds; no terms at all hold, too.
+func attracted(terms []admission.Term, f *admission.Flavor, keys []string) bool {
+	if len(terms) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(terms, func(term admission.Term) bool {
+		return !slices.ContainsFunc(term, func(r admission.Requirement) bool {
+			return relevant(r.Key, keys) && !holds(r, f)
+		})
+	})
+}
+
+// holds reports whether the requirement holds for the flavor's labels, as it would for those of a node.
+func holds(r admission.Requirement, f *admission.Flavor) bool {
+	value, found := label(f, r.Key)
+	switch r.Operator {
+	case admission.In:
+		return found && slices.Contains(r.Values, value)
+	case admission.NotIn:
+		return !found || !slices.Contains(r.Values, value)
+	case admission.Exists:
+		return found
+	case admission.DoesNotExist:
+		return !found
+	case admission.Gt, admission.Lt:
+		return found && beyond(r, value)
+	default:
+		return false
+	}
+}
+
+// beyond compares the label's value with the single value of Gt or Lt; texts that are not integers never hold.
+func beyond(r admission.Requirement, value string) bool {
+	if len(r.Values) != 1 {
+		return false
+	}
+	is, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return false
+	}
+	bound, err := strconv.ParseInt(r.Values[0], 10, 64)
+	if err != nil {
+		return false
+	}
+	if r.Operator == admission.Gt {
+		return is > bound
+	}
+	return is < bound
+}
+
+func relevant(key string, keys []string) bool {
+	_, found := slices.BinarySearch(keys, key)
+	return found
+}
+
+func label(f *admission.Flavor, key string) (string, bool) {
+	for _, l := range f.Labels {
+		if l.Key == key {
+			return l.Value, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,90 @@
+package admission
+
+import (
+	"slices"
+
+	"switchyard.dev/worker/admission/quota"
+)
+
+// Menu is what a queue has to offer: its resource groups with flavors looked up and quota cells at hand, so that
+// assigning flavors looks nothing up by name but resources. The snapshot keeps one per queue until something in it
+// changes.
+type Menu struct {
+	Queue  *Queue
+	Groups []MenuGroup
+	// columns finds a resource.
+	columns map[string]Column
+}
+
+// MenuGroup is a resource group.
+type MenuGroup struct {
+	// LabelKeys are the node label keys that some flavor of the group has, sorted: the only ones that node selectors and
+	// affinity are held against (contract: kueue-api.md 4.6).
+	LabelKeys []string
+	Flavors   []MenuFlavor
+}
+
+// MenuFlavor is a flavor of a group.
+type MenuFlavor struct {
+	Name string
+	// Flavor is nil if there is no such ResourceFlavor.
+	Flavor *Flavor
+	// Cells are in the order of the group's resources.
+	Cells []*quota.Cell
+}
+
+// Column is where a menu has a resource: the index of its group, and its index in the Cells of that group's flavors.
+type Column struct {
+	Group int
+	Index int
+}
+
+// Find returns the column of a resource and whether any group covers it.
+func (m *Menu) Find(resource string) (Column, bool) {
+	c, found := m.columns[resource]
+	return c, found
+}
+
+// Menu returns the menu of a ClusterQueue, nil if there is no such queue. It is valid until the snapshot's next mutation
+// of a queue, a cohort or a flavor.
+func (s *Snapshot) Menu(queue string) *Menu {
+	if m, found := s.menus[queue]; found {
+		return m
+	}
+	q, found := s.queues[queue]
+	if !found {
+		return nil
+	}
+	m := &Menu{Queue: q, columns: map[string]Column{}}
+	for i, group := range q.Groups {
+		for j, resource := range group.Resources {
+			m.columns[resource] = Column{Group: i, Index: j}
+		}
+		m.Groups = append(m.Groups, s.menuGroup(queue, group))
+	}
+	s.menus[queue] = m
+	return m
+}
+
+func (s *Snapshot) menuGroup(queue string, group ResourceGroup) MenuGroup {
+	var g MenuGroup
+	for _, f := range group.Flavors {
+		flavor := MenuFlavor{Name: f.Flavor, Flavor: s.flavors[f.Flavor]}
+		for _, resource := range group.Resources {
+			cell := s.quota.Cell(queue, FlavorResource{Flavor: f.Flavor, Resource: resource})
+			if cell == nil {
+				panic("admission: every flavor of a group has a quota for every resource of the group")
+			}
+			flavor.Cells = append(flavor.Cells, cell)
+		}
+		g.Flavors = append(g.Flavors, flavor)
+		if flavor.Flavor != nil {
+			for _, label := range flavor.Flavor.Labels {
+				g.LabelKeys = append(g.LabelKeys, label.Key)
+			}
+		}
+	}
+	slices.Sort(g.LabelKeys)
+	g.LabelKeys = slices.Compact(g.LabelKeys)
+	return g
+}

@@ -1,0 +1,89 @@
+package order
+
+// Heap is a binary heap whose elements know their place, so that any of them can be removed or moved in logarithmic time.
+// NewHeap makes one.
+type Heap[T any] struct {
+	elements []T
+	compare  func(a, b T) int
+	// place tells an element its index; -1 once it has left.
+	place func(element T, index int)
+}
+
+// NewHeap returns an empty heap. place is told each element's index whenever it changes, and -1 when the element leaves.
+func NewHeap[T any](compare func(a, b T) int, place func(element T, index int)) *Heap[T] {
+	return &Heap[T]{compare: compare, place: place}
+}
+
+// Len returns the number of elements.
+func (h *Heap[T]) Len() int { return len(h.elements) }
+
+// First returns the least element; the heap must not be empty.
+func (h *Heap[T]) First() T { return h.elements[0] }
+
+// All returns the elements in no particular order. The caller must not change the slice.
+func (h *Heap[T]) All() []T { return h.elements }
+
+// Push adds an element.
+func (h *Heap[T]) Push(element T) {
+	h.elements = append(h.elements, element)
+	h.up(len(h.elements) - 1)
+}
+
+// Remove takes out the element at index, which it was told through place.
+func (h *Heap[T]) Remove(index int) {
+	gone, last := h.elements[index], len(h.elements)-1
+	moved := h.elements[last]
+	clear(h.elements[last:])
+	h.elements = h.elements[:last]
+	if index < last {
+		h.elements[index] = moved
+		h.Fix(index)
+	}
+	h.place(gone, -1)
+}
+
+// Fix restores the order after the element at index changed.
+func (h *Heap[T]) Fix(index int) {
+	if !h.down(index) {
+		h.up(index)
+	}
+}
+
+func (h *Heap[T]) up(i int) {
+	element := h.elements[i]
+	for i > 0 {
+		parent := (i - 1) / 2
+		if h.compare(element, h.elements[parent]) >= 0 {
+			break
+		}
+		h.set(i, h.elements[parent])
+		i = parent
+	}
+	h.set(i, element)
+}
+
+// down sinks the element at i and reports whether it moved.
+func (h *Heap[T]) down(i int) bool {
+	start, element := i, h.elements[i]
+	for {
+		child := 2*i + 1
+		if child >= len(h.elements) {
+			break
+		}
+		if right := child + 1; right < len(h.elements) && h.compare(h.elements[right], h.elements[child]) < 0 {
+			child = right
+		}
+		if h.compare(element, h.elements[child]) <= 0 {
+			break
+		}
+		h.set(i, h.elements[child])
+		i = child
+	}
+	h.set(i, element)
+	return i != start
+}
+
+func (h *Heap[T]) set(i int, element T) {
+	h.elements[i] = element
+	h.place(element, i)
+}

@@ -1,0 +1,47 @@
+// Package order knows who is next: the rank of a workload within its queue, the order among the heads of queues, and the
+// waiting line of a queue with the workloads that nothing can be done for parked at its side.
+//
+// Every order here is strict and total as long as UIDs differ, so that no outcome depends on how things were inserted.
+package order
+
+import (
+	"cmp"
+	"time"
+)
+
+// Rank is a workload's place in its queue (contract: kueue-api.md 4.2).
+type Rank struct {
+	// Priority is the effective priority; the higher, the earlier.
+	Priority int32
+	// QueuedAt is the queue-order timestamp; the older, the earlier.
+	QueuedAt time.Time
+	// UID decides between equals.
+	UID string
+}
+
+// Compare is negative if r comes before other.
+func (r Rank) Compare(other Rank) int {
+	if c := cmp.Compare(other.Priority, r.Priority); c != 0 {
+		return c
+	}
+	if c := r.QueuedAt.Compare(other.QueuedAt); c != 0 {
+		return c
+	}
+	return cmp.Compare(r.UID, other.UID)
+}
+
+// Bid is a head that could be admitted now, as it competes with the heads of other queues.
+type Bid struct {
+	// Borrowing is the height of the subtree whose quota the head needs.
+	Borrowing int
+	Rank
+}
+
+// Classical orders bids: lower borrowing height, then rank (contract: kueue-api.md 4.3). Fair sharing, when it is enabled,
+// puts another comparison in its place.
+func Classical(a, b Bid) int {
+	if c := cmp.Compare(a.Borrowing, b.Borrowing); c != 0 {
+		return c
+	}
+	return a.Rank.Compare(b.Rank)
+}

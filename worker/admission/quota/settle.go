@@ -1,0 +1,147 @@
+package quota
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"switchyard.dev/worker/admission/amount"
+)
+
+// settle computes everything that follows from grants, parents and the queues' own usage: links, cycles, subtree quotas,
+// the usage booked at cohorts, heights, families. It does nothing when nothing changed since the last time.
+func (t *Tree) settle() {
+	if t.settled {
+		return
+	}
+	t.settled = true
+	t.prune()
+	nodes := t.link()
+	for _, n := range nodes {
+		n.findRoot()
+	}
+	slices.SortFunc(nodes, func(a, b *node) int {
+		return cmp.Or(cmp.Compare(b.depth, a.depth), cmp.Compare(a.name, b.name))
+	})
+	for _, n := range nodes {
+		n.sumUp()
+	}
+	for _, n := range nodes {
+		n.joinFamily()
+	}
+	for _, n := range nodes {
+		slices.Sort(n.members)
+	}
+}
+
+// prune drops the nodes that exist for no reason any more. Cohorts that somebody names come back in link.
+func (t *Tree) prune() {
+	maps.DeleteFunc(t.cohorts, func(_ string, n *node) bool { return !n.declared })
+	maps.DeleteFunc(t.queues, func(_ string, n *node) bool {
+		return !n.declared && !n.inUse()
+	})
+}
+
+func (n *node) inUse() bool {
+	for _, cell := range n.cells {
+		if cell.usage != (amount.Sum{}) {
+			return true
+		}
+	}
+	return false
+}
+
+// link connects all nodes to their parents, making up the cohorts that are only named, and clears what was computed. It
+// returns every node, the made up ones included.
+func (t *Tree) link() []*node {
+	nodes := make([]*node, 0, len(t.queues)+len(t.cohorts))
+	nodes = slices.AppendSeq(nodes, maps.Values(t.queues))
+	nodes = slices.AppendSeq(nodes, maps.Values(t.cohorts))
+	for i := 0; i < len(nodes); i++ {
+		n := nodes[i]
+		n.parent, n.root, n.cyclic, n.height, n.depth, n.members = nil, nil, false, 0, 0, nil
+		if n.over == "" {
+			continue
+		}
+		known := len(t.cohorts)
+		n.parent = t.cohort(n.over)
+		if len(t.cohorts) > known {
+			nodes = append(nodes, n.parent)
+		}
+	}
+	for _, n := range nodes {
+		n.open()
+	}
+	return nodes
+}
+
+// open makes a cohort's cells afresh from its grants, and unlinks a queue's; sumUp links them from below.
+func (n *node) open() {
+	if !n.cohort {
+		for _, cell := range n.cells {
+			cell.above, cell.subtree = nil, 0
+		}
+		return
+	}
+	n.cells = make(map[FlavorResource]*Cell, len(n.grants))
+	for _, g := range n.grants {
+		n.cells[g.FlavorResource] = &Cell{node: n, limits: g.Limits}
+	}
+}
+
+// findRoot finds the root and the depth of the node and of all above it. Where the parents run into a cycle, the node of
+// the cycle with the smallest name stands in as the root, and everything that leads there is cyclic.
+func (n *node) findRoot() {
+	var path []*node
+	onPath := map[*node]int{}
+	at := n
+	for at.root == nil {
+		if first, seen := onPath[at]; seen {
+			markCycle(path[first:])
+			break
+		}
+		onPath[at] = len(path)
+		path = append(path, at)
+		if at.parent == nil {
+			at.root = at
+			break
+		}
+		at = at.parent
+	}
+	for _, below := range slices.Backward(path) {
+		if below.root == nil {
+			below.root, below.cyclic, below.depth = below.parent.root, below.parent.cyclic, below.parent.depth+1
+		}
+	}
+}
+
+func markCycle(cycle []*node) {
+	root := slices.MinFunc(cycle, func(a, b *node) int { return cmp.Compare(a.name, b.name) })
+	for _, n := range cycle {
+		n.root, n.cyclic = root, true
+	}
+}
+
+// sumUp completes the node's own cells, all nodes below being complete, and adds them to the parent's. Nodes of a cycle
+// pass nothing on.
+func (n *node) sumUp() {
+	for name, cell := range n.cells {
+		cell.subtree = cell.subtree.Add(cell.limits.Nominal)
+		if n.parent == nil || n.cyclic {
+			continue
+		}
+		cell.above = n.parent.cell(name)
+		cell.above.subtree = cell.above.subtree.Add(cell.lent())
+		cell.above.usage = cell.above.usage.Plus(cell.usage.Over(cell.kept()))
+	}
+	if n.parent != nil && !n.cyclic {
+		n.parent.height = max(n.parent.height, n.height+1)
+	}
+}
+
+func (n *node) joinFamily() {
+	if n.cohort {
+		return
+	}
+	n.root.members = append(n.root.members, n.name)
+}

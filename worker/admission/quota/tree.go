@@ -1,0 +1,239 @@
+// Package quota keeps the account of what queues may use and do use: a forest of cohorts with queues at the leaves, quota
+// owned, borrowed and lent along its branches (contract: kueue-api.md 4.5).
+//
+// Reserving and releasing costs as much as the branch is high. Changing a queue's or a cohort's quota marks the forest
+// unsettled; the next question settles it in one pass, so that any number of changes in a row cost one pass.
+package quota
+
+import (
+	"maps"
+	"slices"
+
+	"switchyard.dev/worker/admission/amount"
+)
+
+// Tree is the forest of all cohorts and queues. NewTree makes one.
+type Tree struct {
+	queues  map[string]*node
+	cohorts map[string]*node
+	settled bool
+	// open counts transactions that are neither committed nor rolled back; the forest must not change its shape then.
+	open int
+}
+
+// node is a queue or a cohort.
+type node struct {
+	tree   *Tree
+	name   string
+	cohort bool
+	// declared nodes were set; the others exist because somebody names them or because they still use quota.
+	declared bool
+	// over is the name of the parent cohort, empty for none.
+	over   string
+	parent *node
+	grants []Grant
+	cells  map[FlavorResource]*Cell
+
+	// What follows is computed by settle.
+
+	// height is the distance from the deepest node below.
+	height int
+	depth  int
+	cyclic bool
+	root   *node
+	// members of a root are the names of the queues below it, sorted.
+	members []string
+	// version of a root counts the changes of usage below it.
+	version uint64
+}
+
+// NewTree returns an empty forest.
+func NewTree() *Tree {
+	return &Tree{queues: map[string]*node{}, cohorts: map[string]*node{}, settled: true}
+}
+
+// SetQueue adds a queue or replaces its parent and its grants, each flavor-resource at most once. What the queue uses
+// stays booked.
+func (t *Tree) SetQueue(name, cohort string, grants []Grant) {
+	t.unsettle()
+	n := t.queue(name)
+	n.declared, n.over, n.grants = true, cohort, grants
+	n.applyGrants()
+}
+
+// DeleteQueue takes the queue's quota away. What it uses stays booked, outside any cohort, until it is released.
+func (t *Tree) DeleteQueue(name string) {
+	n, found := t.queues[name]
+	if !found {
+		return
+	}
+	t.unsettle()
+	n.declared, n.over, n.grants = false, "", nil
+	n.applyGrants()
+}
+
+// SetCohort adds a cohort or replaces its parent and its grants.
+func (t *Tree) SetCohort(name, parent string, grants []Grant) {
+	t.unsettle()
+	n := t.cohort(name)
+	n.declared, n.over, n.grants = true, parent, grants
+}
+
+// DeleteCohort takes the cohort's own quota and its parent away; its members stay together below its name.
+func (t *Tree) DeleteCohort(name string) {
+	n, found := t.cohorts[name]
+	if !found {
+		return
+	}
+	t.unsettle()
+	n.declared, n.over, n.grants = false, "", nil
+}
+
+// Reserve books the usage for the queue, whether or not it is available. Amounts that are not positive are skipped, here
+// and by Release alike. The queue need not be set yet.
+func (t *Tree) Reserve(queue string, u Usage) { t.book(queue, u, amount.Sum.Plus, nil) }
+
+// Release gives back what Reserve booked.
+func (t *Tree) Release(queue string, u Usage) { t.book(queue, u, amount.Sum.Minus, nil) }
+
+func (t *Tree) book(queue string, u Usage, sign func(a, b amount.Sum) amount.Sum, note func(*Cell)) {
+	n := t.queue(queue)
+	for _, use := range u {
+		if use.Amount <= 0 {
+			continue
+		}
+		n.cell(use.FlavorResource).add(sign(amount.Sum{}, amount.SumOf(use.Amount)), note)
+	}
+	if n.root != nil {
+		n.root.version++
+	}
+}
+
+// Cell returns the account of one flavor-resource of a queue, nil if the queue neither grants nor uses it.
+func (t *Tree) Cell(queue string, name FlavorResource) *Cell {
+	if n, found := t.queues[queue]; found {
+		return n.cells[name]
+	}
+	return nil
+}
+
+// Fits reports whether the queue grants and has available all of the usage.
+func (t *Tree) Fits(queue string, u Usage) bool {
+	return !slices.ContainsFunc(u, func(use Use) bool {
+		cell := t.Cell(queue, use.FlavorResource)
+		return use.Amount > 0 && (cell == nil || cell.Available() < use.Amount)
+	})
+}
+
+// Cyclic reports whether the parents of the queue's cohort lead into a cycle, so that no root bounds its usage.
+func (t *Tree) Cyclic(queue string) bool {
+	t.settle()
+	n, found := t.queues[queue]
+	return found && n.cyclic
+}
+
+// Version returns a number that grows with every change of usage in the queue's tree.
+func (t *Tree) Version(queue string) uint64 {
+	t.settle()
+	if n, found := t.queues[queue]; found {
+		return n.root.version
+	}
+	return 0
+}
+
+// Family returns the sorted names of the queues that share a root with the queue, itself included; the queues below the
+// same cycle are a family too. Nil for a queue that is unknown. The caller must not change it.
+func (t *Tree) Family(queue string) []string {
+	t.settle()
+	if n, found := t.queues[queue]; found {
+		return n.root.members
+	}
+	return nil
+}
+
+// CohortFamily returns the sorted names of the queues in the cohort's whole tree, nil for a cohort that is unknown.
+func (t *Tree) CohortFamily(cohort string) []string {
+	t.settle()
+	if n, found := t.cohorts[cohort]; found {
+		return n.root.members
+	}
+	return nil
+}
+
+// Uses lists what is booked for a queue, zero amounts left out.
+func (t *Tree) Uses(queue string) Usage {
+	n, found := t.queues[queue]
+	if !found {
+		return nil
+	}
+	var uses Usage
+	for name, cell := range n.cells {
+		if cell.usage != (amount.Sum{}) {
+			uses = append(uses, Use{FlavorResource: name, Amount: cell.usage.Amount()})
+		}
+	}
+	slices.SortFunc(uses, func(a, b Use) int { return a.Compare(b.FlavorResource) })
+	return uses
+}
+
+func (t *Tree) unsettle() {
+	if t.open != 0 {
+		panic("quota: the forest must not change its shape inside a transaction")
+	}
+	t.settled = false
+}
+
+// queue returns the queue's node, an undeclared one if there was none.
+func (t *Tree) queue(name string) *node {
+	return t.node(t.queues, name, false)
+}
+
+func (t *Tree) cohort(name string) *node {
+	return t.node(t.cohorts, name, true)
+}
+
+func (t *Tree) node(in map[string]*node, name string, cohort bool) *node {
+	n, found := in[name]
+	if !found {
+		n = &node{tree: t, name: name, cohort: cohort, cells: map[FlavorResource]*Cell{}}
+		n.root = n
+		in[name] = n
+		if !cohort {
+			n.members = []string{name}
+		}
+	}
+	return n
+}
+
+// applyGrants gives the queue's cells their limits and drops those that are neither granted nor used.
+func (n *node) applyGrants() {
+	for _, cell := range n.cells {
+		cell.limits = Limits{}
+	}
+	granted := make(map[FlavorResource]bool, len(n.grants))
+	for _, g := range n.grants {
+		granted[g.FlavorResource] = true
+		n.cell(g.FlavorResource).limits = g.Limits
+	}
+	maps.DeleteFunc(n.cells, func(name FlavorResource, cell *Cell) bool {
+		return !granted[name] && cell.usage == (amount.Sum{})
+	})
+}
+
+// cell returns the node's account of a flavor-resource, opening one if there is none: at a queue without any quota, at a
+// cohort without quota of its own but letting through whatever its members and its parent agree on.
+func (n *node) cell(name FlavorResource) *Cell {
+	c, found := n.cells[name]
+	if found {
+		return c
+	}
+	c = &Cell{node: n}
+	if n.cohort {
+		c.limits = Nominal(0)
+	}
+	n.cells[name] = c
+	if n.parent != nil && !n.cyclic {
+		c.above = n.parent.cell(name)
+	}
+	return c
+}

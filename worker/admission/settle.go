@@ -1,0 +1,127 @@
+package admission
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"switchyard.dev/worker/admission/amount"
+)
+
+// Settle gets the snapshot ready for a cycle at the time now: backoffs that are over end, and the requeue triggers that
+// came since the last cycle take effect once for all of them (contract: kueue-api.md 4.10). It returns the lines that
+// have a head or news, by queue name. When nothing happened there are none and it costs nothing.
+func (s *Snapshot) Settle(now time.Time) []*Line {
+	s.startDue(now)
+	s.wakeStirred()
+	maps.DeleteFunc(s.busy, func(_ string, l *Line) bool { return l.Head() == nil && !l.HasNews() })
+	lines := slices.Collect(maps.Values(s.busy))
+	slices.SortFunc(lines, func(a, b *Line) int { return cmp.Compare(a.Name(), b.Name()) })
+	return lines
+}
+
+// wakeStirred wakes the lines of every tree in which quota was released or redistributed.
+func (s *Snapshot) wakeStirred() {
+	// Families are disjoint, so that their first member names them.
+	awake := map[string]bool{}
+	wake := func(family []string) {
+		if len(family) == 0 || awake[family[0]] {
+			return
+		}
+		awake[family[0]] = true
+		for _, queue := range family {
+			s.wake(queue)
+		}
+	}
+	for cohort := range s.stirredCohorts {
+		wake(s.quota.CohortFamily(cohort))
+	}
+	for queue := range s.stirredQueues {
+		wake(s.quota.Family(queue))
+	}
+	clear(s.stirredCohorts)
+	clear(s.stirredQueues)
+}
+
+// Closed returns what keeps a ClusterQueue from admitting anything, nil if nothing does.
+func (s *Snapshot) Closed(queue string) *Block {
+	q, found := s.queues[queue]
+	switch {
+	case !found:
+		return &Block{Because: Misconfigured, Message: "ClusterQueue " + queue + " doesn't exist"}
+	case q.Inactive != nil:
+		return q.Inactive
+	case s.quota.Cyclic(queue):
+		return &Block{Because: Suspended, Message: "ClusterQueue " + queue +
+			" is inactive: the parents of cohort " + q.Cohort + " form a cycle"}
+	}
+	return nil
+}
+
+// QuotaVersion returns a number that grows with every change of usage in the queue's tree.
+func (s *Snapshot) QuotaVersion(queue string) uint64 { return s.quota.Version(queue) }
+
+// QueueStatus returns the counters of a ClusterQueue; all zero for one that is unknown.
+func (s *Snapshot) QueueStatus(name string) QueueStatus {
+	t := s.byQueue.peek(name)
+	status := QueueStatus{
+		Active: t.pending - t.delayed, Inadmissible: t.delayed,
+		Reserving: t.reserving, Admitted: t.admitted,
+		Reserved: s.flavorStatus(name, t.reserved), Used: s.flavorStatus(name, t.used),
+	}
+	if line, found := s.lines[name]; found {
+		status.Active -= line.Parked()
+		status.Inadmissible += line.Parked()
+	}
+	return status
+}
+
+// LocalQueueStatus returns the counters of a LocalQueue; queue is the ClusterQueue it points to, whose flavors are listed.
+func (s *Snapshot) LocalQueueStatus(lq Key, queue string) LocalQueueStatus {
+	t := s.byLocal.peek(lq)
+	status := LocalQueueStatus{
+		Pending: t.pending, Reserving: t.reserving, Admitted: t.admitted,
+		Reserved: s.flavorStatus(queue, t.reserved), Used: s.flavorStatus(queue, t.used),
+	}
+	for _, list := range [][]FlavorStatus{status.Reserved, status.Used} {
+		for i := range list {
+			list[i].Borrowed = 0
+		}
+	}
+	return status
+}
+
+// flavorStatus lists the sums for what the queue grants, in the queue's order.
+func (s *Snapshot) flavorStatus(queue string, sums map[FlavorResource]amount.Sum) []FlavorStatus {
+	q, found := s.queues[queue]
+	if !found {
+		return nil
+	}
+	var list []FlavorStatus
+	for _, grant := range Grants(q.Groups) {
+		sum := sums[grant.FlavorResource]
+		list = append(list, FlavorStatus{
+			FlavorResource: grant.FlavorResource, Total: sum.Amount(), Borrowed: sum.Over(grant.Nominal).Amount(),
+		})
+	}
+	return list
+}
+
+// Waiting lists the workloads that wait in a ClusterQueue by rank, parked ones included; a workload's position is its
+// index (contract: kueue-api.md 1.17).
+func (s *Snapshot) Waiting(queue string) []Workload {
+	var list []Workload
+	if line, found := s.lines[queue]; found {
+		for _, place := range line.All() {
+			list = append(list, *place.Value)
+		}
+	}
+	for _, e := range s.delayed.All() {
+		if e.Queue == queue {
+			list = append(list, e.Workload)
+		}
+	}
+	slices.SortFunc(list, func(a, b Workload) int { return a.rank().Compare(b.rank()) })
+	return list
+}

@@ -1,0 +1,71 @@
+package admission
+
+import (
+	"switchyard.dev/worker/admission/amount"
+)
+
+// tally counts the workloads of a queue or a local queue.
+type tally struct {
+	// pending counts all that wait; delayed is the part of it that waits for its backoff to end.
+	pending, delayed    int
+	reserving, admitted int
+	reserved, used      map[FlavorResource]amount.Sum
+}
+
+func (t *tally) empty() bool { return t.pending == 0 && t.reserving == 0 }
+
+// count adds (by 1) or takes away (by -1) a reservation.
+func (t *tally) count(r *Reservation, by int) {
+	t.reserving += by
+	t.reserved = book(t.reserved, r.Usage, by)
+	if r.Admitted {
+		t.admitted += by
+		t.used = book(t.used, r.Usage, by)
+	}
+}
+
+func book(sums map[FlavorResource]amount.Sum, u Usage, by int) map[FlavorResource]amount.Sum {
+	if sums == nil {
+		sums = map[FlavorResource]amount.Sum{}
+	}
+	for _, use := range u {
+		was, is := sums[use.FlavorResource], amount.SumOf(use.Amount)
+		if by > 0 {
+			is = was.Plus(is)
+		} else {
+			is = was.Minus(is)
+		}
+		if is == (amount.Sum{}) {
+			delete(sums, use.FlavorResource)
+			continue
+		}
+		sums[use.FlavorResource] = is
+	}
+	return sums
+}
+
+// tallies counts by name; those that are empty are forgotten.
+type tallies[K comparable] map[K]*tally
+
+func (ts tallies[K]) at(k K) *tally {
+	t, found := ts[k]
+	if !found {
+		t = &tally{}
+		ts[k] = t
+	}
+	return t
+}
+
+// peek returns the tally of k without keeping one that is empty.
+func (ts tallies[K]) peek(k K) tally {
+	if t, found := ts[k]; found {
+		return *t
+	}
+	return tally{}
+}
+
+func (ts tallies[K]) tidy(k K) {
+	if ts[k].empty() {
+		delete(ts, k)
+	}
+}
