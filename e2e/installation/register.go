@@ -10,6 +10,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -65,6 +66,7 @@ func Registration(name string, kubeconfig []byte) []client.Object {
 func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+	utilruntime.Must(jobset.AddToScheme(scheme))
 	utilruntime.Must(kueue.AddToScheme(scheme))
 	return scheme
 }

@@ -14,13 +14,13 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-func queueActive(ctx context.Context, s *site, name string) (string, error) {
+func queueActive(ctx context.Context, s *installation.Site, name string) (string, error) {
 	queue := &kueue.ClusterQueue{}
 	err := s.Get(ctx, client.ObjectKey{Name: name}, queue)
 	return condition(queue.Status.Conditions, kueue.ClusterQueueActive), err
 }
 
-func localQueueActive(ctx context.Context, s *site, namespace, name string) (string, error) {
+func localQueueActive(ctx context.Context, s *installation.Site, namespace, name string) (string, error) {
 	queue := &kueue.LocalQueue{}
 	err := s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, queue)
 	return condition(queue.Status.Conditions, kueue.LocalQueueActive), err
@@ -91,7 +91,7 @@ var _ = Describe("Bad input at the hub", func() {
 				Expect(hub.Create(ctx, object)).To(Succeed())
 				DeferCleanup(func(ctx context.Context) { Expect(hub.Delete(ctx, object)).To(Succeed()) })
 			}
-			Eventually(hub.connected).WithContext(ctx).WithArguments(name).Should(HavePrefix("False " + expected))
+			Eventually(connected).WithContext(ctx).WithArguments(name).Should(HavePrefix("False " + expected))
 		},
 		Entry("not yaml", func(string) string { return "{" }, "InsecureKubeConfig load client config failed"),
 		Entry("insecure", func(k string) string {
@@ -114,10 +114,10 @@ var _ = Describe("Bad input at the hub", func() {
 		secret, cluster := objects[0], objects[1]
 		Expect(hub.Create(ctx, cluster)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) { Expect(hub.Delete(ctx, cluster)).To(Succeed()) })
-		Eventually(hub.connected).WithContext(ctx).WithArguments("late").Should(HavePrefix("False BadKubeConfig"))
+		Eventually(connected).WithContext(ctx).WithArguments("late").Should(HavePrefix("False BadKubeConfig"))
 		Expect(hub.Create(ctx, secret)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) { Expect(hub.Delete(ctx, secret)).To(Succeed()) })
-		Eventually(hub.connected).WithContext(ctx).WithArguments("late").Should(Equal("True Active Connected"))
+		Eventually(connected).WithContext(ctx).WithArguments("late").Should(Equal("True Active Connected"))
 	})
 })
 
@@ -153,7 +153,7 @@ var _ = Describe("Bad input at a worker", func() {
 		job := t.job("train", 1, "1s")
 		Expect(hub.Create(ctx, job)).To(Succeed())
 		Eventually(func() (string, error) {
-			wl, err := hub.workloadOf(ctx, job)
+			wl, err := workloadOf(ctx, job)
 			if err != nil || wl == nil || len(wl.Status.AdmissionChecks) == 0 {
 				return "", err
 			}

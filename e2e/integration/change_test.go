@@ -8,12 +8,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/e2e/installation"
 )
 
 // setActive writes spec.active of a job's Workload on the hub.
 func setActive(ctx context.Context, job client.Object, active bool) {
 	GinkgoHelper()
-	wl, err := hub.workloadOf(ctx, job)
+	wl, err := workloadOf(ctx, job)
 	Expect(err).NotTo(HaveOccurred())
 	before := wl.DeepCopy()
 	wl.Spec.Active = &active
@@ -21,7 +22,7 @@ func setActive(ctx context.Context, job client.Object, active bool) {
 }
 
 // drain stops a team's queue on a worker and evicts what runs there.
-func drain(ctx context.Context, w *site, t team) {
+func drain(ctx context.Context, w *installation.Site, t team) {
 	GinkgoHelper()
 	queue := &kueue.ClusterQueue{}
 	Expect(w.Get(ctx, client.ObjectKey{Name: t.name}, queue)).To(Succeed())

@@ -30,7 +30,7 @@ var _ = Describe("Dispatch", func() {
 		By("showing what happened on the worker as if it had happened on the hub")
 		Expect(job.Status.Succeeded).To(Equal(int32(1)))
 		Expect(clusterOf(ctx, job)).To(BeElementOf("w1", "w2"))
-		wl, err := hub.workloadOf(ctx, job)
+		wl, err := workloadOf(ctx, job)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(wl.Status.AdmissionChecks).To(HaveLen(1))
 		Expect(wl.Status.AdmissionChecks[0].State).To(Equal(kueue.CheckStateReady))
@@ -111,7 +111,7 @@ var _ = Describe("Dispatch", func() {
 		}).WithContext(ctx).Should(Equal(int32(1)))
 		Expect(hub.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
 		expectNothingLeft(ctx, t)
-		Eventually(func() (*kueue.Workload, error) { return hub.workloadOf(ctx, job) }).WithContext(ctx).Should(BeNil())
+		Eventually(func() (*kueue.Workload, error) { return workloadOf(ctx, job) }).WithContext(ctx).Should(BeNil())
 	})
 
 	It("stops the Job on the worker when its Workload is deactivated on the hub, and runs it after reactivation", func(ctx SpecContext) {
@@ -188,7 +188,7 @@ var _ = Describe("The public API", func() {
 		job := t.job("owned", 1, "1s")
 		Expect(hub.Create(ctx, job)).To(Succeed())
 		expectComplete(ctx, job)
-		wl, err := hub.workloadOf(ctx, job)
+		wl, err := workloadOf(ctx, job)
 		Expect(err).NotTo(HaveOccurred())
 		managers := map[string]metav1.ManagedFieldsOperationType{}
 		for _, entry := range wl.ManagedFields {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/e2e/installation"
 )
 
 // moment is a point in the life of a dispatched job that a test can wait for.
@@ -21,7 +22,7 @@ type moment struct {
 
 func onHub(holds func(*kueue.Workload) bool) func(context.Context, *batchv1.Job) (bool, error) {
 	return func(ctx context.Context, job *batchv1.Job) (bool, error) {
-		wl, err := hub.workloadOf(ctx, job)
+		wl, err := workloadOf(ctx, job)
 		return err == nil && wl != nil && holds(wl), err
 	}
 }
@@ -66,8 +67,8 @@ var _ = Describe("Faults", Serial, func() {
 			Expect(hub.Create(ctx, job)).To(Succeed())
 			reached := func() (bool, error) { return m.reached(ctx, job) }
 			Eventually(reached).WithContext(ctx).WithPolling(5e6).Should(BeTrue())
-			Expect(hub.program.Kill()).To(Succeed())
-			Expect(hub.program.Start(ctx)).To(Succeed())
+			Expect(hub.Program.Kill()).To(Succeed())
+			Expect(hub.Program.Start(ctx)).To(Succeed())
 
 			expectComplete(ctx, job)
 			expectNothingLeft(ctx, t)
@@ -86,9 +87,9 @@ var _ = Describe("Faults", Serial, func() {
 		offered := func() (bool, error) { return moments[2].reached(ctx, jobs[0]) }
 		Eventually(offered).WithContext(ctx).WithPolling(5e6).Should(BeTrue())
 		Expect(w1.StopAPIServer()).To(Succeed())
-		Eventually(hub.connected).WithContext(ctx).WithArguments("w1").Should(HavePrefix("False ClientConnectionFailed"))
+		Eventually(connected).WithContext(ctx).WithArguments("w1").Should(HavePrefix("False ClientConnectionFailed"))
 		Expect(w1.StartAPIServer(ctx)).To(Succeed())
-		Eventually(hub.connected).WithContext(ctx).WithArguments("w1").Should(HavePrefix("True Active"))
+		Eventually(connected).WithContext(ctx).WithArguments("w1").Should(HavePrefix("True Active"))
 
 		for _, job := range jobs {
 			expectComplete(ctx, job)
@@ -104,11 +105,11 @@ var _ = Describe("Faults", Serial, func() {
 		Eventually(clusterOf).WithContext(ctx).WithArguments(client.Object(job)).ShouldNot(BeEmpty())
 		name, err := clusterOf(ctx, job)
 		Expect(err).NotTo(HaveOccurred())
-		lost := workers[slices.IndexFunc(workers, func(w *site) bool { return w.Name == name })]
+		lost := workers[slices.IndexFunc(workers, func(w *installation.Site) bool { return w.Name == name })]
 		Expect(lost.PauseAPIServer()).To(Succeed())
 		DeferCleanup(func() { Expect(lost.ResumeAPIServer()).To(Succeed()) })
 
-		Eventually(hub.connected).WithContext(ctx).WithArguments(name).WithTimeout(30 * 1e9).Should(HavePrefix("False"))
+		Eventually(connected).WithContext(ctx).WithArguments(name).WithTimeout(30 * 1e9).Should(HavePrefix("False"))
 		Consistently(clusterOf).WithContext(ctx).WithArguments(client.Object(job)).Should(Equal(name))
 		Eventually(clusterOf).WithContext(ctx).WithArguments(client.Object(job)).WithTimeout(90 * 1e9).
 			Should(And(Not(BeEmpty()), Not(Equal(name))))
@@ -121,11 +122,11 @@ var _ = Describe("Faults", Serial, func() {
 		t := newTeam(ctx, 8)
 		job := t.job("train", 1, "2s")
 		for _, w := range workers {
-			Expect(w.program.Kill()).To(Succeed())
+			Expect(w.Program.Kill()).To(Succeed())
 		}
 		Expect(hub.Create(ctx, job)).To(Succeed())
 		for _, w := range workers {
-			Expect(w.program.Start(ctx)).To(Succeed())
+			Expect(w.Program.Start(ctx)).To(Succeed())
 		}
 		expectComplete(ctx, job)
 		expectNothingLeft(ctx, t)

@@ -21,12 +21,13 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/e2e/installation"
 )
 
-// workloadOf returns the Workload of a job on a site, or nil while there is none.
-func (s *site) workloadOf(ctx context.Context, job client.Object) (*kueue.Workload, error) {
+// workloadOf returns the Workload of a job on the hub, or nil while there is none.
+func workloadOf(ctx context.Context, job client.Object) (*kueue.Workload, error) {
 	list := &kueue.WorkloadList{}
-	if err := s.List(ctx, list, client.InNamespace(job.GetNamespace())); err != nil {
+	if err := hub.List(ctx, list, client.InNamespace(job.GetNamespace())); err != nil {
 		return nil, err
 	}
 	for i := range list.Items {
@@ -40,7 +41,7 @@ func (s *site) workloadOf(ctx context.Context, job client.Object) (*kueue.Worklo
 
 // workloadCondition renders a condition of a job's Workload on the hub.
 func workloadCondition(ctx context.Context, job client.Object, kind string) (string, error) {
-	wl, err := hub.workloadOf(ctx, job)
+	wl, err := workloadOf(ctx, job)
 	if err != nil || wl == nil {
 		return "", err
 	}
@@ -49,7 +50,7 @@ func workloadCondition(ctx context.Context, job client.Object, kind string) (str
 
 // clusterOf is the worker that the hub's Workload of a job names, "" while there is none.
 func clusterOf(ctx context.Context, job client.Object) (string, error) {
-	wl, err := hub.workloadOf(ctx, job)
+	wl, err := workloadOf(ctx, job)
 	if err != nil || wl == nil || wl.Status.ClusterName == nil {
 		return "", err
 	}
@@ -115,7 +116,7 @@ func creations(t team, resource, name string) int {
 	return count
 }
 
-func auditEvents(s *site) []auditv1.Event {
+func auditEvents(s *installation.Site) []auditv1.Event {
 	GinkgoHelper()
 	log, err := os.Open(filepath.Join(s.Dir, "audit.log"))
 	Expect(err).NotTo(HaveOccurred())

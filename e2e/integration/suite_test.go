@@ -3,7 +3,6 @@
 package integration
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,8 +19,8 @@ import (
 
 // The whole stage: one hub, two workers with the same nodes. Specs share it and keep to a namespace of their own.
 var (
-	hub, w1, w2 *site
-	workers     []*site
+	hub, w1, w2 *installation.Site
+	workers     []*installation.Site
 )
 
 func TestIntegration(t *testing.T) {
@@ -38,23 +37,25 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	root, err := clusters.SourceRoot()
 	Expect(err).NotTo(HaveOccurred())
 	nodes := []clusters.NodePool{{Name: "gpu", Count: 2, GPUClass: "H100", GPUs: 8}}
-	all, err := clusters.StartAll(context.WithoutCancel(ctx),
-		clusters.Options{Name: "hub", Controllers: true, JobSetCRD: true},
-		clusters.Options{Name: "w1", Nodes: nodes, JobSet: true},
-		clusters.Options{Name: "w2", Nodes: nodes, JobSet: true})
+	stage, err := installation.Raise(ctx, installation.StageOptions{
+		Hub: clusters.Options{Name: "hub", Controllers: true, JobSetCRD: true},
+		Workers: []clusters.Options{
+			{Name: "w1", Nodes: nodes, JobSet: true},
+			{Name: "w2", Nodes: nodes, JobSet: true},
+		},
+		Programs:      filepath.Join(root, "bin"),
+		Configuration: map[string]any{"multiKueue": map[string]any{"workerLostTimeout": "15s", "gcInterval": "2s"}},
+	})
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(clusters.StopAll(all...)).To(Succeed()) })
+	DeferCleanup(func() { Expect(stage.Stop()).To(Succeed()) })
+	hub, workers = stage.Hub, stage.Workers
+	w1, w2 = workers[0], workers[1]
 
-	hub, w1, w2 = newSite(all[0]), newSite(all[1]), newSite(all[2])
-	workers = []*site{w1, w2}
-	for _, s := range []*site{hub, w1, w2} {
-		name := "worker"
-		if s == hub {
-			name = "hub"
-		}
-		s.startProgram(ctx, filepath.Join(root, "bin", name))
+	for _, object := range installation.MultiKueueCheck("multikueue", "w1", "w2") {
+		Expect(hub.Create(ctx, object)).To(Succeed())
 	}
-	registerWorkers(ctx)
+	Eventually(checkActive).WithContext(ctx).WithArguments("multikueue").
+		Should(Equal("True Active The admission check is active"))
 }, NodeTimeout(3*time.Minute))
 
 // A failed spec shows the ends of the programs' logs, and keeps the whole logs where CI can pick them up.
@@ -62,39 +63,24 @@ var _ = ReportAfterEach(func(report SpecReport) {
 	if !report.Failed() {
 		return
 	}
-	for _, s := range []*site{hub, w1, w2} {
-		if s != nil && s.program != nil {
-			GinkgoWriter.Printf("--- %s\n%s\n", s.Name, s.program.LogTail())
+	for _, s := range []*installation.Site{hub, w1, w2} {
+		if s != nil && s.Program != nil {
+			GinkgoWriter.Printf("--- %s\n%s\n", s.Name, s.Program.LogTail())
 			keepLog(s)
 		}
 	}
 })
 
-func keepLog(s *site) {
+func keepLog(s *installation.Site) {
 	dir := os.Getenv("SWITCHYARD_LOGS")
 	if dir == "" {
 		return
 	}
-	data, err := os.ReadFile(s.program.Log)
+	data, err := os.ReadFile(s.Program.Log)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, s.Name+".log"), data, 0o600)
 	}
 	if err != nil {
 		GinkgoWriter.Printf("keeping the log of %s: %v\n", s.Name, err)
 	}
-}
-
-func registerWorkers(ctx context.Context) {
-	GinkgoHelper()
-	for _, w := range workers {
-		Expect(installation.Register(ctx, hub.Cluster, w.Cluster)).To(Succeed())
-	}
-	for _, object := range multikueueCheck("multikueue", "w1", "w2") {
-		Expect(hub.Create(ctx, object)).To(Succeed())
-	}
-	for _, w := range workers {
-		Eventually(hub.connected).WithContext(ctx).WithArguments(w.Name).Should(Equal("True Active Connected"))
-	}
-	Eventually(hub.checkActive).WithContext(ctx).WithArguments("multikueue").
-		Should(Equal("True Active The admission check is active"))
 }

@@ -16,6 +16,7 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/e2e/clusters"
+	"switchyard.dev/e2e/installation"
 )
 
 // queueName is the LocalQueue of every team.
@@ -38,7 +39,7 @@ func newTeam(ctx context.Context, gpus int) team {
 	return t
 }
 
-func (t team) setUp(ctx context.Context, s *site, queue *kueue.ClusterQueue) {
+func (t team) setUp(ctx context.Context, s *installation.Site, queue *kueue.ClusterQueue) {
 	GinkgoHelper()
 	for _, object := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.name}},
@@ -83,22 +84,6 @@ func clusterQueue(name string, gpus int, checks ...string) *kueue.ClusterQueue {
 		}
 	}
 	return queue
-}
-
-// multikueueCheck is a check of that name over the clusters.
-func multikueueCheck(name string, names ...string) []client.Object {
-	return []client.Object{
-		&kueue.MultiKueueConfig{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: kueue.MultiKueueConfigSpec{Clusters: names}},
-		&kueue.AdmissionCheck{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: kueue.AdmissionCheckSpec{
-				ControllerName: kueue.MultiKueueControllerName,
-				Parameters: &kueue.AdmissionCheckParametersReference{
-					APIGroup: kueue.GroupVersion.Group, Kind: "MultiKueueConfig", Name: name,
-				},
-			},
-		},
-	}
 }
 
 // pods is the template of pods that ask for one CPU and the GPUs, and run for the duration.
