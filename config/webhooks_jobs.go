@@ -1,0 +1,11 @@
+package config
+
+// The webhooks of job kinds (contract: kueue-api.md 8.5). Their handlers are
+// derived from the declarations in worker/job; a kind that is switched off is
+// answered by a handler that allows everything, so that this list can be static.
+
+// +kubebuilder:webhook:mutating=true,path=/mutate-batch-v1-job,failurePolicy=fail,sideEffects=None,groups=batch,resources=jobs,verbs=create,versions=v1,name=mjob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+// +kubebuilder:webhook:mutating=false,path=/validate-batch-v1-job,failurePolicy=fail,sideEffects=None,groups=batch,resources=jobs,verbs=create;update,versions=v1,name=vjob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+
+// +kubebuilder:webhook:mutating=true,path=/mutate-jobset-x-k8s-io-v1alpha2-jobset,failurePolicy=fail,sideEffects=None,groups=jobset.x-k8s.io,resources=jobsets,verbs=create,versions=v1alpha2,name=mjobset.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+// +kubebuilder:webhook:mutating=false,path=/validate-jobset-x-k8s-io-v1alpha2-jobset,failurePolicy=fail,sideEffects=None,groups=jobset.x-k8s.io,resources=jobsets,verbs=create;update,versions=v1alpha2,name=vjobset.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
