@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
 )
 
 // Activity is the content of the Active condition of a queue (contract: kueue-api.md 1.13).
@@ -134,4 +137,16 @@ func (v *View) localQueueActivity(lq *kueue.LocalQueue) Activity {
 		return Activity{Reason: kueue.ReasonClusterQueueIsInactive, Message: message}
 	}
 	return Activity{Active: true, Reason: kueue.ReasonReady, Message: "Takes new workloads"}
+}
+
+// ActiveCondition is the Active condition of a queue (contract: kueue-api.md 1.13).
+func ActiveCondition(a Activity, generation int64, now time.Time) metav1.Condition {
+	status := metav1.ConditionFalse
+	if a.Active {
+		status = metav1.ConditionTrue
+	}
+	return metav1.Condition{
+		Type: kueue.ClusterQueueActive, Status: status, Reason: string(a.Reason), ObservedGeneration: generation,
+		Message: kube.Truncate(a.Message, kube.MaxConditionMessage), LastTransitionTime: metav1.NewTime(now),
+	}
 }

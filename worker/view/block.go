@@ -25,7 +25,7 @@ func (v *View) blockOf(wl *kueue.Workload, lq *localQueue) *admission.Block {
 	if !lq.obj.DeletionTimestamp.IsZero() || lq.obj.Spec.StopPolicy.Stops() {
 		return &admission.Block{
 			Because: admission.Suspended,
-			Message: fmt.Sprintf("LocalQueue %s is inactive", wl.Spec.QueueName),
+			Message: fmt.Sprintf("LocalQueue %s is stopped", wl.Spec.QueueName),
 		}
 	}
 	return pendingBlock(wl)

@@ -47,9 +47,7 @@ func (v *View) Cycle(run func(*admission.Snapshot) admission.Plan) Batch {
 			decided.Checks = v.assume(w, d)
 			batch.Admit = append(batch.Admit, decided)
 		case admission.Wait:
-			if v.speaksOf(d) {
-				batch.Wait = append(batch.Wait, decided)
-			}
+			batch.Wait = append(batch.Wait, decided)
 		}
 	}
 	return batch
@@ -63,16 +61,14 @@ func (v *View) assume(w *workload, d admission.Decision) []string {
 	return q.ChecksFor(*d.Assignment)
 }
 
-// speaksOf reports whether the scheduler is the one to tell the user. What lies in the state of the queues, or in the life
-// of the workload itself, is told by the workload's own controller (see lifecycle.Step), so that each has one writer.
-func (v *View) speaksOf(d admission.Decision) bool {
-	switch d.Because {
-	case admission.Suspended, admission.PendingEvaluation, admission.AdmissionGated, admission.Deactivated:
-		return false
-	case admission.Misconfigured:
-		lq := v.locals[keyOf(d.Workload.Namespace, d.LocalQueue)]
-		return lq != nil && v.queues[string(lq.obj.Spec.ClusterQueue)] != nil
-	default:
-		return true
+// Waiting returns a Workload that waits for quota, as seen last; nil when it does not. It is shared: make a copy before
+// changing it.
+func (v *View) Waiting(key admission.Key) *kueue.Workload {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	w := v.workloads[key]
+	if w == nil || w.assumed != nil || w.place.waiting == nil {
+		return nil
 	}
+	return w.obj
 }

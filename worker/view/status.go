@@ -3,6 +3,7 @@ package view
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -118,4 +119,15 @@ func (v *View) Checks(queue string, assigned []string) ([]string, bool) {
 		a.Usage = append(a.Usage, quota.Use{FlavorResource: quota.FlavorResource{Flavor: flavor}})
 	}
 	return q.ChecksFor(a), true
+}
+
+// LocalQueueLabels returns the labels of a LocalQueue; false when it is not known. They must not be changed.
+func (v *View) LocalQueueLabels(name types.NamespacedName) (labels.Set, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	lq := v.locals[keyOf(name.Namespace, name.Name)]
+	if lq == nil {
+		return nil, false
+	}
+	return lq.obj.Labels, true
 }

@@ -1,0 +1,104 @@
+package act
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/cycle"
+	"switchyard.dev/worker/view"
+)
+
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
+
+// Parts are what a Loop is made of; all are needed.
+type Parts struct {
+	View     *view.View
+	Client   client.Client
+	Recorder events.EventRecorder
+	Metrics  *Metrics
+	// Cycle are the settings of the pure cycle. MaxAdmissions also bounds how long a newcomer waits behind a batch.
+	Cycle cycle.Options
+	Clock clock.WithTicker
+}
+
+// Writers is the number of admissions that are written at the same time.
+const Writers = 16
+
+// DefaultMaxAdmissions ends a cycle early so that what happened meanwhile is considered.
+const DefaultMaxAdmissions = 256
+
+// Loop is the scheduler of one cluster. It is a leader's Runnable.
+type Loop struct {
+	parts   Parts
+	reasons *reasons
+	writers errgroup.Group
+}
+
+// NewLoop returns a loop that does nothing until it is started.
+func NewLoop(parts Parts) *Loop {
+	l := &Loop{parts: parts, reasons: newReasons(parts)}
+	l.writers.SetLimit(Writers)
+	return l
+}
+
+// NeedLeaderElection says that only one replica schedules (contract: kueue-api.md 4.22).
+func (l *Loop) NeedLeaderElection() bool { return true }
+
+// Start runs until the context ends and the last write has returned.
+func (l *Loop) Start(ctx context.Context) error {
+	ctx = logr.NewContext(ctx, ctrl.Log.WithName("scheduler"))
+	if !l.parts.View.WaitForSync(ctx) {
+		return nil
+	}
+	var tellers sync.WaitGroup
+	tellers.Go(func() { l.reasons.run(ctx) })
+	for ctx.Err() == nil {
+		batch := l.once(ctx)
+		if !batch.More {
+			l.rest(ctx, batch.WakeAt)
+		}
+	}
+	tellers.Wait()
+	return l.writers.Wait()
+}
+
+// once runs one cycle and starts its writes. It blocks while all writers are busy, so that the snapshot never runs further
+// ahead of the API than one batch.
+func (l *Loop) once(ctx context.Context) view.Batch {
+	began := l.parts.Clock.Now()
+	batch := l.parts.View.Cycle(func(s *admission.Snapshot) admission.Plan { return cycle.Run(s, began, l.parts.Cycle) })
+	l.parts.Metrics.attempt(batch, l.parts.Clock.Since(began))
+	for _, d := range batch.Wait {
+		l.reasons.tell(d)
+	}
+	for _, d := range batch.Admit {
+		l.writers.Go(func() error { l.admit(ctx, d); return nil })
+	}
+	return batch
+}
+
+// rest waits for a change or for the given time; the zero time never comes.
+func (l *Loop) rest(ctx context.Context, until time.Time) {
+	var alarm <-chan time.Time
+	if !until.IsZero() {
+		timer := l.parts.Clock.NewTimer(max(until.Sub(l.parts.Clock.Now()), time.Nanosecond))
+		defer timer.Stop()
+		alarm = timer.C()
+	}
+	select {
+	case <-ctx.Done():
+	case <-alarm:
+	case <-l.parts.View.Wake():
+	}
+}
