@@ -40,6 +40,8 @@ type Kind[T client.Object] struct {
 	// Progress reads the job's status. It never fails: what the status does not say is zero.
 	Progress func(T) Progress
 
+	// Elastic tells whether the kind may carry the elastic-job annotation.
+	Elastic bool
 	// Stop, optional, takes the job one write further on the way from running to suspended and restored, given the
 	// Workload's pod sets (nil when there is no Workload any more), and says which part of the object to write, if any.
 	// Without it one write suspends and restores.

@@ -1,0 +1,189 @@
+package job
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/go-multierror"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/workload"
+)
+
+// messageOutOfSync is the contract's (contract: multikueue.md 6).
+const messageOutOfSync = "The prebuilt workload is out of sync with its user job"
+
+// act carries the plan out and returns the events to record about the job.
+func (r *reconciler[T]) act(ctx context.Context, s *sight[T], plan Plan) ([]kube.Event, error) {
+	switch plan.Do {
+	case DoNothing:
+		return waiting(s.note, plan), nil
+	case DoCreate:
+		return tell(kueue.EventCreatedWorkload, "Created Workload: "+nameOf(s.desired)), r.create(ctx, s)
+	case DoAdopt:
+		return nil, r.patch(ctx, s.wl, r.compose.adopted(s.job, s.wl))
+	case DoUpdate:
+		return tell(kueue.EventUpdatedWorkload, "Updated Workload: "+nameOf(s.wl)), r.patch(ctx, s.wl, s.desired)
+	case DoDelete:
+		return r.delete(ctx, s.wl)
+	case DoDeleteExtras:
+		return r.delete(ctx, s.extras...)
+	case DoForget:
+		return nil, r.forget(ctx, s.orphans)
+	case DoFinish:
+		return r.finish(ctx, s, plan)
+	case DoLetGo:
+		return nil, r.patch(ctx, s.wl, withoutFinalizer(s.wl))
+	case DoReport:
+		return nil, r.report(ctx, s)
+	case DoRelease:
+		return nil, r.release(ctx, s)
+	case DoStart:
+		note := fmt.Sprintf("Admitted by ClusterQueue %s", s.wl.Status.Admission.ClusterQueue)
+		return tell(kueue.EventStarted, note), r.patch(ctx, s.job, s.started)
+	case DoStop:
+		return r.stop(ctx, s, plan)
+	case DoSuspend:
+		suspended := copyOf(s.job)
+		r.kind.SetSuspend(suspended, true)
+		return tell(kueue.EventSuspended, "Suspended until the workload of the owner is admitted"), r.patch(ctx, s.job, suspended)
+	}
+	panic(fmt.Sprintf("plan without action: %d", plan.Do))
+}
+
+func tell(reason, note string) []kube.Event { return []kube.Event{{Reason: reason, Note: note}} }
+
+// waiting are the events for a job that only the user can bring further.
+func waiting(note string, plan Plan) []kube.Event {
+	switch plan.Because {
+	case NestedTooDeep:
+		note = fmt.Sprintf("The job has more than %d owners above it", maxNesting)
+	case CannotCompose, PriorityClassNotFound:
+	case WaitingForPrebuilt:
+		return []kube.Event{{Warning: true, Reason: string(CannotCompose), Note: note}}
+	default:
+		return nil
+	}
+	return []kube.Event{{Warning: true, Reason: string(plan.Because), Note: note}}
+}
+
+func nameOf(wl *kueue.Workload) string { return wl.Namespace + "/" + wl.Name }
+
+func (r *reconciler[T]) create(ctx context.Context, s *sight[T]) error {
+	if err := r.client.Create(ctx, s.desired); err != nil {
+		return fmt.Errorf("create workload %s: %w", nameOf(s.desired), err)
+	}
+	return nil
+}
+
+// patch writes metadata and spec. An object that is gone needs no change any more.
+func (r *reconciler[T]) patch(ctx context.Context, before, after client.Object) error {
+	if _, err := kube.Patch(ctx, r.client, before, after); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("patch %T %s/%s: %w", before, before.GetNamespace(), before.GetName(), err)
+	}
+	return nil
+}
+
+// delete deletes Workloads, provided that they are those that were seen.
+func (r *reconciler[T]) delete(ctx context.Context, workloads ...*kueue.Workload) ([]kube.Event, error) {
+	var events []kube.Event
+	var failed *multierror.Error
+	for _, wl := range workloads {
+		uid, version := wl.GetUID(), wl.GetResourceVersion()
+		err := r.client.Delete(ctx, wl.DeepCopy(), client.Preconditions{UID: &uid, ResourceVersion: &version})
+		if client.IgnoreNotFound(err) != nil {
+			failed = multierror.Append(failed, fmt.Errorf("delete workload %s: %w", nameOf(wl), err))
+			continue
+		}
+		events = append(events, tell(kueue.EventDeletedWorkload, "Deleted not matching Workload: "+nameOf(wl))...)
+	}
+	return events, failed.ErrorOrNil()
+}
+
+func (r *reconciler[T]) forget(ctx context.Context, workloads []*kueue.Workload) error {
+	var failed *multierror.Error
+	for _, wl := range workloads {
+		if err := r.patch(ctx, wl, withoutFinalizer(wl)); err != nil {
+			failed = multierror.Append(failed, err)
+		}
+	}
+	return failed.ErrorOrNil()
+}
+
+// finish records the end, then lets the Workload go.
+func (r *reconciler[T]) finish(ctx context.Context, s *sight[T], plan Plan) ([]kube.Event, error) {
+	wl := s.wl.DeepCopy()
+	workload.Finish(wl, plan.Finish, s.ending(plan), s.facts.Now)
+	if err := kube.ApplyAdmission(ctx, r.client, wl); err != nil {
+		return nil, err
+	}
+	events := tell(kueue.EventFinishedWorkload, fmt.Sprintf("Workload '%s' is declared finished", nameOf(wl)))
+	return events, r.patch(ctx, wl, withoutFinalizer(wl))
+}
+
+// ending is the message of Finished.
+func (s *sight[T]) ending(plan Plan) string {
+	switch {
+	case plan.Because == OutOfSync:
+		return messageOutOfSync
+	case s.facts.Ended == nil:
+		return s.note
+	case s.facts.Ended.Message != "":
+		return s.facts.Ended.Message
+	case s.facts.Ended.Success:
+		return "Job finished successfully"
+	default:
+		return "Job failed"
+	}
+}
+
+// release gives the reservation back once the evicted job has no pods left.
+func (r *reconciler[T]) release(ctx context.Context, s *sight[T]) error {
+	wl := s.wl.DeepCopy()
+	if !workload.Release(wl, s.facts.Now) {
+		return nil
+	}
+	return kube.ApplyAdmission(ctx, r.client, wl)
+}
+
+// stop takes one step; the event is for the first.
+func (r *reconciler[T]) stop(ctx context.Context, s *sight[T], plan Plan) ([]kube.Event, error) {
+	var original []kueue.PodSet
+	if s.wl != nil {
+		original = s.wl.Spec.PodSets
+	}
+	next := copyOf(s.job)
+	switch r.kind.stop(next, original) {
+	case StopDone, StopWait:
+		return nil, nil
+	case StopStatus:
+		if _, err := kube.PatchStatus(ctx, r.client, s.job, next); client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("patch status of %s %s: %w", r.kind.GVK.Kind, s.job.GetName(), err)
+		}
+		return nil, nil
+	case StopSpec:
+	}
+	if err := r.patch(ctx, s.job, next); err != nil || s.facts.Suspended {
+		return nil, err
+	}
+	return tell(kueue.EventStopped, s.stopMessage(plan)), nil
+}
+
+func (s *sight[T]) stopMessage(plan Plan) string {
+	switch plan.Because {
+	case WorkloadEvicted:
+		if c := meta.FindStatusCondition(s.wl.Status.Conditions, kueue.WorkloadEvicted); c != nil && c.Message != "" {
+			return c.Message
+		}
+		return "The workload was evicted"
+	case WorkloadDeleted:
+		return "The workload is deleted"
+	case NoMatchingWorkload:
+		return "No workload matches the job"
+	default:
+		return "The workload is not admitted"
+	}
+}

@@ -1,0 +1,148 @@
+// Package batchjob declares the batch/v1 Job (contract: kueue-api.md 3.2, 3.3 row batch/job).
+package batchjob
+
+import (
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
+)
+
+// podSetName is the name of a Job's only pod set.
+const podSetName = kueue.DefaultPodSetName
+
+// Kind returns the declaration.
+//
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch;update;patch;delete
+// +kubebuilder:rbac:groups=batch,resources=jobs/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=batch,resources=jobs/finalizers,verbs=update
+// +kubebuilder:webhook:path=/mutate-batch-v1-job,mutating=true,failurePolicy=fail,sideEffects=None,groups=batch,resources=jobs,verbs=create,versions=v1,name=mjob.kb.io,admissionReviewVersions=v1
+// +kubebuilder:webhook:path=/validate-batch-v1-job,mutating=false,failurePolicy=fail,sideEffects=None,groups=batch,resources=jobs,verbs=create;update,versions=v1,name=vjob.kb.io,admissionReviewVersions=v1
+func Kind() job.Kind[*batchv1.Job] {
+	return job.Kind[*batchv1.Job]{
+		Name:        "batch/job",
+		GVK:         batchv1.SchemeGroupVersion.WithKind("Job"),
+		AddToScheme: batchv1.AddToScheme,
+		New:         func() *batchv1.Job { return &batchv1.Job{} },
+		NewList:     func() client.ObjectList { return &batchv1.JobList{} },
+
+		PodSets:    podSets,
+		Suspended:  func(j *batchv1.Job) bool { return ptr.Deref(j.Spec.Suspend, false) },
+		SetSuspend: func(j *batchv1.Job, suspend bool) { j.Spec.Suspend = &suspend },
+		Place:      place,
+		Restore:    restore,
+		Progress:   progress,
+		Elastic:    true,
+		Stop:       stop,
+		Validate:   validate,
+
+		ManagedBy: &job.ManagedBy[*batchv1.Job]{
+			Path:    "spec.managedBy",
+			Default: batchv1.JobControllerName,
+			Field:   func(j *batchv1.Job) **string { return &j.Spec.ManagedBy },
+		},
+		CopyStatus:        copyStatus,
+		Detach:            detach,
+		Strip:             func(j *batchv1.Job) { j.Spec.Template = corev1.PodTemplateSpec{} },
+		DeletePropagation: metav1.DeletePropagationBackground,
+	}
+}
+
+// podSets leaves the identity labels, which the API server generated for this very Job, out of the template, so that two
+// equal jobs ask for equal pod sets.
+func podSets(j *batchv1.Job) ([]kueue.PodSet, error) {
+	template := *j.Spec.Template.DeepCopy()
+	dropIdentity(template.Labels)
+	if len(template.Labels) == 0 {
+		template.Labels = nil
+	}
+	set := kueue.PodSet{Name: podSetName, Template: template, Count: podCount(j)}
+	if floor, err := minParallelism(j); err != nil {
+		return nil, err
+	} else if floor != nil && *floor < set.Count {
+		set.MinCount = floor
+	}
+	return []kueue.PodSet{set}, nil
+}
+
+// podCount is how many pods run at a time: no more than parallelism, no more than there is work for.
+func podCount(j *batchv1.Job) int32 {
+	parallelism := ptr.Deref(j.Spec.Parallelism, 1)
+	return min(parallelism, ptr.Deref(j.Spec.Completions, parallelism))
+}
+
+func place(j *batchv1.Job, placements []job.Placement) error {
+	p := placements[0]
+	if err := job.PlaceTemplate(&j.Spec.Template, p); err != nil {
+		return err
+	}
+	setCount(j, p.Count)
+	return nil
+}
+
+func restore(j *batchv1.Job, podSets []kueue.PodSet) {
+	template := &j.Spec.Template
+	own := identity(template.Labels)
+	job.RestoreTemplate(template, &podSets[0].Template)
+	dropIdentity(template.Labels)
+	for key, value := range own {
+		if template.Labels == nil {
+			template.Labels = map[string]string{}
+		}
+		template.Labels[key] = value
+	}
+	setCount(j, podSets[0].Count)
+}
+
+// setCount scales a Job that allows partial admission, and no other.
+func setCount(j *batchv1.Job, count int32) {
+	if _, partial := j.Annotations[kueue.JobMinParallelismAnnotation]; !partial || count == podCount(j) {
+		return
+	}
+	j.Spec.Parallelism = &count
+	if j.Annotations[kueue.JobCompletionsEqualParallelismAnnotation] == "true" {
+		j.Spec.Completions = ptr.To(count)
+	}
+}
+
+// stop goes from running to suspended and restored in up to three writes, because the API server lets templates change
+// only while a Job is suspended, without pods, and has either no start time or (since Kubernetes 1.36) the condition
+// Suspended. The stopping annotation says that a restore is still to come. A Job whose template was not placed, like one
+// that runs on another cluster, needs one write only.
+func stop(j *batchv1.Job, original []kueue.PodSet) job.StopStep {
+	if !ptr.Deref(j.Spec.Suspend, false) {
+		j.Spec.Suspend = ptr.To(true)
+		if placed(j, original) {
+			metav1.SetMetaDataAnnotation(&j.ObjectMeta, kueue.StoppingAnnotation, "true")
+		}
+		return job.StopSpec
+	}
+	if _, stopping := j.Annotations[kueue.StoppingAnnotation]; !stopping {
+		return job.StopDone
+	}
+	if j.Status.StartTime != nil {
+		if j.Status.Active > 0 || !hasCondition(j, batchv1.JobSuspended) {
+			return job.StopWait
+		}
+		j.Status.StartTime = nil
+		return job.StopStatus
+	}
+	if original != nil {
+		restore(j, original)
+	}
+	delete(j.Annotations, kueue.StoppingAnnotation)
+	return job.StopSpec
+}
+
+func placed(j *batchv1.Job, original []kueue.PodSet) bool {
+	if original == nil {
+		return false
+	}
+	restored := j.DeepCopy()
+	restore(restored, original)
+	return !sameSpec(restored, j)
+}

@@ -1,0 +1,197 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// composer makes Workloads out of jobs of one kind.
+type composer[T client.Object] struct {
+	kind   *Kind[T]
+	opts   *Options
+	reader client.Reader
+}
+
+// podSets returns what the job asks for, as far as the feature gates allow to say it.
+func (c composer[T]) podSets(job T) ([]kueue.PodSet, error) {
+	sets, err := c.kind.PodSets(job)
+	if err != nil {
+		return nil, fmt.Errorf("pod sets of %s %s/%s: %w", c.kind.GVK.Kind, job.GetNamespace(), job.GetName(), err)
+	}
+	if !c.opts.Gates.PartialAdmission {
+		for i := range sets {
+			sets[i].MinCount = nil
+		}
+	}
+	return sets, nil
+}
+
+// compose returns the Workload that the job should have (contract: kueue-api.md 3.1 step 11).
+func (c composer[T]) compose(ctx context.Context, job T, podSets []kueue.PodSet) (*kueue.Workload, error) {
+	p, err := c.priority(ctx, job, podSets)
+	if err != nil {
+		return nil, err
+	}
+	limit, err := maxExecTime(job)
+	if err != nil {
+		return nil, err
+	}
+	wl := &kueue.Workload{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        WorkloadName(c.kind.GVK, job.GetName(), job.GetUID(), c.opts.Gates.ShortWorkloadNames),
+			Namespace:   job.GetNamespace(),
+			Labels:      c.labels(job),
+			Annotations: c.annotations(job),
+			Finalizers:  []string{kueue.ResourceInUseFinalizer},
+		},
+		Spec: kueue.WorkloadSpec{
+			QueueName: kueue.LocalQueueName(QueueName(job)), PodSets: podSets,
+			Priority: &p.value, PriorityClassRef: p.ref, MaximumExecutionTimeSeconds: limit,
+		},
+	}
+	c.own(job, wl)
+	return wl, nil
+}
+
+// own makes the job the controller of the Workload.
+func (c composer[T]) own(job T, wl *kueue.Workload) {
+	wl.OwnerReferences = append(wl.OwnerReferences, *metav1.NewControllerRef(job, c.kind.GVK))
+	metav1.SetMetaDataLabel(&wl.ObjectMeta, kueue.JobUIDLabel, string(job.GetUID()))
+}
+
+func (c composer[T]) labels(job T) map[string]string {
+	labels := map[string]string{}
+	for _, key := range c.opts.LabelKeysToCopy {
+		if value, ok := job.GetLabels()[key]; ok {
+			labels[key] = value
+		}
+	}
+	return labels
+}
+
+// annotations passes on what is addressed to those who deal with the Workload.
+func (c composer[T]) annotations(job T) map[string]string {
+	passed := map[string]string{}
+	for key, value := range job.GetAnnotations() {
+		if strings.HasPrefix(key, kueue.ProvReqAnnotationPrefix) {
+			passed[key] = value
+		}
+		if key == kueue.AdmissionGatedByAnnotation && c.opts.Gates.AdmissionGatedBy && value != "" {
+			passed[key] = value
+		}
+	}
+	return passed
+}
+
+// priority finds the job's priority (contract: kueue-api.md 3.1, priority): the label's class, the kind's own, that of the
+// first pod set that has one, the global default, 0.
+func (c composer[T]) priority(ctx context.Context, job T, podSets []kueue.PodSet) (priority, error) {
+	if name := job.GetLabels()[kueue.PriorityClassLabel]; name != "" {
+		return workloadPriorityClass(ctx, c.reader, name)
+	}
+	name := ""
+	if c.kind.Priority != nil {
+		name = c.kind.Priority(job)
+	}
+	for i := 0; name == "" && i < len(podSets); i++ {
+		name = podSets[i].Template.Spec.PriorityClassName
+	}
+	return podPriorityClass(ctx, c.reader, name)
+}
+
+// sync returns a copy of the job's Workload whose queue, priority, gates and time limit are the job's as far as the
+// Workload can still follow (contract: kueue-api.md 3.1 step 7), and whether that differs from what it was.
+func (c composer[T]) sync(ctx context.Context, job T, wl *kueue.Workload) (*kueue.Workload, bool, error) {
+	synced := wl.DeepCopy()
+	reserved := wl.Status.Admission != nil
+	if queue := kueue.LocalQueueName(QueueName(job)); !reserved && queue != "" {
+		synced.Spec.QueueName = queue
+	}
+	if err := c.syncPriority(ctx, job, synced); err != nil {
+		return nil, false, err
+	}
+	if PrebuiltWorkloadName(job) == "" { // Whoever made the Workload has said these two himself.
+		limit, err := maxExecTime(job)
+		if err != nil {
+			return nil, false, err
+		}
+		if !reserved {
+			synced.Spec.MaximumExecutionTimeSeconds = limit
+		}
+		syncGates(job, synced)
+	}
+	same := equality.Semantic.DeepEqual(wl.Spec, synced.Spec) && equality.Semantic.DeepEqual(wl.Annotations, synced.Annotations)
+	return synced, !same, nil
+}
+
+// syncPriority follows a change of the class that the job's label names. A class that changes its value is not the job's
+// affair, and a Workload that was given a priority without the class, as on a worker cluster, keeps it.
+func (c composer[T]) syncPriority(ctx context.Context, job T, wl *kueue.Workload) error {
+	name := job.GetLabels()[kueue.PriorityClassLabel]
+	ref := wl.Spec.PriorityClassRef
+	if name == "" || ref != nil && ref.Kind == kueue.WorkloadPriorityClassKind && ref.Name == name {
+		return nil
+	}
+	p, err := workloadPriorityClass(ctx, c.reader, name)
+	if err != nil {
+		return err
+	}
+	wl.Spec.Priority, wl.Spec.PriorityClassRef = &p.value, p.ref
+	return nil
+}
+
+// syncGates removes the gates that were removed from the job. Gates cannot be added to a Workload.
+func syncGates(job client.Object, wl *kueue.Workload) {
+	had := wl.Annotations[kueue.AdmissionGatedByAnnotation]
+	if had == "" {
+		return
+	}
+	wanted := strings.Split(job.GetAnnotations()[kueue.AdmissionGatedByAnnotation], ",")
+	kept := slices.DeleteFunc(strings.Split(had, ","), func(gate string) bool { return !slices.Contains(wanted, gate) })
+	if len(kept) == 0 {
+		delete(wl.Annotations, kueue.AdmissionGatedByAnnotation)
+		return
+	}
+	wl.Annotations[kueue.AdmissionGatedByAnnotation] = strings.Join(kept, ",")
+}
+
+// errMaxExecTime says that the label is not a positive number of seconds.
+var errMaxExecTime = errors.New("must be a positive number of seconds")
+
+// maxExecTime returns the job's time limit in seconds, nil if it has none.
+func maxExecTime(job client.Object) (*int32, error) {
+	value, ok := job.GetLabels()[kueue.MaxExecTimeSecondsLabel]
+	if !ok {
+		return nil, nil
+	}
+	n, err := strconv.ParseInt(value, 10, 32)
+	if err != nil || n <= 0 {
+		return nil, fmt.Errorf("label %s %q %w", kueue.MaxExecTimeSecondsLabel, value, errMaxExecTime)
+	}
+	seconds := int32(n)
+	return &seconds, nil
+}
+
+// adopted returns a copy of the Workload with the job as its owner.
+func (c composer[T]) adopted(job T, wl *kueue.Workload) *kueue.Workload {
+	owned := wl.DeepCopy()
+	c.own(job, owned)
+	return owned
+}
+
+func withoutFinalizer(wl *kueue.Workload) *kueue.Workload {
+	freed := wl.DeepCopy()
+	controllerutil.RemoveFinalizer(freed, kueue.ResourceInUseFinalizer)
+	return freed
+}

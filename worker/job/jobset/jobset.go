@@ -1,0 +1,144 @@
+// Package jobset declares the JobSet of jobset.x-k8s.io/v1alpha2 (contract: kueue-api.md 3.2, 3.3 row jobset).
+package jobset
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobsetv1 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
+)
+
+// Kind returns the declaration.
+//
+// +kubebuilder:rbac:groups=jobset.x-k8s.io,resources=jobsets,verbs=get;list;watch;update;patch;delete
+// +kubebuilder:rbac:groups=jobset.x-k8s.io,resources=jobsets/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=jobset.x-k8s.io,resources=jobsets/finalizers,verbs=update
+// +kubebuilder:webhook:path=/mutate-jobset-x-k8s-io-v1alpha2-jobset,mutating=true,failurePolicy=fail,sideEffects=None,groups=jobset.x-k8s.io,resources=jobsets,verbs=create,versions=v1alpha2,name=mjobset.kb.io,admissionReviewVersions=v1
+// +kubebuilder:webhook:path=/validate-jobset-x-k8s-io-v1alpha2-jobset,mutating=false,failurePolicy=fail,sideEffects=None,groups=jobset.x-k8s.io,resources=jobsets,verbs=create;update,versions=v1alpha2,name=vjobset.kb.io,admissionReviewVersions=v1
+func Kind() job.Kind[*jobsetv1.JobSet] {
+	return job.Kind[*jobsetv1.JobSet]{
+		Name:        "jobset.x-k8s.io/jobset",
+		GVK:         jobsetv1.SchemeGroupVersion.WithKind("JobSet"),
+		AddToScheme: jobsetv1.AddToScheme,
+		New:         func() *jobsetv1.JobSet { return &jobsetv1.JobSet{} },
+		NewList:     func() client.ObjectList { return &jobsetv1.JobSetList{} },
+
+		PodSets:    podSets,
+		Suspended:  func(js *jobsetv1.JobSet) bool { return ptr.Deref(js.Spec.Suspend, false) },
+		SetSuspend: func(js *jobsetv1.JobSet, suspend bool) { js.Spec.Suspend = &suspend },
+		Place:      place,
+		Restore:    restore,
+		Progress:   progress,
+
+		ManagedBy: &job.ManagedBy[*jobsetv1.JobSet]{
+			Path:    "spec.managedBy",
+			Default: jobsetv1.JobSetControllerName,
+			Field:   func(js *jobsetv1.JobSet) **string { return &js.Spec.ManagedBy },
+		},
+		CopyStatus: copyStatus,
+		Detach:     func(js *jobsetv1.JobSet) { js.Status = jobsetv1.JobSetStatus{} },
+		Strip:      strip,
+	}
+}
+
+func podSets(js *jobsetv1.JobSet) ([]kueue.PodSet, error) {
+	sets := make([]kueue.PodSet, len(js.Spec.ReplicatedJobs))
+	for i := range js.Spec.ReplicatedJobs {
+		r := &js.Spec.ReplicatedJobs[i]
+		sets[i] = kueue.PodSet{
+			Name:     podSetName(r.Name),
+			Template: *r.Template.Spec.Template.DeepCopy(),
+			Count:    r.Replicas * podsPerJob(r),
+		}
+	}
+	return sets, nil
+}
+
+// podSetName is the replicated job's name as far as a pod set's name can hold it.
+func podSetName(replicatedJob string) kueue.PodSetReference {
+	return kueue.PodSetReference(strings.ToLower(replicatedJob))
+}
+
+// podsPerJob is how many pods one replica runs at a time.
+func podsPerJob(r *jobsetv1.ReplicatedJob) int32 {
+	parallelism := ptr.Deref(r.Template.Spec.Parallelism, 1)
+	return min(parallelism, ptr.Deref(r.Template.Spec.Completions, parallelism))
+}
+
+func place(js *jobsetv1.JobSet, placements []job.Placement) error {
+	for i := range js.Spec.ReplicatedJobs {
+		if err := job.PlaceTemplate(template(js, i), placements[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func restore(js *jobsetv1.JobSet, podSets []kueue.PodSet) {
+	for i := range js.Spec.ReplicatedJobs {
+		job.RestoreTemplate(template(js, i), &podSets[i].Template)
+	}
+}
+
+func template(js *jobsetv1.JobSet, i int) *corev1.PodTemplateSpec {
+	return &js.Spec.ReplicatedJobs[i].Template.Spec.Template
+}
+
+func strip(js *jobsetv1.JobSet) {
+	for i := range js.Spec.ReplicatedJobs {
+		*template(js, i) = corev1.PodTemplateSpec{}
+	}
+}
+
+func progress(js *jobsetv1.JobSet) job.Progress {
+	p := job.Progress{Ready: !ptr.Deref(js.Spec.Suspend, false), Finished: outcome(js)}
+	for i := range js.Spec.ReplicatedJobs {
+		r := &js.Spec.ReplicatedJobs[i]
+		s := statusOf(js, r.Name)
+		p.Active = p.Active || s.Active > 0
+		p.Ready = p.Ready && s.Ready+s.Succeeded >= r.Replicas
+		if free := min(s.Succeeded, r.Replicas) * podsPerJob(r); free > 0 {
+			p.Reclaimable = append(p.Reclaimable, kueue.ReclaimablePod{Name: podSetName(r.Name), Count: free})
+		}
+	}
+	slices.SortFunc(p.Reclaimable, func(a, b kueue.ReclaimablePod) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	return p
+}
+
+func statusOf(js *jobsetv1.JobSet, replicatedJob string) jobsetv1.ReplicatedJobStatus {
+	i := slices.IndexFunc(js.Status.ReplicatedJobsStatus, func(s jobsetv1.ReplicatedJobStatus) bool { return s.Name == replicatedJob })
+	if i < 0 {
+		return jobsetv1.ReplicatedJobStatus{}
+	}
+	return js.Status.ReplicatedJobsStatus[i]
+}
+
+func outcome(js *jobsetv1.JobSet) *job.Outcome {
+	for _, end := range []struct {
+		condition jobsetv1.JobSetConditionType
+		success   bool
+	}{{jobsetv1.JobSetCompleted, true}, {jobsetv1.JobSetFailed, false}} {
+		c := meta.FindStatusCondition(js.Status.Conditions, string(end.condition))
+		if c != nil && c.Status == "True" {
+			return &job.Outcome{Success: end.success, Message: c.Message}
+		}
+	}
+	return nil
+}
+
+// copyStatus never takes back how a JobSet ended.
+func copyStatus(local, remote *jobsetv1.JobSet) (changed, deferred bool) {
+	if outcome(local) != nil || equality.Semantic.DeepEqual(local.Status, remote.Status) {
+		return false, false
+	}
+	remote.Status.DeepCopyInto(&local.Status)
+	return true, false
+}

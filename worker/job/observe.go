@@ -1,0 +1,251 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/workload"
+)
+
+// sight is what one reconcile sees. Objects in it may be the cache's own and must not be changed.
+type sight[T client.Object] struct {
+	facts Facts
+	job   T
+	// wl is the job's Workload, nil if there is none.
+	wl *kueue.Workload
+	// extras are other Workloads of this very job, orphans those of a job of the same name that is gone.
+	extras, orphans []*kueue.Workload
+	// desired is what to create (DoCreate) or what the Workload should be (DoUpdate).
+	desired *kueue.Workload
+	// started is the job as it runs (DoStart).
+	started T
+	// ready and reclaimable are what to report; ready is nil if there is nothing to say.
+	ready       *metav1.Condition
+	reclaimable []kueue.ReclaimablePod
+	// note explains the decision to the user where the reason does not suffice.
+	note string
+}
+
+func (r *reconciler[T]) observe(ctx context.Context, key types.NamespacedName) (*sight[T], error) {
+	s := &sight[T]{job: r.kind.New(), facts: Facts{Now: r.opts.Clock.Now()}}
+	err := r.client.Get(ctx, key, s.job)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("get %s: %w", r.kind.GVK.Kind, err)
+	}
+	s.facts.Gone = err != nil || !s.job.GetDeletionTimestamp().IsZero()
+	if err := r.observeWorkloads(ctx, key, s); err != nil {
+		return nil, err
+	}
+	if s.facts.Gone || s.facts.Orphans {
+		return s, nil
+	}
+	if err := r.observeScope(ctx, s); err != nil || s.facts.Scope != ScopeOwn {
+		return s, err
+	}
+	r.observeJob(s)
+	return s, r.observeLink(ctx, s)
+}
+
+// observeWorkloads sorts the Workloads that a job of this name owns, or has owned.
+func (r *reconciler[T]) observeWorkloads(ctx context.Context, key types.NamespacedName, s *sight[T]) error {
+	var owned kueue.WorkloadList
+	err := r.client.List(ctx, &owned, client.InNamespace(key.Namespace), client.MatchingFields{r.ownerIndex(): key.Name})
+	if err != nil {
+		return fmt.Errorf("list workloads of %s: %w", r.kind.GVK.Kind, err)
+	}
+	needed := PrebuiltWorkloadName(s.job)
+	for i := range owned.Items {
+		wl := &owned.Items[i]
+		switch {
+		case s.facts.Gone || metav1.GetControllerOfNoCopy(wl).UID != s.job.GetUID():
+			if controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer) {
+				s.orphans = append(s.orphans, wl)
+			}
+		case needed != "" && wl.Name != needed, s.wl != nil:
+			if wl.DeletionTimestamp.IsZero() {
+				s.extras = append(s.extras, wl)
+			}
+		default:
+			s.wl = wl
+		}
+	}
+	s.facts.Orphans, s.facts.Extras = len(s.orphans) > 0, len(s.extras) > 0
+	return nil
+}
+
+func (r *reconciler[T]) observeScope(ctx context.Context, s *sight[T]) error {
+	selected, err := selects(ctx, r.client, r.opts.Namespaces, s.job.GetNamespace())
+	if err != nil || !selected {
+		return err
+	}
+	found, err := ancestors(ctx, sureReader{Reader: r.client, live: r.live}, &r.opts, s.job)
+	switch {
+	case err != nil:
+		return err
+	case found.tooDeep:
+		s.facts.Scope = ScopeTooDeep
+	case found.external:
+		s.facts.Scope = ScopeIgnored
+	case found.top != nil:
+		s.facts.Scope = ScopeChild
+		return r.observeAncestor(ctx, s, found)
+	case QueueName(s.job) != "" || r.opts.ManageJobsWithoutQueueName:
+		s.facts.Scope = ScopeOwn
+	}
+	return nil
+}
+
+func (r *reconciler[T]) observeAncestor(ctx context.Context, s *sight[T], found ancestry) error {
+	s.facts.Suspended = r.kind.Suspended(s.job)
+	s.facts.Ended = r.kind.Progress(s.job).Finished
+	name := PrebuiltWorkloadName(found.top)
+	if name == "" {
+		name = WorkloadName(found.kind.GVK(), found.top.GetName(), found.top.GetUID(), r.opts.Gates.ShortWorkloadNames)
+	}
+	wl := &kueue.Workload{}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: s.job.GetNamespace(), Name: name}, wl)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("get workload of the owner %s: %w", found.top.GetName(), err)
+	}
+	s.facts.AncestorAdmitted = err == nil && workload.IsAdmitted(wl) && !workload.IsEvicted(wl)
+	return nil
+}
+
+// observeJob reads the job itself, before its Workload is known.
+func (r *reconciler[T]) observeJob(s *sight[T]) {
+	progress := r.kind.Progress(s.job)
+	s.facts.Suspended = r.kind.Suspended(s.job)
+	s.facts.Ended = progress.Finished
+	s.facts.Drained = !progress.Active
+}
+
+// observeLink finds the job's Workload, and compares the two.
+func (r *reconciler[T]) observeLink(ctx context.Context, s *sight[T]) error {
+	if err := r.observePrebuilt(ctx, s); err != nil {
+		return err
+	}
+	if s.wl == nil {
+		s.facts.Stopped = r.kind.stop(copyOf(s.job), nil) == StopDone
+		if s.facts.Link == LinkNone && s.facts.Ended == nil && s.facts.Suspended {
+			return r.observeDesired(ctx, s)
+		}
+		return nil
+	}
+	r.observeLife(s)
+	if s.facts.Ended != nil || s.facts.Deleting || s.facts.Finished {
+		return nil
+	}
+	return r.compare(ctx, s)
+}
+
+func (r *reconciler[T]) observePrebuilt(ctx context.Context, s *sight[T]) error {
+	name := PrebuiltWorkloadName(s.job)
+	if name == "" || s.wl != nil {
+		return nil
+	}
+	wl := &kueue.Workload{}
+	err := r.client.Get(ctx, client.ObjectKey{Namespace: s.job.GetNamespace(), Name: name}, wl)
+	switch {
+	case apierrors.IsNotFound(err):
+		s.facts.Link = LinkAwaited
+		s.note = fmt.Sprintf("The prebuilt workload %q does not exist", name)
+	case err != nil:
+		return fmt.Errorf("get prebuilt workload %s: %w", name, err)
+	case metav1.GetControllerOfNoCopy(wl) != nil:
+		s.facts.Link = LinkTaken
+		s.note = fmt.Sprintf("The prebuilt workload %q belongs to another owner", name)
+	default:
+		s.facts.Link = LinkUnowned
+		s.wl = wl
+	}
+	return nil
+}
+
+// observeLife reads how far the Workload has come.
+func (r *reconciler[T]) observeLife(s *sight[T]) {
+	f, wl := &s.facts, s.wl
+	if f.Link == LinkNone {
+		f.Link = LinkMatching
+	}
+	f.Stopped = r.kind.stop(copyOf(s.job), wl.Spec.PodSets) == StopDone
+	f.Deleting = !wl.DeletionTimestamp.IsZero()
+	f.Reserved = workload.HasQuota(wl)
+	f.Admitted = workload.IsAdmitted(wl)
+	f.Evicted = workload.IsEvicted(wl)
+	f.Finalizer = controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer)
+	if c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished); c != nil && c.Status == metav1.ConditionTrue {
+		f.Finished = true
+		f.FinishedAsJob = c.Reason == string(kueue.ReasonSucceeded) || c.Reason == string(kueue.ReasonFailed)
+	}
+	f.Drained = f.Drained || r.drainedElsewhere(s.job, wl)
+	r.observeReport(s)
+}
+
+// drainedElsewhere tells, for a job that runs on another cluster, that its pods are not to be waited for here: no cluster
+// has it, or its dispatcher has given that cluster up and remembers itself what may still run there. The job's own status
+// is then the last that was heard and may never change.
+func (r *reconciler[T]) drainedElsewhere(job T, wl *kueue.Workload) bool {
+	if !r.elsewhere(job) {
+		return false
+	}
+	if wl.Status.ClusterName == nil {
+		return true
+	}
+	for _, c := range wl.Status.AdmissionChecks {
+		if c.State == kueue.CheckStateRetry || c.State == kueue.CheckStateRejected {
+			return true
+		}
+	}
+	evicted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
+	return evicted != nil && evicted.Status == metav1.ConditionTrue && evicted.Reason == string(kueue.ReasonAdmissionCheck)
+}
+
+// observeDesired composes the Workload that the job should get.
+func (r *reconciler[T]) observeDesired(ctx context.Context, s *sight[T]) error {
+	sets, err := r.compose.podSets(s.job)
+	if err == nil {
+		s.desired, err = r.compose.compose(ctx, s.job, sets)
+	}
+	return s.cannotCompose(err)
+}
+
+// cannotCompose keeps errors that the user has to solve as facts, and returns all others.
+func (s *sight[T]) cannotCompose(err error) error {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errPriorityClass):
+		s.facts.CannotCompose = PriorityClassNotFound
+	case errors.As(err, &status), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	default:
+		s.facts.CannotCompose = CannotCompose
+	}
+	s.note = err.Error()
+	return nil
+}
+
+// selects tells whether the namespace is one whose jobs are managed (contract: managedJobsNamespaceSelector, which applies
+// to jobs that name a queue too).
+func selects(ctx context.Context, r client.Reader, selector labels.Selector, namespace string) (bool, error) {
+	if selector == nil || selector.Empty() {
+		return true, nil
+	}
+	ns := &corev1.Namespace{}
+	if err := r.Get(ctx, client.ObjectKey{Name: namespace}, ns); err != nil {
+		return false, fmt.Errorf("get namespace %s: %w", namespace, err)
+	}
+	return selector.Matches(labels.Set(ns.Labels)), nil
+}

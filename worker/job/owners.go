@@ -1,0 +1,102 @@
+package job
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// maxNesting is how many owners above a job are looked at.
+const maxNesting = 10
+
+// ancestry is what the owners of a job say about it.
+type ancestry struct {
+	// tooDeep tells that there were more owners than the framework follows.
+	tooDeep bool
+	// external tells that the top-most managed ancestor is of a kind that somebody else deals with.
+	external bool
+	// top is the top-most managed ancestor, nil if there is none; kind is its integration, nil if external.
+	top  client.Object
+	kind Integration
+}
+
+// ancestors walks up the controller owners of a job for as long as they are of known kinds (contract: kueue-api.md 3.1
+// step 3). An owner that is gone, or was replaced by another of its name, ends the walk.
+func ancestors(ctx context.Context, r client.Reader, o *Options, job client.Object) (ancestry, error) {
+	var found ancestry
+	for current, depth := job, 0; ; depth++ {
+		ref := metav1.GetControllerOfNoCopy(current)
+		if ref == nil {
+			return found, nil
+		}
+		if depth == maxNesting {
+			return ancestry{tooDeep: true}, nil
+		}
+		owner, kind, external := ownerOf(o, ref)
+		if owner == nil {
+			return found, nil
+		}
+		err := r.Get(ctx, client.ObjectKey{Namespace: job.GetNamespace(), Name: ref.Name}, owner)
+		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) || err == nil && owner.GetUID() != ref.UID {
+			return found, nil
+		}
+		if err != nil {
+			return ancestry{}, fmt.Errorf("get owner %s %s/%s: %w", ref.Kind, job.GetNamespace(), ref.Name, err)
+		}
+		if (kind != nil || external) && (QueueName(owner) != "" || kind != nil && o.ManageJobsWithoutQueueName) {
+			found = ancestry{top: owner, kind: kind, external: external}
+		}
+		current = owner
+	}
+}
+
+// ownerOf returns an empty object of the owner's kind, nil if the kind is not known.
+func ownerOf(o *Options, ref *metav1.OwnerReference) (owner client.Object, kind Integration, external bool) {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	if err != nil {
+		return nil, nil, false
+	}
+	gk := schema.GroupKind{Group: gv.Group, Kind: ref.Kind}
+	for _, k := range o.Kinds {
+		if k.GVK().GroupKind() == gk {
+			return k.New(), k, false
+		}
+	}
+	for _, gvk := range o.ExternalFrameworks {
+		if gvk.GroupKind() == gk {
+			return metadataOf(gvk), nil, true
+		}
+	}
+	if gk == appsv1.SchemeGroupVersion.WithKind("ReplicaSet").GroupKind() {
+		return metadataOf(gv.WithKind(ref.Kind)), nil, false
+	}
+	return nil, nil, false
+}
+
+func metadataOf(gvk schema.GroupVersionKind) client.Object {
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(gvk)
+	return m
+}
+
+// sureReader reads from the cache, and live what the cache does not have: an object that another one speaks of may be too
+// young for the cache.
+type sureReader struct {
+	client.Reader
+	live client.Reader
+}
+
+// Get implements client.Reader.
+func (r sureReader) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	err := r.Reader.Get(ctx, key, obj, opts...)
+	if apierrors.IsNotFound(err) && r.live != nil {
+		return r.live.Get(ctx, key, obj, opts...)
+	}
+	return err
+}

@@ -1,0 +1,132 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// flavorsOf reads the ResourceFlavors that were assigned to the Workload.
+func flavorsOf(ctx context.Context, r client.Reader, wl *kueue.Workload) (map[kueue.ResourceFlavorReference]*kueue.ResourceFlavor, error) {
+	flavors := map[kueue.ResourceFlavorReference]*kueue.ResourceFlavor{}
+	for _, a := range wl.Status.Admission.PodSetAssignments {
+		for _, name := range a.Flavors {
+			if flavors[name] != nil {
+				continue
+			}
+			flavor := &kueue.ResourceFlavor{}
+			if err := r.Get(ctx, client.ObjectKey{Name: string(name)}, flavor); err != nil {
+				return nil, fmt.Errorf("get flavor %s of workload %s/%s: %w", name, wl.Namespace, wl.Name, err)
+			}
+			flavors[name] = flavor
+		}
+	}
+	return flavors, nil
+}
+
+// placements turns the Workload's admission into what has to be merged into the job, one entry per pod set, in order. The
+// only error is a [ConflictError].
+func placements(
+	wl *kueue.Workload, flavors map[kueue.ResourceFlavorReference]*kueue.ResourceFlavor, queueLabels bool,
+) ([]Placement, error) {
+	result := make([]Placement, len(wl.Spec.PodSets))
+	for i := range wl.Spec.PodSets {
+		ps := &wl.Spec.PodSets[i]
+		p := Placement{Name: ps.Name, Count: ps.Count, Labels: podLabels(wl, ps.Name, queueLabels)}
+		if a := assignment(wl, ps.Name); a != nil {
+			p.Count = ptr.Deref(a.Count, ps.Count)
+			if err := p.mergeFlavors(a, flavors); err != nil {
+				return nil, fmt.Errorf("pod set %s: %w", ps.Name, err)
+			}
+		}
+		if err := p.mergeChecks(wl); err != nil {
+			return nil, fmt.Errorf("pod set %s: %w", ps.Name, err)
+		}
+		result[i] = p
+	}
+	return result, nil
+}
+
+func assignment(wl *kueue.Workload, podSet kueue.PodSetReference) *kueue.PodSetAssignment {
+	i := slices.IndexFunc(wl.Status.Admission.PodSetAssignments, func(a kueue.PodSetAssignment) bool { return a.Name == podSet })
+	if i < 0 {
+		return nil
+	}
+	return &wl.Status.Admission.PodSetAssignments[i]
+}
+
+// podLabels are the labels that every pod of an admitted pod set carries (contract: kueue-api.md 2.1).
+func podLabels(wl *kueue.Workload, podSet kueue.PodSetReference, queueLabels bool) map[string]string {
+	labels := map[string]string{kueue.PodSetLabel: string(podSet)}
+	if queueLabels {
+		addValid(labels, kueue.ClusterQueueNameLabel, string(wl.Status.Admission.ClusterQueue))
+		addValid(labels, kueue.LocalQueueNameLabel, string(wl.Spec.QueueName))
+	}
+	if wl.Labels[kueue.MultiKueueOriginLabel] != "" {
+		labels[kueue.MultiKueueWorkerWorkloadPodLabel] = "true"
+	}
+	return labels
+}
+
+func addValid(labels map[string]string, key, value string) {
+	if value != "" && len(validation.IsValidLabelValue(value)) == 0 {
+		labels[key] = value
+	}
+}
+
+// mergeFlavors adds what the nodes of the assigned flavors are found and tolerated by.
+func (p *Placement) mergeFlavors(a *kueue.PodSetAssignment, flavors map[kueue.ResourceFlavorReference]*kueue.ResourceFlavor) error {
+	names := slices.Compact(slices.Sorted(maps.Values(a.Flavors)))
+	for _, name := range names {
+		flavor := flavors[name]
+		err := p.Merge(Placement{NodeSelector: flavor.Spec.NodeLabels, Tolerations: flavor.Spec.Tolerations})
+		if err != nil {
+			return fmt.Errorf("flavor %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// mergeChecks adds what the admission checks want in the pods (contract: kueue-api.md 4.13, podSetUpdates).
+func (p *Placement) mergeChecks(wl *kueue.Workload) error {
+	for _, check := range wl.Status.AdmissionChecks {
+		for _, u := range check.PodSetUpdates {
+			if u.Name != p.Name || check.State != kueue.CheckStateReady {
+				continue
+			}
+			err := p.Merge(Placement{
+				NodeSelector: u.NodeSelector, Tolerations: u.Tolerations, Labels: u.Labels, Annotations: u.Annotations,
+			})
+			if err != nil {
+				return fmt.Errorf("admission check %s: %w", check.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// stopOnce is the stop of kinds that need one write only.
+func stopOnce[T client.Object](k *Kind[T], job T, original []kueue.PodSet) StopStep {
+	if k.Suspended(job) {
+		return StopDone
+	}
+	k.SetSuspend(job, true)
+	if original != nil {
+		k.Restore(job, original)
+	}
+	return StopSpec
+}
+
+func (k *Kind[T]) stop(job T, original []kueue.PodSet) StopStep {
+	if k.Stop != nil {
+		return k.Stop(job, original)
+	}
+	return stopOnce(k, job, original)
+}

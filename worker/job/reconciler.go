@@ -1,0 +1,57 @@
+package job
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"switchyard.dev/worker/kube"
+)
+
+// reconciler keeps the jobs of one kind and their Workloads together.
+//
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads,verbs=get;list;watch;create;update;patch;delete
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/finalizers,verbs=update
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=resourceflavors;workloadpriorityclasses;localqueues;clusterqueues;admissionchecks,verbs=get;list;watch
+// +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
+type reconciler[T client.Object] struct {
+	kind     Kind[T]
+	opts     Options
+	client   client.Client
+	live     client.Reader
+	recorder events.EventRecorder
+	compose  composer[T]
+}
+
+// Reconcile takes one job one step further (contract: kueue-api.md 3.1).
+func (r *reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	s, err := r.observe(ctx, req.NamespacedName)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	plan := Step(s.facts)
+	events, err := r.act(ctx, s, plan)
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+	}
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	r.record(ctx, s, plan, events)
+	return kube.Wake(plan.WakeAt, s.facts.Now), nil
+}
+
+func (r *reconciler[T]) record(ctx context.Context, s *sight[T], plan Plan, events []kube.Event) {
+	log.FromContext(ctx).V(3).Info("Looked at job", "do", plan.Do.String(), "because", plan.Because)
+	if len(events) > 0 {
+		kube.Record(r.recorder, s.job, events...)
+	}
+}

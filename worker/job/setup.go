@@ -1,0 +1,152 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+const (
+	// conflictDelay is how long to let the cache catch up after somebody else's write was met.
+	conflictDelay = 100 * time.Millisecond
+	// pollAPI is how often to look for a kind that the cluster does not serve yet.
+	pollAPI = 10 * time.Second
+)
+
+// Setup implements Integration.
+func (i integration[T]) Setup(mgr ctrl.Manager, o Options) error {
+	served, err := isServed(mgr.GetRESTMapper(), i.kind.GVK)
+	if err != nil {
+		return err
+	}
+	if served {
+		return i.start(mgr, o)
+	}
+	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		log.FromContext(ctx).Info("Waiting for the API of an integration", "integration", i.kind.Name, "gvk", i.kind.GVK)
+		err := wait.PollUntilContextCancel(ctx, pollAPI, false, func(context.Context) (bool, error) {
+			served, err := isServed(mgr.GetRESTMapper(), i.kind.GVK)
+			return served && err == nil, nil
+		})
+		if err != nil {
+			return nil //nolint:nilerr // the manager stops before the API has come
+		}
+		return i.start(mgr, o)
+	}))
+}
+
+func isServed(mapper meta.RESTMapper, gvk schema.GroupVersionKind) (bool, error) {
+	_, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if meta.IsNoMatchError(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for the API of %s: %w", gvk.Kind, err)
+	}
+	return true, nil
+}
+
+// start adds indexes and controller to a manager that may be running already.
+func (i integration[T]) start(mgr ctrl.Manager, o Options) error {
+	r := newReconciler(i.kind, o, mgr.GetClient(), mgr.GetAPIReader())
+	r.recorder = mgr.GetEventRecorder("kueue-" + strings.ToLower(i.kind.GVK.Kind) + "-controller")
+	indexer := mgr.GetFieldIndexer()
+	if err := indexer.IndexField(context.Background(), &kueue.Workload{}, r.ownerIndex(), r.ownerName); err != nil {
+		return fmt.Errorf("index workloads by their %s: %w", i.kind.GVK.Kind, err)
+	}
+	if err := indexer.IndexField(context.Background(), i.kind.New(), prebuiltIndex, prebuiltName); err != nil {
+		return fmt.Errorf("index %s by prebuilt workload: %w", i.kind.GVK.Kind, err)
+	}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("job_"+strings.ToLower(i.kind.GVK.Kind)).
+		For(i.kind.New()).
+		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(r.jobsOf)).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: max(o.Concurrency[i.kind.GVK.Kind+"."+i.kind.GVK.Group], 1),
+			SkipNameValidation:      ptr.To(true), // several clusters may be served by one process
+		}).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("start controller of %s: %w", i.kind.GVK.Kind, err)
+	}
+	return nil
+}
+
+func newReconciler[T client.Object](kind Kind[T], o Options, c client.Client, live client.Reader) *reconciler[T] {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	r := &reconciler[T]{kind: kind, opts: o, client: c, live: live}
+	r.compose = composer[T]{kind: &r.kind, opts: &r.opts, reader: sureReader{Reader: c, live: live}}
+	return r
+}
+
+// prebuiltIndex finds jobs by the name of their prebuilt Workload.
+const prebuiltIndex = "switchyard.prebuilt-workload"
+
+func prebuiltName(obj client.Object) []string {
+	if name := PrebuiltWorkloadName(obj); name != "" {
+		return []string{name}
+	}
+	return nil
+}
+
+// ownerIndex finds Workloads by the name of the job that controls them; every kind has its own.
+func (r *reconciler[T]) ownerIndex() string {
+	return "switchyard.owner." + r.kind.GVK.GroupKind().String()
+}
+
+func (r *reconciler[T]) ownerName(wl client.Object) []string {
+	if ref := metav1.GetControllerOfNoCopy(wl); ref != nil && r.owns(ref) {
+		return []string{ref.Name}
+	}
+	return nil
+}
+
+func (r *reconciler[T]) owns(ref *metav1.OwnerReference) bool {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return err == nil && gv.Group == r.kind.GVK.Group && ref.Kind == r.kind.GVK.Kind
+}
+
+// jobsOf returns the job that controls a Workload, or those that wait for it as their prebuilt one.
+func (r *reconciler[T]) jobsOf(ctx context.Context, wl client.Object) []reconcile.Request {
+	if ref := metav1.GetControllerOfNoCopy(wl); ref != nil {
+		if !r.owns(ref) {
+			return nil
+		}
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: wl.GetNamespace(), Name: ref.Name}}}
+	}
+	list := r.kind.NewList()
+	err := r.client.List(ctx, list, client.InNamespace(wl.GetNamespace()), client.MatchingFields{prebuiltIndex: wl.GetName()})
+	if err != nil {
+		log.FromContext(ctx).Error(err, "List the jobs that wait for a prebuilt workload", "workload", wl.GetName())
+		return nil
+	}
+	var requests []reconcile.Request
+	_ = meta.EachListItem(list, func(item runtime.Object) error {
+		if job, ok := item.(client.Object); ok {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(job)})
+		}
+		return nil
+	})
+	return requests
+}

@@ -1,0 +1,272 @@
+package job
+
+import (
+	"time"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// Link says how a job and its Workload belong together.
+type Link int
+
+const (
+	// LinkNone: there is no Workload and nobody else is going to make one.
+	LinkNone Link = iota
+	// LinkAwaited: the prebuilt Workload that the job names does not exist.
+	LinkAwaited
+	// LinkTaken: the prebuilt Workload that the job names belongs to another owner.
+	LinkTaken
+	// LinkUnowned: the prebuilt Workload has no owner and asks for what the job asks for.
+	LinkUnowned
+	// LinkOutOfSync: the prebuilt Workload, unowned or the job's, asks for something else.
+	LinkOutOfSync
+	// LinkStale: the Workload that was made from the job asks for something else than the job does now.
+	LinkStale
+	// LinkMatching: the Workload is the job's and asks for what the job asks for.
+	LinkMatching
+)
+
+// Scope says whether the framework has a say about a job.
+type Scope int
+
+const (
+	// ScopeIgnored jobs are none of our business.
+	ScopeIgnored Scope = iota
+	// ScopeTooDeep jobs have more owners above them than the framework follows.
+	ScopeTooDeep
+	// ScopeChild jobs have a managed ancestor with a Workload.
+	ScopeChild
+	// ScopeOwn jobs have a Workload of their own.
+	ScopeOwn
+)
+
+// Facts is all that decides what to do with a job.
+type Facts struct {
+	Now   time.Time
+	Scope Scope
+	// Gone tells that the job does not exist any more, or is on its way out.
+	Gone bool
+	// Orphans tells that our finalizer is on Workloads whose job is gone.
+	Orphans bool
+	// Extras tells that the job has more Workloads than the one it needs.
+	Extras bool
+	// Suspended is the job's spec.
+	Suspended bool
+	// Stopped tells that a stop, if one was begun, is complete: suspended, and restored.
+	Stopped bool
+	// Drained tells that no pod of the job runs, or that those that might are somebody else's to account for.
+	Drained bool
+	// Ended is how the job ended, nil while it has not.
+	Ended *Outcome
+	// AncestorAdmitted is for ScopeChild: the ancestor's Workload is admitted and not evicted.
+	AncestorAdmitted bool
+	// CannotCompose is empty, or why the job cannot be turned into a Workload.
+	CannotCompose Reason
+	// CannotPlace tells that the admission contradicts the job's pod templates.
+	CannotPlace bool
+
+	Link Link
+	// The Workload's life; all false without a Workload.
+	Deleting, Reserved, Admitted, Evicted, Finished bool
+	// FinishedAsJob tells that Finished has one of the reasons that speak of the job's own outcome.
+	FinishedAsJob bool
+	// Finalizer tells whether our finalizer is on the Workload.
+	Finalizer bool
+	// Outdated tells that the Workload's queue, priority, gates or time limit are not those of the job.
+	Outdated bool
+	// StatusOutdated tells that the Workload's PodsReady condition or reclaimable pods do not say what the job says.
+	StatusOutdated bool
+}
+
+// Do is what to do. A plan does one thing, so that a crash or a conflict after it leaves nothing half done; the change
+// itself brings the next look at the job.
+type Do int
+
+const (
+	// DoNothing waits for something to change.
+	DoNothing Do = iota
+	// DoCreate makes the job's Workload.
+	DoCreate
+	// DoAdopt makes the job the owner of its prebuilt Workload.
+	DoAdopt
+	// DoUpdate brings the Workload's spec in line with the job.
+	DoUpdate
+	// DoDelete deletes the Workload.
+	DoDelete
+	// DoDeleteExtras deletes all Workloads of the job but the one it needs.
+	DoDeleteExtras
+	// DoForget removes the finalizer from Workloads whose job is gone.
+	DoForget
+	// DoFinish sets Finished, and then removes the finalizer.
+	DoFinish
+	// DoLetGo removes the finalizer from the job's Workload.
+	DoLetGo
+	// DoReport brings PodsReady and the reclaimable pods in line with the job.
+	DoReport
+	// DoRelease gives the reservation back (contract: kueue-api.md 4.11).
+	DoRelease
+	// DoStart places the job and lets it run.
+	DoStart
+	// DoStop takes the job one step towards suspended and restored.
+	DoStop
+	// DoSuspend suspends a child job and leaves its templates alone.
+	DoSuspend
+)
+
+// Plan is the decision about one job.
+type Plan struct {
+	Do      Do
+	Because Reason
+	// Finish is the reason of Finished for DoFinish.
+	Finish kueue.Reason
+	// WakeAt is when to look again without an event; the zero time when an event will come.
+	WakeAt time.Time
+}
+
+// lookAgain is how long to wait for objects that are not watched, such as a missing WorkloadPriorityClass.
+const lookAgain = 15 * time.Second
+
+// Step decides what to do with a job (contract: kueue-api.md 3.1). It is total: every combination of facts has an answer.
+func Step(f Facts) Plan {
+	switch {
+	case f.Orphans:
+		return Plan{Do: DoForget, Because: JobGone}
+	case f.Gone:
+		return Plan{Because: JobGone}
+	case f.Scope == ScopeIgnored:
+		return Plan{Because: Unmanaged}
+	case f.Scope == ScopeTooDeep:
+		return Plan{Because: NestedTooDeep}
+	case f.Scope == ScopeChild:
+		return stepChild(f)
+	case f.Extras:
+		return Plan{Do: DoDeleteExtras, Because: NoMatchingWorkload}
+	case f.Ended != nil:
+		return stepEnded(f)
+	case f.Deleting:
+		return drain(f, WorkloadDeleted, letGo(f, WorkloadDeleted))
+	case f.Finished:
+		return stepFinished(f)
+	case f.Link != LinkMatching:
+		return stepLink(f)
+	case f.Outdated:
+		return Plan{Do: DoUpdate, Because: JobChanged}
+	default:
+		return stepMatching(f)
+	}
+}
+
+func stepChild(f Facts) Plan {
+	if f.AncestorAdmitted || f.Suspended || f.Ended != nil {
+		return Plan{Because: ChildOfManaged}
+	}
+	return Plan{Do: DoSuspend, Because: ChildOfManaged}
+}
+
+// stepEnded never looks at what the Workload asks for: the end of a job is a fact whatever was changed before.
+func stepEnded(f Facts) Plan {
+	switch {
+	case f.Link == LinkNone || f.Link == LinkAwaited || f.Link == LinkTaken:
+		return Plan{Because: Over}
+	case f.Finished:
+		return letGo(f, Over)
+	case f.Ended.Success:
+		return Plan{Do: DoFinish, Because: JobFinished, Finish: kueue.ReasonSucceeded}
+	default:
+		return Plan{Do: DoFinish, Because: JobFinished, Finish: kueue.ReasonFailed}
+	}
+}
+
+// stepFinished is for a Workload that has finished before its job. If that was said of the job's own outcome, the job's
+// status is about to follow and must not be disturbed; otherwise the job has lost its right to run.
+func stepFinished(f Facts) Plan {
+	if f.FinishedAsJob {
+		return Plan{Because: WaitingForOutcome}
+	}
+	return drain(f, NoMatchingWorkload, letGo(f, Over))
+}
+
+func stepLink(f Facts) Plan {
+	switch f.Link {
+	case LinkAwaited, LinkTaken:
+		return stopped(f, NoMatchingWorkload, Plan{Because: WaitingForPrebuilt})
+	case LinkOutOfSync:
+		return drain(f, NoMatchingWorkload, Plan{Do: DoFinish, Because: OutOfSync, Finish: kueue.ReasonOutOfSync})
+	case LinkUnowned:
+		return Plan{Do: DoAdopt, Because: Unowned}
+	case LinkStale:
+		if f.CannotCompose != "" {
+			return stopped(f, NoMatchingWorkload, Plan{Because: f.CannotCompose, WakeAt: f.Now.Add(lookAgain)})
+		}
+		if f.Suspended && f.Stopped && !f.Reserved {
+			return Plan{Do: DoUpdate, Because: JobChanged}
+		}
+		return stopped(f, NoMatchingWorkload, Plan{Do: DoDelete, Because: NoMatchingWorkload})
+	case LinkNone, LinkMatching:
+		if f.CannotCompose != "" {
+			return stopped(f, NoMatchingWorkload, Plan{Because: f.CannotCompose, WakeAt: f.Now.Add(lookAgain)})
+		}
+		return stopped(f, NoMatchingWorkload, Plan{Do: DoCreate, Because: NoWorkload})
+	}
+	return Plan{Because: WaitingForPrebuilt}
+}
+
+func stepMatching(f Facts) Plan {
+	switch {
+	case f.Evicted && f.Reserved:
+		return drain(f, WorkloadEvicted, Plan{Do: DoRelease, Because: Drained})
+	case f.Evicted:
+		return stopped(f, WorkloadEvicted, report(f, WaitingForAdmission))
+	case !f.Admitted:
+		return stopped(f, NotAdmitted, report(f, WaitingForAdmission))
+	case !f.Suspended:
+		return report(f, Running)
+	case f.CannotPlace:
+		return stopped(f, NotAdmitted, Plan{Do: DoFinish, Because: CannotPlace, Finish: kueue.ReasonFailedToStart})
+	default: // An unfinished stop is finished first: what it restores is what starting changes.
+		return stopped(f, NotAdmitted, Plan{Do: DoStart, Because: Admitted})
+	}
+}
+
+// stopped returns then for a job that is suspended and restored, and a step towards that otherwise.
+func stopped(f Facts, because Reason, then Plan) Plan {
+	if !f.Suspended || !f.Stopped {
+		return Plan{Do: DoStop, Because: because}
+	}
+	return then
+}
+
+// drain is stopped, and waits for the pods to be gone too.
+func drain(f Facts, because Reason, then Plan) Plan {
+	if !f.Suspended || !f.Stopped {
+		return Plan{Do: DoStop, Because: because}
+	}
+	if !f.Drained {
+		return Plan{Because: WaitingForPods}
+	}
+	return then
+}
+
+func letGo(f Facts, because Reason) Plan {
+	if f.Finalizer {
+		return Plan{Do: DoLetGo, Because: because}
+	}
+	return Plan{Because: because}
+}
+
+func report(f Facts, because Reason) Plan {
+	if f.StatusOutdated {
+		return Plan{Do: DoReport, Because: because}
+	}
+	return Plan{Because: because}
+}
+
+// String returns the action's name for logs.
+func (d Do) String() string {
+	names := [...]string{
+		DoNothing: "Nothing", DoCreate: "Create", DoAdopt: "Adopt", DoUpdate: "Update", DoDelete: "Delete",
+		DoDeleteExtras: "DeleteExtras", DoForget: "Forget", DoFinish: "Finish", DoLetGo: "LetGo", DoReport: "Report",
+		DoRelease: "Release", DoStart: "Start", DoStop: "Stop", DoSuspend: "Suspend",
+	}
+	return names[d]
+}

@@ -1,0 +1,145 @@
+package job
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// maxGateName is the longest name in admission-gated-by (contract: kueue-api.md 1.15).
+const maxGateName = 63
+
+func labelPath(key string) *field.Path      { return field.NewPath("metadata", "labels").Key(key) }
+func annotationPath(key string) *field.Path { return field.NewPath("metadata", "annotations").Key(key) }
+
+// ValidateCreate implements admission.Validator.
+func (h *webhook[T]) ValidateCreate(_ context.Context, job T) (admission.Warnings, error) {
+	if !h.enabled || !h.managed(job) {
+		return nil, nil
+	}
+	var none T
+	errs := validateMeta(job)
+	errs = append(errs, h.validateElastic(job)...)
+	if h.kind.Validate != nil {
+		errs = append(errs, h.kind.Validate(none, job)...)
+	}
+	return nil, h.invalid(job, errs)
+}
+
+// ValidateUpdate implements admission.Validator.
+func (h *webhook[T]) ValidateUpdate(ctx context.Context, old, job T) (admission.Warnings, error) {
+	if !h.enabled || !h.managed(old) && !h.managed(job) || !job.GetDeletionTimestamp().IsZero() {
+		return nil, nil
+	}
+	errs := validateMeta(job)
+	errs = append(errs, h.validateElastic(job)...)
+	errs = append(errs, validateChange(old, job, h.kind.Suspended(old), h.kind.Suspended(job))...)
+	if QueueName(old) != "" && QueueName(job) == "" {
+		found, err := h.hasDefaultQueue(ctx, job.GetNamespace())
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			errs = append(errs, field.Forbidden(labelPath(kueue.QueueNameLabel), "cannot be removed where a default LocalQueue exists"))
+		}
+	}
+	if h.kind.Validate != nil {
+		errs = append(errs, h.kind.Validate(old, job)...)
+	}
+	return nil, h.invalid(job, errs)
+}
+
+// ValidateDelete implements admission.Validator; it is never called (contract: kueue-api.md 8.5).
+func (h *webhook[T]) ValidateDelete(context.Context, T) (admission.Warnings, error) { return nil, nil }
+
+func (h *webhook[T]) invalid(job T, errs field.ErrorList) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return apierrors.NewInvalid(h.kind.GVK.GroupKind(), job.GetName(), errs)
+}
+
+func (h *webhook[T]) validateElastic(job T) field.ErrorList {
+	if h.kind.Elastic || job.GetAnnotations()[kueue.ElasticJobAnnotation] != "true" {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(annotationPath(kueue.ElasticJobAnnotation), "is not supported for "+h.kind.GVK.Kind)}
+}
+
+// validateMeta checks labels and annotations for themselves.
+func validateMeta(job client.Object) field.ErrorList {
+	var errs field.ErrorList
+	errs = append(errs, validateName(labelPath(kueue.QueueNameLabel), QueueName(job))...)
+	errs = append(errs, validateName(labelPath(kueue.PriorityClassLabel), job.GetLabels()[kueue.PriorityClassLabel])...)
+	errs = append(errs, validateName(annotationPath(kueue.PrebuiltWorkloadNameKey), PrebuiltWorkloadName(job))...)
+	if _, err := maxExecTime(job); err != nil {
+		value := job.GetLabels()[kueue.MaxExecTimeSecondsLabel]
+		errs = append(errs, field.Invalid(labelPath(kueue.MaxExecTimeSecondsLabel), value, errMaxExecTime.Error()))
+	}
+	for gate := range strings.SplitSeq(job.GetAnnotations()[kueue.AdmissionGatedByAnnotation], ",") {
+		if len(gate) > maxGateName {
+			errs = append(errs, field.TooLong(annotationPath(kueue.AdmissionGatedByAnnotation), gate, maxGateName))
+		}
+	}
+	return errs
+}
+
+func validateName(path *field.Path, name string) field.ErrorList {
+	var errs field.ErrorList
+	if name == "" {
+		return nil
+	}
+	for _, problem := range validation.IsDNS1123Subdomain(name) {
+		errs = append(errs, field.Invalid(path, name, problem))
+	}
+	return errs
+}
+
+// validateChange checks what may change while the job runs (contract: kueue-api.md 3.1, webhook validate).
+func validateChange(old, job client.Object, wasSuspended, isSuspended bool) field.ErrorList {
+	var errs field.ErrorList
+	if !isSuspended {
+		errs = append(errs, unchanged(labelPath(kueue.QueueNameLabel), QueueName(old), QueueName(job))...)
+		errs = append(errs, unchanged(annotationPath(kueue.PrebuiltWorkloadNameKey), PrebuiltWorkloadName(old), PrebuiltWorkloadName(job))...)
+	}
+	if !wasSuspended || !isSuspended {
+		key := kueue.MaxExecTimeSecondsLabel
+		errs = append(errs, unchanged(labelPath(key), old.GetLabels()[key], job.GetLabels()[key])...)
+	}
+	had, has := old.GetLabels()[kueue.PriorityClassLabel], job.GetLabels()[kueue.PriorityClassLabel]
+	switch {
+	case had != "" && has == "":
+		errs = append(errs, field.Forbidden(labelPath(kueue.PriorityClassLabel), "cannot be removed"))
+	case had == "" && has != "" && !isSuspended:
+		errs = append(errs, field.Forbidden(labelPath(kueue.PriorityClassLabel), "cannot be added while the job runs"))
+	}
+	return append(errs, validateGates(old, job)...)
+}
+
+func unchanged(path *field.Path, was, is string) field.ErrorList {
+	if was == is {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(path, "cannot be changed while the job runs")}
+}
+
+// validateGates lets gates go and never come.
+func validateGates(old, job client.Object) field.ErrorList {
+	key := kueue.AdmissionGatedByAnnotation
+	had := strings.Split(old.GetAnnotations()[key], ",")
+	var errs field.ErrorList
+	for gate := range strings.SplitSeq(job.GetAnnotations()[key], ",") {
+		if gate != "" && !slices.Contains(had, gate) {
+			errs = append(errs, field.Forbidden(annotationPath(key), "gates can only be removed"))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,148 @@
+package job
+
+import (
+	"context"
+	"fmt"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// SetupWebhook implements Integration.
+func (i integration[T]) SetupWebhook(mgr ctrl.Manager, o Options, enabled bool) error {
+	h := &webhook[T]{kind: i.kind, opts: o, reader: mgr.GetClient(), live: mgr.GetAPIReader(), enabled: enabled}
+	err := ctrl.NewWebhookManagedBy(mgr, i.kind.New()).WithDefaulter(h).WithValidator(h).Complete()
+	if err != nil {
+		return fmt.Errorf("set up webhooks of %s: %w", i.kind.GVK.Kind, err)
+	}
+	return nil
+}
+
+// webhook defaults and validates jobs of one kind (contract: kueue-api.md 3.1 rows webhook, 8.5).
+type webhook[T client.Object] struct {
+	kind         Kind[T]
+	opts         Options
+	reader, live client.Reader
+	enabled      bool
+}
+
+// Default implements admission.Defaulter: it names the default queue and priority class, suspends the job if it is
+// managed, and hands it to the dispatcher if its queue runs jobs on other clusters.
+func (h *webhook[T]) Default(ctx context.Context, job T) error {
+	if !h.enabled {
+		return nil
+	}
+	selected, err := selects(ctx, h.sure(), h.opts.Namespaces, job.GetNamespace())
+	if err != nil || !selected {
+		return err
+	}
+	above, err := ancestors(ctx, h.sure(), &h.opts, job)
+	if err != nil || above.tooDeep || above.top != nil {
+		return err
+	}
+	if err := h.defaultQueue(ctx, job); err != nil {
+		return err
+	}
+	if !h.managed(job) {
+		return nil
+	}
+	if err := h.defaultPriorityClass(ctx, job); err != nil {
+		return err
+	}
+	h.kind.SetSuspend(job, true)
+	return h.defaultManagedBy(ctx, job)
+}
+
+func (h *webhook[T]) managed(job T) bool {
+	return QueueName(job) != "" || h.opts.ManageJobsWithoutQueueName
+}
+
+func (h *webhook[T]) defaultQueue(ctx context.Context, job T) error {
+	if QueueName(job) != "" {
+		return nil
+	}
+	exists, err := h.hasDefaultQueue(ctx, job.GetNamespace())
+	if err == nil && exists {
+		setLabel(job, kueue.QueueNameLabel, string(kueue.DefaultLocalQueueName))
+	}
+	return err
+}
+
+func (h *webhook[T]) hasDefaultQueue(ctx context.Context, namespace string) (bool, error) {
+	key := client.ObjectKey{Namespace: namespace, Name: string(kueue.DefaultLocalQueueName)}
+	return exists(h.reader.Get(ctx, key, &kueue.LocalQueue{}))
+}
+
+// defaultPriorityClass leaves jobs with a prebuilt Workload alone: that has its priority already.
+func (h *webhook[T]) defaultPriorityClass(ctx context.Context, job T) error {
+	if !h.opts.Gates.WorkloadPriorityClassDefault || job.GetLabels()[kueue.PriorityClassLabel] != "" || PrebuiltWorkloadName(job) != "" {
+		return nil
+	}
+	key := client.ObjectKey{Name: kueue.DefaultWorkloadPriorityClassName}
+	found, err := exists(h.reader.Get(ctx, key, &kueue.WorkloadPriorityClass{}))
+	if err == nil && found {
+		setLabel(job, kueue.PriorityClassLabel, kueue.DefaultWorkloadPriorityClassName)
+	}
+	return err
+}
+
+func (h *webhook[T]) defaultManagedBy(ctx context.Context, job T) error {
+	by := h.kind.ManagedBy
+	if by == nil || QueueName(job) == "" {
+		return nil
+	}
+	if manager := managerOf(&h.kind, job); manager != "" && manager != by.Default {
+		return nil
+	}
+	dispatched, err := h.isDispatched(ctx, client.ObjectKey{Namespace: job.GetNamespace(), Name: QueueName(job)})
+	if err == nil && dispatched {
+		manager := kueue.MultiKueueControllerName
+		*by.Field(job) = &manager
+	}
+	return err
+}
+
+// isDispatched tells whether the ClusterQueue behind the LocalQueue asks for the multikueue check. Queues that do not
+// exist, or not yet, ask for nothing.
+func (h *webhook[T]) isDispatched(ctx context.Context, queue client.ObjectKey) (bool, error) {
+	lq := &kueue.LocalQueue{}
+	if found, err := exists(h.sure().Get(ctx, queue, lq)); err != nil || !found {
+		return false, err
+	}
+	cq := &kueue.ClusterQueue{}
+	if found, err := exists(h.sure().Get(ctx, client.ObjectKey{Name: string(lq.Spec.ClusterQueue)}, cq)); err != nil || !found {
+		return false, err
+	}
+	if cq.Spec.AdmissionChecksStrategy == nil {
+		return false, nil
+	}
+	for _, rule := range cq.Spec.AdmissionChecksStrategy.AdmissionChecks {
+		check := &kueue.AdmissionCheck{}
+		found, err := exists(h.sure().Get(ctx, client.ObjectKey{Name: string(rule.Name)}, check))
+		if err != nil || found && check.Spec.ControllerName == kueue.MultiKueueControllerName {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+func (h *webhook[T]) sure() client.Reader { return sureReader{Reader: h.reader, live: h.live} }
+
+// exists turns the answer of a Get into whether there is such an object.
+func exists(err error) (bool, error) {
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("look up a default: %w", err)
+	}
+	return err == nil, nil
+}
+
+func setLabel(obj client.Object, key, value string) {
+	labels := cloned(obj.GetLabels())
+	labels[key] = value
+	obj.SetLabels(labels)
+}
+
+var _ admission.Defaulter[client.Object] = &webhook[client.Object]{}
