@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -163,6 +164,25 @@ func (f *Fleet) List(cluster string, gvk schema.GroupVersionKind) []client.Objec
 			objects = append(objects, object(item))
 		}
 	}
+	return objects
+}
+
+// Of returns the objects of a kind on a cluster that belong to a Workload, sorted by name. They are shared.
+func (f *Fleet) Of(cluster string, gvk schema.GroupVersionKind, workload types.NamespacedName) []client.Object {
+	s := f.lookup(cluster)
+	if s == nil {
+		return nil
+	}
+	informer := s.follows(gvk).informer
+	if informer == nil {
+		return nil
+	}
+	items, _ := informer.GetIndexer().ByIndex(byWorkload, workload.String())
+	objects := make([]client.Object, 0, len(items))
+	for _, item := range items {
+		objects = append(objects, object(item))
+	}
+	slices.SortFunc(objects, func(a, b client.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return objects
 }
 

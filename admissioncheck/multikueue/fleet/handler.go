@@ -1,6 +1,9 @@
 package fleet
 
 import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -38,16 +41,25 @@ func (h *handler) tell(old, now client.Object) {
 	if present == nil {
 		return
 	}
-	key, ok := h.kind.Key(present)
-	if !ok {
-		return
-	}
-	h.session.lanes.changed(key)
 	delay := h.session.options.Coalesce
 	if h.kind.Soon == nil || h.kind.Soon(old, now) {
 		delay = 0
 	}
-	h.session.signal.Send(key, delay)
+	for _, key := range h.concerned(present) {
+		h.session.lanes.changed(key)
+		h.session.signal.Send(key, delay)
+	}
+}
+
+func (h *handler) concerned(obj client.Object) []types.NamespacedName {
+	var keys []types.NamespacedName
+	if h.kind.Also != nil {
+		keys = h.kind.Also(obj)
+	}
+	if key, ok := h.kind.Key(obj); ok && !slices.Contains(keys, key) {
+		keys = append(keys, key)
+	}
+	return keys
 }
 
 func object(obj any) client.Object {

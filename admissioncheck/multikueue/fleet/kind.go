@@ -23,8 +23,10 @@ type Kind struct {
 	// Required makes a cluster that does not serve the kind count as not connected. Any other kind that a cluster lacks is
 	// just not served there.
 	Required bool
-	// Key names the hub Workload that an object belongs to; false if none.
+	// Key names the hub Workload that an object belongs to; false if none. It depends on the object alone.
 	Key func(client.Object) (types.NamespacedName, bool)
+	// Also, optional, lists further hub Workloads to look at when the object changes.
+	Also func(client.Object) []types.NamespacedName
 	// Strip removes from an object what no reader of the cache needs. It may be called more than once for one object.
 	Strip func(client.Object)
 	// Soon tells whether a change must be looked at at once; other changes may wait for Options.Coalesce. Old is nil for a
@@ -57,9 +59,20 @@ func newSelection(c client.WithWatch, k Kind, selector labels.Selector) selectio
 	}}
 }
 
+// byWorkload is the index of objects by the hub Workload that they belong to.
+const byWorkload = "workload"
+
 func newInformer(c client.WithWatch, k Kind, selector labels.Selector) (cache.SharedIndexInformer, error) {
 	informer := cache.NewSharedIndexInformerWithOptions(newSelection(c, k, selector), k.New(), cache.SharedIndexInformerOptions{
 		ObjectDescription: k.GVK.String(),
+		Indexers: cache.Indexers{byWorkload: func(obj any) ([]string, error) {
+			if o := object(obj); o != nil {
+				if key, ok := k.Key(o); ok {
+					return []string{key.String()}, nil
+				}
+			}
+			return nil, nil
+		}},
 	})
 	err := informer.SetTransform(func(obj any) (any, error) {
 		if o, ok := obj.(client.Object); ok {

@@ -1,0 +1,112 @@
+package mirror
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
+)
+
+// Original is a Workload of the hub, as far as its copies are concerned.
+type Original struct {
+	// Origin is the hub's origin; never empty.
+	Origin string
+	// Workload is the hub's Workload. If Gone is set, only its name and namespace are known.
+	Workload *kueue.Workload
+	// Gone says that the hub has no such Workload any more, as a live read has shown: whatever has our origin and its name
+	// is ours to remove.
+	Gone bool
+	// Kind is how to deal with its job; nil if the Workload has no owner that can be mirrored.
+	Kind job.Integration
+	// JobName is the name of the job, in the Workload's namespace; empty if unknown.
+	JobName string
+	// Job is the hub's job, nil if it is not seen.
+	Job client.Object
+}
+
+// Key is the namespaced name of the Workload, on the hub and on every worker.
+func (o Original) Key() types.NamespacedName { return client.ObjectKeyFromObject(o.Workload) }
+
+// JobKey is the namespaced name of the job, on the hub and on every worker.
+func (o Original) JobKey() types.NamespacedName {
+	return types.NamespacedName{Namespace: o.Workload.Namespace, Name: o.JobName}
+}
+
+// holder tells whose a remote object is. An object that says for which Workload it is, and names another, is that of a
+// predecessor.
+func (o Original) holder(obj client.Object) dispatch.Holder {
+	owner, stamped := obj.GetAnnotations()[OwnerUIDAnnotation]
+	switch {
+	case !HasOrigin(obj, o.Origin):
+		return dispatch.Foreign
+	case !o.Gone && stamped && owner != string(o.Workload.UID):
+		return dispatch.Predecessor
+	}
+	return dispatch.Ours
+}
+
+// WorkloadCopy returns the Workload as it is created on a worker in an epoch: name, labels without the job's UID, plus
+// origin, annotations plus stamps, and the full spec; no owner, no finalizer, no status (contract: multikueue.md 4 case 8).
+func (o Original) WorkloadCopy(epoch int64) *kueue.Workload {
+	from := o.Workload.DeepCopy()
+	labels, annotations := from.Labels, from.Annotations
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	delete(labels, kueue.JobUIDLabel)
+	labels[kueue.MultiKueueOriginLabel] = o.Origin
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	maps.Copy(annotations, Stamps(o.Workload.UID, epoch))
+	from.Spec.PreemptionGates = nil
+	return &kueue.Workload{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: from.Name, Namespace: from.Namespace, Labels: labels, Annotations: annotations,
+		},
+		Spec: from.Spec,
+	}
+}
+
+// Copy tells the dispatcher about a Workload of our name on a worker; nil means that there is none.
+func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
+	if remote == nil {
+		return dispatch.Copy{}
+	}
+	same := o.Gone || Shape(remote) == Shape(o.Workload)
+	priority := o.Gone || samePriority(remote, o.Workload)
+	c := dispatch.Copy{
+		Holder: o.holder(remote), Epoch: Epoch(remote),
+		SpecMatches: same && priority, PriorityOnly: same && !priority,
+		Evicted:      holds(remote, kueue.WorkloadEvicted),
+		Deactivating: holds(remote, kueue.WorkloadDeactivationTarget) || !ptr.Deref(remote.Spec.Active, true),
+		Deleting:     !remote.DeletionTimestamp.IsZero(),
+	}
+	if reserved := meta.FindStatusCondition(remote.Status.Conditions, kueue.WorkloadQuotaReserved); reserved != nil {
+		c.Quota = reserved.Status == metav1.ConditionTrue
+		if !c.Quota {
+			c.Waiting = reserved.Message
+		}
+	}
+	if admitted := meta.FindStatusCondition(remote.Status.Conditions, kueue.WorkloadAdmitted); admitted != nil && admitted.Status == metav1.ConditionTrue {
+		c.Admitted, c.AdmittedAt = true, admitted.LastTransitionTime.Time
+	}
+	if finished := meta.FindStatusCondition(remote.Status.Conditions, kueue.WorkloadFinished); finished != nil && finished.Status == metav1.ConditionTrue {
+		c.Finished = &dispatch.Outcome{Reason: finished.Reason, Message: finished.Message}
+	}
+	return c
+}
+
+func holds(wl *kueue.Workload, condition string) bool {
+	return meta.IsStatusConditionTrue(wl.Status.Conditions, condition)
+}
+
+// Adopted tells whether a job on the worker has taken a copy as its Workload.
+func Adopted(remote client.Object) bool { return metav1.GetControllerOf(remote) != nil }

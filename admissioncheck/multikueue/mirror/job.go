@@ -1,0 +1,71 @@
+package mirror
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
+)
+
+// JobCopy returns the job as it is created on a worker in an epoch (contract: multikueue.md 6). The hub's job must be
+// known.
+func (o Original) JobCopy(epoch int64, nameInLabel bool) client.Object {
+	return o.Kind.RemoteCopy(o.Job, job.RemoteOptions{
+		Origin: o.Origin, Workload: o.Workload, WorkloadNameInLabel: nameInLabel,
+		Annotations: Stamps(o.Workload.UID, epoch),
+	})
+}
+
+// JobFacts tells the dispatcher about the job of our name on a worker; nil means that there is none.
+func (o Original) JobFacts(remote client.Object) dispatch.Job {
+	if remote == nil || o.Kind == nil {
+		return dispatch.Job{}
+	}
+	j := dispatch.Job{Holder: o.jobHolder(remote), Epoch: Epoch(remote), Finished: Outcome(o.Kind, remote)}
+	if j.Holder == dispatch.Ours && o.Job != nil {
+		_, behind, _ := o.WithStatus(remote)
+		j.Behind = behind
+	}
+	return j
+}
+
+// jobHolder is holder for a job, which may also tell by the name of its Workload that it is a predecessor's: a job that is
+// deleted and created again under the same name gets another Workload.
+func (o Original) jobHolder(remote client.Object) dispatch.Holder {
+	holder := o.holder(remote)
+	if name := job.PrebuiltWorkloadName(remote); holder == dispatch.Ours && name != "" && name != o.Workload.Name {
+		return dispatch.Predecessor
+	}
+	return holder
+}
+
+// WithStatus returns the hub's job with the status of the remote one, and whether that changes anything. Deferred says
+// that the hub's job cannot take it yet.
+func (o Original) WithStatus(remote client.Object) (local client.Object, changed, deferred bool) {
+	local, ok := o.Job.DeepCopyObject().(client.Object)
+	if !ok {
+		panic("mirror: the copy of a job is not an object")
+	}
+	changed, deferred = o.Kind.CopyStatus(local, remote)
+	return local, changed, deferred
+}
+
+// Outcome returns how a job ended, as the worker's own Workload would say it; nil if it has not.
+func Outcome(kind job.Integration, remote client.Object) *dispatch.Outcome {
+	finished := kind.Progress(remote).Finished
+	if finished == nil {
+		return nil
+	}
+	reason := kueue.ReasonFailed
+	if finished.Success {
+		reason = kueue.ReasonSucceeded
+	}
+	return &dispatch.Outcome{Reason: string(reason), Message: finished.Message}
+}
+
+// WorkloadKeyOfJob names the hub's Workload that a remote job belongs to; false if it does not say.
+func WorkloadKeyOfJob(remote client.Object) (client.ObjectKey, bool) {
+	name := job.PrebuiltWorkloadName(remote)
+	return client.ObjectKey{Namespace: remote.GetNamespace(), Name: name}, name != ""
+}

@@ -1,0 +1,220 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
+)
+
+// ErrNoJob says that the hub's job is not there to be copied.
+var ErrNoJob = errors.New("the hub's job does not exist")
+
+// Found is what a worker's API server holds of an Original; nil means that it holds nothing of the name.
+type Found struct {
+	Workload *kueue.Workload
+	Job      client.Object
+}
+
+// Read reads Workload and job straight from the worker.
+func (o Original) Read(ctx context.Context, c client.Reader) (Found, error) {
+	var found Found
+	wl := &kueue.Workload{}
+	switch err := c.Get(ctx, o.Key(), wl); {
+	case err == nil:
+		found.Workload = wl
+	case !apierrors.IsNotFound(err):
+		return found, fmt.Errorf("read the copy of workload %s: %w", o.Key(), err)
+	}
+	remote, err := o.readJob(ctx, c)
+	found.Job = remote
+	return found, err
+}
+
+// readJob returns nil if there is no job of the name; a worker that does not serve the kind has none.
+func (o Original) readJob(ctx context.Context, c client.Reader) (client.Object, error) {
+	if o.Kind == nil || o.JobName == "" {
+		return nil, nil //nolint:nilnil // absence is an answer
+	}
+	remote := o.Kind.New()
+	err := c.Get(ctx, o.JobKey(), remote)
+	switch {
+	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+		return nil, nil //nolint:nilnil // absence is an answer
+	case err != nil:
+		return nil, fmt.Errorf("read the copy of job %s: %w", o.JobKey(), err)
+	}
+	return remote, nil
+}
+
+// Live tells the dispatcher about what a live read has found.
+func (o Original) Live(epoch int64, found Found) dispatch.Live {
+	return dispatch.Live{Epoch: epoch, Copy: o.Copy(found.Workload), Job: o.JobFacts(found.Job)}
+}
+
+// CreateOffer creates the Workload on a worker and reports whether it did. A copy of the same epoch that exists already is
+// as good; anything else of the name is returned as found, untouched.
+func (o Original) CreateOffer(ctx context.Context, c client.Client, epoch int64) (created bool, other *Found, err error) {
+	err = c.Create(ctx, o.WorkloadCopy(epoch))
+	if err == nil {
+		return true, nil, nil
+	}
+	if !apierrors.IsAlreadyExists(err) {
+		return false, nil, fmt.Errorf("create the copy of workload %s: %w", o.Key(), err)
+	}
+	found, err := o.Read(ctx, c)
+	if err != nil || found.Workload == nil {
+		return false, nil, err
+	}
+	if o.holder(found.Workload) == dispatch.Ours && Epoch(found.Workload) == epoch {
+		return false, nil, nil
+	}
+	return false, &found, nil
+}
+
+// UpdateOffer writes priority and priority class of the hub's Workload to the copy seen on a worker.
+func (o Original) UpdateOffer(ctx context.Context, c client.Client, seen *kueue.Workload) error {
+	base := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Name: seen.Name, Namespace: seen.Namespace, UID: seen.UID, ResourceVersion: seen.ResourceVersion}}
+	base.Spec.Priority, base.Spec.PriorityClassRef = seen.Spec.Priority, seen.Spec.PriorityClassRef
+	next := base.DeepCopy()
+	next.Spec.Priority, next.Spec.PriorityClassRef = o.Workload.Spec.Priority, o.Workload.Spec.PriorityClassRef
+	if err := c.Patch(ctx, next, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("update the priority of the copy of workload %s: %w", o.Key(), err)
+	}
+	return nil
+}
+
+// CreateJob creates the job on a worker, provided that a live read shows the copy to be ours, of this epoch, admitted, not
+// finished and not going. If it is not, or another object bears the job's name, what was found is returned instead.
+func (o Original) CreateJob(ctx context.Context, c client.Client, epoch int64, nameInLabel bool) (other *Found, err error) {
+	if o.Job == nil {
+		return nil, fmt.Errorf("create the copy of job %s: %w", o.JobKey(), ErrNoJob)
+	}
+	wl := &kueue.Workload{}
+	err = c.Get(ctx, o.Key(), wl)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read the copy of workload %s: %w", o.Key(), err)
+	}
+	if err != nil || !o.mayRun(wl, epoch) {
+		return o.foundNow(ctx, c)
+	}
+	err = c.Create(ctx, o.JobCopy(epoch, nameInLabel))
+	switch {
+	case err == nil:
+		return nil, nil //nolint:nilnil // nothing else was found
+	case !apierrors.IsAlreadyExists(err):
+		return nil, fmt.Errorf("create the copy of job %s: %w", o.JobKey(), err)
+	}
+	found, err := o.foundNow(ctx, c)
+	if err == nil && found.Job != nil && o.jobHolder(found.Job) == dispatch.Ours && Epoch(found.Job) == epoch {
+		return nil, nil //nolint:nilnil // it was created before
+	}
+	return found, err
+}
+
+func (o Original) mayRun(wl *kueue.Workload, epoch int64) bool {
+	fact := o.Copy(wl)
+	current := fact.Epoch == epoch || fact.Epoch == 0 && epoch == 1
+	return fact.Holder == dispatch.Ours && current && fact.Admitted && fact.Finished == nil && !fact.Deleting && !fact.Evicted
+}
+
+func (o Original) foundNow(ctx context.Context, c client.Client) (*Found, error) {
+	found, err := o.Read(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return &found, nil
+}
+
+// Retract removes job, then Workload, from a worker if they are ours and of an epoch below the given one, or a
+// predecessor's. What was seen in a cache is removed without another read, because a removal names the UID and the stamp
+// of an object never changes; if nothing was seen, the worker is read.
+func (o Original) Retract(ctx context.Context, c client.Client, below int64, seen Found) error {
+	if seen.Job == nil && seen.Workload == nil {
+		live, err := o.Read(ctx, c)
+		if err != nil {
+			return err
+		}
+		seen = live
+	}
+	if seen.Job != nil && removable(o.jobHolder(seen.Job), seen.Job, below) {
+		if err := o.delete(ctx, c, seen.Job, o.Kind.DeletePropagation()); err != nil {
+			return err
+		}
+	}
+	if seen.Workload == nil || !removable(o.holder(seen.Workload), seen.Workload, below) {
+		return nil
+	}
+	if slices.Contains(seen.Workload.Finalizers, kueue.ResourceInUseFinalizer) {
+		if err := o.unguard(ctx, c, seen.Workload); err != nil {
+			return err
+		}
+	}
+	return o.delete(ctx, c, seen.Workload, "")
+}
+
+func removable(h dispatch.Holder, obj client.Object, below int64) bool {
+	return h == dispatch.Predecessor || h == dispatch.Ours && Epoch(obj) < below
+}
+
+func (o Original) delete(ctx context.Context, c client.Client, obj client.Object, propagation metav1.DeletionPropagation) error {
+	if !obj.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(obj.GetUID())}}
+	if propagation != "" {
+		options.PropagationPolicy = &propagation
+	}
+	bare, ok := obj.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("remove %T: its copy is not an object", obj)
+	}
+	if err := client.IgnoreNotFound(c.Delete(ctx, bare, options)); err != nil {
+		return fmt.Errorf("remove the copy %s/%s from the worker: %w", obj.GetNamespace(), obj.GetName(), err)
+	}
+	return nil
+}
+
+// unguard takes our finalizer off a copy; copies are made without it, so this is rare (contract: multikueue.md 4).
+func (o Original) unguard(ctx context.Context, c client.Client, seen *kueue.Workload) error {
+	base := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
+		Name: seen.Name, Namespace: seen.Namespace, ResourceVersion: seen.ResourceVersion, Finalizers: seen.Finalizers,
+	}}
+	next := base.DeepCopy()
+	next.Finalizers = slices.DeleteFunc(next.Finalizers, func(f string) bool { return f == kueue.ResourceInUseFinalizer })
+	err := c.Patch(ctx, next, client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+	if err := client.IgnoreNotFound(err); err != nil {
+		return fmt.Errorf("take the finalizer off the copy of workload %s: %w", o.Key(), err)
+	}
+	return nil
+}
+
+// Evict asks a worker to deactivate the copy, if it is ours and of an epoch below the given one (contract: multikueue.md 4
+// case 6b). It is written the way the worker writes its own conditions, so that the worker can take it back.
+func (o Original) Evict(ctx context.Context, c client.Client, below int64, message string, now time.Time) error {
+	wl := &kueue.Workload{}
+	if err := c.Get(ctx, o.Key(), wl); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	fact := o.Copy(wl)
+	if fact.Holder != dispatch.Ours || fact.Epoch >= below || fact.Deactivating || fact.Evicted || fact.Finished != nil {
+		return nil
+	}
+	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
+		Type: kueue.WorkloadDeactivationTarget, Status: metav1.ConditionTrue,
+		Reason: string(kueue.ReasonEvictedOnManagerCluster), Message: kube.Truncate(message, kube.MaxConditionMessage),
+		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: wl.Generation,
+	})
+	return kube.ApplyAdmission(ctx, c, wl)
+}

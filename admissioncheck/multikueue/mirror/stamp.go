@@ -1,0 +1,36 @@
+package mirror
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// OwnerUIDAnnotation stamps remote Workloads and jobs with the UID of the hub's Workload that they were made for.
+const OwnerUIDAnnotation = "switchyard.dev/owner-uid"
+
+// Stamps returns the annotations of an object made for a Workload in an epoch.
+func Stamps(owner types.UID, epoch int64) map[string]string {
+	return map[string]string{
+		OwnerUIDAnnotation:       string(owner),
+		dispatch.EpochAnnotation: strconv.FormatInt(epoch, 10),
+	}
+}
+
+// Epoch returns the epoch stamp of an object; 0 when it has none that can be read.
+func Epoch(obj client.Object) int64 {
+	epoch, err := strconv.ParseInt(obj.GetAnnotations()[dispatch.EpochAnnotation], 10, 64)
+	if err != nil || epoch < 0 {
+		return 0
+	}
+	return epoch
+}
+
+// HasOrigin tells whether an object was made by a hub of the given origin. An empty origin owns nothing.
+func HasOrigin(obj client.Object, origin string) bool {
+	return origin != "" && obj.GetLabels()[kueue.MultiKueueOriginLabel] == origin
+}
