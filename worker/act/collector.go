@@ -19,7 +19,7 @@ type queueCollector struct {
 }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(name, help, append(labels, "replica_role"), nil)
+	return prometheus.NewDesc(name, help, labels, nil)
 }
 
 // gauges are the descriptions of the gauges of one kind of queue.
@@ -68,9 +68,8 @@ func (c *queueCollector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
-	role := string(c.opts.Role())
 	send := func(d *prometheus.Desc, value int, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), append(labels, role)...)
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), labels...)
 	}
 	g := clusterGauges()
 	for _, name := range c.view.ClusterQueueNames() {

@@ -27,15 +27,15 @@ func (m *Metrics) attempt(batch view.Batch, took time.Duration) {
 	case len(batch.Admit) == 0:
 		result = "inadmissible"
 	}
-	m.attempts.WithLabelValues(result, string(m.role())).Inc()
-	m.attemptDuration.WithLabelValues(result, string(m.role())).Observe(took.Seconds())
+	m.attempts.WithLabelValues(result).Inc()
+	m.attemptDuration.WithLabelValues(result).Observe(took.Seconds())
 }
 
 // reserved counts a reservation that has been written, and the admission that came with it when no check applies.
 func (m *Metrics) reserved(wl, before *kueue.Workload, now time.Time) {
 	waited := now.Sub(queuedSince(before)).Seconds()
 	m.each(wl, func(f families, labels ...string) {
-		labels = append(labels, priorityClass(wl), string(m.role()))
+		labels = append(labels, priorityClass(wl))
 		f.Reserved.WithLabelValues(labels...).Inc()
 		f.ReservedWait.WithLabelValues(labels...).Observe(waited)
 	})
@@ -47,7 +47,7 @@ func (m *Metrics) reserved(wl, before *kueue.Workload, now time.Time) {
 // admitted counts an admission.
 func (m *Metrics) admitted(wl *kueue.Workload, queued, now time.Time) {
 	m.each(wl, func(f families, labels ...string) {
-		labels = append(labels, priorityClass(wl), string(m.role()))
+		labels = append(labels, priorityClass(wl))
 		f.Admitted.WithLabelValues(labels...).Inc()
 		f.AdmittedWait.WithLabelValues(labels...).Observe(now.Sub(queued).Seconds())
 		if reserved := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved); reserved != nil {
@@ -72,7 +72,7 @@ func (m *Metrics) Lived(wl *kueue.Workload, because []lifecycle.Because, now tim
 func (m *Metrics) Evicted(wl *kueue.Workload, evicted kueue.Reason) {
 	reason, cause := lifecycle.Split(admission.Reason(evicted))
 	m.each(wl, func(f families, labels ...string) {
-		labels = append(labels, string(reason), cause, priorityClass(wl), string(m.role()))
+		labels = append(labels, string(reason), cause, priorityClass(wl))
 		f.Evicted.WithLabelValues(labels...).Inc()
 		first := wl.Status.SchedulingStats == nil || len(wl.Status.SchedulingStats.Evictions) == 0
 		if f.EvictedOnce != nil && first {
@@ -84,7 +84,7 @@ func (m *Metrics) Evicted(wl *kueue.Workload, evicted kueue.Reason) {
 // Finished counts the end of a Workload.
 func (m *Metrics) Finished(wl *kueue.Workload, now time.Time) {
 	m.each(wl, func(f families, labels ...string) {
-		labels = append(labels, priorityClass(wl), string(m.role()))
+		labels = append(labels, priorityClass(wl))
 		f.Finished.WithLabelValues(labels...).Inc()
 		if admitted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadAdmitted); admitted != nil && admitted.Status == metav1.ConditionTrue {
 			f.Execution.WithLabelValues(labels...).Observe(max(now.Sub(admitted.LastTransitionTime.Time), 0).Seconds())

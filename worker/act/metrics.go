@@ -8,20 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Role is the value of the label replica_role (contract: kueue-api.md 5).
-type Role string
-
-// The roles of a replica.
-const (
-	Leader     Role = "leader"
-	Follower   Role = "follower"
-	Standalone Role = "standalone"
-)
-
 // Metrics counts what happens to workloads (contract: kueue-api.md 5). The gauges of the queues are not kept here: they
-// are read from the view when scraped (see NewQueueCollector).
+// are read from the view when scraped (see RegisterQueueGauges). The label replica_role is added by the program to all
+// metrics as they are read.
 type Metrics struct {
-	role func() Role
 	// localQueues selects the LocalQueues with series of their own.
 	localQueues func(types.NamespacedName) bool
 
@@ -45,26 +35,24 @@ type families struct {
 	Execution   *prometheus.HistogramVec
 }
 
-// MetricsOptions choose labels and series.
+// MetricsOptions choose the series.
 type MetricsOptions struct {
-	// Role of this replica, asked each time because a follower may become leader.
-	Role func() Role
 	// LocalQueues selects the LocalQueues that get series of their own; nil selects none.
 	LocalQueues func(types.NamespacedName) bool
 }
 
 // NewMetrics makes the metrics and registers them. Several engines in one process share the series of a registry.
 func NewMetrics(registry prometheus.Registerer, opts MetricsOptions) (*Metrics, error) {
-	m := &Metrics{role: opts.Role, localQueues: opts.LocalQueues}
+	m := &Metrics{localQueues: opts.LocalQueues}
 	if m.localQueues == nil {
 		m.localQueues = func(types.NamespacedName) bool { return false }
 	}
-	m.attempts = counter("kueue_admission_attempts_total", "Scheduling cycles by outcome", "result", "replica_role")
+	m.attempts = counter("kueue_admission_attempts_total", "Scheduling cycles by outcome", "result")
 	m.attemptDuration = histogram("kueue_admission_attempt_duration_seconds", "Time that scheduling cycles took",
-		prometheus.DefBuckets, "result", "replica_role")
+		prometheus.DefBuckets, "result")
 	m.cluster = newFamilies("kueue_", "cluster_queue")
 	m.cluster.EvictedOnce = counter("kueue_evicted_workloads_once_total", "Workloads by the reason of their first eviction",
-		"cluster_queue", "reason", "underlying_cause", "priority_class", "replica_role")
+		"cluster_queue", "reason", "underlying_cause", "priority_class")
 	m.local = newFamilies("kueue_local_queue_", "name", "namespace")
 	for _, family := range []*families{&m.cluster, &m.local} {
 		if err := family.register(registry); err != nil {
@@ -79,7 +67,7 @@ func NewMetrics(registry prometheus.Registerer, opts MetricsOptions) (*Metrics, 
 
 func newFamilies(prefix string, queue ...string) families {
 	with := func(more ...string) []string { return append(append([]string{}, queue...), more...) }
-	byClass := with("priority_class", "replica_role")
+	byClass := with("priority_class")
 	return families{
 		Reserved:     counter(prefix+"quota_reserved_workloads_total", "Reservations of quota", byClass...),
 		ReservedWait: histogram(prefix+"quota_reserved_wait_time_seconds", "Time from queued to quota reserved", exponential(14), byClass...),
@@ -87,7 +75,7 @@ func newFamilies(prefix string, queue ...string) families {
 		AdmittedWait: histogram(prefix+"admission_wait_time_seconds", "Time from queued to admitted", exponential(16), byClass...),
 		ChecksWait:   histogram(prefix+"admission_checks_wait_time_seconds", "Time from quota reserved to admitted", exponential(14), byClass...),
 		Evicted: counter(prefix+"evicted_workloads_total", "Evictions by reason",
-			with("reason", "underlying_cause", "priority_class", "replica_role")...),
+			with("reason", "underlying_cause", "priority_class")...),
 		Finished:  counter(prefix+"finished_workloads_total", "Workloads that have finished", byClass...),
 		Execution: histogram(prefix+"execution_time_seconds", "Time from admitted to finished", exponential(16), byClass...),
 	}

@@ -21,9 +21,9 @@ func CycleOptions(cfg *config.Configuration) cycle.Options {
 	}
 }
 
-// MetricsOptionsFor are the labels and series that a configuration asks for (contract: kueue-api.md 5, 7).
-func MetricsOptionsFor(cfg *config.Configuration, v *view.View, role func() Role) (MetricsOptions, error) {
-	opts := MetricsOptions{Role: role}
+// MetricsOptionsFor are the series that a configuration asks for (contract: kueue-api.md 5, 7).
+func MetricsOptionsFor(cfg *config.Configuration, v *view.View) (MetricsOptions, error) {
+	opts := MetricsOptions{}
 	local := cfg.Metrics.LocalQueueMetrics
 	if local == nil || !ptr.Deref(local.Enable, true) {
 		return opts, nil

@@ -47,10 +47,18 @@ func (v *View) Cycle(run func(*admission.Snapshot) admission.Plan) Batch {
 			decided.Checks = v.assume(w, d)
 			batch.Admit = append(batch.Admit, decided)
 		case admission.Wait:
-			batch.Wait = append(batch.Wait, decided)
+			batch.Wait = append(batch.Wait, w.explained(decided))
 		}
 	}
 	return batch
+}
+
+// explained says what is wrong with a workload that has not even got a ClusterQueue: the core knows only that it has none.
+func (w *workload) explained(d Decided) Decided {
+	if waiting := w.place.waiting; waiting != nil && waiting.Queue == "" && waiting.Blocked != nil {
+		d.Because, d.Message = waiting.Blocked.Because, waiting.Blocked.Message
+	}
+	return d
 }
 
 // assume notes that the snapshot is ahead of the API, and returns the checks that apply.
