@@ -23,6 +23,8 @@ func Derive(s State, now time.Time) State {
 	switch {
 	case admitted:
 		return s.with(Admitted, True, admission.Admitted, "The workload is admitted", now)
+	case was.Status == False && Merge(s) == Admit:
+		return s // evicted: what kept it from being admitted before still says so
 	case s.Reservation != nil:
 		s = s.endAdmission(now)
 		reason, message := s.unadmitted()

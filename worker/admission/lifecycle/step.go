@@ -66,11 +66,15 @@ func (p *Plan) evict(e Eviction, now time.Time) {
 // leaving tells whether an eviction is under way whose quota has not been released.
 func (s State) leaving() bool { return s.Reservation != nil && s.Is(Evicted) }
 
-// follow keeps the check entries those that the ClusterQueue asks for.
+// follow keeps the check entries those that the ClusterQueue asks for. An admission that they end, ends before the other
+// rules ask for it; one that they begin must wait for what those rules say.
 func follow(p *Plan, o Observation) {
 	known := o.ClusterQueue.State != QueueUnseen && o.ClusterQueue.State != QueueMissing
 	if p.Next.Reservation != nil && known && !p.Next.leaving() {
 		p.Next = p.Next.syncChecks(o.Checks, o.Now)
+	}
+	if p.Next.Is(Admitted) {
+		p.Next = Derive(p.Next, o.Now)
 	}
 }
 

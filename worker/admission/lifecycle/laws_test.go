@@ -1,0 +1,147 @@
+package lifecycle
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"switchyard.dev/worker/admission"
+)
+
+// FuzzStep throws arbitrary states and observations at Step and checks the laws that hold for all of them.
+func FuzzStep(f *testing.F) {
+	for seed := range uint64(64) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		dice := rand.New(rand.NewPCG(seed, 1))
+		s, o := anyState(dice), anyObservation(dice)
+		before := tell(s)
+		plan := Step(s, o)
+		if tell(s) != before {
+			t.Fatalf("Step changed its argument from:\n%sto:\n%s", before, tell(s))
+		}
+		if !Step(s, o).Next.Equal(plan.Next) {
+			t.Error("not deterministic")
+		}
+		if again := Step(plan.Next, o); !again.Next.Equal(plan.Next) {
+			t.Errorf("not idempotent: from:\n%sto:\n%sto:\n%s", before, tell(plan.Next), tell(again.Next))
+		} else if len(again.Because) > 0 {
+			t.Errorf("tells %q again", reasons(again.Because))
+		}
+		laws(t, s, plan)
+	})
+}
+
+func laws(t *testing.T, s State, p Plan) {
+	t.Helper()
+	next := p.Next
+	if s.Is(Finished) && !next.Equal(s) {
+		t.Errorf("a finished workload changed to:\n%s", tell(next))
+	}
+	if p.Deactivate && !next.Equal(s) {
+		t.Error("acts and changes the state at once")
+	}
+	if next.Reservation != nil && s.Reservation == nil {
+		t.Error("made up a reservation")
+	}
+	if len(next.Conditions) < len(s.Conditions)-1 {
+		t.Error("dropped conditions")
+	}
+	if c, ok := next.Condition("example.com/Unknown"); ok != hasUnknown(s) || c.Message != "kept" && ok {
+		t.Error("did not keep a condition that it does not know")
+	}
+	if BecameAdmitted(s, next) && (Merge(next) != Admit || next.Is(Evicted)) {
+		t.Errorf("admitted against its gates:\n%s", tell(next))
+	}
+	if !s.Is(Finished) && !p.Deactivate && !p.Unguard && next.Is(Admitted) && Merge(next) != Admit {
+		t.Errorf("stays admitted against its gates:\n%s", tell(next))
+	}
+	if next.PastExecution < s.PastExecution {
+		t.Error("forgot past execution time")
+	}
+	if evictions(next) < evictions(s) {
+		t.Error("forgot evictions")
+	}
+}
+
+func hasUnknown(s State) bool {
+	_, ok := s.Condition("example.com/Unknown")
+	return ok
+}
+
+func evictions(s State) (n int32) {
+	for _, e := range s.Evictions {
+		n += e.Count
+	}
+	return n
+}
+
+// anyState lives a short random life, then scribbles over some of it as other writers may.
+func anyState(dice *rand.Rand) State {
+	s := queued()
+	for range dice.IntN(6) {
+		now := at(dice.IntN(100))
+		switch dice.IntN(8) {
+		case 0, 1, 2:
+			s = Reserve(s, Reservation{ClusterQueue: "cq", DelayedTopology: dice.IntN(8) == 0}, pick(dice, "a", "b", "c"), "", now)
+		case 3:
+			s = Evict(s, Eviction{Reason: anyEviction(dice), Message: "x", RequeueAt: maybe(dice, at(dice.IntN(100)))}, now)
+		case 4:
+			s = Release(s, now)
+		case 5:
+			s.Active = !s.Active
+		case 6:
+			s = WaitFor(s, admission.WaitingForQuota, "full", now)
+		case 7:
+			s = Derive(s, now)
+		}
+		if len(s.Checks) > 0 {
+			check := s.Checks[dice.IntN(len(s.Checks))].Name
+			s = s.says(check, []CheckState{CheckPending, CheckReady, CheckReady, CheckRetry, CheckRejected, "Odd"}[dice.IntN(6)], "m", dice.IntN(100))
+		}
+	}
+	if dice.IntN(3) == 0 {
+		s = s.with("example.com/Unknown", True, "Odd", "kept", at(0))
+	}
+	if dice.IntN(6) == 0 {
+		s = s.with(DeactivationTarget, True, "AdmissionCheck", "m", at(0))
+	}
+	if dice.IntN(10) == 0 {
+		s = Finish(s, "Succeeded", "done", at(0))
+	}
+	return s
+}
+
+func anyEviction(dice *rand.Rand) admission.Reason {
+	all := []admission.Reason{
+		EvictedByPreemption, EvictedByPodsReadyTimeout, EvictedByAdmissionCheck, EvictedByClusterQueueStopped,
+		EvictedByLocalQueueStopped, EvictedByNodeFailures, EvictedByDeactivation, "DeactivatedDueToAdmissionCheck",
+	}
+	return all[dice.IntN(len(all))]
+}
+
+func pick(dice *rand.Rand, names ...string) []string {
+	var picked []string
+	for _, name := range names {
+		if dice.IntN(2) == 0 {
+			picked = append(picked, name)
+		}
+	}
+	return picked
+}
+
+func maybe(dice *rand.Rand, t time.Time) time.Time {
+	if dice.IntN(2) == 0 {
+		return time.Time{}
+	}
+	return t
+}
+
+func anyObservation(dice *rand.Rand) Observation {
+	queue := func(name string) Queue { return Queue{Name: name, State: QueueState(dice.IntN(6))} }
+	return Observation{
+		Now: at(100 + dice.IntN(100)), LocalQueue: queue("lq"), ClusterQueue: queue("cq"), Checks: pick(dice, "a", "b", "c"),
+		GatedBy: pick(dice, "g"), Owned: dice.IntN(2) == 0, Deleting: dice.IntN(12) == 0, OwnerGone: dice.IntN(4) == 0,
+	}
+}
