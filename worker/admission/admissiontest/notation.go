@@ -1,0 +1,158 @@
+// Package admissiontest is a text notation for snapshots and plans, so that a test of the admission core can be read
+// aloud, and naive twins of the quota tree and of the cycle that are too slow and too simple to be wrong.
+//
+// A script is a list of lines, each a verb and its words; # starts a comment. Times are seconds after Epoch. cpu is
+// written as in a manifest (2 or 500m), everything else as a whole number with an optional binary suffix.
+//
+//	cohort all parent=top h100 gpu=8 borrow=4 lend=2        a Cohort with quota of its own
+//	queue a cohort=all strict h100 gpu=8 borrow=4 cpu=64    flavor h100 of gpu and cpu; limits follow their resource
+//	queue b h100 gpu=8 l4 gpu=16 | cpus cpu=64              two flavors of one group, then another group
+//	queue c inactive borrow-next preempt-stop prefer-borrowing check=budget check=mk@h100,l4 h100 gpu=8
+//	flavor h100 label=kind:h100 taint=gpu:yes:NoSchedule tolerate=spot
+//	pending w queue=a prio=10 at=3 gpu=4 count=2            pod set main; at is the queue-order timestamp
+//	pending x queue=a lq=team cpu=1 + workers count=8 gpu=1 two pod sets, main and workers
+//	pending y queue=a after=60 blocked=Misconfigured aside select=kind:h100 tolerate=gpu group=g
+//	pending z queue=a gpu=1 affinity=kind:In:h100,a100&zone:Exists
+//	admitted v queue=a h100/gpu=4                           holds quota; reserving in place of admitted if checks wait
+//	remove w / release v / forget w / delete queue a / delete cohort all / delete flavor h100
+//	cycle at=5 max=10 ignore-undeclared                     runs a cycle and shows its plan
+//	status a / waiting a                                    shows a queue
+package admissiontest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/cycle"
+)
+
+// Namespace is where every workload and local queue of a script lives.
+const Namespace = "ns"
+
+// At returns the time that is n seconds after the epoch of all scripts.
+func At(n int) time.Time {
+	return time.Date(2026, time.November, 1, 0, 0, n, 0, time.UTC)
+}
+
+// Key returns the key of a workload or local queue of a script.
+func Key(name string) admission.Key { return admission.Key{Namespace: Namespace, Name: name} }
+
+// Step is a line of a script, parsed. The field that Verb names is set.
+type Step struct {
+	Line string
+	Verb string
+	// Name is what the verb is about.
+	Name string
+	// Kind is queue, cohort or flavor for the verb delete.
+	Kind        string
+	Queue       admission.Queue
+	Cohort      admission.Cohort
+	Flavor      admission.Flavor
+	Workload    admission.Workload
+	Reservation admission.Reservation
+	Now         time.Time
+	Options     cycle.Options
+}
+
+// Parse reads a script.
+func Parse(script string) ([]Step, error) {
+	var steps []Step
+	for i, line := range strings.Split(script, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		step, err := parseStep(words)
+		if err != nil {
+			return nil, fmt.Errorf("line %d, %q: %w", i+1, strings.TrimSpace(line), err)
+		}
+		step.Line = strings.TrimSpace(line)
+		steps = append(steps, step)
+	}
+	return steps, nil
+}
+
+func parseStep(words []string) (Step, error) {
+	step := Step{Verb: words[0]}
+	if step.Verb == "cycle" {
+		return step, step.parseCycle(words[1:])
+	}
+	if step.Verb == "delete" && len(words) == 3 {
+		step.Kind, step.Name = words[1], words[2]
+		return step, nil
+	}
+	if len(words) < 2 {
+		return step, fmt.Errorf("the verb needs a name")
+	}
+	step.Name = words[1]
+	rest := words[2:]
+	switch step.Verb {
+	case "queue":
+		return step, step.parseQueue(rest)
+	case "cohort":
+		return step, step.parseCohort(rest)
+	case "flavor":
+		return step, step.parseFlavor(rest)
+	case "pending":
+		return step, step.parseWorkload(rest)
+	case "admitted", "reserving":
+		return step, step.parseReservation(rest)
+	case "remove", "release", "forget", "status", "waiting":
+		if len(rest) == 0 {
+			return step, nil
+		}
+	}
+	return step, fmt.Errorf("cannot be understood")
+}
+
+func (s *Step) parseCycle(words []string) error {
+	s.Now = At(0)
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		n, err := strconv.Atoi("0" + value)
+		if err != nil {
+			return err
+		}
+		switch key {
+		case "at":
+			s.Now = At(n)
+		case "max":
+			s.Options.MaxAdmissions = n
+		case "ignore-undeclared":
+			s.Options.IgnoreUndeclared = true
+		default:
+			return fmt.Errorf("a cycle knows no %q", word)
+		}
+	}
+	return nil
+}
+
+// Amount reads an amount of the resource.
+func Amount(resource, text string) (amount.Amount, error) {
+	if text == "unlimited" {
+		return amount.Unlimited, nil
+	}
+	scale := int64(1)
+	if amount.UnitOf(resource) == amount.Milli {
+		if milli, found := strings.CutSuffix(text, "m"); found {
+			text = milli
+		} else {
+			scale = 1000
+		}
+	}
+	for i, suffix := range []string{"Ki", "Mi", "Gi", "Ti"} {
+		if number, found := strings.CutSuffix(text, suffix); found {
+			text, scale = number, int64(1)<<(10*(i+1))
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("amount of %s: %w", resource, err)
+	}
+	return amount.Amount(n).Times(scale), nil
+}

@@ -1,0 +1,142 @@
+package admissiontest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/cycle"
+)
+
+// Play runs a script on an empty snapshot and returns what its cycle, status and waiting lines show.
+func Play(script string) (string, error) {
+	steps, err := Parse(script)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	s := admission.NewSnapshot()
+	for _, step := range steps {
+		out.WriteString(step.Apply(s))
+	}
+	return out.String(), nil
+}
+
+// Build runs a script on an empty snapshot and returns the snapshot.
+func Build(script string) (*admission.Snapshot, error) {
+	steps, err := Parse(script)
+	if err != nil {
+		return nil, err
+	}
+	s := admission.NewSnapshot()
+	for _, step := range steps {
+		step.Apply(s)
+	}
+	return s, nil
+}
+
+// Apply does to the snapshot what the step says and returns what it shows, if it shows something.
+func (s *Step) Apply(to *admission.Snapshot) string {
+	switch s.Verb {
+	case "queue":
+		to.UpsertQueue(s.Queue)
+	case "cohort":
+		to.UpsertCohort(s.Cohort)
+	case "flavor":
+		to.UpsertFlavor(s.Flavor)
+	case "pending":
+		to.Push(s.Workload)
+	case "admitted", "reserving":
+		to.Admit(s.Reservation)
+	case "remove":
+		to.Remove(Key(s.Name))
+	case "release":
+		to.Release(Key(s.Name))
+	case "forget":
+		to.Forget(Key(s.Name))
+	case "delete":
+		s.delete(to)
+	case "cycle":
+		return PlanText(cycle.Run(to, s.Now, s.Options))
+	case "status":
+		return statusText(s.Name, to.QueueStatus(s.Name))
+	case "waiting":
+		return waitingText(s.Name, to.Waiting(s.Name))
+	}
+	return ""
+}
+
+func (s *Step) delete(from *admission.Snapshot) {
+	switch s.Kind {
+	case "queue":
+		from.DeleteQueue(s.Name)
+	case "cohort":
+		from.DeleteCohort(s.Name)
+	case "flavor":
+		from.DeleteFlavor(s.Name)
+	}
+}
+
+// PlanText writes a plan, one decision a line.
+//
+//	admit w to a: main 2 gpu=8@h100, workers 1 cpu=500m@cpus; borrowing 1
+//	wait x in a: WaitingForQuota: couldn't assign flavors ...
+//	more
+//	wake at 60
+func PlanText(p admission.Plan) string {
+	var out strings.Builder
+	for _, d := range p.Decisions {
+		out.WriteString(DecisionText(d) + "\n")
+	}
+	if p.More {
+		out.WriteString("more\n")
+	}
+	if !p.WakeAt.IsZero() {
+		fmt.Fprintf(&out, "wake at %d\n", int(p.WakeAt.Sub(At(0))/time.Second))
+	}
+	return out.String()
+}
+
+// DecisionText writes a decision as PlanText does.
+func DecisionText(d admission.Decision) string {
+	if d.Verdict == admission.Wait {
+		return fmt.Sprintf("wait %s in %s: %s: %s", d.Workload.Name, d.Queue, d.Because, d.Message)
+	}
+	podSets := make([]string, len(d.Assignment.PodSets))
+	for i, p := range d.Assignment.PodSets {
+		words := []string{fmt.Sprintf("%s %d", p.Name, p.Count)}
+		for j, r := range p.Usage {
+			words = append(words, r.Resource+"="+amount.Text(r.Resource, r.Amount)+"@"+p.Flavors[j].Flavor)
+		}
+		podSets[i] = strings.Join(words, " ")
+	}
+	text := fmt.Sprintf("admit %s to %s: %s", d.Workload.Name, d.Queue, strings.Join(podSets, ", "))
+	if d.Assignment.Borrowing > 0 {
+		text += fmt.Sprintf("; borrowing %d", d.Assignment.Borrowing)
+	}
+	return text
+}
+
+// statusText writes a status: "a: 1 active, 2 inadmissible, 3 reserving, 1 admitted; h100/gpu 12 reserved (4 borrowed), 8 used".
+func statusText(name string, q admission.QueueStatus) string {
+	text := fmt.Sprintf("%s: %d active, %d inadmissible, %d reserving, %d admitted",
+		name, q.Active, q.Inadmissible, q.Reserving, q.Admitted)
+	for i, r := range q.Reserved {
+		text += fmt.Sprintf("; %s/%s %s reserved", r.Flavor, r.Resource, amount.Text(r.Resource, r.Total))
+		if r.Borrowed > 0 {
+			text += fmt.Sprintf(" (%s borrowed)", amount.Text(r.Resource, r.Borrowed))
+		}
+		text += fmt.Sprintf(", %s used", amount.Text(r.Resource, q.Used[i].Total))
+	}
+	return text + "\n"
+}
+
+func waitingText(queue string, waiting []admission.Workload) string {
+	text := queue + " waits:"
+	for _, w := range waiting {
+		text += " " + w.Name
+	}
+	return text + "\n"
+}

@@ -1,0 +1,158 @@
+package cycle_test
+
+import (
+	"math/rand"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/admissiontest"
+	"switchyard.dev/worker/admission/cycle"
+	"switchyard.dev/worker/admission/quota"
+)
+
+func TestTheCycleDecidesAsItsNaiveTwinDoes(t *testing.T) {
+	for seed := range int64(400) {
+		data := make([]byte, 400)
+		rand.New(rand.NewSource(seed)).Read(data)
+		if !t.Run("", func(t *testing.T) { decideLikeTheTwin(t, data) }) {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+func FuzzTheCycleDecidesAsItsNaiveTwinDoes(f *testing.F) {
+	data := make([]byte, 300)
+	rand.New(rand.NewSource(1)).Read(data)
+	f.Add(data)
+	f.Fuzz(decideLikeTheTwin)
+}
+
+// decideLikeTheTwin runs a script on a snapshot kept up to date and on the twin that starts from scratch every time.
+func decideLikeTheTwin(t *testing.T, data []byte) {
+	script := admissiontest.Script(data)
+	steps, err := admissiontest.Parse(script)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, script)
+	}
+	p := pair{t: t, script: script, snapshot: admission.NewSnapshot(), facts: admissiontest.NewFacts()}
+	p.told = map[string]admission.Reason{}
+	for _, step := range steps {
+		p.step(step)
+	}
+}
+
+type pair struct {
+	t        *testing.T
+	script   string
+	snapshot *admission.Snapshot
+	facts    *admissiontest.Facts
+	// told is the reason that each waiting workload was last told.
+	told map[string]admission.Reason
+}
+
+func (p *pair) step(step admissiontest.Step) {
+	if step.Verb != "cycle" {
+		was := p.facts.Pending[step.Name]
+		step.Apply(p.snapshot)
+		p.facts.Apply(step)
+		if is, waits := p.facts.Pending[step.Name]; !waits || gocmp.Diff(was, is) != "" {
+			delete(p.told, step.Name)
+		}
+		return
+	}
+	// The twin's admissions become the facts that the limits are checked against.
+	before := overUsed(p.facts)
+	plan := cycle.Run(p.snapshot, step.Now, step.Options)
+	admitted, reasons := admissiontest.NaiveCycle(p.facts, step.Now, step.Options)
+	p.same(step.Line, "admissions", admitted, p.learn(plan))
+	for name, reason := range reasons {
+		if p.told[name] != reason {
+			p.t.Fatalf("%s was told %q, the twin says %q at %q in\n%s", name, p.told[name], reason, step.Line, p.script)
+		}
+	}
+	for queue := range overUsed(p.facts) {
+		if !before[queue] {
+			p.t.Fatalf("%s uses more than it may after %q in\n%s", queue, step.Line, p.script)
+		}
+	}
+	p.sameStatus(step.Line)
+}
+
+// learn takes in what the plan tells and returns its admissions as the twin puts them.
+func (p *pair) learn(plan admission.Plan) []admission.Decision {
+	var admitted []admission.Decision
+	for _, d := range plan.Decisions {
+		if d.Verdict == admission.Wait {
+			p.told[d.Workload.Name] = d.Because
+			continue
+		}
+		d.Message = ""
+		admitted = append(admitted, d)
+	}
+	return admitted
+}
+
+func (p *pair) same(line, what string, want, got any) {
+	p.t.Helper()
+	if diff := gocmp.Diff(want, got); diff != "" {
+		p.t.Fatalf("%s differ (-twin +cycle) at %q in\n%s\n%s", what, line, p.script, diff)
+	}
+}
+
+// sameStatus compares the counters kept up to date with those of a snapshot built from the facts.
+func (p *pair) sameStatus(line string) {
+	fresh := p.facts.Snapshot()
+	for _, queue := range []string{"a", "b", "c", "d"} {
+		want, got := fresh.QueueStatus(queue), p.snapshot.QueueStatus(queue)
+		want.Active, want.Inadmissible = want.Active+want.Inadmissible, 0
+		got.Active, got.Inadmissible = got.Active+got.Inadmissible, 0
+		p.same(line, "statuses of "+queue, want, got)
+		p.same(line, "waiting lists of "+queue, fresh.Waiting(queue), p.snapshot.Waiting(queue))
+		lq := admissiontest.Key("lq")
+		p.same(line, "local queues", fresh.LocalQueueStatus(lq, queue), p.snapshot.LocalQueueStatus(lq, queue))
+	}
+}
+
+// overUsed returns the queues that use, or have an ancestor that uses, more than the limits allow.
+func overUsed(f *admissiontest.Facts) map[string]bool {
+	over := map[string]bool{}
+	for queue := range f.Queues {
+		for _, flavor := range []string{"f", "g"} {
+			account := f.Account(quota.FlavorResource{Flavor: flavor, Resource: "gpu"})
+			place := admissiontest.QueuePlace(queue)
+			if account.Cyclic(place) {
+				continue
+			}
+			if _, found := account.HighestUsed(place); found {
+				over[queue] = true
+			}
+		}
+	}
+	return over
+}
+
+func TestTheOrderOfDecisionsIsTheSameHoweverTheSnapshotCameAbout(t *testing.T) {
+	for seed := range int64(300) {
+		data := make([]byte, 300)
+		rand.New(rand.NewSource(seed)).Read(data)
+		steps, err := admissiontest.Parse(admissiontest.Script(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		facts := admissiontest.NewFacts()
+		kept := admission.NewSnapshot()
+		for _, step := range steps {
+			if step.Verb != "cycle" {
+				step.Apply(kept)
+				facts.Apply(step)
+			}
+		}
+		want := admissiontest.PlanText(cycle.Run(facts.Snapshot(), admissiontest.At(100), cycle.Options{}))
+		got := admissiontest.PlanText(cycle.Run(kept, admissiontest.At(100), cycle.Options{}))
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Fatalf("seed %d (-from scratch +kept up to date):\n%s\n%s", seed, diff, admissiontest.Script(data))
+		}
+	}
+}
