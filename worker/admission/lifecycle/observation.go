@@ -62,7 +62,8 @@ type Observation struct {
 	Checks []string
 	// GatedBy are the names in the admission-gated-by annotation, sorted.
 	GatedBy []string
-	// Owned is true when somebody else stops the job and releases the quota after an eviction.
+	// Owned is true when somebody else stops the job, releases the quota after an eviction and lets the workload go at its
+	// end.
 	Owned bool
 	// Deleting is true once deletion has been asked for; OwnerGone once a live read said that no owner is left.
 	Deleting, OwnerGone bool

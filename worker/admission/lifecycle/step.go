@@ -22,7 +22,7 @@ type Plan struct {
 	Verdict Verdict
 	// Deactivate asks to set spec.active to false. The cause is already stored as DeactivationTarget.
 	Deactivate bool
-	// Unguard allows the resource-in-use finalizer to be removed.
+	// Unguard allows the resource-in-use finalizer to be removed, as nobody else will do it.
 	Unguard bool
 	// Because lists what happened, to be told after Next has been stored.
 	Because []Because
@@ -34,7 +34,7 @@ type Plan struct {
 // changes nothing; and it never changes a finished workload.
 func Step(s State, o Observation) Plan {
 	if s.Is(Finished) || o.Deleting {
-		return Plan{Next: s, Verdict: Merge(s), Unguard: s.Is(Finished) || !o.Owned || o.OwnerGone}
+		return Plan{Next: s, Verdict: Merge(s), Unguard: !o.Owned || o.OwnerGone}
 	}
 	if s.Active && s.Is(DeactivationTarget) {
 		return Plan{Next: s, Verdict: Merge(s), Deactivate: true}

@@ -371,7 +371,8 @@ func TestFinalizer(t *testing.T) {
 		sees Observation
 		want bool
 	}{
-		{"a finished workload needs no guard", Finish(reserved(0), "Succeeded", "", at(1)), open(5), true},
+		{"a finished workload is let go by its job's reconciler", Finish(reserved(0), "Succeeded", "", at(1)), open(5), false},
+		{"a finished workload without owner needs no guard", Finish(reserved(0), "Succeeded", "", at(1)), open(5).with(func(o *Observation) { o.Owned = false }), true},
 		{"a running workload is guarded", reserved(0), open(5), false},
 		{"a deleted workload is guarded while its job may run", reserved(0), deleting(open(5)), false},
 		{"a deleted workload without owner is not", reserved(0), deleting(open(5).with(func(o *Observation) { o.Owned = false })), true},

@@ -117,10 +117,10 @@ func stopState(queue client.Object, policy kueue.StopPolicy) lifecycle.QueueStat
 }
 
 // ownerGone tells whether a live read finds that the controller owner exists no more. That a cache does not have it would
-// be no evidence; that we may not read it is none either.
+// be no evidence; that we may not read it is none either. Owners of handled kinds are not asked for.
 func (r *Reconciler) ownerGone(ctx context.Context, wl *kueue.Workload) (bool, error) {
 	ref := metav1.GetControllerOf(wl)
-	if ref == nil || workload.IsFinished(wl) || !controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer) {
+	if ref == nil || r.Handles(ref) || !controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer) {
 		return false, nil
 	}
 	owner := &metav1.PartialObjectMetadata{}

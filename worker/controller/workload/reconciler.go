@@ -3,8 +3,10 @@ package workload
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -32,8 +34,10 @@ type Reconciler struct {
 	Live     client.Reader
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
-	// Metrics counts what happened; nil counts nothing.
-	Metrics func(wl *kueue.Workload, because []lifecycle.Because)
+	// Handles tells whether a reconciler of the owner's kind is running, which lets the Workload go when its owner is gone.
+	Handles func(owner *metav1.OwnerReference) bool
+	// Count counts what was written, given the Workload before it.
+	Count func(before *kueue.Workload, because []lifecycle.Because, now time.Time)
 }
 
 // Reconcile leads one Workload as far as it can go now.
@@ -54,7 +58,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	r.record(wl, plan)
+	r.record(wl, plan, observed.Now)
 	return kube.Wake(plan.WakeAt, observed.Now), nil
 }
 
@@ -85,11 +89,9 @@ func (r *Reconciler) patch(ctx context.Context, before, after *kueue.Workload, d
 	return nil
 }
 
-func (r *Reconciler) record(wl *kueue.Workload, plan lifecycle.Plan) {
+func (r *Reconciler) record(wl *kueue.Workload, plan lifecycle.Plan, now time.Time) {
 	for _, b := range plan.Because {
 		kube.Record(r.Recorder, wl, kube.Event{Warning: b.Warning, Reason: string(b.Reason), Note: b.Message})
 	}
-	if r.Metrics != nil && len(plan.Because) > 0 {
-		r.Metrics(wl, plan.Because)
-	}
+	r.Count(wl, plan.Because, now)
 }

@@ -1,0 +1,14 @@
+// Command worker is the admission engine of one cluster: it queues jobs against quota and starts those that are admitted.
+// Whether they were submitted here or come from a hub makes no difference to it.
+package main
+
+import (
+	"os"
+
+	"switchyard.dev/worker"
+	"switchyard.dev/worker/program"
+)
+
+func main() {
+	os.Exit(program.Program{Name: "worker", Scheme: worker.Scheme, Parts: worker.Parts}.Main())
+}

@@ -1,0 +1,101 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	configapi "switchyard.dev/apis/config/v1beta2"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/act"
+	"switchyard.dev/worker/controller/admissioncheck"
+	"switchyard.dev/worker/controller/clusterqueue"
+	"switchyard.dev/worker/controller/flavor"
+	"switchyard.dev/worker/controller/localqueue"
+	"switchyard.dev/worker/controller/workload"
+	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/program"
+	"switchyard.dev/worker/view"
+)
+
+// engine is what the parts of the admission engine share.
+type engine struct {
+	settings program.Settings
+	kinds    []job.Integration
+	view     *view.View
+	metrics  *act.Metrics
+	clock    clock.WithTicker
+}
+
+func newEngine(s program.Settings, kinds []job.Integration) (*engine, error) {
+	e := &engine{settings: s, kinds: kinds, clock: clock.RealClock{}, view: view.New(view.Options{
+		OrderByCreation: *s.WaitForPodsReady.RequeuingStrategy.Timestamp == configapi.CreationTimestamp,
+	})}
+	options, err := act.MetricsOptionsFor(s.Configuration, e.view)
+	if err != nil {
+		return nil, err
+	}
+	if e.metrics, err = act.NewMetrics(metrics.Registry, options); err != nil {
+		return nil, fmt.Errorf("register metrics: %w", err)
+	}
+	if err := act.RegisterQueueGauges(metrics.Registry, e.view, options); err != nil {
+		return nil, fmt.Errorf("register the gauges of queues: %w", err)
+	}
+	return e, nil
+}
+
+func (e *engine) parts() []program.Part {
+	return []program.Part{
+		{Name: "scheduler", Add: e.addScheduler},
+		{Name: "queues", Add: e.addQueues},
+		{Name: "workload", Add: e.addWorkloads},
+		{Name: "admissioncheck", Add: e.addAdmissionChecks},
+	}
+}
+
+// addScheduler keeps the view fed and runs the scheduling loop on it.
+func (e *engine) addScheduler(ctx context.Context, mgr ctrl.Manager) error {
+	if err := e.view.Register(ctx, mgr.GetCache()); err != nil {
+		return err
+	}
+	return mgr.Add(act.NewLoop(act.Parts{
+		View: e.view, Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder(kueue.AdmissionManager),
+		Metrics: e.metrics, Cycle: act.CycleOptions(e.settings.Configuration), Clock: e.clock,
+	}))
+}
+
+func (e *engine) addQueues(_ context.Context, mgr ctrl.Manager) error {
+	c := mgr.GetClient()
+	if err := clusterqueue.Setup(mgr, &clusterqueue.Reconciler{Client: c, View: e.view, Metrics: e.metrics, Clock: e.clock}); err != nil {
+		return err
+	}
+	if err := localqueue.Setup(mgr, &localqueue.Reconciler{Client: c, View: e.view, Metrics: e.metrics, Clock: e.clock}); err != nil {
+		return err
+	}
+	return flavor.Setup(mgr, &flavor.Reconciler{Client: c, View: e.view})
+}
+
+func (e *engine) addWorkloads(ctx context.Context, mgr ctrl.Manager) error {
+	r := &workload.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager),
+		Clock: e.clock, Handles: e.handles, Count: e.metrics.Lived,
+	}
+	return r.SetupWithManager(ctx, mgr)
+}
+
+// handles tells whether an enabled integration looks after the owner.
+func (e *engine) handles(owner *metav1.OwnerReference) bool {
+	group := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
+	return slices.ContainsFunc(e.kinds, func(k job.Integration) bool { return k.GVK().GroupKind() == group })
+}
+
+func (e *engine) addAdmissionChecks(ctx context.Context, mgr ctrl.Manager) error {
+	r := &admissioncheck.Reconciler{Client: mgr.GetClient()}
+	return r.SetupWithManager(ctx, mgr)
+}

@@ -1,0 +1,98 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"switchyard.dev/apis/config/features"
+	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/job/all"
+	"switchyard.dev/worker/program"
+)
+
+// Kinds are the compiled-in kinds of job that the configuration names, in the order of the catalogue. An error names one
+// that is not compiled in.
+func Kinds(s program.Settings) ([]job.Integration, error) {
+	var kinds []job.Integration
+	var names []string
+	for _, kind := range all.Kinds() {
+		names = append(names, kind.Name())
+		if slices.Contains(s.Integrations.Frameworks, kind.Name()) {
+			kinds = append(kinds, kind)
+		}
+	}
+	for _, name := range s.Integrations.Frameworks {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("integrations.frameworks: %q is not one of %q", name, names)
+		}
+	}
+	return kinds, nil
+}
+
+// integrations has a part for every compiled-in kind. The webhooks of a kind that is not enabled are there and do nothing,
+// so that one static webhook configuration fits all settings.
+func integrations(s program.Settings, kinds []job.Integration) ([]program.Part, error) {
+	options, err := jobOptions(s, kinds)
+	if err != nil {
+		return nil, err
+	}
+	var parts []program.Part
+	for _, kind := range all.Kinds() {
+		enabled := slices.ContainsFunc(kinds, func(k job.Integration) bool { return k.Name() == kind.Name() })
+		parts = append(parts, program.Part{Name: kind.Name(), Add: func(_ context.Context, mgr ctrl.Manager) error {
+			if err := kind.SetupWebhook(mgr, options, enabled); err != nil || !enabled {
+				return err
+			}
+			return kind.Setup(mgr, options)
+		}})
+	}
+	return parts, nil
+}
+
+func jobOptions(s program.Settings, kinds []job.Integration) (job.Options, error) {
+	namespaces, err := metav1.LabelSelectorAsSelector(s.ManagedJobsNamespaceSelector)
+	if err != nil {
+		return job.Options{}, fmt.Errorf("managedJobsNamespaceSelector: %w", err)
+	}
+	return job.Options{
+		ManageJobsWithoutQueueName: s.ManageJobsWithoutQueueName,
+		Namespaces:                 namespaces,
+		LabelKeysToCopy:            s.Integrations.LabelKeysToCopy,
+		WaitForPodsReady:           !s.Gates.Enabled(features.DisableWaitForPodsReady),
+		Kinds:                      kinds,
+		ExternalFrameworks:         externalFrameworks(s),
+		Concurrency:                s.Controller.GroupKindConcurrency,
+		Gates:                      jobGates(s.Gates),
+		Clock:                      clock.RealClock{},
+	}, nil
+}
+
+// jobGates turns the feature gates that matter to jobs into what the framework understands.
+func jobGates(gates features.Set) job.Gates {
+	return job.Gates{
+		PartialAdmission:              gates.Enabled(features.PartialAdmission),
+		ReclaimablePods:               gates.Enabled(features.ReclaimablePods),
+		AdmissionGatedBy:              gates.Enabled(features.AdmissionGatedBy),
+		AssignQueueLabelsForPods:      gates.Enabled(features.AssignQueueLabelsForPods),
+		WorkloadIdentifierAnnotations: gates.Enabled(features.WorkloadIdentifierAnnotations),
+		WorkloadPriorityClassDefault:  gates.Enabled(features.WorkloadPriorityClassDefaulting),
+		ShortWorkloadNames:            gates.Enabled(features.ShortWorkloadNames),
+	}
+}
+
+// externalFrameworks parses names of the form Kind.version.group, which validation has let pass.
+func externalFrameworks(s program.Settings) []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for _, name := range s.Integrations.ExternalFrameworks {
+		if gvk, _ := schema.ParseKindArg(name); gvk != nil {
+			kinds = append(kinds, *gvk)
+		}
+	}
+	return kinds
+}

@@ -1,0 +1,48 @@
+// Package worker is the composition root of the engine that admits work against quota in one cluster. It chooses the parts
+// that the settings ask for and puts them together; it decides nothing about workloads.
+//
+// A hub is this engine with one more admission check, so nothing here or below knows of hubs.
+package worker
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job/all"
+	"switchyard.dev/worker/program"
+)
+
+// Scheme knows the public API and every compiled-in kind of job.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	add := []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme}
+	for _, kind := range all.Kinds() {
+		add = append(add, kind.AddToScheme)
+	}
+	for _, f := range add {
+		if err := f(scheme); err != nil {
+			return nil, fmt.Errorf("register API types: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// Parts composes the engine. An error says what is wrong with the settings.
+func Parts(s program.Settings) ([]program.Part, error) {
+	kinds, err := Kinds(s)
+	if err != nil {
+		return nil, err
+	}
+	engine, err := newEngine(s, kinds)
+	if err != nil {
+		return nil, err
+	}
+	integrations, err := integrations(s, kinds)
+	if err != nil {
+		return nil, err
+	}
+	return append(engine.parts(), integrations...), nil
+}
