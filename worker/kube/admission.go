@@ -2,10 +2,11 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -22,26 +23,23 @@ const AdmissionManager = "kueue-admission"
 //
 // Pass a deep copy of a cached object with the new status; nothing else of it is written.
 func ApplyAdmission(ctx context.Context, c client.Client, wl *kueue.Workload) error {
-	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(admissionPart(&wl.Status))
-	if err != nil {
-		return fmt.Errorf("convert status of workload %s/%s: %w", wl.Namespace, wl.Name, err)
-	}
-	applied := &unstructured.Unstructured{Object: map[string]any{
+	data, err := json.Marshal(map[string]any{
 		"apiVersion": kueue.GroupVersion.String(),
 		"kind":       "Workload",
 		"metadata": map[string]any{
-			"name": wl.Name, "namespace": wl.Namespace, "uid": string(wl.UID), "resourceVersion": wl.ResourceVersion,
+			"name": wl.Name, "namespace": wl.Namespace, "uid": wl.UID, "resourceVersion": wl.ResourceVersion,
 		},
-		"status": status,
-	}}
-	err = c.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(applied),
+		"status": admissionPart(&wl.Status),
+	})
+	if err != nil {
+		return fmt.Errorf("encode admission status of workload %s/%s: %w", wl.Namespace, wl.Name, err)
+	}
+	// A fresh object takes the answer: decoding over wl would keep fields that the server has dropped.
+	answer := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: wl.Namespace, Name: wl.Name}}
+	err = c.Status().Patch(ctx, answer, client.RawPatch(types.ApplyPatchType, data),
 		client.FieldOwner(AdmissionManager), client.ForceOwnership)
 	if err != nil {
 		return fmt.Errorf("apply admission status of workload %s/%s: %w", wl.Namespace, wl.Name, err)
-	}
-	answer := &kueue.Workload{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(applied.Object, answer); err != nil {
-		return fmt.Errorf("read the answer for workload %s/%s: %w", wl.Namespace, wl.Name, err)
 	}
 	*wl = *answer
 	return nil
