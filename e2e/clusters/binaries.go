@@ -68,3 +68,6 @@ func SourceRoot() (string, error) {
 		dir = parent
 	}
 }
+
+// Kubectl is the path of the kubectl that belongs to the cluster's API server.
+func (c *Cluster) Kubectl() string { return c.options.Binaries.Program("kubectl") }

@@ -102,41 +102,41 @@ func established(crd *apiextensionsv1.CustomResourceDefinition) error {
 	return errors.New("not established")
 }
 
-// InstallWebhooks applies webhook configurations whose services are redirected to Cluster.Webhooks.
-// They take effect at once: objects that a webhook must see can be written only when the program that
-// serves it runs.
-func (c *Cluster) InstallWebhooks(ctx context.Context, mutating []*admissionregistrationv1.MutatingWebhookConfiguration,
-	validating []*admissionregistrationv1.ValidatingWebhookConfiguration,
+// InstallWebhooks applies webhook configurations, either of which may be nil, with services redirected to
+// Cluster.Webhooks. They take effect at once: objects that a webhook must see can be written only when the
+// program that serves it runs.
+func (c *Cluster) InstallWebhooks(ctx context.Context, mutating *admissionregistrationv1.MutatingWebhookConfiguration,
+	validating *admissionregistrationv1.ValidatingWebhookConfiguration,
 ) error {
 	return c.installWebhooks(ctx, c.Webhooks, mutating, validating)
 }
 
 func (c *Cluster) installWebhooks(ctx context.Context, server WebhookServer,
-	mutating []*admissionregistrationv1.MutatingWebhookConfiguration,
-	validating []*admissionregistrationv1.ValidatingWebhookConfiguration,
+	mutating *admissionregistrationv1.MutatingWebhookConfiguration,
+	validating *admissionregistrationv1.ValidatingWebhookConfiguration,
 ) error {
 	client, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
 		return fmt.Errorf("client of %s: %w", c.Name, err)
 	}
 	api := client.AdmissionregistrationV1()
-	for _, config := range mutating {
-		config = config.DeepCopy()
-		config.SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration"))
-		for i := range config.Webhooks {
-			server.redirect(&config.Webhooks[i].ClientConfig)
+	if mutating != nil {
+		mutating = mutating.DeepCopy()
+		mutating.SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration"))
+		for i := range mutating.Webhooks {
+			server.redirect(&mutating.Webhooks[i].ClientConfig)
 		}
-		if err := apply(ctx, config.Name, config, api.MutatingWebhookConfigurations().Patch); err != nil {
+		if err := apply(ctx, mutating.Name, mutating, api.MutatingWebhookConfigurations().Patch); err != nil {
 			return fmt.Errorf("installing webhooks on %s: %w", c.Name, err)
 		}
 	}
-	for _, config := range validating {
-		config = config.DeepCopy()
-		config.SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"))
-		for i := range config.Webhooks {
-			server.redirect(&config.Webhooks[i].ClientConfig)
+	if validating != nil {
+		validating = validating.DeepCopy()
+		validating.SetGroupVersionKind(admissionregistrationv1.SchemeGroupVersion.WithKind("ValidatingWebhookConfiguration"))
+		for i := range validating.Webhooks {
+			server.redirect(&validating.Webhooks[i].ClientConfig)
 		}
-		if err := apply(ctx, config.Name, config, api.ValidatingWebhookConfigurations().Patch); err != nil {
+		if err := apply(ctx, validating.Name, validating, api.ValidatingWebhookConfigurations().Patch); err != nil {
 			return fmt.Errorf("installing webhooks on %s: %w", c.Name, err)
 		}
 	}

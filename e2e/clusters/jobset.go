@@ -106,9 +106,7 @@ func (c *Cluster) installJobSetWebhooks(ctx context.Context, server WebhookServe
 			validating.Webhooks[i].ObjectSelector = ofJobSets
 		}
 	}
-	return c.installWebhooks(ctx, server,
-		[]*admissionregistrationv1.MutatingWebhookConfiguration{&mutating},
-		[]*admissionregistrationv1.ValidatingWebhookConfiguration{&validating})
+	return c.installWebhooks(ctx, server, &mutating, &validating)
 }
 
 func coversPods(rules []admissionregistrationv1.RuleWithOperations) bool {

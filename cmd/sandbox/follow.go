@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/e2e/installation"
+)
+
+// follower submits the requests and shows their way.
+type follower struct {
+	stage    *installation.Stage
+	observer *observer
+	requests []request
+	screen   *screen
+
+	submitted map[client.ObjectKey]time.Time
+}
+
+func (f *follower) submit(ctx context.Context) error {
+	f.submitted = map[client.ObjectKey]time.Time{}
+	for _, r := range f.requests {
+		object, err := r.object()
+		if err != nil {
+			return err
+		}
+		if err := f.stage.Hub.Create(ctx, object); err != nil {
+			return fmt.Errorf("submitting %s: %w", r.title(), err)
+		}
+		f.submitted[r.key()] = time.Now()
+	}
+	return nil
+}
+
+// follow returns the last rows when every job has ended; an error if that takes longer than the timeout or a program
+// has ended, with what each unfinished job waits for.
+func (f *follower) follow(ctx context.Context, timeout time.Duration) ([]row, error) {
+	ticker := time.NewTicker(refreshEvery)
+	defer ticker.Stop()
+	deadline := time.NewTimer(timeout)
+	defer deadline.Stop()
+	for {
+		rows, err := f.observer.rows(ctx, f.requests)
+		if err != nil {
+			return nil, err
+		}
+		f.screen.show(rows, time.Now())
+		if allDone(rows) {
+			return rows, nil
+		}
+		for _, site := range f.stage.Sites() {
+			if ended, err := site.Program.Ended(); ended {
+				return nil, fmt.Errorf("the program beside cluster %s has ended: %v\n%s", site.Name, err, site.Program.LogTail())
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline.C:
+			return nil, fmt.Errorf("not all jobs ended within %s:\n  %s", timeout, strings.Join(unfinished(rows), "\n  "))
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func allDone(rows []row) bool {
+	for _, r := range rows {
+		if !r.State.done() {
+			return false
+		}
+	}
+	return true
+}
+
+func unfinished(rows []row) []string {
+	var lines []string
+	for _, r := range rows {
+		if !r.State.done() {
+			lines = append(lines, fmt.Sprintf("%s is %s, cluster %q, pods %d/%d: %s", r.title(), r.State, r.Cluster, r.Up, r.allPods(), r.Why))
+		}
+	}
+	return lines
+}
+
+// waits are the times from submission to the first running pod, of the jobs that ran.
+func (f *follower) waits() []time.Duration {
+	var waits []time.Duration
+	for _, r := range f.requests {
+		if at, ok := f.observer.firstRunning(r); ok {
+			waits = append(waits, at.Sub(f.submitted[r.key()]))
+		}
+	}
+	return waits
+}
+
+// waitEmpty waits until no worker holds anything of the hub's; it says what is still there after a minute.
+func waitEmpty(ctx context.Context, stage *installation.Stage) ([]string, error) {
+	deadline := time.Now().Add(cleanTimeout)
+	ticker := time.NewTicker(refreshEvery)
+	defer ticker.Stop()
+	for {
+		left, err := leftovers(ctx, stage)
+		if err != nil || len(left) == 0 || time.Now().After(deadline) {
+			return left, err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// leftovers reads from the API servers, not from caches. Nobody but the hub puts anything on these workers, so that
+// whatever is there is the hub's, with its label or without.
+func leftovers(ctx context.Context, stage *installation.Stage) ([]string, error) {
+	var left []string
+	for _, worker := range stage.Workers {
+		for kind, list := range map[string]client.ObjectList{
+			"Workload": &kueue.WorkloadList{}, "Job": &batchv1.JobList{}, "JobSet": &jobset.JobSetList{}, "Pod": &corev1.PodList{},
+		} {
+			names, err := namesOf(ctx, worker, list)
+			if err != nil {
+				return nil, fmt.Errorf("looking for what is left on %s: %w", worker.Name, err)
+			}
+			for _, name := range names {
+				left = append(left, fmt.Sprintf("left on %s: %s %s", worker.Name, kind, name))
+			}
+		}
+	}
+	return left, nil
+}
+
+func namesOf(ctx context.Context, site *installation.Site, list client.ObjectList) ([]string, error) {
+	if err := site.List(ctx, list); err != nil {
+		return nil, err
+	}
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, item := range items {
+		object, err := meta.Accessor(item)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, object.GetNamespace()+"/"+object.GetName())
+	}
+	return names, nil
+}

@@ -1,0 +1,36 @@
+// Command sandbox shows Switchyard at work on this machine: it starts a hub cluster and two GPU worker clusters on real
+// API servers (only the nodes are pretended), runs the hub's and the workers' programs, applies config/samples, submits
+// about thirty Jobs and JobSets, and shows where they run. It succeeds only if every job ran exactly once and nothing is
+// left on any worker. Nothing of it outlives the program.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+type options struct {
+	programs string
+	keep     bool
+	timeout  time.Duration
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.programs, "programs", "", "directory of the built programs hub and worker (default: the sandbox's own directory, else they are built)")
+	flag.BoolVar(&o.keep, "keep", false, "leave the clusters up after the summary, until Ctrl-C")
+	flag.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long the jobs may take")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, o, os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "\nsandbox:", err)
+		os.Exit(1)
+	}
+}
