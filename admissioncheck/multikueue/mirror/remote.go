@@ -137,50 +137,78 @@ func (o Original) foundNow(ctx context.Context, c client.Client) (*Found, error)
 	return &found, nil
 }
 
-// Retract removes job, then Workload, from a worker if they are ours and of an epoch below the given one, or a
-// predecessor's. What was seen in a cache is removed without another read, because a removal names the UID and the stamp
-// of an object never changes; if nothing was seen, the worker is read.
-func (o Original) Retract(ctx context.Context, c client.Client, below int64, seen Found) error {
-	if seen.Job == nil && seen.Workload == nil {
-		live, err := o.Read(ctx, c)
-		if err != nil {
-			return err
-		}
-		seen = live
+// Removal says what Retract may remove.
+type Removal struct {
+	// Below is the epoch below which objects of ours are removed; those of a predecessor are removed whatever their epoch.
+	Below int64
+	// Spare leaves a job that turns out to have finished alone, and its Workload with it.
+	Spare bool
+	// Seen is what the caches show. What they do not show, if they show anything, is taken to be absent: this is no
+	// evidence, but a removal that misses something is asked for again.
+	Seen Found
+}
+
+// Retract removes job, then Workload, from a worker. A removal names the UID of the object and, where it depends on a
+// status, the version, so that nothing else is ever hit. A job that was spared is returned as found.
+func (o Original) Retract(ctx context.Context, c client.Client, r Removal) (spared *Found, err error) {
+	seen := r.Seen
+	switch {
+	case seen.Job == nil && seen.Workload == nil:
+		seen, err = o.Read(ctx, c)
+	case r.Spare:
+		seen.Job, err = o.readJob(ctx, c)
 	}
-	if seen.Job != nil && removable(o.jobHolder(seen.Job), seen.Job, below) {
-		if err := o.delete(ctx, c, seen.Job, o.Kind.DeletePropagation()); err != nil {
-			return err
+	if err != nil {
+		return nil, err
+	}
+	if seen.Job != nil && removable(o.jobHolder(seen.Job), seen.Job, r.Below) {
+		if r.Spare && Outcome(o.Kind, seen.Job) != nil {
+			return o.foundNow(ctx, c)
+		}
+		if err := o.deleteJob(ctx, c, seen.Job, r.Spare); err != nil {
+			return nil, err
 		}
 	}
-	if seen.Workload == nil || !removable(o.holder(seen.Workload), seen.Workload, below) {
+	return nil, o.retractWorkload(ctx, c, seen.Workload, r.Below)
+}
+
+func (o Original) deleteJob(ctx context.Context, c client.Client, remote client.Object, unchanged bool) error {
+	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(remote.GetUID())}}
+	if unchanged {
+		options.Preconditions.ResourceVersion = ptr.To(remote.GetResourceVersion())
+	}
+	if propagation := o.Kind.DeletePropagation(); propagation != "" {
+		options.PropagationPolicy = &propagation
+	}
+	return remove(ctx, c, remote, options)
+}
+
+func (o Original) retractWorkload(ctx context.Context, c client.Client, seen *kueue.Workload, below int64) error {
+	if seen == nil || !removable(o.holder(seen), seen, below) {
 		return nil
 	}
-	if slices.Contains(seen.Workload.Finalizers, kueue.ResourceInUseFinalizer) {
-		if err := o.unguard(ctx, c, seen.Workload); err != nil {
+	if slices.Contains(seen.Finalizers, kueue.ResourceInUseFinalizer) {
+		if err := o.unguard(ctx, c, seen); err != nil {
 			return err
 		}
 	}
-	return o.delete(ctx, c, seen.Workload, "")
+	return remove(ctx, c, seen, &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(seen.UID)}})
 }
 
 func removable(h dispatch.Holder, obj client.Object, below int64) bool {
 	return h == dispatch.Predecessor || h == dispatch.Ours && Epoch(obj) < below
 }
 
-func (o Original) delete(ctx context.Context, c client.Client, obj client.Object, propagation metav1.DeletionPropagation) error {
+// remove deletes an object unless that was asked for already.
+func remove(ctx context.Context, c client.Client, obj client.Object, options *client.DeleteOptions) error {
 	if !obj.GetDeletionTimestamp().IsZero() {
 		return nil
 	}
-	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(obj.GetUID())}}
-	if propagation != "" {
-		options.PropagationPolicy = &propagation
-	}
-	bare, ok := obj.DeepCopyObject().(client.Object)
+	own, ok := obj.DeepCopyObject().(client.Object)
 	if !ok {
 		return fmt.Errorf("remove %T: its copy is not an object", obj)
 	}
-	if err := client.IgnoreNotFound(c.Delete(ctx, bare, options)); err != nil {
+	if err := client.IgnoreNotFound(c.Delete(ctx, own, options)); err != nil {
 		return fmt.Errorf("remove the copy %s/%s from the worker: %w", obj.GetNamespace(), obj.GetName(), err)
 	}
 	return nil

@@ -1,0 +1,52 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// configKind is the kind that the parameters of a multikueue check must refer to.
+const configKind = "MultiKueueConfig"
+
+// checkOf returns the Workload's entry for a multikueue check, the first there is; nil if there is none (contract:
+// multikueue.md 4 P2). The entry points into wl.
+func checkOf(ctx context.Context, c client.Reader, wl *kueue.Workload) (*kueue.AdmissionCheckState, *kueue.AdmissionCheck, error) {
+	for i := range wl.Status.AdmissionChecks {
+		entry := &wl.Status.AdmissionChecks[i]
+		ac := &kueue.AdmissionCheck{}
+		err := c.Get(ctx, client.ObjectKey{Name: string(entry.Name)}, ac)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return nil, nil, fmt.Errorf("read AdmissionCheck %s: %w", entry.Name, err)
+		case ac.Spec.ControllerName == kueue.MultiKueueControllerName:
+			return entry, ac, nil
+		}
+	}
+	return nil, nil, nil
+}
+
+// clustersOf returns the clusters that a check dispatches to, in the config's order. The error is one for the user, worded
+// as in the check's condition (contract: multikueue.md 3), or one of reading.
+func clustersOf(ctx context.Context, c client.Reader, ac *kueue.AdmissionCheck) ([]string, error) {
+	p := ac.Spec.Parameters
+	switch {
+	case p == nil:
+		return nil, errors.New("missing parameters reference")
+	case p.APIGroup != kueue.GroupVersion.Group:
+		return nil, fmt.Errorf("wrong group %q, expecting %q", p.APIGroup, kueue.GroupVersion.Group)
+	case p.Kind != configKind:
+		return nil, fmt.Errorf("wrong kind %q, expecting %q", p.Kind, configKind)
+	}
+	config := &kueue.MultiKueueConfig{}
+	if err := c.Get(ctx, client.ObjectKey{Name: p.Name}, config); err != nil {
+		return nil, err //nolint:wrapcheck // the text is the contract's
+	}
+	return config.Spec.Clusters, nil
+}

@@ -1,0 +1,185 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/mirror"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/workload"
+)
+
+// subject is one Workload as the resolver sees it: what Step is given, and what its plan is carried out on.
+type subject struct {
+	original mirror.Original
+	check    kueue.AdmissionCheckReference // empty when the Workload has no entry for a multikueue check
+	state    dispatch.State
+	observed dispatch.Observation
+	// retryAt is when to look again although nothing is known to change; zero for never.
+	retryAt time.Time
+}
+
+func (s *subject) key() client.ObjectKey { return s.original.Key() }
+
+// observe reads what Step may look at: the hub's caches and what the fleet has seen. It calls no worker. A nil subject
+// means that there is nothing to decide.
+func (r *Resolver) observe(ctx context.Context, key client.ObjectKey) (*subject, error) {
+	wl := &kueue.Workload{}
+	err := r.Client.Get(ctx, key, wl)
+	switch {
+	case apierrors.IsNotFound(err):
+		return r.observeGone(ctx, key)
+	case err != nil:
+		return nil, fmt.Errorf("read workload %s: %w", key, err)
+	case r.written.newerThan(wl):
+		return nil, nil //nolint:nilnil // our own last write is still on its way to the cache
+	}
+	entry, ac, err := checkOf(ctx, r.Client, wl)
+	if err != nil {
+		return nil, err
+	}
+	clusters, known, err := r.clusters(ctx, ac)
+	if err != nil {
+		return nil, err
+	}
+	if (entry == nil || !known) && wl.DeletionTimestamp.IsZero() && workload.HasQuota(wl) && !workload.IsFinished(wl) {
+		return nil, nil //nolint:nilnil // not ours, or nothing to go by; the check or its config brings us back
+	}
+	original, refusal, err := r.original(ctx, wl)
+	if err != nil {
+		return nil, err
+	}
+	s := &subject{original: original, state: stateOf(wl)}
+	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: local(wl, entry), CutOffEnded: r.cutOff.endedAt()}
+	s.observed.Local.Refusal = refusal
+	if original.Job != nil {
+		s.observed.Local.JobActive = original.Kind.Progress(original.Job).Active
+	}
+	if entry != nil {
+		s.check = entry.Name
+	}
+	s.observed.Clusters = r.views(ctx, s, clusters)
+	return s, nil
+}
+
+// clusters returns the clusters of the check; known is false if there is no check or no usable config.
+func (r *Resolver) clusters(ctx context.Context, ac *kueue.AdmissionCheck) (names []string, known bool, err error) {
+	if ac == nil {
+		return nil, false, nil
+	}
+	names, err = clustersOf(ctx, r.Client, ac)
+	var status apierrors.APIStatus
+	if asStatus(err, &status) && !apierrors.IsNotFound(err) {
+		return nil, false, fmt.Errorf("read the config of AdmissionCheck %s: %w", ac.Name, err)
+	}
+	return names, err == nil, nil
+}
+
+// observeGone looks after what is left on the workers of a Workload that the cache does not have. The cache is not
+// believed: before anything is removed, the API server of the hub has to say so too.
+func (r *Resolver) observeGone(ctx context.Context, key client.ObjectKey) (*subject, error) {
+	ghost := r.ghost(key)
+	s := &subject{original: ghost, state: dispatch.State{Epoch: 1}}
+	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: dispatch.Local{Deleted: true}}
+	s.observed.Clusters = r.views(ctx, s, nil)
+	if len(s.observed.Clusters) == 0 {
+		r.written.forget(key)
+		r.Fleet.Forget(key)
+		return nil, nil //nolint:nilnil // nothing is left
+	}
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(workloadGVK())
+	err := r.Live.Get(ctx, key, live)
+	if err == nil {
+		return nil, fmt.Errorf("workload %s exists, but the cache does not have it yet", key)
+	}
+	if !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("make sure that workload %s is gone: %w", key, err)
+	}
+	return s, nil
+}
+
+// stateOf decodes what is stored on the Workload.
+func stateOf(wl *kueue.Workload) dispatch.State {
+	var record *dispatch.Record
+	if c := meta.FindStatusCondition(wl.Status.Conditions, dispatch.ConditionType); c != nil {
+		record = &dispatch.Record{
+			Owed: c.Status == metav1.ConditionTrue, ObservedGeneration: c.ObservedGeneration, Reason: c.Reason, Message: c.Message,
+		}
+	}
+	return dispatch.Decode(record, wl.Status.NominatedClusterNames, ptr.Deref(wl.Status.ClusterName, ""))
+}
+
+// local says what the hub knows of its own Workload.
+func local(wl *kueue.Workload, entry *kueue.AdmissionCheckState) dispatch.Local {
+	l := dispatch.Local{
+		Deleted:  !wl.DeletionTimestamp.IsZero(),
+		Finished: workload.IsFinished(wl), QuotaReserved: workload.HasQuota(wl),
+		Evicted: workload.IsEvicted(wl), Evictions: evictions(wl), OtherChecksReady: true,
+	}
+	if l.QuotaReserved {
+		reserved := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved)
+		l.ReservedAt = reserved.LastTransitionTime.Time
+		l.Reservation = l.ReservedAt.UTC().Format(time.RFC3339) + "/" + strconv.FormatInt(l.Evictions, 10)
+	}
+	if l.Evicted {
+		l.EvictedMessage = meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted).Message
+	}
+	if entry != nil {
+		l.Check, l.CheckMessage = dispatch.CheckState(entry.State), entry.Message
+	}
+	for i := range wl.Status.AdmissionChecks {
+		other := &wl.Status.AdmissionChecks[i]
+		l.OtherChecksReady = l.OtherChecksReady && (other == entry || other.State == kueue.CheckStateReady)
+	}
+	return l
+}
+
+// evictions counts how often the Workload was evicted: by the counters of its status, or at least once if it has a
+// condition that says so.
+func evictions(wl *kueue.Workload) int64 {
+	var count int64
+	if wl.Status.SchedulingStats != nil {
+		for _, e := range wl.Status.SchedulingStats.Evictions {
+			count += int64(e.Count)
+		}
+	}
+	if count == 0 && meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted) != nil {
+		return 1
+	}
+	return count
+}
+
+// views returns what is known of the clusters of the config, in its order, and of every other one that the State mentions
+// or that shows something of the Workload, by name.
+func (r *Resolver) views(ctx context.Context, s *subject, config []string) []dispatch.ClusterView {
+	var views []dispatch.ClusterView
+	for _, name := range config {
+		views = append(views, r.view(ctx, s, name, true))
+	}
+	others := s.state.Names()
+	for _, state := range r.Fleet.States() {
+		others = append(others, state.Cluster)
+	}
+	slices.Sort(others)
+	for _, name := range slices.Compact(others) {
+		if slices.Contains(config, name) {
+			continue
+		}
+		v := r.view(ctx, s, name, false)
+		if slices.Contains(s.state.Names(), name) || v.Copy.Holder != dispatch.Absent || v.Job.Holder != dispatch.Absent {
+			views = append(views, v)
+		}
+	}
+	return views
+}

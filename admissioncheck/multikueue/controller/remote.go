@@ -1,0 +1,87 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/worker/kube"
+)
+
+// actionID names the effect of an action, see fleet.Action.
+func actionID(a dispatch.Action) string { return fmt.Sprintf("%s/%d/%t", a.Verb, a.Epoch, a.Spare) }
+
+// remote turns an action for a worker into one for the fleet. It captures what it needs, because it runs later.
+func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
+	o, epoch, seen := s.original, s.state.Epoch, r.seen(a.Cluster, s.original)
+	action := fleet.Action{ID: actionID(a), Reads: a.Verb == dispatch.LiveRead}
+	evidence := func(f *mirror.Found, err error) (any, error) {
+		if f == nil || err != nil {
+			return nil, err
+		}
+		return found{Found: *f, epoch: epoch, at: r.Clock.Now()}, nil
+	}
+	switch a.Verb {
+	case dispatch.CreateOffer:
+		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			created, other, err := o.CreateOffer(ctx, c, a.Epoch)
+			if created {
+				countDispatched(o.Workload, a.Cluster)
+			}
+			return evidence(other, err)
+		}
+	case dispatch.UpdateOffer:
+		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			if seen.Workload == nil {
+				return nil, nil
+			}
+			return nil, o.UpdateOffer(ctx, c, seen.Workload)
+		}
+	case dispatch.CreateJob:
+		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			return evidence(o.CreateJob(ctx, c, a.Epoch, r.NameInLabel))
+		}
+	case dispatch.Retract:
+		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			return evidence(o.Retract(ctx, c, mirror.Removal{Below: a.Epoch, Spare: a.Spare, Seen: seen}))
+		}
+	case dispatch.EvictRemote:
+		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			return nil, o.Evict(ctx, c, a.Epoch, a.Message, r.Clock.Now())
+		}
+	case dispatch.LiveRead:
+		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			f, err := o.Read(ctx, c)
+			return evidence(&f, err)
+		}
+	case dispatch.CopyStatus, dispatch.DrainStatus, dispatch.Finish:
+		panic("controller: " + string(a.Verb) + " is not for a worker")
+	}
+	return action
+}
+
+// collisionRecheck is how often a name that a foreign object bears is looked at again: that object is not watched.
+const collisionRecheck = time.Minute
+
+// lookAgain reads a cluster where a foreign object bears our name, now and then, because nothing tells when it goes.
+func (r *Resolver) lookAgain(s *subject, v dispatch.ClusterView) []fleet.Action {
+	if v.Copy.Holder != dispatch.Foreign && v.Job.Holder != dispatch.Foreign || s.state.Bound == v.Name {
+		return nil
+	}
+	var last time.Time
+	for _, answer := range r.Fleet.Answers(v.Name, s.key()) {
+		if f, ok := answer.Value.(found); ok && f.at.After(last) {
+			last = f.at
+		}
+	}
+	if again := last.Add(collisionRecheck); s.observed.Now.Before(again) {
+		s.retryAt = kube.Earliest(s.retryAt, again)
+		return nil
+	}
+	return []fleet.Action{r.remote(s, dispatch.Action{Verb: dispatch.LiveRead, Cluster: v.Name, Epoch: s.state.Epoch})}
+}

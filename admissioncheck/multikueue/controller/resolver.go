@@ -1,0 +1,103 @@
+package controller
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/worker/kube"
+)
+
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=admissionchecks;multikueueconfigs;multikueueclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=get;list;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups=jobset.x-k8s.io,resources=jobsets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=jobset.x-k8s.io,resources=jobsets/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
+
+// Resolver carries hub Workloads with a multikueue check through dispatch.Step.
+type Resolver struct {
+	// Client reads from the hub's cache; Live reads from its API server, only to make sure that a Workload is gone.
+	Client client.Client
+	Live   client.Reader
+	// Fleet is what is known of the workers and the way to act on them.
+	Fleet *fleet.Fleet
+	// Kinds are the integrations that can be mirrored.
+	Kinds kinds
+	// Origin is the hub's origin.
+	Origin string
+	// Policy holds the operator's choices.
+	Policy dispatch.Policy
+	// NameInLabel puts the Workload's name into a label of remote jobs (gate WorkloadIdentifierAnnotations off).
+	NameInLabel bool
+	Recorder    events.EventRecorder
+	Clock       clock.PassiveClock
+
+	written written
+	missing absentees
+	cutOff  cutOff
+	held    turns
+}
+
+// NewResolver completes a Resolver whose exported fields are set.
+func NewResolver(r Resolver) *Resolver {
+	return &Resolver{
+		Client: r.Client, Live: r.Live, Fleet: r.Fleet, Kinds: r.Kinds, Origin: r.Origin, Policy: r.Policy,
+		NameInLabel: r.NameInLabel, Recorder: r.Recorder, Clock: r.Clock,
+		missing: absentees{clock: r.Clock}, cutOff: cutOff{clock: r.Clock, window: r.Policy.CutOffWindow},
+	}
+}
+
+// Reconcile asks dispatch what follows for one Workload, and does it.
+func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	s, err := r.observe(ctx, req.NamespacedName)
+	if s == nil || err != nil {
+		return ctrl.Result{}, err
+	}
+	plan := dispatch.Step(s.state, s.observed, r.Policy)
+	done, err := r.act(ctx, s, plan)
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return ctrl.Result{}, nil // the cache was behind; what made it so is on its way here
+	case err != nil:
+		return ctrl.Result{}, err
+	}
+	r.record(s, plan, done)
+	return kube.Wake(kube.Earliest(plan.WakeAt, s.retryAt), s.observed.Now), nil
+}
+
+// turns remembers since when a Workload has been waiting for something that must not take long.
+type turns struct {
+	mu    sync.Mutex
+	since map[client.ObjectKey]time.Time
+}
+
+// waiting returns since when, which is now for one that has just begun.
+func (t *turns) waiting(key client.ObjectKey, now time.Time) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.since == nil {
+		t.since = map[client.ObjectKey]time.Time{}
+	}
+	if _, ok := t.since[key]; !ok {
+		t.since[key] = now
+	}
+	return t.since[key]
+}
+
+// over ends the waiting.
+func (t *turns) over(key client.ObjectKey) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.since, key)
+}

@@ -1,0 +1,203 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/mirror"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+func workloadGVK() schema.GroupVersionKind { return kueue.GroupVersion.WithKind("Workload") }
+
+func asStatus(err error, status *apierrors.APIStatus) bool { return errors.As(err, status) }
+
+// found is what an action has read from a worker's API server.
+type found struct {
+	mirror.Found
+	// epoch of the state that the action belongs to, and when it was read.
+	epoch int64
+	at    time.Time
+}
+
+// seen returns what the informers of a cluster show of an Original. Objects of another origin are never seen there.
+func (r *Resolver) seen(cluster string, o mirror.Original) mirror.Found {
+	var f mirror.Found
+	if obj, _ := r.Fleet.Get(cluster, workloadGVK(), o.Key()); obj != nil {
+		f.Workload, _ = obj.(*kueue.Workload)
+	}
+	if o.Kind != nil && o.JobName != "" {
+		f.Job, _ = r.Fleet.Get(cluster, o.Kind.GVK(), o.JobKey())
+	}
+	return f
+}
+
+// view is what is known of one cluster and of the Workload's objects there.
+func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig bool) dispatch.ClusterView {
+	o := s.original
+	seen := r.seen(name, o)
+	v := dispatch.ClusterView{
+		Name: name, Link: r.link(ctx, name), Copy: o.Copy(seen.Workload), Job: o.JobFacts(seen.Job),
+		InConfig: inConfig && (r.serves(name, o) || s.state.Bound == name),
+	}
+	r.lookBack(&v, s)
+	for _, answer := range r.Fleet.Answers(name, o.Key()) {
+		f, ok := answer.Value.(found)
+		if !ok {
+			continue
+		}
+		live := o.Live(f.epoch, f.Found)
+		v.Live = &live
+		if v.Copy.Holder == dispatch.Absent && live.Copy.Holder == dispatch.Foreign {
+			v.Copy = live.Copy
+		}
+		if v.Job.Holder == dispatch.Absent && live.Job.Holder == dispatch.Foreign {
+			v.Job = live.Job
+		}
+	}
+	if v.Job.Behind && r.written.newerThan(o.Job) {
+		v.Job.Behind = false
+		s.retryAt = s.observed.Now.Add(echo)
+	}
+	return v
+}
+
+// echo is how long our own write of a job's status may take to come back from the hub's cache.
+const echo = 100 * time.Millisecond
+
+// serves tells whether a cluster can be given the job: whether it serves the job's kind to us.
+func (r *Resolver) serves(cluster string, o mirror.Original) bool {
+	if o.Kind == nil {
+		return true
+	}
+	state, ok := r.Fleet.State(cluster)
+	if !ok {
+		return true
+	}
+	for _, u := range state.Unserved {
+		if u.GVK == o.Kind.GVK() {
+			return false
+		}
+	}
+	return true
+}
+
+// lookBack adds what is remembered of objects of the present epoch that are no more: how the job ended, or that it was
+// seen to go unfinished.
+func (r *Resolver) lookBack(v *dispatch.ClusterView, s *subject) {
+	o := s.original
+	current := func(obj client.Object) bool {
+		epoch := mirror.Epoch(obj)
+		return epoch == s.state.Epoch || epoch == 0 && s.state.Epoch == 1
+	}
+	if o.Kind != nil && v.Job.Holder == dispatch.Absent {
+		gone, ok := r.Fleet.Gone(v.Name, o.Kind.GVK(), o.Key())
+		if ok && current(gone.Last) && o.JobFacts(gone.Last).Holder == dispatch.Ours {
+			v.Job.Finished, v.Job.Epoch = mirror.Outcome(o.Kind, gone.Last), mirror.Epoch(gone.Last)
+			v.EndedUnfinished = v.Job.Finished == nil && gone.Watched
+		}
+	}
+	if v.Copy.Holder == dispatch.Absent {
+		gone, ok := r.Fleet.Gone(v.Name, workloadGVK(), o.Key())
+		if wl, is := gone.Last.(*kueue.Workload); ok && is && current(wl) && o.Copy(wl).Holder == dispatch.Ours {
+			v.EndedUnfinished = v.EndedUnfinished || gone.Watched && !mirror.Adopted(wl) && v.Job.Finished == nil
+		}
+	}
+}
+
+// link is the connection to a cluster. A name without a supervisor is that of a MultiKueueCluster which was not looked at
+// yet, or of none at all.
+func (r *Resolver) link(ctx context.Context, name string) dispatch.Link {
+	state, ok := r.Fleet.State(name)
+	switch {
+	case !ok:
+		return r.missing.link(ctx, r.Client, name)
+	case state.Connected:
+		r.missing.forget(name)
+		return dispatch.Link{State: dispatch.Connected}
+	case state.Err == nil && state.Failures == 0:
+		return dispatch.Link{State: dispatch.Unknown}
+	}
+	return dispatch.Link{State: dispatch.Unreachable, Since: state.LostSince}
+}
+
+func links(states []fleet.State) []dispatch.Link {
+	list := make([]dispatch.Link, 0, len(states))
+	for _, s := range states {
+		l := dispatch.Link{State: dispatch.Unreachable, Since: s.LostSince}
+		if s.Connected {
+			l = dispatch.Link{State: dispatch.Connected}
+		} else if s.Err == nil && s.Failures == 0 {
+			l = dispatch.Link{State: dispatch.Unknown}
+		}
+		list = append(list, l)
+	}
+	return list
+}
+
+// absentees remembers since when a name is known to be that of no MultiKueueCluster.
+type absentees struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	since map[string]time.Time
+}
+
+func (a *absentees) link(ctx context.Context, c client.Reader, name string) dispatch.Link {
+	if err := c.Get(ctx, client.ObjectKey{Name: name}, &kueue.MultiKueueCluster{}); !apierrors.IsNotFound(err) {
+		a.forget(name)
+		return dispatch.Link{State: dispatch.Unknown}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.since == nil {
+		a.since = map[string]time.Time{}
+	}
+	if _, known := a.since[name]; !known {
+		a.since[name] = a.clock.Now()
+	}
+	return dispatch.Link{State: dispatch.Unreachable, Since: a.since[name]}
+}
+
+func (a *absentees) forget(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.since, name)
+}
+
+// cutOff remembers whether the hub is cut off from most clusters, and when that was over last.
+type cutOff struct {
+	clock  clock.PassiveClock
+	window time.Duration
+	mu     sync.Mutex
+	now    bool
+	ended  time.Time
+}
+
+// update is called after every change of a connection. It reports whether the hub was or is cut off: then every Workload
+// is concerned.
+func (c *cutOff) update(states []fleet.State) bool {
+	is := dispatch.HubCutOff(links(states), c.window)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.now
+	c.now = is
+	if was && !is {
+		c.ended = c.clock.Now()
+	}
+	return was || is
+}
+
+func (c *cutOff) endedAt() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
+}
