@@ -1,0 +1,147 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+func withChecks(cq *kueue.ClusterQueue, rules ...kueue.AdmissionCheckStrategyRule) *kueue.ClusterQueue {
+	cq.Spec.AdmissionChecksStrategy = &kueue.AdmissionChecksStrategy{AdmissionChecks: rules}
+	return cq
+}
+
+func rule(name string, onFlavors ...kueue.ResourceFlavorReference) kueue.AdmissionCheckStrategyRule {
+	return kueue.AdmissionCheckStrategyRule{Name: kueue.AdmissionCheckReference(name), OnFlavors: onFlavors}
+}
+
+func TestAClusterQueueIsInactiveForItsFirstProblem(t *testing.T) {
+	const mk, pr = kueue.MultiKueueControllerName, kueue.ProvisioningRequestControllerName
+	checks := []any{
+		testCheck("ok", "example.com/c", true), testCheck("off", "example.com/c", false),
+		testCheck("mk1", mk, true), testCheck("mk2", mk, true), testCheck("pr", pr, true),
+	}
+	stopped := testQueue("cq", "1", "red")
+	stopped.Spec.StopPolicy = kueue.HoldAndDrain
+	ending := testQueue("cq", "1", "red")
+	ending.DeletionTimestamp = ptr.To(metav1.NewTime(epoch))
+	for name, tc := range map[string]struct {
+		cq       *kueue.ClusterQueue
+		want     kueue.Reason
+		mentions string
+	}{
+		"nothing wrong":              {withChecks(testQueue("cq", "1", "red"), rule("ok"), rule("mk1")), kueue.ReasonReady, ""},
+		"being deleted":              {ending, kueue.ReasonTerminating, "deleted"},
+		"stopped":                    {stopped, kueue.ReasonStopped, "stopped"},
+		"a flavor is missing":        {testQueue("cq", "1", "red", "blue"), kueue.ReasonFlavorNotFound, "blue"},
+		"a check is missing":         {withChecks(testQueue("cq", "1", "red"), rule("none")), kueue.ReasonAdmissionCheckNotFound, "none"},
+		"a check is inactive":        {withChecks(testQueue("cq", "1", "red"), rule("off")), kueue.ReasonAdmissionCheckInactive, "off"},
+		"two multikueue checks":      {withChecks(testQueue("cq", "1", "red"), rule("mk1"), rule("mk2")), kueue.ReasonMultipleMultiKueueAdmissionChecks, "mk1, mk2"},
+		"multikueue on a flavor":     {withChecks(testQueue("cq", "1", "red"), rule("mk1", "red")), kueue.ReasonMultiKueueAdmissionCheckAppliedPerFlavor, "mk1"},
+		"multikueue, provisioning":   {withChecks(testQueue("cq", "1", "red"), rule("mk1"), rule("pr")), kueue.ReasonMultiKueueWithProvisioningRequest, "pr"},
+		"the message has them all":   {withChecks(testQueue("cq", "1", "blue"), rule("off")), kueue.ReasonFlavorNotFound, "off"},
+		"provisioning alone is fine": {withChecks(testQueue("cq", "1", "red"), rule("pr")), kueue.ReasonReady, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := New(Options{})
+			feedAll(v, testFlavor("red"))
+			feedAll(v, checks...)
+			feedAll(v, tc.cq)
+			got, _ := v.ClusterQueue("cq")
+			if got.Reason != tc.want || got.Activity.Active != (tc.want == kueue.ReasonReady) || !strings.Contains(got.Message, tc.mentions) {
+				t.Errorf("got %+v, want reason %s and a word of %q", got.Activity, tc.want, tc.mentions)
+			}
+		})
+	}
+}
+
+func TestWhatAQueueMissesMayComeLater(t *testing.T) {
+	v := New(Options{})
+	feedAll(v, withChecks(testQueue("cq", "1", "red"), rule("c")), testLocal("lq", "cq"))
+	reasons := func() string {
+		cq, _ := v.ClusterQueue("cq")
+		lq, _ := v.LocalQueue(types.NamespacedName{Namespace: "ns", Name: "lq"})
+		return string(cq.Reason) + " " + string(lq.Reason)
+	}
+	for _, step := range []struct {
+		change any
+		want   string
+	}{
+		{nil, "FlavorNotFound ClusterQueueIsInactive"},
+		{testFlavor("red"), "AdmissionCheckNotFound ClusterQueueIsInactive"},
+		{testCheck("c", "example.com/c", false), "AdmissionCheckInactive ClusterQueueIsInactive"},
+		{testCheck("c", "example.com/c", true), "Ready Ready"},
+	} {
+		if step.change != nil {
+			feedAll(v, step.change)
+		}
+		if got := reasons(); got != step.want {
+			t.Errorf("got %s, want %s", got, step.want)
+		}
+	}
+	unfeed(v, testFlavor("red"))
+	if got, want := reasons(), "FlavorNotFound ClusterQueueIsInactive"; got != want {
+		t.Errorf("flavor gone: got %s, want %s", got, want)
+	}
+	unfeed(v, testQueue("cq", "1", "red"))
+	if got, want := reasons(), " ClusterQueueDoesNotExist"; got != want {
+		t.Errorf("ClusterQueue gone: got %s, want %s", got, want)
+	}
+}
+
+func TestACycleOfCohortsMakesItsQueuesInactiveUntilItIsBroken(t *testing.T) {
+	cohort := func(name, parent string) *kueue.Cohort {
+		return &kueue.Cohort{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: kueue.CohortSpec{ParentName: kueue.CohortReference(parent)}}
+	}
+	v := New(Options{})
+	cq := testQueue("cq", "1", "red")
+	cq.Spec.CohortName = "a"
+	feedAll(v, testFlavor("red"), cq, cohort("a", "b"), cohort("b", "a"))
+	if got, _ := v.ClusterQueue("cq"); got.Activity.Active || got.Reason != kueue.ReasonUnknown || !strings.Contains(got.Message, "cycle") {
+		t.Errorf("in a cycle: %+v", got.Activity)
+	}
+	feedAll(v, cohort("b", ""))
+	if got, _ := v.ClusterQueue("cq"); !got.Activity.Active {
+		t.Errorf("cycle broken: %+v", got.Activity)
+	}
+}
+
+func TestAStoppedLocalQueueHasNothingPending(t *testing.T) {
+	v := basic()
+	feedAll(v, testWorkload("w", 1, 1))
+	pending := func() int {
+		got, _ := v.LocalQueue(types.NamespacedName{Namespace: "ns", Name: "lq"})
+		return got.Pending
+	}
+	if got := pending(); got != 1 {
+		t.Errorf("running: %d pending, want 1", got)
+	}
+	stopped := testLocal("lq", "cq")
+	stopped.Spec.StopPolicy = kueue.Hold
+	feedAll(v, stopped)
+	if got := pending(); got != 0 {
+		t.Errorf("stopped: %d pending, want 0", got)
+	}
+}
+
+func TestChecksApplyByFlavor(t *testing.T) {
+	v := New(Options{})
+	feedAll(v, withChecks(testQueue("cq", "1", "red", "blue"), rule("b", "blue"), rule("a")))
+	for _, tc := range []struct {
+		flavor string
+		want   int
+	}{{"red", 1}, {"blue", 2}} {
+		got, known := v.Checks("cq", []string{tc.flavor})
+		if !known || len(got) != tc.want {
+			t.Errorf("%s: %v, want %d checks", tc.flavor, got, tc.want)
+		}
+	}
+	if _, known := v.Checks("other", nil); known {
+		t.Error("a queue that is not there has no checks to apply")
+	}
+}

@@ -1,0 +1,166 @@
+package view
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/quota"
+)
+
+// where says in a word or two where the snapshot has the workload.
+func where(v *View, name string) string {
+	key := keyOf("ns", name)
+	if r, ok := v.snap.Holding(key); ok {
+		switch {
+		case r.Assumed:
+			return "assumed in " + r.Queue
+		case r.Admitted:
+			return "admitted in " + r.Queue
+		}
+		return "reserving in " + r.Queue
+	}
+	w, ok := v.snap.Pending(key)
+	switch {
+	case !ok:
+		return "nowhere"
+	case w.Blocked != nil:
+		return "blocked: " + string(w.Blocked.Because)
+	case !w.NotBefore.IsZero():
+		return "backing off"
+	}
+	return "waiting for " + w.Queue
+}
+
+func TestTheStatusDecidesWhereAWorkloadIs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*kueue.Workload)
+		want   string
+	}{
+		"new":       {func(*kueue.Workload) {}, "waiting for cq"},
+		"reserving": {func(wl *kueue.Workload) { reserve(wl, "cq", "red") }, "reserving in cq"},
+		"admitted": {func(wl *kueue.Workload) {
+			setCondition(&reserve(wl, "cq", "red").Status.Conditions, kueue.WorkloadAdmitted, true, "Admitted", epoch)
+		}, "admitted in cq"},
+		"evicted but not released": {func(wl *kueue.Workload) {
+			setCondition(&reserve(wl, "cq", "red").Status.Conditions, kueue.WorkloadEvicted, true, "Preempted", epoch)
+		}, "reserving in cq"},
+		"finished": {func(wl *kueue.Workload) {
+			setCondition(&reserve(wl, "cq", "red").Status.Conditions, kueue.WorkloadFinished, true, "Succeeded", epoch)
+		}, "nowhere"},
+		"being deleted while it holds quota": {func(wl *kueue.Workload) {
+			reserve(wl, "cq", "red").DeletionTimestamp = ptr.To(metav1.NewTime(epoch))
+		}, "reserving in cq"},
+		"being deleted while it waits": {func(wl *kueue.Workload) { wl.DeletionTimestamp = ptr.To(metav1.NewTime(epoch)) }, "nowhere"},
+		"deactivated":                  {func(wl *kueue.Workload) { wl.Spec.Active = ptr.To(false) }, "nowhere"},
+		"to be deactivated": {func(wl *kueue.Workload) {
+			setCondition(&wl.Status.Conditions, kueue.WorkloadDeactivationTarget, true, "AdmissionCheck", epoch)
+		}, "nowhere"},
+		"gated": {func(wl *kueue.Workload) {
+			wl.Annotations = map[string]string{kueue.AdmissionGatedByAnnotation: "budget"}
+		}, "nowhere"},
+		"without queue":                     {func(wl *kueue.Workload) { wl.Spec.QueueName = "" }, "nowhere"},
+		"of a LocalQueue that is not there": {func(wl *kueue.Workload) { wl.Spec.QueueName = "other" }, "blocked: Misconfigured"},
+		"waiting for a trigger": {func(wl *kueue.Workload) {
+			setCondition(&wl.Status.Conditions, kueue.WorkloadRequeued, false, "PodsReadyTimeout", epoch)
+		}, "blocked: PendingEvaluation"},
+		"requeued": {func(wl *kueue.Workload) {
+			setCondition(&wl.Status.Conditions, kueue.WorkloadRequeued, true, "Preempted", epoch)
+		}, "waiting for cq"},
+		"with a check in Retry": {func(wl *kueue.Workload) {
+			wl.Status.AdmissionChecks = []kueue.AdmissionCheckState{{Name: "c", State: kueue.CheckStateRetry}}
+		}, "blocked: PendingEvaluation"},
+		"not before a time": {func(wl *kueue.Workload) {
+			wl.Status.RequeueState = &kueue.RequeueState{RequeueAt: ptr.To(metav1.NewTime(at(60)))}
+		}, "backing off"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := basic()
+			wl := testWorkload("w", 1, 1)
+			tc.change(wl)
+			feedAll(v, wl)
+			if got := where(v, "w"); got != tc.want {
+				t.Errorf("it is %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestWhatStandsInTheWayOfAQueueStandsInTheWayOfItsWorkloads(t *testing.T) {
+	v := basic()
+	feedAll(v, testWorkload("w", 1, 1))
+	expect := func(story, want string) {
+		t.Helper()
+		if got := where(v, "w"); got != want {
+			t.Errorf("%s: it is %s, want %s", story, got, want)
+		}
+	}
+	expect("in the beginning", "waiting for cq")
+
+	stopped := testLocal("lq", "cq")
+	stopped.Spec.StopPolicy = kueue.Hold
+	feedAll(v, stopped)
+	expect("LocalQueue stopped", "blocked: Suspended")
+	feedAll(v, testLocal("lq", "cq"))
+	expect("LocalQueue started", "waiting for cq")
+
+	picky := testQueue("cq", "4", "red")
+	picky.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}
+	feedAll(v, picky)
+	expect("namespace not selected", "blocked: Misconfigured")
+	feedAll(v, testNamespace(map[string]string{"team": "a"}))
+	expect("namespace labelled", "waiting for cq")
+	picky = picky.DeepCopy()
+	picky.Spec.NamespaceSelector = nil
+	feedAll(v, picky)
+	expect("no selector selects none", "blocked: Misconfigured")
+
+	unfeed(v, picky)
+	expect("ClusterQueue gone: the core says so", "waiting for cq")
+	unfeed(v, testLocal("lq", "cq"))
+	expect("LocalQueue gone", "blocked: Misconfigured")
+	feedAll(v, testLocal("lq", "cq2"))
+	expect("LocalQueue made again for another ClusterQueue", "waiting for cq2")
+	unfeed(v, testWorkload("w", 1, 1))
+	expect("deleted", "nowhere")
+}
+
+func TestTheEvictionThatCountsDecidesThePlaceInTheQueue(t *testing.T) {
+	for _, tc := range []struct {
+		reason     kueue.Reason
+		byCreation bool
+		want       time.Time
+	}{
+		{kueue.ReasonPodsReadyTimeout, false, at(60)},
+		{kueue.ReasonPodsReadyTimeout, true, epoch},
+		{kueue.ReasonAdmissionCheck, true, at(60)},
+		{kueue.ReasonPreempted, false, epoch},
+	} {
+		v := New(Options{OrderByCreation: tc.byCreation})
+		wl := testWorkload("w", 1, 1)
+		setCondition(&wl.Status.Conditions, kueue.WorkloadEvicted, true, string(tc.reason), at(60))
+		if got := v.queuedAt(wl); !got.Equal(tc.want) {
+			t.Errorf("%s, by creation %v: queued at %s, want %s", tc.reason, tc.byCreation, got, tc.want)
+		}
+	}
+}
+
+func TestPodsThatAreNoLongerNeededGiveBackTheirShare(t *testing.T) {
+	wl := reserve(testWorkload("w", 4, 1), "cq", "red")
+	want := func(n amount.Amount) admission.Usage {
+		return admission.Usage{{FlavorResource: quota.FlavorResource{Flavor: "red", Resource: "gpu"}, Amount: n}}
+	}
+	if diff := cmp.Diff(want(4), usageOf(wl)); diff != "" {
+		t.Error(diff)
+	}
+	wl.Status.ReclaimablePods = []kueue.ReclaimablePod{{Name: "main", Count: 3}}
+	if diff := cmp.Diff(want(1), usageOf(wl)); diff != "" {
+		t.Error(diff)
+	}
+}
