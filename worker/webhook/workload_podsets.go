@@ -1,0 +1,161 @@
+package webhook
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// podSets says what is wrong with the pod sets of a workload.
+func (g Gates) podSets(w *kueue.Workload) field.ErrorList {
+	var all field.ErrorList
+	variable := 0
+	path := field.NewPath("spec", "podSets")
+	for i := range w.Spec.PodSets {
+		podSet, at := &w.Spec.PodSets[i], path.Index(i)
+		if podSet.MinCount != nil {
+			variable++
+			if g.elastic(w) {
+				all = append(all, field.Forbidden(at.Child("minCount"), "not for an elastic job"))
+			}
+		}
+		all = append(all, g.template(&podSet.Template, at.Child("template"))...)
+		all = append(all, g.topology(podSet, at.Child("topologyRequest"))...)
+	}
+	if variable > 1 {
+		all = append(all, field.Invalid(path, variable, "at most one podSet can use minCount"))
+	}
+	return all
+}
+
+// podSetsUpdate keeps pod sets as they were while quota is reserved, but for the
+// counts of an elastic job, which may fall.
+func (g Gates) podSetsUpdate(old, w *kueue.Workload) field.ErrorList {
+	if apiequality.Semantic.DeepEqual(old.Spec.PodSets, w.Spec.PodSets) {
+		return nil
+	}
+	all := g.podSets(w)
+	if !reserved(old) || !reserved(w) {
+		return all
+	}
+	if g.elastic(w) && shrunk(old.Spec.PodSets, w.Spec.PodSets) {
+		return all
+	}
+	return append(all, field.Forbidden(field.NewPath("spec", "podSets"), "field is immutable while quota is reserved"))
+}
+
+// shrunk tells whether the pod sets differ by nothing but counts that fell.
+func shrunk(old, podSets []kueue.PodSet) bool {
+	return slices.EqualFunc(old, podSets, func(before, after kueue.PodSet) bool {
+		if after.Count > before.Count {
+			return false
+		}
+		after.Count = before.Count
+		return apiequality.Semantic.DeepEqual(before, after)
+	})
+}
+
+func reserved(w *kueue.Workload) bool {
+	return meta.IsStatusConditionTrue(w.Status.Conditions, kueue.WorkloadQuotaReserved)
+}
+
+func (g Gates) template(template *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
+	var all field.ErrorList
+	if g.PodSetMetadata {
+		metadata := path.Child("metadata")
+		all = append(all, metav1validation.ValidateLabels(template.Labels, metadata.Child("labels"))...)
+		all = append(all, validation.ValidateAnnotations(template.Annotations, metadata.Child("annotations"))...)
+	}
+	spec := path.Child("spec")
+	for i := range template.Spec.InitContainers {
+		all = append(all, g.resources(&template.Spec.InitContainers[i].Resources, spec.Child("initContainers").Index(i).Child("resources"))...)
+	}
+	for i := range template.Spec.Containers {
+		all = append(all, g.resources(&template.Spec.Containers[i].Resources, spec.Child("containers").Index(i).Child("resources"))...)
+	}
+	if template.Spec.Resources != nil {
+		all = append(all, g.resources(template.Spec.Resources, spec.Child("resources"))...)
+	}
+	return all
+}
+
+// resources refuses requests for "pods", which are counted without being asked
+// for, and quantities below zero.
+func (g Gates) resources(resources *corev1.ResourceRequirements, path *field.Path) field.ErrorList {
+	var all field.ErrorList
+	if _, requested := resources.Requests[corev1.ResourcePods]; requested {
+		all = append(all, field.Forbidden(path.Child("requests").Key(string(corev1.ResourcePods)), "the resource is reserved for internal use"))
+	}
+	if g.NonNegativeResources {
+		all = append(all, allNotNegative(resources.Requests, path.Child("requests"))...)
+		all = append(all, allNotNegative(resources.Limits, path.Child("limits"))...)
+	}
+	return all
+}
+
+func allNotNegative(list corev1.ResourceList, path *field.Path) field.ErrorList {
+	var all field.ErrorList
+	for _, name := range sorted(list) {
+		quantity := list[name]
+		all = append(all, notNegative(&quantity, path.Key(string(name)))...)
+	}
+	return all
+}
+
+// topology says what is wrong with slices.
+func (g Gates) topology(podSet *kueue.PodSet, path *field.Path) field.ErrorList {
+	request := podSet.TopologyRequest
+	if request == nil {
+		return nil
+	}
+	var all field.ErrorList
+	size := path.Child("podSetSliceSize")
+	if (request.PodSetSliceSize == nil) != (request.PodSetSliceRequiredTopology == nil) {
+		all = append(all, field.Invalid(size, request.PodSetSliceSize, "must be set exactly when podSetSliceRequiredTopology is"))
+	}
+	if request.PodSetSliceSize != nil {
+		all = append(all, g.sliceSize(*request.PodSetSliceSize, podSet.Count, size)...)
+	}
+	return append(all, g.layers(podSet, path.Child("podsetSliceRequiredTopologyConstraints"))...)
+}
+
+func (g Gates) sliceSize(size, count int32, path *field.Path) field.ErrorList {
+	switch {
+	case g.SliceSize && size < 1:
+		return field.ErrorList{field.Invalid(path, size, "must be greater than or equal to 1")}
+	case g.SliceSize && size > count:
+		return field.ErrorList{field.Invalid(path, size, fmt.Sprintf("must not be greater than the count of the podSet, %d", count))}
+	}
+	return nil
+}
+
+// layers go from outer to inner: levels differ, and a slice holds a whole number
+// of slices of the next layer.
+func (g Gates) layers(podSet *kueue.PodSet, path *field.Path) field.ErrorList {
+	var all field.ErrorList
+	request := podSet.TopologyRequest
+	layers := request.PodsetSliceRequiredTopologyConstraints
+	if len(layers) > 0 && (request.PodSetSliceSize != nil || request.PodSetGroupName != nil) {
+		all = append(all, field.Forbidden(path, "not with podSetSliceSize or podSetGroupName"))
+	}
+	for i, layer := range layers {
+		all = append(all, g.sliceSize(layer.Size, podSet.Count, path.Index(i).Child("size"))...)
+		for _, outer := range layers[:i] {
+			if outer.Topology == layer.Topology {
+				all = append(all, field.Duplicate(path.Index(i).Child("topology"), layer.Topology))
+			}
+		}
+		if i > 0 && layer.Size > 0 && layers[i-1].Size%layer.Size != 0 {
+			all = append(all, field.Invalid(path.Index(i).Child("size"), layer.Size, fmt.Sprintf("must divide the size of the layer around it, %d", layers[i-1].Size)))
+		}
+	}
+	return all
+}

@@ -1,0 +1,175 @@
+package webhook
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// statusUpdate says what is wrong with a change of status. Several managers apply
+// parts of it, so a rule looks only at parts that changed.
+func (g Gates) statusUpdate(old, w *kueue.Workload) field.ErrorList {
+	path := field.NewPath("status")
+	var all field.ErrorList
+	if !apiequality.Semantic.DeepEqual(old.Status.Conditions, w.Status.Conditions) {
+		all = append(all, metav1validation.ValidateConditions(w.Status.Conditions, path.Child("conditions"))...)
+	}
+	all = append(all, g.admissionUpdate(old, w, path.Child("admission"))...)
+	all = append(all, g.reclaimableUpdate(old, w, path.Child("reclaimablePods"))...)
+	all = append(all, checksUpdate(old, w, path.Child("admissionChecks"))...)
+	return append(all, g.clusterUpdate(old, w, path.Child("clusterName"))...)
+}
+
+func (g Gates) admissionUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
+	before, after := old.Status.Admission, w.Status.Admission
+	if after == nil {
+		if reserved(w) && !reserved(old) {
+			return field.ErrorList{field.Required(path, "must be set when quota is reserved")}
+		}
+		return nil
+	}
+	if apiequality.Semantic.DeepEqual(before, after) {
+		return nil
+	}
+	all := assignments(w, path.Child("podSetAssignments"))
+	if before != nil && reserved(old) && reserved(w) && !g.sameAdmission(before, after, g.elastic(w)) {
+		all = append(all, field.Forbidden(path, "field is immutable while quota is reserved"))
+	}
+	return all
+}
+
+// sameAdmission compares all that must not change while quota is reserved:
+// topology may be computed late and anew, and an elastic job may shrink.
+func (Gates) sameAdmission(before, after *kueue.Admission, elastic bool) bool {
+	if before.ClusterQueue != after.ClusterQueue {
+		return false
+	}
+	return slices.EqualFunc(before.PodSetAssignments, after.PodSetAssignments, func(a, b kueue.PodSetAssignment) bool {
+		a.TopologyAssignment, b.TopologyAssignment = nil, nil
+		a.DelayedTopologyRequest, b.DelayedTopologyRequest = "", ""
+		if elastic && a.Count != nil && b.Count != nil && *b.Count < *a.Count {
+			a.Count, b.Count = nil, nil
+			a.ResourceUsage, b.ResourceUsage = nil, nil
+		}
+		return apiequality.Semantic.DeepEqual(a, b)
+	})
+}
+
+// assignments must be for pod sets of the workload, with a usage that is a
+// multiple of what one pod uses.
+func assignments(w *kueue.Workload, path *field.Path) field.ErrorList {
+	var all field.ErrorList
+	for i, assignment := range w.Status.Admission.PodSetAssignments {
+		at := path.Index(i)
+		podSet := podSetNamed(w, assignment.Name)
+		if podSet == nil {
+			all = append(all, field.NotFound(at.Child("name"), assignment.Name))
+			continue
+		}
+		count := podSet.Count
+		if assignment.Count != nil {
+			count = *assignment.Count
+		}
+		for _, name := range sorted(assignment.ResourceUsage) {
+			if usage := assignment.ResourceUsage[name]; !divisible(&usage, count) {
+				all = append(all, field.Invalid(at.Child("resourceUsage").Key(string(name)), usage.String(), fmt.Sprintf("is not a multiple of %d", count)))
+			}
+		}
+	}
+	return all
+}
+
+func podSetNamed(w *kueue.Workload, name kueue.PodSetReference) *kueue.PodSet {
+	for i := range w.Spec.PodSets {
+		if w.Spec.PodSets[i].Name == name {
+			return &w.Spec.PodSets[i]
+		}
+	}
+	return nil
+}
+
+// divisible tells whether a quantity is count times some number of thousandths.
+// No pods use nothing that could be judged; a quantity whose thousandths an int64
+// cannot hold is judged by its units.
+func divisible(quantity *resource.Quantity, count int32) bool {
+	if count <= 0 {
+		return true
+	}
+	if quantity.CmpInt64(1<<53) > 0 {
+		return quantity.Value()%int64(count) == 0
+	}
+	return quantity.MilliValue()%int64(count) == 0
+}
+
+// reclaimableUpdate lets the pods that need no quota any more only grow in
+// number while quota is reserved.
+func (g Gates) reclaimableUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
+	if apiequality.Semantic.DeepEqual(old.Status.ReclaimablePods, w.Status.ReclaimablePods) {
+		return nil
+	}
+	var all field.ErrorList
+	now := map[kueue.PodSetReference]int32{}
+	for i, pods := range w.Status.ReclaimablePods {
+		now[pods.Name] = pods.Count
+		switch podSet := podSetNamed(w, pods.Name); {
+		case podSet == nil:
+			all = append(all, field.NotFound(path.Index(i).Child("name"), pods.Name))
+		case pods.Count > podSet.Count:
+			all = append(all, field.Invalid(path.Index(i).Child("count"), pods.Count, fmt.Sprintf("must be at most %d", podSet.Count)))
+		}
+	}
+	if !reserved(old) || !reserved(w) || g.elastic(w) {
+		return all
+	}
+	for _, pods := range old.Status.ReclaimablePods {
+		if count, there := now[pods.Name]; !there || count < pods.Count {
+			all = append(all, field.Forbidden(path.Key(string(pods.Name)), "cannot be removed or fall while quota is reserved"))
+		}
+	}
+	return all
+}
+
+// checksUpdate keeps what a check adds to pods as it was while the check stays
+// Ready, because the pods may have been made already.
+func checksUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
+	var all field.ErrorList
+	for i, after := range w.Status.AdmissionChecks {
+		if after.State != kueue.CheckStateReady {
+			continue
+		}
+		for _, before := range old.Status.AdmissionChecks {
+			if before.Name == after.Name && before.State == kueue.CheckStateReady &&
+				!apiequality.Semantic.DeepEqual(before.PodSetUpdates, after.PodSetUpdates) {
+				all = append(all, field.Forbidden(path.Index(i).Child("podSetUpdates"), "field is immutable while the check is Ready"))
+			}
+		}
+	}
+	return all
+}
+
+// clusterUpdate lets the first cluster be only one that was nominated before. A
+// slice that replaces another goes where that one runs, without nomination.
+func (g Gates) clusterUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
+	if old.Status.ClusterName != nil || w.Status.ClusterName == nil {
+		return nil
+	}
+	if g.elastic(w) && w.Annotations[kueue.WorkloadSliceReplacementForAnnotation] != "" {
+		return nil
+	}
+	if slices.Contains(old.Status.NominatedClusterNames, *w.Status.ClusterName) {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, *w.Status.ClusterName, "when setting clusterName it must be one of the nominatedClusterNames")}
+}
+
+func sorted(list corev1.ResourceList) []corev1.ResourceName {
+	return slices.Sorted(maps.Keys(list))
+}
