@@ -2,6 +2,9 @@ package dispatch
 
 // bound handles a Workload whose winner is chosen (contract: multikueue.md 4 cases 3a, 4b, 5 and 6).
 func (t turn) bound() Plan {
+	if next, settled := t.settle(t.s); settled {
+		return t.move(next, Settled, "a cluster owes nothing any more")
+	}
 	v := t.view(t.s.Bound)
 	if !v.connected() {
 		return t.lost(v)
@@ -20,7 +23,7 @@ func (t turn) bound() Plan {
 		message := t.msgEvicted(v.Name)
 		return t.giveUp(RemoteEvicted, message, &Event{Message: message})
 	case c.Deleting:
-		return t.stay(Looking, "the copy on "+v.Name+" is being deleted")
+		return t.stay(Looking, "the copy on "+v.Name+" is being deleted", t.dismiss()...)
 	case !c.Admitted || !c.SpecMatches && !c.PriorityOnly:
 		return t.giveUp(RemoteGone, msgGone, nil)
 	}
@@ -46,13 +49,13 @@ func (t turn) lost(v ClusterView) Plan {
 	end, runs := t.deadline(v)
 	switch {
 	case v.Link.State == Unreachable && !runs:
-		return t.stay(CutOffHub, "most clusters vanished together; the hub waits for them")
+		return t.stay(CutOffHub, "most clusters vanished together; the hub waits for them", t.dismiss()...)
 	case !t.graceOver(v):
-		plan := t.stay(InGrace, v.Name+" cannot be reached")
+		plan := t.stay(InGrace, v.Name+" cannot be reached", t.dismiss()...)
 		plan.WakeAt = end
 		return plan
 	case t.p.OnWorkerLost == Hold:
-		return t.stay(Held, v.Name+" cannot be reached; the policy is to wait for it")
+		return t.stay(Held, v.Name+" cannot be reached; the policy is to wait for it", t.dismiss()...)
 	}
 	return t.giveUp(RemoteLost, msgLost, nil)
 }
@@ -66,9 +69,6 @@ func (t turn) outOfSync(v ClusterView) Plan {
 
 // run brings the job to the bound cluster and its status back. The losers' copies are removed first.
 func (t turn) run(v ClusterView) Plan {
-	if next, settled := t.settle(t.s); settled {
-		return t.move(next, Settled, "a cluster owes nothing any more")
-	}
 	if t.s.currentJob(v.Job) && t.o.Local.Check != Ready {
 		message := `The workload was admitted on "` + v.Name + `"`
 		plan := t.move(t.s, Running, message)
@@ -102,6 +102,9 @@ func (t turn) start(v ClusterView, actions []Action) Plan {
 		plan := t.stay(Owed, msgOwed(owing), actions...)
 		plan.WakeAt = wake
 		return plan
+	}
+	if v.Copy.Adopted && v.Job.Holder == Absent {
+		return t.vanished(v, actions)
 	}
 	if v.Job.Holder == Absent {
 		actions = append(actions, Action{Verb: CreateJob, Cluster: v.Name, Epoch: t.s.Epoch})

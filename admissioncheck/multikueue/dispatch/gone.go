@@ -7,13 +7,13 @@ func (t turn) gone(v ClusterView) Plan {
 	live := t.answer(v)
 	switch {
 	case live == nil:
-		return t.look(v, nil)
+		return t.look(v, t.dismiss())
 	case t.s.currentCopy(live.Copy):
-		return t.stay(Looking, "the cache of "+v.Name+" is behind")
+		return t.stay(Looking, "the cache of "+v.Name+" is behind", t.dismiss()...)
 	case t.s.currentJob(live.Job), v.EndedUnfinished:
 		return t.giveUp(RemoteGone, msgGone, nil)
 	}
-	return t.resultUnknown(v)
+	return t.resultUnknown(v, t.dismiss())
 }
 
 // vanished is gone for a job that was there once, while its copy is still admitted. The job is not made again within an
@@ -28,9 +28,7 @@ func (t turn) vanished(v ClusterView, actions []Action) Plan {
 	case v.EndedUnfinished:
 		return t.giveUp(RemoteGone, msgGone, nil)
 	}
-	plan := t.resultUnknown(v)
-	plan.Actions = actions
-	return plan
+	return t.resultUnknown(v, actions)
 }
 
 // look reads the cluster itself.
@@ -40,10 +38,10 @@ func (t turn) look(v ClusterView, actions []Action) Plan {
 }
 
 // resultUnknown holds the Workload where it is until a person decides.
-func (t turn) resultUnknown(v ClusterView) Plan {
+func (t turn) resultUnknown(v ClusterView, actions []Action) Plan {
 	message := `Result unknown: the job is gone from worker cluster "` + v.Name +
 		`" and nobody saw how it ended; delete the workload, or deactivate and reactivate it to run it again`
-	plan := t.stay(ResultUnknown, message)
+	plan := t.stay(ResultUnknown, message, actions...)
 	plan.Verdict.Message = message
 	return plan
 }

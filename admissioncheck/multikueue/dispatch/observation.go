@@ -138,6 +138,8 @@ type Copy struct {
 	// Evicted is its condition of that name. Deactivating is set once it is being or has been deactivated.
 	Evicted      bool
 	Deactivating bool
+	// Adopted is set once a job there owns it (it has a controller): that job came into being, whether it is seen or not.
+	Adopted bool
 	// Finished is its condition of that name, nil if not True.
 	Finished *Outcome
 	// Deleting is set while it waits for finalizers.

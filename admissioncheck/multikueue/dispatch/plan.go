@@ -53,7 +53,7 @@ const (
 	// UpdateOffer writes priority and priority class of the hub's Workload to the copy of this Epoch.
 	UpdateOffer Verb = "UpdateOffer"
 	// CreateJob creates the job on Cluster, stamped with Epoch, provided that a live read of the copy shows it ours, of
-	// this Epoch, admitted, not finished and not being deleted.
+	// this Epoch, admitted, not adopted by a job, not finished and not being deleted; otherwise it fails.
 	CreateJob Verb = "CreateJob"
 	// Retract removes job, then copy, from Cluster if they have our origin and either an epoch below Epoch (no stamp
 	// counts as 0) or a predecessor's UID. Nothing else is touched. With Spare, a job that turns out to have finished is
@@ -65,7 +65,7 @@ const (
 	LiveRead Verb = "LiveRead"
 	// CopyStatus copies the status of the job on Cluster to the hub's job.
 	CopyStatus Verb = "CopyStatus"
-	// DrainStatus clears the active counts of the hub's job: no cluster will ever report them again.
+	// DrainStatus clears the active counts of the hub's job: no cluster will ever report them again. It names no cluster.
 	DrainStatus Verb = "DrainStatus"
 	// Finish copies the status of the job on Cluster, if it is still seen, and then sets Finished with Outcome on the
 	// hub's Workload.

@@ -36,43 +36,55 @@ func (t turn) drain() Plan {
 			plan.Actions = append(plan.Actions, t.retract(v))
 		}
 	}
-	if t.s.Bound == "" {
-		return plan
+	if v := t.view(t.s.Bound); t.s.Bound != "" && v.connected() {
+		plan.Actions = append(plan.Actions, t.stop(v)...)
 	}
-	v := t.view(t.s.Bound)
-	if v.connected() {
-		plan.Actions = append(plan.Actions, t.drainReachable(v)...)
-		return plan
-	}
-	if !t.o.Local.JobActive {
-		return plan
-	}
-	if t.graceOver(v) {
-		plan.Actions = append(plan.Actions, Action{Verb: DrainStatus, Cluster: v.Name, Epoch: t.s.Epoch})
-	} else {
-		plan.WakeAt, _ = t.deadline(v)
+	if t.o.Local.JobActive {
+		t.awaitIdle(&plan)
 	}
 	return plan
 }
 
-func (t turn) drainReachable(v ClusterView) []Action {
+// stop tells the given-up cluster that the hub evicts, and copies the status of its job while it stops.
+func (t turn) stop(v ClusterView) []Action {
 	var actions []Action
-	c, l := v.Copy, t.o.Local
+	c := v.Copy
 	running := c.Holder == Ours && c.Admitted && !c.Evicted && !c.Deactivating && !c.Deleting && c.Finished == nil
-	if l.Evicted && running {
+	if t.o.Local.Evicted && running {
 		actions = append(actions, Action{Verb: EvictRemote, Cluster: v.Name, Epoch: t.s.Epoch,
-			Message: "Evicted on manager: " + l.EvictedMessage})
+			Message: "Evicted on manager: " + t.o.Local.EvictedMessage})
 	}
-	switch live := t.answer(v); {
-	case v.Job.Holder == Ours && v.Job.Behind:
+	if v.Job.Holder == Ours && v.Job.Behind {
 		actions = append(actions, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.s.Epoch})
-	case v.Job.Holder == Ours || !l.JobActive:
-	case live == nil:
-		actions = append(actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch})
-	case live.Job.Holder != Ours:
-		actions = append(actions, Action{Verb: DrainStatus, Cluster: v.Name, Epoch: t.s.Epoch})
 	}
 	return actions
+}
+
+// awaitIdle sees to it that the hub's job does not show active pods for ever: once no debtor is left that could still
+// report on them, their counts are cleared. A reachable debtor could until a live read shows no job there, any other
+// one until its grace is over.
+func (t turn) awaitIdle(plan *Plan) {
+	silent := true
+	for _, d := range t.s.Debts {
+		v := t.view(d.Cluster)
+		live := t.answer(v)
+		switch {
+		case !v.connected():
+			if !t.graceOver(v) {
+				silent = false
+				end, _ := t.deadline(v)
+				plan.WakeAt = soonest(plan.WakeAt, end)
+			}
+		case v.Job.Holder == Ours || live != nil && live.Job.Holder == Ours:
+			silent = false
+		case live == nil:
+			silent = false
+			plan.Actions = append(plan.Actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch})
+		}
+	}
+	if silent {
+		plan.Actions = append(plan.Actions, Action{Verb: DrainStatus, Epoch: t.s.Epoch})
+	}
 }
 
 // retract removes what earlier epochs and owners left on a cluster. While nothing is bound, the result of a run that has

@@ -1,0 +1,117 @@
+package sim
+
+import (
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+)
+
+// The calls of the dispatcher's actions on a worker that can be reached, as plan.go of dispatch describes each verb.
+
+func (t *turn) createOffer(c *worker, a dispatch.Action) error {
+	if old, exists := c.copies[t.item.name]; exists {
+		if old.ours && old.uid == t.item.uid && old.epoch == a.Epoch {
+			return nil
+		}
+		return errRefused
+	}
+	t.putCopy(c, t.item.name, copied{
+		owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch,
+		gpu: t.item.gpu, priority: t.item.priority, run: t.item.run, ttl: t.item.ttl,
+	})
+	return nil
+}
+
+func (t *turn) updateOffer(c *worker, a dispatch.Action) error {
+	obj, exists := c.copies[t.item.name]
+	if !exists || !obj.ours || obj.uid != t.item.uid || obj.epoch != a.Epoch || obj.priority == t.item.priority {
+		return nil
+	}
+	obj.priority = t.item.priority
+	t.putCopy(c, t.item.name, obj)
+	return nil
+}
+
+func (t *turn) createJob(c *worker, a dispatch.Action) error {
+	if old, exists := c.jobs[t.item.name]; exists {
+		if old.ours && old.uid == t.item.uid && old.epoch == a.Epoch {
+			return nil
+		}
+		return errRefused
+	}
+	obj, exists := c.copies[t.item.name]
+	mine := exists && obj.ours && obj.uid == t.item.uid && obj.epoch == a.Epoch
+	if !mine || !obj.admitted || obj.adopted || obj.finished != nil || obj.deleting {
+		return errRefused
+	}
+	t.ledger.creating(t, c, a)
+	t.putJob(c, t.item.name, remoteJob{owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch, run: t.item.run, ttl: t.item.ttl})
+	return nil
+}
+
+// retract removes job and copy of a name if they are to go; a finished job that is to be spared saves both.
+func (w *World) retract(c *worker, name string, spare bool, goes func(owner, int64) bool) error {
+	job, hasJob := c.jobs[name]
+	if hasJob && goes(job.owner, job.epoch) {
+		if spare && job.finished != nil && job.uid == w.hub.items[name].uid {
+			return nil
+		}
+		w.ledger.destroying(w, c, name, job)
+		if c.slow {
+			if !job.deleting {
+				job.deleting = true
+				w.putJob(c, name, job)
+			}
+		} else {
+			w.removeJob(c, name)
+		}
+	}
+	if obj, exists := c.copies[name]; exists && goes(obj.owner, obj.epoch) {
+		w.removeCopy(c, name)
+	}
+	return nil
+}
+
+func (t *turn) evictRemote(c *worker, a dispatch.Action) error {
+	obj, exists := c.copies[t.item.name]
+	if exists && obj.ours && obj.uid == t.item.uid && obj.epoch < a.Epoch && !obj.deactivating {
+		obj.deactivating = true
+		t.putCopy(c, t.item.name, obj)
+	}
+	return nil
+}
+
+func (t *turn) liveRead(c *worker, a dispatch.Action) error {
+	obj, hasCopy := c.copies[t.item.name]
+	job, hasJob := c.jobs[t.item.name]
+	t.program.remote[c.name].live[t.item.name] = answer{epoch: a.Epoch, copy: present[copied]{hasCopy, obj}, job: present[remoteJob]{hasJob, job}}
+	t.changed()
+	return nil
+}
+
+func (t *turn) copyStatus(job present[remoteJob]) error {
+	if !job.there || !job.value.ours {
+		return nil
+	}
+	return t.setStatus(job.value.status())
+}
+
+// setStatus writes the status of the hub's job, which is not guarded by the Workload's version.
+func (t *turn) setStatus(status jobStatus) error {
+	now, ok := t.hub.items[t.item.name]
+	if ok && now.uid == t.item.uid && now.status != status && !now.status.finished {
+		now.status = status
+		t.put(now)
+	}
+	return nil
+}
+
+func (t *turn) finish(a dispatch.Action) error {
+	now, ok := t.hub.items[t.item.name]
+	if !ok || now.uid != t.item.uid || now.finished != nil {
+		return nil
+	}
+	t.ledger.finishing(t, a)
+	outcome := a.Outcome
+	now.finished, now.status = &outcome, jobStatus{finished: true}
+	t.put(now)
+	return nil
+}

@@ -1,0 +1,99 @@
+package sim
+
+import (
+	"slices"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+)
+
+// heal ends every fault and lets everything come to rest.
+func (w *World) heal() {
+	clear(w.frozen)
+	for _, c := range w.workers {
+		c.up, c.slow = true, false
+	}
+	if w.program == nil {
+		w.boot()
+	}
+	w.settle(horizon)
+}
+
+// final heals and then checks what must hold once nothing happens any more.
+func (w *World) final() {
+	w.heal()
+	for _, name := range w.hub.names() {
+		item := w.hub.items[name]
+		plan := w.step(item.state(), w.observe(item), w.policy)
+		if plan.Writes(item.state(), local(item)) || len(plan.Actions) > 0 {
+			w.violate("at a fixed point Step returns the same state and no actions", "%s: %s %v", name, plan.Because, plan.Actions)
+		}
+		if item.finished == nil && !w.waitsTruly(item, plan.Because) {
+			w.violate("after faults heal every workload finishes or waits with a true reason", "%s says %s: %s", name, plan.Because, plan.Message)
+		}
+	}
+	for _, c := range w.workers {
+		for _, name := range c.names() {
+			w.finalObject(c, name)
+		}
+	}
+}
+
+// waitsTruly reports whether a reason to wait for ever is true.
+func (w *World) waitsTruly(item workload, because dispatch.Reason) bool {
+	switch because {
+	case dispatch.ResultUnknown:
+		_, there := w.worker(item.bound).jobs[item.name]
+		return !there
+	case dispatch.NoQuota:
+		return item.inactive || w.hub.free() < item.gpu
+	case dispatch.NoCluster:
+		return !slices.ContainsFunc(w.hub.listed, func(c string) bool { return !w.collides(w.worker(c), item.name) })
+	case dispatch.Offered:
+		for _, cluster := range item.nominated {
+			c := w.worker(cluster)
+			if obj := c.copies[item.name]; obj.finished == nil && (obj.admitted || c.free() >= item.gpu) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+func (w *World) collides(c *worker, name string) bool {
+	obj, hasCopy := c.copies[name]
+	job, hasJob := c.jobs[name]
+	return hasCopy && !obj.ours || hasJob && !job.ours
+}
+
+// finalObject checks that a remote object has an owner that wants it there.
+func (w *World) finalObject(c *worker, name string) {
+	item, alive := w.hub.items[name]
+	wanted := func(o owner, epoch int64, isJob bool) bool {
+		if !o.ours {
+			return true
+		}
+		s := item.state()
+		offered := s.Bound == "" && !isJob && slices.Contains(s.Nominated, c.name)
+		return alive && o.uid == item.uid && item.finished == nil && item.quota && epoch == s.Epoch && (offered || s.Bound == c.name)
+	}
+	if obj, ok := c.copies[name]; ok && !wanted(obj.owner, obj.epoch, false) {
+		w.violate("no remote object outlives its owner", "copy of %s on %s", name, c.name)
+	}
+	if job, ok := c.jobs[name]; ok && !wanted(job.owner, job.epoch, true) {
+		w.violate("no remote object outlives its owner", "job of %s on %s", name, c.name)
+	}
+}
+
+// names returns the names of all objects on a worker, sorted.
+func (c *worker) names() []string {
+	var names []string
+	for name := range c.copies {
+		names = append(names, name)
+	}
+	for name := range c.jobs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,101 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+)
+
+// hub is the hub's API server and its admission core. Whatever the dispatcher's program knows besides is in program.
+type hub struct {
+	gpu   int64
+	items map[string]workload
+	// listed is the MultiKueueConfig; known are the MultiKueueClusters, in name order.
+	listed []string
+	last   int64
+}
+
+// names returns the workloads in name order.
+func (h *hub) names() []string {
+	names := make([]string, 0, len(h.items))
+	for name := range h.items {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// put stores a Workload and tells the program's informer.
+func (w *World) put(item workload) workload {
+	w.hub.last++
+	item.rv = w.hub.last
+	w.hub.items[item.name] = item
+	w.changed()
+	if w.program != nil {
+		w.program.local.send(item.name, present[workload]{true, item})
+	}
+	return item
+}
+
+func (w *World) removeLocal(name string) {
+	item := w.hub.items[name]
+	delete(w.hub.items, name)
+	w.changed()
+	if w.program != nil {
+		w.program.local.send(name, present[workload]{false, item})
+	}
+}
+
+// core makes the next transition of one Workload in the hub's admission core (contract: kueue-api.md 4.11 and 4.13) and
+// reports whether there was one.
+func (w *World) core(name string) bool {
+	item, ok := w.hub.items[name]
+	if !ok || item.deleting || w.program == nil {
+		return false
+	}
+	switch {
+	case item.finished != nil:
+		if !item.quota {
+			return false
+		}
+		item.quota = false
+	case item.status.finished:
+		item.finished = &dispatch.Outcome{Reason: "Succeeded", Message: "Job finished successfully"}
+	case item.quota && !item.evicted && (item.check == dispatch.Retry || item.check == dispatch.Rejected):
+		item.inactive = item.check == dispatch.Rejected
+		item = w.evict(item, "Evicted due to AdmissionCheck in "+string(item.check)+" state: "+item.message)
+	case item.quota && item.evicted && !item.status.active:
+		item.message = "Reset to Pending after eviction. Previously: " + string(item.check)
+		item.quota, item.reservation, item.reservedAt = false, "", time.Time{}
+		item.check, item.bound, item.nominated = dispatch.Pending, "", nil
+	case !item.quota && !item.inactive && !w.now.Before(item.requeueAt) && w.hub.free() >= item.gpu:
+		item.quota, item.evicted, item.evictedMsg = true, false, ""
+		item.reservedAt = w.now
+		item.reservation = fmt.Sprintf("%d/%d", w.now.Unix(), item.evictions)
+		item.check, item.message = dispatch.Pending, ""
+	default:
+		return false
+	}
+	w.put(item)
+	return true
+}
+
+// evict is the first half of an eviction.
+func (w *World) evict(item workload, message string) workload {
+	item.evicted, item.evictedMsg = true, message
+	item.evictions++
+	item.requeueAt = w.now.Add(time.Second)
+	return item
+}
+
+func (h *hub) free() int64 {
+	left := h.gpu
+	for _, item := range h.items {
+		if item.quota && item.finished == nil && !item.deleting {
+			left -= item.gpu
+		}
+	}
+	return left
+}

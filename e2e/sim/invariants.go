@@ -1,0 +1,271 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+)
+
+// ledger remembers what the invariants need to know of the past. It sees the truth, not what the hub sees.
+type ledger struct {
+	violation string
+	// created says where an epoch's job was created; apart lists the clusters that held an older job of the Workload
+	// then, but had been out of reach for longer than the grace: the overlap that the compatible policy allows.
+	created map[attempt]string
+	apart   map[attempt][]string
+	// epochs is the highest epoch stored.
+	epochs map[int64]int64
+	// done are the results stored.
+	done map[int64]dispatch.Outcome
+	// results are the runs that have ended and that must not be repeated.
+	results map[int64][]result
+	// trouble is set once anything was wrong with the bound copy or its job since it was bound.
+	trouble map[int64]bool
+	// excused are Workloads whose runs may be repeated or whose epochs may fall, for a reason outside the dispatcher.
+	preempted map[int64]bool
+	forgotten map[int64]bool
+}
+
+// attempt is one epoch of one Workload.
+type attempt struct{ uid, epoch int64 }
+
+// result is a run that ended; counted is set if its cluster was bound in that epoch at that time.
+type result struct {
+	cluster string
+	counted bool
+}
+
+func newLedger() *ledger {
+	return &ledger{
+		created: map[attempt]string{}, apart: map[attempt][]string{}, epochs: map[int64]int64{},
+		done: map[int64]dispatch.Outcome{}, results: map[int64][]result{}, trouble: map[int64]bool{},
+		preempted: map[int64]bool{}, forgotten: map[int64]bool{},
+	}
+}
+
+// violate records the first broken invariant.
+func (w *World) violate(invariant, format string, args ...any) {
+	if w.ledger.violation == "" {
+		w.ledger.violation = invariant + ": " + fmt.Sprintf(format, args...)
+		w.say("VIOLATION %s", w.ledger.violation)
+	}
+}
+
+// holds reports whether a cluster is bound to a Workload and not given up, as stored.
+func holds(item workload, cluster string) bool {
+	return item.bound == cluster && !item.state().Retreating()
+}
+
+// acting checks an action against what the dispatcher knows.
+func (l *ledger) acting(t *turn, a dispatch.Action) {
+	if a.Remote() && t.program.remote[a.Cluster].link.State != dispatch.Connected {
+		t.violate("no action targets a disconnected cluster", "%s for %s", sentence(a), t.item.name)
+	}
+	creates := a.Verb == dispatch.CreateOffer || a.Verb == dispatch.CreateJob
+	if creates && (t.item.finished != nil || t.item.deleting) {
+		t.violate("Finished is absorbing", "%s for %s, which is over", sentence(a), t.item.name)
+	}
+	v := clusterView(t.obs, a.Cluster)
+	if creates && (v.Copy.Holder == dispatch.Foreign || v.Job.Holder == dispatch.Foreign) {
+		t.violate("a foreign object is never touched", "%s for %s", sentence(a), t.item.name)
+	}
+	if a.Verb == dispatch.CreateJob {
+		l.losersFirst(t, a)
+	}
+}
+
+// losersFirst checks that every loser that is seen was retracted earlier in the same turn.
+func (l *ledger) losersFirst(t *turn, a dispatch.Action) {
+	for _, v := range t.obs.Clusters {
+		if v.Name == a.Cluster || v.Link.State != dispatch.Connected || v.Copy.Holder != dispatch.Ours {
+			continue
+		}
+		if !slices.ContainsFunc(t.plan.Actions, func(b dispatch.Action) bool { return b.Verb == dispatch.Retract && b.Cluster == v.Name }) {
+			t.violate("losers are retracted before the job is created", "%s still has a copy of %s", v.Name, t.item.name)
+		}
+	}
+}
+
+func clusterView(o dispatch.Observation, name string) dispatch.ClusterView {
+	for _, v := range o.Clusters {
+		if v.Name == name {
+			return v
+		}
+	}
+	return dispatch.ClusterView{}
+}
+
+// creating checks a job that is about to come into being.
+func (l *ledger) creating(t *turn, c *worker, a dispatch.Action) {
+	key := attempt{t.item.uid, a.Epoch}
+	if before, again := l.created[key]; again && before != c.name {
+		t.violate("no epoch has jobs on two clusters", "%s epoch %d on %s and %s", t.item.name, a.Epoch, before, c.name)
+	}
+	l.created[key] = c.name
+	for _, other := range t.workers {
+		if job, ok := other.jobs[t.item.name]; ok && other != c && job.ours && job.uid == t.item.uid {
+			l.overlap(t, key, other, job)
+		}
+	}
+	for _, r := range l.results[t.item.uid] {
+		if r.counted && !l.preempted[t.item.uid] {
+			t.violate("a finished run is a fact", "%s finished on %s and is created on %s", t.item.name, r.cluster, c.name)
+		}
+	}
+}
+
+// overlap checks an older job that exists elsewhere while a new one is created.
+func (l *ledger) overlap(t *turn, key attempt, other *worker, job remoteJob) {
+	link := t.program.remote[other.name].link
+	lost := link.State == dispatch.Unreachable && !t.now.Before(link.Since.Add(t.policy.WorkerLostTimeout))
+	if !lost {
+		t.violate("no job is created while a reachable cluster may hold an older epoch's job",
+			"%s epoch %d, while %s has that of epoch %d", t.item.name, key.epoch, other.name, job.epoch)
+	}
+	l.apart[key] = append(l.apart[key], other.name)
+}
+
+// started checks that a job that begins to run is the only one.
+func (l *ledger) started(w *World, c *worker, name string, job remoteJob) {
+	for _, other := range w.workers {
+		o, ok := other.jobs[name]
+		if other == c || !ok || !o.running || o.owner != job.owner {
+			continue
+		}
+		newer, older := job, other.name
+		if o.epoch > job.epoch {
+			newer, older = o, c.name
+		}
+		if !slices.Contains(l.apart[attempt{job.uid, newer.epoch}], older) {
+			w.violate("a job runs once", "%s runs on %s and %s", name, c.name, other.name)
+		}
+	}
+}
+
+// ended records a run that came to its end.
+func (l *ledger) ended(w *World, c *worker, name string, job remoteJob) {
+	item := w.hub.items[name]
+	counted := item.uid == job.uid && holds(item, c.name) && item.state().Epoch == job.epoch && !item.evicted
+	l.results[job.uid] = append(l.results[job.uid], result{cluster: c.name, counted: counted})
+}
+
+// destroying checks a job that is about to be removed by the hub.
+func (l *ledger) destroying(w *World, c *worker, name string, job remoteJob) {
+	item, ok := w.hub.items[name]
+	if !ok || item.uid != job.uid || item.deleting || item.finished != nil {
+		return
+	}
+	elsewhere := item.bound != "" && !holds(item, c.name) && !item.state().Retreating()
+	if job.finished != nil && !elsewhere {
+		w.violate("a finished run is a fact", "the result of %s on %s is destroyed unseen", name, c.name)
+	}
+	if job.finished == nil && holds(item, c.name) && item.state().Epoch == job.epoch && !item.evicted && item.quota {
+		w.violate("no work is destroyed because it could not be seen", "the job of %s on %s", name, c.name)
+	}
+}
+
+// finishing checks a result that is about to be recorded.
+func (l *ledger) finishing(t *turn, a dispatch.Action) {
+	if !slices.ContainsFunc(l.results[t.item.uid], func(r result) bool { return r.cluster == a.Cluster }) {
+		t.violate("only a run that has ended is recorded as finished", "%s on %s", t.item.name, a.Cluster)
+	}
+}
+
+// writing checks a status write of the dispatcher.
+func (l *ledger) writing(t *turn, before, after workload) {
+	l.admissible(t, before, after)
+	s, next := before.state(), after.state()
+	if next.Epoch < l.epochs[before.uid] && !l.forgotten[before.uid] {
+		t.violate("epochs never fall", "%s from %d to %d", before.name, l.epochs[before.uid], next.Epoch)
+	}
+	l.epochs[before.uid] = max(l.epochs[before.uid], next.Epoch)
+	if before.finished != nil {
+		t.violate("Finished is absorbing", "%s is written to", before.name)
+	}
+	if after.check == dispatch.Ready && before.check != dispatch.Ready {
+		if l.created[attempt{before.uid, next.Epoch}] != after.bound {
+			t.violate("a check is Ready only when the job exists", "%s", before.name)
+		}
+	}
+	if s.Bound == "" && next.Bound != "" {
+		c := t.worker(next.Bound)
+		l.trouble[before.uid] = troubled(before, c)
+	}
+	if s.Bound != "" && !s.Retreating() && (next.Bound == "" || next.Retreating()) {
+		l.givingUp(t, before)
+	}
+}
+
+// admissible checks the API's own rules (contract: multikueue.md 0).
+func (l *ledger) admissible(t *turn, before, after workload) {
+	switch {
+	case before.bound != "" && after.bound != "" && before.bound != after.bound:
+		t.violate("clusterName is immutable once set", "%s", before.name)
+	case after.bound != "" && len(after.nominated) > 0:
+		t.violate("clusterName and nominatedClusterNames are mutually exclusive", "%s", before.name)
+	case before.bound == "" && after.bound != "" && !slices.Contains(before.nominated, after.bound):
+		t.violate("when setting clusterName it must be one of the nominatedClusterNames", "%s", before.name)
+	}
+}
+
+// givingUp checks that a bound cluster is given up for a reason that is true.
+func (l *ledger) givingUp(t *turn, item workload) {
+	if item.check == dispatch.Retry || item.evicted || !item.quota || !slices.Contains(t.hub.listed, item.bound) {
+		return
+	}
+	link := t.program.remote[item.bound].link
+	if link.State == dispatch.Connected {
+		if !l.trouble[item.uid] {
+			t.violate("no work is destroyed because it could not be seen", "%s is given up on %s, where nothing is wrong", item.name, item.bound)
+		}
+		return
+	}
+	since := link.Since
+	if since.Before(t.program.cutOffEnded) {
+		since = t.program.cutOffEnded
+	}
+	if link.State != dispatch.Unreachable || t.now.Before(since.Add(t.policy.WorkerLostTimeout)) {
+		t.violate("a lost cluster is never given up before its grace", "%s on %s", item.name, item.bound)
+	}
+	l.cutOff(t, item)
+	for i := range l.results[item.uid] {
+		l.results[item.uid][i].counted = false // a result out of reach for longer than the grace does not count
+	}
+}
+
+// cutOff checks that it is not the hub that lost everybody at once.
+func (l *ledger) cutOff(t *turn, item workload) {
+	together := 0
+	for _, c := range t.workers {
+		other := t.program.remote[c.name].link
+		apart := other.Since.Sub(t.program.remote[item.bound].link.Since).Abs()
+		if other.State == dispatch.Unreachable && apart <= t.policy.CutOffWindow {
+			together++
+		}
+	}
+	if len(t.workers) > 1 && together == len(t.workers) {
+		t.violate("nothing is retried while the hub is cut off", "%s on %s", item.name, item.bound)
+	}
+}
+
+// troubled reports whether anything is wrong with a Workload's copy on a cluster.
+func troubled(item workload, c *worker) bool {
+	obj, ok := c.copies[item.name]
+	return !ok || !obj.ours || obj.uid != item.uid || !obj.admitted || obj.evicted || obj.finished != nil || obj.deactivating || obj.gpu != item.gpu
+}
+
+// watchBound notes any trouble of bound copies and their jobs; it is called after every command.
+func (w *World) watchBound() {
+	for _, item := range w.hub.items {
+		if item.bound == "" || w.ledger.trouble[item.uid] {
+			continue
+		}
+		c := w.worker(item.bound)
+		_, hasJob := c.jobs[item.name]
+		created := w.ledger.created[attempt{item.uid, item.state().Epoch}] == c.name
+		if troubled(item, c) || created && !hasJob || hasJob && !c.jobs[item.name].ours {
+			w.ledger.trouble[item.uid] = true
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package sim
+
+import (
+	"time"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+)
+
+// workload is the hub's Workload and its job. Values are copied, never shared: slices are replaced, not changed.
+type workload struct {
+	name     string
+	uid      int64
+	rv       int64
+	gpu      int64
+	priority int64
+	// run is how long the job runs once it starts; ttl is how long it stays after it has finished, negative for ever.
+	run, ttl time.Duration
+
+	deleting    bool
+	quota       bool
+	reservation string
+	reservedAt  time.Time
+	requeueAt   time.Time
+	inactive    bool
+	evicted     bool
+	evictedMsg  string
+	evictions   int64
+	finished    *dispatch.Outcome
+
+	check     dispatch.CheckState
+	message   string
+	nominated []string
+	bound     string
+	record    *dispatch.Record
+
+	// status is what the hub's job shows.
+	status jobStatus
+}
+
+// state decodes what the dispatcher has stored.
+func (w workload) state() dispatch.State {
+	return dispatch.Decode(w.record, w.nominated, w.bound)
+}
+
+// jobStatus is the part of a job's status that the hub copies.
+type jobStatus struct {
+	active   bool
+	finished bool
+}
+
+// owner says who made a remote object.
+type owner struct {
+	// ours is the origin label; uid is that of the hub's Workload.
+	ours bool
+	uid  int64
+}
+
+// copied is a Workload on a worker.
+type copied struct {
+	owner
+	epoch        int64
+	gpu          int64
+	priority     int64
+	run, ttl     time.Duration
+	quota        bool
+	admitted     bool
+	admittedAt   time.Time
+	evicted      bool
+	deactivating bool
+	adopted      bool
+	finished     *dispatch.Outcome
+	deleting     bool
+}
+
+// remoteJob is a job on a worker.
+type remoteJob struct {
+	owner
+	epoch    int64
+	running  bool
+	started  time.Time
+	run, ttl time.Duration
+	ended    time.Time
+	finished *dispatch.Outcome
+	deleting bool
+}
+
+func (j remoteJob) status() jobStatus {
+	return jobStatus{active: j.running, finished: j.finished != nil}
+}
+
+// present is an object that may not be there.
+type present[T any] struct {
+	there bool
+	value T
+}

@@ -1,0 +1,132 @@
+package sim
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+)
+
+// program is the dispatcher's shell in the hub's process: everything in it is lost in a crash.
+type program struct {
+	started time.Time
+	// local is the informer on the hub's own Workloads; written is the resource version of our last write of each.
+	local   *stream[workload]
+	written map[string]int64
+	// remote has one entry per worker that was ever connected to.
+	remote map[string]*remote
+	// cutOff and cutOffEnded follow dispatch.HubCutOff.
+	cutOff      bool
+	cutOffEnded time.Time
+	// wakes is when to look at a Workload again.
+	wakes map[string]time.Time
+}
+
+// remote is what the program knows of one worker.
+type remote struct {
+	link  dispatch.Link
+	watch *watch
+	live  map[string]answer
+}
+
+// answer is what a live read found.
+type answer struct {
+	epoch int64
+	copy  present[copied]
+	job   present[remoteJob]
+}
+
+// boot starts the program: it lists the hub's Workloads and knows nothing of any worker.
+func (w *World) boot() {
+	p := &program{
+		started: w.now,
+		local:   newStream[workload](),
+		written: map[string]int64{},
+		remote:  map[string]*remote{},
+		wakes:   map[string]time.Time{},
+	}
+	p.local.open = true
+	p.local.cache = maps.Clone(w.hub.items)
+	w.program = p
+	for _, c := range w.workers {
+		c.watch = newWatch()
+		p.remote[c.name] = &remote{watch: c.watch, live: map[string]answer{}}
+	}
+	w.changed()
+}
+
+// crash ends the program.
+func (w *World) crash() {
+	w.program = nil
+	for _, c := range w.workers {
+		c.watch = newWatch()
+	}
+	w.changed()
+}
+
+// probe lets the program find out whether a worker can be reached, and list it anew if its watch has ended.
+func (w *World) probe(c *worker) bool {
+	r := w.program.remote[c.name]
+	switch {
+	case !c.up && r.link.State != dispatch.Unreachable:
+		since := w.now
+		if r.link.State == dispatch.Unknown {
+			since = w.program.started
+		}
+		r.link = dispatch.Link{State: dispatch.Unreachable, Since: since}
+		c.watch.copies.drop()
+		c.watch.jobs.drop()
+	case c.up && (r.link.State != dispatch.Connected || !c.watch.copies.open || !c.watch.jobs.open):
+		r.link = dispatch.Link{State: dispatch.Connected}
+		c.watch.copies.relist(c.copies)
+		c.watch.jobs.relist(c.jobs)
+	default:
+		return false
+	}
+	r.live = map[string]answer{}
+	w.followCutOff()
+	w.changed()
+	return true
+}
+
+func (w *World) followCutOff() {
+	p := w.program
+	var links []dispatch.Link
+	for _, name := range slices.Sorted(maps.Keys(p.remote)) {
+		links = append(links, p.remote[name].link)
+	}
+	now := dispatch.HubCutOff(links, w.policy.CutOffWindow)
+	if p.cutOff && !now {
+		p.cutOffEnded = w.now
+	}
+	p.cutOff = now
+}
+
+// deliver lets the program see the next event of a worker's copies or jobs.
+func (w *World) deliver(c *worker, kind string) bool {
+	r := w.program.remote[c.name]
+	deliver := r.watch.copies.deliver
+	if kind == "jobs" {
+		deliver = r.watch.jobs.deliver
+	}
+	name, ok := deliver()
+	if !ok {
+		return false
+	}
+	if name == "" {
+		r.live = map[string]answer{}
+	}
+	delete(r.live, name)
+	w.changed()
+	return true
+}
+
+// deliverLocal lets the program see the next change of the hub's own Workloads.
+func (w *World) deliverLocal() bool {
+	_, ok := w.program.local.deliver()
+	if ok {
+		w.changed()
+	}
+	return ok
+}

@@ -1,0 +1,139 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// Script returns the random script of a seed: a scene, some hundreds of commands that give single actors single turns
+// and break things in between, and then the healing of every fault, after which everything must come to rest.
+func Script(seed uint64, length int) []string {
+	g := &generator{rand: rand.New(rand.NewPCG(seed, 0x5317c4a4d))} //nolint:gosec // a seeded source is the point
+	g.scene()
+	for len(g.lines) < length {
+		g.next()
+	}
+	return append(g.lines, "final")
+}
+
+type generator struct {
+	rand  *rand.Rand
+	lines []string
+	names []string
+	jobs  []string
+}
+
+func (g *generator) add(format string, args ...any) {
+	g.lines = append(g.lines, fmt.Sprintf(format, args...))
+}
+
+func (g *generator) pick(from ...string) string { return from[g.rand.IntN(len(from))] }
+func (g *generator) cluster() string            { return g.pick(g.names...) }
+func (g *generator) job() string                { return g.pick(g.jobs...) }
+
+// scene makes two to four clusters and one to three jobs.
+func (g *generator) scene() {
+	line := "clusters"
+	for i := range 2 + g.rand.IntN(3) {
+		g.names = append(g.names, fmt.Sprintf("w%d", i+1))
+		line += fmt.Sprintf(" w%d=%d", i+1, 2+2*g.rand.IntN(4))
+	}
+	g.add("%s", line)
+	g.add("hub-gpu %d", 8+g.rand.IntN(16))
+	for i := range 1 + g.rand.IntN(3) {
+		g.jobs = append(g.jobs, fmt.Sprintf("j%d", i+1))
+		g.submit(g.jobs[i])
+	}
+}
+
+func (g *generator) submit(job string) {
+	g.add("submit %s gpu=%d run=%s ttl=%s", job, 1+g.rand.IntN(6), g.pick("10s", "2m", "30m"), g.pick("-1s", "-1s", "0s", "30s"))
+}
+
+// next adds one command. Nine in ten give an actor a turn; the others change the world.
+func (g *generator) next() {
+	n := g.rand.IntN(1000)
+	for _, choice := range g.choices() {
+		if n -= choice.weight; n < 0 {
+			choice.add()
+			return
+		}
+	}
+	g.add("round")
+}
+
+type choice struct {
+	weight int
+	add    func()
+}
+
+func (g *generator) choices() []choice {
+	return []choice{
+		{250, g.dispatch},
+		{210, func() { g.add("work %s %s", g.cluster(), g.job()) }},
+		{210, func() { g.add("deliver %s %s", g.cluster(), g.pick("jobs", "copies")) }},
+		{80, func() { g.add("core %s", g.job()) }},
+		{80, func() { g.add("deliver hub") }},
+		{45, func() { g.add("probe %s", g.cluster()) }},
+		{25, func() { g.add("clock %s", g.pick("1s", "10s", "1m", "5m", "16m")) }},
+		{10, func() { g.add("round") }},
+		{5, func() { g.add("sweep %s", g.cluster()) }},
+		{85, g.disturb},
+	}
+}
+
+// dispatch is a turn of the dispatcher, in which now and then a call fails or the hub crashes.
+func (g *generator) dispatch() {
+	line := "dispatch " + g.job()
+	if g.rand.IntN(8) == 0 {
+		line += fmt.Sprintf(" %s=%d", g.pick("fail", "late", "crash"), 1+g.rand.IntN(3))
+	}
+	g.add("%s", line)
+}
+
+// disturb changes the world.
+func (g *generator) disturb() {
+	switch g.rand.IntN(24) {
+	case 0, 1:
+		g.add("partition %s", g.cluster())
+	case 2, 3, 4:
+		g.add("reconnect %s", g.cluster())
+	case 5:
+		g.add("crash hub")
+	case 6, 7, 8:
+		g.add("restart hub")
+	case 9, 10:
+		g.add("drop %s", g.cluster())
+	case 11:
+		g.add("evict hub %s", g.job())
+	case 12, 13:
+		g.add("evict %s %s", g.cluster(), g.job())
+	case 14:
+		g.add("%s %s", g.pick("unlist", "list", "list"), g.cluster())
+	default:
+		g.disturbRarely()
+	}
+}
+
+func (g *generator) disturbRarely() {
+	switch g.rand.IntN(9) {
+	case 0:
+		g.add("remove %s %s %s", g.cluster(), g.pick("job", "copy"), g.job())
+	case 1:
+		g.add("out-of-sync %s %s", g.cluster(), g.job())
+	case 2:
+		g.add("foreign %s %s", g.cluster(), g.job())
+	case 3:
+		g.add("forget %s", g.job())
+	case 4:
+		g.add("reprioritize %s %d", g.job(), g.rand.IntN(3))
+	case 5:
+		g.add("resize %s %d", g.job(), 1+g.rand.IntN(6))
+	case 6:
+		g.add("%s %s", g.pick("slow", "fast"), g.cluster())
+	case 7:
+		g.add("delete %s", g.job())
+	case 8:
+		g.submit(g.job())
+	}
+}

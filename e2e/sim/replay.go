@@ -1,0 +1,58 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Broken runs a script with a Step and returns the invariant it breaks, "" if none. With unordered, the shell acts and
+// writes in one turn.
+func Broken(step StepFunc, unordered bool, lines []string) string {
+	w := New(step)
+	w.unordered = unordered
+	for n, line := range lines {
+		if err := w.Do(line); err != nil {
+			return fmt.Sprintf("the script is wrong: line %d: %q: %v", n+1, line, err)
+		}
+		if w.ledger.violation != "" {
+			return w.ledger.violation
+		}
+	}
+	return ""
+}
+
+// Shrink takes lines out of a script as long as what is left still breaks the same invariant. The first line, which makes
+// the clusters, stays.
+func Shrink(step StepFunc, unordered bool, lines []string) []string {
+	law := lawOf(Broken(step, unordered, lines))
+	for size := len(lines) / 2; size > 0; size /= 2 {
+		for at := 1; at+size <= len(lines); {
+			shorter := append(append([]string{}, lines[:at]...), lines[at+size:]...)
+			if lawOf(Broken(step, unordered, shorter)) == law {
+				lines = shorter
+			} else {
+				at += size
+			}
+		}
+	}
+	return lines
+}
+
+// lawOf is the invariant's name in a violation.
+func lawOf(violation string) string {
+	law, _, _ := strings.Cut(violation, ":")
+	return law
+}
+
+// Tell runs a script and returns the story: every command and what happened.
+func Tell(step StepFunc, script string) (string, error) {
+	w := New(step)
+	w.out = &strings.Builder{}
+	for n, line := range strings.Split(strings.TrimRight(script, "\n"), "\n") {
+		fmt.Fprintln(w.out, strings.TrimRight("> "+line, " "))
+		if err := w.Do(line); err != nil {
+			return w.out.String(), fmt.Errorf("line %d: %q: %w", n+1, line, err)
+		}
+	}
+	return w.out.String(), nil
+}

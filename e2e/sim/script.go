@@ -1,0 +1,363 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+)
+
+// horizon is how long a healed World may take to come to rest.
+const horizon = 48 * time.Hour
+
+// Run carries out a script, one command a line, # for comments, and stops at the first broken invariant.
+func (w *World) Run(script string) error {
+	for n, line := range strings.Split(script, "\n") {
+		if err := w.Do(line); err != nil {
+			return fmt.Errorf("line %d: %q: %w", n+1, line, err)
+		}
+		if w.ledger.violation != "" {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Do carries out one command. Commands about things that are not there do nothing, so that a script stays one when lines
+// are taken out of it.
+func (w *World) Do(line string) error {
+	line, _, _ = strings.Cut(line, "#")
+	words := strings.Fields(line)
+	if len(words) == 0 {
+		return nil
+	}
+	c := command{World: w, verb: words[0], args: words[1:]}
+	do, ok := c.lookup()
+	if !ok {
+		return errors.New("no such command")
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	w.watchBound()
+	return nil
+}
+
+// command is one line of a script.
+type command struct {
+	*World
+	verb string
+	args []string
+}
+
+// lookup finds what a verb does. The first group sets the scene, the second lets something happen to it, the third
+// gives one actor one turn, the fourth lets all run.
+func (c command) lookup() (func() error, bool) {
+	table := map[string]func() error{
+		"clusters": c.clusters, "hub-gpu": c.hubGPU, "submit": c.submit,
+
+		"delete": c.delete, "evict": c.evictOne, "partition": c.link(false), "reconnect": c.link(true),
+		"crash": c.crashHub, "restart": c.restart, "list": c.list(true), "unlist": c.list(false),
+		"remove": c.remove, "out-of-sync": c.outOfSync, "foreign": c.foreign, "forget": c.forget,
+		"reprioritize": c.reprioritize, "resize": c.resize, "slow": c.slow(true), "fast": c.slow(false), "drop": c.drop,
+
+		"dispatch": c.dispatchTurn, "core": c.coreTurn, "work": c.workTurn, "deliver": c.deliverTurn,
+		"probe": c.probeTurn, "sweep": c.sweepTurn, "clock": c.advance(func(d time.Duration) { c.now = c.now.Add(d) }),
+
+		"round": c.always(func() { c.round() }), "until-quiet": c.always(c.untilQuiet), "tick": c.advance(c.tick),
+		"settle": c.always(func() { c.World.settle(horizon) }), "freeze": c.freeze(true), "thaw": c.freeze(false),
+		"heal": c.always(c.heal), "final": c.always(c.final), "show": c.always(c.show),
+	}
+	do, ok := table[c.verb]
+	return do, ok
+}
+
+func (c command) always(do func()) func() error {
+	return func() error { do(); return nil }
+}
+
+func (c command) advance(do func(time.Duration)) func() error {
+	return func() error {
+		d, err := time.ParseDuration(c.arg(0))
+		if err == nil {
+			do(d)
+		}
+		return err
+	}
+}
+
+// arg returns an argument, "" if it is missing.
+func (c command) arg(n int) string {
+	if n >= len(c.args) {
+		return ""
+	}
+	return c.args[n]
+}
+
+// option returns the value of a key=value argument.
+func (c command) option(key, otherwise string) string {
+	for _, a := range c.args {
+		if value, ok := strings.CutPrefix(a, key+"="); ok {
+			return value
+		}
+	}
+	return otherwise
+}
+
+// clusters w1 w2=4: workers with their GPUs (8 if not said), all listed in this order.
+func (c command) clusters() error {
+	for _, a := range c.args {
+		name, gpu, found := strings.Cut(a, "=")
+		if !found {
+			gpu = "8"
+		}
+		n, err := strconv.ParseInt(gpu, 10, 64)
+		if err != nil {
+			return err
+		}
+		c.workers = append(c.workers, &worker{name: name, gpu: n, up: true, copies: map[string]copied{}, jobs: map[string]remoteJob{}})
+		c.hub.listed = append(c.hub.listed, name)
+	}
+	c.boot()
+	return nil
+}
+
+// hub-gpu 8: the hub's quota.
+func (c command) hubGPU() (err error) {
+	c.hub.gpu, err = strconv.ParseInt(c.arg(0), 10, 64)
+	return err
+}
+
+// submit j1 gpu=4 run=30s ttl=10s
+func (c command) submit() error {
+	if _, exists := c.hub.items[c.arg(0)]; exists {
+		return nil
+	}
+	gpu, err := strconv.ParseInt(c.option("gpu", "1"), 10, 64)
+	if err != nil {
+		return err
+	}
+	run, err := time.ParseDuration(c.option("run", "1m"))
+	if err != nil {
+		return err
+	}
+	ttl, err := time.ParseDuration(c.option("ttl", "-1s"))
+	if err != nil {
+		return err
+	}
+	c.hub.last++
+	c.put(workload{name: c.arg(0), uid: c.hub.last, gpu: gpu, run: run, ttl: ttl})
+	return nil
+}
+
+// update changes a Workload that is there.
+func (c command) update(change func(*workload)) error {
+	if item, ok := c.hub.items[c.arg(0)]; ok {
+		change(&item)
+		c.put(item)
+	}
+	return nil
+}
+
+func (c command) delete() error {
+	return c.update(func(item *workload) { item.deleting = true })
+}
+
+// evict hub j1, or evict w1 j1.
+func (c command) evictOne() error {
+	if c.arg(0) == "hub" {
+		item, ok := c.hub.items[c.arg(1)]
+		if ok && item.quota && !item.evicted && item.finished == nil && !item.deleting {
+			c.ledger.preempted[item.uid] = true
+			c.put(c.World.evict(item, "Preempted to accommodate another workload"))
+		}
+		return nil
+	}
+	return c.onCopy(func(obj *copied) { obj.evicted = obj.evicted || obj.quota && obj.finished == nil })
+}
+
+// onCopy changes the copy of ours on a worker, if there is one.
+func (c command) onCopy(change func(*copied)) error {
+	w := c.worker(c.arg(0))
+	if obj, ok := w.copies[c.arg(1)]; ok && obj.ours {
+		change(&obj)
+		c.putCopy(w, c.arg(1), obj)
+	}
+	return nil
+}
+
+func (c command) link(up bool) func() error {
+	return func() error {
+		c.worker(c.arg(0)).up = up
+		return nil
+	}
+}
+
+// crash hub; restart hub.
+func (c command) crashHub() error {
+	if c.program != nil {
+		c.World.crash()
+	}
+	return nil
+}
+
+func (c command) restart() error {
+	if c.program == nil {
+		c.boot()
+	}
+	return nil
+}
+
+func (c command) list(listed bool) func() error {
+	return func() error {
+		name := c.arg(0)
+		c.hub.listed = slices.DeleteFunc(slices.Clone(c.hub.listed), func(n string) bool { return n == name })
+		if listed {
+			c.hub.listed = append(c.hub.listed, name)
+		}
+		return nil
+	}
+}
+
+// remove w1 job j1, or remove w1 copy j1: by hand.
+func (c command) remove() error {
+	w, name := c.worker(c.arg(0)), c.arg(2)
+	if _, ok := w.jobs[name]; ok && c.arg(1) == "job" {
+		c.removeJob(w, name)
+	}
+	if _, ok := w.copies[name]; ok && c.arg(1) == "copy" {
+		c.removeCopy(w, name)
+	}
+	return nil
+}
+
+func (c command) outOfSync() error {
+	return c.onCopy(func(obj *copied) {
+		if obj.adopted && obj.finished == nil {
+			obj.finished = &dispatch.Outcome{Reason: dispatch.OutOfSync, Message: "The prebuilt workload is out of sync with its user job"}
+		}
+	})
+}
+
+// foreign w1 j1: somebody else makes objects of that name, if it is free.
+func (c command) foreign() error {
+	w, name := c.worker(c.arg(0)), c.arg(1)
+	_, hasCopy := w.copies[name]
+	_, hasJob := w.jobs[name]
+	if !hasCopy && !hasJob {
+		c.putCopy(w, name, copied{gpu: 1, run: time.Minute, ttl: -1})
+		c.putJob(w, name, remoteJob{run: time.Minute, ttl: -1})
+	}
+	return nil
+}
+
+// forget j1: a client that knows only the public types rewrites the Workload's status.
+func (c command) forget() error {
+	return c.update(func(item *workload) {
+		if item.record != nil {
+			c.ledger.forgotten[item.uid] = true
+			item.record = nil
+		}
+	})
+}
+
+func (c command) reprioritize() error {
+	n, err := strconv.ParseInt(c.arg(1), 10, 64)
+	if err != nil {
+		return err
+	}
+	return c.update(func(item *workload) { item.priority = n })
+}
+
+// resize j1 2: only while it is queued, as the public API has it.
+func (c command) resize() error {
+	n, err := strconv.ParseInt(c.arg(1), 10, 64)
+	if err != nil {
+		return err
+	}
+	return c.update(func(item *workload) {
+		if !item.quota {
+			item.gpu = n
+		}
+	})
+}
+
+func (c command) slow(slow bool) func() error {
+	return func() error {
+		c.worker(c.arg(0)).slow = slow
+		return nil
+	}
+}
+
+// drop w1: the watch ends without a word; what it had not delivered is lost until the next probe.
+func (c command) drop() error {
+	w := c.worker(c.arg(0))
+	w.watch.copies.drop()
+	w.watch.jobs.drop()
+	return nil
+}
+
+// dispatch j1 [fail=2|late=2|crash=2]
+func (c command) dispatchTurn() error {
+	if c.program == nil {
+		return nil
+	}
+	var f fault
+	if kind, at, found := strings.Cut(c.arg(1), "="); found {
+		n, err := strconv.Atoi(at)
+		if err != nil {
+			return err
+		}
+		f = fault{kind: kind, at: n}
+	}
+	c.World.dispatch(c.arg(0), f)
+	return nil
+}
+
+func (c command) coreTurn() error {
+	c.World.core(c.arg(0))
+	return nil
+}
+
+func (c command) workTurn() error {
+	c.work(c.worker(c.arg(0)), c.arg(1))
+	return nil
+}
+
+// deliver hub, or deliver w1 jobs, or deliver w1 copies
+func (c command) deliverTurn() error {
+	switch {
+	case c.program == nil:
+	case c.arg(0) == "hub":
+		c.deliverLocal()
+	default:
+		c.World.deliver(c.worker(c.arg(0)), c.arg(1))
+	}
+	return nil
+}
+
+func (c command) probeTurn() error {
+	if c.program != nil {
+		c.probe(c.worker(c.arg(0)))
+	}
+	return nil
+}
+
+func (c command) sweepTurn() error {
+	if c.program != nil {
+		c.sweep(c.worker(c.arg(0)))
+	}
+	return nil
+}
+
+// freeze dispatch, freeze deliver/w1, freeze w1: that actor takes no turn until it thaws.
+func (c command) freeze(frozen bool) func() error {
+	return func() error {
+		c.frozen[c.arg(0)] = frozen
+		return nil
+	}
+}

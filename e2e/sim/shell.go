@@ -1,0 +1,189 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+)
+
+// fault is what goes wrong in one turn of the dispatcher: its call number at (from 1) fails before it takes effect, or
+// fails after it has, or is the last before the program crashes.
+type fault struct {
+	kind string // "", "fail", "late" or "crash"
+	at   int
+}
+
+var (
+	errRefused = errors.New("the call was refused")
+	errCrashed = errors.New("the program crashed")
+)
+
+// dispatch is one turn of the dispatcher for one Workload: observe, step, and then either write or act.
+func (w *World) dispatch(name string, f fault) bool {
+	item := w.program.local.get(name)
+	if !item.there || item.value.rv < w.program.written[name] {
+		return false
+	}
+	t := &turn{World: w, item: item.value, fault: f, state: item.value.state()}
+	t.obs = w.observe(t.item)
+	t.plan = w.step(t.state, t.obs, w.policy)
+	w.program.wakes[name] = t.plan.WakeAt
+	before := w.version
+	err := t.carryOut()
+	if errors.Is(err, errCrashed) {
+		w.crash()
+	}
+	return w.version != before
+}
+
+// turn is a dispatcher's turn under way.
+type turn struct {
+	*World
+	item  workload
+	state dispatch.State
+	obs   dispatch.Observation
+	plan  dispatch.Plan
+	fault fault
+	calls int
+}
+
+// carryOut writes or acts, and stops at the first failure.
+func (t *turn) carryOut() error {
+	writes := t.plan.Writes(t.state, t.obs.Local)
+	if writes && !t.unordered {
+		return t.call(t.write)
+	}
+	for _, a := range t.plan.Actions {
+		t.ledger.acting(t, a)
+		t.say("%s: %s (%s)", t.item.name, sentence(a), t.plan.Because)
+		if err := t.call(func() error { return t.act(a) }); err != nil {
+			return err
+		}
+	}
+	if writes {
+		return t.call(t.write)
+	}
+	if t.item.deleting && t.plan.Settled {
+		return t.call(t.release)
+	}
+	return nil
+}
+
+// call makes one API call, with the turn's fault if it is due.
+func (t *turn) call(do func() error) error {
+	t.calls++
+	if t.calls != t.fault.at {
+		return do()
+	}
+	switch t.fault.kind {
+	case "fail":
+		t.say("%s: the call fails", t.item.name)
+		return errRefused
+	case "late":
+		_ = do()
+		t.say("%s: the call takes effect but fails", t.item.name)
+		return errRefused
+	case "crash":
+		_ = do()
+		t.say("%s: the hub crashes", t.item.name)
+		return errCrashed
+	}
+	return do()
+}
+
+// write stores Next and Verdict in one status write, on condition that nobody wrote since.
+func (t *turn) write() error {
+	now, ok := t.hub.items[t.item.name]
+	if !ok || now.rv != t.item.rv {
+		return errRefused
+	}
+	next := t.plan.Next
+	now.nominated, now.bound, now.record = next.Nominated, next.Bound, nil
+	if r, ok := dispatch.Encode(next); ok {
+		now.record = &r
+	}
+	if now.check != t.plan.Verdict.Check || now.message != t.plan.Verdict.Message {
+		now.check, now.message = t.plan.Verdict.Check, t.plan.Verdict.Message
+	}
+	t.ledger.writing(t, t.hub.items[t.item.name], now)
+	t.say("%s: %s: %s", t.item.name, t.plan.Because, storing(t.state, t.plan, t.item))
+	t.program.written[now.name] = t.put(now).rv
+	return nil
+}
+
+// release lets a deleted Workload go.
+func (t *turn) release() error {
+	if now, ok := t.hub.items[t.item.name]; ok && now.deleting && now.uid == t.item.uid {
+		t.removeLocal(t.item.name)
+	}
+	return nil
+}
+
+// act carries out one action.
+func (t *turn) act(a dispatch.Action) error {
+	c := t.worker(a.Cluster) // nil for DrainStatus
+	if a.Remote() {
+		if !c.up {
+			return errRefused
+		}
+		if a.Verb != dispatch.LiveRead {
+			delete(t.program.remote[c.name].live, t.item.name)
+		}
+	}
+	switch a.Verb {
+	case dispatch.CreateOffer:
+		return t.createOffer(c, a)
+	case dispatch.UpdateOffer:
+		return t.updateOffer(c, a)
+	case dispatch.CreateJob:
+		return t.createJob(c, a)
+	case dispatch.Retract:
+		return t.retract(c, t.item.name, a.Spare, func(o owner, epoch int64) bool {
+			return o.ours && (o.uid != t.item.uid || epoch < a.Epoch)
+		})
+	case dispatch.EvictRemote:
+		return t.evictRemote(c, a)
+	case dispatch.LiveRead:
+		return t.liveRead(c, a)
+	case dispatch.CopyStatus:
+		return t.copyStatus(t.program.remote[a.Cluster].watch.jobs.get(t.item.name))
+	case dispatch.DrainStatus:
+		return t.setStatus(jobStatus{})
+	case dispatch.Finish:
+		return t.finish(a)
+	}
+	panic(fmt.Sprintf("sim: unknown verb %s", a.Verb))
+}
+
+// sweep removes remote objects whose owner is no more.
+func (w *World) sweep(c *worker) bool {
+	r := w.program.remote[c.name]
+	if r.link.State != dispatch.Connected || !c.up {
+		return false
+	}
+	before := w.version
+	for _, name := range w.seen(r) {
+		item := w.program.local.get(name)
+		orphan := func(o owner) bool { return o.ours && (!item.there || item.value.uid != o.uid) }
+		if !orphan(r.watch.copies.cache[name].owner) && !orphan(r.watch.jobs.cache[name].owner) {
+			continue
+		}
+		_ = w.retract(c, name, false, func(o owner, _ int64) bool { return orphan(o) })
+	}
+	return w.version != before
+}
+
+// seen returns the names of all objects in a worker's caches, sorted.
+func (w *World) seen(r *remote) []string {
+	var names []string
+	for name := range r.watch.copies.cache {
+		names = append(names, name)
+	}
+	for name := range r.watch.jobs.cache {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"time"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+)
+
+// worker is a cluster that admits copies against its own quota and runs jobs, one small transition at a time. Like any
+// cluster with the public API it knows no epochs: a job takes up whatever Workload bears the name it was made for.
+type worker struct {
+	name string
+	gpu  int64
+	// up is false while the hub cannot reach it; it goes on working. slow keeps deleted jobs until it ends.
+	up, slow bool
+	copies   map[string]copied
+	jobs     map[string]remoteJob
+	watch    *watch
+}
+
+// work makes the next transition of one name and reports whether there was one.
+func (w *World) work(c *worker, name string) bool {
+	job, hasJob := c.jobs[name]
+	obj, hasCopy := c.copies[name]
+	switch {
+	case hasJob && job.deleting && !c.slow:
+		w.removeJob(c, name)
+	case hasCopy && obj.deleting:
+		w.removeCopy(c, name)
+	case hasJob && w.workJob(c, name, job, present[copied]{hasCopy, obj}):
+	case hasCopy && w.workCopy(c, name, obj, hasJob, job):
+	default:
+		return false
+	}
+	return true
+}
+
+// workJob starts, stops, ends or removes a job.
+func (w *World) workJob(c *worker, name string, job remoteJob, obj present[copied]) bool {
+	allowed := obj.there && obj.value.adopted && obj.value.admitted && !obj.value.evicted && obj.value.finished == nil && !job.deleting && job.ours
+	switch {
+	case job.finished != nil:
+		if job.ttl < 0 || w.now.Before(job.ended.Add(job.ttl)) || job.deleting {
+			return false
+		}
+		w.removeJob(c, name)
+		return true
+	case job.running && !allowed && !(job.deleting && c.slow):
+		job.running = false
+	case job.running && !w.now.Before(job.started.Add(job.run)):
+		job.running, job.ended = false, w.now
+		job.finished = &dispatch.Outcome{Reason: "Succeeded", Message: "Job finished successfully"}
+		w.ledger.ended(w, c, name, job)
+	case !job.running && allowed:
+		job.running, job.started = true, w.now
+		w.ledger.started(w, c, name, job)
+	default:
+		return false
+	}
+	w.putJob(c, name, job)
+	return true
+}
+
+// workCopy admits, evicts, finishes or removes a Workload.
+func (w *World) workCopy(c *worker, name string, obj copied, hasJob bool, job remoteJob) bool {
+	switch {
+	case obj.adopted && !hasJob:
+		w.removeCopy(c, name)
+		return true
+	case hasJob && !obj.adopted && job.owner == obj.owner:
+		obj.adopted = true
+	case obj.finished != nil:
+		return false
+	case hasJob && job.finished != nil:
+		obj.finished = job.finished
+	case obj.deactivating && !obj.evicted:
+		obj.evicted = true
+	case obj.evicted && obj.quota && !(hasJob && job.running):
+		obj.quota, obj.admitted = false, false
+	case !obj.quota && !obj.deactivating && c.free() >= obj.gpu:
+		obj.quota, obj.evicted = true, false
+	case obj.quota && !obj.evicted && !obj.admitted:
+		obj.admitted, obj.admittedAt = true, w.now
+	default:
+		return false
+	}
+	w.putCopy(c, name, obj)
+	return true
+}
+
+// free is the capacity that no copy has reserved.
+func (c *worker) free() int64 {
+	left := c.gpu
+	for _, obj := range c.copies {
+		if obj.quota && obj.finished == nil {
+			left -= obj.gpu
+		}
+	}
+	return left
+}
+
+// nextTimer is when the worker will do something on its own, zero for never.
+func (c *worker) nextTimer() (at time.Time) {
+	for _, job := range c.jobs {
+		switch {
+		case job.running:
+			at = soonest(at, job.started.Add(job.run))
+		case job.finished != nil && job.ttl >= 0:
+			at = soonest(at, job.ended.Add(job.ttl))
+		}
+	}
+	return at
+}
+
+func (w *World) putCopy(c *worker, name string, obj copied) {
+	c.copies[name] = obj
+	w.changed()
+	c.watch.copies.send(name, present[copied]{true, obj})
+}
+
+func (w *World) removeCopy(c *worker, name string) {
+	obj := c.copies[name]
+	delete(c.copies, name)
+	w.changed()
+	c.watch.copies.send(name, present[copied]{false, obj})
+}
+
+func (w *World) putJob(c *worker, name string, job remoteJob) {
+	c.jobs[name] = job
+	w.changed()
+	c.watch.jobs.send(name, present[remoteJob]{true, job})
+}
+
+func (w *World) removeJob(c *worker, name string) {
+	job := c.jobs[name]
+	job.running = false
+	delete(c.jobs, name)
+	w.changed()
+	c.watch.jobs.send(name, present[remoteJob]{false, job})
+}
+
+// soonest returns the earlier of two times, where zero means never.
+func soonest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

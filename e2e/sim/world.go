@@ -1,0 +1,188 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+)
+
+// StepFunc is dispatch.Step, or a mutant of it.
+type StepFunc func(dispatch.State, dispatch.Observation, dispatch.Policy) dispatch.Plan
+
+// World is a hub, its workers and everything between them. It changes only by commands (script.go).
+type World struct {
+	now     time.Time
+	policy  dispatch.Policy
+	step    StepFunc
+	hub     *hub
+	workers []*worker
+	program *program
+	ledger  *ledger
+	// version counts changes of anything, to tell when nothing happens any more.
+	version int
+	// frozen are the actors that take no turn in a round: dispatch, core, deliver, or the name of a worker, which then
+	// stands still; deliver/<worker> freezes what the hub sees of it.
+	frozen map[string]bool
+	// unordered is a mutant of the shell: it acts and writes in one turn, in that order.
+	unordered bool
+	// out is what is told to the reader; nil in a random run.
+	out *strings.Builder
+}
+
+// epoch is when every World begins.
+func epoch() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// New returns a World with a hub of 100 GPUs and no workers, which runs the given Step.
+func New(step StepFunc) *World {
+	w := &World{
+		now:    epoch(),
+		policy: dispatch.Compatible(15 * time.Minute),
+		step:   step,
+		hub:    &hub{gpu: 100, items: map[string]workload{}},
+		ledger: newLedger(),
+		frozen: map[string]bool{},
+	}
+	w.boot()
+	return w
+}
+
+// Violation returns the first invariant that was broken, "" for none.
+func (w *World) Violation() string { return w.ledger.violation }
+
+func (w *World) changed() { w.version++ }
+
+// say tells the reader what happens.
+func (w *World) say(format string, args ...any) {
+	if w.out != nil {
+		fmt.Fprintf(w.out, "  %s  %s\n", w.clock(), fmt.Sprintf(format, args...))
+	}
+}
+
+// clock is the time since the beginning.
+func (w *World) clock() string {
+	return time.Time{}.Add(w.now.Sub(epoch())).Format("15:04:05")
+}
+
+func (w *World) worker(name string) *worker {
+	for _, c := range w.workers {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// round lets every actor do all it can, once, in a fixed order, and reports whether anything changed.
+func (w *World) round() bool {
+	before := w.version
+	for _, name := range w.hub.names() {
+		w.while("core", func() bool { return w.core(name) })
+	}
+	for _, c := range w.workers {
+		w.roundWorker(c)
+	}
+	if w.program == nil {
+		return w.version != before
+	}
+	w.while("deliver", w.deliverLocal)
+	for _, name := range w.hub.names() {
+		if !w.frozen["dispatch"] && w.program != nil {
+			w.dispatch(name, fault{})
+		}
+	}
+	for _, c := range w.workers {
+		if !w.frozen["dispatch"] {
+			w.sweep(c)
+		}
+	}
+	return w.version != before
+}
+
+func (w *World) roundWorker(c *worker) {
+	if !w.frozen[c.name] {
+		for _, name := range c.names() {
+			w.while("", func() bool { return w.work(c, name) })
+		}
+	}
+	if w.program == nil {
+		return
+	}
+	w.probe(c)
+	if !w.frozen["deliver/"+c.name] {
+		w.while("deliver", func() bool { return w.deliver(c, "jobs") })
+		w.while("deliver", func() bool { return w.deliver(c, "copies") })
+	}
+}
+
+// while repeats a transition of an actor until there is none, at most often enough to catch a loop.
+func (w *World) while(actor string, do func() bool) {
+	for i := 0; i < 1000 && !w.frozen[actor]; i++ {
+		if !do() {
+			return
+		}
+	}
+}
+
+// untilQuiet makes rounds until nothing changes.
+func (w *World) untilQuiet() {
+	for range 200 {
+		if !w.round() || w.ledger.violation != "" {
+			return
+		}
+	}
+	w.violate("at a fixed point Step returns the same state and no actions", "200 rounds did not come to rest")
+}
+
+// nextTimer is when something will happen on its own, zero for never.
+func (w *World) nextTimer() (at time.Time) {
+	for _, c := range w.workers {
+		at = soonest(at, c.nextTimer())
+	}
+	for _, item := range w.hub.items {
+		if !item.quota && item.finished == nil && !item.inactive && item.requeueAt.After(w.now) {
+			at = soonest(at, item.requeueAt)
+		}
+	}
+	if w.program != nil {
+		for name, wake := range w.program.wakes {
+			if _, exists := w.hub.items[name]; exists && wake.After(w.now) {
+				at = soonest(at, wake)
+			}
+		}
+	}
+	return at
+}
+
+// tick moves the clock, stopping wherever something happens on its own.
+func (w *World) tick(d time.Duration) {
+	end := w.now.Add(d)
+	for {
+		w.untilQuiet()
+		next := w.nextTimer()
+		if next.IsZero() || !next.After(w.now) || next.After(end) {
+			break
+		}
+		w.now = next
+	}
+	w.now = end
+	w.untilQuiet()
+}
+
+// settle lets time pass until nothing will happen any more, at most for the given time.
+func (w *World) settle(limit time.Duration) {
+	end := w.now.Add(limit)
+	for w.ledger.violation == "" {
+		w.untilQuiet()
+		next := w.nextTimer()
+		if next.IsZero() || next.After(end) {
+			return
+		}
+		if next.After(w.now) {
+			w.now = next
+		} else {
+			w.now = w.now.Add(time.Second)
+		}
+	}
+}
