@@ -62,6 +62,9 @@ func (s *Snapshot) Closed(queue string) *Block {
 // QuotaVersion returns a number that grows with every change of usage in the queue's tree.
 func (s *Snapshot) QuotaVersion(queue string) uint64 { return s.quota.Version(queue) }
 
+// Fit returns the borrowing height that the usage needs in the queue now, and whether it fits at all.
+func (s *Snapshot) Fit(queue string, u Usage) (height int, fits bool) { return s.quota.Fit(queue, u) }
+
 // QueueStatus returns the counters of a ClusterQueue; all zero for one that is unknown.
 func (s *Snapshot) QueueStatus(name string) QueueStatus {
 	t := s.byQueue.peek(name)

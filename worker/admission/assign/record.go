@@ -49,5 +49,5 @@ func (a *attempt) usage() quota.Usage {
 	for i, t := range a.taken {
 		uses[i] = t.Use
 	}
-	return quota.NewUsage(uses...)
+	return quota.Merge(uses)
 }

@@ -140,7 +140,7 @@ func (r *run) settleBest() {
 	best := r.contest.First()
 	r.contest.Remove(0)
 	l := best.lane
-	if best.version != r.snapshot.QuotaVersion(l.Name()) {
+	if !r.stands(best) {
 		again, because, message := r.look(l, best.place)
 		if again.assignment == nil {
 			r.turnAway(l, best.place, admission.Notice{Because: because, Message: message})
@@ -161,6 +161,20 @@ func (r *run) settleBest() {
 		Message: "Quota reserved in ClusterQueue " + w.Queue, Assignment: best.assignment,
 	})
 	r.advance(l)
+}
+
+// stands reports whether looking again would change nothing. During a cycle usage only grows, so that a flavor that was
+// passed over stays worse, unless borrowing more makes the chosen one worse in a queue that looks for less borrowing.
+func (r *run) stands(c contender) bool {
+	queue := c.lane.Name()
+	if c.version == r.snapshot.QuotaVersion(queue) {
+		return true
+	}
+	if r.snapshot.Menu(queue).Queue.Fungibility.WhenCanBorrow == admission.TryNextFlavor {
+		return false
+	}
+	height, fits := r.snapshot.Fit(queue, c.assignment.Usage)
+	return fits && height == c.bid.Borrowing
 }
 
 // tellNews tells those who joined a kind that was parked already what the kind was told.

@@ -117,12 +117,20 @@ func (t *Tree) Cell(queue string, name FlavorResource) *Cell {
 	return nil
 }
 
-// Fits reports whether the queue grants and has available all of the usage.
-func (t *Tree) Fits(queue string, u Usage) bool {
-	return !slices.ContainsFunc(u, func(use Use) bool {
+// Fit returns the borrowing height that the queue needs for all of the usage now, and whether it fits at all: the queue
+// grants every flavor-resource of it and has as much available.
+func (t *Tree) Fit(queue string, u Usage) (height int, fits bool) {
+	for _, use := range u {
+		if use.Amount <= 0 {
+			continue
+		}
 		cell := t.Cell(queue, use.FlavorResource)
-		return use.Amount > 0 && (cell == nil || cell.Available() < use.Amount)
-	})
+		if cell == nil || cell.Available() < use.Amount {
+			return 0, false
+		}
+		height = max(height, cell.BorrowingHeight(use.Amount))
+	}
+	return height, true
 }
 
 // Cyclic reports whether the parents of the queue's cohort lead into a cycle, so that no root bounds its usage.

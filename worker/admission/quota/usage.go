@@ -28,11 +28,13 @@ type Use struct {
 type Usage []Use
 
 // NewUsage sorts uses into a Usage, adding up those of the same flavor-resource.
-func NewUsage(uses ...Use) Usage {
-	sorted := slices.Clone(uses)
-	slices.SortStableFunc(sorted, func(a, b Use) int { return a.Compare(b.FlavorResource) })
-	out := sorted[:0]
-	for _, u := range sorted {
+func NewUsage(uses ...Use) Usage { return Merge(slices.Clone(uses)) }
+
+// Merge is NewUsage in the memory of uses, which the caller gives away.
+func Merge(uses []Use) Usage {
+	slices.SortFunc(uses, func(a, b Use) int { return a.Compare(b.FlavorResource) })
+	out := uses[:0]
+	for _, u := range uses {
 		if n := len(out); n > 0 && out[n-1].FlavorResource == u.FlavorResource {
 			out[n-1].Amount = out[n-1].Amount.Add(u.Amount)
 			continue
