@@ -82,6 +82,7 @@ func (c *Configuration) defaultServers() {
 func (c *Configuration) defaultControl() {
 	election := fill(&c.LeaderElection)
 	setString(&election.ResourceName, kueue.LeaderElectionID)
+	setString(&election.ResourceLock, "leases") // the library's own default is a lock that no longer exists
 	componentconfig.RecommendedDefaultLeaderElectionConfiguration(election)
 	if fill(&c.Controller).GroupKindConcurrency == nil {
 		c.Controller.GroupKindConcurrency = map[string]int{
