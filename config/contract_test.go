@@ -1,0 +1,204 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"switchyard.dev/config"
+)
+
+// tables are a copy of the contract's tables of fields, one a kind and version.
+const tables = "../apis/kueue/testdata/contract"
+
+// contractTables is where the contract lies beside the project, if it does.
+const contractTables = "../../shared/contract/api"
+
+func TestEveryFactOfTheContractsTablesIsInTheCRDs(t *testing.T) {
+	for _, crd := range crds(t) {
+		for _, version := range crd.Spec.Versions {
+			name := crd.Spec.Names.Plural + "." + version.Name + ".tsv"
+			t.Run(name, func(t *testing.T) {
+				want := table(t, filepath.Join(tables, name))
+				got := []string{"path\ttype\tfacts"}
+				got = append(got, fieldsOf("", version.Schema.OpenAPIV3Schema)...)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("the schema differs from the contract (-contract +CRD):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func TestScopeNamesAndColumnsAreThoseOfTheContractsIndex(t *testing.T) {
+	got := []string{"kind\tversion\tscope\trole\tshortNames\tsubresource\troot-cel-rules\tprinter-columns"}
+	for _, crd := range crds(t) {
+		for _, version := range crd.Spec.Versions {
+			got = append(got, indexLine(crd, version))
+		}
+	}
+	want := table(t, filepath.Join(tables, "index.tsv"))
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the CRDs differ from the contract (-contract +CRD):\n%s", diff)
+	}
+}
+
+func TestTheCopyOfTheTablesIsThatOfTheContract(t *testing.T) {
+	if _, err := os.Stat(contractTables); errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("the contract does not lie beside the project at %s", contractTables)
+	}
+	ours, theirs := glob(t, tables), glob(t, contractTables)
+	if diff := cmp.Diff(theirs, ours); diff != "" {
+		t.Errorf("tables (-contract +copy):\n%s", diff)
+	}
+}
+
+func glob(t *testing.T, directory string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(directory, "*.tsv"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no tables in %s: %v", directory, err)
+	}
+	contents := map[string]string{}
+	for _, file := range files {
+		contents[filepath.Base(file)] = strings.Join(table(t, file), "\n")
+	}
+	return contents
+}
+
+func crds(t *testing.T) []*apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	crds, err := config.CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(crds) != 11 {
+		t.Fatalf("%d kinds, want 11", len(crds))
+	}
+	return crds
+}
+
+func table(t *testing.T, file string) []string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimRight(string(data), "\n"), "\n")
+}
+
+// fieldsOf renders the fields of an object as the lines of a table, sorted.
+func fieldsOf(path string, schema *apiextensionsv1.JSONSchemaProps) []string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		if path == "" && slices.Contains([]string{"apiVersion", "kind", "metadata"}, name) {
+			continue
+		}
+		property := schema.Properties[name]
+		at := strings.TrimPrefix(path+"."+name, ".")
+		lines = append(lines, line(at, &property, slices.Contains(schema.Required, name)))
+		if at == "spec.podSets[].template" {
+			lines = append(lines, at+".*\tcore/v1 PodTemplateSpec\tfull schema")
+			continue
+		}
+		lines = append(lines, below(at, &property)...)
+	}
+	return lines
+}
+
+// below renders what is inside a field: properties, items and values.
+func below(path string, schema *apiextensionsv1.JSONSchemaProps) []string {
+	switch {
+	case schema.Items != nil:
+		item := schema.Items.Schema
+		return append([]string{line(path+"[]", item, false)}, below(path+"[]", item)...)
+	case schema.AdditionalProperties != nil:
+		value := schema.AdditionalProperties.Schema
+		return append([]string{line(path+"{}", value, false)}, below(path+"{}", value)...)
+	}
+	return fieldsOf(path, schema)
+}
+
+func line(path string, schema *apiextensionsv1.JSONSchemaProps, required bool) string {
+	kind := schema.Type
+	if schema.XIntOrString {
+		kind = "int-or-string"
+	}
+	if schema.Format != "" {
+		kind += ":" + schema.Format
+	}
+	return path + "\t" + kind + "\t" + strings.Join(facts(schema, required), " ")
+}
+
+func facts(s *apiextensionsv1.JSONSchemaProps, required bool) []string {
+	var facts []string
+	add := func(there bool, format string, value func() any) {
+		if there {
+			facts = append(facts, fmt.Sprintf(format, value()))
+		}
+	}
+	add(required, "%s", func() any { return "required" })
+	add(s.Default != nil, "default=%s", func() any { return text(s.Default) })
+	add(len(s.Enum) > 0, "enum=%s", func() any { return text(s.Enum) })
+	add(s.Minimum != nil, "minimum=%v", func() any { return *s.Minimum })
+	add(s.Maximum != nil, "maximum=%v", func() any { return *s.Maximum })
+	add(s.MinLength != nil, "minLength=%d", func() any { return *s.MinLength })
+	add(s.MaxLength != nil, "maxLength=%d", func() any { return *s.MaxLength })
+	add(s.MinItems != nil, "minItems=%d", func() any { return *s.MinItems })
+	add(s.MaxItems != nil, "maxItems=%d", func() any { return *s.MaxItems })
+	add(s.MinProperties != nil, "minProperties=%d", func() any { return *s.MinProperties })
+	add(s.MaxProperties != nil, "maxProperties=%d", func() any { return *s.MaxProperties })
+	add(s.Pattern != "", "pattern=%s", func() any { return text(s.Pattern) })
+	add(s.XListType != nil, "list-type=%s", func() any { return text(s.XListType) })
+	add(len(s.XListMapKeys) > 0, "list-map-keys=%s", func() any { return text(s.XListMapKeys) })
+	add(s.XMapType != nil, "map-type=%s", func() any { return text(s.XMapType) })
+	add(len(s.XValidations) > 0, "cel-rules=%d", func() any { return len(s.XValidations) })
+	return facts
+}
+
+// text is the JSON of a value, as the tables have it: compact, keys sorted.
+func text(value any) string {
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(encoded.String())
+}
+
+func indexLine(crd *apiextensionsv1.CustomResourceDefinition, version apiextensionsv1.CustomResourceDefinitionVersion) string {
+	role := "served"
+	if version.Storage {
+		role = "storage"
+	}
+	subresource := "-"
+	if version.Subresources != nil && version.Subresources.Status != nil {
+		subresource = "status"
+	}
+	var columns []string
+	for _, column := range version.AdditionalPrinterColumns {
+		priority := ""
+		if column.Priority != 0 {
+			priority = fmt.Sprintf(",prio %d", column.Priority)
+		}
+		columns = append(columns, fmt.Sprintf("%s=%s(%s%s)", column.Name, column.JSONPath, column.Type, priority))
+	}
+	return strings.Join([]string{
+		crd.Spec.Names.Kind, version.Name, string(crd.Spec.Scope), role, strings.Join(crd.Spec.Names.ShortNames, ","),
+		subresource, fmt.Sprint(len(version.Schema.OpenAPIV3Schema.XValidations)), strings.Join(columns, "; "),
+	}, "\t")
+}
