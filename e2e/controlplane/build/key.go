@@ -80,7 +80,10 @@ func takenFrom(assets string) map[string]string {
 		return taken
 	}
 	for _, p := range programs {
-		path := filepath.Join(assets, p.name)
+		path, err := filepath.Abs(filepath.Join(assets, p.name))
+		if err != nil {
+			continue
+		}
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			taken[p.name] = path
 		}
