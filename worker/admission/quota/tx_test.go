@@ -1,0 +1,168 @@
+package quota_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/quota"
+)
+
+func amountOf(v int64) amount.Amount { return amount.Amount(v) }
+
+func use(v int64) quota.Usage {
+	return quota.NewUsage(quota.Use{FlavorResource: gpu, Amount: amountOf(v)})
+}
+
+const threeLevels = `
+	cohort x parent=top f gpu=2 lend=1
+	queue a cohort=x f gpu=4 lend=2
+	queue b cohort=x f gpu=4 borrow=1
+	queue c cohort=top f gpu=4`
+
+func TestATrialIsVisibleUntilItIsRolledBack(t *testing.T) {
+	tr := tree(t, threeLevels)
+	before := picture(tr)
+	tx := tr.Begin()
+	tx.Reserve("a", use(5))
+	tx.Release("a", use(1))
+	if got := tr.Cell("a", gpu).Usage(); got != 4 {
+		t.Errorf("a uses %d during the trial", got)
+	}
+	tx.Rollback()
+	if diff := cmp.Diff(before, picture(tr)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestACommittedTrialStays(t *testing.T) {
+	tr, other := tree(t, threeLevels), tree(t, threeLevels)
+	tx := tr.Begin()
+	tx.Reserve("a", use(5))
+	tx.Commit()
+	other.Reserve("a", use(5))
+	if diff := cmp.Diff(picture(other), picture(tr)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTrialsNest(t *testing.T) {
+	tr := tree(t, threeLevels)
+	outer := tr.Begin()
+	outer.Reserve("a", use(3))
+	before := picture(tr)
+	inner := tr.Begin()
+	inner.Reserve("b", use(3))
+	inner.Rollback()
+	if diff := cmp.Diff(before, picture(tr)); diff != "" {
+		t.Error(diff)
+	}
+	outer.Rollback()
+}
+
+func TestAbsurdAmountsAreGivenBackExactly(t *testing.T) {
+	tr := tree(t, threeLevels)
+	before := picture(tr)
+	for range 5 {
+		tr.Reserve("a", use(math.MaxInt64))
+	}
+	if got := tr.Cell("c", gpu).Available(); got >= 0 {
+		t.Errorf("c still has %d", got)
+	}
+	for range 5 {
+		tr.Release("a", use(math.MaxInt64))
+	}
+	if diff := cmp.Diff(before, picture(tr)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAmountsThatAreNotPositiveAreSkipped(t *testing.T) {
+	tr := tree(t, threeLevels)
+	before := picture(tr)
+	tr.Reserve("a", use(-7))
+	tr.Reserve("a", use(0))
+	if diff := cmp.Diff(before, picture(tr)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// picture is every number of the three queues.
+func picture(tr *quota.Tree) []string {
+	var lines []string
+	for _, queue := range []string{"a", "b", "c"} {
+		cell := tr.Cell(queue, gpu)
+		lines = append(lines, fmt.Sprint(queue, cell.Usage(), cell.Available(), cell.Potential(), cell.BorrowingHeight(3), tr.Uses(queue)))
+	}
+	return lines
+}
+
+// FuzzRollingBackAndReleasingAreIdentities books at random, then undoes it in both ways.
+func FuzzRollingBackAndReleasingAreIdentities(f *testing.F) {
+	for seed := range int64(20) {
+		data := make([]byte, 40)
+		rand.New(rand.NewSource(seed)).Read(data)
+		f.Add(data, seed*math.MaxInt64/20)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, scale int64) {
+		tr := tree(t, threeLevels)
+		for i := 0; i+2 < len(data)/2; i += 2 {
+			tr.Reserve(string('a'+data[i]%3), use(int64(data[i+1])))
+		}
+		before := picture(tr)
+		tx := tr.Begin()
+		for i := len(data) / 2; i+1 < len(data); i += 2 {
+			tx.Reserve(string('a'+data[i]%3), use(int64(data[i+1]%16)*max(1, scale)))
+		}
+		tx.Rollback()
+		if diff := cmp.Diff(before, picture(tr)); diff != "" {
+			t.Fatalf("rolling back changed\n%s", diff)
+		}
+		order := rand.New(rand.NewSource(scale)).Perm(len(data) / 2)
+		for i := len(data) / 2; i+1 < len(data); i += 2 {
+			tr.Reserve(string('a'+data[i]%3), use(int64(data[i+1]%16)*max(1, scale)))
+		}
+		// Released in any order, not just backwards.
+		for _, k := range order {
+			if i := len(data)/2 + 2*k; i+1 < len(data) {
+				tr.Release(string('a'+data[i]%3), use(int64(data[i+1]%16)*max(1, scale)))
+			}
+		}
+		if diff := cmp.Diff(before, picture(tr)); diff != "" {
+			t.Fatalf("releasing what was reserved changed\n%s", diff)
+		}
+	})
+}
+
+func TestUsageMergesTheSameFlavorResource(t *testing.T) {
+	other := quota.FlavorResource{Flavor: "e", Resource: "gpu"}
+	got := quota.NewUsage(quota.Use{FlavorResource: gpu, Amount: 1}, quota.Use{FlavorResource: other, Amount: 5},
+		quota.Use{FlavorResource: gpu, Amount: 2})
+	want := quota.Usage{{FlavorResource: other, Amount: 5}, {FlavorResource: gpu, Amount: 3}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if !use(2).Within(got) || use(4).Within(got) || got.Within(use(9)) || !use(0).Within(nil) {
+		t.Error("within compares every flavor-resource")
+	}
+}
+
+func BenchmarkReserveAndRelease(b *testing.B) {
+	tr := quota.NewTree()
+	tr.SetCohort("x", "top", nil)
+	for i := range 1000 {
+		tr.SetQueue(fmt.Sprint("q", i), "x", []quota.Grant{{FlavorResource: gpu, Limits: quota.Nominal(8)}})
+	}
+	taken := use(3)
+	for b.Loop() {
+		tr.Reserve("q7", taken)
+		if _, fits := tr.Fit("q8", taken); !fits {
+			b.Fatal("it must fit")
+		}
+		tr.Release("q7", taken)
+	}
+}
