@@ -22,6 +22,7 @@ import (
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/program"
 	"switchyard.dev/worker/view"
+	"switchyard.dev/worker/webhook"
 )
 
 // engine is what the parts of the admission engine share.
@@ -56,6 +57,7 @@ func (e *engine) parts() []program.Part {
 		{Name: "queues", Add: e.addQueues},
 		{Name: "workload", Add: e.addWorkloads},
 		{Name: "admissioncheck", Add: e.addAdmissionChecks},
+		{Name: "webhooks", Add: func(_ context.Context, mgr ctrl.Manager) error { return webhook.Setup(mgr, e.settings.Gates) }},
 	}
 }
 

@@ -10,15 +10,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
+	kueuev1beta1 "switchyard.dev/apis/kueue/v1beta1"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job/all"
 	"switchyard.dev/worker/program"
 )
 
-// Scheme knows the public API and every compiled-in kind of job.
+// Scheme knows the public API, both its versions, and every compiled-in kind of job.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	add := []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme}
+	add := []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme, kueuev1beta1.AddToScheme}
 	for _, kind := range all.Kinds() {
 		add = append(add, kind.AddToScheme)
 	}
