@@ -49,13 +49,11 @@ type Resolver struct {
 	held    turns
 }
 
-// NewResolver completes a Resolver whose exported fields are set.
-func NewResolver(r Resolver) *Resolver {
-	return &Resolver{
-		Client: r.Client, Live: r.Live, Fleet: r.Fleet, Kinds: r.Kinds, Origin: r.Origin, Policy: r.Policy,
-		NameInLabel: r.NameInLabel, Recorder: r.Recorder, Clock: r.Clock,
-		missing: absentees{clock: r.Clock}, cutOff: cutOff{clock: r.Clock, window: r.Policy.CutOffWindow},
-	}
+// NewResolver completes a Resolver whose exported fields, but for the Fleet, are set.
+func NewResolver(r *Resolver) *Resolver {
+	r.missing.clock = r.Clock
+	r.cutOff.clock, r.cutOff.window = r.Clock, r.Policy.CutOffWindow
+	return r
 }
 
 // Reconcile asks dispatch what follows for one Workload, and does it.

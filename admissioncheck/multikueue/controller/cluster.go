@@ -1,0 +1,129 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
+)
+
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=multikueueclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=multikueueclusters/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch,namespace=kueue-system
+
+// Cluster gives the fleet the credentials of MultiKueueClusters and reports how their connections stand (contract:
+// multikueue.md 2). It never waits for a connection.
+type Cluster struct {
+	Client      client.Client
+	Fleet       *fleet.Fleet
+	Credentials Credentials
+	Clock       clock.PassiveClock
+}
+
+// pathReread is how often kubeconfig files are read again: nothing tells when they change.
+const pathReread = 15 * time.Second
+
+// Reconcile brings one cluster's credentials to the fleet and its state to the status.
+func (r *Cluster) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	cluster := &kueue.MultiKueueCluster{}
+	err := r.Client.Get(ctx, req.NamespacedName, cluster)
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, fmt.Errorf("read MultiKueueCluster %s: %w", req.Name, err)
+	}
+	if err != nil || !cluster.DeletionTimestamp.IsZero() {
+		r.Fleet.Remove(req.Name)
+		return ctrl.Result{}, nil
+	}
+	condition, bad := r.connect(ctx, cluster)
+	if condition != nil {
+		if err := r.report(ctx, cluster, *condition); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	if bad != nil && !apierrors.IsNotFound(bad) && !errors.Is(bad, fleet.ErrInsecure) {
+		return ctrl.Result{}, bad
+	}
+	if k := cluster.Spec.ClusterSource.KubeConfig; k != nil && k.LocationType == kueue.PathLocationType {
+		return ctrl.Result{RequeueAfter: pathReread}, nil
+	}
+	return ctrl.Result{}, nil
+}
+
+// connect hands over credentials and returns the condition that follows, nil while nothing is known yet of these
+// credentials; and why there are none, if so.
+func (r *Cluster) connect(ctx context.Context, cluster *kueue.MultiKueueCluster) (*metav1.Condition, error) {
+	credentials, err := r.Credentials.of(ctx, cluster)
+	var bad *badCredentials
+	if errors.As(err, &bad) {
+		r.Fleet.Disconnect(cluster.Name, err)
+		return active(metav1.ConditionFalse, bad.reason, bad.Error()), err
+	}
+	r.Fleet.Connect(cluster.Name, credentials)
+	state, _ := r.Fleet.State(cluster.Name)
+	if state.Fingerprint != credentials.Fingerprint {
+		return nil, nil //nolint:nilnil // the first attempt is under way; its end brings us back
+	}
+	return connection(state), nil
+}
+
+// connection is the condition of a cluster whose credentials are good.
+func connection(state fleet.State) *metav1.Condition {
+	switch {
+	case state.Connected:
+		return active(metav1.ConditionTrue, kueue.ReasonActive, "Connected"+unservedNote(state.Unserved))
+	case state.Err == nil:
+		return nil
+	case state.Failures == 0:
+		return active(metav1.ConditionFalse, kueue.ReasonClientConnectionFailed, state.Err.Error())
+	}
+	return active(metav1.ConditionFalse, kueue.ReasonClientConnectionFailed, fmt.Sprintf(
+		"%v; connection attempts: %d, next connection attempt: %s",
+		state.Err, state.Failures, state.NextAttempt.UTC().Format(time.RFC3339)))
+}
+
+// unservedNote names the kinds of job that a connected cluster cannot be given. The contract knows no such cluster.
+func unservedNote(unserved []fleet.Unserved) string {
+	if len(unserved) == 0 {
+		return ""
+	}
+	names := make([]string, 0, len(unserved))
+	for _, u := range unserved {
+		names = append(names, u.GVK.Kind+"."+u.GVK.Version+"."+u.GVK.Group)
+	}
+	return "; kinds not served there: " + strings.Join(names, ", ")
+}
+
+func active(status metav1.ConditionStatus, reason kueue.Reason, message string) *metav1.Condition {
+	return &metav1.Condition{
+		Type: kueue.MultiKueueClusterActive, Status: status, Reason: string(reason),
+		Message: kube.Truncate(message, kube.MaxConditionMessage),
+	}
+}
+
+// report writes the condition if it says something new.
+func (r *Cluster) report(ctx context.Context, cluster *kueue.MultiKueueCluster, c metav1.Condition) error {
+	c.ObservedGeneration = cluster.Generation
+	c.LastTransitionTime = metav1.NewTime(r.Clock.Now())
+	next := cluster.DeepCopy()
+	old := meta.FindStatusCondition(cluster.Status.Conditions, c.Type)
+	if old != nil && old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message {
+		return nil
+	}
+	meta.SetStatusCondition(&next.Status.Conditions, c)
+	if _, err := kube.PatchStatus(ctx, r.Client, cluster, next); err != nil && !apierrors.IsConflict(err) {
+		return fmt.Errorf("report on MultiKueueCluster %s: %w", cluster.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,243 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
+)
+
+// Settings are what the composition root chooses.
+type Settings struct {
+	// Origin, Policy and GCInterval as in the Configuration's multiKueue.
+	Origin     string
+	Policy     dispatch.Policy
+	GCInterval time.Duration
+	// Namespace is the hub's own, where kubeconfig Secrets live. The manager's cache need hold no others.
+	Namespace string
+	// Kinds that can be mirrored.
+	Kinds []job.Integration
+	// NameInLabel is set when the gate WorkloadIdentifierAnnotations is off; Profiles is the gate MultiKueueClusterProfile.
+	NameInLabel, Profiles bool
+	// Fleet overrides how patient the supervisors are; origin, kinds and scheme in it are ignored.
+	Fleet fleet.Options
+}
+
+// Setup adds the multikueue check to a manager: the fleet, the controllers and the sweep.
+func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) error {
+	for _, i := range indexes() {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, i.of, i.name, i.value); err != nil {
+			return fmt.Errorf("index %T by %s: %w", i.of, i.name, err)
+		}
+	}
+	resolver, sweep := assemble(mgr, s)
+	steps := []func() error{
+		func() error { return RegisterMetrics(metrics.Registry) },
+		func() error { return mgr.Add(resolver.Fleet) },
+		func() error { return mgr.Add(sweep) },
+		func() error { return resolver.setup(mgr) },
+		func() error {
+			return (&Cluster{
+				Client: mgr.GetClient(), Fleet: resolver.Fleet, Clock: clock.RealClock{},
+				Credentials: Credentials{
+					Secrets: mgr.GetClient(), Namespace: s.Namespace, PathPrefix: kueue.MultiKueueKubeConfigPathPrefix, Profiles: s.Profiles,
+				},
+			}).setup(mgr)
+		},
+		func() error { return (&AdmissionCheck{Client: mgr.GetClient(), Clock: clock.RealClock{}}).setup(mgr) },
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return fmt.Errorf("set up the multikueue check: %w", err)
+		}
+	}
+	return nil
+}
+
+func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep) {
+	sharing := &Sharing{}
+	options := s.Fleet
+	options.Origin, options.Scheme, options.Kinds = s.Origin, mgr.GetScheme(), FleetKinds(s.Kinds, sharing)
+	r := NewResolver(&Resolver{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: s.Kinds, Origin: s.Origin, Policy: s.Policy,
+		NameInLabel: s.NameInLabel, Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager), Clock: clock.RealClock{},
+	})
+	options.Concerned = r.Concerned
+	r.Fleet = fleet.New(options)
+	sharing.Resolver = r
+	return r, &Sweep{
+		Client: mgr.GetClient(), Fleet: r.Fleet, Kinds: options.Kinds, Every: s.GCInterval, Clock: clock.RealClock{},
+	}
+}
+
+func (r *Resolver) setup(mgr ctrl.Manager) error {
+	all := handler.EnqueueRequestsFromMapFunc(r.dispatching)
+	c, err := ctrl.NewControllerManagedBy(mgr).
+		Named("multikueue_workload").
+		For(&kueue.Workload{}).
+		Watches(&kueue.MultiKueueConfig{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.AdmissionCheck{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(r.Fleet.Workloads().Source()).
+		WithOptions(options()).
+		Build(r)
+	if err != nil {
+		return fmt.Errorf("controller of workloads: %w", err)
+	}
+	for _, kind := range r.Kinds {
+		if err := mgr.Add(&jobWatch{manager: mgr, controller: c, resolver: r, kind: kind}); err != nil {
+			return fmt.Errorf("watch of jobs: %w", err)
+		}
+	}
+	return nil
+}
+
+// options lets several hubs be served by one process, as tests do.
+func options() ctrlcontroller.Options {
+	skip := true
+	return ctrlcontroller.Options{SkipNameValidation: &skip}
+}
+
+// jobWatch makes the resolver look at the Workload of a hub job whose spec changes or that goes: a job that has been
+// resumed can take a status that it could not take before. The watch begins once the hub serves the kind.
+type jobWatch struct {
+	manager    ctrl.Manager
+	controller ctrlcontroller.Controller
+	resolver   *Resolver
+	kind       job.Integration
+}
+
+// pollKind is how often to look for a kind that the hub does not serve yet.
+const pollKind = 10 * time.Second
+
+var _ manager.LeaderElectionRunnable = (*jobWatch)(nil)
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (w *jobWatch) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable.
+func (w *jobWatch) Start(ctx context.Context) error {
+	for {
+		_, err := w.manager.GetRESTMapper().RESTMapping(w.kind.GVK().GroupKind(), w.kind.GVK().Version)
+		if err == nil {
+			break
+		}
+		if !meta.IsNoMatchError(err) {
+			ctrl.LoggerFrom(ctx).Error(err, "Look for a kind of job", "kind", w.kind.GVK())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pollKind):
+		}
+	}
+	return w.controller.Watch(source.Kind[client.Object](w.manager.GetCache(), w.kind.New(), //nolint:wrapcheck // names itself
+		handler.EnqueueRequestsFromMapFunc(w.resolver.ofJob(w.kind)),
+		predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, deletion())))
+}
+
+// deletion passes only deletions.
+func deletion() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(event.UpdateEvent) bool { return false },
+	}
+}
+
+func (r *Cluster) setup(mgr ctrl.Manager) error {
+	ofSecret := func(ctx context.Context, secret *corev1.Secret) []reconcile.Request {
+		if secret.Namespace != r.Credentials.Namespace {
+			return nil
+		}
+		list := &kueue.MultiKueueClusterList{}
+		if err := r.Client.List(ctx, list, client.MatchingFields{bySecret: secret.Name}); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "List clusters of a secret")
+			return nil
+		}
+		var requests []reconcile.Request
+		for i := range list.Items {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+		return requests
+	}
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("multikueue_cluster").
+		For(&kueue.MultiKueueCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(r.Fleet.Clusters().Source()).
+		WatchesRawSource(source.Kind(mgr.GetCache(), &corev1.Secret{}, handler.TypedEnqueueRequestsFromMapFunc(ofSecret))).
+		WithOptions(options()).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("controller of clusters: %w", err)
+	}
+	return nil
+}
+
+func (r *AdmissionCheck) setup(mgr ctrl.Manager) error {
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("multikueue_admissioncheck").
+		For(&kueue.AdmissionCheck{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.MultiKueueConfig{}, handler.EnqueueRequestsFromMapFunc(r.ofConfig),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.MultiKueueCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(activeChanged())).
+		WithOptions(options()).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("controller of admission checks: %w", err)
+	}
+	return nil
+}
+
+// activeChanged passes creations, deletions, and changes of the condition Active.
+func activeChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		was, ok := e.ObjectOld.(*kueue.MultiKueueCluster)
+		is, okay := e.ObjectNew.(*kueue.MultiKueueCluster)
+		return ok && okay && meta.IsStatusConditionTrue(was.Status.Conditions, kueue.MultiKueueClusterActive) !=
+			meta.IsStatusConditionTrue(is.Status.Conditions, kueue.MultiKueueClusterActive)
+	}}
+}
+
+func (r *AdmissionCheck) ofConfig(ctx context.Context, config client.Object) []reconcile.Request {
+	list := &kueue.AdmissionCheckList{}
+	if err := r.Client.List(ctx, list, client.MatchingFields{byConfig: config.GetName()}); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "List checks of a config")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
+}
+
+func (r *AdmissionCheck) ofCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
+	list := &kueue.MultiKueueConfigList{}
+	if err := r.Client.List(ctx, list, client.MatchingFields{byMember: cluster.GetName()}); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "List configs of a cluster")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		requests = append(requests, r.ofConfig(ctx, &list.Items[i])...)
+	}
+	return requests
+}

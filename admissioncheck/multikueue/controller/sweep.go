@@ -1,0 +1,74 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// Sweep looks in the fleet's caches for objects of our origin whose Workload the hub does not have, or does not have there,
+// and makes the resolver look at it (contract: multikueue.md 5). It removes nothing and calls nobody: the resolver does,
+// after it has made sure. What a connection shows first is looked at in any case; the sweep is for what was missed.
+type Sweep struct {
+	Client client.Reader
+	Fleet  *fleet.Fleet
+	Kinds  []fleet.Kind
+	// Every is the time between sweeps; zero for none.
+	Every time.Duration
+	Clock clock.WithTicker
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (s *Sweep) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable.
+func (s *Sweep) Start(ctx context.Context) error {
+	if s.Every <= 0 {
+		return nil
+	}
+	ticker := s.Clock.NewTicker(s.Every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+			s.sweep(ctx)
+		}
+	}
+}
+
+func (s *Sweep) sweep(ctx context.Context) {
+	for _, state := range s.Fleet.States() {
+		if !state.Connected {
+			continue
+		}
+		for _, kind := range s.Kinds {
+			for _, obj := range s.Fleet.List(state.Cluster, kind.GVK) {
+				if key, ok := kind.Key(obj); ok && s.orphaned(ctx, key, state.Cluster) {
+					s.Fleet.Workloads().Send(key, 0)
+				}
+			}
+		}
+	}
+}
+
+// orphaned tells whether, as far as the hub's cache knows, the Workload has no business on the cluster.
+func (s *Sweep) orphaned(ctx context.Context, key client.ObjectKey, cluster string) bool {
+	wl := &kueue.Workload{}
+	if err := s.Client.Get(ctx, key, wl); err != nil {
+		return apierrors.IsNotFound(err)
+	}
+	for _, name := range stateOf(wl).Names() {
+		if name == cluster {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,173 @@
+package controller
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/mirror"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/workload"
+)
+
+// Names and special values of the indexes of the hub's cache.
+const (
+	// byCluster finds Workloads by the clusters that their State names, those that look for one under everyCluster, and
+	// all that are being dispatched under inDispatch.
+	byCluster    = "multikueue.cluster"
+	everyCluster = "*"
+	inDispatch   = "**"
+	// byOwner finds Workloads by their job, as "Kind.group/name".
+	byOwner = "multikueue.owner"
+	// bySecret finds MultiKueueClusters by the Secret of their kubeconfig.
+	bySecret = "multikueue.secret"
+	// byConfig finds AdmissionChecks by their MultiKueueConfig.
+	byConfig = "multikueue.config"
+	// byMember finds MultiKueueConfigs by their clusters.
+	byMember = "multikueue.member"
+)
+
+// index is one index of the hub's cache.
+type index struct {
+	of    client.Object
+	name  string
+	value client.IndexerFunc
+}
+
+func indexes() []index {
+	return []index{
+		{&kueue.Workload{}, byCluster, indexOf(clustersOfWorkload)},
+		{&kueue.Workload{}, byOwner, indexOf(func(wl *kueue.Workload) []string {
+			if own, ok := ownerOf(wl); ok {
+				return []string{ownerKey(own)}
+			}
+			return nil
+		})},
+		{&kueue.MultiKueueCluster{}, bySecret, indexOf(func(c *kueue.MultiKueueCluster) []string {
+			if k := c.Spec.ClusterSource.KubeConfig; k != nil && k.LocationType != kueue.PathLocationType {
+				return []string{k.Location}
+			}
+			return nil
+		})},
+		{&kueue.AdmissionCheck{}, byConfig, indexOf(func(ac *kueue.AdmissionCheck) []string {
+			if p := ac.Spec.Parameters; p != nil && p.Kind == configKind && ac.Spec.ControllerName == kueue.MultiKueueControllerName {
+				return []string{p.Name}
+			}
+			return nil
+		})},
+		{&kueue.MultiKueueConfig{}, byMember, indexOf(func(c *kueue.MultiKueueConfig) []string { return c.Spec.Clusters })},
+	}
+}
+
+func indexOf[T client.Object](values func(T) []string) client.IndexerFunc {
+	return func(obj client.Object) []string {
+		typed, ok := obj.(T)
+		if !ok {
+			return nil
+		}
+		return values(typed)
+	}
+}
+
+func clustersOfWorkload(wl *kueue.Workload) []string {
+	state := stateOf(wl)
+	names := state.Names()
+	if workload.HasQuota(wl) && !workload.IsFinished(wl) {
+		names = append(names, inDispatch)
+		if state.Bound == "" {
+			names = append(names, everyCluster)
+		}
+	}
+	return names
+}
+
+func ownerKey(own owner) string { return own.gvk.GroupKind().String() + "/" + own.name }
+
+// Concerned lists the Workloads that a change of a cluster's connection may matter to: those that name the cluster, those
+// that look for one, and all of them when the hub is, or was until now, cut off from most.
+func (r *Resolver) Concerned(cluster string) []types.NamespacedName {
+	under := []string{cluster, everyCluster}
+	if r.cutOff.update(r.Fleet.States()) {
+		under = []string{cluster, inDispatch}
+	}
+	var keys []types.NamespacedName
+	for _, value := range under {
+		for _, request := range r.requests(context.Background(), client.MatchingFields{byCluster: value}) {
+			keys = append(keys, request.NamespacedName)
+		}
+	}
+	return keys
+}
+
+// requests lists Workloads of the hub's cache. A failure is only told: what is missed is found by the next event.
+func (r *Resolver) requests(ctx context.Context, options ...client.ListOption) []reconcile.Request {
+	list := &kueue.WorkloadList{}
+	if err := r.Client.List(ctx, list, options...); err != nil {
+		log.FromContext(ctx).Error(err, "List workloads")
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(list.Items))
+	for i := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
+}
+
+// dispatching lists all Workloads that are being dispatched.
+func (r *Resolver) dispatching(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.requests(ctx, client.MatchingFields{byCluster: inDispatch})
+}
+
+// ofJob lists the Workloads of a job of the given kind.
+func (r *Resolver) ofJob(kind job.Integration) func(context.Context, client.Object) []reconcile.Request {
+	return func(ctx context.Context, obj client.Object) []reconcile.Request {
+		key := ownerKey(owner{gvk: kind.GVK(), name: obj.GetName()})
+		return r.requests(ctx, client.InNamespace(obj.GetNamespace()), client.MatchingFields{byOwner: key})
+	}
+}
+
+// FleetKinds are what the fleet follows on every worker: Workloads, and every kind of job that can be mirrored. Changes of
+// a job that only count pods may wait for others; its first sight, its end, and whether it has pods at all may not.
+// Sharing is set to the Resolver once it exists.
+func FleetKinds(integrations []job.Integration, sharing *Sharing) []fleet.Kind {
+	list := []fleet.Kind{{
+		GVK: workloadGVK(), Required: true,
+		New:     func() client.Object { return &kueue.Workload{} },
+		NewList: func() client.ObjectList { return &kueue.WorkloadList{} },
+		Key:     func(obj client.Object) (types.NamespacedName, bool) { return client.ObjectKeyFromObject(obj), true },
+		Strip:   mirror.StripWorkload,
+	}}
+	for _, kind := range integrations {
+		list = append(list, fleet.Kind{
+			GVK: kind.GVK(), New: kind.New, NewList: kind.NewList, Strip: kind.Strip,
+			Key:  mirror.WorkloadKeyOfJob,
+			Also: func(obj client.Object) []types.NamespacedName { return sharing.of(kind, obj) },
+			Soon: func(old, now client.Object) bool {
+				if old == nil || now == nil {
+					return true
+				}
+				was, is := kind.Progress(old), kind.Progress(now)
+				return (was.Finished == nil) != (is.Finished == nil) || was.Active != is.Active || was.Ready != is.Ready ||
+					now.GetDeletionTimestamp().IsZero() != old.GetDeletionTimestamp().IsZero()
+			},
+		})
+	}
+	return list
+}
+
+// Sharing finds the Workloads of the hub that share the name of a job: a worker may still have the job of one that was
+// deleted while the hub has made another under its name.
+type Sharing struct{ Resolver *Resolver }
+
+func (s *Sharing) of(kind job.Integration, obj client.Object) []types.NamespacedName {
+	var keys []types.NamespacedName
+	for _, request := range s.Resolver.ofJob(kind)(context.Background(), obj) {
+		keys = append(keys, request.NamespacedName)
+	}
+	return keys
+}
