@@ -80,7 +80,8 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 // has evicted: never the counters in its status, which move with every admission.
 func stopsOrStarts() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return !equality.Semantic.DeepEqual(standing(e.ObjectOld), standing(e.ObjectNew))
+		was, is := standing(e.ObjectOld), standing(e.ObjectNew)
+		return was.state != is.state || was.active != is.active || !equality.Semantic.DeepEqual(was.checks, is.checks)
 	}}
 }
 
