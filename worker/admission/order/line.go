@@ -146,7 +146,11 @@ func (l *Line[T, R]) Head() *Member[T, R] {
 }
 
 // Block makes the head hold up the line until Wake, until it leaves or until somebody joins before it.
-func (l *Line[T, R]) Block() { l.blocked = l.Head() }
+func (l *Line[T, R]) Block() {
+	if head := l.Head(); head != nil {
+		l.blocked = head
+	}
+}
 
 // Park takes the head and all of its kind aside until Wake. It returns those to be told: the head and everybody of its
 // kind that was not told the same reason before, by rank. The line must have a head.
