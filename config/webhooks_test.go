@@ -1,0 +1,110 @@
+package config_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"switchyard.dev/config"
+)
+
+func TestWebhooksAreThoseOfTheContract(t *testing.T) {
+	mutating, validating, err := config.Webhooks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, hook := range mutating.Webhooks {
+		got = append(got, describe(hook.Name, hook.ClientConfig, hook.Rules, hook.NamespaceSelector != nil, *hook.FailurePolicy, *hook.SideEffects))
+	}
+	for _, hook := range validating.Webhooks {
+		got = append(got, describe(hook.Name, hook.ClientConfig, hook.Rules, hook.NamespaceSelector != nil, *hook.FailurePolicy, *hook.SideEffects))
+	}
+	slices.Sort(got)
+	want := []string{
+		"mclusterqueue.kb.io /mutate-kueue-x-k8s-io-v1beta2-clusterqueue CREATE [clusterqueues] everywhere Fail None",
+		"mjob.kb.io /mutate-batch-v1-job CREATE [jobs] outside the system Fail None",
+		"mjobset.kb.io /mutate-jobset-x-k8s-io-v1alpha2-jobset CREATE [jobsets] outside the system Fail None",
+		"mresourceflavor.kb.io /mutate-kueue-x-k8s-io-v1beta2-resourceflavor CREATE [resourceflavors] everywhere Fail None",
+		"mworkload.kb.io /mutate-kueue-x-k8s-io-v1beta2-workload CREATE [workloads] everywhere Fail None",
+		"vclusterqueue.kb.io /validate-kueue-x-k8s-io-v1beta2-clusterqueue CREATE,UPDATE [clusterqueues] everywhere Fail None",
+		"vcohort.kb.io /validate-kueue-x-k8s-io-v1beta2-cohort CREATE,UPDATE [cohorts] everywhere Fail None",
+		"vjob.kb.io /validate-batch-v1-job CREATE,UPDATE [jobs] outside the system Fail None",
+		"vjobset.kb.io /validate-jobset-x-k8s-io-v1alpha2-jobset CREATE,UPDATE [jobsets] outside the system Fail None",
+		"vresourceflavor.kb.io /validate-kueue-x-k8s-io-v1beta2-resourceflavor CREATE,UPDATE [resourceflavors] everywhere Fail None",
+		"vworkload.kb.io /validate-kueue-x-k8s-io-v1beta2-workload CREATE,UPDATE [workloads workloads/status] everywhere Fail None",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("webhooks (-contract +manifests):\n%s", diff)
+	}
+}
+
+func describe(
+	name string, client admissionregistrationv1.WebhookClientConfig, rules []admissionregistrationv1.RuleWithOperations,
+	selective bool, failure admissionregistrationv1.FailurePolicyType, effects admissionregistrationv1.SideEffectClass,
+) string {
+	var operations []string
+	for _, operation := range rules[0].Operations {
+		operations = append(operations, string(operation))
+	}
+	where := "everywhere"
+	if selective {
+		where = "outside the system"
+	}
+	return fmt.Sprintf("%s %s %s %v %s %s %s", name, *client.Service.Path, strings.Join(operations, ","), rules[0].Resources, where, failure, effects)
+}
+
+func TestWebhooksCanBeServedFromAnywhere(t *testing.T) {
+	mutating, validating, err := config.Webhooks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.ServeWebhooks(mutating, validating, func(path string) admissionregistrationv1.WebhookClientConfig {
+		url := "https://127.0.0.1:1" + path
+		return admissionregistrationv1.WebhookClientConfig{URL: &url}
+	})
+	for _, hook := range validating.Webhooks {
+		if hook.ClientConfig.Service != nil || !strings.HasPrefix(*hook.ClientConfig.URL, "https://127.0.0.1:1/validate-") {
+			t.Errorf("%s is served at %v", hook.Name, hook.ClientConfig)
+		}
+	}
+}
+
+func TestTheKindsWhoseVersionsDifferAreConvertedFromAnywhere(t *testing.T) {
+	all := crds(t)
+	url := "https://127.0.0.1:1" + config.ConversionPath
+	config.ServeConversion(all, apiextensionsv1.WebhookClientConfig{URL: &url})
+	var converted []string
+	for _, crd := range all {
+		if crd.Spec.Conversion == nil || crd.Spec.Conversion.Strategy != apiextensionsv1.WebhookConverter {
+			continue
+		}
+		converted = append(converted, crd.Spec.Names.Kind)
+		if client := crd.Spec.Conversion.Webhook.ClientConfig; client.Service != nil || *client.URL != url {
+			t.Errorf("%s is converted at %v", crd.Name, client)
+		}
+	}
+	if diff := cmp.Diff([]string{"ClusterQueue", "Cohort", "LocalQueue", "MultiKueueCluster", "Workload"}, converted); diff != "" {
+		t.Errorf("converted kinds (-want +got):\n%s", diff)
+	}
+}
+
+func TestOnlyTheOldMultiKueueConfigIsNotDeprecated(t *testing.T) {
+	for _, crd := range crds(t) {
+		for _, version := range crd.Spec.Versions {
+			want := version.Name == "v1beta1" && crd.Spec.Names.Kind != "MultiKueueConfig"
+			if version.Deprecated != want || (version.DeprecationWarning != nil) != want {
+				t.Errorf("%s/%s: deprecated is %t", crd.Spec.Names.Kind, version.Name, version.Deprecated)
+			}
+			selectable := version.Name == "v1beta2" && crd.Spec.Names.Kind == "Workload"
+			if (len(version.SelectableFields) > 0) != selectable {
+				t.Errorf("%s/%s: selectable fields are %v", crd.Spec.Names.Kind, version.Name, version.SelectableFields)
+			}
+		}
+	}
+}
