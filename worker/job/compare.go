@@ -68,7 +68,7 @@ func (s *sight[T]) cannotPlace(err error) error {
 // was placed; one that runs or is being stopped cannot change but for the placement.
 func (r *reconciler[T]) matches(s *sight[T], sets []kueue.PodSet, placement []Placement) bool {
 	want := s.wl.Spec.PodSets
-	if samePodSets(sets, want) {
+	if SamePodSets(sets, want) {
 		return true
 	}
 	if s.wl.Status.Admission == nil {
@@ -81,7 +81,7 @@ func (r *reconciler[T]) matches(s *sight[T], sets []kueue.PodSet, placement []Pl
 		return false
 	}
 	started, err := placed(want, placement)
-	return err == nil && samePodSets(sets, started)
+	return err == nil && SamePodSets(sets, started)
 }
 
 // elsewhere tells whether the job has been handed to the dispatcher.

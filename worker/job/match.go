@@ -9,16 +9,16 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// samePodSets tells whether two lists ask for the same pods in the same order: names, counts, and what of the templates
+// SamePodSets tells whether two lists ask for the same pods in the same order: names, counts, and what of the templates
 // decides about resources and places. Labels and annotations do not: a cluster may add its own.
-func samePodSets(a, b []kueue.PodSet) bool {
+func SamePodSets(a, b []kueue.PodSet) bool {
 	return slices.EqualFunc(a, b, func(a, b kueue.PodSet) bool {
 		return a.Name == b.Name && a.Count == b.Count && equality.Semantic.DeepEqual(a.MinCount, b.MinCount) &&
 			sameContainers(&a.Template.Spec, &b.Template.Spec) && samePlace(&a.Template.Spec, &b.Template.Spec)
 	})
 }
 
-// sameRequests is samePodSets without what an admission changes: counts, node selectors and tolerations.
+// sameRequests is SamePodSets without what an admission changes: counts, node selectors and tolerations.
 func sameRequests(a, b []kueue.PodSet) bool {
 	return slices.EqualFunc(a, b, func(a, b kueue.PodSet) bool {
 		return a.Name == b.Name && sameContainers(&a.Template.Spec, &b.Template.Spec)

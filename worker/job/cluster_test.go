@@ -1,0 +1,276 @@
+package job_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	testclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	jobsetv1 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/job/all"
+	"switchyard.dev/worker/job/batchjob"
+	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/workload"
+)
+
+const (
+	namespace = "team"
+	jobName   = "train"
+)
+
+// cluster is an API server in memory with the reconciler of batch Jobs, driven by hand.
+type cluster struct {
+	*testing.T
+	client.Client
+	reconciler reconcile.Reconciler
+	clock      *testclock.FakeClock
+	recorder   *events.FakeRecorder
+	options    job.Options
+	// writes are the API calls of the reconciler that changed something, in order.
+	writes []string
+}
+
+func newCluster(t *testing.T, objects ...client.Object) *cluster {
+	return newClusterWith(t, func(*job.Options) {}, objects...)
+}
+
+func newClusterWith(t *testing.T, configure func(*job.Options), objects ...client.Object) *cluster {
+	t.Helper()
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, kueue.AddToScheme, jobsetv1.AddToScheme} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := &cluster{
+		T: t, clock: testclock.NewFakeClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)),
+		recorder: events.NewFakeRecorder(100),
+	}
+	c.options = job.Options{WaitForPodsReady: true, Kinds: all.Kinds(), Gates: job.DefaultGates(), Clock: c.clock}
+	configure(&c.options)
+	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"managed": "yes"}}})
+	inner := job.Indexed(fake.NewClientBuilder().WithScheme(s), batchjob.Kind()).
+		WithTypeConverters(converters(t, s)...).WithStatusSubresource(&kueue.Workload{}, &batchv1.Job{}).WithObjects(objects...).Build()
+	c.Client = inner
+	c.reconciler = job.Reconciler(batchjob.Kind(), c.options, c.counting(inner), c.recorder)
+	return c
+}
+
+// counting notes every write.
+func (c *cluster) counting(inner client.WithWatch) client.Client {
+	note := func(verb string, obj any, sub string) {
+		kind := strings.TrimPrefix(fmt.Sprintf("%T", obj), "*")
+		kind = kind[strings.LastIndex(kind, ".")+1:]
+		if kind == "unstructuredApplyConfiguration" {
+			kind = "Workload"
+		}
+		c.writes = append(c.writes, strings.TrimSuffix(verb+" "+kind+"/"+sub, "/"))
+	}
+	return interceptor.NewClient(inner, interceptor.Funcs{
+		Create: func(ctx context.Context, w client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			note("create", obj, "")
+			return w.Create(ctx, obj, opts...)
+		},
+		Delete: func(ctx context.Context, w client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
+			note("delete", obj, "")
+			return w.Delete(ctx, obj, opts...)
+		},
+		Patch: func(ctx context.Context, w client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
+			note("patch", obj, "")
+			return w.Patch(ctx, obj, p, opts...)
+		},
+		SubResourcePatch: func(ctx context.Context, w client.Client, sub string, obj client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			verb := "patch"
+			if p.Type() == types.ApplyPatchType {
+				verb = "apply"
+			}
+			note(verb, obj, sub)
+			return w.SubResource(sub).Patch(ctx, obj, p, opts...)
+		},
+		SubResourceApply: func(ctx context.Context, w client.Client, sub string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
+			note("apply", obj, sub)
+			return w.SubResource(sub).Apply(ctx, obj, opts...)
+		},
+	})
+}
+
+// settle reconciles the job until nothing is written any more, and returns what was.
+func (c *cluster) settle() []string {
+	c.Helper()
+	return c.settleNamed(jobName)
+}
+
+func (c *cluster) settleNamed(name string) []string {
+	c.Helper()
+	c.writes = nil
+	req := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}}
+	for range 20 {
+		before := len(c.writes)
+		if _, err := c.reconciler.Reconcile(context.Background(), req); err != nil {
+			c.Fatalf("reconcile: %v", err)
+		}
+		if len(c.writes) == before {
+			return c.writes
+		}
+	}
+	c.Fatalf("the reconciler does not come to rest: %v", c.writes)
+	return nil
+}
+
+func (c *cluster) wrote(want ...string) {
+	c.Helper()
+	if diff := cmp.Diff(want, c.settle()); diff != "" {
+		c.Errorf("writes differ (-want +got):\n%s", diff)
+	}
+}
+
+// events returns the reasons of the events since the last call.
+func (c *cluster) events() []string {
+	var reasons []string
+	for {
+		select {
+		case e := <-c.recorder.Events:
+			reasons = append(reasons, strings.Fields(e)[1])
+		default:
+			return reasons
+		}
+	}
+}
+
+func (c *cluster) told(want ...string) {
+	c.Helper()
+	if diff := cmp.Diff(want, c.events()); diff != "" {
+		c.Errorf("events differ (-want +got):\n%s", diff)
+	}
+}
+
+func (c *cluster) job() *batchv1.Job {
+	c.Helper()
+	j := &batchv1.Job{}
+	c.must(c.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: jobName}, j))
+	return j
+}
+
+// workload returns the only Workload.
+func (c *cluster) workload() *kueue.Workload {
+	c.Helper()
+	list := c.workloads()
+	if len(list) != 1 {
+		c.Fatalf("%d workloads", len(list))
+	}
+	return &list[0]
+}
+
+func (c *cluster) workloads() []kueue.Workload {
+	c.Helper()
+	var list kueue.WorkloadList
+	c.must(c.List(context.Background(), &list))
+	return list.Items
+}
+
+func (c *cluster) must(err error) {
+	c.Helper()
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+// changeJob changes metadata and spec of the job as its user would.
+func (c *cluster) changeJob(change func(*batchv1.Job)) {
+	c.Helper()
+	j := c.job()
+	change(j)
+	c.must(c.Update(context.Background(), j))
+}
+
+// changeJobStatus changes the status as the kind's own controller would.
+func (c *cluster) changeJobStatus(change func(*batchv1.JobStatus)) {
+	c.Helper()
+	j := c.job()
+	change(&j.Status)
+	c.must(c.Status().Update(context.Background(), j))
+}
+
+// apply changes the admission part of the Workload's status as its other writers do.
+func (c *cluster) apply(change func(*kueue.Workload)) {
+	c.Helper()
+	wl := c.workload()
+	change(wl)
+	c.must(kube.ApplyAdmission(context.Background(), c.Client, wl))
+}
+
+func (c *cluster) admit(flavor string) {
+	c.Helper()
+	c.apply(func(wl *kueue.Workload) {
+		a := &kueue.Admission{ClusterQueue: "cq"}
+		for i := range wl.Spec.PodSets {
+			a.PodSetAssignments = append(a.PodSetAssignments, kueue.PodSetAssignment{
+				Name: wl.Spec.PodSets[i].Name, Count: &wl.Spec.PodSets[i].Count,
+				Flavors: map[corev1.ResourceName]kueue.ResourceFlavorReference{"cpu": kueue.ResourceFlavorReference(flavor)},
+			})
+		}
+		workload.Reserve(wl, a, nil, "Quota reserved", c.clock.Now())
+	})
+}
+
+func (c *cluster) condition(kind string) string {
+	c.Helper()
+	found := meta.FindStatusCondition(c.workload().Status.Conditions, kind)
+	if found == nil {
+		return ""
+	}
+	return string(found.Status) + " " + found.Reason
+}
+
+func (c *cluster) hasCondition(kind, want string) {
+	c.Helper()
+	if got := c.condition(kind); got != want {
+		c.Errorf("condition %s is %q, want %q", kind, got, want)
+	}
+}
+
+func newJob() *batchv1.Job {
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: jobName, Namespace: namespace, UID: "job-uid",
+			Labels: map[string]string{kueue.QueueNameLabel: "main"}, Annotations: map[string]string{},
+		},
+		Spec: batchv1.JobSpec{
+			Suspend: ptr.To(true), Parallelism: ptr.To[int32](2), Completions: ptr.To[int32](2),
+			Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				NodeSelector: map[string]string{"arch": "arm64"},
+				Containers:   []corev1.Container{{Name: "main", Image: "train:1"}},
+			}},
+		},
+	}
+}
+
+func newFlavor(name string) *kueue.ResourceFlavor {
+	return &kueue.ResourceFlavor{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: kueue.ResourceFlavorSpec{
+			NodeLabels:  map[string]string{"gpu": name},
+			Tolerations: []corev1.Toleration{{Key: "gpu", Operator: corev1.TolerationOpExists}},
+		},
+	}
+}

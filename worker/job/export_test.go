@@ -1,0 +1,40 @@
+package job
+
+import (
+	"context"
+
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// Indexed registers the indexes that the kind's reconciler needs with a fake client.
+func Indexed[T client.Object](b *fake.ClientBuilder, kind Kind[T]) *fake.ClientBuilder {
+	r := newReconciler(kind, Options{}, nil, nil)
+	return b.WithIndex(&kueue.Workload{}, r.ownerIndex(), r.ownerName).WithIndex(kind.New(), prebuiltIndex, prebuiltName)
+}
+
+// Reconciler returns the kind's reconciler on the given client.
+func Reconciler[T client.Object](kind Kind[T], o Options, c client.Client, recorder events.EventRecorder) reconcile.Reconciler {
+	r := newReconciler(kind, o, c, c)
+	r.recorder = recorder
+	return r
+}
+
+// JobsOf returns what the kind's reconciler looks at when a Workload changes.
+func JobsOf[T client.Object](kind Kind[T], c client.Client, wl *kueue.Workload) []ctrl.Request {
+	return newReconciler(kind, Options{}, c, c).jobsOf(context.Background(), wl)
+}
+
+// Webhook returns the kind's webhook handlers.
+func Webhook[T client.Object](kind Kind[T], o Options, c client.Client, enabled bool) interface {
+	admission.Defaulter[T]
+	admission.Validator[T]
+} {
+	return &webhook[T]{kind: kind, opts: o, reader: c, live: c, enabled: enabled}
+}

@@ -1,0 +1,346 @@
+package job_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission/lifecycle"
+	"switchyard.dev/worker/workload"
+)
+
+func running(s *batchv1.JobStatus) {
+	start := metav1.Now()
+	s.StartTime, s.Active, s.Ready = &start, 2, ptr.To[int32](2)
+	s.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionFalse}}
+}
+
+func stoppedPods(s *batchv1.JobStatus) {
+	s.Active, s.Ready = 0, nil
+	s.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuspended, Status: corev1.ConditionTrue}}
+}
+
+func complete(s *batchv1.JobStatus) {
+	s.Active, s.Ready, s.Succeeded = 0, nil, 2
+	s.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, Message: "all done"}}
+}
+
+func TestAJobThatRunsThroughCostsSixWrites(t *testing.T) {
+	c := newCluster(t, newJob(), newFlavor("h100"))
+	c.wrote("create Workload")
+	c.admit("h100")
+	c.wrote("patch Job")
+	j := c.job()
+	if *j.Spec.Suspend {
+		t.Error("the admitted job is suspended")
+	}
+	wantSelector := map[string]string{"arch": "arm64", "gpu": "h100"}
+	if diff := cmp.Diff(wantSelector, j.Spec.Template.Spec.NodeSelector); diff != "" {
+		t.Errorf("node selector differs (-want +got):\n%s", diff)
+	}
+	wantLabels := map[string]string{
+		kueue.PodSetLabel: "main", kueue.ClusterQueueNameLabel: "cq", kueue.LocalQueueNameLabel: "main",
+	}
+	if diff := cmp.Diff(wantLabels, j.Spec.Template.Labels); diff != "" {
+		t.Errorf("pod labels differ (-want +got):\n%s", diff)
+	}
+	c.changeJobStatus(running)
+	c.wrote("apply Workload/status")
+	c.hasCondition(kueue.WorkloadPodsReady, "True Started")
+	c.changeJobStatus(complete)
+	c.wrote("apply Workload/status", "patch Workload")
+	c.hasCondition(kueue.WorkloadFinished, "True Succeeded")
+	c.hasCondition(kueue.WorkloadPodsReady, "True Started")
+	if wl := c.workload(); len(wl.Finalizers) > 0 {
+		t.Errorf("finalizers left: %v", wl.Finalizers)
+	}
+	c.told(kueue.EventCreatedWorkload, kueue.EventStarted, kueue.EventFinishedWorkload)
+}
+
+func TestTheWorkloadSaysWhatTheJobAsksFor(t *testing.T) {
+	j := newJob()
+	j.Labels[kueue.MaxExecTimeSecondsLabel] = "60"
+	j.Labels[kueue.PriorityClassLabel] = "high"
+	j.Labels["team"] = "vision"
+	j.Annotations[kueue.AdmissionGatedByAnnotation] = "budget,legal"
+	j.Annotations[kueue.ProvReqAnnotationPrefix+"Zone"] = "a"
+	j.Annotations["private"] = "yes"
+	c := newClusterWith(t, func(o *options) { o.LabelKeysToCopy = []string{"team", "missing"} }, j,
+		&kueue.WorkloadPriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 9})
+	c.wrote("create Workload")
+	wl := c.workload()
+	if wl.Name != "job-train-1b29a" {
+		t.Errorf("name is %s", wl.Name)
+	}
+	if diff := cmp.Diff(map[string]string{"team": "vision", kueue.JobUIDLabel: "job-uid"}, wl.Labels); diff != "" {
+		t.Errorf("labels differ (-want +got):\n%s", diff)
+	}
+	wantAnnotations := map[string]string{kueue.AdmissionGatedByAnnotation: "budget,legal", kueue.ProvReqAnnotationPrefix + "Zone": "a"}
+	if diff := cmp.Diff(wantAnnotations, wl.Annotations); diff != "" {
+		t.Errorf("annotations differ (-want +got):\n%s", diff)
+	}
+	if *wl.Spec.Priority != 9 || wl.Spec.PriorityClassRef.Name != "high" || *wl.Spec.MaximumExecutionTimeSeconds != 60 ||
+		wl.Spec.QueueName != "main" || len(wl.Spec.PodSets) != 1 || wl.Spec.PodSets[0].Count != 2 {
+		t.Errorf("spec is %+v", wl.Spec)
+	}
+	if ref := metav1.GetControllerOf(wl); ref == nil || ref.UID != "job-uid" || ref.Kind != "Job" {
+		t.Errorf("owner is %+v", ref)
+	}
+	c.changeJob(func(j *batchv1.Job) {
+		j.Annotations[kueue.AdmissionGatedByAnnotation] = "legal"
+		j.Labels[kueue.QueueNameLabel] = "other"
+	})
+	c.wrote("patch Workload")
+	if wl := c.workload(); wl.Spec.QueueName != "other" || wl.Annotations[kueue.AdmissionGatedByAnnotation] != "legal" {
+		t.Errorf("queue %s, gates %s", wl.Spec.QueueName, wl.Annotations[kueue.AdmissionGatedByAnnotation])
+	}
+}
+
+func TestAnEvictedJobStopsAndIsRestoredBeforeItsQuotaIsReleased(t *testing.T) {
+	c := newCluster(t, newJob(), newFlavor("h100"))
+	original := c.job().Spec
+	c.settle()
+	c.admit("h100")
+	c.settle()
+	c.changeJobStatus(running)
+	c.settle()
+	c.events()
+	c.apply(func(wl *kueue.Workload) {
+		workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted", Message: "made room"}, c.clock.Now())
+	})
+	c.wrote("patch Job")
+	if wl := c.workload(); wl.Status.Admission == nil {
+		t.Error("quota was released while pods run")
+	}
+	c.changeJobStatus(stoppedPods)
+	c.wrote("patch Job/status", "patch Job", "apply Workload/status", "apply Workload/status")
+	if diff := cmp.Diff(original, c.job().Spec); diff != "" {
+		t.Errorf("the job was not restored (-want +got):\n%s", diff)
+	}
+	if wl := c.workload(); wl.Status.Admission != nil {
+		t.Error("quota is still reserved")
+	}
+	c.hasCondition(kueue.WorkloadQuotaReserved, "False PendingEvaluation")
+	c.hasCondition(kueue.WorkloadRequeued, "True Preempted")
+	c.hasCondition(kueue.WorkloadPodsReady, "False WaitForStart")
+	c.told(kueue.EventStopped)
+	c.admit("h100")
+	c.wrote("patch Job")
+	c.told(kueue.EventStarted)
+}
+
+func TestAJobOnAnotherClusterIsResumedButNotPlaced(t *testing.T) {
+	j := newJob()
+	j.Spec.ManagedBy = ptr.To(kueue.MultiKueueControllerName)
+	c := newCluster(t, j, newFlavor("h100"))
+	template := c.job().Spec.Template
+	c.settle()
+	c.admit("h100")
+	c.wrote("patch Job")
+	if diff := cmp.Diff(template, c.job().Spec.Template); diff != "" {
+		t.Errorf("the template was placed (-want +got):\n%s", diff)
+	}
+	c.apply(func(wl *kueue.Workload) { wl.Status.ClusterName = ptr.To("w1") })
+	c.changeJobStatus(running)
+	c.settle()
+	c.apply(func(wl *kueue.Workload) {
+		workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, c.clock.Now())
+	})
+	c.wrote("patch Job")
+	if c.workload().Status.Admission == nil {
+		t.Error("quota was released before the other cluster's pods are gone")
+	}
+	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Active, s.Ready = 0, nil })
+	c.wrote("apply Workload/status", "apply Workload/status")
+	if c.workload().Status.Admission != nil {
+		t.Error("quota is still reserved")
+	}
+}
+
+func TestAJobOnALostClusterDoesNotWaitForPodsThatNobodySees(t *testing.T) {
+	j := newJob()
+	j.Spec.ManagedBy = ptr.To(kueue.MultiKueueControllerName)
+	c := newCluster(t, j, newFlavor("h100"))
+	c.settle()
+	c.admit("h100")
+	c.apply(func(wl *kueue.Workload) { wl.Status.ClusterName = ptr.To("w1") })
+	c.changeJobStatus(running)
+	c.settle()
+	c.apply(func(wl *kueue.Workload) {
+		workload.Evict(wl, lifecycle.Eviction{Reason: "AdmissionCheck"}, c.clock.Now())
+	})
+	c.settle()
+	if c.workload().Status.Admission != nil {
+		t.Error("quota is held for pods that nobody can see")
+	}
+}
+
+func prebuilt() *kueue.Workload {
+	j := newJob()
+	return &kueue.Workload{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "prebuilt", Namespace: namespace, UID: "wl-uid", Labels: map[string]string{kueue.MultiKueueOriginLabel: "hub"},
+		},
+		Spec: kueue.WorkloadSpec{
+			QueueName: "main", Priority: ptr.To[int32](7),
+			PodSets: []kueue.PodSet{{Name: "main", Count: 2, Template: j.Spec.Template}},
+		},
+	}
+}
+
+func TestAPrebuiltWorkloadIsAdoptedAndItsPodsMarked(t *testing.T) {
+	j := newJob()
+	j.Annotations[kueue.PrebuiltWorkloadNameKey] = "prebuilt"
+	c := newCluster(t, j, prebuilt(), newFlavor("h100"))
+	c.wrote("patch Workload")
+	wl := c.workload()
+	if ref := metav1.GetControllerOf(wl); ref == nil || ref.UID != "job-uid" || wl.Labels[kueue.JobUIDLabel] != "job-uid" {
+		t.Errorf("owner %+v, labels %v", ref, wl.Labels)
+	}
+	if *wl.Spec.Priority != 7 || len(wl.Finalizers) > 0 {
+		t.Errorf("priority %d, finalizers %v", *wl.Spec.Priority, wl.Finalizers)
+	}
+	c.admit("h100")
+	c.wrote("patch Job")
+	if labels := c.job().Spec.Template.Labels; labels[kueue.MultiKueueWorkerWorkloadPodLabel] != "true" {
+		t.Errorf("pod labels %v", labels)
+	}
+	c.changeJobStatus(complete)
+	c.wrote("apply Workload/status")
+	c.hasCondition(kueue.WorkloadFinished, "True Succeeded")
+}
+
+func TestAPrebuiltWorkloadThatDiffersIsFinishedOutOfSync(t *testing.T) {
+	j := newJob()
+	j.Labels[kueue.PrebuiltWorkloadNameKey] = "prebuilt"
+	other := prebuilt()
+	other.Spec.PodSets[0].Count = 3
+	c := newCluster(t, j, other)
+	c.wrote("apply Workload/status")
+	c.hasCondition(kueue.WorkloadFinished, "True OutOfSync")
+	if message := c.workload().Status.Conditions[0].Message; message != "The prebuilt workload is out of sync with its user job" {
+		t.Errorf("message is %q", message)
+	}
+}
+
+func TestAPrebuiltWorkloadOfAnotherJobIsNeverTouched(t *testing.T) {
+	j := newJob()
+	j.Annotations[kueue.PrebuiltWorkloadNameKey] = "prebuilt"
+	taken := prebuilt()
+	taken.OwnerReferences = []metav1.OwnerReference{{
+		APIVersion: "batch/v1", Kind: "Job", Name: "other", UID: "other-uid", Controller: ptr.To(true),
+	}}
+	c := newCluster(t, j, taken)
+	c.wrote()
+	c.told(kueue.EventErrWorkloadCompose)
+}
+
+func TestAJobStopsWhenItsPrebuiltWorkloadIsTakenAway(t *testing.T) {
+	j := newJob()
+	j.Annotations[kueue.PrebuiltWorkloadNameKey] = "prebuilt"
+	c := newCluster(t, j, prebuilt(), newFlavor("h100"))
+	c.settle()
+	c.admit("h100")
+	c.settle()
+	c.must(c.Delete(context.Background(), c.workload()))
+	c.wrote("patch Job")
+	if !*c.job().Spec.Suspend {
+		t.Error("the job runs without a workload")
+	}
+	if n := len(c.workloads()); n != 0 {
+		t.Errorf("%d workloads", n)
+	}
+}
+
+func TestADeletedJobFreesItsWorkload(t *testing.T) {
+	c := newCluster(t, newJob())
+	c.settle()
+	c.must(c.Delete(context.Background(), c.workload()))
+	c.must(c.Delete(context.Background(), c.job()))
+	c.wrote("patch Workload")
+	if n := len(c.workloads()); n != 0 {
+		t.Errorf("%d workloads", n)
+	}
+}
+
+func TestAWorkloadDeletedByHandIsReplacedOnceTheJobIsStopped(t *testing.T) {
+	c := newCluster(t, newJob(), newFlavor("h100"))
+	c.settle()
+	c.admit("h100")
+	c.settle()
+	c.must(c.Delete(context.Background(), c.workload()))
+	c.wrote("patch Job", "patch Job", "patch Workload", "create Workload")
+	if wl := c.workload(); wl.Status.Admission != nil {
+		t.Error("the new workload is admitted")
+	}
+	if !*c.job().Spec.Suspend {
+		t.Error("the job runs")
+	}
+}
+
+func TestAChangedJobWithoutQuotaUpdatesItsWorkload(t *testing.T) {
+	c := newCluster(t, newJob())
+	c.settle()
+	c.changeJob(func(j *batchv1.Job) { j.Spec.Parallelism, j.Spec.Completions = ptr.To[int32](5), ptr.To[int32](5) })
+	c.wrote("patch Workload")
+	if n := c.workload().Spec.PodSets[0].Count; n != 5 {
+		t.Errorf("count is %d", n)
+	}
+}
+
+func TestAConflictingAdmissionEndsTheWorkload(t *testing.T) {
+	j := newJob()
+	j.Spec.Template.Spec.NodeSelector["gpu"] = "a100"
+	c := newCluster(t, j, newFlavor("h100"))
+	c.settle()
+	c.admit("h100")
+	c.wrote("apply Workload/status", "patch Workload")
+	c.hasCondition(kueue.WorkloadFinished, "True FailedToStart")
+	if !*c.job().Spec.Suspend {
+		t.Error("the job runs")
+	}
+}
+
+func TestAMissingPriorityClassIsToldToTheUser(t *testing.T) {
+	j := newJob()
+	j.Labels[kueue.PriorityClassLabel] = "missing"
+	c := newCluster(t, j)
+	c.wrote()
+	c.told(kueue.EventWorkloadPriorityClassNotFound)
+}
+
+func TestPodsThatAreLostAndComeBackAreReported(t *testing.T) {
+	c := newCluster(t, newJob(), newFlavor("h100"))
+	c.settle()
+	c.admit("h100")
+	c.settle()
+	c.changeJobStatus(running)
+	c.settle()
+	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Ready = ptr.To[int32](1) })
+	c.wrote("apply Workload/status")
+	c.hasCondition(kueue.WorkloadPodsReady, "False WaitForRecovery")
+	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Ready = ptr.To[int32](2) })
+	c.wrote("apply Workload/status")
+	c.hasCondition(kueue.WorkloadPodsReady, "True Recovered")
+}
+
+func TestReclaimablePodsOnlyGrow(t *testing.T) {
+	c := newClusterWith(t, func(o *options) { o.WaitForPodsReady = false }, newJob(), newFlavor("h100"))
+	c.settle()
+	c.admit("h100")
+	c.settle()
+	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Succeeded = 1 })
+	c.wrote("apply Workload/status")
+	want := []kueue.ReclaimablePod{{Name: "main", Count: 1}}
+	if diff := cmp.Diff(want, c.workload().Status.ReclaimablePods); diff != "" {
+		t.Errorf("reclaimable pods differ (-want +got):\n%s", diff)
+	}
+	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Succeeded = 0 })
+	c.wrote()
+}

@@ -1,0 +1,190 @@
+package job
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// A job is described by words, so that a row can be read aloud; see describe.
+func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		facts Facts
+		want  Plan
+	}{
+		// Step 1: the job is gone.
+		{"a job that is gone frees its workloads", Facts{Gone: true, Orphans: true}, Plan{Do: DoForget, Because: JobGone}},
+		{"a job that is gone leaves nothing to do after that", Facts{Gone: true}, Plan{Because: JobGone}},
+		{"workloads of a job's predecessor are freed first", describe("running").with(orphans), Plan{Do: DoForget, Because: JobGone}},
+		// Steps 2 to 5: scope.
+		{"a job out of scope is left alone", Facts{Scope: ScopeIgnored}, Plan{Because: Unmanaged}},
+		{"a job nested too deep is left alone", Facts{Scope: ScopeTooDeep}, Plan{Because: NestedTooDeep}},
+		{"a child runs with its admitted ancestor", Facts{Scope: ScopeChild, AncestorAdmitted: true}, Plan{Because: ChildOfManaged}},
+		{"a child is suspended without", Facts{Scope: ScopeChild}, Plan{Do: DoSuspend, Because: ChildOfManaged}},
+		{"a suspended child stays so", Facts{Scope: ScopeChild, Suspended: true}, Plan{Because: ChildOfManaged}},
+		{"a finished child is left alone", Facts{Scope: ScopeChild, Ended: &Outcome{}}, Plan{Because: ChildOfManaged}},
+		// Step 6: exactly one workload, which matches.
+		{"extra workloads are deleted", describe("waiting").with(extras), Plan{Do: DoDeleteExtras, Because: NoMatchingWorkload}},
+		{"a workload that was changed under a suspended job without quota is updated", describe("waiting").link(LinkStale), Plan{Do: DoUpdate, Because: JobChanged}},
+		{"one with quota is deleted", describe("reserved").link(LinkStale), Plan{Do: DoDelete, Because: NoMatchingWorkload}},
+		{"a running job is stopped before", describe("running").link(LinkStale), Plan{Do: DoStop, Because: NoMatchingWorkload}},
+		{"a job that became impossible keeps its workload and waits", describe("waiting").link(LinkStale).with(impossible), Plan{Because: CannotCompose, WakeAt: noon.Add(lookAgain)}},
+		{"a prebuilt workload without owner is adopted", describe("waiting").link(LinkUnowned), Plan{Do: DoAdopt, Because: Unowned}},
+		{"a prebuilt workload that is missing is waited for", describe("waiting").link(LinkAwaited), Plan{Because: WaitingForPrebuilt}},
+		{"a job does not run without its prebuilt workload", describe("running").link(LinkAwaited), Plan{Do: DoStop, Because: NoMatchingWorkload}},
+		{"a prebuilt workload of somebody else is not touched", describe("waiting").link(LinkTaken), Plan{Because: WaitingForPrebuilt}},
+		{"a prebuilt workload out of sync is finished", describe("waiting").link(LinkOutOfSync), Plan{Do: DoFinish, Because: OutOfSync, Finish: kueue.ReasonOutOfSync}},
+		{"its running job is stopped first", describe("running").link(LinkOutOfSync), Plan{Do: DoStop, Because: NoMatchingWorkload}},
+		{"and drained", describe("reserved").link(LinkOutOfSync).with(pods), Plan{Because: WaitingForPods}},
+		{"a workload that is being deleted stops its job", describe("running").with(deleting), Plan{Do: DoStop, Because: WorkloadDeleted}},
+		{"keeps its quota until the pods are gone", describe("reserved").with(deleting, pods), Plan{Because: WaitingForPods}},
+		{"and is let go then", describe("reserved").with(deleting, finalizer), Plan{Do: DoLetGo, Because: WorkloadDeleted}},
+		{"without finalizer there is nothing to let go", describe("reserved").with(deleting), Plan{Because: WorkloadDeleted}},
+		// Step 7: queue, priority, gates, time limit.
+		{"what may follow the job is updated", describe("waiting").with(outdated), Plan{Do: DoUpdate, Because: JobChanged}},
+		{"also while the job runs", describe("running").with(outdated), Plan{Do: DoUpdate, Because: JobChanged}},
+		// Step 9: the job has ended.
+		{"a job that succeeded finishes its workload", describe("running").with(succeeded), Plan{Do: DoFinish, Because: JobFinished, Finish: kueue.ReasonSucceeded}},
+		{"a job that failed too", describe("running").with(failed), Plan{Do: DoFinish, Because: JobFinished, Finish: kueue.ReasonFailed}},
+		{"an end counts even if the workload does not match", describe("running").link(LinkStale).with(succeeded), Plan{Do: DoFinish, Because: JobFinished, Finish: kueue.ReasonSucceeded}},
+		{"a finalizer left behind is removed", describe("running").with(succeeded, finished, finalizer), Plan{Do: DoLetGo, Because: Over}},
+		{"then all is over", describe("running").with(succeeded, finished), Plan{Because: Over}},
+		{"a job that ended without workload gets none", describe("running").link(LinkNone).with(succeeded), Plan{Because: Over}},
+		{"a workload that finished as its job waits for the job's status", describe("running").with(finished, asJob), Plan{Because: WaitingForOutcome}},
+		{"a workload that finished otherwise stops its job", describe("running").with(finished), Plan{Do: DoStop, Because: NoMatchingWorkload}},
+		{"and is let go", describe("reserved").with(finished, finalizer), Plan{Do: DoLetGo, Because: Over}},
+		// Step 11: no workload.
+		{"a job without workload gets one", describe("waiting").link(LinkNone), Plan{Do: DoCreate, Because: NoWorkload}},
+		{"a job that runs without is stopped first", describe("running").link(LinkNone), Plan{Do: DoStop, Because: NoMatchingWorkload}},
+		{"a job that cannot be composed waits for its user", describe("waiting").link(LinkNone).with(impossible), Plan{Because: CannotCompose, WakeAt: noon.Add(lookAgain)}},
+		// Steps 12 and 13: reports.
+		{"a running job is reported on", describe("running").with(reportable), Plan{Do: DoReport, Because: Running}},
+		{"a running job without news is left alone", describe("running"), Plan{Because: Running}},
+		{"pods that are no longer ready are reported while waiting", describe("waiting").with(reportable), Plan{Do: DoReport, Because: WaitingForAdmission}},
+		// Step 14: eviction.
+		{"an evicted job is stopped", describe("running").with(evicted), Plan{Do: DoStop, Because: WorkloadEvicted}},
+		{"a stop that was begun goes on", describe("admitted").with(evicted, halfway), Plan{Do: DoStop, Because: WorkloadEvicted}},
+		{"an evicted job keeps its quota until its pods are gone", describe("admitted").with(evicted, pods), Plan{Because: WaitingForPods}},
+		{"and gives it back then", describe("admitted").with(evicted), Plan{Do: DoRelease, Because: Drained}},
+		{"after that it waits", describe("waiting").with(evicted), Plan{Because: WaitingForAdmission}},
+		{"an evicted job that somebody resumed is stopped again", Facts{Scope: ScopeOwn, Link: LinkMatching, Evicted: true}, Plan{Do: DoStop, Because: WorkloadEvicted}},
+		// Step 15: start.
+		{"an admitted job starts", describe("admitted"), Plan{Do: DoStart, Because: Admitted}},
+		{"not before an earlier stop is complete", describe("admitted").with(halfway), Plan{Do: DoStop, Because: NotAdmitted}},
+		{"a contradicting admission ends the workload", describe("admitted").with(contradiction), Plan{Do: DoFinish, Because: CannotPlace, Finish: kueue.ReasonFailedToStart}},
+		{"a contradiction does not matter once the job runs", describe("running").with(contradiction), Plan{Because: Running}},
+		// Step 16: no admission.
+		{"a job that runs without admission is stopped", Facts{Scope: ScopeOwn, Link: LinkMatching}, Plan{Do: DoStop, Because: NotAdmitted}},
+		{"a reservation does not start a job", describe("reserved"), Plan{Because: WaitingForAdmission}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, Step(c.facts)); diff != "" {
+				t.Errorf("plan differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Every combination has an answer, and no answer breaks one of the laws.
+func TestStepIsTotalAndKeepsItsLaws(t *testing.T) {
+	changes := []func(*Facts){
+		gone, orphans, extras, suspended, halfway, pods, succeeded, impossible, contradiction, deleting, reserved, admitted,
+		evicted, finished, asJob, finalizer, outdated, reportable,
+	}
+	for scope := ScopeIgnored; scope <= ScopeOwn; scope++ {
+		for link := LinkNone; link <= LinkMatching; link++ {
+			for bits := range 1 << len(changes) {
+				f := Facts{Now: noon, Scope: scope, Link: link, Stopped: true, Drained: true}
+				for i, change := range changes {
+					if bits&(1<<i) != 0 {
+						change(&f)
+					}
+				}
+				if broken := brokenLaw(f, Step(f)); broken != "" {
+					t.Fatalf("%s: %+v", broken, f)
+				}
+			}
+		}
+	}
+}
+
+func brokenLaw(f Facts, p Plan) string {
+	touches := p.Do != DoNothing && p.Do != DoForget
+	switch {
+	case p.Because == "":
+		return "a plan has no reason"
+	case (p.Do == DoFinish) != (p.Finish != ""):
+		return "Finished without a reason, or a reason without Finished"
+	case touches && f.Scope == ScopeIgnored:
+		return "an unmanaged job was touched"
+	case touches && f.Gone:
+		return "a job that is gone was touched"
+	case p.Do == DoStart && (!f.Admitted || f.Evicted || f.Finished || f.Deleting || f.Ended != nil || f.Link != LinkMatching):
+		return "a job was started without a right to"
+	case p.Do == DoRelease && (!f.Suspended || !f.Drained || !f.Stopped):
+		return "quota was released under a job that may run"
+	case p.Do == DoStop && f.Ended != nil:
+		return "a job that ended was stopped"
+	case p.Do == DoFinish && f.Finished:
+		return "Finished was written twice"
+	case p.Do == DoCreate && f.Link != LinkNone:
+		return "a second workload was created"
+	}
+	return ""
+}
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// describe returns the facts of a job in one of its ordinary states.
+func describe(state string) Facts {
+	f := Facts{Now: noon, Scope: ScopeOwn, Link: LinkMatching, Suspended: true, Stopped: true, Drained: true}
+	switch state {
+	case "waiting":
+		return f
+	case "reserved":
+		return f.with(reserved)
+	case "admitted":
+		return f.with(reserved, admitted)
+	case "running":
+		f = f.with(reserved, admitted, pods)
+		f.Suspended, f.Stopped = false, false
+		return f
+	}
+	panic(state)
+}
+
+func (f Facts) with(changes ...func(*Facts)) Facts {
+	for _, change := range changes {
+		change(&f)
+	}
+	return f
+}
+
+func (f Facts) link(l Link) Facts {
+	f.Link = l
+	return f
+}
+
+func gone(f *Facts)          { f.Gone = true }
+func orphans(f *Facts)       { f.Orphans = true }
+func extras(f *Facts)        { f.Extras = true }
+func suspended(f *Facts)     { f.Suspended = true }
+func halfway(f *Facts)       { f.Stopped = false }
+func pods(f *Facts)          { f.Drained = false }
+func succeeded(f *Facts)     { f.Ended = &Outcome{Success: true} }
+func failed(f *Facts)        { f.Ended = &Outcome{} }
+func impossible(f *Facts)    { f.CannotCompose = CannotCompose }
+func contradiction(f *Facts) { f.CannotPlace = true }
+func deleting(f *Facts)      { f.Deleting = true }
+func reserved(f *Facts)      { f.Reserved = true }
+func admitted(f *Facts)      { f.Admitted = true }
+func evicted(f *Facts)       { f.Evicted = true }
+func finished(f *Facts)      { f.Finished = true }
+func asJob(f *Facts)         { f.FinishedAsJob = true }
+func finalizer(f *Facts)     { f.Finalizer = true }
+func outdated(f *Facts)      { f.Outdated = true }
+func reportable(f *Facts)    { f.StatusOutdated = true }
