@@ -19,7 +19,8 @@ import (
 	configapi "switchyard.dev/apis/config/v1beta2"
 )
 
-// Settings are what the configuration file and the flags say, validated and with defaults.
+// Settings are what the configuration file and the flags say, validated and with defaults. FeatureGates of the
+// Configuration has every gate, also those that were given by flag, so that it and Gates agree.
 type Settings struct {
 	*configapi.Configuration
 	Gates features.Set
@@ -90,6 +91,10 @@ func (o options) settings() (Settings, error) {
 	gates, err := features.Resolve(cfg.FeatureGates, o.featureGates)
 	if err != nil {
 		return Settings{}, err
+	}
+	cfg.FeatureGates = map[string]bool{}
+	for _, name := range features.Names() {
+		cfg.FeatureGates[string(name)] = gates.Enabled(name)
 	}
 	return Settings{Configuration: cfg, Gates: gates}, nil
 }
