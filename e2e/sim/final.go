@@ -42,8 +42,8 @@ func (w *World) final() {
 func (w *World) waitsTruly(item workload, because dispatch.Reason) bool {
 	switch because {
 	case dispatch.ResultUnknown:
-		_, there := w.worker(item.bound).jobs[item.name]
-		return !there
+		job, there := w.worker(item.bound).jobs[item.name]
+		return !there || !job.ours
 	case dispatch.NoQuota:
 		return item.inactive || w.hub.free() < item.gpu
 	case dispatch.NoCluster:

@@ -22,6 +22,8 @@ type ledger struct {
 	results map[int64][]result
 	// trouble is set once anything was wrong with the bound copy or its job since it was bound.
 	trouble map[int64]bool
+	// unsteady is set once an admission of an offer was taken back: what the hub sees of that may come late.
+	unsteady map[bid]bool
 	// excused are Workloads whose runs may be repeated or whose epochs may fall, for a reason outside the dispatcher.
 	preempted map[int64]bool
 	forgotten map[int64]bool
@@ -29,6 +31,12 @@ type ledger struct {
 
 // attempt is one epoch of one Workload.
 type attempt struct{ uid, epoch int64 }
+
+// bid is an offer of an epoch to a cluster.
+type bid struct {
+	attempt
+	cluster string
+}
 
 // result is a run that ended; counted is set if its cluster was bound in that epoch at that time.
 type result struct {
@@ -39,7 +47,7 @@ type result struct {
 func newLedger() *ledger {
 	return &ledger{
 		created: map[attempt]string{}, apart: map[attempt][]string{}, epochs: map[int64]int64{},
-		done: map[int64]dispatch.Outcome{}, results: map[int64][]result{}, trouble: map[int64]bool{},
+		done: map[int64]dispatch.Outcome{}, results: map[int64][]result{}, trouble: map[int64]bool{}, unsteady: map[bid]bool{},
 		preempted: map[int64]bool{}, forgotten: map[int64]bool{},
 	}
 }
@@ -146,7 +154,7 @@ func (l *ledger) started(w *World, c *worker, name string, job remoteJob) {
 // ended records a run that came to its end.
 func (l *ledger) ended(w *World, c *worker, name string, job remoteJob) {
 	item := w.hub.items[name]
-	counted := item.uid == job.uid && holds(item, c.name) && item.state().Epoch == job.epoch && !item.evicted
+	counted := item.uid == job.uid && holds(item, c.name) && item.state().Epoch == job.epoch && !item.evicted && item.check != dispatch.Retry
 	l.results[job.uid] = append(l.results[job.uid], result{cluster: c.name, counted: counted})
 }
 
@@ -157,7 +165,9 @@ func (l *ledger) destroying(w *World, c *worker, name string, job remoteJob) {
 		return
 	}
 	elsewhere := item.bound != "" && !holds(item, c.name) && !item.state().Retreating()
-	if job.finished != nil && !elsewhere {
+	obj, hasCopy := c.copies[name]
+	another := hasCopy && obj.ours && obj.gpu != item.gpu // the Workload has been changed since
+	if job.finished != nil && !elsewhere && !another {
 		w.violate("a finished run is a fact", "the result of %s on %s is destroyed unseen", name, c.name)
 	}
 	if job.finished == nil && holds(item, c.name) && item.state().Epoch == job.epoch && !item.evicted && item.quota {
@@ -190,7 +200,7 @@ func (l *ledger) writing(t *turn, before, after workload) {
 	}
 	if s.Bound == "" && next.Bound != "" {
 		c := t.worker(next.Bound)
-		l.trouble[before.uid] = troubled(before, c)
+		l.trouble[before.uid] = troubled(before, c) || l.unsteady[bid{attempt{before.uid, next.Epoch}, c.name}]
 	}
 	if s.Bound != "" && !s.Retreating() && (next.Bound == "" || next.Retreating()) {
 		l.givingUp(t, before)
@@ -211,12 +221,12 @@ func (l *ledger) admissible(t *turn, before, after workload) {
 
 // givingUp checks that a bound cluster is given up for a reason that is true.
 func (l *ledger) givingUp(t *turn, item workload) {
-	if item.check == dispatch.Retry || item.evicted || !item.quota || !slices.Contains(t.hub.listed, item.bound) {
+	if item.check == dispatch.Retry || item.evicted || !item.quota {
 		return
 	}
 	link := t.program.remote[item.bound].link
 	if link.State == dispatch.Connected {
-		if !l.trouble[item.uid] {
+		if !l.trouble[item.uid] && slices.Contains(t.hub.listed, item.bound) {
 			t.violate("no work is destroyed because it could not be seen", "%s is given up on %s, where nothing is wrong", item.name, item.bound)
 		}
 		return
@@ -253,6 +263,13 @@ func (l *ledger) cutOff(t *turn, item workload) {
 func troubled(item workload, c *worker) bool {
 	obj, ok := c.copies[item.name]
 	return !ok || !obj.ours || obj.uid != item.uid || !obj.admitted || obj.evicted || obj.finished != nil || obj.deactivating || obj.gpu != item.gpu
+}
+
+// changing notes that a copy changes.
+func (l *ledger) changing(c *worker, old, obj copied) {
+	if old.admitted && (!obj.admitted || obj.evicted || obj.deactivating || obj.finished != nil) {
+		l.unsteady[bid{attempt{old.uid, old.epoch}, c.name}] = true
+	}
 }
 
 // watchBound notes any trouble of bound copies and their jobs; it is called after every command.

@@ -237,7 +237,7 @@ func (c command) remove() error {
 
 func (c command) outOfSync() error {
 	return c.onCopy(func(obj *copied) {
-		if obj.adopted && obj.finished == nil {
+		if obj.adopted && obj.finished == nil && c.worker(c.arg(0)).jobs[c.arg(1)].finished == nil {
 			obj.finished = &dispatch.Outcome{Reason: dispatch.OutOfSync, Message: "The prebuilt workload is out of sync with its user job"}
 		}
 	})

@@ -37,7 +37,7 @@ func (w *World) work(c *worker, name string) bool {
 
 // workJob starts, stops, ends or removes a job.
 func (w *World) workJob(c *worker, name string, job remoteJob, obj present[copied]) bool {
-	allowed := obj.there && obj.value.adopted && obj.value.admitted && !obj.value.evicted && obj.value.finished == nil && !job.deleting && job.ours
+	allowed := obj.there && obj.value.owner == job.owner && obj.value.adopted && obj.value.admitted && !obj.value.evicted && obj.value.finished == nil && !job.deleting && job.ours
 	switch {
 	case job.finished != nil:
 		if job.ttl < 0 || w.now.Before(job.ended.Add(job.ttl)) || job.deleting {
@@ -71,7 +71,7 @@ func (w *World) workCopy(c *worker, name string, obj copied, hasJob bool, job re
 		obj.adopted = true
 	case obj.finished != nil:
 		return false
-	case hasJob && job.finished != nil:
+	case hasJob && job.finished != nil && job.owner == obj.owner:
 		obj.finished = job.finished
 	case obj.deactivating && !obj.evicted:
 		obj.evicted = true
@@ -113,6 +113,7 @@ func (c *worker) nextTimer() (at time.Time) {
 }
 
 func (w *World) putCopy(c *worker, name string, obj copied) {
+	w.ledger.changing(c, c.copies[name], obj)
 	c.copies[name] = obj
 	w.changed()
 	c.watch.copies.send(name, present[copied]{true, obj})
@@ -120,6 +121,7 @@ func (w *World) putCopy(c *worker, name string, obj copied) {
 
 func (w *World) removeCopy(c *worker, name string) {
 	obj := c.copies[name]
+	w.ledger.changing(c, obj, copied{})
 	delete(c.copies, name)
 	w.changed()
 	c.watch.copies.send(name, present[copied]{false, obj})

@@ -13,10 +13,10 @@ func (t turn) bound() Plan {
 	switch {
 	case c.Holder == Ours && c.Epoch > t.s.Epoch:
 		return t.restore(c.Epoch)
-	case !v.InConfig:
-		return t.giveUp(RemoteGone, msgGone, nil)
 	case !t.s.currentCopy(c):
 		return t.gone(v)
+	case !v.InConfig:
+		return t.unlisted(v)
 	case c.Finished != nil:
 		return t.outOfSync(v)
 	case c.Evicted:
@@ -65,6 +65,20 @@ func (t turn) lost(v ClusterView) Plan {
 func (t turn) outOfSync(v ClusterView) Plan {
 	message := t.previously(`Remote workload on worker cluster "` + v.Name + `" is out of sync with its user job, resetting for re-dispatch`)
 	return t.giveUp(RemoteOutOfSync, message, &Event{Warning: true, Message: message})
+}
+
+// unlisted gives up a bound cluster that was taken out of the MultiKueueConfig (case 6a, "otherwise"), once a live read
+// has shown that there is still something to give up: a run that has ended there counts.
+func (t turn) unlisted(v ClusterView) Plan {
+	switch live := t.answer(v); {
+	case live == nil:
+		return t.look(v, t.dismiss())
+	case !t.s.currentCopy(live.Copy):
+		return t.gone(v)
+	case !t.s.currentJob(live.Job) && (live.Copy.Adopted || t.o.Local.Check == Ready):
+		return t.vanished(v, t.dismiss())
+	}
+	return t.giveUp(RemoteGone, msgGone, nil)
 }
 
 // run brings the job to the bound cluster and its status back. The losers' copies are removed first.

@@ -3,7 +3,7 @@ package dispatch
 // cleanUp removes whatever is seen of a Workload that is no more or has finished (contract: multikueue.md 4 P6, case 2).
 // Clusters out of reach are cleaned when they return: their events, or the orphan sweep, ask again.
 func (t turn) cleanUp(because Reason) Plan {
-	return t.stay(because, "removing what is left on the workers", t.retractAll(false)...)
+	return t.stay(because, "removing what is left on the workers", t.retractAll(func(ClusterView) bool { return false })...)
 }
 
 // withoutQuota is the same for a Workload that waits for the hub's quota. A binding or nomination that the core left
@@ -11,22 +11,22 @@ func (t turn) cleanUp(because Reason) Plan {
 func (t turn) withoutQuota() Plan {
 	next := t.s
 	if next.Bound != "" && !next.Retreating() || len(next.Nominated) > 0 {
-		next = next.retreat()
+		next = next.retreat(t.nextEpoch())
 	}
 	next.Bound = ""
 	if !next.Equal(t.s) {
 		return t.move(next, NoQuota, "the quota reservation ended")
 	}
-	return t.stay(NoQuota, "waiting for quota on the hub", t.retractAll(true)...)
+	return t.stay(NoQuota, "waiting for quota on the hub", t.retractAll(t.counts)...)
 }
 
 // retractAll removes everything of ours, of whatever epoch, from every cluster that can be talked to.
-func (t turn) retractAll(spare bool) []Action {
+func (t turn) retractAll(spare func(ClusterView) bool) []Action {
 	below := max(t.s.Epoch, t.newest()) + 1
 	var actions []Action
 	for _, v := range t.o.Clusters {
 		if v.connected() && v.removable() {
-			actions = append(actions, Action{Verb: Retract, Cluster: v.Name, Epoch: below, Spare: spare})
+			actions = append(actions, Action{Verb: Retract, Cluster: v.Name, Epoch: below, Spare: spare(v)})
 		}
 	}
 	return actions
@@ -44,7 +44,7 @@ func (t turn) refuse() Plan {
 	}
 	next := t.s
 	if next.Bound != "" && !next.Retreating() {
-		next = next.retreat()
+		next = next.retreat(t.nextEpoch())
 	}
 	return Plan{Next: next, Verdict: Verdict{Check: Rejected, Message: t.previously(message)}, Because: r.Reason, Message: message}
 }

@@ -27,24 +27,21 @@ func (t turn) settling(v ClusterView) bool {
 
 // result returns how the Workload's run on a cluster ended, nil if it did not or does not count.
 func (t turn) result(v ClusterView) *Outcome {
+	if !t.counts(v) {
+		return nil
+	}
 	held := t.held()
-	if held && v.Name != t.s.Bound {
-		return nil
-	}
-	if !held && v.Copy.Holder == Ours && !v.Copy.SpecMatches && !v.Copy.PriorityOnly {
-		return nil
-	}
-	counts := func(h Holder, stamp int64) bool {
+	ours := func(h Holder, stamp int64) bool {
 		return h == Ours && (!held || t.s.current(stamp))
 	}
 	// A copy, or a job: the copy's word is the worker's own, the job's comes earlier.
 	of := func(c Copy, j Job) *Outcome {
-		if c.Finished != nil && c.Finished.Reason != OutOfSync && counts(c.Holder, c.Epoch) {
+		if c.Finished != nil && c.Finished.Reason != OutOfSync && ours(c.Holder, c.Epoch) {
 			return c.Finished
 		}
 		outOfSync := c.Holder == Ours && c.Finished != nil
 		watchedEnd := j.Holder == Absent && j.Finished != nil
-		if j.Finished != nil && !outOfSync && (counts(j.Holder, j.Epoch) || watchedEnd && counts(Ours, j.Epoch)) {
+		if j.Finished != nil && !outOfSync && (ours(j.Holder, j.Epoch) || watchedEnd && ours(Ours, j.Epoch)) {
 			return j.Finished
 		}
 		return nil
@@ -56,4 +53,18 @@ func (t turn) result(v ClusterView) *Outcome {
 		return of(live.Copy, live.Job)
 	}
 	return nil
+}
+
+// held reports whether a cluster is bound and not given up.
+func (t turn) held() bool { return t.s.Bound != "" && !t.s.Retreating() }
+
+// counts reports whether a run that ends on a cluster would be the Workload's result: while a cluster is held, only its
+// runs are; otherwise any, unless the Workload has become another one since, or the worker says that the job has.
+func (t turn) counts(v ClusterView) bool {
+	if t.held() {
+		return v.Name == t.s.Bound
+	}
+	c := v.Copy
+	outOfSync := c.Finished != nil && c.Finished.Reason == OutOfSync
+	return c.Holder != Ours || (c.SpecMatches || c.PriorityOnly) && !outOfSync
 }

@@ -44,10 +44,9 @@ func (t turn) begin() (State, Reason) {
 	s, l := t.s, t.o.Local
 	unused := s.Reservation == "" && (s.Epoch > 1 || l.Evictions == 0)
 	used := s.Reservation != "" && s.Reservation == l.Reservation
-	if t.newest() > s.Epoch || t.runsUnbound() || !unused && !used {
-		before := max(s.Epoch, t.newest(), l.Evictions)
-		s = t.suspect(s, before)
-		s.Epoch, s.Reservation, s.Nominated = before+1, l.Reservation, nil
+	if t.contradicted() || !unused && !used {
+		s = t.suspect(s, t.nextEpoch()-1)
+		s.Epoch, s.Reservation, s.Nominated = t.nextEpoch(), l.Reservation, nil
 		return s, RecordLost
 	}
 	if s.Epoch > 1 && s.Reservation != l.Reservation {
@@ -57,9 +56,18 @@ func (t turn) begin() (State, Reason) {
 	return s, ""
 }
 
-// runsUnbound reports whether a job of the present epoch exists although no cluster is bound: a binding was lost.
-func (t turn) runsUnbound() bool {
-	return slices.ContainsFunc(t.o.Clusters, func(v ClusterView) bool { return t.s.currentJob(v.Job) })
+// contradicted reports whether something is seen that cannot be, if the record is true: a stamp above the present epoch,
+// a job of this epoch although no cluster is bound, or anything of this epoch on a debtor, which is offered nothing.
+func (t turn) contradicted() bool {
+	if t.newest() > t.s.Epoch {
+		return true
+	}
+	return slices.ContainsFunc(t.o.Clusters, func(v ClusterView) bool {
+		owed := t.s.owedBy(v.Name)
+		cannotBe := func(c Copy, j Job) bool { return t.s.currentJob(j) || owed && t.s.currentCopy(c) }
+		live := t.answer(v)
+		return cannotBe(v.Copy, v.Job) || live != nil && cannotBe(live.Copy, live.Job)
+	})
 }
 
 // suspect adds a debt of every cluster.

@@ -4,7 +4,7 @@ package dispatch
 // case 6b). The retreat is recorded before the worker is told, whatever the core does meanwhile.
 func (t turn) evicted() Plan {
 	if t.s.Bound != "" && !t.s.Retreating() || len(t.s.Nominated) > 0 {
-		return t.move(t.s.retreat(), LocalEvicted, "the hub evicts the workload")
+		return t.move(t.s.retreat(t.nextEpoch()), LocalEvicted, "the hub evicts the workload")
 	}
 	return t.drain()
 }
@@ -15,7 +15,7 @@ func (t turn) retreating() Plan {
 	l := t.o.Local
 	switch {
 	case l.Check == Retry && t.s.Bound != "" && !t.s.Retreating():
-		return t.move(t.s.retreat(), RecordLost, "the check says Retry but no retreat is recorded")
+		return t.move(t.s.retreat(t.nextEpoch()), RecordLost, "the check says Retry but no retreat is recorded")
 	case l.Check == Pending || l.Check == Ready:
 		plan := t.move(t.s, RemoteGone, msgGone)
 		plan.Verdict = Verdict{Check: Retry, Message: msgGone}
@@ -87,16 +87,12 @@ func (t turn) awaitIdle(plan *Plan) {
 	}
 }
 
-// retract removes what earlier epochs and owners left on a cluster. While nothing is bound, the result of a run that has
-// ended unseen still counts, so it is spared.
+// retract removes what earlier epochs and owners left on a cluster.
 func (t turn) retract(v ClusterView) Action {
-	return Action{Verb: Retract, Cluster: v.Name, Epoch: t.s.Epoch, Spare: !t.held()}
+	return Action{Verb: Retract, Cluster: v.Name, Epoch: t.s.Epoch, Spare: t.counts(v)}
 }
 
 // withdraw removes the present epoch's objects too.
 func (t turn) withdraw(v ClusterView) Action {
-	return Action{Verb: Retract, Cluster: v.Name, Epoch: t.s.Epoch + 1, Spare: !t.held()}
+	return Action{Verb: Retract, Cluster: v.Name, Epoch: t.s.Epoch + 1, Spare: t.counts(v)}
 }
-
-// held reports whether a cluster is bound and not given up: only its run counts.
-func (t turn) held() bool { return t.s.Bound != "" && !t.s.Retreating() }

@@ -71,11 +71,11 @@ func (s State) owing(cluster string, epoch int64) State {
 }
 
 // retreat gives up the epoch: offers are withdrawn, the bound cluster becomes a debtor, the next epoch begins unused.
-func (s State) retreat() State {
+func (s State) retreat(next int64) State {
 	if s.Bound != "" && !s.owedBy(s.Bound) {
-		s = s.owing(s.Bound, s.Epoch)
+		s = s.owing(s.Bound, next-1)
 	}
-	s.Epoch++
+	s.Epoch = next
 	s.Reservation = ""
 	s.Nominated = nil
 	return s

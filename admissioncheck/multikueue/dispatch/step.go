@@ -77,7 +77,7 @@ func (t turn) move(next State, because Reason, message string) Plan {
 // giveUp is the Plan of a retreat: the epoch is raised, the debt recorded and the check set to Retry in one write.
 func (t turn) giveUp(because Reason, message string, event *Event) Plan {
 	return Plan{
-		Next:    t.s.retreat(),
+		Next:    t.s.retreat(t.nextEpoch()),
 		Verdict: Verdict{Check: Retry, Message: truncate(message)},
 		Because: because,
 		Message: message,

@@ -42,11 +42,11 @@ func (t turn) answer(v ClusterView) *Live {
 	return v.Live
 }
 
-// clean reports whether a live read has shown that nothing of an earlier epoch is left on the cluster. Nothing but a
-// live read can show that.
+// clean reports whether a live read has shown that nothing of ours is left on a debtor, which is offered nothing new
+// before. Nothing but a live read can show that.
 func (t turn) clean(v ClusterView) bool {
 	live := t.answer(v)
-	return live != nil && !t.s.staleJob(live.Job) && !t.s.staleCopy(live.Copy)
+	return live != nil && !touchable(live.Job.Holder) && !touchable(live.Copy.Holder)
 }
 
 // stale reports whether something of an earlier epoch or owner is seen on the cluster; a live answer wins over the cache.
@@ -60,15 +60,27 @@ func (t turn) stale(v ClusterView) bool {
 // newest returns the highest stamp seen on any object of ours.
 func (t turn) newest() int64 {
 	var top int64
-	for _, v := range t.o.Clusters {
-		if v.Copy.Holder == Ours {
-			top = max(top, v.Copy.Epoch)
+	see := func(c Copy, j Job) {
+		if c.Holder == Ours {
+			top = max(top, c.Epoch)
 		}
-		if v.Job.Holder == Ours {
-			top = max(top, v.Job.Epoch)
+		if j.Holder == Ours {
+			top = max(top, j.Epoch)
+		}
+	}
+	for _, v := range t.o.Clusters {
+		see(v.Copy, v.Job)
+		if v.Live != nil {
+			see(v.Live.Copy, v.Live.Job)
 		}
 	}
 	return top
+}
+
+// nextEpoch is the epoch after this one: higher than any that may have been used, even if the record was lost. A
+// Workload that was evicted n times has had at most one epoch per eviction recorded for it, and begins the next.
+func (t turn) nextEpoch() int64 {
+	return max(t.s.Epoch, t.newest(), t.o.Local.Evictions) + 1
 }
 
 // anythingReachable reports whether an object of ours is seen on a cluster that can be talked to.
