@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -15,6 +17,8 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/e2e/installation"
 )
+
+var errNoReason = errors.New("exit status 0")
 
 // follower submits the requests and shows their way.
 type follower struct {
@@ -59,7 +63,7 @@ func (f *follower) follow(ctx context.Context, timeout time.Duration) ([]row, er
 		}
 		for _, site := range f.stage.Sites() {
 			if ended, err := site.Program.Ended(); ended {
-				return nil, fmt.Errorf("the program beside cluster %s has ended: %v\n%s", site.Name, err, site.Program.LogTail())
+				return nil, fmt.Errorf("the program beside cluster %s has ended (%w)\n%s", site.Name, cmp.Or(err, errNoReason), site.Program.LogTail())
 			}
 		}
 		select {

@@ -176,8 +176,8 @@ func (c *Cluster) Stop() error {
 		all = append(slices.Clone(all), c.apiserver)
 	}
 	for _, process := range all {
-		if exited, err := process.Exited(); exited {
-			result = multierror.Append(result, fmt.Errorf("%s ended before it was stopped: %v\n%s", process.name, err, process.LogTail()))
+		if exited, _ := process.Exited(); exited {
+			result = multierror.Append(result, fmt.Errorf("%s ended before it was stopped: %s\n%s", process.name, process.exit(), process.LogTail()))
 		}
 	}
 	// Nothing here is worth a graceful end: the data goes with the directory, and leases are off.
@@ -206,10 +206,9 @@ func waitFor(ctx context.Context, process *Process, what string, check func(cont
 		select {
 		case <-ticker.C:
 		case <-process.Done():
-			_, err := process.Exited()
-			return fmt.Errorf("%s ended while waiting for %s: %v; end of its log:\n%s", process.name, what, err, indent(process.LogTail()))
+			return fmt.Errorf("%s ended while waiting for %s: %s; end of its log:\n%s", process.name, what, process.exit(), indent(process.LogTail()))
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for %s of %s: %w (%v); end of its log:\n%s", what, process.name, ctx.Err(), last, indent(process.LogTail()))
+			return fmt.Errorf("waiting for %s of %s: %w (%w); end of its log:\n%s", what, process.name, ctx.Err(), last, indent(process.LogTail()))
 		}
 	}
 }

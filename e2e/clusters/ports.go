@@ -1,6 +1,7 @@
 package clusters
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -66,7 +67,8 @@ func lockPort(dir string, number int) (*os.File, error) {
 		return nil, fmt.Errorf("lock of port %d: %w", number, err)
 	}
 	// A listener without the lock belongs to a program that does not use this package.
-	probe, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(number)))
+	var listen net.ListenConfig
+	probe, err := listen.Listen(context.Background(), "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(number)))
 	if err != nil {
 		return nil, errors.Join(errPortTaken, lock.Close())
 	}

@@ -1,6 +1,7 @@
 package clusters
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -43,7 +44,8 @@ func StartProcess(c Command) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("log of %s: %w", c.Name, err)
 	}
-	cmd := exec.Command(c.Path, c.Args...)
+	// No context: the child's life is Stop's, Kill's and the kernel's matter.
+	cmd := exec.CommandContext(context.Background(), c.Path, c.Args...)
 	cmd.Env = append(os.Environ(), c.Env...)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = childAttributes()
@@ -133,6 +135,14 @@ func (p *Process) Exited() (bool, error) {
 	default:
 		return false, nil
 	}
+}
+
+// exit says in words how the child ended.
+func (p *Process) exit() string {
+	if _, err := p.Exited(); err != nil {
+		return err.Error()
+	}
+	return "exit status 0"
 }
 
 // LogTail is the end of the child's log, for messages about failures.
