@@ -9,8 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// settleTime is how long a success is trusted to show up in the informers before its action may be repeated.
-const settleTime = 5 * time.Second
+const (
+	// settleTime is how long a success is trusted to show up in the informers before its action may be repeated.
+	settleTime = 5 * time.Second
+	// lagTime is the same once the informers have delivered something: what an action did to several objects arrives in
+	// several events.
+	lagTime = 250 * time.Millisecond
+)
 
 // lanes hold what one cluster has yet to do, a lane for each Workload. Actions of one lane run in order, one at a time;
 // lanes are independent. A new plan replaces what is left of the old one, so that nothing outdated is ever started.
@@ -57,15 +62,21 @@ func (l *lanes) forget(key types.NamespacedName) {
 	delete(l.lanes, key)
 }
 
-// changed notes that the informers delivered something about the Workload: evidence is outdated, and successes may be
+// changed notes that the informers delivered something about the Workload: evidence is outdated, and successes may soon be
 // repeated if they are still wanted.
-func (l *lanes) changed(key types.NamespacedName) {
+func (l *lanes) changed(key types.NamespacedName, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if ln := l.lanes[key]; ln != nil {
-		ln.events++
-		clear(ln.settled)
-		ln.dropEvidence()
+	ln := l.lanes[key]
+	if ln == nil {
+		return
+	}
+	ln.events++
+	ln.dropEvidence()
+	for id, until := range ln.settled {
+		if soon := now.Add(lagTime); soon.Before(until) {
+			ln.settled[id] = soon
+		}
 	}
 }
 

@@ -1,0 +1,409 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/job/all"
+	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/workload"
+)
+
+const (
+	origin  = "hub-1"
+	patient = 5 * time.Second
+)
+
+// stage is a hub and its workers, each an in-memory API server, with the real fleet and the real resolver between them.
+// Tests play the parts of the hub's core and of the workers.
+type stage struct {
+	t        *testing.T
+	hub      client.WithWatch
+	workers  map[string]*server
+	fleet    *fleet.Fleet
+	resolver *Resolver
+	queue    workqueue.TypedRateLimitingInterface[reconcile.Request]
+	hubLog   *calls
+	events   *events.FakeRecorder
+}
+
+// server is a worker's API server that can be made to fail.
+type server struct {
+	client.WithWatch
+	log *calls
+
+	mu   sync.Mutex
+	down bool
+}
+
+// calls are the writes that a server was asked for, as "verb kind".
+type calls struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (c *calls) add(verb string, obj any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list, verb+" "+strings.TrimPrefix(fmt.Sprintf("%T", obj), "*"))
+}
+
+func (c *calls) snapshot() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.list)
+}
+
+func testScheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	add := []func(*runtime.Scheme) error{kueue.AddToScheme, corev1.AddToScheme}
+	for _, k := range all.Kinds() {
+		add = append(add, k.AddToScheme)
+	}
+	for _, f := range add {
+		if err := f(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return scheme
+}
+
+func newBuilder(t *testing.T, scheme *runtime.Scheme) *fake.ClientBuilder {
+	t.Helper()
+	return fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme)).WithStatusSubresource(
+		&kueue.Workload{}, &kueue.MultiKueueCluster{}, &kueue.AdmissionCheck{}, &batchv1.Job{})
+}
+
+func newServer(t *testing.T, scheme *runtime.Scheme) *server {
+	t.Helper()
+	s := &server{log: &calls{}}
+	down := func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.down {
+			return errors.New("connection refused")
+		}
+		return nil
+	}
+	s.WithWatch = newBuilder(t, scheme).WithInterceptorFuncs(interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+			if err := down(); err != nil {
+				return err
+			}
+			return c.Get(ctx, key, obj, o...)
+		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
+			if err := down(); err != nil {
+				return err
+			}
+			return c.List(ctx, list, o...)
+		},
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+			if err := down(); err != nil {
+				return err
+			}
+			obj.SetUID(types.UID(fmt.Sprintf("%s-%d", obj.GetName(), time.Now().UnixNano())))
+			s.log.add("create", obj)
+			return c.Create(ctx, obj, o...)
+		},
+		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.DeleteOption) error {
+			if err := down(); err != nil {
+				return err
+			}
+			s.log.add("delete", obj)
+			return c.Delete(ctx, obj, o...)
+		},
+	}).Build()
+	return s
+}
+
+func (s *server) setDown(down bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = down
+}
+
+// newStage connects a hub to the named workers through a check "mk".
+func newStage(t *testing.T, names ...string) *stage {
+	t.Helper()
+	scheme := testScheme(t)
+	st := &stage{t: t, workers: map[string]*server{}, hubLog: &calls{}, events: events.NewFakeRecorder(1000)}
+	builder := newBuilder(t, scheme).WithObjects(
+		&kueue.AdmissionCheck{
+			ObjectMeta: metav1.ObjectMeta{Name: "mk"},
+			Spec: kueue.AdmissionCheckSpec{
+				ControllerName: kueue.MultiKueueControllerName,
+				Parameters:     &kueue.AdmissionCheckParametersReference{APIGroup: kueue.GroupVersion.Group, Kind: configKind, Name: "config"},
+			},
+		},
+		&kueue.MultiKueueConfig{ObjectMeta: metav1.ObjectMeta{Name: "config"}, Spec: kueue.MultiKueueConfigSpec{Clusters: names}},
+	).WithInterceptorFuncs(interceptor.Funcs{
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, obj client.Object, p client.Patch, o ...client.SubResourcePatchOption) error {
+			st.hubLog.add("patch "+sub, obj)
+			return c.SubResource(sub).Patch(ctx, obj, p, o...)
+		},
+	})
+	for _, i := range indexes() {
+		builder = builder.WithIndex(i.of, i.name, i.value)
+	}
+	st.hub = builder.Build()
+	for _, name := range names {
+		st.workers[name] = newServer(t, scheme)
+		st.create(&kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	}
+	st.compose(scheme)
+	return st
+}
+
+func (st *stage) compose(scheme *runtime.Scheme) {
+	var mirrored []job.Integration
+	for _, k := range all.Kinds() {
+		if k.GVK().Kind == "Job" {
+			mirrored = append(mirrored, k)
+		}
+	}
+	sharing := &Sharing{}
+	r := NewResolver(&Resolver{
+		Client: st.hub, Live: st.hub, Kinds: mirrored, Origin: origin, Policy: dispatch.Compatible(time.Minute),
+		Recorder: st.events, Clock: clock.RealClock{},
+	})
+	r.Fleet = fleet.New(fleet.Options{
+		Origin: origin, Scheme: scheme, Kinds: FleetKinds(mirrored, sharing), Concerned: r.Concerned,
+		ProbeEvery: 20 * time.Millisecond, Coalesce: time.Millisecond,
+		Backoff: func(int) time.Duration { return 20 * time.Millisecond },
+		Dial:    func(c *rest.Config) (client.WithWatch, error) { return st.workers[c.Host], nil },
+	})
+	sharing.Resolver = r
+	st.fleet, st.resolver = r.Fleet, r
+	st.run()
+	for name := range st.workers {
+		st.fleet.Connect(name, fleet.Credentials{Config: &rest.Config{Host: name}, Fingerprint: name})
+	}
+}
+
+// run starts the fleet and a controller of one worker, fed by the fleet and by the hub's Workloads.
+func (st *stage) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	st.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	watched, err := st.hub.Watch(ctx, &kueue.WorkloadList{})
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	if err := st.fleet.Workloads().Source().Start(ctx, st.queue); err != nil {
+		st.t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() { _ = st.fleet.Start(ctx) })
+	running.Go(func() {
+		for event := range watched.ResultChan() {
+			if wl, ok := event.Object.(*kueue.Workload); ok {
+				st.queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(wl)})
+			}
+		}
+	})
+	running.Go(func() { st.control(ctx) })
+	st.t.Cleanup(func() {
+		cancel()
+		watched.Stop()
+		st.queue.ShutDown()
+		running.Wait()
+	})
+}
+
+func (st *stage) control(ctx context.Context) {
+	for {
+		request, shutdown := st.queue.Get()
+		if shutdown {
+			return
+		}
+		result, err := st.resolver.Reconcile(ctx, request)
+		switch {
+		case err != nil:
+			st.queue.AddRateLimited(request)
+		case result.RequeueAfter > 0:
+			st.queue.AddAfter(request, result.RequeueAfter)
+		}
+		st.queue.Done(request)
+	}
+}
+
+func (st *stage) create(obj client.Object) {
+	st.t.Helper()
+	if err := st.hub.Create(context.Background(), obj); err != nil {
+		st.t.Fatal(err)
+	}
+}
+
+// eventually waits until the condition holds; what says for what.
+func (st *stage) eventually(what string, condition func() bool) {
+	st.t.Helper()
+	deadline := time.Now().Add(patient)
+	for !condition() {
+		if time.Now().After(deadline) {
+			wl := st.local()
+			st.t.Fatalf("never: %s\nhub workload status: %+v\nconnections: %+v", what, wl.Status, st.fleet.States())
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func key() client.ObjectKey { return client.ObjectKey{Namespace: "team", Name: "job-train"} }
+
+func jobKey() client.ObjectKey { return client.ObjectKey{Namespace: "team", Name: "train"} }
+
+// submit creates a job and its Workload on the hub and reserves quota for it.
+func (st *stage) submit() {
+	st.t.Helper()
+	st.create(&batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "train", UID: "job-uid", Labels: map[string]string{kueue.QueueNameLabel: "gpu"}},
+		Spec: batchv1.JobSpec{
+			Suspend: ptr.To(true), ManagedBy: ptr.To(kueue.MultiKueueControllerName), Parallelism: ptr.To[int32](1),
+			Template: podTemplate(),
+		},
+	})
+	st.create(&kueue.Workload{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: "job-train", UID: "workload-uid",
+			Labels: map[string]string{kueue.JobUIDLabel: "job-uid", "color": "blue"},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: "batch/v1", Kind: "Job", Name: "train", UID: "job-uid", Controller: ptr.To(true),
+			}},
+		},
+		Spec: kueue.WorkloadSpec{
+			QueueName: "gpu", Priority: ptr.To[int32](5),
+			PodSets: []kueue.PodSet{{Name: "main", Count: 1, Template: podTemplate()}},
+		},
+	})
+	st.reserve()
+}
+
+func podTemplate() corev1.PodTemplateSpec {
+	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "image"}},
+	}}
+}
+
+// reserve plays the hub's scheduler.
+func (st *stage) reserve() {
+	st.t.Helper()
+	st.change(func(wl *kueue.Workload) {
+		workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"mk"}, "reserved", time.Now())
+	})
+}
+
+// change writes the admission part of the hub's Workload, as the core does.
+func (st *stage) change(by func(*kueue.Workload)) {
+	st.t.Helper()
+	apply(st.t, st.hub, by)
+}
+
+func apply(t *testing.T, c client.Client, by func(*kueue.Workload)) {
+	t.Helper()
+	for range 100 {
+		wl := &kueue.Workload{}
+		if err := c.Get(context.Background(), key(), wl); err != nil {
+			t.Fatal(err)
+		}
+		by(wl)
+		if err := kube.ApplyAdmission(context.Background(), c, wl); err == nil {
+			return
+		}
+	}
+	t.Fatal("the status could not be written")
+}
+
+func (st *stage) local() *kueue.Workload {
+	wl := &kueue.Workload{}
+	_ = st.hub.Get(context.Background(), key(), wl)
+	return wl
+}
+
+func (st *stage) localJob() *batchv1.Job {
+	j := &batchv1.Job{}
+	_ = st.hub.Get(context.Background(), jobKey(), j)
+	return j
+}
+
+func (st *stage) check() kueue.AdmissionCheckState {
+	if entry := workload.Check(st.local(), "mk"); entry != nil {
+		return *entry
+	}
+	return kueue.AdmissionCheckState{}
+}
+
+// copyOn returns the copy on a worker, nil if there is none.
+func (st *stage) copyOn(worker string) *kueue.Workload {
+	wl := &kueue.Workload{}
+	if err := st.workers[worker].Get(context.Background(), key(), wl); err != nil {
+		return nil
+	}
+	return wl
+}
+
+func (st *stage) jobOn(worker string) *batchv1.Job {
+	j := &batchv1.Job{}
+	if err := st.workers[worker].Get(context.Background(), jobKey(), j); err != nil {
+		return nil
+	}
+	return j
+}
+
+func (st *stage) offered(workers ...string) {
+	st.t.Helper()
+	st.eventually(fmt.Sprintf("offered to %v", workers), func() bool {
+		return !slices.ContainsFunc(workers, func(w string) bool { return st.copyOn(w) == nil })
+	})
+}
+
+// admitOn plays a worker that reserves quota for its copy and admits it.
+func (st *stage) admitOn(worker string) {
+	st.t.Helper()
+	apply(st.t, st.workers[worker], func(wl *kueue.Workload) {
+		workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", time.Now())
+	})
+}
+
+// setOn sets a condition of the copy on a worker.
+func (st *stage) setOn(worker, condition, reason, message string) {
+	st.t.Helper()
+	apply(st.t, st.workers[worker], func(wl *kueue.Workload) {
+		meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
+			Type: condition, Status: metav1.ConditionTrue, Reason: reason, Message: message,
+		})
+	})
+}
+
+func (st *stage) runsOn(worker string) {
+	st.t.Helper()
+	st.offered(worker)
+	st.admitOn(worker)
+	st.eventually("check Ready", func() bool { return st.check().State == kueue.CheckStateReady })
+}

@@ -1,0 +1,235 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/mirror"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/workload"
+)
+
+func TestAWorkloadIsOfferedToAllRunsOnTheFirstToAdmitAndFinishes(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.submit()
+	st.offered("w1", "w2")
+
+	offer := st.copyOn("w1")
+	wantLabels := map[string]string{"color": "blue", kueue.MultiKueueOriginLabel: origin}
+	if diff := cmp.Diff(wantLabels, offer.Labels); diff != "" {
+		t.Errorf("labels of the copy (-want +got):\n%s", diff)
+	}
+	wantStamps := map[string]string{mirror.OwnerUIDAnnotation: "workload-uid", dispatch.EpochAnnotation: "1"}
+	if diff := cmp.Diff(wantStamps, offer.Annotations); diff != "" {
+		t.Errorf("stamps of the copy (-want +got):\n%s", diff)
+	}
+	if len(offer.OwnerReferences)+len(offer.Finalizers) > 0 {
+		t.Errorf("the copy has owners %v and finalizers %v", offer.OwnerReferences, offer.Finalizers)
+	}
+	if got := st.local().Status.NominatedClusterNames; !slices.Equal(got, []string{"w1", "w2"}) {
+		t.Errorf("nominated: %v", got)
+	}
+
+	st.admitOn("w2")
+	st.eventually("check Ready", func() bool { return st.check().State == kueue.CheckStateReady })
+	if got := st.check().Message; got != `The workload was admitted on "w2"` {
+		t.Errorf("message of the check: %q", got)
+	}
+	wl := st.local()
+	if ptr.Deref(wl.Status.ClusterName, "") != "w2" || len(wl.Status.NominatedClusterNames) > 0 || !workload.IsAdmitted(wl) {
+		t.Errorf("hub workload is not admitted on w2: %+v", wl.Status)
+	}
+	remote := st.jobOn("w2")
+	if remote.Spec.ManagedBy != nil || remote.Annotations[kueue.PrebuiltWorkloadNameKey] != "job-train" || remote.Labels[kueue.MultiKueueOriginLabel] != origin {
+		t.Errorf("remote job: %+v", remote)
+	}
+	if st.jobOn("w1") != nil {
+		t.Error("the loser has the job")
+	}
+
+	finishJobOn(st, "w2")
+	st.eventually("hub workload finished", func() bool { return workload.IsFinished(st.local()) })
+	if got := st.localJob().Status.Succeeded; got != 1 {
+		t.Errorf("the workload finished before its job had the final status: succeeded=%d", got)
+	}
+	st.eventually("nothing left on the workers", func() bool { return st.copyOn("w2") == nil && st.jobOn("w2") == nil })
+
+	wantWinner := []string{"create v1beta2.Workload", "create v1.Job", "delete v1.Job", "delete v1beta2.Workload"}
+	if diff := cmp.Diff(wantWinner, st.workers["w2"].log.snapshot()); diff != "" {
+		t.Errorf("writes on the winner (-want +got):\n%s", diff)
+	}
+	wantLoser := []string{"create v1beta2.Workload", "delete v1beta2.Workload"}
+	if diff := cmp.Diff(wantLoser, st.workers["w1"].log.snapshot()); diff != "" {
+		t.Errorf("writes on the loser (-want +got):\n%s", diff)
+	}
+}
+
+// finishJobOn plays a worker whose job is started and completes.
+func finishJobOn(st *stage, worker string) {
+	st.t.Helper()
+	j := st.localJob()
+	j.Spec.Suspend = ptr.To(false)
+	if err := st.hub.Update(context.Background(), j); err != nil {
+		st.t.Fatal(err)
+	}
+	remote := st.jobOn(worker)
+	remote.Spec.Suspend = ptr.To(false)
+	if err := st.workers[worker].Update(context.Background(), remote); err != nil {
+		st.t.Fatal(err)
+	}
+	now := metav1.NewTime(time.Now().Truncate(time.Second))
+	remote.Status = batchv1.JobStatus{
+		StartTime: &now, CompletionTime: &now, Succeeded: 1,
+		Conditions: []batchv1.JobCondition{
+			{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue, LastTransitionTime: now},
+			{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, LastTransitionTime: now, Message: "done"},
+		},
+	}
+	if err := st.workers[worker].Status().Update(context.Background(), remote); err != nil {
+		st.t.Fatal(err)
+	}
+	st.setOn(worker, kueue.WorkloadFinished, string(kueue.ReasonSucceeded), "Job finished successfully")
+}
+
+func TestTheLosersCopyIsRemovedBeforeTheJobIsCreated(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.submit()
+	st.offered("w1", "w2")
+	order := &calls{}
+	st.workers["w1"].log, st.workers["w2"].log = order, order
+	st.admitOn("w1")
+	st.eventually("job on w1", func() bool { return st.jobOn("w1") != nil })
+	want := []string{"delete v1beta2.Workload", "create v1.Job"}
+	if diff := cmp.Diff(want, order.snapshot()); diff != "" {
+		t.Errorf("writes on both workers (-want +got):\n%s", diff)
+	}
+}
+
+func TestAWorkersEvictionSetsTheCheckToRetryAndTheNextReservationStartsANewEpoch(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.runsOn("w1")
+	st.setOn("w1", kueue.WorkloadEvicted, "Preempted", "preempted there")
+	st.eventually("check Retry", func() bool { return st.check().State == kueue.CheckStateRetry })
+	want := `Workload evicted on worker cluster: "w1", resetting for re-admission. Previously: "Ready"`
+	if got := st.check().Message; got != want {
+		t.Errorf("message %q, want %q", got, want)
+	}
+	if c := meta.FindStatusCondition(st.local().Status.Conditions, dispatch.ConditionType); c == nil || c.Status != metav1.ConditionTrue {
+		t.Errorf("the debt of w1 is not recorded: %+v", c)
+	}
+	st.evictAndRelease("AdmissionCheck")
+	st.eventually("w1 clean", func() bool { return st.copyOn("w1") == nil && st.jobOn("w1") == nil })
+	st.reserve()
+	st.offered("w1")
+	if got := mirror.Epoch(st.copyOn("w1")); got != 2 {
+		t.Errorf("the new copy has epoch %d", got)
+	}
+	st.runsOn("w1")
+	if got := mirror.Epoch(st.jobOn("w1")); got != 2 {
+		t.Errorf("the new job has epoch %d", got)
+	}
+}
+
+// evictAndRelease plays the hub's core and its job reconciler.
+func (st *stage) evictAndRelease(reason string) {
+	st.t.Helper()
+	st.change(func(wl *kueue.Workload) {
+		meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
+			Type: kueue.WorkloadEvicted, Status: metav1.ConditionTrue, Reason: reason, Message: "evicted",
+		})
+		wl.Status.SchedulingStats = &kueue.SchedulingStats{
+			Evictions: []kueue.WorkloadSchedulingStatsEviction{{Reason: reason, Count: 1}},
+		}
+	})
+	st.change(func(wl *kueue.Workload) { workload.Release(wl, time.Now()) })
+}
+
+func TestAnEvictionByTheHubDeactivatesTheRemoteCopy(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.runsOn("w1")
+	st.change(func(wl *kueue.Workload) {
+		meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
+			Type: kueue.WorkloadEvicted, Status: metav1.ConditionTrue, Reason: "Preempted", Message: "someone else is first",
+		})
+	})
+	st.eventually("the copy on w1 is to be deactivated", func() bool {
+		wl := st.copyOn("w1")
+		return wl != nil && meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadDeactivationTarget)
+	})
+	c := meta.FindStatusCondition(st.copyOn("w1").Status.Conditions, kueue.WorkloadDeactivationTarget)
+	if c.Reason != string(kueue.ReasonEvictedOnManagerCluster) || c.Message != "Evicted on manager: someone else is first" {
+		t.Errorf("condition %+v", c)
+	}
+}
+
+func TestAForeignObjectOfTheSameNameIsNeverTouchedAndItsClusterIsSkipped(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	foreign := &kueue.Workload{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "job-train", Labels: map[string]string{"mine": "yes"}},
+		Spec:       kueue.WorkloadSpec{PodSets: []kueue.PodSet{{Name: "main", Count: 3, Template: podTemplate()}}},
+	}
+	if err := st.workers["w1"].Create(context.Background(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	st.submit()
+	st.offered("w2")
+	st.eventually("w1 is not nominated any more", func() bool { return slices.Equal(st.local().Status.NominatedClusterNames, []string{"w2"}) })
+	st.runsOn("w2")
+	if got := st.copyOn("w1"); got == nil || got.UID != foreign.UID || got.Labels["mine"] != "yes" || len(got.Annotations) > 0 {
+		t.Errorf("the foreign workload was touched: %+v", got)
+	}
+}
+
+func TestADeadWorkerDoesNotKeepAnotherFromRunningTheJob(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.submit()
+	st.offered("w1", "w2")
+	st.workers["w1"].setDown(true)
+	st.runsOn("w2")
+	if st.jobOn("w2") == nil {
+		t.Error("no job on w2")
+	}
+}
+
+func TestACopyOnAWorkerThatWasAwayIsRemovedWhenItIsBack(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.submit()
+	st.offered("w1", "w2")
+	st.workers["w1"].setDown(true)
+	st.runsOn("w2")
+	st.workers["w1"].setDown(false)
+	st.eventually("w1 clean", func() bool { return st.copyOn("w1") == nil })
+}
+
+func TestADeletedWorkloadIsRemovedFromTheWorkers(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.runsOn("w1")
+	if err := st.hub.Delete(context.Background(), st.local()); err != nil {
+		t.Fatal(err)
+	}
+	st.eventually("w1 clean", func() bool { return st.copyOn("w1") == nil && st.jobOn("w1") == nil })
+}
+
+func TestAWorkloadWithoutOwnerIsRejected(t *testing.T) {
+	st := newStage(t, "w1")
+	st.create(&kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "job-train", UID: "u"}})
+	st.reserve()
+	st.eventually("check Rejected", func() bool { return st.check().State == kueue.CheckStateRejected })
+	if got := st.check().Message; !strings.HasPrefix(got, "No multikueue adapter found") {
+		t.Errorf("message %q", got)
+	}
+}
