@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 )
 
@@ -21,16 +22,30 @@ const (
 
 // Port is a TCP port of 127.0.0.1 that no other user of this package takes, in this process or
 // another, until it is released or the process ends.
-type Port struct {
-	Number int
-	lock   *os.File
-}
+type Port struct{ Number int }
+
+// reserved holds the lock files of this process' ports. They are kept here rather than in Port: a file
+// that nobody refers to is closed by the garbage collector, and its lock is lost, while a caller may
+// well remember a port by its number only.
+var reserved = struct {
+	sync.Mutex
+	locks map[int]*os.File
+}{locks: map[int]*os.File{}}
 
 // Addr is the port as host:port.
 func (p Port) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Number)) }
 
 // Release gives the port back. Whoever listens on it should have ended.
-func (p Port) Release() error { return p.lock.Close() }
+func (p Port) Release() error {
+	reserved.Lock()
+	defer reserved.Unlock()
+	lock, ok := reserved.locks[p.Number]
+	if !ok {
+		return fmt.Errorf("port %d is not reserved", p.Number)
+	}
+	delete(reserved.locks, p.Number)
+	return lock.Close()
+}
 
 // ReservePort finds a port that nobody listens on and locks it by a file that the kernel unlocks
 // when the process ends, however it ends.
@@ -51,7 +66,10 @@ func ReservePort() (Port, error) {
 		if err != nil {
 			return Port{}, err
 		}
-		return Port{Number: number, lock: lock}, nil
+		reserved.Lock()
+		reserved.locks[number] = lock
+		reserved.Unlock()
+		return Port{Number: number}, nil
 	}
 	return Port{}, fmt.Errorf("no free port between %d and %d", firstPort, lastPort)
 }

@@ -2,6 +2,7 @@ package clusters
 
 import (
 	"net"
+	"runtime"
 	"testing"
 )
 
@@ -33,6 +34,30 @@ func TestAReservedPortIsNobodyElsesUntilItIsReleased(t *testing.T) {
 	}
 	for _, close := range []func() error{listener.Close, second.Release, third.Release} {
 		if err := close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAPortRememberedByItsNumberOnlyStaysReserved(t *testing.T) {
+	number := func() int {
+		port, err := ReservePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return port.Number
+	}()
+	runtime.GC() // closes files that nobody refers to
+	runtime.GC()
+	again, err := ReservePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Number == number {
+		t.Errorf("port %d was given out twice", number)
+	}
+	for _, port := range []Port{{Number: number}, again} {
+		if err := port.Release(); err != nil {
 			t.Error(err)
 		}
 	}
