@@ -5,10 +5,11 @@ package main
 import (
 	"os"
 
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/hub"
 	"switchyard.dev/worker/program"
 )
 
 func main() {
-	os.Exit(program.Program{Name: "hub", Scheme: hub.Scheme, Parts: hub.Parts}.Main())
+	os.Exit(program.Program{Name: "hub", Scheme: hub.Scheme, API: kueue.GroupVersion, Parts: hub.Parts}.Main())
 }

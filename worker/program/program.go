@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -39,6 +40,8 @@ type Program struct {
 	Name string
 	// Scheme knows every type that the parts use.
 	Scheme func() (*runtime.Scheme, error)
+	// API is the group and version whose kinds the API server must serve before the parts are added.
+	API schema.GroupVersion
 	// Parts composes the program; an error says what is wrong with the settings.
 	Parts func(Settings) ([]Part, error)
 }
@@ -114,6 +117,9 @@ func (p Program) serve(ctx context.Context, settings Settings, log logr.Logger) 
 	}
 	mgr, err := newManager(ctx, connection, settings, scheme)
 	if err != nil {
+		return err
+	}
+	if err := await(ctx, mgr.GetRESTMapper(), scheme, p.API, log); err != nil {
 		return err
 	}
 	for _, part := range parts {
