@@ -5,7 +5,9 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/go-multierror"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -22,7 +24,7 @@ func (r *reconciler[T]) act(ctx context.Context, s *sight[T], plan Plan) ([]kube
 	case DoNothing:
 		return waiting(s.note, plan), nil
 	case DoCreate:
-		return tell(kueue.EventCreatedWorkload, "Created Workload: "+nameOf(s.desired)), r.create(ctx, s)
+		return r.create(ctx, s)
 	case DoAdopt:
 		return nil, r.patch(ctx, s.wl, r.compose.adopted(s.job, s.wl))
 	case DoUpdate:
@@ -72,11 +74,19 @@ func waiting(note string, plan Plan) []kube.Event {
 
 func nameOf(wl *kueue.Workload) string { return wl.Namespace + "/" + wl.Name }
 
-func (r *reconciler[T]) create(ctx context.Context, s *sight[T]) error {
-	if err := r.client.Create(ctx, s.desired); err != nil {
-		return fmt.Errorf("create workload %s: %w", nameOf(s.desired), err)
+// create makes the Workload. One that exists already and is the job's was made a moment ago, and the cache is behind.
+func (r *reconciler[T]) create(ctx context.Context, s *sight[T]) ([]kube.Event, error) {
+	err := r.client.Create(ctx, s.desired.DeepCopy())
+	if err == nil {
+		return tell(kueue.EventCreatedWorkload, "Created Workload: "+nameOf(s.desired)), nil
 	}
-	return nil
+	if apierrors.IsAlreadyExists(err) {
+		existing := &kueue.Workload{}
+		if r.live.Get(ctx, client.ObjectKeyFromObject(s.desired), existing) == nil && metav1.IsControlledBy(existing, s.job) {
+			return nil, nil
+		}
+	}
+	return nil, fmt.Errorf("create workload %s: %w", nameOf(s.desired), err)
 }
 
 // patch writes metadata and spec. An object that is gone needs no change any more.

@@ -35,7 +35,8 @@ type Kind[T client.Object] struct {
 	// Place puts the outcome of an admission, one entry per pod set in the order of PodSets, into the templates and
 	// counts. It does not resume the job. An error is a conflict that no retry can solve (contract: FailedToStart).
 	Place func(T, []Placement) error
-	// Restore undoes Place, given the pod sets of the Workload that was made from the job before it was placed.
+	// Restore undoes Place, given the pod sets of the Workload that was made from the job before it was placed. Pod sets
+	// that are missing, or that the job does not have, are passed over.
 	Restore func(T, []kueue.PodSet)
 	// Progress reads the job's status. It never fails: what the status does not say is zero.
 	Progress func(T) Progress

@@ -118,9 +118,7 @@ func stopOnce[T client.Object](k *Kind[T], job T, original []kueue.PodSet) StopS
 		return StopDone
 	}
 	k.SetSuspend(job, true)
-	if original != nil {
-		k.Restore(job, original)
-	}
+	k.Restore(job, original)
 	return StopSpec
 }
 

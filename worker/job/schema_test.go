@@ -3,6 +3,7 @@ package job_test
 import (
 	"encoding/json"
 	"os"
+	"sync"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -19,13 +20,22 @@ import (
 // have keys and owners.
 func converters(t *testing.T, scheme *runtime.Scheme) []managedfields.TypeConverter {
 	t.Helper()
-	data, err := os.ReadFile("../../config/crd/bases/kueue.x-k8s.io_workloads.yaml")
+	workloads, err := workloadConverter()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return []managedfields.TypeConverter{workloads, applyconfigurations.NewTypeConverter(scheme), managedfields.NewDeducedTypeConverter()}
+}
+
+// workloadConverter reads the CRD once; that takes a good part of a second.
+var workloadConverter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
+	data, err := os.ReadFile("../../config/crd/bases/kueue.x-k8s.io_workloads.yaml")
+	if err != nil {
+		return nil, err
+	}
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := yaml.Unmarshal(data, &crd); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	models := map[string]*spec.Schema{}
 	for _, version := range crd.Spec.Versions {
@@ -34,20 +44,16 @@ func converters(t *testing.T, scheme *runtime.Scheme) []managedfields.TypeConver
 		}
 		data, err := json.Marshal(version.Schema.OpenAPIV3Schema)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		model := &spec.Schema{}
 		if err := json.Unmarshal(data, model); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		model.AddExtension("x-kubernetes-group-version-kind", []any{
 			map[string]any{"group": kueue.GroupName, "version": version.Name, "kind": "Workload"},
 		})
 		models["workload"] = model
 	}
-	workloads, err := managedfields.NewTypeConverter(models, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []managedfields.TypeConverter{workloads, applyconfigurations.NewTypeConverter(scheme), managedfields.NewDeducedTypeConverter()}
-}
+	return managedfields.NewTypeConverter(models, true)
+})

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -79,7 +80,7 @@ func (i integration[T]) start(mgr ctrl.Manager, o Options) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("job_"+strings.ToLower(i.kind.GVK.Kind)).
 		For(i.kind.New()).
-		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(r.jobsOf)).
+		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(r.jobsOf), builder.WithPredicates(r.relay())).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: max(o.Concurrency[i.kind.GVK.Kind+"."+i.kind.GVK.Group], 1),
 			SkipNameValidation:      ptr.To(true), // several clusters may be served by one process

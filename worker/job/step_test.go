@@ -93,7 +93,7 @@ func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
 func TestStepIsTotalAndKeepsItsLaws(t *testing.T) {
 	changes := []func(*Facts){
 		gone, orphans, extras, suspended, halfway, pods, succeeded, impossible, contradiction, deleting, reserved, admitted,
-		evicted, finished, asJob, finalizer, outdated, reportable,
+		evicted, finished, asJob, outdated,
 	}
 	for scope := ScopeIgnored; scope <= ScopeOwn; scope++ {
 		for link := LinkNone; link <= LinkMatching; link++ {

@@ -85,6 +85,9 @@ func place(j *batchv1.Job, placements []job.Placement) error {
 }
 
 func restore(j *batchv1.Job, podSets []kueue.PodSet) {
+	if len(podSets) == 0 {
+		return
+	}
 	template := &j.Spec.Template
 	own := identity(template.Labels)
 	job.RestoreTemplate(template, &podSets[0].Template)
@@ -131,17 +134,12 @@ func stop(j *batchv1.Job, original []kueue.PodSet) job.StopStep {
 		j.Status.StartTime = nil
 		return job.StopStatus
 	}
-	if original != nil {
-		restore(j, original)
-	}
+	restore(j, original)
 	delete(j.Annotations, kueue.StoppingAnnotation)
 	return job.StopSpec
 }
 
 func placed(j *batchv1.Job, original []kueue.PodSet) bool {
-	if original == nil {
-		return false
-	}
 	restored := j.DeepCopy()
 	restore(restored, original)
 	return !sameSpec(restored, j)

@@ -35,7 +35,8 @@ func sample() *batchv1.Job {
 		},
 		Spec: batchv1.JobSpec{
 			Suspend: ptr.To(true), Parallelism: ptr.To[int32](3), Completions: ptr.To[int32](5),
-			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{batchv1.ControllerUidLabel: "u-1"}},
+			TTLSecondsAfterFinished: ptr.To[int32](0),
+			Selector:                &metav1.LabelSelector{MatchLabels: map[string]string{batchv1.ControllerUidLabel: "u-1"}},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: map[string]string{"scrape": "yes"}},
 				Spec: corev1.PodSpec{
@@ -233,13 +234,27 @@ func TestPodsCountAsReadyBeforeTheirSuccessIsBooked(t *testing.T) {
 	}
 }
 
+func TestARemoteCopyStaysUntilItsResultIsKnown(t *testing.T) {
+	wl := &kueue.Workload{}
+	wl.Spec.PodSets, _ = batchjob.Kind().PodSets(sample())
+	remote, ok := job.Of(batchjob.Kind()).RemoteCopy(sample(), job.RemoteOptions{Origin: "hub", Workload: wl}).(*batchv1.Job)
+	if !ok || remote.Spec.TTLSecondsAfterFinished != nil || remote.Spec.Selector != nil {
+		t.Errorf("remote spec is %+v", remote.Spec)
+	}
+}
+
 func TestStatusIsDeferredWhileTheLocalJobIsStillSuspended(t *testing.T) {
 	local, remote := sample(), sample()
 	remote.Spec.Suspend = ptr.To(false)
 	started(remote)
+	if changed, deferred := batchjob.Kind().CopyStatus(local, remote); changed || !deferred {
+		t.Fatalf("changed %v, deferred %v", changed, deferred)
+	}
+	earlier := metav1.NewTime(noon.Add(-time.Hour))
+	local.Status.StartTime = &earlier
 	changed, deferred := batchjob.Kind().CopyStatus(local, remote)
 	if !changed || !deferred {
-		t.Fatalf("changed %v, deferred %v", changed, deferred)
+		t.Fatalf("of a job that ran before: changed %v, deferred %v", changed, deferred)
 	}
 	if c := local.Status.Conditions; len(c) != 1 || c[0].Type != batchv1.JobSuspended || c[0].Status != "True" || c[0].Reason != "MultiKueueAdapter" {
 		t.Errorf("conditions are %+v", c)

@@ -32,13 +32,15 @@ func dropIdentity(labels map[string]string) {
 	}
 }
 
-// detach leaves what the user wrote: the API server of another cluster generates selector and identity anew.
+// detach leaves what the user wrote: the API server of another cluster generates selector and identity anew. A finished
+// copy must not vanish before its result is known; it is deleted by whoever made it.
 func detach(j *batchv1.Job) {
 	dropIdentity(j.Spec.Template.Labels)
 	if len(j.Spec.Template.Labels) == 0 {
 		j.Spec.Template.Labels = nil
 	}
 	j.Spec.Selector = nil
+	j.Spec.TTLSecondsAfterFinished = nil
 	delete(j.Annotations, kueue.StoppingAnnotation)
 	j.Status = batchv1.JobStatus{}
 }

@@ -80,12 +80,15 @@ func countIndexes(list string) int32 {
 }
 
 // copyStatus copies the whole status, except where the local Job cannot take it (contract: multikueue.md 6, batch/Job).
-// While the local Job is suspended and the remote one is not, the local API server would refuse most of it: then the local
-// Job only gets the condition Suspended, which also lets the start time change with the next copy.
+// While the local Job is suspended and the remote one is not, nothing is copied. A local Job that has run before then gets
+// the condition Suspended, because only from there does the API server let its start time change; one that has not needs
+// no write.
 func copyStatus(local, remote *batchv1.Job) (changed, deferred bool) {
 	before := local.Status.DeepCopy()
 	if ptr.Deref(local.Spec.Suspend, false) && !ptr.Deref(remote.Spec.Suspend, false) && outcome(remote) == nil {
-		markSuspended(local, remote)
+		if local.Status.StartTime != nil {
+			markSuspended(local, remote)
+		}
 		return !equality.Semantic.DeepEqual(*before, local.Status), true
 	}
 	if outcome(local) != nil {

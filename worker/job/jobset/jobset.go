@@ -44,7 +44,7 @@ func Kind() job.Kind[*jobsetv1.JobSet] {
 			Field:   func(js *jobsetv1.JobSet) **string { return &js.Spec.ManagedBy },
 		},
 		CopyStatus: copyStatus,
-		Detach:     func(js *jobsetv1.JobSet) { js.Status = jobsetv1.JobSetStatus{} },
+		Detach:     detach,
 		Strip:      strip,
 	}
 }
@@ -82,14 +82,26 @@ func place(js *jobsetv1.JobSet, placements []job.Placement) error {
 	return nil
 }
 
+// restore goes by name: the Workload may be one that the JobSet does not match.
 func restore(js *jobsetv1.JobSet, podSets []kueue.PodSet) {
 	for i := range js.Spec.ReplicatedJobs {
-		job.RestoreTemplate(template(js, i), &podSets[i].Template)
+		name := podSetName(js.Spec.ReplicatedJobs[i].Name)
+		at := slices.IndexFunc(podSets, func(ps kueue.PodSet) bool { return ps.Name == name })
+		if at >= 0 {
+			job.RestoreTemplate(template(js, i), &podSets[at].Template)
+		}
 	}
 }
 
 func template(js *jobsetv1.JobSet, i int) *corev1.PodTemplateSpec {
 	return &js.Spec.ReplicatedJobs[i].Template.Spec.Template
+}
+
+// detach leaves what the user wrote. A finished copy must not vanish before its result is known; it is deleted by whoever
+// made it.
+func detach(js *jobsetv1.JobSet) {
+	js.Spec.TTLSecondsAfterFinished = nil
+	js.Status = jobsetv1.JobSetStatus{}
 }
 
 func strip(js *jobsetv1.JobSet) {

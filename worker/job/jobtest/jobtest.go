@@ -36,6 +36,7 @@ func Verify[T client.Object](t *testing.T, kind job.Kind[T], f Fixtures[T]) {
 		"pod sets have valid, distinct names and are copies":      s.podSets,
 		"placing shows in the pod sets and does not resume":       s.place,
 		"placing then restoring is identity":                      s.restore,
+		"restoring from nothing changes nothing":                  s.restoreNothing,
 		"a conflicting placement is refused with a ConflictError": s.conflict,
 		"stopping a running job ends suspended and restored":      s.stop,
 		"progress is total and knows both ends":                   s.progress,
@@ -138,6 +139,12 @@ func (s suite[T]) restore(t *testing.T) {
 	s.kind.Restore(j, before)
 	same(t, s.Job(), j)
 	s.kind.Restore(j, before)
+	same(t, s.Job(), j)
+}
+
+func (s suite[T]) restoreNothing(t *testing.T) {
+	j := s.Job()
+	s.kind.Restore(j, nil)
 	same(t, s.Job(), j)
 }
 

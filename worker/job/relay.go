@@ -1,0 +1,57 @@
+package job
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/workload"
+)
+
+// relay lets every event pass, and tells the job's readers what admission checks have to say about its Workload (contract:
+// kueue-api.md 1.14, UpdatedAdmissionCheck). Only here are both the old and the new message known.
+func (r *reconciler[T]) relay() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		was, ok := e.ObjectOld.(*kueue.Workload)
+		is, ok2 := e.ObjectNew.(*kueue.Workload)
+		if !ok || !ok2 {
+			return true
+		}
+		if owner := r.ownerOf(is); owner != nil {
+			kube.Record(r.recorder, owner, checkNews(was, is)...)
+		}
+		return true
+	}}
+}
+
+// ownerOf returns enough of the job that controls the Workload to record events about it; nil if it is of another kind.
+func (r *reconciler[T]) ownerOf(wl *kueue.Workload) client.Object {
+	ref := metav1.GetControllerOfNoCopy(wl)
+	if ref == nil || !r.owns(ref) {
+		return nil
+	}
+	owner := r.kind.New()
+	owner.GetObjectKind().SetGroupVersionKind(r.kind.GVK)
+	owner.SetNamespace(wl.Namespace)
+	owner.SetName(ref.Name)
+	owner.SetUID(ref.UID)
+	return owner
+}
+
+// checkNews are the messages of admission checks that are new.
+func checkNews(was, is *kueue.Workload) []kube.Event {
+	var news []kube.Event
+	for _, c := range is.Status.AdmissionChecks {
+		had := workload.Check(was, c.Name)
+		if c.Message == "" || had != nil && had.Message == c.Message {
+			continue
+		}
+		news = append(news, kube.Event{Reason: kueue.EventUpdatedAdmissionCheck, Note: fmt.Sprintf("%s: %s", c.Name, c.Message)})
+	}
+	return news
+}
