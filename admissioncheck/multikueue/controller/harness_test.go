@@ -57,9 +57,9 @@ type stage struct {
 // server is a worker's API server that can be made to fail.
 type server struct {
 	client.WithWatch
-	log *calls
 
 	mu   sync.Mutex
+	log  *calls
 	down bool
 }
 
@@ -131,18 +131,31 @@ func newServer(t *testing.T, scheme *runtime.Scheme) *server {
 				return err
 			}
 			obj.SetUID(types.UID(fmt.Sprintf("%s-%d", obj.GetName(), time.Now().UnixNano())))
-			s.log.add("create", obj)
+			s.logged().add("create", obj)
 			return c.Create(ctx, obj, o...)
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.DeleteOption) error {
 			if err := down(); err != nil {
 				return err
 			}
-			s.log.add("delete", obj)
+			s.logged().add("delete", obj)
 			return c.Delete(ctx, obj, o...)
 		},
 	}).Build()
 	return s
+}
+
+func (s *server) logged() *calls {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log
+}
+
+// logTo makes the server note its writes elsewhere from now on.
+func (s *server) logTo(c *calls) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = c
 }
 
 func (s *server) setDown(down bool) {
@@ -376,10 +389,14 @@ func (st *stage) jobOn(worker string) *batchv1.Job {
 	return j
 }
 
+// offered waits until the workers have a copy and the hub has seen it.
 func (st *stage) offered(workers ...string) {
 	st.t.Helper()
 	st.eventually(fmt.Sprintf("offered to %v", workers), func() bool {
-		return !slices.ContainsFunc(workers, func(w string) bool { return st.copyOn(w) == nil })
+		return !slices.ContainsFunc(workers, func(w string) bool {
+			seen, _ := st.fleet.Get(w, workloadGVK(), key())
+			return st.copyOn(w) == nil || seen == nil
+		})
 	})
 }
 

@@ -66,11 +66,11 @@ func TestAWorkloadIsOfferedToAllRunsOnTheFirstToAdmitAndFinishes(t *testing.T) {
 	st.eventually("nothing left on the workers", func() bool { return st.copyOn("w2") == nil && st.jobOn("w2") == nil })
 
 	wantWinner := []string{"create v1beta2.Workload", "create v1.Job", "delete v1.Job", "delete v1beta2.Workload"}
-	if diff := cmp.Diff(wantWinner, st.workers["w2"].log.snapshot()); diff != "" {
+	if diff := cmp.Diff(wantWinner, st.workers["w2"].logged().snapshot()); diff != "" {
 		t.Errorf("writes on the winner (-want +got):\n%s", diff)
 	}
 	wantLoser := []string{"create v1beta2.Workload", "delete v1beta2.Workload"}
-	if diff := cmp.Diff(wantLoser, st.workers["w1"].log.snapshot()); diff != "" {
+	if diff := cmp.Diff(wantLoser, st.workers["w1"].logged().snapshot()); diff != "" {
 		t.Errorf("writes on the loser (-want +got):\n%s", diff)
 	}
 }
@@ -107,7 +107,8 @@ func TestTheLosersCopyIsRemovedBeforeTheJobIsCreated(t *testing.T) {
 	st.submit()
 	st.offered("w1", "w2")
 	order := &calls{}
-	st.workers["w1"].log, st.workers["w2"].log = order, order
+	st.workers["w1"].logTo(order)
+	st.workers["w2"].logTo(order)
 	st.admitOn("w1")
 	st.eventually("job on w1", func() bool { return st.jobOn("w1") != nil })
 	want := []string{"delete v1beta2.Workload", "create v1.Job"}

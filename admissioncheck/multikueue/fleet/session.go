@@ -90,6 +90,22 @@ func (s *session) unserved() []Unserved {
 	return list
 }
 
+// workloads lists the Workloads of which something is seen.
+func (s *session) workloads() []types.NamespacedName {
+	var keys []types.NamespacedName
+	for _, k := range s.options.Kinds {
+		f := s.get(k.GVK)
+		if f.informer == nil {
+			continue
+		}
+		h := &handler{session: s, kind: k}
+		for _, item := range f.informer.GetStore().List() {
+			keys = append(keys, h.concerned(object(item))...)
+		}
+	}
+	return keys
+}
+
 // follow keeps an informer for the kind until ctx ends. A kind that is not served, or not to us, is asked for again now
 // and then, and costs the other kinds nothing.
 func (s *session) follow(ctx context.Context, k Kind) {

@@ -200,6 +200,9 @@ func (s *supervisor) connected(credentials Credentials, session *session) {
 	s.mu.Unlock()
 	s.remember(before, session)
 	s.announce()
+	for _, key := range session.workloads() { // their events came before the hub could act on them
+		s.workloads.Send(key, 0)
+	}
 }
 
 // remember keeps what vanished between two sessions.
