@@ -67,6 +67,7 @@ type copied struct {
 	admittedAt   time.Time
 	evicted      bool
 	deactivating bool
+	requeueAt    time.Time
 	adopted      bool
 	finished     *dispatch.Outcome
 	deleting     bool

@@ -99,6 +99,7 @@ func jobFacts(item workload, j present[remoteJob]) dispatch.Job {
 		Holder:   v.holder(item),
 		Epoch:    v.epoch,
 		Finished: v.finished,
+		Deleting: v.deleting,
 		Behind:   v.status() != item.status,
 	}
 }

@@ -107,7 +107,7 @@ func (g *generator) disturb() {
 	case 11:
 		g.add("evict hub %s", g.job())
 	case 12, 13:
-		g.add("evict %s %s", g.cluster(), g.job())
+		g.add("evict %s %s for=%s", g.cluster(), g.job(), g.pick("0s", "10s"))
 	case 14:
 		g.add("%s %s", g.pick("unlist", "list", "list"), g.cluster())
 	default:

@@ -167,7 +167,7 @@ func (c command) delete() error {
 	return c.update(func(item *workload) { item.deleting = true })
 }
 
-// evict hub j1, or evict w1 j1.
+// evict hub j1, or evict w1 j1 [for=1m]: how long the worker does not admit it again.
 func (c command) evictOne() error {
 	if c.arg(0) == "hub" {
 		item, ok := c.hub.items[c.arg(1)]
@@ -177,7 +177,15 @@ func (c command) evictOne() error {
 		}
 		return nil
 	}
-	return c.onCopy(func(obj *copied) { obj.evicted = obj.evicted || obj.quota && obj.finished == nil })
+	pause, err := time.ParseDuration(c.option("for", "0s"))
+	if err != nil {
+		return err
+	}
+	return c.onCopy(func(obj *copied) {
+		if obj.quota && obj.finished == nil {
+			obj.evicted, obj.requeueAt = true, c.now.Add(pause)
+		}
+	})
 }
 
 // onCopy changes the copy of ours on a worker, if there is one.

@@ -77,7 +77,7 @@ func (w *World) workCopy(c *worker, name string, obj copied, hasJob bool, job re
 		obj.evicted = true
 	case obj.evicted && obj.quota && !(hasJob && job.running):
 		obj.quota, obj.admitted = false, false
-	case !obj.quota && !obj.deactivating && c.free() >= obj.gpu:
+	case !obj.quota && !obj.deactivating && !w.now.Before(obj.requeueAt) && c.free() >= obj.gpu:
 		obj.quota, obj.evicted = true, false
 	case obj.quota && !obj.evicted && !obj.admitted:
 		obj.admitted, obj.admittedAt = true, w.now
@@ -100,7 +100,12 @@ func (c *worker) free() int64 {
 }
 
 // nextTimer is when the worker will do something on its own, zero for never.
-func (c *worker) nextTimer() (at time.Time) {
+func (c *worker) nextTimer(now time.Time) (at time.Time) {
+	for _, obj := range c.copies {
+		if obj.requeueAt.After(now) {
+			at = soonest(at, obj.requeueAt)
+		}
+	}
 	for _, job := range c.jobs {
 		switch {
 		case job.running:

@@ -138,7 +138,7 @@ func (w *World) untilQuiet() {
 // nextTimer is when something will happen on its own, zero for never.
 func (w *World) nextTimer() (at time.Time) {
 	for _, c := range w.workers {
-		at = soonest(at, c.nextTimer())
+		at = soonest(at, c.nextTimer(w.now))
 	}
 	for _, item := range w.hub.items {
 		if !item.quota && item.finished == nil && !item.inactive && item.requeueAt.After(w.now) {

@@ -11,8 +11,8 @@ func (t turn) bound() Plan {
 	}
 	c := v.Copy
 	switch {
-	case c.Holder == Ours && c.Epoch > t.s.Epoch:
-		return t.restore(c.Epoch)
+	case v.newest() > t.s.Epoch:
+		return t.restore(v.newest())
 	case !t.s.currentCopy(c):
 		return t.gone(v)
 	case !v.InConfig:
@@ -30,8 +30,8 @@ func (t turn) bound() Plan {
 	return t.run(v)
 }
 
-// restore takes the epoch from the bound copy after the record of it was lost: the copy was made by us, in the epoch in
-// which its cluster was bound. What was owed then is not known, so everybody else is suspected.
+// restore takes the epoch from the bound cluster after the record of it was lost: what is there was made by us, in the
+// epoch in which that cluster was bound. What was owed then is not known, so everybody else is suspected.
 func (t turn) restore(epoch int64) Plan {
 	next := t.s
 	next.Epoch = epoch
@@ -41,7 +41,7 @@ func (t turn) restore(epoch int64) Plan {
 			next = next.owing(v.Name, epoch-1)
 		}
 	}
-	return t.move(next, RecordLost, "the record of the epoch was lost; taking it from the bound copy")
+	return t.move(next, RecordLost, "the record of the epoch was lost; taking it from the bound cluster")
 }
 
 // lost keeps the Workload on a bound cluster that cannot be talked to, until its grace is over (case 6a).
@@ -135,10 +135,10 @@ func (t turn) dismiss() []Action {
 		case !v.connected():
 		case v.Name == t.s.Bound:
 			if t.stale(v) {
-				actions = append(actions, t.retract(v))
+				actions = append(actions, t.retract(v)...)
 			}
 		case v.removable():
-			actions = append(actions, t.withdraw(v))
+			actions = append(actions, t.withdraw(v)...)
 		case t.s.owedBy(v.Name):
 			actions = append(actions, t.collect(v)...)
 		}
@@ -150,7 +150,7 @@ func (t turn) dismiss() []Action {
 func (t turn) collect(v ClusterView) []Action {
 	switch {
 	case t.stale(v):
-		return []Action{t.retract(v)}
+		return t.retract(v)
 	case t.answer(v) == nil:
 		return []Action{{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch}}
 	}

@@ -22,11 +22,13 @@ func (t turn) withoutQuota() Plan {
 
 // retractAll removes everything of ours, of whatever epoch, from every cluster that can be talked to.
 func (t turn) retractAll(spare func(ClusterView) bool) []Action {
-	below := max(t.s.Epoch, t.newest()) + 1
 	var actions []Action
 	for _, v := range t.o.Clusters {
 		if v.connected() && v.removable() {
-			actions = append(actions, Action{Verb: Retract, Cluster: v.Name, Epoch: below, Spare: spare(v)})
+			for _, a := range t.withdraw(v) {
+				a.Spare = spare(v)
+				actions = append(actions, a)
+			}
 		}
 	}
 	return actions

@@ -153,6 +153,8 @@ type Job struct {
 	Epoch int64
 	// Finished is set once it has ended. It may outlast the job, see ClusterView.EndedUnfinished.
 	Finished *Outcome
+	// Deleting is set while it waits for finalizers.
+	Deleting bool
 	// Behind is set if the hub's job does not show its status yet, as far as the adapter copies it.
 	Behind bool
 }

@@ -216,7 +216,7 @@ func (t turn) tendOne(v ClusterView) []Action {
 		return t.collect(v)
 	case !slices.Contains(t.s.Nominated, v.Name):
 		if v.removable() {
-			return []Action{t.withdraw(v)}
+			return t.withdraw(v)
 		}
 	case c.Holder == Absent && v.Job.Holder == Absent:
 		return []Action{create}
@@ -224,7 +224,7 @@ func (t turn) tendOne(v ClusterView) []Action {
 	case c.PriorityOnly:
 		return []Action{{Verb: UpdateOffer, Cluster: v.Name, Epoch: t.s.Epoch}}
 	case !c.SpecMatches:
-		return []Action{t.withdraw(v)}
+		return t.withdraw(v)
 	}
 	return nil
 }

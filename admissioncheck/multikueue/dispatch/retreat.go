@@ -33,7 +33,7 @@ func (t turn) drain() Plan {
 	plan := t.stay(Draining, "waiting for the core to release the quota")
 	for _, v := range t.o.Clusters {
 		if v.Name != t.s.Bound && v.connected() && t.stale(v) {
-			plan.Actions = append(plan.Actions, t.retract(v))
+			plan.Actions = append(plan.Actions, t.retract(v)...)
 		}
 	}
 	if v := t.view(t.s.Bound); t.s.Bound != "" && v.connected() {
@@ -88,11 +88,16 @@ func (t turn) awaitIdle(plan *Plan) {
 }
 
 // retract removes what earlier epochs and owners left on a cluster.
-func (t turn) retract(v ClusterView) Action {
-	return Action{Verb: Retract, Cluster: v.Name, Epoch: t.s.Epoch, Spare: t.counts(v)}
-}
+func (t turn) retract(v ClusterView) []Action { return t.remove(v, t.s.Epoch) }
 
-// withdraw removes the present epoch's objects too.
-func (t turn) withdraw(v ClusterView) Action {
-	return Action{Verb: Retract, Cluster: v.Name, Epoch: t.s.Epoch + 1, Spare: t.counts(v)}
+// withdraw removes everything of ours that is seen there, of whatever epoch.
+func (t turn) withdraw(v ClusterView) []Action { return t.remove(v, max(t.s.Epoch, t.newest())+1) }
+
+// remove is nothing if all that is left is a job on its way out already. A copy is told again: it may wait for us to
+// strip its finalizer.
+func (t turn) remove(v ClusterView, below int64) []Action {
+	if v.Copy.Holder == Absent && v.Job.Deleting {
+		return nil
+	}
+	return []Action{{Verb: Retract, Cluster: v.Name, Epoch: below, Spare: t.counts(v)}}
 }

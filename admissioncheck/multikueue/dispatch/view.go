@@ -60,27 +60,47 @@ func (t turn) stale(v ClusterView) bool {
 // newest returns the highest stamp seen on any object of ours.
 func (t turn) newest() int64 {
 	var top int64
-	see := func(c Copy, j Job) {
-		if c.Holder == Ours {
-			top = max(top, c.Epoch)
-		}
-		if j.Holder == Ours {
-			top = max(top, j.Epoch)
-		}
-	}
 	for _, v := range t.o.Clusters {
-		see(v.Copy, v.Job)
-		if v.Live != nil {
-			see(v.Live.Copy, v.Live.Job)
-		}
+		top = max(top, v.newest())
 	}
 	return top
 }
 
-// nextEpoch is the epoch after this one: higher than any that may have been used, even if the record was lost. A
-// Workload that was evicted n times has had at most one epoch per eviction recorded for it, and begins the next.
+// newest returns the highest stamp seen on an object of ours on the cluster.
+func (v ClusterView) newest() int64 {
+	top := max(v.Copy.stamp(), v.Job.stamp())
+	if v.Live != nil {
+		top = max(top, v.Live.Copy.stamp(), v.Live.Job.stamp())
+	}
+	return top
+}
+
+// stamp returns the epoch of an object of ours, 0 for any other.
+func (c Copy) stamp() int64 {
+	if c.Holder != Ours {
+		return 0
+	}
+	return c.Epoch
+}
+
+// stamp is the same for a job.
+func (j Job) stamp() int64 {
+	if j.Holder != Ours {
+		return 0
+	}
+	return j.Epoch
+}
+
+// nextEpoch is the epoch after this one: higher than any that may have been used, even if the record was lost. There is
+// an epoch for every eviction, so one that follows n evictions is at least n+1; a retreat that the core has yet to
+// answer with an eviction counts that one too.
 func (t turn) nextEpoch() int64 {
-	return max(t.s.Epoch, t.newest(), t.o.Local.Evictions) + 1
+	l := t.o.Local
+	evictions := l.Evictions
+	if l.QuotaReserved && !l.Evicted && (t.s.Bound != "" || l.Check == Ready) {
+		evictions++
+	}
+	return max(t.s.Epoch, t.newest(), evictions) + 1
 }
 
 // anythingReachable reports whether an object of ours is seen on a cluster that can be talked to.
