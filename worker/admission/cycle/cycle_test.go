@@ -113,6 +113,36 @@ func TestOneCycleAdmitsAsManyAsFit(t *testing.T) {
 		`admit one to a: main 1 gpu=4@f; borrowing 1
 		admit two to b: main 1 gpu=4@g`,
 	}, {
+		"who must borrow from farther away after the race lets a nearer borrower pass",
+		`flavor f
+		cohort top f gpu=4
+		cohort x parent=top f gpu=2
+		cohort y parent=top f gpu=2
+		queue a cohort=x f gpu=0
+		queue b cohort=y f gpu=0
+		queue c cohort=x f gpu=0
+		pending second queue=a gpu=2 prio=9
+		pending third queue=b gpu=2 prio=1
+		pending first queue=c gpu=2 prio=10
+		cycle`,
+		`admit first to c: main 1 gpu=2@f; borrowing 1
+		admit third to b: main 1 gpu=2@f; borrowing 1
+		admit second to a: main 1 gpu=2@f; borrowing 2`,
+	}, {
+		"who would rather not borrow looks again when the race moved the lender away",
+		`flavor f
+		flavor g
+		flavor cpus
+		cohort top f gpu=4 | cpus cpu=8
+		cohort x parent=top f gpu=2 g gpu=2
+		queue a borrow-next cohort=x f gpu=0 g gpu=0 | cpus cpu=0
+		queue b cohort=x f gpu=0
+		pending one queue=a gpu=2 cpu=1
+		pending two queue=b gpu=2
+		cycle`,
+		`admit two to b: main 1 gpu=2@f; borrowing 1
+		admit one to a: main 1 cpu=1@cpus gpu=2@g; borrowing 2`,
+	}, {
 		"a cycle with a limit leaves the rest for another",
 		`flavor f
 		queue a f gpu=8
@@ -225,6 +255,22 @@ func TestWhatWakesAParkedWorkload(t *testing.T) {
 		{"not what is known already", parked + "queue a cohort=x f gpu=2\n flavor f\n pending w queue=a gpu=2\n admitted h queue=b f/gpu=4\n cycle", first},
 		{"nor quota taken", parked + "admitted more queue=lone f/gpu=1\n admitted h queue=b f/gpu=5\n cycle", first},
 	})
+	const cousins = `
+		flavor f
+		cohort top f gpu=2
+		cohort x parent=top
+		cohort y parent=top
+		queue a cohort=x f gpu=0
+		queue b cohort=y f gpu=0
+		admitted h queue=b f/gpu=2
+		pending w queue=a gpu=2
+		cycle
+		`
+	tell(t, []story{
+		{"a cohort that leaves its tree with what it uses", cousins + "cohort y\n cycle", first + "admit w to a: main 1 gpu=2@f; borrowing 2"},
+		{"a cohort that is deleted", cousins + "delete cohort y\n cycle", first + "admit w to a: main 1 gpu=2@f; borrowing 2"},
+		{"a queue that is deleted", cousins + "delete queue b\n cycle", first + "admit w to a: main 1 gpu=2@f; borrowing 2"},
+	})
 	tell(t, []story{{
 		"a flavor that loses its taint",
 		`flavor f taint=k:NoSchedule
@@ -235,6 +281,18 @@ func TestWhatWakesAParkedWorkload(t *testing.T) {
 		cycle`,
 		`wait w in a: NoMatchingFlavor: couldn't assign flavors to pod set main: untolerated taint k:NoSchedule in flavor f
 		admit w to a: main 1 gpu=2@f`,
+	}, {
+		"the end of its backoff, unless it is called off",
+		`flavor f
+		queue a f gpu=2
+		pending w queue=a gpu=2 after=60
+		pending v queue=a gpu=2 after=70
+		remove v
+		pending w queue=a gpu=2
+		cycle
+		status a`,
+		`admit w to a: main 1 gpu=2@f
+		a: 0 active, 0 inadmissible, 1 reserving, 0 admitted; f/gpu 2 reserved, 0 used`,
 	}, {
 		"the end of its backoff",
 		`flavor f

@@ -196,6 +196,9 @@ func TestWhoJoinsAParkedKindIsParkedAndTold(t *testing.T) {
 	}
 	expect(t, "nobody is looked at", l.head(), "nobody")
 	expect(t, "news", l.news(), "a9 full")
+	if l.HasNews() {
+		t.Error("news are told once")
+	}
 	expect(t, "news are told once", l.news(), "")
 	l.leave("a5")
 	l.leave("a9")
