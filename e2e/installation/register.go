@@ -24,7 +24,10 @@ const HubAccount = "switchyard-hub"
 // in the programs' namespace, with a token.
 func WorkerAccess(ctx context.Context, worker *clusters.Cluster) ([]byte, error) {
 	return worker.ServiceAccountKubeconfig(ctx, clusters.ServiceAccount{
-		Namespace: Namespace, Name: HubAccount, Rules: fleet.WorkerRules(),
+		Namespace: Namespace, Name: HubAccount, Rules: fleet.WorkerRules(
+			fleet.JobResource{Group: "batch", Resource: "jobs"},
+			fleet.JobResource{Group: "jobset.x-k8s.io", Resource: "jobsets"},
+		),
 	})
 }
 
