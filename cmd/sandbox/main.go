@@ -12,6 +12,10 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 type options struct {
@@ -26,6 +30,9 @@ func main() {
 	flag.BoolVar(&o.keep, "keep", false, "leave the clusters up after the summary, until Ctrl-C")
 	flag.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long the jobs may take")
 	flag.Parse()
+	// The caches' own log would break the table; what matters of it comes back as errors.
+	ctrllog.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o, os.Stdout)
 	stop()

@@ -19,6 +19,9 @@ type screen struct {
 	last     []row
 }
 
+// plainWidth keeps a log readable: reasons can be long.
+const plainWidth = 160
+
 func newScreen(out io.Writer, began time.Time) *screen {
 	s := &screen{out: out, began: began}
 	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
@@ -31,7 +34,7 @@ func (s *screen) show(rows []row, now time.Time) {
 	elapsed := now.Sub(s.began)
 	if s.terminal == nil {
 		for _, line := range changes(s.last, rows, elapsed) {
-			fmt.Fprintln(s.out, line)
+			fmt.Fprintln(s.out, clip(line, plainWidth))
 		}
 		s.last = rows
 		return
