@@ -1,0 +1,95 @@
+package program
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"switchyard.dev/apis/config"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// fakeServer tells when it is started.
+type fakeServer struct {
+	webhook.Server
+	started chan struct{}
+}
+
+func (f fakeServer) Start(context.Context) error     { close(f.started); return nil }
+func (f fakeServer) StartedChecker() healthz.Checker { return func(*http.Request) error { return nil } }
+
+func certificatesOf(t *testing.T, yaml string) *certificates {
+	t.Helper()
+	cfg, err := config.Load([]byte("apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n" + yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newCertificates(Settings{Configuration: cfg})
+}
+
+func TestTheWebhookServerWaitsForCertificatesThatTheProgramMakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		certs := certificatesOf(t, "")
+		server := fakeServer{started: make(chan struct{})}
+		go func() { _ = certs.gate(server).Start(t.Context()) }()
+		synctest.Wait()
+		if isClosed(server.started) || certs.areReady() {
+			t.Fatal("started without certificates")
+		}
+		close(certs.ready)
+		synctest.Wait()
+		if !isClosed(server.started) || !certs.areReady() {
+			t.Fatal("did not start with certificates")
+		}
+	})
+}
+
+func TestCertificatesFromADirectoryAreTakenToBeThere(t *testing.T) {
+	certs := certificatesOf(t, "internalCertManagement: {enable: false}\nwebhook: {certDir: /certs}\n")
+	if !certs.areReady() || certs.dir() != "/certs" {
+		t.Errorf("ready %v, directory %s", certs.areReady(), certs.dir())
+	}
+}
+
+func TestAProgramThatIsToldToStopDoesNotWaitForCertificates(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	server := fakeServer{started: make(chan struct{})}
+	if err := certificatesOf(t, "").gate(server).Start(ctx); err != nil || isClosed(server.started) {
+		t.Errorf("started %v, error %v", isClosed(server.started), err)
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestKindsThatAreNotServedAreNamed(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := kueue.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{kueue.GroupVersion})
+	for kind := range scheme.KnownTypes(kueue.GroupVersion) {
+		if kind != "Workload" && kind != "Cohort" {
+			mapper.Add(kueue.GroupVersion.WithKind(kind), meta.RESTScopeNamespace)
+		}
+	}
+	got, err := unserved(mapper, scheme, kueue.GroupVersion)
+	if diff := cmp.Diff([]string{"Cohort", "Workload"}, got); diff != "" || err != nil {
+		t.Errorf("error %v, -want +got:\n%s", err, diff)
+	}
+}
