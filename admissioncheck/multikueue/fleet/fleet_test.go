@@ -1,0 +1,406 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+var workloadKind = kueue.GroupVersion.WithKind("Workload")
+
+// world is a fleet over in-memory API servers.
+type world struct {
+	t       *testing.T
+	scheme  *runtime.Scheme
+	fleet   *Fleet
+	clock   *clocktesting.FakeClock // nil: real time
+	servers map[string]*server
+
+	mu        sync.Mutex
+	concerned []string
+}
+
+type server struct {
+	client.WithWatch
+	mu  sync.Mutex
+	err error // what every call answers
+}
+
+func (s *server) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+func (s *server) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func newWorld(t *testing.T, change func(*Options), names ...string) *world {
+	t.Helper()
+	w := &world{t: t, scheme: runtime.NewScheme(), servers: map[string]*server{}}
+	if err := kueue.AddToScheme(w.scheme); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		w.servers[name] = w.newServer(testrestmapper.TestOnlyStaticRESTMapper(w.scheme))
+	}
+	options := Options{
+		Origin: "hub", Scheme: w.scheme, ProbeEvery: 5 * time.Millisecond, Coalesce: time.Millisecond,
+		Backoff: func(int) time.Duration { return 5 * time.Millisecond },
+		Kinds: []Kind{{
+			GVK: workloadKind, Required: true,
+			New:     func() client.Object { return &kueue.Workload{} },
+			NewList: func() client.ObjectList { return &kueue.WorkloadList{} },
+			Key:     func(o client.Object) (types.NamespacedName, bool) { return client.ObjectKeyFromObject(o), true },
+		}},
+		Dial: func(c *rest.Config) (client.WithWatch, error) { return w.servers[c.Host], nil },
+		Concerned: func(cluster string) []types.NamespacedName {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.concerned = append(w.concerned, cluster)
+			return nil
+		},
+	}
+	if change != nil {
+		change(&options)
+	}
+	w.fleet = New(options)
+	w.start()
+	return w
+}
+
+func (w *world) newServer(mapper meta.RESTMapper) *server {
+	s := &server{}
+	s.WithWatch = fake.NewClientBuilder().WithScheme(w.scheme).WithRESTMapper(mapper).WithInterceptorFuncs(interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
+			if err := s.failure(); err != nil {
+				return err
+			}
+			return c.List(ctx, list, o...)
+		},
+	}).Build()
+	return s
+}
+
+func (w *world) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = w.fleet.Start(ctx)
+	}()
+	w.t.Cleanup(func() { cancel(); <-ended })
+}
+
+func (w *world) connect(names ...string) {
+	for _, name := range names {
+		w.fleet.Connect(name, Credentials{Config: &rest.Config{Host: name}, Fingerprint: name})
+	}
+}
+
+func (w *world) state(name string) State {
+	s, _ := w.fleet.State(name)
+	return s
+}
+
+func (w *world) eventually(what string, condition func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("never: %s; states %+v", what, w.fleet.States())
+		}
+	}
+}
+
+func (w *world) connected(names ...string) {
+	w.t.Helper()
+	for _, name := range names {
+		w.eventually(name+" connected", func() bool { return w.state(name).Connected })
+	}
+}
+
+func remoteWorkload(name, origin string) *kueue.Workload {
+	return &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: name, UID: types.UID(name), Labels: map[string]string{kueue.MultiKueueOriginLabel: origin},
+	}}
+}
+
+func keyOf(name string) types.NamespacedName { return types.NamespacedName{Namespace: "ns", Name: name} }
+
+func (w *world) make(cluster string, obj client.Object) {
+	w.t.Helper()
+	if err := w.servers[cluster].Create(context.Background(), obj); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) sees(cluster, name string) bool {
+	obj, _ := w.fleet.Get(cluster, workloadKind, keyOf(name))
+	return obj != nil
+}
+
+func TestObjectsOfOurOriginAreSeenAndNoOthers(t *testing.T) {
+	w := newWorld(t, nil, "w1")
+	w.make("w1", remoteWorkload("before", "hub"))
+	w.make("w1", remoteWorkload("foreign", "other"))
+	w.connect("w1")
+	w.connected("w1")
+	w.make("w1", remoteWorkload("after", "hub"))
+	w.eventually("both seen", func() bool { return w.sees("w1", "before") && w.sees("w1", "after") })
+	if w.sees("w1", "foreign") {
+		t.Error("an object of another origin is seen")
+	}
+}
+
+func TestAClusterThatWasNeverReachedIsLostSinceItsSupervisorBegan(t *testing.T) {
+	clock := clocktesting.NewFakeClock(noon)
+	w := newWorld(t, func(o *Options) { o.Clock = clock; o.Backoff = nil }, "w1")
+	w.servers["w1"].fail(errors.New("no route to host"))
+	w.connect("w1")
+	w.eventually("the first failure", func() bool { return w.state("w1").Failures == 1 })
+	clock.Step(5 * time.Second)
+	w.eventually("the second failure", func() bool { return w.state("w1").Failures == 2 })
+	s := w.state("w1")
+	if !s.LostSince.Equal(noon) || !s.NextAttempt.Equal(noon.Add(15*time.Second)) || s.Err == nil {
+		t.Errorf("state %+v", s)
+	}
+	w.servers["w1"].fail(nil)
+	clock.Step(10 * time.Second)
+	w.connected("w1")
+	if s := w.state("w1"); !s.LostSince.IsZero() || s.Failures != 0 || s.Err != nil {
+		t.Errorf("state %+v", s)
+	}
+}
+
+func TestTheFirstLossCountsAndWhatWasSeenStaysReadable(t *testing.T) {
+	clock := clocktesting.NewFakeClock(noon)
+	w := newWorld(t, func(o *Options) { o.Clock = clock; o.Backoff = nil; o.ProbeEvery = 10 * time.Second }, "w1")
+	w.make("w1", remoteWorkload("a", "hub"))
+	w.connect("w1")
+	w.connected("w1")
+	w.servers["w1"].fail(errors.New("no route to host"))
+	w.eventually("lost", func() bool { clock.Step(time.Second); return !w.state("w1").Connected })
+	lost := w.state("w1").LostSince
+	w.eventually("three failures", func() bool { clock.Step(time.Second); return w.state("w1").Failures >= 3 })
+	if got := w.state("w1").LostSince; !got.Equal(lost) {
+		t.Errorf("lost since %v, then %v", lost, got)
+	}
+	if !w.sees("w1", "a") {
+		t.Error("the last known state is gone")
+	}
+}
+
+func TestAClusterThatNeverAnswersDelaysNoOther(t *testing.T) {
+	w := newWorld(t, nil, "dead", "alive")
+	hole := blackHole(t)
+	w.fleet.options.Dial = func(c *rest.Config) (client.WithWatch, error) {
+		if c.Host == "alive" {
+			return w.servers["alive"], nil
+		}
+		return w.fleet.options.dial(&rest.Config{Host: hole})
+	}
+	w.connect("dead", "alive")
+	w.connected("alive")
+	ran := make(chan struct{})
+	w.fleet.Do("alive", keyOf("a"), []Action{{ID: "x", Run: func(context.Context, client.Client) (any, error) {
+		close(ran)
+		return nil, nil
+	}}})
+	<-ran
+	if w.state("dead").Connected {
+		t.Error("the dead cluster is connected")
+	}
+}
+
+// blackHole is an address that accepts connections and never says anything.
+func blackHole(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held []net.Conn
+	var accepting sync.WaitGroup
+	accepting.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			held = append(held, conn)
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		accepting.Wait()
+		for _, conn := range held {
+			_ = conn.Close()
+		}
+	})
+	return "http://" + listener.Addr().String()
+}
+
+func TestAnActionThatHangsHoldsUpNoOtherWorkload(t *testing.T) {
+	w := newWorld(t, nil, "w1")
+	w.connect("w1")
+	w.connected("w1")
+	hanging := make(chan struct{})
+	w.fleet.Do("w1", keyOf("slow"), []Action{{ID: "x", Run: func(ctx context.Context, _ client.Client) (any, error) {
+		close(hanging)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}})
+	<-hanging
+	ran := make(chan struct{})
+	w.fleet.Do("w1", keyOf("fast"), []Action{{ID: "x", Run: func(context.Context, client.Client) (any, error) {
+		close(ran)
+		return nil, nil
+	}}})
+	<-ran
+}
+
+func TestNothingIsDoneOnAClusterThatIsNotConnected(t *testing.T) {
+	w := newWorld(t, nil, "w1")
+	w.servers["w1"].fail(errors.New("down"))
+	w.connect("w1")
+	w.eventually("a failure", func() bool { return w.state("w1").Failures > 0 })
+	w.fleet.Do("w1", keyOf("a"), []Action{{ID: "x", Run: func(context.Context, client.Client) (any, error) {
+		t.Error("the action ran")
+		return nil, nil
+	}}})
+	w.servers["w1"].fail(nil)
+	w.connected("w1")
+	w.fleet.Do("w1", keyOf("b"), []Action{{ID: "x", Run: func(context.Context, client.Client) (any, error) { return "done", nil }}})
+	w.eventually("the later action ran", func() bool { return len(w.fleet.Answers("w1", keyOf("b"))) == 1 })
+}
+
+func TestAKindThatAClusterDoesNotServeKeepsItNotFromConnecting(t *testing.T) {
+	job := schema.GroupVersionKind{Group: "batch.example.com", Version: "v1", Kind: "Odd"}
+	w := newWorld(t, func(o *Options) {
+		odd := o.Kinds[0]
+		odd.GVK, odd.Required = job, false
+		o.Kinds = append(o.Kinds, odd)
+	}, "w1")
+	w.connect("w1")
+	w.connected("w1")
+	w.eventually("the kind is reported", func() bool {
+		s := w.state("w1")
+		return len(s.Unserved) == 1 && s.Unserved[0].GVK == job && s.Unserved[0].Err != nil
+	})
+	if _, served := w.fleet.Get("w1", job, keyOf("a")); served {
+		t.Error("the kind counts as served")
+	}
+}
+
+func TestAClusterWithoutWorkloadsDoesNotConnect(t *testing.T) {
+	w := newWorld(t, nil, "w1")
+	w.servers["w1"] = w.newServer(meta.NewDefaultRESTMapper(nil))
+	w.connect("w1")
+	w.eventually("the failure is told", func() bool {
+		s := w.state("w1")
+		return s.Err != nil && strings.Contains(s.Err.Error(), `no matches for kind "Workload"`)
+	})
+}
+
+func TestNewCredentialsReplaceTheConnectionAndWithdrawnOnesEndIt(t *testing.T) {
+	w := newWorld(t, nil, "w1", "w1-new")
+	w.connect("w1")
+	w.connected("w1")
+	w.make("w1-new", remoteWorkload("there", "hub"))
+	w.fleet.Connect("w1", Credentials{Config: &rest.Config{Host: "w1-new"}, Fingerprint: "new"})
+	w.eventually("the new server is seen", func() bool { return w.state("w1").Fingerprint == "new" && w.sees("w1", "there") })
+	reason := errors.New("the secret is gone")
+	w.fleet.Disconnect("w1", reason)
+	w.eventually("disconnected", func() bool { s := w.state("w1"); return !s.Connected && errors.Is(s.Err, reason) })
+	if w.state("w1").LostSince.IsZero() {
+		t.Error("it is not known since when")
+	}
+}
+
+func TestADeletionThatWasWatchedIsToldFromOneThatWasMissed(t *testing.T) {
+	w := newWorld(t, nil, "w1")
+	for _, name := range []string{"watched", "missed"} {
+		w.make("w1", remoteWorkload(name, "hub"))
+	}
+	w.connect("w1")
+	w.connected("w1")
+	w.remove("w1", "watched")
+	w.eventually("the deletion is seen", func() bool { return !w.sees("w1", "watched") })
+	w.fleet.Disconnect("w1", errors.New("maintenance"))
+	w.eventually("disconnected", func() bool { return !w.state("w1").Connected })
+	w.remove("w1", "missed")
+	w.connect("w1")
+	w.connected("w1")
+	for name, want := range map[string]bool{"watched": true, "missed": false} {
+		gone, ok := w.fleet.Gone("w1", workloadKind, keyOf(name))
+		if !ok || gone.Watched != want || gone.Last.GetName() != name {
+			t.Errorf("%s: %+v, known %v", name, gone, ok)
+		}
+	}
+	w.fleet.Forget(keyOf("watched"))
+	if _, ok := w.fleet.Gone("w1", workloadKind, keyOf("watched")); ok {
+		t.Error("it is remembered for ever")
+	}
+}
+
+func (w *world) remove(cluster, name string) {
+	w.t.Helper()
+	if err := w.servers[cluster].Delete(context.Background(), remoteWorkload(name, "hub")); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func TestEveryWorkloadConcernedIsLookedAtAgainAfterAConnectionAndALoss(t *testing.T) {
+	w := newWorld(t, nil, "w1")
+	told := func() int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(slices.DeleteFunc(slices.Clone(w.concerned), func(c string) bool { return c != "w1" }))
+	}
+	w.connect("w1")
+	w.connected("w1")
+	w.eventually("told of the connection", func() bool { return told() == 1 })
+	w.servers["w1"].fail(errors.New("down"))
+	w.eventually("told of the loss", func() bool { return told() >= 2 })
+}
+
+func TestWorkerRulesNameEveryKindOfJobOnce(t *testing.T) {
+	jobs := schema.GroupResource{Group: "batch", Resource: "jobs"}
+	rules := WorkerRules(jobs, schema.GroupResource{Group: "jobset.x-k8s.io", Resource: "jobsets"}, jobs)
+	var got []string
+	for _, r := range rules {
+		got = append(got, r.APIGroups[0]+"/"+r.Resources[0])
+		if slices.Contains(r.Verbs, "*") {
+			t.Errorf("rule %v asks for everything", r)
+		}
+	}
+	want := []string{
+		"kueue.x-k8s.io/workloads", "kueue.x-k8s.io/workloads/status",
+		"batch/jobs", "batch/jobs/status", "jobset.x-k8s.io/jobsets", "jobset.x-k8s.io/jobsets/status",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("rules for %v, want %v", got, want)
+	}
+}

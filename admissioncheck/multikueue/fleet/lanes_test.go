@@ -1,0 +1,123 @@
+package fleet
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+var (
+	lane1 = types.NamespacedName{Namespace: "ns", Name: "a"}
+	lane2 = types.NamespacedName{Namespace: "ns", Name: "b"}
+	noon  = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+)
+
+func write(id string) Action { return Action{ID: id} }
+
+func read(id string) Action { return Action{ID: id, Reads: true} }
+
+// takes expects the next action to have the given ID, "" for none, and returns its run.
+func takes(t *testing.T, l *lanes, key types.NamespacedName, now time.Time, want string) run {
+	t.Helper()
+	r, _ := l.next(key, now)
+	if got := r.action.ID; got != want {
+		t.Fatalf("next action is %q, want %q", got, want)
+	}
+	return r
+}
+
+func TestActionsOfALaneRunInOrderAndLanesAreIndependent(t *testing.T) {
+	l := newLanes()
+	l.plan(lane1, []Action{write("1"), write("2")})
+	l.plan(lane2, []Action{write("other")})
+	l.done(lane1, takes(t, l, lane1, noon, "1"), nil, nil, noon)
+	takes(t, l, lane1, noon, "2")
+	takes(t, l, lane2, noon, "other")
+}
+
+func TestAFailureHoldsUpWhatIsBehindItUntilItsBackoffIsOver(t *testing.T) {
+	l := newLanes()
+	l.plan(lane1, []Action{write("1"), write("2")})
+	l.done(lane1, takes(t, l, lane1, noon, "1"), nil, errors.New("boom"), noon)
+	if _, wait := l.next(lane1, noon); wait != 500*time.Millisecond {
+		t.Errorf("waits %v", wait)
+	}
+	takes(t, l, lane1, noon.Add(499*time.Millisecond), "")
+	takes(t, l, lane1, noon.Add(500*time.Millisecond), "1")
+}
+
+func TestANewPlanReplacesWhatIsLeftAndForgetsItsFailures(t *testing.T) {
+	l := newLanes()
+	l.plan(lane1, []Action{write("1"), write("2")})
+	l.done(lane1, takes(t, l, lane1, noon, "1"), nil, errors.New("boom"), noon)
+	l.plan(lane1, []Action{write("3")})
+	takes(t, l, lane1, noon, "3")
+	if got := l.of(lane1); len(got) > 0 {
+		t.Errorf("answers: %v", got)
+	}
+}
+
+func TestASuccessIsNotRepeatedBeforeTheCachesCanHaveSeenIt(t *testing.T) {
+	l := newLanes()
+	l.plan(lane1, []Action{write("1")})
+	l.done(lane1, takes(t, l, lane1, noon, "1"), nil, nil, noon)
+	l.plan(lane1, []Action{write("1")})
+	takes(t, l, lane1, noon.Add(settleTime-1), "")
+	takes(t, l, lane1, noon.Add(settleTime), "1")
+	l.changed(lane1, noon)
+	takes(t, l, lane1, noon.Add(lagTime-1), "")
+	takes(t, l, lane1, noon.Add(lagTime), "1")
+}
+
+func TestEvidenceIsDroppedByAnEventByALaterWriteAndByTheLossOfTheConnection(t *testing.T) {
+	for name, drop := range map[string]func(*lanes){
+		"event": func(l *lanes) { l.changed(lane1, noon) },
+		"write": func(l *lanes) { l.plan(lane1, []Action{write("w")}); l.next(lane1, noon) },
+		"loss":  func(l *lanes) { l.reset() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLanes()
+			l.plan(lane1, []Action{read("r")})
+			if !l.done(lane1, takes(t, l, lane1, noon, "r"), "seen", nil, noon) {
+				t.Error("evidence is no news")
+			}
+			l.plan(lane1, nil)
+			if diff := cmp.Diff([]Answer{{ID: "r", Value: "seen"}}, l.of(lane1)); diff != "" {
+				t.Fatalf("evidence does not outlast its plan (-want +got):\n%s", diff)
+			}
+			drop(l)
+			if got := l.of(lane1); len(got) > 0 {
+				t.Errorf("still there: %v", got)
+			}
+		})
+	}
+}
+
+func TestEvidenceReadAcrossAnEventIsWorthless(t *testing.T) {
+	l := newLanes()
+	l.plan(lane1, []Action{read("r")})
+	r := takes(t, l, lane1, noon, "r")
+	l.changed(lane1, noon)
+	if l.done(lane1, r, "old", nil, noon) {
+		t.Error("it is news")
+	}
+	takes(t, l, lane1, noon, "r")
+}
+
+func TestTheSameFailureIsNewsOnlyOnce(t *testing.T) {
+	l := newLanes()
+	l.plan(lane1, []Action{write("1")})
+	if !l.done(lane1, takes(t, l, lane1, noon, "1"), nil, errors.New("boom"), noon) {
+		t.Error("the first failure is no news")
+	}
+	later := noon.Add(time.Minute)
+	if l.done(lane1, takes(t, l, lane1, later, "1"), nil, errors.New("boom"), later) {
+		t.Error("the second is news")
+	}
+	if got := l.of(lane1)[0].Failures; got != 2 {
+		t.Errorf("%d failures", got)
+	}
+}
