@@ -1,0 +1,94 @@
+package webhook
+
+import (
+	"fmt"
+	"testing"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+const (
+	onTrue   = `conditions: [{type: QuotaReserved, status: "True", reason: R, message: m, lastTransitionTime: "2026-11-21T00:00:00Z"}]`
+	onFalse  = `conditions: [{type: QuotaReserved, status: "False", reason: R, message: m, lastTransitionTime: "2026-11-21T00:00:00Z"}]`
+	elastic  = `kueue.x-k8s.io/elastic-job: "true"`
+	replaces = elastic + `, kueue.x-k8s.io/workload-slice-replacement-for: ns/w`
+)
+
+// assigned is an admission of pod set main.
+func assigned(assignment string) string {
+	return "admission: {clusterQueue: q, podSetAssignments: [{name: main, " + assignment + "}]}"
+}
+
+// checked is the state of a check that adds a label to pods.
+func checked(state, value string) string {
+	return fmt.Sprintf(`admissionChecks: [{name: c, state: %s, message: "", lastTransitionTime: "2026-11-21T00:00:00Z", podSetUpdates: [{name: main, labels: {a: %s}}]}]`, state, value)
+}
+
+func TestUpdatesOfStatus(t *testing.T) {
+	for _, c := range []struct{ name, annotations, old, status, want string }{
+		{"reserved with an admission", "", onFalse, onTrue + "," + assigned("resourceUsage: {cpu: 4}"), ""},
+		{"reserved without an admission", "", onFalse, onTrue, "status.admission must be set when quota is reserved"},
+		{"evicted", "", onTrue + "," + assigned(""), onFalse, ""},
+		{"a condition without a reason", "", "", `conditions: [{type: QuotaReserved, status: "True", reason: "", message: m, lastTransitionTime: "2026-11-21T00:00:00Z"}]` + "," + assigned(""), "status.conditions[0].reason Required"},
+		{"an assignment of an unknown pod set", "", onFalse, onTrue + ",admission: {clusterQueue: q, podSetAssignments: [{name: other}]}", "status.admission.podSetAssignments[0].name Not found"},
+		{"a usage that pods cannot share", "", onFalse, onTrue + "," + assigned("resourceUsage: {cpu: 1001m}"), "status.admission.podSetAssignments[0].resourceUsage[cpu] not a multiple of 4"},
+		{"a usage that fewer pods share", "", onFalse, onTrue + "," + assigned("count: 3, resourceUsage: {cpu: 3003m}"), ""},
+		{"a usage beyond thousandths", "", onFalse, onTrue + "," + assigned("resourceUsage: {memory: 4Ei}"), ""},
+
+		{"another flavor", "", onTrue + "," + assigned("flavors: {cpu: a}"), onTrue + "," + assigned("flavors: {cpu: b}"), "status.admission immutable while quota is reserved"},
+		{"another queue", "", onTrue + "," + assigned(""), onTrue + ", admission: {clusterQueue: r, podSetAssignments: [{name: main}]}", "status.admission immutable while quota is reserved"},
+		{"a late topology", "", onTrue + "," + assigned("delayedTopologyRequest: Pending"), onTrue + "," + assigned("delayedTopologyRequest: Ready, topologyAssignment: {levels: [l], slices: []}"), ""},
+		{"another count", "", onTrue + "," + assigned("count: 4"), onTrue + "," + assigned("count: 3"), "status.admission immutable while quota is reserved"},
+		{"a smaller count of an elastic job", elastic, onTrue + "," + assigned("count: 4, resourceUsage: {cpu: 4}"), onTrue + "," + assigned("count: 3, resourceUsage: {cpu: 3}"), ""},
+		{"a greater count of an elastic job", elastic, onTrue + "," + assigned("count: 3"), onTrue + "," + assigned("count: 4"), "status.admission immutable while quota is reserved"},
+
+		{"pods that are done", "", "reclaimablePods: [{name: main, count: 1}]," + onTrue, "reclaimablePods: [{name: main, count: 4}]," + onTrue, ""},
+		{"pods of an unknown pod set", "", "", "reclaimablePods: [{name: other, count: 1}]", "status.reclaimablePods[0].name Not found"},
+		{"more pods than there are", "", "", "reclaimablePods: [{name: main, count: 5}]", "status.reclaimablePods[0].count must be at most 4"},
+		{"fewer pods than before while reserved", "", "reclaimablePods: [{name: main, count: 2}]," + onTrue, "reclaimablePods: [{name: main, count: 1}]," + onTrue, "status.reclaimablePods[main] cannot be removed or fall"},
+		{"no pods any more while reserved", "", "reclaimablePods: [{name: main, count: 2}]," + onTrue, onTrue, "status.reclaimablePods[main] cannot be removed or fall"},
+		{"no pods any more after an eviction", "", "reclaimablePods: [{name: main, count: 2}]," + onTrue, onFalse, ""},
+		{"fewer pods of an elastic job", elastic, "reclaimablePods: [{name: main, count: 2}]," + onTrue, "reclaimablePods: [{name: main, count: 1}]," + onTrue, ""},
+
+		{"updates of pods come with Ready", "", checked("Pending", "x"), checked("Ready", "y"), ""},
+		{"updates of pods change while Ready", "", checked("Ready", "x"), checked("Ready", "y"), "status.admissionChecks[0].podSetUpdates immutable while the check is Ready"},
+		{"updates of pods change after Ready", "", checked("Ready", "x"), checked("Retry", "y"), ""},
+
+		{"a cluster that was nominated", "", "nominatedClusterNames: [a, b]", "clusterName: b", ""},
+		{"a cluster that was not nominated", "", "nominatedClusterNames: [a]", "clusterName: b", "status.clusterName when setting clusterName it must be one of the nominatedClusterNames"},
+		{"a cluster nominated in the same write", "", "", "clusterName: b", "status.clusterName when setting clusterName it must be one of the nominatedClusterNames"},
+		{"the cluster of the slice that is replaced", replaces, "", "clusterName: b", ""},
+		{"no cluster any more", "", "clusterName: b", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			manifest := "metadata: {annotations: {%s}}\nspec: {podSets: [{name: main, count: 4, template: {}}]}\nstatus: {%s}"
+			old := read[kueue.Workload](t, fmt.Sprintf(manifest, c.annotations, c.old))
+			workload := read[kueue.Workload](t, fmt.Sprintf(manifest, c.annotations, c.status))
+			expect(t, byDefault().WorkloadUpdate(old, workload), c.want)
+		})
+	}
+}
+
+func TestUpdatesOfSpec(t *testing.T) {
+	const gated = "kueue.x-k8s.io/admission-gated-by: "
+	for _, c := range []struct{ name, status, oldAnnotations, old, annotations, spec, want string }{
+		{"other pods before reservation", onFalse, "", "count: 4", "", "count: 5", ""},
+		{"other pods that are wrong", onFalse, "", "count: 4", "", "count: 4, topologyRequest: {podSetSliceSize: 1}", "spec.podSets[0].topologyRequest.podSetSliceSize exactly when"},
+		{"pods that were always wrong", onFalse, "", "topologyRequest: {podSetSliceSize: 1}", "", "topologyRequest: {podSetSliceSize: 1}", ""},
+		{"other pods while reserved", onTrue, "", "count: 4", "", "count: 3", "spec.podSets immutable while quota is reserved"},
+		{"fewer pods of an elastic job", onTrue, elastic, "count: 4", elastic, "count: 3", ""},
+		{"more pods of an elastic job", onTrue, elastic, "count: 4", elastic, "count: 5", "spec.podSets immutable while quota is reserved"},
+		{"other and fewer pods of an elastic job", onTrue, elastic, "count: 4", elastic, "count: 3, topologyRequest: {}", "spec.podSets immutable while quota is reserved"},
+		{"a gate is removed", "", gated + "'a,b'", "", gated + "'b'", "", ""},
+		{"gates are removed", "", gated + "'a,b'", "", "", "", ""},
+		{"a gate is added", "", gated + "'a'", "", gated + "'a,b'", "", "metadata.annotations[kueue.x-k8s.io/admission-gated-by] gate \"b\" cannot be added"},
+		{"a first gate is added", "", "", "", gated + "'a'", "", "metadata.annotations[kueue.x-k8s.io/admission-gated-by] gate \"a\" cannot be added"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			manifest := "metadata: {annotations: {%s}}\nspec: {podSets: [{name: main, template: {}, %s}]}\nstatus: {%s}"
+			old := read[kueue.Workload](t, fmt.Sprintf(manifest, c.oldAnnotations, c.old, c.status))
+			workload := read[kueue.Workload](t, fmt.Sprintf(manifest, c.annotations, c.spec, c.status))
+			expect(t, byDefault().WorkloadUpdate(old, workload), c.want)
+		})
+	}
+}
