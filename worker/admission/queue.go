@@ -116,18 +116,30 @@ func (q *Queue) ChecksFor(a Assignment) []string {
 	return slices.Compact(names)
 }
 
-// Grants lists what the groups grant, one entry per flavor-resource, in the order of the groups.
+// Grants lists what the groups grant, one entry per flavor and resource of its group, in the order of the groups. A flavor
+// that has no quota for a resource of its group, which the API forbids, grants none and lets none be borrowed.
 func Grants(groups []ResourceGroup) []quota.Grant {
 	var grants []quota.Grant
 	for _, group := range groups {
 		for _, flavor := range group.Flavors {
-			for _, r := range flavor.Resources {
-				name := quota.FlavorResource{Flavor: flavor.Flavor, Resource: r.Resource}
-				grants = append(grants, quota.Grant{FlavorResource: name, Limits: r.Limits})
+			for i, resource := range group.Resources {
+				name := quota.FlavorResource{Flavor: flavor.Flavor, Resource: resource}
+				grants = append(grants, quota.Grant{FlavorResource: name, Limits: flavor.limits(resource, i)})
 			}
 		}
 	}
 	return grants
+}
+
+// limits returns the limits of a resource, which is expected at index i.
+func (f FlavorQuota) limits(resource string, i int) quota.Limits {
+	if i >= len(f.Resources) || f.Resources[i].Resource != resource {
+		i = slices.IndexFunc(f.Resources, func(r ResourceQuota) bool { return r.Resource == resource })
+	}
+	if i < 0 {
+		return quota.Limits{}
+	}
+	return f.Resources[i].Limits
 }
 
 // offers reports whether some group of the queue has the flavor.
