@@ -47,14 +47,16 @@ func (t *turn) createJob(c *worker, a dispatch.Action) error {
 	return nil
 }
 
-// retract removes job and copy of a name if they are to go; a finished job that is to be spared saves both.
-func (w *World) retract(c *worker, name string, spare bool, goes func(owner, int64) bool) error {
+// retract removes job and copy of a Workload, as the dispatcher saw it, if they are to go; a finished job that is to be
+// spared saves both.
+func (w *World) retract(c *worker, item workload, spare bool, goes func(owner, int64) bool) error {
+	name := item.name
 	job, hasJob := c.jobs[name]
 	if hasJob && goes(job.owner, job.epoch) {
-		if spare && job.finished != nil && job.uid == w.hub.items[name].uid {
+		if spare && job.finished != nil && job.uid == item.uid {
 			return nil
 		}
-		w.ledger.destroying(w, c, name, job)
+		w.ledger.destroying(w, c, item, job)
 		if c.slow {
 			if !job.deleting {
 				job.deleting = true

@@ -22,8 +22,6 @@ type ledger struct {
 	results map[int64][]result
 	// trouble is set once anything was wrong with the bound copy or its job since it was bound.
 	trouble map[int64]bool
-	// unsteady is set once an admission of an offer was taken back: what the hub sees of that may come late.
-	unsteady map[bid]bool
 	// excused are Workloads whose runs may be repeated or whose epochs may fall, for a reason outside the dispatcher.
 	preempted map[int64]bool
 	forgotten map[int64]bool
@@ -31,12 +29,6 @@ type ledger struct {
 
 // attempt is one epoch of one Workload.
 type attempt struct{ uid, epoch int64 }
-
-// bid is an offer of an epoch to a cluster.
-type bid struct {
-	attempt
-	cluster string
-}
 
 // result is a run that ended; counted is set if its cluster was bound in that epoch at that time.
 type result struct {
@@ -47,7 +39,7 @@ type result struct {
 func newLedger() *ledger {
 	return &ledger{
 		created: map[attempt]string{}, apart: map[attempt][]string{}, epochs: map[int64]int64{},
-		done: map[int64]dispatch.Outcome{}, results: map[int64][]result{}, trouble: map[int64]bool{}, unsteady: map[bid]bool{},
+		done: map[int64]dispatch.Outcome{}, results: map[int64][]result{}, trouble: map[int64]bool{},
 		preempted: map[int64]bool{}, forgotten: map[int64]bool{},
 	}
 }
@@ -158,20 +150,20 @@ func (l *ledger) ended(w *World, c *worker, name string, job remoteJob) {
 	l.results[job.uid] = append(l.results[job.uid], result{cluster: c.name, counted: counted})
 }
 
-// destroying checks a job that is about to be removed by the hub.
-func (l *ledger) destroying(w *World, c *worker, name string, job remoteJob) {
-	item, ok := w.hub.items[name]
-	if !ok || item.uid != job.uid || item.deleting || item.finished != nil {
+// destroying checks a job that is about to be removed by the hub, which saw its Workload like this.
+func (l *ledger) destroying(w *World, c *worker, seen workload, job remoteJob) {
+	item, ok := w.hub.items[seen.name]
+	if !ok || item.uid != job.uid || item.deleting || item.finished != nil || seen.deleting || seen.finished != nil {
 		return
 	}
-	elsewhere := item.bound != "" && !holds(item, c.name) && !item.state().Retreating()
-	obj, hasCopy := c.copies[name]
+	elsewhere := seen.bound != "" && seen.bound != c.name && holds(seen, seen.bound)
+	obj, hasCopy := c.copies[seen.name]
 	another := hasCopy && obj.ours && obj.gpu != item.gpu // the Workload has been changed since
 	if job.finished != nil && !elsewhere && !another {
-		w.violate("a finished run is a fact", "the result of %s on %s is destroyed unseen", name, c.name)
+		w.violate("a finished run is a fact", "the result of %s on %s is destroyed unseen", seen.name, c.name)
 	}
 	if job.finished == nil && holds(item, c.name) && item.state().Epoch == job.epoch && !item.evicted && item.quota {
-		w.violate("no work is destroyed because it could not be seen", "the job of %s on %s", name, c.name)
+		w.violate("no work is destroyed because it could not be seen", "the job of %s on %s", seen.name, c.name)
 	}
 }
 
@@ -200,7 +192,7 @@ func (l *ledger) writing(t *turn, before, after workload) {
 	}
 	if s.Bound == "" && next.Bound != "" {
 		c := t.worker(next.Bound)
-		l.trouble[before.uid] = troubled(before, c) || l.unsteady[bid{attempt{before.uid, next.Epoch}, c.name}]
+		l.trouble[before.uid] = troubled(before, c)
 	}
 	if s.Bound != "" && !s.Retreating() && (next.Bound == "" || next.Retreating()) {
 		l.givingUp(t, before)
@@ -263,13 +255,6 @@ func (l *ledger) cutOff(t *turn, item workload) {
 func troubled(item workload, c *worker) bool {
 	obj, ok := c.copies[item.name]
 	return !ok || !obj.ours || obj.uid != item.uid || !obj.admitted || obj.evicted || obj.finished != nil || obj.deactivating || obj.gpu != item.gpu
-}
-
-// changing notes that a copy changes.
-func (l *ledger) changing(c *worker, old, obj copied) {
-	if old.admitted && (!obj.admitted || obj.evicted || obj.deactivating || obj.finished != nil) {
-		l.unsteady[bid{attempt{old.uid, old.epoch}, c.name}] = true
-	}
 }
 
 // watchBound notes any trouble of bound copies and their jobs; it is called after every command.

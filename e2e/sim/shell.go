@@ -140,7 +140,7 @@ func (t *turn) act(a dispatch.Action) error {
 	case dispatch.CreateJob:
 		return t.createJob(c, a)
 	case dispatch.Retract:
-		return t.retract(c, t.item.name, a.Spare, func(o owner, epoch int64) bool {
+		return t.retract(c, t.item, a.Spare, func(o owner, epoch int64) bool {
 			return o.ours && (o.uid != t.item.uid || epoch < a.Epoch)
 		})
 	case dispatch.EvictRemote:
@@ -170,7 +170,7 @@ func (w *World) sweep(c *worker) bool {
 		if !orphan(r.watch.copies.cache[name].owner) && !orphan(r.watch.jobs.cache[name].owner) {
 			continue
 		}
-		_ = w.retract(c, name, false, func(o owner, _ int64) bool { return orphan(o) })
+		_ = w.retract(c, workload{name: name, uid: item.value.uid, deleting: true}, false, func(o owner, _ int64) bool { return orphan(o) })
 	}
 	return w.version != before
 }

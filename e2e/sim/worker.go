@@ -118,7 +118,6 @@ func (c *worker) nextTimer(now time.Time) (at time.Time) {
 }
 
 func (w *World) putCopy(c *worker, name string, obj copied) {
-	w.ledger.changing(c, c.copies[name], obj)
 	c.copies[name] = obj
 	w.changed()
 	c.watch.copies.send(name, present[copied]{true, obj})
@@ -126,7 +125,6 @@ func (w *World) putCopy(c *worker, name string, obj copied) {
 
 func (w *World) removeCopy(c *worker, name string) {
 	obj := c.copies[name]
-	w.ledger.changing(c, obj, copied{})
 	delete(c.copies, name)
 	w.changed()
 	c.watch.copies.send(name, present[copied]{false, obj})

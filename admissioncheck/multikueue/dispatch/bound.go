@@ -1,33 +1,26 @@
 package dispatch
 
-// bound handles a Workload whose winner is chosen (contract: multikueue.md 4 cases 3a, 4b, 5 and 6).
+// bound handles a Workload whose winner is chosen (contract: multikueue.md 4 cases 3a, 4b, 5 and 6). As long as the cache
+// shows the copy as it should be, it is believed; before a run is given up, the cluster itself is asked.
 func (t turn) bound() Plan {
 	if next, settled := t.settle(t.s); settled {
 		return t.move(next, Settled, "a cluster owes nothing any more")
 	}
 	v := t.view(t.s.Bound)
-	if !v.connected() {
-		return t.lost(v)
-	}
-	c := v.Copy
 	switch {
+	case !v.connected():
+		return t.lost(v)
 	case v.newest() > t.s.Epoch:
 		return t.restore(v.newest())
-	case !t.s.currentCopy(c):
-		return t.gone(v)
-	case !v.InConfig:
-		return t.unlisted(v)
-	case c.Finished != nil:
-		return t.outOfSync(v)
-	case c.Evicted:
-		message := t.msgEvicted(v.Name)
-		return t.giveUp(RemoteEvicted, message, &Event{Message: message})
-	case c.Deleting:
-		return t.stay(Looking, "the copy on "+v.Name+" is being deleted", t.dismiss()...)
-	case !c.Admitted || !c.SpecMatches && !c.PriorityOnly:
-		return t.giveUp(RemoteGone, msgGone, nil)
+	case v.InConfig && t.healthy(v.Copy):
+		return t.run(v)
 	}
-	return t.run(v)
+	return t.look(v, t.dismiss())
+}
+
+// healthy reports whether a copy allows its job to run.
+func (t turn) healthy(c Copy) bool {
+	return t.s.currentCopy(c) && c.Admitted && !c.Evicted && !c.Deleting && c.Finished == nil && (c.SpecMatches || c.PriorityOnly)
 }
 
 // restore takes the epoch from the bound cluster after the record of it was lost: what is there was made by us, in the
@@ -60,27 +53,6 @@ func (t turn) lost(v ClusterView) Plan {
 	return t.giveUp(RemoteLost, msgLost, nil)
 }
 
-// outOfSync handles a bound copy that its worker has declared unequal to its job (case 3a); every other way to finish
-// was handled before.
-func (t turn) outOfSync(v ClusterView) Plan {
-	message := t.previously(`Remote workload on worker cluster "` + v.Name + `" is out of sync with its user job, resetting for re-dispatch`)
-	return t.giveUp(RemoteOutOfSync, message, &Event{Warning: true, Message: message})
-}
-
-// unlisted gives up a bound cluster that was taken out of the MultiKueueConfig (case 6a, "otherwise"), once a live read
-// has shown that there is still something to give up: a run that has ended there counts.
-func (t turn) unlisted(v ClusterView) Plan {
-	switch live := t.answer(v); {
-	case live == nil:
-		return t.look(v, t.dismiss())
-	case !t.s.currentCopy(live.Copy):
-		return t.gone(v)
-	case !t.s.currentJob(live.Job) && (live.Copy.Adopted || t.o.Local.Check == Ready):
-		return t.vanished(v, t.dismiss())
-	}
-	return t.giveUp(RemoteGone, msgGone, nil)
-}
-
 // run brings the job to the bound cluster and its status back. The losers' copies are removed first.
 func (t turn) run(v ClusterView) Plan {
 	if t.s.currentJob(v.Job) && t.o.Local.Check != Ready {
@@ -101,7 +73,7 @@ func (t turn) run(v ClusterView) Plan {
 		}
 		return t.stay(Running, "running on "+v.Name, actions...)
 	case t.o.Local.Check == Ready:
-		return t.vanished(v, actions)
+		return t.look(v, actions)
 	}
 	return t.start(v, actions)
 }
@@ -118,7 +90,7 @@ func (t turn) start(v ClusterView, actions []Action) Plan {
 		return plan
 	}
 	if v.Copy.Adopted && v.Job.Holder == Absent {
-		return t.vanished(v, actions)
+		return t.look(v, actions)
 	}
 	if v.Job.Holder == Absent {
 		actions = append(actions, Action{Verb: CreateJob, Cluster: v.Name, Epoch: t.s.Epoch})

@@ -26,6 +26,11 @@ func (t turn) msgEvicted(cluster string) string {
 		`, resetting for re-admission. Previously: ` + strconv.Quote(string(t.o.Local.Check))
 }
 
+func (t turn) msgOutOfSync(cluster string) string {
+	return t.previously(`Remote workload on worker cluster ` + strconv.Quote(cluster) +
+		` is out of sync with its user job, resetting for re-dispatch`)
+}
+
 func (t turn) msgCollision(cluster string) string {
 	return t.previously(`An object of the same name on worker cluster ` + strconv.Quote(cluster) +
 		` is not ours, resetting for re-dispatch`)

@@ -1,0 +1,47 @@
+package dispatch
+
+// look asks the bound cluster itself, because the cache shows nothing there or something wrong. Absence in a cache is no
+// evidence, and what it shows may be over.
+func (t turn) look(v ClusterView, actions []Action) Plan {
+	if live := t.answer(v); live != nil {
+		return t.judge(v, *live, actions)
+	}
+	return t.stay(Looking, "reading "+v.Name,
+		append(actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch})...)
+}
+
+// judge decides from what a live read found on the bound cluster. A run that has ended was honoured before.
+func (t turn) judge(v ClusterView, live Live, actions []Action) Plan {
+	c := live.Copy
+	switch {
+	case !t.s.currentCopy(c):
+		return t.gone(v, live, actions)
+	case c.Finished != nil:
+		message := t.msgOutOfSync(v.Name)
+		return t.giveUp(RemoteOutOfSync, message, &Event{Warning: true, Message: message})
+	case c.Evicted:
+		message := t.msgEvicted(v.Name)
+		return t.giveUp(RemoteEvicted, message, &Event{Message: message})
+	case c.Deleting:
+		return t.stay(Looking, "the copy on "+v.Name+" is being deleted", actions...)
+	case !t.s.currentJob(live.Job) && (c.Adopted || t.o.Local.Check == Ready):
+		return t.gone(v, live, actions)
+	case !v.InConfig || !t.healthy(c):
+		return t.giveUp(RemoteGone, msgGone, nil)
+	}
+	return t.stay(Looking, "the cache of "+v.Name+" is behind", actions...)
+}
+
+// gone handles a bound copy or job that is not there any more (case 6a). If the job is still there, its run has lost its
+// permission and nothing else has happened. If it is not, it may have finished and been cleaned up: the Workload is
+// dispatched again only if somebody saw that it had not. A job is never made again within an epoch.
+func (t turn) gone(v ClusterView, live Live, actions []Action) Plan {
+	if t.s.currentJob(live.Job) || v.EndedUnfinished {
+		return t.giveUp(RemoteGone, msgGone, nil)
+	}
+	message := `Result unknown: the job is gone from worker cluster "` + v.Name +
+		`" and nobody saw how it ended; delete the workload, or deactivate and reactivate it to run it again`
+	plan := t.stay(ResultUnknown, message, actions...)
+	plan.Verdict.Message = message
+	return plan
+}
