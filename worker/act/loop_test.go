@@ -1,0 +1,276 @@
+package act
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/view"
+)
+
+func TestAnAdmissionIsOneWriteAndTwoEvents(t *testing.T) {
+	s := newStage(t)
+	s.submit("w", 3)
+	s.cycle()
+	if got := s.writes.Load(); got != 1 {
+		t.Errorf("%d writes, want 1", got)
+	}
+	if got := s.condition("w", kueue.WorkloadQuotaReserved); got != "True QuotaReserved" {
+		t.Errorf("QuotaReserved is %q", got)
+	}
+	if got := s.condition("w", kueue.WorkloadAdmitted); got != "True Admitted" {
+		t.Errorf("Admitted is %q", got)
+	}
+	psa := s.stored("w").Status.Admission.PodSetAssignments[0]
+	if usage := psa.ResourceUsage["gpu"]; psa.Flavors["gpu"] != "red" || *psa.Count != 3 || usage.String() != "3" {
+		t.Errorf("assignment is %+v", psa)
+	}
+	said := s.said()
+	if len(said) != 2 || !strings.HasPrefix(said[0], "Normal QuotaReserved") || !strings.HasPrefix(said[1], "Normal Admitted") {
+		t.Errorf("events are %q", said)
+	}
+	if !strings.Contains(said[0], "ClusterQueue cq, wait time since queued was 1m0s; pod set main (3): gpu from red") {
+		t.Errorf("the reservation's event is %q", said[0])
+	}
+	if batch := s.cycle(); len(batch.Admit)+len(batch.Wait) != 0 {
+		t.Errorf("nothing is left to do, got %+v", batch)
+	}
+}
+
+func TestAWorkloadWithChecksWaitsForThem(t *testing.T) {
+	s := newStage(t)
+	s.deliver(activeCheck("b"), activeCheck("a"), clusterQueue("b", "a"))
+	s.submit("w", 3)
+	s.cycle()
+	if got := s.condition("w", kueue.WorkloadAdmitted); got == "True Admitted" {
+		t.Error("it is admitted without its checks")
+	}
+	var checks []string
+	for _, c := range s.stored("w").Status.AdmissionChecks {
+		checks = append(checks, string(c.Name)+" "+string(c.State))
+	}
+	slices.Sort(checks)
+	if diff := cmp.Diff([]string{"a Pending", "b Pending"}, checks); diff != "" {
+		t.Error(diff)
+	}
+	if said := s.said(); len(said) != 1 {
+		t.Errorf("events are %q, want that of the reservation alone", said)
+	}
+}
+
+func TestAStaleDecisionIsForgottenWithoutNoise(t *testing.T) {
+	s := newStage(t)
+	s.submit("w", 3)
+	changed := s.stored("w")
+	changed.Labels = map[string]string{"new": "label"}
+	if err := s.client.Update(s.ctx, changed); err != nil {
+		t.Fatal(err)
+	}
+	s.cycle()
+	if got := s.condition("w", kueue.WorkloadQuotaReserved); got != "" || s.writes.Load() != 1 {
+		t.Errorf("QuotaReserved is %q after %d writes, want none after 1", got, s.writes.Load())
+	}
+	if batch := s.cycle(); len(batch.Admit) != 0 {
+		t.Error("it must not be tried again before the change has been seen")
+	}
+	s.deliver(s.stored("w"))
+	s.cycle()
+	if got := s.condition("w", kueue.WorkloadQuotaReserved); got != "True QuotaReserved" {
+		t.Errorf("QuotaReserved is %q once the change has been seen", got)
+	}
+}
+
+func TestARefusedAdmissionGivesItsQuotaToOthers(t *testing.T) {
+	s := newStage(t)
+	s.submit("w", 3)
+	s.refuse = []error{apierrors.NewInvalid(schema.GroupKind{Group: kueue.GroupName, Kind: "Workload"}, "w", nil)}
+	if batch := s.cycle(); len(batch.Admit) != 1 {
+		t.Fatalf("the cycle should have admitted w: %+v", batch)
+	}
+	s.submit("x", 3)
+	s.cycle()
+	if got := s.condition("x", kueue.WorkloadQuotaReserved); got != "True QuotaReserved" {
+		t.Errorf("x: QuotaReserved is %q", got)
+	}
+	if got := s.condition("w", kueue.WorkloadQuotaReserved); got != "" {
+		t.Errorf("w: QuotaReserved is %q", got)
+	}
+}
+
+func TestAnUncertainAdmissionIsTriedUntilItIsCertain(t *testing.T) {
+	for name, uncertain := range map[string]error{
+		"timeout":         apierrors.NewTimeoutError("slow", 1),
+		"server error":    apierrors.NewInternalError(errors.New("failed calling webhook")),
+		"lost connection": errors.New("connection reset by peer"),
+		"too many":        apierrors.NewTooManyRequests("busy", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.submit("w", 3)
+			s.refuse = []error{uncertain, uncertain, nil}
+			s.loop.once(s.ctx)
+			waitFor(t, func() bool {
+				s.clock.Step(time.Second)
+				return s.writes.Load() == 3
+			})
+			if err := s.loop.writers.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.condition("w", kueue.WorkloadQuotaReserved); got != "True QuotaReserved" || s.writes.Load() != 3 {
+				t.Errorf("QuotaReserved is %q after %d writes", got, s.writes.Load())
+			}
+		})
+	}
+}
+
+func TestAWaitingWorkloadIsToldOnceAndOnlyIfItStillWaits(t *testing.T) {
+	s := newStage(t)
+	s.submit("w", 3)
+	s.submit("x", 3)
+	batch := s.cycle()
+	if len(batch.Wait) != 1 {
+		t.Fatalf("one should wait: %+v", batch)
+	}
+	waiting := batch.Wait[0]
+	s.said()
+	s.loop.reasons.write(s.ctx, waiting)
+	if got := s.condition(waiting.Workload.Name, kueue.WorkloadQuotaReserved); got != "False WaitingForQuota" {
+		t.Errorf("QuotaReserved is %q", got)
+	}
+	if said := s.said(); len(said) != 1 || !strings.HasPrefix(said[0], "Warning WaitingForQuota") {
+		t.Errorf("events are %q", said)
+	}
+	writes := s.writes.Load()
+	s.loop.reasons.write(s.ctx, waiting)
+	if s.writes.Load() != writes || len(s.said()) != 0 {
+		t.Error("it was told the same again")
+	}
+	s.loop.reasons.write(s.ctx, view.Decided{Decision: admission.Decision{
+		Workload: batch.Admit[0].Workload, Verdict: admission.Wait, Because: admission.WaitingForQuota,
+	}, Seen: batch.Admit[0].Seen})
+	if s.writes.Load() != writes {
+		t.Error("a workload that holds quota was told that it waits")
+	}
+}
+
+func TestReasonsAreGatheredAndRateBounded(t *testing.T) {
+	s := newStage(t)
+	const many = 100
+	for i := range many {
+		s.submit("big"+string(rune('a'+i/26))+string(rune('a'+i%26)), 9)
+	}
+	done := make(chan struct{})
+	go func() { s.loop.reasons.run(s.ctx); close(done) }()
+	batch := s.cycle()
+	if len(batch.Wait) != many {
+		t.Fatalf("%d wait, want %d", len(batch.Wait), many)
+	}
+	for _, d := range batch.Wait { // Another cycle says the same before anything was written.
+		s.loop.reasons.tell(d)
+	}
+	waitFor(t, func() bool {
+		s.clock.Step(time.Second / reasonRate)
+		return s.writes.Load() == many
+	})
+	took := s.clock.Since(epoch)
+	if floor := time.Duration(many-reasonBurst) * time.Second / reasonRate; took < floor {
+		t.Errorf("%d reasons were written in %s, faster than %s", many, took, floor)
+	}
+}
+
+func TestMetricsCountAdmissionsAndLeaveWithTheQueue(t *testing.T) {
+	s := newStage(t)
+	s.submit("w", 3)
+	s.submit("x", 3)
+	s.cycle()
+	m := s.loop.parts.Metrics
+	if got := testutil.ToFloat64(m.attempts.WithLabelValues("success")); got != 1 {
+		t.Errorf("%v successful attempts", got)
+	}
+	if got := testutil.ToFloat64(m.cluster.Admitted.WithLabelValues("cq", "")); got != 1 {
+		t.Errorf("%v admissions in cq", got)
+	}
+	if got := testutil.ToFloat64(m.local.Reserved.WithLabelValues("lq", "ns", "")); got != 1 {
+		t.Errorf("%v reservations through lq", got)
+	}
+	if got := testutil.CollectAndCount(m.cluster.AdmittedWait); got != 1 {
+		t.Errorf("%d wait times", got)
+	}
+	m.DropClusterQueue("cq")
+	m.DropLocalQueue(types.NamespacedName{Namespace: "ns", Name: "lq"})
+	for _, c := range []int{testutil.CollectAndCount(m.cluster.Admitted), testutil.CollectAndCount(m.local.ReservedWait)} {
+		if c != 0 {
+			t.Errorf("%d series are left of a queue that is gone", c)
+		}
+	}
+}
+
+func TestGaugesOfQueuesAreReadFromTheView(t *testing.T) {
+	s := newStage(t)
+	s.submit("w", 3)
+	s.submit("x", 3)
+	s.cycle()
+	opts := MetricsOptions{LocalQueues: func(types.NamespacedName) bool { return true }}
+	for range 2 { // A second engine in the process is fine.
+		if err := RegisterQueueGauges(s.registry, s.view, opts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := `# HELP kueue_pending_workloads Workloads that wait
+# TYPE kueue_pending_workloads gauge
+kueue_pending_workloads{cluster_queue="cq",status="active"} 0
+kueue_pending_workloads{cluster_queue="cq",status="inadmissible"} 1
+# HELP kueue_admitted_active_workloads Admitted workloads that have not finished
+# TYPE kueue_admitted_active_workloads gauge
+kueue_admitted_active_workloads{cluster_queue="cq"} 1
+# HELP kueue_cluster_queue_status 1 for the current status
+# TYPE kueue_cluster_queue_status gauge
+kueue_cluster_queue_status{cluster_queue="cq",status="active"} 1
+kueue_cluster_queue_status{cluster_queue="cq",status="pending"} 0
+kueue_cluster_queue_status{cluster_queue="cq",status="terminating"} 0
+`
+	err := testutil.GatherAndCompare(s.registry, strings.NewReader(want),
+		"kueue_pending_workloads", "kueue_admitted_active_workloads", "kueue_cluster_queue_status")
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheLoopStartsWhenTheViewIsFullAndEndsWithItsContext(t *testing.T) {
+	s := newStage(t)
+	ctx, cancel := context.WithCancel(s.ctx)
+	ended := make(chan error)
+	go func() { ended <- s.loop.Start(ctx) }()
+	s.submit("w", 3)
+	waitFor(t, func() bool { return s.condition("w", kueue.WorkloadAdmitted) == "True Admitted" })
+	s.submit("x", 9)
+	waitFor(t, func() bool {
+		s.clock.Step(time.Second)
+		return s.condition("x", kueue.WorkloadQuotaReserved) == "False ExceedsMaxQuota"
+	})
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReasonsOfTheWorkloadsOwnControllerAreLeftToIt(t *testing.T) {
+	for reason, want := range map[admission.Reason]bool{
+		admission.Suspended: true, admission.Misconfigured: true, admission.WaitingForQuota: false, admission.NoMatchingFlavor: false,
+	} {
+		if got := sharedReason(reason); got != want {
+			t.Errorf("%s: shared is %v, want %v", reason, got, want)
+		}
+	}
+}
