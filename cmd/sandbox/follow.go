@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -27,53 +28,79 @@ type follower struct {
 	requests []request
 	screen   *screen
 
-	submitted map[client.ObjectKey]time.Time
+	mu        sync.Mutex
+	submitted []time.Time // when, of the first requests that were submitted so far
 }
 
+// submit creates the jobs one after the other, as users would.
 func (f *follower) submit(ctx context.Context) error {
-	f.submitted = map[client.ObjectKey]time.Time{}
 	for _, r := range f.requests {
 		object, err := r.object()
 		if err != nil {
 			return err
 		}
+		now := time.Now()
 		if err := f.stage.Hub.Create(ctx, object); err != nil {
 			return fmt.Errorf("submitting %s: %w", r.title(), err)
 		}
-		f.submitted[r.key()] = time.Now()
+		f.mu.Lock()
+		f.submitted = append(f.submitted, now)
+		f.mu.Unlock()
 	}
 	return nil
 }
 
-// follow returns the last rows when every job has ended; an error if that takes longer than the timeout or a program
-// has ended, with what each unfinished job waits for.
+// follow submits the jobs and returns the last rows when every one has ended; an error if that takes longer than the
+// timeout or a program has ended, with what each unfinished job waits for.
 func (f *follower) follow(ctx context.Context, timeout time.Duration) ([]row, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	submitting := make(chan error, 1)
+	go func() { submitting <- f.submit(ctx) }()
+	rows, err := f.watch(ctx, timeout, submitting)
+	cancel()
+	return rows, err
+}
+
+func (f *follower) watch(ctx context.Context, timeout time.Duration, submitting <-chan error) ([]row, error) {
 	ticker := time.NewTicker(refreshEvery)
 	defer ticker.Stop()
 	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
 	for {
-		rows, err := f.observer.rows(ctx, f.requests)
+		rows, err := f.look(ctx)
 		if err != nil {
 			return nil, err
 		}
 		f.screen.show(rows, time.Now())
-		if allDone(rows) {
+		if len(rows) == len(f.requests) && allDone(rows) {
 			return rows, nil
 		}
-		for _, site := range f.stage.Sites() {
-			if ended, err := site.Program.Ended(); ended {
-				return nil, fmt.Errorf("the program beside cluster %s has ended (%w)\n%s", site.Name, cmp.Or(err, errNoReason), site.Program.LogTail())
-			}
-		}
 		select {
+		case err := <-submitting:
+			if err != nil {
+				return nil, err
+			}
+			submitting = nil
 		case <-ticker.C:
 		case <-deadline.C:
 			return nil, fmt.Errorf("not all jobs ended within %s:\n  %s", timeout, strings.Join(unfinished(rows), "\n  "))
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, ctx.Err()
 		}
 	}
+}
+
+// look returns the rows of what was submitted so far, or an error if a program has ended.
+func (f *follower) look(ctx context.Context) ([]row, error) {
+	for _, site := range f.stage.Sites() {
+		if ended, err := site.Program.Ended(); ended {
+			return nil, fmt.Errorf("the program beside cluster %s has ended (%w)\n%s", site.Name, cmp.Or(err, errNoReason), site.Program.LogTail())
+		}
+	}
+	f.mu.Lock()
+	n := len(f.submitted)
+	f.mu.Unlock()
+	return f.observer.rows(ctx, f.requests[:n])
 }
 
 func allDone(rows []row) bool {
@@ -97,10 +124,12 @@ func unfinished(rows []row) []string {
 
 // waits are the times from submission to the first running pod, of the jobs that ran.
 func (f *follower) waits() []time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	var waits []time.Duration
-	for _, r := range f.requests {
+	for i, r := range f.requests[:len(f.submitted)] {
 		if at, ok := f.observer.firstRunning(r); ok {
-			waits = append(waits, at.Sub(f.submitted[r.key()]))
+			waits = append(waits, at.Sub(f.submitted[i]))
 		}
 	}
 	return waits
@@ -119,7 +148,7 @@ func waitEmpty(ctx context.Context, stage *installation.Stage) ([]string, error)
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, ctx.Err()
 		}
 	}
 }

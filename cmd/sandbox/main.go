@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -36,7 +37,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o, os.Stdout)
 	stop()
-	if err != nil {
+	switch {
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "\nsandbox: interrupted; all clusters are stopped")
+		os.Exit(130) // as a shell reports a program ended by SIGINT
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "\nsandbox:", err)
 		os.Exit(1)
 	}

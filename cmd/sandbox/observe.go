@@ -24,17 +24,25 @@ type observer struct {
 	hub     cache.Cache
 	workers map[string]cache.Cache
 
-	mu      sync.Mutex
-	pods    map[client.ObjectKey]map[types.UID]podFact // by job
-	running map[client.ObjectKey]time.Time             // when the job's first pod was seen running
+	mu       sync.Mutex
+	pods     map[client.ObjectKey]map[types.UID]podFact // by job
+	running  map[client.ObjectKey]time.Time             // when the job's first pod was seen running
+	admitted map[placement]*kueue.Workload              // copies as they were last seen with an admission
+}
+
+// placement is a Workload's copy on a cluster.
+type placement struct {
+	cluster  string
+	workload client.ObjectKey
 }
 
 // observe starts watching until the context ends, and returns when all caches are filled.
 func observe(ctx context.Context, stage *installation.Stage) (*observer, error) {
 	o := &observer{
-		workers: map[string]cache.Cache{},
-		pods:    map[client.ObjectKey]map[types.UID]podFact{},
-		running: map[client.ObjectKey]time.Time{},
+		workers:  map[string]cache.Cache{},
+		pods:     map[client.ObjectKey]map[types.UID]podFact{},
+		running:  map[client.ObjectKey]time.Time{},
+		admitted: map[placement]*kueue.Workload{},
 	}
 	var err error
 	if o.hub, err = startCache(ctx, stage.Hub, &kueue.Workload{}, &batchv1.Job{}, &jobset.JobSet{}); err != nil {
@@ -46,16 +54,12 @@ func observe(ctx context.Context, stage *installation.Stage) (*observer, error) 
 			return nil, err
 		}
 		o.workers[worker.Name] = watched
-		informer, err := watched.GetInformer(ctx, &corev1.Pod{})
-		if err != nil {
-			return nil, fmt.Errorf("watching pods of %s: %w", worker.Name, err)
-		}
-		handle := func(object any) { o.notePod(worker.Name, object, time.Now()) }
-		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc: handle, UpdateFunc: func(_, object any) { handle(object) },
-		})
-		if err != nil {
-			return nil, fmt.Errorf("watching pods of %s: %w", worker.Name, err)
+		for kind, note := range map[client.Object]func(string, any, time.Time){
+			&corev1.Pod{}: o.notePod, &kueue.Workload{}: o.noteCopy,
+		} {
+			if err := onEvents(ctx, watched, kind, func(object any) { note(worker.Name, object, time.Now()) }); err != nil {
+				return nil, fmt.Errorf("watching %T of %s: %w", kind, worker.Name, err)
+			}
 		}
 	}
 	return o, nil
@@ -73,9 +77,31 @@ func startCache(ctx context.Context, site *installation.Site, kinds ...client.Ob
 	}
 	go func() { _ = made.Start(ctx) }() // ends with ctx, without an error
 	if !made.WaitForCacheSync(ctx) {
-		return nil, fmt.Errorf("watching %s: %w", site.Name, context.Cause(ctx))
+		return nil, fmt.Errorf("watching %s: %w", site.Name, ctx.Err())
 	}
 	return made, nil
+}
+
+func onEvents(ctx context.Context, watched cache.Cache, kind client.Object, handle func(any)) error {
+	informer, err := watched.GetInformer(ctx, kind)
+	if err != nil {
+		return err
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: handle, UpdateFunc: func(_, object any) { handle(object) },
+	})
+	return err
+}
+
+// noteCopy remembers what a worker has admitted: the copy is gone soon after the job has finished.
+func (o *observer) noteCopy(cluster string, object any, _ time.Time) {
+	copied, ok := object.(*kueue.Workload)
+	if !ok || copied.Status.Admission == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.admitted[placement{cluster, client.ObjectKeyFromObject(copied)}] = copied
 }
 
 // notePod files a pod under the job at its root.
@@ -145,6 +171,7 @@ func (o *observer) rows(ctx context.Context, all []request) ([]row, error) {
 			if f.Copies, err = o.copies(ctx, f.Workload); err != nil {
 				return nil, err
 			}
+			f.Admitted = o.admittedCopy(f.Workload)
 		}
 		rows = append(rows, rowOf(r, f))
 	}
@@ -177,6 +204,13 @@ func (o *observer) outcome(ctx context.Context, r request, f *facts) (types.UID,
 		}
 	}
 	return job.UID, client.IgnoreNotFound(err)
+}
+
+// admittedCopy is the copy on the cluster that the workload went to, as it was last seen there; nil if there is none.
+func (o *observer) admittedCopy(workload *kueue.Workload) *kueue.Workload {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.admitted[placement{deref(workload.Status.ClusterName), client.ObjectKeyFromObject(workload)}]
 }
 
 func (o *observer) copies(ctx context.Context, workload *kueue.Workload) (map[string]*kueue.Workload, error) {

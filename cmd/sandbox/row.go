@@ -46,6 +46,8 @@ type facts struct {
 	Workload *kueue.Workload
 	// Copies are the workers' by cluster.
 	Copies map[string]*kueue.Workload
+	// Admitted is the copy on the cluster that runs the job, even if it is gone by now; nil before.
+	Admitted *kueue.Workload
 	// Pods are all that were ever seen, on any worker, in their last phase.
 	Pods []podFact
 	// Outcome is finished, failed or, while the hub's job has not ended, empty.
@@ -73,7 +75,7 @@ func rowOf(r request, f facts) row {
 	}
 	if f.Workload != nil {
 		result.Cluster = deref(f.Workload.Status.ClusterName)
-		result.Flavor = flavorOf(f, result.Cluster)
+		result.Flavor = flavorOf(f)
 		result.State, result.Why = progress(f)
 	}
 	if result.State == placed && result.Up >= r.allPods() {
@@ -121,11 +123,11 @@ func answers(f facts) string {
 	return "waits for the workers' answers"
 }
 
-// flavorOf is the flavor of the GPUs where the job runs, or before it runs of its quota on the hub.
-func flavorOf(f facts, cluster string) string {
+// flavorOf is the flavor of the GPUs where the job runs or has run, or before of its quota on the hub.
+func flavorOf(f facts) string {
 	workload := f.Workload
-	if copied, ok := f.Copies[cluster]; ok {
-		workload = copied
+	if f.Admitted != nil {
+		workload = f.Admitted
 	}
 	if workload.Status.Admission == nil {
 		return ""

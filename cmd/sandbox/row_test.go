@@ -46,7 +46,7 @@ func TestARowTellsWhereTheJobIsOnItsWay(t *testing.T) {
 		}, "Offered  h100 0 w1: no h100; w2: no a100"},
 		{"a job that a worker has admitted shows the worker's flavor, not the hub's", facts{
 			Workload: workload(metav1.ConditionTrue, "", "w2", "h100"),
-			Copies:   map[string]*kueue.Workload{"w2": workload(metav1.ConditionTrue, "", "", "a100")},
+			Admitted: workload(metav1.ConditionTrue, "", "", "a100"),
 			Pods:     up[:1],
 		}, "Placed w2 a100 1 pods are starting"},
 		{"a job runs when all its pods are up", facts{

@@ -62,9 +62,6 @@ func show(ctx context.Context, o options, stage *installation.Stage, out io.Writ
 	all := requests()
 	fmt.Fprintf(out, "submitting %d Jobs and JobSets to the queues of two teams\n\n", len(all))
 	f := &follower{stage: stage, observer: seen, requests: all, screen: newScreen(out, time.Now())}
-	if err := f.submit(ctx); err != nil {
-		return err
-	}
 	rows, err := f.follow(ctx, o.timeout)
 	if err != nil {
 		return err
