@@ -41,7 +41,10 @@ func (r *AdmissionCheck) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	condition.LastTransitionTime = metav1.NewTime(r.Clock.Now())
 	next := ac.DeepCopy()
 	meta.SetStatusCondition(&next.Status.Conditions, condition)
-	if _, err := kube.PatchStatus(ctx, r.Client, ac, next); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+	switch _, err := kube.PatchStatus(ctx, r.Client, ac, next); {
+	case apierrors.IsConflict(err):
+		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+	case client.IgnoreNotFound(err) != nil:
 		return ctrl.Result{}, fmt.Errorf("report on AdmissionCheck %s: %w", ac.Name, err)
 	}
 	return ctrl.Result{}, nil

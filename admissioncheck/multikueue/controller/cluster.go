@@ -35,6 +35,10 @@ type Cluster struct {
 // pathReread is how often kubeconfig files are read again: nothing tells when they change.
 const pathReread = 15 * time.Second
 
+// conflictDelay is how long to let the cache catch up after somebody else's write was met. Waiting for its event would not
+// do: changes of metadata alone are no events here.
+const conflictDelay = 100 * time.Millisecond
+
 // Reconcile brings one cluster's credentials to the fleet and its state to the status.
 func (r *Cluster) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	cluster := &kueue.MultiKueueCluster{}
@@ -122,7 +126,7 @@ func (r *Cluster) report(ctx context.Context, cluster *kueue.MultiKueueCluster, 
 		return nil
 	}
 	meta.SetStatusCondition(&next.Status.Conditions, c)
-	if _, err := kube.PatchStatus(ctx, r.Client, cluster, next); err != nil && !apierrors.IsConflict(err) {
+	if _, err := kube.PatchStatus(ctx, r.Client, cluster, next); err != nil {
 		return fmt.Errorf("report on MultiKueueCluster %s: %w", cluster.Name, err)
 	}
 	return nil

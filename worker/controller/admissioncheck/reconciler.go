@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -25,6 +26,10 @@ import (
 
 // byCheck is the name of the index that finds the ClusterQueues that ask for a check.
 const byCheck = "admissioncheck.name"
+
+// conflictDelay is how long to let the cache catch up after somebody else's write was met. Waiting for its event would not
+// do: the status of a check is written by others and is no event here.
+const conflictDelay = 100 * time.Millisecond
 
 // Reconciler keeps the resource-in-use finalizer of AdmissionChecks: it is there from the beginning, and goes when the
 // check is being deleted and no ClusterQueue asks for it (contract: kueue-api.md 2.3).
@@ -48,7 +53,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	} else {
 		controllerutil.RemoveFinalizer(next, kueue.ResourceInUseFinalizer)
 	}
-	if _, err := kube.Patch(ctx, r.Client, check, next); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+	switch _, err := kube.Patch(ctx, r.Client, check, next); {
+	case apierrors.IsConflict(err):
+		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+	case client.IgnoreNotFound(err) != nil:
 		return ctrl.Result{}, fmt.Errorf("write the finalizer of AdmissionCheck %s: %w", check.Name, err)
 	}
 	return ctrl.Result{}, nil
