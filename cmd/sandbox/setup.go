@@ -46,6 +46,10 @@ func raise(ctx context.Context, o options, dir string, out io.Writer) (*installa
 		Hub:      clusters.Options{Name: "hub", Controllers: true, JobSet: true},
 		Workers:  workerOptions(),
 		Programs: programs,
+		// Leases as long as this machine may be busy with something else: nobody waits to take over here.
+		Configuration: map[string]any{"leaderElection": map[string]any{
+			"leaderElect": true, "leaseDuration": "60s", "renewDeadline": "40s", "retryPeriod": "5s",
+		}},
 	}
 	for _, each := range append([]*clusters.Options{&stageOptions.Hub}, pointers(stageOptions.Workers)...) {
 		each.Dir, each.Binaries = dir, binaries
