@@ -18,17 +18,19 @@ type Account struct {
 // Account returns the account of a flavor-resource.
 func (f *Facts) Account(name quota.FlavorResource) Account { return Account{facts: f, name: name} }
 
-// place is a node of the tree: a queue or a cohort by name.
-type place struct {
+// Node is a node of the tree: a queue or a cohort by name.
+type Node struct {
 	name   string
 	cohort bool
 }
 
-// QueuePlace and CohortPlace name nodes of the tree.
-func QueuePlace(name string) place  { return place{name: name} }
-func CohortPlace(name string) place { return place{name: name, cohort: true} }
+// QueueNode names a queue.
+func QueueNode(name string) Node { return Node{name: name} }
 
-func (a Account) limits(p place) quota.Limits {
+// CohortNode names a cohort.
+func CohortNode(name string) Node { return Node{name: name, cohort: true} }
+
+func (a Account) limits(p Node) quota.Limits {
 	groups := a.facts.Queues[p.name].Groups
 	undeclared := quota.Limits{}
 	if p.cohort {
@@ -42,31 +44,31 @@ func (a Account) limits(p place) quota.Limits {
 	return undeclared
 }
 
-func (a Account) parent(p place) (place, bool) {
+func (a Account) parent(p Node) (Node, bool) {
 	over := a.facts.Queues[p.name].Cohort
 	if p.cohort {
 		over = a.facts.Cohorts[p.name].Parent
 	}
-	return CohortPlace(over), over != ""
+	return CohortNode(over), over != ""
 }
 
-func (a Account) children(p place) []place {
-	var list []place
+func (a Account) children(p Node) []Node {
+	var list []Node
 	for name, q := range a.facts.Queues {
 		if p.cohort && q.Cohort == p.name {
-			list = append(list, QueuePlace(name))
+			list = append(list, QueueNode(name))
 		}
 	}
 	for name, c := range a.facts.Cohorts {
 		if p.cohort && c.Parent == p.name {
-			list = append(list, CohortPlace(name))
+			list = append(list, CohortNode(name))
 		}
 	}
 	return list
 }
 
 // Cyclic reports whether the parents of p lead into a cycle.
-func (a Account) Cyclic(p place) bool {
+func (a Account) Cyclic(p Node) bool {
 	for range len(a.facts.Cohorts) + 2 {
 		above, found := a.parent(p)
 		if !found {
@@ -113,7 +115,7 @@ func notNegative(x *big.Int) *big.Int {
 	return x
 }
 
-func (a Account) subtreeQuota(p place) *big.Int {
+func (a Account) subtreeQuota(p Node) *big.Int {
 	sum := number(a.limits(p).Nominal)
 	for _, child := range a.children(p) {
 		sum = plus(sum, a.lent(child))
@@ -122,11 +124,11 @@ func (a Account) subtreeQuota(p place) *big.Int {
 }
 
 // lent is subtreeQuota - localQuota, which is well defined where both are unlimited: what the lending limit lets through.
-func (a Account) lent(p place) *big.Int {
+func (a Account) lent(p Node) *big.Int {
 	return least(a.subtreeQuota(p), number(a.limits(p).Lending))
 }
 
-func (a Account) localQuota(p place) *big.Int {
+func (a Account) localQuota(p Node) *big.Int {
 	lending := number(a.limits(p).Lending)
 	if lending == nil {
 		return new(big.Int)
@@ -135,7 +137,7 @@ func (a Account) localQuota(p place) *big.Int {
 }
 
 // usage is never unlimited.
-func (a Account) usage(p place) *big.Int {
+func (a Account) usage(p Node) *big.Int {
 	sum := new(big.Int)
 	for _, r := range a.facts.Holding {
 		for _, use := range r.Usage {
@@ -151,7 +153,7 @@ func (a Account) usage(p place) *big.Int {
 }
 
 // overLocal is the usage above the local quota.
-func (a Account) overLocal(p place) *big.Int {
+func (a Account) overLocal(p Node) *big.Int {
 	local := a.localQuota(p)
 	if local == nil {
 		return new(big.Int)
@@ -159,7 +161,7 @@ func (a Account) overLocal(p place) *big.Int {
 	return notNegative(minus(a.usage(p), local))
 }
 
-func (a Account) available(p place) *big.Int {
+func (a Account) available(p Node) *big.Int {
 	above, found := a.parent(p)
 	if !found {
 		return minus(a.subtreeQuota(p), a.usage(p))
@@ -171,7 +173,7 @@ func (a Account) available(p place) *big.Int {
 	return plus(notNegative(minus(a.localQuota(p), a.usage(p))), fromAbove)
 }
 
-func (a Account) potential(p place) *big.Int {
+func (a Account) potential(p Node) *big.Int {
 	above, found := a.parent(p)
 	if !found {
 		return a.subtreeQuota(p)
@@ -183,7 +185,7 @@ func (a Account) potential(p place) *big.Int {
 	return most
 }
 
-func (a Account) height(p place) int {
+func (a Account) height(p Node) int {
 	height := 0
 	for _, child := range a.children(p) {
 		height = max(height, 1+a.height(child))
@@ -203,19 +205,19 @@ func saturated(x *big.Int) amount.Amount {
 }
 
 // Available, Potential, Usage and Quota answer what quota.Cell answers; the node must not be cyclic.
-func (a Account) Available(p place) amount.Amount { return saturated(a.available(p)) }
+func (a Account) Available(p Node) amount.Amount { return saturated(a.available(p)) }
 
 // Potential is described at Available.
-func (a Account) Potential(p place) amount.Amount { return saturated(a.potential(p)) }
+func (a Account) Potential(p Node) amount.Amount { return saturated(a.potential(p)) }
 
 // Usage is described at Available.
-func (a Account) Usage(p place) amount.Amount { return saturated(a.usage(p)) }
+func (a Account) Usage(p Node) amount.Amount { return saturated(a.usage(p)) }
 
 // Quota is described at Available.
-func (a Account) Quota(p place) amount.Amount { return saturated(a.subtreeQuota(p)) }
+func (a Account) Quota(p Node) amount.Amount { return saturated(a.subtreeQuota(p)) }
 
 // BorrowingHeight answers what quota.Cell.BorrowingHeight answers.
-func (a Account) BorrowingHeight(p place, v amount.Amount) int {
+func (a Account) BorrowingHeight(p Node, v amount.Amount) int {
 	request := big.NewInt(int64(v))
 	for {
 		left := minus(a.subtreeQuota(p), a.usage(p))
@@ -230,7 +232,7 @@ func (a Account) BorrowingHeight(p place, v amount.Amount) int {
 
 // HighestUsed reports a cohort or queue among p and its ancestors that uses more than its own quota and the limits above
 // it allow, false if there is none: what must never follow from an admission.
-func (a Account) HighestUsed(p place) (string, bool) {
+func (a Account) HighestUsed(p Node) (string, bool) {
 	if left := a.available(p); left != nil && left.Sign() < 0 {
 		return p.name, true
 	}

@@ -31,6 +31,7 @@ func FuzzTheCycleDecidesAsItsNaiveTwinDoes(f *testing.F) {
 
 // decideLikeTheTwin runs a script on a snapshot kept up to date and on the twin that starts from scratch every time.
 func decideLikeTheTwin(t *testing.T, data []byte) {
+	t.Helper()
 	script := admissiontest.Script(data)
 	steps, err := admissiontest.Parse(script)
 	if err != nil {
@@ -83,7 +84,12 @@ func (p *pair) step(step admissiontest.Step) {
 // learn takes in what the plan tells and returns its admissions as the twin puts them.
 func (p *pair) learn(plan admission.Plan) []admission.Decision {
 	var admitted []admission.Decision
+	seen := map[admission.Key]bool{}
 	for _, d := range plan.Decisions {
+		if seen[d.Workload] {
+			p.t.Fatalf("%s is decided about twice in\n%s", d.Workload, p.script)
+		}
+		seen[d.Workload] = true
 		if d.Verdict == admission.Wait {
 			p.told[d.Workload.Name] = d.Because
 			continue
@@ -121,7 +127,7 @@ func overUsed(f *admissiontest.Facts) map[string]bool {
 	for queue := range f.Queues {
 		for _, flavor := range []string{"f", "g"} {
 			account := f.Account(quota.FlavorResource{Flavor: flavor, Resource: "gpu"})
-			place := admissiontest.QueuePlace(queue)
+			place := admissiontest.QueueNode(queue)
 			if account.Cyclic(place) {
 				continue
 			}

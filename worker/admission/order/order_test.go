@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -108,11 +109,15 @@ func newLine() line {
 
 // join adds a member whose kind is the first letter of its name and whose priority is the number after it.
 func (l line) join(name string) {
-	var priority int
-	if _, err := fmt.Sscanf(name[1:], "%d", &priority); err != nil {
+	l.members[name] = l.Join(name, Rank{Priority: int32(priority(name)), UID: name}, name[:1])
+}
+
+func priority(name string) int {
+	n, err := strconv.Atoi(name[1:])
+	if err != nil {
 		panic(err)
 	}
-	l.members[name] = l.Join(name, Rank{Priority: int32(priority), UID: name}, name[:1])
+	return n
 }
 
 func (l line) leave(name string) {
@@ -295,10 +300,10 @@ func (m *lineModel) leave(name string) {
 func (m *lineModel) sorted() []string {
 	list := slices.Clone(m.members)
 	slices.SortFunc(list, func(a, b string) int {
-		var p, q int
-		fmt.Sscanf(a[1:], "%d", &p)
-		fmt.Sscanf(b[1:], "%d", &q)
-		return Rank{Priority: int32(p), UID: a}.Compare(Rank{Priority: int32(q), UID: b})
+		if d := priority(b) - priority(a); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
 	})
 	return list
 }
