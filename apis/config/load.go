@@ -3,10 +3,12 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"switchyard.dev/apis/config/v1beta1"
@@ -54,13 +56,26 @@ func decode(data []byte) (*v1beta2.Configuration, error) {
 	switch meta.APIVersion {
 	case v1beta2.GroupVersion.String():
 		c := &v1beta2.Configuration{}
-		return c, yaml.UnmarshalStrict(data, c)
+		return c, decodeStrict(data, c)
 	case v1beta1.GroupVersion.String():
 		old := &v1beta1.Configuration{}
-		if err := yaml.UnmarshalStrict(data, old); err != nil {
+		if err := decodeStrict(data, old); err != nil {
 			return nil, err
 		}
 		return old.Convert(), nil
 	}
 	return nil, fmt.Errorf("apiVersion is %q, neither %q nor %q", meta.APIVersion, v1beta2.GroupVersion, v1beta1.GroupVersion)
+}
+
+// decodeStrict tells of every unknown field, by its path, and minds the case of names.
+func decodeStrict(data []byte, into any) error {
+	converted, err := yaml.YAMLToJSONStrict(data)
+	if err != nil {
+		return err
+	}
+	unknown, err := json.UnmarshalStrict(converted, into)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unknown...)
 }

@@ -66,3 +66,14 @@ type ClusterProfileAccessProvider struct {
 	// ExecConfig is the program.
 	ExecConfig clientcmd.ExecConfig `json:"execConfig"`
 }
+
+// Providers are those of either spelling; at most one is used.
+func (p *ClusterProfile) Providers() []ClusterProfileAccessProvider {
+	if p == nil {
+		return nil
+	}
+	if len(p.AccessProviders) > 0 {
+		return p.AccessProviders
+	}
+	return p.CredentialsProviders
+}
