@@ -1,0 +1,221 @@
+package workload
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	testclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission/lifecycle"
+	"switchyard.dev/worker/workload"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// site is one Workload in a world with an API server.
+type site struct {
+	*Reconciler
+	events *events.FakeRecorder
+	writes int
+}
+
+func newSite(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) *site {
+	t.Helper()
+	known := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, kueue.AddToScheme} {
+		if err := add(known); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &site{events: events.NewFakeRecorder(20)}
+	if funcs.SubResourcePatch == nil {
+		funcs.SubResourcePatch = func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			s.writes++
+			return c.SubResource(sub).Patch(ctx, o, p, opts...)
+		}
+	}
+	funcs.Patch = func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+		s.writes++
+		return c.Patch(ctx, o, p, opts...)
+	}
+	c := fake.NewClientBuilder().WithScheme(known).WithObjects(objects...).
+		WithStatusSubresource(&kueue.Workload{}).WithInterceptorFuncs(funcs).Build()
+	s.Reconciler = &Reconciler{
+		Client: c, Live: c, Recorder: s.events, Clock: testclock.NewFakePassiveClock(noon),
+		Handles: func(*metav1.OwnerReference) bool { return false },
+		Count:   func(*kueue.Workload, []lifecycle.Because, time.Time) {},
+	}
+	return s
+}
+
+func (s *site) reconcile(t *testing.T) ctrl.Result {
+	t.Helper()
+	result, err := s.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "wl"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func (s *site) workload(t *testing.T) *kueue.Workload {
+	t.Helper()
+	wl := &kueue.Workload{}
+	if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "wl"}, wl); err != nil {
+		t.Fatal(err)
+	}
+	return wl
+}
+
+func (s *site) told() []string {
+	var told []string
+	for len(s.events.Events) > 0 {
+		told = append(told, <-s.events.Events)
+	}
+	return told
+}
+
+// admitted is a Workload that runs, owned by a Job.
+func admitted() *kueue.Workload {
+	wl := &kueue.Workload{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "wl", UID: "u", Finalizers: []string{kueue.ResourceInUseFinalizer},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "job", UID: "j", Controller: ptr.To(true)}},
+		},
+		Spec: kueue.WorkloadSpec{QueueName: "lq"},
+	}
+	workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon.Add(-time.Minute))
+	return wl
+}
+
+func queues(change func(*kueue.LocalQueue, *kueue.ClusterQueue)) []client.Object {
+	lq := &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lq"}, Spec: kueue.LocalQueueSpec{ClusterQueue: "cq"}}
+	cq := &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "cq"}}
+	change(lq, cq)
+	return []client.Object{lq, cq}
+}
+
+func open(*kueue.LocalQueue, *kueue.ClusterQueue) {}
+
+func TestAnAdmittedWorkloadCostsNoWrite(t *testing.T) {
+	s := newSite(t, interceptor.Funcs{}, append(queues(open), admitted())...)
+	s.reconcile(t)
+	if told := s.told(); s.writes != 0 || len(told) > 0 {
+		t.Errorf("%d writes, told %q", s.writes, told)
+	}
+}
+
+func TestADrainingQueueEvictsInOneWriteAndThenSaysSo(t *testing.T) {
+	drain := func(_ *kueue.LocalQueue, cq *kueue.ClusterQueue) { cq.Spec.StopPolicy = kueue.HoldAndDrain }
+	s := newSite(t, interceptor.Funcs{}, append(queues(drain), admitted())...)
+	s.reconcile(t)
+	wl := s.workload(t)
+	if !workload.IsEvicted(wl) || !workload.HasQuota(wl) || s.writes != 1 {
+		t.Errorf("evicted %v, has quota %v, %d writes", workload.IsEvicted(wl), workload.HasQuota(wl), s.writes)
+	}
+	if told := s.told(); len(told) != 1 || !strings.Contains(told[0], "EvictedDueToClusterQueueStopped") {
+		t.Errorf("told %q", told)
+	}
+}
+
+func TestAWriteOnAnOldStateChangesNothingAndTellsNothing(t *testing.T) {
+	drain := func(lq *kueue.LocalQueue, _ *kueue.ClusterQueue) { lq.Spec.StopPolicy = kueue.HoldAndDrain }
+	conflict := apierrors.NewConflict(kueue.Resource("workloads"), "wl", nil)
+	s := newSite(t, interceptor.Funcs{
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return conflict
+		},
+	}, append(queues(drain), admitted())...)
+	if result := s.reconcile(t); !result.IsZero() {
+		t.Errorf("asks to look again: %+v", result)
+	}
+	if told := s.told(); len(told) > 0 || workload.IsEvicted(s.workload(t)) {
+		t.Errorf("told %q", told)
+	}
+}
+
+func TestARequestToDeactivateIsCarriedOutInTwoSteps(t *testing.T) {
+	wl := admitted()
+	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
+		Type: kueue.WorkloadDeactivationTarget, Status: metav1.ConditionTrue, Reason: "EvictedOnManagerCluster", Message: "gone",
+	})
+	s := newSite(t, interceptor.Funcs{}, append(queues(open), wl)...)
+	s.reconcile(t)
+	if got := s.workload(t); workload.IsActive(got) || workload.IsEvicted(got) {
+		t.Fatalf("first step: active %v, evicted %v", workload.IsActive(got), workload.IsEvicted(got))
+	}
+	s.reconcile(t)
+	got := s.workload(t)
+	evicted := meta.FindStatusCondition(got.Status.Conditions, kueue.WorkloadEvicted)
+	if evicted == nil || evicted.Reason != "DeactivatedDueToEvictedOnManagerCluster" || s.writes != 2 {
+		t.Errorf("evicted %+v, %d writes", evicted, s.writes)
+	}
+}
+
+func TestAnUnansweredBackoffWakesTheController(t *testing.T) {
+	wl := admitted()
+	wl.OwnerReferences = nil
+	workload.Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByAdmissionCheck, RequeueAt: noon.Add(time.Minute)}, noon)
+	s := newSite(t, interceptor.Funcs{}, append(queues(open), wl)...)
+	if result := s.reconcile(t); result.RequeueAfter != time.Minute {
+		t.Errorf("looks again after %v", result.RequeueAfter)
+	}
+	if got := s.workload(t); workload.HasQuota(got) {
+		t.Error("a workload without owner keeps its quota")
+	}
+}
+
+func TestTheFinalizerGoesWithTheOwnerAndNotBefore(t *testing.T) {
+	job := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}, ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job"}}
+	for _, c := range []struct {
+		name string
+		job  client.Object
+		uid  string
+		want bool
+	}{
+		{"the job is there", job, "j", true},
+		{"another job has its name", job, "k", false},
+		{"there is none", nil, "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			wl := admitted()
+			now := metav1.NewTime(noon)
+			wl.DeletionTimestamp = &now
+			s := newSite(t, interceptor.Funcs{
+				Get: func(ctx context.Context, inner client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+					partial, isOwner := o.(*metav1.PartialObjectMetadata)
+					switch {
+					case !isOwner:
+						return inner.Get(ctx, key, o, opts...)
+					case c.job == nil:
+						return apierrors.NewNotFound(kueue.Resource("jobs"), key.Name)
+					}
+					partial.Name, partial.UID = key.Name, "j"
+					if c.uid != "j" {
+						partial.UID = "k"
+					}
+					return nil
+				},
+			}, append(queues(open), wl)...)
+			s.reconcile(t)
+			left := &kueue.Workload{}
+			err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "wl"}, left)
+			if got := err == nil; got != c.want {
+				t.Errorf("workload is there: %v, error %v", got, err)
+			}
+		})
+	}
+}
