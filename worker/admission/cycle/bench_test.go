@@ -67,6 +67,18 @@ func BenchmarkEveryPendingWorkloadIsAdmittedInOneCycle(b *testing.B) {
 	b.ReportMetric(float64(b.N)*100_000/b.Elapsed().Seconds(), "decisions/s")
 }
 
+func BenchmarkCyclesOfBoundedLengthAdmitEveryPendingWorkload(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		s := world(1000, 100, 1000)
+		b.StartTimer()
+		for more := true; more; {
+			more = cycle.Run(s, time.Time{}, cycle.Options{MaxAdmissions: 256}).More
+		}
+	}
+	b.ReportMetric(float64(b.N)*100_000/b.Elapsed().Seconds(), "decisions/s")
+}
+
 func BenchmarkACycleThatHasNothingToDo(b *testing.B) {
 	s := world(1000, 100, 4)
 	cycle.Run(s, time.Time{}, cycle.Options{})

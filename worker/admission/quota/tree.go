@@ -135,9 +135,15 @@ func (t *Tree) Fit(queue string, u Usage) (height int, fits bool) {
 
 // Cyclic reports whether the parents of the queue's cohort lead into a cycle, so that no root bounds its usage.
 func (t *Tree) Cyclic(queue string) bool {
-	t.settle()
-	n, found := t.queues[queue]
-	return found && n.cyclic
+	// Only names are followed, so that asking after every change of a burst does not settle the forest every time.
+	n := t.queues[queue]
+	for range len(t.cohorts) + 2 {
+		if n == nil || n.over == "" {
+			return false
+		}
+		n = t.cohorts[n.over]
+	}
+	return true
 }
 
 // Version returns a number that grows with every change of usage in the queue's tree.
