@@ -15,7 +15,42 @@ func (w *World) heal() {
 	if w.program == nil {
 		w.boot()
 	}
+	w.untilQuiet()
+	w.atRest()
 	w.settle(horizon)
+}
+
+// atRest checks what must hold as soon as nothing moves and everything can be seen, long before the jobs end.
+func (w *World) atRest() {
+	for _, name := range w.hub.names() {
+		item := w.hub.items[name]
+		c := w.worker(item.bound)
+		if c == nil || item.finished != nil || item.deleting || w.ledger.violation != "" {
+			continue
+		}
+		job, there := c.jobs[name]
+		if !there || !job.ours || job.uid != item.uid {
+			continue
+		}
+		if item.evicted && job.running {
+			w.violate("what the hub evicts stops", "%s runs on %s", name, c.name)
+		}
+		if item.status != job.status() {
+			w.violate("the hub shows what the worker shows", "%s on %s", name, c.name)
+		}
+	}
+	w.prioritiesAtRest()
+}
+
+func (w *World) prioritiesAtRest() {
+	for _, c := range w.workers {
+		for name, obj := range c.copies {
+			item := w.hub.items[name]
+			if obj.ours && obj.uid == item.uid && item.quota && !item.evicted && obj.priority != item.priority {
+				w.violate("a copy has the Workload's priority", "%s on %s", name, c.name)
+			}
+		}
+	}
 }
 
 // final heals and then checks what must hold once nothing happens any more.

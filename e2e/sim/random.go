@@ -21,7 +21,19 @@ type generator struct {
 	lines []string
 	names []string
 	jobs  []string
+	// laggard is a cluster of which the hub sees little; theme is the kind of trouble that prevails.
+	laggard string
+	theme   int
 }
+
+// The themes of random scripts.
+const (
+	anything = iota
+	brokenHub
+	brokenLinks
+	evictions
+	themes
+)
 
 func (g *generator) add(format string, args ...any) {
 	g.lines = append(g.lines, fmt.Sprintf(format, args...))
@@ -40,6 +52,7 @@ func (g *generator) scene() {
 	}
 	g.add("%s", line)
 	g.add("hub-gpu %d", 8+g.rand.IntN(16))
+	g.laggard, g.theme = g.cluster(), g.rand.IntN(themes)
 	for i := range 1 + g.rand.IntN(3) {
 		g.jobs = append(g.jobs, fmt.Sprintf("j%d", i+1))
 		g.submit(g.jobs[i])
@@ -48,6 +61,14 @@ func (g *generator) scene() {
 
 func (g *generator) submit(job string) {
 	g.add("submit %s gpu=%d run=%s ttl=%s", job, 1+g.rand.IntN(6), g.pick("10s", "2m", "30m"), g.pick("-1s", "-1s", "0s", "30s"))
+}
+
+// sight returns the cluster whose events are delivered next: the laggard's only now and then.
+func (g *generator) sight() string {
+	if c := g.cluster(); c != g.laggard || g.rand.IntN(6) == 0 {
+		return c
+	}
+	return g.cluster()
 }
 
 // next adds one command. Nine in ten give an actor a turn; the others change the world.
@@ -71,7 +92,7 @@ func (g *generator) choices() []choice {
 	return []choice{
 		{250, g.dispatch},
 		{210, func() { g.add("work %s %s", g.cluster(), g.job()) }},
-		{210, func() { g.add("deliver %s %s", g.cluster(), g.pick("jobs", "copies")) }},
+		{210, func() { g.add("deliver %s %s", g.sight(), g.pick("jobs", "copies")) }},
 		{80, func() { g.add("core %s", g.job()) }},
 		{80, func() { g.add("deliver hub") }},
 		{45, func() { g.add("probe %s", g.cluster()) }},
@@ -91,8 +112,12 @@ func (g *generator) dispatch() {
 	g.add("%s", line)
 }
 
-// disturb changes the world.
+// disturb changes the world; half of the time in the way of the theme.
 func (g *generator) disturb() {
+	if g.theme != anything && g.rand.IntN(2) == 0 {
+		g.disturbByTheme()
+		return
+	}
 	switch g.rand.IntN(24) {
 	case 0, 1:
 		g.add("partition %s", g.cluster())
@@ -135,5 +160,43 @@ func (g *generator) disturbRarely() {
 		g.add("delete %s", g.job())
 	case 8:
 		g.submit(g.job())
+	}
+}
+
+func (g *generator) disturbByTheme() {
+	switch g.theme {
+	case brokenHub:
+		g.reboot()
+	case brokenLinks:
+		c := g.cluster()
+		g.add("%s %s", g.pick("partition", "reconnect", "reconnect", "drop"), c)
+		g.add("probe %s", c)
+	case evictions:
+		g.retreat()
+	}
+}
+
+// reboot brings the hub back without anything in its caches.
+func (g *generator) reboot() {
+	g.add("crash hub")
+	g.add("restart hub")
+	for _, c := range g.names {
+		g.add("probe %s", c)
+	}
+}
+
+// retreat evicts, and lets time pass until the next attempt, in which much may happen.
+func (g *generator) retreat() {
+	job := g.job()
+	g.add("evict %s %s for=10s", g.pick(append([]string{"hub", "hub"}, g.names...)...), job)
+	g.add("clock %s", g.pick("1s", "1s", "10s", "2m"))
+	for range g.rand.IntN(4) {
+		g.add("core %s", job)
+		g.add("work %s %s", g.cluster(), job)
+		g.add("deliver hub")
+		g.add("dispatch %s", job)
+	}
+	if g.rand.IntN(3) == 0 {
+		g.reboot()
 	}
 }
