@@ -11,8 +11,6 @@ TEST_TIME ?= 20m
 # The packages in which goroutines share memory; the rest is pure or thin and gains nothing from the race detector.
 RACY      := ./worker/view/... ./worker/act/... ./admissioncheck/multikueue/fleet/...
 UNIT      := $$(go list ./... | grep -v -E '/e2e/(integration|bench|clusters)($$|/)')
-VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-COMMIT    ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 
 ##@ Everyday
 
@@ -27,7 +25,7 @@ demo: build controlplane ## Watch Jobs submitted to a hub queue run on two GPU w
 .PHONY: build
 build: ## Build the programs into bin/.
 	@echo "building the programs"
-	@CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/...
+	@go build -o $(BIN)/ ./cmd/...
 
 ##@ Tests
 
