@@ -35,12 +35,11 @@ func (w *World) Do(line string) error {
 	if len(words) == 0 {
 		return nil
 	}
-	c := command{World: w, verb: words[0], args: words[1:]}
-	do, ok := c.lookup()
+	do, ok := w.commands[words[0]]
 	if !ok {
 		return errors.New("no such command")
 	}
-	if err := do(); err != nil {
+	if err := do(command{World: w, args: words[1:]}); err != nil {
 		return err
 	}
 	w.watchBound()
@@ -50,41 +49,39 @@ func (w *World) Do(line string) error {
 // command is one line of a script.
 type command struct {
 	*World
-	verb string
 	args []string
 }
 
-// lookup finds what a verb does. The first group sets the scene, the second lets something happen to it, the third
-// gives one actor one turn, the fourth lets all run.
-func (c command) lookup() (func() error, bool) {
-	table := map[string]func() error{
-		"clusters": c.clusters, "hub-gpu": c.hubGPU, "submit": c.submit,
+// commands is what a verb does. The first group sets the scene, the second lets something happen to it, the third gives
+// one actor one turn, the fourth lets all run.
+func commands() map[string]func(command) error {
+	return map[string]func(command) error{
+		"clusters": command.clusters, "hub-gpu": command.hubGPU, "submit": command.submit,
 
-		"delete": c.delete, "evict": c.evictOne, "partition": c.link(false), "reconnect": c.link(true),
-		"crash": c.crashHub, "restart": c.restart, "list": c.list(true), "unlist": c.list(false),
-		"remove": c.remove, "out-of-sync": c.outOfSync, "foreign": c.foreign, "forget": c.forget,
-		"reprioritize": c.reprioritize, "resize": c.resize, "slow": c.slow(true), "fast": c.slow(false), "drop": c.drop,
+		"delete": command.delete, "evict": command.evictOne, "partition": link(false), "reconnect": link(true),
+		"crash": command.crashHub, "restart": command.restart, "list": list(true), "unlist": list(false),
+		"remove": command.remove, "out-of-sync": command.outOfSync, "foreign": command.foreign, "forget": command.forget,
+		"reprioritize": command.reprioritize, "resize": command.resize, "slow": slow(true), "fast": slow(false), "drop": command.drop,
 
-		"dispatch": c.dispatchTurn, "core": c.coreTurn, "work": c.workTurn, "deliver": c.deliverTurn,
-		"probe": c.probeTurn, "sweep": c.sweepTurn, "clock": c.advance(func(d time.Duration) { c.now = c.now.Add(d) }),
+		"dispatch": command.dispatchTurn, "core": command.coreTurn, "work": command.workTurn, "deliver": command.deliverTurn,
+		"probe": command.probeTurn, "sweep": command.sweepTurn,
+		"clock": advance(func(w *World, d time.Duration) { w.now = w.now.Add(d) }),
 
-		"round": c.always(func() { c.round() }), "until-quiet": c.always(c.untilQuiet), "tick": c.advance(c.tick),
-		"settle": c.always(func() { c.World.settle(horizon) }), "freeze": c.freeze(true), "thaw": c.freeze(false),
-		"heal": c.always(c.heal), "final": c.always(c.final), "show": c.always(c.show),
+		"round": always(func(w *World) { w.round() }), "until-quiet": always((*World).untilQuiet), "tick": advance((*World).tick),
+		"settle": always(func(w *World) { w.settle(horizon) }), "freeze": freeze(true), "thaw": freeze(false),
+		"heal": always((*World).heal), "final": always((*World).final), "show": always((*World).show),
 	}
-	do, ok := table[c.verb]
-	return do, ok
 }
 
-func (c command) always(do func()) func() error {
-	return func() error { do(); return nil }
+func always(do func(*World)) func(command) error {
+	return func(c command) error { do(c.World); return nil }
 }
 
-func (c command) advance(do func(time.Duration)) func() error {
-	return func() error {
+func advance(do func(*World, time.Duration)) func(command) error {
+	return func(c command) error {
 		d, err := time.ParseDuration(c.arg(0))
 		if err == nil {
-			do(d)
+			do(c.World, d)
 		}
 		return err
 	}
@@ -198,8 +195,8 @@ func (c command) onCopy(change func(*copied)) error {
 	return nil
 }
 
-func (c command) link(up bool) func() error {
-	return func() error {
+func link(up bool) func(command) error {
+	return func(c command) error {
 		c.worker(c.arg(0)).up = up
 		return nil
 	}
@@ -220,8 +217,8 @@ func (c command) restart() error {
 	return nil
 }
 
-func (c command) list(listed bool) func() error {
-	return func() error {
+func list(listed bool) func(command) error {
+	return func(c command) error {
 		name := c.arg(0)
 		c.hub.listed = slices.DeleteFunc(slices.Clone(c.hub.listed), func(n string) bool { return n == name })
 		if listed {
@@ -294,8 +291,8 @@ func (c command) resize() error {
 	})
 }
 
-func (c command) slow(slow bool) func() error {
-	return func() error {
+func slow(slow bool) func(command) error {
+	return func(c command) error {
 		c.worker(c.arg(0)).slow = slow
 		return nil
 	}
@@ -363,8 +360,8 @@ func (c command) sweepTurn() error {
 }
 
 // freeze dispatch, freeze deliver/w1, freeze w1: that actor takes no turn until it thaws.
-func (c command) freeze(frozen bool) func() error {
-	return func() error {
+func freeze(frozen bool) func(command) error {
+	return func(c command) error {
 		c.frozen[c.arg(0)] = frozen
 		return nil
 	}

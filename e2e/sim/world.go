@@ -27,6 +27,8 @@ type World struct {
 	frozen map[string]bool
 	// unordered is a mutant of the shell: it acts and writes in one turn, in that order.
 	unordered bool
+	// commands is what the words of a script mean.
+	commands map[string]func(command) error
 	// out is what is told to the reader; nil in a random run.
 	out *strings.Builder
 }
@@ -42,7 +44,7 @@ func New(step StepFunc) *World {
 		step:   step,
 		hub:    &hub{gpu: 100, items: map[string]workload{}},
 		ledger: newLedger(),
-		frozen: map[string]bool{},
+		frozen: map[string]bool{}, commands: commands(),
 	}
 	w.boot()
 	return w
