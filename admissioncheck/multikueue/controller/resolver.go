@@ -65,8 +65,11 @@ func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	plan := dispatch.Step(s.state, s.observed, r.Policy)
 	done, err := r.act(ctx, s, plan)
 	switch {
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return ctrl.Result{}, nil // the cache was behind; what made it so is on its way here
+	case apierrors.IsConflict(err):
+		// The cache was behind. A Workload's next version comes here by itself, but a job's does not if only its status moved.
+		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+	case apierrors.IsNotFound(err):
+		return ctrl.Result{}, nil // its deletion is on its way here
 	case err != nil:
 		return ctrl.Result{}, err
 	}
