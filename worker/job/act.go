@@ -91,7 +91,8 @@ func (r *reconciler[T]) create(ctx context.Context, s *sight[T]) ([]kube.Event, 
 
 // patch writes metadata and spec. An object that is gone needs no change any more.
 func (r *reconciler[T]) patch(ctx context.Context, before, after client.Object) error {
-	if _, err := kube.Patch(ctx, r.client, before, after); client.IgnoreNotFound(err) != nil {
+	_, err := kube.Patch(ctx, r.client, before, after)
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("patch %T %s/%s: %w", before, before.GetNamespace(), before.GetName(), err)
 	}
 	return nil
@@ -170,7 +171,8 @@ func (r *reconciler[T]) stop(ctx context.Context, s *sight[T], plan Plan) ([]kub
 	case StopDone, StopWait:
 		return nil, nil
 	case StopStatus:
-		if _, err := kube.PatchStatus(ctx, r.client, s.job, next); client.IgnoreNotFound(err) != nil {
+		_, err := kube.PatchStatus(ctx, r.client, s.job, next)
+		if client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("patch status of %s %s: %w", r.kind.GVK.Kind, s.job.GetName(), err)
 		}
 		return nil, nil

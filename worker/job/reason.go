@@ -7,27 +7,27 @@ type Reason string
 
 // Reasons to leave the job alone.
 const (
-	// Unmanaged: the namespace is not selected, or the job names no queue and needs none.
+	// Unmanaged means that the namespace is not selected, or the job names no queue and needs none.
 	Unmanaged Reason = "Unmanaged"
-	// NestedTooDeep: the chain of owners is longer than the framework follows.
+	// NestedTooDeep means that the chain of owners is longer than the framework follows.
 	NestedTooDeep Reason = kueue.EventJobNestingTooDeep
-	// ChildOfManaged: an ancestor's Workload speaks for the job.
+	// ChildOfManaged means that an ancestor's Workload speaks for the job.
 	ChildOfManaged Reason = "ChildOfManaged"
-	// Running: the job runs as admitted.
+	// Running means that the job runs as admitted.
 	Running Reason = "Running"
-	// WaitingForAdmission: the Workload has no admission yet.
+	// WaitingForAdmission means that the Workload has no admission yet.
 	WaitingForAdmission Reason = "WaitingForAdmission"
-	// WaitingForPrebuilt: the prebuilt Workload does not exist or belongs to another owner.
+	// WaitingForPrebuilt means that the prebuilt Workload does not exist or belongs to another owner.
 	WaitingForPrebuilt Reason = "WaitingForPrebuilt"
-	// WaitingForPods: the job has to stop its pods first.
+	// WaitingForPods means that the job has to stop its pods first.
 	WaitingForPods Reason = "WaitingForPods"
-	// WaitingForOutcome: the Workload has finished and the job's own status is to follow.
+	// WaitingForOutcome means that the Workload has finished and the job's own status is to follow.
 	WaitingForOutcome Reason = "WaitingForOutcome"
-	// Over: job and Workload have both finished.
+	// Over means that job and Workload have both finished.
 	Over Reason = "Over"
-	// CannotCompose: the job cannot be turned into a Workload as it is.
+	// CannotCompose means that the job cannot be turned into a Workload as it is.
 	CannotCompose Reason = kueue.EventErrWorkloadCompose
-	// PriorityClassNotFound: the WorkloadPriorityClass that the job names does not exist.
+	// PriorityClassNotFound means that the WorkloadPriorityClass that the job names does not exist.
 	PriorityClassNotFound Reason = kueue.EventWorkloadPriorityClassNotFound
 )
 
@@ -41,22 +41,22 @@ const (
 
 // Reasons to act otherwise.
 const (
-	// Admitted: the job may start.
+	// Admitted means that the job may start.
 	Admitted Reason = "Admitted"
-	// JobGone: the job was deleted.
+	// JobGone means that the job was deleted.
 	JobGone Reason = "JobGone"
-	// JobFinished: the job has ended.
+	// JobFinished means that the job has ended.
 	JobFinished Reason = "JobFinished"
-	// CannotPlace: the admission contradicts the job's pod templates, for good.
+	// CannotPlace means that the admission contradicts the job's pod templates, for good.
 	CannotPlace Reason = "CannotPlace"
-	// JobChanged: the job no longer asks for what its Workload says.
+	// JobChanged means that the job no longer asks for what its Workload says.
 	JobChanged Reason = "JobChanged"
-	// Drained: the evicted job has no pods left.
+	// Drained means that the evicted job has no pods left.
 	Drained Reason = "Drained"
-	// NoWorkload: the job has no Workload yet.
+	// NoWorkload means that the job has no Workload yet.
 	NoWorkload Reason = "NoWorkload"
-	// Unowned: the prebuilt Workload has no owner yet.
+	// Unowned means that the prebuilt Workload has no owner yet.
 	Unowned Reason = "Unowned"
-	// OutOfSync: the prebuilt Workload asks for something else than the job.
+	// OutOfSync means that the prebuilt Workload asks for something else than the job.
 	OutOfSync Reason = Reason(kueue.ReasonOutOfSync)
 )

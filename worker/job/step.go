@@ -10,19 +10,19 @@ import (
 type Link int
 
 const (
-	// LinkNone: there is no Workload and nobody else is going to make one.
+	// LinkNone means that there is no Workload and nobody else is going to make one.
 	LinkNone Link = iota
-	// LinkAwaited: the prebuilt Workload that the job names does not exist.
+	// LinkAwaited means that the prebuilt Workload that the job names does not exist.
 	LinkAwaited
-	// LinkTaken: the prebuilt Workload that the job names belongs to another owner.
+	// LinkTaken means that the prebuilt Workload that the job names belongs to another owner.
 	LinkTaken
-	// LinkUnowned: the prebuilt Workload has no owner and asks for what the job asks for.
+	// LinkUnowned means that the prebuilt Workload has no owner and asks for what the job asks for.
 	LinkUnowned
-	// LinkOutOfSync: the prebuilt Workload, unowned or the job's, asks for something else.
+	// LinkOutOfSync means that the prebuilt Workload, unowned or the job's, asks for something else.
 	LinkOutOfSync
-	// LinkStale: the Workload that was made from the job asks for something else than the job does now.
+	// LinkStale means that the Workload that was made from the job asks for something else than the job does now.
 	LinkStale
-	// LinkMatching: the Workload is the job's and asks for what the job asks for.
+	// LinkMatching means that the Workload is the job's and asks for what the job asks for.
 	LinkMatching
 )
 

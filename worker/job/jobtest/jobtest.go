@@ -30,19 +30,19 @@ type Fixtures[T client.Object] struct {
 func Verify[T client.Object](t *testing.T, kind job.Kind[T], f Fixtures[T]) {
 	t.Helper()
 	s := suite[T]{kind: kind, Fixtures: f, erased: job.Of(kind)}
-	for name, law := range map[string]func(*testing.T){
-		"types are registered under the kind's GVK":               s.types,
-		"suspending and resuming come back to the same job":       s.suspend,
-		"pod sets have valid, distinct names and are copies":      s.podSets,
-		"placing shows in the pod sets and does not resume":       s.place,
-		"placing then restoring is identity":                      s.restore,
-		"restoring from nothing changes nothing":                  s.restoreNothing,
-		"a conflicting placement is refused with a ConflictError": s.conflict,
-		"stopping a running job ends suspended and restored":      s.stop,
-		"progress is total and knows both ends":                   s.progress,
-		"what is stripped is not needed for progress":             s.strip,
+	for name, law := range map[string]func(suite[T]){
+		"types are registered under the kind's GVK":               suite[T].types,
+		"suspending and resuming come back to the same job":       suite[T].suspend,
+		"pod sets have valid, distinct names and are copies":      suite[T].podSets,
+		"placing shows in the pod sets and does not resume":       suite[T].place,
+		"placing then restoring is identity":                      suite[T].restore,
+		"restoring from nothing changes nothing":                  suite[T].restoreNothing,
+		"a conflicting placement is refused with a ConflictError": suite[T].conflict,
+		"stopping a running job ends suspended and restored":      suite[T].stop,
+		"progress is total and knows both ends":                   suite[T].progress,
+		"what is stripped is not needed for progress":             suite[T].strip,
 	} {
-		t.Run(name, law)
+		t.Run(name, func(t *testing.T) { law(s.in(t)) })
 	}
 	if kind.ManagedBy != nil {
 		s.mirror(t)
@@ -50,12 +50,21 @@ func Verify[T client.Object](t *testing.T, kind job.Kind[T], f Fixtures[T]) {
 }
 
 type suite[T client.Object] struct {
+	t *testing.T
 	Fixtures[T]
 	kind   job.Kind[T]
 	erased job.Integration
 }
 
-func (s suite[T]) types(t *testing.T) {
+// in returns the suite reporting to t.
+func (s suite[T]) in(t *testing.T) suite[T] {
+	t.Helper()
+	s.t = t
+	return s
+}
+
+func (s suite[T]) types() {
+	t := s.t
 	scheme := runtime.NewScheme()
 	if err := s.kind.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -74,7 +83,8 @@ func (s suite[T]) types(t *testing.T) {
 	}
 }
 
-func (s suite[T]) suspend(t *testing.T) {
+func (s suite[T]) suspend() {
+	t := s.t
 	j := s.Job()
 	if !s.kind.Suspended(j) {
 		t.Fatal("the fixture is not suspended")
@@ -87,7 +97,8 @@ func (s suite[T]) suspend(t *testing.T) {
 	same(t, s.Job(), j)
 }
 
-func (s suite[T]) podSets(t *testing.T) {
+func (s suite[T]) podSets() {
+	t := s.t
 	j := s.Job()
 	sets := s.sets(t, j)
 	if len(sets) == 0 {
@@ -106,7 +117,8 @@ func (s suite[T]) podSets(t *testing.T) {
 	same(t, s.Job(), j)
 }
 
-func (s suite[T]) place(t *testing.T) {
+func (s suite[T]) place() {
+	t := s.t
 	j := s.Job()
 	before := s.sets(t, j)
 	if err := s.kind.Place(j, s.placements(before)); err != nil {
@@ -130,7 +142,8 @@ func (s suite[T]) place(t *testing.T) {
 	}
 }
 
-func (s suite[T]) restore(t *testing.T) {
+func (s suite[T]) restore() {
+	t := s.t
 	j := s.Job()
 	before := s.sets(t, j)
 	if err := s.kind.Place(j, s.placements(before)); err != nil {
@@ -142,13 +155,15 @@ func (s suite[T]) restore(t *testing.T) {
 	same(t, s.Job(), j)
 }
 
-func (s suite[T]) restoreNothing(t *testing.T) {
+func (s suite[T]) restoreNothing() {
+	t := s.t
 	j := s.Job()
 	s.kind.Restore(j, nil)
 	same(t, s.Job(), j)
 }
 
-func (s suite[T]) conflict(t *testing.T) {
+func (s suite[T]) conflict() {
+	t := s.t
 	j := s.Job()
 	first := s.placements(s.sets(t, j))
 	if err := s.kind.Place(j, first); err != nil {
@@ -163,7 +178,8 @@ func (s suite[T]) conflict(t *testing.T) {
 }
 
 // stop plays the kind's own controller, which acts on a suspended job whenever the stop waits for it.
-func (s suite[T]) stop(t *testing.T) {
+func (s suite[T]) stop() {
+	t := s.t
 	j, original := s.running(t)
 	for range 10 {
 		switch step := s.stopStep(j, original); step {
@@ -199,7 +215,8 @@ func (s suite[T]) stopStep(j T, original []kueue.PodSet) job.StopStep {
 	return job.StopSpec
 }
 
-func (s suite[T]) progress(t *testing.T) {
+func (s suite[T]) progress() {
+	t := s.t
 	if p := s.kind.Progress(s.kind.New()); p.Active || p.Finished != nil || len(p.Reclaimable) > 0 {
 		t.Errorf("progress of an empty job is %+v", p)
 	}
@@ -219,7 +236,8 @@ func (s suite[T]) progress(t *testing.T) {
 	}
 }
 
-func (s suite[T]) strip(t *testing.T) {
+func (s suite[T]) strip() {
+	t := s.t
 	j, _ := s.running(t)
 	want := s.kind.Progress(j)
 	s.erased.Strip(j)

@@ -16,17 +16,17 @@ import (
 // mirror holds the laws of kinds that can run on another cluster.
 func (s suite[T]) mirror(t *testing.T) {
 	t.Helper()
-	for name, law := range map[string]func(*testing.T){
-		"only a job handed to the dispatcher is managed by it":    s.managed,
-		"a remote copy is what the user wrote, stamped":           s.remoteCopy,
-		"a remote copy does not depend on how far the job is":     s.remoteCopyOfRunning,
-		"a remote copy asks for the pods of its Workload":         s.remoteCopyMatches,
-		"copying a status again changes nothing":                  s.copyTwice,
-		"copying a status changes nothing but the status":         s.copyOnlyStatus,
-		"a suspended job does not lose or gain a foreign outcome": s.copyOutcome,
-		"how a job ended is never taken back":                     s.copyOntoFinished,
+	for name, law := range map[string]func(suite[T]){
+		"only a job handed to the dispatcher is managed by it":    suite[T].managed,
+		"a remote copy is what the user wrote, stamped":           suite[T].remoteCopy,
+		"a remote copy does not depend on how far the job is":     suite[T].remoteCopyOfRunning,
+		"a remote copy asks for the pods of its Workload":         suite[T].remoteCopyMatches,
+		"copying a status again changes nothing":                  suite[T].copyTwice,
+		"copying a status changes nothing but the status":         suite[T].copyOnlyStatus,
+		"a suspended job does not lose or gain a foreign outcome": suite[T].copyOutcome,
+		"how a job ended is never taken back":                     suite[T].copyOntoFinished,
 	} {
-		t.Run(name, law)
+		t.Run(name, func(t *testing.T) { law(s.in(t)) })
 	}
 }
 
@@ -47,7 +47,8 @@ func (s suite[T]) options(t *testing.T) job.RemoteOptions {
 	return job.RemoteOptions{Origin: origin, Workload: wl, Annotations: map[string]string{"jobtest/epoch": "7"}}
 }
 
-func (s suite[T]) managed(t *testing.T) {
+func (s suite[T]) managed() {
+	t := s.t
 	if ok, reason := s.erased.IsManagedByMultiKueue(s.handed()); !ok || reason != "" {
 		t.Errorf("handed job: %v, %q", ok, reason)
 	}
@@ -63,7 +64,8 @@ func (s suite[T]) managed(t *testing.T) {
 	}
 }
 
-func (s suite[T]) remoteCopy(t *testing.T) {
+func (s suite[T]) remoteCopy() {
+	t := s.t
 	local := s.handed()
 	local.SetOwnerReferences([]metav1.OwnerReference{{Name: "owner", UID: "o"}})
 	local.SetFinalizers([]string{"example.com/keep"})
@@ -99,7 +101,8 @@ func (s suite[T]) remoteCopy(t *testing.T) {
 	}
 }
 
-func (s suite[T]) remoteCopyOfRunning(t *testing.T) {
+func (s suite[T]) remoteCopyOfRunning() {
+	t := s.t
 	fresh := s.erased.RemoteCopy(s.handed(), s.options(t))
 	running, _ := s.running(t)
 	manager := kueue.MultiKueueControllerName
@@ -109,7 +112,8 @@ func (s suite[T]) remoteCopyOfRunning(t *testing.T) {
 	}
 }
 
-func (s suite[T]) remoteCopyMatches(t *testing.T) {
+func (s suite[T]) remoteCopyMatches() {
+	t := s.t
 	o := s.options(t)
 	remote, ok := s.erased.RemoteCopy(s.handed(), o).(T)
 	if !ok {
@@ -130,7 +134,8 @@ func (s suite[T]) resumed() T {
 	return j
 }
 
-func (s suite[T]) copyTwice(t *testing.T) {
+func (s suite[T]) copyTwice() {
+	t := s.t
 	local := s.resumed()
 	remote, _ := s.running(t)
 	if changed, deferred := s.erased.CopyStatus(local, remote); !changed || deferred {
@@ -144,7 +149,8 @@ func (s suite[T]) copyTwice(t *testing.T) {
 	}
 }
 
-func (s suite[T]) copyOnlyStatus(t *testing.T) {
+func (s suite[T]) copyOnlyStatus() {
+	t := s.t
 	local := s.resumed()
 	remote, _ := s.running(t)
 	untouched := remote.DeepCopyObject()
@@ -160,7 +166,8 @@ func (s suite[T]) copyOnlyStatus(t *testing.T) {
 	}
 }
 
-func (s suite[T]) copyOutcome(t *testing.T) {
+func (s suite[T]) copyOutcome() {
+	t := s.t
 	local := s.handed()
 	remote, _ := s.running(t)
 	s.erased.CopyStatus(local, remote)
@@ -176,7 +183,8 @@ func (s suite[T]) copyOutcome(t *testing.T) {
 	}
 }
 
-func (s suite[T]) copyOntoFinished(t *testing.T) {
+func (s suite[T]) copyOntoFinished() {
+	t := s.t
 	local := s.resumed()
 	remote, _ := s.running(t)
 	s.Failed(remote)
