@@ -61,6 +61,8 @@ type server struct {
 	mu   sync.Mutex
 	log  *calls
 	down bool
+	// refusal is what creations are answered with, if set.
+	refusal error
 }
 
 // calls are the writes that a server was asked for, as "verb kind".
@@ -130,6 +132,9 @@ func newServer(t *testing.T, scheme *runtime.Scheme) *server {
 			if err := down(); err != nil {
 				return err
 			}
+			if err := s.refused(); err != nil {
+				return err
+			}
 			obj.SetUID(types.UID(fmt.Sprintf("%s-%d", obj.GetName(), time.Now().UnixNano())))
 			s.logged().add("create", obj)
 			return c.Create(ctx, obj, o...)
@@ -156,6 +161,18 @@ func (s *server) logTo(c *calls) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log = c
+}
+
+func (s *server) refused() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refusal
+}
+
+func (s *server) refuse(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refusal = err
 }
 
 func (s *server) setDown(down bool) {
@@ -220,6 +237,9 @@ func (st *stage) compose(scheme *runtime.Scheme) {
 	for name := range st.workers {
 		st.fleet.Connect(name, fleet.Credentials{Config: &rest.Config{Host: name}, Fingerprint: name})
 	}
+	st.eventually("all connected", func() bool {
+		return !slices.ContainsFunc(st.fleet.States(), func(s fleet.State) bool { return !s.Connected })
+	})
 }
 
 // run starts the fleet and a controller of one worker, fed by the fleet and by the hub's Workloads.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -232,5 +233,37 @@ func TestAWorkloadWithoutOwnerIsRejected(t *testing.T) {
 	st.eventually("check Rejected", func() bool { return st.check().State == kueue.CheckStateRejected })
 	if got := st.check().Message; !strings.HasPrefix(got, "No multikueue adapter found") {
 		t.Errorf("message %q", got)
+	}
+}
+
+func TestTheCheckSaysWhyAClusterDoesNotTakeTheWorkload(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.resolver.Policy.ExplainAfter = time.Millisecond
+	st.workers["w1"].refuse(apierrors.NewNotFound(corev1.Resource("namespaces"), "team"))
+	st.submit()
+	want := `"w1" does not take it: create the copy of workload team/job-train: namespaces "team" not found; "w2" `
+	st.eventually("the check says so", func() bool { return strings.Contains(st.check().Message, want) })
+	st.runsOn("w2")
+}
+
+func TestWritesOnTheHubForOneWorkload(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.submit()
+	st.offered("w1", "w2")
+	st.admitOn("w1")
+	st.eventually("check Ready", func() bool { return st.check().State == kueue.CheckStateReady })
+	finishJobOn(st, "w1")
+	st.eventually("hub workload finished", func() bool { return workload.IsFinished(st.local()) })
+	st.eventually("nothing left on w1", func() bool { return st.copyOn("w1") == nil && st.jobOn("w1") == nil })
+	want := []string{
+		"patch status v1beta2.Workload", // the test's reservation
+		"patch status v1beta2.Workload", // nominated
+		"patch status v1beta2.Workload", // bound
+		"patch status v1beta2.Workload", // Ready and Admitted
+		"patch status v1.Job",           // the final status
+		"patch status v1beta2.Workload", // Finished
+	}
+	if diff := cmp.Diff(want, st.hubLog.snapshot()); diff != "" {
+		t.Errorf("writes on the hub (-want +got):\n%s", diff)
 	}
 }

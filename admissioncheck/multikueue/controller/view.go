@@ -47,10 +47,17 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 	seen := r.seen(name, o)
 	v := dispatch.ClusterView{
 		Name: name, Link: r.link(ctx, name), Copy: o.Copy(seen.Workload), Job: o.JobFacts(seen.Job),
-		InConfig: inConfig && (r.serves(name, o) || s.state.Bound == name),
+		InConfig: inConfig,
+	}
+	if !r.serves(name, o) {
+		v.Trouble = "it does not serve " + o.Kind.GVK().GroupKind().String()
+		v.InConfig = inConfig && s.state.Bound == name // it can be given nothing, but keeps what it has
 	}
 	r.lookBack(&v, s)
 	for _, answer := range r.Fleet.Answers(name, o.Key()) {
+		if answer.Err != nil && v.Trouble == "" {
+			v.Trouble = answer.Err.Error()
+		}
 		f, ok := answer.Value.(found)
 		if !ok {
 			continue
@@ -109,7 +116,7 @@ func (r *Resolver) lookBack(v *dispatch.ClusterView, s *subject) {
 	if v.Copy.Holder == dispatch.Absent {
 		gone, ok := r.Fleet.Gone(v.Name, workloadGVK(), o.Key())
 		if wl, is := gone.Last.(*kueue.Workload); ok && is && current(wl) && o.Copy(wl).Holder == dispatch.Ours {
-			v.EndedUnfinished = v.EndedUnfinished || gone.Watched && !mirror.Adopted(wl) && v.Job.Finished == nil
+			v.EndedUnfinished = v.EndedUnfinished || gone.Watched && !o.Copy(wl).Adopted && v.Job.Finished == nil
 		}
 	}
 }

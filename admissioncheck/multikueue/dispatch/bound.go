@@ -95,7 +95,11 @@ func (t turn) start(v ClusterView, actions []Action) Plan {
 	if v.Job.Holder == Absent {
 		actions = append(actions, Action{Verb: CreateJob, Cluster: v.Name, Epoch: t.s.Epoch})
 	}
-	return t.stay(Starting, "creating the job on "+v.Name, actions...)
+	plan := t.stay(Starting, "creating the job on "+v.Name, actions...)
+	if v.Trouble != "" {
+		t.speak(&plan)
+	}
+	return plan
 }
 
 // dismiss removes what other clusters hold, and what earlier epochs left on the bound one, and reads the debtors that

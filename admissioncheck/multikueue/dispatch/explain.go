@@ -29,6 +29,8 @@ func (t turn) why(s State, v ClusterView) (Reason, string) {
 		return Retracting, "what an earlier attempt left there is being removed"
 	case s.Bound != "":
 		return Lost, "another cluster was chosen"
+	case v.Trouble != "":
+		return Refused, "does not take it: " + v.Trouble
 	case !v.InConfig:
 		return NotInConfig, "not listed in the MultiKueueConfig"
 	case !slices.Contains(s.Nominated, v.Name):
@@ -55,6 +57,8 @@ func (t turn) whyBound(v ClusterView) (Reason, string) {
 		return NotReachable, "chosen, but cannot be reached"
 	case t.s.currentJob(v.Job):
 		return Running, "has the job"
+	case v.Trouble != "":
+		return Refused, "chosen, but does not take the job: " + v.Trouble
 	}
 	return Starting, "chosen"
 }

@@ -78,6 +78,9 @@ type ClusterView struct {
 	// then.
 	Copy Copy
 	Job  Job
+	// Trouble is why what was asked of the cluster last has failed, or why nothing of this kind can be asked of it; empty if
+	// neither. It is only told, never decided upon.
+	Trouble string
 	// EndedUnfinished is positive evidence that the job was not lost to a clean-up after it had finished: the informer
 	// watched the job's deletion (not a relist) and its last state was unfinished, or it watched so the deletion of a
 	// Copy that no job had adopted. If the watched last state was finished, Job.Finished (and Job.Epoch) keep it instead.

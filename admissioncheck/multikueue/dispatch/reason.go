@@ -74,6 +74,8 @@ const (
 	NotReachable Reason = "NotReachable"
 	// NameCollision: an object of our name there is not ours.
 	NameCollision Reason = "NameCollision"
+	// Refused: the cluster does not take what it is given.
+	Refused Reason = "Refused"
 	// NotNominated: the cluster was not nominated.
 	NotNominated Reason = "NotNominated"
 	// Retracting: what an earlier epoch left there is being removed.

@@ -147,7 +147,9 @@ func remoteWorkload(name, origin string) *kueue.Workload {
 	}}
 }
 
-func keyOf(name string) types.NamespacedName { return types.NamespacedName{Namespace: "ns", Name: name} }
+func keyOf(name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: "ns", Name: name}
+}
 
 func (w *world) make(cluster string, obj client.Object) {
 	w.t.Helper()

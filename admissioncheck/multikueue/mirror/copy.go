@@ -87,6 +87,7 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 		SpecMatches: same && priority, PriorityOnly: same && !priority,
 		Evicted:      holds(remote, kueue.WorkloadEvicted),
 		Deactivating: holds(remote, kueue.WorkloadDeactivationTarget) || !ptr.Deref(remote.Spec.Active, true),
+		Adopted:      metav1.GetControllerOfNoCopy(remote) != nil,
 		Deleting:     !remote.DeletionTimestamp.IsZero(),
 	}
 	if reserved := meta.FindStatusCondition(remote.Status.Conditions, kueue.WorkloadQuotaReserved); reserved != nil {
@@ -107,6 +108,3 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 func holds(wl *kueue.Workload, condition string) bool {
 	return meta.IsStatusConditionTrue(wl.Status.Conditions, condition)
 }
-
-// Adopted tells whether a job on the worker has taken a copy as its Workload.
-func Adopted(remote client.Object) bool { return metav1.GetControllerOf(remote) != nil }

@@ -22,7 +22,10 @@ func (o Original) JobFacts(remote client.Object) dispatch.Job {
 	if remote == nil || o.Kind == nil {
 		return dispatch.Job{}
 	}
-	j := dispatch.Job{Holder: o.jobHolder(remote), Epoch: Epoch(remote), Finished: Outcome(o.Kind, remote)}
+	j := dispatch.Job{
+		Holder: o.jobHolder(remote), Epoch: Epoch(remote), Finished: Outcome(o.Kind, remote),
+		Deleting: !remote.GetDeletionTimestamp().IsZero(),
+	}
 	if j.Holder == dispatch.Ours && o.Job != nil {
 		_, behind, _ := o.WithStatus(remote)
 		j.Behind = behind

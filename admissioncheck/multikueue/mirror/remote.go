@@ -96,7 +96,7 @@ func (o Original) UpdateOffer(ctx context.Context, c client.Client, seen *kueue.
 }
 
 // CreateJob creates the job on a worker, provided that a live read shows the copy to be ours, of this epoch, admitted, not
-// finished and not going. If it is not, or another object bears the job's name, what was found is returned instead.
+// adopted by a job, not finished and not going. If it is not, or another object bears the job's name, what was found is returned instead.
 func (o Original) CreateJob(ctx context.Context, c client.Client, epoch int64, nameInLabel bool) (other *Found, err error) {
 	if o.Job == nil {
 		return nil, fmt.Errorf("create the copy of job %s: %w", o.JobKey(), ErrNoJob)
@@ -126,7 +126,8 @@ func (o Original) CreateJob(ctx context.Context, c client.Client, epoch int64, n
 func (o Original) mayRun(wl *kueue.Workload, epoch int64) bool {
 	fact := o.Copy(wl)
 	current := fact.Epoch == epoch || fact.Epoch == 0 && epoch == 1
-	return fact.Holder == dispatch.Ours && current && fact.Admitted && fact.Finished == nil && !fact.Deleting && !fact.Evicted
+	return fact.Holder == dispatch.Ours && current && fact.Admitted && !fact.Adopted && fact.Finished == nil &&
+		!fact.Deleting && !fact.Evicted && !fact.Deactivating
 }
 
 func (o Original) foundNow(ctx context.Context, c client.Client) (*Found, error) {
