@@ -204,7 +204,8 @@ func saturated(x *big.Int) amount.Amount {
 	return amount.Amount(x.Int64())
 }
 
-// Available, Potential, Usage and Quota answer what quota.Cell answers; the node must not be cyclic.
+// Available answers what the method of quota.Cell of the same name answers, as the following do; the node must not be
+// cyclic.
 func (a Account) Available(p Node) amount.Amount { return saturated(a.available(p)) }
 
 // Potential is described at Available.

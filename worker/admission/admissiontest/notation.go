@@ -67,47 +67,43 @@ func Parse(script string) ([]Step, error) {
 		if len(words) == 0 {
 			continue
 		}
-		step, err := parseStep(words)
-		if err != nil {
-			return nil, fmt.Errorf("line %d, %q: %w", i+1, strings.TrimSpace(line), err)
+		step := Step{Line: strings.TrimSpace(line), Verb: words[0]}
+		if err := step.parse(words[1:]); err != nil {
+			return nil, fmt.Errorf("line %d, %q: %w", i+1, step.Line, err)
 		}
-		step.Line = strings.TrimSpace(line)
 		steps = append(steps, step)
 	}
 	return steps, nil
 }
 
-func parseStep(words []string) (Step, error) {
-	step := Step{Verb: words[0]}
-	if step.Verb == "cycle" {
-		return step, step.parseCycle(words[1:])
+func (s *Step) parse(words []string) error {
+	switch {
+	case s.Verb == "cycle":
+		return s.parseCycle(words)
+	case s.Verb == "delete" && len(words) == 2:
+		s.Kind, s.Name = words[0], words[1]
+		return nil
+	case len(words) == 0:
+		return fmt.Errorf("the verb needs a name")
 	}
-	if step.Verb == "delete" && len(words) == 3 {
-		step.Kind, step.Name = words[1], words[2]
-		return step, nil
-	}
-	if len(words) < 2 {
-		return step, fmt.Errorf("the verb needs a name")
-	}
-	step.Name = words[1]
-	rest := words[2:]
-	switch step.Verb {
+	s.Name, words = words[0], words[1:]
+	switch s.Verb {
 	case "queue":
-		return step, step.parseQueue(rest)
+		return s.parseQueue(words)
 	case "cohort":
-		return step, step.parseCohort(rest)
+		return s.parseCohort(words)
 	case "flavor":
-		return step, step.parseFlavor(rest)
+		return s.parseFlavor(words)
 	case "pending":
-		return step, step.parseWorkload(rest)
+		return s.parseWorkload(words)
 	case "admitted", "reserving":
-		return step, step.parseReservation(rest)
+		return s.parseReservation(words)
 	case "remove", "release", "forget", "status", "waiting":
-		if len(rest) == 0 {
-			return step, nil
+		if len(words) == 0 {
+			return nil
 		}
 	}
-	return step, fmt.Errorf("cannot be understood")
+	return fmt.Errorf("cannot be understood")
 }
 
 func (s *Step) parseCycle(words []string) error {

@@ -171,8 +171,8 @@ func TestWhoIsNotLookedAtIsToldSo(t *testing.T) {
 		queue a inactive strict f gpu=8
 		pending one queue=a gpu=1 at=1
 		pending two queue=a gpu=2 at=2
-		cycle
-		cycle
+		cycle at=0
+		cycle at=1
 		queue a strict f gpu=8
 		cycle`,
 		`wait one in a: Suspended: ClusterQueue a is inactive
@@ -233,8 +233,8 @@ func TestWhatWakesAParkedWorkload(t *testing.T) {
 		admitted h queue=b f/gpu=4
 		admitted other queue=lone f/gpu=2
 		pending w queue=a gpu=2
-		cycle
-		cycle
+		cycle at=0
+		cycle at=1
 		`
 	const first = "wait w in a: " + lacks + "2 more needed\n"
 	const admitted = first + "admit w to a: main 1 gpu=2@f"
@@ -322,8 +322,8 @@ func TestWhoIsToldWhat(t *testing.T) {
 		pending two queue=a gpu=2 at=2
 		cycle
 		pending three queue=a gpu=2 at=0
-		cycle
-		cycle
+		cycle at=0
+		cycle at=1
 		waiting a`,
 		`wait one in a: ` + lacks + `2 more needed
 		wait two in a: ` + lacks + `2 more needed
