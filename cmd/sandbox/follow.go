@@ -83,7 +83,8 @@ func (f *follower) watch(ctx context.Context, timeout time.Duration, submitting 
 			submitting = nil
 		case <-ticker.C:
 		case <-deadline.C:
-			return nil, fmt.Errorf("not all jobs ended within %s:\n  %s", timeout, strings.Join(unfinished(rows), "\n  "))
+			lines := append(unfinished(rows), inactive(ctx, f.stage)...)
+			return nil, fmt.Errorf("not all jobs ended within %s:\n  %s", timeout, strings.Join(lines, "\n  "))
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
