@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -91,7 +92,7 @@ func TestWhatIsWrongIsRefusedWithItsPath(t *testing.T) {
 		"workload":       `kind: Workload, spec: {podSets: [{template: {metadata: {labels: {"@": a}}}}]}`,
 	} {
 		got := review(t, handler, "/validate-kueue-x-k8s-io-v1beta2-"+path, "{apiVersion: kueue.x-k8s.io/v1beta2, metadata: {name: a}, "+spec+"}")
-		if got.Allowed || !bytes.HasPrefix([]byte(got.Result.Message), []byte("spec.")) {
+		if got.Allowed || !strings.HasPrefix(got.Result.Message, "spec.") {
 			t.Errorf("%s: allowed %t, %v", path, got.Allowed, got.Result)
 		}
 	}

@@ -99,6 +99,7 @@ func group(stage Stage) string {
 		return AllAlpha
 	case Beta:
 		return AllBeta
+	case GA, Deprecated:
 	}
 	return ""
 }

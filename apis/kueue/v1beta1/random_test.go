@@ -20,7 +20,7 @@ func filler(seed int64) *randfill.Filler {
 		func(q *resource.Quantity, c randfill.Continue) { q.Set(c.Int63n(1 << 40)) },
 		func(t *metav1.Time, c randfill.Continue) { t.Time = time.Unix(c.Int63n(1<<32), 0).UTC() },
 		func(i *intstr.IntOrString, c randfill.Continue) { *i = intstr.FromInt32(c.Int31()) },
-		func(f *metav1.FieldsV1, c randfill.Continue) { f.Raw = []byte("{}") },
+		func(f *metav1.FieldsV1, _ randfill.Continue) { f.SetRawString("{}") },
 		func(s *corev1.PodSpec, c randfill.Continue) {
 			c.Fill(&s.Containers)
 			c.Fill(&s.Tolerations)

@@ -125,6 +125,7 @@ func FuzzARoundTripLosesOnlyWhatTheOtherVersionHasNoWordFor(f *testing.F) {
 }
 
 func fromHub(t *testing.T, name string, seed int64) {
+	t.Helper()
 	kind := kinds[name]
 	hub, want, got, spoke := kind.hub(), kind.hub(), kind.hub(), kind.spoke()
 	filler(seed).Fill(hub)
@@ -140,6 +141,7 @@ func fromHub(t *testing.T, name string, seed int64) {
 }
 
 func fromSpoke(t *testing.T, name string, seed int64) {
+	t.Helper()
 	kind := kinds[name]
 	spoke, want, got, hub := kind.spoke(), kind.spoke(), kind.spoke(), kind.hub()
 	filler(seed).Fill(spoke)
