@@ -74,7 +74,7 @@ func TestAStaleDecisionIsForgottenWithoutNoise(t *testing.T) {
 	s.submit("w", 3)
 	changed := s.stored("w")
 	changed.Labels = map[string]string{"new": "label"}
-	if err := s.client.Update(s.ctx, changed); err != nil {
+	if err := s.client.Update(s.Context(), changed); err != nil {
 		t.Fatal(err)
 	}
 	s.cycle()
@@ -119,7 +119,7 @@ func TestAnUncertainAdmissionIsTriedUntilItIsCertain(t *testing.T) {
 			s := newStage(t)
 			s.submit("w", 3)
 			s.refuse = []error{uncertain, uncertain, nil}
-			s.loop.once(s.ctx)
+			s.loop.once(s.Context())
 			waitFor(t, func() bool {
 				s.clock.Step(time.Second)
 				return s.writes.Load() == 3
@@ -144,7 +144,7 @@ func TestAWaitingWorkloadIsToldOnceAndOnlyIfItStillWaits(t *testing.T) {
 	}
 	waiting := batch.Wait[0]
 	s.said()
-	s.loop.reasons.write(s.ctx, waiting)
+	s.loop.reasons.write(s.Context(), waiting)
 	if got := s.condition(waiting.Workload.Name, kueue.WorkloadQuotaReserved); got != "False WaitingForQuota" {
 		t.Errorf("QuotaReserved is %q", got)
 	}
@@ -152,11 +152,11 @@ func TestAWaitingWorkloadIsToldOnceAndOnlyIfItStillWaits(t *testing.T) {
 		t.Errorf("events are %q", said)
 	}
 	writes := s.writes.Load()
-	s.loop.reasons.write(s.ctx, waiting)
+	s.loop.reasons.write(s.Context(), waiting)
 	if s.writes.Load() != writes || len(s.said()) != 0 {
 		t.Error("it was told the same again")
 	}
-	s.loop.reasons.write(s.ctx, view.Decided{Decision: admission.Decision{
+	s.loop.reasons.write(s.Context(), view.Decided{Decision: admission.Decision{
 		Workload: batch.Admit[0].Workload, Verdict: admission.Wait, Because: admission.WaitingForQuota,
 	}, Seen: batch.Admit[0].Seen})
 	if s.writes.Load() != writes {
@@ -171,7 +171,7 @@ func TestReasonsAreGatheredAndRateBounded(t *testing.T) {
 		s.submit("big"+string(rune('a'+i/26))+string(rune('a'+i%26)), 9)
 	}
 	done := make(chan struct{})
-	go func() { s.loop.reasons.run(s.ctx); close(done) }()
+	go func() { s.loop.reasons.run(s.Context()); close(done) }()
 	batch := s.cycle()
 	if len(batch.Wait) != many {
 		t.Fatalf("%d wait, want %d", len(batch.Wait), many)
@@ -249,7 +249,7 @@ kueue_cluster_queue_status{cluster_queue="cq",status="terminating"} 0
 
 func TestTheLoopStartsWhenTheViewIsFullAndEndsWithItsContext(t *testing.T) {
 	s := newStage(t)
-	ctx, cancel := context.WithCancel(s.ctx)
+	ctx, cancel := context.WithCancel(s.Context())
 	ended := make(chan error)
 	go func() { ended <- s.loop.Start(ctx) }()
 	s.submit("w", 3)

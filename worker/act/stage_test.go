@@ -32,7 +32,6 @@ var epoch = time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
 // stage is a loop on an API server in memory. Informers deliver only what a test tells them to.
 type stage struct {
 	*testing.T
-	ctx       context.Context
 	loop      *Loop
 	view      *view.View
 	client    client.Client
@@ -56,12 +55,12 @@ func newStage(t *testing.T) *stage {
 		}
 	}
 	s := &stage{
-		T: t, ctx: t.Context(), view: view.New(view.Options{}), clock: clocktesting.NewFakeClock(epoch),
+		T: t, view: view.New(view.Options{}), clock: clocktesting.NewFakeClock(epoch),
 		events: events.NewFakeRecorder(100), registry: prometheus.NewRegistry(), informers: &informertest.FakeInformers{Scheme: scheme},
 	}
 	s.client = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&kueue.Workload{}).
 		WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: s.patch}).Build()
-	if err := s.view.Register(s.ctx, s.informers); err != nil {
+	if err := s.view.Register(s.Context(), s.informers); err != nil {
 		t.Fatal(err)
 	}
 	metrics, err := NewMetrics(s.registry, MetricsOptions{LocalQueues: func(types.NamespacedName) bool { return true }})
@@ -126,7 +125,7 @@ func activeCheck(name string) *kueue.AdmissionCheck {
 func (s *stage) deliver(objects ...client.Object) {
 	s.Helper()
 	for _, o := range objects {
-		informer, err := s.informers.FakeInformerFor(s.ctx, o)
+		informer, err := s.informers.FakeInformerFor(s.Context(), o)
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -146,7 +145,7 @@ func (s *stage) submit(name string, gpus int32) {
 			}}}},
 		}}},
 	}
-	if err := s.client.Create(s.ctx, wl); err != nil {
+	if err := s.client.Create(s.Context(), wl); err != nil {
 		s.Fatal(err)
 	}
 	s.deliver(s.stored(name))
@@ -156,7 +155,7 @@ func (s *stage) submit(name string, gpus int32) {
 func (s *stage) stored(name string) *kueue.Workload {
 	s.Helper()
 	wl := &kueue.Workload{}
-	if err := s.client.Get(s.ctx, types.NamespacedName{Namespace: "ns", Name: name}, wl); err != nil {
+	if err := s.client.Get(s.Context(), types.NamespacedName{Namespace: "ns", Name: name}, wl); err != nil {
 		s.Fatal(err)
 	}
 	return wl
@@ -165,7 +164,7 @@ func (s *stage) stored(name string) *kueue.Workload {
 // cycle runs the loop once and waits for its writes.
 func (s *stage) cycle() view.Batch {
 	s.Helper()
-	batch := s.loop.once(s.ctx)
+	batch := s.loop.once(s.Context())
 	if err := s.loop.writers.Wait(); err != nil {
 		s.Fatal(err)
 	}

@@ -66,16 +66,16 @@ func TestWhatAQueueMissesMayComeLater(t *testing.T) {
 	reasons := func() string {
 		cq, _ := v.ClusterQueue("cq")
 		lq, _ := v.LocalQueue(types.NamespacedName{Namespace: "ns", Name: "lq"})
-		return string(cq.Reason) + " " + string(lq.Reason)
+		return string(cq.Reason) + "/" + string(lq.Reason)
 	}
 	for _, step := range []struct {
 		change any
 		want   string
 	}{
-		{nil, "FlavorNotFound ClusterQueueIsInactive"},
-		{testFlavor("red"), "AdmissionCheckNotFound ClusterQueueIsInactive"},
-		{testCheck("c", "example.com/c", false), "AdmissionCheckInactive ClusterQueueIsInactive"},
-		{testCheck("c", "example.com/c", true), "Ready Ready"},
+		{nil, "FlavorNotFound/ClusterQueueIsInactive"},
+		{testFlavor("red"), "AdmissionCheckNotFound/ClusterQueueIsInactive"},
+		{testCheck("c", "example.com/c", false), "AdmissionCheckInactive/ClusterQueueIsInactive"},
+		{testCheck("c", "example.com/c", true), "Ready/Ready"},
 	} {
 		if step.change != nil {
 			feedAll(v, step.change)
@@ -85,11 +85,11 @@ func TestWhatAQueueMissesMayComeLater(t *testing.T) {
 		}
 	}
 	unfeed(v, testFlavor("red"))
-	if got, want := reasons(), "FlavorNotFound ClusterQueueIsInactive"; got != want {
+	if got, want := reasons(), "FlavorNotFound/ClusterQueueIsInactive"; got != want {
 		t.Errorf("flavor gone: got %s, want %s", got, want)
 	}
 	unfeed(v, testQueue("cq", "1", "red"))
-	if got, want := reasons(), " ClusterQueueDoesNotExist"; got != want {
+	if got, want := reasons(), "/ClusterQueueDoesNotExist"; got != want {
 		t.Errorf("ClusterQueue gone: got %s, want %s", got, want)
 	}
 }

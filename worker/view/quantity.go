@@ -3,6 +3,7 @@ package view
 import (
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -60,11 +61,8 @@ func QuantityOf(name string, a amount.Amount) resource.Quantity {
 }
 
 func formatOf(name string) resource.Format {
-	switch corev1.ResourceName(name) {
-	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourceStorage:
-		return resource.BinarySI
-	}
-	if strings.HasPrefix(name, corev1.ResourceHugePagesPrefix) {
+	bytes := []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourceStorage}
+	if slices.Contains(bytes, corev1.ResourceName(name)) || strings.HasPrefix(name, corev1.ResourceHugePagesPrefix) {
 		return resource.BinarySI
 	}
 	return resource.DecimalSI
