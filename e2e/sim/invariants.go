@@ -153,7 +153,7 @@ func (l *ledger) ended(w *World, c *worker, name string, job remoteJob) {
 // destroying checks a job that is about to be removed by the hub, which saw its Workload like this.
 func (l *ledger) destroying(w *World, c *worker, seen workload, job remoteJob) {
 	item, ok := w.hub.items[seen.name]
-	if !ok || item.uid != job.uid || item.deleting || item.finished != nil || seen.deleting || seen.finished != nil {
+	if !ok || job.deleting || item.uid != job.uid || item.deleting || item.finished != nil || seen.deleting || seen.finished != nil {
 		return
 	}
 	elsewhere := seen.bound != "" && seen.bound != c.name && holds(seen, seen.bound)

@@ -1,0 +1,96 @@
+package dispatch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestNothingIsRecordedOnTheHappyPath(t *testing.T) {
+	for _, s := range []State{
+		{Epoch: 1},
+		{Epoch: 1, Nominated: []string{"w1", "w2"}},
+		{Epoch: 1, Bound: "w1"},
+	} {
+		if r, ok := Encode(s); ok {
+			t.Errorf("%+v is recorded as %+v", s, r)
+		}
+	}
+}
+
+func TestARecordReadsAsASentence(t *testing.T) {
+	s := State{Epoch: 3, Reservation: "2026-01-01T00:00:00Z/2", Debts: []Debt{{"w1", 2}, {"w2", 1}}}
+	want := Record{
+		Owed: true, ObservedGeneration: 3, Reason: "Owed",
+		Message: `epoch 3 of reservation "2026-01-01T00:00:00Z/2"; may still run on "w1" since epoch 2, "w2" since epoch 1`,
+	}
+	got, ok := Encode(s)
+	if diff := cmp.Diff(want, got); !ok || diff != "" {
+		t.Errorf("recorded %v (-want +got):\n%s", ok, diff)
+	}
+}
+
+func TestAnUnreadableRecordIsTheFirstEpochWithoutDebts(t *testing.T) {
+	want := State{Epoch: 1, Nominated: []string{"a", "b"}}
+	for _, message := range []string{
+		"", "epoch", "epoch x", "epoch 0", "epoch -1", "epoch 99999999999999999999", "epoch 2 and more",
+		`epoch 2; may still run on `, `epoch 2; may still run on "w1"`, `epoch 2; may still run on w1 since epoch 1`,
+		`epoch 2; may still run on "w1" since epoch 1,`, `epoch 2 of reservation unquoted`,
+	} {
+		if diff := cmp.Diff(want, Decode(&Record{Message: message}, []string{"b", "a"}, "")); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", message, diff)
+		}
+	}
+	if diff := cmp.Diff(want, Decode(nil, []string{"b", "a"}, "")); diff != "" {
+		t.Errorf("no record (-want +got):\n%s", diff)
+	}
+}
+
+func TestABindingEndsNominations(t *testing.T) {
+	if got := Decode(nil, []string{"w1"}, "w2"); got.Nominated != nil || got.Bound != "w2" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// FuzzARecordRoundTrips checks that whatever is stored is read back, whatever the names are.
+func FuzzARecordRoundTrips(f *testing.F) {
+	f.Add(int64(1), "", "", int64(0))
+	f.Add(int64(2), "r", "w1 w2", int64(1))
+	f.Add(int64(7), `"; may still run on`, `a" since epoch , b`, int64(6))
+	f.Fuzz(func(t *testing.T, epoch int64, reservation, debtors string, owed int64) {
+		s := State{Epoch: max(epoch, 1), Reservation: strings.ToValidUTF8(reservation, "?")}
+		for _, cluster := range strings.Fields(strings.ToValidUTF8(debtors, "?")) {
+			s = s.owing(cluster, max(owed, 0))
+		}
+		r, ok := Encode(s)
+		if !ok {
+			if s.Epoch > 1 || s.Reservation != "" || len(s.Debts) > 0 {
+				t.Fatalf("%+v is not recorded", s)
+			}
+			return
+		}
+		if got := Decode(&r, nil, ""); !got.Equal(s) {
+			t.Errorf("stored %+v\nread   %+v\nfrom %q", s, got, r.Message)
+		}
+		if r.Owed != (len(s.Debts) > 0) || r.ObservedGeneration != s.Epoch {
+			t.Errorf("%+v does not describe %+v", r, s)
+		}
+	})
+}
+
+// FuzzAnyMessageIsReadOrRefused checks that reading is total, and that what is read is well formed.
+func FuzzAnyMessageIsReadOrRefused(f *testing.F) {
+	f.Add(`epoch 3 of reservation "r"; may still run on "w1" since epoch 2`)
+	f.Add(`epoch 3; may still run on "w2" since epoch 2, "w1" since epoch 2`)
+	f.Fuzz(func(t *testing.T, message string) {
+		s := Decode(&Record{Message: message}, nil, "")
+		if s.Epoch < 1 {
+			t.Errorf("epoch %d", s.Epoch)
+		}
+		if !slices.IsSortedFunc(s.Debts, func(a, b Debt) int { return strings.Compare(a.Cluster, b.Cluster) }) {
+			t.Errorf("debts are not sorted: %+v", s.Debts)
+		}
+	})
+}

@@ -1,0 +1,60 @@
+package dispatch
+
+import (
+	"testing"
+	"time"
+)
+
+func at(minutes float64) time.Time {
+	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
+}
+
+func lostAt(minutes float64) Link { return Link{State: Unreachable, Since: at(minutes)} }
+
+func TestTheHubIsCutOffWhenMostClustersVanishTogether(t *testing.T) {
+	up := Link{State: Connected}
+	unknown := Link{}
+	for name, c := range map[string]struct {
+		links []Link
+		want  bool
+	}{
+		"nobody is lost": {[]Link{up, up}, false},
+		"the only cluster is lost: nobody else could tell": {[]Link{lostAt(0)}, false},
+		"one of two is lost":                                  {[]Link{lostAt(0), up}, false},
+		"both of two are lost together":                       {[]Link{lostAt(0), lostAt(0.5)}, true},
+		"both of two are lost, but hours apart":               {[]Link{lostAt(0), lostAt(120)}, false},
+		"half of four are lost together":                      {[]Link{lostAt(0), lostAt(0.5), up, up}, false},
+		"three of five are lost together":                     {[]Link{lostAt(0), lostAt(0.5), lostAt(0.9), up, up}, true},
+		"two of two that were left are lost together":         {[]Link{lostAt(-300), lostAt(0), lostAt(0.5)}, true},
+		"one was lost long before and one now, of three":      {[]Link{lostAt(-300), lostAt(0), up}, false},
+		"what was never tried does not count in either way":   {[]Link{lostAt(0), lostAt(0), unknown, unknown, up}, true},
+		"two together, while three were lost after them":      {[]Link{lostAt(0), lostAt(0), lostAt(9), lostAt(20), lostAt(30)}, false},
+		"everybody is lost together":                          {[]Link{lostAt(0), lostAt(0), lostAt(0)}, true},
+		"lost one by one, each a little after the one before": {[]Link{lostAt(0), lostAt(5), lostAt(10)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := HubCutOff(c.links, time.Minute); got != c.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+// The clock of a cluster that stays lost after the others are back begins when the hub was back.
+func TestAGraceBeginsNoEarlierThanTheEndOfACutOff(t *testing.T) {
+	v := ClusterView{Name: "w1", Link: lostAt(0)}
+	tr := turn{
+		o: Observation{Now: at(70), Clusters: []ClusterView{v, {Name: "w2", Link: Link{State: Connected}}}, CutOffEnded: at(60)},
+		p: Compatible(15 * time.Minute),
+	}
+	if end, runs := tr.deadline(v); !runs || !end.Equal(at(75)) {
+		t.Errorf("ends %v, %v", end, runs)
+	}
+	if tr.graceOver(v) {
+		t.Error("is over too early")
+	}
+	tr.o.Now = at(75)
+	if !tr.graceOver(v) {
+		t.Error("is not over in time")
+	}
+}

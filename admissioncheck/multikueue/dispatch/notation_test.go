@@ -1,0 +1,282 @@
+package dispatch
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The tables of this package are written in words. A state: `epoch 2 of r1; bound w1; nominated w1 w2; owed w1@1`. What is
+// local: `quota r1 Ready evictions=1 active`. A cluster a line, what a live read found after the word live:
+// `w1 up copy@2 admitted adopted job@2 behind live copy@2 evicted job@2`. An answer is described by describe.
+
+// noon is the Now of all tables.
+func noon() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
+
+func state(t *testing.T, text string) State {
+	t.Helper()
+	s := State{Epoch: 1}
+	for _, clause := range strings.Split(text, ";") {
+		words := strings.Fields(clause)
+		if len(words) == 0 {
+			continue
+		}
+		switch words[0] {
+		case "epoch":
+			s.Epoch = number(t, words[1])
+			if len(words) > 3 {
+				s.Reservation = words[3]
+			}
+		case "bound":
+			s.Bound = words[1]
+		case "nominated":
+			s.Nominated = words[1:]
+		case "owed":
+			for _, w := range words[1:] {
+				cluster, epoch, _ := strings.Cut(w, "@")
+				s = s.owing(cluster, number(t, epoch))
+			}
+		default:
+			t.Fatalf("a state has no %q", words[0])
+		}
+	}
+	return s
+}
+
+func number(t *testing.T, text string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func duration(t *testing.T, text string) time.Duration {
+	t.Helper()
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// here parses what is local; the other checks are ready unless it says waiting, and quota was reserved a second ago.
+func here(t *testing.T, text string) Local {
+	t.Helper()
+	l := Local{Check: Pending, OtherChecksReady: true}
+	words := strings.Fields(text)
+	for i, w := range words {
+		key, value, _ := strings.Cut(w, "=")
+		switch key {
+		case "quota":
+			l.QuotaReserved, l.Reservation, l.ReservedAt = true, "r1", noon().Add(-time.Second)
+		case "r1", "r2":
+			l.Reservation = w
+		case "Pending", "Ready", "Retry", "Rejected":
+			l.Check = CheckState(w)
+		case "evicted":
+			l.Evicted, l.EvictedMessage = true, "preempted"
+		case "evictions":
+			l.Evictions = number(t, value)
+		case "active":
+			l.JobActive = true
+		case "finished":
+			l.Finished = true
+		case "deleted":
+			l.Deleted = true
+		case "waiting":
+			l.OtherChecksReady = false
+		case "since":
+			l.ReservedAt = noon().Add(-duration(t, value))
+		case "NoAdapter", "NotManaged":
+			l.Refusal = Refusal{Reason: Reason(key), Detail: strings.Join(words[i+1:], " ")}
+			return l
+		default:
+			t.Fatalf("nothing local is %q", w)
+		}
+	}
+	return l
+}
+
+// clusters parses one line per cluster.
+func clusters(t *testing.T, text string) []ClusterView {
+	t.Helper()
+	var views []ClusterView
+	for _, line := range strings.Split(text, "\n") {
+		words := strings.Fields(line)
+		if len(words) > 0 {
+			r := &viewReader{t: t, view: ClusterView{Name: words[0], InConfig: true}}
+			r.copy, r.job = &r.view.Copy, &r.view.Job
+			for _, w := range words[1:] {
+				r.word(w)
+			}
+			views = append(views, r.view)
+		}
+	}
+	return views
+}
+
+// viewReader reads the words of one cluster; copy and job are what the words are about at present.
+type viewReader struct {
+	t     *testing.T
+	view  ClusterView
+	copy  *Copy
+	job   *Job
+	onJob bool
+}
+
+func (r *viewReader) word(w string) {
+	key, value, _ := strings.Cut(w, "@")
+	key, outcome, _ := strings.Cut(key, ":")
+	switch key {
+	case "up":
+		r.view.Link = Link{State: Connected}
+	case "lost":
+		r.view.Link = Link{State: Unreachable, Since: noon().Add(-duration(r.t, value))}
+	case "unknown":
+		r.view.Link = Link{}
+	case "unlisted":
+		r.view.InConfig = false
+	case "ended-unfinished":
+		r.view.EndedUnfinished = true
+	case "live":
+		r.view.Live = &Live{Epoch: number(r.t, value)}
+		r.copy, r.job = &r.view.Live.Copy, &r.view.Live.Job
+	case "copy":
+		*r.copy, r.onJob = Copy{Holder: Ours, Epoch: number(r.t, value), SpecMatches: true}, false
+	case "job":
+		*r.job, r.onJob = Job{Holder: Ours, Epoch: number(r.t, value)}, true
+	case "foreign", "predecessor", "deleting", "finished":
+		r.common(key, outcome)
+	case "was":
+		r.job.Finished, r.job.Epoch = &Outcome{Reason: outcome, Message: "over"}, number(r.t, value)
+	case "behind":
+		r.job.Behind = true
+	default:
+		r.copyWord(key, value)
+	}
+}
+
+// common reads a word that may be about a copy or a job.
+func (r *viewReader) common(key, outcome string) {
+	out := &Outcome{Reason: outcome, Message: "over"}
+	holder := map[string]Holder{"foreign": Foreign, "predecessor": Predecessor}[key]
+	switch {
+	case holder != Absent && r.onJob:
+		r.job.Holder = holder
+	case holder != Absent:
+		r.copy.Holder = holder
+	case key == "deleting" && r.onJob:
+		r.job.Deleting = true
+	case key == "deleting":
+		r.copy.Deleting = true
+	case r.onJob:
+		r.job.Finished = out
+	default:
+		r.copy.Finished = out
+	}
+}
+
+func (r *viewReader) copyWord(key, value string) {
+	switch key {
+	case "quota":
+		r.copy.Quota = true
+	case "admitted":
+		r.copy.Quota, r.copy.Admitted, r.copy.AdmittedAt = true, true, noon().Add(-time.Minute)
+		if value != "" {
+			r.copy.AdmittedAt = noon().Add(-duration(r.t, value))
+		}
+	case "adopted":
+		r.copy.Adopted = true
+	case "evicted":
+		r.copy.Evicted = true
+	case "deactivating":
+		r.copy.Deactivating = true
+	case "changed":
+		r.copy.SpecMatches = false
+	case "reprioritized":
+		r.copy.SpecMatches, r.copy.PriorityOnly = false, true
+	default:
+		r.t.Fatalf("a cluster has no %q", key)
+	}
+}
+
+// describe says what a plan is: the reason, then what is stored or done.
+func describe(s State, l Local, plan Plan) string {
+	parts := []string{string(plan.Because)}
+	next := plan.Next
+	if next.Epoch != s.Epoch || next.Reservation != s.Reservation {
+		parts = append(parts, strings.TrimSuffix(fmt.Sprintf("epoch %d of %s", next.Epoch, next.Reservation), " of "))
+	}
+	if next.Bound != s.Bound {
+		parts = append(parts, strings.TrimSpace("bound "+next.Bound))
+	}
+	if fmt.Sprint(next.Nominated) != fmt.Sprint(s.Nominated) {
+		parts = append(parts, strings.TrimSpace("nominated "+strings.Join(next.Nominated, " ")))
+	}
+	if fmt.Sprint(next.Debts) != fmt.Sprint(s.Debts) {
+		owed := "owed"
+		for _, d := range next.Debts {
+			owed += fmt.Sprintf(" %s@%d", d.Cluster, d.Epoch)
+		}
+		parts = append(parts, owed)
+	}
+	if plan.Verdict != (Verdict{Check: l.Check, Message: l.CheckMessage}) {
+		parts = append(parts, string(plan.Verdict.Check)+" "+plan.Verdict.Message)
+	}
+	for _, a := range plan.Actions {
+		parts = append(parts, describeAction(a))
+	}
+	if e := plan.Event; e != nil {
+		parts = append(parts, map[bool]string{false: "event", true: "warning"}[e.Warning])
+	}
+	if !plan.WakeAt.IsZero() {
+		parts = append(parts, "wake in "+plan.WakeAt.Sub(noon()).String())
+	}
+	return strings.TrimSpace(strings.Join(parts, "; "))
+}
+
+func describeAction(a Action) string {
+	text := string(a.Verb) + " " + a.Cluster
+	switch a.Verb {
+	case Retract:
+		text += fmt.Sprintf(" below %d", a.Epoch)
+		if a.Spare {
+			text += " sparing"
+		}
+	case CreateOffer, CreateJob, UpdateOffer:
+		text += fmt.Sprintf("@%d", a.Epoch)
+	case EvictRemote:
+		text += " " + a.Message
+	case Finish:
+		text += " " + a.Outcome.Reason
+	case LiveRead, CopyStatus, DrainStatus:
+	}
+	return strings.TrimSpace(text)
+}
+
+// row is one story: what is stored, what is seen, what follows.
+type row struct {
+	name     string
+	state    string
+	local    string
+	clusters string
+	want     string
+}
+
+func tell(t *testing.T, rows []row) {
+	t.Helper()
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			s, l := state(t, r.state), here(t, r.local)
+			o := Observation{Now: noon(), Local: l, Clusters: clusters(t, r.clusters)}
+			got := describe(s, l, Step(s, o, Compatible(15*time.Minute)))
+			if got != r.want {
+				t.Errorf("\n got %s\nwant %s", got, r.want)
+			}
+		})
+	}
+}
