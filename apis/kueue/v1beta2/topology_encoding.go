@@ -1,6 +1,7 @@
 package v1beta2
 
 import (
+	"math"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,21 +30,55 @@ func EncodeTopologyAssignment(levels []string, domains []TopologyDomain) *Topolo
 	return assignment
 }
 
-// Domains reads the compact form, however it was split into slices. A slice that
-// breaks the rules of its schema yields empty values and zero counts, never a panic.
+// Domains reads the compact form, however it was split into slices. A slice whose
+// values are all universal names one domain only: its counts are added up, so that
+// a domainCount which nothing backs costs no memory. A slice that breaks the rules
+// of its schema yields empty values and zero counts, never a panic.
 func (a *TopologyAssignment) Domains() []TopologyDomain {
 	var domains []TopologyDomain
 	for i := range a.Slices {
 		slice := &a.Slices[i]
-		for d := range int(slice.DomainCount) {
-			domain := TopologyDomain{Values: make([]string, len(a.Levels)), Count: slice.PodCounts.at(d)}
-			for level := range min(len(domain.Values), len(slice.ValuesPerLevel)) {
-				domain.Values[level] = slice.ValuesPerLevel[level].at(d)
-			}
-			domains = append(domains, domain)
+		listed := slice.listed()
+		if listed == 0 {
+			domains = append(domains, TopologyDomain{Values: slice.values(len(a.Levels), 0), Count: slice.PodCounts.sum(slice.DomainCount)})
+		}
+		for d := range min(int(slice.DomainCount), listed) {
+			domains = append(domains, TopologyDomain{Values: slice.values(len(a.Levels), d), Count: slice.PodCounts.at(d)})
 		}
 	}
 	return domains
+}
+
+// listed is the number of domains that the slice has values of their own for.
+func (s *TopologyAssignmentSlice) listed() int {
+	listed := 0
+	for i := range s.ValuesPerLevel {
+		if individual := s.ValuesPerLevel[i].Individual; individual != nil {
+			listed = max(listed, len(individual.Roots))
+		}
+	}
+	return listed
+}
+
+func (s *TopologyAssignmentSlice) values(levels, domain int) []string {
+	values := make([]string, levels)
+	for level := range min(levels, len(s.ValuesPerLevel)) {
+		values[level] = s.ValuesPerLevel[level].at(domain)
+	}
+	return values
+}
+
+// sum adds up the counts of all domains of a slice, saturating.
+func (c *TopologyAssignmentSlicePodCounts) sum(domains int32) int32 {
+	var sum int64
+	if c.Universal != nil {
+		sum = int64(*c.Universal) * int64(domains)
+	} else {
+		for _, count := range c.Individual {
+			sum += int64(count)
+		}
+	}
+	return int32(min(max(sum, 0), math.MaxInt32))
 }
 
 func (c *TopologyAssignmentSlicePodCounts) at(domain int) int32 {
@@ -76,15 +111,24 @@ func (v *TopologyAssignmentSliceLevelValues) at(domain int) string {
 func encodeSlice(levels int, domains []TopologyDomain) TopologyAssignmentSlice {
 	slice := TopologyAssignmentSlice{DomainCount: int32(len(domains)), PodCounts: encodeCounts(domains)}
 	for level := range levels {
-		values := make([]string, len(domains))
-		for i, domain := range domains {
-			if level < len(domain.Values) {
-				values[i] = domain.Values[level]
-			}
-		}
-		slice.ValuesPerLevel = append(slice.ValuesPerLevel, encodeValues(values))
+		slice.ValuesPerLevel = append(slice.ValuesPerLevel, encodeValues(valuesOf(level, domains)))
+	}
+	// A domain that was listed twice is listed twice, lest it be read as one.
+	if levels > 0 && len(domains) > 1 && slice.listed() == 0 {
+		last := &TopologyAssignmentSliceLevelIndividualValues{Roots: valuesOf(levels-1, domains)}
+		slice.ValuesPerLevel[levels-1] = TopologyAssignmentSliceLevelValues{Individual: last}
 	}
 	return slice
+}
+
+func valuesOf(level int, domains []TopologyDomain) []string {
+	values := make([]string, len(domains))
+	for i, domain := range domains {
+		if level < len(domain.Values) {
+			values[i] = domain.Values[level]
+		}
+	}
+	return values
 }
 
 func encodeCounts(domains []TopologyDomain) TopologyAssignmentSlicePodCounts {
