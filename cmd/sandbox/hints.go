@@ -11,16 +11,14 @@ import (
 // hints is what to try while the clusters stay up.
 func hints(stage *installation.Stage) string {
 	var b strings.Builder
-	b.WriteString("\nThe clusters stay up until Ctrl-C. Administrator kubeconfigs:\n")
+	b.WriteString("\nThe clusters stay up until Ctrl-C. Kubeconfigs of their administrators:\n")
 	for _, site := range stage.Sites() {
-		fmt.Fprintf(&b, "  %s\n", kubeconfig(site))
+		fmt.Fprintf(&b, "  export %s=%s\n", strings.ToUpper(site.Name), kubeconfig(site))
 	}
-	hub := fmt.Sprintf("%s --kubeconfig %s", stage.Hub.Kubectl(), kubeconfig(stage.Hub))
-	w1 := fmt.Sprintf("%s --kubeconfig %s", stage.Hub.Kubectl(), kubeconfig(stage.Workers[0]))
-	b.WriteString("Try:\n")
-	fmt.Fprintf(&b, "  %s create -f config/samples/jobs/job.yaml\n", hub)
-	fmt.Fprintf(&b, "  %s get workloads,jobs,jobsets -A\n", hub)
-	fmt.Fprintf(&b, "  %s get clusterqueues,pods -A --watch\n", w1)
+	fmt.Fprintf(&b, "Try, with those variables set (a kubectl is at %s):\n", stage.Hub.Kubectl())
+	b.WriteString("  kubectl --kubeconfig $HUB create -f config/samples/jobs/\n")
+	b.WriteString("  kubectl --kubeconfig $HUB get workloads,jobs,jobsets --all-namespaces\n")
+	b.WriteString("  kubectl --kubeconfig $W1 get pods --all-namespaces --output wide --watch\n")
 	return b.String()
 }
 
