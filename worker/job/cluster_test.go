@@ -46,6 +46,9 @@ type cluster struct {
 	clock      *testclock.FakeClock
 	recorder   *events.FakeRecorder
 	options    job.Options
+	// blind makes the reconciler's cache forget all Workloads; stale makes it return this job.
+	blind bool
+	stale *batchv1.Job
 	// writes are the API calls of the reconciler that changed something, in order.
 	writes []string
 }
@@ -87,6 +90,19 @@ func (c *cluster) counting(inner client.WithWatch) client.Client {
 		c.writes = append(c.writes, strings.TrimSuffix(verb+" "+kind+"/"+sub, "/"))
 	}
 	return interceptor.NewClient(inner, interceptor.Funcs{
+		List: func(ctx context.Context, w client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if c.blind {
+				return nil
+			}
+			return w.List(ctx, list, opts...)
+		},
+		Get: func(ctx context.Context, w client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+			if j, ok := obj.(*batchv1.Job); ok && c.stale != nil {
+				c.stale.DeepCopyInto(j)
+				return nil
+			}
+			return w.Get(ctx, key, obj, opts...)
+		},
 		Create: func(ctx context.Context, w client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			note("create", obj, "")
 			return w.Create(ctx, obj, opts...)
@@ -114,21 +130,24 @@ func (c *cluster) counting(inner client.WithWatch) client.Client {
 	})
 }
 
+// once reconciles the job one time.
+func (c *cluster) once() ctrl.Result {
+	c.Helper()
+	req := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: jobName}}
+	result, err := c.reconciler.Reconcile(context.Background(), req)
+	if err != nil {
+		c.Fatalf("reconcile: %v", err)
+	}
+	return result
+}
+
 // settle reconciles the job until nothing is written any more, and returns what was.
 func (c *cluster) settle() []string {
 	c.Helper()
-	return c.settleNamed(jobName)
-}
-
-func (c *cluster) settleNamed(name string) []string {
-	c.Helper()
 	c.writes = nil
-	req := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: name}}
 	for range 20 {
 		before := len(c.writes)
-		if _, err := c.reconciler.Reconcile(context.Background(), req); err != nil {
-			c.Fatalf("reconcile: %v", err)
-		}
+		c.once()
 		if len(c.writes) == before {
 			return c.writes
 		}

@@ -1,9 +1,11 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,7 +26,8 @@ type sight[T client.Object] struct {
 	job   T
 	// wl is the job's Workload, nil if there is none.
 	wl *kueue.Workload
-	// extras are other Workloads of this very job, orphans those of a job of the same name that is gone.
+	// extras are other Workloads of this very job; orphans are those whose finalizer nobody needs: of a job of the same name
+	// that is gone, and extras on their way out.
 	extras, orphans []*kueue.Workload
 	// desired is what to create (DoCreate) or what the Workload should be (DoUpdate).
 	desired *kueue.Workload
@@ -64,24 +67,36 @@ func (r *reconciler[T]) observeWorkloads(ctx context.Context, key types.Namespac
 	if err != nil {
 		return fmt.Errorf("list workloads of %s: %w", r.kind.GVK.Kind, err)
 	}
+	slices.SortFunc(owned.Items, byWorth)
 	needed := PrebuiltWorkloadName(s.job)
 	for i := range owned.Items {
 		wl := &owned.Items[i]
+		ours := !s.facts.Gone && metav1.GetControllerOfNoCopy(wl).UID == s.job.GetUID()
 		switch {
-		case s.facts.Gone || metav1.GetControllerOfNoCopy(wl).UID != s.job.GetUID():
-			if controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer) {
-				s.orphans = append(s.orphans, wl)
-			}
-		case needed != "" && wl.Name != needed, s.wl != nil:
-			if wl.DeletionTimestamp.IsZero() {
-				s.extras = append(s.extras, wl)
-			}
-		default:
+		case ours && s.wl == nil && (needed == "" || wl.Name == needed):
 			s.wl = wl
+		case ours && wl.DeletionTimestamp.IsZero():
+			s.extras = append(s.extras, wl)
+		case controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer):
+			s.orphans = append(s.orphans, wl)
 		}
 	}
 	s.facts.Orphans, s.facts.Extras = len(s.orphans) > 0, len(s.extras) > 0
 	return nil
+}
+
+// byWorth puts first the Workload that a job with several should keep: one that stays, holds quota, and has the first name.
+func byWorth(a, b kueue.Workload) int {
+	worth := func(wl *kueue.Workload) int {
+		switch {
+		case !wl.DeletionTimestamp.IsZero():
+			return 2
+		case workload.HasQuota(wl):
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(worth(&a), worth(&b)), cmp.Compare(a.Name, b.Name))
 }
 
 func (r *reconciler[T]) observeScope(ctx context.Context, s *sight[T]) error {

@@ -86,7 +86,7 @@ func metadataOf(gvk schema.GroupVersionKind) client.Object {
 }
 
 // sureReader reads from the cache, and live what the cache does not have: an object that another one speaks of may be too
-// young for the cache.
+// young for the cache. Of kinds that it knows by their metadata only it reads nothing into the cache.
 type sureReader struct {
 	client.Reader
 	live client.Reader
@@ -94,6 +94,9 @@ type sureReader struct {
 
 // Get implements client.Reader.
 func (r sureReader) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if _, foreign := obj.(*metav1.PartialObjectMetadata); foreign && r.live != nil {
+		return r.live.Get(ctx, key, obj, opts...)
+	}
 	err := r.Reader.Get(ctx, key, obj, opts...)
 	if apierrors.IsNotFound(err) && r.live != nil {
 		return r.live.Get(ctx, key, obj, opts...)

@@ -344,3 +344,51 @@ func TestReclaimablePodsOnlyGrow(t *testing.T) {
 	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Succeeded = 0 })
 	c.wrote()
 }
+
+func TestOfSeveralWorkloadsTheOneWithQuotaStays(t *testing.T) {
+	c := newCluster(t, newJob(), newFlavor("h100"))
+	c.settle()
+	c.admit("h100")
+	c.settle()
+	extra := c.workload()
+	extra.ObjectMeta = metav1.ObjectMeta{
+		Name: "an-extra-one", Namespace: namespace, UID: "extra", OwnerReferences: extra.OwnerReferences,
+		Finalizers: []string{kueue.ResourceInUseFinalizer},
+	}
+	extra.Status = kueue.WorkloadStatus{}
+	c.must(c.Create(context.Background(), extra))
+	c.wrote("delete Workload", "patch Workload")
+	if wl := c.workload(); wl.Name == "an-extra-one" || *c.job().Spec.Suspend {
+		t.Errorf("%s was kept", wl.Name)
+	}
+}
+
+func TestACacheThatIsBehindDoesNotMakeASecondWorkload(t *testing.T) {
+	c := newCluster(t, newJob())
+	c.settle()
+	c.events()
+	c.blind = true
+	c.once()
+	if n := len(c.workloads()); n != 1 {
+		t.Errorf("%d workloads", n)
+	}
+	c.told()
+}
+
+func TestACacheThatIsBehindDoesNotStartAJobTwice(t *testing.T) {
+	c := newCluster(t, newJob(), newFlavor("h100"))
+	c.settle()
+	c.admit("h100")
+	suspended := c.job()
+	c.settle()
+	c.events()
+	started := c.job().ResourceVersion
+	c.stale = suspended
+	if result := c.once(); result.RequeueAfter == 0 {
+		t.Error("does not look again")
+	}
+	if c.job().ResourceVersion != started {
+		t.Error("the job was written")
+	}
+	c.told()
+}

@@ -46,7 +46,7 @@ type Facts struct {
 	Scope Scope
 	// Gone tells that the job does not exist any more, or is on its way out.
 	Gone bool
-	// Orphans tells that our finalizer is on Workloads whose job is gone.
+	// Orphans tells that our finalizer is on Workloads that no job needs any more.
 	Orphans bool
 	// Extras tells that the job has more Workloads than the one it needs.
 	Extras bool
@@ -95,7 +95,7 @@ const (
 	DoDelete
 	// DoDeleteExtras deletes all Workloads of the job but the one it needs.
 	DoDeleteExtras
-	// DoForget removes the finalizer from Workloads whose job is gone.
+	// DoForget removes the finalizer from Workloads that no job needs any more.
 	DoForget
 	// DoFinish sets Finished, and then removes the finalizer.
 	DoFinish
