@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -20,6 +21,7 @@ const Namespace = "kueue-system"
 const (
 	readyTimeout = time.Minute
 	stopGrace    = 15 * time.Second
+	restartDelay = time.Second
 	pollEvery    = 50 * time.Millisecond
 )
 
@@ -30,9 +32,15 @@ type Program struct {
 	// Metrics and Health are base URLs.
 	Metrics, Health string
 
-	cluster *clusters.Cluster
 	command clusters.Command
+
+	mu      sync.Mutex
 	process *clusters.Process
+	// wanted is closed when the program is meant to end.
+	wanted chan struct{}
+	// ended and endErr tell of its last end that was not meant.
+	ended  bool
+	endErr error
 }
 
 // Options say which program to run beside a cluster.
@@ -89,7 +97,7 @@ func prepare(o Options) (*Program, error) {
 	}
 	log := filepath.Join(o.Cluster.Dir, name+".log")
 	return &Program{
-		Log: log, Metrics: "http://" + metrics.Addr(), Health: "http://" + health.Addr(), cluster: o.Cluster,
+		Log: log, Metrics: "http://" + metrics.Addr(), Health: "http://" + health.Addr(),
 		command: clusters.Command{
 			Name: o.Cluster.Name + "/" + name, Path: o.Binary, Log: log,
 			Args: []string{"--config=" + file, "--kubeconfig=" + kubeconfig},
@@ -108,20 +116,87 @@ func (p *Program) Start(ctx context.Context) error {
 	return nil
 }
 
-// Launch starts the program, which must not be running, and returns at once.
+// Launch starts the program, which must not be running, and returns at once. A program that ends by itself, as one does
+// whose API server was gone for longer than its lease, is started again after a second, as a kubelet would.
 func (p *Program) Launch() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	process, err := clusters.StartProcess(p.command)
 	if err != nil {
 		return err
 	}
-	p.process = process
+	p.process, p.wanted = process, make(chan struct{})
+	go p.supervise(process, p.wanted)
 	return nil
+}
+
+func (p *Program) supervise(process *clusters.Process, wanted <-chan struct{}) {
+	for {
+		select {
+		case <-wanted:
+			return
+		case <-process.Done():
+		}
+		select {
+		case <-wanted:
+			return
+		case <-time.After(restartDelay):
+		}
+		next, err := p.restart(wanted)
+		if err != nil || next == nil {
+			return
+		}
+		process = next
+	}
+}
+
+// restart starts the program again, unless it was meant to end in the meantime.
+func (p *Program) restart(wanted <-chan struct{}) (*clusters.Process, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-wanted:
+		return nil, nil //nolint:nilnil // nothing to start, and nothing wrong
+	default:
+	}
+	p.ended = true
+	_, p.endErr = p.process.Exited()
+	process, err := clusters.StartProcess(p.command)
+	if err == nil {
+		p.process = process
+	}
+	return process, err
+}
+
+// Ended tells whether the program has ever ended by itself, and with what error it did so last.
+func (p *Program) Ended() (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ended, p.endErr
+}
+
+// leave ends supervision and returns the process that runs, or ran last; nil before the first start.
+func (p *Program) leave() *clusters.Process {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.wanted != nil {
+		close(p.wanted)
+		p.wanted = nil
+	}
+	return p.process
+}
+
+func (p *Program) current() *clusters.Process {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.process
 }
 
 // WaitReady returns when the program answers on its readiness endpoint, for at most a minute.
 func (p *Program) WaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
+	first := p.current()
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for {
@@ -129,10 +204,10 @@ func (p *Program) WaitReady(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case <-p.process.Done():
-			return fmt.Errorf("%s ended before it was ready:\n%s", p.command.Name, p.process.LogTail())
+		case <-first.Done():
+			return fmt.Errorf("%s ended before it was ready:\n%s", p.command.Name, first.LogTail())
 		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %w\n%s", p.command.Name, ctx.Err(), p.process.LogTail())
+			return fmt.Errorf("%s is not ready: %w\n%s", p.command.Name, ctx.Err(), first.LogTail())
 		case <-ticker.C:
 		}
 	}
@@ -150,19 +225,17 @@ func answers(ctx context.Context, url string) bool {
 	return response.Body.Close() == nil && response.StatusCode == http.StatusOK
 }
 
-// Kill ends the program as a crash would, with SIGKILL.
-func (p *Program) Kill() error { return p.process.Kill() }
+// Kill ends the program as a crash would, with SIGKILL, and does not start it again.
+func (p *Program) Kill() error { return p.leave().Kill() }
 
 // Stop asks the program to end and kills it if it does not within the grace.
 func (p *Program) Stop() error {
-	if p.process == nil {
+	process := p.leave()
+	if process == nil {
 		return nil
 	}
-	return p.process.Stop(stopGrace)
+	return process.Stop(stopGrace)
 }
 
-// Ended tells whether the program has ended, and with what error.
-func (p *Program) Ended() (bool, error) { return p.process.Exited() }
-
 // LogTail is the end of the program's output.
-func (p *Program) LogTail() string { return p.process.LogTail() }
+func (p *Program) LogTail() string { return p.current().LogTail() }
