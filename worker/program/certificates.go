@@ -2,6 +2,7 @@ package program
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +27,8 @@ const (
 func convertedKinds() []string {
 	return []string{"clusterqueues", "cohorts", "localqueues", "multikueueclusters", "workloads"}
 }
+
+var errNotReady = errors.New("certificates are not ready")
 
 // certificates are those of the webhook server. Either the program makes and rotates them in a Secret that is mounted into
 // its certificate directory, or somebody else (cert-manager, a person) puts them into that directory; in both cases the

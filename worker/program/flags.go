@@ -1,13 +1,13 @@
 package program
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/go-logr/logr"
+	"go.uber.org/zap/zapcore"
 	"golang.org/x/term"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -18,8 +18,8 @@ type options struct {
 	configFile   string
 	featureGates string
 	zap          zap.Options
-	// encoderChosen is true when a flag says how to write logs.
-	encoderChosen bool
+	// encoderChosen is true when a flag says how to write logs, tracesChosen when one says what gets a stack trace.
+	encoderChosen, tracesChosen bool
 }
 
 // parse reads the flags. Besides the ones here there are --kubeconfig and the zap-... flags of controller-runtime.
@@ -42,17 +42,20 @@ func (p Program) parse(args []string, stderr io.Writer) (options, error) {
 		if f.Name == "zap-encoder" || f.Name == "zap-devel" {
 			o.encoderChosen = true
 		}
+		o.tracesChosen = o.tracesChosen || f.Name == "zap-stacktrace-level"
 	})
 	return o, nil
 }
 
-// logger writes lines for people on a terminal and JSON elsewhere, unless the flags say otherwise.
+// logger writes lines for people on a terminal and JSON elsewhere, and stack traces only of panics, unless the flags say
+// otherwise: where an error was logged says nothing that its text does not.
 func (o options) logger(stderr io.Writer) logr.Logger {
 	file, isFile := stderr.(*os.File)
 	if !o.encoderChosen && isFile && term.IsTerminal(int(file.Fd())) {
 		zap.ConsoleEncoder()(&o.zap)
 	}
+	if !o.tracesChosen {
+		o.zap.StacktraceLevel = zapcore.PanicLevel
+	}
 	return zap.New(zap.UseFlagOptions(&o.zap), zap.WriteTo(stderr))
 }
-
-var errNotReady = errors.New("certificates are not ready")
