@@ -13,18 +13,21 @@ func (t turn) look(v ClusterView, actions []Action) Plan {
 // judge decides from what a live read found on the bound cluster. A run that has ended was honoured before.
 func (t turn) judge(v ClusterView, live Live, actions []Action) Plan {
 	c := live.Copy
+	vanished := !t.s.currentJob(live.Job) && (c.Adopted || t.o.Local.Check == Ready)
 	switch {
 	case !t.s.currentCopy(c):
 		return t.gone(v, live, actions)
 	case c.Finished != nil:
 		message := t.msgOutOfSync(v.Name)
 		return t.giveUp(RemoteOutOfSync, message, &Event{Warning: true, Message: message})
+	case vanished && !v.EndedUnfinished:
+		return t.gone(v, live, actions)
 	case c.Evicted:
 		message := t.msgEvicted(v.Name)
 		return t.giveUp(RemoteEvicted, message, &Event{Message: message})
 	case c.Deleting:
 		return t.stay(Looking, "the copy on "+v.Name+" is being deleted", actions...)
-	case !t.s.currentJob(live.Job) && (c.Adopted || t.o.Local.Check == Ready):
+	case vanished:
 		return t.gone(v, live, actions)
 	case !v.InConfig || !t.healthy(c):
 		return t.giveUp(RemoteGone, msgGone, nil)

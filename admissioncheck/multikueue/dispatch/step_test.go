@@ -309,6 +309,9 @@ func TestTroubleOnABoundCluster(t *testing.T) {
 			"and then the workload is dispatched again", "bound w1", "quota Ready", "w1 up copy@1 evicted job@1 live@1 copy@1 evicted job@1",
 			`RemoteEvicted; epoch 2; owed w1@1; Retry Workload evicted on worker cluster: "w1", resetting for re-admission. Previously: "Ready"; event`,
 		}, {
+			"also if its job was seen to go unfinished", "bound w1", "quota Ready", "w1 up copy@1 evicted adopted ended-unfinished live@1 copy@1 evicted adopted",
+			`RemoteEvicted; epoch 2; owed w1@1; Retry Workload evicted on worker cluster: "w1", resetting for re-admission. Previously: "Ready"; event`,
+		}, {
 			"unless it is over", "bound w1", "quota Ready", "w1 up copy@1 evicted job@1 live@1 copy@1 admitted adopted job@1",
 			"Looking",
 		}, {

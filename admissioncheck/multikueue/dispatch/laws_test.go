@@ -1,0 +1,238 @@
+package dispatch
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+)
+
+// FuzzTheLawsOfStep gives Step anything at all, the impossible included, and checks what must hold of every answer. That
+// a crash after any prefix of the actions is harmless is shown by the simulation (e2e/sim), which crashes there.
+func FuzzTheLawsOfStep(f *testing.F) {
+	for seed := range uint64(2000) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		g := &maker{rand.New(rand.NewPCG(seed, 1))}
+		s, o, p := g.state(), g.observation(), g.policy()
+		plan := Step(s, o, p)
+		if again := Step(s, o, p); !reflect.DeepEqual(plan, again) {
+			t.Fatalf("Step is not deterministic:\n%+v\n%+v", plan, again)
+		}
+		checkState(t, s, o, plan)
+		checkActions(t, s, o, plan)
+		checkWrites(t, s, o, p)
+	})
+}
+
+// checkState checks what is stored, and when to look again.
+func checkState(t *testing.T, s State, o Observation, plan Plan) {
+	t.Helper()
+	next := plan.Next
+	if next.Epoch < s.Epoch {
+		t.Errorf("the epoch falls from %d to %d", s.Epoch, next.Epoch)
+	}
+	if next.Bound != "" && len(next.Nominated) > 0 && s.Bound == "" {
+		t.Errorf("both bound and nominated: %+v", next)
+	}
+	switch {
+	case next.Bound == s.Bound:
+	case next.Bound == "" && !o.Local.QuotaReserved:
+	case s.Bound == "" && slices.Contains(s.Nominated, next.Bound):
+	default:
+		t.Errorf("bound goes from %q to %q, nominated were %v", s.Bound, next.Bound, s.Nominated)
+	}
+	if !slices.IsSortedFunc(next.Debts, func(a, b Debt) int { return int(cmpNames(a.Cluster, b.Cluster)) }) {
+		t.Errorf("debts are not sorted: %+v", next.Debts)
+	}
+	if (o.Local.Deleted || o.Local.Finished) && plan.Writes(s, o.Local) {
+		t.Errorf("a workload that is over is written to: %+v", plan)
+	}
+	if plan.Because == "" || !plan.WakeAt.IsZero() && !plan.WakeAt.After(o.Now) {
+		t.Errorf("because %q, wake at %v when it is %v", plan.Because, plan.WakeAt, o.Now)
+	}
+	if len(plan.Clusters) != len(o.Clusters) {
+		t.Errorf("%d explanations for %d clusters", len(plan.Clusters), len(o.Clusters))
+	}
+}
+
+func cmpNames(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// checkActions checks what is done.
+func checkActions(t *testing.T, s State, o Observation, plan Plan) {
+	t.Helper()
+	if plan.Writes(s, o.Local) && len(plan.Actions) > 0 {
+		t.Errorf("writes and acts: %+v", plan)
+	}
+	for i, a := range plan.Actions {
+		v := turn{o: o}.view(a.Cluster)
+		if a.Remote() && !v.connected() {
+			t.Errorf("%s targets %s, which is %v", a.Verb, a.Cluster, v.Link.State)
+		}
+		if a.Verb == Retract && !v.removable() && v.Live == nil {
+			t.Errorf("Retract from %s, where nothing of ours is", a.Cluster)
+		}
+		if a.Verb == CreateOffer && (v.collision() || s.Bound != "" || s.owedBy(a.Cluster) || !o.Local.QuotaReserved) {
+			t.Errorf("offers to %s: %+v with %+v", a.Cluster, v, s)
+		}
+		if a.Verb == CreateJob {
+			checkCreateJob(t, s, o, v, i == len(plan.Actions)-1)
+		}
+	}
+}
+
+func checkCreateJob(t *testing.T, s State, o Observation, v ClusterView, last bool) {
+	t.Helper()
+	l := o.Local
+	if v.Name != s.Bound || s.Retreating() || !last {
+		t.Errorf("creates a job on %s while bound to %q, last action: %v", v.Name, s.Bound, last)
+	}
+	if !l.QuotaReserved || l.Evicted || l.Finished || l.Deleted || l.Check != Pending {
+		t.Errorf("creates a job for %+v", l)
+	}
+	if v.Job.Holder != Absent || !v.Copy.Admitted || v.Copy.Adopted || !s.current(v.Copy.Epoch) {
+		t.Errorf("creates a job where there is %+v", v)
+	}
+	for _, d := range s.Debts {
+		if (turn{o: o}).view(d.Cluster).connected() {
+			t.Errorf("creates a job while %s owes", d.Cluster)
+		}
+	}
+}
+
+// checkWrites checks that writing comes to an end: stored as told, Step soon has nothing more to store.
+func checkWrites(t *testing.T, s State, o Observation, p Policy) {
+	t.Helper()
+	for range 5 {
+		plan := Step(s, o, p)
+		if !plan.Writes(s, o.Local) {
+			return
+		}
+		s = plan.Next
+		o.Local.Check, o.Local.CheckMessage = plan.Verdict.Check, plan.Verdict.Message
+	}
+	t.Errorf("does not stop writing: %+v\n%+v", s, o)
+}
+
+// maker makes random inputs of three clusters.
+type maker struct{ *rand.Rand }
+
+func (g *maker) chance(one int) bool { return g.IntN(one) == 0 }
+func (g *maker) epoch() int64        { return int64(1 + g.IntN(3)) }
+func (g *maker) name() string        { return []string{"w1", "w2", "w3"}[g.IntN(3)] }
+func (g *maker) past() time.Time     { return noon().Add(-time.Duration(g.IntN(30)) * time.Minute) }
+
+func (g *maker) state() State {
+	s := State{Epoch: g.epoch()}
+	if s.Epoch > 1 && !g.chance(3) {
+		s.Reservation = []string{"r1", "r2"}[g.IntN(2)]
+	}
+	for range g.IntN(3) {
+		s = s.owing(g.name(), g.epoch())
+	}
+	if g.chance(2) {
+		s.Bound = g.name()
+		return s
+	}
+	for range g.IntN(4) {
+		s.Nominated = append(s.Nominated, g.name())
+	}
+	slices.Sort(s.Nominated)
+	s.Nominated = slices.Compact(s.Nominated)
+	return s
+}
+
+func (g *maker) policy() Policy {
+	p := Compatible(15 * time.Minute)
+	if g.chance(4) {
+		p.OnWorkerLost = Hold
+	}
+	if g.chance(4) {
+		p.Dispatcher = External
+	}
+	return p
+}
+
+func (g *maker) observation() Observation {
+	o := Observation{Now: noon(), Local: g.local()}
+	for _, name := range []string{"w1", "w2", "w3"} {
+		o.Clusters = append(o.Clusters, g.view(name))
+	}
+	if g.chance(4) {
+		o.CutOffEnded = g.past()
+	}
+	return o
+}
+
+func (g *maker) local() Local {
+	l := Local{
+		Deleted: g.chance(12), Finished: g.chance(12), QuotaReserved: !g.chance(5), Evicted: g.chance(5),
+		Evictions: int64(g.IntN(3)), OtherChecksReady: !g.chance(6), JobActive: g.chance(2),
+		Check: []CheckState{Pending, Pending, Ready, Ready, Retry, Rejected}[g.IntN(6)],
+	}
+	if l.QuotaReserved {
+		l.Reservation, l.ReservedAt = []string{"r1", "r2"}[g.IntN(2)], g.past()
+	}
+	if g.chance(15) {
+		l.Refusal = Refusal{Reason: NoAdapter}
+	}
+	return l
+}
+
+func (g *maker) view(name string) ClusterView {
+	v := ClusterView{Name: name, InConfig: !g.chance(6), EndedUnfinished: g.chance(6), Copy: g.copy(), Job: g.job()}
+	switch g.IntN(5) {
+	case 0:
+		v.Link = Link{State: Unreachable, Since: g.past()}
+	case 1:
+		v.Link = Link{State: Unknown}
+	default:
+		v.Link = Link{State: Connected}
+	}
+	if g.chance(2) {
+		v.Live = &Live{Epoch: g.epoch(), Copy: g.copy(), Job: g.job()}
+	}
+	return v
+}
+
+func (g *maker) holder() Holder {
+	return []Holder{Absent, Absent, Ours, Ours, Ours, Ours, Predecessor, Foreign}[g.IntN(8)]
+}
+
+func (g *maker) outcome() *Outcome {
+	if !g.chance(8) {
+		return nil
+	}
+	return &Outcome{Reason: []string{"Succeeded", "Failed", OutOfSync}[g.IntN(3)], Message: "over"}
+}
+
+func (g *maker) copy() Copy {
+	c := Copy{Holder: g.holder()}
+	if c.Holder == Absent {
+		return c
+	}
+	c.Epoch, c.SpecMatches, c.Finished = g.epoch(), !g.chance(5), g.outcome()
+	c.PriorityOnly = !c.SpecMatches && g.chance(2)
+	c.Quota, c.Adopted, c.Evicted = !g.chance(3), g.chance(3), g.chance(5)
+	c.Admitted, c.AdmittedAt = c.Quota && !g.chance(3), g.past()
+	c.Deactivating, c.Deleting = g.chance(8), g.chance(8)
+	return c
+}
+
+func (g *maker) job() Job {
+	j := Job{Holder: g.holder()}
+	if j.Holder != Absent {
+		j.Epoch, j.Finished, j.Behind, j.Deleting = g.epoch(), g.outcome(), g.chance(2), g.chance(8)
+	}
+	return j
+}
