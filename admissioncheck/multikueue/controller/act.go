@@ -133,12 +133,18 @@ func (r *Resolver) underway(s *subject, a dispatch.Action) bool {
 	})
 }
 
-// submit hands each cluster its part of the actions, in order; a cluster without a part has nothing left to do.
+// submit hands each cluster its part of the actions, in order. A cluster without a part has nothing left to do, also if it
+// is not looked at any more.
 func (r *Resolver) submit(s *subject, actions []dispatch.Action) {
 	parts := map[string][]fleet.Action{}
 	for _, a := range actions {
 		if a.Remote() {
 			parts[a.Cluster] = append(parts[a.Cluster], r.remote(s, a))
+		}
+	}
+	for _, state := range r.Fleet.States() {
+		if !slices.ContainsFunc(s.observed.Clusters, func(v dispatch.ClusterView) bool { return v.Name == state.Cluster }) {
+			r.Fleet.Do(state.Cluster, s.key(), nil)
 		}
 	}
 	for _, v := range s.observed.Clusters {

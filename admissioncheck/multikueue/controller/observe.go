@@ -94,6 +94,7 @@ func (r *Resolver) observeGone(ctx context.Context, key client.ObjectKey) (*subj
 	s.observed.Clusters = r.views(ctx, s, nil)
 	if len(s.observed.Clusters) == 0 {
 		r.written.forget(key)
+		r.held.over(key)
 		r.Fleet.Forget(key)
 		return nil, nil //nolint:nilnil // nothing is left
 	}

@@ -34,20 +34,20 @@ type Kind struct {
 	Soon func(old, now client.Object) bool
 }
 
-// selection is what one informer lists and watches.
-type selection struct {
+// listWatch is what one informer lists and watches.
+type listWatch struct {
 	*cache.ListWatch
 }
 
 // IsWatchListSemanticsUnSupported keeps the informer to list and then watch: lists are short, because they are filtered,
 // and in-memory servers know nothing else.
-func (selection) IsWatchListSemanticsUnSupported() bool { return true }
+func (listWatch) IsWatchListSemanticsUnSupported() bool { return true }
 
-func newSelection(c client.WithWatch, k Kind, selector labels.Selector) selection {
+func newListWatch(c client.WithWatch, k Kind, selector labels.Selector) listWatch {
 	options := func(raw metav1.ListOptions) *client.ListOptions {
 		return &client.ListOptions{LabelSelector: selector, Limit: raw.Limit, Continue: raw.Continue, Raw: &raw}
 	}
-	return selection{&cache.ListWatch{
+	return listWatch{&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, raw metav1.ListOptions) (runtime.Object, error) {
 			list := k.NewList()
 			err := c.List(ctx, list, options(raw))
@@ -63,7 +63,7 @@ func newSelection(c client.WithWatch, k Kind, selector labels.Selector) selectio
 const byWorkload = "workload"
 
 func newInformer(c client.WithWatch, k Kind, selector labels.Selector) (cache.SharedIndexInformer, error) {
-	informer := cache.NewSharedIndexInformerWithOptions(newSelection(c, k, selector), k.New(), cache.SharedIndexInformerOptions{
+	informer := cache.NewSharedIndexInformerWithOptions(newListWatch(c, k, selector), k.New(), cache.SharedIndexInformerOptions{
 		ObjectDescription: k.GVK.String(),
 		Indexers: cache.Indexers{byWorkload: func(obj any) ([]string, error) {
 			if o := object(obj); o != nil {

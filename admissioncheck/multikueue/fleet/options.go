@@ -37,7 +37,7 @@ type Options struct {
 	Coalesce time.Duration
 	// RecheckKinds is how often a cluster is asked for a kind that it did not serve (1 min).
 	RecheckKinds time.Duration
-	// Writers is how many actions run at a time on one cluster (8); QPS and Burst are its budget of calls (50, 100).
+	// Writers is how many actions run at a time on one cluster (8); QPS and Burst are its budget of calls (100, 200).
 	Writers int
 	QPS     float32
 	Burst   int
@@ -59,8 +59,8 @@ func (o Options) withDefaults() Options {
 	o.Coalesce = orElse(o.Coalesce, 400*time.Millisecond)
 	o.RecheckKinds = orElse(o.RecheckKinds, time.Minute)
 	o.Writers = orElse(o.Writers, 8)
-	o.QPS = orElse(o.QPS, 50)
-	o.Burst = orElse(o.Burst, 100)
+	o.QPS = orElse(o.QPS, 100)
+	o.Burst = orElse(o.Burst, 200)
 	if o.Dial == nil {
 		o.Dial = o.dial
 	}

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -179,15 +180,23 @@ func (s *session) doubt() {
 	}
 }
 
-// probe asks for one object of the first required kind out of the server's own cache: cheap, and it proves network,
-// credentials, permission and schema at once.
+// probeLabel is on no object.
+const probeLabel = "switchyard.dev/probe"
+
+// probe lists, out of the server's own cache, the objects of the first required kind that bear a label which none has: it
+// costs next to nothing and proves network, credentials, permission and schema at once. A limit instead of the label would
+// be ignored by that cache.
 func (s *session) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.ProbeTimeout)
 	defer cancel()
+	none, err := labels.NewRequirement(probeLabel, selection.Exists, nil)
+	if err != nil {
+		return fmt.Errorf("select nothing: %w", err)
+	}
 	for _, k := range s.options.Kinds {
 		if k.Required {
 			return s.client.List(ctx, k.NewList(), &client.ListOptions{
-				LabelSelector: s.selector, Limit: 1, Raw: &metav1.ListOptions{ResourceVersion: "0"},
+				LabelSelector: s.selector.Add(*none), Raw: &metav1.ListOptions{ResourceVersion: "0"},
 			})
 		}
 	}

@@ -1,0 +1,278 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+const kubeconfig = `
+apiVersion: v1
+kind: Config
+clusters: [{name: w1, cluster: {server: "https://w1.example.com"}}]
+users: [{name: hub, user: {token: secret}}]
+contexts: [{name: main, context: {cluster: w1, user: hub}}]
+current-context: main
+`
+
+func secret(name, key, content string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kueue-system", Name: name}, Data: map[string][]byte{key: []byte(content)}}
+}
+
+func TestWhyAClusterHasNoCredentials(t *testing.T) {
+	c := newBuilder(t, testScheme(t)).WithObjects(
+		secret("good", "kubeconfig", kubeconfig), secret("other-key", "config", kubeconfig),
+		secret("http", "kubeconfig", strings.Replace(kubeconfig, "https:", "http:", 1)),
+		secret("no-context", "kubeconfig", strings.Replace(kubeconfig, "current-context: main", "", 1)),
+	).Build()
+	secretRef := func(name string) kueue.ClusterSource { return kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: name}} }
+	profile := kueue.ClusterSource{ClusterProfileRef: &kueue.ClusterProfileReference{Name: "p"}}
+	for _, tc := range []struct {
+		name     string
+		source   kueue.ClusterSource
+		profiles bool
+		reason   kueue.Reason
+		message  string
+	}{
+		{name: "a good Secret", source: secretRef("good")},
+		{
+			name: "no such Secret", source: secretRef("none"), reason: kueue.ReasonBadKubeConfig,
+			message: `load client config failed: secrets "none" not found`,
+		},
+		{
+			name: "another key", source: secretRef("other-key"), reason: kueue.ReasonBadKubeConfig,
+			message: `load client config failed: key "kubeconfig" not found in secret "other-key"`,
+		},
+		{
+			name: "an insecure kubeconfig", source: secretRef("http"), reason: kueue.ReasonInsecureKubeConfig,
+			message: "load client config failed: server URL must use https for cluster w1",
+		},
+		{name: "a kubeconfig without a context", source: secretRef("no-context"), reason: kueue.ReasonBadKubeConfig},
+		{
+			name:   "a path outside of the prefix",
+			source: kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: "/etc/passwd", LocationType: kueue.PathLocationType}},
+			reason: kueue.ReasonBadKubeConfig,
+		},
+		{name: "a profile while the gate is off", source: profile, reason: kueue.ReasonMultiKueueClusterProfileFeatureDisabled},
+		{
+			name: "a profile without a provider", source: profile, profiles: true, reason: kueue.ReasonBadClusterProfile,
+			message: "load client config failed: no access provider configured",
+		},
+		{name: "no source at all", reason: kueue.ReasonBadKubeConfig},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			credentials := Credentials{Secrets: c, Namespace: "kueue-system", PathPrefix: t.TempDir(), Profiles: tc.profiles}
+			got, err := credentials.of(context.Background(), &kueue.MultiKueueCluster{Spec: kueue.MultiKueueClusterSpec{ClusterSource: tc.source}})
+			var bad *badCredentials
+			switch {
+			case tc.reason == "":
+				if err != nil || got.Config.Host != "https://w1.example.com" || got.Fingerprint == "" {
+					t.Errorf("credentials %+v, error %v", got, err)
+				}
+			case !errors.As(err, &bad) || bad.reason != tc.reason || tc.message != "" && bad.Error() != tc.message:
+				t.Errorf("error %v, want reason %s and message %q", err, tc.reason, tc.message)
+			}
+		})
+	}
+}
+
+func TestTheConditionOfACluster(t *testing.T) {
+	next := time.Date(2026, 11, 21, 12, 0, 5, 0, time.FixedZone("east", 3600))
+	refused := errors.New("connection refused")
+	for _, tc := range []struct {
+		name    string
+		state   fleet.State
+		status  metav1.ConditionStatus
+		reason  string
+		message string
+	}{
+		{name: "connected", state: fleet.State{Connected: true}, status: metav1.ConditionTrue, reason: "Active", message: "Connected"},
+		{
+			name: "connected, but it lacks a kind of job",
+			state: fleet.State{Connected: true, Unserved: []fleet.Unserved{{
+				GVK: kueue.GroupVersion.WithKind("Odd"), Err: errors.New("no match"),
+			}}},
+			status: metav1.ConditionTrue, reason: "Active", message: "Connected; kinds not served there: Odd.v1beta2.kueue.x-k8s.io",
+		},
+		{
+			name: "lost a moment ago", state: fleet.State{Err: refused},
+			status: metav1.ConditionFalse, reason: "ClientConnectionFailed", message: "connection refused",
+		},
+		{
+			name: "failed twice", state: fleet.State{Err: refused, Failures: 2, NextAttempt: next},
+			status: metav1.ConditionFalse, reason: "ClientConnectionFailed",
+			message: "connection refused; connection attempts: 2, next connection attempt: 2026-11-21T11:00:05Z",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := connection(tc.state)
+			if got.Status != tc.status || got.Reason != tc.reason || got.Message != tc.message || got.Type != "Active" {
+				t.Errorf("condition %+v", got)
+			}
+		})
+	}
+	if got := connection(fleet.State{}); got != nil {
+		t.Errorf("nothing is known yet, but the condition is %+v", got)
+	}
+}
+
+func TestAClusterIsReportedConnectedAndThenDisconnectedWhenItsSecretGoes(t *testing.T) {
+	scheme := testScheme(t)
+	worker := newServer(t, scheme)
+	hub := newBuilder(t, scheme).WithObjects(
+		&kueue.MultiKueueCluster{
+			ObjectMeta: metav1.ObjectMeta{Name: "w1", Generation: 3},
+			Spec:       kueue.MultiKueueClusterSpec{ClusterSource: kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: "w1"}}},
+		},
+		secret("w1", "kubeconfig", kubeconfig),
+	).Build()
+	f := fleet.New(fleet.Options{
+		Origin: origin, Scheme: scheme, Kinds: FleetKinds(nil, nil),
+		Dial: func(*rest.Config) (client.WithWatch, error) { return worker, nil },
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = f.Start(ctx) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	r := &Cluster{Client: hub, Fleet: f, Clock: clock.RealClock{}, Credentials: Credentials{Secrets: hub, Namespace: "kueue-system"}}
+
+	condition := func() *metav1.Condition {
+		t.Helper()
+		if _, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKey{Name: "w1"}}); err != nil {
+			t.Fatal(err)
+		}
+		cluster := &kueue.MultiKueueCluster{}
+		if err := hub.Get(ctx, client.ObjectKey{Name: "w1"}, cluster); err != nil {
+			t.Fatal(err)
+		}
+		return meta.FindStatusCondition(cluster.Status.Conditions, kueue.MultiKueueClusterActive)
+	}
+	until(t, "connected", func() bool { c := condition(); return c != nil && c.Status == metav1.ConditionTrue })
+	if c := condition(); c.Reason != "Active" || c.Message != "Connected" || c.ObservedGeneration != 3 {
+		t.Errorf("condition %+v", c)
+	}
+	if err := hub.Delete(ctx, secret("w1", "kubeconfig", "")); err != nil {
+		t.Fatal(err)
+	}
+	if c := condition(); c.Reason != "BadKubeConfig" || c.Message != `load client config failed: secrets "w1" not found` {
+		t.Errorf("condition %+v", c)
+	}
+	until(t, "disconnected", func() bool { s, _ := f.State("w1"); return !s.Connected })
+	if err := hub.Delete(ctx, &kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: "w1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKey{Name: "w1"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, known := f.State("w1"); known {
+		t.Error("a deleted cluster still has a supervisor")
+	}
+}
+
+func until(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patient); !condition(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func TestTheConditionOfACheck(t *testing.T) {
+	cluster := func(name string, status metav1.ConditionStatus) *kueue.MultiKueueCluster {
+		return &kueue.MultiKueueCluster{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Status:     kueue.MultiKueueClusterStatus{Conditions: []metav1.Condition{{Type: "Active", Status: status}}},
+		}
+	}
+	config := func(clusters ...string) *kueue.MultiKueueConfig {
+		return &kueue.MultiKueueConfig{ObjectMeta: metav1.ObjectMeta{Name: "config"}, Spec: kueue.MultiKueueConfigSpec{Clusters: clusters}}
+	}
+	ref := &kueue.AdmissionCheckParametersReference{APIGroup: kueue.GroupVersion.Group, Kind: "MultiKueueConfig", Name: "config"}
+	on, off := cluster("on", metav1.ConditionTrue), cluster("off", metav1.ConditionFalse)
+	for _, tc := range []struct {
+		name    string
+		ref     *kueue.AdmissionCheckParametersReference
+		objects []client.Object
+		status  metav1.ConditionStatus
+		reason  string
+		message string
+	}{
+		{
+			name: "no parameters", status: metav1.ConditionFalse, reason: "BadConfig",
+			message: "Cannot load the AdmissionChecks parameters: missing parameters reference",
+		},
+		{
+			name: "no such config", ref: ref, status: metav1.ConditionFalse, reason: "BadConfig",
+			message: `Cannot load the AdmissionChecks parameters: multikueueconfigs.kueue.x-k8s.io "config" not found`,
+		},
+		{
+			name: "all clusters active", ref: ref, objects: []client.Object{config("on"), on},
+			status: metav1.ConditionTrue, reason: "Active", message: "The admission check is active",
+		},
+		{
+			name: "some missing and some inactive", ref: ref, objects: []client.Object{config("gone", "on", "lost", "off"), on, off},
+			status: metav1.ConditionTrue, reason: "SomeActiveClusters", message: "Missing clusters: [gone lost], Inactive clusters: [off]",
+		},
+		{
+			name: "none usable", ref: ref, objects: []client.Object{config("gone", "off"), off},
+			status: metav1.ConditionFalse, reason: "NoUsableClusters", message: "Missing clusters: [gone], Inactive clusters: [off]",
+		},
+		{
+			name: "all inactive", ref: ref, objects: []client.Object{config("off"), off},
+			status: metav1.ConditionFalse, reason: "NoUsableClusters", message: "Inactive clusters: [off]",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			ac := &kueue.AdmissionCheck{
+				ObjectMeta: metav1.ObjectMeta{Name: "mk"},
+				Spec:       kueue.AdmissionCheckSpec{ControllerName: kueue.MultiKueueControllerName, Parameters: tc.ref},
+			}
+			c := newBuilder(t, testScheme(t)).WithObjects(append(tc.objects, ac)...).Build()
+			r := &AdmissionCheck{Client: c, Clock: clock.RealClock{}}
+			request := ctrl.Request{NamespacedName: client.ObjectKey{Name: "mk"}}
+			if _, err := r.Reconcile(context.Background(), request); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Get(context.Background(), request.NamespacedName, ac); err != nil {
+				t.Fatal(err)
+			}
+			got := meta.FindStatusCondition(ac.Status.Conditions, kueue.AdmissionCheckActive)
+			if got == nil || got.Status != tc.status || got.Reason != tc.reason || got.Message != tc.message {
+				t.Errorf("condition %+v", got)
+			}
+			version := ac.ResourceVersion
+			if _, err := r.Reconcile(context.Background(), request); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Get(context.Background(), request.NamespacedName, ac); err != nil || ac.ResourceVersion != version {
+				t.Errorf("an unchanged condition was written again (%v)", err)
+			}
+		})
+	}
+}
+
+func TestACheckOfAnotherControllerIsLeftAlone(t *testing.T) {
+	ac := &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "other"}, Spec: kueue.AdmissionCheckSpec{ControllerName: "example.com/other"}}
+	c := newBuilder(t, testScheme(t)).WithObjects(ac).Build()
+	request := ctrl.Request{NamespacedName: client.ObjectKey{Name: "other"}}
+	if _, err := (&AdmissionCheck{Client: c, Clock: clock.RealClock{}}).Reconcile(context.Background(), request); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Get(context.Background(), request.NamespacedName, ac); err != nil || len(ac.Status.Conditions) > 0 {
+		t.Errorf("conditions %v, error %v", ac.Status.Conditions, err)
+	}
+}
