@@ -78,7 +78,12 @@ func (p Program) Run(ctx context.Context, args []string, stderr io.Writer) int {
 		log.Error(err, "Wrong configuration", "file", options.configFile)
 		return exitBadInput
 	}
-	if err := p.serve(ctx, settings, log); err != nil {
+	parts, err := p.Parts(settings)
+	if err != nil {
+		log.Error(err, "The configuration asks for what this program does not have", "file", options.configFile)
+		return exitBadInput
+	}
+	if err := p.serve(ctx, settings, parts, log); err != nil {
 		log.Error(err, "The program failed")
 		return exitFailed
 	}
@@ -102,11 +107,7 @@ func (o options) settings() (Settings, error) {
 	return Settings{Configuration: cfg, Gates: gates}, nil
 }
 
-func (p Program) serve(ctx context.Context, settings Settings, log logr.Logger) error {
-	parts, err := p.Parts(settings)
-	if err != nil {
-		return fmt.Errorf("compose the program: %w", err)
-	}
+func (p Program) serve(ctx context.Context, settings Settings, parts []Part, log logr.Logger) error {
 	scheme, err := p.Scheme()
 	if err != nil {
 		return fmt.Errorf("register types: %w", err)

@@ -79,7 +79,7 @@ func TestAskingForHelpIsNoFailure(t *testing.T) {
 func TestSettingsThatNoPartCanServeEndTheProgram(t *testing.T) {
 	var stderr bytes.Buffer
 	p := broken(t, func(Settings) ([]Part, error) { return nil, errors.New("no such framework") })
-	if code := p.Run(context.Background(), nil, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "no such framework") {
+	if code := p.Run(context.Background(), nil, &stderr); code != exitBadInput || !strings.Contains(stderr.String(), "no such framework") {
 		t.Errorf("exit code %d, says %q", code, stderr.String())
 	}
 }
