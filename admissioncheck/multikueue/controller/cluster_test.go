@@ -38,7 +38,9 @@ func TestWhyAClusterHasNoCredentials(t *testing.T) {
 		secret("http", "kubeconfig", strings.Replace(kubeconfig, "https:", "http:", 1)),
 		secret("no-context", "kubeconfig", strings.Replace(kubeconfig, "current-context: main", "", 1)),
 	).Build()
-	secretRef := func(name string) kueue.ClusterSource { return kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: name}} }
+	secretRef := func(name string) kueue.ClusterSource {
+		return kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: name}}
+	}
 	profile := kueue.ClusterSource{ClusterProfileRef: &kueue.ClusterProfileReference{Name: "p"}}
 	for _, tc := range []struct {
 		name     string

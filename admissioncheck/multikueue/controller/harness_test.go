@@ -52,6 +52,8 @@ type stage struct {
 	queue    workqueue.TypedRateLimitingInterface[reconcile.Request]
 	hubLog   *calls
 	events   *events.FakeRecorder
+	policy   dispatch.Policy
+	kill     func()
 }
 
 // server is a worker's API server that can be made to fail.
@@ -186,6 +188,7 @@ func newStage(t *testing.T, names ...string) *stage {
 	t.Helper()
 	scheme := testScheme(t)
 	st := &stage{t: t, workers: map[string]*server{}, hubLog: &calls{}, events: events.NewFakeRecorder(1000)}
+	st.policy = dispatch.Compatible(time.Minute)
 	builder := newBuilder(t, scheme).WithObjects(
 		&kueue.AdmissionCheck{
 			ObjectMeta: metav1.ObjectMeta{Name: "mk"},
@@ -209,11 +212,27 @@ func newStage(t *testing.T, names ...string) *stage {
 		st.workers[name] = newServer(t, scheme)
 		st.create(&kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
-	st.compose(scheme)
+	st.compose()
+	st.connected()
 	return st
 }
 
-func (st *stage) compose(scheme *runtime.Scheme) {
+// restart kills the hub's program and starts another, which takes part in nothing that the first knew, under a policy.
+func (st *stage) restart(p dispatch.Policy) {
+	st.kill()
+	st.policy = p
+	st.compose()
+}
+
+func (st *stage) connected() {
+	st.t.Helper()
+	st.eventually("all connected", func() bool {
+		return !slices.ContainsFunc(st.fleet.States(), func(s fleet.State) bool { return !s.Connected })
+	})
+}
+
+func (st *stage) compose() {
+	scheme := st.hub.Scheme()
 	var mirrored []job.Integration
 	for _, k := range all.Kinds() {
 		if k.GVK().Kind == "Job" {
@@ -222,7 +241,7 @@ func (st *stage) compose(scheme *runtime.Scheme) {
 	}
 	sharing := &Sharing{}
 	r := NewResolver(&Resolver{
-		Client: st.hub, Live: st.hub, Kinds: mirrored, Origin: origin, Policy: dispatch.Compatible(time.Minute),
+		Client: st.hub, Live: st.hub, Kinds: mirrored, Origin: origin, Policy: st.policy,
 		Recorder: st.events, Clock: clock.RealClock{},
 	})
 	r.Fleet = fleet.New(fleet.Options{
@@ -237,9 +256,6 @@ func (st *stage) compose(scheme *runtime.Scheme) {
 	for name := range st.workers {
 		st.fleet.Connect(name, fleet.Credentials{Config: &rest.Config{Host: name}, Fingerprint: name})
 	}
-	st.eventually("all connected", func() bool {
-		return !slices.ContainsFunc(st.fleet.States(), func(s fleet.State) bool { return !s.Connected })
-	})
 }
 
 // run starts the fleet and a controller of one worker, fed by the fleet and by the hub's Workloads.
@@ -262,29 +278,43 @@ func (st *stage) run() {
 			}
 		}
 	})
-	running.Go(func() { st.control(ctx) })
-	st.t.Cleanup(func() {
+	running.Go(func() { control(ctx, st.queue, st.resolver) })
+	queue := st.queue
+	st.kill = sync.OnceFunc(func() {
 		cancel()
 		watched.Stop()
-		st.queue.ShutDown()
+		queue.ShutDown()
 		running.Wait()
 	})
+	st.t.Cleanup(st.kill)
+	st.enqueueAll()
 }
 
-func (st *stage) control(ctx context.Context) {
+// enqueueAll does what the first list of an informer does.
+func (st *stage) enqueueAll() {
+	list := &kueue.WorkloadList{}
+	if err := st.hub.List(context.Background(), list); err != nil {
+		st.t.Fatal(err)
+	}
+	for i := range list.Items {
+		st.queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+}
+
+func control(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request], r reconcile.Reconciler) {
 	for {
-		request, shutdown := st.queue.Get()
+		request, shutdown := queue.Get()
 		if shutdown {
 			return
 		}
-		result, err := st.resolver.Reconcile(ctx, request)
+		result, err := r.Reconcile(ctx, request)
 		switch {
 		case err != nil:
-			st.queue.AddRateLimited(request)
+			queue.AddRateLimited(request)
 		case result.RequeueAfter > 0:
-			st.queue.AddAfter(request, result.RequeueAfter)
+			queue.AddAfter(request, result.RequeueAfter)
 		}
-		st.queue.Done(request)
+		queue.Done(request)
 	}
 }
 

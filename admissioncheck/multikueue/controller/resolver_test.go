@@ -267,3 +267,140 @@ func TestWritesOnTheHubForOneWorkload(t *testing.T) {
 		t.Errorf("writes on the hub (-want +got):\n%s", diff)
 	}
 }
+
+func TestAHubThatIsKilledAndRestartedGoesOnWhereItWas(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.submit()
+	st.offered("w1", "w2")
+	st.restart(st.policy)
+	st.runsOn("w1")
+	st.restart(st.policy)
+	finishJobOn(st, "w1")
+	st.eventually("hub workload finished", func() bool { return workload.IsFinished(st.local()) })
+	st.eventually("nothing left", func() bool { return st.copyOn("w1") == nil && st.jobOn("w1") == nil && st.copyOn("w2") == nil })
+	created := slices.DeleteFunc(append(st.workers["w1"].logged().snapshot(), st.workers["w2"].logged().snapshot()...),
+		func(call string) bool { return call != "create v1.Job" })
+	if len(created) != 1 {
+		t.Errorf("the job was created %d times", len(created))
+	}
+}
+
+func TestWhatIsLeftOfAWorkloadThatWasDeletedWhileTheHubWasDownIsRemoved(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.runsOn("w1")
+	st.kill()
+	if err := st.hub.Delete(context.Background(), st.local()); err != nil {
+		t.Fatal(err)
+	}
+	st.compose()
+	st.eventually("w1 clean", func() bool { return st.copyOn("w1") == nil && st.jobOn("w1") == nil })
+}
+
+func TestAWorkersJobThatFinishedAndVanishedWhileTheHubWatchedIsNotRunAgain(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.runsOn("w1")
+	st.eventually("the hub has seen the job", func() bool {
+		seen, _ := st.fleet.Get("w1", batchv1.SchemeGroupVersion.WithKind("Job"), jobKey())
+		return seen != nil
+	})
+	finishJobOn(st, "w1")
+	_ = st.workers["w1"].WithWatch.Delete(context.Background(), st.jobOn("w1"))
+	st.eventually("hub workload finished", func() bool { return workload.IsFinished(st.local()) })
+	if got := meta.FindStatusCondition(st.local().Status.Conditions, kueue.WorkloadFinished).Reason; got != "Succeeded" {
+		t.Errorf("finished with reason %s", got)
+	}
+}
+
+func TestABoundWorkerThatIsLostKeepsItsWorkloadUntilTheGraceIsOver(t *testing.T) {
+	st := newStage(t, "w1", "w2", "w3")
+	st.submit()
+	st.runsOn("w1")
+	st.workers["w1"].setDown(true)
+	st.eventually("w1 lost", func() bool { s, _ := st.fleet.State("w1"); return !s.Connected })
+	if got := st.check().State; got != kueue.CheckStateReady {
+		t.Errorf("the check is %s although the grace is not over", got)
+	}
+	short := st.policy
+	short.WorkerLostTimeout = 50 * time.Millisecond
+	st.restart(short)
+	st.eventually("check Retry", func() bool { return st.check().State == kueue.CheckStateRetry })
+	if got := st.check().Message; !strings.HasPrefix(got, "Admitting remote lost") {
+		t.Errorf("message %q", got)
+	}
+}
+
+func TestACopyThatItsWorkerDeclaresOutOfSyncIsDispatchedAgainWithAWarning(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.runsOn("w1")
+	st.setOn("w1", kueue.WorkloadFinished, "OutOfSync", "The prebuilt workload is out of sync with its user job")
+	st.eventually("check Retry", func() bool { return st.check().State == kueue.CheckStateRetry })
+	want := `Remote workload on worker cluster "w1" is out of sync with its user job, resetting for re-dispatch`
+	if got := st.check().Message; !strings.HasPrefix(got, want) {
+		t.Errorf("message %q", got)
+	}
+	if workload.IsFinished(st.local()) {
+		t.Error("the hub's workload is finished")
+	}
+	st.eventually("the event", func() bool {
+		for {
+			select {
+			case e := <-st.events.Events:
+				if strings.HasPrefix(e, "Warning MultiKueue Remote workload") {
+					return true
+				}
+			default:
+				return false
+			}
+		}
+	})
+}
+
+func TestAPriorityThatChangesIsCopiedAndNothingIsMadeAnew(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.offered("w1")
+	before := st.copyOn("w1").UID
+	wl := st.local()
+	wl.Spec.Priority = ptr.To[int32](9)
+	if err := st.hub.Update(context.Background(), wl); err != nil {
+		t.Fatal(err)
+	}
+	st.eventually("the copy has the priority", func() bool { return ptr.Deref(st.copyOn("w1").Spec.Priority, 0) == 9 })
+	if st.copyOn("w1").UID != before || len(st.copyOn("w1").Spec.PodSets) != 1 {
+		t.Errorf("the copy was made anew or lost its pod sets: %+v", st.copyOn("w1"))
+	}
+}
+
+func TestACopyWhoseSpecSomebodyChangedIsMadeAnew(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.offered("w1")
+	remote := st.copyOn("w1")
+	remote.Spec.PodSets[0].Count = 7
+	if err := st.workers["w1"].Update(context.Background(), remote); err != nil {
+		t.Fatal(err)
+	}
+	st.eventually("a new copy", func() bool {
+		c := st.copyOn("w1")
+		return c != nil && c.UID != remote.UID && c.Spec.PodSets[0].Count == 1
+	})
+}
+
+func TestAJobOfAnEarlierWorkloadOfTheSameNameIsRemovedAndThenTheNewOneRuns(t *testing.T) {
+	st := newStage(t, "w1")
+	old := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "team", Name: "train", Labels: map[string]string{kueue.MultiKueueOriginLabel: origin},
+		Annotations: map[string]string{kueue.PrebuiltWorkloadNameKey: "job-train-old", mirror.OwnerUIDAnnotation: "old-uid"},
+	}}
+	if err := st.workers["w1"].Create(context.Background(), old); err != nil {
+		t.Fatal(err)
+	}
+	st.submit()
+	st.runsOn("w1")
+	if got := st.jobOn("w1").Annotations[mirror.OwnerUIDAnnotation]; got != "workload-uid" {
+		t.Errorf("the job belongs to %q", got)
+	}
+}
