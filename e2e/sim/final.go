@@ -91,8 +91,9 @@ func (w *World) waitsTruly(item workload, because dispatch.Reason) bool {
 			}
 		}
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 func (w *World) collides(c *worker, name string) bool {

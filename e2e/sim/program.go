@@ -66,7 +66,7 @@ func (w *World) crash() {
 }
 
 // probe lets the program find out whether a worker can be reached, and list it anew if its watch has ended.
-func (w *World) probe(c *worker) bool {
+func (w *World) probe(c *worker) {
 	r := w.program.remote[c.name]
 	switch {
 	case !c.up && r.link.State != dispatch.Unreachable:
@@ -82,12 +82,11 @@ func (w *World) probe(c *worker) bool {
 		c.watch.copies.relist(c.copies)
 		c.watch.jobs.relist(c.jobs)
 	default:
-		return false
+		return
 	}
 	r.live = map[string]answer{}
 	w.followCutOff()
 	w.changed()
-	return true
 }
 
 func (w *World) followCutOff() {

@@ -21,21 +21,18 @@ var (
 )
 
 // dispatch is one turn of the dispatcher for one Workload: observe, step, and then either write or act.
-func (w *World) dispatch(name string, f fault) bool {
+func (w *World) dispatch(name string, f fault) {
 	item := w.program.local.get(name)
 	if !item.there || item.value.rv < w.program.written[name] {
-		return false
+		return
 	}
 	t := &turn{World: w, item: item.value, fault: f, state: item.value.state()}
 	t.obs = w.observe(t.item)
 	t.plan = w.step(t.state, t.obs, w.policy)
 	w.program.wakes[name] = t.plan.WakeAt
-	before := w.version
-	err := t.carryOut()
-	if errors.Is(err, errCrashed) {
+	if errors.Is(t.carryOut(), errCrashed) {
 		w.crash()
 	}
-	return w.version != before
 }
 
 // turn is a dispatcher's turn under way.
@@ -158,13 +155,12 @@ func (t *turn) act(a dispatch.Action) error {
 }
 
 // sweep removes remote objects whose owner is no more.
-func (w *World) sweep(c *worker) bool {
+func (w *World) sweep(c *worker) {
 	r := w.program.remote[c.name]
 	if r.link.State != dispatch.Connected || !c.up {
-		return false
+		return
 	}
-	before := w.version
-	for _, name := range w.seen(r) {
+	for _, name := range seen(r) {
 		item := w.program.local.get(name)
 		orphan := func(o owner) bool { return o.ours && (!item.there || item.value.uid != o.uid) }
 		if !orphan(r.watch.copies.cache[name].owner) && !orphan(r.watch.jobs.cache[name].owner) {
@@ -172,11 +168,10 @@ func (w *World) sweep(c *worker) bool {
 		}
 		_ = w.retract(c, workload{name: name, uid: item.value.uid, deleting: true}, false, func(o owner, _ int64) bool { return orphan(o) })
 	}
-	return w.version != before
 }
 
 // seen returns the names of all objects in a worker's caches, sorted.
-func (w *World) seen(r *remote) []string {
+func seen(r *remote) []string {
 	var names []string
 	for name := range r.watch.copies.cache {
 		names = append(names, name)

@@ -141,15 +141,15 @@ func (obj copied) phase() string {
 	return "waiting"
 }
 
-func (job remoteJob) phase() string {
+func (j remoteJob) phase() string {
 	switch {
-	case !job.ours:
+	case !j.ours:
 		return ""
-	case job.finished != nil:
+	case j.finished != nil:
 		return "finished"
-	case job.deleting:
+	case j.deleting:
 		return "being deleted"
-	case job.running:
+	case j.running:
 		return "running"
 	}
 	return "suspended"

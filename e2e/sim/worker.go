@@ -45,7 +45,7 @@ func (w *World) workJob(c *worker, name string, job remoteJob, obj present[copie
 		}
 		w.removeJob(c, name)
 		return true
-	case job.running && !allowed && !(job.deleting && c.slow):
+	case job.running && !allowed && (!job.deleting || !c.slow):
 		job.running = false
 	case job.running && !w.now.Before(job.started.Add(job.run)):
 		job.running, job.ended = false, w.now
@@ -75,7 +75,7 @@ func (w *World) workCopy(c *worker, name string, obj copied, hasJob bool, job re
 		obj.finished = job.finished
 	case obj.deactivating && !obj.evicted:
 		obj.evicted = true
-	case obj.evicted && obj.quota && !(hasJob && job.running):
+	case obj.evicted && obj.quota && (!hasJob || !job.running):
 		obj.quota, obj.admitted = false, false
 	case !obj.quota && !obj.deactivating && !w.now.Before(obj.requeueAt) && c.free() >= obj.gpu:
 		obj.quota, obj.evicted = true, false

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -44,7 +45,7 @@ func checkState(t *testing.T, s State, o Observation, plan Plan) {
 	default:
 		t.Errorf("bound goes from %q to %q, nominated were %v", s.Bound, next.Bound, s.Nominated)
 	}
-	if !slices.IsSortedFunc(next.Debts, func(a, b Debt) int { return int(cmpNames(a.Cluster, b.Cluster)) }) {
+	if !slices.IsSortedFunc(next.Debts, func(a, b Debt) int { return strings.Compare(a.Cluster, b.Cluster) }) {
 		t.Errorf("debts are not sorted: %+v", next.Debts)
 	}
 	if (o.Local.Deleted || o.Local.Finished) && plan.Writes(s, o.Local) {
@@ -56,16 +57,6 @@ func checkState(t *testing.T, s State, o Observation, plan Plan) {
 	if len(plan.Clusters) != len(o.Clusters) {
 		t.Errorf("%d explanations for %d clusters", len(plan.Clusters), len(o.Clusters))
 	}
-}
-
-func cmpNames(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // checkActions checks what is done.

@@ -153,6 +153,8 @@ func (r *viewReader) word(w string) {
 		r.common(key, outcome)
 	case "was":
 		r.job.Finished, r.job.Epoch = &Outcome{Reason: outcome, Message: "over"}, number(r.t, value)
+	case "trouble":
+		r.view.Trouble = outcome
 	case "behind":
 		r.job.Behind = true
 	default:

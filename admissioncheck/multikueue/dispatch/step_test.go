@@ -145,6 +145,10 @@ func TestOffering(t *testing.T) {
 			`Offered; Pending waiting for a cluster to admit the workload; "w1" waits for quota; ` +
 				`"w2" has quota, waits for its admission checks; "w3" cannot be reached`,
 		}, {
+			"and what a cluster does not take", "nominated w1 w2", "quota since=1m", "w1 up trouble:namespace-missing \n w2 up copy@1 quota",
+			`Offered; Pending waiting for a cluster to admit the workload; "w1" does not take it: namespace-missing; ` +
+				`"w2" has quota, waits for its admission checks`,
+		}, {
 			"nothing is offered or bound while the hub evicts", "nominated w1 w2", "quota evicted evictions=1", "w1 up copy@1 admitted \n w2 up",
 			"LocalEvicted; epoch 2; nominated",
 		}, {
