@@ -186,10 +186,8 @@ func TestAClusterIsReportedConnectedAndThenDisconnectedWhenItsSecretGoes(t *test
 
 func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patient); !condition(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
+	if !becomes(condition) {
+		t.Fatalf("never: %s", what)
 	}
 }
 

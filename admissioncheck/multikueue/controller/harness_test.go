@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -38,7 +39,7 @@ import (
 
 const (
 	origin  = "hub-1"
-	patient = 5 * time.Second
+	patient = 15 * time.Second
 )
 
 // stage is a hub and its workers, each an in-memory API server, with the real fleet and the real resolver between them.
@@ -328,14 +329,16 @@ func (st *stage) create(obj client.Object) {
 // eventually waits until the condition holds; what says for what.
 func (st *stage) eventually(what string, condition func() bool) {
 	st.t.Helper()
-	deadline := time.Now().Add(patient)
-	for !condition() {
-		if time.Now().After(deadline) {
-			wl := st.local()
-			st.t.Fatalf("never: %s\nhub workload status: %+v\nconnections: %+v", what, wl.Status, st.fleet.States())
-		}
-		time.Sleep(2 * time.Millisecond)
+	if !becomes(condition) {
+		st.t.Fatalf("never: %s\nhub workload status: %+v\nconnections: %+v", what, st.local().Status, st.fleet.States())
 	}
+}
+
+// becomes polls for a condition and reports whether it came to hold.
+func becomes(condition func() bool) bool {
+	err := wait.PollUntilContextTimeout(context.Background(), 2*time.Millisecond, patient, true,
+		func(context.Context) (bool, error) { return condition(), nil })
+	return err == nil
 }
 
 func key() client.ObjectKey { return client.ObjectKey{Namespace: "team", Name: "job-train"} }

@@ -100,7 +100,6 @@ func finishJobOn(st *stage, worker string) {
 	if err := st.workers[worker].Status().Update(context.Background(), remote); err != nil {
 		st.t.Fatal(err)
 	}
-	st.setOn(worker, kueue.WorkloadFinished, string(kueue.ReasonSucceeded), "Job finished successfully")
 }
 
 func TestTheLosersCopyIsRemovedBeforeTheJobIsCreated(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -127,10 +128,10 @@ func (w *world) state(name string) State {
 
 func (w *world) eventually(what string, condition func() bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); !condition(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.t.Fatalf("never: %s; states %+v", what, w.fleet.States())
-		}
+	err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, 15*time.Second, true,
+		func(context.Context) (bool, error) { return condition(), nil })
+	if err != nil {
+		w.t.Fatalf("never: %s; states %+v", what, w.fleet.States())
 	}
 }
 
