@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/quota"
 )
 
 // Settle gets the snapshot ready for a cycle at the time now: backoffs that are over end, and the requeue triggers that
@@ -59,8 +60,8 @@ func (s *Snapshot) Closed(queue string) *Block {
 	return nil
 }
 
-// QuotaVersion returns a number that grows with every change of usage in the queue's tree.
-func (s *Snapshot) QuotaVersion(queue string) uint64 { return s.quota.Version(queue) }
+// QuotaVersion returns the version of the numbers in the queue's tree.
+func (s *Snapshot) QuotaVersion(queue string) quota.Version { return s.quota.Version(queue) }
 
 // Fit returns the borrowing height that the usage needs in the queue now, and whether it fits at all.
 func (s *Snapshot) Fit(queue string, u Usage) (height int, fits bool) { return s.quota.Fit(queue, u) }

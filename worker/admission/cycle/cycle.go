@@ -14,6 +14,7 @@ import (
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/assign"
 	"switchyard.dev/worker/admission/order"
+	"switchyard.dev/worker/admission/quota"
 )
 
 // Options are the process-wide settings of a cycle.
@@ -21,7 +22,7 @@ type Options struct {
 	// MaxAdmissions ends the cycle early, with Plan.More set; 0 means no limit.
 	MaxAdmissions int
 	// IgnoreUndeclared skips requested resources that no group of the queue covers, instead of failing the workload
-	// (contract: kueue-api.md 7, resources.quotaCheckStrategy).
+	// (contract: kueue-api.md 7, resources.quotaCheckStrategy). It must be the same in every cycle on a snapshot.
 	IgnoreUndeclared bool
 }
 
@@ -30,8 +31,8 @@ type Options struct {
 func Run(s *admission.Snapshot, now time.Time, opts Options) admission.Plan {
 	r := &run{
 		snapshot: s,
-		assign:   assign.Options{IgnoreUndeclared: opts.IgnoreUndeclared},
-		contest:  order.NewHeap(contender.compare, func(contender, int) {}),
+		options:  opts,
+		contest:  order.NewHeap((*contender).compare, func(*contender, int) {}),
 	}
 	for _, line := range s.Settle(now) {
 		l := &lane{Line: line}
@@ -48,11 +49,11 @@ func Run(s *admission.Snapshot, now time.Time, opts Options) admission.Plan {
 // run is a cycle in progress.
 type run struct {
 	snapshot *admission.Snapshot
-	assign   assign.Options
+	options  Options
 	// lanes are the lines that take part, by queue name.
 	lanes []*lane
 	// contest holds the head of every lane that has one that can be admitted.
-	contest  *order.Heap[contender]
+	contest  *order.Heap[*contender]
 	admitted []admission.Decision
 }
 
@@ -74,43 +75,71 @@ type contender struct {
 	lane       *lane
 	place      *admission.Place
 	assignment *admission.Assignment
-	// version is that of the quota the assignment was made with.
-	version uint64
+	// menu and version are what the assignment was made with.
+	menu    *admission.Menu
+	version quota.Version
 }
 
-func (c contender) compare(other contender) int { return order.Classical(c.bid, other.bid) }
+func (c *contender) compare(other *contender) int { return order.Classical(c.bid, other.bid) }
 
 // advance looks at the lane's heads until one can be admitted, which enters the contest, or none is left.
 func (r *run) advance(l *lane) {
 	for head := l.Head(); head != nil; head = l.Head() {
-		c, because, message := r.look(l, head)
-		if c.assignment != nil {
+		c, why := r.look(l, head)
+		if c != nil {
 			r.contest.Push(c)
 			return
 		}
-		r.turnAway(l, head, admission.Notice{Because: because, Message: message})
+		r.turnAway(l, head, why)
 	}
 }
 
-// look finds out whether the head can be admitted now; the contender has no assignment if it cannot.
-func (r *run) look(l *lane, head *admission.Place) (contender, admission.Reason, string) {
+// look finds out whether the head can be admitted now; the contender is nil if it cannot, and the notice says why. The
+// contender is remembered at the head's place, so that looking again costs little if nothing happened that matters, in
+// this cycle or in the next.
+func (r *run) look(l *lane, head *admission.Place) (*contender, admission.Notice) {
+	menu, version := r.snapshot.Menu(l.Name()), r.snapshot.QuotaVersion(l.Name())
+	if c, found := head.Memo.(*contender); found && r.stands(c, menu, version) {
+		c.lane, c.version = l, version
+		return c, admission.Notice{}
+	}
 	w := head.Value
 	if closed := r.snapshot.Closed(l.Name()); closed != nil {
-		return contender{}, closed.Because, closed.Message
+		return nil, admission.Notice{Because: closed.Because, Message: closed.Message}
 	}
 	if w.Blocked != nil {
-		return contender{}, w.Blocked.Because, w.Blocked.Message
+		return nil, admission.Notice{Because: w.Blocked.Because, Message: w.Blocked.Message}
 	}
-	result := assign.Assign(r.snapshot.Menu(l.Name()), w, r.assign)
+	result := assign.Assign(menu, w, assign.Options{IgnoreUndeclared: r.options.IgnoreUndeclared})
 	switch result.Mode {
 	case assign.Fit:
-		bid := order.Bid{Borrowing: result.Assignment.Borrowing, Rank: head.Rank()}
-		return contender{bid: bid, lane: l, place: head, assignment: result.Assignment,
-			version: r.snapshot.QuotaVersion(l.Name())}, "", ""
+		c := &contender{
+			bid:  order.Bid{Borrowing: result.Assignment.Borrowing, Rank: head.Rank()},
+			lane: l, place: head, assignment: result.Assignment,
+			menu: menu, version: version,
+		}
+		head.Memo = c
+		return c, admission.Notice{}
 	case assign.NoFit, assign.NoCandidates, assign.Preempt, assign.Reclaim:
-		return contender{}, result.Because, result.Message
+		return nil, admission.Notice{Because: result.Because, Message: result.Message}
 	}
 	panic("cycle: an assignment has one of the modes")
+}
+
+// stands reports whether looking again would change nothing. As long as quota is only taken, a flavor that was passed over
+// stays worse, unless borrowing from farther away makes the chosen one worse in a queue that looks for less borrowing.
+// Whatever closes a queue changes its menu or settles the quota anew.
+func (r *run) stands(c *contender, menu *admission.Menu, now quota.Version) bool {
+	switch {
+	case c.menu != menu || !now.OnlyTaken(c.version):
+		return false
+	case c.version == now:
+		return true
+	case menu.Queue.Fungibility.WhenCanBorrow == admission.TryNextFlavor:
+		return false
+	}
+	height, fits := r.snapshot.Fit(c.lane.Name(), c.assignment.Usage)
+	return fits && height == c.bid.Borrowing
 }
 
 // turnAway parks the head with its kind or, where order must be kept, lets it block the lane.
@@ -139,42 +168,27 @@ func (r *run) blocks(l *lane, w *admission.Workload) bool {
 func (r *run) settleBest() {
 	best := r.contest.First()
 	r.contest.Remove(0)
-	l := best.lane
-	if !r.stands(best) {
-		again, because, message := r.look(l, best.place)
-		if again.assignment == nil {
-			r.turnAway(l, best.place, admission.Notice{Because: because, Message: message})
-			r.advance(l)
-			return
-		}
-		if r.contest.Len() > 0 && r.contest.First().compare(again) < 0 {
-			r.contest.Push(again)
-			return
-		}
-		best = again
+	again, why := r.look(best.lane, best.place)
+	switch {
+	case again == nil:
+		r.turnAway(best.lane, best.place, why)
+		r.advance(best.lane)
+	case r.contest.Len() > 0 && r.contest.First().compare(again) < 0:
+		r.contest.Push(again)
+	default:
+		r.admit(again)
+		r.advance(again.lane)
 	}
-	w := best.place.Value
-	r.snapshot.Assume(w, best.assignment)
+}
+
+func (r *run) admit(c *contender) {
+	w := c.place.Value
+	r.snapshot.Assume(w, c.assignment)
 	r.admitted = append(r.admitted, admission.Decision{
 		Workload: w.Key, LocalQueue: w.LocalQueue, Queue: w.Queue,
 		Verdict: admission.Admit, Because: admission.QuotaReserved,
-		Message: "Quota reserved in ClusterQueue " + w.Queue, Assignment: best.assignment,
+		Message: "Quota reserved in ClusterQueue " + w.Queue, Assignment: c.assignment,
 	})
-	r.advance(l)
-}
-
-// stands reports whether looking again would change nothing. During a cycle usage only grows, so that a flavor that was
-// passed over stays worse, unless borrowing more makes the chosen one worse in a queue that looks for less borrowing.
-func (r *run) stands(c contender) bool {
-	queue := c.lane.Name()
-	if c.version == r.snapshot.QuotaVersion(queue) {
-		return true
-	}
-	if r.snapshot.Menu(queue).Queue.Fungibility.WhenCanBorrow == admission.TryNextFlavor {
-		return false
-	}
-	height, fits := r.snapshot.Fit(queue, c.assignment.Usage)
-	return fits && height == c.bid.Borrowing
 }
 
 // tellNews tells those who joined a kind that was parked already what the kind was told.

@@ -164,6 +164,37 @@ func TestOneCycleAdmitsAsManyAsFit(t *testing.T) {
 	}})
 }
 
+func TestABidLeftOverFromABoundedCycleIsNotTrustedBlindly(t *testing.T) {
+	const left = `
+		flavor f
+		flavor g
+		cohort x f gpu=2
+		queue a cohort=x f gpu=0 g gpu=8
+		queue b f gpu=8
+		admitted h queue=a f/gpu=2
+		pending first queue=b prio=9 gpu=1
+		pending second queue=a gpu=2
+		cycle max=1
+		`
+	const first = "admit first to b: main 1 gpu=1@f\n more\n"
+	tell(t, []story{
+		{"it stands if nothing happened", left + "cycle", first + "admit second to a: main 1 gpu=2@g"},
+		{"quota that was given back may do better", left + "release h\n cycle", first + "admit second to a: main 1 gpu=2@f; borrowing 1"},
+		{"so may a limit that was raised", left + "cohort x f gpu=4\n cycle", first + "admit second to a: main 1 gpu=2@f; borrowing 1"},
+		{
+			"a flavor may have become unfit", left + "flavor g taint=k:NoSchedule\n cycle", first +
+				"wait second in a: WaitingForQuota: couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor f, " +
+				"2 more needed, untolerated taint k:NoSchedule in flavor g",
+		},
+		{"the queue may have been stopped", left + "queue a inactive cohort=x f gpu=0 g gpu=8\n cycle", first + "wait second in a: Suspended: ClusterQueue a is inactive"},
+		{
+			"somebody else may have taken the quota", left + "admitted i queue=a g/gpu=7\n cycle", first +
+				"wait second in a: WaitingForQuota: couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor f, " +
+				"2 more needed, insufficient unused quota for gpu in flavor g, 1 more needed",
+		},
+	})
+}
+
 func TestWhoIsNotLookedAtIsToldSo(t *testing.T) {
 	tell(t, []story{{
 		"everybody in an inactive queue",

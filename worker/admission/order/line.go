@@ -26,10 +26,12 @@ type Line[T any, R comparable] struct {
 // Member is a place in a line.
 type Member[T any, R comparable] struct {
 	Value T
-	rank  Rank
-	kind  *kind[T, R]
-	at    int
-	told  bool
+	// Memo is for whoever looks at heads to remember something about this one until it leaves.
+	Memo any
+	rank Rank
+	kind *kind[T, R]
+	at   int
+	told bool
 }
 
 // Rank returns the rank that the member joined with.

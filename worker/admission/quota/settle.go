@@ -15,6 +15,7 @@ func (t *Tree) settle() {
 		return
 	}
 	t.settled = true
+	t.settlements++
 	t.prune()
 	nodes := t.link()
 	for _, n := range nodes {

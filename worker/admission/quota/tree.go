@@ -17,6 +17,8 @@ type Tree struct {
 	queues  map[string]*node
 	cohorts map[string]*node
 	settled bool
+	// settlements counts how often the forest was settled anew.
+	settlements uint64
 	// open counts transactions that are neither committed nor rolled back; the forest must not change its shape then.
 	open int
 }
@@ -43,8 +45,8 @@ type node struct {
 	root   *node
 	// members of a root are the names of the queues below it, sorted.
 	members []string
-	// version of a root counts the changes of usage below it.
-	version uint64
+	// reserved and released of a root count the bookings below it.
+	reserved, released uint64
 }
 
 // NewTree returns an empty forest.
@@ -91,21 +93,28 @@ func (t *Tree) DeleteCohort(name string) {
 
 // Reserve books the usage for the queue, whether or not it is available. Amounts that are not positive are skipped, here
 // and by Release alike. The queue need not be set yet.
-func (t *Tree) Reserve(queue string, u Usage) { t.book(queue, u, amount.Sum.Plus, nil) }
+func (t *Tree) Reserve(queue string, u Usage) { t.reserve(queue, u, nil) }
 
 // Release gives back what Reserve booked.
-func (t *Tree) Release(queue string, u Usage) { t.book(queue, u, amount.Sum.Minus, nil) }
+func (t *Tree) Release(queue string, u Usage) { t.release(queue, u, nil) }
 
-func (t *Tree) book(queue string, u Usage, sign func(a, b amount.Sum) amount.Sum, note func(*Cell)) {
+func (t *Tree) reserve(queue string, u Usage, note func(*Cell)) {
 	n := t.queue(queue)
+	n.root.reserved++
 	for _, use := range u {
-		if use.Amount <= 0 {
-			continue
+		if use.Amount > 0 {
+			n.cell(use.FlavorResource).add(amount.SumOf(use.Amount), note)
 		}
-		n.cell(use.FlavorResource).add(sign(amount.Sum{}, amount.SumOf(use.Amount)), note)
 	}
-	if n.root != nil {
-		n.root.version++
+}
+
+func (t *Tree) release(queue string, u Usage, note func(*Cell)) {
+	n := t.queue(queue)
+	n.root.released++
+	for _, use := range u {
+		if use.Amount > 0 {
+			n.cell(use.FlavorResource).add(amount.Sum{}.Minus(amount.SumOf(use.Amount)), note)
+		}
 	}
 }
 
@@ -146,13 +155,28 @@ func (t *Tree) Cyclic(queue string) bool {
 	return true
 }
 
-// Version returns a number that grows with every change of usage in the queue's tree.
-func (t *Tree) Version(queue string) uint64 {
+// Version tells states of a queue's tree apart.
+type Version struct {
+	// settlements counts changes of quota, of any queue or cohort.
+	settlements uint64
+	reserved    uint64
+	released    uint64
+}
+
+// OnlyTaken reports whether since the earlier version nothing happened but that quota was taken: no limit moved and
+// nothing was given back, so that whatever did not fit then does not fit now.
+func (v Version) OnlyTaken(earlier Version) bool {
+	return v.settlements == earlier.settlements && v.released == earlier.released
+}
+
+// Version returns the version of the queue's tree; equal versions have equal numbers everywhere.
+func (t *Tree) Version(queue string) Version {
 	t.settle()
+	v := Version{settlements: t.settlements}
 	if n, found := t.queues[queue]; found {
-		return n.root.version
+		v.reserved, v.released = n.root.reserved, n.root.released
 	}
-	return 0
+	return v
 }
 
 // Family returns the sorted names of the queues that share a root with the queue, itself included; the queues below the

@@ -24,10 +24,10 @@ func (t *Tree) Begin() *Tx {
 }
 
 // Reserve books the usage for the queue.
-func (x *Tx) Reserve(queue string, u Usage) { x.tree.book(queue, u, amount.Sum.Plus, x.note) }
+func (x *Tx) Reserve(queue string, u Usage) { x.tree.reserve(queue, u, x.note) }
 
 // Release gives back usage that the queue has booked, in the transaction or before it.
-func (x *Tx) Release(queue string, u Usage) { x.tree.book(queue, u, amount.Sum.Minus, x.note) }
+func (x *Tx) Release(queue string, u Usage) { x.tree.release(queue, u, x.note) }
 
 func (x *Tx) note(c *Cell) { x.touched = append(x.touched, touch{cell: c, was: c.usage}) }
 
