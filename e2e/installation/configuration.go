@@ -18,7 +18,7 @@ func configurationOf(c *clusters.Cluster, metrics, health string) map[string]any
 		"health":                 map[string]any{"healthProbeBindAddress": health},
 		"internalCertManagement": map[string]any{"enable": false},
 		"leaderElection": map[string]any{
-			"leaderElect": true, "leaseDuration": "3s", "renewDeadline": "2s", "retryPeriod": "500ms",
+			"leaderElect": true, "leaseDuration": "8s", "renewDeadline": "6s", "retryPeriod": "1s",
 		},
 		"integrations": map[string]any{"frameworks": []any{"batch/job", "jobset.x-k8s.io/jobset"}},
 	}

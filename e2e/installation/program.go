@@ -200,7 +200,7 @@ func (p *Program) WaitReady(ctx context.Context) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for {
-		if answers(ctx, p.Health+"/readyz") {
+		if p.Ready(ctx) {
 			return nil
 		}
 		select {
@@ -212,6 +212,9 @@ func (p *Program) WaitReady(ctx context.Context) error {
 		}
 	}
 }
+
+// Ready tells whether the program answers on its readiness endpoint now.
+func (p *Program) Ready(ctx context.Context) bool { return answers(ctx, p.Health+"/readyz") }
 
 func answers(ctx context.Context, url string) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)

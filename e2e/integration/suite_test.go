@@ -59,6 +59,13 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		Should(Equal("True Active The admission check is active"))
 }, NodeTimeout(3*time.Minute))
 
+// A spec may have taken an API server away, whose program then ended and is being started again.
+var _ = BeforeEach(func(ctx SpecContext) {
+	for _, s := range []*installation.Site{hub, w1, w2} {
+		Eventually(s.Program.Ready).WithContext(ctx).Should(BeTrue(), "the program beside %s is ready", s.Name)
+	}
+})
+
 // A failed spec shows the ends of the programs' logs, and keeps the whole logs where CI can pick them up.
 var _ = ReportAfterEach(func(report SpecReport) {
 	if !report.Failed() {
