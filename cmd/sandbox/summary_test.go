@@ -13,9 +13,9 @@ func TestTheSummarySaysWhereJobsRanAndWhatTheyCost(t *testing.T) {
 	write := func(user, verb, resource string, n int) clusters.WriteCount {
 		return clusters.WriteCount{Write: clusters.Write{User: user, Verb: verb, Resource: resource}, Count: n}
 	}
-	before := writes{{"hub", []clusters.WriteCount{write("switchyard-hub", "patch", "workloads/status.kueue.x-k8s.io", 4)}}, {"w1", nil}}
+	before := writes{{"home", []clusters.WriteCount{write("switchyard-hub", "patch", "workloads/status.kueue.x-k8s.io", 4)}}, {"w1", nil}}
 	after := writes{
-		{"hub", []clusters.WriteCount{
+		{"home", []clusters.WriteCount{
 			write("switchyard-hub", "patch", "workloads/status.kueue.x-k8s.io", 10),
 			write("switchyard-hub", "create", "workloads.kueue.x-k8s.io", 3),
 			write("admin", "create", "jobs.batch", 3),
@@ -38,8 +38,8 @@ func TestTheSummarySaysWhereJobsRanAndWhatTheyCost(t *testing.T) {
 submit to first pod running, waiting for GPUs included: median 3.0 s, fastest 1.0 s, slowest 10.0 s
 API writes per job:
   CLUSTER  BY      WRITES  MOST OF THEM
-  hub      hub     3.0     patch workloads/status 2.0, create workloads 1.0
-  hub      others  1.0     create jobs.batch 1.0
+  home     hub     3.0     patch workloads/status 2.0, create workloads 1.0
+  home     others  1.0     create jobs.batch 1.0
   w1       hub     1.0     create jobs.batch 1.0
 `
 	if diff := cmp.Diff(want, s.String()); diff != "" {

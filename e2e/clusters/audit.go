@@ -53,7 +53,7 @@ func (c *Cluster) WriteCounts() ([]WriteCount, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit log of %s: %w", c.Name, err)
 	}
-	defer log.Close() //nolint:errcheck // only read
+	defer log.Close()
 	counts, err := countWrites(log)
 	if err != nil {
 		return nil, fmt.Errorf("audit log of %s: %w", c.Name, err)

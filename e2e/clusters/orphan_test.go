@@ -1,6 +1,7 @@
 package clusters_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,8 @@ import (
 // childVariable makes this test binary the program that is killed: it starts a cluster, says which
 // processes that made, and waits for its end.
 const childVariable = "SWITCHYARD_TEST_PARENT"
+
+var errNone = errors.New("no error")
 
 func beParent() int {
 	c, err := clusters.Start(context.Background(), clusters.Options{
@@ -60,7 +63,7 @@ func TestKillingTheParentLeavesNoProcess(t *testing.T) {
 	for _, pid := range pids {
 		eventually(t, fmt.Sprintf("process %d is gone", pid), func() error {
 			if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
-				return fmt.Errorf("still there (%v)", err)
+				return fmt.Errorf("still there: signal 0: %w", cmp.Or(err, errNone))
 			}
 			return nil
 		})

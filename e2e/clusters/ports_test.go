@@ -32,8 +32,8 @@ func TestAReservedPortIsNobodyElsesUntilItIsReleased(t *testing.T) {
 	if third.Number == first.Number {
 		t.Errorf("port %d was given out although somebody listens there", third.Number)
 	}
-	for _, close := range []func() error{listener.Close, second.Release, third.Release} {
-		if err := close(); err != nil {
+	for _, end := range []func() error{listener.Close, second.Release, third.Release} {
+		if err := end(); err != nil {
 			t.Error(err)
 		}
 	}

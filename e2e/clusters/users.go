@@ -79,16 +79,18 @@ func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, sa ServiceAccoun
 // grant replaces the rules of a role that exists already, so that a test may take rights away.
 func grant(ctx context.Context, client kubernetes.Interface, sa ServiceAccount) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: sa.Namespace}}
-	if _, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); ignoreExists(err) != nil {
+	_, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
+	if err := ignoreExists(err); err != nil {
 		return err
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: sa.Name}}
-	if _, err := client.CoreV1().ServiceAccounts(sa.Namespace).Create(ctx, account, metav1.CreateOptions{}); ignoreExists(err) != nil {
+	_, err = client.CoreV1().ServiceAccounts(sa.Namespace).Create(ctx, account, metav1.CreateOptions{})
+	if err := ignoreExists(err); err != nil {
 		return err
 	}
 	meta := metav1.ObjectMeta{Name: sa.Namespace + "-" + sa.Name}
 	role := &rbacv1.ClusterRole{ObjectMeta: meta, Rules: sa.Rules}
-	_, err := client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{})
+	_, err = client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		_, err = client.RbacV1().ClusterRoles().Update(ctx, role, metav1.UpdateOptions{})
 	}
