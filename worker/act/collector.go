@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/view"
@@ -24,7 +25,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 // gauges are the descriptions of the gauges of one kind of queue.
 type gauges struct {
-	pending, reserving, admitted, status *prometheus.Desc
+	pending, reserving, admitted, finished, status *prometheus.Desc
 }
 
 func clusterGauges() gauges {
@@ -32,6 +33,7 @@ func clusterGauges() gauges {
 		pending:   describe("kueue_pending_workloads", "Workloads that wait", "cluster_queue", "status"),
 		reserving: describe("kueue_reserving_active_workloads", "Workloads that hold quota", "cluster_queue"),
 		admitted:  describe("kueue_admitted_active_workloads", "Admitted workloads that have not finished", "cluster_queue"),
+		finished:  describe("kueue_finished_workloads", "Finished workloads that are kept", "cluster_queue"),
 		status:    describe("kueue_cluster_queue_status", "1 for the current status", "cluster_queue", "status"),
 	}
 }
@@ -41,6 +43,7 @@ func localGauges() gauges {
 		pending:   describe("kueue_local_queue_pending_workloads", "Workloads that wait", "name", "namespace", "status"),
 		reserving: describe("kueue_local_queue_reserving_active_workloads", "Workloads that hold quota", "name", "namespace"),
 		admitted:  describe("kueue_local_queue_admitted_active_workloads", "Admitted workloads that have not finished", "name", "namespace"),
+		finished:  describe("kueue_local_queue_finished_workloads", "Finished workloads that are kept", "name", "namespace"),
 		status:    describe("kueue_local_queue_status", "1 for the current status", "name", "namespace", "active"),
 	}
 }
@@ -60,7 +63,7 @@ func RegisterQueueGauges(registry prometheus.Registerer, v *view.View, opts Metr
 // Describe implements prometheus.Collector.
 func (c *queueCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, g := range []gauges{clusterGauges(), localGauges()} {
-		for _, d := range []*prometheus.Desc{g.pending, g.reserving, g.admitted, g.status} {
+		for _, d := range []*prometheus.Desc{g.pending, g.reserving, g.admitted, g.finished, g.status} {
 			out <- d
 		}
 	}
@@ -72,6 +75,7 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), labels...)
 	}
 	g := clusterGauges()
+	finished, finishedLocal := c.view.Finished()
 	for _, name := range c.view.ClusterQueueNames() {
 		s, known := c.view.ClusterQueue(name)
 		if !known {
@@ -81,14 +85,15 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 		send(g.pending, s.Inadmissible, name, "inadmissible")
 		send(g.reserving, s.Reserving, name)
 		send(g.admitted, s.Admitted, name)
+		send(g.finished, finished[name], name)
 		for _, status := range []string{"pending", "active", "terminating"} {
 			send(g.status, one(status == statusOf(s)), name, status)
 		}
 	}
-	c.collectLocal(send)
+	c.collectLocal(send, finishedLocal)
 }
 
-func (c *queueCollector) collectLocal(send func(*prometheus.Desc, int, ...string)) {
+func (c *queueCollector) collectLocal(send func(*prometheus.Desc, int, ...string), finished map[types.NamespacedName]int) {
 	if c.opts.LocalQueues == nil {
 		return
 	}
@@ -101,6 +106,7 @@ func (c *queueCollector) collectLocal(send func(*prometheus.Desc, int, ...string
 		send(g.pending, s.Pending, key.Name, key.Namespace, "active")
 		send(g.reserving, s.Reserving, key.Name, key.Namespace)
 		send(g.admitted, s.Admitted, key.Name, key.Namespace)
+		send(g.finished, finished[key], key.Name, key.Namespace)
 		for _, active := range []bool{true, false} {
 			send(g.status, one(active == s.Activity.Active), key.Name, key.Namespace, title(strconv.FormatBool(active)))
 		}

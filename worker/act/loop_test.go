@@ -11,11 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/lifecycle"
 	"switchyard.dev/worker/view"
 )
 
@@ -213,6 +216,48 @@ func TestMetricsCountAdmissionsAndLeaveWithTheQueue(t *testing.T) {
 		if c != 0 {
 			t.Errorf("%d series are left of a queue that is gone", c)
 		}
+	}
+}
+
+func TestTheEndOfAWorkloadCountsOnce(t *testing.T) {
+	s := newStage(t)
+	s.view.OnFinished(s.loop.parts.Metrics.finished)
+	s.submit("w", 3)
+	s.cycle()
+	done := s.stored("w")
+	meta.SetStatusCondition(&done.Status.Conditions, metav1.Condition{
+		Type: kueue.WorkloadFinished, Status: metav1.ConditionTrue, Reason: "Succeeded", LastTransitionTime: metav1.NewTime(epoch.Add(time.Hour)),
+	})
+	done.ResourceVersion = "1000"
+	s.deliver(done, done)
+	m := s.loop.parts.Metrics
+	if got := testutil.ToFloat64(m.cluster.Finished.WithLabelValues("cq", "")); got != 1 {
+		t.Errorf("%v ends counted, want 1", got)
+	}
+	byQueue, byLocal := s.view.Finished()
+	if byQueue["cq"] != 1 || byLocal[types.NamespacedName{Namespace: "ns", Name: "lq"}] != 1 {
+		t.Errorf("finished are %v and %v", byQueue, byLocal)
+	}
+	if got, _ := s.view.ClusterQueue("cq"); got.Reserving != 0 {
+		t.Errorf("%d still hold quota", got.Reserving)
+	}
+}
+
+func TestEvictionsCountByReasonAndTheFirstOnce(t *testing.T) {
+	s := newStage(t)
+	s.submit("w", 3)
+	s.cycle()
+	m, wl := s.loop.parts.Metrics, s.stored("w")
+	deactivated := []lifecycle.Because{{Reason: "EvictedDueToDeactivatedDueToAdmissionCheck"}}
+	m.Lived(wl, deactivated, epoch)
+	wl.Status.SchedulingStats = &kueue.SchedulingStats{Evictions: []kueue.WorkloadSchedulingStatsEviction{{Reason: "Deactivated"}}}
+	m.Lived(wl, deactivated, epoch)
+	labels := []string{"cq", "Deactivated", "AdmissionCheck", ""}
+	if got := testutil.ToFloat64(m.cluster.Evicted.WithLabelValues(labels...)); got != 2 {
+		t.Errorf("%v evictions, want 2", got)
+	}
+	if got := testutil.ToFloat64(m.cluster.EvictedOnce.WithLabelValues(labels...)); got != 1 {
+		t.Errorf("%v first evictions, want 1", got)
 	}
 }
 

@@ -81,13 +81,16 @@ func (m *Metrics) Evicted(wl *kueue.Workload, evicted kueue.Reason) {
 	})
 }
 
-// Finished counts the end of a Workload.
-func (m *Metrics) Finished(wl *kueue.Workload, now time.Time) {
+// finished counts the end of a workload.
+func (m *Metrics) finished(wl *kueue.Workload) {
 	m.each(wl, func(f families, labels ...string) {
 		labels = append(labels, priorityClass(wl))
 		f.Finished.WithLabelValues(labels...).Inc()
-		if admitted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadAdmitted); admitted != nil && admitted.Status == metav1.ConditionTrue {
-			f.Execution.WithLabelValues(labels...).Observe(max(now.Sub(admitted.LastTransitionTime.Time), 0).Seconds())
+		admitted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadAdmitted)
+		finished := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished)
+		if admitted != nil && admitted.Status == metav1.ConditionTrue && finished != nil {
+			took := finished.LastTransitionTime.Sub(admitted.LastTransitionTime.Time)
+			f.Execution.WithLabelValues(labels...).Observe(max(took, 0).Seconds())
 		}
 	})
 }

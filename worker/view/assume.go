@@ -36,7 +36,6 @@ func (v *View) setWorkload(wl *kueue.Workload) {
 	if w == nil {
 		w = &workload{obj: wl}
 		v.workloads[key] = w
-		v.link(w)
 	}
 	if w.written != "" {
 		if older(wl.ResourceVersion, w.written) {
@@ -49,12 +48,12 @@ func (v *View) setWorkload(wl *kueue.Workload) {
 
 // see takes the object as the API's last word.
 func (v *View) see(w *workload, wl *kueue.Workload) {
-	if w.obj.Spec.QueueName != wl.Spec.QueueName {
-		v.unlinkWorkload(w)
-		w.obj = wl
-		v.link(w)
+	if v.finished != nil && !api.IsFinished(w.obj) && api.IsFinished(wl) {
+		v.finished(wl)
 	}
+	v.unlinkWorkload(w)
 	w.obj = wl
+	v.link(w)
 	if w.assumed != nil && w.assumed.settledBy(wl) {
 		v.drop(w)
 	}

@@ -9,6 +9,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/quota"
+	api "switchyard.dev/worker/workload"
 )
 
 // ClusterQueueStanding is a ClusterQueue's activity and figures.
@@ -130,4 +131,29 @@ func (v *View) LocalQueueLabels(name types.NamespacedName) (labels.Set, bool) {
 		return nil, false
 	}
 	return lq.obj.Labels, true
+}
+
+// OnFinished has the function called for every workload that is seen to finish from now on, whoever wrote that. It must
+// not block and must not call the view.
+func (v *View) OnFinished(tell func(*kueue.Workload)) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.finished = tell
+}
+
+// Finished counts the finished workloads that are still there, by ClusterQueue and by LocalQueue.
+func (v *View) Finished() (byQueue map[string]int, byLocal map[types.NamespacedName]int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	byQueue, byLocal = map[string]int{}, map[types.NamespacedName]int{}
+	for _, w := range v.workloads {
+		if !api.IsFinished(w.obj) {
+			continue
+		}
+		byLocal[types.NamespacedName{Namespace: w.obj.Namespace, Name: string(w.obj.Spec.QueueName)}]++
+		if w.obj.Status.Admission != nil {
+			byQueue[string(w.obj.Status.Admission.ClusterQueue)]++
+		}
+	}
+	return byQueue, byLocal
 }

@@ -30,7 +30,9 @@ type View struct {
 	byQueue map[string]map[admission.Key]*localQueue
 
 	subscribers []subscriber
-	wake        chan struct{}
+	// finished is told about every workload that is seen to end; nil for nobody.
+	finished func(*kueue.Workload)
+	wake     chan struct{}
 	// synced is complete once Register has returned.
 	synced []toolscache.InformerSynced
 }
