@@ -15,7 +15,7 @@ func (t *turn) createOffer(c *worker, a dispatch.Action) error {
 	}
 	t.putCopy(c, t.item.name, copied{
 		owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch,
-		gpu: t.item.gpu, priority: t.item.priority, run: t.item.run, ttl: t.item.ttl,
+		gpu: t.item.gpu, priority: t.item.priority, run: t.item.run, ttl: t.item.ttl, createdAt: t.now,
 	})
 	return nil
 }
@@ -84,7 +84,7 @@ func (t *turn) evictRemote(c *worker, a dispatch.Action) error {
 func (t *turn) liveRead(c *worker, a dispatch.Action) error {
 	obj, hasCopy := c.copies[t.item.name]
 	job, hasJob := c.jobs[t.item.name]
-	t.program.remote[c.name].live[t.item.name] = answer{epoch: a.Epoch, copy: present[copied]{hasCopy, obj}, job: present[remoteJob]{hasJob, job}}
+	t.program.remote[c.name].live[t.item.name] = answer{epoch: a.Epoch, at: t.now, copy: present[copied]{hasCopy, obj}, job: present[remoteJob]{hasJob, job}}
 	t.changed()
 	return nil
 }

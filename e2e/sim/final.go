@@ -120,16 +120,3 @@ func (w *World) finalObject(c *worker, name string) {
 		w.violate("no remote object outlives its owner", "job of %s on %s", name, c.name)
 	}
 }
-
-// names returns the names of all objects on a worker, sorted.
-func (c *worker) names() []string {
-	var names []string
-	for name := range c.copies {
-		names = append(names, name)
-	}
-	for name := range c.jobs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}

@@ -22,7 +22,8 @@ type ledger struct {
 	results map[int64][]result
 	// trouble is set once anything was wrong with the bound copy or its job since it was bound.
 	trouble map[int64]bool
-	// excused are Workloads whose runs may be repeated or whose epochs may fall, for a reason outside the dispatcher.
+	// preempted are Workloads whose runs may be repeated, because the hub evicted them; forgotten are those whose epochs
+	// may be used again, because the record was lost: debts still keep their jobs apart.
 	preempted map[int64]bool
 	forgotten map[int64]bool
 }
@@ -99,7 +100,7 @@ func clusterView(o dispatch.Observation, name string) dispatch.ClusterView {
 // creating checks a job that is about to come into being.
 func (l *ledger) creating(t *turn, c *worker, a dispatch.Action) {
 	key := attempt{t.item.uid, a.Epoch}
-	if before, again := l.created[key]; again && before != c.name {
+	if before, again := l.created[key]; again && before != c.name && !l.forgotten[t.item.uid] {
 		t.violate("no epoch has jobs on two clusters", "%s epoch %d on %s and %s", t.item.name, a.Epoch, before, c.name)
 	}
 	l.created[key] = c.name

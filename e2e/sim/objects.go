@@ -68,6 +68,8 @@ type copied struct {
 	evicted      bool
 	deactivating bool
 	requeueAt    time.Time
+	createdAt    time.Time
+	waiting      string
 	adopted      bool
 	finished     *dispatch.Outcome
 	deleting     bool

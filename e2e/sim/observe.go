@@ -53,7 +53,7 @@ func (w *World) view(item workload, name string, listed bool) dispatch.ClusterVi
 		v.EndedUnfinished = !ended.adopted && ended.finished == nil && v.Copy.Holder == dispatch.Absent
 	}
 	if a, ok := r.live[item.name]; ok {
-		v.Live = &dispatch.Live{Epoch: a.epoch, Copy: copyFacts(item, a.copy), Job: jobFacts(item, a.job)}
+		v.Live = &dispatch.Live{Epoch: a.epoch, At: a.at, Copy: copyFacts(item, a.copy), Job: jobFacts(item, a.job)}
 	}
 	return v
 }
@@ -80,6 +80,7 @@ func copyFacts(item workload, c present[copied]) dispatch.Copy {
 		SpecMatches:  same && v.priority == item.priority,
 		PriorityOnly: same && v.priority != item.priority,
 		Quota:        v.quota,
+		Waiting:      v.waiting,
 		Admitted:     v.admitted,
 		AdmittedAt:   v.admittedAt,
 		Evicted:      v.evicted,

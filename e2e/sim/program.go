@@ -33,6 +33,7 @@ type remote struct {
 // answer is what a live read found.
 type answer struct {
 	epoch int64
+	at    time.Time
 	copy  present[copied]
 	job   present[remoteJob]
 }

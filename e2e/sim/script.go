@@ -116,7 +116,9 @@ func (c command) clusters() error {
 		if err != nil {
 			return err
 		}
-		c.workers = append(c.workers, &worker{name: name, gpu: n, up: true, copies: map[string]copied{}, jobs: map[string]remoteJob{}})
+		c.workers = append(c.workers, &worker{
+			name: name, gpu: n, up: true, snapshot: newSnapshot(n), copies: map[string]copied{}, jobs: map[string]remoteJob{},
+		})
 		c.hub.listed = append(c.hub.listed, name)
 	}
 	c.boot()
@@ -254,7 +256,7 @@ func (c command) foreign() error {
 	_, hasCopy := w.copies[name]
 	_, hasJob := w.jobs[name]
 	if !hasCopy && !hasJob {
-		c.putCopy(w, name, copied{gpu: 1, run: time.Minute, ttl: -1})
+		c.putCopy(w, name, copied{gpu: 1, run: time.Minute, ttl: -1, createdAt: c.now})
 		c.putJob(w, name, remoteJob{run: time.Minute, ttl: -1})
 	}
 	return nil

@@ -4,9 +4,10 @@ import (
 	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/worker/admission"
 )
 
-// worker is a cluster that admits copies against its own quota and runs jobs, one small transition at a time. Like any
+// worker is a cluster that admits copies with the real admission core and runs jobs, one small transition at a time. Like any
 // cluster with the public API it knows no epochs: a job takes up whatever Workload bears the name it was made for.
 type worker struct {
 	name string
@@ -16,6 +17,8 @@ type worker struct {
 	copies   map[string]copied
 	jobs     map[string]remoteJob
 	watch    *watch
+	// snapshot is the state of its admission core.
+	snapshot *admission.Snapshot
 }
 
 // work makes the next transition of one name and reports whether there was one.
@@ -77,8 +80,8 @@ func (w *World) workCopy(c *worker, name string, obj copied, hasJob bool, job re
 		obj.evicted = true
 	case obj.evicted && obj.quota && (!hasJob || !job.running):
 		obj.quota, obj.admitted = false, false
-	case !obj.quota && !obj.deactivating && !w.now.Before(obj.requeueAt) && c.free() >= obj.gpu:
-		obj.quota, obj.evicted = true, false
+	case !obj.quota && !obj.deactivating:
+		return w.cycle(c)
 	case obj.quota && !obj.evicted && !obj.admitted:
 		obj.admitted, obj.admittedAt = true, w.now
 	default:
@@ -88,24 +91,9 @@ func (w *World) workCopy(c *worker, name string, obj copied, hasJob bool, job re
 	return true
 }
 
-// free is the capacity that no copy has reserved.
-func (c *worker) free() int64 {
-	left := c.gpu
-	for _, obj := range c.copies {
-		if obj.quota && obj.finished == nil {
-			left -= obj.gpu
-		}
-	}
-	return left
-}
-
 // nextTimer is when the worker will do something on its own, zero for never.
 func (c *worker) nextTimer(now time.Time) (at time.Time) {
-	for _, obj := range c.copies {
-		if obj.requeueAt.After(now) {
-			at = soonest(at, obj.requeueAt)
-		}
-	}
+	at = c.due(now)
 	for _, job := range c.jobs {
 		switch {
 		case job.running:
@@ -119,6 +107,7 @@ func (c *worker) nextTimer(now time.Time) (at time.Time) {
 
 func (w *World) putCopy(c *worker, name string, obj copied) {
 	c.copies[name] = obj
+	c.reckon(name, present[copied]{true, obj})
 	w.changed()
 	c.watch.copies.send(name, present[copied]{true, obj})
 }
@@ -126,6 +115,7 @@ func (w *World) putCopy(c *worker, name string, obj copied) {
 func (w *World) removeCopy(c *worker, name string) {
 	obj := c.copies[name]
 	delete(c.copies, name)
+	c.reckon(name, present[copied]{})
 	w.changed()
 	c.watch.copies.send(name, present[copied]{false, obj})
 }

@@ -4,7 +4,10 @@ package dispatch
 // evidence, and what it shows may be over.
 func (t turn) look(v ClusterView, actions []Action) Plan {
 	if live := t.answer(v); live != nil {
-		return t.judge(v, *live, actions)
+		plan := t.judge(v, *live, actions)
+		if !plan.Writes(t.s, t.o.Local) || live.At.IsZero() || t.o.Now.Before(live.At.Add(answerAge)) {
+			return plan
+		}
 	}
 	return t.stay(Looking, "reading "+v.Name,
 		append(actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch})...)

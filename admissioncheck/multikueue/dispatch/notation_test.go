@@ -143,8 +143,10 @@ func (r *viewReader) word(w string) {
 	case "ended-unfinished":
 		r.view.EndedUnfinished = true
 	case "live":
-		r.view.Live = &Live{Epoch: number(r.t, value)}
+		r.view.Live = &Live{Epoch: number(r.t, value), At: noon().Add(-time.Second)}
 		r.copy, r.job = &r.view.Live.Copy, &r.view.Live.Job
+	case "old":
+		r.view.Live.At = noon().Add(-time.Minute)
 	case "copy":
 		*r.copy, r.onJob = Copy{Holder: Ours, Epoch: number(r.t, value), SpecMatches: true}, false
 	case "job":

@@ -176,6 +176,13 @@ type Live struct {
 	// Epoch is that of the LiveRead action: the read began after the State with this epoch had been stored, and after
 	// every earlier write to these objects had ended.
 	Epoch int64
-	Copy  Copy
-	Job   Job
+	// At is when the read began. A run is given up only on an answer younger than answerAge. Zero if the caller cannot
+	// tell; then any age will do.
+	At   time.Time
+	Copy Copy
+	Job  Job
 }
+
+// answerAge is how old an answer may be for a run to be given up on it. Otherwise it is good until something newer is
+// known; but a watch may be slow to say so.
+const answerAge = 10 * time.Second

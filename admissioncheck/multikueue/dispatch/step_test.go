@@ -316,6 +316,9 @@ func TestTroubleOnABoundCluster(t *testing.T) {
 			"also if its job was seen to go unfinished", "bound w1", "quota Ready", "w1 up copy@1 evicted adopted ended-unfinished live@1 copy@1 evicted adopted",
 			`RemoteEvicted; epoch 2; owed w1@1; Retry Workload evicted on worker cluster: "w1", resetting for re-admission. Previously: "Ready"; event`,
 		}, {
+			"but not on an answer of a minute ago", "bound w1", "quota Ready", "w1 up copy@1 evicted job@1 live@1 old copy@1 evicted job@1",
+			"Looking; LiveRead w1",
+		}, {
 			"unless it is over", "bound w1", "quota Ready", "w1 up copy@1 evicted job@1 live@1 copy@1 admitted adopted job@1",
 			"Looking",
 		}, {
