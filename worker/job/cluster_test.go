@@ -54,6 +54,7 @@ type cluster struct {
 }
 
 func newCluster(t *testing.T, objects ...client.Object) *cluster {
+	t.Helper()
 	return newClusterWith(t, func(*job.Options) {}, objects...)
 }
 

@@ -12,8 +12,6 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// reconciler keeps the jobs of one kind and their Workloads together.
-//
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/finalizers,verbs=update
@@ -22,6 +20,8 @@ import (
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
+
+// reconciler keeps the jobs of one kind and their Workloads together.
 type reconciler[T client.Object] struct {
 	kind     Kind[T]
 	opts     Options
