@@ -43,12 +43,12 @@ const conflictDelay = 100 * time.Millisecond
 func (r *Cluster) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	cluster := &kueue.MultiKueueCluster{}
 	err := r.Client.Get(ctx, req.NamespacedName, cluster)
-	if client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, fmt.Errorf("read MultiKueueCluster %s: %w", req.Name, err)
-	}
-	if err != nil || !cluster.DeletionTimestamp.IsZero() {
+	switch {
+	case apierrors.IsNotFound(err), err == nil && !cluster.DeletionTimestamp.IsZero():
 		r.Fleet.Remove(req.Name)
 		return ctrl.Result{}, nil
+	case err != nil:
+		return ctrl.Result{}, fmt.Errorf("read MultiKueueCluster %s: %w", req.Name, err)
 	}
 	condition, bad := r.connect(ctx, cluster)
 	if condition != nil {
@@ -69,7 +69,7 @@ func (r *Cluster) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 // credentials; and why there are none, if so.
 func (r *Cluster) connect(ctx context.Context, cluster *kueue.MultiKueueCluster) (*metav1.Condition, error) {
 	credentials, err := r.Credentials.of(ctx, cluster)
-	var bad *badCredentials
+	var bad *credentialsError
 	if errors.As(err, &bad) {
 		r.Fleet.Disconnect(cluster.Name, err)
 		return active(metav1.ConditionFalse, bad.reason, bad.Error()), err

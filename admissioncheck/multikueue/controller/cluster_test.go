@@ -78,7 +78,7 @@ func TestWhyAClusterHasNoCredentials(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			credentials := Credentials{Secrets: c, Namespace: "kueue-system", PathPrefix: t.TempDir(), Profiles: tc.profiles}
 			got, err := credentials.of(context.Background(), &kueue.MultiKueueCluster{Spec: kueue.MultiKueueClusterSpec{ClusterSource: tc.source}})
-			var bad *badCredentials
+			var bad *credentialsError
 			switch {
 			case tc.reason == "":
 				if err != nil || got.Config.Host != "https://w1.example.com" || got.Fingerprint == "" {

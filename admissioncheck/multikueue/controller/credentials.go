@@ -14,17 +14,17 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// badCredentials is why a cluster has no credentials that can be used: the reason of its condition, and the cause.
-type badCredentials struct {
+// credentialsError is why a cluster has no credentials that can be used: the reason of its condition, and the cause.
+type credentialsError struct {
 	reason kueue.Reason
 	err    error
 }
 
 // Error implements error with the message of the condition (contract: multikueue.md 2).
-func (b *badCredentials) Error() string { return fmt.Sprintf("load client config failed: %v", b.err) }
+func (b *credentialsError) Error() string { return fmt.Sprintf("load client config failed: %v", b.err) }
 
 // Unwrap implements errors.Unwrap.
-func (b *badCredentials) Unwrap() error { return b.err }
+func (b *credentialsError) Unwrap() error { return b.err }
 
 // Credentials finds the credentials of MultiKueueClusters.
 type Credentials struct {
@@ -37,29 +37,29 @@ type Credentials struct {
 	Profiles bool
 }
 
-// of returns the credentials of a cluster, or a *badCredentials.
+// of returns the credentials of a cluster, or a *credentialsError.
 func (c Credentials) of(ctx context.Context, cluster *kueue.MultiKueueCluster) (fleet.Credentials, error) {
 	source := cluster.Spec.ClusterSource
 	switch {
 	case source.ClusterProfileRef != nil && !c.Profiles:
-		return fleet.Credentials{}, &badCredentials{
+		return fleet.Credentials{}, &credentialsError{
 			kueue.ReasonMultiKueueClusterProfileFeatureDisabled, errors.New("the feature gate MultiKueueClusterProfile is off"),
 		}
 	case source.ClusterProfileRef != nil:
-		return fleet.Credentials{}, &badCredentials{kueue.ReasonBadClusterProfile, errors.New("no access provider configured")}
+		return fleet.Credentials{}, &credentialsError{kueue.ReasonBadClusterProfile, errors.New("no access provider configured")}
 	case source.KubeConfig == nil:
-		return fleet.Credentials{}, &badCredentials{kueue.ReasonBadKubeConfig, errors.New("no cluster source is given")}
+		return fleet.Credentials{}, &credentialsError{kueue.ReasonBadKubeConfig, errors.New("no cluster source is given")}
 	}
 	raw, err := c.read(ctx, source.KubeConfig)
 	if err != nil {
-		return fleet.Credentials{}, &badCredentials{kueue.ReasonBadKubeConfig, err}
+		return fleet.Credentials{}, &credentialsError{kueue.ReasonBadKubeConfig, err}
 	}
 	config, err := fleet.ParseKubeconfig(raw)
 	switch {
 	case errors.Is(err, fleet.ErrInsecure):
-		return fleet.Credentials{}, &badCredentials{kueue.ReasonInsecureKubeConfig, err}
+		return fleet.Credentials{}, &credentialsError{kueue.ReasonInsecureKubeConfig, err}
 	case err != nil:
-		return fleet.Credentials{}, &badCredentials{kueue.ReasonBadKubeConfig, err}
+		return fleet.Credentials{}, &credentialsError{kueue.ReasonBadKubeConfig, err}
 	}
 	sum := sha256.Sum256(raw)
 	return fleet.Credentials{Config: config, Fingerprint: hex.EncodeToString(sum[:])}, nil

@@ -33,7 +33,6 @@ type world struct {
 	t       *testing.T
 	scheme  *runtime.Scheme
 	fleet   *Fleet
-	clock   *clocktesting.FakeClock // nil: real time
 	servers map[string]*server
 
 	mu        sync.Mutex

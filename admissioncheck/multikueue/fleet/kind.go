@@ -29,7 +29,7 @@ type Kind struct {
 	Also func(client.Object) []types.NamespacedName
 	// Strip removes from an object what no reader of the cache needs. It may be called more than once for one object.
 	Strip func(client.Object)
-	// Soon tells whether a change must be looked at at once; other changes may wait for Options.Coalesce. Old is nil for a
+	// Soon tells whether a change must be looked at immediately; other changes may wait for Options.Coalesce. Old is nil for a
 	// new object, now is nil for a deleted one.
 	Soon func(old, now client.Object) bool
 }
