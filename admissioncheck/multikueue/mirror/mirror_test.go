@@ -1,0 +1,465 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/job/batchjob"
+)
+
+const origin = "hub-1"
+
+func template(cpu string) corev1.PodTemplateSpec {
+	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever,
+		Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)},
+		}}},
+	}}
+}
+
+func hubWorkload() *kueue.Workload {
+	return &kueue.Workload{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "wl", UID: "wl-uid", Finalizers: []string{kueue.ResourceInUseFinalizer},
+			Labels:          map[string]string{kueue.JobUIDLabel: "job-uid", "color": "blue"},
+			Annotations:     map[string]string{"note": "kept"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "train", UID: "job-uid"}},
+		},
+		Spec: kueue.WorkloadSpec{
+			QueueName: "q", Priority: ptr.To[int32](5),
+			PodSets:         []kueue.PodSet{{Name: "main", Count: 2, Template: template("1")}},
+			PreemptionGates: []kueue.PreemptionGate{{Name: "gate"}},
+		},
+	}
+}
+
+func original() Original {
+	return Original{
+		Origin: origin, Workload: hubWorkload(), Kind: job.Of(batchjob.Kind()), JobName: "train",
+		Job: &batchv1.Job{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "train", UID: "job-uid"},
+			Spec: batchv1.JobSpec{
+				Suspend: ptr.To(true), ManagedBy: ptr.To(kueue.MultiKueueControllerName), Parallelism: ptr.To[int32](2), Template: template("1"),
+			},
+		},
+	}
+}
+
+func worker(t *testing.T, objects ...client.Object) client.Client {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{kueue.AddToScheme, batchv1.AddToScheme, corev1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&kueue.Workload{}).
+		WithInterceptorFuncs(interceptor.Funcs{Delete: deleteAsAsked}).Build()
+}
+
+// deleteAsAsked honours the preconditions on the UID, as API servers do and the fake one does not.
+func deleteAsAsked(ctx context.Context, c client.WithWatch, obj client.Object, options ...client.DeleteOption) error {
+	asked := (&client.DeleteOptions{}).ApplyOptions(options)
+	stored, ok := obj.DeepCopyObject().(client.Object)
+	if !ok {
+		return errors.New("not an object")
+	}
+	if err := c.Get(ctx, client.ObjectKeyFromObject(obj), stored); err != nil {
+		return err
+	}
+	if p := asked.Preconditions; p != nil && p.UID != nil && *p.UID != stored.GetUID() {
+		return apierrors.NewConflict(corev1.Resource("objects"), obj.GetName(), errors.New("another UID"))
+	}
+	return c.Delete(ctx, obj, options...)
+}
+
+// onWorker returns the copy of an epoch as a worker would hold it, changed.
+func onWorker(epoch int64, change func(*kueue.Workload)) *kueue.Workload {
+	wl := original().WorkloadCopy(epoch)
+	wl.UID = "remote-uid"
+	if change != nil {
+		change(wl)
+	}
+	return wl
+}
+
+func jobOnWorker(epoch int64, change func(*batchv1.Job)) *batchv1.Job {
+	j, ok := original().JobCopy(epoch, false).(*batchv1.Job)
+	if !ok {
+		panic("not a Job")
+	}
+	j.UID = "remote-job-uid"
+	if change != nil {
+		change(j)
+	}
+	return j
+}
+
+func TestACopyHasSpecLabelsAndStampsButNoOwnerFinalizerOrStatus(t *testing.T) {
+	o := original()
+	o.Workload.Status.NominatedClusterNames = []string{"w1"}
+	got := o.WorkloadCopy(3)
+	want := &kueue.Workload{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: "wl",
+			Labels:      map[string]string{"color": "blue", kueue.MultiKueueOriginLabel: origin},
+			Annotations: map[string]string{"note": "kept", OwnerUIDAnnotation: "wl-uid", dispatch.EpochAnnotation: "3"},
+		},
+		Spec: kueue.WorkloadSpec{QueueName: "q", Priority: ptr.To[int32](5), PodSets: []kueue.PodSet{{Name: "main", Count: 2, Template: template("1")}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("copy (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(hubWorkload().Labels, o.Workload.Labels); diff != "" {
+		t.Errorf("the original was changed:\n%s", diff)
+	}
+}
+
+func TestWhetherACopyStillEqualsItsOriginal(t *testing.T) {
+	for _, tc := range []struct {
+		name                  string
+		change                func(*kueue.Workload)
+		matches, priorityOnly bool
+	}{
+		{"untouched", nil, true, false},
+		{"a quantity in another notation", func(wl *kueue.Workload) { wl.Spec.PodSets[0].Template = template("1000m") }, true, false},
+		{"preemption gates of its own", func(wl *kueue.Workload) { wl.Spec.PreemptionGates = []kueue.PreemptionGate{{Name: "x"}} }, true, false},
+		{"another priority", func(wl *kueue.Workload) { wl.Spec.Priority = ptr.To[int32](6) }, false, true},
+		{"a priority class", func(wl *kueue.Workload) {
+			wl.Spec.PriorityClassRef = &kueue.PriorityClassRef{Group: "kueue.x-k8s.io", Kind: "WorkloadPriorityClass", Name: "high"}
+		}, false, true},
+		{"another count", func(wl *kueue.Workload) { wl.Spec.PodSets[0].Count = 3 }, false, false},
+		{"another queue", func(wl *kueue.Workload) { wl.Spec.QueueName = "other" }, false, false},
+		{"another count and priority", func(wl *kueue.Workload) { wl.Spec.PodSets[0].Count = 3; wl.Spec.Priority = nil }, false, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			remote := onWorker(1, tc.change)
+			for _, stripped := range []bool{false, true, true} {
+				if stripped {
+					StripWorkload(remote)
+				}
+				got := original().Copy(remote)
+				if got.SpecMatches != tc.matches || got.PriorityOnly != tc.priorityOnly {
+					t.Errorf("stripped %v: matches %v, priority only %v", stripped, got.SpecMatches, got.PriorityOnly)
+				}
+			}
+			if len(remote.Spec.PodSets) > 0 {
+				t.Error("the pod sets were not stripped")
+			}
+		})
+	}
+}
+
+func TestWhoseAnObjectOnAWorkerIs(t *testing.T) {
+	stamp := func(uid string) func(*kueue.Workload) {
+		return func(wl *kueue.Workload) { wl.Annotations[OwnerUIDAnnotation] = uid }
+	}
+	unstamped := func(wl *kueue.Workload) { wl.Annotations = nil }
+	labelled := func(value string) func(*kueue.Workload) {
+		return func(wl *kueue.Workload) { wl.Labels[kueue.MultiKueueOriginLabel] = value }
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(*kueue.Workload)
+		gone   bool
+		want   dispatch.Holder
+		epoch  int64
+	}{
+		{name: "made by us", want: dispatch.Ours, epoch: 4},
+		{name: "made by another program of our origin", change: unstamped, want: dispatch.Ours},
+		{name: "made for an earlier workload", change: stamp("old"), want: dispatch.Predecessor, epoch: 4},
+		{name: "made by another hub", change: labelled("hub-2"), want: dispatch.Foreign, epoch: 4},
+		{name: "made by somebody on the worker", change: func(wl *kueue.Workload) { wl.Labels = nil }, want: dispatch.Foreign, epoch: 4},
+		{name: "made for a workload that is no more", change: stamp("whoever"), gone: true, want: dispatch.Ours, epoch: 4},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := original()
+			o.Gone = tc.gone
+			got := o.Copy(onWorker(4, tc.change))
+			if got.Holder != tc.want || got.Epoch != tc.epoch {
+				t.Errorf("holder %v of epoch %d", got.Holder, got.Epoch)
+			}
+		})
+	}
+	if got := original().Copy(nil); got.Holder != dispatch.Absent {
+		t.Errorf("nothing is held by %v", got.Holder)
+	}
+	o := original()
+	o.Origin = ""
+	if got := o.Copy(onWorker(1, labelled(""))); got.Holder != dispatch.Foreign {
+		t.Errorf("an empty origin owns an object: %v", got.Holder)
+	}
+}
+
+func TestAJobThatNamesAnotherWorkloadIsAPredecessors(t *testing.T) {
+	remote := jobOnWorker(0, func(j *batchv1.Job) {
+		j.Annotations = map[string]string{kueue.PrebuiltWorkloadNameKey: "another"}
+	})
+	if got := original().JobFacts(remote).Holder; got != dispatch.Predecessor {
+		t.Errorf("holder %v", got)
+	}
+}
+
+func TestTheFactsOfACopy(t *testing.T) {
+	since := metav1.NewTime(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
+	condition := func(name string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return metav1.Condition{Type: name, Status: status, Reason: reason, Message: message, LastTransitionTime: since}
+	}
+	got := original().Copy(onWorker(1, func(wl *kueue.Workload) {
+		wl.DeletionTimestamp = &since
+		wl.OwnerReferences = []metav1.OwnerReference{{Name: "train", Controller: ptr.To(true)}}
+		wl.Status.Conditions = []metav1.Condition{
+			condition("QuotaReserved", metav1.ConditionTrue, "QuotaReserved", "yes"),
+			condition("Admitted", metav1.ConditionTrue, "Admitted", "yes"),
+			condition("Evicted", metav1.ConditionTrue, "Preempted", "sorry"),
+			condition("DeactivationTarget", metav1.ConditionTrue, "x", ""),
+			condition("Finished", metav1.ConditionTrue, "Succeeded", "done"),
+		}
+	}))
+	want := dispatch.Copy{
+		Holder: dispatch.Ours, Epoch: 1, SpecMatches: true, Quota: true, Admitted: true, AdmittedAt: since.Time, Evicted: true,
+		Deactivating: true, Adopted: true, Deleting: true, Finished: &dispatch.Outcome{Reason: "Succeeded", Message: "done"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("facts (-want +got):\n%s", diff)
+	}
+	waiting := original().Copy(onWorker(1, func(wl *kueue.Workload) {
+		wl.Status.Conditions = []metav1.Condition{condition("QuotaReserved", metav1.ConditionFalse, "WaitingForQuota", "no room")}
+	}))
+	if waiting.Quota || waiting.Waiting != "no room" {
+		t.Errorf("facts %+v", waiting)
+	}
+}
+
+func exists(t *testing.T, c client.Client, obj client.Object) bool {
+	t.Helper()
+	err := c.Get(context.Background(), client.ObjectKeyFromObject(obj), obj)
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func TestWhatARetractRemoves(t *testing.T) {
+	finished := func(j *batchv1.Job) {
+		j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+	}
+	for _, tc := range []struct {
+		name               string
+		workload           *kueue.Workload
+		job                *batchv1.Job
+		below              int64
+		spare              bool
+		wantCopy, wantJob  bool // whether they stay
+		wantSparedEvidence bool
+	}{
+		{name: "an older epoch's copy and job", workload: onWorker(1, nil), job: jobOnWorker(1, nil), below: 2},
+		{name: "nothing of the present epoch", workload: onWorker(2, nil), job: jobOnWorker(2, nil), below: 2, wantCopy: true, wantJob: true},
+		{name: "the older job only", workload: onWorker(2, nil), job: jobOnWorker(1, nil), below: 2, wantCopy: true},
+		{
+			name:     "what has no stamp",
+			workload: onWorker(0, func(wl *kueue.Workload) { wl.Annotations = nil }),
+			job: jobOnWorker(0, func(j *batchv1.Job) {
+				delete(j.Annotations, OwnerUIDAnnotation)
+				delete(j.Annotations, dispatch.EpochAnnotation)
+			}),
+			below: 1,
+		},
+		{
+			name:     "a predecessor's, whatever its epoch",
+			workload: onWorker(9, func(wl *kueue.Workload) { wl.Annotations[OwnerUIDAnnotation] = "old" }),
+			job:      jobOnWorker(9, func(j *batchv1.Job) { j.Annotations[OwnerUIDAnnotation] = "old" }),
+			below:    2,
+		},
+		{
+			name:     "nothing foreign",
+			workload: onWorker(1, func(wl *kueue.Workload) { wl.Labels = nil }),
+			job:      jobOnWorker(1, func(j *batchv1.Job) { j.Labels[kueue.MultiKueueOriginLabel] = "hub-2" }),
+			below:    2, wantCopy: true, wantJob: true,
+		},
+		{
+			name:     "a copy with our finalizer",
+			workload: onWorker(1, func(wl *kueue.Workload) { wl.Finalizers = []string{kueue.ResourceInUseFinalizer} }),
+			below:    2,
+		},
+		{name: "a finished job if it need not be spared", workload: onWorker(1, nil), job: jobOnWorker(1, finished), below: 2},
+		{
+			name: "not a finished job that nobody has seen", workload: onWorker(1, nil), job: jobOnWorker(1, finished), below: 2, spare: true,
+			wantCopy: true, wantJob: true, wantSparedEvidence: true,
+		},
+		{name: "an unfinished job that would be spared if finished", workload: onWorker(1, nil), job: jobOnWorker(1, nil), below: 2, spare: true},
+	} {
+		for _, seen := range []bool{true, false} {
+			t.Run(tc.name, func(t *testing.T) {
+				objects := []client.Object{tc.workload.DeepCopy()}
+				if tc.job != nil {
+					objects = append(objects, tc.job.DeepCopy())
+				}
+				c := worker(t, objects...)
+				removal := Removal{Below: tc.below, Spare: tc.spare}
+				if seen {
+					found, err := original().Read(context.Background(), c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					removal.Seen = found
+				}
+				spared, err := original().Retract(context.Background(), c, removal)
+				if err != nil || (spared != nil) != tc.wantSparedEvidence {
+					t.Fatalf("spared %+v, error %v", spared, err)
+				}
+				if got := exists(t, c, &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "wl"}}); got != tc.wantCopy {
+					t.Errorf("the copy is there: %v", got)
+				}
+				if got := exists(t, c, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "train"}}); got != tc.wantJob {
+					t.Errorf("the job is there: %v", got)
+				}
+			})
+		}
+	}
+}
+
+func TestARemovalNeverHitsAnObjectThatTookThePlaceOfTheOneSeen(t *testing.T) {
+	seen := onWorker(1, nil)
+	c := worker(t, onWorker(2, func(wl *kueue.Workload) { wl.UID = "newer" }))
+	_, err := original().Retract(context.Background(), c, Removal{Below: 2, Seen: Found{Workload: seen}})
+	if !apierrors.IsConflict(err) {
+		t.Errorf("error %v, want a conflict", err)
+	}
+	if !exists(t, c, &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "wl"}}) {
+		t.Error("the newer copy was removed")
+	}
+}
+
+func admittedCopy(epoch int64, change func(*kueue.Workload)) *kueue.Workload {
+	return onWorker(epoch, func(wl *kueue.Workload) {
+		wl.Status.Conditions = []metav1.Condition{{Type: kueue.WorkloadAdmitted, Status: metav1.ConditionTrue}}
+		if change != nil {
+			change(wl)
+		}
+	})
+}
+
+func TestAJobIsCreatedOnlyUnderAnAdmittedCopyOfItsEpoch(t *testing.T) {
+	withCondition := func(name string) func(*kueue.Workload) {
+		return func(wl *kueue.Workload) {
+			wl.Status.Conditions = append(wl.Status.Conditions, metav1.Condition{Type: name, Status: metav1.ConditionTrue})
+		}
+	}
+	for _, tc := range []struct {
+		name    string
+		objects []client.Object
+		want    bool
+	}{
+		{"admitted", []client.Object{admittedCopy(2, nil)}, true},
+		{"not admitted", []client.Object{onWorker(2, nil)}, false},
+		{"of another epoch", []client.Object{admittedCopy(1, nil)}, false},
+		{"finished", []client.Object{admittedCopy(2, withCondition(kueue.WorkloadFinished))}, false},
+		{"evicted", []client.Object{admittedCopy(2, withCondition(kueue.WorkloadEvicted))}, false},
+		{"foreign", []client.Object{admittedCopy(2, func(wl *kueue.Workload) { wl.Labels = nil })}, false},
+		{"adopted by a job", []client.Object{admittedCopy(2, func(wl *kueue.Workload) {
+			wl.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "x", UID: "x", Controller: ptr.To(true)}}
+		})}, false},
+		{"no copy at all", nil, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := worker(t, tc.objects...)
+			other, err := original().CreateJob(context.Background(), c, 2, false)
+			if err != nil || (other == nil) != tc.want {
+				t.Errorf("found %+v, error %v", other, err)
+			}
+			if got := exists(t, c, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "train"}}); got != tc.want {
+				t.Errorf("the job was created: %v", got)
+			}
+		})
+	}
+}
+
+func TestAJobWithoutOriginalIsAnError(t *testing.T) {
+	o := original()
+	o.Job = nil
+	if _, err := o.CreateJob(context.Background(), worker(t), 1, false); !errors.Is(err, ErrNoJob) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAForeignJobIsFoundNotTouched(t *testing.T) {
+	foreign := jobOnWorker(2, func(j *batchv1.Job) { j.Labels = map[string]string{"mine": "yes"} })
+	c := worker(t, admittedCopy(2, nil), foreign)
+	other, err := original().CreateJob(context.Background(), c, 2, false)
+	if err != nil || other == nil || original().JobFacts(other.Job).Holder != dispatch.Foreign {
+		t.Errorf("found %+v, error %v", other, err)
+	}
+}
+
+func TestACopyThatExistsAlreadyIsAsGoodIfItIsOfThisEpoch(t *testing.T) {
+	for epoch, wantOther := range map[int64]bool{1: true, 2: false} {
+		created, other, err := original().CreateOffer(context.Background(), worker(t, onWorker(epoch, nil)), 2)
+		if created || err != nil || (other != nil) != wantOther {
+			t.Errorf("epoch %d: created %v, found %+v, error %v", epoch, created, other, err)
+		}
+	}
+	created, other, err := original().CreateOffer(context.Background(), worker(t), 2)
+	if !created || other != nil || err != nil {
+		t.Errorf("created %v, found %+v, error %v", created, other, err)
+	}
+}
+
+func TestAnEvictionIsWrittenOnceAndKeepsWhatTheWorkerHasWritten(t *testing.T) {
+	c := worker(t, admittedCopy(1, nil))
+	for range 2 {
+		if err := original().Evict(context.Background(), c, 2, "Evicted on manager: x", time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wl := &kueue.Workload{}
+	if err := c.Get(context.Background(), types.NamespacedName{Namespace: "ns", Name: "wl"}, wl); err != nil {
+		t.Fatal(err)
+	}
+	target := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadDeactivationTarget)
+	if target == nil || target.Reason != "EvictedOnManagerCluster" || target.Message != "Evicted on manager: x" {
+		t.Errorf("condition %+v", target)
+	}
+	if !meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadAdmitted) {
+		t.Error("the worker's own condition is gone")
+	}
+	if err := original().Evict(context.Background(), worker(t, admittedCopy(2, nil)), 2, "x", time.Now()); err != nil {
+		t.Errorf("a copy of the present epoch: %v", err)
+	}
+}
+
+func TestTheOutcomeOfAJob(t *testing.T) {
+	ended := func(condition batchv1.JobConditionType) *batchv1.Job {
+		return &batchv1.Job{Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: condition, Status: corev1.ConditionTrue, Message: "why"}}}}
+	}
+	kind := job.Of(batchjob.Kind())
+	if got := Outcome(kind, &batchv1.Job{}); got != nil {
+		t.Errorf("an unfinished job ended with %+v", got)
+	}
+	for condition, reason := range map[batchv1.JobConditionType]string{batchv1.JobComplete: "Succeeded", batchv1.JobFailed: "Failed"} {
+		if got := Outcome(kind, ended(condition)); got == nil || got.Reason != reason || !strings.Contains(got.Message, "why") {
+			t.Errorf("%s: outcome %+v", condition, got)
+		}
+	}
+}
