@@ -49,7 +49,7 @@ func (v *View) setWorkload(wl *kueue.Workload) {
 // see takes the object as the API's last word.
 func (v *View) see(w *workload, wl *kueue.Workload) {
 	if v.finished != nil && !api.IsFinished(w.obj) && api.IsFinished(wl) {
-		v.finished(wl)
+		v.ended = append(v.ended, wl)
 	}
 	v.unlinkWorkload(w)
 	w.obj = wl
@@ -102,7 +102,7 @@ func (v *View) drop(w *workload) {
 // still has to say about earlier versions will be ignored.
 func (v *View) Written(answer *kueue.Workload) {
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	defer v.unlock()
 	w := v.known(answer)
 	if w == nil || !older(w.obj.ResourceVersion, answer.ResourceVersion) {
 		return // Deleted meanwhile, or the informer was faster.
@@ -110,6 +110,16 @@ func (v *View) Written(answer *kueue.Workload) {
 	w.written = answer.ResourceVersion
 	w.retries, w.retryAt = 0, time.Time{}
 	v.see(w, answer)
+}
+
+// unlock gives the mutex back and then tells of the workloads that were seen to end: who is told may ask the view.
+func (v *View) unlock() {
+	ended, tell := v.ended, v.finished
+	v.ended = nil
+	v.mu.Unlock()
+	for _, wl := range ended {
+		tell(wl)
+	}
 }
 
 // Conflicted ends the assumption about a Workload whose write failed because it had changed since, or is gone. Quota is

@@ -61,7 +61,7 @@ func locked[T any](v *View, obj any, do func(T)) {
 		return
 	}
 	v.mu.Lock()
-	defer v.mu.Unlock()
+	defer v.unlock()
 	do(typed)
 }
 

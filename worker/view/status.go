@@ -134,7 +134,7 @@ func (v *View) LocalQueueLabels(name types.NamespacedName) (labels.Set, bool) {
 }
 
 // OnFinished has the function called for every workload that is seen to finish from now on, whoever wrote that. It must
-// not block and must not call the view.
+// not block; it may ask the view.
 func (v *View) OnFinished(tell func(*kueue.Workload)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

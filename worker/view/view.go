@@ -32,6 +32,8 @@ type View struct {
 	subscribers []subscriber
 	// finished is told about every workload that is seen to end; nil for nobody.
 	finished func(*kueue.Workload)
+	// ended are those it has not been told about yet, because the mutex is held.
+	ended []*kueue.Workload
 	wake     chan struct{}
 	// synced is complete once Register has returned.
 	synced []toolscache.InformerSynced
