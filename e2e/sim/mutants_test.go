@@ -16,15 +16,14 @@ const patience = 600
 type mutant struct {
 	mistake string
 	step    StepFunc
-	// unordered lets the shell carry out the actions of a plan that also writes, before it writes.
-	unordered bool
+	shell   Shell
 }
 
 func TestEveryMutantIsCaught(t *testing.T) {
 	for _, m := range mutants() {
 		t.Run(strings.ReplaceAll(m.mistake, " ", "_"), func(t *testing.T) {
 			for seed := uint64(1); seed <= patience; seed++ {
-				if law := Broken(m.step, m.unordered, Script(seed, *length)); law != "" {
+				if law := Broken(m.step, m.shell, Script(seed, *length)); law != "" {
 					t.Logf("seed %d: %s", seed, law)
 					return
 				}
@@ -35,13 +34,13 @@ func TestEveryMutantIsCaught(t *testing.T) {
 }
 
 func mutants() []mutant {
-	return slices.Concat(mutantsOfState(), mutantsOfEvidence(), mutantsOfTime(), mutantsOfActions())
+	return slices.Concat(mutantsOfState(), mutantsOfEvidence(), mutantsOfTime(), mutantsOfActions(), mutantsOfShell())
 }
 
 // mutantsOfState are careless about what is stored.
 func mutantsOfState() []mutant {
 	return []mutant{
-		{mistake: "acts before it writes", unordered: true, step: func(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
+		{mistake: "acts before it writes", shell: Shell{ActsFirst: true}, step: func(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
 			plan := dispatch.Step(s, o, p)
 			if plan.Writes(s, o.Local) {
 				plan.Actions = dispatch.Step(plan.Next, o, p).Actions
@@ -176,6 +175,14 @@ func mutantsOfActions() []mutant {
 			v.Link = dispatch.Link{State: dispatch.Connected}
 		}))},
 		{mistake: "offers to debtors", step: offersToDebtors},
+	}
+}
+
+// mutantsOfShell leave Step as it is and make a mistake around it.
+func mutantsOfShell() []mutant {
+	return []mutant{
+		{mistake: "keeps answers that are out of date", step: dispatch.Step, shell: Shell{KeepsAnswers: true}},
+		{mistake: "overwrites what others have written", step: dispatch.Step, shell: Shell{Overwrites: true}},
 	}
 }
 

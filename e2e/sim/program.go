@@ -114,10 +114,12 @@ func (w *World) deliver(c *worker, kind string) bool {
 	if !ok {
 		return false
 	}
-	if name == "" {
+	if name == "" && !w.shell.KeepsAnswers {
 		r.live = map[string]answer{}
 	}
-	delete(r.live, name)
+	if !w.shell.KeepsAnswers {
+		delete(r.live, name)
+	}
 	w.changed()
 	return true
 }

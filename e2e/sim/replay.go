@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// Broken runs a script with a Step and returns the invariant it breaks, "" if none. With unordered, the shell acts and
-// writes in one turn.
-func Broken(step StepFunc, unordered bool, lines []string) string {
+// Broken runs a script with a Step and returns the invariant it breaks, "" if none.
+func Broken(step StepFunc, shell Shell, lines []string) string {
 	w := New(step)
-	w.unordered = unordered
+	w.shell = shell
 	for n, line := range lines {
 		if err := w.Do(line); err != nil {
 			return fmt.Sprintf("the script is wrong: line %d: %q: %v", n+1, line, err)
@@ -23,12 +22,12 @@ func Broken(step StepFunc, unordered bool, lines []string) string {
 
 // Shrink takes lines out of a script as long as what is left still breaks the same invariant. The first line, which makes
 // the clusters, stays.
-func Shrink(step StepFunc, unordered bool, lines []string) []string {
-	law := lawOf(Broken(step, unordered, lines))
+func Shrink(step StepFunc, shell Shell, lines []string) []string {
+	law := lawOf(Broken(step, shell, lines))
 	for size := len(lines) / 2; size > 0; size /= 2 {
 		for at := 1; at+size <= len(lines); {
 			shorter := append(append([]string{}, lines[:at]...), lines[at+size:]...)
-			if lawOf(Broken(step, unordered, shorter)) == law {
+			if lawOf(Broken(step, shell, shorter)) == law {
 				lines = shorter
 			} else {
 				at += size

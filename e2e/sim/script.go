@@ -243,8 +243,9 @@ func (c command) remove() error {
 }
 
 func (c command) outOfSync() error {
+	job, there := c.worker(c.arg(0)).jobs[c.arg(1)]
 	return c.onCopy(func(obj *copied) {
-		if obj.adopted && obj.finished == nil && c.worker(c.arg(0)).jobs[c.arg(1)].finished == nil {
+		if obj.adopted && obj.finished == nil && there && job.finished == nil {
 			obj.finished = &dispatch.Outcome{Reason: dispatch.OutOfSync, Message: "The prebuilt workload is out of sync with its user job"}
 		}
 	})

@@ -49,7 +49,7 @@ type turn struct {
 // carryOut writes or acts, and stops at the first failure.
 func (t *turn) carryOut() error {
 	writes := t.plan.Writes(t.state, t.obs.Local)
-	if writes && !t.unordered {
+	if writes && !t.shell.ActsFirst {
 		return t.call(t.write)
 	}
 	for _, a := range t.plan.Actions {
@@ -93,7 +93,7 @@ func (t *turn) call(do func() error) error {
 // write stores Next and Verdict in one status write, on condition that nobody wrote since.
 func (t *turn) write() error {
 	now, ok := t.hub.items[t.item.name]
-	if !ok || now.rv != t.item.rv {
+	if !ok || now.rv != t.item.rv && !t.shell.Overwrites {
 		return errRefused
 	}
 	next := t.plan.Next
@@ -125,7 +125,7 @@ func (t *turn) act(a dispatch.Action) error {
 		if !c.up {
 			return errRefused
 		}
-		if a.Verb != dispatch.LiveRead {
+		if a.Verb != dispatch.LiveRead && !t.shell.KeepsAnswers {
 			delete(t.program.remote[c.name].live, t.item.name)
 		}
 	}

@@ -17,8 +17,8 @@ var (
 func TestEveryInvariantHoldsInRandomRuns(t *testing.T) {
 	for seed := *first; seed < *first+uint64(*seeds); seed++ {
 		lines := Script(seed, *length)
-		if law := Broken(dispatch.Step, false, lines); law != "" {
-			short := Shrink(dispatch.Step, false, lines)
+		if law := Broken(dispatch.Step, Shell{}, lines); law != "" {
+			short := Shrink(dispatch.Step, Shell{}, lines)
 			story, _ := Tell(dispatch.Step, strings.Join(short, "\n"))
 			t.Fatalf("seed %d breaks %q\nthis script replays it:\n%s\n\nwhat happens:\n%s", seed, law, strings.Join(short, "\n"), story)
 		}

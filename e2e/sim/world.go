@@ -11,6 +11,16 @@ import (
 // StepFunc is dispatch.Step, or a mutant of it.
 type StepFunc func(dispatch.State, dispatch.Observation, dispatch.Policy) dispatch.Plan
 
+// Shell says which mistakes the program around Step makes; none by default.
+type Shell struct {
+	// ActsFirst: it carries out the actions of a plan that also writes, before it writes.
+	ActsFirst bool
+	// KeepsAnswers: it holds on to the answer of a live read when newer things become known.
+	KeepsAnswers bool
+	// Overwrites: it writes although somebody else has written since it read.
+	Overwrites bool
+}
+
 // World is a hub, its workers and everything between them. It changes only by commands (script.go).
 type World struct {
 	now     time.Time
@@ -25,8 +35,8 @@ type World struct {
 	// frozen are the actors that take no turn in a round: dispatch, core, deliver, or the name of a worker, which then
 	// stands still; deliver/<worker> freezes what the hub sees of it.
 	frozen map[string]bool
-	// unordered is a mutant of the shell: it acts and writes in one turn, in that order.
-	unordered bool
+	// shell are the mistakes of the program around Step.
+	shell Shell
 	// commands is what the words of a script mean.
 	commands map[string]func(command) error
 	// out is what is told to the reader; nil in a random run.
