@@ -34,7 +34,7 @@ type View struct {
 	finished func(*kueue.Workload)
 	// ended are those it has not been told about yet, because the mutex is held.
 	ended []*kueue.Workload
-	wake     chan struct{}
+	wake  chan struct{}
 	// synced is complete once Register has returned.
 	synced []toolscache.InformerSynced
 }
