@@ -26,6 +26,10 @@ func Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integrations ...job.I
 	if !gates.Enabled(features.MultiKueue) {
 		return nil
 	}
+	if *cfg.MultiKueue.DispatcherName == kueue.IncrementalDispatcherName {
+		return fmt.Errorf("multiKueue.dispatcherName %s is not built in yet: nobody would nominate clusters; use %s, or the name of your own dispatcher",
+			kueue.IncrementalDispatcherName, kueue.AllAtOnceDispatcherName)
+	}
 	return controller.Setup(context.Background(), mgr, controller.Settings{
 		Origin: *cfg.MultiKueue.Origin, Policy: policy(cfg.MultiKueue),
 		GCInterval: cfg.MultiKueue.GCInterval.Duration, Namespace: *cfg.Namespace,
