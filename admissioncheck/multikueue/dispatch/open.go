@@ -46,7 +46,7 @@ func (t turn) begin() (State, Reason) {
 	used := s.Reservation != "" && s.Reservation == l.Reservation
 	if t.contradicted() || !unused && !used {
 		s = t.suspect(s, t.nextEpoch()-1)
-		s.Epoch, s.Reservation, s.Nominated = t.nextEpoch(), l.Reservation, nil
+		s.Epoch, s.Reservation = t.nextEpoch(), l.Reservation
 		return s, RecordLost
 	}
 	if s.Epoch > 1 && s.Reservation != l.Reservation {

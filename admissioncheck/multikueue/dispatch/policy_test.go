@@ -1,0 +1,63 @@
+package dispatch
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// ask is one question under another policy than the compatible one.
+func ask(t *testing.T, p Policy, stored, local, seen string) string {
+	t.Helper()
+	s, l := state(t, stored), here(t, local)
+	return describe(s, l, Step(s, Observation{Now: noon(), Local: l, Clusters: clusters(t, seen)}, p))
+}
+
+func TestAnExternalDispatcherNominates(t *testing.T) {
+	p := Compatible(15 * time.Minute)
+	p.Dispatcher = External
+	for _, c := range []struct{ name, state, clusters, want string }{
+		{"nothing happens before it does", "", "w1 up", "NoCluster; wake in 4s"},
+		{"only what it nominated is offered to", "nominated w2", "w1 up \n w2 up", "Offered; CreateOffer w2@1; wake in 4s"},
+		{"a nominated cluster out of reach stays nominated", "nominated w1 w2", "w1 lost@1m \n w2 up copy@1", "Offered; wake in 4s"},
+		{"the first of them that admits wins", "nominated w2", "w1 up \n w2 up copy@1 admitted", "Won; bound w2; nominated"},
+		{"its nomination outlives a lost record", "nominated w2", "w1 up \n w2 up copy@3", "RecordLost; epoch 4 of r1; owed w1@3 w2@3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := ask(t, p, c.state, "quota", c.clusters); got != c.want {
+				t.Errorf("\n got %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAPolicyMayHoldALostWorkload(t *testing.T) {
+	p := Compatible(15 * time.Minute)
+	p.OnWorkerLost = Hold
+	if got, want := ask(t, p, "bound w1", "quota Ready", "w1 lost@50h \n w2 up"), "Held"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// BenchmarkStep is one decision of a Workload that waits on so many clusters.
+func BenchmarkStep(b *testing.B) {
+	for _, n := range []int{2, 20} {
+		b.Run(fmt.Sprintf("clusters=%d", n), func(b *testing.B) {
+			s := State{Epoch: 1}
+			o := Observation{Now: noon(), Local: Local{Check: Pending, QuotaReserved: true, Reservation: "r1", OtherChecksReady: true}}
+			for i := range n {
+				v := ClusterView{Name: fmt.Sprintf("w%02d", i), InConfig: true, Link: Link{State: Connected}}
+				v.Copy = Copy{Holder: Ours, Epoch: 1, SpecMatches: true}
+				o.Clusters = append(o.Clusters, v)
+				s.Nominated = append(s.Nominated, v.Name)
+			}
+			p := Compatible(15 * time.Minute)
+			b.ReportAllocs()
+			for b.Loop() {
+				if Step(s, o, p).Because != Offered {
+					b.Fatal("not the case that is measured")
+				}
+			}
+		})
+	}
+}
