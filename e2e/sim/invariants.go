@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
@@ -35,7 +36,11 @@ type attempt struct{ uid, epoch int64 }
 type result struct {
 	cluster string
 	counted bool
+	at      time.Time
 }
+
+// answerAge is how old an answer may be on which a run is given up; a run may end meanwhile.
+const answerAge = 10 * time.Second
 
 func newLedger() *ledger {
 	return &ledger{
@@ -148,7 +153,7 @@ func (l *ledger) started(w *World, c *worker, name string, job remoteJob) {
 func (l *ledger) ended(w *World, c *worker, name string, job remoteJob) {
 	item := w.hub.items[name]
 	counted := item.uid == job.uid && holds(item, c.name) && item.state().Epoch == job.epoch && !item.evicted && item.check != dispatch.Retry
-	l.results[job.uid] = append(l.results[job.uid], result{cluster: c.name, counted: counted})
+	l.results[job.uid] = append(l.results[job.uid], result{cluster: c.name, counted: counted, at: w.now})
 }
 
 // destroying checks a job that is about to be removed by the hub, which saw its Workload like this.
@@ -219,6 +224,7 @@ func (l *ledger) givingUp(t *turn, item workload) {
 	}
 	link := t.program.remote[item.bound].link
 	if link.State == dispatch.Connected {
+		l.excuse(item.uid, t.now.Add(-answerAge))
 		if !l.trouble[item.uid] && slices.Contains(t.hub.listed, item.bound) {
 			t.violate("no work is destroyed because it could not be seen", "%s is given up on %s, where nothing is wrong", item.name, item.bound)
 		}
@@ -232,8 +238,15 @@ func (l *ledger) givingUp(t *turn, item workload) {
 		t.violate("a lost cluster is never given up before its grace", "%s on %s", item.name, item.bound)
 	}
 	l.cutOff(t, item)
-	for i := range l.results[item.uid] {
-		l.results[item.uid][i].counted = false // a result out of reach for longer than the grace does not count
+	l.excuse(item.uid, time.Time{}) // what was out of reach for longer than the grace does not count
+}
+
+// excuse takes back that results from some time on count: they could not be known.
+func (l *ledger) excuse(uid int64, from time.Time) {
+	for i, r := range l.results[uid] {
+		if !r.at.Before(from) {
+			l.results[uid][i].counted = false
+		}
 	}
 }
 
