@@ -17,7 +17,7 @@ import (
 const AdmissionManager = "kueue-admission"
 
 // ApplyAdmission makes the admission part of the Workload's status on the server equal to that of wl, as one
-// server-side apply. Fields that wl lacks and the manager owned are removed. The write fails with a conflict when the
+// server-side apply. Fields that wl lacks are removed, in a second write if others own them too. The write fails with a conflict when the
 // Workload has changed since wl was read, so a decision taken on a stale cache is never recorded. On success wl holds the
 // server's answer.
 //
@@ -40,6 +40,9 @@ func ApplyAdmission(ctx context.Context, c client.Client, wl *kueue.Workload) er
 		client.FieldOwner(AdmissionManager), client.ForceOwnership)
 	if err != nil {
 		return fmt.Errorf("apply admission status of workload %s/%s: %w", wl.Namespace, wl.Name, err)
+	}
+	if err := withdraw(ctx, c, answer, &wl.Status); err != nil {
+		return err
 	}
 	*wl = *answer
 	return nil

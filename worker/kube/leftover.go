@@ -1,0 +1,56 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// withdraw removes from the server what an apply could not: parts of the admission status that wanted lacks and that
+// another field manager owns too. A check controller that applies its own entry under its own name, or a person with an
+// editor, would otherwise keep a check, a reservation or a request to deactivate alive for ever. It costs a write only when
+// there is something to remove, and fails with a conflict when the Workload has changed since the answer.
+func withdraw(ctx context.Context, c client.Client, answer *kueue.Workload, wanted *kueue.WorkloadStatus) error {
+	cleaned := answer.DeepCopy()
+	removeLeftovers(&cleaned.Status, wanted)
+	if equality.Semantic.DeepEqual(cleaned.Status, answer.Status) {
+		return nil
+	}
+	if _, err := PatchStatus(ctx, c, answer, cleaned); err != nil {
+		return fmt.Errorf("withdraw leftovers from workload %s/%s: %w", answer.Namespace, answer.Name, err)
+	}
+	*answer = *cleaned
+	return nil
+}
+
+// removeLeftovers takes out of the status what the admission part of wanted does not have.
+func removeLeftovers(status, wanted *kueue.WorkloadStatus) {
+	status.Conditions = slices.DeleteFunc(status.Conditions, func(has metav1.Condition) bool {
+		return has.Type != kueue.WorkloadPodsReady &&
+			!slices.ContainsFunc(wanted.Conditions, func(c metav1.Condition) bool { return c.Type == has.Type })
+	})
+	status.AdmissionChecks = slices.DeleteFunc(status.AdmissionChecks, func(has kueue.AdmissionCheckState) bool {
+		return !slices.ContainsFunc(wanted.AdmissionChecks, func(c kueue.AdmissionCheckState) bool { return c.Name == has.Name })
+	})
+	if wanted.Admission == nil {
+		status.Admission = nil
+	}
+	if wanted.ClusterName == nil {
+		status.ClusterName = nil
+	}
+	if len(wanted.NominatedClusterNames) == 0 {
+		status.NominatedClusterNames = nil
+	}
+	if wanted.RequeueState == nil {
+		status.RequeueState = nil
+	}
+	if len(wanted.UnhealthyNodes) == 0 {
+		status.UnhealthyNodes = nil
+	}
+}

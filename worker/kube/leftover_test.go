@@ -1,0 +1,66 @@
+package kube
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+func condition(name string) metav1.Condition {
+	return metav1.Condition{Type: name, Status: metav1.ConditionTrue, Reason: "R", LastTransitionTime: metav1.Unix(0, 0)}
+}
+
+func TestWhatOthersOwnGoesWhenItIsNotWantedAnyMore(t *testing.T) {
+	at := metav1.Unix(0, 0)
+	check := func(name string) kueue.AdmissionCheckState {
+		return kueue.AdmissionCheckState{Name: kueue.AdmissionCheckReference(name), State: kueue.CheckStateReady, LastTransitionTime: at}
+	}
+	answer := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "wl"}, Status: kueue.WorkloadStatus{
+		Conditions:            []metav1.Condition{condition("DeactivationTarget"), condition("PodsReady"), condition("Evicted")},
+		AdmissionChecks:       []kueue.AdmissionCheckState{check("old"), check("new")},
+		Admission:             &kueue.Admission{ClusterQueue: "cq"},
+		ReclaimablePods:       []kueue.ReclaimablePod{{Name: "main", Count: 1}},
+		RequeueState:          &kueue.RequeueState{Count: ptr.To[int32](1)},
+		NominatedClusterNames: []string{"w1"},
+		UnhealthyNodes:        []kueue.UnhealthyNode{{Name: "n"}},
+	}}
+	scheme := runtime.NewScheme()
+	if err := kueue.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(answer).WithStatusSubresource(answer).Build()
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(answer), answer); err != nil {
+		t.Fatal(err)
+	}
+	wanted := &kueue.WorkloadStatus{
+		Conditions: []metav1.Condition{condition("Evicted")}, AdmissionChecks: []kueue.AdmissionCheckState{check("new")},
+	}
+	if err := withdraw(t.Context(), c, answer, wanted); err != nil {
+		t.Fatal(err)
+	}
+	stored := &kueue.Workload{}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(answer), stored); err != nil {
+		t.Fatal(err)
+	}
+	want := kueue.WorkloadStatus{
+		Conditions:      []metav1.Condition{condition("PodsReady"), condition("Evicted")},
+		AdmissionChecks: []kueue.AdmissionCheckState{check("new")},
+		ReclaimablePods: []kueue.ReclaimablePod{{Name: "main", Count: 1}},
+	}
+	for name, got := range map[string]*kueue.Workload{"answer": answer, "stored": stored} {
+		if diff := cmp.Diff(want, got.Status); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", name, diff)
+		}
+	}
+	version := stored.ResourceVersion
+	if err := withdraw(t.Context(), c, answer, wanted); err != nil || answer.ResourceVersion != version {
+		t.Errorf("a second time: version %s after %s, error %v", answer.ResourceVersion, version, err)
+	}
+}
