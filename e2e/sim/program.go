@@ -71,11 +71,11 @@ func (w *World) probe(c *worker) {
 	r := w.program.remote[c.name]
 	switch {
 	case !c.up && r.link.State != dispatch.Unreachable:
-		since := w.now
+		lost := dispatch.Link{State: dispatch.Unreachable, Since: w.now}
 		if r.link.State == dispatch.Unknown {
-			since = w.program.started
+			lost.Since, lost.Never = w.program.started, true
 		}
-		r.link = dispatch.Link{State: dispatch.Unreachable, Since: since}
+		r.link = lost
 		c.watch.copies.drop()
 		c.watch.jobs.drop()
 	case c.up && (r.link.State != dispatch.Connected || !c.watch.copies.open || !c.watch.jobs.open):

@@ -1,16 +1,24 @@
 package dispatch
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // CutOff reports whether so many clusters were lost together with the given one that it is the hub that is cut off: at
 // least two, and more than half of those that were alive right before. While it is, no clock runs.
+//
+// Clusters that were never connected count only while nobody is: a hub that starts among dead clusters is not cut off as
+// long as it reaches a living one, or their Workloads would wait for ever.
 func CutOff(all []Link, lost Link, window time.Duration) bool {
-	if lost.State != Unreachable {
+	anybody := slices.ContainsFunc(all, func(l Link) bool { return l.State == Connected })
+	if lost.State != Unreachable || lost.Never && anybody {
 		return false
 	}
 	together, before := 0, 0
 	for _, l := range all {
 		switch {
+		case l.Never && anybody:
 		case l.State == Connected || l.State == Unreachable && l.Since.After(lost.Since.Add(window)):
 			before++
 		case l.State == Unreachable && !l.Since.Before(lost.Since.Add(-window)):

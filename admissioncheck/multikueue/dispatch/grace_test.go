@@ -14,6 +14,7 @@ func lostAt(minutes float64) Link { return Link{State: Unreachable, Since: at(mi
 func TestTheHubIsCutOffWhenMostClustersVanishTogether(t *testing.T) {
 	up := Link{State: Connected}
 	unknown := Link{}
+	never := Link{State: Unreachable, Since: at(0), Never: true}
 	for name, c := range map[string]struct {
 		links []Link
 		want  bool
@@ -29,6 +30,10 @@ func TestTheHubIsCutOffWhenMostClustersVanishTogether(t *testing.T) {
 		"one was lost long before and one now, of three":      {[]Link{lostAt(-300), lostAt(0), up}, false},
 		"what was never tried does not count in either way":   {[]Link{lostAt(0), lostAt(0), unknown, unknown, up}, true},
 		"two together, while three were lost after them":      {[]Link{lostAt(0), lostAt(0), lostAt(9), lostAt(20), lostAt(30)}, false},
+		"most were never seen, but one is alive":              {[]Link{never, never, up}, false},
+		"most were never seen, and nobody is alive":           {[]Link{never, never, lostAt(0)}, true},
+		"nobody was ever seen":                                {[]Link{never, never}, true},
+		"the living vanish together, never mind the others":   {[]Link{never, never, lostAt(0), lostAt(0), up}, true},
 		"everybody is lost together":                          {[]Link{lostAt(0), lostAt(0), lostAt(0)}, true},
 		"lost one by one, each a little after the one before": {[]Link{lostAt(0), lostAt(5), lostAt(10)}, false},
 	} {

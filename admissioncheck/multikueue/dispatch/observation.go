@@ -106,6 +106,9 @@ type Link struct {
 	State LinkState
 	// Since is when an Unreachable cluster was lost (the first loss counts), or when this program first tried it.
 	Since time.Time
+	// Never is set if this program has never been connected to an Unreachable cluster, or if there is no such cluster any
+	// more: it did not vanish, and says nothing about the hub's own connection as long as others can be reached.
+	Never bool
 }
 
 // Holder says whose object bears our object's name on a worker.
