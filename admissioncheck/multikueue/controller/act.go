@@ -219,13 +219,15 @@ func (r *Resolver) copyStatus(ctx context.Context, s *subject, remote client.Obj
 	if deferred {
 		s.retryAt = kube.Earliest(s.retryAt, s.observed.Now.Add(deferral))
 	}
-	if !changed {
+	if !changed || deferred && !s.observed.Local.Evicted {
 		return nil
 	}
 	return r.patchJob(ctx, s, next)
 }
 
-// deferral is when a status that the hub's job could not take is tried again (contract: multikueue.md 6).
+// deferral is when a status that the hub's job could not take is tried again (contract: multikueue.md 6). While a job is
+// about to start this needs no write: it is resumed in a moment, and a write now would only meet that one. While it is
+// being stopped, what can be said is said.
 const deferral = 2 * time.Second
 
 func (r *Resolver) patchJob(ctx context.Context, s *subject, next client.Object) error {

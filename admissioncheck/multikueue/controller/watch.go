@@ -132,7 +132,7 @@ func (r *Resolver) ofJob(kind job.Integration) func(context.Context, client.Obje
 }
 
 // FleetKinds are what the fleet follows on every worker: Workloads, and every kind of job that can be mirrored. Changes of
-// a job that only count pods may wait for others; its first sight, its end, and whether it has pods at all may not.
+// a job that only count pods may wait for others; its first sight, its first pods and its end may not.
 // Sharing is set to the Resolver once it exists.
 func FleetKinds(integrations []job.Integration, sharing *Sharing) []fleet.Kind {
 	list := []fleet.Kind{{
@@ -152,7 +152,7 @@ func FleetKinds(integrations []job.Integration, sharing *Sharing) []fleet.Kind {
 					return true
 				}
 				was, is := kind.Progress(old), kind.Progress(now)
-				return (was.Finished == nil) != (is.Finished == nil) || was.Active != is.Active || was.Ready != is.Ready ||
+				return (was.Finished == nil) != (is.Finished == nil) || !was.Active && is.Active ||
 					now.GetDeletionTimestamp().IsZero() != old.GetDeletionTimestamp().IsZero()
 			},
 		})
