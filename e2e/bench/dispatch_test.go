@@ -6,17 +6,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/e2e/clusters"
@@ -45,7 +48,7 @@ func TestDispatchBench(t *testing.T) {
 		}
 		resumed, err := seen.wait(ctx, job.Name)
 		if err != nil {
-			t.Fatalf("job %s was not started: %v\n%s", job.Name, err, stage.Hub.Program.LogTail())
+			t.Fatalf("job %s was not started: %v\n%s", job.Name, err, unfinishedOn(ctx, stage))
 		}
 		latencies = append(latencies, resumed.Sub(start))
 	}
@@ -213,6 +216,24 @@ func waitFinished(ctx context.Context, t *testing.T, stage *installation.Stage) 
 	}
 }
 
+// unfinishedOn describes the Workloads that have not finished, site by site.
+func unfinishedOn(ctx context.Context, stage *installation.Stage) string {
+	var text strings.Builder
+	for _, site := range stage.Sites() {
+		list := &kueue.WorkloadList{}
+		if err := site.List(ctx, list, client.InNamespace(team)); err != nil {
+			fmt.Fprintf(&text, "%s: %v\n", site.Name, err)
+		}
+		for i := range list.Items {
+			if status := list.Items[i].Status; !meta.IsStatusConditionTrue(status.Conditions, kueue.WorkloadFinished) {
+				data, err := yaml.Marshal(status)
+				fmt.Fprintf(&text, "%s: %s %v\n%s\n", site.Name, list.Items[i].Name, err, data)
+			}
+		}
+	}
+	return text.String()
+}
+
 // unfinished counts the hub's unfinished Workloads and the objects left on workers.
 func unfinished(ctx context.Context, stage *installation.Stage) (int, error) {
 	list := &kueue.WorkloadList{}
@@ -221,11 +242,7 @@ func unfinished(ctx context.Context, stage *installation.Stage) (int, error) {
 	}
 	left := 0
 	for i := range list.Items {
-		finished := false
-		for _, c := range list.Items[i].Status.Conditions {
-			finished = finished || c.Type == kueue.WorkloadFinished && c.Status == metav1.ConditionTrue
-		}
-		if !finished {
+		if !meta.IsStatusConditionTrue(list.Items[i].Status.Conditions, kueue.WorkloadFinished) {
 			left++
 		}
 	}
