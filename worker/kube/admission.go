@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,9 +18,9 @@ import (
 const AdmissionManager = "kueue-admission"
 
 // ApplyAdmission makes the admission part of the Workload's status on the server equal to that of wl, as one
-// server-side apply. Fields that wl lacks are removed, in a second write if others own them too. The write fails with a conflict when the
-// Workload has changed since wl was read, so a decision taken on a stale cache is never recorded. On success wl holds the
-// server's answer.
+// server-side apply. Fields that wl lacks are removed, in a second write if others own them too. The write fails with a
+// conflict when the Workload has changed since wl was read, so a decision taken on a stale cache is never recorded. On
+// success wl holds the server's answer.
 //
 // Pass a deep copy of a cached object with the new status; nothing else of it is written.
 func ApplyAdmission(ctx context.Context, c client.Client, wl *kueue.Workload) error {
@@ -38,6 +39,9 @@ func ApplyAdmission(ctx context.Context, c client.Client, wl *kueue.Workload) er
 	answer := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: wl.Namespace, Name: wl.Name}}
 	err = c.Status().Patch(ctx, answer, client.RawPatch(types.ApplyPatchType, data),
 		client.FieldOwner(AdmissionManager), client.ForceOwnership)
+	if apierrors.IsInvalid(err) {
+		err = replace(ctx, c, wl, answer)
+	}
 	if err != nil {
 		return fmt.Errorf("apply admission status of workload %s/%s: %w", wl.Namespace, wl.Name, err)
 	}

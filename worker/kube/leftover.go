@@ -2,11 +2,14 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -27,6 +30,34 @@ func withdraw(ctx context.Context, c client.Client, answer *kueue.Workload, want
 	}
 	*answer = *cleaned
 	return nil
+}
+
+// admissionFields are the members of the admission part of a status.
+func admissionFields() []string {
+	return []string{
+		"accumulatedPastExecutionTimeSeconds", "admission", "admissionChecks", "clusterName", "conditions", "nominatedClusterNames",
+		"preemptionGates", "requeueState", "resourceRequests", "schedulingStats", "unhealthyNodes",
+	}
+}
+
+// replace writes the admission part as a merge patch, list by list. It is for an apply that the server found invalid, which
+// happens when it would withdraw an entry of a list of which others own a part: the part alone makes no valid entry.
+func replace(ctx context.Context, c client.Client, wl, answer *kueue.Workload) error {
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&wl.Status)
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	part := map[string]any{}
+	for _, name := range admissionFields() {
+		part[name] = status[name] // nil removes
+	}
+	data, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": wl.UID, "resourceVersion": wl.ResourceVersion}, "status": part,
+	})
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	return c.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, data), client.FieldOwner(AdmissionManager))
 }
 
 // removeLeftovers takes out of the status what the admission part of wanted does not have.
