@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ const (
 	cleanTimeout = time.Minute
 )
 
-// run is the whole show. The directory with logs is kept if it fails.
+// run is the whole show. If it fails the directory is kept for its logs. An interruption is context.Canceled.
 func run(ctx context.Context, o options, out io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "switchyard-sandbox-")
 	if err != nil {
@@ -29,14 +30,14 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 			err = errors.Join(err, os.RemoveAll(dir))
 			return
 		}
-		err = fmt.Errorf("%w\nlogs of all components are in %s/{hub,w1,w2}", err, dir)
+		err = errors.Join(fmt.Errorf("%w\nlogs of all components are in %s/{hub,w1,w2}", err, dir), removeData(dir))
 	}()
 	stage, err := raise(ctx, o, dir, out)
 	if err != nil {
-		return err
+		return orInterruption(ctx, err)
 	}
 	defer func() { err = errors.Join(err, stage.Stop()) }()
-	err = show(ctx, o, stage, out)
+	err = orInterruption(ctx, show(ctx, o, stage, out))
 	if o.keep && ctx.Err() == nil {
 		if err != nil {
 			fmt.Fprintln(out, "\n"+err.Error())
@@ -45,6 +46,27 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		<-ctx.Done()
 	}
 	return err
+}
+
+// orInterruption replaces what went wrong because of an interruption by the interruption.
+func orInterruption(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// removeData removes what nobody reads after a failure: the clusters' databases.
+func removeData(dir string) error {
+	data, err := filepath.Glob(filepath.Join(dir, "*", "etcd"))
+	if err != nil {
+		return err
+	}
+	var result error
+	for _, each := range data {
+		result = errors.Join(result, os.RemoveAll(each))
+	}
+	return result
 }
 
 // show submits the jobs, follows them to their end and checks that all went as it should.
