@@ -19,6 +19,7 @@ import (
 
 // broken would fail the test if anything past its settings ran.
 func broken(t *testing.T, parts func(Settings) ([]Part, error)) Program {
+	t.Helper()
 	return Program{Name: "test", Parts: parts, Scheme: func() (*runtime.Scheme, error) {
 		t.Error("went on with bad settings")
 		return nil, errors.New("not reached")
@@ -26,6 +27,7 @@ func broken(t *testing.T, parts func(Settings) ([]Part, error)) Program {
 }
 
 func write(t *testing.T, text string) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

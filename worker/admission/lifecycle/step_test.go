@@ -18,6 +18,7 @@ type story struct {
 }
 
 func (s story) run(t *testing.T) {
+	t.Helper()
 	t.Run(s.name, func(t *testing.T) {
 		plan := Step(s.from, s.sees)
 		if got := tell(plan.Next); got != s.want {

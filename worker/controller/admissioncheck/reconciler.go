@@ -80,7 +80,7 @@ func (r *Reconciler) inUse(ctx context.Context, name string) (bool, error) {
 
 // SetupWithManager adds the controller and its index to the manager.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
-	err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.ClusterQueue{}, byCheck, func(o client.Object) []string { return checksOf(o) })
+	err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.ClusterQueue{}, byCheck, checksOf)
 	if err != nil {
 		return fmt.Errorf("index ClusterQueues by %s: %w", byCheck, err)
 	}
