@@ -79,7 +79,9 @@ func TestACheckStaysAsLongAsAQueueAsksForIt(t *testing.T) {
 
 func TestAWriteThatMetAnotherIsTriedAgain(t *testing.T) {
 	conflict := apierrors.NewConflict(kueue.Resource("admissionchecks"), "check", nil)
-	refuse := func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error { return conflict }
+	refuse := func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+		return conflict
+	}
 	check := &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "check"}}
 	r := &Reconciler{Client: server(t, interceptor.Funcs{Patch: refuse}, check)}
 	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "check"}})
