@@ -55,7 +55,7 @@ func (r *Resolver) store(ctx context.Context, s *subject, plan dispatch.Plan) (d
 	if err := kube.ApplyAdmission(ctx, r.Client, next); err != nil {
 		return done{}, err
 	}
-	r.written.note(s.key(), next)
+	r.written.note(next)
 	return d, nil
 }
 
@@ -190,7 +190,7 @@ func (r *Resolver) finish(ctx context.Context, s *subject, a dispatch.Action) (d
 	if err := kube.ApplyAdmission(ctx, r.Client, next); err != nil {
 		return done{}, err
 	}
-	r.written.note(s.key(), next)
+	r.written.note(next)
 	return done{wl: next}, nil
 }
 
@@ -236,7 +236,7 @@ func (r *Resolver) patchJob(ctx context.Context, s *subject, next client.Object)
 		return fmt.Errorf("copy the status of job %s: %w", s.original.JobKey(), err)
 	}
 	if wrote {
-		r.written.note(s.key(), next)
+		r.written.note(next)
 	}
 	return nil
 }

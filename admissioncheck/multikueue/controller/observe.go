@@ -93,7 +93,6 @@ func (r *Resolver) observeGone(ctx context.Context, key client.ObjectKey) (*subj
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: dispatch.Local{Deleted: true}}
 	s.observed.Clusters = r.views(ctx, s, nil)
 	if len(s.observed.Clusters) == 0 {
-		r.written.forget(key)
 		r.held.over(key)
 		r.Fleet.Forget(key)
 		return nil, nil //nolint:nilnil // nothing is left

@@ -74,6 +74,9 @@ func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, err
 	}
 	r.record(s, plan, done)
+	if s.observed.Local.Finished && plan.Settled {
+		r.Fleet.Forget(s.key())
+	}
 	return kube.Wake(kube.Earliest(plan.WakeAt, s.retryAt), s.observed.Now), nil
 }
 
