@@ -15,6 +15,7 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/cycle"
 )
 
 // server is an API server in a few lines: the objects, and the events that the informers have not delivered yet. Events of
@@ -182,11 +183,14 @@ type write struct {
 	looked bool
 }
 
-// schedule runs a cycle and sends its writes.
-func (s *server) schedule(v *View, step int) {
-	for _, d := range runCycle(v, at(step)).Admit {
+// schedule runs a cycle, which may be a short one, and sends its writes; it reports whether the cycle asks for another.
+func (s *server) schedule(v *View, step int) bool {
+	opts := cycle.Options{MaxAdmissions: s.IntN(4)} // 0 has no limit.
+	batch := v.Cycle(func(snap *admission.Snapshot) admission.Plan { return cycle.Run(snap, at(step), opts) })
+	for _, d := range batch.Admit {
 		s.writes = append(s.writes, &write{decided: d})
 	}
+	return batch.More
 }
 
 // progress lets a random write take its next step: the server looks at it, then it is answered or the answer is lost and
@@ -363,6 +367,35 @@ func TestQuotaIsNeverGivenTwice(t *testing.T) {
 			if got := s.reserved(); got > 4 {
 				t.Fatalf("seed %d, step %d: the API holds reservations for %d gpus, the queue has 4", seed, step, got)
 			}
+		}
+	}
+}
+
+// TestNothingThatFitsIsLeftWaiting is liveness: when all is quiet, a scheduler that starts afresh finds nothing to admit.
+func TestNothingThatFitsIsLeftWaiting(t *testing.T) {
+	for seed := range uint64(400) {
+		s := newServer(seed)
+		v := New(Options{})
+		for step := range 200 {
+			switch s.IntN(6) {
+			case 0:
+				s.schedule(v, step)
+			case 1, 2:
+				s.mutate()
+			case 3:
+				s.progress(v)
+			default:
+				s.deliver(v)
+			}
+		}
+		for quiet := false; !quiet; {
+			for s.progress(v) || s.deliver(v) {
+			}
+			more := s.schedule(v, 200)
+			quiet = len(s.writes) == 0 && !more
+		}
+		if fresh := runCycle(s.scratch(), at(200)); len(fresh.Admit) != 0 {
+			t.Errorf("seed %d: %s was left waiting", seed, fresh.Admit[0].Workload)
 		}
 	}
 }
