@@ -58,6 +58,9 @@ func Start(ctx context.Context, o Options) (*Program, error) {
 	if err := installAPI(ctx, o.Cluster); err != nil {
 		return nil, err
 	}
+	if err := grant(ctx, o.Cluster, filepath.Base(o.Binary)); err != nil {
+		return nil, err
+	}
 	p, err := prepare(o)
 	if err != nil {
 		return nil, err
@@ -74,7 +77,7 @@ func Start(ctx context.Context, o Options) (*Program, error) {
 // prepare writes the program's kubeconfig and configuration.
 func prepare(o Options) (*Program, error) {
 	name := filepath.Base(o.Binary)
-	kubeconfig, err := o.Cluster.UserKubeconfigFile("switchyard-"+name, "system:masters")
+	kubeconfig, err := o.Cluster.UserKubeconfigFile(userOf(name))
 	if err != nil {
 		return nil, err
 	}

@@ -226,13 +226,15 @@ var _ = Describe("The public API", func() {
 		expectNothingLeft(ctx, t)
 	})
 
-	It("asks a worker for nothing that the hub's account there may not do", func() {
-		for _, w := range workers {
-			for _, event := range auditEvents(w) {
-				if event.User.Username == "system:serviceaccount:"+installation.Namespace+":"+installation.HubAccount {
-					Expect(event.ResponseStatus.Code).NotTo(Equal(int32(403)), "%s %+v", event.Verb, event.ObjectRef)
+	It("is asked for nothing that the roles of the programs and of the hub's account forbid", func() {
+		account := "system:serviceaccount:" + installation.Namespace + ":" + installation.HubAccount
+		for _, s := range []*installation.Site{hub, w1, w2} {
+			for _, event := range auditEvents(s) {
+				if user := event.User.Username; user == account || user == "switchyard-hub" || user == "switchyard-worker" {
+					Expect(event.ResponseStatus.Code).NotTo(Equal(int32(403)), "%s: %s may not %s %+v", s.Name, user, event.Verb, event.ObjectRef)
 				}
 			}
+			Expect(s.Program.LogTail()).NotTo(ContainSubstring("is forbidden"))
 		}
 	})
 })
