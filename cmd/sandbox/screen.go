@@ -52,10 +52,11 @@ func (s *screen) draw(lines []string) {
 	if s.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", s.drawn)
 	}
-	b.WriteString("\x1b[J")
+	// Line by line: a screen cleared as a whole flickers, and some terminals keep it in their history.
 	for _, line := range lines {
-		b.WriteString(line + "\n")
+		b.WriteString(line + "\x1b[K\n")
 	}
+	b.WriteString("\x1b[J")
 	fmt.Fprint(s.out, b.String())
 	s.drawn = len(lines)
 }

@@ -75,7 +75,8 @@ func (w writes) lines(jobs int) [][]string {
 					continue
 				}
 				sum += count.Count
-				kind := count.Verb + " " + strings.TrimSuffix(count.Resource, ".kueue.x-k8s.io")
+				resource, _, _ := strings.Cut(count.Resource, ".") // without the API group
+				kind := count.Verb + " " + resource
 				if count.Failed {
 					kind += " (failed)"
 				}

@@ -39,8 +39,8 @@ submit to first pod running, waiting for GPUs included: median 3.0 s, fastest 1.
 API writes per job:
   CLUSTER  BY      WRITES  MOST OF THEM
   home     hub     3.0     patch workloads/status 2.0, create workloads 1.0
-  home     others  1.0     create jobs.batch 1.0
-  w1       hub     1.0     create jobs.batch 1.0
+  home     others  1.0     create jobs 1.0
+  w1       hub     1.0     create jobs 1.0
 `
 	if diff := cmp.Diff(want, s.String()); diff != "" {
 		t.Error(diff)

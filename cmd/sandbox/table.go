@@ -18,13 +18,9 @@ func (r row) cells() []string {
 		}
 		return s
 	}
-	why := r.Why
-	if r.State == finished {
-		why = ""
-	}
 	return []string{
 		r.title(), r.kind(), r.Priority, r.wants(), string(r.State), dash(r.Cluster), dash(r.Flavor),
-		fmt.Sprintf("%d/%d", r.Up, r.allPods()), why,
+		fmt.Sprintf("%d/%d", r.Up, r.allPods()), brief(r.Why),
 	}
 }
 
@@ -138,7 +134,7 @@ func changes(before, after []row, elapsed time.Duration) []string {
 			line += fmt.Sprintf(" on %s %s, pods %d/%d", r.Cluster, r.Flavor, r.Up, r.allPods())
 		}
 		if r.Why != "" && r.State != finished && r.State != placed {
-			line += " (" + r.Why + ")"
+			line += " (" + brief(r.Why) + ")"
 		}
 		lines = append(lines, strings.TrimRight(line, " "))
 	}

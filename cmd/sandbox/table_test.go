@@ -70,7 +70,7 @@ func TestTheScreenReplacesItsOwnLinesOnly(t *testing.T) {
 	s := &screen{out: &out}
 	s.draw([]string{"a", "b"})
 	s.draw([]string{"c"})
-	want := "\x1b[Ja\nb\n" + "\x1b[2A\x1b[Jc\n"
+	want := "a\x1b[K\nb\x1b[K\n\x1b[J" + "\x1b[2Ac\x1b[K\n\x1b[J"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}
