@@ -9,6 +9,7 @@ import (
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
@@ -45,7 +46,7 @@ func (l *Loop) admit(ctx context.Context, d view.Decided) {
 func (l *Loop) write(ctx context.Context, wl *kueue.Workload) error {
 	backoff := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Cap: 5 * time.Second, Steps: 1 << 30, Jitter: 0.1}
 	for {
-		err := kube.ApplyAdmission(ctx, l.parts.Client, wl)
+		err := apply(ctx, l.parts.Client, wl)
 		if err == nil || certain(err) || ctx.Err() != nil {
 			return err
 		}
@@ -56,6 +57,15 @@ func (l *Loop) write(ctx context.Context, wl *kueue.Workload) error {
 		case <-l.parts.Clock.After(backoff.Step()):
 		}
 	}
+}
+
+// tryFor bounds one try, so that a server that does not answer cannot hold a writer for ever.
+const tryFor = 15 * time.Second
+
+func apply(ctx context.Context, c client.Client, wl *kueue.Workload) error {
+	ctx, cancel := context.WithTimeout(ctx, tryFor)
+	defer cancel()
+	return kube.ApplyAdmission(ctx, c, wl)
 }
 
 // outdated reports that the workload has changed, or is gone, since the decision.

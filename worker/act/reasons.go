@@ -134,7 +134,7 @@ func (r *reasons) write(ctx context.Context, d view.Decided) {
 	if !workload.SetPending(wl, d.Because, d.Message, r.parts.Clock.Now()) {
 		return
 	}
-	err := kube.ApplyAdmission(ctx, r.parts.Client, wl)
+	err := apply(ctx, r.parts.Client, wl)
 	switch {
 	case err == nil:
 		r.parts.View.Written(wl)

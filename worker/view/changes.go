@@ -23,7 +23,6 @@ const (
 	clusterQueues topic = iota
 	localQueues
 	flavors
-	checks
 )
 
 // urgency says whether a change may wait for others.
@@ -49,9 +48,6 @@ func (v *View) LocalQueues() source.Source { return v.source(localQueues) }
 // Flavors tells a controller which ResourceFlavors have changed, or came into or out of use by a ClusterQueue.
 func (v *View) Flavors() source.Source { return v.source(flavors) }
 
-// AdmissionChecks tells a controller which AdmissionChecks came into or out of use by a ClusterQueue.
-func (v *View) AdmissionChecks() source.Source { return v.source(checks) }
-
 func (v *View) source(t topic) source.Source {
 	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		v.mu.Lock()
@@ -75,8 +71,6 @@ func (v *View) namesOf(t topic) []admission.Key {
 		}
 	case flavors:
 		keys = clusterNames(v.flavors)
-	case checks:
-		keys = clusterNames(v.checks)
 	}
 	return keys
 }
@@ -136,7 +130,7 @@ func distinct[T comparable](a, b T) []T {
 	return out
 }
 
-// changedUses says that the flavors and checks of a ClusterQueue may have come into or out of use.
+// changedUses says that the flavors of a ClusterQueue may have come into or out of use.
 func (v *View) changedUses(was, is *clusterQueue) {
 	for _, cq := range []*clusterQueue{was, is} {
 		if cq == nil {
@@ -144,9 +138,6 @@ func (v *View) changedUses(was, is *clusterQueue) {
 		}
 		for _, name := range flavorsOf(cq.obj) {
 			v.changedFlavor(name)
-		}
-		for _, rule := range checkRules(cq.obj) {
-			v.notify(checks, admission.Key{Name: string(rule.Name)}, atOnce)
 		}
 	}
 }

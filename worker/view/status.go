@@ -88,11 +88,6 @@ func (v *View) FlavorUsers(flavor string) []string {
 	return v.users(func(cq *kueue.ClusterQueue) bool { return usesFlavor(cq, flavor) })
 }
 
-// CheckUsers lists the ClusterQueues that name the AdmissionCheck, sorted.
-func (v *View) CheckUsers(check string) []string {
-	return v.users(func(cq *kueue.ClusterQueue) bool { return usesCheck(cq, check) })
-}
-
 func (v *View) users(uses func(*kueue.ClusterQueue) bool) []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()

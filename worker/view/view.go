@@ -11,6 +11,13 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
+// Options are the settings that change what a workload's place in its queue is.
+type Options struct {
+	// OrderByCreation keeps a workload that was evicted by PodsReadyTimeout at its place by creation; otherwise its
+	// eviction counts (contract: kueue-api.md 4.2 row 4; waitForPodsReady.requeuingStrategy.timestamp).
+	OrderByCreation bool
+}
+
 // View is the state of one cluster's queues. New makes one, Register feeds it. It is safe for concurrent use.
 type View struct {
 	opts Options
