@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -97,7 +96,7 @@ func TestAStaleDecisionIsForgottenWithoutNoise(t *testing.T) {
 func TestARefusedAdmissionGivesItsQuotaToOthers(t *testing.T) {
 	s := newStage(t)
 	s.submit("w", 3)
-	s.refuse = []error{apierrors.NewInvalid(schema.GroupKind{Group: kueue.GroupName, Kind: "Workload"}, "w", nil)}
+	s.refuse = []error{apierrors.NewForbidden(kueue.Resource("workloads"), "w", errors.New("no right"))}
 	if batch := s.cycle(); len(batch.Admit) != 1 {
 		t.Fatalf("the cycle should have admitted w: %+v", batch)
 	}
