@@ -67,6 +67,9 @@ func (c *queueCollector) Describe(out chan<- *prometheus.Desc) {
 			out <- d
 		}
 	}
+	for _, d := range newQuotaGauges().all() {
+		out <- d
+	}
 }
 
 // Collect implements prometheus.Collector.
@@ -91,6 +94,7 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 		}
 	}
 	c.collectLocal(send, finishedLocal)
+	c.collectQuota(out)
 }
 
 func (c *queueCollector) collectLocal(send func(*prometheus.Desc, int, ...string), finished map[types.NamespacedName]int) {

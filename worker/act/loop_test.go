@@ -265,7 +265,7 @@ func TestGaugesOfQueuesAreReadFromTheView(t *testing.T) {
 	s.submit("w", 3)
 	s.submit("x", 3)
 	s.cycle()
-	opts := MetricsOptions{LocalQueues: func(types.NamespacedName) bool { return true }}
+	opts := MetricsOptions{LocalQueues: func(types.NamespacedName) bool { return true }, Resources: true}
 	for range 2 { // A second engine in the process is fine.
 		if err := RegisterQueueGauges(s.registry, s.view, opts); err != nil {
 			t.Fatal(err)
@@ -283,9 +283,22 @@ kueue_admitted_active_workloads{cluster_queue="cq"} 1
 kueue_cluster_queue_status{cluster_queue="cq",status="active"} 1
 kueue_cluster_queue_status{cluster_queue="cq",status="pending"} 0
 kueue_cluster_queue_status{cluster_queue="cq",status="terminating"} 0
+# HELP kueue_cluster_queue_info 1 for every ClusterQueue
+# TYPE kueue_cluster_queue_info gauge
+kueue_cluster_queue_info{cluster_queue="cq",parent_cohort="",root_cohort=""} 1
+# HELP kueue_cluster_queue_nominal_quota Nominal quota
+# TYPE kueue_cluster_queue_nominal_quota gauge
+kueue_cluster_queue_nominal_quota{cluster_queue="cq",cohort="",flavor="red",resource="gpu"} 4
+# HELP kueue_cluster_queue_borrowing_limit Borrowing limit, +Inf for none
+# TYPE kueue_cluster_queue_borrowing_limit gauge
+kueue_cluster_queue_borrowing_limit{cluster_queue="cq",cohort="",flavor="red",resource="gpu"} +Inf
+# HELP kueue_cluster_queue_resource_usage What admitted workloads hold
+# TYPE kueue_cluster_queue_resource_usage gauge
+kueue_cluster_queue_resource_usage{cluster_queue="cq",cohort="",flavor="red",resource="gpu"} 3
 `
 	err := testutil.GatherAndCompare(s.registry, strings.NewReader(want),
-		"kueue_pending_workloads", "kueue_admitted_active_workloads", "kueue_cluster_queue_status")
+		"kueue_pending_workloads", "kueue_admitted_active_workloads", "kueue_cluster_queue_status", "kueue_cluster_queue_info",
+		"kueue_cluster_queue_nominal_quota", "kueue_cluster_queue_borrowing_limit", "kueue_cluster_queue_resource_usage")
 	if err != nil {
 		t.Error(err)
 	}

@@ -39,6 +39,8 @@ type families struct {
 type MetricsOptions struct {
 	// LocalQueues selects the LocalQueues that get series of their own; nil selects none.
 	LocalQueues func(types.NamespacedName) bool
+	// Resources adds the quotas and usages of ClusterQueues (metrics.enableClusterQueueResources).
+	Resources bool
 }
 
 // NewMetrics makes the metrics and registers them. Several engines in one process share the series of a registry.

@@ -23,7 +23,7 @@ func CycleOptions(cfg *config.Configuration) cycle.Options {
 
 // MetricsOptionsFor are the series that a configuration asks for (contract: kueue-api.md 5, 7).
 func MetricsOptionsFor(cfg *config.Configuration, v *view.View) (MetricsOptions, error) {
-	opts := MetricsOptions{}
+	opts := MetricsOptions{Resources: cfg.Metrics.EnableClusterQueueResources}
 	local := cfg.Metrics.LocalQueueMetrics
 	if local == nil || !ptr.Deref(local.Enable, true) {
 		return opts, nil

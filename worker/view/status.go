@@ -18,6 +18,14 @@ type ClusterQueueStanding struct {
 	admission.QueueStatus
 }
 
+// ClusterQueueQuota is what a ClusterQueue has been given.
+type ClusterQueueQuota struct {
+	// Cohort is the parent and Root the last of its ancestors; empty without a cohort. In a cycle there is no root.
+	Cohort, Root string
+	// Grants are in the order of the spec.
+	Grants []quota.Grant
+}
+
 // LocalQueueStanding is a LocalQueue's activity and figures.
 type LocalQueueStanding struct {
 	Activity
@@ -33,6 +41,30 @@ func (v *View) ClusterQueue(name string) (ClusterQueueStanding, bool) {
 		return ClusterQueueStanding{}, false
 	}
 	return ClusterQueueStanding{Activity: cq.activity, QueueStatus: v.snap.QueueStatus(name)}, true
+}
+
+// Quota returns what the ClusterQueue has been given; false when it is not known.
+func (v *View) Quota(name string) (ClusterQueueQuota, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	q, known := v.snap.Queue(name)
+	if !known {
+		return ClusterQueueQuota{}, false
+	}
+	return ClusterQueueQuota{Cohort: q.Cohort, Root: v.rootOf(q.Cohort), Grants: admission.Grants(q.Groups)}, true
+}
+
+func (v *View) rootOf(cohort string) string {
+	seen := map[string]bool{}
+	for !seen[cohort] {
+		seen[cohort] = true
+		c := v.cohorts[cohort]
+		if c == nil || c.Spec.ParentName == "" {
+			return cohort
+		}
+		cohort = string(c.Spec.ParentName)
+	}
+	return ""
 }
 
 // LocalQueue returns how the queue stands; false when it is not known. A stopped queue reports no pending workloads
