@@ -111,7 +111,9 @@ func (w *world) turn(well bool) {
 	case 2:
 		w.check(well)
 	case 3:
-		if !well {
+		if well {
+			w.state.Active = true
+		} else {
 			w.people()
 		}
 	default:
@@ -122,8 +124,8 @@ func (w *world) turn(well bool) {
 	}
 }
 
-// live goes through trouble, then lets all be well: queues open, checks say yes, and a person reactivates a workload that
-// was deactivated. It returns what went wrong.
+// live goes through trouble, then lets all be well: queues open, checks say yes to who waits for them, and a person
+// reactivates a workload that was deactivated. It returns what went wrong.
 func (w *world) live() error {
 	for range 60 {
 		w.turn(false)
@@ -133,12 +135,7 @@ func (w *world) live() error {
 	}
 	w.sees.ClusterQueue.State, w.sees.LocalQueue.State = QueueOpen, QueueOpen
 	w.state = w.state.without(DeactivationTarget)
-	for range 100 {
-		w.controller()
-		w.check(true)
-	}
-	w.state.Active = true
-	for range 200 {
+	for range 300 {
 		w.turn(true)
 	}
 	if !w.state.Is(Admitted) || !w.running || w.state.Is(Evicted) {
