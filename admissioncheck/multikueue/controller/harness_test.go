@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -66,6 +67,8 @@ type server struct {
 	down bool
 	// refusal is what creations are answered with, if set.
 	refusal error
+	// watches were opened since the hub's program started.
+	watches int
 }
 
 // calls are the writes that a server was asked for, as "verb kind".
@@ -131,6 +134,11 @@ func newServer(t *testing.T, scheme *runtime.Scheme) *server {
 			}
 			return c.List(ctx, list, o...)
 		},
+		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) (watch.Interface, error) {
+			w, err := c.Watch(ctx, list, o...)
+			s.watched(1)
+			return w, err
+		},
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
 			if err := down(); err != nil {
 				return err
@@ -164,6 +172,13 @@ func (s *server) logTo(c *calls) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log = c
+}
+
+func (s *server) watched(more int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watches += more
+	return s.watches
 }
 
 func (s *server) refused() error {
@@ -221,14 +236,24 @@ func newStage(t *testing.T, names ...string) *stage {
 // restart kills the hub's program and starts another, which takes part in nothing that the first knew, under a policy.
 func (st *stage) restart(p dispatch.Policy) {
 	st.kill()
+	for _, s := range st.workers {
+		s.watched(-s.watched(0))
+	}
 	st.policy = p
 	st.compose()
 }
 
+// connected waits until the hub follows Workloads and Jobs on all workers. What changes between a list and the watch after
+// it is lost on in-memory servers, and on no other.
 func (st *stage) connected() {
 	st.t.Helper()
 	st.eventually("all connected", func() bool {
-		return !slices.ContainsFunc(st.fleet.States(), func(s fleet.State) bool { return !s.Connected })
+		for name, s := range st.workers {
+			if state, _ := st.fleet.State(name); !state.Connected || s.watched(0) < 2 {
+				return false
+			}
+		}
+		return true
 	})
 }
 

@@ -272,8 +272,10 @@ func TestAHubThatIsKilledAndRestartedGoesOnWhereItWas(t *testing.T) {
 	st.submit()
 	st.offered("w1", "w2")
 	st.restart(st.policy)
+	st.connected()
 	st.runsOn("w1")
 	st.restart(st.policy)
+	st.connected()
 	finishJobOn(st, "w1")
 	st.eventually("hub workload finished", func() bool { return workload.IsFinished(st.local()) })
 	st.eventually("nothing left", func() bool { return st.copyOn("w1") == nil && st.jobOn("w1") == nil && st.copyOn("w2") == nil })
@@ -402,4 +404,15 @@ func TestAJobOfAnEarlierWorkloadOfTheSameNameIsRemovedAndThenTheNewOneRuns(t *te
 	if got := st.jobOn("w1").Annotations[mirror.OwnerUIDAnnotation]; got != "workload-uid" {
 		t.Errorf("the job belongs to %q", got)
 	}
+}
+
+func TestASweepIsNotNeededForWhatAConnectionShows(t *testing.T) {
+	st := newStage(t, "w1")
+	orphan := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "team", Name: "job-train", Labels: map[string]string{kueue.MultiKueueOriginLabel: origin},
+	}}
+	if err := st.workers["w1"].Create(context.Background(), orphan); err != nil {
+		t.Fatal(err)
+	}
+	st.eventually("the orphan is removed", func() bool { return st.copyOn("w1") == nil })
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,8 +42,16 @@ type world struct {
 
 type server struct {
 	client.WithWatch
-	mu  sync.Mutex
-	err error // what every call answers
+	mu      sync.Mutex
+	err     error // what every call answers
+	watches int   // opened so far
+}
+
+func (s *server) watched(more int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watches += more
+	return s.watches
 }
 
 func (s *server) fail(err error) {
@@ -100,6 +109,11 @@ func (w *world) newServer(mapper meta.RESTMapper) *server {
 			}
 			return c.List(ctx, list, o...)
 		},
+		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) (watch.Interface, error) {
+			opened, err := c.Watch(ctx, list, o...)
+			s.watched(1)
+			return opened, err
+		},
 	}).Build()
 	return s
 }
@@ -134,10 +148,12 @@ func (w *world) eventually(what string, condition func() bool) {
 	}
 }
 
+// connected waits until the clusters are followed: what changes between a list and the watch after it is lost on in-memory
+// servers, and on no other.
 func (w *world) connected(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
-		w.eventually(name+" connected", func() bool { return w.state(name).Connected })
+		w.eventually(name+" connected", func() bool { return w.state(name).Connected && w.servers[name].watched(0) > 0 })
 	}
 }
 
