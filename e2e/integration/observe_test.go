@@ -120,7 +120,7 @@ func auditEvents(s *installation.Site) []auditv1.Event {
 	GinkgoHelper()
 	log, err := os.Open(filepath.Join(s.Dir, "audit.log"))
 	Expect(err).NotTo(HaveOccurred())
-	defer log.Close() //nolint:errcheck // only read
+	defer log.Close()
 	var events []auditv1.Event
 	for lines := bufio.NewReader(log); ; {
 		line, err := lines.ReadBytes('\n')

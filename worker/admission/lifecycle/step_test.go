@@ -118,6 +118,7 @@ func TestRetry(t *testing.T) {
 				checksReset + "holds quota in cq\ncluster \"w1\" nominated []\nrequeue at +70s\nevicted 1 times for AdmissionCheck \n",
 			tells: []admission.Reason{"EvictedDueToAdmissionCheck"},
 			check: func(t *testing.T, p Plan) {
+				t.Helper()
 				c, _ := p.Next.Condition(Evicted)
 				if want := "Evicted due to AdmissionCheck in Retry state: b(no nodes)"; c.Message != want {
 					t.Errorf("message %q, want %q", c.Message, want)
@@ -145,6 +146,7 @@ func TestRetry(t *testing.T) {
 			name: "after the release the workload waits for the delay that the check asked for",
 			from: released, sees: sees(30), want: tell(released),
 			check: func(t *testing.T, p Plan) {
+				t.Helper()
 				if !p.WakeAt.Equal(at(70)) {
 					t.Errorf("wakes at %v, want %v", p.WakeAt, at(70))
 				}
@@ -180,6 +182,7 @@ func TestRejection(t *testing.T) {
 				"check a Rejected retries=0 \"never\"\nholds quota in cq\n",
 			tells: []admission.Reason{"AdmissionCheckRejected"},
 			check: func(t *testing.T, p Plan) {
+				t.Helper()
 				if p.Deactivate {
 					t.Error("acts before the request is stored")
 				}
