@@ -26,7 +26,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Cluster is a running cluster.
+// Cluster is a running cluster. Methods that start, stop or pause something must not be called at the same time as
+// others; the rest may.
 type Cluster struct {
 	// Name is Options.Name.
 	Name string
