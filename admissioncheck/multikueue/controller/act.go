@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -163,7 +162,7 @@ func (r *Resolver) runLocal(ctx context.Context, s *subject, actions []dispatch.
 		var err error
 		switch a.Verb {
 		case dispatch.CopyStatus:
-			err = r.copyStatus(ctx, s, r.lastJob(s, a.Cluster))
+			err = r.follow(ctx, s, r.lastJob(s, a.Cluster))
 		case dispatch.DrainStatus:
 			err = r.drainStatus(ctx, s)
 		case dispatch.Finish:
@@ -175,81 +174,4 @@ func (r *Resolver) runLocal(ctx context.Context, s *subject, actions []dispatch.
 		}
 	}
 	return done{}, nil
-}
-
-// finish copies the last status of the job to the hub's and then records the outcome; never the other way round, because
-// a finished Workload is cleaned up and its remote job gone for good.
-func (r *Resolver) finish(ctx context.Context, s *subject, a dispatch.Action) (done, error) {
-	if err := r.copyStatus(ctx, s, r.lastJob(s, a.Cluster)); err != nil {
-		return done{}, err
-	}
-	next := s.original.Workload.DeepCopy()
-	if !workload.Finish(next, kueue.Reason(a.Outcome.Reason), a.Outcome.Message, s.observed.Now) {
-		return done{}, nil
-	}
-	if err := kube.ApplyAdmission(ctx, r.Client, next); err != nil {
-		return done{}, err
-	}
-	r.written.note(next)
-	return done{wl: next}, nil
-}
-
-// lastJob returns the job on a cluster as it was last seen: by a live read, in the cache, or before it went.
-func (r *Resolver) lastJob(s *subject, cluster string) client.Object {
-	o := s.original
-	for _, answer := range r.Fleet.Answers(cluster, o.Key()) {
-		if f, ok := answer.Value.(found); ok && f.Job != nil {
-			return f.Job
-		}
-	}
-	if job := r.seen(cluster, o).Job; job != nil || o.Kind == nil {
-		return job
-	}
-	gone, _ := r.Fleet.Gone(cluster, o.Kind.GVK(), o.Key())
-	return gone.Last
-}
-
-// copyStatus writes the status of a remote job to the hub's job if that changes it.
-func (r *Resolver) copyStatus(ctx context.Context, s *subject, remote client.Object) error {
-	o := s.original
-	if o.Job == nil || remote == nil || o.JobFacts(remote).Holder != dispatch.Ours {
-		return nil
-	}
-	next, changed, deferred := o.WithStatus(remote)
-	if deferred {
-		s.retryAt = kube.Earliest(s.retryAt, s.observed.Now.Add(deferral))
-	}
-	if !changed || deferred && !s.observed.Local.Evicted {
-		return nil
-	}
-	return r.patchJob(ctx, s, next)
-}
-
-// deferral is when a status that the hub's job could not take is tried again (contract: multikueue.md 6). While a job is
-// about to start this needs no write: it is resumed in a moment, and a write now would only meet that one. While it is
-// being stopped, what can be said is said.
-const deferral = 2 * time.Second
-
-func (r *Resolver) patchJob(ctx context.Context, s *subject, next client.Object) error {
-	wrote, err := kube.PatchStatus(ctx, r.Client, s.original.Job, next)
-	if err != nil {
-		return fmt.Errorf("copy the status of job %s: %w", s.original.JobKey(), err)
-	}
-	if wrote {
-		r.written.note(next)
-	}
-	return nil
-}
-
-// drainStatus makes the hub's job show no active pods, because no cluster will ever report on them again.
-func (r *Resolver) drainStatus(ctx context.Context, s *subject) error {
-	o := s.original
-	if o.Job == nil {
-		return nil
-	}
-	next, changed, _ := o.WithStatus(o.JobCopy(s.state.Epoch, false))
-	if !changed {
-		return nil
-	}
-	return r.patchJob(ctx, s, next)
 }

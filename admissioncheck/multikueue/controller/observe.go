@@ -25,6 +25,8 @@ type subject struct {
 	check    kueue.AdmissionCheckReference // empty when the Workload has no entry for a multikueue check
 	state    dispatch.State
 	observed dispatch.Observation
+	// readyAt is when the check became Ready; zero while it is not.
+	readyAt time.Time
 	// retryAt is when to look again although nothing is known to change; zero for never.
 	retryAt time.Time
 }
@@ -67,6 +69,9 @@ func (r *Resolver) observe(ctx context.Context, key client.ObjectKey) (*subject,
 	}
 	if entry != nil {
 		s.check = entry.Name
+		if entry.State == kueue.CheckStateReady {
+			s.readyAt = entry.LastTransitionTime.Time
+		}
 	}
 	s.observed.Clusters = r.views(ctx, s, clusters)
 	return s, nil
@@ -94,6 +99,7 @@ func (r *Resolver) observeGone(ctx context.Context, key client.ObjectKey) (*subj
 	s.observed.Clusters = r.views(ctx, s, nil)
 	if len(s.observed.Clusters) == 0 {
 		r.held.over(key)
+		r.ending.over(key)
 		r.Fleet.Forget(key)
 		return nil, nil //nolint:nilnil // nothing is left
 	}

@@ -46,7 +46,8 @@ type Resolver struct {
 	written written
 	missing absentees
 	cutOff  cutOff
-	held    turns
+	held    turns // jobs that wait for the losers to be gone
+	ending  turns // ends that the hub's own job controller may record
 }
 
 // NewResolver completes a Resolver whose exported fields, but for the Fleet, are set.
@@ -74,6 +75,9 @@ func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, err
 	}
 	r.record(s, plan, done)
+	if s.observed.Local.Finished {
+		r.ending.over(s.key())
+	}
 	if s.observed.Local.Finished && plan.Settled {
 		r.Fleet.Forget(s.key())
 	}

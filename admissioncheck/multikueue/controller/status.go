@@ -1,0 +1,120 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/mirror"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/workload"
+)
+
+const (
+	// deferral is when a status that the hub's job could not take is tried again (contract: multikueue.md 6).
+	deferral = 2 * time.Second
+	// overture is how long after the check became Ready a remote job without pods has nothing to tell: meanwhile both jobs
+	// are resumed, each by its own cluster, and a write of ours would only meet theirs.
+	overture = 2 * time.Second
+	// handover is how long the hub's own job controller has to record an end that it can see in its job.
+	handover = 500 * time.Millisecond
+)
+
+// follow copies the status of a remote job while it runs.
+func (r *Resolver) follow(ctx context.Context, s *subject, remote client.Object) error {
+	if until := s.readyAt.Add(overture); remote != nil && s.observed.Now.Before(until) && !s.observed.Local.Evicted {
+		progress := s.original.Kind.Progress(remote)
+		if !progress.Active && progress.Finished == nil {
+			s.retryAt = kube.Earliest(s.retryAt, until)
+			return nil
+		}
+	}
+	return r.copyStatus(ctx, s, remote)
+}
+
+// finish copies the last status of the job to the hub's and then records the outcome; never the other way round, because
+// a finished Workload is cleaned up and its remote job gone for good. If the hub's job then says the very same, its own
+// controller is about to record it, and only if it does not we do.
+func (r *Resolver) finish(ctx context.Context, s *subject, a dispatch.Action) (done, error) {
+	if err := r.copyStatus(ctx, s, r.lastJob(s, a.Cluster)); err != nil {
+		return done{}, err
+	}
+	if o := s.original; o.Job != nil {
+		said := mirror.Outcome(o.Kind, o.Job)
+		until := r.ending.waiting(s.key(), s.observed.Now).Add(handover)
+		if said != nil && *said == a.Outcome && s.observed.Now.Before(until) {
+			s.retryAt = kube.Earliest(s.retryAt, until)
+			return done{}, nil
+		}
+	}
+	next := s.original.Workload.DeepCopy()
+	if !workload.Finish(next, kueue.Reason(a.Outcome.Reason), a.Outcome.Message, s.observed.Now) {
+		return done{}, nil
+	}
+	if err := kube.ApplyAdmission(ctx, r.Client, next); err != nil {
+		return done{}, err
+	}
+	r.written.note(next)
+	return done{wl: next}, nil
+}
+
+// lastJob returns the job on a cluster as it was last seen: by a live read, in the cache, or before it went.
+func (r *Resolver) lastJob(s *subject, cluster string) client.Object {
+	o := s.original
+	for _, answer := range r.Fleet.Answers(cluster, o.Key()) {
+		if f, ok := answer.Value.(found); ok && f.Job != nil {
+			return f.Job
+		}
+	}
+	if job := r.seen(cluster, o).Job; job != nil || o.Kind == nil {
+		return job
+	}
+	gone, _ := r.Fleet.Gone(cluster, o.Kind.GVK(), o.Key())
+	return gone.Last
+}
+
+// copyStatus writes the status of a remote job to the hub's job if that changes it. What the hub's job cannot take yet is
+// written only where it helps to stop it; a job that is about to start will take all of it in a moment.
+func (r *Resolver) copyStatus(ctx context.Context, s *subject, remote client.Object) error {
+	o := s.original
+	if o.Job == nil || remote == nil || o.JobFacts(remote).Holder != dispatch.Ours {
+		return nil
+	}
+	next, changed, deferred := o.WithStatus(remote)
+	if deferred {
+		s.retryAt = kube.Earliest(s.retryAt, s.observed.Now.Add(deferral))
+	}
+	if !changed || deferred && !s.observed.Local.Evicted {
+		return nil
+	}
+	return r.patchJob(ctx, s, next)
+}
+
+func (r *Resolver) patchJob(ctx context.Context, s *subject, next client.Object) error {
+	wrote, err := kube.PatchStatus(ctx, r.Client, s.original.Job, next)
+	if err != nil {
+		return fmt.Errorf("copy the status of job %s: %w", s.original.JobKey(), err)
+	}
+	if wrote {
+		r.written.note(next)
+		s.original.Job = next
+	}
+	return nil
+}
+
+// drainStatus makes the hub's job show no active pods, because no cluster will ever report on them again.
+func (r *Resolver) drainStatus(ctx context.Context, s *subject) error {
+	o := s.original
+	if o.Job == nil {
+		return nil
+	}
+	next, changed, _ := o.WithStatus(o.JobCopy(s.state.Epoch, false))
+	if !changed {
+		return nil
+	}
+	return r.patchJob(ctx, s, next)
+}
