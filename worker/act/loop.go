@@ -61,7 +61,7 @@ func (l *Loop) Start(ctx context.Context) error {
 	if !l.parts.View.WaitForSync(ctx) {
 		return nil
 	}
-	l.parts.View.OnFinished(l.parts.Metrics.finished)
+	l.parts.View.OnChange(l.parts.Metrics.changed)
 	var tellers sync.WaitGroup
 	tellers.Go(func() { l.reasons.run(ctx) })
 	for ctx.Err() == nil {

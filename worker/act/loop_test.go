@@ -193,6 +193,7 @@ func TestReasonsAreGatheredAndRateBounded(t *testing.T) {
 
 func TestMetricsCountAdmissionsAndLeaveWithTheQueue(t *testing.T) {
 	s := newStage(t)
+	s.view.OnChange(s.loop.parts.Metrics.changed)
 	s.submit("w", 3)
 	s.submit("x", 3)
 	s.cycle()
@@ -220,7 +221,7 @@ func TestMetricsCountAdmissionsAndLeaveWithTheQueue(t *testing.T) {
 
 func TestTheEndOfAWorkloadCountsOnce(t *testing.T) {
 	s := newStage(t)
-	s.view.OnFinished(s.loop.parts.Metrics.finished)
+	s.view.OnChange(s.loop.parts.Metrics.changed)
 	s.submit("w", 3)
 	s.cycle()
 	done := s.stored("w")
@@ -248,9 +249,9 @@ func TestEvictionsCountByReasonAndTheFirstOnce(t *testing.T) {
 	s.cycle()
 	m, wl := s.loop.parts.Metrics, s.stored("w")
 	deactivated := []lifecycle.Because{{Reason: "EvictedDueToDeactivatedDueToAdmissionCheck"}}
-	m.Lived(wl, deactivated, epoch)
+	m.Lived(wl, deactivated)
 	wl.Status.SchedulingStats = &kueue.SchedulingStats{Evictions: []kueue.WorkloadSchedulingStatsEviction{{Reason: "Deactivated"}}}
-	m.Lived(wl, deactivated, epoch)
+	m.Lived(wl, deactivated)
 	labels := []string{"cq", "Deactivated", "AdmissionCheck", ""}
 	if got := testutil.ToFloat64(m.cluster.Evicted.WithLabelValues(labels...)); got != 2 {
 		t.Errorf("%v evictions, want 2", got)
@@ -329,5 +330,29 @@ func TestReasonsOfTheWorkloadsOwnControllerAreLeftToIt(t *testing.T) {
 		if got := sharedReason(reason); got != want {
 			t.Errorf("%s: shared is %v, want %v", reason, got, want)
 		}
+	}
+}
+
+func TestAnAdmissionByACheckCountsOnceThoughNobodyHereWroteIt(t *testing.T) {
+	s := newStage(t)
+	s.view.OnChange(s.loop.parts.Metrics.changed)
+	s.submit("w", 3)
+	s.cycle()
+	waits := s.stored("w")
+	meta.SetStatusCondition(&waits.Status.Conditions, metav1.Condition{
+		Type: kueue.WorkloadAdmitted, Status: metav1.ConditionFalse, Reason: "UnsatisfiedAdmissionChecks", LastTransitionTime: metav1.NewTime(epoch),
+	})
+	waits.ResourceVersion = "1000"
+	s.deliver(waits, waits)
+	before := testutil.ToFloat64(s.loop.parts.Metrics.cluster.Admitted.WithLabelValues("cq", ""))
+	runs := waits.DeepCopy()
+	meta.SetStatusCondition(&runs.Status.Conditions, metav1.Condition{
+		Type: kueue.WorkloadAdmitted, Status: metav1.ConditionTrue, Reason: "Admitted", LastTransitionTime: metav1.NewTime(epoch.Add(time.Minute)),
+	})
+	runs.ResourceVersion = "1001"
+	s.deliver(runs, runs)
+	s.deliver(runs, runs)
+	if got := testutil.ToFloat64(s.loop.parts.Metrics.cluster.Admitted.WithLabelValues("cq", "")) - before; got != 1 {
+		t.Errorf("%v admissions counted, want 1", got)
 	}
 }

@@ -31,7 +31,17 @@ func (m *Metrics) attempt(batch view.Batch, took time.Duration) {
 	m.attemptDuration.WithLabelValues(result).Observe(took.Seconds())
 }
 
-// reserved counts a reservation that has been written, and the admission that came with it when no check applies.
+// changed counts admissions and ends as they are seen, whoever wrote them: a check's controller admits too.
+func (m *Metrics) changed(was, is *kueue.Workload) {
+	if admitted := meta.FindStatusCondition(is.Status.Conditions, kueue.WorkloadAdmitted); workload.IsAdmitted(is) && !workload.IsAdmitted(was) {
+		m.admitted(is, queuedSince(was), admitted.LastTransitionTime.Time)
+	}
+	if workload.IsFinished(is) && !workload.IsFinished(was) {
+		m.finished(is)
+	}
+}
+
+// reserved counts a reservation that has been written.
 func (m *Metrics) reserved(wl, before *kueue.Workload, now time.Time) {
 	waited := now.Sub(queuedSince(before)).Seconds()
 	m.each(wl, func(f families, labels ...string) {
@@ -39,9 +49,6 @@ func (m *Metrics) reserved(wl, before *kueue.Workload, now time.Time) {
 		f.Reserved.WithLabelValues(labels...).Inc()
 		f.ReservedWait.WithLabelValues(labels...).Observe(waited)
 	})
-	if workload.IsAdmitted(wl) {
-		m.admitted(wl, queuedSince(before), now)
-	}
 }
 
 // admitted counts an admission.
@@ -49,7 +56,7 @@ func (m *Metrics) admitted(wl *kueue.Workload, queued, now time.Time) {
 	m.each(wl, func(f families, labels ...string) {
 		labels = append(labels, priorityClass(wl))
 		f.Admitted.WithLabelValues(labels...).Inc()
-		f.AdmittedWait.WithLabelValues(labels...).Observe(now.Sub(queued).Seconds())
+		f.AdmittedWait.WithLabelValues(labels...).Observe(max(now.Sub(queued), 0).Seconds())
 		if reserved := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved); reserved != nil {
 			f.ChecksWait.WithLabelValues(labels...).Observe(max(now.Sub(reserved.LastTransitionTime.Time), 0).Seconds())
 		}
@@ -57,11 +64,8 @@ func (m *Metrics) admitted(wl *kueue.Workload, queued, now time.Time) {
 }
 
 // Lived counts what the lifecycle has written about a Workload; wl is what it was before.
-func (m *Metrics) Lived(wl *kueue.Workload, because []lifecycle.Because, now time.Time) {
+func (m *Metrics) Lived(wl *kueue.Workload, because []lifecycle.Because) {
 	for _, b := range because {
-		if b.Reason == lifecycle.EventAdmitted {
-			m.admitted(wl, queuedSince(wl), now)
-		}
 		if reason, ok := strings.CutPrefix(string(b.Reason), eventEvictedDueTo); ok {
 			m.Evicted(wl, kueue.Reason(reason))
 		}

@@ -48,8 +48,8 @@ func (v *View) setWorkload(wl *kueue.Workload) {
 
 // see takes the object as the API's last word.
 func (v *View) see(w *workload, wl *kueue.Workload) {
-	if v.finished != nil && !api.IsFinished(w.obj) && api.IsFinished(wl) {
-		v.ended = append(v.ended, wl)
+	if c := (change{was: w.obj, is: wl}); v.tell != nil && c.counts() {
+		v.untold = append(v.untold, c)
 	}
 	v.unlinkWorkload(w)
 	w.obj = wl
@@ -112,13 +112,21 @@ func (v *View) Written(answer *kueue.Workload) {
 	v.see(w, answer)
 }
 
-// unlock gives the mutex back and then tells of the workloads that were seen to end: who is told may ask the view.
+// change is one step of a workload as seen.
+type change struct{ was, is *kueue.Workload }
+
+// counts tells whether the workload was admitted or ended in that step.
+func (c change) counts() bool {
+	return !api.IsFinished(c.was) && api.IsFinished(c.is) || !api.IsAdmitted(c.was) && api.IsAdmitted(c.is)
+}
+
+// unlock gives the mutex back and then tells of the changes seen meanwhile: who is told may ask the view.
 func (v *View) unlock() {
-	ended, tell := v.ended, v.finished
-	v.ended = nil
+	untold, tell := v.untold, v.tell
+	v.untold = nil
 	v.mu.Unlock()
-	for _, wl := range ended {
-		tell(wl)
+	for _, c := range untold {
+		tell(c.was, c.is)
 	}
 }
 

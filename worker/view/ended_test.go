@@ -12,7 +12,7 @@ import (
 func TestWhoIsToldOfAnEndMayAskTheView(t *testing.T) {
 	v := New(Options{})
 	told := 0
-	v.OnFinished(func(wl *kueue.Workload) {
+	v.OnChange(func(_, wl *kueue.Workload) {
 		v.LocalQueueLabels(types.NamespacedName{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)})
 		told++
 	})

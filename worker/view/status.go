@@ -160,12 +160,12 @@ func (v *View) LocalQueueLabels(name types.NamespacedName) (labels.Set, bool) {
 	return lq.obj.Labels, true
 }
 
-// OnFinished has the function called for every workload that is seen to finish from now on, whoever wrote that. It must
-// not block; it may ask the view.
-func (v *View) OnFinished(tell func(*kueue.Workload)) {
+// OnChange has the function called for every workload that is seen to be admitted or to finish from now on, whoever wrote
+// that, with its state before and after. It must not block; it may ask the view.
+func (v *View) OnChange(tell func(was, is *kueue.Workload)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.finished = tell
+	v.tell = tell
 }
 
 // Finished counts the finished workloads that are still there, by ClusterQueue and by LocalQueue.

@@ -37,11 +37,11 @@ type View struct {
 	byQueue map[string]map[admission.Key]*localQueue
 
 	subscribers []subscriber
-	// finished is told about every workload that is seen to end; nil for nobody.
-	finished func(*kueue.Workload)
-	// ended are those it has not been told about yet, because the mutex is held.
-	ended []*kueue.Workload
-	wake  chan struct{}
+	// tell is told about every workload that is seen to be admitted or to end; nil for nobody.
+	tell func(was, is *kueue.Workload)
+	// untold are the changes it has not been told about yet, because the mutex is held.
+	untold []change
+	wake   chan struct{}
 	// synced is complete once Register has returned.
 	synced []toolscache.InformerSynced
 }

@@ -3,7 +3,6 @@ package workload
 import (
 	"context"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,7 +36,7 @@ type Reconciler struct {
 	// Handles tells whether a reconciler of the owner's kind is running, which lets the Workload go when its owner is gone.
 	Handles func(owner *metav1.OwnerReference) bool
 	// Count counts what was written, given the Workload before it.
-	Count func(before *kueue.Workload, because []lifecycle.Because, now time.Time)
+	Count func(before *kueue.Workload, because []lifecycle.Because)
 }
 
 // Reconcile leads one Workload as far as it can go now.
@@ -58,7 +57,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	r.record(wl, plan, observed.Now)
+	r.record(wl, plan)
 	return kube.Wake(plan.WakeAt, observed.Now), nil
 }
 
@@ -89,9 +88,9 @@ func (r *Reconciler) patch(ctx context.Context, before, after *kueue.Workload, d
 	return nil
 }
 
-func (r *Reconciler) record(wl *kueue.Workload, plan lifecycle.Plan, now time.Time) {
+func (r *Reconciler) record(wl *kueue.Workload, plan lifecycle.Plan) {
 	for _, b := range plan.Because {
 		kube.Record(r.Recorder, wl, kube.Event{Warning: b.Warning, Reason: string(b.Reason), Note: b.Message})
 	}
-	r.Count(wl, plan.Because, now)
+	r.Count(wl, plan.Because)
 }
