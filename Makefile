@@ -36,6 +36,7 @@ test: test-unit test-integration ## Run everything that needs no container engin
 test-unit: ## Unit, property and simulation tests, with the race detector where goroutines share memory.
 	@echo "unit, property and simulation tests"
 	go test -timeout $(TEST_TIME) $(UNIT)
+	go -C e2e/controlplane test ./build
 	@echo "the same under the race detector where it pays"
 	go test -race -short -timeout $(TEST_TIME) $(RACY)
 
