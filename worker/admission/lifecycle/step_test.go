@@ -119,6 +119,7 @@ func TestRetry(t *testing.T) {
 			tells: []admission.Reason{"EvictedDueToAdmissionCheck"},
 			check: func(t *testing.T, p Plan) {
 				t.Helper()
+				t.Helper()
 				c, _ := p.Next.Condition(Evicted)
 				if want := "Evicted due to AdmissionCheck in Retry state: b(no nodes)"; c.Message != want {
 					t.Errorf("message %q, want %q", c.Message, want)
@@ -146,6 +147,7 @@ func TestRetry(t *testing.T) {
 			name: "after the release the workload waits for the delay that the check asked for",
 			from: released, sees: sees(30), want: tell(released),
 			check: func(t *testing.T, p Plan) {
+				t.Helper()
 				t.Helper()
 				if !p.WakeAt.Equal(at(70)) {
 					t.Errorf("wakes at %v, want %v", p.WakeAt, at(70))
@@ -183,6 +185,7 @@ func TestRejection(t *testing.T) {
 			tells: []admission.Reason{"AdmissionCheckRejected"},
 			check: func(t *testing.T, p Plan) {
 				t.Helper()
+				t.Helper()
 				if p.Deactivate {
 					t.Error("acts before the request is stored")
 				}
@@ -192,6 +195,7 @@ func TestRejection(t *testing.T) {
 			name: "a stored request sets spec.active to false and nothing else",
 			from: asked, sees: sees, want: tell(asked),
 			check: func(t *testing.T, p Plan) {
+				t.Helper()
 				if !p.Deactivate {
 					t.Error("does not deactivate")
 				}
@@ -324,6 +328,7 @@ func TestStoppedQueues(t *testing.T) {
 			name: "an evicted workload waits while its queue is stopped, without a timer",
 			from: drained, sees: lq(QueueDraining), want: tell(drained),
 			check: func(t *testing.T, p Plan) {
+				t.Helper()
 				if !p.WakeAt.IsZero() {
 					t.Errorf("wakes at %v", p.WakeAt)
 				}
@@ -357,6 +362,7 @@ func TestPreemption(t *testing.T) {
 			want: "QuotaReserved=True QuotaReserved +50s\nAdmitted=True Admitted +50s\nEvicted=False QuotaReserved +50s\nPreempted=False QuotaReserved +50s\n" +
 				"Requeued=True Preempted +35s\nholds quota in cq\npast execution 35s\nevicted 1 times for Preempted \n",
 			check: func(t *testing.T, p Plan) {
+				t.Helper()
 				if c, _ := p.Next.Condition(Evicted); c.Message != "Previously: for x" {
 					t.Errorf("message %q", c.Message)
 				}
