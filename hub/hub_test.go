@@ -1,0 +1,54 @@
+package hub
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"switchyard.dev/apis/config"
+	"switchyard.dev/apis/config/features"
+	"switchyard.dev/worker"
+	"switchyard.dev/worker/program"
+)
+
+func names(t *testing.T, compose func(program.Settings) ([]program.Part, error), gates map[string]bool) []string {
+	t.Helper()
+	cfg, err := config.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := features.New(gates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := compose(program.Settings{Configuration: cfg, Gates: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, part := range parts {
+		list = append(list, part.Name)
+	}
+	return list
+}
+
+func TestAHubIsAWorkerWithOneMoreGate(t *testing.T) {
+	engine := names(t, worker.Parts, nil)
+	if diff := cmp.Diff(append(engine, "multikueue"), names(t, Parts, nil)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(engine, names(t, Parts, map[string]bool{"MultiKueue": false})); diff != "" {
+		t.Errorf("without the feature: -want +got:\n%s", diff)
+	}
+}
+
+func TestAKindThatIsNotCompiledInIsNamed(t *testing.T) {
+	cfg, err := config.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Integrations.Frameworks = []string{"batch/job", "pod"}
+	if _, err := Parts(program.Settings{Configuration: cfg}); err == nil {
+		t.Error("composed with a kind that nobody has")
+	}
+}
