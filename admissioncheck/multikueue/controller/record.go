@@ -1,6 +1,9 @@
 package controller
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -10,33 +13,31 @@ import (
 )
 
 // The metrics of the multikueue check bear their full names, without the prefix of the others (contract: multikueue.md 10,
-// kueue-api.md 5).
+// kueue-api.md 5). The label replica_role is added to all metrics by the program.
 var (
 	dispatched = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "multikueue_workloads_dispatched_total",
 		Help: "Workload copies created on worker clusters",
-	}, []string{"cluster_queue", "cluster", "replica_role"})
+	}, []string{"cluster_queue", "cluster"})
 	admitted = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "multikueue_workloads_admitted_total",
 		Help: "Workloads whose multikueue check became Ready",
-	}, []string{"cluster_queue", "cluster", "replica_role"})
+	}, []string{"cluster_queue", "cluster"})
 )
 
-// RegisterMetrics adds the check's metrics to a registry.
+// RegisterMetrics adds the check's metrics to a registry; several hubs of one process share them.
 func RegisterMetrics(registry metrics.RegistererGatherer) error {
 	for _, c := range []prometheus.Collector{dispatched, admitted} {
-		if err := registry.Register(c); err != nil {
-			return err //nolint:wrapcheck // names the metric
+		var twice prometheus.AlreadyRegisteredError
+		if err := registry.Register(c); err != nil && !errors.As(err, &twice) {
+			return fmt.Errorf("register metrics: %w", err)
 		}
 	}
 	return nil
 }
 
-// leader is the role of the only replica that dispatches.
-const leader = "leader"
-
 func countDispatched(wl *kueue.Workload, cluster string) {
-	dispatched.WithLabelValues(clusterQueueOf(wl), cluster, leader).Inc()
+	dispatched.WithLabelValues(clusterQueueOf(wl), cluster).Inc()
 }
 
 func clusterQueueOf(wl *kueue.Workload) string {
@@ -53,6 +54,6 @@ func (r *Resolver) record(s *subject, plan dispatch.Plan, d done) {
 	}
 	kube.Record(r.Recorder, s.original.Workload, d.events...)
 	if plan.Verdict.Check == dispatch.Ready && s.observed.Local.Check != dispatch.Ready {
-		admitted.WithLabelValues(clusterQueueOf(d.wl), plan.Next.Bound, leader).Inc()
+		admitted.WithLabelValues(clusterQueueOf(d.wl), plan.Next.Bound).Inc()
 	}
 }

@@ -20,12 +20,13 @@ func actionID(a dispatch.Action) string { return fmt.Sprintf("%s/%d/%t", a.Verb,
 func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
 	o, epoch, seen := s.original, s.state.Epoch, r.seen(a.Cluster, s.original)
 	action := fleet.Action{ID: actionID(a), Reads: a.Verb == dispatch.LiveRead}
-	evidence := func(f *mirror.Found, err error) (any, error) {
+	read := func(began time.Time, f *mirror.Found, err error) (any, error) {
 		if f == nil || err != nil {
 			return nil, err
 		}
-		return found{Found: *f, epoch: epoch, at: r.Clock.Now()}, nil
+		return found{Found: *f, epoch: epoch, at: began}, nil
 	}
+	evidence := func(f *mirror.Found, err error) (any, error) { return read(r.Clock.Now(), f, err) }
 	switch a.Verb {
 	case dispatch.CreateOffer:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
@@ -56,8 +57,9 @@ func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
 		}
 	case dispatch.LiveRead:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			began := r.Clock.Now()
 			f, err := o.Read(ctx, c)
-			return evidence(&f, err)
+			return read(began, &f, err)
 		}
 	case dispatch.CopyStatus, dispatch.DrainStatus, dispatch.Finish:
 		panic("controller: " + string(a.Verb) + " is not for a worker")

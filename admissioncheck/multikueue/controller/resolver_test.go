@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,6 +24,7 @@ import (
 
 func TestAWorkloadIsOfferedToAllRunsOnTheFirstToAdmitAndFinishes(t *testing.T) {
 	st := newStage(t, "w1", "w2")
+	offersBefore, winsBefore := testutil.ToFloat64(dispatched.WithLabelValues("cq", "w1")), testutil.ToFloat64(admitted.WithLabelValues("cq", "w2"))
 	st.submit()
 	st.offered("w1", "w2")
 
@@ -58,6 +60,10 @@ func TestAWorkloadIsOfferedToAllRunsOnTheFirstToAdmitAndFinishes(t *testing.T) {
 	if st.jobOn("w1") != nil {
 		t.Error("the loser has the job")
 	}
+	st.eventually("an offer to w1 and a win of w2 are counted", func() bool {
+		return testutil.ToFloat64(dispatched.WithLabelValues("cq", "w1")) == offersBefore+1 &&
+			testutil.ToFloat64(admitted.WithLabelValues("cq", "w2")) == winsBefore+1
+	})
 
 	finishJobOn(st, "w2")
 	st.eventually("hub workload finished", func() bool { return workload.IsFinished(st.local()) })

@@ -24,7 +24,7 @@ func asStatus(err error, status *apierrors.APIStatus) bool { return errors.As(er
 // found is what an action has read from a worker's API server.
 type found struct {
 	mirror.Found
-	// epoch of the state that the action belongs to, and when it was read.
+	// epoch of the state that the action belongs to, and when the read began.
 	epoch int64
 	at    time.Time
 }
@@ -63,6 +63,7 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 			continue
 		}
 		live := o.Live(f.epoch, f.Found)
+		live.At = f.at
 		v.Live = &live
 		if v.Copy.Holder == dispatch.Absent && live.Copy.Holder == dispatch.Foreign {
 			v.Copy = live.Copy
@@ -130,23 +131,25 @@ func (r *Resolver) link(ctx context.Context, name string) dispatch.Link {
 		return r.missing.link(ctx, r.Client, name)
 	case state.Connected:
 		r.missing.forget(name)
+	}
+	return linkOf(state)
+}
+
+// linkOf is the connection as its supervisor has it.
+func linkOf(state fleet.State) dispatch.Link {
+	switch {
+	case state.Connected:
 		return dispatch.Link{State: dispatch.Connected}
 	case state.Err == nil && state.Failures == 0:
 		return dispatch.Link{State: dispatch.Unknown}
 	}
-	return dispatch.Link{State: dispatch.Unreachable, Since: state.LostSince}
+	return dispatch.Link{State: dispatch.Unreachable, Since: state.LostSince, Never: !state.Met}
 }
 
 func links(states []fleet.State) []dispatch.Link {
 	list := make([]dispatch.Link, 0, len(states))
 	for _, s := range states {
-		l := dispatch.Link{State: dispatch.Unreachable, Since: s.LostSince}
-		if s.Connected {
-			l = dispatch.Link{State: dispatch.Connected}
-		} else if s.Err == nil && s.Failures == 0 {
-			l = dispatch.Link{State: dispatch.Unknown}
-		}
-		list = append(list, l)
+		list = append(list, linkOf(s))
 	}
 	return list
 }
@@ -171,7 +174,7 @@ func (a *absentees) link(ctx context.Context, c client.Reader, name string) disp
 	if _, known := a.since[name]; !known {
 		a.since[name] = a.clock.Now()
 	}
-	return dispatch.Link{State: dispatch.Unreachable, Since: a.since[name]}
+	return dispatch.Link{State: dispatch.Unreachable, Since: a.since[name], Never: true}
 }
 
 func (a *absentees) forget(name string) {
