@@ -21,6 +21,8 @@ type State struct {
 	Cluster string
 	// Connected tells that the last probe was answered and the required informers are complete.
 	Connected bool
+	// Met tells that it has been connected at some time since this program started.
+	Met bool
 	// LostSince is when contact was lost, zero while connected. The first loss counts, failed attempts since do not move
 	// it; before the first contact it is when the supervisor began (contract: multikueue.md 2, "Connection state").
 	LostSince time.Time

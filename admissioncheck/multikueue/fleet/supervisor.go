@@ -195,7 +195,7 @@ func (s *supervisor) connected(credentials Credentials, session *session) {
 	before := s.session
 	s.session = session
 	s.state = State{
-		Cluster: s.name, Connected: true, Fingerprint: credentials.Fingerprint, Unserved: session.unserved(),
+		Cluster: s.name, Connected: true, Met: true, Fingerprint: credentials.Fingerprint, Unserved: session.unserved(),
 	}
 	s.mu.Unlock()
 	s.remember(before, session)
