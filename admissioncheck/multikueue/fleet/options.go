@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -8,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
 // Options tell a fleet what to follow and how patient to be. Zero durations, numbers and functions mean the default given
@@ -75,11 +77,23 @@ func orElse[T comparable](value, fallback T) T {
 	return value
 }
 
+// dial makes a typed client. Discovery takes no context, so it gets a timeout of its own: a server that accepts connections
+// and says nothing would hang it, and with it the end of the session, for half a minute.
 func (o Options) dial(config *rest.Config) (client.WithWatch, error) {
 	budgeted := rest.CopyConfig(config)
 	budgeted.QPS, budgeted.Burst = o.QPS, o.Burst
 	budgeted.UserAgent = "switchyard-hub"
-	return client.NewWithWatch(budgeted, client.Options{Scheme: o.Scheme})
+	discovery := rest.CopyConfig(budgeted)
+	discovery.Timeout = o.ProbeTimeout
+	transport, err := rest.HTTPClientFor(discovery)
+	if err != nil {
+		return nil, fmt.Errorf("make a transport for discovery: %w", err)
+	}
+	mapper, err := apiutil.NewDynamicRESTMapper(discovery, transport)
+	if err != nil {
+		return nil, fmt.Errorf("make a discovery client: %w", err)
+	}
+	return client.NewWithWatch(budgeted, client.Options{Scheme: o.Scheme, Mapper: mapper})
 }
 
 // EstablishTimeout is how long a connection attempt may take after the given number of failures in a row: 1 min, 2 min, 4
