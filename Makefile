@@ -16,7 +16,7 @@ UNIT      := $$(go list ./... | grep -v -E '/e2e/(integration|bench|clusters)($$
 
 .PHONY: help
 help: ## Show the targets.
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: build controlplane ## Watch Jobs submitted to a hub queue run on two GPU worker clusters, all on this machine.
