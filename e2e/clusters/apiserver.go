@@ -115,6 +115,9 @@ func (c *Cluster) StartAPIServer(ctx context.Context) error {
 	if c.apiserver != nil {
 		return fmt.Errorf("the API server of %s has been started already", c.Name)
 	}
+	if err := c.mendAuditLog(); err != nil {
+		return err
+	}
 	process, err := StartProcess(Command{
 		Name: c.Name + "/kube-apiserver",
 		Path: c.options.Binaries.Program("kube-apiserver"),

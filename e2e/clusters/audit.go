@@ -61,6 +61,22 @@ func (c *Cluster) WriteCounts() ([]WriteCount, error) {
 	return counts, nil
 }
 
+// mendAuditLog cuts off the line that a server which was killed in the middle of a write left without its end, so that
+// the next server's first line is its own. What the line was about has or has not been done; nobody was told.
+func (c *Cluster) mendAuditLog() error {
+	log, err := os.ReadFile(c.auditLog())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("audit log of %s: %w", c.Name, err)
+	}
+	if err := os.Truncate(c.auditLog(), int64(bytes.LastIndexByte(log, '\n')+1)); err != nil {
+		return fmt.Errorf("audit log of %s: %w", c.Name, err)
+	}
+	return nil
+}
+
 // auditEvent is the part of an audit.k8s.io/v1 Event that is counted.
 type auditEvent struct {
 	Verb      string                    `json:"verb"`

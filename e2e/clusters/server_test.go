@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -41,11 +43,18 @@ func TestAnAPIServerThatWasKilledOrPausedComesBackWithItsData(t *testing.T) {
 	if err := get(t.Context(), client); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("reading from a killed API server: %v; want connection refused", err)
 	}
+	tearAuditLog(t, c)
 	if err := c.StartAPIServer(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := get(t.Context(), client); err != nil {
 		t.Errorf("reading after the restart: %v", err)
+	}
+	if err := client.CoreV1().ConfigMaps("default").Delete(t.Context(), "kept-too", metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	if _, err := c.WriteCounts(); err != nil {
+		t.Errorf("counting writes after a crash in the middle of a line: %v", err)
 	}
 	if err := c.PauseAPIServer(); err != nil {
 		t.Fatal(err)
@@ -83,6 +92,21 @@ func TestAServiceAccountMayDoWhatItsRulesSayAndNothingElse(t *testing.T) {
 	}
 	if _, err := client.CoreV1().Secrets("outside").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("listing secrets: %v; want forbidden", err)
+	}
+}
+
+// tearAuditLog leaves behind what a server that is killed in the middle of a write does: a line without its end.
+func tearAuditLog(t *testing.T, c *clusters.Cluster) {
+	t.Helper()
+	log, err := os.OpenFile(filepath.Join(c.Dir, "audit.log"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.WriteString(`{"kind":"Event","apiVersion":"audit.k8s.io/v1","stage":"Resp`); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -129,7 +129,7 @@ func auditEvents(s *installation.Site) []auditv1.Event {
 		}
 		Expect(err).NotTo(HaveOccurred())
 		var event auditv1.Event
-		Expect(json.Unmarshal(line, &event)).To(Succeed())
+		Expect(json.Unmarshal(line, &event)).To(Succeed(), "line %q of the audit log of %s", line, s.Name)
 		if event.ObjectRef != nil {
 			events = append(events, event)
 		}
