@@ -57,6 +57,16 @@ type Reservation struct {
 	LocalQueue string
 	Queue      string
 	Usage      Usage
+	// UID, Priority and QueuedAt are those of the workload, as it would wait if it were evicted now.
+	UID      string
+	Priority int32
+	QueuedAt time.Time
+	// ReservedAt is when the workload got its quota.
+	ReservedAt time.Time
+	// Evicted is whether the workload has been told to stop and holds its quota only until it has.
+	Evicted bool
+	// PodsReady is whether all pods have been ready since the workload was admitted, and are now or finished.
+	PodsReady bool
 	// Admitted is whether the Admitted condition is true; a mere reservation is waiting for its checks.
 	Admitted bool
 	// Assumed is whether a cycle made the reservation and Admit has not confirmed it yet. Admit ignores it.
@@ -69,9 +79,22 @@ type Verdict string
 const (
 	// Admit reserves quota. The snapshot already carries the reservation; undo it with Forget if the write fails.
 	Admit Verdict = "Admit"
+	// Preempt leaves the workload in its queue and evicts the victims whose quota it is to get.
+	Preempt Verdict = "Preempt"
 	// Wait leaves the workload in its queue.
 	Wait Verdict = "Wait"
 )
+
+// Victim is a workload to be evicted for another.
+type Victim struct {
+	Workload Key
+	UID      string
+	Queue    string
+	// Because is InClusterQueue, InCohortReclamation, InCohortFairSharing or InCohortReclaimWhileBorrowing.
+	Because Reason
+	// Evicted is whether the workload is leaving already, so that nothing has to be done.
+	Evicted bool
+}
 
 // Decision is one workload's outcome of a cycle.
 type Decision struct {
@@ -79,17 +102,22 @@ type Decision struct {
 	LocalQueue string
 	Queue      string
 	Verdict    Verdict
-	// Because is QuotaReserved for Admit and one of the reasons of QuotaReserved=False for Wait.
+	// Because is QuotaReserved for Admit, WaitingForPreemptedWorkloads for Preempt and one of the reasons of
+	// QuotaReserved=False for Wait.
 	Because Reason
 	// Message is for humans, without a final period.
 	Message string
 	// Assignment is set for Admit only.
 	Assignment *Assignment
+	// Victims is set for Preempt only, in the order in which they were chosen.
+	Victims []Victim
+	// ClosedGates is set for Wait only, when preemption would help and these gates forbid it.
+	ClosedGates []string
 }
 
 // Plan is the whole outcome of a cycle.
 type Plan struct {
-	// Decisions holds the admissions in the order they were made, then the waits by queue and rank. A workload appears
+	// Decisions holds the admissions and preemptions in the order they were made, then the waits by queue and rank. A workload appears
 	// at most once. Workloads that were not looked at, or that would be told the same reason again together with
 	// others of their kind, do not appear.
 	Decisions []Decision

@@ -43,6 +43,30 @@ type Fungibility struct {
 	Preference     Preference
 }
 
+// Policy says which workloads a preemptor may evict (contract: kueue-api.md 4.7). The empty policy means Never.
+type Policy string
+
+// The preemption policies.
+const (
+	Never         Policy = "Never"
+	LowerPriority Policy = "LowerPriority"
+	// LowerOrNewerEqualPriority also allows workloads of the same priority with a later queue-order timestamp.
+	LowerOrNewerEqualPriority Policy = "LowerOrNewerEqualPriority"
+	AnyPriority               Policy = "Any"
+)
+
+// Preemption is whom the workloads of a queue may evict.
+type Preemption struct {
+	// WithinQueue is about the queue's own workloads; Any is not allowed.
+	WithinQueue Policy
+	// ReclaimWithinCohort is about workloads of other queues that borrow, as long as the preemptor does not.
+	ReclaimWithinCohort Policy
+	// BorrowWithinCohort is the same for a preemptor that borrows: Never or LowerPriority. Fair sharing ignores it.
+	BorrowWithinCohort Policy
+	// BorrowThreshold bounds the priority of those evicted by BorrowWithinCohort, itself included; nil for no bound.
+	BorrowThreshold *int32
+}
+
 // ResourceQuota is the limits of one resource in one flavor.
 type ResourceQuota struct {
 	Resource string
@@ -77,6 +101,12 @@ type Queue struct {
 	Fungibility Fungibility
 	Groups      []ResourceGroup
 	Checks      []CheckRule
+	Preemption  Preemption
+	// Weight divides the queue's share of borrowed quota under fair sharing.
+	Weight quota.Weight
+	// UsageBased orders the queue's waiting workloads by the recent usage of their LocalQueues before anything else
+	// (contract: kueue-api.md 4.14). False unless admission fair sharing is configured.
+	UsageBased bool
 	// Inactive, when not nil, stops all new admissions; its reason and message go to the waiting workloads.
 	Inactive *Block
 }
@@ -87,6 +117,8 @@ type Cohort struct {
 	// Parent is the cohort above; empty for a root.
 	Parent string
 	Groups []ResourceGroup
+	// Weight divides the cohort's share of borrowed quota under fair sharing.
+	Weight quota.Weight
 }
 
 // Flavor is a ResourceFlavor.

@@ -50,6 +50,18 @@ const (
 	PendingDelayedTopologyRequests Reason = "PendingDelayedTopologyRequests"
 )
 
+// Reasons of Preempted=True.
+const (
+	// InClusterQueue: the preemptor is in the same ClusterQueue.
+	InClusterQueue Reason = "InClusterQueue"
+	// InCohortReclamation: the preemptor's queue takes back quota that it owns.
+	InCohortReclamation Reason = "InCohortReclamation"
+	// InCohortFairSharing: the preemptor's queue has the smaller share.
+	InCohortFairSharing Reason = "InCohortFairSharing"
+	// InCohortReclaimWhileBorrowing: the preemptor has the higher priority and borrows itself.
+	InCohortReclaimWhileBorrowing Reason = "InCohortReclaimWhileBorrowing"
+)
+
 // Block is something that keeps a workload or a queue from being considered, found outside the core (a namespace that is
 // not selected, a LimitRange that is violated, a stopped queue).
 type Block struct {

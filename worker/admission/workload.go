@@ -24,6 +24,9 @@ type Workload struct {
 	NotBefore time.Time
 	// Blocked, when not nil, is reported instead of an evaluation.
 	Blocked *Block
+	// ClosedGates are the sorted names of the preemption gates that are closed: as long as there is one, the workload may not
+	// evict others (contract: kueue-api.md 4.4).
+	ClosedGates []string
 	// PodSets are in the order of the API object.
 	PodSets []PodSet
 }
@@ -35,6 +38,9 @@ type PodSet struct {
 	Group string
 	// Count is the number of pods that need quota: the spec's count less the reclaimable ones.
 	Count int32
+	// MinCount is the least number of pods that the workload can start with, in the terms of Count; 0 if it needs all. At most
+	// one pod set has it (contract: kueue-api.md 4.9).
+	MinCount int32
 	// Requests is what one pod asks for. "pods" is not part of it.
 	Requests amount.Vector
 	// NodeSelector is the pod's node selector, sorted by key.
