@@ -25,6 +25,9 @@ func (l *Loop) admit(ctx context.Context, d view.Decided) {
 	events := []kube.Event{{Reason: string(admission.QuotaReserved), Note: reservedMessage(d, now)}}
 	message := "Quota reserved in ClusterQueue " + d.Queue
 	events = append(events, workload.Reserve(wl, view.AdmissionOf(d.Queue, d.Assignment), d.Checks, message, now)...)
+	if l.parts.Prepare != nil {
+		l.parts.Prepare(wl, now)
+	}
 	err := l.write(ctx, wl)
 	switch {
 	case err == nil:

@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/cycle"
 	"switchyard.dev/worker/view"
@@ -21,7 +22,7 @@ import (
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 
-// Parts are what a Loop is made of; all are needed.
+// Parts are what a Loop is made of; all but Prepare are needed.
 type Parts struct {
 	View     *view.View
 	Client   client.Client
@@ -30,6 +31,10 @@ type Parts struct {
 	// Cycle are the settings of the pure cycle. MaxAdmissions also bounds how long a newcomer waits behind a batch.
 	Cycle cycle.Options
 	Clock clock.WithTicker
+	// Prepare, unless nil, completes the admission part of the status of a workload that has just been given quota, before
+	// that is written: what it adds costs no write of its own. A hub nominates clusters here (status.nominatedClusterNames).
+	// It is called by several goroutines at once, must not block, and must leave the reservation as it is.
+	Prepare func(wl *kueue.Workload, now time.Time)
 }
 
 // Writers is the number of admissions that are written at the same time.

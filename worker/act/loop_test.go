@@ -110,6 +110,21 @@ func TestARefusedAdmissionGivesItsQuotaToOthers(t *testing.T) {
 	}
 }
 
+func TestWhatIsPreparedIsWrittenWithTheReservation(t *testing.T) {
+	s := newStage(t)
+	s.loop.parts.Prepare = func(wl *kueue.Workload, now time.Time) {
+		if wl.Status.Admission == nil || !now.Equal(epoch) {
+			t.Errorf("at %s the admission is %v", now, wl.Status.Admission)
+		}
+		wl.Status.NominatedClusterNames = []string{"w1"}
+	}
+	s.submit("w", 3)
+	s.cycle()
+	if got := s.stored("w").Status.NominatedClusterNames; !slices.Equal(got, []string{"w1"}) || s.writes.Load() != 1 {
+		t.Errorf("nominated are %q after %d writes", got, s.writes.Load())
+	}
+}
+
 func TestAnUncertainAdmissionIsTriedUntilItIsCertain(t *testing.T) {
 	for name, uncertain := range map[string]error{
 		"timeout":         apierrors.NewTimeoutError("slow", 1),
