@@ -69,3 +69,22 @@ func (ts tallies[K]) tidy(k K) {
 		delete(ts, k)
 	}
 }
+
+// Resources adds up a usage by resource, whatever the flavors.
+func Resources(u Usage) amount.Vector {
+	requests := make([]amount.Request, 0, len(u))
+	for _, use := range u {
+		requests = append(requests, amount.Request{Resource: use.Resource, Amount: use.Amount})
+	}
+	return amount.NewVector(requests...)
+}
+
+// LocalUsage returns what the admitted workloads of a LocalQueue use, by resource (contract: kueue-api.md 4.14).
+func (s *Snapshot) LocalUsage(lq Key) amount.Vector {
+	t := s.byLocal.peek(lq)
+	requests := make([]amount.Request, 0, len(t.used))
+	for name, sum := range t.used {
+		requests = append(requests, amount.Request{Resource: name.Resource, Amount: sum.Amount()})
+	}
+	return amount.NewVector(requests...)
+}
