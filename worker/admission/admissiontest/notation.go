@@ -8,12 +8,15 @@
 //	queue a cohort=all strict h100 gpu=8 borrow=4 cpu=64    flavor h100 of gpu and cpu; limits follow their resource
 //	queue b h100 gpu=8 l4 gpu=16 | cpus cpu=64              two flavors of one group, then another group
 //	queue c inactive borrow-next preempt-stop prefer-borrowing check=budget check=mk@h100,l4 h100 gpu=8
+//	queue d preempt=LowerPriority reclaim=Any borrow-within=LowerPriority:50 weight=0.5 usage-based h100 gpu=8
+//	cohort all weight=2                                     preempt is withinClusterQueue; :50 is the threshold
 //	flavor h100 label=kind:h100 taint=gpu:yes:NoSchedule tolerate=spot
 //	pending w queue=a prio=10 at=3 gpu=4 count=2            pod set main; at is the queue-order timestamp
 //	pending x queue=a lq=team cpu=1 + workers count=8 gpu=1 two pod sets, main and workers
 //	pending y queue=a after=60 blocked=Misconfigured aside select=kind:h100 tolerate=gpu group=g
 //	pending z queue=a gpu=1 affinity=kind:In:h100,a100&zone:Exists
 //	admitted v queue=a h100/gpu=4                           holds quota; reserving in place of admitted if checks wait
+//	admitted u queue=a prio=5 at=1 since=9 evicted ready h100/gpu=4    since is when the quota was reserved
 //	remove w / release v / forget w / delete queue a / delete cohort all / delete flavor h100
 //	cycle at=5 max=10 ignore-undeclared                     runs a cycle and shows its plan
 //	status a / waiting a                                    shows a queue

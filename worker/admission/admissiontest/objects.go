@@ -38,7 +38,11 @@ func (s *Step) parseQueue(words []string) error {
 			}
 			q.Checks = append(q.Checks, rule)
 		default:
-			if err := groups.read(word); err != nil {
+			known, err := preemptionWord(q, key, value)
+			if !known && err == nil {
+				err = groups.read(word)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -53,6 +57,14 @@ func (s *Step) parseCohort(words []string) error {
 	for _, word := range words {
 		if parent, found := strings.CutPrefix(word, "parent="); found {
 			s.Cohort.Parent = parent
+			continue
+		}
+		if value, found := strings.CutPrefix(word, "weight="); found {
+			weight, err := parseWeight(value)
+			if err != nil {
+				return err
+			}
+			s.Cohort.Weight = weight
 			continue
 		}
 		if err := groups.read(word); err != nil {
@@ -164,6 +176,7 @@ func toleration(text string) admission.Toleration {
 func (s *Step) parseReservation(words []string) error {
 	r := &s.Reservation
 	r.Key, r.LocalQueue, r.Admitted = Key(s.Name), "lq", s.Verb == "admitted"
+	r.UID, r.QueuedAt, r.ReservedAt = s.Name, At(0), At(0)
 	var uses []quota.Use
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
@@ -181,7 +194,9 @@ func (s *Step) parseReservation(words []string) error {
 			name := quota.FlavorResource{Flavor: flavor, Resource: resource}
 			uses = append(uses, quota.Use{FlavorResource: name, Amount: v})
 		default:
-			return fmt.Errorf("a reservation knows no %q", word)
+			if err := holderWord(r, key, value); err != nil {
+				return err
+			}
 		}
 	}
 	r.Usage = quota.NewUsage(uses...)

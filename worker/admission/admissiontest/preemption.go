@@ -1,0 +1,73 @@
+package admissiontest
+
+import (
+	"fmt"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/quota"
+)
+
+// preemptionWord reads a word about preemption and fair sharing of a queue and reports whether it was one.
+func preemptionWord(q *admission.Queue, key, value string) (bool, error) {
+	var err error
+	switch key {
+	case "preempt":
+		q.Preemption.WithinQueue = admission.Policy(value)
+	case "reclaim":
+		q.Preemption.ReclaimWithinCohort = admission.Policy(value)
+	case "borrow-within":
+		policy, threshold, bounded := strings.Cut(value, ":")
+		q.Preemption.BorrowWithinCohort = admission.Policy(policy)
+		if bounded {
+			n, wrong := strconv.Atoi(threshold)
+			bound := int32(n)
+			q.Preemption.BorrowThreshold, err = &bound, wrong
+		}
+	case "weight":
+		q.Weight, err = parseWeight(value)
+	case "usage-based":
+		q.UsageBased = true
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// parseWeight reads a decimal number of at most nine places.
+func parseWeight(text string) (quota.Weight, error) {
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return quota.Weight{}, fmt.Errorf("weight %q is no number", text)
+	}
+	r.Mul(r, big.NewRat(quota.One, 1))
+	if !r.IsInt() || !r.Num().IsInt64() || r.Sign() < 0 {
+		return quota.Weight{}, fmt.Errorf("weight %q is no number of billionths", text)
+	}
+	return quota.WeightOf(r.Num().Int64()), nil
+}
+
+// holderWord reads a word about a workload that holds quota.
+func holderWord(r *admission.Reservation, key, value string) error {
+	n, err := strconv.Atoi("0" + value)
+	switch key {
+	case "prio":
+		n, err = strconv.Atoi(value)
+		r.Priority = int32(n)
+	case "at":
+		r.QueuedAt = At(n)
+	case "since":
+		r.ReservedAt = At(n)
+	case "uid":
+		r.UID, err = value, nil
+	case "evicted":
+		r.Evicted = true
+	case "ready":
+		r.PodsReady = true
+	default:
+		return fmt.Errorf("a reservation knows no %q", key)
+	}
+	return err
+}
