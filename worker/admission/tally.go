@@ -79,8 +79,8 @@ func Resources(u Usage) amount.Vector {
 	return amount.NewVector(requests...)
 }
 
-// LocalUsage returns what the admitted workloads of a LocalQueue use, by resource (contract: kueue-api.md 4.14).
-func (s *Snapshot) LocalUsage(lq Key) amount.Vector {
+// AdmittedThrough returns what the admitted workloads of a LocalQueue use, by resource (contract: kueue-api.md 4.14).
+func (s *Snapshot) AdmittedThrough(lq Key) amount.Vector {
 	t := s.byLocal.peek(lq)
 	requests := make([]amount.Request, 0, len(t.used))
 	for name, sum := range t.used {

@@ -7,14 +7,14 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// milli is x of the resource in thousandths of its base unit (core, byte, device), rounded down.
+// milli is x of the resource in thousandths of its base unit (core, byte, device), rounded to the nearest.
 func milli(resource string, x fixed) uint64 {
 	if amount.UnitOf(resource) == amount.Milli {
-		return x.whole
+		return min(x.whole+x.part>>63, most)
 	}
 	high, low := bits.Mul64(x.whole, 1000)
-	rest, _ := bits.Mul64(x.part, 1000)
-	low, carry := bits.Add64(low, rest, 0)
+	rest, half := bits.Mul64(x.part, 1000)
+	low, carry := bits.Add64(low, rest+half>>63, 0)
 	if high+carry > 0 || low > most {
 		return most
 	}
@@ -27,7 +27,7 @@ func fromMilli(resource string, a amount.Amount) fixed {
 	if amount.UnitOf(resource) == amount.Milli {
 		return fixed{whole: n}
 	}
-	part, _ := bits.Div64(n%1000, 999, 1000) // Rounded up, so that milli gives n again.
+	part, _ := bits.Div64(n%1000, 0, 1000)
 	return fixed{n / 1000, part}
 }
 
