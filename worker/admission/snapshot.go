@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"time"
 
+	"switchyard.dev/worker/admission/amount"
 	"switchyard.dev/worker/admission/order"
 	"switchyard.dev/worker/admission/quota"
 )
@@ -40,6 +41,8 @@ type Snapshot struct {
 	stirredCohorts map[string]bool
 	// busy holds every line that has a head or news, and possibly others.
 	busy map[string]*Line
+	// localUsage is the recent usage of the LocalQueues that have any.
+	localUsage map[Key]amount.Amount
 	// scratch is reused to spell kinds.
 	scratch []byte
 }
@@ -57,6 +60,8 @@ type holder struct {
 	Reservation
 	// assumed is the workload as it waited, while no more than a cycle says that it holds quota.
 	assumed *Workload
+	// marked is whether a plan evicts the workload and Admit has not reported it as evicted.
+	marked bool
 }
 
 // NewSnapshot returns an empty snapshot.
@@ -79,6 +84,7 @@ func NewSnapshot() *Snapshot {
 		stirredQueues:  map[string]bool{},
 		stirredCohorts: map[string]bool{},
 		busy:           map[string]*Line{},
+		localUsage:     map[Key]amount.Amount{},
 	}
 }
 

@@ -128,6 +128,7 @@ func TestWhatAReservationOfACycleLooksLike(t *testing.T) {
 	got, _ := s.Holding(admissiontest.Key("w"))
 	want := admission.Reservation{
 		Key: admissiontest.Key("w"), LocalQueue: "mine", Queue: "a", Assumed: true,
+		UID: "w", QueuedAt: admissiontest.At(0), ReservedAt: admissiontest.At(0),
 		Usage: admission.Usage{{FlavorResource: admission.FlavorResource{Flavor: "f", Resource: "gpu"}, Amount: 1}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

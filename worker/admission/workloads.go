@@ -98,11 +98,12 @@ func (s *Snapshot) Admit(r Reservation) {
 	s.hold(&holder{Reservation: r})
 }
 
-// Assume records that a waiting workload of the snapshot holds what the assignment says, until Admit confirms it or
-// Forget undoes it. Package cycle calls it for every workload it admits.
-func (s *Snapshot) Assume(w *Workload, a *Assignment) {
+// Assume records that a waiting workload of the snapshot holds since now what the assignment says, until Admit confirms it
+// or Forget undoes it. Package cycle calls it for every workload it admits.
+func (s *Snapshot) Assume(w *Workload, a *Assignment, now time.Time) {
 	s.hold(&holder{assumed: w, Reservation: Reservation{
 		Key: w.Key, LocalQueue: w.LocalQueue, Queue: w.Queue, Usage: a.Usage, Assumed: true,
+		UID: w.UID, Priority: w.Priority, QueuedAt: w.QueuedAt, ReservedAt: now,
 	}})
 }
 
@@ -112,6 +113,7 @@ func (s *Snapshot) hold(h *holder) {
 		s.leave(e)
 	}
 	if old, found := s.holding[h.Key]; found {
+		h.inherit(old)
 		s.drop(old)
 		if old.Queue != h.Queue || !old.Usage.Within(h.Usage) {
 			s.stirredQueues[old.Queue] = true

@@ -82,6 +82,7 @@ func (f *Facts) Assume(name string, a *admission.Assignment) {
 	f.assumed[name] = w
 	f.Holding[name] = admission.Reservation{
 		Key: w.Key, LocalQueue: w.LocalQueue, Queue: w.Queue, Usage: a.Usage, Assumed: true,
+		UID: w.UID, Priority: w.Priority, QueuedAt: w.QueuedAt,
 	}
 }
 

@@ -17,21 +17,13 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// Options are the process-wide settings of a cycle.
-type Options struct {
-	// MaxAdmissions ends the cycle early, with Plan.More set; 0 means no limit.
-	MaxAdmissions int
-	// IgnoreUndeclared skips requested resources that no group of the queue covers, instead of failing the workload
-	// (contract: kueue-api.md 7, resources.quotaCheckStrategy). It must be the same in every cycle on a snapshot.
-	IgnoreUndeclared bool
-}
-
 // Run runs one scheduling cycle at the time now. The snapshot already carries the reservations of the workloads that the
 // plan admits: call Snapshot.Forget for those whose write fails.
 func Run(s *admission.Snapshot, now time.Time, opts Options) admission.Plan {
 	r := &run{
 		snapshot: s,
 		options:  opts,
+		now:      now,
 		contest:  order.NewHeap((*contender).compare, func(*contender, int) {}),
 	}
 	for _, line := range s.Settle(now) {
@@ -50,6 +42,7 @@ func Run(s *admission.Snapshot, now time.Time, opts Options) admission.Plan {
 type run struct {
 	snapshot *admission.Snapshot
 	options  Options
+	now      time.Time
 	// lanes are the lines that take part, by queue name.
 	lanes []*lane
 	// contest holds the head of every lane that has one that can be admitted.
@@ -183,7 +176,7 @@ func (r *run) settleBest() {
 
 func (r *run) admit(c *contender) {
 	w := c.place.Value
-	r.snapshot.Assume(w, c.assignment)
+	r.snapshot.Assume(w, c.assignment, r.now)
 	r.admitted = append(r.admitted, admission.Decision{
 		Workload: w.Key, LocalQueue: w.LocalQueue, Queue: w.Queue,
 		Verdict: admission.Admit, Because: admission.QuotaReserved,
