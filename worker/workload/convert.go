@@ -20,6 +20,9 @@ func State(wl *kueue.Workload) lifecycle.State {
 	s := lifecycle.State{
 		Active:        IsActive(wl),
 		Generation:    wl.Generation,
+		UID:           string(wl.UID),
+		Priority:      ptr.Deref(wl.Spec.Priority, 0),
+		MaxExecution:  ptr.Deref(wl.Spec.MaximumExecutionTimeSeconds, 0),
 		Reservation:   reservation(st.Admission),
 		Nominated:     st.NominatedClusterNames,
 		Cluster:       ptr.Deref(st.ClusterName, ""),
@@ -49,6 +52,9 @@ func State(wl *kueue.Workload) lifecycle.State {
 		for _, e := range st.SchedulingStats.Evictions {
 			s.Evictions = append(s.Evictions, lifecycle.EvictionCount{Reason: e.Reason, Cause: e.UnderlyingCause, Count: e.Count})
 		}
+	}
+	for _, g := range st.PreemptionGates {
+		s.Gates = append(s.Gates, lifecycle.Gate{Name: g.Name, Open: g.Position == kueue.GateOpen, Since: g.LastTransitionTime.Time})
 	}
 	return s
 }
@@ -96,6 +102,19 @@ func SetState(wl *kueue.Workload, s lifecycle.State) {
 	if len(s.Evictions) > 0 {
 		st.SchedulingStats = &kueue.SchedulingStats{Evictions: evictions(s.Evictions)}
 	}
+	st.PreemptionGates = gates(s.Gates)
+}
+
+func gates(from []lifecycle.Gate) []kueue.PreemptionGateState {
+	var list []kueue.PreemptionGateState
+	for _, g := range from {
+		state := kueue.PreemptionGateState{Name: g.Name, Position: kueue.GateClosed, LastTransitionTime: metav1.NewTime(g.Since)}
+		if g.Open {
+			state.Position = kueue.GateOpen
+		}
+		list = append(list, state)
+	}
+	return list
 }
 
 func conditions(from []lifecycle.Condition) []metav1.Condition {

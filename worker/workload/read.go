@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -27,6 +28,15 @@ func HasQuota(wl *kueue.Workload) bool {
 
 // IsActive tells whether the Workload may be queued and run at all (spec.active).
 func IsActive(wl *kueue.Workload) bool { return ptr.Deref(wl.Spec.Active, true) }
+
+// ArePodsReady tells whether all pods have been ready since the Workload was admitted, and are now or have succeeded. What
+// was said in an earlier admission does not count (contract: kueue-api.md 4.15, blockAdmission).
+func ArePodsReady(wl *kueue.Workload) bool {
+	ready := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadPodsReady)
+	admitted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadAdmitted)
+	return ready != nil && ready.Status == metav1.ConditionTrue && admitted != nil && admitted.Status == metav1.ConditionTrue &&
+		!ready.LastTransitionTime.Before(&admitted.LastTransitionTime)
+}
 
 func isTrue(wl *kueue.Workload, condition string) bool {
 	return meta.IsStatusConditionTrue(wl.Status.Conditions, condition)

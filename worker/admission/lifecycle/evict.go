@@ -76,6 +76,27 @@ func (s State) counted(evicted admission.Reason) State {
 	return s
 }
 
+// Block records that closed gates keep the workload from a preemption that would make room for it (contract: kueue-api.md
+// 4.4). A workload that holds quota needs none.
+func Block(s State, message string, now time.Time) State {
+	if s.Reservation != nil || s.Is(Finished) {
+		return s
+	}
+	return s.with(BlockedOnPreemptionGates, True, PreemptionGated, message, now)
+}
+
+// closeGates closes every gate: whoever opened them did so for the admission that has ended.
+func (s State) closeGates(now time.Time) State {
+	gates := slices.Clone(s.Gates)
+	for i := range gates {
+		if gates[i].Open {
+			gates[i].Open, gates[i].Since = false, now
+		}
+	}
+	s.Gates = gates
+	return s
+}
+
 // unblock takes back the complaint that a preemption gate is closed.
 func (s State) unblock(because admission.Reason, now time.Time) State {
 	if !s.Is(BlockedOnPreemptionGates) {

@@ -67,4 +67,31 @@ type Observation struct {
 	Owned bool
 	// Deleting is true once deletion has been asked for; OwnerGone once a live read said that no owner is left.
 	Deleting, OwnerGone bool
+	// ClassPriority is the value of the WorkloadPriorityClass that the workload's priority comes from; nil when there is no
+	// such class, or somebody else decides about the priority.
+	ClassPriority *int32
+	// Policy is what the configuration asks for.
+	Policy Policy
+}
+
+// Policy is what the configuration says about every workload's life. The zero value asks for nothing.
+type Policy struct {
+	// PodsReady is nil when nobody waits for pods.
+	PodsReady *PodsReadyPolicy
+	// KeepFinished is how long a finished workload is kept, KeepDeactivated how long one without owner that the system has
+	// deactivated; nil for ever.
+	KeepFinished, KeepDeactivated *time.Duration
+	// FinishOrphans finishes workloads whose owner is gone.
+	FinishOrphans bool
+}
+
+// PodsReadyPolicy says how long pods may take to be ready, and when a workload whose pods took longer may queue again
+// (contract: kueue-api.md 4.15).
+type PodsReadyPolicy struct {
+	// Timeout runs from the admission, RecoveryTimeout from the moment when pods that were all ready were so no more.
+	Timeout, RecoveryTimeout time.Duration
+	// BackoffBase is the delay after the first timeout; it doubles with every further one, up to BackoffMax.
+	BackoffBase, BackoffMax time.Duration
+	// Limit is how often the workload is requeued before it is deactivated; nil for any number of times.
+	Limit *int32
 }

@@ -32,6 +32,22 @@ const (
 // EvictedOnManagerCluster from the hub.
 const (
 	DeactivateForAdmissionCheck admission.Reason = "AdmissionCheck"
+	DeactivateForExecutionTime  admission.Reason = "MaximumExecutionTimeExceeded"
+	DeactivateForRequeuing      admission.Reason = "RequeuingLimitExceeded"
+)
+
+// Reasons of PodsReady=False that the lifecycle tells apart; any other means that the pods were never all ready.
+const (
+	WaitForRecovery admission.Reason = "WaitForRecovery"
+	// legacyRecovery is the same in older versions of the API.
+	legacyRecovery admission.Reason = "PodsReady"
+)
+
+// PreemptionGated is the reason of BlockedOnPreemptionGates=True; OwnerNotFound that of Finished for a workload whose owner
+// is gone.
+const (
+	PreemptionGated admission.Reason = "PreemptionGated"
+	OwnerNotFound   admission.Reason = "OwnerNotFound"
 )
 
 // Reasons of events (contract: kueue-api.md 1.14).
@@ -40,6 +56,8 @@ const (
 	EventAdmissionCheckRejected admission.Reason = "AdmissionCheckRejected"
 	EventAdmissionGated         admission.Reason = "AdmissionGated"
 	EventAdmissionGateCleared   admission.Reason = "AdmissionGateCleared"
+	EventExecutionTimeExceeded  admission.Reason = "MaximumExecutionTimeExceeded"
+	EventDeleted                admission.Reason = "Deleted"
 	eventEvictedDueTo                            = "EvictedDueTo"
 )
 

@@ -8,8 +8,8 @@ import (
 )
 
 // Release gives back the quota of an evicted workload whose job does not run any more (contract: kueue-api.md 4.11 steps
-// 2 and 3): the reservation, the clusters and the unhealthy nodes are cleared, and Requeued says whether the workload may
-// queue again at once or which trigger it waits for. A workload that is not evicted, or holds nothing, stays as it is.
+// 2 and 3): the reservation, the clusters and the unhealthy nodes are cleared, preemption gates are closed, and Requeued says
+// whether the workload may queue again at once or which trigger it waits for. A workload that is not evicted, or holds nothing, stays as it is.
 func Release(s State, now time.Time) State {
 	evicted, _ := s.Condition(Evicted)
 	if evicted.Status != True || s.Is(Finished) || !s.holdsSomething() {
@@ -24,7 +24,10 @@ func (s State) settle(now time.Time) State {
 	s.Reservation = nil
 	s.Cluster, s.Nominated, s.UnhealthyNodes = "", nil, nil
 	s = s.with(QuotaReserved, False, pendingAfter(evicted.Reason), evicted.Message, now)
-	s = Derive(s.resetChecks(now), now)
+	s = Derive(s.resetChecks(now).closeGates(now), now)
+	if evicted.Reason == deactivatedDueTo+DeactivateForExecutionTime {
+		s.PastExecution = 0 // whoever reactivates the workload grants it the whole time again
+	}
 	if evicted.Reason == EvictedByPreemption || evicted.Reason == EvictedByNodeFailures {
 		return s.with(Requeued, True, evicted.Reason, evicted.Message, now)
 	}

@@ -60,7 +60,8 @@ func (s State) backsOff() bool {
 	}
 }
 
-func (s State) wakeAt() time.Time {
+// requeueAt is when the workload's backoff ends; zero when it waits for no time.
+func (s State) requeueAt() time.Time {
 	if s.waitsForTrigger() && s.backsOff() {
 		return s.RequeueAt
 	}

@@ -20,6 +20,8 @@ const (
 	Requeued                 ConditionType = "Requeued"
 	DeactivationTarget       ConditionType = "DeactivationTarget"
 	BlockedOnPreemptionGates ConditionType = "BlockedOnPreemptionGates"
+	// PodsReady is read here and written by the job's reconciler.
+	PodsReady ConditionType = "PodsReady"
 )
 
 // Status is a condition's status. A condition that is absent is neither True nor False.
@@ -77,6 +79,15 @@ type Reservation struct {
 	DelayedTopology bool
 }
 
+// Gate is the position of one preemption gate.
+type Gate struct {
+	Name string
+	// Open lets the workload preempt as far as this gate is concerned.
+	Open bool
+	// Since is when the gate took its position.
+	Since time.Time
+}
+
 // EvictionCount counts evictions for one reason.
 type EvictionCount struct {
 	Reason string
@@ -92,6 +103,12 @@ type State struct {
 	Active bool
 	// Generation of the spec.
 	Generation int64
+	// UID tells the workload from all others; it spreads the delays of many that back off together.
+	UID string
+	// Priority is spec.priority.
+	Priority int32
+	// MaxExecution is how long the workload may be admitted, over all its admissions, in whole seconds; 0 for no limit.
+	MaxExecution int32
 	// Conditions in the stored order, also those that the lifecycle does not know.
 	Conditions []Condition
 	// Reservation is nil when no quota is held.
@@ -111,6 +128,8 @@ type State struct {
 	PastExecution int32
 	// Evictions so far.
 	Evictions []EvictionCount
+	// Gates are the preemption gates that have a position, in the stored order.
+	Gates []Gate
 }
 
 // Condition returns the condition of a type; ok tells whether there is one.
@@ -131,14 +150,16 @@ func (s State) Is(t ConditionType) bool {
 
 // Equal tells whether two states are the same, order included.
 func (s State) Equal(t State) bool {
-	return s.Active == t.Active && s.Generation == t.Generation &&
+	return s.Active == t.Active && s.Generation == t.Generation && s.UID == t.UID &&
+		s.Priority == t.Priority && s.MaxExecution == t.MaxExecution &&
 		slices.EqualFunc(s.Conditions, t.Conditions, Condition.equal) &&
 		slices.EqualFunc(s.Checks, t.Checks, Check.equal) &&
 		s.Reservation.equal(t.Reservation) &&
 		s.RequeueAt.Equal(t.RequeueAt) && s.RequeueCount == t.RequeueCount &&
 		s.Cluster == t.Cluster && slices.Equal(s.Nominated, t.Nominated) &&
 		slices.Equal(s.UnhealthyNodes, t.UnhealthyNodes) &&
-		s.PastExecution == t.PastExecution && slices.Equal(s.Evictions, t.Evictions)
+		s.PastExecution == t.PastExecution && slices.Equal(s.Evictions, t.Evictions) &&
+		slices.EqualFunc(s.Gates, t.Gates, Gate.equal)
 }
 
 func (c Condition) equal(d Condition) bool {
@@ -151,6 +172,10 @@ func (c Check) equal(d Check) bool {
 	since := c.Since.Equal(d.Since)
 	c.Since, d.Since = time.Time{}, time.Time{}
 	return since && c == d
+}
+
+func (g Gate) equal(h Gate) bool {
+	return g.Name == h.Name && g.Open == h.Open && g.Since.Equal(h.Since)
 }
 
 func (r *Reservation) equal(t *Reservation) bool {

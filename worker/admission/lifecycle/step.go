@@ -22,6 +22,10 @@ type Plan struct {
 	Verdict Verdict
 	// Deactivate asks to set spec.active to false. The cause is already stored as DeactivationTarget.
 	Deactivate bool
+	// Delete asks to delete the workload, whose retention is over.
+	Delete bool
+	// Priority asks to set spec.priority; nil when it is right.
+	Priority *int32
 	// Unguard allows the resource-in-use finalizer to be removed, as nobody else will do it.
 	Unguard bool
 	// Because lists what happened, to be told after Next has been stored.
@@ -33,15 +37,17 @@ type Plan struct {
 // Step decides what becomes of the workload. It is deterministic; applied to its own result with the same observation it
 // changes nothing; and it never changes a finished workload.
 func Step(s State, o Observation) Plan {
-	if s.Is(Finished) || o.Deleting {
-		return Plan{Next: s, Verdict: Merge(s), Unguard: !o.Owned || o.OwnerGone}
-	}
-	if s.Active && s.Is(DeactivationTarget) {
+	switch {
+	case s.Is(Finished) || o.Deleting:
+		return stepEnded(s, o)
+	case o.OwnerGone && o.Policy.FinishOrphans:
+		return Plan{Next: Finish(s, OwnerNotFound, "The owner of the workload does not exist any more", o.Now), Verdict: Merge(s)}
+	case s.Active && s.Is(DeactivationTarget):
 		return Plan{Next: s, Verdict: Merge(s), Deactivate: true}
 	}
 	p := Plan{Next: s}
 	for _, rule := range []func(*Plan, Observation){
-		follow, deactivate, reject, leave, retry, release, requeueWhenTriggered, explain,
+		follow, deactivate, reject, expire, leave, retry, hurry, release, requeueWhenTriggered, explain, retire, prioritize,
 	} {
 		rule(&p, o)
 	}
@@ -50,8 +56,26 @@ func Step(s State, o Observation) Plan {
 		p.because(false, EventAdmitted, AdmittedMessage(p.Next, o.Now))
 	}
 	p.Verdict = Merge(p.Next)
-	p.WakeAt = p.Next.wakeAt()
+	p.wake(p.Next.requeueAt())
+	p.wake(p.Next.expiresAt())
+	p.wake(p.Next.readyBy(o.Policy.PodsReady).at)
 	return p
+}
+
+// stepEnded is for a workload that does nothing any more: it is let go, and deleted once nobody wants to look at it.
+func stepEnded(s State, o Observation) Plan {
+	p := Plan{Next: s, Verdict: Merge(s), Unguard: !o.Owned || o.OwnerGone}
+	if finished, _ := s.Condition(Finished); !o.Deleting && o.Policy.KeepFinished != nil {
+		p.deleteAt(finished.Since.Add(*o.Policy.KeepFinished), o.Now, "finished")
+	}
+	return p
+}
+
+// wake asks to look again at that time, unless an earlier one has been asked for; the zero time asks for nothing.
+func (p *Plan) wake(at time.Time) {
+	if !at.IsZero() && (p.WakeAt.IsZero() || at.Before(p.WakeAt)) {
+		p.WakeAt = at
+	}
 }
 
 func (p *Plan) because(warning bool, reason admission.Reason, message string) {

@@ -1,0 +1,128 @@
+package lifecycle
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"time"
+)
+
+// expiresAt is when the workload has been admitted for as long as it may, over all its admissions; zero when it has no
+// limit, is not admitted, or is leaving already (contract: kueue-api.md 4.16, max execution time).
+func (s State) expiresAt() time.Time {
+	admitted, _ := s.Condition(Admitted)
+	if s.MaxExecution <= 0 || !s.running() {
+		return time.Time{}
+	}
+	left := max(int64(s.MaxExecution)-int64(s.PastExecution), 0)
+	return admitted.Since.Add(time.Duration(left) * time.Second)
+}
+
+// running tells whether the job may run and nobody has told it to stop.
+func (s State) running() bool {
+	return s.Active && s.Reservation != nil && s.Is(Admitted) && !s.Is(Evicted) && !s.Is(DeactivationTarget)
+}
+
+// expire asks for the deactivation of a workload that has had its time.
+func expire(p *Plan, o Observation) {
+	at := p.Next.expiresAt()
+	if at.IsZero() || at.After(o.Now) {
+		return
+	}
+	message := fmt.Sprintf("The workload has been admitted for the %d seconds that it may", p.Next.MaxExecution)
+	p.Next = p.Next.with(DeactivationTarget, True, DeactivateForExecutionTime, message, o.Now)
+	p.because(true, EventExecutionTimeExceeded, message)
+}
+
+// deadline is when pods must be ready, and which of the two times to wait ends then. Its at is zero for never.
+type deadline struct {
+	at      time.Time
+	waited  time.Duration
+	waiting string
+}
+
+// readyBy is the deadline for the pods of an admitted workload (contract: kueue-api.md 4.15). What PodsReady says counts
+// only if it was said in this admission; without it the pods have never been ready.
+func (s State) readyBy(p *PodsReadyPolicy) deadline {
+	if p == nil || !s.running() {
+		return deadline{}
+	}
+	admitted, _ := s.Condition(Admitted)
+	ready, _ := s.Condition(PodsReady)
+	current := !ready.Since.Before(admitted.Since)
+	switch {
+	case current && ready.Status == True:
+		return deadline{}
+	case current && ready.Status == False && (ready.Reason == WaitForRecovery || ready.Reason == legacyRecovery):
+		return deadline{at: ready.Since.Add(p.RecoveryTimeout), waited: p.RecoveryTimeout, waiting: "again after one was lost"}
+	default:
+		return deadline{at: admitted.Since.Add(p.Timeout), waited: p.Timeout, waiting: "after the admission"}
+	}
+}
+
+// hurry evicts a workload whose pods were not ready in time, with a longer delay every time, and deactivates it after too
+// many times.
+func hurry(p *Plan, o Observation) {
+	policy := o.Policy.PodsReady
+	late := p.Next.readyBy(policy)
+	if late.at.IsZero() || late.at.After(o.Now) {
+		return
+	}
+	message := fmt.Sprintf("Not all pods were ready within %s %s", late.waited, late.waiting)
+	times := p.Next.RequeueCount + 1
+	if policy.Limit != nil && times > *policy.Limit {
+		message = fmt.Sprintf("%s, and the workload has been requeued %d times for that", message, p.Next.RequeueCount)
+		p.Next = p.Next.with(DeactivationTarget, True, DeactivateForRequeuing, message, o.Now)
+		return
+	}
+	p.Next.RequeueCount = times
+	p.evict(Eviction{
+		Reason: EvictedByPodsReadyTimeout, Message: message, RequeueAt: o.Now.Add(policy.backoff(p.Next.UID, times)),
+	}, o.Now)
+}
+
+// spread is the part of a backoff by which two workloads may differ.
+const spread = 1000
+
+// backoff is how long a workload waits after so many timeouts: the base, doubled with every timeout but the first, at most
+// the maximum; and up to a thousandth more, which is the same whenever it is computed and differs between workloads.
+func (p *PodsReadyPolicy) backoff(uid string, times int32) time.Duration {
+	delay := p.BackoffBase
+	for i := int32(1); i < times && delay > 0 && delay < p.BackoffMax; i++ {
+		delay *= 2
+	}
+	delay = min(delay, p.BackoffMax)
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(uid + "/" + strconv.Itoa(int(times)))) // never fails
+	return delay + delay/spread*time.Duration(h.Sum32()%spread)/spread
+}
+
+// retire deletes a workload without owner that the system has deactivated, once nobody wants to look at it. One with an
+// owner goes with its owner, which is the job's reconciler's to delete (contract: kueue-api.md 4.16, retention).
+func retire(p *Plan, o Observation) {
+	s := p.Next
+	evicted, _ := s.Condition(Evicted)
+	_, cause := Split(evicted.Reason)
+	if o.Policy.KeepDeactivated == nil || o.Owned || s.Active || s.Reservation != nil || evicted.Status != True || cause == "" {
+		return
+	}
+	p.deleteAt(evicted.Since.Add(*o.Policy.KeepDeactivated), o.Now, "deactivated for "+cause)
+}
+
+// deleteAt asks to delete the workload at that time.
+func (p *Plan) deleteAt(at, now time.Time, ended string) {
+	if at.After(now) {
+		p.wake(at)
+		return
+	}
+	p.Delete = true
+	p.because(false, EventDeleted, "Deleted because the time to keep a workload that is "+ended+" is over")
+}
+
+// prioritize follows the value of the class that the workload's priority comes from (contract: kueue-api.md 4.16, WPC value
+// change).
+func prioritize(p *Plan, o Observation) {
+	if o.ClassPriority != nil && *o.ClassPriority != p.Next.Priority {
+		p.Priority = o.ClassPriority
+	}
+}
