@@ -47,11 +47,21 @@ test-integration: controlplane build ## Integration tests: one hub, two workers,
 	go test -timeout $(TEST_TIME) ./e2e/integration/... -args -ginkgo.v=$(or $(VERBOSE),false)
 
 .PHONY: bench
-bench: controlplane build ## Benchmarks: the core's, then dispatch latency and API writes per job on real API servers.
+bench: controlplane build ## Benchmarks: the core's, then dispatch and admission on real API servers, at a fifth of the full load.
 	@echo "the core"
 	go test -run '^$$' -bench . -benchmem -benchtime $(or $(BENCHTIME),0.5s) ./worker/admission/... ./worker/view/... ./admissioncheck/multikueue/dispatch/...
 	@echo "dispatch on real API servers"
 	go test -count=1 -timeout $(TEST_TIME) -v -run '^TestDispatchBench$$' ./e2e/bench/... -args -bench-jobs=$(or $(JOBS),100)
+	@$(MAKE) --no-print-directory bench-admission
+
+# A fifth of both loads takes some minutes; LOADS=baseline SCALE=1 is the whole baseline. CONTROLLER measures another
+# controller too, in the same run: a command line with $$KUBECONFIG, $$CERT_DIR and $$WEBHOOK_PORT, and CRDS, the
+# directory of its CRDs and webhook configurations (ours by default).
+.PHONY: bench-admission
+bench-admission: controlplane build ## Admission under contention on a real API server: LOADS=baseline,large SCALE=0.2 CONTROLLER= CRDS=
+	@echo "admission on a real API server"
+	go test -count=1 -timeout 2h -v -run '^TestAdmissionBench$$' ./e2e/bench/... -args -bench-loads=$(if $(LOADS),$(LOADS),baseline,large) \
+		-bench-scale=$(or $(SCALE),0.2) -bench-controller='$(value CONTROLLER)' -bench-crds='$(abspath $(CRDS))'
 
 ##@ Keeping it right
 

@@ -23,6 +23,18 @@ func programOf(w clusters.Write) (string, bool) {
 
 // costsBetween are the writes that Switchyard made on a cluster between two counts, failed ones marked as such.
 func costsBetween(before, after []clusters.WriteCount) []cost {
+	return differ(before, after, programOf)
+}
+
+// writesBetween are all writes between two counts by user, except the Workloads that the runner created.
+func writesBetween(before, after []clusters.WriteCount) []cost {
+	return differ(before, after, func(w clusters.Write) (string, bool) {
+		created := w.User == runnerUser && w.Verb == "create" && !w.Failed
+		return w.User, !created
+	})
+}
+
+func differ(before, after []clusters.WriteCount, by func(clusters.Write) (string, bool)) []cost {
 	counts := map[clusters.Write]int{}
 	for _, w := range after {
 		counts[w.Write] += w.Count
@@ -30,17 +42,22 @@ func costsBetween(before, after []clusters.WriteCount) []cost {
 	for _, w := range before {
 		counts[w.Write] -= w.Count
 	}
-	var costs []cost
+	sums := map[cost]int{}
 	for w, n := range counts {
-		program, ours := programOf(w)
-		if !ours || n == 0 {
+		program, counted := by(w)
+		if !counted || n == 0 {
 			continue
 		}
 		verb := w.Verb
 		if w.Failed {
 			verb += " (failed)"
 		}
-		costs = append(costs, cost{program: program, verb: verb, resource: w.Resource, count: n})
+		sums[cost{program: program, verb: verb, resource: w.Resource}] += n
+	}
+	var costs []cost
+	for c, n := range sums {
+		c.count = n
+		costs = append(costs, c)
 	}
 	sortCosts(costs)
 	return costs

@@ -1,0 +1,73 @@
+package bench
+
+import (
+	"cmp"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"switchyard.dev/e2e/clusters"
+)
+
+var (
+	benchLoads      = flag.String("bench-loads", "", "which loads to admit, comma-separated: baseline, large; none skips the benchmark")
+	benchScale      = flag.Float64("bench-scale", 1, "the fraction of each load's Workloads")
+	benchController = flag.String("bench-controller", "",
+		"command line of another controller to measure too; $KUBECONFIG, $CERT_DIR and $WEBHOOK_PORT are replaced")
+	benchManifests = flag.String("bench-crds", "", "directory with the other controller's CRDs and webhook configurations")
+	benchPrograms  = flag.String("bench-programs", "", "directory with Switchyard's programs, instead of bin/ of the source tree")
+	benchProfile   = flag.String("bench-pprof", "", "address at which Switchyard's worker serves profiles")
+)
+
+// TestAdmissionBench admits Workloads that contend for quota, on a control plane of this machine, and reports what that
+// took.
+func TestAdmissionBench(t *testing.T) {
+	if *benchLoads == "" {
+		t.Skip("give -bench-loads (make bench does)")
+	}
+	ctrl.SetLogger(logr.Discard())
+	root, err := clusters.SourceRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs := cmp.Or(*benchPrograms, filepath.Join(root, "bin"))
+	for name := range strings.SplitSeq(*benchLoads, ",") {
+		l, err := loadNamed(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l = l.scaled(*benchScale)
+		var results []result
+		for _, c := range contestants(t, root) {
+			r, err := measure(t.Context(), c, l, programs)
+			if err != nil {
+				t.Fatalf("%s with %s: %v", l.name, c.name, err)
+			}
+			results = append(results, r)
+		}
+		t.Logf("%s: %d Workloads in %d queues, %s of work for the quota", l.name, l.workloads(), l.cohorts*l.queues, l.ideal())
+		if err := printResults(os.Stdout, l, *benchScale == 1, results); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// contestants are Switchyard's worker and, if there is one, the other controller.
+func contestants(t *testing.T, root string) []contestant {
+	t.Helper()
+	ours := contestant{name: "switchyard"}
+	if *benchProfile != "" {
+		ours.configuration = map[string]any{"pprofBindAddress": *benchProfile}
+	}
+	list := []contestant{ours}
+	if *benchController != "" {
+		manifests := cmp.Or(*benchManifests, filepath.Join(root, "config", "crd", "bases"))
+		list = append(list, contestant{name: filepath.Base(strings.Fields(*benchController)[0]), command: *benchController, manifests: manifests})
+	}
+	return list
+}

@@ -1,0 +1,117 @@
+package bench
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// life is what the runner has seen of one Workload.
+type life struct {
+	class             int
+	created, admitted time.Time
+	// run says which admission it is in, 0 for none so far; runs is true while it is in one.
+	run  int
+	runs bool
+	// evicted is when the eviction that was seen last began.
+	evicted  metav1.Time
+	finished bool
+}
+
+// book keeps what the runner sees. It is safe for concurrent use.
+type book struct {
+	mu    sync.Mutex
+	lives map[string]*life
+	// left counts the Workloads that have not been seen to finish; done is closed with the last.
+	left      int
+	done      chan struct{}
+	last      time.Time
+	evictions int
+	waits     [][]time.Duration
+}
+
+func newBook(classes, workloads int) *book {
+	return &book{lives: make(map[string]*life, workloads), left: workloads, done: make(chan struct{}), waits: make([][]time.Duration, classes)}
+}
+
+// of finds a life, which begins with whoever hears of it first: its creator or the watch.
+func (b *book) of(name string) *life {
+	l := b.lives[name]
+	if l == nil {
+		l = &life{}
+		b.lives[name] = l
+	}
+	return l
+}
+
+// creating notes that a Workload is about to be created.
+func (b *book) creating(name string, class int, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := b.of(name)
+	l.class, l.created = class, now
+}
+
+// see takes a version of a Workload. It returns the number of the run that has begun with it, 0 for none, and the class.
+func (b *book) see(wl *kueue.Workload, now time.Time) (run, class int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := b.of(wl.Name)
+	b.countEviction(l, wl)
+	if meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) {
+		b.finish(l, now)
+		return 0, l.class
+	}
+	runs := meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadAdmitted) &&
+		!meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadEvicted)
+	begins := runs && !l.runs
+	l.runs = runs
+	if !begins {
+		return 0, l.class
+	}
+	l.run++
+	if l.admitted.IsZero() {
+		l.admitted = now
+		b.waits[l.class] = append(b.waits[l.class], now.Sub(l.created))
+	}
+	return l.run, l.class
+}
+
+func (b *book) countEviction(l *life, wl *kueue.Workload) {
+	evicted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
+	if evicted != nil && evicted.Status == metav1.ConditionTrue && !evicted.LastTransitionTime.Equal(&l.evicted) {
+		l.evicted = evicted.LastTransitionTime
+		b.evictions++
+	}
+}
+
+func (b *book) finish(l *life, now time.Time) {
+	if l.finished {
+		return
+	}
+	l.finished, l.runs = true, false
+	b.last = now
+	b.left--
+	if b.left == 0 {
+		close(b.done)
+	}
+}
+
+// running tells whether the Workload is still in that run.
+func (b *book) running(name string, run int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	l := b.of(name)
+	return l.runs && l.run == run && !l.finished
+}
+
+// unfinished is how many Workloads are left.
+func (b *book) unfinished() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.left
+}

@@ -1,0 +1,154 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"switchyard.dev/e2e/clusters"
+	"switchyard.dev/e2e/installation"
+)
+
+// contestant is a controller to be measured.
+type contestant struct {
+	name string
+	// command is its command line, in which $KUBECONFIG, $CERT_DIR and $WEBHOOK_PORT stand for what they say; empty for
+	// Switchyard's worker with its own installation. The controller's user may do everything.
+	command string
+	// manifests is the directory of its CRDs and, if it has any, webhook configurations.
+	manifests string
+	// configuration is laid over that of Switchyard's worker.
+	configuration map[string]any
+}
+
+// entrant is a contestant that runs.
+type entrant struct {
+	// user is how the API server knows it.
+	user string
+	pid  int
+	stop func() error
+	// died tells of an end that nobody asked for.
+	died func() error
+}
+
+func (c contestant) start(ctx context.Context, cluster *clusters.Cluster, programs string) (*entrant, error) {
+	if c.command != "" {
+		return c.startCommand(ctx, cluster)
+	}
+	binary := filepath.Join(programs, "worker")
+	program, err := installation.Start(ctx, installation.Options{Cluster: cluster, Binary: binary, Configuration: c.configuration})
+	if err != nil {
+		return nil, err
+	}
+	pid, err := childRunning(binary)
+	if err != nil {
+		return nil, errors.Join(err, program.Stop())
+	}
+	died := func() error {
+		if ended, err := program.Ended(); ended {
+			return fmt.Errorf("it ended and was started again: %w", errors.Join(err, errors.New(program.LogTail())))
+		}
+		return nil
+	}
+	return &entrant{user: "switchyard-worker", pid: pid, stop: program.Stop, died: died}, nil
+}
+
+func (c contestant) startCommand(ctx context.Context, cluster *clusters.Cluster) (*entrant, error) {
+	found, err := readManifests(c.manifests)
+	if err != nil {
+		return nil, err
+	}
+	if err := cluster.InstallCRDs(ctx, found.crds); err != nil {
+		return nil, err
+	}
+	const user = "bench-controller"
+	kubeconfig, err := cluster.UserKubeconfigFile(user, "system:masters")
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]string{
+		"KUBECONFIG": kubeconfig, "CERT_DIR": cluster.Webhooks.CertDir, "WEBHOOK_PORT": strconv.Itoa(cluster.Webhooks.Port),
+	}
+	words := strings.Fields(os.Expand(c.command, func(name string) string { return values[name] }))
+	command := clusters.Command{
+		Name: c.name, Path: words[0], Args: words[1:], Env: []string{"KUBECONFIG=" + kubeconfig},
+		Log: filepath.Join(cluster.Dir, "controller.log"),
+	}
+	process, err := clusters.StartProcess(command)
+	if err != nil {
+		return nil, err
+	}
+	e := &entrant{user: user, pid: process.PID(), stop: func() error { return process.Stop(stopGrace) }, died: func() error {
+		if ended, err := process.Exited(); ended {
+			return fmt.Errorf("it ended: %w", errors.Join(err, errors.New(process.LogTail())))
+		}
+		return nil
+	}}
+	if err := cluster.InstallWebhooks(ctx, found.mutating, found.validating); err != nil {
+		return nil, errors.Join(err, e.stop())
+	}
+	return e, nil
+}
+
+const stopGrace = 15 * time.Second
+
+// manifests are what a directory holds; the webhook configurations may be nil.
+type manifests struct {
+	crds       []*apiextensionsv1.CustomResourceDefinition
+	mutating   *admissionregistrationv1.MutatingWebhookConfiguration
+	validating *admissionregistrationv1.ValidatingWebhookConfiguration
+}
+
+func readManifests(dir string) (manifests, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return manifests{}, err
+	}
+	var found manifests
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return manifests{}, fmt.Errorf("read the controller's API: %w", err)
+		}
+		for document := range strings.SplitSeq("\n"+string(data), "\n---") {
+			if err := found.add([]byte(document)); err != nil {
+				return manifests{}, fmt.Errorf("decode %s: %w", file, err)
+			}
+		}
+	}
+	if len(found.crds) == 0 {
+		return manifests{}, fmt.Errorf("there are no CRDs in %q", dir)
+	}
+	return found, nil
+}
+
+func (m *manifests) add(document []byte) error {
+	var kind metav1.TypeMeta
+	if err := yaml.Unmarshal(document, &kind); err != nil {
+		return err
+	}
+	switch kind.Kind {
+	case "CustomResourceDefinition":
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		m.crds = append(m.crds, crd)
+		return yaml.Unmarshal(document, crd)
+	case "MutatingWebhookConfiguration":
+		m.mutating = &admissionregistrationv1.MutatingWebhookConfiguration{}
+		return yaml.Unmarshal(document, m.mutating)
+	case "ValidatingWebhookConfiguration":
+		m.validating = &admissionregistrationv1.ValidatingWebhookConfiguration{}
+		return yaml.Unmarshal(document, m.validating)
+	default:
+		return nil // not a part of the API
+	}
+}

@@ -1,0 +1,150 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/e2e/clusters"
+	"switchyard.dev/e2e/installation"
+)
+
+// result is what a load cost with one controller.
+type result struct {
+	contestant string
+	wall       time.Duration
+	// waits are the times from creation to the first admission, by class.
+	waits     [][]time.Duration
+	evictions int
+	// writes are all that were made on the cluster, the runner's creations left out.
+	writes []cost
+	user   string
+	// cpu is by program: the controller, kube-apiserver, etcd and the runner.
+	cpu  map[string]time.Duration
+	peak int64
+}
+
+const (
+	runnerUser = "bench-runner"
+	programOwn = "controller"
+	// stuckAfter bounds a run.
+	stuckAfter = 30 * time.Minute
+)
+
+// measure runs the load on a control plane of its own with one controller.
+func measure(ctx context.Context, c contestant, l load, programs string) (result, error) {
+	ctx, cancel := context.WithTimeout(ctx, stuckAfter)
+	defer cancel()
+	cluster, err := clusters.Start(ctx, clusters.Options{Name: "bench"})
+	if err != nil {
+		return result{}, err
+	}
+	r, err := measureOn(ctx, cluster, c, l, programs)
+	return r, errors.Join(err, cluster.Stop())
+}
+
+func measureOn(ctx context.Context, cluster *clusters.Cluster, c contestant, l load, programs string) (result, error) {
+	e, err := c.start(ctx, cluster, programs)
+	if err != nil {
+		return result{}, err
+	}
+	r, err := e.run(ctx, cluster, l)
+	r.contestant = c.name
+	return r, errors.Join(err, e.died(), e.stop())
+}
+
+func (e *entrant) run(ctx context.Context, cluster *clusters.Cluster, l load) (result, error) {
+	if err := createAll(ctx, cluster, l.objects()); err != nil {
+		return result{}, err
+	}
+	before, err := e.meter(cluster)
+	if err != nil {
+		return result{}, err
+	}
+	config, err := runnerConfig(cluster)
+	if err != nil {
+		return result{}, err
+	}
+	b := newBook(len(l.classes), l.workloads())
+	wall, err := play(ctx, config, l, b)
+	if err != nil {
+		return result{}, err
+	}
+	after, err := e.meter(cluster)
+	if err != nil {
+		return result{}, err
+	}
+	r := result{wall: wall, waits: b.waits, evictions: b.evictions, user: e.user, peak: after.peak, cpu: map[string]time.Duration{}}
+	for name, cpu := range after.cpu {
+		r.cpu[name] = cpu - before.cpu[name]
+	}
+	r.writes = writesBetween(before.writes, after.writes)
+	return r, nil
+}
+
+// meter is what the counters show at one time.
+type meter struct {
+	writes []clusters.WriteCount
+	cpu    map[string]time.Duration
+	peak   int64
+}
+
+func (e *entrant) meter(cluster *clusters.Cluster) (meter, error) {
+	m := meter{cpu: map[string]time.Duration{}}
+	var err error
+	if m.writes, err = cluster.WriteCounts(); err != nil {
+		return m, err
+	}
+	for _, pid := range append(cluster.PIDs(), os.Getpid(), e.pid) {
+		p, err := readProcess(pid)
+		if err != nil {
+			return m, err
+		}
+		switch pid {
+		case os.Getpid():
+			p.name = "runner"
+		case e.pid:
+			p.name, m.peak = programOwn, p.peak
+		}
+		m.cpu[p.name] += p.cpu
+	}
+	return m, nil
+}
+
+// createAll creates the objects, side by side. A controller's webhooks may not answer yet.
+func createAll(ctx context.Context, cluster *clusters.Cluster, list []client.Object) error {
+	c, err := installation.Client(cluster)
+	if err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(creators)
+	for i, object := range list {
+		create := func() error {
+			var last error
+			err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+				last = c.Create(ctx, object)
+				return last == nil || apierrors.IsAlreadyExists(last) || apierrors.IsInvalid(last), nil
+			})
+			return errors.Join(err, client.IgnoreAlreadyExists(last))
+		}
+		if i == 0 { // the namespace
+			if err := create(); err != nil {
+				return fmt.Errorf("create the namespace: %w", err)
+			}
+			continue
+		}
+		group.Go(create)
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("create the queues: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ticksPerSecond is the unit of CPU times in /proc on every Linux that Go supports.
+const ticksPerSecond = 100
+
+// process is what /proc tells of a process.
+type process struct {
+	name string
+	cpu  time.Duration
+	// peak is the most memory that it ever had resident, in bytes.
+	peak int64
+}
+
+func readProcess(pid int) (process, error) {
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
+	if err != nil {
+		return process{}, fmt.Errorf("read process %d: %w", pid, err)
+	}
+	status, err := os.ReadFile(filepath.Join(dir, "status"))
+	if err != nil {
+		return process{}, fmt.Errorf("read process %d: %w", pid, err)
+	}
+	cpu, err := cpuOf(string(stat))
+	if err != nil {
+		return process{}, fmt.Errorf("read process %d: %w", pid, err)
+	}
+	name := field(string(status), "Name:")
+	kilobytes, err := strconv.ParseInt(strings.TrimSuffix(field(string(status), "VmHWM:"), " kB"), 10, 64)
+	if err != nil {
+		return process{}, fmt.Errorf("peak memory of process %d: %w", pid, err)
+	}
+	return process{name: name, cpu: cpu, peak: kilobytes * 1024}, nil
+}
+
+// cpuOf adds up the times in user and kernel mode of a line of /proc/<pid>/stat.
+func cpuOf(stat string) (time.Duration, error) {
+	_, rest, found := strings.Cut(stat, ") ") // the name may hold blanks
+	fields := strings.Fields(rest)
+	const user, system = 11, 12
+	if !found || len(fields) <= system {
+		return 0, fmt.Errorf("no CPU times in %q", stat)
+	}
+	var ticks int64
+	for _, i := range []int{user, system} {
+		n, err := strconv.ParseInt(fields[i], 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("CPU times in %q: %w", stat, err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / ticksPerSecond, nil
+}
+
+// field is the rest of the line that begins with the key.
+func field(text, key string) string {
+	for line := range strings.Lines(text) {
+		if value, found := strings.CutPrefix(line, key); found {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// childRunning finds the child process of ours that runs the program.
+func childRunning(program string) (int, error) {
+	path, err := filepath.EvalSymlinks(program)
+	if err != nil {
+		return 0, fmt.Errorf("find %s: %w", program, err)
+	}
+	entries, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return 0, err
+	}
+	for _, dir := range entries {
+		exe, err := os.Readlink(filepath.Join(dir, "exe"))
+		if err != nil || exe != path {
+			continue // gone, not ours to read, or another program
+		}
+		status, err := os.ReadFile(filepath.Join(dir, "status"))
+		if err == nil && field(string(status), "PPid:") == strconv.Itoa(os.Getpid()) {
+			return strconv.Atoi(filepath.Base(dir))
+		}
+	}
+	return 0, fmt.Errorf("no process of ours runs %s", program)
+}

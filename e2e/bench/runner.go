@@ -1,0 +1,211 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/e2e/clusters"
+	"switchyard.dev/e2e/installation"
+)
+
+const (
+	// creators and finishers bound the runner's requests that are under way, below what the API server takes at a time.
+	creators  = 100
+	finishers = 50
+)
+
+// runner plays everybody but the controller: it creates Workloads on schedule and finishes them when their time is over.
+type runner struct {
+	client client.Client
+	load   load
+	book   *book
+	// ending bounds the runs that are being ended.
+	ending chan struct{}
+	fail   context.CancelCauseFunc
+}
+
+// play runs the whole load and returns the time from its begin to the last end seen.
+func play(ctx context.Context, config *rest.Config, l load, b *book) (time.Duration, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c, err := client.New(config, client.Options{Scheme: installation.Scheme()})
+	if err != nil {
+		return 0, fmt.Errorf("client of the runner: %w", err)
+	}
+	r := &runner{client: c, load: l, book: b, ending: make(chan struct{}, finishers), fail: cancel}
+	if err := r.follow(ctx, config); err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	if err := r.create(ctx); err != nil {
+		return 0, errors.Join(err, context.Cause(ctx))
+	}
+	select {
+	case <-b.done:
+		return b.last.Sub(began), nil
+	case <-ctx.Done():
+		return 0, fmt.Errorf("%d Workloads have not finished: %w", b.unfinished(), context.Cause(ctx))
+	}
+}
+
+// follow hands every version of a Workload that an informer sees to the book.
+func (r *runner) follow(ctx context.Context, config *rest.Config) error {
+	seen, err := cache.New(config, cache.Options{Scheme: installation.Scheme(), DefaultTransform: bare})
+	if err != nil {
+		return fmt.Errorf("watch Workloads: %w", err)
+	}
+	informer, err := seen.GetInformer(ctx, &kueue.Workload{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("watch Workloads: %w", err)
+	}
+	handler := toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { r.see(ctx, o) },
+		UpdateFunc: func(_, o any) { r.see(ctx, o) },
+	}
+	if _, err := informer.AddEventHandler(handler); err != nil {
+		return fmt.Errorf("watch Workloads: %w", err)
+	}
+	go func() {
+		if err := seen.Start(ctx); err != nil {
+			r.fail(err)
+		}
+	}()
+	if !seen.WaitForCacheSync(ctx) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// bare drops what the runner does not look at.
+func bare(object any) (any, error) {
+	if wl, ok := object.(*kueue.Workload); ok {
+		wl.ManagedFields, wl.Spec = nil, kueue.WorkloadSpec{}
+	}
+	return object, nil
+}
+
+// see starts a timer for every run that begins.
+func (r *runner) see(ctx context.Context, object any) {
+	wl, ok := object.(*kueue.Workload)
+	if !ok {
+		return
+	}
+	run, class := r.book.see(wl, time.Now())
+	if run == 0 {
+		return
+	}
+	name := wl.Name
+	time.AfterFunc(r.load.classes[class].run, func() {
+		r.ending <- struct{}{}
+		defer func() { <-r.ending }()
+		if err := r.finish(ctx, name, run); err != nil && ctx.Err() == nil {
+			r.fail(err)
+		}
+	})
+}
+
+// create creates all Workloads, each class of each queue in a row of its own: one after the other, at its interval or as
+// fast as the API server takes them.
+func (r *runner) create(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	places := make(chan struct{}, creators)
+	for cohort := range r.load.cohorts {
+		for queue := range r.load.queues {
+			for i := range r.load.classes {
+				group.Go(func() error { return r.row(ctx, queueName(cohort, queue), i, places) })
+			}
+		}
+	}
+	return group.Wait()
+}
+
+func (r *runner) row(ctx context.Context, queue string, index int, places chan struct{}) error {
+	c := r.load.classes[index]
+	ticker := time.NewTicker(c.every)
+	defer ticker.Stop()
+	for i := range c.count {
+		wl := workloadOf(fmt.Sprintf("%s-%s-%d", queue, c.name, i), queue, c)
+		places <- struct{}{}
+		r.book.creating(wl.Name, index, time.Now())
+		err := r.client.Create(ctx, wl)
+		<-places
+		if err != nil {
+			return fmt.Errorf("create Workload %s: %w", wl.Name, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+	return nil
+}
+
+func workloadOf(name, queue string, c class) *kueue.Workload {
+	return &kueue.Workload{
+		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name},
+		Spec: kueue.WorkloadSpec{
+			QueueName: kueue.LocalQueueName(queue), Priority: ptr.To(c.priority),
+			PodSets: []kueue.PodSet{{
+				Name: "main", Count: 1,
+				Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+					RestartPolicy: corev1.RestartPolicyNever,
+					Containers: []corev1.Container{{Name: "main", Resources: corev1.ResourceRequirements{
+						Requests: corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(c.cpu), resource.DecimalSI)},
+					}}},
+				}},
+			}},
+		},
+	}
+}
+
+// finish ends a Workload as its job's controller would, unless it has been evicted since it was admitted.
+func (r *runner) finish(ctx context.Context, name string, run int) error {
+	if !r.book.running(name, run) {
+		return nil
+	}
+	patch, err := json.Marshal([]any{map[string]any{"op": "add", "path": "/status/conditions/-", "value": metav1.Condition{
+		Type: kueue.WorkloadFinished, Status: metav1.ConditionTrue, Reason: "Succeeded", Message: "The run is over",
+		LastTransitionTime: metav1.Now(),
+	}}})
+	if err != nil {
+		return err
+	}
+	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name}}
+	err = r.client.Status().Patch(ctx, wl, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner("bench"))
+	if err != nil && !apierrors.IsConflict(err) {
+		return fmt.Errorf("finish Workload %s: %w", name, err)
+	}
+	return nil
+}
+
+// runnerConfig is a client configuration by which the API server tells the runner from the rest.
+func runnerConfig(cluster *clusters.Cluster) (*rest.Config, error) {
+	kubeconfig, err := cluster.UserKubeconfig(runnerUser, "system:masters")
+	if err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig of the runner: %w", err)
+	}
+	config.QPS = -1
+	return config, nil
+}
