@@ -1,8 +1,10 @@
 package view
 
 import (
+	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -10,19 +12,17 @@ import (
 	api "switchyard.dev/worker/workload"
 )
 
-// assumption is a reservation that a cycle made and whose write has not been answered. Because the write carries the
-// resourceVersion that the decision was based on, the first version after that one says for certain what became of it.
-type assumption struct {
+// attempt is a write about a workload that has not been answered for good. Because it carries the resourceVersion that the
+// decision was based on, the first version after that one says for certain what became of it.
+type attempt struct {
 	// base is the resourceVersion that the decision was based on.
 	base string
-	// conflicted is set once the API refused the write because the workload had changed; that change has not been seen.
+	// conflicted is set once the API refused the write because the workload had changed.
 	conflicted bool
 }
 
-// settledBy reports whether the object says what became of the write.
-func (a *assumption) settledBy(wl *kueue.Workload) bool {
-	return api.HasQuota(wl) || a.conflicted && wl.ResourceVersion != a.base
-}
+// failed reports whether the object says that the write has not taken effect, provided that it does not show the effect.
+func (a *attempt) failed(wl *kueue.Workload) bool { return a.conflicted && wl.ResourceVersion != a.base }
 
 // setWorkload is what an informer event about a Workload does. Versions older than the answer to a write of this process
 // are ignored: they are already history.
@@ -54,10 +54,22 @@ func (v *View) see(w *workload, wl *kueue.Workload) {
 	v.unlinkWorkload(w)
 	w.obj = wl
 	v.link(w)
-	if w.assumed != nil && w.assumed.settledBy(wl) {
-		v.drop(w)
-	}
+	v.settle(w)
 	v.put(w)
+}
+
+// settle ends the attempts of which the API's last word says what became of them. What was assumed and is confirmed stays in
+// the snapshot as it is until put replaces it, so that nobody takes it for released.
+func (v *View) settle(w *workload) {
+	if w.assumed != nil {
+		switch {
+		case api.HasQuota(w.obj):
+			w.assumed = nil
+		case w.assumed.failed(w.obj):
+			v.forget(w)
+		}
+	}
+	v.settleEviction(w)
 }
 
 // dropWorkload forgets a deleted workload, whatever was assumed of it.
@@ -67,7 +79,7 @@ func (v *View) dropWorkload(wl *kueue.Workload) {
 	if w == nil {
 		return
 	}
-	w.assumed = nil
+	w.assumed, w.evicting = nil, nil
 	v.move(w, place{})
 	v.unlinkWorkload(w)
 	delete(v.workloads, key)
@@ -90,10 +102,10 @@ func (v *View) unlinkWorkload(w *workload) {
 	}
 }
 
-// drop ends an assumption: the snapshot has the workload where it was before the cycle.
-func (v *View) drop(w *workload) {
-	w.assumed = nil
-	v.snap.Forget(keyOf(w.obj.Namespace, w.obj.Name))
+// forget ends an assumption that did not come true: the snapshot has the workload where it was before the cycle.
+func (v *View) forget(w *workload) {
+	w.assumed, w.evicting = nil, nil
+	v.snap.Forget(w.key())
 	v.changedPlaces(w.place, w.place)
 	v.signal()
 }
@@ -115,9 +127,11 @@ func (v *View) Written(answer *kueue.Workload) {
 // change is one step of a workload as seen.
 type change struct{ was, is *kueue.Workload }
 
-// counts tells whether the workload was admitted or ended in that step.
+// counts tells whether a condition came, went or changed its status or reason in that step.
 func (c change) counts() bool {
-	return !api.IsFinished(c.was) && api.IsFinished(c.is) || !api.IsAdmitted(c.was) && api.IsAdmitted(c.is)
+	return !slices.EqualFunc(c.was.Status.Conditions, c.is.Status.Conditions, func(a, b metav1.Condition) bool {
+		return a.Type == b.Type && a.Status == b.Status && a.Reason == b.Reason && a.LastTransitionTime.Equal(&b.LastTransitionTime)
+	})
 }
 
 // unlock gives the mutex back and then tells of the changes seen meanwhile: who is told may ask the view.
@@ -130,36 +144,62 @@ func (v *View) unlock() {
 	}
 }
 
-// Conflicted ends the assumption about a Workload whose write failed because it had changed since, or is gone. Quota is
-// given back as soon as the change has been seen; until then it may well be held by an earlier attempt at the same write
-// whose answer was lost. Seen is the object that the decision was based on.
+// Conflicted takes the answer to an admission or an eviction that failed because the Workload had changed since, or is gone.
+// The assumption ends, or the victim is spared, as soon as the change has been seen; until then an earlier attempt at the
+// same write, whose answer was lost, may well have taken effect. Seen is the object that the decision was based on.
 func (v *View) Conflicted(seen *kueue.Workload) {
 	v.mu.Lock()
-	defer v.mu.Unlock()
-	w := v.known(seen)
-	if w == nil || w.assumed == nil || w.assumed.base != seen.ResourceVersion {
+	defer v.unlock()
+	w, a := v.attempted(seen)
+	if a == nil {
 		return
 	}
-	w.assumed.conflicted = true
-	if w.assumed.settledBy(w.obj) {
-		v.drop(w)
-		v.put(w)
+	a.conflicted = true
+	v.settle(w)
+	v.put(w)
+}
+
+// Refused takes the answer to an admission or an eviction that the API refused for good: quota is given back, or the victim
+// spared, at once. The workload that was to be admitted, or for which the victim was to leave, tries again after a backoff
+// that doubles from one second to five minutes.
+func (v *View) Refused(seen *kueue.Workload, now time.Time) {
+	v.mu.Lock()
+	defer v.unlock()
+	w, a := v.attempted(seen)
+	switch {
+	case a == nil:
+	case w.assumed != nil:
+		v.forget(w)
+		v.backOff(w, now)
+	default:
+		preemptor := v.known(w.evicting.preemptor.Seen)
+		v.spare(w)
+		v.backOff(preemptor, now)
 	}
 }
 
-// Refused ends the assumption about a Workload whose write the API refused for good: quota is given back at once and the
-// workload tries again after a backoff that doubles from one second to five minutes.
-func (v *View) Refused(seen *kueue.Workload, now time.Time) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	w := v.known(seen)
-	if w == nil || w.assumed == nil || w.assumed.base != seen.ResourceVersion {
+// backOff keeps the workload out of the cycle for a while; nil is fine.
+func (v *View) backOff(w *workload, now time.Time) {
+	if w == nil {
 		return
 	}
 	w.retryAt = now.Add(min(time.Second<<min(w.retries, 20), 5*time.Minute))
 	w.retries++
-	v.drop(w)
 	v.put(w)
+}
+
+// attempted returns the attempt that was based on the object; nil when that is over.
+func (v *View) attempted(seen *kueue.Workload) (*workload, *attempt) {
+	w := v.known(seen)
+	switch {
+	case w == nil:
+		return nil, nil
+	case w.assumed != nil && w.assumed.base == seen.ResourceVersion:
+		return w, w.assumed
+	case w.evicting != nil && w.evicting.base == seen.ResourceVersion:
+		return w, &w.evicting.attempt
+	}
+	return w, nil
 }
 
 // known returns what is known of the same Workload: one that was deleted and made again is another.

@@ -160,7 +160,7 @@ func (v *View) LocalQueueLabels(name types.NamespacedName) (labels.Set, bool) {
 	return lq.obj.Labels, true
 }
 
-// OnChange has the function called for every workload that is seen to be admitted or to finish from now on, whoever wrote
+// OnChange has the function called for every workload of which a condition is seen to change from now on, whoever wrote
 // that, with its state before and after. It must not block; it may ask the view.
 func (v *View) OnChange(tell func(was, is *kueue.Workload)) {
 	v.mu.Lock()

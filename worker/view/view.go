@@ -36,8 +36,11 @@ type View struct {
 	// byQueue finds the LocalQueues of a ClusterQueue, which need not exist.
 	byQueue map[string]map[admission.Key]*localQueue
 
+	// due are victims to be evicted as soon as the API has confirmed their admission.
+	due map[admission.Key]*workload
+
 	subscribers []subscriber
-	// tell is told about every workload that is seen to be admitted or to end; nil for nobody.
+	// tell is told about every workload of which a condition is seen to change; nil for nobody.
 	tell func(was, is *kueue.Workload)
 	// untold are the changes it has not been told about yet, because the mutex is held.
 	untold []change
@@ -70,13 +73,17 @@ type workload struct {
 	// written is the resourceVersion of the answer to the last write of this process, until the informer has caught up
 	// with it; empty otherwise.
 	written string
-	// assumed is a reservation that the API has not confirmed yet; nil otherwise.
-	assumed *assumption
+	// assumed is the write of a reservation that the snapshot has and the API has not confirmed yet; nil otherwise.
+	assumed *attempt
+	// evicting is the eviction that a cycle decided and the API has not confirmed yet; nil otherwise.
+	evicting *eviction
 	// retries counts the writes that the API refused for a reason other than a conflict, since the last success.
 	retries int
 	// retryAt keeps the workload out of the cycle after such a refusal; the zero time means no bound.
 	retryAt time.Time
 }
+
+func (w *workload) key() admission.Key { return keyOf(w.obj.Namespace, w.obj.Name) }
 
 // New returns an empty view.
 func New(opts Options) *View {
@@ -92,6 +99,7 @@ func New(opts Options) *View {
 		workloads:  map[admission.Key]*workload{},
 		byLocal:    map[admission.Key]map[admission.Key]*workload{},
 		byQueue:    map[string]map[admission.Key]*localQueue{},
+		due:        map[admission.Key]*workload{},
 		wake:       make(chan struct{}, 1),
 	}
 }
