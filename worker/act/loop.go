@@ -83,7 +83,7 @@ func (l *Loop) Start(ctx context.Context) error {
 // ahead of the API than one batch.
 func (l *Loop) once(ctx context.Context) view.Batch {
 	began := l.parts.Clock.Now()
-	batch := l.parts.View.Cycle(func(s *admission.Snapshot) admission.Plan { return cycle.Run(s, began, l.parts.Cycle) })
+	batch := l.parts.View.Cycle(began, func(s *admission.Snapshot) admission.Plan { return cycle.Run(s, began, l.parts.Cycle) })
 	l.parts.Metrics.attempt(batch, l.parts.Clock.Since(began))
 	for _, d := range batch.Wait {
 		l.reasons.tell(d)

@@ -10,7 +10,7 @@ import (
 )
 
 func runCycle(v *View, now time.Time) Batch {
-	return v.Cycle(func(s *admission.Snapshot) admission.Plan { return cycle.Run(s, now, cycle.Options{}) })
+	return v.Cycle(now, func(s *admission.Snapshot) admission.Plan { return cycle.Run(s, now, cycle.Options{}) })
 }
 
 // assumed is a view in which a cycle has just admitted workload w, version 10, and the version it would have if written.

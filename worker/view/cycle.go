@@ -21,6 +21,8 @@ type Batch struct {
 	// Admit holds the workloads for which quota is now assumed, in the order of the decisions: each must end in exactly
 	// one call of Written, Conflicted or Refused.
 	Admit []Decided
+	// Preempt holds the workloads that wait for others to be evicted, in the order of the decisions.
+	Preempt []Preemption
 	// Wait holds the workloads that got a new reason to wait.
 	Wait []Decided
 	// More asks for another cycle at once.
@@ -29,13 +31,13 @@ type Batch struct {
 	WakeAt time.Time
 }
 
-// Cycle runs one scheduling cycle with everything held still, and assumes what it admits. The function must be pure and
-// must not keep the snapshot.
-func (v *View) Cycle(run func(*admission.Snapshot) admission.Plan) Batch {
+// Cycle runs one scheduling cycle at the time now with everything held still, and assumes what it admits. The function must
+// be pure and must not keep the snapshot.
+func (v *View) Cycle(now time.Time, run func(*admission.Snapshot) admission.Plan) Batch {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	plan := run(v.snap)
-	batch := Batch{More: plan.More, WakeAt: plan.WakeAt}
+	batch := Batch{More: plan.More, WakeAt: plan.WakeAt, Preempt: v.comeDue()}
 	for _, d := range plan.Decisions {
 		w := v.workloads[d.Workload]
 		if w == nil {
@@ -46,6 +48,8 @@ func (v *View) Cycle(run func(*admission.Snapshot) admission.Plan) Batch {
 		case admission.Admit:
 			decided.Checks = v.assume(w, d)
 			batch.Admit = append(batch.Admit, decided)
+		case admission.Preempt:
+			batch.Preempt = append(batch.Preempt, Preemption{Decided: decided, Evict: v.evict(decided)})
 		case admission.Wait:
 			batch.Wait = append(batch.Wait, w.explained(decided))
 		}
@@ -63,7 +67,7 @@ func (w *workload) explained(d Decided) Decided {
 
 // assume notes that the snapshot is ahead of the API, and returns the checks that apply.
 func (v *View) assume(w *workload, d admission.Decision) []string {
-	w.assumed = &assumption{base: w.obj.ResourceVersion}
+	w.assumed = &attempt{base: w.obj.ResourceVersion}
 	v.changedPlaces(w.place, w.place)
 	q, _ := v.snap.Queue(d.Queue)
 	return q.ChecksFor(*d.Assignment)

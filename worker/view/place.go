@@ -47,14 +47,13 @@ func (v *View) put(w *workload) {
 }
 
 func (v *View) move(w *workload, next place) {
-	key := keyOf(w.obj.Namespace, w.obj.Name)
 	switch {
 	case next.waiting != nil:
 		v.snap.Push(*next.waiting)
 	case next.holding != nil:
 		v.snap.Admit(*next.holding)
 	default:
-		v.snap.Remove(key)
+		v.snap.Remove(w.key())
 	}
 	v.changedPlaces(w.place, next)
 	w.place = next

@@ -186,7 +186,7 @@ type write struct {
 // schedule runs a cycle, which may be a short one, and sends its writes; it reports whether the cycle asks for another.
 func (s *server) schedule(v *View, step int) bool {
 	opts := cycle.Options{MaxAdmissions: s.IntN(4)} // 0 has no limit.
-	batch := v.Cycle(func(snap *admission.Snapshot) admission.Plan { return cycle.Run(snap, at(step), opts) })
+	batch := v.Cycle(at(step), func(snap *admission.Snapshot) admission.Plan { return cycle.Run(snap, at(step), opts) })
 	for _, d := range batch.Admit {
 		s.writes = append(s.writes, &write{decided: d})
 	}
