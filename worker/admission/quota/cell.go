@@ -5,7 +5,7 @@ import "switchyard.dev/worker/admission/amount"
 // Cell is the account of one flavor-resource at one node: what it may use and what it does. A queue's cells live as long
 // as the queue grants them, so that they may be kept at hand; ask the Tree for them.
 type Cell struct {
-	node   *node
+	node   *Node
 	limits Limits
 	// subtree is the quota of the node and all below it that they do not keep for themselves.
 	subtree amount.Amount
@@ -13,6 +13,30 @@ type Cell struct {
 	usage amount.Sum
 	// above is the cell of the same flavor-resource at the parent; nil at a root.
 	above *Cell
+	// below are the cells of the same flavor-resource at the children, in no particular order.
+	below []*Cell
+}
+
+// Node returns the queue or cohort that the cell belongs to.
+func (c *Cell) Node() *Node { return c.node }
+
+// Above returns the cell of the same flavor-resource at the parent, nil at a root.
+func (c *Cell) Above() *Cell {
+	c.node.tree.settle()
+	return c.above
+}
+
+// Below returns the cells of the same flavor-resource at those children that have one, in no particular order. The caller
+// must not change it.
+func (c *Cell) Below() []*Cell {
+	c.node.tree.settle()
+	return c.below
+}
+
+// Over reports whether the node uses more than its own quota: for a queue, whether it borrows.
+func (c *Cell) Over() bool {
+	c.node.tree.settle()
+	return c.usage.Over(c.subtree) != (amount.Sum{})
 }
 
 // kept is the quota that the node does not lend: the rest of the tree never sees it, nor the usage it covers.
@@ -96,11 +120,12 @@ func (c *Cell) BorrowingHeight(v amount.Amount) int {
 }
 
 // add books v more (or, negative, less) at the cell and the part of it that the node does not cover itself at those
-// above. It notes every cell it changes in the journal, when there is one.
-func (c *Cell) add(v amount.Sum, note func(*Cell)) {
+// above. Every cell it changes is noted in the journal while a transaction is open.
+func (c *Cell) add(v amount.Sum) {
+	t := c.node.tree
 	for ; c != nil && v != (amount.Sum{}); c = c.above {
-		if note != nil {
-			note(c)
+		if t.open > 0 {
+			t.journal = append(t.journal, touch{cell: c, was: c.usage})
 		}
 		kept := c.kept()
 		before := c.usage.Over(kept)

@@ -21,11 +21,15 @@ func (t *Tree) settle() {
 	for _, n := range nodes {
 		n.findRoot()
 	}
-	slices.SortFunc(nodes, func(a, b *node) int {
-		return cmp.Or(cmp.Compare(b.depth, a.depth), cmp.Compare(a.name, b.name))
+	slices.SortFunc(nodes, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(b.depth, a.depth), cmp.Compare(a.rankAmongSiblings(), b.rankAmongSiblings()),
+			cmp.Compare(a.name, b.name))
 	})
 	for _, n := range nodes {
 		n.sumUp()
+	}
+	for _, n := range slices.Backward(nodes) {
+		n.openWhatIsAbove()
 	}
 	for _, n := range nodes {
 		n.joinFamily()
@@ -37,13 +41,13 @@ func (t *Tree) settle() {
 
 // prune drops the nodes that exist for no reason any more. Cohorts that somebody names come back in link.
 func (t *Tree) prune() {
-	maps.DeleteFunc(t.cohorts, func(_ string, n *node) bool { return !n.declared })
-	maps.DeleteFunc(t.queues, func(_ string, n *node) bool {
+	maps.DeleteFunc(t.cohorts, func(_ string, n *Node) bool { return !n.declared })
+	maps.DeleteFunc(t.queues, func(_ string, n *Node) bool {
 		return !n.declared && !n.inUse()
 	})
 }
 
-func (n *node) inUse() bool {
+func (n *Node) inUse() bool {
 	for _, cell := range n.cells {
 		if cell.usage != (amount.Sum{}) {
 			return true
@@ -54,13 +58,14 @@ func (n *node) inUse() bool {
 
 // link connects all nodes to their parents, making up the cohorts that are only named, and clears what was computed. It
 // returns every node, the made up ones included.
-func (t *Tree) link() []*node {
-	nodes := make([]*node, 0, len(t.queues)+len(t.cohorts))
+func (t *Tree) link() []*Node {
+	nodes := make([]*Node, 0, len(t.queues)+len(t.cohorts))
 	nodes = slices.AppendSeq(nodes, maps.Values(t.queues))
 	nodes = slices.AppendSeq(nodes, maps.Values(t.cohorts))
 	for i := 0; i < len(nodes); i++ {
 		n := nodes[i]
-		n.parent, n.root, n.cyclic, n.height, n.depth, n.members = nil, nil, false, 0, 0, nil
+		n.parent, n.root, n.cyclic, n.height, n.depth = nil, nil, false, 0, 0
+		n.members, n.children, n.columns = nil, nil, nil
 		if n.over == "" {
 			continue
 		}
@@ -77,7 +82,7 @@ func (t *Tree) link() []*node {
 }
 
 // open makes a cohort's cells afresh from its grants, and unlinks a queue's; sumUp links them from below.
-func (n *node) open() {
+func (n *Node) open() {
 	if !n.cohort {
 		for _, cell := range n.cells {
 			cell.above, cell.subtree = nil, 0
@@ -92,9 +97,9 @@ func (n *node) open() {
 
 // findRoot finds the root and the depth of the node and of all above it. Where the parents run into a cycle, the node of
 // the cycle with the smallest name stands in as the root, and everything that leads there is cyclic.
-func (n *node) findRoot() {
-	var path []*node
-	onPath := map[*node]int{}
+func (n *Node) findRoot() {
+	var path []*Node
+	onPath := map[*Node]int{}
 	at := n
 	for at.root == nil {
 		if first, seen := onPath[at]; seen {
@@ -116,8 +121,8 @@ func (n *node) findRoot() {
 	}
 }
 
-func markCycle(cycle []*node) {
-	root := slices.MinFunc(cycle, func(a, b *node) int { return cmp.Compare(a.name, b.name) })
+func markCycle(cycle []*Node) {
+	root := slices.MinFunc(cycle, func(a, b *Node) int { return cmp.Compare(a.name, b.name) })
 	for _, n := range cycle {
 		n.root, n.cyclic = root, true
 	}
@@ -125,7 +130,7 @@ func markCycle(cycle []*node) {
 
 // sumUp completes the node's own cells, all nodes below being complete, and adds them to the parent's. Nodes of a cycle
 // pass nothing on.
-func (n *node) sumUp() {
+func (n *Node) sumUp() {
 	for name, cell := range n.cells {
 		cell.subtree = cell.subtree.Add(cell.limits.Nominal)
 		if n.parent == nil || n.cyclic {
@@ -134,13 +139,34 @@ func (n *node) sumUp() {
 		cell.above = n.parent.cell(name)
 		cell.above.subtree = cell.above.subtree.Add(cell.lent())
 		cell.above.usage = cell.above.usage.Plus(cell.usage.Over(cell.kept()))
+		cell.above.below = append(cell.above.below, cell)
 	}
 	if n.parent != nil && !n.cyclic {
 		n.parent.height = max(n.parent.height, n.height+1)
+		n.parent.children = append(n.parent.children, n)
 	}
 }
 
-func (n *node) joinFamily() {
+// rankAmongSiblings puts cohorts before queues.
+func (n *Node) rankAmongSiblings() int {
+	if n.cohort {
+		return 0
+	}
+	return 1
+}
+
+// openWhatIsAbove gives a cohort a cell for all that its parent knows, so that it makes no difference for what it could
+// borrow whether somebody below has asked for it yet.
+func (n *Node) openWhatIsAbove() {
+	if !n.cohort || n.parent == nil || n.cyclic {
+		return
+	}
+	for name := range n.parent.cells {
+		n.cell(name)
+	}
+}
+
+func (n *Node) joinFamily() {
 	if n.cohort {
 		return
 	}

@@ -14,17 +14,19 @@ import (
 
 // Tree is the forest of all cohorts and queues. NewTree makes one.
 type Tree struct {
-	queues  map[string]*node
-	cohorts map[string]*node
+	queues  map[string]*Node
+	cohorts map[string]*Node
 	settled bool
 	// settlements counts how often the forest was settled anew.
 	settlements uint64
 	// open counts transactions that are neither committed nor rolled back; the forest must not change its shape then.
 	open int
+	// journal holds every cell that the open transactions touched as it was before, in the order of the changes.
+	journal []touch
 }
 
-// node is a queue or a cohort.
-type node struct {
+// Node is a queue or a cohort. It is valid until the forest changes its shape; ask the Tree for it.
+type Node struct {
 	tree   *Tree
 	name   string
 	cohort bool
@@ -32,8 +34,9 @@ type node struct {
 	declared bool
 	// over is the name of the parent cohort, empty for none.
 	over   string
-	parent *node
+	parent *Node
 	grants []Grant
+	weight Weight
 	cells  map[FlavorResource]*Cell
 
 	// What follows is computed by settle.
@@ -42,7 +45,11 @@ type node struct {
 	height int
 	depth  int
 	cyclic bool
-	root   *node
+	root   *Node
+	// children are the nodes right below, cohorts first, by name.
+	children []*Node
+	// columns are the cells by resource, as shares need them; nil until somebody asks.
+	columns []column
 	// members of a root are the names of the queues below it, sorted.
 	members []string
 	// reserved and released of a root count the bookings below it.
@@ -51,7 +58,7 @@ type node struct {
 
 // NewTree returns an empty forest.
 func NewTree() *Tree {
-	return &Tree{queues: map[string]*node{}, cohorts: map[string]*node{}, settled: true}
+	return &Tree{queues: map[string]*Node{}, cohorts: map[string]*Node{}, settled: true}
 }
 
 // SetQueue adds a queue or replaces its parent and its grants, each flavor-resource at most once. What the queue uses
@@ -70,7 +77,7 @@ func (t *Tree) DeleteQueue(name string) {
 		return
 	}
 	t.unsettle()
-	n.declared, n.over, n.grants = false, "", nil
+	n.declared, n.over, n.grants, n.weight = false, "", nil, Weight{}
 	n.applyGrants()
 }
 
@@ -93,27 +100,31 @@ func (t *Tree) DeleteCohort(name string) {
 
 // Reserve books the usage for the queue, whether or not it is available. Amounts that are not positive are skipped, here
 // and by Release alike. The queue need not be set yet.
-func (t *Tree) Reserve(queue string, u Usage) { t.reserve(queue, u, nil) }
-
-// Release gives back what Reserve booked.
-func (t *Tree) Release(queue string, u Usage) { t.release(queue, u, nil) }
-
-func (t *Tree) reserve(queue string, u Usage, note func(*Cell)) {
+func (t *Tree) Reserve(queue string, u Usage) {
 	n := t.queue(queue)
 	n.root.reserved++
+	n.reserve(u)
+}
+
+// Release gives back what Reserve booked.
+func (t *Tree) Release(queue string, u Usage) {
+	n := t.queue(queue)
+	n.root.released++
+	n.release(u)
+}
+
+func (n *Node) reserve(u Usage) {
 	for _, use := range u {
 		if use.Amount > 0 {
-			n.cell(use.FlavorResource).add(amount.SumOf(use.Amount), note)
+			n.cell(use.FlavorResource).add(amount.SumOf(use.Amount))
 		}
 	}
 }
 
-func (t *Tree) release(queue string, u Usage, note func(*Cell)) {
-	n := t.queue(queue)
-	n.root.released++
+func (n *Node) release(u Usage) {
 	for _, use := range u {
 		if use.Amount > 0 {
-			n.cell(use.FlavorResource).add(amount.Sum{}.Minus(amount.SumOf(use.Amount)), note)
+			n.cell(use.FlavorResource).add(amount.Sum{}.Minus(amount.SumOf(use.Amount)))
 		}
 	}
 }
@@ -222,18 +233,18 @@ func (t *Tree) unsettle() {
 }
 
 // queue returns the queue's node, an undeclared one if there was none.
-func (t *Tree) queue(name string) *node {
+func (t *Tree) queue(name string) *Node {
 	return t.node(t.queues, name, false)
 }
 
-func (t *Tree) cohort(name string) *node {
+func (t *Tree) cohort(name string) *Node {
 	return t.node(t.cohorts, name, true)
 }
 
-func (t *Tree) node(in map[string]*node, name string, cohort bool) *node {
+func (t *Tree) node(in map[string]*Node, name string, cohort bool) *Node {
 	n, found := in[name]
 	if !found {
-		n = &node{tree: t, name: name, cohort: cohort, cells: map[FlavorResource]*Cell{}}
+		n = &Node{tree: t, name: name, cohort: cohort, cells: map[FlavorResource]*Cell{}}
 		n.root = n
 		in[name] = n
 		if !cohort {
@@ -244,7 +255,7 @@ func (t *Tree) node(in map[string]*node, name string, cohort bool) *node {
 }
 
 // applyGrants gives the queue's cells their limits and drops those that are neither granted nor used.
-func (n *node) applyGrants() {
+func (n *Node) applyGrants() {
 	for _, cell := range n.cells {
 		cell.limits = Limits{}
 	}
@@ -260,7 +271,7 @@ func (n *node) applyGrants() {
 
 // cell returns the node's account of a flavor-resource, opening one if there is none: at a queue without any quota, at a
 // cohort without quota of its own but letting through whatever its members and its parent agree on.
-func (n *node) cell(name FlavorResource) *Cell {
+func (n *Node) cell(name FlavorResource) *Cell {
 	c, found := n.cells[name]
 	if found {
 		return c
@@ -270,8 +281,10 @@ func (n *node) cell(name FlavorResource) *Cell {
 		c.limits = Nominal(0)
 	}
 	n.cells[name] = c
+	n.columns = nil
 	if n.parent != nil && !n.cyclic {
 		c.above = n.parent.cell(name)
+		c.above.below = append(c.above.below, c)
 	}
 	return c
 }

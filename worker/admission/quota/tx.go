@@ -3,12 +3,15 @@ package quota
 import "switchyard.dev/worker/admission/amount"
 
 // Tx is a trial on the tree: what it reserves and releases is visible at once, and Rollback restores every number it
-// touched. It costs what it touches, whatever the tree holds. Transactions may nest if they end in reverse order; none
-// may be open when a queue or a cohort is set or deleted.
+// touched. It costs what it touches, whatever the tree holds, and in the long run allocates nothing. Transactions may nest
+// if they end in reverse order; none may be open when a queue or a cohort is set or deleted. What is booked on the tree
+// itself meanwhile is undone, too.
 type Tx struct {
 	tree *Tree
-	// touched holds every cell as it was before a change, in the order of the changes.
-	touched []touch
+	// from is the length of the journal when the transaction began.
+	from int
+	// silent transactions do not change the Version of anything.
+	silent bool
 }
 
 type touch struct {
@@ -16,36 +19,72 @@ type touch struct {
 	was  amount.Sum
 }
 
-// Begin starts a transaction.
-func (t *Tree) Begin() *Tx {
+// Begin starts a transaction whose effects count in Versions: what it takes as taken, what it or its rollback gives back as
+// released.
+func (t *Tree) Begin() *Tx { return t.begin(false) }
+
+// Trial starts a transaction that Versions do not see, for a question that is asked, answered and rolled back before
+// anybody else looks: nobody may remember a Version in between. It cannot be committed.
+func (t *Tree) Trial() *Tx { return t.begin(true) }
+
+func (t *Tree) begin(silent bool) *Tx {
 	t.settle()
 	t.open++
-	return &Tx{tree: t}
+	return &Tx{tree: t, from: len(t.journal), silent: silent}
 }
 
 // Reserve books the usage for the queue.
-func (x *Tx) Reserve(queue string, u Usage) { x.tree.reserve(queue, u, x.note) }
+func (x *Tx) Reserve(queue string, u Usage) {
+	n := x.tree.queue(queue)
+	if !x.silent {
+		n.root.reserved++
+	}
+	n.reserve(u)
+}
 
 // Release gives back usage that the queue has booked, in the transaction or before it.
-func (x *Tx) Release(queue string, u Usage) { x.tree.release(queue, u, x.note) }
-
-func (x *Tx) note(c *Cell) { x.touched = append(x.touched, touch{cell: c, was: c.usage}) }
+func (x *Tx) Release(queue string, u Usage) {
+	n := x.tree.queue(queue)
+	if !x.silent {
+		n.root.released++
+	}
+	n.release(u)
+}
 
 // Rollback ends the transaction and restores what it changed.
 func (x *Tx) Rollback() {
-	for i := len(x.touched) - 1; i >= 0; i-- {
-		x.touched[i].cell.usage = x.touched[i].was
+	x.mustBeOpen()
+	journal := x.tree.journal
+	for i := len(journal) - 1; i >= x.from; i-- {
+		cell := journal[i].cell
+		cell.usage = journal[i].was
+		if !x.silent {
+			cell.node.root.released++
+		}
+	}
+	x.tree.journal = journal[:x.from]
+	x.end()
+}
+
+// Commit ends the transaction and keeps what it changed, unless a transaction around it is rolled back.
+func (x *Tx) Commit() {
+	x.mustBeOpen()
+	if x.silent {
+		panic("quota: a trial is always rolled back")
+	}
+	if x.tree.open == 1 {
+		x.tree.journal = x.tree.journal[:0]
 	}
 	x.end()
 }
 
-// Commit ends the transaction and keeps what it changed.
-func (x *Tx) Commit() { x.end() }
-
-func (x *Tx) end() {
+func (x *Tx) mustBeOpen() {
 	if x.tree == nil {
 		panic("quota: a transaction ends only once")
 	}
+}
+
+func (x *Tx) end() {
 	x.tree.open--
-	x.tree, x.touched = nil, nil
+	x.tree = nil
 }

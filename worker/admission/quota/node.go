@@ -1,0 +1,45 @@
+package quota
+
+// QueueNode returns the node of a queue, nil if there is none.
+func (t *Tree) QueueNode(name string) *Node {
+	t.settle()
+	return t.queues[name]
+}
+
+// CohortNode returns the node of a cohort, declared or only named by others; nil if there is none.
+func (t *Tree) CohortNode(name string) *Node {
+	t.settle()
+	return t.cohorts[name]
+}
+
+// WeighQueue sets the weight of a queue that was set, by which its share is divided.
+func (t *Tree) WeighQueue(name string, w Weight) { t.queue(name).weight = w }
+
+// WeighCohort sets the weight of a cohort that was set.
+func (t *Tree) WeighCohort(name string, w Weight) { t.cohort(name).weight = w }
+
+// Name returns the name of the queue or cohort. A queue and a cohort may have the same.
+func (n *Node) Name() string { return n.name }
+
+// IsQueue reports whether the node is a queue, a leaf.
+func (n *Node) IsQueue() bool { return !n.cohort }
+
+// Parent returns the cohort above, nil for a root and below a cycle of cohorts.
+func (n *Node) Parent() *Node {
+	if n.cyclic {
+		return nil
+	}
+	return n.parent
+}
+
+// Root returns the top of the node's tree, the node itself if nothing is above it.
+func (n *Node) Root() *Node { return n.root }
+
+// Depth returns the distance from the root.
+func (n *Node) Depth() int { return n.depth }
+
+// Children returns the nodes right below, cohorts first, each by name. The caller must not change it.
+func (n *Node) Children() []*Node { return n.children }
+
+// Cell returns the node's account of a flavor-resource, nil if neither it nor anybody below grants or uses it.
+func (n *Node) Cell(name FlavorResource) *Cell { return n.cells[name] }
