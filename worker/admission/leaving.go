@@ -5,7 +5,9 @@ package admission
 // every victim of its plan; unknown keys are fine.
 func (s *Snapshot) Evicting(k Key) {
 	if h, found := s.holding[k]; found && !h.Evicted {
+		s.holders.remove(&h.Reservation)
 		h.Evicted, h.marked = true, true
+		s.holders.add(&h.Reservation)
 	}
 }
 
@@ -13,7 +15,9 @@ func (s *Snapshot) Evicting(k Key) {
 // looked at again. Does nothing once Admit reported the workload as evicted.
 func (s *Snapshot) Spare(k Key) {
 	if h, found := s.holding[k]; found && h.marked {
+		s.holders.remove(&h.Reservation)
 		h.Evicted, h.marked = false, false
+		s.holders.add(&h.Reservation)
 		s.stirredQueues[h.Queue] = true
 	}
 }

@@ -32,6 +32,7 @@ type Snapshot struct {
 	waiting map[Key]*entry
 	delayed *order.Heap[*entry]
 	holding map[Key]*holder
+	holders holders
 
 	byQueue tallies[string]
 	byLocal tallies[Key]
@@ -79,6 +80,7 @@ func NewSnapshot() *Snapshot {
 			func(e *entry, at int) { e.at = at },
 		),
 		holding:        map[Key]*holder{},
+		holders:        newHolders(),
 		byQueue:        tallies[string]{},
 		byLocal:        tallies[Key]{},
 		stirredQueues:  map[string]bool{},
@@ -99,6 +101,7 @@ func (s *Snapshot) UpsertQueue(q Queue) {
 	}
 	s.queues[q.Name] = &q
 	s.quota.SetQueue(q.Name, q.Cohort, Grants(q.Groups))
+	s.quota.WeighQueue(q.Name, q.Weight)
 	s.queueChanged(q.Name)
 }
 
@@ -133,6 +136,7 @@ func (s *Snapshot) UpsertCohort(c Cohort) {
 	}
 	s.cohorts[c.Name] = &c
 	s.quota.SetCohort(c.Name, c.Parent, Grants(c.Groups))
+	s.quota.WeighCohort(c.Name, c.Weight)
 	s.stirredCohorts[c.Name] = true
 }
 

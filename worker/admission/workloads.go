@@ -120,6 +120,7 @@ func (s *Snapshot) hold(h *holder) {
 		}
 	}
 	s.holding[h.Key] = h
+	s.holders.add(&h.Reservation)
 	s.quota.Reserve(h.Queue, h.Usage)
 	s.byQueue.at(h.Queue).count(&h.Reservation, 1)
 	s.byLocal.at(h.localKey()).count(&h.Reservation, 1)
@@ -128,6 +129,7 @@ func (s *Snapshot) hold(h *holder) {
 // drop takes a reservation off the books, waking nobody.
 func (s *Snapshot) drop(h *holder) {
 	delete(s.holding, h.Key)
+	s.holders.remove(&h.Reservation)
 	s.quota.Release(h.Queue, h.Usage)
 	s.byQueue.at(h.Queue).count(&h.Reservation, -1)
 	s.byLocal.at(h.localKey()).count(&h.Reservation, -1)
