@@ -1,4 +1,4 @@
-// Package hub is the composition root of a hub: the engine of a worker, and the multikueue check that hands workloads with
+// Package hub is the composition root of a hub: all that a worker has, and the multikueue check that hands workloads with
 // quota to worker clusters. To the engine that is one more admission check; everything a hub does beyond is added here.
 package hub
 
@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"switchyard.dev/admissioncheck"
 	"switchyard.dev/admissioncheck/multikueue"
 	"switchyard.dev/apis/config/features"
 	"switchyard.dev/worker"
@@ -19,18 +20,19 @@ func Scheme() (*runtime.Scheme, error) { return worker.Scheme() }
 
 // Parts composes a hub. An error says what is wrong with the settings.
 func Parts(s program.Settings) ([]program.Part, error) {
-	parts, err := worker.Parts(s)
+	if !s.Gates.Enabled(features.MultiKueue) {
+		return worker.Parts(s)
+	}
+	check := &multikueue.Check{}
+	parts, err := worker.PartsWith(s, check.Prepare)
 	if err != nil {
 		return nil, err
-	}
-	if !s.Gates.Enabled(features.MultiKueue) {
-		return parts, nil
 	}
 	kinds, err := worker.Kinds(s)
 	if err != nil {
 		return nil, err
 	}
 	return append(parts, program.Part{Name: "multikueue", Add: func(_ context.Context, mgr ctrl.Manager) error {
-		return multikueue.Setup(mgr, s.Configuration, kinds...)
+		return check.Setup(mgr, s.Configuration, kinds...)
 	}}), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,6 +33,7 @@ type engine struct {
 	view     *view.View
 	metrics  *act.Metrics
 	clock    clock.WithTicker
+	prepare  []func(wl *kueue.Workload, now time.Time)
 }
 
 func newEngine(s program.Settings, kinds []job.Integration) (*engine, error) {
@@ -69,6 +71,11 @@ func (e *engine) addScheduler(ctx context.Context, mgr ctrl.Manager) error {
 	return mgr.Add(act.NewLoop(act.Parts{
 		View: e.view, Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder(kueue.AdmissionManager),
 		Metrics: e.metrics, Cycle: act.CycleOptions(e.settings.Configuration), Clock: e.clock,
+		Prepare: func(wl *kueue.Workload, now time.Time) {
+			for _, complete := range e.prepare {
+				complete(wl, now)
+			}
+		},
 	}))
 }
 

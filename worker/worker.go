@@ -6,6 +6,7 @@ package worker
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -32,7 +33,11 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // Parts composes the engine. An error says what is wrong with the settings.
-func Parts(s program.Settings) ([]program.Part, error) {
+func Parts(s program.Settings) ([]program.Part, error) { return PartsWith(s) }
+
+// PartsWith is Parts for a program that does more than a worker: each of prepare completes an admission before it is written
+// (see act.Parts).
+func PartsWith(s program.Settings, prepare ...func(wl *kueue.Workload, now time.Time)) ([]program.Part, error) {
 	kinds, err := Kinds(s)
 	if err != nil {
 		return nil, err
@@ -41,6 +46,7 @@ func Parts(s program.Settings) ([]program.Part, error) {
 	if err != nil {
 		return nil, err
 	}
+	engine.prepare = prepare
 	integrations, err := integrations(s, kinds)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -15,10 +17,24 @@ import (
 	"switchyard.dev/worker/job"
 )
 
+// Check is the multikueue check of one hub. The zero value is one that has not been set up yet.
+type Check struct {
+	resolver atomic.Pointer[controller.Resolver]
+}
+
+// Prepare nominates clusters for a Workload whose reservation is about to be written, so that the two are one write. It
+// reads caches only, may be called by several goroutines at once, and does nothing before Setup or where there is nothing
+// to nominate; the check then does the same a little later, in a write of its own.
+func (c *Check) Prepare(wl *kueue.Workload, now time.Time) {
+	if r := c.resolver.Load(); r != nil {
+		r.Prepare(context.Background(), wl, now)
+	}
+}
+
 // Setup adds the multikueue check to the manager of a hub, as a defaulted and validated configuration asks. Of the
 // integrations, those that can be mirrored are. The manager's scheme must know all of them, and its cache must hold the
 // Secrets of the hub's own namespace. Everything runs on the leader only.
-func Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integrations ...job.Integration) error {
+func (c *Check) Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integrations ...job.Integration) error {
 	gates, err := features.New(cfg.FeatureGates)
 	if err != nil {
 		return fmt.Errorf("feature gates: %w", err)
@@ -30,13 +46,18 @@ func Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integrations ...job.I
 		return fmt.Errorf("multiKueue.dispatcherName %s is not built in yet: nobody would nominate clusters; use %s, or the name of your own dispatcher",
 			kueue.IncrementalDispatcherName, kueue.AllAtOnceDispatcherName)
 	}
-	return controller.Setup(context.Background(), mgr, controller.Settings{
+	resolver, err := controller.Setup(context.Background(), mgr, controller.Settings{
 		Origin: *cfg.MultiKueue.Origin, Policy: policy(cfg.MultiKueue),
 		GCInterval: cfg.MultiKueue.GCInterval.Duration, Namespace: *cfg.Namespace,
 		Kinds:       slices.DeleteFunc(slices.Clone(integrations), func(i job.Integration) bool { return !i.Mirrorable() }),
 		NameInLabel: !gates.Enabled(features.WorkloadIdentifierAnnotations),
 		Profiles:    gates.Enabled(features.MultiKueueClusterProfile),
 	})
+	if err != nil {
+		return err
+	}
+	c.resolver.Store(resolver)
+	return nil
 }
 
 // policy is what the configuration says about dispatching. Every dispatcher but the built-in default nominates from

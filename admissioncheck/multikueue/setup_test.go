@@ -29,7 +29,7 @@ func TestADispatcherThatIsNotBuiltInNominatesFromOutside(t *testing.T) {
 func TestTheIncrementalDispatcherIsRefusedRatherThanIgnored(t *testing.T) {
 	cfg := configapi.Default()
 	cfg.MultiKueue.DispatcherName = ptr.To(kueue.IncrementalDispatcherName)
-	if err := Setup(nil, cfg); err == nil || !strings.Contains(err.Error(), "not built in yet") {
+	if err := new(Check).Setup(nil, cfg); err == nil || !strings.Contains(err.Error(), "not built in yet") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -37,7 +37,7 @@ func TestTheIncrementalDispatcherIsRefusedRatherThanIgnored(t *testing.T) {
 func TestWithTheFeatureGateOffNothingIsAdded(t *testing.T) {
 	cfg := configapi.Default()
 	cfg.FeatureGates = map[string]bool{"MultiKueue": false, "MultiKueueAdaptersForCustomJobs": false}
-	if err := Setup(nil, cfg); err != nil {
+	if err := new(Check).Setup(nil, cfg); err != nil {
 		t.Error(err)
 	}
 }

@@ -49,8 +49,8 @@ func (w *World) removeLocal(name string) {
 }
 
 // core makes the next transition of one Workload in the hub's admission core (contract: kueue-api.md 4.11 and 4.13) and
-// reports whether there was one.
-func (w *World) core(name string) bool {
+// reports whether there was one. Prepared says that the dispatcher may add to a reservation what it would store next.
+func (w *World) core(name string, prepared bool) bool {
 	item, ok := w.hub.items[name]
 	if !ok || item.deleting || w.program == nil {
 		return false
@@ -75,6 +75,9 @@ func (w *World) core(name string) bool {
 		item.reservedAt = w.now
 		item.reservation = fmt.Sprintf("%d/%d", w.now.Unix(), item.evictions)
 		item.check, item.message = dispatch.Pending, ""
+		if prepared {
+			item = w.prepare(item)
+		}
 	default:
 		return false
 	}

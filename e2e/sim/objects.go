@@ -42,6 +42,15 @@ func (w workload) state() dispatch.State {
 	return dispatch.Decode(w.record, w.nominated, w.bound)
 }
 
+// with stores a State.
+func (w workload) with(s dispatch.State) workload {
+	w.nominated, w.bound, w.record = s.Nominated, s.Bound, nil
+	if r, ok := dispatch.Encode(s); ok {
+		w.record = &r
+	}
+	return w
+}
+
 // jobStatus is the part of a job's status that the hub copies.
 type jobStatus struct {
 	active   bool

@@ -326,8 +326,9 @@ func (c command) dispatchTurn() error {
 	return nil
 }
 
+// core j1, or core j1 plain: of a core that knows no dispatcher.
 func (c command) coreTurn() error {
-	c.World.core(c.arg(0))
+	c.World.core(c.arg(0), c.arg(1) != "plain")
 	return nil
 }
 

@@ -90,17 +90,26 @@ func (t *turn) call(do func() error) error {
 	return do()
 }
 
+// prepare adds to a reservation that is about to be stored what the dispatcher would store next, if that may go with it.
+func (w *World) prepare(item workload) workload {
+	t := &turn{World: w, item: item, state: item.state(), obs: w.observe(item)}
+	t.plan = w.step(t.state, t.obs, w.policy)
+	if !t.plan.Prepares(t.state, t.obs.Local) {
+		return item
+	}
+	after := item.with(t.plan.Next)
+	w.ledger.writing(t, item, after)
+	w.say("%s: %s: with the reservation, %s", item.name, t.plan.Because, storing(t.state, t.plan, item))
+	return after
+}
+
 // write stores Next and Verdict in one status write, on condition that nobody wrote since.
 func (t *turn) write() error {
 	now, ok := t.hub.items[t.item.name]
 	if !ok || now.rv != t.item.rv && !t.shell.Overwrites {
 		return errRefused
 	}
-	next := t.plan.Next
-	now.nominated, now.bound, now.record = next.Nominated, next.Bound, nil
-	if r, ok := dispatch.Encode(next); ok {
-		now.record = &r
-	}
+	now = now.with(t.plan.Next)
 	if now.check != t.plan.Verdict.Check || now.message != t.plan.Verdict.Message {
 		now.check, now.message = t.plan.Verdict.Check, t.plan.Verdict.Message
 	}

@@ -90,7 +90,7 @@ func (w *World) worker(name string) *worker {
 func (w *World) round() bool {
 	before := w.version
 	for _, name := range w.hub.names() {
-		w.while("core", func() bool { return w.core(name) })
+		w.while("core", func() bool { return w.core(name, !w.frozen["dispatch"]) })
 	}
 	for _, c := range w.workers {
 		w.roundWorker(c)

@@ -373,6 +373,13 @@ func jobKey() client.ObjectKey { return client.ObjectKey{Namespace: "team", Name
 // submit creates a job and its Workload on the hub and reserves quota for it.
 func (st *stage) submit() {
 	st.t.Helper()
+	st.enqueue()
+	st.reserve()
+}
+
+// enqueue creates a job and its Workload on the hub.
+func (st *stage) enqueue() {
+	st.t.Helper()
 	st.create(&batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "train", UID: "job-uid", Labels: map[string]string{kueue.QueueNameLabel: "gpu"}},
 		Spec: batchv1.JobSpec{
@@ -393,7 +400,6 @@ func (st *stage) submit() {
 			PodSets: []kueue.PodSet{{Name: "main", Count: 1, Template: podTemplate()}},
 		},
 	})
-	st.reserve()
 }
 
 func podTemplate() corev1.PodTemplateSpec {
@@ -402,12 +408,18 @@ func podTemplate() corev1.PodTemplateSpec {
 	}}
 }
 
-// reserve plays the hub's scheduler.
+// reserve plays the hub's scheduler, which lets the dispatcher add to the reservation.
 func (st *stage) reserve() {
 	st.t.Helper()
 	st.change(func(wl *kueue.Workload) {
-		workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"mk"}, "reserved", time.Now())
+		reservePlain(wl)
+		st.resolver.Prepare(context.Background(), wl, time.Now())
 	})
+}
+
+// reservePlain reserves quota as a scheduler does that knows no dispatcher.
+func reservePlain(wl *kueue.Workload) {
+	workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"mk"}, "reserved", time.Now())
 }
 
 // change writes the admission part of the hub's Workload, as the core does.

@@ -46,6 +46,11 @@ func (r *Resolver) observe(ctx context.Context, key client.ObjectKey) (*subject,
 	case r.written.newerThan(wl):
 		return nil, nil //nolint:nilnil // our own last write is still on its way to the cache
 	}
+	return r.observeWorkload(ctx, wl)
+}
+
+// observeWorkload is observe for a Workload as it is, or is about to be written.
+func (r *Resolver) observeWorkload(ctx context.Context, wl *kueue.Workload) (*subject, error) {
 	entry, ac, err := checkOf(ctx, r.Client, wl)
 	if err != nil {
 		return nil, err

@@ -261,8 +261,7 @@ func TestWritesOnTheHubForOneWorkload(t *testing.T) {
 	st.eventually("hub workload finished", func() bool { return workload.IsFinished(st.local()) })
 	st.eventually("nothing left on w1", func() bool { return st.copyOn("w1") == nil && st.jobOn("w1") == nil })
 	want := []string{
-		"patch status v1beta2.Workload", // the test's reservation
-		"patch status v1beta2.Workload", // nominated
+		"patch status v1beta2.Workload", // the test's reservation, nominated
 		"patch status v1beta2.Workload", // bound
 		"patch status v1beta2.Workload", // Ready and Admitted
 		"patch status v1.Job",           // the final status
@@ -270,6 +269,51 @@ func TestWritesOnTheHubForOneWorkload(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, st.hubLog.snapshot()); diff != "" {
 		t.Errorf("writes on the hub (-want +got):\n%s", diff)
+	}
+}
+
+func TestClustersAreNominatedInTheReservationsOwnWrite(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.enqueue()
+	wl := st.local()
+	reservePlain(wl)
+	st.resolver.Prepare(t.Context(), wl, time.Now())
+	if got := wl.Status.NominatedClusterNames; !slices.Equal(got, []string{"w1", "w2"}) {
+		t.Errorf("nominated: %v", got)
+	}
+}
+
+func TestAReservationOfASchedulerThatKnowsNoDispatcherIsDispatchedToo(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.enqueue()
+	st.change(reservePlain)
+	st.offered("w1", "w2")
+	st.runsOn("w2")
+}
+
+func TestNothingIsPreparedThatAsksForMoreThanANomination(t *testing.T) {
+	for name, change := range map[string]func(*kueue.Workload){
+		"a binding of an earlier reservation": func(wl *kueue.Workload) { wl.Status.ClusterName = ptr.To("w1") },
+		"a nomination by somebody else":       func(wl *kueue.Workload) { wl.Status.NominatedClusterNames = []string{"w2"} },
+		"an owner that cannot be dispatched":  func(wl *kueue.Workload) { wl.OwnerReferences = nil },
+		"no quota":                            func(wl *kueue.Workload) { wl.Status.Conditions, wl.Status.Admission = nil, nil },
+		"no check of ours":                    func(wl *kueue.Workload) { wl.Status.AdmissionChecks[0].Name = "other" },
+		"another check that is not Ready yet": func(wl *kueue.Workload) {
+			wl.Status.AdmissionChecks = append(wl.Status.AdmissionChecks, kueue.AdmissionCheckState{Name: "other", State: kueue.CheckStatePending})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t, "w1", "w2")
+			st.enqueue()
+			wl := st.local()
+			reservePlain(wl)
+			change(wl)
+			before := wl.DeepCopy()
+			st.resolver.Prepare(t.Context(), wl, time.Now())
+			if diff := cmp.Diff(before, wl); diff != "" {
+				t.Errorf("-before +after:\n%s", diff)
+			}
+		})
 	}
 }
 

@@ -42,11 +42,12 @@ type Settings struct {
 	Fleet fleet.Options
 }
 
-// Setup adds the multikueue check to a manager: the fleet, the controllers and the sweep.
-func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) error {
+// Setup adds the multikueue check to a manager: the fleet, the controllers and the sweep. It returns the Resolver, whose
+// Prepare is for the hub's scheduler.
+func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*Resolver, error) {
 	for _, i := range indexes() {
 		if err := mgr.GetFieldIndexer().IndexField(ctx, i.of, i.name, i.value); err != nil {
-			return fmt.Errorf("index %T by %s: %w", i.of, i.name, err)
+			return nil, fmt.Errorf("index %T by %s: %w", i.of, i.name, err)
 		}
 	}
 	resolver, sweep := assemble(mgr, s)
@@ -67,10 +68,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) error {
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
-			return fmt.Errorf("set up the multikueue check: %w", err)
+			return nil, fmt.Errorf("set up the multikueue check: %w", err)
 		}
 	}
-	return nil
+	return resolver, nil
 }
 
 func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep) {

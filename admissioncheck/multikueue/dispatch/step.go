@@ -23,6 +23,14 @@ func (plan Plan) Writes(s State, l Local) bool {
 	return !plan.Next.Equal(s) || plan.Verdict != Verdict{Check: l.Check, Message: l.CheckMessage}
 }
 
+// Prepares reports whether Next may go with the very write that makes the reservation that the Plan was made for, instead
+// of one of its own: it begins the reservation's epoch, settles debts and nominates, and nothing else. A binding or a
+// nomination that an earlier reservation left standing is never built upon: its retreat has to be stored first.
+func (plan Plan) Prepares(s State, l Local) bool {
+	return s.Bound == "" && len(s.Nominated) == 0 && !plan.Next.Equal(s) && plan.Next.Bound == "" && plan.Event == nil &&
+		plan.Verdict == Verdict{Check: l.Check, Message: l.CheckMessage}
+}
+
 // turn is one call of Step: its three inputs, and the questions that the cases ask of them.
 type turn struct {
 	s State
