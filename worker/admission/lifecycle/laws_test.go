@@ -29,18 +29,24 @@ func FuzzStep(f *testing.F) {
 		} else if len(again.Because) > 0 && !again.Delete {
 			t.Errorf("tells %q again", reasons(again.Because))
 		}
-		laws(t, s, plan)
+		laws(t, s, o, plan)
 	})
 }
 
-func laws(t *testing.T, s State, p Plan) {
+func laws(t *testing.T, s State, o Observation, p Plan) {
 	t.Helper()
 	next := p.Next
 	if s.Is(Finished) && !next.Equal(s) {
 		t.Errorf("a finished workload changed to:\n%s", tell(next))
 	}
-	if p.Deactivate && !next.Equal(s) {
+	if (p.Deactivate || p.Unguard) && !next.Equal(s) {
 		t.Error("acts and changes the state at once")
+	}
+	if p.Deactivate && (p.Delete || p.Priority != nil) {
+		t.Error("acts in two ways at once")
+	}
+	if p.Delete && !s.Is(Finished) && (s.Active || next.Reservation != nil) {
+		t.Error("deletes a workload that may still be wanted")
 	}
 	if next.Reservation != nil && s.Reservation == nil {
 		t.Error("made up a reservation")
@@ -54,15 +60,37 @@ func laws(t *testing.T, s State, p Plan) {
 	if BecameAdmitted(s, next) && (Merge(next) != Admit || next.Is(Evicted)) {
 		t.Errorf("admitted against its gates:\n%s", tell(next))
 	}
-	if !s.Is(Finished) && !p.Deactivate && !p.Unguard && next.Is(Admitted) && Merge(next) != Admit {
+	if !next.Is(Finished) && !p.Deactivate && !p.Unguard && next.Is(Admitted) && Merge(next) != Admit {
 		t.Errorf("stays admitted against its gates:\n%s", tell(next))
 	}
-	if next.PastExecution < s.PastExecution {
+	if evicted, _ := next.Condition(Evicted); next.PastExecution < s.PastExecution && evicted.Reason != "DeactivatedDueToMaximumExecutionTimeExceeded" {
 		t.Error("forgot past execution time")
+	}
+	if next.RequeueCount < s.RequeueCount && !deactivationEnds(s, next) {
+		t.Error("forgot how often pods were late")
+	}
+	if target, _ := next.Condition(DeactivationTarget); target.Status == True && !s.Is(DeactivationTarget) && s.leaving() && target.Reason != DeactivateForAdmissionCheck {
+		t.Error("asks to deactivate what is leaving already")
+	}
+	for _, gate := range next.Gates {
+		if s.Reservation != nil && next.Reservation == nil && gate.Open {
+			t.Error("left a preemption gate open behind an admission")
+		}
+	}
+	if p.WakeAt.IsZero() && next.running() && next.MaxExecution > 0 && !o.Deleting {
+		t.Error("sleeps through the end of the time to run")
 	}
 	if evictions(next) < evictions(s) {
 		t.Error("forgot evictions")
 	}
+}
+
+// deactivationEnds tells whether the workload was deactivated or reactivated, which starts the count again.
+func deactivationEnds(was, is State) bool {
+	evicted, _ := is.Condition(Evicted)
+	requeued, _ := is.Condition(Requeued)
+	before, _ := was.Condition(Requeued)
+	return isDeactivation(evicted.Reason) || requeued.Reason == RequeuedReactivated && before.Reason != RequeuedReactivated
 }
 
 func hasUnknown(s State) bool {
@@ -80,9 +108,11 @@ func evictions(s State) (n int32) {
 // anyState lives a short random life, then scribbles over some of it as other writers may.
 func anyState(dice *rand.Rand) State {
 	s := queued()
+	s.UID, s.MaxExecution, s.Priority = "uid", int32(dice.IntN(3)*60), int32(dice.IntN(2))
+	s.Gates = []Gate{{Name: "g", Open: dice.IntN(2) == 0, Since: at(0)}}
 	for range dice.IntN(6) {
 		now := at(dice.IntN(100))
-		switch dice.IntN(8) {
+		switch dice.IntN(11) {
 		case 0, 1, 2:
 			s = Reserve(s, Reservation{ClusterQueue: "cq", DelayedTopology: dice.IntN(8) == 0}, pick(dice, "a", "b", "c"), "", now)
 		case 3:
@@ -95,6 +125,12 @@ func anyState(dice *rand.Rand) State {
 			s = WaitFor(s, admission.WaitingForQuota, "full", now)
 		case 7:
 			s = Derive(s, now)
+		case 8:
+			s = s.with(PodsReady, []Status{True, False}[dice.IntN(2)], []admission.Reason{"Started", WaitForRecovery, "WaitForStart"}[dice.IntN(3)], "", now)
+		case 9:
+			s.RequeueCount = int32(dice.IntN(3))
+		case 10:
+			s = Block(s, "closed", now)
 		}
 		if len(s.Checks) > 0 {
 			check := s.Checks[dice.IntN(len(s.Checks))].Name
@@ -143,5 +179,25 @@ func anyObservation(dice *rand.Rand) Observation {
 	return Observation{
 		Now: at(100 + dice.IntN(100)), LocalQueue: queue("lq"), ClusterQueue: queue("cq"), Checks: pick(dice, "a", "b", "c"),
 		GatedBy: pick(dice, "g"), Owned: dice.IntN(2) == 0, Deleting: dice.IntN(12) == 0, OwnerGone: dice.IntN(4) == 0,
+		ClassPriority: or(dice, int32(dice.IntN(2))), Policy: anyPolicy(dice),
 	}
+}
+
+func anyPolicy(dice *rand.Rand) Policy {
+	seconds := func() time.Duration { return time.Duration(dice.IntN(200)) * time.Second }
+	p := Policy{FinishOrphans: dice.IntN(3) == 0, KeepFinished: or(dice, seconds()), KeepDeactivated: or(dice, seconds())}
+	if dice.IntN(2) == 0 {
+		p.PodsReady = &PodsReadyPolicy{
+			Timeout: seconds(), RecoveryTimeout: seconds(), BackoffBase: seconds(), BackoffMax: seconds(), Limit: or(dice, int32(dice.IntN(3))),
+		}
+	}
+	return p
+}
+
+// or returns the value or nothing.
+func or[T any](dice *rand.Rand, value T) *T {
+	if dice.IntN(2) == 0 {
+		return nil
+	}
+	return &value
 }

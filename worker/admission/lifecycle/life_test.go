@@ -24,6 +24,14 @@ func newWorld(seed uint64) *world {
 	w := &world{dice: dice, now: epoch, state: queued(), sees: open(0)}
 	w.sees.Owned = dice.IntN(3) > 0
 	w.sees.Checks = pick(dice, "a", "b")
+	if dice.IntN(2) == 0 {
+		w.state.MaxExecution = 400
+	}
+	if limit := int32(2); w.sees.Owned && dice.IntN(2) == 0 {
+		w.sees.Policy.PodsReady = &PodsReadyPolicy{
+			Timeout: 40 * time.Second, RecoveryTimeout: 20 * time.Second, BackoffBase: 2 * time.Second, BackoffMax: 4 * time.Second, Limit: &limit,
+		}
+	}
 	return w
 }
 
@@ -49,16 +57,23 @@ func (w *world) scheduler() {
 	}
 }
 
-// job starts, stops and releases as the contract says; it takes a while to stop.
-func (w *world) job() {
+// job starts, stops and releases as the contract says; it takes a while to stop. When all is well its pods are ready.
+func (w *world) job(well bool) {
 	leaving := w.state.leaving()
 	switch {
+	case w.running && !leaving && w.state.Is(Admitted):
+		if well || w.dice.IntN(3) == 0 {
+			w.state = w.state.with(PodsReady, True, "Started", "", w.now)
+		} else {
+			w.state = w.state.with(PodsReady, False, WaitForRecovery, "", w.now)
+		}
 	case w.running && (leaving || !w.state.Is(Admitted)):
 		w.running = w.dice.IntN(2) == 0
 	case !w.running && leaving && w.sees.Owned:
 		w.state = Release(w.state, w.now)
 	case !w.running && !leaving && w.state.Is(Admitted):
 		w.running = true
+		w.state = w.state.with(PodsReady, False, "WaitForStart", "", w.now)
 	}
 }
 
@@ -107,7 +122,7 @@ func (w *world) turn(well bool) {
 	case 0:
 		w.scheduler()
 	case 1:
-		w.job()
+		w.job(well)
 	case 2:
 		w.check(well)
 	case 3:

@@ -20,7 +20,7 @@ func (s State) expiresAt() time.Time {
 
 // running tells whether the job may run and nobody has told it to stop.
 func (s State) running() bool {
-	return s.Active && s.Reservation != nil && s.Is(Admitted) && !s.Is(Evicted) && !s.Is(DeactivationTarget)
+	return s.Active && s.Reservation != nil && s.Is(Admitted) && !s.Is(Evicted) && !s.Is(DeactivationTarget) && !s.Is(Finished)
 }
 
 // expire asks for the deactivation of a workload that has had its time.

@@ -119,7 +119,6 @@ func TestRetry(t *testing.T) {
 			tells: []admission.Reason{"EvictedDueToAdmissionCheck"},
 			check: func(t *testing.T, p Plan) {
 				t.Helper()
-				t.Helper()
 				c, _ := p.Next.Condition(Evicted)
 				if want := "Evicted due to AdmissionCheck in Retry state: b(no nodes)"; c.Message != want {
 					t.Errorf("message %q, want %q", c.Message, want)
@@ -147,7 +146,6 @@ func TestRetry(t *testing.T) {
 			name: "after the release the workload waits for the delay that the check asked for",
 			from: released, sees: sees(30), want: tell(released),
 			check: func(t *testing.T, p Plan) {
-				t.Helper()
 				t.Helper()
 				if !p.WakeAt.Equal(at(70)) {
 					t.Errorf("wakes at %v, want %v", p.WakeAt, at(70))
@@ -184,7 +182,6 @@ func TestRejection(t *testing.T) {
 				"check a Rejected retries=0 \"never\"\nholds quota in cq\n",
 			tells: []admission.Reason{"AdmissionCheckRejected"},
 			check: func(t *testing.T, p Plan) {
-				t.Helper()
 				t.Helper()
 				if p.Deactivate {
 					t.Error("acts before the request is stored")
@@ -306,7 +303,6 @@ func TestStoppedQueues(t *testing.T) {
 	}
 	waiting := reserved(0, "a")
 	const waits = "QuotaReserved=True QuotaReserved +0s\nAdmitted=False UnsatisfiedAdmissionChecks +0s\n"
-	const runs = "QuotaReserved=True QuotaReserved +0s\nAdmitted=True Admitted +0s\n"
 	drained := Release(Step(reserved(0), lq(QueueDraining)).Next, at(10))
 	for _, s := range []story{
 		{

@@ -62,6 +62,9 @@ func tell(s State) string {
 	if s.Cluster != "" || len(s.Nominated) > 0 {
 		fmt.Fprintf(b, "cluster %q nominated %q\n", s.Cluster, s.Nominated)
 	}
+	if s.RequeueCount != 0 {
+		fmt.Fprintf(b, "requeued %d times\n", s.RequeueCount)
+	}
 	if !s.RequeueAt.IsZero() {
 		fmt.Fprintf(b, "requeue at +%ds\n", int(s.RequeueAt.Sub(epoch).Seconds()))
 	}

@@ -20,36 +20,44 @@ import (
 func (r *Reconciler) observe(ctx context.Context, wl *kueue.Workload) (lifecycle.Observation, error) {
 	o := lifecycle.Observation{
 		Now: r.Clock.Now(), GatedBy: workload.Gates(wl),
-		Owned: metav1.GetControllerOf(wl) != nil, Deleting: !wl.DeletionTimestamp.IsZero(),
+		Owned: metav1.GetControllerOfNoCopy(wl) != nil, Deleting: !wl.DeletionTimestamp.IsZero(), Policy: r.Policy,
 	}
-	if o.Deleting {
-		gone, err := r.ownerGone(ctx, wl)
-		o.OwnerGone = gone
+	var err error
+	if o.OwnerGone, err = r.ownerGone(ctx, wl); err != nil {
 		return o, err
 	}
-	if workload.IsFinished(wl) {
+	if o.Deleting || workload.IsFinished(wl) {
 		return o, nil
 	}
+	if o.ClassPriority, err = r.classPriority(ctx, wl); err != nil {
+		return o, err
+	}
+	err = r.observeQueues(ctx, wl, &o)
+	return o, err
+}
+
+// observeQueues reads how the queues of the Workload stand to it.
+func (r *Reconciler) observeQueues(ctx context.Context, wl *kueue.Workload, o *lifecycle.Observation) error {
 	lq, err := r.localQueue(ctx, wl)
 	if err != nil {
-		return o, err
+		return err
 	}
 	if wl.Spec.QueueName != "" {
 		o.LocalQueue = lifecycle.Queue{Name: string(wl.Spec.QueueName), State: localQueueState(lq)}
 	}
 	name := clusterQueueOf(wl, lq)
 	if name == "" {
-		return o, nil
+		return nil
 	}
 	cq, err := r.clusterQueue(ctx, name)
 	if err != nil {
-		return o, err
+		return err
 	}
 	o.ClusterQueue = lifecycle.Queue{Name: name, State: clusterQueueState(cq)}
 	if cq != nil {
 		o.Checks = workload.ApplicableChecks(cq, wl.Status.Admission)
 	}
-	return o, nil
+	return nil
 }
 
 // clusterQueueOf is the ClusterQueue that holds the reservation, else the one that the LocalQueue points to, else none.
@@ -117,10 +125,13 @@ func stopState(queue client.Object, policy kueue.StopPolicy) lifecycle.QueueStat
 }
 
 // ownerGone tells whether a live read finds that the controller owner exists no more. That a cache does not have it would
-// be no evidence; that we may not read it is none either. Owners of handled kinds are not asked for.
+// be no evidence; that we may not read it is none either. Owners of handled kinds are not asked for, and none whose absence
+// would change nothing.
 func (r *Reconciler) ownerGone(ctx context.Context, wl *kueue.Workload) (bool, error) {
 	ref := metav1.GetControllerOf(wl)
-	if ref == nil || r.Handles(ref) || !controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer) {
+	guarded := controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer)
+	over := workload.IsFinished(wl) || !wl.DeletionTimestamp.IsZero()
+	if ref == nil || r.Handles(ref) || over && !guarded || !over && !r.Policy.FinishOrphans {
 		return false, nil
 	}
 	owner := &metav1.PartialObjectMetadata{}

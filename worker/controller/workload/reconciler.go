@@ -19,17 +19,17 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads,verbs=get;list;watch;update;patch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads,verbs=get;list;watch;update;patch;delete
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/finalizers,verbs=update
-// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=clusterqueues;localqueues,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=clusterqueues;localqueues;workloadpriorityclasses,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
 
 // Reconciler leads Workloads through their life.
 type Reconciler struct {
 	// Client reads from the cache.
 	Client client.Client
-	// Live reads from the API server; used only for the owner of a Workload that is being deleted.
+	// Live reads from the API server; used only for owners that no reconciler of their kind looks after.
 	Live     client.Reader
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
@@ -37,6 +37,8 @@ type Reconciler struct {
 	Handles func(owner *metav1.OwnerReference) bool
 	// Count counts what was written, given the Workload before it.
 	Count func(before *kueue.Workload, because []lifecycle.Because)
+	// Policy is what the configuration asks for (see [PolicyFor]).
+	Policy lifecycle.Policy
 }
 
 // Reconcile leads one Workload as far as it can go now.
@@ -72,6 +74,12 @@ func (r *Reconciler) act(ctx context.Context, wl *kueue.Workload, state lifecycl
 		next := wl.DeepCopy()
 		next.Spec.Active = ptr.To(false)
 		return r.patch(ctx, wl, next, "deactivate")
+	case plan.Priority != nil:
+		next := wl.DeepCopy()
+		next.Spec.Priority = plan.Priority
+		return r.patch(ctx, wl, next, "set the priority of")
+	case plan.Delete:
+		return r.delete(ctx, wl)
 	case plan.Unguard && controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer):
 		next := wl.DeepCopy()
 		controllerutil.RemoveFinalizer(next, kueue.ResourceInUseFinalizer)
@@ -84,6 +92,15 @@ func (r *Reconciler) act(ctx context.Context, wl *kueue.Workload, state lifecycl
 func (r *Reconciler) patch(ctx context.Context, before, after *kueue.Workload, doing string) error {
 	if _, err := kube.Patch(ctx, r.Client, before, after); err != nil {
 		return fmt.Errorf("%s workload %s/%s: %w", doing, before.Namespace, before.Name, err)
+	}
+	return nil
+}
+
+// delete deletes the Workload as it was seen.
+func (r *Reconciler) delete(ctx context.Context, wl *kueue.Workload) error {
+	seen := client.Preconditions{UID: &wl.UID, ResourceVersion: &wl.ResourceVersion}
+	if err := r.Client.Delete(ctx, wl.DeepCopy(), seen); err != nil {
+		return fmt.Errorf("delete workload %s/%s: %w", wl.Namespace, wl.Name, err)
 	}
 	return nil
 }

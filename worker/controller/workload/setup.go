@@ -24,6 +24,7 @@ const (
 	byReservation = "lifecycle.reservedIn"
 	byLocalQueue  = "lifecycle.localQueue"
 	byTarget      = "lifecycle.clusterQueue"
+	byClass       = "lifecycle.priorityClass"
 )
 
 // SetupWithManager adds the controller and its indexes to the manager. Its number of workers comes from the manager's
@@ -37,6 +38,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		For(&kueue.Workload{}).
 		Watches(&kueue.LocalQueue{}, handler.EnqueueRequestsFromMapFunc(r.ofLocalQueue), builder.WithPredicates(stopsOrStarts())).
 		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(r.ofClusterQueue), builder.WithPredicates(stopsOrStarts())).
+		Watches(&kueue.WorkloadPriorityClass{}, handler.EnqueueRequestsFromMapFunc(r.ofClass), builder.WithPredicates(changesValue())).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the workload controller: %w", err)
@@ -59,6 +61,12 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 		{&kueue.Workload{}, byLocalQueue, func(o client.Object) []string {
 			if wl, ok := o.(*kueue.Workload); ok && !workload.IsFinished(wl) {
 				return []string{string(wl.Spec.QueueName)}
+			}
+			return nil
+		}},
+		{&kueue.Workload{}, byClass, func(o client.Object) []string {
+			if wl, ok := o.(*kueue.Workload); ok && !workload.IsFinished(wl) && classOf(wl) != "" {
+				return []string{classOf(wl)}
 			}
 			return nil
 		}},

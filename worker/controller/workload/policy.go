@@ -1,0 +1,44 @@
+package workload
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"switchyard.dev/apis/config/features"
+	configapi "switchyard.dev/apis/config/v1beta2"
+	"switchyard.dev/worker/admission/lifecycle"
+)
+
+// PolicyFor reads from a configuration with defaults what concerns the life of Workloads (contract: kueue-api.md 4.15, 4.16,
+// 7: waitForPodsReady, objectRetentionPolicies; gates DisableWaitForPodsReady, FinishOrphanedWorkloads).
+func PolicyFor(cfg *configapi.Configuration, gates features.Set) lifecycle.Policy {
+	policy := lifecycle.Policy{FinishOrphans: gates.Enabled(features.FinishOrphanedWorkloads)}
+	if wait := cfg.WaitForPodsReady; wait != nil && !wait.Disabled && !gates.Enabled(features.DisableWaitForPodsReady) {
+		policy.PodsReady = podsReadyPolicy(wait)
+	}
+	if cfg.ObjectRetentionPolicies != nil && cfg.ObjectRetentionPolicies.Workloads != nil {
+		keep := cfg.ObjectRetentionPolicies.Workloads
+		policy.KeepFinished, policy.KeepDeactivated = duration(keep.AfterFinished), duration(keep.AfterDeactivatedByKueue)
+	}
+	return policy
+}
+
+func podsReadyPolicy(wait *configapi.WaitForPodsReady) *lifecycle.PodsReadyPolicy {
+	requeue := wait.RequeuingStrategy
+	return &lifecycle.PodsReadyPolicy{
+		Timeout: wait.Timeout.Duration, RecoveryTimeout: wait.RecoveryTimeout.Duration,
+		BackoffBase: seconds(requeue.BackoffBaseSeconds), BackoffMax: seconds(requeue.BackoffMaxSeconds),
+		Limit: requeue.BackoffLimitCount,
+	}
+}
+
+func seconds(n *int32) time.Duration { return time.Duration(ptr.Deref(n, 0)) * time.Second }
+
+func duration(d *metav1.Duration) *time.Duration {
+	if d == nil {
+		return nil
+	}
+	return &d.Duration
+}

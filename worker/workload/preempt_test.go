@@ -1,0 +1,173 @@
+package workload
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+)
+
+func preemptor() Preemptor {
+	return Preemptor{Queue: "theirs", Workload: &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "other", Name: "big", UID: "uid-of-big", Labels: map[string]string{kueue.JobUIDLabel: "uid-of-job"},
+	}}}
+}
+
+// running is an admitted Workload, owned by a job or not.
+func running(owned bool) *kueue.Workload {
+	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Name: "wl", Namespace: "ns", UID: "uid-of-wl", Generation: 1}}
+	if owned {
+		wl.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: "job", Controller: ptr.To(true)}}
+	}
+	Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon)
+	return wl
+}
+
+func isCondition(wl *kueue.Workload, t string, status metav1.ConditionStatus, reason string) bool {
+	c := meta.FindStatusCondition(wl.Status.Conditions, t)
+	return c != nil && c.Status == status && c.Reason == reason
+}
+
+func TestAPreemptedWorkloadOfAJobIsToldToStopAndKeepsItsQuota(t *testing.T) {
+	wl := running(true)
+	events := Preempt(wl, preemptor(), admission.InCohortReclamation, noon.Add(time.Minute))
+	if !HasQuota(wl) || !isCondition(wl, kueue.WorkloadEvicted, metav1.ConditionTrue, "Preempted") ||
+		!isCondition(wl, kueue.WorkloadPreempted, metav1.ConditionTrue, "InCohortReclamation") {
+		t.Errorf("conditions %+v", wl.Status.Conditions)
+	}
+	want := []kueue.WorkloadSchedulingStatsEviction{{Reason: "Preempted", Count: 1}}
+	if diff := cmp.Diff(want, wl.Status.SchedulingStats.Evictions); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for i, reason := range []string{"EvictedDueToPreempted", "Preempted"} {
+		if e := events[i]; e.Reason != reason || e.Warning || !strings.Contains(e.Note, "other/big (UID uid-of-big, job UID uid-of-job) of ClusterQueue theirs") {
+			t.Errorf("event %+v", e)
+		}
+	}
+	if again := Preempt(wl, preemptor(), admission.InCohortReclamation, noon.Add(time.Hour)); again != nil {
+		t.Errorf("evicts what is leaving: %+v", again)
+	}
+}
+
+func TestAPreemptedWorkloadWithoutOwnerGivesItsQuotaBackInTheSameWriteAndQueuesAgainAtOnce(t *testing.T) {
+	wl := running(false)
+	if events := Preempt(wl, preemptor(), admission.InClusterQueue, noon.Add(time.Minute)); len(events) != 2 {
+		t.Errorf("events %+v", events)
+	}
+	if HasQuota(wl) || !MayQueue(wl) || !isCondition(wl, kueue.WorkloadRequeued, metav1.ConditionTrue, "Preempted") {
+		t.Errorf("conditions %+v", wl.Status.Conditions)
+	}
+	if got := ptr.Deref(wl.Status.AccumulatedPastExecutionTimeSeconds, 0); got != 60 {
+		t.Errorf("past execution %d s", got)
+	}
+}
+
+func TestNobodyPreemptsWhatHoldsNothingOrHasFinished(t *testing.T) {
+	over := running(true)
+	Finish(over, kueue.ReasonSucceeded, "", noon)
+	for name, wl := range map[string]*kueue.Workload{"waiting": {}, "finished": over} {
+		if events := Preempt(wl, preemptor(), admission.InClusterQueue, noon); events != nil {
+			t.Errorf("%s: %+v", name, events)
+		}
+	}
+}
+
+func TestThePreemptorIsToldOfEveryVictim(t *testing.T) {
+	e := PreemptedWorkload(running(true), "cq", admission.InCohortFairSharing)
+	if e.Reason != "PreemptedWorkload" || !strings.Contains(e.Note, "ns/wl (UID uid-of-wl) of ClusterQueue cq") || e.Related == nil {
+		t.Errorf("event %+v", e)
+	}
+}
+
+func TestAGateThatIsNotOpenIsClosed(t *testing.T) {
+	wl := &kueue.Workload{}
+	for _, name := range []string{"new", "closed", "open"} {
+		wl.Spec.PreemptionGates = append(wl.Spec.PreemptionGates, kueue.PreemptionGate{Name: name})
+	}
+	wl.Status.PreemptionGates = []kueue.PreemptionGateState{
+		{Name: "closed", Position: kueue.GateClosed}, {Name: "open", Position: kueue.GateOpen}, {Name: "forgotten", Position: kueue.GateClosed},
+	}
+	if diff := cmp.Diff([]string{"closed", "new"}, ClosedGates(wl)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestAClosedGateThatIsInTheWayIsNamedOnce(t *testing.T) {
+	wl := &kueue.Workload{}
+	if !SetBlockedOnGates(wl, []string{"a", "b"}, noon) || SetBlockedOnGates(wl, []string{"a", "b"}, noon.Add(time.Hour)) {
+		t.Error("changes something other than once")
+	}
+	c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadBlockedOnPreemptionGates)
+	if !IsBlockedOnGates(wl) || c.Reason != "PreemptionGated" || !strings.HasSuffix(c.Message, "a, b") {
+		t.Errorf("got %+v", c)
+	}
+	Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon)
+	if IsBlockedOnGates(wl) {
+		t.Error("a reservation leaves it blocked")
+	}
+}
+
+func TestPriorityIsThatOfTheSpecAndTheBoost(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		priority *int32
+		boost    string
+		gate     bool
+		want     int32
+	}{
+		{"no priority is 0", nil, "", true, 0},
+		{"a boost is added", ptr.To[int32](7), "-10", true, -3},
+		{"also to no priority", nil, "+5", true, 5},
+		{"not with the gate off", ptr.To[int32](7), "3", false, 7},
+		{"what is no number counts as nothing", ptr.To[int32](7), "lots", true, 7},
+		{"nor does what is too great a number", ptr.To[int32](7), "2147483648", true, 7},
+		{"a sum that is too great stays at the greatest", ptr.To[int32](math.MaxInt32 - 1), "5", true, math.MaxInt32},
+		{"and one too small at the smallest", ptr.To[int32](math.MinInt32 + 1), "-5", true, math.MinInt32},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			wl := &kueue.Workload{Spec: kueue.WorkloadSpec{Priority: c.priority}}
+			if c.boost != "" {
+				wl.Annotations = map[string]string{kueue.PriorityBoostAnnotation: c.boost}
+			}
+			if got := Priority(wl, c.gate); got != c.want {
+				t.Errorf("got %d", got)
+			}
+		})
+	}
+}
+
+func TestPodsAreReadyOnlyIfThatWasSaidInThisAdmission(t *testing.T) {
+	wl := running(true)
+	said := func(status metav1.ConditionStatus, at time.Time) *kueue.Workload {
+		with := wl.DeepCopy()
+		with.Status.Conditions = append(with.Status.Conditions, metav1.Condition{
+			Type: kueue.WorkloadPodsReady, Status: status, LastTransitionTime: metav1.NewTime(at),
+		})
+		return with
+	}
+	for _, c := range []struct {
+		name string
+		wl   *kueue.Workload
+		want bool
+	}{
+		{"nothing was said", wl, false},
+		{"they are", said(metav1.ConditionTrue, noon.Add(time.Minute)), true},
+		{"they are not", said(metav1.ConditionFalse, noon.Add(time.Minute)), false},
+		{"they were, before", said(metav1.ConditionTrue, noon.Add(-time.Minute)), false},
+		{"they are, and nothing is admitted", &kueue.Workload{}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := ArePodsReady(c.wl); got != c.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
