@@ -22,7 +22,9 @@ type attempt struct {
 }
 
 // failed reports whether the object says that the write has not taken effect, provided that it does not show the effect.
-func (a *attempt) failed(wl *kueue.Workload) bool { return a.conflicted && wl.ResourceVersion != a.base }
+func (a *attempt) failed(wl *kueue.Workload) bool {
+	return a.conflicted && wl.ResourceVersion != a.base
+}
 
 // setWorkload is what an informer event about a Workload does. Versions older than the answer to a write of this process
 // are ignored: they are already history.
@@ -52,6 +54,9 @@ func (v *View) see(w *workload, wl *kueue.Workload) {
 		v.untold = append(v.untold, c)
 	}
 	v.unlinkWorkload(w)
+	if !sameSpec(w.obj, wl) {
+		w.asked = nil
+	}
 	w.obj = wl
 	v.link(w)
 	v.settle(w)
@@ -106,6 +111,7 @@ func (v *View) unlinkWorkload(w *workload) {
 func (v *View) forget(w *workload) {
 	w.assumed, w.evicting = nil, nil
 	v.snap.Forget(w.key())
+	v.account(w)
 	v.changedPlaces(w.place, w.place)
 	v.signal()
 }

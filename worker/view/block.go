@@ -12,7 +12,7 @@ import (
 
 // blockOf says what keeps a queued workload from being evaluated, or nil. A missing or inactive ClusterQueue is not said
 // here: the core knows. The first that applies wins, the user's mistakes before what heals with time.
-func (v *View) blockOf(wl *kueue.Workload, lq *localQueue) *admission.Block {
+func (v *View) blockOf(wl *kueue.Workload, lq *localQueue, problem string) *admission.Block {
 	if lq == nil {
 		return &admission.Block{
 			Because: admission.Misconfigured,
@@ -21,6 +21,9 @@ func (v *View) blockOf(wl *kueue.Workload, lq *localQueue) *admission.Block {
 	}
 	if b := v.namespaceBlock(wl.Namespace, lq); b != nil {
 		return b
+	}
+	if problem != "" {
+		return &admission.Block{Because: admission.Misconfigured, Message: problem}
 	}
 	if !lq.obj.DeletionTimestamp.IsZero() || lq.obj.Spec.StopPolicy.Stops() {
 		return &admission.Block{

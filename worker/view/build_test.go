@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -117,6 +118,10 @@ func feedAll(v *View, objects ...any) {
 			v.setCheck(o)
 		case *corev1.Namespace:
 			v.setNamespace(o)
+		case *corev1.LimitRange:
+			v.setLimitRange(o)
+		case *nodev1.RuntimeClass:
+			v.setRuntimeClass(o)
 		case *kueue.Workload:
 			v.setWorkload(o)
 		default:
@@ -142,6 +147,10 @@ func unfeed(v *View, object any) {
 		v.dropCheck(o)
 	case *corev1.Namespace:
 		v.dropNamespace(o)
+	case *corev1.LimitRange:
+		v.dropLimitRange(o)
+	case *nodev1.RuntimeClass:
+		v.dropRuntimeClass(o)
 	case *kueue.Workload:
 		v.dropWorkload(o)
 	default:

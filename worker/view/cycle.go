@@ -14,6 +14,8 @@ type Decided struct {
 	Seen *kueue.Workload
 	// Checks are the admission checks that apply, sorted; for Admit only.
 	Checks []string
+	// PodSets are what the workload asks for now. They are shared: RequestsOf makes a status of them.
+	PodSets []admission.PodSet
 }
 
 // Batch is what a cycle decided.
@@ -36,14 +38,18 @@ type Batch struct {
 func (v *View) Cycle(now time.Time, run func(*admission.Snapshot) admission.Plan) Batch {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	sample := v.balance(now)
 	plan := run(v.snap)
-	batch := Batch{More: plan.More, WakeAt: plan.WakeAt, Preempt: v.comeDue()}
+	batch := Batch{More: plan.More, WakeAt: sooner(plan.WakeAt, sample), Preempt: v.comeDue()}
 	for _, d := range plan.Decisions {
 		w := v.workloads[d.Workload]
 		if w == nil {
 			panic("view: the snapshot holds only workloads that the view knows: " + d.Workload.String())
 		}
 		decided := Decided{Decision: d, Seen: w.obj}
+		if w.place.waiting != nil {
+			decided.PodSets = w.place.waiting.PodSets
+		}
 		switch d.Verdict {
 		case admission.Admit:
 			decided.Checks = v.assume(w, d)
@@ -57,6 +63,14 @@ func (v *View) Cycle(now time.Time, run func(*admission.Snapshot) admission.Plan
 	return batch
 }
 
+// sooner is the earlier of two times, of which the zero time is none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // explained says what is wrong with a workload that has not even got a ClusterQueue: the core knows only that it has none.
 func (w *workload) explained(d Decided) Decided {
 	if waiting := w.place.waiting; waiting != nil && waiting.Queue == "" && waiting.Blocked != nil {
@@ -68,6 +82,7 @@ func (w *workload) explained(d Decided) Decided {
 // assume notes that the snapshot is ahead of the API, and returns the checks that apply.
 func (v *View) assume(w *workload, d admission.Decision) []string {
 	w.assumed = &attempt{base: w.obj.ResourceVersion}
+	v.account(w)
 	v.changedPlaces(w.place, w.place)
 	q, _ := v.snap.Queue(d.Queue)
 	return q.ChecksFor(*d.Assignment)

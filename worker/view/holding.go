@@ -1,7 +1,10 @@
 package view
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -12,14 +15,35 @@ import (
 )
 
 // reservationOf reads what the workload holds from its status.
-func reservationOf(wl *kueue.Workload) *admission.Reservation {
+func (v *View) reservationOf(wl *kueue.Workload) *admission.Reservation {
 	return &admission.Reservation{
 		Key:        keyOf(wl.Namespace, wl.Name),
 		LocalQueue: string(wl.Spec.QueueName),
 		Queue:      string(wl.Status.Admission.ClusterQueue),
 		Usage:      usageOf(wl),
+		UID:        string(wl.UID),
+		Priority:   api.Priority(wl, v.opts.PriorityBoost),
+		QueuedAt:   v.queuedAt(wl),
+		ReservedAt: since(wl, kueue.WorkloadQuotaReserved),
+		Evicted:    api.IsEvicted(wl),
 		Admitted:   api.IsAdmitted(wl),
+		PodsReady:  podsReady(wl),
 	}
+}
+
+// since is when the condition became what it is; the zero time when it is not there.
+func since(wl *kueue.Workload, condition string) time.Time {
+	if c := meta.FindStatusCondition(wl.Status.Conditions, condition); c != nil {
+		return c.LastTransitionTime.Time
+	}
+	return time.Time{}
+}
+
+// podsReady tells whether the pods are ready. What PodsReady says counts only if it was said in this admission (contract:
+// kueue-api.md 4.15).
+func podsReady(wl *kueue.Workload) bool {
+	return api.IsAdmitted(wl) && meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadPodsReady) &&
+		!since(wl, kueue.WorkloadPodsReady).Before(since(wl, kueue.WorkloadAdmitted))
 }
 
 // usageOf adds up the assignments, without the pods that are no longer needed: every pod of a set has the same share of

@@ -51,6 +51,9 @@ func (v *View) setLocalQueue(lq *kueue.LocalQueue) {
 		was.obj = lq
 		return
 	}
+	if was != nil && was.obj.UID != lq.UID {
+		v.closeBooks(key)
+	}
 	v.unlink(key)
 	is := &localQueue{obj: lq}
 	v.locals[key] = is
@@ -60,6 +63,7 @@ func (v *View) setLocalQueue(lq *kueue.LocalQueue) {
 	}
 	v.byQueue[queue][key] = is
 	is.activity = v.localQueueActivity(lq)
+	v.openBooks(key)
 	v.putAllThrough(key)
 	v.changedLocal(key, atOnce)
 }
@@ -68,6 +72,7 @@ func (v *View) dropLocalQueue(lq *kueue.LocalQueue) {
 	key := keyOf(lq.Namespace, lq.Name)
 	v.unlink(key)
 	delete(v.locals, key)
+	v.closeBooks(key)
 	v.putAllThrough(key)
 	v.changedLocal(key, atOnce)
 }

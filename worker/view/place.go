@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
@@ -55,6 +54,7 @@ func (v *View) move(w *workload, next place) {
 	default:
 		v.snap.Remove(w.key())
 	}
+	v.account(w)
 	v.changedPlaces(w.place, next)
 	w.place = next
 }
@@ -66,7 +66,8 @@ func (v *View) placeOf(w *workload) place {
 	case api.IsFinished(wl):
 		return place{}
 	case api.HasQuota(wl):
-		return place{holding: reservationOf(wl)}
+		w.asked = nil
+		return place{holding: v.reservationOf(wl)}
 	case !queueable(wl):
 		return place{}
 	}
@@ -85,19 +86,21 @@ func queueable(wl *kueue.Workload) bool {
 func (v *View) waitingOf(w *workload) admission.Workload {
 	wl := w.obj
 	out := admission.Workload{
-		Key:        keyOf(wl.Namespace, wl.Name),
-		UID:        string(wl.UID),
-		LocalQueue: string(wl.Spec.QueueName),
-		QueuedAt:   v.queuedAt(wl),
-		NotBefore:  later(requeueAt(wl), w.retryAt),
-		PodSets:    podSetsOf(wl),
-		Priority:   ptr.Deref(wl.Spec.Priority, 0),
+		Key:         keyOf(wl.Namespace, wl.Name),
+		UID:         string(wl.UID),
+		LocalQueue:  string(wl.Spec.QueueName),
+		QueuedAt:    v.queuedAt(wl),
+		NotBefore:   later(requeueAt(wl), w.retryAt),
+		Priority:    api.Priority(wl, v.opts.PriorityBoost),
+		ClosedGates: api.ClosedGates(wl),
 	}
+	asked := v.askedBy(w)
+	out.PodSets = asked.needed(wl)
 	lq := v.locals[keyOf(wl.Namespace, out.LocalQueue)]
 	if lq != nil {
 		out.Queue = string(lq.obj.Spec.ClusterQueue)
 	}
-	out.Blocked = v.blockOf(wl, lq)
+	out.Blocked = v.blockOf(wl, lq, asked.problem)
 	return out
 }
 

@@ -5,33 +5,25 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/component-helpers/resource"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
-	"switchyard.dev/worker/admission/amount"
 )
 
-// podSetsOf turns the spec's pod sets into the core's, each with the count that still needs quota.
-func podSetsOf(wl *kueue.Workload) []admission.PodSet {
-	sets := make([]admission.PodSet, 0, len(wl.Spec.PodSets))
-	for i := range wl.Spec.PodSets {
-		ps := &wl.Spec.PodSets[i]
-		spec := &ps.Template.Spec
-		set := admission.PodSet{
-			Name:         string(ps.Name),
-			Count:        max(ps.Count-reclaimable(wl, ps.Name), 0),
-			Requests:     requestsOf(spec),
-			NodeSelector: labelsOf(spec.NodeSelector),
-			Affinity:     affinityOf(spec.Affinity),
-			Tolerations:  tolerationsOf(spec.Tolerations),
-		}
-		if tr := ps.TopologyRequest; tr != nil && tr.PodSetGroupName != nil {
-			set.Group = *tr.PodSetGroupName
-		}
-		sets = append(sets, set)
+// podSetOf turns a pod set into the core's, without what it requests.
+func podSetOf(ps *kueue.PodSet) admission.PodSet {
+	spec := &ps.Template.Spec
+	set := admission.PodSet{
+		Name:         string(ps.Name),
+		Count:        ps.Count,
+		NodeSelector: labelsOf(spec.NodeSelector),
+		Affinity:     affinityOf(spec.Affinity),
+		Tolerations:  tolerationsOf(spec.Tolerations),
 	}
-	return sets
+	if tr := ps.TopologyRequest; tr != nil && tr.PodSetGroupName != nil {
+		set.Group = *tr.PodSetGroupName
+	}
+	return set
 }
 
 // reclaimable is how many pods of the set no longer need quota (contract: kueue-api.md 4.16).
@@ -42,51 +34,6 @@ func reclaimable(wl *kueue.Workload, name kueue.PodSetReference) int32 {
 		}
 	}
 	return 0
-}
-
-// requestsOf is what one pod asks for: containers added up, init containers at their peak, overhead on top. A limit
-// stands in for a missing request, as it does when the API server defaults a pod.
-func requestsOf(spec *corev1.PodSpec) amount.Vector {
-	pod := &corev1.Pod{Spec: corev1.PodSpec{
-		Containers:     defaulted(spec.Containers),
-		InitContainers: defaulted(spec.InitContainers),
-		Overhead:       spec.Overhead,
-		Resources:      spec.Resources,
-	}}
-	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
-	// The API reserves this name for the count of pods (contract: kueue-api.md 1.15); the core adds it by itself.
-	delete(requests, corev1.ResourcePods)
-	return vectorOf(requests)
-}
-
-func defaulted(containers []corev1.Container) []corev1.Container {
-	if !slices.ContainsFunc(containers, lacksRequest) {
-		return containers
-	}
-	out := slices.Clone(containers)
-	for i := range out {
-		if lacksRequest(out[i]) {
-			out[i].Resources.Requests = withLimits(out[i].Resources)
-		}
-	}
-	return out
-}
-
-func lacksRequest(c corev1.Container) bool {
-	for name := range c.Resources.Limits {
-		if _, ok := c.Resources.Requests[name]; !ok {
-			return true
-		}
-	}
-	return false
-}
-
-func withLimits(r corev1.ResourceRequirements) corev1.ResourceList {
-	list := r.Limits.DeepCopy()
-	for name, q := range r.Requests {
-		list[name] = q
-	}
-	return list
 }
 
 func labelsOf(m map[string]string) []admission.Label {

@@ -12,12 +12,16 @@ import (
 )
 
 // queueOf turns a ClusterQueue into the core's. An inactive one tells its waiting workloads why.
-func queueOf(cq *kueue.ClusterQueue, problems []problem) admission.Queue {
+func (v *View) queueOf(cq *kueue.ClusterQueue, problems []problem) admission.Queue {
 	q := admission.Queue{
-		Name:     cq.Name,
-		Cohort:   string(cq.Spec.CohortName),
-		Strategy: admission.Strategy(cq.Spec.QueueingStrategy),
-		Groups:   groupsOf(cq.Spec.ResourceGroups),
+		Name:       cq.Name,
+		Cohort:     string(cq.Spec.CohortName),
+		Strategy:   admission.Strategy(cq.Spec.QueueingStrategy),
+		Groups:     groupsOf(cq.Spec.ResourceGroups),
+		Preemption: preemptionOf(cq.Spec.Preemption),
+		Weight:     weightOf(cq.Spec.FairSharing),
+		UsageBased: v.books != nil && cq.Spec.AdmissionScope != nil &&
+			cq.Spec.AdmissionScope.AdmissionMode == kueue.UsageBasedAdmissionFairSharing,
 	}
 	if f := cq.Spec.FlavorFungibility; f != nil {
 		q.Fungibility = admission.Fungibility{
@@ -36,6 +40,20 @@ func queueOf(cq *kueue.ClusterQueue, problems []problem) admission.Queue {
 	return q
 }
 
+func preemptionOf(p *kueue.ClusterQueuePreemption) admission.Preemption {
+	if p == nil {
+		return admission.Preemption{}
+	}
+	out := admission.Preemption{
+		WithinQueue:         admission.Policy(p.WithinClusterQueue),
+		ReclaimWithinCohort: admission.Policy(p.ReclaimWithinCohort),
+	}
+	if b := p.BorrowWithinCohort; b != nil {
+		out.BorrowWithinCohort, out.BorrowThreshold = admission.Policy(b.Policy), b.MaxPriorityThreshold
+	}
+	return out
+}
+
 func checkRules(cq *kueue.ClusterQueue) []kueue.AdmissionCheckStrategyRule {
 	if cq.Spec.AdmissionChecksStrategy == nil {
 		return nil
@@ -52,7 +70,9 @@ func checkRuleOf(rule kueue.AdmissionCheckStrategyRule) admission.CheckRule {
 }
 
 func cohortOf(c *kueue.Cohort) admission.Cohort {
-	return admission.Cohort{Name: c.Name, Parent: string(c.Spec.ParentName), Groups: groupsOf(c.Spec.ResourceGroups)}
+	return admission.Cohort{
+		Name: c.Name, Parent: string(c.Spec.ParentName), Groups: groupsOf(c.Spec.ResourceGroups), Weight: weightOf(c.Spec.FairSharing),
+	}
 }
 
 func flavorOf(f *kueue.ResourceFlavor) admission.Flavor {

@@ -10,7 +10,7 @@ import (
 // refreshQueue tells the snapshot about a ClusterQueue and derives its activity and that of its LocalQueues.
 func (v *View) refreshQueue(cq *clusterQueue) {
 	problems := v.problemsOf(cq.obj)
-	v.snap.UpsertQueue(queueOf(cq.obj, problems))
+	v.snap.UpsertQueue(v.queueOf(cq.obj, problems))
 	if v.snap.CohortCycle(cq.obj.Name) {
 		problems = append(problems, cycleProblem(cq.obj))
 	}

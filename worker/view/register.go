@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,12 +14,15 @@ import (
 )
 
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads;clusterqueues;localqueues;cohorts;resourceflavors;admissionchecks,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces;limitranges,verbs=get;list;watch
+// +kubebuilder:rbac:groups=node.k8s.io,resources=runtimeclasses,verbs=get;list;watch
 
 // Register feeds the view from the informers of a cache, which need not have started. Call it once.
 func (v *View) Register(ctx context.Context, informers cache.Informers) error {
 	return firstError(
 		feed(ctx, v, informers, v.setNamespace, v.dropNamespace, &corev1.Namespace{}),
+		feed(ctx, v, informers, v.setLimitRange, v.dropLimitRange, &corev1.LimitRange{}),
+		feed(ctx, v, informers, v.setRuntimeClass, v.dropRuntimeClass, &nodev1.RuntimeClass{}),
 		feed(ctx, v, informers, v.setFlavor, v.dropFlavor, &kueue.ResourceFlavor{}),
 		feed(ctx, v, informers, v.setCheck, v.dropCheck, &kueue.AdmissionCheck{}),
 		feed(ctx, v, informers, v.setCohort, v.dropCohort, &kueue.Cohort{}),

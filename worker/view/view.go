@@ -4,19 +4,14 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	toolscache "k8s.io/client-go/tools/cache"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 )
-
-// Options are the settings that change what a workload's place in its queue is.
-type Options struct {
-	// OrderByCreation keeps a workload that was evicted by PodsReadyTimeout at its place by creation; otherwise its
-	// eviction counts (contract: kueue-api.md 4.2 row 4; waitForPodsReady.requeuingStrategy.timestamp).
-	OrderByCreation bool
-}
 
 // View is the state of one cluster's queues. New makes one, Register feeds it. It is safe for concurrent use.
 type View struct {
@@ -30,7 +25,12 @@ type View struct {
 	flavors    map[string]*kueue.ResourceFlavor
 	checks     map[string]*kueue.AdmissionCheck
 	namespaces map[string]labels.Set
-	workloads  map[admission.Key]*workload
+	// limitRanges are by namespace, those of one namespace by name.
+	limitRanges    map[string][]*corev1.LimitRange
+	runtimeClasses map[string]*nodev1.RuntimeClass
+	// books is nil unless recent usage counts.
+	books     *books
+	workloads map[admission.Key]*workload
 	// byLocal finds the workloads of a LocalQueue, which need not exist.
 	byLocal map[admission.Key]map[admission.Key]*workload
 	// byQueue finds the LocalQueues of a ClusterQueue, which need not exist.
@@ -68,6 +68,8 @@ type localQueue struct {
 type workload struct {
 	// obj belongs to the informer's store: it is never changed.
 	obj *kueue.Workload
+	// asked is what obj asks for; nil until somebody wants to know.
+	asked *asked
 	// place is what the snapshot was told last.
 	place place
 	// written is the resourceVersion of the answer to the last write of this process, until the informer has caught up
@@ -88,19 +90,22 @@ func (w *workload) key() admission.Key { return keyOf(w.obj.Namespace, w.obj.Nam
 // New returns an empty view.
 func New(opts Options) *View {
 	return &View{
-		opts:       opts,
-		snap:       admission.NewSnapshot(),
-		queues:     map[string]*clusterQueue{},
-		locals:     map[admission.Key]*localQueue{},
-		cohorts:    map[string]*kueue.Cohort{},
-		flavors:    map[string]*kueue.ResourceFlavor{},
-		checks:     map[string]*kueue.AdmissionCheck{},
-		namespaces: map[string]labels.Set{},
-		workloads:  map[admission.Key]*workload{},
-		byLocal:    map[admission.Key]map[admission.Key]*workload{},
-		byQueue:    map[string]map[admission.Key]*localQueue{},
-		due:        map[admission.Key]*workload{},
-		wake:       make(chan struct{}, 1),
+		opts:           opts,
+		snap:           admission.NewSnapshot(),
+		queues:         map[string]*clusterQueue{},
+		locals:         map[admission.Key]*localQueue{},
+		cohorts:        map[string]*kueue.Cohort{},
+		flavors:        map[string]*kueue.ResourceFlavor{},
+		checks:         map[string]*kueue.AdmissionCheck{},
+		namespaces:     map[string]labels.Set{},
+		limitRanges:    map[string][]*corev1.LimitRange{},
+		runtimeClasses: map[string]*nodev1.RuntimeClass{},
+		books:          newBooks(opts.Usage),
+		workloads:      map[admission.Key]*workload{},
+		byLocal:        map[admission.Key]map[admission.Key]*workload{},
+		byQueue:        map[string]map[admission.Key]*localQueue{},
+		due:            map[admission.Key]*workload{},
+		wake:           make(chan struct{}, 1),
 	}
 }
 

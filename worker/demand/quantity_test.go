@@ -1,4 +1,4 @@
-package view
+package demand
 
 import (
 	"math"
@@ -68,7 +68,7 @@ func FuzzAQuantityOfAnAmountIsThatAmount(f *testing.F) {
 
 func TestAResourceListComesBackFromItsVector(t *testing.T) {
 	list := corev1.ResourceList{"cpu": resource.MustParse("1500m"), "memory": resource.MustParse("1Gi"), "gpu": resource.MustParse("2")}
-	if diff := cmp.Diff(list, ListOf(vectorOf(list))); diff != "" {
+	if diff := cmp.Diff(list, ListOf(VectorOf(list))); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,0 +1,54 @@
+package demand
+
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/component-helpers/resource"
+
+	"switchyard.dev/worker/admission/amount"
+)
+
+// Surroundings are the objects that adjust a pod as it is created.
+type Surroundings struct {
+	// LimitRanges are those of the pod's namespace, by name.
+	LimitRanges []*corev1.LimitRange
+	// RuntimeClass is the one that the pod names; nil if it names none, or one that does not exist.
+	RuntimeClass *nodev1.RuntimeClass
+}
+
+// Of returns what one pod asks of the quota. Problem, if not empty, says why no such pod could be created and what to
+// change; the vector is then what it asks for all the same. The resource "pods" is never part of it: the core counts pods
+// by itself (contract: kueue-api.md 1.15, 4.6).
+func (r *Rules) Of(spec *corev1.PodSpec, in Surroundings) (v amount.Vector, problem string) {
+	pod := adjusted(spec, in)
+	problem = strings.Join(problemsOf(pod, in.LimitRanges), "; ")
+	list := podRequests(pod)
+	if len(r.ExcludePrefixes)+len(r.Transformations) > 0 {
+		list = r.counted(list)
+		if r.applies(list) {
+			return r.transformed(list), problem
+		}
+	}
+	return withoutPods(VectorOf(list)), problem
+}
+
+// podRequests adds up containers, init containers at their peak, and overhead. The common pod, one container and nothing
+// else, needs no arithmetic.
+func podRequests(pod *corev1.Pod) corev1.ResourceList {
+	spec := &pod.Spec
+	if len(spec.Containers) == 1 && len(spec.InitContainers) == 0 && spec.Overhead == nil && spec.Resources == nil {
+		return spec.Containers[0].Resources.Requests
+	}
+	return resource.PodRequests(pod, resource.PodResourcesOptions{})
+}
+
+func withoutPods(v amount.Vector) amount.Vector {
+	for i := range v {
+		if v[i].Resource == amount.Pods {
+			return append(v[:i], v[i+1:]...)
+		}
+	}
+	return v
+}

@@ -1,0 +1,155 @@
+package view
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/utils/ptr"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/demand"
+)
+
+// asked is what the spec of a workload asks for in its namespace, computed once for as long as neither changes.
+type asked struct {
+	// sets count all pods, reclaimable ones included.
+	sets []admission.PodSet
+	// problem says why pods of the workload cannot be created; empty when they can.
+	problem string
+}
+
+// askedBy returns what the workload asks for.
+func (v *View) askedBy(w *workload) *asked {
+	if w.asked == nil {
+		w.asked = v.ask(w.obj)
+	}
+	return w.asked
+}
+
+func (v *View) ask(wl *kueue.Workload) *asked {
+	out := &asked{sets: make([]admission.PodSet, 0, len(wl.Spec.PodSets))}
+	var problems []string
+	reducible := !v.opts.PartialAdmission
+	for i := range wl.Spec.PodSets {
+		ps := &wl.Spec.PodSets[i]
+		set := podSetOf(ps)
+		if !reducible && ps.MinCount != nil && *ps.MinCount < ps.Count {
+			set.MinCount, reducible = *ps.MinCount, true // Only one may have it.
+		}
+		in := demand.Surroundings{LimitRanges: v.limitRanges[wl.Namespace]}
+		if class := ps.Template.Spec.RuntimeClassName; class != nil {
+			in.RuntimeClass = v.runtimeClasses[*class]
+		}
+		var problem string
+		if set.Requests, problem = v.opts.Demand.Of(&ps.Template.Spec, in); problem != "" {
+			problems = append(problems, "pod set "+set.Name+": "+problem)
+		}
+		out.sets = append(out.sets, set)
+	}
+	out.problem = strings.Join(problems, "; ")
+	return out
+}
+
+// needed are the pod sets with the counts that still need quota (contract: kueue-api.md 4.16).
+func (a *asked) needed(wl *kueue.Workload) []admission.PodSet {
+	if len(wl.Status.ReclaimablePods) == 0 {
+		return a.sets
+	}
+	sets := slices.Clone(a.sets)
+	for i := range sets {
+		gone := reclaimable(wl, kueue.PodSetReference(sets[i].Name))
+		sets[i].Count = max(sets[i].Count-gone, 0)
+		if sets[i].MinCount > 0 {
+			sets[i].MinCount = max(sets[i].MinCount-gone, 1)
+		}
+		if sets[i].MinCount >= sets[i].Count {
+			sets[i].MinCount = 0
+		}
+	}
+	return sets
+}
+
+// sameSpec tells whether two versions of a workload ask for the same. The API server counts changes of the spec.
+func sameSpec(a, b *kueue.Workload) bool {
+	if a.Generation != 0 && b.Generation != 0 {
+		return a.Generation == b.Generation
+	}
+	return reflect.DeepEqual(a.Spec.PodSets, b.Spec.PodSets)
+}
+
+// RequestsOf is what the pod sets ask for in all, as status.resourceRequests has it (contract: kueue-api.md 1.2).
+func RequestsOf(sets []admission.PodSet) []kueue.PodSetRequest {
+	out := make([]kueue.PodSetRequest, 0, len(sets))
+	for i := range sets {
+		out = append(out, kueue.PodSetRequest{
+			Name: kueue.PodSetReference(sets[i].Name), Resources: demand.ListOf(sets[i].Requests.Times(int64(sets[i].Count))),
+		})
+	}
+	return out
+}
+
+func (v *View) setLimitRange(lr *corev1.LimitRange) {
+	ranges := v.limitRanges[lr.Namespace]
+	at, found := slices.BinarySearchFunc(ranges, lr.Name, func(l *corev1.LimitRange, name string) int { return cmp.Compare(l.Name, name) })
+	switch {
+	case !found:
+		v.limitRanges[lr.Namespace] = slices.Insert(ranges, at, lr)
+	case reflect.DeepEqual(ranges[at].Spec, lr.Spec):
+		return
+	default:
+		ranges[at] = lr
+	}
+	v.askAgainIn(lr.Namespace)
+}
+
+func (v *View) dropLimitRange(lr *corev1.LimitRange) {
+	left := slices.DeleteFunc(v.limitRanges[lr.Namespace], func(l *corev1.LimitRange) bool { return l.Name == lr.Name })
+	v.limitRanges[lr.Namespace] = left
+	if len(left) == 0 {
+		delete(v.limitRanges, lr.Namespace)
+	}
+	v.askAgainIn(lr.Namespace)
+}
+
+func (v *View) askAgainIn(namespace string) {
+	for key := range v.byLocal {
+		if key.Namespace == namespace {
+			for _, w := range v.byLocal[key] {
+				v.askAgain(w)
+			}
+		}
+	}
+}
+
+func (v *View) setRuntimeClass(c *nodev1.RuntimeClass) {
+	was := v.runtimeClasses[c.Name]
+	v.runtimeClasses[c.Name] = c
+	if was == nil || !reflect.DeepEqual(was.Overhead, c.Overhead) {
+		v.askAgainOf(c.Name)
+	}
+}
+
+func (v *View) dropRuntimeClass(c *nodev1.RuntimeClass) {
+	delete(v.runtimeClasses, c.Name)
+	v.askAgainOf(c.Name)
+}
+
+// askAgainOf looks at those who name a RuntimeClass. Classes change so rarely that no index is kept for them.
+func (v *View) askAgainOf(class string) {
+	for _, w := range v.workloads {
+		uses := func(ps kueue.PodSet) bool { return ptr.Deref(ps.Template.Spec.RuntimeClassName, "") == class }
+		if slices.ContainsFunc(w.obj.Spec.PodSets, uses) {
+			v.askAgain(w)
+		}
+	}
+}
+
+func (v *View) askAgain(w *workload) {
+	w.asked = nil
+	v.put(w)
+}

@@ -1,0 +1,53 @@
+package view
+
+import (
+	"math"
+
+	"switchyard.dev/apis/config/features"
+	config "switchyard.dev/apis/config/v1beta2"
+	"switchyard.dev/worker/admission/quota"
+	"switchyard.dev/worker/admission/usage"
+	"switchyard.dev/worker/demand"
+)
+
+// Options are the settings that change what a workload asks for and what its place in its queue is.
+type Options struct {
+	// OrderByCreation keeps a workload that was evicted by PodsReadyTimeout at its place by creation; otherwise its
+	// eviction counts (contract: kueue-api.md 4.2 row 4; waitForPodsReady.requeuingStrategy.timestamp).
+	OrderByCreation bool
+	// PartialAdmission lets workloads start with fewer pods, down to their minCount (contract: kueue-api.md 4.9).
+	PartialAdmission bool
+	// PriorityBoost adds the annotation priority-boost to the priority (contract: kueue-api.md 4.16).
+	PriorityBoost bool
+	// Demand says which resources count, and as what.
+	Demand demand.Rules
+	// Usage orders LocalQueues by recent usage, in the ClusterQueues that ask for it; nil in none (contract:
+	// kueue-api.md 4.14).
+	Usage *usage.Options
+}
+
+// OptionsFor are the options that a configuration with defaults and its feature gates ask for.
+func OptionsFor(cfg *config.Configuration, gates features.Set) Options {
+	o := Options{
+		PartialAdmission: gates.Enabled(features.PartialAdmission),
+		PriorityBoost:    gates.Enabled(features.PriorityBoost),
+		Demand:           demand.RulesOf(cfg.Resources),
+		Usage:            usageOptions(cfg.AdmissionFairSharing),
+	}
+	if w := cfg.WaitForPodsReady; w != nil && w.RequeuingStrategy != nil && w.RequeuingStrategy.Timestamp != nil {
+		o.OrderByCreation = *w.RequeuingStrategy.Timestamp == config.CreationTimestamp
+	}
+	return o
+}
+
+func usageOptions(cfg *config.AdmissionFairSharing) *usage.Options {
+	if cfg == nil {
+		return nil
+	}
+	o := &usage.Options{HalfLife: cfg.UsageHalfLifeTime.Duration, Interval: cfg.UsageSamplingInterval.Duration}
+	for name, weight := range cfg.ResourceWeights {
+		billionths := int64(min(max(math.Round(weight*quota.One), 0), math.MaxInt64/2))
+		o.Weights = append(o.Weights, usage.ResourceWeight{Resource: string(name), Weight: quota.WeightOf(billionths)})
+	}
+	return o
+}
