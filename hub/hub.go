@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"switchyard.dev/admissioncheck"
 	"switchyard.dev/admissioncheck/multikueue"
 	"switchyard.dev/apis/config/features"
 	"switchyard.dev/worker"
