@@ -12,7 +12,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	configapi "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/act"
 	"switchyard.dev/worker/controller/admissioncheck"
@@ -37,9 +36,7 @@ type engine struct {
 }
 
 func newEngine(s program.Settings, kinds []job.Integration) (*engine, error) {
-	e := &engine{settings: s, kinds: kinds, clock: clock.RealClock{}, view: view.New(view.Options{
-		OrderByCreation: *s.WaitForPodsReady.RequeuingStrategy.Timestamp == configapi.CreationTimestamp,
-	})}
+	e := &engine{settings: s, kinds: kinds, clock: clock.RealClock{}, view: view.New(view.OptionsFor(s.Configuration, s.Gates))}
 	options, err := act.MetricsOptionsFor(s.Configuration, e.view)
 	if err != nil {
 		return nil, err
