@@ -105,6 +105,7 @@ func (r *Resolver) observeGone(ctx context.Context, key client.ObjectKey) (*subj
 	if len(s.observed.Clusters) == 0 {
 		r.held.over(key)
 		r.ending.over(key)
+		r.told.over(key)
 		r.Fleet.Forget(key)
 		return nil, nil //nolint:nilnil // nothing is left
 	}

@@ -48,6 +48,7 @@ type Resolver struct {
 	cutOff  cutOff
 	held    turns // jobs that wait for the losers to be gone
 	ending  turns // ends that the hub's own job controller may record
+	told    turns // when the status of a job was copied last
 }
 
 // NewResolver completes a Resolver whose exported fields, but for the Fleet, are set.
@@ -77,6 +78,7 @@ func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	r.record(s, plan, done)
 	if s.observed.Local.Finished {
 		r.ending.over(s.key())
+		r.told.over(s.key())
 	}
 	if s.observed.Local.Finished && plan.Settled {
 		r.Fleet.Forget(s.key())
@@ -84,7 +86,8 @@ func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	return kube.Wake(kube.Earliest(plan.WakeAt, s.retryAt), s.observed.Now), nil
 }
 
-// turns remembers since when a Workload has been waiting for something that must not take long.
+// turns remembers, of each Workload, since when it has been waiting for something that must not take long, or when
+// something was done for it last.
 type turns struct {
 	mu    sync.Mutex
 	since map[client.ObjectKey]time.Time
@@ -100,6 +103,23 @@ func (t *turns) waiting(key client.ObjectKey, now time.Time) time.Time {
 	if _, ok := t.since[key]; !ok {
 		t.since[key] = now
 	}
+	return t.since[key]
+}
+
+// begin sets since when.
+func (t *turns) begin(key client.ObjectKey, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.since == nil {
+		t.since = map[client.ObjectKey]time.Time{}
+	}
+	t.since[key] = now
+}
+
+// last returns since when; zero for one that does not wait.
+func (t *turns) last(key client.ObjectKey) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	return t.since[key]
 }
 

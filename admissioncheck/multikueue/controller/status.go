@@ -17,23 +17,41 @@ import (
 const (
 	// deferral is when a status that the hub's job could not take is tried again (contract: multikueue.md 6).
 	deferral = 2 * time.Second
-	// overture is how long after the check became Ready a remote job without pods has nothing to tell: meanwhile both jobs
-	// are resumed, each by its own cluster, and a write of ours would only meet theirs.
-	overture = 2 * time.Second
+	// overture is how long after the check became Ready, as a timestamp of whole seconds, a remote job whose pods are not all
+	// ready has nothing to tell: meanwhile both jobs are resumed, each by its own cluster, and a write of ours would only
+	// meet theirs; and pods that become ready now are told of in the same write as that they exist.
+	overture = 3 * time.Second
+	// pace is the time between two copies that only count pods.
+	pace = 3 * time.Second
 	// handover is how long the hub's own job controller has to record an end that it can see in its job.
 	handover = 500 * time.Millisecond
 )
 
-// follow copies the status of a remote job while it runs.
+// follow copies the status of a remote job while it runs: at once what decides something, the rest when it is due.
 func (r *Resolver) follow(ctx context.Context, s *subject, remote client.Object) error {
-	if until := s.readyAt.Add(overture); remote != nil && s.observed.Now.Before(until) && !s.observed.Local.Evicted {
-		progress := s.original.Kind.Progress(remote)
-		if !progress.Active && progress.Finished == nil {
-			s.retryAt = kube.Earliest(s.retryAt, until)
-			return nil
-		}
+	if due := r.due(s, remote); s.observed.Now.Before(due) {
+		s.retryAt = kube.Earliest(s.retryAt, due)
+		return nil
 	}
 	return r.copyStatus(ctx, s, remote)
+}
+
+// due is when the status of a remote job is to be copied, zero for at once: its end, its pods all being ready, and
+// everything during a retreat, because the quota is held until the pods are gone.
+func (r *Resolver) due(s *subject, remote client.Object) time.Time {
+	o := s.original
+	if remote == nil || o.Job == nil || s.observed.Local.Evicted || s.readyAt.IsZero() {
+		return time.Time{}
+	}
+	was, is := o.Kind.Progress(o.Job), o.Kind.Progress(remote)
+	if is.Finished != nil || is.Ready && !was.Ready {
+		return time.Time{}
+	}
+	due := r.told.last(s.key()).Add(pace)
+	if until := s.readyAt.Add(overture); !is.Ready && until.After(due) {
+		return until
+	}
+	return due
 }
 
 // finish copies the last status of the job to the hub's and then records the outcome; never the other way round, because
@@ -101,6 +119,7 @@ func (r *Resolver) patchJob(ctx context.Context, s *subject, next client.Object)
 	}
 	if wrote {
 		r.written.note(next)
+		r.told.begin(s.key(), s.observed.Now)
 		s.original.Job = next
 	}
 	return nil
