@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
 )
 
 // Facts is what a script has said, without anything that follows from it.
@@ -15,6 +16,8 @@ type Facts struct {
 	Flavors map[string]admission.Flavor
 	Pending map[string]admission.Workload
 	Holding map[string]admission.Reservation
+	// Used is what LocalQueues used of late.
+	Used map[string]amount.Amount
 	// assumed are workloads that a cycle admitted and that nothing was said about since.
 	assumed map[string]admission.Workload
 }
@@ -24,7 +27,7 @@ func NewFacts() *Facts {
 	return &Facts{
 		Queues: map[string]admission.Queue{}, Cohorts: map[string]admission.Cohort{},
 		Flavors: map[string]admission.Flavor{}, Pending: map[string]admission.Workload{},
-		Holding: map[string]admission.Reservation{}, assumed: map[string]admission.Workload{},
+		Holding: map[string]admission.Reservation{}, Used: map[string]amount.Amount{}, assumed: map[string]admission.Workload{},
 	}
 }
 
@@ -43,6 +46,8 @@ func (f *Facts) Apply(s Step) {
 	case "admitted", "reserving":
 		f.drop(s.Name)
 		f.Holding[s.Name] = s.Reservation
+	case "usage":
+		f.Used[s.Name] = s.Usage
 	case "remove":
 		f.drop(s.Name)
 	case "release":
@@ -97,6 +102,9 @@ func (f *Facts) Snapshot() *admission.Snapshot {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Queues)) {
 		s.UpsertQueue(f.Queues[name])
+	}
+	for name, used := range f.Used {
+		s.SetLocalUsage(Key(name), used)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Holding)) {
 		s.Admit(f.Holding[name])

@@ -17,6 +17,7 @@
 //	pending z queue=a gpu=1 affinity=kind:In:h100,a100&zone:Exists
 //	admitted v queue=a h100/gpu=4                           holds quota; reserving in place of admitted if checks wait
 //	admitted u queue=a prio=5 at=1 since=9 evicted ready h100/gpu=4    since is when the quota was reserved
+//	usage team 7                                            what LocalQueue team used of late
 //	remove w / release v / forget w / delete queue a / delete cohort all / delete flavor h100
 //	cycle at=5 max=10 ignore-undeclared                     runs a cycle and shows its plan
 //	status a / waiting a                                    shows a queue
@@ -57,6 +58,7 @@ type Step struct {
 	Flavor      admission.Flavor
 	Workload    admission.Workload
 	Reservation admission.Reservation
+	Usage       amount.Amount
 	Now         time.Time
 	Options     cycle.Options
 }
@@ -101,6 +103,8 @@ func (s *Step) parse(words []string) error {
 		return s.parseWorkload(words)
 	case "admitted", "reserving":
 		return s.parseReservation(words)
+	case "usage":
+		return s.parseUsage(words)
 	case "remove", "release", "forget", "status", "waiting":
 		if len(words) == 0 {
 			return nil

@@ -50,6 +50,8 @@ func (s *Step) Apply(to *admission.Snapshot) string {
 		to.Push(s.Workload)
 	case "admitted", "reserving":
 		to.Admit(s.Reservation)
+	case "usage":
+		to.SetLocalUsage(Key(s.Name), s.Usage)
 	case "remove":
 		to.Remove(Key(s.Name))
 	case "release":

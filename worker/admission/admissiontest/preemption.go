@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
 	"switchyard.dev/worker/admission/quota"
 )
 
@@ -47,6 +48,19 @@ func parseWeight(text string) (quota.Weight, error) {
 		return quota.Weight{}, fmt.Errorf("weight %q is no number of billionths", text)
 	}
 	return quota.WeightOf(r.Num().Int64()), nil
+}
+
+func (s *Step) parseUsage(words []string) error {
+	if len(words) != 1 {
+		return fmt.Errorf("usage needs an amount")
+	}
+	if words[0] == "unlimited" {
+		s.Usage = amount.Unlimited
+		return nil
+	}
+	n, err := strconv.Atoi(words[0])
+	s.Usage = amount.Amount(n)
+	return err
 }
 
 // holderWord reads a word about a workload that holds quota.

@@ -1,14 +1,11 @@
 // Package preempt knows whom to evict so that a workload fits (contract: kueue-api.md 4.7, 4.8).
 //
 // It decides on trials: it takes quota from candidates in the snapshot's quota tree, sees what that changes, and puts
-// everything back. Nothing in the snapshot differs after a search.
+// everything back. Nothing in the snapshot differs after a search, not even the versions of its quota.
 package preempt
 
 import (
 	"switchyard.dev/worker/admission"
-	"switchyard.dev/worker/admission/amount"
-	"switchyard.dev/worker/admission/assign"
-	"switchyard.dev/worker/admission/quota"
 )
 
 // Strategy is a share test of fair sharing: whether a preemptor may take from a workload of another queue (contract:
@@ -49,22 +46,58 @@ func Find(s *admission.Snapshot, n Need, o Options) []admission.Victim {
 	return New(s, o).Find(n)
 }
 
-// Search finds victims in one snapshot. Make one per cycle: it reuses its memory from one search to the next.
+// Search finds victims in one snapshot. Keep one as long as the snapshot: it reuses its memory from one search to the next.
 type Search struct {
 	snapshot *admission.Snapshot
 	options  Options
+	trial    trial
+	stream   stream
+	contest  contest
 }
 
-// New returns a search. It stays valid as the snapshot changes, but must not outlive it.
+// New returns a search. It stays valid as the snapshot changes.
 func New(s *admission.Snapshot, o Options) *Search {
+	if len(o.Strategies) == 0 {
+		o.Strategies = []Strategy{LessThanOrEqualToFinalShare, LessThanInitialShare}
+	}
 	return &Search{snapshot: s, options: o}
 }
 
 // Find is the function of the same name.
-func (x *Search) Find(n Need) []admission.Victim { return nil }
+func (x *Search) Find(n Need) []admission.Victim {
+	if !x.search(n) {
+		return nil
+	}
+	victims := make([]admission.Victim, len(x.trial.taken))
+	for i, t := range x.trial.taken {
+		victims[i] = admission.Victim{
+			Workload: t.Key, UID: t.UID, Queue: t.Queue, Because: t.because, Evicted: t.Evicted,
+		}
+	}
+	return victims
+}
 
-// Grader returns the oracle for assign.Options.Preemption: how preemption could meet a request that does not fit now, of
-// the workload in the queue, if nothing but that flavor-resource had to be found.
-func (x *Search) Grader(w *admission.Workload, queue string) func(*quota.Cell, amount.Amount) assign.Mode {
-	return func(cell *quota.Cell, request amount.Amount) assign.Mode { return assign.NoFit }
+// search leaves a set that makes room in trial.taken and reports whether there is one.
+func (x *Search) search(n Need) bool {
+	t := &x.trial
+	if !t.prepare(x.snapshot, n) || t.policy.forbidsAll() {
+		return false
+	}
+	tx := t.tree.Trial()
+	defer tx.Rollback()
+	t.tx = *tx
+	t.tx.Reserve(n.Queue, n.Usage)
+	if t.fits() {
+		return false
+	}
+	t.takeLeaving(x.snapshot, x.options.FairSharing)
+	if t.fits() {
+		t.giveBack(t.top())
+		return true
+	}
+	t.findContested()
+	if x.options.FairSharing {
+		return x.fair()
+	}
+	return x.classical()
 }

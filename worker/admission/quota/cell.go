@@ -6,6 +6,7 @@ import "switchyard.dev/worker/admission/amount"
 // as the queue grants them, so that they may be kept at hand; ask the Tree for them.
 type Cell struct {
 	node   *Node
+	name   FlavorResource
 	limits Limits
 	// subtree is the quota of the node and all below it that they do not keep for themselves.
 	subtree amount.Amount
@@ -19,6 +20,9 @@ type Cell struct {
 
 // Node returns the queue or cohort that the cell belongs to.
 func (c *Cell) Node() *Node { return c.node }
+
+// Name returns the flavor-resource that the cell accounts for.
+func (c *Cell) Name() FlavorResource { return c.name }
 
 // Above returns the cell of the same flavor-resource at the parent, nil at a root.
 func (c *Cell) Above() *Cell {

@@ -85,13 +85,13 @@ func (t *Tree) link() []*Node {
 func (n *Node) open() {
 	if !n.cohort {
 		for _, cell := range n.cells {
-			cell.above, cell.subtree = nil, 0
+			cell.above, cell.below, cell.subtree = nil, nil, 0
 		}
 		return
 	}
 	n.cells = make(map[FlavorResource]*Cell, len(n.grants))
 	for _, g := range n.grants {
-		n.cells[g.FlavorResource] = &Cell{node: n, limits: g.Limits}
+		n.cells[g.FlavorResource] = &Cell{node: n, name: g.FlavorResource, limits: g.Limits}
 	}
 }
 

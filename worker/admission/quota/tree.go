@@ -276,7 +276,7 @@ func (n *Node) cell(name FlavorResource) *Cell {
 	if found {
 		return c
 	}
-	c = &Cell{node: n}
+	c = &Cell{node: n, name: name}
 	if n.cohort {
 		c.limits = Nominal(0)
 	}

@@ -51,18 +51,26 @@ func (x *Tx) Release(queue string, u Usage) {
 	n.release(u)
 }
 
-// Rollback ends the transaction and restores what it changed.
-func (x *Tx) Rollback() {
-	x.mustBeOpen()
+// Mark returns a point to which Undo can go back.
+func (x *Tx) Mark() int { return len(x.tree.journal) }
+
+// Undo restores what the transaction changed since the mark. No transaction inside of this one may be open.
+func (x *Tx) Undo(mark int) {
 	journal := x.tree.journal
-	for i := len(journal) - 1; i >= x.from; i-- {
+	for i := len(journal) - 1; i >= mark; i-- {
 		cell := journal[i].cell
 		cell.usage = journal[i].was
 		if !x.silent {
 			cell.node.root.released++
 		}
 	}
-	x.tree.journal = journal[:x.from]
+	x.tree.journal = journal[:mark]
+}
+
+// Rollback ends the transaction and restores what it changed.
+func (x *Tx) Rollback() {
+	x.mustBeOpen()
+	x.Undo(x.from)
 	x.end()
 }
 

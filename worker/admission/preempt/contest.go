@@ -1,0 +1,189 @@
+package preempt
+
+import (
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/quota"
+)
+
+// contest finds the queue to take from next: from the root down, always to the child with the greatest share. It grows
+// branches only where the way leads, and since a share changes only on the way to what was taken, only the first of each
+// heap on that way may have to step back.
+type contest struct {
+	snapshot *admission.Snapshot
+	trial    *trial
+	root     *branch
+	// shares are those of the nodes of the preemptor's path as they would be with the workload and without any eviction. What
+	// is taken on the preemptor's own side does not make it look poorer: it may have to be given back.
+	shares []quota.Share
+}
+
+func (c *contest) begin(s *admission.Snapshot, t *trial) {
+	c.snapshot, c.trial, c.shares = s, t, c.shares[:0]
+	for _, n := range t.path {
+		c.shares = append(c.shares, n.Share())
+	}
+	c.root = &branch{node: t.path[t.top()], level: t.top()}
+}
+
+// leader returns the queue to take from next, nil if nobody is left.
+func (c *contest) leader() *branch {
+	b := c.root
+	for !b.done {
+		if !b.grown {
+			c.grow(b)
+		}
+		switch {
+		case b.node.IsQueue():
+			return b
+		case len(b.heap) > 0:
+			b = b.heap[0]
+		default:
+			b.done = true
+			c.reorder(b)
+			b = c.root
+		}
+	}
+	return nil
+}
+
+// reorder restores the order on the way up from a branch that led, after something was taken from it or it was done.
+func (c *contest) reorder(b *branch) {
+	for ; b.parent != nil; b = b.parent {
+		heap := b.parent.heap
+		if b.done {
+			last := len(heap) - 1
+			heap[0] = heap[last]
+			b.parent.heap = heap[:last]
+		} else {
+			b.share = b.node.Share()
+		}
+		sinkBranch(b.parent.heap, 0)
+	}
+}
+
+func sinkBranch(heap []*branch, i int) {
+	for {
+		first := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
+			if heap[child].leads(heap[first]) {
+				first = child
+			}
+		}
+		if first == i {
+			return
+		}
+		heap[i], heap[first] = heap[first], heap[i]
+		i = first
+	}
+}
+
+func orderBranches(heap []*branch) {
+	for i := len(heap)/2 - 1; i >= 0; i-- {
+		sinkBranch(heap, i)
+	}
+}
+
+// retry starts over with what is left over and reports whether anything is.
+func (c *contest) retry() bool {
+	any := c.root.retry()
+	c.root.done = !any
+	return any
+}
+
+// retry gives what is left over below the branch a second chance.
+func (b *branch) retry() bool {
+	if b.node.IsQueue() {
+		b.secondChance, b.leftovers, b.second, b.last = b.leftovers, nil, true, nil
+		b.done = len(b.secondChance) == 0
+		return !b.done
+	}
+	b.heap, b.done = b.heap[:0], true
+	for _, child := range b.children {
+		if child.retry() {
+			child.share = child.node.Share()
+			b.heap = append(b.heap, child)
+			b.done = false
+		}
+	}
+	orderBranches(b.heap)
+	return !b.done
+}
+
+// grow finds the branches below a cohort or the candidates of a queue.
+func (c *contest) grow(b *branch) {
+	b.grown = true
+	if b.node.IsQueue() {
+		c.openRolls(b)
+		return
+	}
+	policy := c.trial.policy
+	if b.side == nil && b.level > 0 {
+		c.attach(b, &branch{node: c.trial.path[b.level-1], level: b.level - 1})
+	}
+	for k, contested := range c.trial.contested {
+		if policy.outside.nobody() {
+			break
+		}
+		cell := b.node.Cell(contested.Name())
+		if cell == nil {
+			continue
+		}
+		for _, below := range cell.Below() {
+			if n := below.Node(); below.Over() && n != c.pathBelow(b) && !c.borrows(n, k) {
+				c.attach(b, c.rivalBranch(b, n))
+			}
+		}
+	}
+	b.heap = append(b.heap, b.children...)
+	orderBranches(b.heap)
+}
+
+// rivalBranch returns a branch off the preemptor's path.
+func (c *contest) rivalBranch(above *branch, n *quota.Node) *branch {
+	b := &branch{node: n, level: above.level, side: above.side, rival: above.rival}
+	if b.side == nil {
+		b.side, b.rival = n, c.shares[b.level-1]
+	}
+	return b
+}
+
+func (c *contest) attach(b, child *branch) {
+	child.parent, child.share = b, child.node.Share()
+	b.children = append(b.children, child)
+}
+
+// pathBelow returns the branch's child on the preemptor's path, nil if there is none.
+func (c *contest) pathBelow(b *branch) *quota.Node {
+	if b.side != nil || b.level == 0 {
+		return nil
+	}
+	return c.trial.path[b.level-1]
+}
+
+// borrows reports whether the node borrows one of the first k contested flavor-resources.
+func (c *contest) borrows(n *quota.Node, k int) bool {
+	for _, contested := range c.trial.contested[:k] {
+		if cell := n.Cell(contested.Name()); cell != nil && cell.Over() {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *contest) openRolls(b *branch) {
+	as := cursor{rule: c.trial.policy.outside, below: c.trial.path[b.level]}
+	if b.side == nil {
+		as.rule, as.own = c.trial.policy.own, true
+	}
+	for _, contested := range c.trial.contested {
+		cell := b.node.Cell(contested.Name())
+		if cell == nil {
+			continue
+		}
+		if !as.own {
+			as.cell = cell
+		}
+		b.stream.openRolls(c.snapshot, as, cell)
+	}
+	b.stream.ready()
+}

@@ -1,0 +1,48 @@
+package preempt
+
+import (
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/assign"
+	"switchyard.dev/worker/admission/quota"
+)
+
+// Grader returns the oracle for assign.Options.Preemption: how preemption could meet a request that does not fit now, of
+// the workload in the queue, if nothing but that flavor-resource had to be found (contract: kueue-api.md 4.6).
+//
+//   - NoFit: the queue's policies forbid all preemption.
+//   - NoCandidates: they allow it, but no set of victims makes room.
+//   - Reclaim: the queue would stay within its nominal quota, and only workloads of other queues have to go.
+//   - Preempt: any other set makes room.
+//
+// It is a search of its own, so that for a need of a single flavor-resource it says exactly whether Find finds a set.
+func (x *Search) Grader(w *admission.Workload, queue string) func(*quota.Cell, amount.Amount) assign.Mode {
+	need := Need{Workload: w, Queue: queue, Usage: make(admission.Usage, 1)}
+	return func(cell *quota.Cell, request amount.Amount) assign.Mode {
+		need.Usage[0] = quota.Use{FlavorResource: cell.Name(), Amount: request}
+		return x.grade(need, cell)
+	}
+}
+
+func (x *Search) grade(n Need, cell *quota.Cell) assign.Mode {
+	found := x.search(n)
+	switch t := &x.trial; {
+	case t.policy.forbidsAll():
+		return assign.NoFit
+	case !found:
+		return assign.NoCandidates
+	case cell.Usage().Add(n.Usage[0].Amount) > cell.Nominal() || t.tookOwn():
+		return assign.Preempt
+	}
+	return assign.Reclaim
+}
+
+// tookOwn reports whether somebody of the preemptor's own queue is among those taken.
+func (t *trial) tookOwn() bool {
+	for _, k := range t.taken {
+		if k.Queue == t.need.Queue {
+			return true
+		}
+	}
+	return false
+}
