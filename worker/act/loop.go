@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -37,23 +37,23 @@ type Parts struct {
 	Prepare func(wl *kueue.Workload, now time.Time)
 }
 
-// Writers is the number of admissions that are written at the same time.
-const Writers = 16
-
 // DefaultMaxAdmissions ends a cycle early so that what happened meanwhile is considered.
 const DefaultMaxAdmissions = 256
 
 // Loop is the scheduler of one cluster. It is a leader's Runnable.
 type Loop struct {
 	parts   Parts
+	desk    *desk
+	pace    *pace
+	herald  *herald
 	reasons *reasons
-	writers errgroup.Group
 }
 
 // NewLoop returns a loop that does nothing until it is started.
 func NewLoop(parts Parts) *Loop {
-	l := &Loop{parts: parts, reasons: newReasons(parts)}
-	l.writers.SetLimit(Writers)
+	l := &Loop{parts: parts, desk: newDesk(), pace: &pace{}}
+	l.herald = newHerald(parts, l.pace)
+	l.reasons = newReasons(parts, l)
 	return l
 }
 
@@ -69,29 +69,62 @@ func (l *Loop) Start(ctx context.Context) error {
 	l.parts.View.OnChange(l.parts.Metrics.changed)
 	var tellers sync.WaitGroup
 	tellers.Go(func() { l.reasons.run(ctx) })
+	tellers.Go(func() { l.herald.run(ctx) })
 	for ctx.Err() == nil {
 		batch := l.once(ctx)
-		if !batch.More {
+		switch {
+		case l.desk.isFull():
+			l.restUntilRoom(ctx)
+		case !batch.More:
 			l.rest(ctx, batch.WakeAt)
 		}
 	}
 	tellers.Wait()
-	return l.writers.Wait()
+	l.desk.wait()
+	return nil
 }
 
-// once runs one cycle and starts its writes. It blocks while all writers are busy, so that the snapshot never runs further
-// ahead of the API than one batch.
+// once runs one cycle and hands its decisions over. It waits for no write.
 func (l *Loop) once(ctx context.Context) view.Batch {
 	began := l.parts.Clock.Now()
-	batch := l.parts.View.Cycle(began, func(s *admission.Snapshot) admission.Plan { return cycle.Run(s, began, l.parts.Cycle) })
+	var explained []admission.Explanation
+	batch := l.parts.View.Cycle(began, func(s *admission.Snapshot) admission.Plan {
+		plan := cycle.Run(s, began, l.parts.Cycle)
+		explained = l.explain(ctx, s, plan)
+		return plan
+	})
 	l.parts.Metrics.attempt(batch, l.parts.Clock.Since(began))
+	l.carryOut(ctx, batch)
+	logExplanations(ctx, explained)
+	return batch
+}
+
+// carryOut hands every decision of a cycle to who writes it.
+func (l *Loop) carryOut(ctx context.Context, batch view.Batch) {
+	for _, p := range batch.Preempt {
+		for _, e := range p.Evict {
+			l.desk.add(ctx, &task{frees: true, priority: priorityOf(p.Seen), write: func(ctx context.Context) { l.evict(ctx, p, e) }})
+		}
+		if !p.Late {
+			l.reasons.tell(p.Decided)
+		}
+	}
+	for _, d := range batch.Admit {
+		l.desk.add(ctx, &task{priority: priorityOf(d.Seen), write: func(ctx context.Context) { l.admit(ctx, d) }})
+	}
 	for _, d := range batch.Wait {
 		l.reasons.tell(d)
 	}
-	for _, d := range batch.Admit {
-		l.writers.Go(func() error { l.admit(ctx, d); return nil })
+}
+
+func priorityOf(wl *kueue.Workload) int32 { return ptr.Deref(wl.Spec.Priority, 0) }
+
+// restUntilRoom waits until the API has answered enough decisions.
+func (l *Loop) restUntilRoom(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-l.desk.room:
 	}
-	return batch
 }
 
 // rest waits for a change or for the given time; the zero time never comes.

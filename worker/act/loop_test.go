@@ -3,6 +3,7 @@ package act
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -141,9 +142,7 @@ func TestAnUncertainAdmissionIsTriedUntilItIsCertain(t *testing.T) {
 				s.clock.Step(time.Second)
 				return s.writes.Load() == 3
 			})
-			if err := s.loop.writers.Wait(); err != nil {
-				t.Fatal(err)
-			}
+			s.loop.desk.wait()
 			if got := s.condition("w", kueue.WorkloadQuotaReserved); got != "True QuotaReserved" || s.writes.Load() != 3 {
 				t.Errorf("QuotaReserved is %q after %d writes", got, s.writes.Load())
 			}
@@ -181,12 +180,13 @@ func TestAWaitingWorkloadIsToldOnceAndOnlyIfItStillWaits(t *testing.T) {
 	}
 }
 
-func TestReasonsAreGatheredAndRateBounded(t *testing.T) {
+func TestReasonsAreGatheredAndPacedByTheServer(t *testing.T) {
 	s := newStage(t)
-	const many = 100
+	const many, latency = 50, 100 * time.Millisecond
 	for i := range many {
-		s.submit("big"+string(rune('a'+i/26))+string(rune('a'+i%26)), 9)
+		s.submit(fmt.Sprintf("big%d", i), 9)
 	}
+	s.loop.pace.took(latency)
 	done := make(chan struct{})
 	go func() { s.loop.reasons.run(s.Context()); close(done) }()
 	batch := s.cycle()
@@ -196,13 +196,55 @@ func TestReasonsAreGatheredAndRateBounded(t *testing.T) {
 	for _, d := range batch.Wait { // Another cycle says the same before anything was written.
 		s.loop.reasons.tell(d)
 	}
+	s.patched = func() { s.clock.Step(latency) }
 	waitFor(t, func() bool {
-		s.clock.Step(time.Second / reasonRate)
+		s.clock.Step(20 * time.Millisecond)
 		return s.writes.Load() == many
 	})
 	took := s.clock.Since(epoch)
-	if floor := time.Duration(many-reasonBurst) * time.Second / reasonRate; took < floor {
+	if floor := (many - 1) * reasonRests * latency; took < floor {
 		t.Errorf("%d reasons were written in %s, faster than %s", many, took, floor)
+	}
+}
+
+func TestANewMessageAloneIsRarelyWritten(t *testing.T) {
+	s := newStage(t)
+	decide := func(name, message string) view.Decided {
+		return view.Decided{Seen: s.stored(name), Decision: admission.Decision{
+			Workload: admission.Key{Namespace: "ns", Name: name}, Verdict: admission.Wait, Because: admission.WaitingForQuota, Message: message,
+		}}
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		s.submit(name, 9)
+		s.loop.reasons.write(s.Context(), decide(name, "3 are in use"))
+	}
+	s.said()
+	for _, name := range []string{"a", "b", "c"} {
+		s.loop.reasons.write(s.Context(), decide(name, "4 are in use"))
+	}
+	if got := s.writes.Load(); got != 4 {
+		t.Errorf("%d writes, want one for each reason and one for a message", got)
+	}
+	if said := s.said(); len(said) != 0 {
+		t.Errorf("a message alone is told in events: %q", said)
+	}
+}
+
+func TestClosedGatesAreToldOnceWithTheReason(t *testing.T) {
+	s := newStage(t)
+	s.submit("w", 3)
+	d := view.Decided{Seen: s.stored("w"), Decision: admission.Decision{
+		Workload: admission.Key{Namespace: "ns", Name: "w"}, Verdict: admission.Wait, Because: admission.WaitingForQuota,
+		Message: "no room", ClosedGates: []string{"g"},
+	}}
+	for range 2 {
+		s.loop.reasons.write(s.Context(), d)
+	}
+	if got := s.condition("w", kueue.WorkloadBlockedOnPreemptionGates); got != "True PreemptionGated" || s.writes.Load() != 1 {
+		t.Errorf("BlockedOnPreemptionGates is %q after %d writes", got, s.writes.Load())
+	}
+	if got := s.condition("w", kueue.WorkloadQuotaReserved); got != "False WaitingForQuota" {
+		t.Errorf("QuotaReserved is %q", got)
 	}
 }
 

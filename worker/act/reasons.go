@@ -20,51 +20,85 @@ import (
 
 const (
 	// settleReason is how long a new reason to wait may be overtaken by an admission before it is written.
-	settleReason = 200 * time.Millisecond
-	// settleMessage is the same for a new message with the same reason: figures in it change all the time.
-	settleMessage = 30 * time.Second
-	// reasonRate and reasonBurst bound the writes a second, however many workloads wait.
-	reasonRate, reasonBurst = 20, 40
+	settleReason = time.Second
+	// settleMessage is the same for a new message with the same reason: figures in it change all the time, and messageEvery
+	// bounds how many of them are written, however many workloads wait.
+	settleMessage, messageEvery = 30 * time.Second, time.Second
+	// reasonRests gives reasons a fourth of the time of one connection.
+	reasonRests = 3
+	// yield is how long a reason lets decisions go before it, in steps of yieldStep.
+	yield, yieldStep = time.Second, 20 * time.Millisecond
 )
 
 // reasons tells waiting workloads why they wait, in QuotaReserved=False. Only the newest reason of a workload is kept, and
 // it is written only if the workload still waits and was told something else.
+//
+// One writer with pauses: when the API server answers at once, a reason is current settleReason after the decision plus, for
+// each workload that has to be told before it, four times what a write takes. A saturated server gets a few a second.
 type reasons struct {
 	parts   Parts
+	loop    *Loop
 	queue   workqueue.TypedDelayingInterface[admission.Key]
-	limiter *rate.Limiter
+	refresh *rate.Limiter
 
 	mu     sync.Mutex
 	newest map[admission.Key]view.Decided
 }
 
-func newReasons(parts Parts) *reasons {
+func newReasons(parts Parts, l *Loop) *reasons {
 	config := workqueue.TypedDelayingQueueConfig[admission.Key]{Clock: parts.Clock}
 	return &reasons{
 		parts:   parts,
+		loop:    l,
 		queue:   workqueue.NewTypedDelayingQueueWithConfig(config),
-		limiter: rate.NewLimiter(reasonRate, reasonBurst),
+		refresh: rate.NewLimiter(rate.Every(messageEvery), 1),
 		newest:  map[admission.Key]view.Decided{},
 	}
 }
 
 // tell keeps the decision until it is time to write it.
 func (r *reasons) tell(d view.Decided) {
-	delay := settleReason
-	switch told := toldOf(d.Seen); {
-	case told.reason == d.Because && told.message == d.Message:
+	if d.Because == admission.PendingEvaluation {
 		r.forget(d.Workload)
 		return
-	case told.reason == d.Because && sharedReason(d.Because), d.Because == admission.PendingEvaluation:
-		r.forget(d.Workload)
-		return
-	case told.reason == d.Because:
-		delay = settleMessage
 	}
+	switch newsOf(d) {
+	case noNews:
+		r.forget(d.Workload)
+	case newMessage:
+		r.keep(d, settleMessage)
+	case newReason:
+		r.keep(d, settleReason)
+	}
+}
+
+func (r *reasons) keep(d view.Decided, delay time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.newest[d.Workload] = d
 	r.queue.AddAfter(d.Workload, delay)
+}
+
+// news is what a workload does not know yet of a decision to wait.
+type news int
+
+const (
+	noNews news = iota
+	newMessage
+	newReason
+)
+
+// newsOf compares the decision with what the workload was told.
+func newsOf(d view.Decided) news {
+	told := toldOf(d.Seen)
+	switch {
+	case told.reason != d.Because, len(d.ClosedGates) > 0 && !workload.IsBlockedOnGates(d.Seen):
+		return newReason
+	case told.message != d.Message && !sharedReason(d.Because):
+		return newMessage
+	default:
+		return noNews
+	}
 }
 
 // sharedReason names the reasons that the workload's own controller may have given first, in its own words (see
@@ -101,45 +135,73 @@ func (r *reasons) run(ctx context.Context) {
 		if closed {
 			return
 		}
-		if d, ok := r.take(key); ok && r.allowed(ctx) {
-			r.write(ctx, d)
+		if d, ok := r.take(key); ok && r.yield(ctx) {
+			if r.write(ctx, d) {
+				r.rest(ctx, r.loop.pace.pause(reasonRests))
+			}
 		}
 		r.queue.Done(key)
 	}
 }
 
-// allowed waits for the turn of the next write; false when the context ended first.
-func (r *reasons) allowed(ctx context.Context) bool {
-	now := r.parts.Clock.Now()
-	turn := r.limiter.ReserveN(now, 1)
-	delay := turn.DelayFrom(now)
-	if delay == 0 {
-		return ctx.Err() == nil
+// yield lets decisions go first, for a while; false when the context ended.
+func (r *reasons) yield(ctx context.Context) bool {
+	until := r.parts.Clock.Now().Add(yield)
+	for r.loop.desk.unanswered() > 0 && r.parts.Clock.Now().Before(until) {
+		if !r.rest(ctx, yieldStep) {
+			return false
+		}
 	}
+	return ctx.Err() == nil
+}
+
+func (r *reasons) rest(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-r.parts.Clock.After(delay):
+	case <-r.parts.Clock.After(d):
 		return true
 	}
 }
 
-func (r *reasons) write(ctx context.Context, d view.Decided) {
+// write tells the workload, if it still waits and does not know; true when that took a write.
+func (r *reasons) write(ctx context.Context, d view.Decided) bool {
 	seen := r.parts.View.Waiting(d.Workload)
 	if seen == nil || seen.UID != d.Seen.UID {
-		return
+		return false
+	}
+	d.Seen = seen
+	now := r.parts.Clock.Now()
+	unknown := newsOf(d)
+	if unknown == noNews {
+		return false
+	}
+	if unknown == newMessage && !r.refresh.AllowN(now, 1) {
+		r.again(d, settleMessage)
+		return false
 	}
 	wl := seen.DeepCopy()
-	was := toldOf(wl)
-	if !workload.SetPending(wl, d.Because, d.Message, r.parts.Clock.Now()) {
-		return
+	changed := workload.SetPending(wl, d.Because, d.Message, now)
+	if len(d.ClosedGates) > 0 {
+		changed = workload.SetBlockedOnGates(wl, d.ClosedGates, now) || changed
 	}
+	if !changed {
+		return false
+	}
+	r.finish(ctx, d, wl, unknown)
+	return true
+}
+
+// finish writes what the workload is to be told.
+func (r *reasons) finish(ctx context.Context, d view.Decided, wl *kueue.Workload, unknown news) {
+	began := r.parts.Clock.Now()
 	err := apply(ctx, r.parts.Client, wl)
+	r.loop.pace.took(r.parts.Clock.Since(began))
 	switch {
 	case err == nil:
 		r.parts.View.Written(wl)
-		if was.reason != d.Because {
-			kube.Record(r.parts.Recorder, wl, kube.Event{Warning: true, Reason: string(d.Because), Note: d.Message})
+		if unknown == newReason {
+			r.loop.herald.tell(wl, kube.Event{Warning: true, Reason: string(d.Because), Note: d.Message})
 		}
 	case outdated(err):
 		// The workload has changed: the next cycle looks at it again and tells what is true then, if it matters.

@@ -44,6 +44,8 @@ type stage struct {
 	mu     sync.Mutex
 	refuse []error
 	writes atomic.Int64
+	// patched, when not nil, is called before each write is answered.
+	patched func()
 }
 
 func newStage(t *testing.T) *stage {
@@ -85,6 +87,9 @@ func (s *stage) patch(ctx context.Context, c client.Client, sub string, obj clie
 		refusal, s.refuse = s.refuse[0], s.refuse[1:]
 	}
 	s.mu.Unlock()
+	if s.patched != nil {
+		s.patched()
+	}
 	if refusal != nil {
 		return refusal
 	}
@@ -165,14 +170,14 @@ func (s *stage) stored(name string) *kueue.Workload {
 func (s *stage) cycle() view.Batch {
 	s.Helper()
 	batch := s.loop.once(s.Context())
-	if err := s.loop.writers.Wait(); err != nil {
-		s.Fatal(err)
-	}
+	s.loop.desk.wait()
 	return batch
 }
 
 // said returns the events so far.
 func (s *stage) said() []string {
+	for s.loop.herald.sendNext(s.Context()) > 0 {
+	}
 	var list []string
 	for {
 		select {

@@ -2,58 +2,49 @@ package act
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/kube"
-	"switchyard.dev/worker/view"
-	"switchyard.dev/worker/workload"
 )
 
-// admit writes one admission and tells the view how that ended.
-func (l *Loop) admit(ctx context.Context, d view.Decided) {
-	now := l.parts.Clock.Now()
-	wl := d.Seen.DeepCopy()
-	events := []kube.Event{{Reason: string(admission.QuotaReserved), Note: reservedMessage(d, now)}}
-	message := "Quota reserved in ClusterQueue " + d.Queue
-	events = append(events, workload.Reserve(wl, view.AdmissionOf(d.Queue, d.Assignment), d.Checks, message, now)...)
-	if l.parts.Prepare != nil {
-		l.parts.Prepare(wl, now)
-	}
+// settle writes what was decided on the Workload as seen, and tells the view how that ended; true when it has been written.
+// Then wl is the API's answer.
+func (l *Loop) settle(ctx context.Context, wl, seen *kueue.Workload, what string) bool {
 	err := l.write(ctx, wl)
 	switch {
 	case err == nil:
 		l.parts.View.Written(wl)
-		kube.Record(l.parts.Recorder, wl, events...)
-		l.parts.Metrics.reserved(wl, d.Seen, now)
+		return true
 	case outdated(err):
-		l.parts.View.Conflicted(d.Seen)
+		l.parts.View.Conflicted(seen)
 	case ctx.Err() != nil:
 		// Whoever leads next reads from the API what became of it.
 	default:
-		logr.FromContextOrDiscard(ctx).Error(err, "The API refused an admission", "workload", d.Workload.String())
-		l.parts.View.Refused(d.Seen, l.parts.Clock.Now())
+		logr.FromContextOrDiscard(ctx).Error(err, "The API refused "+what, "workload", klog.KObj(seen))
+		l.parts.View.Refused(seen, l.parts.Clock.Now())
 	}
+	return false
 }
 
-// write applies the admission until the answer is certain. Trying again is safe: the resourceVersion lets at most one try
+// write applies the admission part of the status until the answer is certain. Trying again is safe: the resourceVersion lets at most one try
 // take effect.
 func (l *Loop) write(ctx context.Context, wl *kueue.Workload) error {
 	backoff := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Cap: 5 * time.Second, Steps: 1 << 30, Jitter: 0.1}
 	for {
+		began := l.parts.Clock.Now()
 		err := apply(ctx, l.parts.Client, wl)
+		l.pace.took(l.parts.Clock.Since(began))
 		if err == nil || certain(err) || ctx.Err() != nil {
 			return err
 		}
-		logr.FromContextOrDiscard(ctx).Error(err, "An admission may not have been written; trying again", "workload", wl.Name)
+		logr.FromContextOrDiscard(ctx).Error(err, "A decision may not have been written; trying again", "workload", klog.KObj(wl))
 		select {
 		case <-ctx.Done():
 			return err
@@ -80,20 +71,4 @@ func certain(err error) bool {
 	return outdated(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err) ||
 		apierrors.IsUnauthorized(err) || apierrors.IsRequestEntityTooLargeError(err) || apierrors.IsMethodNotSupported(err) ||
 		apierrors.IsUnsupportedMediaType(err) || apierrors.IsGone(err)
-}
-
-// reservedMessage lists the wait and what was assigned (contract: kueue-api.md 1.14).
-func reservedMessage(d view.Decided, now time.Time) string {
-	text := &strings.Builder{}
-	waited := max(now.Sub(queuedSince(d.Seen)), 0).Round(time.Second)
-	fmt.Fprintf(text, "Quota reserved in ClusterQueue %s, wait time since queued was %s", d.Queue, waited)
-	for _, ps := range d.Assignment.PodSets {
-		for i, f := range ps.Flavors {
-			if i == 0 {
-				fmt.Fprintf(text, "; pod set %s (%d):", ps.Name, ps.Count)
-			}
-			fmt.Fprintf(text, " %s from %s", f.Resource, f.Flavor)
-		}
-	}
-	return text.String()
 }

@@ -1,0 +1,83 @@
+package act
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/view"
+)
+
+// contend has w hold the quota that x wants, and evicts it.
+func (s *stage) contend() {
+	s.Helper()
+	s.submit("w", 3)
+	s.cycle()
+	s.said()
+	s.submit("x", 3)
+	s.writes.Store(0)
+	s.loop.carryOut(s.Context(), s.preempt())
+	s.loop.desk.wait()
+}
+
+// preempt runs a cycle that decides to evict w for x.
+func (s *stage) preempt() view.Batch {
+	s.Helper()
+	return s.view.Cycle(epoch.Add(time.Minute), func(*admission.Snapshot) admission.Plan {
+		return admission.Plan{Decisions: []admission.Decision{{
+			Workload: admission.Key{Namespace: "ns", Name: "x"}, LocalQueue: "lq", Queue: "cq", Verdict: admission.Preempt,
+			Because: admission.WaitingForPreemptedWorkloads, Message: "waiting for 1 workload to leave",
+			Victims: []admission.Victim{{
+				Workload: admission.Key{Namespace: "ns", Name: "w"}, UID: "uid-w", Queue: "cq", Because: admission.InClusterQueue,
+			}},
+		}}}
+	})
+}
+
+func TestAVictimWithoutOwnerLeavesInOneWrite(t *testing.T) {
+	s := newStage(t)
+	s.contend()
+	if got := s.writes.Load(); got != 1 {
+		t.Errorf("%d writes, want 1", got)
+	}
+	for condition, want := range map[string]string{
+		kueue.WorkloadEvicted: "True Preempted", kueue.WorkloadPreempted: "True InClusterQueue", kueue.WorkloadQuotaReserved: "False PendingEvaluation",
+		kueue.WorkloadAdmitted: "False NoReservation", kueue.WorkloadRequeued: "True Preempted",
+	} {
+		if got := s.condition("w", condition); got != want {
+			t.Errorf("%s is %q, want %q", condition, got, want)
+		}
+	}
+	if stats := s.stored("w").Status.SchedulingStats; stats == nil || len(stats.Evictions) != 1 || stats.Evictions[0].Count != 1 {
+		t.Errorf("statistics are %+v", stats)
+	}
+	var reasons []string
+	for _, e := range s.said() {
+		reasons = append(reasons, strings.Fields(e)[1])
+	}
+	slices.Sort(reasons)
+	if want := []string{"EvictedDueToPreempted", "Preempted", "PreemptedWorkload"}; !slices.Equal(reasons, want) {
+		t.Errorf("events are %q, want %q", reasons, want)
+	}
+	if got := s.view.Waiting(admission.Key{Namespace: "ns", Name: "w"}); got == nil {
+		t.Error("the view does not know that the victim waits again")
+	}
+}
+
+func TestAnEvictionThatTheAPIRefusesIsToldToTheView(t *testing.T) {
+	s := newStage(t)
+	s.submit("v", 1)
+	s.refuse = []error{nil, nil, apierrors.NewForbidden(kueue.Resource("workloads"), "w", nil)}
+	s.contend()
+	if got := s.condition("w", kueue.WorkloadEvicted); got != "" || len(s.said()) != 0 {
+		t.Errorf("Evicted is %q", got)
+	}
+	if batch := s.preempt(); len(batch.Preempt) != 1 || len(batch.Preempt[0].Evict) != 1 {
+		t.Errorf("the victim cannot be chosen again: %+v", batch.Preempt)
+	}
+}
