@@ -121,6 +121,8 @@ type Plan struct {
 	// at most once. Workloads that were not looked at, or that would be told the same reason again together with
 	// others of their kind, do not appear.
 	Decisions []Decision
+	// Overlaps are the preemptors that met victims of others, in the order in which they were looked at; for metrics only.
+	Overlaps []Overlap
 	// More means that the cycle stopped at its limit with work left: run another.
 	More bool
 	// WakeAt is when the earliest backoff ends; the zero time when nothing waits for the clock.

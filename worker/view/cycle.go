@@ -27,6 +27,8 @@ type Batch struct {
 	Preempt []Preemption
 	// Wait holds the workloads that got a new reason to wait.
 	Wait []Decided
+	// Overlaps are the preemptors that met victims of others.
+	Overlaps []admission.Overlap
 	// More asks for another cycle at once.
 	More bool
 	// WakeAt asks for another cycle at that time; the zero time does not.
@@ -40,7 +42,7 @@ func (v *View) Cycle(now time.Time, run func(*admission.Snapshot) admission.Plan
 	defer v.mu.Unlock()
 	sample := v.balance(now)
 	plan := run(v.snap)
-	batch := Batch{More: plan.More, WakeAt: sooner(plan.WakeAt, sample), Preempt: v.comeDue()}
+	batch := Batch{Overlaps: plan.Overlaps, More: plan.More, WakeAt: sooner(plan.WakeAt, sample), Preempt: v.comeDue()}
 	for _, d := range plan.Decisions {
 		w := v.workloads[d.Workload]
 		if w == nil {
