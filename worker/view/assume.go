@@ -38,6 +38,7 @@ func (v *View) setWorkload(wl *kueue.Workload) {
 	if w == nil {
 		w = &workload{obj: wl}
 		v.workloads[key] = w
+		v.link(w)
 	}
 	if w.written != "" {
 		if older(wl.ResourceVersion, w.written) {
@@ -53,12 +54,15 @@ func (v *View) see(w *workload, wl *kueue.Workload) {
 	if c := (change{was: w.obj, is: wl}); v.tell != nil && c.counts() {
 		v.untold = append(v.untold, c)
 	}
-	v.unlinkWorkload(w)
-	if !sameSpec(w.obj, wl) {
+	was := w.obj
+	if !sameSpec(was, wl) {
 		w.asked = nil
 	}
 	w.obj = wl
-	v.link(w)
+	if was.Spec.QueueName != wl.Spec.QueueName {
+		v.unlink(was)
+		v.link(w)
+	}
 	v.settle(w)
 	v.put(w)
 }
@@ -86,7 +90,7 @@ func (v *View) dropWorkload(wl *kueue.Workload) {
 	}
 	w.assumed, w.evicting = nil, nil
 	v.move(w, place{})
-	v.unlinkWorkload(w)
+	v.unlink(w.obj)
 	delete(v.workloads, key)
 	v.signal()
 }
@@ -99,9 +103,9 @@ func (v *View) link(w *workload) {
 	v.byLocal[local][keyOf(w.obj.Namespace, w.obj.Name)] = w
 }
 
-func (v *View) unlinkWorkload(w *workload) {
-	local := keyOf(w.obj.Namespace, string(w.obj.Spec.QueueName))
-	delete(v.byLocal[local], keyOf(w.obj.Namespace, w.obj.Name))
+func (v *View) unlink(wl *kueue.Workload) {
+	local := keyOf(wl.Namespace, string(wl.Spec.QueueName))
+	delete(v.byLocal[local], keyOf(wl.Namespace, wl.Name))
 	if len(v.byLocal[local]) == 0 {
 		delete(v.byLocal, local)
 	}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -43,6 +44,82 @@ func BenchmarkWorkloadEvent(b *testing.B) {
 				feedAll(v, workloads[i%n])
 			}
 		})
+	}
+}
+
+// BenchmarkWorkloadLife is the events of one workload's life: created, told why it waits, given quota, admitted, its pods
+// ready, finished, deleted.
+func BenchmarkWorkloadLife(b *testing.B) {
+	v, _ := crowded(10_000)
+	life := lifeOf(testWorkload("newcomer", 4, 1))
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, wl := range life {
+			feedAll(v, wl)
+		}
+		unfeed(v, life[0])
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*(len(life)+1)), "ns/event")
+}
+
+func lifeOf(wl *kueue.Workload) []*kueue.Workload {
+	wl.Spec.QueueName = "lq7"
+	life := []*kueue.Workload{wl}
+	step := func(change func(*kueue.Workload)) {
+		next := life[len(life)-1].DeepCopy()
+		next.ResourceVersion = fmt.Sprint(len(life) + 1)
+		change(next)
+		life = append(life, next)
+	}
+	condition := func(kind string, status bool) func(*kueue.Workload) {
+		return func(wl *kueue.Workload) { setCondition(&wl.Status.Conditions, kind, status, kind, epoch) }
+	}
+	step(condition(kueue.WorkloadQuotaReserved, false))
+	step(func(wl *kueue.Workload) { reserve(wl, "cq7", "red") })
+	step(condition(kueue.WorkloadAdmitted, true))
+	step(condition(kueue.WorkloadPodsReady, true))
+	step(condition(kueue.WorkloadFinished, true))
+	for _, wl := range life {
+		wl.Generation = 1
+	}
+	return life
+}
+
+// BenchmarkRestart is what a new leader needs to know 20,000 workloads that hold quota and 50,000 that wait, in 1,000
+// ClusterQueues, and to decide for the first time.
+func BenchmarkRestart(b *testing.B) {
+	var objects []any
+	for i := range 1000 {
+		cq := testQueue(fmt.Sprintf("cq%d", i), "80", "red")
+		cq.Spec.CohortName = kueue.CohortReference(fmt.Sprintf("cohort%d", i%10))
+		objects = append(objects, cq, testLocal(fmt.Sprintf("lq%d", i), cq.Name))
+	}
+	for i := range 70_000 {
+		wl := testWorkload(fmt.Sprintf("w%d", i), 4, 1)
+		wl.Spec.QueueName = kueue.LocalQueueName(fmt.Sprintf("lq%d", i%1000))
+		if i < 20_000 {
+			reserve(wl, fmt.Sprintf("cq%d", i%1000), "red")
+			setCondition(&wl.Status.Conditions, kueue.WorkloadAdmitted, true, "Admitted", epoch)
+		}
+		wl.Generation = 1
+		objects = append(objects, wl)
+	}
+	objects = append(objects, testFlavor("red"), testNamespace(nil))
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for b.Loop() {
+		v := New(Options{})
+		feedAll(v, objects...)
+		runCycle(v, epoch)
+		b.StopTimer()
+		b.ReportMetric(float64(heap()-before)/float64(70_000), "B/workload")
+		runtime.KeepAlive(v)
+		b.StartTimer()
 	}
 }
 

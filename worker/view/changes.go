@@ -26,11 +26,11 @@ const (
 )
 
 // urgency says whether a change may wait for others.
-type urgency time.Duration
+type urgency bool
 
 const (
-	atOnce = urgency(0)
-	gather = urgency(StatusInterval)
+	atOnce urgency = false
+	gather urgency = true
 )
 
 type subscriber struct {
@@ -87,14 +87,45 @@ func requestFor(key admission.Key) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: key.Namespace, Name: key.Name}}
 }
 
-// notify adds to the controllers' queues, which keep each name once. A name that is gathered for and then changes at once
-// is looked at twice; the second look finds nothing to do.
+// notify adds to the controllers' queues, which keep each name once. Names that may wait are kept until the interval is
+// over: one timer for all of them. A name that is gathered for and then changes at once is looked at twice; the second look
+// finds nothing to do.
 func (v *View) notify(t topic, key admission.Key, u urgency) {
+	if len(v.subscribers) == 0 {
+		return
+	}
+	if u == gather {
+		if len(v.gathered) == 0 {
+			time.AfterFunc(StatusInterval, v.flush)
+		}
+		v.gathered[news{t, key}] = true
+		return
+	}
+	v.tellSubscribers(news{t, key})
+}
+
+// news is that something about an object changed.
+type news struct {
+	topic topic
+	key   admission.Key
+}
+
+func (v *View) tellSubscribers(n news) {
 	for _, s := range v.subscribers {
-		if s.topic == t {
-			s.queue.AddAfter(requestFor(key), time.Duration(u))
+		if s.topic == n.topic {
+			s.queue.Add(requestFor(n.key))
 		}
 	}
+}
+
+// flush tells what has been gathered.
+func (v *View) flush() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for n := range v.gathered {
+		v.tellSubscribers(n)
+	}
+	clear(v.gathered)
 }
 
 func (v *View) changedQueue(name string, u urgency) {
@@ -109,25 +140,18 @@ func (v *View) changedFlavor(name string) { v.notify(flavors, admission.Key{Name
 func (v *View) changedPlaces(was, is place) {
 	wasQueue, wasLocal := was.queue()
 	isQueue, isLocal := is.queue()
-	for _, name := range distinct(wasQueue, isQueue) {
-		v.changedQueue(name, gather)
+	if wasQueue != "" {
+		v.changedQueue(wasQueue, gather)
 	}
-	for _, key := range distinct(wasLocal, isLocal) {
-		v.changedLocal(key, gather)
+	if isQueue != "" && isQueue != wasQueue {
+		v.changedQueue(isQueue, gather)
 	}
-}
-
-// distinct returns those of the two that are not zero, each once.
-func distinct[T comparable](a, b T) []T {
-	var zero T
-	var out []T
-	if a != zero {
-		out = append(out, a)
+	if wasLocal != (admission.Key{}) {
+		v.changedLocal(wasLocal, gather)
 	}
-	if b != zero && b != a {
-		out = append(out, b)
+	if isLocal != wasLocal && isLocal != (admission.Key{}) {
+		v.changedLocal(isLocal, gather)
 	}
-	return out
 }
 
 // changedUses says that the flavors of a ClusterQueue may have come into or out of use.

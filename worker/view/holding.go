@@ -15,8 +15,8 @@ import (
 )
 
 // reservationOf reads what the workload holds from its status.
-func (v *View) reservationOf(wl *kueue.Workload) *admission.Reservation {
-	return &admission.Reservation{
+func (v *View) reservationOf(wl *kueue.Workload) admission.Reservation {
+	return admission.Reservation{
 		Key:        keyOf(wl.Namespace, wl.Name),
 		LocalQueue: string(wl.Spec.QueueName),
 		Queue:      string(wl.Status.Admission.ClusterQueue),

@@ -54,7 +54,7 @@ func (v *View) setLocalQueue(lq *kueue.LocalQueue) {
 	if was != nil && was.obj.UID != lq.UID {
 		v.closeBooks(key)
 	}
-	v.unlink(key)
+	v.unlinkLocal(key)
 	is := &localQueue{obj: lq}
 	v.locals[key] = is
 	queue := string(lq.Spec.ClusterQueue)
@@ -70,15 +70,15 @@ func (v *View) setLocalQueue(lq *kueue.LocalQueue) {
 
 func (v *View) dropLocalQueue(lq *kueue.LocalQueue) {
 	key := keyOf(lq.Namespace, lq.Name)
-	v.unlink(key)
+	v.unlinkLocal(key)
 	delete(v.locals, key)
 	v.closeBooks(key)
 	v.putAllThrough(key)
 	v.changedLocal(key, atOnce)
 }
 
-// unlink forgets which ClusterQueue the LocalQueue points to.
-func (v *View) unlink(key admission.Key) {
+// unlinkLocal forgets which ClusterQueue the LocalQueue points to.
+func (v *View) unlinkLocal(key admission.Key) {
 	was := v.locals[key]
 	if was == nil {
 		return

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"reflect"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,8 +17,6 @@ type place struct {
 	holding *admission.Reservation
 }
 
-func (p place) equal(other place) bool { return reflect.DeepEqual(p, other) }
-
 // queue names the ClusterQueue whose figures the place counts in, and local the LocalQueue; empty when nowhere.
 func (p place) queue() (queue string, local admission.Key) {
 	switch {
@@ -31,18 +28,43 @@ func (p place) queue() (queue string, local admission.Key) {
 	return "", admission.Key{}
 }
 
-// put tells the snapshot where the workload belongs, unless it knows. While a reservation is assumed the cycle had the
-// last word and nothing happens.
+// put tells the snapshot where the workload belongs, unless it knows (contract: kueue-api.md 1.18, 4.1, 4.10). While a
+// reservation is assumed the cycle had the last word and nothing happens.
 func (v *View) put(w *workload) {
-	if w.assumed != nil {
-		return
+	wl := w.obj
+	switch {
+	case w.assumed != nil:
+	case api.IsFinished(wl):
+		v.putNowhere(w)
+	case api.HasQuota(wl):
+		v.putHolding(w)
+	case !queueable(wl):
+		v.putNowhere(w)
+	default:
+		v.putWaiting(w)
 	}
-	next := v.placeOf(w)
-	if next.equal(w.place) {
-		return
+}
+
+func (v *View) putNowhere(w *workload) {
+	w.asked = nil
+	if w.place != (place{}) {
+		v.move(w, place{})
 	}
-	v.move(w, next)
-	v.signal()
+}
+
+func (v *View) putHolding(w *workload) {
+	w.asked = nil
+	next := v.reservationOf(w.obj)
+	if was := w.place.holding; was == nil || !sameHolding(was, &next) {
+		v.move(w, place{holding: new(next)})
+	}
+}
+
+func (v *View) putWaiting(w *workload) {
+	next := v.waitingOf(w)
+	if was := w.place.waiting; was == nil || !sameWaiting(was, &next) {
+		v.move(w, place{waiting: new(next)})
+	}
 }
 
 func (v *View) move(w *workload, next place) {
@@ -57,22 +79,7 @@ func (v *View) move(w *workload, next place) {
 	v.account(w)
 	v.changedPlaces(w.place, next)
 	w.place = next
-}
-
-// placeOf decides where the API's last word puts the workload (contract: kueue-api.md 1.18, 4.1, 4.10).
-func (v *View) placeOf(w *workload) place {
-	wl := w.obj
-	switch {
-	case api.IsFinished(wl):
-		return place{}
-	case api.HasQuota(wl):
-		w.asked = nil
-		return place{holding: v.reservationOf(wl)}
-	case !queueable(wl):
-		return place{}
-	}
-	waiting := v.waitingOf(w)
-	return place{waiting: &waiting}
+	v.signal()
 }
 
 // queueable tells whether a workload without quota asks for some: it names a queue, is active, not going away and not

@@ -40,6 +40,8 @@ type View struct {
 	due map[admission.Key]*workload
 
 	subscribers []subscriber
+	// gathered are changes that subscribers will be told of when the interval is over.
+	gathered map[news]bool
 	// tell is told about every workload of which a condition is seen to change; nil for nobody.
 	tell func(was, is *kueue.Workload)
 	// untold are the changes it has not been told about yet, because the mutex is held.
@@ -104,6 +106,7 @@ func New(opts Options) *View {
 		workloads:      map[admission.Key]*workload{},
 		byLocal:        map[admission.Key]map[admission.Key]*workload{},
 		byQueue:        map[string]map[admission.Key]*localQueue{},
+		gathered:       map[news]bool{},
 		due:            map[admission.Key]*workload{},
 		wake:           make(chan struct{}, 1),
 	}
