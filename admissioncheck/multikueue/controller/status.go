@@ -58,6 +58,10 @@ func (r *Resolver) due(s *subject, remote client.Object) time.Time {
 // a finished Workload is cleaned up and its remote job gone for good. If the hub's job then says the very same, its own
 // controller is about to record it, and only if it does not we do.
 func (r *Resolver) finish(ctx context.Context, s *subject, a dispatch.Action) (done, error) {
+	if o := s.original; o.Job != nil && r.written.newerThan(o.Job) {
+		s.retryAt = kube.Earliest(s.retryAt, s.observed.Now.Add(echo)) // what the hub's job shows now is not known yet
+		return done{}, nil
+	}
 	if err := r.copyStatus(ctx, s, r.lastJob(s, a.Cluster)); err != nil {
 		return done{}, err
 	}
