@@ -34,7 +34,9 @@ func (r *reconciler[T]) act(ctx context.Context, s *sight[T], plan Plan) ([]kube
 	case DoDeleteExtras:
 		return r.delete(ctx, s.extras...)
 	case DoForget:
-		return nil, r.forget(ctx, s.orphans)
+		return nil, r.forget(ctx, s)
+	case DoRetire:
+		return r.retire(ctx, s)
 	case DoFinish:
 		return r.finish(ctx, s, plan)
 	case DoLetGo:
@@ -112,16 +114,6 @@ func (r *reconciler[T]) delete(ctx context.Context, workloads ...*kueue.Workload
 		events = append(events, tell(kueue.EventDeletedWorkload, "Deleted not matching Workload: "+nameOf(wl))...)
 	}
 	return events, failed.ErrorOrNil()
-}
-
-func (r *reconciler[T]) forget(ctx context.Context, workloads []*kueue.Workload) error {
-	var failed *multierror.Error
-	for _, wl := range workloads {
-		if err := r.patch(ctx, wl, withoutFinalizer(wl)); err != nil {
-			failed = multierror.Append(failed, err)
-		}
-	}
-	return failed.ErrorOrNil()
 }
 
 // finish records the end, then lets the Workload go.

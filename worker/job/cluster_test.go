@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,6 +30,7 @@ import (
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/all"
 	"switchyard.dev/worker/job/batchjob"
+	"switchyard.dev/worker/job/jobset"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/workload"
 )
@@ -43,12 +45,14 @@ type cluster struct {
 	*testing.T
 	client.Client
 	reconciler reconcile.Reconciler
-	clock      *testclock.FakeClock
-	recorder   *events.FakeRecorder
-	options    job.Options
-	// blind makes the reconciler's cache forget all Workloads; stale makes it return this job.
-	blind bool
-	stale *batchv1.Job
+	// jobSets is the reconciler of JobSets; make it the reconciler to drive that one.
+	jobSets  reconcile.Reconciler
+	clock    *testclock.FakeClock
+	recorder *events.FakeRecorder
+	options  job.Options
+	// blind makes the reconciler's cache forget all Workloads, hidden all Jobs; stale makes it return this job.
+	blind, hidden bool
+	stale         *batchv1.Job
 	// writes are the API calls of the reconciler that changed something, in order.
 	writes []string
 }
@@ -73,10 +77,11 @@ func newClusterWith(t *testing.T, configure func(*job.Options), objects ...clien
 	c.options = job.Options{WaitForPodsReady: true, Kinds: all.Kinds(), Gates: job.DefaultGates(), Clock: c.clock}
 	configure(&c.options)
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"managed": "yes"}}})
-	inner := job.Indexed(fake.NewClientBuilder().WithScheme(s), batchjob.Kind()).
-		WithTypeConverters(converters(t, s)...).WithStatusSubresource(&kueue.Workload{}, &batchv1.Job{}).WithObjects(objects...).Build()
+	inner := job.Indexed(job.Indexed(fake.NewClientBuilder().WithScheme(s), batchjob.Kind()), jobset.Kind()).
+		WithTypeConverters(converters(t, s)...).WithStatusSubresource(&kueue.Workload{}, &batchv1.Job{}, &jobsetv1.JobSet{}).WithObjects(objects...).Build()
 	c.Client = inner
-	c.reconciler = job.Reconciler(batchjob.Kind(), c.options, c.counting(inner), c.recorder)
+	c.reconciler = job.Reconciler(batchjob.Kind(), c.options, c.counting(inner), inner, c.recorder)
+	c.jobSets = job.Reconciler(jobset.Kind(), c.options, c.counting(inner), inner, c.recorder)
 	return c
 }
 
@@ -101,6 +106,9 @@ func (c *cluster) counting(inner client.WithWatch) client.Client {
 			if j, ok := obj.(*batchv1.Job); ok && c.stale != nil {
 				c.stale.DeepCopyInto(j)
 				return nil
+			}
+			if _, ok := obj.(*batchv1.Job); ok && c.hidden {
+				return apierrors.NewNotFound(batchv1.Resource("jobs"), key.Name)
 			}
 			return w.Get(ctx, key, obj, opts...)
 		},
@@ -244,13 +252,15 @@ func (c *cluster) admit(flavor string) {
 	c.apply(func(wl *kueue.Workload) {
 		a := &kueue.Admission{ClusterQueue: "cq"}
 		for i := range wl.Spec.PodSets {
-			a.PodSetAssignments = append(a.PodSetAssignments, kueue.PodSetAssignment{
-				Name: wl.Spec.PodSets[i].Name, Count: &wl.Spec.PodSets[i].Count,
-				Flavors: map[corev1.ResourceName]kueue.ResourceFlavorReference{"cpu": kueue.ResourceFlavorReference(flavor)},
-			})
+			a.PodSetAssignments = append(a.PodSetAssignments, assigned(wl.Spec.PodSets[i].Name, flavor, wl.Spec.PodSets[i].Count))
 		}
 		workload.Reserve(wl, a, nil, "Quota reserved", c.clock.Now())
 	})
+}
+
+func assigned(name kueue.PodSetReference, flavor string, count int32) kueue.PodSetAssignment {
+	flavors := map[corev1.ResourceName]kueue.ResourceFlavorReference{"cpu": kueue.ResourceFlavorReference(flavor)}
+	return kueue.PodSetAssignment{Name: name, Count: &count, Flavors: flavors}
 }
 
 func (c *cluster) condition(kind string) string {

@@ -19,9 +19,9 @@ func Indexed[T client.Object](b *fake.ClientBuilder, kind Kind[T]) *fake.ClientB
 	return b.WithIndex(&kueue.Workload{}, r.ownerIndex(), r.ownerName).WithIndex(kind.New(), prebuiltIndex, prebuiltName)
 }
 
-// Reconciler returns the kind's reconciler on the given client.
-func Reconciler[T client.Object](kind Kind[T], o Options, c client.Client, recorder events.EventRecorder) reconcile.Reconciler {
-	r := newReconciler(kind, o, c, c)
+// Reconciler returns the kind's reconciler on the given client, and on a reader that is never behind.
+func Reconciler[T client.Object](kind Kind[T], o Options, c client.Client, live client.Reader, recorder events.EventRecorder) reconcile.Reconciler {
+	r := newReconciler(kind, o, c, live)
 	r.recorder = recorder
 	return r
 }

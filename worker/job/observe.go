@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/lifecycle"
 	"switchyard.dev/worker/workload"
 )
 
@@ -77,7 +80,7 @@ func (r *reconciler[T]) observeWorkloads(ctx context.Context, key types.Namespac
 			s.wl = wl
 		case ours && wl.DeletionTimestamp.IsZero():
 			s.extras = append(s.extras, wl)
-		case controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer):
+		case controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer), r.mayBeOrphan(wl):
 			s.orphans = append(s.orphans, wl)
 		}
 	}
@@ -204,7 +207,22 @@ func (r *reconciler[T]) observeLife(s *sight[T]) {
 		f.FinishedAsJob = c.Reason == string(kueue.ReasonSucceeded) || c.Reason == string(kueue.ReasonFailed)
 	}
 	f.Drained = f.Drained || r.drainedElsewhere(s.job, wl)
+	f.RetireAt = r.retireAt(wl)
 	r.observeReport(s)
+}
+
+// retireAt is when a job is to be deleted whose Workload was deactivated for a cause, which people do not give. Copies from
+// a hub are the hub's to delete.
+func (r *reconciler[T]) retireAt(wl *kueue.Workload) time.Time {
+	evicted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
+	if r.opts.KeepDeactivated == nil || evicted == nil || evicted.Status != metav1.ConditionTrue ||
+		workload.IsActive(wl) || workload.HasQuota(wl) || workload.IsCopy(wl) {
+		return time.Time{}
+	}
+	if _, cause := lifecycle.Split(admission.Reason(evicted.Reason)); cause == "" {
+		return time.Time{}
+	}
+	return evicted.LastTransitionTime.Add(*r.opts.KeepDeactivated)
 }
 
 // drainedElsewhere tells, for a job that runs on another cluster, that its pods are not to be waited for here: no cluster

@@ -1,6 +1,8 @@
 package job
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
@@ -17,6 +19,9 @@ type Options struct {
 	LabelKeysToCopy []string
 	// WaitForPodsReady makes the reconciler report the PodsReady condition.
 	WaitForPodsReady bool
+	// KeepDeactivated is how long a job is kept whose Workload the system has deactivated; nil for ever (contract:
+	// objectRetentionPolicies.workloads.afterDeactivatedByKueue).
+	KeepDeactivated *time.Duration
 	// Kinds are the enabled integrations, for finding managed ancestors of a job.
 	Kinds []Integration
 	// ExternalFrameworks are kinds that somebody else manages; their children are left alone.
@@ -38,6 +43,7 @@ type Gates struct {
 	WorkloadIdentifierAnnotations bool
 	WorkloadPriorityClassDefault  bool
 	ShortWorkloadNames            bool
+	FinishOrphanedWorkloads       bool
 }
 
 // DefaultGates returns the gates as the contract has them without configuration.
@@ -45,5 +51,6 @@ func DefaultGates() Gates {
 	return Gates{
 		PartialAdmission: true, ReclaimablePods: true, AdmissionGatedBy: true, AssignQueueLabelsForPods: true,
 		WorkloadIdentifierAnnotations: true, WorkloadPriorityClassDefault: true,
+		FinishOrphanedWorkloads: true,
 	}
 }

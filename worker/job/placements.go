@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -39,9 +38,8 @@ func placements(
 	result := make([]Placement, len(wl.Spec.PodSets))
 	for i := range wl.Spec.PodSets {
 		ps := &wl.Spec.PodSets[i]
-		p := Placement{Name: ps.Name, Count: ps.Count, Labels: podLabels(wl, ps.Name, queueLabels)}
+		p := Placement{Name: ps.Name, Count: admittedCount(wl, ps), Labels: podLabels(wl, ps.Name, queueLabels)}
 		if a := assignment(wl, ps.Name); a != nil {
-			p.Count = ptr.Deref(a.Count, ps.Count)
 			if err := p.mergeFlavors(a, flavors); err != nil {
 				return nil, fmt.Errorf("pod set %s: %w", ps.Name, err)
 			}

@@ -43,6 +43,8 @@ const (
 const (
 	// Admitted means that the job may start.
 	Admitted Reason = "Admitted"
+	// Expired means that a job which the system has deactivated has been kept for as long as it is to be.
+	Expired Reason = "Expired"
 	// JobGone means that the job was deleted.
 	JobGone Reason = "JobGone"
 	// JobFinished means that the job has ended.

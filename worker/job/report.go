@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -29,32 +30,41 @@ func (r *reconciler[T]) observeReport(s *sight[T]) {
 }
 
 // podsReady returns the condition to write, nil if the present one is right (contract: kueue-api.md 1.13, PodsReady). As
-// long as pods have never been ready there is no condition, which says the same as False with WaitForStart.
+// long as pods have never been ready there is no condition, which says the same as False with WaitForStart. What was said
+// in an earlier admission is past: its pods are not those that are waited for now.
 func podsReady(wl *kueue.Workload, ready bool, now time.Time) *metav1.Condition {
 	was := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadPodsReady)
-	isTrue := was != nil && was.Status == metav1.ConditionTrue
-	if ready == isTrue {
+	if was == nil && !ready {
 		return nil
 	}
-	c := &metav1.Condition{
-		Type: kueue.WorkloadPodsReady, LastTransitionTime: metav1.NewTime(now), ObservedGeneration: wl.Generation,
-	}
-	admitted := meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadAdmitted)
+	c := &metav1.Condition{Type: kueue.WorkloadPodsReady, ObservedGeneration: wl.Generation, LastTransitionTime: metav1.NewTime(now)}
+	current := saidInThisAdmission(wl, was)
 	switch {
-	case ready && was != nil && was.Reason == string(kueue.ReasonWaitForRecovery):
+	case ready && current && was.Reason == string(kueue.ReasonRecovered),
+		ready && current && was.Status == metav1.ConditionFalse && was.Reason == string(kueue.ReasonWaitForRecovery):
 		c.Status, c.Reason, c.Message = metav1.ConditionTrue, string(kueue.ReasonRecovered), "All pods are ready again"
 	case ready:
 		c.Status, c.Reason, c.Message = metav1.ConditionTrue, string(kueue.ReasonStarted), "All pods are ready or have succeeded"
-	case admitted:
+	case current && (was.Status == metav1.ConditionTrue || was.Reason == string(kueue.ReasonWaitForRecovery)):
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(kueue.ReasonWaitForRecovery), "At least one pod is not ready any more"
 	default:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(kueue.ReasonWaitForStart), "Not all pods are ready or have succeeded"
 	}
+	if was != nil && was.Status == c.Status && was.Reason == c.Reason && (current || !ready) {
+		return nil
+	}
 	return c
 }
 
+// saidInThisAdmission tells whether the condition is about the pods of the present admission.
+func saidInThisAdmission(wl *kueue.Workload, c *metav1.Condition) bool {
+	admitted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadAdmitted)
+	return c != nil && admitted != nil && admitted.Status == metav1.ConditionTrue && !c.LastTransitionTime.Before(&admitted.LastTransitionTime)
+}
+
 // reclaimable returns the list to write and whether it differs. While quota is reserved a count can only grow (contract:
-// kueue-api.md 1.15, WL status).
+// kueue-api.md 1.15, WL status). That no pod needs its quota any more is not said: the job is about to end, which frees it
+// all, and pods that terminate still use theirs.
 func reclaimable(wl *kueue.Workload, free []kueue.ReclaimablePod) ([]kueue.ReclaimablePod, bool) {
 	had := map[kueue.PodSetReference]int32{}
 	for _, p := range wl.Status.ReclaimablePods {
@@ -66,9 +76,11 @@ func reclaimable(wl *kueue.Workload, free []kueue.ReclaimablePod) ([]kueue.Recla
 	}
 	reserved := wl.Status.Admission != nil
 	var list []kueue.ReclaimablePod
+	ending := reserved
 	for i := range wl.Spec.PodSets {
 		name := wl.Spec.PodSets[i].Name
 		count := min(now[name], wl.Spec.PodSets[i].Count)
+		ending = ending && count >= admittedCount(wl, &wl.Spec.PodSets[i])
 		if reserved {
 			count = max(count, had[name])
 		}
@@ -76,7 +88,20 @@ func reclaimable(wl *kueue.Workload, free []kueue.ReclaimablePod) ([]kueue.Recla
 			list = append(list, kueue.ReclaimablePod{Name: name, Count: count})
 		}
 	}
+	if ending {
+		return wl.Status.ReclaimablePods, false
+	}
 	return list, !equality.Semantic.DeepEqual(list, wl.Status.ReclaimablePods)
+}
+
+// admittedCount is how many pods of the pod set hold quota, if the Workload does.
+func admittedCount(wl *kueue.Workload, ps *kueue.PodSet) int32 {
+	if wl.Status.Admission != nil {
+		if a := assignment(wl, ps.Name); a != nil {
+			return ptr.Deref(a.Count, ps.Count)
+		}
+	}
+	return ps.Count
 }
 
 // report writes what observeReport found. The two parts have managers of their own and so are two writes (contract:

@@ -74,6 +74,8 @@ type Facts struct {
 	Finalizer bool
 	// Outdated tells that the Workload's queue, priority, gates or time limit are not those of the job.
 	Outdated bool
+	// RetireAt is when the job is to be deleted, because the system has deactivated its Workload; zero for never.
+	RetireAt time.Time
 	// StatusOutdated tells that the Workload's PodsReady condition or reclaimable pods do not say what the job says.
 	StatusOutdated bool
 }
@@ -109,6 +111,8 @@ const (
 	DoStart
 	// DoStop takes the job one step towards suspended and restored.
 	DoStop
+	// DoRetire deletes the job, and with it its Workload.
+	DoRetire
 	// DoSuspend suspends a child job and leaves its templates alone.
 	DoSuspend
 )
@@ -216,7 +220,7 @@ func stepMatching(f Facts) Plan {
 	case f.Evicted && f.Reserved:
 		return drain(f, WorkloadEvicted, Plan{Do: DoRelease, Because: Drained})
 	case f.Evicted:
-		return stopped(f, WorkloadEvicted, report(f, WaitingForAdmission))
+		return stopped(f, WorkloadEvicted, retire(f))
 	case !f.Admitted:
 		return stopped(f, NotAdmitted, report(f, WaitingForAdmission))
 	case !f.Suspended:
@@ -226,6 +230,19 @@ func stepMatching(f Facts) Plan {
 	default: // An unfinished stop is finished first: what it restores is what starting changes.
 		return stopped(f, NotAdmitted, Plan{Do: DoStart, Because: Admitted})
 	}
+}
+
+// retire is for a job that waits after an eviction: for its next admission, or for the end of its retention.
+func retire(f Facts) Plan {
+	if f.RetireAt.IsZero() {
+		return report(f, WaitingForAdmission)
+	}
+	if !f.RetireAt.After(f.Now) {
+		return Plan{Do: DoRetire, Because: Expired}
+	}
+	p := report(f, WaitingForAdmission)
+	p.WakeAt = f.RetireAt
+	return p
 }
 
 // stopped returns then for a job that is suspended and restored, and a step towards that otherwise.
@@ -266,7 +283,7 @@ func (d Do) String() string {
 	names := [...]string{
 		DoNothing: "Nothing", DoCreate: "Create", DoAdopt: "Adopt", DoUpdate: "Update", DoDelete: "Delete",
 		DoDeleteExtras: "DeleteExtras", DoForget: "Forget", DoFinish: "Finish", DoLetGo: "LetGo", DoReport: "Report",
-		DoRelease: "Release", DoStart: "Start", DoStop: "Stop", DoSuspend: "Suspend",
+		DoRelease: "Release", DoStart: "Start", DoStop: "Stop", DoRetire: "Retire", DoSuspend: "Suspend",
 	}
 	return names[d]
 }

@@ -71,6 +71,10 @@ func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
 		{"an evicted job keeps its quota until its pods are gone", describe("admitted").with(evicted, pods), Plan{Because: WaitingForPods}},
 		{"and gives it back then", describe("admitted").with(evicted), Plan{Do: DoRelease, Because: Drained}},
 		{"after that it waits", describe("waiting").with(evicted), Plan{Because: WaitingForAdmission}},
+		{"a job that the system deactivated is kept for its time", describe("waiting").with(evicted, retiring(time.Minute)), Plan{Because: WaitingForAdmission, WakeAt: noon.Add(time.Minute)}},
+		{"reported on meanwhile", describe("waiting").with(evicted, reportable, retiring(time.Minute)), Plan{Do: DoReport, Because: WaitingForAdmission, WakeAt: noon.Add(time.Minute)}},
+		{"and then deleted", describe("waiting").with(evicted, retiring(0)), Plan{Do: DoRetire, Because: Expired}},
+		{"but not while its pods run", describe("admitted").with(evicted, pods, retiring(0)), Plan{Because: WaitingForPods}},
 		{"an evicted job that somebody resumed is stopped again", Facts{Scope: ScopeOwn, Link: LinkMatching, Evicted: true}, Plan{Do: DoStop, Because: WorkloadEvicted}},
 		// Step 15: start.
 		{"an admitted job starts", describe("admitted"), Plan{Do: DoStart, Because: Admitted}},
@@ -93,7 +97,7 @@ func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
 func TestStepIsTotalAndKeepsItsLaws(t *testing.T) {
 	changes := []func(*Facts){
 		gone, orphans, extras, suspended, halfway, pods, succeeded, impossible, contradiction, deleting, reserved, admitted,
-		evicted, finished, asJob, outdated,
+		evicted, finished, asJob, outdated, retiring(0),
 	}
 	for scope := ScopeIgnored; scope <= ScopeOwn; scope++ {
 		for link := LinkNone; link <= LinkMatching; link++ {
@@ -127,6 +131,8 @@ func brokenLaw(f Facts, p Plan) string {
 		return "a job was started without a right to"
 	case p.Do == DoRelease && (!f.Suspended || !f.Drained || !f.Stopped):
 		return "quota was released under a job that may run"
+	case p.Do == DoRetire && (f.Reserved && f.Evicted || !f.Suspended || f.Ended != nil || f.Link != LinkMatching || f.RetireAt.IsZero()):
+		return "a job was deleted that may be wanted"
 	case p.Do == DoStop && f.Ended != nil:
 		return "a job that ended was stopped"
 	case p.Do == DoFinish && f.Finished:
@@ -188,3 +194,5 @@ func asJob(f *Facts)         { f.FinishedAsJob = true }
 func finalizer(f *Facts)     { f.Finalizer = true }
 func outdated(f *Facts)      { f.Outdated = true }
 func reportable(f *Facts)    { f.StatusOutdated = true }
+
+func retiring(in time.Duration) func(*Facts) { return func(f *Facts) { f.RetireAt = f.Now.Add(in) } }

@@ -11,6 +11,9 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
+// IsCopy tells whether the Workload was made by a hub, which decides about its priority and its end.
+func IsCopy(wl *kueue.Workload) bool { return wl.Labels[kueue.MultiKueueOriginLabel] != "" }
+
 // IsFinished tells whether the job has ended; nothing happens to such a Workload any more.
 func IsFinished(wl *kueue.Workload) bool { return isTrue(wl, kueue.WorkloadFinished) }
 

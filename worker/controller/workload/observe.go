@@ -22,6 +22,9 @@ func (r *Reconciler) observe(ctx context.Context, wl *kueue.Workload) (lifecycle
 		Now: r.Clock.Now(), GatedBy: workload.Gates(wl),
 		Owned: metav1.GetControllerOfNoCopy(wl) != nil, Deleting: !wl.DeletionTimestamp.IsZero(), Policy: r.Policy,
 	}
+	if workload.IsCopy(wl) { // its hub has to see how it ended, and deletes it then
+		o.Policy.KeepFinished, o.Policy.KeepDeactivated, o.Policy.FinishOrphans = nil, nil, false
+	}
 	var err error
 	if o.OwnerGone, err = r.ownerGone(ctx, wl); err != nil {
 		return o, err
@@ -131,7 +134,7 @@ func (r *Reconciler) ownerGone(ctx context.Context, wl *kueue.Workload) (bool, e
 	ref := metav1.GetControllerOf(wl)
 	guarded := controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer)
 	over := workload.IsFinished(wl) || !wl.DeletionTimestamp.IsZero()
-	if ref == nil || r.Handles(ref) || over && !guarded || !over && !r.Policy.FinishOrphans {
+	if ref == nil || r.Handles(ref) || over && !guarded || !over && (!r.Policy.FinishOrphans || workload.IsCopy(wl)) {
 		return false, nil
 	}
 	owner := &metav1.PartialObjectMetadata{}

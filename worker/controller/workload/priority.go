@@ -11,13 +11,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/workload"
 )
 
 // classOf is the WorkloadPriorityClass whose value the Workload's priority follows; empty for none. The value of a pod
 // PriorityClass cannot change, and the priority of a copy from a hub is the hub's to say.
 func classOf(wl *kueue.Workload) string {
 	ref := wl.Spec.PriorityClassRef
-	if ref == nil || ref.Kind != kueue.WorkloadPriorityClassKind || wl.Labels[kueue.MultiKueueOriginLabel] != "" {
+	if ref == nil || ref.Kind != kueue.WorkloadPriorityClassKind || workload.IsCopy(wl) {
 		return ""
 	}
 	return ref.Name

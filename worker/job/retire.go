@@ -1,0 +1,80 @@
+package job
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/go-multierror"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/workload"
+)
+
+// forget lets go of Workloads that no job needs any more. One that nobody has deleted and that has not finished is told
+// first that its job is gone, which also frees its quota (contract: kueue-api.md 4.16, orphan WL).
+func (r *reconciler[T]) forget(ctx context.Context, s *sight[T]) error {
+	var failed *multierror.Error
+	for _, wl := range s.orphans {
+		if err := r.forgetOne(ctx, wl); err != nil {
+			failed = multierror.Append(failed, err)
+		}
+	}
+	return failed.ErrorOrNil()
+}
+
+func (r *reconciler[T]) forgetOne(ctx context.Context, wl *kueue.Workload) error {
+	orphaned, err := r.orphaned(ctx, wl)
+	if err != nil {
+		return err
+	}
+	if orphaned {
+		wl = wl.DeepCopy()
+		workload.Finish(wl, kueue.ReasonOwnerNotFound, "The job of the workload does not exist any more", r.opts.Clock.Now())
+		if err := kube.ApplyAdmission(ctx, r.client, wl); client.IgnoreNotFound(err) != nil {
+			return err
+		}
+	}
+	return r.patch(ctx, wl, withoutFinalizer(wl))
+}
+
+// mayBeOrphan tells whether the Workload is one to be finished if its job is gone. A copy from a hub must not report an end
+// that its job did not have.
+func (r *reconciler[T]) mayBeOrphan(wl *kueue.Workload) bool {
+	return r.opts.Gates.FinishOrphanedWorkloads && !workload.IsFinished(wl) && wl.DeletionTimestamp.IsZero() && !workload.IsCopy(wl)
+}
+
+// orphaned tells whether the Workload is to be finished because its job is gone, which a live read has to confirm. A job
+// that is on its way out takes its Workload along.
+func (r *reconciler[T]) orphaned(ctx context.Context, wl *kueue.Workload) (bool, error) {
+	if !r.mayBeOrphan(wl) {
+		return false, nil
+	}
+	ref := metav1.GetControllerOfNoCopy(wl)
+	owner := r.kind.New()
+	err := r.live.Get(ctx, client.ObjectKey{Namespace: wl.Namespace, Name: ref.Name}, owner)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("get %s %s/%s: %w", r.kind.GVK.Kind, wl.Namespace, ref.Name, err)
+	}
+	return apierrors.IsNotFound(err) || owner.GetUID() != ref.UID, nil
+}
+
+// retire deletes the job as it was seen, and its pods and its Workload in the background (contract: kueue-api.md 4.16,
+// retention afterDeactivatedByKueue).
+func (r *reconciler[T]) retire(ctx context.Context, s *sight[T]) ([]kube.Event, error) {
+	uid, version := s.job.GetUID(), s.job.GetResourceVersion()
+	err := r.client.Delete(ctx, copyOf(s.job), client.PropagationPolicy(metav1.DeletePropagationBackground),
+		client.Preconditions{UID: &uid, ResourceVersion: &version})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("delete %s %s/%s: %w", r.kind.GVK.Kind, s.job.GetNamespace(), s.job.GetName(), err)
+	}
+	events := tell(kueue.EventDeleted, "Deleted because the time to keep a deactivated job is over")
+	kube.Record(r.recorder, s.wl, events...)
+	return events, nil
+}
