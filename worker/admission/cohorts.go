@@ -1,0 +1,68 @@
+package admission
+
+import "switchyard.dev/worker/admission/quota"
+
+// CohortStatus is how a cohort stands.
+type CohortStatus struct {
+	Name string
+	// Parent and Root are the cohort above and the last above that, the cohort itself if there is none. In and below a cycle
+	// of cohorts both are empty.
+	Parent, Root string
+	// Share is that of the cohort among its siblings (contract: kueue-api.md 4.8).
+	Share quota.Share
+	// Admitted counts the admitted workloads of all queues below.
+	Admitted int
+	// Subtree is by flavor and resource.
+	Subtree []quota.Balance
+}
+
+// Cohorts returns how the cohorts stand, by name; those that are only named by others are among them.
+func (s *Snapshot) Cohorts() []CohortStatus {
+	nodes := s.quota.Cohorts()
+	list := make([]CohortStatus, 0, len(nodes))
+	for _, n := range nodes {
+		list = append(list, s.cohortStatus(n))
+	}
+	return list
+}
+
+// Cohort returns how one cohort stands; false when nobody knows or names it.
+func (s *Snapshot) Cohort(name string) (CohortStatus, bool) {
+	n := s.quota.CohortNode(name)
+	if n == nil {
+		return CohortStatus{}, false
+	}
+	return s.cohortStatus(n), true
+}
+
+func (s *Snapshot) cohortStatus(n *quota.Node) CohortStatus {
+	status := CohortStatus{Name: n.Name(), Share: n.Share(), Admitted: s.admittedBelow(n), Subtree: n.Balances()}
+	if n.InCycle() {
+		return status
+	}
+	status.Root = n.Name()
+	if above := n.Above(); len(above) > 0 {
+		status.Parent, status.Root = above[0], above[len(above)-1]
+	}
+	return status
+}
+
+// admittedBelow adds up the queues below the node, or of the node if it is one.
+func (s *Snapshot) admittedBelow(n *quota.Node) int {
+	if n.IsQueue() {
+		return s.byQueue.peek(n.Name()).admitted
+	}
+	count := 0
+	for _, child := range n.Children() {
+		count += s.admittedBelow(child)
+	}
+	return count
+}
+
+// CohortsAbove lists the cohorts above a ClusterQueue, nearest first; none below a cycle of cohorts.
+func (s *Snapshot) CohortsAbove(queue string) []string {
+	if n := s.quota.QueueNode(queue); n != nil {
+		return n.Above()
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package quota
+
+import (
+	"cmp"
+	"slices"
+
+	"switchyard.dev/worker/admission/amount"
+)
+
+// Balance is the account of one flavor-resource at a node, as metrics report it.
+type Balance struct {
+	FlavorResource
+	// Quota is the node's subtree quota: what it and those below it own, less what those keep for themselves.
+	Quota amount.Amount
+	// Usage is what is used of it; more than Quota if the node borrows.
+	Usage amount.Amount
+}
+
+// Balances lists the accounts of a node by flavor and resource, empty ones included.
+func (n *Node) Balances() []Balance {
+	n.tree.settle()
+	list := make([]Balance, 0, len(n.cells))
+	for name, cell := range n.cells {
+		list = append(list, Balance{FlavorResource: name, Quota: cell.subtree, Usage: cell.usage.Amount()})
+	}
+	slices.SortFunc(list, func(a, b Balance) int { return a.Compare(b.FlavorResource) })
+	return list
+}
+
+// Above lists the names of the cohorts above the node, nearest first; none below a cycle of cohorts.
+func (n *Node) Above() []string {
+	var names []string
+	for at := n.Parent(); at != nil; at = at.Parent() {
+		names = append(names, at.name)
+	}
+	return names
+}
+
+// Cohorts lists the cohorts by name, those that are only named by others included.
+func (t *Tree) Cohorts() []*Node {
+	t.settle()
+	nodes := make([]*Node, 0, len(t.cohorts))
+	for _, n := range t.cohorts {
+		nodes = append(nodes, n)
+	}
+	slices.SortFunc(nodes, func(a, b *Node) int { return cmp.Compare(a.name, b.name) })
+	return nodes
+}
+
+// InCycle reports whether the parents of the node lead into a cycle.
+func (n *Node) InCycle() bool {
+	n.tree.settle()
+	return n.cyclic
+}
