@@ -37,6 +37,14 @@ func (c *Cell) Below() []*Cell {
 	return c.below
 }
 
+// link connects the cell with the parent's, unless it is connected already.
+func (c *Cell) link() {
+	if c.above == nil {
+		c.above = c.node.parent.cell(c.name)
+		c.above.below = append(c.above.below, c)
+	}
+}
+
 // Over reports whether the node uses more than its own quota: for a queue, whether it borrows.
 func (c *Cell) Over() bool {
 	c.node.tree.settle()

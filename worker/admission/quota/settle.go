@@ -131,15 +131,14 @@ func markCycle(cycle []*Node) {
 // sumUp completes the node's own cells, all nodes below being complete, and adds them to the parent's. Nodes of a cycle
 // pass nothing on.
 func (n *Node) sumUp() {
-	for name, cell := range n.cells {
+	for _, cell := range n.cells {
 		cell.subtree = cell.subtree.Add(cell.limits.Nominal)
 		if n.parent == nil || n.cyclic {
 			continue
 		}
-		cell.above = n.parent.cell(name)
+		cell.link()
 		cell.above.subtree = cell.above.subtree.Add(cell.lent())
 		cell.above.usage = cell.above.usage.Plus(cell.usage.Over(cell.kept()))
-		cell.above.below = append(cell.above.below, cell)
 	}
 	if n.parent != nil && !n.cyclic {
 		n.parent.height = max(n.parent.height, n.height+1)

@@ -283,8 +283,7 @@ func (n *Node) cell(name FlavorResource) *Cell {
 	n.cells[name] = c
 	n.columns = nil
 	if n.parent != nil && !n.cyclic {
-		c.above = n.parent.cell(name)
-		c.above.below = append(c.above.below, c)
+		c.link()
 	}
 	return c
 }
