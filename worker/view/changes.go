@@ -23,6 +23,7 @@ const (
 	clusterQueues topic = iota
 	localQueues
 	flavors
+	cohorts
 )
 
 // urgency says whether a change may wait for others.
@@ -48,6 +49,10 @@ func (v *View) LocalQueues() source.Source { return v.source(localQueues) }
 // Flavors tells a controller which ResourceFlavors have changed, or came into or out of use by a ClusterQueue.
 func (v *View) Flavors() source.Source { return v.source(flavors) }
 
+// Cohorts tells a controller which cohorts have changed, with or without an object: their place in the tree at once, the
+// figures of the queues below them gathered.
+func (v *View) Cohorts() source.Source { return v.source(cohorts) }
+
 func (v *View) source(t topic) source.Source {
 	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		v.mu.Lock()
@@ -71,6 +76,10 @@ func (v *View) namesOf(t topic) []admission.Key {
 		}
 	case flavors:
 		keys = clusterNames(v.flavors)
+	case cohorts:
+		for _, c := range v.snap.Cohorts() {
+			keys = append(keys, admission.Key{Name: c.Name})
+		}
 	}
 	return keys
 }
@@ -118,14 +127,30 @@ func (v *View) tellSubscribers(n news) {
 	}
 }
 
-// flush tells what has been gathered.
+// flush tells what has been gathered. What changes in a queue changes the cohorts above it.
 func (v *View) flush() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	above := map[string]bool{}
 	for n := range v.gathered {
 		v.tellSubscribers(n)
+		if n.topic == clusterQueues {
+			for _, cohort := range v.snap.CohortsAbove(n.key.Name) {
+				above[cohort] = true
+			}
+		}
+	}
+	for cohort := range above {
+		v.changedCohort(cohort)
 	}
 	clear(v.gathered)
+}
+
+// changedCohort says that a cohort came, went or stands otherwise. The name may be empty.
+func (v *View) changedCohort(name string) {
+	if name != "" {
+		v.notify(cohorts, admission.Key{Name: name}, atOnce)
+	}
 }
 
 func (v *View) changedQueue(name string, u urgency) {

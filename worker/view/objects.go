@@ -27,6 +27,10 @@ func (v *View) setClusterQueue(cq *kueue.ClusterQueue) {
 		v.putAllIn(cq.Name)
 	}
 	v.changedUses(was, is)
+	if was != nil {
+		v.changedCohort(string(was.obj.Spec.CohortName))
+	}
+	v.changedCohort(string(cq.Spec.CohortName))
 	v.changedQueue(cq.Name, atOnce)
 }
 
@@ -40,6 +44,7 @@ func (v *View) dropClusterQueue(cq *kueue.ClusterQueue) {
 	v.refreshLocalsOf(cq.Name)
 	v.putAllIn(cq.Name)
 	v.changedUses(was, nil)
+	v.changedCohort(string(was.obj.Spec.CohortName))
 	v.changedQueue(cq.Name, atOnce)
 	v.signal()
 }
@@ -98,6 +103,11 @@ func (v *View) setCohort(c *kueue.Cohort) {
 	}
 	v.snap.UpsertCohort(cohortOf(c))
 	v.refreshQueues(func(*kueue.ClusterQueue) bool { return true })
+	if was != nil {
+		v.changedCohort(string(was.Spec.ParentName))
+	}
+	v.changedCohort(string(c.Spec.ParentName))
+	v.changedCohort(c.Name)
 	v.signal()
 }
 
@@ -105,6 +115,8 @@ func (v *View) dropCohort(c *kueue.Cohort) {
 	delete(v.cohorts, c.Name)
 	v.snap.DeleteCohort(c.Name)
 	v.refreshQueues(func(*kueue.ClusterQueue) bool { return true })
+	v.changedCohort(string(c.Spec.ParentName))
+	v.changedCohort(c.Name)
 	v.signal()
 }
 
