@@ -91,6 +91,7 @@ func (e *engine) addWorkloads(ctx context.Context, mgr ctrl.Manager) error {
 	r := &workload.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager),
 		Clock: e.clock, Handles: e.handles, Count: e.metrics.Lived,
+		Policy: workload.PolicyFor(e.settings.Configuration, e.settings.Gates),
 	}
 	return r.SetupWithManager(ctx, mgr)
 }

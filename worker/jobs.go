@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"switchyard.dev/apis/config/features"
+	"switchyard.dev/worker/controller/workload"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/all"
 	"switchyard.dev/worker/program"
@@ -60,11 +61,13 @@ func jobOptions(s program.Settings, kinds []job.Integration) (job.Options, error
 	if err != nil {
 		return job.Options{}, fmt.Errorf("managedJobsNamespaceSelector: %w", err)
 	}
+	policy := workload.PolicyFor(s.Configuration, s.Gates)
 	return job.Options{
 		ManageJobsWithoutQueueName: s.ManageJobsWithoutQueueName,
 		Namespaces:                 namespaces,
 		LabelKeysToCopy:            s.Integrations.LabelKeysToCopy,
-		WaitForPodsReady:           !s.Gates.Enabled(features.DisableWaitForPodsReady),
+		WaitForPodsReady:           policy.PodsReady != nil,
+		KeepDeactivated:            policy.KeepDeactivated,
 		Kinds:                      kinds,
 		ExternalFrameworks:         externalFrameworks(s),
 		Concurrency:                s.Controller.GroupKindConcurrency,
@@ -83,6 +86,7 @@ func jobGates(gates features.Set) job.Gates {
 		WorkloadIdentifierAnnotations: gates.Enabled(features.WorkloadIdentifierAnnotations),
 		WorkloadPriorityClassDefault:  gates.Enabled(features.WorkloadPriorityClassDefaulting),
 		ShortWorkloadNames:            gates.Enabled(features.ShortWorkloadNames),
+		FinishOrphanedWorkloads:       gates.Enabled(features.FinishOrphanedWorkloads),
 	}
 }
 
