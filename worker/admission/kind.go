@@ -5,13 +5,18 @@ import (
 )
 
 // appendKind appends a text that two workloads share exactly if quota, flavors and reasons to wait cannot tell them apart:
-// their pod sets and what blocks them. Priority and age are not part of it, they only rank.
+// their pod sets, what blocks them and the gates that keep them from preempting. Priority and age are not part of it: they
+// rank, and whoever ranks better may preempt more (see order.Aside).
 func appendKind(b []byte, w *Workload) []byte {
 	if w.Blocked != nil {
 		b = append(b, 'B')
 		b = appendText(b, string(w.Blocked.Because))
 		b = appendText(b, w.Blocked.Message)
 		b = strconv.AppendBool(b, w.Blocked.StepsAside)
+	}
+	for _, gate := range w.ClosedGates {
+		b = append(b, 'G')
+		b = appendText(b, gate)
 	}
 	for i := range w.PodSets {
 		b = appendPodSet(b, &w.PodSets[i])
@@ -24,6 +29,8 @@ func appendPodSet(b []byte, p *PodSet) []byte {
 	b = appendText(b, p.Name)
 	b = appendText(b, p.Group)
 	b = strconv.AppendInt(b, int64(p.Count), 10)
+	b = append(b, ',')
+	b = strconv.AppendInt(b, int64(p.MinCount), 10)
 	for _, r := range p.Requests {
 		b = append(b, 'R')
 		b = appendText(b, r.Resource)

@@ -18,7 +18,7 @@ func (s *Snapshot) Spare(k Key) {
 		s.holders.remove(&h.Reservation)
 		h.Evicted, h.marked = false, false
 		s.holders.add(&h.Reservation)
-		s.stirredQueues[h.Queue] = true
+		s.stir(h.Queue, h.Usage)
 	}
 }
 

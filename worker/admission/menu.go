@@ -12,6 +12,10 @@ import (
 type Menu struct {
 	Queue  *Queue
 	Groups []MenuGroup
+	// Preempts is whether some policy lets the queue's workloads evict others.
+	Preempts bool
+	// Admitted is what a workload is told that the queue admits.
+	Admitted string
 	// columns finds a resource.
 	columns map[string]Column
 }
@@ -55,7 +59,10 @@ func (s *Snapshot) Menu(queue string) *Menu {
 	if !found {
 		return nil
 	}
-	m := &Menu{Queue: q, columns: map[string]Column{}}
+	m := &Menu{
+		Queue: q, Preempts: q.Preemption.some(), columns: map[string]Column{},
+		Admitted: "Quota reserved in ClusterQueue " + queue,
+	}
 	for i, group := range q.Groups {
 		for j, resource := range group.Resources {
 			m.columns[resource] = Column{Group: i, Index: j}

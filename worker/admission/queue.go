@@ -67,6 +67,13 @@ type Preemption struct {
 	BorrowThreshold *int32
 }
 
+// some reports whether anybody may be evicted at all.
+func (p Preemption) some() bool {
+	return p.WithinQueue.some() || p.ReclaimWithinCohort.some() || p.BorrowWithinCohort.some()
+}
+
+func (p Policy) some() bool { return p != "" && p != Never }
+
 // ResourceQuota is the limits of one resource in one flavor.
 type ResourceQuota struct {
 	Resource string

@@ -16,33 +16,14 @@ import (
 func (s *Snapshot) Settle(now time.Time) []*Line {
 	s.startDue(now)
 	s.wakeStirred()
+	s.wakeReady()
+	s.wakeConfirmed()
+	s.callClaims()
+	s.forgetPassed()
 	maps.DeleteFunc(s.busy, func(_ string, l *Line) bool { return l.Head() == nil && !l.HasNews() })
 	lines := slices.Collect(maps.Values(s.busy))
 	slices.SortFunc(lines, func(a, b *Line) int { return cmp.Compare(a.Name(), b.Name()) })
 	return lines
-}
-
-// wakeStirred wakes the lines of every tree in which quota was released or redistributed.
-func (s *Snapshot) wakeStirred() {
-	// Families are disjoint, so that their first member names them.
-	awake := map[string]bool{}
-	wake := func(family []string) {
-		if len(family) == 0 || awake[family[0]] {
-			return
-		}
-		awake[family[0]] = true
-		for _, queue := range family {
-			s.wake(queue)
-		}
-	}
-	for cohort := range s.stirredCohorts {
-		wake(s.quota.CohortFamily(cohort))
-	}
-	for queue := range s.stirredQueues {
-		wake(s.quota.Family(queue))
-	}
-	clear(s.stirredCohorts)
-	clear(s.stirredQueues)
 }
 
 // Closed returns what keeps a ClusterQueue from admitting anything, nil if nothing does.
@@ -126,6 +107,8 @@ func (s *Snapshot) Waiting(queue string) []Workload {
 			list = append(list, e.Workload)
 		}
 	}
-	slices.SortFunc(list, func(a, b Workload) int { return a.rank().Compare(b.rank()) })
+	slices.SortFunc(list, func(a, b Workload) int {
+		return cmp.Or(cmp.Compare(s.turn(&a), s.turn(&b)), a.rank().Compare(b.rank()))
+	})
 	return list
 }

@@ -9,19 +9,13 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// Line is the waiting line of a ClusterQueue.
-type Line = order.Line[*Workload, Reason]
-
-// Place is a workload's place in a line.
-type Place = order.Member[*Workload, Reason]
-
-// Notice is what a waiting workload is told.
-type Notice = order.Notice[Reason]
-
 // Snapshot is the state that scheduling cycles decide on. NewSnapshot makes one.
 //
 // Every workload in it is in exactly one state: it waits in a line, it waits for its backoff to end, or it holds quota.
 type Snapshot struct {
+	// Memo is for package cycle to keep the memory that it uses from one cycle to the next.
+	Memo any
+
 	quota   *quota.Tree
 	queues  map[string]*Queue
 	cohorts map[string]*Cohort
@@ -38,12 +32,24 @@ type Snapshot struct {
 	byLocal tallies[Key]
 
 	// stirred queues and cohorts belong to trees in which quota was released or redistributed since the last cycle.
-	stirredQueues  map[string]bool
+	stirredQueues  map[string]*relief
 	stirredCohorts map[string]bool
 	// busy holds every line that has a head or news, and possibly others.
 	busy map[string]*Line
 	// localUsage is the recent usage of the LocalQueues that have any.
 	localUsage map[Key]amount.Amount
+	// lineOf finds the line that a LocalQueue's workloads joined last, if its queue is ordered by usage.
+	lineOf map[Key]*Line
+	// claims are the heads that wait for quota with a right to it, by queue.
+	claims map[string]claim
+	// passed are the lines in which somebody may wait with Want.Claimed, Want.Unconfirmed or Want.Ready.
+	passed map[string]*Line
+	// assumed counts the reservations that a cycle made and nobody confirmed, and confirmed says by queue what was
+	// confirmed since the last cycle.
+	assumed   int
+	confirmed map[string]*relief
+	// unready counts those that are admitted, or assumed to be, and whose pods are not ready.
+	unready int
 	// scratch is reused to spell kinds.
 	scratch []byte
 }
@@ -83,7 +89,11 @@ func NewSnapshot() *Snapshot {
 		holders:        newHolders(),
 		byQueue:        tallies[string]{},
 		byLocal:        tallies[Key]{},
-		stirredQueues:  map[string]bool{},
+		stirredQueues:  map[string]*relief{},
+		claims:         map[string]claim{},
+		passed:         map[string]*Line{},
+		confirmed:      map[string]*relief{},
+		lineOf:         map[Key]*Line{},
 		stirredCohorts: map[string]bool{},
 		busy:           map[string]*Line{},
 		localUsage:     map[Key]amount.Amount{},
@@ -93,7 +103,8 @@ func NewSnapshot() *Snapshot {
 // UpsertQueue adds or replaces a ClusterQueue. A change makes the parked workloads of its cohort tree eligible again;
 // repeating what is known does nothing.
 func (s *Snapshot) UpsertQueue(q Queue) {
-	if old, found := s.queues[q.Name]; found {
+	old, found := s.queues[q.Name]
+	if found {
 		if reflect.DeepEqual(*old, q) {
 			return
 		}
@@ -115,6 +126,7 @@ func (s *Snapshot) DeleteQueue(name string) {
 	s.stirredCohorts[old.Cohort] = true
 	delete(s.queues, name)
 	s.quota.DeleteQueue(name)
+	s.regroup(name, old.UsageBased)
 	s.queueChanged(name)
 	s.dropIfEmpty(name)
 }
@@ -122,7 +134,7 @@ func (s *Snapshot) DeleteQueue(name string) {
 // queueChanged forgets what followed from the queue's specification and wakes its line and its tree.
 func (s *Snapshot) queueChanged(name string) {
 	delete(s.menus, name)
-	s.stirredQueues[name] = true
+	s.stirAll(name)
 	s.wake(name)
 }
 
@@ -176,14 +188,6 @@ func (s *Snapshot) flavorChanged(flavor string) {
 			delete(s.menus, name)
 			s.wake(name)
 		}
-	}
-}
-
-// wake makes everybody in the queue's line eligible again.
-func (s *Snapshot) wake(queue string) {
-	if line, found := s.lines[queue]; found {
-		line.Wake()
-		s.busy[queue] = line
 	}
 }
 

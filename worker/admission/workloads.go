@@ -49,10 +49,11 @@ func (r *Reservation) localKey() Key { return Key{Namespace: r.Namespace, Name: 
 func (s *Snapshot) join(e *entry) {
 	line, found := s.lines[e.Queue]
 	if !found {
-		line = order.NewLine[*Workload, Reason](e.Queue)
+		line = order.NewLine[*Workload, Reason, Want](e.Queue)
 		s.lines[e.Queue] = line
 	}
-	e.place = line.Join(&e.Workload, e.rank(), e.kind)
+	e.place = line.Join(&e.Workload, e.rank(), order.Spot{Group: s.takeTurns(e, line), Kind: e.kind})
+	s.weigh(e, line)
 	s.busy[e.Queue] = line
 }
 
@@ -60,6 +61,7 @@ func (s *Snapshot) join(e *entry) {
 func (s *Snapshot) leave(e *entry) {
 	delete(s.waiting, e.Key)
 	if e.place != nil {
+		s.unclaim(e)
 		line := s.lines[e.Queue]
 		line.Leave(e.place)
 		s.busy[e.Queue] = line
@@ -71,6 +73,9 @@ func (s *Snapshot) leave(e *entry) {
 	s.byLocal.at(e.localKey()).pending--
 	s.byQueue.tidy(e.Queue)
 	s.byLocal.tidy(e.localKey())
+	if _, used := s.byLocal[e.localKey()]; !used {
+		delete(s.lineOf, e.localKey())
+	}
 	s.dropIfEmpty(e.Queue)
 }
 
@@ -80,6 +85,7 @@ func (s *Snapshot) dropIfEmpty(queue string) {
 	if line, found := s.lines[queue]; found && !exists && line.Len() == 0 {
 		delete(s.lines, queue)
 		delete(s.busy, queue)
+		delete(s.passed, queue)
 	}
 }
 
@@ -114,9 +120,10 @@ func (s *Snapshot) hold(h *holder) {
 	}
 	if old, found := s.holding[h.Key]; found {
 		h.inherit(old)
+		s.noteConfirmed(old, h)
 		s.drop(old)
 		if old.Queue != h.Queue || !old.Usage.Within(h.Usage) {
-			s.stirredQueues[old.Queue] = true
+			s.stir(old.Queue, old.Usage)
 		}
 	}
 	s.holding[h.Key] = h
@@ -124,6 +131,7 @@ func (s *Snapshot) hold(h *holder) {
 	s.quota.Reserve(h.Queue, h.Usage)
 	s.byQueue.at(h.Queue).count(&h.Reservation, 1)
 	s.byLocal.at(h.localKey()).count(&h.Reservation, 1)
+	s.countHolder(&h.Reservation, 1)
 }
 
 // drop takes a reservation off the books, waking nobody.
@@ -133,6 +141,7 @@ func (s *Snapshot) drop(h *holder) {
 	s.quota.Release(h.Queue, h.Usage)
 	s.byQueue.at(h.Queue).count(&h.Reservation, -1)
 	s.byLocal.at(h.localKey()).count(&h.Reservation, -1)
+	s.countHolder(&h.Reservation, -1)
 	s.byQueue.tidy(h.Queue)
 	s.byLocal.tidy(h.localKey())
 }
@@ -142,7 +151,7 @@ func (s *Snapshot) drop(h *holder) {
 func (s *Snapshot) Release(k Key) {
 	if h, found := s.holding[k]; found {
 		s.drop(h)
-		s.stirredQueues[h.Queue] = true
+		s.stir(h.Queue, h.Usage)
 	}
 }
 

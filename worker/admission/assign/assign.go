@@ -17,6 +17,11 @@ import (
 type Options struct {
 	// IgnoreUndeclared skips requested resources that no group of the queue covers, instead of failing.
 	IgnoreUndeclared bool
+	// FirstFlavor takes the first flavor that something can come of, whatever the queue's fungibility says.
+	FirstFlavor bool
+	// Resume goes on behind flavors that need preemption, even where the queue would stop there: for a workload whose
+	// victims are leaving already (contract: kueue-api.md 4.6, LastTriedFlavorIdx).
+	Resume bool
 	// Preemption grades a request of an amount that the cell has not available now: how could preemption meet it? Nil
 	// means that it never can.
 	Preemption func(cell *quota.Cell, request amount.Amount) Mode
@@ -31,25 +36,37 @@ type Result struct {
 	// Because and Message say why Mode is not Fit.
 	Because admission.Reason
 	Message string
+	// Lacks is what was not available now, in every flavor that was tried, if Mode is not Fit. Valid until the next
+	// assignment by the same Assigner.
+	Lacks []admission.Lack
 }
 
 // Assign chooses flavors for the workload from the menu of its queue.
 func Assign(menu *admission.Menu, w *admission.Workload, opts Options) Result {
-	a := attempt{menu: menu, workload: w, opts: opts, total: grade{mode: Fit}}
-	a.podSets = make([]admission.PodSetAssignment, len(w.PodSets))
+	return new(Assigner).Assign(menu, w, opts)
+}
+
+// Assigner is memory that assignments use one after the other; the zero value is ready. What it returns it does not touch
+// again, but for Result.Lacks.
+type Assigner struct{ attempt attempt }
+
+// Assign is the function of the same name.
+func (x *Assigner) Assign(menu *admission.Menu, w *admission.Workload, opts Options) Result {
+	a := &x.attempt
+	a.begin(menu, w, opts)
 	for i := range w.PodSets {
 		if unit := a.unit(i); unit != nil {
 			a.place(unit)
 		}
 	}
 	if a.failed.because != "" {
-		return Result{Mode: NoFit, Because: a.failed.because, Message: strings.Join(a.failed.details, "; ")}
+		return Result{Mode: NoFit, Because: a.failed.because, Message: strings.Join(a.texts, "; "), Lacks: a.lacks}
 	}
 	result := Result{Mode: a.total.mode, Assignment: &admission.Assignment{
 		PodSets: a.podSets, Usage: a.usage(), Borrowing: a.total.borrowing,
 	}}
 	if a.total.mode != Fit {
-		result.Because, result.Message = admission.WaitingForQuota, strings.Join(a.obstacles, "; ")
+		result.Because, result.Message, result.Lacks = admission.WaitingForQuota, strings.Join(a.obstacles, "; "), a.lacks
 	}
 	return result
 }
@@ -64,18 +81,34 @@ type attempt struct {
 	// taken is what the pod sets placed so far take, in the order they took it; the next ones find that much less.
 	taken []taking
 	total grade
-	// failed collects the pod sets that cannot be placed; obstacles are the texts of those that can, but not now.
+	// failed collects the pod sets that cannot be placed, texts what they say; obstacles are the texts of those that can,
+	// but not now.
 	failed    failure
+	texts     []string
 	obstacles []string
+	lacks     []admission.Lack
 
-	// units and wants are reused from one pod set to the next.
-	units []int
-	wants []want
+	// The rest is reused from one pod set to the next.
+	units  []int
+	wants  []want
+	chosen []choice
+	// passed is what failed at the flavors of the group that were tried so far.
+	passed   failure
+	obstacle failure
 }
 
 type taking struct {
 	cell *quota.Cell
 	quota.Use
+}
+
+// begin forgets the last assignment, except for the memory it took.
+func (a *attempt) begin(menu *admission.Menu, w *admission.Workload, opts Options) {
+	a.menu, a.workload, a.opts = menu, w, opts
+	a.podSets = make([]admission.PodSetAssignment, len(w.PodSets))
+	a.total = grade{mode: Fit}
+	a.failed.clear()
+	a.taken, a.texts, a.obstacles, a.lacks = a.taken[:0], a.texts[:0], a.obstacles[:0], a.lacks[:0]
 }
 
 // unit returns the indices of the pod sets that share the flavors of pod set i; nil if an earlier one spoke for it.
@@ -102,27 +135,29 @@ func (a *attempt) unit(i int) []int {
 func (a *attempt) place(unit []int) {
 	var failed failure
 	demand := a.demand(unit, &failed)
-	chosen := make([]choice, len(a.menu.Groups))
+	a.chosen = append(a.chosen[:0], make([]choice, len(a.menu.Groups))...)
 	for i := range a.menu.Groups {
 		if !slices.ContainsFunc(demand, func(w want) bool { return w.column.Group == i }) {
 			continue
 		}
-		chosen[i] = a.choose(&a.menu.Groups[i], i, unit, demand)
-		if chosen[i].flavor == nil {
-			failed.also(chosen[i].failed.because, chosen[i].failed.details...)
+		got := a.choose(&a.menu.Groups[i], i, unit, demand)
+		if got.flavor == nil {
+			failed.also(a.passed.because, a.passed.details...)
 			continue
 		}
-		a.total = a.total.and(chosen[i].grade)
-		if chosen[i].mode != Fit {
-			a.obstacles = append(a.obstacles, chosen[i].failed.text(a.names(unit)...))
+		a.chosen[i] = got
+		a.total = a.total.and(got.grade)
+		if got.mode != Fit {
+			a.obstacles = append(a.obstacles, got.failed.text(a.names(unit)...))
 		}
 	}
 	if failed.because != "" {
-		a.failed.also(failed.because, failed.text(a.names(unit)...))
+		a.failed.also(failed.because)
+		a.texts = append(a.texts, failed.text(a.names(unit)...))
 		return
 	}
 	for _, i := range unit {
-		a.record(i, chosen)
+		a.record(i, a.chosen)
 	}
 }
 

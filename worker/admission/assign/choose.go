@@ -6,41 +6,50 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// choice is the flavor chosen for a group; flavor is nil and failed says why if there is none.
+// choice is the flavor chosen for a group, nil if there is none, and what is in the way of having it now.
 type choice struct {
 	flavor *admission.MenuFlavor
 	grade
 	failed failure
 }
 
-// choose goes through the group's flavors in order, stops at one that is good enough and otherwise takes the best.
+// choose goes through the group's flavors in order, stops at one that is good enough and otherwise takes the best. If there
+// is none, a.passed says why.
 func (a *attempt) choose(group *admission.MenuGroup, index int, unit []int, demand []want) choice {
 	best := choice{}
-	var failed failure
+	a.passed.clear()
 	for i := range group.Flavors {
 		flavor := &group.Flavors[i]
 		if why := a.mismatch(flavor, group.LabelKeys, unit); why != "" {
-			failed.orElse(admission.NoMatchingFlavor, why)
+			a.passed.orElse(admission.NoMatchingFlavor, detail{text: why})
 			continue
 		}
-		got, obstacle := a.grade(flavor, index, demand)
-		if obstacle.because != "" {
-			failed.orElse(obstacle.because, obstacle.details...)
+		got := a.grade(flavor, index, demand)
+		if a.obstacle.because != "" {
+			a.passed.orElse(a.obstacle.because, a.obstacle.details...)
 		}
 		if got.mode == NoFit {
 			continue
 		}
 		if best.flavor == nil || got.betterThan(best.grade, a.menu.Queue.Fungibility.Preference) {
-			best = choice{flavor: flavor, grade: got, failed: obstacle}
+			best = choice{flavor: flavor, grade: got, failed: a.obstacle.clone()}
 		}
-		if got.enough(a.menu.Queue.Fungibility) {
+		if a.enough(got) {
 			break
 		}
 	}
-	if best.flavor == nil {
-		best.failed = failed
-	}
 	return best
+}
+
+// enough reports whether the search may stop at a flavor of this grade.
+func (a *attempt) enough(g grade) bool {
+	switch {
+	case a.opts.Resume && g.mode != Fit:
+		return false
+	case a.opts.FirstFlavor:
+		return g.mode > NoCandidates
+	}
+	return g.enough(a.menu.Queue.Fungibility)
 }
 
 func (a *attempt) mismatch(flavor *admission.MenuFlavor, keys []string, unit []int) string {
@@ -52,10 +61,10 @@ func (a *attempt) mismatch(flavor *admission.MenuFlavor, keys []string, unit []i
 	return ""
 }
 
-// grade says how the flavor can meet the demand on the group, and what is in the way if not at once.
-func (a *attempt) grade(flavor *admission.MenuFlavor, group int, demand []want) (grade, failure) {
+// grade says how the flavor can meet the demand on the group; a.obstacle is what is in the way if not at once.
+func (a *attempt) grade(flavor *admission.MenuFlavor, group int, demand []want) grade {
 	total := grade{mode: Fit}
-	var obstacle failure
+	a.obstacle.clear()
 	for _, w := range demand {
 		if w.column.Group != group || w.amount <= 0 {
 			continue
@@ -63,27 +72,34 @@ func (a *attempt) grade(flavor *admission.MenuFlavor, group int, demand []want) 
 		cell := flavor.Cells[w.column.Index]
 		request := w.amount.Add(a.alreadyTaken(cell))
 		got := grade{mode: Fit, borrowing: cell.BorrowingHeight(request)}
-		if because, detail := lacking(cell, request, w.resource, flavor.Name); because != "" {
-			obstacle.also(because, detail)
+		if because, lack := lacking(cell, request, w.resource, flavor.Name); because != "" {
+			a.obstacle.also(because, lack)
 			got.mode = a.preemption(because, cell, request)
+			a.note(because, flavor.Name, w.resource, cell, request)
 		}
 		total = total.and(got)
 	}
-	return total, obstacle
+	return total
+}
+
+// note writes down what is not available now.
+func (a *attempt) note(because admission.Reason, flavor, resource string, cell *quota.Cell, request amount.Amount) {
+	if because == admission.WaitingForQuota {
+		name := quota.FlavorResource{Flavor: flavor, Resource: resource}
+		a.lacks = append(a.lacks, admission.Lack{FlavorResource: name, Cell: cell, Amount: request})
+	}
 }
 
 // lacking says why the cell cannot meet the request now, if it cannot.
-func lacking(cell *quota.Cell, request amount.Amount, resource, flavor string) (admission.Reason, string) {
-	if available := cell.Available(); request > available {
-		where := resource + " in flavor " + flavor
-		if most := cell.Potential(); request > most {
-			return admission.ExceedsMaxQuota, "request for " + where + " exceeds the maximum quota: " +
-				amount.Text(resource, request) + " requested, at most " + amount.Text(resource, most) + " possible"
-		}
-		return admission.WaitingForQuota, "insufficient unused quota for " + where + ", " +
-			amount.Text(resource, request.Sub(available)) + " more needed"
+func lacking(cell *quota.Cell, request amount.Amount, resource, flavor string) (admission.Reason, detail) {
+	available := cell.Available()
+	if request <= available {
+		return "", detail{}
 	}
-	return "", ""
+	if most := cell.Potential(); request > most {
+		return admission.ExceedsMaxQuota, detail{resource: resource, flavor: flavor, asked: request, most: most}
+	}
+	return admission.WaitingForQuota, detail{resource: resource, flavor: flavor, asked: request, missing: request.Sub(available)}
 }
 
 func (a *attempt) preemption(because admission.Reason, cell *quota.Cell, request amount.Amount) Mode {

@@ -1,9 +1,11 @@
 package assign
 
 import (
+	"slices"
 	"strings"
 
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
 )
 
 // severity ranks the reasons of a failed assignment (contract: kueue-api.md 4.6): the larger, the less can be hoped for.
@@ -25,11 +27,47 @@ func severity(r admission.Reason) int {
 // failure is why something could not be assigned; the zero value is no failure.
 type failure struct {
 	because admission.Reason
-	details []string
+	details []detail
+}
+
+// detail is one thing that is wrong. It becomes a text only if somebody is told.
+type detail struct {
+	// text is the whole detail; empty for one about quota.
+	text             string
+	resource, flavor string
+	asked            amount.Amount
+	// missing is how much more would have to be available; 0 if asked exceeds most, all that could ever be.
+	missing, most amount.Amount
+}
+
+func (d detail) appendTo(b []byte) []byte {
+	if d.text != "" {
+		return append(b, d.text...)
+	}
+	if d.missing > 0 {
+		b = append(b, "insufficient unused quota for "...)
+		b = d.appendWhere(b)
+		b = append(b, ", "...)
+		b = append(b, amount.Text(d.resource, d.missing)...)
+		return append(b, " more needed"...)
+	}
+	b = append(b, "request for "...)
+	b = d.appendWhere(b)
+	b = append(b, " exceeds the maximum quota: "...)
+	b = append(b, amount.Text(d.resource, d.asked)...)
+	b = append(b, " requested, at most "...)
+	b = append(b, amount.Text(d.resource, d.most)...)
+	return append(b, " possible"...)
+}
+
+func (d detail) appendWhere(b []byte) []byte {
+	b = append(b, d.resource...)
+	b = append(b, " in flavor "...)
+	return append(b, d.flavor...)
 }
 
 // also adds a failure that must be overcome as well: the more severe reason stands.
-func (f *failure) also(because admission.Reason, details ...string) {
+func (f *failure) also(because admission.Reason, details ...detail) {
 	if severity(because) > severity(f.because) {
 		f.because = because
 	}
@@ -37,18 +75,34 @@ func (f *failure) also(because admission.Reason, details ...string) {
 }
 
 // orElse adds the failure of an alternative: the less severe reason stands.
-func (f *failure) orElse(because admission.Reason, details ...string) {
+func (f *failure) orElse(because admission.Reason, details ...detail) {
 	if f.because == "" || severity(because) < severity(f.because) {
 		f.because = because
 	}
 	f.details = append(f.details, details...)
 }
 
+func (f *failure) clear() { f.because, f.details = "", f.details[:0] }
+
+// clone returns a failure that shares no memory with f.
+func (f *failure) clone() failure {
+	return failure{because: f.because, details: slices.Clone(f.details)}
+}
+
 // text says what failed, for one or more pod sets.
 func (f *failure) text(podSets ...string) string {
-	what := "pod set "
+	b := append(make([]byte, 0, 128), "couldn't assign flavors to pod set"...)
 	if len(podSets) > 1 {
-		what = "pod sets "
+		b = append(b, 's')
 	}
-	return "couldn't assign flavors to " + what + strings.Join(podSets, ", ") + ": " + strings.Join(f.details, ", ")
+	b = append(b, ' ')
+	b = append(b, strings.Join(podSets, ", ")...)
+	b = append(b, ": "...)
+	for i, d := range f.details {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = d.appendTo(b)
+	}
+	return string(b)
 }

@@ -370,6 +370,8 @@ func TestWhoIsToldWhat(t *testing.T) {
 		pending two queue=a gpu=4 at=2
 		cycle
 		release i
+		cycle                           # 2 are not enough: nobody is looked at
+		queue a check=c f gpu=4
 		cycle
 		queue a f gpu=3
 		cycle`,

@@ -7,7 +7,7 @@ import "switchyard.dev/worker/admission/preempt"
 //
 // All but MaxAdmissions must be the same in every cycle on a snapshot.
 type Options struct {
-	// MaxAdmissions ends the cycle early, with Plan.More set; 0 means no limit.
+	// MaxAdmissions ends the cycle early after so many admissions and preemptions, with Plan.More set; 0 means no limit.
 	MaxAdmissions int
 	// IgnoreUndeclared skips requested resources that no group of the queue covers, instead of failing the workload
 	// (resources.quotaCheckStrategy).

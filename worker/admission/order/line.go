@@ -1,44 +1,45 @@
 package order
 
-import (
-	"slices"
-)
-
 // Line is the waiting line of one queue. Members of the same kind are interchangeable to the quota: when the first of them
 // cannot be admitted, none can, so that they are looked at, parked and woken as one, at a cost that does not depend on
-// their number. T is what waits, R the type of the reason it is given.
+// their number. T is what waits, R the type of the reason it is given, C that of what a parked kind waits for.
 //
 //	join -> active --Park--> parked --Wake--> active
 //	          |  \--Block--> the head and all behind it stay active, but nobody is looked at --Wake--> active
 //	          \-> leave
-type Line[T any, R comparable] struct {
-	name   string
-	kinds  map[string]*kind[T, R]
-	active *Heap[*kind[T, R]]
-	parked []*kind[T, R]
-	// blocked is the head that holds up everybody, as long as it is the head.
-	blocked *Member[T, R]
+//
+// Members belong to groups, too, of which the one with the least weight goes first, whatever the ranks; a line that has no
+// use for that puts everybody into the same.
+type Line[T any, R comparable, C any] struct {
+	name string
+	// groups finds a group by name; those that nobody is in are forgotten.
+	groups map[string]*group[T, R, C]
+	// turns has the groups that somebody active is in.
+	turns  *Heap[*group[T, R, C]]
+	parked []*kind[T, R, C]
+	// blocked is the head that holds up everybody, as long as it is the head, and until what.
+	blocked *Member[T, R, C]
+	until   C
+	// stuck is the member that goes first in its group.
+	stuck *Member[T, R, C]
 	// news are parked kinds that somebody joined after they were parked.
-	news            []*kind[T, R]
+	news            []*kind[T, R, C]
 	nActive, nAside int
 }
 
 // Member is a place in a line.
-type Member[T any, R comparable] struct {
+type Member[T any, R comparable, C any] struct {
 	Value T
 	// Memo is for whoever looks at heads to remember something about this one until it leaves.
 	Memo any
 	rank Rank
-	kind *kind[T, R]
+	kind *kind[T, R, C]
 	at   int
 	told bool
 }
 
 // Rank returns the rank that the member joined with.
-func (m *Member[T, R]) Rank() Rank { return m.rank }
-
-// Kind returns the kind that the member joined with.
-func (m *Member[T, R]) Kind() string { return m.kind.name }
+func (m *Member[T, R, C]) Rank() Rank { return m.rank }
 
 // Notice is what a member of a line is told about why it waits.
 type Notice[R comparable] struct {
@@ -46,77 +47,79 @@ type Notice[R comparable] struct {
 	Message string
 }
 
-// kind is the members that the quota cannot tell apart.
-type kind[T any, R comparable] struct {
-	name    string
-	members *Heap[*Member[T, R]]
-	parked  bool
-	// announced is whether the kind is among the line's news.
-	announced bool
-	// at is the index in the line's active heap or parked list.
-	at int
-	// said is what the kind was told when it was last parked.
-	said Notice[R]
-	// fresh has all members that were not told said.Because yet, and possibly some that were or that left.
-	fresh []*Member[T, R]
+// Spot is where in a line a member belongs.
+type Spot struct {
+	// Group is empty in a line without groups. Members of different groups are never of the same kind.
+	Group string
+	Kind  string
 }
 
 // NewLine returns an empty line.
-func NewLine[T any, R comparable](name string) *Line[T, R] {
-	first := func(k *kind[T, R]) Rank { return k.members.First().rank }
-	return &Line[T, R]{
-		name:  name,
-		kinds: map[string]*kind[T, R]{},
-		active: NewHeap(
-			func(a, b *kind[T, R]) int { return first(a).Compare(first(b)) },
-			func(k *kind[T, R], at int) { k.at = at },
+func NewLine[T any, R comparable, C any](name string) *Line[T, R, C] {
+	return &Line[T, R, C]{
+		name:   name,
+		groups: map[string]*group[T, R, C]{},
+		turns: NewHeap(
+			(*group[T, R, C]).compare,
+			func(g *group[T, R, C], at int) { g.at = at },
 		),
 	}
 }
 
 // Name returns the name given to NewLine: the queue's.
-func (l *Line[T, R]) Name() string { return l.name }
+func (l *Line[T, R, C]) Name() string { return l.name }
 
 // Active returns the number of members that are not parked.
-func (l *Line[T, R]) Active() int { return l.nActive }
+func (l *Line[T, R, C]) Active() int { return l.nActive }
 
 // Parked returns the number of members that are parked.
-func (l *Line[T, R]) Parked() int { return l.nAside }
+func (l *Line[T, R, C]) Parked() int { return l.nAside }
 
 // Len returns the number of members.
-func (l *Line[T, R]) Len() int { return l.nActive + l.nAside }
+func (l *Line[T, R, C]) Len() int { return l.nActive + l.nAside }
 
-// Join adds a member. It is parked right away if its kind is: News will tell.
-func (l *Line[T, R]) Join(value T, rank Rank, kindName string) *Member[T, R] {
-	k, found := l.kinds[kindName]
+// Groups returns the number of groups that somebody active is in.
+func (l *Line[T, R, C]) Groups() int { return l.turns.Len() }
+
+// Join adds a member. It is parked right away if its kind is: News will tell. But a kind that was parked as Ranked becomes
+// active for one that ranks before those it was parked for.
+func (l *Line[T, R, C]) Join(value T, rank Rank, spot Spot) *Member[T, R, C] {
+	g := l.group(spot.Group)
+	k, found := g.kinds[spot.Kind]
 	if !found {
-		k = newKind[T, R](kindName)
-		l.kinds[kindName] = k
+		k = newKind(g, spot.Kind)
 	}
-	m := &Member[T, R]{Value: value, rank: rank, kind: k}
+	m := &Member[T, R, C]{Value: value, rank: rank, kind: k}
 	k.members.Push(m)
 	k.remember(m)
 	switch {
+	case k.parked && k.Ranked && rank.Compare(k.seen) < 0:
+		l.unpark(k)
+		l.nAside, l.nActive = l.nAside-(k.members.Len()-1), l.nActive+k.members.Len()
+		l.activate(k)
 	case k.parked:
 		l.nAside++
 		l.announce(k)
 	case !found:
 		l.nActive++
-		l.active.Push(k)
+		l.activate(k)
 	default:
 		l.nActive++
-		l.active.Fix(k.at)
+		l.reorder(k)
 	}
 	return m
 }
 
 // Leave removes a member.
-func (l *Line[T, R]) Leave(m *Member[T, R]) {
+func (l *Line[T, R, C]) Leave(m *Member[T, R, C]) {
 	k := m.kind
 	k.members.Remove(m.at)
 	m.kind = nil
 	if l.blocked == m {
 		l.blocked = nil
+	}
+	if l.stuck == m {
+		l.stuck = nil
 	}
 	if k.parked {
 		l.nAside--
@@ -126,158 +129,76 @@ func (l *Line[T, R]) Leave(m *Member[T, R]) {
 	switch empty := k.members.Len() == 0; {
 	case empty && k.parked:
 		l.unpark(k)
-		delete(l.kinds, k.name)
+		l.forget(k)
 	case empty:
-		l.active.Remove(k.at)
-		delete(l.kinds, k.name)
+		l.deactivate(k)
+		l.forget(k)
 	case !k.parked:
-		l.active.Fix(k.at)
+		l.reorder(k)
 	}
 }
 
 // Head returns the member to look at next, nil if there is none: nobody is active, or the head blocks the line.
-func (l *Line[T, R]) Head() *Member[T, R] {
-	if l.active.Len() == 0 {
-		return nil
-	}
-	head := l.active.First().members.First()
+func (l *Line[T, R, C]) Head() *Member[T, R, C] {
+	head := l.first()
 	if head == l.blocked {
 		return nil
 	}
 	return head
 }
 
+func (l *Line[T, R, C]) first() *Member[T, R, C] {
+	if l.turns.Len() == 0 {
+		return nil
+	}
+	g := l.turns.First()
+	if l.stuck != nil && l.stuck.kind.group.weight <= g.weight {
+		return l.stuck
+	}
+	return g.first()
+}
+
+// Stick makes the head go first in its group until it is parked or leaves, whoever joins.
+func (l *Line[T, R, C]) Stick() { l.stuck = l.first() }
+
 // Block makes the head hold up the line until Wake, until it leaves or until somebody joins before it.
-func (l *Line[T, R]) Block() {
+func (l *Line[T, R, C]) Block(until C) {
 	if head := l.Head(); head != nil {
-		l.blocked = head
+		l.blocked, l.until = head, until
 	}
 }
 
-// Park takes the head and all of its kind aside until Wake. It returns those to be told: the head and everybody of its
-// kind that was not told the same reason before, by rank. The line must have a head.
-func (l *Line[T, R]) Park(n Notice[R]) []*Member[T, R] {
-	head := l.Head()
-	k := head.kind
-	l.active.Remove(k.at)
-	k.parked, k.at = true, len(l.parked)
-	l.parked = append(l.parked, k)
-	l.nActive -= k.members.Len()
-	l.nAside += k.members.Len()
-	if k.said.Because != n.Because {
-		k.forget()
+// Blocked returns the head that blocks the line, nil if none does.
+func (l *Line[T, R, C]) Blocked() *Member[T, R, C] {
+	if l.blocked != nil && l.first() == l.blocked {
+		return l.blocked
 	}
-	k.said = n
-	head.told = false
-	k.fresh = append(k.fresh, head)
-	return k.tell()
+	return nil
 }
 
-// Wake makes everybody active again and unblocks the line.
-func (l *Line[T, R]) Wake() {
-	l.blocked = nil
-	for _, k := range l.parked {
-		k.parked = false
-		l.active.Push(k)
+// Unblock lets the head be looked at again.
+func (l *Line[T, R, C]) Unblock() { l.blocked = nil }
+
+// Weigh gives a group its weight, 0 if it was never weighed. Only groups that somebody is in remember it.
+func (l *Line[T, R, C]) Weigh(name string, weight int64) {
+	g, found := l.groups[name]
+	if !found || g.weight == weight {
+		return
 	}
-	clear(l.parked)
-	l.parked = l.parked[:0]
-	l.nActive, l.nAside = l.nActive+l.nAside, 0
-}
-
-// HasNews reports whether News would return something.
-func (l *Line[T, R]) HasNews() bool {
-	return slices.ContainsFunc(l.news, func(k *kind[T, R]) bool { return k.parked })
-}
-
-// Told is a notice and the members it goes to, by rank.
-type Told[T any, R comparable] struct {
-	Notice[R]
-	Members []*Member[T, R]
-}
-
-// News returns those who joined kinds that were parked already, with what their kind was told, and forgets them.
-func (l *Line[T, R]) News() []Told[T, R] {
-	var told []Told[T, R]
-	for _, k := range l.news {
-		k.announced = false
-		if !k.parked {
-			continue
-		}
-		if members := k.tell(); len(members) > 0 {
-			told = append(told, Told[T, R]{Notice: k.said, Members: members})
-		}
+	g.weight = weight
+	if g.active.Len() > 0 {
+		l.turns.Fix(g.at)
 	}
-	clear(l.news)
-	l.news = l.news[:0]
-	return told
 }
 
 // All returns every member by rank.
-func (l *Line[T, R]) All() []*Member[T, R] {
-	all := make([]*Member[T, R], 0, l.Len())
-	for _, k := range l.kinds {
-		all = append(all, k.members.All()...)
+func (l *Line[T, R, C]) All() []*Member[T, R, C] {
+	all := make([]*Member[T, R, C], 0, l.Len())
+	for _, g := range l.groups {
+		for _, k := range g.kinds {
+			all = append(all, k.members.All()...)
+		}
 	}
 	byRank(all)
 	return all
-}
-
-func (l *Line[T, R]) announce(k *kind[T, R]) {
-	if !k.announced {
-		k.announced = true
-		l.news = append(l.news, k)
-	}
-}
-
-func (l *Line[T, R]) unpark(k *kind[T, R]) {
-	last := l.parked[len(l.parked)-1]
-	l.parked[k.at], last.at = last, k.at
-	clear(l.parked[len(l.parked)-1:])
-	l.parked = l.parked[:len(l.parked)-1]
-	k.parked = false
-}
-
-func newKind[T any, R comparable](name string) *kind[T, R] {
-	return &kind[T, R]{name: name, members: NewHeap(
-		func(a, b *Member[T, R]) int { return a.rank.Compare(b.rank) },
-		func(m *Member[T, R], at int) { m.at = at },
-	)}
-}
-
-// remember notes that a member is still to be told, dropping those that left once they are the majority.
-func (k *kind[T, R]) remember(m *Member[T, R]) {
-	if len(k.fresh) > 16+2*k.members.Len() {
-		k.fresh = slices.DeleteFunc(k.fresh, func(m *Member[T, R]) bool { return m.kind != k || m.told })
-	}
-	k.fresh = append(k.fresh, m)
-}
-
-// forget makes everybody of the kind one to be told.
-func (k *kind[T, R]) forget() {
-	k.fresh = append(k.fresh[:0], k.members.All()...)
-	for _, m := range k.fresh {
-		m.told = false
-	}
-}
-
-// tell returns those not told yet by rank and takes them for told.
-func (k *kind[T, R]) tell() []*Member[T, R] {
-	members := make([]*Member[T, R], 0, len(k.fresh))
-	for _, m := range k.fresh {
-		if m.kind == k && !m.told {
-			m.told = true
-			members = append(members, m)
-		}
-	}
-	clear(k.fresh)
-	k.fresh = k.fresh[:0]
-	byRank(members)
-	return members
-}
-
-func byRank[T any, R comparable](members []*Member[T, R]) {
-	slices.SortFunc(members, func(a, b *Member[T, R]) int {
-		return a.rank.Compare(b.rank)
-	})
 }

@@ -44,9 +44,9 @@ func TestWhichQueueIsNext(t *testing.T) {
 func FuzzRankIsAStrictTotalOrder(f *testing.F) {
 	f.Add(int32(1), int32(1), int32(2), int64(5), int64(5), int64(5), "a", "b", "c")
 	f.Fuzz(func(t *testing.T, p, q, r int32, i, j, k int64, u, v, w string) {
-		a := Bid{int(p) % 2, Rank{p % 3, time.Unix(i%3, 0), u}}
-		b := Bid{int(q) % 2, Rank{q % 3, time.Unix(j%3, 0), v}}
-		c := Bid{int(r) % 2, Rank{r % 3, time.Unix(k%3, 0), w}}
+		a := Bid{p&4 != 0, int(p) % 2, Rank{p % 3, time.Unix(i%3, 0), u}}
+		b := Bid{q&4 != 0, int(q) % 2, Rank{q % 3, time.Unix(j%3, 0), v}}
+		c := Bid{r&4 != 0, int(r) % 2, Rank{r % 3, time.Unix(k%3, 0), w}}
 		if Classical(a, b) != -Classical(b, a) {
 			t.Error("not antisymmetric")
 		}
@@ -99,17 +99,25 @@ func FuzzAHeapGivesItsElementsInOrder(f *testing.F) {
 
 // line is a Line of names with strings for reasons.
 type line struct {
-	*Line[string, string]
-	members map[string]*Member[string, string]
+	*Line[string, string, string]
+	members map[string]*Member[string, string, string]
 }
 
 func newLine() line {
-	return line{NewLine[string, string]("q"), map[string]*Member[string, string]{}}
+	return line{NewLine[string, string, string]("q"), map[string]*Member[string, string, string]{}}
 }
 
-// join adds a member whose kind is the first letter of its name and whose priority is the number after it.
+// join adds a member whose kind is the first letter of its name and whose priority is the number after it. Kinds from m on
+// are in a group of their own.
 func (l line) join(name string) {
-	l.members[name] = l.Join(name, Rank{Priority: int32(priority(name)), UID: name}, name[:1])
+	l.members[name] = l.Join(name, Rank{Priority: int32(priority(name)), UID: name}, Spot{Group: groupOf(name), Kind: name[:1]})
+}
+
+func groupOf(name string) string {
+	if name[0] >= 'm' {
+		return "late"
+	}
+	return ""
 }
 
 func priority(name string) int {
@@ -125,7 +133,18 @@ func (l line) leave(name string) {
 	delete(l.members, name)
 }
 
-func (l line) park(because string) string { return names(l.Park(Notice[string]{Because: because})) }
+// park parks the head until somebody wakes the kind by its letter.
+func (l line) park(because string) string { return l.parkAside(because, false) }
+
+func (l line) parkAside(because string, ranked bool) string {
+	return names(l.Park(Notice[string]{Because: because}, Aside[string]{Until: l.Head().Value[:1], Ranked: ranked}))
+}
+
+func (l line) block() {
+	if head := l.Head(); head != nil {
+		l.Block(head.Value[:1])
+	}
+}
 
 func (l line) head() string {
 	if head := l.Head(); head != nil {
@@ -142,7 +161,7 @@ func (l line) news() string {
 	return strings.Join(parts, "; ")
 }
 
-func names(members []*Member[string, string]) string {
+func names(members []*Member[string, string, string]) string {
 	var list []string
 	for _, m := range members {
 		list = append(list, m.Value)
@@ -216,7 +235,7 @@ func TestABlockedHeadHoldsUpTheLine(t *testing.T) {
 		l := newLine()
 		l.join("a5")
 		l.join("b4")
-		l.Block()
+		l.block()
 		return l
 	}
 	l := blocked()
@@ -236,6 +255,103 @@ func TestABlockedHeadHoldsUpTheLine(t *testing.T) {
 	expect(t, "or something changed", l.head(), "a5")
 }
 
+func TestAKindThatWasParkedForAWorseRankIsLookedAtForABetterOne(t *testing.T) {
+	parked := func(ranked bool) line {
+		l := newLine()
+		l.join("a5")
+		l.join("a3")
+		l.parkAside("full", ranked)
+		return l
+	}
+	l := parked(true)
+	l.join("a4")
+	expect(t, "not for one that ranks behind", l.head(), "nobody")
+	l.join("a9")
+	expect(t, "but for one that ranks before", l.head(), "a9")
+	expect(t, "all are active then", fmt.Sprint(l.Active(), l.Parked()), "4 0")
+	expect(t, "and those who know are not told again", l.parkAside("full", true), "a9 a4")
+	l = parked(false)
+	l.join("a9")
+	expect(t, "unless rank does not matter", l.head(), "nobody")
+}
+
+func TestAHeadThatSticksStaysHead(t *testing.T) {
+	stuck := func() line {
+		l := newLine()
+		l.join("a5")
+		l.Stick()
+		l.join("b9")
+		l.join("a8")
+		return l
+	}
+	l := stuck()
+	expect(t, "whoever joins", l.head(), "a5")
+	l.block()
+	expect(t, "and blocks", l.head(), "nobody")
+	l.Unblock()
+	expect(t, "until it is to be looked at", l.head(), "a5")
+	l.leave("a5")
+	expect(t, "or leaves", l.head(), "b9")
+	l = stuck()
+	expect(t, "if rank matters it parks alone", l.parkAside("full", true), "a5")
+	expect(t, "and those before it are next", l.head(), "b9")
+	l = stuck()
+	expect(t, "otherwise its kind parks with it", l.parkAside("full", false), "a8 a5")
+	l = stuck()
+	l.join("m1")
+	l.Weigh("late", -1)
+	expect(t, "groups with less weight go before it", l.head(), "m1")
+	l.Weigh("late", 1)
+	expect(t, "as long as they have", l.head(), "a5")
+}
+
+func TestGroupsTakeTurnsByWeight(t *testing.T) {
+	l := newLine()
+	l.join("a9")
+	l.join("m1")
+	l.join("m2")
+	expect(t, "equal weights leave it to rank", l.head(), "a9")
+	l.Weigh("late", -3)
+	expect(t, "the lighter goes first", l.head(), "m2")
+	l.block()
+	l.Weigh("late", 3)
+	expect(t, "a head that is none any more blocks nobody", l.head(), "a9")
+	l.leave("a9")
+	expect(t, "but does when it is again", l.head(), "nobody")
+	expect(t, "groups count as long as somebody is active", fmt.Sprint(l.Groups()), "1")
+	l.leave("m1")
+	l.leave("m2")
+	l.join("m5")
+	l.join("a4")
+	expect(t, "a group that died out has no weight", l.head(), "m5")
+}
+
+func TestOnlyThoseWakeWhoseWaitIsOver(t *testing.T) {
+	l := newLine()
+	for _, name := range []string{"a9", "b8", "c7", "d6"} {
+		l.join(name)
+	}
+	l.park("full")
+	l.park("full")
+	l.park("full")
+	l.block()
+	wake := func(letters string) bool {
+		return l.WakeIf(func(until string) bool { return strings.Contains(letters, until) })
+	}
+	if wake("xyz") {
+		t.Error("nobody waits for that")
+	}
+	if !wake("b") {
+		t.Error("b waits for that")
+	}
+	expect(t, "b wakes", l.head(), "b8")
+	expect(t, "alone", fmt.Sprint(l.Active(), l.Parked()), "2 2")
+	l.leave("b8")
+	expect(t, "the others still block", l.head(), "nobody")
+	wake("d")
+	expect(t, "d blocks no more", l.head(), "d6")
+}
+
 // FuzzALineIsASortedListWithParkedKinds compares a line with a list that is searched from end to end.
 func FuzzALineIsASortedListWithParkedKinds(f *testing.F) {
 	for seed := range int64(30) {
@@ -247,7 +363,10 @@ func FuzzALineIsASortedListWithParkedKinds(f *testing.F) {
 		l, model := newLine(), lineModel{parked: map[string]bool{}}
 		for i := 0; i+1 < len(data); i += 2 {
 			name := fmt.Sprintf("%c%d", 'a'+data[i+1]%4, data[i+1]/4%16)
-			switch data[i] % 8 {
+			if i%7 == 0 {
+				name = "m" + name[1:]
+			}
+			switch data[i] % 12 {
 			case 0, 1, 2, 3:
 				if _, found := l.members[name]; !found {
 					l.join(name)
@@ -261,16 +380,37 @@ func FuzzALineIsASortedListWithParkedKinds(f *testing.F) {
 			case 5:
 				if head := l.Head(); head != nil {
 					l.park("full")
-					model.parked[head.Value[:1]] = true
+					model.park(head.Value[:1])
 				}
 			case 6:
 				if head := model.head(); head != "nobody" {
 					model.blocked = head
 				}
-				l.Block()
+				l.block()
 			case 7:
 				l.Wake()
 				model.parked, model.blocked = map[string]bool{}, ""
+			case 8:
+				model.late = 0
+				if slices.ContainsFunc(model.members, func(n string) bool { return n[0] == 'm' }) {
+					model.late = int(data[i+1]%3) - 1
+				}
+				l.Weigh("late", int64(model.late))
+			case 9:
+				l.Stick()
+				if head := model.first(); head != "nobody" {
+					model.stuck = head
+				}
+			case 10:
+				kind := name[:1]
+				l.WakeIf(func(until string) bool { return until == kind })
+				delete(model.parked, kind)
+				if strings.HasPrefix(model.blocked, kind) {
+					model.blocked = ""
+				}
+			case 11:
+				l.Unblock()
+				model.blocked = ""
 			}
 			expect(t, "head", l.head(), model.head())
 			expect(t, "members", names(l.All()), strings.Join(model.sorted(), " "))
@@ -282,9 +422,10 @@ func FuzzALineIsASortedListWithParkedKinds(f *testing.F) {
 }
 
 type lineModel struct {
-	members []string
-	parked  map[string]bool
-	blocked string
+	members        []string
+	parked         map[string]bool
+	blocked, stuck string
+	late           int
 }
 
 func (m *lineModel) leave(name string) {
@@ -292,8 +433,21 @@ func (m *lineModel) leave(name string) {
 	if m.blocked == name {
 		m.blocked = ""
 	}
+	if m.stuck == name {
+		m.stuck = ""
+	}
 	if !slices.ContainsFunc(m.members, func(n string) bool { return n[0] == name[0] }) {
 		delete(m.parked, name[:1])
+	}
+	if !slices.ContainsFunc(m.members, func(n string) bool { return n[0] == 'm' }) {
+		m.late = 0
+	}
+}
+
+func (m *lineModel) park(kind string) {
+	m.parked[kind] = true
+	if strings.HasPrefix(m.stuck, kind) {
+		m.stuck = ""
 	}
 }
 
@@ -309,16 +463,32 @@ func (m *lineModel) sorted() []string {
 }
 
 func (m *lineModel) head() string {
-	for _, name := range m.sorted() {
-		if m.parked[name[:1]] {
-			continue
-		}
-		if name == m.blocked {
-			return "nobody"
-		}
-		return name
+	if first := m.first(); first != m.blocked {
+		return first
 	}
 	return "nobody"
+}
+
+// first returns who comes first of those not parked: by weight, then the one that sticks, then by rank.
+func (m *lineModel) first() string {
+	weight := func(name string) int {
+		if groupOf(name) == "" {
+			return 0
+		}
+		return m.late
+	}
+	best := "nobody"
+	for _, name := range m.sorted() {
+		switch {
+		case m.parked[name[:1]]:
+		case best == "nobody" || weight(name) < weight(best):
+			best = name
+		}
+	}
+	if m.stuck != "" && weight(m.stuck) <= weight(best) {
+		return m.stuck
+	}
+	return best
 }
 
 func (m *lineModel) countParked() int {

@@ -30,16 +30,24 @@ func (r Rank) Compare(other Rank) int {
 	return cmp.Compare(r.UID, other.UID)
 }
 
-// Bid is a head that could be admitted now, as it competes with the heads of other queues.
+// Bid is a head that could be admitted, now or once others have left, as it competes with the heads of other queues.
 type Bid struct {
+	// First puts the bid before all that do not have it.
+	First bool
 	// Borrowing is the height of the subtree whose quota the head needs.
 	Borrowing int
 	Rank
 }
 
 // Classical orders bids: lower borrowing height, then rank (contract: kueue-api.md 4.3). Fair sharing, when it is enabled,
-// puts another comparison in its place.
+// puts a tournament in its place.
 func Classical(a, b Bid) int {
+	if a.First != b.First {
+		if a.First {
+			return -1
+		}
+		return 1
+	}
 	if c := cmp.Compare(a.Borrowing, b.Borrowing); c != 0 {
 		return c
 	}
