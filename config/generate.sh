@@ -11,6 +11,6 @@ gen crd:generateEmbeddedObjectMeta=true paths='./apis/kueue/...' output:crd:arti
 gen webhook 'paths={./config,./worker/webhook}' output:webhook:artifacts:config=config/webhook
 go run ./config/finish config
 
-# A hub is a worker with one more gate, and so is its role.
-gen rbac:roleName=switchyard-worker,fileName=worker_role.yaml 'paths=./worker/...' output:rbac:artifacts:config=config/rbac
+# A hub is a worker with one more gate, and so is its role. The checks of a single cluster are both programs'.
+gen rbac:roleName=switchyard-worker,fileName=worker_role.yaml 'paths={./worker/...,./admissioncheck/runner/...,./admissioncheck/resourcequota/...}' output:rbac:artifacts:config=config/rbac
 gen rbac:roleName=switchyard-hub,fileName=hub_role.yaml 'paths={./worker/...,./admissioncheck/...,./hub/...}' output:rbac:artifacts:config=config/rbac

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"switchyard.dev/admissioncheck"
 	"switchyard.dev/admissioncheck/multikueue"
 	"switchyard.dev/apis/config/features"
 	"switchyard.dev/worker"
@@ -20,10 +21,10 @@ func Scheme() (*runtime.Scheme, error) { return worker.Scheme() }
 // Parts composes a hub. An error says what is wrong with the settings.
 func Parts(s program.Settings) ([]program.Part, error) {
 	if !s.Gates.Enabled(features.MultiKueue) {
-		return worker.Parts(s)
+		return admissioncheck.Parts(s)
 	}
 	check := &multikueue.Check{}
-	parts, err := worker.PartsWith(s, check.Prepare)
+	parts, err := admissioncheck.PartsWith(s, check.Prepare)
 	if err != nil {
 		return nil, err
 	}

@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"switchyard.dev/admissioncheck"
 	"switchyard.dev/apis/config"
 	"switchyard.dev/apis/config/features"
-	"switchyard.dev/worker"
 	"switchyard.dev/worker/program"
 )
 
@@ -33,7 +33,7 @@ func names(t *testing.T, compose func(program.Settings) ([]program.Part, error),
 }
 
 func TestAHubIsAWorkerWithOneMoreGate(t *testing.T) {
-	engine := names(t, worker.Parts, nil)
+	engine := names(t, admissioncheck.Parts, nil)
 	if diff := cmp.Diff(append(engine, "multikueue"), names(t, Parts, nil)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -5,11 +5,12 @@ package main
 import (
 	"os"
 
+	"switchyard.dev/admissioncheck"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker"
 	"switchyard.dev/worker/program"
 )
 
 func main() {
-	os.Exit(program.Program{Name: "worker", Scheme: worker.Scheme, API: kueue.GroupVersion, Parts: worker.Parts}.Main())
+	os.Exit(program.Program{Name: "worker", Scheme: worker.Scheme, API: kueue.GroupVersion, Parts: admissioncheck.Parts}.Main())
 }

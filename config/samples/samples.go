@@ -1,5 +1,5 @@
-// Package samples holds manifests to copy: a hub with two teams' queues, its two workers' queues, and jobs. The sandbox
-// applies the very same files.
+// Package samples holds manifests to copy: a hub with two teams' queues, its two workers' queues, and jobs; a team that moves
+// from ResourceQuotas to queues. The sandbox applies the very same files.
 package samples
 
 import (
@@ -18,9 +18,10 @@ import (
 )
 
 // Files are the manifests by directory: hub/ is applied on the hub, workers/<name>.yaml and workers/queues.yaml on the
-// worker of that name, workers/access.yaml on a worker to let a hub in, and jobs/ by users on the hub.
+// worker of that name, workers/access.yaml on a worker to let a hub in, and jobs/ by users on the hub. migration/ stands for
+// itself, on a hub or a worker.
 //
-//go:embed hub workers jobs
+//go:embed hub workers jobs migration
 var Files embed.FS
 
 // Objects parses manifests in the order of the names; a directory stands for its files in alphabetical order.

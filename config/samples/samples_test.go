@@ -31,7 +31,7 @@ func TestEverySampleIsMadeOfKnownFields(t *testing.T) {
 
 func TestReferencesBetweenSamplesOfAClusterResolve(t *testing.T) {
 	for cluster, files := range map[string][]string{
-		"hub": {"hub"}, "w1": {"workers/w1.yaml", "workers/queues.yaml"}, "w2": {"workers/w2.yaml", "workers/queues.yaml"},
+		"hub": {"hub"}, "w1": {"workers/w1.yaml", "workers/queues.yaml"}, "w2": {"workers/w2.yaml", "workers/queues.yaml"}, "a cluster of its own": {"migration"},
 	} {
 		objects, err := samples.Objects(files...)
 		if err != nil {
@@ -86,6 +86,10 @@ func references(object *unstructured.Unstructured) []string {
 	}
 	add("ClusterQueue", "spec", "clusterQueue")
 	add("Cohort", "spec", "cohortName")
+	checks, _, _ := unstructured.NestedSlice(object.Object, "spec", "admissionChecksStrategy", "admissionChecks")
+	for _, check := range checks {
+		found = append(found, "AdmissionCheck/"+check.(map[string]any)["name"].(string))
+	}
 	add("MultiKueueConfig", "spec", "parameters", "name")
 	clusters, _, _ := unstructured.NestedStringSlice(object.Object, "spec", "clusters")
 	for _, name := range clusters {

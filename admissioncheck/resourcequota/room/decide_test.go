@@ -168,7 +168,9 @@ func TestAQuotaWithScopesCountsThePodsOfItsScopesOnly(t *testing.T) {
 	plain := Pods{}
 	deadline, best := Pods{Terminating: true}, Pods{BestEffort: true}
 	high, far := Pods{PriorityClass: "high"}, Pods{CrossNamespaceAffinity: true}
-	class := func(o Operator, values ...string) []Scope { return []Scope{{Name: PriorityClass, Operator: o, Values: values}} }
+	class := func(o Operator, values ...string) []Scope {
+		return []Scope{{Name: PriorityClass, Operator: o, Values: values}}
+	}
 	exists := func(names ...ScopeName) []Scope {
 		var scopes []Scope
 		for _, name := range names {

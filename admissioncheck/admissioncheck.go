@@ -1,0 +1,27 @@
+// Package admissioncheck puts the engine of a worker and the admission checks of a single cluster together: all that workers
+// and hubs have in common. The multikueue check, which makes a hub of it, is added by package hub.
+//
+// A check costs nothing but a glance at each Workload with checks as long as no AdmissionCheck names its controller.
+package admissioncheck
+
+import (
+	"time"
+
+	"switchyard.dev/admissioncheck/resourcequota"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker"
+	"switchyard.dev/worker/program"
+)
+
+// Parts composes a worker: the engine, and the checks that every cluster serves. An error says what is wrong with the
+// settings.
+func Parts(s program.Settings) ([]program.Part, error) { return PartsWith(s) }
+
+// PartsWith is Parts for a program that does more than a worker: see [worker.PartsWith].
+func PartsWith(s program.Settings, prepare ...func(wl *kueue.Workload, now time.Time)) ([]program.Part, error) {
+	parts, err := worker.PartsWith(s, prepare...)
+	if err != nil {
+		return nil, err
+	}
+	return append(parts, program.Part{Name: "resourcequota", Add: resourcequota.Setup}), nil
+}

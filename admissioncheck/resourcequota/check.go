@@ -1,0 +1,68 @@
+package resourcequota
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/resourcequota/room"
+	"switchyard.dev/admissioncheck/runner"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+const (
+	// ControllerName is the spec.controllerName of AdmissionChecks that are answered here. They take no parameters.
+	ControllerName = "switchyard.dev/resourcequota"
+
+	// ClaimLabel on a pod is the UID of the Workload on whose behalf the check let it pass. It is how pods that exist are told
+	// from those still to come, and is put on pods by way of the check's podSetUpdates.
+	ClaimLabel = "switchyard.dev/quota-claim"
+)
+
+// policy: five seconds are longer than a cluster takes to count down a quota after a pod's end, and short enough to hold
+// a ClusterQueue's quota for nothing.
+var policy = room.Policy{Patience: 5 * time.Second, FirstDelay: 10 * time.Second, LongestDelay: 5 * time.Minute}
+
+// Setup adds the check to a manager.
+func Setup(ctx context.Context, mgr ctrl.Manager) error {
+	err := runner.Setup(ctx, mgr, Resolver(Reader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}))
+	if err != nil {
+		return fmt.Errorf("set up the resourcequota check: %w", err)
+	}
+	return nil
+}
+
+// Resolver is the check as the runner needs it.
+func Resolver(r Reader) runner.Resolver[Observed] {
+	return runner.Resolver[Observed]{
+		Controller: ControllerName, Name: "resourcequota",
+		Observe: r.observe, Resolve: resolve, Usable: usable, WakeOn: []client.Object{&corev1.ResourceQuota{}},
+	}
+}
+
+// usable refuses parameters: whoever gives some expects them to matter.
+func usable(check *kueue.AdmissionCheck) *runner.Fault {
+	if check.Spec.Parameters == nil {
+		return nil
+	}
+	return &runner.Fault{Reason: kueue.ReasonBadParametersRef, Message: "This kind of check takes no parameters"}
+}
+
+// resolve turns room's answer into the entry's.
+func resolve(o Observed) runner.Answer {
+	a := room.Decide(o.Observation, policy)
+	answer := runner.Answer{Message: a.Message(), RequeueAfter: a.RequeueAfter, WakeAt: a.WakeAt}
+	switch a.State {
+	case room.Pending:
+		answer.State = kueue.CheckStatePending
+	case room.Retry:
+		answer.State = kueue.CheckStateRetry
+	case room.Ready:
+		answer.State, answer.PodSetUpdates = kueue.CheckStateReady, o.marks
+	}
+	return answer
+}

@@ -1,0 +1,65 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/workload"
+)
+
+// act writes the answers into their entries, with what follows from them, in one apply; nothing if they change nothing.
+// It returns the events that the write has made true.
+func (r *Workloads[O]) act(ctx context.Context, s *subjects, steps []step) ([]kube.Event, error) {
+	next := s.workload.DeepCopy()
+	var told []kube.Event
+	for _, step := range steps {
+		told = append(told, step.setOn(next, s.now)...)
+	}
+	if equality.Semantic.DeepEqual(next.Status, s.workload.Status) {
+		return nil, nil
+	}
+	told = append(told, workload.Derive(next, s.now)...)
+	if err := kube.ApplyAdmission(ctx, r.Client, next); err != nil {
+		return nil, err
+	}
+	r.recent.note(next)
+	return told, nil
+}
+
+// setOn makes the entry say the answer, and returns what to tell about it.
+func (s step) setOn(wl *kueue.Workload, now time.Time) []kube.Event {
+	entry := workload.Check(wl, s.check)
+	was := entry.State
+	if s.answer.State == kueue.CheckStatePending || was == s.answer.State {
+		return nil
+	}
+	workload.SetCheck(wl, s.check, s.answer.State, s.answer.Message, now)
+	entry.RequeueAfterSeconds, entry.PodSetUpdates = nil, nil
+	switch s.answer.State {
+	case kueue.CheckStateRetry:
+		entry.RequeueAfterSeconds = seconds(s.answer.RequeueAfter)
+	case kueue.CheckStateReady:
+		entry.PodSetUpdates = s.answer.PodSetUpdates
+	case kueue.CheckStatePending, kueue.CheckStateRejected:
+	}
+	return []kube.Event{{
+		Reason: kueue.EventAdmissionCheckUpdated,
+		Note:   fmt.Sprintf("Admission check %s updated state from %s to %s with message %s", s.check, was, entry.State, entry.Message),
+	}}
+}
+
+// seconds rounds up; nil for no delay.
+func seconds(d time.Duration) *int32 {
+	whole := (max(d, 0) + time.Second - 1) / time.Second
+	if whole == 0 {
+		return nil
+	}
+	return ptr.To(int32(min(int64(whole), math.MaxInt32)))
+}

@@ -1,0 +1,324 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	testclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/workload"
+)
+
+const mine = "example.com/check"
+
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// stage is an API server with a runner whose Resolver gives the answer of the test and keeps what it was asked.
+type stage struct {
+	t       *testing.T
+	server  client.WithWatch
+	runner  *Workloads[Subject]
+	events  *events.FakeRecorder
+	answers map[string]Answer
+	asked   []string
+	passed  []string
+	writes  int
+	refusal error
+}
+
+func newStage(t *testing.T, objects ...client.Object) *stage {
+	t.Helper()
+	s := &stage{t: t, events: events.NewFakeRecorder(20), answers: map[string]Answer{}}
+	s.server = newServer(t, interceptor.Funcs{
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			if s.refusal != nil {
+				return s.refusal
+			}
+			s.writes++
+			return c.SubResource(sub).Patch(ctx, o, p, opts...)
+		},
+	}, objects...)
+	s.runner = &Workloads[Subject]{
+		Client: s.server, Recorder: s.events, Clock: testclock.NewFakePassiveClock(now),
+		Resolver: Resolver[Subject]{Controller: mine, Observe: s.observe, Resolve: func(o Subject) Answer { return s.answers[o.Check.Name] }},
+	}
+	return s
+}
+
+func newServer(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) client.WithWatch {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := kueue.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(funcs).
+		WithStatusSubresource(&kueue.Workload{}, &kueue.AdmissionCheck{}).
+		WithIndex(&kueue.Workload{}, indexName(mine), indexed).Build()
+}
+
+func (s *stage) observe(ctx context.Context, subject Subject) (Subject, error) {
+	s.asked = append(s.asked, subject.Check.Name+" "+string(subject.Entry.State))
+	others, err := subject.Passed(ctx)
+	s.passed = nil
+	for _, other := range others {
+		s.passed = append(s.passed, other.Name)
+	}
+	return subject, err
+}
+
+func (s *stage) reconcile(name string) ctrl.Result {
+	s.t.Helper()
+	result, err := s.runner.Reconcile(s.t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: name}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return result
+}
+
+func (s *stage) workload(name string) *kueue.Workload {
+	s.t.Helper()
+	wl := &kueue.Workload{}
+	if err := s.server.Get(s.t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, wl); err != nil {
+		s.t.Fatal(err)
+	}
+	return wl
+}
+
+func (s *stage) told() []string {
+	var list []string
+	for len(s.events.Events) > 0 {
+		list = append(list, <-s.events.Events)
+	}
+	return list
+}
+
+func check(name, controller string) *kueue.AdmissionCheck {
+	return &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: kueue.AdmissionCheckSpec{ControllerName: controller}}
+}
+
+// reserved is a Workload with quota and an entry for each check, given as name and state.
+func reserved(name string, entries ...string) *kueue.Workload {
+	wl := &kueue.Workload{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)},
+		Spec:       kueue.WorkloadSpec{PodSets: []kueue.PodSet{{Name: "main", Count: 1}}},
+		Status: kueue.WorkloadStatus{Admission: &kueue.Admission{
+			ClusterQueue: "cq", PodSetAssignments: []kueue.PodSetAssignment{{Name: "main", Count: ptr.To[int32](1)}},
+		}},
+	}
+	condition(wl, kueue.WorkloadQuotaReserved, "QuotaReserved")
+	for i := 0; i < len(entries); i += 2 {
+		wl.Status.AdmissionChecks = append(wl.Status.AdmissionChecks, kueue.AdmissionCheckState{
+			Name: kueue.AdmissionCheckReference(entries[i]), State: kueue.CheckState(entries[i+1]),
+			LastTransitionTime: metav1.NewTime(now.Add(-time.Minute)),
+		})
+	}
+	return wl
+}
+
+func condition(wl *kueue.Workload, kind, reason string) {
+	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
+		Type: kind, Status: metav1.ConditionTrue, Reason: reason, LastTransitionTime: metav1.NewTime(now.Add(-time.Minute)),
+	})
+}
+
+func TestAReadyAnswerAdmitsInTheSameWriteWhenItIsTheLast(t *testing.T) {
+	s := newStage(t, check("a", mine), reserved("wl", "a", "Pending"))
+	marks := []kueue.PodSetUpdate{{Name: "main", Labels: map[string]string{"k": "v"}}}
+	s.answers["a"] = Answer{State: kueue.CheckStateReady, Message: "go", PodSetUpdates: marks}
+	s.reconcile("wl")
+
+	wl := s.workload("wl")
+	want := kueue.AdmissionCheckState{
+		Name: "a", State: kueue.CheckStateReady, Message: "go", PodSetUpdates: marks, LastTransitionTime: metav1.NewTime(now),
+	}
+	if diff := cmp.Diff(&want, workload.Check(wl, "a")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if !workload.IsAdmitted(wl) || s.writes != 1 {
+		t.Errorf("admitted %v with %d writes", workload.IsAdmitted(wl), s.writes)
+	}
+	told := s.told()
+	if len(told) != 2 || told[0] != "Normal AdmissionCheckUpdated Admission check a updated state from Pending to Ready with message go" {
+		t.Errorf("told %q", told)
+	}
+}
+
+func TestARetryCarriesItsDelayInWholeSeconds(t *testing.T) {
+	s := newStage(t, check("a", mine), reserved("wl", "a", "Pending"))
+	s.answers["a"] = Answer{State: kueue.CheckStateRetry, Message: "later", RequeueAfter: 1500 * time.Millisecond}
+	s.reconcile("wl")
+	entry := workload.Check(s.workload("wl"), "a")
+	if entry.State != kueue.CheckStateRetry || ptr.Deref(entry.RequeueAfterSeconds, 0) != 2 {
+		t.Errorf("got %+v", entry)
+	}
+}
+
+func TestAPendingAnswerWritesNothingAndWakesInTime(t *testing.T) {
+	s := newStage(t, check("a", mine), reserved("wl", "a", "Pending"))
+	s.answers["a"] = Answer{State: kueue.CheckStatePending, Message: "still looking", WakeAt: now.Add(3 * time.Second)}
+	if got := s.reconcile("wl"); got.RequeueAfter != 3*time.Second || s.writes != 0 {
+		t.Errorf("result %+v, %d writes", got, s.writes)
+	}
+}
+
+func TestOnlyOwnEntriesAreAskedAboutAndWritten(t *testing.T) {
+	s := newStage(t, check("a", mine), check("b", "somebody.else/check"), check("c", mine),
+		reserved("wl", "a", "Pending", "b", "Pending", "c", "Ready", "gone", "Pending"))
+	s.answers["a"] = Answer{State: kueue.CheckStateReady}
+	s.answers["c"] = Answer{State: kueue.CheckStateReady}
+	before := s.workload("wl")
+	s.reconcile("wl")
+	if diff := cmp.Diff([]string{"a Pending", "c Ready"}, s.asked); diff != "" {
+		t.Errorf("asked -want +got:\n%s", diff)
+	}
+	after := s.workload("wl")
+	for _, name := range []kueue.AdmissionCheckReference{"b", "c", "gone"} {
+		if diff := cmp.Diff(workload.Check(before, name), workload.Check(after, name)); diff != "" {
+			t.Errorf("entry %s: -before +after:\n%s", name, diff)
+		}
+	}
+	if workload.IsAdmitted(after) {
+		t.Error("admitted although others' checks are pending")
+	}
+}
+
+func TestNobodyAsksForAWorkloadThatNoCheckHasASayAbout(t *testing.T) {
+	for name, change := range map[string]func(*kueue.Workload){
+		"without quota":     func(wl *kueue.Workload) { wl.Status.Admission, wl.Status.Conditions = nil, nil },
+		"evicted":           func(wl *kueue.Workload) { condition(wl, kueue.WorkloadEvicted, "Preempted") },
+		"finished":          func(wl *kueue.Workload) { condition(wl, kueue.WorkloadFinished, "Succeeded") },
+		"deactivated":       func(wl *kueue.Workload) { wl.Spec.Active = ptr.To(false) },
+		"sent back already": func(wl *kueue.Workload) { wl.Status.AdmissionChecks[0].State = kueue.CheckStateRetry },
+		"refused for good":  func(wl *kueue.Workload) { wl.Status.AdmissionChecks[0].State = kueue.CheckStateRejected },
+		"without entry":     func(wl *kueue.Workload) { wl.Status.AdmissionChecks = nil },
+		"that is being deleted": func(wl *kueue.Workload) {
+			wl.Finalizers, wl.DeletionTimestamp = []string{kueue.ResourceInUseFinalizer}, ptr.To(metav1.NewTime(now))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wl := reserved("wl", "a", "Pending")
+			change(wl)
+			s := newStage(t, check("a", mine), wl)
+			s.reconcile("wl")
+			if len(s.asked) > 0 || s.writes > 0 {
+				t.Errorf("asked %q, wrote %d times", s.asked, s.writes)
+			}
+		})
+	}
+}
+
+func TestWhoPassedIsTheOthersThatHoldQuotaByName(t *testing.T) {
+	evicted := reserved("evicted", "a", "Ready")
+	condition(evicted, kueue.WorkloadEvicted, "Preempted")
+	elsewhere := reserved("elsewhere", "a", "Ready")
+	elsewhere.Namespace = "other"
+	s := newStage(t, check("a", mine), check("a2", mine), check("b", "somebody.else/check"), evicted, elsewhere,
+		reserved("wl", "a", "Pending", "a2", "Ready"), reserved("two", "a2", "Ready"), reserved("one", "a", "Ready"),
+		reserved("waits", "a", "Pending"), reserved("foreign", "b", "Ready"))
+	s.reconcile("wl")
+	if diff := cmp.Diff([]string{"one", "two"}, s.passed); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// lagging is a cache that shows Workloads as they were.
+type lagging struct {
+	client.Client
+	then client.Client
+}
+
+func (l *lagging) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if _, ok := o.(*kueue.Workload); ok {
+		return l.then.Get(ctx, key, o, opts...)
+	}
+	return l.Client.Get(ctx, key, o, opts...)
+}
+
+func (l *lagging) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, ok := list.(*kueue.WorkloadList); ok {
+		return l.then.List(ctx, list, opts...)
+	}
+	return l.Client.List(ctx, list, opts...)
+}
+
+// lag freezes what the runner's cache shows of Workloads.
+func (s *stage) lag() {
+	s.t.Helper()
+	list := &kueue.WorkloadList{}
+	if err := s.server.List(s.t.Context(), list); err != nil {
+		s.t.Fatal(err)
+	}
+	var objects []client.Object
+	for i := range list.Items {
+		objects = append(objects, &list.Items[i])
+	}
+	s.runner.Client = &lagging{Client: s.server, then: newServer(s.t, interceptor.Funcs{}, objects...)}
+}
+
+func TestAPromiseCountsBeforeTheCacheShowsIt(t *testing.T) {
+	s := newStage(t, check("a", mine), reserved("first", "a", "Pending"), reserved("second", "a", "Pending"))
+	s.answers["a"] = Answer{State: kueue.CheckStateReady}
+	s.lag()
+	s.reconcile("first")
+	s.reconcile("second")
+	if !slices.Equal(s.passed, []string{"first"}) {
+		t.Errorf("the second saw %q pass, want the first", s.passed)
+	}
+	asked := len(s.asked)
+	s.reconcile("first")
+	if len(s.asked) != asked {
+		t.Error("asked again about what was just written")
+	}
+	s.runner.Client = s.server
+	s.reconcile("first")
+	if len(s.asked) != asked+1 || !slices.Equal(s.passed, []string{"second"}) {
+		t.Errorf("when the cache has caught up: asked %q, passed %q", s.asked, s.passed)
+	}
+	if len(s.runner.recent.last) != 0 {
+		t.Errorf("still remembers %d workloads", len(s.runner.recent.last))
+	}
+}
+
+func TestWhatIsDeletedIsForgotten(t *testing.T) {
+	s := newStage(t, check("a", mine), reserved("first", "a", "Pending"), reserved("second", "a", "Pending"))
+	s.answers["a"] = Answer{State: kueue.CheckStateReady}
+	s.reconcile("first")
+	if err := s.server.Delete(t.Context(), s.workload("first")); err != nil {
+		t.Fatal(err)
+	}
+	s.reconcile("second")
+	if len(s.passed) != 0 {
+		t.Errorf("passed %q", s.passed)
+	}
+	if len(s.runner.recent.last) != 1 {
+		t.Errorf("remembers %d workloads, want the second only", len(s.runner.recent.last))
+	}
+}
+
+func TestAFailedWritePromisesNothingAndTellsNothing(t *testing.T) {
+	s := newStage(t, check("a", mine), reserved("wl", "a", "Pending"))
+	s.answers["a"] = Answer{State: kueue.CheckStateReady}
+	s.refusal = errors.New("connection refused")
+	_, err := s.runner.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "wl"}})
+	if !errors.Is(err, s.refusal) {
+		t.Errorf("got %v", err)
+	}
+	if told := s.told(); len(told) > 0 || len(s.runner.recent.last) > 0 {
+		t.Errorf("told %q, remembers %d", told, len(s.runner.recent.last))
+	}
+}

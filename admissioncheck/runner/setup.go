@@ -1,0 +1,135 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// Setup adds the controllers of a check to a manager. They run on the leader only.
+func Setup[O any](ctx context.Context, mgr ctrl.Manager, resolver Resolver[O]) error {
+	if err := Index(ctx, mgr.GetFieldIndexer(), resolver.Controller); err != nil {
+		return err
+	}
+	workloads := &Workloads[O]{
+		Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder(resolver.Controller), Clock: clock.RealClock{}, Resolver: resolver,
+	}
+	c, err := ctrl.NewControllerManagedBy(mgr).
+		Named(resolver.Name+"_workload").
+		For(&kueue.Workload{}, builder.WithPredicates(everConcerned())).
+		Watches(&kueue.AdmissionCheck{}, handler.EnqueueRequestsFromMapFunc(workloads.ofCheck),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(options()).
+		Build(workloads)
+	if err != nil {
+		return fmt.Errorf("controller of workloads: %w", err)
+	}
+	wakes := &wakes{
+		on: resolver.WakeOn, start: func(o client.Object) error {
+			return c.Watch(source.Kind(mgr.GetCache(), o, handler.EnqueueRequestsFromMapFunc(workloads.waiting)))
+		},
+	}
+	return checks(mgr, resolver, wakes)
+}
+
+func checks[O any](mgr ctrl.Manager, resolver Resolver[O], wakes *wakes) error {
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named(resolver.Name+"_admissioncheck").
+		For(&kueue.AdmissionCheck{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WithOptions(options()).
+		Complete(&Checks{
+			Client: mgr.GetClient(), Clock: clock.RealClock{},
+			Controller: resolver.Controller, Usable: resolver.Usable, Seen: wakes.begin,
+		})
+	if err != nil {
+		return fmt.Errorf("controller of admission checks: %w", err)
+	}
+	return nil
+}
+
+// options make Workloads come one at a time, whatever the configuration says of their kind, since an answer to one may
+// depend on the answer to another. They let several programs be served by one process, as tests do.
+func options() ctrlcontroller.Options {
+	skip := true
+	return ctrlcontroller.Options{MaxConcurrentReconciles: 1, SkipNameValidation: &skip}
+}
+
+// everConcerned passes what a check has, or had until now, a say about: the end of a concern too, so that nothing is
+// remembered longer than needed.
+func everConcerned() predicate.Predicate {
+	is := func(o client.Object) bool {
+		wl, ok := o.(*kueue.Workload)
+		return ok && concerned(wl)
+	}
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return is(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return is(e.ObjectOld) || is(e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return is(e.Object) },
+	}
+}
+
+// wakes begins to watch what Workloads wait for, once.
+type wakes struct {
+	mu    sync.Mutex
+	on    []client.Object
+	start func(client.Object) error
+}
+
+// begin may be called again: what failed is tried again, what is watched is not watched twice.
+func (w *wakes) begin() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.on) > 0 {
+		if err := w.start(w.on[0]); err != nil {
+			return err
+		}
+		w.on = w.on[1:]
+	}
+	return nil
+}
+
+// waiting lists the Workloads in the namespace of an object for which an answer is still sought.
+func (r *Workloads[O]) waiting(ctx context.Context, o client.Object) []reconcile.Request {
+	checks, err := checksOf(ctx, r.Client, r.Resolver.Controller)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Wake workloads")
+		return nil
+	}
+	var requests []reconcile.Request
+	for _, check := range checks {
+		requests = append(requests, r.under(ctx, check, kueue.CheckStatePending, client.InNamespace(o.GetNamespace()))...)
+	}
+	return requests
+}
+
+// ofCheck lists the Workloads that wait for an AdmissionCheck.
+func (r *Workloads[O]) ofCheck(ctx context.Context, check client.Object) []reconcile.Request {
+	return r.under(ctx, check.GetName(), kueue.CheckStatePending)
+}
+
+func (r *Workloads[O]) under(ctx context.Context, check string, state kueue.CheckState, o ...client.ListOption) []reconcile.Request {
+	list := &kueue.WorkloadList{}
+	o = append(o, client.UnsafeDisableDeepCopy, client.MatchingFields{indexName(r.Resolver.Controller): indexValue(check, state)})
+	if err := r.Client.List(ctx, list, o...); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "List the workloads of a check", "check", check)
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(list.Items))
+	for i := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
+}
