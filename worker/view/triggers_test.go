@@ -82,8 +82,8 @@ func TestRequeueTriggers(t *testing.T) {
 	setCondition(&finished.Status.Conditions, kueue.WorkloadFinished, true, "Succeeded", epoch)
 	pending.Status.Admission = nil
 	setCondition(&pending.Status.Conditions, kueue.WorkloadQuotaReserved, false, "Pending", epoch)
-	fewer.Status.ReclaimablePods = []kueue.ReclaimablePod{{Name: "main", Count: 1}}
-	smaller.Status.Admission.PodSetAssignments[0].ResourceUsage["gpu"] = resource.MustParse("3")
+	fewer.Status.ReclaimablePods = []kueue.ReclaimablePod{{Name: "main", Count: 3}}
+	smaller.Status.Admission.PodSetAssignments[0].ResourceUsage["gpu"] = resource.MustParse("1")
 	evicted, ready := holder(2), holder(2)
 	setCondition(&evicted.Status.Conditions, kueue.WorkloadEvicted, true, "Preempted", epoch)
 	setCondition(&ready.Status.Conditions, kueue.WorkloadPodsReady, true, "Started", epoch)
