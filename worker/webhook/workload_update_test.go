@@ -92,3 +92,19 @@ func TestUpdatesOfSpec(t *testing.T) {
 		})
 	}
 }
+
+func TestABoostThatIsChangedMustBeANumber(t *testing.T) {
+	gates := byDefault()
+	gates.PriorityBoost = true
+	const boost = "metadata: {annotations: {kueue.x-k8s.io/priority-boost: '%s'}}"
+	for _, c := range []struct{ name, old, boost, want string }{
+		{"to another number", "1", "-7", ""},
+		{"to words", "1", "more", "metadata.annotations[kueue.x-k8s.io/priority-boost] must be an integer"},
+		{"not at all, from before the gate", "more", "more", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			old, workload := read[kueue.Workload](t, fmt.Sprintf(boost, c.old)), read[kueue.Workload](t, fmt.Sprintf(boost, c.boost))
+			expect(t, gates.WorkloadUpdate(old, workload), c.want)
+		})
+	}
+}

@@ -44,6 +44,10 @@ func (q Queue) mustLeave(admitted bool) bool {
 	}
 }
 
+// restarted tells whether the queue, which was stopped, is not any more. Whether it can admit is another question, which the
+// scheduling cycle answers.
+func (q Queue) restarted() bool { return q.State == QueueOpen || q.State == QueueInactive }
+
 // complaint is the text of an eviction by the queue.
 func (q Queue) complaint(kind string) string {
 	if q.State == QueueMissing {

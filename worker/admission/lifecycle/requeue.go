@@ -26,9 +26,9 @@ func requeue(s State, o Observation) State {
 	case isDeactivation(reason) && s.Active:
 		s.RequeueCount = 0
 		return s.requeued(RequeuedReactivated, "The workload was reactivated", o.Now)
-	case reason == EvictedByClusterQueueStopped && o.ClusterQueue.State == QueueOpen:
+	case reason == EvictedByClusterQueueStopped && o.ClusterQueue.restarted():
 		return s.requeued(RequeuedClusterQueueRestarted, "The ClusterQueue was restarted", o.Now)
-	case reason == EvictedByLocalQueueStopped && o.LocalQueue.State == QueueOpen:
+	case reason == EvictedByLocalQueueStopped && o.LocalQueue.restarted():
 		return s.requeued(RequeuedLocalQueueRestarted, "The LocalQueue was restarted", o.Now)
 	case s.backsOff() && !s.RequeueAt.After(o.Now):
 		return s.requeued(RequeuedBackoffFinished, "The workload backoff was finished", o.Now)

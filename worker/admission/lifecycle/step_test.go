@@ -331,6 +331,24 @@ func TestStoppedQueues(t *testing.T) {
 			},
 		},
 		{
+			name: "a queue that is started again and cannot admit takes its workloads back too",
+			from: Release(Step(reserved(0), cq(QueueDraining).with(func(o *Observation) { o.Checks = nil })).Next, at(10)), sees: cq(QueueInactive),
+			want: "QuotaReserved=False PendingEvaluation +10s\nAdmitted=False NoReservation +10s\nEvicted=True ClusterQueueStopped +9s\n" +
+				"Requeued=True ClusterQueueRestarted +9s\npast execution 10s\nevicted 1 times for ClusterQueueStopped \n",
+		},
+		{
+			name: "a LocalQueue on hold takes the reservation from who is not admitted yet",
+			from: waiting, sees: lq(QueueHeld).with(func(o *Observation) { o.Checks = []string{"a"} }),
+			want:  waits + "Evicted=True LocalQueueStopped +9s\ncheck a Pending retries=0 \"\"\nholds quota in cq\nevicted 1 times for LocalQueueStopped \n",
+			tells: []admission.Reason{"EvictedDueToLocalQueueStopped"},
+		},
+		{
+			name: "a ClusterQueue that drains evicts the admitted",
+			from: reserved(0), sees: cq(QueueDraining).with(func(o *Observation) { o.Checks = nil }),
+			want:  runs + "Evicted=True ClusterQueueStopped +9s\nholds quota in cq\nevicted 1 times for ClusterQueueStopped \n",
+			tells: []admission.Reason{"EvictedDueToClusterQueueStopped"},
+		},
+		{
 			name: "a queue that is started again takes its workloads back",
 			from: drained, sees: open(60),
 			want: "QuotaReserved=False PendingEvaluation +10s\nAdmitted=False NoReservation +10s\nEvicted=True LocalQueueStopped +9s\n" +
