@@ -12,6 +12,9 @@ type contest struct {
 	snapshot *admission.Snapshot
 	trial    *trial
 	root     *branch
+	// branches are reused from one search to the next; the first grown of them are in use.
+	branches []*branch
+	grown    int
 	// shares are those of the nodes of the preemptor's path as they would be with the workload and without any eviction. What
 	// is taken on the preemptor's own side does not make it look poorer: it may have to be given back.
 	shares []quota.Share
@@ -22,7 +25,22 @@ func (c *contest) begin(s *admission.Snapshot, t *trial) {
 	for _, n := range t.path {
 		c.shares = append(c.shares, n.Share())
 	}
-	c.root = &branch{node: t.path[t.top()], level: t.top()}
+	c.grown = 0
+	c.root = c.branch(t.path[t.top()], t.top())
+}
+
+// branch returns a branch without anything below it.
+func (c *contest) branch(n *quota.Node, level int) *branch {
+	if c.grown == len(c.branches) {
+		c.branches = append(c.branches, &branch{})
+	}
+	b := c.branches[c.grown]
+	c.grown++
+	*b = branch{
+		node: n, level: level, heap: b.heap[:0], children: b.children[:0],
+		stream: stream{cursors: b.stream.cursors[:0]}, leftovers: b.leftovers[:0],
+	}
+	return b
 }
 
 // leader returns the queue to take from next, nil if nobody is left.
@@ -118,7 +136,7 @@ func (c *contest) grow(b *branch) {
 	}
 	policy := c.trial.policy
 	if b.side == nil && b.level > 0 {
-		c.attach(b, &branch{node: c.trial.path[b.level-1], level: b.level - 1})
+		c.attach(b, c.branch(c.trial.path[b.level-1], b.level-1))
 	}
 	for k, contested := range c.trial.contested {
 		if policy.outside.nobody() {
@@ -140,7 +158,8 @@ func (c *contest) grow(b *branch) {
 
 // rivalBranch returns a branch off the preemptor's path.
 func (c *contest) rivalBranch(above *branch, n *quota.Node) *branch {
-	b := &branch{node: n, level: above.level, side: above.side, rival: above.rival}
+	b := c.branch(n, above.level)
+	b.side, b.rival = above.side, above.rival
 	if b.side == nil {
 		b.side, b.rival = n, c.shares[b.level-1]
 	}

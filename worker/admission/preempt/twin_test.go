@@ -122,13 +122,13 @@ func findLikeTheNaive(t *testing.T, data []byte) (found bool) {
 	script, text, options := g.script(), g.need(), g.options()
 	facts, need := factsOf(t, script), needOf(t, text)
 	s := facts.Snapshot()
-	before, version := pictureOf(s, facts), s.QuotaVersion("a")
+	before, version := pictureOf(s), s.QuotaVersion("a")
 	x := preempt.New(s, options)
 	got := x.Find(need)
 	if diff := cmp.Diff(naiveFind(facts, need, options), got); diff != "" {
 		t.Errorf("the naive search and this one differ:\n%s\nin\n%s\nneed %s, %+v", diff, script, text, options)
 	}
-	if diff := cmp.Diff(before, pictureOf(s, facts)); diff != "" || version != s.QuotaVersion("a") {
+	if diff := cmp.Diff(before, pictureOf(s)); diff != "" || version != s.QuotaVersion("a") {
 		t.Errorf("the search left a trace:\n%s\nin\n%s\nneed %s, %+v", diff, script, text, options)
 	}
 	if diff := cmp.Diff(got, x.Find(need)); diff != "" {
@@ -138,7 +138,7 @@ func findLikeTheNaive(t *testing.T, data []byte) (found bool) {
 }
 
 // pictureOf is every number of the quota tree.
-func pictureOf(s *admission.Snapshot, f *admissiontest.Facts) []string {
+func pictureOf(s *admission.Snapshot) []string {
 	var lines []string
 	for _, queue := range []string{"a", "b", "c", "d"} {
 		lines = append(lines, fmt.Sprint(queue, s.Quota().Uses(queue), s.QueueShare(queue)))

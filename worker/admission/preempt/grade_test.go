@@ -1,0 +1,96 @@
+package preempt_test
+
+import (
+	"testing"
+
+	"switchyard.dev/worker/admission/admissiontest"
+	"switchyard.dev/worker/admission/preempt"
+)
+
+func TestHowPreemptionCouldMeetARequest(t *testing.T) {
+	for _, c := range []struct{ name, script, need, want string }{
+		{
+			"not at all where policy forbids it",
+			"queue a cohort=x f gpu=4\n queue b cohort=x f gpu=0\n admitted v queue=b f/gpu=4", "queue=a prio=9 f/gpu=1", "NoFit",
+		}, {
+			"not now, if nobody may be evicted",
+			"queue a preempt=LowerPriority f gpu=4\n admitted v queue=a prio=9 f/gpu=4", "queue=a prio=9 f/gpu=1", "NoCandidates",
+		}, {
+			"not now, if all who may be evicted hold too little",
+			"queue a preempt=LowerPriority f gpu=4\n admitted v queue=a prio=9 f/gpu=3\n admitted u queue=a f/gpu=1", "queue=a prio=9 f/gpu=2", "NoCandidates",
+		}, {
+			"by preemption within the queue",
+			"queue a preempt=LowerPriority f gpu=4\n admitted v queue=a f/gpu=4", "queue=a prio=9 f/gpu=1", "Preempt",
+		}, {
+			"by reclaiming what the queue owns and others borrow",
+			"queue a cohort=x reclaim=Any f gpu=4\n queue b cohort=x f gpu=0\n admitted v queue=b f/gpu=4", "queue=a f/gpu=1", "Reclaim",
+		}, {
+			"by preemption, if it would borrow itself",
+			"queue a cohort=x reclaim=Any borrow-within=LowerPriority f gpu=2\n queue b cohort=x f gpu=2\n queue c cohort=x f gpu=2\n admitted v queue=b f/gpu=6",
+			"queue=a prio=9 f/gpu=3", "Preempt",
+		}, {
+			"by preemption, if some of its own have to go, too",
+			"queue a cohort=x preempt=LowerPriority reclaim=Any f gpu=4\n queue b cohort=x f gpu=0\n admitted v queue=b prio=5 f/gpu=2\n admitted u queue=a f/gpu=2",
+			"queue=a prio=9 f/gpu=4", "Preempt",
+		}, {
+			"by waiting for those who leave",
+			"queue a preempt=LowerPriority f gpu=4\n admitted v queue=a prio=20 evicted f/gpu=4", "queue=a prio=9 f/gpu=1", "Preempt",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, need := build(t, c.script), needOf(t, c.need)
+			use := need.Usage[0]
+			grade := preempt.New(s, preempt.Options{}).Grader(need.Workload, need.Queue)
+			if got := modeName(grade(s.Quota().Cell(need.Queue, use.FlavorResource), use.Amount)); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAGradeOfOneFlavorResourceAgreesWithTheSearch(t *testing.T) {
+	eachWorld(t, 2000, func(t *testing.T, data []byte) {
+		g := &world{bytes: data}
+		script, text, options := g.script(), g.need(), g.options()
+		need := needOf(t, text)
+		need.Usage = need.Usage[:1]
+		s := build(t, script)
+		x := preempt.New(s, options)
+		use := need.Usage[0]
+		cell := s.Quota().Cell("a", use.FlavorResource)
+		if use.Amount == 0 || cell.Available() >= use.Amount || cell.Potential() < use.Amount {
+			return
+		}
+		grade := modeName(x.Grader(need.Workload, "a")(cell, use.Amount))
+		victims := x.Find(need)
+		if found := grade == "Preempt" || grade == "Reclaim"; found != (len(victims) > 0) {
+			t.Errorf("it is %s, but the victims are %s in\n%s\nneed %s, %+v", grade, textOf(victims), script, text, options)
+		}
+		if grade == "Reclaim" {
+			for _, v := range victims {
+				if v.Queue == "a" {
+					t.Errorf("%s would not be reclaimed from others in\n%s\nneed %s", v.Workload, script, text)
+				}
+			}
+		}
+	})
+}
+
+func TestAGradeChangesNothing(t *testing.T) {
+	const script = "queue a preempt=LowerPriority f gpu=4\n queue b f gpu=1\n queue c f gpu=1\n queue d f gpu=1\n admitted v queue=a f/gpu=4"
+	s, need := build(t, script), needOf(t, "queue=a prio=9 f/gpu=1")
+	before, version := pictureOf(s), s.QuotaVersion("a")
+	grade := preempt.New(s, preempt.Options{}).Grader(need.Workload, "a")
+	cell := s.Quota().Cell("a", need.Usage[0].FlavorResource)
+	for range 3 {
+		if got := modeName(grade(cell, 1)); got != "Preempt" {
+			t.Errorf("got %s", got)
+		}
+	}
+	if after := pictureOf(s); version != s.QuotaVersion("a") || len(before) != len(after) || before[0] != after[0] {
+		t.Errorf("%v became %v", before, after)
+	}
+	if _, holds := s.Holding(admissiontest.Key("v")); !holds {
+		t.Error("the victim lost its quota")
+	}
+}
