@@ -19,7 +19,10 @@
 //	admitted u queue=a prio=5 at=1 since=9 evicted ready h100/gpu=4    since is when the quota was reserved
 //	usage team 7                                            what LocalQueue team used of late
 //	remove w / release v / forget w / delete queue a / delete cohort all / delete flavor h100
+//	pending t queue=a gpu=1 count=8 min=2 gate=approval     at least 2 pods; a preemption gate that is closed
+//	spare v                                                 the eviction of v could not be written
 //	cycle at=5 max=10 ignore-undeclared                     runs a cycle and shows its plan
+//	cycle fair block-ready preemptors-first                 fair sharing; further words at cycleSwitches
 //	status a / waiting a                                    shows a queue
 package admissiontest
 
@@ -105,7 +108,7 @@ func (s *Step) parse(words []string) error {
 		return s.parseReservation(words)
 	case "usage":
 		return s.parseUsage(words)
-	case "remove", "release", "forget", "status", "waiting":
+	case "remove", "release", "forget", "spare", "status", "waiting":
 		if len(words) == 0 {
 			return nil
 		}
@@ -121,18 +124,34 @@ func (s *Step) parseCycle(words []string) error {
 		if err != nil {
 			return err
 		}
-		switch key {
-		case "at":
+		set, known := cycleSwitches(&s.Options)[key]
+		switch {
+		case key == "at":
 			s.Now = At(n)
-		case "max":
+		case key == "max":
 			s.Options.MaxAdmissions = n
-		case "ignore-undeclared":
-			s.Options.IgnoreUndeclared = true
+		case known:
+			*set = true
 		default:
 			return fmt.Errorf("a cycle knows no %q", word)
 		}
 	}
 	return nil
+}
+
+// cycleSwitches are the words that switch something on in a cycle.
+func cycleSwitches(o *cycle.Options) map[string]*bool {
+	return map[string]*bool{
+		"ignore-undeclared":           &o.IgnoreUndeclared,
+		"block-ready":                 &o.BlockUntilPodsReady,
+		"fair":                        &o.FairSharing,
+		"preemptors-first":            &o.PrioritizePreemptors,
+		"without-fungibility":         &o.WithoutFungibility,
+		"without-partial":             &o.WithoutPartialAdmission,
+		"without-priority":            &o.WithoutPrioritySorting,
+		"without-non-borrowing-first": &o.WithoutNonBorrowingFirst,
+		"without-nominal-bypass":      &o.WithoutNominalBypass,
+	}
 }
 
 // Amount reads an amount of the resource.

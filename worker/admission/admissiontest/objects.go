@@ -241,6 +241,8 @@ func workloadWord(w *admission.Workload, key, value string) (bool, error) {
 		w.Queue, err = value, nil
 	case "lq":
 		w.LocalQueue, err = value, nil
+	case "gate":
+		w.ClosedGates, err = append(w.ClosedGates, value), nil
 	case "blocked":
 		w.Blocked, err = &admission.Block{Because: admission.Reason(value), Message: "blocked"}, nil
 	case "aside":
@@ -259,6 +261,10 @@ func podSetWord(p *admission.PodSet, key, value string) error {
 	case "count":
 		n, err := strconv.Atoi(value)
 		p.Count = int32(n)
+		return err
+	case "min":
+		n, err := strconv.Atoi(value)
+		p.MinCount = int32(n)
 		return err
 	case "group":
 		p.Group = value

@@ -58,6 +58,8 @@ func (s *Step) Apply(to *admission.Snapshot) string {
 		to.Release(Key(s.Name))
 	case "forget":
 		to.Forget(Key(s.Name))
+	case "spare":
+		to.Spare(Key(s.Name))
 	case "delete":
 		s.delete(to)
 	case "cycle":
@@ -84,6 +86,7 @@ func (s *Step) delete(from *admission.Snapshot) {
 // PlanText writes a plan, one decision a line.
 //
 //	admit w to a: main 2 gpu=8@h100, workers 1 cpu=500m@cpus; borrowing 1
+//	preempt for v in a: y (InClusterQueue), z (leaving)
 //	wait x in a: WaitingForQuota: couldn't assign flavors ...
 //	more
 //	wake at 60
@@ -103,8 +106,15 @@ func PlanText(p admission.Plan) string {
 
 // DecisionText writes a decision as PlanText does.
 func DecisionText(d admission.Decision) string {
-	if d.Verdict == admission.Wait {
-		return fmt.Sprintf("wait %s in %s: %s: %s", d.Workload.Name, d.Queue, d.Because, d.Message)
+	switch d.Verdict {
+	case admission.Wait:
+		text := fmt.Sprintf("wait %s in %s: %s: %s", d.Workload.Name, d.Queue, d.Because, d.Message)
+		if len(d.ClosedGates) > 0 {
+			text += "; gates " + strings.Join(d.ClosedGates, ", ")
+		}
+		return text
+	case admission.Preempt:
+		return fmt.Sprintf("preempt for %s in %s: %s", d.Workload.Name, d.Queue, VictimsText(d.Victims))
 	}
 	podSets := make([]string, len(d.Assignment.PodSets))
 	for i, p := range d.Assignment.PodSets {
@@ -119,6 +129,19 @@ func DecisionText(d admission.Decision) string {
 		text += fmt.Sprintf("; borrowing %d", d.Assignment.Borrowing)
 	}
 	return text
+}
+
+// VictimsText writes who is evicted: "x (InClusterQueue), y (leaving)".
+func VictimsText(victims []admission.Victim) string {
+	texts := make([]string, len(victims))
+	for i, v := range victims {
+		because := string(v.Because)
+		if v.Evicted {
+			because = "leaving"
+		}
+		texts[i] = v.Workload.Name + " (" + because + ")"
+	}
+	return strings.Join(texts, ", ")
 }
 
 // statusText writes a status: "a: 1 active, 2 inadmissible, 3 reserving, 1 admitted; h100/gpu 12 reserved (4 borrowed), 8 used".

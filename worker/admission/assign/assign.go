@@ -19,12 +19,9 @@ type Options struct {
 	IgnoreUndeclared bool
 	// FirstFlavor takes the first flavor that something can come of, whatever the queue's fungibility says.
 	FirstFlavor bool
-	// Resume goes on behind flavors that need preemption, even where the queue would stop there: for a workload whose
-	// victims are leaving already (contract: kueue-api.md 4.6, LastTriedFlavorIdx).
-	Resume bool
-	// Preemption grades a request of an amount that the cell has not available now: how could preemption meet it? Nil
-	// means that it never can.
-	Preemption func(cell *quota.Cell, request amount.Amount) Mode
+	// Preemption grades a request of an amount that the cell has not available now: how could preemption meet it, and at
+	// which borrowing height once the victims have left? Nil means that it never can.
+	Preemption func(cell *quota.Cell, request amount.Amount) (Mode, int)
 }
 
 // Result is the outcome of an assignment.

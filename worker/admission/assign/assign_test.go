@@ -263,7 +263,7 @@ func TestPreemptionSlotsIn(t *testing.T) {
 					"f": assign.Reclaim, "g": assign.Preempt, "h": assign.NoCandidates,
 				}[flavor.Name]
 			}
-			oracle := func(cell *quota.Cell, _ amount.Amount) assign.Mode { return modes[cell] }
+			oracle := func(cell *quota.Cell, _ amount.Amount) (assign.Mode, int) { return modes[cell], 0 }
 			got := text(assign.Assign(s.Menu("a"), &w, assign.Options{Preemption: oracle}), w)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)

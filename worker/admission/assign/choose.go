@@ -43,10 +43,7 @@ func (a *attempt) choose(group *admission.MenuGroup, index int, unit []int, dema
 
 // enough reports whether the search may stop at a flavor of this grade.
 func (a *attempt) enough(g grade) bool {
-	switch {
-	case a.opts.Resume && g.mode != Fit:
-		return false
-	case a.opts.FirstFlavor:
+	if a.opts.FirstFlavor {
 		return g.mode > NoCandidates
 	}
 	return g.enough(a.menu.Queue.Fungibility)
@@ -74,7 +71,7 @@ func (a *attempt) grade(flavor *admission.MenuFlavor, group int, demand []want) 
 		got := grade{mode: Fit, borrowing: cell.BorrowingHeight(request)}
 		if because, lack := lacking(cell, request, w.resource, flavor.Name); because != "" {
 			a.obstacle.also(because, lack)
-			got.mode = a.preemption(because, cell, request)
+			got = a.preemption(because, cell, request)
 			a.note(because, flavor.Name, w.resource, cell, request)
 		}
 		total = total.and(got)
@@ -102,11 +99,12 @@ func lacking(cell *quota.Cell, request amount.Amount, resource, flavor string) (
 	return admission.WaitingForQuota, detail{resource: resource, flavor: flavor, asked: request, missing: request.Sub(available)}
 }
 
-func (a *attempt) preemption(because admission.Reason, cell *quota.Cell, request amount.Amount) Mode {
+func (a *attempt) preemption(because admission.Reason, cell *quota.Cell, request amount.Amount) grade {
 	if a.opts.Preemption == nil || because != admission.WaitingForQuota {
-		return NoFit
+		return grade{mode: NoFit}
 	}
-	return a.opts.Preemption(cell, request)
+	mode, height := a.opts.Preemption(cell, request)
+	return grade{mode: mode, borrowing: height}
 }
 
 func (a *attempt) alreadyTaken(cell *quota.Cell) amount.Amount {

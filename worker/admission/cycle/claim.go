@@ -4,47 +4,22 @@ import (
 	"strconv"
 
 	"switchyard.dev/worker/admission"
-	"switchyard.dev/worker/admission/preempt"
 	"switchyard.dev/worker/admission/quota"
 )
 
 // preempt evicts whom the contender needs to be gone, as far as they are not leaving already, and has it wait for them
 // with a claim to its quota.
 func (r *run) preempt(c *contender) {
-	w := c.place.Value
-	if !c.pending {
-		c.victims = r.search.Find(preempt.Need{Workload: w, Queue: w.Queue, Usage: c.assignment.Usage})
-	}
-	switch {
-	case len(c.victims) == 0:
-		r.tryNext(c)
-	case len(w.ClosedGates) > 0:
+	if len(c.place.Value.ClosedGates) > 0 {
 		why := c.refusal
 		why.want.Gated = true
 		c.assignment, c.pending = nil, false
 		r.turnAway(c.lane, c.place, why)
 		r.advance(c.lane)
-	default:
-		r.evict(c)
-		r.claim(c, c.assignment.Usage)
+		return
 	}
-}
-
-// tryNext looks for other flavors where each of those chosen could be had, but not all at once.
-func (r *run) tryNext(c *contender) {
-	for _, use := range c.assignment.Usage {
-		cell := r.snapshot.Quota().Cell(c.place.Value.Queue, use.FlavorResource)
-		if cell.Available() < use.Amount {
-			c.tried = append(c.tried, cell)
-		}
-	}
-	c.assignment = nil
-	if again, why := r.look(c.lane, c.place); again != nil {
-		r.contest.push(again)
-	} else {
-		r.turnAway(c.lane, c.place, why)
-		r.advance(c.lane)
-	}
+	r.evict(c)
+	r.claim(c, c.assignment.Usage)
 }
 
 // evict decides that those victims leave that have not been told to, if there are any.

@@ -399,8 +399,7 @@ func TestAReservationThatCouldNotBeWrittenIsForgotten(t *testing.T) {
 		wait two in a: ` + lacks + `2 more needed
 		a: 0 active, 1 inadmissible, 1 reserving, 0 admitted; f/gpu 2 reserved, 0 used
 		a waits: one two
-		admit one to a: main 1 gpu=2@f
-		wait two in a: ` + lacks + `2 more needed`,
+		admit one to a: main 1 gpu=2@f`,
 	}, {
 		"not once the API has confirmed it",
 		`flavor f

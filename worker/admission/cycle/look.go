@@ -22,12 +22,13 @@ type contender struct {
 	// refusal is what happens if it cannot be served after all.
 	refusal refusal
 
-	// pending is whether others leave for what the assignment says; victims are those, as of the last look.
+	// victims are those whom it needs to be gone, as of the last look; pending is whether they were told to leave for it.
 	pending bool
 	victims []admission.Victim
-	// tried are accounts for which no victims were found, in the cycle of in, although each of them alone could be met.
+	// tried are accounts for which no victims were found in the last look although each of them alone could be met.
 	tried []*quota.Cell
-	in    *run
+	// in is the cycle of the last look.
+	in *run
 	// told is what the workload was told last while it held up its line.
 	told admission.Notice
 }
@@ -55,10 +56,7 @@ func (r *run) look(l *lane, head *admission.Place) (*contender, refusal) {
 	if !found {
 		c = r.newContender(head)
 	}
-	if c.in != r {
-		c.in, c.tried = r, c.tried[:0]
-	}
-	c.lane, c.menu, c.version = l, menu, version
+	c.lane, c.menu, c.version, c.in = l, menu, version, r
 	c.looks++
 	if r.settleFor(c, r.weigh(c)) {
 		return c, refusal{}

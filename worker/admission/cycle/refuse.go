@@ -51,9 +51,9 @@ func (l *lane) tell(place *admission.Place, n admission.Notice, gated bool) {
 	l.waits = append(l.waits, wait{rank: place.Rank(), decision: d})
 }
 
-// tell tells a contender that holds up its lane why, unless it knows.
+// tell tells a contender that holds up its lane why, unless it knows the reason.
 func (c *contender) tell(n admission.Notice) {
-	if c.told != n {
+	if c.told.Because != n.Because {
 		c.told = n
 		c.lane.tell(c.place, n, false)
 	}

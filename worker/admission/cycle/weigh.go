@@ -27,24 +27,73 @@ func (r *run) weigh(c *contender) assign.Result {
 	return r.fewer(c, w, got)
 }
 
-// assign chooses flavors for the workload, which may be the contender's with fewer pods.
+// assign chooses flavors for the workload, which may be the contender's with fewer pods, and victims if it needs any. Where
+// each of the chosen flavors could be had but not all at once, it goes on to others.
 func (r *run) assign(c *contender, w *admission.Workload) assign.Result {
 	opts := assign.Options{IgnoreUndeclared: r.options.IgnoreUndeclared, FirstFlavor: r.options.WithoutFungibility}
 	if c.menu.Preempts {
 		opts.Preemption = r.grader(c, w)
 	}
-	return r.assigner.Assign(c.menu, w, opts)
+	c.tried = c.tried[:0]
+	for {
+		got := r.assigner.Assign(c.menu, w, opts)
+		if got.Mode == assign.Fit || got.Mode <= assign.NoCandidates {
+			return got
+		}
+		c.victims = r.search.Find(preempt.Need{Workload: w, Queue: w.Queue, Usage: got.Assignment.Usage})
+		if len(c.victims) > 0 {
+			got.Assignment.Borrowing = r.heightWithout(c.victims, w.Queue, got.Assignment.Usage)
+			return got
+		}
+		r.giveUp(c, w.Queue, got.Assignment.Usage)
+	}
+}
+
+// giveUp notes the accounts in which the usage is not available.
+func (r *run) giveUp(c *contender, queue string, u admission.Usage) {
+	for _, use := range u {
+		if cell := r.snapshot.Quota().Cell(queue, use.FlavorResource); cell.Available() < use.Amount {
+			c.tried = append(c.tried, cell)
+		}
+	}
 }
 
 // grader grades requests by searching for victims, except where that was to no avail.
-func (r *run) grader(c *contender, w *admission.Workload) func(*quota.Cell, amount.Amount) assign.Mode {
+func (r *run) grader(c *contender, w *admission.Workload) func(*quota.Cell, amount.Amount) (assign.Mode, int) {
 	grade := r.search.Grader(w, w.Queue)
-	return func(cell *quota.Cell, request amount.Amount) assign.Mode {
+	return func(cell *quota.Cell, request amount.Amount) (assign.Mode, int) {
 		if slices.Contains(c.tried, cell) {
-			return assign.NoCandidates
+			return assign.NoCandidates, cell.BorrowingHeight(request)
 		}
-		return grade(cell, request)
+		mode := grade(cell, request)
+		if mode == assign.Reclaim {
+			return mode, 0
+		}
+		height := cell.BorrowingHeight(request)
+		if mode == assign.Preempt && height > 0 {
+			u := admission.Usage{{FlavorResource: cell.Name(), Amount: request}}
+			height = r.heightWithout(r.search.Find(preempt.Need{Workload: w, Queue: w.Queue, Usage: u}), w.Queue, u)
+		}
+		return mode, height
 	}
+}
+
+// heightWithout returns the borrowing height of the usage once the victims have left.
+func (r *run) heightWithout(victims []admission.Victim, queue string, u admission.Usage) int {
+	trial := r.snapshot.Quota().Trial()
+	defer trial.Rollback()
+	for _, v := range victims {
+		if held, found := r.snapshot.Holding(v.Workload); found {
+			trial.Release(held.Queue, held.Usage)
+		}
+	}
+	height := 0
+	for _, use := range u {
+		if use.Amount > 0 {
+			height = max(height, r.snapshot.Quota().Cell(queue, use.FlavorResource).BorrowingHeight(use.Amount))
+		}
+	}
+	return height
 }
 
 // weighPending finds out whether the contender fits now in any flavor, those behind the one it waits for included, and
@@ -63,12 +112,8 @@ func (r *run) weighPending(c *contender, w *admission.Workload) (assign.Result, 
 	if len(c.victims) == 0 || slices.ContainsFunc(c.victims, func(v admission.Victim) bool { return !v.Evicted }) {
 		return assign.Result{}, false
 	}
-	mode := c.mode
-	if mode == assign.Fit {
-		mode = assign.Preempt
-	}
 	return assign.Result{
-		Mode: mode, Assignment: c.assignment, Because: c.refusal.Because, Message: c.refusal.Message,
+		Mode: c.mode, Assignment: c.assignment, Because: c.refusal.Because, Message: c.refusal.Message,
 	}, true
 }
 

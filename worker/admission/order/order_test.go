@@ -190,17 +190,20 @@ func TestParkingTakesTheWholeKindAside(t *testing.T) {
 	expect(t, "ranks", names(l.All()), "a5 b4 a3 b2")
 }
 
-func TestTheSameReasonIsToldOnceExceptToTheHead(t *testing.T) {
+func TestTheSameReasonIsToldOnce(t *testing.T) {
 	l := newLine()
 	for _, name := range []string{"a5", "a3", "a1"} {
 		l.join(name)
 	}
 	expect(t, "everybody hears it first", l.park("full"), "a5 a3 a1")
 	l.Wake()
-	expect(t, "then only the one that was looked at", l.park("full"), "a5")
+	expect(t, "then nobody", l.park("full"), "")
 	l.Wake()
 	l.join("a2")
-	expect(t, "and who is new", l.park("full"), "a5 a2")
+	expect(t, "but who is new", l.park("full"), "a2")
+	l.Wake()
+	expect(t, "another message is for the one that was looked at",
+		names(l.Park(Notice[string]{Because: "full", Message: "nearly"}, Aside[string]{})), "a5")
 	l.Wake()
 	expect(t, "another reason is news to all", l.park("gone"), "a5 a3 a2 a1")
 }

@@ -10,8 +10,8 @@ type Aside[C any] struct {
 	Ranked bool
 }
 
-// Park takes the head and all of its kind aside until they are woken. It returns those to be told: the head and everybody
-// of its kind that was not told the same reason before, by rank. The line must have a head. A head that is stuck although
+// Park takes the head and all of its kind aside until they are woken. It returns those to be told: everybody of the kind that
+// was not told the same reason before, and the head unless it was told the very same, by rank. The line must have a head. A head that is stuck although
 // others of its kind rank before it, which may do better, only loses its place.
 func (l *Line[T, R, C]) Park(n Notice[R], aside Aside[C]) []*Member[T, R, C] {
 	head := l.Head()
@@ -31,8 +31,9 @@ func (l *Line[T, R, C]) Park(n Notice[R], aside Aside[C]) []*Member[T, R, C] {
 	if k.said.Because != n.Because {
 		k.distrust()
 	}
+	again := k.said != n
 	k.said = n
-	if head.told {
+	if head.told && again {
 		head.told = false
 		k.fresh = append(k.fresh, head)
 	}
