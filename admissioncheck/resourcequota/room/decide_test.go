@@ -219,6 +219,17 @@ func TestAQuotaWithScopesDoesNotCountObjects(t *testing.T) {
 	}
 }
 
+func TestOnlyPodsOfItsScopeMustDeclareWhatAQuotaRestricts(t *testing.T) {
+	q := quota("q", vector("limits.cpu", 1000), vector("limits.cpu", 0))
+	q.Scopes = []Scope{{Name: PriorityClass, Operator: In, Values: []string{"high"}}}
+	for class, want := range map[string]Reason{"high": Undeclared, "low": NoQuota} {
+		asked := Claim{Pods: []Pods{{Count: 1, PriorityClass: class, Undeclared: []string{"limits.cpu"}}}}
+		if got := Decide(Observation{Quotas: []Quota{q}, Asked: asked}, policy).Because; got != want {
+			t.Errorf("class %s: %s, want %s", class, got, want)
+		}
+	}
+}
+
 func TestAMessageNamesQuotaResourceAskedUsedPromisedAndHard(t *testing.T) {
 	a := Decide(Observation{
 		Now: start.Add(time.Hour), Since: start, Asked: pods(2), InFlight: []Claim{pods(1)},
