@@ -194,8 +194,12 @@ func (t *trial) standingOf(s *admission.Snapshot, r *admission.Reservation) stan
 }
 
 func recentUsage(s *admission.Snapshot, queue string, local admission.Key) amount.Amount {
-	if menu := s.Menu(queue); menu != nil && menu.Queue.UsageBased {
-		return s.RecentUsage(local)
+	used := s.RecentUsage(local)
+	if used == 0 {
+		return 0
 	}
-	return 0
+	if menu := s.Menu(queue); menu == nil || !menu.Queue.UsageBased {
+		return 0
+	}
+	return used
 }
