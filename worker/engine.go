@@ -36,7 +36,7 @@ type engine struct {
 }
 
 func newEngine(s program.Settings, kinds []job.Integration) (*engine, error) {
-	e := &engine{settings: s, kinds: kinds, clock: clock.RealClock{}, view: view.New(view.OptionsFor(s.Configuration, s.Gates))}
+	e := &engine{settings: s, kinds: kinds, clock: clock.RealClock{}, view: view.New(viewOptions(s))}
 	options, err := act.MetricsOptionsFor(s.Configuration, e.view)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (e *engine) addScheduler(ctx context.Context, mgr ctrl.Manager) error {
 	}
 	return mgr.Add(act.NewLoop(act.Parts{
 		View: e.view, Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder(kueue.AdmissionManager),
-		Metrics: e.metrics, Cycle: act.CycleOptions(e.settings.Configuration), Clock: e.clock,
+		Metrics: e.metrics, Cycle: cycleOptions(e.settings), Clock: e.clock,
 		Prepare: func(wl *kueue.Workload, now time.Time) {
 			for _, complete := range e.prepare {
 				complete(wl, now)
@@ -90,7 +90,7 @@ func (e *engine) addQueues(_ context.Context, mgr ctrl.Manager) error {
 func (e *engine) addWorkloads(ctx context.Context, mgr ctrl.Manager) error {
 	r := &workload.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager),
-		Clock: e.clock, Handles: e.handles, Count: e.metrics.Lived,
+		Clock: e.clock, Handles: e.handles,
 		Policy: workload.PolicyFor(e.settings.Configuration, e.settings.Gates),
 	}
 	return r.SetupWithManager(ctx, mgr)

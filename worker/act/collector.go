@@ -3,49 +3,24 @@ package act
 import (
 	"errors"
 	"fmt"
-	"strconv"
+	"math"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/quota"
 	"switchyard.dev/worker/view"
 )
 
-// queueCollector reads the gauges of queues from the view when they are scraped, so that they are never behind and those
-// of a queue that is gone go with it.
+// queueCollector reads the gauges of queues and cohorts from the view when they are scraped, so that they are never behind
+// and those of an object that is gone go with it. It asks the view for one queue at a time: the scheduler has to wait for
+// the answer.
 type queueCollector struct {
 	view *view.View
 	opts MetricsOptions
-}
-
-func describe(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(name, help, labels, nil)
-}
-
-// gauges are the descriptions of the gauges of one kind of queue.
-type gauges struct {
-	pending, reserving, admitted, finished, status *prometheus.Desc
-}
-
-func clusterGauges() gauges {
-	return gauges{
-		pending:   describe("kueue_pending_workloads", "Workloads that wait", "cluster_queue", "status"),
-		reserving: describe("kueue_reserving_active_workloads", "Workloads that hold quota", "cluster_queue"),
-		admitted:  describe("kueue_admitted_active_workloads", "Admitted workloads that have not finished", "cluster_queue"),
-		finished:  describe("kueue_finished_workloads", "Finished workloads that are kept", "cluster_queue"),
-		status:    describe("kueue_cluster_queue_status", "1 for the current status", "cluster_queue", "status"),
-	}
-}
-
-func localGauges() gauges {
-	return gauges{
-		pending:   describe("kueue_local_queue_pending_workloads", "Workloads that wait", "name", "namespace", "status"),
-		reserving: describe("kueue_local_queue_reserving_active_workloads", "Workloads that hold quota", "name", "namespace"),
-		admitted:  describe("kueue_local_queue_admitted_active_workloads", "Admitted workloads that have not finished", "name", "namespace"),
-		finished:  describe("kueue_local_queue_finished_workloads", "Finished workloads that are kept", "name", "namespace"),
-		status:    describe("kueue_local_queue_status", "1 for the current status", "name", "namespace", "active"),
-	}
 }
 
 // RegisterQueueGauges registers the gauges of queues. In a process with several engines the first one's are served.
@@ -60,60 +35,120 @@ func RegisterQueueGauges(registry prometheus.Registerer, v *view.View, opts Metr
 	return nil
 }
 
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
 // Describe implements prometheus.Collector.
 func (c *queueCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, g := range []gauges{clusterGauges(), localGauges()} {
-		for _, d := range []*prometheus.Desc{g.pending, g.reserving, g.admitted, g.finished, g.status} {
+	for _, g := range []queueGauges{clusterGauges(), localGauges()} {
+		for _, d := range []*prometheus.Desc{g.pending, g.reserving, g.admitted, g.finished, g.status, g.reserved, g.used, g.unadmitted} {
 			out <- d
 		}
 	}
-	for _, d := range newQuotaGauges().all() {
+	q, h, l := newQuotaGauges(), newCohortGauges(), newLineGauges()
+	for _, d := range []*prometheus.Desc{
+		q.info, q.nominal, q.borrowing, q.lending, q.share, h.info, h.admitted, h.quota, h.reserved, h.share, l.requests, l.kinds, l.usage,
+	} {
 		out <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
-	send := func(d *prometheus.Desc, value int, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(value), labels...)
+	s := scrape{
+		queueCollector: c,
+		send: func(d *prometheus.Desc, value float64, labels ...string) {
+			out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+		},
+		census: c.view.Census(),
 	}
-	g := clusterGauges()
-	finished, finishedLocal := c.view.Finished()
-	for _, name := range c.view.ClusterQueueNames() {
-		s, known := c.view.ClusterQueue(name)
-		if !known {
-			continue
-		}
-		send(g.pending, s.QueueStatus.Active, name, "active")
-		send(g.pending, s.Inadmissible, name, "inadmissible")
-		send(g.reserving, s.Reserving, name)
-		send(g.admitted, s.Admitted, name)
-		send(g.finished, finished[name], name)
-		for _, status := range []string{"pending", "active", "terminating"} {
-			send(g.status, one(status == statusOf(s)), name, status)
-		}
+	s.finished, s.finishedLocal = c.view.Finished()
+	s.clusterQueues()
+	s.localQueues()
+	s.cohorts()
+	s.lines()
+	if c.opts.Unadmitted {
+		s.unadmitted()
 	}
-	c.collectLocal(send, finishedLocal)
-	c.collectQuota(out)
 }
 
-func (c *queueCollector) collectLocal(send func(*prometheus.Desc, int, ...string), finished map[types.NamespacedName]int) {
-	if c.opts.LocalQueues == nil {
-		return
+// scrape is one reading of everything.
+type scrape struct {
+	*queueCollector
+	send          func(d *prometheus.Desc, value float64, labels ...string)
+	census        admission.Census
+	finished      map[string]int
+	finishedLocal map[types.NamespacedName]int
+}
+
+// queueGauges are the descriptions of the gauges of one kind of queue.
+type queueGauges struct {
+	pending, reserving, admitted, finished, status, reserved, used, unadmitted *prometheus.Desc
+}
+
+func clusterGauges() queueGauges {
+	each := []string{"cohort", "cluster_queue", "flavor", "resource"}
+	return queueGauges{
+		pending:   describe("kueue_pending_workloads", "Workloads that wait", "cluster_queue", "status"),
+		reserving: describe("kueue_reserving_active_workloads", "Workloads that hold quota", "cluster_queue"),
+		admitted:  describe("kueue_admitted_active_workloads", "Admitted workloads that have not finished", "cluster_queue"),
+		finished:  describe("kueue_finished_workloads", "Finished workloads that are kept", "cluster_queue"),
+		status:    describe("kueue_cluster_queue_status", "1 for the current status", "cluster_queue", "status"),
+		reserved:  describe("kueue_cluster_queue_resource_reservation", "What workloads with quota hold", each...),
+		used:      describe("kueue_cluster_queue_resource_usage", "What admitted workloads hold", each...),
+		unadmitted: describe("kueue_unadmitted_workloads", "Workloads that are not admitted, by why not",
+			"cluster_queue", "reason", "underlying_cause"),
 	}
-	g := localGauges()
-	for _, key := range c.view.LocalQueueNames() {
-		s, known := c.view.LocalQueue(key)
-		if !known || !c.opts.LocalQueues(key) {
+}
+
+func localGauges() queueGauges {
+	queue := func(more ...string) []string { return append([]string{"name", "namespace"}, more...) }
+	return queueGauges{
+		pending:   describe("kueue_local_queue_pending_workloads", "Workloads that wait", queue("status")...),
+		reserving: describe("kueue_local_queue_reserving_active_workloads", "Workloads that hold quota", queue()...),
+		admitted:  describe("kueue_local_queue_admitted_active_workloads", "Admitted workloads that have not finished", queue()...),
+		finished:  describe("kueue_local_queue_finished_workloads", "Finished workloads that are kept", queue()...),
+		status:    describe("kueue_local_queue_status", "1 for the current status", queue("active")...),
+		reserved:  describe("kueue_local_queue_resource_reservation", "What workloads with quota hold", queue("flavor", "resource")...),
+		used:      describe("kueue_local_queue_resource_usage", "What admitted workloads hold", queue("flavor", "resource")...),
+		unadmitted: describe("kueue_local_queue_unadmitted_workloads", "Workloads that are not admitted, by why not",
+			queue("cluster_queue", "reason", "underlying_cause")...),
+	}
+}
+
+func (s scrape) clusterQueues() {
+	g, q := clusterGauges(), newQuotaGauges()
+	for _, name := range s.view.ClusterQueueNames() {
+		standing, known := s.view.ClusterQueue(name)
+		given, found := s.view.Quota(name)
+		if !known || !found {
 			continue
 		}
-		send(g.pending, s.Pending, key.Name, key.Namespace, "active")
-		send(g.reserving, s.Reserving, key.Name, key.Namespace)
-		send(g.admitted, s.Admitted, key.Name, key.Namespace)
-		send(g.finished, finished[key], key.Name, key.Namespace)
-		for _, active := range []bool{true, false} {
-			send(g.status, one(active == s.Activity.Active), key.Name, key.Namespace, title(strconv.FormatBool(active)))
+		s.send(g.pending, float64(standing.QueueStatus.Active), name, "active")
+		s.send(g.pending, float64(standing.Inadmissible), name, "inadmissible")
+		s.send(g.reserving, float64(standing.Reserving), name)
+		s.send(g.admitted, float64(standing.Admitted), name)
+		s.send(g.finished, float64(s.finished[name]), name)
+		for _, status := range []string{"pending", "active", "terminating"} {
+			s.send(g.status, one(status == statusOf(standing)), name, status)
 		}
+		s.send(q.info, 1, name, given.Cohort, given.Root)
+		if s.opts.Shares {
+			s.send(q.share, shareOf(s.view.Share(name)), name, given.Cohort)
+		}
+		if s.opts.Resources {
+			s.quotas(q, name, given)
+			s.flavors(g.reserved, standing.Reserved, given.Cohort, name)
+			s.flavors(g.used, standing.Used, given.Cohort, name)
+		}
+	}
+}
+
+// flavors sends what is taken, with the labels of the queue followed by flavor and resource.
+func (s scrape) flavors(d *prometheus.Desc, list []admission.FlavorStatus, queue ...string) {
+	for _, f := range list {
+		s.send(d, inUnits(f.Resource, f.Total), append(queue[:len(queue):len(queue)], f.Flavor, f.Resource)...)
 	}
 }
 
@@ -129,12 +164,28 @@ func statusOf(s view.ClusterQueueStanding) string {
 	}
 }
 
-func one(yes bool) int {
+func one(yes bool) float64 {
 	if yes {
 		return 1
 	}
 	return 0
 }
 
-// title turns true into True, as a condition has it.
-func title(word string) string { return string(word[0]-'a'+'A') + word[1:] }
+// shareOf is a share in thousandths.
+func shareOf(s quota.Share) float64 {
+	if s.Infinite() {
+		return math.Inf(1)
+	}
+	return float64(s.Status())
+}
+
+// inUnits is an amount in whole units: cores, bytes, devices.
+func inUnits(resource string, a amount.Amount) float64 {
+	switch {
+	case a == amount.Unlimited:
+		return math.Inf(1)
+	case amount.UnitOf(resource) == amount.Milli:
+		return float64(a) / 1000
+	}
+	return float64(a)
+}

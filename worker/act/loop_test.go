@@ -14,11 +14,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
-	"switchyard.dev/worker/admission/lifecycle"
 	"switchyard.dev/worker/view"
 )
 
@@ -248,119 +246,6 @@ func TestClosedGatesAreToldOnceWithTheReason(t *testing.T) {
 	}
 }
 
-func TestMetricsCountAdmissionsAndLeaveWithTheQueue(t *testing.T) {
-	s := newStage(t)
-	s.view.OnChange(s.loop.parts.Metrics.changed)
-	s.submit("w", 3)
-	s.submit("x", 3)
-	s.cycle()
-	m := s.loop.parts.Metrics
-	if got := testutil.ToFloat64(m.attempts.WithLabelValues("success")); got != 1 {
-		t.Errorf("%v successful attempts", got)
-	}
-	if got := testutil.ToFloat64(m.cluster.Admitted.WithLabelValues("cq", "")); got != 1 {
-		t.Errorf("%v admissions in cq", got)
-	}
-	if got := testutil.ToFloat64(m.local.Reserved.WithLabelValues("lq", "ns", "")); got != 1 {
-		t.Errorf("%v reservations through lq", got)
-	}
-	if got := testutil.CollectAndCount(m.cluster.AdmittedWait); got != 1 {
-		t.Errorf("%d wait times", got)
-	}
-	m.DropClusterQueue("cq")
-	m.DropLocalQueue(types.NamespacedName{Namespace: "ns", Name: "lq"})
-	for _, c := range []int{testutil.CollectAndCount(m.cluster.Admitted), testutil.CollectAndCount(m.local.ReservedWait)} {
-		if c != 0 {
-			t.Errorf("%d series are left of a queue that is gone", c)
-		}
-	}
-}
-
-func TestTheEndOfAWorkloadCountsOnce(t *testing.T) {
-	s := newStage(t)
-	s.view.OnChange(s.loop.parts.Metrics.changed)
-	s.submit("w", 3)
-	s.cycle()
-	done := s.stored("w")
-	meta.SetStatusCondition(&done.Status.Conditions, metav1.Condition{
-		Type: kueue.WorkloadFinished, Status: metav1.ConditionTrue, Reason: "Succeeded", LastTransitionTime: metav1.NewTime(epoch.Add(time.Hour)),
-	})
-	done.ResourceVersion = "1000"
-	s.deliver(done, done)
-	m := s.loop.parts.Metrics
-	if got := testutil.ToFloat64(m.cluster.Finished.WithLabelValues("cq", "")); got != 1 {
-		t.Errorf("%v ends counted, want 1", got)
-	}
-	byQueue, byLocal := s.view.Finished()
-	if byQueue["cq"] != 1 || byLocal[types.NamespacedName{Namespace: "ns", Name: "lq"}] != 1 {
-		t.Errorf("finished are %v and %v", byQueue, byLocal)
-	}
-	if got, _ := s.view.ClusterQueue("cq"); got.Reserving != 0 {
-		t.Errorf("%d still hold quota", got.Reserving)
-	}
-}
-
-func TestEvictionsCountByReasonAndTheFirstOnce(t *testing.T) {
-	s := newStage(t)
-	s.submit("w", 3)
-	s.cycle()
-	m, wl := s.loop.parts.Metrics, s.stored("w")
-	deactivated := []lifecycle.Because{{Reason: "EvictedDueToDeactivatedDueToAdmissionCheck"}}
-	m.Lived(wl, deactivated)
-	wl.Status.SchedulingStats = &kueue.SchedulingStats{Evictions: []kueue.WorkloadSchedulingStatsEviction{{Reason: "Deactivated"}}}
-	m.Lived(wl, deactivated)
-	labels := []string{"cq", "Deactivated", "AdmissionCheck", ""}
-	if got := testutil.ToFloat64(m.cluster.Evicted.WithLabelValues(labels...)); got != 2 {
-		t.Errorf("%v evictions, want 2", got)
-	}
-	if got := testutil.ToFloat64(m.cluster.EvictedOnce.WithLabelValues(labels...)); got != 1 {
-		t.Errorf("%v first evictions, want 1", got)
-	}
-}
-
-func TestGaugesOfQueuesAreReadFromTheView(t *testing.T) {
-	s := newStage(t)
-	s.submit("w", 3)
-	s.submit("x", 3)
-	s.cycle()
-	opts := MetricsOptions{LocalQueues: func(types.NamespacedName) bool { return true }, Resources: true}
-	for range 2 { // A second engine in the process is fine.
-		if err := RegisterQueueGauges(s.registry, s.view, opts); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := `# HELP kueue_pending_workloads Workloads that wait
-# TYPE kueue_pending_workloads gauge
-kueue_pending_workloads{cluster_queue="cq",status="active"} 0
-kueue_pending_workloads{cluster_queue="cq",status="inadmissible"} 1
-# HELP kueue_admitted_active_workloads Admitted workloads that have not finished
-# TYPE kueue_admitted_active_workloads gauge
-kueue_admitted_active_workloads{cluster_queue="cq"} 1
-# HELP kueue_cluster_queue_status 1 for the current status
-# TYPE kueue_cluster_queue_status gauge
-kueue_cluster_queue_status{cluster_queue="cq",status="active"} 1
-kueue_cluster_queue_status{cluster_queue="cq",status="pending"} 0
-kueue_cluster_queue_status{cluster_queue="cq",status="terminating"} 0
-# HELP kueue_cluster_queue_info 1 for every ClusterQueue
-# TYPE kueue_cluster_queue_info gauge
-kueue_cluster_queue_info{cluster_queue="cq",parent_cohort="",root_cohort=""} 1
-# HELP kueue_cluster_queue_nominal_quota Nominal quota
-# TYPE kueue_cluster_queue_nominal_quota gauge
-kueue_cluster_queue_nominal_quota{cluster_queue="cq",cohort="",flavor="red",resource="gpu"} 4
-# HELP kueue_cluster_queue_borrowing_limit Borrowing limit, +Inf for none
-# TYPE kueue_cluster_queue_borrowing_limit gauge
-kueue_cluster_queue_borrowing_limit{cluster_queue="cq",cohort="",flavor="red",resource="gpu"} +Inf
-# HELP kueue_cluster_queue_resource_usage What admitted workloads hold
-# TYPE kueue_cluster_queue_resource_usage gauge
-kueue_cluster_queue_resource_usage{cluster_queue="cq",cohort="",flavor="red",resource="gpu"} 3
-`
-	err := testutil.GatherAndCompare(s.registry, strings.NewReader(want),
-		"kueue_pending_workloads", "kueue_admitted_active_workloads", "kueue_cluster_queue_status", "kueue_cluster_queue_info",
-		"kueue_cluster_queue_nominal_quota", "kueue_cluster_queue_borrowing_limit", "kueue_cluster_queue_resource_usage")
-	if err != nil {
-		t.Error(err)
-	}
-}
 
 func TestTheLoopStartsWhenTheViewIsFullAndEndsWithItsContext(t *testing.T) {
 	s := newStage(t)

@@ -12,74 +12,101 @@ import (
 // are read from the view when scraped (see RegisterQueueGauges). The label replica_role is added by the program to all
 // metrics as they are read.
 type Metrics struct {
-	// localQueues selects the LocalQueues with series of their own.
-	localQueues func(types.NamespacedName) bool
+	opts MetricsOptions
 
-	attempts        *prometheus.CounterVec
-	attemptDuration *prometheus.HistogramVec
-	cluster         families
-	local           families
+	attempts         *prometheus.CounterVec
+	attemptDuration  *prometheus.HistogramVec
+	creation         *prometheus.HistogramVec
+	preempted        *prometheus.CounterVec
+	recomputed       *prometheus.CounterVec
+	skipped          *prometheus.GaugeVec
+	admittedInCohort *prometheus.CounterVec
+	cluster          families
+	local            families
 }
 
-// families are the metrics that exist for ClusterQueues and, under another name and label, for LocalQueues.
+// families are the metrics that exist for ClusterQueues and, most of them, under another name and label for LocalQueues;
+// those that do not are nil.
 type families struct {
-	Reserved     *prometheus.CounterVec
-	ReservedWait *prometheus.HistogramVec
-	Admitted     *prometheus.CounterVec
-	AdmittedWait *prometheus.HistogramVec
-	ChecksWait   *prometheus.HistogramVec
-	Evicted      *prometheus.CounterVec
-	// EvictedOnce has no form for LocalQueues.
-	EvictedOnce *prometheus.CounterVec
-	Finished    *prometheus.CounterVec
-	Execution   *prometheus.HistogramVec
-}
-
-// MetricsOptions choose the series.
-type MetricsOptions struct {
-	// LocalQueues selects the LocalQueues that get series of their own; nil selects none.
-	LocalQueues func(types.NamespacedName) bool
-	// Resources adds the quotas and usages of ClusterQueues (metrics.enableClusterQueueResources).
-	Resources bool
+	Reserved      *prometheus.CounterVec
+	ReservedWait  *prometheus.HistogramVec
+	Admitted      *prometheus.CounterVec
+	AdmittedWait  *prometheus.HistogramVec
+	ChecksWait    *prometheus.HistogramVec
+	ReadyWait     *prometheus.HistogramVec
+	AdmittedReady *prometheus.HistogramVec
+	Evicted       *prometheus.CounterVec
+	EvictedOnce   *prometheus.CounterVec
+	ReadyEvicted  *prometheus.HistogramVec
+	Release       *prometheus.HistogramVec
+	Finished      *prometheus.CounterVec
+	Execution     *prometheus.HistogramVec
 }
 
 // NewMetrics makes the metrics and registers them. Several engines in one process share the series of a registry.
 func NewMetrics(registry prometheus.Registerer, opts MetricsOptions) (*Metrics, error) {
-	m := &Metrics{localQueues: opts.LocalQueues}
-	if m.localQueues == nil {
-		m.localQueues = func(types.NamespacedName) bool { return false }
+	if opts.LocalQueues == nil {
+		opts.LocalQueues = func(types.NamespacedName) bool { return false }
 	}
-	m.attempts = counter("kueue_admission_attempts_total", "Scheduling cycles by outcome", "result")
-	m.attemptDuration = histogram("kueue_admission_attempt_duration_seconds", "Time that scheduling cycles took",
-		prometheus.DefBuckets, "result")
-	m.cluster = newFamilies("kueue_", "cluster_queue")
-	m.cluster.EvictedOnce = counter("kueue_evicted_workloads_once_total", "Workloads by the reason of their first eviction",
-		"cluster_queue", "reason", "underlying_cause", "priority_class")
-	m.local = newFamilies("kueue_local_queue_", "name", "namespace")
-	for _, family := range []*families{&m.cluster, &m.local} {
-		if err := family.register(registry); err != nil {
-			return nil, err
-		}
+	if opts.CohortsAbove == nil {
+		opts.CohortsAbove = func(string) []string { return nil }
 	}
-	if err := share(registry, &m.attempts); err != nil {
-		return nil, err
+	m := &Metrics{
+		opts:     opts,
+		attempts: counter("kueue_admission_attempts_total", "Scheduling cycles by outcome", "result"),
+		attemptDuration: histogram("kueue_admission_attempt_duration_seconds", "Time that scheduling cycles took",
+			prometheus.DefBuckets, "result"),
+		creation: histogram("kueue_workload_creation_latency_seconds", "Time from the job's creation to that of its Workload",
+			prometheus.ExponentialBuckets(0.01, 2, 11), "job_kind"),
+		preempted: counter("kueue_preempted_workloads_total", "Preemptions by the queue that they were for",
+			"preempting_cluster_queue", "reason"),
+		recomputed: counter("kueue_preemption_target_recomputations_total", "Second searches for victims within a cycle, by outcome",
+			"cluster_queue", "result"),
+		skipped: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "kueue_admission_cycle_preemption_skips",
+			Help: "Workloads that the last cycle passed over, because all their victims were those of others",
+		}, []string{"cluster_queue"}),
+		admittedInCohort: counter("kueue_cohort_subtree_admitted_workloads_total", "Admissions in all queues of the cohort",
+			"cohort", "priority_class"),
+		cluster: clusterFamilies(),
+		local:   localFamilies(),
 	}
-	return m, share(registry, &m.attemptDuration)
+	return m, m.register(registry)
 }
 
-func newFamilies(prefix string, queue ...string) families {
+func clusterFamilies() families {
+	const queue = "cluster_queue"
+	f := newFamilies("kueue_", 16, queue)
+	f.EvictedOnce = counter("kueue_evicted_workloads_once_total", "Workloads by the reason of their first eviction",
+		queue, "reason", "underlying_cause", "priority_class")
+	f.ReadyEvicted = histogram("kueue_pods_ready_to_evicted_time_seconds", "Time from all pods ready to evicted",
+		exponential(14), queue, "reason", "underlying_cause")
+	f.Release = histogram("kueue_workload_eviction_latency_seconds", "Time from evicted to quota released",
+		exponential(14), queue, "reason")
+	return f
+}
+
+func localFamilies() families { return newFamilies("kueue_local_queue_", 14, "name", "namespace") }
+
+// newFamilies makes those that both kinds of queue have; admission waits have so many buckets.
+func newFamilies(prefix string, waits int, queue ...string) families {
 	with := func(more ...string) []string { return append(append([]string{}, queue...), more...) }
 	byClass := with("priority_class")
+	wait := func(name, help string, n int) *prometheus.HistogramVec {
+		return histogram(prefix+name, help, exponential(n), byClass...)
+	}
 	return families{
-		Reserved:     counter(prefix+"quota_reserved_workloads_total", "Reservations of quota", byClass...),
-		ReservedWait: histogram(prefix+"quota_reserved_wait_time_seconds", "Time from queued to quota reserved", exponential(14), byClass...),
-		Admitted:     counter(prefix+"admitted_workloads_total", "Admissions", byClass...),
-		AdmittedWait: histogram(prefix+"admission_wait_time_seconds", "Time from queued to admitted", exponential(16), byClass...),
-		ChecksWait:   histogram(prefix+"admission_checks_wait_time_seconds", "Time from quota reserved to admitted", exponential(14), byClass...),
+		Reserved:      counter(prefix+"quota_reserved_workloads_total", "Reservations of quota", byClass...),
+		ReservedWait:  wait("quota_reserved_wait_time_seconds", "Time from queued to quota reserved", 14),
+		Admitted:      counter(prefix+"admitted_workloads_total", "Admissions", byClass...),
+		AdmittedWait:  wait("admission_wait_time_seconds", "Time from queued to admitted", waits),
+		ChecksWait:    wait("admission_checks_wait_time_seconds", "Time from quota reserved to admitted", 14),
+		ReadyWait:     wait("ready_wait_time_seconds", "Time from queued to all pods ready", 14),
+		AdmittedReady: wait("admitted_until_ready_wait_time_seconds", "Time from admitted to all pods ready", 14),
 		Evicted: counter(prefix+"evicted_workloads_total", "Evictions by reason",
 			with("reason", "underlying_cause", "priority_class")...),
 		Finished:  counter(prefix+"finished_workloads_total", "Workloads that have finished", byClass...),
-		Execution: histogram(prefix+"execution_time_seconds", "Time from admitted to finished", exponential(16), byClass...),
+		Execution: wait("execution_time_seconds", "Time that finished workloads were admitted, over all their admissions", 16),
 	}
 }
 
@@ -96,26 +123,33 @@ func exponential(n int) []float64 {
 	return append([]float64{1}, prometheus.ExponentialBuckets(2.5, 2, n)...)
 }
 
-// counters and histograms list the vectors that exist.
+// counters and histograms list the vectors, also those that do not exist for this kind of queue.
 func (f *families) counters() []**prometheus.CounterVec {
-	list := []**prometheus.CounterVec{&f.Reserved, &f.Admitted, &f.Evicted, &f.Finished}
-	if f.EvictedOnce != nil {
-		list = append(list, &f.EvictedOnce)
-	}
-	return list
+	return []**prometheus.CounterVec{&f.Reserved, &f.Admitted, &f.Evicted, &f.EvictedOnce, &f.Finished}
 }
 
 func (f *families) histograms() []**prometheus.HistogramVec {
-	return []**prometheus.HistogramVec{&f.ReservedWait, &f.AdmittedWait, &f.ChecksWait, &f.Execution}
+	return []**prometheus.HistogramVec{
+		&f.ReservedWait, &f.AdmittedWait, &f.ChecksWait, &f.ReadyWait, &f.AdmittedReady, &f.ReadyEvicted, &f.Release, &f.Execution,
+	}
 }
 
-func (f *families) register(registry prometheus.Registerer) error {
-	for _, c := range f.counters() {
+func (m *Metrics) register(registry prometheus.Registerer) error {
+	counters := []**prometheus.CounterVec{&m.attempts, &m.preempted, &m.recomputed, &m.admittedInCohort}
+	histograms := []**prometheus.HistogramVec{&m.attemptDuration, &m.creation}
+	for _, f := range []*families{&m.cluster, &m.local} {
+		counters = append(counters, f.counters()...)
+		histograms = append(histograms, f.histograms()...)
+	}
+	if err := share(registry, &m.skipped); err != nil {
+		return err
+	}
+	for _, c := range counters {
 		if err := share(registry, c); err != nil {
 			return err
 		}
 	}
-	for _, h := range f.histograms() {
+	for _, h := range histograms {
 		if err := share(registry, h); err != nil {
 			return err
 		}
@@ -123,18 +157,15 @@ func (f *families) register(registry prometheus.Registerer) error {
 	return nil
 }
 
-// drop removes the series with the labels.
-func (f *families) drop(labels prometheus.Labels) {
-	for _, c := range f.counters() {
-		(*c).DeletePartialMatch(labels)
+// share registers a collector, or takes the equal one that is registered already. A nil one is none.
+func share[C interface {
+	comparable
+	prometheus.Collector
+}](registry prometheus.Registerer, c *C) error {
+	var none C
+	if *c == none {
+		return nil
 	}
-	for _, h := range f.histograms() {
-		(*h).DeletePartialMatch(labels)
-	}
-}
-
-// share registers a collector, or takes the equal one that is registered already.
-func share[C prometheus.Collector](registry prometheus.Registerer, c *C) error {
 	err := registry.Register(*c)
 	var already prometheus.AlreadyRegisteredError
 	if errors.As(err, &already) {
@@ -147,4 +178,37 @@ func share[C prometheus.Collector](registry prometheus.Registerer, c *C) error {
 		return fmt.Errorf("register metric: %w", err)
 	}
 	return nil
+}
+
+// DropClusterQueue removes the series of a ClusterQueue that is gone.
+func (m *Metrics) DropClusterQueue(name string) {
+	labels := prometheus.Labels{"cluster_queue": name}
+	m.cluster.drop(labels)
+	m.recomputed.DeletePartialMatch(labels)
+	m.skipped.DeletePartialMatch(labels)
+	m.preempted.DeletePartialMatch(prometheus.Labels{"preempting_cluster_queue": name})
+}
+
+// DropLocalQueue removes the series of a LocalQueue that is gone.
+func (m *Metrics) DropLocalQueue(key types.NamespacedName) {
+	m.local.drop(prometheus.Labels{"namespace": key.Namespace, "name": key.Name})
+}
+
+// DropCohort removes the series of a cohort that is gone.
+func (m *Metrics) DropCohort(name string) {
+	m.admittedInCohort.DeletePartialMatch(prometheus.Labels{"cohort": name})
+}
+
+// drop removes the series with the labels.
+func (f *families) drop(labels prometheus.Labels) {
+	for _, c := range f.counters() {
+		if *c != nil {
+			(*c).DeletePartialMatch(labels)
+		}
+	}
+	for _, h := range f.histograms() {
+		if *h != nil {
+			(*h).DeletePartialMatch(labels)
+		}
+	}
 }

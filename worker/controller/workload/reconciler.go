@@ -35,8 +35,6 @@ type Reconciler struct {
 	Clock    clock.PassiveClock
 	// Handles tells whether a reconciler of the owner's kind is running, which lets the Workload go when its owner is gone.
 	Handles func(owner *metav1.OwnerReference) bool
-	// Count counts what was written, given the Workload before it.
-	Count func(before *kueue.Workload, because []lifecycle.Because)
 	// Policy is what the configuration asks for (see [PolicyFor]).
 	Policy lifecycle.Policy
 }
@@ -109,5 +107,4 @@ func (r *Reconciler) record(wl *kueue.Workload, plan lifecycle.Plan) {
 	for _, b := range plan.Because {
 		kube.Record(r.Recorder, wl, kube.Event{Warning: b.Warning, Reason: string(b.Reason), Note: b.Message})
 	}
-	r.Count(wl, plan.Because)
 }

@@ -57,7 +57,6 @@ func newSite(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) *s
 	s.Reconciler = &Reconciler{
 		Client: c, Live: c, Recorder: s.events, Clock: testclock.NewFakePassiveClock(noon),
 		Handles: func(*metav1.OwnerReference) bool { return false },
-		Count:   func(*kueue.Workload, []lifecycle.Because) {},
 	}
 	return s
 }

@@ -1,0 +1,94 @@
+package view
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/quota"
+	api "switchyard.dev/worker/workload"
+)
+
+// Share returns the ClusterQueue's share of what its cohort could lend (contract: kueue-api.md 4.8).
+func (v *View) Share(queue string) quota.Share {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.snap.QueueShare(queue)
+}
+
+// CohortsAbove lists the cohorts above a ClusterQueue, nearest first.
+func (v *View) CohortsAbove(queue string) []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.snap.CohortsAbove(queue)
+}
+
+// Cohort returns how a cohort stands; false when there is no such object and nobody names it.
+func (v *View) Cohort(name string) (admission.CohortStatus, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.snap.Cohort(name)
+}
+
+// CohortStatuses returns how all cohorts stand, by name, those without an object included.
+func (v *View) CohortStatuses() []admission.CohortStatus {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.snap.Cohorts()
+}
+
+// Census counts those who wait, for all queues at once.
+func (v *View) Census() admission.Census {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.snap.Census()
+}
+
+// Behind returns the ClusterQueue that a LocalQueue points to; empty when the LocalQueue is not known.
+func (v *View) Behind(name types.NamespacedName) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.behind(keyOf(name.Namespace, name.Name))
+}
+
+func (v *View) behind(local admission.Key) string {
+	if lq := v.locals[local]; lq != nil {
+		return string(lq.obj.Spec.ClusterQueue)
+	}
+	return ""
+}
+
+// Inhabitant is a Workload and the ClusterQueue that it has quota in or waits in; the queue is empty if there is none. The
+// Workload is shared: make a copy before changing it.
+type Inhabitant struct {
+	Workload *kueue.Workload
+	Queue    string
+}
+
+// Unadmitted lists the workloads that have neither been admitted nor finished, in no order.
+func (v *View) Unadmitted() []Inhabitant {
+	return v.inhabitants(func(wl *kueue.Workload) bool { return !api.IsAdmitted(wl) && !api.IsFinished(wl) })
+}
+
+// inhabitants copies only pointers while it holds the mutex: the scheduler waits for it.
+func (v *View) inhabitants(wanted func(*kueue.Workload) bool) []Inhabitant {
+	v.mu.Lock()
+	list := make([]Inhabitant, 0, len(v.workloads))
+	for _, w := range v.workloads {
+		in := Inhabitant{Workload: w.obj}
+		if w.obj.Status.Admission != nil {
+			in.Queue = string(w.obj.Status.Admission.ClusterQueue)
+		} else {
+			in.Queue = v.behind(keyOf(w.obj.Namespace, string(w.obj.Spec.QueueName)))
+		}
+		list = append(list, in)
+	}
+	v.mu.Unlock()
+	kept := list[:0]
+	for _, in := range list {
+		if wanted(in.Workload) {
+			kept = append(kept, in)
+		}
+	}
+	return kept
+}
