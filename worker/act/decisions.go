@@ -23,6 +23,7 @@ func (l *Loop) evict(ctx context.Context, p view.Preemption, e view.Eviction) {
 		return
 	}
 	if l.settle(ctx, victim, e.Seen, "an eviction") {
+		l.parts.Metrics.Preempted(p.Queue, e.Because)
 		l.herald.tell(victim, events...)
 		l.herald.tell(p.Seen, workload.PreemptedWorkload(victim, e.Queue, e.Because))
 	}
