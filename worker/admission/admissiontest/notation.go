@@ -24,6 +24,7 @@
 //	cycle at=5 max=10 ignore-undeclared                     runs a cycle and shows its plan
 //	cycle fair block-ready preemptors-first                 fair sharing; further words at cycleSwitches
 //	status a / waiting a                                    shows a queue
+//	explain w                                               shows how a waiting workload stands
 package admissiontest
 
 import (
@@ -108,7 +109,7 @@ func (s *Step) parse(words []string) error {
 		return s.parseReservation(words)
 	case "usage":
 		return s.parseUsage(words)
-	case "remove", "release", "forget", "spare", "status", "waiting":
+	case "remove", "release", "forget", "spare", "status", "waiting", "explain":
 		if len(words) == 0 {
 			return nil
 		}

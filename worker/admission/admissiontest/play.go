@@ -66,6 +66,8 @@ func (s *Step) Apply(to *admission.Snapshot) string {
 		return PlanText(cycle.Run(to, s.Now, s.Options))
 	case "status":
 		return statusText(s.Name, to.QueueStatus(s.Name))
+	case "explain":
+		return s.explain(to)
 	case "waiting":
 		return waitingText(s.Name, to.Waiting(s.Name))
 	}

@@ -7,6 +7,12 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
+// Mismatch says why the pods of a pod set may not run on the nodes of a flavor whatever the quota, empty if they may; keys
+// are the label keys of the flavor's group.
+func Mismatch(p *admission.PodSet, flavor *admission.MenuFlavor, keys []string) string {
+	return mismatch(p, *flavor, keys)
+}
+
 // mismatch says why the pods of a pod set may not run on the flavor's nodes, empty if they may.
 func mismatch(p *admission.PodSet, flavor admission.MenuFlavor, keys []string) string {
 	f := flavor.Flavor

@@ -1,15 +1,142 @@
 package cycle
 
 import (
+	"slices"
+
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/assign"
+	"switchyard.dev/worker/admission/preempt"
 )
 
-// Explain says how a waiting workload stands; false if no workload of that name waits. It reads the snapshot and leaves it
-// as it is.
+// Explain says how a waiting workload stands; false if no workload of that name waits. It leaves the snapshot as it is.
 func Explain(s *admission.Snapshot, k admission.Key, opts Options) (admission.Explanation, bool) {
 	w, found := s.Pending(k)
 	if !found {
 		return admission.Explanation{}, false
 	}
-	return admission.Explanation{Workload: k, Queue: w.Queue}, true
+	x := admission.Explanation{Workload: k, Queue: w.Queue}
+	x.Before = slices.IndexFunc(s.Waiting(w.Queue), func(other admission.Workload) bool { return other.Key == k })
+	menu := s.Menu(w.Queue)
+	if menu != nil {
+		x.PodSets = explainPodSets(menu, &w)
+	}
+	if b := blocked(s, &w); b != nil {
+		x.Because, x.Message = b.Because, b.Message
+		return x, true
+	}
+	explainNeed(s, &w, opts, &x)
+	return x, true
+}
+
+// explainNeed says what the workload would be told, all by itself, and who is in its way.
+func explainNeed(s *admission.Snapshot, w *admission.Workload, opts Options, x *admission.Explanation) {
+	// The memory of the run is its own, so that nothing that cycles remember changes.
+	r := &run{memory: &memory{search: preempt.New(s, opts.preemption())}, snapshot: s, options: opts}
+	c := &contender{place: &admission.Place{Value: w}, menu: s.Menu(w.Queue)}
+	got := r.weigh(c)
+	x.Because, x.Message = got.Because, got.Message
+	switch {
+	case got.Mode == assign.Fit:
+		x.Because, x.Message = admission.QuotaReserved, c.menu.Admitted
+	case got.Mode > assign.NoCandidates:
+		x.Victims = c.victims
+		fallthrough
+	default:
+		x.Ends = r.ends(c, w)
+	}
+}
+
+// ends returns whose end would let the workload fit: those that hold quota in its tree, by the time they got it, as far as
+// nobody among them can be left out.
+func (r *run) ends(c *contender, w *admission.Workload) []admission.Key {
+	opts := assign.Options{IgnoreUndeclared: r.options.IgnoreUndeclared, FirstFlavor: r.options.WithoutFungibility}
+	fits := func() bool { return r.assigner.Assign(c.menu, w, opts).Mode == assign.Fit }
+	holders := r.snapshot.HoldersByAge(w.Queue)
+	trial := r.snapshot.Quota().Trial()
+	defer trial.Rollback()
+	n := 0
+	for n < len(holders) && !fits() {
+		trial.Release(holders[n].Queue, holders[n].Usage)
+		n++
+	}
+	if !fits() {
+		return nil
+	}
+	var needed []admission.Key
+	for _, h := range slices.Backward(holders[:n]) {
+		trial.Reserve(h.Queue, h.Usage)
+		if !fits() {
+			trial.Release(h.Queue, h.Usage)
+			needed = append(needed, h.Key)
+		}
+	}
+	slices.Reverse(needed)
+	return needed
+}
+
+func explainPodSets(menu *admission.Menu, w *admission.Workload) []admission.PodSetExplanation {
+	list := make([]admission.PodSetExplanation, len(w.PodSets))
+	for i := range w.PodSets {
+		podSet := &w.PodSets[i]
+		x := admission.PodSetExplanation{Name: podSet.Name, Count: podSet.Count}
+		for g := range menu.Groups {
+			x.Flavors = append(x.Flavors, explainGroup(menu, g, podSet)...)
+		}
+		for _, request := range podSet.Requests {
+			if _, covered := menu.Find(request.Resource); !covered {
+				x.Undeclared = append(x.Undeclared, request.Resource)
+			}
+		}
+		list[i] = x
+	}
+	return list
+}
+
+// explainGroup says how the flavors of a group suit the pod set, nothing if it asks for none of the group's resources.
+func explainGroup(menu *admission.Menu, group int, podSet *admission.PodSet) []admission.FlavorExplanation {
+	asked := podSet.Requests.Times(int64(podSet.Count))
+	if _, counted := menu.Find(amount.Pods); counted {
+		asked = asked.Plus(amount.Vector{{Resource: amount.Pods, Amount: amount.Amount(podSet.Count)}})
+	}
+	asked = slices.DeleteFunc(asked, func(request amount.Request) bool {
+		column, covered := menu.Find(request.Resource)
+		return !covered || column.Group != group
+	})
+	if len(asked) == 0 {
+		return nil
+	}
+	var list []admission.FlavorExplanation
+	for i := range menu.Groups[group].Flavors {
+		list = append(list, explainFlavor(menu, group, i, asked, podSet))
+	}
+	return list
+}
+
+func explainFlavor(menu *admission.Menu, group, flavor int, asked amount.Vector, podSet *admission.PodSet) admission.FlavorExplanation {
+	f := &menu.Groups[group].Flavors[flavor]
+	x := admission.FlavorExplanation{Flavor: f.Name}
+	for _, request := range asked {
+		column, _ := menu.Find(request.Resource)
+		cell := f.Cells[column.Index]
+		account := admission.ResourceExplanation{
+			Resource: request.Resource, Asked: request.Amount, Nominal: cell.Nominal(), Used: cell.Usage(),
+			Borrowable: cell.Potential().Sub(cell.Nominal()).AtLeast(0), Available: cell.Available(),
+		}
+		switch {
+		case request.Amount <= 0 || request.Amount <= account.Available:
+		case request.Amount > cell.Potential():
+			account.Because = admission.ExceedsMaxQuota
+		default:
+			account.Because = admission.WaitingForQuota
+		}
+		if x.Because == "" || account.Because == admission.ExceedsMaxQuota {
+			x.Because = account.Because
+		}
+		x.Resources = append(x.Resources, account)
+	}
+	if why := assign.Mismatch(podSet, f, menu.Groups[group].LabelKeys); why != "" {
+		x.Because, x.Message = admission.NoMatchingFlavor, why
+	}
+	return x
 }

@@ -50,7 +50,7 @@ func (r *run) look(l *lane, head *admission.Place) (*contender, refusal) {
 		c.lane, c.version = l, version
 		return c, refusal{}
 	}
-	if b := r.blocked(head.Value); b != nil {
+	if b := blocked(r.snapshot, head.Value); b != nil {
 		return nil, refusal{Notice: admission.Notice{Because: b.Because, Message: b.Message}}
 	}
 	if !found {
@@ -64,8 +64,9 @@ func (r *run) look(l *lane, head *admission.Place) (*contender, refusal) {
 	return nil, c.refusal
 }
 
-func (r *run) blocked(w *admission.Workload) *admission.Block {
-	if closed := r.snapshot.Closed(w.Queue); closed != nil {
+// blocked returns what keeps the workload from being considered, nil if nothing does.
+func blocked(s *admission.Snapshot, w *admission.Workload) *admission.Block {
+	if closed := s.Closed(w.Queue); closed != nil {
 		return closed
 	}
 	return w.Blocked
