@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,8 +27,13 @@ import (
 
 // workloadOf returns the Workload of a job on the hub, or nil while there is none.
 func workloadOf(ctx context.Context, job client.Object) (*kueue.Workload, error) {
+	return workloadAt(ctx, hub, job)
+}
+
+// workloadAt returns the Workload of a job at a site, or nil while there is none.
+func workloadAt(ctx context.Context, s *installation.Site, job client.Object) (*kueue.Workload, error) {
 	list := &kueue.WorkloadList{}
-	if err := hub.List(ctx, list, client.InNamespace(job.GetNamespace())); err != nil {
+	if err := s.List(ctx, list, client.InNamespace(job.GetNamespace())); err != nil {
 		return nil, err
 	}
 	for i := range list.Items {
@@ -41,7 +47,12 @@ func workloadOf(ctx context.Context, job client.Object) (*kueue.Workload, error)
 
 // workloadCondition renders a condition of a job's Workload on the hub.
 func workloadCondition(ctx context.Context, job client.Object, kind string) (string, error) {
-	wl, err := workloadOf(ctx, job)
+	return workloadConditionAt(ctx, hub, job, kind)
+}
+
+// workloadConditionAt renders a condition of a job's Workload at a site.
+func workloadConditionAt(ctx context.Context, s *installation.Site, job client.Object, kind string) (string, error) {
+	wl, err := workloadAt(ctx, s, job)
 	if err != nil || wl == nil {
 		return "", err
 	}
@@ -134,4 +145,17 @@ func auditEvents(s *installation.Site) []auditv1.Event {
 			events = append(events, event)
 		}
 	}
+}
+
+// eventReasons lists the reasons of the events in the team's namespace at a site.
+func eventReasons(ctx context.Context, s *installation.Site, t team) ([]string, error) {
+	list := &eventsv1.EventList{}
+	if err := s.List(ctx, list, client.InNamespace(t.name)); err != nil {
+		return nil, err
+	}
+	var reasons []string
+	for i := range list.Items {
+		reasons = append(reasons, list.Items[i].Reason)
+	}
+	return reasons, nil
 }
