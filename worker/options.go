@@ -1,0 +1,54 @@
+package worker
+
+import (
+	"k8s.io/utils/ptr"
+
+	"switchyard.dev/apis/config/features"
+	configapi "switchyard.dev/apis/config/v1beta2"
+	"switchyard.dev/worker/act"
+	"switchyard.dev/worker/admission/cycle"
+	"switchyard.dev/worker/admission/preempt"
+	"switchyard.dev/worker/program"
+	"switchyard.dev/worker/view"
+)
+
+// cycleOptions are what the settings ask of a scheduling cycle (contract: kueue-api.md 6, 7).
+func cycleOptions(s program.Settings) cycle.Options {
+	on := s.Gates.Enabled
+	o := cycle.Options{
+		MaxAdmissions:            act.DefaultMaxAdmissions,
+		IgnoreUndeclared:         on(features.QuotaCheckStrategy) && s.Resources != nil && s.Resources.QuotaCheckStrategy == configapi.IgnoreUndeclared,
+		BlockUntilPodsReady:      blocksAdmission(s),
+		PrioritizePreemptors:     on(features.PrioritizePreemptorWorkloads),
+		WithoutFungibility:       !on(features.FlavorFungibility),
+		WithoutPartialAdmission:  !on(features.PartialAdmission),
+		WithoutPrioritySorting:   !on(features.PrioritySortingWithinCohort),
+		WithoutNonBorrowingFirst: !on(features.FairSharingPrioritizeNonBorrowing),
+		WithoutNominalBypass:     !on(features.FairSharingPreemptWithinNominal),
+	}
+	if s.FairSharing != nil {
+		o.FairSharing = true
+		for _, strategy := range s.FairSharing.PreemptionStrategies {
+			o.Strategies = append(o.Strategies, preempt.Strategy(strategy))
+		}
+	}
+	return o
+}
+
+// waitsForPods tells whether somebody watches over the start of pods at all.
+func waitsForPods(s program.Settings) bool {
+	return s.WaitForPodsReady != nil && !s.WaitForPodsReady.Disabled && !s.Gates.Enabled(features.DisableWaitForPodsReady)
+}
+
+func blocksAdmission(s program.Settings) bool {
+	return waitsForPods(s) && ptr.Deref(s.WaitForPodsReady.BlockAdmission, false)
+}
+
+// viewOptions are what the settings ask of the view. The stanza of admission fair sharing counts only while its gate is on.
+func viewOptions(s program.Settings) view.Options {
+	o := view.OptionsFor(s.Configuration, s.Gates)
+	if !s.Gates.Enabled(features.AdmissionFairSharing) {
+		o.Usage = nil
+	}
+	return o
+}
