@@ -40,6 +40,7 @@ type Batch struct {
 func (v *View) Cycle(now time.Time, run func(*admission.Snapshot) admission.Plan) Batch {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.cycles++
 	sample := v.balance(now)
 	plan := run(v.snap)
 	batch := Batch{Overlaps: plan.Overlaps, More: plan.More, WakeAt: sooner(plan.WakeAt, sample), Preempt: v.comeDue()}
@@ -57,10 +58,15 @@ func (v *View) Cycle(now time.Time, run func(*admission.Snapshot) admission.Plan
 			decided.Checks = v.assume(w, d)
 			batch.Admit = append(batch.Admit, decided)
 		case admission.Preempt:
+			v.hear(w, d)
 			batch.Preempt = append(batch.Preempt, Preemption{Decided: decided, Evict: v.evict(decided)})
 		case admission.Wait:
+			v.hear(w, d)
 			batch.Wait = append(batch.Wait, w.explained(decided))
 		}
+	}
+	if !plan.More {
+		batch.Wait = append(batch.Wait, v.correct(now)...)
 	}
 	return batch
 }

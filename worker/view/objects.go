@@ -40,6 +40,7 @@ func (v *View) dropClusterQueue(cq *kueue.ClusterQueue) {
 		return
 	}
 	delete(v.queues, cq.Name)
+	delete(v.unheard.heads, cq.Name)
 	v.snap.DeleteQueue(cq.Name)
 	v.refreshLocalsOf(cq.Name)
 	v.putAllIn(cq.Name)

@@ -62,8 +62,16 @@ func (v *View) putHolding(w *workload) {
 
 func (v *View) putWaiting(w *workload) {
 	next := v.waitingOf(w)
-	if was := w.place.waiting; was == nil || !sameWaiting(was, &next) {
-		v.move(w, place{waiting: new(next)})
+	was := w.place.waiting
+	if was != nil && sameWaiting(was, &next) {
+		return
+	}
+	if was == nil {
+		w.told = reasonOf(w.obj)
+	}
+	v.move(w, place{waiting: new(next)})
+	if w.hasStale() {
+		v.unheard.changed = append(v.unheard.changed, w)
 	}
 }
 

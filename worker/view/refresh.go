@@ -14,6 +14,9 @@ func (v *View) refreshQueue(cq *clusterQueue) {
 	if v.snap.CohortCycle(cq.obj.Name) {
 		problems = append(problems, cycleProblem(cq.obj))
 	}
+	if cq.obj.Spec.QueueingStrategy == kueue.StrictFIFO {
+		v.unheard.queues[cq.obj.Name] = true
+	}
 	v.signal()
 	was := cq.activity
 	cq.activity = activityOf(problems)

@@ -8,6 +8,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -15,7 +19,9 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
 	"switchyard.dev/worker/admission/cycle"
+	api "switchyard.dev/worker/workload"
 )
 
 // server is an API server in a few lines: the objects, and the events that the informers have not delivered yet. Events of
@@ -104,7 +110,7 @@ func (s *server) mutate() {
 		}
 		s.put(of)
 	}
-	switch s.IntN(12) {
+	switch s.IntN(14) {
 	case 0:
 		one(s.randomQueue(pick("cq1", "cq2")))
 	case 1:
@@ -121,6 +127,10 @@ func (s *server) mutate() {
 		one(testCheck(pick("c", "mk"), pick("example.com/c", kueue.MultiKueueControllerName), s.IntN(2) == 0))
 	case 5:
 		one(testNamespace(map[string]string{"team": pick("a", "b")}))
+	case 6:
+		one(limitRange(pick("0", "1", "9")))
+	case 7:
+		one(&nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: "vm"}, Overhead: &nodev1.Overhead{PodFixed: corev1.ResourceList{"gpu": resource.MustParse(pick("0", "1"))}}})
 	default:
 		s.mutateWorkload(fmt.Sprintf("w%d", s.IntN(6)))
 	}
@@ -130,6 +140,7 @@ func (s *server) randomQueue(name string) *kueue.ClusterQueue {
 	cq := testQueue(name, fmt.Sprint(1+s.IntN(6)), []string{"red", "blue"}[:1+s.IntN(2)]...)
 	cq.Spec.CohortName = kueue.CohortReference([]string{"", "a", "b"}[s.IntN(3)])
 	cq.Spec.QueueingStrategy = []kueue.QueueingStrategy{kueue.StrictFIFO, kueue.BestEffortFIFO}[s.IntN(2)]
+	cq.Spec.Preemption = s.randomPolicy()
 	switch s.IntN(4) {
 	case 0:
 		cq.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}
@@ -139,6 +150,18 @@ func (s *server) randomQueue(name string) *kueue.ClusterQueue {
 	return cq
 }
 
+func (s *server) randomPolicy() *kueue.ClusterQueuePreemption {
+	within := []kueue.PreemptionPolicy{"", kueue.PreemptionPolicyLowerPriority, kueue.PreemptionPolicyLowerOrNewerEqualPriority}
+	reclaim := []kueue.PreemptionPolicy{kueue.PreemptionPolicyNever, kueue.PreemptionPolicyLowerPriority, kueue.PreemptionPolicyAny}
+	return &kueue.ClusterQueuePreemption{WithinClusterQueue: within[s.IntN(3)], ReclaimWithinCohort: reclaim[s.IntN(3)]}
+}
+
+func limitRange(most string) *corev1.LimitRange {
+	return &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lr"}, Spec: corev1.LimitRangeSpec{
+		Limits: []corev1.LimitRangeItem{{Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{"gpu": resource.MustParse(most)}}},
+	}}
+}
+
 // mutateWorkload is what users, jobs and the lifecycle do; only the scheduler reserves.
 func (s *server) mutateWorkload(name string) {
 	known, exists := s.objects[idOf(testWorkload(name, 1, 0))].(*kueue.Workload)
@@ -146,17 +169,25 @@ func (s *server) mutateWorkload(name string) {
 		wl := testWorkload(name, int32(1+s.IntN(4)), 0)
 		wl.Spec.QueueName = kueue.LocalQueueName([]string{"lq", "lq2"}[s.IntN(2)])
 		wl.Spec.Priority = ptr.To(int32(s.IntN(3)))
+		if s.IntN(4) == 0 {
+			wl.Spec.PodSets[0].Template.Spec.RuntimeClassName = ptr.To("vm")
+		}
 		s.put(wl)
 		return
 	}
 	wl := known.DeepCopy()
-	switch s.IntN(6) {
+	switch s.IntN(7) {
 	case 0:
 		s.remove(wl)
 		return
+	case 6:
+		wl.Status.ReclaimablePods = []kueue.ReclaimablePod{{Name: "main", Count: 1}}
 	case 1:
 		wl.Spec.Active = ptr.To(s.IntN(3) > 0)
 	case 2: // Released.
+		if wl.Status.Admission == nil {
+			return
+		}
 		wl.Status.Admission = nil
 		setCondition(&wl.Status.Conditions, kueue.WorkloadQuotaReserved, false, "PendingEvaluation", epoch)
 	case 3:
@@ -175,12 +206,20 @@ func (s *server) mutateWorkload(name string) {
 	s.put(wl)
 }
 
-// write is an admission on its way to the server.
+// write is an admission or an eviction on its way to the server.
 type write struct {
-	decided Decided
+	seen   *kueue.Workload
+	change func(*kueue.Workload)
 	// answer is what the server stored; nil before it had a look, and if it refused.
-	answer *kueue.Workload
-	looked bool
+	answer  *kueue.Workload
+	looked  bool
+	refused bool
+}
+
+// unchanged is the live read of who is refused after a try whose answer was lost: that try may have taken effect.
+func (s *server) unchanged(wl *kueue.Workload) bool {
+	stored, exists := s.objects[idOf(wl)]
+	return exists && stored.GetResourceVersion() == wl.ResourceVersion
 }
 
 // schedule runs a cycle, which may be a short one, and sends its writes; it reports whether the cycle asks for another.
@@ -188,14 +227,40 @@ func (s *server) schedule(v *View, step int) bool {
 	opts := cycle.Options{MaxAdmissions: s.IntN(4)} // 0 has no limit.
 	batch := v.Cycle(at(step), func(snap *admission.Snapshot) admission.Plan { return cycle.Run(snap, at(step), opts) })
 	for _, d := range batch.Admit {
-		s.writes = append(s.writes, &write{decided: d})
+		s.writes = append(s.writes, &write{seen: d.Seen, change: func(wl *kueue.Workload) {
+			wl.Status.Admission = AdmissionOf(d.Queue, d.Assignment)
+			setCondition(&wl.Status.Conditions, kueue.WorkloadQuotaReserved, true, "QuotaReserved", epoch)
+			setCondition(&wl.Status.Conditions, kueue.WorkloadEvicted, false, "QuotaReserved", epoch)
+		}})
+	}
+	for _, p := range batch.Preempt {
+		s.tell(p.Decided)
+		for _, e := range p.Evict {
+			s.writes = append(s.writes, &write{seen: e.Seen, change: func(wl *kueue.Workload) {
+				setCondition(&wl.Status.Conditions, kueue.WorkloadEvicted, true, "Preempted", epoch)
+			}})
+		}
+	}
+	for _, d := range batch.Wait {
+		s.tell(d)
 	}
 	return batch.More
 }
 
+// tell writes why a workload waits, unless that is over.
+func (s *server) tell(d Decided) {
+	stored, exists := s.objects[idOf(d.Seen)].(*kueue.Workload)
+	if !exists || stored.UID != d.Seen.UID || api.HasQuota(stored) || reasonOf(stored) == d.Because {
+		return
+	}
+	wl := stored.DeepCopy()
+	setCondition(&wl.Status.Conditions, kueue.WorkloadQuotaReserved, false, string(d.Because), epoch)
+	s.put(wl)
+}
+
 // progress lets a random write take its next step: the server looks at it, then it is answered or the answer is lost and
 // the same write tried again. It reports false when there is none.
-func (s *server) progress(v *View) bool {
+func (s *server) progress(v *View, step int) bool {
 	if len(s.writes) == 0 {
 		return false
 	}
@@ -203,32 +268,85 @@ func (s *server) progress(v *View) bool {
 	w := s.writes[i]
 	switch {
 	case !w.looked:
-		w.looked, w.answer = true, s.admit(w.decided)
+		w.looked, w.refused = true, s.IntN(8) == 0
+		if !w.refused {
+			w.answer = s.apply(w)
+		}
 		return true
 	case s.IntN(3) == 0:
-		w.looked, w.answer = false, nil
+		w.looked, w.answer, w.refused = false, nil, false
 		return true
 	}
 	s.writes = slices.Delete(s.writes, i, i+1)
-	if w.answer == nil {
-		v.Conflicted(w.decided.Seen)
-		return true
+	switch {
+	case w.refused && s.unchanged(w.seen):
+		v.Refused(w.seen, at(step))
+	case w.answer == nil:
+		v.Conflicted(w.seen)
+	default:
+		v.Written(w.answer)
 	}
-	v.Written(w.answer)
 	return true
 }
 
-// admit stores an admission if the workload is the version that the decision saw.
-func (s *server) admit(d Decided) *kueue.Workload {
-	stored, exists := s.objects[idOf(d.Seen)].(*kueue.Workload)
-	if !exists || stored.ResourceVersion != d.Seen.ResourceVersion {
+// apply stores a write if the workload is the version that the decision saw.
+func (s *server) apply(w *write) *kueue.Workload {
+	stored, exists := s.objects[idOf(w.seen)].(*kueue.Workload)
+	if !exists || stored.ResourceVersion != w.seen.ResourceVersion {
 		return nil
 	}
-	answer := d.Seen.DeepCopy()
-	answer.Status.Admission = AdmissionOf(d.Queue, d.Assignment)
-	setCondition(&answer.Status.Conditions, kueue.WorkloadQuotaReserved, true, "QuotaReserved", epoch)
+	answer := w.seen.DeepCopy()
+	w.change(answer)
 	s.put(answer)
 	return answer
+}
+
+// restart replaces the leader: what it had sent takes effect before the next one reads everything, or never.
+func (s *server) restart() *View {
+	for _, w := range s.writes {
+		if !w.looked && s.IntN(2) == 0 {
+			s.apply(w)
+		}
+	}
+	s.writes, s.pending = nil, map[string][]event{}
+	clear(s.delivered)
+	for id, o := range s.objects {
+		if _, ok := o.(*kueue.Workload); ok {
+			s.delivered[id] = o
+		}
+	}
+	return s.scratch()
+}
+
+// release is the jobs' part: those that were evicted stop and give back their quota. It reports whether there were any.
+func (s *server) release() bool {
+	any := false
+	for _, id := range slices.Sorted(maps.Keys(s.objects)) {
+		known, ok := s.objects[id].(*kueue.Workload)
+		if !ok || known.Status.Admission == nil || !api.IsEvicted(known) || api.IsFinished(known) {
+			continue
+		}
+		wl := known.DeepCopy()
+		wl.Status.Admission = nil
+		setCondition(&wl.Status.Conditions, kueue.WorkloadQuotaReserved, false, "PendingEvaluation", epoch)
+		setCondition(&wl.Status.Conditions, kueue.WorkloadAdmitted, false, "NoReservation", epoch)
+		s.put(wl)
+		any = true
+	}
+	return any
+}
+
+// settle lets everything come to rest, at times so late that every backoff is over. False when it never does.
+func (s *server) settle(v *View) bool {
+	for round := range 200 {
+		for s.progress(v, 0) || s.deliver(v) {
+		}
+		more := s.schedule(v, 1000*(round+1))
+		if !more && len(s.writes) == 0 && !s.release() && !s.deliver(v) {
+			return true
+		}
+	}
+	return false
 }
 
 // resync hands the view a workload again as the informer's store has it, which may be long out of date.
@@ -303,29 +421,65 @@ func pictureOf(v *View) picture {
 	return p
 }
 
+// live is one step of a random history in which everything can happen.
+func (s *server) live(v *View, step int) *View {
+	switch s.IntN(16) {
+	case 0, 1:
+		s.schedule(v, step)
+	case 2, 3, 4, 5:
+		s.mutate()
+	case 6, 7, 8:
+		s.progress(v, step)
+	case 9:
+		s.resync(v)
+	case 10:
+		s.release()
+	case 11:
+		if s.IntN(10) == 0 {
+			return s.restart()
+		}
+	default:
+		s.deliver(v)
+	}
+	return v
+}
+
 // checkTwin lets a view live through a random history and compares it with one that only knows the end.
 func checkTwin(t *testing.T, seed uint64) {
 	t.Helper()
 	s := newServer(seed)
 	v := New(Options{})
-	for step := range 200 {
-		switch s.IntN(8) {
-		case 0:
-			s.schedule(v, step)
-		case 1, 2, 3:
-			s.mutate()
-		case 4, 5:
-			s.progress(v)
-		case 6:
-			s.resync(v)
-		default:
-			s.deliver(v)
+	for step := range 250 {
+		v = s.live(v, step)
+		s.checkNothingIsLost(t, v, seed)
+	}
+	for s.progress(v, 250) || s.deliver(v) {
+	}
+	clear(v.due) // Nobody asks for them any more.
+	for _, w := range v.workloads {
+		if w.evicting != nil && w.evicting.base == "" {
+			v.spare(w)
 		}
 	}
-	for s.progress(v) || s.deliver(v) {
-	}
-	if diff := cmp.Diff(pictureOf(s.scratch()), pictureOf(v)); diff != "" {
+	backoffs := cmpopts.IgnoreFields(admission.Workload{}, "NotBefore")
+	if diff := cmp.Diff(pictureOf(s.scratch()), pictureOf(v), backoffs); diff != "" {
 		t.Errorf("seed %d: what was built from scratch (-) and what was kept up to date (+) differ:\n%s", seed, diff)
+	}
+}
+
+// checkNothingIsLost is the other side of the law of assumptions: whatever the API says is reserved, the view holds, however
+// late its news. Only what a workload itself gave up may be held for longer.
+func (s *server) checkNothingIsLost(t *testing.T, v *View, seed uint64) {
+	t.Helper()
+	for _, o := range s.objects {
+		wl, ok := o.(*kueue.Workload)
+		if !ok || !api.HasQuota(wl) || api.IsFinished(wl) {
+			continue
+		}
+		held, holds := v.snap.Holding(keyOf(wl.Namespace, wl.Name))
+		if !holds || !usageOf(wl).Within(held.Usage) {
+			t.Fatalf("seed %d: the API says that %s holds %v, the view %v", seed, wl.Name, usageOf(wl), held.Usage)
+		}
 	}
 }
 
@@ -340,30 +494,38 @@ func FuzzTheIncrementalViewEqualsOneBuiltFromScratch(f *testing.F) {
 	f.Fuzz(checkTwin)
 }
 
-// TestQuotaIsNeverGivenTwice is the law of assumptions: however late, doubled or lost the news are, the API never holds
-// reservations for more than there is.
+// TestQuotaIsNeverGivenTwice is the law of assumptions: however late, doubled or lost the news are, and whoever leads, the
+// API never holds reservations for more than there is.
 func TestQuotaIsNeverGivenTwice(t *testing.T) {
 	for seed := range uint64(400) {
 		s := newServer(seed)
 		v := New(Options{})
-		for _, o := range []client.Object{testNamespace(nil), testFlavor("red"), testQueue("cq", "4", "red"), testLocal("lq", "cq"), testLocal("lq2", "cq")} {
+		cq := testQueue("cq", "4", "red")
+		cq.Spec.Preemption = &kueue.ClusterQueuePreemption{WithinClusterQueue: kueue.PreemptionPolicyLowerPriority}
+		for _, o := range []client.Object{testNamespace(nil), testFlavor("red"), cq, testLocal("lq", "cq"), testLocal("lq2", "cq")} {
 			s.put(o)
 		}
 		for s.deliver(v) {
 		}
-		for step := range 200 {
-			switch s.IntN(7) {
+		for step := range 250 {
+			switch s.IntN(9) {
 			case 0:
 				s.schedule(v, step)
 			case 1, 2:
 				s.deliver(v)
-			case 3:
-				s.progress(v)
-			case 4:
+			case 3, 4:
+				s.progress(v, step)
+			case 5:
 				s.resync(v)
+			case 6:
+				if s.IntN(4) == 0 {
+					v = s.restart()
+				}
+				s.release()
 			default:
 				s.mutateWorkload(fmt.Sprintf("w%d", s.IntN(8)))
 			}
+			s.checkNothingIsLost(t, v, seed)
 			if got := s.reserved(); got > 4 {
 				t.Fatalf("seed %d, step %d: the API holds reservations for %d gpus, the queue has 4", seed, step, got)
 			}
@@ -371,51 +533,44 @@ func TestQuotaIsNeverGivenTwice(t *testing.T) {
 	}
 }
 
-// TestNothingThatFitsIsLeftWaiting is liveness: when all is quiet, a scheduler that starts afresh finds nothing to admit.
-func TestNothingThatFitsIsLeftWaiting(t *testing.T) {
+// TestWhenAllIsQuiet is liveness and truth: nothing that fits is left waiting, what is used is what is reserved, and everybody
+// who waits was told last what a scheduler that starts afresh would say.
+func TestWhenAllIsQuiet(t *testing.T) {
 	for seed := range uint64(400) {
 		s := newServer(seed)
 		v := New(Options{})
-		for step := range 200 {
-			switch s.IntN(6) {
-			case 0:
-				s.schedule(v, step)
-			case 1, 2:
-				s.mutate()
-			case 3:
-				s.progress(v)
-			default:
-				s.deliver(v)
+		for step := range 250 {
+			v = s.live(v, step)
+		}
+		if !s.settle(v) {
+			t.Errorf("seed %d: it never comes to rest", seed)
+			continue
+		}
+		fresh, told := s.scratch(), map[types.UID]admission.Reason{}
+		if batch := runCycle(fresh, at(1_000_000)); len(batch.Admit)+len(batch.Preempt) != 0 {
+			t.Errorf("seed %d: %+v and %+v were left waiting", seed, batch.Admit, batch.Preempt)
+		} else {
+			for _, d := range batch.Wait {
+				told[d.Seen.UID] = d.Because
 			}
 		}
-		for quiet := false; !quiet; {
-			for s.progress(v) || s.deliver(v) {
+		for _, w := range v.workloads {
+			is, want := reasonOf(w.obj), told[w.obj.UID]
+			if w.place.waiting != nil && is != want && (want != "" || is != admission.PendingEvaluation) {
+				t.Errorf("seed %d: %s was told %q last, and %q is true", seed, w.obj.Name, is, want)
 			}
-			more := s.schedule(v, 200)
-			quiet = len(s.writes) == 0 && !more
-		}
-		if fresh := runCycle(s.scratch(), at(200)); len(fresh.Admit) != 0 {
-			t.Errorf("seed %d: %s was left waiting", seed, fresh.Admit[0].Workload)
 		}
 	}
 }
 
 // reserved adds up the gpus of every workload that the API says holds quota.
-func (s *server) reserved() int64 {
-	sum := int64(0)
+func (s *server) reserved() amount.Amount {
+	sum := amount.Amount(0)
 	for _, o := range s.objects {
-		wl, ok := o.(*kueue.Workload)
-		if !ok || wl.Status.Admission == nil {
-			continue
-		}
-		for _, c := range wl.Status.Conditions {
-			if c.Type == kueue.WorkloadFinished && c.Status == metav1.ConditionTrue {
-				ok = false
+		if wl, ok := o.(*kueue.Workload); ok && api.HasQuota(wl) && !api.IsFinished(wl) {
+			for _, use := range usageOf(wl) {
+				sum = sum.Add(use.Amount)
 			}
-		}
-		if ok {
-			q := wl.Status.Admission.PodSetAssignments[0].ResourceUsage["gpu"]
-			sum += q.Value()
 		}
 	}
 	return sum

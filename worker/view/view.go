@@ -36,6 +36,9 @@ type View struct {
 	// byQueue finds the LocalQueues of a ClusterQueue, which need not exist.
 	byQueue map[string]map[admission.Key]*localQueue
 
+	// cycles counts them.
+	cycles  uint64
+	unheard unheard
 	// due are victims to be evicted as soon as the API has confirmed their admission.
 	due map[admission.Key]*workload
 
@@ -81,6 +84,9 @@ type workload struct {
 	assumed *attempt
 	// evicting is the eviction that a cycle decided and the API has not confirmed yet; nil otherwise.
 	evicting *eviction
+	// told is the reason to wait that was told last, and heard the number of the cycle that told it.
+	told  admission.Reason
+	heard uint64
 	// retries counts the writes that the API refused for a reason other than a conflict, since the last success.
 	retries int
 	// retryAt keeps the workload out of the cycle after such a refusal; the zero time means no bound.
@@ -107,6 +113,7 @@ func New(opts Options) *View {
 		byLocal:        map[admission.Key]map[admission.Key]*workload{},
 		byQueue:        map[string]map[admission.Key]*localQueue{},
 		gathered:       map[news]bool{},
+		unheard:        newUnheard(),
 		due:            map[admission.Key]*workload{},
 		wake:           make(chan struct{}, 1),
 	}
