@@ -36,7 +36,7 @@ func fitsWithout(f *admissiontest.Facts, need preempt.Need, gone ...string) bool
 }
 
 func TestVictimsMakeRoomAndNoneIsEvictedAgainstPolicy(t *testing.T) {
-	eachWorld(t, 3000, func(t *testing.T, data []byte) {
+	eachWorld(t, 1500, func(t *testing.T, data []byte) {
 		g := &world{bytes: data}
 		script, text, options := g.script(), g.need(), g.options()
 		facts, need := factsOf(t, script), needOf(t, text)
