@@ -107,6 +107,11 @@ func (f *Facts) Snapshot() *admission.Snapshot {
 		s.SetLocalUsage(Key(name), used)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Holding)) {
+		if w, assumed := f.assumed[name]; assumed {
+			s.Push(w)
+			s.Assume(&w, &admission.Assignment{Usage: f.Holding[name].Usage}, f.Holding[name].ReservedAt)
+			continue
+		}
 		s.Admit(f.Holding[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Pending)) {

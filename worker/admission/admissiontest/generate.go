@@ -16,6 +16,67 @@ func Script(data []byte) string {
 	return strings.Join(lines, "\n")
 }
 
+// RichScript is Script with preemption, shares, turns by usage and fewer pods in it, in queues that are nearly full. Its
+// only cycle is the last line.
+func RichScript(data []byte) string {
+	g := &generator{bytes: data}
+	last := "cycle" + g.of("", " fair") + g.of("", "", " max=2", " without-partial", " preemptors-first",
+		" without-priority", " without-fungibility", " without-non-borrowing-first", " without-nominal-bypass")
+	lines := []string{"flavor f", "flavor g label=kind:f", "cohort x parent=y" + g.of("", " weight=2"), "cohort y f gpu=3"}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		lines = append(lines, g.richQueue(name))
+	}
+	for len(g.bytes) > 0 && len(lines) < 60 {
+		lines = append(lines, g.richLine())
+	}
+	return strings.Join(append(lines, last), "\n")
+}
+
+func (g *generator) richQueue(name string) string {
+	policy := func(word string, policies ...string) string {
+		if p := g.of(policies...); p != "" {
+			return " " + word + "=" + p
+		}
+		return ""
+	}
+	return "queue " + name + g.of("", "", " strict") + g.of("", " borrow-next") + g.of("", " preempt-stop") +
+		g.of("", " prefer-borrowing") + g.of(" cohort=x", " cohort=x", " cohort=y", "") +
+		policy("preempt", "", "LowerPriority", "LowerOrNewerEqualPriority") + policy("reclaim", "", "LowerPriority", "Any") +
+		policy("borrow-within", "", "LowerPriority", "LowerPriority:1") + policy("weight", "", "2", "0") +
+		g.of("", "", "", " usage-based") + g.richQuotas()
+}
+
+func (g *generator) richQuotas() string {
+	text := ""
+	for _, flavor := range []string{" f", " g"} {
+		text += flavor + fmt.Sprintf(" gpu=%d", g.below(6)) + g.of("", "", "", fmt.Sprintf(" borrow=%d", g.below(4)))
+		text += g.of("", "", "", fmt.Sprintf(" lend=%d", g.below(4)))
+	}
+	return text
+}
+
+func (g *generator) richLine() string {
+	switch g.below(12) {
+	case 0, 1, 2, 3, 4:
+		return fmt.Sprintf("admitted v%d queue=%s lq=%s uid=h%d prio=%d at=%d since=%d%s f/gpu=%d%s", g.below(16), g.queue(),
+			g.of("lq", "other"), g.below(100), g.below(3), g.below(8), g.below(20), g.of("", "", "", "", " evicted"),
+			1+g.below(4), g.of("", fmt.Sprintf(" g/gpu=%d", g.below(3))))
+	case 5:
+		return g.of("release v", "remove w") + fmt.Sprint(g.below(12))
+	case 6:
+		return fmt.Sprintf("usage %s %d", g.of("lq", "other"), g.below(4))
+	default:
+		return g.richPending()
+	}
+}
+
+func (g *generator) richPending() string {
+	text := fmt.Sprintf("pending %s queue=%s lq=%s prio=%d at=%d gpu=%d", g.workload(), g.queue(), g.of("lq", "other"),
+		g.below(4), g.below(8), 1+g.below(3))
+	text += g.of("", "", "", "", " select=kind:f", " gate=hold", " after=9", " blocked=Misconfigured aside")
+	return text + g.of("", "", "", " count=5 min=2", " count=2", " count=3 min=1", fmt.Sprintf(" + more gpu=%d", g.below(3)))
+}
+
 type generator struct {
 	bytes []byte
 	clock int
