@@ -21,6 +21,7 @@ var (
 		"command line of another controller to measure too; $KUBECONFIG, $CERT_DIR and $WEBHOOK_PORT are replaced")
 	benchManifests = flag.String("bench-crds", "", "directory with the other controller's CRDs and webhook configurations")
 	benchPrograms  = flag.String("bench-programs", "", "directory with Switchyard's programs, instead of bin/ of the source tree")
+	benchBare      = flag.Bool("bench-bare", false, "measure Switchyard's worker without webhooks, too")
 	benchProfile   = flag.String("bench-pprof", "", "address at which Switchyard's worker serves profiles")
 )
 
@@ -65,6 +66,11 @@ func contestants(t *testing.T, root string) []contestant {
 		ours.configuration = map[string]any{"pprofBindAddress": *benchProfile}
 	}
 	list := []contestant{ours}
+	if *benchBare {
+		bare := ours
+		bare.name, bare.bare = "without webhooks", true
+		list = append(list, bare)
+	}
 	if *benchController != "" {
 		manifests := cmp.Or(*benchManifests, filepath.Join(root, "config", "crd", "bases"))
 		list = append(list, contestant{name: filepath.Base(strings.Fields(*benchController)[0]), command: *benchController, manifests: manifests})

@@ -29,6 +29,8 @@ type contestant struct {
 	manifests string
 	// configuration is laid over that of Switchyard's worker.
 	configuration map[string]any
+	// bare leaves the webhooks away once they are installed, as the reference was measured.
+	bare bool
 }
 
 // entrant is a contestant that runs.
@@ -51,6 +53,9 @@ func (c contestant) start(ctx context.Context, cluster *clusters.Cluster, progra
 		return nil, err
 	}
 	pid, err := childRunning(binary)
+	if err == nil && c.bare {
+		err = removeWebhooks(ctx, cluster)
+	}
 	if err != nil {
 		return nil, errors.Join(err, program.Stop())
 	}
@@ -61,6 +66,17 @@ func (c contestant) start(ctx context.Context, cluster *clusters.Cluster, progra
 		return nil
 	}
 	return &entrant{user: "switchyard-worker", pid: pid, stop: program.Stop, died: died}, nil
+}
+
+func removeWebhooks(ctx context.Context, cluster *clusters.Cluster) error {
+	c, err := installation.Client(cluster)
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		c.DeleteAllOf(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{}),
+		c.DeleteAllOf(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{}),
+	)
 }
 
 func (c contestant) startCommand(ctx context.Context, cluster *clusters.Cluster) (*entrant, error) {

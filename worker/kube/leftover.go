@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,11 +19,11 @@ import (
 // editor, would otherwise keep a check, a reservation or a request to deactivate alive for ever. It costs a write only when
 // there is something to remove, and fails with a conflict when the Workload has changed since the answer.
 func withdraw(ctx context.Context, c client.Client, answer *kueue.Workload, wanted *kueue.WorkloadStatus) error {
-	cleaned := answer.DeepCopy()
-	removeLeftovers(&cleaned.Status, wanted)
-	if equality.Semantic.DeepEqual(cleaned.Status, answer.Status) {
+	if !hasLeftovers(&answer.Status, wanted) {
 		return nil
 	}
+	cleaned := answer.DeepCopy()
+	removeLeftovers(&cleaned.Status, wanted)
 	if _, err := PatchStatus(ctx, c, answer, cleaned); err != nil {
 		return fmt.Errorf("withdraw leftovers from workload %s/%s: %w", answer.Namespace, answer.Name, err)
 	}
@@ -60,15 +59,36 @@ func replace(ctx context.Context, c client.Client, wl, answer *kueue.Workload) e
 	return c.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, data), client.FieldOwner(AdmissionManager))
 }
 
-// removeLeftovers takes out of the status what the admission part of wanted does not have.
-func removeLeftovers(status, wanted *kueue.WorkloadStatus) {
-	status.Conditions = slices.DeleteFunc(status.Conditions, func(has metav1.Condition) bool {
+// hasLeftovers tells whether there is anything to remove.
+func hasLeftovers(status, wanted *kueue.WorkloadStatus) bool {
+	return slices.ContainsFunc(status.Conditions, extraCondition(wanted)) ||
+		slices.ContainsFunc(status.AdmissionChecks, extraCheck(wanted)) ||
+		wanted.Admission == nil && status.Admission != nil ||
+		wanted.ClusterName == nil && status.ClusterName != nil ||
+		len(wanted.NominatedClusterNames) == 0 && len(status.NominatedClusterNames) > 0 ||
+		wanted.RequeueState == nil && status.RequeueState != nil ||
+		len(wanted.UnhealthyNodes) == 0 && len(status.UnhealthyNodes) > 0
+}
+
+// extraCondition picks conditions of the admission part that are not wanted.
+func extraCondition(wanted *kueue.WorkloadStatus) func(metav1.Condition) bool {
+	return func(has metav1.Condition) bool {
 		return has.Type != kueue.WorkloadPodsReady &&
 			!slices.ContainsFunc(wanted.Conditions, func(c metav1.Condition) bool { return c.Type == has.Type })
-	})
-	status.AdmissionChecks = slices.DeleteFunc(status.AdmissionChecks, func(has kueue.AdmissionCheckState) bool {
+	}
+}
+
+// extraCheck picks check entries that are not wanted.
+func extraCheck(wanted *kueue.WorkloadStatus) func(kueue.AdmissionCheckState) bool {
+	return func(has kueue.AdmissionCheckState) bool {
 		return !slices.ContainsFunc(wanted.AdmissionChecks, func(c kueue.AdmissionCheckState) bool { return c.Name == has.Name })
-	})
+	}
+}
+
+// removeLeftovers takes out of the status what the admission part of wanted does not have.
+func removeLeftovers(status, wanted *kueue.WorkloadStatus) {
+	status.Conditions = slices.DeleteFunc(status.Conditions, extraCondition(wanted))
+	status.AdmissionChecks = slices.DeleteFunc(status.AdmissionChecks, extraCheck(wanted))
 	if wanted.Admission == nil {
 		status.Admission = nil
 	}

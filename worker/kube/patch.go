@@ -2,10 +2,14 @@ package kube
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -13,7 +17,7 @@ import (
 // fails with a conflict when somebody else wrote since before was read. It reports whether it wrote; after then holds the
 // server's answer, except that a status changed in memory is kept.
 func Patch(ctx context.Context, c client.Client, before, after client.Object) (bool, error) {
-	return patch(before, after, withoutStatus, func(p client.Patch) error {
+	return patch(before, after, false, func(p client.Patch) error {
 		status, err := statusOf(after)
 		if err != nil {
 			return err
@@ -27,28 +31,68 @@ func Patch(ctx context.Context, c client.Client, before, after client.Object) (b
 
 // PatchStatus is Patch for the status subresource alone.
 func PatchStatus(ctx context.Context, c client.Client, before, after client.Object) (bool, error) {
-	return patch(before, after, onlyStatus, func(p client.Patch) error {
+	return patch(before, after, true, func(p client.Patch) error {
 		return c.Status().Patch(ctx, after, p)
 	})
 }
 
-func patch(before, after client.Object, part func(map[string]any) map[string]any, write func(client.Patch) error) (bool, error) {
-	was, err := fields(before)
-	if err != nil {
-		return false, err
-	}
-	is, err := fields(after)
-	if err != nil {
-		return false, err
-	}
-	if equality.Semantic.DeepEqual(part(was), part(is)) {
+const statusKey = "status"
+
+// patch writes the difference in the status, or in everything else.
+func patch(before, after client.Object, status bool, write func(client.Patch) error) (bool, error) {
+	if unchanged(before, after, status) {
 		return false, nil
 	}
-	base, ok := before.DeepCopyObject().(client.Object)
-	if !ok {
-		return false, fmt.Errorf("deep copy of %T is not an object", before)
+	data, err := client.MergeFrom(before).Data(after)
+	if err != nil {
+		return false, fmt.Errorf("compare %T: %w", after, err)
 	}
-	return true, write(client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}))
+	parts := map[string]json.RawMessage{}
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return false, fmt.Errorf("compare %T: %w", after, err)
+	}
+	maps.DeleteFunc(parts, func(name string, _ json.RawMessage) bool { return (name == statusKey) != status })
+	if len(parts) == 0 {
+		return false, nil
+	}
+	if data, err = locked(parts, before.GetResourceVersion()); err != nil {
+		return false, fmt.Errorf("compare %T: %w", after, err)
+	}
+	return true, write(client.RawPatch(types.MergePatchType, data))
+}
+
+// unchanged finds out cheaply whether nothing differs that is to be written; false may mean that it cannot tell.
+func unchanged(before, after client.Object, status bool) bool {
+	was, is := reflect.Indirect(reflect.ValueOf(before)), reflect.Indirect(reflect.ValueOf(after))
+	if was.Kind() != reflect.Struct || was.Type() != is.Type() || !was.FieldByName("Status").IsValid() {
+		return false
+	}
+	for i := range was.NumField() {
+		if name := was.Type().Field(i).Name; (name == "Status") != status || name == "TypeMeta" {
+			continue
+		}
+		if !equality.Semantic.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface()) {
+			return false
+		}
+	}
+	return true
+}
+
+// locked is the merge patch with the version that it is for.
+func locked(parts map[string]json.RawMessage, version string) ([]byte, error) {
+	metadata := map[string]any{}
+	if raw, found := parts["metadata"]; found {
+		if err := json.Unmarshal(raw, &metadata); err != nil {
+			return nil, err
+		}
+	}
+	metadata["resourceVersion"] = version
+	raw, err := json.Marshal(metadata)
+	if err != nil {
+		return nil, err
+	}
+	parts["metadata"] = raw
+	return json.Marshal(parts)
 }
 
 func fields(obj client.Object) (map[string]any, error) {
@@ -59,27 +103,13 @@ func fields(obj client.Object) (map[string]any, error) {
 	return m, nil
 }
 
-func withoutStatus(m map[string]any) map[string]any {
-	rest := make(map[string]any, len(m))
-	for k, v := range m {
-		if k != "status" {
-			rest[k] = v
-		}
-	}
-	return rest
-}
-
-func onlyStatus(m map[string]any) map[string]any {
-	status, _ := m["status"].(map[string]any)
-	return status
-}
-
 func statusOf(obj client.Object) (map[string]any, error) {
 	m, err := fields(obj)
 	if err != nil {
 		return nil, err
 	}
-	return onlyStatus(m), nil
+	status, _ := m[statusKey].(map[string]any)
+	return status, nil
 }
 
 func setStatus(obj client.Object, status map[string]any) error {
@@ -90,7 +120,7 @@ func setStatus(obj client.Object, status map[string]any) error {
 	if status == nil {
 		return nil
 	}
-	m["status"] = status
+	m[statusKey] = status
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(m, obj); err != nil {
 		return fmt.Errorf("keep status of %T: %w", obj, err)
 	}
