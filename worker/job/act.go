@@ -97,6 +97,9 @@ func (r *reconciler[T]) patch(ctx context.Context, before, after client.Object) 
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("patch %T %s/%s: %w", before, before.GetNamespace(), before.GetName(), err)
 	}
+	if err == nil {
+		r.written.note(after, r.opts.Clock.Now())
+	}
 	return nil
 }
 
@@ -120,7 +123,7 @@ func (r *reconciler[T]) delete(ctx context.Context, workloads ...*kueue.Workload
 func (r *reconciler[T]) finish(ctx context.Context, s *sight[T], plan Plan) ([]kube.Event, error) {
 	wl := s.wl.DeepCopy()
 	workload.Finish(wl, plan.Finish, s.ending(plan), s.facts.Now)
-	if err := kube.ApplyAdmission(ctx, r.client, wl); err != nil {
+	if err := r.applyAdmission(ctx, wl); err != nil {
 		return nil, err
 	}
 	events := tell(kueue.EventFinishedWorkload, fmt.Sprintf("Workload '%s' is declared finished", nameOf(wl)))
@@ -149,7 +152,16 @@ func (r *reconciler[T]) release(ctx context.Context, s *sight[T]) error {
 	if !workload.Release(wl, s.facts.Now) {
 		return nil
 	}
-	return kube.ApplyAdmission(ctx, r.client, wl)
+	return r.applyAdmission(ctx, wl)
+}
+
+// applyAdmission writes the admission part of the Workload's status.
+func (r *reconciler[T]) applyAdmission(ctx context.Context, wl *kueue.Workload) error {
+	if err := kube.ApplyAdmission(ctx, r.client, wl); err != nil {
+		return err
+	}
+	r.written.note(wl, r.opts.Clock.Now())
+	return nil
 }
 
 // stop takes one step; the event is for the first.
@@ -167,6 +179,7 @@ func (r *reconciler[T]) stop(ctx context.Context, s *sight[T], plan Plan) ([]kub
 		if client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("patch status of %s %s: %w", r.kind.GVK.Kind, s.job.GetName(), err)
 		}
+		r.written.note(next, s.facts.Now)
 		return nil, nil
 	case StopSpec:
 	}

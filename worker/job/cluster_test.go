@@ -45,14 +45,18 @@ type cluster struct {
 	*testing.T
 	client.Client
 	reconciler reconcile.Reconciler
+	// restart makes the reconciler forget what it has written.
+	restart func()
 	// jobSets is the reconciler of JobSets; make it the reconciler to drive that one.
 	jobSets  reconcile.Reconciler
 	clock    *testclock.FakeClock
 	recorder *events.FakeRecorder
 	options  job.Options
-	// blind makes the reconciler's cache forget all Workloads, hidden all Jobs; stale makes it return this job.
+	// blind makes the reconciler's cache forget all Workloads, hidden all Jobs; stale makes it return this job, and
+	// staleWorkload this Workload.
 	blind, hidden bool
 	stale         *batchv1.Job
+	staleWorkload *kueue.Workload
 	// writes are the API calls of the reconciler that changed something, in order.
 	writes []string
 }
@@ -80,7 +84,10 @@ func newClusterWith(t *testing.T, configure func(*job.Options), objects ...clien
 	inner := job.Indexed(job.Indexed(fake.NewClientBuilder().WithScheme(s), batchjob.Kind()), jobset.Kind()).
 		WithTypeConverters(converters(t, s)...).WithStatusSubresource(&kueue.Workload{}, &batchv1.Job{}, &jobsetv1.JobSet{}).WithObjects(objects...).Build()
 	c.Client = inner
-	c.reconciler = job.Reconciler(batchjob.Kind(), c.options, c.counting(inner), inner, c.recorder)
+	c.restart = func() {
+		c.reconciler = job.Reconciler(batchjob.Kind(), c.options, c.counting(inner), inner, c.recorder)
+	}
+	c.restart()
 	c.jobSets = job.Reconciler(jobset.Kind(), c.options, c.counting(inner), inner, c.recorder)
 	return c
 }
@@ -90,14 +97,15 @@ func (c *cluster) counting(inner client.WithWatch) client.Client {
 	note := func(verb string, obj any, sub string) {
 		kind := strings.TrimPrefix(fmt.Sprintf("%T", obj), "*")
 		kind = kind[strings.LastIndex(kind, ".")+1:]
-		if kind == "unstructuredApplyConfiguration" {
-			kind = "Workload"
-		}
 		c.writes = append(c.writes, strings.TrimSuffix(verb+" "+kind+"/"+sub, "/"))
 	}
 	return interceptor.NewClient(inner, interceptor.Funcs{
 		List: func(ctx context.Context, w client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 			if c.blind {
+				return nil
+			}
+			if workloads, ok := list.(*kueue.WorkloadList); ok && c.staleWorkload != nil {
+				workloads.Items = []kueue.Workload{*c.staleWorkload.DeepCopy()}
 				return nil
 			}
 			return w.List(ctx, list, opts...)
@@ -114,6 +122,7 @@ func (c *cluster) counting(inner client.WithWatch) client.Client {
 		},
 		Create: func(ctx context.Context, w client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 			note("create", obj, "")
+			obj.SetUID(types.UID("uid-of-" + obj.GetName())) // the fake server gives none
 			return w.Create(ctx, obj, opts...)
 		},
 		Delete: func(ctx context.Context, w client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
@@ -131,10 +140,6 @@ func (c *cluster) counting(inner client.WithWatch) client.Client {
 			}
 			note(verb, obj, sub)
 			return w.SubResource(sub).Patch(ctx, obj, p, opts...)
-		},
-		SubResourceApply: func(ctx context.Context, w client.Client, sub string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
-			note("apply", obj, sub)
-			return w.SubResource(sub).Apply(ctx, obj, opts...)
 		},
 	})
 }

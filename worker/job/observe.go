@@ -53,7 +53,8 @@ func (r *reconciler[T]) observe(ctx context.Context, key types.NamespacedName) (
 	if err := r.observeWorkloads(ctx, key, s); err != nil {
 		return nil, err
 	}
-	if s.facts.Gone || s.facts.Orphans {
+	s.facts.Behind = !s.facts.Gone && r.behind(s)
+	if s.facts.Gone || s.facts.Orphans || s.facts.Behind {
 		return s, nil
 	}
 	if err := r.observeScope(ctx, s); err != nil || s.facts.Scope != ScopeOwn {
@@ -61,6 +62,12 @@ func (r *reconciler[T]) observe(ctx context.Context, key types.NamespacedName) (
 	}
 	r.observeJob(s)
 	return s, r.observeLink(ctx, s)
+}
+
+// behind tells whether we have written the job or its Workload since the cache saw them.
+func (r *reconciler[T]) behind(s *sight[T]) bool {
+	now := s.facts.Now
+	return r.written.newerThan(s.job, now) || s.wl != nil && r.written.newerThan(s.wl, now)
 }
 
 // observeWorkloads sorts the Workloads that a job of this name owns, or has owned.
@@ -186,6 +193,7 @@ func (r *reconciler[T]) observePrebuilt(ctx context.Context, s *sight[T]) error 
 	default:
 		s.facts.Link = LinkUnowned
 		s.wl = wl
+		s.facts.Behind = r.behind(s) // adopted a moment ago
 	}
 	return nil
 }

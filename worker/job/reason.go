@@ -13,6 +13,8 @@ const (
 	NestedTooDeep Reason = kueue.EventJobNestingTooDeep
 	// ChildOfManaged means that an ancestor's Workload speaks for the job.
 	ChildOfManaged Reason = "ChildOfManaged"
+	// CatchingUp means that the cache does not show our own last write yet.
+	CatchingUp Reason = "CatchingUp"
 	// Running means that the job runs as admitted.
 	Running Reason = "Running"
 	// WaitingForAdmission means that the Workload has no admission yet.

@@ -3,6 +3,7 @@ package job_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
@@ -379,16 +380,51 @@ func TestACacheThatIsBehindDoesNotStartAJobTwice(t *testing.T) {
 	c := newCluster(t, newJob(), newFlavor("h100"))
 	c.settle()
 	c.admit("h100")
-	suspended := c.job()
-	c.settle()
+	c.stale = c.job()
+	c.once()
 	c.events()
 	started := c.job().ResourceVersion
-	c.stale = suspended
-	if result := c.once(); result.RequeueAfter == 0 {
-		t.Error("does not look again")
+	c.wrote()
+	c.restart() // A reconciler that does not remember its write meets a conflict.
+	c.writes = nil
+	if result := c.once(); result.RequeueAfter == 0 || len(c.writes) != 1 {
+		t.Errorf("looks again after %v, tried %q", result.RequeueAfter, c.writes)
 	}
 	if c.job().ResourceVersion != started {
 		t.Error("the job was written")
 	}
 	c.told()
+}
+
+func TestAFinishedWorkloadIsLetGoOnceHoweverLateTheCacheIs(t *testing.T) {
+	c := newCluster(t, newJob(), newFlavor("h100"))
+	c.settle()
+	c.admit("h100")
+	c.settle()
+	c.changeJobStatus(complete)
+	c.once() // Finished and let go
+	late := c.workload()
+	late.Finalizers, late.ResourceVersion = []string{kueue.ResourceInUseFinalizer}, "1"
+	c.staleWorkload = late
+	c.wrote()
+	c.staleWorkload = nil
+	c.wrote()
+}
+
+func TestWhatIsReportedIsReportedOnceHoweverLateTheCacheIs(t *testing.T) {
+	c := newCluster(t, newJob(), newFlavor("h100"))
+	c.settle()
+	c.admit("h100")
+	c.settle()
+	c.staleWorkload = c.workload()
+	c.changeJobStatus(running)
+	c.once()
+	c.hasCondition(kueue.WorkloadPodsReady, "True Started")
+	c.wrote()
+	c.clock.Step(time.Hour) // the cache is as late as ever: nobody waits for it for ever
+	c.writes = nil
+	c.once()
+	if len(c.writes) != 1 {
+		t.Errorf("wrote %q", c.writes)
+	}
 }

@@ -2,14 +2,14 @@ package job
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -108,34 +108,31 @@ func admittedCount(wl *kueue.Workload, ps *kueue.PodSet) int32 {
 // kueue-api.md 2.5).
 func (r *reconciler[T]) report(ctx context.Context, s *sight[T]) error {
 	if s.ready != nil {
-		condition, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s.ready)
-		if err != nil {
-			return fmt.Errorf("convert condition %s: %w", s.ready.Type, err)
-		}
 		manager := kueue.JobControllerManagerPrefix + s.ready.Type
-		if err := r.applyStatus(ctx, s.wl, manager, map[string]any{"conditions": []any{condition}}); err != nil {
+		if err := r.applyStatus(ctx, s.wl, manager, map[string]any{"conditions": []metav1.Condition{*s.ready}}); err != nil {
 			return err
 		}
 	}
 	if _, changed := reclaimable(s.wl, s.reclaimable); !changed || !r.opts.Gates.ReclaimablePods {
 		return nil
 	}
-	list := make([]any, len(s.reclaimable))
-	for i, p := range s.reclaimable {
-		list[i] = map[string]any{"name": string(p.Name), "count": int64(p.Count)}
-	}
-	return r.applyStatus(ctx, s.wl, kueue.ReclaimablePodsManager, map[string]any{"reclaimablePods": list})
+	return r.applyStatus(ctx, s.wl, kueue.ReclaimablePodsManager, map[string]any{"reclaimablePods": append([]kueue.ReclaimablePod{}, s.reclaimable...)}) // none is [], not null
 }
 
 func (r *reconciler[T]) applyStatus(ctx context.Context, wl *kueue.Workload, manager string, status map[string]any) error {
-	part := &unstructured.Unstructured{Object: map[string]any{
+	data, err := json.Marshal(map[string]any{
 		"apiVersion": kueue.GroupVersion.String(), "kind": "Workload",
-		"metadata": map[string]any{"name": wl.Name, "namespace": wl.Namespace, "uid": string(wl.UID)},
+		"metadata": map[string]any{"name": wl.Name, "namespace": wl.Namespace, "uid": wl.UID},
 		"status":   status,
-	}}
-	err := r.client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(part), client.FieldOwner(manager), client.ForceOwnership)
+	})
+	if err != nil {
+		return fmt.Errorf("encode status of workload %s/%s: %w", wl.Namespace, wl.Name, err)
+	}
+	answer := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: wl.Namespace, Name: wl.Name}}
+	err = r.client.Status().Patch(ctx, answer, client.RawPatch(types.ApplyPatchType, data), client.FieldOwner(manager), client.ForceOwnership)
 	if err != nil {
 		return fmt.Errorf("apply status of workload %s/%s as %s: %w", wl.Namespace, wl.Name, manager, err)
 	}
+	r.written.note(answer, r.opts.Clock.Now())
 	return nil
 }

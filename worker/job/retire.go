@@ -34,7 +34,7 @@ func (r *reconciler[T]) forgetOne(ctx context.Context, wl *kueue.Workload) error
 	if orphaned {
 		wl = wl.DeepCopy()
 		workload.Finish(wl, kueue.ReasonOwnerNotFound, "The job of the workload does not exist any more", r.opts.Clock.Now())
-		if err := kube.ApplyAdmission(ctx, r.client, wl); client.IgnoreNotFound(err) != nil {
+		if err := r.applyAdmission(ctx, wl); client.IgnoreNotFound(err) != nil {
 			return err
 		}
 	}

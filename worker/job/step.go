@@ -46,6 +46,8 @@ type Facts struct {
 	Scope Scope
 	// Gone tells that the job does not exist any more, or is on its way out.
 	Gone bool
+	// Behind tells that the cache shows the job or its Workload as it was before our own last write.
+	Behind bool
 	// Orphans tells that our finalizer is on Workloads that no job needs any more.
 	Orphans bool
 	// Extras tells that the job has more Workloads than the one it needs.
@@ -133,6 +135,8 @@ const lookAgain = 15 * time.Second
 // Step decides what to do with a job (contract: kueue-api.md 3.1). It is total: every combination of facts has an answer.
 func Step(f Facts) Plan {
 	switch {
+	case f.Behind:
+		return Plan{Because: CatchingUp, WakeAt: f.Now.Add(catchUp / 60)}
 	case f.Orphans:
 		return Plan{Do: DoForget, Because: JobGone}
 	case f.Gone:

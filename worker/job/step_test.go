@@ -20,6 +20,7 @@ func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
 		{"a job that is gone frees its workloads", Facts{Gone: true, Orphans: true}, Plan{Do: DoForget, Because: JobGone}},
 		{"a job that is gone leaves nothing to do after that", Facts{Gone: true}, Plan{Because: JobGone}},
 		{"workloads of a job's predecessor are freed first", describe("running").with(orphans), Plan{Do: DoForget, Because: JobGone}},
+		{"a job that we have written and the cache has not seen is looked at later", describe("admitted").with(behind), Plan{Because: CatchingUp, WakeAt: noon.Add(time.Second)}},
 		// Steps 2 to 5: scope.
 		{"a job out of scope is left alone", Facts{Scope: ScopeIgnored}, Plan{Because: Unmanaged}},
 		{"a job nested too deep is left alone", Facts{Scope: ScopeTooDeep}, Plan{Because: NestedTooDeep}},
@@ -97,7 +98,7 @@ func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
 func TestStepIsTotalAndKeepsItsLaws(t *testing.T) {
 	changes := []func(*Facts){
 		gone, orphans, extras, suspended, halfway, pods, succeeded, impossible, contradiction, deleting, reserved, admitted,
-		evicted, finished, asJob, outdated, retiring(0),
+		evicted, finished, asJob, outdated, retiring(0), behind,
 	}
 	for scope := ScopeIgnored; scope <= ScopeOwn; scope++ {
 		for link := LinkNone; link <= LinkMatching; link++ {
@@ -119,6 +120,8 @@ func TestStepIsTotalAndKeepsItsLaws(t *testing.T) {
 func brokenLaw(f Facts, p Plan) string {
 	touches := p.Do != DoNothing && p.Do != DoForget
 	switch {
+	case f.Behind && p.Do != DoNothing:
+		return "something was done on what is known to be old"
 	case p.Because == "":
 		return "a plan has no reason"
 	case (p.Do == DoFinish) != (p.Finish != ""):
@@ -176,6 +179,7 @@ func (f Facts) link(l Link) Facts {
 }
 
 func gone(f *Facts)          { f.Gone = true }
+func behind(f *Facts)        { f.Behind = true }
 func orphans(f *Facts)       { f.Orphans = true }
 func extras(f *Facts)        { f.Extras = true }
 func suspended(f *Facts)     { f.Suspended = true }

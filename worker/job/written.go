@@ -1,0 +1,73 @@
+package job
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// catchUp is how long a cache is given to show our own write. After that the write is forgotten: a server that was
+	// restored from a backup counts versions anew, and a conflict is not the end of the world.
+	catchUp = time.Minute
+	// sweepFrom is how many writes are remembered before those that nobody asks about any more are looked for.
+	sweepFrom = 1024
+)
+
+// written remembers the version of our last write of each object until the cache has caught up with it. Nothing is decided
+// on what we ourselves have changed already: that would cost a write that meets a conflict.
+type written struct {
+	mu       sync.Mutex
+	versions map[types.UID]version
+	sweepAt  int
+}
+
+type version struct {
+	number string
+	at     time.Time
+}
+
+// note remembers the object as the server returned it.
+func (w *written) note(obj client.Object, now time.Time) {
+	if obj.GetUID() == "" || obj.GetResourceVersion() == "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.versions == nil {
+		w.versions, w.sweepAt = map[types.UID]version{}, sweepFrom
+	}
+	w.versions[obj.GetUID()] = version{number: obj.GetResourceVersion(), at: now}
+	if len(w.versions) >= w.sweepAt {
+		w.sweep(now)
+	}
+}
+
+// sweep forgets what was deleted before the cache showed it. It takes time that grows with the writes since the last time.
+func (w *written) sweep(now time.Time) {
+	for uid, v := range w.versions {
+		if now.Sub(v.at) > catchUp {
+			delete(w.versions, uid)
+		}
+	}
+	w.sweepAt = max(sweepFrom, 2*len(w.versions))
+}
+
+// newerThan tells whether our last write is newer than a cached object. Versions that cannot be compared count as equal.
+func (w *written) newerThan(cached client.Object, now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last, known := w.versions[cached.GetUID()]
+	if !known {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(cached.GetResourceVersion(), last.number)
+	if err == nil && order < 0 && now.Sub(last.at) <= catchUp {
+		return true
+	}
+	delete(w.versions, cached.GetUID())
+	return false
+}
