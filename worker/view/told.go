@@ -98,6 +98,9 @@ func (v *View) correction(w *workload, now time.Time) (Decided, bool) {
 		return Decided{}, false
 	}
 	w.told = admission.PendingEvaluation
+	// The core remembers who knows what its kind was told: as somebody new, the workload will be told again.
+	v.snap.Remove(w.key())
+	v.snap.Push(*waiting)
 	return Decided{
 		Seen: w.obj, PodSets: waiting.PodSets,
 		Decision: admission.Decision{

@@ -161,10 +161,17 @@ func (l *Line[T, R, C]) first() *Member[T, R, C] {
 // Stick makes the head go first in its group until it is parked or leaves, whoever joins.
 func (l *Line[T, R, C]) Stick() { l.stuck = l.first() }
 
-// Block makes the head hold up the line until Wake, until it leaves or until somebody joins before it.
+// Block makes the head hold up the line until Wake, until it leaves or until somebody joins before it. It is told why by
+// itself, so that it has yet to be told what its kind was told, when that is parked again.
 func (l *Line[T, R, C]) Block(until C) {
-	if head := l.Head(); head != nil {
-		l.blocked, l.until = head, until
+	head := l.Head()
+	if head == nil {
+		return
+	}
+	l.blocked, l.until = head, until
+	if head.told {
+		head.told = false
+		head.kind.remember(head)
 	}
 }
 

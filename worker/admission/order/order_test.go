@@ -208,6 +208,17 @@ func TestTheSameReasonIsToldOnce(t *testing.T) {
 	expect(t, "another reason is news to all", l.park("gone"), "a5 a3 a2 a1")
 }
 
+func TestWhoHeldUpTheLineHearsAgainWhatItsKindWasTold(t *testing.T) {
+	l := newLine()
+	l.join("a5")
+	l.join("a3")
+	expect(t, "everybody hears it first", l.park("gone"), "a5 a3")
+	l.Wake()
+	l.Block("") // And a5 is told why, which is something else.
+	l.Wake()
+	expect(t, "the one that was told something else", l.park("gone"), "a5")
+}
+
 func TestWhoJoinsAParkedKindIsParkedAndTold(t *testing.T) {
 	l := newLine()
 	l.join("a5")
