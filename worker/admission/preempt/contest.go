@@ -118,7 +118,6 @@ func (b *branch) retry() bool {
 	b.heap, b.done = b.heap[:0], true
 	for _, child := range b.children {
 		if child.retry() {
-			child.share = child.node.Share()
 			b.heap = append(b.heap, child)
 			b.done = false
 		}

@@ -103,6 +103,11 @@ func TestWhichStrategyAllowsWhat(t *testing.T) {
 				"what the first left over comes after what it allowed",
 				three + "admitted v queue=b f/gpu=6\n admitted u queue=b prio=5 f/gpu=1\n admitted s queue=c f/gpu=2", "queue=a f/gpu=4",
 				"v (InCohortFairSharing)",
+			}, {
+				// Without q, b borrows no more cpu, but still gpus, of which r holds some.
+				"what the first left over for as long as its queue borrows anything that it holds",
+				"queue a cohort=x reclaim=Any f gpu=2 cpu=2\n queue b cohort=x f gpu=2 cpu=2\n admitted r queue=b f/gpu=4 f/cpu=2\n" +
+					"admitted q queue=b prio=1 f/cpu=2", "queue=a f/gpu=3 f/cpu=3", "q (InCohortFairSharing), r (InCohortFairSharing)",
 			},
 		}, fairly(final, initial))
 	})
@@ -113,6 +118,11 @@ func TestAPreemptorWithinItsNominalQuotaSkipsTheShareTest(t *testing.T) {
 	const script = "queue a cohort=x reclaim=Any f gpu=3 cpu=0\n queue b cohort=x f gpu=3 cpu=9\n admitted s queue=a f/cpu=8\n admitted v queue=b f/gpu=6"
 	o := fairly()
 	tell(t, []story{{"if the gate is open", script, "queue=a f/gpu=3", "v (InCohortReclamation)"}}, o)
+	tell(t, []story{{
+		"others before its own where their shares are the same",
+		"queue a cohort=x preempt=LowerPriority reclaim=Any f gpu=3 cpu=0\n queue b cohort=x f gpu=3 cpu=6\n" +
+			"admitted s queue=a prio=-1 f/gpu=1 f/cpu=2\n admitted v queue=b f/gpu=5", "queue=a f/gpu=1", "v (InCohortReclamation)",
+	}}, o)
 	o.WithinNominal = false
 	tell(t, []story{{"not if it is closed", script, "queue=a f/gpu=3", ""}}, o)
 }
