@@ -16,6 +16,8 @@ import (
 	"switchyard.dev/worker/act"
 	"switchyard.dev/worker/controller/admissioncheck"
 	"switchyard.dev/worker/controller/clusterqueue"
+	"switchyard.dev/worker/controller/cohort"
+	"switchyard.dev/worker/controller/figures"
 	"switchyard.dev/worker/controller/flavor"
 	"switchyard.dev/worker/controller/localqueue"
 	"switchyard.dev/worker/controller/workload"
@@ -76,15 +78,22 @@ func (e *engine) addScheduler(ctx context.Context, mgr ctrl.Manager) error {
 	}))
 }
 
+// addQueues keeps the statuses of queues and cohorts.
 func (e *engine) addQueues(_ context.Context, mgr ctrl.Manager) error {
-	c := mgr.GetClient()
-	if err := clusterqueue.Setup(mgr, &clusterqueue.Reconciler{Client: c, View: e.view, Metrics: e.metrics, Clock: e.clock}); err != nil {
+	parts := figures.Parts{
+		Client: mgr.GetClient(), View: e.view, Metrics: e.metrics, Clock: e.clock, Pace: figures.NewPace(),
+		FairSharing: e.settings.FairSharing != nil,
+	}
+	if err := clusterqueue.Setup(mgr, parts); err != nil {
 		return err
 	}
-	if err := localqueue.Setup(mgr, &localqueue.Reconciler{Client: c, View: e.view, Metrics: e.metrics, Clock: e.clock}); err != nil {
+	if err := localqueue.Setup(mgr, parts); err != nil {
 		return err
 	}
-	return flavor.Setup(mgr, &flavor.Reconciler{Client: c, View: e.view})
+	if err := cohort.Setup(mgr, parts); err != nil {
+		return err
+	}
+	return flavor.Setup(mgr, &flavor.Reconciler{Client: mgr.GetClient(), View: e.view})
 }
 
 func (e *engine) addWorkloads(ctx context.Context, mgr ctrl.Manager) error {

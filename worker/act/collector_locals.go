@@ -88,7 +88,7 @@ func (s scrape) localQueue(key types.NamespacedName, waiting admission.LocalCens
 	}
 	s.flavors(g.reserved, standing.Reserved, queue...)
 	s.flavors(g.used, standing.Used, queue...)
-	if account, kept := s.view.LocalUsage(key); kept {
+	if account, kept := s.view.UsageThatCounts(key); kept {
 		s.send(newLineGauges().usage, inUnits(amount.CPU, account.Usage), key.Name, key.Namespace, s.view.Behind(key))
 	}
 }

@@ -66,7 +66,7 @@ func (l *Loop) Start(ctx context.Context) error {
 	if !l.parts.View.WaitForSync(ctx) {
 		return nil
 	}
-	l.parts.View.OnChange(l.parts.Metrics.changed)
+	l.parts.View.OnChange(l.parts.Metrics.Changed)
 	var tellers sync.WaitGroup
 	tellers.Go(func() { l.reasons.run(ctx) })
 	tellers.Go(func() { l.herald.run(ctx) })

@@ -246,7 +246,6 @@ func TestClosedGatesAreToldOnceWithTheReason(t *testing.T) {
 	}
 }
 
-
 func TestTheLoopStartsWhenTheViewIsFullAndEndsWithItsContext(t *testing.T) {
 	s := newStage(t)
 	ctx, cancel := context.WithCancel(s.Context())
@@ -277,7 +276,7 @@ func TestReasonsOfTheWorkloadsOwnControllerAreLeftToIt(t *testing.T) {
 
 func TestAnAdmissionByACheckCountsOnceThoughNobodyHereWroteIt(t *testing.T) {
 	s := newStage(t)
-	s.view.OnChange(s.loop.parts.Metrics.changed)
+	s.view.OnChange(s.loop.parts.Metrics.Changed)
 	s.submit("w", 3)
 	s.cycle()
 	waits := s.stored("w")

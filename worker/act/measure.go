@@ -16,9 +16,9 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// changed counts what is seen to happen to a workload, whoever wrote it: a check's controller admits, a job's controller
+// Changed counts what is seen to happen to a workload, whoever wrote it: a check's controller admits, a job's controller
 // finishes, and several of the steps may have been one write.
-func (m *Metrics) changed(was, is *kueue.Workload) {
+func (m *Metrics) Changed(was, is *kueue.Workload) {
 	m.evicted(was, is)
 	m.released(was, is)
 	if workload.IsAdmitted(is) && !workload.IsAdmitted(was) {

@@ -172,7 +172,7 @@ func newScene(t *testing.T) *scene {
 	if err := RegisterQueueGauges(s.registry, s.view, opts); err != nil {
 		t.Fatal(err)
 	}
-	s.view.OnChange(s.metrics.changed)
+	s.view.OnChange(s.metrics.Changed)
 	s.furnish()
 	return s
 }

@@ -6,6 +6,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/quota"
+	"switchyard.dev/worker/admission/usage"
 	api "switchyard.dev/worker/workload"
 )
 
@@ -91,4 +92,17 @@ func (v *View) inhabitants(wanted func(*kueue.Workload) bool) []Inhabitant {
 		}
 	}
 	return kept
+}
+
+// UsageThatCounts returns the recent usage of a LocalQueue whose ClusterQueue orders those who wait by it; false for any
+// other (contract: kueue-api.md 4.14).
+func (v *View) UsageThatCounts(name types.NamespacedName) (usage.Account, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	key := keyOf(name.Namespace, name.Name)
+	q, known := v.snap.Queue(v.behind(key))
+	if v.books == nil || !known || !q.UsageBased {
+		return usage.Account{}, false
+	}
+	return v.books.Account(key)
 }

@@ -2,6 +2,8 @@ package clusterqueue
 
 import (
 	"context"
+	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -25,6 +28,8 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/act"
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/controller/figures"
+	"switchyard.dev/worker/demand"
 	"switchyard.dev/worker/view"
 )
 
@@ -34,7 +39,7 @@ func TestTheStatusIsWhatTheViewSays(t *testing.T) {
 	flavor := func(name string, total, borrowed int64) admission.FlavorStatus {
 		s := admission.FlavorStatus{}
 		s.Flavor, s.Resource = name, "memory"
-		s.Total, s.Borrowed = view.AmountOf("memory", *resource.NewQuantity(total, resource.BinarySI)), view.AmountOf("memory", *resource.NewQuantity(borrowed, resource.BinarySI))
+		s.Total, s.Borrowed = demand.AmountOf("memory", *resource.NewQuantity(total, resource.BinarySI)), demand.AmountOf("memory", *resource.NewQuantity(borrowed, resource.BinarySI))
 		return s
 	}
 	standing := view.ClusterQueueStanding{
@@ -68,7 +73,8 @@ func TestTheStatusIsWhatTheViewSays(t *testing.T) {
 // stage is a reconciler on an API server in memory; informers deliver only what a test tells them to.
 type stage struct {
 	*testing.T
-	Reconciler
+	*figures.Reconciler[*kueue.ClusterQueue]
+	clock     *clocktesting.FakeClock
 	informers *informertest.FakeInformers
 	writes    int
 }
@@ -76,7 +82,7 @@ type stage struct {
 func newStage(t *testing.T, objects ...client.Object) *stage {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, kueue.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -86,18 +92,19 @@ func newStage(t *testing.T, objects ...client.Object) *stage {
 		s.writes++
 		return c.SubResource(sub).Patch(ctx, obj, p, opts...)
 	}
-	s.Client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&kueue.ClusterQueue{}).
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&kueue.ClusterQueue{}).
 		WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: count}).Build()
-	s.View = view.New(view.Options{})
-	s.Clock = clocktesting.NewFakePassiveClock(epoch)
-	if err := s.View.Register(t.Context(), s.informers); err != nil {
-		t.Fatal(err)
-	}
+	s.clock = clocktesting.NewFakeClock(epoch)
 	metrics, err := act.NewMetrics(prometheus.NewRegistry(), act.MetricsOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Metrics = metrics
+	s.Reconciler = newReconciler(figures.Parts{
+		Client: c, View: view.New(view.Options{}), Metrics: metrics, Clock: s.clock, Pace: figures.NewPace(), FairSharing: true,
+	})
+	if err := s.View.Register(t.Context(), s.informers); err != nil {
+		t.Fatal(err)
+	}
 	s.deliver(objects...)
 	return s
 }
@@ -113,12 +120,23 @@ func (s *stage) deliver(objects ...client.Object) {
 	}
 }
 
-func (s *stage) reconcile() {
+func (s *stage) reconcile() time.Duration {
 	s.Helper()
 	request := ctrl.Request{NamespacedName: types.NamespacedName{Name: "cq"}}
-	if _, err := s.Reconcile(s.Context(), request); err != nil {
+	result, err := s.Reconcile(s.Context(), request)
+	if err != nil {
 		s.Fatal(err)
 	}
+	return result.RequeueAfter
+}
+
+func (s *stage) stored() *kueue.ClusterQueue {
+	s.Helper()
+	cq := &kueue.ClusterQueue{}
+	if err := s.Client.Get(s.Context(), types.NamespacedName{Name: "cq"}, cq); err != nil {
+		s.Fatal(err)
+	}
+	return cq
 }
 
 func queue() *kueue.ClusterQueue {
@@ -154,18 +172,91 @@ func TestAStatusIsWrittenOnceAndOnlyWhenItDiffers(t *testing.T) {
 		t.Errorf("%d writes, want 1", s.writes)
 	}
 	s.deliver(holder())
+	wait := s.reconcile()
+	if s.writes != 1 || wait != time.Second {
+		t.Errorf("figures that changed again were written %d times and wait %v, want 1 and a second", s.writes, wait)
+	}
+	s.clock.Step(wait)
 	s.reconcile()
 	s.reconcile()
 	if s.writes != 2 {
 		t.Errorf("%d writes after a reservation, want 2", s.writes)
 	}
-	cq := &kueue.ClusterQueue{}
-	if err := s.Client.Get(t.Context(), types.NamespacedName{Name: "cq"}, cq); err != nil {
-		t.Fatal(err)
-	}
+	cq := s.stored()
 	total := cq.Status.FlavorsReservation[0].Resources[0].Total
 	if cq.Status.ReservingWorkloads != 1 || total.String() != "2" || !meta.IsStatusConditionTrue(cq.Status.Conditions, kueue.ClusterQueueActive) {
 		t.Errorf("status is %+v", cq.Status)
+	}
+}
+
+func TestAConditionDoesNotWaitForItsTurn(t *testing.T) {
+	s := newStage(t, queue(), &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
+	s.reconcile()
+	stopped := s.stored()
+	stopped.Spec.StopPolicy = kueue.Hold
+	if err := s.Client.Update(t.Context(), stopped); err != nil {
+		t.Fatal(err)
+	}
+	s.deliver(stopped)
+	s.reconcile()
+	if got := meta.FindStatusCondition(s.stored().Status.Conditions, kueue.ClusterQueueActive); got.Reason != "Stopped" {
+		t.Errorf("Active is %+v right after the queue was stopped", got)
+	}
+}
+
+func TestTheShareIsThatOfTheCohort(t *testing.T) {
+	borrows, lends := queue(), queue()
+	borrows.Spec.CohortName, lends.Spec.CohortName, lends.Name = "co", "co", "lends"
+	wl := holder()
+	wl.Status.Admission.PodSetAssignments[0].ResourceUsage["gpu"] = resource.MustParse("6")
+	s := newStage(t, borrows, lends, &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
+	s.deliver(wl)
+	s.reconcile()
+	if got := s.stored().Status.FairSharing; got == nil || got.WeightedShare != 250 { // 2 borrowed of 8.
+		t.Errorf("the share is %+v", got)
+	}
+	weightless := s.stored()
+	weightless.Spec.FairSharing = &kueue.FairSharing{Weight: ptr.To(resource.MustParse("0"))}
+	if err := s.Client.Update(t.Context(), weightless); err != nil {
+		t.Fatal(err)
+	}
+	s.deliver(weightless)
+	s.clock.Step(time.Minute)
+	s.reconcile()
+	if got := s.stored().Status.FairSharing; got.WeightedShare != math.MaxInt64 {
+		t.Errorf("the share of a queue that borrows without weight is %+v", got)
+	}
+}
+
+func TestAStatusListsNoMoreFlavorsThanItMay(t *testing.T) {
+	standing := view.ClusterQueueStanding{}
+	for i := range 100 {
+		for _, r := range []string{"cpu", "gpu"} {
+			f := admission.FlavorStatus{}
+			f.Flavor, f.Resource = strconv.Itoa(i), r
+			standing.Reserved = append(standing.Reserved, f)
+		}
+	}
+	got := step(queue(), standing, epoch).Status.FlavorsReservation
+	if len(got) != 64 || len(got[63].Resources) != 2 {
+		t.Errorf("%d flavors are listed", len(got))
+	}
+}
+
+func TestAQueueIsNotLetGoBeforeTheSchedulerKnows(t *testing.T) {
+	cq := queue()
+	s := newStage(t, cq)
+	if err := s.Client.Delete(t.Context(), cq); err != nil {
+		t.Fatal(err)
+	}
+	s.reconcile()
+	if got := s.stored(); len(got.Finalizers) == 0 {
+		t.Error("a cycle could still have admitted somebody")
+	}
+	s.deliver(s.stored())
+	s.reconcile()
+	if err := s.Client.Get(t.Context(), types.NamespacedName{Name: "cq"}, cq); !apierrors.IsNotFound(err) {
+		t.Errorf("it stayed: %v", err)
 	}
 }
 
@@ -190,7 +281,7 @@ func TestAQueueThatIsDeletedStaysUntilNobodyHoldsItsQuota(t *testing.T) {
 	if !exists() {
 		t.Fatal("it went while a workload held its quota")
 	}
-	if got := meta.FindStatusCondition(cq.Status.Conditions, kueue.ClusterQueueActive); got == nil || got.Reason != string(kueue.ReasonTerminating) {
+	if got := meta.FindStatusCondition(s.stored().Status.Conditions, kueue.ClusterQueueActive); got == nil || got.Reason != string(kueue.ReasonTerminating) {
 		t.Errorf("Active is %+v, want Terminating", got)
 	}
 	released := holder()

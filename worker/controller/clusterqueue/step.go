@@ -9,41 +9,39 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/controller/figures"
+	"switchyard.dev/worker/demand"
 	"switchyard.dev/worker/view"
 )
 
 // step returns the queue as it should be: its status from the view, and without the finalizer when it is being deleted and
-// nobody holds its quota.
+// nobody holds its quota. That the view calls it terminating matters: before, a cycle could still admit somebody.
 func step(cq *kueue.ClusterQueue, s view.ClusterQueueStanding, now time.Time) *kueue.ClusterQueue {
 	out := cq.DeepCopy()
-	if !cq.DeletionTimestamp.IsZero() && s.Reserving == 0 {
+	if !cq.DeletionTimestamp.IsZero() && s.Reason == kueue.ReasonTerminating && s.Reserving == 0 {
 		controllerutil.RemoveFinalizer(out, kueue.ResourceInUseFinalizer)
 	}
-	out.Status.PendingWorkloads = count(s.QueueStatus.Active + s.Inadmissible)
-	out.Status.ReservingWorkloads = count(s.Reserving)
-	out.Status.AdmittedWorkloads = count(s.Admitted)
+	out.Status.PendingWorkloads = figures.Count(s.QueueStatus.Active + s.Inadmissible)
+	out.Status.ReservingWorkloads = figures.Count(s.Reserving)
+	out.Status.AdmittedWorkloads = figures.Count(s.Admitted)
 	out.Status.FlavorsReservation = usages(s.Reserved)
 	out.Status.FlavorsUsage = usages(s.Used)
 	meta.SetStatusCondition(&out.Status.Conditions, view.ActiveCondition(s.Activity, cq.Generation, now))
 	return out
 }
 
-func count(n int) int32 { return int32(min(n, 1<<31-1)) }
-
-// usages groups the figures by flavor, in the order given, which is that of the spec.
 func usages(list []admission.FlavorStatus) []kueue.FlavorUsage {
 	var out []kueue.FlavorUsage
-	for _, f := range list {
-		i := len(out) - 1
-		if i < 0 || string(out[i].Name) != f.Flavor {
-			out = append(out, kueue.FlavorUsage{Name: kueue.ResourceFlavorReference(f.Flavor)})
-			i++
+	for _, f := range figures.ByFlavor(list) {
+		usage := kueue.FlavorUsage{Name: kueue.ResourceFlavorReference(f.Name)}
+		for _, r := range f.Resources {
+			usage.Resources = append(usage.Resources, kueue.ResourceUsage{
+				Name:     corev1.ResourceName(r.Resource),
+				Total:    demand.QuantityOf(r.Resource, r.Total),
+				Borrowed: demand.QuantityOf(r.Resource, r.Borrowed),
+			})
 		}
-		out[i].Resources = append(out[i].Resources, kueue.ResourceUsage{
-			Name:     corev1.ResourceName(f.Resource),
-			Total:    view.QuantityOf(f.Resource, f.Total),
-			Borrowed: view.QuantityOf(f.Resource, f.Borrowed),
-		})
+		out = append(out, usage)
 	}
 	return out
 }

@@ -5,38 +5,70 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/usage"
+	"switchyard.dev/worker/controller/figures"
+	"switchyard.dev/worker/demand"
 	"switchyard.dev/worker/view"
 )
 
 // step returns the queue with the status that the view gives it.
 func step(lq *kueue.LocalQueue, s view.LocalQueueStanding, now time.Time) *kueue.LocalQueue {
 	out := lq.DeepCopy()
-	out.Status.PendingWorkloads = count(s.Pending)
-	out.Status.ReservingWorkloads = count(s.Reserving)
-	out.Status.AdmittedWorkloads = count(s.Admitted)
+	out.Status.PendingWorkloads = figures.Count(s.Pending)
+	out.Status.ReservingWorkloads = figures.Count(s.Reserving)
+	out.Status.AdmittedWorkloads = figures.Count(s.Admitted)
 	out.Status.FlavorsReservation = usages(s.Reserved)
 	out.Status.FlavorsUsage = usages(s.Used)
 	meta.SetStatusCondition(&out.Status.Conditions, view.ActiveCondition(s.Activity, lq.Generation, now))
 	return out
 }
 
-func count(n int) int32 { return int32(min(n, 1<<31-1)) }
+// fairSharing is the status of admission fair sharing; nil when the queue does not take part. As long as nothing was
+// consumed, the time of the last sample is not worth a write (contract: kueue-api.md 4.14).
+func fairSharing(was *kueue.LocalQueueFairSharingStatus, account usage.Account, takesPart bool) *kueue.LocalQueueFairSharingStatus {
+	if !takesPart {
+		return nil
+	}
+	if len(account.Consumed) == 0 && (was == nil || consumedNothing(was)) {
+		return was
+	}
+	consumed := corev1.ResourceList{}
+	for _, c := range account.Consumed {
+		consumed[corev1.ResourceName(c.Resource)] = quantityOf(c)
+	}
+	return &kueue.LocalQueueFairSharingStatus{AdmissionFairSharingStatus: &kueue.AdmissionFairSharingStatus{
+		ConsumedResources: consumed, LastUpdate: metav1.NewTime(account.SampledAt.Truncate(time.Second)),
+	}}
+}
 
-// usages groups the figures by flavor, in the order given, which is that of the ClusterQueue's spec.
+func consumedNothing(s *kueue.LocalQueueFairSharingStatus) bool {
+	return s.AdmissionFairSharingStatus == nil || len(s.AdmissionFairSharingStatus.ConsumedResources) == 0
+}
+
+// quantityOf keeps thousandths of devices, which a small queue's usage decays through, but no fractions of bytes.
+func quantityOf(c usage.Consumed) resource.Quantity {
+	whole := demand.QuantityOf(c.Resource, 0)
+	if whole.Format == resource.BinarySI {
+		return *resource.NewQuantity(int64(c.Milli/1000), resource.BinarySI)
+	}
+	return *resource.NewMilliQuantity(int64(c.Milli), resource.DecimalSI)
+}
+
 func usages(list []admission.FlavorStatus) []kueue.LocalQueueFlavorUsage {
 	var out []kueue.LocalQueueFlavorUsage
-	for _, f := range list {
-		i := len(out) - 1
-		if i < 0 || string(out[i].Name) != f.Flavor {
-			out = append(out, kueue.LocalQueueFlavorUsage{Name: kueue.ResourceFlavorReference(f.Flavor)})
-			i++
+	for _, f := range figures.ByFlavor(list) {
+		usage := kueue.LocalQueueFlavorUsage{Name: kueue.ResourceFlavorReference(f.Name)}
+		for _, r := range f.Resources {
+			usage.Resources = append(usage.Resources, kueue.LocalQueueResourceUsage{
+				Name: corev1.ResourceName(r.Resource), Total: demand.QuantityOf(r.Resource, r.Total),
+			})
 		}
-		out[i].Resources = append(out[i].Resources, kueue.LocalQueueResourceUsage{
-			Name: corev1.ResourceName(f.Resource), Total: view.QuantityOf(f.Resource, f.Total),
-		})
+		out = append(out, usage)
 	}
 	return out
 }
