@@ -112,8 +112,13 @@ func (r *run) weighPending(c *contender, w *admission.Workload) (assign.Result, 
 	if len(c.victims) == 0 || slices.ContainsFunc(c.victims, func(v admission.Victim) bool { return !v.Evicted }) {
 		return assign.Result{}, false
 	}
+	mode := c.mode
+	if mode == assign.Fit {
+		// It fitted before somebody else was served in this cycle.
+		mode = assign.Preempt
+	}
 	return assign.Result{
-		Mode: c.mode, Assignment: c.assignment, Because: c.refusal.Because, Message: c.refusal.Message,
+		Mode: mode, Assignment: c.assignment, Because: c.refusal.Because, Message: c.refusal.Message,
 	}, true
 }
 

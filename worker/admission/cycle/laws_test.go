@@ -1,0 +1,238 @@
+package cycle_test
+
+import (
+	"maps"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/admissiontest"
+	"switchyard.dev/worker/admission/cycle"
+	"switchyard.dev/worker/admission/quota"
+)
+
+// play plays the API to a snapshot: it writes what cycles decide, late or never, and lets victims leave in their time.
+type play struct {
+	t        *testing.T
+	chance   *rand.Rand
+	options  cycle.Options
+	snapshot *admission.Snapshot
+	facts    *admissiontest.Facts
+	log      []string
+	// told is the reason that each waiting workload was told since it changed last.
+	told map[string]admission.Reason
+	// leaving are the victims whose eviction was decided and not called off.
+	leaving map[string]bool
+	// unwritten are the admissions that the API does not know of yet.
+	unwritten map[string]bool
+}
+
+func FuzzTheLawsOfCycles(f *testing.F) {
+	for seed := range int64(200) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed int64) {
+		chance := rand.New(rand.NewSource(seed))
+		data := make([]byte, 500)
+		chance.Read(data)
+		steps, err := admissiontest.Parse(admissiontest.RichScript(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &play{
+			t: t, chance: chance, options: steps[len(steps)-1].Options,
+			snapshot: admission.NewSnapshot(), facts: admissiontest.NewFacts(),
+			told: map[string]admission.Reason{}, leaving: map[string]bool{}, unwritten: map[string]bool{},
+		}
+		for _, step := range steps[:len(steps)-1] {
+			w.apply(step)
+			if chance.Intn(3) == 0 {
+				w.cycle()
+				w.goOn(3)
+			}
+		}
+		w.comeToRest()
+	})
+}
+
+func (w *play) line(text string) {
+	steps, err := admissiontest.Parse(text)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.apply(steps[0])
+}
+
+func (w *play) apply(step admissiontest.Step) {
+	w.log = append(w.log, step.Line)
+	step.Apply(w.snapshot)
+	w.facts.Apply(step)
+	switch step.Verb {
+	case "pending", "remove", "forget":
+		delete(w.told, step.Name)
+		delete(w.leaving, step.Name)
+		delete(w.unwritten, step.Name)
+	case "admitted", "release":
+		delete(w.leaving, step.Name)
+		delete(w.unwritten, step.Name)
+	}
+}
+
+func (w *play) fail(format string, args ...any) {
+	w.t.Helper()
+	w.t.Fatalf(format+"\nafter\n%s", append(args, strings.Join(w.log, "\n"))...)
+}
+
+// cycle runs a cycle and checks all that must hold of it.
+func (w *play) cycle() admission.Plan {
+	before := overUsed(w.facts)
+	plan := cycle.Run(w.snapshot, admissiontest.At(100), w.options)
+	w.log = append(w.log, "cycle", admissiontest.PlanText(plan))
+	seen := map[string]bool{}
+	for _, d := range plan.Decisions {
+		if seen[d.Workload.Name] {
+			w.fail("%s is decided about twice", d.Workload)
+		}
+		seen[d.Workload.Name] = true
+		if _, waits := w.facts.Pending[d.Workload.Name]; !waits {
+			w.fail("%s does not wait", d.Workload)
+		}
+		w.take(d)
+	}
+	for queue := range overUsed(w.facts) {
+		if !before[queue] {
+			w.fail("%s uses more than it may", queue)
+		}
+	}
+	w.checkUsage()
+	w.checkReasons()
+	return plan
+}
+
+func (w *play) take(d admission.Decision) {
+	switch d.Verdict {
+	case admission.Admit:
+		w.facts.Assume(d.Workload.Name, d.Assignment)
+		w.unwritten[d.Workload.Name] = true
+	case admission.Preempt:
+		w.told[d.Workload.Name] = d.Because
+		for _, v := range d.Victims {
+			w.evict(v)
+		}
+	case admission.Wait:
+		w.told[d.Workload.Name] = d.Because
+	}
+}
+
+func (w *play) evict(v admission.Victim) {
+	name := v.Workload.Name
+	held, holds := w.facts.Holding[name]
+	switch {
+	case !holds || held.Queue != v.Queue || held.UID != v.UID:
+		w.fail("%s holds nothing that it could be evicted for", name)
+	case w.unwritten[name]:
+		w.fail("%s is evicted before its admission is written", name)
+	case v.Evicted != (held.Evicted || w.leaving[name]):
+		w.fail("%s is leaving: %v; the plan says %v", name, !v.Evicted, v.Evicted)
+	}
+	w.leaving[name] = true
+}
+
+func (w *play) checkUsage() {
+	sums := map[string][]quota.Use{}
+	for _, held := range w.facts.Holding {
+		for _, use := range held.Usage {
+			if use.Amount > 0 {
+				sums[held.Queue] = append(sums[held.Queue], use)
+			}
+		}
+	}
+	for _, queue := range []string{"a", "b", "c", "d"} {
+		want, got := quota.NewUsage(sums[queue]...), w.snapshot.Quota().Uses(queue)
+		if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			w.fail("%s does not use what its workloads hold (-held +used):\n%s", queue, diff)
+		}
+	}
+}
+
+// checkReasons finds workloads that nobody told why they wait, although nothing holds up their line.
+func (w *play) checkReasons() {
+	if w.options.MaxAdmissions > 0 {
+		return
+	}
+	for name, workload := range w.facts.Pending {
+		q := w.facts.Queues[workload.Queue]
+		if w.told[name] == "" && q.Strategy != admission.StrictFIFO && !q.UsageBased && !w.waitsForVictims(workload.Queue) {
+			w.fail("%s was not told why it waits", name)
+		}
+	}
+}
+
+// waitsForVictims reports whether somebody of the queue was told to wait for others to leave.
+func (w *play) waitsForVictims(queue string) bool {
+	for name, workload := range w.facts.Pending {
+		if workload.Queue == queue && w.told[name] == admission.WaitingForPreemptedWorkloads {
+			return true
+		}
+	}
+	return false
+}
+
+// goOn lets one in odds of what is under way happen.
+func (w *play) goOn(odds int) {
+	happens := func() bool { return w.chance.Intn(odds) == 0 }
+	for _, name := range slices.Sorted(maps.Keys(w.unwritten)) {
+		switch {
+		case !happens():
+		case odds > 1 && happens():
+			w.line("forget " + name)
+		default:
+			held := w.facts.Holding[name]
+			held.Assumed, held.Admitted = false, true
+			delete(w.unwritten, name)
+			w.apply(admissiontest.Step{Line: "confirm " + name, Verb: "admitted", Name: name, Reservation: held})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.leaving)) {
+		switch {
+		case !happens():
+		case odds > 1 && happens() && !w.facts.Holding[name].Evicted:
+			delete(w.leaving, name)
+			w.line("spare " + name)
+		default:
+			w.line("release " + name)
+		}
+	}
+}
+
+// comeToRest lets everything happen that is under way until nothing is, and checks that nobody waits who could start.
+func (w *play) comeToRest() {
+	for name, held := range w.facts.Holding {
+		if held.Evicted {
+			w.leaving[name] = true
+		}
+	}
+	for range 100 {
+		plan := w.cycle()
+		if len(w.unwritten)+len(w.leaving) == 0 && !plan.More && len(plan.Decisions) == 0 {
+			w.checkThatAllWait()
+			return
+		}
+		w.goOn(1)
+	}
+	w.fail("the world does not come to rest")
+}
+
+func (w *play) checkThatAllWait() {
+	plan := cycle.Run(w.facts.Snapshot(), admissiontest.At(100), w.options)
+	for _, d := range plan.Decisions {
+		if d.Verdict == admission.Admit {
+			w.fail("somebody could start: %s", admissiontest.DecisionText(d))
+		}
+	}
+}
