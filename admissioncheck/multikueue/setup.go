@@ -42,12 +42,8 @@ func (c *Check) Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integratio
 	if !gates.Enabled(features.MultiKueue) {
 		return nil
 	}
-	if *cfg.MultiKueue.DispatcherName == kueue.IncrementalDispatcherName {
-		return fmt.Errorf("multiKueue.dispatcherName %s is not built in yet: nobody would nominate clusters; use %s, or the name of your own dispatcher",
-			kueue.IncrementalDispatcherName, kueue.AllAtOnceDispatcherName)
-	}
 	resolver, err := controller.Setup(context.Background(), mgr, controller.Settings{
-		Origin: *cfg.MultiKueue.Origin, Policy: policy(cfg.MultiKueue),
+		Origin: *cfg.MultiKueue.Origin, Policy: policy(cfg.MultiKueue, gates),
 		GCInterval: cfg.MultiKueue.GCInterval.Duration, Namespace: *cfg.Namespace,
 		Kinds:       slices.DeleteFunc(slices.Clone(integrations), func(i job.Integration) bool { return !i.Mirrorable() }),
 		NameInLabel: !gates.Enabled(features.WorkloadIdentifierAnnotations),
@@ -60,11 +56,19 @@ func (c *Check) Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integratio
 	return nil
 }
 
-// policy is what the configuration says about dispatching. Every dispatcher but the built-in default nominates from
-// outside of the check.
-func policy(m *configapi.MultiKueue) dispatch.Policy {
+// policy is what the configuration says about dispatching. Every dispatcher that is not built in nominates from outside of
+// the check.
+func policy(m *configapi.MultiKueue, gates features.Set) dispatch.Policy {
 	p := dispatch.Compatible(m.WorkerLostTimeout.Duration)
-	if *m.DispatcherName != kueue.AllAtOnceDispatcherName {
+	switch *m.DispatcherName {
+	case kueue.AllAtOnceDispatcherName:
+	case kueue.IncrementalDispatcherName:
+		p.Dispatcher = dispatch.Incremental
+		if gates.Enabled(features.MultiKueueIncrementalDispatcherConfig) {
+			p.StepSize = int(*m.IncrementalDispatcherConfig.StepSize)
+		}
+		p.ByName = !gates.Enabled(features.MultiKueueIncrementalDispatcherRespectConfigOrder)
+	default:
 		p.Dispatcher = dispatch.External
 	}
 	return p

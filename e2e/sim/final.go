@@ -6,9 +6,11 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
 
-// heal ends every fault and lets everything come to rest.
+// heal ends every fault and lets everything come to rest. From then on somebody else's dispatcher, if there is one, does its
+// part at once.
 func (w *World) heal() {
 	clear(w.frozen)
+	w.healed = true
 	for _, c := range w.workers {
 		c.up, c.slow = true, false
 	}
@@ -84,8 +86,11 @@ func (w *World) waitsTruly(item workload, because dispatch.Reason) bool {
 	case dispatch.NoCluster:
 		return !slices.ContainsFunc(w.hub.listed, func(c string) bool { return !w.collides(w.worker(c), item.name) })
 	case dispatch.Offered:
-		for _, cluster := range item.nominated {
+		for _, cluster := range w.hub.listed {
 			c := w.worker(cluster)
+			if w.collides(c, item.name) || w.policy.Dispatcher == dispatch.External && !slices.Contains(item.nominated, cluster) {
+				continue
+			}
 			if obj := c.copies[item.name]; obj.finished == nil && (obj.admitted || c.free() >= item.gpu) {
 				return false
 			}

@@ -93,6 +93,25 @@ func (w *World) evict(item workload, message string) workload {
 	return item
 }
 
+// nominate is what somebody else's dispatcher writes; the API takes it while there is a reservation and no cluster bound.
+func (w *World) nominate(name string, clusters []string) {
+	item, ok := w.hub.items[name]
+	open := ok && item.quota && !item.evicted && item.bound == "" && item.finished == nil && !item.deleting
+	clusters = slices.Sorted(slices.Values(clusters))
+	if w.policy.Dispatcher != dispatch.External || !open || slices.Equal(item.nominated, clusters) {
+		return
+	}
+	item.nominated = clusters
+	w.put(item)
+}
+
+// nominateAll is the choice of a dispatcher that offers everything everywhere.
+func (w *World) nominateAll() {
+	for _, name := range w.hub.names() {
+		w.nominate(name, w.hub.listed)
+	}
+}
+
 func (h *hub) free() int64 {
 	left := h.gpu
 	for _, item := range h.items {

@@ -21,6 +21,8 @@ type ledger struct {
 	done map[int64]dispatch.Outcome
 	// results are the runs that have ended and that must not be repeated.
 	results map[int64][]result
+	// widened is when clusters were nominated for a Workload last by the incremental dispatcher.
+	widened map[int64]time.Time
 	// trouble is set once anything was wrong with the bound copy or its job since it was bound.
 	trouble map[int64]bool
 	// preempted are Workloads whose runs may be repeated, because the hub evicted them; forgotten are those whose epochs
@@ -45,7 +47,7 @@ const answerAge = 10 * time.Second
 func newLedger() *ledger {
 	return &ledger{
 		created: map[attempt]string{}, apart: map[attempt][]string{}, epochs: map[int64]int64{},
-		done: map[int64]dispatch.Outcome{}, results: map[int64][]result{}, trouble: map[int64]bool{},
+		done: map[int64]dispatch.Outcome{}, results: map[int64][]result{}, widened: map[int64]time.Time{}, trouble: map[int64]bool{},
 		preempted: map[int64]bool{}, forgotten: map[int64]bool{},
 	}
 }
@@ -75,6 +77,9 @@ func (l *ledger) acting(t *turn, a dispatch.Action) {
 	v := clusterView(t.obs, a.Cluster)
 	if creates && (v.Copy.Holder == dispatch.Foreign || v.Job.Holder == dispatch.Foreign) {
 		t.violate("a foreign object is never touched", "%s for %s", sentence(a), t.item.name)
+	}
+	if a.Verb == dispatch.CreateOffer && !slices.Contains(t.hub.listed, a.Cluster) {
+		t.violate("only what the config lists is offered to", "%s for %s", sentence(a), t.item.name)
 	}
 	if a.Verb == dispatch.CreateJob {
 		l.losersFirst(t, a)
@@ -196,6 +201,7 @@ func (l *ledger) writing(t *turn, before, after workload) {
 			t.violate("a check is Ready only when the job exists", "%s", before.name)
 		}
 	}
+	l.rounds(t, before, s, next)
 	if s.Bound == "" && next.Bound != "" {
 		c := t.worker(next.Bound)
 		l.trouble[before.uid] = troubled(before, c)
@@ -203,6 +209,31 @@ func (l *ledger) writing(t *turn, before, after workload) {
 	if s.Bound != "" && !s.Retreating() && (next.Bound == "" || next.Retreating()) {
 		l.givingUp(t, before)
 	}
+}
+
+// rounds checks what the incremental dispatcher nominates: no more than a step at a time, and nobody new before those that
+// were nominated had their time, unless too few of them are left that may admit.
+func (l *ledger) rounds(t *turn, item workload, s, next dispatch.State) {
+	if t.policy.Dispatcher != dispatch.Incremental {
+		return
+	}
+	added, hopeful := 0, 0
+	for _, name := range next.Nominated {
+		if next.Epoch != s.Epoch || next.Reservation != s.Reservation || !slices.Contains(s.Nominated, name) {
+			added++
+		} else if v := clusterView(t.obs, name); v.InConfig && v.Link.State == dispatch.Connected && v.Copy.Holder != dispatch.Foreign &&
+			v.Job.Holder != dispatch.Foreign && !v.Copy.Evicted && !v.Copy.Refused && !v.Copy.Deactivating && v.Copy.Finished == nil {
+			hopeful++
+		}
+	}
+	if added == 0 {
+		return
+	}
+	over := !t.now.Before(l.widened[item.uid].Add(t.policy.RoundTimeout))
+	if added > t.policy.StepSize || hopeful+added > t.policy.StepSize && !over {
+		t.violate("no cluster is nominated before its round", "%s has %v, %d of them new, last round at %s", item.name, next.Nominated, added, l.widened[item.uid].Format(time.TimeOnly))
+	}
+	l.widened[item.uid] = t.now
 }
 
 // admissible checks the API's own rules (contract: multikueue.md 0).

@@ -130,6 +130,12 @@ func mutantsOfTime() []mutant {
 		{mistake: "forgets how long it was cut off", step: before(func(_ *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
 			o.CutOffEnded = time.Time{}
 		})},
+		{mistake: "gives no round its time", step: before(func(_ *dispatch.State, _ *dispatch.Observation, p *dispatch.Policy) {
+			p.RoundTimeout = 0
+		})},
+		{mistake: "forgets when a round began", step: before(func(s *dispatch.State, _ *dispatch.Observation, _ *dispatch.Policy) {
+			s.Round = time.Time{}
+		})},
 		{mistake: "forgives the debts of clusters out of reach", step: before(eachView(func(s dispatch.State, v *dispatch.ClusterView) {
 			owed := slices.ContainsFunc(s.Debts, func(d dispatch.Debt) bool { return d.Cluster == v.Name })
 			if owed && v.Link.State == dispatch.Unreachable {
@@ -175,6 +181,9 @@ func mutantsOfActions() []mutant {
 			v.Link = dispatch.Link{State: dispatch.Connected}
 		}))},
 		{mistake: "offers to debtors", step: offersToDebtors},
+		{mistake: "offers to clusters that the config does not list", step: before(eachView(func(s dispatch.State, v *dispatch.ClusterView) {
+			v.InConfig = v.InConfig || slices.Contains(s.Nominated, v.Name)
+		}))},
 	}
 }
 

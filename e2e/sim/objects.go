@@ -79,6 +79,7 @@ type copied struct {
 	requeueAt    time.Time
 	createdAt    time.Time
 	waiting      string
+	refused      bool
 	adopted      bool
 	finished     *dispatch.Outcome
 	deleting     bool

@@ -81,6 +81,7 @@ func copyFacts(item workload, c present[copied]) dispatch.Copy {
 		PriorityOnly: same && v.priority != item.priority,
 		Quota:        v.quota,
 		Waiting:      v.waiting,
+		Refused:      v.refused,
 		Admitted:     v.admitted,
 		AdmittedAt:   v.admittedAt,
 		Evicted:      v.evicted,

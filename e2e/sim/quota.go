@@ -63,9 +63,9 @@ func (w *World) cycle(c *worker) bool {
 		obj := c.copies[d.Workload.Name]
 		switch {
 		case d.Verdict == admission.Admit:
-			obj.quota, obj.evicted, obj.waiting = true, false, ""
+			obj.quota, obj.evicted, obj.waiting, obj.refused = true, false, "", false
 		case obj.waiting != d.Message:
-			obj.waiting = d.Message
+			obj.waiting, obj.refused = d.Message, d.Because == admission.ExceedsMaxQuota
 		default:
 			continue
 		}

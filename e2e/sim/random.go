@@ -12,6 +12,9 @@ func Script(seed uint64, length int) []string {
 	g.scene()
 	for len(g.lines) < length {
 		g.next()
+		if g.external && g.rand.IntN(15) == 0 {
+			g.nominate()
+		}
 	}
 	return append(g.lines, "final")
 }
@@ -24,6 +27,8 @@ type generator struct {
 	// laggard is a cluster of which the hub sees little; theme is the kind of trouble that prevails.
 	laggard string
 	theme   int
+	// external says that somebody else nominates clusters.
+	external bool
 }
 
 // The themes of random scripts.
@@ -52,6 +57,13 @@ func (g *generator) scene() {
 	}
 	g.add("%s", line)
 	g.add("hub-gpu %d", 8+g.rand.IntN(16))
+	switch g.rand.IntN(10) {
+	case 0:
+		g.add("dispatcher incremental step=%d", 1+g.rand.IntN(2))
+	case 1:
+		g.external = true
+		g.add("dispatcher external")
+	}
 	g.laggard, g.theme = g.cluster(), g.rand.IntN(themes)
 	for i := range 1 + g.rand.IntN(3) {
 		g.jobs = append(g.jobs, fmt.Sprintf("j%d", i+1))
@@ -169,16 +181,85 @@ func (g *generator) disturbByTheme() {
 	case brokenHub:
 		g.reboot()
 	case brokenLinks:
+		if g.rand.IntN(4) == 0 {
+			g.cutOff()
+			return
+		}
 		c := g.cluster()
 		g.add("%s %s", g.pick("partition", "reconnect", "reconnect", "drop"), c)
 		g.add("probe %s", c)
 	case evictions:
+		if g.rand.IntN(3) == 0 {
+			g.haunt()
+			return
+		}
 		g.retreat()
 	}
 }
 
-// reboot brings the hub back without anything in its caches.
+// nominate lets an external dispatcher choose some clusters, one of them perhaps of no such name.
+func (g *generator) nominate() {
+	line := "nominate " + g.job()
+	for _, name := range append(g.names, "w9") {
+		if g.rand.IntN(3) > 0 {
+			line += " " + name
+		}
+	}
+	g.add("%s", line)
+}
+
+// haunt evicts, and lets the next attempt go on while the laggard shows little of the last one: its copies but not its jobs,
+// or nothing. The job may have ended there, or be slow to go.
+func (g *generator) haunt() {
+	job, shown := g.job(), g.rand.IntN(2) == 0
+	g.add("%s %s", g.pick("slow", "fast"), g.laggard)
+	g.add("clock %s", g.pick("1s", "2m"))
+	g.add("work %s %s", g.laggard, job)
+	g.add("evict hub %s", job)
+	for range 3 {
+		g.add("deliver hub")
+		g.add("dispatch %s", job)
+		g.add("core %s", job)
+		g.add("clock 2s")
+	}
+	for range 2 + g.rand.IntN(3) {
+		g.add("deliver hub")
+		g.add("dispatch %s", job)
+		for _, c := range g.names {
+			g.add("work %s %s", c, job)
+			if c != g.laggard || shown {
+				g.add("deliver %s copies", c)
+			}
+			if c != g.laggard {
+				g.add("deliver %s jobs", c)
+			}
+		}
+	}
+}
+
+// cutOff parts the hub from everybody for a while, and then from some for longer.
+func (g *generator) cutOff() {
+	for _, c := range g.names {
+		g.add("partition %s", c)
+		g.add("probe %s", c)
+	}
+	g.add("clock %s", g.pick("1m", "5m", "16m"))
+	for _, c := range g.names {
+		if g.rand.IntN(3) > 0 {
+			g.add("reconnect %s", c)
+		}
+		g.add("probe %s", c)
+		g.add("dispatch %s", g.job())
+	}
+	g.add("clock %s", g.pick("1m", "5m", "16m"))
+	g.add("dispatch %s", g.job())
+}
+
+// reboot brings the hub back without anything in its caches, perhaps out of the middle of a turn.
 func (g *generator) reboot() {
+	if g.rand.IntN(2) == 0 {
+		g.add("dispatch %s crash=%d", g.job(), 1+g.rand.IntN(2))
+	}
 	g.add("crash hub")
 	g.add("restart hub")
 	for _, c := range g.names {

@@ -57,6 +57,7 @@ type command struct {
 func commands() map[string]func(command) error {
 	return map[string]func(command) error{
 		"clusters": command.clusters, "hub-gpu": command.hubGPU, "submit": command.submit,
+		"dispatcher": command.dispatcher, "nominate": command.nominate,
 
 		"delete": command.delete, "evict": command.evictOne, "partition": link(false), "reconnect": link(true),
 		"crash": command.crashHub, "restart": command.restart, "list": list(true), "unlist": list(false),
@@ -129,6 +130,30 @@ func (c command) clusters() error {
 func (c command) hubGPU() (err error) {
 	c.hub.gpu, err = strconv.ParseInt(c.arg(0), 10, 64)
 	return err
+}
+
+// dispatcher incremental [step=1], or dispatcher external: instead of offering to all at once.
+func (c command) dispatcher() error {
+	step, err := strconv.Atoi(c.option("step", "3"))
+	if err != nil {
+		return err
+	}
+	c.policy.StepSize = step
+	switch c.arg(0) {
+	case "incremental":
+		c.policy.Dispatcher = dispatch.Incremental
+	case "external":
+		c.policy.Dispatcher = dispatch.External
+	default:
+		return errors.New("no such dispatcher")
+	}
+	return nil
+}
+
+// nominate j1 w1 w2: by a dispatcher of somebody else.
+func (c command) nominate() error {
+	c.World.nominate(c.arg(0), c.args[1:])
+	return nil
 }
 
 // submit j1 gpu=4 run=30s ttl=10s

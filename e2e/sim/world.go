@@ -35,6 +35,8 @@ type World struct {
 	// frozen are the actors that take no turn in a round: dispatch, core, deliver, or the name of a worker, which then
 	// stands still; deliver/<worker> freezes what the hub sees of it.
 	frozen map[string]bool
+	// healed is set once every fault has ended.
+	healed bool
 	// shell are the mistakes of the program around Step.
 	shell Shell
 	// commands is what the words of a script mean.
@@ -91,6 +93,9 @@ func (w *World) round() bool {
 	before := w.version
 	for _, name := range w.hub.names() {
 		w.while("core", func() bool { return w.core(name, !w.frozen["dispatch"]) })
+	}
+	if w.healed {
+		w.nominateAll()
 	}
 	for _, c := range w.workers {
 		w.roundWorker(c)

@@ -19,6 +19,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/workload"
 )
 
@@ -314,6 +315,30 @@ func TestNothingIsPreparedThatAsksForMoreThanANomination(t *testing.T) {
 				t.Errorf("-before +after:\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestTheIncrementalDispatcherGoesOnToTheNextWhenOneRefuses(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	p := st.policy
+	p.Dispatcher, p.StepSize = dispatch.Incremental, 1
+	st.restart(p)
+	st.connected()
+	st.submit()
+	st.offered("w1")
+	if got := st.local().Status.NominatedClusterNames; !slices.Equal(got, []string{"w1"}) {
+		t.Errorf("nominated: %v", got)
+	}
+	apply(t, st.workers["w1"], func(wl *kueue.Workload) {
+		workload.SetPending(wl, admission.Misconfigured, "no such LocalQueue", time.Now())
+	})
+	st.runsOn("w2")
+	if st.jobOn("w1") != nil {
+		t.Error("the cluster that refused has the job")
+	}
+	record := meta.FindStatusCondition(st.local().Status.Conditions, dispatch.ConditionType)
+	if record != nil {
+		t.Errorf("what was recorded of the rounds outlives them: %+v", record)
 	}
 }
 

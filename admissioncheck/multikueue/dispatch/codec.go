@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // ConditionType is the type of the one condition on the hub's Workload that stores what the public API has no word for.
@@ -22,6 +23,7 @@ const (
 const (
 	wordEpoch       = "epoch "
 	wordReservation = " of reservation "
+	wordRound       = "; nominating since "
 	wordDebts       = "; may still run on "
 	wordDebtEpoch   = " since epoch "
 )
@@ -33,20 +35,24 @@ type Record struct {
 	// ObservedGeneration is the epoch.
 	ObservedGeneration int64
 	Reason             string
-	// Message is for people and for Decode: `epoch 3 of reservation "r2"; may still run on "w1" since epoch 2`.
+	// Message is for people and for Decode: `epoch 3 of reservation "r2"; nominating since
+	// 2026-01-01T12:00:00Z; may still run on "w1" since epoch 2`.
 	Message string
 }
 
 // Encode turns epoch, reservation and debts into a Record; ok is false if there is nothing to record, and then the
 // condition must be absent.
 func Encode(s State) (r Record, ok bool) {
-	if s.Epoch <= 1 && len(s.Debts) == 0 && s.Reservation == "" {
+	if s.Epoch <= 1 && len(s.Debts) == 0 && s.Reservation == "" && s.Round.IsZero() {
 		return Record{}, false
 	}
 	var b strings.Builder
 	b.WriteString(wordEpoch + strconv.FormatInt(s.Epoch, 10))
 	if s.Reservation != "" {
 		b.WriteString(wordReservation + strconv.Quote(s.Reservation))
+	}
+	if !s.Round.IsZero() {
+		b.WriteString(wordRound + s.Round.UTC().Format(time.RFC3339))
 	}
 	for i, d := range s.Debts {
 		if i == 0 {
@@ -88,6 +94,9 @@ func parse(message string) (State, bool) {
 	if p.try(wordReservation) {
 		s.Reservation = p.quoted()
 	}
+	if p.try(wordRound) {
+		s.Round = p.time()
+	}
 	more := p.try(wordDebts)
 	for more && p.ok {
 		cluster := p.quoted()
@@ -124,6 +133,15 @@ func (p *parser) number() int64 {
 	p.ok = p.ok && err == nil
 	p.rest = p.rest[end:]
 	return n
+}
+
+// time reads a UTC time of whole seconds.
+func (p *parser) time() time.Time {
+	length := min(len(time.RFC3339)-len("07:00"), len(p.rest))
+	at, err := time.Parse(time.RFC3339, p.rest[:length])
+	p.ok = p.ok && err == nil
+	p.rest = p.rest[length:]
+	return at
 }
 
 func (p *parser) quoted() string {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -22,9 +23,10 @@ func TestNothingIsRecordedOnTheHappyPath(t *testing.T) {
 
 func TestARecordReadsAsASentence(t *testing.T) {
 	s := State{Epoch: 3, Reservation: "2026-01-01T00:00:00Z/2", Debts: []Debt{{"w1", 2}, {"w2", 1}}}
+	s.Round = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	want := Record{
 		Owed: true, ObservedGeneration: 3, Reason: "Owed",
-		Message: `epoch 3 of reservation "2026-01-01T00:00:00Z/2"; may still run on "w1" since epoch 2, "w2" since epoch 1`,
+		Message: `epoch 3 of reservation "2026-01-01T00:00:00Z/2"; nominating since 2026-01-01T12:00:00Z; may still run on "w1" since epoch 2, "w2" since epoch 1`,
 	}
 	got, ok := Encode(s)
 	if diff := cmp.Diff(want, got); !ok || diff != "" {
@@ -37,6 +39,7 @@ func TestAnUnreadableRecordIsTheFirstEpochWithoutDebts(t *testing.T) {
 	for _, message := range []string{
 		"", "epoch", "epoch x", "epoch 0", "epoch -1", "epoch 99999999999999999999", "epoch 2 and more",
 		`epoch 2; may still run on `, `epoch 2; may still run on "w1"`, `epoch 2; may still run on w1 since epoch 1`,
+		`epoch 2; nominating since `, `epoch 2; nominating since yesterday, at half past nine`,
 		`epoch 2; may still run on "w1" since epoch 1,`, `epoch 2 of reservation unquoted`,
 	} {
 		if diff := cmp.Diff(want, Decode(&Record{Message: message}, []string{"b", "a"}, "")); diff != "" {
@@ -56,17 +59,21 @@ func TestABindingEndsNominations(t *testing.T) {
 
 // FuzzARecordRoundTrips checks that whatever is stored is read back, whatever the names are.
 func FuzzARecordRoundTrips(f *testing.F) {
-	f.Add(int64(1), "", "", int64(0))
-	f.Add(int64(2), "r", "w1 w2", int64(1))
-	f.Add(int64(7), `"; may still run on`, `a" since epoch , b`, int64(6))
-	f.Fuzz(func(t *testing.T, epoch int64, reservation, debtors string, owed int64) {
+	f.Add(int64(1), "", "", int64(0), int64(0))
+	f.Add(int64(1), "", "", int64(0), int64(1767225600))
+	f.Add(int64(2), "r", "w1 w2", int64(1), int64(1767225600))
+	f.Add(int64(7), `"; may still run on`, `a" since epoch , b`, int64(6), int64(0))
+	f.Fuzz(func(t *testing.T, epoch int64, reservation, debtors string, owed, round int64) {
 		s := State{Epoch: max(epoch, 1), Reservation: strings.ToValidUTF8(reservation, "?")}
 		for _, cluster := range strings.Fields(strings.ToValidUTF8(debtors, "?")) {
 			s = s.owing(cluster, max(owed, 0))
 		}
+		if round > 0 && round < 1<<37 { // years of four digits
+			s.Round = time.Unix(round, 0)
+		}
 		r, ok := Encode(s)
 		if !ok {
-			if s.Epoch > 1 || s.Reservation != "" || len(s.Debts) > 0 {
+			if s.Epoch > 1 || !s.Round.IsZero() || s.Reservation != "" || len(s.Debts) > 0 {
 				t.Fatalf("%+v is not recorded", s)
 			}
 			return
@@ -84,6 +91,8 @@ func FuzzARecordRoundTrips(f *testing.F) {
 func FuzzAnyMessageIsReadOrRefused(f *testing.F) {
 	f.Add(`epoch 3 of reservation "r"; may still run on "w1" since epoch 2`)
 	f.Add(`epoch 3; may still run on "w2" since epoch 2, "w1" since epoch 2`)
+	f.Add(`epoch 1; nominating since 2026-01-01T12:00:00Z; may still run on "w2" since epoch 2`)
+	f.Add(`epoch 1; nominating since 2026`)
 	f.Fuzz(func(t *testing.T, message string) {
 		s := Decode(&Record{Message: message}, nil, "")
 		if s.Epoch < 1 {

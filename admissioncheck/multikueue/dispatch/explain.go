@@ -45,6 +45,8 @@ func (t turn) why(s State, v ClusterView) (Reason, string) {
 		return Admitted, "admitted"
 	case c.Quota:
 		return WaitingForAdmission, "has quota, waits for its admission checks"
+	case c.Refused:
+		return Refused, "cannot admit it: " + c.Waiting
 	case c.Waiting != "":
 		return WaitingForQuota, "waits for quota: " + c.Waiting
 	}

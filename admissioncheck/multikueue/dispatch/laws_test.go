@@ -73,7 +73,7 @@ func checkActions(t *testing.T, s State, o Observation, plan Plan) {
 		if a.Verb == Retract && !v.removable() && v.Live == nil {
 			t.Errorf("Retract from %s, where nothing of ours is", a.Cluster)
 		}
-		if a.Verb == CreateOffer && (v.collision() || s.Bound != "" || s.owedBy(a.Cluster) || !o.Local.QuotaReserved) {
+		if a.Verb == CreateOffer && (v.collision() || !v.InConfig || s.Bound != "" || s.owedBy(a.Cluster) || !o.Local.QuotaReserved) {
 			t.Errorf("offers to %s: %+v with %+v", a.Cluster, v, s)
 		}
 		if a.Verb == CreateJob {
@@ -140,6 +140,9 @@ func (g *maker) state() State {
 	}
 	slices.Sort(s.Nominated)
 	s.Nominated = slices.Compact(s.Nominated)
+	if g.chance(3) {
+		s.Round = g.past()
+	}
 	return s
 }
 
@@ -148,9 +151,8 @@ func (g *maker) policy() Policy {
 	if g.chance(4) {
 		p.OnWorkerLost = Hold
 	}
-	if g.chance(4) {
-		p.Dispatcher = External
-	}
+	p.Dispatcher = []Dispatcher{AllAtOnce, AllAtOnce, Incremental, External}[g.IntN(4)]
+	p.StepSize, p.ByName = g.IntN(3), g.chance(2)
 	return p
 }
 
@@ -182,6 +184,9 @@ func (g *maker) local() Local {
 
 func (g *maker) view(name string) ClusterView {
 	v := ClusterView{Name: name, InConfig: !g.chance(6), EndedUnfinished: g.chance(6), Copy: g.copy(), Job: g.job()}
+	if g.chance(6) {
+		v.Trouble = "namespace missing"
+	}
 	switch g.IntN(5) {
 	case 0:
 		v.Link = Link{State: Unreachable, Since: g.past()}
@@ -216,7 +221,7 @@ func (g *maker) copy() Copy {
 	c.PriorityOnly = !c.SpecMatches && g.chance(2)
 	c.Quota, c.Adopted, c.Evicted = !g.chance(3), g.chance(3), g.chance(5)
 	c.Admitted, c.AdmittedAt = c.Quota && !g.chance(3), g.past()
-	c.Deactivating, c.Deleting = g.chance(8), g.chance(8)
+	c.Deactivating, c.Deleting, c.Refused = g.chance(8), g.chance(8), !c.Quota && g.chance(2)
 	return c
 }
 

@@ -33,6 +33,8 @@ func state(t *testing.T, text string) State {
 			s.Bound = words[1]
 		case "nominated":
 			s.Nominated = words[1:]
+		case "round":
+			s.Round = noon().Add(-duration(t, words[1]))
 		case "owed":
 			for _, w := range words[1:] {
 				cluster, epoch, _ := strings.Cut(w, "@")
@@ -193,6 +195,8 @@ func (r *viewReader) copyWord(key, value string) {
 		if value != "" {
 			r.copy.AdmittedAt = noon().Add(-duration(r.t, value))
 		}
+	case "refused":
+		r.copy.Refused, r.copy.Waiting = true, "never fits"
 	case "adopted":
 		r.copy.Adopted = true
 	case "evicted":
@@ -220,6 +224,9 @@ func describe(s State, l Local, plan Plan) string {
 	}
 	if fmt.Sprint(next.Nominated) != fmt.Sprint(s.Nominated) {
 		parts = append(parts, strings.TrimSpace("nominated "+strings.Join(next.Nominated, " ")))
+	}
+	if !next.Round.Equal(s.Round) {
+		parts = append(parts, map[bool]string{true: "no round", false: "round"}[next.Round.IsZero()])
 	}
 	if fmt.Sprint(next.Debts) != fmt.Sprint(s.Debts) {
 		owed := "owed"

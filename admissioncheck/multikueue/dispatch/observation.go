@@ -79,7 +79,7 @@ type ClusterView struct {
 	Copy Copy
 	Job  Job
 	// Trouble is why what was asked of the cluster last has failed, or why nothing of this kind can be asked of it; empty if
-	// neither. It is only told, never decided upon.
+	// neither. It is told, and decides nothing but that the incremental dispatcher goes on to other clusters.
 	Trouble string
 	// EndedUnfinished is positive evidence that the job was not lost to a clean-up after it had finished: the informer
 	// watched the job's deletion (not a relist) and its last state was unfinished, or it watched so the deletion of a
@@ -135,9 +135,11 @@ type Copy struct {
 	// priority and priority class differ.
 	SpecMatches  bool
 	PriorityOnly bool
-	// Quota is its condition QuotaReserved; Waiting is the message of that condition while it is False.
+	// Quota is its condition QuotaReserved; Waiting is the message of that condition while it is False. Refused is set if its
+	// reason says that the cluster cannot admit it until somebody changes something there.
 	Quota   bool
 	Waiting string
+	Refused bool
 	// Admitted is its condition of that name, and AdmittedAt the transition time.
 	Admitted   bool
 	AdmittedAt time.Time

@@ -24,7 +24,7 @@ func (t turn) open() Plan {
 			if owing, wake := t.blockers(next); len(owing) > 0 {
 				return t.await(next, Owed, msgOwed(owing), wake)
 			}
-			next.Bound, next.Nominated = winner, nil
+			next.Bound, next.Nominated, next.Round = winner, nil, time.Time{}
 			return t.move(next, Won, winner+" admitted the workload first")
 		}
 	}
@@ -46,11 +46,14 @@ func (t turn) begin() (State, Reason) {
 	used := s.Reservation != "" && s.Reservation == l.Reservation
 	if t.contradicted() || !unused && !used {
 		s = t.suspect(s, t.nextEpoch()-1)
-		s.Epoch, s.Reservation = t.nextEpoch(), l.Reservation
+		s.Epoch, s.Reservation, s.Round = t.nextEpoch(), l.Reservation, time.Time{}
+		if t.p.Dispatcher == Incremental {
+			s.Nominated = nil
+		}
 		return s, RecordLost
 	}
 	if s.Epoch > 1 && s.Reservation != l.Reservation {
-		s.Reservation = l.Reservation
+		s.Reservation, s.Round = l.Reservation, time.Time{}
 		return s, Opened
 	}
 	return s, ""
@@ -142,39 +145,28 @@ func (t turn) winner() (string, bool) {
 
 func (t turn) mayWin(v ClusterView) bool {
 	c := v.Copy
-	return slices.Contains(t.s.Nominated, v.Name) && v.connected() && !v.collision() && t.s.currentCopy(c) &&
+	return slices.Contains(t.s.Nominated, v.Name) && v.InConfig && v.connected() && !v.collision() && t.s.currentCopy(c) &&
 		c.Admitted && !c.Evicted && !c.Deactivating && !c.Deleting && c.Finished == nil && (c.SpecMatches || c.PriorityOnly)
 }
 
 // offer nominates clusters and keeps their copies as they should be.
 func (t turn) offer(next State, because Reason) Plan {
-	if t.p.Dispatcher == AllAtOnce {
-		if names := t.eligible(); !slices.Equal(names, next.Nominated) {
-			next.Nominated = names
-			if because == "" {
-				because = Nominated
-			}
-		}
+	n := t.nominate(next)
+	if !n.state.Equal(next) && because == "" {
+		because = Nominated
 	}
+	next = n.state
 	if !next.Equal(t.s) {
 		return t.move(next, because, "offering to "+list(next.Nominated))
 	}
 	if len(t.s.Nominated) == 0 {
 		return t.await(next, NoCluster, "no cluster can be offered the workload", time.Time{})
 	}
-	return t.await(next, Offered, "waiting for a cluster to admit the workload", time.Time{})
-}
-
-// eligible returns the clusters to offer to: listed, connected, and with our name free; sorted.
-func (t turn) eligible() []string {
-	var names []string
-	for _, v := range t.o.Clusters {
-		if v.InConfig && v.connected() && !v.collision() {
-			names = append(names, v.Name)
-		}
+	message := "waiting for a cluster to admit the workload"
+	if n.exhausted {
+		message += "; no more workers to nominate"
 	}
-	slices.Sort(names)
-	return names
+	return t.await(next, Offered, message, n.wake)
 }
 
 // await stores next if it differs, and otherwise tends the offers; after a while it says why nothing happens.
@@ -214,7 +206,7 @@ func (t turn) tendOne(v ClusterView) []Action {
 	switch {
 	case t.stale(v), t.s.owedBy(v.Name):
 		return t.collect(v)
-	case !slices.Contains(t.s.Nominated, v.Name):
+	case !slices.Contains(t.s.Nominated, v.Name), !v.InConfig:
 		if v.removable() {
 			return t.withdraw(v)
 		}

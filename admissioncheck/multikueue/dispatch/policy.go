@@ -9,6 +9,11 @@ type Policy struct {
 	WorkerLostTimeout time.Duration
 	// Dispatcher says who fills Nominated.
 	Dispatcher Dispatcher
+	// StepSize is how many clusters the incremental dispatcher nominates in a round, at least 1, and RoundTimeout how long
+	// they have to admit before the next. ByName makes it go by the clusters' names instead of the config's order.
+	StepSize     int
+	RoundTimeout time.Duration
+	ByName       bool
 	// OnWorkerLost says what happens when the grace of a bound cluster is over.
 	OnWorkerLost OnWorkerLost
 	// CutOffWindow is how close in time losses must be to count as one (see CutOff).
@@ -25,7 +30,9 @@ type Dispatcher string
 const (
 	// AllAtOnce nominates every connected cluster.
 	AllAtOnce Dispatcher = "AllAtOnce"
-	// External leaves nomination to another controller, the incremental dispatcher included: Nominated is only read.
+	// Incremental nominates some clusters after others.
+	Incremental Dispatcher = "Incremental"
+	// External leaves nomination to another controller: Nominated is only read.
 	External Dispatcher = "External"
 )
 
@@ -46,6 +53,8 @@ func Compatible(workerLostTimeout time.Duration) Policy {
 	return Policy{
 		WorkerLostTimeout: workerLostTimeout,
 		Dispatcher:        AllAtOnce,
+		StepSize:          3,
+		RoundTimeout:      5 * time.Minute,
 		OnWorkerLost:      Redispatch,
 		CutOffWindow:      time.Minute,
 		ExplainAfter:      5 * time.Second,

@@ -21,6 +21,9 @@ func TestAnExternalDispatcherNominates(t *testing.T) {
 		{"only what it nominated is offered to", "nominated w2", "w1 up \n w2 up", "Offered; CreateOffer w2@1; wake in 4s"},
 		{"a nominated cluster out of reach stays nominated", "nominated w1 w2", "w1 lost@1m \n w2 up copy@1", "Offered; wake in 4s"},
 		{"the first of them that admits wins", "nominated w2", "w1 up \n w2 up copy@1 admitted", "Won; bound w2; nominated"},
+		{"a cluster that the config does not list is offered nothing", "nominated w2", "w1 up \n w2 unlisted up", "Offered; wake in 4s"},
+		{"and cannot win", "nominated w2", "w1 up \n w2 unlisted up copy@1 admitted", "Offered; Retract w2 below 2 sparing; wake in 4s"},
+		{"a nominated name of no cluster harms nobody", "nominated w1 w9", "w1 up copy@1 admitted", "Won; bound w1; nominated"},
 		{"its nomination outlives a lost record", "nominated w2", "w1 up \n w2 up copy@3", "RecordLost; epoch 4 of r1; owed w1@3 w2@3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -74,7 +74,7 @@ const (
 	NotReachable Reason = "NotReachable"
 	// NameCollision: an object of our name there is not ours.
 	NameCollision Reason = "NameCollision"
-	// Refused: the cluster does not take what it is given.
+	// Refused: the cluster does not take what it is given, or says that it cannot admit it.
 	Refused Reason = "Refused"
 	// NotNominated: the cluster was not nominated.
 	NotNominated Reason = "NotNominated"

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // State is all that must survive a crash. It lives on the hub's Workload: Nominated in status.nominatedClusterNames,
@@ -18,6 +19,8 @@ type State struct {
 	// Bound is the one cluster that may hold the job of this epoch. It keeps its value during a retreat, until the core
 	// releases the quota; State.Retreating tells the two apart.
 	Bound string
+	// Round is when the incremental dispatcher nominated last, in whole seconds; zero if nobody nominates in rounds.
+	Round time.Time
 	// Debts lists the clusters that may hold a job of an earlier epoch, sorted by name, one entry a cluster.
 	Debts []Debt
 }
@@ -47,7 +50,7 @@ func (s State) Names() []string {
 
 // Equal reports whether two States say the same.
 func (s State) Equal(o State) bool {
-	return s.Epoch == o.Epoch && s.Reservation == o.Reservation && s.Bound == o.Bound &&
+	return s.Epoch == o.Epoch && s.Reservation == o.Reservation && s.Bound == o.Bound && s.Round.Equal(o.Round) &&
 		slices.Equal(s.Nominated, o.Nominated) && slices.Equal(s.Debts, o.Debts)
 }
 
@@ -77,6 +80,6 @@ func (s State) retreat(next int64) State {
 	}
 	s.Epoch = next
 	s.Reservation = ""
-	s.Nominated = nil
+	s.Nominated, s.Round = nil, time.Time{}
 	return s
 }

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,6 +95,7 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 		c.Quota = reserved.Status == metav1.ConditionTrue
 		if !c.Quota {
 			c.Waiting = reserved.Message
+			c.Refused = slices.Contains(refusals(), kueue.Reason(reserved.Reason))
 		}
 	}
 	if admitted := meta.FindStatusCondition(remote.Status.Conditions, kueue.WorkloadAdmitted); admitted != nil && admitted.Status == metav1.ConditionTrue {
@@ -103,6 +105,15 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 		c.Finished = &dispatch.Outcome{Reason: finished.Reason, Message: finished.Message}
 	}
 	return c
+}
+
+// refusals are the reasons to have no quota that pass only when somebody changes something on that cluster (contract:
+// kueue-api.md 1.13).
+func refusals() []kueue.Reason {
+	return []kueue.Reason{
+		kueue.ReasonNoMatchingFlavor, kueue.ReasonExceedsMaxQuota, kueue.ReasonMisconfigured, kueue.ReasonSuspended,
+		kueue.ReasonDeactivated, kueue.ReasonInadmissible,
+	}
 }
 
 func holds(wl *kueue.Workload, condition string) bool {

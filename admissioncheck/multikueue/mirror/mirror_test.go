@@ -247,8 +247,14 @@ func TestTheFactsOfACopy(t *testing.T) {
 	waiting := original().Copy(onWorker(1, func(wl *kueue.Workload) {
 		wl.Status.Conditions = []metav1.Condition{condition("QuotaReserved", metav1.ConditionFalse, "WaitingForQuota", "no room")}
 	}))
-	if waiting.Quota || waiting.Waiting != "no room" {
+	if waiting.Quota || waiting.Refused || waiting.Waiting != "no room" {
 		t.Errorf("facts %+v", waiting)
+	}
+	refused := original().Copy(onWorker(1, func(wl *kueue.Workload) {
+		wl.Status.Conditions = []metav1.Condition{condition("QuotaReserved", metav1.ConditionFalse, "ExceedsMaxQuota", "too big")}
+	}))
+	if refused.Quota || !refused.Refused || refused.Waiting != "too big" {
+		t.Errorf("facts %+v", refused)
 	}
 }
 
