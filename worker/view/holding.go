@@ -54,7 +54,7 @@ func usageOf(wl *kueue.Workload) admission.Usage {
 		psa := &wl.Status.Admission.PodSetAssignments[i]
 		assigned, needed := counts(wl, psa)
 		for name, flavor := range psa.Flavors {
-			total := AmountOf(string(name), psa.ResourceUsage[name])
+			total := AmountOf(string(name), psa.ResourceUsage[name]).AtLeast(0) // Whoever wrote less must not make room for it.
 			uses = append(uses, quota.Use{
 				FlavorResource: quota.FlavorResource{Flavor: string(flavor), Resource: string(name)},
 				Amount:         share(total, assigned, needed),
