@@ -103,9 +103,7 @@ func orderBranches(heap []*branch) {
 
 // retry starts over with what is left over and reports whether anything is.
 func (c *contest) retry() bool {
-	any := c.root.retry()
-	c.root.done = !any
-	return any
+	return c.root.retry()
 }
 
 // retry gives what is left over below the branch a second chance.

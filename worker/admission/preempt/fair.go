@@ -72,7 +72,7 @@ type judge struct {
 	because admission.Reason
 }
 
-// takes takes the candidate if the strategy allows it. What is compared are the children of the lowest node above both
+// takes has the candidate go if the strategy allows it. What is compared are the children of the lowest node above both
 // queues: the preemptor's side with the workload, and the candidate's.
 func (j judge) takes(leaf *branch, r *admission.Reservation) bool {
 	t := j.trial

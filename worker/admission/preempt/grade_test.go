@@ -50,6 +50,7 @@ func TestHowPreemptionCouldMeetARequest(t *testing.T) {
 
 func TestAGradeOfOneFlavorResourceAgreesWithTheSearch(t *testing.T) {
 	eachWorld(t, 1000, func(t *testing.T, data []byte) {
+		t.Helper()
 		g := &world{bytes: data}
 		script, text, options := g.script(), g.need(), g.options()
 		need := needOf(t, text)

@@ -37,6 +37,7 @@ func fitsWithout(f *admissiontest.Facts, need preempt.Need, gone ...string) bool
 
 func TestVictimsMakeRoomAndNoneIsEvictedAgainstPolicy(t *testing.T) {
 	eachWorld(t, 1500, func(t *testing.T, data []byte) {
+		t.Helper()
 		g := &world{bytes: data}
 		script, text, options := g.script(), g.need(), g.options()
 		facts, need := factsOf(t, script), needOf(t, text)
@@ -129,6 +130,7 @@ func TestASetIsFoundWhereThereIsOneAndNobodyInItCouldStay(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		found, missing := 0, 0
 		eachWorld(t, 400, func(t *testing.T, data []byte) {
+			t.Helper()
 			g := &world{bytes: data}
 			script, text := g.flat(own)
 			options := g.options()

@@ -241,6 +241,7 @@ func (n *naive) priorityAllows(r admission.Reservation, policy admission.Policy)
 		return r.Priority < w.Priority
 	case admission.LowerOrNewerEqualPriority:
 		return r.Priority < w.Priority || r.Priority == w.Priority && r.QueuedAt.After(w.QueuedAt)
+	case admission.Never:
 	}
 	return false
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // needOf reads who needs what: "queue=a prio=5 f/gpu=4".
-func needOf(t testing.TB, text string) preempt.Need {
+func needOf(t *testing.T, text string) preempt.Need {
 	t.Helper()
 	steps, err := admissiontest.Parse("admitted w " + text)
 	if err != nil {
@@ -24,7 +24,7 @@ func needOf(t testing.TB, text string) preempt.Need {
 	}}
 }
 
-func build(t testing.TB, script string) *admission.Snapshot {
+func build(t *testing.T, script string) *admission.Snapshot {
 	t.Helper()
 	s, err := admissiontest.Build(script)
 	if err != nil {

@@ -84,7 +84,7 @@ func eachWorld(t *testing.T, worlds int, check func(*testing.T, []byte)) {
 	}
 }
 
-func factsOf(t testing.TB, script string) *admissiontest.Facts {
+func factsOf(t *testing.T, script string) *admissiontest.Facts {
 	t.Helper()
 	steps, err := admissiontest.Parse(script)
 	if err != nil {
