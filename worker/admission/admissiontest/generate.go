@@ -58,21 +58,25 @@ func (g *generator) richQuotas() string {
 func (g *generator) richLine() string {
 	switch g.below(12) {
 	case 0, 1, 2, 3, 4:
-		return fmt.Sprintf("admitted v%d queue=%s lq=%s uid=h%d prio=%d at=%d since=%d%s f/gpu=%d%s", g.below(16), g.queue(),
-			g.of("lq", "other"), g.below(100), g.below(3), g.below(8), g.below(20), g.of("", "", "", "", " evicted"),
+		return fmt.Sprintf("admitted v%d %s uid=h%d prio=%d at=%d since=%d%s f/gpu=%d%s", g.below(16), g.richPlace(), g.below(100), g.below(3), g.below(8), g.below(20), g.of("", "", "", "", " evicted"),
 			1+g.below(4), g.of("", fmt.Sprintf(" g/gpu=%d", g.below(3))))
 	case 5:
 		return g.of("release v", "remove w") + fmt.Sprint(g.below(12))
 	case 6:
-		return fmt.Sprintf("usage %s %d", g.of("lq", "other"), g.below(4))
+		return fmt.Sprintf("usage %s%d %d", g.queue(), g.below(2), g.below(4))
 	default:
 		return g.richPending()
 	}
 }
 
+// richPlace names a queue and one of its two LocalQueues.
+func (g *generator) richPlace() string {
+	queue := g.queue()
+	return fmt.Sprintf("queue=%s lq=%s%d", queue, queue, g.below(2))
+}
+
 func (g *generator) richPending() string {
-	text := fmt.Sprintf("pending %s queue=%s lq=%s prio=%d at=%d gpu=%d", g.workload(), g.queue(), g.of("lq", "other"),
-		g.below(4), g.below(8), 1+g.below(3))
+	text := fmt.Sprintf("pending %s %s prio=%d at=%d gpu=%d", g.workload(), g.richPlace(), g.below(4), g.below(8), 1+g.below(3))
 	text += g.of("", "", "", "", " select=kind:f", " gate=hold", " after=9", " blocked=Misconfigured aside")
 	return text + g.of("", "", "", " count=5 min=2", " count=2", " count=3 min=1", fmt.Sprintf(" + more gpu=%d", g.below(3)))
 }

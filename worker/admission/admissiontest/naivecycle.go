@@ -127,6 +127,9 @@ func (n *naive) serveBest() {
 	best := n.best()
 	n.contest = slices.DeleteFunc(n.contest, func(b naiveBid) bool { return b.Name == best.Name })
 	offer := n.look(best.Workload)
+	if n.stillFits(best) {
+		offer = best.naiveOffer
+	}
 	switch {
 	case offer.assignment == nil:
 		n.turnAway(best.Workload, offer.because)
@@ -137,6 +140,17 @@ func (n *naive) serveBest() {
 		best.naiveOffer = offer
 		n.serve(best)
 	}
+}
+
+// stillFits reports whether a bid of a queue that may preempt stands although others are leaving now, so that flavors that
+// it passed over might do, too.
+func (n *naive) stillFits(b naiveBid) bool {
+	q := n.facts.Queues[b.Queue]
+	if b.mode != assign.Fit || q.Preemption == (admission.Preemption{}) || q.Fungibility.WhenCanBorrow == admission.TryNextFlavor {
+		return false
+	}
+	height, fits := n.snapshot().Fit(b.Queue, b.assignment.Usage)
+	return fits && height == b.assignment.Borrowing
 }
 
 func (n *naive) serve(b naiveBid) {
