@@ -100,6 +100,7 @@ func factsOf(t *testing.T, script string) *admissiontest.Facts {
 func TestTheSearchFindsWhatTheNaiveOneFinds(t *testing.T) {
 	found := 0
 	eachWorld(t, 1500, func(t *testing.T, data []byte) {
+		t.Helper()
 		if findLikeTheNaive(t, data) {
 			found++
 		}
