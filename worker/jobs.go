@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -38,11 +39,12 @@ func Kinds(s program.Settings) ([]job.Integration, error) {
 
 // integrations has a part for every compiled-in kind. The webhooks of a kind that is not enabled are there and do nothing,
 // so that one static webhook configuration fits all settings.
-func integrations(s program.Settings, kinds []job.Integration) ([]program.Part, error) {
+func integrations(s program.Settings, kinds []job.Integration, created func(kind string, latency time.Duration)) ([]program.Part, error) {
 	options, err := jobOptions(s, kinds)
 	if err != nil {
 		return nil, err
 	}
+	options.Created = created
 	var parts []program.Part
 	for _, kind := range all.Kinds() {
 		enabled := slices.ContainsFunc(kinds, func(k job.Integration) bool { return k.Name() == kind.Name() })

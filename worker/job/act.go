@@ -80,6 +80,7 @@ func nameOf(wl *kueue.Workload) string { return wl.Namespace + "/" + wl.Name }
 func (r *reconciler[T]) create(ctx context.Context, s *sight[T]) ([]kube.Event, error) {
 	err := r.client.Create(ctx, s.desired.DeepCopy())
 	if err == nil {
+		r.measureCreation(s.job)
 		return tell(kueue.EventCreatedWorkload, "Created Workload: "+nameOf(s.desired)), nil
 	}
 	if apierrors.IsAlreadyExists(err) {
@@ -89,6 +90,13 @@ func (r *reconciler[T]) create(ctx context.Context, s *sight[T]) ([]kube.Event, 
 		}
 	}
 	return nil, fmt.Errorf("create workload %s: %w", nameOf(s.desired), err)
+}
+
+// measureCreation leaves out jobs that have changed since: what they waited for is not known (contract: kueue-api.md 5).
+func (r *reconciler[T]) measureCreation(job client.Object) {
+	if r.opts.Created != nil && job.GetGeneration() <= 1 {
+		r.opts.Created(r.kind.GVK.Kind, r.opts.Clock.Since(job.GetCreationTimestamp().Time))
+	}
 }
 
 // patch writes metadata and spec. An object that is gone needs no change any more.

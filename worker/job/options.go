@@ -30,6 +30,8 @@ type Options struct {
 	Concurrency map[string]int
 	// Gates are the feature gates that matter here.
 	Gates Gates
+	// Created, when not nil, is told how long a new job of the kind has waited for its Workload.
+	Created func(kind string, latency time.Duration)
 	// Clock is the source of now; nil is the machine's.
 	Clock clock.PassiveClock
 }
