@@ -69,6 +69,7 @@ func unchosen() []string {
 	return []string{
 		"cycle.Options.MaxAdmissions", // how long a newcomer waits behind a batch is the loop's affair
 		"job.Options.Clock",           // tests only
+		"job.Options.Created",         // whom to tell, not what to do
 	}
 }
 
