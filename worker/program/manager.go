@@ -19,6 +19,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/view"
 )
 
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
@@ -83,12 +86,13 @@ func managerOptions(s Settings, scheme *runtime.Scheme, certs *certificates) ctr
 }
 
 // cacheOptions keep memory and permissions small: no managed fields (nothing here reads them, and updates without them
-// leave them alone), and Secrets of the program's own namespace only.
+// leave them alone), Workloads that share what they have in common, and Secrets of the program's own namespace only.
 func cacheOptions(s Settings) cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Secret{}: {Namespaces: map[string]cache.Config{*s.Namespace: {}}},
+			&corev1.Secret{}:  {Namespaces: map[string]cache.Config{*s.Namespace: {}}},
+			&kueue.Workload{}: {Transform: view.Slim()},
 		},
 	}
 }
