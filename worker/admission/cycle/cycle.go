@@ -33,7 +33,9 @@ func Run(s *admission.Snapshot, now time.Time, opts Options) admission.Plan {
 		r.serveBest()
 	}
 	r.unbook()
-	return admission.Plan{Decisions: r.decisions(), More: r.yielded || r.contest.len() > 0, WakeAt: s.NextWake()}
+	return admission.Plan{
+		Decisions: r.decisions(), Overlaps: r.overlaps, More: r.yielded || r.contest.len() > 0, WakeAt: s.NextWake(),
+	}
 }
 
 // run is a cycle in progress.
@@ -47,7 +49,8 @@ type run struct {
 	// contest holds the head of every lane that has one that can be served.
 	contest contest
 	// served are the admissions and preemptions.
-	served []admission.Decision
+	served   []admission.Decision
+	overlaps []admission.Overlap
 	// yielded is whether some lane has a head that may only be looked at in the next cycle.
 	yielded bool
 }
@@ -126,7 +129,11 @@ func (r *run) advance(l *lane) {
 func (r *run) serveBest() {
 	best := r.contest.pop()
 	l, bid, looks := best.lane, best.bid, best.looks
+	overlapped := r.overlapped(best)
 	again, why := r.look(l, best.place)
+	if overlapped {
+		r.overlaps = append(r.overlaps, overlap(best.place.Value, again, looks))
+	}
 	switch {
 	case again == nil:
 		r.turnAway(l, best.place, why)
