@@ -73,20 +73,40 @@ func checkState(ctx context.Context, job client.Object) (kueue.CheckState, error
 	return wl.Status.AdmissionChecks[0].State, nil
 }
 
+// quotaTeam is a team on w1 alone, with eight GPUs in a queue that has the check, and a ResourceQuota of one pod.
+func quotaTeam(ctx context.Context, name string) team {
+	GinkgoHelper()
+	t := team{name: name}
+	check := &kueue.AdmissionCheck{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: kueue.AdmissionCheckSpec{ControllerName: resourcequota.ControllerName},
+	}
+	Expect(w1.Create(ctx, check)).To(Succeed())
+	Eventually(func() (string, error) {
+		err := w1.Get(ctx, client.ObjectKeyFromObject(check), check)
+		return condition(check.Status.Conditions, kueue.AdmissionCheckActive), err
+	}).WithContext(ctx).Should(Equal("True Active The admission check is active"))
+	t.setUp(ctx, w1, clusterQueue(name, 8, name))
+	onePod(ctx, t)
+	DeferCleanup(func(ctx SpecContext) {
+		Expect(w1.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
+	})
+	return t
+}
+
+// completes waits for the end of a job on w1.
+func completes(ctx context.Context, job *batchv1.Job) {
+	GinkgoHelper()
+	Eventually(func() (bool, error) {
+		err := w1.Get(ctx, client.ObjectKeyFromObject(job), job)
+		return slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool {
+			return c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue
+		}), err
+	}).WithContext(ctx).Should(BeTrue(), "job %s completes", job.Name)
+}
+
 var _ = Describe("The resourcequota check", func() {
 	It("sends back the job that the namespace's quota has no room for, and starts it when there is room", func(ctx SpecContext) {
-		t := team{name: "resourcequota"}
-		check := &kueue.AdmissionCheck{
-			ObjectMeta: metav1.ObjectMeta{Name: t.name}, Spec: kueue.AdmissionCheckSpec{ControllerName: resourcequota.ControllerName},
-		}
-		Expect(w1.Create(ctx, check)).To(Succeed())
-		Eventually(func() (string, error) {
-			err := w1.Get(ctx, client.ObjectKeyFromObject(check), check)
-			return condition(check.Status.Conditions, kueue.AdmissionCheckActive), err
-		}).WithContext(ctx).Should(Equal("True Active The admission check is active"))
-		t.setUp(ctx, w1, clusterQueue(t.name, 8, check.Name))
-		onePod(ctx, t)
-
+		t := quotaTeam(ctx, "resourcequota")
 		first, second := t.job("first", 1, ""), t.job("second", 1, "1s")
 		first.Spec.Template.Annotations = nil // runs until it is told to end
 		Expect(w1.Create(ctx, first)).To(Succeed())
@@ -103,21 +123,31 @@ var _ = Describe("The resourcequota check", func() {
 		Eventually(ownCondition).WithContext(ctx).WithArguments(client.Object(second), kueue.WorkloadEvicted).Should(And(
 			HavePrefix("True AdmissionCheck"), ContainSubstring(`ResourceQuota "team" has no room: pods asked 1, used 1`), ContainSubstring("hard 1")))
 		Expect(podOf(ctx, second)).To(BeNil())
-		wl, err = ownWorkload(ctx, second)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(wl.Status.RequeueState).NotTo(BeNil())
 		Expect(checkState(ctx, first)).To(Equal(kueue.CheckStateReady), "the first stays as it is")
 
 		By("ending the first")
 		before := running.DeepCopy()
 		running.Annotations = map[string]string{clusters.RunForAnnotation: "100ms"}
 		Expect(w1.Patch(ctx, running, client.MergeFrom(before))).To(Succeed())
-		Eventually(func() (bool, error) {
-			err := w1.Get(ctx, client.ObjectKeyFromObject(second), second)
-			return slices.ContainsFunc(second.Status.Conditions, func(c batchv1.JobCondition) bool {
-				return c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue
-			}), err
-		}).WithContext(ctx).Should(BeTrue(), "the second runs and completes")
-		Expect(w1.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.name}})).To(Succeed())
+		completes(ctx, second)
+		wl, err = ownWorkload(ctx, second)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(wl.Status.AdmissionChecks).To(HaveLen(1))
+		Expect(wl.Status.AdmissionChecks[0].RetryCount).NotTo(BeNil())
+	}, SpecTimeout(2*time.Minute))
+
+	It("lets the next one in as soon as the one before has left", func(ctx SpecContext) {
+		t := quotaTeam(ctx, "resourcequota-in-turn")
+		// Each takes the whole queue, so that the end of one is the start of the next, while its pod still counts.
+		var jobs []*batchv1.Job
+		for _, name := range []string{"first", "second", "third"} {
+			job := t.job(name, 8, "1s")
+			Expect(w1.Create(ctx, job)).To(Succeed())
+			jobs = append(jobs, job)
+		}
+		for _, job := range jobs {
+			completes(ctx, job)
+			Expect(ownCondition(ctx, job, kueue.WorkloadEvicted)).To(BeEmpty(), "job %s was never sent back", job.Name)
+		}
 	}, SpecTimeout(2*time.Minute))
 })
