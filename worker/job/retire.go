@@ -34,7 +34,8 @@ func (r *reconciler[T]) forgetOne(ctx context.Context, wl *kueue.Workload) error
 	if orphaned {
 		wl = wl.DeepCopy()
 		workload.Finish(wl, kueue.ReasonOwnerNotFound, "The job of the workload does not exist any more", r.opts.Clock.Now())
-		if err := r.applyAdmission(ctx, wl); client.IgnoreNotFound(err) != nil {
+		err := r.applyAdmission(ctx, wl)
+		if client.IgnoreNotFound(err) != nil {
 			return err
 		}
 	}

@@ -94,7 +94,7 @@ func (p *PodsReadyPolicy) backoff(uid string, times int32) time.Duration {
 	delay = min(delay, p.BackoffMax)
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(uid + "/" + strconv.Itoa(int(times)))) // never fails
-	return delay + delay/spread*time.Duration(h.Sum32()%spread)/spread
+	return delay + time.Duration(int64(delay)/spread*int64(h.Sum32()%spread)/spread)
 }
 
 // retire deletes a workload without owner that the system has deactivated, once nobody wants to look at it. One with an
