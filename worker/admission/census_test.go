@@ -1,0 +1,108 @@
+package admission_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/admissiontest"
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/cycle"
+	"switchyard.dev/worker/admission/quota"
+)
+
+func TestACensusCountsThoseWhoWaitByWhatTheyAskFor(t *testing.T) {
+	s := build(t, `flavor f
+		queue a f gpu=4 pods=100
+		pending fits queue=a lq=x gpu=3
+		pending same queue=a lq=x gpu=3
+		pending large queue=a lq=y gpu=9 cpu=2
+		pending missing queue=b lq=x gpu=1`)
+	cycle.Run(s, admissiontest.At(10), cycle.Options{IgnoreUndeclared: true})
+	want := admission.Census{
+		Queues: []admission.QueueCensus{
+			{Queue: "a", InadmissibleKinds: 2, Pending: amount.NewVector(
+				amount.Request{Resource: "cpu", Amount: 2000}, amount.Request{Resource: "gpu", Amount: 12}, amount.Request{Resource: "pods", Amount: 2},
+			)},
+			{Queue: "b", InadmissibleKinds: 1, Pending: amount.NewVector(amount.Request{Resource: "gpu", Amount: 1})},
+		},
+		Locals: []admission.LocalCensus{{Local: admissiontest.Key("x"), Inadmissible: 2}, {Local: admissiontest.Key("y"), Inadmissible: 1}},
+	}
+	if diff := cmp.Diff(want, s.Census()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhoWaitsForABackoffIsInadmissible(t *testing.T) {
+	s := build(t, `flavor f
+		queue a f gpu=4
+		pending later queue=a lq=x gpu=3 after=50
+		pending now queue=a lq=x gpu=3`)
+	got := s.Census()
+	if len(got.Queues) != 1 || got.Queues[0].ActiveKinds != 1 || got.Queues[0].InadmissibleKinds != 1 {
+		t.Errorf("kinds are %+v", got.Queues)
+	}
+	if diff := cmp.Diff([]admission.LocalCensus{{Local: admissiontest.Key("x"), Active: 1, Inadmissible: 1}}, got.Locals); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestACohortStandsForAllBelowIt(t *testing.T) {
+	s := build(t, `flavor f
+		cohort low parent=top
+		queue a cohort=low f gpu=4
+		queue b cohort=top f gpu=4
+		admitted one queue=a f/gpu=6
+		admitted two queue=b f/gpu=1
+		reserving three queue=b f/gpu=1`)
+	got := s.Cohorts()
+	if len(got) != 2 {
+		t.Fatalf("the cohorts are %+v", got)
+	}
+	low, top := got[0], got[1]
+	if low.Parent != "top" || low.Root != "top" || low.Admitted != 1 || low.Share.Status() != 250 {
+		t.Errorf("low is %+v", low)
+	}
+	if top.Parent != "" || top.Root != "top" || top.Admitted != 2 || !top.Share.Zero() {
+		t.Errorf("top is %+v", top)
+	}
+	want := []quota.Balance{{FlavorResource: quota.FlavorResource{Flavor: "f", Resource: "gpu"}, Quota: 8, Usage: 8}}
+	if diff := cmp.Diff(want, top.Subtree); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"low", "top"}, s.CohortsAbove("a")); diff != "" {
+		t.Error(diff)
+	}
+	if _, known := s.Cohort("other"); known {
+		t.Error("a cohort that nobody names is known")
+	}
+}
+
+func TestCohortsInACycleHaveNeitherParentNorRoot(t *testing.T) {
+	s := build(t, `flavor f
+		cohort x parent=y
+		cohort y parent=x
+		queue a cohort=x f gpu=4`)
+	for _, c := range s.Cohorts() {
+		if c.Parent != "" || c.Root != "" {
+			t.Errorf("%s has parent %q and root %q", c.Name, c.Parent, c.Root)
+		}
+	}
+	if above := s.CohortsAbove("a"); above != nil {
+		t.Errorf("above a are %v", above)
+	}
+}
+
+func TestWhatIsAdmittedThroughALocalQueueAddsUpOverFlavors(t *testing.T) {
+	s := build(t, `flavor f
+		flavor g
+		queue a f gpu=4 g gpu=4
+		admitted one queue=a lq=x f/gpu=2
+		admitted two queue=a lq=x g/gpu=1
+		reserving three queue=a lq=x g/gpu=1`)
+	want := amount.NewVector(amount.Request{Resource: "gpu", Amount: 3})
+	if diff := cmp.Diff(want, s.AdmittedThrough(admissiontest.Key("x"))); diff != "" {
+		t.Error(diff)
+	}
+}
