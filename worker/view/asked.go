@@ -23,11 +23,28 @@ type asked struct {
 	problem string
 }
 
+// template names what many workloads share (see Slim): the very same pod sets in the same namespace.
+type template struct {
+	namespace string
+	podSets   *kueue.PodSet
+}
+
 // askedBy returns what the workload asks for.
 func (v *View) askedBy(w *workload) *asked {
-	if w.asked == nil {
-		w.asked = v.ask(w.obj)
+	if w.asked != nil {
+		return w.asked
 	}
+	if len(w.obj.Spec.PodSets) == 0 {
+		return &asked{}
+	}
+	of := template{w.obj.Namespace, &w.obj.Spec.PodSets[0]}
+	if v.asks[of] == nil {
+		if len(v.asks) >= remembered {
+			clear(v.asks)
+		}
+		v.asks[of] = v.ask(w.obj)
+	}
+	w.asked = v.asks[of]
 	return w.asked
 }
 
@@ -76,11 +93,16 @@ func (a *asked) needed(wl *kueue.Workload) []admission.PodSet {
 
 // sameSpec tells whether two versions of a workload ask for the same. The API server counts changes of the spec.
 func sameSpec(a, b *kueue.Workload) bool {
+	if samePlace(a.Spec.PodSets, b.Spec.PodSets) {
+		return true
+	}
 	if a.Generation != 0 && b.Generation != 0 {
 		return a.Generation == b.Generation
 	}
 	return reflect.DeepEqual(a.Spec.PodSets, b.Spec.PodSets)
 }
+
+func samePlace(a, b []kueue.PodSet) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
 // RequestsOf is what the pod sets ask for in all, as status.resourceRequests has it (contract: kueue-api.md 1.2).
 func RequestsOf(sets []admission.PodSet) []kueue.PodSetRequest {
@@ -117,6 +139,7 @@ func (v *View) dropLimitRange(lr *corev1.LimitRange) {
 }
 
 func (v *View) askAgainIn(namespace string) {
+	clear(v.asks)
 	for key := range v.byLocal {
 		if key.Namespace == namespace {
 			for _, w := range v.byLocal[key] {
@@ -141,6 +164,7 @@ func (v *View) dropRuntimeClass(c *nodev1.RuntimeClass) {
 
 // askAgainOf looks at those who name a RuntimeClass. Classes change so rarely that no index is kept for them.
 func (v *View) askAgainOf(class string) {
+	clear(v.asks)
 	for _, w := range v.workloads {
 		uses := func(ps kueue.PodSet) bool { return ptr.Deref(ps.Template.Spec.RuntimeClassName, "") == class }
 		if slices.ContainsFunc(w.obj.Spec.PodSets, uses) {

@@ -105,6 +105,12 @@ func BenchmarkRestart(b *testing.B) {
 		objects = append(objects, wl)
 	}
 	objects = append(objects, testFlavor("red"), testNamespace(nil))
+	transform := Slim()
+	for _, o := range objects {
+		if _, err := transform(o); err != nil {
+			b.Fatal(err)
+		}
+	}
 	heap := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats

@@ -28,6 +28,8 @@ type View struct {
 	// limitRanges are by namespace, those of one namespace by name.
 	limitRanges    map[string][]*corev1.LimitRange
 	runtimeClasses map[string]*nodev1.RuntimeClass
+	// asks remembers what workloads ask for that share their pod sets.
+	asks map[template]*asked
 	// books is nil unless recent usage counts.
 	books     *books
 	workloads map[admission.Key]*workload
@@ -108,6 +110,7 @@ func New(opts Options) *View {
 		namespaces:     map[string]labels.Set{},
 		limitRanges:    map[string][]*corev1.LimitRange{},
 		runtimeClasses: map[string]*nodev1.RuntimeClass{},
+		asks:           map[template]*asked{},
 		books:          newBooks(opts.Usage),
 		workloads:      map[admission.Key]*workload{},
 		byLocal:        map[admission.Key]map[admission.Key]*workload{},
