@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/workload"
@@ -320,5 +321,27 @@ func TestAFailedWritePromisesNothingAndTellsNothing(t *testing.T) {
 	}
 	if told := s.told(); len(told) > 0 || len(s.runner.recent.last) > 0 {
 		t.Errorf("told %q, remembers %d", told, len(s.runner.recent.last))
+	}
+}
+
+func TestAChangeWakesWhoStillWaitsInItsNamespace(t *testing.T) {
+	elsewhere := reserved("elsewhere", "a", "Pending")
+	elsewhere.Namespace = "other"
+	s := newStage(t, check("a", mine), check("b", "somebody.else/check"), elsewhere,
+		reserved("waits", "a", "Pending"), reserved("passed", "a", "Ready"), reserved("foreign", "b", "Pending"))
+	woken := func(requests []reconcile.Request) []string {
+		var names []string
+		for _, r := range requests {
+			names = append(names, r.String())
+		}
+		slices.Sort(names)
+		return names
+	}
+	changed := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "any"}}
+	if diff := cmp.Diff([]string{"ns/waits"}, woken(s.runner.waiting(t.Context(), changed))); diff != "" {
+		t.Errorf("a change in the namespace: -want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"ns/waits", "other/elsewhere"}, woken(s.runner.ofCheck(t.Context(), check("a", mine)))); diff != "" {
+		t.Errorf("a change of the check: -want +got:\n%s", diff)
 	}
 }
