@@ -153,17 +153,14 @@ func (c composer[T]) syncPriority(ctx context.Context, job T, wl *kueue.Workload
 
 // syncGates removes the gates that were removed from the job. Gates cannot be added to a Workload.
 func syncGates(job client.Object, wl *kueue.Workload) {
-	had := wl.Annotations[kueue.AdmissionGatedByAnnotation]
-	if had == "" {
-		return
-	}
-	wanted := strings.Split(job.GetAnnotations()[kueue.AdmissionGatedByAnnotation], ",")
-	kept := slices.DeleteFunc(strings.Split(had, ","), func(gate string) bool { return !slices.Contains(wanted, gate) })
-	if len(kept) == 0 {
+	had, wanted := gatesOf(wl), gatesOf(job)
+	kept := slices.DeleteFunc(slices.Clone(had), func(gate string) bool { return !slices.Contains(wanted, gate) })
+	switch {
+	case len(kept) == 0:
 		delete(wl.Annotations, kueue.AdmissionGatedByAnnotation)
-		return
+	case len(kept) < len(had):
+		wl.Annotations[kueue.AdmissionGatedByAnnotation] = strings.Join(kept, ",")
 	}
-	wl.Annotations[kueue.AdmissionGatedByAnnotation] = strings.Join(kept, ",")
 }
 
 // errMaxExecTime says that the label is not a positive number of seconds.

@@ -324,3 +324,20 @@ func TestACheckThatContradictsAJobSetEndsItsWorkload(t *testing.T) {
 		t.Error("the JobSet runs")
 	}
 }
+
+func TestTheGatesOfAWorkloadFollowThoseOfItsJobHoweverTheyAreWritten(t *testing.T) {
+	j := newJob()
+	j.Annotations[kueue.AdmissionGatedByAnnotation] = "a, b"
+	c := newCluster(t, j)
+	c.wrote("create Workload")
+	c.changeJob(func(j *batchv1.Job) { j.Annotations[kueue.AdmissionGatedByAnnotation] = "b" })
+	c.wrote("patch Workload")
+	if diff := cmp.Diff([]string{"b"}, workload.Gates(c.workload())); diff != "" {
+		t.Errorf("gates differ (-want +got):\n%s", diff)
+	}
+	c.changeJob(func(j *batchv1.Job) { delete(j.Annotations, kueue.AdmissionGatedByAnnotation) })
+	c.wrote("patch Workload")
+	if gates := workload.Gates(c.workload()); len(gates) > 0 {
+		t.Errorf("still gated by %q", gates)
+	}
+}

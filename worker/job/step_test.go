@@ -98,10 +98,11 @@ func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
 func TestStepIsTotalAndKeepsItsLaws(t *testing.T) {
 	changes := []func(*Facts){
 		gone, orphans, extras, suspended, halfway, pods, succeeded, impossible, contradiction, deleting, reserved, admitted,
-		evicted, finished, asJob, outdated, retiring(0), behind,
+		evicted, finished, asJob, outdated,
 	}
 	for scope := ScopeIgnored; scope <= ScopeOwn; scope++ {
 		for link := LinkNone; link <= LinkMatching; link++ {
+			checkLaws(t, Facts{Now: noon, Scope: scope, Link: link}.with(behind, orphans))
 			for bits := range 1 << len(changes) {
 				f := Facts{Now: noon, Scope: scope, Link: link, Stopped: true, Drained: true}
 				for i, change := range changes {
@@ -109,11 +110,19 @@ func TestStepIsTotalAndKeepsItsLaws(t *testing.T) {
 						change(&f)
 					}
 				}
-				if broken := brokenLaw(f, Step(f)); broken != "" {
-					t.Fatalf("%s: %+v", broken, f)
+				checkLaws(t, f)
+				if f.Evicted && link == LinkMatching {
+					checkLaws(t, f.with(retiring(0)))
 				}
 			}
 		}
+	}
+}
+
+func checkLaws(t *testing.T, f Facts) {
+	t.Helper()
+	if broken := brokenLaw(f, Step(f)); broken != "" {
+		t.Fatalf("%s: %+v", broken, f)
 	}
 }
 

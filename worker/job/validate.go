@@ -28,6 +28,7 @@ func (h *webhook[T]) ValidateCreate(_ context.Context, job T) (admission.Warning
 	var none T
 	errs := validateMeta(job)
 	errs = append(errs, h.validateElastic(job)...)
+	errs = append(errs, h.validateGates(nil, job)...)
 	if h.kind.Validate != nil {
 		errs = append(errs, h.kind.Validate(none, job)...)
 	}
@@ -42,6 +43,7 @@ func (h *webhook[T]) ValidateUpdate(ctx context.Context, old, job T) (admission.
 	errs := validateMeta(job)
 	errs = append(errs, h.validateElastic(job)...)
 	errs = append(errs, validateChange(old, job, h.kind.Suspended(old), h.kind.Suspended(job))...)
+	errs = append(errs, h.validateGates(old, job)...)
 	if QueueName(old) != "" && QueueName(job) == "" {
 		found, err := h.hasDefaultQueue(ctx, job.GetNamespace())
 		if err != nil {
@@ -84,11 +86,6 @@ func validateMeta(job client.Object) field.ErrorList {
 		value := job.GetLabels()[kueue.MaxExecTimeSecondsLabel]
 		errs = append(errs, field.Invalid(labelPath(kueue.MaxExecTimeSecondsLabel), value, errMaxExecTime.Error()))
 	}
-	for gate := range strings.SplitSeq(job.GetAnnotations()[kueue.AdmissionGatedByAnnotation], ",") {
-		if len(gate) > maxGateName {
-			errs = append(errs, field.TooLong(annotationPath(kueue.AdmissionGatedByAnnotation), gate, maxGateName))
-		}
-	}
 	return errs
 }
 
@@ -121,7 +118,7 @@ func validateChange(old, job client.Object, wasSuspended, isSuspended bool) fiel
 	case had == "" && has != "" && !isSuspended:
 		errs = append(errs, field.Forbidden(labelPath(kueue.PriorityClassLabel), "cannot be added while the job runs"))
 	}
-	return append(errs, validateGates(old, job)...)
+	return errs
 }
 
 func unchanged(path *field.Path, was, is string) field.ErrorList {
@@ -131,15 +128,32 @@ func unchanged(path *field.Path, was, is string) field.ErrorList {
 	return field.ErrorList{field.Forbidden(path, "cannot be changed while the job runs")}
 }
 
-// validateGates lets gates go and never come.
-func validateGates(old, job client.Object) field.ErrorList {
-	key := kueue.AdmissionGatedByAnnotation
-	had := strings.Split(old.GetAnnotations()[key], ",")
+// validateGates bounds the names of the admission gates, and lets gates go and never come once there is an old job, which
+// is nil for a new one.
+func (h *webhook[T]) validateGates(old, job client.Object) field.ErrorList {
+	if !h.opts.Gates.AdmissionGatedBy {
+		return nil
+	}
 	var errs field.ErrorList
-	for gate := range strings.SplitSeq(job.GetAnnotations()[key], ",") {
-		if gate != "" && !slices.Contains(had, gate) {
-			errs = append(errs, field.Forbidden(annotationPath(key), "gates can only be removed"))
+	path := annotationPath(kueue.AdmissionGatedByAnnotation)
+	for _, gate := range gatesOf(job) {
+		if len(gate) > maxGateName {
+			errs = append(errs, field.TooLong(path, gate, maxGateName))
+		}
+		if old != nil && !slices.Contains(gatesOf(old), gate) {
+			errs = append(errs, field.Forbidden(path, "gates can only be removed"))
 		}
 	}
 	return errs
+}
+
+// gatesOf returns the names in the annotation admission-gated-by, blanks around them and empty names left out.
+func gatesOf(obj client.Object) []string {
+	var gates []string
+	for gate := range strings.SplitSeq(obj.GetAnnotations()[kueue.AdmissionGatedByAnnotation], ",") {
+		if gate = strings.TrimSpace(gate); gate != "" {
+			gates = append(gates, gate)
+		}
+	}
+	return gates
 }

@@ -193,6 +193,7 @@ func TestWhatMayChangeOfAJob(t *testing.T) {
 		"removing the priority class":                 {old: changes(label(kueue.PriorityClassLabel, "a"))},
 		"removing a gate":                             {old: changes(gates("a,b")), now: changes(gates("b")), allowed: true},
 		"adding a gate":                               {old: changes(gates("a")), now: changes(gates("a,b"))},
+		"writing gates in other words":                {old: changes(gates("a,b")), now: changes(gates(" b, a ")), allowed: true},
 		"the prebuilt workload of a running job":      {old: changes(run), now: changes(run, label(kueue.PrebuiltWorkloadNameKey, "wl"))},
 		"starting alone":                              {now: changes(run), allowed: true},
 	} {
@@ -214,3 +215,16 @@ func TestWhatMayChangeOfAJob(t *testing.T) {
 }
 
 func changes(list ...func(*batchv1.Job)) []func(*batchv1.Job) { return list }
+
+func TestGatesAreOnlyGuardedWithTheirFeature(t *testing.T) {
+	old, now := newJob(), newJob()
+	now.Annotations[kueue.AdmissionGatedByAnnotation] = strings.Repeat("g", 64)
+	c := newClusterWith(t, func(o *options) { o.Gates.AdmissionGatedBy = false })
+	h := job.Webhook(batchjob.Kind(), c.options, c, true)
+	if _, err := h.ValidateUpdate(context.Background(), old, now); err != nil {
+		t.Errorf("update: %v", err)
+	}
+	if _, err := h.ValidateCreate(context.Background(), now); err != nil {
+		t.Errorf("create: %v", err)
+	}
+}
