@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
 func TestWhatFreesQuotaGoesFirstThenPriorityThenAge(t *testing.T) {
@@ -58,4 +60,24 @@ func TestTheDeskIsFullUntilHalfIsAnswered(t *testing.T) {
 			t.Errorf("%d are left, %d were open at most", d.unanswered(), most)
 		}
 	})
+}
+
+func TestTheLoopDecidesOnWhileWritesAreUnderWay(t *testing.T) {
+	s := newStage(t)
+	answer := make(chan struct{})
+	s.patched = func() { <-answer }
+	for i, name := range []string{"v", "w", "x"} {
+		s.submit(name, 1)
+		if batch := s.loop.once(t.Context()); len(batch.Admit) != 1 || batch.Admit[0].Workload.Name != name {
+			t.Fatalf("cycle %d admits %+v", i, batch.Admit)
+		}
+	}
+	if got := s.loop.desk.unanswered(); got != 3 {
+		t.Errorf("%d decisions are unanswered, want 3", got)
+	}
+	close(answer)
+	s.loop.desk.wait()
+	if got := s.condition("x", kueue.WorkloadAdmitted); got != "True Admitted" {
+		t.Errorf("Admitted is %q", got)
+	}
 }

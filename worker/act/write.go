@@ -33,8 +33,8 @@ func (l *Loop) settle(ctx context.Context, wl, seen *kueue.Workload, what string
 	return false
 }
 
-// write applies the admission part of the status until the answer is certain. Trying again is safe: the resourceVersion lets at most one try
-// take effect.
+// write applies the admission part of the status until the answer is certain. Trying again is safe: the resourceVersion
+// lets at most one try take effect.
 func (l *Loop) write(ctx context.Context, wl *kueue.Workload) error {
 	backoff := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Cap: 5 * time.Second, Steps: 1 << 30, Jitter: 0.1}
 	for {
