@@ -1,0 +1,86 @@
+package view
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// told collects what a controller of the source would look at.
+func told(t *testing.T, s source.Source) func() []string {
+	t.Helper()
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	if err := s.Start(context.Background(), queue); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(queue.ShutDown)
+	return func() []string {
+		var names []string
+		for queue.Len() > 0 {
+			request, _ := queue.Get()
+			names = append(names, request.Name)
+			queue.Done(request)
+		}
+		slices.Sort(names)
+		return names
+	}
+}
+
+func TestACohortIsLookedAtWhenItsTreeOrThoseBelowItChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := New(Options{})
+		news := told(t, v.Cohorts())
+		expect := func(what string, want ...string) {
+			t.Helper()
+			if got := news(); !slices.Equal(got, want) {
+				t.Errorf("%s: told of %v, want %v", what, got, want)
+			}
+		}
+		low := &kueue.Cohort{Spec: kueue.CohortSpec{ParentName: "top"}}
+		low.Name = "low"
+		cq := testQueue("cq", "4", "red")
+		cq.Spec.CohortName = "low"
+		feedAll(v, testNamespace(nil), testFlavor("red"), low)
+		expect("a cohort comes", "low", "top")
+		feedAll(v, cq, testLocal("lq", "cq"))
+		expect("a queue joins", "low")
+		time.Sleep(StatusInterval)
+		synctest.Wait()
+		news()
+		feedAll(v, reserve(testWorkload("w", 1, 10), "cq", "red"))
+		expect("a workload gets quota, right away")
+		time.Sleep(StatusInterval)
+		synctest.Wait()
+		expect("a workload gets quota, gathered", "low", "top")
+		moved := cq.DeepCopy()
+		moved.Spec.CohortName = "other"
+		feedAll(v, moved)
+		expect("a queue moves", "low", "other")
+		unfeed(v, low)
+		expect("a cohort goes", "low", "top")
+	})
+}
+
+func TestStandingsOfCohortsIncludeThoseWithoutObject(t *testing.T) {
+	v := New(Options{})
+	cq := testQueue("cq", "4", "red")
+	cq.Spec.CohortName = "co"
+	feedAll(v, testNamespace(nil), testFlavor("red"), cq, testLocal("lq", "cq"), testWorkload("w", 1, 10), reserve(testWorkload("x", 1, 11), "cq", "red"))
+	if got := v.CohortStatuses(); len(got) != 1 || got[0].Name != "co" {
+		t.Errorf("the cohorts are %+v", got)
+	}
+	if got := v.Unadmitted(); len(got) != 2 || got[0].Queue != "cq" || got[1].Queue != "cq" {
+		t.Errorf("not admitted are %+v", got)
+	}
+	if _, counts := v.UsageThatCounts(requestFor(keyOf("ns", "lq")).NamespacedName); counts {
+		t.Error("usage counts although no ClusterQueue asks for it")
+	}
+}
