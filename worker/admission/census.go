@@ -18,7 +18,8 @@ type Census struct {
 // QueueCensus counts those who wait in a ClusterQueue.
 type QueueCensus struct {
 	Queue string
-	// ActiveKinds and InadmissibleKinds count workloads that differ in what they ask for.
+	// ActiveKinds and InadmissibleKinds count workloads that differ in what they ask for or, in a queue that takes turns by
+	// recent usage, in their LocalQueue.
 	ActiveKinds, InadmissibleKinds int
 	// Pending is what all of them ask for, whatever the flavor.
 	Pending amount.Vector
@@ -30,13 +31,98 @@ type LocalCensus struct {
 	Active, Inadmissible int
 }
 
-// Census looks at everybody who waits: it is for a scrape now and then, not for every event.
+// Census counts everybody who waits: it is for a scrape now and then, not for every event. What it costs depends on the
+// number of kinds, and a little on that of workloads.
 func (s *Snapshot) Census() Census {
-	c := census{queues: map[string]*queueCensus{}, locals: map[Key]*LocalCensus{}}
-	for _, e := range s.waiting {
-		c.count(e, e.place != nil && !e.place.Parked())
+	c := census{snapshot: s, queues: map[string]*queueCensus{}, locals: map[Key]*LocalCensus{}}
+	for name, line := range s.lines {
+		line.EachKind(func(members []*Place, parked bool) {
+			q := c.queue(name)
+			q.kind(parked)
+			q.ask(members[0].Value, len(members))
+			for _, m := range members {
+				c.local(m.Value, !parked)
+			}
+		})
 	}
-	return c.sorted(func(queue string) bool { return s.covers(queue, amount.Pods) })
+	c.countDelayed()
+	return c.sorted()
+}
+
+// countDelayed adds those who wait for the clock.
+func (c *census) countDelayed() {
+	type kind struct{ queue, kind string }
+	seen := map[kind]bool{}
+	for _, e := range c.snapshot.delayed.All() {
+		q := c.queue(e.Queue)
+		if k := (kind{e.Queue, e.kind}); !seen[k] {
+			seen[k] = true
+			q.kind(true)
+		}
+		q.ask(&e.Workload, 1)
+		c.local(&e.Workload, false)
+	}
+}
+
+type census struct {
+	snapshot *Snapshot
+	queues   map[string]*queueCensus
+	locals   map[Key]*LocalCensus
+	// last is the LocalQueue that was counted last: neighbours often share theirs.
+	last *LocalCensus
+}
+
+type queueCensus struct {
+	QueueCensus
+	pods    bool
+	pending map[string]amount.Amount
+}
+
+func (c *census) queue(name string) *queueCensus {
+	q, found := c.queues[name]
+	if !found {
+		q = &queueCensus{pods: c.snapshot.covers(name, amount.Pods), pending: map[string]amount.Amount{}}
+		q.Queue = name
+		c.queues[name] = q
+	}
+	return q
+}
+
+func (c *census) local(w *Workload, active bool) {
+	if c.last == nil || c.last.Local.Name != w.LocalQueue || c.last.Local.Namespace != w.Namespace {
+		key := w.localKey()
+		if c.last = c.locals[key]; c.last == nil {
+			c.last = &LocalCensus{Local: key}
+			c.locals[key] = c.last
+		}
+	}
+	if active {
+		c.last.Active++
+	} else {
+		c.last.Inadmissible++
+	}
+}
+
+func (q *queueCensus) kind(aside bool) {
+	if aside {
+		q.InadmissibleKinds++
+	} else {
+		q.ActiveKinds++
+	}
+}
+
+// ask adds what so many workloads like this one ask for.
+func (q *queueCensus) ask(w *Workload, times int) {
+	for i := range w.PodSets {
+		p := &w.PodSets[i]
+		count := int64(max(p.Count, 0)) * int64(times)
+		if q.pods {
+			q.pending[amount.Pods] = q.pending[amount.Pods].Add(amount.Amount(count))
+		}
+		for _, r := range p.Requests {
+			q.pending[r.Resource] = q.pending[r.Resource].Add(r.Amount.Times(count))
+		}
+	}
 }
 
 // covers reports whether some group of the queue has the resource.
@@ -45,78 +131,20 @@ func (s *Snapshot) covers(queue, resource string) bool {
 	return found && slices.ContainsFunc(q.Groups, func(g ResourceGroup) bool { return slices.Contains(g.Resources, resource) })
 }
 
-type census struct {
-	queues map[string]*queueCensus
-	locals map[Key]*LocalCensus
-}
-
-type queueCensus struct {
-	// kinds says of each kind whether some of it is active, and whether some is not.
-	kinds   map[string]activity
-	pending map[string]amount.Amount
-}
-
-type activity struct{ active, inadmissible bool }
-
-func (c *census) count(e *entry, active bool) {
-	local, found := c.locals[e.localKey()]
-	if !found {
-		local = &LocalCensus{Local: e.localKey()}
-		c.locals[e.localKey()] = local
-	}
-	if active {
-		local.Active++
-	} else {
-		local.Inadmissible++
-	}
-	q, found := c.queues[e.Queue]
-	if !found {
-		q = &queueCensus{kinds: map[string]activity{}, pending: map[string]amount.Amount{}}
-		c.queues[e.Queue] = q
-	}
-	kind := q.kinds[e.kind]
-	q.kinds[e.kind] = activity{kind.active || active, kind.inadmissible || !active}
-	for i := range e.PodSets {
-		q.add(&e.PodSets[i])
-	}
-}
-
-func (q *queueCensus) add(p *PodSet) {
-	q.pending[amount.Pods] = q.pending[amount.Pods].Add(amount.Amount(p.Count))
-	for _, r := range p.Requests {
-		q.pending[r.Resource] = q.pending[r.Resource].Add(r.Amount.Times(int64(max(p.Count, 0))))
-	}
-}
-
-func (c *census) sorted(countsPods func(queue string) bool) Census {
+func (c *census) sorted() Census {
 	out := Census{}
-	for name, q := range c.queues {
-		out.Queues = append(out.Queues, q.result(name, countsPods(name)))
+	for _, q := range c.queues {
+		var requests []amount.Request
+		for resource, a := range q.pending {
+			requests = append(requests, amount.Request{Resource: resource, Amount: a})
+		}
+		q.Pending = amount.NewVector(requests...)
+		out.Queues = append(out.Queues, q.QueueCensus)
 	}
 	for _, l := range c.locals {
 		out.Locals = append(out.Locals, *l)
 	}
 	slices.SortFunc(out.Queues, func(a, b QueueCensus) int { return cmp.Compare(a.Queue, b.Queue) })
 	slices.SortFunc(out.Locals, func(a, b LocalCensus) int { return a.Local.Compare(b.Local) })
-	return out
-}
-
-func (q *queueCensus) result(name string, countsPods bool) QueueCensus {
-	out := QueueCensus{Queue: name}
-	for _, kind := range q.kinds {
-		if kind.active {
-			out.ActiveKinds++
-		}
-		if kind.inadmissible {
-			out.InadmissibleKinds++
-		}
-	}
-	var requests []amount.Request
-	for resource, a := range q.pending {
-		if resource != amount.Pods || countsPods {
-			requests = append(requests, amount.Request{Resource: resource, Amount: a})
-		}
-	}
-	out.Pending = amount.NewVector(requests...)
 	return out
 }
