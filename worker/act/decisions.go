@@ -36,6 +36,7 @@ func (l *Loop) admit(ctx context.Context, d view.Decided) {
 	message := "Quota reserved in ClusterQueue " + d.Queue
 	events := []kube.Event{{Reason: string(d.Because), Note: reservedMessage(d, now)}}
 	events = append(events, workload.Reserve(wl, view.AdmissionOf(d.Queue, d.Assignment), d.Checks, message, now)...)
+	wl.Status.ResourceRequests = nil // They are told while it waits (contract: kueue-api.md 1.2).
 	if l.parts.Prepare != nil {
 		l.parts.Prepare(wl, now)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -134,7 +135,8 @@ func TestAnUncertainAdmissionIsTriedUntilItIsCertain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			s.submit("w", 3)
-			s.refuse = []error{uncertain, uncertain, nil}
+			refusal := apierrors.NewForbidden(kueue.Resource("workloads"), "w", errors.New("for a while"))
+			s.refuse = []error{uncertain, refusal, nil} // A refusal does not tell what became of the first try.
 			s.loop.once(s.Context())
 			waitFor(t, func() bool {
 				s.clock.Step(time.Second)
@@ -164,6 +166,9 @@ func TestAWaitingWorkloadIsToldOnceAndOnlyIfItStillWaits(t *testing.T) {
 	}
 	if said := s.said(); len(said) != 1 || !strings.HasPrefix(said[0], "Warning WaitingForQuota") {
 		t.Errorf("events are %q", said)
+	}
+	if asked := s.stored(waiting.Workload.Name).Status.ResourceRequests; len(asked) != 1 || asked[0].Resources["gpu"] != resource.MustParse("3") {
+		t.Errorf("it is told that it asks for %v", asked)
 	}
 	writes := s.writes.Load()
 	s.loop.reasons.write(s.Context(), waiting)

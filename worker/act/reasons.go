@@ -58,7 +58,7 @@ func newReasons(parts Parts, l *Loop) *reasons {
 
 // tell keeps the decision until it is time to write it.
 func (r *reasons) tell(d view.Decided) {
-	if d.Because == admission.PendingEvaluation {
+	if d.Because == admission.PendingEvaluation && !d.Stale {
 		r.forget(d.Workload)
 		return
 	}
@@ -188,6 +188,7 @@ func (r *reasons) write(ctx context.Context, d view.Decided) bool {
 	if !changed {
 		return false
 	}
+	wl.Status.ResourceRequests = view.RequestsOf(d.PodSets)
 	r.finish(ctx, d, wl, unknown)
 	return true
 }

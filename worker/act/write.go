@@ -34,14 +34,14 @@ func (l *Loop) settle(ctx context.Context, wl, seen *kueue.Workload, what string
 }
 
 // write applies the admission part of the status until the answer is certain. Trying again is safe: the resourceVersion
-// lets at most one try take effect.
+// lets at most one try take effect. A refusal says nothing of an earlier try whose answer was lost.
 func (l *Loop) write(ctx context.Context, wl *kueue.Workload) error {
 	backoff := wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Cap: 5 * time.Second, Steps: 1 << 30, Jitter: 0.1}
-	for {
+	for first := true; ; first = false {
 		began := l.parts.Clock.Now()
 		err := apply(ctx, l.parts.Client, wl)
 		l.pace.took(l.parts.Clock.Since(began))
-		if err == nil || certain(err) || ctx.Err() != nil {
+		if err == nil || outdated(err) || certain(err) && first || ctx.Err() != nil {
 			return err
 		}
 		logr.FromContextOrDiscard(ctx).Error(err, "A decision may not have been written; trying again", "workload", klog.KObj(wl))

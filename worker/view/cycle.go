@@ -16,6 +16,9 @@ type Decided struct {
 	Checks []string
 	// PodSets are what the workload asks for now. They are shared: RequestsOf makes a status of them.
 	PodSets []admission.PodSet
+	// Stale says that the workload was not looked at, and that what it was told before need not be true any more: Because is
+	// PendingEvaluation, which otherwise is for the workload's own controller to say.
+	Stale bool
 }
 
 // Batch is what a cycle decided.

@@ -20,7 +20,10 @@ const remembered = 1024
 // shared that many have in common, as a thousand copies of a job have the same pod sets. A cached object must not be changed
 // anyway; here it would change others.
 func Slim() toolscache.TransformFunc {
-	s := &slim{podSets: map[string][]kueue.PodSet{}, assignments: map[string][]kueue.PodSetAssignment{}}
+	s := &slim{
+		podSets: map[string][]kueue.PodSet{}, assignments: map[string][]kueue.PodSetAssignment{},
+		requests: map[string][]kueue.PodSetRequest{},
+	}
 	return func(object any) (any, error) {
 		if wl, ok := object.(*kueue.Workload); ok {
 			wl.ManagedFields = nil
@@ -35,6 +38,7 @@ type slim struct {
 	mu          sync.Mutex
 	podSets     map[string][]kueue.PodSet
 	assignments map[string][]kueue.PodSetAssignment
+	requests    map[string][]kueue.PodSetRequest
 	scratch     []byte
 }
 
@@ -51,6 +55,8 @@ func (s *slim) shrink(wl *kueue.Workload) {
 		}
 		intern(&a.ClusterQueue)
 	}
+	s.scratch = spellRequests(s.scratch[:0], wl.Status.ResourceRequests)
+	wl.Status.ResourceRequests = shared(s.requests, s.scratch, wl.Status.ResourceRequests)
 	intern(&wl.Namespace)
 	intern(&wl.Spec.QueueName)
 	for i := range wl.Status.Conditions {
@@ -64,6 +70,9 @@ func (s *slim) shrink(wl *kueue.Workload) {
 
 // shared returns what is remembered under the text, which is the list itself if there was nothing.
 func shared[T any](known map[string][]T, text []byte, list []T) []T {
+	if len(list) == 0 {
+		return list
+	}
 	if one, found := known[string(text)]; found {
 		return one
 	}
@@ -119,6 +128,13 @@ func spellAssignments(b []byte, list []kueue.PodSetAssignment) ([]byte, bool) {
 		b = spellList(b, psa.ResourceUsage)
 	}
 	return b, true
+}
+
+func spellRequests(b []byte, list []kueue.PodSetRequest) []byte {
+	for i := range list {
+		b = spellList(append(spell(b, string(list[i].Name)), 'r'), list[i].Resources)
+	}
+	return b
 }
 
 func spellList(b []byte, list corev1.ResourceList) []byte {

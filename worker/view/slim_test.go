@@ -23,6 +23,7 @@ func TestWhatIsSharedSaysTheSame(t *testing.T) {
 		partial.Status.Admission.PodSetAssignments[0].Count = ptr.To(int32(1))
 		topology := testWorkload("g", 2, 1)
 		topology.Spec.PodSets[0].TopologyRequest = &kueue.PodSetTopologyRequest{Required: ptr.To("rack")}
+		plain.Status.ResourceRequests = RequestsOf(setsOf(plain))
 		return []*kueue.Workload{plain, other, fewer, reserved, blue, partial, topology, {}}
 	}
 	for range 2 {

@@ -102,7 +102,7 @@ func (v *View) correction(w *workload, now time.Time) (Decided, bool) {
 	v.snap.Remove(w.key())
 	v.snap.Push(*waiting)
 	return Decided{
-		Seen: w.obj, PodSets: waiting.PodSets,
+		Seen: w.obj, PodSets: waiting.PodSets, Stale: true,
 		Decision: admission.Decision{
 			Workload: w.key(), LocalQueue: waiting.LocalQueue, Queue: waiting.Queue,
 			Verdict: admission.Wait, Because: admission.PendingEvaluation, Message: message,
