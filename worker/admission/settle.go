@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"switchyard.dev/worker/admission/amount"
 	"switchyard.dev/worker/admission/quota"
 )
 
@@ -78,14 +77,14 @@ func (s *Snapshot) LocalQueueStatus(lq Key, queue string) LocalQueueStatus {
 }
 
 // flavorStatus lists the sums for what the queue grants, in the queue's order.
-func (s *Snapshot) flavorStatus(queue string, sums map[FlavorResource]amount.Sum) []FlavorStatus {
+func (s *Snapshot) flavorStatus(queue string, booked sums) []FlavorStatus {
 	q, found := s.queues[queue]
 	if !found {
 		return nil
 	}
 	var list []FlavorStatus
 	for _, grant := range Grants(q.Groups) {
-		sum := sums[grant.FlavorResource]
+		sum := booked.of(grant.FlavorResource)
 		list = append(list, FlavorStatus{
 			FlavorResource: grant.FlavorResource, Total: sum.Amount(), Borrowed: sum.Over(grant.Nominal).Amount(),
 		})

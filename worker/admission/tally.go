@@ -9,7 +9,7 @@ type tally struct {
 	// pending counts all that wait; delayed is the part of it that waits for its backoff to end.
 	pending, delayed    int
 	reserving, admitted int
-	reserved, used      map[FlavorResource]amount.Sum
+	reserved, used      sums
 }
 
 func (t *tally) empty() bool { return t.pending == 0 && t.reserving == 0 }
@@ -24,24 +24,51 @@ func (t *tally) count(r *Reservation, by int) {
 	}
 }
 
-func book(sums map[FlavorResource]amount.Sum, u Usage, by int) map[FlavorResource]amount.Sum {
-	if sums == nil {
-		sums = map[FlavorResource]amount.Sum{}
-	}
-	for _, use := range u {
-		was, is := sums[use.FlavorResource], amount.SumOf(use.Amount)
-		if by > 0 {
-			is = was.Plus(is)
-		} else {
-			is = was.Minus(is)
+// sums are amounts by flavor-resource, in no particular order: there are few, so that looking through them is faster than
+// hashing two names.
+type sums []sum
+
+type sum struct {
+	FlavorResource
+	amount.Sum
+}
+
+func (s sums) of(name FlavorResource) amount.Sum {
+	for i := range s {
+		if s[i].FlavorResource == name {
+			return s[i].Sum
 		}
-		if is == (amount.Sum{}) {
-			delete(sums, use.FlavorResource)
+	}
+	return amount.Sum{}
+}
+
+// book adds (by 1) or takes away (by -1) a usage.
+func book(s sums, u Usage, by int) sums {
+	for _, use := range u {
+		v := amount.SumOf(use.Amount)
+		if by < 0 {
+			v = amount.Sum{}.Minus(v)
+		}
+		s = s.add(use.FlavorResource, v)
+	}
+	return s
+}
+
+func (s sums) add(name FlavorResource, v amount.Sum) sums {
+	if v == (amount.Sum{}) {
+		return s
+	}
+	for i := range s {
+		if s[i].FlavorResource != name {
 			continue
 		}
-		sums[use.FlavorResource] = is
+		if s[i].Sum = s[i].Plus(v); s[i].Sum == (amount.Sum{}) {
+			s[i] = s[len(s)-1]
+			return s[:len(s)-1]
+		}
+		return s
 	}
-	return sums
+	return append(s, sum{FlavorResource: name, Sum: v})
 }
 
 // tallies counts by name; those that are empty are forgotten.
@@ -83,8 +110,8 @@ func Resources(u Usage) amount.Vector {
 func (s *Snapshot) AdmittedThrough(lq Key) amount.Vector {
 	t := s.byLocal.peek(lq)
 	requests := make([]amount.Request, 0, len(t.used))
-	for name, sum := range t.used {
-		requests = append(requests, amount.Request{Resource: name.Resource, Amount: sum.Amount()})
+	for _, u := range t.used {
+		requests = append(requests, amount.Request{Resource: u.Resource, Amount: u.Amount()})
 	}
 	return amount.NewVector(requests...)
 }

@@ -59,9 +59,8 @@ func (x *Assigner) Assign(menu *admission.Menu, w *admission.Workload, opts Opti
 	if a.failed.because != "" {
 		return Result{Mode: NoFit, Because: a.failed.because, Message: strings.Join(a.texts, "; "), Lacks: a.lacks}
 	}
-	result := Result{Mode: a.total.mode, Assignment: &admission.Assignment{
-		PodSets: a.podSets, Usage: a.usage(), Borrowing: a.total.borrowing,
-	}}
+	result := Result{Mode: a.total.mode, Assignment: &a.slabs.assignments.cut(1)[0]}
+	*result.Assignment = admission.Assignment{PodSets: a.podSets, Usage: a.usage(), Borrowing: a.total.borrowing}
 	if a.total.mode != Fit {
 		result.Because, result.Message, result.Lacks = admission.WaitingForQuota, strings.Join(a.obstacles, "; "), a.lacks
 	}
@@ -85,6 +84,8 @@ type attempt struct {
 	obstacles []string
 	lacks     []admission.Lack
 
+	slabs slabs
+
 	// The rest is reused from one pod set to the next.
 	units  []int
 	wants  []want
@@ -102,7 +103,7 @@ type taking struct {
 // begin forgets the last assignment, except for the memory it took.
 func (a *attempt) begin(menu *admission.Menu, w *admission.Workload, opts Options) {
 	a.menu, a.workload, a.opts = menu, w, opts
-	a.podSets = make([]admission.PodSetAssignment, len(w.PodSets))
+	a.podSets = a.slabs.podSets.cut(len(w.PodSets))
 	a.total = grade{mode: Fit}
 	a.failed.clear()
 	a.taken, a.texts, a.obstacles, a.lacks = a.taken[:0], a.texts[:0], a.obstacles[:0], a.lacks[:0]

@@ -11,8 +11,8 @@ func (a *attempt) record(i int, chosen []choice) {
 	podSet := &a.workload.PodSets[i]
 	got := admission.PodSetAssignment{
 		Name: podSet.Name, Count: podSet.Count,
-		Flavors: make([]admission.ResourceFlavor, 0, len(podSet.Requests)+1),
-		Usage:   make(amount.Vector, 0, len(podSet.Requests)+1),
+		Flavors: a.slabs.flavors.cut(len(podSet.Requests) + 1)[:0],
+		Usage:   a.slabs.requests.cut(len(podSet.Requests) + 1)[:0],
 	}
 	take := func(resource string, v amount.Amount) {
 		column, covered := a.menu.Find(resource)
@@ -45,7 +45,7 @@ func sortLast(flavors []admission.ResourceFlavor, usage amount.Vector) {
 }
 
 func (a *attempt) usage() quota.Usage {
-	uses := make([]quota.Use, len(a.taken))
+	uses := a.slabs.uses.cut(len(a.taken))
 	for i, t := range a.taken {
 		uses[i] = t.Use
 	}
