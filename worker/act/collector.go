@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/types"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
@@ -62,8 +61,8 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 			out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 		},
 		census: c.view.Census(),
+		people: countInhabitants(c.view.Inhabitants()),
 	}
-	s.finished, s.finishedLocal = c.view.Finished()
 	s.clusterQueues()
 	s.localQueues()
 	s.cohorts()
@@ -76,10 +75,9 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 // scrape is one reading of everything.
 type scrape struct {
 	*queueCollector
-	send          func(d *prometheus.Desc, value float64, labels ...string)
-	census        admission.Census
-	finished      map[string]int
-	finishedLocal map[types.NamespacedName]int
+	send   func(d *prometheus.Desc, value float64, labels ...string)
+	census admission.Census
+	people inhabitants
 }
 
 // queueGauges are the descriptions of the gauges of one kind of queue.
@@ -129,7 +127,7 @@ func (s scrape) clusterQueues() {
 		s.send(g.pending, float64(standing.Inadmissible), name, "inadmissible")
 		s.send(g.reserving, float64(standing.Reserving), name)
 		s.send(g.admitted, float64(standing.Admitted), name)
-		s.send(g.finished, float64(s.finished[name]), name)
+		s.send(g.finished, float64(s.people.finished[name]), name)
 		for _, status := range []string{"pending", "active", "terminating"} {
 			s.send(g.status, one(status == statusOf(standing)), name, status)
 		}

@@ -82,7 +82,7 @@ func (s scrape) localQueue(key types.NamespacedName, waiting admission.LocalCens
 	s.send(g.pending, float64(waiting.Inadmissible), key.Name, key.Namespace, "inadmissible")
 	s.send(g.reserving, float64(standing.Reserving), queue...)
 	s.send(g.admitted, float64(standing.Admitted), queue...)
-	s.send(g.finished, float64(s.finishedLocal[key]), queue...)
+	s.send(g.finished, float64(s.people.finishedLocal[key]), queue...)
 	for active, is := range map[string]bool{"True": standing.Activity.Active, "False": !standing.Activity.Active, "Unknown": false} {
 		s.send(g.status, one(is), key.Name, key.Namespace, active)
 	}

@@ -7,7 +7,6 @@ import (
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/quota"
 	"switchyard.dev/worker/admission/usage"
-	api "switchyard.dev/worker/workload"
 )
 
 // Share returns the ClusterQueue's share of what its cohort could lend (contract: kueue-api.md 4.8).
@@ -66,14 +65,10 @@ type Inhabitant struct {
 	Queue    string
 }
 
-// Unadmitted lists the workloads that have neither been admitted nor finished, in no order.
-func (v *View) Unadmitted() []Inhabitant {
-	return v.inhabitants(func(wl *kueue.Workload) bool { return !api.IsAdmitted(wl) && !api.IsFinished(wl) })
-}
-
-// inhabitants copies only pointers while it holds the mutex: the scheduler waits for it.
-func (v *View) inhabitants(wanted func(*kueue.Workload) bool) []Inhabitant {
+// Inhabitants lists all workloads, in no order. Only pointers are copied while the mutex is held: the scheduler waits for it.
+func (v *View) Inhabitants() []Inhabitant {
 	v.mu.Lock()
+	defer v.mu.Unlock()
 	list := make([]Inhabitant, 0, len(v.workloads))
 	for _, w := range v.workloads {
 		in := Inhabitant{Workload: w.obj}
@@ -84,14 +79,7 @@ func (v *View) inhabitants(wanted func(*kueue.Workload) bool) []Inhabitant {
 		}
 		list = append(list, in)
 	}
-	v.mu.Unlock()
-	kept := list[:0]
-	for _, in := range list {
-		if wanted(in.Workload) {
-			kept = append(kept, in)
-		}
-	}
-	return kept
+	return list
 }
 
 // UsageThatCounts returns the recent usage of a LocalQueue whose ClusterQueue orders those who wait by it; false for any

@@ -77,8 +77,8 @@ func TestStandingsOfCohortsIncludeThoseWithoutObject(t *testing.T) {
 	if got := v.CohortStatuses(); len(got) != 1 || got[0].Name != "co" {
 		t.Errorf("the cohorts are %+v", got)
 	}
-	if got := v.Unadmitted(); len(got) != 2 || got[0].Queue != "cq" || got[1].Queue != "cq" {
-		t.Errorf("not admitted are %+v", got)
+	if got := v.Inhabitants(); len(got) != 2 || got[0].Queue != "cq" || got[1].Queue != "cq" {
+		t.Errorf("the workloads are %+v", got)
 	}
 	if _, counts := v.UsageThatCounts(requestFor(keyOf("ns", "lq")).NamespacedName); counts {
 		t.Error("usage counts although no ClusterQueue asks for it")

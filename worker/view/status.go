@@ -9,7 +9,6 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/quota"
-	api "switchyard.dev/worker/workload"
 )
 
 // ClusterQueueStanding is a ClusterQueue's activity and figures.
@@ -166,21 +165,4 @@ func (v *View) OnChange(tell func(was, is *kueue.Workload)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.tell = tell
-}
-
-// Finished counts the finished workloads that are still there, by ClusterQueue and by LocalQueue.
-func (v *View) Finished() (byQueue map[string]int, byLocal map[types.NamespacedName]int) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	byQueue, byLocal = map[string]int{}, map[types.NamespacedName]int{}
-	for _, w := range v.workloads {
-		if !api.IsFinished(w.obj) {
-			continue
-		}
-		byLocal[types.NamespacedName{Namespace: w.obj.Namespace, Name: string(w.obj.Spec.QueueName)}]++
-		if w.obj.Status.Admission != nil {
-			byQueue[string(w.obj.Status.Admission.ClusterQueue)]++
-		}
-	}
-	return byQueue, byLocal
 }

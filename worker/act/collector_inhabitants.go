@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/view"
 	"switchyard.dev/worker/workload"
 )
 
@@ -15,32 +16,58 @@ type obstacle struct {
 	reason, cause string
 }
 
-// unadmitted counts the workloads of each queue by what keeps them.
-func (s scrape) unadmitted() {
-	type behind struct {
-		local types.NamespacedName
-		queue string
+// inhabitants counts the workloads that have finished and are kept, and those that are not admitted by what keeps them.
+type inhabitants struct {
+	finished        map[string]int
+	finishedLocal   map[types.NamespacedName]int
+	unadmitted      map[string]map[obstacle]float64
+	unadmittedLocal map[door]map[obstacle]float64
+}
+
+// door is a LocalQueue and what is behind it.
+type door struct {
+	local types.NamespacedName
+	queue string
+}
+
+func countInhabitants(list []view.Inhabitant) inhabitants {
+	n := inhabitants{
+		finished: map[string]int{}, finishedLocal: map[types.NamespacedName]int{},
+		unadmitted: map[string]map[obstacle]float64{}, unadmittedLocal: map[door]map[obstacle]float64{},
 	}
-	queues, locals := map[string]map[obstacle]float64{}, map[behind]map[obstacle]float64{}
-	for _, in := range s.view.Unadmitted() {
-		wl, because := in.Workload, obstacleOf(in.Workload)
-		if in.Queue != "" {
-			tally(queues, in.Queue, because)
+	for _, in := range list {
+		wl := in.Workload
+		local := types.NamespacedName{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}
+		switch {
+		case workload.IsFinished(wl):
+			n.finishedLocal[local]++
+			if wl.Status.Admission != nil {
+				n.finished[in.Queue]++
+			}
+		case !workload.IsAdmitted(wl):
+			because := obstacleOf(wl)
+			tally(n.unadmittedLocal, door{local, in.Queue}, because)
+			if in.Queue != "" {
+				tally(n.unadmitted, in.Queue, because)
+			}
 		}
-		tally(locals, behind{types.NamespacedName{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}, in.Queue}, because)
 	}
+	return n
+}
+
+func (s scrape) unadmitted() {
 	c, l := clusterGauges().unadmitted, localGauges().unadmitted
-	for name, counts := range queues {
+	for name, counts := range s.people.unadmitted {
 		for o, n := range counts {
 			s.send(c, n, name, o.reason, o.cause)
 		}
 	}
-	for b, counts := range locals {
-		if s.opts.LocalQueues == nil || !s.opts.LocalQueues(b.local) {
+	for d, counts := range s.people.unadmittedLocal {
+		if s.opts.LocalQueues == nil || !s.opts.LocalQueues(d.local) {
 			continue
 		}
 		for o, n := range counts {
-			s.send(l, n, b.local.Name, b.local.Namespace, b.queue, o.reason, o.cause)
+			s.send(l, n, d.local.Name, d.local.Namespace, d.queue, o.reason, o.cause)
 		}
 	}
 }
