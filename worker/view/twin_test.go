@@ -483,8 +483,16 @@ func (s *server) checkNothingIsLost(t *testing.T, v *View, seed uint64) {
 	}
 }
 
+// histories is how many seeds are tried.
+func histories() uint64 {
+	if testing.Short() {
+		return 60
+	}
+	return 400
+}
+
 func TestTheIncrementalViewEqualsOneBuiltFromScratch(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range histories() {
 		checkTwin(t, seed)
 	}
 }
@@ -497,7 +505,7 @@ func FuzzTheIncrementalViewEqualsOneBuiltFromScratch(f *testing.F) {
 // TestQuotaIsNeverGivenTwice is the law of assumptions: however late, doubled or lost the news are, and whoever leads, the
 // API never holds reservations for more than there is.
 func TestQuotaIsNeverGivenTwice(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range histories() {
 		s := newServer(seed)
 		v := New(Options{})
 		cq := testQueue("cq", "4", "red")
@@ -536,7 +544,7 @@ func TestQuotaIsNeverGivenTwice(t *testing.T) {
 // TestWhenAllIsQuiet is liveness and truth: nothing that fits is left waiting, what is used is what is reserved, and everybody
 // who waits was told last what a scheduler that starts afresh would say.
 func TestWhenAllIsQuiet(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range histories() {
 		s := newServer(seed)
 		v := New(Options{})
 		for step := range 250 {
