@@ -37,7 +37,7 @@ func TestDispatchBench(t *testing.T) {
 	ctx := t.Context()
 	stage := raise(ctx, t)
 	seen := watchResumed(ctx, t, stage.Workers)
-	before := counts(t, stage)
+	before, readBefore := counts(t, stage, (*clusters.Cluster).WriteCounts), counts(t, stage, (*clusters.Cluster).ReadCounts)
 
 	var latencies []time.Duration
 	for i := range *benchJobs {
@@ -58,8 +58,15 @@ func TestDispatchBench(t *testing.T) {
 	fmt.Fprintf(out, "\n%d Jobs, one at a time, two idle workers: hub Job created -> worker Job resumed: p50 %s, p99 %s\n",
 		*benchJobs, quantile(latencies, 0.5).Round(time.Millisecond), quantile(latencies, 0.99).Round(time.Millisecond))
 	fmt.Fprintln(out, "API writes per job (stock: 18.6 on the hub, 11.1 + 7.8 on the workers)")
-	for i, after := range counts(t, stage) {
-		if err := report(out, stage.Sites()[i].Name, costsBetween(before[i], after), *benchJobs); err != nil {
+	reportAll(t, stage, before, counts(t, stage, (*clusters.Cluster).WriteCounts))
+	fmt.Fprintln(out, "API reads per job")
+	reportAll(t, stage, readBefore, counts(t, stage, (*clusters.Cluster).ReadCounts))
+}
+
+func reportAll(t *testing.T, stage *installation.Stage, before, after [][]clusters.WriteCount) {
+	t.Helper()
+	for i, site := range stage.Sites() {
+		if err := report(os.Stdout, site.Name, costsBetween(before[i], after[i]), *benchJobs); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,8 +82,11 @@ func raise(ctx context.Context, t *testing.T) *installation.Stage {
 	}
 	nodes := []clusters.NodePool{{Name: "cpu", Count: 4}}
 	stage, err := installation.Raise(ctx, installation.StageOptions{
-		Hub:      clusters.Options{Name: "hub", Controllers: true, JobSetCRD: true},
-		Workers:  []clusters.Options{{Name: "w1", Nodes: nodes, JobSetCRD: true}, {Name: "w2", Nodes: nodes, JobSetCRD: true}},
+		Hub: clusters.Options{Name: "hub", Controllers: true, JobSetCRD: true, CountReadsOf: installation.Users()},
+		Workers: []clusters.Options{
+			{Name: "w1", Nodes: nodes, JobSetCRD: true, CountReadsOf: installation.Users()},
+			{Name: "w2", Nodes: nodes, JobSetCRD: true, CountReadsOf: installation.Users()},
+		},
 		Programs: filepath.Join(root, "bin"),
 	})
 	if err != nil {
@@ -259,11 +269,11 @@ func unfinished(ctx context.Context, stage *installation.Stage) (int, error) {
 	return left, nil
 }
 
-func counts(t *testing.T, stage *installation.Stage) [][]clusters.WriteCount {
+func counts(t *testing.T, stage *installation.Stage, of func(*clusters.Cluster) ([]clusters.WriteCount, error)) [][]clusters.WriteCount {
 	t.Helper()
 	var all [][]clusters.WriteCount
 	for _, site := range stage.Sites() {
-		count, err := site.WriteCounts()
+		count, err := of(site.Cluster)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -64,7 +64,7 @@ func (c *Cluster) writeAPIServerFiles() error {
 		os.WriteFile(c.file("ca.crt"), c.ca.pem, 0o600),
 		os.WriteFile(c.file("tokens.key"), private, 0o600),
 		os.WriteFile(c.file("tokens.pub"), public, 0o600),
-		os.WriteFile(c.file("audit-policy.yaml"), []byte(auditPolicy), 0o600),
+		os.WriteFile(c.file("audit-policy.yaml"), []byte(auditPolicy(c.options.CountReadsOf)), 0o600),
 	)
 }
 

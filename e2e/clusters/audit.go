@@ -13,20 +13,26 @@ import (
 	"strings"
 )
 
-// auditPolicy records who wrote what, once per request, after it was answered; reads are not
-// recorded. Leases are kept out at the source: they measure time, not work.
-const auditPolicy = `apiVersion: audit.k8s.io/v1
+// auditPolicy records who wrote what, once per request, after it was answered; reads are recorded of the given users
+// only. Leases are kept out at the source: they measure time, not work.
+func auditPolicy(readers []string) string {
+	policy := `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted, Panic]
 rules:
 - level: None
   resources: [{group: coordination.k8s.io, resources: [leases]}]
 - level: None
-  verbs: [get, list, watch, proxy]
-- level: None
   nonResourceURLs: ["*"]
+`
+	if len(readers) > 0 {
+		policy += fmt.Sprintf("- level: Metadata\n  users: [\"%s\"]\n  verbs: [get, list]\n", strings.Join(readers, `", "`))
+	}
+	return policy + `- level: None
+  verbs: [get, list, watch, proxy]
 - level: Metadata
 `
+}
 
 // Write is one kind of write request to an API server.
 type Write struct {
@@ -49,12 +55,21 @@ type WriteCount struct {
 // WriteCounts is the number of API writes since the cluster was started, most frequent first, ties
 // in the order of the fields. The difference of two calls is the cost of what happened between.
 func (c *Cluster) WriteCounts() ([]WriteCount, error) {
+	return c.requestCounts(func(verb string) bool { return !isRead(verb) })
+}
+
+// ReadCounts is the same for reads (get and list) by the users of Options.CountReadsOf.
+func (c *Cluster) ReadCounts() ([]WriteCount, error) { return c.requestCounts(isRead) }
+
+func isRead(verb string) bool { return verb == "get" || verb == "list" }
+
+func (c *Cluster) requestCounts(counted func(verb string) bool) ([]WriteCount, error) {
 	log, err := os.Open(c.auditLog())
 	if err != nil {
 		return nil, fmt.Errorf("audit log of %s: %w", c.Name, err)
 	}
 	defer log.Close()
-	counts, err := countWrites(log)
+	counts, err := countRequests(log, counted)
 	if err != nil {
 		return nil, fmt.Errorf("audit log of %s: %w", c.Name, err)
 	}
@@ -90,7 +105,7 @@ type auditEvent struct {
 	} `json:"objectRef"`
 }
 
-func countWrites(log io.Reader) ([]WriteCount, error) {
+func countRequests(log io.Reader, counted func(verb string) bool) ([]WriteCount, error) {
 	counts := map[Write]int{}
 	lines := bufio.NewReader(log)
 	for {
@@ -106,7 +121,7 @@ func countWrites(log io.Reader) ([]WriteCount, error) {
 		if err := json.Unmarshal(bytes.TrimSpace(line), &event); err != nil {
 			return nil, err
 		}
-		if event.Object != nil {
+		if event.Object != nil && counted(event.Verb) {
 			counts[writeOf(event)]++
 		}
 	}

@@ -59,6 +59,8 @@ type Options struct {
 	// JobSetCRD installs the JobSet CRD only; JobSet also runs its controller and webhooks.
 	JobSetCRD bool
 	JobSet    bool
+	// CountReadsOf are users whose reads are counted too, see Cluster.ReadCounts.
+	CountReadsOf []string
 	// StartTimeout bounds Start (0 means two minutes).
 	StartTimeout time.Duration
 }

@@ -15,6 +15,11 @@ import (
 // userOf is the name by which a program's API server knows it.
 func userOf(program string) string { return "switchyard-" + program }
 
+// Users are the names under which clusters know the programs: each beside its own cluster, and the hub on its workers.
+func Users() []string {
+	return []string{userOf("hub"), userOf("worker"), "system:serviceaccount:" + Namespace + ":" + HubAccount}
+}
+
 // grant gives a program's user what the generated roles give the program, and nothing more: a right that is missing there
 // is missed here.
 func grant(ctx context.Context, c *clusters.Cluster, program string) error {
