@@ -72,8 +72,6 @@ func reportAll(t *testing.T, stage *installation.Stage, before, after [][]cluste
 	}
 }
 
-const team = "bench"
-
 func raise(ctx context.Context, t *testing.T) *installation.Stage {
 	t.Helper()
 	root, err := clusters.SourceRoot()

@@ -12,6 +12,9 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
+// team names the namespace and the queue, flavor and quota of a load.
+const team = "bench"
+
 // objects are the namespace, the flavor and the queues of the load.
 func (l load) objects() []client.Object {
 	list := []client.Object{
