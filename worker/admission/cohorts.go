@@ -66,3 +66,9 @@ func (s *Snapshot) CohortsAbove(queue string) []string {
 	}
 	return nil
 }
+
+// QueuesAround lists the ClusterQueues in the cohort tree of a ClusterQueue, itself included. The slice must not be changed.
+func (s *Snapshot) QueuesAround(queue string) []string { return s.quota.Family(queue) }
+
+// QueuesOfTree lists the ClusterQueues in the whole tree that a cohort belongs to. The slice must not be changed.
+func (s *Snapshot) QueuesOfTree(cohort string) []string { return s.quota.CohortFamily(cohort) }

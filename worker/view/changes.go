@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 )
 
@@ -24,6 +25,9 @@ const (
 	localQueues
 	flavors
 	cohorts
+	// queueTrees and cohortTrees are gathered only, and stand for all queues in the tree of the named one.
+	queueTrees
+	cohortTrees
 )
 
 // urgency says whether a change may wait for others.
@@ -131,6 +135,7 @@ func (v *View) tellSubscribers(n news) {
 func (v *View) flush() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.gatherTrees()
 	above := map[string]bool{}
 	for n := range v.gathered {
 		v.tellSubscribers(n)
@@ -146,10 +151,57 @@ func (v *View) flush() {
 	clear(v.gathered)
 }
 
+// gatherTrees adds the queues of the trees in which quota changed: the share of each is one of what all have.
+func (v *View) gatherTrees() {
+	seen := map[string]bool{} // Trees by their first queue.
+	for n := range v.gathered {
+		var family []string
+		switch n.topic {
+		case queueTrees:
+			family = v.snap.QueuesAround(n.key.Name)
+		case cohortTrees:
+			family = v.snap.QueuesOfTree(n.key.Name)
+		default:
+			continue
+		}
+		if len(family) == 0 || seen[family[0]] {
+			continue
+		}
+		seen[family[0]] = true
+		for _, name := range family {
+			v.gathered[news{clusterQueues, admission.Key{Name: name}}] = true
+		}
+	}
+}
+
 // changedCohort says that a cohort came, went or stands otherwise. The name may be empty.
 func (v *View) changedCohort(name string) {
 	if name != "" {
 		v.notify(cohorts, admission.Key{Name: name}, atOnce)
+	}
+}
+
+// changedQuota says that a ClusterQueue came, went, moved or has other quota; either version may be nil.
+func (v *View) changedQuota(was, is *clusterQueue) {
+	for _, cq := range []*clusterQueue{was, is} {
+		if cq != nil {
+			cohort := string(cq.obj.Spec.CohortName)
+			v.changedCohort(cohort)
+			v.notify(cohortTrees, admission.Key{Name: cohort}, gather)
+			v.notify(queueTrees, admission.Key{Name: cq.obj.Name}, gather)
+		}
+	}
+}
+
+// changedCohortQuota is the same for a Cohort.
+func (v *View) changedCohortQuota(was, is *kueue.Cohort) {
+	for _, c := range []*kueue.Cohort{was, is} {
+		if c != nil {
+			v.changedCohort(c.Name)
+			v.changedCohort(string(c.Spec.ParentName))
+			v.notify(cohortTrees, admission.Key{Name: c.Name}, gather)
+			v.notify(cohortTrees, admission.Key{Name: string(c.Spec.ParentName)}, gather)
+		}
 	}
 }
 

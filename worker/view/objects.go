@@ -27,10 +27,7 @@ func (v *View) setClusterQueue(cq *kueue.ClusterQueue) {
 		v.putAllIn(cq.Name)
 	}
 	v.changedUses(was, is)
-	if was != nil {
-		v.changedCohort(string(was.obj.Spec.CohortName))
-	}
-	v.changedCohort(string(cq.Spec.CohortName))
+	v.changedQuota(was, is)
 	v.changedQueue(cq.Name, atOnce)
 }
 
@@ -45,7 +42,7 @@ func (v *View) dropClusterQueue(cq *kueue.ClusterQueue) {
 	v.refreshLocalsOf(cq.Name)
 	v.putAllIn(cq.Name)
 	v.changedUses(was, nil)
-	v.changedCohort(string(was.obj.Spec.CohortName))
+	v.changedQuota(was, nil)
 	v.changedQueue(cq.Name, atOnce)
 	v.signal()
 }
@@ -104,11 +101,7 @@ func (v *View) setCohort(c *kueue.Cohort) {
 	}
 	v.snap.UpsertCohort(cohortOf(c))
 	v.refreshQueues(func(*kueue.ClusterQueue) bool { return true })
-	if was != nil {
-		v.changedCohort(string(was.Spec.ParentName))
-	}
-	v.changedCohort(string(c.Spec.ParentName))
-	v.changedCohort(c.Name)
+	v.changedCohortQuota(was, c)
 	v.signal()
 }
 
@@ -116,8 +109,7 @@ func (v *View) dropCohort(c *kueue.Cohort) {
 	delete(v.cohorts, c.Name)
 	v.snap.DeleteCohort(c.Name)
 	v.refreshQueues(func(*kueue.ClusterQueue) bool { return true })
-	v.changedCohort(string(c.Spec.ParentName))
-	v.changedCohort(c.Name)
+	v.changedCohortQuota(c, nil)
 	v.signal()
 }
 

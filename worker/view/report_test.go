@@ -37,7 +37,7 @@ func told(t *testing.T, s source.Source) func() []string {
 func TestACohortIsLookedAtWhenItsTreeOrThoseBelowItChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := New(Options{})
-		news := told(t, v.Cohorts())
+		news, queues := told(t, v.Cohorts()), told(t, v.ClusterQueues())
 		expect := func(what string, want ...string) {
 			t.Helper()
 			if got := news(); !slices.Equal(got, want) {
@@ -60,6 +60,17 @@ func TestACohortIsLookedAtWhenItsTreeOrThoseBelowItChange(t *testing.T) {
 		time.Sleep(StatusInterval)
 		synctest.Wait()
 		expect("a workload gets quota, gathered", "low", "top")
+		queues()
+		richer := low.DeepCopy()
+		richer.Spec.ResourceGroups = cq.Spec.ResourceGroups
+		feedAll(v, richer)
+		expect("a cohort gets quota of its own", "low", "top")
+		time.Sleep(StatusInterval)
+		synctest.Wait()
+		if got := queues(); !slices.Equal(got, []string{"cq"}) {
+			t.Errorf("told of the queues %v, of which each has another share now", got)
+		}
+		news()
 		moved := cq.DeepCopy()
 		moved.Spec.CohortName = "other"
 		feedAll(v, moved)
