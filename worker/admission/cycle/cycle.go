@@ -23,9 +23,11 @@ import (
 // plan admits and the marks of those it evicts: call Snapshot.Forget and Snapshot.Spare for those whose write fails.
 func Run(s *admission.Snapshot, now time.Time, opts Options) admission.Plan {
 	r := newRun(s, now, opts)
-	for _, line := range s.Settle(now) {
-		l := &lane{Line: line}
-		r.lanes = append(r.lanes, l)
+	lines := s.Settle(now)
+	r.lanes = make([]lane, len(lines))
+	for i, line := range lines {
+		l := &r.lanes[i]
+		l.Line = line
 		r.tellNews(l)
 		r.advance(l)
 	}
@@ -45,7 +47,7 @@ type run struct {
 	options  Options
 	now      time.Time
 	// lanes are the lines that take part, by queue name.
-	lanes []*lane
+	lanes []lane
 	// contest holds the head of every lane that has one that can be served.
 	contest contest
 	// served are the admissions and preemptions.
@@ -184,14 +186,15 @@ func (r *run) awaitReady(c *contender) {
 // decisions puts the waits, by queue and rank, behind the admissions and preemptions.
 func (r *run) decisions() []admission.Decision {
 	n := len(r.served)
-	for _, l := range r.lanes {
-		n += len(l.waits)
+	for i := range r.lanes {
+		n += len(r.lanes[i].waits)
 	}
 	if n == len(r.served) {
 		return r.served
 	}
 	all := append(make([]admission.Decision, 0, n), r.served...)
-	for _, l := range r.lanes {
+	for i := range r.lanes {
+		l := &r.lanes[i]
 		slices.SortFunc(l.waits, func(a, b wait) int { return a.rank.Compare(b.rank) })
 		for _, w := range l.waits {
 			all = append(all, w.decision)
