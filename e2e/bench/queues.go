@@ -12,7 +12,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// team names the namespace and the queue, flavor and quota of a load.
+// team is the namespace of every load, and its flavor.
 const team = "bench"
 
 // objects are the namespace, the flavor and the queues of the load.
