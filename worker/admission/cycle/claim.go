@@ -11,11 +11,11 @@ import (
 // with a claim to its quota.
 func (r *run) preempt(c *contender) {
 	if len(c.place.Value.ClosedGates) > 0 {
-		why := c.refusal
+		l, why := c.lane, c.refusal
 		why.want.Gated = true
-		c.assignment, c.pending = nil, false
-		r.turnAway(c.lane, c.place, why)
-		r.advance(c.lane)
+		c.lane, c.assignment, c.pending = nil, nil, false
+		r.turnAway(l, c.place, why)
+		r.advance(l)
 		return
 	}
 	r.evict(c)
@@ -60,6 +60,7 @@ func (r *run) claim(c *contender, u admission.Usage) {
 	r.snapshot.Book(queue.Name, u)
 	r.booked = append(r.booked, booking{queue: queue.Name, usage: u})
 	r.snapshot.Claim(queue.Name, u)
+	c.lane = nil
 }
 
 // keeps reports whether a head that nobody can be evicted for keeps others from taking what it lacks only part of: where it
@@ -72,8 +73,9 @@ func keeps(q *admission.Queue) bool {
 func (r *run) keep(c *contender) {
 	part := r.available(c)
 	if len(part) == 0 {
-		c.assignment = nil
-		r.turnAway(c.lane, c.place, c.refusal)
+		l := c.lane
+		c.lane, c.assignment = nil, nil
+		r.turnAway(l, c.place, c.refusal)
 		return
 	}
 	c.tell(c.refusal.Notice)

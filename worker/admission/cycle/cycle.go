@@ -59,6 +59,8 @@ type run struct {
 
 // memory is what cycles on the same snapshot use one after the other.
 type memory struct {
+	// number counts the cycles.
+	number   uint64
 	assigner assign.Assigner
 	// search finds victims by the rules of searches.
 	search   *preempt.Search
@@ -90,6 +92,7 @@ func newRun(s *admission.Snapshot, now time.Time, opts Options) *run {
 	if want := opts.preemption(); m.search == nil || !same(m.searches, want) {
 		m.searches, m.search = want, preempt.New(s, want)
 	}
+	m.number++
 	r := &run{memory: m, snapshot: s, options: opts, now: now}
 	if opts.FairSharing {
 		r.contest = newTournament(s.Quota(), !opts.WithoutNonBorrowingFirst)
@@ -156,6 +159,7 @@ func (r *run) serveBest() {
 
 func (r *run) admit(c *contender) {
 	w := c.place.Value
+	c.lane = nil
 	r.snapshot.Assume(w, c.assignment, r.now)
 	r.served = append(r.served, admission.Decision{
 		Workload: w.Key, LocalQueue: w.LocalQueue, Queue: w.Queue,
@@ -181,6 +185,7 @@ func (r *run) awaitReady(c *contender) {
 	c.tell(admission.Notice{
 		Because: admission.WaitingForPodsReady, Message: "waiting for all admitted workloads to be in the PodsReady condition",
 	})
+	c.lane = nil
 }
 
 // decisions puts the waits, by queue and rank, behind the admissions and preemptions.

@@ -9,7 +9,8 @@ import (
 
 // contender is a head that can be served as things stood when it was looked at. It is remembered at the head's place.
 type contender struct {
-	bid        order.Bid
+	bid order.Bid
+	// lane is nil unless the contender is in the contest: it would keep all of a cycle in memory.
 	lane       *lane
 	place      *admission.Place
 	assignment *admission.Assignment
@@ -27,8 +28,8 @@ type contender struct {
 	victims []admission.Victim
 	// tried are accounts for which no victims were found in the last look although each of them alone could be met.
 	tried []*quota.Cell
-	// in is the cycle of the last look.
-	in *run
+	// in is the number of the cycle of the last look.
+	in uint64
 	// told is what the workload was told last while it held up its line.
 	told admission.Notice
 }
@@ -56,7 +57,7 @@ func (r *run) look(l *lane, head *admission.Place) (*contender, refusal) {
 	if !found {
 		c = r.newContender(head)
 	}
-	c.lane, c.menu, c.version, c.in = l, menu, version, r
+	c.lane, c.menu, c.version, c.in = l, menu, version, r.number
 	c.looks++
 	if r.settleFor(c, r.weigh(c)) {
 		return c, refusal{}
@@ -90,7 +91,7 @@ func (r *run) settleFor(c *contender, got assign.Result) bool {
 	}
 	viable := got.Mode > assign.NoCandidates || got.Mode == assign.NoCandidates && keeps(c.menu.Queue)
 	if !viable {
-		c.assignment, c.pending, c.told = nil, false, admission.Notice{}
+		c.lane, c.assignment, c.victims, c.pending, c.told = nil, nil, nil, false, admission.Notice{}
 		return false
 	}
 	c.bid = order.Bid{
@@ -111,7 +112,7 @@ func (r *run) stands(c *contender, menu *admission.Menu, now quota.Version) bool
 	case c.assignment == nil || c.menu != menu || !now.OnlyTaken(c.version):
 		return false
 	case c.mode != assign.Fit:
-		return c.version == now && c.in == r
+		return c.version == now && c.in == r.number
 	case c.version == now:
 		return true
 	case menu.Queue.Fungibility.WhenCanBorrow == admission.TryNextFlavor:
