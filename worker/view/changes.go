@@ -84,6 +84,7 @@ func (v *View) namesOf(t topic) []admission.Key {
 		for _, c := range v.snap.Cohorts() {
 			keys = append(keys, admission.Key{Name: c.Name})
 		}
+	case queueTrees, cohortTrees: // Nobody subscribes to them.
 	}
 	return keys
 }

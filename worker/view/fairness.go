@@ -3,8 +3,6 @@ package view
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/quota"
@@ -93,16 +91,6 @@ func consumedBy(lq *kueue.LocalQueue) usage.Account {
 		account.Consumed = append(account.Consumed, usage.Consumed{Resource: string(name), Milli: demand.ThousandthsOf(q)})
 	}
 	return account
-}
-
-// LocalUsage returns the recent usage of a LocalQueue; false when none is kept.
-func (v *View) LocalUsage(name types.NamespacedName) (usage.Account, bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.books == nil {
-		return usage.Account{}, false
-	}
-	return v.books.Account(keyOf(name.Namespace, name.Name))
 }
 
 // weightOf is the weight that is set, or 1. The webhook refuses negative ones; those count as 0.

@@ -77,7 +77,7 @@ func TestUsageIsSampledOnTheTimeOfTheLoop(t *testing.T) {
 			t.Errorf("after %d minutes the figure is %d, want %d", minute, used(v), want)
 		}
 	}
-	if a, known := v.LocalUsage(types.NamespacedName{Namespace: "ns", Name: "lq"}); !known || !a.SampledAt.Equal(at(180)) || a.Usage != 3500 {
+	if a, known := v.UsageThatCounts(types.NamespacedName{Namespace: "ns", Name: "lq"}); !known || !a.SampledAt.Equal(at(180)) || a.Usage != 3500 {
 		t.Errorf("the account is %+v", a)
 	}
 }
@@ -96,7 +96,7 @@ func TestUsageSurvivesARestart(t *testing.T) {
 		t.Errorf("the figure is %d, want half of what it was and half of 2 gpus as a penalty", got)
 	}
 	unfeed(v, lq)
-	if _, known := v.LocalUsage(types.NamespacedName{Namespace: "ns", Name: "lq3"}); known || v.snap.RecentUsage(keyOf("ns", "lq3")) != 0 {
+	if _, known := v.UsageThatCounts(types.NamespacedName{Namespace: "ns", Name: "lq3"}); known || v.snap.RecentUsage(keyOf("ns", "lq3")) != 0 {
 		t.Error("a LocalQueue that is gone has used nothing")
 	}
 }

@@ -52,12 +52,12 @@ func TestACohortIsLookedAtWhenItsTreeOrThoseBelowItChange(t *testing.T) {
 		expect("a cohort comes", "low", "top")
 		feedAll(v, cq, testLocal("lq", "cq"))
 		expect("a queue joins", "low")
-		time.Sleep(StatusInterval)
+		time.Sleep(StatusInterval) //nolint:forbidigo // steps the clock of the bubble
 		synctest.Wait()
 		news()
 		feedAll(v, reserve(testWorkload("w", 1, 10), "cq", "red"))
 		expect("a workload gets quota, right away")
-		time.Sleep(StatusInterval)
+		time.Sleep(StatusInterval) //nolint:forbidigo // steps the clock of the bubble
 		synctest.Wait()
 		expect("a workload gets quota, gathered", "low", "top")
 		queues()
@@ -65,7 +65,7 @@ func TestACohortIsLookedAtWhenItsTreeOrThoseBelowItChange(t *testing.T) {
 		richer.Spec.ResourceGroups = cq.Spec.ResourceGroups
 		feedAll(v, richer)
 		expect("a cohort gets quota of its own", "low", "top")
-		time.Sleep(StatusInterval)
+		time.Sleep(StatusInterval) //nolint:forbidigo // steps the clock of the bubble
 		synctest.Wait()
 		if got := queues(); !slices.Equal(got, []string{"cq"}) {
 			t.Errorf("told of the queues %v, of which each has another share now", got)

@@ -48,7 +48,7 @@ func through(queue string, wl *kueue.Workload) *kueue.Workload {
 
 // parkedWorkload is one of those that wait, in some version.
 func parkedWorkload(queue string, gpus int32, version int) *kueue.Workload {
-	return through(queue, testWorkload(queue+string('0'+rune(gpus)), gpus, version))
+	return through(queue, testWorkload(queue+string('0'+gpus), gpus, version))
 }
 
 // awake settles what happened and names the ClusterQueues with somebody to look at, one time for each.

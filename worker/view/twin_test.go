@@ -320,7 +320,7 @@ func (s *server) restart() *View {
 
 // release is the jobs' part: those that were evicted stop and give back their quota. It reports whether there were any.
 func (s *server) release() bool {
-	any := false
+	found := false
 	for _, id := range slices.Sorted(maps.Keys(s.objects)) {
 		known, ok := s.objects[id].(*kueue.Workload)
 		if !ok || known.Status.Admission == nil || !api.IsEvicted(known) || api.IsFinished(known) {
@@ -331,9 +331,9 @@ func (s *server) release() bool {
 		setCondition(&wl.Status.Conditions, kueue.WorkloadQuotaReserved, false, "PendingEvaluation", epoch)
 		setCondition(&wl.Status.Conditions, kueue.WorkloadAdmitted, false, "NoReservation", epoch)
 		s.put(wl)
-		any = true
+		found = true
 	}
-	return any
+	return found
 }
 
 // settle lets everything come to rest, at times so late that every backoff is over. False when it never does.
