@@ -200,9 +200,12 @@ func (r *run) decisions() []admission.Decision {
 	all := append(make([]admission.Decision, 0, n), r.served...)
 	for i := range r.lanes {
 		l := &r.lanes[i]
-		slices.SortFunc(l.waits, func(a, b wait) int { return a.rank.Compare(b.rank) })
-		for _, w := range l.waits {
-			all = append(all, w.decision)
+		slices.SortStableFunc(l.waits, func(a, b wait) int { return a.rank.Compare(b.rank) })
+		for j, w := range l.waits {
+			// A head that lost its place in a kind that was parked later was told twice: the last word counts.
+			if j+1 == len(l.waits) || l.waits[j+1].decision.Workload != w.decision.Workload {
+				all = append(all, w.decision)
+			}
 		}
 	}
 	return all
