@@ -71,7 +71,10 @@ func NewMetrics(registry prometheus.Registerer, opts MetricsOptions) (*Metrics, 
 		cluster: clusterFamilies(),
 		local:   localFamilies(),
 	}
-	return m, m.register(registry)
+	if err := m.register(registry); err != nil {
+		return nil, err
+	}
+	return m, nil
 }
 
 func clusterFamilies() families {

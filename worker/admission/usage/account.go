@@ -89,11 +89,11 @@ func (l *Ledger) Changes() []Figure {
 func (l *Ledger) figureOf(a *account) amount.Amount {
 	var f figure
 	for resource, x := range a.consumed {
-		f.add(milli(resource, x.plus(a.pending[resource].number())), l.weights[resource])
+		f = f.plus(milli(resource, x.plus(a.pending[resource].number())), l.weights[resource])
 	}
 	for resource, x := range a.pending {
 		if _, added := a.consumed[resource]; !added {
-			f.add(milli(resource, x.number()), l.weights[resource])
+			f = f.plus(milli(resource, x.number()), l.weights[resource])
 		}
 	}
 	return f.over(a.weight)

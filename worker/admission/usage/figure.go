@@ -31,12 +31,12 @@ func fromMilli(resource string, a amount.Amount) fixed {
 	return fixed{n / 1000, part}
 }
 
-// figure adds up weighted thousandths in 128 bits, saturating.
+// figure is a sum of weighted thousandths in 128 bits that saturates.
 type figure struct {
 	high, low uint64
 }
 
-func (f *figure) add(thousandths uint64, w quota.Weight) {
+func (f figure) plus(thousandths uint64, w quota.Weight) figure {
 	high, low := bits.Mul64(thousandths, uint64(max(w.Billionths(), 0)))
 	var carry uint64
 	f.low, carry = bits.Add64(f.low, low, 0)
@@ -44,6 +44,7 @@ func (f *figure) add(thousandths uint64, w quota.Weight) {
 	if carry != 0 {
 		f.high, f.low = ^uint64(0), ^uint64(0)
 	}
+	return f
 }
 
 // over divides by the weight of the LocalQueue. Nothing finite is as large as the figure of one without weight.

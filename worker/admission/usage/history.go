@@ -22,12 +22,12 @@ func (l *Ledger) Advance(now time.Time, used func(local admission.Key) amount.Ve
 	sampled := false
 	for l.due.Len() > 0 {
 		a := l.due.First()
-		intervals := now.Sub(a.sampledAt) / l.interval
+		intervals := int64(now.Sub(a.sampledAt) / l.interval)
 		if intervals < 1 {
 			break
 		}
 		a.sample(used(a.local), l.keep.power(uint64(intervals)))
-		a.sampledAt = a.sampledAt.Add(intervals * l.interval)
+		a.sampledAt = a.sampledAt.Add(time.Duration(intervals * int64(l.interval)))
 		l.due.Fix(a.at)
 		l.touched[a.local] = a
 		sampled = true

@@ -1,10 +1,9 @@
 package figures
 
 import (
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/quota"
-
-	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
 // maxFlavors is the largest number of flavors that a status may list. A ClusterQueue may have more (contract: kueue-api.md
