@@ -96,7 +96,7 @@ var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFa
 		for _, t := range []team{a, b} {
 			Eventually(queueStatus).WithContext(ctx).WithArguments(alone, t).Should(Equal("pending 2, admitted 2, GPUs 4"))
 		}
-		Expect(eventReasons(ctx, alone, a)).To(ContainElement("Preempted"))
+		Eventually(eventReasons).WithContext(ctx).WithArguments(alone, a).Should(ContainElement("Preempted"))
 	})
 
 	It("takes back the quota of pods that do not become ready, tries once more, and gives up", func(ctx SpecContext) {
