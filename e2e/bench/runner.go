@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
@@ -144,9 +145,9 @@ func (r *runner) row(ctx context.Context, queue string, index int, places chan s
 		wl := workloadOf(fmt.Sprintf("%s-%s-%d", queue, c.name, i), queue, c)
 		places <- struct{}{}
 		r.book.creating(wl.Name, index, time.Now())
-		err := r.client.Create(ctx, wl)
+		err := persist(ctx, func() error { return r.client.Create(ctx, wl) })
 		<-places
-		if err != nil {
+		if client.IgnoreAlreadyExists(err) != nil {
 			return fmt.Errorf("create Workload %s: %w", wl.Name, err)
 		}
 		select {
@@ -156,6 +157,22 @@ func (r *runner) row(ctx context.Context, queue string, index int, places chan s
 		}
 	}
 	return nil
+}
+
+// persist tries a write again for some seconds when the server failed, as any client would: a webhook that is busy, or whose
+// connection was just closed, is no news.
+func persist(ctx context.Context, write func() error) error {
+	var last error
+	backoff := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 2, Steps: 7}
+	err := wait.ExponentialBackoffWithContext(ctx, backoff, func(context.Context) (bool, error) {
+		last = write()
+		again := apierrors.IsInternalError(last) || apierrors.IsServerTimeout(last) || apierrors.IsTimeout(last)
+		return !again, nil
+	})
+	if last != nil {
+		return last
+	}
+	return err
 }
 
 func workloadOf(name, queue string, c class) *kueue.Workload {
@@ -189,7 +206,9 @@ func (r *runner) finish(ctx context.Context, name string, run int) error {
 		return err
 	}
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name}}
-	err = r.client.Status().Patch(ctx, wl, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner("bench"))
+	err = persist(ctx, func() error {
+		return r.client.Status().Patch(ctx, wl, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner("bench"))
+	})
 	if err != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("finish Workload %s: %w", name, err)
 	}
