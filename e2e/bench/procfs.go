@@ -21,7 +21,7 @@ type process struct {
 }
 
 func readProcess(pid int) (process, error) {
-	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	dir := "/proc/" + strconv.Itoa(pid)
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil {
 		return process{}, fmt.Errorf("read process %d: %w", pid, err)

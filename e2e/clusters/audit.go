@@ -26,7 +26,7 @@ rules:
   nonResourceURLs: ["*"]
 `
 	if len(readers) > 0 {
-		policy += fmt.Sprintf("- level: Metadata\n  users: [\"%s\"]\n  verbs: [get, list]\n", strings.Join(readers, `", "`))
+		policy += fmt.Sprintf("- level: Metadata\n  users: [%s]\n  verbs: [get, list]\n", strings.Join(readers, ", "))
 	}
 	return policy + `- level: None
   verbs: [get, list, watch, proxy]

@@ -41,7 +41,7 @@ func TestWhenTheStatusOfARunningJobIsCopied(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		here, there *batchv1.Job
-		now, last   time.Duration // after the check became Ready; last is negative for never
+		now, last   int // seconds after the check became Ready; last is negative for never
 		evicted     bool
 		notReady    bool
 		later       bool
@@ -59,13 +59,13 @@ func TestWhenTheStatusOfARunningJobIsCopied(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &subject{readyAt: ready, original: mirror.Original{Kind: jobKind(t), Job: c.here, Workload: &kueue.Workload{}}}
-			s.observed = dispatch.Observation{Now: ready.Add(c.now * time.Second), Local: dispatch.Local{Evicted: c.evicted}}
+			s.observed = dispatch.Observation{Now: ready.Add(time.Duration(c.now) * time.Second), Local: dispatch.Local{Evicted: c.evicted}}
 			if c.notReady {
 				s.readyAt = time.Time{}
 			}
 			r := &Resolver{}
 			if c.last >= 0 {
-				r.told.begin(s.key(), ready.Add(c.last*time.Second))
+				r.told.begin(s.key(), ready.Add(time.Duration(c.last)*time.Second))
 			}
 			if later := s.observed.Now.Before(r.due(s, c.there)); later != c.later {
 				t.Errorf("due %s at %s", r.due(s, c.there), s.observed.Now)

@@ -3,7 +3,6 @@ package admissiontest
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/amount"
@@ -118,18 +117,4 @@ func (f *Facts) Snapshot() *admission.Snapshot {
 		s.Push(f.Pending[name])
 	}
 	return s
-}
-
-// rank orders workloads the slow way.
-func rank(a, b admission.Workload) int {
-	switch {
-	case a.Priority != b.Priority:
-		if a.Priority > b.Priority {
-			return -1
-		}
-		return 1
-	case !a.QueuedAt.Equal(b.QueuedAt):
-		return a.QueuedAt.Compare(b.QueuedAt)
-	}
-	return strings.Compare(a.UID, b.UID)
 }

@@ -117,6 +117,7 @@ func DecisionText(d admission.Decision) string {
 		return text
 	case admission.Preempt:
 		return fmt.Sprintf("preempt for %s in %s: %s", d.Workload.Name, d.Queue, VictimsText(d.Victims))
+	case admission.Admit:
 	}
 	podSets := make([]string, len(d.Assignment.PodSets))
 	for i, p := range d.Assignment.PodSets {

@@ -117,6 +117,7 @@ func (m *meter) stop() {
 // report reports what each of n units cost, and how many times better than the target that is, for a target in
 // microseconds of one core.
 func (m *meter) report(b *testing.B, n int, target float64) {
+	b.Helper()
 	each := float64(m.busy.Nanoseconds()) / 1000 / float64(n)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(each, "core-us/unit")
@@ -136,6 +137,7 @@ func BenchmarkCore(b *testing.B) {
 }
 
 func decisions(b *testing.B, limit int) {
+	b.Helper()
 	var m meter
 	n := 0
 	for b.Loop() {
