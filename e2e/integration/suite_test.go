@@ -3,16 +3,21 @@
 package integration
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/utils/ptr"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
 )
@@ -66,18 +71,43 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	}
 })
 
-// A failed spec shows the ends of the programs' logs, and keeps the whole logs where CI can pick them up.
+// A failed spec shows what the API servers hold and the ends of the programs' logs, and keeps the whole logs where CI can
+// pick them up.
 var _ = ReportAfterEach(func(report SpecReport) {
 	if !report.Failed() {
 		return
 	}
 	for _, s := range []*installation.Site{hub, w1, w2} {
 		if s != nil && s.Program != nil {
-			GinkgoWriter.Printf("--- %s\n%s\n", s.Name, s.Program.LogTail())
+			GinkgoWriter.Printf("--- %s\n%s%s\n", s.Name, held(s), s.Program.LogTail())
 			keepLog(s)
 		}
 	}
 })
+
+// held is one line for each Workload of the cluster: its conditions, where it was admitted and what its checks say.
+func held(s *installation.Site) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var list kueue.WorkloadList
+	if err := s.List(ctx, &list); err != nil {
+		return err.Error() + "\n"
+	}
+	var b strings.Builder
+	for i := range list.Items {
+		w := &list.Items[i]
+		fmt.Fprintf(&b, "%s/%s on %q nominated %v", w.Namespace, w.Name, ptr.Deref(w.Status.ClusterName, ""),
+			w.Status.NominatedClusterNames)
+		for _, c := range w.Status.AdmissionChecks {
+			fmt.Fprintf(&b, "; check %s %s (%s)", c.Name, c.State, c.Message)
+		}
+		for _, c := range w.Status.Conditions {
+			fmt.Fprintf(&b, "; %s=%s %s at %s (%s)", c.Type, c.Status, c.Reason, c.LastTransitionTime.UTC().Format(time.TimeOnly), c.Message)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
 
 func keepLog(s *installation.Site) {
 	dir := os.Getenv("SWITCHYARD_LOGS")

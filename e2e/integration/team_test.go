@@ -32,13 +32,15 @@ func newTeam(ctx context.Context, gpus int) team {
 	GinkgoHelper()
 	teams++
 	t := team{name: fmt.Sprintf("team-%d", teams)}
-	t.setUp(ctx, hub, clusterQueue(t.name, gpus, "multikueue"))
 	for _, w := range workers {
 		t.setUp(ctx, w, clusterQueue(t.name, gpus))
 	}
+	t.setUp(ctx, hub, clusterQueue(t.name, gpus, "multikueue"))
 	return t
 }
 
+// setUp makes the team's objects at a site. After the spec the team's jobs go, in the opposite order of the sites, so that
+// the nodes are free for the next spec.
 func (t team) setUp(ctx context.Context, s *installation.Site, queue *kueue.ClusterQueue) {
 	GinkgoHelper()
 	for _, object := range []client.Object{
@@ -49,6 +51,25 @@ func (t team) setUp(ctx context.Context, s *installation.Site, queue *kueue.Clus
 	} {
 		Expect(s.Create(ctx, object)).To(Succeed())
 	}
+	DeferCleanup(func(ctx SpecContext) {
+		for _, object := range []client.Object{&batchv1.Job{}, &jobset.JobSet{}} {
+			Eventually(func() error {
+				return s.DeleteAllOf(ctx, object, client.InNamespace(t.name), client.PropagationPolicy(metav1.DeletePropagationForeground))
+			}).WithContext(ctx).Should(Succeed())
+		}
+		Eventually(t.pods).WithContext(ctx).WithArguments(s).Should(BeEmpty(), "no pod of %s is left at %s", t.name, s.Name)
+	})
+}
+
+// pods are the names of the team's pods at a site.
+func (t team) pods(ctx context.Context, s *installation.Site) ([]string, error) {
+	var list corev1.PodList
+	err := s.List(ctx, &list, client.InNamespace(t.name))
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names, err
 }
 
 func (t team) localQueue(name string) *kueue.LocalQueue {
