@@ -1,0 +1,3 @@
+// Package v1alpha1 is what the public API has no word for: how jobs are fenced, what a worker has room for, and what
+// people tell the dispatcher by annotations.
+package v1alpha1

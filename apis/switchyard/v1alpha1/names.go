@@ -1,0 +1,80 @@
+package v1alpha1
+
+// Annotations on the remote Workload and on the remote job, written by the hub at creation and never changed.
+const (
+	// EpochAnnotation is the epoch in which the hub made the object: a decimal number from 1. Retreats raise it.
+	EpochAnnotation = "switchyard.dev/epoch"
+	// OnHubLostAnnotation tells the worker what to do with the object's job when the hub's run lease has run out: an
+	// OnHubLost. An object without it keeps running.
+	OnHubLostAnnotation = "switchyard.dev/on-hub-lost"
+)
+
+// OnHubLost is what a worker does with a hub's jobs when that hub's run lease has run out.
+type OnHubLost string
+
+// The choices.
+const (
+	// KeepRunning leaves the job alone, however long the hub is away.
+	KeepRunning OnHubLost = "KeepRunning"
+	// Stop evicts the job: it gets its termination grace and frees its quota.
+	Stop OnHubLost = "Stop"
+)
+
+// OnWorkerLost is what a hub does with a job bound to a worker that it could not reach for longer than the grace.
+type OnWorkerLost string
+
+// The choices.
+const (
+	// Redispatch runs the job elsewhere.
+	Redispatch OnWorkerLost = "Redispatch"
+	// Hold waits for the worker, or for somebody to declare it gone.
+	Hold OnWorkerLost = "Hold"
+)
+
+// RunPolicyAnnotation chooses a RunPolicy: on a MultiKueueConfig for its fleet, on a ClusterQueue of the hub for its
+// Workloads, which goes before. Without it the policy is Compatible.
+const RunPolicyAnnotation = "switchyard.dev/run-policy"
+
+// RunPolicy is a preset of OnHubLost and OnWorkerLost.
+type RunPolicy string
+
+// The presets.
+const (
+	// Compatible is KeepRunning and Redispatch: what clients of the public API expect. Runs may overlap when a worker is only
+	// out of reach.
+	Compatible RunPolicy = "compatible"
+	// RunOnce is Stop and Redispatch: a job runs again only when the worker it ran on must have stopped it.
+	RunOnce RunPolicy = "run-once"
+	// NeverLose is KeepRunning and Hold.
+	NeverLose RunPolicy = "never-lose"
+)
+
+// Run leases. The hub renews one Lease (coordination.k8s.io/v1) on each worker, in the namespace of the worker's program;
+// the worker's fence renews one of its own beside it, by which the hub sees that somebody looks.
+const (
+	// HubLeasePrefix and the hub's origin are the name of the hub's run lease. Its renewTime and leaseDurationSeconds say
+	// until when the hub is there; past that a worker stops the jobs with OnHubLost Stop of that origin.
+	HubLeasePrefix = "switchyard-hub-"
+	// FenceLease is the name of the lease that a worker's fence renews.
+	FenceLease = "switchyard-fence"
+)
+
+// Annotations on a MultiKueueCluster, for the people who run it.
+const (
+	// CordonedAnnotation "true": nothing new is offered to the cluster; offers not yet admitted are withdrawn.
+	CordonedAnnotation = "switchyard.dev/cordoned"
+	// DrainAnnotation "true": as cordoned, and the jobs that run there are moved, one after another.
+	DrainAnnotation = "switchyard.dev/drain"
+	// GoneAnnotation "true": a person declares that nothing runs on the cluster any more. Whatever is owed by it, or held
+	// because of it, is free at once.
+	GoneAnnotation = "switchyard.dev/gone"
+	// WeightAnnotation is a number from 0 to 100, 10 by default: how much placement likes the cluster.
+	WeightAnnotation = "switchyard.dev/weight"
+)
+
+// PreferClustersAnnotation, on a job or on a ClusterQueue of the hub, names clusters by a comma-separated list: placement
+// goes by it before anything but preemption and fit.
+const PreferClustersAnnotation = "switchyard.dev/prefer-clusters"
+
+// BestFitDispatcherName, as multiKueue.dispatcherName, selects the dispatcher that offers to the best cluster first.
+const BestFitDispatcherName = "switchyard.dev/multikueue-dispatcher-best-fit"
