@@ -1,0 +1,44 @@
+package fence
+
+import "time"
+
+// Reason says how a hub's lease stands. There are few of them, so that they can be a metric's label.
+type Reason string
+
+// The reasons. The zero Reason means that nobody has looked.
+const (
+	// Holds: the lease was renewed in time.
+	Holds Reason = "Holds"
+	// Awaited: there is no lease, but the fence has not looked for long.
+	Awaited Reason = "Awaited"
+	// RanOut: the worker's clock is past the end of the lease.
+	RanOut Reason = "RanOut"
+	// NotRenewed: the worker's clock is not past the end, but the lease was not renewed for as long as it holds; so either
+	// clock is wrong.
+	NotRenewed Reason = "NotRenewed"
+	// Missing: there is no lease, and never was one since the fence began.
+	Missing Reason = "Missing"
+)
+
+// HubLost is the reason of DeactivationTarget on a Workload that was stopped because its hub's lease has run out, and of the
+// event about it. The reason of its eviction is DeactivatedDueToHubLost.
+const HubLost = "HubLost"
+
+// Message tells people why the jobs of a hub are stopped; empty while its lease holds.
+func (s State) Message(origin string) string {
+	hub := `The hub "` + origin + `" `
+	switch s.Because {
+	case RanOut:
+		return hub + "has not renewed its run lease, which ran out at " + s.end()
+	case NotRenewed:
+		return hub + "has not renewed its run lease for " + s.Seen.duration().String() + ", though by this cluster's clock it lasts until " + s.end()
+	case Missing:
+		return hub + "has no run lease in this cluster"
+	case Holds, Awaited:
+		return ""
+	default:
+		return ""
+	}
+}
+
+func (s State) end() string { return s.Seen.Renewed.Add(s.Seen.duration()).UTC().Format(time.RFC3339) }
