@@ -23,6 +23,12 @@ type Kind struct {
 	// Required makes a cluster that does not serve the kind count as not connected. Any other kind that a cluster lacks is
 	// just not served there.
 	Required bool
+	// Everything follows all objects of the kind, not only those of our origin: what a cluster has to offer is not ours.
+	// Lacking such a kind is no defect of a cluster and is not reported.
+	Everything bool
+	// Unless, optional, names another kind that makes this one needless: it is followed only on clusters that are known not
+	// to serve the other one. The other must be among the Options' kinds and have no Unless itself.
+	Unless schema.GroupVersionKind
 	// Key names the hub Workload that an object belongs to; false if none. It depends on the object alone.
 	Key func(client.Object) (types.NamespacedName, bool)
 	// Also, optional, lists further hub Workloads to look at when the object changes.

@@ -24,6 +24,9 @@ type Options struct {
 	// Concerned lists the Workloads to look at again when a cluster was connected or lost.
 	Concerned func(cluster string) []types.NamespacedName
 
+	// Lease, optional, makes the supervisors keep a run lease on the workers.
+	Lease *LeaseOptions
+
 	// Dial makes a client; by default a typed client with its own transport and lazy discovery.
 	Dial func(*rest.Config) (client.WithWatch, error)
 	// Clock is the source of time.
@@ -63,6 +66,10 @@ func (o Options) withDefaults() Options {
 	o.Writers = orElse(o.Writers, 8)
 	o.QPS = orElse(o.QPS, 100)
 	o.Burst = orElse(o.Burst, 200)
+	if o.Lease != nil {
+		lease := o.Lease.withDefaults(o.Origin)
+		o.Lease = &lease
+	}
 	if o.Dial == nil {
 		o.Dial = o.dial
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,6 +24,7 @@ import (
 
 // session is one connection: a client, the informers fed by it and the writers that use it. It ends as a whole.
 type session struct {
+	name     string
 	options  Options
 	selector labels.Selector
 	client   client.WithWatch
@@ -30,7 +32,10 @@ type session struct {
 	memory   *memory
 	work     workqueue.TypedDelayingInterface[types.NamespacedName]
 	signal   *Signal
-	suspect  chan struct{} // somebody had trouble: probe now
+	announce func()                // makes the hub look at the cluster and at what depends on it
+	suspect  chan struct{}         // somebody had trouble: probe now
+	lease    *lease                // what is known of the run lease and of the fence
+	renewed  *coordinationv1.Lease // the run lease as it was written last over this connection; of keepLease alone
 
 	stop context.CancelFunc
 	done sync.WaitGroup
@@ -83,7 +88,7 @@ func (s *session) probeTwice(ctx context.Context) error {
 func (s *session) unserved() []Unserved {
 	var list []Unserved
 	for _, k := range s.options.Kinds {
-		if f := s.get(k.GVK); f.err != nil {
+		if f := s.get(k.GVK); f.err != nil && !k.Everything {
 			list = append(list, Unserved{GVK: k.GVK, Err: f.err})
 		}
 	}
@@ -125,10 +130,17 @@ func (s *session) follow(ctx context.Context, k Kind) {
 
 // runInformer returns when ctx ends or the kind turns out not to be served to us.
 func (s *session) runInformer(ctx context.Context, k Kind) error {
+	if err := s.needed(ctx, k); err != nil {
+		return err
+	}
 	if _, err := s.client.RESTMapper().RESTMapping(k.GVK.GroupKind(), k.GVK.Version); err != nil {
 		return fmt.Errorf("look for %s: %w", k.GVK.Kind, err)
 	}
-	informer, err := newInformer(s.client, k, s.selector)
+	selector := s.selector
+	if k.Everything {
+		selector = labels.Everything()
+	}
+	informer, err := newInformer(s.client, k, selector)
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", k.GVK.Kind, err)
 	}
@@ -151,6 +163,29 @@ func (s *session) runInformer(ctx context.Context, k Kind) error {
 	s.set(k.GVK, &followed{kind: k, informer: informer})
 	informer.RunWithContext(running)
 	return context.Cause(running)
+}
+
+// errNeedless says that another kind is served which makes this one needless.
+var errNeedless = errors.New("another kind is served instead")
+
+// needed waits until it is known whether the kind is wanted here.
+func (s *session) needed(ctx context.Context, k Kind) error {
+	if k.Unless.Empty() {
+		return nil
+	}
+	for {
+		switch other := s.get(k.Unless); {
+		case other.err != nil:
+			return nil
+		case other.informer != nil && other.informer.HasSynced():
+			return errNeedless
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s: %w", k.Unless.Kind, context.Cause(ctx))
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 func notServed(err error) bool {

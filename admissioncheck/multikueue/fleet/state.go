@@ -34,6 +34,8 @@ type State struct {
 	Err error
 	// Fingerprint is that of the credentials the other fields speak of, empty before the first attempt.
 	Fingerprint string
+	// Fencing is how the hub's run lease and the worker's fence stand.
+	Fencing Fencing
 	// Unserved are the kinds that the cluster does not serve to us, sorted.
 	Unserved []Unserved
 }

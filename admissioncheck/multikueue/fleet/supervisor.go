@@ -26,6 +26,7 @@ type supervisor struct {
 	options   Options
 	lanes     *lanes
 	memory    *memory
+	lease     *lease
 	workloads *Signal
 	clusters  *Signal
 
@@ -40,7 +41,7 @@ type supervisor struct {
 
 func newSupervisor(name string, f *Fleet) *supervisor {
 	return &supervisor{
-		name: name, options: f.options, lanes: newLanes(), memory: newMemory(),
+		name: name, options: f.options, lanes: newLanes(), memory: newMemory(), lease: newLease(f.options.Clock.Now()),
 		workloads: &f.workloads, clusters: &f.clusters,
 		renew: make(chan struct{}, 1),
 		state: State{Cluster: name, LostSince: f.options.Clock.Now()},
@@ -162,7 +163,7 @@ func (s *supervisor) open(ctx context.Context, c client.WithWatch) (*session, er
 		work: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[types.NamespacedName]{
 			Clock: s.options.Clock,
 		}),
-		suspect: make(chan struct{}, 1), stop: stop,
+		suspect: make(chan struct{}, 1), stop: stop, name: s.name, lease: s.lease, announce: s.announce,
 		kinds: map[schema.GroupVersionKind]*followed{},
 	}
 	opened.start(ctx)
@@ -173,6 +174,11 @@ func (s *supervisor) open(ctx context.Context, c client.WithWatch) (*session, er
 func (s *supervisor) serve(ctx context.Context, session *session) error {
 	ticker := s.options.Clock.NewTicker(s.options.ProbeEvery)
 	defer ticker.Stop()
+	if s.options.Lease != nil {
+		leasing, stop := context.WithCancel(ctx)
+		defer stop()
+		session.done.Go(func() { session.keepLease(leasing) })
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -282,7 +288,9 @@ func (s *supervisor) announce() {
 func (s *supervisor) State() State {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.state
+	state := s.state
+	state.Fencing = s.lease.fencing()
+	return state
 }
 
 func (s *supervisor) do(key types.NamespacedName, actions []Action) {

@@ -1,0 +1,54 @@
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+)
+
+// PolicyOf returns the run policy of the Workloads of a ClusterQueue that are dispatched to the fleet of a config: the
+// queue's own, else the fleet's, else Compatible. Either may be nil. The error says what to change.
+func PolicyOf(config *kueue.MultiKueueConfig, queue *kueue.ClusterQueue) (switchyard.RunPolicy, error) {
+	if queue != nil {
+		if policy, ok := queue.Annotations[switchyard.RunPolicyAnnotation]; ok {
+			return knownPolicy(policy, "ClusterQueue", queue)
+		}
+	}
+	if config != nil {
+		if policy, ok := config.Annotations[switchyard.RunPolicyAnnotation]; ok {
+			return knownPolicy(policy, configKind, config)
+		}
+	}
+	return switchyard.Compatible, nil
+}
+
+func knownPolicy(text, kind string, of client.Object) (switchyard.RunPolicy, error) {
+	switch policy := switchyard.RunPolicy(text); policy {
+	case switchyard.Compatible, switchyard.RunOnce, switchyard.NeverLose:
+		return policy, nil
+	}
+	return "", fmt.Errorf("annotation %s of %s %s is %q: change it to %s, %s or %s, or remove it",
+		switchyard.RunPolicyAnnotation, kind, of.GetName(), text, switchyard.Compatible, switchyard.RunOnce, switchyard.NeverLose)
+}
+
+// defaultGrace is the termination grace of a pod that names none.
+const defaultGrace = corev1.DefaultTerminationGracePeriodSeconds * time.Second
+
+// killGrace is how long the pods of a Workload may take to stop: the longest termination grace among them.
+func killGrace(wl *kueue.Workload) time.Duration {
+	var longest time.Duration
+	for i := range wl.Spec.PodSets {
+		grace := ptr.Deref(wl.Spec.PodSets[i].Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)
+		longest = max(longest, time.Duration(grace)*time.Second)
+	}
+	if longest == 0 && len(wl.Spec.PodSets) == 0 {
+		return defaultGrace
+	}
+	return longest
+}

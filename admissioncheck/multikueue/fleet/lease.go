@@ -1,0 +1,233 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+)
+
+// LeaseOptions say how the run lease of the hub is kept on each worker. Zero values mean the default given with each.
+type LeaseOptions struct {
+	// Namespace of the worker's program, where both leases live (kueue-system). Name is that of the hub's lease (after the
+	// origin), Holder who renews it (the same).
+	Namespace, Name, Holder string
+	// Duration of a renewal (40 s), Every is the time between two (10 s), and Timeout bounds one call (5 s).
+	Duration, Every, Timeout time.Duration
+	// Skew is how far the clocks of hub and worker may be apart (5 s).
+	Skew time.Duration
+	// Wanted tells whether anything on the cluster depends on the lease. While nothing does, nothing is called. It must be
+	// quick. Nil means always.
+	Wanted func(cluster string) bool
+}
+
+func (o LeaseOptions) withDefaults(origin string) LeaseOptions {
+	o.Namespace = orElse(o.Namespace, "kueue-system")
+	o.Name = orElse(o.Name, switchyard.HubLeasePrefix+origin)
+	o.Holder = orElse(o.Holder, o.Name)
+	o.Duration = orElse(o.Duration, 40*time.Second)
+	o.Every = orElse(o.Every, 10*time.Second)
+	o.Timeout = orElse(o.Timeout, 5*time.Second)
+	o.Skew = orElse(o.Skew, 5*time.Second)
+	if o.Wanted == nil {
+		o.Wanted = func(string) bool { return true }
+	}
+	return o
+}
+
+// Fencing is how a cluster's run lease and its fence stand.
+type Fencing struct {
+	// Asked tells that a renewal was tried over this or an earlier connection.
+	Asked bool
+	// Held tells that the last renewal succeeded or that its outcome is unknown. Without it, stamping a job with Stop would
+	// have a fence stop it at once.
+	Held bool
+	// RenewedAt is the start of the last renewal that succeeded or whose outcome is unknown, on the hub's clock; at first,
+	// when this program began to supervise the cluster: an earlier leader may have renewed until then. The worker may
+	// believe in the lease until RenewedAt and the lease's duration.
+	RenewedAt time.Time
+	// Fenced tells that the worker's fence was alive when it was looked at last, and believes our clock.
+	Fenced bool
+	// Why says what is wrong when not Held or not Fenced; empty otherwise, and before it was looked at.
+	Why string
+}
+
+// lease is the memory of one cluster's Fencing. It outlives sessions.
+type lease struct {
+	mu   sync.Mutex
+	now  Fencing
+	kick chan struct{} // capacity 1: renew now
+}
+
+func newLease(began time.Time) *lease {
+	return &lease{now: Fencing{RenewedAt: began}, kick: make(chan struct{}, 1)}
+}
+
+func (l *lease) fencing() Fencing {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.now
+}
+
+// begin notes that a renewal starts. From here on the worker may believe in it, whatever becomes of the call.
+func (l *lease) begin(at time.Time) (before time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before, l.now.RenewedAt, l.now.Asked = l.now.RenewedAt, at, true
+	return before
+}
+
+// end notes what became of the renewal that began when RenewedAt was before, and what was seen of the fence; changed
+// reports whether that is news. Only
+// a server's refusal, and a write never begun, prove that a renewal has not happened.
+func (l *lease) end(before time.Time, renewal, fence error) (changed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	was := l.now
+	refused := renewal != nil && (definite(renewal) || errors.Is(renewal, errUnsent))
+	if refused {
+		l.now.RenewedAt = before
+	}
+	l.now.Held = !refused
+	switch {
+	case fence == nil:
+		l.now.Fenced = true
+	case definite(fence) || errors.Is(fence, errFence):
+		l.now.Fenced = false
+	}
+	l.now.Why = text(errors.Join(renewal, fence))
+	return was.Held != l.now.Held || was.Fenced != l.now.Fenced || was.Why != l.now.Why || !was.Asked
+}
+
+// definite tells an answer of the server that proves that nothing was written from everything else.
+func definite(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsConflict(err) ||
+		apierrors.IsAlreadyExists(err) || apierrors.IsInvalid(err) || apierrors.IsUnauthorized(err) ||
+		apierrors.IsMethodNotSupported(err) || apierrors.IsBadRequest(err)
+}
+
+// KeepLease makes the cluster's lease be renewed now, if nothing has asked for it so far: something that depends on it is
+// about to be sent there. It does not block.
+func (f *Fleet) KeepLease(cluster string) {
+	if s := f.lookup(cluster); s != nil && f.options.Lease != nil && !s.lease.fencing().Asked {
+		select {
+		case s.lease.kick <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// keepLease renews the run lease until the session ends. It has its own goroutine and its own deadline, so that neither a
+// full lane nor a slow probe can let it run out.
+func (s *session) keepLease(ctx context.Context) {
+	ticker := s.options.Clock.NewTicker(s.options.Lease.Every)
+	defer ticker.Stop()
+	for {
+		if s.options.Lease.Wanted(s.name) {
+			s.renewLease(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.lease.kick:
+		case <-ticker.C():
+		}
+	}
+}
+
+func (s *session) renewLease(ctx context.Context) {
+	began := s.options.Clock.Now()
+	before := s.lease.begin(began)
+	renewal := s.within(ctx, func(ctx context.Context) error { return s.renew(ctx, began) })
+	if lostRace(renewal) {
+		s.renewed = nil
+		renewal = s.within(ctx, func(ctx context.Context) error { return s.renew(ctx, began) })
+	}
+	if renewal != nil {
+		s.renewed = nil
+	}
+	fence := s.within(ctx, s.lookAtFence)
+	if ctx.Err() != nil {
+		return // RenewedAt stays where the attempt began: nobody knows what became of it
+	}
+	if s.lease.end(before, renewal, fence) {
+		s.announce()
+	}
+	if unreachable(renewal) {
+		s.doubt()
+	}
+}
+
+// lostRace tells that the lease is not as it was when we saw it last.
+func lostRace(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
+}
+
+func (s *session) within(ctx context.Context, call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.options.Lease.Timeout)
+	defer cancel()
+	return call(ctx)
+}
+
+// errUnsent says that a renewal has not happened because its write was not even begun.
+var errUnsent = errors.New("read the run lease")
+
+// renew writes the lease with the time at which the attempt began: a call that is held up on its way must not make the
+// worker believe for longer than the hub does.
+func (s *session) renew(ctx context.Context, began time.Time) error {
+	o, next := s.options.Lease, s.renewed
+	if next == nil {
+		next = &coordinationv1.Lease{}
+		err := s.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, next)
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("%w: %w", errUnsent, err)
+		}
+	}
+	next.Name, next.Namespace = o.Name, o.Namespace
+	next.Spec.HolderIdentity = &o.Holder
+	next.Spec.LeaseDurationSeconds = ptr.To(int32(o.Duration / time.Second))
+	next.Spec.RenewTime = &metav1.MicroTime{Time: began}
+	write := func() error { return s.client.Update(ctx, next) }
+	if next.ResourceVersion == "" {
+		write = func() error { return s.client.Create(ctx, next) }
+	}
+	if err := write(); err != nil {
+		return fmt.Errorf("renew the run lease: %w", err)
+	}
+	s.renewed = next
+	return nil
+}
+
+// errFence says that there is no fence to rely on.
+var errFence = errors.New("no fence")
+
+// lookAtFence returns nil if the worker's fence is alive.
+func (s *session) lookAtFence(ctx context.Context) error {
+	o := s.options.Lease
+	fence := &coordinationv1.Lease{}
+	err := s.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: switchyard.FenceLease}, fence)
+	if err != nil {
+		return fmt.Errorf("read the fence's lease: %w", err)
+	}
+	renewed := fence.Spec.RenewTime
+	if renewed == nil || fence.Spec.LeaseDurationSeconds == nil {
+		return fmt.Errorf("%w: its lease says nothing", errFence)
+	}
+	lasts := time.Duration(*fence.Spec.LeaseDurationSeconds) * time.Second
+	switch age := s.options.Clock.Now().Sub(renewed.Time); {
+	case age > lasts+o.Skew:
+		return fmt.Errorf("%w: not renewed since %s", errFence, renewed.UTC().Format(time.RFC3339))
+	case age < -o.Skew:
+		return fmt.Errorf("%w: the cluster's clock is ahead by more than %s", errFence, o.Skew)
+	}
+	return nil
+}

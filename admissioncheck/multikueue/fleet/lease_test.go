@@ -1,0 +1,201 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+)
+
+const leaseNamespace = "kueue-system"
+
+// leasing is one session over an in-memory API server whose writes of leases answer with write, if set.
+type leasing struct {
+	*session
+
+	clock *clocktesting.FakeClock
+	write error
+	took  bool // writes take effect in spite of their answer
+}
+
+func newLeasing(t *testing.T) *leasing {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := coordinationv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	l := &leasing{clock: clocktesting.NewFakeClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))}
+	answer := func(do func() error) error {
+		if l.write == nil || l.took {
+			if err := do(); err != nil {
+				return err
+			}
+		}
+		return l.write
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+			return answer(func() error { return c.Create(ctx, obj, o...) })
+		},
+		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.UpdateOption) error {
+			return answer(func() error { return c.Update(ctx, obj, o...) })
+		},
+	}).Build()
+	options := Options{Origin: "hub", Clock: l.clock, Lease: &LeaseOptions{}}.withDefaults()
+	l.session = &session{
+		name: "w1", options: options, client: c, lease: newLease(l.clock.Now()), announce: func() {}, suspect: make(chan struct{}, 1),
+	}
+	return l
+}
+
+func (l *leasing) renewNow(t *testing.T) Fencing {
+	t.Helper()
+	l.renewLease(t.Context())
+	return l.lease.fencing()
+}
+
+func (l *leasing) fence(t *testing.T, renewed time.Time) {
+	t.Helper()
+	err := l.client.Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: leaseNamespace, Name: switchyard.FenceLease},
+		Spec:       coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: renewed}, LeaseDurationSeconds: ptr.To[int32](30)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (l *leasing) stored(t *testing.T) *coordinationv1.Lease {
+	t.Helper()
+	found := &coordinationv1.Lease{}
+	if err := l.client.Get(t.Context(), client.ObjectKey{Namespace: leaseNamespace, Name: "switchyard-hub-hub"}, found); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestTheRunLeaseSaysWhenItsRenewalBegan(t *testing.T) {
+	l := newLeasing(t)
+	l.fence(t, l.clock.Now())
+	for range 3 {
+		l.clock.Step(10 * time.Second)
+		got, lease := l.renewNow(t), l.stored(t)
+		if !got.RenewedAt.Equal(l.clock.Now()) || !lease.Spec.RenewTime.Equal(&metav1.MicroTime{Time: l.clock.Now()}) || *lease.Spec.LeaseDurationSeconds != 40 {
+			t.Fatalf("renewed at %v, lease %+v", got.RenewedAt, lease.Spec)
+		}
+		if !got.Held || !got.Fenced || got.Why != "" {
+			t.Fatalf("held %v, fenced %v: %q", got.Held, got.Fenced, got.Why)
+		}
+	}
+}
+
+func TestARenewalWhoseOutcomeIsUnknownCountsFromItsStart(t *testing.T) {
+	l := newLeasing(t)
+	l.write, l.took = errors.New("connection reset"), true
+	l.clock.Step(time.Minute)
+	if got := l.renewNow(t); !got.RenewedAt.Equal(l.clock.Now()) || !got.Held {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestARefusedRenewalDoesNotCount(t *testing.T) {
+	l := newLeasing(t)
+	began := l.clock.Now()
+	l.write = apierrors.NewForbidden(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, "x", errors.New("no"))
+	l.clock.Step(time.Minute)
+	if got := l.renewNow(t); !got.RenewedAt.Equal(began) || got.Held || !strings.Contains(got.Why, "forbidden") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestALeaseThatSomebodyElseWroteIsReadAgain(t *testing.T) {
+	l := newLeasing(t)
+	l.renewNow(t)
+	other := l.stored(t)
+	other.Spec.HolderIdentity = ptr.To("an earlier leader")
+	if err := l.client.Update(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	l.clock.Step(10 * time.Second)
+	if got := l.renewNow(t); !got.Held || !got.RenewedAt.Equal(l.clock.Now()) || *l.stored(t).Spec.HolderIdentity != "switchyard-hub-hub" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAFenceIsAliveAsLongAsItsLeaseAndTheClocksAgree(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		age  time.Duration
+		want bool
+	}{
+		{"just renewed", 0, true},
+		{"as old as duration and margin allow", 35 * time.Second, true},
+		{"older", 36 * time.Second, false},
+		{"renewed by a clock a little ahead", -5 * time.Second, true},
+		{"renewed by a clock too far ahead", -6 * time.Second, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLeasing(t)
+			l.fence(t, l.clock.Now().Add(-c.age))
+			if got := l.renewNow(t); got.Fenced != c.want || got.Fenced == (got.Why != "") {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestWithoutAFenceTheLeaseIsRenewedAllTheSame(t *testing.T) {
+	l := newLeasing(t)
+	if got := l.renewNow(t); !got.Held || got.Fenced {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestALeaseIsKeptOnlyWhereItIsWantedAndAtOnceWhenItIs(t *testing.T) {
+	var wanted atomic.Bool
+	w := newWorld(t, func(o *Options) {
+		o.Lease = &LeaseOptions{Every: time.Hour, Wanted: func(string) bool { return wanted.Load() }}
+	})
+	if err := coordinationv1.AddToScheme(w.scheme); err != nil {
+		t.Fatal(err)
+	}
+	w.servers["w1"] = w.newServer(testrestmapper.TestOnlyStaticRESTMapper(w.scheme))
+	w.connect("w1")
+	w.connected("w1")
+	if f := w.state("w1").Fencing; f.Asked {
+		t.Errorf("asked for a lease that nobody wants: %+v", f)
+	}
+	wanted.Store(true)
+	w.fleet.KeepLease("w1")
+	w.eventually("the lease is held", func() bool { return w.state("w1").Fencing.Held })
+}
+
+func TestAttemptsToConnectDoNotRenewTheLease(t *testing.T) {
+	w := newWorld(t, func(o *Options) {
+		o.Lease = &LeaseOptions{Every: time.Millisecond}
+		o.Dial = func(*rest.Config) (client.WithWatch, error) { return nil, errors.New("no route") }
+	}, "w1")
+	w.connect("w1")
+	began := w.state("w1").Fencing.RenewedAt
+	w.eventually("some attempts have failed", func() bool { return w.state("w1").Failures > 3 })
+	if f := w.state("w1").Fencing; !f.RenewedAt.Equal(began) || f.Asked {
+		t.Errorf("%+v", f)
+	}
+}
