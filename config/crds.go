@@ -22,7 +22,7 @@ var crdFiles embed.FS
 // ConversionPath is where the webhook server answers conversion reviews.
 const ConversionPath = "/convert"
 
-// CRDs returns the definitions of the kinds of kueue.x-k8s.io, sorted by name.
+// CRDs returns the definitions of the kinds of kueue.x-k8s.io and switchyard.dev, by group and name.
 // Each call returns new objects.
 func CRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	files, err := fs.Glob(crdFiles, "crd/bases/*.yaml")

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 gen() { go tool -modfile=.tools/go.mod controller-gen "$@"; }
 
 gen object paths='./apis/...'
-gen crd:generateEmbeddedObjectMeta=true paths='./apis/kueue/...' output:crd:artifacts:config=config/crd/bases
+gen crd:generateEmbeddedObjectMeta=true 'paths={./apis/kueue/...,./apis/switchyard/...}' output:crd:artifacts:config=config/crd/bases
 gen webhook 'paths={./config,./worker/webhook}' output:webhook:artifacts:config=config/webhook
 go run ./config/finish config
 
