@@ -2,6 +2,7 @@ package clusters
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -19,6 +20,22 @@ import (
 func (c *Cluster) file(name string) string { return filepath.Join(c.Dir, name) }
 
 func (c *Cluster) auditLog() string { return c.file("audit.log") }
+
+// Address is where the API server listens, "127.0.0.1:port".
+func (c *Cluster) Address() string { return c.apiPort.Addr() }
+
+// ServingCertificate is one that the cluster's clients accept on loopback, for a proxy that ends TLS.
+func (c *Cluster) ServingCertificate() (tls.Certificate, error) {
+	pair, err := c.ca.server("proxy")
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	certificate, err := tls.X509KeyPair(pair.cert, pair.key)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("certificate of a proxy of %s: %w", c.Name, err)
+	}
+	return certificate, nil
+}
 
 // startEtcd starts an etcd that never syncs to disk: its data need not survive this machine.
 func (c *Cluster) startEtcd(ctx context.Context) error {

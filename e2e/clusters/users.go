@@ -113,6 +113,22 @@ func ignoreExists(err error) error {
 	return err
 }
 
+// Through is a kubeconfig that reaches its server at another address of this machine, "host:port": that of a proxy.
+func Through(kubeconfig []byte, address string) ([]byte, error) {
+	config, err := clientcmd.Load(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig through %s: %w", address, err)
+	}
+	for _, cluster := range config.Clusters {
+		cluster.Server = "https://" + address
+	}
+	changed, err := clientcmd.Write(*config)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig through %s: %w", address, err)
+	}
+	return changed, nil
+}
+
 func (c *Cluster) kubeconfig(user string, auth *clientcmdapi.AuthInfo) ([]byte, error) {
 	config := clientcmdapi.NewConfig()
 	config.Clusters[c.Name] = &clientcmdapi.Cluster{Server: "https://" + c.apiPort.Addr(), CertificateAuthorityData: c.ca.pem}

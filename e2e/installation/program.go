@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -47,8 +49,12 @@ type Program struct {
 type Options struct {
 	// Cluster it serves; CRDs and webhooks are installed there.
 	Cluster *clusters.Cluster
-	// Binary is the program's path; its base name ("hub", "worker") names its user and its log.
+	// Binary is the program's path; its base name ("hub", "worker") names its user.
 	Binary string
+	// Name names its files, its log among them; empty means the binary's base name.
+	Name string
+	// Server is where the program finds the API server, "host:port"; empty means the API server's own address.
+	Server string
 	// Configuration is merged over the defaults of this package, field by field: a config.kueue.x-k8s.io Configuration.
 	Configuration map[string]any
 }
@@ -61,7 +67,7 @@ func Start(ctx context.Context, o Options) (*Program, error) {
 	if err := grant(ctx, o.Cluster, filepath.Base(o.Binary)); err != nil {
 		return nil, err
 	}
-	p, err := prepare(o)
+	p, err := Prepare(o)
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +80,12 @@ func Start(ctx context.Context, o Options) (*Program, error) {
 	return p, nil
 }
 
-// prepare writes the program's kubeconfig and configuration.
-func prepare(o Options) (*Program, error) {
-	name := filepath.Base(o.Binary)
-	kubeconfig, err := o.Cluster.UserKubeconfigFile(userOf(name))
+// Prepare writes a program's kubeconfig and configuration, for another one beside a cluster whose API is installed
+// already: a replica, or one that takes the first one's place. The API server calls the webhooks at one port only, which
+// a replica must not claim too.
+func Prepare(o Options) (*Program, error) {
+	name := cmp.Or(o.Name, filepath.Base(o.Binary))
+	kubeconfig, err := writeAccess(o, name)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +114,22 @@ func prepare(o Options) (*Program, error) {
 			Args: []string{"--config=" + file, "--kubeconfig=" + kubeconfig},
 		},
 	}, nil
+}
+
+// writeAccess writes a kubeconfig of the program's user and returns its path.
+func writeAccess(o Options, name string) (string, error) {
+	kubeconfig, err := o.Cluster.UserKubeconfig(userOf(filepath.Base(o.Binary)))
+	if err == nil && o.Server != "" {
+		kubeconfig, err = clusters.Through(kubeconfig, o.Server)
+	}
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(o.Cluster.Dir, name+".kubeconfig")
+	if err := os.WriteFile(file, kubeconfig, 0o600); err != nil {
+		return "", fmt.Errorf("kubeconfig of %s: %w", name, err)
+	}
+	return file, nil
 }
 
 // Start starts the program, which must not be running, and returns when it says that it is ready.
@@ -233,6 +257,12 @@ func answers(ctx context.Context, url string) bool {
 
 // Kill ends the program as a crash would, with SIGKILL, and does not start it again.
 func (p *Program) Kill() error { return p.leave().Kill() }
+
+// Pause stops the program in its tracks (SIGSTOP), as a machine does that hangs, until Resume.
+func (p *Program) Pause() error { return p.current().Signal(syscall.SIGSTOP) }
+
+// Resume lets a paused program go on.
+func (p *Program) Resume() error { return p.current().Signal(syscall.SIGCONT) }
 
 // Stop asks the program to end and kills it if it does not within the grace.
 func (p *Program) Stop() error {

@@ -32,9 +32,13 @@ func WorkerAccess(ctx context.Context, worker *clusters.Cluster) ([]byte, error)
 }
 
 // Register makes the worker known to the hub under its name, as a user would: a kubeconfig Secret in the programs'
-// namespace and a MultiKueueCluster that refers to it.
-func Register(ctx context.Context, hub, worker *clusters.Cluster) error {
+// namespace and a MultiKueueCluster that refers to it. An address, if not empty, is where the hub finds the worker's API
+// server.
+func Register(ctx context.Context, hub, worker *clusters.Cluster, address string) error {
 	kubeconfig, err := WorkerAccess(ctx, worker)
+	if err == nil && address != "" {
+		kubeconfig, err = clusters.Through(kubeconfig, address)
+	}
 	if err != nil {
 		return err
 	}

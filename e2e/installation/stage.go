@@ -15,6 +15,7 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/e2e/clusters"
+	"switchyard.dev/e2e/network"
 )
 
 // Site is a cluster with its Switchyard program and an administrator's client.
@@ -22,6 +23,8 @@ type Site struct {
 	*clusters.Cluster
 	client.WithWatch
 	Program *Program
+	// Link is what the hub reaches the site through; nil at the hub, and on a stage without links.
+	Link *network.Link
 }
 
 // Stage is one hub and its workers, registered and connected.
@@ -36,6 +39,8 @@ type StageOptions struct {
 	Workers []clusters.Options
 	// Programs is the directory that holds the built programs "hub" and "worker".
 	Programs string
+	// Links puts a link between the hub and each worker, see Site.
+	Links bool
 	// Configuration is laid over every program's, see Options.
 	Configuration map[string]any
 }
@@ -91,7 +96,15 @@ func (s *Stage) install(ctx context.Context, o StageOptions) error {
 		return err
 	}
 	for _, worker := range s.Workers {
-		if err := Register(ctx, s.Hub.Cluster, worker.Cluster); err != nil {
+		address := ""
+		if o.Links {
+			var err error
+			if worker.Link, err = network.Open(worker.Address()); err != nil {
+				return err
+			}
+			address = worker.Link.Addr()
+		}
+		if err := Register(ctx, s.Hub.Cluster, worker.Cluster, address); err != nil {
 			return err
 		}
 	}
@@ -141,6 +154,9 @@ func (s *Stage) Stop() error {
 	for _, site := range s.Sites() {
 		if site.Program != nil {
 			result = multierror.Append(result, site.Program.Stop())
+		}
+		if site.Link != nil {
+			result = multierror.Append(result, site.Link.Close())
 		}
 		all = append(all, site.Cluster)
 	}
