@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -79,14 +80,15 @@ func checkUser(name string, user *clientcmdapi.AuthInfo) error {
 
 func checkClusters(config *clientcmdapi.Config) error {
 	for _, name := range slices.Sorted(maps.Keys(config.Clusters)) {
-		if err := checkCluster(name, config.Clusters[name]); err != nil {
+		if err := CheckCluster(name, config.Clusters[name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func checkCluster(name string, cluster *clientcmdapi.Cluster) error {
+// CheckCluster applies the rules for what is said about a cluster, in a kubeconfig or elsewhere.
+func CheckCluster(name string, cluster *clientcmdapi.Cluster) error {
 	switch {
 	case cluster.InsecureSkipTLSVerify:
 		return forbidden("insecure TLS verification is not allowed for cluster %s", name)
@@ -104,6 +106,18 @@ func checkCluster(name string, cluster *clientcmdapi.Cluster) error {
 
 // CheckRESTConfig applies the rules for a connection configuration of whatever origin.
 func CheckRESTConfig(config *rest.Config) error {
+	if err := CheckProfileConfig(config); err != nil {
+		return err
+	}
+	if config.ExecProvider != nil {
+		return forbidden("exec plugins are not allowed")
+	}
+	return nil
+}
+
+// CheckProfileConfig is CheckRESTConfig for a connection that a cluster profile gives: only there a program may be run for
+// credentials, because it is the hub's configuration that names it.
+func CheckProfileConfig(config *rest.Config) error {
 	switch {
 	case config.BearerTokenFile != "":
 		return forbidden("bearerTokenFile is not allowed")
@@ -111,10 +125,14 @@ func CheckRESTConfig(config *rest.Config) error {
 		return forbidden("untrusted server endpoint")
 	case config.Username != "" || config.Password != "":
 		return forbidden("basic auth is not allowed")
-	case config.ExecProvider != nil:
-		return forbidden("exec plugins are not allowed")
 	case config.AuthProvider != nil:
 		return forbidden("auth providers are not allowed")
+	case config.Insecure:
+		return forbidden("insecure TLS verification is not allowed")
+	case config.CAFile != "" || config.CertFile != "" || config.KeyFile != "":
+		return forbidden("file paths are not allowed")
+	case !reflect.DeepEqual(config.Impersonate, rest.ImpersonationConfig{}):
+		return forbidden("impersonation is not allowed")
 	}
 	return nil
 }

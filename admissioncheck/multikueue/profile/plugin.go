@@ -1,0 +1,145 @@
+package profile
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/pkg/apis/clientauthentication"
+	"k8s.io/client-go/pkg/apis/clientauthentication/install"
+	"k8s.io/client-go/rest"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// execInfo is the environment variable in which a program is told what is asked of it.
+const execInfo = "KUBERNETES_EXEC_INFO"
+
+const (
+	// runLimit is how long a program may take before it is killed.
+	runLimit = time.Minute
+	// outputLimit is how many bytes it may say.
+	outputLimit = 1 << 20
+	// pipeGrace is how long a program's own children may hold its output open after it has ended.
+	pipeGrace = time.Second
+)
+
+// plugin is a program that gives credentials, as client.authentication.k8s.io defines it.
+type plugin struct {
+	config *clientcmdapi.ExecConfig
+	codecs serializer.CodecFactory
+	group  schema.GroupVersion
+	// info is the value of execInfo.
+	info string
+}
+
+// credential is what a program gave.
+type credential struct {
+	token string
+	pair  *tls.Certificate
+	// pem is what pair was made of.
+	pem string
+	// expires is zero for never.
+	expires time.Time
+}
+
+func newPlugin(config *rest.Config) (*plugin, error) {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	utilruntime.Must(clientauthentication.AddToScheme(scheme))
+	install.Install(scheme)
+	p := &plugin{config: config.ExecProvider, codecs: serializer.NewCodecFactory(scheme)}
+	var err error
+	if p.group, err = schema.ParseGroupVersion(p.config.APIVersion); err != nil {
+		return nil, fmt.Errorf("version of the credential plugin: %w", err)
+	}
+	if !scheme.Recognizes(p.group.WithKind("ExecCredential")) {
+		return nil, fmt.Errorf("credential plugin: apiVersion %q is not known", p.config.APIVersion)
+	}
+	request := &clientauthentication.ExecCredential{}
+	if p.config.ProvideClusterInfo {
+		if request.Spec.Cluster, err = rest.ConfigToExecCluster(config); err != nil {
+			return nil, fmt.Errorf("describe the cluster to the credential plugin: %w", err)
+		}
+	}
+	text, err := runtime.Encode(p.codecs.LegacyCodec(p.group), request)
+	if err != nil {
+		return nil, fmt.Errorf("describe the cluster to the credential plugin: %w", err)
+	}
+	p.info = string(text)
+	return p, nil
+}
+
+// run runs the program once, and kills it when ctx ends.
+func (p *plugin) run(ctx context.Context) (*credential, error) {
+	output := &bounded{}
+	command := exec.CommandContext(ctx, p.config.Command, p.config.Args...) //nolint:gosec // the configuration's own choice
+	command.Env = os.Environ()
+	for _, v := range p.config.Env {
+		command.Env = append(command.Env, v.Name+"="+v.Value)
+	}
+	command.Env = append(command.Env, execInfo+"="+p.info)
+	command.Stdout, command.Stderr, command.WaitDelay = output, os.Stderr, pipeGrace
+	if err := command.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, fmt.Errorf("credential plugin %s: %w", p.config.Command, err)
+	}
+	c, err := p.decode(output.Bytes())
+	if err != nil {
+		return nil, fmt.Errorf("credential plugin %s: %w", p.config.Command, err)
+	}
+	return c, nil
+}
+
+// decode reads a program's answer. What is wrong with it is told without quoting it: it may be secret.
+func (p *plugin) decode(answer []byte) (*credential, error) {
+	obj, got, err := p.codecs.UniversalDecoder(p.group).Decode(answer, nil, &clientauthentication.ExecCredential{})
+	if err != nil {
+		return nil, errors.New("its answer is not an ExecCredential")
+	}
+	said, ok := obj.(*clientauthentication.ExecCredential)
+	switch {
+	case !ok || got.GroupVersion() != p.group:
+		return nil, fmt.Errorf("its answer is not an ExecCredential of %s", p.group)
+	case said.Status == nil:
+		return nil, errors.New("its answer has no status")
+	case said.Status.Token == "" && said.Status.ClientCertificateData == "":
+		return nil, errors.New("its answer has neither a token nor a certificate")
+	case (said.Status.ClientCertificateData == "") != (said.Status.ClientKeyData == ""):
+		return nil, errors.New("its answer has a certificate without its key, or a key without its certificate")
+	}
+	c := &credential{token: said.Status.Token}
+	if said.Status.ExpirationTimestamp != nil {
+		c.expires = said.Status.ExpirationTimestamp.Time
+	}
+	if said.Status.ClientCertificateData != "" {
+		pair, err := tls.X509KeyPair([]byte(said.Status.ClientCertificateData), []byte(said.Status.ClientKeyData))
+		if err != nil {
+			return nil, errors.New("its certificate and key cannot be used")
+		}
+		c.pair, c.pem = &pair, said.Status.ClientCertificateData+said.Status.ClientKeyData
+	}
+	return c, nil
+}
+
+// bounded is a buffer that refuses to grow beyond outputLimit.
+type bounded struct{ bytes.Buffer }
+
+// Write implements io.Writer.
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > outputLimit {
+		return 0, errors.New("it says too much")
+	}
+	return b.Buffer.Write(p)
+}
