@@ -16,7 +16,7 @@ func sentence(a dispatch.Action) string {
 		return fmt.Sprintf("%s on %s: %s", a.Verb, a.Cluster, a.Message)
 	case dispatch.Finish:
 		return fmt.Sprintf("%s from %s: %s", a.Verb, a.Cluster, a.Outcome.Reason)
-	case dispatch.CreateOffer, dispatch.UpdateOffer, dispatch.CreateJob:
+	case dispatch.CreateOffer, dispatch.UpdateOffer, dispatch.CreateJob, dispatch.OpenGate:
 		return fmt.Sprintf("%s on %s in epoch %d", a.Verb, a.Cluster, a.Epoch)
 	case dispatch.LiveRead, dispatch.CopyStatus:
 		return fmt.Sprintf("%s of %s", a.Verb, a.Cluster)

@@ -22,7 +22,7 @@ func TestNothingIsRecordedOnTheHappyPath(t *testing.T) {
 }
 
 func TestARecordReadsAsASentence(t *testing.T) {
-	s := State{Epoch: 3, Reservation: "2026-01-01T00:00:00Z/2", Debts: []Debt{{"w1", 2}, {"w2", 1}}}
+	s := State{Epoch: 3, Reservation: "2026-01-01T00:00:00Z/2", Debts: []Debt{{Cluster: "w1", Epoch: 2}, {Cluster: "w2", Epoch: 1}}}
 	s.Round = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	want := Record{
 		Owed: true, ObservedGeneration: 3, Reason: "Owed",

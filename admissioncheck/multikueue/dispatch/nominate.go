@@ -22,7 +22,7 @@ func (t turn) nominate(s State) nomination {
 			s.Nominated = names
 		}
 		return nomination{state: s}
-	case Incremental:
+	case Incremental, BestFit:
 		return t.round(s)
 	case External:
 	}

@@ -258,7 +258,7 @@ func describeAction(a Action) string {
 		if a.Spare {
 			text += " sparing"
 		}
-	case CreateOffer, CreateJob, UpdateOffer:
+	case CreateOffer, CreateJob, UpdateOffer, OpenGate:
 		text += fmt.Sprintf("@%d", a.Epoch)
 	case EvictRemote:
 		text += " " + a.Message

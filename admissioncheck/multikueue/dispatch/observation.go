@@ -56,6 +56,13 @@ type Local struct {
 	Refusal Refusal
 	// JobActive is set while the status of the hub's own job shows active pods, which holds up its eviction.
 	JobActive bool
+	// KillGrace is the largest termination grace of the job's pods: how long it may go on after it was told to stop.
+	KillGrace time.Duration
+	// Pin is the one cluster that this Workload may be offered to, because a sibling of the same owner is bound to it or
+	// was nominated for nothing else; empty for any. AwaitsSibling is set while it must not be offered to anybody,
+	// because siblings are missing or the first of them has no cluster yet (contract: multikueue.md 4 case 8).
+	Pin           string
+	AwaitsSibling bool
 }
 
 // Refusal is why a Workload's owner cannot be dispatched.
@@ -86,9 +93,35 @@ type ClusterView struct {
 	// Copy that no job had adopted. If the watched last state was finished, Job.Finished (and Job.Epoch) keep it instead.
 	// Any later sighting of either object, and any relist, ends both.
 	EndedUnfinished bool
+	// Fenced is set if the worker's fence was alive when it was last looked at (which is to be remembered across restarts),
+	// and if no copy is seen there that lacks the stamp Stop.
+	Fenced bool
+	// RenewedAt is when, by the hub's clock, the last renewal of the run lease began that has succeeded or may have: the
+	// worker may believe in it for another LeaseDuration. After a restart of the program nothing earlier than that restart.
+	// Zero: not known, as good as not fenced.
+	RenewedAt time.Time
+	// Gone is set if a person has declared that nothing runs there any more. It counts only while the cluster cannot be
+	// talked to: nobody's word goes before what can be seen.
+	Gone bool
+	// Cordoned is set if nothing new is to be offered to the cluster; Draining if, besides, the Workload bound to it is to
+	// be moved now. Who is moved when is the caller's to say.
+	Cordoned bool
+	Draining bool
+	// Fit says how well the Workload fits there, for BestFit; Preempting that it would have to preempt.
+	Fit        Fit
+	Preempting bool
 	// Live is the answer to the last LiveRead, nil if there is none that still holds. An answer holds until the next
 	// write to these objects, the next event about them, or the loss of the connection.
 	Live *Live
+}
+
+// Fit is how well a Workload fits a cluster.
+type Fit struct {
+	// Reason is why it does not fit at all, empty if it does, and Message says so in words.
+	Reason  Reason
+	Message string
+	// Score is higher for a better fit; equal scores go by name.
+	Score int
 }
 
 // LinkState is whether a cluster can be talked to.
@@ -140,6 +173,16 @@ type Copy struct {
 	Quota   bool
 	Waiting string
 	Refused bool
+	// Since is when QuotaReserved became what it is, or when the copy was made; zero if not known.
+	Since time.Time
+	// Stops is set if it is stamped so that the worker stops its job when it misses the hub.
+	Stops bool
+	// GateClosed is set while the hub's preemption gate of the copy is closed, and GateOpenedAt is when it was opened, zero
+	// if it was not. BlockedOnGate is its condition BlockedOnPreemptionGates, and BlockedSince the transition time.
+	GateClosed    bool
+	GateOpenedAt  time.Time
+	BlockedOnGate bool
+	BlockedSince  time.Time
 	// Admitted is its condition of that name, and AdmittedAt the transition time.
 	Admitted   bool
 	AdmittedAt time.Time

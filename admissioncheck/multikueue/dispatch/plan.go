@@ -16,6 +16,8 @@ type Plan struct {
 	Message string
 	// Clusters says, cluster by cluster in the Observation's order, why the Workload does not run there (or that it does).
 	Clusters []Explanation
+	// Summary is the same in one line, with the policy that holds the Workload and until when.
+	Summary string
 	// Event is to be emitted after the write succeeded; nil for none.
 	Event *Event
 	// WakeAt is when to ask again if nothing happens before; zero for never.
@@ -39,9 +41,33 @@ type Event struct {
 // Explanation is why a cluster does not run the Workload, or that it does.
 type Explanation struct {
 	Cluster string
+	Phase   Phase
 	Reason  Reason
 	Message string
+	// Since is when that became so, zero if not known.
+	Since time.Time
 }
+
+// Phase is how far a Workload has come on one cluster.
+type Phase string
+
+// The phases.
+const (
+	// PhaseNotEligible: the cluster is not offered the Workload.
+	PhaseNotEligible Phase = "NotEligible"
+	// PhaseOffered: its copy is being made.
+	PhaseOffered Phase = "Offered"
+	// PhaseWaiting: its copy waits there.
+	PhaseWaiting Phase = "Waiting"
+	// PhaseAdmitted: its copy is admitted there; the one that is bound stays in this phase.
+	PhaseAdmitted Phase = "Admitted"
+	// PhaseRefused: the cluster does not take what it is given, or will not admit it.
+	PhaseRefused Phase = "Refused"
+	// PhaseLost: the cluster cannot be reached.
+	PhaseLost Phase = "Lost"
+	// PhaseLeaving: what an earlier attempt left there is being removed, or would be if the cluster could be reached.
+	PhaseLeaving Phase = "Leaving"
+)
 
 // Verb is the kind of an Action.
 type Verb string
@@ -59,6 +85,8 @@ const (
 	// counts as 0) or a predecessor's UID. Nothing else is touched. With Spare, a job that turns out to have finished is
 	// left alone, and its copy with it: nobody has seen its result yet.
 	Retract Verb = "Retract"
+	// OpenGate opens the preemption gate of the copy of this Epoch, once (contract: multikueue.md 8).
+	OpenGate Verb = "OpenGate"
 	// EvictRemote sets DeactivationTarget with reason EvictedOnManagerCluster and Message on the copy below Epoch.
 	EvictRemote Verb = "EvictRemote"
 	// LiveRead reads copy and job straight from Cluster, after all earlier writes to them, for ClusterView.Live.
@@ -72,7 +100,7 @@ const (
 	Finish Verb = "Finish"
 )
 
-// Action is one thing to do to one cluster (CreateOffer, UpdateOffer, CreateJob, Retract, EvictRemote, LiveRead) or,
+// Action is one thing to do to one cluster (CreateOffer, UpdateOffer, CreateJob, Retract, OpenGate, EvictRemote, LiveRead) or,
 // from what is seen of that cluster, to the hub (CopyStatus, DrainStatus, Finish).
 type Action struct {
 	Verb    Verb
@@ -83,6 +111,14 @@ type Action struct {
 	// Spare is Retract's: what it removes was not seen finished, so a finished job must not be removed unseen. The caller
 	// reads the job first and deletes it on condition that it has not changed since.
 	Spare bool
+	// Stops is CreateOffer's and CreateJob's: what is made is stamped so that the worker stops the job when it misses the
+	// hub.
+	Stops bool
+	// Gated is CreateOffer's: the copy is made with the hub's preemption gate, closed.
+	Gated bool
+	// Foreground is Retract's: the job is deleted in such a way that its object stays until its pods have ended. Otherwise a
+	// read that finds no job would say nothing about its pods.
+	Foreground bool
 	// Message is EvictRemote's.
 	Message string
 	// Outcome is Finish's.
@@ -92,7 +128,7 @@ type Action struct {
 // Remote reports whether the action talks to the worker cluster.
 func (a Action) Remote() bool {
 	switch a.Verb {
-	case CreateOffer, UpdateOffer, CreateJob, Retract, EvictRemote, LiveRead:
+	case CreateOffer, UpdateOffer, CreateJob, Retract, OpenGate, EvictRemote, LiveRead:
 		return true
 	case CopyStatus, DrainStatus, Finish:
 		return false

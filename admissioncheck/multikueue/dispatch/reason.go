@@ -56,6 +56,17 @@ const (
 	CutOffHub Reason = "CutOffHub"
 	// Held: the grace is over but the policy is to wait.
 	Held Reason = "Held"
+	// FenceWait: a cluster out of reach may still run the job until the run lease has surely run out there.
+	FenceWait Reason = "FenceWait"
+	// Unfenced: a cluster out of reach may still run the job, and nothing there would stop it; only its return or a
+	// person's word helps.
+	Unfenced Reason = "Unfenced"
+	// DeclaredGone: a person has declared that nothing runs on the cluster any more.
+	DeclaredGone Reason = "DeclaredGone"
+	// Drained: the bound cluster is being drained, and another can take the Workload.
+	Drained Reason = "Drained"
+	// SiblingWait: the Workload waits for the siblings of its owner.
+	SiblingWait Reason = "SiblingWait"
 	// Looking: a cache shows nothing where something should be; the cluster is being read.
 	Looking Reason = "Looking"
 	// ResultUnknown: job and copy are gone from the bound cluster and nobody saw how the run ended.
@@ -78,6 +89,14 @@ const (
 	Refused Reason = "Refused"
 	// NotNominated: the cluster was not nominated.
 	NotNominated Reason = "NotNominated"
+	// Cordoned: nothing new is offered to the cluster.
+	Cordoned Reason = "Cordoned"
+	// PinnedElsewhere: a sibling of the same owner has another cluster.
+	PinnedElsewhere Reason = "PinnedElsewhere"
+	// HedgeWait: a better cluster has been offered the Workload and still has time to admit it.
+	HedgeWait Reason = "HedgeWait"
+	// BlockedOnGate: the copy would have to preempt, and its preemption gate is closed.
+	BlockedOnGate Reason = "BlockedOnGate"
 	// Retracting: what an earlier epoch left there is being removed.
 	Retracting Reason = "Retracting"
 	// WaitingForQuota: the copy waits for quota there.

@@ -19,7 +19,10 @@ type State struct {
 	// Bound is the one cluster that may hold the job of this epoch. It keeps its value during a retreat, until the core
 	// releases the quota; State.Retreating tells the two apart.
 	Bound string
-	// Round is when the incremental dispatcher nominated last, in whole seconds; zero if nobody nominates in rounds.
+	// Stops is set if the bound copy is stamped so that the worker stops its job when it misses the hub. It is noted when the
+	// cluster is bound, because afterwards the cluster may be out of reach, and the cache empty.
+	Stops bool
+	// Round is when the dispatcher nominated last, in whole seconds; zero if it does not nominate in rounds.
 	Round time.Time
 	// Debts lists the clusters that may hold a job of an earlier epoch, sorted by name, one entry a cluster.
 	Debts []Debt
@@ -29,6 +32,8 @@ type State struct {
 type Debt struct {
 	Cluster string
 	Epoch   int64
+	// Stops is State.Stops of that time.
+	Stops bool
 }
 
 // Retreating reports that the bound cluster has been given up already: it is bound and owed by. The binding is then
