@@ -5,6 +5,7 @@ package integration
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,7 +51,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 			{Name: "w2", Nodes: nodes, JobSet: true},
 		},
 		Programs:      filepath.Join(root, "bin"),
-		Configuration: map[string]any{"multiKueue": map[string]any{"workerLostTimeout": "15s", "gcInterval": "2s"}},
+		Links:         true,
+		Configuration: configuration(nil),
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(stage.Stop()).To(Succeed()) })
@@ -63,6 +65,13 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Eventually(checkActive).WithContext(ctx).WithArguments("multikueue").
 		Should(Equal("True Active The admission check is active"))
 }, NodeTimeout(3*time.Minute))
+
+// configuration is every program's, with what is said of multiKueue laid over.
+func configuration(multiKueue map[string]any) map[string]any {
+	all := map[string]any{"workerLostTimeout": "15s", "gcInterval": "2s"}
+	maps.Copy(all, multiKueue)
+	return map[string]any{"multiKueue": all}
+}
 
 // A spec may have taken an API server away, whose program then ended and is being started again.
 var _ = BeforeEach(func(ctx SpecContext) {

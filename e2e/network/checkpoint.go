@@ -1,6 +1,7 @@
 package network
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -23,6 +24,13 @@ type Write struct {
 	// Method and Path are the request's; Status is the answer's.
 	Method, Path string
 	Status       int
+
+	body []byte
+}
+
+// Mentions tells whether the path or the body holds the text: a creation bears its object's name in the body only.
+func (w Write) Mentions(text string) bool {
+	return strings.Contains(w.Path, text) || bytes.Contains(w.body, []byte(text))
 }
 
 // String is the write without the names of namespace and object, so that writes of a kind look alike.
@@ -74,16 +82,35 @@ func (c *Checkpoint) RoundTripper(server string, next http.RoundTripper) http.Ro
 		if c.closed {
 			return nil, errClosed
 		}
+		body, err := readBody(request)
+		if err != nil {
+			return nil, err
+		}
 		response, err := next.RoundTrip(request)
 		if err != nil {
 			return nil, err
 		}
-		w := Write{Server: server, Method: request.Method, Path: request.URL.Path, Status: response.StatusCode}
+		w := Write{
+			Server: server, Method: request.Method, Path: request.URL.Path, Status: response.StatusCode, body: body,
+		}
 		if c.closed = !c.Passed(w); c.closed {
 			return nil, errors.Join(errClosed, response.Body.Close())
 		}
 		return response, nil
 	})
+}
+
+// readBody returns the body of a request, which still has it.
+func readBody(request *http.Request) ([]byte, error) {
+	if request.Body == nil {
+		return nil, nil
+	}
+	body, err := io.ReadAll(request.Body)
+	if err := errors.Join(err, request.Body.Close()); err != nil {
+		return nil, fmt.Errorf("reading the body of a write: %w", err)
+	}
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	return body, nil
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

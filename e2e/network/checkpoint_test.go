@@ -42,6 +42,9 @@ func TestACheckpointClosesBehindAWriteThatTookEffect(t *testing.T) {
 	checkpoint := &Checkpoint{
 		Counts: func(_, path string) bool { return strings.HasPrefix(path, "/counted") },
 		Passed: func(w Write) bool {
+			if !w.Mentions("bod") || !w.Mentions("counted") || w.Mentions("neither") {
+				t.Errorf("what %s mentions is not told", w)
+			}
 			seen = append(seen, w.Server+" "+w.Path)
 			return len(seen) != stopAt
 		},
