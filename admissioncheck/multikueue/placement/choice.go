@@ -47,6 +47,9 @@ type Choice struct {
 	// Score orders eligible clusters, higher being better; equal scores are ordered by name. It is positive, and 0 for those
 	// that are not eligible. It compares clusters ranked together for one workload and means nothing else.
 	Score int
+	// Claims are what the workload would take there and of which flavors, as far as that is known; to be entered in a Ledger
+	// when it is offered. Sorted, each flavor and resource once.
+	Claims []Claim
 }
 
 // Preempting reports whether the workload would have to evict others there.

@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"switchyard.dev/worker/admission"
@@ -16,6 +18,9 @@ type Cluster struct {
 	Capacity *Capacity
 	// InFlight is what the hub has offered or given to the cluster and Capacity does not count yet. See Ledger.
 	InFlight []Claim
+	// Offered is set if the cluster has a copy of this very workload, which is among those that wait there; what it takes is
+	// not part of InFlight.
+	Offered bool
 	// Cordoned clusters get nothing new.
 	Cordoned bool
 	// Weight is how much the user likes the cluster, from 0 to 100; DefaultWeight if nobody has said.
@@ -46,10 +51,45 @@ type Capacity struct {
 	// Flavors are the ResourceFlavors by name. Those missing do not exist there, unless FlavorsUnknown.
 	Flavors        []admission.Flavor
 	FlavorsUnknown bool
+	// IgnoresUncovered is set if the cluster may leave resources out of account that no group covers.
+	IgnoresUncovered bool
 	// Queues are the ClusterQueues by name.
 	Queues []Queue
 	// Locals are the LocalQueues by namespace and name. What is missing does not exist.
 	Locals []LocalQueue
+}
+
+// Counts reports whether a reservation that was made at the time, by the cluster's clock and given in whole seconds as
+// conditions have it, is part of the figures. False while that is not certain.
+func (c *Capacity) Counts(reserved time.Time) bool {
+	return c != nil && !c.At.IsZero() && !c.At.Before(reserved.Add(time.Second))
+}
+
+// local returns the LocalQueue of the key, nil if there is none.
+func (c *Capacity) local(key admission.Key) *LocalQueue {
+	i, found := slices.BinarySearchFunc(c.Locals, key, func(l LocalQueue, k admission.Key) int { return l.Compare(k) })
+	if !found {
+		return nil
+	}
+	return &c.Locals[i]
+}
+
+// queue returns the ClusterQueue of the name, nil if there is none.
+func (c *Capacity) queue(name string) *Queue {
+	i, found := slices.BinarySearchFunc(c.Queues, name, func(q Queue, n string) int { return cmp.Compare(q.Name, n) })
+	if !found {
+		return nil
+	}
+	return &c.Queues[i]
+}
+
+// flavor returns the ResourceFlavor of the name, nil if there is none.
+func (c *Capacity) flavor(name string) *admission.Flavor {
+	i, found := slices.BinarySearchFunc(c.Flavors, name, func(f admission.Flavor, n string) int { return cmp.Compare(f.Name, n) })
+	if !found {
+		return nil
+	}
+	return &c.Flavors[i]
 }
 
 // LocalQueue is the way to a ClusterQueue.
@@ -97,6 +137,17 @@ type Room struct {
 type Step struct {
 	Priority int32
 	Free     []amount.Amount
+}
+
+// ahead counts those who wait before a workload of the priority that comes now.
+func (q *Queue) ahead(priority int32) int {
+	n := 0
+	for _, w := range q.Waiting {
+		if w.Priority >= priority {
+			n += w.Count
+		}
+	}
+	return n
 }
 
 // Waiting counts the workloads of one priority that wait.

@@ -3,18 +3,99 @@ package placement
 import (
 	"cmp"
 	"slices"
+
+	"switchyard.dev/worker/admission"
 )
 
 // Rank returns one Choice for each cluster of the fleet, the best first: those that may be offered the workload by score,
 // then the others, by name. The order of the fleet does not matter.
 func Rank(r Request, fleet []Cluster) []Choice {
-	gang := r.gang()
 	choices := make([]Choice, 0, len(fleet))
 	for i := range fleet {
-		choices = append(choices, choose(&r, &fleet[i], gang))
+		choices = append(choices, choose(&r, &fleet[i]))
 	}
 	slices.SortFunc(choices, func(a, b Choice) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Cluster, b.Cluster))
 	})
 	return choices
+}
+
+// choose judges one cluster: first what rules it out, then how well the workload fits.
+func choose(r *Request, c *Cluster) Choice {
+	if reason, message := c.excludes(r); reason != "" {
+		return Choice{Cluster: c.Name, Reason: reason, Message: message}
+	}
+	if c.Capacity == nil {
+		return unknown(r, c)
+	}
+	q, reason, message := c.Capacity.reach(r)
+	if reason != "" {
+		return Choice{Cluster: c.Name, Reason: reason, Message: message}
+	}
+	f := fit(r, c, q)
+	if f.grade > waits {
+		return Choice{Cluster: c.Name, Reason: f.grade.reason(), Message: f.message(q)}
+	}
+	ahead := q.ahead(r.Priority)
+	if c.Offered {
+		ahead = max(ahead-1, 0)
+	}
+	queued := q.Strict && ahead > 0 && f.grade < waits
+	if queued {
+		f.grade, f.share = waits, permille
+	}
+	return Choice{
+		Cluster: c.Name, Eligible: true, Reason: f.grade.reason(), Message: f.told(q, queued, ahead),
+		Score: score(r, c, f, ahead), Claims: f.claims(),
+	}
+}
+
+// excludes says why the workload must not be offered to the cluster, whatever room it has.
+func (c *Cluster) excludes(r *Request) (Reason, string) {
+	if c.Cordoned {
+		return Cordoned, "the cluster is cordoned"
+	}
+	for _, refused := range r.Refused {
+		switch {
+		case refused.Cluster != c.Name:
+		case refused.Because == "":
+			return Refused, "the cluster has refused the workload"
+		default:
+			return Refused, "the cluster has refused the workload: " + refused.Because
+		}
+	}
+	return "", ""
+}
+
+// reach finds the ClusterQueue that the workload would wait in, or says what is in its way.
+func (c *Capacity) reach(r *Request) (*Queue, Reason, string) {
+	if c.Kinds != nil && r.Kind != "" {
+		if _, served := slices.BinarySearch(c.Kinds, r.Kind); !served {
+			return nil, KindNotServed, "jobs of kind " + r.Kind + " are not served there"
+		}
+	}
+	name := r.Namespace + "/" + r.LocalQueue
+	local := c.local(admission.Key{Namespace: r.Namespace, Name: r.LocalQueue})
+	switch {
+	case local == nil:
+		return nil, NoLocalQueue, "LocalQueue " + name + " doesn't exist there"
+	case local.Closed != "":
+		return nil, QueueClosed, "LocalQueue " + name + " admits nothing: " + local.Closed
+	}
+	q := c.queue(local.Queue)
+	switch {
+	case q == nil:
+		return nil, QueueClosed, "ClusterQueue " + local.Queue + " doesn't exist there"
+	case q.Closed != "":
+		return nil, QueueClosed, "ClusterQueue " + q.Name + " admits nothing: " + q.Closed
+	}
+	return q, "", ""
+}
+
+// unknown is the choice of a cluster that says nothing of its room.
+func unknown(r *Request, c *Cluster) Choice {
+	return Choice{
+		Cluster: c.Name, Eligible: true, Reason: Unknown, Message: "what the cluster has room for is not known",
+		Score: score(r, c, fitting{grade: unsure, share: c.quiet(r)}, 0), Claims: wanted(r),
+	}
 }

@@ -1,0 +1,49 @@
+package placement
+
+import (
+	"fmt"
+
+	"switchyard.dev/worker/admission/amount"
+)
+
+// message says in words why the cell that decides has the grade.
+func (f fitting) message(q *Queue) string {
+	c := f.worst
+	if f.grade == noFlavor {
+		if f.why == "" {
+			return "ClusterQueue " + q.Name + " has no flavor for it"
+		}
+		return f.why
+	}
+	if c == (cell{}) {
+		return "it asks for nothing"
+	}
+	need := amount.Text(c.resource, c.need) + " " + c.resource + " of flavor " + c.flavor
+	free := ": " + amount.Text(c.resource, c.free) + " free"
+	switch f.grade {
+	case owns:
+		return need + " fit in ClusterQueue " + q.Name + free
+	case borrows:
+		return need + " fit in ClusterQueue " + q.Name + " by borrowing" + free
+	case preempts:
+		return need + " fit in ClusterQueue " + q.Name + " if others are evicted" + free
+	case waits:
+		return need + " have to wait for room in ClusterQueue " + q.Name + free
+	case tooLarge:
+		return need + " are more than ClusterQueue " + q.Name + " can have"
+	case unsure, noFlavor:
+	}
+	return ""
+}
+
+// told is message for a workload that may be offered; queued is set if it has to wait for its turn, whatever the room.
+func (f fitting) told(q *Queue, queued bool, ahead int) string {
+	if queued {
+		return fmt.Sprintf("%d wait before it in ClusterQueue %s, which nobody passes", ahead, q.Name)
+	}
+	text := f.message(q)
+	if f.grade != waits || ahead == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s, %d wait before it", text, ahead)
+}
