@@ -55,6 +55,7 @@ func (r *Resolver) store(ctx context.Context, s *subject, plan dispatch.Plan) (d
 		return done{}, err
 	}
 	r.written.note(next)
+	r.wakeSiblings(ctx, next)
 	return d, nil
 }
 
@@ -167,7 +168,8 @@ func (r *Resolver) runLocal(ctx context.Context, s *subject, actions []dispatch.
 			err = r.drainStatus(ctx, s)
 		case dispatch.Finish:
 			d, err = r.finish(ctx, s, a)
-		case dispatch.CreateOffer, dispatch.UpdateOffer, dispatch.CreateJob, dispatch.Retract, dispatch.EvictRemote, dispatch.LiveRead:
+		case dispatch.CreateOffer, dispatch.UpdateOffer, dispatch.CreateJob, dispatch.Retract, dispatch.OpenGate,
+			dispatch.EvictRemote, dispatch.LiveRead:
 		}
 		if err != nil || d.wl != nil {
 			return d, err

@@ -25,6 +25,9 @@ type subject struct {
 	check    kueue.AdmissionCheckReference // empty when the Workload has no entry for a multikueue check
 	state    dispatch.State
 	observed dispatch.Observation
+	policy   dispatch.Policy
+	// prefers are the clusters that somebody would rather have it on, the most wanted first.
+	prefers []string
 	// readyAt is when the check became Ready; zero while it is not.
 	readyAt time.Time
 	// retryAt is when to look again although nothing is known to change; zero for never.
@@ -55,11 +58,11 @@ func (r *Resolver) observeWorkload(ctx context.Context, wl *kueue.Workload) (*su
 	if err != nil {
 		return nil, err
 	}
-	clusters, known, err := r.clusters(ctx, ac)
+	config, err := r.config(ctx, ac)
 	if err != nil {
 		return nil, err
 	}
-	if (entry == nil || !known) && wl.DeletionTimestamp.IsZero() && workload.HasQuota(wl) && !workload.IsFinished(wl) {
+	if (entry == nil || config == nil) && wl.DeletionTimestamp.IsZero() && workload.HasQuota(wl) && !workload.IsFinished(wl) {
 		return nil, nil //nolint:nilnil // not ours, or nothing to go by; the check or its config brings us back
 	}
 	original, refusal, err := r.original(ctx, wl)
@@ -67,8 +70,11 @@ func (r *Resolver) observeWorkload(ctx context.Context, wl *kueue.Workload) (*su
 		return nil, err
 	}
 	s := &subject{original: original, state: stateOf(wl)}
+	r.choose(ctx, s, config)
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: local(wl, entry), CutOffEnded: r.cutOff.endedAt()}
 	s.observed.Local.Refusal = refusal
+	s.observed.Local.KillGrace = killGrace(wl)
+	r.siblings(ctx, wl, &s.observed.Local)
 	if original.Job != nil {
 		s.observed.Local.JobActive = original.Kind.Progress(original.Job).Active
 	}
@@ -78,28 +84,35 @@ func (r *Resolver) observeWorkload(ctx context.Context, wl *kueue.Workload) (*su
 			s.readyAt = entry.LastTransitionTime.Time
 		}
 	}
+	var clusters []string
+	if config != nil {
+		clusters = config.Spec.Clusters
+	}
 	s.observed.Clusters = r.views(ctx, s, clusters)
 	return s, nil
 }
 
-// clusters returns the clusters of the check; known is false if there is no check or no usable config.
-func (r *Resolver) clusters(ctx context.Context, ac *kueue.AdmissionCheck) (names []string, known bool, err error) {
+// config returns the config of the check; nil if there is no check or no usable config.
+func (r *Resolver) config(ctx context.Context, ac *kueue.AdmissionCheck) (*kueue.MultiKueueConfig, error) {
 	if ac == nil {
-		return nil, false, nil
+		return nil, nil //nolint:nilnil // absence is an answer
 	}
-	names, err = clustersOf(ctx, r.Client, ac)
+	config, err := configOf(ctx, r.Client, ac)
 	var status apierrors.APIStatus
 	if asStatus(err, &status) && !apierrors.IsNotFound(err) {
-		return nil, false, fmt.Errorf("read the config of AdmissionCheck %s: %w", ac.Name, err)
+		return nil, fmt.Errorf("read the config of AdmissionCheck %s: %w", ac.Name, err)
 	}
-	return names, err == nil, nil
+	if err != nil {
+		return nil, nil //nolint:nilnil // the check's condition says what is wrong
+	}
+	return config, nil
 }
 
 // observeGone looks after what is left on the workers of a Workload that the cache does not have. The cache is not
 // believed: before anything is removed, the API server of the hub has to say so too.
 func (r *Resolver) observeGone(ctx context.Context, key client.ObjectKey) (*subject, error) {
 	ghost := r.ghost(key)
-	s := &subject{original: ghost, state: dispatch.State{Epoch: 1}}
+	s := &subject{original: ghost, state: dispatch.State{Epoch: 1}, policy: r.Policy}
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: dispatch.Local{Deleted: true}}
 	s.observed.Clusters = r.views(ctx, s, nil)
 	if len(s.observed.Clusters) == 0 {

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
@@ -51,4 +53,39 @@ func killGrace(wl *kueue.Workload) time.Duration {
 		return defaultGrace
 	}
 	return longest
+}
+
+// choose settles what the people who run the fleet and the queue want for a Workload.
+func (r *Resolver) choose(ctx context.Context, s *subject, config *kueue.MultiKueueConfig) {
+	var queue *kueue.ClusterQueue
+	if name := clusterQueueOf(s.original.Workload); name != "" {
+		found := &kueue.ClusterQueue{}
+		if err := r.Client.Get(ctx, client.ObjectKey{Name: name}, found); err == nil {
+			queue = found
+		}
+	}
+	policy, err := PolicyOf(config, queue)
+	if err != nil {
+		policy = switchyard.NeverLose // what was meant is not known: run nothing twice and stop nothing until it is
+	}
+	s.policy = under(r.Policy, policy)
+	if s.original.Job != nil {
+		s.prefers = preferred(s.original.Job)
+	}
+	if s.prefers == nil && queue != nil {
+		s.prefers = preferred(queue)
+	}
+}
+
+// under is a policy with the rules about lost clusters and hubs that a preset stands for.
+func under(p dispatch.Policy, preset switchyard.RunPolicy) dispatch.Policy {
+	p.OnHubLost, p.OnWorkerLost = dispatch.KeepRunning, dispatch.Redispatch
+	switch preset {
+	case switchyard.Compatible:
+	case switchyard.RunOnce:
+		p.OnHubLost = dispatch.Stop
+	case switchyard.NeverLose:
+		p.OnWorkerLost = dispatch.Hold
+	}
+	return p
 }

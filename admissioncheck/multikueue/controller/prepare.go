@@ -22,7 +22,7 @@ func (r *Resolver) Prepare(ctx context.Context, wl *kueue.Workload, now time.Tim
 	if s == nil || err != nil {
 		return
 	}
-	plan := dispatch.Step(s.state, s.observed, r.Policy)
+	plan := dispatch.Step(s.state, s.observed, s.policy)
 	if plan.Prepares(s.state, s.observed.Local) {
 		setState(wl, plan.Next, now)
 	}

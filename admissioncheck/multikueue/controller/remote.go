@@ -14,11 +14,14 @@ import (
 )
 
 // actionID names the effect of an action, see fleet.Action.
-func actionID(a dispatch.Action) string { return fmt.Sprintf("%s/%d/%t", a.Verb, a.Epoch, a.Spare) }
+func actionID(a dispatch.Action) string {
+	return fmt.Sprintf("%s/%d/%t/%t", a.Verb, a.Epoch, a.Spare, a.Foreground)
+}
 
 // remote turns an action for a worker into one for the fleet. It captures what it needs, because it runs later.
 func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
 	o, epoch, seen := s.original, s.state.Epoch, r.seen(a.Cluster, s.original)
+	o.Stops, o.Gated = a.Stops && r.leased(a.Cluster), a.Gated
 	action := fleet.Action{ID: actionID(a), Reads: a.Verb == dispatch.LiveRead}
 	read := func(began time.Time, f *mirror.Found, err error) (any, error) {
 		if f == nil || err != nil {
@@ -49,7 +52,13 @@ func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
 		}
 	case dispatch.Retract:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
-			return evidence(o.Retract(ctx, c, mirror.Removal{Below: a.Epoch, Spare: a.Spare, Seen: seen}))
+			return evidence(o.Retract(ctx, c, mirror.Removal{
+				Below: a.Epoch, Spare: a.Spare, Foreground: a.Foreground, Seen: seen,
+			}))
+		}
+	case dispatch.OpenGate:
+		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			return nil, o.OpenGate(ctx, c, a.Epoch, r.Clock.Now())
 		}
 	case dispatch.EvictRemote:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {

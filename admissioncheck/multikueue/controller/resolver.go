@@ -46,9 +46,11 @@ type Resolver struct {
 	written written
 	missing absentees
 	cutOff  cutOff
-	held    turns // jobs that wait for the losers to be gone
-	ending  turns // ends that the hub's own job controller may record
-	told    turns // when the status of a job was copied last
+	// draining says whose turn it is to leave a cluster that is being drained.
+	draining draining
+	held     turns // jobs that wait for the losers to be gone
+	ending   turns // ends that the hub's own job controller may record
+	told     turns // when the status of a job was copied last
 }
 
 // NewResolver completes a Resolver whose exported fields, but for the Fleet, are set.
@@ -64,7 +66,7 @@ func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	if s == nil || err != nil {
 		return ctrl.Result{}, err
 	}
-	plan := dispatch.Step(s.state, s.observed, r.Policy)
+	plan := dispatch.Step(s.state, s.observed, s.policy)
 	done, err := r.act(ctx, s, plan)
 	switch {
 	case apierrors.IsConflict(err):

@@ -54,6 +54,10 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 		v.InConfig = inConfig && s.state.Bound == name // it can be given nothing, but keeps what it has
 	}
 	r.lookBack(&v, s)
+	r.fence(ctx, &v)
+	m := r.marks(ctx, name)
+	v.Gone, v.Cordoned = m.gone, m.cordoned || m.drain || m.gone
+	v.Draining = m.drain && r.draining.turn(name, s.key())
 	for _, answer := range r.Fleet.Answers(name, o.Key()) {
 		if answer.Err != nil && v.Trouble == "" {
 			v.Trouble = answer.Err.Error()

@@ -11,6 +11,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/workload"
 )
@@ -24,6 +25,8 @@ const (
 	inDispatch   = "**"
 	// byOwner finds Workloads by their job, as "Kind.group/name".
 	byOwner = "multikueue.owner"
+	// byRunPolicy finds the ClusterQueues that have a run policy of their own.
+	byRunPolicy = "multikueue.runpolicy"
 	// bySecret finds MultiKueueClusters by the Secret of their kubeconfig.
 	bySecret = "multikueue.secret"
 	// byConfig finds AdmissionChecks by their MultiKueueConfig.
@@ -45,6 +48,12 @@ func indexes() []index {
 		{&kueue.Workload{}, byOwner, indexOf(func(wl *kueue.Workload) []string {
 			if own, ok := ownerOf(wl); ok {
 				return []string{ownerKey(own)}
+			}
+			return nil
+		})},
+		{&kueue.ClusterQueue{}, byRunPolicy, indexOf(func(cq *kueue.ClusterQueue) []string {
+			if policy, ok := cq.Annotations[switchyard.RunPolicyAnnotation]; ok {
+				return []string{policy}
 			}
 			return nil
 		})},

@@ -167,6 +167,19 @@ func (f *Fleet) List(cluster string, gvk schema.GroupVersionKind) []client.Objec
 	return objects
 }
 
+// Any tells whether an object of a kind that is, or was, seen on a cluster satisfies the condition.
+func (f *Fleet) Any(cluster string, gvk schema.GroupVersionKind, condition func(client.Object) bool) bool {
+	s := f.lookup(cluster)
+	if s == nil {
+		return false
+	}
+	informer := s.follows(gvk).informer
+	if informer == nil {
+		return false
+	}
+	return slices.ContainsFunc(informer.GetStore().List(), func(item any) bool { return condition(object(item)) })
+}
+
 // Of returns the objects of a kind on a cluster that belong to a Workload, sorted by name. They are shared.
 func (f *Fleet) Of(cluster string, gvk schema.GroupVersionKind, workload types.NamespacedName) []client.Object {
 	s := f.lookup(cluster)

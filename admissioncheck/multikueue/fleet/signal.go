@@ -11,21 +11,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// Signal carries "look at this object again" from supervisors to one controller of the hub. Sending never blocks; what is
-// sent before the controller listens is kept for it.
+// Signal carries "look at this object again" from supervisors to controllers of the hub. Sending never blocks; what is
+// sent before anybody listens is kept for the first who does.
 type Signal struct {
-	mu    sync.Mutex
-	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
-	early map[types.NamespacedName]struct{}
+	mu     sync.Mutex
+	queues []workqueue.TypedRateLimitingInterface[reconcile.Request]
+	early  map[types.NamespacedName]struct{}
 }
 
-// Source is what the controller watches.
+// Source is what a controller watches.
 func (s *Signal) Source() source.Source { return source.Func(s.start) }
 
 func (s *Signal) start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queue = queue
+	s.queues = append(s.queues, queue)
 	for key := range s.early {
 		queue.Add(reconcile.Request{NamespacedName: key})
 	}
@@ -37,14 +37,17 @@ func (s *Signal) start(_ context.Context, queue workqueue.TypedRateLimitingInter
 func (s *Signal) Send(key types.NamespacedName, delay time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.queue == nil && s.early == nil:
-		s.early = map[types.NamespacedName]struct{}{key: {}}
-	case s.queue == nil:
+	if len(s.queues) == 0 {
+		if s.early == nil {
+			s.early = map[types.NamespacedName]struct{}{}
+		}
 		s.early[key] = struct{}{}
-	case delay > 0:
-		s.queue.AddAfter(reconcile.Request{NamespacedName: key}, delay)
-	default:
-		s.queue.Add(reconcile.Request{NamespacedName: key})
+	}
+	for _, queue := range s.queues {
+		if delay > 0 {
+			queue.AddAfter(reconcile.Request{NamespacedName: key}, delay)
+		} else {
+			queue.Add(reconcile.Request{NamespacedName: key})
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
 )
 
@@ -30,6 +31,20 @@ type Original struct {
 	JobName string
 	// Job is the hub's job, nil if it is not seen.
 	Job client.Object
+	// Stops makes copies and jobs that a worker is to stop when the hub's run lease has run out there. Objects without that
+	// stamp keep running.
+	Stops bool
+	// Gated makes copies that may not preempt before the hub opens their gate (contract: multikueue.md 8).
+	Gated bool
+}
+
+// stamps are the annotations of what is created in an epoch.
+func (o Original) stamps(epoch int64) map[string]string {
+	stamps := Stamps(o.Workload.UID, epoch)
+	if o.Stops {
+		stamps[switchyard.OnHubLostAnnotation] = string(switchyard.Stop)
+	}
+	return stamps
 }
 
 // Key is the namespaced name of the Workload, on the hub and on every worker.
@@ -66,8 +81,12 @@ func (o Original) WorkloadCopy(epoch int64) *kueue.Workload {
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	maps.Copy(annotations, Stamps(o.Workload.UID, epoch))
+	delete(annotations, switchyard.OnHubLostAnnotation) // what the hub's own object says is for nobody else
+	maps.Copy(annotations, o.stamps(epoch))
 	from.Spec.PreemptionGates = nil
+	if o.Gated {
+		from.Spec.PreemptionGates = []kueue.PreemptionGate{{Name: kueue.MultiKueuePreemptionGate}}
+	}
 	return &kueue.Workload{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: from.Name, Namespace: from.Namespace, Labels: labels, Annotations: annotations,
@@ -90,9 +109,12 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 		Deactivating: holds(remote, kueue.WorkloadDeactivationTarget) || !ptr.Deref(remote.Spec.Active, true),
 		Adopted:      metav1.GetControllerOfNoCopy(remote) != nil,
 		Deleting:     !remote.DeletionTimestamp.IsZero(),
+		Since:        remote.CreationTimestamp.Time,
+		Stops:        StopsWithoutHub(remote),
 	}
+	gate(&c, remote)
 	if reserved := meta.FindStatusCondition(remote.Status.Conditions, kueue.WorkloadQuotaReserved); reserved != nil {
-		c.Quota = reserved.Status == metav1.ConditionTrue
+		c.Quota, c.Since = reserved.Status == metav1.ConditionTrue, reserved.LastTransitionTime.Time
 		if !c.Quota {
 			c.Waiting = reserved.Message
 			c.Refused = slices.Contains(refusals(), kueue.Reason(reserved.Reason))
@@ -105,6 +127,21 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 		c.Finished = &dispatch.Outcome{Reason: finished.Reason, Message: finished.Message}
 	}
 	return c
+}
+
+// gate tells how the hub's preemption gate of a copy stands. One without a position is closed (contract: multikueue.md 8).
+func gate(c *dispatch.Copy, remote *kueue.Workload) {
+	if blocked := meta.FindStatusCondition(remote.Status.Conditions, kueue.WorkloadBlockedOnPreemptionGates); blocked != nil {
+		c.BlockedOnGate, c.BlockedSince = blocked.Status == metav1.ConditionTrue, blocked.LastTransitionTime.Time
+	}
+	c.GateClosed = slices.ContainsFunc(remote.Spec.PreemptionGates, func(g kueue.PreemptionGate) bool {
+		return g.Name == kueue.MultiKueuePreemptionGate
+	})
+	for _, state := range remote.Status.PreemptionGates {
+		if state.Name == kueue.MultiKueuePreemptionGate && state.Position == kueue.GateOpen {
+			c.GateClosed, c.GateOpenedAt = false, state.LastTransitionTime.Time
+		}
+	}
 }
 
 // refusals are the reasons to have no quota that pass only when somebody changes something on that cluster (contract:

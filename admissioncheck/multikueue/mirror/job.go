@@ -13,7 +13,7 @@ import (
 func (o Original) JobCopy(epoch int64, nameInLabel bool) client.Object {
 	return o.Kind.RemoteCopy(o.Job, job.RemoteOptions{
 		Origin: o.Origin, Workload: o.Workload, WorkloadNameInLabel: nameInLabel,
-		Annotations: Stamps(o.Workload.UID, epoch),
+		Annotations: o.stamps(epoch),
 	})
 }
 

@@ -238,7 +238,7 @@ func TestTheFactsOfACopy(t *testing.T) {
 		}
 	}))
 	want := dispatch.Copy{
-		Holder: dispatch.Ours, Epoch: 1, SpecMatches: true, Quota: true, Admitted: true, AdmittedAt: since.Time, Evicted: true,
+		Holder: dispatch.Ours, Epoch: 1, SpecMatches: true, Quota: true, Admitted: true, AdmittedAt: since.Time, Evicted: true, Since: since.Time,
 		Deactivating: true, Adopted: true, Deleting: true, Finished: &dispatch.Outcome{Reason: "Succeeded", Message: "done"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

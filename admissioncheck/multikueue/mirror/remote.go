@@ -144,6 +144,8 @@ type Removal struct {
 	Below int64
 	// Spare leaves a job that turns out to have finished alone, and its Workload with it.
 	Spare bool
+	// Foreground keeps the job's object until its pods have ended.
+	Foreground bool
 	// Seen is what the caches show. What they do not show, if they show anything, is taken to be absent: this is no
 	// evidence, but a removal that misses something is asked for again.
 	Seen Found
@@ -166,20 +168,23 @@ func (o Original) Retract(ctx context.Context, c client.Client, r Removal) (spar
 		if r.Spare && Outcome(o.Kind, seen.Job) != nil {
 			return o.foundNow(ctx, c)
 		}
-		if err := o.deleteJob(ctx, c, seen.Job, r.Spare); err != nil {
+		if err := o.deleteJob(ctx, c, seen.Job, r); err != nil {
 			return nil, err
 		}
 	}
 	return nil, o.retractWorkload(ctx, c, seen.Workload, r.Below)
 }
 
-func (o Original) deleteJob(ctx context.Context, c client.Client, remote client.Object, unchanged bool) error {
+func (o Original) deleteJob(ctx context.Context, c client.Client, remote client.Object, r Removal) error {
 	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(remote.GetUID())}}
-	if unchanged {
+	if r.Spare {
 		options.Preconditions.ResourceVersion = ptr.To(remote.GetResourceVersion())
 	}
 	if propagation := o.Kind.DeletePropagation(); propagation != "" {
 		options.PropagationPolicy = &propagation
+	}
+	if r.Foreground {
+		options.PropagationPolicy = ptr.To(metav1.DeletePropagationForeground)
 	}
 	return remove(ctx, c, remote, options)
 }
@@ -244,6 +249,26 @@ func (o Original) Evict(ctx context.Context, c client.Client, below int64, messa
 		Type: kueue.WorkloadDeactivationTarget, Status: metav1.ConditionTrue,
 		Reason: string(kueue.ReasonEvictedOnManagerCluster), Message: kube.Truncate(message, kube.MaxConditionMessage),
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: wl.Generation,
+	})
+	return kube.ApplyAdmission(ctx, c, wl)
+}
+
+// OpenGate opens the hub's preemption gate of a copy that is ours and of this epoch, unless it is open already (contract:
+// multikueue.md 8). It is written the way the worker writes the status, so that the worker can close it again.
+func (o Original) OpenGate(ctx context.Context, c client.Client, epoch int64, now time.Time) error {
+	wl := &kueue.Workload{}
+	if err := c.Get(ctx, o.Key(), wl); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	fact := o.Copy(wl)
+	if fact.Holder != dispatch.Ours || fact.Epoch != epoch || !fact.GateClosed || fact.Finished != nil {
+		return nil
+	}
+	gates := slices.DeleteFunc(wl.Status.PreemptionGates, func(g kueue.PreemptionGateState) bool {
+		return g.Name == kueue.MultiKueuePreemptionGate
+	})
+	wl.Status.PreemptionGates = append(gates, kueue.PreemptionGateState{
+		Name: kueue.MultiKueuePreemptionGate, Position: kueue.GateOpen, LastTransitionTime: metav1.NewTime(now),
 	})
 	return kube.ApplyAdmission(ctx, c, wl)
 }

@@ -8,6 +8,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
 // OwnerUIDAnnotation stamps remote Workloads and jobs with the UID of the hub's Workload that they were made for.
@@ -28,6 +29,11 @@ func Epoch(obj client.Object) int64 {
 		return 0
 	}
 	return epoch
+}
+
+// StopsWithoutHub tells whether an object on a worker is stamped to be stopped when the hub's run lease has run out.
+func StopsWithoutHub(obj client.Object) bool {
+	return obj.GetAnnotations()[switchyard.OnHubLostAnnotation] == string(switchyard.Stop)
 }
 
 // HasOrigin tells whether an object was made by a hub of the given origin. An empty origin owns nothing.

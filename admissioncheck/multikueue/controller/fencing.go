@@ -1,0 +1,125 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/mirror"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/kube"
+)
+
+// FencedCondition, on a MultiKueueCluster, says whether its fence stops the jobs of a hub that it misses. It is absent as
+// long as no policy has asked for that. After a restart of the hub it is what is known of a cluster out of reach.
+const FencedCondition = "switchyard.dev/Fenced"
+
+// The reasons of FencedCondition.
+const (
+	reasonFenced   = "Fenced"
+	reasonNoFence  = "NoFence"
+	reasonNotHeld  = "LeaseNotRenewed"
+	fencedMessage  = "The cluster stops this hub's jobs when the run lease runs out"
+	noLeaseMessage = "The run lease cannot be renewed there; jobs are not stamped to be stopped: "
+	noFenceMessage = "Nothing there stops this hub's jobs when the run lease runs out: "
+)
+
+// Fencing keeps the condition FencedCondition. It has no other writer.
+type Fencing struct {
+	Client client.Client
+	Fleet  *fleet.Fleet
+	Clock  clock.PassiveClock
+}
+
+// Reconcile writes the condition of one cluster if it has changed.
+func (r *Fencing) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	state, ok := r.Fleet.State(req.Name)
+	cluster := &kueue.MultiKueueCluster{}
+	if err := r.Client.Get(ctx, req.NamespacedName, cluster); err != nil || !ok || !state.Fencing.Asked {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	next := cluster.DeepCopy()
+	condition := fencedCondition(state.Fencing)
+	condition.ObservedGeneration = cluster.Generation
+	condition.LastTransitionTime = metav1.NewTime(r.Clock.Now())
+	meta.SetStatusCondition(&next.Status.Conditions, condition)
+	switch _, err := kube.PatchStatus(ctx, r.Client, cluster, next); {
+	case apierrors.IsConflict(err):
+		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+	case client.IgnoreNotFound(err) != nil:
+		return ctrl.Result{}, fmt.Errorf("report the fencing of MultiKueueCluster %s: %w", cluster.Name, err)
+	}
+	return ctrl.Result{}, nil
+}
+
+func fencedCondition(f fleet.Fencing) metav1.Condition {
+	condition := metav1.Condition{Type: FencedCondition, Status: metav1.ConditionFalse}
+	switch {
+	case !f.Held:
+		condition.Reason, condition.Message = reasonNotHeld, noLeaseMessage+f.Why
+	case !f.Fenced:
+		condition.Reason, condition.Message = reasonNoFence, noFenceMessage+f.Why
+	default:
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionTrue, reasonFenced, fencedMessage
+	}
+	condition.Message = kube.Truncate(condition.Message, kube.MaxConditionMessage)
+	return condition
+}
+
+// fence says of a cluster whether a job there is stopped without the hub, and until when it may believe in the hub. What
+// this program has not looked at itself is as the one before it has left it.
+func (r *Resolver) fence(ctx context.Context, v *dispatch.ClusterView) {
+	state, ok := r.Fleet.State(v.Name)
+	if !ok {
+		return
+	}
+	f := state.Fencing
+	v.RenewedAt = f.RenewedAt
+	fenced := f.Held && f.Fenced
+	if !f.Asked {
+		cluster := &kueue.MultiKueueCluster{}
+		err := r.Client.Get(ctx, client.ObjectKey{Name: v.Name}, cluster)
+		fenced = err == nil && meta.IsStatusConditionTrue(cluster.Status.Conditions, FencedCondition)
+	}
+	v.Fenced = fenced && (v.Copy.Holder != dispatch.Ours || v.Copy.Stops)
+}
+
+// leased tells whether objects for a cluster may be stamped Stop, and asks for the lease if nobody has yet. Where it is
+// known that it cannot be renewed, a fence would stop every job with the stamp at once.
+func (r *Resolver) leased(cluster string) bool {
+	state, ok := r.Fleet.State(cluster)
+	if !ok {
+		return true
+	}
+	r.Fleet.KeepLease(cluster)
+	return !state.Fencing.Asked || state.Fencing.Held
+}
+
+// LeaseWanted tells whether something on a cluster depends on the run lease: a policy that says Stop, or an object there
+// that was stamped under one.
+func (r *Resolver) LeaseWanted(cluster string) bool {
+	ctx := context.Background()
+	configs := &kueue.MultiKueueConfigList{}
+	if err := r.Client.List(ctx, configs, client.MatchingFields{byMember: cluster}); err != nil {
+		return true
+	}
+	for i := range configs.Items {
+		if policy, _ := PolicyOf(&configs.Items[i], nil); policy == switchyard.RunOnce {
+			return true
+		}
+	}
+	queues := &kueue.ClusterQueueList{}
+	if err := r.Client.List(ctx, queues, client.MatchingFields{byRunPolicy: string(switchyard.RunOnce)}); err != nil || len(queues.Items) > 0 {
+		return true
+	}
+	return r.Fleet.Any(cluster, workloadGVK(), mirror.StopsWithoutHub)
+}

@@ -1,0 +1,68 @@
+package controller
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/placement"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+)
+
+// marks are what the people who run a cluster say of it, by annotations on its MultiKueueCluster.
+type marks struct {
+	cordoned, drain, gone bool
+	weight                int
+}
+
+// maxWeight is the most that somebody can like a cluster.
+const maxWeight = 100
+
+// marksOf reads the annotations. Whatever is not "true" is false, and a weight that is no number is the default.
+func marksOf(cluster client.Object) marks {
+	notes := cluster.GetAnnotations()
+	m := marks{
+		cordoned: notes[switchyard.CordonedAnnotation] == "true", drain: notes[switchyard.DrainAnnotation] == "true",
+		gone: notes[switchyard.GoneAnnotation] == "true", weight: placement.DefaultWeight,
+	}
+	if weight, err := strconv.Atoi(notes[switchyard.WeightAnnotation]); err == nil {
+		m.weight = min(max(weight, 0), maxWeight)
+	}
+	return m
+}
+
+// marks reads them of a cluster in the hub's cache; one that is not there has none.
+func (r *Resolver) marks(ctx context.Context, cluster string) marks {
+	found := &kueue.MultiKueueCluster{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: cluster}, found); err != nil {
+		return marks{weight: placement.DefaultWeight}
+	}
+	return marksOf(found)
+}
+
+// preferred lists the clusters that a job names, or else its ClusterQueue, the most wanted first.
+func preferred(objects ...client.Object) []string {
+	for _, obj := range objects {
+		if obj == nil {
+			continue
+		}
+		if text, ok := obj.GetAnnotations()[switchyard.PreferClustersAnnotation]; ok {
+			return names(text)
+		}
+	}
+	return nil
+}
+
+// names splits a list at its commas.
+func names(text string) []string {
+	var list []string
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			list = append(list, name)
+		}
+	}
+	return list
+}

@@ -1,0 +1,107 @@
+package mirror
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func TestOnlyStopIsStampedOnCopyAndJob(t *testing.T) {
+	for _, stops := range []bool{true, false} {
+		o := original()
+		o.Stops = stops
+		for _, made := range []client.Object{o.WorkloadCopy(1), o.JobCopy(1, false)} {
+			if got := StopsWithoutHub(made); got != stops {
+				t.Errorf("%T is stamped: %t", made, got)
+			}
+		}
+		if got := o.Copy(o.WorkloadCopy(1)).Stops; got != stops {
+			t.Errorf("the fact is %t", got)
+		}
+	}
+}
+
+func TestAStampOnTheHubsWorkloadIsNotHandedOn(t *testing.T) {
+	o := original()
+	o.Workload.Annotations = map[string]string{switchyard.OnHubLostAnnotation: string(switchyard.Stop)}
+	if StopsWithoutHub(o.WorkloadCopy(1)) {
+		t.Error("handed on")
+	}
+}
+
+// gated is a copy with the hub's gate, whose position is as given; empty for none.
+func gated(position kueue.GatePosition) *kueue.Workload {
+	return onWorker(1, func(wl *kueue.Workload) {
+		wl.Spec.PreemptionGates = []kueue.PreemptionGate{{Name: kueue.MultiKueuePreemptionGate}}
+		if position != "" {
+			wl.Status.PreemptionGates = []kueue.PreemptionGateState{
+				{Name: "other", Position: kueue.GateClosed, LastTransitionTime: metav1.NewTime(noon)},
+				{Name: kueue.MultiKueuePreemptionGate, Position: position, LastTransitionTime: metav1.NewTime(noon)},
+			}
+		}
+		wl.Status.Conditions = []metav1.Condition{{
+			Type: kueue.WorkloadBlockedOnPreemptionGates, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon),
+		}}
+	})
+}
+
+func TestTheGateOfACopy(t *testing.T) {
+	o := original()
+	o.Gated = true
+	if made := o.Copy(o.WorkloadCopy(1)); !made.GateClosed || !made.SpecMatches {
+		t.Errorf("as made: %+v", made)
+	}
+	for position, closed := range map[kueue.GatePosition]bool{"": true, kueue.GateClosed: true, kueue.GateOpen: false} {
+		got := o.Copy(gated(position))
+		if got.GateClosed != closed || got.GateOpenedAt.IsZero() != closed || !got.BlockedOnGate || !got.BlockedSince.Equal(noon) {
+			t.Errorf("position %q: %+v", position, got)
+		}
+	}
+	if got := o.Copy(onWorker(1, nil)); got.GateClosed {
+		t.Error("a copy without gate has a closed one")
+	}
+}
+
+func TestAGateIsOpenedOnceAndNoOtherIs(t *testing.T) {
+	o := original()
+	c := worker(t, gated(kueue.GateClosed))
+	if err := o.OpenGate(t.Context(), c, 2, noon.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	found := &kueue.Workload{}
+	read := func() {
+		t.Helper()
+		if err := c.Get(t.Context(), o.Key(), found); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if read(); !o.Copy(found).GateClosed {
+		t.Fatal("opened for another epoch")
+	}
+	for range 2 {
+		if err := o.OpenGate(t.Context(), c, 1, noon.Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read()
+	if fact := o.Copy(found); fact.GateClosed || !fact.GateOpenedAt.Equal(noon.Add(time.Minute)) {
+		t.Errorf("%+v", fact)
+	}
+	if len(found.Status.PreemptionGates) != 2 {
+		t.Errorf("gates %+v", found.Status.PreemptionGates)
+	}
+	version := found.ResourceVersion
+	if err := o.OpenGate(t.Context(), c, 1, noon.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if read(); found.ResourceVersion != version {
+		t.Error("opened again")
+	}
+}
