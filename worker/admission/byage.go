@@ -10,8 +10,8 @@ import (
 func (s *Snapshot) HoldersByAge(queue string) []Reservation {
 	root := s.Root(queue)
 	var list []Reservation
-	for _, h := range s.holding {
-		if s.Root(h.Queue) == root {
+	for _, t := range s.tenants {
+		if h := t.holds; h != nil && s.Root(h.Queue) == root {
 			list = append(list, h.Reservation)
 		}
 	}

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"switchyard.dev/worker/admission/amount"
@@ -35,14 +36,19 @@ type LocalCensus struct {
 // number of kinds, and a little on that of workloads.
 func (s *Snapshot) Census() Census {
 	c := census{snapshot: s, queues: map[string]*queueCensus{}, locals: map[Key]*LocalCensus{}}
-	for name, line := range s.lines {
-		line.EachKind(func(members []*Place, parked bool) {
+	for name, d := range s.desks {
+		if d.line == nil {
+			continue
+		}
+		d.line.EachKind(func(members iter.Seq[*Place], n int, parked bool) {
 			q := c.queue(name)
 			q.kind(parked)
-			q.ask(members[0].Value, len(members))
-			for _, m := range members {
-				c.local(m.Value, !parked)
+			var one *Workload
+			for m := range members {
+				one = &m.Value.Workload
+				c.local(one, !parked)
 			}
+			q.ask(one, n)
 		})
 	}
 	c.countDelayed()
@@ -127,8 +133,8 @@ func (q *queueCensus) ask(w *Workload, times int) {
 
 // covers reports whether some group of the queue has the resource.
 func (s *Snapshot) covers(queue, resource string) bool {
-	q, found := s.queues[queue]
-	return found && slices.ContainsFunc(q.Groups, func(g ResourceGroup) bool { return slices.Contains(g.Resources, resource) })
+	q := s.peek(queue).queue
+	return q != nil && slices.ContainsFunc(q.Groups, func(g ResourceGroup) bool { return slices.Contains(g.Resources, resource) })
 }
 
 func (c *census) sorted() Census {

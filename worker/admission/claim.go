@@ -6,14 +6,13 @@ import "maps"
 // cycle on the cohort tree has to look at it, too. It holds until the head leaves, or until the next such cycle. Package
 // cycle calls it; a head whose claim ends for another reason than its admission wakes those who lacked the usage.
 func (s *Snapshot) Claim(queue string, u Usage) {
-	if line, found := s.lines[queue]; found && line.Blocked() != nil {
-		s.claims[queue] = claim{line: line, head: line.Blocked(), usage: u}
+	if line := s.lineAt(queue); line != nil && line.Blocked() != nil {
+		s.claims[queue] = claim{head: line.Blocked(), usage: u}
 	}
 }
 
 // claim is a workload's right to quota that others still hold, or of which there is not enough yet.
 type claim struct {
-	line  *Line
 	head  *Place
 	usage Usage
 }
@@ -26,13 +25,13 @@ func (s *Snapshot) Unbook(queue string, u Usage) { s.quota.Release(queue, u) }
 
 // PassedBy says that some of the queue's line wait with Want.Claimed, Want.Unconfirmed or Want.Ready.
 func (s *Snapshot) PassedBy(queue string) {
-	if line, found := s.lines[queue]; found {
-		s.passed[queue] = line
+	if d, found := s.desks[queue]; found && d.line != nil {
+		s.passed[queue] = d
 	}
 }
 
 // unclaim drops the claim of a workload that leaves its line. What it was kept for it others may have now.
-func (s *Snapshot) unclaim(e *entry) {
+func (s *Snapshot) unclaim(e *Waiter) {
 	if c, found := s.claims[e.Queue]; found && c.head == e.place {
 		delete(s.claims, e.Queue)
 		s.stir(e.Queue, c.usage)
@@ -45,21 +44,22 @@ func (s *Snapshot) callClaims() {
 		return
 	}
 	roots := map[string]bool{}
-	for queue, line := range s.busy {
-		if line.Head() != nil {
-			roots[s.Root(queue)] = true
+	for _, d := range s.busy {
+		if d.line != nil && d.line.Head() != nil {
+			roots[s.Root(d.name)] = true
 		}
 	}
-	for queue, c := range s.claims {
+	for queue := range s.claims {
 		if roots[s.Root(queue)] {
 			delete(s.claims, queue)
-			c.line.Unblock()
-			s.busy[queue] = c.line
+			d := s.desk(queue)
+			d.line.Unblock()
+			s.keepBusy(d)
 		}
 	}
-	for queue, line := range s.passed {
-		if roots[s.Root(queue)] && line.WakeIf(func(w Want) bool { return w.Claimed }) {
-			s.busy[queue] = line
+	for queue, d := range s.passed {
+		if roots[s.Root(queue)] && d.line.WakeIf(func(w Want) bool { return w.Claimed }) {
+			s.keepBusy(d)
 		}
 	}
 }
@@ -69,9 +69,9 @@ func (s *Snapshot) wakeReady() {
 	if s.unready > 0 {
 		return
 	}
-	for queue, line := range s.passed {
-		if line.WakeIf(func(w Want) bool { return w.Ready }) {
-			s.busy[queue] = line
+	for _, d := range s.passed {
+		if d.line.WakeIf(func(w Want) bool { return w.Ready }) {
+			s.keepBusy(d)
 		}
 	}
 }
@@ -121,15 +121,15 @@ func (s *Snapshot) wakeConfirmed() {
 		reliefOf(byRoot, s.Root(queue)).merge(r)
 	}
 	clear(s.confirmed)
-	for queue, line := range s.passed {
+	for queue, d := range s.passed {
 		r, found := byRoot[s.Root(queue)]
-		if found && line.WakeIf(func(w Want) bool { return w.Unconfirmed && w.lacks(r) }) {
-			s.busy[queue] = line
+		if found && d.line.WakeIf(func(w Want) bool { return w.Unconfirmed && w.lacks(r) }) {
+			s.keepBusy(d)
 		}
 	}
 }
 
 // forgetPassed drops the lines in which nobody waits any more.
 func (s *Snapshot) forgetPassed() {
-	maps.DeleteFunc(s.passed, func(_ string, l *Line) bool { return l.Parked() == 0 && l.Blocked() == nil })
+	maps.DeleteFunc(s.passed, func(_ string, d *desk) bool { return d.line.Parked() == 0 && d.line.Blocked() == nil })
 }

@@ -50,7 +50,7 @@ func (s *Snapshot) cohortStatus(n *quota.Node) CohortStatus {
 // admittedBelow adds up the queues below the node, or of the node if it is one.
 func (s *Snapshot) admittedBelow(n *quota.Node) int {
 	if n.IsQueue() {
-		return s.byQueue.peek(n.Name()).admitted
+		return s.peek(n.Name()).tally.admitted
 	}
 	count := 0
 	for _, child := range n.Children() {

@@ -4,7 +4,7 @@ package admission
 // until Admit reports the workload as evicted, until it gives its quota back, or until Spare. Package cycle calls it for
 // every victim of its plan; unknown keys are fine.
 func (s *Snapshot) Evicting(k Key) {
-	if h, found := s.holding[k]; found && !h.Evicted {
+	if h := s.holderOf(k); h != nil && !h.Evicted {
 		s.holders.remove(&h.Reservation)
 		h.Evicted, h.marked = true, true
 		s.holders.add(&h.Reservation)
@@ -14,7 +14,7 @@ func (s *Snapshot) Evicting(k Key) {
 // Spare undoes Evicting when the eviction's write failed: the workload stays, and those who wait for it to leave are
 // looked at again. Does nothing once Admit reported the workload as evicted.
 func (s *Snapshot) Spare(k Key) {
-	if h, found := s.holding[k]; found && h.marked {
+	if h := s.holderOf(k); h != nil && h.marked {
 		s.holders.remove(&h.Reservation)
 		h.Evicted, h.marked = false, false
 		s.holders.add(&h.Reservation)

@@ -9,10 +9,10 @@ import (
 )
 
 // Line is the waiting line of a ClusterQueue.
-type Line = order.Line[*Workload, Reason, Want]
+type Line = order.Line[*Waiter, Reason, Want]
 
 // Place is a workload's place in a line.
-type Place = order.Member[*Workload, Reason, Want]
+type Place = order.Member[*Waiter, Reason, Want]
 
 // Notice is what a waiting workload is told.
 type Notice = order.Notice[Reason]
@@ -140,14 +140,14 @@ func (s *Snapshot) wakeStirred() {
 
 // wake makes everybody in the queue's line eligible again.
 func (s *Snapshot) wake(queue string) {
-	if line, found := s.lines[queue]; found {
-		line.Wake()
-		s.busy[queue] = line
+	if d, found := s.desks[queue]; found && d.line != nil {
+		d.line.Wake()
+		s.keepBusy(d)
 	}
 }
 
 func (s *Snapshot) wakeIf(queue string, over func(Want) bool) {
-	if line, found := s.lines[queue]; found && line.WakeIf(over) {
-		s.busy[queue] = line
+	if d, found := s.desks[queue]; found && d.line != nil && d.line.WakeIf(over) {
+		s.keepBusy(d)
 	}
 }

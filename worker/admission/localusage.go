@@ -14,9 +14,9 @@ func (s *Snapshot) SetLocalUsage(local Key, usage amount.Amount) {
 	} else {
 		s.localUsage[local] = usage
 	}
-	if line, found := s.lineOf[local]; found {
-		line.Weigh(local.String(), int64(usage))
-		s.busy[line.Name()] = line
+	if d, found := s.deskOf[local]; found && d.line != nil {
+		d.line.Weigh(local.String(), int64(usage))
+		s.keepBusy(d)
 	}
 }
 
@@ -24,40 +24,44 @@ func (s *Snapshot) SetLocalUsage(local Key, usage amount.Amount) {
 func (s *Snapshot) RecentUsage(local Key) amount.Amount { return s.localUsage[local] }
 
 // takeTurns returns the group in which the workload waits: that of its LocalQueue if the queue is ordered by usage.
-func (s *Snapshot) takeTurns(e *entry, line *Line) string {
-	if q, found := s.queues[e.Queue]; !found || !q.UsageBased {
+func (s *Snapshot) takeTurns(e *Waiter) string {
+	if !e.desk.usageBased() {
 		return ""
 	}
-	s.lineOf[e.localKey()] = line
+	s.deskOf[e.localKey()] = e.desk
 	return e.localKey().String()
 }
 
 // weigh gives the group of a workload that joined its weight.
-func (s *Snapshot) weigh(e *entry, line *Line) {
-	if usage, found := s.localUsage[e.localKey()]; found && s.lineOf[e.localKey()] == line {
-		line.Weigh(e.localKey().String(), int64(usage))
+func (s *Snapshot) weigh(e *Waiter) {
+	if len(s.localUsage) == 0 {
+		return
+	}
+	if usage, found := s.localUsage[e.localKey()]; found && s.deskOf[e.localKey()] == e.desk {
+		e.desk.line.Weigh(e.localKey().String(), int64(usage))
 	}
 }
 
 // turn returns what the workload's queue orders by before anything else.
 func (s *Snapshot) turn(w *Workload) amount.Amount {
-	if q, found := s.queues[w.Queue]; found && q.UsageBased {
+	if s.peek(w.Queue).usageBased() {
 		return s.localUsage[w.localKey()]
 	}
 	return 0
 }
 
 // regroup takes in that the queue may be ordered differently now: everybody in its line joins it anew.
-func (s *Snapshot) regroup(queue string, wasUsageBased bool) {
-	line, found := s.lines[queue]
-	if q, exists := s.queues[queue]; !found || (exists && q.UsageBased) == wasUsageBased {
+func (s *Snapshot) regroup(d *desk, wasUsageBased bool) {
+	if d.line == nil || d.usageBased() == wasUsageBased {
 		return
 	}
-	for _, place := range line.All() {
-		e := s.waiting[place.Value.Key]
+	for _, place := range d.line.All() {
+		e := place.Value
 		s.unclaim(e)
-		line.Leave(place)
-		delete(s.lineOf, e.localKey())
+		d.line.Leave(place)
+		delete(s.deskOf, e.localKey())
 		s.join(e)
 	}
 }
+
+func (d *desk) usageBased() bool { return d.queue != nil && d.queue.UsageBased }

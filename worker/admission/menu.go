@@ -10,7 +10,9 @@ import (
 // assigning flavors looks nothing up by name but resources. The snapshot keeps one per queue until something in it
 // changes.
 type Menu struct {
-	Queue  *Queue
+	Queue *Queue
+	// Node is the queue in the quota tree.
+	Node   *quota.Node
 	Groups []MenuGroup
 	// Preempts is whether some policy lets the queue's workloads evict others.
 	Preempts bool
@@ -52,33 +54,36 @@ func (m *Menu) Find(resource string) (Column, bool) {
 // Menu returns the menu of a ClusterQueue, nil if there is no such queue. It is valid until the snapshot's next mutation
 // of a queue, a cohort or a flavor.
 func (s *Snapshot) Menu(queue string) *Menu {
-	if m, found := s.menus[queue]; found {
-		return m
-	}
-	q, found := s.queues[queue]
-	if !found {
+	d, found := s.desks[queue]
+	if !found || d.queue == nil {
 		return nil
 	}
+	if d.menu == nil {
+		d.menu = s.newMenu(d.queue)
+	}
+	return d.menu
+}
+
+func (s *Snapshot) newMenu(q *Queue) *Menu {
 	m := &Menu{
-		Queue: q, Preempts: q.Preemption.some(), columns: map[string]Column{},
-		Admitted: "Quota reserved in ClusterQueue " + queue,
+		Queue: q, Node: s.quota.Account(q.Name), Preempts: q.Preemption.some(), columns: map[string]Column{},
+		Admitted: "Quota reserved in ClusterQueue " + q.Name,
 	}
 	for i, group := range q.Groups {
 		for j, resource := range group.Resources {
 			m.columns[resource] = Column{Group: i, Index: j}
 		}
-		m.Groups = append(m.Groups, s.menuGroup(queue, group))
+		m.Groups = append(m.Groups, s.menuGroup(m.Node, group))
 	}
-	s.menus[queue] = m
 	return m
 }
 
-func (s *Snapshot) menuGroup(queue string, group ResourceGroup) MenuGroup {
+func (s *Snapshot) menuGroup(node *quota.Node, group ResourceGroup) MenuGroup {
 	var g MenuGroup
 	for _, f := range group.Flavors {
 		flavor := MenuFlavor{Name: f.Flavor, Flavor: s.flavors[f.Flavor]}
 		for _, resource := range group.Resources {
-			cell := s.quota.Cell(queue, FlavorResource{Flavor: f.Flavor, Resource: resource})
+			cell := node.Cell(FlavorResource{Flavor: f.Flavor, Resource: resource})
 			if cell == nil {
 				panic("admission: every flavor of a group has a quota for every resource of the group")
 			}

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -19,17 +18,14 @@ func (s *Snapshot) Settle(now time.Time) []*Line {
 	s.wakeConfirmed()
 	s.callClaims()
 	s.forgetPassed()
-	maps.DeleteFunc(s.busy, func(_ string, l *Line) bool { return l.Head() == nil && !l.HasNews() })
-	lines := slices.Collect(maps.Values(s.busy))
-	slices.SortFunc(lines, func(a, b *Line) int { return cmp.Compare(a.Name(), b.Name()) })
-	return lines
+	return s.busyLines()
 }
 
 // Closed returns what keeps a ClusterQueue from admitting anything, nil if nothing does.
 func (s *Snapshot) Closed(queue string) *Block {
-	q, found := s.queues[queue]
+	q := s.peek(queue).queue
 	switch {
-	case !found:
+	case q == nil:
 		return &Block{Because: Misconfigured, Message: "ClusterQueue " + queue + " doesn't exist"}
 	case q.Inactive != nil:
 		return q.Inactive
@@ -48,22 +44,23 @@ func (s *Snapshot) Fit(queue string, u Usage) (height int, fits bool) { return s
 
 // QueueStatus returns the counters of a ClusterQueue; all zero for one that is unknown.
 func (s *Snapshot) QueueStatus(name string) QueueStatus {
-	t := s.byQueue.peek(name)
+	d := s.peek(name)
+	t := &d.tally
 	status := QueueStatus{
 		Active: t.pending - t.delayed, Inadmissible: t.delayed,
 		Reserving: t.reserving, Admitted: t.admitted,
 		Reserved: s.flavorStatus(name, t.reserved), Used: s.flavorStatus(name, t.used),
 	}
-	if line, found := s.lines[name]; found {
-		status.Active -= line.Parked()
-		status.Inadmissible += line.Parked()
+	if d.line != nil {
+		status.Active -= d.line.Parked()
+		status.Inadmissible += d.line.Parked()
 	}
 	return status
 }
 
 // LocalQueueStatus returns the counters of a LocalQueue; queue is the ClusterQueue it points to, whose flavors are listed.
 func (s *Snapshot) LocalQueueStatus(lq Key, queue string) LocalQueueStatus {
-	t := s.byLocal.peek(lq)
+	t := s.peekLocal(lq)
 	status := LocalQueueStatus{
 		Pending: t.pending, Reserving: t.reserving, Admitted: t.admitted,
 		Reserved: s.flavorStatus(queue, t.reserved), Used: s.flavorStatus(queue, t.used),
@@ -78,8 +75,8 @@ func (s *Snapshot) LocalQueueStatus(lq Key, queue string) LocalQueueStatus {
 
 // flavorStatus lists the sums for what the queue grants, in the queue's order.
 func (s *Snapshot) flavorStatus(queue string, booked sums) []FlavorStatus {
-	q, found := s.queues[queue]
-	if !found {
+	q := s.peek(queue).queue
+	if q == nil {
 		return nil
 	}
 	var list []FlavorStatus
@@ -96,9 +93,9 @@ func (s *Snapshot) flavorStatus(queue string, booked sums) []FlavorStatus {
 // index (contract: kueue-api.md 1.17).
 func (s *Snapshot) Waiting(queue string) []Workload {
 	var list []Workload
-	if line, found := s.lines[queue]; found {
+	if line := s.lineAt(queue); line != nil {
 		for _, place := range line.All() {
-			list = append(list, *place.Value)
+			list = append(list, place.Value.Workload)
 		}
 	}
 	for _, e := range s.delayed.All() {

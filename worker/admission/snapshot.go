@@ -17,33 +17,30 @@ type Snapshot struct {
 	Memo any
 
 	quota   *quota.Tree
-	queues  map[string]*Queue
+	desks   map[string]*desk
 	cohorts map[string]*Cohort
 	flavors map[string]*Flavor
-	menus   map[string]*Menu
 
-	lines   map[string]*Line
-	waiting map[Key]*entry
-	delayed *order.Heap[*entry]
-	holding map[Key]*holder
+	tenants map[Key]*tenant
+	delayed *order.Heap[*Waiter]
 	holders holders
-
-	byQueue tallies[string]
-	byLocal tallies[Key]
+	locals  map[Key]*localDesk
 
 	// stirred queues and cohorts belong to trees in which quota was released or redistributed since the last cycle.
 	stirredQueues  map[string]*relief
 	stirredCohorts map[string]bool
-	// busy holds every line that has a head or news, and possibly others.
-	busy map[string]*Line
+	// busy has every desk whose line has a head or news, and possibly others.
+	busy []*desk
+	// busySorted is whether busy is sorted by name.
+	busySorted bool
 	// localUsage is the recent usage of the LocalQueues that have any.
 	localUsage map[Key]amount.Amount
-	// lineOf finds the line that a LocalQueue's workloads joined last, if its queue is ordered by usage.
-	lineOf map[Key]*Line
+	// deskOf finds the line that a LocalQueue's workloads joined last, if its queue is ordered by usage.
+	deskOf map[Key]*desk
 	// claims are the heads that wait for quota with a right to it, by queue.
 	claims map[string]claim
 	// passed are the lines in which somebody may wait with Want.Claimed, Want.Unconfirmed or Want.Ready.
-	passed map[string]*Line
+	passed map[string]*desk
 	// assumed counts the reservations that a cycle made and nobody confirmed, and confirmed says by queue what was
 	// confirmed since the last cycle.
 	assumed   int
@@ -54,10 +51,20 @@ type Snapshot struct {
 	scratch []byte
 }
 
-// entry is a workload that waits: in a line if place is set, otherwise until its NotBefore.
-type entry struct {
+// tenant is a workload of the snapshot: it either waits or holds quota.
+type tenant struct {
+	waits *Waiter
+	holds *holder
+}
+
+// Waiter is a workload that waits: in a line, or until its NotBefore.
+type Waiter struct {
 	Workload
-	kind  string
+	tenant *tenant
+	desk   *desk
+	local  *localDesk
+	kind   string
+	// place is nil outside of lines.
 	place *Place
 	at    int
 }
@@ -65,6 +72,9 @@ type entry struct {
 // holder is a workload that holds quota.
 type holder struct {
 	Reservation
+	tenant *tenant
+	desk   *desk
+	local  *localDesk
 	// assumed is the workload as it waited, while no more than a cycle says that it holds quota.
 	assumed *Workload
 	// marked is whether a plan evicts the workload and Admit has not reported it as evicted.
@@ -75,27 +85,22 @@ type holder struct {
 func NewSnapshot() *Snapshot {
 	return &Snapshot{
 		quota:   quota.NewTree(),
-		queues:  map[string]*Queue{},
+		desks:   map[string]*desk{},
 		cohorts: map[string]*Cohort{},
 		flavors: map[string]*Flavor{},
-		menus:   map[string]*Menu{},
-		lines:   map[string]*Line{},
-		waiting: map[Key]*entry{},
+		tenants: map[Key]*tenant{},
 		delayed: order.NewHeap(
-			func(a, b *entry) int { return a.NotBefore.Compare(b.NotBefore) },
-			func(e *entry, at int) { e.at = at },
+			func(a, b *Waiter) int { return a.NotBefore.Compare(b.NotBefore) },
+			func(e *Waiter, at int) { e.at = at },
 		),
-		holding:        map[Key]*holder{},
 		holders:        newHolders(),
-		byQueue:        tallies[string]{},
-		byLocal:        tallies[Key]{},
+		locals:         map[Key]*localDesk{},
 		stirredQueues:  map[string]*relief{},
 		claims:         map[string]claim{},
-		passed:         map[string]*Line{},
+		passed:         map[string]*desk{},
 		confirmed:      map[string]*relief{},
-		lineOf:         map[Key]*Line{},
+		deskOf:         map[Key]*desk{},
 		stirredCohorts: map[string]bool{},
-		busy:           map[string]*Line{},
 		localUsage:     map[Key]amount.Amount{},
 	}
 }
@@ -103,39 +108,42 @@ func NewSnapshot() *Snapshot {
 // UpsertQueue adds or replaces a ClusterQueue. A change makes the parked workloads of its cohort tree eligible again;
 // repeating what is known does nothing.
 func (s *Snapshot) UpsertQueue(q Queue) {
-	old, found := s.queues[q.Name]
-	if found {
+	d := s.desk(q.Name)
+	if old := d.queue; old != nil {
 		if reflect.DeepEqual(*old, q) {
 			return
 		}
 		s.stirredCohorts[old.Cohort] = true
 	}
-	s.queues[q.Name] = &q
+	wasUsageBased := d.usageBased()
+	d.queue = &q
 	s.quota.SetQueue(q.Name, q.Cohort, Grants(q.Groups))
 	s.quota.WeighQueue(q.Name, q.Weight)
-	s.queueChanged(q.Name)
+	s.regroup(d, wasUsageBased)
+	s.queueChanged(d)
 }
 
 // DeleteQueue removes a ClusterQueue. Its waiting workloads stay and are told that it is missing; its reservations stay
 // until released.
 func (s *Snapshot) DeleteQueue(name string) {
-	old, found := s.queues[name]
-	if !found {
+	d := s.peek(name)
+	if d.queue == nil {
 		return
 	}
-	s.stirredCohorts[old.Cohort] = true
-	delete(s.queues, name)
+	s.stirredCohorts[d.queue.Cohort] = true
+	wasUsageBased := d.usageBased()
+	d.queue = nil
 	s.quota.DeleteQueue(name)
-	s.regroup(name, old.UsageBased)
-	s.queueChanged(name)
-	s.dropIfEmpty(name)
+	s.regroup(d, wasUsageBased)
+	s.queueChanged(d)
+	s.tidy(d)
 }
 
 // queueChanged forgets what followed from the queue's specification and wakes its line and its tree.
-func (s *Snapshot) queueChanged(name string) {
-	delete(s.menus, name)
-	s.stirAll(name)
-	s.wake(name)
+func (s *Snapshot) queueChanged(d *desk) {
+	d.menu = nil
+	s.stirAll(d.name)
+	s.wake(d.name)
 }
 
 // UpsertCohort adds or replaces a Cohort object; as with UpsertQueue, a change wakes its tree.
@@ -183,9 +191,9 @@ func (s *Snapshot) DeleteFlavor(name string) {
 }
 
 func (s *Snapshot) flavorChanged(flavor string) {
-	for name, q := range s.queues {
-		if q.offers(flavor) {
-			delete(s.menus, name)
+	for name, d := range s.desks {
+		if d.queue != nil && d.queue.offers(flavor) {
+			d.menu = nil
 			s.wake(name)
 		}
 	}
@@ -193,7 +201,7 @@ func (s *Snapshot) flavorChanged(flavor string) {
 
 // Queue returns a ClusterQueue as last upserted.
 func (s *Snapshot) Queue(name string) (Queue, bool) {
-	if q, found := s.queues[name]; found {
+	if q := s.peek(name).queue; q != nil {
 		return *q, true
 	}
 	return Queue{}, false

@@ -71,30 +71,36 @@ func (s sums) add(name FlavorResource, v amount.Sum) sums {
 	return append(s, sum{FlavorResource: name, Sum: v})
 }
 
-// tallies counts by name; those that are empty are forgotten.
-type tallies[K comparable] map[K]*tally
-
-func (ts tallies[K]) at(k K) *tally {
-	t, found := ts[k]
-	if !found {
-		t = &tally{}
-		ts[k] = t
-	}
-	return t
+// localDesk is the tally of a LocalQueue that is known by its workloads only.
+type localDesk struct {
+	key Key
+	tally
 }
 
-// peek returns the tally of k without keeping one that is empty.
-func (ts tallies[K]) peek(k K) tally {
-	if t, found := ts[k]; found {
-		return *t
+// local finds a LocalQueue's tally or opens it.
+func (s *Snapshot) local(k Key) *localDesk {
+	l, found := s.locals[k]
+	if !found {
+		l = &localDesk{key: k}
+		s.locals[k] = l
+	}
+	return l
+}
+
+// tidyLocal forgets a LocalQueue without workloads.
+func (s *Snapshot) tidyLocal(l *localDesk) {
+	if l.empty() {
+		delete(s.locals, l.key)
+		delete(s.deskOf, l.key)
+	}
+}
+
+// peekLocal returns the tally of a LocalQueue without keeping one that is empty.
+func (s *Snapshot) peekLocal(k Key) tally {
+	if l, found := s.locals[k]; found {
+		return l.tally
 	}
 	return tally{}
-}
-
-func (ts tallies[K]) tidy(k K) {
-	if ts[k].empty() {
-		delete(ts, k)
-	}
 }
 
 // Resources adds up a usage by resource, whatever the flavors.
@@ -108,7 +114,7 @@ func Resources(u Usage) amount.Vector {
 
 // AdmittedThrough returns what the admitted workloads of a LocalQueue use, by resource (contract: kueue-api.md 4.14).
 func (s *Snapshot) AdmittedThrough(lq Key) amount.Vector {
-	t := s.byLocal.peek(lq)
+	t := s.peekLocal(lq)
 	requests := make([]amount.Request, 0, len(t.used))
 	for _, u := range t.used {
 		requests = append(requests, amount.Request{Resource: u.Resource, Amount: u.Amount()})

@@ -12,27 +12,54 @@ import (
 // or to have been undone.
 func (s *Snapshot) Push(w Workload) {
 	s.scratch = appendKind(s.scratch[:0], &w)
-	if e, found := s.waiting[w.Key]; found {
+	t := s.tenant(w.Key)
+	if e := t.waits; e != nil {
 		if e.sameAs(&w, s.scratch) {
 			return
 		}
 		s.leave(e)
 	}
-	s.Release(w.Key)
-	e := &entry{Workload: w, kind: string(s.scratch), at: -1}
-	s.waiting[w.Key] = e
-	s.byQueue.at(w.Queue).pending++
-	s.byLocal.at(w.localKey()).pending++
+	s.release(t)
+	e := &Waiter{Workload: w, tenant: t, desk: s.desk(w.Queue), local: s.local(w.localKey()), kind: string(s.scratch), at: -1}
+	t.waits = e
+	e.desk.tally.pending++
+	e.local.pending++
 	if !w.NotBefore.IsZero() {
-		s.byQueue.at(w.Queue).delayed++
+		e.desk.tally.delayed++
 		s.delayed.Push(e)
 		return
 	}
 	s.join(e)
 }
 
+// tenant finds what is known of a workload, or begins to know it.
+func (s *Snapshot) tenant(k Key) *tenant {
+	t, found := s.tenants[k]
+	if !found {
+		t = &tenant{}
+		s.tenants[k] = t
+	}
+	return t
+}
+
+// Waiter returns the workload if it waits, nil otherwise.
+func (s *Snapshot) Waiter(k Key) *Waiter {
+	if t, found := s.tenants[k]; found {
+		return t.waits
+	}
+	return nil
+}
+
+// holderOf returns the workload if it holds quota, nil otherwise.
+func (s *Snapshot) holderOf(k Key) *holder {
+	if t, found := s.tenants[k]; found {
+		return t.holds
+	}
+	return nil
+}
+
 // sameAs reports whether the entry already says all that the workload, whose kind is spelled, has to say.
-func (e *entry) sameAs(w *Workload, kind []byte) bool {
+func (e *Waiter) sameAs(w *Workload, kind []byte) bool {
 	return e.kind == string(kind) && e.UID == w.UID && e.LocalQueue == w.LocalQueue && e.Queue == w.Queue &&
 		e.Priority == w.Priority && e.QueuedAt.Equal(w.QueuedAt) && e.NotBefore.Equal(w.NotBefore)
 }
@@ -46,110 +73,117 @@ func (w *Workload) localKey() Key { return Key{Namespace: w.Namespace, Name: w.L
 func (r *Reservation) localKey() Key { return Key{Namespace: r.Namespace, Name: r.LocalQueue} }
 
 // join puts a workload that waits for nothing but quota into its queue's line.
-func (s *Snapshot) join(e *entry) {
-	line, found := s.lines[e.Queue]
-	if !found {
-		line = order.NewLine[*Workload, Reason, Want](e.Queue)
-		s.lines[e.Queue] = line
-	}
-	e.place = line.Join(&e.Workload, e.rank(), order.Spot{Group: s.takeTurns(e, line), Kind: e.kind})
-	s.weigh(e, line)
-	s.busy[e.Queue] = line
+func (s *Snapshot) join(e *Waiter) {
+	e.place = e.desk.openLine().Join(e, e.rank(), order.Spot{Group: s.takeTurns(e), Kind: e.kind})
+	s.weigh(e)
+	s.keepBusy(e.desk)
 }
 
 // leave takes a waiting workload out of wherever it waits.
-func (s *Snapshot) leave(e *entry) {
-	delete(s.waiting, e.Key)
+func (s *Snapshot) leave(e *Waiter) {
+	e.tenant.waits = nil
 	if e.place != nil {
 		s.unclaim(e)
-		line := s.lines[e.Queue]
-		line.Leave(e.place)
-		s.busy[e.Queue] = line
+		e.desk.line.Leave(e.place)
+		s.keepBusy(e.desk)
 	} else {
 		s.delayed.Remove(e.at)
-		s.byQueue.at(e.Queue).delayed--
+		e.desk.tally.delayed--
 	}
-	s.byQueue.at(e.Queue).pending--
-	s.byLocal.at(e.localKey()).pending--
-	s.byQueue.tidy(e.Queue)
-	s.byLocal.tidy(e.localKey())
-	if _, used := s.byLocal[e.localKey()]; !used {
-		delete(s.lineOf, e.localKey())
-	}
-	s.dropIfEmpty(e.Queue)
-}
-
-// dropIfEmpty forgets the line of a queue that does not exist once nobody waits in it.
-func (s *Snapshot) dropIfEmpty(queue string) {
-	_, exists := s.queues[queue]
-	if line, found := s.lines[queue]; found && !exists && line.Len() == 0 {
-		delete(s.lines, queue)
-		delete(s.busy, queue)
-		delete(s.passed, queue)
-	}
+	e.desk.tally.pending--
+	e.local.pending--
+	s.tidy(e.desk)
+	s.tidyLocal(e.local)
 }
 
 // Remove drops a workload, waiting or holding quota; unknown keys are fine.
 func (s *Snapshot) Remove(k Key) {
-	if e, found := s.waiting[k]; found {
-		s.leave(e)
+	t, found := s.tenants[k]
+	if !found {
+		return
 	}
-	s.Release(k)
+	if t.waits != nil {
+		s.leave(t.waits)
+	}
+	s.release(t)
+	delete(s.tenants, k)
 }
 
 // Admit records that a workload holds quota: seen in the API, whether or not a cycle assumed it before. It replaces what
 // is known of the workload, so that it is idempotent.
 func (s *Snapshot) Admit(r Reservation) {
 	r.Assumed = false
-	s.hold(&holder{Reservation: r})
+	s.hold(&holder{Reservation: r, tenant: s.tenant(r.Key), desk: s.desk(r.Queue), local: s.local(r.localKey())})
 }
 
-// Assume records that a waiting workload of the snapshot holds since now what the assignment says, until Admit confirms it
-// or Forget undoes it. Package cycle calls it for every workload it admits.
-func (s *Snapshot) Assume(w *Workload, a *Assignment, now time.Time) {
-	s.hold(&holder{assumed: w, Reservation: Reservation{
-		Key: w.Key, LocalQueue: w.LocalQueue, Queue: w.Queue, Usage: a.Usage, Assumed: true,
-		UID: w.UID, Priority: w.Priority, QueuedAt: w.QueuedAt, ReservedAt: now,
-	}})
+// Assume records that a workload that waits holds since now what the assignment says, until Admit confirms it or Forget undoes
+// it. Package cycle calls it for every workload it admits.
+func (s *Snapshot) Assume(e *Waiter, a *Assignment, now time.Time) {
+	s.hold(&holder{
+		tenant: e.tenant, desk: e.desk, local: e.local, assumed: &e.Workload,
+		Reservation: Reservation{
+			Key: e.Key, LocalQueue: e.LocalQueue, Queue: e.Queue, Usage: a.Usage, Assumed: true,
+			UID: e.UID, Priority: e.Priority, QueuedAt: e.QueuedAt, ReservedAt: now,
+		},
+	})
 }
 
 // hold makes h the only thing known of its workload. Quota that shrinks or moves wakes those that wait for it.
 func (s *Snapshot) hold(h *holder) {
-	if e, found := s.waiting[h.Key]; found {
-		s.leave(e)
-	}
-	if old, found := s.holding[h.Key]; found {
+	t := h.tenant
+	old := t.holds
+	if old != nil {
 		h.inherit(old)
 		s.noteConfirmed(old, h)
+	}
+	// It is counted before it is no longer counted as what it was, so that nothing is closed in between.
+	h.count(1)
+	if t.waits != nil {
+		s.leave(t.waits)
+	}
+	if old != nil {
 		s.drop(old)
 		if old.Queue != h.Queue || !old.Usage.Within(h.Usage) {
 			s.stir(old.Queue, old.Usage)
 		}
 	}
-	s.holding[h.Key] = h
+	t.holds = h
 	s.holders.add(&h.Reservation)
-	s.quota.Reserve(h.Queue, h.Usage)
-	s.byQueue.at(h.Queue).count(&h.Reservation, 1)
-	s.byLocal.at(h.localKey()).count(&h.Reservation, 1)
+	if menu := h.desk.menu; menu != nil {
+		menu.Node.Reserve(h.Usage)
+	} else {
+		s.quota.Reserve(h.Queue, h.Usage)
+	}
 	s.countHolder(&h.Reservation, 1)
+}
+
+func (h *holder) count(by int) {
+	h.desk.tally.count(&h.Reservation, by)
+	h.local.count(&h.Reservation, by)
 }
 
 // drop takes a reservation off the books, waking nobody.
 func (s *Snapshot) drop(h *holder) {
-	delete(s.holding, h.Key)
+	h.tenant.holds = nil
 	s.holders.remove(&h.Reservation)
 	s.quota.Release(h.Queue, h.Usage)
-	s.byQueue.at(h.Queue).count(&h.Reservation, -1)
-	s.byLocal.at(h.localKey()).count(&h.Reservation, -1)
+	h.count(-1)
 	s.countHolder(&h.Reservation, -1)
-	s.byQueue.tidy(h.Queue)
-	s.byLocal.tidy(h.localKey())
+	s.tidy(h.desk)
+	s.tidyLocal(h.local)
 }
 
 // Release gives back what the workload holds and drops it; parked workloads of the cohort tree become eligible again.
 // Unknown keys are fine.
 func (s *Snapshot) Release(k Key) {
-	if h, found := s.holding[k]; found {
+	if t, found := s.tenants[k]; found && t.holds != nil {
+		s.release(t)
+		delete(s.tenants, k)
+	}
+}
+
+func (s *Snapshot) release(t *tenant) {
+	if h := t.holds; h != nil {
 		s.drop(h)
 		s.stir(h.Queue, h.Usage)
 	}
@@ -158,14 +192,14 @@ func (s *Snapshot) Release(k Key) {
 // Forget undoes a reservation that a cycle assumed and whose write failed: the quota is given back and the workload waits
 // again where it was. Does nothing once Admit, Push, Release or Remove had the last word about the workload.
 func (s *Snapshot) Forget(k Key) {
-	if h, found := s.holding[k]; found && h.assumed != nil {
+	if h := s.holderOf(k); h != nil && h.assumed != nil {
 		s.Push(*h.assumed)
 	}
 }
 
 // Pending returns a waiting workload.
 func (s *Snapshot) Pending(k Key) (Workload, bool) {
-	if e, found := s.waiting[k]; found {
+	if e := s.Waiter(k); e != nil {
 		return e.Workload, true
 	}
 	return Workload{}, false
@@ -173,7 +207,7 @@ func (s *Snapshot) Pending(k Key) (Workload, bool) {
 
 // Holding returns the reservation of a workload that holds quota.
 func (s *Snapshot) Holding(k Key) (Reservation, bool) {
-	if h, found := s.holding[k]; found {
+	if h := s.holderOf(k); h != nil {
 		return h.Reservation, true
 	}
 	return Reservation{}, false
@@ -184,7 +218,7 @@ func (s *Snapshot) startDue(now time.Time) {
 	for s.delayed.Len() > 0 && !s.delayed.First().NotBefore.After(now) {
 		e := s.delayed.First()
 		s.delayed.Remove(e.at)
-		s.byQueue.at(e.Queue).delayed--
+		e.desk.tally.delayed--
 		s.join(e)
 	}
 }

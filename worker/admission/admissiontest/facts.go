@@ -108,7 +108,7 @@ func (f *Facts) Snapshot() *admission.Snapshot {
 	for _, name := range slices.Sorted(maps.Keys(f.Holding)) {
 		if w, assumed := f.assumed[name]; assumed {
 			s.Push(w)
-			s.Assume(&w, &admission.Assignment{Usage: f.Holding[name].Usage}, f.Holding[name].ReservedAt)
+			s.Assume(s.Waiter(w.Key), &admission.Assignment{Usage: f.Holding[name].Usage}, f.Holding[name].ReservedAt)
 			continue
 		}
 		s.Admit(f.Holding[name])

@@ -33,8 +33,8 @@ type Result struct {
 	// Because and Message say why Mode is not Fit.
 	Because admission.Reason
 	Message string
-	// Lacks is what was not available now, in every flavor that was tried, if Mode is not Fit. Valid until the next
-	// assignment by the same Assigner.
+	// Lacks is what was not available now, in every flavor that was tried. Valid until the next assignment by the same
+	// Assigner.
 	Lacks []admission.Lack
 }
 
@@ -59,10 +59,10 @@ func (x *Assigner) Assign(menu *admission.Menu, w *admission.Workload, opts Opti
 	if a.failed.because != "" {
 		return Result{Mode: NoFit, Because: a.failed.because, Message: strings.Join(a.texts, "; "), Lacks: a.lacks}
 	}
-	result := Result{Mode: a.total.mode, Assignment: &a.slabs.assignments.cut(1)[0]}
+	result := Result{Mode: a.total.mode, Assignment: &a.slabs.assignments.cut(1)[0], Lacks: a.lacks}
 	*result.Assignment = admission.Assignment{PodSets: a.podSets, Usage: a.usage(), Borrowing: a.total.borrowing}
 	if a.total.mode != Fit {
-		result.Because, result.Message, result.Lacks = admission.WaitingForQuota, strings.Join(a.obstacles, "; "), a.lacks
+		result.Because, result.Message = admission.WaitingForQuota, strings.Join(a.obstacles, "; ")
 	}
 	return result
 }

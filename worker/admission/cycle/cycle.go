@@ -27,7 +27,7 @@ func Run(s *admission.Snapshot, now time.Time, opts Options) admission.Plan {
 	r.lanes = make([]lane, len(lines))
 	for i, line := range lines {
 		l := &r.lanes[i]
-		l.Line = line
+		l.Line, l.menu = line, s.Menu(line.Name())
 		r.tellNews(l)
 		r.advance(l)
 	}
@@ -65,8 +65,8 @@ type memory struct {
 	// search finds victims by the rules of searches.
 	search   *preempt.Search
 	searches preempt.Options
-	// contenders is a slab that the next ones are cut from.
-	contenders []contender
+	// contenders are free for the next heads.
+	contenders []*contender
 	// booked are the claims that count as taken until the end of the cycle.
 	booked []booking
 }
@@ -109,6 +109,8 @@ func same(a, b preempt.Options) bool {
 // lane is a line in the cycle.
 type lane struct {
 	*admission.Line
+	// menu is the queue's, nil if there is no such queue.
+	menu  *admission.Menu
 	waits []wait
 }
 
@@ -137,7 +139,7 @@ func (r *run) serveBest() {
 	overlapped := r.overlapped(best)
 	again, why := r.look(l, best.place)
 	if overlapped {
-		r.overlaps = append(r.overlaps, overlap(best.place.Value, again, looks))
+		r.overlaps = append(r.overlaps, overlap(best.workload(), again, looks))
 	}
 	switch {
 	case again == nil:
@@ -158,14 +160,14 @@ func (r *run) serveBest() {
 }
 
 func (r *run) admit(c *contender) {
-	w := c.place.Value
-	c.lane = nil
-	r.snapshot.Assume(w, c.assignment, r.now)
+	w := c.workload()
+	r.snapshot.Assume(c.place.Value, c.assignment, r.now)
 	r.served = append(r.served, admission.Decision{
 		Workload: w.Key, LocalQueue: w.LocalQueue, Queue: w.Queue,
 		Verdict: admission.Admit, Because: admission.QuotaReserved,
 		Message: c.menu.Admitted, Assignment: c.assignment,
 	})
+	r.discard(c)
 }
 
 // advanceAfterAdmission brings up the lane's next head, unless its queue takes turns by the recent usage of LocalQueues, of

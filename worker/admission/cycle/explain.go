@@ -33,7 +33,7 @@ func Explain(s *admission.Snapshot, k admission.Key, opts Options) (admission.Ex
 func explainNeed(s *admission.Snapshot, w *admission.Workload, opts Options, x *admission.Explanation) {
 	// The memory of the run is its own, so that nothing that cycles remember changes.
 	r := &run{memory: &memory{search: preempt.New(s, opts.preemption())}, snapshot: s, options: opts}
-	c := &contender{place: &admission.Place{Value: w}, menu: s.Menu(w.Queue)}
+	c := &contender{place: &admission.Place{Value: &admission.Waiter{Workload: *w}}, menu: s.Menu(w.Queue)}
 	got := r.weigh(c)
 	x.Because, x.Message = got.Because, got.Message
 	switch {

@@ -2,6 +2,7 @@ package cycle
 
 import (
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
 	"switchyard.dev/worker/admission/assign"
 	"switchyard.dev/worker/admission/order"
 	"switchyard.dev/worker/admission/quota"
@@ -19,7 +20,9 @@ type contender struct {
 	// menu and version are what the assignment was made with; looks counts how often it was.
 	menu    *admission.Menu
 	version quota.Version
-	looks   int
+	// accounts are those that an assignment that fits takes from.
+	accounts []account
+	looks    int
 	// refusal is what happens if it cannot be served after all.
 	refusal refusal
 
@@ -34,6 +37,23 @@ type contender struct {
 	told admission.Notice
 }
 
+// account is an amount that an assignment takes from a cell.
+type account struct {
+	cell   *quota.Cell
+	amount amount.Amount
+}
+
+// finding is an assignment that fitted a workload. It is remembered for the workload's kind: all that are of it get the same
+// as long as the same stands.
+type finding struct {
+	assignment *admission.Assignment
+	accounts   []account
+	menu       *admission.Menu
+	version    quota.Version
+}
+
+func (c *contender) workload() *admission.Workload { return &c.place.Value.Workload }
+
 // refusal is why a head cannot be served.
 type refusal struct {
 	admission.Notice
@@ -45,24 +65,64 @@ type refusal struct {
 // look finds out whether the head can be served now; the contender is nil if it cannot, and the refusal says why. Looking
 // again costs little if nothing happened that matters, in this cycle or in the next.
 func (r *run) look(l *lane, head *admission.Place) (*contender, refusal) {
-	menu, version := r.snapshot.Menu(l.Name()), r.snapshot.QuotaVersion(l.Name())
+	version := r.version(l)
 	c, found := head.Memo.(*contender)
-	if found && r.stands(c, menu, version) {
+	if !found {
+		c = r.recall(head)
+	}
+	if c != nil && r.stands(c, l.menu, version) {
 		c.lane, c.version = l, version
 		return c, refusal{}
 	}
-	if b := blocked(r.snapshot, head.Value); b != nil {
+	if b := blocked(r.snapshot, &head.Value.Workload); b != nil {
 		return nil, refusal{Notice: admission.Notice{Because: b.Because, Message: b.Message}}
 	}
-	if !found {
+	if c == nil {
 		c = r.newContender(head)
 	}
-	c.lane, c.menu, c.version, c.in = l, menu, version, r.number
+	c.lane, c.menu, c.version, c.in = l, l.menu, version, r.number
 	c.looks++
 	if r.settleFor(c, r.weigh(c)) {
 		return c, refusal{}
 	}
 	return nil, c.refusal
+}
+
+// version returns the version of the numbers in the lane's tree.
+func (r *run) version(l *lane) quota.Version {
+	if l.menu != nil {
+		return l.menu.Node.Version()
+	}
+	return r.snapshot.QuotaVersion(l.Name())
+}
+
+// recall returns a contender with what another of the head's kind got, nil if nothing is known of the kind. It has to be seen
+// whether that stands.
+func (r *run) recall(head *admission.Place) *contender {
+	f, known := (*head.KindMemo()).(*finding)
+	if !known {
+		return nil
+	}
+	c := r.newContender(head)
+	c.mode, c.assignment, c.accounts, c.menu, c.version = assign.Fit, f.assignment, f.accounts, f.menu, f.version
+	r.bid(c)
+	return c
+}
+
+// remember keeps what the contender got for others of its kind, unless that could be different for those of another rank.
+func (c *contender) remember(got assign.Result) {
+	memo := c.place.KindMemo()
+	ranked := c.menu.Preempts && (len(got.Lacks) > 0 || reducible(c.workload()) >= 0)
+	if got.Mode != assign.Fit || c.pending || ranked {
+		*memo = nil
+		return
+	}
+	f, known := (*memo).(*finding)
+	if !known {
+		f = &finding{}
+		*memo = f
+	}
+	*f = finding{assignment: c.assignment, accounts: c.accounts, menu: c.menu, version: c.version}
 }
 
 // blocked returns what keeps the workload from being considered, nil if nothing does.
@@ -74,34 +134,61 @@ func blocked(s *admission.Snapshot, w *admission.Workload) *admission.Block {
 }
 
 func (r *run) newContender(head *admission.Place) *contender {
-	if len(r.contenders) == 0 {
-		r.contenders = make([]contender, 64)
+	last := len(r.contenders) - 1
+	if last < 0 {
+		c := &contender{place: head}
+		head.Memo = c
+		return c
 	}
-	c := &r.contenders[0]
-	r.contenders = r.contenders[1:]
+	c := r.contenders[last]
+	r.contenders = r.contenders[:last]
 	c.place, head.Memo = head, c
 	return c
+}
+
+// discard forgets a contender that was admitted.
+func (r *run) discard(c *contender) {
+	*c = contender{}
+	r.contenders = append(r.contenders, c)
 }
 
 // settleFor takes in what was found and reports whether the contender can be served with it.
 func (r *run) settleFor(c *contender, got assign.Result) bool {
 	c.assignment, c.mode = got.Assignment, got.Mode
-	if got.Mode != assign.Fit {
+	if got.Mode == assign.Fit {
+		c.accounts = accountsOf(c.menu.Node, got.Assignment.Usage)
+	} else {
 		c.refusal = r.refuse(c, got)
 	}
+	c.remember(got)
 	viable := got.Mode > assign.NoCandidates || got.Mode == assign.NoCandidates && keeps(c.menu.Queue)
 	if !viable {
 		c.lane, c.assignment, c.victims, c.pending, c.told = nil, nil, nil, false, admission.Notice{}
 		return false
 	}
+	r.bid(c)
+	return true
+}
+
+func accountsOf(queue *quota.Node, u admission.Usage) []account {
+	list := make([]account, 0, len(u))
+	for _, use := range u {
+		if use.Amount > 0 {
+			list = append(list, account{cell: queue.Cell(use.FlavorResource), amount: use.Amount})
+		}
+	}
+	return list
+}
+
+// bid has the contender bid for its assignment.
+func (r *run) bid(c *contender) {
 	c.bid = order.Bid{
 		First:     c.pending && r.options.PrioritizePreemptors,
-		Borrowing: got.Assignment.Borrowing, Rank: c.place.Rank(),
+		Borrowing: c.assignment.Borrowing, Rank: c.place.Rank(),
 	}
 	if r.options.WithoutPrioritySorting {
 		c.bid.Priority = 0
 	}
-	return true
 }
 
 // stands reports whether looking again would change nothing. As long as quota is only taken, a flavor that was passed over
@@ -118,6 +205,12 @@ func (r *run) stands(c *contender, menu *admission.Menu, now quota.Version) bool
 	case menu.Queue.Fungibility.WhenCanBorrow == admission.TryNextFlavor:
 		return false
 	}
-	height, fits := r.snapshot.Fit(c.place.Value.Queue, c.assignment.Usage)
-	return fits && height == c.assignment.Borrowing
+	height := 0
+	for _, a := range c.accounts {
+		if a.cell.Available() < a.amount {
+			return false
+		}
+		height = max(height, a.cell.BorrowingHeight(a.amount))
+	}
+	return height == c.assignment.Borrowing
 }

@@ -10,7 +10,7 @@ func (r *run) turnAway(l *lane, head *admission.Place, why refusal) {
 	if why.want.Claimed || why.want.Unconfirmed {
 		r.snapshot.PassedBy(l.Name())
 	}
-	if r.blocks(l, head.Value) {
+	if r.blocks(l, &head.Value.Workload) {
 		l.Block(why.want)
 		l.tell(head, why.Notice, why.want.Gated)
 		return

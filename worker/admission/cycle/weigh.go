@@ -13,7 +13,7 @@ import (
 // weigh finds the best that the contender can get: if others leave for it already, then whatever fits or what they leave;
 // otherwise all of its pods, or else fewer.
 func (r *run) weigh(c *contender) assign.Result {
-	w := c.place.Value
+	w := c.workload()
 	if c.pending {
 		if got, still := r.weighPending(c, w); still {
 			return got
@@ -153,7 +153,7 @@ func reducible(w *admission.Workload) int {
 
 // refuse says why the contender, which was weighed, is not served, and what it waits for.
 func (r *run) refuse(c *contender, got assign.Result) refusal {
-	w := c.place.Value
+	w := c.workload()
 	want := admission.Want{
 		Lacks: slices.Clone(got.Lacks), Less: c.menu.Preempts || reducible(w) >= 0,
 		Any:         reducible(w) >= 0 || len(w.PodSets) > 1 || c.menu.Preempts && r.options.FairSharing,

@@ -20,8 +20,10 @@ type group[T any, R comparable, C any] struct {
 type kind[T any, R comparable, C any] struct {
 	name    string
 	group   *group[T, R, C]
-	members *Heap[*Member[T, R, C]]
-	parked  bool
+	members *Heap[seat[T, R, C]]
+	// lead is the first of members, as long as there are any.
+	lead   seat[T, R, C]
+	parked bool
 	// announced is whether the kind is among the line's news.
 	announced bool
 	// at is the index in the group's active heap or the line's parked list.
@@ -29,19 +31,34 @@ type kind[T any, R comparable, C any] struct {
 	// said is what the kind was told when it was last parked.
 	said Notice[R]
 	Aside[C]
+	// memo is for whoever looks at heads, see Member.KindMemo.
+	memo any
 	// seen is the rank of the member that the kind was parked for.
 	seen Rank
 	// fresh has all members that were not told said.Because yet, and possibly some that were or that left.
 	fresh []*Member[T, R, C]
 }
 
-func (g *group[T, R, C]) first() *Member[T, R, C] { return g.active.First().members.First() }
+// seat is a member in a heap, with its mark at hand.
+type seat[T any, R comparable, C any] struct {
+	mark   Mark
+	member *Member[T, R, C]
+}
+
+func (s seat[T, R, C]) compare(other seat[T, R, C]) int {
+	if c := s.mark.Compare(other.mark); c != 0 {
+		return c
+	}
+	return s.member.rank.Compare(other.member.rank)
+}
+
+func (g *group[T, R, C]) lead() seat[T, R, C] { return g.active.First().lead }
 
 func (g *group[T, R, C]) compare(other *group[T, R, C]) int {
 	if c := cmp.Compare(g.weight, other.weight); c != 0 {
 		return c
 	}
-	return g.first().rank.Compare(other.first().rank)
+	return g.lead().compare(other.lead())
 }
 
 // group finds the group of that name or makes one.
@@ -49,9 +66,8 @@ func (l *Line[T, R, C]) group(name string) *group[T, R, C] {
 	if g, found := l.groups[name]; found {
 		return g
 	}
-	first := func(k *kind[T, R, C]) Rank { return k.members.First().rank }
 	g := &group[T, R, C]{name: name, kinds: map[string]*kind[T, R, C]{}, active: NewHeap(
-		func(a, b *kind[T, R, C]) int { return first(a).Compare(first(b)) },
+		func(a, b *kind[T, R, C]) int { return a.lead.compare(b.lead) },
 		func(k *kind[T, R, C], at int) { k.at = at },
 	)}
 	l.groups[name] = g
@@ -60,11 +76,24 @@ func (l *Line[T, R, C]) group(name string) *group[T, R, C] {
 
 func newKind[T any, R comparable, C any](g *group[T, R, C], name string) *kind[T, R, C] {
 	k := &kind[T, R, C]{name: name, group: g, members: NewHeap(
-		func(a, b *Member[T, R, C]) int { return a.rank.Compare(b.rank) },
-		func(m *Member[T, R, C], at int) { m.at = at },
+		seat[T, R, C].compare,
+		func(s seat[T, R, C], at int) { s.member.at = at },
 	)}
 	g.kinds[name] = k
 	return k
+}
+
+func (k *kind[T, R, C]) enter(m *Member[T, R, C]) {
+	k.members.Push(seat[T, R, C]{mark: m.rank.Mark(), member: m})
+	k.lead = k.members.First()
+}
+
+func (k *kind[T, R, C]) strike(m *Member[T, R, C]) {
+	k.members.Remove(m.at)
+	k.lead = seat[T, R, C]{}
+	if k.members.Len() > 0 {
+		k.lead = k.members.First()
+	}
 }
 
 // forget drops a kind that nobody is of any more.
@@ -123,9 +152,10 @@ func (k *kind[T, R, C]) remember(m *Member[T, R, C]) {
 
 // distrust makes everybody of the kind one to be told.
 func (k *kind[T, R, C]) distrust() {
-	k.fresh = append(k.fresh[:0], k.members.All()...)
-	for _, m := range k.fresh {
-		m.told = false
+	k.fresh = k.fresh[:0]
+	for _, s := range k.members.All() {
+		s.member.told = false
+		k.fresh = append(k.fresh, s.member)
 	}
 }
 

@@ -41,6 +41,10 @@ type Member[T any, R comparable, C any] struct {
 // Rank returns the rank that the member joined with.
 func (m *Member[T, R, C]) Rank() Rank { return m.rank }
 
+// KindMemo is for whoever looks at heads to remember something that is true of all members of this one's kind, until the
+// last of them leaves. The member must be in a line.
+func (m *Member[T, R, C]) KindMemo() *any { return &m.kind.memo }
+
 // Notice is what a member of a line is told about why it waits.
 type Notice[R comparable] struct {
 	Because R
@@ -90,7 +94,7 @@ func (l *Line[T, R, C]) Join(value T, rank Rank, spot Spot) *Member[T, R, C] {
 		k = newKind(g, spot.Kind)
 	}
 	m := &Member[T, R, C]{Value: value, rank: rank, kind: k}
-	k.members.Push(m)
+	k.enter(m)
 	k.remember(m)
 	switch {
 	case k.parked && k.Ranked && rank.Compare(k.seen) < 0:
@@ -113,7 +117,7 @@ func (l *Line[T, R, C]) Join(value T, rank Rank, spot Spot) *Member[T, R, C] {
 // Leave removes a member.
 func (l *Line[T, R, C]) Leave(m *Member[T, R, C]) {
 	k := m.kind
-	k.members.Remove(m.at)
+	k.strike(m)
 	m.kind = nil
 	if l.blocked == m {
 		l.blocked = nil
@@ -155,7 +159,7 @@ func (l *Line[T, R, C]) first() *Member[T, R, C] {
 	if l.stuck != nil && l.stuck.kind.group.weight <= g.weight {
 		return l.stuck
 	}
-	return g.first()
+	return g.lead().member
 }
 
 // Stick makes the head go first in its group until it is parked or leaves, whoever joins.
@@ -203,7 +207,9 @@ func (l *Line[T, R, C]) All() []*Member[T, R, C] {
 	all := make([]*Member[T, R, C], 0, l.Len())
 	for _, g := range l.groups {
 		for _, k := range g.kinds {
-			all = append(all, k.members.All()...)
+			for _, s := range k.members.All() {
+				all = append(all, s.member)
+			}
 		}
 	}
 	byRank(all)

@@ -18,7 +18,7 @@ func (l *Line[T, R, C]) Park(n Notice[R], aside Aside[C]) []*Member[T, R, C] {
 	k := head.kind
 	if l.stuck != nil && l.stuck.kind == k {
 		l.stuck = nil
-		if aside.Ranked && k.members.First() != head {
+		if aside.Ranked && k.lead.member != head {
 			return []*Member[T, R, C]{head}
 		}
 	}

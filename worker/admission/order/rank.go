@@ -30,6 +30,38 @@ func (r Rank) Compare(other Rank) int {
 	return cmp.Compare(r.UID, other.UID)
 }
 
+// Mark is the part of a rank that decides nearly always. Heaps keep it beside their pointers, because a comparison costs
+// less than fetching what is compared.
+type Mark struct {
+	priority int32
+	nanos    int32
+	seconds  int64
+	// uid is how the UID begins.
+	uid uint64
+}
+
+// Mark returns the rank's mark.
+func (r Rank) Mark() Mark {
+	m := Mark{priority: r.Priority, nanos: int32(r.QueuedAt.Nanosecond()), seconds: r.QueuedAt.Unix()}
+	for i := range min(8, len(r.UID)) {
+		m.uid |= uint64(r.UID[i]) << (56 - 8*i)
+	}
+	return m
+}
+
+// Compare is negative if whatever has the mark m comes before whatever has the other; 0 if only their ranks can tell.
+func (m Mark) Compare(other Mark) int {
+	switch {
+	case m.priority != other.priority:
+		return cmp.Compare(other.priority, m.priority)
+	case m.seconds != other.seconds:
+		return cmp.Compare(m.seconds, other.seconds)
+	case m.nanos != other.nanos:
+		return cmp.Compare(m.nanos, other.nanos)
+	}
+	return cmp.Compare(m.uid, other.uid)
+}
+
 // Bid is a head that could be admitted, now or once others have left, as it competes with the heads of other queues.
 type Bid struct {
 	// First puts the bid before all that do not have it.

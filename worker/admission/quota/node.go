@@ -6,6 +6,10 @@ func (t *Tree) QueueNode(name string) *Node {
 	return t.queues[name]
 }
 
+// Account returns the node of a queue like QueueNode, for its cells and for booking only: what follows from the shape of the
+// forest may be out of date, so that asking after every change of a burst does not settle it every time.
+func (t *Tree) Account(queue string) *Node { return t.queues[queue] }
+
 // CohortNode returns the node of a cohort, declared or only named by others; nil if there is none.
 func (t *Tree) CohortNode(name string) *Node {
 	t.settle()
@@ -40,6 +44,18 @@ func (n *Node) Depth() int { return n.depth }
 
 // Children returns the nodes right below, cohorts first, each by name. The caller must not change it.
 func (n *Node) Children() []*Node { return n.children }
+
+// Reserve is Tree.Reserve for the queue that the node is.
+func (n *Node) Reserve(u Usage) {
+	n.root.reserved++
+	n.reserve(u)
+}
+
+// Version returns the version of the node's tree; equal versions have equal numbers everywhere.
+func (n *Node) Version() Version {
+	n.tree.settle()
+	return Version{settlements: n.tree.settlements, reserved: n.root.reserved, released: n.root.released}
+}
 
 // Cell returns the node's account of a flavor-resource, nil if neither it nor anybody below grants or uses it.
 func (n *Node) Cell(name FlavorResource) *Cell { return n.cells[name] }

@@ -100,11 +100,7 @@ func (t *Tree) DeleteCohort(name string) {
 
 // Reserve books the usage for the queue, whether or not it is available. Amounts that are not positive are skipped, here
 // and by Release alike. The queue need not be set yet.
-func (t *Tree) Reserve(queue string, u Usage) {
-	n := t.queue(queue)
-	n.root.reserved++
-	n.reserve(u)
-}
+func (t *Tree) Reserve(queue string, u Usage) { t.queue(queue).Reserve(u) }
 
 // Release gives back what Reserve booked.
 func (t *Tree) Release(queue string, u Usage) {
@@ -183,11 +179,10 @@ func (v Version) OnlyTaken(earlier Version) bool {
 // Version returns the version of the queue's tree; equal versions have equal numbers everywhere.
 func (t *Tree) Version(queue string) Version {
 	t.settle()
-	v := Version{settlements: t.settlements}
 	if n, found := t.queues[queue]; found {
-		v.reserved, v.released = n.root.reserved, n.root.released
+		return n.Version()
 	}
-	return v
+	return Version{settlements: t.settlements}
 }
 
 // Family returns the sorted names of the queues that share a root with the queue, itself included; the queues below the
