@@ -12,6 +12,13 @@ func (t turn) bound() Plan {
 		return t.lost(v)
 	case v.newest() > t.s.Epoch:
 		return t.restore(v.newest())
+	case v.InConfig && t.healthy(v.Copy) && v.Copy.Stops && !t.s.Stops:
+		next := t.s
+		next.Stops = true
+		return t.move(next, RecordLost, "the record was lost of how the job stops; taking it from the bound cluster")
+	case v.InConfig && t.healthy(v.Copy) && v.Draining && t.elsewhere(v.Name):
+		message := t.msgDrained(v.Name)
+		return t.giveUp(Drained, message, &Event{Message: message})
 	case v.InConfig && t.healthy(v.Copy):
 		return t.run(v)
 	}
@@ -29,37 +36,36 @@ func (t turn) restore(epoch int64) Plan {
 	next := t.s
 	next.Epoch = epoch
 	next.Reservation = t.o.Local.Reservation
+	next.Stops = t.view(next.Bound).Copy.Stops
 	for _, v := range t.o.Clusters {
 		if v.Name != next.Bound {
-			next = next.owing(v.Name, epoch-1)
+			next = next.owing(Debt{Cluster: v.Name, Epoch: epoch - 1})
 		}
 	}
 	return t.move(next, RecordLost, "the record of the epoch was lost; taking it from the bound cluster")
 }
 
-// lost keeps the Workload on a bound cluster that cannot be talked to, until its grace is over (case 6a).
+// lost keeps the Workload on a bound cluster that cannot be talked to, as long as the policy says (case 6a).
 func (t turn) lost(v ClusterView) Plan {
-	end, runs := t.deadline(v)
-	switch {
-	case v.Link.State == Unreachable && !runs:
-		return t.stay(CutOffHub, "most clusters vanished together; the hub waits for them", t.dismiss()...)
-	case !t.graceOver(v):
-		plan := t.stay(InGrace, v.Name+" cannot be reached", t.dismiss()...)
-		plan.WakeAt = end
-		return plan
-	case t.p.OnWorkerLost == Hold:
-		return t.stay(Held, v.Name+" cannot be reached; the policy is to wait for it", t.dismiss()...)
+	h := t.hold(v, t.s.Stops)
+	if h.over {
+		return t.giveUp(h.because, msgLost, nil)
 	}
-	return t.giveUp(RemoteLost, msgLost, nil)
+	plan := t.stay(h.because, v.Name+" cannot be reached; "+t.prospect(h, t.s.Stops && v.Fenced), t.dismiss()...)
+	plan.WakeAt = h.until
+	t.announce(&plan, v)
+	return plan
 }
 
 // run brings the job to the bound cluster and its status back. The losers' copies are removed first.
 func (t turn) run(v ClusterView) Plan {
-	if t.s.currentJob(v.Job) && t.o.Local.Check != Ready {
+	if ready := t.o.Local.Check == Ready; t.s.currentJob(v.Job) && (!ready || t.announced()) {
 		message := `The workload was admitted on "` + v.Name + `"`
 		plan := t.move(t.s, Running, message)
 		plan.Verdict = Verdict{Check: Ready, Message: message}
-		plan.Event = &Event{Message: message}
+		if !ready {
+			plan.Event = &Event{Message: message}
+		}
 		return plan
 	}
 	actions := t.dismiss()
@@ -85,7 +91,7 @@ func (t turn) start(v ClusterView, actions []Action) Plan {
 	}
 	owing, wake := t.blockers(t.s)
 	if len(owing) > 0 {
-		plan := t.stay(Owed, msgOwed(owing), actions...)
+		plan := t.stay(Owed, t.msgOwed(owing), actions...)
 		plan.WakeAt = wake
 		return plan
 	}
@@ -93,7 +99,7 @@ func (t turn) start(v ClusterView, actions []Action) Plan {
 		return t.look(v, actions)
 	}
 	if v.Job.Holder == Absent {
-		actions = append(actions, Action{Verb: CreateJob, Cluster: v.Name, Epoch: t.s.Epoch})
+		actions = append(actions, Action{Verb: CreateJob, Cluster: v.Name, Epoch: t.s.Epoch, Stops: t.s.Stops})
 	}
 	plan := t.stay(Starting, "creating the job on "+v.Name, actions...)
 	if v.Trouble != "" {

@@ -23,9 +23,11 @@ const (
 const (
 	wordEpoch       = "epoch "
 	wordReservation = " of reservation "
+	wordStops       = "; its job stops without the hub"
 	wordRound       = "; nominating since "
 	wordDebts       = "; may still run on "
 	wordDebtEpoch   = " since epoch "
+	wordDebtStops   = " unless stopped"
 )
 
 // Record is the content of the condition of type ConditionType.
@@ -35,7 +37,7 @@ type Record struct {
 	// ObservedGeneration is the epoch.
 	ObservedGeneration int64
 	Reason             string
-	// Message is for people and for Decode: `epoch 3 of reservation "r2"; nominating since
+	// Message is for people and for Decode: `epoch 3 of reservation "r2"; its job stops without the hub; nominating since
 	// 2026-01-01T12:00:00Z; may still run on "w1" since epoch 2`.
 	Message string
 }
@@ -43,13 +45,16 @@ type Record struct {
 // Encode turns epoch, reservation and debts into a Record; ok is false if there is nothing to record, and then the
 // condition must be absent.
 func Encode(s State) (r Record, ok bool) {
-	if s.Epoch <= 1 && len(s.Debts) == 0 && s.Reservation == "" && s.Round.IsZero() {
+	if s.Epoch <= 1 && len(s.Debts) == 0 && s.Reservation == "" && !s.Stops && s.Round.IsZero() {
 		return Record{}, false
 	}
 	var b strings.Builder
 	b.WriteString(wordEpoch + strconv.FormatInt(s.Epoch, 10))
 	if s.Reservation != "" {
 		b.WriteString(wordReservation + strconv.Quote(s.Reservation))
+	}
+	if s.Stops {
+		b.WriteString(wordStops)
 	}
 	if !s.Round.IsZero() {
 		b.WriteString(wordRound + s.Round.UTC().Format(time.RFC3339))
@@ -61,6 +66,9 @@ func Encode(s State) (r Record, ok bool) {
 			b.WriteString(", ")
 		}
 		b.WriteString(strconv.Quote(d.Cluster) + wordDebtEpoch + strconv.FormatInt(d.Epoch, 10))
+		if d.Stops {
+			b.WriteString(wordDebtStops)
+		}
 	}
 	r = Record{Owed: len(s.Debts) > 0, ObservedGeneration: s.Epoch, Reason: recordSettled, Message: b.String()}
 	if r.Owed {
@@ -94,14 +102,17 @@ func parse(message string) (State, bool) {
 	if p.try(wordReservation) {
 		s.Reservation = p.quoted()
 	}
+	s.Stops = p.try(wordStops)
 	if p.try(wordRound) {
 		s.Round = p.time()
 	}
 	more := p.try(wordDebts)
 	for more && p.ok {
-		cluster := p.quoted()
+		d := Debt{Cluster: p.quoted()}
 		p.word(wordDebtEpoch)
-		s = s.owing(cluster, p.number())
+		d.Epoch = p.number()
+		d.Stops = p.try(wordDebtStops)
+		s = s.owing(d)
 		more = p.try(", ")
 	}
 	return s, p.ok && p.rest == "" && s.Epoch >= 1

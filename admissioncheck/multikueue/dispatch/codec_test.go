@@ -64,16 +64,16 @@ func FuzzARecordRoundTrips(f *testing.F) {
 	f.Add(int64(2), "r", "w1 w2", int64(1), int64(1767225600))
 	f.Add(int64(7), `"; may still run on`, `a" since epoch , b`, int64(6), int64(0))
 	f.Fuzz(func(t *testing.T, epoch int64, reservation, debtors string, owed, round int64) {
-		s := State{Epoch: max(epoch, 1), Reservation: strings.ToValidUTF8(reservation, "?")}
+		s := State{Epoch: max(epoch, 1), Reservation: strings.ToValidUTF8(reservation, "?"), Stops: owed%3 == 1}
 		for _, cluster := range strings.Fields(strings.ToValidUTF8(debtors, "?")) {
-			s = s.owing(cluster, max(owed, 0))
+			s = s.owing(Debt{Cluster: cluster, Epoch: max(owed, 0), Stops: owed%2 == 1})
 		}
 		if round > 0 && round < 1<<37 { // years of four digits
 			s.Round = time.Unix(round, 0)
 		}
 		r, ok := Encode(s)
 		if !ok {
-			if s.Epoch > 1 || !s.Round.IsZero() || s.Reservation != "" || len(s.Debts) > 0 {
+			if s.Epoch > 1 || s.Stops || !s.Round.IsZero() || s.Reservation != "" || len(s.Debts) > 0 {
 				t.Fatalf("%+v is not recorded", s)
 			}
 			return

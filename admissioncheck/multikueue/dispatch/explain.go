@@ -10,59 +10,165 @@ import (
 func (t turn) explain(next State) []Explanation {
 	out := make([]Explanation, 0, len(t.o.Clusters))
 	for _, v := range t.o.Clusters {
-		reason, message := t.why(next, v)
-		out = append(out, Explanation{Cluster: v.Name, Reason: reason, Message: message})
+		e := t.why(next, v)
+		e.Cluster = v.Name
+		out = append(out, e)
 	}
 	return out
 }
 
-func (t turn) why(s State, v ClusterView) (Reason, string) {
-	c := v.Copy
+// why explains one cluster.
+func (t turn) why(s State, v ClusterView) Explanation {
+	held := s.Bound == v.Name && !s.Retreating()
 	switch {
-	case s.Bound == v.Name && !s.Retreating():
+	case held:
 		return t.whyBound(v)
+	case !v.connected() && s.owedBy(v.Name):
+		return t.whyOwed(s, v)
+	case !v.connected() && v.Gone:
+		return Explanation{Phase: PhaseNotEligible, Reason: DeclaredGone, Message: "declared gone"}
 	case !v.connected():
-		return NotReachable, "cannot be reached"
+		return Explanation{Phase: PhaseLost, Reason: NotReachable, Message: "cannot be reached", Since: v.Link.Since}
 	case v.collision():
-		return NameCollision, "an object of the same name there is not ours"
+		return Explanation{Phase: PhaseNotEligible, Reason: NameCollision, Message: "an object of the same name there is not ours"}
 	case s.owedBy(v.Name) || t.stale(v):
-		return Retracting, "what an earlier attempt left there is being removed"
+		return Explanation{Phase: PhaseLeaving, Reason: Retracting, Message: "what an earlier attempt left there is being removed"}
 	case s.Bound != "":
-		return Lost, "another cluster was chosen"
+		return Explanation{Phase: PhaseNotEligible, Reason: Lost, Message: "another cluster was chosen"}
 	case v.Trouble != "":
-		return Refused, "does not take it: " + v.Trouble
-	case !v.InConfig:
-		return NotInConfig, "not listed in the MultiKueueConfig"
-	case !slices.Contains(s.Nominated, v.Name):
-		return NotNominated, "not nominated"
-	case !t.s.currentCopy(c):
-		return Offered, "being offered"
-	case c.Finished != nil:
-		return RemoteOutOfSync, "the copy there has finished without running: " + c.Finished.Message
-	case c.Evicted:
-		return RemoteEvicted, "evicted the copy"
-	case c.Admitted:
-		return Admitted, "admitted"
-	case c.Quota:
-		return WaitingForAdmission, "has quota, waits for its admission checks"
-	case c.Refused:
-		return Refused, "cannot admit it: " + c.Waiting
-	case c.Waiting != "":
-		return WaitingForQuota, "waits for quota: " + c.Waiting
+		return Explanation{Phase: PhaseRefused, Reason: Refused, Message: "does not take it: " + v.Trouble}
+	case t.barred(v) != "":
+		return t.whyBarred(v)
+	case !s.nominates(v.Name):
+		return t.whyNotNominated(s, v)
+	case !t.s.currentCopy(v.Copy):
+		return Explanation{Phase: PhaseOffered, Reason: Offered, Message: "being offered", Since: s.Round}
 	}
-	return WaitingForQuota, "waits for quota"
+	return t.whyOffered(v.Copy)
 }
 
-func (t turn) whyBound(v ClusterView) (Reason, string) {
+// whyBarred explains a cluster that can be reached and must not be offered anything.
+func (t turn) whyBarred(v ClusterView) Explanation {
+	e := Explanation{Phase: PhaseNotEligible, Reason: t.barred(v)}
+	switch {
+	case e.Reason == DeclaredGone:
+		e.Message = "declared gone, but can be reached"
+	case e.Reason == PinnedElsewhere:
+		e.Message = "the other workloads of the same owner are on " + strconv.Quote(t.o.Local.Pin)
+	case e.Reason == Cordoned && v.Draining:
+		e.Message = "is being drained"
+	case e.Reason == Cordoned:
+		e.Message = "is cordoned"
+	default:
+		e.Message = "not listed in the MultiKueueConfig"
+	}
+	return e
+}
+
+// whyNotNominated explains a cluster that could be offered the Workload as far as its connection goes.
+func (t turn) whyNotNominated(s State, v ClusterView) Explanation {
+	if t.p.Dispatcher == BestFit && v.Fit.Reason != "" {
+		return Explanation{Phase: PhaseNotEligible, Reason: v.Fit.Reason, Message: v.Fit.Message}
+	}
+	if t.p.Dispatcher == BestFit && len(s.Nominated) > 0 {
+		return Explanation{Phase: PhaseNotEligible, Reason: HedgeWait, Message: "a better one has it and still has time", Since: s.Round}
+	}
+	return Explanation{Phase: PhaseNotEligible, Reason: NotNominated, Message: "not nominated"}
+}
+
+// whyOffered explains a cluster that has a copy.
+func (t turn) whyOffered(c Copy) Explanation {
+	waiting := func(because Reason, message string) Explanation {
+		return Explanation{Phase: PhaseWaiting, Reason: because, Message: message, Since: c.Since}
+	}
+	switch {
+	case c.Finished != nil:
+		return Explanation{Phase: PhaseRefused, Reason: RemoteOutOfSync, Message: "the copy there has finished without running: " + c.Finished.Message}
+	case c.Evicted:
+		return Explanation{Phase: PhaseRefused, Reason: RemoteEvicted, Message: "evicted the copy"}
+	case c.Admitted:
+		return Explanation{Phase: PhaseAdmitted, Reason: Admitted, Message: "admitted", Since: c.AdmittedAt}
+	case c.Quota:
+		return waiting(WaitingForAdmission, "has quota, waits for its admission checks")
+	case c.Refused:
+		return Explanation{Phase: PhaseRefused, Reason: Refused, Message: "cannot admit it: " + c.Waiting, Since: c.Since}
+	case c.GateClosed && c.BlockedOnGate:
+		e := waiting(BlockedOnGate, "would have to preempt, and waits for its gate to be opened")
+		e.Since = c.BlockedSince
+		return e
+	case c.Waiting != "":
+		return waiting(WaitingForQuota, "waits for quota: "+c.Waiting)
+	}
+	return waiting(WaitingForQuota, "waits for quota")
+}
+
+// whyBound explains the cluster that is bound.
+func (t turn) whyBound(v ClusterView) Explanation {
+	c := v.Copy
 	switch {
 	case !v.connected():
-		return NotReachable, "chosen, but cannot be reached"
+		h := t.hold(v, t.s.Stops)
+		because := h.because
+		if because == InGrace || because == RemoteLost {
+			because = NotReachable
+		}
+		return Explanation{Phase: PhaseLost, Reason: because, Message: "chosen, but cannot be reached", Since: v.Link.Since}
 	case t.s.currentJob(v.Job):
-		return Running, "has the job"
+		return Explanation{Phase: PhaseAdmitted, Reason: Running, Message: "has the job", Since: c.AdmittedAt}
 	case v.Trouble != "":
-		return Refused, "chosen, but does not take the job: " + v.Trouble
+		return Explanation{Phase: PhaseRefused, Reason: Refused, Message: "chosen, but does not take the job: " + v.Trouble}
 	}
-	return Starting, "chosen"
+	return Explanation{Phase: PhaseAdmitted, Reason: Starting, Message: "chosen", Since: c.AdmittedAt}
+}
+
+// whyOwed explains a cluster out of reach that may still run an earlier attempt.
+func (t turn) whyOwed(s State, v ClusterView) Explanation {
+	e := Explanation{Phase: PhaseLost, Reason: NotReachable, Message: "cannot be reached", Since: v.Link.Since}
+	at := slices.IndexFunc(s.Debts, func(d Debt) bool { return d.Cluster == v.Name })
+	switch h := t.hold(v, s.Debts[at].Stops); h.because {
+	case FenceWait, Unfenced, Held, DeclaredGone:
+		e.Reason, e.Message = h.because, "cannot be reached, may still run an earlier attempt; "+t.prospect(h, s.Debts[at].Stops && v.Fenced)
+	default:
+	}
+	return e
+}
+
+// summary is the whole plan in one line: what is being waited for, how many clusters are how far, and the policy that holds
+// the Workload, if it is one that promises something.
+func (t turn) summary(plan Plan) string {
+	var counts []string
+	for _, phase := range []Phase{PhaseAdmitted, PhaseWaiting, PhaseOffered, PhaseRefused, PhaseLeaving, PhaseLost, PhaseNotEligible} {
+		n := 0
+		for _, e := range plan.Clusters {
+			if e.Phase == phase {
+				n++
+			}
+		}
+		if n > 0 {
+			counts = append(counts, strconv.Itoa(n)+" "+words(phase))
+		}
+	}
+	text := plan.Message
+	if len(counts) > 0 {
+		text += " (clusters: " + strings.Join(counts, ", ") + ")"
+	}
+	if t.strict() {
+		text += "; policy " + strconv.Quote(t.p.Name())
+		if v := t.view(plan.Next.Bound); t.held() && !v.connected() {
+			if h := t.hold(v, t.s.Stops); !h.release.IsZero() {
+				text += " until " + stampOf(h.release)
+			}
+		}
+	}
+	return text
+}
+
+// words is a phase in words.
+func words(p Phase) string {
+	if p == PhaseNotEligible {
+		return "not eligible"
+	}
+	return strings.ToLower(string(p))
 }
 
 // speak puts the explanations into the message of a check that has been Pending for long enough, and asks to be woken

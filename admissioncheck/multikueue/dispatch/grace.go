@@ -57,10 +57,10 @@ func (t turn) deadline(v ClusterView) (end time.Time, ok bool) {
 	return later(v.Link.Since, t.o.CutOffEnded).Add(t.p.WorkerLostTimeout), true
 }
 
-// graceOver reports whether a cluster has been lost for longer than the grace.
+// graceOver reports whether a cluster has been lost for longer than the grace, or has been declared gone.
 func (t turn) graceOver(v ClusterView) bool {
 	end, ok := t.deadline(v)
-	return ok && !t.o.Now.Before(end)
+	return v.declaredGone() || ok && !t.o.Now.Before(end)
 }
 
 // later returns the later of two times; the zero time never wins.

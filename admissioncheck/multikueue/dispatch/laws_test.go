@@ -129,7 +129,7 @@ func (g *maker) state() State {
 		s.Reservation = []string{"r1", "r2"}[g.IntN(2)]
 	}
 	for range g.IntN(3) {
-		s = s.owing(g.name(), g.epoch())
+		s = s.owing(Debt{Cluster: g.name(), Epoch: g.epoch(), Stops: g.chance(2)})
 	}
 	if g.chance(2) {
 		s.Bound = g.name()

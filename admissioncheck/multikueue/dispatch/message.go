@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -36,8 +37,20 @@ func (t turn) msgCollision(cluster string) string {
 		` is not ours, resetting for re-dispatch`)
 }
 
-func msgOwed(clusters []string) string {
-	return "an earlier attempt may still run on " + list(clusters)
+func (t turn) msgDrained(cluster string) string {
+	return t.previously(`Worker cluster ` + strconv.Quote(cluster) + ` is being drained, resetting for re-dispatch`)
+}
+
+// msgOwed says who may still run an earlier epoch's job and, if the policy promises that runs never overlap, how that ends.
+func (t turn) msgOwed(clusters []string) string {
+	text := "an earlier attempt may still run on " + list(clusters)
+	for _, d := range t.s.Debts {
+		v := t.view(d.Cluster)
+		if t.strict() && !v.connected() && slices.Contains(clusters, d.Cluster) {
+			text += "; " + t.msgHeld(v, d.Stops)
+		}
+	}
+	return text
 }
 
 func list(names []string) string {

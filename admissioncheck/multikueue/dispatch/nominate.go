@@ -1,7 +1,9 @@
 package dispatch
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -16,6 +18,10 @@ type nomination struct {
 
 // nominate chooses the clusters to offer to, as the policy says (contract: multikueue.md 7).
 func (t turn) nominate(s State) nomination {
+	if t.stuck(s) != "" {
+		s.Nominated, s.Round = nil, time.Time{}
+		return nomination{state: s}
+	}
 	switch t.p.Dispatcher {
 	case AllAtOnce:
 		if names := sorted(t.eligible()); !slices.Equal(names, s.Nominated) {
@@ -29,15 +35,65 @@ func (t turn) nominate(s State) nomination {
 	return nomination{state: s}
 }
 
-// eligible returns the clusters to offer to: listed, connected, and with our name free; in the config's order.
+// barred returns why a cluster must not be offered anything, nor keep an offer, though it can be reached; empty if it may.
+// A cluster that has admitted already is not barred by being cordoned.
+func (t turn) barred(v ClusterView) Reason {
+	pin := t.o.Local.Pin
+	switch {
+	case !v.InConfig:
+		return NotInConfig
+	case v.Gone:
+		return DeclaredGone
+	case pin != "" && pin != v.Name:
+		return PinnedElsewhere
+	case (v.Cordoned || v.Draining) && !(t.s.currentCopy(v.Copy) && v.Copy.Admitted):
+		return Cordoned
+	}
+	return ""
+}
+
+// eligible returns the clusters to offer to: not barred, connected, and with our name free; in the order in which the
+// dispatcher goes through them.
 func (t turn) eligible() []string {
 	var names []string
-	for _, v := range t.o.Clusters {
-		if v.InConfig && v.connected() && !v.collision() {
+	for _, v := range t.preferred() {
+		if t.barred(v) == "" && v.connected() && !v.collision() && (t.p.Dispatcher != BestFit || v.Fit.Reason == "") {
 			names = append(names, v.Name)
 		}
 	}
 	return names
+}
+
+// elsewhere reports whether some other cluster could be offered the Workload.
+func (t turn) elsewhere(than string) bool {
+	return slices.ContainsFunc(t.eligible(), func(name string) bool { return name != than })
+}
+
+// preferred returns the clusters in the order in which they are nominated: the config's, by name, or the best fit first
+// (without preemption before with it, then by score, then by name).
+func (t turn) preferred() []ClusterView {
+	if t.p.Dispatcher != BestFit && !t.p.ByName {
+		return t.o.Clusters
+	}
+	views := slices.Clone(t.o.Clusters)
+	slices.SortStableFunc(views, func(a, b ClusterView) int {
+		if t.p.Dispatcher != BestFit {
+			return strings.Compare(a.Name, b.Name)
+		}
+		return cmp.Or(cmpBool(a.Preempting, b.Preempting), cmp.Compare(b.Fit.Score, a.Fit.Score), strings.Compare(a.Name, b.Name))
+	})
+	return views
+}
+
+// cmpBool puts false before true.
+func cmpBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 func sorted(names []string) []string {
@@ -47,22 +103,21 @@ func sorted(names []string) []string {
 
 // round nominates a few clusters after the others: as many as the step at once; as many more when these had their time; and
 // one more for each that refuses while fewer than the step are left that may still admit. Nominations add up, and are
-// withdrawn only from a cluster that the config lists no more. A round whose start is not known begins now.
+// withdrawn only from a cluster that is barred. A round whose start is not known begins now.
 func (t turn) round(s State) nomination {
-	s.Nominated = t.listed(s.Nominated)
-	now := t.o.Now.UTC().Truncate(time.Second)
+	s.Nominated = t.unbarred(s.Nominated)
 	if len(s.Nominated) > 0 && s.Round.IsZero() {
-		s.Round = now
+		s.Round = t.begins()
 	}
-	rest := t.eligible()
-	if t.p.ByName {
-		rest = sorted(rest)
-	}
-	rest = slices.DeleteFunc(rest, func(name string) bool { return slices.Contains(s.Nominated, name) })
-	step := max(t.p.StepSize, 1)
-	ends, wanted := s.Round.Add(t.p.RoundTimeout), step-t.hopeful(s.Nominated)
-	if over := !t.o.Now.Before(ends); over && len(s.Nominated) > 0 {
-		wanted = step
+	rest := slices.DeleteFunc(t.eligible(), func(name string) bool { return slices.Contains(s.Nominated, name) })
+	step, pace := t.pace(len(s.Nominated))
+	wanted := step - t.hopeful(s.Nominated, rest)
+	var ends time.Time
+	if pace > 0 || t.p.Dispatcher == Incremental {
+		ends = s.Round.Add(pace)
+		if over := !t.o.Now.Before(ends); over && len(s.Nominated) > 0 {
+			wanted = step
+		}
 	}
 	switch {
 	case wanted <= 0 && len(rest) > 0:
@@ -71,24 +126,53 @@ func (t turn) round(s State) nomination {
 		return nomination{state: s, exhausted: wanted > 0}
 	}
 	s.Nominated = sorted(append(slices.Clone(s.Nominated), rest[:min(wanted, len(rest))]...))
-	s.Round = now
+	s.Round = t.begins()
 	return nomination{state: s}
 }
 
-// listed returns those of the names that the config lists; the same slice if it lists all.
-func (t turn) listed(names []string) []string {
-	gone := func(name string) bool { return !t.view(name).InConfig }
-	if !slices.ContainsFunc(names, gone) {
-		return names
+// pace is how many clusters a round adds, and how long those nominated so far have before the next one. BestFit is content
+// with one, and doubles the time with each, so that a fleet without room is not offered everything everywhere.
+func (t turn) pace(nominated int) (step int, timeout time.Duration) {
+	if t.p.Dispatcher == Incremental {
+		return max(t.p.StepSize, 1), t.p.RoundTimeout
 	}
-	return slices.DeleteFunc(slices.Clone(names), gone)
+	timeout = t.p.HedgeAfter
+	for range nominated - 1 {
+		timeout *= 2
+		if t.p.RoundTimeout > 0 && timeout >= t.p.RoundTimeout {
+			return 1, t.p.RoundTimeout
+		}
+	}
+	return 1, timeout
 }
 
-// hopeful counts the clusters that may still admit what they were offered.
-func (t turn) hopeful(names []string) int {
+// begins is when a round begins that is nominated now, in the whole seconds that are stored: a hedge comes rather late than
+// early.
+func (t turn) begins() time.Time {
+	now := t.o.Now.UTC()
+	whole := now.Truncate(time.Second)
+	if t.p.Dispatcher == BestFit && whole.Before(now) {
+		return whole.Add(time.Second)
+	}
+	return whole
+}
+
+// unbarred returns those of the names that are not barred; the same slice if none is.
+func (t turn) unbarred(names []string) []string {
+	barred := func(name string) bool { return t.barred(t.view(name)) != "" }
+	if !slices.ContainsFunc(names, barred) {
+		return names
+	}
+	return slices.DeleteFunc(slices.Clone(names), barred)
+}
+
+// hopeful counts the clusters that may still admit what they were offered. One whose preemption gate is closed does not
+// count as long as there is another in rest that would not have to preempt.
+func (t turn) hopeful(names, rest []string) int {
+	easier := slices.ContainsFunc(rest, func(name string) bool { return !t.view(name).Preempting })
 	count := 0
 	for _, name := range names {
-		if !t.refuses(t.view(name)) {
+		if v := t.view(name); !t.refuses(v) && !(easier && t.gated(v)) {
 			count++
 		}
 	}
@@ -100,5 +184,5 @@ func (t turn) hopeful(names []string) int {
 func (t turn) refuses(v ClusterView) bool {
 	c := v.Copy
 	turnedAway := t.s.currentCopy(c) && (c.Refused || c.Evicted || c.Deactivating || c.Finished != nil)
-	return !v.InConfig || !v.connected() || v.collision() || v.Trouble != "" || turnedAway
+	return t.barred(v) != "" || !v.connected() || v.collision() || v.Trouble != "" || turnedAway
 }

@@ -38,7 +38,8 @@ func state(t *testing.T, text string) State {
 		case "owed":
 			for _, w := range words[1:] {
 				cluster, epoch, _ := strings.Cut(w, "@")
-				s = s.owing(cluster, number(t, epoch))
+				epoch, stops := strings.CutSuffix(epoch, "!")
+				s = s.owing(Debt{Cluster: cluster, Epoch: number(t, epoch), Stops: stops})
 			}
 		default:
 			t.Fatalf("a state has no %q", words[0])

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -20,21 +21,33 @@ func (t turn) open() Plan {
 		if settled, ok := t.settle(next); ok {
 			next, because = settled, Settled
 		}
-		if winner, ok := t.winner(); ok {
+		if winner, ok := t.winner(); ok && t.stuck(next) == "" {
 			if owing, wake := t.blockers(next); len(owing) > 0 {
-				return t.await(next, Owed, msgOwed(owing), wake)
+				return t.await(next, Owed, t.msgOwed(owing), wake)
 			}
 			next.Bound, next.Nominated, next.Round = winner, nil, time.Time{}
+			next.Stops = t.view(winner).Copy.Stops
 			return t.move(next, Won, winner+" admitted the workload first")
 		}
 	}
-	if !l.OtherChecksReady && len(next.Nominated) == 0 {
+	if waits, message := t.early(); waits != "" && len(next.Nominated) == 0 {
 		if because != "" {
-			return t.move(next, because, "the other checks are not ready yet")
+			return t.move(next, because, message)
 		}
-		return t.stay(WaitingForChecks, "waiting for the other checks", t.dismiss()...)
+		return t.stay(waits, message, t.dismiss()...)
 	}
 	return t.offer(next, because)
+}
+
+// early returns why nothing may be offered to anybody yet, empty if it may.
+func (t turn) early() (because Reason, message string) {
+	switch {
+	case !t.o.Local.OtherChecksReady:
+		return WaitingForChecks, "waiting for the other checks"
+	case t.o.Local.AwaitsSibling:
+		return SiblingWait, "waiting for the other workloads of the same owner"
+	}
+	return "", ""
 }
 
 // begin settles which epoch the present reservation uses. If the record shows one that an earlier reservation used, or
@@ -47,7 +60,7 @@ func (t turn) begin() (State, Reason) {
 	if t.contradicted() || !unused && !used {
 		s = t.suspect(s, t.nextEpoch()-1)
 		s.Epoch, s.Reservation, s.Round = t.nextEpoch(), l.Reservation, time.Time{}
-		if t.p.Dispatcher == Incremental {
+		if t.p.Dispatcher == Incremental || t.p.Dispatcher == BestFit {
 			s.Nominated = nil
 		}
 		return s, RecordLost
@@ -76,14 +89,17 @@ func (t turn) contradicted() bool {
 // suspect adds a debt of every cluster.
 func (t turn) suspect(s State, epoch int64) State {
 	for _, v := range t.o.Clusters {
-		s = s.owing(v.Name, epoch)
+		s = s.owing(Debt{Cluster: v.Name, Epoch: epoch})
 	}
 	return s
 }
 
-// settle drops the debts that a live read has discharged.
+// settle drops the debts that a live read has discharged, or a person's word.
 func (t turn) settle(s State) (State, bool) {
-	debts := slices.DeleteFunc(slices.Clone(s.Debts), func(d Debt) bool { return t.clean(t.view(d.Cluster)) })
+	debts := slices.DeleteFunc(slices.Clone(s.Debts), func(d Debt) bool {
+		v := t.view(d.Cluster)
+		return t.clean(v) || v.declaredGone()
+	})
 	if len(debts) == len(s.Debts) {
 		return s, false
 	}
@@ -95,15 +111,16 @@ func (t turn) settle(s State) (State, bool) {
 }
 
 // blockers returns the clusters that may still run an earlier epoch's job and so forbid a new one, and when the first
-// of them ceases to on its own. A cluster out of reach ceases to when its grace is over; one in reach, never.
+// of them may cease to on its own. A cluster out of reach ceases to when the policy says (see hold); one in reach, never.
 func (t turn) blockers(s State) (names []string, wake time.Time) {
 	for _, d := range s.Debts {
 		v := t.view(d.Cluster)
-		if end, runs := t.deadline(v); runs {
-			if t.graceOver(v) {
+		if !v.connected() {
+			h := t.hold(v, d.Stops)
+			if h.over {
 				continue
 			}
-			wake = soonest(wake, end)
+			wake = soonest(wake, h.until)
 		}
 		names = append(names, d.Cluster)
 	}
@@ -145,7 +162,7 @@ func (t turn) winner() (string, bool) {
 
 func (t turn) mayWin(v ClusterView) bool {
 	c := v.Copy
-	return slices.Contains(t.s.Nominated, v.Name) && v.InConfig && v.connected() && !v.collision() && t.s.currentCopy(c) &&
+	return slices.Contains(t.s.Nominated, v.Name) && t.barred(v) == "" && v.connected() && !v.collision() && t.s.currentCopy(c) &&
 		c.Admitted && !c.Evicted && !c.Deactivating && !c.Deleting && c.Finished == nil && (c.SpecMatches || c.PriorityOnly)
 }
 
@@ -159,14 +176,22 @@ func (t turn) offer(next State, because Reason) Plan {
 	if !next.Equal(t.s) {
 		return t.move(next, because, "offering to "+list(next.Nominated))
 	}
-	if len(t.s.Nominated) == 0 {
+	switch stuck := t.stuck(next); {
+	case stuck != "":
+		owing, wake := t.blockers(next)
+		return t.await(next, stuck, t.msgOwed(owing), wake)
+	case len(t.s.Nominated) == 0 && t.o.Local.Pin != "":
+		return t.await(next, NoCluster, `assigned worker cluster `+strconv.Quote(t.o.Local.Pin)+` is not available`, time.Time{})
+	case len(t.s.Nominated) == 0:
 		return t.await(next, NoCluster, "no cluster can be offered the workload", time.Time{})
 	}
 	message := "waiting for a cluster to admit the workload"
 	if n.exhausted {
 		message += "; no more workers to nominate"
 	}
-	return t.await(next, Offered, message, n.wake)
+	plan := t.await(next, Offered, message, n.wake)
+	t.openGate(&plan)
+	return plan
 }
 
 // await stores next if it differs, and otherwise tends the offers; after a while it says why nothing happens.
@@ -202,11 +227,12 @@ func (t turn) tend() []Action {
 // would adopt the new copy and run under its admission.
 func (t turn) tendOne(v ClusterView) []Action {
 	c := v.Copy
-	create := Action{Verb: CreateOffer, Cluster: v.Name, Epoch: t.s.Epoch}
+	create := Action{Verb: CreateOffer, Cluster: v.Name, Epoch: t.s.Epoch, Stops: t.p.OnHubLost == Stop,
+		Gated: t.p.Orchestrate && t.o.Local.Pin == ""}
 	switch {
 	case t.stale(v), t.s.owedBy(v.Name):
 		return t.collect(v)
-	case !slices.Contains(t.s.Nominated, v.Name), !v.InConfig:
+	case !slices.Contains(t.s.Nominated, v.Name), t.barred(v) != "":
 		if v.removable() {
 			return t.withdraw(v)
 		}

@@ -36,7 +36,7 @@ func TestAnExternalDispatcherNominates(t *testing.T) {
 
 func TestAPolicyMayHoldALostWorkload(t *testing.T) {
 	p := Compatible(15 * time.Minute)
-	p.OnWorkerLost = Hold
+	p.OnWorkerLost, p.ExplainAfter = Hold, 0
 	if got, want := ask(t, p, "bound w1", "quota Ready", "w1 lost@50h \n w2 up"), "Held"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

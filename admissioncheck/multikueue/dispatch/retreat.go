@@ -99,5 +99,5 @@ func (t turn) remove(v ClusterView, below int64) []Action {
 	if v.Copy.Holder == Absent && v.Job.Deleting {
 		return nil
 	}
-	return []Action{{Verb: Retract, Cluster: v.Name, Epoch: below, Spare: t.counts(v)}}
+	return []Action{{Verb: Retract, Cluster: v.Name, Epoch: below, Spare: t.counts(v), Foreground: t.strict()}}
 }

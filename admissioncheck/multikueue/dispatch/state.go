@@ -55,24 +55,28 @@ func (s State) Names() []string {
 
 // Equal reports whether two States say the same.
 func (s State) Equal(o State) bool {
-	return s.Epoch == o.Epoch && s.Reservation == o.Reservation && s.Bound == o.Bound && s.Round.Equal(o.Round) &&
+	return s.Epoch == o.Epoch && s.Reservation == o.Reservation && s.Bound == o.Bound && s.Stops == o.Stops && s.Round.Equal(o.Round) &&
 		slices.Equal(s.Nominated, o.Nominated) && slices.Equal(s.Debts, o.Debts)
 }
+
+// nominates reports whether a cluster is nominated.
+func (s State) nominates(cluster string) bool { return slices.Contains(s.Nominated, cluster) }
 
 // owedBy reports whether a cluster is among the debtors.
 func (s State) owedBy(cluster string) bool {
 	return slices.ContainsFunc(s.Debts, func(d Debt) bool { return d.Cluster == cluster })
 }
 
-// owing returns the State with a debt of the cluster added; a later epoch replaces an earlier one.
-func (s State) owing(cluster string, epoch int64) State {
+// owing returns the State with a debt added; a later epoch replaces an earlier one of the same cluster, and whether its job
+// stops is only known if it is of both.
+func (s State) owing(debt Debt) State {
 	debts := slices.Clone(s.Debts)
-	at, found := slices.BinarySearchFunc(debts, cluster, func(d Debt, c string) int { return strings.Compare(d.Cluster, c) })
+	at, found := slices.BinarySearchFunc(debts, debt.Cluster, func(d Debt, c string) int { return strings.Compare(d.Cluster, c) })
 	switch {
 	case !found:
-		debts = slices.Insert(debts, at, Debt{Cluster: cluster, Epoch: epoch})
-	case debts[at].Epoch < epoch:
-		debts[at].Epoch = epoch
+		debts = slices.Insert(debts, at, debt)
+	case debts[at].Epoch < debt.Epoch:
+		debts[at].Epoch, debts[at].Stops = debt.Epoch, debts[at].Stops && debt.Stops
 	}
 	s.Debts = debts
 	return s
@@ -81,10 +85,10 @@ func (s State) owing(cluster string, epoch int64) State {
 // retreat gives up the epoch: offers are withdrawn, the bound cluster becomes a debtor, the next epoch begins unused.
 func (s State) retreat(next int64) State {
 	if s.Bound != "" && !s.owedBy(s.Bound) {
-		s = s.owing(s.Bound, next-1)
+		s = s.owing(Debt{Cluster: s.Bound, Epoch: next - 1, Stops: s.Stops})
 	}
 	s.Epoch = next
-	s.Reservation = ""
+	s.Reservation, s.Stops = "", false
 	s.Nominated, s.Round = nil, time.Time{}
 	return s
 }

@@ -11,6 +11,7 @@ func Step(s State, o Observation, p Policy) Plan {
 	t := turn{s: s, o: o, p: p}
 	plan := t.decide()
 	plan.Clusters = t.explain(plan.Next)
+	plan.Summary = t.summary(plan)
 	if !plan.Next.Equal(s) || plan.Verdict != t.verdict() {
 		plan.Actions = nil
 	}
