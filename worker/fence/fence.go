@@ -45,6 +45,9 @@ type Job struct {
 	Holds bool
 }
 
+// Stoppable tells whether the job would be stopped if its hub's lease ran out.
+func (j Job) Stoppable() bool { return j.Stop && !j.Finished && !j.Stopping }
+
 // State is what a fence remembers of one hub, in memory only. The zero State has seen nothing.
 type State struct {
 	// Seen is the last lease that was there; Seen.Renewed is zero if there never was one.
@@ -87,7 +90,7 @@ func Step(s State, o Observation) Plan {
 		return p
 	}
 	for _, job := range o.Jobs {
-		if job.Stop && !job.Finished && !job.Stopping {
+		if job.Stoppable() {
 			p.Stop = append(p.Stop, job)
 		}
 	}

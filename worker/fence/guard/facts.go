@@ -1,0 +1,57 @@
+package guard
+
+import (
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/fence"
+	"switchyard.dev/worker/workload"
+)
+
+// byLease is the index of the Workloads that would be stopped if a lease ran out, by the lease's name.
+const byLease = "fence.lease"
+
+// jobOf tells the fence about a hub's Workload. Only the exact stamp Stop stops: what says something else, or nothing, was
+// not made by a hub that counts on it.
+func jobOf(wl *kueue.Workload) fence.Job {
+	return fence.Job{
+		Namespace: wl.Namespace, Name: wl.Name,
+		Stop:     switchyard.OnHubLost(wl.Annotations[switchyard.OnHubLostAnnotation]) == switchyard.Stop,
+		Finished: workload.IsFinished(wl),
+		Stopping: !workload.IsActive(wl) || !wl.DeletionTimestamp.IsZero() ||
+			meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadDeactivationTarget),
+		Holds: workload.HasQuota(wl),
+	}
+}
+
+// leaseOf names the lease on which it depends whether the Workload goes on; none if nothing does.
+func leaseOf(object client.Object) []string {
+	wl, ok := object.(*kueue.Workload)
+	if !ok || !workload.IsCopy(wl) || !jobOf(wl).Stoppable() {
+		return nil
+	}
+	return []string{fence.LeaseName(wl.Labels[kueue.MultiKueueOriginLabel])}
+}
+
+// isHubLease tells whether the lease is that of a hub.
+func isHubLease(lease client.Object) bool {
+	return strings.HasPrefix(lease.GetName(), switchyard.HubLeasePrefix)
+}
+
+// renewal is what the lease says; nil if it was never renewed.
+func renewal(lease *coordinationv1.Lease) *fence.Lease {
+	if lease.Spec.RenewTime == nil || lease.Spec.RenewTime.IsZero() {
+		return nil
+	}
+	r := &fence.Lease{Renewed: lease.Spec.RenewTime.Time}
+	if seconds := lease.Spec.LeaseDurationSeconds; seconds != nil {
+		r.Duration = time.Duration(*seconds) * time.Second
+	}
+	return r
+}

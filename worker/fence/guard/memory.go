@@ -1,0 +1,43 @@
+package guard
+
+import (
+	"sync"
+	"time"
+
+	"switchyard.dev/worker/fence"
+)
+
+// memory is what is remembered of every hub, by the name of its lease, and since when. It is lost with the program: a fence
+// that begins anew goes by what the leases say.
+type memory struct {
+	mu     sync.Mutex
+	began  time.Time
+	states map[string]fence.State
+}
+
+// recall returns what is remembered, and for how long the fence has been looking. Differences of times of the machine's clock
+// do not depend on how that is set.
+func (m *memory) recall(lease string, now time.Time) (fence.State, time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.began.IsZero() {
+		m.began = now
+	}
+	return m.states[lease], now.Sub(m.began)
+}
+
+// keep remembers a hub, or forgets one that is not worth it, and returns what was remembered.
+func (m *memory) keep(lease string, s fence.State, worth bool) (was fence.State) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.states == nil {
+		m.states = map[string]fence.State{}
+	}
+	was = m.states[lease]
+	if worth {
+		m.states[lease] = s
+	} else {
+		delete(m.states, lease)
+	}
+	return was
+}

@@ -1,0 +1,64 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"switchyard.dev/worker/fence"
+)
+
+// Metrics tell how the leases of hubs stand, by the name of the lease, and how many Workloads were stopped.
+type Metrics struct {
+	holds   *prometheus.GaugeVec
+	stopped *prometheus.CounterVec
+}
+
+// NewMetrics makes the metrics and registers them. Several fences in one process share the series of a registry.
+func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
+	m := &Metrics{
+		holds: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "switchyard_fence_lease_holds", Help: "Whether the run lease of a hub holds (1) or has run out (0)",
+		}, []string{"lease"}),
+		stopped: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "switchyard_fence_stopped_workloads_total", Help: "Workloads stopped because the run lease of their hub has run out, by why it has",
+		}, []string{"lease", "reason"}),
+	}
+	var err error
+	if m.holds, err = register(registry, m.holds); err != nil {
+		return nil, err
+	}
+	m.stopped, err = register(registry, m.stopped)
+	return m, err
+}
+
+// register returns the collector, or the one that the registry has already.
+func register[C prometheus.Collector](registry prometheus.Registerer, c C) (C, error) {
+	err := registry.Register(c)
+	var already prometheus.AlreadyRegisteredError
+	if errors.As(err, &already) {
+		if existing, ok := already.ExistingCollector.(C); ok {
+			return existing, nil
+		}
+	}
+	if err != nil {
+		return c, fmt.Errorf("register a metric of the fence: %w", err)
+	}
+	return c, nil
+}
+
+// observe shows how a lease stands and adds what was stopped. A lease that is gone and not missed is shown no more.
+func (m *Metrics) observe(lease string, s fence.State, stopped int, shown bool) {
+	switch {
+	case !shown:
+		m.holds.DeleteLabelValues(lease)
+	case s.Out:
+		m.holds.WithLabelValues(lease).Set(0)
+	default:
+		m.holds.WithLabelValues(lease).Set(1)
+	}
+	if stopped > 0 {
+		m.stopped.WithLabelValues(lease, string(s.Because)).Add(float64(stopped))
+	}
+}

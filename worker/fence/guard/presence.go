@@ -1,0 +1,129 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/kube"
+)
+
+const (
+	// renewEvery is the time between two renewals of the fence's own lease, retryEvery that after one that failed.
+	renewEvery, retryEvery = 10 * time.Second, 2 * time.Second
+	// fenceDuration is for how long, in seconds, a renewal tells that the fence is alive.
+	fenceDuration int32 = 30
+	// releaseFor bounds the goodbye of a program that was told to stop.
+	releaseFor = 2 * time.Second
+)
+
+// Presence keeps the fence's own lease, by which hubs see that somebody looks at theirs. It costs one write every ten
+// seconds. A program that ends in order gives the lease back: its holder is then empty.
+type Presence struct {
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Synced blocks until the caches show what there is: before, nobody looks.
+	Synced    func(context.Context) bool
+	Clock     clock.WithTicker
+	Namespace string
+	// Identity is the holder, other than that of any other program or of this one in an earlier life.
+	Identity string
+
+	held *coordinationv1.Lease
+}
+
+// NeedLeaderElection tells that only the leading program has a fence.
+func (p *Presence) NeedLeaderElection() bool { return true }
+
+// Start renews the lease until the context ends, and then gives it back.
+func (p *Presence) Start(ctx context.Context) error {
+	if !p.Synced(ctx) {
+		return nil
+	}
+	log := ctrl.LoggerFrom(ctx).WithName("fence")
+	for {
+		wait := renewEvery
+		if err := p.renew(ctx); err != nil && ctx.Err() == nil {
+			log.Error(err, "The fence's lease was not renewed; hubs will take this cluster for unfenced")
+			wait = retryEvery
+		}
+		select {
+		case <-p.Clock.After(wait):
+		case <-ctx.Done():
+			if err := p.release(context.WithoutCancel(ctx)); err != nil {
+				log.Error(err, "The fence's lease was not given back; it runs out by itself")
+			}
+			return nil
+		}
+	}
+}
+
+// renew writes the lease, which may be there from an earlier program.
+func (p *Presence) renew(ctx context.Context) error {
+	if p.held == nil {
+		lease, err := p.find(ctx)
+		if err != nil {
+			return err
+		}
+		p.held = lease
+	}
+	next := p.held.DeepCopy()
+	now := metav1.NewMicroTime(p.Clock.Now())
+	if ptr.Deref(next.Spec.HolderIdentity, "") != p.Identity {
+		next.Spec.HolderIdentity, next.Spec.AcquireTime = &p.Identity, &now
+		next.Spec.LeaseTransitions = ptr.To(ptr.Deref(next.Spec.LeaseTransitions, -1) + 1)
+	}
+	next.Spec.RenewTime, next.Spec.LeaseDurationSeconds = &now, ptr.To(fenceDuration)
+	return p.write(ctx, next)
+}
+
+// release gives the lease back, if it is ours.
+func (p *Presence) release(ctx context.Context) error {
+	if p.held == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, releaseFor)
+	defer cancel()
+	next := p.held.DeepCopy()
+	now := metav1.NewMicroTime(p.Clock.Now())
+	next.Spec.HolderIdentity, next.Spec.RenewTime, next.Spec.LeaseDurationSeconds = ptr.To(""), &now, ptr.To[int32](1)
+	return p.write(ctx, next)
+}
+
+// write replaces the lease as it was seen last. When that fails it is read again before the next write.
+func (p *Presence) write(ctx context.Context, next *coordinationv1.Lease) error {
+	before := p.held
+	p.held = nil
+	if before.ResourceVersion == "" {
+		if err := p.Client.Create(ctx, next); err != nil {
+			return fmt.Errorf("create the fence's lease: %w", err)
+		}
+	} else if _, err := kube.Patch(ctx, p.Client, before, next); err != nil {
+		return fmt.Errorf("renew the fence's lease: %w", err)
+	}
+	p.held = next
+	return nil
+}
+
+// find reads the lease; one that does not exist has no resource version.
+func (p *Presence) find(ctx context.Context) (*coordinationv1.Lease, error) {
+	lease := &coordinationv1.Lease{}
+	err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: switchyard.FenceLease}, lease)
+	if apierrors.IsNotFound(err) {
+		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: switchyard.FenceLease}}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the fence's lease: %w", err)
+	}
+	return lease, nil
+}
