@@ -47,7 +47,7 @@ func (c *Check) Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integratio
 		GCInterval: cfg.MultiKueue.GCInterval.Duration, Namespace: *cfg.Namespace,
 		Kinds:       slices.DeleteFunc(slices.Clone(integrations), func(i job.Integration) bool { return !i.Mirrorable() }),
 		NameInLabel: !gates.Enabled(features.WorkloadIdentifierAnnotations),
-		Profiles:    gates.Enabled(features.MultiKueueClusterProfile),
+		Access:      access(cfg.MultiKueue, gates),
 	})
 	if err != nil {
 		return err
@@ -72,4 +72,13 @@ func policy(m *configapi.MultiKueue, gates features.Set) dispatch.Policy {
 		p.Dispatcher = dispatch.External
 	}
 	return p
+}
+
+// access is what the configuration says about the credentials of clusters.
+func access(m *configapi.MultiKueue, gates features.Set) controller.Access {
+	return controller.Access{
+		AnyPath:   !gates.Enabled(features.MultiKueueKubeConfigPathValidation),
+		Profiles:  gates.Enabled(features.MultiKueueClusterProfile),
+		Providers: m.ClusterProfile.Providers(),
+	}
 }

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,6 +34,10 @@ type Cluster struct {
 	Fleet       *fleet.Fleet
 	Credentials Credentials
 	Clock       clock.PassiveClock
+	// Recorder takes events about clusters.
+	Recorder events.EventRecorder
+
+	told told
 }
 
 // pathReread is how often kubeconfig files are read again: nothing tells when they change.
@@ -50,16 +58,17 @@ func (r *Cluster) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("read MultiKueueCluster %s: %w", req.Name, err)
 	}
+	r.warn(cluster)
 	condition, bad := r.connect(ctx, cluster)
 	if condition != nil {
 		if err := r.report(ctx, cluster, *condition); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
-	if bad != nil && !apierrors.IsNotFound(bad) && !errors.Is(bad, fleet.ErrInsecure) {
+	if bad != nil && bad.retry() {
 		return ctrl.Result{}, bad
 	}
-	if k := cluster.Spec.ClusterSource.KubeConfig; k != nil && k.LocationType == kueue.PathLocationType {
+	if readsFile(cluster) {
 		return ctrl.Result{RequeueAfter: pathReread}, nil
 	}
 	return ctrl.Result{}, nil
@@ -67,19 +76,55 @@ func (r *Cluster) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 
 // connect hands over credentials and returns the condition that follows, nil while nothing is known yet of these
 // credentials; and why there are none, if so.
-func (r *Cluster) connect(ctx context.Context, cluster *kueue.MultiKueueCluster) (*metav1.Condition, error) {
+func (r *Cluster) connect(ctx context.Context, cluster *kueue.MultiKueueCluster) (*metav1.Condition, *credentialsError) {
 	credentials, err := r.Credentials.of(ctx, cluster)
 	var bad *credentialsError
-	if errors.As(err, &bad) {
+	switch {
+	case errors.As(err, &bad):
 		r.Fleet.Disconnect(cluster.Name, err)
-		return active(metav1.ConditionFalse, bad.reason, bad.Error()), err
+		return active(metav1.ConditionFalse, bad.reason, bad.Error()), bad
+	case err != nil:
+		return nil, nil // it is not known yet whether there are any; we are told when it is
 	}
 	r.Fleet.Connect(cluster.Name, credentials)
 	state, _ := r.Fleet.State(cluster.Name)
 	if state.Fingerprint != credentials.Fingerprint {
-		return nil, nil //nolint:nilnil // the first attempt is under way; its end brings us back
+		return nil, nil // the first attempt is under way; its end brings us back
 	}
 	return connection(state), nil
+}
+
+func readsFile(cluster *kueue.MultiKueueCluster) bool {
+	k := cluster.Spec.ClusterSource.KubeConfig
+	return k != nil && k.LocationType == kueue.PathLocationType
+}
+
+// warn tells once of each version of a spec that reads a file from anywhere (contract: multikueue.md 2, step 1).
+func (r *Cluster) warn(cluster *kueue.MultiKueueCluster) {
+	if readsFile(cluster) && r.Credentials.PathPrefix == "" && r.told.first(cluster) {
+		r.Recorder.Eventf(cluster, nil, corev1.EventTypeWarning, kueue.EventDeprecatedPathUsage, kueue.EventDeprecatedPathUsage,
+			"a kubeconfig outside of %s will not be read for ever; use a Secret", kueue.MultiKueueKubeConfigPathPrefix)
+	}
+}
+
+// told remembers what was told about.
+type told struct {
+	mu       sync.Mutex
+	versions map[types.UID]int64
+}
+
+// first reports whether this version of the cluster's spec is met for the first time.
+func (t *told) first(cluster *kueue.MultiKueueCluster) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if at, found := t.versions[cluster.UID]; found && at == cluster.Generation {
+		return false
+	}
+	if t.versions == nil {
+		t.versions = map[types.UID]int64{}
+	}
+	t.versions[cluster.UID] = cluster.Generation
+	return true
 }
 
 // connection is the condition of a cluster whose credentials are good.

@@ -8,14 +8,19 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+	clientcmdv1 "k8s.io/client-go/tools/clientcmd/api/v1"
 	"k8s.io/utils/clock"
+	inventory "sigs.k8s.io/cluster-inventory-api/apis/v1alpha1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	configapi "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
@@ -41,13 +46,24 @@ func TestWhyAClusterHasNoCredentials(t *testing.T) {
 	secretRef := func(name string) kueue.ClusterSource {
 		return kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: name}}
 	}
-	profile := kueue.ClusterSource{ClusterProfileRef: &kueue.ClusterProfileReference{Name: "p"}}
+	profileRef := func(name string) kueue.ClusterSource {
+		return kueue.ClusterSource{ClusterProfileRef: &kueue.ClusterProfileReference{Name: name}}
+	}
+	providers := []configapi.ClusterProfileAccessProvider{{Name: "p", ExecConfig: clientcmdv1.ExecConfig{
+		Command: "plugin", APIVersion: "client.authentication.k8s.io/v1",
+	}}}
+	profiles := profileBook{
+		"good": {Name: "p", Cluster: clientcmdv1.Cluster{Server: "https://w1.example.com"}},
+		"http": {Name: "p", Cluster: clientcmdv1.Cluster{Server: "http://w1.example.com"}},
+		"else": {Name: "other", Cluster: clientcmdv1.Cluster{Server: "https://w1.example.com"}},
+	}
 	for _, tc := range []struct {
-		name     string
-		source   kueue.ClusterSource
-		profiles bool
-		reason   kueue.Reason
-		message  string
+		name      string
+		source    kueue.ClusterSource
+		profiles  bool
+		providers []configapi.ClusterProfileAccessProvider
+		reason    kueue.Reason
+		message   string
 	}{
 		{name: "a good Secret", source: secretRef("good")},
 		{
@@ -68,15 +84,35 @@ func TestWhyAClusterHasNoCredentials(t *testing.T) {
 			source: kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: "/etc/passwd", LocationType: kueue.PathLocationType}},
 			reason: kueue.ReasonBadKubeConfig,
 		},
-		{name: "a profile while the gate is off", source: profile, reason: kueue.ReasonMultiKueueClusterProfileFeatureDisabled},
 		{
-			name: "a profile without a provider", source: profile, profiles: true, reason: kueue.ReasonBadClusterProfile,
+			name: "a profile while the gate is off", source: profileRef("good"), providers: providers,
+			reason:  kueue.ReasonMultiKueueClusterProfileFeatureDisabled,
+			message: "load client config failed: the feature gate MultiKueueClusterProfile is off",
+		},
+		{name: "a good profile", source: profileRef("good"), profiles: true, providers: providers},
+		{
+			name: "a profile without a provider", source: profileRef("good"), profiles: true, reason: kueue.ReasonBadClusterProfile,
 			message: "load client config failed: no access provider configured",
+		},
+		{
+			name: "no such profile", source: profileRef("none"), profiles: true, providers: providers, reason: kueue.ReasonBadClusterProfile,
+			message: `load client config failed: clusterprofiles.multicluster.x-k8s.io "none" not found`,
+		},
+		{
+			name: "a profile of other providers", source: profileRef("else"), profiles: true, providers: providers, reason: kueue.ReasonBadClusterProfile,
+			message: `load client config failed: no matching cluster accessor found for cluster profile "else"`,
+		},
+		{
+			name: "a profile of an insecure server", source: profileRef("http"), profiles: true, providers: providers, reason: kueue.ReasonBadRestConfig,
+			message: "load client config failed: server URL must use https for cluster http",
 		},
 		{name: "no source at all", reason: kueue.ReasonBadKubeConfig},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			credentials := Credentials{Secrets: c, Namespace: "kueue-system", PathPrefix: t.TempDir(), Profiles: tc.profiles}
+			credentials := Credentials{Secrets: c, Namespace: "kueue-system", PathPrefix: t.TempDir()}
+			if tc.profiles {
+				credentials.Profiles, credentials.Providers = profiles, tc.providers
+			}
 			got, err := credentials.of(context.Background(), &kueue.MultiKueueCluster{Spec: kueue.MultiKueueClusterSpec{ClusterSource: tc.source}})
 			var bad *credentialsError
 			switch {
@@ -89,6 +125,20 @@ func TestWhyAClusterHasNoCredentials(t *testing.T) {
 			}
 		})
 	}
+}
+
+// profileBook is a hub's ClusterProfiles, each with one provider.
+type profileBook map[string]inventory.AccessProvider
+
+// Get implements Profiles.
+func (b profileBook) Get(_ context.Context, name string) (*inventory.ClusterProfile, error) {
+	access, found := b[name]
+	if !found {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Group: inventory.Group, Resource: "clusterprofiles"}, name)
+	}
+	p := &inventory.ClusterProfile{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	p.Status.AccessProviders = []inventory.AccessProvider{access}
+	return p, nil
 }
 
 func TestTheConditionOfACluster(t *testing.T) {

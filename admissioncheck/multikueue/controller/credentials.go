@@ -8,9 +8,13 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	inventory "sigs.k8s.io/cluster-inventory-api/apis/v1alpha1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/profile"
+	configapi "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
@@ -23,30 +27,48 @@ type credentialsError struct {
 // Error implements error with the message of the condition (contract: multikueue.md 2).
 func (b *credentialsError) Error() string { return fmt.Sprintf("load client config failed: %v", b.err) }
 
+// retry tells whether to look again although no event will say so. A Secret that is missing, and all that a kubeconfig or a
+// profile says, is told by events.
+func (b *credentialsError) retry() bool {
+	return b.reason == kueue.ReasonBadKubeConfig && !apierrors.IsNotFound(b.err)
+}
+
 // Unwrap implements errors.Unwrap.
 func (b *credentialsError) Unwrap() error { return b.err }
 
-// Credentials finds the credentials of MultiKueueClusters.
+// Access says where credentials may come from, as the Configuration and its gates have it.
+type Access struct {
+	// AnyPath lets kubeconfig files be anywhere: the gate MultiKueueKubeConfigPathValidation is off.
+	AnyPath bool
+	// Profiles is the gate MultiKueueClusterProfile, Providers are the access providers for them, the preferred one first.
+	Profiles  bool
+	Providers []configapi.ClusterProfileAccessProvider
+}
+
+// Profiles finds ClusterProfiles of the hub's namespace; profile.ErrUnknown if it cannot tell yet.
+type Profiles interface {
+	Get(ctx context.Context, name string) (*inventory.ClusterProfile, error)
+}
+
+// Credentials finds the credentials of MultiKueueClusters. It runs no program and calls no cluster.
 type Credentials struct {
 	// Secrets reads Secrets of Namespace, the hub's own.
 	Secrets   client.Reader
 	Namespace string
-	// PathPrefix is the directory below which kubeconfig files are allowed.
+	// PathPrefix is the directory below which kubeconfig files are allowed, empty if they are anywhere.
 	PathPrefix string
-	// Profiles tells whether cluster profiles are switched on (gate MultiKueueClusterProfile).
-	Profiles bool
+	// Profiles is nil while cluster profiles are switched off.
+	Profiles Profiles
+	// Providers are asked for access to the cluster of a profile.
+	Providers []configapi.ClusterProfileAccessProvider
 }
 
-// of returns the credentials of a cluster, or a *credentialsError.
+// of returns the credentials of a cluster, a *credentialsError, or profile.ErrUnknown.
 func (c Credentials) of(ctx context.Context, cluster *kueue.MultiKueueCluster) (fleet.Credentials, error) {
 	source := cluster.Spec.ClusterSource
 	switch {
-	case source.ClusterProfileRef != nil && !c.Profiles:
-		return fleet.Credentials{}, &credentialsError{
-			kueue.ReasonMultiKueueClusterProfileFeatureDisabled, errors.New("the feature gate MultiKueueClusterProfile is off"),
-		}
 	case source.ClusterProfileRef != nil:
-		return fleet.Credentials{}, &credentialsError{kueue.ReasonBadClusterProfile, errors.New("no access provider configured")}
+		return c.ofProfile(ctx, source.ClusterProfileRef.Name)
 	case source.KubeConfig == nil:
 		return fleet.Credentials{}, &credentialsError{kueue.ReasonBadKubeConfig, errors.New("no cluster source is given")}
 	}
@@ -78,4 +100,28 @@ func (c Credentials) read(ctx context.Context, from *kueue.KubeConfig) ([]byte, 
 		return nil, fmt.Errorf("key %q not found in secret %q", kueue.MultiKueueConfigSecretKey, from.Location)
 	}
 	return raw, nil
+}
+
+// ofProfile returns the credentials that a ClusterProfile gives. They hold a program to run, but nothing runs it here.
+func (c Credentials) ofProfile(ctx context.Context, name string) (fleet.Credentials, error) {
+	if c.Profiles == nil {
+		return fleet.Credentials{}, &credentialsError{
+			kueue.ReasonMultiKueueClusterProfileFeatureDisabled, errors.New("the feature gate MultiKueueClusterProfile is off"),
+		}
+	}
+	found, err := c.Profiles.Get(ctx, name)
+	switch {
+	case errors.Is(err, profile.ErrUnknown):
+		return fleet.Credentials{}, err
+	case err != nil:
+		return fleet.Credentials{}, &credentialsError{kueue.ReasonBadClusterProfile, err}
+	}
+	credentials, err := profile.Credentials(found, c.Providers)
+	switch {
+	case errors.Is(err, profile.ErrBadConfig):
+		return fleet.Credentials{}, &credentialsError{kueue.ReasonBadRestConfig, err}
+	case err != nil:
+		return fleet.Credentials{}, &credentialsError{kueue.ReasonBadClusterProfile, err}
+	}
+	return credentials, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -36,8 +35,10 @@ type Settings struct {
 	Namespace string
 	// Kinds that can be mirrored.
 	Kinds []job.Integration
-	// NameInLabel is set when the gate WorkloadIdentifierAnnotations is off; Profiles is the gate MultiKueueClusterProfile.
-	NameInLabel, Profiles bool
+	// NameInLabel is set when the gate WorkloadIdentifierAnnotations is off.
+	NameInLabel bool
+	// Access says where the credentials of clusters may come from.
+	Access Access
 	// Fleet overrides how patient the supervisors are; origin, kinds and scheme in it are ignored.
 	Fleet fleet.Options
 }
@@ -56,14 +57,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*Resolver, error)
 		func() error { return mgr.Add(resolver.Fleet) },
 		func() error { return mgr.Add(sweep) },
 		func() error { return resolver.setup(mgr) },
-		func() error {
-			return (&Cluster{
-				Client: mgr.GetClient(), Fleet: resolver.Fleet, Clock: clock.RealClock{},
-				Credentials: Credentials{
-					Secrets: mgr.GetClient(), Namespace: s.Namespace, PathPrefix: kueue.MultiKueueKubeConfigPathPrefix, Profiles: s.Profiles,
-				},
-			}).setup(mgr)
-		},
+		func() error { return setupClusters(mgr, resolver.Fleet, s) },
 		func() error { return (&AdmissionCheck{Client: mgr.GetClient(), Clock: clock.RealClock{}}).setup(mgr) },
 	}
 	for _, step := range steps {
@@ -161,35 +155,6 @@ func deletion() predicate.Predicate {
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: func(event.UpdateEvent) bool { return false },
 	}
-}
-
-func (r *Cluster) setup(mgr ctrl.Manager) error {
-	ofSecret := func(ctx context.Context, secret *corev1.Secret) []reconcile.Request {
-		if secret.Namespace != r.Credentials.Namespace {
-			return nil
-		}
-		list := &kueue.MultiKueueClusterList{}
-		if err := r.Client.List(ctx, list, client.MatchingFields{bySecret: secret.Name}); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "List clusters of a secret")
-			return nil
-		}
-		var requests []reconcile.Request
-		for i := range list.Items {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-		return requests
-	}
-	err := ctrl.NewControllerManagedBy(mgr).
-		Named("multikueue_cluster").
-		For(&kueue.MultiKueueCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(r.Fleet.Clusters().Source()).
-		WatchesRawSource(source.Kind(mgr.GetCache(), &corev1.Secret{}, handler.TypedEnqueueRequestsFromMapFunc(ofSecret))).
-		WithOptions(options()).
-		Complete(r)
-	if err != nil {
-		return fmt.Errorf("controller of clusters: %w", err)
-	}
-	return nil
 }
 
 func (r *AdmissionCheck) setup(mgr ctrl.Manager) error {

@@ -22,9 +22,16 @@ import (
 // ErrNoProvider says that the hub has no access provider at all (contract: multikueue.md 2, BadClusterProfile).
 var ErrNoProvider = errors.New("no access provider configured")
 
-// Credentials are those that the profile gives by the first of the providers that it knows. An error for which
-// errors.Is(err, fleet.ErrInsecure) holds is that of a connection that a rule forbids, any other one of the profile or of
-// the provider. Neither profile nor providers are changed, and nothing is run and nobody called.
+// ErrBadConfig marks a connection that a rule forbids or that cannot be used (contract: multikueue.md 2, BadRestConfig).
+var ErrBadConfig = errors.New("bad connection")
+
+type badConfig struct{ error }
+
+func (badConfig) Is(target error) bool { return target == ErrBadConfig }
+func (b badConfig) Unwrap() error      { return b.error }
+
+// Credentials are those that the profile gives by the first of the providers that it knows. An error that is not an
+// ErrBadConfig is one of the profile or of the provider. Neither profile nor providers are changed, and nothing is run and nobody called.
 func Credentials(p *inventory.ClusterProfile, providers []configapi.ClusterProfileAccessProvider) (fleet.Credentials, error) {
 	if len(providers) == 0 {
 		return fleet.Credentials{}, ErrNoProvider
@@ -35,7 +42,7 @@ func Credentials(p *inventory.ClusterProfile, providers []configapi.ClusterProfi
 		return fleet.Credentials{}, err
 	}
 	if err := complete(config, p.Name, cluster); err != nil {
-		return fleet.Credentials{}, err
+		return fleet.Credentials{}, badConfig{err}
 	}
 	digest, err := fingerprint(chosen, cluster)
 	if err != nil {
@@ -43,7 +50,7 @@ func Credentials(p *inventory.ClusterProfile, providers []configapi.ClusterProfi
 	}
 	transport, err := newTransport(config)
 	if err != nil {
-		return fleet.Credentials{}, err
+		return fleet.Credentials{}, badConfig{err}
 	}
 	return fleet.Credentials{Config: &rest.Config{Host: config.Host, Transport: transport}, Fingerprint: digest}, nil
 }

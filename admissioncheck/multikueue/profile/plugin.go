@@ -81,7 +81,9 @@ func newPlugin(config *rest.Config) (*plugin, error) {
 
 // run runs the program once, and kills it when ctx ends.
 func (p *plugin) run(ctx context.Context) (*credential, error) {
-	output := &bounded{}
+	ctx, kill := context.WithCancelCause(ctx)
+	defer kill(nil)
+	output := &bounded{full: func() { kill(errLoud) }}
 	command := exec.CommandContext(ctx, p.config.Command, p.config.Args...) //nolint:gosec // the configuration's own choice
 	command.Env = os.Environ()
 	for _, v := range p.config.Env {
@@ -95,7 +97,7 @@ func (p *plugin) run(ctx context.Context) (*credential, error) {
 		}
 		return nil, fmt.Errorf("credential plugin %s: %w", p.config.Command, err)
 	}
-	c, err := p.decode(output.Bytes())
+	c, err := p.decode(output.held.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("credential plugin %s: %w", p.config.Command, err)
 	}
@@ -133,13 +135,21 @@ func (p *plugin) decode(answer []byte) (*credential, error) {
 	return c, nil
 }
 
-// bounded is a buffer that refuses to grow beyond outputLimit.
-type bounded struct{ bytes.Buffer }
+// errLoud is the cause of death of a program that does not stop talking.
+var errLoud = errors.New("it says too much")
+
+// bounded is a buffer that refuses to grow beyond outputLimit, and says when it is full. It is no bytes.Buffer itself,
+// whose ReadFrom would pass by the limit.
+type bounded struct {
+	held bytes.Buffer
+	full func()
+}
 
 // Write implements io.Writer.
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > outputLimit {
-		return 0, errors.New("it says too much")
+	if b.held.Len()+len(p) > outputLimit {
+		b.full()
+		return 0, errLoud
 	}
-	return b.Buffer.Write(p)
+	return b.held.Write(p)
 }

@@ -1,0 +1,110 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	inventory "sigs.k8s.io/cluster-inventory-api/apis/v1alpha1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/profile"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// clusterRecorder is the event source of the controller of clusters (contract: multikueue.md 1).
+const clusterRecorder = "multikueue-cluster"
+
+// setupClusters adds the controller of MultiKueueClusters.
+func setupClusters(mgr ctrl.Manager, f *fleet.Fleet, s Settings) error {
+	r := &Cluster{
+		Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}, Recorder: mgr.GetEventRecorder(clusterRecorder),
+		Credentials: Credentials{
+			Secrets: mgr.GetClient(), Namespace: s.Namespace, PathPrefix: kueue.MultiKueueKubeConfigPathPrefix,
+			Providers: s.Access.Providers,
+		},
+	}
+	if s.Access.AnyPath {
+		r.Credentials.PathPrefix = ""
+	}
+	if s.Access.Profiles {
+		if err := r.followProfiles(mgr); err != nil {
+			return err
+		}
+	}
+	return r.setup(mgr)
+}
+
+// followProfiles makes clusters be looked at again when their profiles change.
+func (r *Cluster) followProfiles(mgr ctrl.Manager) error {
+	if err := inventory.AddToScheme(mgr.GetScheme()); err != nil {
+		return fmt.Errorf("know cluster profiles: %w", err)
+	}
+	watch := &profile.Watch{
+		Mapper: mgr.GetRESTMapper(), Namespace: r.Credentials.Namespace, Changed: r.profileChanged,
+		NewCache: func() (cache.Cache, error) {
+			return cache.New(rest.CopyConfig(mgr.GetConfig()), cache.Options{
+				Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
+				DefaultNamespaces: map[string]cache.Config{r.Credentials.Namespace: {}},
+			})
+		},
+	}
+	r.Credentials.Profiles = watch
+	return mgr.Add(watch) //nolint:wrapcheck // only a manager that was stopped refuses
+}
+
+// profileChanged makes the clusters of a profile be looked at, of any profile if it is "".
+func (r *Cluster) profileChanged(name string) {
+	list := &kueue.MultiKueueClusterList{}
+	if err := r.Client.List(context.Background(), list); err != nil {
+		ctrl.Log.Error(err, "List clusters of a profile")
+		return
+	}
+	for i := range list.Items {
+		ref := list.Items[i].Spec.ClusterSource.ClusterProfileRef
+		if ref != nil && (name == "" || ref.Name == name) {
+			r.Fleet.Clusters().Send(client.ObjectKeyFromObject(&list.Items[i]), 0)
+		}
+	}
+}
+
+func (r *Cluster) setup(mgr ctrl.Manager) error {
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("multikueue_cluster").
+		For(&kueue.MultiKueueCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(r.Fleet.Clusters().Source()).
+		WatchesRawSource(source.Kind(mgr.GetCache(), &corev1.Secret{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofSecret))).
+		WithOptions(options()).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("controller of clusters: %w", err)
+	}
+	return nil
+}
+
+// ofSecret lists the clusters whose kubeconfig is in the Secret.
+func (r *Cluster) ofSecret(ctx context.Context, secret *corev1.Secret) []reconcile.Request {
+	if secret.Namespace != r.Credentials.Namespace {
+		return nil
+	}
+	list := &kueue.MultiKueueClusterList{}
+	if err := r.Client.List(ctx, list, client.MatchingFields{bySecret: secret.Name}); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "List clusters of a secret")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
+}
