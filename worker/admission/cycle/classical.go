@@ -27,7 +27,7 @@ func (a seat) compare(b seat) int {
 }
 
 func (x *classical) push(c *contender) {
-	x.heap.Push(seat{first: c.bid.First, borrowing: int32(c.bid.Borrowing), mark: c.bid.Mark(), contender: c})
+	x.heap.Push(seat{first: c.bid.First, borrowing: int32(c.bid.Borrowing), mark: c.mark, contender: c})
 }
 
 func (x *classical) pop() *contender {

@@ -24,7 +24,7 @@ import (
 func Run(s *admission.Snapshot, now time.Time, opts Options) admission.Plan {
 	r := newRun(s, now, opts)
 	lines := s.Settle(now)
-	r.lanes = make([]lane, len(lines))
+	r.takeLanes(len(lines))
 	for i, line := range lines {
 		l := &r.lanes[i]
 		l.Line, l.menu = line, s.Menu(line.Name())
@@ -35,9 +35,24 @@ func Run(s *admission.Snapshot, now time.Time, opts Options) admission.Plan {
 		r.serveBest()
 	}
 	r.unbook()
+	defer r.leaveLanes()
 	return admission.Plan{
 		Decisions: r.decisions(), Overlaps: r.overlaps, More: r.yielded || r.contest.len() > 0, WakeAt: s.NextWake(),
 	}
+}
+
+// takeLanes takes so many empty lanes.
+func (r *run) takeLanes(n int) {
+	if cap(r.spare) < n {
+		r.spare = make([]lane, n)
+	}
+	r.lanes = r.spare[:n]
+}
+
+// leaveLanes lets the next cycle have the lanes.
+func (r *run) leaveLanes() {
+	clear(r.lanes)
+	r.classical.heap.Clear()
 }
 
 // run is a cycle in progress.
@@ -67,6 +82,9 @@ type memory struct {
 	searches preempt.Options
 	// contenders are free for the next heads.
 	contenders []*contender
+	// spare are the lanes of the next cycle, empty, and classical is its contest if shares do not matter.
+	spare     []lane
+	classical *classical
 	// booked are the claims that count as taken until the end of the cycle.
 	booked []booking
 }
@@ -86,7 +104,7 @@ type contest interface {
 func newRun(s *admission.Snapshot, now time.Time, opts Options) *run {
 	m, found := s.Memo.(*memory)
 	if !found {
-		m = &memory{}
+		m = &memory{classical: newClassical()}
 		s.Memo = m
 	}
 	if want := opts.preemption(); m.search == nil || !same(m.searches, want) {
@@ -97,7 +115,7 @@ func newRun(s *admission.Snapshot, now time.Time, opts Options) *run {
 	if opts.FairSharing {
 		r.contest = newTournament(s.Quota(), !opts.WithoutNonBorrowingFirst)
 	} else {
-		r.contest = newClassical()
+		r.contest = m.classical
 	}
 	return r
 }

@@ -11,6 +11,8 @@ import (
 // contender is a head that can be served as things stood when it was looked at. It is remembered at the head's place.
 type contender struct {
 	bid order.Bid
+	// mark is the bid's.
+	mark order.Mark
 	// lane is nil unless the contender is in the contest: it would keep all of a cycle in memory.
 	lane       *lane
 	place      *admission.Place
@@ -189,6 +191,7 @@ func (r *run) bid(c *contender) {
 	if r.options.WithoutPrioritySorting {
 		c.bid.Priority = 0
 	}
+	c.mark = c.bid.Mark()
 }
 
 // stands reports whether looking again would change nothing. As long as quota is only taken, a flavor that was passed over

@@ -17,6 +17,12 @@ func NewHeap[T any](compare func(a, b T) int, place func(element T, index int)) 
 // Len returns the number of elements.
 func (h *Heap[T]) Len() int { return len(h.elements) }
 
+// Clear takes all elements out without telling them.
+func (h *Heap[T]) Clear() {
+	clear(h.elements)
+	h.elements = h.elements[:0]
+}
+
 // First returns the least element; the heap must not be empty.
 func (h *Heap[T]) First() T { return h.elements[0] }
 
