@@ -24,6 +24,7 @@ func FuzzTheLawsOfStep(f *testing.F) {
 		}
 		checkState(t, s, o, plan)
 		checkActions(t, s, o, plan)
+		checkHolds(t, s, o, p, plan)
 		checkWrites(t, s, o, p)
 	})
 }
@@ -73,6 +74,12 @@ func checkActions(t *testing.T, s State, o Observation, plan Plan) {
 		if a.Verb == Retract && !v.removable() && v.Live == nil {
 			t.Errorf("Retract from %s, where nothing of ours is", a.Cluster)
 		}
+		if a.Verb == CreateOffer && (v.Cordoned || v.Draining || v.Gone || o.Local.Pin != "" && o.Local.Pin != v.Name) {
+			t.Errorf("offers to %s: %+v", a.Cluster, v)
+		}
+		if a.Verb == OpenGate && (!v.Copy.GateClosed || !v.Copy.BlockedOnGate || v.Copy.Admitted || !s.nominates(v.Name)) {
+			t.Errorf("opens the gate of %+v", v)
+		}
 		if a.Verb == CreateOffer && (v.collision() || !v.InConfig || s.Bound != "" || s.owedBy(a.Cluster) || !o.Local.QuotaReserved) {
 			t.Errorf("offers to %s: %+v with %+v", a.Cluster, v, s)
 		}
@@ -97,6 +104,32 @@ func checkCreateJob(t *testing.T, s State, o Observation, v ClusterView, last bo
 	for _, d := range s.Debts {
 		if (turn{o: o}).view(d.Cluster).connected() {
 			t.Errorf("creates a job while %s owes", d.Cluster)
+		}
+	}
+}
+
+// checkHolds checks what the policies promise: nothing is given up, and no job created, while a cluster out of reach may run
+// one. It reckons on its own what Step reckons in hold.
+func checkHolds(t *testing.T, s State, o Observation, p Policy, plan Plan) {
+	t.Helper()
+	mayRun := func(name string, stops bool) bool {
+		v := turn{o: o}.view(name)
+		if v.connected() || v.Gone {
+			return false
+		}
+		stopped := v.RenewedAt.Add(p.LeaseDuration + p.SkewMargin + o.Local.KillGrace)
+		return p.OnWorkerLost == Hold || p.OnHubLost == Stop && (!stops || !v.Fenced || o.Now.Before(stopped))
+	}
+	l := o.Local
+	alive := s.Bound != "" && !s.Retreating() && l.QuotaReserved && !l.Evicted && l.Refusal.Reason == "" && (l.Check == Pending || l.Check == Ready)
+	if alive && plan.Next.Epoch > s.Epoch && mayRun(s.Bound, s.Stops) {
+		t.Errorf("gives up %s, which may still run the job: %+v", s.Bound, plan)
+	}
+	for _, a := range plan.Actions {
+		for _, d := range s.Debts {
+			if a.Verb == CreateJob && mayRun(d.Cluster, d.Stops) {
+				t.Errorf("creates a job while %s may still run one: %+v", d.Cluster, plan)
+			}
 		}
 	}
 }
@@ -132,7 +165,7 @@ func (g *maker) state() State {
 		s = s.owing(Debt{Cluster: g.name(), Epoch: g.epoch(), Stops: g.chance(2)})
 	}
 	if g.chance(2) {
-		s.Bound = g.name()
+		s.Bound, s.Stops = g.name(), g.chance(2)
 		return s
 	}
 	for range g.IntN(4) {
@@ -151,7 +184,11 @@ func (g *maker) policy() Policy {
 	if g.chance(4) {
 		p.OnWorkerLost = Hold
 	}
-	p.Dispatcher = []Dispatcher{AllAtOnce, AllAtOnce, Incremental, External}[g.IntN(4)]
+	if g.chance(3) {
+		p.OnHubLost, p.LeaseDuration, p.SkewMargin = Stop, 40*time.Second, 20*time.Second
+	}
+	p.HedgeAfter, p.Orchestrate = time.Duration(g.IntN(3))*time.Minute, g.chance(3)
+	p.Dispatcher = []Dispatcher{AllAtOnce, AllAtOnce, Incremental, BestFit, External}[g.IntN(5)]
 	p.StepSize, p.ByName = g.IntN(3), g.chance(2)
 	return p
 }
@@ -176,6 +213,10 @@ func (g *maker) local() Local {
 	if l.QuotaReserved {
 		l.Reservation, l.ReservedAt = []string{"r1", "r2"}[g.IntN(2)], g.past()
 	}
+	l.KillGrace, l.AwaitsSibling = time.Duration(g.IntN(3))*time.Minute, g.chance(8)
+	if g.chance(8) {
+		l.Pin = g.name()
+	}
 	if g.chance(15) {
 		l.Refusal = Refusal{Reason: NoAdapter}
 	}
@@ -186,6 +227,11 @@ func (g *maker) view(name string) ClusterView {
 	v := ClusterView{Name: name, InConfig: !g.chance(6), EndedUnfinished: g.chance(6), Copy: g.copy(), Job: g.job()}
 	if g.chance(6) {
 		v.Trouble = "namespace missing"
+	}
+	v.Fenced, v.Gone, v.Cordoned, v.Draining, v.Preempting = !g.chance(3), g.chance(8), g.chance(8), g.chance(8), g.chance(4)
+	v.RenewedAt, v.Fit.Score = g.past(), g.IntN(3)
+	if g.chance(6) {
+		v.Fit.Reason = Refused
 	}
 	switch g.IntN(5) {
 	case 0:
@@ -219,6 +265,10 @@ func (g *maker) copy() Copy {
 	}
 	c.Epoch, c.SpecMatches, c.Finished = g.epoch(), !g.chance(5), g.outcome()
 	c.PriorityOnly = !c.SpecMatches && g.chance(2)
+	c.Stops, c.GateClosed, c.BlockedOnGate, c.BlockedSince = g.chance(2), g.chance(2), g.chance(2), g.past()
+	if !c.GateClosed && g.chance(2) {
+		c.GateOpenedAt = g.past()
+	}
 	c.Quota, c.Adopted, c.Evicted = !g.chance(3), g.chance(3), g.chance(5)
 	c.Admitted, c.AdmittedAt = c.Quota && !g.chance(3), g.past()
 	c.Deactivating, c.Deleting, c.Refused = g.chance(8), g.chance(8), !c.Quota && g.chance(2)

@@ -31,6 +31,8 @@ func state(t *testing.T, text string) State {
 			}
 		case "bound":
 			s.Bound = words[1]
+		case "stops":
+			s.Stops = true
 		case "nominated":
 			s.Nominated = words[1:]
 		case "round":
@@ -92,6 +94,12 @@ func here(t *testing.T, text string) Local {
 			l.Deleted = true
 		case "waiting":
 			l.OtherChecksReady = false
+		case "kill":
+			l.KillGrace = duration(t, value)
+		case "pin":
+			l.Pin = value
+		case "sibling":
+			l.AwaitsSibling = true
 		case "since":
 			l.ReservedAt = noon().Add(-duration(t, value))
 		case "NoAdapter", "NotManaged":
@@ -158,6 +166,22 @@ func (r *viewReader) word(w string) {
 		r.common(key, outcome)
 	case "was":
 		r.job.Finished, r.job.Epoch = &Outcome{Reason: outcome, Message: "over"}, number(r.t, value)
+	case "fenced":
+		r.view.Fenced, r.view.RenewedAt = true, noon().Add(-duration(r.t, value))
+	case "unrenewed":
+		r.view.RenewedAt = time.Time{}
+	case "gone":
+		r.view.Gone = true
+	case "cordoned":
+		r.view.Cordoned = true
+	case "draining":
+		r.view.Draining = true
+	case "fit":
+		r.view.Fit.Score = int(number(r.t, value))
+	case "unfit":
+		r.view.Fit.Reason, r.view.Fit.Message = Reason(outcome), "no"
+	case "preempting":
+		r.view.Preempting = true
 	case "trouble":
 		r.view.Trouble = outcome
 	case "behind":
@@ -198,6 +222,14 @@ func (r *viewReader) copyWord(key, value string) {
 		}
 	case "refused":
 		r.copy.Refused, r.copy.Waiting = true, "never fits"
+	case "stops":
+		r.copy.Stops = true
+	case "gated":
+		r.copy.GateClosed = true
+	case "blocked":
+		r.copy.GateClosed, r.copy.BlockedOnGate, r.copy.BlockedSince = true, true, noon().Add(-duration(r.t, value))
+	case "opened":
+		r.copy.GateOpenedAt = noon().Add(-duration(r.t, value))
 	case "adopted":
 		r.copy.Adopted = true
 	case "evicted":
@@ -223,6 +255,9 @@ func describe(s State, l Local, plan Plan) string {
 	if next.Bound != s.Bound {
 		parts = append(parts, strings.TrimSpace("bound "+next.Bound))
 	}
+	if next.Stops && !s.Stops {
+		parts = append(parts, "stops")
+	}
 	if fmt.Sprint(next.Nominated) != fmt.Sprint(s.Nominated) {
 		parts = append(parts, strings.TrimSpace("nominated "+strings.Join(next.Nominated, " ")))
 	}
@@ -232,7 +267,7 @@ func describe(s State, l Local, plan Plan) string {
 	if fmt.Sprint(next.Debts) != fmt.Sprint(s.Debts) {
 		owed := "owed"
 		for _, d := range next.Debts {
-			owed += fmt.Sprintf(" %s@%d", d.Cluster, d.Epoch)
+			owed += fmt.Sprintf(" %s@%d", d.Cluster, d.Epoch) + map[bool]string{true: "!"}[d.Stops]
 		}
 		parts = append(parts, owed)
 	}
@@ -259,8 +294,11 @@ func describeAction(a Action) string {
 		if a.Spare {
 			text += " sparing"
 		}
+		if a.Foreground {
+			text += " in the foreground"
+		}
 	case CreateOffer, CreateJob, UpdateOffer, OpenGate:
-		text += fmt.Sprintf("@%d", a.Epoch)
+		text += fmt.Sprintf("@%d", a.Epoch) + map[bool]string{true: " stops"}[a.Stops] + map[bool]string{true: " gated"}[a.Gated]
 	case EvictRemote:
 		text += " " + a.Message
 	case Finish:

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,7 +171,7 @@ func (t turn) mayWin(v ClusterView) bool {
 func (t turn) offer(next State, because Reason) Plan {
 	n := t.nominate(next)
 	if !n.state.Equal(next) && because == "" {
-		because = Nominated
+		because = cmp.Or(t.stuck(next), Nominated)
 	}
 	next = n.state
 	if !next.Equal(t.s) {

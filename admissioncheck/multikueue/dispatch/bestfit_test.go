@@ -1,0 +1,97 @@
+package dispatch
+
+import (
+	"testing"
+	"time"
+)
+
+func bestFit() Policy {
+	p := Compatible(15 * time.Minute)
+	p.Dispatcher, p.HedgeAfter, p.ExplainAfter = BestFit, 10*time.Second, 0
+	return p
+}
+
+func TestBestFitOffersToOneAndHedges(t *testing.T) {
+	three := "w1 up fit@1 \n w2 up fit@9 \n w3 up fit@5"
+	tellUnder(t, bestFit(), []asking{
+		{"the best alone", "", "quota", three, "Nominated; nominated w2; round"},
+		{"equals go by name", "", "quota", "w3 up fit@5 \n w2 up fit@5 \n w1 up fit@1", "Nominated; nominated w2; round"},
+		{"who need not preempt goes before who must", "", "quota", "w1 up fit@1 \n w2 up fit@9 preempting", "Nominated; nominated w1; round"},
+		{"who does not fit is offered nothing", "", "quota", "w1 up fit@1 \n w2 up fit@9 unfit:NoRoom", "Nominated; nominated w1; round"},
+		{"nobody fits", "", "quota", "w1 up unfit:NoRoom", "NoCluster"},
+		{"it is given time", "nominated w2; round 4s", "quota", "w1 up fit@1 \n w2 up fit@9 copy@1 \n w3 up fit@5", "Offered; wake in 6s"},
+		{"then the next best is offered it as well", "nominated w2; round 10s", "quota", "w1 up fit@1 \n w2 up fit@9 copy@1 \n w3 up fit@5", "Nominated; nominated w2 w3; round"},
+		{"and given twice the time", "nominated w2 w3; round 10s", "quota", "w1 up fit@1 \n w2 up copy@1 \n w3 up copy@1", "Offered; wake in 10s"},
+		{"before the third", "nominated w2 w3; round 20s", "quota", "w1 up fit@1 \n w2 up copy@1 \n w3 up copy@1", "Nominated; nominated w1 w2 w3; round"},
+		{"a refusal brings the next at once", "nominated w2; round 1s", "quota", "w1 up fit@1 \n w2 up copy@1 refused \n w3 up fit@5", "Nominated; nominated w2 w3; round"},
+		{"so does a loss", "nominated w2; round 1s", "quota", "w1 up fit@1 \n w2 lost@1s \n w3 up fit@5", "Nominated; nominated w2 w3; round"},
+		{"with two offered a refusal of one waits for the other", "nominated w2 w3; round 1s", "quota", "w1 up fit@1 \n w2 up copy@1 refused \n w3 up copy@1", "Offered; wake in 19s"},
+		{"an offer is kept where it does not fit any more: the worker decides", "nominated w2; round 1s", "quota", "w1 up fit@1 \n w2 up copy@1 unfit:NoRoom", "Offered; wake in 9s"},
+		{"when everybody has it there is nothing to wake for", "nominated w1 w2; round 1h", "quota", "w1 up copy@1 \n w2 up copy@1", "Offered"},
+		{"a cordon moves the offer at once", "nominated w2; round 1s", "quota", "w1 up fit@1 \n w2 up cordoned copy@1", "Nominated; nominated w1; round"},
+		{"a new epoch begins with the best again", "nominated w3; round 1s", "quota", "w1 up copy@3 \n w2 up fit@9 \n w3 up", "RecordLost; epoch 4 of r1; nominated w2; round; owed w1@3 w2@3 w3@3"},
+	})
+}
+
+func TestBestFitDoublesItsPatienceUpToTheRoundTimeout(t *testing.T) {
+	p := bestFit()
+	p.RoundTimeout = 25 * time.Second
+	want := "Offered; wake in 24s"
+	if got := ask(t, p, "nominated w1 w2 w3; round 1s", "quota", "w1 up copy@1 \n w2 up copy@1 \n w3 up copy@1 \n w4 up"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestBestFitWithoutAHedgeWaitsForARefusal(t *testing.T) {
+	p := bestFit()
+	p.HedgeAfter = 0
+	if got, want := ask(t, p, "nominated w1; round 9h", "quota", "w1 up copy@1 \n w2 up"), "Offered"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestAHedgeComesRatherLateThanEarly(t *testing.T) {
+	o := Observation{Now: noon().Add(900 * time.Millisecond), Local: here(t, "quota"), Clusters: clusters(t, "w1 up \n w2 up")}
+	plan := Step(State{Epoch: 1}, o, bestFit())
+	if want := noon().Add(time.Second); !plan.Next.Round.Equal(want) {
+		t.Errorf("the round begins %v, want %v", plan.Next.Round, want)
+	}
+}
+
+func TestCordonedClustersGetNothingNew(t *testing.T) {
+	tellUnder(t, Compatible(15*time.Minute), []asking{
+		{"no nomination", "", "quota", "w1 up cordoned \n w2 up", "Nominated; nominated w2"},
+		{"a pending offer is withdrawn", "nominated w1 w2", "quota", "w1 up cordoned copy@1 \n w2 up copy@1", "Nominated; nominated w2"},
+		{"and removed", "nominated w2", "quota", "w1 up cordoned copy@1 \n w2 up copy@1", "Offered; Retract w1 below 2 sparing; wake in 4s"},
+		{"one that is admitted already may win", "nominated w1 w2", "quota", "w1 up cordoned copy@1 admitted \n w2 up copy@1", "Won; bound w1; nominated"},
+		{"what runs there keeps running", "bound w1", "quota Ready", "w1 up cordoned copy@1 admitted job@1 \n w2 up", "Running"},
+		{"a cluster declared gone that can be reached gets nothing", "", "quota", "w1 up gone \n w2 up", "Nominated; nominated w2"},
+	})
+}
+
+func TestADrainedClusterIsLeftIfSomebodyElseCanTakeTheWorkload(t *testing.T) {
+	moved := `Drained; epoch 2; owed w1@1; Retry Worker cluster "w1" is being drained, resetting for re-dispatch, Previously: "Ready"; event`
+	tellUnder(t, Compatible(15*time.Minute), []asking{
+		{"somebody can", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 up", moved},
+		{"nobody can be reached", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 lost@1m", "Running"},
+		{"the others are cordoned", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 up cordoned", "Running"},
+		{"a lost one is not drained", "bound w1", "quota Ready", "w1 lost@1m draining copy@1 admitted job@1 \n w2 up", "InGrace; wake in 14m0s"},
+		{"a run that has ended is honoured", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 finished:Succeeded \n w2 up", "RunFinished; Finish w1 Succeeded"},
+		{"nothing new goes there", "", "quota", "w1 up draining \n w2 up", "Nominated; nominated w2"},
+	})
+	tellUnder(t, bestFit(), []asking{
+		{"it would fit nowhere else", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 up unfit:NoRoom", "Running"},
+		{"it would fit elsewhere", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 up fit@1", moved},
+	})
+}
+
+func TestSiblingsStayTogether(t *testing.T) {
+	tellUnder(t, Compatible(15*time.Minute), []asking{
+		{"only the sibling's cluster is nominated", "", "quota pin=w2", "w1 up \n w2 up", "Nominated; nominated w2"},
+		{"what others were offered is withdrawn", "nominated w1 w2", "quota pin=w2", "w1 up copy@1 \n w2 up", "Nominated; nominated w2"},
+		{"what others have admitted does not win", "nominated w1 w2", "quota pin=w2", "w1 up copy@1 admitted \n w2 up copy@1", "Nominated; nominated w2"},
+		{"its cluster is out of reach", "", "quota pin=w2 since=1m", "w1 up \n w2 lost@1m",
+			`NoCluster; Pending assigned worker cluster "w2" is not available; "w1" the other workloads of the same owner are on "w2"; "w2" cannot be reached`},
+		{"until the first one has a cluster the others wait", "", "quota sibling", "w1 up", "SiblingWait"},
+	})
+}

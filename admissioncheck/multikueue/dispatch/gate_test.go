@@ -1,0 +1,41 @@
+package dispatch
+
+import (
+	"testing"
+	"time"
+)
+
+func TestGatesAreOpenedOneAfterAnother(t *testing.T) {
+	p := Compatible(15 * time.Minute)
+	p.Orchestrate, p.ExplainAfter = true, 0
+	tellUnder(t, p, []asking{
+		{"copies are made with a closed gate", "nominated w1", "quota", "w1 up", "Offered; CreateOffer w1@1 gated"},
+		{"a sibling's copy is made without", "nominated w1", "quota pin=w1", "w1 up", "Offered; CreateOffer w1@1"},
+		{"nobody has signalled", "nominated w1 w2", "quota", "w1 up copy@1 gated \n w2 up copy@1 gated", "Offered"},
+		{"the first to signal is opened", "nominated w1 w2", "quota", "w1 up copy@1 blocked@5s \n w2 up copy@1 blocked@9s", "Offered; OpenGate w2@1"},
+		{"equal times go by name", "nominated w1 w2", "quota", "w2 up copy@1 blocked@5s \n w1 up copy@1 blocked@5s", "Offered; OpenGate w1@1"},
+		{"the next one after five minutes", "nominated w1 w2", "quota", "w1 up copy@1 blocked@5m \n w2 up copy@1 opened@4m", "Offered; wake in 1m0s"},
+		{"and then", "nominated w1 w2", "quota", "w1 up copy@1 blocked@5m \n w2 up copy@1 opened@5m", "Offered; OpenGate w1@1"},
+		{"a copy of an earlier epoch does not count", "epoch 2 of r1; nominated w1", "quota evictions=1", "w1 up copy@1 blocked@5m", "Offered; Retract w1 below 2 sparing"},
+		{"who has refused does not", "nominated w1 w2", "quota", "w1 up copy@1 blocked@5s evicted \n w2 up copy@1", "Offered"},
+		{"an admission goes first", "nominated w1 w2", "quota", "w1 up copy@1 blocked@5s \n w2 up copy@1 admitted", "Won; bound w2; nominated"},
+	})
+}
+
+func TestNobodyIsPreemptedWhileAnotherClusterMayDoWithout(t *testing.T) {
+	p := bestFit()
+	p.Orchestrate = true
+	tellUnder(t, p, []asking{
+		{"one that is not offered it yet is", "nominated w1; round 1s", "quota", "w1 up copy@1 blocked@1s \n w2 up", "Nominated; nominated w1 w2; round"},
+		{"and has the time of a hedge", "nominated w1 w2; round 1s", "quota", "w1 up copy@1 blocked@4s \n w2 up copy@1", "Offered; wake in 6s"},
+		{"and no more", "nominated w1 w2; round 1s", "quota", "w1 up copy@1 blocked@10s \n w2 up copy@1", "Offered; OpenGate w1@1"},
+		{"if all must preempt there is nothing to wait for", "nominated w1; round 1s", "quota", "w1 up preempting copy@1 blocked@1s \n w2 up preempting", "Offered; OpenGate w1@1; wake in 9s"},
+	})
+}
+
+func TestNoGateIsOpenedUnlessPreemptionIsOrchestrated(t *testing.T) {
+	p := bestFit()
+	if got, want := ask(t, p, "nominated w1; round 1s", "quota", "w1 up copy@1 blocked@1s"), "Offered"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
