@@ -21,6 +21,7 @@ import (
 	"switchyard.dev/worker/controller/flavor"
 	"switchyard.dev/worker/controller/localqueue"
 	"switchyard.dev/worker/controller/workload"
+	"switchyard.dev/worker/fence/guard"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/program"
 	"switchyard.dev/worker/view"
@@ -58,6 +59,7 @@ func (e *engine) parts() []program.Part {
 		{Name: "queues", Add: e.addQueues},
 		{Name: "workload", Add: e.addWorkloads},
 		{Name: "admissioncheck", Add: e.addAdmissionChecks},
+		{Name: "fence", Add: e.addFence},
 		{Name: "webhooks", Add: func(_ context.Context, mgr ctrl.Manager) error { return webhook.Setup(mgr, e.settings.Gates) }},
 	}
 }
@@ -114,4 +116,9 @@ func (e *engine) handles(owner *metav1.OwnerReference) bool {
 func (e *engine) addAdmissionChecks(ctx context.Context, mgr ctrl.Manager) error {
 	r := &admissioncheck.Reconciler{Client: mgr.GetClient()}
 	return r.SetupWithManager(ctx, mgr)
+}
+
+// addFence stops the jobs of hubs that have not renewed their run lease.
+func (e *engine) addFence(ctx context.Context, mgr ctrl.Manager) error {
+	return guard.Setup(ctx, mgr, guard.Options{Namespace: *e.settings.Namespace, Clock: e.clock, Registry: metrics.Registry})
 }

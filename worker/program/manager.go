@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -86,13 +87,15 @@ func managerOptions(s Settings, scheme *runtime.Scheme, certs *certificates) ctr
 }
 
 // cacheOptions keep memory and permissions small: no managed fields (nothing here reads them, and updates without them
-// leave them alone), Workloads that share what they have in common, and Secrets of the program's own namespace only.
+// leave them alone), Workloads that share what they have in common, and Secrets and Leases of the program's own namespace
+// only.
 func cacheOptions(s Settings) cache.Options {
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Secret{}:  {Namespaces: map[string]cache.Config{*s.Namespace: {}}},
-			&kueue.Workload{}: {Transform: view.Slim()},
+			&corev1.Secret{}:        {Namespaces: map[string]cache.Config{*s.Namespace: {}}},
+			&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{*s.Namespace: {}}},
+			&kueue.Workload{}:       {Transform: view.Slim()},
 		},
 	}
 }

@@ -60,7 +60,7 @@ func newSite(t *testing.T, objects ...client.Object) *site {
 	}
 	c := fake.NewClientBuilder().WithScheme(known(t)).WithObjects(objects...).WithStatusSubresource(&kueue.Workload{}).
 		WithIndex(&kueue.Workload{}, byLease, leaseOf).WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: patch}).Build()
-	s.Reconciler = &Reconciler{Client: c, Recorder: s.events, Clock: s.clock, Metrics: metrics}
+	s.Reconciler = &Reconciler{Client: c, Live: c, Recorder: s.events, Clock: s.clock, Metrics: metrics}
 	return s
 }
 
@@ -256,6 +256,24 @@ func TestAJobThatCannotBeStoppedHoldsUpNoOther(t *testing.T) {
 	}
 	if len(s.events.Events) != 3 {
 		t.Errorf("%d events", len(s.events.Events))
+	}
+}
+
+func TestACacheThatIsBehindStopsNobody(t *testing.T) {
+	behind, live := newSite(t, lease("eu", time.Minute), wl("new")), newSite(t, lease("eu", 10*time.Second))
+	behind.Live = live.Client
+	if result := behind.mustLook(t, "eu"); len(behind.stopped(t)) > 0 || result.RequeueAfter != fence.LookEvery {
+		t.Errorf("stopped %v, looks again after %v", behind.stopped(t), result.RequeueAfter)
+	}
+	behind.Live = interceptor.NewClient(fake.NewFakeClient(), interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return apierrors.NewTimeoutError("no answer", 1)
+		},
+	})
+	behind.clock.Step(time.Minute)
+	behind.mustLook(t, "eu")
+	if got := behind.stopped(t); len(got) != 1 {
+		t.Errorf("without an answer %v is stopped", got)
 	}
 }
 

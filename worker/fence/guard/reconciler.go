@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"fmt"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,10 +22,15 @@ import (
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/status,verbs=get;update;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch;update
 
+// confirmFor bounds the second look at a lease that has run out: a server that does not answer must not keep jobs running.
+const confirmFor = 2 * time.Second
+
 // Reconciler stops the jobs of hubs whose lease has run out. A request names a hub's lease, which need not exist.
 type Reconciler struct {
 	// Client reads from the cache, which has the index of [Setup].
-	Client   client.Client
+	Client client.Client
+	// Live reads from the API server: nothing is stopped on the word of a cache.
+	Live     client.Reader
 	Recorder events.EventRecorder
 	// Clock is the machine's: differences of its times must not depend on how it is set.
 	Clock   clock.PassiveClock
@@ -58,30 +64,49 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // observe reads the lease and, if it has run out, the jobs that depend on it: while it holds they do not matter, and there
-// may be many.
+// may be many. If there are any, the lease is read again, from the API server: a hub that comes back renews it first and
+// makes Workloads then, but a cache may show these first.
 func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (sight, error) {
 	s := sight{Observation: fence.Observation{Now: r.Clock.Now()}}
 	s.remembered, s.Uptime = r.memory.recall(key.Name, s.Now)
-	lease := &coordinationv1.Lease{}
-	err := r.Client.Get(ctx, key, lease)
-	if client.IgnoreNotFound(err) != nil {
-		return s, fmt.Errorf("read the run lease %s: %w", key.Name, err)
-	}
-	if s.exists = err == nil; s.exists {
-		s.Lease = renewal(lease)
+	if err := s.readLease(ctx, r.Client, key); err != nil {
+		return s, err
 	}
 	if !s.remembered.Look(s.Observation).Out {
 		return s, nil
 	}
+	if err := r.readJobs(ctx, key, &s); err != nil || len(s.Jobs) == 0 {
+		return s, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, confirmFor)
+	defer cancel()
+	if err := s.readLease(ctx, r.Live, key); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "A lease that has run out was not confirmed; going by the cache")
+	}
+	return s, nil
+}
+
+// readLease leaves the sight as it is if it fails.
+func (s *sight) readLease(ctx context.Context, from client.Reader, key client.ObjectKey) error {
+	lease := &coordinationv1.Lease{}
+	err := from.Get(ctx, key, lease)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read the run lease %s: %w", key.Name, err)
+	}
+	s.exists, s.Lease = err == nil, renewal(lease)
+	return nil
+}
+
+func (r *Reconciler) readJobs(ctx context.Context, key client.ObjectKey, s *sight) error {
 	var list kueue.WorkloadList
 	if err := r.Client.List(ctx, &list, client.MatchingFields{byLease: key.Name}, client.UnsafeDisableDeepCopy); err != nil {
-		return s, fmt.Errorf("list the workloads under the run lease %s: %w", key.Name, err)
+		return fmt.Errorf("list the workloads under the run lease %s: %w", key.Name, err)
 	}
 	for i := range list.Items {
 		s.workloads = append(s.workloads, &list.Items[i])
 		s.Jobs = append(s.Jobs, jobOf(&list.Items[i]))
 	}
-	return s, nil
+	return nil
 }
 
 // record tells of the Workloads that were stopped, and of a lease that runs out or is renewed again.

@@ -45,7 +45,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		return err
 	}
 	r := &Reconciler{
-		Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder(switchyard.FenceLease), Clock: o.Clock, Metrics: metrics,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder(switchyard.FenceLease),
+		Clock: o.Clock, Metrics: metrics,
 	}
 	if err := r.SetupWithManager(ctx, mgr, o.Namespace); err != nil {
 		return err
