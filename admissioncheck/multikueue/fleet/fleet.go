@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -142,7 +143,7 @@ func (f *Fleet) Get(cluster string, gvk schema.GroupVersionKind, key types.Names
 	if informer == nil || !informer.HasSynced() {
 		return nil, false
 	}
-	item, _, _ := informer.GetStore().GetByKey(key.String())
+	item, _, _ := informer.GetStore().GetByKey(cache.NewObjectName(key.Namespace, key.Name).String())
 	return object(item), true
 }
 
