@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/go-logr/logr"
+	uberzap "go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/term"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
@@ -57,5 +58,6 @@ func (o options) logger(stderr io.Writer) logr.Logger {
 	if !o.tracesChosen {
 		o.zap.StacktraceLevel = zapcore.PanicLevel
 	}
+	o.zap.ZapOpts = append(o.zap.ZapOpts, uberzap.WrapCore(func(core zapcore.Core) zapcore.Core { return lazy{Core: core} }))
 	return zap.New(zap.UseFlagOptions(&o.zap), zap.WriteTo(stderr))
 }
