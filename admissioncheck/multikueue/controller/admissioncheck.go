@@ -52,13 +52,16 @@ func (r *AdmissionCheck) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 
 // usable finds out which clusters of the check are missing or inactive.
 func (r *AdmissionCheck) usable(ctx context.Context, ac *kueue.AdmissionCheck) (metav1.Condition, error) {
-	names, err := clustersOf(ctx, r.Client, ac)
+	config, err := configOf(ctx, r.Client, ac)
+	if err == nil {
+		err = runPolicies(ctx, r.Client, ac, config)
+	}
 	if err != nil {
 		return checkCondition(metav1.ConditionFalse, kueue.ReasonBadConfig,
 			fmt.Sprintf("Cannot load the AdmissionChecks parameters: %v", err)), nil
 	}
 	var missing, inactive []string
-	for _, name := range names {
+	for _, name := range config.Spec.Clusters {
 		cluster := &kueue.MultiKueueCluster{}
 		err := r.Client.Get(ctx, client.ObjectKey{Name: name}, cluster)
 		switch {
@@ -70,7 +73,7 @@ func (r *AdmissionCheck) usable(ctx context.Context, ac *kueue.AdmissionCheck) (
 			inactive = append(inactive, name)
 		}
 	}
-	return judge(len(names), missing, inactive), nil
+	return judge(len(config.Spec.Clusters), missing, inactive), nil
 }
 
 // judge is the condition of a check with so many clusters, of which some are missing or inactive.

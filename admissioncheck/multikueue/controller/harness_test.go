@@ -106,8 +106,12 @@ func testScheme(t *testing.T) *runtime.Scheme {
 
 func newBuilder(t *testing.T, scheme *runtime.Scheme) *fake.ClientBuilder {
 	t.Helper()
-	return fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme)).WithStatusSubresource(
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme)).WithStatusSubresource(
 		&kueue.Workload{}, &kueue.MultiKueueCluster{}, &kueue.AdmissionCheck{}, &batchv1.Job{})
+	for _, i := range indexes() {
+		builder = builder.WithIndex(i.of, i.name, i.value)
+	}
+	return builder
 }
 
 func newServer(t *testing.T, scheme *runtime.Scheme) *server {
@@ -220,9 +224,6 @@ func newStage(t *testing.T, names ...string) *stage {
 			return c.SubResource(sub).Patch(ctx, obj, p, o...)
 		},
 	})
-	for _, i := range indexes() {
-		builder = builder.WithIndex(i.of, i.name, i.value)
-	}
 	st.hub = builder.Build()
 	for _, name := range names {
 		st.workers[name] = newServer(t, scheme)

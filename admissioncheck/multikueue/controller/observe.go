@@ -15,6 +15,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/admissioncheck/multikueue/placement"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/workload"
 )
@@ -26,6 +27,8 @@ type subject struct {
 	state    dispatch.State
 	observed dispatch.Observation
 	policy   dispatch.Policy
+	// choices are what placement says of the clusters; empty if it was not asked.
+	choices []placement.Choice
 	// prefers are the clusters that somebody would rather have it on, the most wanted first.
 	prefers []string
 	// readyAt is when the check became Ready; zero while it is not.
@@ -89,6 +92,7 @@ func (r *Resolver) observeWorkload(ctx context.Context, wl *kueue.Workload) (*su
 		clusters = config.Spec.Clusters
 	}
 	s.observed.Clusters = r.views(ctx, s, clusters)
+	r.fit(ctx, s)
 	return s, nil
 }
 
@@ -119,6 +123,8 @@ func (r *Resolver) observeGone(ctx context.Context, key client.ObjectKey) (*subj
 		r.held.over(key)
 		r.ending.over(key)
 		r.told.over(key)
+		r.starving.set(key, false)
+		r.flights.only(key)
 		r.Fleet.Forget(key)
 		return nil, nil //nolint:nilnil // nothing is left
 	}

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +38,39 @@ func knownPolicy(text, kind string, of client.Object) (switchyard.RunPolicy, err
 	}
 	return "", fmt.Errorf("annotation %s of %s %s is %q: change it to %s, %s or %s, or remove it",
 		switchyard.RunPolicyAnnotation, kind, of.GetName(), text, switchyard.Compatible, switchyard.RunOnce, switchyard.NeverLose)
+}
+
+// runPolicies returns what to change if the config of a check, or a ClusterQueue that uses the check, asks for a run policy
+// that there is not. A word that nobody knows is not guessed at.
+func runPolicies(ctx context.Context, c client.Reader, ac *kueue.AdmissionCheck, config *kueue.MultiKueueConfig) error {
+	_, err := PolicyOf(config, nil)
+	if err != nil {
+		return err
+	}
+	queues := &kueue.ClusterQueueList{}
+	if err := c.List(ctx, queues, client.MatchingFields{byRunPolicy: anyPolicy}); err != nil {
+		return fmt.Errorf("list ClusterQueues with a run policy: %w", err)
+	}
+	for i := range queues.Items {
+		if slices.Contains(checksOf(&queues.Items[i]), ac.Name) {
+			if _, err := PolicyOf(nil, &queues.Items[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checksOf names the admission checks of a ClusterQueue.
+func checksOf(queue *kueue.ClusterQueue) []string {
+	if queue.Spec.AdmissionChecksStrategy == nil {
+		return nil
+	}
+	var names []string
+	for _, rule := range queue.Spec.AdmissionChecksStrategy.AdmissionChecks {
+		names = append(names, string(rule.Name))
+	}
+	return names
 }
 
 // defaultGrace is the termination grace of a pod that names none.

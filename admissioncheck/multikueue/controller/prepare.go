@@ -25,5 +25,6 @@ func (r *Resolver) Prepare(ctx context.Context, wl *kueue.Workload, now time.Tim
 	plan := dispatch.Step(s.state, s.observed, s.policy)
 	if plan.Prepares(s.state, s.observed.Local) {
 		setState(wl, plan.Next, now)
+		r.assume(s, plan)
 	}
 }

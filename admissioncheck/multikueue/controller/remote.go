@@ -36,6 +36,7 @@ func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
 			created, other, err := o.CreateOffer(ctx, c, a.Epoch)
 			if created {
 				countDispatched(o.Workload, a.Cluster)
+				r.flights.offer(a.Cluster, o.Key(), r.Clock.Now())
 			}
 			return evidence(other, err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/worker/demand"
 	"switchyard.dev/worker/kube"
 )
 
@@ -38,6 +39,8 @@ type Resolver struct {
 	Origin string
 	// Policy holds the operator's choices.
 	Policy dispatch.Policy
+	// Demand are the hub's rules about the resources that a pod asks for.
+	Demand demand.Rules
 	// NameInLabel puts the Workload's name into a label of remote jobs (gate WorkloadIdentifierAnnotations off).
 	NameInLabel bool
 	Recorder    events.EventRecorder
@@ -46,6 +49,10 @@ type Resolver struct {
 	written written
 	missing absentees
 	cutOff  cutOff
+	// capacities are what the clusters have room for, flights what is under way to them, and starving who found none.
+	capacities capacities
+	flights    flights
+	starving   starving
 	// draining says whose turn it is to leave a cluster that is being drained.
 	draining draining
 	held     turns // jobs that wait for the losers to be gone
@@ -67,6 +74,7 @@ func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, err
 	}
 	plan := dispatch.Step(s.state, s.observed, s.policy)
+	r.assume(s, plan)
 	done, err := r.act(ctx, s, plan)
 	switch {
 	case apierrors.IsConflict(err):
@@ -78,6 +86,7 @@ func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, err
 	}
 	r.record(s, plan, done)
+	r.keepBooks(s, plan)
 	if s.observed.Local.Finished {
 		r.ending.over(s.key())
 		r.told.over(s.key())

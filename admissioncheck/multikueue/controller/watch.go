@@ -2,10 +2,14 @@ package controller
 
 import (
 	"context"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"switchyard.dev/admissioncheck/multikueue/fleet"
@@ -25,8 +29,9 @@ const (
 	inDispatch   = "**"
 	// byOwner finds Workloads by their job, as "Kind.group/name".
 	byOwner = "multikueue.owner"
-	// byRunPolicy finds the ClusterQueues that have a run policy of their own.
+	// byRunPolicy finds the ClusterQueues that have a run policy of their own, each by its word and under anyPolicy.
 	byRunPolicy = "multikueue.runpolicy"
+	anyPolicy   = "*"
 	// bySecret finds MultiKueueClusters by the Secret of their kubeconfig.
 	bySecret = "multikueue.secret"
 	// byConfig finds AdmissionChecks by their MultiKueueConfig.
@@ -53,7 +58,7 @@ func indexes() []index {
 		})},
 		{&kueue.ClusterQueue{}, byRunPolicy, indexOf(func(cq *kueue.ClusterQueue) []string {
 			if policy, ok := cq.Annotations[switchyard.RunPolicyAnnotation]; ok {
-				return []string{policy}
+				return []string{policy, anyPolicy}
 			}
 			return nil
 		})},
@@ -132,6 +137,59 @@ func (r *Resolver) dispatching(ctx context.Context, _ client.Object) []reconcile
 	return r.requests(ctx, client.MatchingFields{byCluster: inDispatch})
 }
 
+// ofCluster lists the Workloads that a word about a cluster may matter to.
+func (r *Resolver) ofCluster(_ context.Context, cluster client.Object) []reconcile.Request {
+	var requests []reconcile.Request
+	for _, key := range r.Concerned(cluster.GetName()) {
+		requests = append(requests, reconcile.Request{NamespacedName: key})
+	}
+	return requests
+}
+
+// ofQueue lists the Workloads of a ClusterQueue that are being dispatched.
+func (r *Resolver) ofQueue(ctx context.Context, queue client.Object) []reconcile.Request {
+	list := &kueue.WorkloadList{}
+	if err := r.Client.List(ctx, list, client.MatchingFields{byCluster: inDispatch}); err != nil {
+		log.FromContext(ctx).Error(err, "List workloads of a queue")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		if clusterQueueOf(&list.Items[i]) == queue.GetName() {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+	}
+	return requests
+}
+
+// checksOfQueue lists the checks of a ClusterQueue.
+func checksOfQueue(_ context.Context, obj client.Object) []reconcile.Request {
+	queue, ok := obj.(*kueue.ClusterQueue)
+	if !ok {
+		return nil
+	}
+	var requests []reconcile.Request
+	for _, name := range checksOf(queue) {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Name: name}})
+	}
+	return requests
+}
+
+// notesChanged passes updates that change one of our annotations, and creations and deletions not at all.
+func notesChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			was, is := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
+			return slices.ContainsFunc([]string{
+				switchyard.RunPolicyAnnotation, switchyard.PreferClustersAnnotation, switchyard.CordonedAnnotation,
+				switchyard.DrainAnnotation, switchyard.GoneAnnotation, switchyard.WeightAnnotation,
+			}, func(name string) bool { return was[name] != is[name] })
+		},
+	}
+}
+
 // ofJob lists the Workloads of a job of the given kind.
 func (r *Resolver) ofJob(kind job.Integration) func(context.Context, client.Object) []reconcile.Request {
 	return func(ctx context.Context, obj client.Object) []reconcile.Request {
@@ -167,6 +225,25 @@ func FleetKinds(integrations []job.Integration, sharing *Sharing) []fleet.Kind {
 		})
 	}
 	return list
+}
+
+// CapacityKinds are what is followed besides to know what a cluster has room for: its own report or, where there is none, its
+// queues. Only Workloads that no cluster can take are looked at again when it changes.
+func CapacityKinds(sharing *Sharing) []fleet.Kind {
+	nobody := func(client.Object) (types.NamespacedName, bool) { return types.NamespacedName{}, false }
+	starving := func(client.Object) []types.NamespacedName { return sharing.Resolver.starving.all() }
+	later := func(_, _ client.Object) bool { return false }
+	kind := func(gvk schema.GroupVersionKind, one func() client.Object, list func() client.ObjectList) fleet.Kind {
+		return fleet.Kind{GVK: gvk, Everything: true, New: one, NewList: list, Key: nobody, Also: starving, Soon: later}
+	}
+	report := kind(reportGVK(), func() client.Object { return &switchyard.CapacityReport{} },
+		func() client.ObjectList { return &switchyard.CapacityReportList{} })
+	queues := kind(queuesGVK(), func() client.Object { return &kueue.ClusterQueue{} },
+		func() client.ObjectList { return &kueue.ClusterQueueList{} })
+	locals := kind(localsGVK(), func() client.Object { return &kueue.LocalQueue{} },
+		func() client.ObjectList { return &kueue.LocalQueueList{} })
+	queues.Unless, locals.Unless = report.GVK, report.GVK
+	return []fleet.Kind{report, queues, locals}
 }
 
 // Sharing finds the Workloads of the hub that share the name of a job: a worker may still have the job of one that was

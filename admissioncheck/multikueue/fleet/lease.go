@@ -219,6 +219,9 @@ func (s *session) lookAtFence(ctx context.Context) error {
 		return fmt.Errorf("read the fence's lease: %w", err)
 	}
 	renewed := fence.Spec.RenewTime
+	if fence.Spec.HolderIdentity == nil || *fence.Spec.HolderIdentity == "" {
+		return fmt.Errorf("%w: its program has ended", errFence)
+	}
 	if renewed == nil || fence.Spec.LeaseDurationSeconds == nil {
 		return fmt.Errorf("%w: its lease says nothing", errFence)
 	}

@@ -75,7 +75,7 @@ func (l *leasing) fence(t *testing.T, renewed time.Time) {
 	t.Helper()
 	err := l.client.Create(t.Context(), &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: leaseNamespace, Name: switchyard.FenceLease},
-		Spec:       coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: renewed}, LeaseDurationSeconds: ptr.To[int32](30)},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: ptr.To("fence"), RenewTime: &metav1.MicroTime{Time: renewed}, LeaseDurationSeconds: ptr.To[int32](30)},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,129 @@
+package controller
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/placement"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/view"
+)
+
+func reportGVK() schema.GroupVersionKind { return switchyard.GroupVersion.WithKind("CapacityReport") }
+
+func queuesGVK() schema.GroupVersionKind { return kueue.GroupVersion.WithKind("ClusterQueue") }
+
+func localsGVK() schema.GroupVersionKind { return kueue.GroupVersion.WithKind("LocalQueue") }
+
+// capacities remember what each cluster has room for, as placement wants it, so that it is worked out once for each report.
+type capacities struct {
+	mu sync.Mutex
+	of map[string]known
+}
+
+type known struct {
+	report   client.Object // from which it was made; nil if from queues
+	at       time.Time     // when it was made
+	capacity *placement.Capacity
+}
+
+// stockFor is how long what was derived from the queues of a cluster without report is used.
+const stockFor = time.Second
+
+// capacity returns what a cluster has room for: by its own report, or else by what can be derived from its queues. Nil if
+// nothing is known.
+func (r *Resolver) capacity(cluster string, now time.Time) *placement.Capacity {
+	report, reports := r.Fleet.Get(cluster, reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
+	r.capacities.mu.Lock()
+	defer r.capacities.mu.Unlock()
+	last, ok := r.capacities.of[cluster]
+	switch {
+	case ok && report != nil && last.report == report:
+		return last.capacity
+	case ok && report == nil && last.report == nil && now.Before(last.at.Add(stockFor)):
+		return last.capacity
+	}
+	next := known{report: report, at: now}
+	if full, is := report.(*switchyard.CapacityReport); is {
+		next.capacity = reported(full)
+	} else if !reports {
+		next.capacity = r.derived(cluster)
+	}
+	if r.capacities.of == nil {
+		r.capacities.of = map[string]known{}
+	}
+	r.capacities.of[cluster] = next
+	return next.capacity
+}
+
+// derived is the capacity of a cluster without report; nil if its queues are not followed or not known yet.
+func (r *Resolver) derived(cluster string) *placement.Capacity {
+	if _, served := r.Fleet.Get(cluster, localsGVK(), client.ObjectKey{}); !served {
+		return nil
+	}
+	return stock(r.Fleet.List(cluster, queuesGVK()), r.Fleet.List(cluster, localsGVK()))
+}
+
+// reported is the capacity that a report tells of.
+func reported(from *switchyard.CapacityReport) *placement.Capacity {
+	c := &placement.Capacity{At: from.ObservedAt.Time}
+	if len(from.Kinds) > 0 {
+		c.Kinds = slices.Sorted(slices.Values(from.Kinds))
+	}
+	for _, f := range from.Flavors {
+		flavor := &kueue.ResourceFlavor{Spec: kueue.ResourceFlavorSpec{
+			NodeLabels: f.NodeLabels, NodeTaints: f.NodeTaints, Tolerations: f.Tolerations,
+		}}
+		flavor.Name = f.Name
+		c.Flavors = append(c.Flavors, view.FlavorOf(flavor))
+	}
+	for _, q := range from.ClusterQueues {
+		c.Queues = append(c.Queues, queueReported(&q))
+		for _, lq := range q.LocalQueues {
+			c.Locals = append(c.Locals, placement.LocalQueue{Key: keyIn(lq.Name), Queue: q.Name, Closed: lq.Closed})
+		}
+	}
+	sortCapacity(c)
+	return c
+}
+
+func queueReported(q *switchyard.CapacityQueue) placement.Queue {
+	queue := placement.Queue{Name: q.Name, Closed: q.Closed, Strict: q.Strict}
+	for _, g := range q.Groups {
+		group := placement.Group{Resources: g.Resources}
+		for _, f := range g.Flavors {
+			room := placement.Room{Flavor: f.Flavor, Own: amounts(f.Own), Free: amounts(f.Free), Largest: amounts(f.Largest)}
+			for _, step := range f.Preempting {
+				room.Preempting = append(room.Preempting, placement.Step{Priority: step.Priority, Free: amounts(step.Free)})
+			}
+			group.Flavors = append(group.Flavors, room)
+		}
+		queue.Groups = append(queue.Groups, group)
+	}
+	for _, w := range q.Waiting {
+		queue.Waiting = append(queue.Waiting, placement.Waiting{Priority: w.Priority, Count: int(w.Count), Since: w.Since.Time})
+	}
+	return queue
+}
+
+func amounts(figures []int64) []amount.Amount {
+	list := make([]amount.Amount, 0, len(figures))
+	for _, f := range figures {
+		list = append(list, amount.Amount(f))
+	}
+	return list
+}
+
+// sortCapacity puts the lists in the order that placement searches them in.
+func sortCapacity(c *placement.Capacity) {
+	slices.SortFunc(c.Flavors, func(a, b admission.Flavor) int { return compare(a.Name, b.Name) })
+	slices.SortFunc(c.Queues, func(a, b placement.Queue) int { return compare(a.Name, b.Name) })
+	slices.SortFunc(c.Locals, func(a, b placement.LocalQueue) int { return a.Key.Compare(b.Key) })
+}

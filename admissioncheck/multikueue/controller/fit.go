@@ -1,0 +1,165 @@
+package controller
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/placement"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/view"
+	"switchyard.dev/worker/workload"
+)
+
+// fit says of each cluster how well the Workload fits there, for the dispatcher that wants to know and as long as it looks
+// for one.
+func (r *Resolver) fit(ctx context.Context, s *subject) {
+	l := s.observed.Local
+	if s.policy.Dispatcher != dispatch.BestFit || !l.QuotaReserved || l.Finished || l.Deleted || l.Evicted || s.state.Bound != "" {
+		return
+	}
+	s.policy.HedgeAfter = r.flights.patienceWith(s.state.Nominated)
+	s.choices = placement.Rank(r.request(s), r.field(ctx, s))
+	for i := range s.observed.Clusters {
+		v := &s.observed.Clusters[i]
+		at := slices.IndexFunc(s.choices, func(c placement.Choice) bool { return c.Cluster == v.Name })
+		if at < 0 {
+			continue
+		}
+		choice := &s.choices[at]
+		v.Fit, v.Preempting = dispatch.Fit{Score: choice.Score, Message: choice.Message}, choice.Preempting()
+		if !choice.Eligible {
+			v.Fit.Reason = dispatch.Reason(choice.Reason)
+		}
+	}
+}
+
+// request is what the Workload asks of a cluster.
+func (r *Resolver) request(s *subject) placement.Request {
+	wl := s.original.Workload
+	request := placement.Request{
+		Namespace: wl.Namespace, LocalQueue: string(wl.Spec.QueueName), Priority: workload.Priority(wl, false),
+		PodSets: podSetsOf(wl, &r.Demand), Prefer: s.prefers,
+	}
+	if kind := s.original.Kind; kind != nil {
+		gvk := kind.GVK()
+		request.Kind = gvk.Kind + "." + gvk.Version + "." + gvk.Group
+	}
+	for _, v := range s.observed.Clusters {
+		if c := v.Copy; c.Holder == dispatch.Ours && c.Epoch == s.state.Epoch && (c.Refused || c.Evicted) {
+			request.Refused = append(request.Refused, placement.Refusal{Cluster: v.Name, Because: c.Waiting})
+		}
+	}
+	slices.SortFunc(request.Refused, func(a, b placement.Refusal) int { return strings.Compare(a.Cluster, b.Cluster) })
+	return request
+}
+
+// podSetsOf is what a Workload asks for, by the hub's rules about resources.
+func podSetsOf(wl *kueue.Workload, rules *demand.Rules) []admission.PodSet {
+	sets := make([]admission.PodSet, 0, len(wl.Spec.PodSets))
+	for i := range wl.Spec.PodSets {
+		ps := &wl.Spec.PodSets[i]
+		set := view.PodSetOf(ps)
+		if ps.MinCount != nil && *ps.MinCount < ps.Count {
+			set.MinCount = *ps.MinCount
+		}
+		set.Requests, _ = rules.Of(&ps.Template.Spec, demand.Surroundings{})
+		sets = append(sets, set)
+	}
+	return sets
+}
+
+// field is the fleet as placement wants it: the clusters of the config that can be reached.
+func (r *Resolver) field(ctx context.Context, s *subject) []placement.Cluster {
+	var field []placement.Cluster
+	for _, v := range s.observed.Clusters {
+		if !v.InConfig || v.Link.State != dispatch.Connected {
+			continue
+		}
+		capacity := r.capacity(v.Name, s.observed.Now)
+		cluster := placement.Cluster{
+			Name: v.Name, Capacity: capacity, Cordoned: v.Cordoned, Weight: r.marks(ctx, v.Name).weight,
+			Offered: v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == s.state.Epoch,
+		}
+		if v.Trouble != "" {
+			cluster.Troubles++
+		}
+		if capacity != nil {
+			cluster.InFlight = r.flights.inFlight(v.Name, s.key(), capacity.At, s.observed.Now)
+		}
+		field = append(field, cluster)
+	}
+	return field
+}
+
+// assume enters into the books what a plan is about to do, so that the next Workload is not offered the same room.
+func (r *Resolver) assume(s *subject, plan dispatch.Plan) {
+	for i := range s.choices {
+		choice := &s.choices[i]
+		if slices.Contains(plan.Next.Nominated, choice.Cluster) && !slices.Contains(s.state.Nominated, choice.Cluster) {
+			r.flights.nominate(choice.Cluster, s.key(), choice.Claims, s.observed.Now)
+		}
+	}
+}
+
+// keepBooks brings the books up to date with what is stored and seen, and remembers who found no cluster at all.
+func (r *Resolver) keepBooks(s *subject, plan dispatch.Plan) {
+	l, key := s.observed.Local, s.key()
+	r.starving.set(key, plan.Because == dispatch.NoCluster)
+	if l.Deleted || l.Finished || !l.QuotaReserved || s.state.Retreating() {
+		r.flights.only(key)
+		return
+	}
+	wanted := slices.Concat(s.state.Nominated, plan.Next.Nominated)
+	if s.state.Bound != "" {
+		wanted = []string{s.state.Bound}
+	}
+	r.flights.only(key, wanted...)
+	for _, v := range s.observed.Clusters {
+		if v.Name != s.state.Bound && !slices.Contains(s.state.Nominated, v.Name) {
+			continue
+		}
+		r.flights.stored(v.Name, key, reservedAt(v.Copy), s.observed.Now)
+	}
+}
+
+// reservedAt is when a copy got quota; zero while it has none.
+func reservedAt(c dispatch.Copy) time.Time {
+	if !c.Quota {
+		return time.Time{}
+	}
+	return c.Since
+}
+
+// starving are the Workloads that no cluster can be offered to as things are: news of capacity concern them.
+type starving struct {
+	mu   sync.Mutex
+	keys map[types.NamespacedName]struct{}
+}
+
+func (s *starving) set(key types.NamespacedName, is bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !is {
+		delete(s.keys, key)
+		return
+	}
+	if s.keys == nil {
+		s.keys = map[types.NamespacedName]struct{}{}
+	}
+	s.keys[key] = struct{}{}
+}
+
+func (s *starving) all() []types.NamespacedName {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.keys))
+}
