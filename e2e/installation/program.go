@@ -219,6 +219,13 @@ func (p *Program) current() *clusters.Process {
 	return p.process
 }
 
+// Running tells whether the program is meant to run: it was started, and neither stopped nor killed since.
+func (p *Program) Running() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.wanted != nil
+}
+
 // WaitReady returns when the program answers on its readiness endpoint, for at most a minute.
 func (p *Program) WaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
