@@ -46,16 +46,29 @@ func finishWebhooks(file string) error {
 // hasMinCount is true of a new Workload that worker/webhook may complete: it only ever drops minCount.
 const hasMinCount = `object.?spec.?podSets.orValue([]).exists(p, has(p.minCount))`
 
-// changesWhatIsJudged is true of everything but those writes of a Workload's status in which worker/webhook looks at
-// nothing: they are most of all (ends, evictions, reasons to wait), and a call costs the API server and the program some
-// 3 ms each. That conditions are well formed is the CRD's schema, too.
-const changesWhatIsJudged = `request.?subResource.orValue('') != 'status' || ` +
-	`object.?status.?admission != oldObject.?status.?admission || ` +
-	`object.?status.?reclaimablePods != oldObject.?status.?reclaimablePods || ` +
-	`object.?status.?admissionChecks != oldObject.?status.?admissionChecks || ` +
-	`object.?status.?clusterName != oldObject.?status.?clusterName || ` +
-	`(!object.?status.?admission.hasValue() && ` +
+// changesWhatIsJudged is true of everything but those writes of a Workload's status in which worker/webhook would find
+// nothing: they are nearly all (reservations, ends, evictions, reasons to wait), and a call costs the API server and the
+// program some 3 ms each. That conditions are well formed is the CRD's schema, too.
+const changesWhatIsJudged = `request.?subResource.orValue('') != 'status' || ` + admissionIsJudged + ` || ` +
+	`object.?status.?reclaimablePods != oldObject.?status.?reclaimablePods || ` + checksAreJudged + ` || ` + clusterIsJudged
+
+// admissionIsJudged is true of an admission that changes, of a first one that is not plainly right, and of a reservation
+// without one. Plainly right is one of pod sets that exist, each with one pod or with whole units that divide by the count.
+const admissionIsJudged = `(object.?status.?admission.hasValue() ? ` +
+	`object.?status.?admission != oldObject.?status.?admission && (oldObject.?status.?admission.hasValue() || ` +
+	`!object.status.admission.?podSetAssignments.orValue([]).all(a, object.spec.podSets.exists(p, p.name == a.name && ` +
+	`(a.?count.orValue(p.?count.orValue(0)) <= 1 || a.?resourceUsage.orValue({}).all(r, ` +
+	`isQuantity(string(a.resourceUsage[r])) && quantity(string(a.resourceUsage[r])).isInteger() && ` +
+	`quantity(string(a.resourceUsage[r])).asInteger() % a.?count.orValue(p.?count.orValue(0)) == 0))))) : ` +
 	`object.?status.?conditions.orValue([]).exists(c, c.type == 'QuotaReserved' && c.status == 'True'))`
+
+// checksAreJudged is true where a check that was Ready may say something else now.
+const checksAreJudged = `(oldObject.?status.?admissionChecks.orValue([]).exists(c, c.?state.orValue('') == 'Ready') && ` +
+	`object.?status.?admissionChecks != oldObject.?status.?admissionChecks)`
+
+// clusterIsJudged is true of a first cluster that was not nominated before.
+const clusterIsJudged = `(object.?status.?clusterName.hasValue() && !oldObject.?status.?clusterName.hasValue() && ` +
+	`!(object.status.clusterName in oldObject.?status.?nominatedClusterNames.orValue([])))`
 
 func ofJobs(rules []admissionregistrationv1.RuleWithOperations) bool {
 	for _, rule := range rules {
