@@ -72,7 +72,9 @@ func TestCordonedClustersGetNothingNew(t *testing.T) {
 func TestADrainedClusterIsLeftIfSomebodyElseCanTakeTheWorkload(t *testing.T) {
 	moved := `Drained; epoch 2; owed w1@1; Retry Worker cluster "w1" is being drained, resetting for re-dispatch, Previously: "Ready"; event`
 	tellUnder(t, Compatible(15*time.Minute), []asking{
-		{"somebody can", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 up", moved},
+		{"the cluster is asked first", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 up", "Looking; LiveRead w1"},
+		{"again, if that was long ago", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 live@1 old copy@1 admitted job@1 \n w2 up", "Looking; LiveRead w1"},
+		{"somebody can", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 live@1 copy@1 admitted job@1 \n w2 up", moved},
 		{"nobody can be reached", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 lost@1m", "Running"},
 		{"the others are cordoned", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 up cordoned", "Running"},
 		{"a lost one is not drained", "bound w1", "quota Ready", "w1 lost@1m draining copy@1 admitted job@1 \n w2 up", "InGrace; wake in 14m0s"},
@@ -81,7 +83,7 @@ func TestADrainedClusterIsLeftIfSomebodyElseCanTakeTheWorkload(t *testing.T) {
 	})
 	tellUnder(t, bestFit(), []asking{
 		{"it would fit nowhere else", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 up unfit:NoRoom", "Running"},
-		{"it would fit elsewhere", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 up fit@1", moved},
+		{"it would fit elsewhere", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 live@1 copy@1 admitted job@1 \n w2 up fit@1", moved},
 	})
 }
 

@@ -17,8 +17,7 @@ func (t turn) bound() Plan {
 		next.Stops = true
 		return t.move(next, RecordLost, "the record was lost of how the job stops; taking it from the bound cluster")
 	case v.InConfig && t.healthy(v.Copy) && v.Draining && t.elsewhere(v.Name):
-		message := t.msgDrained(v.Name)
-		return t.giveUp(Drained, message, &Event{Message: message})
+		return t.drainAway(v)
 	case v.InConfig && t.healthy(v.Copy):
 		return t.run(v)
 	}
@@ -28,6 +27,21 @@ func (t turn) bound() Plan {
 // healthy reports whether a copy allows its job to run.
 func (t turn) healthy(c Copy) bool {
 	return t.s.currentCopy(c) && c.Admitted && !c.Evicted && !c.Deleting && c.Finished == nil && (c.SpecMatches || c.PriorityOnly)
+}
+
+// drainAway gives up a cluster that is being drained. Nobody forces us to, so the run may not have ended unseen: the
+// cluster is asked first.
+func (t turn) drainAway(v ClusterView) Plan {
+	live := t.answer(v)
+	switch {
+	case live == nil || !t.fresh(*live):
+		return t.stay(Looking, "reading "+v.Name+" before its job is moved",
+			append(t.dismiss(), Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch})...)
+	case !t.healthy(live.Copy):
+		return t.look(v, t.dismiss())
+	}
+	message := t.msgDrained(v.Name)
+	return t.giveUp(Drained, message, &Event{Message: message})
 }
 
 // restore takes the epoch from the bound cluster after the record of it was lost: what is there was made by us, in the

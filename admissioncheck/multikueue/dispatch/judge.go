@@ -5,12 +5,17 @@ package dispatch
 func (t turn) look(v ClusterView, actions []Action) Plan {
 	if live := t.answer(v); live != nil {
 		plan := t.judge(v, *live, actions)
-		if !plan.Writes(t.s, t.o.Local) || live.At.IsZero() || t.o.Now.Before(live.At.Add(answerAge)) {
+		if !plan.Writes(t.s, t.o.Local) || t.fresh(*live) {
 			return plan
 		}
 	}
 	return t.stay(Looking, "reading "+v.Name,
 		append(actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch})...)
+}
+
+// fresh reports whether an answer is young enough for a run to be given up on it.
+func (t turn) fresh(live Live) bool {
+	return live.At.IsZero() || t.o.Now.Before(live.At.Add(answerAge))
 }
 
 // judge decides from what a live read found on the bound cluster. A run that has ended was honoured before.
