@@ -92,3 +92,5 @@ $(SWITCHYARD_CACHE)/tools/golangci-lint: .tools/go.mod
 .PHONY: controlplane
 controlplane: ## Build kube-apiserver, etcd and friends from their Go modules (about 8 minutes, once).
 	@go -C e2e/controlplane run ./build
+
+-include charts/targets.mk
