@@ -48,6 +48,8 @@ func (c *Check) Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integratio
 		Kinds:       slices.DeleteFunc(slices.Clone(integrations), func(i job.Integration) bool { return !i.Mirrorable() }),
 		NameInLabel: !gates.Enabled(features.WorkloadIdentifierAnnotations),
 		Access:      access(cfg.MultiKueue, gates),
+
+		QuotaAutomation: gates.Enabled(features.MultiKueueManagerQuotaAutomation),
 	})
 	if err != nil {
 		return err

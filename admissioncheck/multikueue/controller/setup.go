@@ -37,10 +37,15 @@ type Settings struct {
 	Kinds []job.Integration
 	// NameInLabel is set when the gate WorkloadIdentifierAnnotations is off.
 	NameInLabel bool
+	// QuotaAutomation is the gate MultiKueueManagerQuotaAutomation.
+	QuotaAutomation bool
 	// Access says where the credentials of clusters may come from.
 	Access Access
 	// Fleet overrides how patient the supervisors are; origin, kinds and scheme in it are ignored.
 	Fleet fleet.Options
+
+	// quota tells of changes that quota automation needs to know of; nil without it.
+	quota *fleet.Signal
 }
 
 // Setup adds the multikueue check to a manager: the fleet, the controllers and the sweep. It returns the Resolver, whose
@@ -51,6 +56,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*Resolver, error)
 			return nil, fmt.Errorf("index %T by %s: %w", i.of, i.name, err)
 		}
 	}
+	if s.QuotaAutomation {
+		s.quota = &fleet.Signal{}
+	}
 	resolver, sweep := assemble(mgr, s)
 	steps := []func() error{
 		func() error { return RegisterMetrics(metrics.Registry) },
@@ -58,6 +66,12 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*Resolver, error)
 		func() error { return mgr.Add(sweep) },
 		func() error { return resolver.setup(mgr) },
 		func() error { return setupClusters(mgr, resolver.Fleet, s) },
+		func() error {
+			if !s.QuotaAutomation {
+				return nil
+			}
+			return setupQuota(ctx, mgr, resolver.Fleet, s)
+		},
 		func() error { return (&AdmissionCheck{Client: mgr.GetClient(), Clock: clock.RealClock{}}).setup(mgr) },
 	}
 	for _, step := range steps {
@@ -72,6 +86,9 @@ func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep) {
 	sharing := &Sharing{}
 	options := s.Fleet
 	options.Origin, options.Scheme, options.Kinds = s.Origin, mgr.GetScheme(), FleetKinds(s.Kinds, sharing)
+	if s.quota != nil {
+		options.Kinds = withQuota(options.Kinds, s.quota)
+	}
 	r := NewResolver(&Resolver{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: s.Kinds, Origin: s.Origin, Policy: s.Policy,
 		NameInLabel: s.NameInLabel, Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager), Clock: clock.RealClock{},

@@ -1,0 +1,102 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// byClusterQueue finds LocalQueues by their ClusterQueue.
+const byClusterQueue = "multikueue.clusterqueue"
+
+// quotaDelay is how long changes on workers are collected before the quotas are looked at again: their objects change with
+// every admission, their quotas hardly ever.
+const quotaDelay = 2 * time.Second
+
+// withQuota adds to the kinds that a fleet follows those that quota automation needs, on every cluster and as a whole.
+// Changed is told of every change.
+func withQuota(kinds []fleet.Kind, changed *fleet.Signal) []fleet.Kind {
+	tell := func(client.Object) []types.NamespacedName {
+		changed.Send(types.NamespacedName{}, quotaDelay)
+		return nil
+	}
+	nobody := func(client.Object) (types.NamespacedName, bool) { return types.NamespacedName{}, false }
+	for _, needed := range []fleet.Kind{
+		{
+			GVK: clusterQueueGVK(), Everything: true, Key: nobody, Also: tell,
+			New:     func() client.Object { return &kueue.ClusterQueue{} },
+			NewList: func() client.ObjectList { return &kueue.ClusterQueueList{} },
+		},
+		{
+			GVK: localQueueGVK(), Everything: true, Key: nobody, Also: tell,
+			New:     func() client.Object { return &kueue.LocalQueue{} },
+			NewList: func() client.ObjectList { return &kueue.LocalQueueList{} },
+		},
+	} {
+		kinds = withKind(kinds, needed)
+	}
+	return kinds
+}
+
+// withKind adds a kind, or makes the one that is there be followed on every cluster and tell the needed one's followers, too.
+func withKind(kinds []fleet.Kind, needed fleet.Kind) []fleet.Kind {
+	for i := range kinds {
+		if kinds[i].GVK != needed.GVK {
+			continue
+		}
+		if here, also := needed.Also, kinds[i].Also; also != nil {
+			needed.Also = func(obj client.Object) []types.NamespacedName { return append(here(obj), also(obj)...) }
+		}
+		needed.Soon = kinds[i].Soon
+		kinds[i] = needed
+		return kinds
+	}
+	return append(kinds, needed)
+}
+
+// setupQuota adds the controller of quotas.
+func setupQuota(ctx context.Context, mgr ctrl.Manager, f *fleet.Fleet, s Settings) error {
+	ofQueue := indexOf(func(q *kueue.LocalQueue) []string { return []string{string(q.Spec.ClusterQueue)} })
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.LocalQueue{}, byClusterQueue, ofQueue); err != nil {
+		return fmt.Errorf("index LocalQueues by their ClusterQueue: %w", err)
+	}
+	r := &Quota{Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}, Grace: s.Policy.WorkerLostTimeout, Changed: s.quota}
+	all := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
+		return []reconcile.Request{{}}
+	})
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("multikueue_clusterqueue").
+		For(&kueue.ClusterQueue{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.LocalQueue{}, handler.EnqueueRequestsFromMapFunc(queueOfLocal), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.MultiKueueConfig{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.AdmissionCheck{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.MultiKueueCluster{}, all, builder.WithPredicates(activeChanged())).
+		WatchesRawSource(r.Changed.Source()).
+		WithOptions(options()).
+		Complete(r)
+	if err != nil {
+		return fmt.Errorf("controller of quotas: %w", err)
+	}
+	return nil
+}
+
+// queueOfLocal is the ClusterQueue of a LocalQueue, which never changes.
+func queueOfLocal(_ context.Context, obj client.Object) []reconcile.Request {
+	local, ok := obj.(*kueue.LocalQueue)
+	if !ok {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: string(local.Spec.ClusterQueue)}}}
+}
