@@ -69,6 +69,10 @@ func TestRunOnceKeepsTheNextJobFromStarting(t *testing.T) {
 		},
 		{"a person's word discharges the debt", "epoch 2 of r2; owed w1@1", local, "w1 lost@5m gone \n w2 up", "Settled; nominated w2; owed"},
 		{"also while the hub evicts", "epoch 2; bound w1; owed w1@1!", "quota Ready evicted evictions=1 active", "w1 lost@1s gone \n w2 up", "Draining; DrainStatus"},
+		{
+			"an offer that the fence has ended is made again", "nominated w2", "quota", "w2 up copy@1 stops deactivating evicted",
+			"Offered; Retract w2 below 2 sparing in the foreground",
+		},
 		{"what is offered is stamped", "nominated w2", "quota", "w2 up", "Offered; CreateOffer w2@1 stops"},
 		{"the stamp is noted with the binding, for later", "nominated w2", "quota", "w2 up copy@1 stops admitted", "Won; bound w2; stops; nominated"},
 		{"an unstamped copy binds unstamped", "nominated w2", "quota", "w2 up copy@1 admitted", "Won; bound w2; nominated"},

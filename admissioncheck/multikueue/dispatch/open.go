@@ -240,6 +240,8 @@ func (t turn) tendOne(v ClusterView) []Action {
 	case c.Holder == Absent && v.Job.Holder == Absent:
 		return []Action{create}
 	case !t.s.currentCopy(c) || c.Finished != nil || c.Deleting:
+	case c.Deactivating: // it will never be admitted: whoever did that, the fence for one, has ended this offer, not the next
+		return t.withdraw(v)
 	case c.PriorityOnly:
 		return []Action{{Verb: UpdateOffer, Cluster: v.Name, Epoch: t.s.Epoch}}
 	case !c.SpecMatches:
