@@ -15,7 +15,7 @@ func (t *turn) createOffer(c *worker, a dispatch.Action) error {
 	}
 	t.putCopy(c, t.item.name, copied{
 		owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch,
-		gpu: t.item.gpu, priority: t.item.priority, run: t.item.run, ttl: t.item.ttl, createdAt: t.now,
+		stops: a.Stops, gpu: t.item.gpu, priority: t.item.priority, run: t.item.run, ttl: t.item.ttl, createdAt: t.now,
 	})
 	return nil
 }
@@ -43,33 +43,49 @@ func (t *turn) createJob(c *worker, a dispatch.Action) error {
 		return errRefused
 	}
 	t.ledger.creating(t, c, a)
-	t.putJob(c, t.item.name, remoteJob{owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch, run: t.item.run, ttl: t.item.ttl})
+	t.putJob(c, t.item.name, remoteJob{owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch, run: t.item.run, ttl: t.item.ttl, kill: t.item.kill})
 	return nil
 }
 
+// removal is how a job is removed: one that has finished is spared, its object stays until its pods have ended.
+type removal struct{ spare, foreground bool }
+
 // retract removes job and copy of a Workload, as the dispatcher saw it, if they are to go; a finished job that is to be
 // spared saves both.
-func (w *World) retract(c *worker, item workload, spare bool, goes func(owner, int64) bool) error {
+func (w *World) retract(c *worker, item workload, how removal, goes func(owner, int64) bool) error {
 	name := item.name
 	job, hasJob := c.jobs[name]
 	if hasJob && goes(job.owner, job.epoch) {
-		if spare && job.finished != nil && job.uid == item.uid {
+		if how.spare && job.finished != nil && job.uid == item.uid {
 			return nil
 		}
 		w.ledger.destroying(w, c, item, job)
-		if c.slow {
-			if !job.deleting {
-				job.deleting = true
-				w.putJob(c, name, job)
-			}
-		} else {
-			w.removeJob(c, name)
-		}
+		w.deleteJob(c, name, job, how)
 	}
 	if obj, exists := c.copies[name]; exists && goes(obj.owner, obj.epoch) {
 		w.removeCopy(c, name)
 	}
 	return nil
+}
+
+// deleteJob removes a job at once, or when the worker is not slow any more, or when its pods have ended.
+func (w *World) deleteJob(c *worker, name string, job remoteJob, how removal) {
+	stopped := w.stopPods(job)
+	switch {
+	case c.slow || how.foreground && stopped.running:
+		if how.foreground {
+			job = stopped
+		}
+		if !job.deleting || job != c.jobs[name] {
+			job.deleting = true
+			w.putJob(c, name, job)
+		}
+	default:
+		if stopped.running {
+			c.ghosts = append(c.ghosts, ghost{name: name, job: job, until: stopped.stopAt})
+		}
+		w.removeJob(c, name)
+	}
 }
 
 func (t *turn) evictRemote(c *worker, a dispatch.Action) error {

@@ -10,6 +10,7 @@ import (
 // part at once.
 func (w *World) heal() {
 	clear(w.frozen)
+	clear(w.hub.gone)
 	w.healed = true
 	for _, c := range w.workers {
 		c.up, c.slow = true, false
@@ -17,6 +18,14 @@ func (w *World) heal() {
 	if w.program == nil {
 		w.boot()
 	}
+	w.untilQuiet()
+	if slices.ContainsFunc(w.workers, func(c *worker) bool { return c.down(w.now) }) {
+		w.pass(w.now.Add(maxDown))
+		w.untilQuiet()
+	}
+	w.cordonsAtRest()
+	clear(w.hub.cordoned)
+	clear(w.hub.draining)
 	w.untilQuiet()
 	w.atRest()
 	w.settle(horizon)
@@ -34,7 +43,7 @@ func (w *World) atRest() {
 		if !there || !job.ours || job.uid != item.uid {
 			continue
 		}
-		if item.evicted && job.running {
+		if item.evicted && job.running && job.stopAt.IsZero() {
 			w.violate("what the hub evicts stops", "%s runs on %s", name, c.name)
 		}
 		if item.status != job.status() {
@@ -42,6 +51,18 @@ func (w *World) atRest() {
 		}
 	}
 	w.prioritiesAtRest()
+}
+
+// cordonsAtRest checks that no offer waits on a cordoned cluster.
+func (w *World) cordonsAtRest() {
+	for _, c := range w.workers {
+		for name, obj := range c.copies {
+			closed := w.hub.cordoned[c.name] || w.hub.draining[c.name]
+			if closed && obj.ours && !obj.quota && obj.finished == nil && w.hub.items[name].bound != c.name {
+				w.violate(lawCordon, "%s still waits on %s", name, c.name)
+			}
+		}
+	}
 }
 
 func (w *World) prioritiesAtRest() {
@@ -60,8 +81,8 @@ func (w *World) final() {
 	w.heal()
 	for _, name := range w.hub.names() {
 		item := w.hub.items[name]
-		plan := w.step(item.state(), w.observe(item), w.policy)
-		if plan.Writes(item.state(), local(item)) || len(plan.Actions) > 0 {
+		plan := w.parts.Step(item.state(), w.observe(item), w.policy)
+		if plan.Writes(item.state(), w.local(item)) || len(plan.Actions) > 0 {
 			w.violate("at a fixed point Step returns the same state and no actions", "%s: %s %v", name, plan.Because, plan.Actions)
 		}
 		if item.finished == nil && !w.waitsTruly(item, plan.Because) {
@@ -84,11 +105,19 @@ func (w *World) waitsTruly(item workload, because dispatch.Reason) bool {
 	case dispatch.NoQuota:
 		return item.inactive || w.hub.free() < item.gpu
 	case dispatch.NoCluster:
-		return !slices.ContainsFunc(w.hub.listed, func(c string) bool { return !w.collides(w.worker(c), item.name) })
+		pin := w.local(item).Pin
+		return !slices.ContainsFunc(w.hub.listed, func(c string) bool {
+			fits := w.policy.Dispatcher != dispatch.BestFit || w.worker(c).gpu >= item.gpu
+			return !w.collides(w.worker(c), item.name) && (pin == "" || pin == c) && fits
+		})
+	case dispatch.SiblingWait:
+		first, there := w.hub.items[item.sibling]
+		return there && first.finished == nil && first.bound == ""
 	case dispatch.Offered:
+		pin := w.local(item).Pin
 		for _, cluster := range w.hub.listed {
 			c := w.worker(cluster)
-			if w.collides(c, item.name) || w.policy.Dispatcher == dispatch.External && !slices.Contains(item.nominated, cluster) {
+			if w.collides(c, item.name) || pin != "" && pin != cluster || w.policy.Dispatcher == dispatch.External && !slices.Contains(item.nominated, cluster) {
 				continue
 			}
 			if obj := c.copies[item.name]; obj.finished == nil && (obj.admitted || c.free() >= item.gpu) {

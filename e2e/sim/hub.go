@@ -15,6 +15,15 @@ type hub struct {
 	// listed is the MultiKueueConfig; known are the MultiKueueClusters, in name order.
 	listed []string
 	last   int64
+	// cordoned, draining and gone are what people have said of clusters; fenced are those on which a fence was seen.
+	cordoned, draining, gone, fenced map[string]bool
+}
+
+func newHub() *hub {
+	return &hub{
+		gpu: 100, items: map[string]workload{},
+		cordoned: map[string]bool{}, draining: map[string]bool{}, gone: map[string]bool{}, fenced: map[string]bool{},
+	}
 }
 
 // names returns the workloads in name order.

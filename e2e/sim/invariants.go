@@ -21,7 +21,7 @@ type ledger struct {
 	done map[int64]dispatch.Outcome
 	// results are the runs that have ended and that must not be repeated.
 	results map[int64][]result
-	// widened is when clusters were nominated for a Workload last by the incremental dispatcher.
+	// widened is when clusters were nominated for a Workload last, if that is done in rounds.
 	widened map[int64]time.Time
 	// trouble is set once anything was wrong with the bound copy or its job since it was bound.
 	trouble map[int64]bool
@@ -29,6 +29,8 @@ type ledger struct {
 	// may be used again, because the record was lost: debts still keep their jobs apart.
 	preempted map[int64]bool
 	forgotten map[int64]bool
+	// checks counts the questions that were asked.
+	checks int
 }
 
 // attempt is one epoch of one Workload.
@@ -81,6 +83,10 @@ func (l *ledger) acting(t *turn, a dispatch.Action) {
 	if a.Verb == dispatch.CreateOffer && !slices.Contains(t.hub.listed, a.Cluster) {
 		t.violate("only what the config lists is offered to", "%s for %s", sentence(a), t.item.name)
 	}
+	if a.Verb == dispatch.CreateOffer && (t.hub.cordoned[a.Cluster] || t.hub.draining[a.Cluster]) {
+		t.violate(lawCordon, "%s for %s", sentence(a), t.item.name)
+	}
+	l.checks++
 	if a.Verb == dispatch.CreateJob {
 		l.losersFirst(t, a)
 	}
@@ -134,11 +140,19 @@ func (l *ledger) overlap(t *turn, key attempt, other *worker, job remoteJob) {
 		t.violate("no job is created while a reachable cluster may hold an older epoch's job",
 			"%s epoch %d, while %s has that of epoch %d", t.item.name, key.epoch, other.name, job.epoch)
 	}
+	if t.strict() != "" {
+		l.apartOnly(t, other, job)
+	}
 	l.apart[key] = append(l.apart[key], other.name)
 }
 
 // started checks that a job that begins to run is the only one.
 func (l *ledger) started(w *World, c *worker, name string, job remoteJob) {
+	l.checks++
+	if w.strict() != "" {
+		l.alone(w, c, name, job)
+		return
+	}
 	for _, other := range w.workers {
 		o, ok := other.jobs[name]
 		if other == c || !ok || !o.running || o.owner != job.owner {
@@ -201,9 +215,14 @@ func (l *ledger) writing(t *turn, before, after workload) {
 			t.violate("a check is Ready only when the job exists", "%s", before.name)
 		}
 	}
+	l.checks++
 	l.rounds(t, before, s, next)
+	if len(s.Nominated) == 0 {
+		l.firstOffer(t, before, next)
+	}
 	if s.Bound == "" && next.Bound != "" {
 		c := t.worker(next.Bound)
+		l.binding(t, next.Bound)
 		l.trouble[before.uid] = troubled(before, c)
 	}
 	if s.Bound != "" && !s.Retreating() && (next.Bound == "" || next.Retreating()) {
@@ -214,7 +233,12 @@ func (l *ledger) writing(t *turn, before, after workload) {
 // rounds checks what the incremental dispatcher nominates: no more than a step at a time, and nobody new before those that
 // were nominated had their time, unless too few of them are left that may admit.
 func (l *ledger) rounds(t *turn, item workload, s, next dispatch.State) {
-	if t.policy.Dispatcher != dispatch.Incremental {
+	step, timeout := t.policy.StepSize, t.policy.RoundTimeout
+	switch t.policy.Dispatcher {
+	case dispatch.Incremental:
+	case dispatch.BestFit:
+		step, timeout = 1, min(timeout, t.policy.HedgeAfter<<max(kept(s, next)-1, 0))
+	case dispatch.AllAtOnce, dispatch.External:
 		return
 	}
 	added, hopeful := 0, 0
@@ -229,11 +253,22 @@ func (l *ledger) rounds(t *turn, item workload, s, next dispatch.State) {
 	if added == 0 {
 		return
 	}
-	over := !t.now.Before(l.widened[item.uid].Add(t.policy.RoundTimeout))
-	if added > t.policy.StepSize || hopeful+added > t.policy.StepSize && !over {
+	over := !t.now.Before(l.widened[item.uid].Add(timeout))
+	if added > step || hopeful+added > step && !over {
 		t.violate("no cluster is nominated before its round", "%s has %v, %d of them new, last round at %s", item.name, next.Nominated, added, l.widened[item.uid].Format(time.TimeOnly))
 	}
 	l.widened[item.uid] = t.now
+}
+
+// kept counts the clusters that stay nominated.
+func kept(s, next dispatch.State) int {
+	n := 0
+	for _, name := range s.Nominated {
+		if slices.Contains(next.Nominated, name) {
+			n++
+		}
+	}
+	return n
 }
 
 // admissible checks the API's own rules (contract: multikueue.md 0).
@@ -256,9 +291,17 @@ func (l *ledger) givingUp(t *turn, item workload) {
 	link := t.program.remote[item.bound].link
 	if link.State == dispatch.Connected {
 		l.excuse(item.uid, t.now.Add(-answerAge))
+		if t.plan.Because == dispatch.Drained && t.hub.draining[item.bound] {
+			l.moving(t, item)
+			return
+		}
 		if !l.trouble[item.uid] && slices.Contains(t.hub.listed, item.bound) {
 			t.violate("no work is destroyed because it could not be seen", "%s is given up on %s, where nothing is wrong", item.name, item.bound)
 		}
+		return
+	}
+	l.lettingGo(t, item)
+	if t.hub.gone[item.bound] {
 		return
 	}
 	since := link.Since
@@ -269,6 +312,9 @@ func (l *ledger) givingUp(t *turn, item workload) {
 		t.violate("a lost cluster is never given up before its grace", "%s on %s", item.name, item.bound)
 	}
 	l.cutOff(t, item)
+	if t.policy.OnWorkerLost == dispatch.Hold {
+		return
+	}
 	l.excuse(item.uid, time.Time{}) // what was out of reach for longer than the grace does not count
 }
 

@@ -16,14 +16,32 @@ const patience = 600
 type mutant struct {
 	mistake string
 	step    StepFunc
+	fence   FenceFunc
+	rank    RankFunc
 	shell   Shell
+}
+
+// parts are the real ones, but for the mistake.
+func (m mutant) parts() Parts {
+	p := Real()
+	p.Shell = m.shell
+	if m.step != nil {
+		p.Step = m.step
+	}
+	if m.fence != nil {
+		p.Fence = m.fence
+	}
+	if m.rank != nil {
+		p.Rank = m.rank
+	}
+	return p
 }
 
 func TestEveryMutantIsCaught(t *testing.T) {
 	for _, m := range mutants() {
 		t.Run(strings.ReplaceAll(m.mistake, " ", "_"), func(t *testing.T) {
 			for seed := uint64(1); seed <= patience; seed++ {
-				if law := Broken(m.step, m.shell, Script(seed, *length)); law != "" {
+				if law := Broken(m.parts(), Script(seed, *length)); law != "" {
 					t.Logf("seed %d: %s", seed, law)
 					return
 				}

@@ -15,6 +15,9 @@ type workload struct {
 	priority int64
 	// run is how long the job runs once it starts; ttl is how long it stays after it has finished, negative for ever.
 	run, ttl time.Duration
+	// kill is the termination grace of its pods; sibling names another Workload of the same owner.
+	kill    time.Duration
+	sibling string
 
 	deleting    bool
 	quota       bool
@@ -83,6 +86,8 @@ type copied struct {
 	adopted      bool
 	finished     *dispatch.Outcome
 	deleting     bool
+	// stops is the stamp that lets a fence stop its job.
+	stops bool
 }
 
 // remoteJob is a job on a worker.
@@ -95,6 +100,9 @@ type remoteJob struct {
 	ended    time.Time
 	finished *dispatch.Outcome
 	deleting bool
+	// kill is the termination grace of its pods, and stopAt when it is over, once they were told to stop.
+	kill   time.Duration
+	stopAt time.Time
 }
 
 func (j remoteJob) status() jobStatus {

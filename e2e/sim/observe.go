@@ -8,7 +8,15 @@ import (
 
 // observe makes the Observation of one Workload from what the program knows.
 func (w *World) observe(item workload) dispatch.Observation {
-	o := dispatch.Observation{Now: w.now, Local: local(item), CutOffEnded: w.program.cutOffEnded}
+	o := dispatch.Observation{Now: w.now, Local: w.local(item), CutOffEnded: w.program.cutOffEnded}
+	if w.policy.Dispatcher == dispatch.BestFit {
+		choices := w.rank(item)
+		defer func() {
+			for i := range o.Clusters {
+				fit(&o.Clusters[i], choices[o.Clusters[i].Name])
+			}
+		}()
+	}
 	for _, name := range w.hub.listed {
 		o.Clusters = append(o.Clusters, w.view(item, name, true))
 	}
@@ -18,6 +26,33 @@ func (w *World) observe(item workload) dispatch.Observation {
 		}
 	}
 	return o
+}
+
+// local is what the hub knows of a Workload, its siblings included.
+func (w *World) local(item workload) dispatch.Local {
+	l := local(item)
+	for _, sibling := range w.siblings(item) {
+		switch s := sibling.state(); {
+		case s.Bound != "" && !s.Retreating():
+			l.Pin = s.Bound
+		case item.sibling != "":
+			l.AwaitsSibling = true
+		}
+	}
+	return l
+}
+
+// siblings are the other Workloads of the same owner that are not over, as the program sees them.
+func (w *World) siblings(item workload) []workload {
+	var list []workload
+	for _, name := range w.hub.names() {
+		other := w.program.local.get(name)
+		related := other.value.sibling == item.name || item.sibling == name
+		if other.there && name != item.name && related && other.value.finished == nil && !other.value.deleting {
+			list = append(list, other.value)
+		}
+	}
+	return list
 }
 
 func local(item workload) dispatch.Local {
@@ -34,6 +69,7 @@ func local(item workload) dispatch.Local {
 		CheckMessage:     item.message,
 		OtherChecksReady: true,
 		JobActive:        item.status.active,
+		KillGrace:        item.kill,
 	}
 }
 
@@ -43,9 +79,13 @@ func (w *World) view(item workload, name string, listed bool) dispatch.ClusterVi
 		Name:     name,
 		InConfig: listed,
 		Link:     r.link,
-		Copy:     copyFacts(item, r.watch.copies.get(item.name)),
-		Job:      jobFacts(item, r.watch.jobs.get(item.name)),
+		Gone:     w.hub.gone[name], Cordoned: w.hub.cordoned[name], Draining: w.hub.draining[name],
+		RenewedAt: r.renewedAt,
+		Copy:      copyFacts(item, r.watch.copies.get(item.name)),
+		Job:       jobFacts(item, r.watch.jobs.get(item.name)),
 	}
+	unstamped := v.Copy.Holder == dispatch.Ours && !v.Copy.Stops
+	v.Fenced = w.hub.fenced[name] && (!unstamped || w.parts.Shell.BlindToStamps)
 	if ended, watched := r.watch.jobs.gone[item.name]; watched && ended.uid == item.uid && v.Job.Holder == dispatch.Absent {
 		v.EndedUnfinished = ended.finished == nil
 		v.Job.Finished, v.Job.Epoch = ended.finished, ended.epoch
@@ -89,6 +129,7 @@ func copyFacts(item workload, c present[copied]) dispatch.Copy {
 		Adopted:      v.adopted,
 		Finished:     v.finished,
 		Deleting:     v.deleting,
+		Stops:        v.stops,
 	}
 }
 

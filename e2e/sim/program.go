@@ -28,6 +28,11 @@ type remote struct {
 	link  dispatch.Link
 	watch *watch
 	live  map[string]answer
+	// renewedAt is when the last renewal of the run lease began that may have taken place.
+	renewedAt time.Time
+	// free is what the worker has reported, if it has.
+	free     int64
+	reported bool
 }
 
 // answer is what a live read found.
@@ -52,7 +57,10 @@ func (w *World) boot() {
 	w.program = p
 	for _, c := range w.workers {
 		c.watch = newWatch()
-		p.remote[c.name] = &remote{watch: c.watch, live: map[string]answer{}}
+		p.remote[c.name] = &remote{watch: c.watch, live: map[string]answer{}, renewedAt: w.now}
+		if w.parts.Shell.TrustsItsMemory {
+			p.remote[c.name].renewedAt = epoch()
+		}
 	}
 	w.changed()
 }
@@ -82,6 +90,8 @@ func (w *World) probe(c *worker) {
 		r.link = dispatch.Link{State: dispatch.Connected}
 		c.watch.copies.relist(c.copies)
 		c.watch.jobs.relist(c.jobs)
+		w.hub.fenced[c.name] = !c.guard.stock
+		w.renew(c, true)
 	default:
 		return
 	}
@@ -114,10 +124,10 @@ func (w *World) deliver(c *worker, kind string) bool {
 	if !ok {
 		return false
 	}
-	if name == "" && !w.shell.KeepsAnswers {
+	if name == "" && !w.parts.Shell.KeepsAnswers {
 		r.live = map[string]answer{}
 	}
-	if !w.shell.KeepsAnswers {
+	if !w.parts.Shell.KeepsAnswers {
 		delete(r.live, name)
 	}
 	w.changed()

@@ -51,9 +51,14 @@ func (c *worker) reckon(name string, obj present[copied]) {
 		c.snapshot.Push(admission.Workload{
 			Key: key(name), UID: strconv.FormatInt(v.uid, 10), LocalQueue: queueName, Queue: queueName,
 			Priority: int32(v.priority), QueuedAt: v.createdAt, NotBefore: v.requeueAt, //nolint:gosec // small by construction
-			PodSets: []admission.PodSet{{Name: "main", Count: 1, Requests: amount.NewVector(amount.Request{Resource: resource, Amount: amount.Amount(v.gpu)})}},
+			PodSets: []admission.PodSet{podSet(v.gpu)},
 		})
 	}
+}
+
+// podSet is one pod that needs so many GPUs.
+func podSet(gpu int64) admission.PodSet {
+	return admission.PodSet{Name: "main", Count: 1, Requests: amount.NewVector(amount.Request{Resource: resource, Amount: amount.Amount(gpu)})}
 }
 
 // cycle runs the worker's scheduler once and reports whether anything came of it.

@@ -29,6 +29,8 @@ type generator struct {
 	theme   int
 	// external says that somebody else nominates clusters.
 	external bool
+	// strict is the policy, empty for the compatible one.
+	strict string
 }
 
 // The themes of random scripts.
@@ -37,6 +39,7 @@ const (
 	brokenHub
 	brokenLinks
 	evictions
+	operations
 	themes
 )
 
@@ -63,16 +66,23 @@ func (g *generator) scene() {
 	case 1:
 		g.external = true
 		g.add("dispatcher external")
+	case 2, 3:
+		g.add("dispatcher best-fit hedge=%s", g.pick("1s", "10s"))
 	}
+	g.policy()
 	g.laggard, g.theme = g.cluster(), g.rand.IntN(themes)
+	related := g.rand.IntN(6) == 0
 	for i := range 1 + g.rand.IntN(3) {
 		g.jobs = append(g.jobs, fmt.Sprintf("j%d", i+1))
+		if related && i > 0 {
+			g.add("submit %s with=j1 run=2m kill=%s", g.jobs[i], g.kill())
+		}
 		g.submit(g.jobs[i])
 	}
 }
 
 func (g *generator) submit(job string) {
-	g.add("submit %s gpu=%d run=%s ttl=%s", job, 1+g.rand.IntN(6), g.pick("10s", "2m", "30m"), g.pick("-1s", "-1s", "0s", "30s"))
+	g.add("submit %s gpu=%d run=%s ttl=%s kill=%s", job, 1+g.rand.IntN(6), g.pick("10s", "2m", "30m"), g.pick("-1s", "-1s", "0s", "30s"), g.kill())
 }
 
 // sight returns the cluster whose events are delivered next: the laggard's only now and then.
@@ -112,6 +122,7 @@ func (g *generator) choices() []choice {
 		{25, func() { g.add("clock %s", g.pick("1s", "10s", "1m", "5m", "16m")) }},
 		{10, func() { g.add("round") }},
 		{5, func() { g.add("sweep %s", g.cluster()) }},
+		{10, func() { g.add("%s %s", g.pick("report", "report", "fence", "renew"), g.cluster()) }},
 		{85, g.disturb},
 	}
 }
@@ -154,7 +165,11 @@ func (g *generator) disturb() {
 }
 
 func (g *generator) disturbRarely() {
-	switch g.rand.IntN(9) {
+	switch g.rand.IntN(12) {
+	case 9, 10:
+		g.operate()
+	case 11:
+		g.add("%s renew", g.pick("freeze", "thaw", "thaw"))
 	case 0:
 		g.add("remove %s %s %s", g.cluster(), g.pick("job", "copy"), g.job())
 	case 1:
@@ -181,13 +196,19 @@ func (g *generator) disturbByTheme() {
 	case brokenHub:
 		g.reboot()
 	case brokenLinks:
-		if g.rand.IntN(4) == 0 {
+		switch n := g.rand.IntN(8); {
+		case n < 2:
 			g.cutOff()
+			return
+		case n < 6 && g.strict != "":
+			g.isolate()
 			return
 		}
 		c := g.cluster()
 		g.add("%s %s", g.pick("partition", "reconnect", "reconnect", "drop"), c)
 		g.add("probe %s", c)
+	case operations:
+		g.operate()
 	case evictions:
 		if g.rand.IntN(3) == 0 {
 			g.haunt()

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// Broken runs a script with a Step and returns the invariant it breaks, "" if none.
-func Broken(step StepFunc, shell Shell, lines []string) string {
-	w := New(step)
-	w.shell = shell
+// Broken runs a script and returns the invariant it breaks, "" if none.
+func Broken(parts Parts, lines []string) string {
+	w := New(parts)
 	for n, line := range lines {
 		if err := w.Do(line); err != nil {
 			return fmt.Sprintf("the script is wrong: line %d: %q: %v", n+1, line, err)
@@ -22,12 +21,12 @@ func Broken(step StepFunc, shell Shell, lines []string) string {
 
 // Shrink takes lines out of a script as long as what is left still breaks the same invariant. The first line, which makes
 // the clusters, stays.
-func Shrink(step StepFunc, shell Shell, lines []string) []string {
-	law := lawOf(Broken(step, shell, lines))
+func Shrink(parts Parts, lines []string) []string {
+	law := lawOf(Broken(parts, lines))
 	for size := len(lines) / 2; size > 0; size /= 2 {
 		for at := 1; at+size <= len(lines); {
 			shorter := append(append([]string{}, lines[:at]...), lines[at+size:]...)
-			if lawOf(Broken(step, shell, shorter)) == law {
+			if lawOf(Broken(parts, shorter)) == law {
 				lines = shorter
 			} else {
 				at += size
@@ -44,8 +43,8 @@ func lawOf(violation string) string {
 }
 
 // Tell runs a script and returns the story: every command and what happened.
-func Tell(step StepFunc, script string) (string, error) {
-	w := New(step)
+func Tell(parts Parts, script string) (string, error) {
+	w := New(parts)
 	w.out = &strings.Builder{}
 	for n, line := range strings.Split(strings.TrimRight(script, "\n"), "\n") {
 		fmt.Fprintln(w.out, strings.TrimRight("> "+line, " "))

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -27,7 +25,7 @@ func TestScenarios(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := Tell(dispatch.Step, string(script))
+			got, err := Tell(Real(), string(script))
 			if err != nil {
 				t.Fatal(err)
 			}

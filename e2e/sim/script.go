@@ -64,9 +64,13 @@ func commands() map[string]func(command) error {
 		"remove": command.remove, "out-of-sync": command.outOfSync, "foreign": command.foreign, "forget": command.forget,
 		"reprioritize": command.reprioritize, "resize": command.resize, "slow": slow(true), "fast": slow(false), "drop": command.drop,
 
+		"policy": command.setPolicy, "stock": command.stock, "skew": command.skew, "down": command.downWorker, "gone": command.gone, "back": command.back,
+		"cordon": mark(cordons, true), "uncordon": mark(cordons, false), "drain": mark(drains, true), "undrain": mark(drains, false),
+
+		"fence": command.lookTurn, "renew": command.renewTurn, "report": command.reportTurn,
 		"dispatch": command.dispatchTurn, "core": command.coreTurn, "work": command.workTurn, "deliver": command.deliverTurn,
 		"probe": command.probeTurn, "sweep": command.sweepTurn,
-		"clock": advance(func(w *World, d time.Duration) { w.now = w.now.Add(d) }),
+		"clock": advance(func(w *World, d time.Duration) { w.pass(w.now.Add(d)) }),
 
 		"round": always(func(w *World) { w.round() }), "until-quiet": always((*World).untilQuiet), "tick": advance((*World).tick),
 		"settle": always(func(w *World) { w.settle(horizon) }), "freeze": freeze(true), "thaw": freeze(false),
@@ -118,7 +122,7 @@ func (c command) clusters() error {
 			return err
 		}
 		c.workers = append(c.workers, &worker{
-			name: name, gpu: n, up: true, snapshot: newSnapshot(n), copies: map[string]copied{}, jobs: map[string]remoteJob{},
+			name: name, gpu: n, up: true, guard: guard{started: c.now}, snapshot: newSnapshot(n), copies: map[string]copied{}, jobs: map[string]remoteJob{},
 		})
 		c.hub.listed = append(c.hub.listed, name)
 	}
@@ -132,7 +136,7 @@ func (c command) hubGPU() (err error) {
 	return err
 }
 
-// dispatcher incremental [step=1], or dispatcher external: instead of offering to all at once.
+// dispatcher incremental [step=1], dispatcher best-fit [hedge=10s], or dispatcher external: instead of offering to all at once.
 func (c command) dispatcher() error {
 	step, err := strconv.Atoi(c.option("step", "3"))
 	if err != nil {
@@ -142,6 +146,12 @@ func (c command) dispatcher() error {
 	switch c.arg(0) {
 	case "incremental":
 		c.policy.Dispatcher = dispatch.Incremental
+	case "best-fit":
+		hedge, err := time.ParseDuration(c.option("hedge", "10s"))
+		if err != nil {
+			return err
+		}
+		c.policy.Dispatcher, c.policy.HedgeAfter = dispatch.BestFit, hedge
 	case "external":
 		c.policy.Dispatcher = dispatch.External
 	default:
@@ -156,7 +166,7 @@ func (c command) nominate() error {
 	return nil
 }
 
-// submit j1 gpu=4 run=30s ttl=10s
+// submit j1 gpu=4 run=30s ttl=10s kill=30s with=j2
 func (c command) submit() error {
 	if _, exists := c.hub.items[c.arg(0)]; exists {
 		return nil
@@ -173,8 +183,12 @@ func (c command) submit() error {
 	if err != nil {
 		return err
 	}
+	kill, err := time.ParseDuration(c.option("kill", "0s"))
+	if err != nil {
+		return err
+	}
 	c.hub.last++
-	c.put(workload{name: c.arg(0), uid: c.hub.last, gpu: gpu, run: run, ttl: ttl})
+	c.put(workload{name: c.arg(0), uid: c.hub.last, gpu: gpu, run: run, ttl: ttl, kill: kill, sibling: c.option("with", "")})
 	return nil
 }
 

@@ -28,7 +28,7 @@ func (w *World) dispatch(name string, f fault) {
 	}
 	t := &turn{World: w, item: item.value, fault: f, state: item.value.state()}
 	t.obs = w.observe(t.item)
-	t.plan = w.step(t.state, t.obs, w.policy)
+	t.plan = w.parts.Step(t.state, t.obs, w.policy)
 	w.program.wakes[name] = t.plan.WakeAt
 	if errors.Is(t.carryOut(), errCrashed) {
 		w.crash()
@@ -49,7 +49,7 @@ type turn struct {
 // carryOut writes or acts, and stops at the first failure.
 func (t *turn) carryOut() error {
 	writes := t.plan.Writes(t.state, t.obs.Local)
-	if writes && !t.shell.ActsFirst {
+	if writes && !t.parts.Shell.ActsFirst {
 		return t.call(t.write)
 	}
 	for _, a := range t.plan.Actions {
@@ -93,7 +93,7 @@ func (t *turn) call(do func() error) error {
 // prepare adds to a reservation that is about to be stored what the dispatcher would store next, if that may go with it.
 func (w *World) prepare(item workload) workload {
 	t := &turn{World: w, item: item, state: item.state(), obs: w.observe(item)}
-	t.plan = w.step(t.state, t.obs, w.policy)
+	t.plan = w.parts.Step(t.state, t.obs, w.policy)
 	if !t.plan.Prepares(t.state, t.obs.Local) {
 		return item
 	}
@@ -106,7 +106,7 @@ func (w *World) prepare(item workload) workload {
 // write stores Next and Verdict in one status write, on condition that nobody wrote since.
 func (t *turn) write() error {
 	now, ok := t.hub.items[t.item.name]
-	if !ok || now.rv != t.item.rv && !t.shell.Overwrites {
+	if !ok || now.rv != t.item.rv && !t.parts.Shell.Overwrites {
 		return errRefused
 	}
 	now = now.with(t.plan.Next)
@@ -134,7 +134,7 @@ func (t *turn) act(a dispatch.Action) error {
 		if !c.up {
 			return errRefused
 		}
-		if a.Verb != dispatch.LiveRead && !t.shell.KeepsAnswers {
+		if a.Verb != dispatch.LiveRead && !t.parts.Shell.KeepsAnswers {
 			delete(t.program.remote[c.name].live, t.item.name)
 		}
 	}
@@ -146,9 +146,11 @@ func (t *turn) act(a dispatch.Action) error {
 	case dispatch.CreateJob:
 		return t.createJob(c, a)
 	case dispatch.Retract:
-		return t.retract(c, t.item, a.Spare, func(o owner, epoch int64) bool {
+		return t.retract(c, t.item, removal{a.Spare, a.Foreground && !t.parts.Shell.InTheBackground}, func(o owner, epoch int64) bool {
 			return o.ours && (o.uid != t.item.uid || epoch < a.Epoch)
 		})
+	case dispatch.OpenGate:
+		return nil
 	case dispatch.EvictRemote:
 		return t.evictRemote(c, a)
 	case dispatch.LiveRead:
@@ -175,7 +177,7 @@ func (w *World) sweep(c *worker) {
 		if !orphan(r.watch.copies.cache[name].owner) && !orphan(r.watch.jobs.cache[name].owner) {
 			continue
 		}
-		_ = w.retract(c, workload{name: name, uid: item.value.uid, deleting: true}, false, func(o owner, _ int64) bool { return orphan(o) })
+		_ = w.retract(c, workload{name: name, uid: item.value.uid, deleting: true}, removal{foreground: w.strict() != ""}, func(o owner, _ int64) bool { return orphan(o) })
 	}
 }
 

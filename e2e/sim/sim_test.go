@@ -4,8 +4,6 @@ import (
 	"flag"
 	"strings"
 	"testing"
-
-	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
 
 var (
@@ -17,9 +15,9 @@ var (
 func TestEveryInvariantHoldsInRandomRuns(t *testing.T) {
 	for seed := *first; seed < *first+uint64(*seeds); seed++ {
 		lines := Script(seed, *length)
-		if law := Broken(dispatch.Step, Shell{}, lines); law != "" {
-			short := Shrink(dispatch.Step, Shell{}, lines)
-			story, _ := Tell(dispatch.Step, strings.Join(short, "\n"))
+		if law := Broken(Real(), lines); law != "" {
+			short := Shrink(Real(), lines)
+			story, _ := Tell(Real(), strings.Join(short, "\n"))
 			t.Fatalf("seed %d breaks %q\nthis script replays it:\n%s\n\nwhat happens:\n%s", seed, law, strings.Join(short, "\n"), story)
 		}
 	}

@@ -19,6 +19,8 @@ type worker struct {
 	watch    *watch
 	// snapshot is the state of its admission core.
 	snapshot *admission.Snapshot
+	guard    guard
+	ghosts   []ghost
 }
 
 // work makes the next transition of one name and reports whether there was one.
@@ -26,12 +28,12 @@ func (w *World) work(c *worker, name string) bool {
 	job, hasJob := c.jobs[name]
 	obj, hasCopy := c.copies[name]
 	switch {
-	case hasJob && job.deleting && !c.slow:
+	case hasJob && job.deleting && !c.slow && (job.kill == 0 || !job.running):
 		w.removeJob(c, name)
-	case hasCopy && obj.deleting:
+	case hasCopy && obj.deleting && !c.down(w.now):
 		w.removeCopy(c, name)
 	case hasJob && w.workJob(c, name, job, present[copied]{hasCopy, obj}):
-	case hasCopy && w.workCopy(c, name, obj, hasJob, job):
+	case hasCopy && !c.down(w.now) && w.workCopy(c, name, obj, hasJob, job):
 	default:
 		return false
 	}
@@ -48,13 +50,15 @@ func (w *World) workJob(c *worker, name string, job remoteJob, obj present[copie
 		}
 		w.removeJob(c, name)
 		return true
-	case job.running && !allowed && (!job.deleting || !c.slow):
-		job.running = false
+	case job.running && !job.stopAt.IsZero():
+		return false
+	case job.running && !allowed && (!job.deleting || !c.slow) && !c.down(w.now):
+		job = w.stopPods(job)
 	case job.running && !w.now.Before(job.started.Add(job.run)):
 		job.running, job.ended = false, w.now
 		job.finished = &dispatch.Outcome{Reason: "Succeeded", Message: "Job finished successfully"}
 		w.ledger.ended(w, c, name, job)
-	case !job.running && allowed:
+	case !job.running && allowed && !c.down(w.now):
 		job.running, job.started = true, w.now
 		w.ledger.started(w, c, name, job)
 	default:
@@ -96,7 +100,7 @@ func (c *worker) nextTimer(now time.Time) (at time.Time) {
 	at = c.due(now)
 	for _, job := range c.jobs {
 		switch {
-		case job.running:
+		case job.running && job.stopAt.IsZero():
 			at = soonest(at, job.started.Add(job.run))
 		case job.finished != nil && job.ttl >= 0:
 			at = soonest(at, job.ended.Add(job.ttl))

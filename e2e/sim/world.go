@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/placement"
+	"switchyard.dev/worker/fence"
 )
 
 // StepFunc is dispatch.Step, or a mutant of it.
@@ -19,13 +21,32 @@ type Shell struct {
 	KeepsAnswers bool
 	// Overwrites: it writes although somebody else has written since it read.
 	Overwrites bool
+	// ForgetsUnanswered: it takes a renewal of the lease that was not answered for one that did not take place.
+	ForgetsUnanswered bool
+	// TrustsItsMemory: after a restart it takes the lease for as old as it remembers, which is nothing.
+	TrustsItsMemory bool
+	// InTheBackground: it deletes jobs so that their pods outlive them.
+	InTheBackground bool
+	// BlindToStamps: it takes every job on a worker with a fence for one that the fence would stop.
+	BlindToStamps bool
 }
+
+// Parts are the deciding parts that run in the model.
+type Parts struct {
+	Step  StepFunc
+	Fence FenceFunc
+	Rank  RankFunc
+	Shell Shell
+}
+
+// Real are the parts as they are.
+func Real() Parts { return Parts{Step: dispatch.Step, Fence: fence.Step, Rank: placement.Rank} }
 
 // World is a hub, its workers and everything between them. It changes only by commands (script.go).
 type World struct {
 	now     time.Time
 	policy  dispatch.Policy
-	step    StepFunc
+	parts   Parts
 	hub     *hub
 	workers []*worker
 	program *program
@@ -37,8 +58,6 @@ type World struct {
 	frozen map[string]bool
 	// healed is set once every fault has ended.
 	healed bool
-	// shell are the mistakes of the program around Step.
-	shell Shell
 	// commands is what the words of a script mean.
 	commands map[string]func(command) error
 	// out is what is told to the reader; nil in a random run.
@@ -48,13 +67,13 @@ type World struct {
 // epoch is when every World begins.
 func epoch() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// New returns a World with a hub of 100 GPUs and no workers, which runs the given Step.
-func New(step StepFunc) *World {
+// New returns a World with a hub of 100 GPUs and no workers, in which the given parts run.
+func New(parts Parts) *World {
 	w := &World{
 		now:    epoch(),
 		policy: dispatch.Compatible(15 * time.Minute),
-		step:   step,
-		hub:    &hub{gpu: 100, items: map[string]workload{}},
+		parts:  parts,
+		hub:    newHub(),
 		ledger: newLedger(),
 		frozen: map[string]bool{}, commands: commands(),
 	}
@@ -127,6 +146,7 @@ func (w *World) roundWorker(c *worker) {
 		return
 	}
 	w.probe(c)
+	w.report(c)
 	if !w.frozen["deliver/"+c.name] {
 		w.while("deliver", func() bool { return w.deliver(c, "jobs") })
 		w.while("deliver", func() bool { return w.deliver(c, "copies") })
@@ -155,7 +175,7 @@ func (w *World) untilQuiet() {
 // nextTimer is when something will happen on its own, zero for never.
 func (w *World) nextTimer() (at time.Time) {
 	for _, c := range w.workers {
-		at = soonest(at, c.nextTimer(w.now))
+		at = soonest(soonest(at, c.nextTimer(w.now)), w.nextByWorker(c))
 	}
 	for _, item := range w.hub.items {
 		if !item.quota && item.finished == nil && !item.inactive && item.requeueAt.After(w.now) {
@@ -181,9 +201,9 @@ func (w *World) tick(d time.Duration) {
 		if next.IsZero() || !next.After(w.now) || next.After(end) {
 			break
 		}
-		w.now = next
+		w.pass(next)
 	}
-	w.now = end
+	w.pass(end)
 	w.untilQuiet()
 }
 
@@ -197,9 +217,9 @@ func (w *World) settle(limit time.Duration) {
 			return
 		}
 		if next.After(w.now) {
-			w.now = next
+			w.pass(next)
 		} else {
-			w.now = w.now.Add(time.Second)
+			w.pass(w.now.Add(time.Second))
 		}
 	}
 }

@@ -1,0 +1,241 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/worker/fence"
+)
+
+// What happens whether anybody has a turn or not: leases are renewed as long as the hub reaches the worker, the fence of a
+// worker looks at them, and pods that were told to stop end when their grace is over.
+
+const (
+	// leaseDuration is how long the hub's renewal holds, and renewEvery how often it renews.
+	leaseDuration = 40 * time.Second
+	renewEvery    = 10 * time.Second
+	// skewMargin is what run once allows for. The model spends all of it: clocks differ by up to maxSkew, a fence may be
+	// late by maxLate, and its program down for up to maxDown.
+	skewMargin = maxSkew + maxLate + maxDown
+	maxSkew    = 10 * time.Second
+	maxLate    = 5 * time.Second
+	maxDown    = 15 * time.Second
+)
+
+// FenceFunc is fence.Step, or a mutant of it.
+type FenceFunc func(fence.State, fence.Observation) fence.Plan
+
+// guard is the part of a worker's program that looks at the hub's run lease.
+type guard struct {
+	// stock is set if the worker has none.
+	stock bool
+	// skew is how much the worker's clock is ahead of the hub's.
+	skew time.Duration
+	// renewed is the hub's lease as it is stored there, zero if there is none.
+	renewed time.Time
+	// started is when the program started last; downUntil is when it starts again, if that is to come.
+	started, downUntil time.Time
+	// looked is when it looked last, and state what it remembers.
+	looked time.Time
+	state  fence.State
+}
+
+// down reports whether the worker's program is not there: nothing is admitted, evicted, started or stopped meanwhile.
+func (c *worker) down(now time.Time) bool { return now.Before(c.guard.downUntil) }
+
+// ghost are pods that outlive their job's object.
+type ghost struct {
+	name  string
+	job   remoteJob
+	until time.Time
+}
+
+// pass lets time go by.
+func (w *World) pass(to time.Time) {
+	if to.Before(w.now) {
+		return
+	}
+	w.renewAll(to)
+	for range 100000 {
+		at, happen := w.nextByItself(to)
+		if happen == nil {
+			break
+		}
+		if at.After(w.now) {
+			w.now = at
+		}
+		happen()
+	}
+	w.now = to
+}
+
+// renewing reports whether the hub's program renews a worker's lease, as far as it can tell.
+func (w *World) renewing(c *worker) bool {
+	return w.program != nil && !w.frozen["renew"] && !c.guard.stock && w.program.remote[c.name].link.State == dispatch.Connected
+}
+
+// renewAll makes the renewals that are due. Those that go nowhere have an outcome that the hub does not know.
+func (w *World) renewAll(to time.Time) {
+	for _, c := range w.workers {
+		if !w.renewing(c) {
+			continue
+		}
+		r := w.program.remote[c.name]
+		last := r.renewedAt
+		if last.Before(w.program.started) {
+			last = w.program.started
+		}
+		begun := last.Add(to.Sub(last) / renewEvery * renewEvery)
+		if !begun.After(r.renewedAt) {
+			continue
+		}
+		if c.up {
+			c.guard.renewed = begun
+		}
+		r.renewedAt = begun
+	}
+}
+
+// renew is one renewal, now; its answer may get lost.
+func (w *World) renew(c *worker, answered bool) {
+	if !w.renewing(c) || !c.up {
+		return
+	}
+	c.guard.renewed = w.now
+	if answered || !w.parts.Shell.ForgetsUnanswered {
+		w.program.remote[c.name].renewedAt = w.now
+	}
+}
+
+// nextByItself is what happens next until a time, nil for nothing.
+func (w *World) nextByItself(until time.Time) (at time.Time, happen func()) {
+	consider := func(when time.Time, do func()) {
+		if !when.IsZero() && !when.After(until) && (happen == nil || when.Before(at)) {
+			at, happen = when, do
+		}
+	}
+	for _, c := range w.workers {
+		for name, job := range c.jobs {
+			if job.running && !job.stopAt.IsZero() {
+				consider(job.stopAt, func() { w.podsEnd(c, name) })
+			}
+		}
+		for _, g := range c.ghosts {
+			consider(g.until, func() { w.ghostEnds(c, g) })
+		}
+		consider(w.lookDue(c), func() { w.look(c) })
+	}
+	return at, happen
+}
+
+// podsEnd stops a job whose termination grace is over.
+func (w *World) podsEnd(c *worker, name string) {
+	job := c.jobs[name]
+	job.running, job.stopAt = false, time.Time{}
+	w.putJob(c, name, job)
+}
+
+func (w *World) ghostEnds(c *worker, g ghost) {
+	c.ghosts = slices.DeleteFunc(c.ghosts, func(other ghost) bool { return other == g })
+	w.changed()
+}
+
+// stopPods tells the pods of a job to stop; they take their time.
+func (w *World) stopPods(job remoteJob) remoteJob {
+	switch {
+	case !job.running || !job.stopAt.IsZero():
+	case job.kill == 0:
+		job.running = false
+	default:
+		job.stopAt = w.now.Add(job.kill)
+	}
+	return job
+}
+
+// lookDue is when a fence looks next, if that can change anything: as late as it may be, and at once when its program starts.
+func (w *World) lookDue(c *worker) time.Time {
+	g := &c.guard
+	if g.stock || !slices.ContainsFunc(c.fenced(), fence.Job.Stoppable) {
+		return time.Time{}
+	}
+	out := g.started.Add(fence.DefaultDuration)
+	if !g.renewed.IsZero() {
+		out = g.renewed.Add(leaseDuration - g.skew)
+	}
+	due := out.Add(maxLate)
+	if !g.downUntil.Before(out) {
+		due = g.downUntil
+	}
+	if again := g.looked.Add(fence.LookEvery); due.Before(again) && !g.looked.Before(g.started) {
+		due = again
+	}
+	return due
+}
+
+// fenced are the hub's Workloads on a worker as its fence sees them.
+func (c *worker) fenced() []fence.Job {
+	var jobs []fence.Job
+	for _, name := range c.names() {
+		if obj, ok := c.copies[name]; ok && obj.ours {
+			jobs = append(jobs, fence.Job{
+				Name: name, Stop: obj.stops, Finished: obj.finished != nil, Stopping: obj.deactivating || obj.deleting, Holds: obj.quota,
+			})
+		}
+	}
+	return jobs
+}
+
+// look is one look of a worker's fence: the real one decides. Stopping a job is evicting its Workload and telling its pods.
+func (w *World) look(c *worker) {
+	g := &c.guard
+	if g.stock || c.down(w.now) {
+		return
+	}
+	g.looked = w.now
+	o := fence.Observation{Now: w.now.Add(g.skew), Uptime: w.now.Sub(g.started), Jobs: c.fenced()}
+	if !g.renewed.IsZero() {
+		o.Lease = &fence.Lease{Renewed: g.renewed, Duration: leaseDuration}
+	}
+	plan := w.parts.Fence(g.state, o)
+	g.state = plan.Next
+	for _, stop := range plan.Stop {
+		obj := c.copies[stop.Name]
+		w.ledger.fencing(w, c, stop.Name, obj)
+		w.say("%s: the fence stops %s", c.name, stop.Name)
+		obj.deactivating, obj.evicted = true, obj.evicted || obj.quota
+		w.putCopy(c, stop.Name, obj)
+		if job, ok := c.jobs[stop.Name]; ok && job.running {
+			w.putJob(c, stop.Name, w.stopPods(job))
+		}
+	}
+}
+
+// crashWorker ends the program of a worker, for a time that the margin allows; it forgets what its fence has seen.
+func (w *World) crashWorker(c *worker, pause time.Duration) {
+	if c.down(w.now) || pause > maxDown {
+		return
+	}
+	c.guard.downUntil = w.now.Add(pause)
+	c.guard.started, c.guard.state = c.guard.downUntil, fence.State{}
+	w.changed()
+}
+
+// nextByWorker is when something will happen on a worker by itself that others will want to see.
+func (w *World) nextByWorker(c *worker) (at time.Time) {
+	for _, job := range c.jobs {
+		if job.running && job.stopAt.After(w.now) {
+			at = soonest(at, job.stopAt)
+		}
+	}
+	if c.guard.downUntil.After(w.now) {
+		at = soonest(at, c.guard.downUntil)
+	}
+	for _, g := range c.ghosts {
+		at = soonest(at, g.until)
+	}
+	if due := w.lookDue(c); due.After(w.now) && !(w.renewing(c) && c.up) {
+		at = soonest(at, due)
+	}
+	return at
+}

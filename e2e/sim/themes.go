@@ -1,0 +1,92 @@
+package sim
+
+// The part of random scripts that is about policies, placement and the people who run the clusters.
+
+// policy chooses what is done about clusters out of reach, and where that cannot be kept.
+func (g *generator) policy() {
+	switch g.rand.IntN(5) {
+	case 0, 1:
+		g.strict = "run-once"
+	case 2:
+		g.strict = "never-lose"
+	default:
+		return
+	}
+	g.add("policy %s grace=%s", g.strict, g.pick("10s", "1m", "15m"))
+	for _, c := range g.names {
+		switch g.rand.IntN(6) {
+		case 0:
+			g.add("stock %s", c)
+		case 1:
+			g.add("skew %s 10s", c)
+		case 2, 3:
+			g.add("skew %s -10s", c)
+		}
+	}
+}
+
+// kill is the termination grace of a job.
+func (g *generator) kill() string {
+	if g.strict == "" {
+		return "0s"
+	}
+	return g.pick("0s", "30s", "2m")
+}
+
+// operate is what people do with clusters.
+func (g *generator) operate() {
+	switch c := g.cluster(); g.rand.IntN(8) {
+	case 0, 1:
+		g.add("cordon %s", c)
+	case 2, 3:
+		g.add("uncordon %s", c)
+		g.add("undrain %s", c)
+	case 4:
+		g.add("drain %s", c)
+		g.add("clock %s", g.pick("1s", "5m"))
+	case 5:
+		g.add("gone %s", c)
+		g.add("probe %s", c)
+		g.add("clock %s", g.pick("1s", "1m"))
+	default:
+		g.add("back %s", c)
+		g.add("probe %s", c)
+	}
+}
+
+// isolate lets a bound cluster drop out of sight, its lease run out while its program may be down, and the hub's patience
+// end on the second, while everybody else goes on.
+func (g *generator) isolate() {
+	c, job := g.cluster(), g.job()
+	if g.rand.IntN(2) == 0 {
+		g.add("round")
+	}
+	if g.rand.IntN(2) == 0 {
+		g.add("clock %s", g.pick("1s", "9s"))
+		g.add("renew %s unanswered", c)
+	}
+	g.add("partition %s", c)
+	switch g.rand.IntN(4) {
+	case 0:
+		g.add("crash hub")
+		g.add("clock %s", g.pick("1s", "30s"))
+		g.add("restart hub")
+	case 1:
+		g.add("clock 10s")
+	}
+	for _, other := range g.names {
+		g.add("probe %s", other)
+	}
+	if g.rand.IntN(3) > 0 {
+		g.add("tick %s", g.pick("40s", "50s", "54s"))
+		g.add("down %s for=%s", c, g.pick("1s", "15s"))
+	}
+	g.add("tick %s", g.pick("10s", "20s", "1m"))
+	g.add("dispatch %s", job)
+	g.add("tick %s", g.pick("1m", "2m", "3m"))
+	g.add("tick %s", g.pick("1s", "1m", "16m"))
+	if g.rand.IntN(2) == 0 {
+		g.add("reconnect %s", c)
+		g.add("round")
+	}
+}
