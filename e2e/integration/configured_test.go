@@ -99,6 +99,38 @@ var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFa
 		Eventually(eventReasons).WithContext(ctx).WithArguments(alone, a).Should(ContainElement("Preempted"))
 	})
 
+	It("says in a cohort's status how much the cohort borrows of what its parent could lend", func(ctx SpecContext) {
+		t := newTeamAlone(ctx, 0)
+		flavor := kueue.ResourceFlavorReference(t.name)
+		parent, child := kueue.CohortReference(t.name+"-parent"), kueue.CohortReference(t.name+"-child")
+		Expect(alone.Create(ctx, &kueue.Cohort{
+			ObjectMeta: metav1.ObjectMeta{Name: string(parent)},
+			Spec: kueue.CohortSpec{ResourceGroups: []kueue.ResourceGroup{{
+				CoveredResources: []corev1.ResourceName{clusters.GPUResource},
+				Flavors: []kueue.FlavorQuotas{{Name: flavor, Resources: []kueue.ResourceQuota{
+					{Name: clusters.GPUResource, NominalQuota: resource.MustParse("8")},
+				}}},
+			}}},
+		})).To(Succeed())
+		Expect(alone.Create(ctx, &kueue.Cohort{
+			ObjectMeta: metav1.ObjectMeta{Name: string(child)}, Spec: kueue.CohortSpec{ParentName: parent},
+		})).To(Succeed())
+		changeQueue(ctx, alone, t, func(q *kueue.ClusterQueueSpec) { q.CohortName = child })
+		share := func(name kueue.CohortReference) func() (*kueue.FairSharingStatus, error) {
+			return func() (*kueue.FairSharingStatus, error) {
+				cohort := &kueue.Cohort{}
+				err := alone.Get(ctx, client.ObjectKey{Name: string(name)}, cohort)
+				return cohort.Status.FairSharing, err
+			}
+		}
+		job := t.job("borrowing", 2, "1h")
+		Expect(alone.Create(ctx, job)).To(Succeed())
+		Eventually(share(child)).WithContext(ctx).Should(HaveValue(Equal(kueue.FairSharingStatus{WeightedShare: 250})))
+		Expect(share(parent)()).To(HaveValue(Equal(kueue.FairSharingStatus{})), "it has nobody to borrow from")
+		Expect(alone.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
+		Eventually(share(child)).WithContext(ctx).Should(HaveValue(Equal(kueue.FairSharingStatus{})))
+	})
+
 	It("takes back the quota of pods that do not become ready, tries once more, and gives up", func(ctx SpecContext) {
 		t := newTeamAlone(ctx, 100)
 		job := t.job("too-large", 50, "1s") // No node has that many.
