@@ -13,6 +13,7 @@ import (
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	configapi "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/e2e/clusters"
 )
@@ -20,15 +21,29 @@ import (
 // HubAccount is the service account by which a hub works on its workers.
 const HubAccount = "switchyard-hub"
 
-// WorkerAccess makes a kubeconfig by which a hub may do on the worker what it needs and nothing more: a service account
-// in the programs' namespace, with a token.
+// WorkerAccess makes a kubeconfig by which a hub of the default origin may do on the worker what it needs and nothing
+// more: a service account in the programs' namespace, with a token, and what the manifest for workers grants it.
 func WorkerAccess(ctx context.Context, worker *clusters.Cluster) ([]byte, error) {
-	return worker.ServiceAccountKubeconfig(ctx, clusters.ServiceAccount{
-		Namespace: Namespace, Name: HubAccount, Rules: fleet.WorkerRules(
-			fleet.JobResource{Group: "batch", Resource: "jobs"},
-			fleet.JobResource{Group: "jobset.x-k8s.io", Resource: "jobsets"},
-		),
+	access := fleet.Access{
+		Namespace: Namespace, Account: HubAccount, Origin: configapi.DefaultMultiKueueOrigin,
+		Jobs: []fleet.JobResource{{Group: "batch", Resource: "jobs"}, {Group: "jobset.x-k8s.io", Resource: "jobsets"}},
+	}
+	kubeconfig, err := worker.ServiceAccountKubeconfig(ctx, clusters.ServiceAccount{
+		Namespace: Namespace, Name: HubAccount, Rules: fleet.WorkerRules(access.Jobs...),
 	})
+	if err != nil {
+		return nil, err
+	}
+	administrator, err := Client(worker)
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range access.Objects() {
+		if err := client.IgnoreAlreadyExists(administrator.Create(ctx, object)); err != nil {
+			return nil, fmt.Errorf("rights of the hub on %s: %w", worker.Name, err)
+		}
+	}
+	return kubeconfig, nil
 }
 
 // Register makes the worker known to the hub under its name, as a user would: a kubeconfig Secret in the programs'

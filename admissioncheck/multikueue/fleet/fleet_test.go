@@ -414,8 +414,8 @@ func TestWorkerRulesNameEveryKindOfJobOnce(t *testing.T) {
 		}
 	}
 	want := []string{
-		"kueue.x-k8s.io/workloads", "kueue.x-k8s.io/workloads/status",
-		"batch/jobs", "batch/jobs/status", "jobset.x-k8s.io/jobsets", "jobset.x-k8s.io/jobsets/status",
+		"kueue.x-k8s.io/workloads", "kueue.x-k8s.io/workloads/status", "kueue.x-k8s.io/clusterqueues",
+		"switchyard.dev/capacityreports", "batch/jobs", "jobset.x-k8s.io/jobsets",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("rules for %v, want %v", got, want)

@@ -1,12 +1,21 @@
 package fleet
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/fence"
 )
 
 // JobResource is a kind of job by its resource name, as RBAC wants it.
@@ -14,23 +23,97 @@ type JobResource = schema.GroupResource
 
 // WorkerRules is the least that the hub's account needs on a worker cluster, cluster-wide, for the given kinds of jobs:
 // copies and jobs are listed and watched by origin, read once more before and after what cannot be undone, created, and
-// deleted; the priority of a copy and its preemption from the hub are patched. Nothing else is ever called; a cluster
-// that grants more, as the contract's script does (contract: multikueue.md 11), is fine.
+// deleted; priority and finalizers of a copy are patched, and in its status its eviction from the hub and its preemption
+// gate; queues and the capacity report are watched. Nothing else is ever called; a cluster that grants more, as the
+// contract's script does (contract: multikueue.md 11), is fine, and one that does not let its queues be seen is placed on
+// without knowing them.
 func WorkerRules(jobs ...JobResource) []rbacv1.PolicyRule {
 	rules := []rbacv1.PolicyRule{
-		{APIGroups: []string{kueue.GroupVersion.Group}, Resources: []string{"workloads"},
-			Verbs: []string{"create", "delete", "get", "list", "patch", "update", "watch"}},
-		{APIGroups: []string{kueue.GroupVersion.Group}, Resources: []string{"workloads/status"},
-			Verbs: []string{"get", "patch", "update"}},
+		rule(kueue.GroupVersion.Group, "workloads", "create", "delete", "get", "list", "patch", "watch"),
+		rule(kueue.GroupVersion.Group, "workloads/status", "patch"),
+		{
+			APIGroups: []string{kueue.GroupVersion.Group}, Resources: []string{"clusterqueues", "localqueues"},
+			Verbs: []string{"list", "watch"},
+		},
+		rule(switchyard.GroupVersion.Group, "capacityreports", "list", "watch"),
 	}
 	sorted := slices.SortedFunc(slices.Values(jobs), func(a, b JobResource) int {
 		return slices.Compare([]string{a.Group, a.Resource}, []string{b.Group, b.Resource})
 	})
 	for _, j := range slices.Compact(sorted) {
-		rules = append(rules,
-			rbacv1.PolicyRule{APIGroups: []string{j.Group}, Resources: []string{j.Resource},
-				Verbs: []string{"create", "delete", "get", "list", "watch"}},
-			rbacv1.PolicyRule{APIGroups: []string{j.Group}, Resources: []string{j.Resource + "/status"}, Verbs: []string{"get"}})
+		rules = append(rules, rule(j.Group, j.Resource, "create", "delete", "get", "list", "watch"))
 	}
 	return rules
+}
+
+// LeaseRules is what the account of the hub with that origin needs in the namespace of the worker's program: to renew its
+// own run lease, and to see that the worker's fence is alive. Only creation cannot be restricted to a name.
+func LeaseRules(origin string) []rbacv1.PolicyRule {
+	own := rule("coordination.k8s.io", "leases", "get", "update")
+	own.ResourceNames = []string{fence.LeaseName(origin)}
+	other := rule("coordination.k8s.io", "leases", "get")
+	other.ResourceNames = []string{switchyard.FenceLease}
+	return []rbacv1.PolicyRule{rule("coordination.k8s.io", "leases", "create"), own, other}
+}
+
+func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
+}
+
+// Access is the account by which a hub works on a worker cluster.
+type Access struct {
+	// Namespace of the worker's program, in which the account is, and the account's name.
+	Namespace, Account string
+	// Origin of the hub.
+	Origin string
+	// Jobs are the kinds that the hub dispatches.
+	Jobs []JobResource
+}
+
+// Objects are the account and its rights, in an order in which they can be created.
+func (a Access) Objects() []client.Object {
+	named := metav1.ObjectMeta{Name: a.Namespace + "-" + a.Account}
+	within := metav1.ObjectMeta{Namespace: a.Namespace, Name: a.Account}
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: a.Namespace, Name: a.Account}}
+	group := rbacv1.GroupName
+	return []client.Object{
+		&corev1.Namespace{TypeMeta: typed("v1", "Namespace"), ObjectMeta: metav1.ObjectMeta{Name: a.Namespace}},
+		&corev1.ServiceAccount{TypeMeta: typed("v1", "ServiceAccount"), ObjectMeta: within},
+		&rbacv1.ClusterRole{TypeMeta: typed(group+"/v1", "ClusterRole"), ObjectMeta: named, Rules: WorkerRules(a.Jobs...)},
+		&rbacv1.ClusterRoleBinding{
+			TypeMeta: typed(group+"/v1", "ClusterRoleBinding"), ObjectMeta: named, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: group, Kind: "ClusterRole", Name: named.Name},
+		},
+		&rbacv1.Role{TypeMeta: typed(group+"/v1", "Role"), ObjectMeta: within, Rules: LeaseRules(a.Origin)},
+		&rbacv1.RoleBinding{
+			TypeMeta: typed(group+"/v1", "RoleBinding"), ObjectMeta: within, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: group, Kind: "Role", Name: within.Name},
+		},
+	}
+}
+
+func typed(version, kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: version, Kind: kind}
+}
+
+// Manifest is Objects as YAML, to be applied on the worker.
+func (a Access) Manifest() ([]byte, error) {
+	var text bytes.Buffer
+	for i, object := range a.Objects() {
+		if i > 0 {
+			text.WriteString("---\n")
+		}
+		fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+		if err != nil {
+			return nil, fmt.Errorf("write %T: %w", object, err)
+		}
+		delete(fields, "spec") // of the namespace: nothing is specified
+		delete(fields, "status")
+		document, err := yaml.Marshal(fields)
+		if err != nil {
+			return nil, fmt.Errorf("write %T: %w", object, err)
+		}
+		text.Write(document)
+	}
+	return text.Bytes(), nil
 }
