@@ -21,6 +21,7 @@ import (
 	"switchyard.dev/worker/controller/flavor"
 	"switchyard.dev/worker/controller/localqueue"
 	"switchyard.dev/worker/controller/workload"
+	"switchyard.dev/worker/fence/epoch"
 	"switchyard.dev/worker/fence/guard"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/program"
@@ -35,11 +36,16 @@ type engine struct {
 	view     *view.View
 	metrics  *act.Metrics
 	clock    clock.WithTicker
-	prepare  []func(wl *kueue.Workload, now time.Time)
+	// epochs are what both the webhooks of Workloads and those of jobs go by.
+	epochs  *epoch.Memory
+	prepare []func(wl *kueue.Workload, now time.Time)
 }
 
 func newEngine(s program.Settings, kinds []job.Integration) (*engine, error) {
-	e := &engine{settings: s, kinds: kinds, clock: clock.RealClock{}, view: view.New(viewOptions(s))}
+	e := &engine{
+		settings: s, kinds: kinds, clock: clock.RealClock{}, view: view.New(viewOptions(s)),
+		epochs: epoch.NewMemory(epoch.DefaultRemembered),
+	}
 	options, err := act.MetricsOptionsFor(s.Configuration, e.view)
 	if err != nil {
 		return nil, err
@@ -60,7 +66,7 @@ func (e *engine) parts() []program.Part {
 		{Name: "workload", Add: e.addWorkloads},
 		{Name: "admissioncheck", Add: e.addAdmissionChecks},
 		{Name: "fence", Add: e.addFence},
-		{Name: "webhooks", Add: func(_ context.Context, mgr ctrl.Manager) error { return webhook.Setup(mgr, e.settings.Gates) }},
+		{Name: "webhooks", Add: e.addWebhooks},
 	}
 }
 
@@ -116,6 +122,13 @@ func (e *engine) handles(owner *metav1.OwnerReference) bool {
 func (e *engine) addAdmissionChecks(ctx context.Context, mgr ctrl.Manager) error {
 	r := &admissioncheck.Reconciler{Client: mgr.GetClient()}
 	return r.SetupWithManager(ctx, mgr)
+}
+
+func (e *engine) addWebhooks(ctx context.Context, mgr ctrl.Manager) error {
+	if err := e.epochs.Watch(ctx, mgr.GetCache()); err != nil {
+		return err
+	}
+	return webhook.Setup(mgr, e.settings.Gates, e.epochs)
 }
 
 // addFence stops the jobs of hubs that have not renewed their run lease.

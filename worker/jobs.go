@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -39,12 +38,13 @@ func Kinds(s program.Settings) ([]job.Integration, error) {
 
 // integrations has a part for every compiled-in kind. The webhooks of a kind that is not enabled are there and do nothing,
 // so that one static webhook configuration fits all settings.
-func integrations(s program.Settings, kinds []job.Integration, created func(kind string, latency time.Duration)) ([]program.Part, error) {
+func (e *engine) integrations() ([]program.Part, error) {
+	s, kinds := e.settings, e.kinds
 	options, err := jobOptions(s, kinds)
 	if err != nil {
 		return nil, err
 	}
-	options.Created = created
+	options.Created, options.Stale = e.metrics.Created, e.epochs.Create
 	var parts []program.Part
 	for _, kind := range all.Kinds() {
 		enabled := slices.ContainsFunc(kinds, func(k job.Integration) bool { return k.Name() == kind.Name() })

@@ -70,6 +70,7 @@ func unchosen() []string {
 		"cycle.Options.MaxAdmissions", // how long a newcomer waits behind a batch is the loop's affair
 		"job.Options.Clock",           // tests only
 		"job.Options.Created",         // whom to tell, not what to do
+		"job.Options.Stale",           // no choice: an epoch that is over is over
 	}
 }
 

@@ -47,7 +47,7 @@ func PartsWith(s program.Settings, prepare ...func(wl *kueue.Workload, now time.
 		return nil, err
 	}
 	engine.prepare = prepare
-	integrations, err := integrations(s, kinds, engine.metrics.Created)
+	integrations, err := engine.integrations()
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/lifecycle"
+	"switchyard.dev/worker/fence/epoch"
 	"switchyard.dev/worker/workload"
 )
 
@@ -190,6 +191,9 @@ func (r *reconciler[T]) observePrebuilt(ctx context.Context, s *sight[T]) error 
 	case metav1.GetControllerOfNoCopy(wl) != nil:
 		s.facts.Link = LinkTaken
 		s.note = fmt.Sprintf("The prebuilt workload %q belongs to another owner", name)
+	case epoch.Before(s.job, wl):
+		s.facts.Link = LinkTaken
+		s.note = fmt.Sprintf("The prebuilt workload %q was made by the hub in a later epoch than the job", name)
 	default:
 		s.facts.Link = LinkUnowned
 		s.wl = wl

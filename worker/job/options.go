@@ -1,11 +1,14 @@
 package job
 
 import (
+	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Options is what the composition root tells every kind of job. Feature gates arrive here as plain booleans.
@@ -32,6 +35,8 @@ type Options struct {
 	Gates Gates
 	// Created, when not nil, is told how long a new job of the kind has waited for its Workload.
 	Created func(kind string, latency time.Duration)
+	// Stale, when not nil, says why a new job that a hub made for the Workload of that name comes too late; nil if it does not.
+	Stale func(ctx context.Context, job client.Object, workload string) *field.Error
 	// Clock is the source of now; nil is the machine's.
 	Clock clock.PassiveClock
 }

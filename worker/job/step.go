@@ -14,7 +14,8 @@ const (
 	LinkNone Link = iota
 	// LinkAwaited means that the prebuilt Workload that the job names does not exist.
 	LinkAwaited
-	// LinkTaken means that the prebuilt Workload that the job names belongs to another owner.
+	// LinkTaken means that the prebuilt Workload that the job names belongs to another owner, or to a later epoch of its hub
+	// than the job.
 	LinkTaken
 	// LinkUnowned means that the prebuilt Workload has no owner and asks for what the job asks for.
 	LinkUnowned

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/fence/epoch"
 )
 
 // maxGateName is the longest name in admission-gated-by (contract: kueue-api.md 1.15).
@@ -21,7 +22,7 @@ func labelPath(key string) *field.Path      { return field.NewPath("metadata", "
 func annotationPath(key string) *field.Path { return field.NewPath("metadata", "annotations").Key(key) }
 
 // ValidateCreate implements admission.Validator.
-func (h *webhook[T]) ValidateCreate(_ context.Context, job T) (admission.Warnings, error) {
+func (h *webhook[T]) ValidateCreate(ctx context.Context, job T) (admission.Warnings, error) {
 	if !h.enabled || !h.managed(job) {
 		return nil, nil
 	}
@@ -29,6 +30,7 @@ func (h *webhook[T]) ValidateCreate(_ context.Context, job T) (admission.Warning
 	errs := validateMeta(job)
 	errs = append(errs, h.validateElastic(job)...)
 	errs = append(errs, h.validateGates(nil, job)...)
+	errs = append(errs, h.validateStale(ctx, job)...)
 	if h.kind.Validate != nil {
 		errs = append(errs, h.kind.Validate(none, job)...)
 	}
@@ -44,6 +46,9 @@ func (h *webhook[T]) ValidateUpdate(ctx context.Context, old, job T) (admission.
 	errs = append(errs, h.validateElastic(job)...)
 	errs = append(errs, validateChange(old, job, h.kind.Suspended(old), h.kind.Suspended(job))...)
 	errs = append(errs, h.validateGates(old, job)...)
+	if err := epoch.Update(old, job); err != nil {
+		errs = append(errs, err)
+	}
 	if QueueName(old) != "" && QueueName(job) == "" {
 		found, err := h.hasDefaultQueue(ctx, job.GetNamespace())
 		if err != nil {
@@ -74,6 +79,17 @@ func (h *webhook[T]) validateElastic(job T) field.ErrorList {
 		return nil
 	}
 	return field.ErrorList{field.Forbidden(annotationPath(kueue.ElasticJobAnnotation), "is not supported for "+h.kind.GVK.Kind)}
+}
+
+// validateStale refuses what a hub has sent too late: it might take up a Workload of a later epoch.
+func (h *webhook[T]) validateStale(ctx context.Context, job T) field.ErrorList {
+	if h.opts.Stale == nil {
+		return nil
+	}
+	if err := h.opts.Stale(ctx, job, PrebuiltWorkloadName(job)); err != nil {
+		return field.ErrorList{err}
+	}
+	return nil
 }
 
 // validateMeta checks labels and annotations for themselves.

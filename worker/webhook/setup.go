@@ -19,7 +19,7 @@ import (
 // Setup registers, at the paths of contract: kueue-api.md 8.5, the webhooks of
 // the queue kinds and of Workloads, and the conversion of every kind that has one.
 // It adds v1beta1, which only conversion needs, to the scheme of the manager.
-func Setup(mgr ctrl.Manager, set features.Set) error {
+func Setup(mgr ctrl.Manager, set features.Set, epochs Epochs) error {
 	if err := kueuev1beta1.AddToScheme(mgr.GetScheme()); err != nil {
 		return fmt.Errorf("registering kueue.x-k8s.io/v1beta1: %w", err)
 	}
@@ -35,7 +35,7 @@ func Setup(mgr ctrl.Manager, set features.Set) error {
 			WithValidator(validator[*kueue.ResourceFlavor]{create: ResourceFlavor, update: func(_, f *kueue.ResourceFlavor) field.ErrorList { return ResourceFlavor(f) }}).Complete,
 		ctrl.NewWebhookManagedBy(mgr, &kueue.Workload{}).
 			WithDefaulter(defaulter[*kueue.Workload](gates.DefaultWorkload)).
-			WithValidator(validator[*kueue.Workload]{create: gates.Workload, update: gates.WorkloadUpdate}).Complete,
+			WithValidator(workloads{validator[*kueue.Workload]{create: gates.Workload, update: gates.WorkloadUpdate}, epochs}).Complete,
 		ctrl.NewWebhookManagedBy(mgr, &kueue.LocalQueue{}).Complete,
 		ctrl.NewWebhookManagedBy(mgr, &kueue.MultiKueueCluster{}).Complete,
 	} {
@@ -85,4 +85,24 @@ func (v validator[T]) ValidateUpdate(_ context.Context, old, object T) (admissio
 // ValidateDelete allows every deletion.
 func (v validator[T]) ValidateDelete(context.Context, T) (admission.Warnings, error) {
 	return nil, nil
+}
+
+// Epochs refuses what a hub made in an epoch that is over (see package epoch).
+type Epochs interface {
+	Create(ctx context.Context, object client.Object, workload string) *field.Error
+}
+
+// workloads is the validator of Workloads, which for new ones looks at what was seen before.
+type workloads struct {
+	validator[*kueue.Workload]
+	epochs Epochs
+}
+
+// ValidateCreate refuses a Workload that must not be created.
+func (v workloads) ValidateCreate(ctx context.Context, w *kueue.Workload) (admission.Warnings, error) {
+	all := v.create(w)
+	if err := v.epochs.Create(ctx, w, w.Name); err != nil {
+		all = append(all, err)
+	}
+	return nil, all.ToAggregate()
 }

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -12,14 +13,26 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/yaml"
 
 	"switchyard.dev/apis/config/features"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
+
+// stale refuses the Workload of that name.
+type stale string
+
+func (s stale) Create(_ context.Context, object client.Object, workload string) *field.Error {
+	if object.GetName() != workload || workload != string(s) {
+		return nil
+	}
+	return field.Forbidden(field.NewPath("metadata"), "over")
+}
 
 // handlers are those that Setup registers with a manager that is never started.
 func handlers(t *testing.T) http.Handler {
@@ -32,7 +45,7 @@ func handlers(t *testing.T) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Setup(mgr, features.Set{}); err != nil {
+	if err := Setup(mgr, features.Set{}, stale("held-up")); err != nil {
 		t.Fatal(err)
 	}
 	return mgr.GetWebhookServer().WebhookMux()
@@ -94,6 +107,17 @@ func TestWhatIsWrongIsRefusedWithItsPath(t *testing.T) {
 		got := review(t, handler, "/validate-kueue-x-k8s-io-v1beta2-"+path, "{apiVersion: kueue.x-k8s.io/v1beta2, metadata: {name: a}, "+spec+"}")
 		if got.Allowed || !strings.HasPrefix(got.Result.Message, "spec.") {
 			t.Errorf("%s: allowed %t, %v", path, got.Allowed, got.Result)
+		}
+	}
+}
+
+func TestAWorkloadOfAnEpochThatIsOverIsRefused(t *testing.T) {
+	handler := handlers(t)
+	for name, allowed := range map[string]bool{"held-up": false, "in-time": true} {
+		manifest := "{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: " + name + "}, spec: {podSets: []}}"
+		got := review(t, handler, "/validate-kueue-x-k8s-io-v1beta2-workload", manifest)
+		if got.Allowed != allowed || !allowed && !strings.Contains(got.Result.Message, "over") {
+			t.Errorf("%s: allowed %t, %v", name, got.Allowed, got.Result)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/fence/epoch"
 )
 
 // maxGateName bounds the names in the annotation admission-gated-by.
@@ -42,6 +43,9 @@ func (g Gates) WorkloadUpdate(old, w *kueue.Workload) field.ErrorList {
 		all = append(all, g.annotations(w)...)
 	}
 	all = append(all, addedGates(g.admissionGates(old), g.admissionGates(w))...)
+	if err := epoch.Update(old, w); err != nil {
+		all = append(all, err)
+	}
 	return append(all, g.statusUpdate(old, w)...)
 }
 

@@ -82,10 +82,12 @@ func TestUpdatesOfSpec(t *testing.T) {
 		{"a gate is removed", "", gated + "'a,b'", "", gated + "'b'", "", ""},
 		{"gates are removed", "", gated + "'a,b'", "", "", "", ""},
 		{"a gate is added", "", gated + "'a'", "", gated + "'a,b'", "", "metadata.annotations[kueue.x-k8s.io/admission-gated-by] gate \"b\" cannot be added"},
+		{"the epoch of a hub's copy falls", "", "switchyard.dev/epoch: '3'", "", "switchyard.dev/epoch: '2'", "", "metadata.annotations[switchyard.dev/epoch] must not fall: it is 3"},
+		{"the epoch of a hub's copy rises", "", "switchyard.dev/epoch: '3'", "", "switchyard.dev/epoch: '4'", "", ""},
 		{"a first gate is added", "", "", "", gated + "'a'", "", "metadata.annotations[kueue.x-k8s.io/admission-gated-by] gate \"a\" cannot be added"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			manifest := "metadata: {annotations: {%s}}\nspec: {podSets: [{name: main, template: {}, %s}]}\nstatus: {%s}"
+			manifest := "metadata: {labels: {kueue.x-k8s.io/multikueue-origin: eu}, annotations: {%s}}\nspec: {podSets: [{name: main, template: {}, %s}]}\nstatus: {%s}"
 			old := read[kueue.Workload](t, fmt.Sprintf(manifest, c.oldAnnotations, c.old, c.status))
 			workload := read[kueue.Workload](t, fmt.Sprintf(manifest, c.annotations, c.spec, c.status))
 			expect(t, byDefault().WorkloadUpdate(old, workload), c.want)

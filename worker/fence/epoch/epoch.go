@@ -1,0 +1,58 @@
+// Package epoch keeps a worker from going back: what a hub makes there bears the epoch in which it was made, and nothing is
+// taken that is older than what was seen. A request that was held up on its way, or a second leader of the hub that does not
+// know yet that it is one no more, changes nothing then.
+//
+// The rules are functions of objects; [Memory] adds what no object tells any more. ../DESIGN.md says what it cannot know.
+package epoch
+
+import (
+	"fmt"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+)
+
+// OwnerUIDAnnotation stamps what a hub makes with the UID of the hub's Workload that it was made for. Epochs of one such
+// Workload have an order; those of two have none.
+const OwnerUIDAnnotation = "switchyard.dev/owner-uid"
+
+// first is the epoch of an object that bears none: hubs that know of no epochs have but one.
+const first int64 = 1
+
+// Of returns the epoch in which a hub made the object; 1 if it does not say.
+func Of(object client.Object) int64 {
+	epoch, err := strconv.ParseInt(object.GetAnnotations()[switchyard.EpochAnnotation], 10, 64)
+	if err != nil {
+		return first
+	}
+	return max(epoch, first)
+}
+
+// Before tells whether a hub made a for the same Workload as b, in an epoch before b's.
+func Before(a, b client.Object) bool {
+	return isCopy(a) && isCopy(b) && owner(a) == owner(b) && Of(a) < Of(b)
+}
+
+// Update refuses an update that lets the epoch of an object made by a hub fall.
+func Update(old, object client.Object) *field.Error {
+	if !isCopy(old) || Of(object) >= Of(old) {
+		return nil
+	}
+	return field.Forbidden(path(), fmt.Sprintf("must not fall: it is %d", Of(old)))
+}
+
+func refused(epoch, seen int64) *field.Error {
+	return field.Forbidden(path(), fmt.Sprintf("epoch %d is over: the hub has been in epoch %d here", epoch, seen))
+}
+
+func path() *field.Path {
+	return field.NewPath("metadata", "annotations").Key(switchyard.EpochAnnotation)
+}
+
+func isCopy(object client.Object) bool { return object.GetLabels()[kueue.MultiKueueOriginLabel] != "" }
+
+func owner(object client.Object) string { return object.GetAnnotations()[OwnerUIDAnnotation] }

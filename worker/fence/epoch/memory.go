@@ -1,0 +1,121 @@
+package epoch
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// DefaultRemembered is how many Workloads that are gone a Memory knows at least, once there were so many.
+const DefaultRemembered = 16384
+
+// key names what has epochs: a Workload here that was made for one of a hub.
+type key struct{ namespace, name, owner string }
+
+// Memory knows the highest epoch of every Workload that a hub has made here: of those that exist by the cache, of those that
+// are gone by what its watch has seen of them. Those that were never in another epoch than the first, as nearly all are, take
+// no room. It lives as long as the program, in every replica.
+type Memory struct {
+	remembered int
+	reader     client.Reader
+	synced     func() bool
+
+	mu sync.Mutex
+	// young and old are the epochs of what is gone; when young is full, old is forgotten and young becomes old.
+	young, old map[key]int64
+}
+
+// NewMemory makes a memory that knows nothing and refuses nothing until [Memory.Watch].
+func NewMemory(remembered int) *Memory {
+	return &Memory{remembered: remembered, young: map[key]int64{}}
+}
+
+// Watch lets the memory learn from a cache, which need not have started. Call it once, before any other method.
+func (m *Memory) Watch(ctx context.Context, from cache.Cache) error {
+	informer, err := from.GetInformer(ctx, &kueue.Workload{}, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("get the informer of Workloads: %w", err)
+	}
+	registration, err := informer.AddEventHandler(m.handler())
+	if err != nil {
+		return fmt.Errorf("watch Workloads: %w", err)
+	}
+	m.reader, m.synced = from, registration.HasSynced
+	return nil
+}
+
+// handler notes what is gone, also if the watch has missed that and shows another object of the name.
+func (m *Memory) handler() toolscache.ResourceEventHandler {
+	return toolscache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(was, is any) {
+			old, ok := was.(client.Object)
+			object, ok2 := is.(client.Object)
+			if ok && ok2 && old.GetUID() != object.GetUID() {
+				m.note(old)
+			}
+		},
+		DeleteFunc: func(gone any) {
+			if missed, ok := gone.(toolscache.DeletedFinalStateUnknown); ok {
+				gone = missed.Obj
+			}
+			if object, ok := gone.(client.Object); ok {
+				m.note(object)
+			}
+		},
+	}
+}
+
+func (m *Memory) note(gone client.Object) {
+	epoch := Of(gone)
+	if !isCopy(gone) || epoch == first {
+		return
+	}
+	k := key{gone.GetNamespace(), gone.GetName(), owner(gone)}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	epoch = max(epoch, m.young[k], m.old[k])
+	if len(m.young) >= m.remembered {
+		m.old, m.young = m.young, map[key]int64{}
+	}
+	m.young[k] = epoch
+}
+
+func (m *Memory) gone(k key) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return max(m.young[k], m.old[k])
+}
+
+// Create refuses a new object of a hub, a Workload or a job, whose epoch is over for the Workload of that name. While the
+// cache is still being filled it goes by what it has seen.
+func (m *Memory) Create(ctx context.Context, object client.Object, workload string) *field.Error {
+	if !isCopy(object) || workload == "" {
+		return nil
+	}
+	epoch := Of(object)
+	seen := m.gone(key{object.GetNamespace(), workload, owner(object)})
+	if m.synced != nil && m.synced() {
+		seen = max(seen, m.there(ctx, object, workload))
+	}
+	if epoch >= seen {
+		return nil
+	}
+	return refused(epoch, seen)
+}
+
+// there is the epoch of the Workload that is there, if it is for the same one of the hub's; 0 if there is none.
+func (m *Memory) there(ctx context.Context, object client.Object, workload string) int64 {
+	wl := &kueue.Workload{}
+	err := m.reader.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: workload}, wl, client.UnsafeDisableDeepCopy)
+	if err != nil || !isCopy(wl) || owner(wl) != owner(object) {
+		return 0 // a cache that has synced fails for nothing but absence
+	}
+	return Of(wl)
+}
