@@ -14,6 +14,8 @@ import (
 	"switchyard.dev/apis/config/features"
 	configapi "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/demand"
 	"switchyard.dev/worker/job"
 )
 
@@ -48,6 +50,7 @@ func (c *Check) Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integratio
 		Kinds:       slices.DeleteFunc(slices.Clone(integrations), func(i job.Integration) bool { return !i.Mirrorable() }),
 		NameInLabel: !gates.Enabled(features.WorkloadIdentifierAnnotations),
 		Access:      access(cfg.MultiKueue, gates),
+		Demand:      demand.RulesOf(cfg.Resources),
 
 		QuotaAutomation: gates.Enabled(features.MultiKueueManagerQuotaAutomation),
 	})
@@ -58,12 +61,24 @@ func (c *Check) Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integratio
 	return nil
 }
 
+const (
+	// leaseDuration is how long workers go on without a word from the hub, where a policy makes them stop at all.
+	leaseDuration = 40 * time.Second
+	// skewMargin is how much the clocks of hub and worker may differ, and how long the worker's program may take to act on a
+	// lease that has run out, together: 5 s for the clocks, 5 s for its look, and 30 s for another of its programs to take over.
+	skewMargin = 40 * time.Second
+)
+
 // policy is what the configuration says about dispatching. Every dispatcher that is not built in nominates from outside of
 // the check.
 func policy(m *configapi.MultiKueue, gates features.Set) dispatch.Policy {
 	p := dispatch.Compatible(m.WorkerLostTimeout.Duration)
+	p.LeaseDuration, p.SkewMargin = leaseDuration, skewMargin
+	p.Orchestrate = gates.Enabled(features.MultiKueueOrchestratedPreemption)
 	switch *m.DispatcherName {
 	case kueue.AllAtOnceDispatcherName:
+	case switchyard.BestFitDispatcherName:
+		p.Dispatcher = dispatch.BestFit
 	case kueue.IncrementalDispatcherName:
 		p.Dispatcher = dispatch.Incremental
 		if gates.Enabled(features.MultiKueueIncrementalDispatcherConfig) {

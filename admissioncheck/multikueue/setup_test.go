@@ -10,6 +10,7 @@ import (
 	"switchyard.dev/apis/config/features"
 	configapi "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
 func TestTheDispatcherThatTheConfigurationNames(t *testing.T) {
@@ -32,6 +33,7 @@ func TestTheDispatcherThatTheConfigurationNames(t *testing.T) {
 			name: "the size of a round is not to be configured", of: kueue.IncrementalDispatcherName, step: ptr.To[int32](1),
 			gates: map[string]bool{"MultiKueueIncrementalDispatcherConfig": false}, want: dispatch.Policy{Dispatcher: dispatch.Incremental, StepSize: 3},
 		},
+		{name: "best fit", of: switchyard.BestFitDispatcherName, want: dispatch.Policy{Dispatcher: dispatch.BestFit, StepSize: 3}},
 		{name: "one that is not built in", of: "example.com/mine", want: dispatch.Policy{Dispatcher: dispatch.External, StepSize: 3}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -47,7 +49,8 @@ func TestTheDispatcherThatTheConfigurationNames(t *testing.T) {
 			}
 			got := policy(cfg.MultiKueue, gates)
 			if got.Dispatcher != c.want.Dispatcher || got.StepSize != c.want.StepSize || got.ByName != c.want.ByName ||
-				got.WorkerLostTimeout != 15*time.Minute || got.RoundTimeout != 5*time.Minute {
+				got.WorkerLostTimeout != 15*time.Minute || got.RoundTimeout != 5*time.Minute || got.LeaseDuration != 40*time.Second ||
+				got.SkewMargin <= 0 || got.Orchestrate {
 				t.Errorf("policy %+v", got)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
@@ -32,6 +33,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/all"
 	"switchyard.dev/worker/kube"
@@ -92,7 +94,7 @@ func (c *calls) snapshot() []string {
 func testScheme(t *testing.T) *runtime.Scheme {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	add := []func(*runtime.Scheme) error{kueue.AddToScheme, corev1.AddToScheme}
+	add := []func(*runtime.Scheme) error{kueue.AddToScheme, corev1.AddToScheme, coordinationv1.AddToScheme, switchyard.AddToScheme}
 	for _, k := range all.Kinds() {
 		add = append(add, k.AddToScheme)
 	}
@@ -271,8 +273,13 @@ func (st *stage) compose() {
 		Client: st.hub, Live: st.hub, Kinds: mirrored, Origin: origin, Policy: st.policy,
 		Recorder: st.events, Clock: clock.RealClock{},
 	})
+	kinds := FleetKinds(mirrored, sharing)
+	if st.policy.Dispatcher == dispatch.BestFit {
+		kinds = append(kinds, CapacityKinds(sharing)...)
+	}
 	r.Fleet = fleet.New(fleet.Options{
-		Origin: origin, Scheme: scheme, Kinds: FleetKinds(mirrored, sharing), Concerned: r.Concerned,
+		Origin: origin, Scheme: scheme, Kinds: kinds, Concerned: r.Concerned,
+		Lease:      &fleet.LeaseOptions{Every: 20 * time.Millisecond, Wanted: r.LeaseWanted},
 		ProbeEvery: 20 * time.Millisecond, Coalesce: time.Millisecond,
 		Backoff: func(int) time.Duration { return 20 * time.Millisecond },
 		Dial:    func(c *rest.Config) (client.WithWatch, error) { return st.workers[c.Host], nil },

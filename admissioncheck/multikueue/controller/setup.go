@@ -3,9 +3,12 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -22,6 +25,9 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/fence"
 	"switchyard.dev/worker/job"
 )
 
@@ -41,6 +47,8 @@ type Settings struct {
 	QuotaAutomation bool
 	// Access says where the credentials of clusters may come from.
 	Access Access
+	// Demand are the hub's rules about the resources that a pod asks for.
+	Demand demand.Rules
 	// Fleet overrides how patient the supervisors are; origin, kinds and scheme in it are ignored.
 	Fleet fleet.Options
 
@@ -59,12 +67,17 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*Resolver, error)
 	if s.QuotaAutomation {
 		s.quota = &fleet.Signal{}
 	}
-	resolver, sweep := assemble(mgr, s)
+	resolver, sweep, err := assemble(mgr, s)
+	if err != nil {
+		return nil, err
+	}
 	steps := []func() error{
 		func() error { return RegisterMetrics(metrics.Registry) },
 		func() error { return mgr.Add(resolver.Fleet) },
 		func() error { return mgr.Add(sweep) },
+		func() error { return mgr.Add(&Drain{Resolver: resolver, Every: drainEvery, Clock: clock.RealClock{}}) },
 		func() error { return resolver.setup(mgr) },
+		func() error { return setupFencing(mgr, resolver.Fleet) },
 		func() error { return setupClusters(mgr, resolver.Fleet, s) },
 		func() error {
 			if !s.QuotaAutomation {
@@ -82,32 +95,46 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*Resolver, error)
 	return resolver, nil
 }
 
-func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep) {
+func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep, error) {
+	for _, add := range []func(*runtime.Scheme) error{coordinationv1.AddToScheme, switchyard.AddToScheme} {
+		if err := add(mgr.GetScheme()); err != nil {
+			return nil, nil, fmt.Errorf("know the types of what is followed on workers: %w", err)
+		}
+	}
 	sharing := &Sharing{}
 	options := s.Fleet
-	options.Origin, options.Scheme, options.Kinds = s.Origin, mgr.GetScheme(), FleetKinds(s.Kinds, sharing)
+	kinds := FleetKinds(s.Kinds, sharing)
+	options.Origin, options.Scheme, options.Kinds = s.Origin, mgr.GetScheme(), kinds
+	if s.Policy.Dispatcher == dispatch.BestFit {
+		options.Kinds = slices.Concat(kinds, CapacityKinds(sharing))
+	}
 	if s.quota != nil {
-		options.Kinds = withQuota(options.Kinds, s.quota)
+		options.Kinds = withQuota(slices.Clone(options.Kinds), s.quota)
 	}
 	r := NewResolver(&Resolver{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: s.Kinds, Origin: s.Origin, Policy: s.Policy,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: s.Kinds, Origin: s.Origin, Policy: s.Policy, Demand: s.Demand,
 		NameInLabel: s.NameInLabel, Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager), Clock: clock.RealClock{},
 	})
 	options.Concerned = r.Concerned
+	options.Lease = &fleet.LeaseOptions{
+		Namespace: s.Namespace, Name: fence.LeaseName(s.Origin), Duration: s.Policy.LeaseDuration, Wanted: r.LeaseWanted,
+	}
 	r.Fleet = fleet.New(options)
 	sharing.Resolver = r
-	return r, &Sweep{
-		Client: mgr.GetClient(), Fleet: r.Fleet, Kinds: options.Kinds, Every: s.GCInterval, Clock: clock.RealClock{},
-	}
+	return r, &Sweep{Client: mgr.GetClient(), Fleet: r.Fleet, Kinds: kinds, Every: s.GCInterval, Clock: clock.RealClock{}}, nil
 }
 
 func (r *Resolver) setup(mgr ctrl.Manager) error {
 	all := handler.EnqueueRequestsFromMapFunc(r.dispatching)
+	specOrNotes := builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, notesChanged()))
+	notes := builder.WithPredicates(notesChanged())
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("multikueue_workload").
 		For(&kueue.Workload{}).
-		Watches(&kueue.MultiKueueConfig{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.MultiKueueConfig{}, all, specOrNotes).
 		Watches(&kueue.AdmissionCheck{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.MultiKueueCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), notes).
+		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(r.ofQueue), notes).
 		WatchesRawSource(r.Fleet.Workloads().Source()).
 		WithOptions(options()).
 		Build(r)
@@ -118,6 +145,20 @@ func (r *Resolver) setup(mgr ctrl.Manager) error {
 		if err := mgr.Add(&jobWatch{manager: mgr, controller: c, resolver: r, kind: kind}); err != nil {
 			return fmt.Errorf("watch of jobs: %w", err)
 		}
+	}
+	return nil
+}
+
+// setupFencing adds the controller that reports on fences.
+func setupFencing(mgr ctrl.Manager, f *fleet.Fleet) error {
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("multikueue_fencing").
+		For(&kueue.MultiKueueCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(f.Clusters().Source()).
+		WithOptions(options()).
+		Complete(&Fencing{Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}})
+	if err != nil {
+		return fmt.Errorf("controller of fences: %w", err)
 	}
 	return nil
 }
@@ -179,7 +220,9 @@ func (r *AdmissionCheck) setup(mgr ctrl.Manager) error {
 		Named("multikueue_admissioncheck").
 		For(&kueue.AdmissionCheck{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&kueue.MultiKueueConfig{}, handler.EnqueueRequestsFromMapFunc(r.ofConfig),
-			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+			builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, notesChanged()))).
+		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(checksOfQueue),
+			builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, notesChanged()))).
 		Watches(&kueue.MultiKueueCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(activeChanged())).
 		WithOptions(options()).
 		Complete(r)

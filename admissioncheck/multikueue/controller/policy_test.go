@@ -1,0 +1,297 @@
+package controller
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/mirror"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+)
+
+func quantity(text string) resource.Quantity { return resource.MustParse(text) }
+
+func resourceGroup(flavor, cpu string) kueue.ResourceGroup {
+	return kueue.ResourceGroup{
+		CoveredResources: []corev1.ResourceName{"cpu"},
+		Flavors: []kueue.FlavorQuotas{{
+			Name: kueue.ResourceFlavorReference(flavor), Resources: []kueue.ResourceQuota{{Name: "cpu", NominalQuota: quantity(cpu)}},
+		}},
+	}
+}
+
+func noted(name string, notes ...string) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Name: name, Annotations: map[string]string{}}
+	for i := 0; i < len(notes); i += 2 {
+		m.Annotations[notes[i]] = notes[i+1]
+	}
+	return m
+}
+
+func TestTheRunPolicyOfAQueueGoesBeforeThatOfItsFleet(t *testing.T) {
+	policy := switchyard.RunPolicyAnnotation
+	for _, tc := range []struct {
+		name          string
+		config, queue *metav1.ObjectMeta
+		want          switchyard.RunPolicy
+		wrong         string
+	}{
+		{name: "nobody says anything", config: ptr.To(noted("c")), queue: ptr.To(noted("q")), want: switchyard.Compatible},
+		{name: "there is nobody to say anything", want: switchyard.Compatible},
+		{name: "the fleet says", config: ptr.To(noted("c", policy, "run-once")), queue: ptr.To(noted("q")), want: switchyard.RunOnce},
+		{name: "the queue says otherwise", config: ptr.To(noted("c", policy, "run-once")), queue: ptr.To(noted("q", policy, "never-lose")), want: switchyard.NeverLose},
+		{name: "the queue says a word that is none", config: ptr.To(noted("c")), queue: ptr.To(noted("q", policy, "twice")), wrong: `ClusterQueue q is "twice": change it to`},
+		{name: "the fleet says nothing, aloud", config: ptr.To(noted("c", policy, "")), wrong: `MultiKueueConfig c is ""`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var config *kueue.MultiKueueConfig
+			var queue *kueue.ClusterQueue
+			if tc.config != nil {
+				config = &kueue.MultiKueueConfig{ObjectMeta: *tc.config}
+			}
+			if tc.queue != nil {
+				queue = &kueue.ClusterQueue{ObjectMeta: *tc.queue}
+			}
+			got, err := PolicyOf(config, queue)
+			if got != tc.want || (err != nil) != (tc.wrong != "") || err != nil && !strings.Contains(err.Error(), tc.wrong) {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestTheKillGraceIsThatOfTheSlowestPods(t *testing.T) {
+	set := func(grace *int64) kueue.PodSet {
+		return kueue.PodSet{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{TerminationGracePeriodSeconds: grace}}}
+	}
+	for _, tc := range []struct {
+		sets []kueue.PodSet
+		want time.Duration
+	}{
+		{nil, 30 * time.Second},
+		{[]kueue.PodSet{set(nil)}, 30 * time.Second},
+		{[]kueue.PodSet{set(ptr.To[int64](5))}, 5 * time.Second},
+		{[]kueue.PodSet{set(ptr.To[int64](5)), set(ptr.To[int64](600)), set(nil)}, 10 * time.Minute},
+		{[]kueue.PodSet{set(ptr.To[int64](0))}, 0},
+	} {
+		if got := killGrace(&kueue.Workload{Spec: kueue.WorkloadSpec{PodSets: tc.sets}}); got != tc.want {
+			t.Errorf("%v instead of %v", got, tc.want)
+		}
+	}
+}
+
+// note writes an annotation of a hub's object.
+func (st *stage) note(obj client.Object, name, annotation, value string) {
+	st.t.Helper()
+	if err := st.hub.Get(context.Background(), client.ObjectKey{Name: name}, obj); err != nil {
+		st.t.Fatal(err)
+	}
+	notes := obj.GetAnnotations()
+	if notes == nil {
+		notes = map[string]string{}
+	}
+	notes[annotation] = value
+	obj.SetAnnotations(notes)
+	if err := st.hub.Update(context.Background(), obj); err != nil {
+		st.t.Fatal(err)
+	}
+}
+
+func TestUnderRunOnceCopiesAndJobsAreStampedAndTheLeaseIsKept(t *testing.T) {
+	st := newStage(t, "w1")
+	if f, _ := st.fleet.State("w1"); f.Fencing.Asked {
+		t.Error("a lease is kept although nobody wants it")
+	}
+	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
+	st.submit()
+	st.runsOn("w1")
+	if !mirror.StopsWithoutHub(st.copyOn("w1")) || !mirror.StopsWithoutHub(st.jobOn("w1")) {
+		t.Error("not stamped")
+	}
+	lease := &coordinationv1.Lease{}
+	st.eventually("the lease is held", func() bool {
+		key := client.ObjectKey{Namespace: "kueue-system", Name: "switchyard-hub-" + origin}
+		return st.workers["w1"].Get(context.Background(), key, lease) == nil
+	})
+}
+
+func TestUnderTheCompatiblePolicyNothingIsStamped(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.runsOn("w1")
+	if mirror.StopsWithoutHub(st.copyOn("w1")) || mirror.StopsWithoutHub(st.jobOn("w1")) {
+		t.Error("stamped")
+	}
+}
+
+func TestALeaseIsKeptAsLongAsACopyDependsOnIt(t *testing.T) {
+	st := newStage(t, "w1")
+	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
+	st.submit()
+	st.runsOn("w1")
+	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.Compatible))
+	if !st.resolver.LeaseWanted("w1") {
+		t.Error("a stamped job would be stopped")
+	}
+}
+
+func TestAQueueMayWantALeaseWhereItsFleetDoesNot(t *testing.T) {
+	st := newStage(t, "w1")
+	if st.resolver.LeaseWanted("w1") {
+		t.Error("wanted by nobody")
+	}
+	st.create(&kueue.ClusterQueue{ObjectMeta: noted("cq", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))})
+	if !st.resolver.LeaseWanted("w1") {
+		t.Error("not wanted")
+	}
+}
+
+func TestAnUnknownRunPolicyMakesTheCheckInactive(t *testing.T) {
+	st := newStage(t, "w1")
+	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, "sometimes")
+	r := &AdmissionCheck{Client: st.hub, Clock: clock.RealClock{}}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "mk"}}); err != nil {
+		t.Fatal(err)
+	}
+	ac := &kueue.AdmissionCheck{}
+	if err := st.hub.Get(t.Context(), client.ObjectKey{Name: "mk"}, ac); err != nil {
+		t.Fatal(err)
+	}
+	got := meta.FindStatusCondition(ac.Status.Conditions, "Active")
+	if got == nil || got.Status != metav1.ConditionFalse || got.Reason != "BadConfig" || !strings.Contains(got.Message, "change it to compatible, run-once or never-lose") {
+		t.Errorf("condition %+v", got)
+	}
+}
+
+func TestTheFenceIsReportedAndRememberedAcrossRestarts(t *testing.T) {
+	st := newStage(t, "w1")
+	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
+	fence := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kueue-system", Name: switchyard.FenceLease},
+		Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: ptr.To("fence"), RenewTime: ptr.To(metav1.NowMicro()), LeaseDurationSeconds: ptr.To[int32](300),
+		},
+	}
+	if err := st.workers["w1"].Create(t.Context(), fence); err != nil {
+		t.Fatal(err)
+	}
+	st.eventually("the fence is seen", func() bool { s, _ := st.fleet.State("w1"); return s.Fencing.Fenced && s.Fencing.Held })
+	r := &Fencing{Client: st.hub, Fleet: st.fleet, Clock: clock.RealClock{}}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "w1"}}); err != nil {
+		t.Fatal(err)
+	}
+	st.workers["w1"].setDown(true)
+	st.submit()
+	st.restart(st.policy)
+	s, err := st.resolver.observe(t.Context(), key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := s.observed.Clusters[0]; !v.Fenced || v.RenewedAt.IsZero() {
+		t.Errorf("after a restart: fenced %t, renewed at %v", v.Fenced, v.RenewedAt)
+	}
+}
+
+func TestACordonedClusterIsOfferedNothing(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.note(&kueue.MultiKueueCluster{}, "w1", switchyard.CordonedAnnotation, "true")
+	st.submit()
+	st.offered("w2")
+	if st.copyOn("w1") != nil {
+		t.Error("offered")
+	}
+}
+
+func TestADrainMovesOneWorkloadAfterAnother(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.submit()
+	st.runsOn("w1")
+	d := &Drain{Resolver: st.resolver, Every: time.Hour, Clock: clock.RealClock{}}
+	d.turn(t.Context())
+	if st.resolver.draining.turn("w1", key()) {
+		t.Error("moved although nobody drains")
+	}
+	st.note(&kueue.MultiKueueCluster{}, "w1", switchyard.DrainAnnotation, "true")
+	d.turn(t.Context())
+	if !st.resolver.draining.turn("w1", key()) || st.resolver.draining.turn("w2", key()) {
+		t.Error("not the turn of who runs there")
+	}
+	st.eventually("retreated from w1", func() bool { return st.check().State == kueue.CheckStateRetry })
+	d.turn(t.Context())
+	if st.resolver.draining.turn("w1", key()) {
+		t.Error("who has been given up has a turn again")
+	}
+}
+
+func TestTheLastAdmittedLeavesADrainedClusterFirst(t *testing.T) {
+	st := newStage(t, "w1")
+	st.kill() // nobody else is to look at what follows
+	for i, name := range []string{"old", "young", "middle"} {
+		wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, UID: types.UID(name)}}
+		wl.Status.ClusterName = ptr.To("w1")
+		at := []int{0, 20, 10}[i]
+		wl.Status.Conditions = []metav1.Condition{{
+			Type: kueue.WorkloadAdmitted, Status: metav1.ConditionTrue,
+			LastTransitionTime: metav1.NewTime(time.Date(2026, 11, 21, 12, at, 0, 0, time.UTC)),
+		}}
+		st.create(wl)
+		if err := st.hub.Status().Update(t.Context(), wl); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := &Drain{Resolver: st.resolver}
+	for _, want := range []string{"young", "middle", "old", "young"} {
+		if got := d.next(t.Context(), "w1").Name; got != want {
+			t.Errorf("%s instead of %s", got, want)
+		}
+	}
+}
+
+func TestTheFirstOfSeveralSiblingsChoosesTheCluster(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.kill() // nobody else is to look at what follows
+	of := func(name, index string, owner string) *kueue.Workload {
+		wl := &kueue.Workload{ObjectMeta: noted(name, kueue.ComponentWorkloadIndexAnnotation, index)}
+		wl.Namespace, wl.UID = "team", types.UID(name)
+		wl.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: owner, UID: types.UID(owner), Controller: ptr.To(true)}}
+		st.create(wl)
+		return wl
+	}
+	first, second := of("a", "0", "set"), of("b", "1", "set")
+	of("c", "0", "another")
+	seen := func(wl *kueue.Workload) (l struct {
+		Pin    string
+		Awaits bool
+	}) {
+		s := &subject{}
+		st.resolver.siblings(t.Context(), wl, &s.observed.Local)
+		l.Pin, l.Awaits = s.observed.Local.Pin, s.observed.Local.AwaitsSibling
+		return l
+	}
+	if got := seen(first); got.Pin != "" || got.Awaits {
+		t.Errorf("the first: %+v", got)
+	}
+	if got := seen(second); got.Pin != "" || !got.Awaits {
+		t.Errorf("the second before the first has a cluster: %+v", got)
+	}
+	first.Status.ClusterName = ptr.To("w2")
+	if err := st.hub.Status().Update(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	if got := seen(second); got.Pin != "w2" || got.Awaits {
+		t.Errorf("the second afterwards: %+v", got)
+	}
+}
