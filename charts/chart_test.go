@@ -65,18 +65,6 @@ func render(t *testing.T, values map[string]any) charts.Rendered {
 	return r
 }
 
-// find returns the object, or fails.
-func find(t *testing.T, objects []*unstructured.Unstructured, kind, name string) *unstructured.Unstructured {
-	t.Helper()
-	for _, o := range objects {
-		if o.GetKind() == kind && o.GetName() == name {
-			return o
-		}
-	}
-	t.Fatalf("there is no %s %s", kind, name)
-	return nil
-}
-
 func TestHelmLintFindsNothing(t *testing.T) {
 	for name, values := range valueSets(t) {
 		t.Run(name, func(t *testing.T) {

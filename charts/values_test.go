@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"switchyard.dev/apis/config"
 	configapi "switchyard.dev/apis/config/v1beta2"
@@ -81,12 +82,19 @@ func TestTheSchemaKnowsTheFieldsOfAConfiguration(t *testing.T) {
 // configuration is what the program will read.
 func configuration(t *testing.T, r charts.Rendered) *configapi.Configuration {
 	t.Helper()
-	data := find(t, r.Objects, "ConfigMap", "switchyard").Object["data"].(map[string]any)
-	c, err := config.Load([]byte(data["config.yaml"].(string)))
-	if err != nil {
-		t.Fatalf("%v\n%v", err, data)
+	for _, o := range r.Objects {
+		text, found, err := unstructured.NestedString(o.Object, "data", "config.yaml")
+		if err != nil || !found {
+			continue
+		}
+		c, err := config.Load([]byte(text))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		return c
 	}
-	return c
+	t.Fatal("there is no configuration")
+	return nil
 }
 
 func TestTheProgramAcceptsTheConfigurationOfEveryValueSet(t *testing.T) {

@@ -89,7 +89,7 @@ func start(t *testing.T, c *clusters.Cluster, role, health string) *clusters.Pro
 // configurationOf is the installed one with ports and a directory of this machine.
 func configurationOf(t *testing.T, c *clusters.Cluster, health string) []byte {
 	t.Helper()
-	installed, err := clientOf(t, c).CoreV1().ConfigMaps(namespace).Get(t.Context(), "switchyard", metav1.GetOptions{})
+	installed, err := clientOf(t, c).CoreV1().ConfigMaps(namespace).Get(t.Context(), "switchyard-"+c.Name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
