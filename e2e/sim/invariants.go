@@ -29,6 +29,8 @@ type ledger struct {
 	// may be used again, because the record was lost: debts still keep their jobs apart.
 	preempted map[int64]bool
 	forgotten map[int64]bool
+	// promised are the attempts made under a policy that promises that runs never overlap.
+	promised map[attempt]bool
 	// checks counts the questions that were asked.
 	checks int
 }
@@ -50,7 +52,7 @@ func newLedger() *ledger {
 	return &ledger{
 		created: map[attempt]string{}, apart: map[attempt][]string{}, epochs: map[int64]int64{},
 		done: map[int64]dispatch.Outcome{}, results: map[int64][]result{}, widened: map[int64]time.Time{}, trouble: map[int64]bool{},
-		preempted: map[int64]bool{}, forgotten: map[int64]bool{},
+		preempted: map[int64]bool{}, forgotten: map[int64]bool{}, promised: map[attempt]bool{},
 	}
 }
 
@@ -120,6 +122,8 @@ func (l *ledger) creating(t *turn, c *worker, a dispatch.Action) {
 		t.violate("no epoch has jobs on two clusters", "%s epoch %d on %s and %s", t.item.name, a.Epoch, before, c.name)
 	}
 	l.created[key] = c.name
+	l.promised[key] = t.strict() != ""
+	l.checks++
 	for _, other := range t.workers {
 		if job, ok := other.jobs[t.item.name]; ok && other != c && job.ours && job.uid == t.item.uid {
 			l.overlap(t, key, other, job)
@@ -149,7 +153,7 @@ func (l *ledger) overlap(t *turn, key attempt, other *worker, job remoteJob) {
 // started checks that a job that begins to run is the only one.
 func (l *ledger) started(w *World, c *worker, name string, job remoteJob) {
 	l.checks++
-	if w.strict() != "" {
+	if l.promised[attempt{job.uid, job.epoch}] {
 		l.alone(w, c, name, job)
 		return
 	}

@@ -52,7 +52,8 @@ func TestEveryMutantIsCaught(t *testing.T) {
 }
 
 func mutants() []mutant {
-	return slices.Concat(mutantsOfState(), mutantsOfEvidence(), mutantsOfTime(), mutantsOfActions(), mutantsOfShell())
+	return slices.Concat(mutantsOfState(), mutantsOfEvidence(), mutantsOfTime(), mutantsOfActions(), mutantsOfShell(),
+		mutantsOfHolds(), mutantsOfFence(), mutantsOfPlacement())
 }
 
 // mutantsOfState are careless about what is stored.

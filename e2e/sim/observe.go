@@ -85,7 +85,7 @@ func (w *World) view(item workload, name string, listed bool) dispatch.ClusterVi
 		Job:       jobFacts(item, r.watch.jobs.get(item.name)),
 	}
 	unstamped := v.Copy.Holder == dispatch.Ours && !v.Copy.Stops
-	v.Fenced = w.hub.fenced[name] && (!unstamped || w.parts.Shell.BlindToStamps)
+	v.Fenced = w.hub.fenced[name] && !unstamped
 	if ended, watched := r.watch.jobs.gone[item.name]; watched && ended.uid == item.uid && v.Job.Holder == dispatch.Absent {
 		v.EndedUnfinished = ended.finished == nil
 		v.Job.Finished, v.Job.Epoch = ended.finished, ended.epoch

@@ -29,14 +29,23 @@ func (w *World) strict() string {
 	return ""
 }
 
-// alone checks that a job that begins to run is the only one, its predecessors' dying pods included.
+// promise is what is broken when runs overlap.
+func (w *World) promise() string {
+	if w.policy.OnWorkerLost == dispatch.Hold {
+		return lawLose
+	}
+	return lawOnce
+}
+
+// alone checks that a job that begins to run is the only one, its predecessors' dying pods included. A predecessor that
+// has been started again behind its back is checked when it starts.
 func (l *ledger) alone(w *World, c *worker, name string, job remoteJob) {
 	for _, other := range w.workers {
 		if o, ok := other.jobs[name]; ok && other != c && o.running && o.owner == job.owner {
-			w.violate(w.strict(), "%s runs on %s and %s", name, c.name, other.name)
+			w.violate(w.promise(), "%s runs on %s and %s", name, c.name, other.name)
 		}
 		if slices.ContainsFunc(other.ghosts, func(g ghost) bool { return g.name == name && g.job.owner == job.owner }) {
-			w.violate(w.strict(), "%s runs on %s while its pods end on %s", name, c.name, other.name)
+			w.violate(w.promise(), "%s runs on %s while its pods end on %s", name, c.name, other.name)
 		}
 	}
 }

@@ -31,6 +31,8 @@ type generator struct {
 	external bool
 	// strict is the policy, empty for the compatible one.
 	strict string
+	// later is a command for when things have begun.
+	later string
 }
 
 // The themes of random scripts.
@@ -95,6 +97,10 @@ func (g *generator) sight() string {
 
 // next adds one command. Nine in ten give an actor a turn; the others change the world.
 func (g *generator) next() {
+	if g.later != "" && len(g.lines) > 60 {
+		g.add("%s", g.later)
+		g.later = ""
+	}
 	n := g.rand.IntN(1000)
 	for _, choice := range g.choices() {
 		if n -= choice.weight; n < 0 {

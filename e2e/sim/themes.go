@@ -12,7 +12,12 @@ func (g *generator) policy() {
 	default:
 		return
 	}
-	g.add("policy %s grace=%s", g.strict, g.pick("10s", "1m", "15m"))
+	line := "policy " + g.strict + " grace=" + g.pick("10s", "1m", "15m")
+	if g.rand.IntN(6) == 0 {
+		g.later = line // what has begun by then was promised nothing
+	} else {
+		g.add("%s", line)
+	}
 	for _, c := range g.names {
 		switch g.rand.IntN(6) {
 		case 0:

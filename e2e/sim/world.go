@@ -27,8 +27,6 @@ type Shell struct {
 	TrustsItsMemory bool
 	// InTheBackground: it deletes jobs so that their pods outlive them.
 	InTheBackground bool
-	// BlindToStamps: it takes every job on a worker with a fence for one that the fence would stop.
-	BlindToStamps bool
 }
 
 // Parts are the deciding parts that run in the model.

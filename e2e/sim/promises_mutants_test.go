@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/placement"
+	"switchyard.dev/worker/fence"
+)
+
+// mutantsOfHolds do not keep what the policies promise about clusters out of reach.
+func mutantsOfHolds() []mutant {
+	policy := func(change func(*dispatch.Policy)) StepFunc {
+		return before(func(_ *dispatch.State, _ *dispatch.Observation, p *dispatch.Policy) { change(p) })
+	}
+	return []mutant{
+		{mistake: "allows for no skew", step: policy(func(p *dispatch.Policy) { p.SkewMargin = 0 })},
+		{mistake: "forgets that a lease lasts", step: policy(func(p *dispatch.Policy) { p.LeaseDuration = 0 })},
+		{mistake: "takes run once for compatible", step: policy(func(p *dispatch.Policy) { p.OnHubLost = dispatch.KeepRunning })},
+		{mistake: "takes never lose for compatible", step: policy(func(p *dispatch.Policy) { p.OnWorkerLost = dispatch.Redispatch })},
+		{mistake: "forgets the termination grace", step: before(func(_ *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
+			o.Local.KillGrace = 0
+		})},
+		{mistake: "takes every worker for fenced", step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+			v.Fenced = true
+		}))},
+		{mistake: "takes every job for stamped", step: before(func(s *dispatch.State, _ *dispatch.Observation, _ *dispatch.Policy) {
+			s.Stops = s.Bound != ""
+			s.Debts = slices.Clone(s.Debts)
+			for i := range s.Debts {
+				s.Debts[i].Stops = true
+			}
+		})},
+		{mistake: "takes a lost cluster for one declared gone", step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+			v.Gone = v.Link.State == dispatch.Unreachable
+		}))},
+		{mistake: "lets offers lie that the fence has ended", step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+			v.Copy.Deactivating = v.Copy.Deactivating && !v.Copy.Evicted && v.Copy.Quota
+		}))},
+		{mistake: "forgets renewals that were not answered", shell: Shell{ForgetsUnanswered: true}},
+		{mistake: "forgets renewals when it restarts", shell: Shell{TrustsItsMemory: true}},
+		{mistake: "deletes jobs before their pods have ended", shell: Shell{InTheBackground: true}},
+	}
+}
+
+// mutantsOfFence are programs of workers.
+func mutantsOfFence() []mutant {
+	mistaken := func(change func(*fence.State, *fence.Observation)) FenceFunc {
+		return func(s fence.State, o fence.Observation) fence.Plan {
+			o.Jobs = slices.Clone(o.Jobs)
+			if o.Lease != nil {
+				lease := *o.Lease
+				o.Lease = &lease
+			}
+			change(&s, &o)
+			return fence.Step(s, o)
+		}
+	}
+	return []mutant{
+		{mistake: "the fence stops nothing", fence: mistaken(func(_ *fence.State, o *fence.Observation) { o.Jobs = nil })},
+		{mistake: "the fence stops what is to keep running", fence: mistaken(func(_ *fence.State, o *fence.Observation) {
+			for i := range o.Jobs {
+				o.Jobs[i].Stop = true
+			}
+		})},
+		{mistake: "the fence stops what has finished", fence: mistaken(func(_ *fence.State, o *fence.Observation) {
+			for i := range o.Jobs {
+				o.Jobs[i].Finished = false
+			}
+		})},
+		{mistake: "the fence believes in a lease for twice as long", fence: mistaken(func(_ *fence.State, o *fence.Observation) {
+			if o.Lease != nil {
+				o.Lease.Duration *= 2
+			}
+		})},
+		{mistake: "the fence takes the lease that it finds for a new one", fence: mistaken(func(_ *fence.State, o *fence.Observation) {
+			if o.Lease != nil {
+				o.Now = o.Lease.Renewed
+			}
+		})},
+	}
+}
+
+// mutantsOfPlacement choose badly, or do not heed what people say.
+func mutantsOfPlacement() []mutant {
+	policy := func(change func(*dispatch.Policy)) StepFunc {
+		return before(func(_ *dispatch.State, _ *dispatch.Observation, p *dispatch.Policy) { change(p) })
+	}
+	choices := func(change func(*placement.Choice)) RankFunc {
+		return func(r placement.Request, fleet []placement.Cluster) []placement.Choice {
+			list := placement.Rank(r, fleet)
+			for i := range list {
+				change(&list[i])
+			}
+			return list
+		}
+	}
+	return []mutant{
+		{mistake: "offers to cordoned clusters", step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+			v.Cordoned, v.Draining = false, false
+		}))},
+		{mistake: "keeps the offers on a cordoned cluster", step: before(eachView(func(s dispatch.State, v *dispatch.ClusterView) {
+			if slices.Contains(s.Nominated, v.Name) && v.Copy.Holder == dispatch.Ours {
+				v.Cordoned, v.Draining = false, false
+			}
+		}))},
+		{mistake: "drains though nobody else can take the workload", step: before(func(s *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
+			for _, v := range o.Clusters {
+				if v.Name == s.Bound && v.Draining {
+					o.Clusters = append(o.Clusters, dispatch.ClusterView{Name: "w9", InConfig: true, Link: dispatch.Link{State: dispatch.Connected}})
+				}
+			}
+		})},
+		{mistake: "drains on what the cache shows", step: before(func(s *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
+			for i := range o.Clusters {
+				if v := &o.Clusters[i]; v.Name == s.Bound && v.Draining {
+					v.Live = &dispatch.Live{Epoch: s.Epoch, Copy: v.Copy, Job: v.Job}
+				}
+			}
+		})},
+		{mistake: "gives the best cluster no time", step: policy(func(p *dispatch.Policy) { p.HedgeAfter = min(p.HedgeAfter, time.Nanosecond) })},
+		{mistake: "never hedges", step: policy(func(p *dispatch.Policy) { p.HedgeAfter = 0 })},
+		{mistake: "parts siblings", step: before(func(_ *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
+			o.Local.Pin, o.Local.AwaitsSibling = "", false
+		})},
+		{mistake: "ranks the worst cluster first", rank: choices(func(c *placement.Choice) { c.Score = -c.Score })},
+		{mistake: "ranks by name alone", rank: choices(func(c *placement.Choice) { c.Score = 1 })},
+		{mistake: "ranks by another workload's size", rank: func(r placement.Request, fleet []placement.Cluster) []placement.Choice {
+			r.PodSets = nil
+			return placement.Rank(r, fleet)
+		}},
+		{mistake: "takes what does not fit now for what never will", rank: choices(func(c *placement.Choice) {
+			c.Eligible = c.Eligible && c.Reason != placement.Waits
+		})},
+	}
+}
