@@ -54,8 +54,14 @@ func (m *Menu) Find(resource string) (Column, bool) {
 // Menu returns the menu of a ClusterQueue, nil if there is no such queue. It is valid until the snapshot's next mutation
 // of a queue, a cohort or a flavor.
 func (s *Snapshot) Menu(queue string) *Menu {
-	d, found := s.desks[queue]
-	if !found || d.queue == nil {
+	return s.menuAt(s.peek(queue))
+}
+
+// MenuFor returns the menu of the ClusterQueue that the workload waits in, nil if there is no such queue.
+func (s *Snapshot) MenuFor(w *Waiter) *Menu { return s.menuAt(w.desk) }
+
+func (s *Snapshot) menuAt(d *desk) *Menu {
+	if d.queue == nil {
 		return nil
 	}
 	if d.menu == nil {

@@ -27,7 +27,7 @@ func Run(s *admission.Snapshot, now time.Time, opts Options) admission.Plan {
 	r.takeLanes(len(lines))
 	for i, line := range lines {
 		l := &r.lanes[i]
-		l.Line, l.menu = line, s.Menu(line.Name())
+		l.Line = line
 		r.tellNews(l)
 		r.advance(l)
 	}
@@ -127,8 +127,6 @@ func same(a, b preempt.Options) bool {
 // lane is a line in the cycle.
 type lane struct {
 	*admission.Line
-	// menu is the queue's, nil if there is no such queue.
-	menu  *admission.Menu
 	waits []wait
 }
 

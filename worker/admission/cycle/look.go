@@ -67,12 +67,13 @@ type refusal struct {
 // look finds out whether the head can be served now; the contender is nil if it cannot, and the refusal says why. Looking
 // again costs little if nothing happened that matters, in this cycle or in the next.
 func (r *run) look(l *lane, head *admission.Place) (*contender, refusal) {
-	version := r.version(l)
+	menu := r.snapshot.MenuFor(head.Value)
+	version := r.version(menu, l.Name())
 	c, found := head.Memo.(*contender)
 	if !found {
 		c = r.recall(head)
 	}
-	if c != nil && r.stands(c, l.menu, version) {
+	if c != nil && r.stands(c, menu, version) {
 		c.lane, c.version = l, version
 		return c, refusal{}
 	}
@@ -82,7 +83,7 @@ func (r *run) look(l *lane, head *admission.Place) (*contender, refusal) {
 	if c == nil {
 		c = r.newContender(head)
 	}
-	c.lane, c.menu, c.version, c.in = l, l.menu, version, r.number
+	c.lane, c.menu, c.version, c.in = l, menu, version, r.number
 	c.looks++
 	if r.settleFor(c, r.weigh(c)) {
 		return c, refusal{}
@@ -90,12 +91,12 @@ func (r *run) look(l *lane, head *admission.Place) (*contender, refusal) {
 	return nil, c.refusal
 }
 
-// version returns the version of the numbers in the lane's tree.
-func (r *run) version(l *lane) quota.Version {
-	if l.menu != nil {
-		return l.menu.Node.Version()
+// version returns the version of the numbers in the queue's tree.
+func (r *run) version(menu *admission.Menu, queue string) quota.Version {
+	if menu != nil {
+		return menu.Node.Version()
 	}
-	return r.snapshot.QuotaVersion(l.Name())
+	return r.snapshot.QuotaVersion(queue)
 }
 
 // recall returns a contender with what another of the head's kind got, nil if nothing is known of the kind. It has to be seen
