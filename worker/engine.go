@@ -14,6 +14,7 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/act"
+	"switchyard.dev/worker/capacity"
 	"switchyard.dev/worker/controller/admissioncheck"
 	"switchyard.dev/worker/controller/clusterqueue"
 	"switchyard.dev/worker/controller/cohort"
@@ -65,6 +66,7 @@ func (e *engine) parts() []program.Part {
 		{Name: "queues", Add: e.addQueues},
 		{Name: "workload", Add: e.addWorkloads},
 		{Name: "admissioncheck", Add: e.addAdmissionChecks},
+		{Name: "capacity", Add: e.addCapacity},
 		{Name: "fence", Add: e.addFence},
 		{Name: "webhooks", Add: e.addWebhooks},
 	}
@@ -117,6 +119,11 @@ func (e *engine) addWorkloads(ctx context.Context, mgr ctrl.Manager) error {
 func (e *engine) handles(owner *metav1.OwnerReference) bool {
 	group := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
 	return slices.ContainsFunc(e.kinds, func(k job.Integration) bool { return k.GVK().GroupKind() == group })
+}
+
+// addCapacity tells whoever hands out work to several clusters what this one has room for.
+func (e *engine) addCapacity(_ context.Context, mgr ctrl.Manager) error {
+	return capacity.New(mgr.GetClient(), e.view, e.clock, capacityOptions(e.settings, e.kinds)).Setup(mgr)
 }
 
 func (e *engine) addAdmissionChecks(ctx context.Context, mgr ctrl.Manager) error {

@@ -8,6 +8,9 @@ import (
 	"switchyard.dev/worker/act"
 	"switchyard.dev/worker/admission/cycle"
 	"switchyard.dev/worker/admission/preempt"
+	"switchyard.dev/worker/capacity"
+	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/program"
 	"switchyard.dev/worker/view"
 )
@@ -31,6 +34,21 @@ func cycleOptions(s program.Settings) cycle.Options {
 		for _, strategy := range s.FairSharing.PreemptionStrategies {
 			o.Strategies = append(o.Strategies, preempt.Strategy(strategy))
 		}
+	}
+	return o
+}
+
+// capacityOptions are what a report says of the engine itself. Who counts resources otherwise than they are asked for, or
+// not at all, may well admit what asks for some that no group covers.
+func capacityOptions(s program.Settings, kinds []job.Integration) capacity.Options {
+	rules := demand.RulesOf(s.Resources)
+	o := capacity.Options{
+		FairSharing:      s.FairSharing != nil,
+		IgnoresUncovered: cycleOptions(s).IgnoreUndeclared || len(rules.ExcludePrefixes)+len(rules.Transformations) > 0,
+	}
+	for _, kind := range kinds {
+		gvk := kind.GVK()
+		o.Kinds = append(o.Kinds, gvk.Kind+"."+gvk.Version+"."+gvk.Group)
 	}
 	return o
 }

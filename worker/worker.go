@@ -13,14 +13,15 @@ import (
 
 	kueuev1beta1 "switchyard.dev/apis/kueue/v1beta1"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job/all"
 	"switchyard.dev/worker/program"
 )
 
-// Scheme knows the public API, both its versions, and every compiled-in kind of job.
+// Scheme knows the public API, both its versions, our own, and every compiled-in kind of job.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	add := []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme, kueuev1beta1.AddToScheme}
+	add := []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme, kueuev1beta1.AddToScheme, switchyard.AddToScheme}
 	for _, kind := range all.Kinds() {
 		add = append(add, kind.AddToScheme)
 	}

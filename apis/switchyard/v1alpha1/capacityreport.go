@@ -33,6 +33,9 @@ type CapacityReport struct {
 	// +optional
 	// +listType=atomic
 	Kinds []string `json:"kinds,omitempty"`
+	// ignoresUncovered is set if resources that no group covers may be left out of account.
+	// +optional
+	IgnoresUncovered bool `json:"ignoresUncovered,omitempty"`
 	// flavors are the ResourceFlavors that the queues below name, by name; those that do not exist are left out.
 	// +optional
 	// +listType=atomic

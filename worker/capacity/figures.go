@@ -1,0 +1,49 @@
+package capacity
+
+import (
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/view"
+
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+)
+
+// maxPriorities is how many priorities a list of a report has at most.
+const maxPriorities = 8
+
+// report turns one ClusterQueue into its part of the report.
+func report(room *view.QueueRoom, evict *evictions, waiting []switchyard.CapacityWaiting) switchyard.CapacityQueue {
+	q := switchyard.CapacityQueue{
+		Name: room.Name, Closed: room.Closed, Strict: room.Strategy == admission.StrictFIFO, Waiting: waiting,
+	}
+	for _, l := range room.Locals {
+		q.LocalQueues = append(q.LocalQueues, switchyard.CapacityLocalQueue{Name: l.Namespace + "/" + l.Name, Closed: l.Closed})
+	}
+	cells := room.Cells
+	for _, g := range room.Groups {
+		group := switchyard.CapacityGroup{Resources: g.Resources}
+		for _, f := range g.Flavors {
+			of := cells[:len(g.Resources)]
+			cells = cells[len(g.Resources):]
+			group.Flavors = append(group.Flavors, figures(f.Flavor, of, evict.steps(room, of)))
+		}
+		q.Groups = append(q.Groups, group)
+	}
+	return q
+}
+
+// figures are those of one flavor; cells has one for each resource of the group.
+func figures(flavor string, cells []view.CellRoom, steps []switchyard.CapacityStep) switchyard.CapacityFigures {
+	f := switchyard.CapacityFigures{Flavor: flavor, Preempting: steps}
+	for i := range cells {
+		now := free(&cells[i])
+		f.Own = append(f.Own, int64(min(own(&cells[i]), now)))
+		f.Free = append(f.Free, int64(now))
+		f.Largest = append(f.Largest, int64(largest(&cells[i])))
+	}
+	return f
+}
+
+func own(c *view.CellRoom) amount.Amount     { return c.Quota.Sub(c.Usage).AtLeast(0) }
+func free(c *view.CellRoom) amount.Amount    { return c.Available.AtLeast(0) }
+func largest(c *view.CellRoom) amount.Amount { return c.Potential.AtLeast(0) }

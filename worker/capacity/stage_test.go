@@ -1,0 +1,226 @@
+package capacity
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/view"
+)
+
+var epoch = time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
+
+// stage is a reconciler on a real view and an API server in memory; informers deliver what a test tells them to.
+type stage struct {
+	testing.TB
+	*Reconciler
+	clock     *clocktesting.FakeClock
+	informers *informertest.FakeInformers
+	writes    int
+	// fail is what the next write ends with.
+	fail error
+}
+
+func newStage(t testing.TB, objects ...client.Object) *stage {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme, switchyard.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &stage{TB: t, informers: &informertest.FakeInformers{Scheme: scheme}, clock: clocktesting.NewFakeClock(epoch)}
+	patch := func(ctx context.Context, c client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
+		s.writes++
+		if err := s.fail; err != nil {
+			s.fail = nil
+			return err
+		}
+		return c.Patch(ctx, obj, p, opts...)
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{Patch: patch}).Build()
+	s.Reconciler = New(c, view.New(view.Options{}), s.clock, Options{Kinds: []string{"Job.v1.batch"}})
+	if err := s.view.Register(t.Context(), s.informers); err != nil {
+		t.Fatal(err)
+	}
+	s.deliver(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}})
+	s.deliver(objects...)
+	return s
+}
+
+// deliver hands objects to the view, and names to the reconciler as the view's sources do, without their delay.
+func (s *stage) deliver(objects ...client.Object) {
+	s.Helper()
+	for _, o := range objects {
+		informer, err := s.informers.FakeInformerFor(s.Context(), o)
+		if err != nil {
+			s.Fatal(err)
+		}
+		informer.Add(o.DeepCopyObject().(client.Object))
+		s.note(o)
+	}
+}
+
+func (s *stage) remove(o client.Object) {
+	s.Helper()
+	informer, err := s.informers.FakeInformerFor(s.Context(), o)
+	if err != nil {
+		s.Fatal(err)
+	}
+	informer.Delete(o)
+	s.note(o)
+}
+
+func (s *stage) note(o client.Object) {
+	switch o := o.(type) {
+	case *kueue.ClusterQueue:
+		s.changed.queues[o.Name] = true
+	case *kueue.LocalQueue:
+		s.changed.locals[nameOf(o)] = true
+	case *kueue.Workload:
+		s.changed.locals[types.NamespacedName{Namespace: o.Namespace, Name: string(o.Spec.QueueName)}] = true
+	}
+}
+
+// reconcile returns when the reconciler wants to look again.
+func (s *stage) reconcile() time.Duration {
+	s.Helper()
+	result, err := s.Reconcile(s.Context(), ctrl.Request{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	return result.RequeueAfter
+}
+
+func (s *stage) stored() *switchyard.CapacityReport {
+	s.Helper()
+	report := &switchyard.CapacityReport{}
+	if err := s.client.Get(s.Context(), types.NamespacedName{Name: switchyard.CapacityReportName}, report); err != nil {
+		s.Fatal(err)
+	}
+	return report
+}
+
+// show renders what is published, a line a queue and flavor:
+//
+//	team: red own 2 free 6 largest 8, from 5: 8; waiting 0: 3 since 60
+func (s *stage) show() string {
+	s.Helper()
+	var lines []string
+	for _, q := range s.stored().ClusterQueues {
+		line := q.Name + ":"
+		for _, g := range q.Groups {
+			for _, f := range g.Flavors {
+				line += fmt.Sprintf(" %s own %s free %s largest %s", f.Flavor, list(f.Own), list(f.Free), list(f.Largest))
+				for _, step := range f.Preempting {
+					line += fmt.Sprintf(", from %d: %s", step.Priority, list(step.Free))
+				}
+			}
+		}
+		for _, w := range q.Waiting {
+			line += fmt.Sprintf("; waiting %d: %d since %v", w.Priority, w.Count, w.Since.Sub(epoch).Seconds())
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func nameOf(o client.Object) types.NamespacedName {
+	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+}
+
+func list(figures []int64) string {
+	var texts []string
+	for _, f := range figures {
+		texts = append(texts, fmt.Sprint(f))
+	}
+	return strings.Join(texts, "/")
+}
+
+func flavor(name string) *kueue.ResourceFlavor {
+	return &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+// queue has that many gpus of the flavor red, and whom its workloads may evict.
+func queue(name, cohort string, gpus int64, within, reclaim kueue.PreemptionPolicy) *kueue.ClusterQueue {
+	return &kueue.ClusterQueue{
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)},
+		Spec: kueue.ClusterQueueSpec{
+			NamespaceSelector: &metav1.LabelSelector{}, CohortName: kueue.CohortReference(cohort),
+			Preemption: &kueue.ClusterQueuePreemption{WithinClusterQueue: within, ReclaimWithinCohort: reclaim},
+			ResourceGroups: []kueue.ResourceGroup{{
+				CoveredResources: []corev1.ResourceName{"gpu"},
+				Flavors: []kueue.FlavorQuotas{{Name: "red", Resources: []kueue.ResourceQuota{
+					{Name: "gpu", NominalQuota: *resource.NewQuantity(gpus, resource.DecimalSI)},
+				}}},
+			}},
+		},
+	}
+}
+
+func local(name, queue string) *kueue.LocalQueue {
+	return &kueue.LocalQueue{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)},
+		Spec:       kueue.LocalQueueSpec{ClusterQueue: kueue.ClusterQueueReference(queue)},
+	}
+}
+
+// waiting asks for gpus in a LocalQueue, one a pod, since some seconds after the epoch.
+func waiting(name, local string, gpus, priority int32, since int) *kueue.Workload {
+	return &kueue.Workload{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: name, UID: types.UID(name), ResourceVersion: "1",
+			CreationTimestamp: metav1.NewTime(epoch.Add(time.Duration(since) * time.Second)),
+		},
+		Spec: kueue.WorkloadSpec{
+			QueueName: kueue.LocalQueueName(local), Priority: ptr.To(priority),
+			PodSets: []kueue.PodSet{{Name: "main", Count: gpus, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				Containers: []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
+					Requests: corev1.ResourceList{"gpu": resource.MustParse("1")},
+				}}},
+			}}}},
+		},
+	}
+}
+
+// holding has got what it asked for through a ClusterQueue.
+func holding(wl *kueue.Workload, queue string) *kueue.Workload {
+	count := wl.Spec.PodSets[0].Count
+	wl.Status.Admission = &kueue.Admission{
+		ClusterQueue: kueue.ClusterQueueReference(queue),
+		PodSetAssignments: []kueue.PodSetAssignment{{
+			Name: "main", Count: ptr.To(count),
+			Flavors:       map[corev1.ResourceName]kueue.ResourceFlavorReference{"gpu": "red"},
+			ResourceUsage: corev1.ResourceList{"gpu": *resource.NewQuantity(int64(count), resource.DecimalSI)},
+		}},
+	}
+	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
+		Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionTrue, Reason: "QuotaReserved", LastTransitionTime: metav1.NewTime(epoch),
+	})
+	return wl
+}
+
+// notInstalled is what the client says of a kind that the API server does not know.
+func notInstalled() error {
+	return &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: switchyard.GroupName, Kind: "CapacityReport"}}
+}
