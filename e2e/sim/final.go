@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
@@ -28,6 +29,7 @@ func (w *World) heal() {
 	clear(w.hub.draining)
 	w.untilQuiet()
 	w.atRest()
+	w.hedgesInTime()
 	w.settle(horizon)
 }
 
@@ -51,6 +53,28 @@ func (w *World) atRest() {
 		}
 	}
 	w.prioritiesAtRest()
+}
+
+// hedgesInTime checks that BestFit offers a Workload that nobody has admitted for a while to everybody that could.
+func (w *World) hedgesInTime() {
+	if w.policy.Dispatcher != dispatch.BestFit || w.policy.HedgeAfter == 0 || w.ledger.violation != "" {
+		return
+	}
+	w.tick(time.Duration(1<<len(w.workers)) * w.policy.HedgeAfter)
+	for _, name := range w.hub.names() {
+		item := w.hub.items[name]
+		admitted := func(c string) bool { return w.worker(c).copies[name].admitted }
+		if item.deleting || item.finished != nil || item.evicted || slices.ContainsFunc(item.nominated, admitted) || item.bound != "" || len(item.nominated) == 0 || w.local(item).Pin != "" ||
+			w.now.Sub(item.reservedAt) < time.Duration(1<<len(w.workers))*w.policy.HedgeAfter {
+			continue
+		}
+		for _, cluster := range w.hub.listed {
+			c := w.worker(cluster)
+			if c.gpu >= item.gpu && !w.collides(c, name) && !slices.Contains(item.nominated, cluster) {
+				w.violate("whoever does not admit in time is hedged against", "%s waits on %v, not on %s", name, item.nominated, cluster)
+			}
+		}
+	}
 }
 
 // cordonsAtRest checks that no offer waits on a cordoned cluster.

@@ -10,7 +10,7 @@ import (
 )
 
 // patience is within how many seeds a mutant must be caught.
-const patience = 600
+const patience = 3000
 
 // mutant is a dispatcher with one mistake. A mutant that survives means that an invariant is missing.
 type mutant struct {

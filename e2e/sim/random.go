@@ -42,7 +42,6 @@ const (
 	brokenLinks
 	evictions
 	operations
-	themes
 )
 
 func (g *generator) add(format string, args ...any) {
@@ -72,7 +71,7 @@ func (g *generator) scene() {
 		g.add("dispatcher best-fit hedge=%s", g.pick("1s", "10s"))
 	}
 	g.policy()
-	g.laggard, g.theme = g.cluster(), g.rand.IntN(themes)
+	g.laggard, g.theme = g.cluster(), []int{anything, brokenHub, brokenLinks, brokenLinks, evictions, evictions, operations}[g.rand.IntN(7)]
 	related := g.rand.IntN(6) == 0
 	for i := range 1 + g.rand.IntN(3) {
 		g.jobs = append(g.jobs, fmt.Sprintf("j%d", i+1))
