@@ -43,6 +43,8 @@ func TestWhichQueueIsNext(t *testing.T) {
 
 func FuzzRankIsAStrictTotalOrder(f *testing.F) {
 	f.Add(int32(1), int32(1), int32(2), int64(5), int64(5), int64(5), "a", "b", "c")
+	f.Add(int32(1), int32(1), int32(1), int64(5), int64(5), int64(5), "a", "a\x00", "ab")
+	f.Add(int32(1), int32(1), int32(1), int64(5), int64(-1), int64(-5), "12345678-b", "12345678-a", "")
 	f.Fuzz(func(t *testing.T, p, q, r int32, i, j, k int64, u, v, w string) {
 		a := Bid{p&4 != 0, int(p) % 2, Rank{p % 3, time.Unix(i%3, 0), u}}
 		b := Bid{q&4 != 0, int(q) % 2, Rank{q % 3, time.Unix(j%3, 0), v}}
@@ -52,6 +54,9 @@ func FuzzRankIsAStrictTotalOrder(f *testing.F) {
 		}
 		if Classical(a, b) == 0 && u != v {
 			t.Error("different UIDs are never equal")
+		}
+		if marks, ranks := a.Mark().Compare(b.Mark()), a.Rank.Compare(b.Rank); marks != 0 && marks != ranks {
+			t.Errorf("marks compare as %d, ranks as %d", marks, ranks)
 		}
 		if Classical(a, b) <= 0 && Classical(b, c) <= 0 && Classical(a, c) > 0 {
 			t.Error("not transitive")
