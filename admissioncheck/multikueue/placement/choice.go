@@ -9,7 +9,7 @@ const (
 	Fits Reason = "Fits"
 	// Borrows: there is room, some of it borrowed.
 	Borrows Reason = "Borrows"
-	// Unknown: nothing is known of the cluster's room.
+	// Unknown: nothing is known of the cluster's room, or not enough.
 	Unknown Reason = "CapacityUnknown"
 	// Preempts: there is room if others are evicted.
 	Preempts Reason = "Preempts"

@@ -127,6 +127,8 @@ type Room struct {
 	// can be borrowed.
 	Own  []amount.Amount
 	Free []amount.Amount
+	// Perhaps is what may be free for all that is known, Free included; nil if Free is all there is.
+	Perhaps []amount.Amount
 	// Largest is the most that one pod set could be given if nobody else used anything.
 	Largest []amount.Amount
 	// Preempting is what can be used by evicting others, by rising priority; nil if nothing, or if that is not known.

@@ -20,8 +20,11 @@ func anyRoom(rng *rand.Rand, flavor string) Room {
 	}
 	slices.Sort(figures)
 	r := room(flavor, figures[0], figures[1], figures[3])
-	if rng.IntN(2) == 0 {
+	switch rng.IntN(4) {
+	case 0, 1:
 		r = r.evicting(int32(rng.IntN(3)), figures[2])
+	case 2:
+		r.Perhaps = []amount.Amount{figures[2]}
 	}
 	return r
 }
@@ -151,6 +154,9 @@ func lawOfRoom(t *testing.T, rng *rand.Rand, r Request, fleet []Cluster, before 
 func (r *Room) grow(more amount.Amount) {
 	for _, list := range []*[]amount.Amount{&r.Own, &r.Free, &r.Largest} {
 		*list = []amount.Amount{(*list)[0].Add(more)}
+	}
+	if r.Perhaps != nil {
+		r.Perhaps = []amount.Amount{r.Perhaps[0].Add(more)}
 	}
 	r.Preempting = slices.Clone(r.Preempting)
 	for i := range r.Preempting {

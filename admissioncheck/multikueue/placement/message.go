@@ -31,7 +31,9 @@ func (f fitting) message(q *Queue) string {
 		return need + " have to wait for room in ClusterQueue " + q.Name + free
 	case tooLarge:
 		return need + " are more than ClusterQueue " + q.Name + " can have"
-	case unsure, noFlavor:
+	case unsure:
+		return need + " may have to borrow more than is known to be free in ClusterQueue " + q.Name + free
+	case noFlavor:
 	}
 	return ""
 }

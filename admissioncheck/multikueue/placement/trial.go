@@ -26,7 +26,7 @@ type taking struct {
 
 // figures are those of one flavor and resource, for the workload in question.
 type figures struct {
-	own, free, evicting, largest amount.Amount
+	own, free, perhaps, evicting, largest amount.Amount
 }
 
 // deduct takes what is in flight. Claims whose flavor nobody knows fill the flavors in their order, as the cluster would.
@@ -93,13 +93,14 @@ func (t *trial) figures(room *Room, column int, resource string) figures {
 	}
 	f := figures{own: left(room.Own, taken.all), free: left(room.Free, taken.all), largest: left(room.Largest, taken.mine)}
 	f.free = max(f.free, f.own)
+	f.perhaps = max(f.free, left(room.Perhaps, taken.all))
 	f.evicting = f.free
 	for _, step := range room.Preempting {
 		if step.Priority <= t.priority {
 			f.evicting = max(f.evicting, left(step.Free, taken.all))
 		}
 	}
-	f.largest = max(f.largest, f.evicting)
+	f.largest = max(f.largest, f.evicting, f.perhaps)
 	return f
 }
 
@@ -193,6 +194,8 @@ func (f figures) grade(w want) grade {
 		return owns
 	case w.all <= f.free:
 		return borrows
+	case w.all <= f.perhaps:
+		return unsure
 	case w.all <= f.evicting:
 		return preempts
 	case w.least <= f.largest:
