@@ -162,7 +162,10 @@ func TestWithoutReportsTheQueuesOfAStockClusterAreTaken(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	queue.Spec.CohortName = "all"
-	if room := stockQueue(queue).Groups[0].Flavors[0]; room.Own[0] != 6000 || room.Free[0] < 1<<60 {
+	lender := queue.DeepCopy()
+	lender.Name = "lender"
+	room = stock([]client.Object{lender, queue}, nil).Queues[0].Groups[0].Flavors[0]
+	if room.Own[0] != 6000 || room.Free[0] != 12000 || room.Perhaps[0] < 1<<60 {
 		t.Errorf("in a cohort: %+v", room)
 	}
 }

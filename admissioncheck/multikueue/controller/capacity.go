@@ -34,6 +34,12 @@ type known struct {
 	capacity *placement.Capacity
 }
 
+func (c *capacities) forget(cluster string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.of, cluster)
+}
+
 // stockFor is how long what was derived from the queues of a cluster without report is used.
 const stockFor = time.Second
 

@@ -92,9 +92,11 @@ func (r *Resolver) field(ctx context.Context, s *subject) []placement.Cluster {
 		if v.Trouble != "" {
 			cluster.Troubles++
 		}
+		var counted time.Time
 		if capacity != nil {
-			cluster.InFlight = r.flights.inFlight(v.Name, s.key(), capacity.At, s.observed.Now)
+			counted = capacity.At
 		}
+		cluster.InFlight = r.flights.inFlight(v.Name, s.key(), counted, s.observed.Now)
 		field = append(field, cluster)
 	}
 	return field

@@ -27,7 +27,7 @@ var (
 
 // RegisterMetrics adds the check's metrics to a registry; several hubs of one process share them.
 func RegisterMetrics(registry metrics.RegistererGatherer) error {
-	for _, c := range []prometheus.Collector{dispatched, admitted} {
+	for _, c := range []prometheus.Collector{dispatched, admitted, offers, latency, retreats} {
 		var twice prometheus.AlreadyRegisteredError
 		if err := registry.Register(c); err != nil && !errors.As(err, &twice) {
 			return fmt.Errorf("register metrics: %w", err)
@@ -53,6 +53,7 @@ func (r *Resolver) record(s *subject, plan dispatch.Plan, d done) {
 		return
 	}
 	kube.Record(r.Recorder, s.original.Workload, d.events...)
+	r.count(s, plan)
 	if plan.Verdict.Check == dispatch.Ready && s.observed.Local.Check != dispatch.Ready {
 		admitted.WithLabelValues(clusterQueueOf(d.wl), plan.Next.Bound).Inc()
 	}

@@ -73,6 +73,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*Resolver, error)
 	}
 	steps := []func() error{
 		func() error { return RegisterMetrics(metrics.Registry) },
+		func() error { return registerFleet(metrics.Registry, resolver.Fleet) },
 		func() error { return mgr.Add(resolver.Fleet) },
 		func() error { return mgr.Add(sweep) },
 		func() error { return mgr.Add(&Drain{Resolver: resolver, Every: drainEvery, Clock: clock.RealClock{}}) },
@@ -115,7 +116,7 @@ func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep, error) {
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: s.Kinds, Origin: s.Origin, Policy: s.Policy, Demand: s.Demand,
 		NameInLabel: s.NameInLabel, Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager), Clock: clock.RealClock{},
 	})
-	options.Concerned = r.Concerned
+	options.Concerned, options.Removed = r.Concerned, r.removed
 	options.Lease = &fleet.LeaseOptions{
 		Namespace: s.Namespace, Name: fence.LeaseName(s.Origin), Duration: s.Policy.LeaseDuration, Wanted: r.LeaseWanted,
 	}

@@ -1,31 +1,24 @@
 package controller
 
 import (
+	"math"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/placement"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
-	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/quota"
 	"switchyard.dev/worker/view"
 )
 
-// stock is what can be told of a cluster from the outside, by its ClusterQueues and LocalQueues: quota less reservations.
-// What a cohort would lend is not known, and taken to be nothing beyond the queue's own quota when it has no cohort, and
-// everything that its borrowing limit allows when it has one: too much hope costs an offer that waits, too little would keep
-// a workload from the only cluster with room. Flavors' labels and taints are not known.
+// stock is what can be told of a cluster from the outside, by its ClusterQueues and LocalQueues: quota less reservations,
+// and what cohorts lend as far as it can be seen (placement.FromOutside). Flavors' labels and taints are not known.
 func stock(queues, locals []client.Object) *placement.Capacity {
-	c := &placement.Capacity{FlavorsUnknown: true, IgnoresUncovered: true}
-	for _, obj := range queues {
-		if cq, ok := obj.(*kueue.ClusterQueue); ok {
-			c.Queues = append(c.Queues, stockQueue(cq))
-		}
-	}
+	c := &placement.Capacity{FlavorsUnknown: true, IgnoresUncovered: true, Queues: stockQueues(queues)}
 	for _, obj := range locals {
 		if lq, ok := obj.(*kueue.LocalQueue); ok {
 			c.Locals = append(c.Locals, placement.LocalQueue{
@@ -36,6 +29,28 @@ func stock(queues, locals []client.Object) *placement.Capacity {
 	}
 	sortCapacity(c)
 	return c
+}
+
+func stockQueues(queues []client.Object) []placement.Queue {
+	var seen []placement.Seen
+	var of []*kueue.ClusterQueue
+	for _, obj := range queues {
+		if cq, ok := obj.(*kueue.ClusterQueue); ok {
+			of = append(of, cq)
+			seen = append(seen, placement.Seen{
+				Name: cq.Name, Cohort: string(cq.Spec.CohortName), Groups: view.GroupsOf(cq.Spec.ResourceGroups), Reserved: reserved(cq),
+			})
+		}
+	}
+	list := placement.FromOutside(seen)
+	for i, cq := range of {
+		list[i].Closed = closed(cq.Status.Conditions, kueue.ClusterQueueActive)
+		list[i].Strict = cq.Spec.QueueingStrategy == kueue.StrictFIFO
+		if waiting := int(cq.Status.PendingWorkloads); waiting > 0 {
+			list[i].Waiting = []placement.Waiting{{Priority: math.MaxInt32, Count: waiting}} // Nobody says of which priority.
+		}
+	}
+	return list
 }
 
 // closed is the message of a condition that is False.
@@ -50,69 +65,16 @@ func closed(conditions []metav1.Condition, active string) string {
 	return c.Message
 }
 
-func stockQueue(cq *kueue.ClusterQueue) placement.Queue {
-	queue := placement.Queue{
-		Name: cq.Name, Closed: closed(cq.Status.Conditions, kueue.ClusterQueueActive),
-		Strict: cq.Spec.QueueingStrategy == kueue.StrictFIFO,
-	}
-	if waiting := int(cq.Status.PendingWorkloads); waiting > 0 {
-		queue.Waiting = []placement.Waiting{{Count: waiting}}
-	}
-	for _, g := range cq.Spec.ResourceGroups {
-		group := placement.Group{}
-		for _, name := range g.CoveredResources {
-			group.Resources = append(group.Resources, string(name))
-		}
-		for i := range g.Flavors {
-			group.Flavors = append(group.Flavors, stockRoom(cq, &g.Flavors[i], group.Resources))
-		}
-		queue.Groups = append(queue.Groups, group)
-	}
-	return queue
-}
-
-func stockRoom(cq *kueue.ClusterQueue, f *kueue.FlavorQuotas, resources []string) placement.Room {
-	room := placement.Room{Flavor: string(f.Name)}
-	for _, name := range resources {
-		var nominal, limit amount.Amount
-		for _, q := range f.Resources {
-			if string(q.Name) == name {
-				nominal = view.AmountOf(name, q.NominalQuota)
-				limit = nominal
-				if cq.Spec.CohortName != "" {
-					limit = borrowable(name, nominal, q.BorrowingLimit)
-				}
-			}
-		}
-		used := reserved(cq, f.Name, name)
-		room.Own = append(room.Own, nominal.Sub(used).AtLeast(0))
-		room.Free = append(room.Free, limit.Sub(used).AtLeast(0))
-		room.Largest = append(room.Largest, limit)
-	}
-	return room
-}
-
-// borrowable is the most that a queue with a cohort may use.
-func borrowable(name string, nominal amount.Amount, limit *resource.Quantity) amount.Amount {
-	if limit == nil {
-		return amount.Unlimited
-	}
-	return nominal.Add(view.AmountOf(name, *limit))
-}
-
-// reserved is what the Workloads with quota take of one flavor.
-func reserved(cq *kueue.ClusterQueue, flavor kueue.ResourceFlavorReference, name string) amount.Amount {
-	for _, use := range cq.Status.FlavorsReservation {
-		if use.Name != flavor {
-			continue
-		}
-		for _, r := range use.Resources {
-			if string(r.Name) == name {
-				return view.AmountOf(name, r.Total)
-			}
+// reserved is what the Workloads with quota hold.
+func reserved(cq *kueue.ClusterQueue) quota.Usage {
+	var uses []quota.Use
+	for _, flavor := range cq.Status.FlavorsReservation {
+		for _, r := range flavor.Resources {
+			name := quota.FlavorResource{Flavor: string(flavor.Name), Resource: string(r.Name)}
+			uses = append(uses, quota.Use{FlavorResource: name, Amount: view.AmountOf(name.Resource, r.Total)})
 		}
 	}
-	return 0
+	return quota.Merge(uses)
 }
 
 // keyIn splits "namespace/name".

@@ -97,6 +97,9 @@ func (f *Fleet) Remove(cluster string) {
 	if s != nil {
 		s.announce()
 	}
+	if s != nil && f.options.Removed != nil {
+		f.options.Removed(cluster)
+	}
 }
 
 // Workloads is the signal for the controller of Workloads: something happened on a cluster, or an action has an answer.

@@ -109,6 +109,14 @@ func (l *lanes) next(key types.NamespacedName, now time.Time) (r run, wait time.
 	return run{}, wait
 }
 
+// idle tells whether there is nothing pending for the Workload.
+func (l *lanes) idle(key types.NamespacedName) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ln := l.lanes[key]
+	return ln == nil || len(ln.pending) == 0
+}
+
 // run is one run of an action.
 type run struct {
 	action Action

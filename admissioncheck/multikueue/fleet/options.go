@@ -24,6 +24,8 @@ type Options struct {
 	// Concerned lists the Workloads to look at again when a cluster was connected or lost.
 	Concerned func(cluster string) []types.NamespacedName
 
+	// Removed, optional, is told of every cluster that is removed.
+	Removed func(cluster string)
 	// Lease, optional, makes the supervisors keep a run lease on the workers.
 	Lease *LeaseOptions
 

@@ -29,6 +29,8 @@ type session struct {
 	selector labels.Selector
 	client   client.WithWatch
 	lanes    *lanes
+	breaker  breaker
+	stats    *stats
 	memory   *memory
 	work     workqueue.TypedDelayingInterface[types.NamespacedName]
 	signal   *Signal
@@ -280,6 +282,10 @@ func (s *session) write(ctx context.Context) {
 
 func (s *session) runLane(ctx context.Context, key types.NamespacedName) {
 	for ctx.Err() == nil {
+		if wait := s.breaker.wait(s.options.Clock.Now(), s.options.CallTimeout, s.lanes.idle(key)); wait > 0 {
+			s.work.AddAfter(key, wait)
+			return
+		}
 		r, wait := s.lanes.next(key, s.options.Clock.Now())
 		if wait > 0 {
 			s.work.AddAfter(key, wait)
@@ -298,6 +304,7 @@ func (s *session) runAction(ctx context.Context, key types.NamespacedName, r run
 	if ctx.Err() != nil {
 		return
 	}
+	s.breaker.done(err, s.options.Clock.Now())
 	news := s.lanes.done(key, r, value, err, s.options.Clock.Now())
 	if unreachable(err) {
 		s.doubt()

@@ -27,6 +27,7 @@ type supervisor struct {
 	lanes     *lanes
 	memory    *memory
 	lease     *lease
+	stats     *stats
 	workloads *Signal
 	clusters  *Signal
 
@@ -42,6 +43,7 @@ type supervisor struct {
 func newSupervisor(name string, f *Fleet) *supervisor {
 	return &supervisor{
 		name: name, options: f.options, lanes: newLanes(), memory: newMemory(), lease: newLease(f.options.Clock.Now()),
+		stats:     &stats{},
 		workloads: &f.workloads, clusters: &f.clusters,
 		renew: make(chan struct{}, 1),
 		state: State{Cluster: name, LostSince: f.options.Clock.Now()},
@@ -116,7 +118,7 @@ func (s *supervisor) due(ctx context.Context) (Credentials, bool) {
 
 // connect opens a session and returns it once it is complete. Credentials that change meanwhile end the attempt.
 func (s *supervisor) connect(ctx context.Context, credentials Credentials) (*session, error) {
-	c, err := s.options.Dial(credentials.Config)
+	c, err := s.options.Dial(s.stats.counting(credentials.Config))
 	if err != nil {
 		return nil, fmt.Errorf("create a client: %w", err)
 	}
@@ -163,7 +165,7 @@ func (s *supervisor) open(ctx context.Context, c client.WithWatch) (*session, er
 		work: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[types.NamespacedName]{
 			Clock: s.options.Clock,
 		}),
-		suspect: make(chan struct{}, 1), stop: stop, name: s.name, lease: s.lease, announce: s.announce,
+		suspect: make(chan struct{}, 1), stop: stop, name: s.name, lease: s.lease, announce: s.announce, stats: s.stats,
 		kinds: map[schema.GroupVersionKind]*followed{},
 	}
 	opened.start(ctx)
@@ -204,6 +206,7 @@ func (s *supervisor) connected(credentials Credentials, session *session) {
 		Cluster: s.name, Connected: true, Met: true, Fingerprint: credentials.Fingerprint, Unserved: session.unserved(),
 	}
 	s.mu.Unlock()
+	s.stats.connections.Add(1)
 	s.remember(before, session)
 	s.announce()
 	for _, key := range session.workloads() { // their events came before the hub could act on them

@@ -1,0 +1,148 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+)
+
+// The metrics about each cluster; they go with it. The outcomes of an offer are the values of outcomes below, the causes of
+// a retreat are dispatch's Reasons.
+var (
+	offers = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "switchyard_multikueue_offers_total",
+		Help: "Offers to a cluster by what became of them: won, lost to another cluster, or refused",
+	}, []string{"cluster", "outcome"})
+	latency = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "switchyard_multikueue_offer_to_admission_seconds",
+		Help:    "Time from the creation of a copy on a cluster until the workload was bound to it",
+		Buckets: []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
+	}, []string{"cluster"})
+	retreats = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "switchyard_multikueue_retreats_total",
+		Help: "Workloads that were taken from a cluster they had been bound to, by cause",
+	}, []string{"cluster", "cause"})
+)
+
+const outcomeWon, outcomeLost, outcomeRefused = "won", "lost", "refused"
+
+// count tells of what a write has made true, cluster by cluster.
+func (r *Resolver) count(s *subject, plan dispatch.Plan) {
+	if was := s.state.Bound; was != "" && plan.Next.Epoch > s.state.Epoch && !s.state.Retreating() {
+		retreats.WithLabelValues(was, string(plan.Because)).Inc()
+	}
+	winner := plan.Next.Bound
+	if winner == "" || s.state.Bound != "" {
+		return
+	}
+	if took, ok := r.flights.land(winner, s.key(), s.observed.Now); ok {
+		latency.WithLabelValues(winner).Observe(took.Seconds())
+	}
+	for _, v := range s.observed.Clusters {
+		outcome := outcomeLost
+		switch {
+		case v.Name == winner:
+			outcome = outcomeWon
+		case !slices.Contains(s.state.Nominated, v.Name):
+			continue
+		case v.Copy.Refused || v.Copy.Evicted || v.Trouble != "":
+			outcome = outcomeRefused
+		}
+		offers.WithLabelValues(v.Name, outcome).Inc()
+	}
+}
+
+// removed drops what is known of a cluster that is no more.
+func (r *Resolver) removed(cluster string) {
+	r.flights.forget(cluster)
+	r.capacities.forget(cluster)
+	of := prometheus.Labels{"cluster": cluster}
+	offers.DeletePartialMatch(of)
+	latency.DeletePartialMatch(of)
+	retreats.DeletePartialMatch(of)
+}
+
+// connections tells of the connections to the clusters of the fleets of this process, as they are when somebody asks.
+type connections struct {
+	mu     sync.Mutex
+	fleets []*fleet.Fleet
+}
+
+// figure is one metric about a cluster's connection.
+type figure struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(fleet.Stats) float64
+}
+
+func described(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc("switchyard_multikueue_cluster_"+name, help, []string{"cluster"}, nil)
+}
+
+var figures = []figure{
+	{described("connected", "1 while the cluster is connected, else 0"), prometheus.GaugeValue, func(s fleet.Stats) float64 {
+		if s.Connected {
+			return 1
+		}
+		return 0
+	}},
+	{described("connections_total", "How often contact was made with the cluster"), prometheus.CounterValue,
+		func(s fleet.Stats) float64 { return float64(s.Connections) }},
+	{described("calls_total", "Requests to the cluster's API server, watches included"), prometheus.CounterValue,
+		func(s fleet.Stats) float64 { return float64(s.Calls) }},
+	{described("errors_total", "Requests that the cluster's API server failed to answer, or answered with 5xx or 429"), prometheus.CounterValue,
+		func(s fleet.Stats) float64 { return float64(s.Errors) }},
+	{described("queue_depth", "Workloads that wait for something to be done on the cluster"), prometheus.GaugeValue,
+		func(s fleet.Stats) float64 { return float64(s.Queued) }},
+}
+
+// Describe implements prometheus.Collector.
+func (c *connections) Describe(to chan<- *prometheus.Desc) {
+	for _, f := range figures {
+		to <- f.desc
+	}
+}
+
+// Collect implements prometheus.Collector. Of two clusters of the same name, in tests with two hubs, the first is told of.
+func (c *connections) Collect(to chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	told := map[string]bool{}
+	for _, f := range c.fleets {
+		for _, s := range f.Stats() {
+			if told[s.Cluster] {
+				continue
+			}
+			told[s.Cluster] = true
+			for _, f := range figures {
+				to <- prometheus.MustNewConstMetric(f.desc, f.kind, f.value(s), s.Cluster)
+			}
+		}
+	}
+}
+
+// registerFleet adds the figures of a fleet to a registry.
+func registerFleet(registry metrics.RegistererGatherer, f *fleet.Fleet) error {
+	own := &connections{fleets: []*fleet.Fleet{f}}
+	err := registry.Register(own)
+	var twice prometheus.AlreadyRegisteredError
+	if !errors.As(err, &twice) {
+		if err != nil {
+			return fmt.Errorf("register metrics of clusters: %w", err)
+		}
+		return nil
+	}
+	if there, ok := twice.ExistingCollector.(*connections); ok {
+		there.mu.Lock()
+		defer there.mu.Unlock()
+		there.fleets = append(there.fleets, f)
+	}
+	return nil
+}

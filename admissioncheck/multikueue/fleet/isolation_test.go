@@ -1,0 +1,222 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// crowd is a fleet of many in-memory clusters, of which some are sick: the black ones answer nothing until the caller gives
+// up, the slow ones answer late.
+type crowd struct {
+	fleet *Fleet
+	sick  atomic.Bool // black and slow from now on
+	late  time.Duration
+
+	mu      sync.Mutex
+	hanging map[string]int // calls that wait, by cluster
+	most    map[string]int // the most that ever waited at a time
+}
+
+const clusters, black, slow = 20, 5, 2
+
+func clusterName(i int) string { return fmt.Sprintf("w%02d", i) }
+
+func healthy(i int) bool { return i >= black+slow }
+
+// join lets a call in; it returns when the cluster answers.
+func (c *crowd) join(ctx context.Context, i int) error {
+	if healthy(i) || !c.sick.Load() {
+		return nil
+	}
+	name := clusterName(i)
+	c.mu.Lock()
+	c.hanging[name]++
+	c.most[name] = max(c.most[name], c.hanging[name])
+	c.mu.Unlock()
+	defer func() { c.mu.Lock(); c.hanging[name]--; c.mu.Unlock() }()
+	if i >= black {
+		select {
+		case <-time.After(c.late):
+			return nil
+		case <-ctx.Done():
+		}
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func newCrowd(tb testing.TB, sick bool, change func(*Options)) *crowd {
+	tb.Helper()
+	c := &crowd{late: 200 * time.Millisecond, hanging: map[string]int{}, most: map[string]int{}}
+	c.sick.Store(sick)
+	scheme := runtime.NewScheme()
+	if err := kueue.AddToScheme(scheme); err != nil {
+		tb.Fatal(err)
+	}
+	servers := map[string]client.WithWatch{}
+	for i := range clusters {
+		servers[clusterName(i)] = fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme)).
+			WithInterceptorFuncs(interceptor.Funcs{
+				List: func(ctx context.Context, w client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
+					if err := c.join(ctx, i); err != nil {
+						return err
+					}
+					return w.List(ctx, list, o...)
+				},
+				Create: func(ctx context.Context, w client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+					if err := c.join(ctx, i); err != nil {
+						return err
+					}
+					return w.Create(ctx, obj, o...)
+				},
+			}).Build()
+	}
+	options := Options{
+		Origin: "hub", Scheme: scheme, Coalesce: time.Millisecond,
+		Kinds: []Kind{{
+			GVK: workloadKind, Required: true,
+			New:     func() client.Object { return &kueue.Workload{} },
+			NewList: func() client.ObjectList { return &kueue.WorkloadList{} },
+			Key:     func(o client.Object) (types.NamespacedName, bool) { return client.ObjectKeyFromObject(o), true },
+		}},
+		Dial: func(config *rest.Config) (client.WithWatch, error) { return servers[config.Host], nil },
+	}
+	if change != nil {
+		change(&options)
+	}
+	c.fleet = New(options)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = c.fleet.Start(ctx) }()
+	tb.Cleanup(func() { cancel(); <-ended })
+	for i := range clusters {
+		c.fleet.Connect(clusterName(i), Credentials{Config: &rest.Config{Host: clusterName(i)}, Fingerprint: "x"})
+	}
+	return c
+}
+
+func (c *crowd) eventually(tb testing.TB, what string, condition func() bool) {
+	tb.Helper()
+	err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, 30*time.Second, true,
+		func(context.Context) (bool, error) { return condition(), nil })
+	if err != nil {
+		tb.Fatalf("never: %s", what)
+	}
+}
+
+func (c *crowd) connected(tb testing.TB, of func(int) bool) {
+	tb.Helper()
+	c.eventually(tb, "connected", func() bool {
+		return !slices.ContainsFunc(c.fleet.States(), func(s State) bool {
+			var i int
+			_, _ = fmt.Sscanf(s.Cluster, "w%d", &i)
+			return of(i) && !s.Connected
+		})
+	})
+}
+
+// dispatch offers so many Workloads to every cluster and returns how long each took to reach each of the healthy ones.
+func (c *crowd) dispatch(tb testing.TB, round, workloads int) []time.Duration {
+	tb.Helper()
+	var mu sync.Mutex
+	var took []time.Duration
+	for n := range workloads {
+		name := fmt.Sprintf("r%d-n%d", round, n)
+		began := time.Now()
+		for i := range clusters {
+			c.fleet.Do(clusterName(i), keyOf(name), []Action{{ID: "create", Run: func(ctx context.Context, w client.Client) (any, error) {
+				err := w.Create(ctx, remoteWorkload(name, "hub"))
+				if err == nil && healthy(i) {
+					mu.Lock()
+					took = append(took, time.Since(began))
+					mu.Unlock()
+				}
+				return nil, err
+			}}})
+		}
+	}
+	c.eventually(tb, "all healthy clusters have all", func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(took) >= workloads*(clusters-black-slow)
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	return slices.Clone(took)
+}
+
+func TestClustersThatHangHoldUpNobodyElse(t *testing.T) {
+	c := newCrowd(t, false, func(o *Options) { o.ProbeTimeout, o.CallTimeout = time.Minute, time.Minute })
+	c.connected(t, func(int) bool { return true })
+	c.sick.Store(true)
+	const workloads = 50
+	c.dispatch(t, 0, workloads)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range black {
+		name := clusterName(i)
+		if c.hanging[name] == 0 {
+			t.Errorf("nothing hangs on %s: it shows nothing that the others were served", name)
+		}
+		if limit := c.fleet.options.Writers + 2; c.most[name] > limit { // a probe and an informer's list besides
+			t.Errorf("%d calls at a time wait for %s", c.most[name], name)
+		}
+		lanes := c.fleet.lookup(name).lanes
+		lanes.mu.Lock()
+		if len(lanes.lanes) > workloads {
+			t.Errorf("%d lanes for %d workloads", len(lanes.lanes), workloads)
+		}
+		lanes.mu.Unlock()
+	}
+}
+
+func TestClustersThatNeverAnsweredKeepNobodyFromConnectingAndAreGivenNothing(t *testing.T) {
+	c := newCrowd(t, true, func(o *Options) { o.ProbeTimeout = time.Minute })
+	c.connected(t, healthy)
+	c.dispatch(t, 0, 20)
+	for i := range black {
+		if lanes := c.fleet.lookup(clusterName(i)).lanes; len(lanes.lanes) > 0 {
+			t.Errorf("%d lanes for a cluster that is away", len(lanes.lanes))
+		}
+	}
+}
+
+// BenchmarkSickClusters reports the 99th percentile of dispatch to the healthy clusters, and its ratio to that of the same
+// fleet before some of it fell sick.
+func BenchmarkSickClusters(b *testing.B) {
+	c := newCrowd(b, false, func(o *Options) { o.ProbeTimeout, o.CallTimeout = time.Minute, time.Minute })
+	c.connected(b, func(int) bool { return true })
+	var before, after []time.Duration
+	const workloads = 20
+	c.dispatch(b, 0, workloads)
+	for n := range 5 * b.N {
+		before = append(before, c.dispatch(b, 1+n, workloads)...)
+	}
+	c.sick.Store(true)
+	for n := range 5 * b.N {
+		after = append(after, c.dispatch(b, 1_000_000+n, workloads)...)
+	}
+	p99 := func(times []time.Duration) float64 {
+		slices.Sort(times)
+		return float64(times[len(times)*99/100]) / float64(time.Millisecond)
+	}
+	b.ReportMetric(p99(before), "ms-p99-healthy")
+	b.ReportMetric(p99(after), "ms-p99-sick")
+	b.ReportMetric(p99(after)/p99(before), "ratio")
+}

@@ -1,0 +1,78 @@
+package fleet
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"sync/atomic"
+
+	"k8s.io/client-go/rest"
+)
+
+// Stats are figures about one cluster since the program began to supervise it.
+type Stats struct {
+	// Cluster is its name, and Connected as in its State.
+	Cluster   string
+	Connected bool
+	// Connections counts how often contact was made.
+	Connections int64
+	// Calls counts HTTP requests, watches included, and Errors those without answer or with one of 5xx or 429.
+	Calls, Errors int64
+	// Queued is how many Workloads wait for a writer.
+	Queued int
+}
+
+// Stats returns the figures of every cluster, by name.
+func (f *Fleet) Stats() []Stats {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	list := make([]Stats, 0, len(f.members))
+	for _, name := range slices.Sorted(maps.Keys(f.members)) {
+		list = append(list, f.members[name].figures())
+	}
+	return list
+}
+
+func (s *supervisor) figures() Stats {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	figures := Stats{
+		Cluster: s.name, Connected: s.state.Connected, Connections: s.stats.connections.Load(), Calls: s.stats.calls.Load(),
+		Errors: s.stats.errors.Load(),
+	}
+	if s.state.Connected {
+		figures.Queued = s.session.work.Len()
+	}
+	return figures
+}
+
+// stats are the counters of one supervisor.
+type stats struct {
+	connections, calls, errors atomic.Int64
+}
+
+// counting returns the config, made to count what is called by it.
+func (s *stats) counting(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &counter{next: next, stats: s} })
+	return config
+}
+
+// counter counts the requests that pass through it.
+type counter struct {
+	next  http.RoundTripper
+	stats *stats
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *counter) RoundTrip(request *http.Request) (*http.Response, error) {
+	c.stats.calls.Add(1)
+	response, err := c.next.RoundTrip(request)
+	if err != nil || response.StatusCode >= http.StatusInternalServerError || response.StatusCode == http.StatusTooManyRequests {
+		c.stats.errors.Add(1)
+	}
+	return response, err //nolint:wrapcheck // it is not ours
+}
+
+// WrappedRoundTripper lets client-go find what it looks for beneath.
+func (c *counter) WrappedRoundTripper() http.RoundTripper { return c.next }
