@@ -41,6 +41,7 @@ func (w *World) atRest() {
 		if c == nil || item.finished != nil || item.deleting || w.ledger.violation != "" {
 			continue
 		}
+		w.ledger.checks++
 		job, there := c.jobs[name]
 		if !there || !job.ours || job.uid != item.uid {
 			continue
@@ -105,6 +106,7 @@ func (w *World) final() {
 	w.heal()
 	for _, name := range w.hub.names() {
 		item := w.hub.items[name]
+		w.ledger.checks++
 		plan := w.parts.Step(item.state(), w.observe(item), w.policy)
 		if plan.Writes(item.state(), w.local(item)) || len(plan.Actions) > 0 {
 			w.violate("at a fixed point Step returns the same state and no actions", "%s: %s %v", name, plan.Because, plan.Actions)
@@ -162,6 +164,7 @@ func (w *World) collides(c *worker, name string) bool {
 
 // finalObject checks that a remote object has an owner that wants it there.
 func (w *World) finalObject(c *worker, name string) {
+	w.ledger.checks++
 	item, alive := w.hub.items[name]
 	wanted := func(o owner, epoch int64, isJob bool) bool {
 		if !o.ours {

@@ -58,6 +58,9 @@ func newLedger() *ledger {
 
 // violate records the first broken invariant.
 func (w *World) violate(invariant, format string, args ...any) {
+	if !slices.Contains(Laws(), invariant) {
+		panic("sim: no such invariant: " + invariant)
+	}
 	if w.ledger.violation == "" {
 		w.ledger.violation = invariant + ": " + fmt.Sprintf(format, args...)
 		w.say("VIOLATION %s", w.ledger.violation)
@@ -185,6 +188,7 @@ func (l *ledger) destroying(w *World, c *worker, seen workload, job remoteJob) {
 	if !ok || job.deleting || item.uid != job.uid || item.deleting || item.finished != nil || seen.deleting || seen.finished != nil {
 		return
 	}
+	l.checks++
 	elsewhere := seen.bound != "" && seen.bound != c.name && holds(seen, seen.bound)
 	obj, hasCopy := c.copies[seen.name]
 	another := hasCopy && obj.ours && obj.gpu != item.gpu // the Workload has been changed since
@@ -198,6 +202,7 @@ func (l *ledger) destroying(w *World, c *worker, seen workload, job remoteJob) {
 
 // finishing checks a result that is about to be recorded.
 func (l *ledger) finishing(t *turn, a dispatch.Action) {
+	l.checks++
 	if !slices.ContainsFunc(l.results[t.item.uid], func(r result) bool { return r.cluster == a.Cluster }) {
 		t.violate("only a run that has ended is recorded as finished", "%s on %s", t.item.name, a.Cluster)
 	}
@@ -292,6 +297,7 @@ func (l *ledger) givingUp(t *turn, item workload) {
 	if item.check == dispatch.Retry || item.evicted || !item.quota {
 		return
 	}
+	l.checks++
 	link := t.program.remote[item.bound].link
 	if link.State == dispatch.Connected {
 		l.excuse(item.uid, t.now.Add(-answerAge))

@@ -10,7 +10,7 @@ import (
 )
 
 // patience is within how many seeds a mutant must be caught.
-const patience = 3000
+const patience = 2000
 
 // mutant is a dispatcher with one mistake. A mutant that survives means that an invariant is missing.
 type mutant struct {
@@ -40,6 +40,7 @@ func (m mutant) parts() Parts {
 func TestEveryMutantIsCaught(t *testing.T) {
 	for _, m := range mutants() {
 		t.Run(strings.ReplaceAll(m.mistake, " ", "_"), func(t *testing.T) {
+			t.Parallel()
 			for seed := uint64(1); seed <= patience; seed++ {
 				if law := Broken(m.parts(), Script(seed, *length)); law != "" {
 					t.Logf("seed %d: %s", seed, law)

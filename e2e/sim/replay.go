@@ -7,16 +7,36 @@ import (
 
 // Broken runs a script and returns the invariant it breaks, "" if none.
 func Broken(parts Parts, lines []string) string {
+	return Explore(parts, lines).Violation
+}
+
+// Result is what comes of a script.
+type Result struct {
+	// Violation is the invariant that was broken first, empty if none.
+	Violation string
+	// Checks is how often an invariant was put to the test, and Policy the one that held in the end.
+	Checks int
+	Policy string
+}
+
+// Explore runs a script with the given parts until an invariant is broken.
+func Explore(parts Parts, lines []string) Result {
 	w := New(parts)
 	for n, line := range lines {
-		if err := w.Do(line); err != nil {
-			return fmt.Sprintf("the script is wrong: line %d: %q: %v", n+1, line, err)
+		err := w.Do(line)
+		switch {
+		case err != nil:
+			w.ledger.violation = fmt.Sprintf("the script is wrong: line %d: %q: %v", n+1, line, err)
+		case w.ledger.violation == "":
+			continue
 		}
-		if w.ledger.violation != "" {
-			return w.ledger.violation
-		}
+		return w.result()
 	}
-	return ""
+	return w.result()
+}
+
+func (w *World) result() Result {
+	return Result{Violation: w.ledger.violation, Checks: w.ledger.checks, Policy: w.policy.Name()}
 }
 
 // Shrink takes lines out of a script as long as what is left still breaks the same invariant. The first line, which makes
