@@ -174,3 +174,6 @@ func PodSetOf(ps *kueue.PodSet) admission.PodSet { return podSetOf(ps) }
 
 // FlavorOf turns a ResourceFlavor into the core's.
 func FlavorOf(f *kueue.ResourceFlavor) admission.Flavor { return flavorOf(f) }
+
+// GroupsOf turns resource groups into the core's.
+func GroupsOf(groups []kueue.ResourceGroup) []admission.ResourceGroup { return groupsOf(groups) }
