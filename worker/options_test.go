@@ -120,6 +120,7 @@ func options(t *testing.T, s program.Settings) map[string]any {
 	for prefix, of := range map[string]any{
 		"cycle.Options": cycleOptions(s), "view.Options": seen, "usage.Options": seen.Usage, "lifecycle.Policy": policy,
 		"lifecycle.PodsReadyPolicy": policy.PodsReady, "job.Options": jobs, "act.MetricsOptions": metrics,
+		"capacity.Options": capacityOptions(s, kinds),
 	} {
 		for name, value := range fields(prefix, of) {
 			all[name] = value
