@@ -1,0 +1,76 @@
+package fleet
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// folder makes a directory with a file "w1" in it.
+func folder(t *testing.T, dir, content string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "w1"), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func link(t *testing.T, to, at string) {
+	t.Helper()
+	if err := os.Symlink(to, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The directory is a mount: it, and everything in it, may be links.
+func TestAPrefixThatIsALinkIsThePlaceItPointsTo(t *testing.T) {
+	root := t.TempDir()
+	folder(t, filepath.Join(root, "volume", "2026_11_21"), "inside")
+	folder(t, filepath.Join(root, "secret"), "outside")
+	prefix := filepath.Join(root, "prefix")
+	link(t, filepath.Join(root, "volume"), prefix)
+	link(t, "2026_11_21", filepath.Join(root, "volume", "..data"))
+	link(t, filepath.Join("..data", "w1"), filepath.Join(root, "volume", "w1"))
+	link(t, filepath.Join(root, "secret"), filepath.Join(root, "volume", "way-out"))
+	for path, want := range map[string]string{
+		filepath.Join(prefix, "w1"):            "inside",
+		filepath.Join(prefix, "..data", "w1"):  "inside",
+		filepath.Join(root, "volume", "w1"):    "inside",
+		prefix + "/../prefix/w1":               "inside",
+		filepath.Join(prefix, "way-out", "w1"): "kubeconfig path is not under the allowed prefix: ",
+		prefix + "/../secret/w1":               "kubeconfig path is not under the allowed prefix: ",
+	} {
+		raw, err := ReadPath(prefix, path)
+		switch got := string(raw); {
+		case want == "inside" && (err != nil || got != want):
+			t.Errorf("%s: %q, error %v", path, got, err)
+		case want != "inside" && (err == nil || !strings.HasPrefix(err.Error(), want) || got != ""):
+			t.Errorf("%s: %q, error %v, want %q", path, got, err, want)
+		}
+	}
+}
+
+func TestAPrefixThatDoesNotExistAllowsNothing(t *testing.T) {
+	root := t.TempDir()
+	folder(t, root, "content")
+	if _, err := ReadPath(filepath.Join(root, "none"), filepath.Join(root, "w1")); err == nil {
+		t.Error("a file was read")
+	}
+}
+
+func TestWithoutAPrefixAFileMayBeAnywhere(t *testing.T) {
+	root := t.TempDir()
+	folder(t, root, "content")
+	if raw, err := ReadPath("", filepath.Join(root, "w1")); err != nil || string(raw) != "content" {
+		t.Errorf("%q, error %v", raw, err)
+	}
+	if _, err := ReadPath("", ""); err == nil || err.Error() != "kubeconfig path must not be empty" {
+		t.Errorf("error %v", err)
+	}
+	if _, err := ReadPath("", root); err == nil {
+		t.Error("a directory was read")
+	}
+}
