@@ -53,7 +53,7 @@ var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFa
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() { Expect(stage.Stop()).To(Succeed()) })
 		alone = stage.Hub
-	}, NodeTimeout(2*time.Minute))
+	}, NodeTimeout(5*time.Minute))
 
 	newTeamAlone := func(ctx SpecContext, gpus int) team {
 		GinkgoHelper()

@@ -23,7 +23,7 @@ import (
 
 // How long, how fast and with what chance to soak; by default as much as an everyday run can afford.
 var (
-	soakFor  = flag.Duration("soak", 20*time.Second, "how long the soak test submits jobs and breaks things")
+	soakFor  = flag.Duration("soak", 25*time.Second, "how long the soak test submits jobs and breaks things")
 	soakRate = flag.Float64("soak.rate", 2, "jobs a second in the soak test")
 	soakSeed = flag.Uint64("soak.seed", 1, "what faults the soak test chooses, where and for how long")
 )
@@ -38,6 +38,8 @@ type fault struct {
 type soak struct {
 	team   team
 	chance *rand.Rand
+	// kinds are those of the faults that are still to come before any kind comes again.
+	kinds  []int
 	faults map[string]int
 }
 
@@ -56,8 +58,13 @@ func (s *soak) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(s.chance.Int64N(int64(most-least)))
 }
 
-// next chooses a fault.
+// next chooses a fault; every kind once, in random order, then again.
 func (s *soak) next() fault {
+	if len(s.kinds) == 0 {
+		s.kinds = s.chance.Perm(6)
+	}
+	kind := s.kinds[0]
+	s.kinds = s.kinds[1:]
 	w := workers[s.chance.IntN(len(workers))]
 	pass := func(context.Context) { w.Link.Pass() }
 	delay := s.between(50*time.Millisecond, 500*time.Millisecond)
@@ -72,7 +79,7 @@ func (s *soak) next() fault {
 			func(context.Context) { Expect(w.PauseAPIServer()).To(Succeed()) },
 			func(context.Context) { Expect(w.ResumeAPIServer()).To(Succeed()) },
 		},
-	}[s.chance.IntN(6)]
+	}[kind]
 }
 
 // restart kills a program and starts it again.
@@ -87,8 +94,8 @@ func restart(name string, p *installation.Program) fault {
 // breakThings breaks one thing after the other and mends each, until the time is over.
 func (s *soak) breakThings(ctx context.Context, until time.Time) {
 	for time.Now().Before(until) {
-		pause(ctx, s.between(time.Second, 4*time.Second))
-		f, lasts := s.next(), s.between(500*time.Millisecond, 6*time.Second)
+		pause(ctx, s.between(500*time.Millisecond, 2500*time.Millisecond))
+		f, lasts := s.next(), s.between(500*time.Millisecond, 5*time.Second)
 		GinkgoWriter.Printf("%s for %s\n", f.name, lasts)
 		s.faults[f.name]++
 		f.break_(ctx)
@@ -178,7 +185,7 @@ var _ = Describe("A soak", Serial, func() {
 		for _, w := range workers {
 			Eventually(connected).WithContext(ctx).WithArguments(w.Name).Should(HavePrefix("True Active"))
 		}
-		Eventually(s.unfinished).WithContext(ctx).WithTimeout(5 * time.Minute).WithPolling(time.Second).Should(BeEmpty())
+		Eventually(s.unfinished).WithContext(ctx).WithTimeout(5*time.Minute + *soakFor).WithPolling(time.Second).Should(BeEmpty())
 		Eventually(leftovers).WithContext(ctx).WithArguments(s.team).WithTimeout(2 * time.Minute).Should(BeEmpty())
 
 		var wrong []string

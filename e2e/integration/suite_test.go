@@ -64,7 +64,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	}
 	Eventually(checkActive).WithContext(ctx).WithArguments("multikueue").
 		Should(Equal("True Active The admission check is active"))
-}, NodeTimeout(3*time.Minute))
+}, NodeTimeout(5*time.Minute))
 
 // configuration is every program's, with what is said of multiKueue laid over.
 func configuration(multiKueue map[string]any) map[string]any {
