@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,11 +39,12 @@ func (m mutant) parts() Parts {
 }
 
 func TestEveryMutantIsCaught(t *testing.T) {
+	scripts := &library{lines: map[uint64][]string{}}
 	for _, m := range mutants() {
 		t.Run(strings.ReplaceAll(m.mistake, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			for seed := uint64(1); seed <= patience; seed++ {
-				if law := Broken(m.parts(), Script(seed, *length)); law != "" {
+				if law := Broken(m.parts(), scripts.of(seed)); law != "" {
 					t.Logf("seed %d: %s", seed, law)
 					return
 				}
@@ -50,6 +52,21 @@ func TestEveryMutantIsCaught(t *testing.T) {
 			t.Errorf("survives %d seeds: which invariant is missing?", patience)
 		})
 	}
+}
+
+// library keeps the random scripts, which all mutants run.
+type library struct {
+	mu    sync.Mutex
+	lines map[uint64][]string
+}
+
+func (l *library) of(seed uint64) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.lines[seed]; !ok {
+		l.lines[seed] = Script(seed, *length)
+	}
+	return l.lines[seed]
 }
 
 func mutants() []mutant {

@@ -147,6 +147,14 @@ func (g *generator) disturb() {
 		g.disturbByTheme()
 		return
 	}
+	switch n := g.rand.IntN(16); {
+	case n == 0 && g.strict != "":
+		g.isolate()
+		return
+	case n == 1:
+		g.haunt()
+		return
+	}
 	switch g.rand.IntN(24) {
 	case 0, 1:
 		g.add("partition %s", g.cluster())
