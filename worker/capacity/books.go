@@ -8,11 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/admission/amount"
 	"switchyard.dev/worker/admission/quota"
 	"switchyard.dev/worker/view"
-
-	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
 // books are the parts of the report as they were computed last. What changes is computed again, tree by tree; asking the

@@ -4,12 +4,11 @@ import (
 	"math"
 	"slices"
 
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/amount"
 	"switchyard.dev/worker/admission/quota"
 	"switchyard.dev/worker/view"
-
-	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
 // held is what the workloads of a queue hold, by priority.

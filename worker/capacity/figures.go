@@ -1,11 +1,10 @@
 package capacity
 
 import (
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/amount"
 	"switchyard.dev/worker/view"
-
-	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
 // maxPriorities is how many priorities a list of a report has at most.

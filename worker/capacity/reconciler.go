@@ -18,11 +18,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/admission/quota"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/view"
-
-	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
 // +kubebuilder:rbac:groups=switchyard.dev,resources=capacityreports,verbs=create;patch

@@ -41,15 +41,15 @@ type stage struct {
 	fail error
 }
 
-func newStage(t testing.TB, objects ...client.Object) *stage {
-	t.Helper()
+func newStage(tb testing.TB, objects ...client.Object) *stage {
+	tb.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme, switchyard.AddToScheme} {
 		if err := add(scheme); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
-	s := &stage{TB: t, informers: &informertest.FakeInformers{Scheme: scheme}, clock: clocktesting.NewFakeClock(epoch)}
+	s := &stage{TB: tb, informers: &informertest.FakeInformers{Scheme: scheme}, clock: clocktesting.NewFakeClock(epoch)}
 	patch := func(ctx context.Context, c client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
 		s.writes++
 		if err := s.fail; err != nil {
@@ -60,8 +60,8 @@ func newStage(t testing.TB, objects ...client.Object) *stage {
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{Patch: patch}).Build()
 	s.Reconciler = New(c, view.New(view.Options{}), s.clock, Options{Kinds: []string{"Job.v1.batch"}})
-	if err := s.view.Register(t.Context(), s.informers); err != nil {
-		t.Fatal(err)
+	if err := s.view.Register(tb.Context(), s.informers); err != nil {
+		tb.Fatal(err)
 	}
 	s.deliver(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}})
 	s.deliver(objects...)

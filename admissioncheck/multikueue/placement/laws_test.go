@@ -135,7 +135,7 @@ func lawOfRoom(t *testing.T, rng *rand.Rand, r Request, fleet []Cluster, before 
 		q.Groups = []Group{{Resources: q.Groups[0].Resources, Flavors: slices.Clone(q.Groups[0].Flavors)}}
 		flavors := q.Groups[0].Flavors
 		several = several && len(flavors) > 1
-		flavors[rng.IntN(len(flavors))].grow(more)
+		grow(&flavors[rng.IntN(len(flavors))], more)
 	})
 	if several {
 		return
@@ -151,7 +151,7 @@ func lawOfRoom(t *testing.T, rng *rand.Rand, r Request, fleet []Cluster, before 
 }
 
 // grow adds to all figures.
-func (r *Room) grow(more amount.Amount) {
+func grow(r *Room, more amount.Amount) {
 	for _, list := range []*[]amount.Amount{&r.Own, &r.Free, &r.Largest} {
 		*list = []amount.Amount{(*list)[0].Add(more)}
 	}

@@ -22,7 +22,7 @@ func Rank(r Request, fleet []Cluster) []Choice {
 
 // choose judges one cluster: first what rules it out, then how well the workload fits.
 func choose(r *Request, c *Cluster) Choice {
-	if reason, message := c.excludes(r); reason != "" {
+	if reason, message := excluded(r, c); reason != "" {
 		return Choice{Cluster: c.Name, Reason: reason, Message: message}
 	}
 	if c.Capacity == nil {
@@ -50,8 +50,8 @@ func choose(r *Request, c *Cluster) Choice {
 	}
 }
 
-// excludes says why the workload must not be offered to the cluster, whatever room it has.
-func (c *Cluster) excludes(r *Request) (Reason, string) {
+// excluded says why the workload must not be offered to the cluster, whatever room it has.
+func excluded(r *Request, c *Cluster) (Reason, string) {
 	if c.Cordoned {
 		return Cordoned, "the cluster is cordoned"
 	}
@@ -96,6 +96,6 @@ func (c *Capacity) reach(r *Request) (*Queue, Reason, string) {
 func unknown(r *Request, c *Cluster) Choice {
 	return Choice{
 		Cluster: c.Name, Eligible: true, Reason: Unknown, Message: "what the cluster has room for is not known",
-		Score: score(r, c, fitting{grade: unsure, share: c.quiet(r)}, 0), Claims: wanted(r),
+		Score: score(r, c, fitting{grade: unsure, share: quiet(r, c)}, 0), Claims: wanted(r),
 	}
 }

@@ -47,7 +47,7 @@ func merit(c *Cluster, f fitting, ahead int) int {
 
 // quiet is how little the hub has under way to a cluster of which nothing else is known, in thousandths: half with as much as
 // the workload itself asks for.
-func (c *Cluster) quiet(r *Request) int {
+func quiet(r *Request, c *Cluster) int {
 	under := map[string]amount.Amount{}
 	for _, claim := range c.InFlight {
 		under[claim.Resource] = under[claim.Resource].Add(claim.Amount)

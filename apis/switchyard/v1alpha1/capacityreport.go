@@ -8,7 +8,7 @@ import (
 // CapacityReportName is the name of the one CapacityReport of a cluster.
 const CapacityReportName = "switchyard"
 
-// Unlimited, as a figure of a CapacityReport, means that there is no bound.
+// Unlimited as a figure of a CapacityReport means that there is no bound.
 const Unlimited int64 = 1<<63 - 1
 
 // CapacityReport is what a cluster has room for, as its admission engine sees it. It is a report and no promise: whoever

@@ -72,9 +72,9 @@ const (
 	WeightAnnotation = "switchyard.dev/weight"
 )
 
-// PreferClustersAnnotation, on a job or on a ClusterQueue of the hub, names clusters by a comma-separated list: placement
+// PreferClustersAnnotation on a job or on a ClusterQueue of the hub names clusters by a comma-separated list: placement
 // goes by it before anything but preemption and fit.
 const PreferClustersAnnotation = "switchyard.dev/prefer-clusters"
 
-// BestFitDispatcherName, as multiKueue.dispatcherName, selects the dispatcher that offers to the best cluster first.
+// BestFitDispatcherName as multiKueue.dispatcherName selects the dispatcher that offers to the best cluster first.
 const BestFitDispatcherName = "switchyard.dev/multikueue-dispatcher-best-fit"
