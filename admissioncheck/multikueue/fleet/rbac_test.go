@@ -46,7 +46,7 @@ func TestTheManifestForWorkersIsThatOfEveryKindThatCanBeDispatched(t *testing.T)
 	}
 	want := append([]byte(manifestHead), body...)
 	if *update {
-		if err := os.WriteFile(manifest, want, 0o644); err != nil { //nolint:gosec // it is for everybody to read
+		if err := os.WriteFile(manifest, want, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
