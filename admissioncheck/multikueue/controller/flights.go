@@ -77,8 +77,13 @@ func (f *flights) nominate(cluster string, key types.NamespacedName, claims []pl
 func (f *flights) offer(cluster string, key types.NamespacedName, now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if flight := f.of(cluster, key); flight.offered.IsZero() {
+	known := f.under[cluster][key] != nil
+	flight := f.of(cluster, key)
+	if flight.offered.IsZero() {
 		flight.offered = now
+	}
+	if !known {
+		flight.until = now.Add(unstored) // its Workload may have gone meanwhile
 	}
 }
 
@@ -159,6 +164,9 @@ func (f *flights) land(cluster string, key types.NamespacedName, now time.Time) 
 	flight := f.under[cluster][key]
 	if flight == nil || flight.offered.IsZero() {
 		return 0, false
+	}
+	if last := f.swept[cluster]; !now.Before(last.at.Add(unstored)) {
+		f.sweep(cluster, last.report, now)
 	}
 	took := now.Sub(flight.offered)
 	if f.latency == nil {
