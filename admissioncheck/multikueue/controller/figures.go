@@ -121,8 +121,8 @@ func (c *connections) Collect(to chan<- prometheus.Metric) {
 				continue
 			}
 			told[s.Cluster] = true
-			for _, f := range figures {
-				to <- prometheus.MustNewConstMetric(f.desc, f.kind, f.value(s), s.Cluster)
+			for _, about := range figures {
+				to <- prometheus.MustNewConstMetric(about.desc, about.kind, about.value(s), s.Cluster)
 			}
 		}
 	}
