@@ -26,18 +26,16 @@ func (m *memory) recall(lease string, now time.Time) (fence.State, time.Duration
 	return m.states[lease], now.Sub(m.began)
 }
 
-// keep remembers a hub, or forgets one that is not worth it, and returns what was remembered.
-func (m *memory) keep(lease string, s fence.State, worth bool) (was fence.State) {
+// keep remembers a hub, or forgets one that does not matter.
+func (m *memory) keep(lease string, s fence.State, matters bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.states == nil {
 		m.states = map[string]fence.State{}
 	}
-	was = m.states[lease]
-	if worth {
+	if matters {
 		m.states[lease] = s
 	} else {
 		delete(m.states, lease)
 	}
-	return was
 }

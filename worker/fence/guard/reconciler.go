@@ -41,6 +41,8 @@ type Reconciler struct {
 // sight is what one look at a hub has found.
 type sight struct {
 	fence.Observation
+	// lease is the name of the hub's lease.
+	lease string
 	// remembered is from the looks before.
 	remembered fence.State
 	// workloads are those of Observation.Jobs, in the same order. They are the cache's own and must not be changed.
@@ -56,18 +58,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	plan := fence.Step(seen.remembered, seen.Observation)
-	worth := seen.exists || !plan.WakeAt.IsZero()
-	was := r.memory.keep(req.Name, plan.Next, worth)
+	r.memory.keep(req.Name, plan.Next, seen.matters(plan))
 	stopped, err := r.act(ctx, seen, plan)
-	r.record(ctx, req.Name, was, plan, stopped, worth)
+	r.record(ctx, seen, plan, stopped)
 	return kube.Wake(plan.WakeAt, seen.Now), err
 }
+
+// matters tells whether the hub is worth remembering: it has a lease, or something waits for it to have one.
+func (s sight) matters(plan fence.Plan) bool { return s.exists || !plan.WakeAt.IsZero() }
 
 // observe reads the lease and, if it has run out, the jobs that depend on it: while it holds they do not matter, and there
 // may be many. If there are any, the lease is read again, from the API server: a hub that comes back renews it first and
 // makes Workloads then, but a cache may show these first.
 func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (sight, error) {
-	s := sight{Observation: fence.Observation{Now: r.Clock.Now()}}
+	s := sight{lease: key.Name, Observation: fence.Observation{Now: r.Clock.Now()}}
 	s.remembered, s.Uptime = r.memory.recall(key.Name, s.Now)
 	if err := s.readLease(ctx, r.Client, key); err != nil {
 		return s, err
@@ -110,15 +114,15 @@ func (r *Reconciler) readJobs(ctx context.Context, key client.ObjectKey, s *sigh
 }
 
 // record tells of the Workloads that were stopped, and of a lease that runs out or is renewed again.
-func (r *Reconciler) record(ctx context.Context, lease string, was fence.State, plan fence.Plan, stopped []*kueue.Workload, worth bool) {
+func (r *Reconciler) record(ctx context.Context, seen sight, plan fence.Plan, stopped []*kueue.Workload) {
 	for _, wl := range stopped {
 		kube.Record(r.Recorder, wl, kube.Event{
 			Warning: true, Reason: fence.HubLost, Note: plan.Next.Message(wl.Labels[kueue.MultiKueueOriginLabel]),
 		})
 	}
-	r.Metrics.observe(lease, plan.Next, len(stopped), worth)
-	if was.Out != plan.Next.Out {
-		ctrl.LoggerFrom(ctx).Info("The standing of a hub's run lease has changed", "lease", lease, "reason", plan.Next.Because)
+	r.Metrics.observe(seen.lease, plan.Next, len(stopped), seen.matters(plan))
+	if seen.remembered.Out != plan.Next.Out {
+		ctrl.LoggerFrom(ctx).Info("The standing of a hub's run lease has changed", "lease", seen.lease, "reason", plan.Next.Because)
 	}
 }
 
