@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -110,21 +111,41 @@ func expectNothingLeft(ctx context.Context, t team) {
 	Eventually(leftovers).WithContext(ctx).WithArguments(t).Should(BeEmpty())
 }
 
-// creations counts, over both workers, how often an object of that resource and name was created there, failed attempts
-// left out: the API servers' audit logs tell even what a stopped program never saw.
+// creations counts, over both workers, how often an object of that resource and name came into being there.
 func creations(t team, resource, name string) int {
 	GinkgoHelper()
-	count := 0
+	return allCreations(t, resource)[name]
+}
+
+// allCreations counts for each name how often an object of that resource came into being on the workers: the API servers'
+// audit logs tell even what a stopped program never saw. A creation whose client is cut off in the middle is logged as one
+// that timed out though it may have taken effect; then there are writes to an object of another UID.
+func allCreations(t team, resource string) map[string]int {
+	GinkgoHelper()
+	all := map[string]int{}
 	for _, w := range workers {
+		answered, uids := map[string]int{}, map[string]map[types.UID]bool{}
 		for _, event := range auditEvents(w) {
 			ref := event.ObjectRef
-			if event.Verb == "create" && ref.Resource == resource && ref.Subresource == "" && ref.Namespace == t.name &&
-				ref.Name == name && event.ResponseStatus != nil && event.ResponseStatus.Code < 300 {
-				count++
+			switch {
+			case ref.Resource != resource || ref.Namespace != t.name || event.ResponseStatus == nil || event.ResponseStatus.Code >= 300:
+			case event.Verb == "create" && ref.Subresource == "":
+				answered[ref.Name]++
+			case ref.UID != "":
+				if uids[ref.Name] == nil {
+					uids[ref.Name] = map[types.UID]bool{}
+				}
+				uids[ref.Name][ref.UID] = true
 			}
 		}
+		for name := range uids {
+			answered[name] = max(answered[name], len(uids[name]))
+		}
+		for name, n := range answered {
+			all[name] += n
+		}
 	}
-	return count
+	return all
 }
 
 func auditEvents(s *installation.Site) []auditv1.Event {

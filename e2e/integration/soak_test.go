@@ -151,22 +151,6 @@ func (s *soak) unfinished(ctx context.Context) ([]string, error) {
 	return names[:min(len(names), 10)], nil
 }
 
-// allCreations counts for each of the team's jobs how often it was created on the workers.
-func (t team) allCreations() map[string]int {
-	GinkgoHelper()
-	counts := map[string]int{}
-	for _, w := range workers {
-		for _, event := range auditEvents(w) {
-			ref := event.ObjectRef
-			if event.Verb == "create" && ref.Resource == "jobs" && ref.Subresource == "" && ref.Namespace == t.name &&
-				event.ResponseStatus != nil && event.ResponseStatus.Code < 300 {
-				counts[ref.Name]++
-			}
-		}
-	}
-	return counts
-}
-
 var _ = Describe("A soak", Serial, func() {
 	// No worker is away for longer than its grace here, so nothing may ever run twice. API servers are paused, not killed: a
 	// killed one may forget a line of its audit log.
@@ -189,7 +173,7 @@ var _ = Describe("A soak", Serial, func() {
 		Eventually(leftovers).WithContext(ctx).WithArguments(s.team).WithTimeout(2 * time.Minute).Should(BeEmpty())
 
 		var wrong []string
-		created := s.team.allCreations()
+		created := allCreations(s.team, "jobs")
 		for _, name := range names {
 			if created[name] != 1 {
 				wrong = append(wrong, fmt.Sprintf("%s was created %d times", name, created[name]))
