@@ -103,7 +103,7 @@ func Step(s State, o Observation) Plan {
 
 // Look returns what is remembered after a look at the lease; the jobs do not matter to it.
 func (s State) Look(o Observation) State {
-	if o.Lease != nil && !(s.known() && s.Seen.equal(*o.Lease)) {
+	if o.Lease != nil && (!s.known() || !s.Seen.equal(*o.Lease)) {
 		s = State{Seen: *o.Lease, SeenAt: o.Uptime}
 	}
 	switch {

@@ -21,7 +21,7 @@ const atOnce = 16
 
 // act asks for the deactivation of every Workload that the plan stops, in the plan's order, and returns those that were
 // written. One that fails keeps none of the others waiting.
-func (r *Reconciler) act(ctx context.Context, seen sight, plan fence.Plan) ([]*kueue.Workload, error) {
+func (r *Reconciler) act(ctx context.Context, seen *sight, plan fence.Plan) ([]*kueue.Workload, error) {
 	of := make(map[types.NamespacedName]*kueue.Workload, len(plan.Stop))
 	for _, wl := range seen.workloads {
 		of[types.NamespacedName{Namespace: wl.Namespace, Name: wl.Name}] = wl

@@ -65,13 +65,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // matters tells whether the hub is worth remembering: it has a lease, or something waits for it to have one.
-func (s sight) matters(plan fence.Plan) bool { return s.exists || !plan.WakeAt.IsZero() }
+func (s *sight) matters(plan fence.Plan) bool { return s.exists || !plan.WakeAt.IsZero() }
 
 // observe reads the lease and, if it has run out, the jobs that depend on it: while it holds they do not matter, and there
 // may be many. If there are any, the lease is read again, from the API server: a hub that comes back renews it first and
 // makes Workloads then, but a cache may show these first.
-func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (sight, error) {
-	s := sight{lease: key.Name, Observation: fence.Observation{Now: r.Clock.Now()}}
+func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*sight, error) {
+	s := &sight{lease: key.Name, Observation: fence.Observation{Now: r.Clock.Now()}}
 	s.remembered, s.Uptime = r.memory.recall(key.Name, s.Now)
 	if err := s.readLease(ctx, r.Client, key); err != nil {
 		return s, err
@@ -79,7 +79,7 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (sight, 
 	if !s.remembered.Look(s.Observation).Out {
 		return s, nil
 	}
-	if err := r.readJobs(ctx, key, &s); err != nil || len(s.Jobs) == 0 {
+	if err := r.readJobs(ctx, key, s); err != nil || len(s.Jobs) == 0 {
 		return s, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, confirmFor)
@@ -114,7 +114,7 @@ func (r *Reconciler) readJobs(ctx context.Context, key client.ObjectKey, s *sigh
 }
 
 // record tells of the Workloads that were stopped, and of a lease that runs out or is renewed again.
-func (r *Reconciler) record(ctx context.Context, seen sight, plan fence.Plan, stopped []*kueue.Workload) {
+func (r *Reconciler) record(ctx context.Context, seen *sight, plan fence.Plan, stopped []*kueue.Workload) {
 	for _, wl := range stopped {
 		kube.Record(r.Recorder, wl, kube.Event{
 			Warning: true, Reason: fence.HubLost, Note: plan.Next.Message(wl.Labels[kueue.MultiKueueOriginLabel]),

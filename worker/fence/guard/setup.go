@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// hubsAtOnce is how many hubs are looked at at a time, so that one with many jobs holds up no other.
+	// hubsAtOnce is how many hubs are looked at together, so that one with many jobs holds up no other.
 	hubsAtOnce = 4
 	// retryAfter and retryAtMost bound the wait after a look that failed: a job that must stop is not left alone for long.
 	retryAfter, retryAtMost = 100 * time.Millisecond, 5 * time.Second
