@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -68,7 +67,7 @@ func TestTheEpochOfAJobDoesNotFall(t *testing.T) {
 	c := newCluster(t)
 	h := job.Webhook(batchjob.Kind(), c.options, c, true)
 	for to, allowed := range map[string]bool{"2": false, "3": true, "4": true} {
-		var old, now *batchv1.Job = madeIn(newJob(), "u", "3"), madeIn(newJob(), "u", to)
+		old, now := madeIn(newJob(), "u", "3"), madeIn(newJob(), "u", to)
 		if _, err := h.ValidateUpdate(t.Context(), old, now); (err == nil) != allowed {
 			t.Errorf("to %s: %v", to, err)
 		}
