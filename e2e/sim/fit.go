@@ -11,14 +11,12 @@ import (
 type RankFunc func(placement.Request, []placement.Cluster) []placement.Choice
 
 // report lets the hub see what a worker has room for; what the hub knows is as old as the last report.
-func (w *World) report(c *worker) bool {
+func (w *World) report(c *worker) {
 	r := w.program.remote[c.name]
 	if free := c.free(); c.up && r.link.State == dispatch.Connected && (!r.reported || r.free != free) {
 		r.free, r.reported = free, true
 		w.changed()
-		return true
 	}
-	return false
 }
 
 // capacity is a worker's report in the words of placement.

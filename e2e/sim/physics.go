@@ -86,7 +86,7 @@ func (w *World) renewAll(to time.Time) {
 		if last.Before(w.program.started) {
 			last = w.program.started
 		}
-		begun := last.Add(to.Sub(last) / renewEvery * renewEvery)
+		begun := to.Add(-(to.Sub(last) % renewEvery))
 		if !begun.After(r.renewedAt) {
 			continue
 		}
@@ -234,7 +234,7 @@ func (w *World) nextByWorker(c *worker) (at time.Time) {
 	for _, g := range c.ghosts {
 		at = soonest(at, g.until)
 	}
-	if due := w.lookDue(c); due.After(w.now) && !(w.renewing(c) && c.up) {
+	if due := w.lookDue(c); due.After(w.now) && (!c.up || !w.renewing(c)) {
 		at = soonest(at, due)
 	}
 	return at

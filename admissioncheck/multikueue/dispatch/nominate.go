@@ -46,7 +46,7 @@ func (t turn) barred(v ClusterView) Reason {
 		return DeclaredGone
 	case pin != "" && pin != v.Name:
 		return PinnedElsewhere
-	case (v.Cordoned || v.Draining) && !(t.s.currentCopy(v.Copy) && v.Copy.Admitted):
+	case (v.Cordoned || v.Draining) && (!t.s.currentCopy(v.Copy) || !v.Copy.Admitted):
 		return Cordoned
 	}
 	return ""
@@ -172,7 +172,7 @@ func (t turn) hopeful(names, rest []string) int {
 	easier := slices.ContainsFunc(rest, func(name string) bool { return !t.view(name).Preempting })
 	count := 0
 	for _, name := range names {
-		if v := t.view(name); !t.refuses(v) && !(easier && t.gated(v)) {
+		if v := t.view(name); !t.refuses(v) && (!easier || !t.gated(v)) {
 			count++
 		}
 	}
