@@ -17,7 +17,6 @@ import (
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/e2e/installation"
 	"switchyard.dev/worker/fence"
-	"switchyard.dev/worker/fence/epoch"
 )
 
 // strangeHub makes copies on w1 as a hub does, with an origin that the suite's hub does not sweep.
@@ -44,7 +43,7 @@ func (h strangeHub) meta(name string, stop switchyard.OnHubLost, at string) meta
 	return metav1.ObjectMeta{
 		Namespace: h.team.name, Name: name, Labels: map[string]string{kueue.MultiKueueOriginLabel: h.origin},
 		Annotations: map[string]string{
-			switchyard.OnHubLostAnnotation: string(stop), switchyard.EpochAnnotation: at, epoch.OwnerUIDAnnotation: "uid-of-" + name,
+			switchyard.OnHubLostAnnotation: string(stop), switchyard.EpochAnnotation: at, switchyard.OwnerUIDAnnotation: "uid-of-" + name,
 		},
 	}
 }

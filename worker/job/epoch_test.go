@@ -11,7 +11,6 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
-	"switchyard.dev/worker/fence/epoch"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/batchjob"
 )
@@ -22,7 +21,7 @@ func madeIn[T client.Object](object T, owner, at string) T {
 	labels[kueue.MultiKueueOriginLabel] = "hub"
 	object.SetLabels(labels)
 	object.SetAnnotations(map[string]string{
-		kueue.PrebuiltWorkloadNameKey: "prebuilt", epoch.OwnerUIDAnnotation: owner, switchyard.EpochAnnotation: at,
+		kueue.PrebuiltWorkloadNameKey: "prebuilt", switchyard.OwnerUIDAnnotation: owner, switchyard.EpochAnnotation: at,
 	})
 	return object
 }

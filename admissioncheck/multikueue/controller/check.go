@@ -32,15 +32,6 @@ func checkOf(ctx context.Context, c client.Reader, wl *kueue.Workload) (*kueue.A
 	return nil, nil, nil
 }
 
-// clustersOf returns the clusters that a check dispatches to, in the config's order. The error is that of configOf.
-func clustersOf(ctx context.Context, c client.Reader, ac *kueue.AdmissionCheck) ([]string, error) {
-	config, err := configOf(ctx, c, ac)
-	if err != nil {
-		return nil, err
-	}
-	return config.Spec.Clusters, nil
-}
-
 // configOf returns the config of a check. The error is one for the user, worded as in the check's condition (contract:
 // multikueue.md 3), or one of reading.
 func configOf(ctx context.Context, c client.Reader, ac *kueue.AdmissionCheck) (*kueue.MultiKueueConfig, error) {

@@ -84,7 +84,7 @@ func (r *Cluster) connect(ctx context.Context, cluster *kueue.MultiKueueCluster)
 		r.Fleet.Disconnect(cluster.Name, err)
 		return active(metav1.ConditionFalse, bad.reason, bad.Error()), bad
 	case err != nil:
-		return nil, nil // it is not known yet whether there are any; we are told when it is
+		return nil, nil //nolint:nilerr // it is not known yet whether there are any; we are told when it is
 	}
 	r.Fleet.Connect(cluster.Name, credentials)
 	state, _ := r.Fleet.State(cluster.Name)

@@ -19,8 +19,8 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// FencedCondition, on a MultiKueueCluster, says whether its fence stops the jobs of a hub that it misses. It is absent as
-// long as no policy has asked for that. After a restart of the hub it is what is known of a cluster out of reach.
+// FencedCondition is the condition of a MultiKueueCluster that says whether its fence stops the jobs of a hub that it
+// misses. It is absent as long as no policy has asked for that. After a restart of the hub it is what is known of a cluster out of reach.
 const FencedCondition = "switchyard.dev/Fenced"
 
 // The reasons of FencedCondition.

@@ -107,7 +107,7 @@ func (r *Resolver) config(ctx context.Context, ac *kueue.AdmissionCheck) (*kueue
 		return nil, fmt.Errorf("read the config of AdmissionCheck %s: %w", ac.Name, err)
 	}
 	if err != nil {
-		return nil, nil //nolint:nilnil // the check's condition says what is wrong
+		return nil, nil //nolint:nilerr // the check's condition says what is wrong
 	}
 	return config, nil
 }

@@ -19,6 +19,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/workload"
 )
@@ -34,7 +35,7 @@ func TestAWorkloadIsOfferedToAllRunsOnTheFirstToAdmitAndFinishes(t *testing.T) {
 	if diff := cmp.Diff(wantLabels, offer.Labels); diff != "" {
 		t.Errorf("labels of the copy (-want +got):\n%s", diff)
 	}
-	wantStamps := map[string]string{mirror.OwnerUIDAnnotation: "workload-uid", dispatch.EpochAnnotation: "1"}
+	wantStamps := map[string]string{switchyard.OwnerUIDAnnotation: "workload-uid", dispatch.EpochAnnotation: "1"}
 	if diff := cmp.Diff(wantStamps, offer.Annotations); diff != "" {
 		t.Errorf("stamps of the copy (-want +got):\n%s", diff)
 	}
@@ -469,14 +470,14 @@ func TestAJobOfAnEarlierWorkloadOfTheSameNameIsRemovedAndThenTheNewOneRuns(t *te
 	st := newStage(t, "w1")
 	old := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "team", Name: "train", Labels: map[string]string{kueue.MultiKueueOriginLabel: origin},
-		Annotations: map[string]string{kueue.PrebuiltWorkloadNameKey: "job-train-old", mirror.OwnerUIDAnnotation: "old-uid"},
+		Annotations: map[string]string{kueue.PrebuiltWorkloadNameKey: "job-train-old", switchyard.OwnerUIDAnnotation: "old-uid"},
 	}}
 	if err := st.workers["w1"].Create(context.Background(), old); err != nil {
 		t.Fatal(err)
 	}
 	st.submit()
 	st.runsOn("w1")
-	if got := st.jobOn("w1").Annotations[mirror.OwnerUIDAnnotation]; got != "workload-uid" {
+	if got := st.jobOn("w1").Annotations[switchyard.OwnerUIDAnnotation]; got != "workload-uid" {
 		t.Errorf("the job belongs to %q", got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/fence"
 )
 
 // LeaseOptions say how the run lease of the hub is kept on each worker. Zero values mean the default given with each.
@@ -32,7 +33,7 @@ type LeaseOptions struct {
 
 func (o LeaseOptions) withDefaults(origin string) LeaseOptions {
 	o.Namespace = orElse(o.Namespace, "kueue-system")
-	o.Name = orElse(o.Name, switchyard.HubLeasePrefix+origin)
+	o.Name = orElse(o.Name, fence.LeaseName(origin))
 	o.Holder = orElse(o.Holder, o.Name)
 	o.Duration = orElse(o.Duration, 40*time.Second)
 	o.Every = orElse(o.Every, 10*time.Second)
@@ -213,19 +214,19 @@ var errFence = errors.New("no fence")
 // lookAtFence returns nil if the worker's fence is alive.
 func (s *session) lookAtFence(ctx context.Context) error {
 	o := s.options.Lease
-	fence := &coordinationv1.Lease{}
-	err := s.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: switchyard.FenceLease}, fence)
+	own := &coordinationv1.Lease{}
+	err := s.client.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: switchyard.FenceLease}, own)
 	if err != nil {
 		return fmt.Errorf("read the fence's lease: %w", err)
 	}
-	renewed := fence.Spec.RenewTime
-	if fence.Spec.HolderIdentity == nil || *fence.Spec.HolderIdentity == "" {
+	renewed := own.Spec.RenewTime
+	if own.Spec.HolderIdentity == nil || *own.Spec.HolderIdentity == "" {
 		return fmt.Errorf("%w: its program has ended", errFence)
 	}
-	if renewed == nil || fence.Spec.LeaseDurationSeconds == nil {
+	if renewed == nil || own.Spec.LeaseDurationSeconds == nil {
 		return fmt.Errorf("%w: its lease says nothing", errFence)
 	}
-	lasts := time.Duration(*fence.Spec.LeaseDurationSeconds) * time.Second
+	lasts := time.Duration(*own.Spec.LeaseDurationSeconds) * time.Second
 	switch age := s.options.Clock.Now().Sub(renewed.Time); {
 	case age > lasts+o.Skew:
 		return fmt.Errorf("%w: not renewed since %s", errFence, renewed.UTC().Format(time.RFC3339))

@@ -178,7 +178,7 @@ func (s *session) needed(ctx context.Context, k Kind) error {
 	for {
 		switch other := s.get(k.Unless); {
 		case other.err != nil:
-			return nil
+			return nil //nolint:nilerr // the other kind is not to be had, so this one is needed
 		case other.informer != nil && other.informer.HasSynced():
 			return errNeedless
 		}

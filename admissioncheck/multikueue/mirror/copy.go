@@ -58,7 +58,7 @@ func (o Original) JobKey() types.NamespacedName {
 // holder tells whose a remote object is. An object that says for which Workload it is, and names another, is that of a
 // predecessor.
 func (o Original) holder(obj client.Object) dispatch.Holder {
-	owner, stamped := obj.GetAnnotations()[OwnerUIDAnnotation]
+	owner, stamped := obj.GetAnnotations()[switchyard.OwnerUIDAnnotation]
 	switch {
 	case !HasOrigin(obj, o.Origin):
 		return dispatch.Foreign

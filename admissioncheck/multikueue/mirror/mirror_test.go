@@ -23,6 +23,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/batchjob"
 )
@@ -124,7 +125,7 @@ func TestACopyHasSpecLabelsAndStampsButNoOwnerFinalizerOrStatus(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: "wl",
 			Labels:      map[string]string{"color": "blue", kueue.MultiKueueOriginLabel: origin},
-			Annotations: map[string]string{"note": "kept", OwnerUIDAnnotation: "wl-uid", dispatch.EpochAnnotation: "3"},
+			Annotations: map[string]string{"note": "kept", switchyard.OwnerUIDAnnotation: "wl-uid", dispatch.EpochAnnotation: "3"},
 		},
 		Spec: kueue.WorkloadSpec{QueueName: "q", Priority: ptr.To[int32](5), PodSets: []kueue.PodSet{{Name: "main", Count: 2, Template: template("1")}}},
 	}
@@ -173,7 +174,7 @@ func TestWhetherACopyStillEqualsItsOriginal(t *testing.T) {
 
 func TestWhoseAnObjectOnAWorkerIs(t *testing.T) {
 	stamp := func(uid string) func(*kueue.Workload) {
-		return func(wl *kueue.Workload) { wl.Annotations[OwnerUIDAnnotation] = uid }
+		return func(wl *kueue.Workload) { wl.Annotations[switchyard.OwnerUIDAnnotation] = uid }
 	}
 	unstamped := func(wl *kueue.Workload) { wl.Annotations = nil }
 	labelled := func(value string) func(*kueue.Workload) {
@@ -287,15 +288,15 @@ func TestWhatARetractRemoves(t *testing.T) {
 			name:     "what has no stamp",
 			workload: onWorker(0, func(wl *kueue.Workload) { wl.Annotations = nil }),
 			job: jobOnWorker(0, func(j *batchv1.Job) {
-				delete(j.Annotations, OwnerUIDAnnotation)
+				delete(j.Annotations, switchyard.OwnerUIDAnnotation)
 				delete(j.Annotations, dispatch.EpochAnnotation)
 			}),
 			below: 1,
 		},
 		{
 			name:     "a predecessor's, whatever its epoch",
-			workload: onWorker(9, func(wl *kueue.Workload) { wl.Annotations[OwnerUIDAnnotation] = "old" }),
-			job:      jobOnWorker(9, func(j *batchv1.Job) { j.Annotations[OwnerUIDAnnotation] = "old" }),
+			workload: onWorker(9, func(wl *kueue.Workload) { wl.Annotations[switchyard.OwnerUIDAnnotation] = "old" }),
+			job:      jobOnWorker(9, func(j *batchv1.Job) { j.Annotations[switchyard.OwnerUIDAnnotation] = "old" }),
 			below:    2,
 		},
 		{

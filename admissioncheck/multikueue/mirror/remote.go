@@ -264,10 +264,11 @@ func (o Original) OpenGate(ctx context.Context, c client.Client, epoch int64, no
 	if fact.Holder != dispatch.Ours || fact.Epoch != epoch || !fact.GateClosed || fact.Finished != nil {
 		return nil
 	}
-	gates := slices.DeleteFunc(wl.Status.PreemptionGates, func(g kueue.PreemptionGateState) bool {
+	gates := &wl.Status.PreemptionGates
+	*gates = slices.DeleteFunc(*gates, func(g kueue.PreemptionGateState) bool {
 		return g.Name == kueue.MultiKueuePreemptionGate
 	})
-	wl.Status.PreemptionGates = append(gates, kueue.PreemptionGateState{
+	*gates = append(*gates, kueue.PreemptionGateState{
 		Name: kueue.MultiKueuePreemptionGate, Position: kueue.GateOpen, LastTransitionTime: metav1.NewTime(now),
 	})
 	return kube.ApplyAdmission(ctx, c, wl)

@@ -11,14 +11,11 @@ import (
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
-// OwnerUIDAnnotation stamps remote Workloads and jobs with the UID of the hub's Workload that they were made for.
-const OwnerUIDAnnotation = "switchyard.dev/owner-uid"
-
 // Stamps returns the annotations of an object made for a Workload in an epoch.
 func Stamps(owner types.UID, epoch int64) map[string]string {
 	return map[string]string{
-		OwnerUIDAnnotation:       string(owner),
-		dispatch.EpochAnnotation: strconv.FormatInt(epoch, 10),
+		switchyard.OwnerUIDAnnotation: string(owner),
+		dispatch.EpochAnnotation:      strconv.FormatInt(epoch, 10),
 	}
 }
 

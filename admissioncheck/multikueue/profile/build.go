@@ -25,10 +25,10 @@ var ErrNoProvider = errors.New("no access provider configured")
 // ErrBadConfig marks a connection that a rule forbids or that cannot be used (contract: multikueue.md 2, BadRestConfig).
 var ErrBadConfig = errors.New("bad connection")
 
-type badConfig struct{ error }
+type badConfigError struct{ error }
 
-func (badConfig) Is(target error) bool { return target == ErrBadConfig }
-func (b badConfig) Unwrap() error      { return b.error }
+func (badConfigError) Is(target error) bool { return target == ErrBadConfig }
+func (b badConfigError) Unwrap() error      { return b.error }
 
 // Credentials are those that the profile gives by the first of the providers that it knows. An error that is not an
 // ErrBadConfig is one of the profile or of the provider. Neither profile nor providers are changed, and nothing is run and nobody called.
@@ -42,7 +42,7 @@ func Credentials(p *inventory.ClusterProfile, providers []configapi.ClusterProfi
 		return fleet.Credentials{}, err
 	}
 	if err := complete(config, p.Name, cluster); err != nil {
-		return fleet.Credentials{}, badConfig{err}
+		return fleet.Credentials{}, badConfigError{err}
 	}
 	digest, err := fingerprint(chosen, cluster)
 	if err != nil {
@@ -50,7 +50,7 @@ func Credentials(p *inventory.ClusterProfile, providers []configapi.ClusterProfi
 	}
 	transport, err := newTransport(config)
 	if err != nil {
-		return fleet.Credentials{}, badConfig{err}
+		return fleet.Credentials{}, badConfigError{err}
 	}
 	return fleet.Credentials{Config: &rest.Config{Host: config.Host, Transport: transport}, Fingerprint: digest}, nil
 }

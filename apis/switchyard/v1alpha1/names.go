@@ -4,6 +4,9 @@ package v1alpha1
 const (
 	// EpochAnnotation is the epoch in which the hub made the object: a decimal number from 1. Retreats raise it.
 	EpochAnnotation = "switchyard.dev/epoch"
+	// OwnerUIDAnnotation is the UID of the hub's Workload that the object was made for. Epochs of one such Workload compare;
+	// those of two do not.
+	OwnerUIDAnnotation = "switchyard.dev/owner-uid"
 	// OnHubLostAnnotation tells the worker what to do with the object's job when the hub's run lease has run out: an
 	// OnHubLost. An object without it keeps running.
 	OnHubLostAnnotation = "switchyard.dev/on-hub-lost"

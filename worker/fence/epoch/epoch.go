@@ -16,10 +16,6 @@ import (
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
-// OwnerUIDAnnotation stamps what a hub makes with the UID of the hub's Workload that it was made for. Epochs of one such
-// Workload have an order; those of two have none.
-const OwnerUIDAnnotation = "switchyard.dev/owner-uid"
-
 // first is the epoch of an object that bears none: hubs that know of no epochs have but one.
 const first int64 = 1
 
@@ -55,4 +51,6 @@ func path() *field.Path {
 
 func isCopy(object client.Object) bool { return object.GetLabels()[kueue.MultiKueueOriginLabel] != "" }
 
-func owner(object client.Object) string { return object.GetAnnotations()[OwnerUIDAnnotation] }
+func owner(object client.Object) string {
+	return object.GetAnnotations()[switchyard.OwnerUIDAnnotation]
+}

@@ -23,7 +23,7 @@ import (
 func made(name, owner string, epoch int) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{
 		Namespace: "ns", Name: name, UID: types.UID(fmt.Sprint(name, owner, epoch)), Labels: map[string]string{kueue.MultiKueueOriginLabel: "eu"},
-		Annotations: map[string]string{OwnerUIDAnnotation: owner},
+		Annotations: map[string]string{switchyard.OwnerUIDAnnotation: owner},
 	}
 	if epoch > 0 {
 		m.Annotations[switchyard.EpochAnnotation] = strconv.Itoa(epoch)
