@@ -40,10 +40,9 @@ var _ = Describe("Bad input at the hub", func() {
 	It("names the flavor that does not exist, and starts the work when it is created", func(ctx SpecContext) {
 		t := newTeam(ctx, 4)
 		flavor := &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "late-" + t.name}}
-		queue := &kueue.ClusterQueue{}
-		Expect(hub.Get(ctx, client.ObjectKey{Name: t.name}, queue)).To(Succeed())
-		queue.Spec.ResourceGroups[0].Flavors[0].Name = kueue.ResourceFlavorReference(flavor.Name)
-		Expect(hub.Update(ctx, queue)).To(Succeed())
+		changeQueue(ctx, hub, t, func(spec *kueue.ClusterQueueSpec) {
+			spec.ResourceGroups[0].Flavors[0].Name = kueue.ResourceFlavorReference(flavor.Name)
+		})
 		Eventually(queueActive).WithContext(ctx).WithArguments(hub, t.name).
 			Should(And(HavePrefix("False FlavorNotFound"), ContainSubstring(flavor.Name)))
 
@@ -70,10 +69,9 @@ var _ = Describe("Bad input at the hub", func() {
 
 	It("says that the namespace is not selected", func(ctx SpecContext) {
 		t := newTeam(ctx, 4)
-		queue := &kueue.ClusterQueue{}
-		Expect(hub.Get(ctx, client.ObjectKey{Name: t.name}, queue)).To(Succeed())
-		queue.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "another"}}
-		Expect(hub.Update(ctx, queue)).To(Succeed())
+		changeQueue(ctx, hub, t, func(spec *kueue.ClusterQueueSpec) {
+			spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "another"}}
+		})
 		expectWaiting(ctx, t.job("train", 1, "1s"), "Misconfigured")
 	})
 

@@ -116,7 +116,10 @@ var _ = Describe("The hub's account on a worker", func() {
 		for i, w := range workers {
 			Expect(w.Delete(ctx, locals[i], client.PropagationPolicy(metav1.DeletePropagationForeground))).To(Succeed())
 		}
-		Eventually(workloadCondition).WithContext(ctx).WithArguments(client.Object(job), kueue.WorkloadAdmitted).Should(HavePrefix("True"))
+		Eventually(func() (int32, error) { // or the hub is done with it before there is anything to tell the worker
+			err := hub.Get(ctx, client.ObjectKeyFromObject(job), job)
+			return job.Status.Active, err
+		}).WithContext(ctx).Should(Equal(int32(1)))
 		setActive(ctx, job, false)
 		Eventually(workloadCondition).WithContext(ctx).WithArguments(client.Object(job), kueue.WorkloadQuotaReserved).
 			Should(HavePrefix("False"))
