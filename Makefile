@@ -46,6 +46,18 @@ test-integration: controlplane build ## Integration tests: one hub, two workers,
 	go test -timeout $(TEST_TIME) ./e2e/clusters/...
 	go test -timeout $(TEST_TIME) ./e2e/integration/... -args -ginkgo.v=$(or $(VERBOSE),false)
 
+.PHONY: sim
+sim: ## The dispatcher in many more random schedules, with faults, in memory: SEEDS=20000
+	go test ./e2e/sim -count=1 -v -timeout 2h -run '^TestEveryInvariantHoldsInRandomRuns$$' -args -sim.seeds=$(or $(SEEDS),20000)
+
+.PHONY: mutants
+mutants: ## Break the guards of dispatcher, placement and fence one by one: the simulation must notice each.
+	go test ./e2e/sim -count=1 -v -timeout 1h -run '^TestEveryMutantIsCaught$$'
+
+.PHONY: soak
+soak: controlplane build ## Five jobs a second on real API servers, with random faults: SOAK=10m SEED=1
+	go test -count=1 -timeout 3h ./e2e/integration/... -args -ginkgo.focus='A soak' -soak=$(or $(SOAK),10m) -soak.seed=$(or $(SEED),1)
+
 .PHONY: bench
 bench: controlplane build ## Benchmarks: the core's, then dispatch and admission on real API servers, at a fifth of the full load.
 	@echo "the core"
@@ -66,8 +78,9 @@ bench-admission: controlplane build ## Admission under contention on a real API 
 ##@ Keeping it right
 
 .PHONY: generate
-generate: ## Generate deepcopy, CRDs, webhooks and RBAC.
+generate: ## Generate deepcopy, CRDs, webhooks and RBAC, and the chart's copies of them.
 	@bash config/generate.sh
+	@$(MAKE) --no-print-directory chart-files
 
 .PHONY: verify
 verify: ## Check that generated files, formatting, go.mod and the modules are as they should be.

@@ -4,6 +4,7 @@ package hub
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -32,6 +33,8 @@ func Parts(s program.Settings) ([]program.Part, error) {
 	if err != nil {
 		return nil, err
 	}
+	// No dispatcher asks a hub what room it has, and the answer would cost a write whenever a job comes or goes.
+	parts = slices.DeleteFunc(parts, func(p program.Part) bool { return p.Name == worker.CapacityPart })
 	return append(parts, program.Part{Name: "multikueue", Add: func(_ context.Context, mgr ctrl.Manager) error {
 		return check.Setup(mgr, s.Configuration, kinds...)
 	}}), nil

@@ -42,6 +42,9 @@ type engine struct {
 	prepare []func(wl *kueue.Workload, now time.Time)
 }
 
+// CapacityPart is the name of the part that publishes what room there is, for dispatchers elsewhere.
+const CapacityPart = "capacity"
+
 func newEngine(s program.Settings, kinds []job.Integration) (*engine, error) {
 	e := &engine{
 		settings: s, kinds: kinds, clock: clock.RealClock{}, view: view.New(viewOptions(s)),
@@ -66,7 +69,7 @@ func (e *engine) parts() []program.Part {
 		{Name: "queues", Add: e.addQueues},
 		{Name: "workload", Add: e.addWorkloads},
 		{Name: "admissioncheck", Add: e.addAdmissionChecks},
-		{Name: "capacity", Add: e.addCapacity},
+		{Name: CapacityPart, Add: e.addCapacity},
 		{Name: "fence", Add: e.addFence},
 		{Name: "webhooks", Add: e.addWebhooks},
 	}
