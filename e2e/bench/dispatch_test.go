@@ -22,11 +22,27 @@ import (
 	"sigs.k8s.io/yaml"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
 )
 
-var benchJobs = flag.Int("bench-jobs", 0, "how many Jobs to dispatch one after the other; 0 skips the benchmark")
+var (
+	benchJobs       = flag.Int("bench-jobs", 0, "how many Jobs to dispatch one after the other; 0 skips the benchmark")
+	benchDispatcher = flag.String("bench-dispatcher", "AllAtOnce", "the hub's dispatcher: AllAtOnce, BestFit or a full name")
+)
+
+// dispatcherNamed is the name by which the Configuration knows a dispatcher.
+func dispatcherNamed(short string) string {
+	switch short {
+	case "AllAtOnce":
+		return kueue.AllAtOnceDispatcherName
+	case "BestFit":
+		return switchyard.BestFitDispatcherName
+	default:
+		return short
+	}
+}
 
 // TestDispatchBench dispatches Jobs to two idle workers, each as soon as its predecessor runs, and reports the time from
 // the Job's creation on the hub to its copy's resumption on a worker, and the API writes per job.
@@ -55,8 +71,8 @@ func TestDispatchBench(t *testing.T) {
 	waitFinished(ctx, t, stage)
 
 	out := os.Stdout
-	fmt.Fprintf(out, "\n%d Jobs, one at a time, two idle workers: hub Job created -> worker Job resumed: p50 %s, p99 %s\n",
-		*benchJobs, quantile(latencies, 0.5).Round(time.Millisecond), quantile(latencies, 0.99).Round(time.Millisecond))
+	fmt.Fprintf(out, "\n%d Jobs, one at a time, two idle workers, %s: hub Job created -> worker Job resumed: p50 %s, p99 %s\n",
+		*benchJobs, *benchDispatcher, quantile(latencies, 0.5).Round(time.Millisecond), quantile(latencies, 0.99).Round(time.Millisecond))
 	fmt.Fprintln(out, "API writes per job (stock: 18.6 on the hub, 11.1 + 7.8 on the workers)")
 	reportAll(t, stage, before, counts(t, stage, (*clusters.Cluster).WriteCounts))
 	fmt.Fprintln(out, "API reads per job")
@@ -85,7 +101,8 @@ func raise(ctx context.Context, t *testing.T) *installation.Stage {
 			{Name: "w1", Nodes: nodes, JobSetCRD: true, CountReadsOf: installation.Users()},
 			{Name: "w2", Nodes: nodes, JobSetCRD: true, CountReadsOf: installation.Users()},
 		},
-		Programs: filepath.Join(root, "bin"),
+		Programs:      filepath.Join(root, "bin"),
+		Configuration: map[string]any{"multiKueue": map[string]any{"dispatcherName": dispatcherNamed(*benchDispatcher)}},
 	})
 	if err != nil {
 		t.Fatal(err)
