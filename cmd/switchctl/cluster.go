@@ -1,0 +1,12 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// newCluster is the family of commands about worker clusters.
+func (a *app) newCluster() *cobra.Command {
+	c := family("cluster", "Register worker clusters and look after them", a.newClusterList())
+	c.Aliases = []string{"clusters"}
+	return c
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Exit codes, for scripts; exitCodesText documents them.
+const (
+	exitOK          = 0
+	exitError       = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitNotReady    = 4
+	exitDenied      = 5
+	exitInterrupted = 130 // as a shell reports a program ended by SIGINT
+)
+
+const exitCodesText = `Exit codes that scripts can use:
+
+    0  done
+    1  failed: anything that has no code of its own; with "submit --wait", the job has failed
+    2  usage: the command line or a file given to it is wrong; nothing was changed
+    3  not found: a named object does not exist
+    4  not ready: what was waited for did not come about in time, or "cluster check" found something missing
+    5  denied: the API server refuses these credentials, or they lack a right
+  130  interrupted
+
+A command that is passed to kubectl (edit, patch, and get, describe or delete of kinds that are not ours) ends with kubectl's
+own code.`
+
+// outcome is an error with an exit code of its own.
+type outcome struct {
+	code int
+	err  error
+}
+
+// Error implements error.
+func (o *outcome) Error() string { return o.err.Error() }
+
+// Unwrap implements errors.Unwrap.
+func (o *outcome) Unwrap() error { return o.err }
+
+func usagef(format string, args ...any) error {
+	return &outcome{exitUsage, fmt.Errorf(format, args...)}
+}
+
+func notFoundf(format string, args ...any) error {
+	return &outcome{exitNotFound, fmt.Errorf(format, args...)}
+}
+
+func notReadyf(format string, args ...any) error {
+	return &outcome{exitNotReady, fmt.Errorf(format, args...)}
+}
+
+// codeOf is the exit code for what a command returned.
+func codeOf(err error) int {
+	var o *outcome
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &o):
+		return o.code
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	case apierrors.IsNotFound(err):
+		return exitNotFound
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		return exitDenied
+	case wait.Interrupted(err):
+		return exitNotReady
+	}
+	return exitError
+}
+
+// advice is what the user can do about an error that comes from below; empty if the error says so itself.
+func advice(err error) string {
+	var noMatch *meta.NoKindMatchError
+	var network *net.OpError
+	switch {
+	case clientcmd.IsEmptyConfig(err):
+		return "there is no kubeconfig: set KUBECONFIG, or pass --kubeconfig"
+	case errors.As(err, &noMatch):
+		return "the cluster does not serve this kind: is the context the hub's (--context), and is Switchyard installed there?"
+	case apierrors.IsUnauthorized(err):
+		return "the cluster does not accept these credentials: log in again, or choose others with --context or --user"
+	case apierrors.IsForbidden(err):
+		return "ask for the ClusterRole kueue-batch-user-role (jobs, looking) or kueue-batch-admin-role (queues, clusters), or use another --context"
+	case apierrors.IsConflict(err):
+		return "somebody else has just changed it: try again"
+	case errors.As(err, &network):
+		return "the API server cannot be reached: check the address that the context has, and the network in between"
+	}
+	return ""
+}
+
+func newExitCodesTopic() *cobra.Command {
+	return &cobra.Command{
+		Use: "exit-codes", Short: "The exit codes of all commands", Long: exitCodesText,
+	}
+}

@@ -1,0 +1,23 @@
+// Command switchctl is the command line of Switchyard, and as kubectl-switchyard a plugin of kubectl: it registers worker
+// clusters at a hub, sets up queues, submits jobs, and says where they are and why they wait.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/go-logr/logr"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+func main() {
+	ctrllog.SetLogger(logr.Discard()) // what went wrong comes back as errors
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	a := newApp(genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
+	code := a.execute(ctx, os.Args)
+	stop()
+	os.Exit(code)
+}

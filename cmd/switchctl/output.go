@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// output is -o of a command that shows objects: a table, wide or not, or what kubectl's printers make of the objects.
+type output struct {
+	flags     *genericclioptions.PrintFlags
+	noHeaders bool
+}
+
+func newOutput(cmd *cobra.Command) *output {
+	o := &output{flags: genericclioptions.NewPrintFlags("").WithTypeSetter(scheme())}
+	o.flags.AddFlags(cmd)
+	cmd.Flags().BoolVar(&o.noHeaders, "no-headers", false, "Leave the table's header out")
+	formats := append([]string{"wide"}, o.flags.AllowedFormats()...)
+	cmd.Flag("output").Usage = "Output format. One of: " + strings.Join(formats, ", ") + "."
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml", "wide", "name"}, cobra.ShellCompDirectiveNoFileComp))
+	return o
+}
+
+func (o *output) format() string { return *o.flags.OutputFormat }
+
+// tabular tells whether a table is wanted.
+func (o *output) tabular() bool { return o.format() == "" || o.format() == "wide" }
+
+// printed is what a command shows.
+type printed struct {
+	// table of the objects.
+	table *metav1.Table
+	// objects themselves; single if the user named exactly one, which is then not put into a list.
+	objects []client.Object
+	single  bool
+}
+
+func (a *app) print(o *output, p printed) error {
+	if o.tabular() {
+		table := printers.NewTablePrinter(printers.PrintOptions{NoHeaders: o.noHeaders, Wide: o.format() == "wide"})
+		w := printers.GetNewTabWriter(a.Out)
+		if err := table.PrintObj(p.table, w); err != nil {
+			return fmt.Errorf("print: %w", err)
+		}
+		return w.Flush() //nolint:wrapcheck // the terminal's error
+	}
+	printer, err := o.flags.ToPrinter()
+	if err != nil {
+		return usagef("%w", err)
+	}
+	objects := p.objects
+	for _, obj := range objects {
+		if err := typed(obj); err != nil {
+			return err
+		}
+	}
+	if o.format() == "name" || p.single { // the name printer takes no lists
+		for _, obj := range objects {
+			if err := printer.PrintObj(obj, a.Out); err != nil {
+				return fmt.Errorf("print: %w", err)
+			}
+		}
+		return nil
+	}
+	list := &corev1.List{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}}
+	for _, obj := range objects {
+		list.Items = append(list.Items, runtime.RawExtension{Object: obj})
+	}
+	if err := printer.PrintObj(list, a.Out); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
+// typed gives an object its kind, which typed clients leave out.
+func typed(obj client.Object) error {
+	kind, err := apiutil.GVKForObject(obj, scheme())
+	if err != nil {
+		return fmt.Errorf("find the kind of %s: %w", obj.GetName(), err)
+	}
+	obj.GetObjectKind().SetGroupVersionKind(kind)
+	return nil
+}
+
+// none tells on the error stream, as kubectl does, that there is nothing.
+func (a *app) none(namespace string) {
+	if namespace == "" {
+		_, _ = fmt.Fprintln(a.ErrOut, "No resources found")
+		return
+	}
+	_, _ = fmt.Fprintf(a.ErrOut, "No resources found in %s namespace.\n", namespace)
+}
+
+// pointers are the items of a list as objects.
+func pointers[T any, P interface {
+	*T
+	client.Object
+}](items []T) []client.Object {
+	var list []client.Object
+	for i := range items {
+		list = append(list, P(&items[i]))
+	}
+	return list
+}
