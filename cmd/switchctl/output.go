@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -46,12 +48,7 @@ type printed struct {
 
 func (a *app) print(o *output, p printed) error {
 	if o.tabular() {
-		table := printers.NewTablePrinter(printers.PrintOptions{NoHeaders: o.noHeaders, Wide: o.format() == "wide"})
-		w := printers.GetNewTabWriter(a.Out)
-		if err := table.PrintObj(p.table, w); err != nil {
-			return fmt.Errorf("print: %w", err)
-		}
-		return w.Flush() //nolint:wrapcheck // the terminal's error
+		return printTable(a.Out, p.table, printers.PrintOptions{NoHeaders: o.noHeaders, Wide: o.format() == "wide"})
 	}
 	printer, err := o.flags.ToPrinter()
 	if err != nil {
@@ -79,6 +76,19 @@ func (a *app) print(o *output, p printed) error {
 		return fmt.Errorf("print: %w", err)
 	}
 	return nil
+}
+
+// table prints a table that is not about objects.
+func (a *app) table(table *metav1.Table, noHeaders bool) error {
+	return printTable(a.Out, table, printers.PrintOptions{NoHeaders: noHeaders})
+}
+
+func printTable(to io.Writer, table *metav1.Table, options printers.PrintOptions) error {
+	w := printers.GetNewTabWriter(to)
+	if err := printers.NewTablePrinter(options).PrintObj(table, w); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return w.Flush() //nolint:wrapcheck // the terminal's error
 }
 
 // typed gives an object its kind, which typed clients leave out.
@@ -110,4 +120,19 @@ func pointers[T any, P interface {
 		list = append(list, P(&items[i]))
 	}
 	return list
+}
+
+// objectsOf are the items of a list.
+func objectsOf(list client.ObjectList) []client.Object {
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return nil
+	}
+	var objects []client.Object
+	for _, item := range items {
+		if obj, ok := item.(client.Object); ok {
+			objects = append(objects, obj)
+		}
+	}
+	return objects
 }

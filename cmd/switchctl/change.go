@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// change is what commands have in common that change an object: -o and --dry-run.
+type change struct {
+	flags *genericclioptions.PrintFlags
+	run   string
+}
+
+// newChange adds the flags; done is what is said of the object afterwards, such as "stopped".
+func newChange(cmd *cobra.Command, done string) *change {
+	o := &change{flags: genericclioptions.NewPrintFlags(done).WithTypeSetter(scheme())}
+	o.flags.AddFlags(cmd)
+	addDryRun(cmd, &o.run, "client", "server")
+	return o
+}
+
+// client tells whether nothing is to be sent.
+func (o *change) client() bool { return o.run == "client" }
+
+// server tells whether the server is to check and change nothing.
+func (o *change) server() bool { return o.run == "server" }
+
+// told prints the object after the change.
+func (a *app) told(o *change, obj client.Object) error {
+	if o.run != "none" {
+		if err := o.flags.Complete("%s (" + o.run + " dry run)"); err != nil {
+			return usagef("%w", err)
+		}
+		o.run = "none" // said once, for a command with several objects
+	}
+	printer, err := o.flags.ToPrinter()
+	if err != nil {
+		return usagef("%w", err)
+	}
+	if err := printer.PrintObj(obj, a.Out); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
+// patch changes an object that was read, and says so.
+func (a *app) patch(ctx context.Context, to *site, obj client.Object, o *change, edit func()) error {
+	before, ok := obj.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("%T is no object", obj)
+	}
+	edit()
+	if !o.client() {
+		var options []client.PatchOption
+		if o.server() {
+			options = append(options, client.DryRunAll)
+		}
+		if err := to.Patch(ctx, obj, client.MergeFrom(before), options...); err != nil {
+			return fmt.Errorf("change %s: %w", obj.GetName(), err)
+		}
+	}
+	return a.told(o, obj)
+}
+
+// create creates an object, and says so.
+func (a *app) create(ctx context.Context, to *site, obj client.Object, o *change) error {
+	if !o.client() {
+		var options []client.CreateOption
+		if o.server() {
+			options = append(options, client.DryRunAll)
+		}
+		if err := to.Create(ctx, obj, options...); err != nil {
+			return fmt.Errorf("create %s: %w", obj.GetName(), err)
+		}
+	}
+	return a.told(o, obj)
+}
+
+// confirm asks a person; without one, the answer is no.
+func (a *app) confirm(format string, args ...any) bool {
+	_, _ = fmt.Fprintf(a.ErrOut, format+" [y/N] ", args...)
+	line, _ := bufio.NewReader(a.In).ReadString('\n')
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true
+	}
+	return false
+}

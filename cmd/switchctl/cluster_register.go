@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	configapi "switchyard.dev/apis/config/v1beta2"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/cmd/switchctl/show"
+)
+
+// workerFlags lead to a worker by the caller's own credentials. They take the names of the global flags, which then are
+// --hub-kubeconfig and --hub-context.
+type workerFlags struct {
+	kubeconfig, context string
+	namespace, account  string
+	origin              string
+}
+
+func (a *app) addWorkerFlags(cmd *cobra.Command) *workerFlags {
+	w := &workerFlags{}
+	f := cmd.Flags()
+	f.StringVar(&w.kubeconfig, "kubeconfig", "", "The kubeconfig file that has the worker's context")
+	f.StringVar(&w.context, "context", "", "The worker's context, of somebody who may manage roles there")
+	f.StringVar(a.flags.KubeConfig, "hub-kubeconfig", "", "The kubeconfig file that has the hub's context")
+	f.StringVar(a.flags.Context, "hub-context", "", "The hub's context (default: the current one)")
+	f.StringVar(&w.namespace, "worker-namespace", defaultSystemNamespace, "Namespace of Switchyard's program on the worker")
+	f.StringVar(&w.account, "account", "switchyard-hub", "Name of the hub's ServiceAccount on the worker")
+	f.StringVar(&w.origin, "origin", configapi.DefaultMultiKueueOrigin, "The hub's multiKueue.origin, if it has another one")
+	return w
+}
+
+func (w *workerFlags) access() fleet.Access {
+	return fleet.Access{Namespace: w.namespace, Account: w.account, Origin: w.origin, Jobs: jobResources()}
+}
+
+// both connects to the hub and to the worker, and makes sure that they are two.
+func (a *app) both(ctx context.Context, w *workerFlags) (hub, worker *site, err error) {
+	if w.kubeconfig == "" && w.context == "" {
+		return nil, nil, usagef("which cluster is the worker? Pass its --context, its --kubeconfig, or both")
+	}
+	if hub, err = a.sites.hub(); err != nil {
+		return nil, nil, err
+	}
+	if worker, err = a.sites.context(w.kubeconfig, w.context); err != nil {
+		return nil, nil, err
+	}
+	one, err := identity(ctx, hub)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reach the hub: %w", err)
+	}
+	other, err := identity(ctx, worker)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reach the worker: %w", err)
+	}
+	if one == other {
+		return nil, nil, usagef("hub and worker are one and the same cluster: pass the worker's --context, or the hub's --hub-context")
+	}
+	return hub, worker, nil
+}
+
+// identity is what two ways to one cluster have in common.
+func identity(ctx context.Context, s *site) (string, error) {
+	system := &corev1.Namespace{}
+	if err := s.Get(ctx, client.ObjectKey{Name: "kube-system"}, system); err != nil {
+		return "", err //nolint:wrapcheck // the caller says which cluster
+	}
+	return string(system.UID), nil
+}
+
+type registerOptions struct {
+	*workerFlags
+	account account
+	config  string
+	dryRun  string
+	timeout time.Duration
+}
+
+func (a *app) newClusterRegister() *cobra.Command {
+	o := &registerOptions{}
+	c := &cobra.Command{
+		Use: "register NAME", Short: "Register a worker cluster at the hub",
+		Long: `Register a worker cluster at the hub. On the worker: an account for the hub with the rights it needs and no others, and a
+token of limited life. On the hub: the kubeconfig Secret and the MultiKueueCluster. Then it waits until the hub is connected,
+and says what is missing otherwise.
+
+Here --kubeconfig and --context are the worker's; the hub is the current context, or that of --hub-context. It can be run
+again at any time: it repairs what has changed, and issues a new token.`,
+		Example: `  switchctl cluster register w1 --context w1 --config workers
+  switchctl cluster register w1 --kubeconfig w1.yaml --address https://w1.example.com:6443 --dry-run=client`,
+		Args: cobra.ExactArgs(1),
+	}
+	o.workerFlags = a.addWorkerFlags(c)
+	f := c.Flags()
+	f.StringVar(&o.account.address, "address", "", "URL under which the hub's pods reach the worker's API server (default: as in the kubeconfig)")
+	f.DurationVar(&o.account.duration, "token-duration", 90*24*time.Hour, "How long the hub's token is good; see \"cluster rotate\"")
+	f.BoolVar(&o.account.logs, "allow-logs", false, "Let the hub's account read pods, logs and events, for \"logs\" and \"events\"")
+	f.StringVar(&o.config, "config", "", "MultiKueueConfig of the hub that is to list the cluster")
+	f.DurationVar(&o.timeout, "timeout", time.Minute, "How long to wait until the hub is connected")
+	addDryRun(c, &o.dryRun, "client")
+	c.RunE = a.do(func(ctx context.Context, args []string) error {
+		o.account.access = o.access()
+		return a.register(ctx, args[0], o)
+	})
+	return c
+}
+
+func (a *app) register(ctx context.Context, name string, o *registerOptions) error {
+	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
+		return usagef("%q cannot be a cluster's name: %s", name, problems[0])
+	}
+	hub, worker, err := a.both(ctx, o.workerFlags)
+	if err != nil {
+		return err
+	}
+	if err := a.fit(worker); err != nil {
+		return err
+	}
+	if o.dryRun == "client" {
+		return a.registerManifests(name, worker, o)
+	}
+	if err := a.grant(ctx, worker, o.account); err != nil {
+		return err
+	}
+	raw, _, err := a.issue(ctx, worker, o.account)
+	if err != nil {
+		return err
+	}
+	if err := a.store(ctx, hub, name, raw); err != nil {
+		return err
+	}
+	if o.config != "" {
+		if err := a.enlist(ctx, hub, o.config, name); err != nil {
+			return err
+		}
+	}
+	return a.awaitConnection(ctx, hub, name, o.timeout)
+}
+
+// fit refuses a worker on which the hub could do nothing.
+func (a *app) fit(worker *site) error {
+	for _, f := range serving(worker) {
+		switch f.Result {
+		case show.Failed:
+			return fmt.Errorf("the worker is not ready for a hub: %s: %s; %s", f.Subject, f.Detail, f.Remedy)
+		case show.Warned:
+			a.warn("worker: %s: %s; %s", f.Subject, f.Detail, f.Remedy)
+		case show.Passed:
+		}
+	}
+	return nil
+}
+
+// store writes what the hub keeps of a worker.
+func (a *app) store(ctx context.Context, hub *site, name string, raw []byte) error {
+	secret, cluster := a.registration(name, raw)
+	for _, obj := range []client.Object{secret, cluster} {
+		kind := obj.GetObjectKind().GroupVersionKind().Kind
+		what, err := ensure(ctx, hub, obj)
+		if err != nil {
+			return fmt.Errorf("make the worker known to the hub: %w", err)
+		}
+		a.say("hub: %s %s %s", kind, obj.GetName(), what)
+	}
+	return nil
+}
+
+// enlist puts a cluster into a MultiKueueConfig, at its end.
+func (a *app) enlist(ctx context.Context, hub *site, config, cluster string) error {
+	found := &kueue.MultiKueueConfig{}
+	err := hub.Get(ctx, client.ObjectKey{Name: config}, found)
+	if apierrors.IsNotFound(err) {
+		found.Name, found.Spec.Clusters = config, []string{cluster}
+		if err := hub.Create(ctx, found); err != nil {
+			return fmt.Errorf("create MultiKueueConfig %s: %w", config, err)
+		}
+		a.say("hub: MultiKueueConfig %s created", config)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read MultiKueueConfig %s: %w", config, err)
+	}
+	if slices.Contains(found.Spec.Clusters, cluster) {
+		a.say("hub: MultiKueueConfig %s unchanged", config)
+		return nil
+	}
+	found.Spec.Clusters = append(found.Spec.Clusters, cluster)
+	if err := hub.Update(ctx, found); err != nil {
+		return fmt.Errorf("list the cluster in MultiKueueConfig %s: %w", config, err)
+	}
+	a.say("hub: MultiKueueConfig %s configured", config)
+	return nil
+}
+
+// awaitConnection waits for the hub, then says what is still missing.
+func (a *app) awaitConnection(ctx context.Context, hub *site, name string, timeout time.Duration) error {
+	var last show.Finding
+	err := a.await(ctx, timeout, func(ctx context.Context) (bool, error) {
+		cluster := &kueue.MultiKueueCluster{}
+		if err := hub.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
+			return false, fmt.Errorf("read MultiKueueCluster %s: %w", name, err)
+		}
+		last = show.Connection(cluster)
+		return last.Result == show.Passed, nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err() //nolint:wrapcheck // interrupted
+	case err != nil && last.Result != show.Failed:
+		return err
+	case err != nil:
+		return notReadyf("the hub is not connected to %q after %s: %s; %s", name, timeout, last.Detail, last.Remedy)
+	}
+	a.say("cluster %q is registered, and the hub is connected to it", name)
+	findings, err := a.examine(ctx, hub, name)
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		if f.Result != show.Passed {
+			a.warn("%s: %s; %s", f.Subject, f.Detail, f.Remedy)
+		}
+	}
+	return nil
+}
+
+// registerManifests prints what a registration would create, with no token in it.
+func (a *app) registerManifests(name string, worker *site, o *registerOptions) error {
+	raw, err := kubeconfigOf(worker.config, o.account, "TOKEN")
+	if err != nil {
+		return err
+	}
+	secret, cluster := a.registration(name, nil)
+	secret.Data, secret.StringData = nil, map[string]string{kueue.MultiKueueConfigSecretKey: string(raw)}
+	if err := a.manifests("On the worker. The token comes from a TokenRequest of the ServiceAccount.", o.account.objects()...); err != nil {
+		return err
+	}
+	return a.manifests("On the hub.", secret, cluster)
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+type unregisterOptions struct {
+	*workerFlags
+	force bool
+}
+
+func (a *app) newClusterUnregister() *cobra.Command {
+	o := &unregisterOptions{}
+	c := &cobra.Command{
+		Use: "unregister NAME", Short: "Remove a worker cluster from the hub",
+		Long: `Remove a worker cluster from the hub: from the MultiKueueConfigs that list it, the MultiKueueCluster, and the kubeconfig Secret.
+With --context or --kubeconfig of the worker, the hub's account there and its rights go too. Refused while jobs are on it,
+unless --force: drain it first.`,
+		Example: "  switchctl cluster drain w1 --wait && switchctl cluster unregister w1 --context w1",
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: a.completeClusters,
+	}
+	o.workerFlags = a.addWorkerFlags(c)
+	c.Flags().BoolVar(&o.force, "force", false, "Even while jobs are bound to the cluster")
+	c.RunE = a.do(func(ctx context.Context, args []string) error { return a.unregister(ctx, args[0], o) })
+	return c
+}
+
+func (a *app) unregister(ctx context.Context, name string, o *unregisterOptions) error {
+	hub, err := a.sites.hub()
+	if err != nil {
+		return err
+	}
+	var worker *site
+	if o.kubeconfig != "" || o.context != "" {
+		if hub, worker, err = a.both(ctx, o.workerFlags); err != nil {
+			return err
+		}
+	}
+	cluster := &kueue.MultiKueueCluster{}
+	if err := hub.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
+		return fmt.Errorf("read MultiKueueCluster %s: %w", name, err)
+	}
+	left, err := boundTo(ctx, hub, name)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 && !o.force {
+		return fmt.Errorf("%d jobs are on cluster %q, %s among them: drain it first (cluster drain %s --wait), or pass --force", len(left), name, left[0], name)
+	}
+	if err := a.strike(ctx, hub, name); err != nil {
+		return err
+	}
+	if err := a.remove(ctx, hub, "hub", cluster); err != nil {
+		return err
+	}
+	if secret := kubeconfigSecret(cluster); secret != "" {
+		gone := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.system, Name: secret}}
+		if err := a.remove(ctx, hub, "hub", gone); err != nil {
+			return err
+		}
+	}
+	if worker == nil {
+		a.warn("the hub's account on the worker is still there: delete it, or run this with the worker's --context")
+		return nil
+	}
+	return a.dismiss(ctx, worker, account{access: o.access()})
+}
+
+// strike takes a cluster out of all MultiKueueConfigs. One that would be empty is not valid any more.
+func (a *app) strike(ctx context.Context, hub *site, cluster string) error {
+	var configs kueue.MultiKueueConfigList
+	if err := listAll(ctx, hub, &configs); err != nil {
+		return err
+	}
+	for i := range configs.Items {
+		c := &configs.Items[i]
+		at := slices.Index(c.Spec.Clusters, cluster)
+		if at >= 0 && len(c.Spec.Clusters) == 1 {
+			return fmt.Errorf("MultiKueueConfig %s lists no other cluster: put one in, or delete it together with the AdmissionCheck that refers to it", c.Name)
+		}
+	}
+	for i := range configs.Items {
+		c := &configs.Items[i]
+		if at := slices.Index(c.Spec.Clusters, cluster); at >= 0 {
+			c.Spec.Clusters = slices.Delete(c.Spec.Clusters, at, at+1)
+			if err := hub.Update(ctx, c); err != nil {
+				return fmt.Errorf("take the cluster out of MultiKueueConfig %s: %w", c.Name, err)
+			}
+			a.say("hub: MultiKueueConfig %s configured", c.Name)
+		}
+	}
+	return nil
+}
+
+// dismiss removes the hub's account, its tokens and rights from a worker. The namespace is the worker's own.
+func (a *app) dismiss(ctx context.Context, worker *site, t account) error {
+	if err := a.revoke(ctx, worker, t, ""); err != nil {
+		return err
+	}
+	objects := t.objects()
+	slices.Reverse(objects)
+	for _, obj := range objects {
+		if _, ok := obj.(*corev1.Namespace); ok {
+			continue
+		}
+		if err := a.remove(ctx, worker, "worker", obj); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove deletes an object that may be gone already.
+func (a *app) remove(ctx context.Context, from *site, where string, obj client.Object) error {
+	if err := typed(obj); err != nil {
+		return err
+	}
+	kind := obj.GetObjectKind().GroupVersionKind().Kind
+	if err := from.Delete(ctx, obj); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete %s %s: %w", kind, obj.GetName(), err)
+	}
+	a.say("%s: %s %s deleted", where, kind, obj.GetName())
+	return nil
+}

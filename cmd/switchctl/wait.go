@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// await looks until it sees what it waits for, at once for the first time.
+func (a *app) await(ctx context.Context, timeout time.Duration, seen func(context.Context) (bool, error)) error {
+	return wait.PollUntilContextTimeout(ctx, a.poll, timeout, true, seen) //nolint:wrapcheck // the caller says what was waited for
+}
+
+// dryRun is the flag --dry-run; without a value it means client, as with kubectl of old.
+type dryRun struct {
+	value   *string
+	choices []string
+}
+
+// Set implements pflag.Value.
+func (d dryRun) Set(text string) error {
+	for _, choice := range append(d.choices, "none") {
+		if text == choice {
+			*d.value = text
+			return nil
+		}
+	}
+	return usagef("must be one of none, %s", strings.Join(d.choices, ", "))
+}
+
+// Type implements pflag.Value.
+func (d dryRun) Type() string { return "string" }
+
+// String implements pflag.Value.
+func (d dryRun) String() string {
+	if d.value == nil {
+		return ""
+	}
+	return *d.value
+}
+
+// addDryRun adds --dry-run with the choices that a command has besides none.
+func addDryRun(cmd *cobra.Command, value *string, choices ...string) {
+	*value = "none"
+	cmd.Flags().Var(dryRun{value, choices}, "dry-run", "One of none, "+strings.Join(choices, ", ")+": show what would be done and do nothing")
+	cmd.Flag("dry-run").NoOptDefVal = choices[0]
+	_ = cmd.RegisterFlagCompletionFunc("dry-run", cobra.FixedCompletions(append(choices, "none"), cobra.ShellCompDirectiveNoFileComp))
+}
