@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,12 +23,17 @@ import (
 // contestant is a controller to be measured.
 type contestant struct {
 	name string
-	// command is its command line, in which $KUBECONFIG, $CERT_DIR and $WEBHOOK_PORT stand for what they say; empty for
-	// Switchyard's worker with its own installation. The controller's user may do everything.
+	// program of Switchyard's, hub or worker; empty means worker.
+	program string
+	// command is its command line, in which $KUBECONFIG, $CERT_DIR, $WEBHOOK_PORT and $CONFIG stand for what they say; empty
+	// for Switchyard's program with its own installation. The controller's user may do everything.
 	command string
+	// settings is the text of the command's Configuration, in which the same names, $METRICS and $HEALTH (addresses to
+	// listen at) are replaced; $CONFIG is the file that holds it.
+	settings string
 	// manifests is the directory of its CRDs and, if it has any, webhook configurations.
 	manifests string
-	// configuration is laid over that of Switchyard's worker.
+	// configuration is laid over that of Switchyard's program.
 	configuration map[string]any
 	// bare leaves the webhooks away once they are installed, as the reference was measured.
 	bare bool
@@ -47,12 +53,17 @@ func (c contestant) start(ctx context.Context, cluster *clusters.Cluster, progra
 	if c.command != "" {
 		return c.startCommand(ctx, cluster)
 	}
-	binary := filepath.Join(programs, "worker")
+	name := cmp.Or(c.program, "worker")
+	binary := filepath.Join(programs, name)
+	before, err := childrenRunning(binary)
+	if err != nil {
+		return nil, err
+	}
 	program, err := installation.Start(ctx, installation.Options{Cluster: cluster, Binary: binary, Configuration: c.configuration})
 	if err != nil {
 		return nil, err
 	}
-	pid, err := childRunning(binary)
+	pid, err := newChild(binary, before)
 	if err == nil && c.bare {
 		err = removeWebhooks(ctx, cluster)
 	}
@@ -65,7 +76,7 @@ func (c contestant) start(ctx context.Context, cluster *clusters.Cluster, progra
 		}
 		return nil
 	}
-	return &entrant{user: "switchyard-worker", pid: pid, stop: program.Stop, died: died}, nil
+	return &entrant{user: "switchyard-" + name, pid: pid, stop: program.Stop, died: died}, nil
 }
 
 func removeWebhooks(ctx context.Context, cluster *clusters.Cluster) error {
@@ -88,13 +99,11 @@ func (c contestant) startCommand(ctx context.Context, cluster *clusters.Cluster)
 		return nil, err
 	}
 	const user = "bench-controller"
-	kubeconfig, err := cluster.UserKubeconfigFile(user, "system:masters")
+	values, err := c.values(cluster, user)
 	if err != nil {
 		return nil, err
 	}
-	values := map[string]string{
-		"KUBECONFIG": kubeconfig, "CERT_DIR": cluster.Webhooks.CertDir, "WEBHOOK_PORT": strconv.Itoa(cluster.Webhooks.Port),
-	}
+	kubeconfig := values["KUBECONFIG"]
 	words := strings.Fields(os.Expand(c.command, func(name string) string { return values[name] }))
 	command := clusters.Command{
 		Name: c.name, Path: words[0], Args: words[1:], Env: []string{"KUBECONFIG=" + kubeconfig},
@@ -114,6 +123,30 @@ func (c contestant) startCommand(ctx context.Context, cluster *clusters.Cluster)
 		return nil, errors.Join(err, e.stop())
 	}
 	return e, nil
+}
+
+// values are what the variables of a command line and its Configuration stand for, the file with the Configuration included.
+func (c contestant) values(cluster *clusters.Cluster, user string) (map[string]string, error) {
+	kubeconfig, err := cluster.UserKubeconfigFile(user, "system:masters")
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]string{
+		"KUBECONFIG": kubeconfig, "CERT_DIR": cluster.Webhooks.CertDir, "WEBHOOK_PORT": strconv.Itoa(cluster.Webhooks.Port),
+		"CONFIG": filepath.Join(cluster.Dir, "controller.yaml"),
+	}
+	for _, name := range []string{"METRICS", "HEALTH"} {
+		port, err := clusters.ReservePort()
+		if err != nil {
+			return nil, err
+		}
+		values[name] = port.Addr()
+	}
+	text := os.Expand(c.settings, func(name string) string { return values[name] })
+	if err := os.WriteFile(values["CONFIG"], []byte(text), 0o600); err != nil {
+		return nil, fmt.Errorf("configuration of %s: %w", c.name, err)
+	}
+	return values, nil
 }
 
 const stopGrace = 15 * time.Second

@@ -22,7 +22,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
 )
@@ -31,18 +30,6 @@ var (
 	benchJobs       = flag.Int("bench-jobs", 0, "how many Jobs to dispatch one after the other; 0 skips the benchmark")
 	benchDispatcher = flag.String("bench-dispatcher", "AllAtOnce", "the hub's dispatcher: AllAtOnce, BestFit or a full name")
 )
-
-// dispatcherNamed is the name by which the Configuration knows a dispatcher.
-func dispatcherNamed(short string) string {
-	switch short {
-	case "AllAtOnce":
-		return kueue.AllAtOnceDispatcherName
-	case "BestFit":
-		return switchyard.BestFitDispatcherName
-	default:
-		return short
-	}
-}
 
 // TestDispatchBench dispatches Jobs to two idle workers, each as soon as its predecessor runs, and reports the time from
 // the Job's creation on the hub to its copy's resumption on a worker, and the API writes per job.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -71,25 +72,40 @@ func field(text, key string) string {
 	return ""
 }
 
-// childRunning finds the child process of ours that runs the program.
-func childRunning(program string) (int, error) {
+// childrenRunning finds the child processes of ours that run the program.
+func childrenRunning(program string) ([]int, error) {
 	path, err := filepath.EvalSymlinks(program)
 	if err != nil {
-		return 0, fmt.Errorf("find %s: %w", program, err)
+		return nil, fmt.Errorf("find %s: %w", program, err)
 	}
 	entries, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
+	var pids []int
 	for _, dir := range entries {
 		exe, err := os.Readlink(filepath.Join(dir, "exe"))
 		if err != nil || exe != path {
 			continue // gone, not ours to read, or another program
 		}
 		status, err := os.ReadFile(filepath.Join(dir, "status"))
-		if err == nil && field(string(status), "PPid:") == strconv.Itoa(os.Getpid()) {
-			return strconv.Atoi(filepath.Base(dir))
+		pid, notNumber := strconv.Atoi(filepath.Base(dir))
+		if err == nil && notNumber == nil && field(string(status), "PPid:") == strconv.Itoa(os.Getpid()) {
+			pids = append(pids, pid)
 		}
 	}
-	return 0, fmt.Errorf("no process of ours runs %s", program)
+	return pids, nil
+}
+
+// newChild finds the one child that runs the program and did not before.
+func newChild(program string, before []int) (int, error) {
+	now, err := childrenRunning(program)
+	if err != nil {
+		return 0, err
+	}
+	fresh := slices.DeleteFunc(now, func(pid int) bool { return slices.Contains(before, pid) })
+	if len(fresh) != 1 {
+		return 0, fmt.Errorf("%d new processes of ours run %s", len(fresh), program)
+	}
+	return fresh[0], nil
 }

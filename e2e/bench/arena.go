@@ -1,0 +1,159 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/go-multierror"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/e2e/clusters"
+	"switchyard.dev/e2e/installation"
+)
+
+// fleetContestant is a hub and its workers, to be measured together.
+type fleetContestant struct {
+	name        string
+	hub, worker contestant
+}
+
+// party is a cluster with its program, and a client of the runner's.
+type party struct {
+	*clusters.Cluster
+	client client.WithWatch
+	*entrant
+}
+
+// arena is a hub and its workers, connected. No job controller runs there: the runner plays it.
+type arena struct {
+	hub     *party
+	workers []*party
+}
+
+// afarUser is who the hub of somebody else is on the workers, where it may do everything.
+const afarUser = "bench-afar"
+
+// raiseArena starts clusters and programs and registers the workers. After an error nothing is left running.
+func raiseArena(ctx context.Context, c fleetContestant, workers int, programs string) (*arena, error) {
+	readers := append(installation.Users(), "bench-controller", afarUser)
+	options := []clusters.Options{{Name: "hub", JobSetCRD: true, CountReadsOf: readers}}
+	for i := range workers {
+		options = append(options, clusters.Options{Name: workerName(i), JobSetCRD: true, CountReadsOf: readers})
+	}
+	started, err := clusters.StartAll(ctx, options...)
+	if err != nil {
+		return nil, err
+	}
+	a := &arena{}
+	for i, cluster := range started {
+		p := &party{Cluster: cluster}
+		if i == 0 {
+			a.hub = p
+		} else {
+			a.workers = append(a.workers, p)
+		}
+	}
+	if err := a.install(ctx, c, programs); err != nil {
+		return nil, errors.Join(err, a.stop())
+	}
+	return a, nil
+}
+
+func workerName(i int) string { return fmt.Sprintf("w%d", i+1) }
+
+func (a *arena) parties() []*party { return append([]*party{a.hub}, a.workers...) }
+
+// install starts one program after the other: by that their processes are told apart.
+func (a *arena) install(ctx context.Context, c fleetContestant, programs string) error {
+	for _, p := range a.parties() {
+		of := c.worker
+		if p == a.hub {
+			of = c.hub
+		}
+		config, err := runnerConfig(p.Cluster)
+		if err != nil {
+			return err
+		}
+		if p.client, err = client.NewWithWatch(config, client.Options{Scheme: installation.Scheme()}); err != nil {
+			return fmt.Errorf("client of the runner on %s: %w", p.Name, err)
+		}
+		if p.entrant, err = of.start(ctx, p.Cluster, programs); err != nil {
+			return fmt.Errorf("start the program of %s: %w", p.Name, err)
+		}
+	}
+	for _, w := range a.workers {
+		if err := a.register(ctx, w, c.hub.command == ""); err != nil {
+			return err
+		}
+	}
+	return a.waitConnected(ctx)
+}
+
+// register makes a worker known to the hub: to ours with the rights that it needs, to any other with all.
+func (a *arena) register(ctx context.Context, w *party, ours bool) error {
+	if ours {
+		return installation.Register(ctx, a.hub.Cluster, w.Cluster, "")
+	}
+	kubeconfig, err := w.UserKubeconfig(afarUser, "system:masters")
+	if err != nil {
+		return err
+	}
+	return createAll(ctx, a.hub.Cluster, append([]client.Object{programsNamespace()}, installation.Registration(w.Name, kubeconfig)...))
+}
+
+func (a *arena) waitConnected(ctx context.Context) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		for _, w := range a.workers {
+			cluster := &kueue.MultiKueueCluster{}
+			last = a.hub.client.Get(ctx, client.ObjectKey{Name: w.Name}, cluster)
+			if last != nil || !meta.IsStatusConditionTrue(cluster.Status.Conditions, kueue.MultiKueueClusterActive) {
+				return false, nil //nolint:nilerr // not yet
+			}
+		}
+		return true, nil
+	})
+	if err != nil {
+		return fmt.Errorf("the hub is not connected to its workers: %w", errors.Join(err, last))
+	}
+	return nil
+}
+
+// died tells of programs that have ended.
+func (a *arena) died() error {
+	var result *multierror.Error
+	for _, p := range a.parties() {
+		result = multierror.Append(result, p.entrant.died())
+	}
+	return result.ErrorOrNil()
+}
+
+// stop ends the programs, then the clusters.
+func (a *arena) stop() error {
+	var result *multierror.Error
+	var all []*clusters.Cluster
+	for _, p := range a.parties() {
+		if p.entrant != nil {
+			result = multierror.Append(result, p.entrant.stop())
+		}
+		all = append(all, p.Cluster)
+	}
+	return multierror.Append(result, clusters.StopAll(all...)).ErrorOrNil()
+}
+
+// furnish creates the queues, the hub's last: its check wants clusters.
+func (a *arena) furnish(ctx context.Context) error {
+	var names []string
+	for _, w := range a.workers {
+		if err := createAll(ctx, w.Cluster, arenaObjects(nil)); err != nil {
+			return err
+		}
+		names = append(names, w.Name)
+	}
+	return createAll(ctx, a.hub.Cluster, arenaObjects(names))
+}

@@ -1,0 +1,199 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// span is what the runner has seen of one Job of the hub.
+type span struct {
+	created, resumed time.Time
+	// worker is where it was resumed first, bound the cluster that the hub recorded, first the clusters that the hub
+	// nominated at first.
+	worker *party
+	bound  string
+	first  []string
+	// started is set when its pods were said to run.
+	started bool
+	// finished is set when the hub's Workload is, gone when the copy of the Job is no more.
+	finished, gone bool
+}
+
+// scene keeps what the runner sees on the hub and on the workers. It is safe for concurrent use.
+type scene struct {
+	mu    sync.Mutex
+	spans map[string]*span
+	// resumed, if set, is told of each Job that is resumed on a worker for the first time.
+	resumed func(name string)
+	// twice counts Jobs that were resumed on a second worker.
+	twice int
+	// broken is a watch that has ended.
+	broken error
+}
+
+func newScene() *scene { return &scene{spans: map[string]*span{}} }
+
+func (s *scene) of(name string) *span {
+	if s.spans[name] == nil {
+		s.spans[name] = &span{}
+	}
+	return s.spans[name]
+}
+
+// count counts the spans of the names that satisfy the condition.
+func (s *scene) count(names []string, is func(*span) bool) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, name := range names {
+		if is(s.of(name)) {
+			n++
+		}
+	}
+	return n, s.broken
+}
+
+// follow begins to watch, until ctx ends.
+func (s *scene) follow(ctx context.Context, a *arena) error {
+	for _, w := range a.workers {
+		if err := s.watch(ctx, w, &batchv1.JobList{}, func(kind watch.EventType, o client.Object) { s.seeJob(w, kind, o) }); err != nil {
+			return err
+		}
+	}
+	return s.watch(ctx, a.hub, &kueue.WorkloadList{}, s.seeWorkload)
+}
+
+func (s *scene) watch(ctx context.Context, at *party, list client.ObjectList, see func(watch.EventType, client.Object)) error {
+	// Longer than any run: a watch that ends is missed.
+	life := int64((2 * stuckAfter).Seconds())
+	events, err := at.client.Watch(ctx, list, client.InNamespace(team), &client.ListOptions{Raw: &metav1.ListOptions{TimeoutSeconds: &life}})
+	if err != nil {
+		return fmt.Errorf("watch %T on %s: %w", list, at.Name, err)
+	}
+	go func() {
+		defer events.Stop()
+		for event := range events.ResultChan() {
+			if o, ok := event.Object.(client.Object); ok {
+				see(event.Type, o)
+			}
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if ctx.Err() == nil {
+			s.broken = fmt.Errorf("the watch of %T on %s has ended", list, at.Name)
+		}
+	}()
+	return nil
+}
+
+func (s *scene) seeJob(at *party, kind watch.EventType, o client.Object) {
+	job, ok := o.(*batchv1.Job)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	span := s.of(job.Name)
+	span.gone = kind == watch.Deleted && (span.worker == nil || span.worker == at)
+	news := false
+	if kind != watch.Deleted && !ptr.Deref(job.Spec.Suspend, false) {
+		news = span.worker == nil
+		if news {
+			span.worker, span.resumed = at, time.Now()
+		} else if span.worker != at {
+			s.twice++
+		}
+	}
+	tell := s.resumed
+	s.mu.Unlock()
+	if news && tell != nil {
+		tell(job.Name)
+	}
+}
+
+func (s *scene) seeWorkload(_ watch.EventType, o client.Object) {
+	wl, ok := o.(*kueue.Workload)
+	if !ok || len(wl.OwnerReferences) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	span := s.of(wl.OwnerReferences[0].Name)
+	if span.first == nil && len(wl.Status.NominatedClusterNames) > 0 {
+		span.first = wl.Status.NominatedClusterNames
+	}
+	span.bound = ptr.Deref(wl.Status.ClusterName, span.bound)
+	span.finished = span.finished || meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished)
+}
+
+// submit creates a Job on the hub.
+func (s *scene) submit(ctx context.Context, a *arena, job *batchv1.Job) error {
+	s.mu.Lock()
+	s.of(job.Name).created = time.Now()
+	s.mu.Unlock()
+	err := persist(ctx, func() error { return a.hub.client.Create(ctx, job) })
+	if client.IgnoreAlreadyExists(err) != nil {
+		return fmt.Errorf("create Job %s: %w", job.Name, err)
+	}
+	return nil
+}
+
+// play says that the pods of the Jobs run, as a job controller would, or that they have succeeded.
+func (s *scene) play(ctx context.Context, names []string, ended bool) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(finishers)
+	for _, name := range names {
+		group.Go(func() error { return s.playJob(ctx, name, ended) })
+	}
+	return group.Wait()
+}
+
+func (s *scene) playJob(ctx context.Context, name string, ended bool) error {
+	s.mu.Lock()
+	span := s.of(name)
+	at, started := span.worker, span.started
+	span.started = true
+	s.mu.Unlock()
+	now := metav1.Now()
+	before := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name}}
+	after := before.DeepCopy()
+	if !started { // it never changes
+		after.Status.StartTime = &now
+	}
+	if !ended {
+		after.Status.Active, after.Status.Ready = 1, ptr.To[int32](1)
+	} else {
+		after.Status.CompletionTime, after.Status.Succeeded = &now, 1
+		for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
+			after.Status.Conditions = append(after.Status.Conditions, batchv1.JobCondition{
+				Type: kind, Status: "True", Reason: batchv1.JobReasonCompletionsReached, LastProbeTime: now, LastTransitionTime: now,
+			})
+		}
+	}
+	data, err := client.MergeFrom(before).Data(after)
+	if err != nil {
+		return fmt.Errorf("play Job %s: %w", name, err)
+	}
+	if ended { // what was active before is no more
+		data = []byte(`{"status":{"active":null,"ready":0,` + string(data[len(`{"status":{`):]))
+	}
+	err = persist(ctx, func() error {
+		return at.client.Status().Patch(ctx, before, client.RawPatch(types.MergePatchType, data))
+	})
+	if err != nil {
+		return fmt.Errorf("play Job %s on %s: %w", name, at.Name, err)
+	}
+	return nil
+}

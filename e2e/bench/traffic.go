@@ -1,0 +1,137 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// traffic is how Jobs come to the hub.
+type traffic struct {
+	name string
+	jobs int
+	// rate is the Jobs a second; 0 means all at once.
+	rate float64
+	// fill, if not 0, is the fraction of the workers' quota that is kept in use: a Job comes when there is room for it below
+	// that, has one of sizes, and runs for run once it is resumed.
+	fill float64
+	run  time.Duration
+	// idle, if not 0, is how long the Jobs, all running, are watched for calls that somebody makes because of them.
+	idle time.Duration
+}
+
+// sizes of the Jobs that fill a quota, in cores: of three workers with 40 cores each, some 96 are in use at 80 %.
+func sizes() []int { return []int{1, 1, 2, 2, 4, 4, 8, 16} }
+
+// names of the Jobs.
+func (t traffic) names() []string {
+	names := make([]string, t.jobs)
+	for i := range names {
+		names[i] = fmt.Sprintf("%s-%04d", t.name, i)
+	}
+	return names
+}
+
+// send submits all Jobs as the traffic says and returns when the last is created.
+func (t traffic) send(ctx context.Context, a *arena, s *scene) error {
+	if t.fill > 0 {
+		return t.sendFilling(ctx, a, s)
+	}
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(creators)
+	var pace <-chan time.Time
+	if t.rate > 0 {
+		ticker := time.NewTicker(time.Duration(float64(time.Second) / t.rate))
+		defer ticker.Stop()
+		pace = ticker.C
+	}
+	for _, name := range t.names() {
+		group.Go(func() error { return s.submit(groupCtx, a, queuedJob(name, wide, 1)) })
+		if pace == nil {
+			continue
+		}
+		select {
+		case <-pace:
+		case <-groupCtx.Done():
+			return errors.Join(group.Wait(), groupCtx.Err())
+		}
+	}
+	return group.Wait()
+}
+
+// sendFilling keeps the quota filled to the fraction. Cores count from the Job's creation until the hub says that it has
+// finished, so that the load is never more than was asked for.
+func (t traffic) sendFilling(ctx context.Context, a *arena, s *scene) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.mu.Lock()
+	s.resumed = func(name string) {
+		time.AfterFunc(t.run, func() {
+			if err := s.playJob(ctx, name, true); err != nil && ctx.Err() == nil {
+				cancel(err)
+			}
+		})
+	}
+	s.mu.Unlock()
+	limit := int(t.fill * float64(tightCores*len(a.workers)))
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same sizes in every run
+	under := map[string]int{}
+	for _, name := range t.names() {
+		cores := sizes()[random.IntN(len(sizes()))]
+		if err := s.makeRoom(ctx, under, limit-cores); err != nil {
+			return errors.Join(err, context.Cause(ctx))
+		}
+		under[name] = cores
+		if err := s.submit(ctx, a, queuedJob(name, tight, cores)); err != nil {
+			return err
+		}
+	}
+	return s.makeRoom(ctx, under, 0)
+}
+
+// makeRoom waits until those of the Jobs that have not finished have no more cores than the limit, and drops the others.
+func (s *scene) makeRoom(ctx context.Context, under map[string]int, limit int) error {
+	return waitProgress(ctx, "room", func() (int, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		cores := 0
+		for name, n := range under {
+			if s.of(name).finished {
+				delete(under, name)
+				continue
+			}
+			cores += n
+		}
+		return max(cores-limit, 0), s.broken
+	})
+}
+
+// waitProgress returns when nothing is left, and fails when nothing has changed for a while.
+func waitProgress(ctx context.Context, what string, left func() (int, error)) error {
+	const patience = 3 * time.Minute
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	last, since := -1, time.Now()
+	for {
+		n, err := left()
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			return nil
+		case n != last:
+			last, since = n, time.Now()
+		case time.Since(since) > patience:
+			return fmt.Errorf("wait for %s: %d are left, and nothing has happened for %s", what, n, patience)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s: %d are left: %w", what, n, context.Cause(ctx))
+		case <-ticker.C:
+		}
+	}
+}
