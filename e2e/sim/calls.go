@@ -39,7 +39,7 @@ func (t *turn) createJob(c *worker, a dispatch.Action) error {
 	}
 	obj, exists := c.copies[t.item.name]
 	mine := exists && obj.ours && obj.uid == t.item.uid && obj.epoch == a.Epoch
-	if !mine || !obj.admitted || obj.adopted || obj.finished != nil || obj.deleting {
+	if !mine || !obj.admitted || obj.adopted && !t.parts.Shell.AdoptsAgain || obj.finished != nil || obj.deleting {
 		return errRefused
 	}
 	t.ledger.creating(t, c, a)

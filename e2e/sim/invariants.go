@@ -29,6 +29,8 @@ type ledger struct {
 	// may be used again, because the record was lost: debts still keep their jobs apart.
 	preempted map[int64]bool
 	forgotten map[int64]bool
+	// ran are the attempts whose job has begun to run.
+	ran map[attempt]bool
 	// promised are the attempts made under a policy that promises that runs never overlap.
 	promised map[attempt]bool
 	// checks counts the questions that were asked.
@@ -52,7 +54,7 @@ func newLedger() *ledger {
 	return &ledger{
 		created: map[attempt]string{}, apart: map[attempt][]string{}, epochs: map[int64]int64{},
 		done: map[int64]dispatch.Outcome{}, results: map[int64][]result{}, widened: map[int64]time.Time{}, trouble: map[int64]bool{},
-		preempted: map[int64]bool{}, forgotten: map[int64]bool{}, promised: map[attempt]bool{},
+		preempted: map[int64]bool{}, forgotten: map[int64]bool{}, ran: map[attempt]bool{}, promised: map[attempt]bool{},
 	}
 }
 
@@ -124,6 +126,9 @@ func (l *ledger) creating(t *turn, c *worker, a dispatch.Action) {
 	if before, again := l.created[key]; again && before != c.name && !l.forgotten[t.item.uid] {
 		t.violate("no epoch has jobs on two clusters", "%s epoch %d on %s and %s", t.item.name, a.Epoch, before, c.name)
 	}
+	if l.ran[key] && !l.forgotten[t.item.uid] {
+		t.violate(lawAgain, "%s epoch %d on %s", t.item.name, a.Epoch, c.name)
+	}
 	l.created[key] = c.name
 	l.promised[key] = t.strict() != ""
 	l.checks++
@@ -156,6 +161,7 @@ func (l *ledger) overlap(t *turn, key attempt, other *worker, job remoteJob) {
 // started checks that a job that begins to run is the only one.
 func (l *ledger) started(w *World, c *worker, name string, job remoteJob) {
 	l.checks++
+	l.ran[attempt{job.uid, job.epoch}] = true
 	if l.promised[attempt{job.uid, job.epoch}] {
 		l.alone(w, c, name, job)
 		return
@@ -220,8 +226,8 @@ func (l *ledger) writing(t *turn, before, after workload) {
 		t.violate("Finished is absorbing", "%s is written to", before.name)
 	}
 	if after.check == dispatch.Ready && before.check != dispatch.Ready {
-		if l.created[attempt{before.uid, next.Epoch}] != after.bound {
-			t.violate("a check is Ready only when the job exists", "%s", before.name)
+		if c := clusterView(t.obs, after.bound).Copy; c.Holder != dispatch.Ours || c.Epoch != next.Epoch || !c.Admitted {
+			t.violate(lawReady, "%s says so of %q, where there is %+v", before.name, after.bound, c)
 		}
 	}
 	l.checks++

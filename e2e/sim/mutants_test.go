@@ -80,6 +80,7 @@ func mutantsOfState() []mutant {
 		{mistake: "acts before it writes", shell: Shell{ActsFirst: true}, step: func(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
 			plan := dispatch.Step(s, o, p)
 			if plan.Writes(s, o.Local) {
+				o.Local.Check, o.Local.CheckMessage = plan.Verdict.Check, plan.Verdict.Message
 				plan.Actions = dispatch.Step(plan.Next, o, p).Actions
 			}
 			return plan
@@ -93,8 +94,8 @@ func mutantsOfState() []mutant {
 		{mistake: "takes every reservation for the first one", step: before(func(s *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
 			o.Local.Evictions, o.Local.Reservation, s.Reservation = 0, "", ""
 		})},
-		{mistake: "says Ready as soon as it is bound", step: after(func(s dispatch.State, plan *dispatch.Plan) {
-			if s.Bound == "" && plan.Next.Bound != "" {
+		{mistake: "says Ready as soon as it has nominated", step: after(func(s dispatch.State, plan *dispatch.Plan) {
+			if len(s.Nominated) == 0 && len(plan.Next.Nominated) == 1 {
 				plan.Verdict = dispatch.Verdict{Check: dispatch.Ready, Message: "too early"}
 			}
 		})},
@@ -129,6 +130,12 @@ func mutantsOfEvidence() []mutant {
 		}))},
 		{mistake: "takes what has vanished for unfinished", step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
 			v.EndedUnfinished = true
+		}))},
+		{mistake: "does not see that a job has taken up the copy", shell: Shell{AdoptsAgain: true}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+			v.Copy.Adopted = false
+			if v.Live != nil {
+				v.Live.Copy.Adopted = false
+			}
 		}))},
 		{mistake: "takes foreign objects for its own", step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
 			if v.Copy.Holder == dispatch.Foreign || v.Job.Holder == dispatch.Foreign {

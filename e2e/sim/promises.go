@@ -15,6 +15,8 @@ const (
 	lawCordon  = "nothing new is offered to a cordoned cluster"
 	lawDrain   = "a drained cluster is left only for another that can take the workload"
 	lawSibling = "siblings are bound to one cluster"
+	lawAgain   = "a job that has run is not made again in its epoch"
+	lawReady   = "a check is Ready only on the word of the cluster that is bound"
 	lawFit     = "the first offer goes to a cluster with room, if one is known"
 )
 

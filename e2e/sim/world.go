@@ -27,6 +27,8 @@ type Shell struct {
 	TrustsItsMemory bool
 	// InTheBackground: it deletes jobs so that their pods outlive them.
 	InTheBackground bool
+	// AdoptsAgain: it makes a job under a copy that another job has taken up.
+	AdoptsAgain bool
 }
 
 // Parts are the deciding parts that run in the model.

@@ -520,5 +520,7 @@ func (st *stage) runsOn(worker string) {
 	st.t.Helper()
 	st.offered(worker)
 	st.admitOn(worker)
-	st.eventually("check Ready", func() bool { return st.check().State == kueue.CheckStateReady })
+	st.eventually("check Ready, job on "+worker, func() bool {
+		return st.check().State == kueue.CheckStateReady && st.jobOn(worker) != nil
+	})
 }

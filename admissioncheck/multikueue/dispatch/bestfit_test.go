@@ -63,7 +63,7 @@ func TestCordonedClustersGetNothingNew(t *testing.T) {
 		{"no nomination", "", "quota", "w1 up cordoned \n w2 up", "Nominated; nominated w2"},
 		{"a pending offer is withdrawn", "nominated w1 w2", "quota", "w1 up cordoned copy@1 \n w2 up copy@1", "Nominated; nominated w2"},
 		{"and removed", "nominated w2", "quota", "w1 up cordoned copy@1 \n w2 up copy@1", "Offered; Retract w1 below 2 sparing; wake in 4s"},
-		{"one that is admitted already may win", "nominated w1 w2", "quota", "w1 up cordoned copy@1 admitted \n w2 up copy@1", "Won; bound w1; nominated"},
+		{"one that is admitted already may win", "nominated w1 w2", "quota", "w1 up cordoned copy@1 admitted \n w2 up copy@1", `Won; bound w1; nominated; Ready The workload was admitted on "w1"; event`},
 		{"what runs there keeps running", "bound w1", "quota Ready", "w1 up cordoned copy@1 admitted job@1 \n w2 up", "Running"},
 		{"a cluster declared gone that can be reached gets nothing", "", "quota", "w1 up gone \n w2 up", "Nominated; nominated w2"},
 	})

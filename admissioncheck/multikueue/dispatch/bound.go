@@ -73,29 +73,22 @@ func (t turn) lost(v ClusterView) Plan {
 
 // run brings the job to the bound cluster and its status back. The losers' copies are removed first.
 func (t turn) run(v ClusterView) Plan {
-	if ready := t.o.Local.Check == Ready; t.s.currentJob(v.Job) && (!ready || t.announced()) {
-		message := `The workload was admitted on "` + v.Name + `"`
-		plan := t.move(t.s, Running, message)
-		plan.Verdict = Verdict{Check: Ready, Message: message}
-		if !ready {
-			plan.Event = &Event{Message: message}
-		}
+	if t.o.Local.Check != Ready || t.announced() || t.s.currentJob(v.Job) && t.complained(v.Name) {
+		plan := t.move(t.s, Running, "running on "+v.Name)
+		t.ready(&plan, v.Name)
 		return plan
 	}
 	actions := t.dismiss()
 	if v.Copy.PriorityOnly {
 		actions = append(actions, Action{Verb: UpdateOffer, Cluster: v.Name, Epoch: t.s.Epoch})
 	}
-	switch {
-	case t.s.currentJob(v.Job):
-		if v.Job.Behind {
-			actions = append(actions, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.s.Epoch})
-		}
-		return t.stay(Running, "running on "+v.Name, actions...)
-	case t.o.Local.Check == Ready:
-		return t.look(v, actions)
+	if !t.s.currentJob(v.Job) {
+		return t.start(v, actions)
 	}
-	return t.start(v, actions)
+	if v.Job.Behind {
+		actions = append(actions, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.s.Epoch})
+	}
+	return t.stay(Running, "running on "+v.Name, actions...)
 }
 
 // start creates the job, once nothing of our name is in its way and no debt forbids it.
@@ -116,9 +109,7 @@ func (t turn) start(v ClusterView, actions []Action) Plan {
 		actions = append(actions, Action{Verb: CreateJob, Cluster: v.Name, Epoch: t.s.Epoch, Stops: t.s.Stops})
 	}
 	plan := t.stay(Starting, "creating the job on "+v.Name, actions...)
-	if v.Trouble != "" {
-		t.speak(&plan)
-	}
+	t.complain(&plan, v)
 	return plan
 }
 

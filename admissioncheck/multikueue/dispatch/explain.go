@@ -188,3 +188,24 @@ func (t turn) speak(plan *Plan) {
 	}
 	plan.Verdict.Message = truncate(strings.Join(parts, "; "))
 }
+
+// wordNoJob is between a Ready check's message and why there is no job all the same.
+const wordNoJob = "; its job cannot be created there: "
+
+// complain says in the message of a Ready check why the bound cluster does not take the job, after a while.
+func (t turn) complain(plan *Plan, v ClusterView) {
+	l := t.o.Local
+	if v.Trouble == "" || t.p.ExplainAfter <= 0 || l.ReservedAt.IsZero() {
+		return
+	}
+	if at := l.ReservedAt.Add(t.p.ExplainAfter); t.o.Now.Before(at) {
+		plan.WakeAt = soonest(plan.WakeAt, at)
+		return
+	}
+	plan.Verdict.Message = truncate(msgAdmitted(v.Name) + wordNoJob + v.Trouble)
+}
+
+// complained reports whether the check still says so.
+func (t turn) complained(cluster string) bool {
+	return strings.HasPrefix(t.o.Local.CheckMessage, msgAdmitted(cluster)+wordNoJob)
+}

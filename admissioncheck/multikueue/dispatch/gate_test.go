@@ -18,7 +18,7 @@ func TestGatesAreOpenedOneAfterAnother(t *testing.T) {
 		{"and then", "nominated w1 w2", "quota", "w1 up copy@1 blocked@5m \n w2 up copy@1 opened@5m", "Offered; OpenGate w1@1"},
 		{"a copy of an earlier epoch does not count", "epoch 2 of r1; nominated w1", "quota evictions=1", "w1 up copy@1 blocked@5m", "Offered; Retract w1 below 2 sparing"},
 		{"who has refused does not", "nominated w1 w2", "quota", "w1 up copy@1 blocked@5s evicted \n w2 up copy@1", "Offered"},
-		{"an admission goes first", "nominated w1 w2", "quota", "w1 up copy@1 blocked@5s \n w2 up copy@1 admitted", "Won; bound w2; nominated"},
+		{"an admission goes first", "nominated w1 w2", "quota", "w1 up copy@1 blocked@5s \n w2 up copy@1 admitted", `Won; bound w2; nominated; Ready The workload was admitted on "w2"; event`},
 	})
 }
 

@@ -58,7 +58,7 @@ func TestRunOnceKeepsTheNextJobFromStarting(t *testing.T) {
 	local := "quota r2 evictions=1"
 	tellUnder(t, runOnce(), []asking{
 		{"while the lease may be believed in", stored, local, "w1 lost@5m fenced@50s \n w2 up copy@2 stops admitted", "Owed; wake in 10s"},
-		{"and lets it afterwards", stored, local, "w1 lost@5m fenced@60s \n w2 up copy@2 stops admitted", "Won; bound w2; stops; nominated"},
+		{"and lets it afterwards", stored, local, "w1 lost@5m fenced@60s \n w2 up copy@2 stops admitted", `Won; bound w2; stops; nominated; Ready The workload was admitted on "w2"; event`},
 		{
 			"offers are taken back from everybody while nobody can say how long", "epoch 2 of r2; nominated w2; owed w1@1", local,
 			"w1 lost@5m fenced@60s \n w2 up copy@2 stops admitted", "Unfenced; nominated",
@@ -74,9 +74,9 @@ func TestRunOnceKeepsTheNextJobFromStarting(t *testing.T) {
 			"Offered; Retract w2 below 2 sparing in the foreground",
 		},
 		{"what is offered is stamped", "nominated w2", "quota", "w2 up", "Offered; CreateOffer w2@1 stops"},
-		{"the stamp is noted with the binding, for later", "nominated w2", "quota", "w2 up copy@1 stops admitted", "Won; bound w2; stops; nominated"},
-		{"an unstamped copy binds unstamped", "nominated w2", "quota", "w2 up copy@1 admitted", "Won; bound w2; nominated"},
-		{"the job is stamped like its copy", "bound w2; stops", "quota", "w2 up copy@1 stops admitted", "Starting; CreateJob w2@1 stops"},
+		{"the stamp is noted with the binding, for later", "nominated w2", "quota", "w2 up copy@1 stops admitted", `Won; bound w2; stops; nominated; Ready The workload was admitted on "w2"; event`},
+		{"an unstamped copy binds unstamped", "nominated w2", "quota", "w2 up copy@1 admitted", `Won; bound w2; nominated; Ready The workload was admitted on "w2"; event`},
+		{"the job is stamped like its copy", "bound w2; stops", "quota Ready", "w2 up copy@1 stops admitted", "Starting; CreateJob w2@1 stops"},
 		{"a lost note is taken from the copy", "bound w2", "quota Ready", "w2 up copy@1 stops admitted job@1", "RecordLost; stops"},
 		{"what is suspected after a lost record is not known to stop", "", "quota evictions=1", "w1 lost@1h fenced@1h", "RecordLost; epoch 2 of r1; owed w1@1"},
 		{
@@ -142,6 +142,21 @@ func TestTheCheckForgetsAHoldThatIsOver(t *testing.T) {
 	s, l := state(t, "bound w1"), here(t, "quota Ready")
 	l.CheckMessage = Step(s, Observation{Now: noon(), Local: l, Clusters: clusters(t, "w1 lost@1m")}, p).Verdict.Message
 	plan := Step(s, Observation{Now: noon(), Local: l, Clusters: clusters(t, "w1 up copy@1 admitted job@1")}, p)
+	if want := `The workload was admitted on "w1"`; plan.Verdict.Message != want || plan.Event != nil {
+		t.Errorf("got %q, event %v; want %q and none", plan.Verdict.Message, plan.Event, want)
+	}
+}
+
+func TestTheCheckForgetsThatTheJobCouldNotBeMade(t *testing.T) {
+	s, l := state(t, "bound w1"), here(t, "quota Ready since=1m")
+	at := func(text string) Plan {
+		return Step(s, Observation{Now: noon(), Local: l, Clusters: clusters(t, text)}, Compatible(time.Minute))
+	}
+	l.CheckMessage = at("w1 up copy@1 admitted trouble:no").Verdict.Message
+	if got := at("w1 up copy@1 admitted trouble:no"); got.Writes(s, l) {
+		t.Errorf("it is said again: %+v", got.Verdict)
+	}
+	plan := at("w1 up copy@1 admitted adopted job@1")
 	if want := `The workload was admitted on "w1"`; plan.Verdict.Message != want || plan.Event != nil {
 		t.Errorf("got %q, event %v; want %q and none", plan.Verdict.Message, plan.Event, want)
 	}

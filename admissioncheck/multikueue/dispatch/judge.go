@@ -21,7 +21,7 @@ func (t turn) fresh(live Live) bool {
 // judge decides from what a live read found on the bound cluster. A run that has ended was honoured before.
 func (t turn) judge(v ClusterView, live Live, actions []Action) Plan {
 	c := live.Copy
-	vanished := !t.s.currentJob(live.Job) && (c.Adopted || t.o.Local.Check == Ready)
+	vanished := !t.s.currentJob(live.Job) && c.Adopted
 	switch {
 	case !t.s.currentCopy(c):
 		return t.gone(v, live, actions)

@@ -95,7 +95,7 @@ func checkCreateJob(t *testing.T, s State, o Observation, v ClusterView, last bo
 	if v.Name != s.Bound || s.Retreating() || !last {
 		t.Errorf("creates a job on %s while bound to %q, last action: %v", v.Name, s.Bound, last)
 	}
-	if !l.QuotaReserved || l.Evicted || l.Finished || l.Deleted || l.Check != Pending {
+	if !l.QuotaReserved || l.Evicted || l.Finished || l.Deleted || l.Check != Ready {
 		t.Errorf("creates a job for %+v", l)
 	}
 	if v.Job.Holder != Absent || !v.Copy.Admitted || v.Copy.Adopted || !s.current(v.Copy.Epoch) {

@@ -17,6 +17,11 @@ const (
 // messageLimit is the longest message a check may have, in bytes (contract: kueue-api.md 1.2).
 const messageLimit = 32768
 
+// msgAdmitted is what a Ready check says, and the beginning of what it says when the job cannot be made.
+func msgAdmitted(cluster string) string {
+	return `The workload was admitted on ` + strconv.Quote(cluster)
+}
+
 // previously adds the old state to a message.
 func (t turn) previously(message string) string {
 	return truncate(message + `, Previously: ` + strconv.Quote(string(t.o.Local.Check)))

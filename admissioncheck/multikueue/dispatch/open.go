@@ -26,9 +26,7 @@ func (t turn) open() Plan {
 			if owing, wake := t.blockers(next); len(owing) > 0 {
 				return t.await(next, Owed, t.msgOwed(owing), wake)
 			}
-			next.Bound, next.Nominated, next.Round = winner, nil, time.Time{}
-			next.Stops = t.view(winner).Copy.Stops
-			return t.move(next, Won, winner+" admitted the workload first")
+			return t.bind(next, winner)
 		}
 	}
 	if waits, message := t.early(); waits != "" && len(next.Nominated) == 0 {
@@ -38,6 +36,25 @@ func (t turn) open() Plan {
 		return t.stay(waits, message, t.dismiss()...)
 	}
 	return t.offer(next, because)
+}
+
+// bind stores the winner and says Ready in the same write, before the job is made: that may only be done where we are bound,
+// and a write between the two would tell nobody anything. Whether the job ever came into being is not to be read from Ready,
+// but from the copy: nothing runs there before a job has adopted it.
+func (t turn) bind(next State, winner string) Plan {
+	next.Bound, next.Nominated, next.Round = winner, nil, time.Time{}
+	next.Stops = t.view(winner).Copy.Stops
+	plan := t.move(next, Won, winner+" admitted the workload first")
+	t.ready(&plan, winner)
+	return plan
+}
+
+// ready makes the plan say that the workload is admitted.
+func (t turn) ready(plan *Plan, cluster string) {
+	plan.Verdict = Verdict{Check: Ready, Message: msgAdmitted(cluster)}
+	if t.o.Local.Check != Ready {
+		plan.Event = &Event{Message: plan.Verdict.Message}
+	}
 }
 
 // early returns why nothing may be offered to anybody yet, empty if it may.

@@ -20,10 +20,10 @@ func TestAnExternalDispatcherNominates(t *testing.T) {
 		{"nothing happens before it does", "", "w1 up", "NoCluster; wake in 4s"},
 		{"only what it nominated is offered to", "nominated w2", "w1 up \n w2 up", "Offered; CreateOffer w2@1; wake in 4s"},
 		{"a nominated cluster out of reach stays nominated", "nominated w1 w2", "w1 lost@1m \n w2 up copy@1", "Offered; wake in 4s"},
-		{"the first of them that admits wins", "nominated w2", "w1 up \n w2 up copy@1 admitted", "Won; bound w2; nominated"},
+		{"the first of them that admits wins", "nominated w2", "w1 up \n w2 up copy@1 admitted", `Won; bound w2; nominated; Ready The workload was admitted on "w2"; event`},
 		{"a cluster that the config does not list is offered nothing", "nominated w2", "w1 up \n w2 unlisted up", "Offered; wake in 4s"},
 		{"and cannot win", "nominated w2", "w1 up \n w2 unlisted up copy@1 admitted", "Offered; Retract w2 below 2 sparing; wake in 4s"},
-		{"a nominated name of no cluster harms nobody", "nominated w1 w9", "w1 up copy@1 admitted", "Won; bound w1; nominated"},
+		{"a nominated name of no cluster harms nobody", "nominated w1 w9", "w1 up copy@1 admitted", `Won; bound w1; nominated; Ready The workload was admitted on "w1"; event`},
 		{"its nomination outlives a lost record", "nominated w2", "w1 up \n w2 up copy@3", "RecordLost; epoch 4 of r1; owed w1@3 w2@3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

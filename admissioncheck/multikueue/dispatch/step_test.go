@@ -162,10 +162,10 @@ func TestWinning(t *testing.T) {
 	tell(t, []row{
 		{
 			"the cluster that admitted first wins", "nominated w1 w2", "quota", "w1 up copy@1 admitted@5s \n w2 up copy@1 admitted@9s",
-			"Won; bound w2; nominated",
+			`Won; bound w2; nominated; Ready The workload was admitted on "w2"; event`,
 		}, {
 			"equal times are broken by name", "nominated w1 w2", "quota", "w2 up copy@1 admitted \n w1 up copy@1 admitted",
-			"Won; bound w1; nominated",
+			`Won; bound w1; nominated; Ready The workload was admitted on "w1"; event`,
 		}, {
 			"only a nominated cluster can win", "nominated w1", "quota", "w1 up copy@1 \n w2 up unlisted copy@1 admitted",
 			"Offered; Retract w2 below 2 sparing; wake in 4s",
@@ -182,7 +182,7 @@ func TestWinning(t *testing.T) {
 		}, {
 			"a debt is discharged by a live read, and the winner bound in the same write", "epoch 2 of r1; nominated w2; owed w1@1", "quota evictions=1",
 			"w1 up unlisted live@2 \n w2 up copy@2 admitted",
-			"Won; bound w2; nominated; owed",
+			`Won; bound w2; nominated; owed; Ready The workload was admitted on "w2"; event`,
 		}, {
 			"a live read of an earlier epoch discharges nothing", "epoch 2 of r1; nominated w2; owed w1@1", "quota evictions=1",
 			"w1 up unlisted live@1 \n w2 up copy@2 admitted",
@@ -197,7 +197,7 @@ func TestWinning(t *testing.T) {
 			"Owed; wake in 4s",
 		}, {
 			"and no longer", "epoch 2 of r1; nominated w2; owed w1@1", "quota evictions=1", "w1 lost@15m \n w2 up copy@2 admitted",
-			"Won; bound w2; nominated",
+			`Won; bound w2; nominated; Ready The workload was admitted on "w2"; event`,
 		}, {
 			"an old job that is seen blocks although nobody recorded it", "epoch 2 of r1; nominated w2", "quota evictions=1",
 			"w1 up unlisted job@1 \n w2 up copy@2 admitted",
@@ -246,24 +246,27 @@ func TestEpochs(t *testing.T) {
 func TestStarting(t *testing.T) {
 	tell(t, []row{
 		{
-			"the losers' copies go before the job is created", "bound w1", "quota", "w1 up copy@1 admitted \n w2 up copy@1 admitted \n w3 lost@1m copy@1",
+			"the losers' copies go before the job is created", "bound w1", "quota Ready", "w1 up copy@1 admitted \n w2 up copy@1 admitted \n w3 lost@1m copy@1",
 			"Starting; Retract w2 below 2; CreateJob w1@1",
 		}, {
-			"the check is Ready when the job is seen", "bound w1", "quota", "w1 up copy@1 admitted adopted job@1",
+			"a check that does not say so yet becomes Ready first", "bound w1", "quota", "w1 up copy@1 admitted",
 			`Running; Ready The workload was admitted on "w1"; event`,
 		}, {
-			"a copy that some job has adopted gets no second one", "bound w1", "quota", "w1 up copy@1 admitted adopted",
+			"a job that cannot be made is tried again, and after a while the check says why", "bound w1", "quota Ready since=1m", "w1 up copy@1 admitted trouble:webhook-says-no",
+			`Starting; Ready The workload was admitted on "w1"; its job cannot be created there: webhook-says-no`,
+		}, {
+			"a copy that some job has adopted gets no second one", "bound w1", "quota Ready", "w1 up copy@1 admitted adopted",
 			"Looking; LiveRead w1",
 		}, {
-			"a debt found after all keeps the job from being created", "epoch 4 of r1; bound w1; owed w2@3", "quota evictions=3", "w1 up copy@4 admitted \n w2 up",
+			"a debt found after all keeps the job from being created", "epoch 4 of r1; bound w1; owed w2@3", "quota Ready evictions=3", "w1 up copy@4 admitted \n w2 up",
 			"Owed; LiveRead w2",
 		}, {
-			"an old job of ours on the winner goes first", "epoch 2 of r1; bound w1", "quota evictions=1", "w1 up copy@2 admitted job@1",
+			"an old job of ours on the winner goes first", "epoch 2 of r1; bound w1", "quota Ready evictions=1", "w1 up copy@2 admitted job@1",
 			"Owed; Retract w1 below 2 sparing",
 		}, {
-			"a foreign job on the winner sends the workload elsewhere", "bound w1", "quota", "w1 up copy@1 admitted job@0 foreign",
+			"a foreign job on the winner sends the workload elsewhere", "bound w1", "quota Ready", "w1 up copy@1 admitted job@0 foreign",
 			`NameCollision; epoch 2; owed w1@1; Retry An object of the same name on worker cluster "w1" is not ours, ` +
-				`resetting for re-dispatch, Previously: "Pending"; warning`,
+				`resetting for re-dispatch, Previously: "Ready"; warning`,
 		}, {
 			"a status that is behind is copied", "bound w1", "quota Ready", "w1 up copy@1 admitted adopted job@1 behind",
 			"Running; CopyStatus w1",

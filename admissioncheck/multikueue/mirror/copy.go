@@ -107,7 +107,7 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 		SpecMatches: same && priority, PriorityOnly: same && !priority,
 		Evicted:      holds(remote, kueue.WorkloadEvicted),
 		Deactivating: holds(remote, kueue.WorkloadDeactivationTarget) || !ptr.Deref(remote.Spec.Active, true),
-		Adopted:      metav1.GetControllerOfNoCopy(remote) != nil,
+		Adopted:      adopted(remote),
 		Deleting:     !remote.DeletionTimestamp.IsZero(),
 		Since:        remote.CreationTimestamp.Time,
 		Stops:        StopsWithoutHub(remote),
@@ -127,6 +127,12 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 		c.Finished = &dispatch.Outcome{Reason: finished.Reason, Message: finished.Message}
 	}
 	return c
+}
+
+// adopted tells whether a job has ever taken up the copy: its owner goes when that job is deleted and leaves its dependents
+// alone, the job's UID in a label stays (contract: multikueue.md 6).
+func adopted(remote *kueue.Workload) bool {
+	return metav1.GetControllerOfNoCopy(remote) != nil || remote.Labels[kueue.JobUIDLabel] != ""
 }
 
 // gate tells how the hub's preemption gate of a copy stands. One without a position is closed (contract: multikueue.md 8).
