@@ -10,7 +10,7 @@ BIN       := bin
 TEST_TIME ?= 20m
 # The packages in which goroutines share memory; the rest is pure or thin and gains nothing from the race detector.
 RACY      := ./worker/view/... ./worker/act/... ./admissioncheck/multikueue/fleet/...
-UNIT      := $$(go list ./... | grep -v -E '/e2e/(integration|bench|clusters)($$|/)')
+UNIT      := $$(go list ./... | grep -v -E '/e2e/(integration|clusters)($$|/)')
 
 ##@ Everyday
 
