@@ -15,6 +15,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	configapi "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/e2e/clusters"
 )
 
@@ -90,6 +91,7 @@ func Scheme() *runtime.Scheme {
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(jobset.AddToScheme(scheme))
 	utilruntime.Must(kueue.AddToScheme(scheme))
+	utilruntime.Must(switchyard.AddToScheme(scheme))
 	return scheme
 }
 

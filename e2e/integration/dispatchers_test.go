@@ -19,18 +19,6 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-// newTeamOf makes a team with 8 GPUs at the hub and as many as given at each worker.
-func newTeamOf(ctx context.Context, atWorkers ...int) team {
-	GinkgoHelper()
-	teams++
-	t := team{name: fmt.Sprintf("team-%d", teams)}
-	for i, w := range workers {
-		t.setUp(ctx, w, clusterQueue(t.name, atWorkers[i]))
-	}
-	t.setUp(ctx, hub, clusterQueue(t.name, 8, "multikueue"))
-	return t
-}
-
 // offers lists the workers on which something was ever created for the team, failed attempts left out.
 func offers(t team) []string {
 	GinkgoHelper()
@@ -74,7 +62,7 @@ var _ = Describe("The incremental dispatcher", Ordered, ContinueOnFailure, Seria
 		otherHub{name: "hub-incremental", configuration: all}.takePlace(ctx)
 		By("waiting until it knows both workers")
 		for i, only := range [][]int{{8, 0}, {0, 8}} {
-			job := newTeamOf(ctx, only...).job("train", 1, "100ms")
+			job := newTeamOf(ctx, 8, only...).job("train", 1, "100ms")
 			Expect(hub.Create(ctx, job)).To(Succeed())
 			expectComplete(ctx, job)
 			Expect(clusterOf(ctx, job)).To(Equal(workers[i].Name))
@@ -87,7 +75,7 @@ var _ = Describe("The incremental dispatcher", Ordered, ContinueOnFailure, Seria
 
 	// A round lasts five minutes; nobody waits for its end here.
 	It("goes on to the next cluster at once when one refuses", func(ctx SpecContext) {
-		expectRunOn(ctx, newTeamOf(ctx, 0, 8), "w2", "w1", "w2")
+		expectRunOn(ctx, newTeamOf(ctx, 8, 0, 8), "w2", "w1", "w2")
 	})
 
 	It("shows its metrics beyond this machine by TLS only, and to those only who may read them", func(ctx SpecContext) {

@@ -78,9 +78,7 @@ func (h strangeHub) renew(ctx context.Context) error {
 
 // activePods tells how many pods of the job run on w1.
 func activePods(ctx context.Context, job *batchv1.Job) (int32, error) {
-	now := &batchv1.Job{}
-	err := w1.Get(ctx, client.ObjectKeyFromObject(job), now)
-	return now.Status.Active, err
+	return activePodsAt(ctx, w1, job)
 }
 
 // whileRenewed is activePods, with the hub there.

@@ -69,6 +69,22 @@ func clusterOf(ctx context.Context, job client.Object) (string, error) {
 	return *wl.Status.ClusterName, nil
 }
 
+// activePodsAt tells how many pods a worker's job of that name has, 0 if there is none.
+func activePodsAt(ctx context.Context, w *installation.Site, job *batchv1.Job) (int32, error) {
+	now := &batchv1.Job{}
+	err := w.Get(ctx, client.ObjectKeyFromObject(job), now)
+	return now.Status.Active, client.IgnoreNotFound(err)
+}
+
+// checkMessage is what the multikueue check says in the hub's Workload of a job.
+func checkMessage(ctx context.Context, job client.Object) (string, error) {
+	wl, err := workloadOf(ctx, job)
+	if err != nil || wl == nil || len(wl.Status.AdmissionChecks) == 0 {
+		return "", err
+	}
+	return wl.Status.AdmissionChecks[0].Message, nil
+}
+
 // complete tells whether the hub's job shows the Complete condition.
 func complete(ctx context.Context, job *batchv1.Job) (bool, error) {
 	if err := hub.Get(ctx, client.ObjectKeyFromObject(job), job); err != nil {
@@ -109,6 +125,12 @@ func leftovers(ctx context.Context, t team) ([]string, error) {
 func expectNothingLeft(ctx context.Context, t team) {
 	GinkgoHelper()
 	Eventually(leftovers).WithContext(ctx).WithArguments(t).Should(BeEmpty())
+}
+
+// expectNothingLeftBut is expectNothingLeft, but for a job of a worker's own.
+func expectNothingLeftBut(ctx context.Context, t team, job string) {
+	GinkgoHelper()
+	Eventually(leftovers).WithContext(ctx).WithArguments(t).Should(HaveEach(MatchRegexp(` (job-)?` + job + `\b`)))
 }
 
 // creations counts, over both workers, how often an object of that resource and name came into being there.

@@ -128,19 +128,6 @@ var _ = Describe("The hub's account on a worker", func() {
 	}, SpecTimeout(2*1e11))
 })
 
-// copyAt is the copy of a job's Workload at a worker, nil if there is none.
-func copyAt(ctx SpecContext, w *installation.Site, job client.Object) (*kueue.Workload, error) {
-	own, err := workloadOf(ctx, job)
-	if err != nil || own == nil {
-		return nil, err
-	}
-	remote := &kueue.Workload{}
-	if err := w.Get(ctx, client.ObjectKeyFromObject(own), remote); err != nil {
-		return nil, client.IgnoreNotFound(err)
-	}
-	return remote, nil
-}
-
 // writesOfHub lists the kinds of writes that the hub's account made for the team, on either worker.
 func writesOfHub(t team) []string {
 	GinkgoHelper()

@@ -30,12 +30,24 @@ var teams int
 // newTeam makes a team with that many GPUs at the hub and at each worker.
 func newTeam(ctx context.Context, gpus int) team {
 	GinkgoHelper()
+	return newTeamOf(ctx, gpus, gpus, gpus)
+}
+
+// newTeamOf makes a team with as many GPUs at the hub, and at each worker, as given.
+func newTeamOf(ctx context.Context, atHub int, atWorkers ...int) team {
+	GinkgoHelper()
+	return newTeamBy(ctx, func(name string) *kueue.ClusterQueue { return clusterQueue(name, atHub, "multikueue") }, atWorkers...)
+}
+
+// newTeamBy makes a team with a ClusterQueue of its own kind at the hub, and as many GPUs as given at each worker.
+func newTeamBy(ctx context.Context, atHub func(name string) *kueue.ClusterQueue, atWorkers ...int) team {
+	GinkgoHelper()
 	teams++
 	t := team{name: fmt.Sprintf("team-%d", teams)}
-	for _, w := range workers {
-		t.setUp(ctx, w, clusterQueue(t.name, gpus))
+	for i, w := range workers {
+		t.setUp(ctx, w, clusterQueue(t.name, atWorkers[i]))
 	}
-	t.setUp(ctx, hub, clusterQueue(t.name, gpus, "multikueue"))
+	t.setUp(ctx, hub, atHub(t.name))
 	return t
 }
 
