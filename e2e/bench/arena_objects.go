@@ -33,29 +33,47 @@ func arenaObjects(workers []string) []client.Object {
 		objects = append(objects, installation.MultiKueueCheck("multikueue", workers...)...)
 	}
 	for name, cores := range map[string]int64{wide: wideCores, tight: tightCores * int64(max(len(workers), 1))} {
-		queue := &kueue.ClusterQueue{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: kueue.ClusterQueueSpec{
-				NamespaceSelector: &metav1.LabelSelector{},
-				ResourceGroups: []kueue.ResourceGroup{{
-					CoveredResources: []corev1.ResourceName{corev1.ResourceCPU},
-					Flavors: []kueue.FlavorQuotas{{Name: team, Resources: []kueue.ResourceQuota{
-						{Name: corev1.ResourceCPU, NominalQuota: *resource.NewQuantity(cores, resource.DecimalSI)},
-					}}},
-				}},
-			},
-		}
+		queue := clusterQueue(name, cores)
 		if len(workers) > 0 {
 			queue.Spec.AdmissionChecksStrategy = &kueue.AdmissionChecksStrategy{
 				AdmissionChecks: []kueue.AdmissionCheckStrategyRule{{Name: "multikueue"}},
 			}
 		}
-		objects = append(objects, queue, &kueue.LocalQueue{
-			ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name},
-			Spec:       kueue.LocalQueueSpec{ClusterQueue: kueue.ClusterQueueReference(name)},
-		})
+		objects = append(objects, queue, localQueue(name))
 	}
 	return objects
+}
+
+// workerObjects are the namespace, flavor and queue of a worker in which everything fits.
+func workerObjects(queue string) []client.Object {
+	return []client.Object{
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}},
+		&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: team}},
+		clusterQueue(queue, wideCores), localQueue(queue),
+	}
+}
+
+func clusterQueue(name string, cores int64) *kueue.ClusterQueue {
+	return &kueue.ClusterQueue{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: kueue.ClusterQueueSpec{
+			NamespaceSelector: &metav1.LabelSelector{},
+			ResourceGroups: []kueue.ResourceGroup{{
+				CoveredResources: []corev1.ResourceName{corev1.ResourceCPU},
+				Flavors: []kueue.FlavorQuotas{{Name: team, Resources: []kueue.ResourceQuota{
+					{Name: corev1.ResourceCPU, NominalQuota: *resource.NewQuantity(cores, resource.DecimalSI)},
+				}}},
+			}},
+		},
+	}
+}
+
+// localQueue leads to the ClusterQueue of its name.
+func localQueue(name string) *kueue.LocalQueue {
+	return &kueue.LocalQueue{
+		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name},
+		Spec:       kueue.LocalQueueSpec{ClusterQueue: kueue.ClusterQueueReference(name)},
+	}
 }
 
 // queuedJob is a Job as it is after a hub's webhooks, so that others may be measured without theirs: suspended, and for the

@@ -1,0 +1,215 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"switchyard.dev/e2e/memory"
+)
+
+// sightseeing is what the runner sees of the Jobs of one run on a hamlet.
+type sightseeing struct {
+	mu      sync.Mutex
+	created map[string]time.Time
+	ran     map[string]arrival
+}
+
+// arrival is where and when a Job was resumed.
+type arrival struct {
+	worker int
+	at     time.Time
+}
+
+func (h *hamlet) see() *sightseeing {
+	s := &sightseeing{created: map[string]time.Time{}, ran: map[string]arrival{}}
+	for i, w := range h.workers {
+		w.mu.Lock()
+		w.resumed = func(job string, at time.Time) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if _, seen := s.ran[job]; !seen {
+				s.ran[job] = arrival{worker: i, at: at}
+			}
+		}
+		w.mu.Unlock()
+	}
+	return s
+}
+
+// left counts the Jobs that have not been resumed.
+func (s *sightseeing) left() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.created) - len(s.ran)
+}
+
+// submit creates Jobs on the hub, in turn for each queue: at a rate a second, or as fast as the server takes them.
+func (h *hamlet) submit(ctx context.Context, s *sightseeing, names []string, rate float64) error {
+	groups := (len(h.workers) + perCheck - 1) / perCheck
+	began := time.Now()
+	for i, name := range names {
+		if rate > 0 {
+			due := began.Add(time.Duration(float64(i) / rate * float64(time.Second)))
+			if err := pause(ctx, time.Until(due)); err != nil {
+				return err
+			}
+		}
+		s.mu.Lock()
+		s.created[name] = time.Now()
+		s.mu.Unlock()
+		if err := h.hub.Put("jobs", queuedJob(name, groupQueue(i%groups), 1)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func jobNames(prefix string, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("%s-%05d", prefix, i)
+	}
+	return names
+}
+
+// hamletFigures are what a run on a hamlet cost.
+type hamletFigures struct {
+	name string
+	jobs int
+	wall time.Duration
+	// waits of the Jobs that ran on the workers counted in.
+	waits []time.Duration
+	// elsewhere are the Jobs that ran on the others.
+	elsewhere int
+	cpu       time.Duration
+	peak      int64
+	// writes and reads are requests, on the hub's own server and in sum on the workers.
+	writes, reads, workerWrites, workerReads int
+	// workersUsed is how many of the workers got a Job.
+	workersUsed int
+}
+
+// hamletMeter is what the counters show at one time.
+type hamletMeter struct {
+	hub     map[memory.Request]int
+	workers []map[memory.Request]int
+	process process
+}
+
+func (h *hamlet) meter() (hamletMeter, error) {
+	m := hamletMeter{hub: h.hub.Requests()}
+	for _, w := range h.workers {
+		m.workers = append(m.workers, w.server.Requests())
+	}
+	var err error
+	m.process, err = readProcess(h.process.PID())
+	return m, err
+}
+
+func isWriteVerb(verb string) bool {
+	return slices.Contains([]string{"create", "update", "patch", "delete"}, verb)
+}
+
+// between counts writes and reads; watches, which last, are neither.
+func between(before, after map[memory.Request]int) (writes, reads int) {
+	for request, n := range after {
+		n -= before[request]
+		switch {
+		case isWriteVerb(request.Verb):
+			writes += n
+		case request.Verb != "watch":
+			reads += n
+		}
+	}
+	return writes, reads
+}
+
+// run dispatches Jobs and measures. Only Jobs on workers for which counts is true go into the waits; nil counts all.
+func (h *hamlet) run(ctx context.Context, name string, jobs int, rate float64, counts func(worker int) bool) (hamletFigures, error) {
+	f := hamletFigures{name: name, jobs: jobs}
+	s := h.see()
+	before, err := h.meter()
+	if err != nil {
+		return f, err
+	}
+	if err := h.submit(ctx, s, jobNames(name, jobs), rate); err != nil {
+		return f, err
+	}
+	err = waitProgress(ctx, "Jobs to run", func() (int, error) { return s.left(), h.died() })
+	if err != nil {
+		return f, fmt.Errorf("%w\n%s", err, h.process.LogTail())
+	}
+	if err := pause(ctx, 2*time.Second); err != nil { // what is written after the Jobs have begun to run
+		return f, err
+	}
+	after, err := h.meter()
+	if err != nil {
+		return f, err
+	}
+	f.cpu, f.peak = after.process.cpu-before.process.cpu, after.process.peak
+	f.writes, f.reads = between(before.hub, after.hub)
+	for i := range after.workers {
+		writes, reads := between(before.workers[i], after.workers[i])
+		f.workerWrites, f.workerReads = f.workerWrites+writes, f.workerReads+reads
+	}
+	f.tell(s, counts)
+	return f, nil
+}
+
+func (f *hamletFigures) tell(s *sightseeing, counts func(worker int) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var first, last time.Time
+	used := map[int]bool{}
+	for name, created := range s.created {
+		ran := s.ran[name]
+		used[ran.worker] = true
+		if first.IsZero() || created.Before(first) {
+			first = created
+		}
+		if ran.at.After(last) {
+			last = ran.at
+		}
+		if counts != nil && !counts(ran.worker) {
+			f.elsewhere++
+			continue
+		}
+		f.waits = append(f.waits, ran.at.Sub(created))
+	}
+	f.wall, f.workersUsed = last.Sub(first), len(used)
+}
+
+// finishAll ends all Jobs that run, and waits until their copies are gone.
+func (h *hamlet) finishAll(ctx context.Context, prefix string, jobs int) error {
+	for _, name := range jobNames(prefix, jobs) {
+		for _, w := range h.workers {
+			w.finish(name)
+		}
+	}
+	return waitProgress(ctx, "copies to go", func() (int, error) {
+		left := 0
+		for _, w := range h.workers {
+			left += w.server.Count("jobs") + w.server.Count("workloads")
+		}
+		return left, h.died()
+	})
+}
+
+func printHamlet(out io.Writer, title string, runs []hamletFigures) error {
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintf(table, "\n%s\tJobs\tjobs/s\tp50\tp99\thub CPU per job\thub peak\thub writes\thub reads\tworker writes\tworker reads\tworkers used\tnot counted\n", title)
+	for i := range runs {
+		f := &runs[i]
+		fmt.Fprintf(table, "%s\t%d\t%.1f\t%s\t%s\t%.2f ms\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t%d\n",
+			f.name, f.jobs, float64(f.jobs)/f.wall.Seconds(), quantile(f.waits, 0.5).Round(time.Millisecond),
+			quantile(f.waits, 0.99).Round(time.Millisecond), f.cpu.Seconds()*1000/float64(f.jobs), mebibytes(f.peak),
+			perJob(f.writes, f.jobs), perJob(f.reads, f.jobs), perJob(f.workerWrites, f.jobs), perJob(f.workerReads, f.jobs),
+			f.workersUsed, f.elsewhere)
+	}
+	return table.Flush()
+}

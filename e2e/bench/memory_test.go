@@ -1,0 +1,120 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"switchyard.dev/e2e/clusters"
+)
+
+var (
+	benchMemory = flag.String("bench-memory", "", "runs on in-memory API servers, comma-separated: alone, latency, sick, restart; none skips the benchmark")
+	benchSize   = flag.Int("bench-memory-jobs", 0, "how many Jobs such a run has, instead of its own number")
+	benchFleet  = flag.Int("bench-memory-workers", 0, "how many workers such a run has, instead of its own number")
+	benchRate   = flag.Float64("bench-memory-rate", 0, "Jobs a second of the runs latency (all at once by default) and sick (20)")
+	benchLimits = flag.Float64("bench-memory-qps", 10000, "the hub's own client limit (clientConnection.qps) in these runs; 0 leaves the default")
+)
+
+// village builds a hamlet that ends with the test.
+func village(t *testing.T, o hamletOptions) *hamlet {
+	t.Helper()
+	root, err := clusters.SourceRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.programs, o.dispatcher = cmp.Or(*benchPrograms, filepath.Join(root, "bin")), dispatcherNamed(*benchDispatcher)
+	o.configuration = map[string]any{}
+	if *benchLimits > 0 {
+		o.configuration["clientConnection"] = map[string]any{"qps": *benchLimits, "burst": int(2 * *benchLimits)}
+	}
+	if *benchProfile != "" {
+		o.configuration["pprofBindAddress"] = *benchProfile
+	}
+	h, err := buildHamlet(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.raze(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func (h *hamlet) mustRun(t *testing.T, name string, jobs int, rate float64, counts func(int) bool) hamletFigures {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), stuckAfter)
+	defer cancel()
+	f, err := h.run(ctx, name, jobs, rate, counts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func print(t *testing.T, title string, runs ...hamletFigures) {
+	t.Helper()
+	if err := printHamlet(os.Stdout, title+", "+*benchDispatcher, runs); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wanted(t *testing.T, name string) {
+	t.Helper()
+	for _, is := range strings.Split(*benchMemory, ",") {
+		if is == name {
+			ctrl.SetLogger(logr.Discard())
+			return
+		}
+	}
+	t.Skip("give -bench-memory (make bench does)")
+}
+
+// TestMemoryAloneBench has nobody work but the hub: its API server answers after 1 ms, the workers' at once.
+func TestMemoryAloneBench(t *testing.T) {
+	wanted(t, "alone")
+	h := village(t, hamletOptions{workers: cmp.Or(*benchFleet, perCheck), latency: time.Millisecond})
+	jobs := cmp.Or(*benchSize, 2000)
+	runs := []hamletFigures{h.mustRun(t, "first", jobs/10, 0, nil), h.mustRun(t, "alone", jobs, 0, nil)}
+	print(t, "the hub alone, API server of 1 ms (target: 500 jobs/s)", runs...)
+}
+
+// TestMemoryLatencyBench puts workers 100 ms away, there and back.
+func TestMemoryLatencyBench(t *testing.T) {
+	wanted(t, "latency")
+	h := village(t, hamletOptions{workers: cmp.Or(*benchFleet, perCheck), latency: time.Millisecond, delay: 50 * time.Millisecond})
+	jobs := cmp.Or(*benchSize, 1000)
+	print(t, "workers 100 ms away", h.mustRun(t, "latency", jobs, *benchRate, nil))
+}
+
+// TestMemorySickBench lets five of twenty workers vanish without a word and two answer after 10 s, just when Jobs come, and
+// compares with the thirteen others by themselves.
+func TestMemorySickBench(t *testing.T) {
+	wanted(t, "sick")
+	const black, slow = 5, 2
+	jobs, rate := cmp.Or(*benchSize, 600), cmp.Or(*benchRate, 20)
+	healthy := village(t, hamletOptions{workers: perCheck - black - slow, latency: time.Millisecond})
+	runs := []hamletFigures{healthy.mustRun(t, "without", jobs, rate, nil)}
+	h := village(t, hamletOptions{workers: perCheck, latency: time.Millisecond})
+	for i := range black {
+		h.links[i].BlackHole()
+	}
+	for i := black; i < black+slow; i++ {
+		h.workers[i].server.SetLatency(10 * time.Second)
+	}
+	well := func(worker int) bool { return worker >= black+slow }
+	runs = append(runs, h.mustRun(t, "sick", jobs, rate, well), h.mustRun(t, "still-sick", jobs, rate, well))
+	print(t, "5 of 20 workers silent, 2 answer after 10 s (target: p99 within 1.2 of without)", runs...)
+	p99 := func(f hamletFigures) float64 { return float64(quantile(f.waits, 0.99)) }
+	t.Logf("p99: %.2f times that without them while they fall sick, %.2f after that", p99(runs[1])/p99(runs[0]), p99(runs[2])/p99(runs[0]))
+}
