@@ -95,6 +95,7 @@ As an executable named kubectl-switchyard on the PATH it is a plugin: kubectl sw
 			root.AddCommand(c)
 		}
 	}
+	add(groupQueues, a.newQueue())
 	add(groupFleet, a.newCluster())
 	return root
 }

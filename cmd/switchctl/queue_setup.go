@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+const setupText = `Set up queues on the hub and its workers from one file, showing the difference first.
+
+The file holds plain manifests: Namespace, LocalQueue, ClusterQueue, Cohort, ResourceFlavor, Topology, WorkloadPriorityClass,
+AdmissionCheck, MultiKueueConfig. The annotation ` + onAnnotation + ` says where each belongs:
+
+  hub       the hub (what is meant where the annotation is missing, but for Namespaces)
+  workers   every worker registered at the hub
+  all       the hub and every worker (what is meant for a Namespace without it)
+  w1,w2     the named ones; "hub" may be among them
+
+A worker is reached by a context of the kubeconfig with the worker's name, or by the one that --worker NAME=CONTEXT says.
+What a file does not say about an object stays as it is, and nothing is ever deleted. A server-side dry run of everything
+comes before the first change, so that a file with a mistake changes nothing anywhere.`
+
+type setupOptions struct {
+	*files
+	contexts []string
+	yes      bool
+	dryRun   string
+}
+
+func (a *app) newQueueSetup() *cobra.Command {
+	o := &setupOptions{}
+	c := &cobra.Command{
+		Use: "setup -f FILE", Short: "Set up queues on the hub and its workers from one file", Long: setupText, Args: cobra.NoArgs,
+		Example: `  switchctl queue setup -f teams.yaml --dry-run=server
+  switchctl queue setup -f teams.yaml --worker w1=kind-w1 --worker w2=kind-w2 --yes`,
+	}
+	o.files = newFiles(c, "The manifests")
+	c.Flags().StringSliceVar(&o.contexts, "worker", nil, "NAME=CONTEXT: the context by which a worker is reached")
+	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "Do not ask")
+	addDryRun(c, &o.dryRun, "client", "server")
+	c.RunE = a.do(func(ctx context.Context, _ []string) error { return a.queueSetup(ctx, o) })
+	return c
+}
+
+func (a *app) queueSetup(ctx context.Context, o *setupOptions) error {
+	documents, err := o.read()
+	if err != nil {
+		return err
+	}
+	hub, err := a.sites.hub()
+	if err != nil {
+		return err
+	}
+	var clusters kueue.MultiKueueClusterList
+	if err := listAll(ctx, hub, &clusters); err != nil {
+		return err
+	}
+	var workers []string
+	for _, c := range clusters.Items {
+		workers = append(workers, c.Name)
+	}
+	wanted, err := allot(documents, workers)
+	if err != nil {
+		return err
+	}
+	reached, err := a.reachAll(hub, wanted, o.contexts)
+	if err != nil {
+		return err
+	}
+	steps, err := compare(ctx, wanted, reached)
+	if err != nil {
+		return err
+	}
+	return a.carryOut(ctx, steps, o)
+}
+
+// carryOut shows the steps, and takes them if it may.
+func (a *app) carryOut(ctx context.Context, steps []step, o *setupOptions) error {
+	_, _ = fmt.Fprint(a.Out, difference(steps))
+	todo := pending(steps)
+	if len(todo) == 0 {
+		a.say("nothing to change: %d objects are as the file says", len(steps))
+		return nil
+	}
+	if o.dryRun == "client" {
+		return nil
+	}
+	if err := rehearse(ctx, todo); err != nil {
+		return err
+	}
+	if o.dryRun == "server" {
+		a.say("the API servers would accept all %d changes", len(todo))
+		return nil
+	}
+	if !o.yes && !a.confirm("Make %d changes?", len(todo)) {
+		return usagef("nothing was changed: confirm, or pass --yes")
+	}
+	for _, s := range todo {
+		if err := s.take(ctx); err != nil {
+			return fmt.Errorf("%w (what is printed above was done; run it again when this is repaired)", err)
+		}
+		a.say("%s: %s %s %s", s.cluster, s.wanted.GetKind(), key(s.wanted), s.past())
+	}
+	return nil
+}
+
+// reachAll connects to every cluster for which there is something.
+func (a *app) reachAll(hub *site, wanted []allotment, contexts []string) (map[string]*site, error) {
+	named := map[string]string{}
+	for _, pair := range contexts {
+		name, context, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, usagef("--worker %s: want NAME=CONTEXT", pair)
+		}
+		named[name] = context
+	}
+	reached := map[string]*site{hubName: hub}
+	for _, w := range wanted {
+		if reached[w.cluster] != nil {
+			continue
+		}
+		context := w.cluster
+		if named[w.cluster] != "" {
+			context = named[w.cluster]
+		}
+		worker, err := a.sites.context(*a.flags.KubeConfig, context)
+		if err != nil {
+			return nil, usagef("reach worker %s: %w: say which context is the worker's with --worker %s=CONTEXT", w.cluster, err, w.cluster)
+		}
+		reached[w.cluster] = worker
+	}
+	return reached, nil
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/go-multierror"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/cmd/switchctl/show"
+)
+
+// onAnnotation on a manifest says on which clusters "queue setup" puts it. It is not stored with the object.
+const onAnnotation = "switchyard.dev/on"
+
+// hubName is the hub among clusters.
+const hubName = "hub"
+
+// setupOrder lists the kinds that can be set up, each after those that it refers to.
+var setupOrder = []string{
+	"Namespace", "Topology", "ResourceFlavor", "WorkloadPriorityClass", "MultiKueueConfig", "AdmissionCheck", "Cohort",
+	"ClusterQueue", "LocalQueue",
+}
+
+// allotment is an object for a cluster.
+type allotment struct {
+	cluster string
+	object  document
+}
+
+// allot says for each document on which clusters it belongs: in the order of clusters, then of kinds, then of the file.
+func allot(documents []document, workers []string) ([]allotment, error) {
+	var result *multierror.Error
+	var list []allotment
+	for _, d := range documents {
+		where, err := destinations(d, workers)
+		if err == nil {
+			d.Unstructured, err = canonical(d)
+		}
+		if err != nil {
+			result = multierror.Append(result, err)
+			continue
+		}
+		for _, cluster := range where {
+			list = append(list, allotment{cluster, d})
+		}
+	}
+	if err := result.ErrorOrNil(); err != nil {
+		return nil, &outcome{exitUsage, err}
+	}
+	rank := func(a allotment) int { return slices.Index(setupOrder, a.object.GetKind()) }
+	slices.SortStableFunc(list, func(a, b allotment) int {
+		switch {
+		case a.cluster == b.cluster:
+			return rank(a) - rank(b)
+		case a.cluster == hubName:
+			return -1
+		case b.cluster == hubName:
+			return 1
+		}
+		return strings.Compare(a.cluster, b.cluster)
+	})
+	return list, nil
+}
+
+func destinations(d document, workers []string) ([]string, error) {
+	text, ok := d.GetAnnotations()[onAnnotation]
+	if !ok && d.GetKind() == "Namespace" {
+		text = "all"
+	} else if !ok {
+		text = hubName
+	}
+	var list []string
+	for name := range strings.SplitSeq(text, ",") {
+		switch name = strings.TrimSpace(name); {
+		case name == "all":
+			list = append(append(list, hubName), workers...)
+		case name == "workers":
+			list = append(list, workers...)
+		case name == hubName || slices.Contains(workers, name):
+			list = append(list, name)
+		default:
+			return nil, fmt.Errorf("%s: annotation %s names %q, which is no worker of the hub (%s); register it first, or say hub, workers or all",
+				d.title(), onAnnotation, name, strings.Join(workers, ", "))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+// canonical is a document as an API server would write it, quantities above all, without the annotation that says where it
+// belongs. Fields that do not exist are errors.
+func canonical(d document) (*unstructured.Unstructured, error) {
+	kind := d.GroupVersionKind()
+	if !slices.Contains(setupOrder, kind.Kind) || kind.Version == "v1beta1" || !scheme().Recognizes(kind) {
+		return nil, fmt.Errorf("%s: %s is not set up by this command, only %s of %s (and v1 Namespace)",
+			d.title(), d.GetAPIVersion(), strings.Join(setupOrder[1:], ", "), kueue.GroupVersion)
+	}
+	made, err := scheme().New(kind)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.title(), err)
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(d.Object, made, true); err != nil {
+		return nil, fmt.Errorf("%s: %w", d.title(), err)
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(made)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.title(), err)
+	}
+	authored(fields)
+	obj := &unstructured.Unstructured{Object: fields}
+	annotations := obj.GetAnnotations()
+	delete(annotations, onAnnotation)
+	obj.SetAnnotations(annotations)
+	if len(annotations) == 0 {
+		unstructured.RemoveNestedField(obj.Object, "metadata", "annotations")
+	}
+	if kind.Kind == "LocalQueue" && obj.GetNamespace() == "" {
+		return nil, fmt.Errorf("%s: a LocalQueue needs metadata.namespace, the same on the hub and on workers", d.title())
+	}
+	return obj, nil
+}
+
+// step is what has to be done about an object on a cluster.
+type step struct {
+	cluster string
+	site    *site
+	wanted  *unstructured.Unstructured
+	// there is what the cluster has of what is said about the object; nil if it does not exist.
+	there map[string]any
+}
+
+// compare reads what is there.
+func compare(ctx context.Context, wanted []allotment, reached map[string]*site) ([]step, error) {
+	var steps []step
+	for _, w := range wanted {
+		s := step{cluster: w.cluster, site: reached[w.cluster], wanted: w.object.Unstructured}
+		found := &unstructured.Unstructured{}
+		found.SetGroupVersionKind(s.wanted.GroupVersionKind())
+		err := s.site.Get(ctx, client.ObjectKeyFromObject(s.wanted), found)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return nil, fmt.Errorf("%s: read %s %s: %w", s.cluster, s.wanted.GetKind(), s.wanted.GetName(), err)
+		default:
+			s.there, _ = show.Said(s.wanted.Object, found.Object).(map[string]any)
+		}
+		steps = append(steps, s)
+	}
+	return steps, nil
+}
+
+// texts are what is there and what is wanted, as YAML.
+func (s step) texts() (before, after string) {
+	if s.there != nil {
+		raw, _ := yaml.Marshal(s.there) // made of what JSON knows: cannot fail
+		before = string(raw)
+	}
+	raw, _ := yaml.Marshal(s.wanted.Object)
+	return before, string(raw)
+}
+
+// pending are the steps with something to do.
+func pending(steps []step) []step {
+	return slices.DeleteFunc(slices.Clone(steps), func(s step) bool {
+		before, after := s.texts()
+		return before == after
+	})
+}
+
+// difference is what the steps would change.
+func difference(steps []step) string {
+	var out strings.Builder
+	for _, s := range steps {
+		before, after := s.texts()
+		if diff := show.Diff(before, after); diff != "" {
+			fmt.Fprintf(&out, "--- %s: %s %s%s\n%s", s.cluster, s.wanted.GetKind(), key(s.wanted), s.novelty(), diff)
+		}
+	}
+	return out.String()
+}
+
+func (s step) novelty() string {
+	if s.there == nil {
+		return " (new)"
+	}
+	return ""
+}
+
+func (s step) past() string {
+	if s.there == nil {
+		return "created"
+	}
+	return "configured"
+}
+
+func key(obj client.Object) string {
+	if obj.GetNamespace() == "" {
+		return obj.GetName()
+	}
+	return obj.GetNamespace() + "/" + obj.GetName()
+}
+
+// rehearse lets the API servers check everything, as far as they can before namespaces exist that are made too.
+func rehearse(ctx context.Context, steps []step) error {
+	var result *multierror.Error
+	fresh := map[string]bool{}
+	for _, s := range steps {
+		if s.wanted.GetKind() == "Namespace" && s.there == nil {
+			fresh[s.cluster+"/"+s.wanted.GetName()] = true
+		}
+		if s.wanted.GetNamespace() != "" && fresh[s.cluster+"/"+s.wanted.GetNamespace()] {
+			continue
+		}
+		if err := s.do(ctx, true); err != nil {
+			result = multierror.Append(result, fmt.Errorf("%s: %s %s: %w", s.cluster, s.wanted.GetKind(), key(s.wanted), err))
+		}
+	}
+	if err := result.ErrorOrNil(); err != nil {
+		return fmt.Errorf("nothing was changed: %w", err)
+	}
+	return nil
+}
+
+// take makes the change.
+func (s step) take(ctx context.Context) error {
+	if err := s.do(ctx, false); err != nil {
+		return fmt.Errorf("%s: %s %s: %w", s.cluster, s.wanted.GetKind(), key(s.wanted), err)
+	}
+	return nil
+}
+
+func (s step) do(ctx context.Context, dry bool) error {
+	obj := s.wanted.DeepCopy()
+	if s.there == nil {
+		var options []client.CreateOption
+		if dry {
+			options = append(options, client.DryRunAll)
+		}
+		return s.site.Create(ctx, obj, options...) //nolint:wrapcheck // the callers name the step
+	}
+	raw, err := s.wanted.MarshalJSON()
+	if err != nil {
+		return err //nolint:wrapcheck // the callers name the step
+	}
+	var options []client.PatchOption
+	if dry {
+		options = append(options, client.DryRunAll)
+	}
+	return s.site.Patch(ctx, obj, client.RawPatch(types.MergePatchType, raw), options...) //nolint:wrapcheck // the callers name the step
+}
