@@ -138,6 +138,9 @@ func (r *Resolver) underway(s *subject, a dispatch.Action) bool {
 func (r *Resolver) submit(s *subject, actions []dispatch.Action) {
 	parts := map[string][]fleet.Action{}
 	for _, a := range actions {
+		if a.Verb == dispatch.OpenGate {
+			r.gates.ask(s.key(), a.Cluster, a.Epoch)
+		}
 		if a.Remote() {
 			parts[a.Cluster] = append(parts[a.Cluster], r.remote(s, a))
 		}

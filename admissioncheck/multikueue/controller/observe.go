@@ -123,6 +123,7 @@ func (r *Resolver) observeGone(ctx context.Context, key client.ObjectKey) (*subj
 		r.held.over(key)
 		r.ending.over(key)
 		r.told.over(key)
+		r.gates.over(key)
 		r.starving.set(key, false)
 		r.flights.only(key)
 		r.Fleet.Forget(key)

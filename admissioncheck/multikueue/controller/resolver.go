@@ -58,6 +58,7 @@ type Resolver struct {
 	held     turns // jobs that wait for the losers to be gone
 	ending   turns // ends that the hub's own job controller may record
 	told     turns // when the status of a job was copied last
+	gates    gates
 }
 
 // NewResolver completes a Resolver whose exported fields, but for the Fleet, are set.
@@ -90,6 +91,7 @@ func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	if s.observed.Local.Finished {
 		r.ending.over(s.key())
 		r.told.over(s.key())
+		r.gates.over(s.key())
 	}
 	if s.observed.Local.Finished && plan.Settled {
 		r.Fleet.Forget(s.key())

@@ -55,6 +55,10 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 	}
 	r.lookBack(&v, s)
 	r.fence(ctx, &v)
+	v.GateAsked = r.gates.isAsked(s.key(), name, s.state.Epoch)
+	if v.GateAsked && v.Copy.Holder == dispatch.Ours && !v.Copy.GateClosed {
+		r.gates.over(s.key()) // seen
+	}
 	m := r.marks(ctx, name)
 	v.Gone, v.Cordoned = m.gone, m.cordoned || m.drain || m.gone
 	v.Draining = m.drain && r.draining.turn(name, s.key())

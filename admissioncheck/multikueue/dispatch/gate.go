@@ -6,7 +6,8 @@ import "time"
 const gateTimeout = 5 * time.Minute
 
 // openGate lets one copy preempt, if preemption is orchestrated: the first that has signalled that it must, unless a gate
-// was opened a short while ago, or a cluster that would not have to preempt has the copy and still some time.
+// was opened a short while ago, or a cluster that would not have to preempt has the copy and still some time. Who was asked to
+// open its gate remains the one until that is seen, whatever signal turns up meanwhile: two opened gates are two preemptions.
 func (t turn) openGate(plan *Plan) {
 	if !t.p.Orchestrate || plan.Writes(t.s, t.o.Local) {
 		return
@@ -18,14 +19,14 @@ func (t turn) openGate(plan *Plan) {
 	var first *ClusterView
 	for i := range t.o.Clusters {
 		v := &t.o.Clusters[i]
-		if t.gated(*v) && (first == nil || signalledBefore(*v, *first)) {
+		if t.gated(*v) && (first == nil || opensBefore(*v, *first)) {
 			first = v
 		}
 	}
 	switch {
 	case first == nil:
 		return
-	case t.easier():
+	case t.easier() && !first.GateAsked:
 		if until := first.Copy.BlockedSince.Add(t.p.HedgeAfter); t.o.Now.Before(until) {
 			plan.WakeAt = soonest(plan.WakeAt, until)
 			return
@@ -69,6 +70,14 @@ func (t turn) easier() bool {
 		}
 	}
 	return false
+}
+
+// opensBefore says whose gate is to be opened of two that are closed.
+func opensBefore(a, b ClusterView) bool {
+	if a.GateAsked != b.GateAsked {
+		return a.GateAsked
+	}
+	return signalledBefore(a, b)
 }
 
 // signalledBefore says whose signal came first; equal times are broken by name.

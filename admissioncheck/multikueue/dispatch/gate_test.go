@@ -14,6 +14,8 @@ func TestGatesAreOpenedOneAfterAnother(t *testing.T) {
 		{"nobody has signalled", "nominated w1 w2", "quota", "w1 up copy@1 gated \n w2 up copy@1 gated", "Offered"},
 		{"the first to signal is opened", "nominated w1 w2", "quota", "w1 up copy@1 blocked@5s \n w2 up copy@1 blocked@9s", "Offered; OpenGate w2@1"},
 		{"equal times go by name", "nominated w1 w2", "quota", "w2 up copy@1 blocked@5s \n w1 up copy@1 blocked@5s", "Offered; OpenGate w1@1"},
+		{"who was asked stays the one, although another's signal turns up that was earlier by its clock", "nominated w1 w2", "quota", "w1 up copy@1 blocked@9s \n w2 up copy@1 blocked@5s asked", "Offered; OpenGate w2@1"},
+		{"unless it refuses now", "nominated w1 w2", "quota", "w1 up copy@1 blocked@9s \n w2 up copy@1 blocked@5s evicted asked", "Offered; OpenGate w1@1"},
 		{"the next one after five minutes", "nominated w1 w2", "quota", "w1 up copy@1 blocked@5m \n w2 up copy@1 opened@4m", "Offered; wake in 1m0s"},
 		{"and then", "nominated w1 w2", "quota", "w1 up copy@1 blocked@5m \n w2 up copy@1 opened@5m", "Offered; OpenGate w1@1"},
 		{"a copy of an earlier epoch does not count", "epoch 2 of r1; nominated w1", "quota evictions=1", "w1 up copy@1 blocked@5m", "Offered; Retract w1 below 2 sparing"},

@@ -180,6 +180,8 @@ func (r *viewReader) word(w string) {
 		r.view.Fit.Score = int(number(r.t, value))
 	case "unfit":
 		r.view.Fit.Reason, r.view.Fit.Message = Reason(outcome), "no"
+	case "asked":
+		r.view.GateAsked = true
 	case "preempting":
 		r.view.Preempting = true
 	case "trouble":

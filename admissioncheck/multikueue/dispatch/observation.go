@@ -110,6 +110,9 @@ type ClusterView struct {
 	// Fit says how well the Workload fits there, for BestFit; Preempting that it would have to preempt.
 	Fit        Fit
 	Preempting bool
+	// GateAsked is set if the cluster was asked in this epoch to open the copy's gate: it may be open although the copy does
+	// not show it yet.
+	GateAsked bool
 	// Live is the answer to the last LiveRead, nil if there is none that still holds. An answer holds until the next
 	// write to these objects, the next event about them, or the loss of the connection.
 	Live *Live
