@@ -73,7 +73,8 @@ type server struct {
 	watches int
 }
 
-// calls are the writes that a server was asked for, as "verb kind".
+// calls are the writes that a server was asked for and that took effect, as "verb kind". One that found its work done is
+// none: on a busy machine an action is repeated when the informers take longer than a quarter of a second to show it.
 type calls struct {
 	mu   sync.Mutex
 	list []string
@@ -83,6 +84,23 @@ func (c *calls) add(verb string, obj any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.list = append(c.list, verb+" "+strings.TrimPrefix(fmt.Sprintf("%T", obj), "*"))
+}
+
+// during notes a write while it is made, because others may hear of it before it returns, and takes it back if it fails.
+func (c *calls) during(verb string, obj any, write func() error) error {
+	c.add(verb, obj)
+	err := write()
+	if err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		entry := verb + " " + strings.TrimPrefix(fmt.Sprintf("%T", obj), "*")
+		at := len(c.list) - 1
+		for c.list[at] != entry {
+			at--
+		}
+		c.list = slices.Delete(c.list, at, at+1)
+	}
+	return err
 }
 
 func (c *calls) snapshot() []string {
@@ -153,15 +171,13 @@ func newServer(t *testing.T, scheme *runtime.Scheme) *server {
 				return err
 			}
 			obj.SetUID(types.UID(fmt.Sprintf("%s-%d", obj.GetName(), time.Now().UnixNano())))
-			s.logged().add("create", obj)
-			return c.Create(ctx, obj, o...)
+			return s.logged().during("create", obj, func() error { return c.Create(ctx, obj, o...) })
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.DeleteOption) error {
 			if err := down(); err != nil {
 				return err
 			}
-			s.logged().add("delete", obj)
-			return c.Delete(ctx, obj, o...)
+			return s.logged().during("delete", obj, func() error { return c.Delete(ctx, obj, o...) })
 		},
 	}).Build()
 	return s
