@@ -42,6 +42,8 @@ type terminal struct {
 	workers map[string]*site
 	// kubectl collects what was passed to it.
 	kubectl []string
+	// pending is what the visibility API answers; empty if it is not served.
+	pending string
 	// stdin of the next command.
 	stdin string
 }
@@ -102,6 +104,12 @@ func (x *terminal) app() (a *app, out, errs *bytes.Buffer) {
 	a.flags.Namespace = &namespace
 	a.now = func() time.Time { return now }
 	a.poll = time.Millisecond
+	a.pendingIn = func(context.Context, *site, string) ([]byte, error) {
+		if x.pending == "" {
+			return nil, errors.New("not served")
+		}
+		return []byte(x.pending), nil
+	}
 	a.kubectl = func(_ context.Context, _ genericiooptions.IOStreams, args []string) error {
 		x.kubectl = args
 		return nil

@@ -20,6 +20,8 @@ import (
 type output struct {
 	flags     *genericclioptions.PrintFlags
 	noHeaders bool
+	// single is set if the user named exactly one object, which is then not put into a list.
+	single bool
 }
 
 func newOutput(cmd *cobra.Command) *output {
@@ -41,9 +43,8 @@ func (o *output) tabular() bool { return o.format() == "" || o.format() == "wide
 type printed struct {
 	// table of the objects.
 	table *metav1.Table
-	// objects themselves; single if the user named exactly one, which is then not put into a list.
+	// objects themselves.
 	objects []client.Object
-	single  bool
 }
 
 func (a *app) print(o *output, p printed) error {
@@ -60,7 +61,7 @@ func (a *app) print(o *output, p printed) error {
 			return err
 		}
 	}
-	if o.format() == "name" || p.single { // the name printer takes no lists
+	if o.format() == "name" || o.single { // the name printer takes no lists
 		for _, obj := range objects {
 			if err := printer.PrintObj(obj, a.Out); err != nil {
 				return fmt.Errorf("print: %w", err)

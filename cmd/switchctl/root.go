@@ -27,6 +27,8 @@ type app struct {
 	sites sites
 	// kubectl runs kubectl with arguments.
 	kubectl func(ctx context.Context, streams genericiooptions.IOStreams, args []string) error
+	// pendingIn asks the hub for the pending workloads of a ClusterQueue, in order.
+	pendingIn func(ctx context.Context, hub *site, queue string) ([]byte, error)
 	// now is the clock, poll how often a state that is waited for is looked at.
 	now  func() time.Time
 	poll time.Duration
@@ -39,7 +41,7 @@ func newApp(streams genericiooptions.IOStreams) *app {
 	flags := genericclioptions.NewConfigFlags(true)
 	return &app{
 		IOStreams: streams, flags: flags, system: defaultSystemNamespace,
-		sites: reach(flags), kubectl: runKubectl, now: time.Now, poll: time.Second,
+		sites: reach(flags), kubectl: runKubectl, pendingIn: askPending, now: time.Now, poll: time.Second,
 	}
 }
 
@@ -95,7 +97,9 @@ As an executable named kubectl-switchyard on the PATH it is a plugin: kubectl sw
 			root.AddCommand(c)
 		}
 	}
-	add(groupQueues, a.newQueue())
+	add(groupJobs, a.newSubmit(), a.newExplain())
+	add(groupQueues, a.newQueue(), a.newList(), a.newGet(), a.newDescribe(),
+		a.newPassThrough("edit", "Edit an object"), a.newPassThrough("patch", "Change fields of an object"))
 	add(groupFleet, a.newCluster())
 	return root
 }

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// jobRef is a job as the user names it: TYPE[.GROUP]/NAME. A name alone is a batch Job.
+type jobRef struct {
+	kind schema.GroupVersionKind
+	name string
+}
+
+// parseJob reads TYPE[.GROUP]/NAME. The hub says what a type is, short names included.
+func parseJob(hub *site, text string) (jobRef, error) {
+	kind, name, ok := strings.Cut(text, "/")
+	if !ok {
+		kind, name = "job.batch", text
+	}
+	if kind == "" || name == "" || strings.Contains(name, "/") {
+		return jobRef{}, usagef("%q names no job: want TYPE[.GROUP]/NAME, such as job/train", text)
+	}
+	gvk, err := kindNamed(hub.RESTMapper(), kind)
+	if err != nil {
+		return jobRef{}, usagef("%q names no kind of job that the hub knows: %w", kind, err)
+	}
+	return jobRef{kind: gvk, name: name}, nil
+}
+
+// kindNamed resolves a resource name or a kind, with its group or without.
+func kindNamed(mapper meta.RESTMapper, text string) (schema.GroupVersionKind, error) {
+	group := schema.ParseGroupResource(strings.ToLower(text))
+	kind, err := mapper.KindFor(group.WithVersion(""))
+	if err == nil || !meta.IsNoMatchError(err) {
+		return kind, err //nolint:wrapcheck // the caller says what was looked for
+	}
+	mapping, err := mapper.RESTMapping(schema.ParseGroupKind(text))
+	if err != nil {
+		return schema.GroupVersionKind{}, err //nolint:wrapcheck // the caller says what was looked for
+	}
+	return mapping.GroupVersionKind, nil
+}
+
+// String is TYPE.GROUP/NAME.
+func (j jobRef) String() string {
+	kind := strings.ToLower(j.kind.Kind)
+	if j.kind.Group != "" {
+		kind += "." + j.kind.Group
+	}
+	return kind + "/" + j.name
+}
+
+// owns tells whether a workload was made for the job.
+func (j jobRef) owns(wl *kueue.Workload) bool {
+	for _, owner := range wl.OwnerReferences {
+		gv, err := schema.ParseGroupVersion(owner.APIVersion)
+		if err == nil && gv.Group == j.kind.Group && owner.Kind == j.kind.Kind && owner.Name == j.name {
+			return true
+		}
+	}
+	return false
+}
+
+// workloadOf is the newest workload of a job.
+func workloadOf(ctx context.Context, hub *site, namespace string, j jobRef) (*kueue.Workload, error) {
+	var all kueue.WorkloadList
+	if err := listAll(ctx, hub, &all, client.InNamespace(namespace)); err != nil {
+		return nil, err
+	}
+	var found *kueue.Workload
+	for i := range all.Items {
+		wl := &all.Items[i]
+		if j.owns(wl) && (found == nil || found.CreationTimestamp.Before(&wl.CreationTimestamp)) {
+			found = wl
+		}
+	}
+	if found != nil {
+		return found, nil
+	}
+	job := &metav1.PartialObjectMetadata{}
+	job.SetGroupVersionKind(j.kind)
+	if err := hub.Get(ctx, client.ObjectKey{Namespace: namespace, Name: j.name}, job); err != nil {
+		return nil, fmt.Errorf("find %s in namespace %s: %w", j, namespace, err)
+	}
+	if job.Labels[kueue.QueueNameLabel] == "" {
+		return nil, notFoundf("%s has no workload: it names no queue (label %s), so that nobody queues it; see \"submit\"", j, kueue.QueueNameLabel)
+	}
+	return nil, notFoundf("%s has no workload yet: does its LocalQueue %q exist, and does the hub's program run?", j, job.Labels[kueue.QueueNameLabel])
+}
+
+// findWorkload is the workload that a user means: by its own name, or by TYPE[.GROUP]/NAME of its job.
+func (a *app) findWorkload(ctx context.Context, hub *site, text string) (*kueue.Workload, error) {
+	namespace, err := a.namespace()
+	if err != nil {
+		return nil, err
+	}
+	if kind, name, ok := strings.Cut(text, "/"); ok && !isWorkload(kind) {
+		j, err := parseJob(hub, text)
+		if err != nil {
+			return nil, err
+		}
+		return workloadOf(ctx, hub, namespace, j)
+	} else if ok {
+		text = name
+	}
+	wl := &kueue.Workload{}
+	if err := hub.Get(ctx, client.ObjectKey{Namespace: namespace, Name: text}, wl); err != nil {
+		return nil, fmt.Errorf("read workload %s of namespace %s (a job is named as job/NAME): %w", text, namespace, err)
+	}
+	return wl, nil
+}
+
+// isWorkload tells whether a word names the kind Workload.
+func isWorkload(word string) bool {
+	switch strings.TrimSuffix(strings.ToLower(word), "."+kueue.GroupVersion.Group) {
+	case "workload", "workloads", "wl", "kwl", "kueueworkload", "kueueworkloads":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/cmd/switchctl/show"
+)
+
+// newList is the family of commands that list; names and flags are kueuectl's (contract: kueue-api.md 8.1), --cluster ours.
+func (a *app) newList() *cobra.Command {
+	c := family("list", "List workloads, queues, flavors and pods, with the clusters they are on",
+		a.newListWorkload(), a.newListLocalQueue(), a.newListClusterQueue(), a.newListFlavor(), a.newListPods())
+	c.Aliases = []string{"ls"}
+	return c
+}
+
+// selection is what all lists have in common.
+type selection struct {
+	*output
+	label, field  string
+	allNamespaces bool
+}
+
+func newSelection(c *cobra.Command, namespaced bool) *selection {
+	s := &selection{output: newOutput(c)}
+	c.Flags().StringVarP(&s.label, "selector", "l", "", "Label query, such as team=vision")
+	c.Flags().StringVar(&s.field, "field-selector", "", "Field query, such as metadata.name=train")
+	if namespaced {
+		c.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "List those of all namespaces")
+	}
+	return s
+}
+
+// options are the selection as a client has it; the namespace is empty for all.
+func (a *app) options(s *selection) (options []client.ListOption, namespace string, err error) {
+	if !s.allNamespaces {
+		if namespace, err = a.namespace(); err != nil {
+			return nil, "", err
+		}
+		options = append(options, client.InNamespace(namespace))
+	}
+	if s.label != "" {
+		selector, err := labels.Parse(s.label)
+		if err != nil {
+			return nil, "", usagef("--selector: %w", err)
+		}
+		options = append(options, client.MatchingLabelsSelector{Selector: selector})
+	}
+	if s.field != "" {
+		selector, err := fields.ParseSelector(s.field)
+		if err != nil {
+			return nil, "", usagef("--field-selector: %w", err)
+		}
+		options = append(options, client.MatchingFieldsSelector{Selector: selector})
+	}
+	return options, namespace, nil
+}
+
+type workloadFilter struct {
+	*selection
+	clusterQueue, localQueue, cluster, owner string
+	status                                   []string
+}
+
+func (a *app) newListWorkload() *cobra.Command {
+	c := ofKind(ourWorkload, "", "List workloads")
+	c.Args = cobra.NoArgs
+	c.Example = `  switchctl list workload -A --status pending -o wide
+  switchctl list workload --for job/train`
+	f := &workloadFilter{selection: newSelection(c, true)}
+	c.Flags().StringVarP(&f.clusterQueue, "clusterqueue", "c", "", "Only those of a ClusterQueue")
+	c.Flags().StringVarP(&f.localQueue, "localqueue", "q", "", "Only those of a LocalQueue")
+	c.Flags().StringVar(&f.cluster, "cluster-name", "", "Only those on a worker cluster")
+	c.Flags().StringVar(&f.owner, "for", "", "Only those of a job, TYPE[.GROUP]/NAME")
+	c.Flags().StringArrayVar(&f.status, "status", nil, "Only those of a status, which can be given several times: all, pending, quotareserved, admitted, finished")
+	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{"all", "pending", "quotareserved", "admitted", "finished"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("cluster-name", a.completeClusters)
+	c.RunE = a.do(func(ctx context.Context, _ []string) error { return a.listWorkloads(ctx, f) })
+	return c
+}
+
+func (a *app) listWorkloads(ctx context.Context, f *workloadFilter) error {
+	for _, s := range f.status {
+		if !slices.Contains([]string{"all", "pending", "quotareserved", "admitted", "finished"}, strings.ToLower(s)) {
+			return usagef("--status %s: want all, pending, quotareserved, admitted or finished", s)
+		}
+	}
+	hub, err := a.sites.hub()
+	if err != nil {
+		return err
+	}
+	options, namespace, err := a.options(f.selection)
+	if err != nil {
+		return err
+	}
+	var found kueue.WorkloadList
+	if err := listAll(ctx, hub, &found, options...); err != nil {
+		return err
+	}
+	queues, err := queuesOf(ctx, hub, namespace)
+	if err != nil {
+		return err
+	}
+	keep, err := f.keep(hub, queues)
+	if err != nil {
+		return err
+	}
+	found.Items = slices.DeleteFunc(found.Items, func(wl kueue.Workload) bool { return !keep(&wl) })
+	return a.showWorkloads(ctx, hub, f.output, found.Items, queues, namespace)
+}
+
+// keep is the filter as a function.
+func (f *workloadFilter) keep(hub *site, queues show.Queues) (func(*kueue.Workload) bool, error) {
+	var job *jobRef
+	if f.owner != "" {
+		parsed, err := parseJob(hub, f.owner)
+		if err != nil {
+			return nil, err
+		}
+		job = &parsed
+	}
+	return func(wl *kueue.Workload) bool {
+		status := slices.ContainsFunc(f.status, func(s string) bool {
+			return strings.EqualFold(s, "all") || strings.EqualFold(s, string(show.StatusOf(wl)))
+		})
+		return (len(f.status) == 0 || status) &&
+			(f.clusterQueue == "" || queues.ClusterQueueOf(wl) == f.clusterQueue) &&
+			(f.localQueue == "" || string(wl.Spec.QueueName) == f.localQueue) &&
+			(f.cluster == "" || wl.Status.ClusterName != nil && *wl.Status.ClusterName == f.cluster) &&
+			(job == nil || job.owns(wl))
+	}, nil
+}
+
+// queuesOf tells which ClusterQueue the LocalQueues of a namespace lead to; of all for "".
+func queuesOf(ctx context.Context, hub *site, namespace string) (show.Queues, error) {
+	var locals kueue.LocalQueueList
+	if err := listAll(ctx, hub, &locals, client.InNamespace(namespace)); err != nil {
+		return nil, err
+	}
+	queues := show.Queues{}
+	for _, q := range locals.Items {
+		queues[q.Namespace+"/"+q.Name] = string(q.Spec.ClusterQueue)
+	}
+	return queues, nil
+}
+
+func (a *app) showWorkloads(ctx context.Context, hub *site, o *output, found []kueue.Workload, queues show.Queues, namespace string) error {
+	if len(found) == 0 && o.tabular() {
+		a.none(namespace)
+		return nil
+	}
+	var positions map[string]int
+	if o.tabular() {
+		positions = a.positions(ctx, hub, found, queues)
+	}
+	return a.print(o, printed{
+		table: show.Workloads(found, queues, positions, namespace != "", a.now()), objects: pointers(found),
+	})
+}
+
+func (a *app) newListLocalQueue() *cobra.Command {
+	c := ofKind(ourLocalQueue, "", "List LocalQueues")
+	c.Args = cobra.NoArgs
+	s := newSelection(c, true)
+	queue := c.Flags().StringP("clusterqueue", "c", "", "Only those that lead to a ClusterQueue")
+	c.RunE = a.do(func(ctx context.Context, _ []string) error {
+		hub, err := a.sites.hub()
+		if err != nil {
+			return err
+		}
+		options, namespace, err := a.options(s)
+		if err != nil {
+			return err
+		}
+		var found kueue.LocalQueueList
+		if err := listAll(ctx, hub, &found, options...); err != nil {
+			return err
+		}
+		found.Items = slices.DeleteFunc(found.Items, func(q kueue.LocalQueue) bool {
+			return *queue != "" && string(q.Spec.ClusterQueue) != *queue
+		})
+		return a.showLocalQueues(ctx, hub, s.output, found.Items, namespace)
+	})
+	return c
+}
+
+func (a *app) showLocalQueues(ctx context.Context, hub *site, o *output, found []kueue.LocalQueue, namespace string) error {
+	if len(found) == 0 && o.tabular() {
+		a.none(namespace)
+		return nil
+	}
+	var workloads kueue.WorkloadList
+	if o.tabular() {
+		if err := listAll(ctx, hub, &workloads, client.InNamespace(namespace)); err != nil {
+			return err
+		}
+	}
+	return a.print(o, printed{table: show.LocalQueues(found, workloads.Items, namespace != "", a.now()), objects: pointers(found)})
+}
+
+func (a *app) newListClusterQueue() *cobra.Command {
+	c := ofKind(ourClusterQueue, "", "List ClusterQueues")
+	c.Args = cobra.NoArgs
+	s := newSelection(c, false)
+	active := c.Flags().StringSlice("active", nil, "Only those that are active (true), or are not (false)")
+	c.RunE = a.do(func(ctx context.Context, _ []string) error {
+		for _, text := range *active {
+			if text != "true" && text != "false" {
+				return usagef("--active %s: want true or false", text)
+			}
+		}
+		hub, err := a.sites.hub()
+		if err != nil {
+			return err
+		}
+		s.allNamespaces = true
+		options, _, err := a.options(s)
+		if err != nil {
+			return err
+		}
+		var found kueue.ClusterQueueList
+		if err := listAll(ctx, hub, &found, options...); err != nil {
+			return err
+		}
+		found.Items = slices.DeleteFunc(found.Items, func(q kueue.ClusterQueue) bool {
+			is := "false"
+			if meta.IsStatusConditionTrue(q.Status.Conditions, kueue.ClusterQueueActive) {
+				is = "true"
+			}
+			return len(*active) > 0 && !slices.Contains(*active, is)
+		})
+		return a.showClusterQueues(ctx, hub, s.output, found.Items)
+	})
+	return c
+}
+
+func (a *app) showClusterQueues(ctx context.Context, hub *site, o *output, found []kueue.ClusterQueue) error {
+	if len(found) == 0 && o.tabular() {
+		a.none("")
+		return nil
+	}
+	var workloads kueue.WorkloadList
+	if o.tabular() {
+		if err := listAll(ctx, hub, &workloads); err != nil {
+			return err
+		}
+	}
+	return a.print(o, printed{table: show.ClusterQueues(found, workloads.Items, a.now()), objects: pointers(found)})
+}
+
+func (a *app) newListFlavor() *cobra.Command {
+	c := ofKind(ourFlavor, "", "List ResourceFlavors")
+	c.Args = cobra.NoArgs
+	s := newSelection(c, false)
+	c.RunE = a.do(func(ctx context.Context, _ []string) error {
+		hub, err := a.sites.hub()
+		if err != nil {
+			return err
+		}
+		s.allNamespaces = true
+		options, _, err := a.options(s)
+		if err != nil {
+			return err
+		}
+		var found kueue.ResourceFlavorList
+		if err := listAll(ctx, hub, &found, options...); err != nil {
+			return err
+		}
+		if len(found.Items) == 0 && s.tabular() {
+			a.none("")
+			return nil
+		}
+		return a.print(s.output, printed{table: show.ResourceFlavors(found.Items, a.now()), objects: pointers(found.Items)})
+	})
+	return c
+}

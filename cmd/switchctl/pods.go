@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/cmd/switchctl/show"
+)
+
+// podLabels are the labels by which the pods of a kind of job are found, by the kind's group and name.
+var podLabels = map[string]string{
+	"batch/Job":                                "batch.kubernetes.io/job-name",
+	"jobset.x-k8s.io/JobSet":                   "jobset.sigs.k8s.io/jobset-name",
+	"trainer.kubeflow.org/TrainJob":            "jobset.sigs.k8s.io/jobset-name",
+	"kubeflow.org/MPIJob":                      "training.kubeflow.org/job-name",
+	"kubeflow.org/PyTorchJob":                  "training.kubeflow.org/job-name",
+	"kubeflow.org/TFJob":                       "training.kubeflow.org/job-name",
+	"kubeflow.org/XGBoostJob":                  "training.kubeflow.org/job-name",
+	"kubeflow.org/PaddleJob":                   "training.kubeflow.org/job-name",
+	"kubeflow.org/JAXJob":                      "training.kubeflow.org/job-name",
+	"ray.io/RayCluster":                        "ray.io/cluster",
+	"leaderworkerset.x-k8s.io/LeaderWorkerSet": "leaderworkerset.sigs.k8s.io/name",
+}
+
+// workerAccess is how "logs", "events" and "list pods" get to the cluster that runs a job.
+type workerAccess struct{ kubeconfig, context string }
+
+func newWorkerAccess(c *cobra.Command) *workerAccess {
+	w := &workerAccess{}
+	c.Flags().StringVar(&w.kubeconfig, "worker-kubeconfig", "", "Your own kubeconfig file of the worker, instead of the hub's kubeconfig Secret")
+	c.Flags().StringVar(&w.context, "worker-context", "", "Your own context of the worker, instead of the hub's kubeconfig Secret")
+	return w
+}
+
+// place is where a job runs.
+type place struct {
+	*site
+	// cluster is the worker's name; empty if the job runs on the hub itself.
+	cluster   string
+	namespace string
+	job       jobRef
+}
+
+// String names the cluster for messages.
+func (p place) String() string {
+	if p.cluster == "" {
+		return "the hub"
+	}
+	return fmt.Sprintf("cluster %q", p.cluster)
+}
+
+// whereIs finds the cluster that runs a job, and connects to it.
+func (a *app) whereIs(ctx context.Context, text string, w *workerAccess) (place, error) {
+	hub, err := a.sites.hub()
+	if err != nil {
+		return place{}, err
+	}
+	j, err := parseJob(hub, text)
+	if err != nil {
+		return place{}, err
+	}
+	namespace, err := a.namespace()
+	if err != nil {
+		return place{}, err
+	}
+	wl, err := workloadOf(ctx, hub, namespace, j)
+	if err != nil {
+		return place{}, err
+	}
+	p := place{namespace: namespace, job: j}
+	if wl.Status.ClusterName == nil {
+		if len(wl.Status.AdmissionChecks) == 0 && show.StatusOf(wl) == show.Admitted {
+			p.site = hub // a queue without workers
+			return p, nil
+		}
+		return place{}, notReadyf("%s has no cluster (%s): %s; see \"explain %s\"", j, show.StatusOf(wl), show.Why(wl), j)
+	}
+	p.cluster = *wl.Status.ClusterName
+	p.site, err = a.worker(ctx, hub, p.cluster, w)
+	return p, err
+}
+
+// worker connects to a worker, as the user says or else as the hub does.
+func (a *app) worker(ctx context.Context, hub *site, name string, w *workerAccess) (*site, error) {
+	if w.kubeconfig != "" || w.context != "" {
+		return a.sites.context(w.kubeconfig, w.context)
+	}
+	cluster := &kueue.MultiKueueCluster{}
+	if err := hub.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
+		return nil, fmt.Errorf("read MultiKueueCluster %s: %w", name, err)
+	}
+	raw, err := a.credentialsOf(ctx, hub, cluster)
+	if err != nil {
+		return nil, fmt.Errorf("%w (or pass --worker-kubeconfig or --worker-context of your own)", err)
+	}
+	return a.sites.credentials(raw)
+}
+
+// pods are those of the job on its cluster.
+func (p place) pods(ctx context.Context) ([]corev1.Pod, error) {
+	label, ok := podLabels[p.job.kind.Group+"/"+p.job.kind.Kind]
+	if !ok {
+		return nil, usagef("how to find the pods of a %s is not known", p.job.kind.Kind)
+	}
+	var found corev1.PodList
+	selector := labels.SelectorFromSet(labels.Set{label: p.job.name})
+	if err := p.List(ctx, &found, client.InNamespace(p.namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
+		return nil, p.denied(err, "list the pods of "+p.job.String())
+	}
+	return found.Items, nil
+}
+
+// denied says what to do when the hub's account may not look at pods, as it may not by default.
+func (p place) denied(err error, what string) error {
+	if codeOf(err) == exitDenied && p.cluster != "" {
+		return fmt.Errorf("%s on %s: %w\npass --worker-context or --worker-kubeconfig of your own, or let the hub's account do it: cluster register %s --allow-logs",
+			what, p, err, p.cluster)
+	}
+	return fmt.Errorf("%s on %s: %w", what, p, err)
+}
+
+func (a *app) newListPods() *cobra.Command {
+	c := ofKind(ourPods, "--for TYPE[.GROUP]/NAME", "List the pods of a job, on the cluster that runs it")
+	c.Args = cobra.NoArgs
+	o, w := newOutput(c), newWorkerAccess(c)
+	owner := c.Flags().String("for", "", "The job, TYPE[.GROUP]/NAME")
+	_ = c.MarkFlagRequired("for")
+	c.RunE = a.do(func(ctx context.Context, _ []string) error {
+		p, err := a.whereIs(ctx, *owner, w)
+		if err != nil {
+			return err
+		}
+		found, err := p.pods(ctx)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 && o.tabular() {
+			a.none(p.namespace)
+			return nil
+		}
+		return a.print(o, printed{table: show.Pods(found, p.cluster, a.now()), objects: pointers(found)})
+	})
+	return c
+}

@@ -1,0 +1,185 @@
+package show
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// Event is something that happened to an object.
+type Event struct {
+	At            time.Time
+	Type, Reason  string
+	From, Message string
+	// Object is what it happened to, KIND/NAME.
+	Object string
+}
+
+// DescribeWorkload is all about a workload: what was asked, where it is, its conditions, checks and events.
+func DescribeWorkload(q Question, events []Event, now time.Time) string {
+	t := &text{}
+	wl := q.Workload
+	kind, name := jobOf(wl)
+	head(t, wl.Name, wl.Namespace, wl.Labels, wl.CreationTimestamp, now)
+	t.pair("Job", orNone(strings.TrimSuffix(kind+"/"+name, "/")))
+	t.pair("LocalQueue", orNone(string(wl.Spec.QueueName)))
+	t.pair("ClusterQueue", orNone(clusterQueueName(q)))
+	t.pair("Priority", fmt.Sprint(priority(wl))+priorityClass(wl))
+	t.pair("Active", fmt.Sprint(wl.Spec.Active == nil || *wl.Spec.Active))
+	t.pair("Status", string(StatusOf(wl)))
+	t.pair("Cluster", orNone(clusterOf(wl)))
+	t.pair("Offered To", orNone(strings.Join(wl.Status.NominatedClusterNames, ", ")))
+	t.line("Pod Sets:")
+	for _, p := range wl.Spec.PodSets {
+		t.indent().line("%s: %d pods%s", p.Name, p.Count, podSetQuota(wl, p.Name))
+	}
+	for i, c := range wl.Status.AdmissionChecks {
+		if i == 0 {
+			t.line("Admission Checks:")
+		}
+		t.indent().line("%s: %s since %s, %s", c.Name, c.State, age(now, c.LastTransitionTime), orNone(c.Message))
+	}
+	conditions(t, wl.Status.Conditions, now)
+	happened(t, events, now)
+	return t.String()
+}
+
+// DescribeLocalQueue is all about a LocalQueue.
+func DescribeLocalQueue(q *kueue.LocalQueue, workloads []kueue.Workload, events []Event, now time.Time) string {
+	t := &text{}
+	head(t, q.Name, q.Namespace, q.Labels, q.CreationTimestamp, now)
+	t.pair("ClusterQueue", string(q.Spec.ClusterQueue))
+	t.pair("Stop Policy", policy(q.Spec.StopPolicy))
+	t.pair("Workloads", fmt.Sprintf("%d pending, %d reserving, %d admitted", q.Status.PendingWorkloads, q.Status.ReservingWorkloads, q.Status.AdmittedWorkloads))
+	t.pair("Clusters", orNone(spread(workloads, func(wl *kueue.Workload) bool {
+		return wl.Namespace == q.Namespace && string(wl.Spec.QueueName) == q.Name
+	})))
+	rows := [][]string{{"FLAVOR", "RESOURCE", "RESERVED"}}
+	for _, f := range q.Status.FlavorsReservation {
+		for _, r := range f.Resources {
+			rows = append(rows, []string{string(f.Name), string(r.Name), r.Total.String()})
+		}
+	}
+	usage(t, rows)
+	conditions(t, q.Status.Conditions, now)
+	happened(t, events, now)
+	return t.String()
+}
+
+// DescribeClusterQueue is all about a ClusterQueue.
+func DescribeClusterQueue(q *kueue.ClusterQueue, workloads []kueue.Workload, events []Event, now time.Time) string {
+	t := &text{}
+	head(t, q.Name, "", q.Labels, q.CreationTimestamp, now)
+	t.pair("Cohort", orNone(string(q.Spec.CohortName)))
+	t.pair("Strategy", orNone(string(q.Spec.QueueingStrategy)))
+	t.pair("Stop Policy", policy(q.Spec.StopPolicy))
+	t.pair("Namespaces", metav1.FormatLabelSelector(q.Spec.NamespaceSelector))
+	var checks []string
+	if s := q.Spec.AdmissionChecksStrategy; s != nil {
+		for _, c := range s.AdmissionChecks {
+			checks = append(checks, string(c.Name))
+		}
+	}
+	t.pair("Admission Checks", orNone(strings.Join(checks, ", ")))
+	t.pair("Workloads", fmt.Sprintf("%d pending, %d reserving, %d admitted", q.Status.PendingWorkloads, q.Status.ReservingWorkloads, q.Status.AdmittedWorkloads))
+	t.pair("Clusters", orNone(spread(workloads, func(wl *kueue.Workload) bool {
+		return wl.Status.Admission != nil && string(wl.Status.Admission.ClusterQueue) == q.Name
+	})))
+	rows := [][]string{{"FLAVOR", "RESOURCE", "QUOTA", "BORROWING LIMIT", "RESERVED"}}
+	for _, g := range q.Spec.ResourceGroups {
+		for _, f := range g.Flavors {
+			for _, r := range f.Resources {
+				limit := "-"
+				if r.BorrowingLimit != nil {
+					limit = r.BorrowingLimit.String()
+				}
+				rows = append(rows, []string{string(f.Name), string(r.Name), r.NominalQuota.String(), limit, reserved(q, f.Name, r.Name).String()})
+			}
+		}
+	}
+	usage(t, rows)
+	conditions(t, q.Status.Conditions, now)
+	happened(t, events, now)
+	return t.String()
+}
+
+func head(t *text, name, namespace string, labels map[string]string, created metav1.Time, now time.Time) {
+	t.pair("Name", name)
+	if namespace != "" {
+		t.pair("Namespace", namespace)
+	}
+	var list []string
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		list = append(list, key+"="+labels[key])
+	}
+	t.pair("Labels", orNone(strings.Join(list, ", ")))
+	t.pair("Age", age(now, created))
+}
+
+func clusterQueueName(q Question) string {
+	switch {
+	case q.Workload.Status.Admission != nil:
+		return string(q.Workload.Status.Admission.ClusterQueue)
+	case q.LocalQueue != nil:
+		return string(q.LocalQueue.Spec.ClusterQueue)
+	}
+	return ""
+}
+
+func priorityClass(wl *kueue.Workload) string {
+	if wl.Spec.PriorityClassRef == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%s %s)", wl.Spec.PriorityClassRef.Kind, wl.Spec.PriorityClassRef.Name)
+}
+
+// podSetQuota is what a pod set has been given; empty before.
+func podSetQuota(wl *kueue.Workload, name kueue.PodSetReference) string {
+	if wl.Status.Admission == nil {
+		return ""
+	}
+	for _, p := range wl.Status.Admission.PodSetAssignments {
+		if p.Name == name {
+			return ", " + assigned(p)
+		}
+	}
+	return ""
+}
+
+func usage(t *text, rows [][]string) {
+	if len(rows) > 1 {
+		t.line("Quota:")
+		t.indent().columns(rows)
+	}
+}
+
+func conditions(t *text, list []metav1.Condition, now time.Time) {
+	if len(list) == 0 {
+		return
+	}
+	t.line("Conditions:")
+	rows := [][]string{{"TYPE", "STATUS", "SINCE", "REASON", "MESSAGE"}}
+	for _, c := range list {
+		rows = append(rows, []string{c.Type, string(c.Status), age(now, c.LastTransitionTime), c.Reason, c.Message})
+	}
+	t.indent().columns(rows)
+}
+
+func happened(t *text, events []Event, now time.Time) {
+	if len(events) == 0 {
+		t.pair("Events", orNone(""))
+		return
+	}
+	t.line("Events:")
+	rows := [][]string{{"AGE", "TYPE", "REASON", "FROM", "MESSAGE"}}
+	for _, e := range events {
+		rows = append(rows, []string{age(now, metav1.NewTime(e.At)), e.Type, e.Reason, e.From, e.Message})
+	}
+	t.indent().columns(rows)
+}

@@ -1,0 +1,293 @@
+package show
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// Question is a workload, and what the hub knows that may say why it waits.
+type Question struct {
+	Workload *kueue.Workload
+	// LocalQueue and ClusterQueue are the workload's, nil where there is none.
+	LocalQueue   *kueue.LocalQueue
+	ClusterQueue *kueue.ClusterQueue
+	// Clusters are all that are registered, Configs and Checks what leads to them.
+	Clusters []kueue.MultiKueueCluster
+	Configs  []kueue.MultiKueueConfig
+	Checks   []kueue.AdmissionCheck
+}
+
+// Explain says where a workload is, and why it is not further: on the hub flavor by flavor, then cluster by cluster.
+func Explain(q Question, now time.Time) string {
+	t := &text{}
+	wl := q.Workload
+	kind, name := jobOf(wl)
+	t.line("Workload %s/%s of %s", wl.Namespace, wl.Name, orNone(strings.TrimSuffix(kind+"/"+name, "/")))
+	t.line("%s", headline(wl, now))
+	if StatusOf(wl) == Finished {
+		return t.String()
+	}
+	t.line("")
+	t.line("On the hub")
+	q.hub(t.indent(), now)
+	others, dispatched := q.checks()
+	if len(others) > 0 {
+		t.line("")
+		t.line("Other admission checks")
+		for _, c := range others {
+			t.indent().line("%s: %s, %s", c.Name, c.State, orNone(c.Message))
+		}
+	}
+	if dispatched != nil {
+		t.line("")
+		t.line("On the worker clusters (admission check %s: %s)", dispatched.Name, dispatched.State)
+		q.clusters(t.indent(), dispatched)
+	}
+	return t.String()
+}
+
+// headline is the state in a line.
+func headline(wl *kueue.Workload, now time.Time) string {
+	since := func(condition string) string {
+		if c := meta.FindStatusCondition(wl.Status.Conditions, condition); c != nil {
+			return " since " + age(now, c.LastTransitionTime)
+		}
+		return ""
+	}
+	switch StatusOf(wl) {
+	case Finished:
+		c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished)
+		return fmt.Sprintf("FINISHED %s ago, %s: %s", age(now, c.LastTransitionTime), c.Reason, c.Message)
+	case Admitted:
+		if on := clusterOf(wl); on != "" {
+			return fmt.Sprintf("ADMITTED%s: it is on cluster %q", since(kueue.WorkloadAdmitted), on)
+		}
+		return "ADMITTED" + since(kueue.WorkloadAdmitted)
+	case QuotaReserved:
+		if on := clusterOf(wl); on != "" {
+			return fmt.Sprintf("QUOTARESERVED%s: it goes to cluster %q", since(kueue.WorkloadQuotaReserved), on)
+		}
+		return "QUOTARESERVED" + since(kueue.WorkloadQuotaReserved) + ": it waits for its admission checks"
+	case Pending:
+		if wl.Spec.Active != nil && !*wl.Spec.Active {
+			return "PENDING: it is stopped, and waits for \"resume workload " + wl.Name + "\""
+		}
+	}
+	return "PENDING for " + age(now, wl.CreationTimestamp) + ": it waits for quota on the hub"
+}
+
+// hub explains the part of the hub's own queue.
+func (q Question) hub(t *text, now time.Time) {
+	wl := q.Workload
+	t.line("LocalQueue %s, %s", wl.Spec.QueueName, q.localState())
+	t.line("ClusterQueue %s", q.clusterState())
+	if gone := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted); gone != nil && gone.Status == metav1.ConditionTrue {
+		t.line("evicted %s ago, %s: %s", age(now, gone.LastTransitionTime), gone.Reason, gone.Message)
+	}
+	if wl.Status.RequeueState != nil && wl.Status.RequeueState.RequeueAt != nil {
+		t.line("not before %s", wl.Status.RequeueState.RequeueAt.UTC().Format(time.RFC3339))
+	}
+	if wl.Status.Admission != nil {
+		for _, p := range wl.Status.Admission.PodSetAssignments {
+			t.line("pod set %s has quota: %s", p.Name, assigned(p))
+		}
+		return
+	}
+	c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved)
+	if c == nil {
+		t.line("the scheduler has not looked at it yet")
+		return
+	}
+	t.line("no quota, %s: %s", c.Reason, c.Message)
+	q.flavors(t, FlavorVerdicts(c.Message))
+}
+
+func (q Question) localState() string {
+	switch l := q.LocalQueue; {
+	case l == nil:
+		return "which does not exist: create it (create localqueue), or submit to another"
+	case l.Spec.StopPolicy.Stops():
+		return fmt.Sprintf("which is stopped (%s): resume localqueue %s", l.Spec.StopPolicy, l.Name)
+	default:
+		return fmt.Sprintf("with %d pending workloads", l.Status.PendingWorkloads)
+	}
+}
+
+func (q Question) clusterState() string {
+	c := q.ClusterQueue
+	if c == nil && q.LocalQueue != nil {
+		return fmt.Sprintf("%s, which does not exist: create it (create clusterqueue, or queue setup)", q.LocalQueue.Spec.ClusterQueue)
+	}
+	if c == nil {
+		return orNone("")
+	}
+	if c.Spec.StopPolicy.Stops() {
+		return fmt.Sprintf("%s, which is stopped (%s): resume clusterqueue %s", c.Name, c.Spec.StopPolicy, c.Name)
+	}
+	if active := meta.FindStatusCondition(c.Status.Conditions, kueue.ClusterQueueActive); active != nil && active.Status != metav1.ConditionTrue {
+		return fmt.Sprintf("%s, which is not active, %s: %s", c.Name, active.Reason, active.Message)
+	}
+	return fmt.Sprintf("%s, with %d pending workloads and %d that hold quota", c.Name, c.Status.PendingWorkloads, c.Status.ReservingWorkloads)
+}
+
+// flavors is what every flavor has of what the workload asks for.
+func (q Question) flavors(t *text, verdicts []Verdict) {
+	if q.ClusterQueue == nil {
+		return
+	}
+	asked := requests(q.Workload)
+	rows := [][]string{{"FLAVOR", "RESOURCE", "ASKED", "QUOTA", "USED", "VERDICT"}}
+	for _, g := range q.ClusterQueue.Spec.ResourceGroups {
+		for _, f := range g.Flavors {
+			verdict := ""
+			if at := slices.IndexFunc(verdicts, func(v Verdict) bool { return v.Of == string(f.Name) }); at >= 0 {
+				verdict = verdicts[at].Says
+			}
+			for _, r := range f.Resources {
+				want, ok := asked[r.Name]
+				if !ok {
+					continue
+				}
+				used := reserved(q.ClusterQueue, f.Name, r.Name)
+				rows = append(rows, []string{string(f.Name), string(r.Name), want.String(), r.NominalQuota.String(), used.String(), verdict})
+				verdict = ""
+			}
+		}
+	}
+	if len(rows) > 1 {
+		t.line("")
+		t.columns(rows)
+	}
+}
+
+// requests are what all pods of a workload ask for together, as far as its pod templates or its status say.
+func requests(wl *kueue.Workload) corev1.ResourceList {
+	total := corev1.ResourceList{}
+	add := func(name corev1.ResourceName, q resource.Quantity) {
+		sum := total[name]
+		sum.Add(q)
+		total[name] = sum
+	}
+	if len(wl.Status.ResourceRequests) > 0 {
+		for _, r := range wl.Status.ResourceRequests {
+			for name, q := range r.Resources {
+				add(name, q)
+			}
+		}
+		return total
+	}
+	for _, p := range wl.Spec.PodSets {
+		for _, c := range p.Template.Spec.Containers {
+			for name, q := range c.Resources.Requests {
+				q = q.DeepCopy()
+				q.Mul(int64(p.Count))
+				add(name, q)
+			}
+		}
+	}
+	return total
+}
+
+// reserved is what workloads hold of a flavor's resource in a ClusterQueue.
+func reserved(queue *kueue.ClusterQueue, flavor kueue.ResourceFlavorReference, name corev1.ResourceName) *resource.Quantity {
+	for _, f := range queue.Status.FlavorsReservation {
+		for i := range f.Resources {
+			if f.Name == flavor && f.Resources[i].Name == name {
+				return &f.Resources[i].Total
+			}
+		}
+	}
+	return resource.NewQuantity(0, resource.DecimalSI)
+}
+
+// assigned is what a pod set got: "nvidia.com/gpu 8 (h100), cpu 16 (h100)".
+func assigned(p kueue.PodSetAssignment) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(p.Flavors)) {
+		usage := p.ResourceUsage[name]
+		parts = append(parts, fmt.Sprintf("%s %s (%s)", name, usage.String(), p.Flavors[name]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// checks are the workload's checks; the one that dispatches apart, nil if there is none.
+func (q Question) checks() (others []kueue.AdmissionCheckState, dispatched *kueue.AdmissionCheckState) {
+	for i := range q.Workload.Status.AdmissionChecks {
+		state := &q.Workload.Status.AdmissionChecks[i]
+		is := slices.ContainsFunc(q.Checks, func(c kueue.AdmissionCheck) bool {
+			return c.Name == string(state.Name) && c.Spec.ControllerName == kueue.MultiKueueControllerName
+		})
+		if is && dispatched == nil {
+			dispatched = state
+			continue
+		}
+		others = append(others, *state)
+	}
+	return others, dispatched
+}
+
+// clusters explains the dispatch, cluster by cluster.
+func (q Question) clusters(t *text, check *kueue.AdmissionCheckState) {
+	var names []string
+	for i := range q.Clusters {
+		names = append(names, q.Clusters[i].Name)
+	}
+	for _, c := range q.Configs {
+		names = append(names, c.Spec.Clusters...)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	waits, verdicts := ClusterVerdicts(check.Message, names)
+	t.line("%s", orNone(waits))
+	rows := [][]string{{"CLUSTER", "CONNECTED", "STANDING", "SAYS"}}
+	for _, name := range names {
+		rows = append(rows, q.cluster(name, verdicts))
+	}
+	if len(rows) > 1 {
+		t.line("")
+		t.columns(rows)
+	}
+	if check.State == kueue.CheckStatePending && len(verdicts) == 0 {
+		t.line("")
+		t.line("what each cluster says is written some seconds after the offer; look again")
+	}
+}
+
+func (q Question) cluster(name string, verdicts []Verdict) []string {
+	says := ""
+	if at := slices.IndexFunc(verdicts, func(v Verdict) bool { return v.Of == name }); at >= 0 {
+		says = verdicts[at].Says
+	}
+	switch {
+	case says != "":
+	case clusterOf(q.Workload) == name:
+		says = "has the workload"
+	case clusterOf(q.Workload) != "":
+		says = "another cluster was chosen"
+	case slices.Contains(q.Workload.Status.NominatedClusterNames, name):
+		says = "the workload is offered to it"
+	case len(ConfigsOf(q.Configs, name)) == 0:
+		says = "no MultiKueueConfig lists it"
+	default:
+		says = "not asked yet"
+	}
+	at := slices.IndexFunc(q.Clusters, func(c kueue.MultiKueueCluster) bool { return c.Name == name })
+	if at < 0 {
+		return []string{name, "-", "-", "is not registered: cluster register " + name}
+	}
+	connected, _, why := connection(&q.Clusters[at])
+	if connected != "True" {
+		says += " (" + why + ")"
+	}
+	return []string{name, connected, Standing(&q.Clusters[at]), says}
+}

@@ -1,0 +1,61 @@
+package show
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// text is lines under one another, some of them further in.
+type text struct {
+	out   *strings.Builder
+	depth int
+}
+
+func (t *text) indent() *text {
+	t.ensure()
+	return &text{out: t.out, depth: t.depth + 1}
+}
+
+func (t *text) ensure() {
+	if t.out == nil {
+		t.out = &strings.Builder{}
+	}
+}
+
+func (t *text) line(format string, args ...any) {
+	t.ensure()
+	line := strings.Repeat("  ", t.depth) + fmt.Sprintf(format, args...)
+	t.out.WriteString(strings.TrimRight(line, " ") + "\n")
+}
+
+// columns writes rows with every column but the last as wide as its widest cell.
+func (t *text) columns(rows [][]string) {
+	widths := make([]int, len(rows[0]))
+	for _, cells := range rows {
+		for i, cell := range cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, cells := range rows {
+		var b strings.Builder
+		for i, cell := range cells {
+			b.WriteString(cell)
+			if i < len(cells)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+3))
+			}
+		}
+		t.line("%s", b.String())
+	}
+}
+
+// pair writes a name and a value, as descriptions do.
+func (t *text) pair(name, value string) {
+	t.line("%-20s %s", name+":", value)
+}
+
+// String is all lines.
+func (t *text) String() string {
+	t.ensure()
+	return t.out.String()
+}

@@ -1,0 +1,39 @@
+package show
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAChecksMessageIsTakenApartClusterByCluster(t *testing.T) {
+	waits, verdicts := ClusterVerdicts(`no cluster has admitted it; yet; "w1" waits for quota: couldn't assign; "x" said; "w2" cannot be reached`,
+		[]string{"w1", "w2"})
+	if waits != "no cluster has admitted it; yet" {
+		t.Errorf("%q", waits)
+	}
+	want := []Verdict{{"w1", `waits for quota: couldn't assign; "x" said`}, {"w2", "cannot be reached"}}
+	if diff := cmp.Diff(want, verdicts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAMessageWithoutClustersIsWhatIsWaitedFor(t *testing.T) {
+	waits, verdicts := ClusterVerdicts(`The workload was admitted on "w1"`, []string{"w1"})
+	if waits != `The workload was admitted on "w1"` || verdicts != nil {
+		t.Errorf("%q %v", waits, verdicts)
+	}
+}
+
+func TestAMessageAboutQuotaIsTakenApartFlavorByFlavor(t *testing.T) {
+	got := FlavorVerdicts("couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in flavor h100, 4 more needed, " +
+		"insufficient unused quota for cpu in flavor h100, 500m more needed, request for nvidia.com/gpu in flavor l4 exceeds the maximum quota: " +
+		"16 requested, at most 8 possible")
+	want := []Verdict{
+		{"h100", "4 more nvidia.com/gpu needed than is unused, 500m more cpu needed than is unused"},
+		{"l4", "can never have it: 16 nvidia.com/gpu requested, at most 8 possible"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
