@@ -97,10 +97,11 @@ As an executable named kubectl-switchyard on the PATH it is a plugin: kubectl sw
 			root.AddCommand(c)
 		}
 	}
-	add(groupJobs, a.newSubmit(), a.newExplain())
-	add(groupQueues, a.newQueue(), a.newList(), a.newGet(), a.newDescribe(),
+	add(groupJobs, a.newSubmit(), a.newExplain(), a.newLogs(), a.newEvents())
+	add(groupQueues, a.newQueue(), a.newList(), a.newGet(), a.newDescribe(), a.newCreate(), a.newDelete(), a.newStop(), a.newResume(),
 		a.newPassThrough("edit", "Edit an object"), a.newPassThrough("patch", "Change fields of an object"))
-	add(groupFleet, a.newCluster())
+	add(groupFleet, a.newCluster(), a.newTop())
+	root.AddCommand(a.newVersion())
 	return root
 }
 

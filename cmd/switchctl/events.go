@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+
+	"switchyard.dev/cmd/switchctl/show"
+)
+
+func (a *app) newEvents() *cobra.Command {
+	c := &cobra.Command{
+		Use: "events {JOB | TYPE[.GROUP]/NAME}", Short: "Show what happened to a job, on the hub and on the cluster that runs it",
+		Long: `Show what happened to a job, its workload and its pods: on the hub, and on the cluster that runs it, if that can be read (see
+"logs" about how).`,
+		Args: cobra.ExactArgs(1),
+	}
+	w := newWorkerAccess(c)
+	c.RunE = a.do(func(ctx context.Context, args []string) error { return a.events(ctx, args[0], w) })
+	return c
+}
+
+func (a *app) events(ctx context.Context, text string, w *workerAccess) error {
+	hub, err := a.sites.hub()
+	if err != nil {
+		return err
+	}
+	j, err := parseJob(hub, text)
+	if err != nil {
+		return err
+	}
+	namespace, err := a.namespace()
+	if err != nil {
+		return err
+	}
+	wl, err := workloadOf(ctx, hub, namespace, j)
+	if err != nil {
+		return err
+	}
+	about := func(r corev1.ObjectReference) bool {
+		return r.Kind == "Workload" && r.Name == wl.Name || r.Kind == j.kind.Kind && r.Name == j.name || belongs(r, j)
+	}
+	happened := map[string][]show.Event{}
+	if happened["hub"], err = eventsOf(ctx, hub, namespace, about); err != nil {
+		return err
+	}
+	if wl.Status.ClusterName != nil {
+		name := *wl.Status.ClusterName
+		p := place{cluster: name, namespace: namespace, job: j}
+		if p.site, err = a.worker(ctx, hub, name, w); err == nil {
+			happened[name], err = eventsOf(ctx, p, namespace, about)
+		}
+		if err != nil {
+			a.warn("%v", p.denied(err, "read events"))
+		}
+	}
+	table := show.Events(happened, a.now())
+	if len(table.Rows) == 0 {
+		a.none(namespace)
+		return nil
+	}
+	return a.table(table, false)
+}
+
+// belongs tells whether an object's name is one that the job's controllers give to its parts, pods and child jobs: the
+// job's name, a dash, and more.
+func belongs(r corev1.ObjectReference, j jobRef) bool {
+	return slices.Contains([]string{"Pod", "Job"}, r.Kind) && strings.HasPrefix(r.Name, j.name+"-")
+}

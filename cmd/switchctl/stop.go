@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// newStop stops workloads and queues, as kueuectl does (contract: kueue-api.md 8.1).
+func (a *app) newStop() *cobra.Command {
+	return family("stop", "Stop workloads and queues",
+		a.switching(ourWorkload, "Stop workloads: they are evicted and not queued again until resumed", "stopped",
+			func(obj client.Object, _ bool) { obj.(*kueue.Workload).Spec.Active = ptr.To(false) }), //nolint:forcetypeassert // its own kind
+		a.switching(ourLocalQueue, "Stop LocalQueues: nothing is admitted through them any more", "stopped", setPolicy(true)),
+		a.switching(ourClusterQueue, "Stop ClusterQueues: nothing is admitted by them any more", "stopped", setPolicy(true)))
+}
+
+// newResume takes back what stop did.
+func (a *app) newResume() *cobra.Command {
+	return family("resume", "Resume workloads and queues",
+		a.switching(ourWorkload, "Resume workloads that were stopped", "resumed",
+			func(obj client.Object, _ bool) { obj.(*kueue.Workload).Spec.Active = ptr.To(true) }), //nolint:forcetypeassert // its own kind
+		a.switching(ourLocalQueue, "Resume LocalQueues that were stopped", "resumed", setPolicy(false)),
+		a.switching(ourClusterQueue, "Resume ClusterQueues that were stopped", "resumed", setPolicy(false)))
+}
+
+// setPolicy stops a queue, and evicts what runs unless that is to be kept; or lets it go on.
+func setPolicy(stop bool) func(client.Object, bool) {
+	return func(obj client.Object, keep bool) {
+		policy := kueue.None
+		switch {
+		case stop && keep:
+			policy = kueue.Hold
+		case stop:
+			policy = kueue.HoldAndDrain
+		}
+		switch q := obj.(type) {
+		case *kueue.LocalQueue:
+			q.Spec.StopPolicy = policy
+		case *kueue.ClusterQueue:
+			q.Spec.StopPolicy = policy
+		}
+	}
+}
+
+// blank is an empty object of one of our kinds that can be stopped, and an empty list.
+func blank(kind ours) (client.Object, func() client.ObjectList) {
+	switch kind {
+	case ourLocalQueue:
+		return &kueue.LocalQueue{}, func() client.ObjectList { return &kueue.LocalQueueList{} }
+	case ourClusterQueue:
+		return &kueue.ClusterQueue{}, func() client.ObjectList { return &kueue.ClusterQueueList{} }
+	default:
+		return &kueue.Workload{}, func() client.ObjectList { return &kueue.WorkloadList{} }
+	}
+}
+
+// switching is a command that changes objects of a kind.
+func (a *app) switching(kind ours, short, done string, edit func(obj client.Object, keep bool)) *cobra.Command {
+	c := ofKind(kind, "NAME...", short)
+	_, list := blank(kind)
+	c.Args, c.ValidArgsFunction = cobra.MinimumNArgs(1), a.complete(list, namespacedKind(kind))
+	o := newChange(c, done)
+	keep := false
+	if done == "stopped" && kind != ourWorkload {
+		c.Flags().BoolVar(&keep, "keep-already-running", false, "Let what is admitted go on; without it, it is evicted")
+	}
+	c.RunE = a.do(func(ctx context.Context, args []string) error {
+		hub, err := a.sites.hub()
+		if err != nil {
+			return err
+		}
+		namespace, err := a.namespace()
+		if err != nil {
+			return err
+		}
+		if !namespacedKind(kind) {
+			namespace = ""
+		}
+		for _, name := range args {
+			obj, _ := blank(kind)
+			if err := hub.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj); err != nil {
+				return fmt.Errorf("read %s %s: %w", kind, name, err)
+			}
+			if err := a.patch(ctx, hub, obj, o, func() { edit(obj, keep) }); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return c
+}
