@@ -23,8 +23,9 @@ const (
 	overture = 3 * time.Second
 	// pace is the time between two copies that only count pods.
 	pace = 3 * time.Second
-	// handover is how long the hub's own job controller has to record an end that it can see in its job.
-	handover = 500 * time.Millisecond
+	// handover is how long the hub's own job controller has to record an end that it can see in its job. It takes some
+	// milliseconds, but on a busy API server a write has been seen to take half a second, and ours would meet it.
+	handover = 2 * time.Second
 )
 
 // follow copies the status of a remote job while it runs: at once what decides something, the rest when it is due.
