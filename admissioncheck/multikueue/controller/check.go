@@ -15,12 +15,12 @@ import (
 const configKind = "MultiKueueConfig"
 
 // checkOf returns the Workload's entry for a multikueue check, the first there is; nil if there is none (contract:
-// multikueue.md 4 P2). The entry points into wl.
+// multikueue.md 4 P2). The entry points into wl; the check is the cache's own.
 func checkOf(ctx context.Context, c client.Reader, wl *kueue.Workload) (*kueue.AdmissionCheckState, *kueue.AdmissionCheck, error) {
 	for i := range wl.Status.AdmissionChecks {
 		entry := &wl.Status.AdmissionChecks[i]
 		ac := &kueue.AdmissionCheck{}
-		err := c.Get(ctx, client.ObjectKey{Name: string(entry.Name)}, ac)
+		err := c.Get(ctx, client.ObjectKey{Name: string(entry.Name)}, ac, client.UnsafeDisableDeepCopy)
 		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:
@@ -32,8 +32,8 @@ func checkOf(ctx context.Context, c client.Reader, wl *kueue.Workload) (*kueue.A
 	return nil, nil, nil
 }
 
-// configOf returns the config of a check. The error is one for the user, worded as in the check's condition (contract:
-// multikueue.md 3), or one of reading.
+// configOf returns the config of a check, which is the cache's own. The error is one for the user, worded as in the check's
+// condition (contract: multikueue.md 3), or one of reading.
 func configOf(ctx context.Context, c client.Reader, ac *kueue.AdmissionCheck) (*kueue.MultiKueueConfig, error) {
 	p := ac.Spec.Parameters
 	switch {
@@ -45,7 +45,7 @@ func configOf(ctx context.Context, c client.Reader, ac *kueue.AdmissionCheck) (*
 		return nil, fmt.Errorf("wrong kind %q, expecting %q", p.Kind, configKind)
 	}
 	config := &kueue.MultiKueueConfig{}
-	if err := c.Get(ctx, client.ObjectKey{Name: p.Name}, config); err != nil {
+	if err := c.Get(ctx, client.ObjectKey{Name: p.Name}, config, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err //nolint:wrapcheck // the text is the contract's
 	}
 	return config, nil

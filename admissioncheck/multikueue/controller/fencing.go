@@ -87,7 +87,7 @@ func (r *Resolver) fence(ctx context.Context, v *dispatch.ClusterView) {
 	fenced := f.Held && f.Fenced
 	if !f.Asked {
 		cluster := &kueue.MultiKueueCluster{}
-		err := r.Client.Get(ctx, client.ObjectKey{Name: v.Name}, cluster)
+		err := r.Client.Get(ctx, client.ObjectKey{Name: v.Name}, cluster, client.UnsafeDisableDeepCopy)
 		fenced = err == nil && meta.IsStatusConditionTrue(cluster.Status.Conditions, FencedCondition)
 	}
 	v.Fenced = fenced && (v.Copy.Holder != dispatch.Ours || v.Copy.Stops)

@@ -37,7 +37,7 @@ func marksOf(cluster client.Object) marks {
 // marks reads them of a cluster in the hub's cache; one that is not there has none.
 func (r *Resolver) marks(ctx context.Context, cluster string) marks {
 	found := &kueue.MultiKueueCluster{}
-	if err := r.Client.Get(ctx, client.ObjectKey{Name: cluster}, found); err != nil {
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: cluster}, found, client.UnsafeDisableDeepCopy); err != nil {
 		return marks{weight: placement.DefaultWeight}
 	}
 	return marksOf(found)

@@ -94,7 +94,7 @@ func (r *Resolver) choose(ctx context.Context, s *subject, config *kueue.MultiKu
 	var queue *kueue.ClusterQueue
 	if name := clusterQueueOf(s.original.Workload); name != "" {
 		found := &kueue.ClusterQueue{}
-		if err := r.Client.Get(ctx, client.ObjectKey{Name: name}, found); err == nil {
+		if err := r.Client.Get(ctx, client.ObjectKey{Name: name}, found, client.UnsafeDisableDeepCopy); err == nil {
 			queue = found
 		}
 	}

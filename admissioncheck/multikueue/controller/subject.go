@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -68,7 +69,7 @@ func (k kinds) of(gk schema.GroupKind) job.Integration {
 // original finds the job of a Workload and how to mirror it, and says why it cannot be mirrored if so. A job that is not
 // seen is no reason: it may be on its way, or gone already.
 func (r *Resolver) original(ctx context.Context, wl *kueue.Workload) (mirror.Original, dispatch.Refusal, error) {
-	o := mirror.Original{Origin: r.Origin, Workload: wl}
+	o := mirror.Original{Origin: r.Origin, Workload: wl, Shape: sync.OnceValue(func() string { return mirror.Shape(wl) })}
 	own, ok := ownerOf(wl)
 	if !ok {
 		return o, dispatch.Refusal{Reason: dispatch.NoAdapter}, nil

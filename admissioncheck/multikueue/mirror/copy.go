@@ -36,6 +36,15 @@ type Original struct {
 	Stops bool
 	// Gated makes copies that may not preempt before the hub opens their gate (contract: multikueue.md 8).
 	Gated bool
+	// Shape is the Shape of Workload where that is kept, because every copy is compared with it; nil works it out each time.
+	Shape func() string
+}
+
+func (o Original) shape() string {
+	if o.Shape != nil {
+		return o.Shape()
+	}
+	return Shape(o.Workload)
 }
 
 // stamps are the annotations of what is created in an epoch.
@@ -100,7 +109,7 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 	if remote == nil {
 		return dispatch.Copy{}
 	}
-	same := o.Gone || Shape(remote) == Shape(o.Workload)
+	same := o.Gone || Shape(remote) == o.shape()
 	priority := o.Gone || samePriority(remote, o.Workload)
 	c := dispatch.Copy{
 		Holder: o.holder(remote), Epoch: Epoch(remote),
