@@ -147,7 +147,7 @@ func (a *app) revoke(ctx context.Context, worker *site, t account, but string) e
 		if anchors.Items[i].Name == but {
 			continue
 		}
-		if err := worker.Delete(ctx, &anchors.Items[i]); client.IgnoreNotFound(err) != nil {
+		if err := client.IgnoreNotFound(worker.Delete(ctx, &anchors.Items[i])); err != nil {
 			return fmt.Errorf("revoke the token of Secret %s: %w", anchors.Items[i].Name, err)
 		}
 		a.say("worker: token of Secret %s revoked", anchors.Items[i].Name)

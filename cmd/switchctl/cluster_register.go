@@ -34,19 +34,34 @@ func (a *app) addWorkerFlags(cmd *cobra.Command) *workerFlags {
 	f.StringVar(a.flags.KubeConfig, "hub-kubeconfig", "", "The kubeconfig file that has the hub's context")
 	f.StringVar(a.flags.Context, "hub-context", "", "The hub's context (default: the current one)")
 	f.StringVar(&w.namespace, "worker-namespace", defaultSystemNamespace, "Namespace of Switchyard's program on the worker")
-	f.StringVar(&w.account, "account", "switchyard-hub", "Name of the hub's ServiceAccount on the worker")
+	f.StringVar(&w.account, "account", "", "Name of the hub's ServiceAccount on the worker, one for each hub (default: switchyard-hub, followed by an --origin that is not the default)")
 	f.StringVar(&w.origin, "origin", configapi.DefaultMultiKueueOrigin, "The hub's multiKueue.origin, if it has another one")
 	return w
 }
 
 func (w *workerFlags) access() fleet.Access {
-	return fleet.Access{Namespace: w.namespace, Account: w.account, Origin: w.origin, Jobs: jobResources()}
+	return fleet.Access{Namespace: w.namespace, Account: w.accountName(), Origin: w.origin, Jobs: jobResources()}
+}
+
+// accountName keeps the hubs of one worker apart: what is done about one hub's account must not touch another's.
+func (w *workerFlags) accountName() string {
+	const name = "switchyard-hub"
+	switch {
+	case w.account != "":
+		return w.account
+	case w.origin == configapi.DefaultMultiKueueOrigin:
+		return name
+	}
+	return name + "-" + w.origin
 }
 
 // both connects to the hub and to the worker, and makes sure that they are two.
 func (a *app) both(ctx context.Context, w *workerFlags) (hub, worker *site, err error) {
 	if w.kubeconfig == "" && w.context == "" {
 		return nil, nil, usagef("which cluster is the worker? Pass its --context, its --kubeconfig, or both")
+	}
+	if problems := validation.IsDNS1123Subdomain(w.accountName()); len(problems) > 0 {
+		return nil, nil, usagef("%q cannot be a ServiceAccount's name: choose one with --account (%s)", w.accountName(), problems[0])
 	}
 	if hub, err = a.sites.hub(); err != nil {
 		return nil, nil, err

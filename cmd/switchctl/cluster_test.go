@@ -123,6 +123,16 @@ func TestARegistrationCanBeRunAgainAndRepairsRights(t *testing.T) {
 	}
 }
 
+func TestTwoHubsOfOneWorkerHaveAccountsOfTheirOwn(t *testing.T) {
+	for line, want := range map[workerFlags]string{
+		{origin: "multikueue"}: "switchyard-hub", {origin: "east"}: "switchyard-hub-east", {origin: "east", account: "mine"}: "mine",
+	} {
+		if got := line.access(); got.Account != want || got.Origin != line.origin {
+			t.Errorf("%+v: got %+v, want account %s", line, got, want)
+		}
+	}
+}
+
 func TestADryRunOfARegistrationPrintsManifestsAndChangesNothing(t *testing.T) {
 	x := newTerminal(t)
 	w1 := x.withWorker("w1")
@@ -139,6 +149,7 @@ func TestARegistrationSaysWhatIsMissing(t *testing.T) {
 	x.fails("cluster register w1", exitUsage, "which cluster is the worker?")
 	x.fails("cluster register w1 --context hub", exitUsage, "one and the same cluster")
 	x.fails("cluster register W_1 --context w1", exitUsage, "cannot be a cluster's name")
+	x.fails("cluster register w1 --context w1 --origin East_1", exitUsage, "choose one with --account")
 	x.fails("cluster register w1 --context w1 --address http://w1", exitUsage, "must use https")
 	x.fails("cluster register w1 --context w1 --dry-run=bogus", exitUsage, "must be one of")
 	x.fails("cluster register w1 --context w1 --timeout 10ms", exitNotReady, "the hub has not said anything about the cluster")

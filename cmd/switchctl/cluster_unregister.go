@@ -125,7 +125,7 @@ func (a *app) remove(ctx context.Context, from *site, where string, obj client.O
 		return err
 	}
 	kind := obj.GetObjectKind().GroupVersionKind().Kind
-	if err := from.Delete(ctx, obj); client.IgnoreNotFound(err) != nil {
+	if err := client.IgnoreNotFound(from.Delete(ctx, obj)); err != nil {
 		return fmt.Errorf("delete %s %s: %w", kind, obj.GetName(), err)
 	}
 	a.say("%s: %s %s deleted", where, kind, obj.GetName())

@@ -114,7 +114,7 @@ func (a *app) deleteOne(ctx context.Context, hub *site, obj client.Object, o *ch
 		if o.server() {
 			options = append(options, client.DryRunAll)
 		}
-		if err := hub.Delete(ctx, obj, options...); client.IgnoreNotFound(err) != nil {
+		if err := client.IgnoreNotFound(hub.Delete(ctx, obj, options...)); err != nil {
 			return fmt.Errorf("delete %s: %w", key(obj), err)
 		}
 	}

@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/cmd/switchctl/show"
 )
 
@@ -40,8 +42,12 @@ func (a *app) events(ctx context.Context, text string, w *workerAccess) error {
 	if err != nil {
 		return err
 	}
+	others, err := namesakes(ctx, hub, namespace, j)
+	if err != nil {
+		return err
+	}
 	about := func(r corev1.ObjectReference) bool {
-		return r.Kind == "Workload" && r.Name == wl.Name || r.Kind == j.kind.Kind && r.Name == j.name || belongs(r, j)
+		return r.Kind == "Workload" && r.Name == wl.Name || r.Kind == j.kind.Kind && r.Name == j.name || belongs(r, j, others)
 	}
 	happened := map[string][]show.Event{}
 	if happened["hub"], err = eventsOf(ctx, hub, namespace, about); err != nil {
@@ -66,7 +72,25 @@ func (a *app) events(ctx context.Context, text string, w *workerAccess) error {
 }
 
 // belongs tells whether an object's name is one that the job's controllers give to its parts, pods and child jobs: the
-// job's name, a dash, and more.
-func belongs(r corev1.ObjectReference, j jobRef) bool {
-	return slices.Contains([]string{"Pod", "Job"}, r.Kind) && strings.HasPrefix(r.Name, j.name+"-")
+// job's name, a dash, and more; but not that of another job, or of its parts.
+func belongs(r corev1.ObjectReference, j jobRef, others []string) bool {
+	return slices.Contains([]string{"Pod", "Job"}, r.Kind) && strings.HasPrefix(r.Name, j.name+"-") &&
+		!slices.ContainsFunc(others, func(other string) bool { return r.Name == other || strings.HasPrefix(r.Name, other+"-") })
+}
+
+// namesakes are the other queued jobs of the namespace whose names begin like the job's and a dash.
+func namesakes(ctx context.Context, hub *site, namespace string, j jobRef) ([]string, error) {
+	var all kueue.WorkloadList
+	if err := listAll(ctx, hub, &all, client.InNamespace(namespace)); err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range all.Items {
+		for _, owner := range all.Items[i].OwnerReferences {
+			if strings.HasPrefix(owner.Name, j.name+"-") {
+				names = append(names, owner.Name)
+			}
+		}
+	}
+	return names, nil
 }

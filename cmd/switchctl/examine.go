@@ -41,21 +41,25 @@ func (a *app) examine(ctx context.Context, hub *site, name string) ([]show.Findi
 		return nil, err
 	}
 	findings = append(findings, listed)
+	return append(findings, a.beyond(ctx, hub, cluster)...), nil
+}
+
+// beyond checks what can be seen only with the hub's credentials: those themselves, and the worker.
+func (a *app) beyond(ctx context.Context, hub *site, cluster *kueue.MultiKueueCluster) []show.Finding {
 	raw, err := a.credentialsOf(ctx, hub, cluster)
 	if err != nil {
-		return append(findings, show.Finding{
-			Subject: "kubeconfig", Result: show.Warned, Detail: err.Error(),
-			Remedy: "without it the cluster itself cannot be checked from here",
-		}), nil
+		return []show.Finding{{
+			Subject: "kubeconfig", Result: show.Warned, Detail: err.Error(), Remedy: "without it the cluster itself cannot be checked from here",
+		}}
 	}
-	findings = append(findings, a.token(name, raw))
+	findings := []show.Finding{a.token(cluster.Name, raw)}
 	worker, err := a.sites.credentials(raw)
 	if err != nil {
 		return append(findings, show.Finding{
-			Subject: "kubeconfig", Result: show.Failed, Detail: err.Error(), Remedy: "cluster register " + name,
-		}), nil
+			Subject: "kubeconfig", Result: show.Failed, Detail: err.Error(), Remedy: "cluster register " + cluster.Name,
+		})
 	}
-	return append(findings, a.inspect(ctx, hub, worker, cluster)...), nil
+	return append(findings, a.inspect(ctx, hub, worker, cluster)...)
 }
 
 // standing reports what people have said of the cluster.

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -121,7 +122,7 @@ func copyLines(to io.Writer, from io.ReadCloser, before string, mu *sync.Mutex) 
 			_, _ = io.WriteString(to, before+line)
 			mu.Unlock()
 		}
-		if err == io.EOF { //nolint:errorlint // readers return it bare
+		if errors.Is(err, io.EOF) {
 			return from.Close() //nolint:wrapcheck // the connection's error
 		}
 		if err != nil {

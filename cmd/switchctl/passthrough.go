@@ -57,6 +57,9 @@ func (a *app) orKubectl(verb string, own func() *cobra.Command) func(*cobra.Comm
 		err := native.ParseFlags(args)
 		words := native.Flags().Args()
 		mine := len(words) > 0 && slices.Contains([]ours{ourWorkload, ourLocalQueue, ourClusterQueue, ourWorkerCluster}, kindWord(strings.SplitN(words[0], "/", 2)[0]))
+		if format := native.Flag("output"); format != nil && strings.HasPrefix(format.Value.String(), "custom-columns") {
+			mine = false // a printer that is kubectl's own
+		}
 		if err != nil || !mine {
 			a.running = true
 			return a.kubectl(cmd.Context(), a.IOStreams, append([]string{verb}, a.kubectlArgs(args)...))

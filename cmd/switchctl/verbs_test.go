@@ -149,7 +149,10 @@ func TestPodsLogsAndEventsComeFromTheClusterThatRunsTheJob(t *testing.T) {
 	if err := x.hub.Create(t.Context(), kubeconfigFor("w1")); err != nil {
 		t.Fatal(err)
 	}
-	x.withWorker("w1", aPod("running-a-0"), aPod("running-b-0"), aWorkerEvent("e1", "Pod", "running-a-0", "pulled", time.Minute),
+	if err := x.hub.Create(t.Context(), aWorkload("jobset-running-on-1", "JobSet", "running-on")); err != nil {
+		t.Fatal(err)
+	}
+	x.withWorker("w1", aPod("running-a-0"), aPod("running-b-0"), aWorkerEvent("e0", "Pod", "running-on-a-0", "another's", time.Minute), aWorkerEvent("e1", "Pod", "running-a-0", "pulled", time.Minute),
 		aWorkerEvent("e2", "Pod", "runningless", "another's", time.Minute), aWorkerEvent("e3", "JobSet", "running", "made", time.Hour))
 	golden(t, "list-pods-wide.txt", x.ok("list pods --for jobset/running -o wide"))
 	golden(t, "logs.txt", x.ok("logs jobset/running --all-containers"))

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -141,7 +142,7 @@ func (q Question) clusterState() string {
 }
 
 // flavors is what every flavor has of what the workload asks for.
-func (q Question) flavors(t *text, verdicts []Verdict) {
+func (q Question) flavors(t *text, verdicts []FlavorVerdict) {
 	if q.ClusterQueue == nil {
 		return
 	}
@@ -149,18 +150,16 @@ func (q Question) flavors(t *text, verdicts []Verdict) {
 	rows := [][]string{{"FLAVOR", "RESOURCE", "ASKED", "QUOTA", "USED", "VERDICT"}}
 	for _, g := range q.ClusterQueue.Spec.ResourceGroups {
 		for _, f := range g.Flavors {
-			verdict := ""
-			if at := slices.IndexFunc(verdicts, func(v Verdict) bool { return v.Of == string(f.Name) }); at >= 0 {
-				verdict = verdicts[at].Says
-			}
+			whole := about(verdicts, string(f.Name), "")
 			for _, r := range f.Resources {
 				want, ok := asked[r.Name]
 				if !ok {
 					continue
 				}
 				used := reserved(q.ClusterQueue, f.Name, r.Name)
-				rows = append(rows, []string{string(f.Name), string(r.Name), want.String(), r.NominalQuota.String(), used.String(), verdict})
-				verdict = ""
+				rows = append(rows, []string{string(f.Name), string(r.Name), want.String(), r.NominalQuota.String(), used.String(),
+					cmp.Or(about(verdicts, string(f.Name), string(r.Name)), whole)})
+				whole = ""
 			}
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Verdict is what is said of one cluster, or of one flavor, about a workload that waits.
+// Verdict is what is said of one cluster about a workload that waits.
 type Verdict struct {
-	// Of is the cluster or the flavor.
+	// Of is the cluster.
 	Of string
 	// Says is why it does not run the workload, or that it does.
 	Says string
@@ -49,37 +49,50 @@ func quoted(text string) (name, rest string, ok bool) {
 	return name, rest, ok
 }
 
-// The scheduler's words about one resource of one flavor.
+// FlavorVerdict is what the scheduler says of one flavor, or of one resource of it.
+type FlavorVerdict struct {
+	// Flavor it is about.
+	Flavor string
+	// Resource it is about; empty for the flavor as a whole.
+	Resource string
+	// Says is what keeps the workload from it.
+	Says string
+}
+
+// The scheduler's words about flavors.
 var (
-	unused  = regexp.MustCompile(`insufficient unused quota for (\S+) in flavor ([^\s,]+), (\S+) more needed`)
-	exceeds = regexp.MustCompile(`request for (\S+) in flavor (\S+) exceeds the maximum quota: (\S+) requested, at most (\S+) possible`)
+	unused    = regexp.MustCompile(`insufficient unused quota for (\S+) in flavor ([^\s,]+), (\S+) more needed`)
+	exceeds   = regexp.MustCompile(`request for (\S+) in flavor (\S+) exceeds the maximum quota: (\S+ requested, at most \S+ possible)`)
+	untouched = regexp.MustCompile(`(untolerated taint \S+) in flavor ([^\s,]+)`)
+	unfit     = regexp.MustCompile(`flavor (\S+) (doesn't (?:exist|match the node selector|match the node affinity))`)
 )
 
-// FlavorVerdicts takes the message of a workload without quota apart, flavor by flavor in the order in which they were tried.
-// What is said of no flavor is left out.
-func FlavorVerdicts(message string) []Verdict {
-	type found struct {
-		at int
-		Verdict
+// FlavorVerdicts takes the message of a workload without quota apart. What is said of no flavor, or in words that are not
+// known, is left out.
+func FlavorVerdicts(message string) []FlavorVerdict {
+	var verdicts []FlavorVerdict
+	for _, m := range unused.FindAllStringSubmatch(message, -1) {
+		verdicts = append(verdicts, FlavorVerdict{Flavor: m[2], Resource: m[1], Says: m[3] + " more needed than is unused"})
 	}
-	var all []found
-	for _, m := range unused.FindAllStringSubmatchIndex(message, -1) {
-		part := func(i int) string { return message[m[2*i]:m[2*i+1]] }
-		all = append(all, found{m[0], Verdict{part(2), part(3) + " more " + part(1) + " needed than is unused"}})
+	for _, m := range exceeds.FindAllStringSubmatch(message, -1) {
+		verdicts = append(verdicts, FlavorVerdict{Flavor: m[2], Resource: m[1], Says: "never: " + m[3]})
 	}
-	for _, m := range exceeds.FindAllStringSubmatchIndex(message, -1) {
-		part := func(i int) string { return message[m[2*i]:m[2*i+1]] }
-		all = append(all, found{m[0], Verdict{part(2), "can never have it: " + part(3) + " " + part(1) + " requested, at most " + part(4) + " possible"}})
+	for _, m := range untouched.FindAllStringSubmatch(message, -1) {
+		verdicts = append(verdicts, FlavorVerdict{Flavor: m[2], Says: m[1]})
 	}
-	slices.SortFunc(all, func(a, b found) int { return a.at - b.at })
-	var verdicts []Verdict
-	for _, f := range all {
-		at := slices.IndexFunc(verdicts, func(v Verdict) bool { return v.Of == f.Of })
-		if at < 0 {
-			verdicts = append(verdicts, f.Verdict)
-			continue
-		}
-		verdicts[at].Says += ", " + f.Says
+	for _, m := range unfit.FindAllStringSubmatch(message, -1) {
+		verdicts = append(verdicts, FlavorVerdict{Flavor: m[1], Says: m[2]})
 	}
 	return verdicts
+}
+
+// about is what the verdicts say of a flavor's resource, or for "" of the flavor as a whole.
+func about(verdicts []FlavorVerdict, flavor, resource string) string {
+	var says []string
+	for _, v := range verdicts {
+		if v.Flavor == flavor && v.Resource == resource {
+			says = append(says, v.Says)
+		}
+	}
+	return strings.Join(says, ", ")
 }

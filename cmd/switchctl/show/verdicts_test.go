@@ -28,10 +28,11 @@ func TestAMessageWithoutClustersIsWhatIsWaitedFor(t *testing.T) {
 func TestAMessageAboutQuotaIsTakenApartFlavorByFlavor(t *testing.T) {
 	got := FlavorVerdicts("couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in flavor h100, 4 more needed, " +
 		"insufficient unused quota for cpu in flavor h100, 500m more needed, request for nvidia.com/gpu in flavor l4 exceeds the maximum quota: " +
-		"16 requested, at most 8 possible")
-	want := []Verdict{
-		{"h100", "4 more nvidia.com/gpu needed than is unused, 500m more cpu needed than is unused"},
-		{"l4", "can never have it: 16 nvidia.com/gpu requested, at most 8 possible"},
+		"16 requested, at most 8 possible, untolerated taint gpu=yes:NoSchedule in flavor a, flavor b doesn't match the node selector")
+	want := []FlavorVerdict{
+		{"h100", "nvidia.com/gpu", "4 more needed than is unused"}, {"h100", "cpu", "500m more needed than is unused"},
+		{"l4", "nvidia.com/gpu", "never: 16 requested, at most 8 possible"},
+		{"a", "", "untolerated taint gpu=yes:NoSchedule"}, {"b", "", "doesn't match the node selector"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
