@@ -71,9 +71,15 @@ func startOn(ctx context.Context, w *installation.Site, t team, jobs ...*batchv1
 	}
 	for _, job := range jobs {
 		Expect(hub.Create(ctx, job)).To(Succeed())
-		Eventually(clusterOf).WithContext(ctx).WithArguments(client.Object(job)).Should(Equal(w.Name))
-		Eventually(activePodsAt).WithContext(ctx).WithArguments(w, job).Should(Equal(int32(1)))
+		awaitOn(ctx, w, job)
 	}
+}
+
+// awaitOn returns when a job, of one pod, is bound to that worker and runs there.
+func awaitOn(ctx context.Context, w *installation.Site, job *batchv1.Job) {
+	GinkgoHelper()
+	Eventually(clusterOf).WithContext(ctx).WithArguments(client.Object(job)).Should(Equal(w.Name))
+	Eventually(activePodsAt).WithContext(ctx).WithArguments(w, job).Should(Equal(int32(1)))
 }
 
 // annotate gives an object at a site an annotation, or takes it away if the value is empty.

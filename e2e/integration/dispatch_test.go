@@ -121,7 +121,7 @@ var _ = Describe("Dispatch", func() {
 	It("stops the Job on the worker when its Workload is deactivated on the hub, and runs it after reactivation", func(ctx SpecContext) {
 		t := newTeam(ctx, 8)
 		job := t.job("paused", 1, "2s")
-		job.Spec.Template.Annotations["switchyard.dev/run-for"] = "10s"
+		job.Spec.Template.Annotations["switchyard.dev/run-for"] = "6s"
 		Expect(hub.Create(ctx, job)).To(Succeed())
 		Eventually(workloadCondition).WithContext(ctx).WithArguments(client.Object(job), kueue.WorkloadAdmitted).
 			Should(HavePrefix("True"))

@@ -90,7 +90,7 @@ var _ = Describe("Faults", Serial, func() {
 		Expect(w1.StopAPIServer()).To(Succeed())
 		Eventually(connected).WithContext(ctx).WithArguments("w1").Should(HavePrefix("False ClientConnectionFailed"))
 		Expect(w1.StartAPIServer(ctx)).To(Succeed())
-		Eventually(connected).WithContext(ctx).WithArguments("w1").Should(HavePrefix("True Active"))
+		heal(ctx, w1)
 
 		for _, job := range jobs {
 			expectComplete(ctx, job)

@@ -10,7 +10,6 @@ import (
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,25 +32,39 @@ type tenant struct {
 	until time.Time
 }
 
-// newTenant makes a team whose queue asks for a policy, "" for none, of a check, and runs its job on w1. Its pods end
-// within a second of being told.
-func newTenant(ctx context.Context, check string, policy switchyard.RunPolicy) *tenant {
+// terms are the check and the policy of a tenant's queue, "" for none.
+type terms struct {
+	check  string
+	policy switchyard.RunPolicy
+}
+
+// newTenants makes teams and returns when the job of each runs on w1. Their pods end within a second of being told.
+func newTenants(ctx context.Context, each ...terms) []*tenant {
 	GinkgoHelper()
-	t := newTeamBy(ctx, func(name string) *kueue.ClusterQueue {
-		queue := clusterQueue(name, 8, check)
-		if policy != "" {
-			queue.Annotations = map[string]string{switchyard.RunPolicyAnnotation: string(policy)}
-		}
-		return queue
-	}, 8, 8)
-	one := &tenant{team: t, job: t.job("train", 1, "1h"), seen: watchPods(t)}
-	one.job.Spec.Template.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1)
-	startOn(ctx, w1, t, one.job)
-	var err error
-	one.pod, err = t.pods(ctx, w1)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(one.pod).To(HaveLen(1))
-	return one
+	var all []*tenant
+	for _, on := range each {
+		t := newTeamBy(ctx, func(name string) *kueue.ClusterQueue {
+			queue := clusterQueue(name, 8, on.check)
+			if on.policy != "" {
+				queue.Annotations = map[string]string{switchyard.RunPolicyAnnotation: string(on.policy)}
+			}
+			return queue
+		}, 8, 8)
+		one := &tenant{team: t, job: t.job("train", 1, "1h"), seen: watchPods(t)}
+		one.job.Spec.Template.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1)
+		all = append(all, one)
+		closeQueue(ctx, w2, t)
+		Expect(hub.Create(ctx, one.job)).To(Succeed())
+	}
+	for _, one := range all {
+		awaitOn(ctx, w1, one.job)
+		openQueue(ctx, w2, one.team)
+		var err error
+		one.pod, err = one.pods(ctx, w1)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(one.pod).To(HaveLen(1))
+	}
+	return all
 }
 
 // newFleetCheck makes a check of a fleet of its own, of the same workers, with a policy, until the end of the spec.
@@ -65,18 +78,6 @@ func newFleetCheck(ctx context.Context, name string, policy switchyard.RunPolicy
 		DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, object)).To(Succeed()) })
 	}
 	Eventually(checkActive).WithContext(ctx).WithArguments(name).Should(HavePrefix("True Active"))
-}
-
-// heal mends the link of a worker and makes the hub try it now, as somebody does who writes new credentials: left alone it
-// may wait for minutes after many attempts.
-func heal(ctx context.Context, w *installation.Site) {
-	GinkgoHelper()
-	w.Link.Pass()
-	secret := &corev1.Secret{}
-	Expect(hub.Get(ctx, client.ObjectKey{Namespace: installation.Namespace, Name: w.Name + "-kubeconfig"}, secret)).To(Succeed())
-	secret.Data["kubeconfig"] = append(secret.Data["kubeconfig"], '\n')
-	Expect(hub.Update(ctx, secret)).To(Succeed())
-	Eventually(connected).WithContext(ctx).WithArguments(w.Name).Should(HavePrefix("True Active"))
 }
 
 // msgHeld matches what the check says of a job that a policy holds on w1.
@@ -97,9 +98,9 @@ var _ = Describe("A worker out of reach", Ordered, Serial, Label("slow"), func()
 
 	BeforeAll(func(ctx SpecContext) {
 		newFleetCheck(ctx, "run-once", switchyard.RunOnce)
-		compatible = newTenant(ctx, "multikueue", "")
-		runOnce, runOnceFleet = newTenant(ctx, "multikueue", switchyard.RunOnce), newTenant(ctx, "run-once", "")
-		neverLose = newTenant(ctx, "multikueue", switchyard.NeverLose)
+		all := newTenants(ctx, terms{"multikueue", ""}, terms{"multikueue", switchyard.RunOnce}, terms{"run-once", ""},
+			terms{"multikueue", switchyard.NeverLose})
+		compatible, runOnce, runOnceFleet, neverLose = all[0], all[1], all[2], all[3]
 		Eventually(fenced).WithContext(ctx).WithArguments(w1).Should(HavePrefix("True Fenced"))
 		breakLink(w1, (*network.Link).Partition)
 		Eventually(connected).WithContext(ctx).WithArguments("w1").Should(HavePrefix("False"))
@@ -165,9 +166,10 @@ var _ = Describe("A worker out of reach", Ordered, Serial, Label("slow"), func()
 var _ = Describe("A worker out of reach for good", Serial, func() {
 	// As one that runs stock Kueue: there is no fence, and no lease of it.
 	It("keeps what nothing there would stop, and what is never to be lost, until somebody declares it gone", func(ctx SpecContext) {
-		runOnce, neverLose := newTenant(ctx, "multikueue", switchyard.RunOnce), newTenant(ctx, "multikueue", switchyard.NeverLose)
+		both := newTenants(ctx, terms{"multikueue", switchyard.RunOnce}, terms{"multikueue", switchyard.NeverLose})
+		runOnce, neverLose := both[0], both[1]
 		By("taking the fence away")
-		Expect(w1.Program.Stop()).To(Succeed())
+		Expect(w1.Program.Kill()).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {
 			if !w1.Program.Running() {
 				Expect(w1.Program.Start(ctx)).To(Succeed())
@@ -198,14 +200,14 @@ var _ = Describe("A worker out of reach for good", Serial, func() {
 		}
 		lost := timeIn(ctx, runOnce, `reached since (\S+Z)`)
 		Eventually(time.Since).WithArguments(lost).Should(BeNumerically(">", 20*time.Second), "five seconds more than workerLostTimeout")
-		for _, one := range []*tenant{runOnce, neverLose} {
+		for _, one := range both {
 			Expect(clusterOf(ctx, one.job)).To(Equal("w1"))
 			Expect(one.pods(ctx, w1)).To(Equal(one.pod))
 		}
 
 		By("believing a person")
 		mark(ctx, w1, switchyard.GoneAnnotation, "true")
-		for _, one := range []*tenant{runOnce, neverLose} {
+		for _, one := range both {
 			Eventually(activePodsAt).WithContext(ctx).WithArguments(w2, one.job).Should(Equal(int32(1)))
 			Expect(clusterOf(ctx, one.job)).To(Equal("w2"))
 		}
@@ -214,7 +216,7 @@ var _ = Describe("A worker out of reach for good", Serial, func() {
 		Expect(w1.Program.Start(ctx)).To(Succeed())
 		unmark(ctx, w1, switchyard.GoneAnnotation)
 		heal(ctx, w1)
-		for _, one := range []*tenant{runOnce, neverLose} {
+		for _, one := range both {
 			Eventually(jobAt).WithContext(ctx).WithArguments(w1, one.job).Should(BeFalse())
 			Expect(activePodsAt(ctx, w2, one.job)).To(Equal(int32(1)))
 			Expect(hub.Delete(ctx, one.job, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())

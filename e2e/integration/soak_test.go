@@ -23,7 +23,7 @@ import (
 
 // How long, how fast and with what chance to soak; by default as much as an everyday run can afford.
 var (
-	soakFor  = flag.Duration("soak", 25*time.Second, "how long the soak test submits jobs and breaks things")
+	soakFor  = flag.Duration("soak", 15*time.Second, "how long the soak test submits jobs and breaks things")
 	soakRate = flag.Float64("soak.rate", 2, "jobs a second in the soak test")
 	soakSeed = flag.Uint64("soak.seed", 1, "what faults the soak test chooses, where and for how long")
 )
@@ -91,11 +91,13 @@ func restart(name string, p *installation.Program) fault {
 	}
 }
 
-// breakThings breaks one thing after the other and mends each, until the time is over.
+// breakThings breaks one thing after the other and mends each, until the time is over. A short soak has short faults, so that
+// every kind has its turn.
 func (s *soak) breakThings(ctx context.Context, until time.Time) {
+	longest := min(5*time.Second, *soakFor/6)
 	for time.Now().Before(until) {
-		pause(ctx, s.between(500*time.Millisecond, 2500*time.Millisecond))
-		f, lasts := s.next(), s.between(500*time.Millisecond, 5*time.Second)
+		pause(ctx, s.between(longest/10, longest/2))
+		f, lasts := s.next(), s.between(longest/10, longest)
 		GinkgoWriter.Printf("%s for %s\n", f.name, lasts)
 		s.faults[f.name]++
 		f.break_(ctx)
@@ -167,7 +169,7 @@ var _ = Describe("A soak", Serial, func() {
 		s.breakThings(ctx, until)
 		names := <-submitted
 		for _, w := range workers {
-			Eventually(connected).WithContext(ctx).WithArguments(w.Name).Should(HavePrefix("True Active"))
+			heal(ctx, w)
 		}
 		Eventually(s.unfinished).WithContext(ctx).WithTimeout(5*time.Minute + *soakFor).WithPolling(time.Second).Should(BeEmpty())
 		Eventually(leftovers).WithContext(ctx).WithArguments(s.team).WithTimeout(2 * time.Minute).Should(BeEmpty())
