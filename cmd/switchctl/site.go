@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -94,15 +95,15 @@ func connect(config *rest.Config, options client.Options) (*site, error) {
 	return &site{Client: c, kube: kube, config: config}, nil
 }
 
-// scheme knows every kind that the commands deal with.
-func scheme() *runtime.Scheme {
+// scheme knows every kind that the commands deal with. It is made once: dozens of commands ask for it at every start.
+var scheme = sync.OnceValue(func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
 	utilruntime.Must(jobset.AddToScheme(s))
 	utilruntime.Must(kueue.AddToScheme(s))
 	utilruntime.Must(switchyard.AddToScheme(s))
 	return s
-}
+})
 
 // kubeconfigSecret is the Secret that a MultiKueueCluster refers to; "" if its credentials come from elsewhere.
 func kubeconfigSecret(cluster *kueue.MultiKueueCluster) string {

@@ -170,8 +170,8 @@ func TestDescriptionsHaveTheClusterAndTheEvents(t *testing.T) {
 func TestOtherKindsAndFlagsAreKubectls(t *testing.T) {
 	x := aHub(t)
 	for line, want := range map[string]string{
-		"get nodes -o wide":                         "get nodes -o wide",
-		"get wl -w":                                 "get workload -w",
+		"get nodes -o wide": "get nodes -o wide",
+		"get wl -w":         "get workload -w",
 		"get wl -o custom-columns=A:.metadata.name": "get workload -o custom-columns=A:.metadata.name",
 		"describe node n1":                          "describe node n1",
 		"edit cq gpus --context hub":                "edit clusterqueue gpus --context hub",
