@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"switchyard.dev/cmd/switchctl/show"
 )
@@ -15,11 +19,16 @@ func (a *app) newClusterCheck() *cobra.Command {
 version and CRDs, the hub's rights there, and the queues. It ends with code 4 if jobs cannot run there.`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeClusters,
 	}
-	c.RunE = a.do(func(ctx context.Context, args []string) error { return a.clusterCheck(ctx, args[0]) })
+	format := c.Flags().StringP("output", "o", "", "Output format. One of: json, yaml.")
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RunE = a.do(func(ctx context.Context, args []string) error { return a.clusterCheck(ctx, args[0], *format) })
 	return c
 }
 
-func (a *app) clusterCheck(ctx context.Context, name string) error {
+func (a *app) clusterCheck(ctx context.Context, name, format string) error {
+	if !slices.Contains([]string{"", "json", "yaml"}, format) {
+		return usagef("--output %s: want json or yaml", format)
+	}
 	hub, err := a.sites.hub()
 	if err != nil {
 		return err
@@ -28,7 +37,7 @@ func (a *app) clusterCheck(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.table(show.Findings(findings), false); err != nil {
+	if err := a.report(findings, format); err != nil {
 		return err
 	}
 	failed := 0
@@ -40,5 +49,25 @@ func (a *app) clusterCheck(ctx context.Context, name string) error {
 	if failed > 0 {
 		return notReadyf("%d of %d checks of cluster %q failed", failed, len(findings), name)
 	}
+	return nil
+}
+
+// report prints the findings, as a table unless another format is wanted.
+func (a *app) report(findings []show.Finding, format string) error {
+	var raw []byte
+	var err error
+	switch format {
+	case "json":
+		raw, err = json.MarshalIndent(findings, "", "    ")
+		raw = append(raw, '\n')
+	case "yaml":
+		raw, err = yaml.Marshal(findings)
+	default:
+		return a.table(show.Findings(findings))
+	}
+	if err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	_, _ = a.Out.Write(raw)
 	return nil
 }

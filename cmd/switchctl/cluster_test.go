@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -208,6 +209,14 @@ func TestAClusterOfWhichNothingIsMissingPassesItsCheck(t *testing.T) {
 		aCheck("workers"), aQueue("gpus", "workers"), aLocalQueue("team", "train", "gpus"))
 	x.withWorker("w1", aLocalQueue("team", "train", "elsewhere"))
 	golden(t, "cluster-check-passed.txt", x.ok("cluster check w1"))
+	if out := x.ok("cluster check w1 -o yaml"); !strings.Contains(out, "- check: connection\n  found: Connected\n  result: ok\n") {
+		t.Error(out)
+	}
+	var findings []map[string]string
+	if err := json.Unmarshal([]byte(x.ok("cluster check w1 -o json")), &findings); err != nil || len(findings) != 11 {
+		t.Errorf("%v %v", findings, err)
+	}
+	x.fails("cluster check w1 -o wide", exitUsage, "want json or yaml")
 }
 
 func TestARotationReplacesTheTokenKeepsTheAddressAndRevokesOlderTokens(t *testing.T) {

@@ -68,7 +68,7 @@ func (a *app) events(ctx context.Context, text string, w *workerAccess) error {
 		a.none(namespace)
 		return nil
 	}
-	return a.table(table, false)
+	return a.table(table)
 }
 
 // belongs tells whether an object's name is one that the job's controllers give to its parts, pods and child jobs: the

@@ -80,8 +80,8 @@ func (a *app) print(o *output, p printed) error {
 }
 
 // table prints a table that is not about objects.
-func (a *app) table(table *metav1.Table, noHeaders bool) error {
-	return printTable(a.Out, table, printers.PrintOptions{NoHeaders: noHeaders})
+func (a *app) table(table *metav1.Table) error {
+	return printTable(a.Out, table, printers.PrintOptions{})
 }
 
 func printTable(to io.Writer, table *metav1.Table, options printers.PrintOptions) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,7 +68,11 @@ func (a *app) queueSetup(ctx context.Context, o *setupOptions) error {
 	if err != nil {
 		return err
 	}
-	reached, err := a.reachAll(hub, wanted, o.contexts)
+	named, err := contextsOf(o.contexts, workers)
+	if err != nil {
+		return err
+	}
+	reached, err := a.reachAll(hub, wanted, named)
 	if err != nil {
 		return err
 	}
@@ -108,16 +113,24 @@ func (a *app) carryOut(ctx context.Context, steps []step, o *setupOptions) error
 	return nil
 }
 
-// reachAll connects to every cluster for which there is something.
-func (a *app) reachAll(hub *site, wanted []allotment, contexts []string) (map[string]*site, error) {
+// contextsOf are the contexts of workers, by name.
+func contextsOf(pairs, workers []string) (map[string]string, error) {
 	named := map[string]string{}
-	for _, pair := range contexts {
+	for _, pair := range pairs {
 		name, context, ok := strings.Cut(pair, "=")
 		if !ok {
 			return nil, usagef("--worker %s: want NAME=CONTEXT", pair)
 		}
+		if !slices.Contains(workers, name) {
+			return nil, usagef("--worker %s: the hub has no worker %q, only %s", pair, name, strings.Join(workers, ", "))
+		}
 		named[name] = context
 	}
+	return named, nil
+}
+
+// reachAll connects to every cluster for which there is something.
+func (a *app) reachAll(hub *site, wanted []allotment, named map[string]string) (map[string]*site, error) {
 	reached := map[string]*site{hubName: hub}
 	for _, w := range wanted {
 		if reached[w.cluster] != nil {

@@ -81,6 +81,8 @@ func TestAMistakeInAFileIsTheUsersAndChangesNothing(t *testing.T) {
 		x.fails("queue setup --yes -f "+file(t, text), exitUsage, says)
 	}
 	x.fails("queue setup", exitUsage, "required flag")
+	x.fails("queue setup --yes -f testdata/teams.yaml --worker w1", exitUsage, "want NAME=CONTEXT")
+	x.fails("queue setup --yes -f testdata/teams.yaml --worker w9=w1", exitUsage, "the hub has no worker")
 	x.fails("queue setup -f no-such-file", exitUsage, "no-such-file")
 	if !absent(x, x.hub, "", "a", &corev1.Namespace{}) {
 		t.Error("something was created")

@@ -25,12 +25,12 @@ const (
 // Finding is what one check of a cluster found.
 type Finding struct {
 	// Subject is what was checked.
-	Subject string
-	Result  Result
+	Subject string `json:"check"`
+	Result  Result `json:"result"`
 	// Detail is what was found.
-	Detail string
+	Detail string `json:"found"`
 	// Remedy is what to do about it; empty if it passed.
-	Remedy string
+	Remedy string `json:"whatToDo,omitempty"`
 }
 
 // Findings is the table of a cluster's check.
