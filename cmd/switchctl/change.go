@@ -15,6 +15,8 @@ import (
 type change struct {
 	flags *genericclioptions.PrintFlags
 	run   string
+	// marked is set once the printer says that it was a dry run.
+	marked bool
 }
 
 // newChange adds the flags; done is what is said of the object afterwards, such as "stopped".
@@ -33,11 +35,11 @@ func (o *change) server() bool { return o.run == "server" }
 
 // told prints the object after the change.
 func (a *app) told(o *change, obj client.Object) error {
-	if o.run != "none" {
+	if o.run != "none" && !o.marked {
 		if err := o.flags.Complete("%s (" + o.run + " dry run)"); err != nil {
 			return usagef("%w", err)
 		}
-		o.run = "none" // said once, for a command with several objects
+		o.marked = true
 	}
 	printer, err := o.flags.ToPrinter()
 	if err != nil {

@@ -54,7 +54,8 @@ take stays. With --wait it returns when no job is left there.`,
 	c.Flags().DurationVar(&timeout, "timeout", 30*time.Minute, "How long to wait")
 	run := c.RunE
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := run(cmd, args); err != nil || !until {
+		dry := cmd.Flag("dry-run").Value.String() != "none"
+		if err := run(cmd, args); err != nil || !until || dry {
 			return err
 		}
 		return a.awaitDrained(cmd.Context(), args[0], timeout)

@@ -278,6 +278,7 @@ func TestMarksOnClustersAreSetAndTakenBack(t *testing.T) {
 func TestADrainThatDoesNotEndNamesAJobThatIsLeft(t *testing.T) {
 	x := aFleet(t)
 	x.fails("cluster drain w1 --wait --timeout 10ms", exitNotReady, "team/running")
+	x.ok("cluster drain w1 --wait --timeout 10ms --dry-run=client")
 }
 
 func TestUnregisteringRefusesWhileJobsAreThereAndThenLeavesNothing(t *testing.T) {

@@ -113,8 +113,8 @@ func (a *app) token(cluster string, raw []byte) show.Finding {
 // inspect checks the worker itself, with the hub's credentials.
 func (a *app) inspect(ctx context.Context, hub, worker *site, cluster *kueue.MultiKueueCluster) []show.Finding {
 	findings := serving(worker)
-	if findings[0].Result == show.Failed && len(findings) == 1 {
-		return findings
+	if len(findings) == 1 {
+		return findings // it does not answer
 	}
 	return append(findings, permitted(ctx, worker, cluster.Name), queued(ctx, hub, worker))
 }

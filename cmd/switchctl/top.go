@@ -96,7 +96,13 @@ func (a *app) capacities(ctx context.Context, hub *site, workers *connections, c
 
 // capacity is what a worker reports, or why that is not known.
 func (a *app) capacity(ctx context.Context, hub *site, workers *connections, cluster *kueue.MultiKueueCluster) show.Capacity {
-	worker, err := workers.to(cluster.Name, func() (*site, error) { return a.worker(ctx, hub, cluster.Name, &workerAccess{}) })
+	worker, err := workers.to(cluster.Name, func() (*site, error) {
+		raw, err := a.credentialsOf(ctx, hub, cluster)
+		if err != nil {
+			return nil, err
+		}
+		return a.sites.credentials(raw)
+	})
 	if err != nil {
 		return show.Capacity{Unknown: err.Error()}
 	}

@@ -51,6 +51,14 @@ func TestStopAndResumeChangeWorkloadsAndQueues(t *testing.T) {
 	if active := get(x, x.hub, "team", "job-waiting-1", &kueue.Workload{}).Spec.Active; !*active || policies()[1] != kueue.None {
 		t.Error("not resumed")
 	}
+	if out := x.ok("stop workload job-done-1 job-offered-1 --dry-run=client"); strings.Count(out, "(client dry run)") != 2 {
+		t.Error(out)
+	}
+	for _, name := range []string{"job-done-1", "job-offered-1"} {
+		if get(x, x.hub, "team", name, &kueue.Workload{}).Spec.Active != nil {
+			t.Errorf("a dry run stopped %s", name)
+		}
+	}
 	x.fails("stop workload nobody", exitNotFound, "nobody")
 	x.fails("stop workload", exitUsage, "requires at least 1 arg")
 	x.fails("stop workload x --keep-already-running", exitUsage, "unknown flag")
@@ -98,6 +106,12 @@ func TestDeletingAWorkloadDeletesItsJob(t *testing.T) {
 	x.fails("delete workload", exitUsage, "or --all")
 	x.fails("delete workload a -A", exitUsage, "or --all")
 	x.fails("delete workload nobody", exitNotFound, "nobody")
+	if out := x.ok("delete workload lonely job-waiting-1 --dry-run=server"); strings.Count(out, "(server dry run)") != 2 {
+		t.Error(out)
+	}
+	if absent(x, x.hub, "team", "waiting", job) || absent(x, x.hub, "team", "lonely", lonely) {
+		t.Error("a dry run deleted something")
+	}
 	x.stdin = "yes\n"
 	if out := x.ok("delete workload job-waiting-1 lonely"); out != "job.batch/waiting deleted\nworkload.kueue.x-k8s.io/lonely deleted\n" {
 		t.Errorf("%q", out)
