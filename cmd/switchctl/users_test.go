@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/cmd/switchctl/show"
+)
+
+func TestABatchUserWhoMaySeeNeitherClustersNorChecksIsToldWhatTheWorkloadSays(t *testing.T) {
+	x := newTerminal(t)
+	offered := aWorkload("job-offered-1", "Job", "offered", condition(kueue.WorkloadQuotaReserved, "True", "QuotaReserved", "", time.Minute))
+	offered.Status.AdmissionChecks = []kueue.AdmissionCheckState{{
+		Name: "workers", State: kueue.CheckStatePending, Message: `waiting for a cluster; "w1" waits for quota`,
+	}}
+	x.hub = x.site("hub", interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+		switch list.(type) {
+		case *kueue.WorkloadList, *kueue.LocalQueueList:
+			return c.List(ctx, list, options...)
+		}
+		return apierrors.NewForbidden(schema.GroupResource{Group: "kueue.x-k8s.io"}, "", nil)
+	}}, offered)
+	out := x.ok("explain job/offered")
+	for _, want := range []string{"On the worker clusters (admission check workers: Pending)", `"w1" waits for quota`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("does not say %q:\n%s", want, out)
+		}
+	}
+}
+
+func TestSelectorsAndNamesOfGetAreUnderstoodAsKubectlDoes(t *testing.T) {
+	x := aHub(t)
+	if out := x.ok("get mkc w2 --no-headers"); !strings.HasPrefix(out, "w2") || strings.Contains(out, "w1") {
+		t.Error(out)
+	}
+	if out := x.ok("get lq -A -o name"); out != "localqueue.kueue.x-k8s.io/train\n" {
+		t.Errorf("%q", out)
+	}
+	if out := x.ok("list lq -l team=none -o name"); out != "" {
+		t.Errorf("%q", out)
+	}
+	if out := x.ok("get wl job-done-1 job-waiting-1 -o name"); strings.Count(out, "\n") != 2 {
+		t.Errorf("%q", out)
+	}
+	x.fails("list lq -l a=b=c", exitUsage, "--selector")
+	x.fails("list lq --field-selector a", exitUsage, "--field-selector")
+	x.fails("get wl a -l b=c", exitUsage, "names cannot be given together")
+	x.fails("get wl a -A", exitUsage, "names cannot be given together")
+	x.fails("get lq nobody", exitNotFound, "nobody")
+	x.fails("get cq nobody", exitNotFound, "nobody")
+	x.fails("get mkc nobody", exitNotFound, "nobody")
+	x.fails("get wl -o bogus", exitUsage, "bogus")
+}
+
+// tokenUntil is a kubeconfig with a token that ends at a time.
+func tokenUntil(at time.Time) []byte {
+	claims := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"exp":%d}`, at.Unix()))
+	return bytes.ReplaceAll(kubeconfigFor("w1").Data["kubeconfig"], []byte("token: old"), []byte("token: x."+claims+".x"))
+}
+
+func TestATokenThatEndsSoonOrHasEndedIsFound(t *testing.T) {
+	a, _, _ := newTerminal(t).app()
+	for left, want := range map[time.Duration]show.Result{
+		-time.Hour: show.Failed, 24 * time.Hour: show.Warned, 60 * 24 * time.Hour: show.Passed,
+	} {
+		if got := a.token("w1", tokenUntil(now.Add(left))); got.Result != want {
+			t.Errorf("%s left: %+v, want %s", left, got, want)
+		}
+	}
+	secret := kubeconfigFor("w1")
+	secret.Data["kubeconfig"] = tokenUntil(now.Add(30 * 24 * time.Hour))
+	x := newTerminal(t, workerCluster("w1", metav1.ConditionTrue, "Active", "Connected"), secret)
+	if out := x.ok("cluster list -o wide"); !strings.Contains(out, "for 30d") {
+		t.Error(out)
+	}
+}
+
+func TestARegistrationAddsTheClusterToAConfigOnce(t *testing.T) {
+	x := newTerminal(t)
+	connecting(x, fleetConfig("workers", "w0"))
+	x.withWorker("w1")
+	x.ok("cluster register w1 --context w1 --config workers")
+	if out := x.ok("cluster register w1 --context w1 --config workers"); !strings.Contains(out, "MultiKueueConfig workers unchanged") {
+		t.Error(out)
+	}
+	if diff := cmp.Diff([]string{"w0", "w1"}, get(x, x.hub, "", "workers", &kueue.MultiKueueConfig{}).Spec.Clusters); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTheProgressOfAJobIsToldInWords(t *testing.T) {
+	x := aHub(t)
+	a, _, _ := x.app()
+	for name, want := range map[string]string{
+		"job/waiting": "waits for quota", "job/offered": "has quota, waits for a cluster", "jobset/running": `admitted on cluster "w1"`,
+		"job/done": "finished, Succeeded: Job finished successfully", "job/nobody": "submitted",
+	} {
+		j, err := parseJob(x.hub, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, done, failed, err := a.progress(t.Context(), x.hub, "team", j, "admitted")
+		if err != nil || state != want || failed || done != (name == "jobset/running" || name == "job/done") {
+			t.Errorf("%s: %q done=%t failed=%t %v, want %q", name, state, done, failed, err, want)
+		}
+	}
+}
+
+func TestAJobOfAQueueWithoutWorkersRunsOnTheHub(t *testing.T) {
+	local := aWorkload("jobset-running-1", "JobSet", "running", condition(kueue.WorkloadAdmitted, "True", "Admitted", "", time.Minute))
+	x := newTerminal(t, local, aPod("running-a-0"))
+	if out := x.ok("logs jobset/running"); out != "fake logs\n" {
+		t.Errorf("%q", out)
+	}
+}
+
+func TestADrainIsOverWhenNoJobIsLeft(t *testing.T) {
+	x := aFleet(t)
+	wl := get(x, x.hub, "team", "running", &kueue.Workload{})
+	wl.Status.ClusterName = ptr.To("w2")
+	if err := x.hub.Status().Update(t.Context(), wl); err != nil {
+		t.Fatal(err)
+	}
+	if out := x.ok("cluster drain w1 --wait"); !strings.Contains(out, `no job is left on cluster "w1"`) {
+		t.Error(out)
+	}
+}
+
+func TestKubectlIsRunAsItIsAndEndsTheProgramWithItsCode(t *testing.T) {
+	dir := t.TempDir()
+	script := "#!/bin/sh\necho \"kubectl $*\"\nexit 7\n"
+	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir)
+	x := newTerminal(t)
+	a, out, errs := x.app()
+	a.kubectl = runKubectl
+	if code := a.execute(t.Context(), []string{"switchctl", "edit", "cq", "gpus"}); code != 7 || out.String() != "kubectl edit clusterqueue gpus\n" || errs.String() != "" {
+		t.Errorf("code %d, out %q, errors %q", code, out, errs)
+	}
+	t.Setenv("PATH", "")
+	err := runKubectl(t.Context(), genericiooptions.NewTestIOStreamsDiscard(), nil)
+	if err == nil || !strings.Contains(err.Error(), "install kubectl") {
+		t.Error(err)
+	}
+}
