@@ -44,12 +44,12 @@ func arenaObjects(workers []string) []client.Object {
 	return objects
 }
 
-// workerObjects are the namespace, flavor and queue of a worker in which everything fits.
+// workerObjects are the namespace, flavor and queue of a worker in memory.
 func workerObjects(queue string) []client.Object {
 	return []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}},
 		&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: team}},
-		clusterQueue(queue, wideCores), localQueue(queue),
+		clusterQueue(queue, workerCores), localQueue(queue),
 	}
 }
 

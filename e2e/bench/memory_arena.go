@@ -53,26 +53,29 @@ type hamletOptions struct {
 const (
 	// perCheck is how many clusters a MultiKueueConfig can name; more of them need several queues.
 	perCheck = 20
-	hubUser  = "hub"
+	// workerCores is the quota of each worker: so little that every Job makes a difference of a thousandth, which is what
+	// placement goes by, and more than any run holds.
+	workerCores = 1000
+	hubUser     = "hub"
 )
 
 // builtins are the resources of Kubernetes itself that a hub looks at.
 func builtins() []memory.Resource {
-	kind := func(group, version, kind string) schema.GroupVersionKind {
-		return schema.GroupVersionKind{Group: group, Version: version, Kind: kind}
+	kind := func(group, kind string) schema.GroupVersionKind {
+		return schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}
 	}
 	return []memory.Resource{
-		{GroupVersionKind: kind("", "v1", "Namespace"), Plural: "namespaces"},
-		{GroupVersionKind: kind("", "v1", "Secret"), Plural: "secrets", Namespaced: true},
-		{GroupVersionKind: kind("", "v1", "Pod"), Plural: "pods", Namespaced: true, Status: true},
-		{GroupVersionKind: kind("", "v1", "LimitRange"), Plural: "limitranges", Namespaced: true},
-		{GroupVersionKind: kind("", "v1", "ResourceQuota"), Plural: "resourcequotas", Namespaced: true, Status: true},
-		{GroupVersionKind: kind("apps", "v1", "ReplicaSet"), Plural: "replicasets", Namespaced: true, Status: true},
-		{GroupVersionKind: kind("batch", "v1", "Job"), Plural: "jobs", Namespaced: true, Status: true},
-		{GroupVersionKind: kind("coordination.k8s.io", "v1", "Lease"), Plural: "leases", Namespaced: true},
-		{GroupVersionKind: kind("events.k8s.io", "v1", "Event"), Plural: "events", Namespaced: true, Forget: true},
-		{GroupVersionKind: kind("node.k8s.io", "v1", "RuntimeClass"), Plural: "runtimeclasses"},
-		{GroupVersionKind: kind("scheduling.k8s.io", "v1", "PriorityClass"), Plural: "priorityclasses"},
+		{GroupVersionKind: kind("", "Namespace"), Plural: "namespaces"},
+		{GroupVersionKind: kind("", "Secret"), Plural: "secrets", Namespaced: true},
+		{GroupVersionKind: kind("", "Pod"), Plural: "pods", Namespaced: true, Status: true},
+		{GroupVersionKind: kind("", "LimitRange"), Plural: "limitranges", Namespaced: true},
+		{GroupVersionKind: kind("", "ResourceQuota"), Plural: "resourcequotas", Namespaced: true, Status: true},
+		{GroupVersionKind: kind("apps", "ReplicaSet"), Plural: "replicasets", Namespaced: true, Status: true},
+		{GroupVersionKind: kind("batch", "Job"), Plural: "jobs", Namespaced: true, Status: true},
+		{GroupVersionKind: kind("coordination.k8s.io", "Lease"), Plural: "leases", Namespaced: true},
+		{GroupVersionKind: kind("events.k8s.io", "Event"), Plural: "events", Namespaced: true, Forget: true},
+		{GroupVersionKind: kind("node.k8s.io", "RuntimeClass"), Plural: "runtimeclasses"},
+		{GroupVersionKind: kind("scheduling.k8s.io", "PriorityClass"), Plural: "priorityclasses"},
 	}
 }
 

@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"switchyard.dev/e2e/memory"
 )
@@ -17,6 +21,11 @@ type sightseeing struct {
 	mu      sync.Mutex
 	created map[string]time.Time
 	ran     map[string]arrival
+	// first are the clusters that the hub nominated at first, bound the one where a Job is to run, by job; told are the
+	// Workloads of which both are known.
+	first map[string][]string
+	bound map[string]string
+	told  map[string]bool
 }
 
 // arrival is where and when a Job was resumed.
@@ -26,7 +35,8 @@ type arrival struct {
 }
 
 func (h *hamlet) see() *sightseeing {
-	s := &sightseeing{created: map[string]time.Time{}, ran: map[string]arrival{}}
+	s := &sightseeing{created: map[string]time.Time{}, ran: map[string]arrival{}, first: map[string][]string{}, bound: map[string]string{}, told: map[string]bool{}}
+	h.hub.Follow(s.note)
 	for i, w := range h.workers {
 		w.mu.Lock()
 		w.resumed = func(job string, at time.Time) {
@@ -41,11 +51,49 @@ func (h *hamlet) see() *sightseeing {
 	return s
 }
 
-// left counts the Jobs that have not been resumed.
-func (s *sightseeing) left() int {
+// note takes the first nomination of a Workload, and its cluster.
+func (s *sightseeing) note(c memory.Change) {
+	if c.Resource != "workloads" {
+		return
+	}
+	s.mu.Lock()
+	known := s.told[c.Name]
+	s.mu.Unlock()
+	if known {
+		return
+	}
+	fields := c.Fields()
+	owners := (&unstructured.Unstructured{Object: fields}).GetOwnerReferences()
+	if len(owners) == 0 {
+		return
+	}
+	nominated, _, _ := unstructured.NestedStringSlice(fields, "status", "nominatedClusterNames") // none is none
+	cluster, _, _ := unstructured.NestedString(fields, "status", "clusterName")
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.created) - len(s.ran)
+	job := owners[0].Name
+	if len(s.first[job]) == 0 {
+		s.first[job] = nominated
+	}
+	if cluster != "" {
+		s.bound[job], s.told[c.Name] = cluster, true
+	}
+}
+
+// left counts the Jobs that have not been resumed. One that is bound to a worker that does not count is none of them: what
+// may run on a worker that was lost stays there for as long as its policy says.
+func (s *sightseeing) left(counts func(worker int) bool) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := 0
+	for job := range s.created {
+		_, ran := s.ran[job]
+		cluster, bound := s.bound[job]
+		if !ran && (counts == nil || !bound || counts(workerIndex(cluster))) {
+			left++
+		}
+	}
+	return left
 }
 
 // submit creates Jobs on the hub, in turn for each queue: at a rate a second, or as fast as the server takes them.
@@ -84,12 +132,18 @@ type hamletFigures struct {
 	wall time.Duration
 	// waits of the Jobs that ran on the workers counted in.
 	waits []time.Duration
-	// elsewhere are the Jobs that ran on the others.
+	// direct are those of them whose Jobs were offered to no worker that is not counted in at first; elsewhere are the Jobs
+	// that ran on the others.
+	direct    []time.Duration
 	elsewhere int
 	cpu       time.Duration
 	peak      int64
 	// writes and reads are requests, on the hub's own server and in sum on the workers.
 	writes, reads, workerWrites, workerReads int
+	// endCPU and endWrites are what came when the Jobs ended, of the hub and on its own server; zero if they were left running.
+	endCPU    time.Duration
+	endWrites int
+	seen      *sightseeing
 	// workersUsed is how many of the workers got a Job.
 	workersUsed int
 }
@@ -133,6 +187,7 @@ func between(before, after map[memory.Request]int) (writes, reads int) {
 func (h *hamlet) run(ctx context.Context, name string, jobs int, rate float64, counts func(worker int) bool) (hamletFigures, error) {
 	f := hamletFigures{name: name, jobs: jobs}
 	s := h.see()
+	f.seen = s
 	before, err := h.meter()
 	if err != nil {
 		return f, err
@@ -140,7 +195,7 @@ func (h *hamlet) run(ctx context.Context, name string, jobs int, rate float64, c
 	if err := h.submit(ctx, s, jobNames(name, jobs), rate); err != nil {
 		return f, err
 	}
-	err = waitProgress(ctx, "Jobs to run", func() (int, error) { return s.left(), h.died() })
+	err = waitProgress(ctx, "Jobs to run", func() (int, error) { return s.left(counts), h.died() })
 	if err != nil {
 		return f, fmt.Errorf("%w\n%s", err, h.process.LogTail())
 	}
@@ -167,7 +222,11 @@ func (f *hamletFigures) tell(s *sightseeing, counts func(worker int) bool) {
 	var first, last time.Time
 	used := map[int]bool{}
 	for name, created := range s.created {
-		ran := s.ran[name]
+		ran, has := s.ran[name]
+		if !has {
+			f.elsewhere++
+			continue
+		}
 		used[ran.worker] = true
 		if first.IsZero() || created.Before(first) {
 			first = created
@@ -180,35 +239,64 @@ func (f *hamletFigures) tell(s *sightseeing, counts func(worker int) bool) {
 			continue
 		}
 		f.waits = append(f.waits, ran.at.Sub(created))
+		if !slices.ContainsFunc(s.first[name], func(cluster string) bool { return counts != nil && !counts(workerIndex(cluster)) }) {
+			f.direct = append(f.direct, ran.at.Sub(created))
+		}
 	}
 	f.wall, f.workersUsed = last.Sub(first), len(used)
 }
 
-// finishAll ends all Jobs that run, and waits until their copies are gone.
-func (h *hamlet) finishAll(ctx context.Context, prefix string, jobs int) error {
-	for _, name := range jobNames(prefix, jobs) {
-		for _, w := range h.workers {
-			w.finish(name)
-		}
+// workerIndex is that of a worker's name.
+func workerIndex(name string) int {
+	i, err := strconv.Atoi(strings.TrimPrefix(name, "w"))
+	if err != nil {
+		return -1
 	}
-	return waitProgress(ctx, "copies to go", func() (int, error) {
-		left := 0
-		for _, w := range h.workers {
-			left += w.server.Count("jobs") + w.server.Count("workloads")
-		}
-		return left, h.died()
-	})
+	return i
+}
+
+// finish ends all Jobs of a run, waits until their copies are gone and measures that.
+func (h *hamlet) finish(ctx context.Context, f *hamletFigures) error {
+	before, err := h.meter()
+	if err != nil {
+		return err
+	}
+	others := h.copies() - 2*len(f.seen.ran) // of other runs
+	for name, ran := range f.seen.ran {
+		h.workers[ran.worker].finish(name)
+	}
+	err = waitProgress(ctx, "copies to go", func() (int, error) { return max(h.copies()-others, 0), h.died() })
+	if err != nil {
+		return err
+	}
+	after, err := h.meter()
+	f.endCPU, f.peak = after.process.cpu-before.process.cpu, after.process.peak
+	f.endWrites, _ = between(before.hub, after.hub)
+	return err
+}
+
+// copies counts the objects that the hub has on the workers.
+func (h *hamlet) copies() int {
+	n := 0
+	for _, w := range h.workers {
+		n += w.server.Count("jobs") + w.server.Count("workloads")
+	}
+	return n
 }
 
 func printHamlet(out io.Writer, title string, runs []hamletFigures) error {
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(table, "\n%s\tJobs\tjobs/s\tp50\tp99\thub CPU per job\thub peak\thub writes\thub reads\tworker writes\tworker reads\tworkers used\tnot counted\n", title)
+	fmt.Fprintln(table, "\n"+title+"\t"+strings.Join([]string{
+		"Jobs", "jobs/s", "p50", "p99", "the direct, p99", "hub CPU per job", "to finish", "hub peak", "hub writes", "to finish", "hub reads",
+		"worker writes", "worker reads", "workers used", "not counted",
+	}, "\t"))
 	for i := range runs {
 		f := &runs[i]
-		fmt.Fprintf(table, "%s\t%d\t%.1f\t%s\t%s\t%.2f ms\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t%d\n",
+		fmt.Fprintf(table, "%s\t%d\t%.1f\t%s\t%s\t%s of %d\t%.2f ms\t%.2f ms\t%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t%d\t%d\n",
 			f.name, f.jobs, float64(f.jobs)/f.wall.Seconds(), quantile(f.waits, 0.5).Round(time.Millisecond),
-			quantile(f.waits, 0.99).Round(time.Millisecond), f.cpu.Seconds()*1000/float64(f.jobs), mebibytes(f.peak),
-			perJob(f.writes, f.jobs), perJob(f.reads, f.jobs), perJob(f.workerWrites, f.jobs), perJob(f.workerReads, f.jobs),
+			quantile(f.waits, 0.99).Round(time.Millisecond), quantile(f.direct, 0.99).Round(time.Millisecond), len(f.direct), f.cpu.Seconds()*1000/float64(f.jobs),
+			f.endCPU.Seconds()*1000/float64(f.jobs), mebibytes(f.peak),
+			perJob(f.writes, f.jobs), perJob(f.endWrites, f.jobs), perJob(f.reads, f.jobs), perJob(f.workerWrites, f.jobs), perJob(f.workerReads, f.jobs),
 			f.workersUsed, f.elsewhere)
 	}
 	return table.Flush()

@@ -62,7 +62,7 @@ func (h *hamlet) mustRun(t *testing.T, name string, jobs int, rate float64, coun
 	return f
 }
 
-func print(t *testing.T, title string, runs ...hamletFigures) {
+func show(t *testing.T, title string, runs ...hamletFigures) {
 	t.Helper()
 	if err := printHamlet(os.Stdout, title+", "+*benchDispatcher, runs); err != nil {
 		t.Fatal(err)
@@ -86,7 +86,12 @@ func TestMemoryAloneBench(t *testing.T) {
 	h := village(t, hamletOptions{workers: cmp.Or(*benchFleet, perCheck), latency: time.Millisecond})
 	jobs := cmp.Or(*benchSize, 2000)
 	runs := []hamletFigures{h.mustRun(t, "first", jobs/10, 0, nil), h.mustRun(t, "alone", jobs, 0, nil)}
-	print(t, "the hub alone, API server of 1 ms (target: 500 jobs/s)", runs...)
+	for i := range runs {
+		if err := h.finish(t.Context(), &runs[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	show(t, "the hub alone, API server of 1 ms (target: 500 jobs/s)", runs...)
 }
 
 // TestMemoryLatencyBench puts workers 100 ms away, there and back.
@@ -94,7 +99,7 @@ func TestMemoryLatencyBench(t *testing.T) {
 	wanted(t, "latency")
 	h := village(t, hamletOptions{workers: cmp.Or(*benchFleet, perCheck), latency: time.Millisecond, delay: 50 * time.Millisecond})
 	jobs := cmp.Or(*benchSize, 1000)
-	print(t, "workers 100 ms away", h.mustRun(t, "latency", jobs, *benchRate, nil))
+	show(t, "workers 100 ms away", h.mustRun(t, "latency", jobs, *benchRate, nil))
 }
 
 // TestMemorySickBench lets five of twenty workers vanish without a word and two answer after 10 s, just when Jobs come, and
@@ -114,7 +119,22 @@ func TestMemorySickBench(t *testing.T) {
 	}
 	well := func(worker int) bool { return worker >= black+slow }
 	runs = append(runs, h.mustRun(t, "sick", jobs, rate, well), h.mustRun(t, "still-sick", jobs, rate, well))
-	print(t, "5 of 20 workers silent, 2 answer after 10 s (target: p99 within 1.2 of without)", runs...)
+	show(t, "5 of 20 workers silent, 2 answer after 10 s (target: p99 within 1.2 of without)", runs...)
 	p99 := func(f hamletFigures) float64 { return float64(quantile(f.waits, 0.99)) }
 	t.Logf("p99: %.2f times that without them while they fall sick, %.2f after that", p99(runs[1])/p99(runs[0]), p99(runs[2])/p99(runs[0]))
+}
+
+// TestMemoryRestartBench has a hub hold Workloads that run on a hundred workers, kills it and starts it again.
+func TestMemoryRestartBench(t *testing.T) {
+	wanted(t, "restart")
+	h := village(t, hamletOptions{workers: cmp.Or(*benchFleet, 100)})
+	held := cmp.Or(*benchSize, 50_000)
+	h.hub.SetLatency(time.Millisecond)
+	r, err := h.restart(t.Context(), held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := printRestart(os.Stdout, r); err != nil {
+		t.Fatal(err)
+	}
 }

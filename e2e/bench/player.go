@@ -7,11 +7,11 @@ import (
 	"sync"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
 
-	batchv1 "k8s.io/api/batch/v1"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/e2e/memory"
@@ -214,8 +214,8 @@ func (p *player) publish() {
 func (p *player) report() *switchyard.CapacityReport {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	const whole = wideCores * 1000
-	free := whole - p.held*1000
+	const whole = workerCores * 1000 // thousandths of a core
+	free := max(whole-p.held*1000, 0)
 	return &switchyard.CapacityReport{
 		ObjectMeta: metav1.ObjectMeta{Name: switchyard.CapacityReportName},
 		ObservedAt: metav1.NowMicro(), Kinds: []string{"Job.v1.batch"},

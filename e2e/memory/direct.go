@@ -92,3 +92,25 @@ func (s *Server) Certificate() (certificate, key []byte, err error) {
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
+
+// Text is an object as the server keeps it, in JSON.
+func (s *Server) Text(plural, namespace, name string) (string, error) {
+	o, err := s.collection(plural).get(namespace, name)
+	if err != nil {
+		return "", err
+	}
+	return string(o.data), nil
+}
+
+// Restore stores an object as it is, with its UID, its times and its status.
+func (s *Server) Restore(plural, text string) error {
+	fields := map[string]any{}
+	if err := utiljson.Unmarshal([]byte(text), &fields); err != nil {
+		return fmt.Errorf("restore on %s: %w", s.Name, err)
+	}
+	c := s.collection(plural)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.put(fields)
+	return err
+}

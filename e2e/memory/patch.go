@@ -112,6 +112,7 @@ func copyOf(m map[string]any) map[string]any {
 func overlay(live, applied map[string]any) map[string]any {
 	for name, value := range applied {
 		switch value := value.(type) {
+		case nil: // nothing is applied
 		case map[string]any:
 			below, _ := live[name].(map[string]any)
 			if below == nil {
@@ -158,7 +159,7 @@ func withdraw(live, before map[string]any, now []map[string]any) {
 		was, isMap := value.(map[string]any)
 		list, isList := value.([]any)
 		switch {
-		case len(still) == 0 && !(isList && keysOf(name) != ""):
+		case len(still) == 0 && (!isList || keysOf(name) == ""):
 			delete(live, name)
 		case isMap && below != nil:
 			withdraw(below, was, mapsOf(still))

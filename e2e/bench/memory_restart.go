@@ -1,0 +1,135 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+)
+
+// restart is what a hub's program needed to be of use again.
+type restart struct {
+	held, workers int
+	// connected is the time from its start until it was connected to all workers, dispatched until a Job that waited for it
+	// was resumed on a worker.
+	connected, dispatched time.Duration
+	cpu                   time.Duration
+	peak                  int64
+	// lists are the most that one worker was asked for a resource, by resource
+	lists map[string]int
+	// created are the Workloads that the hub made, which is one if it knows those it has; writes all its requests that change
+	// something, on its own server.
+	created, writes int
+}
+
+// restart has a Job run on every worker, kills the hub's program, as a crash would, multiplies the Jobs until so many are held,
+// creates one more and starts the program again.
+func (h *hamlet) restart(ctx context.Context, held int) (restart, error) {
+	r := restart{held: held, workers: len(h.workers), lists: map[string]int{}}
+	s := h.see()
+	if err := h.spread(ctx, s); err != nil {
+		return r, err
+	}
+	if err := h.process.Kill(); err != nil {
+		return r, err
+	}
+	if err := h.multiply(s, held); err != nil {
+		return r, err
+	}
+	s = h.see()
+	workloads, writes := h.hub.Count("workloads"), h.writes()
+	before := make([]map[string]int, len(h.workers))
+	for i, w := range h.workers {
+		before[i] = listsOf(w)
+	}
+	if err := h.forgetConnections(); err != nil {
+		return r, err
+	}
+	if err := h.submit(ctx, s, []string{"after-the-restart"}, 0); err != nil {
+		return r, err
+	}
+	began := time.Now()
+	if err := h.start(); err != nil {
+		return r, err
+	}
+	connected := make(chan error, 1)
+	go func() {
+		err := h.waitConnected(ctx, len(h.workers))
+		r.connected = time.Since(began)
+		connected <- err
+	}()
+	err := waitProgress(ctx, "the first Job", func() (int, error) { return s.left(nil), h.died() })
+	if err != nil {
+		return r, fmt.Errorf("%w\n%s", err, h.process.LogTail())
+	}
+	r.dispatched = s.ran["after-the-restart"].at.Sub(began)
+	if err := <-connected; err != nil {
+		return r, err
+	}
+	if err := pause(ctx, 10*time.Second); err != nil { // whatever the hub looks at when it is back
+		return r, err
+	}
+	for i, w := range h.workers {
+		for resource, n := range listsOf(w) {
+			r.lists[resource] = max(r.lists[resource], n-before[i][resource])
+		}
+	}
+	r.created, r.writes = h.hub.Count("workloads")-workloads, h.writes()-writes
+	p, err := readProcess(h.process.PID())
+	r.cpu, r.peak = p.cpu, p.peak
+	return r, err
+}
+
+// spread has one Job run on each worker: Jobs come until there is one.
+func (h *hamlet) spread(ctx context.Context, s *sightseeing) error {
+	if err := h.submit(ctx, s, jobNames("held", 2*len(h.workers)), 0); err != nil {
+		return err
+	}
+	if err := waitProgress(ctx, "Jobs to run", func() (int, error) { return s.left(nil), h.died() }); err != nil {
+		return err
+	}
+	return pause(ctx, 5*time.Second) // what is written after they have begun to run
+}
+
+func (h *hamlet) writes() int {
+	writes, _ := between(nil, h.hub.Requests())
+	return writes
+}
+
+// listsOf are the lists that a worker was asked for, by resource.
+func listsOf(w *player) map[string]int {
+	lists := map[string]int{}
+	for request, n := range w.server.Requests() {
+		if request.Verb == "list" {
+			lists[request.Resource] += n
+		}
+	}
+	return lists
+}
+
+// forgetConnections takes away what the hub's program said about its connections, so that it is seen to say it anew.
+func (h *hamlet) forgetConnections() error {
+	for _, w := range h.workers {
+		err := h.hub.Change("multikueueclusters", "", w.server.Name, func(cluster map[string]any) { delete(cluster, "status") })
+		if err != nil {
+			return fmt.Errorf("forget the connection to %s: %w", w.server.Name, err)
+		}
+	}
+	return nil
+}
+
+func printRestart(out io.Writer, r restart) error {
+	_, err := fmt.Fprintf(out, `
+restart of a hub with %d active Workloads on %d workers (targets: first dispatch < 30 s, one list per kind and worker, < 2 GiB)
+  first dispatch after %s, connected to all after %s, CPU %s, peak memory %s
+  %d Workloads created, %d writes on the hub
+`, r.held, r.workers, r.dispatched.Round(10*time.Millisecond), r.connected.Round(10*time.Millisecond), r.cpu, mebibytes(r.peak), r.created, r.writes)
+	for _, resource := range slices.Sorted(maps.Keys(r.lists)) {
+		if err == nil {
+			_, err = fmt.Fprintf(out, "  lists of %s, the most of any worker: %d (probes included)\n", resource, r.lists[resource])
+		}
+	}
+	return err
+}
