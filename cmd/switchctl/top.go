@@ -18,6 +18,10 @@ import (
 // reportTimeout keeps a cluster that does not answer from holding up the others.
 const reportTimeout = 3 * time.Second
 
+// rests is how many times as long as a look took is waited at least before the next: on a large hub a look reads many
+// workloads, and nobody's curiosity shall be its main load.
+const rests = 5
+
 // wipe moves to the terminal's upper left corner and clears it.
 const wipe = "\x1b[H\x1b[2J"
 
@@ -30,7 +34,7 @@ hub's ClusterQueues. Capacity is read by the hub's kubeconfig Secrets, from work
 		Args: cobra.NoArgs,
 	}
 	once := c.Flags().Bool("once", false, "Show it once, for scripts")
-	every := c.Flags().Duration("interval", 2*time.Second, "How often to look")
+	every := c.Flags().Duration("interval", 2*time.Second, "How often to look, at most")
 	c.RunE = a.do(func(ctx context.Context, _ []string) error {
 		hub, err := a.sites.hub()
 		if err != nil {
@@ -43,18 +47,26 @@ hub's ClusterQueues. Capacity is read by the hub's kubeconfig Secrets, from work
 			_, _ = fmt.Fprint(a.Out, text)
 			return err
 		}
-		for {
-			text, err := a.overview(ctx, hub, workers)
-			if err != nil {
-				return err
-			}
-			_, _ = fmt.Fprint(a.Out, wipe+text)
-			if err := a.pause(ctx, *every); err != nil {
-				return nil //nolint:nilerr // the user has seen enough
-			}
-		}
+		return a.watch(ctx, hub, workers, *every)
 	})
 	return c
+}
+
+// watch shows the fleet again and again, until the user has seen enough.
+func (a *app) watch(ctx context.Context, hub *site, workers *connections, every time.Duration) error {
+	for ctx.Err() == nil {
+		began := time.Now()
+		text, err := a.overview(ctx, hub, workers)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return err
+		}
+		_, _ = fmt.Fprint(a.Out, wipe+text)
+		_ = a.pause(ctx, max(every, rests*time.Since(began))) // ends early only with the loop
+	}
+	return nil
 }
 
 // connections are those to workers, kept from one look to the next.

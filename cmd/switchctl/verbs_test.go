@@ -219,6 +219,19 @@ func TestTopShowsTheFleetOnce(t *testing.T) {
 	golden(t, "top.txt", x.ok("top --once"))
 }
 
+func TestTopIsWatchedUntilTheUserHasSeenEnough(t *testing.T) {
+	x := aHub(t)
+	a, out, _ := x.app()
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if err := a.watch(ctx, x.hub, &connections{known: map[string]*site{}}, time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if looks := strings.Count(out.String(), wipe); looks < 1 {
+		t.Errorf("%d looks", looks)
+	}
+}
+
 func TestTheProgramIsAPluginOfKubectlByItsName(t *testing.T) {
 	for argv0, want := range map[string]string{
 		"/usr/bin/switchctl": "switchctl", "kubectl-switchyard": "kubectl switchyard", `kubectl-switchyard.exe`: "kubectl switchyard",
