@@ -44,7 +44,7 @@ type Options struct {
 	Coalesce time.Duration
 	// RecheckKinds is how often a cluster is asked for a kind that it did not serve (1 min).
 	RecheckKinds time.Duration
-	// Writers is how many actions run at a time on one cluster (8); QPS and Burst are its budget of calls (100, 200).
+	// Writers is how many actions run at a time on one cluster (32); QPS and Burst are its budget of calls (500, 1000).
 	Writers int
 	QPS     float32
 	Burst   int
@@ -65,9 +65,9 @@ func (o Options) withDefaults() Options {
 	o.CallTimeout = orElse(o.CallTimeout, 15*time.Second)
 	o.Coalesce = orElse(o.Coalesce, 400*time.Millisecond)
 	o.RecheckKinds = orElse(o.RecheckKinds, time.Minute)
-	o.Writers = orElse(o.Writers, 8)
-	o.QPS = orElse(o.QPS, 100)
-	o.Burst = orElse(o.Burst, 200)
+	o.Writers = orElse(o.Writers, 32)
+	o.QPS = orElse(o.QPS, 500)
+	o.Burst = orElse(o.Burst, 1000)
 	if o.Lease != nil {
 		lease := o.Lease.withDefaults(o.Origin)
 		o.Lease = &lease
