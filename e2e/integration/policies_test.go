@@ -101,7 +101,9 @@ var _ = Describe("A worker out of reach", Ordered, Serial, Label("slow"), func()
 		all := newTenants(ctx, terms{"multikueue", ""}, terms{"multikueue", switchyard.RunOnce}, terms{"run-once", ""},
 			terms{"multikueue", switchyard.NeverLose})
 		compatible, runOnce, runOnceFleet, neverLose = all[0], all[1], all[2], all[3]
+		By("waiting until the worker is known to have a fence")
 		Eventually(fenced).WithContext(ctx).WithArguments(w1).Should(HavePrefix("True Fenced"))
+		By("parting it from the hub")
 		breakLink(w1, (*network.Link).Partition)
 		Eventually(connected).WithContext(ctx).WithArguments("w1").Should(HavePrefix("False"))
 	})
@@ -180,8 +182,8 @@ var _ = Describe("A worker out of reach for good", Serial, func() {
 		}})).To(Succeed())
 		Eventually(fenced).WithContext(ctx).WithArguments(w1).Should(HavePrefix("False NoFence Nothing there stops this hub's jobs"))
 
+		By("parting it from the hub")
 		breakLink(w1, (*network.Link).Partition)
-		Eventually(connected).WithContext(ctx).WithArguments("w1").Should(HavePrefix("False"))
 		By("saying of a new job that it cannot be offered there")
 		closeQueue(ctx, w2, runOnce.team)
 		late := runOnce.team.job("late", 1, "1h")
