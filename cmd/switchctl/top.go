@@ -57,10 +57,7 @@ func (a *app) watch(ctx context.Context, hub *site, workers *connections, every 
 	for ctx.Err() == nil {
 		began := time.Now()
 		text, err := a.overview(ctx, hub, workers)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
+		if err != nil && ctx.Err() == nil {
 			return err
 		}
 		_, _ = fmt.Fprint(a.Out, wipe+text)

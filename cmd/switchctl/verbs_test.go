@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"testing"
@@ -221,15 +222,32 @@ func TestTopShowsTheFleetOnce(t *testing.T) {
 
 func TestTopIsWatchedUntilTheUserHasSeenEnough(t *testing.T) {
 	x := aHub(t)
-	a, out, _ := x.app()
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	a, _, _ := x.app()
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	looks := 0
+	a.Out = onWrite(func(text []byte) {
+		if looks++; !bytes.HasPrefix(text, []byte(wipe)) {
+			t.Errorf("look %d does not begin on a clear screen", looks)
+		}
+		if looks == 2 {
+			cancel()
+		}
+	})
 	if err := a.watch(ctx, x.hub, &connections{known: map[string]*site{}}, time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	if looks := strings.Count(out.String(), wipe); looks < 1 {
+	if looks != 2 {
 		t.Errorf("%d looks", looks)
 	}
+}
+
+// onWrite is a terminal that tells of everything that is written.
+type onWrite func([]byte)
+
+func (f onWrite) Write(text []byte) (int, error) {
+	f(text)
+	return len(text), nil
 }
 
 func TestTheProgramIsAPluginOfKubectlByItsName(t *testing.T) {
