@@ -59,12 +59,28 @@ soak: controlplane build ## Five jobs a second on real API servers, with random 
 	go test -count=1 -timeout 3h ./e2e/integration/... -args -ginkgo.focus='A soak' -soak=$(or $(SOAK),10m) -soak.seed=$(or $(SEED),1)
 
 .PHONY: bench
-bench: controlplane build ## Benchmarks: the core's, then dispatch and admission on real API servers, at a fifth of the full load.
+bench: controlplane build ## Benchmarks: the core's, then dispatch and admission on real API servers, at a part of the full load.
 	@echo "the core"
 	go test -run '^$$' -bench . -benchmem -benchtime $(or $(BENCHTIME),0.5s) ./worker/admission/... ./worker/view/... ./admissioncheck/multikueue/dispatch/...
 	@echo "dispatch on real API servers"
 	go test -count=1 -timeout $(TEST_TIME) -v -run '^TestDispatchBench$$' ./e2e/bench/... -args -bench-jobs=$(or $(JOBS),100)
+	@$(MAKE) --no-print-directory bench-dispatch
 	@$(MAKE) --no-print-directory bench-admission
+
+# SCALE=1 is the whole: 1,000 Jobs on 3 workers and 500 on 2, with each dispatcher. HUB and WORKER measure other programs
+# too, on a stage of their own; e2e/bench/DESIGN.md has the other variables.
+.PHONY: bench-dispatch
+bench-dispatch: controlplane build ## Many Jobs on real API servers: STAGES=3x1000,2x500 SCALE=0.1 DISPATCHERS=AllAtOnce,BestFit HUB= WORKER=
+	@echo "many Jobs on real API servers"
+	go test -count=1 -timeout 2h -v -run '^TestDispatchLoadBench$$' ./e2e/bench/... -args -bench-dispatch=$(or $(STAGES),2x500) \
+		-bench-scale=$(or $(SCALE),0.1) -bench-dispatcher=$(or $(DISPATCHERS),AllAtOnce,BestFit) \
+		-bench-hub='$(value HUB)' -bench-worker='$(value WORKER)'
+
+.PHONY: bench-memory
+bench-memory: build ## The hub on API servers in memory: alone, workers far away, sick workers, restart with 50,000 workloads.
+	@echo "the hub on API servers in memory"
+	go test -count=1 -timeout 2h -v -run '^TestMemory' ./e2e/bench/... -args -bench-memory=$(or $(RUNS),alone,latency,sick,restart) \
+		-bench-dispatcher=$(or $(DISPATCHERS),BestFit)
 
 # A fifth of both loads takes some minutes; LOADS=baseline SCALE=1 is the whole baseline. CONTROLLER measures another
 # controller too, in the same run: a command line with $$KUBECONFIG, $$CERT_DIR and $$WEBHOOK_PORT, and CRDS, the
