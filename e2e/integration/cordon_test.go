@@ -27,7 +27,7 @@ var _ = Describe("A worker that somebody looks after", Serial, func() {
 
 		mark(ctx, w1, switchyard.CordonedAnnotation, "true")
 		Eventually(copiesOf).WithContext(ctx).WithArguments(waits).Should(Equal([]string{"w2"}))
-		Eventually(checkMessage).WithContext(ctx).WithArguments(waits).Should(ContainSubstring(`"w1" is cordoned`))
+		Eventually(checkMessage).WithContext(ctx).WithArguments(waits).Should(ContainSubstring(`"w1" not eligible: is cordoned`))
 		Expect(clusterOf(ctx, stays)).To(Equal("w1"))
 
 		unmark(ctx, w1, switchyard.CordonedAnnotation)

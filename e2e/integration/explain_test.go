@@ -14,8 +14,8 @@ var _ = Describe("A job that waits", func() {
 		job := t.job("train", 8, "1s")
 		Expect(hub.Create(ctx, job)).To(Succeed())
 		Eventually(checkMessage).WithContext(ctx).WithArguments(job).Should(SatisfyAll(
-			HavePrefix("waiting for a cluster to admit the workload; "),
-			MatchRegexp(`"w1" cannot admit it: .*`+t.name), MatchRegexp(`"w2" waits for quota: .*`+t.name)))
+			HavePrefix("waiting for a cluster to admit the workload (clusters: 1 waiting, 1 refused); "),
+			MatchRegexp(`"w1" refused since \S+Z: cannot admit it: .*`+t.name), MatchRegexp(`"w2" waiting since \S+Z: waits for quota: .*`+t.name)))
 
 		wl, err := workloadOf(ctx, job)
 		Expect(err).NotTo(HaveOccurred())

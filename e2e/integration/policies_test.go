@@ -189,7 +189,7 @@ var _ = Describe("A worker out of reach for good", Serial, func() {
 		late := runOnce.team.job("late", 1, "1h")
 		Expect(hub.Create(ctx, late)).To(Succeed())
 		Eventually(checkMessage).WithContext(ctx).WithArguments(late).Should(And(
-			ContainSubstring(`"w1" cannot be reached`), ContainSubstring(`"w2" cannot admit it: `)))
+			MatchRegexp(`"w1" lost since \S+Z: cannot be reached`), MatchRegexp(`"w2" refused since \S+Z: cannot admit it: `)))
 		Expect(hub.Delete(ctx, late, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
 		openQueue(ctx, w2, runOnce.team)
 

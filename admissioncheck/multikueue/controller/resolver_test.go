@@ -246,7 +246,7 @@ func TestTheCheckSaysWhyAClusterDoesNotTakeTheWorkload(t *testing.T) {
 	st.resolver.Policy.ExplainAfter = time.Millisecond
 	st.workers["w1"].refuse(apierrors.NewNotFound(corev1.Resource("namespaces"), "team"))
 	st.submit()
-	want := `"w1" does not take it: create the copy of workload team/job-train: namespaces "team" not found; "w2" `
+	want := `"w1" refused: does not take it: create the copy of workload team/job-train: namespaces "team" not found; "w2" `
 	st.eventually("the check says so", func() bool { return strings.Contains(st.check().Message, want) })
 	st.runsOn("w2")
 }

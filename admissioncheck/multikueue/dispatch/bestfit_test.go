@@ -93,7 +93,8 @@ func TestSiblingsStayTogether(t *testing.T) {
 		{"what others were offered is withdrawn", "nominated w1 w2", "quota pin=w2", "w1 up copy@1 \n w2 up", "Nominated; nominated w2"},
 		{"what others have admitted does not win", "nominated w1 w2", "quota pin=w2", "w1 up copy@1 admitted \n w2 up copy@1", "Nominated; nominated w2"},
 		{"its cluster is out of reach", "", "quota pin=w2 since=1m", "w1 up \n w2 lost@1m",
-			`NoCluster; Pending assigned worker cluster "w2" is not available; "w1" the other workloads of the same owner are on "w2"; "w2" cannot be reached`},
+			`NoCluster; Pending assigned worker cluster "w2" is not available (clusters: 1 lost, 1 not eligible); ` +
+				`"w1" not eligible: the other workloads of the same owner are on "w2"; "w2" lost since 2026-01-01T11:59:00Z: cannot be reached`},
 		{"until the first one has a cluster the others wait", "", "quota sibling", "w1 up", "SiblingWait"},
 	})
 }

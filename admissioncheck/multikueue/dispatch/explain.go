@@ -171,8 +171,8 @@ func words(p Phase) string {
 	return strings.ToLower(string(p))
 }
 
-// speak puts the explanations into the message of a check that has been Pending for long enough, and asks to be woken
-// for it when it has not.
+// speak puts the summary and the explanations into the message of a check that has been Pending for long enough, and asks to
+// be woken for it when it has not. Nothing in them changes by the mere passage of time, so nothing is written for that.
 func (t turn) speak(plan *Plan) {
 	l := t.o.Local
 	if t.p.ExplainAfter <= 0 || l.Check != Pending || l.ReservedAt.IsZero() {
@@ -182,11 +182,21 @@ func (t turn) speak(plan *Plan) {
 		plan.WakeAt = soonest(plan.WakeAt, at)
 		return
 	}
-	parts := []string{plan.Message}
-	for _, e := range t.explain(plan.Next) {
-		parts = append(parts, strconv.Quote(e.Cluster)+" "+e.Message)
+	plan.Clusters = t.explain(plan.Next)
+	parts := []string{t.summary(*plan)}
+	for _, e := range plan.Clusters {
+		parts = append(parts, strconv.Quote(e.Cluster)+" "+e.String())
 	}
 	plan.Verdict.Message = truncate(strings.Join(parts, "; "))
+}
+
+// String is what is said of the cluster, without its name: how far the Workload is there, since when, and why.
+func (e Explanation) String() string {
+	text := words(e.Phase)
+	if !e.Since.IsZero() {
+		text += " since " + stampOf(e.Since)
+	}
+	return text + ": " + e.Message
 }
 
 // wordNoJob is between a Ready check's message and why there is no job all the same.

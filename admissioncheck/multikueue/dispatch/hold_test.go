@@ -165,7 +165,7 @@ func TestTheCheckForgetsThatTheJobCouldNotBeMade(t *testing.T) {
 func TestAWaitingWorkloadSaysWhoHoldsItBack(t *testing.T) {
 	p := RunOnce(5*time.Minute, 40*time.Second, 20*time.Second)
 	got := ask(t, p, "epoch 2 of r2; owed w1@1", "quota r2 evictions=1 since=1m", "w1 lost@5m fenced@60s \n w2 up")
-	for _, part := range []string{"Unfenced; Pending an earlier attempt may still run on w1", `Held by the policy "run once"`, `"w2" not nominated`} {
+	for _, part := range []string{"Unfenced; Pending an earlier attempt may still run on w1", `Held by the policy "run once"`, `"w2" not eligible: not nominated`} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is not in %s", part, got)
 		}

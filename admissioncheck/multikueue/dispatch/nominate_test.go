@@ -74,7 +74,7 @@ func TestTheIncrementalDispatcherMayGoByName(t *testing.T) {
 func TestTheIncrementalDispatcherSaysWhenNobodyIsLeft(t *testing.T) {
 	p := Compatible(15 * time.Minute)
 	p.Dispatcher = Incremental
-	want := `Offered; Pending waiting for a cluster to admit the workload; no more workers to nominate; "w1" cannot admit it: never fits`
+	want := `Offered; Pending waiting for a cluster to admit the workload; no more workers to nominate (clusters: 1 refused); "w1" refused: cannot admit it: never fits`
 	if got := ask(t, p, "nominated w1; round 10m", "quota since=10m", "w1 up copy@1 refused"); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}

@@ -142,12 +142,12 @@ func TestOffering(t *testing.T) {
 			"Offered; wake in 4s",
 		}, {
 			"after a while the check says why, cluster by cluster", "nominated w1 w2", "quota since=1m", "w1 up copy@1 \n w2 up copy@1 quota \n w3 lost@1h",
-			`Offered; Pending waiting for a cluster to admit the workload; "w1" waits for quota; ` +
-				`"w2" has quota, waits for its admission checks; "w3" cannot be reached`,
+			`Offered; Pending waiting for a cluster to admit the workload (clusters: 2 waiting, 1 lost); "w1" waiting: waits for quota; ` +
+				`"w2" waiting: has quota, waits for its admission checks; "w3" lost since 2026-01-01T11:00:00Z: cannot be reached`,
 		}, {
 			"and what a cluster does not take", "nominated w1 w2", "quota since=1m", "w1 up trouble:namespace-missing \n w2 up copy@1 quota",
-			`Offered; Pending waiting for a cluster to admit the workload; "w1" does not take it: namespace-missing; ` +
-				`"w2" has quota, waits for its admission checks`,
+			`Offered; Pending waiting for a cluster to admit the workload (clusters: 1 waiting, 1 refused); "w1" refused: does not take it: namespace-missing; ` +
+				`"w2" waiting: has quota, waits for its admission checks`,
 		}, {
 			"nothing is offered or bound while the hub evicts", "nominated w1 w2", "quota evicted evictions=1", "w1 up copy@1 admitted \n w2 up",
 			"LocalEvicted; epoch 2; nominated",
