@@ -121,7 +121,7 @@ func (d *Drain) next(ctx context.Context, cluster string) types.NamespacedName {
 // boundTo lists the Workloads that run on a cluster and have not been given up there, the last admitted first, then by name.
 func (d *Drain) boundTo(ctx context.Context, cluster string) []types.NamespacedName {
 	list := &kueue.WorkloadList{}
-	if err := d.Resolver.Client.List(ctx, list, client.MatchingFields{byCluster: cluster}); err != nil {
+	if err := d.Resolver.Client.List(ctx, list, client.MatchingFields{byCluster: cluster}, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List the workloads of a cluster to drain")
 		return nil
 	}

@@ -121,7 +121,7 @@ func (r *Resolver) Concerned(cluster string) []types.NamespacedName {
 // requests lists Workloads of the hub's cache. A failure is only told: what is missed is found by the next event.
 func (r *Resolver) requests(ctx context.Context, options ...client.ListOption) []reconcile.Request {
 	list := &kueue.WorkloadList{}
-	if err := r.Client.List(ctx, list, options...); err != nil {
+	if err := r.Client.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
 		log.FromContext(ctx).Error(err, "List workloads")
 		return nil
 	}
@@ -149,7 +149,7 @@ func (r *Resolver) ofCluster(_ context.Context, cluster client.Object) []reconci
 // ofQueue lists the Workloads of a ClusterQueue that are being dispatched.
 func (r *Resolver) ofQueue(ctx context.Context, queue client.Object) []reconcile.Request {
 	list := &kueue.WorkloadList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{byCluster: inDispatch}); err != nil {
+	if err := r.Client.List(ctx, list, client.MatchingFields{byCluster: inDispatch}, client.UnsafeDisableDeepCopy); err != nil {
 		log.FromContext(ctx).Error(err, "List workloads of a queue")
 		return nil
 	}

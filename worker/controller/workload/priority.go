@@ -54,6 +54,6 @@ func changesValue() predicate.Predicate {
 // ofClass lists the Workloads, waiting or running, that follow the value of a class.
 func (r *Reconciler) ofClass(ctx context.Context, class client.Object) []reconcile.Request {
 	list := &kueue.WorkloadList{}
-	err := r.Client.List(ctx, list, client.MatchingFields{byClass: class.GetName()})
+	err := r.Client.List(ctx, list, client.MatchingFields{byClass: class.GetName()}, client.UnsafeDisableDeepCopy)
 	return r.requests(ctx, list, err, func(*kueue.Workload) bool { return true })
 }

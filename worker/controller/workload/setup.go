@@ -116,14 +116,14 @@ func standing(queue client.Object) queueStanding {
 // ofLocalQueue lists the Workloads of a LocalQueue that hold quota or wait for it to restart.
 func (r *Reconciler) ofLocalQueue(ctx context.Context, queue client.Object) []reconcile.Request {
 	list := &kueue.WorkloadList{}
-	err := r.Client.List(ctx, list, client.InNamespace(queue.GetNamespace()), client.MatchingFields{byLocalQueue: queue.GetName()})
+	err := r.Client.List(ctx, list, client.InNamespace(queue.GetNamespace()), client.MatchingFields{byLocalQueue: queue.GetName()}, client.UnsafeDisableDeepCopy)
 	return r.requests(ctx, list, err, concerned)
 }
 
 // ofClusterQueue lists the Workloads that hold quota in a ClusterQueue or wait for it to restart.
 func (r *Reconciler) ofClusterQueue(ctx context.Context, queue client.Object) []reconcile.Request {
 	holding := &kueue.WorkloadList{}
-	err := r.Client.List(ctx, holding, client.MatchingFields{byReservation: queue.GetName()})
+	err := r.Client.List(ctx, holding, client.MatchingFields{byReservation: queue.GetName()}, client.UnsafeDisableDeepCopy)
 	requests := r.requests(ctx, holding, err, concerned)
 	queues := &kueue.LocalQueueList{}
 	if err := r.Client.List(ctx, queues, client.MatchingFields{byTarget: queue.GetName()}); err != nil {
