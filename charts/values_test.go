@@ -120,7 +120,7 @@ config:
 	if c.MultiKueue.GCInterval.Duration != 0 || c.MultiKueue.Origin == nil || *c.MultiKueue.Origin != "multikueue" {
 		t.Errorf("multiKueue is %+v", c.MultiKueue)
 	}
-	if *c.ClientConnection.QPS != 7 || *c.ClientConnection.Burst != 500 {
+	if *c.ClientConnection.QPS != 7 || *c.ClientConnection.Burst != 2000 {
 		t.Errorf("clientConnection is %+v", c.ClientConnection)
 	}
 	if diff := cmp.Diff([]string{"batch/job"}, c.Integrations.Frameworks); diff != "" {
