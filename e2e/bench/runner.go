@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -206,13 +207,11 @@ func (r *runner) finish(ctx context.Context, name string, run int) error {
 		return err
 	}
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name}}
-	tries := 0
 	err = persist(ctx, func() error {
-		tries++
 		return r.client.Status().Patch(ctx, wl, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner("bench"))
 	})
-	if tries > 1 && apierrors.IsInvalid(err) {
-		return nil // The condition is there twice: a try took effect although its answer was an error.
+	if apierrors.IsInvalid(err) && strings.Contains(err.Error(), kueue.WorkloadFinished) {
+		return nil // The condition would be there twice: a try, ours or the client's own, took effect although its answer was an error.
 	}
 	if err != nil && !apierrors.IsConflict(err) {
 		return fmt.Errorf("finish Workload %s: %w", name, err)
