@@ -216,10 +216,10 @@ func (a *app) enlist(ctx context.Context, hub *site, config, cluster string) err
 	return nil
 }
 
-// awaitConnection waits for the hub, then says what is still missing.
-func (a *app) awaitConnection(ctx context.Context, hub *site, name string, timeout time.Duration) error {
-	var last show.Finding
-	err := a.await(ctx, timeout, func(ctx context.Context) (bool, error) {
+// connection waits until the hub says that it is connected to a cluster. It returns what the hub said last, also with an
+// error.
+func (a *app) connection(ctx context.Context, hub *site, name string, timeout time.Duration) (last show.Finding, err error) {
+	err = a.await(ctx, timeout, func(ctx context.Context) (bool, error) {
 		cluster := &kueue.MultiKueueCluster{}
 		if err := hub.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
 			return false, fmt.Errorf("read MultiKueueCluster %s: %w", name, err)
@@ -227,6 +227,12 @@ func (a *app) awaitConnection(ctx context.Context, hub *site, name string, timeo
 		last = show.Connection(cluster)
 		return last.Result == show.Passed, nil
 	})
+	return last, err
+}
+
+// awaitConnection waits for the hub, then says what is still missing.
+func (a *app) awaitConnection(ctx context.Context, hub *site, name string, timeout time.Duration) error {
+	last, err := a.connection(ctx, hub, name, timeout)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err() //nolint:wrapcheck // interrupted

@@ -114,15 +114,7 @@ func (a *app) pause(ctx context.Context, d time.Duration) error {
 
 // stillConnected waits until the hub is connected; the old tokens are kept otherwise.
 func (a *app) stillConnected(ctx context.Context, hub *site, name string, timeout time.Duration) error {
-	var last show.Finding
-	err := a.await(ctx, timeout, func(ctx context.Context) (bool, error) {
-		cluster := &kueue.MultiKueueCluster{}
-		if err := hub.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
-			return false, fmt.Errorf("read MultiKueueCluster %s: %w", name, err)
-		}
-		last = show.Connection(cluster)
-		return last.Result == show.Passed, nil
-	})
+	last, err := a.connection(ctx, hub, name, timeout)
 	switch {
 	case err == nil:
 		return nil
