@@ -77,7 +77,7 @@ func wanted(t *testing.T, name string) {
 			return
 		}
 	}
-	t.Skip("give -bench-memory (make bench does)")
+	t.Skip("give -bench-memory (make bench-memory does)")
 }
 
 // TestMemoryAloneBench has nobody work but the hub: its API server answers after 1 ms, the workers' at once.
