@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -115,6 +116,9 @@ func TestWhatIsInFlightIsNotOfferedTwice(t *testing.T) {
 	for _, wl := range []*kueue.Workload{first, second} {
 		reservePlain(wl)
 		st.resolver.Prepare(context.Background(), wl, time.Now())
+		if _, err := st.resolver.Reconcile(t.Context(), reconcile.Request{NamespacedName: key()}); err != nil { // knows of no reservation
+			t.Fatal(err)
+		}
 	}
 	if a, b := first.Status.NominatedClusterNames, second.Status.NominatedClusterNames; len(a) != 1 || len(b) != 1 || a[0] == b[0] {
 		t.Errorf("nominated %v and %v", a, b)

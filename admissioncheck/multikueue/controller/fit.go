@@ -116,8 +116,12 @@ func (r *Resolver) assume(s *subject, plan dispatch.Plan) {
 func (r *Resolver) keepBooks(s *subject, plan dispatch.Plan) {
 	l, key := s.observed.Local, s.key()
 	r.starving.set(key, plan.Because == dispatch.NoCluster)
-	if l.Deleted || l.Finished || !l.QuotaReserved || s.state.Retreating() {
+	switch {
+	case l.Deleted || l.Finished:
 		r.flights.only(key)
+		return
+	case !l.QuotaReserved || s.state.Retreating():
+		r.flights.ended(key)
 		return
 	}
 	wanted := slices.Concat(s.state.Nominated, plan.Next.Nominated)

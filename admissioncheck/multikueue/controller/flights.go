@@ -113,6 +113,18 @@ func (f *flights) only(key types.NamespacedName, clusters ...string) {
 	}
 }
 
+// ended drops the flights of a Workload that has no reservation, but not what it is about to be nominated to: that is
+// stored together with its reservation, and who looks may not have seen either yet.
+func (f *flights) ended(key types.NamespacedName) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for cluster, flying := range f.under {
+		if flight, ok := flying[key]; ok && flight.until.IsZero() {
+			f.drop(cluster, key)
+		}
+	}
+}
+
 // drop needs the lock.
 func (f *flights) drop(cluster string, key types.NamespacedName) {
 	f.ledger.Set(cluster, coreKey(key), nil)

@@ -50,6 +50,22 @@ func TestAFlightThatWasNeverStoredIsForgotten(t *testing.T) {
 	}
 }
 
+func TestAStaleLookAtTheWorkloadDropsNothingThatIsAboutToBeStored(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	mine, other := types.NamespacedName{Name: "mine"}, types.NamespacedName{Name: "other"}
+	var f flights
+	f.nominate("w1", mine, []placement.Claim{{Queue: "cq", Resource: "cpu", Amount: 4}}, now)
+	f.ended(mine)
+	if len(f.inFlight("w1", other, time.Time{}, now)) != 1 {
+		t.Error("dropped before it was stored")
+	}
+	f.stored("w1", mine, time.Time{}, now)
+	f.ended(mine)
+	if len(f.inFlight("w1", other, time.Time{}, now)) != 0 {
+		t.Error("kept although its reservation ended")
+	}
+}
+
 func TestHowLongAnOfferMayWait(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var f flights

@@ -110,12 +110,19 @@ func (st *stage) note(obj client.Object, name, annotation, value string) {
 	}
 }
 
+// runOnce makes run once the fleet's policy and waits until the cluster's lease is held: what is offered before is not stamped.
+func (st *stage) runOnce(cluster string) {
+	st.t.Helper()
+	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
+	st.eventually("the lease of "+cluster+" is held", func() bool { s, _ := st.fleet.State(cluster); return s.Fencing.Held })
+}
+
 func TestUnderRunOnceCopiesAndJobsAreStampedAndTheLeaseIsKept(t *testing.T) {
 	st := newStage(t, "w1")
 	if f, _ := st.fleet.State("w1"); f.Fencing.Asked {
 		t.Error("a lease is kept although nobody wants it")
 	}
-	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
+	st.runOnce("w1")
 	st.submit()
 	st.runsOn("w1")
 	if !mirror.StopsWithoutHub(st.copyOn("w1")) || !mirror.StopsWithoutHub(st.jobOn("w1")) {
@@ -139,7 +146,7 @@ func TestUnderTheCompatiblePolicyNothingIsStamped(t *testing.T) {
 
 func TestALeaseIsKeptAsLongAsACopyDependsOnIt(t *testing.T) {
 	st := newStage(t, "w1")
-	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
+	st.runOnce("w1")
 	st.submit()
 	st.runsOn("w1")
 	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.Compatible))
