@@ -236,6 +236,7 @@ func mutantsOfShell() []mutant {
 	return []mutant{
 		{mistake: "keeps answers that are out of date", step: dispatch.Step, shell: Shell{KeepsAnswers: true}},
 		{mistake: "overwrites what others have written", step: dispatch.Step, shell: Shell{Overwrites: true}},
+		{mistake: "looks at no other cluster once one is bound", step: dispatch.Step, shell: Shell{NeverLooksAround: true}},
 	}
 }
 

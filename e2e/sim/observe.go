@@ -6,8 +6,17 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
 
-// observe makes the Observation of one Workload from what the program knows.
+// observe makes the Observation of one Workload from what the program knows, of all clusters only where those near do not do.
 func (w *World) observe(item workload) dispatch.Observation {
+	all := w.observeAll(item)
+	near := all.Near(item.state())
+	if w.parts.Shell.NeverLooksAround && item.bound != "" || !dispatch.NeedsAll(item.state(), near) {
+		return near
+	}
+	return all
+}
+
+func (w *World) observeAll(item workload) dispatch.Observation {
 	o := dispatch.Observation{Now: w.now, Local: w.local(item), CutOffEnded: w.program.cutOffEnded}
 	if w.policy.Dispatcher == dispatch.BestFit {
 		choices := w.rank(item)

@@ -29,6 +29,8 @@ type Shell struct {
 	InTheBackground bool
 	// AdoptsAgain: it makes a job under a copy that another job has taken up.
 	AdoptsAgain bool
+	// NeverLooksAround: once a cluster is bound it looks at no other that shows nothing.
+	NeverLooksAround bool
 }
 
 // Parts are the deciding parts that run in the model.

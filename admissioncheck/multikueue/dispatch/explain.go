@@ -182,9 +182,10 @@ func (t turn) speak(plan *Plan) {
 		plan.WakeAt = soonest(plan.WakeAt, at)
 		return
 	}
-	plan.Clusters = t.explain(plan.Next)
-	parts := []string{t.summary(*plan)}
-	for _, e := range plan.Clusters {
+	told := *plan
+	told.Clusters = t.explain(plan.Next)
+	parts := []string{t.summary(told)}
+	for _, e := range told.Clusters {
 		parts = append(parts, strconv.Quote(e.Cluster)+" "+e.String())
 	}
 	plan.Verdict.Message = truncate(strings.Join(parts, "; "))

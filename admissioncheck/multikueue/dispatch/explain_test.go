@@ -36,7 +36,7 @@ func TestEveryClusterIsExplainedWithItsPhaseReasonAndTime(t *testing.T) {
 		},
 		{Cluster: "w9", Phase: PhaseNotEligible, Reason: DeclaredGone, Message: "declared gone"},
 	}
-	if diff := cmp.Diff(want, Step(s, o, p).Clusters); diff != "" {
+	if diff := cmp.Diff(want, Explain(s, o, p).Clusters); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -60,7 +60,7 @@ func TestTheSummaryIsOneLine(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := here(t, c.local)
-			got := Step(state(t, c.state), Observation{Now: noon(), Local: l, Clusters: clusters(t, c.clusters)}, p).Summary
+			got := Explain(state(t, c.state), Observation{Now: noon(), Local: l, Clusters: clusters(t, c.clusters)}, p).Summary
 			if got != c.want {
 				t.Errorf("\n got %s\nwant %s", got, c.want)
 			}

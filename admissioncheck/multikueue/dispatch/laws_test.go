@@ -26,6 +26,9 @@ func FuzzTheLawsOfStep(f *testing.F) {
 		checkActions(t, s, o, plan)
 		checkHolds(t, s, o, p, plan)
 		checkWrites(t, s, o, p)
+		if told := Explain(s, o, p); len(told.Clusters) != len(o.Clusters) || told.Summary == "" {
+			t.Errorf("%d explanations for %d clusters; %q", len(told.Clusters), len(o.Clusters), told.Summary)
+		}
 	})
 }
 
@@ -54,9 +57,6 @@ func checkState(t *testing.T, s State, o Observation, plan Plan) {
 	}
 	if plan.Because == "" || !plan.WakeAt.IsZero() && !plan.WakeAt.After(o.Now) {
 		t.Errorf("because %q, wake at %v when it is %v", plan.Because, plan.WakeAt, o.Now)
-	}
-	if len(plan.Clusters) != len(o.Clusters) {
-		t.Errorf("%d explanations for %d clusters", len(plan.Clusters), len(o.Clusters))
 	}
 }
 

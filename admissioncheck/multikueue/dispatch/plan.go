@@ -15,6 +15,7 @@ type Plan struct {
 	Because Reason
 	Message string
 	// Clusters says, cluster by cluster in the Observation's order, why the Workload does not run there (or that it does).
+	// It and Summary are filled by Explain, and not by Step.
 	Clusters []Explanation
 	// Summary is the same in one line, with the policy that holds the Workload and until when.
 	Summary string

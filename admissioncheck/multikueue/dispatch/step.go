@@ -10,12 +10,20 @@ func Step(s State, o Observation, p Policy) Plan {
 	}
 	t := turn{s: s, o: o, p: p}
 	plan := t.decide()
-	plan.Clusters = t.explain(plan.Next)
-	plan.Summary = t.summary(plan)
 	if !plan.Next.Equal(s) || plan.Verdict != t.verdict() {
 		plan.Actions = nil
 	}
 	plan.Settled = !t.anythingReachable()
+	return plan
+}
+
+// Explain is Step with the explanations filled in, which cost more than the decision.
+func Explain(s State, o Observation, p Policy) Plan {
+	plan := Step(s, o, p)
+	t := turn{s: s, o: o, p: p}
+	t.s.Epoch = max(s.Epoch, 1)
+	plan.Clusters = t.explain(plan.Next)
+	plan.Summary = t.summary(plan)
 	return plan
 }
 

@@ -1,0 +1,44 @@
+package dispatch
+
+import "slices"
+
+// NeedsAll reports whether Step has to know every cluster to decide. Otherwise it is enough to show it those that the State
+// names and those where something of the Workload is seen or remembered (Near), and it decides alike: most Workloads run
+// where they are, and looking at a hundred clusters for each of them would cost more than everything else.
+//
+// All are needed to choose among them, to move a drained job, to suspect them when the record was lost, and to tell a lost
+// cluster from a hub that is cut off.
+func NeedsAll(s State, o Observation) bool {
+	t := turn{s: s, o: o}
+	if slices.ContainsFunc(s.Names(), func(name string) bool { return t.view(name).Link.State == Unreachable }) {
+		return true
+	}
+	switch l := o.Local; {
+	case l.Deleted, l.Finished, !l.QuotaReserved:
+		return false
+	case s.Retreating() && (l.Check == Retry || l.Check == Rejected || l.Evicted):
+		return false
+	case s.Bound == "", l.Check != Ready:
+		return true
+	}
+	v := t.view(s.Bound)
+	return v.Draining || v.newest() > max(s.Epoch, 1)
+}
+
+// Near is the Observation without the clusters that the State does not name and that show nothing.
+func (o Observation) Near(s State) Observation {
+	names := s.Names()
+	var near []ClusterView
+	for _, v := range o.Clusters {
+		if slices.Contains(names, v.Name) || v.shows() {
+			near = append(near, v)
+		}
+	}
+	o.Clusters = near
+	return o
+}
+
+// shows reports whether anything of the Workload is seen, or remembered, on the cluster.
+func (v ClusterView) shows() bool {
+	return v.Copy.Holder != Absent || v.Job.Holder != Absent || v.Job.Finished != nil || v.EndedUnfinished || v.Live != nil
+}
