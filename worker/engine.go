@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"switchyard.dev/apis/config/features"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/act"
 	"switchyard.dev/worker/capacity"
@@ -25,6 +26,7 @@ import (
 	"switchyard.dev/worker/fence/epoch"
 	"switchyard.dev/worker/fence/guard"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/legacy"
 	"switchyard.dev/worker/program"
 	"switchyard.dev/worker/view"
 	"switchyard.dev/worker/webhook"
@@ -80,8 +82,12 @@ func (e *engine) addScheduler(ctx context.Context, mgr ctrl.Manager) error {
 	if err := e.view.Register(ctx, mgr.GetCache()); err != nil {
 		return err
 	}
+	recorder := mgr.GetEventRecorder(kueue.AdmissionManager)
+	if !e.settings.Gates.Enabled(features.UnadmittedWorkloadsObservability) {
+		recorder = legacy.Recorder(recorder)
+	}
 	return mgr.Add(act.NewLoop(act.Parts{
-		View: e.view, Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder(kueue.AdmissionManager),
+		View: e.view, Client: mgr.GetClient(), Recorder: recorder,
 		Metrics: e.metrics, Cycle: cycleOptions(e.settings), Clock: e.clock,
 		Prepare: func(wl *kueue.Workload, now time.Time) {
 			for _, complete := range e.prepare {

@@ -21,7 +21,9 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	"switchyard.dev/apis/config/features"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/legacy"
 	"switchyard.dev/worker/view"
 )
 
@@ -80,6 +82,9 @@ func managerOptions(s Settings, scheme *runtime.Scheme, certs *certificates) ctr
 	if o.LeaderElectionNamespace == "" {
 		o.LeaderElectionNamespace = *s.Namespace
 	}
+	if speaksCoarsely(s) {
+		o.NewClient = newCoarseClient
+	}
 	if timeout := s.Controller.CacheSyncTimeout; timeout != nil {
 		o.Controller.CacheSyncTimeout = timeout.Duration
 	}
@@ -90,14 +95,31 @@ func managerOptions(s Settings, scheme *runtime.Scheme, certs *certificates) ctr
 // leave them alone), Workloads that share what they have in common, and Secrets and Leases of the program's own namespace
 // only.
 func cacheOptions(s Settings) cache.Options {
+	workloads := view.Slim()
+	if speaksCoarsely(s) {
+		workloads = legacy.Transform(workloads)
+	}
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}:        {Namespaces: map[string]cache.Config{*s.Namespace: {}}},
 			&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{*s.Namespace: {}}},
-			&kueue.Workload{}:       {Transform: view.Slim()},
+			&kueue.Workload{}:       {Transform: workloads},
 		},
 	}
+}
+
+// speaksCoarsely tells whether Workloads are to have the reasons of old (gate UnadmittedWorkloadsObservability off).
+func speaksCoarsely(s Settings) bool {
+	return !s.Gates.Enabled(features.UnadmittedWorkloadsObservability)
+}
+
+func newCoarseClient(connection *rest.Config, options client.Options) (client.Client, error) {
+	c, err := client.New(connection, options)
+	if err != nil {
+		return nil, err
+	}
+	return legacy.Client(c), nil
 }
 
 // metricsOptions serve metrics with TLS to whom the API server allows to read them; in plain text and to everybody when

@@ -1,0 +1,226 @@
+package legacy
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/lifecycle"
+	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/workload"
+)
+
+var noon = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
+
+// coarseOf is the table that Reason promises, spelled out.
+func coarseOf() map[kueue.Reason]kueue.Reason {
+	return map[kueue.Reason]kueue.Reason{
+		kueue.ReasonPendingEvaluation:            kueue.ReasonPending,
+		kueue.ReasonNoMatchingFlavor:             kueue.ReasonPending,
+		kueue.ReasonExceedsMaxQuota:              kueue.ReasonPending,
+		kueue.ReasonWaitingForQuota:              kueue.ReasonPending,
+		kueue.ReasonTopologyPlacementFailed:      kueue.ReasonPending,
+		kueue.ReasonWaitingForPreemptedWorkloads: kueue.ReasonPending,
+		kueue.ReasonWaitingForPodsReady:          kueue.ReasonWaiting,
+		kueue.ReasonMisconfigured:                kueue.ReasonInadmissible,
+		kueue.ReasonSuspended:                    kueue.ReasonInadmissible,
+		kueue.ReasonAdmissionGated:               kueue.ReasonInadmissible,
+		kueue.ReasonOnHold:                       kueue.ReasonInadmissible,
+		kueue.ReasonDeactivated:                  kueue.ReasonInadmissible,
+	}
+}
+
+// site is an API server in memory with one Workload, as others see it and as a program that speaks coarsely does.
+func site(t *testing.T) (plain, coarse client.Client, wl *kueue.Workload) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := kueue.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	wl = &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "wl", UID: "uid"}}
+	plain = fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(wl).WithObjects(wl).Build()
+	wl = read(t, plain)
+	return plain, Client(plain), wl
+}
+
+func read(t *testing.T, c client.Client) *kueue.Workload {
+	t.Helper()
+	wl := &kueue.Workload{}
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "wl"}, wl); err != nil {
+		t.Fatal(err)
+	}
+	return wl
+}
+
+func condition(wl *kueue.Workload, of string) string {
+	c := meta.FindStatusCondition(wl.Status.Conditions, of)
+	if c == nil {
+		return ""
+	}
+	return string(c.Status) + " " + c.Reason + " " + c.Message
+}
+
+func TestWhatTheAPISaysIsCoarseAndWhatWeHearIsDetailed(t *testing.T) {
+	for detailed, want := range coarseOf() {
+		t.Run(string(detailed), func(t *testing.T) {
+			plain, coarse, wl := site(t)
+			workload.SetPending(wl, admission.Reason(detailed), "for a reason: this one", noon)
+			meant := wl.DeepCopy()
+			if err := kube.ApplyAdmission(t.Context(), coarse, wl); err != nil {
+				t.Fatal(err)
+			}
+			stored := read(t, plain)
+			if got := condition(stored, kueue.WorkloadQuotaReserved); got != "False "+string(want)+" "+string(detailed)+": for a reason: this one" {
+				t.Errorf("the API says %q", got)
+			}
+			if _, err := Transform(nil)(stored); err != nil {
+				t.Fatal(err)
+			}
+			for who, got := range map[string]*kueue.Workload{"the answer": wl, "the informer": stored} {
+				if diff := cmp.Diff(workload.State(meant), workload.State(got)); diff != "" {
+					t.Errorf("%s is not what was meant: -meant +got:\n%s", who, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestEveryKindOfStatusWriteIsTranslated(t *testing.T) {
+	write := map[string]func(c client.Client, before, after *kueue.Workload) error{
+		"an apply": func(c client.Client, _, after *kueue.Workload) error {
+			return kube.ApplyAdmission(t.Context(), c, after)
+		},
+		"a merge patch": func(c client.Client, before, after *kueue.Workload) error {
+			_, err := kube.PatchStatus(t.Context(), c, before, after)
+			return err
+		},
+		"an update": func(c client.Client, _, after *kueue.Workload) error { return c.Status().Update(t.Context(), after) },
+	}
+	for name, by := range write {
+		t.Run(name, func(t *testing.T) {
+			plain, coarse, before := site(t)
+			after := before.DeepCopy()
+			workload.SetPending(after, admission.WaitingForQuota, "3 more", noon)
+			if err := by(coarse, before, after); err != nil {
+				t.Fatal(err)
+			}
+			if got := condition(read(t, plain), kueue.WorkloadQuotaReserved); got != "False Pending WaitingForQuota: 3 more" {
+				t.Errorf("the API says %q", got)
+			}
+			if got := condition(after, kueue.WorkloadQuotaReserved); got != "False WaitingForQuota 3 more" {
+				t.Errorf("we hear %q", got)
+			}
+		})
+	}
+}
+
+func TestAnAnswerToAWriteOfMetadataIsDetailed(t *testing.T) {
+	_, coarse, wl := site(t)
+	workload.SetPending(wl, admission.WaitingForQuota, "3 more", noon)
+	if err := kube.ApplyAdmission(t.Context(), coarse, wl); err != nil {
+		t.Fatal(err)
+	}
+	labelled := wl.DeepCopy()
+	labelled.Labels = map[string]string{"a": "b"}
+	if err := coarse.Patch(t.Context(), labelled, client.MergeFrom(wl)); err != nil {
+		t.Fatal(err)
+	}
+	if got := condition(labelled, kueue.WorkloadQuotaReserved); got != "False WaitingForQuota 3 more" {
+		t.Errorf("a patch answers %q", got)
+	}
+	labelled.Labels["a"] = "c"
+	if err := coarse.Update(t.Context(), labelled); err != nil {
+		t.Fatal(err)
+	}
+	if got := condition(labelled, kueue.WorkloadQuotaReserved); got != "False WaitingForQuota 3 more" {
+		t.Errorf("an update answers %q", got)
+	}
+}
+
+func TestWhyAWorkloadIsNotAdmittedIsSaidInTheOldWordsToo(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		state kueue.CheckState
+		lost  bool
+		want  string
+	}{
+		{"checks that are not ready", kueue.CheckStatePending, false, "UnsatisfiedChecks"},
+		{"no reservation, and checks that are not ready", kueue.CheckStatePending, true, "NoReservationUnsatisfiedChecks"},
+		{"no reservation alone", kueue.CheckStateReady, true, "NoReservation"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			plain, coarse, wl := site(t)
+			workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"check"}, "reserved", noon)
+			if c.lost {
+				workload.Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption, Message: "for another"}, noon)
+				workload.Release(wl, noon)
+			}
+			workload.SetCheck(wl, "check", c.state, "", noon)
+			meant := wl.DeepCopy()
+			if err := kube.ApplyAdmission(t.Context(), coarse, wl); err != nil {
+				t.Fatal(err)
+			}
+			if got := meta.FindStatusCondition(read(t, plain).Status.Conditions, kueue.WorkloadAdmitted).Reason; got != c.want {
+				t.Errorf("the API says %q, want %q", got, c.want)
+			}
+			if diff := cmp.Diff(workload.State(meant), workload.State(wl)); diff != "" {
+				t.Errorf("-meant +heard:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatSomebodyElseSaidStaysAsItIs(t *testing.T) {
+	for _, message := range []string{"couldn't assign flavors", "Suspended: of another group", "note: more", "Pending: again"} {
+		c := metav1.Condition{Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionFalse, Reason: "Pending", Message: message}
+		was := c
+		hear(&c)
+		if say(&c, true); c != was {
+			t.Errorf("got %+v, want %+v", c, was)
+		}
+	}
+	for _, c := range []metav1.Condition{
+		{Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionTrue, Reason: "QuotaReserved"},
+		{Type: kueue.WorkloadEvicted, Status: metav1.ConditionFalse, Reason: "Deactivated"},
+		{Type: kueue.WorkloadRequeued, Status: metav1.ConditionFalse, Reason: "Deactivated"},
+	} {
+		if was := c; say(&c, false) || c != was {
+			t.Errorf("got %+v, want %+v", c, was)
+		}
+	}
+}
+
+func TestOnlyWorkloadsAreTranslated(t *testing.T) {
+	queue := &kueue.ClusterQueue{Status: kueue.ClusterQueueStatus{Conditions: []metav1.Condition{
+		{Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionFalse, Reason: "Pending", Message: "WaitingForQuota: no"},
+	}}}
+	was := queue.DeepCopy()
+	got, err := Transform(func(object any) (any, error) { return object, nil })(queue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(any(was), got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestAWarningHasTheCoarseReasonAndOtherEventsTheirOwn(t *testing.T) {
+	inner := events.NewFakeRecorder(2)
+	r := Recorder(inner)
+	r.Eventf(&kueue.Workload{}, nil, corev1.EventTypeWarning, "WaitingForQuota", "Wait", "%s", "3 more")
+	r.Eventf(&kueue.Workload{}, nil, corev1.EventTypeNormal, "AdmissionGated", "Gate", "by %s", "a")
+	got := []string{<-inner.Events, <-inner.Events}
+	if diff := cmp.Diff([]string{"Warning Pending 3 more", "Normal AdmissionGated by a"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
