@@ -46,6 +46,10 @@ test-integration: controlplane build ## Integration tests: one hub, two workers,
 	go test -timeout $(TEST_TIME) ./e2e/clusters/...
 	go test -timeout $(TEST_TIME) ./e2e/integration/... -args -ginkgo.v=$(or $(VERBOSE),false)
 
+.PHONY: e2e-kind
+e2e-kind: ## Chart, images and programs on kind clusters with real kubelets: KIND_NODE_IMAGE= KINDENV=
+	@bash e2e/kind/run.sh
+
 .PHONY: sim
 sim: ## The dispatcher in many more random schedules, with faults, in memory: SEEDS=20000
 	go test ./e2e/sim -count=1 -v -timeout 2h -run '^TestEveryInvariantHoldsInRandomRuns$$' -args -sim.seeds=$(or $(SEEDS),20000)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -19,12 +20,13 @@ import (
 )
 
 type options struct {
-	source, out, registry, tag, platforms string
+	source, packages, out, registry, tag, platforms string
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.source, "source", "..", "The module with the programs, and with charts/switchyard.")
+	flag.StringVar(&o.packages, "packages", "./cmd/hub,./cmd/worker", "The programs, comma-separated; each becomes an image of its own name.")
 	flag.StringVar(&o.out, "out", "bin/images", "Where tar files and bills of materials go.")
 	flag.StringVar(&o.registry, "registry", "switchyard.dev", "What the names of the images begin with.")
 	flag.StringVar(&o.tag, "tag", "", "The tag; by default the chart's appVersion, which is what the chart asks for.")
@@ -57,9 +59,10 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	for _, program := range []string{"hub", "worker"} {
+	for pkg := range strings.SplitSeq(o.packages, ",") {
+		program := path.Base(pkg)
 		spec := images.Spec{
-			Name: o.registry + "/" + program, Tag: o.tag, Dir: o.source, Package: "./cmd/" + program,
+			Name: o.registry + "/" + program, Tag: o.tag, Dir: o.source, Package: pkg,
 			Platforms: platforms, Created: created, Revision: git(ctx, o.source, "rev-parse", "HEAD"),
 		}
 		if err := build(ctx, spec, filepath.Join(o.out, program+".tar")); err != nil {
