@@ -57,13 +57,20 @@ func activityOf(problems []problem) Activity {
 }
 
 func (v *View) flavorProblems(cq *kueue.ClusterQueue) []problem {
-	var missing []string
+	var missing, topologies []string
 	for _, name := range flavorsOf(cq) {
-		if v.flavors[name] == nil {
+		flavor := v.flavors[name]
+		if flavor == nil {
 			missing = append(missing, name)
+		} else if t := string(flavor.Spec.TopologyName); v.opts.Topologies && t != "" && !v.topologies[t] {
+			topologies = append(topologies, t)
 		}
 	}
-	return named(kueue.ReasonFlavorNotFound, "references missing ResourceFlavor(s)", missing)
+	slices.Sort(topologies)
+	return append(
+		named(kueue.ReasonFlavorNotFound, "references missing ResourceFlavor(s)", missing),
+		named(kueue.ReasonTopologyNotFound, "its ResourceFlavor(s) reference missing Topology(s)", slices.Compact(topologies))...,
+	)
 }
 
 // flavorsOf lists the flavors of a ClusterQueue, sorted, each once.

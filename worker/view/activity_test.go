@@ -94,6 +94,53 @@ func TestWhatAQueueMissesMayComeLater(t *testing.T) {
 	}
 }
 
+func testTopology(name string) *kueue.Topology {
+	return &kueue.Topology{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+// on is a flavor whose nodes have a topology.
+func on(topology string, flavor *kueue.ResourceFlavor) *kueue.ResourceFlavor {
+	flavor.Spec.TopologyName = kueue.TopologyReference(topology)
+	return flavor
+}
+
+func TestAClusterQueueIsInactiveWhileATopologyOfItsFlavorsIsMissing(t *testing.T) {
+	v := New(Options{Topologies: true})
+	feedAll(v, on("racks", testFlavor("red")), on("racks", testFlavor("blue")), on("rows", testFlavor("green")), testTopology("other"))
+	feedAll(v, withChecks(testQueue("cq", "1", "red", "blue", "green"), rule("gone")), testLocal("lq", "cq"), testWorkload("w", 1, 1))
+	expect := func(step, reason, message string) {
+		t.Helper()
+		got, _ := v.ClusterQueue("cq")
+		lq, _ := v.LocalQueue(types.NamespacedName{Namespace: "ns", Name: "lq"})
+		if string(got.Reason) != reason || !strings.Contains(got.Message, message) || lq.Active != (reason == "Ready") {
+			t.Errorf("%s: %+v, LocalQueue %+v, want %s with %q", step, got.Activity, lq.Activity, reason, message)
+		}
+	}
+	expect("both missing", "TopologyNotFound", "missing Topology(s): racks, rows; references missing AdmissionCheck(s): gone")
+	if plan := runCycle(v, epoch); len(plan.Admit) != 0 {
+		t.Error("admits into a queue without its topologies")
+	}
+	feedAll(v, testCheck("gone", "example.com", true), testTopology("racks"))
+	expect("one has come", "TopologyNotFound", "missing Topology(s): rows")
+	feedAll(v, testTopology("rows"))
+	expect("both have come", "Ready", "")
+	if plan := runCycle(v, epoch); len(plan.Admit) != 1 {
+		t.Error("nobody is woken when the last topology comes")
+	}
+	unfeed(v, testTopology("racks"))
+	expect("one has gone", "TopologyNotFound", "missing Topology(s): racks")
+	unfeed(v, testFlavor("green"))
+	expect("a missing flavor comes first", "FlavorNotFound", "racks")
+}
+
+func TestNobodyLooksForTopologiesWithTheGateOff(t *testing.T) {
+	v := New(Options{})
+	feedAll(v, on("racks", testFlavor("red")), testQueue("cq", "1", "red"))
+	if got, _ := v.ClusterQueue("cq"); got.Reason != kueue.ReasonReady {
+		t.Errorf("got %+v", got.Activity)
+	}
+}
+
 func TestACycleOfCohortsMakesItsQueuesInactiveUntilItIsBroken(t *testing.T) {
 	cohort := func(name, parent string) *kueue.Cohort {
 		return &kueue.Cohort{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: kueue.CohortSpec{ParentName: kueue.CohortReference(parent)}}

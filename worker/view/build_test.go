@@ -116,6 +116,8 @@ func feedAll(v *View, objects ...any) {
 			v.setFlavor(o)
 		case *kueue.AdmissionCheck:
 			v.setCheck(o)
+		case *kueue.Topology:
+			v.setTopology(o)
 		case *corev1.Namespace:
 			v.setNamespace(o)
 		case *corev1.LimitRange:
@@ -145,6 +147,8 @@ func unfeed(v *View, object any) {
 		v.dropFlavor(o)
 	case *kueue.AdmissionCheck:
 		v.dropCheck(o)
+	case *kueue.Topology:
+		v.dropTopology(o)
 	case *corev1.Namespace:
 		v.dropNamespace(o)
 	case *corev1.LimitRange:

@@ -133,6 +133,20 @@ func (v *View) dropFlavor(f *kueue.ResourceFlavor) {
 	v.signal()
 }
 
+// setTopology asks for nothing but the name: no places are chosen for pods yet.
+func (v *View) setTopology(t *kueue.Topology) {
+	if v.topologies[t.Name] {
+		return
+	}
+	v.topologies[t.Name] = true
+	v.refreshQueues(func(cq *kueue.ClusterQueue) bool { return v.usesTopology(cq, t.Name) })
+}
+
+func (v *View) dropTopology(t *kueue.Topology) {
+	delete(v.topologies, t.Name)
+	v.refreshQueues(func(cq *kueue.ClusterQueue) bool { return v.usesTopology(cq, t.Name) })
+}
+
 func (v *View) setCheck(ac *kueue.AdmissionCheck) {
 	v.checks[ac.Name] = ac
 	v.refreshQueues(func(cq *kueue.ClusterQueue) bool { return usesCheck(cq, ac.Name) })

@@ -17,6 +17,9 @@ type Options struct {
 	OrderByCreation bool
 	// PartialAdmission lets workloads start with fewer pods, down to their minCount (contract: kueue-api.md 4.9).
 	PartialAdmission bool
+	// Topologies makes a ClusterQueue inactive while a flavor of it names a Topology that does not exist (contract:
+	// kueue-api.md 1.13, gate TopologyAwareScheduling).
+	Topologies bool
 	// PriorityBoost adds the annotation priority-boost to the priority (contract: kueue-api.md 4.16).
 	PriorityBoost bool
 	// Demand says which resources count, and as what.
@@ -30,6 +33,7 @@ type Options struct {
 func OptionsFor(cfg *config.Configuration, gates features.Set) Options {
 	o := Options{
 		PartialAdmission: gates.Enabled(features.PartialAdmission),
+		Topologies:       gates.Enabled(features.TopologyAwareScheduling),
 		PriorityBoost:    gates.Enabled(features.PriorityBoost),
 		Demand:           demand.RulesOf(cfg.Resources),
 		Usage:            usageOptions(cfg.AdmissionFairSharing),

@@ -69,6 +69,13 @@ func usesFlavor(cq *kueue.ClusterQueue, name string) bool {
 	return slices.Contains(flavorsOf(cq), name)
 }
 
+func (v *View) usesTopology(cq *kueue.ClusterQueue, name string) bool {
+	return slices.ContainsFunc(flavorsOf(cq), func(flavor string) bool {
+		f := v.flavors[flavor]
+		return f != nil && string(f.Spec.TopologyName) == name
+	})
+}
+
 func usesCheck(cq *kueue.ClusterQueue, name string) bool {
 	return slices.ContainsFunc(checkRules(cq), func(r kueue.AdmissionCheckStrategyRule) bool { return string(r.Name) == name })
 }

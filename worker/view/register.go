@@ -13,12 +13,17 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads;clusterqueues;localqueues;cohorts;resourceflavors;admissionchecks,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads;clusterqueues;localqueues;cohorts;resourceflavors;admissionchecks;topologies,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=namespaces;limitranges,verbs=get;list;watch
 // +kubebuilder:rbac:groups=node.k8s.io,resources=runtimeclasses,verbs=get;list;watch
 
 // Register feeds the view from the informers of a cache, which need not have started. Call it once.
 func (v *View) Register(ctx context.Context, informers cache.Informers) error {
+	if v.opts.Topologies {
+		if err := feed(ctx, v, informers, v.setTopology, v.dropTopology, &kueue.Topology{}); err != nil {
+			return err
+		}
+	}
 	return firstError(
 		feed(ctx, v, informers, v.setNamespace, v.dropNamespace, &corev1.Namespace{}),
 		feed(ctx, v, informers, v.setLimitRange, v.dropLimitRange, &corev1.LimitRange{}),

@@ -17,13 +17,15 @@ import (
 type View struct {
 	opts Options
 
-	mu         sync.Mutex
-	snap       *admission.Snapshot
-	queues     map[string]*clusterQueue
-	locals     map[admission.Key]*localQueue
-	cohorts    map[string]*kueue.Cohort
-	flavors    map[string]*kueue.ResourceFlavor
-	checks     map[string]*kueue.AdmissionCheck
+	mu      sync.Mutex
+	snap    *admission.Snapshot
+	queues  map[string]*clusterQueue
+	locals  map[admission.Key]*localQueue
+	cohorts map[string]*kueue.Cohort
+	flavors map[string]*kueue.ResourceFlavor
+	checks  map[string]*kueue.AdmissionCheck
+	// topologies are the names of those that exist.
+	topologies map[string]bool
 	namespaces map[string]labels.Set
 	// limitRanges are by namespace, those of one namespace by name.
 	limitRanges    map[string][]*corev1.LimitRange
@@ -107,6 +109,7 @@ func New(opts Options) *View {
 		cohorts:        map[string]*kueue.Cohort{},
 		flavors:        map[string]*kueue.ResourceFlavor{},
 		checks:         map[string]*kueue.AdmissionCheck{},
+		topologies:     map[string]bool{},
 		namespaces:     map[string]labels.Set{},
 		limitRanges:    map[string][]*corev1.LimitRange{},
 		runtimeClasses: map[string]*nodev1.RuntimeClass{},
