@@ -145,11 +145,9 @@ func (r *Resolver) submit(s *subject, actions []dispatch.Action) {
 			parts[a.Cluster] = append(parts[a.Cluster], r.remote(s, a))
 		}
 	}
-	for _, state := range r.Fleet.States() {
-		if !slices.ContainsFunc(s.observed.Clusters, func(v dispatch.ClusterView) bool { return v.Name == state.Cluster }) {
-			r.Fleet.Do(state.Cluster, s.key(), nil)
-		}
-	}
+	r.Fleet.Leave(s.key(), func(cluster string) bool {
+		return slices.ContainsFunc(s.observed.Clusters, func(v dispatch.ClusterView) bool { return v.Name == cluster })
+	})
 	for _, v := range s.observed.Clusters {
 		part := parts[v.Name]
 		if len(part) == 0 {

@@ -75,22 +75,15 @@ func fencedCondition(f fleet.Fencing) metav1.Condition {
 	return condition
 }
 
-// fence says of a cluster whether a job there is stopped without the hub, and until when it may believe in the hub. What
+// fenced says of a cluster whether a job there is stopped without the hub, and until when it may believe in the hub. What
 // this program has not looked at itself is as the one before it has left it.
-func (r *Resolver) fence(ctx context.Context, v *dispatch.ClusterView) {
-	state, ok := r.Fleet.State(v.Name)
-	if !ok {
-		return
-	}
-	f := state.Fencing
+func fenced(v *dispatch.ClusterView, f fleet.Fencing, left notes) {
 	v.RenewedAt = f.RenewedAt
-	fenced := f.Held && f.Fenced
+	is := f.Held && f.Fenced
 	if !f.Asked {
-		cluster := &kueue.MultiKueueCluster{}
-		err := r.Client.Get(ctx, client.ObjectKey{Name: v.Name}, cluster, client.UnsafeDisableDeepCopy)
-		fenced = err == nil && meta.IsStatusConditionTrue(cluster.Status.Conditions, FencedCondition)
+		is = left.fenced
 	}
-	v.Fenced = fenced && (v.Copy.Holder != dispatch.Ours || v.Copy.Stops)
+	v.Fenced = is && (v.Copy.Holder != dispatch.Ours || v.Copy.Stops)
 }
 
 // leased tells whether objects for a cluster may be stamped Stop, and asks for the lease if nobody has yet. Where it is

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/placement"
@@ -34,13 +35,26 @@ func marksOf(cluster client.Object) marks {
 	return m
 }
 
-// marks reads them of a cluster in the hub's cache; one that is not there has none.
-func (r *Resolver) marks(ctx context.Context, cluster string) marks {
-	found := &kueue.MultiKueueCluster{}
-	if err := r.Client.Get(ctx, client.ObjectKey{Name: cluster}, found, client.UnsafeDisableDeepCopy); err != nil {
-		return marks{weight: placement.DefaultWeight}
+// notes are what the hub's cache has on a cluster: the marks, and whether its fence was found to work, see FencedCondition.
+type notes struct {
+	marks
+	fenced bool
+}
+
+// notes reads them, once for each subject; a cluster that is not there has none.
+func (r *Resolver) notes(ctx context.Context, s *subject, cluster string) notes {
+	if read, ok := s.notes[cluster]; ok {
+		return read
 	}
-	return marksOf(found)
+	found, read := &kueue.MultiKueueCluster{}, notes{marks: marks{weight: placement.DefaultWeight}}
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: cluster}, found, client.UnsafeDisableDeepCopy); err == nil {
+		read = notes{marks: marksOf(found), fenced: meta.IsStatusConditionTrue(found.Status.Conditions, FencedCondition)}
+	}
+	if s.notes == nil {
+		s.notes = map[string]notes{}
+	}
+	s.notes[cluster] = read
+	return read
 }
 
 // preferred lists the clusters that a job names, or else its ClusterQueue, the most wanted first.

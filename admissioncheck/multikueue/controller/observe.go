@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,6 +30,8 @@ type subject struct {
 	policy   dispatch.Policy
 	// choices are what placement says of the clusters; empty if it was not asked.
 	choices []placement.Choice
+	// notes are those of the clusters looked at.
+	notes map[string]notes
 	// prefers are the clusters that somebody would rather have it on, the most wanted first.
 	prefers []string
 	// readyAt is when the check became Ready; zero while it is not.
@@ -192,24 +195,47 @@ func evictions(wl *kueue.Workload) int64 {
 	return count
 }
 
-// views returns what is known of the clusters of the config, in its order, and of every other one that the State mentions
-// or that shows something of the Workload, by name.
+// views returns what is known of the clusters that Step needs to decide: as a rule, of those near; where it has to know all,
+// of those of the config, in its order, and of every other one that the State mentions or that shows something of the
+// Workload, by name.
 func (r *Resolver) views(ctx context.Context, s *subject, config []string) []dispatch.ClusterView {
-	var views []dispatch.ClusterView
-	for _, name := range config {
+	near := slices.Concat(s.state.Names(), r.near(s.original))
+	slices.Sort(near)
+	near = slices.Compact(near)
+	listed := config
+	o := s.observed
+	if !dispatch.NeedsAll(s.state, o) {
+		listed = slices.DeleteFunc(slices.Clone(config), func(name string) bool { return !slices.Contains(near, name) })
+	}
+	o.Clusters = r.viewsOf(ctx, s, listed, near)
+	if len(listed) < len(config) && dispatch.NeedsAll(s.state, o) {
+		return r.viewsOf(ctx, s, config, near)
+	}
+	return o.Clusters
+}
+
+// near names the clusters that show anything of a Workload.
+func (r *Resolver) near(o mirror.Original) []string {
+	if o.Kind == nil || o.JobName == "" {
+		return r.Fleet.Near(o.Key(), workloadGVK(), schema.GroupVersionKind{}, client.ObjectKey{})
+	}
+	return r.Fleet.Near(o.Key(), workloadGVK(), o.Kind.GVK(), o.JobKey())
+}
+
+// viewsOf returns the views of the listed clusters, and then of the others near that the State mentions or that show an
+// object.
+func (r *Resolver) viewsOf(ctx context.Context, s *subject, listed, near []string) []dispatch.ClusterView {
+	views := make([]dispatch.ClusterView, 0, len(listed)+1)
+	for _, name := range listed {
 		views = append(views, r.view(ctx, s, name, true))
 	}
-	others := s.state.Names()
-	for _, state := range r.Fleet.States() {
-		others = append(others, state.Cluster)
-	}
-	slices.Sort(others)
-	for _, name := range slices.Compact(others) {
-		if slices.Contains(config, name) {
+	named := s.state.Names()
+	for _, name := range near {
+		if slices.Contains(listed, name) {
 			continue
 		}
 		v := r.view(ctx, s, name, false)
-		if slices.Contains(s.state.Names(), name) || v.Copy.Holder != dispatch.Absent || v.Job.Holder != dispatch.Absent {
+		if slices.Contains(named, name) || v.Copy.Holder != dispatch.Absent || v.Job.Holder != dispatch.Absent {
 			views = append(views, v)
 		}
 	}

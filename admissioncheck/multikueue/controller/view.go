@@ -45,21 +45,25 @@ func (r *Resolver) seen(cluster string, o mirror.Original) mirror.Found {
 func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig bool) dispatch.ClusterView {
 	o := s.original
 	seen := r.seen(name, o)
+	state, known := r.Fleet.State(name)
 	v := dispatch.ClusterView{
-		Name: name, Link: r.link(ctx, name), Copy: o.Copy(seen.Workload), Job: o.JobFacts(seen.Job),
+		Name: name, Link: r.link(ctx, name, state, known), Copy: o.Copy(seen.Workload), Job: o.JobFacts(seen.Job),
 		InConfig: inConfig,
 	}
-	if !r.serves(name, o) {
+	if known && !serves(state, o) {
 		v.Trouble = "it does not serve " + o.Kind.GVK().GroupKind().String()
 		v.InConfig = inConfig && s.state.Bound == name // it can be given nothing, but keeps what it has
 	}
 	r.lookBack(&v, s)
-	r.fence(ctx, &v)
+	notes := r.notes(ctx, s, name)
+	if known {
+		fenced(&v, state.Fencing, notes)
+	}
 	v.GateAsked = r.gates.isAsked(s.key(), name, s.state.Epoch)
 	if v.GateAsked && v.Copy.Holder == dispatch.Ours && !v.Copy.GateClosed {
 		r.gates.over(s.key()) // seen
 	}
-	m := r.marks(ctx, name)
+	m := notes.marks
 	v.Gone, v.Cordoned = m.gone, m.cordoned || m.drain || m.gone
 	v.Draining = m.drain && r.draining.turn(name, s.key())
 	for _, answer := range r.Fleet.Answers(name, o.Key()) {
@@ -91,12 +95,8 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 const echo = 100 * time.Millisecond
 
 // serves tells whether a cluster can be given the job: whether it serves the job's kind to us.
-func (r *Resolver) serves(cluster string, o mirror.Original) bool {
+func serves(state fleet.State, o mirror.Original) bool {
 	if o.Kind == nil {
-		return true
-	}
-	state, ok := r.Fleet.State(cluster)
-	if !ok {
 		return true
 	}
 	for _, u := range state.Unserved {
@@ -132,10 +132,9 @@ func (r *Resolver) lookBack(v *dispatch.ClusterView, s *subject) {
 
 // link is the connection to a cluster. A name without a supervisor is that of a MultiKueueCluster which was not looked at
 // yet, or of none at all.
-func (r *Resolver) link(ctx context.Context, name string) dispatch.Link {
-	state, ok := r.Fleet.State(name)
+func (r *Resolver) link(ctx context.Context, name string, state fleet.State, known bool) dispatch.Link {
 	switch {
-	case !ok:
+	case !known:
 		return r.missing.link(ctx, r.Client, name)
 	case state.Connected:
 		r.missing.forget(name)

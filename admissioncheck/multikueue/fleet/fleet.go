@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -24,6 +23,8 @@ type Fleet struct {
 	mu      sync.RWMutex
 	ctx     context.Context //nolint:containedctx // the life of the Runnable, from which every supervisor's derives
 	members map[string]*supervisor
+	// ordered are the members by name; it is replaced, never changed.
+	ordered []*supervisor
 	running sync.WaitGroup
 }
 
@@ -78,6 +79,7 @@ func (f *Fleet) member(cluster string) *supervisor {
 	if s == nil {
 		s = newSupervisor(cluster, f)
 		f.members[cluster] = s
+		f.order()
 		if f.ctx != nil {
 			f.launch(s)
 		}
@@ -85,11 +87,24 @@ func (f *Fleet) member(cluster string) *supervisor {
 	return s
 }
 
+// order needs f.mu.
+func (f *Fleet) order() {
+	f.ordered = slices.SortedFunc(maps.Values(f.members), func(a, b *supervisor) int { return strings.Compare(a.name, b.name) })
+}
+
+// all are the supervisors by the names of their clusters; not to be changed.
+func (f *Fleet) all() []*supervisor {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.ordered
+}
+
 // Remove ends the cluster's supervisor and drops all it knew.
 func (f *Fleet) Remove(cluster string) {
 	f.mu.Lock()
 	s := f.members[cluster]
 	delete(f.members, cluster)
+	f.order()
 	if s != nil && s.stop != nil {
 		s.stop()
 	}
@@ -110,11 +125,10 @@ func (f *Fleet) Clusters() *Signal { return &f.clusters }
 
 // States returns the state of every cluster, by name.
 func (f *Fleet) States() []State {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	states := make([]State, 0, len(f.members))
-	for _, name := range slices.Sorted(maps.Keys(f.members)) {
-		states = append(states, f.members[name].State())
+	members := f.all()
+	states := make([]State, 0, len(members))
+	for _, s := range members {
+		states = append(states, s.State())
 	}
 	return states
 }
@@ -142,12 +156,30 @@ func (f *Fleet) Get(cluster string, gvk schema.GroupVersionKind, key types.Names
 	if s == nil {
 		return nil, false
 	}
-	informer := s.follows(gvk).informer
-	if informer == nil || !informer.HasSynced() {
-		return nil, false
+	return s.get(gvk, storeKey(key))
+}
+
+// Near names the clusters, in order, on which anything is seen or remembered of a Workload or its job, or is to be done for
+// it. An empty GVK means that it has no job.
+func (f *Fleet) Near(workload types.NamespacedName, own, gvk schema.GroupVersionKind, job types.NamespacedName) []string {
+	var names []string
+	copied, made := storeKey(workload), storeKey(job)
+	for _, s := range f.all() {
+		// What goes is remembered before it is seen no more, so seeing comes first.
+		if s.shows(own, copied) || !gvk.Empty() && s.shows(gvk, made) || s.memory.has(workload) || s.lanes.has(workload) {
+			names = append(names, s.name)
+		}
 	}
-	item, _, _ := informer.GetStore().GetByKey(cache.NewObjectName(key.Namespace, key.Name).String())
-	return object(item), true
+	return names
+}
+
+// Leave empties what is to be done for a Workload on all clusters but the given ones.
+func (f *Fleet) Leave(workload types.NamespacedName, but func(cluster string) bool) {
+	for _, s := range f.all() {
+		if s.lanes.has(workload) && !but(s.name) {
+			s.do(workload, nil)
+		}
+	}
 }
 
 // List returns all objects of a kind seen on a cluster, sorted by namespace and name. They are shared.
@@ -231,9 +263,7 @@ func (f *Fleet) Answers(cluster string, workload types.NamespacedName) []Answer 
 
 // Forget drops what is remembered of a Workload that is no more.
 func (f *Fleet) Forget(workload types.NamespacedName) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	for _, s := range f.members {
+	for _, s := range f.all() {
 		s.lanes.forget(workload)
 		s.memory.forget(workload)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -189,6 +190,37 @@ func TestObjectsOfOurOriginAreSeenAndNoOthers(t *testing.T) {
 	w.eventually("both seen", func() bool { return w.sees("w1", "before") && w.sees("w1", "after") })
 	if w.sees("w1", "foreign") {
 		t.Error("an object of another origin is seen")
+	}
+}
+
+func TestTheClustersNearAWorkloadAreThoseThatShowRememberOrOweSomething(t *testing.T) {
+	w := newWorld(t, nil, "w1", "w2", "w3", "w4", "w5")
+	w.make("w1", remoteWorkload("a", "hub"))
+	w.make("w2", remoteWorkload("a", "hub"))
+	w.make("w5", remoteWorkload("other", "hub"))
+	w.connect("w1", "w2", "w3", "w4", "w5")
+	w.connected("w1", "w2", "w3", "w4", "w5")
+	w.remove("w2", "a")
+	w.eventually("the deletion", func() bool { return !w.sees("w2", "a") })
+	w.fleet.Do("w3", keyOf("a"), []Action{{ID: "fails", Run: func(context.Context, client.Client) (any, error) { return nil, errors.New("no") }}})
+	near := func() []string {
+		return w.fleet.Near(keyOf("a"), workloadKind, schema.GroupVersionKind{}, types.NamespacedName{})
+	}
+	w.eventually("the failure", func() bool { return len(w.fleet.Answers("w3", keyOf("a"))) > 0 })
+	if diff := cmp.Diff([]string{"w1", "w2", "w3"}, near()); diff != "" {
+		t.Error(diff)
+	}
+	w.fleet.Leave(keyOf("a"), func(cluster string) bool { return cluster == "w3" })
+	if diff := cmp.Diff([]string{"w1", "w2", "w3"}, near()); diff != "" {
+		t.Error("w3 was not to be left", diff)
+	}
+	w.fleet.Leave(keyOf("a"), func(string) bool { return false })
+	if diff := cmp.Diff([]string{"w1", "w2"}, near()); diff != "" {
+		t.Error(diff)
+	}
+	w.fleet.Forget(keyOf("a"))
+	if diff := cmp.Diff([]string{"w1"}, near()); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -43,6 +43,12 @@ func (m *memory) get(key types.NamespacedName, gvk schema.GroupVersionKind) (Gon
 	return g, ok
 }
 
+func (m *memory) has(key types.NamespacedName) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.gone[key]) > 0
+}
+
 func (m *memory) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

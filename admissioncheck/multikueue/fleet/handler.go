@@ -12,13 +12,24 @@ import (
 type handler struct {
 	session *session
 	kind    Kind
+	shown   *shown
 }
 
 // OnAdd implements cache.ResourceEventHandler.
-func (h *handler) OnAdd(now any, _ bool) { h.tell(nil, object(now)) }
+func (h *handler) OnAdd(now any, _ bool) {
+	if obj := object(now); obj != nil {
+		h.shown.put(obj)
+		h.tell(nil, obj)
+	}
+}
 
 // OnUpdate implements cache.ResourceEventHandler.
-func (h *handler) OnUpdate(old, now any) { h.tell(object(old), object(now)) }
+func (h *handler) OnUpdate(old, now any) {
+	if obj := object(now); obj != nil {
+		h.shown.put(obj)
+		h.tell(object(old), obj)
+	}
+}
 
 // OnDelete implements cache.ResourceEventHandler. An object that a relist found missing was not watched going.
 func (h *handler) OnDelete(old any) {
@@ -30,6 +41,7 @@ func (h *handler) OnDelete(old any) {
 		_, missed := old.(cache.DeletedFinalStateUnknown)
 		h.session.memory.add(key, h.kind.GVK, Gone{Last: last, Watched: !missed})
 	}
+	h.shown.drop(last) // remembered first: see find
 	h.tell(last, nil)
 }
 

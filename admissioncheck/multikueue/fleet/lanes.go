@@ -52,6 +52,9 @@ func (l *lanes) plan(key types.NamespacedName, actions []Action) bool {
 	}
 	maps.DeleteFunc(ln.answers, func(id string, a Answer) bool { return a.Value == nil && !wanted(id) })
 	maps.DeleteFunc(ln.settled, func(id string, _ time.Time) bool { return !wanted(id) })
+	if len(actions) == 0 && len(ln.answers) == 0 {
+		delete(l.lanes, key)
+	}
 	return len(actions) > 0
 }
 
@@ -104,9 +107,16 @@ func (l *lanes) next(key types.NamespacedName, now time.Time) (r run, wait time.
 		if !a.Reads {
 			ln.dropEvidence()
 		}
-		return run{action: a, events: ln.events, ok: true}, 0
+		return run{action: a, lane: ln, events: ln.events, ok: true}, 0
 	}
 	return run{}, wait
+}
+
+// has tells whether there is a lane for the Workload, be it empty: it may hold answers.
+func (l *lanes) has(key types.NamespacedName) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lanes[key] != nil
 }
 
 // idle tells whether there is nothing pending for the Workload.
@@ -120,7 +130,8 @@ func (l *lanes) idle(key types.NamespacedName) bool {
 // run is one run of an action.
 type run struct {
 	action Action
-	events int // of the lane when the run began
+	lane   *lane // in which the run began, with so many events
+	events int
 	ok     bool
 }
 
@@ -141,7 +152,7 @@ func (l *lanes) done(key types.NamespacedName, r run, value any, err error, now 
 	if ln == nil || !slices.ContainsFunc(ln.pending, func(a Action) bool { return a.ID == id }) {
 		return false
 	}
-	if r.action.Reads && err == nil && ln.events != r.events {
+	if r.action.Reads && err == nil && (ln != r.lane || ln.events != r.events) {
 		return false
 	}
 	before := ln.answers[id]
@@ -168,7 +179,7 @@ func (l *lanes) of(key types.NamespacedName) []Answer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ln := l.lanes[key]
-	if ln == nil {
+	if ln == nil || len(ln.answers) == 0 {
 		return nil
 	}
 	found := make([]Answer, 0, len(ln.answers))

@@ -107,6 +107,21 @@ func TestEvidenceReadAcrossAnEventIsWorthless(t *testing.T) {
 	takes(t, l, lane1, noon, "r")
 }
 
+func TestEvidenceOfALaneThatWasGivenUpMeanwhileIsWorthless(t *testing.T) {
+	l := newLanes()
+	l.plan(lane1, []Action{read("r")})
+	r := takes(t, l, lane1, noon, "r")
+	l.plan(lane1, nil)
+	if l.has(lane1) {
+		t.Error("a lane with nothing in it is kept")
+	}
+	l.changed(lane1, noon)
+	l.plan(lane1, []Action{read("r")})
+	if l.done(lane1, r, "old", nil, noon) {
+		t.Error("it is news")
+	}
+}
+
 func TestTheSameFailureIsNewsOnlyOnce(t *testing.T) {
 	l := newLanes()
 	l.plan(lane1, []Action{write("1")})

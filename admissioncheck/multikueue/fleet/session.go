@@ -50,6 +50,7 @@ type session struct {
 type followed struct {
 	kind     Kind
 	informer cache.SharedIndexInformer // nil until the kind is known to be served
+	shown    *shown                    // set with the informer
 	err      error                     // why it is not served, nil if unknown or served
 }
 
@@ -148,7 +149,8 @@ func (s *session) runInformer(ctx context.Context, k Kind) error {
 	}
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	_, err = informer.AddEventHandler(&handler{session: s, kind: k})
+	told := newShown()
+	_, err = informer.AddEventHandler(&handler{session: s, kind: k, shown: told})
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", k.GVK.Kind, err)
 	}
@@ -162,7 +164,7 @@ func (s *session) runInformer(ctx context.Context, k Kind) error {
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", k.GVK.Kind, err)
 	}
-	s.set(k.GVK, &followed{kind: k, informer: informer})
+	s.set(k.GVK, &followed{kind: k, informer: informer, shown: told})
 	informer.RunWithContext(running)
 	return context.Cause(running)
 }
@@ -200,13 +202,14 @@ func (s *session) set(gvk schema.GroupVersionKind, f *followed) {
 	s.kinds[gvk] = f
 }
 
-func (s *session) get(gvk schema.GroupVersionKind) followed {
+// get never returns nil, and what it returns is never changed.
+func (s *session) get(gvk schema.GroupVersionKind) *followed {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if f := s.kinds[gvk]; f != nil {
-		return *f
+		return f
 	}
-	return followed{}
+	return &followed{}
 }
 
 // doubt asks for a probe at once. It never blocks.

@@ -198,16 +198,20 @@ func (s *supervisor) serve(ctx context.Context, session *session) error {
 	}
 }
 
+// connected makes a complete session the one that the hub sees. What vanished since the last one is remembered before:
+// whoever misses it shall find out how it ended.
 func (s *supervisor) connected(credentials Credentials, session *session) {
-	s.mu.Lock()
+	s.mu.RLock()
 	before := s.session
+	s.mu.RUnlock()
+	s.remember(before, session)
+	s.mu.Lock()
 	s.session = session
 	s.state = State{
 		Cluster: s.name, Connected: true, Met: true, Fingerprint: credentials.Fingerprint, Unserved: session.unserved(),
 	}
 	s.mu.Unlock()
 	s.stats.connections.Add(1)
-	s.remember(before, session)
 	s.announce()
 	for _, key := range session.workloads() { // their events came before the hub could act on them
 		s.workloads.Send(key, 0)
@@ -220,17 +224,16 @@ func (s *supervisor) remember(before, now *session) {
 		return
 	}
 	for _, k := range s.options.Kinds {
-		was, is := before.get(k.GVK).informer, now.get(k.GVK).informer
-		if was == nil || is == nil || !is.HasSynced() {
+		was, is := before.get(k.GVK), now.get(k.GVK)
+		if was.informer == nil || is.informer == nil || !is.informer.HasSynced() {
 			continue
 		}
-		for _, name := range was.GetStore().ListKeys() {
-			item, found, _ := was.GetStore().GetByKey(name)
-			if _, still, _ := is.GetStore().GetByKey(name); !found || still {
+		for _, last := range was.all() {
+			if is.find(storeKey(client.ObjectKeyFromObject(last))) != nil {
 				continue
 			}
-			last := object(item)
-			if key, ok := k.Key(last); ok {
+			key, ok := k.Key(last)
+			if known, have := s.memory.get(key, k.GVK); ok && (!have || known.Last.GetUID() != last.GetUID()) {
 				s.memory.add(key, k.GVK, Gone{Last: last})
 			}
 		}
@@ -305,11 +308,26 @@ func (s *supervisor) do(key types.NamespacedName, actions []Action) {
 	}
 }
 
-func (s *supervisor) follows(gvk schema.GroupVersionKind) followed {
+func (s *supervisor) follows(gvk schema.GroupVersionKind) *followed {
 	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.session == nil {
-		return followed{}
+	session := s.session
+	s.mu.RUnlock()
+	if session == nil {
+		return &followed{}
 	}
-	return s.session.get(gvk)
+	return session.get(gvk)
+}
+
+// get returns an object as it was last seen, nil if none was; false while the kind is not served, or not known yet.
+func (s *supervisor) get(gvk schema.GroupVersionKind, key string) (client.Object, bool) {
+	kind := s.follows(gvk)
+	if kind.informer == nil || !kind.informer.HasSynced() {
+		return nil, false
+	}
+	return kind.find(key), true
+}
+
+func (s *supervisor) shows(gvk schema.GroupVersionKind, key string) bool {
+	obj, _ := s.get(gvk, key)
+	return obj != nil
 }

@@ -1,0 +1,67 @@
+package fleet
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// shown is what the hub has been told of the objects of one kind in one session. An informer's store is ahead of it: an
+// object that is in here and no more in the store is going, and its memory is about to be made.
+type shown struct {
+	mu      sync.RWMutex
+	objects map[string]client.Object // by the keys of the store
+}
+
+func newShown() *shown { return &shown{objects: map[string]client.Object{}} }
+
+// storeKey is what an informer keeps an object under.
+func storeKey(key types.NamespacedName) string {
+	return cache.NewObjectName(key.Namespace, key.Name).String()
+}
+
+func (s *shown) put(obj client.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.objects[storeKey(client.ObjectKeyFromObject(obj))] = obj
+}
+
+func (s *shown) drop(obj client.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.objects, storeKey(client.ObjectKeyFromObject(obj)))
+}
+
+func (s *shown) get(key string) client.Object {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.objects[key]
+}
+
+// find returns an object of the kind; nil if there is none, and what is remembered of it is complete. Whoever saw neither the
+// object nor a memory of it would make it again, although it may have ended.
+func (f *followed) find(key string) client.Object {
+	item, found, _ := f.informer.GetStore().GetByKey(key)
+	if found {
+		return object(item)
+	}
+	return f.shown.get(key)
+}
+
+// all returns the objects of the kind that are there or going.
+func (f *followed) all() []client.Object {
+	f.shown.mu.RLock()
+	defer f.shown.mu.RUnlock()
+	var objects []client.Object
+	for _, item := range f.informer.GetStore().List() {
+		objects = append(objects, object(item))
+	}
+	for key, obj := range f.shown.objects {
+		if _, found, _ := f.informer.GetStore().GetByKey(key); !found {
+			objects = append(objects, obj)
+		}
+	}
+	return objects
+}
