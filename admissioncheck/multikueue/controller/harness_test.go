@@ -42,7 +42,7 @@ import (
 
 const (
 	origin  = "hub-1"
-	patient = 15 * time.Second
+	patient = time.Minute
 )
 
 // stage is a hub and its workers, each an in-memory API server, with the real fleet and the real resolver between them.

@@ -139,9 +139,9 @@ func extension(name, raw string) func(*clientcmdv1.Cluster) {
 	}
 }
 
-// becomes polls for a condition, for at most ten seconds.
+// becomes polls for a condition, for at most a minute.
 func becomes(condition func() bool) bool {
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		if condition() {
 			return true
 		}
