@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -10,14 +11,17 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	"k8s.io/apiserver/pkg/cel/environment"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/config"
 )
 
-// calls asks the API server's own code whether an update of a Workload, or of its status, calls the validating webhook.
-func calls(t *testing.T, subresource string, old, object map[string]any) bool {
+// judge asks the API server's own code whether a write of a Workload, or of its status, calls the validating webhook.
+type judge struct{ matcher matchconditions.Matcher }
+
+func newJudge(t *testing.T) judge {
 	t.Helper()
 	_, validating, err := config.Webhooks()
 	if err != nil {
@@ -25,15 +29,23 @@ func calls(t *testing.T, subresource string, old, object map[string]any) bool {
 	}
 	i := slices.IndexFunc(validating.Webhooks, func(h admissionregistrationv1.ValidatingWebhook) bool { return h.Name == "vworkload.kb.io" })
 	compiler := cel.NewConditionCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
-	matcher := webhook.NewValidatingWebhookAccessor("uid", "configuration", &validating.Webhooks[i]).GetCompiledMatcher(compiler)
+	return judge{webhook.NewValidatingWebhookAccessor("uid", "configuration", &validating.Webhooks[i]).GetCompiledMatcher(compiler)}
+}
+
+// calls is about an update, or a creation when old is nil.
+func (j judge) calls(t *testing.T, subresource string, old, object map[string]any) bool {
+	t.Helper()
 	kind, resource := kueue.GroupVersion.WithKind("Workload"), kueue.GroupVersion.WithResource("workloads")
-	before, after := &unstructured.Unstructured{Object: old}, &unstructured.Unstructured{Object: object}
-	attributes := &admission.VersionedAttributes{
-		Attributes: admission.NewAttributesRecord(after, before, kind, "team", "w", resource, subresource,
-			admission.Update, nil, false, nil),
-		VersionedKind: kind, VersionedOldObject: runtime.Object(before), VersionedObject: after,
+	after, operation := &unstructured.Unstructured{Object: object}, admission.Create
+	var before runtime.Object
+	if old != nil {
+		before, operation = &unstructured.Unstructured{Object: old}, admission.Update
 	}
-	match := matcher.Match(t.Context(), attributes, nil, nil)
+	attributes := &admission.VersionedAttributes{
+		Attributes:    admission.NewAttributesRecord(after, before, kind, "team", "w", resource, subresource, operation, nil, false, nil),
+		VersionedKind: kind, VersionedOldObject: before, VersionedObject: after,
+	}
+	match := j.matcher.Match(t.Context(), attributes, nil, nil)
 	if match.Error != nil {
 		t.Fatal(match.Error)
 	}
@@ -53,6 +65,7 @@ func TestAWriteOfAStatusCallsTheWebhookOnlyWhereItCouldObject(t *testing.T) {
 	assigned := func(assignment string) string {
 		return "{admission: {clusterQueue: q, podSetAssignments: [" + assignment + "]}}"
 	}
+	j := newJudge(t)
 	for _, c := range []struct {
 		name, old, status string
 		want              bool
@@ -85,12 +98,46 @@ func TestAWriteOfAStatusCallsTheWebhookOnlyWhereItCouldObject(t *testing.T) {
 		{"a cluster that stays", "{clusterName: b}", "{clusterName: b, conditions: [" + condition("Finished") + "]}", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := calls(t, "status", object(t, status+c.old), object(t, status+c.status)); got != c.want {
+			if got := j.calls(t, "status", object(t, status+c.old), object(t, status+c.status)); got != c.want {
 				t.Errorf("the webhook is called: %t", got)
 			}
 		})
 	}
-	if !calls(t, "", object(t, spec), object(t, spec)) {
-		t.Error("a write of something else than the status is not judged")
+}
+
+func TestAWriteOfAWorkloadCallsTheWebhookOnlyWhereItCouldObject(t *testing.T) {
+	const (
+		spec = "spec: {podSets: [{name: main, count: 4}]}\n"
+		more = "spec: {podSets: [{name: main, count: 5}]}\n"
+	)
+	with := func(metadata string) string { return "metadata: {" + metadata + "}\n" + spec }
+	annotated := func(key, value string) string { return with(fmt.Sprintf("annotations: {%s: %q}", key, value)) }
+	j := newJudge(t)
+	for _, c := range []struct {
+		name, old, object string
+		want              bool
+	}{
+		{"a new one", "", spec, true},
+		{"nothing changes", spec, spec, false},
+		{"the spec changes", spec, more, true},
+		{"spec.active changes", spec, "spec: {active: false, podSets: [{name: main, count: 4}]}\n", true},
+		{"a finalizer goes", with("finalizers: [kueue.x-k8s.io/resource-in-use]"), spec, false},
+		{"a job takes it up", spec, with("ownerReferences: [{kind: Job, name: j, uid: u}], labels: {kueue.x-k8s.io/job-uid: u}"), false},
+		{"a label changes", with("labels: {a: b}"), with("labels: {a: c}"), false},
+		{"a dispatcher takes a note", annotated("switchyard.dev/note", "1"), annotated("switchyard.dev/note", "2"), false},
+		{"an epoch rises", annotated("switchyard.dev/epoch", "1"), annotated("switchyard.dev/epoch", "2"), true},
+		{"an epoch goes", annotated("switchyard.dev/epoch", "1"), spec, true},
+		{"a gate comes", spec, annotated("kueue.x-k8s.io/admission-gated-by", "a"), true},
+		{"a gate goes", annotated("kueue.x-k8s.io/admission-gated-by", "a"), spec, true},
+		{"a boost changes", annotated("kueue.x-k8s.io/priority-boost", "1"), annotated("kueue.x-k8s.io/priority-boost", "2"), true},
+		{"a boost stays", annotated("kueue.x-k8s.io/priority-boost", "1"), annotated("kueue.x-k8s.io/priority-boost", "1"), false},
+		{"annotations come, none of them judged", spec, annotated("a", "b"), false},
+		{"without a spec", "metadata: {name: w}\n", "metadata: {name: w, labels: {a: b}}\n", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := j.calls(t, "", object(t, c.old), object(t, c.object)); got != c.want {
+				t.Errorf("the webhook is called: %t", got)
+			}
+		})
 	}
 }

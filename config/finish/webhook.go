@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/config"
 )
 
@@ -46,11 +47,22 @@ func finishWebhooks(file string) error {
 // hasMinCount is true of a new Workload that worker/webhook may complete: it only ever drops minCount.
 const hasMinCount = `object.?spec.?podSets.orValue([]).exists(p, has(p.minCount))`
 
-// changesWhatIsJudged is true of everything but those writes of a Workload's status in which worker/webhook would find
-// nothing: they are nearly all (reservations, ends, evictions, reasons to wait), and a call costs the API server and the
-// program some 3 ms each. That conditions are well formed is the CRD's schema, too.
-const changesWhatIsJudged = `request.?subResource.orValue('') != 'status' || ` + admissionIsJudged + ` || ` +
-	`object.?status.?reclaimablePods != oldObject.?status.?reclaimablePods || ` + checksAreJudged + ` || ` + clusterIsJudged
+// changesWhatIsJudged is true of everything but those updates of a Workload or its status in which worker/webhook would find
+// nothing: they are nearly all (reservations, ends, evictions, reasons to wait; finalizers, owners, labels and a dispatcher's
+// notes), and a call costs the API server and the program some 3 ms each. That conditions are well formed is the CRD's
+// schema, too.
+const changesWhatIsJudged = `request.operation != 'UPDATE' || (request.?subResource.orValue('') == 'status' ? ` +
+	statusIsJudged + ` : ` + objectIsJudged + `)`
+
+// statusIsJudged is about an update of the status, which changes nothing else.
+const statusIsJudged = `(` + admissionIsJudged + ` || object.?status.?reclaimablePods != oldObject.?status.?reclaimablePods || ` +
+	checksAreJudged + ` || ` + clusterIsJudged + `)`
+
+// objectIsJudged is about any other update, which cannot change the status: the webhook judges the spec and three
+// annotations, and only where they change.
+const objectIsJudged = `(object.?spec != oldObject.?spec || ['` + kueue.PriorityBoostAnnotation + `', '` +
+	kueue.AdmissionGatedByAnnotation + `', '` + switchyard.EpochAnnotation + `'].exists(a, ` +
+	`object.?metadata.?annotations[?a] != oldObject.?metadata.?annotations[?a]))`
 
 // admissionIsJudged is true of an admission that changes, of a first one that is not plainly right, and of a reservation
 // without one. Plainly right is one of pod sets that exist, each with one pod or with whole units that divide by the count.
