@@ -19,6 +19,7 @@ type Fleet struct {
 	options   Options
 	workloads Signal
 	clusters  Signal
+	places    *places
 
 	mu      sync.RWMutex
 	ctx     context.Context //nolint:containedctx // the life of the Runnable, from which every supervisor's derives
@@ -30,7 +31,7 @@ type Fleet struct {
 
 // New makes an empty fleet.
 func New(options Options) *Fleet {
-	return &Fleet{options: options.withDefaults(), members: map[string]*supervisor{}}
+	return &Fleet{options: options.withDefaults(), members: map[string]*supervisor{}, places: newPlaces()}
 }
 
 // farewell is how long the end of the program waits for supervisors; a call without a context may outlast it.
@@ -110,6 +111,7 @@ func (f *Fleet) Remove(cluster string) {
 	}
 	f.mu.Unlock()
 	if s != nil {
+		f.places.leave(s)
 		s.announce()
 	}
 	if s != nil && f.options.Removed != nil {
@@ -160,23 +162,27 @@ func (f *Fleet) Get(cluster string, gvk schema.GroupVersionKind, key types.Names
 }
 
 // Near names the clusters, in order, on which anything is seen or remembered of a Workload or its job, or is to be done for
-// it. An empty GVK means that it has no job.
+// it. An empty GVK means that it has no job. It looks at what was announced: what an informer has that it did not tell of
+// yet is not there.
 func (f *Fleet) Near(workload types.NamespacedName, own, gvk schema.GroupVersionKind, job types.NamespacedName) []string {
-	var names []string
-	copied, made := storeKey(workload), storeKey(job)
-	for _, s := range f.all() {
-		// What goes is remembered before it is seen no more, so seeing comes first.
-		if s.shows(own, copied) || !gvk.Empty() && s.shows(gvk, made) || s.memory.has(workload) || s.lanes.has(workload) {
-			names = append(names, s.name)
-		}
+	key := storeKey(workload)
+	// What goes is remembered before it is seen no more, so seeing comes first.
+	at := []place{{f.options.number(own), key}, {inMemory, key}, {inLanes, key}}
+	if !gvk.Empty() {
+		at = slices.Insert(at, 0, place{f.options.number(gvk), storeKey(job)})
+	}
+	found := f.places.find(at...)
+	names := make([]string, 0, len(found))
+	for _, s := range found {
+		names = append(names, s.name)
 	}
 	return names
 }
 
 // Leave empties what is to be done for a Workload on all clusters but the given ones.
 func (f *Fleet) Leave(workload types.NamespacedName, but func(cluster string) bool) {
-	for _, s := range f.all() {
-		if s.lanes.has(workload) && !but(s.name) {
+	for _, s := range f.places.find(place{inLanes, storeKey(workload)}) {
+		if !but(s.name) {
 			s.do(workload, nil)
 		}
 	}
@@ -263,7 +269,8 @@ func (f *Fleet) Answers(cluster string, workload types.NamespacedName) []Answer 
 
 // Forget drops what is remembered of a Workload that is no more.
 func (f *Fleet) Forget(workload types.NamespacedName) {
-	for _, s := range f.all() {
+	key := storeKey(workload)
+	for _, s := range f.places.find(place{inLanes, key}, place{inMemory, key}) {
 		s.lanes.forget(workload)
 		s.memory.forget(workload)
 	}

@@ -414,6 +414,42 @@ func TestADeletionThatWasWatchedIsToldFromOneThatWasMissed(t *testing.T) {
 	}
 }
 
+func TestWhereThingsAreIsForgottenWithWhatTheyWereSeenBy(t *testing.T) {
+	w := newWorld(t, nil, "w1", "w1-new")
+	w.make("w1", remoteWorkload("old", "hub"))
+	w.make("w1", remoteWorkload("both", "hub"))
+	w.make("w1-new", remoteWorkload("both", "hub"))
+	w.connect("w1")
+	w.connected("w1")
+	near := func(name string) bool {
+		return len(w.fleet.Near(keyOf(name), workloadKind, schema.GroupVersionKind{}, types.NamespacedName{})) > 0
+	}
+	places := func() int {
+		w.fleet.places.mu.RLock()
+		defer w.fleet.places.mu.RUnlock()
+		return len(w.fleet.places.of)
+	}
+	w.fleet.Disconnect("w1", errors.New("maintenance"))
+	w.eventually("disconnected", func() bool { return !w.state("w1").Connected })
+	if !near("old") || !near("both") {
+		t.Error("what was seen is forgotten while the cluster is away")
+	}
+	w.fleet.Connect("w1", Credentials{Config: &rest.Config{Host: "w1-new"}, Fingerprint: "new"})
+	w.eventually("connected anew", func() bool { return w.state("w1").Connected })
+	if !near("old") || !near("both") {
+		t.Error("what vanished meanwhile is not remembered")
+	}
+	w.fleet.Forget(keyOf("old"))
+	w.eventually("the old session's findings are gone", func() bool { return !near("old") && places() == 1 })
+	if !near("both") {
+		t.Error("what is there is forgotten with the old session")
+	}
+	w.fleet.Remove("w1")
+	if near("both") || places() > 0 {
+		t.Error("a cluster that was removed is still found")
+	}
+}
+
 func (w *world) remove(cluster, name string) {
 	w.t.Helper()
 	if err := w.servers[cluster].Delete(context.Background(), remoteWorkload(name, "hub")); err != nil {

@@ -19,6 +19,9 @@ type Gone struct {
 
 // memory keeps what is gone from one cluster, at most one object of a kind for each Workload: the latest.
 type memory struct {
+	// noted, optional, is told when there begins, or ceases, to be something of a Workload.
+	noted func(key types.NamespacedName, there bool)
+
 	mu   sync.Mutex
 	gone map[types.NamespacedName]map[schema.GroupVersionKind]Gone
 }
@@ -32,6 +35,9 @@ func (m *memory) add(key types.NamespacedName, gvk schema.GroupVersionKind, g Go
 	defer m.mu.Unlock()
 	if m.gone[key] == nil {
 		m.gone[key] = map[schema.GroupVersionKind]Gone{}
+		if m.noted != nil {
+			m.noted(key, true)
+		}
 	}
 	m.gone[key][gvk] = g
 }
@@ -43,14 +49,11 @@ func (m *memory) get(key types.NamespacedName, gvk schema.GroupVersionKind) (Gon
 	return g, ok
 }
 
-func (m *memory) has(key types.NamespacedName) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.gone[key]) > 0
-}
-
 func (m *memory) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.gone, key)
+	if m.noted != nil {
+		m.noted(key, false)
+	}
 }

@@ -20,6 +20,9 @@ const (
 // lanes hold what one cluster has yet to do, a lane for each Workload. Actions of one lane run in order, one at a time;
 // lanes are independent. A new plan replaces what is left of the old one, so that nothing outdated is ever started.
 type lanes struct {
+	// noted, optional, is told when there begins, or ceases, to be a lane for a Workload.
+	noted func(key types.NamespacedName, there bool)
+
 	mu    sync.Mutex
 	lanes map[types.NamespacedName]*lane
 }
@@ -45,6 +48,7 @@ func (l *lanes) plan(key types.NamespacedName, actions []Action) bool {
 		}
 		ln = &lane{answers: map[string]Answer{}, settled: map[string]time.Time{}}
 		l.lanes[key] = ln
+		l.note(key, true)
 	}
 	ln.pending = slices.Clone(actions)
 	wanted := func(id string) bool {
@@ -53,7 +57,7 @@ func (l *lanes) plan(key types.NamespacedName, actions []Action) bool {
 	maps.DeleteFunc(ln.answers, func(id string, a Answer) bool { return a.Value == nil && !wanted(id) })
 	maps.DeleteFunc(ln.settled, func(id string, _ time.Time) bool { return !wanted(id) })
 	if len(actions) == 0 && len(ln.answers) == 0 {
-		delete(l.lanes, key)
+		l.drop(key)
 	}
 	return len(actions) > 0
 }
@@ -62,7 +66,19 @@ func (l *lanes) plan(key types.NamespacedName, actions []Action) bool {
 func (l *lanes) forget(key types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.drop(key)
+}
+
+// drop needs the lock, and so does note.
+func (l *lanes) drop(key types.NamespacedName) {
 	delete(l.lanes, key)
+	l.note(key, false)
+}
+
+func (l *lanes) note(key types.NamespacedName, there bool) {
+	if l.noted != nil {
+		l.noted(key, there)
+	}
 }
 
 // changed notes that the informers delivered something about the Workload: evidence is outdated, and successes may soon be
@@ -110,13 +126,6 @@ func (l *lanes) next(key types.NamespacedName, now time.Time) (r run, wait time.
 		return run{action: a, lane: ln, events: ln.events, ok: true}, 0
 	}
 	return run{}, wait
-}
-
-// has tells whether there is a lane for the Workload, be it empty: it may hold answers.
-func (l *lanes) has(key types.NamespacedName) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lanes[key] != nil
 }
 
 // idle tells whether there is nothing pending for the Workload.
@@ -193,5 +202,7 @@ func (l *lanes) of(key types.NamespacedName) []Answer {
 func (l *lanes) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	clear(l.lanes)
+	for key := range l.lanes {
+		l.drop(key)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -76,6 +77,16 @@ func (o Options) withDefaults() Options {
 		o.Dial = o.dial
 	}
 	return o
+}
+
+// number is the place of a kind among the others; for one that is not followed a number that no other has.
+func (o Options) number(gvk schema.GroupVersionKind) int {
+	for i := range o.Kinds {
+		if o.Kinds[i].GVK == gvk {
+			return i
+		}
+	}
+	return len(o.Kinds)
 }
 
 func orElse[T comparable](value, fallback T) T {

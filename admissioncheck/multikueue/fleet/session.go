@@ -32,6 +32,8 @@ type session struct {
 	breaker  breaker
 	stats    *stats
 	memory   *memory
+	places   *places
+	owner    *supervisor
 	work     workqueue.TypedDelayingInterface[types.NamespacedName]
 	signal   *Signal
 	announce func()                // makes the hub look at the cluster and at what depends on it
@@ -69,6 +71,15 @@ func (s *session) end() {
 	s.stop()
 	s.work.ShutDown()
 	s.done.Wait()
+}
+
+// retire forgets where its objects were: it has ended, and the hub sees another.
+func (s *session) retire() {
+	for _, k := range s.options.Kinds {
+		if f := s.get(k.GVK); f.shown != nil {
+			f.shown.retire()
+		}
+	}
 }
 
 // establish returns when the cluster answers and its informers are complete.
@@ -149,7 +160,7 @@ func (s *session) runInformer(ctx context.Context, k Kind) error {
 	}
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	told := newShown()
+	told := s.newShown(k)
 	_, err = informer.AddEventHandler(&handler{session: s, kind: k, shown: told})
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", k.GVK.Kind, err)
@@ -166,6 +177,9 @@ func (s *session) runInformer(ctx context.Context, k Kind) error {
 	}
 	s.set(k.GVK, &followed{kind: k, informer: informer, shown: told})
 	informer.RunWithContext(running)
+	if ctx.Err() == nil {
+		told.retire() // not served any more; at the end of a session what was seen stays readable
+	}
 	return context.Cause(running)
 }
 

@@ -11,11 +11,18 @@ import (
 // shown is what the hub has been told of the objects of one kind in one session. An informer's store is ahead of it: an
 // object that is in here and no more in the store is going, and its memory is about to be made.
 type shown struct {
+	places *places
+	kind   int // its number among the Options' kinds
+	by     finding
+
 	mu      sync.RWMutex
 	objects map[string]client.Object // by the keys of the store
 }
 
-func newShown() *shown { return &shown{objects: map[string]client.Object{}} }
+func (s *session) newShown(k Kind) *shown {
+	number := s.options.number(k.GVK)
+	return &shown{places: s.places, kind: number, by: finding{on: s.owner, session: s}, objects: map[string]client.Object{}}
+}
 
 // storeKey is what an informer keeps an object under.
 func storeKey(key types.NamespacedName) string {
@@ -25,13 +32,28 @@ func storeKey(key types.NamespacedName) string {
 func (s *shown) put(obj client.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.objects[storeKey(client.ObjectKeyFromObject(obj))] = obj
+	key := storeKey(client.ObjectKeyFromObject(obj))
+	if _, known := s.objects[key]; !known {
+		s.places.note(place{s.kind, key}, s.by, true)
+	}
+	s.objects[key] = obj
 }
 
 func (s *shown) drop(obj client.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.objects, storeKey(client.ObjectKeyFromObject(obj)))
+	key := storeKey(client.ObjectKeyFromObject(obj))
+	delete(s.objects, key)
+	s.places.note(place{s.kind, key}, s.by, false)
+}
+
+// retire forgets where the objects were, once they are those of no session that the hub sees.
+func (s *shown) retire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.objects {
+		s.places.note(place{s.kind, key}, s.by, false)
+	}
 }
 
 func (s *shown) get(key string) client.Object {

@@ -26,6 +26,8 @@ type supervisor struct {
 	options   Options
 	lanes     *lanes
 	memory    *memory
+	places    *places
+	left      bool // it was removed; under the lock of places
 	lease     *lease
 	stats     *stats
 	workloads *Signal
@@ -41,13 +43,21 @@ type supervisor struct {
 }
 
 func newSupervisor(name string, f *Fleet) *supervisor {
-	return &supervisor{
+	s := &supervisor{
 		name: name, options: f.options, lanes: newLanes(), memory: newMemory(), lease: newLease(f.options.Clock.Now()),
 		stats:     &stats{},
 		workloads: &f.workloads, clusters: &f.clusters,
 		renew: make(chan struct{}, 1),
 		state: State{Cluster: name, LostSince: f.options.Clock.Now()},
 	}
+	s.places = f.places
+	s.lanes.noted = func(key types.NamespacedName, there bool) {
+		f.places.note(place{inLanes, storeKey(key)}, finding{on: s}, there)
+	}
+	s.memory.noted = func(key types.NamespacedName, there bool) {
+		f.places.note(place{inMemory, storeKey(key)}, finding{on: s}, there)
+	}
+	return s
 }
 
 // use hands over credentials; nil withdraws them for the given reason. Equal ones change nothing.
@@ -140,6 +150,7 @@ func (s *supervisor) connect(ctx context.Context, credentials Credentials) (*ses
 	}
 	if err != nil {
 		session.end()
+		session.retire()
 		return nil, err
 	}
 	return session, nil
@@ -166,6 +177,7 @@ func (s *supervisor) open(ctx context.Context, c client.WithWatch) (*session, er
 			Clock: s.options.Clock,
 		}),
 		suspect: make(chan struct{}, 1), stop: stop, name: s.name, lease: s.lease, announce: s.announce, stats: s.stats,
+		places: s.places, owner: s,
 		kinds: map[schema.GroupVersionKind]*followed{},
 	}
 	opened.start(ctx)
@@ -201,9 +213,7 @@ func (s *supervisor) serve(ctx context.Context, session *session) error {
 // connected makes a complete session the one that the hub sees. What vanished since the last one is remembered before:
 // whoever misses it shall find out how it ended.
 func (s *supervisor) connected(credentials Credentials, session *session) {
-	s.mu.RLock()
-	before := s.session
-	s.mu.RUnlock()
+	before := s.present()
 	s.remember(before, session)
 	s.mu.Lock()
 	s.session = session
@@ -211,6 +221,9 @@ func (s *supervisor) connected(credentials Credentials, session *session) {
 		Cluster: s.name, Connected: true, Met: true, Fingerprint: credentials.Fingerprint, Unserved: session.unserved(),
 	}
 	s.mu.Unlock()
+	if before != nil {
+		before.retire()
+	}
 	s.stats.connections.Add(1)
 	s.announce()
 	for _, key := range session.workloads() { // their events came before the hub could act on them
@@ -309,13 +322,18 @@ func (s *supervisor) do(key types.NamespacedName, actions []Action) {
 }
 
 func (s *supervisor) follows(gvk schema.GroupVersionKind) *followed {
-	s.mu.RLock()
-	session := s.session
-	s.mu.RUnlock()
+	session := s.present()
 	if session == nil {
 		return &followed{}
 	}
 	return session.get(gvk)
+}
+
+// present is the session that the hub sees, nil before the first.
+func (s *supervisor) present() *session {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.session
 }
 
 // get returns an object as it was last seen, nil if none was; false while the kind is not served, or not known yet.
@@ -325,9 +343,4 @@ func (s *supervisor) get(gvk schema.GroupVersionKind, key string) (client.Object
 		return nil, false
 	}
 	return kind.find(key), true
-}
-
-func (s *supervisor) shows(gvk schema.GroupVersionKind, key string) bool {
-	obj, _ := s.get(gvk, key)
-	return obj != nil
 }
