@@ -142,7 +142,7 @@ func (w *world) state(name string) State {
 
 func (w *world) eventually(what string, condition func() bool) {
 	w.t.Helper()
-	err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, 15*time.Second, true,
+	err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, time.Minute, true,
 		func(context.Context) (bool, error) { return condition(), nil })
 	if err != nil {
 		w.t.Fatalf("never: %s; states %+v", what, w.fleet.States())

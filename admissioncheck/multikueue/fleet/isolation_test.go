@@ -113,7 +113,7 @@ func newCrowd(tb testing.TB, sick bool, change func(*Options)) *crowd {
 
 func (c *crowd) eventually(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
-	err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, 30*time.Second, true,
+	err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, 2*time.Minute, true,
 		func(context.Context) (bool, error) { return condition(), nil })
 	if err != nil {
 		tb.Fatalf("never: %s", what)
