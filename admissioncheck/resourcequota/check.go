@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"switchyard.dev/admissioncheck/resourcequota/room"
 	"switchyard.dev/admissioncheck/runner"
@@ -27,13 +28,22 @@ const (
 // a ClusterQueue's quota for nothing.
 var policy = room.Policy{Patience: 5 * time.Second, FirstDelay: 10 * time.Second, LongestDelay: 5 * time.Minute}
 
-// Setup adds the check to a manager.
+// Setup adds the check to a manager. Its controllers begin when the first AdmissionCheck of theirs is seen: until then it
+// costs neither an index nor a look at a Workload.
 func Setup(ctx context.Context, mgr ctrl.Manager) error {
-	err := runner.Setup(ctx, mgr, Resolver(Reader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}))
+	seen, err := firstCheck(ctx, mgr.GetCache())
 	if err != nil {
 		return fmt.Errorf("set up the resourcequota check: %w", err)
 	}
-	return nil
+	resolver := Resolver(Reader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()})
+	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		return whenSeen(ctx, seen, func(ctx context.Context) error {
+			if err := runner.Setup(ctx, mgr, resolver); err != nil {
+				return fmt.Errorf("begin the resourcequota check: %w", err)
+			}
+			return nil
+		})
+	}))
 }
 
 // Resolver is the check as the runner needs it.
