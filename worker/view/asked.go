@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
-	"k8s.io/utils/ptr"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
@@ -162,14 +161,11 @@ func (v *View) dropRuntimeClass(c *nodev1.RuntimeClass) {
 	v.askAgainOf(c.Name)
 }
 
-// askAgainOf looks at those who name a RuntimeClass. Classes change so rarely that no index is kept for them.
+// askAgainOf looks at those who name a RuntimeClass.
 func (v *View) askAgainOf(class string) {
 	clear(v.asks)
-	for _, w := range v.workloads {
-		uses := func(ps kueue.PodSet) bool { return ptr.Deref(ps.Template.Spec.RuntimeClassName, "") == class }
-		if slices.ContainsFunc(w.obj.Spec.PodSets, uses) {
-			v.askAgain(w)
-		}
+	for _, w := range v.byClass[class] {
+		v.askAgain(w)
 	}
 }
 

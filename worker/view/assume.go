@@ -62,6 +62,9 @@ func (v *View) see(w *workload, wl *kueue.Workload) {
 	if was.Spec.QueueName != wl.Spec.QueueName {
 		v.unlink(was)
 		v.link(w)
+	} else if !slices.Equal(classesOf(was), classesOf(wl)) {
+		v.unlinkClasses(was)
+		v.linkClasses(w)
 	}
 	v.settle(w)
 	v.put(w)
@@ -101,6 +104,7 @@ func (v *View) link(w *workload) {
 		v.byLocal[local] = map[admission.Key]*workload{}
 	}
 	v.byLocal[local][keyOf(w.obj.Namespace, w.obj.Name)] = w
+	v.linkClasses(w)
 }
 
 func (v *View) unlink(wl *kueue.Workload) {
@@ -109,6 +113,36 @@ func (v *View) unlink(wl *kueue.Workload) {
 	if len(v.byLocal[local]) == 0 {
 		delete(v.byLocal, local)
 	}
+	v.unlinkClasses(wl)
+}
+
+func (v *View) linkClasses(w *workload) {
+	for _, class := range classesOf(w.obj) {
+		if v.byClass[class] == nil {
+			v.byClass[class] = map[admission.Key]*workload{}
+		}
+		v.byClass[class][w.key()] = w
+	}
+}
+
+func (v *View) unlinkClasses(wl *kueue.Workload) {
+	for _, class := range classesOf(wl) {
+		delete(v.byClass[class], keyOf(wl.Namespace, wl.Name))
+		if len(v.byClass[class]) == 0 {
+			delete(v.byClass, class)
+		}
+	}
+}
+
+// classesOf names the RuntimeClass of each pod set that has one.
+func classesOf(wl *kueue.Workload) []string {
+	var classes []string
+	for i := range wl.Spec.PodSets {
+		if class := wl.Spec.PodSets[i].Template.Spec.RuntimeClassName; class != nil {
+			classes = append(classes, *class)
+		}
+	}
+	return classes
 }
 
 // forget ends an assumption that did not come true: the snapshot has the workload where it was before the cycle.

@@ -37,6 +37,8 @@ type View struct {
 	workloads map[admission.Key]*workload
 	// byLocal finds the workloads of a LocalQueue, which need not exist.
 	byLocal map[admission.Key]map[admission.Key]*workload
+	// byClass finds the workloads whose pods name a RuntimeClass, which need not exist.
+	byClass map[string]map[admission.Key]*workload
 	// byQueue finds the LocalQueues of a ClusterQueue, which need not exist.
 	byQueue map[string]map[admission.Key]*localQueue
 
@@ -117,6 +119,7 @@ func New(opts Options) *View {
 		books:          newBooks(opts.Usage),
 		workloads:      map[admission.Key]*workload{},
 		byLocal:        map[admission.Key]map[admission.Key]*workload{},
+		byClass:        map[string]map[admission.Key]*workload{},
 		byQueue:        map[string]map[admission.Key]*localQueue{},
 		gathered:       map[news]bool{},
 		unheard:        newUnheard(),
