@@ -23,6 +23,8 @@ type ledger struct {
 	results map[int64][]result
 	// widened is when clusters were nominated for a Workload last, if that is done in rounds.
 	widened map[int64]time.Time
+	// sent is when each cluster was begun to be sent the offer of an attempt.
+	sent map[attempt]map[string]time.Time
 	// trouble is set once anything was wrong with the bound copy or its job since it was bound.
 	trouble map[int64]bool
 	// preempted are Workloads whose runs may be repeated, because the hub evicted them; forgotten are those whose epochs
@@ -54,6 +56,7 @@ func newLedger() *ledger {
 	return &ledger{
 		created: map[attempt]string{}, apart: map[attempt][]string{}, epochs: map[int64]int64{},
 		done: map[int64]dispatch.Outcome{}, results: map[int64][]result{}, widened: map[int64]time.Time{}, trouble: map[int64]bool{},
+		sent:      map[attempt]map[string]time.Time{},
 		preempted: map[int64]bool{}, forgotten: map[int64]bool{}, ran: map[attempt]bool{}, promised: map[attempt]bool{},
 	}
 }
@@ -94,8 +97,22 @@ func (l *ledger) acting(t *turn, a dispatch.Action) {
 		t.violate(lawCordon, "%s for %s", sentence(a), t.item.name)
 	}
 	l.checks++
-	if a.Verb == dispatch.CreateJob {
+	switch a.Verb {
+	case dispatch.CreateJob:
 		l.losersFirst(t, a)
+	case dispatch.CreateOffer:
+		l.sending(attempt{t.item.uid, a.Epoch}, a.Cluster, t.now)
+	default:
+	}
+}
+
+// sending notes when an offer is begun to be made first.
+func (l *ledger) sending(key attempt, cluster string, now time.Time) {
+	if l.sent[key] == nil {
+		l.sent[key] = map[string]time.Time{}
+	}
+	if _, known := l.sent[key][cluster]; !known {
+		l.sent[key][cluster] = now
 	}
 }
 
@@ -256,23 +273,43 @@ func (l *ledger) rounds(t *turn, item workload, s, next dispatch.State) {
 	case dispatch.AllAtOnce, dispatch.External:
 		return
 	}
-	added, hopeful := 0, 0
+	added := 0
+	var hopeful []string
 	for _, name := range next.Nominated {
 		if next.Epoch != s.Epoch || next.Reservation != s.Reservation || !slices.Contains(s.Nominated, name) {
 			added++
 		} else if v := clusterView(t.obs, name); v.InConfig && v.Link.State == dispatch.Connected && v.Copy.Holder != dispatch.Foreign &&
 			v.Job.Holder != dispatch.Foreign && !v.Copy.Evicted && !v.Copy.Refused && !v.Copy.Deactivating && v.Copy.Finished == nil {
-			hopeful++
+			hopeful = append(hopeful, name)
 		}
 	}
 	if added == 0 {
 		return
 	}
 	over := !t.now.Before(l.widened[item.uid].Add(timeout))
-	if added > step || hopeful+added > step && !over {
+	if t.policy.Dispatcher == dispatch.BestFit && len(hopeful)+added > step {
+		l.hadTime(t, attempt{item.uid, s.Epoch}, hopeful, timeout)
+	}
+	if added > step || len(hopeful)+added > step && !over {
 		t.violate("no cluster is nominated before its round", "%s has %v, %d of them new, last round at %s", item.name, next.Nominated, added, l.widened[item.uid].Format(time.TimeOnly))
 	}
 	l.widened[item.uid] = t.now
+}
+
+// hadTime checks that those who may still admit were sent their offers long enough ago, unless something of an earlier epoch
+// was in the way. A program that was started since does not know when.
+func (l *ledger) hadTime(t *turn, key attempt, hopeful []string, timeout time.Duration) {
+	for _, name := range hopeful {
+		v := clusterView(t.obs, name)
+		owed := slices.ContainsFunc(t.state.Debts, func(d dispatch.Debt) bool { return d.Cluster == name })
+		if owed || v.Copy.Holder == dispatch.Absent && v.Job.Holder != dispatch.Absent || v.Copy.Holder != dispatch.Absent && v.Copy.Epoch != key.epoch {
+			continue
+		}
+		sent, ok := l.sent[key][name]
+		if !ok || t.now.Before(sent.Add(timeout)) && t.program.started.Before(sent) {
+			t.violate(lawSent, "%s is to be hedged on others, %s was sent its offer at %s", t.item.name, name, sent.Format(time.TimeOnly))
+		}
+	}
 }
 
 // kept counts the clusters that stay nominated.

@@ -3,7 +3,7 @@ package sim
 // Laws are the names of all invariants; nothing else can be violated.
 func Laws() []string {
 	return []string{
-		lawOnce, lawLose, lawFence, lawCordon, lawDrain, lawSibling, lawFit, lawAgain, lawReady,
+		lawOnce, lawLose, lawFence, lawCordon, lawDrain, lawSibling, lawFit, lawSent, lawAgain, lawReady,
 		"a copy has the Workload's priority",
 		"a finished run is a fact",
 		"a foreign object is never touched",

@@ -18,7 +18,7 @@ func (w *World) observe(item workload) dispatch.Observation {
 
 func (w *World) observeAll(item workload) dispatch.Observation {
 	o := dispatch.Observation{Now: w.now, Local: w.local(item), CutOffEnded: w.program.cutOffEnded}
-	if w.policy.Dispatcher == dispatch.BestFit {
+	if w.policy.Dispatcher == dispatch.BestFit || w.hub.draining[item.bound] {
 		choices := w.rank(item)
 		defer func() {
 			for i := range o.Clusters {
@@ -92,6 +92,9 @@ func (w *World) view(item workload, name string, listed bool) dispatch.ClusterVi
 		RenewedAt: r.renewedAt,
 		Copy:      copyFacts(item, r.watch.copies.get(item.name)),
 		Job:       jobFacts(item, r.watch.jobs.get(item.name)),
+	}
+	if o := r.offered[item.name]; o.epoch == item.state().Epoch {
+		v.OfferedAt = o.at
 	}
 	unstamped := v.Copy.Holder == dispatch.Ours && !v.Copy.Stops
 	v.Fenced = w.hub.fenced[name] && !unstamped

@@ -28,6 +28,8 @@ type remote struct {
 	link  dispatch.Link
 	watch *watch
 	live  map[string]answer
+	// offered is when offers were begun to be made there.
+	offered map[string]offer
 	// renewedAt is when the last renewal of the run lease began that may have taken place.
 	renewedAt time.Time
 	// free is what the worker has reported, if it has.
@@ -41,6 +43,12 @@ type answer struct {
 	at    time.Time
 	copy  present[copied]
 	job   present[remoteJob]
+}
+
+// offer is when the offer of an epoch was begun to be made.
+type offer struct {
+	epoch int64
+	at    time.Time
 }
 
 // boot starts the program: it lists the hub's Workloads and knows nothing of any worker.
@@ -57,7 +65,7 @@ func (w *World) boot() {
 	w.program = p
 	for _, c := range w.workers {
 		c.watch = newWatch()
-		p.remote[c.name] = &remote{watch: c.watch, live: map[string]answer{}, renewedAt: w.now}
+		p.remote[c.name] = &remote{watch: c.watch, live: map[string]answer{}, offered: map[string]offer{}, renewedAt: w.now}
 		if w.parts.Shell.TrustsItsMemory {
 			p.remote[c.name].renewedAt = epoch()
 		}

@@ -17,6 +17,7 @@ const (
 	lawSibling = "siblings are bound to one cluster"
 	lawAgain   = "a job that has run is not made again in its epoch"
 	lawReady   = "a check is Ready only on the word of the cluster that is bound"
+	lawSent    = "nobody is hedged against before it had its time with the offer"
 	lawFit     = "the first offer goes to a cluster with room, if one is known"
 )
 
@@ -90,10 +91,11 @@ func (l *ledger) burnt(c *worker) {
 	}
 }
 
-// moving checks that a cluster is drained only if somebody else can be asked.
+// moving checks that a cluster is drained only if somebody else can be asked who, if he has reported, is large enough.
 func (l *ledger) moving(t *turn, item workload) {
 	if !slices.ContainsFunc(t.obs.Clusters, func(v dispatch.ClusterView) bool {
-		return v.Name != item.bound && v.InConfig && !v.Cordoned && !v.Draining && !v.Gone && v.Link.State == dispatch.Connected
+		fits := !t.program.remote[v.Name].reported || t.worker(v.Name).gpu >= item.gpu
+		return fits && v.Name != item.bound && v.InConfig && !v.Cordoned && !v.Draining && !v.Gone && v.Link.State == dispatch.Connected
 	}) {
 		t.violate(lawDrain, "%s leaves %s", item.name, item.bound)
 	}

@@ -120,6 +120,14 @@ func mutantsOfPlacement() []mutant {
 			}
 		})},
 		{mistake: "gives the best cluster no time", step: policy(func(p *dispatch.Policy) { p.HedgeAfter = min(p.HedgeAfter, time.Nanosecond) })},
+		{mistake: "drains jobs that nobody else has room for", step: before(eachView(func(s dispatch.State, v *dispatch.ClusterView) {
+			if s.Bound != "" {
+				v.Fit = dispatch.Fit{}
+			}
+		}))},
+		{mistake: "starts the time of an offer that was not sent", step: before(eachView(func(s dispatch.State, v *dispatch.ClusterView) {
+			v.OfferedAt = s.Round
+		}))},
 		{mistake: "never hedges", step: policy(func(p *dispatch.Policy) { p.HedgeAfter = 0 })},
 		{mistake: "parts siblings", step: before(func(_ *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
 			o.Local.Pin, o.Local.AwaitsSibling = "", false

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
@@ -54,6 +55,9 @@ func (t *turn) carryOut() error {
 	}
 	for _, a := range t.plan.Actions {
 		t.ledger.acting(t, a)
+		if a.Verb == dispatch.CreateOffer {
+			t.program.offering(t.item.name, a, t.now)
+		}
 		t.say("%s: %s (%s)", t.item.name, sentence(a), t.plan.Because)
 		if err := t.call(func() error { return t.act(a) }); err != nil {
 			return err
@@ -66,6 +70,13 @@ func (t *turn) carryOut() error {
 		return t.call(t.release)
 	}
 	return nil
+}
+
+// offering remembers when an offer was begun to be made first.
+func (p *program) offering(name string, a dispatch.Action, now time.Time) {
+	if known := p.remote[a.Cluster].offered; known[name].epoch != a.Epoch {
+		known[name] = offer{a.Epoch, now}
+	}
 }
 
 // call makes one API call, with the turn's fault if it is due.

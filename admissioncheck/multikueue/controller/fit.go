@@ -23,7 +23,8 @@ import (
 // for one.
 func (r *Resolver) fit(ctx context.Context, s *subject) {
 	l := s.observed.Local
-	if s.policy.Dispatcher != dispatch.BestFit || !l.QuotaReserved || l.Finished || l.Deleted || l.Evicted || s.state.Bound != "" {
+	chooses := s.policy.Dispatcher == dispatch.BestFit && s.state.Bound == ""
+	if !chooses && !moves(s) || !l.QuotaReserved || l.Finished || l.Deleted || l.Evicted {
 		return
 	}
 	s.policy.HedgeAfter = r.flights.patienceWith(s.state.Nominated)
@@ -40,6 +41,11 @@ func (r *Resolver) fit(ctx context.Context, s *subject) {
 			v.Fit.Reason = dispatch.Reason(choice.Reason)
 		}
 	}
+}
+
+// moves reports whether the Workload is to leave the cluster that it is bound to, if another can take it.
+func moves(s *subject) bool {
+	return slices.ContainsFunc(s.observed.Clusters, func(v dispatch.ClusterView) bool { return v.Draining && v.Name == s.state.Bound })
 }
 
 // request is what the Workload asks of a cluster.

@@ -23,6 +23,9 @@ type flights struct {
 
 // flight is one Workload on its way to one cluster.
 type flight struct {
+	// sent is when its copy was begun to be made there, in an epoch; zero if it was not, or that is not known.
+	sent  time.Time
+	epoch int64
 	// offered is when its copy was made there; zero if that is not known.
 	offered time.Time
 	// reserved is when the copy got quota, by the cluster's clock, and seen when the hub saw it; zero while it has none.
@@ -71,6 +74,29 @@ func (f *flights) nominate(cluster string, key types.NamespacedName, claims []pl
 		flight.until = now.Add(unstored)
 		f.ledger.Set(cluster, coreKey(key), claims)
 	}
+}
+
+// send notes that a copy is being made, and sentAt tells when that was begun first in the epoch, zero if it is not known.
+func (f *flights) send(cluster string, key types.NamespacedName, epoch int64, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known := f.under[cluster][key] != nil
+	flight := f.of(cluster, key)
+	if flight.sent.IsZero() || flight.epoch != epoch {
+		flight.sent, flight.epoch = now, epoch
+	}
+	if !known {
+		flight.until = now.Add(unstored) // its Workload may have gone meanwhile
+	}
+}
+
+func (f *flights) sentAt(cluster string, key types.NamespacedName, epoch int64) time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if flight := f.under[cluster][key]; flight != nil && flight.epoch == epoch {
+		return flight.sent
+	}
+	return time.Time{}
 }
 
 // offer notes that a copy was made.

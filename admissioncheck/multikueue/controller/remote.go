@@ -33,6 +33,7 @@ func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
 	switch a.Verb {
 	case dispatch.CreateOffer:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			r.flights.send(a.Cluster, o.Key(), a.Epoch, r.Clock.Now())
 			created, other, err := o.CreateOffer(ctx, c, a.Epoch)
 			if created {
 				countDispatched(o.Workload, a.Cluster)

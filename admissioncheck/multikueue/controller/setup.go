@@ -106,9 +106,11 @@ func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep, error) {
 	options := s.Fleet
 	kinds := FleetKinds(s.Kinds, sharing)
 	options.Origin, options.Scheme, options.Kinds = s.Origin, mgr.GetScheme(), kinds
-	if s.Policy.Dispatcher == dispatch.BestFit {
-		options.Kinds = slices.Concat(kinds, CapacityKinds(sharing))
+	capacity := CapacityKinds(sharing)
+	if s.Policy.Dispatcher != dispatch.BestFit {
+		capacity = capacity[:1] // whether another cluster could take a job that is to be moved is worth a report, not an estimate
 	}
+	options.Kinds = slices.Concat(kinds, capacity)
 	if s.quota != nil {
 		options.Kinds = withQuota(slices.Clone(options.Kinds), s.quota)
 	}

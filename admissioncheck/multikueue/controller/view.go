@@ -59,6 +59,7 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 	if known {
 		fenced(&v, state.Fencing, notes)
 	}
+	v.OfferedAt = r.flights.sentAt(name, s.key(), s.state.Epoch)
 	v.GateAsked = r.gates.isAsked(s.key(), name, s.state.Epoch)
 	if v.GateAsked && v.Copy.Holder == dispatch.Ours && !v.Copy.GateClosed {
 		r.gates.over(s.key()) // seen

@@ -227,8 +227,8 @@ func FleetKinds(integrations []job.Integration, sharing *Sharing) []fleet.Kind {
 	return list
 }
 
-// CapacityKinds are what is followed besides to know what a cluster has room for: its own report or, where there is none, its
-// queues. Only Workloads that no cluster can take are looked at again when it changes.
+// CapacityKinds are what is followed besides to know what a cluster has room for: its own report, which is the first or,
+// where there is none, its queues. Only Workloads that no cluster can take are looked at again when it changes.
 func CapacityKinds(sharing *Sharing) []fleet.Kind {
 	nobody := func(client.Object) (types.NamespacedName, bool) { return types.NamespacedName{}, false }
 	starving := func(client.Object) []types.NamespacedName { return sharing.Resolver.starving.all() }

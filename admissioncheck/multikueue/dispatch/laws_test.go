@@ -230,6 +230,9 @@ func (g *maker) view(name string) ClusterView {
 	}
 	v.Fenced, v.Gone, v.Cordoned, v.Draining, v.Preempting = !g.chance(3), g.chance(8), g.chance(8), g.chance(8), g.chance(4)
 	v.RenewedAt, v.Fit.Score = g.past(), g.IntN(3)
+	if g.chance(2) {
+		v.OfferedAt = g.past()
+	}
 	if g.chance(6) {
 		v.Fit.Reason = Refused
 	}

@@ -64,9 +64,9 @@ func (t turn) eligible() []string {
 	return names
 }
 
-// elsewhere reports whether some other cluster could be offered the Workload.
+// elsewhere reports whether some other cluster could be offered the Workload and, as far as is known, ever admit it.
 func (t turn) elsewhere(than string) bool {
-	return slices.ContainsFunc(t.eligible(), func(name string) bool { return name != than })
+	return slices.ContainsFunc(t.eligible(), func(name string) bool { return name != than && t.view(name).Fit.Reason == "" })
 }
 
 // preferred returns the clusters in the order in which they are nominated: the config's, by name, or the best fit first
@@ -114,7 +114,7 @@ func (t turn) round(s State) nomination {
 	wanted := step - t.hopeful(s.Nominated, rest)
 	var ends time.Time
 	if pace > 0 || t.p.Dispatcher == Incremental {
-		ends = s.Round.Add(pace)
+		ends = t.since(s).Add(pace)
 		if over := !t.o.Now.Before(ends); over && len(s.Nominated) > 0 {
 			wanted = step
 		}
@@ -128,6 +128,26 @@ func (t turn) round(s State) nomination {
 	s.Nominated = sorted(append(slices.Clone(s.Nominated), rest[:min(wanted, len(rest))]...))
 	s.Round = t.begins()
 	return nomination{state: s}
+}
+
+// since is when the time of those nominated began: with the round or, under BestFit, when the last of those that may still
+// admit was sent its offer. As long as one was not, it begins now: nobody is hedged against because the hub is behind with its
+// own work, which hedges would only add to. Where something earlier is in the offer's way, it is not the hub that is behind.
+func (t turn) since(s State) time.Time {
+	began := s.Round
+	if t.p.Dispatcher != BestFit {
+		return began
+	}
+	for _, name := range s.Nominated {
+		switch v := t.view(name); {
+		case t.refuses(v), s.owedBy(name), t.stale(v):
+		case !v.OfferedAt.IsZero():
+			began = later(began, v.OfferedAt)
+		case v.Copy.Holder == Absent && v.Job.Holder == Absent:
+			return later(began, t.o.Now)
+		}
+	}
+	return began
 }
 
 // pace is how many clusters a round adds, and how long those nominated so far have before the next one. BestFit is content

@@ -182,6 +182,8 @@ func (r *viewReader) word(w string) {
 		r.view.Fit.Reason, r.view.Fit.Message = Reason(outcome), "no"
 	case "asked":
 		r.view.GateAsked = true
+	case "offered":
+		r.view.OfferedAt = noon().Add(-duration(r.t, value))
 	case "preempting":
 		r.view.Preempting = true
 	case "trouble":

@@ -107,9 +107,13 @@ type ClusterView struct {
 	// be moved now. Who is moved when is the caller's to say.
 	Cordoned bool
 	Draining bool
-	// Fit says how well the Workload fits there, for BestFit; Preempting that it would have to preempt.
+	// Fit says how well the Workload fits there, for BestFit and for a job that is to be moved; Preempting that it would have to
+	// preempt. Whoever is known to have no place is not offered the job that is moved, whatever the dispatcher.
 	Fit        Fit
 	Preempting bool
+	// OfferedAt is when the hub began, by its clock, to make the offer of this epoch on the cluster; zero if it has not, or if
+	// that is not known any more.
+	OfferedAt time.Time
 	// GateAsked is set if the cluster was asked in this epoch to open the copy's gate: it may be open although the copy does
 	// not show it yet.
 	GateAsked bool
