@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	configapi "switchyard.dev/apis/config/v1beta2"
 	"switchyard.dev/cmd/switchctl/show"
 )
 
@@ -16,16 +17,17 @@ func (a *app) newClusterCheck() *cobra.Command {
 	c := &cobra.Command{
 		Use: "check NAME", Short: "Check a worker cluster, and say what is missing",
 		Long: `Check a worker cluster: the hub's connection, what people said of it, whether it is listed, the hub's token, the worker's
-version and CRDs, the hub's rights there, and the queues. It ends with code 4 if jobs cannot run there.`,
+version and CRDs, the hub's rights there, its run lease, and the queues. It ends with code 4 if jobs cannot run there.`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeClusters,
 	}
+	origin := c.Flags().String("origin", configapi.DefaultMultiKueueOrigin, "The hub's multiKueue.origin, if it has another one")
 	format := c.Flags().StringP("output", "o", "", "Output format. One of: json, yaml.")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
-	c.RunE = a.do(func(ctx context.Context, args []string) error { return a.clusterCheck(ctx, args[0], *format) })
+	c.RunE = a.do(func(ctx context.Context, args []string) error { return a.clusterCheck(ctx, args[0], *origin, *format) })
 	return c
 }
 
-func (a *app) clusterCheck(ctx context.Context, name, format string) error {
+func (a *app) clusterCheck(ctx context.Context, name, origin, format string) error {
 	if !slices.Contains([]string{"", "json", "yaml"}, format) {
 		return usagef("--output %s: want json or yaml", format)
 	}
@@ -33,7 +35,7 @@ func (a *app) clusterCheck(ctx context.Context, name, format string) error {
 	if err != nil {
 		return err
 	}
-	findings, err := a.examine(ctx, hub, name)
+	findings, err := a.examine(ctx, hub, name, origin)
 	if err != nil {
 		return err
 	}

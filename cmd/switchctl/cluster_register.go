@@ -158,7 +158,7 @@ func (a *app) register(ctx context.Context, name string, o *registerOptions) err
 			return err
 		}
 	}
-	return a.awaitConnection(ctx, hub, name, o.timeout)
+	return a.awaitConnection(ctx, hub, name, o)
 }
 
 // fit refuses a worker on which the hub could do nothing.
@@ -231,18 +231,18 @@ func (a *app) connection(ctx context.Context, hub *site, name string, timeout ti
 }
 
 // awaitConnection waits for the hub, then says what is still missing.
-func (a *app) awaitConnection(ctx context.Context, hub *site, name string, timeout time.Duration) error {
-	last, err := a.connection(ctx, hub, name, timeout)
+func (a *app) awaitConnection(ctx context.Context, hub *site, name string, o *registerOptions) error {
+	last, err := a.connection(ctx, hub, name, o.timeout)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err() //nolint:wrapcheck // interrupted
 	case err != nil && last.Result != show.Failed:
 		return err
 	case err != nil:
-		return notReadyf("the hub is not connected to %q after %s: %s; %s", name, timeout, last.Detail, last.Remedy)
+		return notReadyf("the hub is not connected to %q after %s: %s; %s", name, o.timeout, last.Detail, last.Remedy)
 	}
 	a.say("cluster %q is registered, and the hub is connected to it", name)
-	findings, err := a.examine(ctx, hub, name)
+	findings, err := a.examine(ctx, hub, name, o.origin)
 	if err != nil {
 		return err
 	}

@@ -53,12 +53,14 @@ func serve(w *site, kubernetes string, groupVersions ...string) {
 	}
 }
 
+// allow makes a worker allow everything, or everything but watching and renewing leases.
 func allow(w *site, all bool) {
 	kube, _ := w.kube.(*kubefake.Clientset)
 	kube.PrependReactor("create", "selfsubjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		create, _ := action.(clienttesting.CreateAction)
 		review, _ := create.GetObject().(*authorizationv1.SelfSubjectAccessReview)
-		review.Status.Allowed = all || review.Spec.ResourceAttributes.Verb != "watch"
+		a := review.Spec.ResourceAttributes
+		review.Status.Allowed = all || a.Verb != "watch" && (a.Resource != "leases" || a.Verb != "update")
 		return true, review, nil
 	})
 }
@@ -201,6 +203,9 @@ func TestACheckOfAClusterSaysWhatKeepsJobsFromRunningThere(t *testing.T) {
 		t.Errorf("code %d: %s", code, errs)
 	}
 	golden(t, "cluster-check.txt", out)
+	if _, out, _ := x.run("cluster check w1 --origin east"); !strings.Contains(out, "may not update leases switchyard-hub-east") {
+		t.Error(out)
+	}
 	x.fails("cluster check w9", exitNotFound, "w9")
 }
 
@@ -213,7 +218,7 @@ func TestAClusterOfWhichNothingIsMissingPassesItsCheck(t *testing.T) {
 		t.Error(out)
 	}
 	var findings []map[string]string
-	if err := json.Unmarshal([]byte(x.ok("cluster check w1 -o json")), &findings); err != nil || len(findings) != 11 {
+	if err := json.Unmarshal([]byte(x.ok("cluster check w1 -o json")), &findings); err != nil || len(findings) != 12 {
 		t.Errorf("%v %v", findings, err)
 	}
 	x.fails("cluster check w1 -o wide", exitUsage, "want json or yaml")

@@ -20,6 +20,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/cmd/switchctl/show"
+	"switchyard.dev/worker/fence"
 	"switchyard.dev/worker/job/all"
 )
 
@@ -29,8 +30,8 @@ const oldest = "1.31.0"
 // expiresSoon is when a token's end becomes a warning.
 const expiresSoon = 14 * 24 * time.Hour
 
-// examine checks everything about a registered cluster that can be seen from here.
-func (a *app) examine(ctx context.Context, hub *site, name string) ([]show.Finding, error) {
+// examine checks everything about a registered cluster of a hub with that origin that can be seen from here.
+func (a *app) examine(ctx context.Context, hub *site, name, origin string) ([]show.Finding, error) {
 	cluster := &kueue.MultiKueueCluster{}
 	if err := hub.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
 		return nil, fmt.Errorf("read MultiKueueCluster %s: %w", name, err)
@@ -41,11 +42,11 @@ func (a *app) examine(ctx context.Context, hub *site, name string) ([]show.Findi
 		return nil, err
 	}
 	findings = append(findings, listed)
-	return append(findings, a.beyond(ctx, hub, cluster)...), nil
+	return append(findings, a.beyond(ctx, hub, cluster, origin)...), nil
 }
 
 // beyond checks what can be seen only with the hub's credentials: those themselves, and the worker.
-func (a *app) beyond(ctx context.Context, hub *site, cluster *kueue.MultiKueueCluster) []show.Finding {
+func (a *app) beyond(ctx context.Context, hub *site, cluster *kueue.MultiKueueCluster, origin string) []show.Finding {
 	raw, err := a.credentialsOf(ctx, hub, cluster)
 	if err != nil {
 		return []show.Finding{{
@@ -59,7 +60,11 @@ func (a *app) beyond(ctx context.Context, hub *site, cluster *kueue.MultiKueueCl
 			Subject: "kubeconfig", Result: show.Failed, Detail: err.Error(), Remedy: "cluster register " + cluster.Name,
 		})
 	}
-	return append(findings, a.inspect(ctx, hub, worker, cluster)...)
+	inspected := serving(worker)
+	if len(inspected) > 1 { // else it does not answer
+		inspected = append(inspected, permitted(ctx, worker, cluster.Name), a.fencing(ctx, worker, cluster.Name, origin), queued(ctx, hub, worker))
+	}
+	return append(findings, inspected...)
 }
 
 // standing reports what people have said of the cluster.
@@ -108,15 +113,6 @@ func (a *app) token(cluster string, raw []byte) show.Finding {
 		f.Remedy = fmt.Sprintf("cluster rotate %s --context CONTEXT", cluster)
 	}
 	return f
-}
-
-// inspect checks the worker itself, with the hub's credentials.
-func (a *app) inspect(ctx context.Context, hub, worker *site, cluster *kueue.MultiKueueCluster) []show.Finding {
-	findings := serving(worker)
-	if len(findings) == 1 {
-		return findings // it does not answer
-	}
-	return append(findings, permitted(ctx, worker, cluster.Name), queued(ctx, hub, worker))
 }
 
 // serving checks the worker's version and what it serves. The first finding is the server; it is the only one if the
@@ -168,38 +164,75 @@ func served(worker *site, groupVersion string, otherwise show.Result, remedy str
 	return f
 }
 
-// permitted asks the worker whether the hub's credentials have every right that the hub uses.
+// permitted asks the worker whether the hub's credentials have every right that dispatching needs.
 func permitted(ctx context.Context, worker *site, cluster string) show.Finding {
 	f := show.Finding{Subject: "rights", Result: show.Passed, Detail: "the hub may do all it needs"}
+	return judged(ctx, worker, attributes(fleet.WorkerRules(jobResources()...), ""), f, show.Finding{
+		Result: show.Failed, Detail: "the hub may not ", Remedy: fmt.Sprintf("cluster register %s --context CONTEXT", cluster),
+	})
+}
+
+// fencing asks the worker whether the hub's credentials let it renew its run lease. Jobs run without it; but then run policy
+// run-once (switchyard.dev/run-policy) has them wait for the worker whenever it is out of reach.
+func (a *app) fencing(ctx context.Context, worker *site, cluster, origin string) show.Finding {
+	f := show.Finding{
+		Subject: "run lease", Result: show.Passed,
+		Detail: fmt.Sprintf("the hub may renew %s in namespace %s", fence.LeaseName(origin), a.system),
+	}
+	return judged(ctx, worker, attributes(fleet.LeaseRules(origin), a.system), f, show.Finding{
+		Result: show.Warned, Detail: fmt.Sprintf("run policy run-once cannot be kept there: in namespace %s the hub may not ", a.system),
+		Remedy: fmt.Sprintf("cluster register %s --context CONTEXT", cluster),
+	})
+}
+
+// judged is passed if the worker lets the credentials do everything, else a finding with the rest of the list.
+func judged(ctx context.Context, worker *site, wanted []authorizationv1.ResourceAttributes, passed, otherwise show.Finding) show.Finding {
 	var missing []string
-	for _, want := range attributes(fleet.WorkerRules(jobResources()...), "") {
+	for _, want := range wanted {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &want}}
 		answer, err := worker.kube.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 		if err != nil {
-			f.Result, f.Detail, f.Remedy = show.Warned, "cannot be asked: "+err.Error(), "try again"
-			return f
+			return show.Finding{Subject: passed.Subject, Result: show.Warned, Detail: "cannot be asked: " + err.Error(), Remedy: "try again"}
 		}
 		if !answer.Status.Allowed {
-			missing = append(missing, want.Verb+" "+strings.TrimSuffix(want.Resource+"/"+want.Subresource, "/"))
+			missing = append(missing, right(want))
 		}
 	}
-	if len(missing) > 0 {
-		f.Result, f.Detail = show.Failed, "the hub may not "+strings.Join(missing, ", ")
-		f.Remedy = fmt.Sprintf("cluster register %s --context CONTEXT", cluster)
+	if len(missing) == 0 {
+		return passed
 	}
-	return f
+	otherwise.Subject, otherwise.Detail = passed.Subject, otherwise.Detail+strings.Join(missing, ", ")
+	return otherwise
+}
+
+// right names a single right: "patch workloads/status", "get leases switchyard-fence".
+func right(a authorizationv1.ResourceAttributes) string {
+	text := a.Verb + " " + a.Resource
+	if a.Subresource != "" {
+		text += "/" + a.Subresource
+	}
+	if a.Name != "" {
+		text += " " + a.Name
+	}
+	return text
 }
 
 // attributes are the single rights that rules grant.
 func attributes(rules []rbacv1.PolicyRule, namespace string) []authorizationv1.ResourceAttributes {
 	var list []authorizationv1.ResourceAttributes
 	for _, r := range rules {
+		names := r.ResourceNames
+		if len(names) == 0 {
+			names = []string{""} // all
+		}
 		for _, resource := range r.Resources {
-			name, sub, _ := strings.Cut(resource, "/")
-			for _, verb := range r.Verbs {
-				list = append(list, authorizationv1.ResourceAttributes{
-					Namespace: namespace, Verb: verb, Group: r.APIGroups[0], Resource: name, Subresource: sub,
-				})
+			plural, sub, _ := strings.Cut(resource, "/")
+			for _, name := range names {
+				for _, verb := range r.Verbs {
+					list = append(list, authorizationv1.ResourceAttributes{
+						Namespace: namespace, Verb: verb, Group: r.APIGroups[0], Resource: plural, Subresource: sub, Name: name,
+					})
+				}
 			}
 		}
 	}
