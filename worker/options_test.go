@@ -134,7 +134,8 @@ func TestEveryOptionIsReachedFromTheConfiguration(t *testing.T) {
 	reached := map[string]bool{}
 	var others []map[string]any
 	others = append(others, options(t, given(t, everything)),
-		options(t, given(t, "resources: {excludeResourcePrefixes: [example.com/]}\n")))
+		options(t, given(t, "resources: {excludeResourcePrefixes: [example.com/]}\n")),
+		options(t, given(t, "featureGates: {CustomMetricLabels: true}\nmetrics: {customLabels: [{name: a, sourceLabelKey: b}]}\n", features.CustomMetricLabels)))
 	for _, name := range features.Names() {
 		if gate, _ := features.Lookup(name); !gate.Locked {
 			others = append(others, options(t, given(t, "", append(relying(name), name)...)))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	config "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/amount"
@@ -40,7 +41,7 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (c *queueCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, g := range []queueGauges{clusterGauges(), localGauges()} {
+	for _, g := range []queueGauges{c.clusterGauges(), c.localGauges()} {
 		for _, d := range []*prometheus.Desc{g.pending, g.reserving, g.admitted, g.finished, g.status, g.reserved, g.used, g.unadmitted} {
 			out <- d
 		}
@@ -55,13 +56,15 @@ func (c *queueCollector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
+	people := c.view.Inhabitants()
 	s := scrape{
 		queueCollector: c,
 		send: func(d *prometheus.Desc, value float64, labels ...string) {
 			out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 		},
 		census: c.view.Census(),
-		people: countInhabitants(c.view.Inhabitants()),
+		people: countInhabitants(people),
+		jobs:   countByJob(c.ofWorkloads(), c.view, people),
 	}
 	s.clusterQueues()
 	s.localQueues()
@@ -78,6 +81,13 @@ type scrape struct {
 	send   func(d *prometheus.Desc, value float64, labels ...string)
 	census admission.Census
 	people inhabitants
+	// jobs is nil unless workloads are told apart by labels of theirs.
+	jobs *byJob
+}
+
+// ofWorkloads are the custom labels that come from Workloads.
+func (c *queueCollector) ofWorkloads() customLabels {
+	return labelsOf(c.opts.CustomLabels, config.SourceKindWorkload)
 }
 
 // queueGauges are the descriptions of the gauges of one kind of queue.
@@ -85,12 +95,13 @@ type queueGauges struct {
 	pending, reserving, admitted, finished, status, reserved, used, unadmitted *prometheus.Desc
 }
 
-func clusterGauges() queueGauges {
+func (c *queueCollector) clusterGauges() queueGauges {
+	custom := c.ofWorkloads().names()
 	each := []string{"cohort", "cluster_queue", "flavor", "resource"}
 	return queueGauges{
-		pending:   describe("kueue_pending_workloads", "Workloads that wait", "cluster_queue", "status"),
+		pending:   describe("kueue_pending_workloads", "Workloads that wait", append([]string{"cluster_queue", "status"}, custom...)...),
 		reserving: describe("kueue_reserving_active_workloads", "Workloads that hold quota", "cluster_queue"),
-		admitted:  describe("kueue_admitted_active_workloads", "Admitted workloads that have not finished", "cluster_queue"),
+		admitted:  describe("kueue_admitted_active_workloads", "Admitted workloads that have not finished", append([]string{"cluster_queue"}, custom...)...),
 		finished:  describe("kueue_finished_workloads", "Finished workloads that are kept", "cluster_queue"),
 		status:    describe("kueue_cluster_queue_status", "1 for the current status", "cluster_queue", "status"),
 		reserved:  describe("kueue_cluster_queue_resource_reservation", "What workloads with quota hold", each...),
@@ -100,12 +111,12 @@ func clusterGauges() queueGauges {
 	}
 }
 
-func localGauges() queueGauges {
+func (c *queueCollector) localGauges() queueGauges {
 	queue := func(more ...string) []string { return append([]string{"name", "namespace"}, more...) }
 	return queueGauges{
 		pending:   describe("kueue_local_queue_pending_workloads", "Workloads that wait", queue("status")...),
 		reserving: describe("kueue_local_queue_reserving_active_workloads", "Workloads that hold quota", queue()...),
-		admitted:  describe("kueue_local_queue_admitted_active_workloads", "Admitted workloads that have not finished", queue()...),
+		admitted:  describe("kueue_local_queue_admitted_active_workloads", "Admitted workloads that have not finished", queue(c.ofWorkloads().names()...)...),
 		finished:  describe("kueue_local_queue_finished_workloads", "Finished workloads that are kept", queue()...),
 		status:    describe("kueue_local_queue_status", "1 for the current status", queue("active")...),
 		reserved:  describe("kueue_local_queue_resource_reservation", "What workloads with quota hold", queue("flavor", "resource")...),
@@ -116,17 +127,16 @@ func localGauges() queueGauges {
 }
 
 func (s scrape) clusterQueues() {
-	g, q := clusterGauges(), newQuotaGauges()
+	g, q := s.clusterGauges(), newQuotaGauges()
 	for _, name := range s.view.ClusterQueueNames() {
 		standing, known := s.view.ClusterQueue(name)
 		given, found := s.view.Quota(name)
 		if !known || !found {
 			continue
 		}
-		s.send(g.pending, float64(standing.QueueStatus.Active), name, "active")
-		s.send(g.pending, float64(standing.Inadmissible), name, "inadmissible")
+		s.pending(g.pending, name, standing.QueueStatus.Active, standing.Inadmissible)
 		s.send(g.reserving, float64(standing.Reserving), name)
-		s.send(g.admitted, float64(standing.Admitted), name)
+		s.admitted(g.admitted, []string{name}, standing.Admitted, func(j *byJob) map[ofJob]float64 { return j.admitted[name] })
 		s.send(g.finished, float64(s.people.finished[name]), name)
 		for _, status := range []string{"pending", "active", "terminating"} {
 			s.send(g.status, one(status == statusOf(standing)), name, status)

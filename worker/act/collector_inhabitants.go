@@ -56,7 +56,7 @@ func countInhabitants(list []view.Inhabitant) inhabitants {
 }
 
 func (s scrape) unadmitted() {
-	c, l := clusterGauges().unadmitted, localGauges().unadmitted
+	c, l := s.clusterGauges().unadmitted, s.localGauges().unadmitted
 	for name, counts := range s.people.unadmitted {
 		for o, n := range counts {
 			s.send(c, n, name, o.reason, o.cause)

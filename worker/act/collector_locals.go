@@ -32,8 +32,8 @@ func (s scrape) lines() {
 	}
 	for _, name := range s.view.ClusterQueueNames() {
 		q := waiting[name]
-		s.send(g.kinds, float64(q.ActiveKinds), name, "active")
-		s.send(g.kinds, float64(q.InadmissibleKinds), name, "inadmissible")
+		s.send(g.kinds, float64(q.ActiveKinds), name, statusActive)
+		s.send(g.kinds, float64(q.InadmissibleKinds), name, statusInadmissible)
 		for resource, a := range s.covered(name, q) {
 			s.send(g.requests, inUnits(resource, a), name, resource)
 		}
@@ -74,14 +74,14 @@ func (s scrape) localQueue(key types.NamespacedName, waiting admission.LocalCens
 	if !known {
 		return
 	}
-	g, queue := localGauges(), []string{key.Name, key.Namespace}
+	g, queue := s.localGauges(), []string{key.Name, key.Namespace}
 	if standing.Pending == 0 {
 		waiting = admission.LocalCensus{} // A stopped queue counts nobody.
 	}
-	s.send(g.pending, float64(waiting.Active), key.Name, key.Namespace, "active")
-	s.send(g.pending, float64(waiting.Inadmissible), key.Name, key.Namespace, "inadmissible")
+	s.send(g.pending, float64(waiting.Active), key.Name, key.Namespace, statusActive)
+	s.send(g.pending, float64(waiting.Inadmissible), key.Name, key.Namespace, statusInadmissible)
 	s.send(g.reserving, float64(standing.Reserving), queue...)
-	s.send(g.admitted, float64(standing.Admitted), queue...)
+	s.admitted(g.admitted, queue, standing.Admitted, func(j *byJob) map[ofJob]float64 { return j.admittedLocal[key] })
 	s.send(g.finished, float64(s.people.finishedLocal[key]), queue...)
 	for active, is := range map[string]bool{"True": standing.Activity.Active, "False": !standing.Activity.Active, "Unknown": false} {
 		s.send(g.status, one(is), key.Name, key.Namespace, active)

@@ -72,8 +72,9 @@ func (m *Metrics) reserved(wl, before *kueue.Workload, now time.Time) {
 func (m *Metrics) admitted(wl *kueue.Workload, queued time.Time) {
 	class, now := priorityClass(wl), since(wl, kueue.WorkloadAdmitted)
 	m.each(wl, func(f *families, queue ...string) {
-		count(f.Admitted, 1, queue, class)
-		observe(f.AdmittedWait, now.Sub(queued), queue, class)
+		apart := append([]string{class}, f.ofWorkloads.values(wl)...)
+		count(f.Admitted, 1, queue, apart...)
+		observe(f.AdmittedWait, now.Sub(queued), queue, apart...)
 		if reserved := since(wl, kueue.WorkloadQuotaReserved); !reserved.IsZero() {
 			observe(f.ChecksWait, now.Sub(reserved), queue, class)
 		}

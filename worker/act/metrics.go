@@ -6,6 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
+
+	config "switchyard.dev/apis/config/v1beta2"
 )
 
 // Metrics counts what happens to workloads (contract: kueue-api.md 5). The gauges of the queues are not kept here: they
@@ -41,6 +43,8 @@ type families struct {
 	Release       *prometheus.HistogramVec
 	Finished      *prometheus.CounterVec
 	Execution     *prometheus.HistogramVec
+	// ofWorkloads are further labels of Admitted and AdmittedWait.
+	ofWorkloads customLabels
 }
 
 // NewMetrics makes the metrics and registers them. Several engines in one process share the series of a registry.
@@ -69,7 +73,7 @@ func NewMetrics(registry prometheus.Registerer, opts MetricsOptions) (*Metrics, 
 		admittedInCohort: counter("kueue_cohort_subtree_admitted_workloads_total", "Admissions in all queues of the cohort",
 			"cohort", "priority_class"),
 		cluster: clusterFamilies(),
-		local:   localFamilies(),
+		local:   localFamilies(labelsOf(opts.CustomLabels, config.SourceKindWorkload)),
 	}
 	if err := m.register(registry); err != nil {
 		return nil, err
@@ -89,7 +93,22 @@ func clusterFamilies() families {
 	return f
 }
 
-func localFamilies() families { return newFamilies("kueue_local_queue_", 14, "name", "namespace") }
+// localFamilies tell admissions apart by labels of the workloads, too.
+func localFamilies(custom customLabels) families {
+	const prefix = "kueue_local_queue_"
+	queue := []string{"name", "namespace"}
+	f := newFamilies(prefix, 14, queue...)
+	f.ofWorkloads = custom
+	labels := append(append(queue, "priority_class"), custom.names()...)
+	f.Admitted = counter(prefix+admittedTotal, admittedHelp, labels...)
+	f.AdmittedWait = histogram(prefix+admittedWait, admittedWaitHelp, exponential(14), labels...)
+	return f
+}
+
+const (
+	admittedTotal, admittedHelp    = "admitted_workloads_total", "Admissions"
+	admittedWait, admittedWaitHelp = "admission_wait_time_seconds", "Time from queued to admitted"
+)
 
 // newFamilies makes those that both kinds of queue have; admission waits have so many buckets.
 func newFamilies(prefix string, waits int, queue ...string) families {
@@ -101,8 +120,8 @@ func newFamilies(prefix string, waits int, queue ...string) families {
 	return families{
 		Reserved:      counter(prefix+"quota_reserved_workloads_total", "Reservations of quota", byClass...),
 		ReservedWait:  wait("quota_reserved_wait_time_seconds", "Time from queued to quota reserved", 14),
-		Admitted:      counter(prefix+"admitted_workloads_total", "Admissions", byClass...),
-		AdmittedWait:  wait("admission_wait_time_seconds", "Time from queued to admitted", waits),
+		Admitted:      counter(prefix+admittedTotal, admittedHelp, byClass...),
+		AdmittedWait:  wait(admittedWait, admittedWaitHelp, waits),
 		ChecksWait:    wait("admission_checks_wait_time_seconds", "Time from quota reserved to admitted", 14),
 		ReadyWait:     wait("ready_wait_time_seconds", "Time from queued to all pods ready", 14),
 		AdmittedReady: wait("admitted_until_ready_wait_time_seconds", "Time from admitted to all pods ready", 14),

@@ -146,6 +146,11 @@ type scene struct {
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
+	return newSceneWith(t, func(*config.Configuration) {})
+}
+
+func newSceneWith(t *testing.T, configure func(*config.Configuration)) *scene {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -162,6 +167,7 @@ func newScene(t *testing.T) *scene {
 	cfg := &config.Configuration{FairSharing: &config.FairSharing{}}
 	cfg.Metrics.EnableClusterQueueResources = true
 	cfg.Metrics.LocalQueueMetrics = &config.LocalQueueMetrics{LocalQueueSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"count": "me"}}}
+	configure(cfg)
 	opts, err := MetricsOptionsFor(cfg, s.view)
 	if err != nil {
 		t.Fatal(err)

@@ -29,6 +29,9 @@ type MetricsOptions struct {
 	PodsReady bool
 	// CreationLatency adds how long a job waits for its Workload (gate MetricForWorkloadCreationLatency).
 	CreationLatency bool
+	// CustomLabels are labels that come from objects (gate CustomMetricLabels). Those of Workloads are on the few metrics
+	// that the contract names, the others on all metrics of their kind: see WithCustomLabels.
+	CustomLabels []config.CustomLabel
 }
 
 // MetricsOptionsFor are the series that a configuration asks for (contract: kueue-api.md 5, 6, 7).
@@ -44,6 +47,9 @@ func MetricsOptionsFor(cfg *config.Configuration, v *view.View) (MetricsOptions,
 		Unadmitted:      on(features.UnadmittedWorkloadsObservability),
 		PodsReady:       !on(features.DisableWaitForPodsReady),
 		CreationLatency: on(features.MetricForWorkloadCreationLatency),
+	}
+	if on(features.CustomMetricLabels) {
+		opts.CustomLabels = cfg.Metrics.CustomLabels
 	}
 	if on(features.MetricsForCohorts) {
 		opts.CohortsAbove = v.CohortsAbove

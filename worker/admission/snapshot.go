@@ -69,6 +69,10 @@ type Waiter struct {
 	at    int
 }
 
+// Active reports whether the workload will be looked at in the next cycle or as soon as those before it are out of the way:
+// see QueueStatus.
+func (e *Waiter) Active() bool { return e.place != nil && !e.place.Parked() }
+
 // holder is a workload that holds quota.
 type holder struct {
 	Reservation

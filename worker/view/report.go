@@ -1,6 +1,7 @@
 package view
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -80,6 +81,57 @@ func (v *View) Inhabitants() []Inhabitant {
 		list = append(list, in)
 	}
 	return list
+}
+
+// Waiter is a Workload that waits in a ClusterQueue. It is shared: make a copy before changing it.
+type Waiter struct {
+	Workload *kueue.Workload
+	Queue    string
+	// Active is false for one that is parked or waits for its backoff to end.
+	Active bool
+}
+
+// Waiters lists those who wait, in no order. It is for a scrape that has to tell them apart.
+func (v *View) Waiters() []Waiter {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var list []Waiter
+	for _, w := range v.workloads {
+		if waiter := v.snap.Waiter(w.key()); waiter != nil {
+			list = append(list, Waiter{Workload: w.obj, Queue: waiter.Queue, Active: waiter.Active()})
+		}
+	}
+	return list
+}
+
+// ClusterQueueMetadata returns the labels and annotations of a ClusterQueue, nil if it is not known. They must not be changed.
+func (v *View) ClusterQueueMetadata(name string) metav1.Object {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if cq := v.queues[name]; cq != nil {
+		return cq.obj
+	}
+	return nil
+}
+
+// LocalQueueMetadata is the same for a LocalQueue.
+func (v *View) LocalQueueMetadata(name types.NamespacedName) metav1.Object {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if lq := v.locals[keyOf(name.Namespace, name.Name)]; lq != nil {
+		return lq.obj
+	}
+	return nil
+}
+
+// CohortMetadata is the same for a Cohort; nil also for one that is only named.
+func (v *View) CohortMetadata(name string) metav1.Object {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if c := v.cohorts[name]; c != nil {
+		return c
+	}
+	return nil
 }
 
 // UsageThatCounts returns the recent usage of a LocalQueue whose ClusterQueue orders those who wait by it; false for any

@@ -1,0 +1,125 @@
+package act
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	config "switchyard.dev/apis/config/v1beta2"
+	"switchyard.dev/worker/view"
+)
+
+// Registry is where metrics are registered and read.
+type Registry interface {
+	prometheus.Registerer
+	prometheus.Gatherer
+}
+
+// WithCustomLabels returns the registry with the custom labels that come from queues and cohorts put on as metrics are read
+// (contract: kueue-api.md 5). So they are those of the object as it is now, also on what was counted before it changed, and a
+// change of a label makes no series anew. Labels of Workloads are counted apart, see MetricsOptions.
+func WithCustomLabels(inner Registry, v *view.View, opts MetricsOptions) Registry {
+	r := customRegistry{Registry: inner, sources: []source{
+		{labels: labelsOf(opts.CustomLabels, config.SourceKindCohort), of: cohortIn(v)},
+		{labels: labelsOf(opts.CustomLabels, config.SourceKindLocalQueue), of: localQueueIn(v)},
+		{labels: labelsOf(opts.CustomLabels, config.SourceKindClusterQueue), of: clusterQueueIn(v)},
+	}}
+	if !slices.ContainsFunc(r.sources, func(s source) bool { return len(s.labels) > 0 }) {
+		return inner
+	}
+	return r
+}
+
+type customRegistry struct {
+	Registry
+	sources []source
+}
+
+// source is a kind of object that labels come from; of finds the one that a metric is about.
+type source struct {
+	labels customLabels
+	of     func(family string, m *dto.Metric) (metav1.Object, bool)
+}
+
+// Gather implements prometheus.Gatherer.
+func (r customRegistry) Gather() ([]*dto.MetricFamily, error) {
+	families, err := r.Registry.Gather()
+	for _, family := range families {
+		for _, m := range family.Metric {
+			for _, s := range r.sources {
+				if object, about := s.of(family.GetName(), m); about {
+					m.Label = withLabels(m.Label, s.labels.names(), s.labels.values(object))
+					break
+				}
+			}
+		}
+	}
+	return families, err
+}
+
+const (
+	ofCohorts     = "kueue_cohort_"
+	ofLocalQueues = "kueue_local_queue_"
+	ofQueues      = "kueue_"
+)
+
+func cohortIn(v *view.View) func(string, *dto.Metric) (metav1.Object, bool) {
+	return func(family string, m *dto.Metric) (metav1.Object, bool) {
+		name, found := labelIn(m, "cohort")
+		if !found || !strings.HasPrefix(family, ofCohorts) {
+			return nil, false
+		}
+		return v.CohortMetadata(name), true
+	}
+}
+
+func localQueueIn(v *view.View) func(string, *dto.Metric) (metav1.Object, bool) {
+	return func(family string, m *dto.Metric) (metav1.Object, bool) {
+		namespace, _ := labelIn(m, "namespace")
+		name, found := labelIn(m, "name")
+		if !found || !strings.HasPrefix(family, ofLocalQueues) {
+			return nil, false
+		}
+		return v.LocalQueueMetadata(types.NamespacedName{Namespace: namespace, Name: name}), true
+	}
+}
+
+func clusterQueueIn(v *view.View) func(string, *dto.Metric) (metav1.Object, bool) {
+	return func(family string, m *dto.Metric) (metav1.Object, bool) {
+		if !strings.HasPrefix(family, ofQueues) || strings.HasPrefix(family, ofLocalQueues) {
+			return nil, false
+		}
+		for _, label := range []string{"cluster_queue", "preempting_cluster_queue"} {
+			if name, found := labelIn(m, label); found {
+				return v.ClusterQueueMetadata(name), true
+			}
+		}
+		return nil, false
+	}
+}
+
+func labelIn(m *dto.Metric, name string) (string, bool) {
+	for _, l := range m.Label {
+		if l.GetName() == name {
+			return l.GetValue(), true
+		}
+	}
+	return "", false
+}
+
+// withLabels returns a new list, in the order of names that encoders expect: the old one is shared by all readings.
+func withLabels(labels []*dto.LabelPair, names, values []string) []*dto.LabelPair {
+	if len(names) == 0 {
+		return labels
+	}
+	all := slices.Clone(labels)
+	for i := range names {
+		all = append(all, &dto.LabelPair{Name: &names[i], Value: &values[i]})
+	}
+	slices.SortFunc(all, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return all
+}

@@ -1,0 +1,156 @@
+package act
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	config "switchyard.dev/apis/config/v1beta2"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+)
+
+func custom() []config.CustomLabel {
+	return []config.CustomLabel{
+		{Name: "team", SourceLabelKey: "team"},
+		{Name: "cost", SourceAnnotationKey: "cost", SourceKind: config.SourceKindClusterQueue, TrackedValues: []string{"high"}},
+		{Name: "door", SourceLabelKey: "count", SourceKind: config.SourceKindLocalQueue},
+		{Name: "site", SourceLabelKey: "site", SourceKind: config.SourceKindCohort},
+		{Name: "model", SourceLabelKey: "model", SourceKind: config.SourceKindWorkload, TrackedValues: []string{"small", "large"}},
+	}
+}
+
+// labelled is a scene with custom labels.
+func labelled(t *testing.T, labels ...config.CustomLabel) (*scene, Registry) {
+	t.Helper()
+	s := newSceneWith(t, func(cfg *config.Configuration) {
+		cfg.FeatureGates = map[string]bool{"CustomMetricLabels": true}
+		cfg.Metrics.CustomLabels = labels
+	})
+	opts := MetricsOptions{CustomLabels: labels}
+	return s, WithCustomLabels(s.registry, s.view, opts)
+}
+
+// customOf lists what the custom labels of a metric say: a line for each series, with the labels that are not custom first.
+func customOf(t *testing.T, registry prometheus.Gatherer, name string) []string {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.Metric {
+			var plain, own []string
+			last := ""
+			for _, l := range m.Label {
+				if l.GetName() <= last {
+					t.Errorf("%s: label %s after %s", name, l.GetName(), last)
+				}
+				last = l.GetName()
+				if after, found := strings.CutPrefix(last, "custom_"); found {
+					own = append(own, after+"="+l.GetValue())
+				} else {
+					plain = append(plain, l.GetValue())
+				}
+			}
+			list = append(list, strings.Join(append(plain, own...), " "))
+		}
+	}
+	return list
+}
+
+func withLabel(key, value string) trait {
+	return func(wl *kueue.Workload) { metav1.SetMetaDataLabel(&wl.ObjectMeta, key, value) }
+}
+
+func TestMetricsHaveTheCustomLabelsOfTheirKind(t *testing.T) {
+	s, registry := labelled(t, custom()...)
+	cq := clusterQueue()
+	cq.Spec.CohortName = "low"
+	cq.Labels, cq.Annotations = map[string]string{"team": "blue"}, map[string]string{"cost": "low"}
+	s.deliver(cq, &kueue.Cohort{
+		ObjectMeta: metav1.ObjectMeta{Name: "low", Labels: map[string]string{"site": "east"}}, Spec: kueue.CohortSpec{ParentName: "top"},
+	})
+	s.metrics.Preempted("cq", admission.InClusterQueue)
+	s.history("done", holds("cq", 1), admitted(10), finished(100))
+	untracked := kueue.UntrackedMetricLabelValue
+	for name, want := range map[string][]string{
+		"kueue_reserving_active_workloads":             {"cq cost=" + untracked + " team=blue", "other cost= team="},
+		"kueue_cluster_queue_info":                     {"cq low top cost=" + untracked + " team=blue", "other low top cost= team="},
+		"kueue_preempted_workloads_total":              {"cq InClusterQueue cost=" + untracked + " team=blue"},
+		"kueue_finished_workloads_total":               {"cq high cost=" + untracked + " team=blue"},
+		"kueue_cluster_queue_weighted_share":           {"cq low cost=" + untracked + " team=blue", "other low cost= team="},
+		"kueue_local_queue_reserving_active_workloads": {"lq ns door=me"},
+		"kueue_local_queue_unadmitted_workloads": {
+			"cq lq ns NoReservation PendingEvaluation door=me", "cq lq ns NoReservation WaitingForQuota door=me",
+		},
+		"kueue_cohort_info":              {"low top site=east", "top  site="},
+		"kueue_cohort_subtree_quota":     {"low red gpu site=east", "top red gpu site="},
+		"kueue_admission_attempts_total": nil,
+	} {
+		if diff := cmp.Diff(want, customOf(t, registry, name)); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", name, diff)
+		}
+	}
+}
+
+func TestACustomLabelIsThatOfTheObjectAsItIsNow(t *testing.T) {
+	s, registry := labelled(t, config.CustomLabel{Name: "team", SourceLabelKey: "team"})
+	s.history("done", holds("cq", 1), admitted(10), finished(100))
+	for _, team := range []string{"blue", "red"} {
+		cq := clusterQueue()
+		cq.Spec.CohortName, cq.Labels = "low", map[string]string{"team": team}
+		s.deliver(cq)
+		if diff := cmp.Diff([]string{"cq high team=" + team}, customOf(t, registry, "kueue_finished_workloads_total")); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+	if got := customOf(t, s.registry, "kueue_finished_workloads_total"); len(got) != 1 || strings.Contains(got[0], "team") {
+		t.Errorf("what is shared by all readings was changed: %q", got)
+	}
+}
+
+func TestWorkloadsAreToldApartByTheirLabelsOnTheMetricsThatTheContractNames(t *testing.T) {
+	s, registry := labelled(t, config.CustomLabel{
+		Name: "model", SourceLabelKey: "model", SourceKind: config.SourceKindWorkload, TrackedValues: []string{"small", "large"},
+	})
+	s.deliver(workloadOf("runs", 6, holds("cq", 6), admitted(0), withLabel("model", "large")))
+	s.deliver(workloadOf("new", 2, withLabel("model", "small")), workloadOf("newer", 2, withLabel("model", "tiny")))
+	s.history("done", withLabel("model", "small"), holds("cq", 1), admitted(10), finished(100))
+	s.idle(0)
+	untracked := kueue.UntrackedMetricLabelValue
+	for name, want := range map[string][]string{
+		"kueue_pending_workloads":                              {"cq active model=", "cq active model=" + untracked, "cq active model=small"},
+		"kueue_admitted_active_workloads":                      {"cq model=large"},
+		"kueue_local_queue_admitted_active_workloads":          {"lq ns model=large"},
+		"kueue_local_queue_admitted_workloads_total":           {"lq ns high model=small"},
+		"kueue_local_queue_admission_wait_time_seconds":        {"lq ns high model=small"},
+		"kueue_admitted_workloads_total":                       {"cq high"},
+		"kueue_admission_wait_time_seconds":                    {"cq high"},
+		"kueue_local_queue_pending_workloads":                  {"lq ns active", "lq ns inadmissible"},
+		"kueue_local_queue_admission_checks_wait_time_seconds": {"lq ns high"},
+		"kueue_reserving_active_workloads":                     {"cq", "other"},
+	} {
+		if diff := cmp.Diff(want, customOf(t, registry, name)); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", name, diff)
+		}
+	}
+}
+
+func TestWithTheGateOffThereAreNoCustomLabels(t *testing.T) {
+	opts, err := MetricsOptionsFor(&config.Configuration{Metrics: config.Metrics{CustomLabels: custom()}}, nil)
+	if err == nil && len(opts.CustomLabels) > 0 {
+		t.Errorf("got %v", opts.CustomLabels)
+	}
+	registry := prometheus.NewRegistry()
+	if got := WithCustomLabels(registry, nil, MetricsOptions{}); got != Registry(registry) {
+		t.Error("the registry is wrapped for nothing")
+	}
+}
