@@ -34,7 +34,7 @@ func labelled(t *testing.T, labels ...config.CustomLabel) (*scene, Registry) {
 	return s, WithCustomLabels(s.registry, s.view, opts)
 }
 
-// customOf lists what the custom labels of a metric say: a line for each series, with the labels that are not custom first.
+// customOf lists what the custom labels of a metric say: a line for each series, with the values of those that are not custom first.
 func customOf(t *testing.T, registry prometheus.Gatherer, name string) []string {
 	t.Helper()
 	families, err := registry.Gather()
@@ -60,7 +60,7 @@ func customOf(t *testing.T, registry prometheus.Gatherer, name string) []string 
 					plain = append(plain, l.GetValue())
 				}
 			}
-			list = append(list, strings.Join(append(plain, own...), " "))
+			list = append(list, strings.Join(append([]string{strings.Join(plain, ",")}, own...), " "))
 		}
 	}
 	return list
@@ -83,16 +83,16 @@ func TestMetricsHaveTheCustomLabelsOfTheirKind(t *testing.T) {
 	untracked := kueue.UntrackedMetricLabelValue
 	for name, want := range map[string][]string{
 		"kueue_reserving_active_workloads":             {"cq cost=" + untracked + " team=blue", "other cost= team="},
-		"kueue_cluster_queue_info":                     {"cq low top cost=" + untracked + " team=blue", "other low top cost= team="},
-		"kueue_preempted_workloads_total":              {"cq InClusterQueue cost=" + untracked + " team=blue"},
-		"kueue_finished_workloads_total":               {"cq high cost=" + untracked + " team=blue"},
-		"kueue_cluster_queue_weighted_share":           {"cq low cost=" + untracked + " team=blue", "other low cost= team="},
-		"kueue_local_queue_reserving_active_workloads": {"lq ns door=me"},
+		"kueue_cluster_queue_info":                     {"cq,low,top cost=" + untracked + " team=blue", "other,low,top cost= team="},
+		"kueue_preempted_workloads_total":              {"cq,InClusterQueue cost=" + untracked + " team=blue"},
+		"kueue_finished_workloads_total":               {"cq,high cost=" + untracked + " team=blue"},
+		"kueue_cluster_queue_weighted_share":           {"cq,low cost=" + untracked + " team=blue", "other,low cost= team="},
+		"kueue_local_queue_reserving_active_workloads": {"lq,ns door=me"},
 		"kueue_local_queue_unadmitted_workloads": {
-			"cq lq ns NoReservation PendingEvaluation door=me", "cq lq ns NoReservation WaitingForQuota door=me",
+			"cq,lq,ns,NoReservation,PendingEvaluation door=me", "cq,lq,ns,NoReservation,WaitingForQuota door=me",
 		},
-		"kueue_cohort_info":              {"low top site=east", "top  site="},
-		"kueue_cohort_subtree_quota":     {"low red gpu site=east", "top red gpu site="},
+		"kueue_cohort_info":              {"low,top,top site=east", "top,,top site="},
+		"kueue_cohort_subtree_quota":     {"low,red,gpu site=east", "top,red,gpu site="},
 		"kueue_admission_attempts_total": nil,
 	} {
 		if diff := cmp.Diff(want, customOf(t, registry, name)); diff != "" {
@@ -108,7 +108,7 @@ func TestACustomLabelIsThatOfTheObjectAsItIsNow(t *testing.T) {
 		cq := clusterQueue()
 		cq.Spec.CohortName, cq.Labels = "low", map[string]string{"team": team}
 		s.deliver(cq)
-		if diff := cmp.Diff([]string{"cq high team=" + team}, customOf(t, registry, "kueue_finished_workloads_total")); diff != "" {
+		if diff := cmp.Diff([]string{"cq,high team=" + team}, customOf(t, registry, "kueue_finished_workloads_total")); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
@@ -127,15 +127,15 @@ func TestWorkloadsAreToldApartByTheirLabelsOnTheMetricsThatTheContractNames(t *t
 	s.idle(0)
 	untracked := kueue.UntrackedMetricLabelValue
 	for name, want := range map[string][]string{
-		"kueue_pending_workloads":                              {"cq active model=", "cq active model=" + untracked, "cq active model=small"},
+		"kueue_pending_workloads":                              {"cq,active model=", "cq,active model=" + untracked, "cq,active model=small"},
 		"kueue_admitted_active_workloads":                      {"cq model=large"},
-		"kueue_local_queue_admitted_active_workloads":          {"lq ns model=large"},
-		"kueue_local_queue_admitted_workloads_total":           {"lq ns high model=small"},
-		"kueue_local_queue_admission_wait_time_seconds":        {"lq ns high model=small"},
-		"kueue_admitted_workloads_total":                       {"cq high"},
-		"kueue_admission_wait_time_seconds":                    {"cq high"},
-		"kueue_local_queue_pending_workloads":                  {"lq ns active", "lq ns inadmissible"},
-		"kueue_local_queue_admission_checks_wait_time_seconds": {"lq ns high"},
+		"kueue_local_queue_admitted_active_workloads":          {"lq,ns model=large"},
+		"kueue_local_queue_admitted_workloads_total":           {"lq,ns,high model=small"},
+		"kueue_local_queue_admission_wait_time_seconds":        {"lq,ns,high model=small"},
+		"kueue_admitted_workloads_total":                       {"cq,high"},
+		"kueue_admission_wait_time_seconds":                    {"cq,high"},
+		"kueue_local_queue_pending_workloads":                  {"lq,ns,active", "lq,ns,inadmissible"},
+		"kueue_local_queue_admission_checks_wait_time_seconds": {"lq,ns,high"},
 		"kueue_reserving_active_workloads":                     {"cq", "other"},
 	} {
 		if diff := cmp.Diff(want, customOf(t, registry, name)); diff != "" {
