@@ -10,8 +10,10 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,8 +42,6 @@ type scene struct {
 	resumed func(name string)
 	// twice counts Jobs that were resumed on a second worker.
 	twice int
-	// broken is a watch that has ended.
-	broken error
 }
 
 func newScene() *scene { return &scene{spans: map[string]*span{}} }
@@ -54,7 +54,7 @@ func (s *scene) of(name string) *span {
 }
 
 // count counts the spans of the names that satisfy the condition.
-func (s *scene) count(names []string, is func(*span) bool) (int, error) {
+func (s *scene) count(names []string, is func(*span) bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
@@ -63,7 +63,7 @@ func (s *scene) count(names []string, is func(*span) bool) (int, error) {
 			n++
 		}
 	}
-	return n, s.broken
+	return n
 }
 
 // follow begins to watch, until ctx ends.
@@ -76,26 +76,60 @@ func (s *scene) follow(ctx context.Context, a *arena) error {
 	return s.watch(ctx, a.hub, &kueue.WorkloadList{}, s.seeWorkload)
 }
 
+// listed is listed first and then watched, which in-memory servers do too.
+type listed struct{ *cache.ListWatch }
+
+// IsWatchListSemanticsUnSupported implements what a reflector asks.
+func (listed) IsWatchListSemanticsUnSupported() bool { return true }
+
+// watch shows every change of what a list has. A watch that ends, as any may on a busy server, is resumed, and what was missed
+// meanwhile is seen then.
 func (s *scene) watch(ctx context.Context, at *party, list client.ObjectList, see func(watch.EventType, client.Object)) error {
-	// Longer than any run: a watch that ends is missed.
-	life := int64((2 * stuckAfter).Seconds())
-	events, err := at.client.Watch(ctx, list, client.InNamespace(team), &client.ListOptions{Raw: &metav1.ListOptions{TimeoutSeconds: &life}})
-	if err != nil {
-		return fmt.Errorf("watch %T on %s: %w", list, at.Name, err)
+	here := func(raw metav1.ListOptions) *client.ListOptions {
+		return &client.ListOptions{Namespace: team, Raw: &raw}
 	}
-	go func() {
-		defer events.Stop()
-		for event := range events.ResultChan() {
-			if o, ok := event.Object.(client.Object); ok {
-				see(event.Type, o)
+	empty := func() (client.ObjectList, error) {
+		own, ok := list.DeepCopyObject().(client.ObjectList)
+		if !ok {
+			return nil, fmt.Errorf("%T is no list", list)
+		}
+		return own, nil
+	}
+	tell := func(kind watch.EventType) func(any) {
+		return func(what any) {
+			if gone, ok := what.(cache.DeletedFinalStateUnknown); ok {
+				what = gone.Obj
+			}
+			if o, ok := what.(client.Object); ok {
+				see(kind, o)
 			}
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if ctx.Err() == nil {
-			s.broken = fmt.Errorf("the watch of %T on %s has ended", list, at.Name)
-		}
-	}()
+	}
+	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
+		ListerWatcher: listed{&cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, raw metav1.ListOptions) (runtime.Object, error) {
+				own, err := empty()
+				if err != nil {
+					return nil, err
+				}
+				return own, at.client.List(ctx, own, here(raw))
+			},
+			WatchFuncWithContext: func(ctx context.Context, raw metav1.ListOptions) (watch.Interface, error) {
+				own, err := empty()
+				if err != nil {
+					return nil, err
+				}
+				return at.client.Watch(ctx, own, here(raw))
+			},
+		}},
+		Handler: cache.ResourceEventHandlerFuncs{
+			AddFunc: tell(watch.Added), UpdateFunc: func(_, now any) { tell(watch.Modified)(now) }, DeleteFunc: tell(watch.Deleted),
+		},
+	})
+	go informer.RunWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return fmt.Errorf("watch %T on %s: %w", list, at.Name, context.Cause(ctx))
+	}
 	return nil
 }
 

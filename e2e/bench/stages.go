@@ -277,7 +277,7 @@ func (f *figures) watchIdle(ctx context.Context, a *arena, s *scene) error {
 
 // lacking counts the names whose span is not as it should be.
 func (s *scene) lacking(names []string, is func(*span) bool) func() (int, error) {
-	return func() (int, error) { return s.count(names, func(p *span) bool { return !is(p) }) }
+	return func() (int, error) { return s.count(names, func(p *span) bool { return !is(p) }), nil }
 }
 
 // tell takes from the scene what it has seen of the Jobs.

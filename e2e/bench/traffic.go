@@ -106,7 +106,7 @@ func (s *scene) makeRoom(ctx context.Context, under map[string]int, limit int) e
 			}
 			cores += n
 		}
-		return max(cores-limit, 0), s.broken
+		return max(cores-limit, 0), nil
 	})
 }
 
