@@ -1,46 +1,114 @@
 package install_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"switchyard.dev/e2e/clusters"
+	"switchyard.dev/e2e/guide"
 )
 
-// The blocks of the guide that are marked "sh" run as they stand there, by Helm and kubectl, on clusters without anything.
-func TestTheGuidesCommandsInstallUpgradeAndUninstall(t *testing.T) {
+// blockTime is for one block of the guide; the commands in it have timeouts of their own.
+const blockTime = 3 * time.Minute
+
+// The blocks of the guide that are marked "sh" run as they stand there, by Helm, kubectl and switchctl, on clusters without
+// anything. Where there is a Deployment its program runs, as a process.
+func TestTheGuidesCommandsInstallRegisterUpgradeAndUninstall(t *testing.T) {
 	hub, worker := bare(t)
-	dir := t.TempDir()
-	link(t, dir, "charts")
-	link(t, dir, "config")
-	environment := append(os.Environ(),
-		"PATH="+tools(t)+":"+os.Getenv("PATH"), "KUBECONFIG="+kubeconfigs(t, hub, worker), "HOME="+dir)
+	shell := desk(t, hub, worker)
+	kubelets := []*kubelet{{c: hub, role: "hub"}, {c: worker, role: "worker"}}
 	for _, block := range blocks(t, "../README.md") {
-		cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", block)
-		cmd.Dir, cmd.Env = dir, environment
-		out, err := cmd.CombinedOutput()
-		t.Logf("%s\n%s", block, out)
-		if err != nil {
-			t.Fatalf("%v: the block\n%s\nsays\n%s", err, block, out)
+		follow(t, shell, block)
+		for _, k := range kubelets {
+			k.sync(t)
 		}
 	}
-	// The hub has nothing of ours left.
-	cmd := exec.CommandContext(t.Context(), "bash", "-c",
-		`kubectl --context hub get crds,clusterroles,clusterrolebindings,mutatingwebhookconfigurations,validatingwebhookconfigurations,priorityclasses -o name`)
-	cmd.Env = environment
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
+	left := follow(t, shell, guide.Block{Commands: `kubectl --context hub get -o name crds,clusterroles,clusterrolebindings,` +
+		`mutatingwebhookconfigurations,validatingwebhookconfigurations,priorityclasses`})
+	if ours := regexp.MustCompile(`(?m)^.*(kueue|switchyard).*$`).FindAllString(left, -1); len(ours) > 0 {
+		t.Errorf("left on the hub: %v", ours)
 	}
-	if left := regexp.MustCompile(`(?m)^.*(kueue|switchyard).*$`).FindAllString(string(out), -1); len(left) > 0 {
-		t.Errorf("left on the hub: %v", left)
+}
+
+func follow(t *testing.T, shell guide.Shell, block guide.Block) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), blockTime)
+	defer cancel()
+	printed, err := shell.Run(ctx, block)
+	t.Logf("%s\n%s", block.Commands, printed)
+	if err != nil {
+		t.Fatalf("%v: the block\n%s\nsays\n%s", err, block.Commands, printed)
+	}
+	return printed
+}
+
+// kubelet runs the program of a cluster while its Deployment is there.
+type kubelet struct {
+	c       *clusters.Cluster
+	role    string
+	process *clusters.Process
+}
+
+func (k *kubelet) sync(t *testing.T) {
+	t.Helper()
+	_, err := clientOf(t, k.c).AppsV1().Deployments(namespace).Get(t.Context(), "switchyard", metav1.GetOptions{})
+	switch {
+	case err == nil && k.process == nil:
+		// A pod that starts before the CRDs are served ends, and is started again.
+		eventually(t, "the CRDs are served", func() error { return served(t, k.c) })
+		k.process = startReady(t, k.c, k.role)
+	case apierrors.IsNotFound(err) && k.process != nil:
+		if err := k.process.Stop(30 * time.Second); err != nil {
+			t.Fatal(err)
+		}
+		k.process = nil
+		k.forget(t)
+	case err != nil && !apierrors.IsNotFound(err):
+		t.Fatal(err)
+	}
+}
+
+// served tells which CRD is not served yet, if any.
+func served(t *testing.T, c *clusters.Cluster) error {
+	t.Helper()
+	crds, err := crdsOf(t, c).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, crd := range crds.Items {
+		established := func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+			return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+		}
+		if !slices.ContainsFunc(crd.Status.Conditions, established) {
+			return fmt.Errorf("%s is not", crd.Name)
+		}
+	}
+	return nil
+}
+
+// forget removes what start has made on the cluster so that the program has a kubeconfig, where a pod would have a mounted
+// token.
+func (k *kubelet) forget(t *testing.T) {
+	t.Helper()
+	const made = namespace + "-switchyard"
+	rbac := clientOf(t, k.c).RbacV1()
+	if err := rbac.ClusterRoleBindings().Delete(t.Context(), made, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := rbac.ClusterRoles().Delete(t.Context(), made, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -60,74 +128,54 @@ func bare(t *testing.T) (hub, worker *clusters.Cluster) {
 	return started[0], started[1]
 }
 
-func link(t *testing.T, dir, name string) {
+// desk is that of an administrator of both clusters, as the contexts "hub" and "w1", at the top of the source tree.
+func desk(t *testing.T, hub, worker *clusters.Cluster) guide.Shell {
 	t.Helper()
-	target, err := filepath.Abs("../../" + name)
+	tree, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+	switchctl := filepath.Join(tree, "bin", "switchctl")
+	if _, err := os.Stat(switchctl); err != nil {
+		t.Fatalf("run make build: %v", err)
+	}
+	shell, err := guide.Desk{
+		Contexts: map[string]*clusters.Cluster{"hub": hub, "w1": worker},
+		Tree:     tree, Shows: []string{"charts", "config"},
+		Programs: map[string]string{"helm": helm(t), "kubectl": hub.Kubectl(), "switchctl": switchctl},
+	}.Lay(t.TempDir())
+	if err != nil {
 		t.Fatal(err)
 	}
+	return shell
 }
 
-// tools is a directory with helm, built from its module, and the kubectl of the control plane.
-func tools(t *testing.T) string {
+// helm is built from its module.
+func helm(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "helm"), "helm.sh/helm/v4/cmd/helm")
+	path := filepath.Join(t.TempDir(), "helm")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "helm.sh/helm/v4/cmd/helm")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build helm: %v\n%s", err, out)
 	}
-	binaries, err := clusters.FindBinaries(t.Context(), os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(binaries.Program("kubectl"), filepath.Join(dir, "kubectl")); err != nil {
-		t.Fatal(err)
-	}
-	return dir
+	return path
 }
-
-// kubeconfigs is a file with administrators of both clusters as the contexts "hub" and "w1".
-func kubeconfigs(t *testing.T, hub, worker *clusters.Cluster) string {
-	t.Helper()
-	all := clientcmdapi.NewConfig()
-	for name, c := range map[string]*clusters.Cluster{"hub": hub, "w1": worker} {
-		data, err := c.UserKubeconfig("administrator", "system:masters")
-		if err != nil {
-			t.Fatal(err)
-		}
-		one, err := clientcmd.Load(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		context := one.Contexts[one.CurrentContext]
-		all.Clusters[name], all.AuthInfos[name] = one.Clusters[context.Cluster], one.AuthInfos[context.AuthInfo]
-		all.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name}
-	}
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*all, file); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
-var fenced = regexp.MustCompile("(?s)\n```sh\n(.*?)\n```\n")
 
 // blocks are the guide's blocks of commands, in order.
-func blocks(t *testing.T, file string) []string {
+func blocks(t *testing.T, file string) []guide.Block {
 	t.Helper()
-	text, err := os.ReadFile(file)
+	found, err := guide.Read(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var found []string
-	for _, match := range fenced.FindAllSubmatch(text, -1) {
-		found = append(found, string(match[1]))
+	all := ""
+	for _, b := range found {
+		all += b.Commands
 	}
-	if len(found) < 8 || !strings.Contains(strings.Join(found, "\n"), "helm uninstall") {
-		t.Fatalf("found only %d blocks", len(found))
+	for _, want := range []string{"helm install", "cluster register", "helm upgrade", "helm uninstall"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no block says %q", want)
+		}
 	}
 	return found
 }

@@ -24,15 +24,7 @@ import (
 func TestTheProgramStartsWithTheRightsOfTheChart(t *testing.T) {
 	for role, c := range shared {
 		t.Run(role, func(t *testing.T) {
-			health := "127.0.0.1:" + port(t)
-			process := start(t, c, role, health)
-			eventually(t, "readiness", func() error {
-				if ended, err := process.Exited(); ended {
-					t.Fatalf("it ended: %v\n%s", err, process.LogTail())
-				}
-				mount(t, c, filepath.Join(c.Dir, "certificates"))
-				return ready(t.Context(), "http://"+health+"/readyz")
-			})
+			startReady(t, c, role)
 			eventually(t, "its authority is everywhere", func() error { return authorityIsEverywhere(t, c) })
 			eventually(t, "it leads", func() error { return leads(t, c) })
 			if log, err := os.ReadFile(logOf(c, role)); err != nil || strings.Contains(string(log), "forbidden") {
@@ -40,6 +32,21 @@ func TestTheProgramStartsWithTheRightsOfTheChart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// startReady starts the program and returns when it is ready.
+func startReady(t *testing.T, c *clusters.Cluster, role string) *clusters.Process {
+	t.Helper()
+	health := "127.0.0.1:" + port(t)
+	process := start(t, c, role, health)
+	eventually(t, "readiness", func() error {
+		if ended, err := process.Exited(); ended {
+			t.Fatalf("it ended: %v\n%s", err, process.LogTail())
+		}
+		mount(t, c, filepath.Join(c.Dir, "certificates"))
+		return ready(t.Context(), "http://"+health+"/readyz")
+	})
+	return process
 }
 
 func port(t *testing.T) string {
@@ -66,7 +73,7 @@ func start(t *testing.T, c *clusters.Cluster, role, health string) *clusters.Pro
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(c.Dir, "chart.kubeconfig"), kubeconfig)
-	write(t, filepath.Join(c.Dir, "chart.yaml"), configurationOf(t, c, health))
+	write(t, filepath.Join(c.Dir, "chart.yaml"), configurationOf(t, c, role, health))
 	binary, err := filepath.Abs("../../bin/" + role)
 	if err != nil {
 		t.Fatal(err)
@@ -87,9 +94,9 @@ func start(t *testing.T, c *clusters.Cluster, role, health string) *clusters.Pro
 }
 
 // configurationOf is the installed one with ports and a directory of this machine.
-func configurationOf(t *testing.T, c *clusters.Cluster, health string) []byte {
+func configurationOf(t *testing.T, c *clusters.Cluster, role, health string) []byte {
 	t.Helper()
-	installed, err := clientOf(t, c).CoreV1().ConfigMaps(namespace).Get(t.Context(), "switchyard-"+c.Name, metav1.GetOptions{})
+	installed, err := clientOf(t, c).CoreV1().ConfigMaps(namespace).Get(t.Context(), "switchyard-"+role, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
