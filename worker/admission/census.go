@@ -2,7 +2,6 @@ package admission
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 
 	"switchyard.dev/worker/admission/amount"
@@ -33,26 +32,25 @@ type LocalCensus struct {
 }
 
 // Census counts everybody who waits: it is for a scrape now and then, not for every event. What it costs depends on the
-// number of kinds, and a little on that of workloads.
+// number of kinds, not on that of workloads.
 func (s *Snapshot) Census() Census {
-	c := census{snapshot: s, queues: map[string]*queueCensus{}, locals: map[Key]*LocalCensus{}}
+	c := census{snapshot: s, queues: map[string]*queueCensus{}, locals: map[*localDesk]*LocalCensus{}}
 	for name, d := range s.desks {
-		if d.line == nil {
-			continue
+		if d.line != nil {
+			d.line.EachKind(func(k kindCount) { c.count(name, k) })
 		}
-		d.line.EachKind(func(members iter.Seq[*Place], n int, parked bool) {
-			q := c.queue(name)
-			q.kind(parked)
-			var one *Workload
-			for m := range members {
-				one = &m.Value.Workload
-				c.local(one, !parked)
-			}
-			q.ask(one, n)
-		})
 	}
 	c.countDelayed()
 	return c.sorted()
+}
+
+func (c *census) count(queue string, k kindCount) {
+	q := c.queue(queue)
+	q.kind(k.Parked)
+	q.ask(&k.First.Value.Workload, k.Len)
+	for door, n := range k.Doors {
+		c.local(door.(*localDesk), n, !k.Parked) //nolint:forcetypeassert // join gives no other
+	}
 }
 
 // countDelayed adds those who wait for the clock.
@@ -66,16 +64,14 @@ func (c *census) countDelayed() {
 			q.kind(true)
 		}
 		q.ask(&e.Workload, 1)
-		c.local(&e.Workload, false)
+		c.local(e.local, 1, false)
 	}
 }
 
 type census struct {
 	snapshot *Snapshot
 	queues   map[string]*queueCensus
-	locals   map[Key]*LocalCensus
-	// last is the LocalQueue that was counted last: neighbours often share theirs.
-	last *LocalCensus
+	locals   map[*localDesk]*LocalCensus
 }
 
 type queueCensus struct {
@@ -94,18 +90,14 @@ func (c *census) queue(name string) *queueCensus {
 	return q
 }
 
-func (c *census) local(w *Workload, active bool) {
-	if c.last == nil || c.last.Local.Name != w.LocalQueue || c.last.Local.Namespace != w.Namespace {
-		key := w.localKey()
-		if c.last = c.locals[key]; c.last == nil {
-			c.last = &LocalCensus{Local: key}
-			c.locals[key] = c.last
-		}
+func (c *census) local(l *localDesk, n int, active bool) {
+	if c.locals[l] == nil {
+		c.locals[l] = &LocalCensus{Local: l.key}
 	}
 	if active {
-		c.last.Active++
+		c.locals[l].Active += n
 	} else {
-		c.last.Inadmissible++
+		c.locals[l].Inadmissible += n
 	}
 }
 

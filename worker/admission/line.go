@@ -14,6 +14,9 @@ type Line = order.Line[*Waiter, Reason, Want]
 // Place is a workload's place in a line.
 type Place = order.Member[*Waiter, Reason, Want]
 
+// kindCount is how many of one kind wait in a line.
+type kindCount = order.KindCount[*Waiter, Reason, Want]
+
 // Notice is what a waiting workload is told.
 type Notice = order.Notice[Reason]
 

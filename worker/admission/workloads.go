@@ -74,7 +74,7 @@ func (r *Reservation) localKey() Key { return Key{Namespace: r.Namespace, Name: 
 
 // join puts a workload that waits for nothing but quota into its queue's line.
 func (s *Snapshot) join(e *Waiter) {
-	e.place = e.desk.openLine().Join(e, e.rank(), order.Spot{Group: s.takeTurns(e), Kind: e.kind})
+	e.place = e.desk.openLine().Join(e, e.rank(), order.Spot{Group: s.takeTurns(e), Kind: e.kind, Door: e.local})
 	s.weigh(e)
 	s.keepBusy(e.desk)
 }

@@ -66,21 +66,34 @@ type Inhabitant struct {
 	Queue    string
 }
 
-// Inhabitants lists all workloads, in no order. Only pointers are copied while the mutex is held: the scheduler waits for it.
+// Inhabitants lists all workloads, in no order. Only pointers are copied while the mutex is held, since the scheduler waits
+// for it; the rest is found out afterwards, of objects that nobody changes.
 func (v *View) Inhabitants() []Inhabitant {
+	list, behind := v.everybody()
+	for i := range list {
+		in := &list[i]
+		if in.Workload.Status.Admission != nil {
+			in.Queue = string(in.Workload.Status.Admission.ClusterQueue)
+		} else {
+			in.Queue = behind[keyOf(in.Workload.Namespace, string(in.Workload.Spec.QueueName))]
+		}
+	}
+	return list
+}
+
+// everybody lists the workloads without their queues, and which ClusterQueue is behind which LocalQueue.
+func (v *View) everybody() ([]Inhabitant, map[admission.Key]string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	list := make([]Inhabitant, 0, len(v.workloads))
 	for _, w := range v.workloads {
-		in := Inhabitant{Workload: w.obj}
-		if w.obj.Status.Admission != nil {
-			in.Queue = string(w.obj.Status.Admission.ClusterQueue)
-		} else {
-			in.Queue = v.behind(keyOf(w.obj.Namespace, string(w.obj.Spec.QueueName)))
-		}
-		list = append(list, in)
+		list = append(list, Inhabitant{Workload: w.obj})
 	}
-	return list
+	behind := make(map[admission.Key]string, len(v.locals))
+	for key, lq := range v.locals {
+		behind[key] = string(lq.obj.Spec.ClusterQueue)
+	}
+	return list, behind
 }
 
 // Waiter is a Workload that waits in a ClusterQueue. It is shared: make a copy before changing it.

@@ -35,6 +35,9 @@ type kind[T any, R comparable, C any] struct {
 	memo any
 	// seen is the rank of the member that the kind was parked for.
 	seen Rank
+	// doors are what the members came in by. There is room for one.
+	doors []door
+	room  [1]door
 	// fresh has all members that were not told said.Because yet, and possibly some that were or that left.
 	fresh []*Member[T, R, C]
 }
@@ -79,17 +82,20 @@ func newKind[T any, R comparable, C any](g *group[T, R, C], name string) *kind[T
 		seat[T, R, C].compare,
 		func(s seat[T, R, C], at int) { s.member.at = at },
 	)}
+	k.doors = k.room[:0]
 	g.kinds[name] = k
 	return k
 }
 
 func (k *kind[T, R, C]) enter(m *Member[T, R, C]) {
 	k.members.Push(seat[T, R, C]{mark: m.rank.Mark(), member: m})
+	k.come(m.door, 1)
 	k.lead = k.members.First()
 }
 
 func (k *kind[T, R, C]) strike(m *Member[T, R, C]) {
 	k.members.Remove(m.at)
+	k.come(m.door, -1)
 	k.lead = seat[T, R, C]{}
 	if k.members.Len() > 0 {
 		k.lead = k.members.First()

@@ -34,6 +34,7 @@ type Member[T any, R comparable, C any] struct {
 	Memo any
 	rank Rank
 	kind *kind[T, R, C]
+	door any
 	at   int
 	told bool
 }
@@ -56,6 +57,8 @@ type Spot struct {
 	// Group is empty in a line without groups. Members of different groups are never of the same kind.
 	Group string
 	Kind  string
+	// Door is what the member came in by, for EachKind to count; it must be comparable.
+	Door any
 }
 
 // NewLine returns an empty line.
@@ -93,7 +96,7 @@ func (l *Line[T, R, C]) Join(value T, rank Rank, spot Spot) *Member[T, R, C] {
 	if !found {
 		k = newKind(g, spot.Kind)
 	}
-	m := &Member[T, R, C]{Value: value, rank: rank, kind: k}
+	m := &Member[T, R, C]{Value: value, rank: rank, kind: k, door: spot.Door}
 	k.enter(m)
 	k.remember(m)
 	switch {
