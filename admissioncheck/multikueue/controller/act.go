@@ -128,8 +128,9 @@ func (r *Resolver) underway(s *subject, a dispatch.Action) bool {
 	if a.Verb != dispatch.Retract {
 		return false
 	}
+	ids := actionIDs(a, s.original, r.seen(a.Cluster, s.original))
 	return !slices.ContainsFunc(r.Fleet.Answers(a.Cluster, s.key()), func(answer fleet.Answer) bool {
-		return answer.Err != nil && answer.ID == actionID(a)
+		return answer.Err != nil && slices.Contains(ids, answer.ID)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
@@ -13,16 +14,42 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// actionID names the effect of an action, see fleet.Action.
-func actionID(a dispatch.Action) string {
-	return fmt.Sprintf("%s/%d/%t/%t", a.Verb, a.Epoch, a.Spare, a.Foreground)
+// actionIDs name the effects of an action, see fleet.Action. A removal is one of the very objects that are seen: what comes
+// after them is another's.
+func actionIDs(a dispatch.Action, o mirror.Original, seen mirror.Found) []string {
+	id := fmt.Sprintf("%s/%d/%t/%t", a.Verb, a.Epoch, a.Spare, a.Foreground)
+	var of []string
+	switch a.Verb {
+	case dispatch.Retract:
+		if seen.Workload != nil {
+			of = append(of, id+"/"+string(seen.Workload.UID))
+		}
+		if seen.Job != nil {
+			of = append(of, id+"/"+string(seen.Job.GetUID()))
+		}
+	case dispatch.UpdateOffer:
+		class := ""
+		if ref := o.Workload.Spec.PriorityClassRef; ref != nil {
+			class = ref.Name
+		}
+		of = append(of, fmt.Sprintf("%s/%d/%s", id, ptr.Deref(o.Workload.Spec.Priority, 0), class))
+	default:
+	}
+	if len(of) == 0 {
+		return []string{id}
+	}
+	return of
 }
 
 // remote turns an action for a worker into one for the fleet. It captures what it needs, because it runs later.
 func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
 	o, epoch, seen := s.original, s.state.Epoch, r.seen(a.Cluster, s.original)
 	o.Stops, o.Gated = a.Stops && r.leased(a.Cluster), a.Gated
-	action := fleet.Action{ID: actionID(a), Reads: a.Verb == dispatch.LiveRead}
+	ids := actionIDs(a, o, seen)
+	action := fleet.Action{
+		ID: ids[0], Covers: ids[1:], Reads: a.Verb == dispatch.LiveRead,
+		Creates: a.Verb == dispatch.CreateOffer || a.Verb == dispatch.CreateJob,
+	}
 	read := func(began time.Time, f *mirror.Found, err error) (any, error) {
 		if f == nil || err != nil {
 			return nil, err

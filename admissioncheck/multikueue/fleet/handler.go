@@ -58,7 +58,7 @@ func (h *handler) tell(old, now client.Object) {
 		delay = 0
 	}
 	for _, key := range h.concerned(present) {
-		h.session.lanes.changed(key, h.session.options.Clock.Now())
+		h.session.lanes.changed(key, now == nil, h.session.options.Clock.Now())
 		h.session.signal.Send(key, delay)
 	}
 }

@@ -12,8 +12,9 @@ import (
 const (
 	// settleTime is how long a success is trusted to show up in the informers before its action may be repeated.
 	settleTime = 5 * time.Second
-	// lagTime is the same once the informers have delivered something: what an action did to several objects arrives in
-	// several events.
+	// lagTime is the same for a read once the informers have delivered something, and for a creation once they have shown
+	// something going: what was made may be gone. No other event means that a write is wanted again: on a busy server its
+	// effects arrive one by one, and some of them late.
 	lagTime = 250 * time.Millisecond
 )
 
@@ -30,8 +31,14 @@ type lanes struct {
 type lane struct {
 	pending []Action
 	answers map[string]Answer
-	settled map[string]time.Time // when a success of the action may be repeated
-	events  int                  // how many events the informers delivered: evidence read across one is worthless
+	settled map[string]settling // by the IDs of actions that have succeeded
+	events  int                 // how many events the informers delivered: evidence read across one is worthless
+}
+
+// settling is when a success may be repeated, and what lets that be sooner.
+type settling struct {
+	until          time.Time
+	creates, reads bool
 }
 
 func newLanes() *lanes { return &lanes{lanes: map[types.NamespacedName]*lane{}} }
@@ -46,16 +53,16 @@ func (l *lanes) plan(key types.NamespacedName, actions []Action) bool {
 		if len(actions) == 0 {
 			return false
 		}
-		ln = &lane{answers: map[string]Answer{}, settled: map[string]time.Time{}}
+		ln = &lane{answers: map[string]Answer{}, settled: map[string]settling{}}
 		l.lanes[key] = ln
 		l.note(key, true)
 	}
 	ln.pending = slices.Clone(actions)
 	wanted := func(id string) bool {
-		return slices.ContainsFunc(actions, func(a Action) bool { return a.ID == id })
+		return slices.ContainsFunc(actions, func(a Action) bool { return a.ID == id || slices.Contains(a.Covers, id) })
 	}
 	maps.DeleteFunc(ln.answers, func(id string, a Answer) bool { return a.Value == nil && !wanted(id) })
-	maps.DeleteFunc(ln.settled, func(id string, _ time.Time) bool { return !wanted(id) })
+	maps.DeleteFunc(ln.settled, func(id string, _ settling) bool { return !wanted(id) })
 	if len(actions) == 0 && len(ln.answers) == 0 {
 		l.drop(key)
 	}
@@ -81,9 +88,9 @@ func (l *lanes) note(key types.NamespacedName, there bool) {
 	}
 }
 
-// changed notes that the informers delivered something about the Workload: evidence is outdated, and successes may soon be
-// repeated if they are still wanted.
-func (l *lanes) changed(key types.NamespacedName, now time.Time) {
+// changed notes that the informers delivered something about the Workload, or showed something of it going: evidence is
+// outdated, and a success that this may have undone may soon be repeated if it is still wanted.
+func (l *lanes) changed(key types.NamespacedName, gone bool, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ln := l.lanes[key]
@@ -92,9 +99,10 @@ func (l *lanes) changed(key types.NamespacedName, now time.Time) {
 	}
 	ln.events++
 	ln.dropEvidence()
-	for id, until := range ln.settled {
-		if soon := now.Add(lagTime); soon.Before(until) {
-			ln.settled[id] = soon
+	for id, s := range ln.settled {
+		if soon := now.Add(lagTime); (s.reads || gone && s.creates) && soon.Before(s.until) {
+			s.until = soon
+			ln.settled[id] = s
 		}
 	}
 }
@@ -113,8 +121,8 @@ func (l *lanes) next(key types.NamespacedName, now time.Time) (r run, wait time.
 		return run{}, 0
 	}
 	for _, a := range ln.pending {
-		if until, ok := ln.settled[a.ID]; ok && now.Before(until) {
-			wait = shorter(wait, until.Sub(now))
+		if s, ok := ln.settled[a.ID]; ok && now.Before(s.until) {
+			wait = shorter(wait, s.until.Sub(now))
 			continue
 		}
 		if at := ln.answers[a.ID].RetryAt; now.Before(at) {
@@ -170,7 +178,9 @@ func (l *lanes) done(key types.NamespacedName, r run, value any, err error, now 
 		answer.Failures = before.Failures + 1
 		answer.RetryAt = now.Add(WriteBackoff(answer.Failures))
 	} else {
-		ln.settled[id] = now.Add(settleTime)
+		for _, done := range append([]string{id}, r.action.Covers...) {
+			ln.settled[done] = settling{until: now.Add(settleTime), creates: r.action.Creates, reads: r.action.Reads || value != nil}
+		}
 	}
 	ln.answers[id] = answer
 	return value != nil || text(before.Err) != text(err)

@@ -61,20 +61,44 @@ func TestANewPlanReplacesWhatIsLeftAndForgetsItsFailures(t *testing.T) {
 }
 
 func TestASuccessIsNotRepeatedBeforeTheCachesCanHaveSeenIt(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		action  Action
+		gone    bool // what the event shows
+		settled time.Duration
+	}{
+		{"a removal of two objects, of which one is seen to go", Action{ID: "1"}, true, settleTime},
+		{"a removal that is seen to begin", Action{ID: "1"}, false, settleTime},
+		{"a creation that is seen", Action{ID: "1", Creates: true}, false, settleTime},
+		{"a creation whose object is gone", Action{ID: "1", Creates: true}, true, lagTime},
+		{"a read", Action{ID: "1", Reads: true}, false, lagTime},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLanes()
+			l.plan(lane1, []Action{c.action})
+			l.done(lane1, takes(t, l, lane1, noon, "1"), nil, nil, noon)
+			l.plan(lane1, []Action{c.action})
+			takes(t, l, lane1, noon.Add(settleTime-1), "")
+			l.changed(lane1, c.gone, noon)
+			takes(t, l, lane1, noon.Add(c.settled-1), "")
+			takes(t, l, lane1, noon.Add(c.settled), "1")
+		})
+	}
+}
+
+func TestWhatASuccessCoversIsNotBegunEither(t *testing.T) {
 	l := newLanes()
-	l.plan(lane1, []Action{write("1")})
-	l.done(lane1, takes(t, l, lane1, noon, "1"), nil, nil, noon)
-	l.plan(lane1, []Action{write("1")})
+	l.plan(lane1, []Action{{ID: "both", Covers: []string{"rest"}}})
+	l.done(lane1, takes(t, l, lane1, noon, "both"), nil, nil, noon)
+	l.plan(lane1, []Action{write("rest")})
 	takes(t, l, lane1, noon.Add(settleTime-1), "")
-	takes(t, l, lane1, noon.Add(settleTime), "1")
-	l.changed(lane1, noon)
-	takes(t, l, lane1, noon.Add(lagTime-1), "")
-	takes(t, l, lane1, noon.Add(lagTime), "1")
+	l.plan(lane1, []Action{write("other")})
+	takes(t, l, lane1, noon, "other")
 }
 
 func TestEvidenceIsDroppedByAnEventByALaterWriteAndByTheLossOfTheConnection(t *testing.T) {
 	for name, drop := range map[string]func(*lanes){
-		"event": func(l *lanes) { l.changed(lane1, noon) },
+		"event": func(l *lanes) { l.changed(lane1, false, noon) },
 		"write": func(l *lanes) { l.plan(lane1, []Action{write("w")}); l.next(lane1, noon) },
 		"loss":  func(l *lanes) { l.reset() },
 	} {
@@ -100,7 +124,7 @@ func TestEvidenceReadAcrossAnEventIsWorthless(t *testing.T) {
 	l := newLanes()
 	l.plan(lane1, []Action{read("r")})
 	r := takes(t, l, lane1, noon, "r")
-	l.changed(lane1, noon)
+	l.changed(lane1, false, noon)
 	if l.done(lane1, r, "old", nil, noon) {
 		t.Error("it is news")
 	}
@@ -115,7 +139,7 @@ func TestEvidenceOfALaneThatWasGivenUpMeanwhileIsWorthless(t *testing.T) {
 	if len(l.lanes) > 0 {
 		t.Error("a lane with nothing in it is kept")
 	}
-	l.changed(lane1, noon)
+	l.changed(lane1, false, noon)
 	l.plan(lane1, []Action{read("r")})
 	if l.done(lane1, r, "old", nil, noon) {
 		t.Error("it is news")

@@ -53,6 +53,7 @@ type followed struct {
 	kind     Kind
 	informer cache.SharedIndexInformer // nil until the kind is known to be served
 	shown    *shown                    // set with the informer
+	toldAll  func() bool               // whether the hub was told of all that the first list had; set with the informer
 	err      error                     // why it is not served, nil if unknown or served
 }
 
@@ -161,7 +162,7 @@ func (s *session) runInformer(ctx context.Context, k Kind) error {
 	running, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	told := s.newShown(k)
-	_, err = informer.AddEventHandler(&handler{session: s, kind: k, shown: told})
+	registration, err := informer.AddEventHandler(&handler{session: s, kind: k, shown: told})
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", k.GVK.Kind, err)
 	}
@@ -175,7 +176,7 @@ func (s *session) runInformer(ctx context.Context, k Kind) error {
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", k.GVK.Kind, err)
 	}
-	s.set(k.GVK, &followed{kind: k, informer: informer, shown: told})
+	s.set(k.GVK, &followed{kind: k, informer: informer, shown: told, toldAll: registration.HasSynced})
 	informer.RunWithContext(running)
 	if ctx.Err() == nil {
 		told.retire() // not served any more; at the end of a session what was seen stays readable
@@ -280,7 +281,7 @@ func (s *session) known() (bool, error) {
 		if f.err != nil && k.Required {
 			return false, f.err
 		}
-		all = all && (f.err != nil || f.informer != nil && f.informer.HasSynced())
+		all = all && (f.err != nil || f.informer != nil && f.toldAll())
 	}
 	return all, nil
 }
