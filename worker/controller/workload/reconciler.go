@@ -41,8 +41,8 @@ type Reconciler struct {
 
 // Reconcile leads one Workload as far as it can go now.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	wl := &kueue.Workload{}
-	if err := r.Client.Get(ctx, req.NamespacedName, wl); err != nil {
+	wl := &kueue.Workload{} // the cache's own: act copies before it changes anything
+	if err := r.Client.Get(ctx, req.NamespacedName, wl, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	observed, err := r.observe(ctx, wl)
