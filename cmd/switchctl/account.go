@@ -60,10 +60,11 @@ func (t account) objects() []client.Object {
 	return objects
 }
 
-// logRules are what "logs" and "events" need when they go by the hub's account.
+// logRules are what "logs", "events" and "list pods" need when they go by the hub's account: all that --allow-logs adds to
+// fleet.WorkerRules. The hub itself uses none of it.
 func logRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list"}},
+		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
 		{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
 		{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}},
 	}

@@ -17,7 +17,7 @@ func (a *app) newClusterCheck() *cobra.Command {
 	c := &cobra.Command{
 		Use: "check NAME", Short: "Check a worker cluster, and say what is missing",
 		Long: `Check a worker cluster: the hub's connection, what people said of it, whether it is listed, the hub's token, the worker's
-version and CRDs, the hub's rights there, its run lease, and the queues. It ends with code 4 if jobs cannot run there.`,
+version and CRDs, the hub's rights there, its run lease, whether it reads logs, and the queues. It ends with code 4 if jobs cannot run there.`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeClusters,
 	}
 	origin := c.Flags().String("origin", configapi.DefaultMultiKueueOrigin, "The hub's multiKueue.origin, if it has another one")

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,14 +54,14 @@ func serve(w *site, kubernetes string, groupVersions ...string) {
 	}
 }
 
-// allow makes a worker allow everything, or everything but watching and renewing leases.
+// allow makes a worker allow everything, or everything but watching, logs, and renewing leases.
 func allow(w *site, all bool) {
 	kube, _ := w.kube.(*kubefake.Clientset)
 	kube.PrependReactor("create", "selfsubjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		create, _ := action.(clienttesting.CreateAction)
 		review, _ := create.GetObject().(*authorizationv1.SelfSubjectAccessReview)
 		a := review.Spec.ResourceAttributes
-		review.Status.Allowed = all || a.Verb != "watch" && (a.Resource != "leases" || a.Verb != "update")
+		review.Status.Allowed = all || a.Verb != "watch" && a.Subresource != "log" && (a.Resource != "leases" || a.Verb != "update")
 		return true, review, nil
 	})
 }
@@ -123,6 +124,32 @@ func TestARegistrationCanBeRunAgainAndRepairsRights(t *testing.T) {
 	role = get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{})
 	if want := append(fleet.WorkerRules(jobResources()...), logRules()...); !cmp.Equal(want, role.Rules) {
 		t.Error(cmp.Diff(want, role.Rules))
+	}
+}
+
+func TestWhatAllowLogsAddsIsSeenAndTakenBackByRegisteringWithoutIt(t *testing.T) {
+	x := newTerminal(t)
+	connecting(x)
+	w1 := x.withWorker("w1")
+	rules := func() []rbacv1.PolicyRule {
+		return get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{}).Rules
+	}
+	x.ok("cluster register w1 --context w1 --config workers")
+	without := rules()
+	x.ok("cluster register w1 --context w1 --config workers --allow-logs")
+	want := append(slices.Clone(without),
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/log"}, Verbs: []string{"get"}},
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"events"}, Verbs: []string{"list"}})
+	if diff := cmp.Diff(want, rules()); diff != "" {
+		t.Error(diff)
+	}
+	if out := x.ok("cluster check w1"); !strings.Contains(out, "reads those of every namespace (--allow-logs)") {
+		t.Error(out)
+	}
+	x.ok("cluster register w1 --context w1 --config workers")
+	if diff := cmp.Diff(without, rules()); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -218,7 +245,7 @@ func TestAClusterOfWhichNothingIsMissingPassesItsCheck(t *testing.T) {
 		t.Error(out)
 	}
 	var findings []map[string]string
-	if err := json.Unmarshal([]byte(x.ok("cluster check w1 -o json")), &findings); err != nil || len(findings) != 12 {
+	if err := json.Unmarshal([]byte(x.ok("cluster check w1 -o json")), &findings); err != nil || len(findings) != 13 {
 		t.Errorf("%v %v", findings, err)
 	}
 	x.fails("cluster check w1 -o wide", exitUsage, "want json or yaml")

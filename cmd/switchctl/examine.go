@@ -62,7 +62,8 @@ func (a *app) beyond(ctx context.Context, hub *site, cluster *kueue.MultiKueueCl
 	}
 	inspected := serving(worker)
 	if len(inspected) > 1 { // else it does not answer
-		inspected = append(inspected, permitted(ctx, worker, cluster.Name), a.fencing(ctx, worker, cluster.Name, origin), queued(ctx, hub, worker))
+		inspected = append(inspected, permitted(ctx, worker, cluster.Name), a.fencing(ctx, worker, cluster.Name, origin),
+			logged(ctx, worker), queued(ctx, hub, worker))
 	}
 	return append(findings, inspected...)
 }
@@ -182,6 +183,15 @@ func (a *app) fencing(ctx context.Context, worker *site, cluster, origin string)
 	return judged(ctx, worker, attributes(fleet.LeaseRules(origin), a.system), f, show.Finding{
 		Result: show.Warned, Detail: fmt.Sprintf("run policy run-once cannot be kept there: in namespace %s the hub may not ", a.system),
 		Remedy: fmt.Sprintf("cluster register %s --context CONTEXT", cluster),
+	})
+}
+
+// logged tells whether the hub's credentials have what --allow-logs gives, which whoever reads them then has too. Either way
+// is fine.
+func logged(ctx context.Context, worker *site) show.Finding {
+	f := show.Finding{Subject: "logs", Result: show.Passed, Detail: "the hub's account reads those of every namespace (--allow-logs)"}
+	return judged(ctx, worker, attributes(logRules(), ""), f, show.Finding{
+		Result: show.Passed, Detail: "the hub's account reads none: it may not ",
 	})
 }
 
