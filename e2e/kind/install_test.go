@@ -75,31 +75,41 @@ func install(ctx context.Context, c *kindCluster) error {
 	return helm(ctx, c, "install")
 }
 
-// installJobSet installs the JobSet API from the manifests of its own module and, on a worker, its controller.
-func installJobSet(ctx context.Context, c *kindCluster) error {
-	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(),
-		filepath.Join(os.Getenv(jobSetVariable), "config", "default"))
+// jobSetManifests are those of the JobSet module, with the image that was built here.
+func jobSetManifests() ([]*unstructured.Unstructured, error) {
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionLegacy // what others depend on comes first
+	built, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), filepath.Join(os.Getenv(jobSetVariable), "config", "default"))
 	if err != nil {
-		return fmt.Errorf("manifests of JobSet: %w", err)
+		return nil, fmt.Errorf("build manifests: %w", err)
 	}
+	var objects []*unstructured.Unstructured
 	for _, resource := range built.Resources() {
 		text, err := resource.AsYAML()
 		if err != nil {
-			return fmt.Errorf("manifests of JobSet: %w", err)
+			return nil, fmt.Errorf("render manifests: %w", err)
 		}
 		object := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal(text, object); err != nil {
-			return fmt.Errorf("manifests of JobSet: %w", err)
-		}
-		if c == hub && object.GetKind() != "CustomResourceDefinition" {
-			continue
+			return nil, fmt.Errorf("read manifests: %w", err)
 		}
 		if object.GetKind() == "Deployment" {
 			if err := fromPreparedImage(object); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		if err := c.Create(ctx, object); err != nil {
+		objects = append(objects, object)
+	}
+	return objects, nil
+}
+
+// installJobSet installs the JobSet API and, on a worker, its controller.
+func installJobSet(ctx context.Context, c *kindCluster, manifests []*unstructured.Unstructured) error {
+	for _, object := range manifests {
+		if c == hub && object.GetKind() != "CustomResourceDefinition" {
+			continue
+		}
+		if err := c.Create(ctx, object.DeepCopy()); err != nil {
 			return fmt.Errorf("%s %s of JobSet on %s: %w", object.GetKind(), object.GetName(), c.name, err)
 		}
 	}

@@ -32,11 +32,12 @@ var _ = ReportAfterEach(func(report SpecReport) {
 			continue
 		}
 		var out strings.Builder
-		for what, tell := range map[string]func(context.Context, io.Writer) error{
-			"pods": c.tellPods, "workloads": c.tellWorkloads, "events": c.tellEvents, "logs": c.tellLogs,
-		} {
-			fmt.Fprintf(&out, "--- %s: %s\n", c.name, what)
-			if err := tell(ctx, &out); err != nil {
+		for _, part := range []struct {
+			what string
+			tell func(context.Context, io.Writer) error
+		}{{"logs", c.tellLogs}, {"pods", c.tellPods}, {"events", c.tellEvents}, {"workloads", c.tellWorkloads}} {
+			fmt.Fprintf(&out, "--- %s: %s\n", c.name, part.what)
+			if err := part.tell(ctx, &out); err != nil {
 				fmt.Fprintln(&out, err)
 			}
 		}
@@ -123,7 +124,12 @@ func (c *kindCluster) tellLogs(ctx context.Context, out io.Writer) error {
 			fmt.Fprintf(out, "%s: %v\n", name, err)
 			continue
 		}
-		fmt.Fprintf(out, "%s:\n%s\n", name, bytes.TrimSpace(log))
+		fmt.Fprintf(out, "%s:\n", name)
+		for line := range bytes.Lines(log) {
+			if !bytes.Contains(line, []byte(`"msg":"Starting`)) && !bytes.Contains(line, []byte(`"msg":"Registering`)) {
+				fmt.Fprintf(out, "%s", line)
+			}
+		}
 	}
 	return nil
 }

@@ -7,22 +7,33 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
 // One set of clusters for the whole story: each part begins where the one before it has left them, with no job anywhere.
 var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 	var firstInstall time.Time
+	before := map[string][]string{}
 
 	It("is installed by its chart, in namespaces that enforce the restricted standard", func(ctx SpecContext) {
 		all := []*kindCluster{hub, w1, w2}
 		Expect(onAll(ctx, all, loadImages)).To(Succeed())
 		say("images are loaded")
-		Expect(onAll(ctx, all, installJobSet)).To(Succeed())
+		manifests, err := jobSetManifests()
+		Expect(err).NotTo(HaveOccurred(), "manifests of JobSet")
+		Expect(onAll(ctx, all, func(ctx context.Context, c *kindCluster) error { return installJobSet(ctx, c, manifests) })).To(Succeed())
 		for _, w := range workers {
 			Eventually(w.available).WithContext(ctx).WithArguments("jobset-system", "jobset-controller-manager").Should(Succeed())
 		}
 		say("the JobSet controller runs on the workers")
+		for _, c := range all {
+			before[c.name], err = c.inventory(ctx)
+			Expect(err).NotTo(HaveOccurred())
+		}
 		firstInstall = time.Now()
 		Expect(onAll(ctx, all, install)).To(Succeed())
 		say("the chart is installed everywhere, and ready")
@@ -39,25 +50,82 @@ var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 			switchctl(ctx, "cluster", "check", w.name)
 		}
 		say("queues are set up on the hub and both workers")
+		for _, c := range []*kindCluster{hub, w1, w2} {
+			program := "worker"
+			if c == hub {
+				program = "hub"
+			}
+			memory, err := c.memory(ctx, program)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(memory).NotTo(BeEmpty())
+			say("memory at rest of the programs on %s: %s", c.name, memory)
+		}
 	}, NodeTimeout(5*time.Minute))
 
-	It("runs a Job of the hub as a container of a worker, whose log reaches the user", func(ctx SpecContext) {
-		hello := job("hello", main, "echo", "hello", "hub")
+	It("runs a Job of the hub as a container of a worker, and its log reaches the user", func(ctx SpecContext) {
+		hello := job("hello", main, "echo", "hello")
 		Expect(hub.Create(ctx, hello)).To(Succeed())
 		Eventually(clusterOf).WithContext(ctx).WithArguments(client.Object(hello)).Should(BeElementOf("w1", "w2"))
 		say("the first job is dispatched %.0f s after the start of helm install", time.Since(firstInstall).Seconds())
 		expectComplete(ctx, hello)
-		Expect(switchctl(ctx, "logs", "job/hello", "--namespace", team)).To(Equal("hello hub\n"))
-		remove(ctx, hello)
+		talk := job("talk", main, "sleep", "1h") // what has ended is taken from the worker, with its log
+		Expect(hub.Create(ctx, talk)).To(Succeed())
+		Eventually(running).WithContext(ctx).WithArguments(talk).ShouldNot(BeEmpty())
+		Expect(switchctl(ctx, "logs", "job/talk", "--namespace", team)).To(Equal("sleeping for 1h0m0s\n"))
+		remove(ctx, hello, talk)
 		say("a Job ran, and its log was read")
 	}, NodeTimeout(4*time.Minute))
+
+	It("runs a JobSet in one worker's containers", func(ctx SpecContext) {
+		set := jobSet("sweep", main, "echo", "part")
+		Expect(hub.Create(ctx, set)).To(Succeed())
+		Eventually(func() ([]metav1.Condition, error) {
+			err := hub.Get(ctx, client.ObjectKeyFromObject(set), set)
+			return set.Status.Conditions, err
+		}).WithContext(ctx).Should(ContainElement(And(
+			HaveField("Type", string(jobset.JobSetCompleted)), HaveField("Status", metav1.ConditionTrue))))
+		remove(ctx, set)
+		say("a JobSet ran")
+	}, NodeTimeout(4*time.Minute))
+
+	It("stops a Job on its worker for a more urgent one, and runs it again later", preempts, NodeTimeout(4*time.Minute))
+
+	It("runs every Job once although the hub's program is killed while it dispatches", survivesTheHubsDeath, NodeTimeout(5*time.Minute))
+
+	It("runs a Job elsewhere when its worker is cut off, and only when it was stopped there", Label("slow"), survivesAPartition,
+		NodeTimeout(15*time.Minute))
+
+	It("is upgraded while Jobs run and come, without one being refused or run twice", upgradesUnderLoad, NodeTimeout(8*time.Minute))
+
+	It("was never denied a call", wasDeniedNothing, NodeTimeout(time.Minute))
+
+	It("leaves nothing behind when it is uninstalled", func(ctx SpecContext) { leavesNothing(ctx, before) }, NodeTimeout(5*time.Minute))
 })
+
+func preempts(ctx SpecContext) {
+	low := job("low", scarce, "sleep", "1h")
+	low.Labels[kueue.PriorityClassLabel] = "background"
+	Expect(hub.Create(ctx, low)).To(Succeed())
+	Eventually(running).WithContext(ctx).WithArguments(low).ShouldNot(BeEmpty())
+	first := podOf(ctx, low)
+	high := job("high", scarce, "sleep", "1h")
+	high.Labels[kueue.PriorityClassLabel] = "urgent"
+	Expect(hub.Create(ctx, high)).To(Succeed())
+	Eventually(running).WithContext(ctx).WithArguments(high).ShouldNot(BeEmpty())
+	Expect(workloadState(ctx, low, kueue.WorkloadPreempted)).To(HavePrefix("True"))
+	Eventually(running).WithContext(ctx).WithArguments(low).Should(BeEmpty())
+	Expect(hub.Delete(ctx, high, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
+	Eventually(running).WithContext(ctx).WithArguments(low).ShouldNot(BeEmpty())
+	Expect(podOf(ctx, low)).NotTo(Equal(first), "it was stopped, and runs again")
+	remove(ctx, low, high)
+	say("a Job was preempted, and ran again after the urgent one")
+}
 
 // images are the prepared ones that each cluster needs.
 var images = map[string][]string{
-	"hub": {"hub.tar"},
-	"w1":  {"worker.tar", "job.tar", "jobset.tar"},
-	"w2":  {"worker.tar", "job.tar", "jobset.tar"},
+	"hub": {"hub.tar", "next/hub.tar"},
+	"w1":  {"worker.tar", "next/worker.tar", "job.tar", "jobset.tar"},
+	"w2":  {"worker.tar", "next/worker.tar", "job.tar", "jobset.tar"},
 }
 
 func loadImages(_ context.Context, c *kindCluster) error {
