@@ -31,7 +31,7 @@ type selection struct {
 }
 
 func newSelection(c *cobra.Command, namespaced bool) *selection {
-	s := &selection{output: newOutput(c)}
+	s := &selection{output: newOutput(c), allNamespaces: !namespaced}
 	c.Flags().StringVarP(&s.label, "selector", "l", "", "Label query, such as team=vision")
 	c.Flags().StringVar(&s.field, "field-selector", "", "Field query, such as metadata.name=train")
 	if namespaced {
@@ -65,6 +65,18 @@ func (a *app) options(s *selection) (options []client.ListOption, namespace stri
 	return options, namespace, nil
 }
 
+// selected fills a list with what the hub has of the selection. The namespace is empty for all.
+func (a *app) selected(ctx context.Context, s *selection, list client.ObjectList) (hub *site, namespace string, err error) {
+	if hub, err = a.sites.hub(); err != nil {
+		return nil, "", err
+	}
+	options, namespace, err := a.options(s)
+	if err != nil {
+		return nil, "", err
+	}
+	return hub, namespace, listAll(ctx, hub, list, options...)
+}
+
 type workloadFilter struct {
 	*selection
 	clusterQueue, localQueue, cluster, owner string
@@ -94,16 +106,9 @@ func (a *app) listWorkloads(ctx context.Context, f *workloadFilter) error {
 			return usagef("--status %s: want all, pending, quotareserved, admitted or finished", s)
 		}
 	}
-	hub, err := a.sites.hub()
-	if err != nil {
-		return err
-	}
-	options, namespace, err := a.options(f.selection)
-	if err != nil {
-		return err
-	}
 	var found kueue.WorkloadList
-	if err := listAll(ctx, hub, &found, options...); err != nil {
+	hub, namespace, err := a.selected(ctx, f.selection, &found)
+	if err != nil {
 		return err
 	}
 	queues, err := queuesOf(ctx, hub, namespace)
@@ -173,16 +178,9 @@ func (a *app) newListLocalQueue() *cobra.Command {
 	s := newSelection(c, true)
 	queue := c.Flags().StringP("clusterqueue", "c", "", "Only those that lead to a ClusterQueue")
 	c.RunE = a.do(func(ctx context.Context, _ []string) error {
-		hub, err := a.sites.hub()
-		if err != nil {
-			return err
-		}
-		options, namespace, err := a.options(s)
-		if err != nil {
-			return err
-		}
 		var found kueue.LocalQueueList
-		if err := listAll(ctx, hub, &found, options...); err != nil {
+		hub, namespace, err := a.selected(ctx, s, &found)
+		if err != nil {
 			return err
 		}
 		found.Items = slices.DeleteFunc(found.Items, func(q kueue.LocalQueue) bool {
@@ -218,17 +216,9 @@ func (a *app) newListClusterQueue() *cobra.Command {
 				return usagef("--active %s: want true or false", text)
 			}
 		}
-		hub, err := a.sites.hub()
-		if err != nil {
-			return err
-		}
-		s.allNamespaces = true
-		options, _, err := a.options(s)
-		if err != nil {
-			return err
-		}
 		var found kueue.ClusterQueueList
-		if err := listAll(ctx, hub, &found, options...); err != nil {
+		hub, _, err := a.selected(ctx, s, &found)
+		if err != nil {
 			return err
 		}
 		found.Items = slices.DeleteFunc(found.Items, func(q kueue.ClusterQueue) bool {
@@ -262,17 +252,8 @@ func (a *app) newListFlavor() *cobra.Command {
 	c.Args = cobra.NoArgs
 	s := newSelection(c, false)
 	c.RunE = a.do(func(ctx context.Context, _ []string) error {
-		hub, err := a.sites.hub()
-		if err != nil {
-			return err
-		}
-		s.allNamespaces = true
-		options, _, err := a.options(s)
-		if err != nil {
-			return err
-		}
 		var found kueue.ResourceFlavorList
-		if err := listAll(ctx, hub, &found, options...); err != nil {
+		if _, _, err := a.selected(ctx, s, &found); err != nil {
 			return err
 		}
 		if len(found.Items) == 0 && s.tabular() {
