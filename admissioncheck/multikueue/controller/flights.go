@@ -265,6 +265,14 @@ func (l *latencies) patience() time.Duration {
 	if l == nil || l.n < enough {
 		return hedgeFirst
 	}
+	return min(max(2*l.most(), hedgeLeast), hedgeMost)
+}
+
+// most is what nine in ten of them did not exceed; zero while there are none.
+func (l *latencies) most() time.Duration {
+	if l.n == 0 {
+		return 0
+	}
 	times := slices.Sorted(slices.Values(l.ring[:min(l.n, recent)]))
-	return min(max(2*times[(len(times)-1)*9/10], hedgeLeast), hedgeMost)
+	return times[(len(times)-1)*9/10]
 }

@@ -57,6 +57,7 @@ type Resolver struct {
 	draining draining
 	held     turns // jobs that wait for the losers to be gone
 	ending   turns // ends that the hub's own job controller may record
+	records  records
 	told     turns // when the status of a job was copied last
 	gates    gates
 }
@@ -89,6 +90,9 @@ func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	r.record(s, plan, done)
 	r.keepBooks(s, plan)
 	if s.observed.Local.Finished {
+		if since := r.ending.last(s.key()); !since.IsZero() {
+			r.records.add(s.observed.Now.Sub(since))
+		}
 		r.ending.over(s.key())
 		r.told.over(s.key())
 		r.gates.over(s.key())

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,9 +24,10 @@ const (
 	overture = 3 * time.Second
 	// pace is the time between two copies that only count pods.
 	pace = 3 * time.Second
-	// handover is how long the hub's own job controller has to record an end that it can see in its job. It takes some
-	// milliseconds, but on a busy API server a write has been seen to take half a second, and ours would meet it.
-	handover = 2 * time.Second
+	// handover is how long the hub's own job controller has to record an end that it can see in its job, if it has been quick
+	// about it so far; handoverMost is the longest it may ever take. As a rule it takes some milliseconds, but when many jobs
+	// end at once the last ones wait for seconds, and a write of ours would meet its.
+	handover, handoverMost = 2 * time.Second, 30 * time.Second
 )
 
 // follow copies the status of a remote job while it runs: at once what decides something, the rest when it is due.
@@ -68,7 +70,7 @@ func (r *Resolver) finish(ctx context.Context, s *subject, a dispatch.Action) (d
 	}
 	if o := s.original; o.Job != nil {
 		said := mirror.Outcome(o.Kind, o.Job)
-		until := r.ending.waiting(s.key(), s.observed.Now).Add(handover)
+		until := r.ending.waiting(s.key(), s.observed.Now).Add(r.records.patience())
 		if said != nil && *said == a.Outcome && s.observed.Now.Before(until) {
 			s.retryAt = kube.Earliest(s.retryAt, until)
 			return done{}, nil
@@ -81,8 +83,29 @@ func (r *Resolver) finish(ctx context.Context, s *subject, a dispatch.Action) (d
 	if err := kube.ApplyAdmission(ctx, r.Client, next); err != nil {
 		return done{}, err
 	}
+	r.ending.over(s.key()) // it was not the job controller
 	r.written.note(next)
 	return done{wl: next}, nil
+}
+
+// records remember how long the hub's job controller took lately to record ends.
+type records struct {
+	mu    sync.Mutex
+	times latencies
+}
+
+func (r *records) add(took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.times.add(took)
+}
+
+// patience is how long it has for the next one: several times what nine in ten of the last ones took.
+func (r *records) patience() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	const times = 4
+	return min(max(times*r.times.most(), handover), handoverMost)
 }
 
 // lastJob returns the job on a cluster as it was last seen: by a live read, in the cache, or before it went.
