@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,6 +47,7 @@ type server struct {
 	mu      sync.Mutex
 	err     error // what every call answers
 	watches int   // opened so far
+	lists   int   // so far
 }
 
 func (s *server) watched(more int) int {
@@ -61,10 +63,19 @@ func (s *server) fail(err error) {
 	s.err = err
 }
 
-func (s *server) failure() error {
+// listed counts a list, and says what it answers.
+func (s *server) listed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.lists++
 	return s.err
+}
+
+func (w *world) lists(name string) int {
+	s := w.servers[name]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lists
 }
 
 func newWorld(t *testing.T, change func(*Options), names ...string) *world {
@@ -105,7 +116,7 @@ func (w *world) newServer(mapper meta.RESTMapper) *server {
 	s := &server{}
 	s.WithWatch = fake.NewClientBuilder().WithScheme(w.scheme).WithRESTMapper(mapper).WithInterceptorFuncs(interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
-			if err := s.failure(); err != nil {
+			if err := s.listed(); err != nil {
 				return err
 			}
 			return c.List(ctx, list, o...)
@@ -191,6 +202,55 @@ func TestObjectsOfOurOriginAreSeenAndNoOthers(t *testing.T) {
 	if w.sees("w1", "foreign") {
 		t.Error("an object of another origin is seen")
 	}
+}
+
+func TestARequestThatGetsNoAnswerIsLookedIntoAtOnce(t *testing.T) {
+	var dialled atomic.Pointer[rest.Config]
+	clock := clocktesting.NewFakeClock(noon) // stands still: nothing is due
+	w := newWorld(t, func(o *Options) {
+		dial := o.Dial
+		o.Clock, o.Dial = clock, func(c *rest.Config) (client.WithWatch, error) {
+			dialled.Store(c)
+			return dial(c)
+		}
+	}, "w1")
+	w.connect("w1")
+	w.connected("w1")
+	through, err := rest.HTTPClientFor(dialled.Load())
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := func() {
+		t.Helper()
+		if response, err := through.Get("http://" + refusing(t)); err == nil {
+			_ = response.Body.Close()
+			t.Fatal("somebody answers")
+		}
+	}
+	before := w.lists("w1")
+	request()
+	w.eventually("it is probed", func() bool { return w.lists("w1") > before })
+	if !w.state("w1").Connected {
+		t.Error("the cluster is lost although it answers")
+	}
+	w.servers["w1"].fail(errors.New("connection refused"))
+	request()
+	w.eventually("it is lost", func() bool { return !w.state("w1").Connected })
+}
+
+// refusing is an address at which nobody listens.
+func refusing(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	return listener.Addr().String()
 }
 
 func TestTheClustersNearAWorkloadAreThoseThatShowRememberOrOweSomething(t *testing.T) {

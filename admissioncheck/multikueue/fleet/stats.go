@@ -48,6 +48,9 @@ func (s *supervisor) figures() Stats {
 
 // stats are the counters of one supervisor.
 type stats struct {
+	// unanswered is called for each request that got no answer though nobody gave it up.
+	unanswered func()
+
 	connections, calls, errors atomic.Int64
 }
 
@@ -68,6 +71,9 @@ type counter struct {
 func (c *counter) RoundTrip(request *http.Request) (*http.Response, error) {
 	c.stats.calls.Add(1)
 	response, err := c.next.RoundTrip(request)
+	if err != nil && request.Context().Err() == nil {
+		c.stats.unanswered()
+	}
 	if err != nil || response.StatusCode >= http.StatusInternalServerError || response.StatusCode == http.StatusTooManyRequests {
 		c.stats.errors.Add(1)
 	}

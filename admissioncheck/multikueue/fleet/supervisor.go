@@ -50,7 +50,7 @@ func newSupervisor(name string, f *Fleet) *supervisor {
 		renew: make(chan struct{}, 1),
 		state: State{Cluster: name, LostSince: f.options.Clock.Now()},
 	}
-	s.places = f.places
+	s.places, s.stats.unanswered = f.places, s.doubt
 	s.lanes.noted = func(key types.NamespacedName, there bool) {
 		f.places.note(place{inLanes, storeKey(key)}, finding{on: s}, there)
 	}
@@ -154,6 +154,13 @@ func (s *supervisor) connect(ctx context.Context, credentials Credentials) (*ses
 		return nil, err
 	}
 	return session, nil
+}
+
+// doubt has the present connection probed at once: a watch that is refused keeps trying for long before it tells anybody.
+func (s *supervisor) doubt() {
+	if session := s.present(); session != nil {
+		session.doubt()
+	}
 }
 
 // again keeps a renewal for due, which is where it is acted upon.
