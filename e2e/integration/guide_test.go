@@ -35,6 +35,11 @@ var _ = Describe("The guides, one after the other, on a hub that knows no worker
 	} {
 		It(g.teaches, func(ctx SpecContext) { r.follow(ctx, g.file) }, SpecTimeout(10*time.Minute))
 	}
+
+	It("are followed without a denied call, and what rights to write they leave unused is known to be of use elsewhere", func() {
+		r.expectRights()
+		r.expectNoComplaints()
+	})
 })
 
 // profileGuide has values for the hub's chart, which must be known before the hub starts.
@@ -47,8 +52,8 @@ const blockTimeout = 2 * time.Minute
 type reader struct {
 	root  string
 	shell guide.Shell
-	hub   *clusters.Cluster
-	// programs are those beside the clusters.
+	// clusters are the hub and its workers, programs those beside them.
+	clusters []*clusters.Cluster
 	programs []*installation.Program
 	// credentials is what is mounted into the hub's pod, where there are pods.
 	credentials string
@@ -65,7 +70,7 @@ func newReader(ctx context.Context) reader {
 		clusters.Options{Name: "w2", JobSet: true, Nodes: []clusters.NodePool{{Name: "a100", Count: 2, GPUClass: "A100", GPUs: 8}}})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(clusters.StopAll(started...)).To(Succeed()) })
-	r := reader{root: root, hub: started[0], credentials: GinkgoT().TempDir()}
+	r := reader{root: root, clusters: started, credentials: GinkgoT().TempDir()}
 	contexts := map[string]*clusters.Cluster{}
 	for i, c := range started {
 		contexts[c.Name] = c
@@ -132,7 +137,7 @@ func (r reader) run(ctx context.Context, file string, b guide.Block) {
 // mount plays the kubelet of the hub's pod, which mounts the Secret with the credential of w1 if there is one.
 func (r reader) mount(ctx context.Context) {
 	GinkgoHelper()
-	c, err := installation.Client(r.hub)
+	c, err := installation.Client(r.clusters[0])
 	Expect(err).NotTo(HaveOccurred())
 	secret := &corev1.Secret{}
 	err = c.Get(ctx, client.ObjectKey{Namespace: installation.Namespace, Name: "w1-credential"}, secret)
