@@ -23,6 +23,8 @@ import (
 const (
 	// system is the namespace of the programs, as in the guide.
 	system = "kueue-system"
+	// jobSetNamespace is where the JobSet controller runs.
+	jobSetNamespace = "jobset-system"
 	// jobSetVariable names the directory of the JobSet module, with its manifests.
 	jobSetVariable = "SWITCHYARD_JOBSET"
 )

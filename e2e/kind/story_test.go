@@ -26,10 +26,6 @@ var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 		manifests, err := jobSetManifests()
 		Expect(err).NotTo(HaveOccurred(), "manifests of JobSet")
 		Expect(onAll(ctx, all, func(ctx context.Context, c *kindCluster) error { return installJobSet(ctx, c, manifests) })).To(Succeed())
-		for _, w := range workers {
-			Eventually(w.available).WithContext(ctx).WithArguments("jobset-system", "jobset-controller-manager").Should(Succeed())
-		}
-		say("the JobSet controller runs on the workers")
 		for _, c := range all {
 			before[c.name], err = c.inventory(ctx)
 			Expect(err).NotTo(HaveOccurred())
@@ -37,6 +33,10 @@ var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 		firstInstall = time.Now()
 		Expect(onAll(ctx, all, install)).To(Succeed())
 		say("the chart is installed everywhere, and ready")
+		for _, w := range workers {
+			Eventually(w.available).WithContext(ctx).WithArguments(jobSetNamespace, "jobset-controller-manager").Should(Succeed())
+		}
+		say("so is the JobSet controller on the workers")
 	}, NodeTimeout(8*time.Minute))
 
 	It("knows its workers and queues when switchctl has registered them and set them up", func(ctx SpecContext) {

@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -22,7 +21,7 @@ import (
 // passing are kinds of objects that come and go on a cluster where nothing happens.
 var passing = []string{"events", "leases", "pods", "endpoints", "endpointslices", "certificatesigningrequests", "componentstatuses"}
 
-// inventory lists all objects of the cluster of all kinds, but for passing ones.
+// inventory lists all objects of the cluster of all kinds, but for passing ones and what the JobSet controller makes.
 func (c *kindCluster) inventory(ctx context.Context) ([]string, error) {
 	served, err := discovery.NewDiscoveryClientForConfig(c.config)
 	if err != nil {
@@ -51,6 +50,9 @@ func (c *kindCluster) inventory(ctx context.Context) ([]string, error) {
 				return nil, fmt.Errorf("list %s of %s: %w", resource.Name, c.name, err)
 			}
 			for i := range found.Items {
+				if found.Items[i].Namespace == jobSetNamespace {
+					continue
+				}
 				all = append(all, resource.Name+"."+version.Group+" "+found.Items[i].Namespace+"/"+found.Items[i].Name)
 			}
 		}
@@ -111,7 +113,8 @@ func uninstall(ctx context.Context, c *kindCluster) error {
 		return err
 	}
 	ours := client.MatchingLabels{"app.kubernetes.io/part-of": "switchyard"}
-	if err := c.DeleteAllOf(ctx, &apiextensionsv1.CustomResourceDefinition{}, ours); err != nil {
+	crd := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}}
+	if err := c.DeleteAllOf(ctx, crd, ours); err != nil {
 		return err
 	}
 	// Kubernetes' own controller may have brought one back that Helm has just deleted.
