@@ -144,6 +144,8 @@ type hamletFigures struct {
 	endCPU    time.Duration
 	endWrites int
 	seen      *sightseeing
+	// failed are the hub's writes that were refused, by what they were about, until all Jobs ran and until they had ended.
+	failed, endFailed string
 	// workersUsed is how many of the workers got a Job.
 	workersUsed int
 }
@@ -183,6 +185,18 @@ func between(before, after map[memory.Request]int) (writes, reads int) {
 	return writes, reads
 }
 
+// refused lists the writes of the hub that failed on its own server, for each job.
+func refused(before, after map[memory.Request]int, jobs int) string {
+	var list []string
+	for request, n := range after {
+		if n -= before[request]; n > 0 && request.Failed && isWriteVerb(request.Verb) {
+			list = append(list, fmt.Sprintf("%s %s %.2f", request.Verb, request.Resource, perJob(n, jobs)))
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
 // run dispatches Jobs and measures. Only Jobs on workers for which counts is true go into the waits; nil counts all.
 func (h *hamlet) run(ctx context.Context, name string, jobs int, rate float64, counts func(worker int) bool) (hamletFigures, error) {
 	f := hamletFigures{name: name, jobs: jobs}
@@ -208,6 +222,7 @@ func (h *hamlet) run(ctx context.Context, name string, jobs int, rate float64, c
 	}
 	f.cpu, f.peak = after.process.cpu-before.process.cpu, after.process.peak
 	f.writes, f.reads = between(before.hub, after.hub)
+	f.failed = refused(before.hub, after.hub, jobs)
 	for i := range after.workers {
 		writes, reads := between(before.workers[i], after.workers[i])
 		f.workerWrites, f.workerReads = f.workerWrites+writes, f.workerReads+reads
@@ -272,6 +287,7 @@ func (h *hamlet) finish(ctx context.Context, f *hamletFigures) error {
 	after, err := h.meter()
 	f.endCPU, f.peak = after.process.cpu-before.process.cpu, after.process.peak
 	f.endWrites, _ = between(before.hub, after.hub)
+	f.endFailed = refused(before.hub, after.hub, f.jobs)
 	return err
 }
 
@@ -299,5 +315,11 @@ func printHamlet(out io.Writer, title string, runs []hamletFigures) error {
 			perJob(f.writes, f.jobs), perJob(f.endWrites, f.jobs), perJob(f.reads, f.jobs), perJob(f.workerWrites, f.jobs), perJob(f.workerReads, f.jobs),
 			f.workersUsed, f.elsewhere)
 	}
-	return table.Flush()
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for i := range runs {
+		fmt.Fprintf(out, "%s: writes refused on the hub, for each Job: [%s], to finish [%s]\n", runs[i].name, runs[i].failed, runs[i].endFailed)
+	}
+	return nil
 }
