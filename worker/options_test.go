@@ -12,6 +12,7 @@ import (
 	"switchyard.dev/apis/config"
 	"switchyard.dev/apis/config/features"
 	configapi "switchyard.dev/apis/config/v1beta2"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/act"
 	"switchyard.dev/worker/admission/lifecycle"
 	"switchyard.dev/worker/admission/usage"
@@ -224,6 +225,26 @@ func TestAWaitThatIsDisabledIsNoWait(t *testing.T) {
 	s.WaitForPodsReady = &configapi.WaitForPodsReady{Disabled: true, BlockAdmission: ptr.To(true), Timeout: &metav1.Duration{}}
 	if cycleOptions(s).BlockUntilPodsReady {
 		t.Error("admission waits for pods that nobody watches")
+	}
+}
+
+func TestAnAdmissionSaysThatPodsAreWaitedForOnlyWhereTheyAre(t *testing.T) {
+	for name, c := range map[string]struct {
+		s    program.Settings
+		want bool
+	}{
+		"by default":                 {given(t, ""), true},
+		"with the gate that ends it": {given(t, "", features.DisableWaitForPodsReady), false},
+	} {
+		wl, called := &kueue.Workload{}, false
+		asked := func(*kueue.Workload, time.Time) { called = true }
+		for _, complete := range preparations(c.s, []func(*kueue.Workload, time.Time){asked}) {
+			complete(wl, time.Now())
+		}
+		said := len(wl.Status.Conditions) == 1 && wl.Status.Conditions[0].Reason == string(kueue.ReasonWaitForStart)
+		if said != c.want || len(wl.Status.Conditions) > 1 || !called {
+			t.Errorf("%s: %+v, the program's own was called: %v", name, wl.Status.Conditions, called)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ package worker
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -16,6 +17,7 @@ import (
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job/all"
 	"switchyard.dev/worker/program"
+	"switchyard.dev/worker/workload"
 )
 
 // Scheme knows the public API, both its versions, our own, and every compiled-in kind of job.
@@ -47,10 +49,19 @@ func PartsWith(s program.Settings, prepare ...func(wl *kueue.Workload, now time.
 	if err != nil {
 		return nil, err
 	}
-	engine.prepare = prepare
+	engine.prepare = preparations(s, prepare)
 	integrations, err := engine.integrations()
 	if err != nil {
 		return nil, err
 	}
 	return append(engine.parts(), integrations...), nil
+}
+
+// preparations are what completes an admission: what the program asks for and, where pods are waited for, that they have not
+// been ready.
+func preparations(s program.Settings, asked []func(*kueue.Workload, time.Time)) []func(*kueue.Workload, time.Time) {
+	if !waitsForPods(s) {
+		return asked
+	}
+	return append(slices.Clone(asked), workload.AwaitPods)
 }

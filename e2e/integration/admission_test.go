@@ -81,6 +81,27 @@ var _ = Describe("A cluster that speaks of admission as it used to", Ordered, Co
 		Eventually(quota).WithContext(ctx).Should(HavePrefix("True QuotaReserved "))
 	})
 
+	It("says from the admission on that pods have not been ready, until they are", func(ctx SpecContext) {
+		t := newTeamOld(ctx, 100)
+		ready := func(job client.Object) func() (string, error) {
+			return func() (string, error) { return workloadConditionAt(ctx, old, job, kueue.WorkloadPodsReady) }
+		}
+		large := t.job("no-node-has-that-many", 50, "1h")
+		Expect(old.Create(ctx, large)).To(Succeed())
+		Eventually(ready(large)).WithContext(ctx).Should(HavePrefix("False WaitForStart"))
+		Expect(workloadConditionAt(ctx, old, large, kueue.WorkloadAdmitted)).To(HavePrefix("True"), "both are one write")
+		small := t.job("small", 1, "1h")
+		Expect(old.Create(ctx, small)).To(Succeed())
+		Eventually(ready(small)).WithContext(ctx).Should(HavePrefix("True Started"))
+		wl, err := workloadAt(ctx, old, small)
+		Expect(err).NotTo(HaveOccurred())
+		before := wl.DeepCopy()
+		wl.Spec.Active = ptr.To(false) // a write of the admission part does not take the job's word away
+		Expect(old.Patch(ctx, wl, client.MergeFrom(before))).To(Succeed())
+		Eventually(workloadConditionAt).WithContext(ctx).WithArguments(old, client.Object(small), kueue.WorkloadEvicted).Should(HavePrefix("True"))
+		Expect(ready(small)()).NotTo(BeEmpty())
+	})
+
 	It("closes a queue while a topology of its flavors is missing", func(ctx SpecContext) {
 		t := newTeamOld(ctx, 2)
 		Eventually(activeAt).WithContext(ctx).WithArguments(old, t.name).Should(HavePrefix("True Ready"))

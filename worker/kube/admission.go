@@ -14,7 +14,8 @@ import (
 )
 
 // AdmissionManager is the field manager that owns the admission part of a Workload's status: everything but
-// reclaimablePods and the PodsReady condition, which the job's reconciler owns (contract: kueue-api.md 2.5).
+// reclaimablePods and the PodsReady condition, which the job's reconciler owns (contract: kueue-api.md 2.5). That pods have
+// never been ready (PodsReady=False, WaitForStart) goes with the admission, and is part of it until the job says otherwise.
 const AdmissionManager = "kueue-admission"
 
 // ApplyAdmission makes the admission part of the Workload's status on the server equal to that of wl, as one
@@ -57,10 +58,14 @@ func admissionPart(status *kueue.WorkloadStatus) *kueue.WorkloadStatus {
 	part.ReclaimablePods = nil
 	kept := part.Conditions[:0]
 	for _, c := range part.Conditions {
-		if c.Type != kueue.WorkloadPodsReady {
+		if c.Type != kueue.WorkloadPodsReady || waitsForStart(c) {
 			kept = append(kept, c)
 		}
 	}
 	part.Conditions = kept
 	return part
+}
+
+func waitsForStart(ready metav1.Condition) bool {
+	return ready.Status == metav1.ConditionFalse && ready.Reason == string(kueue.ReasonWaitForStart)
 }

@@ -134,6 +134,28 @@ func TestApplyAdmissionRemovesWhatItOwnedAndLeavesWhatItNeverOwns(t *testing.T) 
 	}
 }
 
+func TestThatPodsWereNeverReadyGoesWithTheAdmissionAndAnythingElseOfPodsDoesNot(t *testing.T) {
+	for reason, want := range map[kueue.Reason]bool{
+		kueue.ReasonWaitForStart: true, kueue.ReasonWaitForRecovery: false, kueue.ReasonStarted: false,
+	} {
+		writes := 0
+		c := counted(t, &writes, workload())
+		wl := stored(t, c, "wl")
+		status := metav1.ConditionFalse
+		if reason == kueue.ReasonStarted {
+			status = metav1.ConditionTrue
+		}
+		meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: kueue.WorkloadPodsReady, Status: status, Reason: string(reason)})
+		wl.Status.ClusterName = new("w1")
+		if err := kube.ApplyAdmission(t.Context(), c, wl); err != nil {
+			t.Fatal(err)
+		}
+		if got := meta.FindStatusCondition(stored(t, c, "wl").Status.Conditions, kueue.WorkloadPodsReady) != nil; got != want || writes != 1 {
+			t.Errorf("%s: written %v in %d writes", reason, got, writes)
+		}
+	}
+}
+
 func TestApplyAdmissionFailsWithAConflictOnAStaleWorkload(t *testing.T) {
 	writes := 0
 	c := counted(t, &writes, workload())

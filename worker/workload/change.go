@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -62,6 +63,20 @@ func ApplicableChecks(cq *kueue.ClusterQueue, a *kueue.Admission) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// AwaitPods records, with a reservation, that the pods of the Workload have not been ready yet (contract: kueue-api.md 1.13,
+// PodsReady): what was said in an earlier admission is about other pods. It is for who waits for pods only.
+func AwaitPods(wl *kueue.Workload, now time.Time) {
+	was := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadPodsReady)
+	if was != nil && was.Status == metav1.ConditionFalse && was.Reason == string(kueue.ReasonWaitForStart) {
+		return
+	}
+	meta.RemoveStatusCondition(&wl.Status.Conditions, kueue.WorkloadPodsReady)
+	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
+		Type: kueue.WorkloadPodsReady, Status: metav1.ConditionFalse, Reason: string(kueue.ReasonWaitForStart),
+		Message: "Not all pods are ready or have succeeded", LastTransitionTime: metav1.NewTime(now), ObservedGeneration: wl.Generation,
+	})
 }
 
 // SetPending records why a Workload without reservation has none: QuotaReserved=False. It reports whether that changed

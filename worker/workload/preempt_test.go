@@ -144,6 +144,33 @@ func TestPriorityIsThatOfTheSpecAndTheBoost(t *testing.T) {
 	}
 }
 
+func TestPodsReadyIsFalseFromTheAdmissionOnUntilTheyStart(t *testing.T) {
+	later := noon.Add(time.Hour)
+	for _, c := range []struct {
+		name string
+		was  *metav1.Condition
+		want time.Time
+	}{
+		{"nothing was said before", nil, later},
+		{"they were ready in an earlier admission", &metav1.Condition{Status: "True", Reason: "Started"}, later},
+		{"they were lost in an earlier admission", &metav1.Condition{Status: "False", Reason: "WaitForRecovery"}, later},
+		{"it says so already", &metav1.Condition{Status: "False", Reason: "WaitForStart"}, noon},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			wl := running(true)
+			if c.was != nil {
+				c.was.Type, c.was.LastTransitionTime = kueue.WorkloadPodsReady, metav1.NewTime(noon)
+				wl.Status.Conditions = append(wl.Status.Conditions, *c.was)
+			}
+			AwaitPods(wl, later)
+			got := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadPodsReady)
+			if !isCondition(wl, kueue.WorkloadPodsReady, "False", "WaitForStart") || !got.LastTransitionTime.Time.Equal(c.want) || ArePodsReady(wl) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
 func TestPodsAreReadyOnlyIfThatWasSaidInThisAdmission(t *testing.T) {
 	wl := running(true)
 	said := func(status metav1.ConditionStatus, at time.Time) *kueue.Workload {
