@@ -61,6 +61,10 @@ func (a *app) logs(ctx context.Context, job string, o *logsOptions) error {
 		return err
 	}
 	sources := o.sources(pods)
+	if len(sources) == 0 && p.ended && p.cluster != "" {
+		return notFoundf("%s has finished: its pods on %s went with it, and their logs; read logs with -f while a job runs, or "+
+			"collect them on the worker", p.job, p)
+	}
 	if len(sources) == 0 {
 		return notReadyf("%s has no pods on %s yet; see \"events %s\"", p.job, p, p.job)
 	}

@@ -45,6 +45,8 @@ type place struct {
 	cluster   string
 	namespace string
 	job       jobRef
+	// ended tells that the job has finished, with which a hub takes it and its pods away from the worker.
+	ended bool
 }
 
 // String names the cluster for messages.
@@ -73,7 +75,7 @@ func (a *app) whereIs(ctx context.Context, text string, w *workerAccess) (place,
 	if err != nil {
 		return place{}, err
 	}
-	p := place{namespace: namespace, job: j}
+	p := place{namespace: namespace, job: j, ended: show.StatusOf(wl) == show.Finished}
 	if wl.Status.ClusterName == nil {
 		if len(wl.Status.AdmissionChecks) == 0 && show.StatusOf(wl) == show.Admitted {
 			p.site = hub // a queue without workers

@@ -176,9 +176,19 @@ func TestPodsLogsAndEventsComeFromTheClusterThatRunsTheJob(t *testing.T) {
 		t.Error(out)
 	}
 	x.fails("logs jobset/running -c bogus", exitNotReady, "has no pods")
+	if err := x.hub.Create(t.Context(), finishedOn("w1")); err != nil {
+		t.Fatal(err)
+	}
+	x.fails("logs ended", exitNotFound, "its pods on cluster \"w1\" went with it")
 	x.fails("logs waiting", exitNotReady, `has no cluster (PENDING)`)
 	x.fails("logs nobody", exitNotFound, "nobody")
 	x.fails("list pods", exitUsage, "required flag")
+}
+
+func finishedOn(cluster string) *kueue.Workload {
+	wl := aWorkload("job-ended-1", "Job", "ended", condition(kueue.WorkloadFinished, "True", "Succeeded", "Job finished successfully", time.Minute))
+	wl.Status.ClusterName = &cluster
+	return wl
 }
 
 func TestALogThatTheHubsAccountMayNotReadSaysHowToGetAtIt(t *testing.T) {
