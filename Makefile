@@ -7,7 +7,7 @@ SHELL := /usr/bin/env bash -o pipefail
 export SWITCHYARD_CACHE ?= $(HOME)/.cache/switchyard
 GOTOOL    := go tool -modfile=.tools/go.mod
 BIN       := bin
-TEST_TIME ?= 20m
+TEST_TIME ?= 40m
 # The packages in which goroutines share memory; the rest is pure or thin and gains nothing from the race detector.
 RACY      := ./worker/view/... ./worker/act/... ./admissioncheck/multikueue/fleet/...
 UNIT      := $$(go list ./... | grep -v -E '/e2e/(integration|clusters)($$|/)')
