@@ -20,7 +20,7 @@ import (
 )
 
 // The programs run here as the kubelet would run them, with the chart's service account, roles and configuration; only
-// ports and the certificate directory are of this machine, and the test mounts the Secret.
+// ports and the certificate directory are of this machine.
 func TestTheProgramStartsWithTheRightsOfTheChart(t *testing.T) {
 	for role, c := range shared {
 		t.Run(role, func(t *testing.T) {
@@ -43,7 +43,6 @@ func startReady(t *testing.T, c *clusters.Cluster, role string) *clusters.Proces
 		if ended, err := process.Exited(); ended {
 			t.Fatalf("it ended: %v\n%s", err, process.LogTail())
 		}
-		mount(t, c, filepath.Join(c.Dir, "certificates"))
 		return ready(t.Context(), "http://"+health+"/readyz")
 	})
 	return process
@@ -112,23 +111,6 @@ func configurationOf(t *testing.T, c *clusters.Cluster, role, health string) []b
 		t.Fatal(err)
 	}
 	return data
-}
-
-// mount plays the kubelet: it puts what the Secret has into the directory.
-func mount(t *testing.T, c *clusters.Cluster, dir string) {
-	t.Helper()
-	secret, err := clientOf(t, c).CoreV1().Secrets(namespace).Get(t.Context(), certificates, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for name, data := range secret.Data {
-		if old, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(old) != string(data) {
-			write(t, filepath.Join(dir, name), data)
-		}
-	}
 }
 
 func write(t *testing.T, file string, data []byte) {

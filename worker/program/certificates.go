@@ -30,9 +30,9 @@ func convertedKinds() []string {
 
 var errNotReady = errors.New("certificates are not ready")
 
-// certificates are those of the webhook server. Either the program makes and rotates them in a Secret that is mounted into
-// its certificate directory, or somebody else (cert-manager, a person) puts them into that directory; in both cases the
-// server notices new ones by itself.
+// certificates are those of the webhook server. Either the program makes and rotates them in a Secret, from which each
+// replica copies them into its certificate directory, or somebody else (cert-manager, a person) puts them into that
+// directory; in both cases the server notices new ones by itself.
 type certificates struct {
 	settings Settings
 	ready    chan struct{}
@@ -57,16 +57,20 @@ func (c *certificates) areReady() bool {
 	}
 }
 
-// addTo adds the rotation of certificates to the manager, if they are ours. Every replica does it, not only the leader:
-// each serves webhooks.
+// addTo adds rotation and publication of certificates to the manager, if they are ours. Every replica does it, not only the
+// leader: each serves webhooks.
 func (c *certificates) addTo(mgr ctrl.Manager) error {
 	if !c.managed() {
 		return nil
 	}
 	management, namespace := c.settings.InternalCertManagement, *c.settings.Namespace
 	service := fmt.Sprintf("%s.%s.svc", *management.WebhookServiceName, namespace)
+	secret := types.NamespacedName{Namespace: namespace, Name: *management.WebhookSecretName}
+	if err := addPublisher(mgr, secret, c.dir()); err != nil {
+		return err
+	}
 	return rotator.AddRotator(mgr, &rotator.CertRotator{
-		SecretKey:      types.NamespacedName{Namespace: namespace, Name: *management.WebhookSecretName},
+		SecretKey:      secret,
 		CertDir:        c.dir(),
 		CAName:         "switchyard-ca",
 		CAOrganization: "switchyard",
@@ -74,6 +78,8 @@ func (c *certificates) addTo(mgr ctrl.Manager) error {
 		ExtraDNSNames:  []string{service + ".cluster.local"},
 		IsReady:        c.ready,
 		Webhooks:       injected(),
+		// Its controller makes no certificate while its loop makes the first one.
+		EnableReadinessCheck: true,
 	})
 }
 
