@@ -13,7 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
 const (
@@ -23,6 +25,22 @@ const (
 	// together with their CRDs.
 	awaitFor = 2 * time.Minute
 )
+
+// awaitKinds returns once the API server serves the program's kinds, or when the program is told to stop.
+func (p Program) awaitKinds(ctx context.Context, connection *rest.Config, scheme *runtime.Scheme, log logr.Logger) error {
+	client, err := rest.HTTPClientFor(connection)
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	mapper, err := apiutil.NewDynamicRESTMapper(connection, client)
+	if err != nil {
+		return fmt.Errorf("ask the API server for its kinds: %w", err)
+	}
+	if err := await(ctx, mapper, scheme, p.API, log); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
 
 // await returns once the API server serves every kind that the scheme has in the group and version.
 func await(ctx context.Context, mapper meta.RESTMapper, scheme *runtime.Scheme, gv schema.GroupVersion, log logr.Logger) error {

@@ -117,11 +117,12 @@ func (p Program) serve(ctx context.Context, settings Settings, parts []Part, log
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(ctx, connection, settings, scheme)
-	if err != nil {
+	// First of all: the manager's cache has to know whether its kinds are namespaced.
+	if err := p.awaitKinds(ctx, connection, scheme, log); err != nil || ctx.Err() != nil {
 		return err
 	}
-	if err := await(ctx, mgr.GetRESTMapper(), scheme, p.API, log); err != nil {
+	mgr, err := newManager(ctx, connection, settings, scheme)
+	if err != nil {
 		return err
 	}
 	for _, part := range parts {

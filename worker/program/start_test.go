@@ -2,18 +2,23 @@ package program
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 
+	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"switchyard.dev/apis/config"
+	"switchyard.dev/apis/config/features"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
@@ -91,5 +96,59 @@ func TestKindsThatAreNotServedAreNamed(t *testing.T) {
 	got, err := unserved(mapper, scheme, kueue.GroupVersion)
 	if diff := cmp.Diff([]string{"Cohort", "Workload"}, got); diff != "" || err != nil {
 		t.Errorf("error %v, -want +got:\n%s", err, diff)
+	}
+}
+
+// The manager's cache cannot be made before the kinds are served, so a program that did not wait first would end.
+func TestAProgramThatIsStartedBeforeItsCRDsWaitsForThem(t *testing.T) {
+	asked := make(chan struct{}, 1000)
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/api":
+			fmt.Fprint(w, `{"kind":"APIVersions","versions":["v1"]}`)
+		case "/apis":
+			fmt.Fprint(w, `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`)
+		default:
+			http.NotFound(w, r)
+		}
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+	}))
+	t.Cleanup(api.Close)
+	kubeconfig := write(t, `{"apiVersion":"v1","kind":"Config","current-context":"here","clusters":[{"name":"here","cluster":{"server":"`+
+		api.URL+`"}}],"contexts":[{"name":"here","context":{"cluster":"here"}}]}`)
+	t.Setenv("KUBECONFIG", kubeconfig)
+	cfg, err := config.Load([]byte("apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{kueue.AddToScheme, clientscheme.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gates, err := features.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Program{Name: "test", API: kueue.GroupVersion, Scheme: func() (*runtime.Scheme, error) { return scheme, nil }}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- p.serve(ctx, Settings{cfg, gates}, nil, logr.Discard()) }()
+	for range 100 { // more than one look takes
+		select {
+		case <-asked:
+		case err := <-ended:
+			t.Fatalf("it has ended: %v", err)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("told to stop, it ends with %v", err)
 	}
 }
