@@ -1,6 +1,12 @@
 package config
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
 
 func TestEachProgramHasAClusterRoleAndARoleOfItsOwn(t *testing.T) {
 	for _, program := range []string{"hub", "worker"} {
@@ -22,4 +28,56 @@ func TestEachProgramHasAClusterRoleAndARoleOfItsOwn(t *testing.T) {
 	if _, _, err := Roles("nobody"); err == nil {
 		t.Error("a program that does not exist has roles")
 	}
+}
+
+// Everything else is patched. Whoever may update any webhook configuration or CRD can have himself shown all requests.
+func TestAProgramUpdatesInAllTheClusterOnlyWhatCarriesItsCertificateAndWhatOwnersAskFor(t *testing.T) {
+	mutating, validating := webhookNames(t)
+	want := map[string][]string{
+		"jobs/finalizers": nil, "jobsets/finalizers": nil, // owner references that block, see worker/job
+		"mutatingwebhookconfigurations": mutating, "validatingwebhookconfigurations": validating,
+		"customresourcedefinitions": convertedCRDs(t),
+	}
+	for _, program := range []string{"hub", "worker"} {
+		cluster, _, err := Roles(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string][]string{}
+		for _, rule := range cluster.Rules {
+			if slices.Contains(rule.Verbs, "update") {
+				for _, resource := range rule.Resources {
+					got[resource] = rule.ResourceNames
+				}
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", program, diff)
+		}
+	}
+}
+
+func webhookNames(t *testing.T) (mutating, validating []string) {
+	t.Helper()
+	m, v, err := Webhooks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{m.Name}, []string{v.Name}
+}
+
+func convertedCRDs(t *testing.T) []string {
+	t.Helper()
+	crds, err := CRDs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, crd := range crds {
+		if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter {
+			names = append(names, crd.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }

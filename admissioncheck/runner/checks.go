@@ -16,8 +16,8 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=admissionchecks,verbs=get;list;watch
-// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=admissionchecks/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=admissionchecks,verbs=list;watch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=admissionchecks/status,verbs=patch
 
 // conflictDelay is how long to let the cache catch up after somebody else's write was met: a change of the status alone is
 // no event here.

@@ -13,9 +13,9 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads;clusterqueues;localqueues;cohorts;resourceflavors;admissionchecks;topologies,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=namespaces;limitranges,verbs=get;list;watch
-// +kubebuilder:rbac:groups=node.k8s.io,resources=runtimeclasses,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads;clusterqueues;localqueues;cohorts;resourceflavors;admissionchecks;topologies,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces;limitranges,verbs=list;watch
+// +kubebuilder:rbac:groups=node.k8s.io,resources=runtimeclasses,verbs=list;watch
 
 // Register feeds the view from the informers of a cache, which need not have started. Call it once.
 func (v *View) Register(ctx context.Context, informers cache.Informers) error {

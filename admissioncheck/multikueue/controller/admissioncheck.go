@@ -16,7 +16,7 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=admissionchecks/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=admissionchecks/status,verbs=patch
 
 // AdmissionCheck keeps the condition Active of multikueue checks (contract: multikueue.md 3).
 type AdmissionCheck struct {

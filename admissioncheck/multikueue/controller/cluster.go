@@ -23,9 +23,9 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=multikueueclusters,verbs=get;list;watch
-// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=multikueueclusters/status,verbs=get;patch;update
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch,namespace=kueue-system
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=multikueueclusters,verbs=list;watch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=multikueueclusters/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=list;watch,namespace=kueue-system
 
 // Cluster gives the fleet the credentials of MultiKueueClusters and reports how their connections stand (contract:
 // multikueue.md 2). It never waits for a connection.

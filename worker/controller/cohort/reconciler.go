@@ -11,8 +11,8 @@ import (
 	"switchyard.dev/worker/controller/figures"
 )
 
-// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=cohorts,verbs=get;list;watch
-// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=cohorts/status,verbs=get;update;patch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=cohorts,verbs=list;watch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=cohorts/status,verbs=patch
 
 // Setup adds the controller to the manager.
 func Setup(mgr ctrl.Manager, p figures.Parts) error { return newReconciler(p).Setup(mgr, "cohort") }

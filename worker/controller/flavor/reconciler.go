@@ -14,8 +14,7 @@ import (
 	"switchyard.dev/worker/view"
 )
 
-// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=resourceflavors,verbs=get;list;watch;update;patch
-// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=resourceflavors/finalizers,verbs=update
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=resourceflavors,verbs=list;watch;patch
 
 // Reconciler keeps the finalizer of ResourceFlavors. The webhook puts it on; here it is only taken off.
 type Reconciler struct {
