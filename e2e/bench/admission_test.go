@@ -22,6 +22,7 @@ var (
 	benchManifests = flag.String("bench-crds", "", "directory with the other controller's CRDs and webhook configurations")
 	benchPrograms  = flag.String("bench-programs", "", "directory with Switchyard's programs, instead of bin/ of the source tree")
 	benchBare      = flag.Bool("bench-bare", false, "measure Switchyard's worker without webhooks, too")
+	benchFloor     = flag.Bool("bench-floor", false, "measure what no controller can be faster than, too")
 	benchProfile   = flag.String("bench-pprof", "", "address at which Switchyard's worker serves profiles")
 )
 
@@ -44,7 +45,7 @@ func TestAdmissionBench(t *testing.T) {
 		}
 		l = l.scaled(*benchScale)
 		var results []result
-		for _, c := range contestants(t, root) {
+		for _, c := range contestants(t, root, l) {
 			r, err := measure(t.Context(), c, l, programs)
 			if err != nil {
 				t.Fatalf("%s with %s: %v", l.name, c.name, err)
@@ -59,7 +60,7 @@ func TestAdmissionBench(t *testing.T) {
 }
 
 // contestants are Switchyard's worker and, if there is one, the other controller.
-func contestants(t *testing.T, root string) []contestant {
+func contestants(t *testing.T, root string, l load) []contestant {
 	t.Helper()
 	ours := contestant{name: "switchyard"}
 	if *benchProfile != "" {
@@ -70,6 +71,9 @@ func contestants(t *testing.T, root string) []contestant {
 		bare := ours
 		bare.name, bare.bare = "without webhooks", true
 		list = append(list, bare)
+	}
+	if *benchFloor {
+		list = append(list, contestant{name: "the floor", floor: &l})
 	}
 	if *benchController != "" {
 		manifests := cmp.Or(*benchManifests, filepath.Join(root, "config", "crd", "bases"))

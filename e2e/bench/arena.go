@@ -75,7 +75,7 @@ func (a *arena) install(ctx context.Context, c fleetContestant, programs string)
 		if p == a.hub {
 			of = c.hub
 		}
-		config, err := runnerConfig(p.Cluster)
+		config, err := userConfig(p.Cluster, runnerUser)
 		if err != nil {
 			return err
 		}

@@ -37,12 +37,15 @@ type contestant struct {
 	configuration map[string]any
 	// bare leaves the webhooks away once they are installed, as the reference was measured.
 	bare bool
+	// floor is the load that is admitted without a controller, as cheaply as any could be; nil for a real controller.
+	floor *load
 }
 
 // entrant is a contestant that runs.
 type entrant struct {
 	// user is how the API server knows it.
 	user string
+	// pid is 0 when it runs within this process.
 	pid  int
 	stop func() error
 	// died tells of an end that nobody asked for.
@@ -50,7 +53,10 @@ type entrant struct {
 }
 
 func (c contestant) start(ctx context.Context, cluster *clusters.Cluster, programs string) (*entrant, error) {
-	if c.command != "" {
+	switch {
+	case c.floor != nil:
+		return startFloor(ctx, cluster, *c.floor)
+	case c.command != "":
 		return c.startCommand(ctx, cluster)
 	}
 	name := cmp.Or(c.program, "worker")

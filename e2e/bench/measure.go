@@ -68,7 +68,7 @@ func (e *entrant) run(ctx context.Context, cluster *clusters.Cluster, l load) (r
 	if err != nil {
 		return result{}, err
 	}
-	config, err := runnerConfig(cluster)
+	config, err := userConfig(cluster, runnerUser)
 	if err != nil {
 		return result{}, err
 	}
@@ -103,6 +103,9 @@ func (e *entrant) meter(cluster *clusters.Cluster) (meter, error) {
 		return m, err
 	}
 	for _, pid := range append(cluster.PIDs(), os.Getpid(), e.pid) {
+		if pid == 0 {
+			continue
+		}
 		p, err := readProcess(pid)
 		if err != nil {
 			return m, err

@@ -219,15 +219,15 @@ func (r *runner) finish(ctx context.Context, name string, run int) error {
 	return nil
 }
 
-// runnerConfig is a client configuration by which the API server tells the runner from the rest.
-func runnerConfig(cluster *clusters.Cluster) (*rest.Config, error) {
-	kubeconfig, err := cluster.UserKubeconfig(runnerUser, "system:masters")
+// userConfig is a client configuration of somebody who may do everything, by which the API server tells them from the rest.
+func userConfig(cluster *clusters.Cluster, user string) (*rest.Config, error) {
+	kubeconfig, err := cluster.UserKubeconfig(user, "system:masters")
 	if err != nil {
 		return nil, err
 	}
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig of the runner: %w", err)
+		return nil, fmt.Errorf("kubeconfig of %s: %w", user, err)
 	}
 	config.QPS = -1
 	return config, nil

@@ -21,10 +21,7 @@ import (
 	"switchyard.dev/config"
 	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
-	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/kube"
-	"switchyard.dev/worker/view"
-	"switchyard.dev/worker/workload"
 )
 
 var benchWrites = flag.Int("bench-writes", 0, "how many admissions to write in each way; 0 skips the benchmark")
@@ -143,13 +140,4 @@ func ways() []way {
 			})
 		}},
 	}
-}
-
-func admitted(wl *kueue.Workload) *kueue.Workload {
-	wl = wl.DeepCopy()
-	assignment := &admission.Assignment{PodSets: []admission.PodSetAssignment{{
-		Name: "main", Count: 1, Flavors: []admission.ResourceFlavor{{Resource: "cpu", Flavor: "bench"}},
-	}}}
-	workload.Reserve(wl, view.AdmissionOf("q", assignment), nil, "Quota reserved in ClusterQueue q", time.Now())
-	return wl
 }
