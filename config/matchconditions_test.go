@@ -3,6 +3,7 @@ package config_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -117,7 +118,6 @@ func TestAWriteOfAWorkloadCallsTheWebhookOnlyWhereItCouldObject(t *testing.T) {
 		name, old, object string
 		want              bool
 	}{
-		{"a new one", "", spec, true},
 		{"nothing changes", spec, spec, false},
 		{"the spec changes", spec, more, true},
 		{"spec.active changes", spec, "spec: {active: false, podSets: [{name: main, count: 4}]}\n", true},
@@ -136,6 +136,52 @@ func TestAWriteOfAWorkloadCallsTheWebhookOnlyWhereItCouldObject(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := j.calls(t, "", object(t, c.old), object(t, c.object)); got != c.want {
+				t.Errorf("the webhook is called: %t", got)
+			}
+		})
+	}
+}
+
+func TestANewWorkloadCallsTheWebhookOnlyWhereItCouldObject(t *testing.T) {
+	podSet := func(rest string) string { return "spec: {podSets: [{name: main, count: 4" + rest + "}]}\n" }
+	template := func(template string) string { return podSet(", template: {" + template + "}") }
+	container := func(resources string) string {
+		return template("spec: {containers: [{name: c, resources: {" + resources + "}}]}")
+	}
+	with := func(metadata string) string {
+		return "metadata: {" + metadata + "}\n" + container("requests: {cpu: 1}")
+	}
+	long := strings.Repeat("x", 64)
+	j := newJudge(t)
+	for _, c := range []struct {
+		name, object string
+		want         bool
+	}{
+		{"plain pods", container("requests: {cpu: 1, memory: 1Gi, nvidia.com/gpu: '0.5'}, limits: {cpu: 2}"), false},
+		{"with labels of jobs", template("metadata: {labels: {batch.kubernetes.io/job-name: train-1, app: 'a.B_c', empty: ''}}"), false},
+		{"of a job", with("labels: {kueue.x-k8s.io/job-uid: u}, annotations: {a: b}, ownerReferences: [{kind: Job, name: j, uid: u}]"), false},
+		{"without pods", "metadata: {name: w}\n", false},
+		{"of a hub", with("labels: {kueue.x-k8s.io/multikueue-origin: hub}"), true},
+		{"with a boost", with("annotations: {kueue.x-k8s.io/priority-boost: '1'}"), true},
+		{"behind a gate", with("annotations: {kueue.x-k8s.io/admission-gated-by: a}"), true},
+		{"with fewer pods", podSet(", minCount: 2"), true},
+		{"with a topology", podSet(", topologyRequest: {}"), true},
+		{"with a second pod set that is not plain", "spec: {podSets: [{name: main}, {name: more, minCount: 1}]}", true},
+		{"with annotations of pods", template("metadata: {annotations: {a: b}}"), true},
+		{"with a label that has spaces", template("metadata: {labels: {'a b': c}}"), true},
+		{"with a label without name", template("metadata: {labels: {'example.com/': c}}"), true},
+		{"with a label of a domain that is none", template("metadata: {labels: {'Example.com/a': c}}"), true},
+		{"with a long label", template("metadata: {labels: {" + long + ": c}}"), true},
+		{"with a label that has a long value", template("metadata: {labels: {a: " + long + "}}"), true},
+		{"with a label that has a value with spaces", template("metadata: {labels: {a: b c}}"), true},
+		{"with resources of the pod", template("spec: {resources: {requests: {cpu: 1}}}"), true},
+		{"with a request below zero", container("requests: {cpu: -1}"), true},
+		{"with a limit below zero", container("limits: {cpu: -100m}"), true},
+		{"with a request for pods", container("requests: {pods: 1}"), true},
+		{"with an init container that asks for less than nothing", template("spec: {initContainers: [{name: c, resources: {requests: {cpu: -1}}}]}"), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := j.calls(t, "", nil, object(t, c.object)); got != c.want {
 				t.Errorf("the webhook is called: %t", got)
 			}
 		})

@@ -51,6 +51,22 @@ func metadataAndSpec() []change {
 		set("a request for pods", func(p *kueue.PodSet) { container(p).Resources.Requests[corev1.ResourcePods] = resource.MustParse("1") }),
 		set("the same in other words", func(p *kueue.PodSet) { container(p).Resources.Requests["cpu"] = resource.MustParse("2000m") }),
 		set("a label that no pod can have", func(p *kueue.PodSet) { p.Template.Labels = map[string]string{"a b": "c"} }),
+		set("no label of its own", func(p *kueue.PodSet) { p.Template.Labels = map[string]string{"example.com/": "c"} }),
+		set("a label of jobs", func(p *kueue.PodSet) { p.Template.Labels = map[string]string{"batch.kubernetes.io/job-name": "j"} }),
+		set("a label with a value that no pod can have", func(p *kueue.PodSet) { p.Template.Labels = map[string]string{"a": "b c"} }),
+		set("an annotation that no pod can have", func(p *kueue.PodSet) { p.Template.Annotations = map[string]string{"a b": "c"} }),
+		set("an annotation", func(p *kueue.PodSet) { p.Template.Annotations = map[string]string{"a": "b"} }),
+		set("a limit below zero", func(p *kueue.PodSet) {
+			container(p).Resources.Limits = corev1.ResourceList{"cpu": resource.MustParse("-100m")}
+		}),
+		set("an init container that gives", func(p *kueue.PodSet) {
+			p.Template.Spec.InitContainers = []corev1.Container{{Name: "i", Resources: corev1.ResourceRequirements{
+				Requests: corev1.ResourceList{"cpu": resource.MustParse("-1")},
+			}}}
+		}),
+		set("a pod that gives", func(p *kueue.PodSet) {
+			p.Template.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("-1")}}
+		}),
 		set("slices", func(p *kueue.PodSet) {
 			p.TopologyRequest = &kueue.PodSetTopologyRequest{PodSetSliceSize: ptr.To[int32](9)}
 		}),
@@ -148,15 +164,19 @@ func before() map[string]*kueue.Workload {
 	return map[string]*kueue.Workload{"waiting": fresh(), "running": running, "elastic": elastic, "a copy": copied, "bound": bound}
 }
 
+// allGates are all gates on, and those that are on by default.
+func allGates() []webhook.Gates {
+	return []webhook.Gates{
+		{PartialAdmission: true, Elastic: true, NonNegativeResources: true, PodSetMetadata: true, SliceSize: true, AdmissionGatedBy: true, PriorityBoost: true},
+		{PartialAdmission: true, NonNegativeResources: true, PodSetMetadata: true, SliceSize: true, AdmissionGatedBy: true},
+	}
+}
+
 // TestNothingIsSparedTheWebhookThatItWouldRefuse is the proof, on many writes, that the match condition hides nothing: of
 // each Workload above with every one and every two of the changes, what the webhook's own code refuses with all gates on, or
 // with those on that are by default, the webhook is called for.
 func TestNothingIsSparedTheWebhookThatItWouldRefuse(t *testing.T) {
 	j := newJudge(t)
-	gates := []webhook.Gates{
-		{PartialAdmission: true, Elastic: true, NonNegativeResources: true, PodSetMetadata: true, SliceSize: true, AdmissionGatedBy: true, PriorityBoost: true},
-		{PartialAdmission: true, NonNegativeResources: true, PodSetMetadata: true, SliceSize: true, AdmissionGatedBy: true},
-	}
 	for subresource, changes := range map[string][]change{"": metadataAndSpec(), "status": statuses()} {
 		refused, spared := 0, 0
 		for state, old := range before() {
@@ -169,7 +189,7 @@ func TestNothingIsSparedTheWebhookThatItWouldRefuse(t *testing.T) {
 					if !called {
 						spared++
 					}
-					for _, g := range gates {
+					for _, g := range allGates() {
 						if errs := g.WorkloadUpdate(old, after); len(errs) > 0 {
 							refused++
 							if !called {
@@ -183,6 +203,38 @@ func TestNothingIsSparedTheWebhookThatItWouldRefuse(t *testing.T) {
 		if refused == 0 || spared == 0 {
 			t.Errorf("of %q the webhook refuses %d and is spared %d: this proves nothing", subresource, refused, spared)
 		}
+	}
+}
+
+// TestNoNewWorkloadIsSparedTheWebhookThatItWouldRefuse is the same for creations. What a hub makes may always be refused: it
+// depends on what was seen before.
+func TestNoNewWorkloadIsSparedTheWebhookThatItWouldRefuse(t *testing.T) {
+	j := newJudge(t)
+	plainly := before()["waiting"]
+	plainly.Annotations = nil
+	refused, spared := 0, 0
+	for _, first := range metadataAndSpec() {
+		for _, second := range metadataAndSpec() {
+			after := plainly.DeepCopy()
+			first.do(after)
+			second.do(after)
+			called := j.calls(t, "", nil, plain(t, after))
+			if !called {
+				spared++
+			}
+			for _, g := range allGates() {
+				errs := g.Workload(after)
+				if len(errs) > 0 {
+					refused++
+				}
+				if !called && (len(errs) > 0 || after.Labels[kueue.MultiKueueOriginLabel] != "") {
+					t.Errorf("%s, %s: not asked though it says %v", first.name, second.name, errs)
+				}
+			}
+		}
+	}
+	if refused == 0 || spared == 0 {
+		t.Errorf("the webhook refuses %d and is spared %d: this proves nothing", refused, spared)
 	}
 }
 

@@ -47,12 +47,28 @@ func finishWebhooks(file string) error {
 // hasMinCount is true of a new Workload that worker/webhook may complete: it only ever drops minCount.
 const hasMinCount = `object.?spec.?podSets.orValue([]).exists(p, has(p.minCount))`
 
-// changesWhatIsJudged is true of everything but those updates of a Workload or its status in which worker/webhook would find
-// nothing: they are nearly all (reservations, ends, evictions, reasons to wait; finalizers, owners, labels and a dispatcher's
-// notes), and a call costs the API server and the program some 3 ms each. That conditions are well formed is the CRD's
-// schema, too.
-const changesWhatIsJudged = `request.operation != 'UPDATE' || (request.?subResource.orValue('') == 'status' ? ` +
+// changesWhatIsJudged is true of everything but those new Workloads, and those updates of one or its status, in which
+// worker/webhook would find nothing: they are nearly all (plain pods; reservations, ends, evictions, reasons to wait;
+// finalizers, owners, labels and a dispatcher's notes), and a call costs the API server and the program some 3 ms each. That
+// conditions are well formed is the CRD's schema, too.
+const changesWhatIsJudged = `request.operation == 'CREATE' ? ` + creationIsJudged + ` : (request.?subResource.orValue('') == 'status' ? ` +
 	statusIsJudged + ` : ` + objectIsJudged + `)`
+
+// creationIsJudged is true of a new Workload that a hub has made, that has one of the annotations that are judged, or of
+// which some pod set is more than a number of pods with plain templates.
+const creationIsJudged = `(object.?metadata.?labels[?'` + kueue.MultiKueueOriginLabel + `'].hasValue() || ['` +
+	kueue.PriorityBoostAnnotation + `', '` + kueue.AdmissionGatedByAnnotation + `'].exists(a, ` +
+	`object.?metadata.?annotations[?a].hasValue()) || !object.?spec.?podSets.orValue([]).all(p, ` +
+	`!has(p.minCount) && !has(p.topologyRequest) && ` + plainTemplate + `))`
+
+// plainTemplate is true of a pod template whose labels pods can have, without annotations and without resources of the pod
+// as a whole, and in which no container asks for less than nothing or for pods. Only a quantity below zero begins with a minus.
+const plainTemplate = `!p.?template.?metadata.?annotations.hasValue() && !p.?template.?spec.?resources.hasValue() && ` +
+	`p.?template.?metadata.?labels.orValue({}).all(k, k.size() < 64 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?` +
+	`([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$') && ` +
+	`p.template.metadata.labels[k].size() < 64 && p.template.metadata.labels[k].matches('^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$')) && ` +
+	`[p.?template.?spec.?initContainers.orValue([]), p.?template.?spec.?containers.orValue([])].all(l, l.all(c, ` +
+	`[c.?resources.?requests.orValue({}), c.?resources.?limits.orValue({})].all(m, m.all(r, r != 'pods' && !string(m[r]).startsWith('-')))))`
 
 // statusIsJudged is about an update of the status, which changes nothing else.
 const statusIsJudged = `(` + admissionIsJudged + ` || object.?status.?reclaimablePods != oldObject.?status.?reclaimablePods || ` +
