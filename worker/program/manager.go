@@ -24,6 +24,7 @@ import (
 	"switchyard.dev/apis/config/features"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/legacy"
+	"switchyard.dev/worker/stream"
 	"switchyard.dev/worker/view"
 )
 
@@ -39,7 +40,12 @@ const stopGrace = 20 * time.Second
 func newManager(ctx context.Context, connection *rest.Config, s Settings, scheme *runtime.Scheme) (ctrl.Manager, error) {
 	certs := newCertificates(s)
 	exposeRole()
-	mgr, err := ctrl.NewManager(connection, managerOptions(s, scheme, certs))
+	options := managerOptions(s, scheme, certs)
+	var err error
+	if options.Cache.NewInformer, err = stream.Informers(connection, scheme); err != nil {
+		return nil, fmt.Errorf("make the cache: %w", err)
+	}
+	mgr, err := ctrl.NewManager(connection, options)
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}

@@ -1,0 +1,50 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// NewInformer makes informers of a cache; it is what cache.Options.NewInformer asks for.
+type NewInformer = func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer
+
+// Informers returns what makes the informers of a cache of all namespaces, without selectors on Workloads. That of Workloads
+// watches as this package does, and lists as it would anyway.
+func Informers(connection *rest.Config, scheme *runtime.Scheme) (NewInformer, error) {
+	c, err := client(connection, scheme)
+	if err != nil {
+		return nil, fmt.Errorf("connect to watch workloads: %w", err)
+	}
+	return func(lw toolscache.ListerWatcher, of runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+		if general, ok := lw.(*toolscache.ListWatch); ok {
+			if _, ok := of.(*kueue.Workload); ok {
+				lw = &toolscache.ListWatch{ListWithContextFunc: general.ListWithContextFunc, WatchFuncWithContext: watcher(c)}
+			}
+		}
+		return toolscache.NewSharedIndexInformer(lw, of, resync, indexers)
+	}, nil
+}
+
+func client(connection *rest.Config, scheme *runtime.Scheme) (rest.Interface, error) {
+	own := rest.CopyConfig(connection)
+	own.APIPath, own.GroupVersion = "/apis", &kueue.GroupVersion
+	own.ContentType, own.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
+	own.NegotiatedSerializer = newNegotiated(scheme)
+	return rest.RESTClientFor(own)
+}
+
+func watcher(c rest.Interface) toolscache.WatchFuncWithContext {
+	return func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		o.Watch, o.AllowWatchBookmarks = true, true
+		return c.Get().Resource("workloads").VersionedParams(&o, metav1.ParameterCodec).Watch(ctx) //nolint:wrapcheck // the reflector looks at it
+	}
+}
