@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -110,15 +111,15 @@ func (c composer[T]) priority(ctx context.Context, job T, podSets []kueue.PodSet
 	return podPriorityClass(ctx, c.reader, name)
 }
 
-// sync returns a copy of the job's Workload whose queue, priority, gates and time limit are the job's as far as the
-// Workload can still follow (contract: kueue-api.md 3.1 step 7), and whether that differs from what it was.
+// sync returns the job's Workload with the queue, priority, gates and time limit of the job as far as the Workload can still
+// follow (contract: kueue-api.md 3.1 step 7), and whether that differs from what it was. If it does, it is a copy.
 func (c composer[T]) sync(ctx context.Context, job T, wl *kueue.Workload) (*kueue.Workload, bool, error) {
-	synced := wl.DeepCopy()
+	next := *wl // what it points to is replaced, never changed
 	reserved := wl.Status.Admission != nil
 	if queue := kueue.LocalQueueName(QueueName(job)); !reserved && queue != "" {
-		synced.Spec.QueueName = queue
+		next.Spec.QueueName = queue
 	}
-	if err := c.syncPriority(ctx, job, synced); err != nil {
+	if err := c.syncPriority(ctx, job, &next); err != nil {
 		return nil, false, err
 	}
 	if PrebuiltWorkloadName(job) == "" { // Whoever made the Workload has said these two himself.
@@ -127,12 +128,21 @@ func (c composer[T]) sync(ctx context.Context, job T, wl *kueue.Workload) (*kueu
 			return nil, false, err
 		}
 		if !reserved {
-			synced.Spec.MaximumExecutionTimeSeconds = limit
+			next.Spec.MaximumExecutionTimeSeconds = limit
 		}
-		syncGates(job, synced)
+		syncGates(job, &next)
 	}
-	same := equality.Semantic.DeepEqual(wl.Spec, synced.Spec) && equality.Semantic.DeepEqual(wl.Annotations, synced.Annotations)
-	return synced, !same, nil
+	if sameSettings(wl, &next) {
+		return wl, false, nil
+	}
+	return next.DeepCopy(), true, nil
+}
+
+// sameSettings compares what sync may change.
+func sameSettings(a, b *kueue.Workload) bool {
+	return a.Spec.QueueName == b.Spec.QueueName && ptr.Equal(a.Spec.Priority, b.Spec.Priority) &&
+		ptr.Equal(a.Spec.PriorityClassRef, b.Spec.PriorityClassRef) &&
+		ptr.Equal(a.Spec.MaximumExecutionTimeSeconds, b.Spec.MaximumExecutionTimeSeconds) && maps.Equal(a.Annotations, b.Annotations)
 }
 
 // syncPriority follows a change of the class that the job's label names. A class that changes its value is not the job's
@@ -153,14 +163,21 @@ func (c composer[T]) syncPriority(ctx context.Context, job T, wl *kueue.Workload
 
 // syncGates removes the gates that were removed from the job. Gates cannot be added to a Workload.
 func syncGates(job client.Object, wl *kueue.Workload) {
-	had, wanted := gatesOf(wl), gatesOf(job)
-	kept := slices.DeleteFunc(slices.Clone(had), func(gate string) bool { return !slices.Contains(wanted, gate) })
-	switch {
-	case len(kept) == 0:
-		delete(wl.Annotations, kueue.AdmissionGatedByAnnotation)
-	case len(kept) < len(had):
-		wl.Annotations[kueue.AdmissionGatedByAnnotation] = strings.Join(kept, ",")
+	had := gatesOf(wl)
+	if len(had) == 0 && wl.Annotations[kueue.AdmissionGatedByAnnotation] == "" {
+		return
 	}
+	wanted := gatesOf(job)
+	kept := slices.DeleteFunc(slices.Clone(had), func(gate string) bool { return !slices.Contains(wanted, gate) })
+	if len(kept) > 0 && len(kept) == len(had) {
+		return
+	}
+	wl.Annotations = maps.Clone(wl.Annotations)
+	if len(kept) == 0 {
+		delete(wl.Annotations, kueue.AdmissionGatedByAnnotation)
+		return
+	}
+	wl.Annotations[kueue.AdmissionGatedByAnnotation] = strings.Join(kept, ",")
 }
 
 // errMaxExecTime says that the label is not a positive number of seconds.

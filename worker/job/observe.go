@@ -162,7 +162,7 @@ func (r *reconciler[T]) observeLink(ctx context.Context, s *sight[T]) error {
 		return err
 	}
 	if s.wl == nil {
-		s.facts.Stopped = r.kind.stop(copyOf(s.job), nil) == StopDone
+		s.facts.Stopped = r.isStopped(s, nil)
 		if s.facts.Link == LinkNone && s.facts.Ended == nil && s.facts.Suspended {
 			return r.observeDesired(ctx, s)
 		}
@@ -208,7 +208,7 @@ func (r *reconciler[T]) observeLife(s *sight[T]) {
 	if f.Link == LinkNone {
 		f.Link = LinkMatching
 	}
-	f.Stopped = r.kind.stop(copyOf(s.job), wl.Spec.PodSets) == StopDone
+	f.Stopped = r.isStopped(s, wl.Spec.PodSets)
 	f.Deleting = !wl.DeletionTimestamp.IsZero()
 	f.Reserved = workload.HasQuota(wl)
 	f.Admitted = workload.IsAdmitted(wl)
@@ -221,6 +221,12 @@ func (r *reconciler[T]) observeLife(s *sight[T]) {
 	f.Drained = f.Drained || r.drainedElsewhere(s.job, wl)
 	f.RetireAt = r.retireAt(wl)
 	r.observeReport(s)
+}
+
+// isStopped tells whether a stop of the job, if one was begun, is complete. Of a job that is not suspended that is known without
+// trying.
+func (r *reconciler[T]) isStopped(s *sight[T], original []kueue.PodSet) bool {
+	return s.facts.Suspended && r.kind.stop(copyOf(s.job), original) == StopDone
 }
 
 // retireAt is when a job is to be deleted whose Workload was deactivated for a cause, which people do not give. Copies from

@@ -21,7 +21,8 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// subject is one Workload as the resolver sees it: what Step is given, and what its plan is carried out on.
+// subject is one Workload as the resolver sees it: what Step is given, and what its plan is carried out on. Its objects are the
+// caches' own and must not be changed.
 type subject struct {
 	original mirror.Original
 	check    kueue.AdmissionCheckReference // empty when the Workload has no entry for a multikueue check
@@ -46,7 +47,7 @@ func (s *subject) key() client.ObjectKey { return s.original.Key() }
 // means that there is nothing to decide.
 func (r *Resolver) observe(ctx context.Context, key client.ObjectKey) (*subject, error) {
 	wl := &kueue.Workload{}
-	err := r.Client.Get(ctx, key, wl)
+	err := r.Client.Get(ctx, key, wl, client.UnsafeDisableDeepCopy)
 	switch {
 	case apierrors.IsNotFound(err):
 		return r.observeGone(ctx, key)

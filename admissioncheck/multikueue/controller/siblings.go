@@ -24,7 +24,8 @@ func (r *Resolver) siblings(ctx context.Context, wl *kueue.Workload, l *dispatch
 		return
 	}
 	list := &kueue.WorkloadList{}
-	if err := r.Client.List(ctx, list, client.InNamespace(wl.Namespace), client.MatchingFields{byOwner: ownerKey(own)}); err != nil {
+	err := r.Client.List(ctx, list, client.InNamespace(wl.Namespace), client.MatchingFields{byOwner: ownerKey(own)}, client.UnsafeDisableDeepCopy)
+	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List the workloads of an owner")
 		l.AwaitsSibling = true
 		return

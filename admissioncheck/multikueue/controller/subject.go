@@ -79,7 +79,7 @@ func (r *Resolver) original(ctx context.Context, wl *kueue.Workload) (mirror.Ori
 		return o, dispatch.Refusal{Reason: dispatch.NoAdapter, Detail: own.gvk.String()}, nil
 	}
 	local := o.Kind.New()
-	err := r.Client.Get(ctx, o.JobKey(), local)
+	err := r.Client.Get(ctx, o.JobKey(), local, client.UnsafeDisableDeepCopy)
 	switch {
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
 		return o, dispatch.Refusal{}, nil

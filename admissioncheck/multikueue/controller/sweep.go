@@ -62,7 +62,7 @@ func (s *Sweep) sweep(ctx context.Context) {
 // orphaned tells whether, as far as the hub's cache knows, the Workload has no business on the cluster.
 func (s *Sweep) orphaned(ctx context.Context, key client.ObjectKey, cluster string) bool {
 	wl := &kueue.Workload{}
-	if err := s.Client.Get(ctx, key, wl); err != nil {
+	if err := s.Client.Get(ctx, key, wl, client.UnsafeDisableDeepCopy); err != nil {
 		return apierrors.IsNotFound(err)
 	}
 	for _, name := range stateOf(wl).Names() {

@@ -17,6 +17,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/view"
 	"switchyard.dev/worker/workload"
 )
 
@@ -102,18 +103,22 @@ func clustersOfWorkload(wl *kueue.Workload) []string {
 
 func ownerKey(own owner) string { return own.gvk.GroupKind().String() + "/" + own.name }
 
-// Concerned lists the Workloads that a change of a cluster's connection may matter to: those that name the cluster, those
-// that look for one, and all of them when the hub is, or was until now, cut off from most.
-func (r *Resolver) Concerned(cluster string) []types.NamespacedName {
-	under := []string{cluster, everyCluster}
+// Concerned lists the Workloads that a change of a cluster's connection may matter to: those that look for a cluster, and the
+// others that name this one, or all of them when the hub is, or was until now, cut off from most.
+func (r *Resolver) Concerned(cluster string) (seekers, others []types.NamespacedName) {
+	named := cluster
 	if r.cutOff.update(r.Fleet.States()) {
-		under = []string{cluster, inDispatch}
+		named = inDispatch
 	}
-	var keys []types.NamespacedName
-	for _, value := range under {
-		for _, request := range r.requests(context.Background(), client.MatchingFields{byCluster: value}) {
-			keys = append(keys, request.NamespacedName)
-		}
+	return r.indexed(everyCluster), r.indexed(named)
+}
+
+// indexed lists the Workloads that byCluster has under a value.
+func (r *Resolver) indexed(value string) []types.NamespacedName {
+	requests := r.requests(context.Background(), client.MatchingFields{byCluster: value})
+	keys := make([]types.NamespacedName, len(requests))
+	for i := range requests {
+		keys[i] = requests[i].NamespacedName
 	}
 	return keys
 }
@@ -139,8 +144,9 @@ func (r *Resolver) dispatching(ctx context.Context, _ client.Object) []reconcile
 
 // ofCluster lists the Workloads that a word about a cluster may matter to.
 func (r *Resolver) ofCluster(_ context.Context, cluster client.Object) []reconcile.Request {
+	seekers, others := r.Concerned(cluster.GetName())
 	var requests []reconcile.Request
-	for _, key := range r.Concerned(cluster.GetName()) {
+	for _, key := range slices.Concat(seekers, others) {
 		requests = append(requests, reconcile.Request{NamespacedName: key})
 	}
 	return requests
@@ -202,12 +208,16 @@ func (r *Resolver) ofJob(kind job.Integration) func(context.Context, client.Obje
 // a job that only count pods may wait for others; its first sight, its first pods and its end may not.
 // Sharing is set to the Resolver once it exists.
 func FleetKinds(integrations []job.Integration, sharing *Sharing) []fleet.Kind {
+	slim := view.Slim()
 	list := []fleet.Kind{{
 		GVK: workloadGVK(), Required: true,
 		New:     func() client.Object { return &kueue.Workload{} },
 		NewList: func() client.ObjectList { return &kueue.WorkloadList{} },
 		Key:     func(obj client.Object) (types.NamespacedName, bool) { return client.ObjectKeyFromObject(obj), true },
-		Strip:   mirror.StripWorkload,
+		Strip: func(obj client.Object) {
+			mirror.StripWorkload(obj)
+			_, _ = slim(obj) // it has no errors
+		},
 	}}
 	for _, kind := range integrations {
 		list = append(list, fleet.Kind{

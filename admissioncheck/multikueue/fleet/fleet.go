@@ -228,11 +228,15 @@ func (f *Fleet) Of(cluster string, gvk schema.GroupVersionKind, workload types.N
 	if s == nil {
 		return nil
 	}
-	informer := s.follows(gvk).informer
+	kind := s.follows(gvk)
+	informer := kind.informer
 	if informer == nil {
 		return nil
 	}
 	items, _ := informer.GetIndexer().ByIndex(byWorkload, workload.String())
+	if namesake, found, _ := informer.GetStore().GetByKey(storeKey(workload)); found && kind.belongs(namesake, workload) {
+		items = append(items, namesake)
+	}
 	objects := make([]client.Object, 0, len(items))
 	for _, item := range items {
 		objects = append(objects, object(item))

@@ -97,11 +97,11 @@ func newWorld(t *testing.T, change func(*Options), names ...string) *world {
 			Key:     func(o client.Object) (types.NamespacedName, bool) { return client.ObjectKeyFromObject(o), true },
 		}},
 		Dial: func(c *rest.Config) (client.WithWatch, error) { return w.servers[c.Host], nil },
-		Concerned: func(cluster string) []types.NamespacedName {
+		Concerned: func(cluster string) (seekers, others []types.NamespacedName) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.concerned = append(w.concerned, cluster)
-			return nil
+			return nil, nil
 		},
 	}
 	if change != nil {

@@ -15,10 +15,15 @@ type handler struct {
 	shown   *shown
 }
 
-// OnAdd implements cache.ResourceEventHandler.
-func (h *handler) OnAdd(now any, _ bool) {
-	if obj := object(now); obj != nil {
-		h.shown.put(obj)
+// OnAdd implements cache.ResourceEventHandler. What the first list of a session has is told once the hub sees that session
+// (session.workloads): earlier nothing could be done about it.
+func (h *handler) OnAdd(now any, first bool) {
+	obj := object(now)
+	if obj == nil {
+		return
+	}
+	h.shown.put(obj)
+	if !first || h.session.owner.present() == h.session {
 		h.tell(nil, obj)
 	}
 }

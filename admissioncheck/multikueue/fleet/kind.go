@@ -65,7 +65,7 @@ func newListWatch(c client.WithWatch, k Kind, selector labels.Selector) listWatc
 	}}
 }
 
-// byWorkload is the index of objects by the hub Workload that they belong to.
+// byWorkload is the index of objects by the hub Workload that they belong to, if that has not the very same name.
 const byWorkload = "workload"
 
 func newInformer(c client.WithWatch, k Kind, selector labels.Selector) (cache.SharedIndexInformer, error) {
@@ -73,7 +73,7 @@ func newInformer(c client.WithWatch, k Kind, selector labels.Selector) (cache.Sh
 		ObjectDescription: k.GVK.String(),
 		Indexers: cache.Indexers{byWorkload: func(obj any) ([]string, error) {
 			if o := object(obj); o != nil {
-				if key, ok := k.Key(o); ok {
+				if key, ok := k.Key(o); ok && key != client.ObjectKeyFromObject(o) {
 					return []string{key.String()}, nil
 				}
 			}

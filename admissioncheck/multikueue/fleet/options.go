@@ -22,8 +22,9 @@ type Options struct {
 	Kinds []Kind
 	// Scheme knows the Go types of all kinds.
 	Scheme *runtime.Scheme
-	// Concerned lists the Workloads to look at again when a cluster was connected or lost.
-	Concerned func(cluster string) []types.NamespacedName
+	// Concerned lists the Workloads to look at again when a cluster was connected or lost: those that look for a cluster, and
+	// others.
+	Concerned func(cluster string) (seekers, others []types.NamespacedName)
 
 	// Removed, optional, is told of every cluster that is removed.
 	Removed func(cluster string)
@@ -53,7 +54,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Concerned == nil {
-		o.Concerned = func(string) []types.NamespacedName { return nil }
+		o.Concerned = func(string) (seekers, others []types.NamespacedName) { return nil, nil }
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

@@ -87,3 +87,13 @@ func (f *followed) all() []client.Object {
 	}
 	return objects
 }
+
+// belongs tells whether an object of the kind is one of the Workload's.
+func (f *followed) belongs(item any, workload types.NamespacedName) bool {
+	obj := object(item)
+	if obj == nil {
+		return false
+	}
+	key, ok := f.kind.Key(obj)
+	return ok && key == workload
+}

@@ -7,12 +7,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	ctrlhandler "sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
 // Signal carries "look at this object again" from supervisors to controllers of the hub. Sending never blocks; what is
-// sent before anybody listens is kept for the first who does.
+// sent before anybody listens is kept for the first who does, and comes after what is new then.
 type Signal struct {
 	mu     sync.Mutex
 	queues []workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -27,7 +29,7 @@ func (s *Signal) start(_ context.Context, queue workqueue.TypedRateLimitingInter
 	defer s.mu.Unlock()
 	s.queues = append(s.queues, queue)
 	for key := range s.early {
-		queue.Add(reconcile.Request{NamespacedName: key})
+		addLater(queue, key)
 	}
 	s.early = nil
 	return nil
@@ -37,12 +39,7 @@ func (s *Signal) start(_ context.Context, queue workqueue.TypedRateLimitingInter
 func (s *Signal) Send(key types.NamespacedName, delay time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.queues) == 0 {
-		if s.early == nil {
-			s.early = map[types.NamespacedName]struct{}{}
-		}
-		s.early[key] = struct{}{}
-	}
+	s.keep(key)
 	for _, queue := range s.queues {
 		if delay > 0 {
 			queue.AddAfter(reconcile.Request{NamespacedName: key}, delay)
@@ -50,4 +47,35 @@ func (s *Signal) Send(key types.NamespacedName, delay time.Duration) {
 			queue.Add(reconcile.Request{NamespacedName: key})
 		}
 	}
+}
+
+// Later asks for a look once nothing else is to be done: what a program finds when it starts comes after what is new, as it
+// does with the hub's own objects.
+func (s *Signal) Later(key types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep(key)
+	for _, queue := range s.queues {
+		addLater(queue, key)
+	}
+}
+
+// keep remembers what nobody listens to yet; it needs the lock.
+func (s *Signal) keep(key types.NamespacedName) {
+	if len(s.queues) > 0 {
+		return
+	}
+	if s.early == nil {
+		s.early = map[types.NamespacedName]struct{}{}
+	}
+	s.early[key] = struct{}{}
+}
+
+func addLater(queue workqueue.TypedRateLimitingInterface[reconcile.Request], key types.NamespacedName) {
+	request := reconcile.Request{NamespacedName: key}
+	if ordered, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {
+		ordered.AddWithOpts(priorityqueue.AddOpts{Priority: new(ctrlhandler.LowPriority)}, request)
+		return
+	}
+	queue.Add(request)
 }

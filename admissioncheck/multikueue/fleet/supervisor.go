@@ -232,11 +232,17 @@ func (s *supervisor) connected(credentials Credentials, session *session) {
 		before.retire()
 	}
 	s.stats.connections.Add(1)
-	s.announce()
+	look := s.lookNow
+	if before == nil {
+		look = s.workloads.Later // the program has just started, or the cluster is new: what is there has time
+	}
+	s.announceTo(look)
 	for _, key := range session.workloads() { // their events came before the hub could act on them
-		s.workloads.Send(key, 0)
+		look(key)
 	}
 }
+
+func (s *supervisor) lookNow(key types.NamespacedName) { s.workloads.Send(key, 0) }
 
 // remember keeps what vanished between two sessions.
 func (s *supervisor) remember(before, now *session) {
@@ -303,10 +309,17 @@ func (s *supervisor) lost(err error) {
 }
 
 // announce makes the hub look at the cluster and at every Workload that depends on it.
-func (s *supervisor) announce() {
+func (s *supervisor) announce() { s.announceTo(s.lookNow) }
+
+// announceTo is announce with a way to look at those that look for no cluster: as a rule those who do are few, and somebody waits.
+func (s *supervisor) announceTo(look func(types.NamespacedName)) {
 	s.clusters.Send(types.NamespacedName{Name: s.name}, 0)
-	for _, key := range s.options.Concerned(s.name) {
-		s.workloads.Send(key, 0)
+	seekers, others := s.options.Concerned(s.name)
+	for _, key := range seekers {
+		s.lookNow(key)
+	}
+	for _, key := range others {
+		look(key)
 	}
 }
 

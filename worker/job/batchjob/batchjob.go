@@ -47,7 +47,7 @@ func Kind() job.Kind[*batchv1.Job] {
 		},
 		CopyStatus:        copyStatus,
 		Detach:            detach,
-		Strip:             func(j *batchv1.Job) { j.Spec.Template = corev1.PodTemplateSpec{} },
+		Strip:             func(j *batchv1.Job) { j.Spec.Template, j.Spec.Selector = corev1.PodTemplateSpec{}, nil },
 		DeletePropagation: metav1.DeletePropagationBackground,
 	}
 }
