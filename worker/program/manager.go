@@ -88,9 +88,7 @@ func managerOptions(s Settings, scheme *runtime.Scheme, certs *certificates) ctr
 	if o.LeaderElectionNamespace == "" {
 		o.LeaderElectionNamespace = *s.Namespace
 	}
-	if speaksCoarsely(s) {
-		o.NewClient = newCoarseClient
-	}
+	o.NewClient = newClient(speaksCoarsely(s))
 	if timeout := s.Controller.CacheSyncTimeout; timeout != nil {
 		o.Controller.CacheSyncTimeout = timeout.Duration
 	}
@@ -120,12 +118,18 @@ func speaksCoarsely(s Settings) bool {
 	return !s.Gates.Enabled(features.UnadmittedWorkloadsObservability)
 }
 
-func newCoarseClient(connection *rest.Config, options client.Options) (client.Client, error) {
-	c, err := client.New(connection, options)
-	if err != nil {
-		return nil, err
+func newClient(coarse bool) client.NewClientFunc {
+	return func(connection *rest.Config, options client.Options) (client.Client, error) {
+		general, err := client.New(connection, options)
+		if err != nil {
+			return nil, err
+		}
+		c, err := stream.Client(general, connection)
+		if err != nil || !coarse {
+			return c, err
+		}
+		return legacy.Client(c), nil
 	}
-	return legacy.Client(c), nil
 }
 
 // metricsOptions serve metrics with TLS to whom the API server allows to read them; in plain text and to everybody when

@@ -1,14 +1,21 @@
 package program
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/apis/config"
 	"switchyard.dev/apis/config/features"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
 )
 
 func TestAProgramSpeaksTheOldReasonsOnlyWithTheGateOff(t *testing.T) {
@@ -22,13 +29,40 @@ func TestAProgramSpeaksTheOldReasonsOnlyWithTheGateOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := Settings{Configuration: cfg, Gates: gates}
-		if writes := managerOptions(s, nil, newCertificates(s)).NewClient != nil; writes == gate {
-			t.Errorf("gate %v: translates what is written: %v", gate, writes)
+		if got := said(t, s); strings.Contains(got, `"reason":"WaitingForQuota"`) != gate {
+			t.Errorf("gate %v: writes %s", gate, got)
 		}
 		if got := heard(t, s); (got == "WaitingForQuota") == gate {
 			t.Errorf("gate %v: hears %s", gate, got)
 		}
 	}
+}
+
+// said is what the API server gets when a Workload's reason to wait is written.
+func said(t *testing.T, s Settings) string {
+	t.Helper()
+	var got []byte
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got, _ = io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metadata":{"name":"a"}}`)
+	}))
+	defer server.Close()
+	scheme := runtime.NewScheme()
+	if err := kueue.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c, err := managerOptions(s, scheme, newCertificates(s)).NewClient(&rest.Config{Host: server.URL}, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}, Status: kueue.WorkloadStatus{Conditions: []metav1.Condition{
+		{Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionFalse, Reason: "WaitingForQuota", Message: "3 more"},
+	}}}
+	if err := kube.ApplyAdmission(t.Context(), c, wl); err != nil {
+		t.Fatal(err)
+	}
+	return string(got)
 }
 
 // heard is the reason that an informer delivers of a Workload with an old one.

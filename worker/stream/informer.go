@@ -20,7 +20,7 @@ type NewInformer = func(toolscache.ListerWatcher, runtime.Object, time.Duration,
 // Informers returns what makes the informers of a cache of all namespaces, without selectors on Workloads. That of Workloads
 // watches as this package does, and lists as it would anyway.
 func Informers(connection *rest.Config, scheme *runtime.Scheme) (NewInformer, error) {
-	c, err := client(connection, scheme)
+	c, err := restClient(connection, scheme)
 	if err != nil {
 		return nil, fmt.Errorf("connect to watch workloads: %w", err)
 	}
@@ -34,7 +34,8 @@ func Informers(connection *rest.Config, scheme *runtime.Scheme) (NewInformer, er
 	}, nil
 }
 
-func client(connection *rest.Config, scheme *runtime.Scheme) (rest.Interface, error) {
+// restClient speaks of Workloads.
+func restClient(connection *rest.Config, scheme *runtime.Scheme) (rest.Interface, error) {
 	own := rest.CopyConfig(connection)
 	own.APIPath, own.GroupVersion = "/apis", &kueue.GroupVersion
 	own.ContentType, own.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON

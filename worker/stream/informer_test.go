@@ -42,7 +42,7 @@ const (
 
 func TestAWatchSeesWhatTheServerStreams(t *testing.T) {
 	connection, asked := serve(t, added+bookmark+expired)
-	own, err := client(connection, scheme(t))
+	own, err := restClient(connection, scheme(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,11 +52,20 @@ func (q quick) Decode(text []byte, defaults *schema.GroupVersionKind, into runti
 	if event, ok := into.(*metav1.WatchEvent); ok && readEvent(text, event) {
 		return event, &schema.GroupVersionKind{Version: "v1", Kind: "WatchEvent"}, nil
 	}
-	if into == nil {
+	answer, isAnswer := into.(*kueue.Workload)
+	if isAnswer || into == nil {
 		if wl, ok := q.specs.workload(text); ok {
 			kind := kueue.GroupVersion.WithKind("Workload")
-			return wl, &kind, nil
+			if !isAnswer {
+				return wl, &kind, nil
+			}
+			wl.Spec = *wl.Spec.DeepCopy() // who asked may change it
+			*answer = *wl
+			return answer, &kind, nil
 		}
+	}
+	if isAnswer {
+		*answer = kueue.Workload{} // the server's answer is the whole
 	}
 	return q.Serializer.Decode(text, defaults, into) //nolint:wrapcheck // it stands for the one within
 }
