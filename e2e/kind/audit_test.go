@@ -26,6 +26,9 @@ func (c *kindCluster) audit(ctx context.Context) ([]auditv1.Event, error) {
 	}
 	var events []auditv1.Event
 	for line := range strings.Lines(text) {
+		if !strings.HasSuffix(line, "\n") {
+			continue // still being written
+		}
 		var event auditv1.Event
 		if err := json.Unmarshal([]byte(line), &event); err != nil {
 			return nil, fmt.Errorf("audit log of %s: %w: %s", c.name, err, line)

@@ -42,23 +42,36 @@ type kindCluster struct {
 }
 
 // create makes a cluster and waits until its node is ready. The directory holds the audit policy and gets the kubeconfig.
+// A cluster that does not come up is made once more, for it is not what is tested.
 func create(provider *cluster.Provider, name, image, dir string) (*kindCluster, error) {
 	kubeconfig := filepath.Join(dir, name+".kubeconfig")
+	err := boot(provider, name, image, kubeconfig)
+	if err != nil {
+		say("%s does not come up, and is made again: %v", name, err)
+		err = boot(provider, name, image, kubeconfig)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return reach(provider, name, kubeconfig)
+}
+
+func boot(provider *cluster.Provider, name, image, kubeconfig string) error {
 	if err := provider.Delete(prefix+name, kubeconfig); err != nil { // of a run that was killed
-		return nil, fmt.Errorf("delete an old %s: %w", name, told(err))
+		return fmt.Errorf("delete an old %s: %w", name, told(err))
 	}
 	options := []cluster.CreateOption{
-		cluster.CreateWithRawConfig(fmt.Appendf(nil, clusterConfig, dir)),
+		cluster.CreateWithRawConfig(fmt.Appendf(nil, clusterConfig, filepath.Dir(kubeconfig))),
 		cluster.CreateWithKubeconfigPath(kubeconfig),
-		cluster.CreateWithWaitForReady(5 * time.Minute),
+		cluster.CreateWithWaitForReady(10 * time.Minute),
 	}
 	if image != "" {
 		options = append(options, cluster.CreateWithNodeImage(image))
 	}
 	if err := provider.Create(prefix+name, options...); err != nil {
-		return nil, fmt.Errorf("create %s: %w", name, told(err))
+		return fmt.Errorf("create %s: %w", name, told(err))
 	}
-	return reach(provider, name, kubeconfig)
+	return nil
 }
 
 func reach(provider *cluster.Provider, name, kubeconfig string) (*kindCluster, error) {
@@ -95,6 +108,21 @@ func (c *kindCluster) load(file string) error {
 		return fmt.Errorf("load %s into %s: %w", file, c.name, told(err))
 	}
 	return nil
+}
+
+// tag gives the one image of the repository another tag.
+func (c *kindCluster) tag(ctx context.Context, repository, tag string) error {
+	all, err := c.run(ctx, "ctr", "--namespace=k8s.io", "images", "ls", "--quiet")
+	if err != nil {
+		return err
+	}
+	for _, image := range strings.Fields(all) {
+		if strings.HasPrefix(image, repository+":") {
+			_, err := c.run(ctx, "ctr", "--namespace=k8s.io", "images", "tag", image, repository+":"+tag)
+			return err
+		}
+	}
+	return fmt.Errorf("%s has no image of %s", c.name, repository)
 }
 
 // run runs a command on the node and returns what it says.

@@ -56,7 +56,7 @@ func helm(ctx context.Context, c *kindCluster, verb string, args ...string) erro
 		role = "hub"
 	}
 	all := append([]string{
-		verb, "switchyard", "../../charts/switchyard", "--kube-context", c.name, "--namespace", system, "--wait", "--timeout", "5m",
+		verb, "switchyard", "../../charts/switchyard", "--kube-context", c.name, "--namespace", system, "--wait", "--timeout", "12m",
 		"--set", "role=" + role,
 	}, args...)
 	if c == hub {

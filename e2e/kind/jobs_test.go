@@ -106,12 +106,17 @@ func running(ctx context.Context, j *batchv1.Job) (string, error) {
 			return "", err
 		}
 		for i := range pods {
-			if pods[i].Status.Phase == corev1.PodRunning && pods[i].DeletionTimestamp == nil {
+			if runs(&pods[i]) {
 				return w.name, nil
 			}
 		}
 	}
 	return "", nil
+}
+
+// runs tells whether the pod's container runs and shall go on.
+func runs(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil
 }
 
 // podsOf are the pods of a Job on a cluster.

@@ -37,12 +37,12 @@ var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 			Eventually(w.available).WithContext(ctx).WithArguments(jobSetNamespace, "jobset-controller-manager").Should(Succeed())
 		}
 		say("so is the JobSet controller on the workers")
-	}, NodeTimeout(8*time.Minute))
+	}, NodeTimeout(20*time.Minute))
 
 	It("knows its workers and queues when switchctl has registered them and set them up", func(ctx SpecContext) {
 		for _, w := range workers {
 			switchctl(ctx, "cluster", "register", w.name, "--context", w.name, "--hub-context", "hub",
-				"--address", "https://"+w.ip+":6443", "--config", "workers", "--allow-logs", "--timeout", "2m")
+				"--address", "https://"+w.ip+":6443", "--config", "workers", "--allow-logs", "--timeout", "6m")
 		}
 		say("both workers are registered and connected")
 		switchctl(ctx, "queue", "setup", "-f", "testdata/teams.yaml", "--yes")
@@ -60,7 +60,7 @@ var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 			Expect(memory).NotTo(BeEmpty())
 			say("memory at rest of the programs on %s: %s", c.name, memory)
 		}
-	}, NodeTimeout(5*time.Minute))
+	}, NodeTimeout(15*time.Minute))
 
 	It("runs a Job of the hub as a container of a worker, and its log reaches the user", func(ctx SpecContext) {
 		hello := job("hello", main, "echo", "hello")
@@ -71,10 +71,11 @@ var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 		talk := job("talk", main, "sleep", "1h") // what has ended is taken from the worker, with its log
 		Expect(hub.Create(ctx, talk)).To(Succeed())
 		Eventually(running).WithContext(ctx).WithArguments(talk).ShouldNot(BeEmpty())
-		Expect(switchctl(ctx, "logs", "job/talk", "--namespace", team)).To(Equal("sleeping for 1h0m0s\n"))
+		Eventually(command).WithContext(ctx).WithArguments("switchctl", "logs", "job/talk", "--namespace", team).
+			Should(Equal("sleeping for 1h0m0s\n"))
 		remove(ctx, hello, talk)
 		say("a Job ran, and its log was read")
-	}, NodeTimeout(4*time.Minute))
+	}, NodeTimeout(10*time.Minute))
 
 	It("runs a JobSet in one worker's containers", func(ctx SpecContext) {
 		set := jobSet("sweep", main, "echo", "part")
@@ -86,20 +87,20 @@ var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 			HaveField("Type", string(jobset.JobSetCompleted)), HaveField("Status", metav1.ConditionTrue))))
 		remove(ctx, set)
 		say("a JobSet ran")
-	}, NodeTimeout(4*time.Minute))
+	}, NodeTimeout(10*time.Minute))
 
-	It("stops a Job on its worker for a more urgent one, and runs it again later", preempts, NodeTimeout(4*time.Minute))
+	It("stops a Job on its worker for a more urgent one, and runs it again later", preempts, NodeTimeout(12*time.Minute))
 
-	It("runs every Job once although the hub's program is killed while it dispatches", survivesTheHubsDeath, NodeTimeout(5*time.Minute))
+	It("runs every Job once although the hub's program is killed while it dispatches", survivesTheHubsDeath, NodeTimeout(12*time.Minute))
 
 	It("runs a Job elsewhere when its worker is cut off, and only when it was stopped there", Label("slow"), survivesAPartition,
-		NodeTimeout(15*time.Minute))
+		NodeTimeout(20*time.Minute))
 
-	It("is upgraded while Jobs run and come, without one being refused or run twice", upgradesUnderLoad, NodeTimeout(8*time.Minute))
+	It("is upgraded while Jobs run and come, without one being refused or run twice", upgradesUnderLoad, NodeTimeout(20*time.Minute))
 
-	It("was never denied a call", wasDeniedNothing, NodeTimeout(time.Minute))
+	It("was never denied a call", wasDeniedNothing, NodeTimeout(5*time.Minute))
 
-	It("leaves nothing behind when it is uninstalled", func(ctx SpecContext) { leavesNothing(ctx, before) }, NodeTimeout(5*time.Minute))
+	It("leaves nothing behind when it is uninstalled", func(ctx SpecContext) { leavesNothing(ctx, before) }, NodeTimeout(15*time.Minute))
 })
 
 func preempts(ctx SpecContext) {
@@ -121,18 +122,19 @@ func preempts(ctx SpecContext) {
 	say("a Job was preempted, and ran again after the urgent one")
 }
 
-// images are the prepared ones that each cluster needs.
+// images are the prepared ones that each cluster needs, its program's first.
 var images = map[string][]string{
-	"hub": {"hub.tar", "next/hub.tar"},
-	"w1":  {"worker.tar", "next/worker.tar", "job.tar", "jobset.tar"},
-	"w2":  {"worker.tar", "next/worker.tar", "job.tar", "jobset.tar"},
+	"hub": {"hub"},
+	"w1":  {"worker", "job", "jobset"},
+	"w2":  {"worker", "job", "jobset"},
 }
 
-func loadImages(_ context.Context, c *kindCluster) error {
-	for _, file := range images[c.name] {
-		if err := c.load(filepath.Join(prepared, file)); err != nil {
+// loadImages also gives the program's image the tag to which it will be upgraded: what counts is that every pod is replaced.
+func loadImages(ctx context.Context, c *kindCluster) error {
+	for _, name := range images[c.name] {
+		if err := c.load(filepath.Join(prepared, name+".tar")); err != nil {
 			return err
 		}
 	}
-	return nil
+	return c.tag(ctx, "switchyard.dev/"+images[c.name][0], nextTag)
 }

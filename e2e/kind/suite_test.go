@@ -39,7 +39,7 @@ func TestKind(t *testing.T) {
 	}
 	RegisterFailHandler(Fail)
 	EnforceDefaultTimeoutsWhenUsingContexts()
-	SetDefaultEventuallyTimeout(2 * time.Minute)
+	SetDefaultEventuallyTimeout(5 * time.Minute) // for a busy machine; what bounds a part is its own timeout
 	SetDefaultEventuallyPollingInterval(250 * time.Millisecond)
 	SetDefaultConsistentlyDuration(3 * time.Second)
 	ctrllog.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
@@ -58,7 +58,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	kubeconfig, err = mergeKubeconfigs(dir, "hub", "w1", "w2")
 	Expect(err).NotTo(HaveOccurred())
 	say("a hub and two workers are ready")
-}, NodeTimeout(10*time.Minute))
+}, NodeTimeout(25*time.Minute))
 
 // createAll makes all clusters at once, and deletes them after the suite.
 func createAll(dir string, names ...string) []*kindCluster {
