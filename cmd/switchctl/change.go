@@ -24,7 +24,16 @@ func newChange(cmd *cobra.Command, done string) *change {
 	o := &change{flags: genericclioptions.NewPrintFlags(done).WithTypeSetter(scheme())}
 	o.flags.AddFlags(cmd)
 	addDryRun(cmd, &o.run, "client", "server")
+	cmd.PreRunE = func(*cobra.Command, []string) error { return o.validate() }
 	return o
+}
+
+// validate finds a format that there is not, before anything is changed.
+func (o *change) validate() error {
+	if _, err := o.flags.ToPrinter(); err != nil {
+		return usagef("%w", err)
+	}
+	return nil
 }
 
 // client tells whether nothing is to be sent.

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -85,9 +87,11 @@ func codeOf(err error) int {
 func advice(err error) string {
 	var noMatch *meta.NoKindMatchError
 	var network *net.OpError
+	var call *url.Error
+	var certificate *tls.CertificateVerificationError
 	switch {
-	case clientcmd.IsEmptyConfig(err):
-		return "there is no kubeconfig: set KUBECONFIG, or pass --kubeconfig"
+	case anyIs(err, clientcmd.IsEmptyConfig):
+		return "is there a kubeconfig, and does it have a current context? Set KUBECONFIG, or pass --kubeconfig or --context"
 	case errors.As(err, &noMatch):
 		return "the cluster does not serve this kind: is the context the hub's (--context), and is Switchyard installed there?"
 	case apierrors.IsUnauthorized(err):
@@ -96,10 +100,22 @@ func advice(err error) string {
 		return "ask for the ClusterRole kueue-batch-user-role (jobs, looking) or kueue-batch-admin-role (queues, clusters), or use another --context"
 	case apierrors.IsConflict(err):
 		return "somebody else has just changed it: try again"
-	case errors.As(err, &network):
+	case errors.As(err, &certificate):
+		return "the API server's certificate is not signed by the authority that the kubeconfig has, or is for another address: get a new kubeconfig"
+	case errors.As(err, &network), errors.As(err, &call) && call.Timeout():
 		return "the API server cannot be reached: check the address that the context has, and the network in between"
 	}
 	return ""
+}
+
+// anyIs asks about an error and all that it wraps, for those who ask about the outermost only.
+func anyIs(err error, is func(error) bool) bool {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if is(err) {
+			return true
+		}
+	}
+	return false
 }
 
 func newExitCodesTopic() *cobra.Command {

@@ -40,7 +40,7 @@ func (d document) title() string {
 func (f *files) read() ([]document, error) {
 	infos, err := resource.NewLocalBuilder().Unstructured().FilenameParam(false, &f.FilenameOptions).Flatten().Do().Infos()
 	if err != nil {
-		return nil, usagef("read the manifests: %w", err)
+		return nil, usagef("read the manifests, each of which must be YAML or JSON with an apiVersion and a kind: %w", err)
 	}
 	var list []document
 	for _, info := range infos {

@@ -28,6 +28,9 @@ func (a *app) nativeGet() *cobra.Command {
 	c := &cobra.Command{Use: "get", Args: cobra.MinimumNArgs(1)}
 	s := newSelection(c, true)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := s.validate(); err != nil {
+			return err
+		}
 		return a.get(cmd.Context(), s, kindWord(args[0]), args[1:])
 	}
 	return c

@@ -29,8 +29,11 @@ func parseJob(hub *site, text string) (jobRef, error) {
 		return jobRef{}, usagef("%q names no job: want TYPE[.GROUP]/NAME, such as job/train", text)
 	}
 	gvk, err := kindNamed(hub.RESTMapper(), kind)
-	if err != nil {
+	if meta.IsNoMatchError(err) {
 		return jobRef{}, usagef("%q names no kind of job that the hub knows: %w", kind, err)
+	}
+	if err != nil {
+		return jobRef{}, fmt.Errorf("ask the hub what a %q is: %w", kind, err)
 	}
 	return jobRef{kind: gvk, name: name}, nil
 }

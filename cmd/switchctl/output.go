@@ -31,7 +31,19 @@ func newOutput(cmd *cobra.Command) *output {
 	formats := append([]string{"wide"}, o.flags.AllowedFormats()...)
 	cmd.Flag("output").Usage = "Output format. One of: " + strings.Join(formats, ", ") + "."
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml", "wide", "name"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.PreRunE = func(*cobra.Command, []string) error { return o.validate() }
 	return o
+}
+
+// validate finds a format that there is not, before anything is asked or done.
+func (o *output) validate() error {
+	if o.tabular() {
+		return nil
+	}
+	if _, err := o.flags.ToPrinter(); err != nil {
+		return usagef("%w", err)
+	}
+	return nil
 }
 
 func (o *output) format() string { return *o.flags.OutputFormat }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -59,6 +60,9 @@ func (a *app) orKubectl(verb string, own func() *cobra.Command) func(*cobra.Comm
 		mine := len(words) > 0 && slices.Contains([]ours{ourWorkload, ourLocalQueue, ourClusterQueue, ourWorkerCluster}, kindWord(strings.SplitN(words[0], "/", 2)[0]))
 		if format := native.Flag("output"); format != nil && strings.HasPrefix(format.Value.String(), "custom-columns") {
 			mine = false // a printer that is kubectl's own
+		}
+		if err == nil && len(words) == 0 {
+			return fmt.Errorf("which kind? %s workload, localqueue, clusterqueue or multikueuecluster, or a kind that kubectl knows", verb)
 		}
 		if err != nil || !mine {
 			a.running = true

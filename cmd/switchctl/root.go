@@ -49,11 +49,11 @@ func newApp(streams genericiooptions.IOStreams) *app {
 func (a *app) execute(ctx context.Context, argv []string) int {
 	root := a.root(argv[0])
 	root.SetArgs(argv[1:])
-	err := root.ExecuteContext(ctx)
+	command, err := root.ExecuteContextC(ctx)
 	if err != nil && !a.running {
 		var o *outcome
 		if !errors.As(err, &o) {
-			err = usagef("%w\nSee '%s --help'.", err, root.DisplayName())
+			err = usagef("%w\n%sSee '%s --help'.", err, useLine(command), command.CommandPath())
 		}
 	}
 	var kubectl *kubectlError
@@ -69,6 +69,14 @@ func (a *app) execute(ctx context.Context, argv []string) int {
 	return codeOf(err)
 }
 
+// useLine is what should have been typed, if the command is one that does something.
+func useLine(c *cobra.Command) string {
+	if c.HasSubCommands() {
+		return ""
+	}
+	return "Usage: " + c.UseLine() + "\n"
+}
+
 func (a *app) root(argv0 string) *cobra.Command {
 	root := &cobra.Command{
 		Use: "switchctl", Short: "Submit jobs to a Switchyard hub, look after its queues and its worker clusters",
@@ -76,7 +84,7 @@ func (a *app) root(argv0 string) *cobra.Command {
 queues and worker clusters. The current context of the kubeconfig is the hub, unless --context names another.
 
 As an executable named kubectl-switchyard on the PATH it is a plugin: kubectl switchyard ...
-"switchctl help exit-codes" lists the exit codes.`,
+"switchctl help exit-codes" lists the exit codes, "switchctl options" the flags that every command has.`,
 		SilenceErrors: true, SilenceUsage: true,
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: displayName(argv0)},
 	}
@@ -101,7 +109,8 @@ As an executable named kubectl-switchyard on the PATH it is a plugin: kubectl sw
 	add(groupQueues, a.newQueue(), a.newList(), a.newGet(), a.newDescribe(), a.newCreate(), a.newDelete(), a.newStop(), a.newResume(),
 		a.newPassThrough("edit", "Edit an object"), a.newPassThrough("patch", "Change fields of an object"))
 	add(groupFleet, a.newCluster(), a.newTop())
-	root.AddCommand(a.newVersion())
+	root.AddCommand(a.newVersion(), newOptions())
+	root.SetUsageTemplate(withoutCommonFlags(root.UsageTemplate()))
 	return root
 }
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -18,6 +20,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -49,9 +52,16 @@ type sites struct {
 func reach(flags *genericclioptions.ConfigFlags) sites {
 	return sites{
 		hub: func() (*site, error) {
+			raw, err := kubeconfig(flags.ToRawKubeConfigLoader(), *flags.Context)
+			if err != nil {
+				return nil, err
+			}
 			config, err := flags.ToRESTConfig()
 			if err != nil {
-				return nil, fmt.Errorf("find the hub in the kubeconfig: %w", err)
+				return nil, usagef("find the hub in the kubeconfig: %w", err)
+			}
+			if madeUp(config, raw, flags) {
+				return nil, usagef("there is no kubeconfig, or it has no current context: set KUBECONFIG, or pass --kubeconfig or --context")
 			}
 			mapper, err := flags.ToRESTMapper()
 			if err != nil {
@@ -63,9 +73,12 @@ func reach(flags *genericclioptions.ConfigFlags) sites {
 			rules := clientcmd.NewDefaultClientConfigLoadingRules()
 			rules.ExplicitPath = file
 			loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: name})
+			if _, err := kubeconfig(loader, name); err != nil {
+				return nil, err
+			}
 			config, err := loader.ClientConfig()
 			if err != nil {
-				return nil, fmt.Errorf("find context %q in the kubeconfig: %w", name, err)
+				return nil, usagef("find the cluster in the kubeconfig: %w", err)
 			}
 			return connect(config, client.Options{Scheme: scheme()})
 		},
@@ -77,6 +90,26 @@ func reach(flags *genericclioptions.ConfigFlags) sites {
 			return connect(config, client.Options{Scheme: scheme()})
 		},
 	}
+}
+
+// kubeconfig reads the kubeconfig, which must have the context if one is named.
+func kubeconfig(loader clientcmd.ClientConfig, context string) (clientcmdapi.Config, error) {
+	raw, err := loader.RawConfig()
+	if err != nil {
+		return raw, usagef("read the kubeconfig: %w", err)
+	}
+	if _, found := raw.Contexts[context]; context != "" && !found {
+		names := slices.Sorted(maps.Keys(raw.Contexts))
+		return raw, usagef("the kubeconfig has no context %q; its contexts are: %s", context, cmp.Or(strings.Join(names, ", "), "none"))
+	}
+	return raw, nil
+}
+
+// madeUp tells whether a connection is the one that kubectl tries when neither a kubeconfig nor a flag names a server.
+func madeUp(config *rest.Config, raw clientcmdapi.Config, flags *genericclioptions.ConfigFlags) bool {
+	_, found := raw.Contexts[cmp.Or(*flags.Context, raw.CurrentContext)]
+	return config.Host == clientcmd.ClusterDefaults.Server && os.Getenv("KUBERNETES_MASTER") == "" &&
+		!found && *flags.APIServer == "" && *flags.ClusterName == ""
 }
 
 func connect(config *rest.Config, options client.Options) (*site, error) {

@@ -103,7 +103,7 @@ func TestContextsAndKubeconfigsLeadToTheirClusters(t *testing.T) {
 			t.Errorf("context %q: %v, %v", context, found, err)
 		}
 	}
-	if _, err := reached.context(name, "bogus"); err == nil || !strings.Contains(err.Error(), `find context "bogus"`) {
+	if _, err := reached.context(name, "bogus"); err == nil || !strings.Contains(err.Error(), `no context "bogus"`) {
 		t.Error(err)
 	}
 	if _, err := reached.credentials([]byte(strings.ReplaceAll(threeClusters, "https://hub", "http://hub"))); err == nil {

@@ -24,6 +24,68 @@ import (
 	"switchyard.dev/cmd/switchctl/show"
 )
 
+// atShell runs a command line as a shell would, without any cluster in memory.
+func atShell(t *testing.T, kubeconfig string, line ...string) (code int, errs string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, []byte(kubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", file)
+	t.Setenv("KUBERNETES_MASTER", "")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	var out, err bytes.Buffer
+	a := newApp(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &err})
+	return a.execute(t.Context(), append([]string{"switchctl"}, line...)), err.String()
+}
+
+const twoContexts = `{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],
+contexts: [{name: west, context: {cluster: c}}, {name: east, context: {cluster: c}}]}`
+
+func TestWhoeverHasNoClusterIsToldWhatToPass(t *testing.T) {
+	for _, c := range []struct {
+		name, kubeconfig string
+		line             []string
+		code             int
+		want             string
+	}{
+		{"no kubeconfig", "", []string{"cluster", "list"}, exitUsage, "set KUBECONFIG, or pass --kubeconfig or --context"},
+		{"no current context", twoContexts, []string{"list", "workload"}, exitUsage, "set KUBECONFIG, or pass --kubeconfig or --context"},
+		{"no such context", twoContexts, []string{"top", "--once", "--context", "north"}, exitUsage, `no context "north"; its contexts are: east, west`},
+		{
+			"no such context of the worker", twoContexts, []string{"cluster", "register", "w1", "--context", "north", "--hub-context", "west"}, exitUsage,
+			`no context "north"; its contexts are: east, west`,
+		},
+		{"no such file", "", []string{"cluster", "list", "--kubeconfig", "/nowhere/kubeconfig"}, exitUsage, "read the kubeconfig: stat /nowhere/kubeconfig"},
+		{"not a kubeconfig", "a: [b", []string{"cluster", "list"}, exitUsage, "read the kubeconfig: error loading config file"},
+		{"nobody answers", twoContexts, []string{"cluster", "list", "--context", "west"}, exitError, "hint: the API server cannot be reached"},
+		{"nobody answers what a job is", twoContexts, []string{"logs", "job/x", "--context", "west"}, exitError, "hint: the API server cannot be reached"},
+		{"a format that there is not", twoContexts, []string{"list", "workload", "-o", "bogus"}, exitUsage, `output format "bogus"`},
+		{"a format that there is not, of get", twoContexts, []string{"get", "workload", "-o", "bogus"}, exitUsage, `output format "bogus"`},
+		{"a format that there is not, of a change", twoContexts, []string{"stop", "workload", "x", "-o", "bogus"}, exitUsage, `output format "bogus"`},
+		{"no name", twoContexts, []string{"cluster", "register"}, exitUsage, "Usage: switchctl cluster register NAME [flags]\nSee 'switchctl cluster register --help'."},
+		{"no kind", twoContexts, []string{"get"}, exitUsage, "which kind? get workload, "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if code, errs := atShell(t, c.kubeconfig, c.line...); code != c.code || !strings.Contains(errs, c.want) {
+				t.Errorf("code %d, want %d; errors\n%swant\n%s", code, c.code, errs, c.want)
+			}
+		})
+	}
+}
+
+func TestFlagsThatEveryCommandHasAreShownOnce(t *testing.T) {
+	x := newTerminal(t)
+	if out := x.ok("options"); !strings.Contains(out, "--system-namespace") || !strings.Contains(out, "--context") {
+		t.Error(out)
+	}
+	for _, line := range []string{"--help", "cluster --help", "cluster register --help", "list workload --help", "get --help"} {
+		if out := x.ok(line); strings.Contains(out, "--certificate-authority") || !strings.Contains(out, "switchctl options") {
+			t.Errorf("%s:\n%s", line, out)
+		}
+	}
+}
+
 func TestABatchUserWhoMaySeeNeitherClustersNorChecksIsToldWhatTheWorkloadSays(t *testing.T) {
 	x := newTerminal(t)
 	offered := aWorkload("job-offered-1", "Job", "offered", condition(kueue.WorkloadQuotaReserved, "True", "QuotaReserved", "", time.Minute))
