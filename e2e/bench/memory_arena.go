@@ -109,7 +109,7 @@ func buildHamlet(ctx context.Context, o hamletOptions) (*hamlet, error) {
 	if err := h.prepare(o); err != nil {
 		return nil, errors.Join(err, h.raze())
 	}
-	if err := errors.Join(h.start(), h.waitConnected(ctx, o.workers)); err != nil {
+	if err := errors.Join(h.start(), h.waitConnected(ctx, o.workers, 2*time.Minute)); err != nil {
 		return nil, errors.Join(err, h.raze())
 	}
 	h.hub.SetLatency(o.latency)
@@ -258,9 +258,9 @@ func (h *hamlet) start() error {
 }
 
 // waitConnected returns when the hub says that it is connected to so many workers.
-func (h *hamlet) waitConnected(ctx context.Context, workers int) error {
+func (h *hamlet) waitConnected(ctx context.Context, workers int, patience time.Duration) error {
 	connected := 0
-	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
 		connected = 0
 		for _, w := range h.workers {
 			cluster := &kueue.MultiKueueCluster{}

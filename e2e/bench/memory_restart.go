@@ -54,7 +54,7 @@ func (h *hamlet) restart(ctx context.Context, held int) (restart, error) {
 	}
 	connected := make(chan error, 1)
 	go func() {
-		err := h.waitConnected(ctx, len(h.workers))
+		err := h.waitConnected(ctx, len(h.workers), stuckAfter)
 		r.connected = time.Since(began)
 		connected <- err
 	}()

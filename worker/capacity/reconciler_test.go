@@ -248,18 +248,30 @@ func TestAClusterWithoutTheKindIsLeftInPeace(t *testing.T) {
 	}
 }
 
+// laterQueue notes what is asked for later. It is used by one goroutine.
+type laterQueue struct {
+	workqueue.TypedRateLimitingInterface[reconcile.Request]
+	after map[reconcile.Request]time.Duration
+}
+
+func (q *laterQueue) AddAfter(request reconcile.Request, after time.Duration) {
+	q.after[request] = after
+}
+
 func TestAllNewsEndInOneRequest(t *testing.T) {
 	s := newStage(t, flavor("red"), queue("q", "", 8, never, never), local("lq", "q"))
 	s.changed = newChanges()
-	work := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-	defer work.ShutDown()
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer queue.ShutDown()
+	work := &laterQueue{TypedRateLimitingInterface: queue, after: map[reconcile.Request]time.Duration{}}
 	for _, source := range s.sources() {
 		if err := source.Start(t.Context(), work); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if work.Len() != 1 {
-		t.Errorf("%d requests, want 1", work.Len())
+	report := reconcile.Request{NamespacedName: types.NamespacedName{Name: switchyard.CapacityReportName}}
+	if diff := cmp.Diff(map[reconcile.Request]time.Duration{report: settling}, work.after); diff != "" || queue.Len() != 0 {
+		t.Errorf("%d requests at once, later ones: -want +got:\n%s", queue.Len(), diff)
 	}
 	want := changes{queues: map[string]bool{"q": true}, locals: map[types.NamespacedName]bool{{Namespace: "ns", Name: "lq"}: true}}
 	if diff := cmp.Diff(want, s.changed, cmp.AllowUnexported(changes{})); diff != "" {

@@ -3,6 +3,7 @@ package capacity
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -51,8 +52,12 @@ type funnel struct {
 	note func(types.NamespacedName)
 }
 
+// settling is how long the first news waits for those that come with it: who makes a flavor and its queues makes them one after
+// the other, and a report without the last of them would stand for an Interval.
+const settling = 100 * time.Millisecond
+
 // Add notes the name before the request is made, so that whoever handles the request finds it.
 func (f funnel) Add(request reconcile.Request) {
 	f.note(request.NamespacedName)
-	f.TypedRateLimitingInterface.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: switchyard.CapacityReportName}})
+	f.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: switchyard.CapacityReportName}}, settling)
 }

@@ -129,13 +129,14 @@ func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep, error) {
 
 func (r *Resolver) setup(mgr ctrl.Manager) error {
 	all := handler.EnqueueRequestsFromMapFunc(r.dispatching)
-	specOrNotes := builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, notesChanged()))
+	specOrNotes := builder.WithPredicates(afterStart(), predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, notesChanged()))
+	spec := builder.WithPredicates(afterStart(), predicate.GenerationChangedPredicate{})
 	notes := builder.WithPredicates(notesChanged())
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("multikueue_workload").
 		For(&kueue.Workload{}).
 		Watches(&kueue.MultiKueueConfig{}, all, specOrNotes).
-		Watches(&kueue.AdmissionCheck{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.AdmissionCheck{}, all, spec).
 		Watches(&kueue.MultiKueueCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), notes).
 		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(r.ofQueue), notes).
 		WatchesRawSource(r.Fleet.Workloads().Source()).
@@ -206,8 +207,13 @@ func (w *jobWatch) Start(ctx context.Context) error {
 		}
 	}
 	return w.controller.Watch(source.Kind[client.Object](w.manager.GetCache(), w.kind.New(), //nolint:wrapcheck // names itself
-		handler.EnqueueRequestsFromMapFunc(w.resolver.ofJob(w.kind)),
+		handler.EnqueueRequestsFromMapFunc(w.resolver.ofJob(w.kind)), afterStart(),
 		predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, deletion())))
+}
+
+// afterStart passes all but what is there when the program starts: all Workloads are looked at then anyway, each once.
+func afterStart() predicate.Predicate {
+	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 }
 
 // deletion passes only deletions.
