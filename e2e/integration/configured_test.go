@@ -3,12 +3,14 @@ package integration
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -40,7 +42,10 @@ var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFa
 					"timeout":           "8s",
 					"requeuingStrategy": map[string]any{"backoffBaseSeconds": 1, "backoffLimitCount": 1},
 				},
-				"objectRetentionPolicies":    map[string]any{"workloads": map[string]any{"afterFinished": "2s"}},
+				"objectRetentionPolicies": map[string]any{"workloads": map[string]any{
+					"afterFinished": "2s", "afterDeactivatedByKueue": "10s",
+				}},
+				"featureGates":               map[string]any{"MultiKueue": false}, // a hub that has nobody to send jobs to
 				"manageJobsWithoutQueueName": true,
 				"resources": map[string]any{
 					"excludeResourcePrefixes": []string{"example.com/"},
@@ -54,6 +59,8 @@ var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFa
 		DeferCleanup(func() { Expect(stage.Stop()).To(Succeed()) })
 		alone = stage.Hub
 	}, NodeTimeout(5*time.Minute))
+
+	AfterAll(func() { noteDoings(alone) })
 
 	newTeamAlone := func(ctx SpecContext, gpus int) team {
 		GinkgoHelper()
@@ -131,17 +138,27 @@ var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFa
 		Eventually(share(child)).WithContext(ctx).Should(HaveValue(Equal(kueue.FairSharingStatus{})))
 	})
 
-	It("takes back the quota of pods that do not become ready, tries once more, and gives up", func(ctx SpecContext) {
-		t := newTeamAlone(ctx, 100)
-		job := t.job("too-large", 50, "1s") // No node has that many.
-		Expect(alone.Create(ctx, job)).To(Succeed())
-		Eventually(workloadConditionAt).WithContext(ctx).WithArguments(alone, client.Object(job), kueue.WorkloadEvicted).
-			Should(HavePrefix("True PodsReadyTimeout"))
-		Eventually(workloadConditionAt).WithContext(ctx).WithArguments(alone, client.Object(job), kueue.WorkloadEvicted).
-			Should(HavePrefix("True DeactivatedDueToRequeuingLimitExceeded"))
-		wl, err := workloadAt(ctx, alone, job)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(wl.Spec.Active).To(HaveValue(BeFalse()))
+	It("takes back the quota of pods that do not become ready, tries once more, gives up, and deletes the job some time later", func(ctx SpecContext) {
+		t := newTeamAlone(ctx, 200)
+		jobs := []client.Object{t.job("too-large", 50, "1s"), t.jobSet("too", 50, "1s")} // No node has that many.
+		for _, job := range jobs {
+			Expect(alone.Create(ctx, job)).To(Succeed())
+		}
+		for _, job := range jobs {
+			Eventually(workloadConditionAt).WithContext(ctx).WithArguments(alone, job, kueue.WorkloadEvicted).
+				Should(HavePrefix("True PodsReadyTimeout"))
+		}
+		for _, job := range jobs {
+			Eventually(func() (bool, error) {
+				wl, err := workloadAt(ctx, alone, job)
+				return wl != nil && !ptr.Deref(wl.Spec.Active, true) &&
+					strings.HasPrefix(condition(wl.Status.Conditions, kueue.WorkloadEvicted), "True DeactivatedDueToRequeuingLimitExceeded"), err
+			}).WithContext(ctx).Should(BeTrue())
+		}
+		for _, job := range jobs {
+			Eventually(func() error { return alone.Get(ctx, client.ObjectKeyFromObject(job), job) }).WithContext(ctx).
+				Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		}
 	})
 
 	It("deletes Workloads some time after their end", func(ctx SpecContext) {

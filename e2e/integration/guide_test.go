@@ -36,7 +36,7 @@ var _ = Describe("The guides, one after the other, on a hub that knows no worker
 		It(g.teaches, func(ctx SpecContext) { r.follow(ctx, g.file) }, SpecTimeout(10*time.Minute))
 	}
 
-	It("are followed without a denied call, and what rights to write they leave unused is known to be of use elsewhere", func() {
+	It("are followed without a denied call, and of each right that they leave unused it is known where it is used", func() {
 		r.expectRights()
 		r.expectNoComplaints()
 	})
@@ -64,10 +64,13 @@ func newReader(ctx context.Context) reader {
 	GinkgoHelper()
 	root, err := clusters.SourceRoot()
 	Expect(err).NotTo(HaveOccurred())
+	worker := func(name string, nodes clusters.NodePool) clusters.Options {
+		return clusters.Options{Name: name, JobSet: true, Nodes: []clusters.NodePool{nodes}, CountReadsOf: installation.Users()}
+	}
 	started, err := clusters.StartAll(ctx,
-		clusters.Options{Name: "hub", Controllers: true, JobSetCRD: true},
-		clusters.Options{Name: "w1", JobSet: true, Nodes: []clusters.NodePool{{Name: "h100", Count: 2, GPUClass: "H100", GPUs: 8}}},
-		clusters.Options{Name: "w2", JobSet: true, Nodes: []clusters.NodePool{{Name: "a100", Count: 2, GPUClass: "A100", GPUs: 8}}})
+		clusters.Options{Name: "hub", Controllers: true, JobSetCRD: true, CountReadsOf: installation.Users()},
+		worker("w1", clusters.NodePool{Name: "h100", Count: 2, GPUClass: "H100", GPUs: 8}),
+		worker("w2", clusters.NodePool{Name: "a100", Count: 2, GPUClass: "A100", GPUs: 8}))
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(clusters.StopAll(started...)).To(Succeed()) })
 	r := reader{root: root, clusters: started, credentials: GinkgoT().TempDir()}

@@ -1,0 +1,177 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
+	. "github.com/onsi/gomega"
+
+	"switchyard.dev/e2e/clusters"
+	"switchyard.dev/e2e/installation"
+)
+
+// The accounts whose rights are looked at: the hub's and the workers' programs, each in its own cluster, and the hub on its
+// workers.
+const (
+	theHub, theWorker, theHubAway = "hub", "worker", "hub on its workers"
+)
+
+// userOf is the name by which API servers know an account.
+func userOf(holder string) string {
+	return installation.Users()[slices.Index([]string{theHub, theWorker, theHubAway}, holder)]
+}
+
+// use is what a right is there for that following the guides does not need, or not always.
+type use struct {
+	right string
+	// of are the accounts that have it for this.
+	of []string
+	// code is the file that makes the call.
+	code string
+	// spec is the file of specs by which each of the accounts, or else the one named by, makes it whenever they run. Without
+	// one, the call depends on who is quicker, or is made where the comment says.
+	spec, by string
+}
+
+// usedElsewhere are the rights that following the guides does not use, or may not use.
+func usedElsewhere() []use {
+	both, hubAlone, workerAlone, away := []string{theHub, theWorker}, []string{theHub}, []string{theWorker}, []string{theHubAway}
+	const named = "admissionregistration.k8s.io/%[1]swebhookconfigurations kueue-%[1]s-webhook-configuration"
+	return []use{
+		// The program's own certificate: charts/install waits until it is everywhere, with these roles.
+		{right: "update /secrets", of: both, code: "worker/program/certificates.go"},
+		{right: "update " + fmt.Sprintf(named, "mutating"), of: both, code: "worker/program/certificates.go"},
+		{right: "update " + fmt.Sprintf(named, "validating"), of: both, code: "worker/program/certificates.go"},
+		{right: "update apiextensions.k8s.io/customresourcedefinitions clusterqueues.kueue.x-k8s.io cohorts.kueue.x-k8s.io " +
+			"localqueues.kueue.x-k8s.io multikueueclusters.kueue.x-k8s.io workloads.kueue.x-k8s.io", of: both, code: "worker/program/certificates.go"},
+		// Asked for by an API server with OwnerReferencesPermissionEnforcement when a Workload gets its job as owner.
+		{right: "update batch/jobs/finalizers", of: both, code: "worker/job/compose.go"},
+		{right: "update jobset.x-k8s.io/jobsets/finalizers", of: both, code: "worker/job/compose.go"},
+		// Leases are not in audit logs: the program's election, the fence's own lease, and the hub's lease on a worker.
+		{right: "create coordination.k8s.io/leases", of: both, code: "worker/program/manager.go"},
+		{right: "get coordination.k8s.io/leases", of: both, code: "worker/program/manager.go"},
+		{right: "update coordination.k8s.io/leases", of: both, code: "worker/program/manager.go"},
+		{right: "patch coordination.k8s.io/leases", of: both, code: "worker/fence/guard/presence.go"},
+		{right: "create coordination.k8s.io/leases", of: away, code: "admissioncheck/multikueue/fleet/lease.go"},
+		{right: "get coordination.k8s.io/leases switchyard-hub-multikueue", of: away, code: "admissioncheck/multikueue/fleet/lease.go"},
+		{right: "update coordination.k8s.io/leases switchyard-hub-multikueue", of: away, code: "admissioncheck/multikueue/fleet/lease.go"},
+		{right: "get coordination.k8s.io/leases switchyard-fence", of: away, code: "admissioncheck/multikueue/fleet/lease.go"},
+		// Read from the API server what the cache does not have yet, or no more.
+		{right: "get /namespaces", of: both, code: "worker/job/observe.go"},
+		{right: "get apps/replicasets", of: both, code: "worker/job/owners.go"},
+		{right: "get batch/jobs", of: both, code: "worker/job/retire.go"},
+		{right: "get jobset.x-k8s.io/jobsets", of: both, code: "worker/job/retire.go"},
+		{right: "get kueue.x-k8s.io/localqueues", of: both, code: "worker/job/webhook.go"},
+		{right: "get kueue.x-k8s.io/clusterqueues", of: both, code: "worker/job/webhook.go"},
+		{right: "get kueue.x-k8s.io/admissionchecks", of: both, code: "worker/job/webhook.go"},
+		{right: "get kueue.x-k8s.io/workloadpriorityclasses", of: both, code: "worker/job/priority.go"},
+		{right: "get scheduling.k8s.io/priorityclasses", of: both, code: "worker/job/priority.go"},
+		{right: "get kueue.x-k8s.io/workloads", of: both, code: "worker/job/act.go"},
+		{right: "get jobset.x-k8s.io/jobsets", of: away, code: "admissioncheck/multikueue/mirror/remote.go"},
+		// An event that happens again.
+		{right: "patch events.k8s.io/events", of: both, code: "worker/kube/events.go"},
+		// Asked for when the report is applied for the first time; audit logs call that a patch.
+		{right: "create switchyard.dev/capacityreports", of: both, code: "worker/capacity/reconciler.go"},
+
+		{right: "create authentication.k8s.io/tokenreviews", of: both, code: "worker/program/manager.go", spec: "dispatchers_test.go", by: theHub},
+		{right: "create authorization.k8s.io/subjectaccessreviews", of: both, code: "worker/program/manager.go", spec: "dispatchers_test.go", by: theHub},
+		{right: "delete batch/jobs", of: both, code: "worker/job/retire.go", spec: "configured_test.go", by: theHub},
+		{right: "delete jobset.x-k8s.io/jobsets", of: both, code: "worker/job/retire.go", spec: "configured_test.go", by: theHub},
+		{right: "delete kueue.x-k8s.io/workloads", of: both, code: "worker/controller/workload/reconciler.go", spec: "configured_test.go", by: theHub},
+		{right: "patch kueue.x-k8s.io/cohorts/status", of: both, code: "worker/controller/figures/reconciler.go", spec: "configured_test.go", by: theHub},
+		{right: "patch switchyard.dev/capacityreports", of: hubAlone, code: "hub/hub.go", spec: "configured_test.go"},
+		{right: "patch kueue.x-k8s.io/clusterqueues", of: both, code: "worker/controller/figures/reconciler.go", spec: "switchctl_test.go"},
+		{right: "patch kueue.x-k8s.io/resourceflavors", of: both, code: "worker/controller/flavor/reconciler.go", spec: "switchctl_test.go"},
+		{right: "create kueue.x-k8s.io/workloads", of: workerAlone, code: "worker/job/act.go", spec: "queueing_test.go"},
+		{right: "patch batch/jobs/status", of: workerAlone, code: "worker/job/act.go", spec: "queueing_test.go"},
+		{right: "patch kueue.x-k8s.io/admissionchecks", of: workerAlone, code: "worker/controller/admissioncheck/reconciler.go", spec: "resourcequota_test.go"},
+		{right: "patch kueue.x-k8s.io/admissionchecks/status", of: workerAlone, code: "admissioncheck/runner/checks.go", spec: "resourcequota_test.go"},
+		{right: "patch kueue.x-k8s.io/workloads", of: away, code: "admissioncheck/multikueue/mirror/remote.go", spec: "rbac_test.go"},
+	}
+}
+
+// doings are, by account, the rights that were used by the clusters of a stage that may be gone by now.
+var doings = map[string][]string{}
+
+// noteDoings keeps what was done at clusters that are about to be stopped.
+func noteDoings(sites ...*installation.Site) {
+	GinkgoHelper()
+	for _, s := range sites {
+		if s == nil {
+			continue
+		}
+		for _, holder := range []string{theHub, theWorker, theHubAway} {
+			used, _ := calls(holder, []*clusters.Cluster{s.Cluster})
+			doings[holder] = append(doings[holder], used...)
+		}
+	}
+}
+
+// calls are what an account was allowed, whatever became of it, and what it was denied. What switchctl does by the hub's
+// account is not the hub's doing.
+func calls(holder string, at []*clusters.Cluster) (used, denied []string) {
+	GinkgoHelper()
+	for _, c := range at {
+		for _, event := range auditEvents(&installation.Site{Cluster: c}) {
+			if event.User.Username != userOf(holder) || strings.HasPrefix(event.UserAgent, "switchctl") {
+				continue
+			}
+			ref := event.ObjectRef
+			resource := ref.Resource
+			if ref.Subresource != "" {
+				resource += "/" + ref.Subresource
+			}
+			to, text := &used, right(event.Verb, ref.APIGroup, resource)
+			if event.Annotations["authorization.k8s.io/decision"] == "forbid" {
+				to = &denied
+			}
+			if !slices.Contains(*to, text) {
+				*to = append(*to, text)
+			}
+		}
+	}
+	return used, denied
+}
+
+var _ = AfterSuite(func() { noteDoings(hub, w1, w2) })
+
+// Whoever says where a right is used is taken at his word: if all of those specs were run, the audit logs have it.
+var _ = ReportAfterSuite("rights are used where that is said", func(report Report) {
+	var wrong []string
+	for _, u := range usedElsewhere() {
+		if _, err := os.Stat(filepath.Join("..", "..", u.code)); err != nil {
+			wrong = append(wrong, fmt.Sprintf("%s: %v", u.right, err))
+		}
+		accounts := u.of
+		if u.by != "" {
+			accounts = []string{u.by}
+		}
+		for _, account := range accounts {
+			if u.spec != "" && allPassed(report, u.spec) && !slices.Contains(doings[account], u.right) {
+				wrong = append(wrong, fmt.Sprintf("the %s does not %s in %s", account, u.right, u.spec))
+			}
+		}
+	}
+	Expect(wrong).To(BeEmpty())
+})
+
+// allPassed tells whether each spec of a file was run and passed.
+func allPassed(report Report, file string) bool {
+	specs := 0
+	for i := range report.SpecReports {
+		s := &report.SpecReports[i]
+		if s.LeafNodeType != types.NodeTypeIt || filepath.Base(s.LeafNodeLocation.FileName) != file {
+			continue
+		}
+		if s.State != types.SpecStatePassed {
+			return false
+		}
+		specs++
+	}
+	return specs > 0
+}
