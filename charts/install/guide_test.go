@@ -2,17 +2,14 @@ package install_test
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -66,8 +63,6 @@ func (k *kubelet) sync(t *testing.T) {
 	_, err := clientOf(t, k.c).AppsV1().Deployments(namespace).Get(t.Context(), "switchyard", metav1.GetOptions{})
 	switch {
 	case err == nil && k.process == nil:
-		// A pod that starts before the CRDs are served ends, and is started again.
-		eventually(t, "the CRDs are served", func() error { return served(t, k.c) })
 		k.process = startReady(t, k.c, k.role)
 	case apierrors.IsNotFound(err) && k.process != nil:
 		if err := k.process.Stop(30 * time.Second); err != nil {
@@ -78,24 +73,6 @@ func (k *kubelet) sync(t *testing.T) {
 	case err != nil && !apierrors.IsNotFound(err):
 		t.Fatal(err)
 	}
-}
-
-// served tells which CRD is not served yet, if any.
-func served(t *testing.T, c *clusters.Cluster) error {
-	t.Helper()
-	crds, err := crdsOf(t, c).List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	for _, crd := range crds.Items {
-		established := func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
-			return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
-		}
-		if !slices.ContainsFunc(crd.Status.Conditions, established) {
-			return fmt.Errorf("%s is not", crd.Name)
-		}
-	}
-	return nil
 }
 
 // forget removes what start has made on the cluster so that the program has a kubeconfig, where a pod would have a mounted

@@ -25,6 +25,8 @@ const (
 	system = "kueue-system"
 	// jobSetNamespace is where the JobSet controller runs.
 	jobSetNamespace = "jobset-system"
+	// helmTime is how long Helm waits for programs to be ready, or gone.
+	helmTime = "12m"
 	// jobSetVariable names the directory of the JobSet module, with its manifests.
 	jobSetVariable = "SWITCHYARD_JOBSET"
 )
@@ -56,7 +58,7 @@ func helm(ctx context.Context, c *kindCluster, verb string, args ...string) erro
 		role = "hub"
 	}
 	all := append([]string{
-		verb, "switchyard", "../../charts/switchyard", "--kube-context", c.name, "--namespace", system, "--wait", "--timeout", "12m",
+		verb, "switchyard", "../../charts/switchyard", "--kube-context", c.name, "--namespace", system, "--wait", "--timeout", helmTime,
 		"--set", "role=" + role,
 	}, args...)
 	if c == hub {

@@ -109,7 +109,7 @@ func leavesNothing(ctx context.Context, before map[string][]string) {
 }
 
 func uninstall(ctx context.Context, c *kindCluster) error {
-	if _, err := command(ctx, "helm", "uninstall", "switchyard", "--kube-context", c.name, "--namespace", system, "--wait"); err != nil {
+	if _, err := command(ctx, "helm", "uninstall", "switchyard", "--kube-context", c.name, "--namespace", system, "--wait", "--timeout", helmTime); err != nil {
 		return err
 	}
 	ours := client.MatchingLabels{"app.kubernetes.io/part-of": "switchyard"}
