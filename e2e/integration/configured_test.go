@@ -3,7 +3,6 @@ package integration
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -43,7 +42,7 @@ var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFa
 					"requeuingStrategy": map[string]any{"backoffBaseSeconds": 1, "backoffLimitCount": 1},
 				},
 				"objectRetentionPolicies": map[string]any{"workloads": map[string]any{
-					"afterFinished": "2s", "afterDeactivatedByKueue": "10s",
+					"afterFinished": "2s", "afterDeactivatedByKueue": "1s",
 				}},
 				"featureGates":               map[string]any{"MultiKueue": false}, // a hub that has nobody to send jobs to
 				"manageJobsWithoutQueueName": true,
@@ -145,20 +144,11 @@ var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFa
 			Expect(alone.Create(ctx, job)).To(Succeed())
 		}
 		for _, job := range jobs {
-			Eventually(workloadConditionAt).WithContext(ctx).WithArguments(alone, job, kueue.WorkloadEvicted).
-				Should(HavePrefix("True PodsReadyTimeout"))
-		}
-		for _, job := range jobs {
-			Eventually(func() (bool, error) {
-				wl, err := workloadAt(ctx, alone, job)
-				return wl != nil && !ptr.Deref(wl.Spec.Active, true) &&
-					strings.HasPrefix(condition(wl.Status.Conditions, kueue.WorkloadEvicted), "True DeactivatedDueToRequeuingLimitExceeded"), err
-			}).WithContext(ctx).Should(BeTrue())
-		}
-		for _, job := range jobs {
 			Eventually(func() error { return alone.Get(ctx, client.ObjectKeyFromObject(job), job) }).WithContext(ctx).
-				Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+				WithTimeout(2 * time.Minute).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
 		}
+		Eventually(eventReasons).WithContext(ctx).WithArguments(alone, t).Should(ContainElements( // which outlive what they are about
+			"EvictedDueToPodsReadyTimeout", "EvictedDueToDeactivatedDueToRequeuingLimitExceeded", kueue.EventDeleted))
 	})
 
 	It("deletes Workloads some time after their end", func(ctx SpecContext) {
