@@ -22,11 +22,6 @@ const leaderLease = "c1f6bfd2.kueue.x-k8s.io"
 const burst = 12
 
 func survivesTheHubsDeath(ctx SpecContext) {
-	leader := holder(ctx)
-	pid, err := hub.pidOf(ctx, "hub", leader) // looked for now, because jobs do not wait
-	Expect(err).NotTo(HaveOccurred())
-	restarts, err := restartsOf(ctx, leader)
-	Expect(err).NotTo(HaveOccurred())
 	var jobs []*batchv1.Job
 	submit := func(name string) {
 		j := job(name, main, "sleep", "10s")
@@ -39,7 +34,12 @@ func survivesTheHubsDeath(ctx SpecContext) {
 	}
 	Eventually(creationsOf).WithContext(ctx).WithArguments(client.Object(jobs[0])).ShouldNot(BeEmpty())
 
-	Expect(hub.kill(ctx, pid)).To(Succeed())
+	var leader string
+	var restarts int32
+	Eventually(func() (err error) {
+		leader, restarts, err = killLeader(ctx)
+		return err
+	}).WithContext(ctx).Should(Succeed())
 	killed := time.Now()
 	say("killed the leading hub program, %s, with jobs on their way", leader)
 	submit("late") // should all others have been dispatched on a slow machine
@@ -61,6 +61,19 @@ func survivesTheHubsDeath(ctx SpecContext) {
 	say("%d jobs ran once each, %d of them dispatched after the kill", len(jobs), after)
 }
 
+// killLeader kills the program that leads on the hub, and tells its pod and how often that had been started again before.
+func killLeader(ctx context.Context) (leader string, restarts int32, err error) {
+	var lease coordinationv1.Lease
+	if err := hub.Get(ctx, client.ObjectKey{Namespace: system, Name: leaderLease}, &lease); err != nil {
+		return "", 0, err
+	}
+	leader, _, _ = strings.Cut(ptr.Deref(lease.Spec.HolderIdentity, ""), "_")
+	if restarts, err = restartsOf(ctx, leader); err != nil {
+		return "", 0, err
+	}
+	return leader, restarts, hub.killProgram(ctx, "hub", leader)
+}
+
 // restartsOf is how often the container of a pod of the hub's was started again.
 func restartsOf(ctx context.Context, pod string) (int32, error) {
 	var p corev1.Pod
@@ -73,27 +86,11 @@ func restartsOf(ctx context.Context, pod string) (int32, error) {
 	return p.Status.ContainerStatuses[0].RestartCount, nil
 }
 
-// holder is the pod that leads on the hub.
-func holder(ctx context.Context) string {
-	GinkgoHelper()
-	var lease coordinationv1.Lease
-	Expect(hub.Get(ctx, client.ObjectKey{Namespace: system, Name: leaderLease}, &lease)).To(Succeed())
-	pod, _, found := strings.Cut(ptr.Deref(lease.Spec.HolderIdentity, ""), "_")
-	Expect(found).To(BeTrue(), "%v names a pod", lease.Spec.HolderIdentity)
-	return pod
-}
-
-// pidOf finds the process of a program in a pod, on the node.
-func (c *kindCluster) pidOf(ctx context.Context, program, pod string) (string, error) {
-	out, err := c.run(ctx, "sh", "-c", `for p in /proc/[0-9]*; do
-		[ "$(cat $p/comm 2>/dev/null)" = "$0" ] && grep -qzx "HOSTNAME=$1" $p/environ && echo ${p#/proc/} && exit 0
+// killProgram kills the program of a pod as a crash would: nothing is said before.
+func (c *kindCluster) killProgram(ctx context.Context, program, pod string) error {
+	_, err := c.run(ctx, "sh", "-c", `for p in /proc/[0-9]*; do
+		[ "$(cat $p/comm 2>/dev/null)" = "$0" ] && grep -qzx "HOSTNAME=$1" $p/environ && kill -KILL ${p#/proc/} && exit 0
 	done; echo "no such process" >&2; exit 1`, program, pod)
-	return strings.TrimSpace(out), err
-}
-
-// kill ends a process as a crash would: nothing is said before.
-func (c *kindCluster) kill(ctx context.Context, pid string) error {
-	_, err := c.run(ctx, "sh", "-c", "kill -KILL $0", pid)
 	return err
 }
 
