@@ -118,6 +118,8 @@ func (c *Cluster) apiServerArgs() []string {
 		"--authorization-mode=RBAC",
 		"--allow-privileged",
 		"--disable-admission-plugins=" + disabledAdmission,
+		// Not on by default, but on many clusters: who makes a dependent that blocks its owner's deletion needs a right to do so.
+		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 		// Every caller is on this machine: fair queueing among them would only cost CPU.
 		"--enable-priority-and-fairness=false",
 		"--profiling=false",
