@@ -51,22 +51,6 @@ func metadataAndSpec() []change {
 		set("a request for pods", func(p *kueue.PodSet) { container(p).Resources.Requests[corev1.ResourcePods] = resource.MustParse("1") }),
 		set("the same in other words", func(p *kueue.PodSet) { container(p).Resources.Requests["cpu"] = resource.MustParse("2000m") }),
 		set("a label that no pod can have", func(p *kueue.PodSet) { p.Template.Labels = map[string]string{"a b": "c"} }),
-		set("no label of its own", func(p *kueue.PodSet) { p.Template.Labels = map[string]string{"example.com/": "c"} }),
-		set("a label of jobs", func(p *kueue.PodSet) { p.Template.Labels = map[string]string{"batch.kubernetes.io/job-name": "j"} }),
-		set("a label with a value that no pod can have", func(p *kueue.PodSet) { p.Template.Labels = map[string]string{"a": "b c"} }),
-		set("an annotation that no pod can have", func(p *kueue.PodSet) { p.Template.Annotations = map[string]string{"a b": "c"} }),
-		set("an annotation", func(p *kueue.PodSet) { p.Template.Annotations = map[string]string{"a": "b"} }),
-		set("a limit below zero", func(p *kueue.PodSet) {
-			container(p).Resources.Limits = corev1.ResourceList{"cpu": resource.MustParse("-100m")}
-		}),
-		set("an init container that gives", func(p *kueue.PodSet) {
-			p.Template.Spec.InitContainers = []corev1.Container{{Name: "i", Resources: corev1.ResourceRequirements{
-				Requests: corev1.ResourceList{"cpu": resource.MustParse("-1")},
-			}}}
-		}),
-		set("a pod that gives", func(p *kueue.PodSet) {
-			p.Template.Spec.Resources = &corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse("-1")}}
-		}),
 		set("slices", func(p *kueue.PodSet) {
 			p.TopologyRequest = &kueue.PodSetTopologyRequest{PodSetSliceSize: ptr.To[int32](9)}
 		}),
@@ -75,6 +59,26 @@ func metadataAndSpec() []change {
 			more.Name, more.MinCount = "more", ptr.To[int32](1)
 			w.Spec.PodSets = append(w.Spec.PodSets, more)
 		}},
+	}
+}
+
+// templates are changes of what a new Workload's pods are made of.
+func templates() []change {
+	set := func(name string, do func(*corev1.PodTemplateSpec)) change {
+		return change{name, func(w *kueue.Workload) { do(&w.Spec.PodSets[0].Template) }}
+	}
+	below := corev1.ResourceList{"cpu": resource.MustParse("-100m")}
+	return []change{
+		set("no label of its own", func(t *corev1.PodTemplateSpec) { t.Labels = map[string]string{"example.com/": "c"} }),
+		set("a label of jobs", func(t *corev1.PodTemplateSpec) { t.Labels = map[string]string{"batch.kubernetes.io/job-name": "j"} }),
+		set("a value that no pod can have", func(t *corev1.PodTemplateSpec) { t.Labels = map[string]string{"a": "b c"} }),
+		set("an annotation that no pod can have", func(t *corev1.PodTemplateSpec) { t.Annotations = map[string]string{"a b": "c"} }),
+		set("an annotation", func(t *corev1.PodTemplateSpec) { t.Annotations = map[string]string{"a": "b"} }),
+		set("a limit below zero", func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Resources.Limits = below }),
+		set("an init container that gives", func(t *corev1.PodTemplateSpec) {
+			t.Spec.InitContainers = []corev1.Container{{Name: "i", Resources: corev1.ResourceRequirements{Requests: below}}}
+		}),
+		set("a pod that gives", func(t *corev1.PodTemplateSpec) { t.Spec.Resources = &corev1.ResourceRequirements{Requests: below} }),
 	}
 }
 
@@ -213,8 +217,8 @@ func TestNoNewWorkloadIsSparedTheWebhookThatItWouldRefuse(t *testing.T) {
 	plainly := before()["waiting"]
 	plainly.Annotations = nil
 	refused, spared := 0, 0
-	for _, first := range metadataAndSpec() {
-		for _, second := range metadataAndSpec() {
+	for _, first := range append(metadataAndSpec(), templates()...) {
+		for _, second := range templates() {
 			after := plainly.DeepCopy()
 			first.do(after)
 			second.do(after)
