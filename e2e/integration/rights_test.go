@@ -73,6 +73,8 @@ func usedElsewhere() []use {
 		{right: "get scheduling.k8s.io/priorityclasses", of: both, code: "worker/job/priority.go"},
 		{right: "get kueue.x-k8s.io/workloads", of: both, code: "worker/job/act.go"},
 		{right: "get jobset.x-k8s.io/jobsets", of: away, code: "admissioncheck/multikueue/mirror/remote.go"},
+		// A Job that is suspended keeps its start time if its controller has not been quick enough to take it away.
+		{right: "patch batch/jobs/status", of: workerAlone, code: "worker/job/act.go"},
 		// An event that happens again.
 		{right: "patch events.k8s.io/events", of: both, code: "worker/kube/events.go"},
 		// Asked for when the report is applied for the first time; audit logs call that a patch.
@@ -88,7 +90,6 @@ func usedElsewhere() []use {
 		{right: "patch kueue.x-k8s.io/clusterqueues", of: both, code: "worker/controller/figures/reconciler.go", spec: "switchctl_test.go"},
 		{right: "patch kueue.x-k8s.io/resourceflavors", of: both, code: "worker/controller/flavor/reconciler.go", spec: "switchctl_test.go"},
 		{right: "create kueue.x-k8s.io/workloads", of: workerAlone, code: "worker/job/act.go", spec: "queueing_test.go"},
-		{right: "patch batch/jobs/status", of: workerAlone, code: "worker/job/act.go", spec: "queueing_test.go"},
 		{right: "patch kueue.x-k8s.io/admissionchecks", of: workerAlone, code: "worker/controller/admissioncheck/reconciler.go", spec: "resourcequota_test.go"},
 		{right: "patch kueue.x-k8s.io/admissionchecks/status", of: workerAlone, code: "admissioncheck/runner/checks.go", spec: "resourcequota_test.go"},
 		{right: "patch kueue.x-k8s.io/workloads", of: away, code: "admissioncheck/multikueue/mirror/remote.go", spec: "rbac_test.go"},
