@@ -248,3 +248,20 @@ const typical = `{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metad
 	`"conditions":[{"lastTransitionTime":"2026-11-21T20:00:01Z","message":"Quota reserved in ClusterQueue cohort-0-queue-3","observedGeneration":1,` +
 	`"reason":"QuotaReserved","status":"True","type":"QuotaReserved"},{"lastTransitionTime":"2026-11-21T20:00:01Z","message":"The workload is admitted",` +
 	`"observedGeneration":1,"reason":"Admitted","status":"True","type":"Admitted"}]}}`
+
+func TestWhatIsRememberedOfSpecsIsBounded(t *testing.T) {
+	s := newSpecs()
+	long := strings.Repeat("x", 100<<10)
+	for i := range 100 {
+		if _, ok := s.of(fmt.Appendf(nil, `{"queueName":"%s-%d"}`, long, i)); !ok {
+			t.Fatalf("spec %d is not decoded", i)
+		}
+		size := 0
+		for text := range s.known {
+			size += len(text)
+		}
+		if size > remembered || size != s.size {
+			t.Fatalf("%d bytes are remembered after %d specs, and counted as %d", size, i+1, s.size)
+		}
+	}
+}

@@ -10,13 +10,16 @@ import (
 	"switchyard.dev/worker/jsontext"
 )
 
-// remembered is how many different specs are remembered for sharing. Then it starts over.
-const remembered = 1024
+// remembered is how many bytes of different specs are remembered for sharing. Then it starts over. A spec may have more than
+// a megabyte, so that their number would bound nothing.
+const remembered = 4 << 20
 
 // specs are specs by their text. They are shared, so that nobody may change one. It is safe for concurrent use.
 type specs struct {
 	mu    sync.Mutex
 	known map[string]kueue.WorkloadSpec
+	// size of the texts, in bytes.
+	size int
 }
 
 func newSpecs() *specs { return &specs{known: map[string]kueue.WorkloadSpec{}} }
@@ -31,8 +34,9 @@ func (s *specs) of(text []byte) (kueue.WorkloadSpec, bool) {
 	if !decode(text, &spec) {
 		return spec, false
 	}
-	if len(s.known) >= remembered {
+	if s.size += len(text); s.size > remembered {
 		clear(s.known)
+		s.size = len(text)
 	}
 	s.known[string(text)] = spec
 	return spec, true
