@@ -137,12 +137,6 @@ func TestWorkloadsOfEqualSpecShareIt(t *testing.T) {
 	if sets(text("a", "q")) != sets(text("b", "q")) || sets(text("a", "q")) == sets(text("a", "r")) {
 		t.Error("equal ones do not, or others do")
 	}
-	for i := range remembered {
-		sets(text("a", fmt.Sprint("queue-", i)))
-	}
-	if len(s.known) > remembered {
-		t.Errorf("%d are remembered", len(s.known))
-	}
 }
 
 func TestAnEventIsTakenApart(t *testing.T) {
