@@ -37,6 +37,9 @@ func (w *World) rank(item workload) map[string]placement.Choice {
 	var fleet []placement.Cluster
 	for _, c := range w.workers {
 		cluster := placement.Cluster{Name: c.name, Weight: placement.DefaultWeight, Cordoned: w.hub.cordoned[c.name] || w.hub.draining[c.name]}
+		if !c.up {
+			cluster.Degraded = overdue
+		}
 		if r := w.program.remote[c.name]; r.reported {
 			cluster.Capacity = c.capacity(r.free)
 		}

@@ -280,6 +280,9 @@ func (l *ledger) rounds(t *turn, item workload, s, next dispatch.State) {
 			added++
 		} else if v := clusterView(t.obs, name); v.InConfig && v.Link.State == dispatch.Connected && v.Copy.Holder != dispatch.Foreign &&
 			v.Job.Holder != dispatch.Foreign && !v.Copy.Evicted && !v.Copy.Refused && !v.Copy.Deactivating && v.Copy.Finished == nil {
+			if v.Degraded != "" && v.Copy.Holder == dispatch.Absent && readier(t, s) {
+				continue // it does not even take the offer in time
+			}
 			hopeful = append(hopeful, name)
 		}
 	}
@@ -294,6 +297,13 @@ func (l *ledger) rounds(t *turn, item workload, s, next dispatch.State) {
 		t.violate("no cluster is nominated before its round", "%s has %v, %d of them new, last round at %s", item.name, next.Nominated, added, l.widened[item.uid].Format(time.TimeOnly))
 	}
 	l.widened[item.uid] = t.now
+}
+
+// readier reports whether BestFit has a cluster left that answers in time.
+func readier(t *turn, s dispatch.State) bool {
+	return t.policy.Dispatcher == dispatch.BestFit && slices.ContainsFunc(t.obs.Clusters, func(v dispatch.ClusterView) bool {
+		return v.Degraded == "" && v.Link.State == dispatch.Connected && !slices.Contains(s.Nominated, v.Name)
+	})
 }
 
 // hadTime checks that those who may still admit were sent their offers long enough ago, unless something of an earlier epoch

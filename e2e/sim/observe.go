@@ -93,6 +93,9 @@ func (w *World) view(item workload, name string, listed bool) dispatch.ClusterVi
 		Copy:      copyFacts(item, r.watch.copies.get(item.name)),
 		Job:       jobFacts(item, r.watch.jobs.get(item.name)),
 	}
+	if r.link.State == dispatch.Connected && !w.answers(name) {
+		v.Degraded = overdue
+	}
 	if o := r.offered[item.name]; o.epoch == item.state().Epoch {
 		v.OfferedAt = o.at
 	}
@@ -108,6 +111,15 @@ func (w *World) view(item workload, name string, listed bool) dispatch.ClusterVi
 		v.Live = &dispatch.Live{Epoch: a.epoch, At: a.at, Copy: copyFacts(item, a.copy), Job: jobFacts(item, a.job)}
 	}
 	return v
+}
+
+// overdue is what the hub notices of a worker that has gone before it takes it for lost.
+const overdue = "its answers are overdue"
+
+// answers reports whether a worker does.
+func (w *World) answers(name string) bool {
+	c := w.worker(name)
+	return c != nil && c.up
 }
 
 func (o owner) holder(item workload) dispatch.Holder {

@@ -117,7 +117,7 @@ func (l *ledger) firstOffer(t *turn, item workload, next dispatch.State) {
 	}
 	room := func(name string) bool {
 		r := t.program.remote[name]
-		return r.reported && r.free >= item.gpu
+		return r.reported && r.free >= item.gpu && clusterView(t.obs, name).Degraded == ""
 	}
 	for _, v := range t.obs.Clusters {
 		open := v.InConfig && v.Link.State == dispatch.Connected && !v.Cordoned && !v.Draining && !v.Gone &&

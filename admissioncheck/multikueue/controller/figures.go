@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -56,6 +57,19 @@ func (r *Resolver) count(s *subject, plan dispatch.Plan) {
 			outcome = outcomeRefused
 		}
 		offers.WithLabelValues(v.Name, outcome).Inc()
+	}
+	if s.policy.Dispatcher == dispatch.BestFit {
+		r.noteMisses(s, winner)
+	}
+}
+
+// noteMisses holds it against the clusters that they did not admit what they were offered before the winner was.
+func (r *Resolver) noteMisses(s *subject, winner string) {
+	at := func(name string) time.Time { return r.flights.sentAt(name, s.key(), s.state.Epoch) }
+	for _, name := range s.state.Nominated {
+		if sent := at(name); name != winner && !sent.IsZero() && sent.Before(at(winner)) {
+			r.flights.missed(name, s.observed.Now)
+		}
 	}
 }
 

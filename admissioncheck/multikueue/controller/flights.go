@@ -19,6 +19,40 @@ type flights struct {
 	under   map[string]map[types.NamespacedName]*flight // by cluster
 	swept   map[string]sweepMark
 	latency map[string]*latencies
+	misses  map[string]misses
+}
+
+// misses are the offers in a row that a cluster did not admit in time, and when the last of them was seen to be one.
+type misses struct {
+	n  int
+	at time.Time
+}
+
+// forgiven is how long a miss is held against a cluster.
+const forgiven = 5 * time.Minute
+
+// missed notes that the cluster did not admit an offer in time.
+func (f *flights) missed(cluster string, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.misses == nil {
+		f.misses = map[string]misses{}
+	}
+	f.misses[cluster] = misses{n: f.misses[cluster].since(now) + 1, at: now}
+}
+
+// troubles counts the misses that are held against the cluster.
+func (f *flights) troubles(cluster string, now time.Time) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.misses[cluster].since(now)
+}
+
+func (m misses) since(now time.Time) int {
+	if now.Before(m.at.Add(forgiven)) {
+		return m.n
+	}
+	return 0
 }
 
 // flight is one Workload on its way to one cluster.
@@ -206,6 +240,7 @@ func (f *flights) land(cluster string, key types.NamespacedName, now time.Time) 
 	if last := f.swept[cluster]; !now.Before(last.at.Add(unstored)) {
 		f.sweep(cluster, last.report, now)
 	}
+	delete(f.misses, cluster)
 	took := now.Sub(flight.offered)
 	if f.latency == nil {
 		f.latency = map[string]*latencies{}
@@ -227,6 +262,7 @@ func (f *flights) forget(cluster string) {
 	delete(f.under, cluster)
 	delete(f.swept, cluster)
 	delete(f.latency, cluster)
+	delete(f.misses, cluster)
 }
 
 // patienceWith is how long an offer to the clusters may wait before another is made: twice what nine in ten of the recent

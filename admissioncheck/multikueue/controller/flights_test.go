@@ -6,7 +6,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/placement"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
 func TestWhatIsInFlightLandsWithTheReportThatCountsIt(t *testing.T) {
@@ -90,5 +92,38 @@ func TestHowLongAnOfferMayWait(t *testing.T) {
 	}
 	if got := f.patienceWith([]string{"quick", "slow"}); got != 8*time.Second {
 		t.Errorf("two of them: %v", got)
+	}
+}
+
+func TestWhoDidNotAdmitInTimeIsHeldToItUntilItDoesOrIsForgiven(t *testing.T) {
+	r := &Resolver{}
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	s := &subject{state: dispatch.State{Epoch: 1, Nominated: []string{"w1", "w2", "w3"}}}
+	s.original.Workload = &kueue.Workload{}
+	s.observed.Now = now
+	s.policy.Dispatcher = dispatch.BestFit
+	for i, name := range []string{"w1", "w2", "w3"} {
+		r.flights.nominate(name, s.key(), nil, now)
+		r.flights.send(name, s.key(), 1, now.Add(time.Duration(i)*time.Second))
+	}
+	r.flights.offer("w2", s.key(), now)
+	for range 2 {
+		r.count(s, dispatch.Plan{Next: dispatch.State{Epoch: 1, Bound: "w2"}})
+	}
+	for name, want := range map[string]int{"w1": 2, "w2": 0, "w3": 0} {
+		if got := r.flights.troubles(name, now); got != want {
+			t.Errorf("%s: %d misses, want %d", name, got, want)
+		}
+	}
+	if got := r.flights.troubles("w1", now.Add(forgiven)); got != 0 {
+		t.Errorf("%d misses are never forgiven", got)
+	}
+	r.flights.offer("w1", s.key(), now)
+	r.count(s, dispatch.Plan{Next: dispatch.State{Epoch: 1, Bound: "w1"}})
+	if got := r.flights.troubles("w1", now); got != 0 {
+		t.Errorf("%d misses although it admitted one since", got)
+	}
+	for _, name := range []string{"w1", "w2", "w3"} {
+		r.removed(name)
 	}
 }

@@ -56,6 +56,7 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 	}
 	r.lookBack(&v, s)
 	notes := r.notes(ctx, s, name)
+	v.Degraded = state.Degraded
 	if known {
 		fenced(&v, state.Fencing, notes)
 	}

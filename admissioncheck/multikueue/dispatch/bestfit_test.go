@@ -16,7 +16,7 @@ func TestBestFitOffersToOneAndHedges(t *testing.T) {
 	tellUnder(t, bestFit(), []asking{
 		{"the best alone", "", "quota", three, "Nominated; nominated w2; round"},
 		{"equals go by name", "", "quota", "w3 up fit@5 \n w2 up fit@5 \n w1 up fit@1", "Nominated; nominated w2; round"},
-		{"who need not preempt goes before who must", "", "quota", "w1 up fit@1 \n w2 up fit@9 preempting", "Nominated; nominated w1; round"},
+		{"the score says whether preempting is better than waiting", "", "quota", "w1 up fit@1 \n w2 up fit@9 preempting", "Nominated; nominated w2; round"},
 		{"who does not fit is offered nothing", "", "quota", "w1 up fit@1 \n w2 up fit@9 unfit:NoRoom", "Nominated; nominated w1; round"},
 		{"nobody fits", "", "quota", "w1 up unfit:NoRoom", "NoCluster"},
 		{"it is given time", "nominated w2; round 4s", "quota", "w1 up fit@1 \n w2 up fit@9 copy@1 \n w3 up fit@5", "Offered; wake in 6s"},
@@ -30,6 +30,9 @@ func TestBestFitOffersToOneAndHedges(t *testing.T) {
 		{"before the third", "nominated w2 w3; round 20s", "quota", "w1 up fit@1 \n w2 up copy@1 \n w3 up copy@1", "Nominated; nominated w1 w2 w3; round"},
 		{"a refusal brings the next at once", "nominated w2; round 1s", "quota", "w1 up fit@1 \n w2 up copy@1 refused \n w3 up fit@5", "Nominated; nominated w2 w3; round"},
 		{"so does a loss", "nominated w2; round 1s", "quota", "w1 up fit@1 \n w2 lost@1s \n w3 up fit@5", "Nominated; nominated w2 w3; round"},
+		{"so does an answer that is overdue", "nominated w2; round 1s", "quota", "w1 up fit@1 \n w2 up fit@9 offered@1s degraded \n w3 up fit@5", "Nominated; nominated w2 w3; round"},
+		{"but not as long as everybody is as slow", "nominated w2; round 1s", "quota", "w1 up fit@1 degraded \n w2 up fit@9 offered@1s degraded", "Offered; CreateOffer w2@1; wake in 9s"},
+		{"nor where the offer is there already", "nominated w2; round 1s", "quota", "w1 up fit@1 \n w2 up fit@9 copy@1 degraded", "Offered; wake in 9s"},
 		{"with two offered a refusal of one waits for the other", "nominated w2 w3; round 1s", "quota", "w1 up fit@1 \n w2 up copy@1 refused \n w3 up copy@1", "Offered; wake in 19s"},
 		{"an offer is kept where it does not fit any more: the worker decides", "nominated w2; round 1s", "quota", "w1 up fit@1 \n w2 up copy@1 unfit:NoRoom", "Offered; wake in 9s"},
 		{"when everybody has it there is nothing to wake for", "nominated w1 w2; round 1h", "quota", "w1 up copy@1 \n w2 up copy@1", "Offered"},

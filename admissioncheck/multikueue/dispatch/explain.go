@@ -41,6 +41,8 @@ func (t turn) why(s State, v ClusterView) Explanation {
 		return t.whyBarred(v)
 	case !s.nominates(v.Name):
 		return t.whyNotNominated(s, v)
+	case !t.s.currentCopy(v.Copy) && v.Degraded != "":
+		return Explanation{Phase: PhaseOffered, Reason: Offered, Message: "being offered, but " + v.Degraded, Since: s.Round}
 	case !t.s.currentCopy(v.Copy):
 		return Explanation{Phase: PhaseOffered, Reason: Offered, Message: "being offered", Since: s.Round}
 	}

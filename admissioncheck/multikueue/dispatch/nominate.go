@@ -70,7 +70,7 @@ func (t turn) elsewhere(than string) bool {
 }
 
 // preferred returns the clusters in the order in which they are nominated: the config's, by name, or the best fit first
-// (without preemption before with it, then by score, then by name).
+// (by score, then by name).
 func (t turn) preferred() []ClusterView {
 	if t.p.Dispatcher != BestFit && !t.p.ByName {
 		return t.o.Clusters
@@ -80,20 +80,9 @@ func (t turn) preferred() []ClusterView {
 		if t.p.Dispatcher != BestFit {
 			return strings.Compare(a.Name, b.Name)
 		}
-		return cmp.Or(cmpBool(a.Preempting, b.Preempting), cmp.Compare(b.Fit.Score, a.Fit.Score), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Fit.Score, a.Fit.Score), strings.Compare(a.Name, b.Name))
 	})
 	return views
-}
-
-// cmpBool puts false before true.
-func cmpBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 func sorted(names []string) []string {
@@ -187,16 +176,26 @@ func (t turn) unbarred(names []string) []string {
 }
 
 // hopeful counts the clusters that may still admit what they were offered. One whose preemption gate is closed does not
-// count as long as there is another in rest that would not have to preempt.
+// count as long as rest has a better one that would not have to preempt; nor, under BestFit, one that is degraded and has not
+// even taken the offer, as long as rest has one that is not.
 func (t turn) hopeful(names, rest []string) int {
-	easier := slices.ContainsFunc(rest, func(name string) bool { return !t.view(name).Preempting })
 	count := 0
 	for _, name := range names {
-		if v := t.view(name); !t.refuses(v) && (!easier || !t.gated(v)) {
+		if v := t.view(name); !t.refuses(v) && !t.passable(v, rest) {
 			count++
 		}
 	}
 	return count
+}
+
+// passable reports whether rest has a cluster that is not to wait for v.
+func (t turn) passable(v ClusterView, rest []string) bool {
+	gated, stuck := t.gated(v), t.p.Dispatcher == BestFit && v.Degraded != "" && v.Copy.Holder == Absent
+	return slices.ContainsFunc(rest, func(name string) bool {
+		other := t.view(name)
+		easier := !other.Preempting && (t.p.Dispatcher != BestFit || other.Fit.Score >= v.Fit.Score)
+		return gated && easier || stuck && other.Degraded == ""
+	})
 }
 
 // refuses reports whether a cluster is known not to admit the Workload as things are: it cannot be reached, does not take

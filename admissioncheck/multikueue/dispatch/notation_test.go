@@ -172,6 +172,8 @@ func (r *viewReader) word(w string) {
 		r.view.RenewedAt = time.Time{}
 	case "gone":
 		r.view.Gone = true
+	case "degraded":
+		r.view.Degraded = "its answers are overdue"
 	case "cordoned":
 		r.view.Cordoned = true
 	case "draining":

@@ -20,6 +20,7 @@ const (
 type breaker struct {
 	mu     sync.Mutex
 	faults int
+	last   error     // the last fault
 	until  time.Time // of the next try
 }
 
@@ -38,15 +39,26 @@ func (b *breaker) wait(now time.Time, trial time.Duration, idle bool) time.Durat
 	return 0
 }
 
+// open returns the last fault while the breaker is open, nil while it is closed.
+func (b *breaker) open() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.faults < breakAfter {
+		return nil
+	}
+	return b.last
+}
+
 // done tells of the outcome of an action.
 func (b *breaker) done(err error, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !fault(err) {
-		b.faults = 0
+		b.faults, b.last = 0, nil
 		return
 	}
 	b.faults++
+	b.last = err
 	if beyond := b.faults - breakAfter; beyond >= 0 {
 		b.until = now.Add(min(time.Second<<min(beyond, 5), breakMost))
 	}

@@ -1,15 +1,22 @@
 package fleet
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 func TestABreakerOpensAfterFaultsInARowAndClosesWithASuccess(t *testing.T) {
@@ -53,6 +60,38 @@ func TestABreakerOpensAfterFaultsInARowAndClosesWithASuccess(t *testing.T) {
 	b.done(nil, now)
 	if b.wait(now, time.Minute, false) != 0 {
 		t.Error("open after a success")
+	}
+}
+
+func TestWhomAnOpenBreakerKeepsWaitingIsLookedAtOnce(t *testing.T) {
+	clock := clocktesting.NewFakeClock(noon)
+	w := newWorld(t, func(o *Options) { o.Clock, o.ProbeEvery = clock, time.Hour }, "w1")
+	w.connect("w1")
+	w.connected("w1")
+	fails := Action{ID: "fails", Run: func(context.Context, client.Client) (any, error) {
+		return nil, apierrors.NewInternalError(errors.New("the webhook is down"))
+	}}
+	for i := range breakAfter {
+		w.fleet.Do("w1", keyOf(fmt.Sprint("fails-", i)), []Action{fails})
+	}
+	w.eventually("calls fail", func() bool { return strings.Contains(w.state("w1").Degraded, "the webhook is down") })
+	queue := priorityqueue.New[reconcile.Request](t.Name())
+	defer queue.ShutDown()
+	if err := w.fleet.Workloads().start(t.Context(), queue); err != nil {
+		t.Fatal(err)
+	}
+	waits := []Action{{ID: "waits", Run: func(context.Context, client.Client) (any, error) { return nil, nil }}}
+	w.fleet.Do("w1", keyOf("waits"), waits)
+	for {
+		request, _ := queue.Get()
+		queue.Done(request)
+		if request.NamespacedName == keyOf("waits") {
+			break
+		}
+	}
+	lanes := w.fleet.lookup("w1").lanes
+	if lanes.held(keyOf("waits")) {
+		t.Error("it would be looked at again, and again")
 	}
 }
 

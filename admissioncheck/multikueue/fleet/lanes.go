@@ -32,6 +32,7 @@ type lane struct {
 	pending []Action
 	answers map[string]Answer
 	settled map[string]settling // by the IDs of actions that have succeeded
+	held    bool                // the breaker keeps it waiting
 	events  int                 // how many events the informers delivered: evidence read across one is worthless
 }
 
@@ -131,9 +132,22 @@ func (l *lanes) next(key types.NamespacedName, now time.Time) (r run, wait time.
 		if !a.Reads {
 			ln.dropEvidence()
 		}
+		ln.held = false
 		return run{action: a, lane: ln, events: ln.events, ok: true}, 0
 	}
 	return run{}, wait
+}
+
+// held notes that the breaker keeps a lane waiting, and reports whether that is new.
+func (l *lanes) held(key types.NamespacedName) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ln := l.lanes[key]
+	if ln == nil || ln.held {
+		return false
+	}
+	ln.held = true
+	return true
 }
 
 // idle tells whether there is nothing pending for the Workload.

@@ -34,7 +34,7 @@ type Options struct {
 	// Dial makes a client; by default a typed client with its own transport and lazy discovery.
 	Dial func(*rest.Config) (client.WithWatch, error)
 	// Clock is the source of time.
-	Clock clock.WithTicker
+	Clock clock.WithTickerAndDelayedExecution
 	// Backoff before the next connection attempt, given the failures in a row; by default ReconnectBackoff.
 	Backoff func(failures int) time.Duration
 	// ProbeEvery is the time between probes of a connected cluster (10 s), ProbeTimeout the patience with one (5 s). A

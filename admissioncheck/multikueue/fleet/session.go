@@ -30,6 +30,7 @@ type session struct {
 	client   client.WithWatch
 	lanes    *lanes
 	breaker  breaker
+	pulse    pulse
 	stats    *stats
 	memory   *memory
 	places   *places
@@ -244,6 +245,8 @@ const probeLabel = "switchyard.dev/probe"
 func (s *session) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.ProbeTimeout)
 	defer cancel()
+	_, answered := s.pulse.ask(s.options.Clock.Now())
+	defer func() { answered(s.options.Clock.Now()) }()
 	none, err := labels.NewRequirement(probeLabel, selection.Exists, nil)
 	if err != nil {
 		return fmt.Errorf("select nothing: %w", err)
@@ -302,6 +305,9 @@ func (s *session) runLane(ctx context.Context, key types.NamespacedName) {
 	for ctx.Err() == nil {
 		if wait := s.breaker.wait(s.options.Clock.Now(), s.options.CallTimeout, s.lanes.idle(key)); wait > 0 {
 			s.work.AddAfter(key, wait)
+			if s.lanes.held(key) {
+				s.signal.Send(key, 0) // it may be better off elsewhere
+			}
 			return
 		}
 		r, wait := s.lanes.next(key, s.options.Clock.Now())
@@ -318,7 +324,11 @@ func (s *session) runLane(ctx context.Context, key types.NamespacedName) {
 func (s *session) runAction(ctx context.Context, key types.NamespacedName, r run) {
 	call, cancel := context.WithTimeout(ctx, s.options.CallTimeout)
 	defer cancel()
+	limit, answered := s.pulse.ask(s.options.Clock.Now())
+	overdue := s.options.Clock.AfterFunc(limit, func() { s.doubt(); s.signal.Send(key, 0) })
 	value, err := r.action.Run(call, s.client)
+	overdue.Stop()
+	answered(s.options.Clock.Now())
 	if ctx.Err() != nil {
 		return
 	}
@@ -330,6 +340,17 @@ func (s *session) runAction(ctx context.Context, key types.NamespacedName, r run
 	if news {
 		s.signal.Send(key, 0)
 	}
+}
+
+// degraded says why the cluster may not do what is asked of it, though it is connected; empty if there is no sign of that.
+func (s *session) degraded(now time.Time) string {
+	switch err := s.breaker.open(); {
+	case err != nil:
+		return "calls to it fail: " + err.Error()
+	case s.pulse.overdue(now):
+		return "its answers are overdue"
+	}
+	return ""
 }
 
 // unreachable tells an error of the connection from an answer of the server.

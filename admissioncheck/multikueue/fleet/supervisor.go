@@ -329,6 +329,9 @@ func (s *supervisor) State() State {
 	defer s.mu.RUnlock()
 	state := s.state
 	state.Fencing = s.lease.fencing()
+	if state.Connected {
+		state.Degraded = s.session.degraded(s.options.Clock.Now())
+	}
 	return state
 }
 

@@ -23,9 +23,12 @@ type Cluster struct {
 	Offered bool
 	// Cordoned clusters get nothing new.
 	Cordoned bool
+	// Degraded says why the cluster may not do what is asked of it; then what it has said of its room is not believed. Empty if
+	// nothing is wrong with it.
+	Degraded string
 	// Weight is how much the user likes the cluster, from 0 to 100; DefaultWeight if nobody has said.
 	Weight int
-	// Troubles counts what went wrong with the cluster lately: lost connections, calls that failed, offers that it refused.
+	// Troubles counts the offers in a row that the cluster did not admit in time lately, for whatever reason.
 	Troubles int
 }
 

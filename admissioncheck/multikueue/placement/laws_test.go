@@ -40,6 +40,9 @@ func anyCluster(rng *rand.Rand, name string) Cluster {
 	return cluster(name, rooms...).but(func(c *Cluster, q *Queue) {
 		c.Weight, c.Troubles, c.Cordoned = rng.IntN(3)*10, rng.IntN(2), rng.IntN(8) == 0
 		c.Offered, q.Strict = rng.IntN(6) == 0, rng.IntN(4) == 0
+		if rng.IntN(8) == 0 {
+			c.Degraded = "its answers are overdue"
+		}
 		for range rng.IntN(3) {
 			q.Waiting = append(q.Waiting, Waiting{Priority: int32(2 - len(q.Waiting)), Count: rng.IntN(4)})
 		}

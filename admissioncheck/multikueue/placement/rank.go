@@ -44,8 +44,20 @@ func choose(r *Request, c *Cluster) Choice {
 	if queued {
 		f.grade, f.share = waits, permille
 	}
+	return choice(r, c, f, ahead, f.told(q, queued, ahead))
+}
+
+// choice is that of a cluster that may be offered the workload. What it has said of its room does not count while it is
+// degraded.
+func choice(r *Request, c *Cluster, f fitting, ahead int, message string) Choice {
+	if c.Degraded != "" {
+		message = c.Degraded + "; " + message
+		if f.grade <= unsure {
+			f.grade, f.share = unsure, 0
+		}
+	}
 	return Choice{
-		Cluster: c.Name, Eligible: true, Reason: f.grade.reason(), Message: f.told(q, queued, ahead),
+		Cluster: c.Name, Eligible: true, Reason: f.grade.reason(), Message: message,
 		Score: score(r, c, f, ahead), Claims: f.claims(),
 	}
 }
@@ -94,8 +106,7 @@ func (c *Capacity) reach(r *Request) (*Queue, Reason, string) {
 
 // unknown is the choice of a cluster that says nothing of its room.
 func unknown(r *Request, c *Cluster) Choice {
-	return Choice{
-		Cluster: c.Name, Eligible: true, Reason: Unknown, Message: "what the cluster has room for is not known",
-		Score: score(r, c, fitting{grade: unsure, share: quiet(r, c)}, 0), Claims: wanted(r),
-	}
+	known := choice(r, c, fitting{grade: unsure, share: quiet(r, c)}, 0, "what the cluster has room for is not known")
+	known.Claims = wanted(r)
+	return known
 }

@@ -12,6 +12,11 @@ import (
 // some has 8 GPUs of its own, all of them free.
 func some(name string) Cluster { return cluster(name, room("a100", 8, 8, 8)) }
 
+func degraded(c Cluster) Cluster {
+	c.Degraded = "its answers are overdue"
+	return c
+}
+
 func TestRank(t *testing.T) {
 	one, gang := request(pods(1, 1)), request(pods(4, 1))
 	tests := map[string]struct {
@@ -65,6 +70,13 @@ func TestRank(t *testing.T) {
 		},
 		"a cluster in trouble comes after a sound one": {
 			one, []Cluster{some("w1").but(func(c *Cluster, _ *Queue) { c.Troubles = 2 }), some("w2")}, "w2 Fits, w1 Fits",
+		},
+		"of a degraded cluster nothing is known any more, least of all": {
+			one, []Cluster{
+				degraded(some("fits")), {Name: "unknown"}, degraded(Cluster{Name: "nothing"}), cluster("preempts", room("a", 0, 0, 8).evicting(0, 8)),
+				degraded(cluster("waits", room("a", 0, 0, 8))),
+			},
+			"unknown CapacityUnknown, fits CapacityUnknown, nothing CapacityUnknown, preempts Preempts, waits Waits",
 		},
 		"of those where it waits the shorter line is first": {
 			one, []Cluster{

@@ -27,6 +27,8 @@ type taking struct {
 // figures are those of one flavor and resource, for the workload in question.
 type figures struct {
 	own, free, perhaps, evicting, largest amount.Amount
+	// over is what is taken beyond what is free: figures that are older than what they are held against.
+	over amount.Amount
 }
 
 // deduct takes what is in flight. Claims whose flavor nobody knows fill the flavors in their order, as the cluster would.
@@ -93,6 +95,9 @@ func (t *trial) figures(room *Room, column int, resource string) figures {
 	}
 	f := figures{own: left(room.Own, taken.all), free: left(room.Free, taken.all), largest: left(room.Largest, taken.mine)}
 	f.free = max(f.free, f.own)
+	if column < len(room.Free) {
+		f.over = taken.all.Sub(room.Free[column]).AtLeast(0)
+	}
 	f.perhaps = max(f.free, left(room.Perhaps, taken.all))
 	f.evicting = f.free
 	for _, step := range room.Preempting {
@@ -223,7 +228,7 @@ func (t *trial) headroom(rooms []*Room, resources []string, asked []want) int {
 		column := slices.Index(resources, w.resource)
 		for _, room := range rooms {
 			f := t.figures(room, column, w.resource)
-			free, largest = free.Add(f.free), largest.Add(f.largest)
+			free, largest = free.Add(f.free).Sub(f.over), largest.Add(f.largest)
 		}
 		least = min(least, portion(free.Sub(w.all), largest))
 	}
