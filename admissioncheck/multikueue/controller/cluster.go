@@ -40,7 +40,9 @@ type Cluster struct {
 	told told
 }
 
-// pathReread is how often kubeconfig files are read again: nothing tells when they change.
+// pathReread is how often kubeconfig files are read again, whatever the last attempt came to: nothing tells when they change,
+// and a file that is back must not wait for a back-off while its jobs are taken for lost. Failures of other kinds are tried
+// again at least as often.
 const pathReread = 15 * time.Second
 
 // conflictDelay is how long to let the cache catch up after somebody else's write was met. Waiting for its event would not
@@ -65,11 +67,11 @@ func (r *Cluster) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 			return ctrl.Result{}, err
 		}
 	}
-	if bad != nil && bad.retry() {
-		return ctrl.Result{}, bad
-	}
-	if readsFile(cluster) {
+	switch {
+	case readsFile(cluster):
 		return ctrl.Result{RequeueAfter: pathReread}, nil
+	case bad != nil && bad.retry():
+		return ctrl.Result{}, bad
 	}
 	return ctrl.Result{}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -68,7 +69,7 @@ func (o *oneCluster) look() (ctrl.Result, string) {
 	o.t.Helper()
 	result, err := o.r.Reconcile(context.Background(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "w1"}})
 	if err != nil {
-		o.t.Log(err)
+		o.t.Errorf("reconcile: %v", err)
 	}
 	cluster := &kueue.MultiKueueCluster{}
 	if err := o.hub.Get(context.Background(), client.ObjectKey{Name: "w1"}, cluster); err != nil {
@@ -146,8 +147,11 @@ func TestARotatedFileIsNoticedWhenItIsReadAgain(t *testing.T) {
 	file := filepath.Join(prefix, "w1")
 	o := newOneCluster(t, kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: file, LocationType: kueue.PathLocationType}})
 	o.r.Credentials.PathPrefix = prefix
-	if _, got := o.look(); !strings.HasPrefix(got, "BadKubeConfig: load client config failed: resolve the kubeconfig path") {
-		t.Errorf("without a file: %s", got)
+	for range 20 {
+		result, got := o.look()
+		if !strings.HasPrefix(got, "BadKubeConfig: load client config failed: resolve the kubeconfig path") || result.RequeueAfter != pathReread {
+			t.Fatalf("without a file: %s, to be read again after %v", got, result.RequeueAfter)
+		}
 	}
 	mount("first", "one")
 	if err := os.Symlink(filepath.Join("..data", "w1"), file); err != nil {
@@ -157,8 +161,19 @@ func TestARotatedFileIsNoticedWhenItIsReadAgain(t *testing.T) {
 	if result, _ := o.look(); result.RequeueAfter != pathReread {
 		t.Errorf("the file is read again after %v", result.RequeueAfter)
 	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if result, got := o.look(); !strings.HasPrefix(got, "BadKubeConfig: ") || result.RequeueAfter != pathReread {
+		t.Errorf("with the file gone: %s, to be read again after %v", got, result.RequeueAfter)
+	}
+	until(t, "disconnected", func() bool { s, _ := o.r.Fleet.State("w1"); return !s.Connected })
+	if err := os.Symlink(filepath.Join("..data", "w1"), file); err != nil {
+		t.Fatal(err)
+	}
+	o.expect("Active: Connected")
 	mount("second", "two")
-	until(t, "connected with the new token", func() bool { o.look(); return o.dialled() == "one two" })
+	until(t, "connected with the new token", func() bool { o.look(); return o.dialled() == "one one two" })
 	if len(o.events.Events) != 0 {
 		t.Errorf("event %s about a file below the prefix", <-o.events.Events)
 	}
@@ -252,5 +267,17 @@ func TestAClusterThatIsRefusedForItsSecretIsNotTriedAgainUntilItChanges(t *testi
 	}
 	if _, got := o.look(); !strings.HasPrefix(got, "InsecureKubeConfig: load client config failed: failed to parse kubeconfig") {
 		t.Errorf("condition %s", got)
+	}
+}
+
+func TestNoFailureKeepsAClusterFromBeingLookedAtForLongerThanItsFileMayWait(t *testing.T) {
+	limiter, request := clusterOptions().RateLimiter, ctrl.Request{NamespacedName: client.ObjectKey{Name: "w1"}}
+	first := limiter.When(request)
+	var last time.Duration
+	for range 50 {
+		last = limiter.When(request)
+	}
+	if first != firstRetry || last != pathReread {
+		t.Errorf("after a failure %v, after many %v", first, last)
 	}
 }

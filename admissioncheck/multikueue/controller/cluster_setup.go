@@ -3,15 +3,18 @@ package controller
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	inventory "sigs.k8s.io/cluster-inventory-api/apis/v1alpha1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -84,13 +87,23 @@ func (r *Cluster) setup(mgr ctrl.Manager) error {
 		For(&kueue.MultiKueueCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(r.Fleet.Clusters().Source()).
 		WatchesRawSource(source.Kind(mgr.GetCache(), &corev1.Secret{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofSecret))).
-		WithOptions(options()).
+		WithOptions(clusterOptions()).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("controller of clusters: %w", err)
 	}
 	return nil
 }
+
+// clusterOptions bound the wait after failures, which by default grows to a quarter of an hour.
+func clusterOptions() ctrlcontroller.Options {
+	o := options()
+	o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, pathReread)
+	return o
+}
+
+// firstRetry is how soon a reconcile is repeated after its first failure in a row.
+const firstRetry = 5 * time.Millisecond
 
 // ofSecret lists the clusters whose kubeconfig is in the Secret.
 func (r *Cluster) ofSecret(ctx context.Context, secret *corev1.Secret) []reconcile.Request {
