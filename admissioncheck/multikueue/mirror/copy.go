@@ -78,7 +78,8 @@ func (o Original) holder(obj client.Object) dispatch.Holder {
 }
 
 // WorkloadCopy returns the Workload as it is created on a worker in an epoch: name, labels without the job's UID, plus
-// origin, annotations plus stamps, and the full spec; no owner, no finalizer, no status (contract: multikueue.md 4 case 8).
+// origin, annotations plus stamps, and the full spec, in which the hub's gate replaces those of the Workload if it is to be
+// gated; no owner, no finalizer, no status (contract: multikueue.md 4 case 8).
 func (o Original) WorkloadCopy(epoch int64) *kueue.Workload {
 	from := o.Workload.DeepCopy()
 	labels, annotations := from.Labels, from.Annotations
@@ -92,7 +93,6 @@ func (o Original) WorkloadCopy(epoch int64) *kueue.Workload {
 	}
 	delete(annotations, switchyard.OnHubLostAnnotation) // what the hub's own object says is for nobody else
 	maps.Copy(annotations, o.stamps(epoch))
-	from.Spec.PreemptionGates = nil
 	if o.Gated {
 		from.Spec.PreemptionGates = []kueue.PreemptionGate{{Name: kueue.MultiKueuePreemptionGate}}
 	}

@@ -127,7 +127,10 @@ func TestACopyHasSpecLabelsAndStampsButNoOwnerFinalizerOrStatus(t *testing.T) {
 			Labels:      map[string]string{"color": "blue", kueue.MultiKueueOriginLabel: origin},
 			Annotations: map[string]string{"note": "kept", switchyard.OwnerUIDAnnotation: "wl-uid", dispatch.EpochAnnotation: "3"},
 		},
-		Spec: kueue.WorkloadSpec{QueueName: "q", Priority: ptr.To[int32](5), PodSets: []kueue.PodSet{{Name: "main", Count: 2, Template: template("1")}}},
+		Spec: kueue.WorkloadSpec{
+			QueueName: "q", Priority: ptr.To[int32](5), PodSets: []kueue.PodSet{{Name: "main", Count: 2, Template: template("1")}},
+			PreemptionGates: []kueue.PreemptionGate{{Name: "gate"}},
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("copy (-want +got):\n%s", diff)

@@ -52,6 +52,17 @@ func gated(position kueue.GatePosition) *kueue.Workload {
 	})
 }
 
+func TestTheHubsGateStandsInForTheWorkloadsOwnAndOnlyWhereItIsAskedFor(t *testing.T) {
+	for gated, want := range map[bool]string{true: kueue.MultiKueuePreemptionGate, false: "gate"} {
+		o := original()
+		o.Gated = gated
+		gates := o.WorkloadCopy(1).Spec.PreemptionGates
+		if len(gates) != 1 || gates[0].Name != want {
+			t.Errorf("gated %t: %+v", gated, gates)
+		}
+	}
+}
+
 func TestTheGateOfACopy(t *testing.T) {
 	o := original()
 	o.Gated = true
