@@ -183,7 +183,7 @@ func (r *reasons) write(ctx context.Context, d view.Decided) bool {
 	wl := seen.DeepCopy()
 	changed := workload.SetPending(wl, d.Because, d.Message, now)
 	if len(d.ClosedGates) > 0 {
-		changed = workload.SetBlockedOnGates(wl, d.ClosedGates, now) || changed
+		changed = workload.SetBlockedOnGates(wl, now) || changed
 	}
 	if !changed {
 		return false

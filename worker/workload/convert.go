@@ -102,15 +102,23 @@ func SetState(wl *kueue.Workload, s lifecycle.State) {
 	if len(s.Evictions) > 0 {
 		st.SchedulingStats = &kueue.SchedulingStats{Evictions: evictions(s.Evictions)}
 	}
-	st.PreemptionGates = gates(s.Gates)
+	st.PreemptionGates = gates(s.Gates, wl)
 }
 
-func gates(from []lifecycle.Gate) []kueue.PreemptionGateState {
+// gates are the positions of the gates of the spec, in its order. One that has none yet has been closed since the Workload
+// was made (contract: multikueue.md 8). So the first write of the status, whatever it is about, says so too, and gates cost no
+// write of their own.
+func gates(from []lifecycle.Gate, wl *kueue.Workload) []kueue.PreemptionGateState {
 	var list []kueue.PreemptionGateState
-	for _, g := range from {
-		state := kueue.PreemptionGateState{Name: g.Name, Position: kueue.GateClosed, LastTransitionTime: metav1.NewTime(g.Since)}
-		if g.Open {
-			state.Position = kueue.GateOpen
+	for _, gate := range wl.Spec.PreemptionGates {
+		state := kueue.PreemptionGateState{Name: gate.Name, Position: kueue.GateClosed, LastTransitionTime: wl.CreationTimestamp}
+		for _, g := range from {
+			if g.Name == gate.Name {
+				state.LastTransitionTime = metav1.NewTime(g.Since)
+				if g.Open {
+					state.Position = kueue.GateOpen
+				}
+			}
 		}
 		list = append(list, state)
 	}

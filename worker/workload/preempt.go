@@ -3,7 +3,6 @@ package workload
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -101,10 +100,11 @@ func ClosedGates(wl *kueue.Workload) []string {
 	return closed
 }
 
-// SetBlockedOnGates records, as BlockedOnPreemptionGates=True, that the Workload could be admitted by a preemption that its
-// closed gates forbid. It reports whether that changed anything. The next reservation or eviction takes it back.
-func SetBlockedOnGates(wl *kueue.Workload, gates []string, now time.Time) bool {
-	message := "Preemption would make room, but these gates are closed: " + strings.Join(gates, ", ")
+// SetBlockedOnGates records, as BlockedOnPreemptionGates=True, that the Workload could be admitted by a preemption that a
+// closed gate forbids, in the contract's words (contract: multikueue.md 8). Which gates are closed is in the status anyway. It
+// reports whether that changed anything. The next reservation or eviction takes it back.
+func SetBlockedOnGates(wl *kueue.Workload, now time.Time) bool {
+	const message = "Workload requires preemption, but it's gated"
 	return change(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Block(s, message, now) })
 }
 

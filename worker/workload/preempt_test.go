@@ -13,6 +13,7 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/lifecycle"
 )
 
 func preemptor() Preemptor {
@@ -100,18 +101,56 @@ func TestAGateThatIsNotOpenIsClosed(t *testing.T) {
 	}
 }
 
-func TestAClosedGateThatIsInTheWayIsNamedOnce(t *testing.T) {
+func TestAWorkloadSaysOnceThatAClosedGateIsInTheWay(t *testing.T) {
 	wl := &kueue.Workload{}
-	if !SetBlockedOnGates(wl, []string{"a", "b"}, noon) || SetBlockedOnGates(wl, []string{"a", "b"}, noon.Add(time.Hour)) {
+	if !SetBlockedOnGates(wl, noon) || SetBlockedOnGates(wl, noon.Add(time.Hour)) {
 		t.Error("changes something other than once")
 	}
 	c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadBlockedOnPreemptionGates)
-	if !IsBlockedOnGates(wl) || c.Reason != "PreemptionGated" || !strings.HasSuffix(c.Message, "a, b") {
+	if !IsBlockedOnGates(wl) || c.Reason != "PreemptionGated" || c.Message != "Workload requires preemption, but it's gated" {
 		t.Errorf("got %+v", c)
 	}
 	Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon)
 	if IsBlockedOnGates(wl) {
 		t.Error("a reservation leaves it blocked")
+	}
+}
+
+func TestWhateverIsWrittenFirstSaysThatTheGatesOfTheSpecAreClosed(t *testing.T) {
+	made := metav1.NewTime(noon.Add(-time.Minute))
+	for name, write := range map[string]func(*kueue.Workload){
+		"a reservation":      func(wl *kueue.Workload) { Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon) },
+		"a wait for quota":   func(wl *kueue.Workload) { SetPending(wl, admission.WaitingForQuota, "no room", noon) },
+		"that they block it": func(wl *kueue.Workload) { SetBlockedOnGates(wl, noon) },
+		"a step of its life": func(wl *kueue.Workload) {
+			Apply(wl, lifecycle.Step(State(wl), lifecycle.Observation{Now: noon, GatedBy: []string{"x"}}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: made}}
+			wl.Spec.Active = ptr.To(true)
+			for _, gate := range []string{"b", "a", "opened"} {
+				wl.Spec.PreemptionGates = append(wl.Spec.PreemptionGates, kueue.PreemptionGate{Name: gate})
+			}
+			opened := kueue.PreemptionGateState{Name: "opened", Position: kueue.GateOpen, LastTransitionTime: metav1.NewTime(noon)}
+			wl.Status.PreemptionGates = []kueue.PreemptionGateState{opened, {Name: "not in the spec", Position: kueue.GateOpen}}
+			write(wl)
+			want := []kueue.PreemptionGateState{
+				{Name: "b", Position: kueue.GateClosed, LastTransitionTime: made}, {Name: "a", Position: kueue.GateClosed, LastTransitionTime: made}, opened,
+			}
+			if diff := cmp.Diff(want, wl.Status.PreemptionGates); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestGatesAloneAreNoReasonToWrite(t *testing.T) {
+	wl := &kueue.Workload{}
+	SetPending(wl, admission.WaitingForQuota, "no room", noon)
+	wl.Spec.PreemptionGates = []kueue.PreemptionGate{{Name: "late"}}
+	if SetPending(wl, admission.WaitingForQuota, "no room", noon.Add(time.Hour)) || len(wl.Status.PreemptionGates) > 0 {
+		t.Errorf("gates %+v", wl.Status.PreemptionGates)
 	}
 }
 

@@ -23,6 +23,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func full() *kueue.Workload {
 	at := metav1.NewTime(noon)
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Name: "wl", Namespace: "ns", Generation: 3}}
+	wl.Spec.PreemptionGates = []kueue.PreemptionGate{{Name: "g"}}
 	wl.Status = kueue.WorkloadStatus{
 		Conditions: []metav1.Condition{
 			{Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionTrue, Reason: "QuotaReserved", Message: "m", LastTransitionTime: at, ObservedGeneration: 3},
