@@ -59,8 +59,9 @@ mutants: ## Break the guards of dispatcher, placement and fence one by one: the 
 	go test ./e2e/sim -count=1 -v -timeout 1h -run '^TestEveryMutantIsCaught$$'
 
 .PHONY: soak
-soak: controlplane build ## Five jobs a second on real API servers, with random faults: SOAK=10m SEED=1
-	go test -count=1 -timeout 3h ./e2e/integration/... -args -ginkgo.focus='A soak' -soak=$(or $(SOAK),10m) -soak.seed=$(or $(SEED),1)
+soak: controlplane build ## Five jobs a second on real API servers, with random faults: SOAK=10m RATE=5 SEED=1
+	go test -count=1 -timeout 3h ./e2e/integration/... -args -ginkgo.focus='A soak' -soak=$(or $(SOAK),10m) -soak.rate=$(or $(RATE),5) \
+		-soak.seed=$(or $(SEED),1)
 
 .PHONY: bench
 bench: controlplane build ## Benchmarks: the core's, then dispatch and admission on real API servers, at a part of the full load.
@@ -77,13 +78,13 @@ bench: controlplane build ## Benchmarks: the core's, then dispatch and admission
 bench-dispatch: controlplane build ## Many Jobs on real API servers: STAGES=3x1000,2x500 SCALE=0.1 DISPATCHERS=AllAtOnce,BestFit HUB= WORKER=
 	@echo "many Jobs on real API servers"
 	go test -count=1 -timeout 2h -v -run '^TestDispatchLoadBench$$' ./e2e/bench/... -args -bench-dispatch=$(or $(STAGES),2x500) \
-		-bench-scale=$(or $(SCALE),0.1) -bench-dispatcher=$(or $(DISPATCHERS),AllAtOnce,BestFit) \
+		-bench-scale=$(or $(SCALE),0.1) -bench-dispatcher=$(if $(DISPATCHERS),$(DISPATCHERS),AllAtOnce,BestFit) \
 		-bench-hub='$(value HUB)' -bench-worker='$(value WORKER)'
 
 .PHONY: bench-memory
 bench-memory: build ## The hub on API servers in memory: alone, workers far away, sick workers, restart with 50,000 workloads.
 	@echo "the hub on API servers in memory"
-	go test -count=1 -timeout 2h -v -run '^TestMemory' ./e2e/bench/... -args -bench-memory=$(or $(RUNS),alone,latency,sick,restart) \
+	go test -count=1 -timeout 2h -v -run '^TestMemory' ./e2e/bench/... -args -bench-memory=$(if $(RUNS),$(RUNS),alone,latency,sick,restart) \
 		-bench-dispatcher=$(or $(DISPATCHERS),BestFit)
 
 # A fifth of both loads takes some minutes; LOADS=baseline SCALE=1 is the whole baseline. CONTROLLER measures another

@@ -125,6 +125,8 @@ func (c *Cluster) apiServerArgs() []string {
 		"--profiling=false",
 		"--audit-policy-file=" + c.file("audit-policy.yaml"),
 		"--audit-log-path=" + c.auditLog(),
+		// Not rotated: whoever counts what was done wants all of it.
+		"--audit-log-maxsize=0",
 	}
 }
 

@@ -91,11 +91,20 @@ func restart(name string, p *installation.Program) fault {
 	}
 }
 
-// breakThings breaks one thing after the other and mends each, until the time is over. A short soak has short faults, so that
-// every kind has its turn.
+// longest is how long the next fault may last: one in three outlasts the probes, so that the hub loses the cluster. A short soak
+// has short faults, so that every kind has its turn.
+func (s *soak) longest() time.Duration {
+	longest := 5 * time.Second
+	if s.chance.IntN(3) == 0 {
+		longest = 45 * time.Second
+	}
+	return min(longest, *soakFor/6)
+}
+
+// breakThings breaks one thing after the other and mends each, until the time is over.
 func (s *soak) breakThings(ctx context.Context, until time.Time) {
-	longest := min(5*time.Second, *soakFor/6)
 	for time.Now().Before(until) {
+		longest := s.longest()
 		pause(ctx, s.between(longest/10, longest/2))
 		f, lasts := s.next(), s.between(longest/10, longest)
 		GinkgoWriter.Printf("%s for %s\n", f.name, lasts)
@@ -121,7 +130,7 @@ func (s *soak) submit(ctx context.Context, chance *rand.Rand, until time.Time) [
 				return nil // the answer to the try before was lost
 			}
 			return err
-		}).WithContext(ctx).Should(Succeed())
+		}).WithContext(ctx).WithTimeout(3 * time.Minute).Should(Succeed())
 		names = append(names, job.Name)
 	}
 	return names
@@ -153,6 +162,28 @@ func (s *soak) unfinished(ctx context.Context) ([]string, error) {
 	return names[:min(len(names), 10)], nil
 }
 
+// podsOf are the pods of each job that any worker let run: that were given a node, or of which a kubelet told. One write of a
+// pod may have lost its answer, and with it its line of the audit log.
+func podsOf(t team) map[string]map[string]bool {
+	GinkgoHelper()
+	pods := map[string]map[string]bool{}
+	for _, w := range workers {
+		for _, event := range auditEvents(w) {
+			ref := event.ObjectRef
+			runs := ref.Resource == "pods" && (ref.Subresource == "binding" || ref.Subresource == "status") && ref.Namespace == t.name
+			if !runs || event.ResponseStatus == nil || event.ResponseStatus.Code >= 300 {
+				continue
+			}
+			job := ref.Name[:max(strings.LastIndexByte(ref.Name, '-'), 0)]
+			if pods[job] == nil {
+				pods[job] = map[string]bool{}
+			}
+			pods[job][w.Name+"/"+ref.Name] = true
+		}
+	}
+	return pods
+}
+
 var _ = Describe("A soak", Serial, func() {
 	// No worker is away for longer than its grace here, so nothing may ever run twice. API servers are paused, not killed: a
 	// killed one may forget a line of its audit log.
@@ -175,13 +206,14 @@ var _ = Describe("A soak", Serial, func() {
 		Eventually(leftovers).WithContext(ctx).WithArguments(s.team).WithTimeout(2 * time.Minute).Should(BeEmpty())
 
 		var wrong []string
-		created := allCreations(s.team, "jobs")
+		created, pods := allCreations(s.team, "jobs"), podsOf(s.team)
 		for _, name := range names {
-			if created[name] != 1 {
-				wrong = append(wrong, fmt.Sprintf("%s was created %d times", name, created[name]))
+			if created[name] != 1 || len(pods[name]) != 1 {
+				wrong = append(wrong, fmt.Sprintf("%s was created %d times and had the pods %v", name, created[name], slices.Sorted(maps.Keys(pods[name]))))
 			}
 		}
-		AddReportEntry("soak", fmt.Sprintf("%d jobs, seed %d, faults %v", len(names), *soakSeed, s.faults), ReportEntryVisibilityAlways)
+		AddReportEntry("soak", fmt.Sprintf("%d jobs, %.1f a second, seed %d, faults %v",
+			len(names), float64(len(names))/soakFor.Seconds(), *soakSeed, s.faults), ReportEntryVisibilityAlways)
 		Expect(wrong).To(BeEmpty())
 		Expect(slices.Sorted(maps.Keys(created))).To(Equal(names), "what was created is what was submitted")
 	}, NodeTimeout(2*time.Hour))
