@@ -318,6 +318,15 @@ func TestWhatARetractRemoves(t *testing.T) {
 			name: "not a finished job that nobody has seen", workload: onWorker(1, nil), job: jobOnWorker(1, finished), below: 2, spare: true,
 			wantCopy: true, wantJob: true, wantSparedEvidence: true,
 		},
+		{
+			name:     "a predecessor's finished job, which nobody waits for",
+			workload: onWorker(1, func(wl *kueue.Workload) { wl.Annotations[switchyard.OwnerUIDAnnotation] = "old" }),
+			job: jobOnWorker(1, func(j *batchv1.Job) {
+				finished(j)
+				j.Annotations[switchyard.OwnerUIDAnnotation] = "old"
+			}),
+			below: 2, spare: true,
+		},
 		{name: "an unfinished job that would be spared if finished", workload: onWorker(1, nil), job: jobOnWorker(1, nil), below: 2, spare: true},
 	} {
 		for _, seen := range []bool{true, false} {

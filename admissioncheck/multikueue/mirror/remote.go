@@ -142,7 +142,8 @@ func (o Original) foundNow(ctx context.Context, c client.Client) (*Found, error)
 type Removal struct {
 	// Below is the epoch below which objects of ours are removed; those of a predecessor are removed whatever their epoch.
 	Below int64
-	// Spare leaves a job that turns out to have finished alone, and its Workload with it.
+	// Spare leaves a job of ours that turns out to have finished alone, and its Workload with it. Nobody waits for the result of
+	// a predecessor's.
 	Spare bool
 	// Foreground keeps the job's object until its pods have ended.
 	Foreground bool
@@ -165,7 +166,7 @@ func (o Original) Retract(ctx context.Context, c client.Client, r Removal) (spar
 		return nil, err
 	}
 	if seen.Job != nil && removable(o.jobHolder(seen.Job), seen.Job, r.Below) {
-		if r.Spare && Outcome(o.Kind, seen.Job) != nil {
+		if r.Spare && o.jobHolder(seen.Job) == dispatch.Ours && Outcome(o.Kind, seen.Job) != nil {
 			return o.foundNow(ctx, c)
 		}
 		if err := o.deleteJob(ctx, c, seen.Job, r); err != nil {
