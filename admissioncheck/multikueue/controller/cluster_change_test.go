@@ -168,12 +168,13 @@ func TestARotatedFileIsNoticedWhenItIsReadAgain(t *testing.T) {
 		t.Errorf("with the file gone: %s, to be read again after %v", got, result.RequeueAfter)
 	}
 	until(t, "disconnected", func() bool { s, _ := o.r.Fleet.State("w1"); return !s.Connected })
+	mount("second", "two")
 	if err := os.Symlink(filepath.Join("..data", "w1"), file); err != nil {
 		t.Fatal(err)
 	}
 	o.expect("Active: Connected")
-	mount("second", "two")
-	until(t, "connected with the new token", func() bool { o.look(); return o.dialled() == "one one two" })
+	mount("third", "three")
+	until(t, "connected with the new token", func() bool { o.look(); return o.dialled() == "one two three" })
 	if len(o.events.Events) != 0 {
 		t.Errorf("event %s about a file below the prefix", <-o.events.Events)
 	}
