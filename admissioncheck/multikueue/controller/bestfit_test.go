@@ -3,30 +3,67 @@ package controller
 import (
 	"context"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/workload"
 )
 
-// bestFit is a stage whose hub offers to the best cluster first.
+// bestFit is a stage whose hub offers to the best cluster first, and explains nothing.
 func bestFit(t *testing.T, names ...string) *stage {
+	t.Helper()
+	return bestFitExplained(t, 0, names...)
+}
+
+// bestFitExplained is bestFit with a hub that explains after a time.
+func bestFitExplained(t *testing.T, after time.Duration, names ...string) *stage {
 	t.Helper()
 	st := newStage(t, names...)
 	policy := dispatch.Compatible(time.Minute)
-	policy.Dispatcher = dispatch.BestFit
+	policy.Dispatcher, policy.ExplainAfter = dispatch.BestFit, after
 	for _, name := range names {
 		st.publish(name, 0)
 	}
 	st.restart(policy)
 	st.connected()
 	return st
+}
+
+// listening lets the news of capacity be spread, as the hub's manager does.
+func (st *stage) listening() {
+	st.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	news := &News{Resolver: st.resolver, Every: 5 * time.Millisecond, Clock: clock.RealClock{}}
+	running.Go(func() { _ = news.Start(ctx) })
+	st.t.Cleanup(func() { cancel(); running.Wait() })
+}
+
+// report changes what a worker has published, and waits until the hub knows.
+func (st *stage) report(worker string, change func(*switchyard.CapacityReport)) {
+	st.t.Helper()
+	report := &switchyard.CapacityReport{}
+	if err := st.workers[worker].Get(context.Background(), client.ObjectKey{Name: switchyard.CapacityReportName}, report); err != nil {
+		st.t.Fatal(err)
+	}
+	change(report)
+	if err := st.workers[worker].Update(context.Background(), report); err != nil {
+		st.t.Fatal(err)
+	}
+	st.eventually("the hub knows what "+worker+" has published", func() bool {
+		obj, _ := st.fleet.Get(worker, reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
+		return obj != nil && obj.GetResourceVersion() == report.ResourceVersion
+	})
 }
 
 // publish makes a worker say how many pods it has room for in the queue that the test's job goes to.
@@ -127,19 +164,8 @@ func TestWhatIsInFlightIsNotOfferedTwice(t *testing.T) {
 
 func TestNewsOfCapacityReachWhoFoundNoCluster(t *testing.T) {
 	st := bestFit(t, "w1")
-	report := &switchyard.CapacityReport{}
-	if err := st.workers["w1"].Get(context.Background(), client.ObjectKey{Name: switchyard.CapacityReportName}, report); err != nil {
-		t.Fatal(err)
-	}
-	report.ClusterQueues[0].Closed = "stopped"
-	if err := st.workers["w1"].Update(context.Background(), report); err != nil {
-		t.Fatal(err)
-	}
-	st.eventually("the closed queue is known", func() bool {
-		obj, _ := st.fleet.Get("w1", reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
-		seen, ok := obj.(*switchyard.CapacityReport)
-		return ok && seen.ClusterQueues[0].Closed != ""
-	})
+	st.listening()
+	st.report("w1", func(r *switchyard.CapacityReport) { r.ClusterQueues[0].Closed = "stopped" })
 	st.submit()
 	st.eventually("nobody can take it", func() bool { return len(st.resolver.starving.all()) == 1 })
 	if got := st.local().Status.NominatedClusterNames; len(got) != 0 {
@@ -147,6 +173,62 @@ func TestNewsOfCapacityReachWhoFoundNoCluster(t *testing.T) {
 	}
 	st.publish("w1", 3)
 	st.offered("w1")
+}
+
+// filtered is a Workload that w1 has refused and that w2 cannot be offered, because it has no such LocalQueue.
+func filtered(t *testing.T, explained time.Duration) *stage {
+	t.Helper()
+	st := bestFitExplained(t, explained, "w1", "w2")
+	st.report("w2", func(r *switchyard.CapacityReport) { r.ClusterQueues[0].LocalQueues[0].Name = "other/queue" })
+	st.submit()
+	st.offered("w1")
+	st.setOn("w1", kueue.WorkloadEvicted, "Preempted", "no")
+	st.eventually("the refusal is known", func() bool {
+		obj, _ := st.fleet.Get("w1", workloadGVK(), key())
+		wl, ok := obj.(*kueue.Workload)
+		return ok && workload.IsEvicted(wl)
+	})
+	return st
+}
+
+func TestNewsOfCapacityReachWhoHasAnOfferElsewhere(t *testing.T) {
+	st := filtered(t, 0)
+	st.listening()
+	st.report("w2", func(r *switchyard.CapacityReport) { r.ClusterQueues[0].LocalQueues[0].Name = "team/gpu" })
+	st.offered("w2")
+}
+
+func TestTheReasonThatIsToldIsTheLatest(t *testing.T) {
+	st := filtered(t, time.Nanosecond)
+	st.listening()
+	st.eventually("why not", func() bool { return strings.Contains(st.check().Message, "LocalQueue team/gpu doesn't exist there") })
+	st.report("w2", func(r *switchyard.CapacityReport) {
+		r.ClusterQueues[0].LocalQueues[0] = switchyard.CapacityLocalQueue{Name: "team/gpu", Closed: "it is stopped"}
+	})
+	st.eventually("why not now", func() bool {
+		return strings.Contains(st.check().Message, "LocalQueue team/gpu admits nothing: it is stopped")
+	})
+}
+
+func TestOtherFiguresAreNoNews(t *testing.T) {
+	st := filtered(t, 0)
+	st.eventually("it is known whom news concern", func() bool { return len(st.resolver.starving.all()) == 1 })
+	news := &News{Resolver: st.resolver, Clock: clock.RealClock{}}
+	st.report("w2", func(r *switchyard.CapacityReport) {
+		figures := &r.ClusterQueues[0].Groups[0].Flavors[0]
+		figures.Own, figures.Free = []int64{7}, []int64{9}
+		r.ClusterQueues[0].Waiting = []switchyard.CapacityWaiting{{Count: 3}}
+	})
+	if woken := news.spread(); woken != 0 {
+		t.Errorf("%d were woken", woken)
+	}
+	before := st.resolver.starving.all()[0].kept
+	st.report("w2", func(r *switchyard.CapacityReport) { r.Kinds = nil })
+	st.eventually("other kinds are news", func() bool {
+		news.spread()
+		now := st.resolver.starving.all()
+		return len(now) == 1 && !slices.Equal(now[0].kept, before)
+	})
 }
 
 func TestWithoutReportsTheQueuesOfAStockClusterAreTaken(t *testing.T) {

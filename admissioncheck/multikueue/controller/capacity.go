@@ -32,12 +32,33 @@ type known struct {
 	report   client.Object // from which it was made; nil if from queues
 	at       time.Time     // when it was made
 	capacity *placement.Capacity
+	// terms are those asked for so far.
+	terms map[admission.Key]placement.Terms
 }
 
 func (c *capacities) forget(cluster string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.of, cluster)
+}
+
+// terms are those of a LocalQueue on a cluster of that capacity; worked out once for each report.
+func (c *capacities) terms(cluster string, capacity *placement.Capacity, local admission.Key) placement.Terms {
+	if capacity == nil {
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := c.of[cluster]
+	if last.capacity != capacity {
+		return capacity.Terms(local)
+	}
+	terms, ok := last.terms[local]
+	if !ok {
+		terms = capacity.Terms(local)
+		last.terms[local] = terms
+	}
+	return terms
 }
 
 // stockFor is how long what was derived from the queues of a cluster without report is used.
@@ -56,7 +77,7 @@ func (r *Resolver) capacity(cluster string, now time.Time) *placement.Capacity {
 	case ok && report == nil && last.report == nil && now.Before(last.at.Add(stockFor)):
 		return last.capacity
 	}
-	next := known{report: report, at: now}
+	next := known{report: report, at: now, terms: map[admission.Key]placement.Terms{}}
 	if full, is := report.(*switchyard.CapacityReport); is {
 		next.capacity = reported(full)
 	} else if !reports {

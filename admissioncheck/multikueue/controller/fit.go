@@ -2,13 +2,9 @@ package controller
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/placement"
@@ -28,7 +24,9 @@ func (r *Resolver) fit(ctx context.Context, s *subject) {
 		return
 	}
 	s.policy.HedgeAfter = r.flights.patienceWith(s.state.Nominated)
-	s.choices = placement.Rank(r.request(s), r.field(ctx, s))
+	field := r.field(ctx, s)
+	s.choices = placement.Rank(r.request(s), field)
+	s.kept = r.keptFrom(s, field)
 	for i := range s.observed.Clusters {
 		v := &s.observed.Clusters[i]
 		at := slices.IndexFunc(s.choices, func(c placement.Choice) bool { return c.Cluster == v.Name })
@@ -41,6 +39,24 @@ func (r *Resolver) fit(ctx context.Context, s *subject) {
 			v.Fit.Reason = dispatch.Reason(choice.Reason)
 		}
 	}
+}
+
+// keptFrom are the clusters that the Workload cannot be offered for what they say of themselves.
+func (r *Resolver) keptFrom(s *subject, field []placement.Cluster) []keptFrom {
+	var kept []keptFrom
+	for _, choice := range s.choices {
+		if choice.Eligible || choice.Reason == placement.Cordoned || choice.Reason == placement.Refused {
+			continue
+		}
+		at := slices.IndexFunc(field, func(c placement.Cluster) bool { return c.Name == choice.Cluster })
+		kept = append(kept, keptFrom{choice.Cluster, r.capacities.terms(choice.Cluster, field[at].Capacity, localOf(s.original.Workload))})
+	}
+	return kept
+}
+
+// localOf is the LocalQueue of a Workload.
+func localOf(wl *kueue.Workload) admission.Key {
+	return admission.Key{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}
 }
 
 // moves reports whether the Workload is to leave the cluster that it is bound to, if another can take it.
@@ -116,10 +132,10 @@ func (r *Resolver) assume(s *subject, plan dispatch.Plan) {
 	}
 }
 
-// keepBooks brings the books up to date with what is stored and seen, and remembers who found no cluster at all.
+// keepBooks brings the books up to date with what is stored and seen, and remembers whom news of capacity concern.
 func (r *Resolver) keepBooks(s *subject, plan dispatch.Plan) {
 	l, key := s.observed.Local, s.key()
-	r.starving.set(key, plan.Because == dispatch.NoCluster)
+	r.starving.set(key, starvedOf(s))
 	switch {
 	case l.Deleted || l.Finished:
 		r.flights.only(key)
@@ -147,29 +163,4 @@ func reservedAt(c dispatch.Copy) time.Time {
 		return time.Time{}
 	}
 	return c.Since
-}
-
-// starving are the Workloads that no cluster can be offered to as things are: news of capacity concern them.
-type starving struct {
-	mu   sync.Mutex
-	keys map[types.NamespacedName]struct{}
-}
-
-func (s *starving) set(key types.NamespacedName, is bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !is {
-		delete(s.keys, key)
-		return
-	}
-	if s.keys == nil {
-		s.keys = map[types.NamespacedName]struct{}{}
-	}
-	s.keys[key] = struct{}{}
-}
-
-func (s *starving) all() []types.NamespacedName {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Collect(maps.Keys(s.keys))
 }

@@ -291,7 +291,7 @@ func (st *stage) compose() {
 	})
 	kinds := FleetKinds(mirrored, sharing)
 	if st.policy.Dispatcher == dispatch.BestFit {
-		kinds = append(kinds, CapacityKinds(sharing)...)
+		kinds = append(kinds, CapacityKinds()...)
 	}
 	r.Fleet = fleet.New(fleet.Options{
 		Origin: origin, Scheme: scheme, Kinds: kinds, Concerned: r.Concerned,

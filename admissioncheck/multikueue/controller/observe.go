@@ -31,6 +31,8 @@ type subject struct {
 	policy   dispatch.Policy
 	// choices are what placement says of the clusters; empty if it was not asked.
 	choices []placement.Choice
+	// kept are the clusters that it cannot be offered for what they say of themselves.
+	kept []keptFrom
 	// notes are those of the clusters looked at.
 	notes map[string]notes
 	// prefers are the clusters that somebody would rather have it on, the most wanted first.
@@ -128,7 +130,7 @@ func (r *Resolver) observeGone(ctx context.Context, key client.ObjectKey) (*subj
 		r.ending.over(key)
 		r.told.over(key)
 		r.gates.over(key)
-		r.starving.set(key, false)
+		r.starving.set(key, nil)
 		r.flights.only(key)
 		r.Fleet.Forget(key)
 		return nil, nil //nolint:nilnil // nothing is left

@@ -77,6 +77,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*Resolver, error)
 		func() error { return mgr.Add(resolver.Fleet) },
 		func() error { return mgr.Add(sweep) },
 		func() error { return mgr.Add(&Drain{Resolver: resolver, Every: drainEvery, Clock: clock.RealClock{}}) },
+		func() error { return mgr.Add(&News{Resolver: resolver, Every: newsEvery, Clock: clock.RealClock{}}) },
 		func() error { return resolver.setup(mgr) },
 		func() error { return setupFencing(mgr, resolver.Fleet) },
 		func() error { return setupClusters(mgr, resolver.Fleet, s) },
@@ -106,7 +107,7 @@ func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep, error) {
 	options := s.Fleet
 	kinds := FleetKinds(s.Kinds, sharing)
 	options.Origin, options.Scheme, options.Kinds = s.Origin, mgr.GetScheme(), kinds
-	capacity := CapacityKinds(sharing)
+	capacity := CapacityKinds()
 	if s.Policy.Dispatcher != dispatch.BestFit {
 		capacity = capacity[:1] // whether another cluster could take a job that is to be moved is worth a report, not an estimate
 	}

@@ -238,13 +238,11 @@ func FleetKinds(integrations []job.Integration, sharing *Sharing) []fleet.Kind {
 }
 
 // CapacityKinds are what is followed besides to know what a cluster has room for: its own report, which is the first or,
-// where there is none, its queues. Only Workloads that no cluster can take are looked at again when it changes.
-func CapacityKinds(sharing *Sharing) []fleet.Kind {
+// where there is none, its queues. Whom their changes concern is for News to find out.
+func CapacityKinds() []fleet.Kind {
 	nobody := func(client.Object) (types.NamespacedName, bool) { return types.NamespacedName{}, false }
-	starving := func(client.Object) []types.NamespacedName { return sharing.Resolver.starving.all() }
-	later := func(_, _ client.Object) bool { return false }
 	kind := func(gvk schema.GroupVersionKind, one func() client.Object, list func() client.ObjectList) fleet.Kind {
-		return fleet.Kind{GVK: gvk, Everything: true, New: one, NewList: list, Key: nobody, Also: starving, Soon: later}
+		return fleet.Kind{GVK: gvk, Everything: true, New: one, NewList: list, Key: nobody}
 	}
 	report := kind(reportGVK(), func() client.Object { return &switchyard.CapacityReport{} },
 		func() client.ObjectList { return &switchyard.CapacityReportList{} })

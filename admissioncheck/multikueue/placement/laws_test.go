@@ -183,3 +183,53 @@ func BenchmarkRank(b *testing.B) {
 		Rank(r, fleet)
 	}
 }
+
+// FuzzTermsDecide: whatever else changes, a cluster of the same terms gives a workload of one pod set the same answer.
+func FuzzTermsDecide(f *testing.F) {
+	for seed := range uint64(3000) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		r, before := anyRequest(rng), anyCluster(rng, "w1")
+		if before.Capacity == nil {
+			return
+		}
+		r.PodSets = r.PodSets[:1]
+		after := before.but(func(c *Cluster, q *Queue) {
+			other := anyCluster(rng, "w1")
+			c.InFlight, c.Offered, c.Weight, c.Degraded, c.Troubles = other.InFlight, other.Offered, other.Weight, other.Degraded, other.Troubles
+			q.Strict, q.Waiting = !q.Strict, nil
+			q.Groups = []Group{{Resources: q.Groups[0].Resources, Flavors: slices.Clone(q.Groups[0].Flavors)}}
+			for i := range q.Groups[0].Flavors {
+				refigure(rng, &q.Groups[0].Flavors[i])
+			}
+			if rng.IntN(4) == 0 {
+				q.Closed = "it is closed now"
+			}
+			if rng.IntN(4) == 0 {
+				q.Groups[0].Flavors[0].Largest = []amount.Amount{amount.Amount(rng.IntN(12))}
+			}
+		})
+		local := admission.Key{Namespace: r.Namespace, Name: r.LocalQueue}
+		if before.Capacity.Terms(local) != after.Capacity.Terms(local) {
+			return
+		}
+		was, is := choose(&r, &before), choose(&r, &after)
+		if was.Eligible != is.Eligible || !was.Eligible && (was.Reason != is.Reason || was.Message != is.Message) {
+			t.Errorf("on the same terms: %s (%s) was %s (%s)", is.Reason, is.Message, was.Reason, was.Message)
+		}
+	})
+}
+
+// refigure gives a room other figures within the same limits.
+func refigure(rng *rand.Rand, r *Room) {
+	most := int(r.Largest[0])
+	figures := []amount.Amount{amount.Amount(rng.IntN(most + 1)), amount.Amount(rng.IntN(most + 1))}
+	slices.Sort(figures)
+	r.Own, r.Free = figures[:1], figures[1:]
+	r.Perhaps, r.Preempting = nil, nil
+	if rng.IntN(2) == 0 {
+		*r = r.evicting(0, amount.Amount(most))
+	}
+}
