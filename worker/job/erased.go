@@ -28,6 +28,7 @@ func (i integration[T]) DeletePropagation() metav1.DeletionPropagation {
 	return i.kind.DeletePropagation
 }
 func (i integration[T]) Progress(obj client.Object) Progress { return i.kind.Progress(i.typed(obj)) }
+func (i integration[T]) TellsEnd() bool                      { return true }
 
 func (i integration[T]) typed(obj client.Object) T {
 	t, ok := obj.(T)
@@ -52,7 +53,12 @@ func (i integration[T]) IsManagedByMultiKueue(obj client.Object) (bool, string) 
 	if manager == kueue.MultiKueueControllerName {
 		return true, ""
 	}
-	return false, fmt.Sprintf("Expecting %s to be %q not %q", i.kind.ManagedBy.Path, kueue.MultiKueueControllerName, manager)
+	return false, notManaged(i.kind.ManagedBy.Path, manager)
+}
+
+// notManaged is why a job is not the dispatcher's, in the contract's words (contract: multikueue.md 6).
+func notManaged(path, manager string) string {
+	return fmt.Sprintf("Expecting %s to be %q not %q", path, kueue.MultiKueueControllerName, manager)
 }
 
 func (i integration[T]) CopyStatus(local, remote client.Object) (changed, deferred bool) {

@@ -11,7 +11,8 @@ import (
 )
 
 // Integration is a [Kind] whose type has been forgotten, for callers that deal with jobs of all kinds. Objects passed to
-// its methods must be of the type that New returns; anything else panics. Get one with [Of].
+// its methods must be of the type that New returns; anything else panics. Get one with [Of], or with [External] for a kind
+// that has no Go type.
 type Integration interface {
 	// Name is the name in the configuration, such as "batch/job".
 	Name() string
@@ -38,6 +39,9 @@ type Integration interface {
 	CopyStatus(local, remote client.Object) (changed, deferred bool)
 	// Progress reads the job's status.
 	Progress(client.Object) Progress
+	// TellsEnd tells whether Progress says of a job that has ended that it has. Of other kinds only their Workload does, and a
+	// job that is gone may have ended.
+	TellsEnd() bool
 	// Strip drops from a cached remote job what CopyStatus and Progress do not read (pod templates).
 	Strip(client.Object)
 	// DeletePropagation is how to delete a remote copy; empty leaves it to the server.
