@@ -152,7 +152,7 @@ func linkOf(state fleet.State) dispatch.Link {
 	case state.Err == nil && state.Failures == 0:
 		return dispatch.Link{State: dispatch.Unknown}
 	}
-	return dispatch.Link{State: dispatch.Unreachable, Since: state.LostSince, Never: !state.Met}
+	return dispatch.Link{State: dispatch.Unreachable, Since: state.LostSince, Never: !state.Met, Untried: state.Failures == 0}
 }
 
 func links(states []fleet.State) []dispatch.Link {

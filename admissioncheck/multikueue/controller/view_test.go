@@ -19,6 +19,8 @@ func TestWhatAConnectionMeansToTheDispatcher(t *testing.T) {
 		{"nothing was tried yet", fleet.State{LostSince: lost}, dispatch.Link{State: dispatch.Unknown}},
 		{"it answers", fleet.State{Connected: true, Met: true}, dispatch.Link{State: dispatch.Connected}},
 		{"it answered once and is lost", fleet.State{Met: true, LostSince: lost, Err: errors.New("gone")},
+			dispatch.Link{State: dispatch.Unreachable, Since: lost, Untried: true}},
+		{"and was tried since", fleet.State{Met: true, LostSince: lost, Err: errors.New("gone"), Failures: 1},
 			dispatch.Link{State: dispatch.Unreachable, Since: lost}},
 		{"it never answered, so it did not vanish", fleet.State{LostSince: lost, Failures: 3, Err: errors.New("no")},
 			dispatch.Link{State: dispatch.Unreachable, Since: lost, Never: true}},

@@ -25,7 +25,7 @@ func (t turn) why(s State, v ClusterView) Explanation {
 		return t.whyBound(v)
 	case !v.connected() && s.owedBy(v.Name):
 		return t.whyOwed(s, v)
-	case !v.connected() && v.Gone:
+	case t.declaredGone(v):
 		return Explanation{Phase: PhaseNotEligible, Reason: DeclaredGone, Message: "declared gone"}
 	case !v.connected():
 		return Explanation{Phase: PhaseLost, Reason: NotReachable, Message: "cannot be reached", Since: v.Link.Since}

@@ -58,9 +58,12 @@ func (t turn) deadline(v ClusterView) (end time.Time, ok bool) {
 }
 
 // graceOver reports whether a cluster has been lost for longer than the grace, or has been declared gone.
-func (t turn) graceOver(v ClusterView) bool {
+func (t turn) graceOver(v ClusterView) bool { return t.declaredGone(v) || t.overdue(v) }
+
+// overdue reports whether a cluster has been lost for longer than the grace.
+func (t turn) overdue(v ClusterView) bool {
 	end, ok := t.deadline(v)
-	return v.declaredGone() || ok && !t.o.Now.Before(end)
+	return ok && !t.o.Now.Before(end)
 }
 
 // later returns the later of two times; the zero time never wins.

@@ -25,7 +25,7 @@ func (t turn) hold(v ClusterView, stops bool) hold {
 	end, runs := t.deadline(v)
 	early := t.o.Now.Before(end)
 	switch {
-	case v.declaredGone():
+	case t.declaredGone(v):
 		return hold{over: true, because: DeclaredGone}
 	case !runs && v.Link.State == Unreachable:
 		return hold{because: CutOffHub}
@@ -69,8 +69,11 @@ func (t turn) stopped(v ClusterView) time.Time {
 	return v.RenewedAt.Add(t.p.LeaseDuration + t.p.SkewMargin + t.o.Local.KillGrace)
 }
 
-// declaredGone reports whether a person's word stands in for what cannot be seen.
-func (v ClusterView) declaredGone() bool { return v.Gone && !v.connected() }
+// declaredGone reports whether a person's word stands in for what cannot be seen: the cluster was tried in vain since it was lost.
+// Where there is nothing to try it with, the word counts when the grace is over.
+func (t turn) declaredGone(v ClusterView) bool {
+	return v.Gone && v.Link.State == Unreachable && (!v.Link.Untried || t.overdue(v))
+}
 
 // strict reports whether the policy promises that two runs never overlap.
 func (t turn) strict() bool { return t.p.OnHubLost == Stop || t.p.OnWorkerLost == Hold }

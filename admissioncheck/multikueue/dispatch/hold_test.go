@@ -46,6 +46,12 @@ func TestRunOnceWaitsUntilTheJobMustHaveStopped(t *testing.T) {
 			"DeclaredGone; epoch 2; owed w1@1!; Retry Admitting remote lost",
 		},
 		{"a person's word counts for nothing about a cluster in reach", stored, "quota Ready", "w1 up gone copy@1 stops admitted job@1", "Running"},
+		{"nor about one that was not tried yet: it may be a word that somebody forgot", stored, "quota Ready", "w1 unknown gone \n w2 up", "InGrace"},
+		{"nor between a loss and the first attempt that fails", stored, "quota Ready", "w1 lost@1s untried gone fenced@1s \n w2 up", "InGrace; wake in 4m59s"},
+		{
+			"a cluster without credentials is never tried: the word counts when the grace is over", stored, "quota Ready",
+			"w1 lost@5m untried gone \n w2 up", "DeclaredGone; epoch 2; owed w1@1!; Retry Admitting remote lost",
+		},
 		{"while the hub is cut off no clock runs", stored, "quota Ready", "w1 lost@1h fenced@1h \n w2 lost@1h", "CutOffHub"},
 		{"the job that the lease has ended is dispatched again as evicted", stored, "quota Ready",
 			"w1 up copy@1 stops evicted deactivating job@1 live@1 copy@1 stops evicted deactivating job@1",
@@ -68,6 +74,7 @@ func TestRunOnceKeepsTheNextJobFromStarting(t *testing.T) {
 			"Unfenced; Retract w2 below 3 sparing in the foreground",
 		},
 		{"a person's word discharges the debt", "epoch 2 of r2; owed w1@1", local, "w1 lost@5m gone \n w2 up", "Settled; nominated w2; owed"},
+		{"but not before the cluster was tried", "epoch 2 of r2; owed w1@1", "quota r2 evictions=1", "w1 lost@1s untried gone \n w2 up", "Nominated; nominated w2"},
 		{"also while the hub evicts", "epoch 2; bound w1; owed w1@1!", "quota Ready evicted evictions=1 active", "w1 lost@1s gone \n w2 up", "Draining; DrainStatus"},
 		{
 			"an offer that the fence has ended is made again", "nominated w2", "quota", "w2 up copy@1 stops deactivating evicted",

@@ -114,7 +114,8 @@ func checkHolds(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 	t.Helper()
 	mayRun := func(name string, stops bool) bool {
 		v := turn{o: o}.view(name)
-		if v.connected() || v.Gone {
+		tried := v.Link.State == Unreachable && !v.Link.Untried
+		if v.connected() || v.Gone && (tried || v.Link.State == Unreachable && lostFor(o, v) >= p.WorkerLostTimeout) {
 			return false
 		}
 		stopped := v.RenewedAt.Add(p.LeaseDuration + p.SkewMargin + o.Local.KillGrace)
@@ -133,6 +134,8 @@ func checkHolds(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 		}
 	}
 }
+
+func lostFor(o Observation, v ClusterView) time.Duration { return o.Now.Sub(v.Link.Since) }
 
 // checkWrites checks that writing comes to an end: stored as told, Step soon has nothing more to store.
 func checkWrites(t *testing.T, s State, o Observation, p Policy) {
@@ -238,7 +241,7 @@ func (g *maker) view(name string) ClusterView {
 	}
 	switch g.IntN(5) {
 	case 0:
-		v.Link = Link{State: Unreachable, Since: g.past()}
+		v.Link = Link{State: Unreachable, Since: g.past(), Untried: g.chance(4)}
 	case 1:
 		v.Link = Link{State: Unknown}
 	default:

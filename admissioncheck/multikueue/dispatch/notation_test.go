@@ -149,6 +149,8 @@ func (r *viewReader) word(w string) {
 		r.view.Link = Link{State: Unreachable, Since: noon().Add(-duration(r.t, value))}
 	case "unknown":
 		r.view.Link = Link{}
+	case "untried":
+		r.view.Link.Untried = true
 	case "unlisted":
 		r.view.InConfig = false
 	case "ended-unfinished":

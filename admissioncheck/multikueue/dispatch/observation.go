@@ -103,8 +103,8 @@ type ClusterView struct {
 	// worker may believe in it for another LeaseDuration. After a restart of the program nothing earlier than that restart.
 	// Zero: not known, as good as not fenced.
 	RenewedAt time.Time
-	// Gone is set if a person has declared that nothing runs there any more. It counts only while the cluster cannot be
-	// talked to: nobody's word goes before what can be seen.
+	// Gone is set if a person has declared that nothing runs there any more. It counts only of a cluster that was tried and cannot
+	// be reached: nobody's word goes before what can be seen, or is about to be.
 	Gone bool
 	// Cordoned is set if nothing new is to be offered to the cluster; Draining if, besides, the Workload bound to it is to
 	// be moved now. Who is moved when is the caller's to say.
@@ -152,6 +152,9 @@ type Link struct {
 	// Never is set if this program has never been connected to an Unreachable cluster, or if there is no such cluster any
 	// more: it did not vanish, and says nothing about the hub's own connection as long as others can be reached.
 	Never bool
+	// Untried is set while no attempt to connect has failed since an Unreachable cluster was lost, or since its credentials were
+	// replaced: it may be alive, and is about to be reached.
+	Untried bool
 }
 
 // Holder says whose object bears our object's name on a worker.

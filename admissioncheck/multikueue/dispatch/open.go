@@ -116,7 +116,7 @@ func (t turn) suspect(s State, epoch int64) State {
 func (t turn) settle(s State) (State, bool) {
 	debts := slices.DeleteFunc(slices.Clone(s.Debts), func(d Debt) bool {
 		v := t.view(d.Cluster)
-		return t.clean(v) || v.declaredGone()
+		return t.clean(v) || t.declaredGone(v)
 	})
 	if len(debts) == len(s.Debts) {
 		return s, false
