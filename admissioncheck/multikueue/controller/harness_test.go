@@ -71,6 +71,27 @@ type server struct {
 	refusal error
 	// watches were opened since the hub's program started.
 	watches int
+	// inBackground is set once a job was to go without its pods.
+	inBackground bool
+}
+
+// noteRemoval looks at how a job is to be deleted.
+func (s *server) noteRemoval(obj client.Object, o []client.DeleteOption) {
+	if _, isJob := obj.(*batchv1.Job); !isJob {
+		return
+	}
+	options := client.DeleteOptions{}
+	options.ApplyOptions(o)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inBackground = s.inBackground || ptr.Deref(options.PropagationPolicy, "") != metav1.DeletePropagationForeground
+}
+
+// removedInBackground reports whether a job was deleted in such a way that its object may be gone before its pods.
+func (s *server) removedInBackground() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inBackground
 }
 
 // calls are the writes that a server was asked for and that took effect, as "verb kind". One that found its work done is
@@ -177,6 +198,7 @@ func newServer(t *testing.T, scheme *runtime.Scheme) *server {
 			if err := down(); err != nil {
 				return err
 			}
+			s.noteRemoval(obj, o)
 			return s.logged().during("delete", obj, func() error { return c.Delete(ctx, obj, o...) })
 		},
 	}).Build()

@@ -122,7 +122,7 @@ func (r *Resolver) config(ctx context.Context, ac *kueue.AdmissionCheck) (*kueue
 // believed: before anything is removed, the API server of the hub has to say so too.
 func (r *Resolver) observeGone(ctx context.Context, key client.ObjectKey) (*subject, error) {
 	ghost := r.ghost(key)
-	s := &subject{original: ghost, state: dispatch.State{Epoch: 1}, policy: r.Policy}
+	s := &subject{original: ghost, state: dispatch.State{Epoch: 1}, policy: forgotten(r.Policy)}
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: dispatch.Local{Deleted: true}}
 	s.observed.Clusters = r.views(ctx, s, nil)
 	if len(s.observed.Clusters) == 0 {

@@ -92,7 +92,7 @@ func killGrace(wl *kueue.Workload) time.Duration {
 // choose settles what the people who run the fleet and the queue want for a Workload.
 func (r *Resolver) choose(ctx context.Context, s *subject, config *kueue.MultiKueueConfig) {
 	var queue *kueue.ClusterQueue
-	if name := clusterQueueOf(s.original.Workload); name != "" {
+	if name := r.queueOf(ctx, s.original.Workload); name != "" {
 		found := &kueue.ClusterQueue{}
 		if err := r.Client.Get(ctx, client.ObjectKey{Name: name}, found, client.UnsafeDisableDeepCopy); err == nil {
 			queue = found
@@ -110,6 +110,24 @@ func (r *Resolver) choose(ctx context.Context, s *subject, config *kueue.MultiKu
 		s.prefers = preferred(queue)
 	}
 }
+
+// queueOf is the ClusterQueue that has given the Workload quota or, before and after that, the one that its LocalQueue points to:
+// what runs is subject to a policy until it has ended, and that may be after the quota was released. Empty if there is none.
+func (r *Resolver) queueOf(ctx context.Context, wl *kueue.Workload) string {
+	if name := clusterQueueOf(wl); name != "" {
+		return name
+	}
+	local := &kueue.LocalQueue{}
+	key := client.ObjectKey{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}
+	if err := r.Client.Get(ctx, key, local, client.UnsafeDisableDeepCopy); err != nil {
+		return "" // nobody points anywhere
+	}
+	return string(local.Spec.ClusterQueue)
+}
+
+// forgotten is the policy for what is left of Workloads that the hub does not have any more. Nobody knows what they were
+// promised, so they get the most: nothing is taken for gone whose pods are still ending.
+func forgotten(p dispatch.Policy) dispatch.Policy { return under(p, switchyard.NeverLose) }
 
 // under is a policy with the rules about lost clusters and hubs that a preset stands for.
 func under(p dispatch.Policy, preset switchyard.RunPolicy) dispatch.Policy {

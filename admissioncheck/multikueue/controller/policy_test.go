@@ -117,6 +117,38 @@ func (st *stage) runOnce(cluster string) {
 	st.eventually("the lease of "+cluster+" is held", func() bool { s, _ := st.fleet.State(cluster); return s.Fencing.Held })
 }
 
+func TestAQueuesPolicyIsKnownAlsoWithoutQuota(t *testing.T) {
+	st := newStage(t, "w1")
+	st.create(&kueue.ClusterQueue{ObjectMeta: noted("cq", switchyard.RunPolicyAnnotation, string(switchyard.NeverLose))})
+	st.create(&kueue.LocalQueue{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "gpu"}, Spec: kueue.LocalQueueSpec{ClusterQueue: "cq"},
+	})
+	st.enqueue()
+	s, err := st.resolver.observe(t.Context(), key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.policy.Name(); got != "never lose" {
+		t.Errorf("policy %q before the Workload has quota", got)
+	}
+}
+
+// The hub does not know any more under which policy the job ran.
+func TestWhatTheHubHasForgottenIsRemovedTogetherWithItsPods(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.runsOn("w1")
+	for _, obj := range []client.Object{st.localJob(), st.local()} {
+		if err := st.hub.Delete(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st.eventually("the job is gone from w1", func() bool { return st.jobOn("w1") == nil && st.copyOn("w1") == nil })
+	if st.workers["w1"].removedInBackground() {
+		t.Error("the job's object may be gone before its pods")
+	}
+}
+
 func TestUnderRunOnceCopiesAndJobsAreStampedAndTheLeaseIsKept(t *testing.T) {
 	st := newStage(t, "w1")
 	if f, _ := st.fleet.State("w1"); f.Fencing.Asked {

@@ -161,7 +161,7 @@ func (r *Resolver) ofQueue(ctx context.Context, queue client.Object) []reconcile
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
-		if clusterQueueOf(&list.Items[i]) == queue.GetName() {
+		if r.queueOf(ctx, &list.Items[i]) == queue.GetName() {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}
 	}
