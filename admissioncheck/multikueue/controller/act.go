@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
@@ -28,7 +27,7 @@ type done struct {
 // act carries out a plan: it either writes the Workload's status, once, and does nothing else, or hands the actions for
 // the workers to the fleet and runs those for the hub.
 func (r *Resolver) act(ctx context.Context, s *subject, plan dispatch.Plan) (done, error) {
-	if plan.Writes(s.state, s.observed.Local) {
+	if plan.Writes(s.state, s.observed.Local) || r.unsettled(s, plan) {
 		r.submit(s, nil)
 		return r.store(ctx, s, plan)
 	}
@@ -45,7 +44,7 @@ func (r *Resolver) store(ctx context.Context, s *subject, plan dispatch.Plan) (d
 		workload.SetCheck(next, s.check, kueue.CheckState(plan.Verdict.Check), plan.Verdict.Message, now)
 	}
 	if plan.Verdict.Check == dispatch.Ready {
-		r.settleTopology(next, plan.Next.Bound)
+		r.settleTopology(next, plan.Next)
 	}
 	d := done{wl: next, events: workload.Derive(next, now)}
 	if e := plan.Event; e != nil {
@@ -79,25 +78,6 @@ func setState(wl *kueue.Workload, s dispatch.State, now time.Time) {
 		Type: dispatch.ConditionType, Status: status, Reason: record.Reason, Message: record.Message,
 		ObservedGeneration: record.ObservedGeneration, LastTransitionTime: metav1.NewTime(now),
 	})
-}
-
-// settleTopology records that the worker has placed the pods whose places the hub left to it (contract: multikueue.md 4
-// case 6b).
-func (r *Resolver) settleTopology(wl *kueue.Workload, cluster string) {
-	obj, _ := r.Fleet.Get(cluster, workloadGVK(), client.ObjectKeyFromObject(wl))
-	remote, ok := obj.(*kueue.Workload)
-	if !ok || remote.Status.Admission == nil || wl.Status.Admission == nil {
-		return
-	}
-	for i := range wl.Status.Admission.PodSetAssignments {
-		mine := &wl.Status.Admission.PodSetAssignments[i]
-		placed := slices.ContainsFunc(remote.Status.Admission.PodSetAssignments, func(a kueue.PodSetAssignment) bool {
-			return a.Name == mine.Name && a.TopologyAssignment != nil
-		})
-		if placed && mine.DelayedTopologyRequest == kueue.DelayedTopologyRequestStatePending {
-			mine.DelayedTopologyRequest = kueue.DelayedTopologyRequestStateReady
-		}
-	}
 }
 
 // patience is how long the winner's job waits for the losers' copies to be gone.
