@@ -71,14 +71,15 @@ func (r *Resolver) observeWorkload(ctx context.Context, wl *kueue.Workload) (*su
 	if err != nil {
 		return nil, err
 	}
-	if (entry == nil || config == nil) && wl.DeletionTimestamp.IsZero() && workload.HasQuota(wl) && !workload.IsFinished(wl) {
-		return nil, nil //nolint:nilnil // not ours, or nothing to go by; the check or its config brings us back
-	}
 	original, refusal, err := r.original(ctx, wl)
 	if err != nil {
 		return nil, err
 	}
 	s := &subject{original: original, state: stateOf(wl)}
+	adrift := (entry == nil || config == nil) && wl.DeletionTimestamp.IsZero() && workload.HasQuota(wl) && !workload.IsFinished(wl)
+	if adrift && !r.underWay(s, entry) {
+		return nil, nil //nolint:nilnil // not ours, or nothing to go by; the check or its config brings us back
+	}
 	r.choose(ctx, s, config)
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: local(wl, entry), CutOffEnded: r.cutOff.endedAt()}
 	s.observed.Local.Refusal = refusal
@@ -93,13 +94,34 @@ func (r *Resolver) observeWorkload(ctx context.Context, wl *kueue.Workload) (*su
 			s.readyAt = entry.LastTransitionTime.Time
 		}
 	}
-	var clusters []string
-	if config != nil {
-		clusters = config.Spec.Clusters
-	}
-	s.observed.Clusters = r.views(ctx, s, clusters)
+	s.observed.Clusters = r.views(ctx, s, listed(s, config, adrift))
 	r.fit(ctx, s)
 	return s, nil
+}
+
+// underWay tells of a Workload whose check or config is missing whether it was dispatched before: then it is carried on with. If
+// nothing says that the check was ever ours, the cluster may be another dispatcher's.
+func (r *Resolver) underWay(s *subject, entry *kueue.AdmissionCheckState) bool {
+	state := s.state
+	if state.Bound == "" && len(state.Debts) == 0 {
+		return false
+	}
+	if entry != nil || meta.FindStatusCondition(s.original.Workload.Status.Conditions, dispatch.ConditionType) != nil {
+		return true
+	}
+	return s.original.Copy(r.seen(state.Bound, s.original).Workload).Holder == dispatch.Ours
+}
+
+// listed are the clusters that count as listed in the config. As long as there is none to be read that is the one bound, and
+// nothing new is offered to anybody.
+func listed(s *subject, config *kueue.MultiKueueConfig, adrift bool) []string {
+	switch {
+	case config != nil && !adrift:
+		return config.Spec.Clusters
+	case s.state.Bound != "":
+		return []string{s.state.Bound}
+	}
+	return nil
 }
 
 // config returns the config of the check; nil if there is no check or no usable config.

@@ -99,7 +99,7 @@ func (r *Resolver) choose(ctx context.Context, s *subject, config *kueue.MultiKu
 		}
 	}
 	policy, err := PolicyOf(config, queue)
-	if err != nil {
+	if err != nil || config == nil && !hasPolicy(queue) {
 		policy = switchyard.NeverLose // what was meant is not known: run nothing twice and stop nothing until it is
 	}
 	s.policy = under(r.Policy, policy)
@@ -128,6 +128,15 @@ func (r *Resolver) queueOf(ctx context.Context, wl *kueue.Workload) string {
 // forgotten is the policy for what is left of Workloads that the hub does not have any more. Nobody knows what they were
 // promised, so they get the most: nothing is taken for gone whose pods are still ending.
 func forgotten(p dispatch.Policy) dispatch.Policy { return under(p, switchyard.NeverLose) }
+
+// hasPolicy tells whether a ClusterQueue, which may be nil, has a run policy of its own.
+func hasPolicy(queue *kueue.ClusterQueue) bool {
+	if queue == nil {
+		return false
+	}
+	_, ok := queue.Annotations[switchyard.RunPolicyAnnotation]
+	return ok
+}
 
 // under is a policy with the rules about lost clusters and hubs that a preset stands for.
 func under(p dispatch.Policy, preset switchyard.RunPolicy) dispatch.Policy {

@@ -73,7 +73,7 @@ func (t turn) lost(v ClusterView) Plan {
 
 // run brings the job to the bound cluster and its status back. The losers' copies are removed first.
 func (t turn) run(v ClusterView) Plan {
-	if t.o.Local.Check != Ready || t.announced() || t.s.currentJob(v.Job) && t.complained(v.Name) {
+	if l := t.o.Local; l.Check != Ready && l.Check != "" || t.announced() || t.s.currentJob(v.Job) && t.complained(v.Name) {
 		plan := t.move(t.s, Running, "running on "+v.Name)
 		t.ready(&plan, v.Name)
 		return plan

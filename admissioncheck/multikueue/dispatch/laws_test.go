@@ -63,6 +63,9 @@ func checkState(t *testing.T, s State, o Observation, plan Plan) {
 // checkActions checks what is done.
 func checkActions(t *testing.T, s State, o Observation, plan Plan) {
 	t.Helper()
+	if o.Local.Check == "" && plan.Verdict != (Verdict{Message: o.Local.CheckMessage}) {
+		t.Errorf("says something that nobody can be told: %+v", plan.Verdict)
+	}
 	if plan.Writes(s, o.Local) && len(plan.Actions) > 0 {
 		t.Errorf("writes and acts: %+v", plan)
 	}
@@ -95,7 +98,7 @@ func checkCreateJob(t *testing.T, s State, o Observation, v ClusterView, last bo
 	if v.Name != s.Bound || s.Retreating() || !last {
 		t.Errorf("creates a job on %s while bound to %q, last action: %v", v.Name, s.Bound, last)
 	}
-	if !l.QuotaReserved || l.Evicted || l.Finished || l.Deleted || l.Check != Ready {
+	if !l.QuotaReserved || l.Evicted || l.Finished || l.Deleted || l.Check != Ready && l.Check != "" {
 		t.Errorf("creates a job for %+v", l)
 	}
 	if v.Job.Holder != Absent || !v.Copy.Admitted || v.Copy.Adopted || !s.current(v.Copy.Epoch) {
@@ -211,7 +214,7 @@ func (g *maker) local() Local {
 	l := Local{
 		Deleted: g.chance(12), Finished: g.chance(12), QuotaReserved: !g.chance(5), Evicted: g.chance(5),
 		Evictions: int64(g.IntN(3)), OtherChecksReady: !g.chance(6), JobActive: g.chance(2),
-		Check: []CheckState{Pending, Pending, Ready, Ready, Retry, Rejected}[g.IntN(6)],
+		Check: []CheckState{Pending, Pending, Ready, Ready, Retry, Rejected, ""}[g.IntN(7)],
 	}
 	if l.QuotaReserved {
 		l.Reservation, l.ReservedAt = []string{"r1", "r2"}[g.IntN(2)], g.past()

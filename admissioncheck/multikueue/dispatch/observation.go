@@ -47,7 +47,8 @@ type Local struct {
 	// Evictions counts how often the Workload was evicted so far: the sum of the counters in its status, or at least 1
 	// when it has a condition Evicted of any status. 0 means never.
 	Evictions int64
-	// Check and CheckMessage are the present state and message of our check.
+	// Check and CheckMessage are the present state and message of our check; both are empty if the Workload has no entry for it
+	// any more.
 	Check        CheckState
 	CheckMessage string
 	// OtherChecksReady is set when every other check of the Workload is Ready.

@@ -9,7 +9,7 @@ func Step(s State, o Observation, p Policy) Plan {
 		s.Epoch = 1
 	}
 	t := turn{s: s, o: o, p: p}
-	plan := t.decide()
+	plan := t.sayable(t.decide())
 	if !plan.Next.Equal(s) || plan.Verdict != t.verdict() {
 		plan.Actions = nil
 	}
@@ -74,6 +74,22 @@ func (t turn) decide() Plan {
 	default:
 		return t.open()
 	}
+}
+
+// sayable is the plan where there is a check to say things in. Where the Workload has no entry for it any more, nothing is done
+// that would have to be said: a run goes on, and cannot be given up, since nobody would be told to evict it.
+func (t turn) sayable(plan Plan) Plan {
+	switch {
+	case t.o.Local.Check != "" || plan.Verdict == t.verdict():
+		return plan
+	case plan.Next.Equal(t.s):
+		plan.Verdict, plan.Event = t.verdict(), nil
+		return plan
+	}
+	wake := plan.WakeAt
+	plan = t.stay(plan.Because, plan.Message, t.dismiss()...)
+	plan.WakeAt = wake
+	return plan
 }
 
 // verdict is what the check says now.

@@ -403,3 +403,34 @@ func TestRetreating(t *testing.T) {
 		},
 	})
 }
+
+func TestACheckThatWasDropped(t *testing.T) {
+	tell(t, []row{
+		{
+			"a run goes on", "bound w1", "quota dropped", "w1 up copy@1 admitted job@1 behind",
+			"Running; CopyStatus w1",
+		}, {
+			"a job that was not made yet is made", "bound w1", "quota dropped", "w1 up copy@1 admitted",
+			"Starting; CreateJob w1@1",
+		}, {
+			"its end is recorded", "bound w1", "quota dropped", "w1 up copy@1 admitted job@1 finished:Succeeded",
+			"RunFinished; Finish w1 Succeeded",
+		}, {
+			"an eviction by the hub stops it", "bound w1", "quota dropped evicted", "w1 up copy@1 admitted job@1",
+			"LocalEvicted; epoch 2; owed w1@1",
+		}, {
+			"and goes on as any other", "epoch 2; bound w1; owed w1@1", "quota dropped evicted evictions=1", "w1 up copy@1 admitted job@1",
+			"Draining; EvictRemote w1 Evicted on manager: preempted",
+		}, {
+			"nobody could be told to evict it, so that it is not given up", "bound w1", "quota dropped",
+			"w1 up copy@1 admitted evicted job@1 live@1 copy@1 admitted evicted job@1 \n w2 up copy@1",
+			"RemoteEvicted; Retract w2 below 2",
+		}, {
+			"nor because it was lost", "bound w1", "quota dropped", "w1 lost@1h", "RemoteLost",
+		}, {
+			"nor refused", "bound w1", "quota dropped NotManaged no more", "w1 up copy@1 admitted job@1", "NotManaged",
+		}, {
+			"debts are settled", "epoch 2 of r1; owed w1@1", "quota dropped evictions=1", "w1 up unlisted live@2", "Settled; owed",
+		},
+	})
+}

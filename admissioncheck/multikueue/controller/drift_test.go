@@ -1,0 +1,136 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/lifecycle"
+	"switchyard.dev/worker/workload"
+)
+
+// adrift are the ways in which a dispatched Workload may lose what it goes by.
+func adrift() map[string]func(*stage) {
+	return map[string]func(*stage){
+		"the config is deleted": func(st *stage) {
+			st.remove(&kueue.MultiKueueConfig{ObjectMeta: metav1.ObjectMeta{Name: "config"}})
+		},
+		"the check is deleted": func(st *stage) {
+			st.remove(&kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "mk"}})
+		},
+		"the queue asks for the check no more": func(st *stage) {
+			st.change(func(wl *kueue.Workload) { wl.Status.AdmissionChecks = nil })
+		},
+	}
+}
+
+func TestAWorkloadThatLosesItsCheckOrConfigIsNotForgotten(t *testing.T) {
+	for name, lose := range adrift() {
+		t.Run(name+", and the job ends", func(t *testing.T) {
+			st := newStage(t, "w1", "w2")
+			st.submit()
+			st.runsOn("w1")
+			lose(st)
+			finishJobOn(st, "w1")
+			st.eventually("hub workload finished", func() bool { return workload.IsFinished(st.local()) })
+			if got := st.localJob().Status.Succeeded; got != 1 {
+				t.Errorf("the final status was not copied: succeeded=%d", got)
+			}
+		})
+		t.Run(name+", and the hub evicts", func(t *testing.T) {
+			st := newStage(t, "w1", "w2")
+			st.submit()
+			st.runsOn("w1")
+			lose(st)
+			st.evict(kueue.ReasonPreempted)
+			st.eventually("the copy on w1 is to be deactivated", func() bool {
+				wl := st.copyOn("w1")
+				return wl != nil && meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadDeactivationTarget)
+			})
+			if st.copyOn("w2") != nil {
+				t.Error("offered to w2")
+			}
+		})
+	}
+}
+
+func TestAWorkloadWithoutConfigIsDispatchedOnWhenThereIsOneAgain(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	config := &kueue.MultiKueueConfig{ObjectMeta: metav1.ObjectMeta{Name: "config"}, Spec: kueue.MultiKueueConfigSpec{Clusters: []string{"w1", "w2"}}}
+	st.submit()
+	st.runsOn("w1")
+	st.remove(config)
+	st.setOn("w1", kueue.WorkloadEvicted, "Preempted", "preempted there")
+	st.eventually("check Retry", func() bool { return st.check().State == kueue.CheckStateRetry })
+	st.evictAndRelease("AdmissionCheck")
+	st.eventually("w1 clean", func() bool { return st.copyOn("w1") == nil && st.jobOn("w1") == nil })
+	st.reserve()
+	st.eventually("w1 owes nothing", func() bool { return len(stateOf(st.local()).Debts) == 0 })
+	if got := st.local().Status.NominatedClusterNames; len(got) > 0 || st.copyOn("w1") != nil || st.copyOn("w2") != nil {
+		t.Errorf("offered to %v without a config", got)
+	}
+	config.ResourceVersion = ""
+	st.create(config)
+	st.enqueueAll() // as the watch of configs does
+	st.offered("w1", "w2")
+	st.runsOn("w2")
+}
+
+func TestWhatIsLeftOfAForeignDispatchersBindingIsLeftAlone(t *testing.T) {
+	st := newStage(t, "w1")
+	st.kill() // nobody else is to look at what follows
+	st.enqueue()
+	st.change(func(wl *kueue.Workload) {
+		reservePlain(wl)
+		wl.Status.AdmissionChecks[0].Name = "another"
+		wl.Status.ClusterName = ptr.To("w1")
+	})
+	s, err := st.resolver.observe(t.Context(), key())
+	if s != nil || err != nil {
+		t.Errorf("there is something to decide: %+v, %v", s, err)
+	}
+}
+
+func TestWithoutAConfigNothingIsRunTwice(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.submit()
+	st.runsOn("w1")
+	st.kill() // nobody else is to look at what follows
+	st.remove(&kueue.MultiKueueConfig{ObjectMeta: metav1.ObjectMeta{Name: "config"}})
+	s, err := st.resolver.observe(t.Context(), key())
+	if err != nil || s == nil {
+		t.Fatalf("nothing to decide: %v", err)
+	}
+	if s.policy.OnWorkerLost != dispatch.Hold {
+		t.Errorf("policy %q", s.policy.Name())
+	}
+	if i := slices.IndexFunc(s.observed.Clusters, func(v dispatch.ClusterView) bool { return v.Name == "w2" && v.InConfig }); i >= 0 {
+		t.Error("w2 counts as listed")
+	}
+}
+
+// remove deletes something that the dispatcher goes by, and makes it look again, as the watches do.
+func (st *stage) remove(obj client.Object) {
+	st.t.Helper()
+	if err := st.hub.Delete(context.Background(), obj); err != nil {
+		st.t.Fatal(err)
+	}
+	st.enqueueAll()
+}
+
+// evict plays the hub's core that evicts for a reason of its own.
+func (st *stage) evict(reason kueue.Reason) {
+	st.t.Helper()
+	st.change(func(wl *kueue.Workload) {
+		workload.Evict(wl, lifecycle.Eviction{Reason: admission.Reason(reason), Message: "someone else is first"}, time.Now())
+	})
+}
