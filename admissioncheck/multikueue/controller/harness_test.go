@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,6 +59,21 @@ type stage struct {
 	events   *events.FakeRecorder
 	policy   dispatch.Policy
 	kill     func()
+	// cache is what the hub's program takes for its cache; nil for the API server itself. asked counts what it read from there
+	// besides.
+	cache client.Client
+	asked *asked
+}
+
+// asked is the hub's API server, which counts what it is asked for.
+type asked struct {
+	client.Reader
+	count atomic.Int32
+}
+
+func (a *asked) Get(ctx context.Context, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+	a.count.Add(1)
+	return a.Reader.Get(ctx, key, obj, o...)
 }
 
 // server is a worker's API server that can be made to fail.
@@ -307,8 +323,12 @@ func (st *stage) compose() {
 		}
 	}
 	sharing := &Sharing{}
+	if st.cache == nil {
+		st.cache = st.hub
+	}
+	st.asked = &asked{Reader: st.hub}
 	r := NewResolver(&Resolver{
-		Client: st.hub, Live: st.hub, Kinds: mirrored, Origin: origin, Policy: st.policy,
+		Client: st.cache, Live: st.asked, Kinds: mirrored, Origin: origin, Policy: st.policy,
 		Recorder: st.events, Clock: clock.RealClock{},
 	})
 	kinds := FleetKinds(mirrored, sharing)

@@ -80,9 +80,10 @@ func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
 			return evidence(o.CreateJob(ctx, c, a.Epoch, r.NameInLabel))
 		}
 	case dispatch.Retract:
+		sure := r.sure(s, seen)
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
 			return evidence(o.Retract(ctx, c, mirror.Removal{
-				Below: a.Epoch, Spare: a.Spare, Foreground: a.Foreground, Seen: seen,
+				Below: a.Epoch, Spare: a.Spare, Foreground: a.Foreground, Seen: seen, Sure: sure,
 			}))
 		}
 	case dispatch.OpenGate:

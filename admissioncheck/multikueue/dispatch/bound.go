@@ -96,6 +96,9 @@ func (t turn) start(v ClusterView, actions []Action) Plan {
 	if v.Job.Holder == Foreign {
 		return t.giveUp(NameCollision, t.msgCollision(v.Name), &Event{Warning: true, Message: t.msgCollision(v.Name)})
 	}
+	if t.behind() {
+		return t.stay(Looking, "a cluster shows more than the record of the workload knows of", actions...)
+	}
 	owing, wake := t.blockers(t.s)
 	if len(owing) > 0 {
 		plan := t.stay(Owed, t.msgOwed(owing), actions...)
@@ -114,8 +117,11 @@ func (t turn) start(v ClusterView, actions []Action) Plan {
 }
 
 // dismiss removes what other clusters hold, and what earlier epochs left on the bound one, and reads the debtors that
-// show nothing.
+// show nothing. A stamp above the epoch says that the record is behind what has happened, or lost: nothing is removed by it.
 func (t turn) dismiss() []Action {
+	if t.behind() {
+		return nil
+	}
 	var actions []Action
 	for _, v := range t.o.Clusters {
 		switch {
@@ -132,6 +138,9 @@ func (t turn) dismiss() []Action {
 	}
 	return actions
 }
+
+// behind reports whether something is seen that was made in an epoch which the record does not know of.
+func (t turn) behind() bool { return t.newest() > t.s.Epoch }
 
 // collect works on one reachable debt: remove what is seen, else look.
 func (t turn) collect(v ClusterView) []Action {

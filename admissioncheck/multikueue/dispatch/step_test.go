@@ -274,6 +274,13 @@ func TestStarting(t *testing.T) {
 			"a changed priority reaches the running copy", "bound w1", "quota Ready", "w1 up copy@1 admitted reprioritized job@1",
 			"Running; UpdateOffer w1@1",
 		}, {
+			"a record that is behind removes nothing: the job of a later epoch may be the one that counts", "bound w1", "quota Ready",
+			"w1 up copy@1 admitted adopted job@1 \n w2 up copy@2 admitted adopted job@2 \n w3 up copy@1",
+			"Running",
+		}, {
+			"and it starts nothing", "bound w1", "quota Ready", "w1 up copy@1 admitted \n w2 up copy@2 admitted adopted job@2",
+			"Looking",
+		}, {
 			"at rest there is nothing to do", "bound w1", "quota Ready", "w1 up copy@1 admitted adopted job@1 \n w2 up",
 			"Running",
 		},

@@ -371,6 +371,41 @@ func TestARemovalNeverHitsAnObjectThatTookThePlaceOfTheOneSeen(t *testing.T) {
 	}
 }
 
+func TestOnlyWhatMayRunIsAskedAboutBeforeItIsRemoved(t *testing.T) {
+	adopted := func(wl *kueue.Workload) { wl.Labels[kueue.JobUIDLabel] = "remote-job-uid" }
+	for _, tc := range []struct {
+		name     string
+		workload *kueue.Workload
+		job      *batchv1.Job
+		removal  Removal
+		asks     bool
+	}{
+		{"an offer", onWorker(1, nil), nil, Removal{Below: 2}, false},
+		{"an offer, sparing", onWorker(1, nil), nil, Removal{Below: 2, Spare: true}, false},
+		{"a job", onWorker(1, nil), jobOnWorker(1, nil), Removal{Below: 2}, true},
+		{"a copy that a job has taken up", onWorker(1, adopted), nil, Removal{Below: 2}, true},
+		{"what is not removed anyway", onWorker(2, adopted), jobOnWorker(2, nil), Removal{Below: 2}, false},
+		{"a job that the cache does not show", onWorker(1, nil), jobOnWorker(1, nil), Removal{Below: 2, Spare: true, Seen: Found{Workload: onWorker(1, nil)}}, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			objects := []client.Object{tc.workload.DeepCopy()}
+			if tc.job != nil {
+				objects = append(objects, tc.job.DeepCopy())
+			}
+			c := worker(t, objects...)
+			doubt := errors.New("nobody knows")
+			asked := false
+			tc.removal.Sure = func(context.Context) error { asked = true; return doubt }
+			if _, err := original().Retract(t.Context(), c, tc.removal); errors.Is(err, doubt) != tc.asks || asked != tc.asks {
+				t.Errorf("asked: %v, error %v", asked, err)
+			}
+			if tc.asks && (!exists(t, c, tc.workload.DeepCopy()) || tc.job != nil && !exists(t, c, tc.job.DeepCopy())) {
+				t.Error("it was removed all the same")
+			}
+		})
+	}
+}
+
 func admittedCopy(epoch int64, change func(*kueue.Workload)) *kueue.Workload {
 	return onWorker(epoch, func(wl *kueue.Workload) {
 		wl.Status.Conditions = []metav1.Condition{{Type: kueue.WorkloadAdmitted, Status: metav1.ConditionTrue}}

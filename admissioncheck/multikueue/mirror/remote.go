@@ -150,6 +150,9 @@ type Removal struct {
 	// Seen is what the caches show. What they do not show, if they show anything, is taken to be absent: this is no
 	// evidence, but a removal that misses something is asked for again.
 	Seen Found
+	// Sure is asked before a job, or a copy that a job has taken up, is removed; its error gives the removal up. An offer that
+	// nobody has taken up goes without. Nil asks nobody.
+	Sure func(context.Context) error
 }
 
 // Retract removes job, then Workload, from a worker. A removal names the UID of the object and, where it depends on a
@@ -165,6 +168,9 @@ func (o Original) Retract(ctx context.Context, c client.Client, r Removal) (spar
 	if err != nil {
 		return nil, err
 	}
+	if err := o.confirm(ctx, seen, r); err != nil {
+		return nil, err
+	}
 	if seen.Job != nil && removable(o.jobHolder(seen.Job), seen.Job, r.Below) {
 		if r.Spare && o.jobHolder(seen.Job) == dispatch.Ours && Outcome(o.Kind, seen.Job) != nil {
 			return o.foundNow(ctx, c)
@@ -174,6 +180,16 @@ func (o Original) Retract(ctx context.Context, c client.Client, r Removal) (spar
 		}
 	}
 	return nil, o.retractWorkload(ctx, c, seen.Workload, r.Below)
+}
+
+// confirm asks whether work may be destroyed, if any would be.
+func (o Original) confirm(ctx context.Context, seen Found, r Removal) error {
+	job := seen.Job != nil && removable(o.jobHolder(seen.Job), seen.Job, r.Below)
+	taken := seen.Workload != nil && adopted(seen.Workload) && removable(o.holder(seen.Workload), seen.Workload, r.Below)
+	if r.Sure == nil || !job && !taken {
+		return nil
+	}
+	return r.Sure(ctx)
 }
 
 func (o Original) deleteJob(ctx context.Context, c client.Client, remote client.Object, r Removal) error {

@@ -1,0 +1,179 @@
+package controller
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"switchyard.dev/admissioncheck/multikueue/mirror"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/workload"
+)
+
+// behind is a cache whose watch on Workloads has stopped.
+type behind struct {
+	client.Client
+	shows atomic.Pointer[kueue.Workload] // nil: it has caught up
+}
+
+func (b *behind) Get(ctx context.Context, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+	if wl, ok := obj.(*kueue.Workload); ok {
+		if old := b.shows.Load(); old != nil {
+			old.DeepCopyInto(wl)
+			return nil
+		}
+	}
+	return b.Client.Get(ctx, key, obj, o...)
+}
+
+// takenOver replaces the hub's program by one whose cache still shows an old Workload.
+func (st *stage) takenOver(old *kueue.Workload) *behind {
+	st.t.Helper()
+	cache := &behind{Client: st.hub}
+	cache.shows.Store(old)
+	st.cache = cache
+	st.restart(st.policy)
+	st.connected()
+	st.queue.Add(reconcile.Request{NamespacedName: key()})
+	return cache
+}
+
+// caughtUp lets the cache show the Workload as it is.
+func (st *stage) caughtUp(cache *behind) {
+	cache.shows.Store(nil)
+	st.queue.Add(reconcile.Request{NamespacedName: key()})
+}
+
+// declines waits until a removal on a worker was given up.
+func (st *stage) declines(worker string) {
+	st.t.Helper()
+	st.eventually("the removal on "+worker+" is given up", func() bool {
+		for _, answer := range st.fleet.Answers(worker, key()) {
+			if apierrors.IsConflict(answer.Err) && strings.Contains(answer.Err.Error(), errBehind.Error()) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func TestAHubThatTakesOverWithAnOldCacheLeavesARunningJobAlone(t *testing.T) {
+	st := newStage(t, "w1")
+	st.enqueue()
+	queued := st.local()
+	st.reserve()
+	st.runsOn("w1")
+	before := st.jobOn("w1")
+
+	cache := st.takenOver(queued)
+	st.declines("w1")
+	if j := st.jobOn("w1"); j == nil || j.UID != before.UID || !j.DeletionTimestamp.IsZero() || st.copyOn("w1") == nil {
+		t.Fatalf("the job of a Workload that only the cache shows without quota is gone: %v", j)
+	}
+
+	st.caughtUp(cache)
+	finishJobOn(st, "w1")
+	st.eventually("finished", func() bool { return workload.IsFinished(st.local()) })
+}
+
+func TestAHubThatTakesOverWithTheBindingBeforeLastLeavesTheLastAlone(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.submit()
+	st.runsOn("w1")
+	old := st.local()
+	st.setOn("w1", kueue.WorkloadEvicted, "Preempted", "preempted there")
+	st.eventually("check Retry", func() bool { return st.check().State == kueue.CheckStateRetry })
+	st.evictAndRelease("AdmissionCheck")
+	st.eventually("w1 clean", func() bool { return st.copyOn("w1") == nil && st.jobOn("w1") == nil })
+	st.reserve()
+	st.runsOn("w2")
+	st.eventually("w1 has lost its offer", func() bool { return st.copyOn("w1") == nil })
+	before := st.jobOn("w2")
+
+	cache := st.takenOver(old)
+	st.eventually("it looks for the job on w1", func() bool {
+		return len(st.fleet.Answers("w1", key())) > 0 || ptr.Deref(st.local().Status.ClusterName, "") != "w2"
+	})
+	if j := st.jobOn("w2"); j == nil || j.UID != before.UID || st.copyOn("w2") == nil {
+		t.Fatalf("the job of the present binding is gone: %v", j)
+	}
+
+	st.caughtUp(cache)
+	finishJobOn(st, "w2")
+	st.eventually("finished", func() bool { return workload.IsFinished(st.local()) })
+}
+
+func TestAJobThatIsDispatchedAndEndsCostsNoReadOfTheHubsAPIServer(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.submit()
+	st.offered("w1", "w2")
+	st.runsOn("w1")
+	finishJobOn(st, "w1")
+	st.eventually("nothing left", func() bool {
+		return st.copyOn("w1") == nil && st.jobOn("w1") == nil && st.copyOn("w2") == nil
+	})
+	if got := st.asked.count.Load(); got != 0 {
+		t.Errorf("%d reads", got)
+	}
+}
+
+func TestWhatIsAskedBeforeAJobIsRemoved(t *testing.T) {
+	made := func(uid string) mirror.Found {
+		return mirror.Found{Workload: &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{switchyard.OwnerUIDAnnotation: uid}}}}
+	}
+	cached := &kueue.Workload{}
+	cached.Namespace, cached.Name, cached.UID, cached.ResourceVersion = "team", "job-train", "u", "7"
+	for _, c := range []struct {
+		name          string
+		seen          mirror.Found
+		finished      bool
+		gone, deleted bool
+		live          *kueue.Workload
+		asks, sure    bool
+	}{
+		{name: "what has finished is removed unasked", seen: made("u"), finished: true, sure: true},
+		{name: "but not what may be another's", seen: made("v"), finished: true, live: newer(cached, "v", "9"), asks: true},
+		{name: "whoever is gone was asked for already", seen: made("u"), gone: true, sure: true},
+		{name: "the hub has it as the cache does", seen: made("u"), live: newer(cached, "u", "7"), asks: true, sure: true},
+		{name: "the hub has another version", seen: made("u"), live: newer(cached, "u", "8"), asks: true},
+		{name: "the hub has none", seen: made("u"), asks: true, sure: true},
+		{name: "it goes, whatever its version", seen: made("u"), deleted: true, live: newer(cached, "u", "8"), asks: true, sure: true},
+		{name: "it went, and another has come", seen: made("u"), deleted: true, live: newer(cached, "v", "9"), asks: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			builder := newBuilder(t, testScheme(t))
+			if c.live != nil {
+				builder = builder.WithObjects(c.live)
+			}
+			live := &asked{Reader: builder.Build()}
+			r := &Resolver{Live: live}
+			s := &subject{original: mirror.Original{Origin: origin, Workload: cached, Gone: c.gone}}
+			s.observed.Local.Finished, s.observed.Local.Deleted = c.finished, c.deleted
+			var err error
+			if ask := r.sure(s, c.seen); ask != nil {
+				err = ask(t.Context())
+			}
+			if (err == nil) != c.sure || (live.count.Load() > 0) != c.asks {
+				t.Errorf("error %v after %d reads", err, live.count.Load())
+			}
+			if err != nil && !apierrors.IsConflict(err) {
+				t.Errorf("%v would be taken for a failure of the worker", err)
+			}
+		})
+	}
+}
+
+func newer(wl *kueue.Workload, uid, version string) *kueue.Workload {
+	next := wl.DeepCopy()
+	next.UID, next.ResourceVersion = types.UID(uid), version
+	return next
+}
