@@ -66,8 +66,21 @@ func (k kinds) of(gk schema.GroupKind) job.Integration {
 	return k[i]
 }
 
+// ownedBy tells whether the job that bears the name of a Workload's job is that job. One that was deleted and made again is not:
+// how the first ended would be written into the second, which would then never run. A Workload that does not say by UID whose
+// it is, as one of several of its owner may not, belongs to the name.
+func ownedBy(wl *kueue.Workload, own owner, named client.Object) bool {
+	if ref := metav1.GetControllerOfNoCopy(wl); ref != nil {
+		of := owner{gvk: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), name: ref.Name}
+		return of.gvk.GroupKind() != own.gvk.GroupKind() || of.name != own.name || ref.UID == named.GetUID()
+	}
+	_, component := componentIndex(wl)
+	uid := wl.Labels[kueue.JobUIDLabel]
+	return uid == "" || component || uid == string(named.GetUID())
+}
+
 // original finds the job of a Workload and how to mirror it, and says why it cannot be mirrored if so. A job that is not
-// seen is no reason: it may be on its way, or gone already.
+// seen is no reason: it may be on its way, or gone already, and so may another be in its place.
 func (r *Resolver) original(ctx context.Context, wl *kueue.Workload) (mirror.Original, dispatch.Refusal, error) {
 	o := mirror.Original{Origin: r.Origin, Workload: wl, Shape: sync.OnceValue(func() string { return mirror.Shape(wl) })}
 	own, ok := ownerOf(wl)
@@ -85,6 +98,9 @@ func (r *Resolver) original(ctx context.Context, wl *kueue.Workload) (mirror.Ori
 		return o, dispatch.Refusal{}, nil
 	case err != nil:
 		return o, dispatch.Refusal{}, fmt.Errorf("read job %s: %w", o.JobKey(), err)
+	}
+	if !ownedBy(wl, own, local) {
+		return o, dispatch.Refusal{}, nil
 	}
 	o.Job = local
 	if managed, why := o.Kind.IsManagedByMultiKueue(local); !managed {
