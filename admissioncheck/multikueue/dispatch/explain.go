@@ -30,13 +30,17 @@ func (t turn) why(s State, v ClusterView) Explanation {
 	case !v.connected():
 		return Explanation{Phase: PhaseLost, Reason: NotReachable, Message: "cannot be reached", Since: v.Link.Since}
 	case v.collision():
-		return Explanation{Phase: PhaseNotEligible, Reason: NameCollision, Message: "an object of the same name there is not ours"}
+		return Explanation{Phase: PhaseNotEligible, Reason: NameCollision, Message: "an object of the same name there is not ours", Since: v.collisionSince()}
 	case s.owedBy(v.Name) || t.stale(v):
 		return Explanation{Phase: PhaseLeaving, Reason: Retracting, Message: "what an earlier attempt left there is being removed"}
 	case s.Bound != "":
-		return Explanation{Phase: PhaseNotEligible, Reason: Lost, Message: "another cluster was chosen"}
+		return Explanation{Phase: PhaseNotEligible, Reason: Lost, Message: "another cluster was chosen", Since: t.view(s.Bound).Copy.AdmittedAt}
 	case v.Trouble != "":
-		return Explanation{Phase: PhaseRefused, Reason: Refused, Message: "does not take it: " + v.Trouble}
+		e := Explanation{Phase: PhaseRefused, Reason: Refused, Message: "does not take it: " + v.Trouble}
+		if s.nominates(v.Name) {
+			e.Since = s.Round
+		}
+		return e
 	case t.barred(v) != "":
 		return t.whyBarred(v)
 	case !s.nominates(v.Name):
@@ -87,21 +91,20 @@ func (t turn) whyOffered(c Copy) Explanation {
 	case c.Finished != nil:
 		return Explanation{Phase: PhaseRefused, Reason: RemoteOutOfSync, Message: "the copy there has finished without running: " + c.Finished.Message}
 	case c.Evicted:
-		return Explanation{Phase: PhaseRefused, Reason: RemoteEvicted, Message: "evicted the copy"}
+		return Explanation{Phase: PhaseRefused, Reason: RemoteEvicted, Message: "evicted the copy", Since: c.EvictedAt}
 	case c.Admitted:
 		return Explanation{Phase: PhaseAdmitted, Reason: Admitted, Message: "admitted", Since: c.AdmittedAt}
 	case c.Quota:
 		return waiting(WaitingForAdmission, "has quota, waits for its admission checks")
 	case c.Refused:
-		return Explanation{Phase: PhaseRefused, Reason: Refused, Message: "cannot admit it: " + c.Waiting, Since: c.Since}
+		return Explanation{Phase: PhaseRefused, Reason: Refused, Message: "cannot admit it" + c.quoted(), Since: c.Since}
 	case c.GateClosed && c.BlockedOnGate:
 		e := waiting(BlockedOnGate, "would have to preempt, and waits for its gate to be opened")
 		e.Since = c.BlockedSince
 		return e
-	case c.Waiting != "":
-		return waiting(WaitingForQuota, "waits for quota: "+c.Waiting)
 	}
-	return waiting(WaitingForQuota, "waits for quota")
+	because, words := c.waitsFor()
+	return waiting(because, words+c.quoted())
 }
 
 // whyBound explains the cluster that is bound.
@@ -118,7 +121,7 @@ func (t turn) whyBound(v ClusterView) Explanation {
 	case t.s.currentJob(v.Job):
 		return Explanation{Phase: PhaseAdmitted, Reason: Running, Message: "has the job", Since: c.AdmittedAt}
 	case v.Trouble != "":
-		return Explanation{Phase: PhaseRefused, Reason: Refused, Message: "chosen, but does not take the job: " + v.Trouble}
+		return Explanation{Phase: PhaseRefused, Reason: Refused, Message: "chosen, but does not take the job: " + v.Trouble, Since: c.AdmittedAt}
 	}
 	return Explanation{Phase: PhaseAdmitted, Reason: Starting, Message: "chosen", Since: c.AdmittedAt}
 }

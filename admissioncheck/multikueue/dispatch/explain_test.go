@@ -24,7 +24,7 @@ func TestEveryClusterIsExplainedWithItsPhaseReasonAndTime(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return noon().Add(-d) }
 	want := []Explanation{
 		{Cluster: "w1", Phase: PhaseWaiting, Reason: WaitingForAdmission, Message: "has quota, waits for its admission checks"},
-		{Cluster: "w2", Phase: PhaseRefused, Reason: Refused, Message: "does not take it: namespace-missing"},
+		{Cluster: "w2", Phase: PhaseRefused, Reason: Refused, Message: "does not take it: namespace-missing", Since: noon()},
 		{Cluster: "w3", Phase: PhaseOffered, Reason: Offered, Message: "being offered", Since: noon()},
 		{Cluster: "w4", Phase: PhaseNotEligible, Reason: Cordoned, Message: "is cordoned"},
 		{Cluster: "w5", Phase: PhaseNotEligible, Reason: "NoRoom", Message: "no"},

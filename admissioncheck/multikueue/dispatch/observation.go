@@ -182,12 +182,15 @@ type Copy struct {
 	// priority and priority class differ.
 	SpecMatches  bool
 	PriorityOnly bool
-	// Quota is its condition QuotaReserved; Waiting is the message of that condition while it is False. Refused is set if its
-	// reason says that the cluster cannot admit it until somebody changes something there.
-	Quota   bool
-	Waiting string
-	Refused bool
-	// Since is when QuotaReserved became what it is, or when the copy was made; zero if not known.
+	// Quota is its condition QuotaReserved; Waiting is the message of that condition while it is False, and WaitingBecause its
+	// reason, in the worker's own words. Refused is set if that reason says that the cluster cannot admit it until somebody
+	// changes something there.
+	Quota          bool
+	Waiting        string
+	WaitingBecause string
+	Refused        bool
+	// Since is when QuotaReserved became what it is, or when the copy was made; zero if not known. Of a Foreign object it is
+	// always when that was made.
 	Since time.Time
 	// Stops is set if it is stamped so that the worker stops its job when it misses the hub.
 	Stops bool
@@ -200,8 +203,10 @@ type Copy struct {
 	// Admitted is its condition of that name, and AdmittedAt the transition time.
 	Admitted   bool
 	AdmittedAt time.Time
-	// Evicted is its condition of that name. Deactivating is set once it is being or has been deactivated.
+	// Evicted is its condition of that name, and EvictedAt the transition time. Deactivating is set once it is being or has been
+	// deactivated.
 	Evicted      bool
+	EvictedAt    time.Time
 	Deactivating bool
 	// Adopted is set once a job there owns it (it has a controller): that job came into being, whether it is seen or not.
 	Adopted bool
@@ -222,6 +227,8 @@ type Job struct {
 	Deleting bool
 	// Behind is set if the hub's job does not show its status yet, as far as the adapter copies it.
 	Behind bool
+	// Since is when it was made; zero if not known.
+	Since time.Time
 }
 
 // Outcome is how a run ended: reason and message of a Workload's condition Finished.

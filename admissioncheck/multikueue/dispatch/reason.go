@@ -101,6 +101,8 @@ const (
 	Retracting Reason = "Retracting"
 	// WaitingForQuota: the copy waits for quota there.
 	WaitingForQuota Reason = "WaitingForQuota"
+	// WaitingThere: the copy waits for something else there, as the worker says.
+	WaitingThere Reason = "WaitingThere"
 	// WaitingForAdmission: the copy has quota there and waits for that cluster's checks.
 	WaitingForAdmission Reason = "WaitingForAdmission"
 	// Admitted: the copy is admitted there.

@@ -122,10 +122,16 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 		Stops:        StopsWithoutHub(remote),
 	}
 	gate(&c, remote)
+	if c.Evicted {
+		c.EvictedAt = meta.FindStatusCondition(remote.Status.Conditions, kueue.WorkloadEvicted).LastTransitionTime.Time
+	}
 	if reserved := meta.FindStatusCondition(remote.Status.Conditions, kueue.WorkloadQuotaReserved); reserved != nil {
-		c.Quota, c.Since = reserved.Status == metav1.ConditionTrue, reserved.LastTransitionTime.Time
+		c.Quota = reserved.Status == metav1.ConditionTrue
+		if c.Holder != dispatch.Foreign {
+			c.Since = reserved.LastTransitionTime.Time
+		}
 		if !c.Quota {
-			c.Waiting = reserved.Message
+			c.Waiting, c.WaitingBecause = reserved.Message, reserved.Reason
 			c.Refused = slices.Contains(refusals(), kueue.Reason(reserved.Reason))
 		}
 	}

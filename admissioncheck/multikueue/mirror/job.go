@@ -24,7 +24,7 @@ func (o Original) JobFacts(remote client.Object) dispatch.Job {
 	}
 	j := dispatch.Job{
 		Holder: o.jobHolder(remote), Epoch: Epoch(remote), Finished: Outcome(o.Kind, remote),
-		Deleting: !remote.GetDeletionTimestamp().IsZero(),
+		Deleting: !remote.GetDeletionTimestamp().IsZero(), Since: remote.GetCreationTimestamp().Time,
 	}
 	if j.Holder == dispatch.Ours && o.Job != nil {
 		_, behind, _ := o.WithStatus(remote)

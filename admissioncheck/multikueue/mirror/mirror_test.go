@@ -242,7 +242,7 @@ func TestTheFactsOfACopy(t *testing.T) {
 		}
 	}))
 	want := dispatch.Copy{
-		Holder: dispatch.Ours, Epoch: 1, SpecMatches: true, Quota: true, Admitted: true, AdmittedAt: since.Time, Evicted: true, Since: since.Time,
+		Holder: dispatch.Ours, Epoch: 1, SpecMatches: true, Quota: true, Admitted: true, AdmittedAt: since.Time, Evicted: true, EvictedAt: since.Time, Since: since.Time,
 		Deactivating: true, Adopted: true, Deleting: true, Finished: &dispatch.Outcome{Reason: "Succeeded", Message: "done"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -251,14 +251,26 @@ func TestTheFactsOfACopy(t *testing.T) {
 	waiting := original().Copy(onWorker(1, func(wl *kueue.Workload) {
 		wl.Status.Conditions = []metav1.Condition{condition("QuotaReserved", metav1.ConditionFalse, "WaitingForQuota", "no room")}
 	}))
-	if waiting.Quota || waiting.Refused || waiting.Waiting != "no room" {
+	if waiting.Quota || waiting.Refused || waiting.Waiting != "no room" || waiting.WaitingBecause != "WaitingForQuota" {
 		t.Errorf("facts %+v", waiting)
 	}
 	refused := original().Copy(onWorker(1, func(wl *kueue.Workload) {
 		wl.Status.Conditions = []metav1.Condition{condition("QuotaReserved", metav1.ConditionFalse, "ExceedsMaxQuota", "too big")}
 	}))
-	if refused.Quota || !refused.Refused || refused.Waiting != "too big" {
+	if refused.Quota || !refused.Refused || refused.Waiting != "too big" || refused.WaitingBecause != "ExceedsMaxQuota" {
 		t.Errorf("facts %+v", refused)
+	}
+	made := metav1.NewTime(since.Add(-time.Hour))
+	foreign := original().Copy(onWorker(1, func(wl *kueue.Workload) {
+		wl.Labels, wl.CreationTimestamp = nil, made
+		wl.Status.Conditions = []metav1.Condition{condition("QuotaReserved", metav1.ConditionTrue, "QuotaReserved", "yes")}
+	}))
+	if foreign.Holder != dispatch.Foreign || !foreign.Since.Equal(made.Time) {
+		t.Errorf("a foreign object has had the name since %v", foreign.Since)
+	}
+	remote := jobOnWorker(1, func(j *batchv1.Job) { j.CreationTimestamp = made })
+	if got := original().JobFacts(remote).Since; !got.Equal(made.Time) {
+		t.Errorf("the job was made %v", got)
 	}
 }
 
