@@ -42,6 +42,8 @@ type engine struct {
 	// epochs are what both the webhooks of Workloads and those of jobs go by.
 	epochs  *epoch.Memory
 	prepare []func(wl *kueue.Workload, now time.Time)
+	// dispatches is set if the program hands jobs to other clusters.
+	dispatches bool
 }
 
 // CapacityPart is the name of the part that publishes what room there is, for dispatchers elsewhere.

@@ -45,6 +45,7 @@ func (e *engine) integrations() ([]program.Part, error) {
 		return nil, err
 	}
 	options.Created, options.Stale = e.metrics.Created, e.epochs.Create
+	options.Dispatches = e.dispatches
 	var parts []program.Part
 	for _, kind := range all.Kinds() {
 		enabled := slices.ContainsFunc(kinds, func(k job.Integration) bool { return k.Name() == kind.Name() })

@@ -39,7 +39,7 @@ func Scheme() (*runtime.Scheme, error) {
 func Parts(s program.Settings) ([]program.Part, error) { return PartsWith(s) }
 
 // PartsWith is Parts for a program that does more than a worker: each of prepare completes an admission before it is written
-// (see act.Parts).
+// (see act.Parts). Whoever asks for that dispatches jobs to other clusters, and says when one that is evicted has stopped there.
 func PartsWith(s program.Settings, prepare ...func(wl *kueue.Workload, now time.Time)) ([]program.Part, error) {
 	kinds, err := Kinds(s)
 	if err != nil {
@@ -49,7 +49,7 @@ func PartsWith(s program.Settings, prepare ...func(wl *kueue.Workload, now time.
 	if err != nil {
 		return nil, err
 	}
-	engine.prepare = preparations(s, prepare)
+	engine.prepare, engine.dispatches = preparations(s, prepare), len(prepare) > 0
 	integrations, err := engine.integrations()
 	if err != nil {
 		return nil, err

@@ -169,6 +169,9 @@ func (r *reconciler[T]) observeLink(ctx context.Context, s *sight[T]) error {
 		return nil
 	}
 	r.observeLife(s)
+	if err := r.observeDispatch(ctx, s); err != nil {
+		return err
+	}
 	if s.facts.Ended != nil || s.facts.Deleting || s.facts.Finished {
 		return nil
 	}
@@ -260,6 +263,23 @@ func (r *reconciler[T]) drainedElsewhere(job T, wl *kueue.Workload) bool {
 	}
 	evicted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
 	return evicted != nil && evicted.Status == metav1.ConditionTrue && evicted.Reason == string(kueue.ReasonAdmissionCheck)
+}
+
+// observeDispatch reads whether the eviction of a job that runs on another cluster has to be carried out there first. What the
+// job's status says here is no evidence: pods that are about to start over there are not in it yet.
+func (r *reconciler[T]) observeDispatch(ctx context.Context, s *sight[T]) error {
+	if !r.opts.Dispatches || !s.facts.Evicted || !r.elsewhere(s.job) || r.drainedElsewhere(s.job, s.wl) {
+		return nil
+	}
+	for _, entry := range s.wl.Status.AdmissionChecks {
+		check := &kueue.AdmissionCheck{}
+		err := r.client.Get(ctx, client.ObjectKey{Name: string(entry.Name)}, check)
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("get admission check %s: %w", entry.Name, err)
+		}
+		s.facts.Dispatched = s.facts.Dispatched || err == nil && check.Spec.ControllerName == kueue.MultiKueueControllerName
+	}
+	return nil
 }
 
 // observeDesired composes the Workload that the job should get.

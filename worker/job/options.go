@@ -37,6 +37,9 @@ type Options struct {
 	Created func(kind string, latency time.Duration)
 	// Stale, when not nil, says why a new job that a hub made for the Workload of that name comes too late; nil if it does not.
 	Stale func(ctx context.Context, job client.Object, workload string) *field.Error
+	// Dispatches is set where the multikueue dispatcher of this very program answers for jobs that run on other clusters: the quota
+	// of one that is evicted is then released when the dispatcher has taken its binding back (contract: multikueue.md 4 case 6b).
+	Dispatches bool
 	// Clock is the source of now; nil is the machine's.
 	Clock clock.PassiveClock
 }

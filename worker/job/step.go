@@ -77,6 +77,9 @@ type Facts struct {
 	Finalizer bool
 	// Outdated tells that the Workload's queue, priority, gates or time limit are not those of the job.
 	Outdated bool
+	// Dispatched tells, of an evicted Workload, that its dispatcher has not said yet that the job has stopped on the cluster that
+	// has it.
+	Dispatched bool
 	// RetireAt is when the job is to be deleted, because the system has deactivated its Workload; zero for never.
 	RetireAt time.Time
 	// StatusOutdated tells that the Workload's PodsReady condition or reclaimable pods do not say what the job says.
@@ -223,7 +226,7 @@ func stepLink(f Facts) Plan {
 func stepMatching(f Facts) Plan {
 	switch {
 	case f.Evicted && f.Reserved:
-		return drain(f, WorkloadEvicted, Plan{Do: DoRelease, Because: Drained})
+		return drain(f, WorkloadEvicted, release(f))
 	case f.Evicted:
 		return stopped(f, WorkloadEvicted, retire(f))
 	case !f.Admitted:
@@ -235,6 +238,14 @@ func stepMatching(f Facts) Plan {
 	default: // An unfinished stop is finished first: what it restores is what starting changes.
 		return stopped(f, NotAdmitted, Plan{Do: DoStart, Because: Admitted})
 	}
+}
+
+// release gives the quota back, which the job must not need any more wherever it runs.
+func release(f Facts) Plan {
+	if f.Dispatched {
+		return Plan{Because: WaitingForPods}
+	}
+	return Plan{Do: DoRelease, Because: Drained}
 }
 
 // retire is for a job that waits after an eviction: for its next admission, or for the end of its retention.

@@ -71,6 +71,8 @@ func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
 		{"a stop that was begun goes on", describe("admitted").with(evicted, halfway), Plan{Do: DoStop, Because: WorkloadEvicted}},
 		{"an evicted job keeps its quota until its pods are gone", describe("admitted").with(evicted, pods), Plan{Because: WaitingForPods}},
 		{"and gives it back then", describe("admitted").with(evicted), Plan{Do: DoRelease, Because: Drained}},
+		{"not while it has not stopped on another cluster", describe("admitted").with(evicted, dispatched), Plan{Because: WaitingForPods}},
+		{"which is told as soon as this one is suspended, or before", describe("running").with(evicted, dispatched), Plan{Do: DoStop, Because: WorkloadEvicted}},
 		{"after that it waits", describe("waiting").with(evicted), Plan{Because: WaitingForAdmission}},
 		{"a job that the system deactivated is kept for its time", describe("waiting").with(evicted, retiring(time.Minute)), Plan{Because: WaitingForAdmission, WakeAt: noon.Add(time.Minute)}},
 		{"reported on meanwhile", describe("waiting").with(evicted, reportable, retiring(time.Minute)), Plan{Do: DoReport, Because: WaitingForAdmission, WakeAt: noon.Add(time.Minute)}},
@@ -112,6 +114,7 @@ func TestStepIsTotalAndKeepsItsLaws(t *testing.T) {
 				}
 				checkLaws(t, f)
 				if f.Evicted && link == LinkMatching {
+					checkLaws(t, f.with(dispatched))
 					checkLaws(t, f.with(retiring(0)))
 				}
 			}
@@ -141,7 +144,7 @@ func brokenLaw(f Facts, p Plan) string {
 		return "a job that is gone was touched"
 	case p.Do == DoStart && (!f.Admitted || f.Evicted || f.Finished || f.Deleting || f.Ended != nil || f.Link != LinkMatching):
 		return "a job was started without a right to"
-	case p.Do == DoRelease && (!f.Suspended || !f.Drained || !f.Stopped):
+	case p.Do == DoRelease && (!f.Suspended || !f.Drained || !f.Stopped || f.Dispatched && !f.Deleting):
 		return "quota was released under a job that may run"
 	case p.Do == DoRetire && (f.Reserved && f.Evicted || !f.Suspended || f.Ended != nil || f.Link != LinkMatching || f.RetireAt.IsZero()):
 		return "a job was deleted that may be wanted"
@@ -207,5 +210,7 @@ func asJob(f *Facts)         { f.FinishedAsJob = true }
 func finalizer(f *Facts)     { f.Finalizer = true }
 func outdated(f *Facts)      { f.Outdated = true }
 func reportable(f *Facts)    { f.StatusOutdated = true }
+
+func dispatched(f *Facts) { f.Dispatched = true }
 
 func retiring(in time.Duration) func(*Facts) { return func(f *Facts) { f.RetireAt = f.Now.Add(in) } }

@@ -134,3 +134,25 @@ func (st *stage) evict(reason kueue.Reason) {
 		workload.Evict(wl, lifecycle.Eviction{Reason: admission.Reason(reason), Message: "someone else is first"}, time.Now())
 	})
 }
+
+func TestTheBindingIsTakenBackWhenTheWorkerHasStoppedTheEvictedJob(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.runsOn("w1")
+	st.evict(kueue.ReasonPreempted)
+	st.eventually("the copy on w1 is to be deactivated", func() bool {
+		wl := st.copyOn("w1")
+		return wl != nil && meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadDeactivationTarget)
+	})
+	if got := ptr.Deref(st.local().Status.ClusterName, ""); got != "w1" {
+		t.Errorf("bound to %q although w1 has stopped nothing yet", got)
+	}
+	apply(t, st.workers["w1"], func(wl *kueue.Workload) {
+		workload.Evict(wl, lifecycle.Eviction{Reason: "Deactivated"}, time.Now())
+		workload.Release(wl, time.Now())
+	})
+	st.eventually("no cluster is bound", func() bool { return st.local().Status.ClusterName == nil })
+	if state := stateOf(st.local()); len(state.Debts) != 1 || !workload.HasQuota(st.local()) {
+		t.Errorf("more than the binding was taken back: %+v", state)
+	}
+}

@@ -193,7 +193,9 @@ func local(wl *kueue.Workload, entry *kueue.AdmissionCheckState) dispatch.Local 
 		l.Reservation = l.ReservedAt.UTC().Format(time.RFC3339) + "/" + strconv.FormatInt(l.Evictions, 10)
 	}
 	if l.Evicted {
-		l.EvictedMessage = meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted).Message
+		evicted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
+		l.EvictedMessage = evicted.Message
+		l.Awaited = entry != nil && evicted.Reason != string(kueue.ReasonAdmissionCheck)
 	}
 	if entry != nil {
 		l.Check, l.CheckMessage = dispatch.CheckState(entry.State), entry.Message

@@ -46,6 +46,7 @@ func checkState(t *testing.T, s State, o Observation, plan Plan) {
 	case next.Bound == s.Bound:
 	case next.Bound == "" && !o.Local.QuotaReserved:
 	case s.Bound == "" && slices.Contains(s.Nominated, next.Bound):
+	case next.Bound == "" && o.Local.Evicted && o.Local.Awaited && s.Retreating():
 	default:
 		t.Errorf("bound goes from %q to %q, nominated were %v", s.Bound, next.Bound, s.Nominated)
 	}
@@ -214,7 +215,8 @@ func (g *maker) local() Local {
 	l := Local{
 		Deleted: g.chance(12), Finished: g.chance(12), QuotaReserved: !g.chance(5), Evicted: g.chance(5),
 		Evictions: int64(g.IntN(3)), OtherChecksReady: !g.chance(6), JobActive: g.chance(2),
-		Check: []CheckState{Pending, Pending, Ready, Ready, Retry, Rejected, ""}[g.IntN(7)],
+		Awaited: g.chance(2),
+		Check:   []CheckState{Pending, Pending, Ready, Ready, Retry, Rejected, ""}[g.IntN(7)],
 	}
 	if l.QuotaReserved {
 		l.Reservation, l.ReservedAt = []string{"r1", "r2"}[g.IntN(2)], g.past()

@@ -55,6 +55,9 @@ type Local struct {
 	OtherChecksReady bool
 	// Refusal says why the owner cannot be dispatched; its Reason is empty when it can.
 	Refusal Refusal
+	// Awaited is set while the hub has its quota back only when no cluster is bound any more: the hub itself evicts the Workload,
+	// and whether its job still runs over there is not to be read from the hub's job.
+	Awaited bool
 	// JobActive is set while the status of the hub's own job shows active pods, which holds up its eviction.
 	JobActive bool
 	// KillGrace is the largest termination grace of the job's pods: how long it may go on after it was told to stop.

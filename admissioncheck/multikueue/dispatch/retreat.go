@@ -6,7 +6,46 @@ func (t turn) evicted() Plan {
 	if t.s.Bound != "" && !t.s.Retreating() || len(t.s.Nominated) > 0 {
 		return t.move(t.s.retreat(t.nextEpoch()), LocalEvicted, "the hub evicts the workload")
 	}
-	return t.drain()
+	return t.unbind(t.drain())
+}
+
+// unbind takes the binding back, for which the hub waits, once the cluster has stopped the job or nobody can say when it will.
+// The debt stays until the next run. Until then it returns the plan, with what is missing for that.
+func (t turn) unbind(plan Plan) Plan {
+	l := t.o.Local
+	if !l.Awaited || l.JobActive || t.s.Bound == "" {
+		return plan
+	}
+	v := t.view(t.s.Bound)
+	over, seen := t.stoppedOn(v)
+	switch {
+	case over:
+		next := t.s
+		next.Bound = ""
+		return t.move(next, LocalEvicted, v.Name+" has stopped the evicted workload")
+	case !v.connected():
+		end, _ := t.deadline(v)
+		plan.WakeAt = soonest(plan.WakeAt, end)
+	case !seen:
+		plan.Actions = append(plan.Actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch})
+	}
+	return plan
+}
+
+// stoppedOn reports whether a given-up cluster has no pods of the Workload any more, as far as anybody will ever say, and whether
+// its cache shows enough to wait for that. A copy that has lost its quota has lost its pods before.
+func (t turn) stoppedOn(v ClusterView) (over, seen bool) {
+	c, live := v.Copy, t.answer(v)
+	switch {
+	case !v.connected():
+		return t.graceOver(v), true
+	case live != nil && !touchable(live.Job.Holder) && (!touchable(live.Copy.Holder) || !live.Copy.Admitted || live.Copy.Evicted):
+		return true, true
+	case c.Holder == Ours:
+		ended := !c.Quota || c.Finished != nil
+		return ended || c.Evicted && !c.Adopted && v.Job.Holder == Absent, !c.Adopted || v.Job.Holder != Absent
+	}
+	return false, v.Job.Holder != Absent
 }
 
 // retreating waits for the core to evict after Retry or Rejected. If the retreat is recorded but the check does not say

@@ -441,3 +441,44 @@ func TestACheckThatWasDropped(t *testing.T) {
 		},
 	})
 }
+
+func TestTheHubHasItsQuotaBackWhenTheClusterHasStoppedTheJob(t *testing.T) {
+	given := "epoch 2; bound w1; owed w1@1"
+	local := "quota evicted awaited evictions=1"
+	tell(t, []row{
+		{
+			"not before it was told", given, local, "w1 up copy@1 admitted adopted job@1",
+			"Draining; EvictRemote w1 Evicted on manager: preempted",
+		}, {
+			"nor before it has stopped the pods", given, local, "w1 up copy@1 admitted evicted deactivating adopted job@1", "Draining",
+		}, {
+			"then the binding goes, and the debt stays", given, local, "w1 up copy@1 evicted deactivating adopted job@1",
+			"LocalEvicted; bound",
+		}, {
+			"the hub's job tells of pods until the last status is copied", given, local + " active", "w1 up copy@1 evicted deactivating adopted job@1 behind",
+			"Draining; CopyStatus w1",
+		}, {
+			"a copy without a job has no pods to stop", given, local, "w1 up copy@1 admitted evicted deactivating", "LocalEvicted; bound",
+		}, {
+			"before it is evicted there a job may still adopt it", given, local, "w1 up copy@1 admitted deactivating", "Draining",
+		}, {
+			"a job that is not seen is looked for", given, local, "w1 up copy@1 admitted evicted deactivating adopted", "Draining; LiveRead w1",
+		}, {
+			"and if there is none it has ended", given, local, "w1 up copy@1 admitted evicted deactivating adopted live@2 copy@1 admitted evicted adopted",
+			"LocalEvicted; bound",
+		}, {
+			"so has one that is gone with its copy", given, local, "w1 up live@2", "LocalEvicted; bound",
+		}, {
+			"absence in a cache is not evidence", given, local, "w1 up", "Draining; LiveRead w1",
+		}, {
+			"a cluster out of reach has its grace", given, local, "w1 lost@5m copy@1 admitted adopted job@1", "Draining; wake in 10m0s",
+		}, {
+			"and no more than that", given, local, "w1 lost@15m copy@1 admitted adopted job@1", "LocalEvicted; bound",
+		}, {
+			"nobody waits after an eviction for the check's sake", given, "quota evicted evictions=1", "w1 up copy@1 evicted deactivating adopted job@1", "Draining",
+		}, {
+			"what is left is removed afterwards", "epoch 2; owed w1@1", local, "w1 up copy@1 evicted deactivating adopted job@1",
+			"Draining; Retract w1 below 2 sparing",
+		},
+	})
+}
