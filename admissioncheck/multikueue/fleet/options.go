@@ -46,7 +46,8 @@ type Options struct {
 	Coalesce time.Duration
 	// RecheckKinds is how often a cluster is asked for a kind that it did not serve (1 min).
 	RecheckKinds time.Duration
-	// Writers is how many actions run at a time on one cluster (32); QPS and Burst are its budget of calls (500, 1000).
+	// Writers is how many actions run at a time on one cluster (32); QPS and Burst are its budget of calls a second, for each kind
+	// of object (500, 1000).
 	Writers int
 	QPS     float32
 	Burst   int
@@ -101,9 +102,7 @@ func orElse[T comparable](value, fallback T) T {
 // dial makes a typed client. Discovery takes no context, so it gets a timeout of its own: a server that accepts connections
 // and says nothing would hang it, and with it the end of the session, for half a minute.
 func (o Options) dial(config *rest.Config) (client.WithWatch, error) {
-	budgeted := rest.CopyConfig(config)
-	budgeted.QPS, budgeted.Burst = o.QPS, o.Burst
-	budgeted.UserAgent = "switchyard-hub"
+	budgeted := o.budgeted(config)
 	discovery := rest.CopyConfig(budgeted)
 	discovery.Timeout = o.ProbeTimeout
 	transport, err := rest.HTTPClientFor(discovery)
@@ -115,6 +114,15 @@ func (o Options) dial(config *rest.Config) (client.WithWatch, error) {
 		return nil, fmt.Errorf("make a discovery client: %w", err)
 	}
 	return client.NewWithWatch(budgeted, client.Options{Scheme: o.Scheme, Mapper: mapper})
+}
+
+// budgeted is a cluster's config with the fleet's budget, wherever the credentials are from: configs that say nothing would be
+// held to client-go's 5 calls a second.
+func (o Options) budgeted(config *rest.Config) *rest.Config {
+	budgeted := rest.CopyConfig(config)
+	budgeted.QPS, budgeted.Burst, budgeted.RateLimiter = o.QPS, o.Burst, nil
+	budgeted.UserAgent = "switchyard-hub"
+	return budgeted
 }
 
 // EstablishTimeout is how long a connection attempt may take after the given number of failures in a row: 1 min, 2 min, 4
