@@ -2,7 +2,6 @@ package capacity
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,7 +32,7 @@ const (
 	calm     = 128 << 10
 	// refreshEvery is how often everything is computed anew: a few things of which the view does not tell (labels of
 	// namespaces) must not be missed for long.
-	refreshEvery = 5 * time.Minute
+	refreshEvery = switchyard.CapacityReportRenewal
 	// missingFor is how long to wait where CapacityReports are not installed.
 	missingFor = 5 * time.Minute
 	// manager is the field manager of the report.
@@ -67,6 +66,8 @@ type Reconciler struct {
 	notBefore time.Time
 	written   *switchyard.CapacityReport
 	versions  map[string]quota.Version
+	// omitted is what was too much for the report that was written last.
+	omitted []string
 }
 
 // New returns a Reconciler that has published nothing.
@@ -83,7 +84,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	}
 	is := r.observe(now)
 	if !r.news(is) {
-		return kube.Wake(r.refreshed.Add(refreshEvery), now), nil
+		return r.rest(now), nil
 	}
 	size, err := r.act(ctx, is)
 	r.notBefore = now.Add(Interval * time.Duration(1+size/calm))
@@ -96,7 +97,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, err
 	}
 	r.written, r.versions = is, maps.Clone(r.books.versions)
-	return kube.Wake(r.refreshed.Add(refreshEvery), now), nil
+	return r.rest(now), nil
+}
+
+// rest is when to look again if there is no news before.
+func (r *Reconciler) rest(now time.Time) ctrl.Result {
+	return kube.Wake(kube.Earliest(r.refreshed.Add(refreshEvery), r.written.ObservedAt.Add(switchyard.CapacityReportRenewal)), now)
 }
 
 // observe keeps the books and returns what they say.
@@ -118,9 +124,11 @@ func (r *Reconciler) observe(now time.Time) *switchyard.CapacityReport {
 	return is
 }
 
-// news reports whether there is anything to write: other figures, or the same figures of other reservations.
+// news reports whether there is anything to write: other figures, the same figures of other reservations, or that they have
+// been the same for so long that somebody might think that nobody looks any more.
 func (r *Reconciler) news(is *switchyard.CapacityReport) bool {
-	if r.written == nil || !maps.Equal(r.versions, r.books.versions) {
+	if r.written == nil || !maps.Equal(r.versions, r.books.versions) ||
+		is.ObservedAt.Sub(r.written.ObservedAt.Time) >= switchyard.CapacityReportRenewal {
 		return true
 	}
 	was := *r.written
@@ -128,11 +136,15 @@ func (r *Reconciler) news(is *switchyard.CapacityReport) bool {
 	return !equality.Semantic.DeepEqual(&was, is)
 }
 
-// act writes the report, and returns its size in bytes.
+// act writes the report, as much of it as can be stored, and returns its size in bytes.
 func (r *Reconciler) act(ctx context.Context, is *switchyard.CapacityReport) (int, error) {
-	data, err := json.Marshal(is)
+	data, omitted, err := encoded(is)
 	if err != nil {
-		return 0, fmt.Errorf("encode the capacity report: %w", err)
+		return 0, err
+	}
+	if !slices.Equal(omitted, r.omitted) {
+		log.FromContext(ctx).Info("The capacity report leaves out what would make it too large to be stored", "omitted", omitted, "bytes", len(data))
+		r.omitted = omitted
 	}
 	answer := &switchyard.CapacityReport{ObjectMeta: metav1.ObjectMeta{Name: is.Name}}
 	patch := client.RawPatch(types.ApplyPatchType, data)

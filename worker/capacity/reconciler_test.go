@@ -159,7 +159,7 @@ func TestTheReportNamesFlavorsKindsAndTheWaysIn(t *testing.T) {
 	}
 }
 
-func TestItWritesOnChangeOnlyAndAtMostOnceInTwoSeconds(t *testing.T) {
+func TestItWritesOnChangeAtMostOnceInTwoSecondsAndEveryFiveMinutes(t *testing.T) {
 	s := newStage(t, flavor("red"), queue("q", "", 8, never, never), local("lq", "q"))
 	expect := func(when string, writes int, wake time.Duration) {
 		t.Helper()
@@ -177,7 +177,15 @@ func TestItWritesOnChangeOnlyAndAtMostOnceInTwoSeconds(t *testing.T) {
 	s.deliver(waiting("w", "lq", 2, 0, 0))
 	expect("when nothing has changed", 2, refreshEvery-62*time.Second)
 	s.clock.Step(refreshEvery)
-	expect("when all is computed anew", 2, refreshEvery)
+	expect("when it has not written for long", 3, refreshEvery)
+	if got := s.stored().ObservedAt.Time; !got.Equal(s.clock.Now()) {
+		t.Errorf("observed at %v, not renewed", got)
+	}
+	s.clock.Step(refreshEvery - 2*time.Second)
+	s.deliver(waiting("x", "lq", 2, 0, 0))
+	expect("with news right before", 4, 2*time.Second)
+	s.clock.Step(2 * time.Second)
+	expect("when all is computed anew", 4, refreshEvery-2*time.Second)
 }
 
 func TestTheSameFiguresOfOtherReservationsAreANewReport(t *testing.T) {

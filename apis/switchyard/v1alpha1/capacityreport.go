@@ -1,6 +1,8 @@
 package v1alpha1
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -8,11 +10,23 @@ import (
 // CapacityReportName is the name of the one CapacityReport of a cluster.
 const CapacityReportName = "switchyard"
 
+// CapacityReportRenewal is how often a CapacityReport is written at least, changed or not. Whoever reads it takes one that was
+// not renewed three times in a row for one that nobody keeps any more.
+const CapacityReportRenewal = 5 * time.Minute
+
+// What is left out of a CapacityReport that would be too large to be stored, in this order.
+const (
+	OmittedPreempting    = "preempting"
+	OmittedWaiting       = "waiting"
+	OmittedClusterQueues = "clusterQueues"
+)
+
 // Unlimited as a figure of a CapacityReport means that there is no bound.
 const Unlimited int64 = 1<<63 - 1
 
 // CapacityReport is what a cluster has room for, as its admission engine sees it. It is a report and no promise: whoever
-// offers a job there may still be refused. The engine writes it when figures change, at most once in two seconds.
+// offers a job there may still be refused. The engine writes it when figures change, at most once in two seconds, and every
+// five minutes if they do not.
 //
 // Figures are integers: thousandths of cpu, and whole base units (bytes, devices, pods) of every other resource. They are
 // given once for each ClusterQueue that some LocalQueue points to; in lists, in the order of the group's resources.
@@ -27,7 +41,7 @@ type CapacityReport struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// observedAt is when the figures were read, by this cluster's clock: every reservation that was made earlier is in them.
-	// It also moves when reservations changed and all figures are what they were.
+	// It also moves when reservations changed and all figures are what they were, and every five minutes in any case.
 	ObservedAt metav1.MicroTime `json:"observedAt"`
 	// kinds are the kinds of jobs that the engine serves, each as Kind.version.group.
 	// +optional
@@ -36,6 +50,11 @@ type CapacityReport struct {
 	// ignoresUncovered is set if resources that no group covers may be left out of account.
 	// +optional
 	IgnoresUncovered bool `json:"ignoresUncovered,omitempty"`
+	// omitted is what was left out because the report would have been too large to be stored: preempting, waiting and in the end
+	// clusterQueues, in this order. Of what was left out nothing is said.
+	// +optional
+	// +listType=atomic
+	Omitted []string `json:"omitted,omitempty"`
 	// flavors are the ResourceFlavors that the queues below name, by name; those that do not exist are left out.
 	// +optional
 	// +listType=atomic

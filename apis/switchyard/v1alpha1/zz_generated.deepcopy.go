@@ -169,6 +169,11 @@ func (in *CapacityReport) DeepCopyInto(out *CapacityReport) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.Omitted != nil {
+		in, out := &in.Omitted, &out.Omitted
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Flavors != nil {
 		in, out := &in.Flavors, &out.Flavors
 		*out = make([]CapacityFlavor, len(*in))
