@@ -41,6 +41,7 @@ func TestWithTheGatesOnTheirPartsFitIntoTheManagerToo(t *testing.T) {
 	}
 	cfg := configapi.Default()
 	cfg.FeatureGates = map[string]bool{"MultiKueueClusterProfile": true, "MultiKueueManagerQuotaAutomation": true}
+	cfg.MultiKueue.ExternalFrameworks = []configapi.MultiKueueExternalFramework{{Name: "Simulation.v1.example.com"}}
 	if err := new(Check).Setup(mgr, cfg, all.Kinds()...); err != nil {
 		t.Fatal(err)
 	}

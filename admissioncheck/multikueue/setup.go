@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"switchyard.dev/admissioncheck/multikueue/controller"
@@ -47,7 +48,7 @@ func (c *Check) Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integratio
 	resolver, err := controller.Setup(context.Background(), mgr, controller.Settings{
 		Origin: *cfg.MultiKueue.Origin, Policy: policy(cfg.MultiKueue, gates),
 		GCInterval: cfg.MultiKueue.GCInterval.Duration, Namespace: *cfg.Namespace,
-		Kinds:       slices.DeleteFunc(slices.Clone(integrations), func(i job.Integration) bool { return !i.Mirrorable() }),
+		Kinds:       mirrored(cfg.MultiKueue, gates, integrations),
 		NameInLabel: !gates.Enabled(features.WorkloadIdentifierAnnotations),
 		Access:      access(cfg.MultiKueue, gates),
 		Demand:      demand.RulesOf(cfg.Resources),
@@ -59,6 +60,23 @@ func (c *Check) Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integratio
 	}
 	c.resolver.Store(resolver)
 	return nil
+}
+
+// mirrored are those of the integrations that can be mirrored and, with the gate on, the kinds that the configuration adds
+// (contract: kueue-api.md 3.4). A kind is known by its group and name alone, so of several versions the first one counts.
+func mirrored(m *configapi.MultiKueue, gates features.Set, integrations []job.Integration) []job.Integration {
+	kinds := slices.DeleteFunc(slices.Clone(integrations), func(i job.Integration) bool { return !i.Mirrorable() })
+	if !gates.Enabled(features.MultiKueueAdaptersForCustomJobs) {
+		return kinds
+	}
+	for _, external := range m.ExternalFrameworks {
+		gvk, _ := schema.ParseKindArg(external.Name)
+		if gvk == nil || slices.ContainsFunc(kinds, func(i job.Integration) bool { return i.GVK().GroupKind() == gvk.GroupKind() }) {
+			continue
+		}
+		kinds = append(kinds, job.External(*gvk))
+	}
+	return kinds
 }
 
 const (

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -60,6 +61,8 @@ type Resolver struct {
 	records  records
 	told     turns // when the status of a job was copied last
 	gates    gates
+	// outlooks are those of the external kinds, by which the Client reads them too.
+	outlooks map[schema.GroupVersionKind]*outlook
 }
 
 // NewResolver completes a Resolver whose exported fields, but for the Fleet, are set.

@@ -115,8 +115,13 @@ func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep, error) {
 	if s.quota != nil {
 		options.Kinds = withQuota(slices.Clone(options.Kinds), s.quota)
 	}
+	jobs, err := lookOut(mgr, s.Kinds)
+	if err != nil {
+		return nil, nil, err
+	}
 	r := NewResolver(&Resolver{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Kinds: s.Kinds, Origin: s.Origin, Policy: s.Policy, Demand: s.Demand,
+		Client: sighted{Client: mgr.GetClient(), outlooks: jobs}, Live: mgr.GetAPIReader(), outlooks: jobs,
+		Kinds: s.Kinds, Origin: s.Origin, Policy: s.Policy, Demand: s.Demand,
 		NameInLabel: s.NameInLabel, Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager), Clock: clock.RealClock{},
 	})
 	options.Concerned, options.Removed = r.Concerned, r.removed
@@ -147,11 +152,18 @@ func (r *Resolver) setup(mgr ctrl.Manager) error {
 		return fmt.Errorf("controller of workloads: %w", err)
 	}
 	for _, kind := range r.Kinds {
-		if err := mgr.Add(&jobWatch{manager: mgr, controller: c, resolver: r, kind: kind}); err != nil {
+		if err := mgr.Add(r.watchOf(mgr, c, kind)); err != nil {
 			return fmt.Errorf("watch of jobs: %w", err)
 		}
 	}
 	return nil
+}
+
+func (r *Resolver) watchOf(mgr ctrl.Manager, c ctrlcontroller.Controller, kind job.Integration) manager.Runnable {
+	if o := r.outlooks[kind.GVK()]; o != nil {
+		return &outlookWatch{controller: c, resolver: r, outlook: o}
+	}
+	return &jobWatch{manager: mgr, controller: c, resolver: r, kind: kind}
 }
 
 // setupFencing adds the controller that reports on fences.

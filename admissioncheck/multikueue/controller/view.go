@@ -121,7 +121,7 @@ func (r *Resolver) lookBack(v *dispatch.ClusterView, s *subject) {
 		gone, ok := r.Fleet.Gone(v.Name, o.Kind.GVK(), o.Key())
 		if ok && current(gone.Last) && o.JobFacts(gone.Last).Holder == dispatch.Ours {
 			v.Job.Finished, v.Job.Epoch = mirror.Outcome(o.Kind, gone.Last), mirror.Epoch(gone.Last)
-			v.EndedUnfinished = v.Job.Finished == nil && gone.Watched
+			v.EndedUnfinished = v.Job.Finished == nil && gone.Watched && o.Kind.TellsEnd()
 		}
 	}
 	if v.Copy.Holder == dispatch.Absent {

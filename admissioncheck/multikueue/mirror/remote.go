@@ -162,6 +162,8 @@ func (o Original) Retract(ctx context.Context, c client.Client, r Removal) (spar
 	switch {
 	case seen.Job == nil && seen.Workload == nil:
 		seen, err = o.Read(ctx, c)
+	case r.Spare && o.Kind != nil && !o.Kind.TellsEnd():
+		seen, err = o.Read(ctx, c)
 	case r.Spare:
 		seen.Job, err = o.readJob(ctx, c)
 	}
@@ -172,7 +174,7 @@ func (o Original) Retract(ctx context.Context, c client.Client, r Removal) (spar
 		return nil, err
 	}
 	if seen.Job != nil && removable(o.jobHolder(seen.Job), seen.Job, r.Below) {
-		if r.Spare && o.jobHolder(seen.Job) == dispatch.Ours && Outcome(o.Kind, seen.Job) != nil {
+		if r.Spare && o.jobHolder(seen.Job) == dispatch.Ours && o.ended(seen) {
 			return o.foundNow(ctx, c)
 		}
 		if err := o.deleteJob(ctx, c, seen.Job, r); err != nil {
@@ -180,6 +182,16 @@ func (o Original) Retract(ctx context.Context, c client.Client, r Removal) (spar
 		}
 	}
 	return nil, o.retractWorkload(ctx, c, seen.Workload, r.Below)
+}
+
+// ended tells whether a job that was found has ended, as it says itself or, where its kind cannot, its Workload of the same
+// epoch does.
+func (o Original) ended(seen Found) bool {
+	if o.Kind.TellsEnd() {
+		return Outcome(o.Kind, seen.Job) != nil
+	}
+	wl := o.Copy(seen.Workload)
+	return wl.Holder == dispatch.Ours && wl.Epoch == Epoch(seen.Job) && wl.Finished != nil && wl.Finished.Reason != dispatch.OutOfSync
 }
 
 // confirm asks whether work may be destroyed, if any would be.

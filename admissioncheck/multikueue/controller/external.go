@@ -1,0 +1,179 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"switchyard.dev/worker/job"
+)
+
+const (
+	// opening is how long reads wait for the first list of a kind, counted from the first one; afterwards they fail at once.
+	opening = 2 * time.Second
+	// glance is how often to look whether the first list is there.
+	glance = 10 * time.Millisecond
+)
+
+// outlook is the hub's sight of the jobs of an external kind. Each has a cache of its own: the hub may not serve such a kind, or
+// its account may not list it, and then neither the controllers, which wait for all of the manager's cache, nor Workloads of
+// other kinds may wait with it.
+type outlook struct {
+	kind  job.Integration
+	cache cache.Cache
+
+	mu    sync.Mutex
+	first time.Time // when a read first met a cache without a list
+}
+
+// isExternal tells a kind that has no Go type.
+func isExternal(kind job.Integration) bool {
+	_, ok := kind.New().(*unstructured.Unstructured)
+	return ok
+}
+
+// lookOut returns the outlooks of the external kinds among the given ones, added to the manager.
+func lookOut(mgr ctrl.Manager, kinds []job.Integration) (map[schema.GroupVersionKind]*outlook, error) {
+	list := map[schema.GroupVersionKind]*outlook{}
+	for _, kind := range kinds {
+		if !isExternal(kind) {
+			continue
+		}
+		own, err := cache.New(mgr.GetConfig(), cache.Options{
+			HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+			DefaultTransform: cache.TransformStripManagedFields(),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("make a cache of %s: %w", kind.GVK().Kind, err)
+		}
+		if err := mgr.Add(manager.RunnableFunc(own.Start)); err != nil {
+			return nil, fmt.Errorf("add the cache of %s: %w", kind.GVK().Kind, err)
+		}
+		list[kind.GVK()] = &outlook{kind: kind, cache: own}
+	}
+	return list, nil
+}
+
+// isClear tells whether all jobs of the kind are seen. An error says that the hub does not serve the kind.
+func (o *outlook) isClear(ctx context.Context) (bool, error) {
+	informer, err := o.cache.GetInformer(ctx, o.kind.New(), cache.BlockUntilSynced(false))
+	if err != nil {
+		return false, err //nolint:wrapcheck // callers look at it
+	}
+	return informer.HasSynced(), nil
+}
+
+// get reads a job, and waits for the first list only while the program has just started.
+func (o *outlook) get(ctx context.Context, key client.ObjectKey, obj client.Object, options ...client.GetOption) error {
+	for {
+		isClear, err := o.isClear(ctx)
+		if err != nil {
+			return err
+		}
+		if isClear {
+			return o.cache.Get(ctx, key, obj, options...) //nolint:wrapcheck // callers look at it
+		}
+		if time.Since(o.since()) > opening {
+			return o.blind()
+		}
+		select {
+		case <-ctx.Done():
+			return o.blind()
+		case <-time.After(glance):
+		}
+	}
+}
+
+func (o *outlook) since() time.Time {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.first.IsZero() {
+		o.first = time.Now()
+	}
+	return o.first
+}
+
+func (o *outlook) blind() error {
+	return fmt.Errorf("the hub cannot see %s: its account may not list and watch them, or its API server does not answer", o.kind.GVK().GroupKind())
+}
+
+// sighted is a client that reads jobs of external kinds by their outlooks, and everything else as before.
+type sighted struct {
+	client.Client
+	outlooks map[schema.GroupVersionKind]*outlook
+}
+
+// Get implements client.Reader.
+func (c sighted) Get(ctx context.Context, key client.ObjectKey, obj client.Object, options ...client.GetOption) error {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		if o := c.outlooks[u.GroupVersionKind()]; o != nil {
+			return o.get(ctx, key, u, options...)
+		}
+	}
+	return c.Client.Get(ctx, key, obj, options...)
+}
+
+// outlookWatch is jobWatch for an external kind: it begins once the jobs are seen.
+type outlookWatch struct {
+	controller ctrlcontroller.Controller
+	resolver   *Resolver
+	outlook    *outlook
+}
+
+var _ manager.LeaderElectionRunnable = (*outlookWatch)(nil)
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (w *outlookWatch) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable. If the jobs come into sight late, their Workloads were tried in vain and are looked at
+// again.
+func (w *outlookWatch) Start(ctx context.Context) error {
+	began := time.Now()
+	if !w.await(ctx) {
+		return nil
+	}
+	return w.controller.Watch(source.Kind(w.outlook.cache, w.outlook.kind.New(), //nolint:wrapcheck // names itself
+		handler.EnqueueRequestsFromMapFunc(w.resolver.ofJob(w.outlook.kind)), ofNote(time.Since(began) > opening)))
+}
+
+// ofNote passes what jobWatch does and, if it begins late, all that is there.
+func ofNote(late bool) predicate.Predicate {
+	changes := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, deletion())
+	if late {
+		return changes
+	}
+	return predicate.And(afterStart(), changes)
+}
+
+// await returns when the jobs are seen; false if ctx ends first. It says once why it has to wait for long.
+func (w *outlookWatch) await(ctx context.Context) bool {
+	logger, pause := ctrl.LoggerFrom(ctx).WithValues("kind", w.outlook.kind.GVK()), glance
+	for told := false; ; {
+		isClear, err := w.outlook.isClear(ctx)
+		if isClear {
+			return true
+		}
+		if pause *= 2; pause > opening && !told {
+			told = true
+			logger.Info("Cannot see jobs of an external kind: the hub has to serve it, and its account to be allowed to list and watch it", "error", err)
+		}
+		pause = min(pause, pollKind)
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(pause):
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package controller
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/job"
+)
+
+func simulations() job.Integration {
+	return job.External(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Simulation"})
+}
+
+// sky is a cache of one kind whose first list may not be there yet, or whose kind is not served.
+type sky struct {
+	cache.Cache // nil: whatever else is asked of it panics
+	informer    *controllertest.FakeInformer
+	served      atomic.Bool
+	asked       chan struct{} // one for every look at the informer, if there is room
+}
+
+func newSky(synced bool) *sky {
+	s := &sky{informer: controllertest.NewFakeInformer(controllertest.Synced), asked: make(chan struct{}, 1)}
+	if !synced {
+		s.informer = controllertest.NewFakeInformer()
+	}
+	s.served.Store(true)
+	return s
+}
+
+func (s *sky) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
+	select {
+	case s.asked <- struct{}{}:
+	default:
+	}
+	if !s.served.Load() {
+		return nil, &meta.NoKindMatchError{GroupKind: simulations().GVK().GroupKind()}
+	}
+	return s.informer, nil
+}
+
+func (s *sky) WaitForCacheSync(context.Context) bool { return true }
+
+func (s *sky) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	obj.SetName(key.Name)
+	obj.SetLabels(map[string]string{"from": "the sky"})
+	return nil
+}
+
+func TestAJobOfAnExternalKindIsReadFromItsOwnCacheAndNothingElseIs(t *testing.T) {
+	scheme := testScheme(t)
+	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "wl"}}
+	kind := simulations()
+	c := sighted{
+		Client:   fake.NewClientBuilder().WithScheme(scheme).WithObjects(wl).Build(),
+		outlooks: map[schema.GroupVersionKind]*outlook{kind.GVK(): {kind: kind, cache: newSky(true)}},
+	}
+	job := kind.New()
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "sim"}, job); err != nil || job.GetLabels()["from"] != "the sky" {
+		t.Errorf("job %v, error %v", job, err)
+	}
+	other := &kueue.Workload{}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(wl), other); err != nil || other.Name != "wl" || other.Labels["from"] != "" {
+		t.Errorf("workload %v, error %v", other.ObjectMeta, err)
+	}
+}
+
+func TestNobodyWaitsForJobsThatTheHubCannotSee(t *testing.T) {
+	key := client.ObjectKey{Namespace: "ns", Name: "sim"}
+	for _, tc := range []struct {
+		name  string
+		blind func(*outlook, *sky)
+		want  func(error) bool
+	}{
+		{
+			name: "the kind is not served", blind: func(_ *outlook, s *sky) { s.served.Store(false) }, want: meta.IsNoMatchError,
+		},
+		{
+			name: "they may not be listed", blind: func(o *outlook, _ *sky) { o.first = time.Now().Add(-time.Hour) },
+			want: func(err error) bool {
+				return err != nil && strings.HasPrefix(err.Error(), "the hub cannot see Simulation.example.com: its account may not list and watch them")
+			},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newSky(false)
+			o := &outlook{kind: simulations(), cache: s}
+			tc.blind(o, s)
+			if err := o.get(t.Context(), key, o.kind.New()); !tc.want(err) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestWhoReadsWhileTheProgramStartsWaitsForTheFirstList(t *testing.T) {
+	s := newSky(false)
+	o := &outlook{kind: simulations(), cache: s, first: time.Now().Add(time.Hour)} // it will never be too late
+	read := make(chan error, 1)
+	go func() { read <- o.get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "sim"}, o.kind.New()) }()
+	for range 3 {
+		<-s.asked
+	}
+	select {
+	case err := <-read:
+		t.Fatalf("it did not wait: %v", err)
+	default:
+	}
+	s.informer.Synced()
+	if err := <-read; err != nil {
+		t.Error(err)
+	}
+}
+
+// watched is a controller that is given a source.
+type watched struct {
+	ctrlcontroller.Controller // nil
+	sources                   chan source.Source
+}
+
+func (w watched) Watch(s source.Source) error {
+	w.sources <- s
+	return nil
+}
+
+func TestJobsAreWatchedOnceTheKindIsServedAndListed(t *testing.T) {
+	s := newSky(false)
+	s.served.Store(false)
+	w := &outlookWatch{controller: watched{sources: make(chan source.Source, 1)}, resolver: &Resolver{}, outlook: &outlook{kind: simulations(), cache: s}}
+	started := make(chan error, 1)
+	go func() { started <- w.Start(t.Context()) }()
+	<-s.asked
+	s.served.Store(true)
+	<-s.asked
+	s.informer.Synced()
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
+	if watched, ok := w.controller.(watched); !ok || len(watched.sources) != 1 {
+		t.Error("nothing is watched")
+	}
+}
+
+func TestTheProgramEndsWhileItWaitsForAKind(t *testing.T) {
+	s := newSky(false)
+	ctx, cancel := context.WithCancel(t.Context())
+	w := &outlookWatch{controller: watched{}, resolver: &Resolver{}, outlook: &outlook{kind: simulations(), cache: s}}
+	started := make(chan error, 1)
+	go func() { started <- w.Start(ctx) }()
+	<-s.asked
+	cancel()
+	if err := <-started; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestJobsThatComeIntoSightLateAreLookedAtAndOthersOnlyWhenTheyChange(t *testing.T) {
+	was, is := simulations().New(), simulations().New()
+	is.SetGeneration(2)
+	for _, tc := range []struct {
+		name       string
+		late       bool
+		first, new bool
+	}{
+		{name: "from the start", new: true},
+		{name: "late", late: true, first: true, new: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := ofNote(tc.late)
+			if got := p.Create(event.CreateEvent{Object: is, IsInInitialList: true}); got != tc.first {
+				t.Errorf("one of the first list: %v", got)
+			}
+			if got := p.Create(event.CreateEvent{Object: is}); got != tc.new {
+				t.Errorf("a new one: %v", got)
+			}
+			if !p.Update(event.UpdateEvent{ObjectOld: was, ObjectNew: is}) || p.Update(event.UpdateEvent{ObjectOld: is, ObjectNew: is}) {
+				t.Error("a change of the spec must pass, another one must not")
+			}
+			if !p.Delete(event.DeleteEvent{Object: is}) {
+				t.Error("a deletion must pass")
+			}
+		})
+	}
+}
