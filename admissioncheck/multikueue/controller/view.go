@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -163,6 +164,15 @@ func links(states []fleet.State) []dispatch.Link {
 	return list
 }
 
+// fleetLinks are the links of all clusters, if somebody may ask whether the hub is cut off from most of them.
+func (r *Resolver) fleetLinks(views []dispatch.ClusterView) []dispatch.Link {
+	lost := func(v dispatch.ClusterView) bool { return v.Link.State == dispatch.Unreachable }
+	if !slices.ContainsFunc(views, lost) {
+		return nil
+	}
+	return links(r.Fleet.States())
+}
+
 // absentees remembers since when a name is known to be that of no MultiKueueCluster.
 type absentees struct {
 	clock clock.PassiveClock
@@ -202,11 +212,11 @@ type cutOff struct {
 }
 
 // update is called after every change of a connection. It reports whether the hub was or is cut off: then every Workload
-// is concerned.
-func (c *cutOff) update(states []fleet.State) bool {
-	is := dispatch.HubCutOff(links(states), c.window)
+// is concerned. What was looked at later is what counts, so nobody else looks meanwhile.
+func (c *cutOff) update(look func() []fleet.State) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	is := dispatch.HubCutOff(links(look()), c.window)
 	was := c.now
 	c.now = is
 	if was && !is {

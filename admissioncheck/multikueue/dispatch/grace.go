@@ -40,11 +40,13 @@ func HubCutOff(all []Link, window time.Duration) bool {
 	return false
 }
 
-// cutOff is CutOff for the clusters of this turn.
+// cutOff is CutOff among all clusters of the hub, in the config or not: by the same measure its end is told.
 func (t turn) cutOff(v ClusterView) bool {
-	links := make([]Link, len(t.o.Clusters))
-	for i, c := range t.o.Clusters {
-		links[i] = c.Link
+	links := t.o.Fleet
+	if len(links) == 0 {
+		for _, c := range t.o.Clusters {
+			links = append(links, c.Link)
+		}
 	}
 	return CutOff(links, v.Link, t.p.CutOffWindow)
 }

@@ -63,3 +63,24 @@ func TestAGraceBeginsNoEarlierThanTheEndOfACutOff(t *testing.T) {
 		t.Error("is not over in time")
 	}
 }
+
+// Two of a config's three clusters vanish together, but the hub has six, and reaches four of them: it is not cut off.
+func TestWhetherTheHubIsCutOffIsToldFromAllItsClusters(t *testing.T) {
+	up := Link{State: Connected}
+	v := ClusterView{Name: "a1", Link: lostAt(0)}
+	tr := turn{
+		o: Observation{Now: at(5), Clusters: []ClusterView{v, {Name: "a2", Link: lostAt(0.5)}, {Name: "a3", Link: up}}},
+		p: Compatible(15 * time.Minute),
+	}
+	if _, runs := tr.deadline(v); runs {
+		t.Error("a clock runs while most of all clusters are lost together")
+	}
+	tr.o.Fleet = []Link{lostAt(0), lostAt(0.5), up, up, up, up}
+	if end, runs := tr.deadline(v); !runs || !end.Equal(at(15)) {
+		t.Errorf("ends %v, %v", end, runs)
+	}
+	tr.o.Fleet = []Link{lostAt(0), lostAt(0.5), lostAt(0.2), lostAt(0.2), up, up}
+	if _, runs := tr.deadline(v); runs {
+		t.Error("a clock runs while the hub is cut off")
+	}
+}
