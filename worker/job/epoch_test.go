@@ -26,14 +26,15 @@ func madeIn[T client.Object](object T, owner, at string) T {
 	return object
 }
 
-func TestAJobTakesUpNoWorkloadOfALaterEpoch(t *testing.T) {
+func TestAJobTakesUpNoWorkloadOfALaterEpochOrOfAnother(t *testing.T) {
 	for name, c := range map[string]struct {
 		owner, at string
 		adopted   bool
 	}{
 		"of an earlier epoch":             {"u", "2", false},
 		"of the same epoch":               {"u", "3", true},
-		"for another Workload of the hub": {"v", "2", true},
+		"for another Workload of the hub": {"v", "3", false},
+		"that does not say for which":     {"", "3", true},
 	} {
 		j := madeIn(newJob(), c.owner, c.at)
 		j.Spec.Suspend = ptr.To(false) // it ran with the Workload that was there before

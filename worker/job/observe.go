@@ -197,6 +197,9 @@ func (r *reconciler[T]) observePrebuilt(ctx context.Context, s *sight[T]) error 
 	case epoch.Before(s.job, wl):
 		s.facts.Link = LinkTaken
 		s.note = fmt.Sprintf("The prebuilt workload %q was made by the hub in a later epoch than the job", name)
+	case epoch.Unrelated(s.job, wl):
+		s.facts.Link = LinkTaken
+		s.note = fmt.Sprintf("The prebuilt workload %q was made by the hub for another one than the job", name)
 	default:
 		s.facts.Link = LinkUnowned
 		s.wl = wl

@@ -33,6 +33,12 @@ func Before(a, b client.Object) bool {
 	return isCopy(a) && isCopy(b) && owner(a) == owner(b) && Of(a) < Of(b)
 }
 
+// Unrelated tells whether hubs made a and b for different Workloads, as both say: neither is for the other then, and no epoch
+// tells which is older.
+func Unrelated(a, b client.Object) bool {
+	return isCopy(a) && isCopy(b) && owner(a) != "" && owner(b) != "" && owner(a) != owner(b)
+}
+
 // Update refuses an update that lets the epoch of an object made by a hub fall.
 func Update(old, object client.Object) *field.Error {
 	if !isCopy(old) || Of(object) >= Of(old) {
@@ -43,6 +49,11 @@ func Update(old, object client.Object) *field.Error {
 
 func refused(epoch, seen int64) *field.Error {
 	return field.Forbidden(path(), fmt.Sprintf("epoch %d is over: the hub has been in epoch %d here", epoch, seen))
+}
+
+func unrelated() *field.Error {
+	return field.Forbidden(field.NewPath("metadata", "annotations").Key(switchyard.OwnerUIDAnnotation),
+		"is that of another Workload of a hub than the one that its Workload here was made for")
 }
 
 func path() *field.Path {

@@ -98,6 +98,9 @@ func TestWhatIsOlderThanWhatWasSeenIsNotMade(t *testing.T) {
 		{"while one of another Workload of the hub is there", []client.Object{wl("w", "v", 3)}, nil, wl("w", "u", 2), ""},
 		{"a job for a later Workload", []client.Object{wl("w", "u", 3)}, nil, job(2), "epoch 2 is over"},
 		{"a job for its Workload", []client.Object{wl("w", "u", 3)}, nil, job(3), ""},
+		{"a job for the Workload of another", []client.Object{wl("w", "v", 3)}, nil, job(3), "is that of another Workload of a hub"},
+		{"a job for a Workload that does not say whose it is", []client.Object{wl("w", "", 3)}, nil, job(3), ""},
+		{"a job for a Workload that no hub has made", []client.Object{local}, nil, job(3), ""},
 		{"a job for a Workload that is gone", nil, []*kueue.Workload{wl("w", "u", 3)}, job(2), "epoch 2 is over"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -93,16 +93,21 @@ func (m *Memory) gone(k key) int64 {
 	return max(m.young[k], m.old[k])
 }
 
-// Create refuses a new object of a hub, a Workload or a job, whose epoch is over for the Workload of that name. While the
-// cache is still being filled it goes by what it has seen.
+// Create refuses a new object of a hub, a Workload or a job, whose epoch is over for the Workload of that name, and a job whose
+// Workload here was made for another of a hub's. While the cache is still being filled it goes by what it has seen.
 func (m *Memory) Create(ctx context.Context, object client.Object, workload string) *field.Error {
 	if !isCopy(object) || workload == "" {
 		return nil
 	}
 	epoch := Of(object)
 	seen := m.gone(key{object.GetNamespace(), workload, owner(object)})
-	if m.synced != nil && m.synced() {
-		seen = max(seen, m.there(ctx, object, workload))
+	if there := m.there(ctx, object.GetNamespace(), workload); there != nil {
+		if _, is := object.(*kueue.Workload); !is && Unrelated(object, there) {
+			return unrelated()
+		}
+		if isCopy(there) && owner(there) == owner(object) {
+			seen = max(seen, Of(there))
+		}
 	}
 	if epoch >= seen {
 		return nil
@@ -110,12 +115,14 @@ func (m *Memory) Create(ctx context.Context, object client.Object, workload stri
 	return refused(epoch, seen)
 }
 
-// there is the epoch of the Workload that is there, if it is for the same one of the hub's; 0 if there is none.
-func (m *Memory) there(ctx context.Context, object client.Object, workload string) int64 {
-	wl := &kueue.Workload{}
-	err := m.reader.Get(ctx, client.ObjectKey{Namespace: object.GetNamespace(), Name: workload}, wl, client.UnsafeDisableDeepCopy)
-	if err != nil || !isCopy(wl) || owner(wl) != owner(object) {
-		return 0 // a cache that has synced fails for nothing but absence
+// there is the Workload of a name, nil if there is none, or while that is not known yet.
+func (m *Memory) there(ctx context.Context, namespace, name string) *kueue.Workload {
+	if m.synced == nil || !m.synced() {
+		return nil
 	}
-	return Of(wl)
+	wl := &kueue.Workload{}
+	if err := m.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, wl, client.UnsafeDisableDeepCopy); err != nil {
+		return nil // a cache that has synced fails for nothing but absence
+	}
+	return wl
 }
