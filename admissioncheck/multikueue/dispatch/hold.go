@@ -64,9 +64,10 @@ func either(first bool, a, b Reason) Reason {
 }
 
 // stopped is when a fenced worker has surely stopped a job that it misses the hub for: the last lease it may believe in has
-// run out by its own clock, its program has had time to act, and the pods have had theirs to end.
+// run out by its own clock, its program has had time to act, and the pods have had theirs to end. If the hub reached the worker
+// for longer than it renewed the lease, the job may have been made there, and so be stopped, as late as the cluster was lost.
 func (t turn) stopped(v ClusterView) time.Time {
-	return v.RenewedAt.Add(t.p.LeaseDuration + t.p.SkewMargin + t.o.Local.KillGrace)
+	return later(v.RenewedAt.Add(t.p.LeaseDuration), v.Link.Since).Add(t.p.SkewMargin + t.o.Local.KillGrace)
 }
 
 // declaredGone reports whether a person's word stands in for what cannot be seen: the cluster was tried in vain since it was lost.
