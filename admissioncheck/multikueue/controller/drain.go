@@ -16,40 +16,39 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// draining remembers which Workload is to be moved off each cluster now.
+// draining remembers which Workloads are to be moved off each cluster now.
 type draining struct {
 	mu    sync.Mutex
-	turns map[string]types.NamespacedName
+	turns map[string][]types.NamespacedName
 }
 
 // turn reports whether it is the Workload's turn to leave the cluster.
 func (d *draining) turn(cluster string, key types.NamespacedName) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	moving, ok := d.turns[cluster]
-	return ok && moving == key
+	return slices.Contains(d.turns[cluster], key)
 }
 
-// set gives the turn to a Workload, or to nobody.
-func (d *draining) set(cluster string, key types.NamespacedName) {
+// set gives the turn to the Workloads, or to nobody.
+func (d *draining) set(cluster string, keys []types.NamespacedName) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if key.Name == "" {
+	if len(keys) == 0 {
 		delete(d.turns, cluster)
 		return
 	}
 	if d.turns == nil {
-		d.turns = map[string]types.NamespacedName{}
+		d.turns = map[string][]types.NamespacedName{}
 	}
-	d.turns[cluster] = key
+	d.turns[cluster] = keys
 }
 
-// Drain moves the jobs off clusters that are being drained, one Workload of a cluster at a time: every few seconds the next
-// one, last admitted first, because it loses the least work, and those who have run for long may finish by themselves.
+// Drain moves the jobs off clusters that are being drained, one job of a cluster at a time, with all its Workloads: every few seconds
+// the next one, last admitted first, because it loses the least work, and those who have run for long may finish by themselves.
 // Whether and how one moves is decided by dispatch; one that cannot is passed over.
 type Drain struct {
 	Resolver *Resolver
-	// Every is the time between two Workloads of one cluster.
+	// Every is the time between two jobs of one cluster.
 	Every time.Duration
 	Clock clock.WithTicker
 
@@ -85,41 +84,57 @@ func (d *Drain) turn(ctx context.Context) {
 	}
 	for i := range clusters.Items {
 		name := clusters.Items[i].Name
-		var next types.NamespacedName
+		var next []types.NamespacedName
 		if marksOf(&clusters.Items[i]).drain {
 			next = d.next(ctx, name)
 		} else {
 			delete(d.passed, name)
 		}
 		d.Resolver.draining.set(name, next)
-		if next.Name != "" {
-			d.Resolver.Fleet.Workloads().Send(next, 0)
+		for _, key := range next {
+			d.Resolver.Fleet.Workloads().Send(key, 0)
 		}
 	}
 }
 
-// next chooses who leaves a cluster next; the zero name if nobody runs there. When all had a turn, they begin anew.
-func (d *Drain) next(ctx context.Context, cluster string) types.NamespacedName {
+// next chooses who leaves a cluster next: one Workload and its siblings there, or nobody if none runs there. When all had a turn,
+// they begin anew.
+func (d *Drain) next(ctx context.Context, cluster string) []types.NamespacedName {
 	there := d.boundTo(ctx, cluster)
 	if d.passed == nil {
 		d.passed = map[string][]types.NamespacedName{}
 	}
-	passed := slices.DeleteFunc(d.passed[cluster], func(key types.NamespacedName) bool { return !slices.Contains(there, key) })
-	i := slices.IndexFunc(there, func(key types.NamespacedName) bool { return !slices.Contains(passed, key) })
-	if i < 0 && len(there) > 0 {
-		passed, i = nil, 0
+	waits := func(wl kueue.Workload) bool {
+		return !slices.Contains(d.passed[cluster], client.ObjectKeyFromObject(&wl))
 	}
-	var next types.NamespacedName
-	if i >= 0 {
-		next = there[i]
-		passed = append(passed, next)
+	i := slices.IndexFunc(there, waits)
+	if i < 0 {
+		d.passed[cluster], i = nil, 0
 	}
-	d.passed[cluster] = passed
-	return next
+	if len(there) == 0 {
+		return nil
+	}
+	gang := []types.NamespacedName{client.ObjectKeyFromObject(&there[i])}
+	siblings, err := d.Resolver.siblingsOf(ctx, &there[i])
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Drain a cluster")
+		return nil
+	}
+	for j := range siblings {
+		if state := stateOf(&siblings[j]); state.Bound == cluster && !state.Retreating() {
+			gang = append(gang, client.ObjectKeyFromObject(&siblings[j]))
+		}
+	}
+	stays := func(key types.NamespacedName) bool {
+		return slices.ContainsFunc(there, func(wl kueue.Workload) bool { return client.ObjectKeyFromObject(&wl) == key })
+	}
+	d.passed[cluster] = append(slices.DeleteFunc(d.passed[cluster], func(key types.NamespacedName) bool { return !stays(key) }), gang...)
+	return gang
 }
 
-// boundTo lists the Workloads that run on a cluster and have not been given up there, the last admitted first, then by name.
-func (d *Drain) boundTo(ctx context.Context, cluster string) []types.NamespacedName {
+// boundTo lists the Workloads that run on a cluster and have not been given up there, the last admitted first, then by name. They are
+// the cache's own.
+func (d *Drain) boundTo(ctx context.Context, cluster string) []kueue.Workload {
 	list := &kueue.WorkloadList{}
 	if err := d.Resolver.Client.List(ctx, list, client.MatchingFields{byCluster: cluster}, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List the workloads of a cluster to drain")
@@ -135,11 +150,7 @@ func (d *Drain) boundTo(ctx context.Context, cluster string) []types.NamespacedN
 		}
 		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
 	})
-	keys := make([]types.NamespacedName, 0, len(items))
-	for i := range items {
-		keys = append(keys, client.ObjectKeyFromObject(&items[i]))
-	}
-	return keys
+	return items
 }
 
 func admittedAt(wl *kueue.Workload) time.Time {

@@ -293,7 +293,7 @@ func TestTheLastAdmittedLeavesADrainedClusterFirst(t *testing.T) {
 	}
 	d := &Drain{Resolver: st.resolver}
 	for _, want := range []string{"young", "middle", "old", "young"} {
-		if got := d.next(t.Context(), "w1").Name; got != want {
+		if got := d.next(t.Context(), "w1"); len(got) != 1 || got[0].Name != want {
 			t.Errorf("%s instead of %s", got, want)
 		}
 	}

@@ -2,7 +2,9 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"k8s.io/utils/ptr"
@@ -16,33 +18,53 @@ import (
 
 // siblings says what the other Workloads of the same owner mean for this one: an owner with several Workloads, which bear
 // their indexes, has all of them on one cluster. The first chooses it, the others wait for that (contract: multikueue.md 4
-// case 8). A sibling that has finished or is going has no say.
+// case 8): the one with the lowest index, or the first name where indexes are equal or no numbers. A sibling that has finished or is
+// going has no say.
 func (r *Resolver) siblings(ctx context.Context, wl *kueue.Workload, l *dispatch.Local) {
-	own, ok := ownerOf(wl)
 	index, component := componentIndex(wl)
-	if !ok || !component {
+	if !component {
 		return
 	}
-	list := &kueue.WorkloadList{}
-	err := r.Client.List(ctx, list, client.InNamespace(wl.Namespace), client.MatchingFields{byOwner: ownerKey(own)}, client.UnsafeDisableDeepCopy)
+	siblings, err := r.siblingsOf(ctx, wl)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List the workloads of an owner")
 		l.AwaitsSibling = true
 		return
 	}
-	first := true
-	for i := range list.Items {
-		other := &list.Items[i]
-		at, component := componentIndex(other)
-		if other.Name == wl.Name || !component || workload.IsFinished(other) || !other.DeletionTimestamp.IsZero() {
-			continue
-		}
+	first, here := true, stateOf(wl)
+	for i := range siblings {
+		other := &siblings[i]
+		at, _ := componentIndex(other)
 		if state := stateOf(other); state.Bound != "" && !state.Retreating() && (l.Pin == "" || state.Bound < l.Pin) {
 			l.Pin = state.Bound
 		}
-		first = first && index < at
+		l.SiblingLeft = l.SiblingLeft || left(other, here.Bound)
+		first = first && (index < at || index == at && wl.Name < other.Name)
 	}
 	l.AwaitsSibling = l.Pin == "" && !first
+}
+
+// left reports whether a Workload has been given up on a cluster.
+func left(wl *kueue.Workload, cluster string) bool {
+	return slices.ContainsFunc(stateOf(wl).Debts, func(d dispatch.Debt) bool { return d.Cluster == cluster })
+}
+
+// siblingsOf are the other Workloads of the same owner that bear an index, have not finished and are not going. They are the
+// cache's own.
+func (r *Resolver) siblingsOf(ctx context.Context, wl *kueue.Workload) ([]kueue.Workload, error) {
+	own, ok := ownerOf(wl)
+	if _, component := componentIndex(wl); !ok || !component {
+		return nil, nil
+	}
+	list := &kueue.WorkloadList{}
+	err := r.Client.List(ctx, list, client.InNamespace(wl.Namespace), client.MatchingFields{byOwner: ownerKey(own)}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return nil, fmt.Errorf("list the workloads of %s %s: %w", own.gvk.Kind, own.name, err)
+	}
+	return slices.DeleteFunc(list.Items, func(other kueue.Workload) bool {
+		_, component := componentIndex(&other)
+		return other.Name == wl.Name || !component || workload.IsFinished(&other) || !other.DeletionTimestamp.IsZero()
+	}), nil
 }
 
 // componentIndex is a Workload's place among those of its owner; false if its owner has only one.

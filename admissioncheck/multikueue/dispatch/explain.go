@@ -61,6 +61,8 @@ func (t turn) whyBarred(v ClusterView) Explanation {
 		e.Message = "declared gone, but can be reached"
 	case e.Reason == PinnedElsewhere:
 		e.Message = "the other workloads of the same owner are on " + strconv.Quote(t.o.Local.Pin)
+	case e.Reason == SiblingWait:
+		e.Message = "the workload waits for the first of its owner's workloads"
 	case e.Reason == Cordoned && v.Draining:
 		e.Message = "is being drained"
 	case e.Reason == Cordoned:

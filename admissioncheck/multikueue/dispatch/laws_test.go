@@ -78,7 +78,7 @@ func checkActions(t *testing.T, s State, o Observation, plan Plan) {
 		if a.Verb == Retract && !v.removable() && v.Live == nil {
 			t.Errorf("Retract from %s, where nothing of ours is", a.Cluster)
 		}
-		if a.Verb == CreateOffer && (v.Cordoned || v.Draining || v.Gone || o.Local.Pin != "" && o.Local.Pin != v.Name) {
+		if a.Verb == CreateOffer && (v.Cordoned || v.Draining || v.Gone || o.Local.AwaitsSibling || o.Local.Pin != "" && o.Local.Pin != v.Name) {
 			t.Errorf("offers to %s: %+v", a.Cluster, v)
 		}
 		if a.Verb == OpenGate && (!v.Copy.GateClosed || !v.Copy.BlockedOnGate || v.Copy.Admitted || !s.nominates(v.Name)) {

@@ -46,6 +46,8 @@ func (t turn) barred(v ClusterView) Reason {
 		return DeclaredGone
 	case pin != "" && pin != v.Name:
 		return PinnedElsewhere
+	case t.o.Local.AwaitsSibling:
+		return SiblingWait
 	case (v.Cordoned || v.Draining) && (!t.s.currentCopy(v.Copy) || !v.Copy.Admitted):
 		return Cordoned
 	}
@@ -64,9 +66,18 @@ func (t turn) eligible() []string {
 	return names
 }
 
-// elsewhere reports whether some other cluster could be offered the Workload and, as far as is known, ever admit it.
+// elsewhere reports whether some other cluster could be offered the Workload and, as far as is known, ever admit it. Siblings that
+// keep it where it is leave with it, and where the first of them has left already the others follow in any case.
 func (t turn) elsewhere(than string) bool {
-	return slices.ContainsFunc(t.eligible(), func(name string) bool { return name != than && t.view(name).Fit.Reason == "" })
+	free := t
+	free.o.Local.AwaitsSibling = false
+	if t.o.Local.Pin == than {
+		free.o.Local.Pin = ""
+	}
+	return slices.ContainsFunc(t.o.Clusters, func(v ClusterView) bool {
+		fits := v.Fit.Reason == "" || t.o.Local.SiblingLeft
+		return v.Name != than && free.barred(v) == "" && v.connected() && !v.collision() && fits
+	})
 }
 
 // preferred returns the clusters in the order in which they are nominated: the config's, by name, or the best fit first

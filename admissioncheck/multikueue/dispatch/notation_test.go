@@ -82,6 +82,8 @@ func here(t *testing.T, text string) Local {
 			l.Reservation = w
 		case "Pending", "Ready", "Retry", "Rejected":
 			l.Check = CheckState(w)
+		case "left":
+			l.SiblingLeft = true
 		case "awaited":
 			l.Awaited = true
 		case "dropped":

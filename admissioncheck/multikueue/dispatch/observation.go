@@ -66,10 +66,13 @@ type Local struct {
 	// KillGrace is the largest termination grace of the job's pods: how long it may go on after it was told to stop.
 	KillGrace time.Duration
 	// Pin is the one cluster that this Workload may be offered to, because a sibling of the same owner is bound to it or
-	// was nominated for nothing else; empty for any. AwaitsSibling is set while it must not be offered to anybody,
-	// because siblings are missing or the first of them has no cluster yet (contract: multikueue.md 4 case 8).
+	// was nominated for nothing else; empty for any. AwaitsSibling is set while it must not be offered to anybody nor won, because
+	// the first of the siblings has no cluster yet (contract: multikueue.md 4 case 8). How many siblings there are to be is not
+	// known: no kind that is mirrored says so.
 	Pin           string
 	AwaitsSibling bool
+	// SiblingLeft is set if a sibling has just been given up on the cluster that this one is bound to.
+	SiblingLeft bool
 }
 
 // Refusal is why a Workload's owner cannot be dispatched.

@@ -29,7 +29,11 @@ func (t turn) open() Plan {
 			return t.bind(next, winner)
 		}
 	}
-	if waits, message := t.early(); waits != "" && len(next.Nominated) == 0 {
+	waits, message := t.early()
+	if waits == SiblingWait && t.p.Dispatcher != External && len(next.Nominated) > 0 {
+		next.Nominated, next.Round, because = nil, time.Time{}, cmp.Or(because, waits)
+	}
+	if waits != "" && len(next.Nominated) == 0 {
 		if because != "" {
 			return t.move(next, because, message)
 		}

@@ -1,0 +1,100 @@
+package controller
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// component creates a Workload of an owner with several, bound to a cluster if one is named. A state other than that goes by its
+// record.
+func (st *stage) component(name, owner, index, bound string) *kueue.Workload {
+	st.t.Helper()
+	wl := &kueue.Workload{ObjectMeta: noted(name, kueue.ComponentWorkloadIndexAnnotation, index)}
+	wl.Namespace, wl.UID = "team", types.UID(name)
+	wl.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: owner, UID: types.UID(owner), Controller: ptr.To(true)}}
+	st.create(wl)
+	if bound != "" {
+		wl.Status.ClusterName = ptr.To(bound)
+		st.update(wl)
+	}
+	return wl
+}
+
+func (st *stage) update(wl *kueue.Workload) {
+	st.t.Helper()
+	if err := st.hub.Status().Update(st.t.Context(), wl); err != nil {
+		st.t.Fatal(err)
+	}
+}
+
+func TestSiblingsLeaveADrainedClusterInOneTurn(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.kill() // nobody else is to look at what follows
+	leader := st.component("a", "set", "0", "w1")
+	st.component("b", "set", "1", "w1")
+	st.component("c", "set", "2", "")
+	st.component("d", "another", "0", "w1")
+	d := &Drain{Resolver: st.resolver}
+	next := func() (names []string) {
+		for _, key := range d.next(t.Context(), "w1") {
+			names = append(names, key.Name)
+		}
+		return names
+	}
+	for _, want := range [][]string{{"a", "b"}, {"d"}, {"a", "b"}} {
+		if diff := cmp.Diff(want, next()); diff != "" {
+			t.Errorf("who leaves (-want +got):\n%s", diff)
+		}
+	}
+	setState(leader, dispatch.State{Epoch: 2, Bound: "w1", Debts: []dispatch.Debt{{Cluster: "w1", Epoch: 1}}}, metav1.Now().Time)
+	st.update(leader)
+	for _, want := range [][]string{{"d"}, {"b"}} {
+		if diff := cmp.Diff(want, next()); diff != "" {
+			t.Errorf("who leaves after the first has gone (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestTheOthersKnowThatASiblingHasLeftTheirCluster(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.kill() // nobody else is to look at what follows
+	leader, follower := st.component("a", "set", "0", "w1"), st.component("b", "set", "1", "w1")
+	left := func() bool {
+		var l dispatch.Local
+		st.resolver.siblings(t.Context(), follower, &l)
+		return l.SiblingLeft
+	}
+	if left() {
+		t.Error("both are there")
+	}
+	setState(leader, dispatch.State{Epoch: 2, Bound: "w1", Debts: []dispatch.Debt{{Cluster: "w1", Epoch: 1}}}, metav1.Now().Time)
+	st.update(leader)
+	if !left() {
+		t.Error("the first has been given up there")
+	}
+}
+
+func TestOneOfSeveralSiblingsIsFirstWhateverTheirIndexesAre(t *testing.T) {
+	for _, index := range []string{"0", "x"} {
+		st := newStage(t, "w1")
+		st.kill() // nobody else is to look at what follows
+		var free []string
+		all := []*kueue.Workload{st.component("b", "set", index, ""), st.component("a", "set", index, ""), st.component("c", "set", index, "")}
+		for _, wl := range all {
+			var l dispatch.Local
+			if st.resolver.siblings(t.Context(), wl, &l); !l.AwaitsSibling {
+				free = append(free, wl.Name)
+			}
+		}
+		if diff := cmp.Diff([]string{"a"}, free); diff != "" {
+			t.Errorf("who may choose a cluster (-want +got):\n%s", diff)
+		}
+	}
+}
