@@ -64,10 +64,10 @@ func (c *capacities) terms(cluster string, capacity *placement.Capacity, local a
 // stockFor is how long what was derived from the queues of a cluster without report is used.
 const stockFor = time.Second
 
-// capacity returns what a cluster has room for: by its own report, or else by what can be derived from its queues. Nil if
-// nothing is known.
+// capacity returns what a cluster has room for: by its own report as long as that is renewed, or else by what can be derived
+// from its queues. Nil if nothing is known.
 func (r *Resolver) capacity(cluster string, now time.Time) *placement.Capacity {
-	report, reports := r.Fleet.Get(cluster, reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
+	report := r.Fleet.Current(cluster, reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
 	r.capacities.mu.Lock()
 	defer r.capacities.mu.Unlock()
 	last, ok := r.capacities.of[cluster]
@@ -80,7 +80,7 @@ func (r *Resolver) capacity(cluster string, now time.Time) *placement.Capacity {
 	next := known{report: report, at: now, terms: map[admission.Key]placement.Terms{}}
 	if full, is := report.(*switchyard.CapacityReport); is {
 		next.capacity = reported(full)
-	} else if !reports {
+	} else {
 		next.capacity = r.derived(cluster)
 	}
 	if r.capacities.of == nil {
@@ -90,17 +90,22 @@ func (r *Resolver) capacity(cluster string, now time.Time) *placement.Capacity {
 	return next.capacity
 }
 
-// derived is the capacity of a cluster without report; nil if its queues are not followed or not known yet.
+// derived is the capacity of a cluster without report; nil unless its queues of both kinds are followed and known.
 func (r *Resolver) derived(cluster string) *placement.Capacity {
-	if _, served := r.Fleet.Get(cluster, localsGVK(), client.ObjectKey{}); !served {
-		return nil
+	for _, gvk := range []schema.GroupVersionKind{localsGVK(), queuesGVK()} {
+		if _, served := r.Fleet.Get(cluster, gvk, client.ObjectKey{}); !served {
+			return nil
+		}
 	}
 	return stock(r.Fleet.List(cluster, queuesGVK()), r.Fleet.List(cluster, localsGVK()))
 }
 
-// reported is the capacity that a report tells of.
+// reported is the capacity that a report tells of; nil if the queues had to be left out of it.
 func reported(from *switchyard.CapacityReport) *placement.Capacity {
-	c := &placement.Capacity{At: from.ObservedAt.Time}
+	if slices.Contains(from.Omitted, switchyard.OmittedClusterQueues) {
+		return nil
+	}
+	c := &placement.Capacity{At: from.ObservedAt.Time, IgnoresUncovered: from.IgnoresUncovered}
 	if len(from.Kinds) > 0 {
 		c.Kinds = slices.Sorted(slices.Values(from.Kinds))
 	}

@@ -14,10 +14,12 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
@@ -85,6 +87,8 @@ type server struct {
 	down bool
 	// refusal is what creations are answered with, if set.
 	refusal error
+	// hidden is the type of the lists that the hub may not have; empty for none.
+	hidden string
 	// watches were opened since the hub's program started.
 	watches int
 	// inBackground is set once a job was to go without its pods.
@@ -193,6 +197,9 @@ func newServer(t *testing.T, scheme *runtime.Scheme) *server {
 			if err := down(); err != nil {
 				return err
 			}
+			if s.hides(list) {
+				return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("hidden"))
+			}
 			return c.List(ctx, list, o...)
 		},
 		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) (watch.Interface, error) {
@@ -251,6 +258,18 @@ func (s *server) refuse(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refusal = err
+}
+
+func (s *server) hide(list string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hidden = list
+}
+
+func (s *server) hides(list client.ObjectList) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("%T", list) == s.hidden
 }
 
 func (s *server) setDown(down bool) {

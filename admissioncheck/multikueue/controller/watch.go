@@ -238,7 +238,7 @@ func FleetKinds(integrations []job.Integration, sharing *Sharing) []fleet.Kind {
 }
 
 // CapacityKinds are what is followed besides to know what a cluster has room for: its own report, which is the first or,
-// where there is none, its queues. Whom their changes concern is for News to find out.
+// where there is none that anybody keeps, its queues. Whom their changes concern is for News to find out.
 func CapacityKinds() []fleet.Kind {
 	nobody := func(client.Object) (types.NamespacedName, bool) { return types.NamespacedName{}, false }
 	kind := func(gvk schema.GroupVersionKind, one func() client.Object, list func() client.ObjectList) fleet.Kind {
@@ -246,6 +246,7 @@ func CapacityKinds() []fleet.Kind {
 	}
 	report := kind(reportGVK(), func() client.Object { return &switchyard.CapacityReport{} },
 		func() client.ObjectList { return &switchyard.CapacityReportList{} })
+	report.Renewed = 3 * switchyard.CapacityReportRenewal
 	queues := kind(queuesGVK(), func() client.Object { return &kueue.ClusterQueue{} },
 		func() client.ObjectList { return &kueue.ClusterQueueList{} })
 	locals := kind(localsGVK(), func() client.Object { return &kueue.LocalQueue{} },

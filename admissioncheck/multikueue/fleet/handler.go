@@ -22,7 +22,7 @@ func (h *handler) OnAdd(now any, first bool) {
 	if obj == nil {
 		return
 	}
-	h.shown.put(obj)
+	h.put(obj)
 	if !first || h.session.owner.present() == h.session {
 		h.tell(nil, obj)
 	}
@@ -31,8 +31,16 @@ func (h *handler) OnAdd(now any, first bool) {
 // OnUpdate implements cache.ResourceEventHandler.
 func (h *handler) OnUpdate(old, now any) {
 	if obj := object(now); obj != nil {
-		h.shown.put(obj)
+		h.put(obj)
 		h.tell(object(old), obj)
+	}
+}
+
+// put shows an object, and notes that it was renewed.
+func (h *handler) put(obj client.Object) {
+	h.shown.put(obj)
+	if h.kind.Renewed > 0 {
+		h.session.owner.renewals.note(h.kind.GVK, obj, h.session.options.Clock.Now())
 	}
 }
 
@@ -47,6 +55,7 @@ func (h *handler) OnDelete(old any) {
 		h.session.memory.add(key, h.kind.GVK, Gone{Last: last, Watched: !missed})
 	}
 	h.shown.drop(last) // remembered first: see find
+	h.session.owner.renewals.drop(h.kind.GVK, last)
 	h.tell(last, nil)
 }
 

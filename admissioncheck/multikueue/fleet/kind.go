@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -26,8 +27,12 @@ type Kind struct {
 	// Everything follows all objects of the kind, not only those of our origin: what a cluster has to offer is not ours.
 	// Lacking such a kind is no defect of a cluster and is not reported.
 	Everything bool
+	// Renewed, optional, is how long an object of the kind counts without a change, by our own clock: whoever writes it renews
+	// it more often. See Fleet.Current.
+	Renewed time.Duration
 	// Unless, optional, names another kind that makes this one needless: it is followed only on clusters that are known not
-	// to serve the other one. The other must be among the Options' kinds and have no Unless itself.
+	// to serve the other one or, if objects of that have to be renewed, to have none that was. The other must be among the
+	// Options' kinds and have no Unless itself.
 	Unless schema.GroupVersionKind
 	// Key names the hub Workload that an object belongs to; false if none. It depends on the object alone.
 	Key func(client.Object) (types.NamespacedName, bool)

@@ -178,34 +178,14 @@ func (s *session) runInformer(ctx context.Context, k Kind) error {
 		return fmt.Errorf("follow %s: %w", k.GVK.Kind, err)
 	}
 	s.set(k.GVK, &followed{kind: k, informer: informer, shown: told, toldAll: registration.HasSynced})
+	if !k.Unless.Empty() {
+		s.done.Go(func() { s.standIn(running, cancel, k) })
+	}
 	informer.RunWithContext(running)
 	if ctx.Err() == nil {
 		told.retire() // not served any more; at the end of a session what was seen stays readable
 	}
 	return context.Cause(running)
-}
-
-// errNeedless says that another kind is served which makes this one needless.
-var errNeedless = errors.New("another kind is served instead")
-
-// needed waits until it is known whether the kind is wanted here.
-func (s *session) needed(ctx context.Context, k Kind) error {
-	if k.Unless.Empty() {
-		return nil
-	}
-	for {
-		switch other := s.get(k.Unless); {
-		case other.err != nil:
-			return nil //nolint:nilerr // the other kind is not to be had, so this one is needed
-		case other.informer != nil && other.informer.HasSynced():
-			return errNeedless
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for %s: %w", k.Unless.Kind, context.Cause(ctx))
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
 }
 
 func notServed(err error) bool {

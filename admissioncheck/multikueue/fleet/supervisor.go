@@ -30,6 +30,7 @@ type supervisor struct {
 	left      bool // it was removed; under the lock of places
 	lease     *lease
 	stats     *stats
+	renewals  renewals
 	workloads *Signal
 	clusters  *Signal
 
