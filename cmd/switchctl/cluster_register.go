@@ -95,9 +95,11 @@ func identity(ctx context.Context, s *site) (string, error) {
 type registerOptions struct {
 	*workerFlags
 	account account
-	config  string
-	dryRun  string
-	timeout time.Duration
+	// external are kinds of the hub's multiKueue.externalFrameworks, as Kind.version.group.
+	external []string
+	config   string
+	dryRun   string
+	timeout  time.Duration
 }
 
 func (a *app) newClusterRegister() *cobra.Command {
@@ -119,6 +121,7 @@ again at any time: it repairs what has changed, and issues a new token.`,
 	f.StringVar(&o.account.address, "address", "", "URL under which the hub's pods reach the worker's API server (default: as in the kubeconfig)")
 	f.DurationVar(&o.account.duration, "token-duration", 90*24*time.Hour, "How long the hub's token is good; see \"cluster rotate\"")
 	f.BoolVar(&o.account.logs, "allow-logs", false, "Let the hub's account read pods, logs and events, for \"logs\" and \"events\"")
+	f.StringSliceVar(&o.external, "external-framework", nil, "Kind.version.group of the hub's multiKueue.externalFrameworks, to let the hub run jobs of it there; can be repeated")
 	f.StringVar(&o.config, "config", "", "MultiKueueConfig of the hub that is to list the cluster")
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "How long to wait until the hub is connected")
 	addDryRun(c, &o.dryRun, "client")
@@ -140,6 +143,11 @@ func (a *app) register(ctx context.Context, name string, o *registerOptions) err
 	if err := a.fit(worker); err != nil {
 		return err
 	}
+	external, err := externalResources(worker, o.external)
+	if err != nil {
+		return err
+	}
+	o.account.access.Jobs = append(o.account.access.Jobs, external...)
 	if o.dryRun == "client" {
 		return a.registerManifests(name, worker, o)
 	}
