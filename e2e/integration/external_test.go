@@ -1,0 +1,222 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	eventsv1 "k8s.io/api/events/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/e2e/installation"
+	"switchyard.dev/worker/job"
+)
+
+func simulationGVK() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Simulation"}
+}
+
+// A kind of job that no program has compiled in: its own controllers, which the spec plays, make and end its Workloads.
+var _ = Describe("A hub that is told of a kind of job", func() {
+	It("dispatches it when it may see it, copies its status whole, and turns down what is somebody else's", func(ctx SpecContext) {
+		configuration := alone(map[string]any{"externalFrameworks": []any{map[string]any{"name": "Simulation.v1.example.com"}}})
+		otherHub{name: "hub-external", configuration: configuration}.takePlace(ctx)
+		Eventually(checkActive).WithContext(ctx).WithArguments("multikueue").Should(HavePrefix("True"))
+		t := newTeamOf(ctx, 8, 8, 0) // only w1 can take it
+
+		By("being told of one on the hub without being let see it, which holds up nothing else")
+		serveSimulations(ctx, hub)
+		sim := simulation(t, "sim", kueue.MultiKueueControllerName)
+		Expect(hub.Create(ctx, sim)).To(Succeed())
+		wl := workloadFor(ctx, hub, t, sim)
+		Eventually(workloadCondition).WithContext(ctx).WithArguments(client.Object(sim), kueue.WorkloadQuotaReserved).Should(HavePrefix("True"))
+		plain := t.job("plain", 1, "1s")
+		Expect(hub.Create(ctx, plain)).To(Succeed())
+		expectComplete(ctx, plain)
+
+		By("seeing it, and saying that no worker serves it")
+		grantSimulations(ctx, hub, theHub, "get", "list", "watch")
+		Eventually(checkMessage).WithContext(ctx).WithArguments(client.Object(sim)).Should(ContainSubstring("it does not serve Simulation.example.com"))
+
+		By("making a copy where it is served")
+		for _, w := range workers {
+			grantSimulations(ctx, w, theHubAway, "get", "list", "watch", "create", "delete")
+			serveSimulations(ctx, w)
+		}
+		away := simulation(t, "sim", "")
+		Eventually(func() error { return w1.Get(ctx, client.ObjectKeyFromObject(sim), away) }).WithContext(ctx).
+			WithTimeout(150 * 1e9).Should(Succeed())
+		Expect(away.Object["spec"]).To(Equal(map[string]any{"steps": int64(3)}))
+		Expect(job.PrebuiltWorkloadName(away)).To(Equal(wl.Name))
+		Expect(away.GetLabels()).To(HaveKeyWithValue(kueue.MultiKueueOriginLabel, "multikueue"))
+		Expect(away.GetOwnerReferences()).To(BeEmpty())
+
+		By("running it there")
+		copied := &kueue.Workload{}
+		Expect(w1.Get(ctx, client.ObjectKeyFromObject(wl), copied)).To(Succeed())
+		Expect(controllerutil.SetControllerReference(away, copied, w1.Scheme())).To(Succeed())
+		Expect(w1.Update(ctx, copied)).To(Succeed())
+		tell(ctx, w1, away, map[string]any{"phase": "Running", "done": int64(1), "ranks": []any{"a", "b"}})
+		Consistently(statusOf).WithContext(ctx).WithArguments(hub, sim).Should(BeNil(), "the hub may not write it yet")
+		grantSimulations(ctx, hub, theHub, "patch")
+		Eventually(statusOf).WithContext(ctx).WithArguments(hub, sim).
+			Should(Equal(map[string]any{"phase": "Running", "done": int64(1), "ranks": []any{"a", "b"}}))
+
+		By("ending it there")
+		tell(ctx, w1, away, map[string]any{"phase": "Done", "done": int64(3)})
+		endWorkload(ctx, w1, wl)
+		Eventually(workloadCondition).WithContext(ctx).WithArguments(client.Object(sim), kueue.WorkloadFinished).
+			Should(Equal("True Succeeded three steps done"))
+		Expect(statusOf(ctx, hub, sim)).To(Equal(map[string]any{"phase": "Done", "done": int64(3)}))
+		Eventually(func() error { return w1.Get(ctx, client.ObjectKeyFromObject(sim), away) }).WithContext(ctx).
+			Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		expectNothingLeft(ctx, t)
+
+		By("turning down one that is somebody else's")
+		theirs := simulation(t, "theirs", "example.com/other")
+		Expect(hub.Create(ctx, theirs)).To(Succeed())
+		workloadFor(ctx, hub, t, theirs)
+		Eventually(rejections).WithContext(ctx).WithArguments(hub, t).Should(ContainElement(ContainSubstring(
+			`The owner is not managed by Kueue: Expecting spec.managedBy to be "kueue.x-k8s.io/multikueue" not "example.com/other"`)))
+		Eventually(func() (*bool, error) {
+			wl, err := workloadOf(ctx, theirs)
+			if err != nil || wl == nil {
+				return nil, err
+			}
+			return wl.Spec.Active, nil
+		}).WithContext(ctx).Should(HaveValue(BeFalse()))
+	}, SpecTimeout(5*60*1e9))
+})
+
+// simulation is a job of the external kind.
+func simulation(t team, name, managedBy string) *unstructured.Unstructured {
+	spec := map[string]any{"steps": int64(3)}
+	if managedBy != "" {
+		spec["managedBy"] = managedBy
+	}
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	u.SetGroupVersionKind(simulationGVK())
+	u.SetNamespace(t.name)
+	u.SetName(name)
+	u.SetLabels(map[string]string{kueue.QueueNameLabel: queueName})
+	return u
+}
+
+// serveSimulations makes a site serve the kind until the spec ends.
+func serveSimulations(ctx context.Context, s *installation.Site) {
+	GinkgoHelper()
+	open := &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "simulations.example.com"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "example.com", Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "simulations", Singular: "simulation", Kind: "Simulation", ListKind: "SimulationList"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+					Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": *open, "status": *open},
+				}},
+				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
+			}},
+		},
+	}
+	Expect(s.InstallCRDs(ctx, []*apiextensionsv1.CustomResourceDefinition{crd})).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) {
+		gone := &unstructured.Unstructured{}
+		gone.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+		gone.SetName(crd.Name)
+		Expect(s.Delete(ctx, gone)).To(Succeed())
+	})
+}
+
+// grantSimulations lets one of the accounts do that with simulations, and with their status if it is to patch, until the
+// spec ends.
+func grantSimulations(ctx context.Context, s *installation.Site, holder string, verbs ...string) {
+	GinkgoHelper()
+	resource := "simulations"
+	if verbs[0] == "patch" {
+		resource += "/status"
+	}
+	name := fmt.Sprintf("simulations-%s", verbs[0])
+	subject := rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: userOf(holder)}
+	for _, object := range []client.Object{
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{"example.com"}, Resources: []string{resource}, Verbs: verbs},
+		}},
+		&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: []rbacv1.Subject{subject},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		},
+	} {
+		Expect(s.Create(ctx, object)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(s.Delete(ctx, object)).To(Succeed()) })
+	}
+}
+
+// workloadFor makes the Workload of a job, as its controller would.
+func workloadFor(ctx context.Context, s *installation.Site, t team, owner client.Object) *kueue.Workload {
+	GinkgoHelper()
+	wl := &kueue.Workload{
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.name, Name: "simulation-" + owner.GetName()},
+		Spec: kueue.WorkloadSpec{
+			QueueName: queueName, PodSets: []kueue.PodSet{{Name: "main", Count: 1, Template: pods(1, "1h")}},
+		},
+	}
+	Expect(controllerutil.SetControllerReference(owner, wl, s.Scheme(), controllerutil.WithBlockOwnerDeletion(false))).To(Succeed())
+	Expect(s.Create(ctx, wl)).To(Succeed())
+	return wl
+}
+
+// tell sets the status of a job.
+func tell(ctx context.Context, s *installation.Site, u *unstructured.Unstructured, status map[string]any) {
+	GinkgoHelper()
+	Expect(s.Get(ctx, client.ObjectKeyFromObject(u), u)).To(Succeed())
+	u.Object["status"] = status
+	Expect(s.Status().Update(ctx, u)).To(Succeed())
+}
+
+// statusOf is the status of a job, nil while it has none.
+func statusOf(ctx context.Context, s *installation.Site, u *unstructured.Unstructured) (any, error) {
+	now := u.DeepCopy()
+	err := s.Get(ctx, client.ObjectKeyFromObject(u), now)
+	return now.Object["status"], err
+}
+
+// rejections are what people were told of the team's Workloads that a check turned down.
+func rejections(ctx context.Context, s *installation.Site, t team) ([]string, error) {
+	list := &eventsv1.EventList{}
+	err := s.List(ctx, list, client.InNamespace(t.name))
+	var notes []string
+	for i := range list.Items {
+		if list.Items[i].Reason == kueue.EventAdmissionCheckRejected {
+			notes = append(notes, list.Items[i].Note)
+		}
+	}
+	return notes, err
+}
+
+// endWorkload says that the job of a Workload has ended, as its controller would.
+func endWorkload(ctx context.Context, s *installation.Site, wl *kueue.Workload) {
+	GinkgoHelper()
+	Eventually(func() error {
+		now := &kueue.Workload{}
+		if err := s.Get(ctx, client.ObjectKeyFromObject(wl), now); err != nil {
+			return err
+		}
+		meta.SetStatusCondition(&now.Status.Conditions, metav1.Condition{
+			Type: kueue.WorkloadFinished, Status: metav1.ConditionTrue, Reason: string(kueue.ReasonSucceeded), Message: "three steps done",
+		})
+		return s.Status().Update(ctx, now)
+	}).WithContext(ctx).Should(Succeed())
+}
