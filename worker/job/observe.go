@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/lifecycle"
 	"switchyard.dev/worker/fence/epoch"
@@ -225,6 +226,10 @@ func (r *reconciler[T]) observeLife(s *sight[T]) {
 		f.FinishedAsJob = c.Reason == string(kueue.ReasonSucceeded) || c.Reason == string(kueue.ReasonFailed)
 	}
 	f.Drained = f.Drained || r.drainedElsewhere(s.job, wl)
+	if r.opts.Dispatches && r.elsewhere(s.job) && !f.Finished {
+		f.Bound = wl.Status.ClusterName != nil
+		f.Owed = meta.IsStatusConditionTrue(wl.Status.Conditions, switchyard.DispatchCondition)
+	}
 	f.RetireAt = r.retireAt(wl)
 	r.observeReport(s)
 }

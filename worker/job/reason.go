@@ -23,6 +23,9 @@ const (
 	WaitingForPrebuilt Reason = "WaitingForPrebuilt"
 	// WaitingForPods means that the job has to stop its pods first.
 	WaitingForPods Reason = "WaitingForPods"
+	// WaitingForDispatcher means that a cluster out of sight may still run the job. Its dispatcher will say when not, and says to
+	// the user why.
+	WaitingForDispatcher Reason = "WaitingForDispatcher"
 	// WaitingForOutcome means that the Workload has finished and the job's own status is to follow.
 	WaitingForOutcome Reason = "WaitingForOutcome"
 	// Over means that job and Workload have both finished.

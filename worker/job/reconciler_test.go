@@ -8,11 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/admission/lifecycle"
+	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/workload"
 )
 
@@ -179,6 +182,47 @@ func TestAJobOnALostClusterDoesNotWaitForPodsThatNobodySees(t *testing.T) {
 	c.settle()
 	if c.workload().Status.Admission != nil {
 		t.Error("quota is held for pods that nobody can see")
+	}
+}
+
+func TestADeletedWorkloadStaysWhileAnotherClusterMayRunItsJob(t *testing.T) {
+	j := newJob()
+	j.Spec.ManagedBy = ptr.To(kueue.MultiKueueControllerName)
+	c := newClusterWith(t, func(o *job.Options) { o.Dispatches = true }, j, newFlavor("h100"))
+	c.settle()
+	c.admit("h100")
+	c.apply(func(wl *kueue.Workload) { wl.Status.ClusterName = ptr.To("w1") })
+	c.settle()
+	c.record(metav1.ConditionFalse)
+	c.must(c.Delete(t.Context(), c.workload()))
+	c.settle()
+	c.isGoing("a cluster is bound")
+	c.apply(func(wl *kueue.Workload) { wl.Status.ClusterName = nil })
+	c.record(metav1.ConditionTrue)
+	c.settle()
+	c.isGoing("a cluster may still run the job")
+	c.record(metav1.ConditionFalse)
+	c.settle()
+	if wl := c.workload(); !wl.DeletionTimestamp.IsZero() || wl.Status.Admission != nil {
+		t.Errorf("the job has no new workload: %+v", wl)
+	}
+}
+
+// record plays the dispatcher, which says whether clusters may still run the job.
+func (c *cluster) record(owed metav1.ConditionStatus) {
+	c.Helper()
+	c.apply(func(wl *kueue.Workload) {
+		meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
+			Type: switchyard.DispatchCondition, Status: owed, Reason: "Test", LastTransitionTime: metav1.NewTime(c.clock.Now()),
+		})
+	})
+}
+
+// isGoing checks that the Workload is being deleted and still there.
+func (c *cluster) isGoing(because string) {
+	c.Helper()
+	if wl := c.workload(); wl.DeletionTimestamp.IsZero() {
+		c.Errorf("replaced although %s", because)
 	}
 }
 

@@ -73,6 +73,9 @@ type Facts struct {
 	Deleting, Reserved, Admitted, Evicted, Finished bool
 	// FinishedAsJob tells that Finished has one of the reasons that speak of the job's own outcome.
 	FinishedAsJob bool
+	// Bound and Owed tell, of a Workload that has not finished and whose job runs elsewhere, what its dispatcher has recorded: the
+	// cluster that has the job, and that clusters which were given up may still run it.
+	Bound, Owed bool
 	// Finalizer tells whether our finalizer is on the Workload.
 	Finalizer bool
 	// Outdated tells that the Workload's queue, priority, gates or time limit are not those of the job.
@@ -156,7 +159,7 @@ func Step(f Facts) Plan {
 	case f.Ended != nil:
 		return stepEnded(f)
 	case f.Deleting:
-		return drain(f, WorkloadDeleted, letGo(f, WorkloadDeleted))
+		return drain(f, WorkloadDeleted, stepDeleting(f))
 	case f.Finished:
 		return stepFinished(f)
 	case f.Link != LinkMatching:
@@ -187,6 +190,18 @@ func stepEnded(f Facts) Plan {
 	default:
 		return Plan{Do: DoFinish, Because: JobFinished, Finish: kueue.ReasonFailed}
 	}
+}
+
+// stepDeleting keeps a Workload for as long as the job may run on another cluster: the job is about to get a new one, which would
+// know nothing of that. Quota that somebody else is to have is given back meanwhile, once the record stands without it.
+func stepDeleting(f Facts) Plan {
+	switch {
+	case f.Owed && f.Evicted && f.Reserved && !f.Dispatched:
+		return Plan{Do: DoRelease, Because: Drained}
+	case f.Bound || f.Owed:
+		return Plan{Because: WaitingForDispatcher}
+	}
+	return letGo(f, WorkloadDeleted)
 }
 
 // stepFinished is for a Workload that has finished before its job. If that was said of the job's own outcome, the job's

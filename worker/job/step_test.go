@@ -44,6 +44,13 @@ func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
 		{"a workload that is being deleted stops its job", describe("running").with(deleting), Plan{Do: DoStop, Because: WorkloadDeleted}},
 		{"keeps its quota until the pods are gone", describe("reserved").with(deleting, pods), Plan{Because: WaitingForPods}},
 		{"and is let go then", describe("reserved").with(deleting, finalizer), Plan{Do: DoLetGo, Because: WorkloadDeleted}},
+		{"but not while the cluster that has the job is not given up", describe("reserved").with(deleting, finalizer, bound), Plan{Because: WaitingForDispatcher}},
+		{"nor while another may still run it", describe("reserved").with(deleting, finalizer, owed), Plan{Because: WaitingForDispatcher}},
+		{"nor without quota", describe("waiting").with(deleting, finalizer, owed), Plan{Because: WaitingForDispatcher}},
+		{"quota that is wanted elsewhere is given back meanwhile", describe("reserved").with(deleting, finalizer, owed, evicted), Plan{Do: DoRelease, Because: Drained}},
+		{"not before the job has stopped there", describe("reserved").with(deleting, finalizer, bound, owed, evicted, dispatched), Plan{Because: WaitingForDispatcher}},
+		{"nor before the dispatcher has recorded who may run it", describe("reserved").with(deleting, finalizer, bound, evicted), Plan{Because: WaitingForDispatcher}},
+		{"a job that is gone needs no record", Facts{Gone: true, Orphans: true}.with(owed), Plan{Do: DoForget, Because: JobGone}},
 		{"without finalizer there is nothing to let go", describe("reserved").with(deleting), Plan{Because: WorkloadDeleted}},
 		// Step 7: queue, priority, gates, time limit.
 		{"what may follow the job is updated", describe("waiting").with(outdated), Plan{Do: DoUpdate, Because: JobChanged}},
@@ -113,6 +120,10 @@ func TestStepIsTotalAndKeepsItsLaws(t *testing.T) {
 					}
 				}
 				checkLaws(t, f)
+				if f.Deleting {
+					checkLaws(t, f.with(finalizer, bound))
+					checkLaws(t, f.with(finalizer, owed))
+				}
 				if f.Evicted && link == LinkMatching {
 					checkLaws(t, f.with(dispatched))
 					checkLaws(t, f.with(retiring(0)))
@@ -146,6 +157,8 @@ func brokenLaw(f Facts, p Plan) string {
 		return "a job was started without a right to"
 	case p.Do == DoRelease && (!f.Suspended || !f.Drained || !f.Stopped || f.Dispatched && !f.Deleting):
 		return "quota was released under a job that may run"
+	case p.Do == DoLetGo && f.Deleting && !f.Finished && f.Ended == nil && (f.Bound || f.Owed):
+		return "the record of who may run the job was lost"
 	case p.Do == DoRetire && (f.Reserved && f.Evicted || !f.Suspended || f.Ended != nil || f.Link != LinkMatching || f.RetireAt.IsZero()):
 		return "a job was deleted that may be wanted"
 	case p.Do == DoStop && f.Ended != nil:
@@ -207,6 +220,8 @@ func admitted(f *Facts)      { f.Admitted = true }
 func evicted(f *Facts)       { f.Evicted = true }
 func finished(f *Facts)      { f.Finished = true }
 func asJob(f *Facts)         { f.FinishedAsJob = true }
+func bound(f *Facts)         { f.Bound = true }
+func owed(f *Facts)          { f.Owed = true }
 func finalizer(f *Facts)     { f.Finalizer = true }
 func outdated(f *Facts)      { f.Outdated = true }
 func reportable(f *Facts)    { f.StatusOutdated = true }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
@@ -84,6 +85,7 @@ func (r *Resolver) observeWorkload(ctx context.Context, wl *kueue.Workload) (*su
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: local(wl, entry), CutOffEnded: r.cutOff.endedAt()}
 	s.observed.Local.Refusal = refusal
 	s.observed.Local.KillGrace = killGrace(wl)
+	s.observed.Local.Kept = kept(wl, original.Job)
 	r.siblings(ctx, wl, &s.observed.Local)
 	if original.Job != nil {
 		s.observed.Local.JobActive = original.Kind.Progress(original.Job).Active
@@ -205,6 +207,13 @@ func local(wl *kueue.Workload, entry *kueue.AdmissionCheckState) dispatch.Local 
 		l.OtherChecksReady = l.OtherChecksReady && (other == entry || other.State == kueue.CheckStateReady)
 	}
 	return l
+}
+
+// kept tells whether a Workload that is being deleted stays until its dispatcher has no cluster on record that may run the job: the
+// job's controller keeps it then. Who deletes the job as well waits for nothing.
+func kept(wl *kueue.Workload, owner client.Object) bool {
+	return !wl.DeletionTimestamp.IsZero() && controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer) &&
+		owner != nil && owner.GetDeletionTimestamp().IsZero() && metav1.IsControlledBy(wl, owner)
 }
 
 // evictions counts how often the Workload was evicted: by the counters of its status, or at least once if it has a

@@ -44,7 +44,7 @@ func checkState(t *testing.T, s State, o Observation, plan Plan) {
 	}
 	switch {
 	case next.Bound == s.Bound:
-	case next.Bound == "" && !o.Local.QuotaReserved:
+	case next.Bound == "" && (!o.Local.QuotaReserved || o.Local.Kept):
 	case s.Bound == "" && slices.Contains(s.Nominated, next.Bound):
 	case next.Bound == "" && o.Local.Evicted && o.Local.Awaited && s.Retreating():
 	default:
@@ -53,7 +53,7 @@ func checkState(t *testing.T, s State, o Observation, plan Plan) {
 	if !slices.IsSortedFunc(next.Debts, func(a, b Debt) int { return strings.Compare(a.Cluster, b.Cluster) }) {
 		t.Errorf("debts are not sorted: %+v", next.Debts)
 	}
-	if (o.Local.Deleted || o.Local.Finished) && plan.Writes(s, o.Local) {
+	if (o.Local.Deleted && !o.Local.Kept || o.Local.Finished) && plan.Writes(s, o.Local) {
 		t.Errorf("a workload that is over is written to: %+v", plan)
 	}
 	if plan.Because == "" || !plan.WakeAt.IsZero() && !plan.WakeAt.After(o.Now) {
@@ -126,9 +126,14 @@ func checkHolds(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 		return p.OnWorkerLost == Hold || p.OnHubLost == Stop && (!stops || !v.Fenced || o.Now.Before(stopped))
 	}
 	l := o.Local
-	alive := s.Bound != "" && !s.Retreating() && l.QuotaReserved && !l.Evicted && l.Refusal.Reason == "" && (l.Check == Pending || l.Check == Ready)
+	alive := !l.Deleted && s.Bound != "" && !s.Retreating() && l.QuotaReserved && !l.Evicted && l.Refusal.Reason == "" && (l.Check == Pending || l.Check == Ready)
 	if alive && plan.Next.Epoch > s.Epoch && mayRun(s.Bound, s.Stops) {
 		t.Errorf("gives up %s, which may still run the job: %+v", s.Bound, plan)
+	}
+	for _, d := range s.Debts {
+		if l.Deleted && !plan.Next.owedBy(d.Cluster) && mayRun(d.Cluster, d.Stops) {
+			t.Errorf("forgets that %s may still run the job: %+v", d.Cluster, plan)
+		}
 	}
 	for _, a := range plan.Actions {
 		for _, d := range s.Debts {
@@ -218,6 +223,7 @@ func (g *maker) local() Local {
 		Awaited: g.chance(2),
 		Check:   []CheckState{Pending, Pending, Ready, Ready, Retry, Rejected, ""}[g.IntN(7)],
 	}
+	l.Kept = l.Deleted && g.chance(2)
 	if l.QuotaReserved {
 		l.Reservation, l.ReservedAt = []string{"r1", "r2"}[g.IntN(2)], g.past()
 	}

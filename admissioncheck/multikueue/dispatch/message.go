@@ -11,6 +11,7 @@ import (
 const (
 	msgLost     = `Admitting remote lost`
 	msgGone     = `Admitting remote no longer exists`
+	msgKept     = `Kept although it is being deleted, because its job may still run`
 	msgNoRecord = `Admission check is Ready but no admitting cluster is recorded; this is unexpected, please report it`
 )
 

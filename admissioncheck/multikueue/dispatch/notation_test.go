@@ -98,6 +98,8 @@ func here(t *testing.T, text string) Local {
 			l.Finished = true
 		case "deleted":
 			l.Deleted = true
+		case "kept":
+			l.Deleted, l.Kept = true, true
 		case "waiting":
 			l.OtherChecksReady = false
 		case "kill":

@@ -33,8 +33,9 @@ const (
 
 // Local is what the hub knows of its own Workload and job.
 type Local struct {
-	// Deleted is set when the Workload is gone or going: nothing is stored any more, only cleaned up.
-	Deleted bool
+	// Deleted is set when the Workload is gone or going. Nothing is stored any more then, only cleaned up, unless it is Kept: a
+	// finalizer keeps it on behalf of its job, which is to get another Workload, until no cluster is bound and nobody owes.
+	Deleted, Kept bool
 	// Finished is the Workload's condition of that name.
 	Finished bool
 	// QuotaReserved is the Workload's condition of that name.

@@ -87,11 +87,29 @@ func (t turn) begin() (State, Reason) {
 		}
 		return s, RecordLost
 	}
+	s = t.inherit(s)
 	if s.Epoch > 1 && s.Reservation != l.Reservation {
 		s.Reservation, s.Round = l.Reservation, time.Time{}
 		return s, Opened
 	}
+	if !s.Equal(t.s) {
+		return s, Owed
+	}
 	return s, ""
+}
+
+// inherit adds a debt of every cluster out of reach where a predecessor's job was seen last, or may have been made since: it
+// runs under the same name, and possibly for the very same job.
+func (t turn) inherit(s State) State {
+	for _, v := range t.o.Clusters {
+		c, j := v.Copy, v.Job
+		running := j.Holder == Predecessor && j.Finished == nil ||
+			c.Holder == Predecessor && (c.Admitted || c.Adopted) && c.Finished == nil && j.Finished == nil
+		if !v.connected() && running && !t.declaredGone(v) && !s.owedBy(v.Name) {
+			s = s.owing(Debt{Cluster: v.Name, Epoch: s.Epoch - 1, Stops: c.Stops})
+		}
+	}
+	return s
 }
 
 // contradicted reports whether something is seen that cannot be, if the record is true: a stamp above the present epoch,

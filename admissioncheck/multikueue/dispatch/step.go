@@ -52,6 +52,8 @@ type turn struct {
 func (t turn) decide() Plan {
 	l := t.o.Local
 	switch {
+	case l.Deleted && l.Kept && !l.Finished:
+		return t.going()
 	case l.Deleted:
 		return t.cleanUp(Deleted)
 	case l.Finished:

@@ -12,6 +12,10 @@ const (
 	OnHubLostAnnotation = "switchyard.dev/on-hub-lost"
 )
 
+// DispatchCondition is the type of the condition on the hub's Workload in which the dispatcher records what the public API has no
+// word for. It is True while clusters that were given up may still run the job.
+const DispatchCondition = "switchyard.dev/Dispatch"
+
 // OnHubLost is what a worker does with a hub's jobs when that hub's run lease has run out.
 type OnHubLost string
 
