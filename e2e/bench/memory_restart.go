@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -126,11 +127,14 @@ func (s *sightseeing) earliest() (first time.Time, ok bool) {
 	return first, ok
 }
 
-// listsOf are the lists that a worker was asked for, by resource.
+// probe is the label by which the hub asks for nothing, to see whether it is answered.
+const probe = "switchyard.dev/probe"
+
+// listsOf are the lists that a worker was asked for, by resource; those that ask for nothing are left out.
 func listsOf(w *player) map[string]int {
 	lists := map[string]int{}
 	for request, n := range w.server.Requests() {
-		if request.Verb == "list" {
+		if request.Verb == "list" && !strings.Contains(request.Selector, probe) {
 			lists[request.Resource] += n
 		}
 	}
@@ -156,7 +160,7 @@ restart of a hub with %d active Workloads on %d workers (targets: first dispatch
 `, r.held, r.workers, r.dispatched.Round(10*time.Millisecond), r.connected.Round(10*time.Millisecond), r.cpu, mebibytes(r.peak), r.created, r.writes)
 	for _, resource := range slices.Sorted(maps.Keys(r.lists)) {
 		if err == nil {
-			_, err = fmt.Fprintf(out, "  lists of %s, the most of any worker: %d (probes included)\n", resource, r.lists[resource])
+			_, err = fmt.Fprintf(out, "  lists of %s, the most of any worker: %d\n", resource, r.lists[resource])
 		}
 	}
 	return err

@@ -44,6 +44,8 @@ type Request struct {
 	User string
 	// Verb is get, list, watch, create, update, patch or delete; Resource "<resource>[/<subresource>][.<group>]".
 	Verb, Resource string
+	// Selector is the label selector of a list, as it was asked for; empty for other verbs.
+	Selector string
 	// Failed marks answers with a status of 400 or above.
 	Failed bool
 }
@@ -174,5 +176,9 @@ func (s *Server) count(user string, c call, failed bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.requests[Request{User: user, Verb: verb, Resource: resource, Failed: failed}]++
+	request := Request{User: user, Verb: verb, Resource: resource, Failed: failed}
+	if verb == verbList {
+		request.Selector = c.query.Get("labelSelector")
+	}
+	s.requests[request]++
 }

@@ -1,19 +1,27 @@
 package program
 
-import "runtime"
+import (
+	"runtime"
+	"runtime/debug"
+)
 
-// headroom is how much more garbage than the runtime would by itself the collector lets lie, in bytes.
-const headroom = 64 << 20
+const (
+	// headroom is how much garbage, in bytes and times the percentage, the collector lets lie besides what the percentage allows.
+	headroom = 112 << 20
+	// percent is how much garbage the collector lets lie, of what is in use.
+	percent = 70
+)
 
-// takeHeadroom makes the collector run less often while the heap is small: the memory that it returns is never touched, so
-// that it costs none, but the collector, which runs when the heap has doubled, counts it. The caller keeps it alive. An
-// administrator who set GOGC or GOMEMLIMIT knows better, and gets none.
-func takeHeadroom(environment func(string) (string, bool)) []byte {
+// tuneCollector makes the collector run less often while the heap is small, where that costs little memory, and more often than
+// by default when it is large. What it returns is never touched, so that it costs none, but the collector counts it as in use.
+// The caller keeps it alive. An administrator who set GOGC or GOMEMLIMIT knows better: then nothing is changed.
+func tuneCollector(environment func(string) (string, bool)) []byte {
 	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
 		if _, set := environment(name); set {
 			return nil
 		}
 	}
+	debug.SetGCPercent(percent)
 	return make([]byte, headroom)
 }
 
