@@ -145,13 +145,8 @@ func (s *sight[T]) ending(plan Plan) string {
 		return messageOutOfSync
 	case s.facts.Ended == nil:
 		return s.note
-	case s.facts.Ended.Message != "":
-		return s.facts.Ended.Message
-	case s.facts.Ended.Success:
-		return "Job finished successfully"
-	default:
-		return "Job failed"
 	}
+	return s.facts.Ended.Words()
 }
 
 // release gives the reservation back once the evicted job has no pods left.

@@ -85,6 +85,17 @@ type Outcome struct {
 	Message string
 }
 
+// Words are the message of the Workload's Finished condition: the job's own, if it has any.
+func (o Outcome) Words() string {
+	switch {
+	case o.Message != "":
+		return o.Message
+	case o.Success:
+		return "Job finished successfully"
+	}
+	return "Job failed"
+}
+
 // Progress is what a job's status says.
 type Progress struct {
 	// Active tells whether pods of the job may still be running.

@@ -64,7 +64,7 @@ func Outcome(kind job.Integration, remote client.Object) *dispatch.Outcome {
 	if finished.Success {
 		reason = kueue.ReasonSucceeded
 	}
-	return &dispatch.Outcome{Reason: string(reason), Message: finished.Message}
+	return &dispatch.Outcome{Reason: string(reason), Message: finished.Words()}
 }
 
 // WorkloadKeyOfJob names the hub's Workload that a remote job belongs to; false if it does not say.

@@ -3,7 +3,6 @@ package mirror
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -515,17 +514,27 @@ func TestAnEvictionIsWrittenOnceAndKeepsWhatTheWorkerHasWritten(t *testing.T) {
 	}
 }
 
+// Whatever the job says of its end, the worker's Workload and the hub's say the same: whoever compares them waits for nobody.
 func TestTheOutcomeOfAJob(t *testing.T) {
-	ended := func(condition batchv1.JobConditionType) *batchv1.Job {
-		return &batchv1.Job{Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: condition, Status: corev1.ConditionTrue, Message: "why"}}}}
+	ended := func(condition batchv1.JobConditionType, message string) *batchv1.Job {
+		return &batchv1.Job{Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: condition, Status: corev1.ConditionTrue, Message: message}}}}
 	}
 	kind := job.Of(batchjob.Kind())
 	if got := Outcome(kind, &batchv1.Job{}); got != nil {
 		t.Errorf("an unfinished job ended with %+v", got)
 	}
-	for condition, reason := range map[batchv1.JobConditionType]string{batchv1.JobComplete: "Succeeded", batchv1.JobFailed: "Failed"} {
-		if got := Outcome(kind, ended(condition)); got == nil || got.Reason != reason || !strings.Contains(got.Message, "why") {
-			t.Errorf("%s: outcome %+v", condition, got)
+	for _, c := range []struct {
+		condition             batchv1.JobConditionType
+		message, reason, want string
+	}{
+		{batchv1.JobComplete, "why", "Succeeded", "why"},
+		{batchv1.JobFailed, "why", "Failed", "why"},
+		{batchv1.JobComplete, "", "Succeeded", "Job finished successfully"},
+		{batchv1.JobFailed, "", "Failed", "Job failed"},
+	} {
+		want := dispatch.Outcome{Reason: c.reason, Message: c.want}
+		if got := Outcome(kind, ended(c.condition, c.message)); got == nil || *got != want {
+			t.Errorf("%s %q: outcome %+v, want %+v", c.condition, c.message, got, want)
 		}
 	}
 }
