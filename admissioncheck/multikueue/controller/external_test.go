@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job"
 )
@@ -195,5 +197,40 @@ func TestJobsThatComeIntoSightLateAreLookedAtAndOthersOnlyWhenTheyChange(t *test
 				t.Error("a deletion must pass")
 			}
 		})
+	}
+}
+
+// silent is a kind that does not tell how its jobs ended.
+type silent struct{ job.Integration }
+
+func (silent) TellsEnd() bool { return false }
+
+func TestOnlyOfAKindThatTellsItsEndIsAJobThatWentUnfinishedKnownToBeSo(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.runsOn("w1")
+	kind := jobKind(t)
+	st.eventually("the hub has seen the job", func() bool {
+		seen, _ := st.fleet.Get("w1", kind.GVK(), jobKey())
+		return seen != nil
+	})
+	if err := st.workers["w1"].WithWatch.Delete(t.Context(), st.jobOn("w1")); err != nil {
+		t.Fatal(err)
+	}
+	wl := st.local()
+	st.eventually("the hub has watched it go", func() bool {
+		gone, ok := st.fleet.Gone("w1", kind.GVK(), client.ObjectKeyFromObject(wl))
+		return ok && gone.Watched
+	})
+	for _, tc := range []struct {
+		kind job.Integration
+		want bool
+	}{{kind, true}, {silent{kind}, false}} {
+		s := &subject{original: mirror.Original{Origin: origin, Workload: wl, Kind: tc.kind}, state: dispatch.State{Epoch: 1}}
+		v := dispatch.ClusterView{Name: "w1", Copy: dispatch.Copy{Holder: dispatch.Ours}}
+		st.resolver.lookBack(&v, s)
+		if v.EndedUnfinished != tc.want {
+			t.Errorf("of a kind that tells its end (%v) it is known to be unfinished: %v", tc.kind.TellsEnd(), v.EndedUnfinished)
+		}
 	}
 }
