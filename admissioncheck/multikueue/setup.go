@@ -45,7 +45,17 @@ func (c *Check) Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integratio
 	if !gates.Enabled(features.MultiKueue) {
 		return nil
 	}
-	resolver, err := controller.Setup(context.Background(), mgr, controller.Settings{
+	resolver, err := controller.Setup(context.Background(), mgr, settings(cfg, gates, integrations))
+	if err != nil {
+		return err
+	}
+	c.resolver.Store(resolver)
+	return nil
+}
+
+// settings are what the check is told by a configuration, its gates, and the integrations that were compiled in.
+func settings(cfg *configapi.Configuration, gates features.Set, integrations []job.Integration) controller.Settings {
+	return controller.Settings{
 		Origin: *cfg.MultiKueue.Origin, Policy: policy(cfg.MultiKueue, gates),
 		GCInterval: cfg.MultiKueue.GCInterval.Duration, Namespace: *cfg.Namespace,
 		Kinds:       mirrored(cfg.MultiKueue, gates, integrations),
@@ -54,12 +64,7 @@ func (c *Check) Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integratio
 		Demand:      demand.RulesOf(cfg.Resources),
 
 		QuotaAutomation: gates.Enabled(features.MultiKueueManagerQuotaAutomation),
-	})
-	if err != nil {
-		return err
 	}
-	c.resolver.Store(resolver)
-	return nil
 }
 
 // mirrored are those of the integrations that can be mirrored and, with the gate on, the kinds that the configuration adds
