@@ -152,5 +152,9 @@ func (e *engine) addWebhooks(ctx context.Context, mgr ctrl.Manager) error {
 
 // addFence stops the jobs of hubs that have not renewed their run lease.
 func (e *engine) addFence(ctx context.Context, mgr ctrl.Manager) error {
-	return guard.Setup(ctx, mgr, guard.Options{Namespace: *e.settings.Namespace, Clock: e.clock, Registry: metrics.Registry})
+	election := e.settings.LeaderElection
+	return guard.Setup(ctx, mgr, guard.Options{
+		Namespace: *e.settings.Namespace, Clock: e.clock, Registry: metrics.Registry,
+		Takeover: election.LeaseDuration.Duration + election.RetryPeriod.Duration, Rate: float64(*e.settings.ClientConnection.QPS),
+	})
 }

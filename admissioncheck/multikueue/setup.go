@@ -88,8 +88,9 @@ const (
 	// leaseDuration is how long workers go on without a word from the hub, where a policy makes them stop at all.
 	leaseDuration = 40 * time.Second
 	// skewMargin is how much the clocks of hub and worker may differ, and how long the worker's program may take to act on a
-	// lease that has run out, together: 5 s for the clocks, 5 s for its look, and 30 s for another of its programs to take over.
-	skewMargin = 40 * time.Second
+	// lease that has run out, together: 5 s for the clocks, and 55 s for its look, another of its programs to take over, and the
+	// writes of its jobs, some 2,000 by default. A fence says if it may take longer, and then does not count.
+	skewMargin = time.Minute
 )
 
 // policy is what the configuration says about dispatching. Every dispatcher that is not built in nominates from outside of

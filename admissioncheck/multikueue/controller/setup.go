@@ -127,6 +127,7 @@ func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep, error) {
 	options.Concerned, options.Removed = r.Concerned, r.removed
 	options.Lease = &fleet.LeaseOptions{
 		Namespace: s.Namespace, Name: fence.LeaseName(s.Origin), Duration: s.Policy.LeaseDuration, Wanted: r.LeaseWanted,
+		Margin: s.Policy.SkewMargin,
 	}
 	r.Fleet = fleet.New(options)
 	sharing.Resolver = r

@@ -26,6 +26,9 @@ type LeaseOptions struct {
 	Duration, Every, Timeout time.Duration
 	// Skew is how far the clocks of hub and worker may be apart (5 s).
 	Skew time.Duration
+	// Margin is what the hub allows, in sum, for that and for a fence to stop the jobs there; one that says that it needs more
+	// is none to rely on. Zero allows anything.
+	Margin time.Duration
 	// Wanted tells whether anything on the cluster depends on the lease. While nothing does, nothing is called. It must be
 	// quick. Nil means always.
 	Wanted func(cluster string) bool
@@ -225,6 +228,10 @@ func (s *session) lookAtFence(ctx context.Context) error {
 	}
 	if renewed == nil || own.Spec.LeaseDurationSeconds == nil {
 		return fmt.Errorf("%w: its lease says nothing", errFence)
+	}
+	within, err := time.ParseDuration(own.Annotations[switchyard.StopsWithinAnnotation])
+	if allowed := o.Margin - o.Skew; err == nil && o.Margin > 0 && within > allowed {
+		return fmt.Errorf("%w to rely on: it may take %s to stop its jobs, more than the %s that the hub allows", errFence, within, allowed)
 	}
 	lasts := time.Duration(*own.Spec.LeaseDurationSeconds) * time.Second
 	switch age := s.options.Clock.Now().Sub(renewed.Time); {

@@ -161,6 +161,37 @@ func TestAFenceIsAliveAsLongAsItsLeaseAndTheClocksAgree(t *testing.T) {
 	}
 }
 
+func TestAFenceThatMayTakeLongerThanTheHubAllowsIsNoneToRelyOn(t *testing.T) {
+	for _, c := range []struct {
+		name, says string
+		margin     time.Duration
+		want       bool
+	}{
+		{"it says nothing", "", time.Minute, true},
+		{"it says something odd", "soon", time.Minute, true},
+		{"as long as is left for it when the clocks differ", "55s", time.Minute, true},
+		{"longer", "1m0s", time.Minute, false},
+		{"the hub allows anything", "1h0m0s", 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLeasing(t)
+			l.session.options.Lease.Margin = c.margin
+			l.fence(t, l.clock.Now())
+			own := &coordinationv1.Lease{}
+			if err := l.client.Get(t.Context(), client.ObjectKey{Namespace: leaseNamespace, Name: switchyard.FenceLease}, own); err != nil {
+				t.Fatal(err)
+			}
+			own.Annotations = map[string]string{switchyard.StopsWithinAnnotation: c.says}
+			if err := l.client.Update(t.Context(), own); err != nil {
+				t.Fatal(err)
+			}
+			if got := l.renewNow(t); got.Fenced != c.want || got.Fenced == (got.Why != "") {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
 func TestWithoutAFenceTheLeaseIsRenewedAllTheSame(t *testing.T) {
 	l := newLeasing(t)
 	if got := l.renewNow(t); !got.Held || got.Fenced {

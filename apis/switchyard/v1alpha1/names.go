@@ -64,6 +64,9 @@ const (
 	HubLeasePrefix = "switchyard-hub-"
 	// FenceLease is the name of the lease that a worker's fence renews.
 	FenceLease = "switchyard-fence"
+	// StopsWithinAnnotation on the fence's lease is how long, as a duration, it may take from the end of a hub's lease, by the
+	// worker's clock, until the last job that depends on one has been told to stop. A hub that allows less cannot rely on the fence.
+	StopsWithinAnnotation = "switchyard.dev/stops-within"
 )
 
 // Annotations on a MultiKueueCluster, for the people who run it.

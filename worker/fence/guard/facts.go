@@ -30,6 +30,18 @@ func jobOf(wl *kueue.Workload) fence.Job {
 	}
 }
 
+// anyLease has, in that index, all of them.
+const anyLease = "*"
+
+// indexed are the values of the index for a Workload.
+func indexed(object client.Object) []string {
+	leases := leaseOf(object)
+	if len(leases) > 0 {
+		leases = append(leases, anyLease)
+	}
+	return leases
+}
+
 // leaseOf names the lease on which it depends whether the Workload goes on; none if nothing does.
 func leaseOf(object client.Object) []string {
 	wl, ok := object.(*kueue.Workload)

@@ -59,7 +59,7 @@ func newSite(t *testing.T, objects ...client.Object) *site {
 		return c.SubResource(sub).Patch(ctx, o, p, opts...)
 	}
 	c := fake.NewClientBuilder().WithScheme(known(t)).WithObjects(objects...).WithStatusSubresource(&kueue.Workload{}).
-		WithIndex(&kueue.Workload{}, byLease, leaseOf).WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: patch}).Build()
+		WithIndex(&kueue.Workload{}, byLease, indexed).WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: patch}).Build()
 	s.Reconciler = &Reconciler{Client: c, Live: c, Recorder: s.events, Clock: s.clock, Metrics: metrics}
 	return s
 }

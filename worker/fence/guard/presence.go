@@ -38,6 +38,8 @@ type Presence struct {
 	Namespace string
 	// Identity is the holder, other than that of any other program or of this one in an earlier life.
 	Identity string
+	// Within tells how long the fence may take to stop what depends on it; nil tells nobody. It reads caches.
+	Within func(context.Context) (time.Duration, error)
 
 	held *coordinationv1.Lease
 }
@@ -84,6 +86,13 @@ func (p *Presence) renew(ctx context.Context) error {
 		next.Spec.LeaseTransitions = ptr.To(ptr.Deref(next.Spec.LeaseTransitions, -1) + 1)
 	}
 	next.Spec.RenewTime, next.Spec.LeaseDurationSeconds = &now, ptr.To(fenceDuration)
+	if p.Within != nil {
+		within, err := p.Within(ctx)
+		if err != nil {
+			return err
+		}
+		metav1.SetMetaDataAnnotation(&next.ObjectMeta, switchyard.StopsWithinAnnotation, within.String())
+	}
 	return p.write(ctx, next)
 }
 

@@ -36,6 +36,10 @@ type Options struct {
 	Namespace string
 	Clock     clock.WithTicker
 	Registry  prometheus.Registerer
+	// Takeover is how long it may take until another program leads when the leading one has died.
+	Takeover time.Duration
+	// Rate is how many calls a second the manager's client makes at most; zero or less if it is not limited.
+	Rate float64
 }
 
 // Setup adds the guard to a manager: the controller and the fence's own lease.
@@ -58,12 +62,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	return mgr.Add(&Presence{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Synced: mgr.GetCache().WaitForCacheSync, Clock: o.Clock,
 		Namespace: o.Namespace, Identity: host + "_" + string(uuid.NewUUID()),
+		Within: haste{reader: mgr.GetClient(), takeover: o.Takeover, rate: o.Rate}.within,
 	})
 }
 
 // SetupWithManager adds the controller and its index to the manager.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, namespace string) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.Workload{}, byLease, leaseOf); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.Workload{}, byLease, indexed); err != nil {
 		return fmt.Errorf("index Workloads by the lease they depend on: %w", err)
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
