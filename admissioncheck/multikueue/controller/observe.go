@@ -97,6 +97,7 @@ func (r *Resolver) observeWorkload(ctx context.Context, wl *kueue.Workload) (*su
 		}
 	}
 	s.observed.Clusters = r.views(ctx, s, listed(s, config, adrift))
+	s.observed.Fleet = r.fleetLinks(s.observed.Clusters)
 	r.fit(ctx, s)
 	return s, nil
 }

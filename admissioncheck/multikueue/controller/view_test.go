@@ -2,13 +2,16 @@ package controller
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
 func TestWhatAConnectionMeansToTheDispatcher(t *testing.T) {
@@ -63,4 +66,29 @@ func TestWhoLooksLastAtTheConnectionsSaysWhetherTheHubIsCutOff(t *testing.T) {
 			t.Errorf("step %d: concerns everybody: %v, ended %v", i, got, c.endedAt())
 		}
 	}
+}
+
+func TestWhileAClusterIsLostAllOfTheHubsAreLookedAtNotOnlyTheConfigs(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	config := &kueue.MultiKueueConfig{}
+	if err := st.hub.Get(t.Context(), client.ObjectKey{Name: "config"}, config); err != nil {
+		t.Fatal(err)
+	}
+	config.Spec.Clusters = []string{"w1"}
+	if err := st.hub.Update(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	st.submit()
+	sees := func(links ...dispatch.LinkState) func() bool {
+		return func() bool {
+			s, err := st.resolver.observe(t.Context(), key())
+			if err != nil || s == nil || len(s.observed.Fleet) != len(links) {
+				return false
+			}
+			return !slices.ContainsFunc(s.observed.Fleet, func(l dispatch.Link) bool { return !slices.Contains(links, l.State) })
+		}
+	}
+	st.eventually("nobody is lost, so nobody asks", sees())
+	st.workers["w1"].setDown(true)
+	st.eventually("both are looked at", sees(dispatch.Unreachable, dispatch.Connected))
 }
