@@ -275,6 +275,24 @@ func TestADrainMovesOneWorkloadAfterAnother(t *testing.T) {
 	}
 }
 
+func TestTheCheckSaysWhyAJobStaysOnADrainedClusterUntilTheDrainIsOver(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.submit()
+	st.runsOn("w1")
+	st.note(&kueue.MultiKueueCluster{}, "w2", switchyard.CordonedAnnotation, "true")
+	st.note(&kueue.MultiKueueCluster{}, "w1", switchyard.DrainAnnotation, "true")
+	st.eventually("the job is seen", func() bool {
+		seen, _ := st.fleet.Get("w1", jobKind(t).GVK(), jobKey())
+		return seen != nil
+	})
+	(&Drain{Resolver: st.resolver}).turn(t.Context())
+	want := `The workload was admitted on "w1"; it is to leave "w1", but no other cluster can take it; "w2" not eligible: is cordoned`
+	st.eventually("the check says so", func() bool { return st.check().Message == want })
+	st.note(&kueue.MultiKueueCluster{}, "w1", switchyard.DrainAnnotation, "false")
+	st.enqueueAll() // as the watch of clusters does
+	st.eventually("the check says so no more", func() bool { return st.check().Message == `The workload was admitted on "w1"` })
+}
+
 func TestTheLastAdmittedLeavesADrainedClusterFirst(t *testing.T) {
 	st := newStage(t, "w1")
 	st.kill() // nobody else is to look at what follows

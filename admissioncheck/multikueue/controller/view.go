@@ -68,6 +68,7 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 	}
 	m := notes.marks
 	v.Gone, v.Cordoned = m.gone, m.cordoned || m.drain || m.gone
+	v.BeingDrained = m.drain
 	v.Draining = m.drain && r.draining.turn(name, s.key())
 	for _, answer := range r.Fleet.Answers(name, o.Key()) {
 		if answer.Err != nil && v.Trouble == "" {

@@ -18,6 +18,8 @@ func (t turn) bound() Plan {
 		return t.move(next, RecordLost, "the record was lost of how the job stops; taking it from the bound cluster")
 	case v.InConfig && t.healthy(v.Copy) && v.Draining && t.elsewhere(v.Name):
 		return t.drainAway(v)
+	case v.InConfig && t.healthy(v.Copy) && v.Draining:
+		return t.stays(v)
 	case v.InConfig && t.healthy(v.Copy):
 		return t.run(v)
 	}
@@ -73,7 +75,7 @@ func (t turn) lost(v ClusterView) Plan {
 
 // run brings the job to the bound cluster and its status back. The losers' copies are removed first.
 func (t turn) run(v ClusterView) Plan {
-	if l := t.o.Local; l.Check != Ready && l.Check != "" || t.announced() || t.s.currentJob(v.Job) && t.complained(v.Name) {
+	if l := t.o.Local; l.Check != Ready && l.Check != "" || t.announced() || t.stayed(v) || t.s.currentJob(v.Job) && t.complained(v.Name) {
 		plan := t.move(t.s, Running, "running on "+v.Name)
 		t.ready(&plan, v.Name)
 		return plan

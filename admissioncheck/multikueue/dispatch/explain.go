@@ -63,7 +63,7 @@ func (t turn) whyBarred(v ClusterView) Explanation {
 		e.Message = "the other workloads of the same owner are on " + strconv.Quote(t.o.Local.Pin)
 	case e.Reason == SiblingWait:
 		e.Message = "the workload waits for the first of its owner's workloads"
-	case e.Reason == Cordoned && v.Draining:
+	case e.Reason == Cordoned && (v.Draining || v.BeingDrained):
 		e.Message = "is being drained"
 	case e.Reason == Cordoned:
 		e.Message = "is cordoned"

@@ -69,15 +69,20 @@ func (t turn) eligible() []string {
 // elsewhere reports whether some other cluster could be offered the Workload and, as far as is known, ever admit it. Siblings that
 // keep it where it is leave with it, and where the first of them has left already the others follow in any case.
 func (t turn) elsewhere(than string) bool {
-	free := t
-	free.o.Local.AwaitsSibling = false
-	if t.o.Local.Pin == than {
-		free.o.Local.Pin = ""
-	}
+	free := t.leaving(than)
 	return slices.ContainsFunc(t.o.Clusters, func(v ClusterView) bool {
 		fits := v.Fit.Reason == "" || t.o.Local.SiblingLeft
 		return v.Name != than && free.barred(v) == "" && v.connected() && !v.collision() && fits
 	})
+}
+
+// leaving is the turn of a Workload that leaves a cluster together with its siblings.
+func (t turn) leaving(from string) turn {
+	t.o.Local.AwaitsSibling = false
+	if t.o.Local.Pin == from {
+		t.o.Local.Pin = ""
+	}
+	return t
 }
 
 // preferred returns the clusters in the order in which they are nominated: the config's, by name, or the best fit first

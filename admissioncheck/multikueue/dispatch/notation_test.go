@@ -188,6 +188,8 @@ func (r *viewReader) word(w string) {
 		r.view.Cordoned = true
 	case "draining":
 		r.view.Draining = true
+	case "drained":
+		r.view.Cordoned, r.view.BeingDrained = true, true
 	case "fit":
 		r.view.Fit.Score = int(number(r.t, value))
 	case "unfit":

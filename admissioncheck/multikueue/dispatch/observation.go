@@ -118,9 +118,10 @@ type ClusterView struct {
 	// be reached: nobody's word goes before what can be seen, or is about to be.
 	Gone bool
 	// Cordoned is set if nothing new is to be offered to the cluster; Draining if, besides, the Workload bound to it is to
-	// be moved now. Who is moved when is the caller's to say.
-	Cordoned bool
-	Draining bool
+	// be moved now. Who is moved when is the caller's to say: BeingDrained is set as long as all are to be moved some time.
+	Cordoned     bool
+	Draining     bool
+	BeingDrained bool
 	// Fit says how well the Workload fits there, for BestFit and for a job that is to be moved; Preempting that it would have to
 	// preempt. Whoever is known to have no place is not offered the job that is moved, whatever the dispatcher.
 	Fit        Fit
