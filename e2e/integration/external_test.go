@@ -63,10 +63,16 @@ var _ = Describe("A hub that is told of a kind of job", func() {
 		Expect(away.GetOwnerReferences()).To(BeEmpty())
 
 		By("running it there")
-		copied := &kueue.Workload{}
-		Expect(w1.Get(ctx, client.ObjectKeyFromObject(wl), copied)).To(Succeed())
-		Expect(controllerutil.SetControllerReference(away, copied, w1.Scheme())).To(Succeed())
-		Expect(w1.Update(ctx, copied)).To(Succeed())
+		Eventually(func() error {
+			copied := &kueue.Workload{}
+			if err := w1.Get(ctx, client.ObjectKeyFromObject(wl), copied); err != nil {
+				return err
+			}
+			if err := controllerutil.SetControllerReference(away, copied, w1.Scheme()); err != nil {
+				return err
+			}
+			return w1.Update(ctx, copied)
+		}).WithContext(ctx).Should(Succeed(), "its controller there adopts the copy")
 		tell(ctx, w1, away, map[string]any{"phase": "Running", "done": int64(1), "ranks": []any{"a", "b"}})
 		Consistently(statusOf).WithContext(ctx).WithArguments(hub, sim).Should(BeNil(), "the hub may not write it yet")
 		grantSimulations(ctx, hub, theHub, "patch")
