@@ -36,6 +36,9 @@ func bestFitExplained(t *testing.T, after time.Duration, names ...string) *stage
 	}
 	st.restart(policy)
 	st.connected()
+	for _, name := range names { // Workloads, Jobs and the report: see connected
+		st.eventually("reports are watched", func() bool { return st.workers[name].watched(0) >= 3 })
+	}
 	return st
 }
 

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,7 +9,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
@@ -36,22 +41,22 @@ const outcomeWon, outcomeLost, outcomeRefused = "won", "lost", "refused"
 
 // count tells of what a write has made true, cluster by cluster.
 func (r *Resolver) count(s *subject, plan dispatch.Plan) {
-	if was := s.state.Bound; was != "" && plan.Next.Epoch > s.state.Epoch && !s.state.Retreating() {
+	if was := s.state.Bound; !s.state.Retreating() && plan.Next.Retreating() && r.knows(was) {
 		retreats.WithLabelValues(was, string(plan.Because)).Inc()
 	}
 	winner := plan.Next.Bound
 	if winner == "" || s.state.Bound != "" {
 		return
 	}
-	if took, ok := r.flights.land(winner, s.key(), s.observed.Now); ok {
+	if took, ok := r.flights.land(winner, s.key(), s.observed.Now); ok && r.knows(winner) {
 		latency.WithLabelValues(winner).Observe(took.Seconds())
 	}
 	for _, v := range s.observed.Clusters {
 		outcome := outcomeLost
 		switch {
-		case v.Name == winner:
+		case v.Name == winner && r.knows(winner):
 			outcome = outcomeWon
-		case !slices.Contains(s.state.Nominated, v.Name):
+		case !slices.Contains(s.state.Nominated, v.Name), !r.knows(v.Name):
 			continue
 		case v.Copy.Refused || v.Copy.Evicted || v.Trouble != "":
 			outcome = outcomeRefused
@@ -73,6 +78,12 @@ func (r *Resolver) noteMisses(s *subject, winner string) {
 	}
 }
 
+// knows reports whether the cluster is one of the fleet: of one that was removed nothing is counted any more.
+func (r *Resolver) knows(cluster string) bool {
+	_, known := r.Fleet.State(cluster)
+	return known
+}
+
 // removed drops what is known of a cluster that is no more.
 func (r *Resolver) removed(cluster string) {
 	r.flights.forget(cluster)
@@ -81,6 +92,24 @@ func (r *Resolver) removed(cluster string) {
 	offers.DeletePartialMatch(of)
 	latency.DeletePartialMatch(of)
 	retreats.DeletePartialMatch(of)
+	dispatched.DeletePartialMatch(of)
+	admitted.DeletePartialMatch(of)
+}
+
+// queueRemoved drops the series of a ClusterQueue that is no more (contract: kueue-api.md 5).
+func queueRemoved(queue string) {
+	of := prometheus.Labels{"cluster_queue": queue}
+	dispatched.DeletePartialMatch(of)
+	admitted.DeletePartialMatch(of)
+}
+
+// queueDeletions look at no Workload, and tell who counts by ClusterQueue.
+func queueDeletions() handler.EventHandler {
+	return handler.Funcs{
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			queueRemoved(e.Object.GetName())
+		},
+	}
 }
 
 // connections tells of the connections to the clusters of the fleets of this process, as they are when somebody asks.

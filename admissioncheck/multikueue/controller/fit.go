@@ -10,6 +10,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/placement"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
 	"switchyard.dev/worker/demand"
 	"switchyard.dev/worker/view"
 	"switchyard.dev/worker/workload"
@@ -69,8 +70,9 @@ func (r *Resolver) request(s *subject) placement.Request {
 	wl := s.original.Workload
 	request := placement.Request{
 		Namespace: wl.Namespace, LocalQueue: string(wl.Spec.QueueName), Priority: workload.Priority(wl, false),
-		PodSets: podSetsOf(wl, &r.Demand), Prefer: s.prefers,
+		Prefer: s.prefers,
 	}
+	request.PodSets, request.Assumed = podSetsOf(wl, &r.Demand)
 	if kind := s.original.Kind; kind != nil {
 		gvk := kind.GVK()
 		request.Kind = gvk.Kind + "." + gvk.Version + "." + gvk.Group
@@ -84,9 +86,11 @@ func (r *Resolver) request(s *subject) placement.Request {
 	return request
 }
 
-// podSetsOf is what a Workload asks for, by the hub's rules about resources.
-func podSetsOf(wl *kueue.Workload, rules *demand.Rules) []admission.PodSet {
-	sets := make([]admission.PodSet, 0, len(wl.Spec.PodSets))
+// podSetsOf is what a Workload asks for by the hub's rules about resources, and the resources that only those rules make of what
+// its pods ask for: the copies have the pods as they are, and every cluster goes by rules of its own.
+func podSetsOf(wl *kueue.Workload, rules *demand.Rules) (sets []admission.PodSet, assumed []string) {
+	sets = make([]admission.PodSet, 0, len(wl.Spec.PodSets))
+	var asked []string
 	for i := range wl.Spec.PodSets {
 		ps := &wl.Spec.PodSets[i]
 		set := view.PodSetOf(ps)
@@ -95,8 +99,21 @@ func podSetsOf(wl *kueue.Workload, rules *demand.Rules) []admission.PodSet {
 		}
 		set.Requests, _ = rules.Of(&ps.Template.Spec, demand.Surroundings{})
 		sets = append(sets, set)
+		if len(rules.Transformations) > 0 {
+			plain, _ := (&demand.Rules{}).Of(&ps.Template.Spec, demand.Surroundings{})
+			asked, assumed = appendNames(asked, plain), appendNames(assumed, set.Requests)
+		}
 	}
-	return sets
+	assumed = slices.DeleteFunc(assumed, func(name string) bool { return slices.Contains(asked, name) })
+	slices.Sort(assumed)
+	return sets, slices.Compact(assumed)
+}
+
+func appendNames(names []string, requests amount.Vector) []string {
+	for _, r := range requests {
+		names = append(names, r.Resource)
+	}
+	return names
 }
 
 // field is the fleet as placement wants it: the clusters of the config that can be reached.

@@ -96,7 +96,7 @@ func TestHowLongAnOfferMayWait(t *testing.T) {
 }
 
 func TestWhoDidNotAdmitInTimeIsHeldToItUntilItDoesOrIsForgiven(t *testing.T) {
-	r := &Resolver{}
+	r := counting("w1", "w2", "w3")
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	s := &subject{state: dispatch.State{Epoch: 1, Nominated: []string{"w1", "w2", "w3"}}}
 	s.original.Workload = &kueue.Workload{}

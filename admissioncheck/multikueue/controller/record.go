@@ -54,7 +54,7 @@ func (r *Resolver) record(s *subject, plan dispatch.Plan, d done) {
 	}
 	kube.Record(r.Recorder, s.original.Workload, d.events...)
 	r.count(s, plan)
-	if plan.Verdict.Check == dispatch.Ready && s.observed.Local.Check != dispatch.Ready {
+	if plan.Verdict.Check == dispatch.Ready && s.observed.Local.Check != dispatch.Ready && r.knows(plan.Next.Bound) {
 		admitted.WithLabelValues(clusterQueueOf(d.wl), plan.Next.Bound).Inc()
 	}
 }

@@ -146,6 +146,7 @@ func (r *Resolver) setup(mgr ctrl.Manager) error {
 		Watches(&kueue.AdmissionCheck{}, all, spec).
 		Watches(&kueue.MultiKueueCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), notes).
 		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(r.ofQueue), notes).
+		Watches(&kueue.ClusterQueue{}, queueDeletions()).
 		WatchesRawSource(r.Fleet.Workloads().Source()).
 		WithOptions(options()).
 		Build(r)

@@ -160,3 +160,25 @@ func TestTheSameFailureIsNewsOnlyOnce(t *testing.T) {
 		t.Errorf("%d failures", got)
 	}
 }
+
+func TestALaneWaitsUntilAllOfItIsDone(t *testing.T) {
+	l := newLanes()
+	expect := func(when string, now time.Time, want int) {
+		t.Helper()
+		if got := l.waiting(now); got != want {
+			t.Errorf("%s: %d lanes wait, want %d", when, got, want)
+		}
+	}
+	l.plan(lane1, []Action{write("1"), write("2")})
+	l.plan(lane2, []Action{write("other")})
+	expect("planned", noon, 2)
+	l.done(lane2, takes(t, l, lane2, noon, "other"), nil, errors.New("boom"), noon)
+	expect("one waits for its retry", noon, 2)
+	l.done(lane1, takes(t, l, lane1, noon, "1"), nil, nil, noon)
+	expect("half of one is done", noon, 2)
+	l.done(lane1, takes(t, l, lane1, noon, "2"), nil, nil, noon)
+	expect("all of it is", noon, 1)
+	expect("it would be repeated", noon.Add(settleTime), 2)
+	l.forget(lane2)
+	expect("the other is gone", noon, 0)
+}

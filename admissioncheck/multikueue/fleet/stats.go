@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -18,7 +19,7 @@ type Stats struct {
 	Connections int64
 	// Calls counts HTTP requests, watches included, and Errors those without answer or with one of 5xx or 429.
 	Calls, Errors int64
-	// Queued is how many Workloads wait for a writer.
+	// Queued is how many Workloads have something left to be done: it waits for a writer, for a retry or for the breaker.
 	Queued int
 }
 
@@ -41,9 +42,22 @@ func (s *supervisor) figures() Stats {
 		Errors: s.stats.errors.Load(),
 	}
 	if s.state.Connected {
-		figures.Queued = s.session.work.Len()
+		figures.Queued = s.lanes.waiting(s.options.Clock.Now())
 	}
 	return figures
+}
+
+// waiting counts the lanes in which something is left to be done. What has succeeded is not, while its effect may still show.
+func (l *lanes) waiting(now time.Time) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, ln := range l.lanes {
+		if slices.ContainsFunc(ln.pending, func(a Action) bool { return !now.Before(ln.settled[a.ID].until) }) {
+			n++
+		}
+	}
+	return n
 }
 
 // stats are the counters of one supervisor.

@@ -32,7 +32,7 @@ type cell struct {
 
 // fit chooses flavors as the cluster will: for each pod set in turn, the first of the best ones.
 func fit(r *Request, c *Cluster, q *Queue) fitting {
-	t := trial{capacity: c.Capacity, queue: q, priority: r.Priority, gang: r.gang()}
+	t := trial{capacity: c.Capacity, queue: q, priority: r.Priority, gang: r.gang(), assumed: r.Assumed}
 	t.deduct(c.InFlight)
 	total := fitting{share: permille}
 	for i := range r.PodSets {

@@ -12,6 +12,26 @@ import (
 // some has 8 GPUs of its own, all of them free.
 func some(name string) Cluster { return cluster(name, room("a100", 8, 8, 8)) }
 
+// costing asks for a GPU and so many credits.
+func costing(credits amount.Amount) admission.PodSet {
+	set := pods(1, 1)
+	set.Requests = amount.NewVector(amount.Request{Resource: gpu, Amount: 1}, amount.Request{Resource: "credits", Amount: credits})
+	return set
+}
+
+// assuming is the request with resources that no pod asks for.
+func assuming(r Request, resources ...string) Request {
+	r.Assumed = resources
+	return r
+}
+
+// covering has so much of another resource.
+func covering(c Cluster, resource string, free amount.Amount) Cluster {
+	return c.but(func(_ *Cluster, q *Queue) {
+		q.Groups = append(q.Groups[:1:1], Group{Resources: []string{resource}, Flavors: []Room{room("a100", free, free, free)}})
+	})
+}
+
 func degraded(c Cluster) Cluster {
 	c.Degraded = "its answers are overdue"
 	return c
@@ -113,6 +133,13 @@ func TestRank(t *testing.T) {
 				c.InFlight = []Claim{{Queue: "cq", Resource: gpu, Amount: 4}}
 			})},
 			"w1 Fits",
+		},
+		"what only rules of others make of a pod rules no cluster out that does not know it, and is counted by one that does": {
+			assuming(request(costing(8)), "credits"),
+			[]Cluster{some("w1"), covering(some("w2"), "credits", 7), covering(some("w3"), "credits", 8)}, "w1 Fits, w3 Fits, -w2 TooLarge",
+		},
+		"what a pod asks for itself has to be known": {
+			request(costing(8)), []Cluster{some("w1"), covering(some("w2"), "credits", 8)}, "w2 Fits, -w1 NoFlavor",
 		},
 		"two pod sets share what is free": {
 			request(pods(5, 1), pods(4, 1)), []Cluster{some("w1"), cluster("w2", room("a", 0, 9, 9))}, "w2 Borrows, -w1 TooLarge",

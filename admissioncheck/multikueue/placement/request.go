@@ -13,6 +13,9 @@ type Request struct {
 	Priority int32
 	// PodSets are what it asks for, as the admission core has it.
 	PodSets []admission.PodSet
+	// Assumed are resources that no pod asks for: rules of whoever asks make them of others. Another cluster need not know
+	// them, so that one which covers none of them is not ruled out; one that does is taken to count them alike. Sorted.
+	Assumed []string
 	// Prefer are the names of clusters that are taken before others that fit as well, the first before the second.
 	Prefer []string
 	// Refused are clusters that this workload is not to be offered to again for now, with the reason that they gave; by name,

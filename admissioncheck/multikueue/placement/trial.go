@@ -14,6 +14,7 @@ type trial struct {
 	queue    *Queue
 	priority int32
 	gang     bool
+	assumed  []string
 	// taken has few entries, so that looking through them is faster than hashing two names.
 	taken []taking
 }
@@ -128,7 +129,7 @@ func (t *trial) place(unit []*admission.PodSet) fitting {
 		}
 	}
 	for _, w := range wants {
-		if w.resource != amount.Pods && !t.capacity.IgnoresUncovered {
+		if w.resource != amount.Pods && !t.capacity.IgnoresUncovered && !slices.Contains(t.assumed, w.resource) {
 			why := "resource " + w.resource + " isn't covered by ClusterQueue " + t.queue.Name
 			total = total.and(fitting{grade: noFlavor, worst: cell{resource: w.resource, need: w.all}, why: why})
 		}
