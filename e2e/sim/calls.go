@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"errors"
+
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
 
@@ -13,10 +15,27 @@ func (t *turn) createOffer(c *worker, a dispatch.Action) error {
 		}
 		return errRefused
 	}
+	if c.knowsOf(t.item.name, t.item.uid) > a.Epoch {
+		t.reach(RefusedLate)
+		return errRefused
+	}
 	t.putCopy(c, t.item.name, copied{
 		owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch,
 		stops: a.Stops, gpu: t.item.gpu, priority: t.item.priority, run: t.item.run, ttl: t.item.ttl, createdAt: t.now,
+		tolerates: t.item.tolerates, gated: a.Gated,
 	})
+	return nil
+}
+
+// openGate lets a copy preempt.
+func (t *turn) openGate(c *worker, a dispatch.Action) error {
+	obj, exists := c.copies[t.item.name]
+	if !exists || !obj.ours || obj.uid != t.item.uid || obj.epoch != a.Epoch || !obj.closed() {
+		return nil
+	}
+	t.ledger.opening(t, c.name)
+	obj.openedAt = t.now
+	t.putCopy(c, t.item.name, obj)
 	return nil
 }
 
@@ -37,13 +56,32 @@ func (t *turn) createJob(c *worker, a dispatch.Action) error {
 		}
 		return errRefused
 	}
-	obj, exists := c.copies[t.item.name]
-	mine := exists && obj.ours && obj.uid == t.item.uid && obj.epoch == a.Epoch
-	if !mine || !obj.admitted || obj.adopted && !t.parts.Shell.AdoptsAgain || obj.finished != nil || obj.deleting {
+	if !t.mayCreate(c, a) {
 		return errRefused
 	}
 	t.ledger.creating(t, c, a)
-	t.putJob(c, t.item.name, remoteJob{owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch, run: t.item.run, ttl: t.item.ttl, kill: t.item.kill})
+	return t.postJob(c, a, false)
+}
+
+// mayCreate is what a job needs: a copy of the epoch that is admitted and that no job has taken up.
+func (t *turn) mayCreate(c *worker, a dispatch.Action) bool {
+	obj, exists := c.copies[t.item.name]
+	mine := exists && obj.ours && obj.uid == t.item.uid && obj.epoch == a.Epoch
+	return mine && obj.admitted && (!obj.adopted || t.parts.Shell.AdoptsAgain) && obj.finished == nil && !obj.deleting
+}
+
+// postJob is the last call of CreateJob, as the worker's API server sees it.
+func (t *turn) postJob(c *worker, a dispatch.Action, late bool) error {
+	if _, exists := c.jobs[t.item.name]; exists {
+		return errRefused
+	}
+	job := remoteJob{owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch, run: t.item.run, ttl: t.item.ttl, kill: t.item.kill, late: late}
+	obj, exists := c.copies[t.item.name]
+	if !c.guard.stock && (c.over[t.item.uid] > a.Epoch || exists && t.parts.Before(job, obj)) {
+		t.reach(RefusedLate)
+		return errRefused
+	}
+	t.putJob(c, t.item.name, job)
 	return nil
 }
 
@@ -122,14 +160,29 @@ func (t *turn) setStatus(status jobStatus) error {
 	return nil
 }
 
+// finish writes the last status of the hub's job, and then the outcome of its Workload: two calls, between which the program
+// may crash.
 func (t *turn) finish(a dispatch.Action) error {
-	now, ok := t.hub.items[t.item.name]
-	if !ok || now.uid != t.item.uid || now.finished != nil {
+	if now, ok := t.hub.items[t.item.name]; !ok || now.uid != t.item.uid || now.finished != nil {
 		return nil
+	} else if !now.status.finished {
+		t.ledger.finishing(t, a.Cluster)
+		if err := t.call(func() error { return t.setStatus(jobStatus{finished: true}) }); err != nil {
+			if errors.Is(err, errCrashed) {
+				t.reach(TornFinish)
+			}
+			return err
+		}
 	}
-	t.ledger.finishing(t, a)
-	outcome := a.Outcome
-	now.finished, now.status = &outcome, jobStatus{finished: true}
-	t.put(now)
-	return nil
+	return t.call(func() error {
+		now, ok := t.hub.items[t.item.name]
+		if !ok || now.uid != t.item.uid || now.finished != nil {
+			return nil
+		}
+		t.ledger.finishing(t, a.Cluster)
+		outcome := a.Outcome
+		now.finished = &outcome
+		t.put(now)
+		return nil
+	})
 }

@@ -15,7 +15,17 @@ func (w *World) heal() {
 	w.healed = true
 	for _, c := range w.workers {
 		c.up, c.slow = true, false
+		if c.onHold {
+			_ = trait(func(w *worker) { w.onHold = false })(command{World: w, args: []string{c.name}})
+		}
 	}
+	for _, name := range w.hub.names() {
+		if item := w.hub.items[name]; item.unchecked {
+			item.unchecked = false
+			w.put(item)
+		}
+	}
+	w.land()
 	if w.program == nil {
 		w.boot()
 	}
@@ -41,17 +51,12 @@ func (w *World) atRest() {
 		if c == nil || item.finished != nil || item.deleting || w.ledger.violation != "" {
 			continue
 		}
-		w.ledger.checks++
 		job, there := c.jobs[name]
 		if !there || !job.ours || job.uid != item.uid {
 			continue
 		}
-		if item.evicted && job.running && job.stopAt.IsZero() {
-			w.violate("what the hub evicts stops", "%s runs on %s", name, c.name)
-		}
-		if item.status != job.status() {
-			w.violate("the hub shows what the worker shows", "%s on %s", name, c.name)
-		}
+		w.must(lawEvicts, !item.evicted || !job.running || !job.stopAt.IsZero(), "%s runs on %s", name, c.name)
+		w.must(lawShows, item.status == job.status(), "%s on %s", name, c.name)
 	}
 	w.prioritiesAtRest()
 }
@@ -71,8 +76,8 @@ func (w *World) hedgesInTime() {
 		}
 		for _, cluster := range w.hub.listed {
 			c := w.worker(cluster)
-			if c.gpu >= item.gpu && !w.collides(c, name) && !slices.Contains(item.nominated, cluster) {
-				w.violate("whoever does not admit in time is hedged against", "%s waits on %v, not on %s", name, item.nominated, cluster)
+			if w.couldEver(item, cluster) && !w.collides(c, name) {
+				w.must(lawHedge, slices.Contains(item.nominated, cluster), "%s waits on %v, not on %s", name, item.nominated, cluster)
 			}
 		}
 	}
@@ -83,9 +88,8 @@ func (w *World) cordonsAtRest() {
 	for _, c := range w.workers {
 		for name, obj := range c.copies {
 			closed := w.hub.cordoned[c.name] || w.hub.draining[c.name]
-			if closed && obj.ours && !obj.quota && obj.finished == nil && w.hub.items[name].bound != c.name {
-				w.violate(lawCordon, "%s still waits on %s", name, c.name)
-			}
+			waits := obj.ours && !obj.quota && obj.finished == nil && w.hub.items[name].bound != c.name
+			w.must(lawCordon, !closed || !waits, "%s still waits on %s", name, c.name)
 		}
 	}
 }
@@ -94,8 +98,8 @@ func (w *World) prioritiesAtRest() {
 	for _, c := range w.workers {
 		for name, obj := range c.copies {
 			item := w.hub.items[name]
-			if obj.ours && obj.uid == item.uid && item.quota && !item.evicted && obj.priority != item.priority {
-				w.violate("a copy has the Workload's priority", "%s on %s", name, c.name)
+			if obj.ours && obj.uid == item.uid && item.quota && !item.evicted {
+				w.must(lawPriority, obj.priority == item.priority, "%s on %s", name, c.name)
 			}
 		}
 	}
@@ -106,14 +110,9 @@ func (w *World) final() {
 	w.heal()
 	for _, name := range w.hub.names() {
 		item := w.hub.items[name]
-		w.ledger.checks++
 		plan := w.parts.Step(item.state(), w.observe(item), w.policy)
-		if plan.Writes(item.state(), w.local(item)) || len(plan.Actions) > 0 {
-			w.violate("at a fixed point Step returns the same state and no actions", "%s: %s %v", name, plan.Because, plan.Actions)
-		}
-		if item.finished == nil && !w.waitsTruly(item, plan.Because) {
-			w.violate("after faults heal every workload finishes or waits with a true reason", "%s says %s: %s", name, plan.Because, plan.Message)
-		}
+		w.must(lawFixed, !plan.Writes(item.state(), w.local(item)) && len(plan.Actions) == 0, "%s: %s %v", name, plan.Because, plan.Actions)
+		w.must(lawRest, item.finished != nil || w.waitsTruly(item, plan.Because), "%s says %s: %s", name, plan.Because, plan.Message)
 	}
 	for _, c := range w.workers {
 		for _, name := range c.names() {
@@ -133,20 +132,23 @@ func (w *World) waitsTruly(item workload, because dispatch.Reason) bool {
 	case dispatch.NoCluster:
 		pin := w.local(item).Pin
 		return !slices.ContainsFunc(w.hub.listed, func(c string) bool {
-			fits := w.policy.Dispatcher != dispatch.BestFit || w.worker(c).gpu >= item.gpu
+			fits := w.policy.Dispatcher != dispatch.BestFit || w.couldEver(item, c)
 			return !w.collides(w.worker(c), item.name) && (pin == "" || pin == c) && fits
 		})
 	case dispatch.SiblingWait:
 		first, there := w.hub.items[item.sibling]
 		return there && first.finished == nil && first.bound == ""
 	case dispatch.Offered:
+		if first, there := w.hub.items[item.sibling]; there && first.finished == nil && first.bound == "" {
+			return w.policy.Dispatcher == dispatch.External // which may nominate who has to wait for a sibling
+		}
 		pin := w.local(item).Pin
 		for _, cluster := range w.hub.listed {
 			c := w.worker(cluster)
 			if w.collides(c, item.name) || pin != "" && pin != cluster || w.policy.Dispatcher == dispatch.External && !slices.Contains(item.nominated, cluster) {
 				continue
 			}
-			if obj := c.copies[item.name]; obj.finished == nil && (obj.admitted || c.free() >= item.gpu) {
+			if obj := c.copies[item.name]; obj.finished == nil && (obj.admitted || w.couldEver(item, c.name) && c.free()+c.squatted >= item.gpu) {
 				return false
 			}
 		}
@@ -164,7 +166,6 @@ func (w *World) collides(c *worker, name string) bool {
 
 // finalObject checks that a remote object has an owner that wants it there.
 func (w *World) finalObject(c *worker, name string) {
-	w.ledger.checks++
 	item, alive := w.hub.items[name]
 	wanted := func(o owner, epoch int64, isJob bool) bool {
 		if !o.ours {
@@ -174,10 +175,10 @@ func (w *World) finalObject(c *worker, name string) {
 		offered := s.Bound == "" && !isJob && slices.Contains(s.Nominated, c.name)
 		return alive && o.uid == item.uid && item.finished == nil && item.quota && epoch == s.Epoch && (offered || s.Bound == c.name)
 	}
-	if obj, ok := c.copies[name]; ok && !wanted(obj.owner, obj.epoch, false) {
-		w.violate("no remote object outlives its owner", "copy of %s on %s", name, c.name)
+	if obj, ok := c.copies[name]; ok {
+		w.must(lawOutlives, wanted(obj.owner, obj.epoch, false), "copy of %s on %s", name, c.name)
 	}
-	if job, ok := c.jobs[name]; ok && !wanted(job.owner, job.epoch, true) {
-		w.violate("no remote object outlives its owner", "job of %s on %s", name, c.name)
+	if job, ok := c.jobs[name]; ok {
+		w.must(lawOutlives, wanted(job.owner, job.epoch, true), "job of %s on %s", name, c.name)
 	}
 }

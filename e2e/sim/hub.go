@@ -44,6 +44,7 @@ func (w *World) put(item workload) workload {
 	w.changed()
 	if w.program != nil {
 		w.program.local.send(item.name, present[workload]{true, item})
+		w.keepBooks(item)
 	}
 	return item
 }
@@ -54,6 +55,7 @@ func (w *World) removeLocal(name string) {
 	w.changed()
 	if w.program != nil {
 		w.program.local.send(name, present[workload]{false, item})
+		w.program.books.Drop(key(name))
 	}
 }
 

@@ -18,8 +18,12 @@ type workload struct {
 	// kill is the termination grace of its pods; sibling names another Workload of the same owner.
 	kill    time.Duration
 	sibling string
+	// tolerates is set if its pods may run on tainted nodes.
+	tolerates bool
 
-	deleting    bool
+	deleting bool
+	// unchecked is set while another check of it is not ready.
+	unchecked   bool
 	quota       bool
 	reservation string
 	reservedAt  time.Time
@@ -87,8 +91,16 @@ type copied struct {
 	finished     *dispatch.Outcome
 	deleting     bool
 	// stops is the stamp that lets a fence stop its job.
-	stops bool
+	stops     bool
+	tolerates bool
+	// gated is set if it was made with a preemption gate; openedAt is when that was opened, zero while it is closed; blockedAt is
+	// when it was found that only the gate keeps it from preempting, zero if that is not so.
+	gated               bool
+	openedAt, blockedAt time.Time
 }
+
+// closed reports whether a gate keeps the copy from preempting.
+func (c copied) closed() bool { return c.gated && c.openedAt.IsZero() }
 
 // remoteJob is a job on a worker.
 type remoteJob struct {
@@ -103,6 +115,8 @@ type remoteJob struct {
 	// kill is the termination grace of its pods, and stopAt when it is over, once they were told to stop.
 	kill   time.Duration
 	stopAt time.Time
+	// late is set if it was created by a call that the hub had given up.
+	late bool
 }
 
 func (j remoteJob) status() jobStatus {

@@ -20,6 +20,7 @@ func (w *World) observeAll(item workload) dispatch.Observation {
 	o := dispatch.Observation{Now: w.now, Local: w.local(item), CutOffEnded: w.program.cutOffEnded}
 	if w.policy.Dispatcher == dispatch.BestFit || w.hub.draining[item.bound] {
 		choices := w.rank(item)
+		w.program.choices[item.name] = choices
 		defer func() {
 			for i := range o.Clusters {
 				fit(&o.Clusters[i], choices[o.Clusters[i].Name])
@@ -76,7 +77,7 @@ func local(item workload) dispatch.Local {
 		Evictions:        item.evictions,
 		Check:            item.check,
 		CheckMessage:     item.message,
-		OtherChecksReady: true,
+		OtherChecksReady: !item.unchecked,
 		JobActive:        item.status.active,
 		KillGrace:        item.kill,
 	}
@@ -95,7 +96,10 @@ func (w *World) view(item workload, name string, listed bool) dispatch.ClusterVi
 	}
 	if r.link.State == dispatch.Connected && !w.answers(name) {
 		v.Degraded = overdue
+		w.reach(Degrades)
 	}
+	v.Trouble = r.trouble[item.name]
+	v.GateAsked = w.program.asked[item.name] == gateAsked{name, item.state().Epoch}
 	if o := r.offered[item.name]; o.epoch == item.state().Epoch {
 		v.OfferedAt = o.at
 	}
@@ -154,6 +158,8 @@ func copyFacts(item workload, c present[copied]) dispatch.Copy {
 		Finished:     v.finished,
 		Deleting:     v.deleting,
 		Stops:        v.stops,
+		GateClosed:   v.closed(),
+		GateOpenedAt: v.openedAt, BlockedOnGate: !v.blockedAt.IsZero(), BlockedSince: v.blockedAt,
 	}
 }
 

@@ -27,6 +27,7 @@ func (c command) setPolicy() error {
 		return errors.New("no such policy")
 	}
 	c.policy.Dispatcher, c.policy.StepSize, c.policy.HedgeAfter = old.Dispatcher, old.StepSize, old.HedgeAfter
+	c.policy.ByName, c.policy.Orchestrate = old.ByName, old.Orchestrate
 	return nil
 }
 

@@ -15,12 +15,12 @@ const (
 	// leaseDuration is how long the hub's renewal holds, and renewEvery how often it renews.
 	leaseDuration = 40 * time.Second
 	renewEvery    = 10 * time.Second
-	// skewMargin is what run once allows for. The model spends all of it: clocks differ by up to maxSkew, a fence may be
+	// skewMargin is what run once allows for, the same as in the shipped program. The model spends all of it: clocks differ by up to maxSkew, a fence may be
 	// late by maxLate, and its program down for up to maxDown.
 	skewMargin = maxSkew + maxLate + maxDown
-	maxSkew    = 10 * time.Second
+	maxSkew    = 5 * time.Second
 	maxLate    = 5 * time.Second
-	maxDown    = 15 * time.Second
+	maxDown    = 30 * time.Second
 )
 
 // FenceFunc is fence.Step, or a mutant of it.
@@ -218,6 +218,7 @@ func (w *World) crashWorker(c *worker, pause time.Duration) {
 	}
 	c.guard.downUntil = w.now.Add(pause)
 	c.guard.started, c.guard.state = c.guard.downUntil, fence.State{}
+	c.forgets()
 	w.changed()
 }
 

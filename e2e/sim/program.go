@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/placement"
 )
 
 // program is the dispatcher's shell in the hub's process: everything in it is lost in a crash.
@@ -19,6 +20,11 @@ type program struct {
 	// cutOff and cutOffEnded follow dispatch.HubCutOff.
 	cutOff      bool
 	cutOffEnded time.Time
+	// asked is who was asked last to open a Workload's gate.
+	asked map[string]gateAsked
+	// books are the offers under way, and choices the last ranking of each Workload.
+	books   *placement.Ledger
+	choices map[string]map[string]placement.Choice
 	// wakes is when to look at a Workload again.
 	wakes map[string]time.Time
 }
@@ -32,9 +38,17 @@ type remote struct {
 	offered map[string]offer
 	// renewedAt is when the last renewal of the run lease began that may have taken place.
 	renewedAt time.Time
-	// free is what the worker has reported, if it has.
-	free     int64
+	// trouble is why the last call failed that was made for a Workload.
+	trouble map[string]string
+	// room is what the worker has reported, if it has.
+	room     room
 	reported bool
+}
+
+// gateAsked is a cluster that was asked to open a gate, in an epoch.
+type gateAsked struct {
+	cluster string
+	epoch   int64
 }
 
 // answer is what a live read found.
@@ -59,13 +73,16 @@ func (w *World) boot() {
 		written: map[string]int64{},
 		remote:  map[string]*remote{},
 		wakes:   map[string]time.Time{},
+		asked:   map[string]gateAsked{},
+		books:   placement.NewLedger(),
+		choices: map[string]map[string]placement.Choice{},
 	}
 	p.local.open = true
 	p.local.cache = maps.Clone(w.hub.items)
 	w.program = p
 	for _, c := range w.workers {
 		c.watch = newWatch()
-		p.remote[c.name] = &remote{watch: c.watch, live: map[string]answer{}, offered: map[string]offer{}, renewedAt: w.now}
+		p.remote[c.name] = &remote{watch: c.watch, live: map[string]answer{}, offered: map[string]offer{}, renewedAt: w.now, trouble: map[string]string{}}
 		if w.parts.Shell.TrustsItsMemory {
 			p.remote[c.name].renewedAt = epoch()
 		}
@@ -95,6 +112,9 @@ func (w *World) probe(c *worker) {
 		c.watch.copies.drop()
 		c.watch.jobs.drop()
 	case c.up && (r.link.State != dispatch.Connected || !c.watch.copies.open || !c.watch.jobs.open):
+		if r.link.State == dispatch.Unreachable && !r.link.Never && !w.graceOver(c.name) {
+			w.reach(Returns)
+		}
 		r.link = dispatch.Link{State: dispatch.Connected}
 		c.watch.copies.relist(c.copies)
 		c.watch.jobs.relist(c.jobs)
@@ -117,6 +137,9 @@ func (w *World) followCutOff() {
 	now := dispatch.HubCutOff(links, w.policy.CutOffWindow)
 	if p.cutOff && !now {
 		p.cutOffEnded = w.now
+	}
+	if now && !p.cutOff {
+		w.reach(HubCutOff)
 	}
 	p.cutOff = now
 }

@@ -2,24 +2,12 @@ package sim
 
 import (
 	"slices"
+	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
 
 // What the policies promise beyond the compatible one.
-
-const (
-	lawOnce    = "run once never has two epochs of a job running at the same instant"
-	lawLose    = "never lose never starts a second run, and gives nothing up because it cannot be seen"
-	lawFence   = "a fence stops only what is stamped so"
-	lawCordon  = "nothing new is offered to a cordoned cluster"
-	lawDrain   = "a drained cluster is left only for another that can take the workload"
-	lawSibling = "siblings are bound to one cluster"
-	lawAgain   = "a job that has run is not made again in its epoch"
-	lawReady   = "a check is Ready only on the word of the cluster that is bound"
-	lawSent    = "nobody is hedged against before it had its time with the offer"
-	lawFit     = "the first offer goes to a cluster with room, if one is known"
-)
 
 // strict returns what the policy promises about overlaps, empty if nothing.
 func (w *World) strict() string {
@@ -44,69 +32,46 @@ func (w *World) promise() string {
 // has been started again behind its back is checked when it starts.
 func (l *ledger) alone(w *World, c *worker, name string, job remoteJob) {
 	for _, other := range w.workers {
-		if o, ok := other.jobs[name]; ok && other != c && o.running && o.owner == job.owner {
-			w.violate(w.promise(), "%s runs on %s and %s", name, c.name, other.name)
-		}
-		if slices.ContainsFunc(other.ghosts, func(g ghost) bool { return g.name == name && g.job.owner == job.owner }) {
-			w.violate(w.promise(), "%s runs on %s while its pods end on %s", name, c.name, other.name)
-		}
+		o, ok := other.jobs[name]
+		w.must(w.promise(), other == c || !ok || !o.running || o.owner != job.owner, "%s runs on %s and %s", name, c.name, other.name)
+		dying := slices.ContainsFunc(other.ghosts, func(g ghost) bool { return g.name == name && g.job.owner == job.owner })
+		w.must(w.promise(), !dying, "%s runs on %s while its pods end on %s", name, c.name, other.name)
 	}
 }
 
 // apartOnly checks an older job elsewhere, out of reach, while a new one is created.
 func (l *ledger) apartOnly(t *turn, other *worker, job remoteJob) {
-	if t.policy.OnWorkerLost == dispatch.Hold || job.running {
-		t.violate(t.strict(), "a job of %s is created while %s has one of epoch %d", t.item.name, other.name, job.epoch)
-	}
+	t.must(t.strict(), t.policy.OnWorkerLost != dispatch.Hold && !job.running, "a job of %s is created while %s has one of epoch %d", t.item.name, other.name, job.epoch)
 }
 
 // lettingGo checks that a bound cluster out of reach is given up only if nothing runs there any more, or somebody said so.
 func (l *ledger) lettingGo(t *turn, item workload) {
-	if t.hub.gone[item.bound] {
+	if t.hub.gone[item.bound] || t.strict() == "" {
 		return
 	}
 	job := t.worker(item.bound).jobs[item.name]
-	if t.policy.OnWorkerLost == dispatch.Hold || t.strict() != "" && job.running && job.uid == item.uid {
-		t.violate(t.strict(), "%s is given up on %s", item.name, item.bound)
-	}
+	t.must(t.strict(), t.policy.OnWorkerLost != dispatch.Hold && (!job.running || job.uid != item.uid), "%s is given up on %s", item.name, item.bound)
 }
 
 // fencing checks a job that a fence is about to stop.
 func (l *ledger) fencing(w *World, c *worker, name string, obj copied) {
-	l.checks++
-	l.trouble[obj.uid] = true
-	if !obj.stops || obj.finished != nil || w.policy.OnHubLost != dispatch.Stop {
-		w.violate(lawFence, "%s on %s", name, c.name)
-	}
-}
-
-// burnt takes back what ended on a cluster that is no more: nobody can know.
-func (l *ledger) burnt(c *worker) {
-	for uid := range l.results {
-		for i, r := range l.results[uid] {
-			if r.cluster == c.name {
-				l.results[uid][i].counted = false
-			}
-		}
-	}
+	w.reach(FenceStops)
+	w.must(lawFence, obj.stops && obj.finished == nil && w.policy.OnHubLost == dispatch.Stop, "%s on %s", name, c.name)
 }
 
 // moving checks that a cluster is drained only if somebody else can be asked who, if he has reported, is large enough.
 func (l *ledger) moving(t *turn, item workload) {
-	if !slices.ContainsFunc(t.obs.Clusters, func(v dispatch.ClusterView) bool {
-		fits := !t.program.remote[v.Name].reported || t.worker(v.Name).gpu >= item.gpu
-		return fits && v.Name != item.bound && v.InConfig && !v.Cordoned && !v.Draining && !v.Gone && v.Link.State == dispatch.Connected
-	}) {
-		t.violate(lawDrain, "%s leaves %s", item.name, item.bound)
-	}
+	taken := slices.ContainsFunc(t.obs.Clusters, func(v dispatch.ClusterView) bool {
+		return v.Name != item.bound && v.InConfig && !v.Cordoned && !v.Draining && !v.Gone && v.Link.State == dispatch.Connected && t.couldEver(item, v.Name)
+	})
+	t.must(lawDrain, taken, "%s leaves %s", item.name, item.bound)
 }
 
 // binding checks a cluster that is about to be bound against the siblings that can be seen.
 func (l *ledger) binding(t *turn, cluster string) {
 	for _, sibling := range t.siblings(t.item) {
-		if sibling.bound != "" && sibling.bound != cluster && !sibling.state().Retreating() {
-			t.violate(lawSibling, "%s goes to %s, %s is on %s", t.item.name, cluster, sibling.name, sibling.bound)
-		}
+		apart := sibling.bound != "" && sibling.bound != cluster && !sibling.state().Retreating()
+		t.must(lawSibling, !apart, "%s goes to %s, %s is on %s", t.item.name, cluster, sibling.name, sibling.bound)
 	}
 }
 
@@ -115,15 +80,55 @@ func (l *ledger) firstOffer(t *turn, item workload, next dispatch.State) {
 	if t.policy.Dispatcher != dispatch.BestFit || len(next.Nominated) == 0 {
 		return
 	}
-	room := func(name string) bool {
-		r := t.program.remote[name]
-		return r.reported && r.free >= item.gpu && clusterView(t.obs, name).Degraded == ""
-	}
+	room := func(name string) bool { return t.hasRoom(item, name) && clusterView(t.obs, name).Degraded == "" }
 	for _, v := range t.obs.Clusters {
-		open := v.InConfig && v.Link.State == dispatch.Connected && !v.Cordoned && !v.Draining && !v.Gone &&
-			v.Copy.Holder != dispatch.Foreign && v.Job.Holder != dispatch.Foreign && (t.obs.Local.Pin == "" || t.obs.Local.Pin == v.Name)
-		if open && room(v.Name) && !slices.ContainsFunc(next.Nominated, room) {
-			t.violate(lawFit, "%s is offered to %v, %s has room", item.name, next.Nominated, v.Name)
+		if t.unbarred(v) && room(v.Name) {
+			t.must(lawFit, slices.ContainsFunc(next.Nominated, room), "%s is offered to %v, %s has room", item.name, next.Nominated, v.Name)
 		}
 	}
 }
+
+// fitting checks that BestFit offers nothing to a cluster that has reported that it cannot take it, or that has refused it.
+func (l *ledger) fitting(t *turn, item workload, s, next dispatch.State) {
+	if t.policy.Dispatcher != dispatch.BestFit {
+		return
+	}
+	for _, name := range next.Nominated {
+		if !slices.Contains(s.Nominated, name) || s.Epoch != next.Epoch {
+			t.must(lawUnfit, t.couldEver(item, name), "%s is offered to %s", item.name, name)
+		}
+	}
+}
+
+// sick checks that BestFit does not let a Workload wait for clusters that do not answer, while another would take it.
+func (l *ledger) sick(t *turn) {
+	if t.policy.Dispatcher != dispatch.BestFit || t.plan.Because != dispatch.Offered || len(t.state.Nominated) == 0 {
+		return
+	}
+	for _, name := range t.state.Nominated {
+		v := clusterView(t.obs, name)
+		dead := v.Trouble != "" || !t.worker(name).up && v.Link.State == dispatch.Connected && v.Copy.Holder == dispatch.Absent
+		if !dead {
+			return
+		}
+	}
+	for _, v := range t.obs.Clusters {
+		ready := !slices.Contains(t.state.Nominated, v.Name) && t.unbarred(v) && t.worker(v.Name).up && t.hasRoom(t.item, v.Name)
+		t.must(lawSick, !ready, "%s waits for %v, %s has room", t.item.name, t.state.Nominated, v.Name)
+	}
+}
+
+// opening checks a gate that is about to be opened: none of those that the hub reaches, and has
+// been shown or has asked for without being refused, is open still.
+func (l *ledger) opening(t *turn, cluster string) {
+	t.reach(GateOpens)
+	for _, v := range t.obs.Clusters {
+		obj, there := t.worker(v.Name).copies[t.item.name]
+		known := v.Link.State == dispatch.Connected && v.Trouble == "" && (v.GateAsked || v.Copy.Holder == dispatch.Ours && !v.Copy.GateClosed)
+		open := there && obj.uid == t.item.uid && obj.epoch == t.state.Epoch && obj.gated && !obj.closed() && t.now.Before(obj.openedAt.Add(gateTimeout))
+		t.must(lawGates, v.Name == cluster || !open || !known, "%s on %s, while that on %s is open since %s", t.item.name, cluster, v.Name, obj.openedAt.Format(time.TimeOnly))
+	}
+}
+
+// gateTimeout is how long an opened gate has to bring an admission (contract: multikueue.md 8).
+const gateTimeout = 5 * time.Minute

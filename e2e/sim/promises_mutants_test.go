@@ -15,32 +15,31 @@ func mutantsOfHolds() []mutant {
 		return before(func(_ *dispatch.State, _ *dispatch.Observation, p *dispatch.Policy) { change(p) })
 	}
 	return []mutant{
-		{mistake: "allows for no skew", step: policy(func(p *dispatch.Policy) { p.SkewMargin = 0 })},
-		{mistake: "forgets that a lease lasts", step: policy(func(p *dispatch.Policy) { p.LeaseDuration = 0 })},
-		{mistake: "takes run once for compatible", step: policy(func(p *dispatch.Policy) { p.OnHubLost = dispatch.KeepRunning })},
-		{mistake: "takes never lose for compatible", step: policy(func(p *dispatch.Policy) { p.OnWorkerLost = dispatch.Redispatch })},
-		{mistake: "forgets the termination grace", step: before(func(_ *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
+		{mistake: "allows for no skew", by: []string{lawOnce}, step: policy(func(p *dispatch.Policy) { p.SkewMargin = 0 })},
+		{mistake: "forgets that a lease lasts", by: []string{lawOnce}, step: policy(func(p *dispatch.Policy) { p.LeaseDuration = 0 })},
+		{mistake: "takes run once for compatible", by: []string{lawOnce}, step: policy(func(p *dispatch.Policy) { p.OnHubLost = dispatch.KeepRunning })},
+		{mistake: "takes never lose for compatible", by: []string{lawLose}, step: policy(func(p *dispatch.Policy) { p.OnWorkerLost = dispatch.Redispatch })},
+		{mistake: "forgets the termination grace", by: []string{lawOnce}, step: before(func(_ *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
 			o.Local.KillGrace = 0
 		})},
-		{mistake: "takes every worker for fenced", step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+		{mistake: "takes every worker for fenced", by: []string{lawOnce}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
 			v.Fenced = true
 		}))},
-		{mistake: "takes every job for stamped", step: before(func(s *dispatch.State, _ *dispatch.Observation, _ *dispatch.Policy) {
+		{mistake: "takes every job for stamped", by: []string{lawOnce, lawAbsorbing, lawFixed, lawRest}, step: before(func(s *dispatch.State, _ *dispatch.Observation, _ *dispatch.Policy) {
 			s.Stops = s.Bound != ""
 			s.Debts = slices.Clone(s.Debts)
 			for i := range s.Debts {
 				s.Debts[i].Stops = true
 			}
 		})},
-		{mistake: "takes a lost cluster for one declared gone", step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+		{mistake: "takes a lost cluster for one declared gone", by: []string{lawLose, lawOnce, lawOlder, lawGrace, lawCutOff}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
 			v.Gone = v.Link.State == dispatch.Unreachable
 		}))},
-		{mistake: "lets offers lie that the fence has ended", step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+		{mistake: "lets offers lie that the fence has ended", by: []string{lawRest, lawHedge}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
 			v.Copy.Deactivating = v.Copy.Deactivating && !v.Copy.Evicted && v.Copy.Quota
 		}))},
-		{mistake: "forgets renewals that were not answered", shell: Shell{ForgetsUnanswered: true}},
-		{mistake: "forgets renewals when it restarts", shell: Shell{TrustsItsMemory: true}},
-		{mistake: "deletes jobs before their pods have ended", shell: Shell{InTheBackground: true}},
+		{mistake: "forgets renewals when it restarts", by: []string{lawOnce}, shell: Shell{TrustsItsMemory: true}},
+		{mistake: "deletes jobs before their pods have ended", by: []string{lawLose, lawOnce}, shell: Shell{InTheBackground: true}},
 	}
 }
 
@@ -58,23 +57,23 @@ func mutantsOfFence() []mutant {
 		}
 	}
 	return []mutant{
-		{mistake: "the fence stops nothing", fence: mistaken(func(_ *fence.State, o *fence.Observation) { o.Jobs = nil })},
-		{mistake: "the fence stops what is to keep running", fence: mistaken(func(_ *fence.State, o *fence.Observation) {
+		{mistake: "the fence stops nothing", by: []string{lawOnce}, fence: mistaken(func(_ *fence.State, o *fence.Observation) { o.Jobs = nil })},
+		{mistake: "the fence stops what is to keep running", by: []string{lawFence}, fence: mistaken(func(_ *fence.State, o *fence.Observation) {
 			for i := range o.Jobs {
 				o.Jobs[i].Stop = true
 			}
 		})},
-		{mistake: "the fence stops what has finished", fence: mistaken(func(_ *fence.State, o *fence.Observation) {
+		{mistake: "the fence stops what has finished", by: []string{lawFence}, fence: mistaken(func(_ *fence.State, o *fence.Observation) {
 			for i := range o.Jobs {
 				o.Jobs[i].Finished = false
 			}
 		})},
-		{mistake: "the fence believes in a lease for twice as long", fence: mistaken(func(_ *fence.State, o *fence.Observation) {
+		{mistake: "the fence believes in a lease for twice as long", by: []string{lawOnce}, fence: mistaken(func(_ *fence.State, o *fence.Observation) {
 			if o.Lease != nil {
 				o.Lease.Duration *= 2
 			}
 		})},
-		{mistake: "the fence takes the lease that it finds for a new one", fence: mistaken(func(_ *fence.State, o *fence.Observation) {
+		{mistake: "the fence takes the lease that it finds for a new one", by: []string{lawOnce}, fence: mistaken(func(_ *fence.State, o *fence.Observation) {
 			if o.Lease != nil {
 				o.Now = o.Lease.Renewed
 			}
@@ -97,48 +96,56 @@ func mutantsOfPlacement() []mutant {
 		}
 	}
 	return []mutant{
-		{mistake: "offers to cordoned clusters", step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+		{mistake: "offers to cordoned clusters", by: []string{lawCordon}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
 			v.Cordoned, v.Draining = false, false
 		}))},
-		{mistake: "keeps the offers on a cordoned cluster", step: before(eachView(func(s dispatch.State, v *dispatch.ClusterView) {
+		{mistake: "keeps the offers on a cordoned cluster", by: []string{lawCordon}, step: before(eachView(func(s dispatch.State, v *dispatch.ClusterView) {
 			if slices.Contains(s.Nominated, v.Name) && v.Copy.Holder == dispatch.Ours {
 				v.Cordoned, v.Draining = false, false
 			}
 		}))},
-		{mistake: "drains though nobody else can take the workload", step: before(func(s *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
+		{mistake: "drains though nobody else can take the workload", by: []string{lawDrain}, step: before(func(s *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
 			for _, v := range o.Clusters {
 				if v.Name == s.Bound && v.Draining {
 					o.Clusters = append(o.Clusters, dispatch.ClusterView{Name: "w9", InConfig: true, Link: dispatch.Link{State: dispatch.Connected}})
 				}
 			}
 		})},
-		{mistake: "drains on what the cache shows", step: before(func(s *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
+		{mistake: "drains on what the cache shows", by: []string{lawUnseen, lawDrain, lawFact}, step: before(func(s *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
 			for i := range o.Clusters {
 				if v := &o.Clusters[i]; v.Name == s.Bound && v.Draining {
 					v.Live = &dispatch.Live{Epoch: s.Epoch, Copy: v.Copy, Job: v.Job}
 				}
 			}
 		})},
-		{mistake: "gives the best cluster no time", step: policy(func(p *dispatch.Policy) { p.HedgeAfter = min(p.HedgeAfter, time.Nanosecond) })},
-		{mistake: "drains jobs that nobody else has room for", step: before(eachView(func(s dispatch.State, v *dispatch.ClusterView) {
+		{mistake: "gives the best cluster no time", by: []string{lawRound, lawSent}, step: policy(func(p *dispatch.Policy) { p.HedgeAfter = min(p.HedgeAfter, time.Nanosecond) })},
+		{mistake: "drains jobs that nobody else has room for", by: []string{lawDrain, lawRest}, step: before(eachView(func(s dispatch.State, v *dispatch.ClusterView) {
 			if s.Bound != "" {
 				v.Fit = dispatch.Fit{}
 			}
 		}))},
-		{mistake: "starts the time of an offer that was not sent", step: before(eachView(func(s dispatch.State, v *dispatch.ClusterView) {
+		{mistake: "starts the time of an offer that was not sent", by: []string{lawSent}, step: before(eachView(func(s dispatch.State, v *dispatch.ClusterView) {
 			v.OfferedAt = s.Round
 		}))},
-		{mistake: "never hedges", step: policy(func(p *dispatch.Policy) { p.HedgeAfter = 0 })},
-		{mistake: "parts siblings", step: before(func(_ *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
+		{mistake: "never hedges", by: []string{lawHedge, lawRest}, step: policy(func(p *dispatch.Policy) { p.HedgeAfter = 0 })},
+		{mistake: "waits for clusters that do not answer", by: []string{lawSick}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+			v.Degraded = ""
+		}))},
+		{mistake: "does not notice that calls fail", by: []string{lawSick, lawRest}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+			v.Trouble = ""
+		}))},
+		{mistake: "goes by the config where names count", by: []string{lawOrder}, step: policy(func(p *dispatch.Policy) { p.ByName = false })},
+		{mistake: "goes by names where the config counts", by: []string{lawOrder}, step: policy(func(p *dispatch.Policy) { p.ByName = true })},
+		{mistake: "parts siblings", by: []string{lawSibling}, step: before(func(_ *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
 			o.Local.Pin, o.Local.AwaitsSibling = "", false
 		})},
-		{mistake: "ranks the worst cluster first", rank: choices(func(c *placement.Choice) { c.Score = -c.Score })},
-		{mistake: "ranks by name alone", rank: choices(func(c *placement.Choice) { c.Score = 1 })},
-		{mistake: "ranks by another workload's size", rank: func(r placement.Request, fleet []placement.Cluster) []placement.Choice {
+		{mistake: "ranks the worst cluster first", by: []string{lawFit}, rank: choices(func(c *placement.Choice) { c.Score = -c.Score })},
+		{mistake: "ranks by name alone", by: []string{lawFit}, rank: choices(func(c *placement.Choice) { c.Score = 1 })},
+		{mistake: "ranks by another workload's size", by: []string{lawUnfit, lawFit}, rank: func(r placement.Request, fleet []placement.Cluster) []placement.Choice {
 			r.PodSets = nil
 			return placement.Rank(r, fleet)
 		}},
-		{mistake: "takes what does not fit now for what never will", rank: choices(func(c *placement.Choice) {
+		{mistake: "takes what does not fit now for what never will", by: []string{lawHedge, lawRest, lawFit}, rank: choices(func(c *placement.Choice) {
 			c.Eligible = c.Eligible && c.Reason != placement.Waits
 		})},
 	}

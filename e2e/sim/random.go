@@ -24,6 +24,8 @@ type generator struct {
 	lines []string
 	names []string
 	jobs  []string
+	// sizes are the clusters' GPUs.
+	sizes []int
 	// laggard is a cluster of which the hub sees little; theme is the kind of trouble that prevails.
 	laggard string
 	theme   int
@@ -57,20 +59,26 @@ func (g *generator) scene() {
 	line := "clusters"
 	for i := range 2 + g.rand.IntN(3) {
 		g.names = append(g.names, fmt.Sprintf("w%d", i+1))
-		line += fmt.Sprintf(" w%d=%d", i+1, 2+2*g.rand.IntN(4))
+		g.sizes = append(g.sizes, 2+2*g.rand.IntN(4))
+		line += fmt.Sprintf(" w%d=%d", i+1, g.sizes[i])
 	}
 	g.add("%s", line)
 	g.add("hub-gpu %d", 8+g.rand.IntN(16))
 	switch g.rand.IntN(10) {
 	case 0:
 		g.add("dispatcher incremental step=%d", 1+g.rand.IntN(2))
+		if g.rand.IntN(2) == 0 {
+			g.add("by-name")
+			g.add("list w1") // at the end
+		}
 	case 1:
 		g.external = true
 		g.add("dispatcher external")
-	case 2, 3:
+	case 2, 3, 4:
 		g.add("dispatcher best-fit hedge=%s", g.pick("1s", "10s"))
 	}
 	g.policy()
+	g.traits()
 	g.laggard, g.theme = g.cluster(), []int{anything, brokenHub, brokenLinks, brokenLinks, evictions, evictions, operations}[g.rand.IntN(7)]
 	related := g.rand.IntN(6) == 0
 	for i := range 1 + g.rand.IntN(3) {
@@ -83,7 +91,14 @@ func (g *generator) scene() {
 }
 
 func (g *generator) submit(job string) {
-	g.add("submit %s gpu=%d run=%s ttl=%s kill=%s", job, 1+g.rand.IntN(6), g.pick("10s", "2m", "30m"), g.pick("-1s", "-1s", "0s", "30s"), g.kill())
+	line := fmt.Sprintf("submit %s gpu=%d run=%s ttl=%s kill=%s", job, 1+g.rand.IntN(6), g.pick("10s", "2m", "30m"), g.pick("-1s", "-1s", "0s", "30s"), g.kill())
+	if g.rand.IntN(3) == 0 {
+		line += " taint=tolerates"
+	}
+	if g.rand.IntN(8) == 0 {
+		line += " checks=wait"
+	}
+	g.add("%s", line)
 }
 
 // sight returns the cluster whose events are delivered next: the laggard's only now and then.
@@ -136,7 +151,7 @@ func (g *generator) choices() []choice {
 func (g *generator) dispatch() {
 	line := "dispatch " + g.job()
 	if g.rand.IntN(8) == 0 {
-		line += fmt.Sprintf(" %s=%d", g.pick("fail", "late", "crash"), 1+g.rand.IntN(3))
+		line += fmt.Sprintf(" %s=%d", g.pick("fail", "late", "held", "crash"), 1+g.rand.IntN(3))
 	}
 	g.add("%s", line)
 }
@@ -178,7 +193,13 @@ func (g *generator) disturb() {
 }
 
 func (g *generator) disturbRarely() {
-	switch g.rand.IntN(12) {
+	switch g.rand.IntN(16) {
+	case 12:
+		g.add("%s %s", g.pick("hold", "release", "release"), g.cluster())
+	case 13:
+		g.add("checks %s %s", g.job(), g.pick("wait", "ready", "ready"))
+	case 14, 15:
+		g.add("land")
 	case 9, 10:
 		g.operate()
 	case 11:
@@ -246,7 +267,13 @@ func (g *generator) nominate() {
 // or nothing. The job may have ended there, or be slow to go.
 func (g *generator) haunt() {
 	job, shown := g.job(), g.rand.IntN(2) == 0
+	if g.rand.IntN(3) == 0 {
+		g.dawdle(job)
+	}
 	g.add("%s %s", g.pick("slow", "fast"), g.laggard)
+	if g.rand.IntN(4) == 0 {
+		g.add("dispatch %s held=%d", job, 1+g.rand.IntN(2))
+	}
 	g.add("clock %s", g.pick("1s", "2m"))
 	g.add("work %s %s", g.laggard, job)
 	g.add("evict hub %s", job)
@@ -259,6 +286,9 @@ func (g *generator) haunt() {
 	for range 2 + g.rand.IntN(3) {
 		g.add("deliver hub")
 		g.add("dispatch %s", job)
+		if g.rand.IntN(4) == 0 {
+			g.add("land")
+		}
 		for _, c := range g.names {
 			g.add("work %s %s", c, job)
 			if c != g.laggard || shown {
@@ -268,6 +298,17 @@ func (g *generator) haunt() {
 				g.add("deliver %s jobs", c)
 			}
 		}
+	}
+}
+
+// dawdle holds up the calls that make things, wherever they go.
+func (g *generator) dawdle(job string) {
+	for range 4 {
+		g.add("core %s", job)
+		g.add("deliver hub")
+		g.add("dispatch %s held=1", job)
+		g.add("work %s %s", g.cluster(), job)
+		g.add("deliver %s copies", g.cluster())
 	}
 }
 

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -14,8 +15,10 @@ func Broken(parts Parts, lines []string) string {
 type Result struct {
 	// Violation is the invariant that was broken first, empty if none.
 	Violation string
-	// Checks is how often an invariant was put to the test, and Policy the one that held in the end.
-	Checks int
+	// Checks is how often each invariant was put to the test, and Reached how often each event was come across.
+	Checks  map[string]int
+	Reached map[Event]int
+	// Policy is the one that held in the end.
 	Policy string
 }
 
@@ -36,7 +39,7 @@ func Explore(parts Parts, lines []string) Result {
 }
 
 func (w *World) result() Result {
-	return Result{Violation: w.ledger.violation, Checks: w.ledger.checks, Policy: w.policy.Name()}
+	return Result{Violation: w.ledger.violation, Checks: w.ledger.checks, Reached: w.ledger.reached, Policy: w.policy.Name()}
 }
 
 // Shrink takes lines out of a script as long as what is left still breaks the same invariant. The first line, which makes
@@ -58,8 +61,12 @@ func Shrink(parts Parts, lines []string) []string {
 
 // lawOf is the invariant's name in a violation.
 func lawOf(violation string) string {
-	law, _, _ := strings.Cut(violation, ":")
-	return law
+	for _, law := range slices.Concat(Laws(), RankLaws()) {
+		if strings.HasPrefix(violation, law+":") {
+			return law
+		}
+	}
+	return violation
 }
 
 // Tell runs a script and returns the story: every command and what happened.

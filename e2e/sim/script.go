@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/placement"
 )
 
 // horizon is how long a healed World may take to come to rest.
@@ -42,7 +43,6 @@ func (w *World) Do(line string) error {
 	if err := do(command{World: w, args: words[1:]}); err != nil {
 		return err
 	}
-	w.watchBound()
 	return nil
 }
 
@@ -66,6 +66,11 @@ func commands() map[string]func(command) error {
 
 		"policy": command.setPolicy, "stock": command.stock, "skew": command.skew, "down": command.downWorker, "gone": command.gone, "back": command.back,
 		"cordon": mark(cordons, true), "uncordon": mark(cordons, false), "drain": mark(drains, true), "undrain": mark(drains, false),
+
+		"squat": command.squat, "weight": command.weigh, "checks": command.checks, "orchestrate": command.orchestrate, "by-name": command.byName,
+		"taint": trait(func(w *worker) { w.tainted = true }), "bare": trait(func(w *worker) { w.bare = true }),
+		"hold": trait(func(w *worker) { w.onHold = true }), "release": trait(func(w *worker) { w.onHold = false }),
+		"land": always((*World).land),
 
 		"fence": command.lookTurn, "renew": command.renewTurn, "report": command.reportTurn,
 		"dispatch": command.dispatchTurn, "core": command.coreTurn, "work": command.workTurn, "deliver": command.deliverTurn,
@@ -122,8 +127,10 @@ func (c command) clusters() error {
 			return err
 		}
 		c.workers = append(c.workers, &worker{
-			name: name, gpu: n, up: true, guard: guard{started: c.now}, snapshot: newSnapshot(n), copies: map[string]copied{}, jobs: map[string]remoteJob{},
+			name: name, gpu: n, up: true, guard: guard{started: c.now}, snapshot: newSnapshot(), copies: map[string]copied{}, jobs: map[string]remoteJob{},
+			weight: placement.DefaultWeight, over: map[int64]int64{},
 		})
+		c.workers[len(c.workers)-1].rule()
 		c.hub.listed = append(c.hub.listed, name)
 	}
 	c.boot()
@@ -166,7 +173,7 @@ func (c command) nominate() error {
 	return nil
 }
 
-// submit j1 gpu=4 run=30s ttl=10s kill=30s with=j2
+// submit j1 gpu=4 run=30s ttl=10s kill=30s with=j2 taint=tolerates checks=wait
 func (c command) submit() error {
 	if _, exists := c.hub.items[c.arg(0)]; exists {
 		return nil
@@ -188,7 +195,10 @@ func (c command) submit() error {
 		return err
 	}
 	c.hub.last++
-	c.put(workload{name: c.arg(0), uid: c.hub.last, gpu: gpu, run: run, ttl: ttl, kill: kill, sibling: c.option("with", "")})
+	c.put(workload{
+		name: c.arg(0), uid: c.hub.last, gpu: gpu, run: run, ttl: ttl, kill: kill, sibling: c.option("with", ""),
+		tolerates: c.option("taint", "") == "tolerates", unchecked: c.option("checks", "") == "wait",
+	})
 	return nil
 }
 
@@ -210,7 +220,7 @@ func (c command) evictOne() error {
 	if c.arg(0) == "hub" {
 		item, ok := c.hub.items[c.arg(1)]
 		if ok && item.quota && !item.evicted && item.finished == nil && !item.deleting {
-			c.ledger.preempted[item.uid] = true
+			c.ledger.excuse(item.uid, time.Time{})
 			c.put(c.World.evict(item, "Preempted to accommodate another workload"))
 		}
 		return nil
@@ -275,16 +285,27 @@ func (c command) remove() error {
 	if _, ok := w.jobs[name]; ok && c.arg(1) == "job" {
 		c.removeJob(w, name)
 	}
-	if _, ok := w.copies[name]; ok && c.arg(1) == "copy" {
+	if _, ok := w.copies[name]; ok && c.arg(1) == "copy" && !w.down(c.now) {
 		c.removeCopy(w, name)
+		c.stopAtOnce(w, name)
 	}
 	return nil
 }
 
+// stopAtOnce is what the worker's program does about a job that has lost its permission: within no time to speak of, which
+// matters as soon as clocks run and nobody has a turn.
+func (w *World) stopAtOnce(c *worker, name string) {
+	if job, ok := c.jobs[name]; ok && job.ours && job.running {
+		w.putJob(c, name, w.stopPods(job))
+	}
+}
+
 func (c command) outOfSync() error {
-	job, there := c.worker(c.arg(0)).jobs[c.arg(1)]
+	w, name := c.worker(c.arg(0)), c.arg(1)
+	job, there := w.jobs[name]
 	return c.onCopy(func(obj *copied) {
-		if obj.adopted && obj.finished == nil && there && job.finished == nil {
+		if obj.adopted && obj.finished == nil && there && job.finished == nil && !w.down(c.now) {
+			defer c.stopAtOnce(w, name)
 			obj.finished = &dispatch.Outcome{Reason: dispatch.OutOfSync, Message: "The prebuilt workload is out of sync with its user job"}
 		}
 	})
@@ -348,7 +369,7 @@ func (c command) drop() error {
 	return nil
 }
 
-// dispatch j1 [fail=2|late=2|crash=2]
+// dispatch j1 [fail=2|late=2|held=2|crash=2]
 func (c command) dispatchTurn() error {
 	if c.program == nil {
 		return nil

@@ -10,9 +10,9 @@ import (
 )
 
 // fault is what goes wrong in one turn of the dispatcher: its call number at (from 1) fails before it takes effect, or
-// fails after it has, or is the last before the program crashes.
+// fails after it has, is held up and lands later though it has failed, or is the last before the program crashes.
 type fault struct {
-	kind string // "", "fail", "late" or "crash"
+	kind string // "", "fail", "late", "held" or "crash"
 	at   int
 }
 
@@ -31,6 +31,7 @@ func (w *World) dispatch(name string, f fault) {
 	t.obs = w.observe(t.item)
 	t.plan = w.parts.Step(t.state, t.obs, w.policy)
 	w.program.wakes[name] = t.plan.WakeAt
+	w.ledger.sick(t)
 	if errors.Is(t.carryOut(), errCrashed) {
 		w.crash()
 	}
@@ -45,6 +46,8 @@ type turn struct {
 	plan  dispatch.Plan
 	fault fault
 	calls int
+	// action is what the present call is for.
+	action dispatch.Action
 }
 
 // carryOut writes or acts, and stops at the first failure.
@@ -59,7 +62,9 @@ func (t *turn) carryOut() error {
 			t.program.offering(t.item.name, a, t.now)
 		}
 		t.say("%s: %s (%s)", t.item.name, sentence(a), t.plan.Because)
-		if err := t.call(func() error { return t.act(a) }); err != nil {
+		err := t.perform(a)
+		t.noteTrouble(a, err)
+		if err != nil {
 			return err
 		}
 	}
@@ -70,6 +75,30 @@ func (t *turn) carryOut() error {
 		return t.call(t.release)
 	}
 	return nil
+}
+
+// perform carries out one action, in one call or two.
+func (t *turn) perform(a dispatch.Action) error {
+	t.action = a
+	if a.Verb == dispatch.Finish {
+		return t.finish(a)
+	}
+	if a.Verb == dispatch.OpenGate {
+		t.program.asked[t.item.name] = gateAsked{a.Cluster, a.Epoch}
+	}
+	return t.call(func() error { return t.act(a) })
+}
+
+// noteTrouble remembers that a worker refused a call. A worker that is away does not even do that.
+func (t *turn) noteTrouble(a dispatch.Action, err error) {
+	if !a.Remote() || t.program == nil || !t.worker(a.Cluster).up {
+		return
+	}
+	trouble := t.program.remote[a.Cluster].trouble
+	delete(trouble, t.item.name)
+	if err != nil {
+		trouble[t.item.name] = err.Error()
+	}
 }
 
 // offering remembers when an offer was begun to be made first.
@@ -93,6 +122,10 @@ func (t *turn) call(do func() error) error {
 		_ = do()
 		t.say("%s: the call takes effect but fails", t.item.name)
 		return errRefused
+	case "held":
+		t.hold()
+		t.say("%s: the call is held up and fails", t.item.name)
+		return errRefused
 	case "crash":
 		_ = do()
 		t.say("%s: the hub crashes", t.item.name)
@@ -110,6 +143,7 @@ func (w *World) prepare(item workload) workload {
 	}
 	after := item.with(t.plan.Next)
 	w.ledger.writing(t, item, after)
+	w.book(t)
 	w.say("%s: %s: with the reservation, %s", item.name, t.plan.Because, storing(t.state, t.plan, item))
 	return after
 }
@@ -125,6 +159,7 @@ func (t *turn) write() error {
 		now.check, now.message = t.plan.Verdict.Check, t.plan.Verdict.Message
 	}
 	t.ledger.writing(t, t.hub.items[t.item.name], now)
+	t.book(t)
 	t.say("%s: %s: %s", t.item.name, t.plan.Because, storing(t.state, t.plan, t.item))
 	t.program.written[now.name] = t.put(now).rv
 	return nil
@@ -161,7 +196,7 @@ func (t *turn) act(a dispatch.Action) error {
 			return o.ours && (o.uid != t.item.uid || epoch < a.Epoch)
 		})
 	case dispatch.OpenGate:
-		return nil
+		return t.openGate(c, a)
 	case dispatch.EvictRemote:
 		return t.evictRemote(c, a)
 	case dispatch.LiveRead:
@@ -171,7 +206,6 @@ func (t *turn) act(a dispatch.Action) error {
 	case dispatch.DrainStatus:
 		return t.setStatus(jobStatus{})
 	case dispatch.Finish:
-		return t.finish(a)
 	}
 	panic(fmt.Sprintf("sim: unknown verb %s", a.Verb))
 }

@@ -23,9 +23,36 @@ func (g *generator) policy() {
 		case 0:
 			g.add("stock %s", c)
 		case 1:
-			g.add("skew %s 10s", c)
+			g.add("skew %s 5s", c)
 		case 2, 3:
-			g.add("skew %s -10s", c)
+			g.add("skew %s -5s", c)
+		}
+	}
+}
+
+// traits makes the clusters differ.
+func (g *generator) traits() {
+	if g.rand.IntN(5) == 0 {
+		g.add("orchestrate")
+		for i, c := range g.names {
+			if g.rand.IntN(4) > 0 {
+				g.add("squat %s %d", c, g.sizes[i])
+			}
+		}
+	}
+	for _, c := range g.names {
+		if g.strict == "" && g.rand.IntN(2) == 0 {
+			g.add("stock %s", c)
+		}
+		switch g.rand.IntN(20) {
+		case 0:
+			g.add("bare %s", c)
+		case 1:
+			g.add("taint %s", c)
+		case 2:
+			g.add("weight %s %s", c, g.pick("0", "90"))
+		case 3:
+			g.add("squat %s 2", c)
 		}
 	}
 }
@@ -40,7 +67,12 @@ func (g *generator) kill() string {
 
 // operate is what people do with clusters.
 func (g *generator) operate() {
-	switch c := g.cluster(); g.rand.IntN(8) {
+	switch c := g.cluster(); g.rand.IntN(9) {
+	case 8: // somebody drains the cluster where a workload runs, as far as the scheduler of things goes
+		g.add("round")
+		g.add("drain %s", c)
+		g.add("round")
+		g.add("round")
 	case 0, 1:
 		g.add("cordon %s", c)
 	case 2, 3:
@@ -83,8 +115,8 @@ func (g *generator) isolate() {
 		g.add("probe %s", other)
 	}
 	if g.rand.IntN(3) > 0 {
-		g.add("tick %s", g.pick("40s", "50s", "54s"))
-		g.add("down %s for=%s", c, g.pick("1s", "15s"))
+		g.add("tick %s", g.pick("35s", "40s", "49s"))
+		g.add("down %s for=%s", c, g.pick("1s", "30s"))
 	}
 	g.add("tick %s", g.pick("10s", "20s", "1m"))
 	g.add("dispatch %s", job)

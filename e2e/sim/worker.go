@@ -7,8 +7,8 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// worker is a cluster that admits copies with the real admission core and runs jobs, one small transition at a time. Like any
-// cluster with the public API it knows no epochs: a job takes up whatever Workload bears the name it was made for.
+// worker is a cluster that admits copies with the real admission core and runs jobs, one small transition at a time. One with
+// nothing but the public API (stock) knows no epochs: a job takes up whatever Workload bears the name it was made for.
 type worker struct {
 	name string
 	gpu  int64
@@ -21,6 +21,13 @@ type worker struct {
 	snapshot *admission.Snapshot
 	guard    guard
 	ghosts   []ghost
+	// squatted is what a workload of its own holds that gives way to copies; weight is how much people like the cluster.
+	squatted int64
+	weight   int
+	// bare is set if it has no LocalQueue for copies, onHold if that is on hold, tainted if its nodes are.
+	bare, onHold, tainted bool
+	// over is the highest epoch, above the first, of each Workload whose copies are gone.
+	over map[int64]int64
 }
 
 // work makes the next transition of one name and reports whether there was one.
@@ -74,7 +81,7 @@ func (w *World) workCopy(c *worker, name string, obj copied, hasJob bool, job re
 	case obj.adopted && !hasJob:
 		w.removeCopy(c, name)
 		return true
-	case hasJob && !obj.adopted && job.owner == obj.owner:
+	case hasJob && !obj.adopted && job.owner == obj.owner && (c.guard.stock || !w.parts.Before(job, obj)):
 		obj.adopted = true
 	case obj.finished != nil:
 		return false
@@ -83,7 +90,7 @@ func (w *World) workCopy(c *worker, name string, obj copied, hasJob bool, job re
 	case obj.deactivating && !obj.evicted:
 		obj.evicted = true
 	case obj.evicted && obj.quota && (!hasJob || !job.running):
-		obj.quota, obj.admitted = false, false
+		obj.quota, obj.admitted, obj.openedAt = false, false, time.Time{}
 	case !obj.quota && !obj.deactivating:
 		return w.cycle(c)
 	case obj.quota && !obj.evicted && !obj.admitted:
@@ -110,6 +117,7 @@ func (c *worker) nextTimer(now time.Time) (at time.Time) {
 }
 
 func (w *World) putCopy(c *worker, name string, obj copied) {
+	w.beforeChange(c, name)
 	c.copies[name] = obj
 	c.reckon(name, present[copied]{true, obj})
 	w.changed()
@@ -117,7 +125,11 @@ func (w *World) putCopy(c *worker, name string, obj copied) {
 }
 
 func (w *World) removeCopy(c *worker, name string) {
+	w.beforeChange(c, name)
 	obj := c.copies[name]
+	if obj.ours && obj.epoch > 1 {
+		c.over[obj.uid] = max(c.over[obj.uid], obj.epoch)
+	}
 	delete(c.copies, name)
 	c.reckon(name, present[copied]{})
 	w.changed()
@@ -125,12 +137,14 @@ func (w *World) removeCopy(c *worker, name string) {
 }
 
 func (w *World) putJob(c *worker, name string, job remoteJob) {
+	w.beforeChange(c, name)
 	c.jobs[name] = job
 	w.changed()
 	c.watch.jobs.send(name, present[remoteJob]{true, job})
 }
 
 func (w *World) removeJob(c *worker, name string) {
+	w.beforeChange(c, name)
 	job := c.jobs[name]
 	job.running = false
 	delete(c.jobs, name)

@@ -38,11 +38,15 @@ type Parts struct {
 	Step  StepFunc
 	Fence FenceFunc
 	Rank  RankFunc
-	Shell Shell
+	// Before is the rule about epochs of workers that know them.
+	Before EpochFunc
+	Shell  Shell
 }
 
 // Real are the parts as they are.
-func Real() Parts { return Parts{Step: dispatch.Step, Fence: fence.Step, Rank: placement.Rank} }
+func Real() Parts {
+	return Parts{Step: dispatch.Step, Fence: fence.Step, Rank: placement.Rank, Before: realBefore}
+}
 
 // World is a hub, its workers and everything between them. It changes only by commands (script.go).
 type World struct {
@@ -58,6 +62,8 @@ type World struct {
 	// frozen are the actors that take no turn in a round: dispatch, core, deliver, or the name of a worker, which then
 	// stands still; deliver/<worker> freezes what the hub sees of it.
 	frozen map[string]bool
+	// held are calls that the hub has given up and that are still on their way.
+	held []held
 	// healed is set once every fault has ended.
 	healed bool
 	// commands is what the words of a script mean.
@@ -171,7 +177,7 @@ func (w *World) untilQuiet() {
 			return
 		}
 	}
-	w.violate("at a fixed point Step returns the same state and no actions", "200 rounds did not come to rest")
+	w.violate(lawFixed, "200 rounds did not come to rest")
 }
 
 // nextTimer is when something will happen on its own, zero for never.
