@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"errors"
-
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
 
@@ -168,13 +166,10 @@ func (t *turn) finish(a dispatch.Action) error {
 	} else if !now.status.finished {
 		t.ledger.finishing(t, a.Cluster)
 		if err := t.call(func() error { return t.setStatus(jobStatus{finished: true}) }); err != nil {
-			if errors.Is(err, errCrashed) {
-				t.reach(TornFinish)
-			}
-			return err
+			return t.torn(err)
 		}
 	}
-	return t.call(func() error {
+	return t.torn(t.call(func() error {
 		now, ok := t.hub.items[t.item.name]
 		if !ok || now.uid != t.item.uid || now.finished != nil {
 			return nil
@@ -184,5 +179,13 @@ func (t *turn) finish(a dispatch.Action) error {
 		now.finished = &outcome
 		t.put(now)
 		return nil
-	})
+	}))
+}
+
+// torn notes that the last status is stored and Finished is not.
+func (t *turn) torn(err error) error {
+	if now := t.hub.items[t.item.name]; err != nil && now.status.finished && now.finished == nil {
+		t.reach(TornFinish)
+	}
+	return err
 }

@@ -81,6 +81,7 @@ func (l *ledger) started(w *World, c *worker, name string, job remoteJob) {
 	for _, other := range w.workers {
 		o, ok := other.jobs[name]
 		if other == c || !ok || !o.running || o.owner != job.owner {
+			w.must(lawOneRun, true, "")
 			continue
 		}
 		newer, older := job, other.name

@@ -95,7 +95,7 @@ const (
 	ResultUnknown Event = "a job is gone and nobody saw how it ended"
 	DebtSettled   Event = "a debt is settled"
 	RecordLost    Event = "a record was lost"
-	TornFinish    Event = "the hub crashes between the last status and Finished"
+	TornFinish    Event = "a turn ends between the last status and Finished"
 	Returns       Event = "a lost cluster is back in time"
 	GoneDeclared  Event = "a person's word ends a wait"
 	GateOpens     Event = "a gate is opened"
