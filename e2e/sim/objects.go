@@ -100,7 +100,7 @@ type copied struct {
 }
 
 // closed reports whether a gate keeps the copy from preempting.
-func (c copied) closed() bool { return c.gated && c.openedAt.IsZero() }
+func (obj copied) closed() bool { return obj.gated && obj.openedAt.IsZero() }
 
 // remoteJob is a job on a worker.
 type remoteJob struct {
