@@ -34,6 +34,14 @@ func (st *stage) mayGo() bool {
 	return wl.Status.ClusterName == nil && !meta.IsStatusConditionTrue(wl.Status.Conditions, switchyard.DispatchCondition)
 }
 
+// goes waits until the hub's job shows no pods and the Workload may go.
+func (st *stage) goes() {
+	st.t.Helper()
+	st.eventually("the hub's job shows no pods", func() bool { return st.localJob().Status.Active == 0 })
+	st.enqueueAll() // as the watch of jobs does
+	st.eventually("the workload may go", st.mayGo)
+}
+
 // runsActively has the job run on a worker, and the hub see its pods.
 func (st *stage) runsActively(worker string) {
 	st.t.Helper()
@@ -57,8 +65,7 @@ func TestADeletedWorkloadWhoseJobRunsMayGoWhenTheJobIsGone(t *testing.T) {
 	st.runsActively("w1")
 	st.deleteWorkload()
 	st.eventually("the job is gone from w1", func() bool { return st.jobOn("w1") == nil && st.copyOn("w1") == nil })
-	st.eventually("the hub's job shows no pods", func() bool { return st.localJob().Status.Active == 0 })
-	st.eventually("the workload may go", st.mayGo)
+	st.goes()
 }
 
 func TestADeletedWorkloadIsKeptForAClusterOutOfReachUntilAPersonSaysOtherwise(t *testing.T) {
@@ -77,7 +84,7 @@ func TestADeletedWorkloadIsKeptForAClusterOutOfReachUntilAPersonSaysOtherwise(t 
 	})
 	st.note(&kueue.MultiKueueCluster{}, "w1", switchyard.GoneAnnotation, "true")
 	st.enqueueAll() // as the watch of clusters does
-	st.eventually("the workload may go", st.mayGo)
+	st.goes()
 }
 
 func TestADeletedWorkloadWhoseJobIsDeletedTooIsNotKept(t *testing.T) {
