@@ -71,6 +71,7 @@ func unchosen() []string {
 		"cycle.Options.MaxAdmissions", // how long a newcomer waits behind a batch is the loop's affair
 		"job.Options.Clock",           // tests only
 		"job.Options.Created",         // whom to tell, not what to do
+		"job.Options.Dispatches",      // which program it is: a hub's, or not
 		"job.Options.Stale",           // no choice: an epoch that is over is over
 	}
 }
