@@ -58,7 +58,7 @@ func (r *Resolver) count(s *subject, plan dispatch.Plan) {
 			outcome = outcomeWon
 		case !slices.Contains(s.state.Nominated, v.Name), !r.knows(v.Name):
 			continue
-		case v.Copy.Refused || v.Copy.Evicted || v.Trouble != "":
+		case refused(v):
 			outcome = outcomeRefused
 		}
 		offers.WithLabelValues(v.Name, outcome).Inc()
@@ -68,12 +68,17 @@ func (r *Resolver) count(s *subject, plan dispatch.Plan) {
 	}
 }
 
-// noteMisses holds it against the clusters that they did not admit what they were offered before the winner was.
+// refused reports whether a cluster has said that it does not take the offer.
+func refused(v dispatch.ClusterView) bool { return v.Copy.Refused || v.Copy.Evicted || v.Trouble != "" }
+
+// noteMisses holds it against the clusters that they said nothing to what they were offered before the winner was. A refusal is an
+// answer, and one about this Workload alone.
 func (r *Resolver) noteMisses(s *subject, winner string) {
 	at := func(name string) time.Time { return r.flights.sentAt(name, s.key(), s.state.Epoch) }
-	for _, name := range s.state.Nominated {
-		if sent := at(name); name != winner && !sent.IsZero() && sent.Before(at(winner)) {
-			r.flights.missed(name, s.observed.Now)
+	for _, v := range s.observed.Clusters {
+		offered := v.Name != winner && slices.Contains(s.state.Nominated, v.Name)
+		if sent := at(v.Name); offered && !refused(v) && !sent.IsZero() && sent.Before(at(winner)) {
+			r.flights.missed(v.Name, s.observed.Now)
 		}
 	}
 }

@@ -96,13 +96,16 @@ func TestHowLongAnOfferMayWait(t *testing.T) {
 }
 
 func TestWhoDidNotAdmitInTimeIsHeldToItUntilItDoesOrIsForgiven(t *testing.T) {
-	r := counting("w1", "w2", "w3")
+	r := counting("w0", "w1", "w2", "w3")
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	s := &subject{state: dispatch.State{Epoch: 1, Nominated: []string{"w1", "w2", "w3"}}}
+	s := &subject{state: dispatch.State{Epoch: 1, Nominated: []string{"w0", "w1", "w2", "w3"}}}
+	s.observed.Clusters = []dispatch.ClusterView{
+		{Name: "w0", Copy: dispatch.Copy{Refused: true}}, {Name: "w1"}, {Name: "w2"}, {Name: "w3"},
+	}
 	s.original.Workload = &kueue.Workload{}
 	s.observed.Now = now
 	s.policy.Dispatcher = dispatch.BestFit
-	for i, name := range []string{"w1", "w2", "w3"} {
+	for i, name := range []string{"w0", "w1", "w2", "w3"} {
 		r.flights.nominate(name, s.key(), nil, now)
 		r.flights.send(name, s.key(), 1, now.Add(time.Duration(i)*time.Second))
 	}
@@ -110,7 +113,7 @@ func TestWhoDidNotAdmitInTimeIsHeldToItUntilItDoesOrIsForgiven(t *testing.T) {
 	for range 2 {
 		r.count(s, dispatch.Plan{Next: dispatch.State{Epoch: 1, Bound: "w2"}})
 	}
-	for name, want := range map[string]int{"w1": 2, "w2": 0, "w3": 0} {
+	for name, want := range map[string]int{"w0": 0, "w1": 2, "w2": 0, "w3": 0} {
 		if got := r.flights.troubles(name, now); got != want {
 			t.Errorf("%s: %d misses, want %d", name, got, want)
 		}
@@ -123,7 +126,7 @@ func TestWhoDidNotAdmitInTimeIsHeldToItUntilItDoesOrIsForgiven(t *testing.T) {
 	if got := r.flights.troubles("w1", now); got != 0 {
 		t.Errorf("%d misses although it admitted one since", got)
 	}
-	for _, name := range []string{"w1", "w2", "w3"} {
+	for _, name := range s.state.Nominated {
 		r.removed(name)
 	}
 }

@@ -28,7 +28,7 @@ type Cluster struct {
 	Degraded string
 	// Weight is how much the user likes the cluster, from 0 to 100; DefaultWeight if nobody has said.
 	Weight int
-	// Troubles counts the offers in a row that the cluster did not admit in time lately, for whatever reason.
+	// Troubles counts the offers in a row that the cluster neither admitted nor refused in time lately.
 	Troubles int
 }
 
