@@ -15,8 +15,8 @@ var changing = []struct {
 	{regexp.MustCompile(`\b\d{8}-\d{6}\b`), "<stamp>"},
 	{regexp.MustCompile(`\bhttps://[\w.-]+(:\d+)?`), "<address>"},
 	{regexp.MustCompile(`\bv\d+\.\d+\.\d+\b`), "<version>"},
+	{regexp.MustCompile(`-[0-9a-f]{5}\b`), "-<hash>"}, // before ages: 2746d is both
 	{regexp.MustCompile(`\b(\d+(\.\d+)?(ms|[smhdy]))+\b`), "<age>"},
-	{regexp.MustCompile(`-[0-9a-f]{5}\b`), "-<hash>"},
 	{regexp.MustCompile(`\s+`), " "},
 }
 

@@ -71,6 +71,7 @@ func TestWhatIsPrintedIsComparedButForWhatChangesEachTime(t *testing.T) {
 	for _, c := range []struct{ name, shown, printed, want string }{
 		{"the same", "a\nb", "a\nb\n", ""},
 		{"blanks of tables", "NAME   AGE\nw1     5m", "NAME  AGE\nw1    6m30s  \n", ""},
+		{"a hash that looks like an age", "job-train-12abc runs", "job-train-2746d runs", ""},
 		{
 			"times, stamps, hashes, versions and addresses", "job-train-12abc at 2026-11-21T12:00:00Z 20261121-120000 v1.36.3 https://w1:6443",
 			"job-train-9ffff at 2027-01-02T03:04:05Z 20270102-030405 v1.37.0 https://127.0.0.1:34567", "",
