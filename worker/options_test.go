@@ -254,3 +254,18 @@ func TestTheGatesOfJobsAreTheContractsWithoutAWord(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// A hub whose dispatcher is off would wait for ever for a word that nobody gives.
+func TestOnlyAHubWithItsDispatcherOnWaitsForIt(t *testing.T) {
+	prepare := []func(*kueue.Workload, time.Time){func(*kueue.Workload, time.Time) {}}
+	on, off := given(t, ""), given(t, "", features.MultiKueue)
+	if !dispatches(on, prepare) {
+		t.Error("a hub does not wait for its dispatcher")
+	}
+	if dispatches(off, prepare) {
+		t.Error("a hub waits for a dispatcher that is off")
+	}
+	if dispatches(on, nil) {
+		t.Error("a worker waits for a dispatcher")
+	}
+}

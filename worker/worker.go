@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
+	"switchyard.dev/apis/config/features"
 	kueuev1beta1 "switchyard.dev/apis/kueue/v1beta1"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
@@ -49,7 +50,7 @@ func PartsWith(s program.Settings, prepare ...func(wl *kueue.Workload, now time.
 	if err != nil {
 		return nil, err
 	}
-	engine.prepare, engine.dispatches = preparations(s, prepare), len(prepare) > 0
+	engine.prepare, engine.dispatches = preparations(s, prepare), dispatches(s, prepare)
 	integrations, err := engine.integrations()
 	if err != nil {
 		return nil, err
@@ -64,4 +65,10 @@ func preparations(s program.Settings, asked []func(*kueue.Workload, time.Time)) 
 		return asked
 	}
 	return append(slices.Clone(asked), workload.AwaitPods)
+}
+
+// dispatches reports whether the program hands jobs to other clusters. Where the gate is off nobody is there to say that one has
+// stopped over there, and nobody may wait for it.
+func dispatches(s program.Settings, prepare []func(wl *kueue.Workload, now time.Time)) bool {
+	return len(prepare) > 0 && s.Gates.Enabled(features.MultiKueue)
 }
