@@ -63,16 +63,8 @@ func (d *Drain) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable.
 func (d *Drain) Start(ctx context.Context) error {
-	ticker := d.Clock.NewTicker(d.Every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C():
-			d.turn(ctx)
-		}
-	}
+	every(ctx, d.Clock, d.Every, func() { d.turn(ctx) })
+	return nil
 }
 
 // turn gives every cluster that is being drained its next turn.

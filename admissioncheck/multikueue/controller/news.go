@@ -40,16 +40,8 @@ func (n *News) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable.
 func (n *News) Start(ctx context.Context) error {
-	ticker := n.Clock.NewTicker(n.Every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C():
-			n.spread()
-		}
-	}
+	every(ctx, n.Clock, n.Every, func() { n.spread() })
+	return nil
 }
 
 // spread wakes those concerned, and returns how many.

@@ -29,19 +29,8 @@ func (s *Sweep) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable.
 func (s *Sweep) Start(ctx context.Context) error {
-	if s.Every <= 0 {
-		return nil
-	}
-	ticker := s.Clock.NewTicker(s.Every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C():
-			s.sweep(ctx)
-		}
-	}
+	every(ctx, s.Clock, s.Every, func() { s.sweep(ctx) })
+	return nil
 }
 
 func (s *Sweep) sweep(ctx context.Context) {
