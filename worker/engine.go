@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	componentconfig "k8s.io/component-base/config/v1alpha1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -152,9 +153,30 @@ func (e *engine) addWebhooks(ctx context.Context, mgr ctrl.Manager) error {
 
 // addFence stops the jobs of hubs that have not renewed their run lease.
 func (e *engine) addFence(ctx context.Context, mgr ctrl.Manager) error {
-	election := e.settings.LeaderElection
+	options, err := jobOptions(e.settings, e.kinds)
+	if err != nil {
+		return err
+	}
 	return guard.Setup(ctx, mgr, guard.Options{
 		Namespace: *e.settings.Namespace, Clock: e.clock, Registry: metrics.Registry,
-		Takeover: election.LeaseDuration.Duration + election.RetryPeriod.Duration, Rate: float64(*e.settings.ClientConnection.QPS),
+		Takeover: takeover(e.settings.LeaderElection), Rate: float64(*e.settings.ClientConnection.QPS),
+		Workloads: options.Workers(kueue.Kind("Workload")), Jobs: fewest(options),
 	})
+}
+
+// takeover is how long it may take until another program leads. Candidates look every retry period, or up to 2.2 times as
+// seldom: so late the next one sees the last renewal, and so late it notices that its time is over.
+func takeover(election *componentconfig.LeaderElectionConfiguration) time.Duration {
+	return election.LeaseDuration.Duration + election.RetryPeriod.Duration*44/10
+}
+
+// fewest is how many jobs are reconciled at a time, of the kind of which they are fewest.
+func fewest(options job.Options) int {
+	fewest := 0
+	for _, kind := range options.Kinds {
+		if n := options.Workers(kind.GVK().GroupKind()); fewest == 0 || n < fewest {
+			fewest = n
+		}
+	}
+	return fewest
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -29,7 +30,7 @@ type Options struct {
 	Kinds []Integration
 	// ExternalFrameworks are kinds that somebody else manages; their children are left alone.
 	ExternalFrameworks []schema.GroupVersionKind
-	// Concurrency is how many jobs of a kind, by its "Kind.group", are reconciled at a time; missing means 1.
+	// Concurrency is how many jobs of a kind, by its "Kind.group", are reconciled at a time; see Workers.
 	Concurrency map[string]int
 	// Gates are the feature gates that matter here.
 	Gates Gates
@@ -42,6 +43,11 @@ type Options struct {
 	Dispatches bool
 	// Clock is the source of now; nil is the machine's.
 	Clock clock.PassiveClock
+}
+
+// Workers are how many jobs of the kind are reconciled at a time: as many as batch Jobs if nothing says, and one at least.
+func (o Options) Workers(kind schema.GroupKind) int {
+	return max(cmp.Or(o.Concurrency[kind.String()], o.Concurrency["Job.batch"]), 1)
 }
 
 // Gates are the feature gates of the public Configuration that change how jobs are treated (contract: kueue-api.md 6).

@@ -82,7 +82,7 @@ func (i integration[T]) start(mgr ctrl.Manager, o Options) error {
 		For(i.kind.New()).
 		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(r.jobsOf), builder.WithPredicates(r.relay())).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: max(o.Concurrency[i.kind.GVK.Kind+"."+i.kind.GVK.Group], 1),
+			MaxConcurrentReconciles: o.Workers(i.kind.GVK.GroupKind()),
 			SkipNameValidation:      ptr.To(true), // several clusters may be served by one process
 		}).
 		Complete(r)

@@ -92,7 +92,7 @@ type Health struct {
 // Controller bounds the controllers.
 type Controller struct {
 	// GroupKindConcurrency is the number of workers for each "Kind.group"; a kind
-	// that is not named has one.
+	// of job that is not named has as many as Job.batch, any other one.
 	GroupKindConcurrency map[string]int `json:"groupKindConcurrency,omitempty"`
 	// CacheSyncTimeout bounds the first listing; nil, controller-runtime's default.
 	CacheSyncTimeout *metav1.Duration `json:"cacheSyncTimeout,omitempty"`

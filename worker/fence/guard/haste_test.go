@@ -26,22 +26,27 @@ func stamped(count int, onHubLost switchyard.OnHubLost) []client.Object {
 }
 
 func TestHowLongAFenceMayTakeDependsOnWhatItWouldStop(t *testing.T) {
+	usual := Options{Takeover: 24 * time.Second, Rate: 300, Workloads: 10, Jobs: 5}
 	for _, c := range []struct {
 		name       string
 		stop, keep int
-		takeover   time.Duration
-		rate       float64
+		but        func(*Options)
 		want       time.Duration
 	}{
-		{"nothing depends on a lease", 0, 300, 17 * time.Second, 4, 25 * time.Second},
-		{"four writes for each, of all hubs", 10, 300, 17 * time.Second, 4, 35 * time.Second},
-		{"another program takes longer to lead", 10, 0, time.Minute, 4, 80 * time.Second},
-		{"calls that nobody limits", 300, 0, 17 * time.Second, -1, 25 * time.Second},
+		{"nothing depends on a lease", 0, 300, func(*Options) {}, 35 * time.Second},
+		{"20 ms for each, of all hubs", 300, 300, func(*Options) {}, 40 * time.Second},
+		{"another program takes longer to lead", 300, 0, func(o *Options) { o.Takeover = time.Minute }, 75 * time.Second},
+		{"few calls a second", 300, 0, func(o *Options) { o.Rate = 20 }, 95 * time.Second},
+		{"calls that nobody limits", 300, 0, func(o *Options) { o.Rate = -1 }, 40 * time.Second},
+		{"one job after the other", 300, 0, func(o *Options) { o.Jobs = 1 }, 50 * time.Second},
+		{"one Workload after the other", 300, 0, func(o *Options) { o.Workloads = 0 }, time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			reader := fake.NewClientBuilder().WithScheme(known(t)).WithIndex(&kueue.Workload{}, byLease, indexed).
 				WithObjects(stamped(c.stop, switchyard.Stop)...).WithObjects(stamped(c.keep, switchyard.KeepRunning)...).Build()
-			got, err := haste{reader: reader, takeover: c.takeover, rate: c.rate}.within(t.Context())
+			o := usual
+			c.but(&o)
+			got, err := haste{Options: o, reader: reader}.within(t.Context())
 			if err != nil || got != c.want {
 				t.Errorf("%v, %v", got, err)
 			}
@@ -53,7 +58,7 @@ func TestTheFencesLeaseSaysHowLongItMayTake(t *testing.T) {
 	reader := fake.NewClientBuilder().WithScheme(known(t)).WithIndex(&kueue.Workload{}, byLease, indexed).Build()
 	p := newPresence(t, "me", nil)
 	for _, takeover := range []time.Duration{17 * time.Second, time.Minute} {
-		p.Within = haste{reader: reader, takeover: takeover}.within
+		p.Within = haste{Options: Options{Takeover: takeover}, reader: reader}.within
 		p.clock.Step(10 * time.Second)
 		if err := p.renew(t.Context()); err != nil {
 			t.Fatal(err)

@@ -40,6 +40,8 @@ type Options struct {
 	Takeover time.Duration
 	// Rate is how many calls a second the manager's client makes at most; zero or less if it is not limited.
 	Rate float64
+	// Workloads and Jobs are how many of them the controllers look at together, of the kind of job of which they are fewest.
+	Workloads, Jobs int
 }
 
 // Setup adds the guard to a manager: the controller and the fence's own lease.
@@ -62,7 +64,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	return mgr.Add(&Presence{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Synced: mgr.GetCache().WaitForCacheSync, Clock: o.Clock,
 		Namespace: o.Namespace, Identity: host + "_" + string(uuid.NewUUID()),
-		Within: haste{reader: mgr.GetClient(), takeover: o.Takeover, rate: o.Rate}.within,
+		Within: haste{Options: o, reader: mgr.GetClient()}.within,
 	})
 }
 
