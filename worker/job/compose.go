@@ -197,10 +197,14 @@ func maxExecTime(job client.Object) (*int32, error) {
 	return &seconds, nil
 }
 
-// adopted returns a copy of the Workload with the job as its owner.
+// adopted returns a copy of the Workload with the job as its owner. If the job runs elsewhere it has the finalizer too: the
+// record of where must not go before the job has ended there.
 func (c composer[T]) adopted(job T, wl *kueue.Workload) *kueue.Workload {
 	owned := wl.DeepCopy()
 	c.own(job, owned)
+	if c.opts.Dispatches && c.kind.ManagedBy != nil && managerOf(c.kind, job) == kueue.MultiKueueControllerName {
+		controllerutil.AddFinalizer(owned, kueue.ResourceInUseFinalizer)
+	}
 	return owned
 }
 

@@ -261,6 +261,29 @@ func TestAPrebuiltWorkloadIsAdoptedAndItsPodsMarked(t *testing.T) {
 	c.hasCondition(kueue.WorkloadFinished, "True Succeeded")
 }
 
+func TestAPrebuiltWorkloadOfAJobThatRunsElsewhereIsKeptUntilItHasEndedThere(t *testing.T) {
+	for name, c := range map[string]struct {
+		dispatches bool
+		manager    *string
+		kept       bool
+	}{
+		"a hub":                        {true, ptr.To(kueue.MultiKueueControllerName), true},
+		"a job that runs on the hub":   {true, nil, false},
+		"a hub whose dispatcher is off": {false, ptr.To(kueue.MultiKueueControllerName), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJob()
+			j.Annotations[kueue.PrebuiltWorkloadNameKey] = "prebuilt"
+			j.Spec.ManagedBy = c.manager
+			cl := newClusterWith(t, func(o *job.Options) { o.Dispatches = c.dispatches }, j, prebuilt(), newFlavor("h100"))
+			cl.wrote("patch Workload")
+			if got := len(cl.workload().Finalizers) > 0; got != c.kept {
+				t.Errorf("finalizer: %v", got)
+			}
+		})
+	}
+}
+
 func TestAPrebuiltWorkloadThatDiffersIsFinishedOutOfSync(t *testing.T) {
 	j := newJob()
 	j.Labels[kueue.PrebuiltWorkloadNameKey] = "prebuilt"
