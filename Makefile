@@ -60,7 +60,7 @@ mutants: ## Break the guards of dispatcher, placement and fence one by one: the 
 
 .PHONY: soak
 soak: controlplane build ## Five jobs a second on real API servers, with random faults: SOAK=10m RATE=5 SEED=1
-	go test -count=1 -timeout 3h ./e2e/integration/... -args -ginkgo.focus='A soak' -soak=$(or $(SOAK),10m) -soak.rate=$(or $(RATE),5) \
+	go test -count=1 -v -timeout 3h -run '^TestIntegration$$' ./e2e/integration/... -args -ginkgo.no-color -ginkgo.focus='A soak' -soak=$(or $(SOAK),10m) -soak.rate=$(or $(RATE),5) \
 		-soak.seed=$(or $(SEED),1)
 
 .PHONY: bench
