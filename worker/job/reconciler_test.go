@@ -267,8 +267,8 @@ func TestAPrebuiltWorkloadOfAJobThatRunsElsewhereIsKeptUntilItHasEndedThere(t *t
 		manager    *string
 		kept       bool
 	}{
-		"a hub":                        {true, ptr.To(kueue.MultiKueueControllerName), true},
-		"a job that runs on the hub":   {true, nil, false},
+		"a hub":                         {true, ptr.To(kueue.MultiKueueControllerName), true},
+		"a job that runs on the hub":    {true, nil, false},
 		"a hub whose dispatcher is off": {false, ptr.To(kueue.MultiKueueControllerName), false},
 	} {
 		t.Run(name, func(t *testing.T) {
