@@ -36,8 +36,8 @@ func Kinds(s program.Settings) ([]job.Integration, error) {
 	return kinds, nil
 }
 
-// integrations has a part for every compiled-in kind. The webhooks of a kind that is not enabled are there and do nothing,
-// so that one static webhook configuration fits all settings.
+// integrations has a part for every compiled-in kind, and one for jobs of all others. The webhooks of a kind that is not enabled
+// are there and do nothing, so that one static webhook configuration fits all settings.
 func (e *engine) integrations() ([]program.Part, error) {
 	s, kinds := e.settings, e.kinds
 	options, err := jobOptions(s, kinds)
@@ -56,7 +56,10 @@ func (e *engine) integrations() ([]program.Part, error) {
 			return kind.Setup(mgr, options)
 		}})
 	}
-	return parts, nil
+	return append(parts, program.Part{Name: "external jobs", Add: func(_ context.Context, mgr ctrl.Manager) error {
+		mgr.GetWebhookServer().Register(job.ExternalWebhookPath, job.ExternalWebhook(options))
+		return nil
+	}}), nil
 }
 
 func jobOptions(s program.Settings, kinds []job.Integration) (job.Options, error) {

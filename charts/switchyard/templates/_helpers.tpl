@@ -59,3 +59,70 @@ managed: {{ dig "internalCertManagement" "enable" true $c }}
 cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "switchyard.name" . }}-webhooks
 {{- end -}}
 {{- end }}
+
+{{/* The API groups of the kinds of job that only the Configuration names, as an array in YAML: those that a hub dispatches, and
+     those whose own controllers run here. A name is Kind.version.group; what is none the program refuses. */}}
+{{- define "switchyard.externalGroups" -}}
+{{- $c := include "switchyard.configuration" . | fromYaml -}}
+{{- $names := dig "integrations" "externalFrameworks" list $c | default list -}}
+{{- range dig "multiKueue" "externalFrameworks" list $c | default list -}}
+{{- $names = append $names (.name | default "") -}}
+{{- end -}}
+{{- $groups := list -}}
+{{- range $names -}}
+{{- $parts := regexSplit "\\." . 3 -}}
+{{- if eq (len $parts) 3 -}}
+{{- $groups = append $groups (last $parts) -}}
+{{- end -}}
+{{- end -}}
+{{- $groups | uniq | sortAlpha | toYaml -}}
+{{- end }}
+
+{{/* The webhook of those kinds: of their jobs that a hub has made here, none of an epoch that is over is taken. Which of a group's
+     resources are jobs only their CRDs know; the label leaves no others. */}}
+{{- define "switchyard.externalWebhook" -}}
+name: vexternaljob.kb.io
+admissionReviewVersions: [v1]
+clientConfig:
+  service:
+    path: /validate-external-job
+namespaceSelector:
+  matchExpressions:
+  - key: kubernetes.io/metadata.name
+    operator: NotIn
+    values: []
+objectSelector:
+  matchExpressions:
+  - key: kueue.x-k8s.io/multikueue-origin
+    operator: Exists
+rules:
+- apiGroups: {{ include "switchyard.externalGroups" . | fromYamlArray | toJson }}
+  apiVersions: ["*"]
+  operations: [CREATE, UPDATE]
+  resources: ["*"]
+  scope: Namespaced
+sideEffects: None
+{{- end }}
+
+{{/* What a hub needs of the kinds that it dispatches by their name alone, as an array of RBAC rules in YAML. Plurals are regular ones;
+     a kind with another needs a role of its user's own. */}}
+{{- define "switchyard.externalRules" -}}
+{{- $c := include "switchyard.configuration" . | fromYaml -}}
+{{- $rules := list -}}
+{{- range dig "multiKueue" "externalFrameworks" list $c | default list -}}
+{{- $parts := regexSplit "\\." (.name | default "") 3 -}}
+{{- if eq (len $parts) 3 -}}
+{{- $singular := first $parts | lower -}}
+{{- $plural := printf "%ss" $singular -}}
+{{- if hasSuffix "s" $singular -}}
+{{- $plural = printf "%ses" $singular -}}
+{{- else if hasSuffix "y" $singular -}}
+{{- $plural = printf "%sies" (trimSuffix "y" $singular) -}}
+{{- end -}}
+{{- $group := list (last $parts) -}}
+{{- $rules = append $rules (dict "apiGroups" $group "resources" (list $plural) "verbs" (list "get" "list" "watch")) -}}
+{{- $rules = append $rules (dict "apiGroups" $group "resources" (list (printf "%s/status" $plural)) "verbs" (list "patch")) -}}
+{{- end -}}
+{{- end -}}
+{{- $rules | toYaml -}}
+{{- end }}

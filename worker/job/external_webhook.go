@@ -1,0 +1,56 @@
+package job
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"switchyard.dev/worker/fence/epoch"
+)
+
+// ExternalWebhookPath is where jobs of external kinds are judged that a hub has made here. Which kinds these are, the webhook
+// configuration alone has to know (the chart makes it of the Configuration): the handler is the same for all of them.
+const ExternalWebhookPath = "/validate-external-job"
+
+// ExternalWebhook refuses a job of an external kind that a hub has sent too late, and an update that lets its epoch fall. It
+// reads nothing but metadata, and of what no hub has made it refuses nothing.
+func ExternalWebhook(o Options) *admission.Webhook {
+	return admission.WithValidator(runtime.NewScheme(), externalJobs{o.Stale}) // a scheme without kinds takes any for metadata
+}
+
+type externalJobs struct {
+	stale func(ctx context.Context, job client.Object, workload string) *field.Error
+}
+
+// ValidateCreate implements admission.Validator.
+func (v externalJobs) ValidateCreate(ctx context.Context, job *metav1.PartialObjectMetadata) (admission.Warnings, error) {
+	if v.stale == nil {
+		return nil, nil
+	}
+	return nil, refusal(job, v.stale(ctx, job, PrebuiltWorkloadName(job)))
+}
+
+// ValidateUpdate implements admission.Validator.
+func (externalJobs) ValidateUpdate(_ context.Context, old, job *metav1.PartialObjectMetadata) (admission.Warnings, error) {
+	if !job.DeletionTimestamp.IsZero() {
+		return nil, nil
+	}
+	return nil, refusal(job, epoch.Update(old, job))
+}
+
+// ValidateDelete implements admission.Validator; it is never called.
+func (externalJobs) ValidateDelete(context.Context, *metav1.PartialObjectMetadata) (admission.Warnings, error) {
+	return nil, nil
+}
+
+func refusal(job *metav1.PartialObjectMetadata, because *field.Error) error {
+	if because == nil {
+		return nil
+	}
+	return apierrors.NewInvalid(job.GroupVersionKind().GroupKind(), job.GetName(), field.ErrorList{because})
+}
