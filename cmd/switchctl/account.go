@@ -49,28 +49,6 @@ func jobResources() []fleet.JobResource {
 	return list
 }
 
-// externalResources are the resources of kinds given as Kind.version.group: as the worker serves them, or else as they are
-// called if their plural is regular.
-func externalResources(worker *site, names []string) ([]fleet.JobResource, error) {
-	var list []fleet.JobResource
-	for _, name := range names {
-		kind, _ := schema.ParseKindArg(name)
-		if kind == nil || kind.Group == "" {
-			return nil, usagef("--external-framework %q: want Kind.version.group", name)
-		}
-		resource := resourceOf(*kind).GroupResource()
-		mapping, err := worker.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-		switch {
-		case err == nil:
-			resource = mapping.Resource.GroupResource()
-		case !meta.IsNoMatchError(err):
-			return nil, fmt.Errorf("look for %s on the worker: %w", name, err)
-		}
-		list = append(list, resource)
-	}
-	return list, nil
-}
-
 // objects are the account and its rights.
 func (t account) objects() []client.Object {
 	objects := t.access.Objects()

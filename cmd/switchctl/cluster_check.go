@@ -17,17 +17,29 @@ func (a *app) newClusterCheck() *cobra.Command {
 	c := &cobra.Command{
 		Use: "check NAME", Short: "Check a worker cluster, and say what is missing",
 		Long: `Check a worker cluster: the hub's connection, what people said of it, whether it is listed, the hub's token, the worker's
-version and CRDs, the hub's rights there, its run lease, whether it reads logs, and the queues. It ends with code 4 if jobs cannot run there.`,
+version and CRDs, the hub's rights there, its run lease, whether it reads logs, and the queues. It ends with code 4 if jobs cannot run there.
+
+Kinds of the hub's multiKueue.externalFrameworks are checked too, on the hub and there. They are found in the configuration of the
+hub's program if that runs in the hub's cluster and you may read it; name them otherwise.`,
+		Example: `  switchctl cluster check w1
+  switchctl cluster check w1 --external-framework Simulation.v1.example.com`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeClusters,
 	}
 	origin := c.Flags().String("origin", configapi.DefaultMultiKueueOrigin, "The hub's multiKueue.origin, if it has another one")
+	external := c.Flags().StringSlice(externalFlag, nil, "Kind.version.group of the hub's multiKueue.externalFrameworks, to check it too; can be repeated")
 	format := c.Flags().StringP("output", "o", "", "Output format. One of: json, yaml.")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
-	c.RunE = a.do(func(ctx context.Context, args []string) error { return a.clusterCheck(ctx, args[0], *origin, *format) })
+	c.RunE = a.do(func(ctx context.Context, args []string) error {
+		kinds, err := parseKinds(*external)
+		if err != nil {
+			return err
+		}
+		return a.clusterCheck(ctx, args[0], hubFacts{origin: *origin, externals: externals{named: kinds}}, *format)
+	})
 	return c
 }
 
-func (a *app) clusterCheck(ctx context.Context, name, origin, format string) error {
+func (a *app) clusterCheck(ctx context.Context, name string, facts hubFacts, format string) error {
 	if !slices.Contains([]string{"", "json", "yaml"}, format) {
 		return usagef("--output %s: want json or yaml", format)
 	}
@@ -35,7 +47,8 @@ func (a *app) clusterCheck(ctx context.Context, name, origin, format string) err
 	if err != nil {
 		return err
 	}
-	findings, err := a.examine(ctx, hub, name, origin)
+	facts.externals = a.externals(ctx, hub, facts.named)
+	findings, err := a.examine(ctx, hub, name, facts)
 	if err != nil {
 		return err
 	}

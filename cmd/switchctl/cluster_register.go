@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -111,7 +112,11 @@ token of limited life. On the hub: the kubeconfig Secret and the MultiKueueClust
 and says what is missing otherwise.
 
 Here --kubeconfig and --context are the worker's; the hub is the current context, or that of --hub-context. It can be run
-again at any time: it repairs what has changed, and issues a new token.`,
+again at any time: it repairs what has changed, and issues a new token.
+
+Jobs of kinds that the hub's multiKueue.externalFrameworks names need rights too. The kinds are found in the configuration of
+the hub's program if that runs in the hub's cluster and you may read it; name them otherwise, each time: rights to what is not
+named are taken back.`,
 		Example: `  switchctl cluster register w1 --context w1 --config workers
   switchctl cluster register w1 --kubeconfig w1.yaml --address https://w1.example.com:6443 --dry-run=client`,
 		Args: cobra.ExactArgs(1),
@@ -121,7 +126,7 @@ again at any time: it repairs what has changed, and issues a new token.`,
 	f.StringVar(&o.account.address, "address", "", "URL under which the hub's pods reach the worker's API server (default: as in the kubeconfig)")
 	f.DurationVar(&o.account.duration, "token-duration", 90*24*time.Hour, "How long the hub's token is good; see \"cluster rotate\"")
 	f.BoolVar(&o.account.logs, "allow-logs", false, "Let the hub's account read pods, logs and events, for \"logs\" and \"events\"")
-	f.StringSliceVar(&o.external, "external-framework", nil, "Kind.version.group of the hub's multiKueue.externalFrameworks, to let the hub run jobs of it there; can be repeated")
+	f.StringSliceVar(&o.external, externalFlag, nil, "Kind.version.group of the hub's multiKueue.externalFrameworks, to let the hub run jobs of it there; can be repeated")
 	f.StringVar(&o.config, "config", "", "MultiKueueConfig of the hub that is to list the cluster")
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "How long to wait until the hub is connected")
 	addDryRun(c, &o.dryRun, "client")
@@ -136,14 +141,19 @@ func (a *app) register(ctx context.Context, name string, o *registerOptions) err
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return usagef("%q cannot be a cluster's name: %s", name, problems[0])
 	}
+	named, err := parseKinds(o.external)
+	if err != nil {
+		return err
+	}
 	hub, worker, err := a.both(ctx, o.workerFlags)
 	if err != nil {
 		return err
 	}
-	if err := a.fit(worker); err != nil {
+	facts := hubFacts{origin: o.origin, externals: a.externals(ctx, hub, named)}
+	if err := a.fit(worker, facts.kinds()); err != nil {
 		return err
 	}
-	external, err := externalResources(worker, o.external)
+	external, err := externalResources(worker, facts.kinds())
 	if err != nil {
 		return err
 	}
@@ -166,21 +176,31 @@ func (a *app) register(ctx context.Context, name string, o *registerOptions) err
 			return err
 		}
 	}
-	return a.awaitConnection(ctx, hub, name, o)
+	return a.awaitConnection(ctx, hub, name, o.timeout, facts)
 }
 
 // fit refuses a worker on which the hub could do nothing.
-func (a *app) fit(worker *site) error {
-	for _, f := range serving(worker) {
+func (a *app) fit(worker *site, external []schema.GroupVersionKind) error {
+	others, _ := servingExternal(worker, external)
+	for _, f := range append(serving(worker), others...) {
 		switch f.Result {
 		case show.Failed:
 			return fmt.Errorf("the worker is not ready for a hub: %s: %s; %s", f.Subject, f.Detail, f.Remedy)
 		case show.Warned:
-			a.warn("worker: %s: %s; %s", f.Subject, f.Detail, f.Remedy)
+			a.complain(f)
 		case show.Passed:
 		}
 	}
 	return nil
+}
+
+// complain warns of a finding, once.
+func (a *app) complain(f show.Finding) {
+	if slices.Contains(a.complaints, f) {
+		return
+	}
+	a.complaints = append(a.complaints, f)
+	a.warn("%s: %s; %s", f.Subject, f.Detail, f.Remedy)
 }
 
 // store writes what the hub keeps of a worker.
@@ -239,24 +259,24 @@ func (a *app) connection(ctx context.Context, hub *site, name string, timeout ti
 }
 
 // awaitConnection waits for the hub, then says what is still missing.
-func (a *app) awaitConnection(ctx context.Context, hub *site, name string, o *registerOptions) error {
-	last, err := a.connection(ctx, hub, name, o.timeout)
+func (a *app) awaitConnection(ctx context.Context, hub *site, name string, timeout time.Duration, facts hubFacts) error {
+	last, err := a.connection(ctx, hub, name, timeout)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err() //nolint:wrapcheck // interrupted
 	case err != nil && last.Result != show.Failed:
 		return err
 	case err != nil:
-		return notReadyf("the hub is not connected to %q after %s: %s; %s", name, o.timeout, last.Detail, last.Remedy)
+		return notReadyf("the hub is not connected to %q after %s: %s; %s", name, timeout, last.Detail, last.Remedy)
 	}
 	a.say("cluster %q is registered, and the hub is connected to it", name)
-	findings, err := a.examine(ctx, hub, name, o.origin)
+	findings, err := a.examine(ctx, hub, name, facts)
 	if err != nil {
 		return err
 	}
 	for _, f := range findings {
 		if f.Result != show.Passed {
-			a.warn("%s: %s; %s", f.Subject, f.Detail, f.Remedy)
+			a.complain(f)
 		}
 	}
 	return nil

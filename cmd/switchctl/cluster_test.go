@@ -105,20 +105,6 @@ func TestARegistrationGivesTheHubALeastPrivilegeAccountAndWaitsUntilItIsConnecte
 	}
 }
 
-func TestARegistrationLetsTheHubRunJobsOfExternalKindsToo(t *testing.T) {
-	x := newTerminal(t)
-	connecting(x)
-	w1 := x.withWorker("w1")
-	x.ok("cluster register w1 --context w1 --external-framework Simulation.v1.example.com --external-framework Study.v2.example.com")
-	role := get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{})
-	want := fleet.WorkerRules(append(jobResources(),
-		fleet.JobResource{Group: "example.com", Resource: "simulations"}, fleet.JobResource{Group: "example.com", Resource: "studies"})...)
-	if diff := cmp.Diff(want, role.Rules); diff != "" {
-		t.Error(diff)
-	}
-	x.fails("cluster register w1 --context w1 --external-framework Simulation", exitUsage, "want Kind.version.group")
-}
-
 func TestARegistrationCanBeRunAgainAndRepairsRights(t *testing.T) {
 	x := newTerminal(t)
 	connecting(x)

@@ -24,7 +24,7 @@ func (a *app) deleteBy(kind ours) *cobra.Command {
 	c.DisableFlagParsing = true
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a.running = true
-		return a.kubectl(cmd.Context(), a.IOStreams, append([]string{"delete", string(kind)}, args...))
+		return a.kubectl(cmd.Context(), a.IOStreams, append([]string{"delete"}, a.kubectlArgs(append([]string{string(kind)}, args...))...))
 	}
 	return c
 }

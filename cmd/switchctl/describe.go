@@ -18,7 +18,7 @@ func (a *app) newDescribe() *cobra.Command {
 		Long: `Describe workloads and queues. Other kinds, and flags that only kubectl has, are passed to kubectl.`,
 		Args: cobra.ArbitraryArgs, DisableFlagParsing: true,
 	}
-	c.RunE = a.orKubectl("describe", func() *cobra.Command {
+	c.RunE = a.orKubectl("describe", []ours{ourWorkload, ourLocalQueue, ourClusterQueue}, func() *cobra.Command {
 		return &cobra.Command{Use: "describe", RunE: func(cmd *cobra.Command, args []string) error {
 			return a.describe(cmd.Context(), args[0], args[1:])
 		}}
@@ -28,9 +28,6 @@ func (a *app) newDescribe() *cobra.Command {
 
 func (a *app) describe(ctx context.Context, word string, names []string) error {
 	kind := kindWord(word)
-	if kind == ourWorkerCluster {
-		return a.kubectl(ctx, a.IOStreams, append([]string{"describe", string(kind)}, names...))
-	}
 	if len(names) == 0 {
 		return usagef("which %s? Give its name, or see \"list %s\"", kind, kind)
 	}

@@ -30,8 +30,14 @@ const oldest = "1.31.0"
 // expiresSoon is when a token's end becomes a warning.
 const expiresSoon = 14 * 24 * time.Hour
 
-// examine checks everything about a registered cluster of a hub with that origin that can be seen from here.
-func (a *app) examine(ctx context.Context, hub *site, name, origin string) ([]show.Finding, error) {
+// hubFacts are what a check has to know of the hub and cannot ask its API.
+type hubFacts struct {
+	origin string
+	externals
+}
+
+// examine checks everything about a registered cluster of a hub that can be seen from here.
+func (a *app) examine(ctx context.Context, hub *site, name string, facts hubFacts) ([]show.Finding, error) {
 	cluster := &kueue.MultiKueueCluster{}
 	if err := hub.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
 		return nil, fmt.Errorf("read MultiKueueCluster %s: %w", name, err)
@@ -41,12 +47,12 @@ func (a *app) examine(ctx context.Context, hub *site, name, origin string) ([]sh
 	if err != nil {
 		return nil, err
 	}
-	findings = append(findings, listed)
-	return append(findings, a.beyond(ctx, hub, cluster, origin)...), nil
+	findings = append(append(findings, listed), a.handedOver(ctx, hub, facts.externals)...)
+	return append(findings, a.beyond(ctx, hub, cluster, facts)...), nil
 }
 
 // beyond checks what can be seen only with the hub's credentials: those themselves, and the worker.
-func (a *app) beyond(ctx context.Context, hub *site, cluster *kueue.MultiKueueCluster, origin string) []show.Finding {
+func (a *app) beyond(ctx context.Context, hub *site, cluster *kueue.MultiKueueCluster, facts hubFacts) []show.Finding {
 	raw, err := a.credentialsOf(ctx, hub, cluster)
 	if err != nil {
 		return []show.Finding{{
@@ -62,8 +68,10 @@ func (a *app) beyond(ctx context.Context, hub *site, cluster *kueue.MultiKueueCl
 	}
 	inspected := serving(worker)
 	if len(inspected) > 1 { // else it does not answer
-		inspected = append(inspected, permitted(ctx, worker, cluster.Name), a.fencing(ctx, worker, cluster.Name, origin),
-			logged(ctx, worker), queued(ctx, hub, worker))
+		others, jobs := servingExternal(worker, facts.kinds())
+		remedy := fmt.Sprintf("cluster register %s --context CONTEXT", cluster.Name)
+		inspected = append(append(inspected, others...), permitted(ctx, worker, append(jobResources(), jobs...), remedy+facts.flags()),
+			a.fencing(ctx, worker, facts.origin, remedy), logged(ctx, worker), queued(ctx, hub, worker))
 	}
 	return append(findings, inspected...)
 }
@@ -165,24 +173,24 @@ func served(worker *site, groupVersion string, otherwise show.Result, remedy str
 	return f
 }
 
-// permitted asks the worker whether the hub's credentials have every right that dispatching needs.
-func permitted(ctx context.Context, worker *site, cluster string) show.Finding {
+// permitted asks the worker whether the hub's credentials have every right that dispatching these jobs needs.
+func permitted(ctx context.Context, worker *site, jobs []fleet.JobResource, remedy string) show.Finding {
 	f := show.Finding{Subject: "rights", Result: show.Passed, Detail: "the hub may do all it needs"}
-	return judged(ctx, worker, attributes(fleet.WorkerRules(jobResources()...), ""), f, show.Finding{
-		Result: show.Failed, Detail: "the hub may not ", Remedy: fmt.Sprintf("cluster register %s --context CONTEXT", cluster),
+	return judged(ctx, worker, attributes(fleet.WorkerRules(jobs...), ""), f, show.Finding{
+		Result: show.Failed, Detail: "the hub may not ", Remedy: remedy,
 	})
 }
 
 // fencing asks the worker whether the hub's credentials let it renew its run lease. Jobs run without it; but then run policy
 // run-once (switchyard.dev/run-policy) has them wait for the worker whenever it is out of reach.
-func (a *app) fencing(ctx context.Context, worker *site, cluster, origin string) show.Finding {
+func (a *app) fencing(ctx context.Context, worker *site, origin, remedy string) show.Finding {
 	f := show.Finding{
 		Subject: "run lease", Result: show.Passed,
 		Detail: fmt.Sprintf("the hub may renew %s in namespace %s", fence.LeaseName(origin), a.system),
 	}
 	return judged(ctx, worker, attributes(fleet.LeaseRules(origin), a.system), f, show.Finding{
 		Result: show.Warned, Detail: fmt.Sprintf("run policy run-once cannot be kept there: in namespace %s the hub may not ", a.system),
-		Remedy: fmt.Sprintf("cluster register %s --context CONTEXT", cluster),
+		Remedy: remedy,
 	})
 }
 

@@ -20,7 +20,7 @@ func (a *app) newGet() *cobra.Command {
 that only kubectl has (such as --watch), are passed to kubectl.`,
 		Args: cobra.ArbitraryArgs, DisableFlagParsing: true,
 	}
-	c.RunE = a.orKubectl("get", a.nativeGet)
+	c.RunE = a.orKubectl("get", []ours{ourWorkload, ourLocalQueue, ourClusterQueue, ourWorkerCluster}, a.nativeGet)
 	return c
 }
 

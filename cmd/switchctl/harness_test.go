@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	kubefake "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/openapi/openapitest"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -63,7 +64,7 @@ func (x *terminal) site(name string, calls interceptor.Funcs, objects ...client.
 		WithObjects(append(objects, system)...).WithInterceptorFuncs(calls).
 		WithStatusSubresource(&kueue.Workload{}, &kueue.MultiKueueCluster{})
 	return &site{
-		Client: builder.Build(), kube: kubefake.NewClientset(),
+		Client: builder.Build(), kube: kubefake.NewClientset(), schemas: openapitest.NewFakeClient(),
 		config: &rest.Config{Host: "https://" + name, TLSClientConfig: rest.TLSClientConfig{CAData: []byte("authority of " + name)}},
 	}
 }

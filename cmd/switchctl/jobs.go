@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -99,7 +101,8 @@ func workloadOf(ctx context.Context, hub *site, namespace string, j jobRef) (*ku
 	return nil, notFoundf("%s has no workload yet: does its LocalQueue %q exist, and does the hub's program run?", j, job.Labels[kueue.QueueNameLabel])
 }
 
-// findWorkload is the workload that a user means: by its own name, or by TYPE[.GROUP]/NAME of its job.
+// findWorkload is the workload that a user means: by its own name, or by TYPE[.GROUP]/NAME of its job; NAME alone is that of a batch
+// Job if no workload is called so.
 func (a *app) findWorkload(ctx context.Context, hub *site, text string) (*kueue.Workload, error) {
 	namespace, err := a.namespace()
 	if err != nil {
@@ -115,7 +118,15 @@ func (a *app) findWorkload(ctx context.Context, hub *site, text string) (*kueue.
 		text = name
 	}
 	wl := &kueue.Workload{}
-	if err := hub.Get(ctx, client.ObjectKey{Namespace: namespace, Name: text}, wl); err != nil {
+	err = hub.Get(ctx, client.ObjectKey{Namespace: namespace, Name: text}, wl)
+	if apierrors.IsNotFound(err) {
+		var asJob error
+		j := jobRef{kind: batchv1.SchemeGroupVersion.WithKind("Job"), name: text}
+		if wl, asJob = workloadOf(ctx, hub, namespace, j); !apierrors.IsNotFound(asJob) {
+			return wl, asJob
+		}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read workload %s of namespace %s (a job is named as job/NAME): %w", text, namespace, err)
 	}
 	return wl, nil

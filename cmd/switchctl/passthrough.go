@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // newPassThrough is a verb of kubectl, for kinds that kueuectl passes on (contract: kueue-api.md 8.1).
@@ -22,18 +23,36 @@ func (a *app) newPassThrough(verb, short string) *cobra.Command {
 	}
 }
 
-// kubectlArgs are arguments without our own flags, with short names of our kinds that kubectl does not know spelt out.
+// kubectlArgs are arguments without our own flag, and with the name of one of our kinds, which kubectl may not know, spelt out: it is
+// the first word that is no flag and no flag's value. Further words are names, whatever they look like.
 func (a *app) kubectlArgs(args []string) []string {
 	var kept []string
-	first := true
-	for _, arg := range args {
-		if strings.HasPrefix(arg, "--system-namespace=") {
+	kindSeen := false
+	for at := 0; at < len(args); at++ {
+		arg := args[at]
+		flag, _, valued := strings.Cut(arg, "=")
+		switch {
+		case flag == "--system-namespace":
+			if !valued {
+				at++ // its value
+			}
 			continue
-		}
-		if first && !strings.HasPrefix(arg, "-") {
-			if kind := kindWord(arg); kind != "" && kind != ourPods {
+		case arg == "--":
+			return append(kept, args[at:]...)
+		case strings.HasPrefix(arg, "-") && arg != "-":
+			if !valued && a.takesValue(flag) && at+1 < len(args) {
+				kept = append(kept, arg)
+				at++
+				arg = args[at]
+			}
+		case !kindSeen:
+			kindSeen = true
+			word, name, slash := strings.Cut(arg, "/")
+			if kind := kindWord(word); kind != "" && kind != ourPods {
 				arg = string(kind)
-				first = false
+				if slash {
+					arg += "/" + name
+				}
 			}
 		}
 		kept = append(kept, arg)
@@ -41,8 +60,27 @@ func (a *app) kubectlArgs(args []string) []string {
 	return kept
 }
 
-// orKubectl runs our own command if the first argument is one of our kinds and all flags are known, else kubectl's verb.
-func (a *app) orKubectl(verb string, own func() *cobra.Command) func(*cobra.Command, []string) error {
+// takesValue tells whether the word after a flag of kubectl's is its value: one of the flags that every command has, or of those that
+// its verbs have and people use.
+func (a *app) takesValue(flag string) bool {
+	common := pflag.NewFlagSet("", pflag.ContinueOnError)
+	a.flags.AddFlags(common)
+	name, long := strings.CutPrefix(flag, "--")
+	known := common.Lookup(name)
+	if !long && len(flag) == 2 { // -n, and not -nvision
+		known = common.ShorthandLookup(flag[1:])
+	}
+	if known != nil {
+		return known.NoOptDefVal == ""
+	}
+	return slices.Contains([]string{
+		"-o", "--output", "-l", "--selector", "--field-selector", "-f", "--filename", "-k", "--kustomize", "-p", "--patch", "--patch-file",
+		"--type", "--template", "--sort-by", "-L", "--label-columns", "--chunk-size", "--field-manager", "--subresource", "--grace-period", "--timeout",
+	}, flag)
+}
+
+// orKubectl runs our own command if the first argument is one of the kinds and all flags are known, else kubectl's verb.
+func (a *app) orKubectl(verb string, kinds []ours, own func() *cobra.Command) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		for _, arg := range args {
 			if arg == "-h" || arg == "--help" {
@@ -57,7 +95,7 @@ func (a *app) orKubectl(verb string, own func() *cobra.Command) func(*cobra.Comm
 		native.SetErr(io.Discard)
 		err := native.ParseFlags(args)
 		words := native.Flags().Args()
-		mine := len(words) > 0 && slices.Contains([]ours{ourWorkload, ourLocalQueue, ourClusterQueue, ourWorkerCluster}, kindWord(strings.SplitN(words[0], "/", 2)[0]))
+		mine := len(words) > 0 && slices.Contains(kinds, kindWord(strings.SplitN(words[0], "/", 2)[0]))
 		if format := native.Flag("output"); format != nil && strings.HasPrefix(format.Value.String(), "custom-columns") {
 			mine = false // a printer that is kubectl's own
 		}

@@ -108,7 +108,7 @@ func (a *app) worker(ctx context.Context, hub *site, name string, w *workerAcces
 func (p place) pods(ctx context.Context) ([]corev1.Pod, error) {
 	label, ok := podLabels[p.job.kind.Group+"/"+p.job.kind.Kind]
 	if !ok {
-		return nil, usagef("how to find the pods of a %s is not known", p.job.kind.Kind)
+		return nil, usagef("how to find the pods of a %s is not known: look for them on %s with kubectl", p.job.kind.Kind, p)
 	}
 	var found corev1.PodList
 	selector := labels.SelectorFromSet(labels.Set{label: p.job.name})

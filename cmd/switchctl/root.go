@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"switchyard.dev/cmd/switchctl/show"
 )
 
 // defaultSystemNamespace is where the programs are installed unless somebody chose otherwise.
@@ -33,6 +35,8 @@ type app struct {
 	now  func() time.Time
 	poll time.Duration
 
+	// complaints are findings that the user was told of.
+	complaints []show.Finding
 	// running is set once the command line was understood: errors before that are the user's.
 	running bool
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/openapi"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -35,6 +36,8 @@ type site struct {
 	client.Client
 	// kube is for what the client has no verb for: versions, discovery, logs, access reviews.
 	kube kubernetes.Interface
+	// schemas are what the API server publishes of the fields of its kinds.
+	schemas openapi.Client
 	// config is the connection.
 	config *rest.Config
 }
@@ -125,7 +128,7 @@ func connect(config *rest.Config, options client.Options) (*site, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", config.Host, err)
 	}
-	return &site{Client: c, kube: kube, config: config}, nil
+	return &site{Client: c, kube: kube, schemas: kube.Discovery().OpenAPIV3(), config: config}, nil
 }
 
 // scheme knows every kind that the commands deal with. It is made once: dozens of commands ask for it at every start.

@@ -171,8 +171,8 @@ func (a *app) awaitJobs(ctx context.Context, hub *site, documents []document, o 
 			if err != nil {
 				return false, err
 			}
-			if told[j.String()] != state {
-				told[j.String()] = state
+			if key := d.GetNamespace() + " " + j.String(); told[key] != state {
+				told[key] = state
 				a.say("%s: %s", j, state)
 			}
 			if bad {

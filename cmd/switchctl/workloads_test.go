@@ -176,6 +176,12 @@ func TestOtherKindsAndFlagsAreKubectls(t *testing.T) {
 		"describe node n1":                          "describe node n1",
 		"edit cq gpus --context hub":                "edit clusterqueue gpus --context hub",
 		"patch lq train -p {} --system-namespace=x": "patch localqueue train -p {}",
+		"edit --system-namespace x -n team lq/a":    "edit -n team localqueue/a",
+		"get deployment queue -w":                   "get deployment queue -w",
+		"edit --context cq lq queue":                "edit --context cq localqueue queue",
+		"patch --type merge -p {} cq pods":          "patch --type merge -p {} clusterqueue pods",
+		"describe mkc w1 --context hub":             "describe multikueuecluster w1 --context hub",
+		"delete lq train --system-namespace x -nq":  "delete localqueue train -nq",
 	} {
 		x.ok(line)
 		if got := strings.Join(x.kubectl, " "); got != want {

@@ -35,6 +35,9 @@ func Explain(q Question, now time.Time) string {
 	kind, name := jobOf(wl)
 	t.line("Workload %s/%s of %s", wl.Namespace, wl.Name, orNone(strings.TrimSuffix(kind+"/"+name, "/")))
 	t.line("%s", headline(wl, now))
+	for _, line := range besides(wl, now) {
+		t.line("%s", line)
+	}
 	if StatusOf(wl) == Finished {
 		return t.String()
 	}
@@ -61,7 +64,7 @@ func Explain(q Question, now time.Time) string {
 func headline(wl *kueue.Workload, now time.Time) string {
 	since := func(condition string) string {
 		if c := meta.FindStatusCondition(wl.Status.Conditions, condition); c != nil {
-			return " since " + age(now, c.LastTransitionTime)
+			return " for " + age(now, c.LastTransitionTime)
 		}
 		return ""
 	}
@@ -85,6 +88,25 @@ func headline(wl *kueue.Workload, now time.Time) string {
 		}
 	}
 	return "PENDING for " + age(now, wl.CreationTimestamp) + ": it waits for quota on the hub"
+}
+
+// patience is for how long pods may start before that is worth a word.
+const patience = time.Minute
+
+// besides is what else there is to say of a workload at its head: why it is still there though somebody has deleted it, and that its
+// pods do not come up.
+func besides(wl *kueue.Workload, now time.Time) []string {
+	var lines []string
+	if !wl.DeletionTimestamp.IsZero() {
+		lines = append(lines, "it was deleted "+age(now, *wl.DeletionTimestamp)+" ago, and goes when no cluster can be running its job any more")
+	}
+	ready := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadPodsReady)
+	if StatusOf(wl) == Admitted && ready != nil && ready.Status == metav1.ConditionFalse && now.Sub(ready.LastTransitionTime.Time) > patience {
+		kind, name := jobOf(wl)
+		lines = append(lines, fmt.Sprintf("its pods are not ready for %s, %s: %s; see \"events %s/%s\"",
+			age(now, ready.LastTransitionTime), ready.Reason, ready.Message, kind, name))
+	}
+	return lines
 }
 
 // hub explains the part of the hub's own queue.
