@@ -96,6 +96,19 @@ func (t turn) stop(v ClusterView) []Action {
 	if v.Job.Holder == Ours && v.Job.Behind {
 		actions = append(actions, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.s.Epoch})
 	}
+	if t.o.Local.Awaited && c.Holder != Ours && v.removable() {
+		actions = append(actions, t.abandon(v)...)
+	}
+	return actions
+}
+
+// abandon removes a job whose copy somebody has removed: nobody over there would tell any more that it has stopped. Its object
+// stays until its pods have ended, so that a read that finds nothing tells that.
+func (t turn) abandon(v ClusterView) []Action {
+	actions := t.remove(v, max(t.s.Epoch, v.newest()+1))
+	for i := range actions {
+		actions[i].Foreground = true
+	}
 	return actions
 }
 
