@@ -39,29 +39,43 @@ func (b *breaker) wait(now time.Time, trial time.Duration, idle bool) time.Durat
 	return 0
 }
 
-// open returns the last fault while the breaker is open, nil while it is closed.
-func (b *breaker) open() error {
+// open returns the last fault while nothing may be tried, nil otherwise: whoever passed over the cluster for as long as it fails
+// would never find out that it does not any more.
+func (b *breaker) open(now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.faults < breakAfter {
+	if b.faults < breakAfter || !now.Before(b.until) {
 		return nil
 	}
 	return b.last
 }
 
-// done tells of the outcome of an action.
-func (b *breaker) done(err error, now time.Time) {
+// done tells of the outcome of an action. It returns for how long nothing is to be tried now, zero if the breaker is closed, and
+// whether that is news.
+func (b *breaker) done(err error, now time.Time) (pause time.Duration, news bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	was := b.faults >= breakAfter
 	if !fault(err) {
 		b.faults, b.last = 0, nil
-		return
+		return 0, was
 	}
 	b.faults++
 	b.last = err
-	if beyond := b.faults - breakAfter; beyond >= 0 {
-		b.until = now.Add(min(time.Second<<min(beyond, 5), breakMost))
+	beyond := b.faults - breakAfter
+	if beyond < 0 {
+		return 0, false
 	}
+	pause = min(time.Second<<min(beyond, 5), breakMost)
+	b.until = now.Add(pause)
+	return pause, true
+}
+
+// paused reports whether the breaker has been open until exactly that time, and nothing was tried since.
+func (b *breaker) paused(until time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.faults >= breakAfter && b.until.Equal(until)
 }
 
 // fault tells a failure of the cluster from its refusal of one action.

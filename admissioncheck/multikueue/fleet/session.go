@@ -312,8 +312,11 @@ func (s *session) runAction(ctx context.Context, key types.NamespacedName, r run
 	if ctx.Err() != nil {
 		return
 	}
-	s.breaker.done(err, s.options.Clock.Now())
-	news := s.lanes.done(key, r, value, err, s.options.Clock.Now())
+	now := s.options.Clock.Now()
+	if pause, changed := s.breaker.done(err, now); changed {
+		s.readmit(ctx, now, pause)
+	}
+	news := s.lanes.done(key, r, value, err, now)
 	if unreachable(err) {
 		s.doubt()
 	}
@@ -322,9 +325,29 @@ func (s *session) runAction(ctx context.Context, key types.NamespacedName, r run
 	}
 }
 
+// readmit makes those who look for a cluster look again when this one may be tried again, unless it was by then: they have passed
+// it over.
+func (s *session) readmit(ctx context.Context, now time.Time, pause time.Duration) {
+	look := func() {
+		seekers, _ := s.options.Concerned(s.name)
+		for _, key := range seekers {
+			s.signal.Send(key, 0)
+		}
+	}
+	if pause == 0 {
+		look()
+		return
+	}
+	s.options.Clock.AfterFunc(pause, func() {
+		if ctx.Err() == nil && s.breaker.paused(now.Add(pause)) {
+			look()
+		}
+	})
+}
+
 // degraded says why the cluster may not do what is asked of it, though it is connected; empty if there is no sign of that.
 func (s *session) degraded(now time.Time) string {
-	switch err := s.breaker.open(); {
+	switch err := s.breaker.open(now); {
 	case err != nil:
 		return "calls to it fail: " + err.Error()
 	case s.pulse.overdue(now):
