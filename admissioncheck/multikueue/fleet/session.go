@@ -356,9 +356,10 @@ func (s *session) degraded(now time.Time) string {
 	return ""
 }
 
-// unreachable tells an error of the connection from an answer of the server.
+// unreachable tells an error of the connection from an answer of the server, and from that of a client that has found no such
+// kind there.
 func unreachable(err error) bool {
-	if err == nil {
+	if err == nil || meta.IsNoMatchError(err) {
 		return false
 	}
 	var status apierrors.APIStatus

@@ -2,8 +2,8 @@ package mirror
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -18,8 +18,11 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// ErrNoJob says that the hub's job is not there to be copied.
-var ErrNoJob = errors.New("the hub's job does not exist")
+// ErrNoJob says that the hub's job is not there to be copied. It has the form of a refusal by an API server, so that nobody takes
+// it for a failure of the worker.
+var ErrNoJob error = &apierrors.StatusError{ErrStatus: metav1.Status{
+	Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Message: "the hub's job does not exist",
+}}
 
 // Found is what a worker's API server holds of an Original; nil means that it holds nothing of the name.
 type Found struct {
