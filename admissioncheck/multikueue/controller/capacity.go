@@ -117,7 +117,9 @@ func reported(from *switchyard.CapacityReport) *placement.Capacity {
 		c.Flavors = append(c.Flavors, view.FlavorOf(flavor))
 	}
 	for _, q := range from.ClusterQueues {
-		c.Queues = append(c.Queues, queueReported(&q))
+		queue := queueReported(&q)
+		doubt(&queue, from.Omitted)
+		c.Queues = append(c.Queues, queue)
 		for _, lq := range q.LocalQueues {
 			c.Locals = append(c.Locals, placement.LocalQueue{Key: keyIn(lq.Name), Queue: q.Name, Closed: lq.Closed})
 		}
@@ -143,6 +145,27 @@ func queueReported(q *switchyard.CapacityQueue) placement.Queue {
 		queue.Waiting = append(queue.Waiting, placement.Waiting{Priority: w.Priority, Count: int(w.Count), Since: w.Since.Time})
 	}
 	return queue
+}
+
+// doubt takes back what a report does not say, because it would have been too large: that nobody can be evicted; and that there is
+// room in a strict queue, where somebody may wait for it.
+func doubt(q *placement.Queue, omitted []string) {
+	evicting := slices.Contains(omitted, switchyard.OmittedPreempting)
+	waiting := q.Strict && slices.Contains(omitted, switchyard.OmittedWaiting)
+	for g := range q.Groups {
+		for f := range q.Groups[g].Flavors {
+			room := &q.Groups[g].Flavors[f]
+			switch {
+			case evicting:
+				room.Perhaps = room.Largest
+			case waiting:
+				room.Perhaps = room.Free
+			}
+			if waiting {
+				room.Own, room.Free = nil, nil
+			}
+		}
+	}
 }
 
 func amounts(figures []int64) []amount.Amount {
