@@ -82,7 +82,7 @@ func (r *Resolver) observeWorkload(ctx context.Context, wl *kueue.Workload) (*su
 		return nil, nil //nolint:nilnil // not ours, or nothing to go by; the check or its config brings us back
 	}
 	r.choose(ctx, s, config)
-	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: local(wl, entry), CutOffEnded: r.cutOff.endedAt()}
+	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: local(wl, entry)}
 	s.observed.Local.Refusal = refusal
 	s.observed.Local.KillGrace = killGrace(wl)
 	s.observed.Local.Kept = kept(wl, original.Job)
@@ -97,7 +97,7 @@ func (r *Resolver) observeWorkload(ctx context.Context, wl *kueue.Workload) (*su
 		}
 	}
 	s.observed.Clusters = r.views(ctx, s, listed(s, config, adrift))
-	s.observed.Fleet = r.fleetLinks(s.observed.Clusters)
+	s.observed.Fleet, s.observed.CutOffEnded = r.fleetLinks(s.observed.Clusters)
 	r.fit(ctx, s)
 	return s, nil
 }

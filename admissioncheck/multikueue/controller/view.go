@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -157,23 +156,6 @@ func linkOf(state fleet.State) dispatch.Link {
 	return dispatch.Link{State: dispatch.Unreachable, Since: state.LostSince, Never: !state.Met, Untried: state.Failures == 0}
 }
 
-func links(states []fleet.State) []dispatch.Link {
-	list := make([]dispatch.Link, 0, len(states))
-	for _, s := range states {
-		list = append(list, linkOf(s))
-	}
-	return list
-}
-
-// fleetLinks are the links of all clusters, if somebody may ask whether the hub is cut off from most of them.
-func (r *Resolver) fleetLinks(views []dispatch.ClusterView) []dispatch.Link {
-	lost := func(v dispatch.ClusterView) bool { return v.Link.State == dispatch.Unreachable }
-	if !slices.ContainsFunc(views, lost) {
-		return nil
-	}
-	return links(r.Fleet.States())
-}
-
 // absentees remembers since when a name is known to be that of no MultiKueueCluster.
 type absentees struct {
 	clock clock.PassiveClock
@@ -201,33 +183,4 @@ func (a *absentees) forget(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.since, name)
-}
-
-// cutOff remembers whether the hub is cut off from most clusters, and when that was over last.
-type cutOff struct {
-	clock  clock.PassiveClock
-	window time.Duration
-	mu     sync.Mutex
-	now    bool
-	ended  time.Time
-}
-
-// update is called after every change of a connection. It reports whether the hub was or is cut off: then every Workload
-// is concerned. What was looked at later is what counts, so nobody else looks meanwhile.
-func (c *cutOff) update(look func() []fleet.State) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	is := dispatch.HubCutOff(links(look()), c.window)
-	was := c.now
-	c.now = is
-	if was && !is {
-		c.ended = c.clock.Now()
-	}
-	return was || is
-}
-
-func (c *cutOff) endedAt() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ended
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
@@ -35,36 +34,6 @@ func TestWhatAConnectionMeansToTheDispatcher(t *testing.T) {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
 		})
-	}
-}
-
-func TestWhoLooksLastAtTheConnectionsSaysWhetherTheHubIsCutOff(t *testing.T) {
-	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	c := &cutOff{clock: clocktesting.NewFakePassiveClock(now), window: time.Minute}
-	look := func(states ...fleet.State) func() []fleet.State {
-		return func() []fleet.State {
-			if c.mu.TryLock() {
-				t.Error("somebody else may look meanwhile, and store what he saw later")
-				c.mu.Unlock()
-			}
-			return states
-		}
-	}
-	up := fleet.State{Connected: true, Met: true}
-	lost := fleet.State{Met: true, LostSince: now, Failures: 1, Err: errors.New("gone")}
-	for i, step := range []struct {
-		look      func() []fleet.State
-		concerned bool
-		ended     time.Time
-	}{
-		{look(up, up, up), false, time.Time{}},
-		{look(lost, lost, up), true, time.Time{}},
-		{look(lost, up, up), true, now},
-		{look(up, up, up), false, now},
-	} {
-		if got := c.update(step.look); got != step.concerned || !c.endedAt().Equal(step.ended) {
-			t.Errorf("step %d: concerns everybody: %v, ended %v", i, got, c.endedAt())
-		}
 	}
 }
 

@@ -107,7 +107,7 @@ func ownerKey(own owner) string { return own.gvk.GroupKind().String() + "/" + ow
 // others that name this one, or all of them when the hub is, or was until now, cut off from most.
 func (r *Resolver) Concerned(cluster string) (seekers, others []types.NamespacedName) {
 	named := cluster
-	if r.cutOff.update(r.Fleet.States) {
+	if r.lookAround().concerns {
 		named = inDispatch
 	}
 	return r.indexed(everyCluster), r.indexed(named)

@@ -1,0 +1,79 @@
+package controller
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+)
+
+// cutOff remembers from which clusters the hub is cut off, and when it ceased to be cut off from one last: grace periods of those
+// that stay lost begin anew then. Connections change while nobody looks, so whoever goes by the links looks through it, and sees
+// them and that time as one.
+type cutOff struct {
+	clock  clock.PassiveClock
+	window time.Duration
+	mu     sync.Mutex
+	from   []string // by name
+	ended  time.Time
+}
+
+// panorama is what one look at all connections has shown.
+type panorama struct {
+	links []dispatch.Link
+	// ended is when the hub ceased to be cut off from a cluster last, zero if never.
+	ended time.Time
+	// concerns is set if the hub is, or was until now, cut off from any: then every Workload is concerned. News is set if that is
+	// so of others than at the last look.
+	concerns, news bool
+}
+
+// look looks at all connections. What was looked at later is what counts, so nobody else looks meanwhile.
+func (c *cutOff) look(states func() []fleet.State) panorama {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := states()
+	s := panorama{links: make([]dispatch.Link, 0, len(all))}
+	for _, state := range all {
+		s.links = append(s.links, linkOf(state))
+	}
+	var from []string
+	for i, link := range s.links {
+		if dispatch.CutOff(s.links, link, c.window) {
+			from = append(from, all[i].Cluster)
+		}
+	}
+	if slices.ContainsFunc(c.from, func(name string) bool { return !slices.Contains(from, name) }) {
+		c.ended = c.clock.Now()
+	}
+	s.ended, s.concerns, s.news = c.ended, len(c.from)+len(from) > 0, !slices.Equal(c.from, from)
+	c.from = from
+	return s
+}
+
+// lookAround looks at all connections. Whoever notices that the hub is cut off, or is not any more, tells everybody: who went by
+// what was before waits for nothing else.
+func (r *Resolver) lookAround() panorama {
+	s := r.cutOff.look(r.Fleet.States)
+	if s.news {
+		for _, key := range r.indexed(inDispatch) {
+			r.Fleet.Workloads().Send(key, 0)
+		}
+	}
+	return s
+}
+
+// fleetLinks are the links of all clusters and when a cut-off ended last, if somebody may ask whether the hub is cut off from most
+// of them. They are no older than the views.
+func (r *Resolver) fleetLinks(views []dispatch.ClusterView) (all []dispatch.Link, cutOffEnded time.Time) {
+	lost := func(v dispatch.ClusterView) bool { return v.Link.State == dispatch.Unreachable }
+	if !slices.ContainsFunc(views, lost) {
+		return nil, time.Time{}
+	}
+	s := r.lookAround()
+	return s.links, s.ended
+}
