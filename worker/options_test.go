@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"switchyard.dev/apis/config"
+	"switchyard.dev/apis/config/configtest"
 	"switchyard.dev/apis/config/features"
 	configapi "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -25,23 +25,7 @@ import (
 // given are the settings of a configuration file, with gates turned to the other side.
 func given(t *testing.T, file string, turned ...features.Name) program.Settings {
 	t.Helper()
-	choices := map[string]bool{}
-	for _, name := range turned {
-		gate, known := features.Lookup(name)
-		if !known {
-			t.Fatalf("no gate %s", name)
-		}
-		choices[string(name)] = !gate.Default
-	}
-	gates, err := features.New(choices)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := config.Load([]byte("apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n" + file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.FeatureGates = choices
+	cfg, gates := configtest.Given(t, file, turned...)
 	return program.Settings{Configuration: cfg, Gates: gates}
 }
 

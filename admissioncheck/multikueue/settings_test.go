@@ -8,7 +8,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/controller"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
-	"switchyard.dev/apis/config"
+	"switchyard.dev/apis/config/configtest"
 	"switchyard.dev/apis/config/features"
 	"switchyard.dev/worker/job/all"
 )
@@ -16,22 +16,7 @@ import (
 // given are the settings that follow from a configuration file, with gates turned to the other side.
 func given(t *testing.T, file string, turned ...features.Name) controller.Settings {
 	t.Helper()
-	choices := map[string]bool{}
-	for _, name := range turned {
-		gate, known := features.Lookup(name)
-		if !known {
-			t.Fatalf("no gate %s", name)
-		}
-		choices[string(name)] = !gate.Default
-	}
-	gates, err := features.New(choices)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := config.Load([]byte("apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n" + file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg, gates := configtest.Given(t, file, turned...)
 	return settings(cfg, gates, all.Kinds())
 }
 
