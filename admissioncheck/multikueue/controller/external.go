@@ -44,6 +44,21 @@ func isExternal(kind job.Integration) bool {
 	return ok
 }
 
+// stopsWithoutHub tells whether a worker's fence can promise that jobs of a kind stop when the hub is missed. Workloads of an external
+// kind it can deactivate like all others; but whether the pods go then is up to controllers that nobody here knows. No stamp is
+// put on those, so that nothing counts on it: under run-once they wait for a cluster that is out of reach (fencing: none).
+func stopsWithoutHub(kind job.Integration) bool { return kind == nil || !isExternal(kind) }
+
+// reportedAs is the kind's name in capacity reports; empty if they cannot have it. Of an external kind a worker's engine knows
+// nothing: that its API is served there is all that can be asked for.
+func reportedAs(kind job.Integration) string {
+	if isExternal(kind) {
+		return ""
+	}
+	gvk := kind.GVK()
+	return gvk.Kind + "." + gvk.Version + "." + gvk.Group
+}
+
 // lookOut returns the outlooks of the external kinds among the given ones, added to the manager.
 func lookOut(mgr ctrl.Manager, kinds []job.Integration) (map[schema.GroupVersionKind]*outlook, error) {
 	list := map[schema.GroupVersionKind]*outlook{}

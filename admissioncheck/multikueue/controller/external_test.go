@@ -234,3 +234,40 @@ func TestOnlyOfAKindThatTellsItsEndIsAJobThatWentUnfinishedKnownToBeSo(t *testin
 		}
 	}
 }
+
+func TestACapacityReportSaysNothingOfAnExternalKindSoNothingIsAskedOfIt(t *testing.T) {
+	st := newStage(t, "w1")
+	for _, tc := range []struct {
+		kind job.Integration
+		want string
+	}{{jobKind(t), "Job.v1.batch"}, {simulations(), ""}, {nil, ""}} {
+		s := &subject{original: mirror.Original{Origin: origin, Workload: &kueue.Workload{}, Kind: tc.kind}}
+		if got := st.resolver.request(s).Kind; got != tc.want {
+			t.Errorf("asks for %q, want %q", got, tc.want)
+		}
+	}
+}
+
+func TestAnExternalJobIsNotStampedToStopWithoutTheHubBecauseNobodyCanPromiseThatItDoes(t *testing.T) {
+	st := newStage(t, "w1")
+	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "wl", UID: "u"}}
+	for _, tc := range []struct {
+		kind job.Integration
+		want bool
+	}{{jobKind(t), true}, {nil, true}, {simulations(), false}} {
+		scheme := testScheme(t)
+		worker := fake.NewClientBuilder().WithScheme(scheme).Build()
+		s := &subject{original: mirror.Original{Origin: origin, Workload: wl, Kind: tc.kind}, state: dispatch.State{Epoch: 1}}
+		action := st.resolver.remote(s, dispatch.Action{Verb: dispatch.CreateOffer, Cluster: "w1", Epoch: 1, Stops: true})
+		if _, err := action.Run(t.Context(), worker); err != nil {
+			t.Fatal(err)
+		}
+		made := &kueue.Workload{}
+		if err := worker.Get(t.Context(), client.ObjectKeyFromObject(wl), made); err != nil {
+			t.Fatal(err)
+		}
+		if got := mirror.StopsWithoutHub(made); got != tc.want {
+			t.Errorf("of kind %v: stamped %v", tc.kind, got)
+		}
+	}
+}

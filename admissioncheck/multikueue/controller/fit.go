@@ -74,8 +74,7 @@ func (r *Resolver) request(s *subject) placement.Request {
 	}
 	request.PodSets, request.Assumed = podSetsOf(wl, &r.Demand)
 	if kind := s.original.Kind; kind != nil {
-		gvk := kind.GVK()
-		request.Kind = gvk.Kind + "." + gvk.Version + "." + gvk.Group
+		request.Kind = reportedAs(kind)
 	}
 	for _, v := range s.observed.Clusters {
 		if c := v.Copy; c.Holder == dispatch.Ours && c.Epoch == s.state.Epoch && (c.Refused || c.Evicted) {

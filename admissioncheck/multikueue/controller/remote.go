@@ -44,7 +44,7 @@ func actionIDs(a dispatch.Action, o mirror.Original, seen mirror.Found) []string
 // remote turns an action for a worker into one for the fleet. It captures what it needs, because it runs later.
 func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
 	o, epoch, seen := s.original, s.state.Epoch, r.seen(a.Cluster, s.original)
-	o.Stops, o.Gated = a.Stops && r.leased(a.Cluster), a.Gated
+	o.Stops, o.Gated = a.Stops && stopsWithoutHub(o.Kind) && r.leased(a.Cluster), a.Gated
 	ids := actionIDs(a, o, seen)
 	action := fleet.Action{
 		ID: ids[0], Covers: ids[1:], Reads: a.Verb == dispatch.LiveRead,
