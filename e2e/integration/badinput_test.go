@@ -14,12 +14,6 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-func queueActive(ctx context.Context, s *installation.Site, name string) (string, error) {
-	queue := &kueue.ClusterQueue{}
-	err := s.Get(ctx, client.ObjectKey{Name: name}, queue)
-	return condition(queue.Status.Conditions, kueue.ClusterQueueActive), err
-}
-
 func localQueueActive(ctx context.Context, s *installation.Site, namespace, name string) (string, error) {
 	queue := &kueue.LocalQueue{}
 	err := s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, queue)
@@ -43,7 +37,7 @@ var _ = Describe("Bad input at the hub", func() {
 		changeQueue(ctx, hub, t, func(spec *kueue.ClusterQueueSpec) {
 			spec.ResourceGroups[0].Flavors[0].Name = kueue.ResourceFlavorReference(flavor.Name)
 		})
-		Eventually(queueActive).WithContext(ctx).WithArguments(hub, t.name).
+		Eventually(queueCondition).WithContext(ctx).WithArguments(hub, t).
 			Should(And(HavePrefix("False FlavorNotFound"), ContainSubstring(flavor.Name)))
 
 		job := t.job("train", 1, "1s")
@@ -124,9 +118,7 @@ var _ = Describe("Bad input at a worker", func() {
 		t := newTeam(ctx, 4)
 		Expect(w1.Delete(ctx, t.localQueue(queueName))).To(Succeed())
 		job := t.job("train", 1, "1s")
-		Expect(hub.Create(ctx, job)).To(Succeed())
-		expectComplete(ctx, job)
-		Expect(clusterOf(ctx, job)).To(Equal("w2"))
+		expectCompleteOn(ctx, "w2", job)
 		expectNothingLeft(ctx, t)
 	})
 
@@ -137,9 +129,7 @@ var _ = Describe("Bad input at a worker", func() {
 			return w1.Get(ctx, client.ObjectKey{Name: t.name}, &corev1.Namespace{})
 		}).WithContext(ctx).Should(MatchError(ContainSubstring("not found")))
 		job := t.job("train", 1, "1s")
-		Expect(hub.Create(ctx, job)).To(Succeed())
-		expectComplete(ctx, job)
-		Expect(clusterOf(ctx, job)).To(Equal("w2"))
+		expectCompleteOn(ctx, "w2", job)
 		expectNothingLeft(ctx, t)
 	})
 
@@ -169,9 +159,7 @@ var _ = Describe("Bad input at a worker", func() {
 		delete(stranger.Labels, kueue.QueueNameLabel)
 		Expect(w1.Create(ctx, stranger)).To(Succeed())
 		job := t.job("train", 1, "1s")
-		Expect(hub.Create(ctx, job)).To(Succeed())
-		expectComplete(ctx, job)
-		Expect(clusterOf(ctx, job)).To(Equal("w2"))
+		expectCompleteOn(ctx, "w2", job)
 		after := stranger.DeepCopy()
 		Expect(w1.Get(ctx, client.ObjectKeyFromObject(stranger), after)).To(Succeed())
 		Expect(after.UID).To(Equal(stranger.UID))

@@ -47,9 +47,7 @@ func expectReported(ctx context.Context, t team, atWorkers ...int64) {
 // expectBestOn submits a job and expects it to complete there, after offers to exactly the given workers, in that order.
 func expectBestOn(ctx context.Context, job *batchv1.Job, name string, offered ...string) {
 	GinkgoHelper()
-	Expect(hub.Create(ctx, job)).To(Succeed())
-	expectComplete(ctx, job)
-	Expect(clusterOf(ctx, job)).To(Equal(name))
+	expectCompleteOn(ctx, name, job)
 	Expect(offersOf(job)).To(Equal(offered))
 }
 
@@ -97,11 +95,11 @@ func allowsLittle(ctx context.Context, w *installation.Site, t team) {
 // The teams are there before the hub program of these specs is: all that the workers report of them is known to it when it
 // has connected.
 var _ = Describe("The best-fit dispatcher", Ordered, ContinueOnFailure, Serial, func() {
-	var full, even, wide, choosy, refused, slow team
+	var full, even, wide, choosy, refused, slow, listing team
 
 	BeforeAll(func(ctx SpecContext) {
 		even, choosy, wide = newTeam(ctx, 8), newTeam(ctx, 8), newTeamOf(ctx, 16, 8, 8)
-		full, refused, slow = newTeam(ctx, 8), newTeam(ctx, 8), newTeam(ctx, 8)
+		full, refused, slow, listing = newTeam(ctx, 8), newTeam(ctx, 8), newTeam(ctx, 8), newTeamOn(ctx, "", []string{"w1"}, 1, 8)
 		only := []team{newTeamOf(ctx, 8, 8, 0), newTeamOf(ctx, 8, 0, 8)}
 		occupy(ctx, w1, full, 8)
 		allowsLittle(ctx, w1, refused)
@@ -110,6 +108,7 @@ var _ = Describe("The best-fit dispatcher", Ordered, ContinueOnFailure, Serial, 
 			expectReported(ctx, t, 8, 8)
 		}
 		expectReported(ctx, full, 0, 8)
+		expectReported(ctx, listing, 1, 8)
 
 		otherHub{name: "hub-best-fit", configuration: alone(map[string]any{"dispatcherName": switchyard.BestFitDispatcherName})}.takePlace(ctx)
 		By("waiting until it knows both workers")
@@ -167,5 +166,26 @@ var _ = Describe("The best-fit dispatcher", Ordered, ContinueOnFailure, Serial, 
 		offers := creationsOf(job, "workloads", "job-train-")
 		Expect(offers[1].at.Sub(offers[0].at)).To(BeNumerically(">", time.Second), "the time before a hedge is at least two seconds")
 		expectNothingLeft(ctx, slow)
+	})
+
+	It("asks a cluster that is put into the config, after some time, and one that replaces the best at once", func(ctx SpecContext) {
+		occupy(ctx, w1, listing, 1)
+		job := listing.job("added", 1, "100ms")
+		Expect(hub.Create(ctx, job)).To(Succeed())
+		Eventually(copiesOf).WithContext(ctx).WithArguments(job).Should(Equal([]string{"w1"}))
+		relist(ctx, listing, "w1", "w2")
+		expectComplete(ctx, job)
+		Expect(offersOf(job)).To(Equal([]string{"w1", "w2"}))
+
+		relist(ctx, listing, "w1", "nobody")
+		Eventually(checkActive).WithContext(ctx).WithArguments(listing.name).
+			Should(Equal("True SomeActiveClusters Missing clusters: [nobody]"), "the hub knows the new list")
+		job = listing.job("replaced", 1, "100ms")
+		Expect(hub.Create(ctx, job)).To(Succeed())
+		Eventually(copiesOf).WithContext(ctx).WithArguments(job).Should(Equal([]string{"w1"}))
+		relist(ctx, listing, "w2")
+		expectComplete(ctx, job)
+		Expect(offersOf(job)).To(Equal([]string{"w1", "w2"}))
+		expectNothingLeftBut(ctx, listing, "local")
 	})
 })

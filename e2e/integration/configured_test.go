@@ -2,7 +2,6 @@ package integration
 
 import (
 	"fmt"
-	"path/filepath"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -20,67 +19,52 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
+// cohort has eight GPUs of a flavor of its own.
+func cohort(name string, flavor kueue.ResourceFlavorReference) *kueue.Cohort {
+	return &kueue.Cohort{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: kueue.CohortSpec{ResourceGroups: []kueue.ResourceGroup{{
+			CoveredResources: []corev1.ResourceName{clusters.GPUResource},
+			Flavors: []kueue.FlavorQuotas{{Name: flavor, Resources: []kueue.ResourceQuota{
+				{Name: clusters.GPUResource, NominalQuota: resource.MustParse("8")},
+			}}},
+		}}},
+	}
+}
+
 // What a Configuration can change about the queues of a cluster, in a cluster of its own.
 var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFailure, func() {
 	var alone *installation.Site
 
 	BeforeAll(func(ctx SpecContext) {
-		root, err := clusters.SourceRoot()
-		Expect(err).NotTo(HaveOccurred())
-		stage, err := installation.Raise(ctx, installation.StageOptions{
-			Hub: clusters.Options{
-				Name: "alone", JobSet: true,
-				Nodes: []clusters.NodePool{{Name: "gpu", Count: 2, GPUClass: "H100", GPUs: 8}},
+		alone = raiseAlone(ctx, "alone", 2, map[string]any{
+			"fairSharing": map[string]any{
+				"preemptionStrategies": []string{"LessThanOrEqualToFinalShare", "LessThanInitialShare"},
 			},
-			Programs: filepath.Join(root, "bin"),
-			Configuration: map[string]any{
-				"fairSharing": map[string]any{
-					"preemptionStrategies": []string{"LessThanOrEqualToFinalShare", "LessThanInitialShare"},
-				},
-				"waitForPodsReady": map[string]any{
-					"timeout":           "8s",
-					"requeuingStrategy": map[string]any{"backoffBaseSeconds": 1, "backoffLimitCount": 1},
-				},
-				"objectRetentionPolicies": map[string]any{"workloads": map[string]any{
-					"afterFinished": "2s", "afterDeactivatedByKueue": "1s",
+			"waitForPodsReady": map[string]any{
+				"timeout":           "8s",
+				"requeuingStrategy": map[string]any{"backoffBaseSeconds": 1, "backoffLimitCount": 1},
+			},
+			"objectRetentionPolicies": map[string]any{"workloads": map[string]any{
+				"afterFinished": "2s", "afterDeactivatedByKueue": "1s",
+			}},
+			"featureGates":               map[string]any{"MultiKueue": false}, // a hub that has nobody to send jobs to
+			"manageJobsWithoutQueueName": true,
+			"resources": map[string]any{
+				"excludeResourcePrefixes": []string{"example.com/"},
+				"transformations": []map[string]any{{
+					"input": "vendor.com/slice", "strategy": "Replace", "outputs": map[string]any{string(clusters.GPUResource): "2"},
 				}},
-				"featureGates":               map[string]any{"MultiKueue": false}, // a hub that has nobody to send jobs to
-				"manageJobsWithoutQueueName": true,
-				"resources": map[string]any{
-					"excludeResourcePrefixes": []string{"example.com/"},
-					"transformations": []map[string]any{{
-						"input": "vendor.com/slice", "strategy": "Replace", "outputs": map[string]any{string(clusters.GPUResource): "2"},
-					}},
-				},
 			},
 		})
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func() { Expect(stage.Stop()).To(Succeed()) })
-		alone = stage.Hub
 	}, NodeTimeout(5*time.Minute))
 
 	AfterAll(func() { noteDoings(alone) })
 
-	newTeamAlone := func(ctx SpecContext, gpus int) team {
-		GinkgoHelper()
-		teams++
-		t := team{name: fmt.Sprintf("team-%d", teams)}
-		t.setUp(ctx, alone, clusterQueue(t.name, gpus))
-		return t
-	}
-
 	It("shares what a cohort owns evenly, by preemption where one queue took it all", func(ctx SpecContext) {
-		a, b := newTeamAlone(ctx, 0), newTeamAlone(ctx, 0)
+		a, b := newTeamAt(ctx, alone, 0), newTeamAt(ctx, alone, 0)
 		flavor := kueue.ResourceFlavorReference(a.name)
-		Expect(alone.Create(ctx, &kueue.Cohort{
-			ObjectMeta: metav1.ObjectMeta{Name: a.name},
-			Spec: kueue.CohortSpec{ResourceGroups: []kueue.ResourceGroup{{
-				CoveredResources: []corev1.ResourceName{clusters.GPUResource},
-				Flavors: []kueue.FlavorQuotas{{Name: flavor, Resources: []kueue.ResourceQuota{
-					{Name: clusters.GPUResource, NominalQuota: resource.MustParse("8")},
-				}}},
-			}}},
-		})).To(Succeed())
+		Expect(alone.Create(ctx, cohort(a.name, flavor))).To(Succeed())
 		for _, t := range []team{a, b} {
 			changeQueue(ctx, alone, t, func(q *kueue.ClusterQueueSpec) {
 				q.CohortName = kueue.CohortReference(a.name)
@@ -106,27 +90,18 @@ var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFa
 	})
 
 	It("says in a cohort's status how much the cohort borrows of what its parent could lend", func(ctx SpecContext) {
-		t := newTeamAlone(ctx, 0)
-		flavor := kueue.ResourceFlavorReference(t.name)
+		t := newTeamAt(ctx, alone, 0)
 		parent, child := kueue.CohortReference(t.name+"-parent"), kueue.CohortReference(t.name+"-child")
-		Expect(alone.Create(ctx, &kueue.Cohort{
-			ObjectMeta: metav1.ObjectMeta{Name: string(parent)},
-			Spec: kueue.CohortSpec{ResourceGroups: []kueue.ResourceGroup{{
-				CoveredResources: []corev1.ResourceName{clusters.GPUResource},
-				Flavors: []kueue.FlavorQuotas{{Name: flavor, Resources: []kueue.ResourceQuota{
-					{Name: clusters.GPUResource, NominalQuota: resource.MustParse("8")},
-				}}},
-			}}},
-		})).To(Succeed())
+		Expect(alone.Create(ctx, cohort(string(parent), kueue.ResourceFlavorReference(t.name)))).To(Succeed())
 		Expect(alone.Create(ctx, &kueue.Cohort{
 			ObjectMeta: metav1.ObjectMeta{Name: string(child)}, Spec: kueue.CohortSpec{ParentName: parent},
 		})).To(Succeed())
 		changeQueue(ctx, alone, t, func(q *kueue.ClusterQueueSpec) { q.CohortName = child })
 		share := func(name kueue.CohortReference) func() (*kueue.FairSharingStatus, error) {
 			return func() (*kueue.FairSharingStatus, error) {
-				cohort := &kueue.Cohort{}
-				err := alone.Get(ctx, client.ObjectKey{Name: string(name)}, cohort)
-				return cohort.Status.FairSharing, err
+				now := &kueue.Cohort{}
+				err := alone.Get(ctx, client.ObjectKey{Name: string(name)}, now)
+				return now.Status.FairSharing, err
 			}
 		}
 		job := t.job("borrowing", 2, "1h")
@@ -138,7 +113,7 @@ var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFa
 	})
 
 	It("takes back the quota of pods that do not become ready, tries once more, gives up, and deletes the job some time later", func(ctx SpecContext) {
-		t := newTeamAlone(ctx, 200)
+		t := newTeamAt(ctx, alone, 200)
 		jobs := []client.Object{t.job("too-large", 50, "1s"), t.jobSet("too", 50, "1s")} // No node has that many.
 		for _, job := range jobs {
 			Expect(alone.Create(ctx, job)).To(Succeed())
@@ -152,7 +127,7 @@ var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFa
 	})
 
 	It("deletes Workloads some time after their end", func(ctx SpecContext) {
-		t := newTeamAlone(ctx, 8)
+		t := newTeamAt(ctx, alone, 8)
 		job := t.job("short", 1, "1s")
 		Expect(alone.Create(ctx, job)).To(Succeed())
 		Eventually(succeeded).WithContext(ctx).WithArguments(alone, job).Should(Equal(int32(1)))
@@ -161,7 +136,7 @@ var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFa
 	})
 
 	It("counts what a resource stands for and not what it was told to leave out", func(ctx SpecContext) {
-		t := newTeamAlone(ctx, 8)
+		t := newTeamAt(ctx, alone, 8)
 		job := t.job("sliced", 0, "1h")
 		requests := job.Spec.Template.Spec.Containers[0].Resources.Requests.DeepCopy()
 		requests["vendor.com/slice"], requests["example.com/token"] = resource.MustParse("3"), resource.MustParse("7")
@@ -172,7 +147,7 @@ var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFa
 	})
 
 	It("holds back a Job without a queue until its namespace has a default one", func(ctx SpecContext) {
-		t := newTeamAlone(ctx, 8)
+		t := newTeamAt(ctx, alone, 8)
 		stray := t.job("stray", 1, "1s")
 		delete(stray.Labels, kueue.QueueNameLabel)
 		Expect(alone.Create(ctx, stray)).To(Succeed())

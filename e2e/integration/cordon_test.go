@@ -47,9 +47,7 @@ var _ = Describe("A worker that somebody looks after", Serial, func() {
 
 		mark(ctx, w1, switchyard.DrainAnnotation, "true")
 		during := t.job("during", 1, "100ms")
-		Expect(hub.Create(ctx, during)).To(Succeed())
-		expectComplete(ctx, during)
-		Expect(clusterOf(ctx, during)).To(Equal("w2"))
+		expectCompleteOn(ctx, "w2", during)
 		for _, job := range []*batchv1.Job{last, first} {
 			Eventually(clusterOf).WithContext(ctx).WithArguments(client.Object(job)).Should(Equal("w2"))
 			Eventually(activePodsAt).WithContext(ctx).WithArguments(w2, job).Should(Equal(int32(1)))

@@ -84,9 +84,7 @@ var _ = Describe("Dispatch", func() {
 		}).WithContext(ctx).Should(HaveValue(BeFalse()))
 
 		job := t.job("train", 8, "1s")
-		Expect(hub.Create(ctx, job)).To(Succeed())
-		expectComplete(ctx, job)
-		Expect(clusterOf(ctx, job)).To(Equal("w2"))
+		expectCompleteOn(ctx, "w2", job)
 		Expect(w1.Delete(ctx, local, client.PropagationPolicy(metav1.DeletePropagationForeground))).To(Succeed())
 		expectNothingLeft(ctx, t)
 	})

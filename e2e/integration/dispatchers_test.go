@@ -39,9 +39,7 @@ func offers(t team) []string {
 func expectRunOn(ctx context.Context, t team, name string, offered ...string) {
 	GinkgoHelper()
 	job := t.job("train", 1, "100ms")
-	Expect(hub.Create(ctx, job)).To(Succeed())
-	expectComplete(ctx, job)
-	Expect(clusterOf(ctx, job)).To(Equal(name))
+	expectCompleteOn(ctx, name, job)
 	Expect(offers(t)).To(Equal(offered))
 	expectNothingLeft(ctx, t)
 }
@@ -63,9 +61,7 @@ var _ = Describe("The incremental dispatcher", Ordered, ContinueOnFailure, Seria
 		By("waiting until it knows both workers")
 		for i, only := range [][]int{{8, 0}, {0, 8}} {
 			job := newTeamOf(ctx, 8, only...).job("train", 1, "100ms")
-			Expect(hub.Create(ctx, job)).To(Succeed())
-			expectComplete(ctx, job)
-			Expect(clusterOf(ctx, job)).To(Equal(workers[i].Name))
+			expectCompleteOn(ctx, workers[i].Name, job)
 		}
 	})
 
@@ -76,6 +72,43 @@ var _ = Describe("The incremental dispatcher", Ordered, ContinueOnFailure, Seria
 	// A round lasts five minutes; nobody waits for its end here.
 	It("goes on to the next cluster at once when one refuses", func(ctx SpecContext) {
 		expectRunOn(ctx, newTeamOf(ctx, 8, 0, 8), "w2", "w1", "w2")
+	})
+
+	It("offers a job that everybody has refused to a cluster that is put into the config", func(ctx SpecContext) {
+		t := newTeamOn(ctx, "", []string{"w1"}, 0, 8)
+		job := t.job("train", 1, "100ms")
+		Expect(hub.Create(ctx, job)).To(Succeed())
+		Eventually(copiesOf).WithContext(ctx).WithArguments(job).Should(Equal([]string{"w1"}))
+		relist(ctx, t, "w1", "w2")
+		expectComplete(ctx, job)
+		Expect(offersOf(job)).To(Equal([]string{"w1", "w2"}))
+		expectNothingLeft(ctx, t)
+	})
+
+	It("goes by the config's new order, but for rounds that have begun, and moves on from who is taken out of it", func(ctx SpecContext) {
+		t := newTeamOn(ctx, "", []string{"w1", "w2"}, 8, 8)
+		occupy(ctx, w1, t, 8)
+		early, late := t.job("early", 1, "100ms"), t.job("late", 8, "100ms")
+		Expect(hub.Create(ctx, early)).To(Succeed())
+		Eventually(copiesOf).WithContext(ctx).WithArguments(early).Should(Equal([]string{"w1"}))
+		Expect(hub.Create(ctx, late)).To(Succeed())
+		Eventually(workloadCondition).WithContext(ctx).WithArguments(client.Object(late), kueue.WorkloadQuotaReserved).
+			Should(HavePrefix("False WaitingForQuota"))
+
+		By("reordering while one job waits on a worker and another one on the hub")
+		relist(ctx, t, "w2", "w1", "nobody")
+		Eventually(checkActive).WithContext(ctx).WithArguments(t.name).
+			Should(Equal("True SomeActiveClusters Missing clusters: [nobody]"), "the hub knows the new list")
+		changeQueue(ctx, hub, t, gpuQuota(9))
+		expectComplete(ctx, late)
+		Expect(offersOf(late)).To(Equal([]string{"w2"}))
+		Expect(offersOf(early)).To(Equal([]string{"w1"}), "its round goes on")
+
+		By("taking that worker out")
+		relist(ctx, t, "w2")
+		expectComplete(ctx, early)
+		Expect(offersOf(early)).To(Equal([]string{"w1", "w2"}))
+		expectNothingLeftBut(ctx, t, "local")
 	})
 
 	It("shows its metrics beyond this machine by TLS only, and to those only who may read them", func(ctx SpecContext) {

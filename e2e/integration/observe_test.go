@@ -102,6 +102,14 @@ func expectComplete(ctx context.Context, job *batchv1.Job) {
 		Should(HavePrefix("True Succeeded"))
 }
 
+// expectCompleteOn submits a job and expects it to complete on the worker of that name.
+func expectCompleteOn(ctx context.Context, name string, job *batchv1.Job) {
+	GinkgoHelper()
+	Expect(hub.Create(ctx, job)).To(Succeed())
+	expectComplete(ctx, job)
+	Expect(clusterOf(ctx, job)).To(Equal(name))
+}
+
 // leftovers lists everything of the team on the workers that came from the hub.
 func leftovers(ctx context.Context, t team) ([]string, error) {
 	var found []string

@@ -67,11 +67,12 @@ func newTenants(ctx context.Context, each ...terms) []*tenant {
 	return all
 }
 
-// newFleetCheck makes a check of a fleet of its own, of the same workers, with a policy, until the end of the spec.
-func newFleetCheck(ctx context.Context, name string, policy switchyard.RunPolicy) {
+// newFleetCheck makes a check of a fleet of its own, of some of the same workers, with a policy, "" for none, until the end of
+// the spec.
+func newFleetCheck(ctx context.Context, name string, policy switchyard.RunPolicy, listed ...string) {
 	GinkgoHelper()
-	for _, object := range installation.MultiKueueCheck(name, "w1", "w2") {
-		if config, ok := object.(*kueue.MultiKueueConfig); ok {
+	for _, object := range installation.MultiKueueCheck(name, listed...) {
+		if config, ok := object.(*kueue.MultiKueueConfig); ok && policy != "" {
 			config.Annotations = map[string]string{switchyard.RunPolicyAnnotation: string(policy)}
 		}
 		Expect(hub.Create(ctx, object)).To(Succeed())
@@ -97,7 +98,7 @@ var _ = Describe("A worker out of reach", Ordered, Serial, Label("slow"), func()
 	var compatible, runOnce, runOnceFleet, neverLose *tenant
 
 	BeforeAll(func(ctx SpecContext) {
-		newFleetCheck(ctx, "run-once", switchyard.RunOnce)
+		newFleetCheck(ctx, "run-once", switchyard.RunOnce, "w1", "w2")
 		all := newTenants(ctx, terms{"multikueue", ""}, terms{"multikueue", switchyard.RunOnce}, terms{"run-once", ""},
 			terms{"multikueue", switchyard.NeverLose})
 		compatible, runOnce, runOnceFleet, neverLose = all[0], all[1], all[2], all[3]

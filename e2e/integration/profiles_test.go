@@ -36,14 +36,7 @@ var _ = Describe("A hub that knows its worker by a ClusterProfile, and takes its
 		otherHub{name: "hub-profiles", configuration: configuration}.takePlace(ctx)
 
 		By("forgetting the worker as the suite knows it: one cluster under two names would be two owners of what is there")
-		usual := &kueue.MultiKueueCluster{}
-		Expect(hub.Get(ctx, client.ObjectKey{Name: w1.Name}, usual)).To(Succeed())
-		Expect(hub.Delete(ctx, usual)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) {
-			again := &kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: usual.Name}, Spec: usual.Spec}
-			Expect(hub.Create(ctx, again)).To(Succeed())
-			Eventually(connected).WithContext(ctx).WithArguments(w1.Name).Should(Equal("True Active Connected"))
-		})
+		unregister(ctx, w1)
 
 		By("saying that there is no such profile, before there is even a CRD")
 		cluster := &kueue.MultiKueueCluster{
@@ -110,9 +103,7 @@ var _ = Describe("A hub that knows its worker by a ClusterProfile, and takes its
 		}).WithContext(ctx).Should(HavePrefix("True QuotaAutomated"))
 
 		job := t.job("train", 4, "1s")
-		Expect(hub.Create(ctx, job)).To(Succeed())
-		expectComplete(ctx, job)
-		Expect(clusterOf(ctx, job)).To(Equal(cluster.Name))
+		expectCompleteOn(ctx, cluster.Name, job)
 		expectNothingLeft(ctx, t)
 
 		By("disconnecting when the profile goes")

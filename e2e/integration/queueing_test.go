@@ -27,6 +27,11 @@ func changeQueue(ctx context.Context, s *installation.Site, t team, change func(
 	Expect(s.Patch(ctx, queue, client.MergeFrom(before))).To(Succeed())
 }
 
+// gpuQuota changes how many GPUs a team's ClusterQueue has.
+func gpuQuota(gpus int64) func(*kueue.ClusterQueueSpec) {
+	return func(q *kueue.ClusterQueueSpec) { q.ResourceGroups[0].Flavors[0].Resources[0].NominalQuota.Set(gpus) }
+}
+
 // priorities makes WorkloadPriorityClasses "<team>-low" and "<team>-high" at a site.
 func priorities(ctx context.Context, s *installation.Site, t team) {
 	GinkgoHelper()

@@ -27,6 +27,11 @@ type team struct{ name string }
 
 var teams int
 
+func nextTeam() team {
+	teams++
+	return team{name: fmt.Sprintf("team-%d", teams)}
+}
+
 // newTeam makes a team with that many GPUs at the hub and at each worker.
 func newTeam(ctx context.Context, gpus int) team {
 	GinkgoHelper()
@@ -42,12 +47,19 @@ func newTeamOf(ctx context.Context, atHub int, atWorkers ...int) team {
 // newTeamBy makes a team with a ClusterQueue of its own kind at the hub, and as many GPUs as given at each worker.
 func newTeamBy(ctx context.Context, atHub func(name string) *kueue.ClusterQueue, atWorkers ...int) team {
 	GinkgoHelper()
-	teams++
-	t := team{name: fmt.Sprintf("team-%d", teams)}
+	t := nextTeam()
 	for i, w := range workers {
 		t.setUp(ctx, w, clusterQueue(t.name, atWorkers[i]))
 	}
 	t.setUp(ctx, hub, atHub(t.name))
+	return t
+}
+
+// newTeamAt makes a team with that many GPUs at one site, and nowhere else.
+func newTeamAt(ctx context.Context, s *installation.Site, gpus int) team {
+	GinkgoHelper()
+	t := nextTeam()
+	t.setUp(ctx, s, clusterQueue(t.name, gpus))
 	return t
 }
 
