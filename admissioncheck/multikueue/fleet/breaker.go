@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// breakAfter is how many faults in a row open a breaker, and breakMost the longest time that it stays open.
-	breakAfter, breakMost = 10, 30 * time.Second
+	// breakAfter is how many faults in a row open a breaker; it stays open for firstPause at first, and for breakMost at most.
+	breakAfter, firstPause, breakMost = 10, time.Second, 30 * time.Second
 )
 
 // breaker keeps actions from a cluster that answers its probes but fails at everything else. It opens after some faults in a
@@ -66,7 +66,7 @@ func (b *breaker) done(err error, now time.Time) (pause time.Duration, news bool
 	if beyond < 0 {
 		return 0, false
 	}
-	pause = min(time.Second<<min(beyond, 5), breakMost)
+	pause = min(firstPause<<min(beyond, 5), breakMost)
 	b.until = now.Add(pause)
 	return pause, true
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -74,7 +73,7 @@ func TestWhomAnOpenBreakerKeepsWaitingIsLookedAtOnce(t *testing.T) {
 	for i := range breakAfter {
 		w.fleet.Do("w1", keyOf(fmt.Sprint("fails-", i)), []Action{fails})
 	}
-	w.eventually("calls fail", func() bool { return strings.Contains(w.state("w1").Degraded, "the webhook is down") })
+	w.eventually("calls fail", func() bool { return w.state("w1").Degraded == failing })
 	queue := priorityqueue.New[reconcile.Request](t.Name())
 	defer queue.ShutDown()
 	if err := w.fleet.Workloads().start(t.Context(), queue); err != nil {

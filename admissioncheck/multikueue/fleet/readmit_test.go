@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -66,7 +65,7 @@ func (w *world) breakOpen(cluster string) {
 		w.eventually("it has failed", func() bool { return len(w.fleet.Answers(cluster, key)) > 0 })
 		w.fleet.Do(cluster, key, nil)
 	}
-	if got := w.state(cluster).Degraded; !strings.Contains(got, "the webhook is down") {
+	if got := w.state(cluster).Degraded; got != failing {
 		w.t.Fatalf("degraded: %q", got)
 	}
 }

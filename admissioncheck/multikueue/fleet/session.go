@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // session is one connection: a client, the informers fed by it and the writers that use it. It ends as a whole.
@@ -314,6 +315,7 @@ func (s *session) runAction(ctx context.Context, key types.NamespacedName, r run
 	}
 	now := s.options.Clock.Now()
 	if pause, changed := s.breaker.done(err, now); changed {
+		s.tellBreak(ctx, err, pause)
 		s.readmit(ctx, now, pause)
 	}
 	news := s.lanes.done(key, r, value, err, now)
@@ -322,6 +324,17 @@ func (s *session) runAction(ctx context.Context, key types.NamespacedName, r run
 	}
 	if news {
 		s.signal.Send(key, 0)
+	}
+}
+
+// tellBreak logs why nothing is tried any more, once, and that it is tried again.
+func (s *session) tellBreak(ctx context.Context, err error, pause time.Duration) {
+	logger := log.FromContext(ctx).WithValues("cluster", s.name)
+	switch pause {
+	case 0:
+		logger.Info("A cluster does what it is asked again")
+	case firstPause:
+		logger.Error(err, "Calls to a cluster fail one after the other")
 	}
 }
 
@@ -345,11 +358,14 @@ func (s *session) readmit(ctx context.Context, now time.Time, pause time.Duratio
 	})
 }
 
+// failing is said of a cluster whose breaker is open.
+const failing = "calls to it fail one after the other"
+
 // degraded says why the cluster may not do what is asked of it, though it is connected; empty if there is no sign of that.
 func (s *session) degraded(now time.Time) string {
-	switch err := s.breaker.open(now); {
-	case err != nil:
-		return "calls to it fail: " + err.Error()
+	switch {
+	case s.breaker.open(now) != nil:
+		return failing // whose calls, and why, is nobody else's business
 	case s.pulse.overdue(now):
 		return "its answers are overdue"
 	}
