@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -64,7 +66,7 @@ func (r *Fencing) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 func fencedCondition(f fleet.Fencing) metav1.Condition {
 	condition := metav1.Condition{Type: FencedCondition, Status: metav1.ConditionFalse}
 	switch {
-	case !f.Held:
+	case !f.Held || f.Lapsed:
 		condition.Reason, condition.Message = reasonNotHeld, noLeaseMessage+f.Why
 	case !f.Fenced:
 		condition.Reason, condition.Message = reasonNoFence, noFenceMessage+f.Why
@@ -86,15 +88,40 @@ func fenced(v *dispatch.ClusterView, f fleet.Fencing, left notes) {
 	v.Fenced = is && (v.Copy.Holder != dispatch.Ours || v.Copy.Stops)
 }
 
-// leased tells whether objects for a cluster may be stamped Stop, and asks for the lease if nobody has yet. Where it is
-// known that it cannot be renewed, a fence would stop every job with the stamp at once.
+// lease says whether a fence leaves alone what bears the stamp Stop: the hub's lease is renewed, or nobody goes by it. A worker
+// that does not let us look for a fence has one if it reports its capacity, as no other program does.
+func (r *Resolver) lease(v *dispatch.ClusterView, f fleet.Fencing, now time.Time) {
+	reports := func() bool {
+		return r.Fleet.Current(v.Name, reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName}) != nil
+	}
+	switch {
+	case f.Held && now.Before(f.Until), f.Fence == fleet.Missing, f.Fence == fleet.NotLooked && f.Tried() && !reports():
+		return
+	case f.Lapsed:
+		v.Lease = dispatch.LeaseLapsed
+	default:
+		v.Lease = dispatch.LeaseAwaited
+	}
+	v.LeaseTrouble = strings.ReplaceAll(f.Why, "\n", "; ")
+}
+
+// leased tells whether objects for a cluster may be stamped Stop. Where it is known that the lease cannot be renewed, a fence would
+// stop every job with the stamp at once.
 func (r *Resolver) leased(cluster string) bool {
 	state, ok := r.Fleet.State(cluster)
-	if !ok {
-		return true
+	return !ok || !state.Fencing.Asked || state.Fencing.Held && !state.Fencing.Lapsed
+}
+
+// keepLeases asks for the leases that are not held and that somebody waits for.
+func (r *Resolver) keepLeases(s *subject) {
+	if s.policy.OnHubLost != dispatch.Stop || s.state.Bound != "" {
+		return
 	}
-	r.Fleet.KeepLease(cluster)
-	return !state.Fencing.Asked || state.Fencing.Held
+	for _, v := range s.observed.Clusters {
+		if v.Lease == dispatch.LeaseAwaited {
+			r.Fleet.KeepLease(v.Name)
+		}
+	}
 }
 
 // LeaseWanted tells whether something on a cluster depends on the run lease: a policy that says Stop, or an object there

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,8 @@ type stage struct {
 	events   *events.FakeRecorder
 	policy   dispatch.Policy
 	kill     func()
+	// lease is how long a run lease lasts; zero for the default.
+	lease time.Duration
 	// cache is what the hub's program takes for its cache; nil for the API server itself. asked counts what it read from there
 	// besides.
 	cache client.Client
@@ -87,6 +90,8 @@ type server struct {
 	down bool
 	// refusal is what creations are answered with, if set.
 	refusal error
+	// noLeases is set while writes of leases are refused; reads of them as well if blind.
+	noLeases, blind bool
 	// hidden is the type of the lists that the hub may not have; empty for none.
 	hidden string
 	// watches were opened since the hub's program started.
@@ -191,6 +196,9 @@ func newServer(t *testing.T, scheme *runtime.Scheme) *server {
 			if err := down(); err != nil {
 				return err
 			}
+			if err := s.refusesLease(obj, true); err != nil {
+				return err
+			}
 			return c.Get(ctx, key, obj, o...)
 		},
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
@@ -211,11 +219,17 @@ func newServer(t *testing.T, scheme *runtime.Scheme) *server {
 			if err := down(); err != nil {
 				return err
 			}
-			if err := s.refused(); err != nil {
+			if err := cmp.Or(s.refused(), s.refusesLease(obj, false)); err != nil {
 				return err
 			}
 			obj.SetUID(types.UID(fmt.Sprintf("%s-%d", obj.GetName(), time.Now().UnixNano())))
 			return s.logged().during("create", obj, func() error { return c.Create(ctx, obj, o...) })
+		},
+		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.UpdateOption) error {
+			if err := cmp.Or(down(), s.refusesLease(obj, false)); err != nil {
+				return err
+			}
+			return c.Update(ctx, obj, o...)
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.DeleteOption) error {
 			if err := down(); err != nil {
@@ -258,6 +272,22 @@ func (s *server) refuse(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refusal = err
+}
+
+// refuseLeases makes a worker refuse writes of leases, and reads as well if blind.
+func (s *server) refuseLeases(refuse, blind bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.noLeases, s.blind = refuse, blind
+}
+
+func (s *server) refusesLease(obj client.Object, reads bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, is := obj.(*coordinationv1.Lease); !is || !s.noLeases || reads && !s.blind {
+		return nil
+	}
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, obj.GetName(), errors.New("no rights"))
 }
 
 func (s *server) hide(list string) {
@@ -356,7 +386,7 @@ func (st *stage) compose() {
 	}
 	r.Fleet = fleet.New(fleet.Options{
 		Origin: origin, Scheme: scheme, Kinds: kinds, Concerned: r.Concerned,
-		Lease:      &fleet.LeaseOptions{Every: 20 * time.Millisecond, Wanted: r.LeaseWanted},
+		Lease:      &fleet.LeaseOptions{Duration: st.lease, Every: 20 * time.Millisecond, Wanted: r.LeaseWanted},
 		ProbeEvery: 20 * time.Millisecond, Coalesce: time.Millisecond,
 		Backoff: func(int) time.Duration { return 20 * time.Millisecond },
 		Dial:    func(c *rest.Config) (client.WithWatch, error) { return st.workers[c.Host], nil },

@@ -17,6 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
@@ -215,18 +216,70 @@ func TestAnUnknownRunPolicyMakesTheCheckInactive(t *testing.T) {
 	}
 }
 
-func TestTheFenceIsReportedAndRememberedAcrossRestarts(t *testing.T) {
-	st := newStage(t, "w1")
-	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
+// fence puts the lease of a fence on a worker.
+func (st *stage) fence(worker string) {
+	st.t.Helper()
 	fence := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "kueue-system", Name: switchyard.FenceLease},
 		Spec: coordinationv1.LeaseSpec{
 			HolderIdentity: ptr.To("fence"), RenewTime: ptr.To(metav1.NowMicro()), LeaseDurationSeconds: ptr.To[int32](300),
 		},
 	}
-	if err := st.workers["w1"].Create(t.Context(), fence); err != nil {
-		t.Fatal(err)
+	if err := st.workers[worker].Create(st.t.Context(), fence); err != nil {
+		st.t.Fatal(err)
 	}
+}
+
+// explained asks anew what the hub would do with the Workload now.
+func (st *stage) explained() dispatch.Plan {
+	st.t.Helper()
+	s, err := st.resolver.observe(st.t.Context(), key())
+	if err != nil || s == nil {
+		return dispatch.Plan{}
+	}
+	return dispatch.Explain(s.state, s.observed, s.policy)
+}
+
+func TestAClusterWhoseFenceWouldStopTheJobIsOfferedItOnceItsLeaseIsRenewed(t *testing.T) {
+	st := newStage(t, "w1")
+	st.lease = 100 * time.Millisecond
+	st.restart(st.policy)
+	st.connected()
+	st.fence("w1")
+	st.workers["w1"].refuseLeases(true, false)
+	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
+	st.submit()
+	st.eventually("the lease is known not to be renewed", func() bool { s, _ := st.fleet.State("w1"); return s.Fencing.Lapsed })
+	st.eventually("the hub says so", func() bool {
+		plan := st.explained()
+		return len(plan.Clusters) == 1 && plan.Clusters[0].Reason == dispatch.NotLeased && len(plan.Next.Nominated) == 0 &&
+			strings.Contains(plan.Clusters[0].Message, "no rights")
+	})
+	if st.copyOn("w1") != nil {
+		t.Error("offered to a cluster whose fence would stop it")
+	}
+	st.workers["w1"].refuseLeases(false, false)
+	st.offered("w1")
+	if !mirror.StopsWithoutHub(st.copyOn("w1")) {
+		t.Error("not stamped")
+	}
+}
+
+func TestAStockWorkerIsOfferedToThoughItKnowsNoLeases(t *testing.T) {
+	st := newStage(t, "w1")
+	st.workers["w1"].refuseLeases(true, true)
+	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
+	st.submit()
+	st.offered("w1")
+	if mirror.StopsWithoutHub(st.copyOn("w1")) {
+		t.Error("stamped although a fence, if there is one, would stop it")
+	}
+}
+
+func TestTheFenceIsReportedAndRememberedAcrossRestarts(t *testing.T) {
+	st := newStage(t, "w1")
+	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
+	st.fence("w1")
 	st.eventually("the fence is seen", func() bool { s, _ := st.fleet.State("w1"); return s.Fencing.Fenced && s.Fencing.Held })
 	r := &Fencing{Client: st.hub, Fleet: st.fleet, Clock: clock.RealClock{}}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "w1"}}); err != nil {

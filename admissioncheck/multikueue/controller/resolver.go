@@ -79,6 +79,7 @@ func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, err
 	}
 	plan := dispatch.Step(s.state, s.observed, s.policy)
+	r.keepLeases(s)
 	r.assume(s, plan)
 	done, err := r.act(ctx, s, plan)
 	switch {

@@ -59,12 +59,10 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 	v.Degraded = state.Degraded
 	if known {
 		fenced(&v, state.Fencing, notes)
+		r.lease(&v, state.Fencing, s.observed.Now)
 	}
 	v.OfferedAt = r.flights.sentAt(name, s.key(), s.state.Epoch)
-	v.GateAsked = r.gates.isAsked(s.key(), name, s.state.Epoch)
-	if v.GateAsked && v.Copy.Holder == dispatch.Ours && !v.Copy.GateClosed {
-		r.gates.over(s.key()) // seen
-	}
+	r.gates.tell(s.key(), &v, s.state.Epoch)
 	m := notes.marks
 	v.Gone, v.Cordoned = m.gone, m.cordoned || m.drain || m.gone
 	v.BeingDrained = m.drain

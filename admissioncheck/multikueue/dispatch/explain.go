@@ -43,6 +43,8 @@ func (t turn) why(s State, v ClusterView) Explanation {
 		return e
 	case t.barred(v) != "":
 		return t.whyBarred(v)
+	case t.awaitsLease(v) && !t.s.currentCopy(v.Copy):
+		return v.whyAwaitingLease()
 	case !s.nominates(v.Name):
 		return t.whyNotNominated(s, v)
 	case !t.s.currentCopy(v.Copy) && v.Degraded != "":
@@ -67,10 +69,25 @@ func (t turn) whyBarred(v ClusterView) Explanation {
 		e.Message = "is being drained"
 	case e.Reason == Cordoned:
 		e.Message = "is cordoned"
+	case e.Reason == NotLeased:
+		e.Message = "its fence would stop the job, because the run lease there is not renewed" + v.leaseTrouble()
 	default:
 		e.Message = "not listed in the MultiKueueConfig"
 	}
 	return e
+}
+
+// whyAwaitingLease explains a cluster that nothing is offered to before its run lease is renewed.
+func (v ClusterView) whyAwaitingLease() Explanation {
+	return Explanation{Phase: PhaseNotEligible, Reason: NotLeased, Message: "waits for its run lease to be renewed" + v.leaseTrouble()}
+}
+
+// leaseTrouble is why the run lease is not renewed, if that is known.
+func (v ClusterView) leaseTrouble() string {
+	if v.LeaseTrouble == "" {
+		return ""
+	}
+	return ": " + v.LeaseTrouble
 }
 
 // whyNotNominated explains a cluster that could be offered the Workload as far as its connection goes.

@@ -48,10 +48,18 @@ func (t turn) barred(v ClusterView) Reason {
 		return PinnedElsewhere
 	case t.o.Local.AwaitsSibling:
 		return SiblingWait
+	case t.p.OnHubLost == Stop && v.Lease == LeaseLapsed:
+		return NotLeased
 	case (v.Cordoned || v.Draining) && (!t.s.currentCopy(v.Copy) || !v.Copy.Admitted):
 		return Cordoned
 	}
 	return ""
+}
+
+// awaitsLease reports whether a cluster's fence might stop what is offered, for all that is known yet. Nothing new is offered
+// then; what was offered before stays.
+func (t turn) awaitsLease(v ClusterView) bool {
+	return t.p.OnHubLost == Stop && v.Lease == LeaseAwaited
 }
 
 // eligible returns the clusters to offer to: not barred, connected, and with our name free; in the order in which the
@@ -59,11 +67,16 @@ func (t turn) barred(v ClusterView) Reason {
 func (t turn) eligible() []string {
 	var names []string
 	for _, v := range t.preferred() {
-		if t.barred(v) == "" && v.connected() && !v.collision() && (t.p.Dispatcher != BestFit || v.Fit.Reason == "") {
+		if t.takes(v) && (t.p.Dispatcher != BestFit || v.Fit.Reason == "") {
 			names = append(names, v.Name)
 		}
 	}
 	return names
+}
+
+// takes reports whether a cluster can be offered the Workload, or keep its offer.
+func (t turn) takes(v ClusterView) bool {
+	return t.barred(v) == "" && v.connected() && !v.collision() && (!t.awaitsLease(v) || t.s.nominates(v.Name))
 }
 
 // elsewhere reports whether some other cluster could be offered the Workload and, as far as is known, ever admit it. Siblings that
@@ -72,7 +85,7 @@ func (t turn) elsewhere(than string) bool {
 	free := t.leaving(than)
 	return slices.ContainsFunc(t.o.Clusters, func(v ClusterView) bool {
 		fits := v.Fit.Reason == "" || t.o.Local.SiblingLeft
-		return v.Name != than && free.barred(v) == "" && v.connected() && !v.collision() && fits
+		return v.Name != than && free.takes(v) && fits
 	})
 }
 
@@ -193,7 +206,7 @@ func (t turn) unbarred(names []string) []string {
 
 // hopeful counts the clusters that may still admit what they were offered. One whose preemption gate is closed does not
 // count as long as rest has a better one that would not have to preempt; nor, under BestFit, one that is degraded and has not
-// even taken the offer, as long as rest has one that is not.
+// even taken the offer, or waits for its run lease, as long as rest has one that is not.
 func (t turn) hopeful(names, rest []string) int {
 	count := 0
 	for _, name := range names {
@@ -206,7 +219,7 @@ func (t turn) hopeful(names, rest []string) int {
 
 // passable reports whether rest has a cluster that is not to wait for v.
 func (t turn) passable(v ClusterView, rest []string) bool {
-	gated, stuck := t.gated(v), t.p.Dispatcher == BestFit && v.Degraded != "" && v.Copy.Holder == Absent
+	gated, stuck := t.gated(v), t.p.Dispatcher == BestFit && (v.Degraded != "" || t.awaitsLease(v)) && v.Copy.Holder == Absent
 	return slices.ContainsFunc(rest, func(name string) bool {
 		other := t.view(name)
 		easier := !other.Preempting && (t.p.Dispatcher != BestFit || other.Fit.Score >= v.Fit.Score)

@@ -182,6 +182,10 @@ func (r *viewReader) word(w string) {
 		r.view.RenewedAt = time.Time{}
 	case "gone":
 		r.view.Gone = true
+	case "lease-awaited":
+		r.view.Lease, r.view.LeaseTrouble = LeaseAwaited, outcome
+	case "lease-lapsed":
+		r.view.Lease, r.view.LeaseTrouble = LeaseLapsed, outcome
 	case "degraded":
 		r.view.Degraded = "its answers are overdue"
 	case "cordoned":

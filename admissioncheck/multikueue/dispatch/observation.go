@@ -114,6 +114,10 @@ type ClusterView struct {
 	// worker may believe in it for another LeaseDuration. After a restart of the program nothing earlier than that restart.
 	// Zero: not known, as good as not fenced.
 	RenewedAt time.Time
+	// Lease is how the run lease stands there, which matters to what is to stop without the hub; LeaseTrouble is why it is not
+	// renewed, empty if it is or that is not known.
+	Lease        LeaseState
+	LeaseTrouble string
 	// Gone is set if a person has declared that nothing runs there any more. It counts only of a cluster that was tried and cannot
 	// be reached: nobody's word goes before what can be seen, or is about to be.
 	Gone bool
@@ -145,6 +149,17 @@ type Fit struct {
 	// Score is higher for a better fit; equal scores go by name.
 	Score int
 }
+
+// LeaseState is whether a fence leaves alone what is to stop without the hub.
+type LeaseState int
+
+// The states of the run lease on a cluster that can be reached. Leased, the zero value: it is renewed, or there is no fence that
+// goes by it. LeaseAwaited: that is not known yet. LeaseLapsed: it has run out, and cannot be renewed.
+const (
+	Leased LeaseState = iota
+	LeaseAwaited
+	LeaseLapsed
+)
 
 // LinkState is whether a cluster can be talked to.
 type LinkState int

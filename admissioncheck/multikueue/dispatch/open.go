@@ -276,6 +276,7 @@ func (t turn) tendOne(v ClusterView) []Action {
 		if v.removable() {
 			return t.withdraw(v)
 		}
+	case c.Holder == Absent && v.Job.Holder == Absent && t.awaitsLease(v):
 	case c.Holder == Absent && v.Job.Holder == Absent:
 		return []Action{create}
 	case !t.s.currentCopy(c) || c.Finished != nil || c.Deleting:

@@ -93,6 +93,8 @@ const (
 	Cordoned Reason = "Cordoned"
 	// PinnedElsewhere: a sibling of the same owner has another cluster.
 	PinnedElsewhere Reason = "PinnedElsewhere"
+	// NotLeased: the run lease is not renewed on the cluster, so that its fence would stop the job.
+	NotLeased Reason = "NotLeased"
 	// HedgeWait: a better cluster has been offered the Workload and still has time to admit it.
 	HedgeWait Reason = "HedgeWait"
 	// BlockedOnGate: the copy would have to preempt, and its preemption gate is closed.

@@ -40,6 +40,8 @@ func (t turn) whyNotThere(v ClusterView) Explanation {
 		return Explanation{Phase: PhaseRefused, Reason: Refused, Message: "does not take it: " + v.Trouble}
 	case t.barred(v) != "":
 		return t.whyBarred(v)
+	case t.awaitsLease(v):
+		return v.whyAwaitingLease()
 	}
 	return Explanation{Phase: PhaseNotEligible, Reason: v.Fit.Reason, Message: cmp.Or(v.Fit.Message, string(v.Fit.Reason))}
 }

@@ -59,21 +59,50 @@ type Fencing struct {
 	// when this program began to supervise the cluster: an earlier leader may have renewed until then. The worker may
 	// believe in the lease until RenewedAt and the lease's duration.
 	RenewedAt time.Time
-	// Fenced tells that the worker's fence was alive when it was looked at last, and believes our clock.
+	// Until is when the last renewal runs out that is known to have succeeded, on the hub's clock; zero if none is. Lapsed tells
+	// that it has run out in spite of attempts, or that none has succeeded for as long as one lasts: the fence stops what bears
+	// the stamp.
+	Until  time.Time
+	Lapsed bool
+	// Fenced tells that the worker's fence was alive when it was looked at last, and believes our clock; Fence whether there is
+	// one at all.
 	Fenced bool
+	Fence  Sight
 	// Why says what is wrong when not Held or not Fenced; empty otherwise, and before it was looked at.
 	Why string
 }
 
+// Tried tells that an attempt to renew the lease has ended, one way or the other.
+func (f Fencing) Tried() bool { return f.Held || f.Why != "" }
+
+// Sight is what has been seen of a worker's fence.
+type Sight int
+
+// NotLooked: nothing, or the worker does not let us look. Missing: it has none. Seen: it has, or had, one.
+const (
+	NotLooked Sight = iota
+	Missing
+	Seen
+)
+
 // lease is the memory of one cluster's Fencing. It outlives sessions.
 type lease struct {
-	mu   sync.Mutex
-	now  Fencing
-	kick chan struct{} // capacity 1: renew now
+	lasts time.Duration
+	kick  chan struct{} // capacity 1: renew now
+
+	mu    sync.Mutex
+	now   Fencing
+	first time.Time // when the first attempt began
+	last  time.Time // when the last one did
 }
 
-func newLease(began time.Time) *lease {
-	return &lease{now: Fencing{RenewedAt: began}, kick: make(chan struct{}, 1)}
+// newLease has options that may be nil: then it is never renewed.
+func newLease(began time.Time, o *LeaseOptions) *lease {
+	l := &lease{now: Fencing{RenewedAt: began}, kick: make(chan struct{}, 1)}
+	if o != nil {
+		l.lasts = o.Duration
+	}
+	return l
 }
 
 func (l *lease) fencing() Fencing {
@@ -86,14 +115,24 @@ func (l *lease) fencing() Fencing {
 func (l *lease) begin(at time.Time) (before time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.first.IsZero() {
+		l.first = at
+	}
+	l.last = at
 	before, l.now.RenewedAt, l.now.Asked = l.now.RenewedAt, at, true
 	return before
 }
 
-// end notes what became of the renewal that began when RenewedAt was before, and what was seen of the fence; changed
-// reports whether that is news. Only
-// a server's refusal, and a write never begun, prove that a renewal has not happened.
-func (l *lease) end(before time.Time, renewal, fence error) (changed bool) {
+// triedSince reports whether an attempt has begun since then.
+func (l *lease) triedSince(at time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.last.IsZero() && !l.last.Before(at)
+}
+
+// end notes at a time what became of the renewal that began when RenewedAt was before, and what was seen of the fence; changed
+// reports whether that is news. Only a server's refusal, and a write never begun, prove that a renewal has not happened.
+func (l *lease) end(before, at time.Time, renewal, fence error) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	was := l.now
@@ -102,14 +141,29 @@ func (l *lease) end(before time.Time, renewal, fence error) (changed bool) {
 		l.now.RenewedAt = before
 	}
 	l.now.Held = !refused
+	if renewal == nil {
+		l.now.Until = l.last.Add(l.lasts)
+	}
+	l.now.Lapsed = renewal != nil && !at.Before(l.now.Until) && !at.Before(l.first.Add(l.lasts))
+	l.now.seen(fence)
+	l.now.Why = text(errors.Join(renewal, fence))
+	back := renewal == nil && !l.last.Before(was.Until)
+	was.RenewedAt, was.Until = l.now.RenewedAt, l.now.Until
+	return back || was != l.now
+}
+
+// seen notes what a look at the fence has found.
+func (f *Fencing) seen(fence error) {
 	switch {
 	case fence == nil:
-		l.now.Fenced = true
-	case definite(fence) || errors.Is(fence, errFence):
-		l.now.Fenced = false
+		f.Fenced, f.Fence = true, Seen
+	case errors.Is(fence, errFence):
+		f.Fenced, f.Fence = false, Seen
+	case apierrors.IsNotFound(fence):
+		f.Fenced, f.Fence = false, Missing
+	case definite(fence):
+		f.Fenced = false
 	}
-	l.now.Why = text(errors.Join(renewal, fence))
-	return was.Held != l.now.Held || was.Fenced != l.now.Fenced || was.Why != l.now.Why || !was.Asked
 }
 
 // definite tells an answer of the server that proves that nothing was written from everything else.
@@ -119,10 +173,14 @@ func definite(err error) bool {
 		apierrors.IsMethodNotSupported(err) || apierrors.IsBadRequest(err)
 }
 
-// KeepLease makes the cluster's lease be renewed now, if nothing has asked for it so far: something that depends on it is
-// about to be sent there. It does not block.
+// KeepLease makes the cluster's lease be renewed now, unless that was tried lately: something that depends on it is to be
+// sent there. It does not block.
 func (f *Fleet) KeepLease(cluster string) {
-	if s := f.lookup(cluster); s != nil && f.options.Lease != nil && !s.lease.fencing().Asked {
+	s := f.lookup(cluster)
+	if s == nil || f.options.Lease == nil {
+		return
+	}
+	if !s.lease.triedSince(f.options.Clock.Now().Add(-f.options.Lease.Every)) {
 		select {
 		case s.lease.kick <- struct{}{}:
 		default:
@@ -163,7 +221,7 @@ func (s *session) renewLease(ctx context.Context) {
 	if ctx.Err() != nil {
 		return // RenewedAt stays where the attempt began: nobody knows what became of it
 	}
-	if s.lease.end(before, renewal, fence) {
+	if s.lease.end(before, s.options.Clock.Now(), renewal, fence) {
 		s.announce()
 	}
 	if unreachable(renewal) {

@@ -41,7 +41,7 @@ func newLeasing(t *testing.T) *leasing {
 	if err := coordinationv1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	l := &leasing{clock: clocktesting.NewFakeClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))}
+	l := &leasing{clock: clocktesting.NewFakeClock(noon)}
 	answer := func(do func() error) error {
 		if l.write == nil || l.took {
 			if err := do(); err != nil {
@@ -60,7 +60,7 @@ func newLeasing(t *testing.T) *leasing {
 	}).Build()
 	options := Options{Origin: "hub", Clock: l.clock, Lease: &LeaseOptions{}}.withDefaults()
 	l.session = &session{
-		name: "w1", options: options, client: c, lease: newLease(l.clock.Now()), announce: func() {}, suspect: make(chan struct{}, 1),
+		name: "w1", options: options, client: c, lease: newLease(l.clock.Now(), options.Lease), announce: func() {}, suspect: make(chan struct{}, 1),
 	}
 	return l
 }
@@ -122,6 +122,47 @@ func TestARefusedRenewalDoesNotCount(t *testing.T) {
 	l.clock.Step(time.Minute)
 	if got := l.renewNow(t); !got.RenewedAt.Equal(began) || got.Held || !strings.Contains(got.Why, "forbidden") {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestALeaseThatIsNotRenewedForAsLongAsItLastsHasLapsed(t *testing.T) {
+	for name, answer := range map[string]error{
+		"refused":                         apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "x", errors.New("no")),
+		"of an outcome that nobody knows": apierrors.NewInternalError(errors.New("a webhook failed")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLeasing(t)
+			l.fence(t, l.clock.Now())
+			step := func(d time.Duration, write error, lapsed bool) {
+				t.Helper()
+				l.clock.Step(d)
+				l.write = write
+				if got := l.renewNow(t); got.Lapsed != lapsed || got.Fence != Seen {
+					t.Errorf("%v after noon: %+v", l.clock.Since(noon), got)
+				}
+			}
+			step(time.Hour, answer, false) // the first attempt: an earlier leader may have renewed it
+			step(39*time.Second, answer, false)
+			step(time.Second, answer, true)
+			step(time.Second, nil, false)
+			step(39*time.Second, answer, false)
+			step(time.Second, answer, true)
+		})
+	}
+}
+
+func TestARenewalAfterALongTimeIsNews(t *testing.T) {
+	l := newLeasing(t)
+	told := 0
+	l.announce = func() { told++ }
+	for _, c := range []struct {
+		after time.Duration
+		told  int
+	}{{0, 1}, {10 * time.Second, 1}, {39 * time.Second, 1}, {40 * time.Second, 2}} {
+		l.clock.Step(c.after)
+		if l.renewNow(t); told != c.told {
+			t.Errorf("%v after the last renewal: told %d times, want %d", c.after, told, c.told)
+		}
 	}
 }
 
@@ -194,7 +235,7 @@ func TestAFenceThatMayTakeLongerThanTheHubAllowsIsNoneToRelyOn(t *testing.T) {
 
 func TestWithoutAFenceTheLeaseIsRenewedAllTheSame(t *testing.T) {
 	l := newLeasing(t)
-	if got := l.renewNow(t); !got.Held || got.Fenced {
+	if got := l.renewNow(t); !got.Held || got.Fenced || got.Fence != Missing {
 		t.Errorf("%+v", got)
 	}
 }

@@ -45,7 +45,7 @@ type supervisor struct {
 
 func newSupervisor(name string, f *Fleet) *supervisor {
 	s := &supervisor{
-		name: name, options: f.options, lanes: newLanes(), memory: newMemory(), lease: newLease(f.options.Clock.Now()),
+		name: name, options: f.options, lanes: newLanes(), memory: newMemory(), lease: newLease(f.options.Clock.Now(), f.options.Lease),
 		stats:     &stats{},
 		workloads: &f.workloads, clusters: &f.clusters,
 		renew: make(chan struct{}, 1),
