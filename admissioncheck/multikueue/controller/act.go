@@ -120,7 +120,7 @@ func (r *Resolver) submit(s *subject, actions []dispatch.Action) {
 	parts := map[string][]fleet.Action{}
 	for _, a := range actions {
 		if a.Verb == dispatch.OpenGate {
-			r.gates.ask(s.key(), a.Cluster, a.Epoch)
+			r.gates.ask(s.key(), a.Cluster, a.Epoch, s.observed.Now)
 		}
 		if a.Remote() {
 			parts[a.Cluster] = append(parts[a.Cluster], r.remote(s, a))

@@ -88,7 +88,8 @@ func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
 		}
 	case dispatch.OpenGate:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
-			return nil, o.OpenGate(ctx, c, a.Epoch, r.Clock.Now())
+			now := r.Clock.Now()
+			return nil, r.gates.during(o.Key(), a.Cluster, a.Epoch, now, func() error { return o.OpenGate(ctx, c, a.Epoch, now) })
 		}
 	case dispatch.EvictRemote:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {

@@ -1,25 +1,33 @@
 package dispatch
 
-import "time"
+import (
+	"cmp"
+	"strings"
+	"time"
+)
 
 // gateTimeout is how long an opened gate has to bring an admission (contract: multikueue.md 8).
 const gateTimeout = 5 * time.Minute
 
 // openGate lets one copy preempt, if preemption is orchestrated: the first that has signalled that it must, unless a gate
 // was opened a short while ago, or a cluster that would not have to preempt has the copy and still some time. Who was asked to
-// open its gate remains the one until that is seen, whatever signal turns up meanwhile: two opened gates are two preemptions.
+// open its gate remains the one for as long as it may be open, whatever becomes of the cluster and whatever signal turns up
+// meanwhile: two opened gates are two preemptions.
 func (t turn) openGate(plan *Plan) {
 	if !t.p.Orchestrate || plan.Writes(t.s, t.o.Local) {
 		return
 	}
-	if until := t.gateOpenUntil(); t.o.Now.Before(until) {
+	if v, until := t.openOrAsked(); t.o.Now.Before(until) {
 		plan.WakeAt = soonest(plan.WakeAt, until)
+		if t.askable(v) && t.o.Now.Before(v.GateAskedFrom.Add(t.gateTime())) {
+			t.ask(plan, v) // perhaps it is not open
+		}
 		return
 	}
 	var first *ClusterView
 	for i := range t.o.Clusters {
 		v := &t.o.Clusters[i]
-		if t.gated(*v) && (first == nil || opensBefore(*v, *first)) {
+		if t.askable(*v) && (first == nil || opensBefore(*v, *first)) {
 			first = v
 		}
 	}
@@ -32,24 +40,46 @@ func (t turn) openGate(plan *Plan) {
 			return
 		}
 	}
-	plan.Actions = append(plan.Actions, Action{Verb: OpenGate, Cluster: first.Name, Epoch: t.s.Epoch})
+	t.ask(plan, *first)
 }
 
-// gateOpenUntil is how long the gate that was opened last keeps the others closed.
-func (t turn) gateOpenUntil() time.Time {
-	var last time.Time
+func (t turn) ask(plan *Plan, v ClusterView) {
+	plan.Actions = append(plan.Actions, Action{Verb: OpenGate, Cluster: v.Name, Epoch: t.s.Epoch})
+}
+
+func (t turn) gateTime() time.Duration {
+	if t.p.GateTimeout > 0 {
+		return t.p.GateTimeout
+	}
+	return gateTimeout
+}
+
+// openOrAsked returns the cluster whose gate was opened last, or may have been, and how long that keeps the others closed: not
+// at all if there is none.
+func (t turn) openOrAsked() (last ClusterView, until time.Time) {
+	var at time.Time
 	for _, v := range t.o.Clusters {
-		if t.s.currentCopy(v.Copy) && !v.Copy.GateClosed && !v.Copy.GateOpenedAt.IsZero() {
-			last = later(last, v.Copy.GateOpenedAt)
+		if opened := t.openedAt(v); at.Before(opened) {
+			last, at = v, opened
 		}
 	}
-	if last.IsZero() {
-		return last
+	if at.IsZero() {
+		return last, at
 	}
-	if t.p.GateTimeout > 0 {
-		return last.Add(t.p.GateTimeout)
+	return last, at.Add(t.gateTime())
+}
+
+// openedAt is when the gate of a copy was opened, or may have been; zero if it was not. What has been evicted there has a closed
+// gate, and what is not there any more has none.
+func (t turn) openedAt(v ClusterView) time.Time {
+	c := v.Copy
+	switch {
+	case t.s.currentCopy(c) && !c.GateClosed:
+		return c.GateOpenedAt
+	case !v.connected(), t.s.currentCopy(c) && !c.Deleting && !c.Evicted && !c.Deactivating && c.Finished == nil:
+		return v.GateAskedAt
 	}
-	return last.Add(gateTimeout)
+	return time.Time{}
 }
 
 // waits reports whether a nominated cluster's copy may still be admitted there.
@@ -62,6 +92,14 @@ func (t turn) gated(v ClusterView) bool {
 	return t.p.Orchestrate && t.waits(v) && v.Copy.GateClosed && v.Copy.BlockedOnGate
 }
 
+// askable reports whether the gate of a copy can be opened. That the last call to open it has failed is no reason not to try again.
+func (t turn) askable(v ClusterView) bool {
+	if v.GateAsked {
+		v.Trouble = ""
+	}
+	return t.gated(v)
+}
+
 // easier reports whether some cluster may still admit the Workload without preempting anybody.
 func (t turn) easier() bool {
 	for _, v := range t.o.Clusters {
@@ -72,16 +110,19 @@ func (t turn) easier() bool {
 	return false
 }
 
-// opensBefore says whose gate is to be opened of two that are closed.
+// opensBefore says whose gate is to be opened of two that are closed: of the one that is being asked; otherwise of the one whose
+// signal came first, equal times by name; and of one that was asked in vain only if there is no other.
 func opensBefore(a, b ClusterView) bool {
-	if a.GateAsked != b.GateAsked {
-		return a.GateAsked
-	}
-	return signalledBefore(a, b)
+	return cmp.Or(cmp.Compare(a.asked(), b.asked()), a.Copy.BlockedSince.Compare(b.Copy.BlockedSince), strings.Compare(a.Name, b.Name)) < 0
 }
 
-// signalledBefore says whose signal came first; equal times are broken by name.
-func signalledBefore(a, b ClusterView) bool {
-	at, bt := a.Copy.BlockedSince, b.Copy.BlockedSince
-	return at.Before(bt) || at.Equal(bt) && a.Name < b.Name
+// asked ranks a cluster: it is being asked to open its gate, was not asked, or was asked in vain.
+func (v ClusterView) asked() int {
+	switch {
+	case !v.GateAsked:
+		return 1
+	case v.GateAskedAt.IsZero() && v.Trouble == "":
+		return 0
+	}
+	return 2
 }

@@ -24,6 +24,26 @@ func TestGatesAreOpenedOneAfterAnother(t *testing.T) {
 	})
 }
 
+func TestWhoseGateMayBeOpenRemainsTheOne(t *testing.T) {
+	p := Compatible(15 * time.Minute)
+	p.Orchestrate, p.ExplainAfter = true, 0
+	const both, ready = "nominated w1 w2", "w1 up copy@1 blocked@9s \n "
+	tellUnder(t, p, []asking{
+		{"it is asked again until it is seen", both, "quota", ready + "w2 up copy@1 blocked@5s asked@1s@1s", "Offered; OpenGate w2@1; wake in 4m59s"},
+		{"also if that has failed: nobody knows what became of it", both, "quota", ready + "w2 up copy@1 blocked@5s asked@9s@1s trouble:reset", "Offered; OpenGate w2@1; wake in 4m59s"},
+		{"if the cluster is lost", "nominated w1", "quota", ready + "w2 lost@1s copy@1 blocked@5s asked@1s@1s", "Offered; wake in 4m59s"},
+		{"if the cluster is lost and nothing was seen there", "nominated w1", "quota", ready + "w2 lost@1s asked@1s@1s", "Offered; wake in 4m59s"},
+		{"if its queue is closed now", both, "quota", ready + "w2 up copy@1 refused blocked@5s asked@1s@1s", "Offered; wake in 4m59s"},
+		{"but not once its copy is gone", "nominated w1", "quota", ready + "w2 up cordoned asked@1s@1s", "Offered; OpenGate w1@1"},
+		{"nor if nothing was asked of it that may have succeeded", both, "quota", ready + "w2 up copy@1 blocked@5s asked trouble:no-rights", "Offered; OpenGate w1@1"},
+		{"who alone could preempt is asked again", "nominated w2", "quota", "w2 up copy@1 blocked@5s asked trouble:no-rights", "Offered; OpenGate w2@1"},
+		{"after five minutes it is asked no more", both, "quota", ready + "w2 up copy@1 blocked@6m asked@5m@1m", "Offered; wake in 4m0s"},
+		{"and when what was asked last has had its time, another is", both, "quota", ready + "w2 up copy@1 blocked@11m asked@10m@5m", "Offered; OpenGate w1@1"},
+		{"a lost one has its time too, and no more", "nominated w1", "quota", ready + "w2 lost@5m asked@5m@5m", "Offered; OpenGate w1@1"},
+		{"if it is the only one its turn comes again", "nominated w2", "quota", "w2 up copy@1 blocked@11m asked@10m@5m", "Offered; OpenGate w2@1"},
+	})
+}
+
 func TestNobodyIsPreemptedWhileAnotherClusterMayDoWithout(t *testing.T) {
 	p := bestFit()
 	p.Orchestrate = true

@@ -198,8 +198,11 @@ func (r *viewReader) word(w string) {
 		r.view.Fit.Score = int(number(r.t, value))
 	case "unfit":
 		r.view.Fit.Reason, r.view.Fit.Message = Reason(outcome), "no"
-	case "asked":
+	case "asked": // if it says when: first, and last, as asked@4m@1m
 		r.view.GateAsked = true
+		if first, last, ok := strings.Cut(value, "@"); ok {
+			r.view.GateAskedFrom, r.view.GateAskedAt = noon().Add(-duration(r.t, first)), noon().Add(-duration(r.t, last))
+		}
 	case "offered":
 		r.view.OfferedAt = noon().Add(-duration(r.t, value))
 	case "preempting":

@@ -133,9 +133,10 @@ type ClusterView struct {
 	// OfferedAt is when the hub began, by its clock, to make the offer of this epoch on the cluster; zero if it has not, or if
 	// that is not known any more.
 	OfferedAt time.Time
-	// GateAsked is set if the cluster was asked in this epoch to open the copy's gate: it may be open although the copy does
-	// not show it yet.
-	GateAsked bool
+	// GateAsked is set if the cluster was asked in this epoch to open the copy's gate. GateAskedFrom is when that was first, and
+	// GateAskedAt when the last call began that may have opened it although the copy does not show it; zero if there was none.
+	GateAsked                  bool
+	GateAskedFrom, GateAskedAt time.Time
 	// Live is the answer to the last LiveRead, nil if there is none that still holds. An answer holds until the next
 	// write to these objects, the next event about them, or the loss of the connection.
 	Live *Live
