@@ -33,11 +33,15 @@ func (t turn) open() Plan {
 	if waits == SiblingWait && t.p.Dispatcher != External && len(next.Nominated) > 0 {
 		next.Nominated, next.Round, because = nil, time.Time{}, cmp.Or(because, waits)
 	}
-	if waits != "" && len(next.Nominated) == 0 {
+	if waits == SiblingWait || waits != "" && len(next.Nominated) == 0 {
 		if because != "" {
 			return t.move(next, because, message)
 		}
-		return t.stay(waits, message, t.dismiss()...)
+		plan := t.stay(waits, message, t.dismiss()...)
+		if waits == SiblingWait {
+			t.speak(&plan)
+		}
+		return plan
 	}
 	return t.offer(next, because)
 }

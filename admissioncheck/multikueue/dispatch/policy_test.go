@@ -13,6 +13,16 @@ func ask(t *testing.T, p Policy, stored, local, seen string) string {
 	return describe(s, l, Step(s, Observation{Now: noon(), Local: l, Clusters: clusters(t, seen)}, p))
 }
 
+func TestWhatAnExternalDispatcherNominatesWaitsForItsSiblings(t *testing.T) {
+	p := Compatible(time.Minute)
+	p.Dispatcher, p.ExplainAfter = External, 0
+	tellUnder(t, p, []asking{
+		{"it keeps its nominations", "nominated w1", "quota sibling", "w1 up", "SiblingWait"},
+		{"and is offered to nobody", "nominated w1", "quota sibling", "w1 up copy@1", "SiblingWait; Retract w1 below 2 sparing"},
+		{"until the first one has a cluster", "nominated w1", "quota pin=w1", "w1 up", "Offered; CreateOffer w1@1"},
+	})
+}
+
 func TestAnExternalDispatcherNominates(t *testing.T) {
 	p := Compatible(15 * time.Minute)
 	p.Dispatcher = External
