@@ -136,8 +136,11 @@ func connection(state fleet.State) *metav1.Condition {
 		return active(metav1.ConditionTrue, kueue.ReasonActive, "Connected"+unservedNote(state.Unserved))
 	case state.Err == nil:
 		return nil
-	case state.Failures == 0:
+	case state.Failures == 0 && state.NextAttempt.IsZero():
 		return active(metav1.ConditionFalse, kueue.ReasonClientConnectionFailed, state.Err.Error())
+	case state.Failures == 0:
+		return active(metav1.ConditionFalse, kueue.ReasonClientConnectionFailed, fmt.Sprintf(
+			"%v; it broke soon again, next connection attempt: %s", state.Err, state.NextAttempt.UTC().Format(time.RFC3339)))
 	}
 	return active(metav1.ConditionFalse, kueue.ReasonClientConnectionFailed, fmt.Sprintf(
 		"%v; connection attempts: %d, next connection attempt: %s",

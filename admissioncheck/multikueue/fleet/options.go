@@ -37,6 +37,8 @@ type Options struct {
 	Clock clock.WithTickerAndDelayedExecution
 	// Backoff before the next connection attempt, given the failures in a row; by default ReconnectBackoff.
 	Backoff func(failures int) time.Duration
+	// Steady is how long a session must last to have held (1 min): the next attempt after some that did not waits as after failures.
+	Steady time.Duration
 	// ProbeEvery is the time between probes of a connected cluster (10 s), ProbeTimeout the patience with one (5 s). A
 	// cluster is lost when two probes in a row fail.
 	ProbeEvery, ProbeTimeout time.Duration
@@ -63,6 +65,7 @@ func (o Options) withDefaults() Options {
 	if o.Backoff == nil {
 		o.Backoff = ReconnectBackoff
 	}
+	o.Steady = orElse(o.Steady, time.Minute)
 	o.ProbeEvery = orElse(o.ProbeEvery, 10*time.Second)
 	o.ProbeTimeout = orElse(o.ProbeTimeout, 5*time.Second)
 	o.CallTimeout = orElse(o.CallTimeout, 15*time.Second)

@@ -31,7 +31,8 @@ type State struct {
 	LostSince time.Time
 	// Failures is the number of failed attempts in a row.
 	Failures int
-	// NextAttempt is when the next attempt is due, zero when there is none to wait for.
+	// NextAttempt is when the next attempt is due, zero when there is none to wait for: one that follows failures, or sessions
+	// that did not hold.
 	NextAttempt time.Time
 	// Err is why the last attempt failed or the connection was lost; nil while connected or before the first attempt.
 	Err error

@@ -41,6 +41,8 @@ type supervisor struct {
 	credentials *Credentials // nil while there are none that can be used
 	state       State
 	session     *session // the last one that connected; its caches stay readable after it ended
+	began       time.Time
+	brief       int // how many sessions in a row did not hold; began is when the last one did
 }
 
 func newSupervisor(name string, f *Fleet) *supervisor {
@@ -67,7 +69,7 @@ func (s *supervisor) use(c *Credentials, reason error) {
 	same := c != nil && s.credentials != nil && c.Fingerprint == s.credentials.Fingerprint
 	if !same {
 		s.credentials = c
-		s.state.Failures = 0
+		s.state.Failures, s.brief = 0, 0
 		s.state.NextAttempt = time.Time{}
 	}
 	if c == nil {
@@ -224,7 +226,7 @@ func (s *supervisor) connected(credentials Credentials, session *session) {
 	before := s.present()
 	s.remember(before, session)
 	s.mu.Lock()
-	s.session = session
+	s.session, s.began = session, s.options.Clock.Now()
 	s.state = State{
 		Cluster: s.name, Connected: true, Met: true, Fingerprint: credentials.Fingerprint, Unserved: session.unserved(),
 	}
@@ -285,7 +287,7 @@ func (s *supervisor) failed(credentials Credentials, err error) {
 	s.mu.Lock()
 	if s.credentials != nil && s.credentials.Fingerprint == credentials.Fingerprint {
 		s.state.Failures++
-		s.state.NextAttempt = s.options.Clock.Now().Add(s.options.Backoff(s.state.Failures))
+		s.state.NextAttempt = s.options.Clock.Now().Add(s.options.Backoff(s.state.Failures + max(s.brief-1, 0)))
 		s.state.Err = err
 		s.state.Fingerprint = credentials.Fingerprint
 	}
@@ -297,12 +299,20 @@ func (s *supervisor) failed(credentials Credentials, err error) {
 	}
 }
 
+// lost ends what a session was good for. A connection that breaks is made again at once, unless the one before did not hold either:
+// each costs a list of everything.
 func (s *supervisor) lost(err error) {
+	now := s.options.Clock.Now()
 	s.mu.Lock()
 	s.state.Connected = false
-	s.state.LostSince = s.options.Clock.Now()
+	s.state.LostSince = now
 	if s.state.Err == nil {
 		s.state.Err = err
+	}
+	if errors.Is(err, errReplaced) || !now.Before(s.began.Add(s.options.Steady)) {
+		s.brief = 0
+	} else if s.brief++; s.brief > 1 {
+		s.state.NextAttempt = now.Add(s.options.Backoff(s.brief - 1))
 	}
 	s.mu.Unlock()
 	s.lanes.reset()

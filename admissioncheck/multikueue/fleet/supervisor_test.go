@@ -1,0 +1,112 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+)
+
+// brittle is a worker whose every connection breaks right after it was made: it answers the first of three probes.
+func (w *world) brittle(name string) {
+	var mu sync.Mutex
+	probes := 0
+	answers := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		probes++
+		return probes%3 == 1
+	}
+	w.servers[name].WithWatch = fake.NewClientBuilder().WithScheme(w.scheme).
+		WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(w.scheme)).WithInterceptorFuncs(interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
+			options := client.ListOptions{}
+			if options.ApplyOptions(o); options.Raw != nil && options.Raw.ResourceVersion == "0" && isProbe(options) && !answers() {
+				return errors.New("connection reset")
+			}
+			return c.List(ctx, list, o...)
+		},
+	}).Build()
+}
+
+func isProbe(o client.ListOptions) bool {
+	requirements, _ := o.LabelSelector.Requirements()
+	for _, r := range requirements {
+		if r.Key() == probeLabel {
+			return true
+		}
+	}
+	return false
+}
+
+// backoffs are the failures in a row that a backoff was asked for.
+type backoffs struct {
+	mu    sync.Mutex
+	after []int
+}
+
+func (b *backoffs) ask(failures int, wait time.Duration) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.after = append(b.after, failures)
+	return wait
+}
+
+func (b *backoffs) asked() []int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.after)
+}
+
+func (w *world) connections(name string) int64 {
+	for _, s := range w.fleet.Stats() {
+		if s.Cluster == name {
+			return s.Connections
+		}
+	}
+	return 0
+}
+
+func TestAClusterThatBreaksAgainAndAgainIsReachedForLessAndLessOften(t *testing.T) {
+	var b backoffs
+	w := newWorld(t, func(o *Options) {
+		o.Backoff = func(failures int) time.Duration { return b.ask(failures, time.Millisecond) }
+	}, "w1")
+	w.brittle("w1")
+	w.connect("w1")
+	w.eventually("it has broken several times", func() bool { return len(b.asked()) >= 4 })
+	if got := b.asked()[:4]; !slices.Equal(got, []int{1, 2, 3, 4}) {
+		t.Errorf("waits as after %v failures", got)
+	}
+}
+
+func TestTheSecondSessionThatDoesNotHoldIsFollowedByAWait(t *testing.T) {
+	w := newWorld(t, func(o *Options) { o.Backoff = func(int) time.Duration { return time.Hour } }, "w1")
+	w.brittle("w1")
+	w.connect("w1")
+	w.eventually("it waits", func() bool { s := w.state("w1"); return !s.Connected && !s.NextAttempt.IsZero() })
+	if s := w.state("w1"); w.connections("w1") != 2 || s.Failures != 0 {
+		t.Errorf("after %d connections: %+v", w.connections("w1"), s)
+	}
+}
+
+func TestASessionThatHasHeldIsReplacedAtOnce(t *testing.T) {
+	var b backoffs
+	w := newWorld(t, func(o *Options) {
+		o.Steady = time.Nanosecond
+		o.Backoff = func(failures int) time.Duration { return b.ask(failures, time.Hour) }
+	}, "w1")
+	w.brittle("w1")
+	w.connect("w1")
+	w.eventually("it was connected often", func() bool { return w.connections("w1") >= 5 })
+	if got := b.asked(); len(got) > 0 {
+		t.Errorf("waits as after %v failures", got)
+	}
+}
