@@ -104,15 +104,16 @@ func (t turn) parole(h hold, fenced bool) string {
 }
 
 // withoutQuota is the same for a Workload that waits for the hub's quota. A binding or nomination that the core left
-// standing is turned into a retreat first, so that it cannot be mistaken for one of the next reservation.
+// standing is turned into a retreat first, so that it cannot be mistaken for one of the next reservation. What is seen of a
+// predecessor on a cluster out of reach is stored as well: a hub that starts anew sees nothing of it.
 func (t turn) withoutQuota() Plan {
 	next := t.s
 	if next.Bound != "" && !next.Retreating() || len(next.Nominated) > 0 {
 		next = next.retreat(t.nextEpoch())
 	}
 	next.Bound = ""
-	if !next.Equal(t.s) {
-		return t.move(next, NoQuota, "the quota reservation ended")
+	if next = t.inherit(next); !next.Equal(t.s) {
+		return t.move(next, NoQuota, "the quota reservation ended, or an earlier owner of the name may still run")
 	}
 	return t.stay(NoQuota, "waiting for quota on the hub", t.retractAll(t.counts)...)
 }

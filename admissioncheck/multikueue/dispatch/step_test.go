@@ -28,6 +28,10 @@ func TestCleaningUp(t *testing.T) {
 			"a queued workload that holds nothing anywhere costs nothing", "", "Pending", "w1 up \n w2 up",
 			"NoQuota",
 		}, {
+			"a predecessor's run on a cluster out of reach is noted before a restart can forget it", "", "Pending",
+			"w1 lost@1m copy@1 predecessor admitted \n w2 up copy@1 predecessor admitted",
+			"NoQuota; owed w1@0",
+		}, {
 			"a debt alone causes no read while the workload is queued", "epoch 2; owed w1@1", "Pending evictions=1", "w1 up",
 			"NoQuota",
 		},
