@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -48,8 +49,8 @@ type Options struct {
 	Coalesce time.Duration
 	// RecheckKinds is how often a cluster is asked for a kind that it did not serve (1 min).
 	RecheckKinds time.Duration
-	// Writers is how many actions run at a time on one cluster (32); QPS and Burst are its budget of calls a second, for each kind
-	// of object (500, 1000).
+	// Writers is how many actions run at a time on one cluster (32); QPS and Burst are its budget of calls a second, for everything
+	// that is called over one connection (1000, 2000).
 	Writers int
 	QPS     float32
 	Burst   int
@@ -72,8 +73,8 @@ func (o Options) withDefaults() Options {
 	o.Coalesce = orElse(o.Coalesce, 400*time.Millisecond)
 	o.RecheckKinds = orElse(o.RecheckKinds, time.Minute)
 	o.Writers = orElse(o.Writers, 32)
-	o.QPS = orElse(o.QPS, 500)
-	o.Burst = orElse(o.Burst, 1000)
+	o.QPS = orElse(o.QPS, 1000)
+	o.Burst = orElse(o.Burst, 2000)
 	if o.Lease != nil {
 		lease := o.Lease.withDefaults(o.Origin)
 		o.Lease = &lease
@@ -120,10 +121,12 @@ func (o Options) dial(config *rest.Config) (client.WithWatch, error) {
 }
 
 // budgeted is a cluster's config with the fleet's budget, wherever the credentials are from: configs that say nothing would be
-// held to client-go's 5 calls a second.
+// held to client-go's 5 calls a second. All clients that are made of it share the budget: there is one for each kind of object,
+// and one for discovery.
 func (o Options) budgeted(config *rest.Config) *rest.Config {
 	budgeted := rest.CopyConfig(config)
-	budgeted.QPS, budgeted.Burst, budgeted.RateLimiter = o.QPS, o.Burst, nil
+	budgeted.QPS, budgeted.Burst = o.QPS, o.Burst
+	budgeted.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(o.QPS, o.Burst)
 	budgeted.UserAgent = "switchyard-hub"
 	return budgeted
 }

@@ -1,9 +1,12 @@
 package fleet_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -52,10 +55,10 @@ func TestEveryWorkerIsDialledWithTheFleetsBudget(t *testing.T) {
 			options fleet.Options
 			qps     float32
 			burst   int
-		}{{fleet.Options{}, 500, 1000}, {fleet.Options{QPS: 70, Burst: 90}, 70, 90}} {
+		}{{fleet.Options{}, 1000, 2000}, {fleet.Options{QPS: 70, Burst: 90}, 70, 90}} {
 			was := config.QPS
 			got := c.options.Budgeted(config)
-			if got.QPS != c.qps || got.Burst != c.burst || got.RateLimiter != nil || got.Host != config.Host || got.UserAgent != "switchyard-hub" {
+			if got.QPS != c.qps || got.Burst != c.burst || got.RateLimiter.QPS() != c.qps || got.RateLimiter == config.RateLimiter || got.Host != config.Host || got.UserAgent != "switchyard-hub" {
 				t.Errorf("from %s: %v calls a second, %d at once, as %q at %s", from, got.QPS, got.Burst, got.UserAgent, got.Host)
 			}
 			if config.QPS != was || config.UserAgent != "" {
@@ -95,5 +98,40 @@ func TestWhatIsDialledIsTheConfigWithTheBudget(t *testing.T) {
 	}
 	if calls < 2 {
 		t.Errorf("%d calls, want one to learn of the kind and one for the list", calls)
+	}
+}
+
+func TestAllThatIsCalledOverAConnectionSharesItsBudget(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case r.URL.Path == "/api/v1":
+			_, _ = w.Write([]byte(`{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "v1", "resources": [
+				{"name": "configmaps", "namespaced": true, "kind": "ConfigMap", "verbs": ["list"]},
+				{"name": "secrets", "namespaced": true, "kind": "Secret", "verbs": ["list"]}]}`))
+		case strings.HasSuffix(r.URL.Path, "/secrets"):
+			_, _ = w.Write([]byte(`{"kind": "SecretList", "apiVersion": "v1", "items": []}`))
+		default:
+			_, _ = w.Write([]byte(`{"kind": "ConfigMapList", "apiVersion": "v1", "items": []}`))
+		}
+	}))
+	defer server.Close()
+	const enough = 10 // calls at once, to learn of a kind and to list it; and then none for a day
+	c, err := fleet.Options{Scheme: scheme.Scheme, QPS: 1e-5, Burst: enough}.DialledByDefault(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for range enough {
+		if err = c.List(ctx, &corev1.ConfigMapList{}); err != nil {
+			break
+		}
+	}
+	if err == nil || !strings.Contains(err.Error(), "rate limiter") {
+		t.Errorf("the budget was not used up: %v", err)
+	}
+	if err := c.List(ctx, &corev1.SecretList{}); err == nil || !strings.Contains(err.Error(), "rate limiter") {
+		t.Errorf("a list of another kind is not held back: %v", err)
 	}
 }
