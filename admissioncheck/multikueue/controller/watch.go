@@ -17,6 +17,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/legacy"
 	"switchyard.dev/worker/view"
 	"switchyard.dev/worker/workload"
 )
@@ -208,7 +209,7 @@ func (r *Resolver) ofJob(kind job.Integration) func(context.Context, client.Obje
 // a job that only count pods may wait for others; its first sight, its first pods and its end may not.
 // Sharing is set to the Resolver once it exists.
 func FleetKinds(integrations []job.Integration, sharing *Sharing) []fleet.Kind {
-	slim := view.Slim()
+	slim := legacy.Transform(view.Slim())
 	list := []fleet.Kind{{
 		GVK: workloadGVK(), Required: true,
 		New:     func() client.Object { return &kueue.Workload{} },
