@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -47,9 +48,7 @@ func (n *News) Start(ctx context.Context) error {
 // spread wakes those concerned, and returns how many.
 func (n *News) spread() int {
 	r, now := n.Resolver, n.Clock.Now()
-	due := r.starving.due(now, func(cluster string, local admission.Key) placement.Terms {
-		return r.capacities.terms(cluster, r.capacity(cluster, now), local)
-	})
+	due := r.starving.due(now, func(cluster string) *placement.Capacity { return r.capacity(cluster, now) }, r.capacities.terms)
 	for _, key := range due {
 		r.Fleet.Workloads().Send(key, 0)
 	}
@@ -57,10 +56,21 @@ func (n *News) spread() int {
 }
 
 // starving are the Workloads that look for a cluster and that some cluster cannot be offered as things are there, whether they
-// have an offer out elsewhere or not: news of capacity concern them.
+// have an offer out elsewhere or not: news of capacity concern them. They are found by what kept them, so that what has not
+// changed costs nothing however many they are.
 type starving struct {
-	mu   sync.Mutex
-	keys map[types.NamespacedName]*starved
+	mu    sync.Mutex
+	keys  map[types.NamespacedName]*starved
+	timed map[types.NamespacedName]*starved // those to look at again anyway
+	by    map[string]*keeper                // by cluster
+}
+
+// keeper is a cluster that Workloads cannot be offered.
+type keeper struct {
+	// capacity is that which its terms were compared with last, except those of the fresh LocalQueues.
+	capacity *placement.Capacity
+	fresh    map[admission.Key]bool
+	kept     map[admission.Key]map[placement.Terms]map[types.NamespacedName]*starved
 }
 
 // starved is what was decided of one Workload, and when.
@@ -95,55 +105,149 @@ func starvedOf(s *subject) *starved {
 func (s *starving) set(key types.NamespacedName, is *starved) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.leave(s.keys[key])
 	if is == nil {
-		delete(s.keys, key)
 		return
 	}
 	if s.keys == nil {
-		s.keys = map[types.NamespacedName]*starved{}
+		s.keys, s.timed, s.by = map[types.NamespacedName]*starved{}, map[types.NamespacedName]*starved{}, map[string]*keeper{}
 	}
 	s.keys[key] = is
+	if !is.anyway.IsZero() {
+		s.timed[key] = is
+	}
+	for _, k := range is.kept {
+		if s.by[k.cluster] == nil {
+			s.by[k.cluster] = &keeper{
+				fresh: map[admission.Key]bool{}, kept: map[admission.Key]map[placement.Terms]map[types.NamespacedName]*starved{},
+			}
+		}
+		s.by[k.cluster].keep(is, k.terms)
+	}
 }
 
-// due takes out those for which something has changed, at most newsMost: whoever is looked at is entered again if need be. The
-// mutex is not held while the terms are found out.
-func (s *starving) due(now time.Time, terms func(cluster string, local admission.Key) placement.Terms) []types.NamespacedName {
-	type place struct {
-		cluster string
-		local   admission.Key
+// keep enters a Workload under its LocalQueue and the terms that were decided on.
+func (k *keeper) keep(is *starved, terms placement.Terms) {
+	if k.kept[is.local] == nil {
+		k.kept[is.local] = map[placement.Terms]map[types.NamespacedName]*starved{}
 	}
-	known := map[place]placement.Terms{}
-	changed := func(is *starved) bool {
-		return !is.anyway.IsZero() && !now.Before(is.anyway) || slices.ContainsFunc(is.kept, func(k keptFrom) bool {
-			at := place{k.cluster, is.local}
-			if _, asked := known[at]; !asked {
-				known[at] = terms(k.cluster, is.local)
-			}
-			return known[at] != k.terms
-		})
+	if k.kept[is.local][terms] == nil {
+		k.kept[is.local][terms] = map[types.NamespacedName]*starved{}
+		k.fresh[is.local] = true
 	}
-	concerned := slices.DeleteFunc(s.all(), func(is *starved) bool { return !changed(is) })
+	k.kept[is.local][terms][is.key] = is
+}
+
+// leave takes a Workload out; nil is none. It needs the lock.
+func (s *starving) leave(is *starved) {
+	if is == nil {
+		return
+	}
+	delete(s.keys, is.key)
+	delete(s.timed, is.key)
+	for _, k := range is.kept {
+		by := s.by[k.cluster]
+		delete(by.kept[is.local][k.terms], is.key)
+		if len(by.kept[is.local][k.terms]) == 0 {
+			delete(by.kept[is.local], k.terms)
+		}
+		if len(by.kept[is.local]) == 0 {
+			delete(by.kept, is.local)
+			delete(by.fresh, is.local)
+		}
+		if len(by.kept) == 0 {
+			delete(s.by, k.cluster)
+		}
+	}
+}
+
+// due takes out those for which something has changed, at most newsMost: whoever is looked at is entered again if need be.
+// Only what was not compared yet is: the LocalQueues of a cluster whose capacity is another one, and those that somebody was
+// entered under. The mutex is not held while capacities and terms are found out.
+func (s *starving) due(
+	now time.Time, capacity func(cluster string) *placement.Capacity,
+	terms func(cluster string, capacity *placement.Capacity, local admission.Key) placement.Terms,
+) []types.NamespacedName {
+	concerned := s.overdue(now)
+	for _, cluster := range s.clusters() {
+		has := capacity(cluster)
+		for _, local := range s.unsure(cluster, has) {
+			concerned = append(concerned, s.differing(cluster, local, terms(cluster, has, local))...)
+		}
+	}
 	slices.SortFunc(concerned, func(a, b *starved) int {
 		return cmp.Or(a.since.Compare(b.since), strings.Compare(a.key.String(), b.key.String()))
 	})
+	return s.take(slices.Compact(concerned))
+}
+
+// overdue are those that are looked at again anyway.
+func (s *starving) overdue(now time.Time) []*starved {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var list []*starved
+	for _, is := range s.timed {
+		if !now.Before(is.anyway) {
+			list = append(list, is)
+		}
+	}
+	return list
+}
+
+func (s *starving) clusters() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.by))
+}
+
+// unsure are the LocalQueues of a cluster whose terms have to be compared, which is taken for done.
+func (s *starving) unsure(cluster string, has *placement.Capacity) []admission.Key {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	by := s.by[cluster]
+	if by == nil {
+		return nil
+	}
+	locals := slices.Collect(maps.Keys(by.fresh))
+	if by.capacity != has {
+		by.capacity, locals = has, slices.Collect(maps.Keys(by.kept))
+	}
+	clear(by.fresh)
+	return locals
+}
+
+// differing are those of a LocalQueue that were kept from a cluster by other terms than it has now.
+func (s *starving) differing(cluster string, local admission.Key, terms placement.Terms) []*starved {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by[cluster] == nil {
+		return nil
+	}
+	var list []*starved
+	for of, kept := range s.by[cluster].kept[local] {
+		if of != terms {
+			list = slices.AppendSeq(list, maps.Values(kept))
+		}
+	}
+	return list
+}
+
+// take takes out the first of those concerned; the others have to be compared again.
+func (s *starving) take(concerned []*starved) []types.NamespacedName {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var keys []types.NamespacedName
-	for _, is := range concerned[:min(newsMost, len(concerned))] {
-		if s.keys[is.key] == is {
-			delete(s.keys, is.key)
+	for i, is := range concerned {
+		switch {
+		case s.keys[is.key] != is:
+		case i < newsMost:
+			s.leave(is)
 			keys = append(keys, is.key)
+		default:
+			for _, k := range is.kept {
+				s.by[k.cluster].fresh[is.local] = true
+			}
 		}
 	}
 	return keys
-}
-
-func (s *starving) all() []*starved {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]*starved, 0, len(s.keys))
-	for _, is := range s.keys {
-		list = append(list, is)
-	}
-	return list
 }

@@ -2,6 +2,8 @@ package controller
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -20,9 +22,16 @@ func named(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "team", Name: name}
 }
 
-// all the same terms, everywhere.
-func agreed(terms placement.Terms) func(string, admission.Key) placement.Terms {
-	return func(string, admission.Key) placement.Terms { return terms }
+func (s *starving) all() []*starved {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.keys))
+}
+
+// dueAt asks who is due where all terms are the same, everywhere, and the capacities are new.
+func (s *starving) dueAt(now time.Time, terms placement.Terms) []types.NamespacedName {
+	return s.due(now, func(string) *placement.Capacity { return &placement.Capacity{At: now} },
+		func(string, *placement.Capacity, admission.Key) placement.Terms { return terms })
 }
 
 func TestThoseLookedAtLongestAgoAreWokenFirstAndNotAllAtOnce(t *testing.T) {
@@ -33,16 +42,16 @@ func TestThoseLookedAtLongestAgoAreWokenFirstAndNotAllAtOnce(t *testing.T) {
 		since := noon.Add(-time.Duration(i) * time.Second)
 		s.set(named(name), &starved{key: named(name), since: since, kept: []keptFrom{{"c1", 1}, {"c2", 1}}})
 	}
-	if due := s.due(noon, agreed(1)); len(due) != 0 {
+	if due := s.dueAt(noon, 1); len(due) != 0 {
 		t.Fatalf("nothing has changed, but %d are woken", len(due))
 	}
-	due := s.due(noon, agreed(2))
+	due := s.dueAt(noon, 2)
 	if len(due) != newsMost || due[0] != named("w1999") {
 		t.Errorf("%d are woken at once, first %v", len(due), due[0])
 	}
 	woken := len(due)
 	for len(due) > 0 {
-		due = s.due(noon, agreed(2))
+		due = s.dueAt(noon, 2)
 		woken += len(due)
 	}
 	if woken != many {
@@ -50,19 +59,59 @@ func TestThoseLookedAtLongestAgoAreWokenFirstAndNotAllAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheTermsOfAQueueAreAskedForOnceForAll(t *testing.T) {
+func TestTermsAreAskedForOnceForAllAndOnlyWhereSomethingIsNew(t *testing.T) {
 	s := &starving{}
-	for i := range 100 {
-		local := admission.Key{Namespace: "team", Name: fmt.Sprint(i % 2)}
-		s.set(named(fmt.Sprint(i)), &starved{key: named(fmt.Sprint(i)), local: local, kept: []keptFrom{{"c1", 1}, {"c2", 1}}})
+	enter := func(name, local string, terms placement.Terms) {
+		is := &starved{key: named(name), local: admission.Key{Namespace: "team", Name: local}, kept: []keptFrom{{"c1", terms}, {"c2", 1}}}
+		s.set(is.key, is)
 	}
-	asked := map[string]int{}
-	s.due(noon, func(cluster string, local admission.Key) placement.Terms {
-		asked[cluster+" "+local.Name]++
-		return 1
-	})
-	if diff := cmp.Diff(map[string]int{"c1 0": 1, "c1 1": 1, "c2 0": 1, "c2 1": 1}, asked); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
+	for i := range 100 {
+		enter(fmt.Sprint(i), fmt.Sprint(i%2), 1)
+	}
+	has := map[string]*placement.Capacity{"c1": {At: noon}, "c2": {At: noon}}
+	look := func(what string, due int, want map[string]int) {
+		t.Helper()
+		asked := map[string]int{}
+		got := s.due(noon, func(cluster string) *placement.Capacity { return has[cluster] },
+			func(cluster string, c *placement.Capacity, local admission.Key) placement.Terms {
+				if c != has[cluster] {
+					t.Errorf("%s: the terms of another capacity are asked for", what)
+				}
+				asked[cluster+" "+local.Name]++
+				return 1
+			})
+		if diff := cmp.Diff(want, asked); diff != "" || len(got) != due {
+			t.Errorf("%s: %d are woken (-want +got):\n%s", what, len(got), diff)
+		}
+	}
+	look("at first", 0, map[string]int{"c1 0": 1, "c1 1": 1, "c2 0": 1, "c2 1": 1})
+	look("nothing is new", 0, map[string]int{})
+	has["c2"] = &placement.Capacity{At: noon}
+	look("a cluster has reported", 0, map[string]int{"c2 0": 1, "c2 1": 1})
+	enter("more of the same", "1", 1)
+	look("somebody is kept by the terms that were compared", 0, map[string]int{})
+	enter("behind", "1", 7)
+	look("somebody was kept by what is over", 1, map[string]int{"c1 1": 1})
+	enter("new", "2", 1)
+	look("a queue that nobody waited in", 0, map[string]int{"c1 2": 1, "c2 2": 1})
+}
+
+func TestWhoIsNoMoreLeavesNothingBehind(t *testing.T) {
+	s := &starving{}
+	for _, name := range []string{"a", "b"} {
+		s.set(named(name), &starved{key: named(name), anyway: noon, kept: []keptFrom{{"c1", 1}, {"c2", 1}}})
+	}
+	s.set(named("a"), nil)
+	if len(s.by["c1"].kept) != 1 || len(s.timed) != 1 {
+		t.Errorf("%+v, %+v", s.by["c1"], s.timed)
+	}
+	s.set(named("b"), &starved{key: named("b"), kept: []keptFrom{{"c2", 1}}})
+	if len(s.by) != 1 || len(s.timed) != 0 {
+		t.Errorf("%+v, %+v", s.by, s.timed)
+	}
+	s.set(named("b"), nil)
+	if len(s.by) != 0 || len(s.keys) != 0 {
+		t.Errorf("%+v, %+v", s.by, s.keys)
 	}
 }
 
@@ -96,10 +145,10 @@ func TestWhomNewsOfCapacityConcern(t *testing.T) {
 	}
 	s := &starving{}
 	s.set(named("a"), &starved{key: named("a"), anyway: noon, kept: kept})
-	if due := s.due(noon.Add(-time.Second), agreed(1)); len(due) != 0 {
+	if due := s.dueAt(noon.Add(-time.Second), 1); len(due) != 0 {
 		t.Error("too early")
 	}
-	if due := s.due(noon, agreed(1)); len(due) != 1 || len(s.all()) != 0 {
-		t.Errorf("%v are woken, %d left", due, len(s.all()))
+	if due := s.dueAt(noon, 1); len(due) != 1 || len(s.keys) != 0 {
+		t.Errorf("%v are woken, %d left", due, len(s.keys))
 	}
 }
