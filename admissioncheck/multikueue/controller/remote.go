@@ -82,9 +82,17 @@ func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
 	case dispatch.Retract:
 		sure := r.sure(s, seen)
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
-			return evidence(o.Retract(ctx, c, mirror.Removal{
-				Below: a.Epoch, Spare: a.Spare, Foreground: a.Foreground, Seen: seen, Sure: sure,
-			}))
+			left := r.removals.left(seen, r.Clock.Now())
+			if left == (mirror.Found{}) && seen != left {
+				return nil, nil // it was answered, and is not seen yet
+			}
+			spared, err := o.Retract(ctx, c, mirror.Removal{
+				Below: a.Epoch, Spare: a.Spare, Foreground: a.Foreground, Seen: left, Sure: sure,
+			})
+			if err == nil && spared == nil {
+				r.removals.note(removes(o, left, a.Epoch), r.Clock.Now())
+			}
+			return evidence(spared, err)
 		}
 	case dispatch.OpenGate:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {

@@ -61,6 +61,7 @@ type Resolver struct {
 	records  records
 	told     turns // when the status of a job was copied last
 	gates    gates
+	removals removals
 	// outlooks are those of the external kinds, by which the Client reads them too.
 	outlooks map[schema.GroupVersionKind]*outlook
 }

@@ -1,0 +1,85 @@
+package controller
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/mirror"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// removals remembers for some minutes which objects a worker was told to remove, and answered that it does or that they are
+// gone: on a busy machine the informers show them for a while yet, and whatever is decided meanwhile would remove them again.
+type removals struct {
+	mu          sync.Mutex
+	began       time.Time
+	now, before map[types.UID]bool // since began, and before that
+}
+
+// removalAge is how long a removal is remembered at least. What is still there afterwards is removed again.
+const removalAge = time.Minute
+
+// note remembers objects.
+func (m *removals) note(uids []types.UID, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.turn(now)
+	if m.now == nil {
+		m.now = map[types.UID]bool{}
+	}
+	for _, uid := range uids {
+		m.now[uid] = true
+	}
+}
+
+// turn forgets what is old; it needs the lock.
+func (m *removals) turn(now time.Time) {
+	age := now.Sub(m.began)
+	if age < removalAge {
+		return
+	}
+	m.before = m.now
+	if age >= 2*removalAge {
+		m.before = nil
+	}
+	m.began, m.now = now, nil
+}
+
+// left is what is seen without what was removed already. A copy that waits for our finalizer to be taken off is left.
+func (m *removals) left(seen mirror.Found, now time.Time) mirror.Found {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.turn(now)
+	removed := func(uid types.UID) bool { return m.now[uid] || m.before[uid] }
+	if seen.Job != nil && removed(seen.Job.GetUID()) {
+		seen.Job = nil
+	}
+	if wl := seen.Workload; wl != nil && removed(wl.UID) {
+		if wl.DeletionTimestamp.IsZero() || !slices.Contains(wl.Finalizers, kueue.ResourceInUseFinalizer) {
+			seen.Workload = nil
+		}
+	}
+	return seen
+}
+
+// removes are the objects seen that a removal below an epoch removes, see mirror.Removal.
+func removes(o mirror.Original, seen mirror.Found, below int64) []types.UID {
+	removable := func(h dispatch.Holder, epoch int64) bool {
+		return h == dispatch.Predecessor || h == dispatch.Ours && epoch < below
+	}
+	var uids []types.UID
+	if c := o.Copy(seen.Workload); removable(c.Holder, c.Epoch) {
+		uids = append(uids, seen.Workload.UID)
+	}
+	if seen.Job == nil {
+		return uids
+	}
+	if j := o.JobFacts(seen.Job); removable(j.Holder, j.Epoch) {
+		uids = append(uids, seen.Job.GetUID())
+	}
+	return uids
+}

@@ -1,0 +1,107 @@
+package controller
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/mirror"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// removing is a worker that counts what it is asked to delete.
+func removing(t *testing.T, on *server) (c client.Client, asked func() int) {
+	t.Helper()
+	count := 0
+	c = interceptor.NewClient(on.WithWatch, interceptor.Funcs{
+		Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.DeleteOption) error {
+			count++
+			return c.Delete(ctx, obj, o...)
+		},
+	})
+	return c, func() int { return count }
+}
+
+func TestWhatAWorkerHasRemovedIsNotRemovedAgainThoughItIsStillSeen(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.offered("w1")
+	st.kill() // nobody else is to look at what follows, and what is seen stays as it is
+	s, err := st.resolver.observe(t.Context(), key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker, asked := removing(t, st.workers["w1"])
+	for _, a := range []dispatch.Action{ // one, and what is decided next on what is seen still
+		{Verb: dispatch.Retract, Cluster: "w1", Epoch: 2, Spare: true},
+		{Verb: dispatch.Retract, Cluster: "w1", Epoch: 2},
+		{Verb: dispatch.Retract, Cluster: "w1", Epoch: 3, Foreground: true},
+	} {
+		if _, err := st.resolver.remote(s, a).Run(t.Context(), worker); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st.copyOn("w1") != nil || asked() != 1 {
+		t.Errorf("deleted %d times, still there: %t", asked(), st.copyOn("w1") != nil)
+	}
+}
+
+func TestARemovalOfAnOlderEpochSaysNothingOfALaterOne(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.offered("w1")
+	st.kill()
+	s, err := st.resolver.observe(t.Context(), key())
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker, asked := removing(t, st.workers["w1"])
+	for _, below := range []int64{1, 2} {
+		a := dispatch.Action{Verb: dispatch.Retract, Cluster: "w1", Epoch: below}
+		if _, err := st.resolver.remote(s, a).Run(t.Context(), worker); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st.copyOn("w1") != nil || asked() != 1 {
+		t.Errorf("deleted %d times, still there: %t", asked(), st.copyOn("w1") != nil)
+	}
+}
+
+func TestRemovalsAreRememberedForAWhileAndNotForEver(t *testing.T) {
+	var m removals
+	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{UID: "workload"}}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "job"}}
+	both := mirror.Found{Workload: wl, Job: job}
+	m.note([]types.UID{"job"}, noon)
+	if got := m.left(both, noon); got.Workload == nil || got.Job != nil {
+		t.Errorf("left after the job: %+v", got)
+	}
+	m.note([]types.UID{"workload"}, noon.Add(removalAge-1))
+	if got := m.left(both, noon.Add(2*removalAge-2)); got != (mirror.Found{}) {
+		t.Errorf("left after both: %+v", got)
+	}
+	if got := m.left(both, noon.Add(4*removalAge)); got != both {
+		t.Errorf("remembered for too long: %+v", got)
+	}
+}
+
+func TestACopyThatWaitsForOurFinalizerIsToldAgain(t *testing.T) {
+	var m removals
+	m.note([]types.UID{"workload"}, noon)
+	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{UID: "workload", Finalizers: []string{kueue.ResourceInUseFinalizer}}}
+	if got := m.left(mirror.Found{Workload: wl}, noon); got.Workload != nil {
+		t.Error("its removal is not seen yet")
+	}
+	wl.DeletionTimestamp = ptr.To(metav1.NewTime(noon.Add(time.Second)))
+	if got := m.left(mirror.Found{Workload: wl}, noon); got.Workload == nil {
+		t.Error("nobody takes the finalizer off")
+	}
+}
