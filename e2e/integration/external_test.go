@@ -3,9 +3,11 @@ package integration
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -19,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/e2e/installation"
 	"switchyard.dev/worker/job"
 )
@@ -105,6 +108,78 @@ var _ = Describe("A hub that is told of a kind of job", func() {
 	}, SpecTimeout(5*60*1e9))
 })
 
+// What a hub has sent too late must not be taken, of whatever kind; the hub is one of which this spec plays the part.
+var _ = Describe("A worker that is asked about jobs of an external kind", func() {
+	It("takes none of an epoch that is over, whether its Workload is there or gone", func(ctx SpecContext) {
+		t := newTeamOf(ctx, 8, 8, 0)
+		serveSimulations(ctx, w1)
+		judgeSimulations(ctx, w1)
+		made := func(object client.Object, epoch string) {
+			object.SetLabels(map[string]string{kueue.MultiKueueOriginLabel: "elsewhere"})
+			object.SetAnnotations(map[string]string{
+				kueue.PrebuiltWorkloadNameKey: "offer", switchyard.OwnerUIDAnnotation: "u", switchyard.EpochAnnotation: epoch,
+			})
+		}
+		send := func(epoch string) error {
+			sim := simulation(t, "late", "")
+			made(sim, epoch)
+			return w1.Create(ctx, sim, client.DryRunAll)
+		}
+		offer := &kueue.Workload{
+			ObjectMeta: metav1.ObjectMeta{Namespace: t.name, Name: "offer"},
+			Spec:       kueue.WorkloadSpec{QueueName: queueName, PodSets: []kueue.PodSet{{Name: "main", Count: 1, Template: pods(1, "1h")}}},
+		}
+		made(offer, "3")
+		Expect(w1.Create(ctx, offer)).To(Succeed())
+
+		By("comparing it with the Workload that is there")
+		Eventually(func() error { return send("2") }).WithContext(ctx).Should(MatchError(ContainSubstring(
+			"epoch 2 is over: the hub has been in epoch 3 here")), "as soon as the webhook is asked and the worker has seen the Workload")
+		Expect(send("3")).To(Succeed())
+		sim := simulation(t, "sim", "")
+		made(sim, "3")
+		Expect(w1.Create(ctx, sim)).To(Succeed())
+		made(sim, "2")
+		Expect(w1.Update(ctx, sim, client.DryRunAll)).To(MatchError(ContainSubstring("must not fall: it is 3")))
+		Expect(w1.Create(ctx, simulation(t, "local", ""), client.DryRunAll)).To(Succeed(), "what no hub has made is nobody's business")
+
+		By("remembering the Workload that was there")
+		Expect(w1.Delete(ctx, sim)).To(Succeed())
+		Expect(w1.Delete(ctx, offer)).To(Succeed())
+		Eventually(func() error { return w1.Get(ctx, client.ObjectKeyFromObject(offer), offer) }).WithContext(ctx).
+			Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		Eventually(func() error { return send("2") }).WithContext(ctx).Should(MatchError(ContainSubstring("epoch 2 is over")))
+		Expect(send("4")).To(Succeed())
+	})
+})
+
+// judgeSimulations makes a site's API server ask the program about external jobs, as the chart does for a kind that the
+// Configuration names, until the spec ends.
+func judgeSimulations(ctx context.Context, s *installation.Site) {
+	GinkgoHelper()
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "external-jobs"},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "vexternaljob.kb.io", AdmissionReviewVersions: []string{"v1"}, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone),
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{
+				Namespace: installation.Namespace, Name: "kueue-webhook-service", Path: ptr.To(job.ExternalWebhookPath),
+			}},
+			ObjectSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+				{Key: kueue.MultiKueueOriginLabel, Operator: metav1.LabelSelectorOpExists},
+			}},
+			Rules: []admissionregistrationv1.RuleWithOperations{{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{"example.com"}, APIVersions: []string{"*"}, Resources: []string{"*"},
+					Scope: ptr.To(admissionregistrationv1.NamespacedScope),
+				},
+			}},
+		}},
+	}
+	Expect(s.InstallWebhooks(ctx, nil, configuration)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(s.Delete(ctx, configuration)).To(Succeed()) })
+}
+
 // simulation is a job of the external kind.
 func simulation(t team, name, managedBy string) *unstructured.Unstructured {
 	spec := map[string]any{"steps": int64(3)}
@@ -122,16 +197,23 @@ func simulation(t team, name, managedBy string) *unstructured.Unstructured {
 // serveSimulations makes a site serve the kind until the spec ends.
 func serveSimulations(ctx context.Context, s *installation.Site) {
 	GinkgoHelper()
-	open := &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}
+	serveExternal(ctx, s, "Simulation", apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)})
+}
+
+// serveExternal makes a site serve a kind of example.com/v1, whose spec has that schema, until the spec ends.
+func serveExternal(ctx context.Context, s *installation.Site, kind string, spec apiextensionsv1.JSONSchemaProps) {
+	GinkgoHelper()
+	singular := strings.ToLower(kind)
+	status := apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}
 	crd := &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "simulations.example.com"},
+		ObjectMeta: metav1.ObjectMeta{Name: singular + "s.example.com"},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: "example.com", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "simulations", Singular: "simulation", Kind: "Simulation", ListKind: "SimulationList"},
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: singular + "s", Singular: singular, Kind: kind, ListKind: kind + "List"},
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: "v1", Served: true, Storage: true,
 				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
-					Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": *open, "status": *open},
+					Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": spec, "status": status},
 				}},
 				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
 			}},

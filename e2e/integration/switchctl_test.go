@@ -14,7 +14,12 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -48,6 +53,14 @@ func newTerminal() *terminal {
 // types runs switchctl, which must end with that code, and returns what it prints, the errors apart.
 func (t *terminal) types(ctx context.Context, code int, args ...string) (out, errs string) {
 	GinkgoHelper()
+	out, errs, ended := t.run(ctx, args...)
+	Expect(ended).To(Equal(code), "switchctl %s\n%s%s", strings.Join(args, " "), out, errs)
+	return out, errs
+}
+
+// run runs switchctl and returns what it prints, the errors apart, and its exit code.
+func (t *terminal) run(ctx context.Context, args ...string) (out, errs string, code int) {
+	GinkgoHelper()
 	line := "switchctl " + strings.Join(args, " ")
 	t.typed = append(t.typed, line)
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
@@ -60,14 +73,20 @@ func (t *terminal) types(ctx context.Context, code int, args ...string) (out, er
 	if !errors.As(err, &ended) {
 		Expect(err).NotTo(HaveOccurred(), line)
 	}
-	Expect(program.ProcessState.ExitCode()).To(Equal(code), "%s\n%s%s", line, &stdout, &stderr)
-	return stdout.String(), stderr.String()
+	return stdout.String(), stderr.String(), program.ProcessState.ExitCode()
 }
 
 // prints runs switchctl, which must end well, and returns what it prints.
 func (t *terminal) prints(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	out, _ := t.types(ctx, 0, args...)
+	return out
+}
+
+// says runs switchctl, however that ends, and returns what it prints.
+func (t *terminal) says(ctx context.Context, args ...string) string {
+	GinkgoHelper()
+	out, _, _ := t.run(ctx, args...)
 	return out
 }
 
@@ -174,6 +193,37 @@ var _ = Describe("switchctl", Ordered, ContinueOnFailure, Serial, func() {
 		Expect(at.fails(ctx, 3, in("explain", "job/train")...)).To(ContainSubstring(`"train" not found`))
 	})
 
+	It("checks how the hub and a worker serve a kind of job that only the configuration names", func(ctx SpecContext) {
+		check := func(args ...string) string {
+			return at.says(ctx, append([]string{"cluster", "check", "w1"}, args...)...)
+		}
+		named := []string{"--external-framework", "Simulation.v1.example.com"}
+		Expect(at.fails(ctx, 2, "cluster", "check", "w1", "--external-framework", "Simulation")).To(ContainSubstring("want Kind.version.group"))
+		Expect(check(named...)).To(And(MatchRegexp(`(?m)^hub: example.com/v1 +warning +does not serve Simulation`),
+			MatchRegexp(`(?m)^example.com/v1 +warning +does not serve Simulation `)))
+
+		By("serving it, the hub another one that cannot be handed over, too")
+		serveSimulations(ctx, hub)
+		serveExternal(ctx, hub, "Trial", apiextensionsv1.JSONSchemaProps{
+			Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"suspend": {Type: "boolean"}},
+		})
+		serveSimulations(ctx, w1)
+		Eventually(func() string { return check("--external-framework", "Trial.v1.example.com") }).WithContext(ctx).Should(
+			MatchRegexp(`(?m)^hub: example.com/v1 +warning +trials have no spec.managedBy`))
+		Eventually(func() string { return check(named...) }).WithContext(ctx).Should(And(
+			MatchRegexp(`(?m)^hub: example.com/v1 +ok +serves simulations`), MatchRegexp(`(?m)^example.com/v1 +ok +serves simulations`),
+			MatchRegexp(`(?m)^rights +FAILED +the hub may not create simulations, .* --external-framework Simulation.v1.example.com`)))
+
+		By("finding it in the configuration of the hub's program, whose account may not see it")
+		for _, object := range hubProgram() {
+			Expect(hub.Create(ctx, object)).To(Succeed())
+			DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, object)).To(Succeed()) })
+		}
+		Expect(check()).To(MatchRegexp(`(?m)^hub: example.com/v1 +warning +the hub may not get simulations, .* patch simulations/status`))
+		grantSimulations(ctx, w1, theHubAway, "get", "list", "watch", "create", "delete")
+		Eventually(func() string { return check() }).WithContext(ctx).Should(MatchRegexp(`(?m)^rights +ok `))
+	})
+
 	It("knows the versions, the contexts and how to complete names", func(ctx SpecContext) {
 		Expect(at.prints(ctx, "version")).To(MatchRegexp(`(?m)^Kubernetes Version: v1\.`))
 		Expect(at.prints(ctx, "__complete", "cluster", "check", "w")).To(HavePrefix("w1\nw2\n"))
@@ -202,6 +252,30 @@ var _ = Describe("switchctl", Ordered, ContinueOnFailure, Serial, func() {
 		}
 	})
 })
+
+// hubProgram is the hub's program as the chart installs it, without replicas, and with a kind that only its configuration names.
+func hubProgram() []client.Object {
+	named := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: installation.Namespace, Name: name}
+	}
+	labels := map[string]string{"app.kubernetes.io/name": "switchyard"}
+	return []client.Object{
+		&corev1.ConfigMap{ObjectMeta: named("switchyard-hub"), Data: map[string]string{"config.yaml": `
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+multiKueue: {externalFrameworks: [{name: Simulation.v1.example.com}]}
+`}},
+		&appsv1.Deployment{ObjectMeta: named("switchyard"), Spec: appsv1.DeploymentSpec{
+			Replicas: ptr.To[int32](0), Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{
+				ServiceAccountName: "switchyard", Containers: []corev1.Container{{Name: "switchyard", Image: "switchyard.dev/hub"}},
+				Volumes: []corev1.Volume{{Name: "config", VolumeSource: corev1.VolumeSource{
+					ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "switchyard-hub"}},
+				}}},
+			}},
+		}},
+	}
+}
 
 // site is the worker of that name.
 func (t *terminal) site(name string) *installation.Site {
