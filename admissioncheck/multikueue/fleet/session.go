@@ -330,10 +330,11 @@ func (s *session) runAction(ctx context.Context, key types.NamespacedName, r run
 // tellBreak logs why nothing is tried any more, once, and that it is tried again.
 func (s *session) tellBreak(ctx context.Context, err error, pause time.Duration) {
 	logger := log.FromContext(ctx).WithValues("cluster", s.name)
-	switch pause {
-	case 0:
+	if pause == 0 {
 		logger.Info("A cluster does what it is asked again")
-	case firstPause:
+		return
+	}
+	if pause == firstPause {
 		logger.Error(err, "Calls to a cluster fail one after the other")
 	}
 }
