@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -52,8 +53,11 @@ type Drain struct {
 	Every time.Duration
 	Clock clock.WithTicker
 
-	passed map[string][]types.NamespacedName // had their turn, and are there still
+	passed map[string]passed
 }
+
+// passed are those who had their turn to leave a cluster, and are there still.
+type passed map[types.NamespacedName]struct{}
 
 // drainEvery is how often a Workload is moved off a cluster that is being drained.
 const drainEvery = 10 * time.Second
@@ -93,56 +97,74 @@ func (d *Drain) turn(ctx context.Context) {
 // they begin anew.
 func (d *Drain) next(ctx context.Context, cluster string) []types.NamespacedName {
 	there := d.boundTo(ctx, cluster)
-	if d.passed == nil {
-		d.passed = map[string][]types.NamespacedName{}
-	}
-	waits := func(wl kueue.Workload) bool {
-		return !slices.Contains(d.passed[cluster], client.ObjectKeyFromObject(&wl))
-	}
-	i := slices.IndexFunc(there, waits)
-	if i < 0 {
-		d.passed[cluster], i = nil, 0
-	}
 	if len(there) == 0 {
 		return nil
 	}
-	gang := []types.NamespacedName{client.ObjectKeyFromObject(&there[i])}
-	siblings, err := d.Resolver.siblingsOf(ctx, &there[i])
+	first, had := d.passed[cluster].next(there)
+	gang := []types.NamespacedName{client.ObjectKeyFromObject(first)}
+	siblings, err := d.Resolver.siblingsOf(ctx, first)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Drain a cluster")
 		return nil
 	}
-	for j := range siblings {
-		if state := stateOf(&siblings[j]); state.Bound == cluster && !state.Retreating() {
-			gang = append(gang, client.ObjectKeyFromObject(&siblings[j]))
+	for i := range siblings {
+		if boundThere(&siblings[i], cluster) {
+			gang = append(gang, client.ObjectKeyFromObject(&siblings[i]))
 		}
 	}
-	stays := func(key types.NamespacedName) bool {
-		return slices.ContainsFunc(there, func(wl kueue.Workload) bool { return client.ObjectKeyFromObject(&wl) == key })
+	for _, key := range gang {
+		had[key] = struct{}{}
 	}
-	d.passed[cluster] = append(slices.DeleteFunc(d.passed[cluster], func(key types.NamespacedName) bool { return !stays(key) }), gang...)
+	if d.passed == nil {
+		d.passed = map[string]passed{}
+	}
+	d.passed[cluster] = had
 	return gang
+}
+
+// next returns the first of those there, of whom there is at least one, that had no turn, and those that had one; if all had one,
+// none had.
+func (p passed) next(there []*kueue.Workload) (*kueue.Workload, passed) {
+	var first *kueue.Workload
+	had := make(passed, len(there))
+	for _, wl := range there {
+		key := client.ObjectKeyFromObject(wl)
+		if _, is := p[key]; is {
+			had[key] = struct{}{}
+		} else if first == nil {
+			first = wl
+		}
+	}
+	if first == nil {
+		return there[0], passed{}
+	}
+	return first, had
+}
+
+// boundThere reports whether a Workload is bound to a cluster and has not been given up there.
+func boundThere(wl *kueue.Workload, cluster string) bool {
+	state := stateOf(wl)
+	return state.Bound == cluster && !state.Retreating()
 }
 
 // boundTo lists the Workloads that run on a cluster and have not been given up there, the last admitted first, then by name. They are
 // the cache's own.
-func (d *Drain) boundTo(ctx context.Context, cluster string) []kueue.Workload {
+func (d *Drain) boundTo(ctx context.Context, cluster string) []*kueue.Workload {
 	list := &kueue.WorkloadList{}
 	if err := d.Resolver.Client.List(ctx, list, client.MatchingFields{byCluster: cluster}, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List the workloads of a cluster to drain")
 		return nil
 	}
-	items := slices.DeleteFunc(list.Items, func(wl kueue.Workload) bool {
-		state := stateOf(&wl)
-		return state.Bound != cluster || state.Retreating()
-	})
-	slices.SortFunc(items, func(a, b kueue.Workload) int {
-		if order := admittedAt(&b).Compare(admittedAt(&a)); order != 0 {
-			return order
+	there := make([]*kueue.Workload, 0, len(list.Items))
+	for i := range list.Items {
+		if boundThere(&list.Items[i], cluster) {
+			there = append(there, &list.Items[i])
 		}
-		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+	}
+	slices.SortFunc(there, func(a, b *kueue.Workload) int {
+		return cmp.Or(admittedAt(b).Compare(admittedAt(a)), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
-	return items
+	return there
 }
 
 func admittedAt(wl *kueue.Workload) time.Time {
