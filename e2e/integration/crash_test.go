@@ -17,15 +17,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
 	"switchyard.dev/e2e/network"
 )
 
 // executioner kills the hub behind each kind of write about a job, once behind the first of it in a dispatch, once behind
-// the second and so on: it took effect, the hub never learns, and nothing that it sends afterwards gets through.
+// the second and so on, or onlyFirst: it took effect, the hub never learns, and nothing that it sends afterwards gets through.
 type executioner struct {
-	namespace string
+	namespace  string
+	onlyFirst  bool
+	checkpoint *network.Checkpoint
 
 	mu  sync.Mutex
 	job string
@@ -62,12 +65,44 @@ func (e *executioner) passed(w network.Write) bool {
 	}
 	e.counted[w.String()]++
 	kind := fmt.Sprintf("%s, no. %d", w, e.counted[w.String()])
-	if slices.Contains(e.behind, kind) {
+	if slices.Contains(e.behind, kind) || e.onlyFirst && e.counted[w.String()] > 1 {
 		return true
 	}
 	e.job, e.behind = "", append(e.behind, kind)
 	e.killed <- hub.Program.Kill()
 	return false
+}
+
+// watchOver puts a hub program in the place of the suite's, whose writes all go by the executioner.
+func (e *executioner) watchOver(ctx context.Context, name string) {
+	GinkgoHelper()
+	e.checkpoint = &network.Checkpoint{Counts: e.counts, Passed: e.passed}
+	for _, w := range workers {
+		moveTo(ctx, w, through(e.checkpoint, w, rest.AnonymousClientConfig(w.Config)).Addr())
+	}
+	otherHub{name: name, server: through(e.checkpoint, hub, restUser()).Addr(), configuration: alone(nil)}.takePlace(ctx)
+}
+
+// strikes tells whether the hub was killed before what somebody does about a job was done. Then it runs again.
+func (e *executioner) strikes(ctx context.Context, job string, somebody func(), done func() (bool, error)) bool {
+	GinkgoHelper()
+	killed := e.target(job)
+	somebody()
+	Eventually(func() (bool, error) {
+		select {
+		case err := <-killed:
+			return true, err
+		default:
+		}
+		return done()
+	}).WithContext(ctx).WithPolling(20 * time.Millisecond).Should(BeTrue())
+	e.target("") // nobody, from here on
+	if hub.Program.Running() {
+		return false
+	}
+	e.checkpoint.Open()
+	Expect(hub.Program.Start(ctx)).To(Succeed())
+	return true
 }
 
 // through serves a proxy before a site's API server that puts the hub's writes through the checkpoint. The hub's own
@@ -135,13 +170,7 @@ var _ = Describe("A hub that is killed", Serial, func() {
 	// the states that a crash can leave. The jobs that were hit go on while the next one is submitted; some are hit again.
 	It("behind any one write of a dispatch: each job runs once, ends well, and leaves nothing", func(ctx SpecContext) {
 		executioner := &executioner{}
-		checkpoint := &network.Checkpoint{Counts: executioner.counts, Passed: executioner.passed}
-		for _, w := range workers {
-			moveTo(ctx, w, through(checkpoint, w, rest.AnonymousClientConfig(w.Config)).Addr())
-		}
-		other := otherHub{
-			name: "hub-counted", server: through(checkpoint, hub, restUser()).Addr(), configuration: alone(nil),
-		}.takePlace(ctx)
+		executioner.watchOver(ctx, "hub-counted")
 		t := newTeam(ctx, 8)
 		executioner.namespace = t.name
 
@@ -149,25 +178,13 @@ var _ = Describe("A hub that is killed", Serial, func() {
 		// The first untouched dispatch may be one by a hub that has just started and did not know every worker yet.
 		for untouched := 0; untouched < 2; {
 			job := t.job(fmt.Sprintf("train-%02d", len(jobs)), 1, "100ms")
-			killed := executioner.target(job.Name)
-			Expect(hub.Create(ctx, job)).To(Succeed())
 			jobs = append(jobs, job)
-			Eventually(func() (bool, error) {
-				select {
-				case err := <-killed:
-					return true, err
-				default:
-				}
-				return done(ctx, t, job)
-			}).WithContext(ctx).WithPolling(20 * time.Millisecond).Should(BeTrue())
-			executioner.target("") // nobody, from here on
-			if other.Running() {
+			submits := func() { Expect(hub.Create(ctx, job)).To(Succeed()) }
+			if executioner.strikes(ctx, job.Name, submits, func() (bool, error) { return done(ctx, t, job) }) {
+				untouched = 0
+			} else {
 				untouched++
-				continue
 			}
-			untouched = 0
-			checkpoint.Open()
-			Expect(other.Start(ctx)).To(Succeed())
 		}
 		AddReportEntry("killed behind", strings.Join(executioner.behind, "\n"), ReportEntryVisibilityFailureOrVerbose)
 		Expect(executioner.behind).To(ContainElements(
@@ -179,4 +196,44 @@ var _ = Describe("A hub that is killed", Serial, func() {
 		}
 		expectNothingLeft(ctx, t)
 	}, SpecTimeout(10*time.Minute))
+
+	// The job goes to and fro, because its cluster is taken out of the config each time, until no kind of write is left.
+	It("behind any kind of write of a move: the job has ended there before it runs elsewhere", func(ctx SpecContext) {
+		executioner := &executioner{onlyFirst: true}
+		executioner.watchOver(ctx, "hub-moving")
+		t := newTeamOn(ctx, switchyard.NeverLose, []string{"w1"}, 8, 8)
+		executioner.namespace = t.name
+		seen := watchPods(t)
+		job := t.unending("train", 1)
+		Expect(hub.Create(ctx, job)).To(Succeed())
+		awaitOn(ctx, w1, job)
+
+		moves := []string{"w1"}
+		for hit := true; hit; {
+			to := workers[len(moves)%2]
+			moves = append(moves, to.Name)
+			hit = executioner.strikes(ctx, job.Name, func() { relist(ctx, t, to.Name) }, func() (bool, error) { return shownOn(ctx, to, job) })
+			awaitOn(ctx, to, job)
+		}
+		AddReportEntry("killed behind", strings.Join(executioner.behind, "\n"), ReportEntryVisibilityFailureOrVerbose)
+		letEnd(ctx, workers[(len(moves)-1)%2], job)
+		expectComplete(ctx, job)
+		Expect(runsOf(job)).To(Equal(moves))
+		Expect(seen.trouble()).To(BeEmpty())
+		expectNothingLeft(ctx, t)
+	}, SpecTimeout(10*time.Minute))
 })
+
+// shownOn tells whether a job of one pod is bound to that worker, runs there, and is seen to run on the hub.
+func shownOn(ctx context.Context, w *installation.Site, job *batchv1.Job) (bool, error) {
+	at, err := clusterOf(ctx, job)
+	if err != nil || at != w.Name {
+		return false, err
+	}
+	there, err := activePodsAt(ctx, w, job)
+	if err != nil || there != 1 {
+		return false, err
+	}
+	here, err := activePodsAt(ctx, hub, job)
+	return here == 1, err
+}
