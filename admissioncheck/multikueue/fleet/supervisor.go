@@ -75,14 +75,10 @@ func (s *supervisor) use(c *Credentials, reason error) {
 	if c == nil {
 		s.state.Err = reason
 	}
+	if !same {
+		s.again() // with the lock held, as whoever reads them takes it back
+	}
 	s.mu.Unlock()
-	if same {
-		return
-	}
-	select {
-	case s.renew <- struct{}{}:
-	default:
-	}
 }
 
 // run connects again and again until ctx ends.
@@ -107,11 +103,11 @@ func (s *supervisor) run(ctx context.Context) {
 // due waits until there are credentials and the backoff is over. False means that ctx has ended.
 func (s *supervisor) due(ctx context.Context) (Credentials, bool) {
 	for ctx.Err() == nil {
+		s.mu.RLock()
 		select { // what changes from here on ends the attempt that follows
 		case <-s.renew:
 		default:
 		}
-		s.mu.RLock()
 		credentials, next := s.credentials, s.state.NextAttempt
 		s.mu.RUnlock()
 		var timer <-chan time.Time
