@@ -47,7 +47,9 @@ func (a *app) clusterCheck(ctx context.Context, name string, facts hubFacts, for
 	if err != nil {
 		return err
 	}
-	facts.externals = a.externals(ctx, hub, facts.named)
+	if facts.externals, err = a.externals(ctx, hub, facts.named); err != nil {
+		return err
+	}
 	findings, err := a.examine(ctx, hub, name, facts)
 	if err != nil {
 		return err

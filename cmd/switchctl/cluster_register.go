@@ -149,7 +149,10 @@ func (a *app) register(ctx context.Context, name string, o *registerOptions) err
 	if err != nil {
 		return err
 	}
-	facts := hubFacts{origin: o.origin, externals: a.externals(ctx, hub, named)}
+	facts := hubFacts{origin: o.origin}
+	if facts.externals, err = a.externals(ctx, hub, named); err != nil {
+		return err
+	}
 	if err := a.fit(worker, facts.kinds()); err != nil {
 		return err
 	}

@@ -77,12 +77,14 @@ func parseKinds(names []string) ([]schema.GroupVersionKind, error) {
 }
 
 // externals adds to the kinds of the command line those of the hub's configuration. Where that cannot be seen (the program runs
-// outside of its cluster, or the caller may not look) the command line has to say it all.
-func (a *app) externals(ctx context.Context, hub *site, named []schema.GroupVersionKind) externals {
+// outside of its cluster, or the caller may not look) the command line has to say it all. An error is that of a hub that does not
+// answer: then it is not known what is meant.
+func (a *app) externals(ctx context.Context, hub *site, named []schema.GroupVersionKind) (externals, error) {
 	e := externals{named: named}
 	program := &appsv1.Deployment{}
-	if err := hub.Get(ctx, client.ObjectKey{Namespace: a.system, Name: hubDeployment}, program); err != nil {
-		return e
+	found, err := peek(ctx, hub, client.ObjectKey{Namespace: a.system, Name: hubDeployment}, program)
+	if err != nil || !found {
+		return e, err
 	}
 	pod := program.Spec.Template.Spec
 	e.account = pod.ServiceAccountName
@@ -91,11 +93,13 @@ func (a *app) externals(ctx context.Context, hub *site, named []schema.GroupVers
 			continue
 		}
 		file := &corev1.ConfigMap{}
-		if err := hub.Get(ctx, client.ObjectKey{Namespace: a.system, Name: volume.ConfigMap.Name}, file); err == nil {
+		if found, err = peek(ctx, hub, client.ObjectKey{Namespace: a.system, Name: volume.ConfigMap.Name}, file); err != nil {
+			return e, err
+		} else if found {
 			e.configured = configured(file.Data["config.yaml"])
 		}
 	}
-	return e
+	return e, nil
 }
 
 // configured are the external kinds that a hub with that configuration dispatches.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,6 +21,7 @@ import (
 	"k8s.io/client-go/openapi/openapitest"
 	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 )
@@ -235,6 +239,29 @@ func TestWhereTheHubsProgramIsNotSeenItsAccountIsNotAskedAbout(t *testing.T) {
 	want := []string{"hub: example.com/v1 ok serves simulations", "example.com/v1 ok serves simulations"}
 	if diff := cmp.Diff(want, lines(x.ok("cluster check w1 --external-framework Simulation.v1.example.com"))); diff != "" || len(*asked) > 0 {
 		t.Errorf("asked %v\n%s", *asked, diff)
+	}
+}
+
+func TestRightsAreNotTakenBackOnlyBecauseTheHubDoesNotSayWhichKindsItDispatches(t *testing.T) {
+	x := newTerminal(t)
+	connecting(x, program(oneExternal)...)
+	w1 := x.withWorker("w1")
+	x.ok("cluster register w1 --context w1")
+	before := get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{}).Rules
+	for _, away := range []client.Object{&appsv1.Deployment{}, &corev1.ConfigMap{}} {
+		x.hub = x.site("hub", interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, options ...client.GetOption) error {
+				if reflect.TypeOf(obj) == reflect.TypeOf(away) {
+					return apierrors.NewServiceUnavailable("starting")
+				}
+				return c.Get(ctx, key, obj, options...)
+			},
+		}, program(oneExternal)...)
+		x.fails("cluster register w1 --context w1", exitError, "starting")
+		x.fails("cluster check w1", exitError, "starting")
+	}
+	if diff := cmp.Diff(before, get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{}).Rules); diff != "" {
+		t.Error(diff)
 	}
 }
 
