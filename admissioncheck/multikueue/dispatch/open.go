@@ -33,15 +33,14 @@ func (t turn) open() Plan {
 	if waits == SiblingWait && t.p.Dispatcher != External && len(next.Nominated) > 0 {
 		next.Nominated, next.Round, because = nil, time.Time{}, cmp.Or(because, waits)
 	}
-	if waits == SiblingWait || waits != "" && len(next.Nominated) == 0 {
+	if waits == SiblingWait && len(next.Nominated) > 0 { // by an external dispatcher: they are not ours to take back
+		return t.await(next, cmp.Or(because, waits), message, time.Time{})
+	}
+	if waits != "" && len(next.Nominated) == 0 {
 		if because != "" {
 			return t.move(next, because, message)
 		}
-		plan := t.stay(waits, message, t.dismiss()...)
-		if waits == SiblingWait {
-			t.speak(&plan)
-		}
-		return plan
+		return t.stay(waits, message, t.dismiss()...)
 	}
 	return t.offer(next, because)
 }

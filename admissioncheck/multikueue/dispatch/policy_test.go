@@ -15,7 +15,13 @@ func ask(t *testing.T, p Policy, stored, local, seen string) string {
 
 func TestWhatAnExternalDispatcherNominatesWaitsForItsSiblings(t *testing.T) {
 	p := Compatible(time.Minute)
-	p.Dispatcher, p.ExplainAfter = External, 0
+	p.Dispatcher = External
+	tellUnder(t, p, []asking{
+		{"after a while it says so", "nominated w1", "quota sibling since=1m", "w1 up",
+			`SiblingWait; Pending waiting for the other workloads of the same owner (clusters: 1 not eligible); ` +
+				`"w1" not eligible: the workload waits for the first of its owner's workloads`},
+	})
+	p.ExplainAfter = 0
 	tellUnder(t, p, []asking{
 		{"it keeps its nominations", "nominated w1", "quota sibling", "w1 up", "SiblingWait"},
 		{"and is offered to nobody", "nominated w1", "quota sibling", "w1 up copy@1", "SiblingWait; Retract w1 below 2 sparing"},
