@@ -88,7 +88,7 @@ func (t turn) drain() Plan {
 func (t turn) stop(v ClusterView) []Action {
 	var actions []Action
 	c := v.Copy
-	running := c.Holder == Ours && c.Admitted && !c.Evicted && !c.Deactivating && !c.Deleting && c.Finished == nil
+	running := c.Holder == Ours && (c.Admitted || c.Quota) && !c.Evicted && !c.Deactivating && !c.Deleting && c.Finished == nil
 	if t.o.Local.Evicted && running {
 		actions = append(actions, Action{Verb: EvictRemote, Cluster: v.Name, Epoch: t.s.Epoch,
 			Message: "Evicted on manager: " + t.o.Local.EvictedMessage})

@@ -19,3 +19,12 @@ func TestAJobWhoseCopySomebodyHasRemovedIsRemovedToo(t *testing.T) {
 		{"nobody waits after an eviction for the check's sake", given, "quota evicted evictions=1", "w1 up job@1", "Draining"},
 	})
 }
+
+func TestACopyThatIsNotAdmittedAnyMoreButHasQuotaIsToldOfTheEvictionToo(t *testing.T) {
+	const given, local = "epoch 2; bound w1; owed w1@1", "quota evicted awaited evictions=1"
+	tell(t, []row{
+		{"a check there went back", given, local, "w1 up copy@1 quota adopted job@1", "Draining; EvictRemote w1 Evicted on manager: preempted"},
+		{"it is told once", given, local, "w1 up copy@1 quota adopted deactivating job@1", "Draining"},
+		{"then it has stopped", given, local, "w1 up copy@1 adopted evicted job@1", "LocalEvicted; bound"},
+	})
+}
