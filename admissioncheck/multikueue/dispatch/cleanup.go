@@ -3,6 +3,7 @@ package dispatch
 import (
 	"slices"
 	"strconv"
+	"time"
 )
 
 // cleanUp removes whatever is seen of a Workload that is no more or has finished (contract: multikueue.md 4 P6, case 2).
@@ -27,8 +28,20 @@ func (t turn) going() Plan {
 	if t.o.Local.JobActive {
 		t.awaitIdle(&plan)
 	}
+	plan.WakeAt = soonest(plan.WakeAt, t.letGo())
 	t.excuse(&plan)
 	return t.unbind(plan)
+}
+
+// letGo is when the next of the clusters out of reach that keep a deleted Workload may cease to on its own, zero for never.
+func (t turn) letGo() (at time.Time) {
+	for _, d := range t.s.Debts {
+		v := t.view(d.Cluster)
+		if h := t.hold(v, d.Stops); !v.connected() && !h.over {
+			at = soonest(at, h.until)
+		}
+	}
+	return at
 }
 
 // acquit is settle for a Workload that is not going to run again: also what the policy waits for no longer is settled, because
@@ -83,7 +96,6 @@ func (t turn) excuse(plan *Plan) {
 		if v.Link.State != Unreachable || h.over {
 			continue
 		}
-		plan.WakeAt = soonest(plan.WakeAt, h.until)
 		if at := v.Link.Since.Add(t.p.ExplainAfter); t.o.Now.Before(at) {
 			plan.WakeAt = soonest(plan.WakeAt, at)
 			continue

@@ -49,6 +49,9 @@ func TestADeletedWorkloadWhoseJobStaysIsKeptWhileItsJobMayRun(t *testing.T) {
 			`Deleted; Ready Kept although it is being deleted, because its job may still run; worker cluster "w1" cannot be reached since ` +
 				`2026-01-01T11:59:00Z: the workload is let go at 2026-01-01T12:14:00Z; warning; wake in 14m0s`,
 		}, {
+			"also if its check is gone", left, "kept quota dropped", "w1 lost@4s \n w2 up",
+			"Deleted; wake in 14m56s",
+		}, {
 			"when the grace is over the hub's job is not waited for either", left, "kept quota Ready active", "w1 lost@15m \n w2 up",
 			"Deleted; DrainStatus",
 		}, {
