@@ -80,7 +80,6 @@ func TestAWorkloadWithoutConfigIsDispatchedOnWhenThereIsOneAgain(t *testing.T) {
 	}
 	config.ResourceVersion = ""
 	st.create(config)
-	st.enqueueAll() // as the watch of configs does
 	st.offered("w1", "w2")
 	st.runsOn("w2")
 }
@@ -118,13 +117,12 @@ func TestWithoutAConfigNothingIsRunTwice(t *testing.T) {
 	}
 }
 
-// remove deletes something that the dispatcher goes by, and makes it look again, as the watches do.
+// remove deletes something that the dispatcher goes by.
 func (st *stage) remove(obj client.Object) {
 	st.t.Helper()
 	if err := st.hub.Delete(context.Background(), obj); err != nil {
 		st.t.Fatal(err)
 	}
-	st.enqueueAll()
 }
 
 // evict plays the hub's core that evicts for a reason of its own.

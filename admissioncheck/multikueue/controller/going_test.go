@@ -7,11 +7,14 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/admission/lifecycle"
+	"switchyard.dev/worker/workload"
 )
 
 // deleteWorkload asks for the Workload to be deleted, which its job's finalizer holds up.
@@ -34,22 +37,39 @@ func (st *stage) mayGo() bool {
 	return wl.Status.ClusterName == nil && !meta.IsStatusConditionTrue(wl.Status.Conditions, switchyard.DispatchCondition)
 }
 
-// goes waits until the hub's job shows no pods and the Workload may go.
+// goes waits until the hub's job shows no pods and the Workload may go, which no clock helps with.
 func (st *stage) goes() {
 	st.t.Helper()
 	st.eventually("the hub's job shows no pods", func() bool { return st.localJob().Status.Active == 0 })
-	st.enqueueAll() // as the watch of jobs does
+	st.stopped.Store(true)
 	st.eventually("the workload may go", st.mayGo)
 }
 
-// runsActively has the job run on a worker, and the hub see its pods.
+// runsActively has the job run on a worker, which tells the hub of its pods.
 func (st *stage) runsActively(worker string) {
 	st.t.Helper()
 	st.submit()
 	st.runsOn(worker)
+	st.suspend(false)
+	j := st.jobOn(worker)
+	j.Spec.Suspend = ptr.To(false)
+	if err := st.workers[worker].WithWatch.Update(st.t.Context(), j); err != nil {
+		st.t.Fatal(err)
+	}
+	j.Status.Active, j.Status.Ready = 1, ptr.To[int32](1)
+	if err := st.workers[worker].Status().Update(st.t.Context(), j); err != nil {
+		st.t.Fatal(err)
+	}
+	st.eventually("the hub's job shows pods", func() bool { return st.localJob().Status.Active == 1 })
+}
+
+// suspend plays the controller of the hub's job.
+func (st *stage) suspend(is bool) {
+	st.t.Helper()
 	j := st.localJob()
-	j.Status.Active = 1
-	if err := st.hub.Status().Update(st.t.Context(), j); err != nil {
+	before := j.DeepCopy()
+	j.Spec.Suspend = ptr.To(is)
+	if err := st.hub.Patch(st.t.Context(), j, client.MergeFrom(before)); err != nil {
 		st.t.Fatal(err)
 	}
 }
@@ -63,6 +83,7 @@ func TestTheRecordIsFoundByThoseWhoWaitForIt(t *testing.T) {
 func TestADeletedWorkloadWhoseJobRunsMayGoWhenTheJobIsGone(t *testing.T) {
 	st := newStage(t, "w1")
 	st.runsActively("w1")
+	st.suspend(true)
 	st.deleteWorkload()
 	st.eventually("the job is gone from w1", func() bool { return st.jobOn("w1") == nil && st.copyOn("w1") == nil })
 	st.goes()
@@ -83,7 +104,6 @@ func TestADeletedWorkloadIsKeptForAClusterOutOfReachUntilAPersonSaysOtherwise(t 
 		return strings.HasPrefix(st.check().Message, "Kept although it is being deleted") && !st.mayGo()
 	})
 	st.note(&kueue.MultiKueueCluster{}, "w1", switchyard.GoneAnnotation, "true")
-	st.enqueueAll() // as the watch of clusters does
 	st.goes()
 }
 
@@ -102,4 +122,101 @@ func TestADeletedWorkloadWhoseJobIsDeletedTooIsNotKept(t *testing.T) {
 	if l := s.observed.Local; !l.Deleted || l.Kept {
 		t.Errorf("deleted %t, kept %t", l.Deleted, l.Kept)
 	}
+}
+
+// lose takes workers away and waits until the hub knows.
+func (st *stage) lose(workers ...string) {
+	st.t.Helper()
+	for _, w := range workers {
+		st.workers[w].setDown(true)
+	}
+	for _, w := range workers {
+		st.eventually(w+" is lost", func() bool { s, _ := st.fleet.State(w); return !s.Connected && s.Failures > 0 })
+	}
+}
+
+// impatient has the hub wait for a lost worker for so long only, and say nothing meanwhile.
+func (st *stage) impatient(grace time.Duration) {
+	st.t.Helper()
+	p := st.policy
+	p.WorkerLostTimeout, p.ExplainAfter = grace, 0
+	st.restart(p)
+	st.connected()
+}
+
+func TestTheBindingOfAnEvictedJobIsTakenBackWhenTheGraceOfItsLostClusterIsOver(t *testing.T) {
+	st := newStage(t, "w1")
+	st.impatient(time.Second)
+	st.runsActively("w1")
+	st.evict(kueue.ReasonPreempted)
+	st.suspend(true)
+	st.eventually("the retreat is stored", func() bool { return stateOf(st.local()).Retreating() })
+	st.lose("w1")
+	st.eventually("the hub's job shows no pods", func() bool { return st.localJob().Status.Active == 0 })
+	st.stopped.Store(true)
+	st.eventually("no cluster is bound", func() bool { return st.local().Status.ClusterName == nil })
+}
+
+// queuesOwing has the job run on a worker, preempted by the hub, stopped there and removed, and its Workload wait for quota: that the
+// worker has nothing of it any more is read only before it runs again.
+func (st *stage) queuesOwing(worker string) {
+	st.t.Helper()
+	st.submit()
+	st.runsOn(worker)
+	st.evict(kueue.ReasonPreempted)
+	st.eventually("the retreat is stored", func() bool { return stateOf(st.local()).Retreating() })
+	apply(st.t, st.workers[worker], func(wl *kueue.Workload) {
+		workload.Evict(wl, lifecycle.Eviction{Reason: "Deactivated"}, time.Now())
+		workload.Release(wl, time.Now())
+	})
+	st.eventually("no cluster is bound", func() bool { return st.local().Status.ClusterName == nil })
+	st.change(func(wl *kueue.Workload) { workload.Release(wl, time.Now()) })
+	st.eventually("it is gone from "+worker, func() bool {
+		copied, _ := st.fleet.Get(worker, workloadGVK(), key())
+		seen, _ := st.fleet.Get(worker, jobKind(st.t).GVK(), jobKey())
+		return st.copyOn(worker) == nil && st.jobOn(worker) == nil && copied == nil && seen == nil
+	})
+	if state := stateOf(st.local()); len(state.Debts) != 1 || state.Bound != "" {
+		st.t.Fatalf("it does not wait as it should: %+v", state)
+	}
+}
+
+func TestADeletedWorkloadInTheQueueMayGoWhenItsClusterIsBackBeforeTheOthers(t *testing.T) {
+	st := newStage(t, "w1", "w2", "w3")
+	st.impatient(time.Hour)
+	st.queuesOwing("w1")
+	st.lose("w1", "w2", "w3")
+	st.deleteWorkload()
+	st.stopped.Store(true)
+	st.workers["w1"].setDown(false)
+	st.goes()
+}
+
+func TestADeletedWorkloadInTheQueueMayGoWhenThePolicyLetsIt(t *testing.T) {
+	st := newStage(t, "w1")
+	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.NeverLose))
+	st.impatient(time.Millisecond)
+	st.queuesOwing("w1")
+	st.lose("w1")
+	st.deleteWorkload()
+	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.Compatible))
+	st.goes()
+}
+
+func TestADeletedWorkloadThatHasNoCheckAnyMoreMayGoWhenTheGraceIsOver(t *testing.T) {
+	st := newStage(t, "w1")
+	st.create(&kueue.ClusterQueue{ObjectMeta: noted("cq", switchyard.RunPolicyAnnotation, string(switchyard.Compatible))})
+	st.impatient(time.Second)
+	st.submit()
+	st.runsOn("w1")
+	st.change(func(wl *kueue.Workload) { wl.Status.AdmissionChecks = nil })
+	j := st.jobOn("w1")
+	j.Finalizers = []string{"example.com/pods-are-ending"}
+	if err := st.workers["w1"].WithWatch.Update(t.Context(), j); err != nil {
+		t.Fatal(err)
+	}
+	st.deleteWorkload()
+	st.eventually("the job is to go", func() bool { return !st.jobOn("w1").DeletionTimestamp.IsZero() })
+	st.lose("w1")
+	st.eventually("the workload may go", st.mayGo)
 }

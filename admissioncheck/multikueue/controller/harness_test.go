@@ -64,6 +64,8 @@ type stage struct {
 	kill     func()
 	// lease is how long a run lease lasts; zero for the default.
 	lease time.Duration
+	// stopped is set once nobody is to be woken by the clock any more: then whatever is waited for has to be told of.
+	stopped atomic.Bool
 	// cache is what the hub's program takes for its cache; nil for the API server itself. asked counts what it read from there
 	// besides.
 	cache client.Client
@@ -399,7 +401,7 @@ func (st *stage) compose() {
 	}
 }
 
-// run starts the fleet and a controller of one worker, fed by the fleet and by the hub's Workloads.
+// run starts the fleet and a controller of one worker, fed by the fleet, by the hub's Workloads and by what else it watches.
 func (st *stage) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	st.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
@@ -419,8 +421,9 @@ func (st *stage) run() {
 			}
 		}
 	})
-	running.Go(func() { control(ctx, st.queue, st.resolver) })
 	queue := st.queue
+	st.follow(ctx, &running)
+	running.Go(func() { st.control(st.resolver, queue) })
 	st.kill = sync.OnceFunc(func() {
 		cancel()
 		watched.Stop()
@@ -442,18 +445,23 @@ func (st *stage) enqueueAll() {
 	}
 }
 
-func control(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request], r reconcile.Reconciler) {
+// control reconciles what is in the queue until that is shut down.
+func (st *stage) control(r reconcile.Reconciler, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	for {
 		request, shutdown := queue.Get()
 		if shutdown {
 			return
 		}
-		result, err := r.Reconcile(ctx, request)
+		result, err := r.Reconcile(context.Background(), request)
 		switch {
 		case err != nil:
 			queue.AddRateLimited(request)
 		case result.RequeueAfter > 0:
-			queue.AddAfter(request, result.RequeueAfter)
+			time.AfterFunc(result.RequeueAfter, func() {
+				if !st.stopped.Load() || result.RequeueAfter < time.Second {
+					queue.Add(request)
+				}
+			})
 		}
 		queue.Done(request)
 	}

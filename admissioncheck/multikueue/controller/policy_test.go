@@ -342,7 +342,6 @@ func TestTheCheckSaysWhyAJobStaysOnADrainedClusterUntilTheDrainIsOver(t *testing
 	want := `The workload was admitted on "w1"; it is to leave "w1", but no other cluster can take it; "w2" not eligible: is cordoned`
 	st.eventually("the check says so", func() bool { return st.check().Message == want })
 	st.note(&kueue.MultiKueueCluster{}, "w1", switchyard.DrainAnnotation, "false")
-	st.enqueueAll() // as the watch of clusters does
 	st.eventually("the check says so no more", func() bool { return st.check().Message == `The workload was admitted on "w1"` })
 }
 

@@ -135,17 +135,11 @@ func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep, error) {
 }
 
 func (r *Resolver) setup(mgr ctrl.Manager) error {
-	all := handler.EnqueueRequestsFromMapFunc(r.dispatching)
-	specOrNotes := builder.WithPredicates(afterStart(), predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, notesChanged()))
-	spec := builder.WithPredicates(afterStart(), predicate.GenerationChangedPredicate{})
-	notes := builder.WithPredicates(notesChanged())
-	c, err := ctrl.NewControllerManagedBy(mgr).
-		Named("multikueue_workload").
-		For(&kueue.Workload{}).
-		Watches(&kueue.MultiKueueConfig{}, all, specOrNotes).
-		Watches(&kueue.AdmissionCheck{}, all, spec).
-		Watches(&kueue.MultiKueueCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), notes).
-		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(r.ofQueue), notes).
+	workloads := ctrl.NewControllerManagedBy(mgr).Named("multikueue_workload").For(&kueue.Workload{})
+	for _, s := range r.wakers() {
+		workloads = workloads.Watches(s.of, handler.EnqueueRequestsFromMapFunc(s.whom), builder.WithPredicates(s.when))
+	}
+	c, err := workloads.
 		Watches(&kueue.ClusterQueue{}, queueDeletions()).
 		WatchesRawSource(r.Fleet.Workloads().Source()).
 		WithOptions(options()).
@@ -188,8 +182,7 @@ func options() ctrlcontroller.Options {
 	return ctrlcontroller.Options{SkipNameValidation: &skip}
 }
 
-// jobWatch makes the resolver look at the Workload of a hub job whose spec changes or that goes: a job that has been
-// resumed can take a status that it could not take before. The watch begins once the hub serves the kind.
+// jobWatch makes the resolver look at the Workload of a hub job with news, see jobWaker. It begins once the hub serves the kind.
 type jobWatch struct {
 	manager    ctrl.Manager
 	controller ctrlcontroller.Controller
@@ -207,6 +200,7 @@ func (w *jobWatch) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable.
 func (w *jobWatch) Start(ctx context.Context) error {
+	late := false
 	for {
 		_, err := w.manager.GetRESTMapper().RESTMapping(w.kind.GVK().GroupKind(), w.kind.GVK().Version)
 		if err == nil {
@@ -219,24 +213,11 @@ func (w *jobWatch) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(pollKind):
+			late = true
 		}
 	}
-	return w.controller.Watch(source.Kind[client.Object](w.manager.GetCache(), w.kind.New(), //nolint:wrapcheck // names itself
-		handler.EnqueueRequestsFromMapFunc(w.resolver.ofJob(w.kind)), afterStart(),
-		predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, deletion())))
-}
-
-// afterStart passes all but what is there when the program starts: all Workloads are looked at then anyway, each once.
-func afterStart() predicate.Predicate {
-	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
-}
-
-// deletion passes only deletions.
-func deletion() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(event.UpdateEvent) bool { return false },
-	}
+	s := w.resolver.jobWaker(w.kind, late)
+	return w.controller.Watch(source.Kind(w.manager.GetCache(), s.of, handler.EnqueueRequestsFromMapFunc(s.whom), s.when)) //nolint:wrapcheck // names itself
 }
 
 func (r *AdmissionCheck) setup(mgr ctrl.Manager) error {

@@ -7,9 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"switchyard.dev/admissioncheck/multikueue/fleet"
@@ -25,7 +23,7 @@ import (
 // Names and special values of the indexes of the hub's cache.
 const (
 	// byCluster finds Workloads by the clusters that their State names, those that look for one under everyCluster, and
-	// all that are being dispatched under inDispatch.
+	// all that are being dispatched, or wait for a cluster still, under inDispatch.
 	byCluster    = "multikueue.cluster"
 	everyCluster = "*"
 	inDispatch   = "**"
@@ -90,14 +88,20 @@ func indexOf[T client.Object](values func(T) []string) client.IndexerFunc {
 	}
 }
 
+// clustersOfWorkload are the values of byCluster. Who has no quota looks for no cluster, but waits for those that it names: it may
+// not go before they have nothing of it.
 func clustersOfWorkload(wl *kueue.Workload) []string {
 	state := stateOf(wl)
 	names := state.Names()
-	if workload.HasQuota(wl) && !workload.IsFinished(wl) {
+	if workload.IsFinished(wl) {
+		return names
+	}
+	quota := workload.HasQuota(wl)
+	if quota && state.Bound == "" {
+		names = append(names, everyCluster)
+	}
+	if quota || len(names) > 0 {
 		names = append(names, inDispatch)
-		if state.Bound == "" {
-			names = append(names, everyCluster)
-		}
 	}
 	return names
 }
@@ -105,13 +109,20 @@ func clustersOfWorkload(wl *kueue.Workload) []string {
 func ownerKey(own owner) string { return own.gvk.GroupKind().String() + "/" + own.name }
 
 // Concerned lists the Workloads that a change of a cluster's connection may matter to: those that look for a cluster, and the
-// others that name this one, or all of them when the hub is, or was until now, cut off from most.
+// others that name this one, or all of them when the hub is, or was until now, cut off from most. Those that only show something
+// on a cluster that is lost are among them: what an earlier owner of the name has left there is in nobody's way any more, but owed.
 func (r *Resolver) Concerned(cluster string) (seekers, others []types.NamespacedName) {
 	named := cluster
 	if r.lookAround().concerns {
 		named = inDispatch
 	}
-	return r.indexed(everyCluster), r.indexed(named)
+	seekers, others = r.indexed(everyCluster), r.indexed(named)
+	if state, known := r.Fleet.State(cluster); known && !state.Connected {
+		for _, left := range r.Fleet.List(cluster, workloadGVK()) {
+			others = append(others, client.ObjectKeyFromObject(left))
+		}
+	}
+	return seekers, others
 }
 
 // indexed lists the Workloads that byCluster has under a value.
@@ -138,7 +149,7 @@ func (r *Resolver) requests(ctx context.Context, options ...client.ListOption) [
 	return requests
 }
 
-// dispatching lists all Workloads that are being dispatched.
+// dispatching lists all Workloads that are being dispatched or wait for a cluster still.
 func (r *Resolver) dispatching(ctx context.Context, _ client.Object) []reconcile.Request {
 	return r.requests(ctx, client.MatchingFields{byCluster: inDispatch})
 }
@@ -153,7 +164,7 @@ func (r *Resolver) ofCluster(_ context.Context, cluster client.Object) []reconci
 	return requests
 }
 
-// ofQueue lists the Workloads of a ClusterQueue that are being dispatched.
+// ofQueue lists those of them that are subject to a ClusterQueue.
 func (r *Resolver) ofQueue(ctx context.Context, queue client.Object) []reconcile.Request {
 	list := &kueue.WorkloadList{}
 	if err := r.Client.List(ctx, list, client.MatchingFields{byCluster: inDispatch}, client.UnsafeDisableDeepCopy); err != nil {
@@ -180,21 +191,6 @@ func checksOfQueue(_ context.Context, obj client.Object) []reconcile.Request {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Name: name}})
 	}
 	return requests
-}
-
-// notesChanged passes updates that change one of our annotations, and creations and deletions not at all.
-func notesChanged() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc: func(event.CreateEvent) bool { return false },
-		DeleteFunc: func(event.DeleteEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			was, is := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
-			return slices.ContainsFunc([]string{
-				switchyard.RunPolicyAnnotation, switchyard.PreferClustersAnnotation, switchyard.CordonedAnnotation,
-				switchyard.DrainAnnotation, switchyard.GoneAnnotation, switchyard.WeightAnnotation,
-			}, func(name string) bool { return was[name] != is[name] })
-		},
-	}
 }
 
 // ofJob lists the Workloads of a job of the given kind.

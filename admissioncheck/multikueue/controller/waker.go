@@ -1,0 +1,79 @@
+package controller
+
+import (
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/job"
+)
+
+// waker is a kind of object on the hub whose changes make the resolver look at Workloads: at whom, and after which. DESIGN.md has
+// what each wait of a Workload is ended by.
+type waker struct {
+	of   client.Object
+	whom handler.MapFunc
+	when predicate.Predicate
+}
+
+// wakers are all but those of Workloads themselves and of jobs. Looked at once at the start, Workloads need no second look for what
+// is there by then.
+func (r *Resolver) wakers() []waker {
+	spec := predicate.GenerationChangedPredicate{}
+	return []waker{
+		{&kueue.MultiKueueConfig{}, r.dispatching, predicate.And(afterStart(), predicate.Or[client.Object](spec, notesChanged()))},
+		{&kueue.AdmissionCheck{}, r.dispatching, predicate.And[client.Object](afterStart(), spec)},
+		{&kueue.MultiKueueCluster{}, r.ofCluster, predicate.And(afterStart(), notesChanged())},
+		{&kueue.ClusterQueue{}, r.ofQueue, predicate.And(afterStart(), notesChanged())},
+	}
+}
+
+// jobWaker is that of the hub's jobs of a kind: a job that was resumed can take a status that it could not take before, with a job
+// that goes nobody waits for its Workload, and one that shows no pods any more lets go of the binding. Late is a watch that
+// begins when Workloads may have been looked at without it.
+func (r *Resolver) jobWaker(kind job.Integration, late bool) waker {
+	return waker{kind.New(), r.ofJob(kind), predicate.Or(ofNote(late), becameIdle(kind))}
+}
+
+// afterStart passes all but what is there when the program starts: all Workloads are looked at then anyway, each once.
+func afterStart() predicate.Predicate {
+	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
+}
+
+// becameIdle passes updates by which a job ceases to show active pods. They come about by writes of our own, which nothing else
+// tells of: a status has no generation.
+func becameIdle(kind job.Integration) predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return kind.Progress(e.ObjectOld).Active && !kind.Progress(e.ObjectNew).Active
+		},
+	}
+}
+
+// deletion passes only deletions.
+func deletion() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(event.UpdateEvent) bool { return false },
+	}
+}
+
+// notesChanged passes creations, deletions, and updates that change one of our annotations.
+func notesChanged() predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			was, is := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
+			return slices.ContainsFunc([]string{
+				switchyard.RunPolicyAnnotation, switchyard.PreferClustersAnnotation, switchyard.CordonedAnnotation,
+				switchyard.DrainAnnotation, switchyard.GoneAnnotation, switchyard.WeightAnnotation,
+			}, func(name string) bool { return was[name] != is[name] })
+		},
+	}
+}
