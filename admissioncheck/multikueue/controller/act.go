@@ -54,7 +54,6 @@ func (r *Resolver) store(ctx context.Context, s *subject, plan dispatch.Plan) (d
 		return done{}, err
 	}
 	r.written.note(next)
-	r.wakeSiblings(ctx, next)
 	return d, nil
 }
 

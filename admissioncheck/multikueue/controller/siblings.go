@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strconv"
 
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -63,7 +65,7 @@ func (r *Resolver) siblingsOf(ctx context.Context, wl *kueue.Workload) ([]kueue.
 	}
 	return slices.DeleteFunc(list.Items, func(other kueue.Workload) bool {
 		_, component := componentIndex(&other)
-		return other.Name == wl.Name || !component || workload.IsFinished(&other) || !other.DeletionTimestamp.IsZero()
+		return other.Name == wl.Name || !component || !hasSay(&other)
 	}), nil
 }
 
@@ -80,15 +82,48 @@ func componentIndex(wl *kueue.Workload) (int, bool) {
 	return index, true
 }
 
-// wakeSiblings makes the resolver look at the other Workloads of the same owner, once this one has a cluster.
-func (r *Resolver) wakeSiblings(ctx context.Context, wl *kueue.Workload) {
-	own, ok := ownerOf(wl)
-	if _, component := componentIndex(wl); !ok || !component || ptr.Deref(wl.Status.ClusterName, "") == "" {
-		return
+// siblingsOfObject lists the Workloads that wait, or may wait, for a Workload of the same owner.
+func (r *Resolver) siblingsOfObject(ctx context.Context, obj client.Object) []reconcile.Request {
+	wl, ok := obj.(*kueue.Workload)
+	if !ok {
+		return nil
 	}
-	for _, request := range r.requests(ctx, client.InNamespace(wl.Namespace), client.MatchingFields{byOwner: ownerKey(own)}) {
-		if request.Name != wl.Name {
-			r.Fleet.Workloads().Send(request.NamespacedName, 0)
-		}
+	siblings, err := r.siblingsOf(ctx, wl)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "List the workloads of an owner")
+		return nil
 	}
+	requests := make([]reconcile.Request, 0, len(siblings))
+	for i := range siblings {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&siblings[i])})
+	}
+	return requests
+}
+
+// siblingNews passes what changes the say of one of several Workloads of an owner: which clusters it is bound to and has left, and
+// that it is over, whoever has seen to that. It comes with what is in the cache, so that whoever is told sees it.
+func siblingNews() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		DeleteFunc: func(e event.DeleteEvent) bool { return isComponent(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			was, ok := e.ObjectOld.(*kueue.Workload)
+			is, okay := e.ObjectNew.(*kueue.Workload)
+			if !ok || !okay || !isComponent(is) {
+				return false
+			}
+			before, after := stateOf(was), stateOf(is)
+			return before.Bound != after.Bound || !slices.Equal(before.Debts, after.Debts) || hasSay(was) != hasSay(is)
+		},
+	}
+}
+
+func isComponent(obj client.Object) bool {
+	_, ok := obj.GetAnnotations()[kueue.ComponentWorkloadIndexAnnotation]
+	return ok
+}
+
+// hasSay reports whether siblings heed a Workload: whether it is neither over nor going.
+func hasSay(wl *kueue.Workload) bool {
+	return !workload.IsFinished(wl) && wl.DeletionTimestamp.IsZero()
 }

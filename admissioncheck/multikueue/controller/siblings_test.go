@@ -1,15 +1,20 @@
 package controller
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/workload"
 )
 
 // component creates a Workload of an owner with several, bound to a cluster if one is named. A state other than that goes by its
@@ -96,5 +101,67 @@ func TestOneOfSeveralSiblingsIsFirstWhateverTheirIndexesAre(t *testing.T) {
 		if diff := cmp.Diff([]string{"a"}, free); diff != "" {
 			t.Errorf("who may choose a cluster (-want +got):\n%s", diff)
 		}
+	}
+}
+
+func TestWhoWaitsForASiblingChoosesAClusterWhenItIsNoMoreOrOver(t *testing.T) {
+	for name, end := range map[string]func(*stage, *kueue.Workload) error{
+		"deleted": func(st *stage, wl *kueue.Workload) error { return st.hub.Delete(t.Context(), wl) },
+		"being deleted": func(st *stage, wl *kueue.Workload) error {
+			wl.Finalizers = []string{kueue.ResourceInUseFinalizer}
+			return errors.Join(st.hub.Update(t.Context(), wl), st.hub.Delete(t.Context(), wl))
+		},
+		"finished by the controller of its job": func(st *stage, wl *kueue.Workload) error {
+			workload.Finish(wl, "Succeeded", "done", time.Now())
+			return st.hub.Status().Update(t.Context(), wl)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := newStage(t, "w1")
+			first, second := st.component("a", "set", "0", ""), st.component("b", "set", "1", "")
+			reservePlain(second)
+			second.Status.NominatedClusterNames = []string{"w1"}
+			st.update(second)
+			seen := func() *kueue.Workload {
+				wl := &kueue.Workload{}
+				_ = st.hub.Get(t.Context(), client.ObjectKeyFromObject(second), wl)
+				return wl
+			}
+			st.eventually("it looks for no cluster", func() bool { return len(seen().Status.NominatedClusterNames) == 0 })
+			if err := end(st, first); err != nil {
+				t.Fatal(err)
+			}
+			st.eventually("it looks for a cluster itself", func() bool { return len(seen().Status.NominatedClusterNames) == 1 })
+		})
+	}
+}
+
+func TestSiblingsHearOfWhatMattersToThem(t *testing.T) {
+	bound := func(wl *kueue.Workload) { wl.Status.ClusterName = ptr.To("w1") }
+	for _, c := range []struct {
+		name     string
+		old, now func(*kueue.Workload)
+		want     bool
+	}{
+		{"nothing", bound, bound, false},
+		{"a cluster is bound", func(*kueue.Workload) {}, bound, true},
+		{"it is given up there", bound, func(wl *kueue.Workload) {
+			setState(wl, dispatch.State{Epoch: 2, Bound: "w1", Debts: []dispatch.Debt{{Cluster: "w1", Epoch: 1}}}, time.Now())
+		}, true},
+		{"it is over", bound, func(wl *kueue.Workload) { bound(wl); workload.Finish(wl, "Succeeded", "done", time.Now()) }, true},
+		{"it is going", bound, func(wl *kueue.Workload) { bound(wl); wl.DeletionTimestamp = ptr.To(metav1.Now()) }, true},
+		{"it is offered", func(*kueue.Workload) {}, func(wl *kueue.Workload) { wl.Status.NominatedClusterNames = []string{"w1"} }, false},
+		{"it is the only one of its owner", func(wl *kueue.Workload) { wl.Annotations = nil }, func(wl *kueue.Workload) { wl.Annotations = nil; bound(wl) }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			of := func(change func(*kueue.Workload)) *kueue.Workload {
+				wl := &kueue.Workload{ObjectMeta: noted("a", kueue.ComponentWorkloadIndexAnnotation, "0")}
+				change(wl)
+				return wl
+			}
+			if got := siblingNews().Update(event.UpdateEvent{ObjectOld: of(c.old), ObjectNew: of(c.now)}); got != c.want {
+				t.Errorf("told: %t", got)
+			}
+		})
 	}
 }

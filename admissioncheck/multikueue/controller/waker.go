@@ -21,7 +21,7 @@ type waker struct {
 	when predicate.Predicate
 }
 
-// wakers are all but those of Workloads themselves and of jobs. Looked at once at the start, Workloads need no second look for what
+// wakers are all but that of Workloads for themselves and those of jobs. Looked at once at the start, Workloads need no second look for what
 // is there by then.
 func (r *Resolver) wakers() []waker {
 	spec := predicate.GenerationChangedPredicate{}
@@ -29,6 +29,7 @@ func (r *Resolver) wakers() []waker {
 		{&kueue.MultiKueueConfig{}, r.dispatching, predicate.And(afterStart(), predicate.Or[client.Object](spec, notesChanged()))},
 		{&kueue.AdmissionCheck{}, r.dispatching, predicate.And[client.Object](afterStart(), spec)},
 		{&kueue.MultiKueueCluster{}, r.ofCluster, predicate.And(afterStart(), notesChanged())},
+		{&kueue.Workload{}, r.siblingsOfObject, siblingNews()},
 		{&kueue.ClusterQueue{}, r.ofQueue, predicate.And(afterStart(), notesChanged())},
 	}
 }
