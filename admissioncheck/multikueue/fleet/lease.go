@@ -145,24 +145,24 @@ func (l *lease) end(before, at time.Time, renewal, fence error) (changed bool) {
 		l.now.Until = l.last.Add(l.lasts)
 	}
 	l.now.Lapsed = renewal != nil && !at.Before(l.now.Until) && !at.Before(l.first.Add(l.lasts))
-	l.now.seen(fence)
+	l.saw(fence)
 	l.now.Why = text(errors.Join(renewal, fence))
 	back := renewal == nil && !l.last.Before(was.Until)
 	was.RenewedAt, was.Until = l.now.RenewedAt, l.now.Until
 	return back || was != l.now
 }
 
-// seen notes what a look at the fence has found.
-func (f *Fencing) seen(fence error) {
+// saw notes what a look at the fence has found; it needs the lock.
+func (l *lease) saw(fence error) {
 	switch {
 	case fence == nil:
-		f.Fenced, f.Fence = true, Seen
+		l.now.Fenced, l.now.Fence = true, Seen
 	case errors.Is(fence, errFence):
-		f.Fenced, f.Fence = false, Seen
+		l.now.Fenced, l.now.Fence = false, Seen
 	case apierrors.IsNotFound(fence):
-		f.Fenced, f.Fence = false, Missing
+		l.now.Fenced, l.now.Fence = false, Missing
 	case definite(fence):
-		f.Fenced = false
+		l.now.Fenced = false
 	}
 }
 
