@@ -447,18 +447,24 @@ func (st *stage) enqueueAll() {
 
 // control reconciles what is in the queue until that is shut down.
 func (st *stage) control(r reconcile.Reconciler, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	alarms := map[reconcile.Request]time.Time{}
 	for {
 		request, shutdown := queue.Get()
 		if shutdown {
 			return
 		}
 		result, err := r.Reconcile(context.Background(), request)
+		now := time.Now()
+		at, set := now.Add(result.RequeueAfter), alarms[request]
 		switch {
 		case err != nil:
 			queue.AddRateLimited(request)
-		case result.RequeueAfter > 0:
+		case result.RequeueAfter > 0 && result.RequeueAfter <= 2*echo: // that is not waiting
+			queue.AddAfter(request, result.RequeueAfter)
+		case result.RequeueAfter > 0 && (!set.After(now) || at.Before(set)):
+			alarms[request] = at
 			time.AfterFunc(result.RequeueAfter, func() {
-				if !st.stopped.Load() || result.RequeueAfter < time.Second {
+				if !st.stopped.Load() {
 					queue.Add(request)
 				}
 			})
