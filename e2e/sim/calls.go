@@ -83,14 +83,24 @@ func (t *turn) postJob(c *worker, a dispatch.Action, late bool) error {
 	return nil
 }
 
-// removal is how a job is removed: one that has finished is spared, its object stays until its pods have ended.
-type removal struct{ spare, foreground bool }
+// removal is how a job is removed: one that has finished is spared, its object stays until its pods have ended, and who is not sure
+// gives it up.
+type removal struct {
+	spare, foreground bool
+	sure              func() error
+}
 
 // retract removes job and copy of a Workload, as the dispatcher saw it, if they are to go; a finished job that is to be
 // spared saves both.
 func (w *World) retract(c *worker, item workload, how removal, goes func(owner, int64) bool) error {
 	name := item.name
 	job, hasJob := c.jobs[name]
+	obj, hasCopy := c.copies[name]
+	if hasJob && goes(job.owner, job.epoch) || hasCopy && obj.adopted && goes(obj.owner, obj.epoch) {
+		if err := how.sure(); err != nil {
+			return err
+		}
+	}
 	if hasJob && goes(job.owner, job.epoch) {
 		if how.spare && job.finished != nil && job.uid == item.uid {
 			return nil
@@ -142,7 +152,7 @@ func (t *turn) liveRead(c *worker, a dispatch.Action) error {
 }
 
 func (t *turn) copyStatus(job present[remoteJob]) error {
-	if !job.there || !job.value.ours {
+	if !job.there || job.value.holder(t.item) != dispatch.Ours {
 		return nil
 	}
 	return t.setStatus(job.value.status())
@@ -151,10 +161,18 @@ func (t *turn) copyStatus(job present[remoteJob]) error {
 // setStatus writes the status of the hub's job, which is not guarded by the Workload's version.
 func (t *turn) setStatus(status jobStatus) error {
 	now, ok := t.hub.items[t.item.name]
-	if ok && now.uid == t.item.uid && now.status != status && !now.status.finished {
-		now.status = status
-		t.put(now)
+	owns := t.item.owns() || t.parts.Shell.TakesTheName
+	switch {
+	case !ok || now.job == 0 || !owns || now.status == status || now.status.finished:
+		return nil
+	case now.jobRV != t.item.jobRV:
+		return errRefused
 	}
+	t.ledger.inheriting(t.World, now, status)
+	t.hub.last++
+	now.status, now.jobRV = status, t.hub.last
+	t.store(now)
+	t.item.status, t.item.jobRV = status, now.jobRV
 	return nil
 }
 
@@ -173,6 +191,8 @@ func (t *turn) finish(a dispatch.Action) error {
 		now, ok := t.hub.items[t.item.name]
 		if !ok || now.uid != t.item.uid || now.finished != nil {
 			return nil
+		} else if now.ownRV != t.item.ownRV {
+			return errRefused
 		}
 		t.ledger.finishing(t, a.Cluster)
 		outcome := a.Outcome

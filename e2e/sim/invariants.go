@@ -21,7 +21,7 @@ func (l *ledger) acting(t *turn, a dispatch.Action) {
 		l.losersFirst(t, a)
 		return
 	}
-	t.must(lawListed, slices.Contains(t.hub.listed, a.Cluster), "%s for %s", sentence(a), t.item.name)
+	t.must(lawListed, t.configured(t.item) && slices.Contains(t.hub.listed, a.Cluster), "%s for %s", sentence(a), t.item.name)
 	t.must(lawCordon, !t.hub.cordoned[a.Cluster] && !t.hub.draining[a.Cluster], "%s for %s", sentence(a), t.item.name)
 	l.sending(attempt{t.item.uid, a.Epoch}, a.Cluster, t.now)
 }
@@ -44,25 +44,28 @@ func (l *ledger) creating(t *turn, c *worker, a dispatch.Action) {
 	t.must(lawOneJob, !again || before == c.name || l.forgotten[t.item.uid], "%s epoch %d on %s and %s", t.item.name, a.Epoch, before, c.name)
 	t.must(lawAgain, !l.ran[key] || l.forgotten[t.item.uid], "%s epoch %d on %s", t.item.name, a.Epoch, c.name)
 	l.created[key] = c.name
-	l.promised[key] = t.strict() != ""
+	l.promised[key] = strict(t.policy)
 	for _, other := range t.workers {
 		job, ok := other.jobs[t.item.name]
 		older := ok && other != c && job.ours && job.uid == t.item.uid && (!job.late || job.running)
 		t.must(lawOlder, !older || t.graceOver(other.name), "%s epoch %d, while %s has that of epoch %d", t.item.name, key.epoch, other.name, job.epoch)
 		if older {
 			l.overlap(t, key, other, job)
+		} else if l.acquitted[place{l.jobs[t.item.uid], other.name}] {
+			l.apart[key] = append(l.apart[key], other.name) // its last Workload was let go though that might still run
 		} else if obj, ok := other.copies[t.item.name]; ok && other != c && obj.uid == t.item.uid && obj.epoch < a.Epoch && t.graceOver(other.name) {
 			l.apart[key] = append(l.apart[key], other.name) // a call may still be on its way there
 		}
 	}
-	for _, r := range l.results[t.item.uid] {
+	l.legacy(t, c)
+	for _, r := range l.resultsOf(l.jobs[t.item.uid]) {
 		t.must(lawFact, !r.counted, "%s finished on %s and is created on %s", t.item.name, r.cluster, c.name)
 	}
 }
 
 // overlap notes an older job that exists elsewhere while a new one is created.
 func (l *ledger) overlap(t *turn, key attempt, other *worker, job remoteJob) {
-	if t.strict() != "" {
+	if strict(t.policy) != "" {
 		l.apartOnly(t, other, job)
 	}
 	l.apart[key] = append(l.apart[key], other.name)
@@ -74,28 +77,29 @@ func (l *ledger) started(w *World, c *worker, name string, job remoteJob) {
 	if !c.guard.stock {
 		w.must(lawLate, c.copies[name].epoch == job.epoch, "%s of epoch %d on %s, admitted in epoch %d", name, job.epoch, c.name, c.copies[name].epoch)
 	}
-	if l.promised[attempt{job.uid, job.epoch}] {
+	if l.promised[attempt{job.uid, job.epoch}] != "" {
 		l.alone(w, c, name, job)
 		return
 	}
 	for _, other := range w.workers {
 		o, ok := other.jobs[name]
-		if other == c || !ok || !o.running || o.owner != job.owner {
+		if other == c || !ok || !o.running || !l.same(o.owner, job.owner) {
 			w.must(lawOneRun, true, "")
 			continue
 		}
 		newer, older := job, other.name
-		if o.epoch > job.epoch {
+		if o.uid > job.uid || o.uid == job.uid && o.epoch > job.epoch {
 			newer, older = o, c.name
 		}
-		w.must(lawOneRun, slices.Contains(l.apart[attempt{job.uid, newer.epoch}], older), "%s runs on %s and %s", name, c.name, other.name)
+		w.must(lawOneRun, slices.Contains(l.apart[attempt{newer.uid, newer.epoch}], older), "%s runs on %s and %s", name, c.name, other.name)
 	}
 }
 
 // destroying checks a job that is about to be removed by the hub, which saw its Workload like this.
 func (l *ledger) destroying(w *World, c *worker, seen workload, job remoteJob) {
 	item, ok := w.hub.items[seen.name]
-	if !ok || job.deleting || item.uid != job.uid || item.deleting || item.finished != nil || seen.deleting || seen.finished != nil {
+	over := func(item workload) bool { return item.deleting && !item.kept || item.finished != nil }
+	if !ok || job.deleting || item.uid != job.uid || over(item) || over(seen) {
 		return
 	}
 	elsewhere := seen.bound != "" && seen.bound != c.name && holds(seen, seen.bound)
@@ -132,9 +136,11 @@ func (l *ledger) writing(t *turn, before, after workload) {
 		l.binding(t, next.Bound)
 		delete(l.trouble, before.uid)
 	}
-	if s.Bound != "" && !s.Retreating() && (next.Bound == "" || next.Retreating()) {
+	if s.Bound != "" && !s.Retreating() && (next.Bound == "" || next.Retreating()) && !before.deleting {
 		l.givingUp(t, before)
 	}
+	l.parting(t, before, s, next)
+	l.leavingNote(t, before, after)
 	l.witness(t, s, next)
 }
 
@@ -148,6 +154,12 @@ func (l *ledger) witness(t *turn, s, next dispatch.State) {
 	case dispatch.ResultUnknown:
 		t.reach(ResultUnknown)
 	default:
+	}
+	if t.plan.Because == dispatch.SiblingWait && len(s.Nominated) > 0 && len(next.Nominated) == 0 {
+		t.reach(SiblingYields)
+	}
+	if t.plan.Because == dispatch.Owed && len(next.Debts) > len(s.Debts) {
+		t.reach(Legacy)
 	}
 	if t.policy.Dispatcher == dispatch.BestFit && len(s.Nominated) > 0 && len(next.Nominated) > len(s.Nominated) {
 		t.reach(Hedges)

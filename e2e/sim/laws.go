@@ -48,6 +48,13 @@ const (
 	lawNominated = "when setting clusterName it must be one of the nominatedClusterNames"
 	lawChecks    = "nothing is offered before the other checks are ready"
 	lawGates     = "no two preemption gates are open at a time"
+	lawStops     = "the hub has its quota back when the worker has stopped"
+	lawGoes      = "what somebody has deleted goes"
+	lawWord      = "a person's word counts only of a cluster that was tried in vain"
+	lawLeaves    = "while a cluster is being drained the check says why a job stays there"
+	lawLegacy    = "no job is created while its predecessor was last seen running on a cluster that is lost"
+	lawAdrift    = "a workload that has lost its check or config is not forgotten"
+	lawHeir      = "a job made anew takes nothing of its predecessor's runs"
 	lawLate      = "no job runs on the strength of a later epoch's offer"
 )
 
@@ -57,7 +64,8 @@ func Laws() []string {
 		lawOnce, lawLose, lawFence, lawCordon, lawDrain, lawSibling, lawFit, lawUnfit, lawSick, lawOrder, lawSent, lawAgain, lawReady,
 		lawHedge, lawPriority, lawFact, lawForeign, lawOneRun, lawGrace, lawRest, lawFixed, lawExclusive, lawImmutable, lawEpochs,
 		lawAbsorbing, lawLosers, lawReach, lawRound, lawOneJob, lawOlder, lawOutlives, lawUnseen, lawCutOff, lawEnded, lawListed,
-		lawShows, lawEvicts, lawNominated, lawChecks, lawGates, lawLate,
+		lawShows, lawEvicts, lawNominated, lawChecks, lawGates, lawLate, lawStops, lawGoes, lawHeir, lawAdrift,
+		lawWord, lawLeaves, lawLegacy,
 	}
 }
 
@@ -104,13 +112,25 @@ const (
 	RefusedLate   Event = "a worker refuses what is of an epoch that is over"
 	Degrades      Event = "a cluster does not answer and is not known to be lost"
 	Refuses       Event = "a cluster refuses an offer for good"
+	QuotaAwaited  Event = "the hub waits for its quota until the worker has stopped"
+	Kept          Event = "a deleted workload is kept because its job may run"
+	WordIgnored   Event = "a person's word about a cluster that was not tried is not heeded"
+	Stays         Event = "the check says why a job stays on a cluster that it is to leave"
+	SiblingYields Event = "a sibling gives its offers up for one that comes before it"
+	Sluggish      Event = "a fence needs longer than the hub allows"
+	Adrift        Event = "a workload under way has lost its check or config"
+	CacheBehind   Event = "a removal is given up because the hub's cache is behind"
+	Legacy        Event = "a predecessor's job out of reach is a debt"
+	UnderNoQuota  Event = "a running job is removed after the quota was given back, under a policy that promises something"
+	Remade        Event = "a job is made anew while its predecessor's workload is there"
 )
 
 // Events are all of them.
 func Events() []Event {
 	return []Event{
 		FenceStops, FenceAwaited, GraceOver, HubCutOff, Hedges, Drains, LateResults, ResultUnknown, DebtSettled, RecordLost, TornFinish,
-		Returns, GoneDeclared, GateOpens, Preempts, LandsLate, RefusedLate, Degrades, Refuses,
+		Returns, GoneDeclared, GateOpens, Preempts, LandsLate, RefusedLate, Degrades, Refuses, QuotaAwaited, Kept, Remade, Adrift, CacheBehind,
+		WordIgnored, Stays, SiblingYields, Sluggish, Legacy, UnderNoQuota,
 	}
 }
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -28,8 +29,12 @@ type ledger struct {
 	forgotten map[int64]bool
 	// ran are the attempts whose job has begun to run.
 	ran map[attempt]bool
-	// promised are the attempts made under a policy that promises that runs never overlap.
-	promised map[attempt]bool
+	// promised are the attempts made under a policy that promises that runs never overlap, and that promise.
+	promised map[attempt]string
+	// jobs says which job of the hub each Workload was made for; acquitted are the clusters that were not waited for any more, as
+	// the policy allows, when a Workload of a job was let go.
+	jobs      map[int64]int64
+	acquitted map[place]bool
 	// checks counts by law how often it was put to the test, and reached what has happened.
 	checks  map[string]int
 	reached map[Event]int
@@ -37,6 +42,12 @@ type ledger struct {
 
 // attempt is one epoch of one Workload.
 type attempt struct{ uid, epoch int64 }
+
+// place is where a job of the hub may run.
+type place struct {
+	job     int64
+	cluster string
+}
 
 // result is a run that ended; counted is set if its cluster was bound in that epoch at that time, and the hub has not given
 // the run up or evicted the Workload since.
@@ -53,9 +64,24 @@ func newLedger() *ledger {
 	return &ledger{
 		created: map[attempt]string{}, apart: map[attempt][]string{}, epochs: map[int64]int64{},
 		results: map[int64][]result{}, widened: map[int64]time.Time{}, trouble: map[int64]time.Time{},
-		sent: map[attempt]map[string]time.Time{}, forgotten: map[int64]bool{}, ran: map[attempt]bool{}, promised: map[attempt]bool{},
+		sent: map[attempt]map[string]time.Time{}, forgotten: map[int64]bool{}, ran: map[attempt]bool{}, promised: map[attempt]string{},
+		jobs: map[int64]int64{}, acquitted: map[place]bool{},
 		checks: map[string]int{}, reached: map[Event]int{},
 	}
+}
+
+// same reports whether two objects were made for one job of the hub, if for different Workloads of it.
+func (l *ledger) same(a, b owner) bool { return a.ours && b.ours && l.jobs[a.uid] == l.jobs[b.uid] }
+
+// resultsOf are the runs of a job of the hub that have ended.
+func (l *ledger) resultsOf(job int64) []result {
+	var all []result
+	for _, uid := range slices.Sorted(maps.Keys(l.results)) {
+		if l.jobs[uid] == job {
+			all = append(all, l.results[uid]...)
+		}
+	}
+	return all
 }
 
 // holds reports whether a cluster is bound to a Workload and not given up, as stored.
@@ -67,7 +93,7 @@ func holds(item workload, cluster string) bool {
 func (l *ledger) ended(w *World, c *worker, name string, job remoteJob) {
 	item := w.hub.items[name]
 	mine := item.uid == job.uid && item.state().Epoch == job.epoch
-	counted := mine && holds(item, c.name) && !item.evicted && item.check != dispatch.Retry
+	counted := mine && holds(item, c.name) && !item.evicted && !item.deleting && item.check != dispatch.Retry
 	l.results[job.uid] = append(l.results[job.uid], result{cluster: c.name, counted: counted, at: w.now})
 	if item.uid == job.uid && item.bound != "" && !holds(item, c.name) && item.state().Epoch > job.epoch {
 		w.reach(LateResults)

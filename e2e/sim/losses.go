@@ -22,6 +22,7 @@ func (l *ledger) givingUp(t *turn, item workload) {
 	}
 	l.lettingGo(t, item)
 	if t.hub.gone[item.bound] {
+		l.wordOf(t, item.bound)
 		t.reach(GoneDeclared)
 		return
 	}

@@ -8,31 +8,41 @@ import (
 
 // workload is the hub's Workload and its job. Values are copied, never shared: slices are replaced, not changed.
 type workload struct {
-	name     string
-	uid      int64
-	rv       int64
-	gpu      int64
-	priority int64
+	name string
+	uid  int64
+	// rv is the version of the two together; ownRV that of the Workload alone, and jobRV that of its job.
+	rv, ownRV, jobRV int64
+	gpu              int64
+	priority         int64
+	// owner is the UID of the job that the Workload was made for, and job that of the job which bears its name now.
+	owner, job int64
 	// run is how long the job runs once it starts; ttl is how long it stays after it has finished, negative for ever.
 	run, ttl time.Duration
-	// kill is the termination grace of its pods; sibling names another Workload of the same owner.
+	// kill is the termination grace of its pods; sibling names the first Workload of the same owner, empty for that one.
 	kill    time.Duration
 	sibling string
+	// alien is set if the controller of its job is of another make: it goes by what the job shows.
+	alien bool
 	// tolerates is set if its pods may run on tainted nodes.
 	tolerates bool
 
-	deleting bool
-	// unchecked is set while another check of it is not ready.
-	unchecked   bool
+	// deleting is set once somebody has deleted it; kept, if not its job too: then the job's controller keeps it for as long as
+	// the job may run somewhere, and makes another one after that.
+	deleting, kept bool
+	// unchecked is set while another check of it is not ready, and unasked while its queue does not ask for the dispatcher's.
+	unchecked, unasked bool
+
 	quota       bool
 	reservation string
 	reservedAt  time.Time
 	requeueAt   time.Time
 	inactive    bool
 	evicted     bool
-	evictedMsg  string
-	evictions   int64
-	finished    *dispatch.Outcome
+	// forCheck is set if it was evicted because the check said Retry.
+	forCheck   bool
+	evictedMsg string
+	evictions  int64
+	finished   *dispatch.Outcome
 
 	check     dispatch.CheckState
 	message   string
@@ -57,6 +67,12 @@ func (w workload) with(s dispatch.State) workload {
 	}
 	return w
 }
+
+// gang is the owner of the Workload and its siblings.
+func (w workload) gang() string { return or(w.sibling, w.name) }
+
+// owns reports whether the job that bears the name is the one that the Workload was made for.
+func (w workload) owns() bool { return w.job == w.owner }
 
 // jobStatus is the part of a job's status that the hub copies.
 type jobStatus struct {

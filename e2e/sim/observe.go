@@ -18,6 +18,7 @@ func (w *World) observe(item workload) dispatch.Observation {
 
 func (w *World) observeAll(item workload) dispatch.Observation {
 	o := dispatch.Observation{Now: w.now, Local: w.local(item), CutOffEnded: w.program.cutOffEnded}
+	listed := w.listedFor(item)
 	if w.policy.Dispatcher == dispatch.BestFit || w.hub.draining[item.bound] {
 		choices := w.rank(item)
 		w.program.choices[item.name] = choices
@@ -27,11 +28,11 @@ func (w *World) observeAll(item workload) dispatch.Observation {
 			}
 		}()
 	}
-	for _, name := range w.hub.listed {
+	for _, name := range listed {
 		o.Clusters = append(o.Clusters, w.view(item, name, true))
 	}
 	for _, c := range w.workers {
-		if !slices.Contains(w.hub.listed, c.name) {
+		if !slices.Contains(listed, c.name) {
 			o.Clusters = append(o.Clusters, w.view(item, c.name, false))
 		}
 	}
@@ -41,14 +42,23 @@ func (w *World) observeAll(item workload) dispatch.Observation {
 // local is what the hub knows of a Workload, its siblings included.
 func (w *World) local(item workload) dispatch.Local {
 	l := local(item)
-	for _, sibling := range w.siblings(item) {
-		switch s := sibling.state(); {
-		case s.Bound != "" && !s.Retreating():
-			l.Pin = s.Bound
-		case item.sibling != "":
-			l.AwaitsSibling = true
-		}
+	if item.owns() || w.parts.Shell.TakesTheName {
+		l.JobActive = item.status.active
 	}
+	l.Awaited = item.evicted && w.asked(item) && !item.forCheck
+	if w.asked(item) {
+		l.Check, l.CheckMessage = item.check, item.message
+	}
+	first := true
+	for _, sibling := range w.siblings(item) {
+		s := sibling.state()
+		if s.Bound != "" && !s.Retreating() && (l.Pin == "" || s.Bound < l.Pin) {
+			l.Pin = s.Bound
+		}
+		l.SiblingLeft = l.SiblingLeft || owed(s, item.bound)
+		first = first && item.name < sibling.name
+	}
+	l.AwaitsSibling = l.Pin == "" && !first
 	return l
 }
 
@@ -57,7 +67,7 @@ func (w *World) siblings(item workload) []workload {
 	var list []workload
 	for _, name := range w.hub.names() {
 		other := w.program.local.get(name)
-		related := other.value.sibling == item.name || item.sibling == name
+		related := other.value.gang() == item.gang()
 		if other.there && name != item.name && related && other.value.finished == nil && !other.value.deleting {
 			list = append(list, other.value)
 		}
@@ -68,6 +78,7 @@ func (w *World) siblings(item workload) []workload {
 func local(item workload) dispatch.Local {
 	return dispatch.Local{
 		Deleted:          item.deleting,
+		Kept:             item.deleting && item.kept && item.owns(),
 		Finished:         item.finished != nil,
 		QuotaReserved:    item.quota,
 		Reservation:      item.reservation,
@@ -75,10 +86,7 @@ func local(item workload) dispatch.Local {
 		Evicted:          item.evicted,
 		EvictedMessage:   item.evictedMsg,
 		Evictions:        item.evictions,
-		Check:            item.check,
-		CheckMessage:     item.message,
 		OtherChecksReady: !item.unchecked,
-		JobActive:        item.status.active,
 		KillGrace:        item.kill,
 	}
 }
@@ -89,26 +97,32 @@ func (w *World) view(item workload, name string, listed bool) dispatch.ClusterVi
 		Name:     name,
 		InConfig: listed,
 		Link:     r.link,
-		Gone:     w.hub.gone[name], Cordoned: w.hub.cordoned[name], Draining: w.hub.draining[name],
+		Gone:     w.hub.gone[name], Cordoned: w.hub.cordoned[name] || w.hub.draining[name] || w.hub.gone[name],
+		Draining: w.hub.draining[name] && w.program.turns[name].gang == item.gang(), BeingDrained: w.hub.draining[name],
 		RenewedAt: r.renewedAt,
 		Copy:      copyFacts(item, r.watch.copies.get(item.name)),
 		Job:       jobFacts(item, r.watch.jobs.get(item.name)),
 	}
+	v.Job.Behind = v.Job.Behind && (item.owns() || w.parts.Shell.TakesTheName)
 	if r.link.State == dispatch.Connected && !w.answers(name) {
 		v.Degraded = overdue
 		w.reach(Degrades)
 	}
+	if v.Gone && r.link.Untried && w.answers(name) {
+		w.reach(WordIgnored)
+	}
 	v.Trouble = r.trouble[item.name]
 	v.GateAsked = w.program.asked[item.name] == gateAsked{name, item.state().Epoch}
-	if o := r.offered[item.name]; o.epoch == item.state().Epoch {
+	if o := r.offered[item.name]; o.of == (attempt{item.uid, item.state().Epoch}) {
 		v.OfferedAt = o.at
 	}
 	unstamped := v.Copy.Holder == dispatch.Ours && !v.Copy.Stops
 	v.Fenced = w.hub.fenced[name] && !unstamped
-	if ended, watched := r.watch.jobs.gone[item.name]; watched && ended.uid == item.uid && v.Job.Holder == dispatch.Absent {
+	now := attempt{item.uid, item.state().Epoch}
+	if ended, watched := r.watch.jobs.gone[item.name]; watched && now == (attempt{ended.uid, ended.epoch}) && v.Job.Holder == dispatch.Absent {
 		v.EndedUnfinished = ended.finished == nil
 		v.Job.Finished, v.Job.Epoch = ended.finished, ended.epoch
-	} else if ended, watched := r.watch.copies.gone[item.name]; watched && ended.uid == item.uid {
+	} else if ended, watched := r.watch.copies.gone[item.name]; watched && now == (attempt{ended.uid, ended.epoch}) {
 		v.EndedUnfinished = !ended.adopted && ended.finished == nil && v.Copy.Holder == dispatch.Absent
 	}
 	if a, ok := r.live[item.name]; ok {

@@ -30,6 +30,8 @@ type FenceFunc func(fence.State, fence.Observation) fence.Plan
 type guard struct {
 	// stock is set if the worker has none.
 	stock bool
+	// within is how long the fence says that it needs to stop its jobs, if that is more than usual.
+	within time.Duration
 	// skew is how much the worker's clock is ahead of the hub's.
 	skew time.Duration
 	// renewed is the hub's lease as it is stored there, zero if there is none.
@@ -57,6 +59,11 @@ func (w *World) pass(to time.Time) {
 		return
 	}
 	w.renewAll(to)
+	for _, c := range w.workers {
+		if to.After(w.now) && w.program != nil && w.program.remote[c.name].link.Untried {
+			w.probe(c) // the next attempt does not take long
+		}
+	}
 	for range 100000 {
 		at, happen := w.nextByItself(to)
 		if happen == nil {
@@ -163,7 +170,7 @@ func (w *World) lookDue(c *worker) time.Time {
 	if !g.renewed.IsZero() {
 		out = g.renewed.Add(leaseDuration - g.skew)
 	}
-	due := out.Add(maxLate)
+	due := out.Add(max(maxLate, g.within))
 	if !g.downUntil.Before(out) {
 		due = g.downUntil
 	}

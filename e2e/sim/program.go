@@ -25,6 +25,8 @@ type program struct {
 	// books are the offers under way, and choices the last ranking of each Workload.
 	books   *placement.Ledger
 	choices map[string]map[string]placement.Choice
+	// turns says whose turn it is to leave each cluster that is being drained.
+	turns map[string]drainTurn
 	// wakes is when to look at a Workload again.
 	wakes map[string]time.Time
 }
@@ -61,12 +63,12 @@ type answer struct {
 
 // offer is when the offer of an epoch was begun to be made.
 type offer struct {
-	epoch int64
-	at    time.Time
+	of attempt
+	at time.Time
 }
 
-// boot starts the program: it lists the hub's Workloads and knows nothing of any worker.
-func (w *World) boot() {
+// boot starts the program: it lists the hub's Workloads, as they were so many changes ago, and knows nothing of any worker.
+func (w *World) boot(old int) {
 	p := &program{
 		started: w.now,
 		local:   newStream[workload](),
@@ -74,11 +76,12 @@ func (w *World) boot() {
 		remote:  map[string]*remote{},
 		wakes:   map[string]time.Time{},
 		asked:   map[string]gateAsked{},
+		turns:   map[string]drainTurn{},
 		books:   placement.NewLedger(),
 		choices: map[string]map[string]placement.Choice{},
 	}
 	p.local.open = true
-	p.local.cache = maps.Clone(w.hub.items)
+	p.local.cache, p.local.queue = w.hub.ago(old)
 	w.program = p
 	for _, c := range w.workers {
 		c.watch = newWatch()
@@ -104,21 +107,26 @@ func (w *World) probe(c *worker) {
 	r := w.program.remote[c.name]
 	switch {
 	case !c.up && r.link.State != dispatch.Unreachable:
-		lost := dispatch.Link{State: dispatch.Unreachable, Since: w.now}
+		lost := dispatch.Link{State: dispatch.Unreachable, Since: w.now, Untried: true}
 		if r.link.State == dispatch.Unknown {
-			lost.Since, lost.Never = w.program.started, true
+			lost.Since, lost.Never, lost.Untried = w.program.started, true, false
 		}
 		r.link = lost
 		c.watch.copies.drop()
 		c.watch.jobs.drop()
+	case !c.up && r.link.Untried:
+		r.link.Untried = false
 	case c.up && (r.link.State != dispatch.Connected || !c.watch.copies.open || !c.watch.jobs.open):
 		if r.link.State == dispatch.Unreachable && !r.link.Never && !w.graceOver(c.name) {
 			w.reach(Returns)
 		}
 		r.link = dispatch.Link{State: dispatch.Connected}
+		if c.guard.within > 0 {
+			w.reach(Sluggish)
+		}
 		c.watch.copies.relist(c.copies)
 		c.watch.jobs.relist(c.jobs)
-		w.hub.fenced[c.name] = !c.guard.stock
+		w.hub.fenced[c.name] = !c.guard.stock && (c.guard.within <= skewMargin-maxSkew || w.parts.Shell.TakesAnyFence)
 		w.renew(c, true)
 	default:
 		return

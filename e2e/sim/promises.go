@@ -9,48 +9,41 @@ import (
 
 // What the policies promise beyond the compatible one.
 
-// strict returns what the policy promises about overlaps, empty if nothing.
-func (w *World) strict() string {
+// strict returns what a policy promises about overlaps, empty if nothing.
+func strict(p dispatch.Policy) string {
 	switch {
-	case w.policy.OnWorkerLost == dispatch.Hold:
+	case p.OnWorkerLost == dispatch.Hold:
 		return lawLose
-	case w.policy.OnHubLost == dispatch.Stop:
+	case p.OnHubLost == dispatch.Stop:
 		return lawOnce
 	}
 	return ""
 }
 
-// promise is what is broken when runs overlap.
-func (w *World) promise() string {
-	if w.policy.OnWorkerLost == dispatch.Hold {
-		return lawLose
-	}
-	return lawOnce
-}
-
 // alone checks that a job that begins to run is the only one, its predecessors' dying pods included. A predecessor that
 // has been started again behind its back is checked when it starts.
 func (l *ledger) alone(w *World, c *worker, name string, job remoteJob) {
+	promise := l.promised[attempt{job.uid, job.epoch}]
 	for _, other := range w.workers {
 		o, ok := other.jobs[name]
-		w.must(w.promise(), other == c || !ok || !o.running || o.owner != job.owner, "%s runs on %s and %s", name, c.name, other.name)
-		dying := slices.ContainsFunc(other.ghosts, func(g ghost) bool { return g.name == name && g.job.owner == job.owner })
-		w.must(w.promise(), !dying, "%s runs on %s while its pods end on %s", name, c.name, other.name)
+		w.must(promise, other == c || !ok || !o.running || !l.same(o.owner, job.owner), "%s runs on %s and %s", name, c.name, other.name)
+		dying := slices.ContainsFunc(other.ghosts, func(g ghost) bool { return g.name == name && l.same(g.job.owner, job.owner) })
+		w.must(promise, !dying, "%s runs on %s while its pods end on %s", name, c.name, other.name)
 	}
 }
 
 // apartOnly checks an older job elsewhere, out of reach, while a new one is created.
 func (l *ledger) apartOnly(t *turn, other *worker, job remoteJob) {
-	t.must(t.strict(), t.policy.OnWorkerLost != dispatch.Hold && !job.running, "a job of %s is created while %s has one of epoch %d", t.item.name, other.name, job.epoch)
+	t.must(strict(t.policy), t.policy.OnWorkerLost != dispatch.Hold && !job.running, "a job of %s is created while %s has one of epoch %d", t.item.name, other.name, job.epoch)
 }
 
 // lettingGo checks that a bound cluster out of reach is given up only if nothing runs there any more, or somebody said so.
 func (l *ledger) lettingGo(t *turn, item workload) {
-	if t.hub.gone[item.bound] || t.strict() == "" {
+	if t.hub.gone[item.bound] || strict(t.policy) == "" {
 		return
 	}
 	job := t.worker(item.bound).jobs[item.name]
-	t.must(t.strict(), t.policy.OnWorkerLost != dispatch.Hold && (!job.running || job.uid != item.uid), "%s is given up on %s", item.name, item.bound)
+	t.must(strict(t.policy), t.policy.OnWorkerLost != dispatch.Hold && (!job.running || job.uid != item.uid), "%s is given up on %s", item.name, item.bound)
 }
 
 // fencing checks a job that a fence is about to stop.
@@ -62,7 +55,7 @@ func (l *ledger) fencing(w *World, c *worker, name string, obj copied) {
 // moving checks that a cluster is drained only if somebody else can be asked who, if he has reported, is large enough.
 func (l *ledger) moving(t *turn, item workload) {
 	taken := slices.ContainsFunc(t.obs.Clusters, func(v dispatch.ClusterView) bool {
-		return v.Name != item.bound && v.InConfig && !v.Cordoned && !v.Draining && !v.Gone && v.Link.State == dispatch.Connected && t.couldEver(item, v.Name)
+		return v.Name != item.bound && v.InConfig && !v.Cordoned && !v.Draining && !v.Gone && v.Link.State == dispatch.Connected && (t.couldEver(item, v.Name) || t.obs.Local.SiblingLeft)
 	})
 	t.must(lawDrain, taken, "%s leaves %s", item.name, item.bound)
 }

@@ -38,6 +38,12 @@ func mutantsOfHolds() []mutant {
 		{mistake: "lets offers lie that the fence has ended", by: []string{lawRest, lawHedge}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
 			v.Copy.Deactivating = v.Copy.Deactivating && !v.Copy.Evicted && v.Copy.Quota
 		}))},
+		{mistake: "forgets renewals that were not answered", by: []string{lawOnce}, shell: Shell{ForgetsUnanswered: true}},
+		{mistake: "relies on fences that need longer than it allows", by: []string{lawOnce}, shell: Shell{TakesAnyFence: true}},
+		{mistake: "heeds a person's word about a cluster that was not tried", by: []string{lawWord}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+			v.Link.Untried = false
+		}))},
+		{mistake: "forgets the policy with the quota", by: []string{lawOnce, lawLose}, shell: Shell{PolicyEndsWithQuota: true}},
 		{mistake: "forgets renewals when it restarts", by: []string{lawOnce}, shell: Shell{TrustsItsMemory: true}},
 		{mistake: "deletes jobs before their pods have ended", by: []string{lawLose, lawOnce}, shell: Shell{InTheBackground: true}},
 	}
@@ -111,9 +117,10 @@ func mutantsOfPlacement() []mutant {
 				}
 			}
 		})},
-		{mistake: "drains on what the cache shows", by: []string{lawUnseen, lawDrain, lawFact}, step: before(func(s *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
+		{mistake: "drains all at once, on what the cache shows", by: []string{lawUnseen, lawDrain, lawFact}, step: before(func(s *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
 			for i := range o.Clusters {
-				if v := &o.Clusters[i]; v.Name == s.Bound && v.Draining {
+				if v := &o.Clusters[i]; v.Name == s.Bound && v.BeingDrained {
+					v.Draining = true
 					v.Live = &dispatch.Live{Epoch: s.Epoch, Copy: v.Copy, Job: v.Job}
 				}
 			}
@@ -136,6 +143,12 @@ func mutantsOfPlacement() []mutant {
 		}))},
 		{mistake: "goes by the config where names count", by: []string{lawOrder}, step: policy(func(p *dispatch.Policy) { p.ByName = false })},
 		{mistake: "goes by names where the config counts", by: []string{lawOrder}, step: policy(func(p *dispatch.Policy) { p.ByName = true })},
+		{mistake: "takes back why a job stays as soon as others have their turn", by: []string{lawLeaves}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+			v.BeingDrained = false
+		}))},
+		{mistake: "lets siblings choose who have to wait", by: []string{lawSibling}, step: before(func(_ *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
+			o.Local.AwaitsSibling = false
+		})},
 		{mistake: "parts siblings", by: []string{lawSibling}, step: before(func(_ *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
 			o.Local.Pin, o.Local.AwaitsSibling = "", false
 		})},

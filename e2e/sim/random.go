@@ -44,6 +44,9 @@ const (
 	brokenLinks
 	evictions
 	operations
+	partings
+	drifts
+	takeovers
 )
 
 func (g *generator) add(format string, args ...any) {
@@ -79,15 +82,24 @@ func (g *generator) scene() {
 	}
 	g.policy()
 	g.traits()
-	g.laggard, g.theme = g.cluster(), []int{anything, brokenHub, brokenLinks, brokenLinks, evictions, evictions, operations}[g.rand.IntN(7)]
+	g.laggard, g.theme = g.cluster(), g.someTheme()
 	related := g.rand.IntN(6) == 0
 	for i := range 1 + g.rand.IntN(3) {
 		g.jobs = append(g.jobs, fmt.Sprintf("j%d", i+1))
 		if related && i > 0 {
 			g.add("submit %s with=j1 run=2m kill=%s", g.jobs[i], g.kill())
 		}
-		g.submit(g.jobs[i])
+		if !related || i > 0 || g.later != "" || g.rand.IntN(2) == 0 {
+			g.submit(g.jobs[i])
+		} else {
+			g.later = "submit j1 gpu=2 run=30m kill=" + g.kill() // when its siblings are there already
+		}
 	}
+}
+
+func (g *generator) someTheme() int {
+	themes := []int{anything, brokenHub, brokenLinks, brokenLinks, evictions, evictions, operations, partings, drifts, takeovers}
+	return themes[g.rand.IntN(len(themes))]
 }
 
 func (g *generator) submit(job string) {
@@ -97,6 +109,9 @@ func (g *generator) submit(job string) {
 	}
 	if g.rand.IntN(8) == 0 {
 		line += " checks=wait"
+	}
+	if g.rand.IntN(10) == 0 {
+		line += " jobs=theirs"
 	}
 	g.add("%s", line)
 }
@@ -193,7 +208,15 @@ func (g *generator) disturb() {
 }
 
 func (g *generator) disturbRarely() {
-	switch g.rand.IntN(16) {
+	switch g.rand.IntN(20) {
+	case 16:
+		g.part()
+	case 17:
+		g.drift()
+	case 18:
+		g.takeOver()
+	case 19:
+		g.compete()
 	case 12:
 		g.add("%s %s", g.pick("hold", "release", "release"), g.cluster())
 	case 13:
@@ -227,6 +250,12 @@ func (g *generator) disturbRarely() {
 
 func (g *generator) disturbByTheme() {
 	switch g.theme {
+	case partings:
+		g.part()
+	case drifts:
+		g.drift()
+	case takeovers:
+		g.takeOver()
 	case brokenHub:
 		g.reboot()
 	case brokenLinks:
@@ -309,6 +338,30 @@ func (g *generator) dawdle(job string) {
 		g.add("dispatch %s held=1", job)
 		g.add("work %s %s", g.cluster(), job)
 		g.add("deliver %s copies", g.cluster())
+	}
+	g.add("land")
+	g.spread(job)
+	g.add("dispatch %s", job)
+	g.add("deliver hub")
+	g.add("dispatch %s held=%d", job, 1+len(g.lines)%2)
+	g.add("evict hub %s", job)
+	g.add("until-quiet")
+	g.add("clock 2s")
+	g.add("core %s", job)
+	g.add("deliver hub")
+	g.add("dispatch %s", job)
+	g.spread(job)
+	g.add("land") // the job, when there is a later offer
+	g.spread(job)
+}
+
+// spread lets every cluster do something about a job, and the hub see its copies.
+func (g *generator) spread(job string) {
+	for _, c := range g.names {
+		for range 3 {
+			g.add("work %s %s", c, job)
+			g.add("deliver %s copies", c)
+		}
 	}
 }
 

@@ -189,6 +189,5 @@ func mutantsOfGates() []mutant {
 		{mistake: "opens no gate", by: []string{lawRest}, step: after(func(_ dispatch.State, plan *dispatch.Plan) {
 			plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), func(a dispatch.Action) bool { return a.Verb == dispatch.OpenGate })
 		})},
-		{mistake: "workers let a job of an epoch that is over take up a later copy", by: []string{lawLate}, before: func(remoteJob, copied) bool { return false }},
 	}
 }

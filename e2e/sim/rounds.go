@@ -104,7 +104,8 @@ func (l *ledger) inOrder(t *turn, item workload, next dispatch.State) {
 func (l *ledger) hadTime(t *turn, key attempt, hopeful []string, timeout time.Duration) {
 	for _, name := range hopeful {
 		v := clusterView(t.obs, name)
-		if owed(t.state, name) || v.Copy.Holder == dispatch.Absent && v.Job.Holder != dispatch.Absent || v.Copy.Holder != dispatch.Absent && v.Copy.Epoch != key.epoch {
+		earlier := v.Copy.Holder == dispatch.Predecessor || v.Copy.Holder != dispatch.Absent && v.Copy.Epoch != key.epoch
+		if owed(t.state, name) || v.Copy.Holder == dispatch.Absent && v.Job.Holder != dispatch.Absent || earlier {
 			continue
 		}
 		sent, ok := l.sent[key][name]

@@ -59,7 +59,11 @@ func commands() map[string]func(command) error {
 		"clusters": command.clusters, "hub-gpu": command.hubGPU, "submit": command.submit,
 		"dispatcher": command.dispatcher, "nominate": command.nominate,
 
-		"delete": command.delete, "evict": command.evictOne, "partition": link(false), "reconnect": link(true),
+		"delete": command.delete, "discard": command.discard, "remake": command.remake, "config": missing(func(h *hub) *bool { return &h.noConfig }),
+		"check": missing(func(h *hub) *bool { return &h.noCheck }), "unask": command.unask, "turn": command.turnOf,
+		"declare": command.declare, "blink": command.blink, "sluggish": command.sluggish, "ask": command.ask, "reorder": command.reorder,
+
+		"evict": command.evictOne, "partition": link(false), "reconnect": link(true),
 		"crash": command.crashHub, "restart": command.restart, "list": list(true), "unlist": list(false),
 		"remove": command.remove, "out-of-sync": command.outOfSync, "foreign": command.foreign, "forget": command.forget,
 		"reprioritize": command.reprioritize, "resize": command.resize, "slow": slow(true), "fast": slow(false), "drop": command.drop,
@@ -133,7 +137,7 @@ func (c command) clusters() error {
 		c.workers[len(c.workers)-1].rule()
 		c.hub.listed = append(c.hub.listed, name)
 	}
-	c.boot()
+	c.boot(0)
 	return nil
 }
 
@@ -173,7 +177,7 @@ func (c command) nominate() error {
 	return nil
 }
 
-// submit j1 gpu=4 run=30s ttl=10s kill=30s with=j2 taint=tolerates checks=wait
+// submit j1 gpu=4 run=30s ttl=10s kill=30s with=j2 taint=tolerates checks=wait jobs=theirs
 func (c command) submit() error {
 	if _, exists := c.hub.items[c.arg(0)]; exists {
 		return nil
@@ -195,9 +199,9 @@ func (c command) submit() error {
 		return err
 	}
 	c.hub.last++
-	c.put(workload{
-		name: c.arg(0), uid: c.hub.last, gpu: gpu, run: run, ttl: ttl, kill: kill, sibling: c.option("with", ""),
-		tolerates: c.option("taint", "") == "tolerates", unchecked: c.option("checks", "") == "wait",
+	c.World.submit(workload{
+		name: c.arg(0), job: c.hub.last, gpu: gpu, run: run, ttl: ttl, kill: kill, sibling: c.option("with", ""),
+		tolerates: c.option("taint", "") == "tolerates", unchecked: c.option("checks", "") == "wait", alien: c.option("jobs", "") == "theirs",
 	})
 	return nil
 }
@@ -211,15 +215,16 @@ func (c command) update(change func(*workload)) error {
 	return nil
 }
 
+// delete j1: the job, and its Workload with it.
 func (c command) delete() error {
-	return c.update(func(item *workload) { item.deleting = true })
+	return c.update(func(item *workload) { item.deleting, item.kept, item.job = true, false, 0 })
 }
 
 // evict hub j1, or evict w1 j1 [for=1m]: how long the worker does not admit it again.
 func (c command) evictOne() error {
 	if c.arg(0) == "hub" {
 		item, ok := c.hub.items[c.arg(1)]
-		if ok && item.quota && !item.evicted && item.finished == nil && !item.deleting {
+		if ok && item.quota && !item.evicted && item.finished == nil && (!item.deleting || item.kept) {
 			c.ledger.excuse(item.uid, time.Time{})
 			c.put(c.World.evict(item, "Preempted to accommodate another workload"))
 		}
@@ -248,7 +253,11 @@ func (c command) onCopy(change func(*copied)) error {
 
 func link(up bool) func(command) error {
 	return func(c command) error {
-		c.worker(c.arg(0)).up = up
+		w := c.worker(c.arg(0))
+		if w.up && !up {
+			c.hub.gone[w.name] = false // what was said of it was wrong, and would be believed now
+		}
+		w.up = up
 		return nil
 	}
 }
@@ -261,11 +270,13 @@ func (c command) crashHub() error {
 	return nil
 }
 
+// restart hub, or restart hub old=5: its cache begins so many changes ago.
 func (c command) restart() error {
-	if c.program == nil {
-		c.boot()
+	old, err := strconv.Atoi(c.option("old", "0"))
+	if c.program == nil && err == nil {
+		c.boot(old)
 	}
-	return nil
+	return err
 }
 
 func list(listed bool) func(command) error {

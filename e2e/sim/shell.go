@@ -24,12 +24,10 @@ var (
 // dispatch is one turn of the dispatcher for one Workload: observe, step, and then either write or act.
 func (w *World) dispatch(name string, f fault) {
 	item := w.program.local.get(name)
-	if !item.there || item.value.rv < w.program.written[name] {
+	if !item.there || item.value.rv < w.program.written[name] || !w.concerns(item.value) {
 		return
 	}
-	t := &turn{World: w, item: item.value, fault: f, state: item.value.state()}
-	t.obs = w.observe(t.item)
-	t.plan = w.parts.Step(t.state, t.obs, w.policy)
+	t := w.newTurn(item.value, f)
 	w.program.wakes[name] = t.plan.WakeAt
 	w.ledger.sick(t)
 	if errors.Is(t.carryOut(), errCrashed) {
@@ -37,15 +35,25 @@ func (w *World) dispatch(name string, f fault) {
 	}
 }
 
+// newTurn observes a Workload and asks Step about it.
+func (w *World) newTurn(item workload, f fault) *turn {
+	t := &turn{World: w, item: item, fault: f, state: item.state(), policy: w.policyFor(item)}
+	t.obs = w.observe(item)
+	t.plan = w.parts.Step(t.state, t.obs, w.policyToStep(item))
+	return t
+}
+
 // turn is a dispatcher's turn under way.
 type turn struct {
 	*World
-	item  workload
-	state dispatch.State
-	obs   dispatch.Observation
-	plan  dispatch.Plan
-	fault fault
-	calls int
+	// policy is what holds for the Workload.
+	policy dispatch.Policy
+	item   workload
+	state  dispatch.State
+	obs    dispatch.Observation
+	plan   dispatch.Plan
+	fault  fault
+	calls  int
 	// action is what the present call is for.
 	action dispatch.Action
 }
@@ -59,7 +67,7 @@ func (t *turn) carryOut() error {
 	for _, a := range t.plan.Actions {
 		t.ledger.acting(t, a)
 		if a.Verb == dispatch.CreateOffer {
-			t.program.offering(t.item.name, a, t.now)
+			t.program.offering(t.item, a, t.now)
 		}
 		t.say("%s: %s (%s)", t.item.name, sentence(a), t.plan.Because)
 		err := t.perform(a)
@@ -71,7 +79,7 @@ func (t *turn) carryOut() error {
 	if writes {
 		return t.call(t.write)
 	}
-	if t.item.deleting && t.plan.Settled {
+	if t.item.deleting && !t.item.kept && t.plan.Settled {
 		return t.call(t.release)
 	}
 	return nil
@@ -102,9 +110,10 @@ func (t *turn) noteTrouble(a dispatch.Action, err error) {
 }
 
 // offering remembers when an offer was begun to be made first.
-func (p *program) offering(name string, a dispatch.Action, now time.Time) {
-	if known := p.remote[a.Cluster].offered; known[name].epoch != a.Epoch {
-		known[name] = offer{a.Epoch, now}
+func (p *program) offering(item workload, a dispatch.Action, now time.Time) {
+	of := attempt{item.uid, a.Epoch}
+	if known := p.remote[a.Cluster].offered; known[item.name].of != of {
+		known[item.name] = offer{of, now}
 	}
 }
 
@@ -136,8 +145,10 @@ func (t *turn) call(do func() error) error {
 
 // prepare adds to a reservation that is about to be stored what the dispatcher would store next, if that may go with it.
 func (w *World) prepare(item workload) workload {
-	t := &turn{World: w, item: item, state: item.state(), obs: w.observe(item)}
-	t.plan = w.parts.Step(t.state, t.obs, w.policy)
+	if !w.concerns(item) {
+		return item
+	}
+	t := w.newTurn(item, fault{})
 	if !t.plan.Prepares(t.state, t.obs.Local) {
 		return item
 	}
@@ -151,11 +162,11 @@ func (w *World) prepare(item workload) workload {
 // write stores Next and Verdict in one status write, on condition that nobody wrote since.
 func (t *turn) write() error {
 	now, ok := t.hub.items[t.item.name]
-	if !ok || now.rv != t.item.rv && !t.parts.Shell.Overwrites {
+	if !ok || now.ownRV != t.item.ownRV && !t.parts.Shell.Overwrites {
 		return errRefused
 	}
 	now = now.with(t.plan.Next)
-	if now.check != t.plan.Verdict.Check || now.message != t.plan.Verdict.Message {
+	if t.obs.Local.Check != "" {
 		now.check, now.message = t.plan.Verdict.Check, t.plan.Verdict.Message
 	}
 	t.ledger.writing(t, t.hub.items[t.item.name], now)
@@ -167,8 +178,8 @@ func (t *turn) write() error {
 
 // release lets a deleted Workload go.
 func (t *turn) release() error {
-	if now, ok := t.hub.items[t.item.name]; ok && now.deleting && now.uid == t.item.uid {
-		t.removeLocal(t.item.name)
+	if now, ok := t.hub.items[t.item.name]; ok && now.deleting && !now.kept && now.uid == t.item.uid {
+		t.letGo(now)
 	}
 	return nil
 }
@@ -192,9 +203,12 @@ func (t *turn) act(a dispatch.Action) error {
 	case dispatch.CreateJob:
 		return t.createJob(c, a)
 	case dispatch.Retract:
-		return t.retract(c, t.item, removal{a.Spare, a.Foreground && !t.parts.Shell.InTheBackground}, func(o owner, epoch int64) bool {
-			return o.ours && (o.uid != t.item.uid || epoch < a.Epoch)
-		})
+		how := removal{spare: a.Spare, foreground: a.Foreground && !t.parts.Shell.InTheBackground}
+		if job, there := c.jobs[t.item.name]; there && job.running && a.Foreground && !t.item.quota {
+			t.reach(UnderNoQuota)
+		}
+		how.sure = func() error { return t.sure(c, t.item) }
+		return t.retract(c, t.item, how, func(o owner, epoch int64) bool { return o.ours && (o.uid != t.item.uid || epoch < a.Epoch) })
 	case dispatch.OpenGate:
 		return t.openGate(c, a)
 	case dispatch.EvictRemote:
@@ -222,7 +236,8 @@ func (w *World) sweep(c *worker) {
 		if !orphan(r.watch.copies.cache[name].owner) && !orphan(r.watch.jobs.cache[name].owner) {
 			continue
 		}
-		_ = w.retract(c, workload{name: name, uid: item.value.uid, deleting: true}, removal{foreground: w.strict() != ""}, func(o owner, _ int64) bool { return orphan(o) })
+		how := removal{foreground: true, sure: func() error { return w.sureOfOrphan(c, name, item) }}
+		_ = w.retract(c, workload{name: name, uid: item.value.uid, deleting: true}, how, func(o owner, _ int64) bool { return orphan(o) })
 	}
 }
 

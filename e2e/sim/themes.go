@@ -26,6 +26,10 @@ func (g *generator) policy() {
 			g.add("skew %s 5s", c)
 		case 2, 3:
 			g.add("skew %s -5s", c)
+		case 4:
+			if g.rand.IntN(3) == 0 {
+				g.add("sluggish %s 2m", c)
+			}
 		}
 	}
 }
@@ -67,10 +71,26 @@ func (g *generator) kill() string {
 
 // operate is what people do with clusters.
 func (g *generator) operate() {
-	switch c := g.cluster(); g.rand.IntN(9) {
+	switch c := g.cluster(); g.rand.IntN(12) {
+	case 9: // somebody has forgotten to take a word back
+		g.add("declare %s", c)
+		g.add("blink %s", c)
+		g.add("dispatch %s", g.job())
+		g.add("back %s", c)
+	case 10, 11:
+		g.evacuate(c)
 	case 8: // somebody drains the cluster where a workload runs, as far as the scheduler of things goes
 		g.add("round")
+		if g.rand.IntN(2) == 0 {
+			g.endUnseen(c)
+		}
 		g.add("drain %s", c)
+		g.add("turn %s", c)
+		for _, job := range g.jobs {
+			g.add("dispatch %s", job)
+			g.add("dispatch %s", job)
+			g.add("deliver hub")
+		}
 		g.add("round")
 		g.add("round")
 	case 0, 1:
@@ -81,6 +101,7 @@ func (g *generator) operate() {
 	case 4:
 		g.add("drain %s", c)
 		g.add("clock %s", g.pick("1s", "5m"))
+		g.add("turn %s", c)
 	case 5:
 		g.add("gone %s", c)
 		g.add("probe %s", c)
@@ -91,12 +112,31 @@ func (g *generator) operate() {
 	}
 }
 
+// endUnseen lets what runs on a cluster come to its end while the hub's watch is lost, and be gone by the time that it looks.
+func (g *generator) endUnseen(c string) {
+	g.add("until-quiet")
+	g.add("clock %s", g.pick("10s", "2m"))
+	g.add("drop %s", c)
+	for _, job := range g.jobs {
+		g.add("work %s %s", c, job)
+	}
+	g.add("clock 31s")
+	for _, job := range g.jobs {
+		g.add("work %s %s", c, job)
+		g.add("work %s %s", c, job)
+	}
+}
+
 // isolate lets a bound cluster drop out of sight, its lease run out while its program may be down, and the hub's patience
 // end on the second, while everybody else goes on.
 func (g *generator) isolate() {
 	c, job := g.cluster(), g.job()
 	if g.rand.IntN(2) == 0 {
 		g.add("round")
+	}
+	if g.rand.IntN(8) == 0 {
+		g.outlive(c)
+		return
 	}
 	if g.rand.IntN(2) == 0 {
 		g.add("clock %s", g.pick("1s", "9s"))

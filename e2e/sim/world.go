@@ -8,6 +8,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/placement"
 	"switchyard.dev/worker/fence"
+	"switchyard.dev/worker/job"
 )
 
 // StepFunc is dispatch.Step, or a mutant of it.
@@ -29,6 +30,17 @@ type Shell struct {
 	InTheBackground bool
 	// AdoptsAgain: it makes a job under a copy that another job has taken up.
 	AdoptsAgain bool
+	// TakesTheName: it takes the job that bears the name for the Workload's.
+	TakesTheName bool
+	// ForgetsTheAdrift: it does nothing about a Workload whose check or config is missing; RemembersTheConfig: it goes on as if
+	// it were there; GuessesThePolicy: it takes the policy for the compatible one meanwhile.
+	ForgetsTheAdrift, RemembersTheConfig, GuessesThePolicy bool
+	// PolicyEndsWithQuota: what is left of a run after the quota was given back is removed under no policy.
+	PolicyEndsWithQuota bool
+	// TakesAnyFence: it relies on fences that need longer than it allows.
+	TakesAnyFence bool
+	// BelievesItsCache: it removes jobs without a look at the hub's API server.
+	BelievesItsCache bool
 	// NeverLooksAround: once a cluster is bound it looks at no other that shows nothing.
 	NeverLooksAround bool
 }
@@ -40,12 +52,14 @@ type Parts struct {
 	Rank  RankFunc
 	// Before is the rule about epochs of workers that know them.
 	Before EpochFunc
-	Shell  Shell
+	// Job is the controller of the hub's jobs.
+	Job   JobFunc
+	Shell Shell
 }
 
 // Real are the parts as they are.
 func Real() Parts {
-	return Parts{Step: dispatch.Step, Fence: fence.Step, Rank: placement.Rank, Before: realBefore}
+	return Parts{Step: dispatch.Step, Fence: fence.Step, Rank: placement.Rank, Before: realBefore, Job: job.Step}
 }
 
 // World is a hub, its workers and everything between them. It changes only by commands (script.go).
@@ -85,7 +99,7 @@ func New(parts Parts) *World {
 		ledger: newLedger(),
 		frozen: map[string]bool{}, commands: commands(),
 	}
-	w.boot()
+	w.boot(0)
 	return w
 }
 
@@ -155,6 +169,7 @@ func (w *World) roundWorker(c *worker) {
 	}
 	w.probe(c)
 	w.report(c)
+	w.giveTurn(c)
 	if !w.frozen["deliver/"+c.name] {
 		w.while("deliver", func() bool { return w.deliver(c, "jobs") })
 		w.while("deliver", func() bool { return w.deliver(c, "copies") })

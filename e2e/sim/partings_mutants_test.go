@@ -1,0 +1,68 @@
+package sim
+
+import (
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/worker/job"
+)
+
+// mutantsOfPartings are careless about Workloads that are deleted, and about quota that is given back.
+func mutantsOfPartings() []mutant {
+	controller := func(change func(*job.Facts)) JobFunc {
+		return func(f job.Facts) job.Plan {
+			change(&f)
+			return job.Step(f)
+		}
+	}
+	local := func(change func(*dispatch.State, *dispatch.Local)) StepFunc {
+		return before(func(s *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) { change(s, &o.Local) })
+	}
+	return []mutant{
+		{mistake: "lets a deleted workload go although its job may run", by: []string{lawOneRun, lawOnce, lawLose}, step: letsGo},
+		{mistake: "the job's controller lets every deleted workload go", by: []string{lawOneRun, lawOnce, lawLose}, job: controller(func(f *job.Facts) {
+			f.Bound, f.Owed, f.Drained = f.Bound && !f.Deleting, f.Owed && !f.Deleting, f.Drained || f.Deleting
+		})},
+		{mistake: "never says that a deleted workload may go", by: []string{lawGoes}, step: local(func(_ *dispatch.State, l *dispatch.Local) {
+			l.Kept = false
+		})},
+		{mistake: "spares no result of a workload that goes", by: []string{lawFact}, step: after(func(_ dispatch.State, plan *dispatch.Plan) {
+			for i := range plan.Actions {
+				plan.Actions[i].Spare = plan.Actions[i].Spare && plan.Because != dispatch.Deleted
+			}
+		})},
+		{mistake: "the hub's quota is free when its job shows no pods", by: []string{lawStops}, job: controller(func(f *job.Facts) {
+			f.Dispatched = false
+		})},
+		{mistake: "takes the binding back before the worker has stopped", by: []string{lawStops}, step: func(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
+			plan := dispatch.Step(s, o, p)
+			if o.Local.Awaited && s.Retreating() && plan.Next.Equal(s) {
+				plan.Next.Bound, plan.Actions = "", nil
+			}
+			return plan
+		}},
+		{mistake: "takes the job that bears the name for the workload's", by: []string{lawHeir}, shell: Shell{TakesTheName: true}},
+		{mistake: "forgets what predecessors left on clusters out of reach", by: []string{lawLegacy}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+			if v.Link.State != dispatch.Connected && (v.Job.Holder == dispatch.Predecessor || v.Copy.Holder == dispatch.Predecessor) {
+				v.Copy, v.Job = dispatch.Copy{}, dispatch.Job{}
+			}
+		}))},
+	}
+}
+
+// letsGo records nothing of what a Workload that is kept may have left.
+func letsGo(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
+	plan := dispatch.Step(s, o, p)
+	if o.Local.Kept && !plan.Next.Equal(s) {
+		plan.Next.Debts, plan.Next.Bound, plan.Next.Stops = nil, "", false
+	}
+	return plan
+}
+
+// mutantsOfDrift lose their way when things are missing or old.
+func mutantsOfDrift() []mutant {
+	return []mutant{
+		{mistake: "forgets who has lost its check or config", by: []string{lawAdrift}, shell: Shell{ForgetsTheAdrift: true}},
+		{mistake: "goes by a config that is gone", by: []string{lawListed}, shell: Shell{RemembersTheConfig: true}},
+		{mistake: "guesses the policy while there is no config", by: []string{lawLose}, shell: Shell{GuessesThePolicy: true}},
+		{mistake: "removes jobs on the word of the hub's cache", by: []string{lawUnseen}, shell: Shell{BelievesItsCache: true}},
+	}
+}
