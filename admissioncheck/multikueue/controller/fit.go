@@ -124,7 +124,7 @@ func (r *Resolver) field(ctx context.Context, s *subject) []placement.Cluster {
 		}
 		capacity := r.capacity(v.Name, s.observed.Now)
 		cluster := placement.Cluster{
-			Name: v.Name, Capacity: capacity, Cordoned: v.Cordoned, Degraded: v.Degraded, Weight: r.notes(ctx, s, v.Name).weight,
+			Name: v.Name, Capacity: capacity, Cordoned: v.Cordoned, Degraded: v.Degraded, OnTrial: v.OnTrial, Weight: r.notes(ctx, s, v.Name).weight,
 			Offered: v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == s.state.Epoch,
 		}
 		cluster.Troubles = r.flights.troubles(v.Name, s.observed.Now)

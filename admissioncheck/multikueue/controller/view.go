@@ -56,7 +56,7 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 	}
 	r.lookBack(&v, s)
 	notes := r.notes(ctx, s, name)
-	v.Degraded = state.Degraded
+	v.Degraded, v.OnTrial = state.Degraded, state.OnTrial
 	if known {
 		fenced(&v, state.Fencing, notes)
 		r.lease(&v, state.Fencing, s.observed.Now)

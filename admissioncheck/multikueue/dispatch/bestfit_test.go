@@ -32,6 +32,7 @@ func TestBestFitOffersToOneAndHedges(t *testing.T) {
 		{"so does a loss", "nominated w2; round 1s", "quota", "w1 up fit@1 \n w2 lost@1s \n w3 up fit@5", "Nominated; nominated w2 w3; round"},
 		{"so does an answer that is overdue", "nominated w2; round 1s", "quota", "w1 up fit@1 \n w2 up fit@9 offered@1s degraded \n w3 up fit@5", "Nominated; nominated w2 w3; round"},
 		{"but not as long as everybody is as slow", "nominated w2; round 1s", "quota", "w1 up fit@1 degraded \n w2 up fit@9 offered@1s degraded", "Offered; CreateOffer w2@1; wake in 9s"},
+		{"nor is it passed over when it is to be tried", "nominated w2; round 1s", "quota", "w1 up fit@1 \n w2 up fit@9 offered@1s on-trial", "Offered; CreateOffer w2@1; wake in 9s"},
 		{"nor where the offer is there already", "nominated w2; round 1s", "quota", "w1 up fit@1 \n w2 up fit@9 copy@1 degraded", "Offered; wake in 9s"},
 		{"with two offered a refusal of one waits for the other", "nominated w2 w3; round 1s", "quota", "w1 up fit@1 \n w2 up copy@1 refused \n w3 up copy@1", "Offered; wake in 19s"},
 		{"an offer is kept where it does not fit any more: the worker decides", "nominated w2; round 1s", "quota", "w1 up fit@1 \n w2 up copy@1 unfit:NoRoom", "Offered; wake in 9s"},

@@ -219,13 +219,16 @@ func (t turn) hopeful(names, rest []string) int {
 
 // passable reports whether rest has a cluster that is not to wait for v.
 func (t turn) passable(v ClusterView, rest []string) bool {
-	gated, stuck := t.gated(v), t.p.Dispatcher == BestFit && (v.Degraded != "" || t.awaitsLease(v)) && v.Copy.Holder == Absent
+	gated, stuck := t.gated(v), t.p.Dispatcher == BestFit && (v.shunned() || t.awaitsLease(v)) && v.Copy.Holder == Absent
 	return slices.ContainsFunc(rest, func(name string) bool {
 		other := t.view(name)
 		easier := !other.Preempting && (t.p.Dispatcher != BestFit || other.Fit.Score >= v.Fit.Score)
-		return gated && easier || stuck && other.Degraded == ""
+		return gated && easier || stuck && !other.shunned()
 	})
 }
+
+// shunned reports whether others are preferred to a cluster for how it does what it is asked.
+func (v ClusterView) shunned() bool { return v.Degraded != "" && !v.OnTrial }
 
 // refuses reports whether a cluster is known not to admit the Workload as things are: it cannot be reached, does not take
 // what it is given, or has turned its copy away.

@@ -188,6 +188,8 @@ func (r *viewReader) word(w string) {
 		r.view.Lease, r.view.LeaseTrouble = LeaseLapsed, outcome
 	case "degraded":
 		r.view.Degraded = "its answers are overdue"
+	case "on-trial":
+		r.view.Degraded, r.view.OnTrial = "calls to it fail", true
 	case "cordoned":
 		r.view.Cordoned = true
 	case "draining":

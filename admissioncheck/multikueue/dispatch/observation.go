@@ -97,8 +97,9 @@ type ClusterView struct {
 	Copy Copy
 	Job  Job
 	// Degraded says why a connected cluster may not do what is asked of it: its answers are overdue, or calls fail. Empty if
-	// there is no such sign.
+	// there is no such sign. OnTrial is set when it is to be given something all the same.
 	Degraded string
+	OnTrial  bool
 	// Trouble is why what was asked of the cluster last has failed, or why nothing of this kind can be asked of it; empty if
 	// neither. It is told, and decides nothing but that the incremental dispatcher goes on to other clusters.
 	Trouble string

@@ -20,7 +20,6 @@ const (
 type breaker struct {
 	mu     sync.Mutex
 	faults int
-	last   error     // the last fault
 	until  time.Time // of the next try
 }
 
@@ -39,15 +38,13 @@ func (b *breaker) wait(now time.Time, trial time.Duration, idle bool) time.Durat
 	return 0
 }
 
-// open returns the last fault while nothing may be tried, nil otherwise: whoever passed over the cluster for as long as it fails
-// would never find out that it does not any more.
-func (b *breaker) open(now time.Time) error {
+// open reports whether the breaker is open, and then whether something may be tried now: whoever passed over the cluster for as long
+// as it fails would never find out that it does not any more.
+func (b *breaker) open(now time.Time) (open, trial bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.faults < breakAfter || !now.Before(b.until) {
-		return nil
-	}
-	return b.last
+	open = b.faults >= breakAfter
+	return open, open && !now.Before(b.until)
 }
 
 // done tells of the outcome of an action. It returns for how long nothing is to be tried now, zero if the breaker is closed, and
@@ -57,11 +54,10 @@ func (b *breaker) done(err error, now time.Time) (pause time.Duration, news bool
 	defer b.mu.Unlock()
 	was := b.faults >= breakAfter
 	if !fault(err) {
-		b.faults, b.last = 0, nil
+		b.faults = 0
 		return 0, was
 	}
 	b.faults++
-	b.last = err
 	beyond := b.faults - breakAfter
 	if beyond < 0 {
 		return 0, false

@@ -86,8 +86,8 @@ func TestAnOpenBreakerEndsForThoseWhoLookForAClusterToo(t *testing.T) {
 
 	before := looked.at(seeker)
 	clock.Step(time.Second)
-	if got := w.state("w1").Degraded; got != "" {
-		t.Errorf("when it may be tried again it is degraded: %s", got)
+	if got := w.state("w1"); got.Degraded != failing || !got.OnTrial {
+		t.Errorf("when it may be tried again: %q, on trial %v", got.Degraded, got.OnTrial)
 	}
 	w.eventually("somebody looks whether it can be tried", func() bool { return looked.at(seeker) > before })
 
@@ -98,7 +98,7 @@ func TestAnOpenBreakerEndsForThoseWhoLookForAClusterToo(t *testing.T) {
 		return nil, nil
 	}}})
 	<-called
-	if w.state("w1").Degraded == "" {
+	if got := w.state("w1"); got.Degraded == "" || got.OnTrial {
 		t.Error("while one tries, the others are let in")
 	}
 	before = looked.at(seeker)
@@ -115,20 +115,24 @@ func TestAnOpenBreakerEndsForThoseWhoLookForAClusterToo(t *testing.T) {
 func TestABreakerIsOpenUntilSomethingMayBeTried(t *testing.T) {
 	now, fail := noon, apierrors.NewInternalError(errors.New("etcd is slow"))
 	var b breaker
+	is := func(at time.Time) string {
+		open, trial := b.open(at)
+		return map[[2]bool]string{{}: "closed", {true}: "open", {true, true}: "on trial"}[[2]bool{open, trial}]
+	}
 	for range breakAfter - 1 {
-		if _, news := b.done(fail, now); news || b.open(now) != nil {
+		if _, news := b.done(fail, now); news || is(now) != "closed" {
 			t.Fatal("open too soon")
 		}
 	}
 	pause, news := b.done(fail, now)
 	until := now.Add(pause)
-	if !news || pause != time.Second || !b.paused(until) || !errors.Is(b.open(until.Add(-1)), fail) || b.open(until) != nil {
+	if !news || pause != time.Second || !b.paused(until) || is(until.Add(-1)) != "open" || is(until) != "on trial" {
 		t.Errorf("after ten faults: pause %v, news %v", pause, news)
 	}
-	if b.wait(until, time.Minute, false) != 0 || b.paused(until) || b.open(until) == nil {
+	if b.wait(until, time.Minute, false) != 0 || b.paused(until) || is(until) != "open" {
 		t.Error("the one that tries does not keep the others out")
 	}
-	if pause, news := b.done(nil, until); pause != 0 || !news || b.open(until) != nil {
+	if pause, news := b.done(nil, until); pause != 0 || !news || is(until) != "closed" {
 		t.Errorf("after a success: pause %v, news %v", pause, news)
 	}
 	if _, news := b.done(nil, until); news {

@@ -362,15 +362,17 @@ func (s *session) readmit(ctx context.Context, now time.Time, pause time.Duratio
 // failing is said of a cluster whose breaker is open.
 const failing = "calls to it fail one after the other"
 
-// degraded says why the cluster may not do what is asked of it, though it is connected; empty if there is no sign of that.
-func (s *session) degraded(now time.Time) string {
-	switch {
-	case s.breaker.open(now) != nil:
-		return failing // whose calls, and why, is nobody else's business
-	case s.pulse.overdue(now):
-		return "its answers are overdue"
+// degraded says why the cluster may not do what is asked of it, though it is connected, empty if there is no sign of that; and
+// whether it is to be tried all the same.
+func (s *session) degraded(now time.Time) (why string, onTrial bool) {
+	open, trial := s.breaker.open(now)
+	switch overdue := s.pulse.overdue(now); {
+	case open:
+		return failing, trial && !overdue // whose calls, and why, is nobody else's business
+	case overdue:
+		return "its answers are overdue", false
 	}
-	return ""
+	return "", false
 }
 
 // unreachable tells an error of the connection from an answer of the server, and from that of a client that has found no such

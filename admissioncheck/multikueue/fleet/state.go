@@ -24,8 +24,10 @@ type State struct {
 	// Met tells that it has been connected at some time since this program started.
 	Met bool
 	// Degraded says why a cluster that is connected may not do what is asked of it: an answer takes much longer than usual, or
-	// the last one did, or calls fail one after the other. Empty if there is no such sign.
+	// the last one did, or calls fail one after the other. Empty if there is no such sign. OnTrial is set when it is to be given
+	// something all the same: otherwise nobody would find out that it does what it is asked again.
 	Degraded string
+	OnTrial  bool
 	// LostSince is when contact was lost, zero while connected. The first loss counts, failed attempts since do not move
 	// it; before the first contact it is when the supervisor began (contract: multikueue.md 2, "Connection state").
 	LostSince time.Time

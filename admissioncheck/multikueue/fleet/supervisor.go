@@ -337,7 +337,7 @@ func (s *supervisor) State() State {
 	state := s.state
 	state.Fencing = s.lease.fencing()
 	if state.Connected {
-		state.Degraded = s.session.degraded(s.options.Clock.Now())
+		state.Degraded, state.OnTrial = s.session.degraded(s.options.Clock.Now())
 	}
 	return state
 }

@@ -24,13 +24,16 @@ type Cluster struct {
 	// Cordoned clusters get nothing new.
 	Cordoned bool
 	// Degraded says why the cluster may not do what is asked of it; then what it has said of its room is not believed. Empty if
-	// nothing is wrong with it.
+	// nothing is wrong with it. OnTrial is set when it is to be given something all the same, and what it has said is believed.
 	Degraded string
+	OnTrial  bool
 	// Weight is how much the user likes the cluster, from 0 to 100; DefaultWeight if nobody has said.
 	Weight int
 	// Troubles counts the offers in a row that the cluster neither admitted nor refused in time lately.
 	Troubles int
 }
+
+func (c *Cluster) shunned() bool { return c.Degraded != "" && !c.OnTrial }
 
 // DefaultWeight is the Weight of a cluster that nobody has given one.
 const DefaultWeight = 10

@@ -52,9 +52,9 @@ func choose(r *Request, c *Cluster) Choice {
 func choice(r *Request, c *Cluster, f fitting, ahead int, message string) Choice {
 	if c.Degraded != "" {
 		message = c.Degraded + "; " + message
-		if f.grade <= unsure {
-			f.grade, f.share = unsure, 0
-		}
+	}
+	if c.shunned() && f.grade <= unsure {
+		f.grade, f.share = unsure, 0
 	}
 	return Choice{
 		Cluster: c.Name, Eligible: true, Reason: f.grade.reason(), Message: message,

@@ -37,6 +37,11 @@ func degraded(c Cluster) Cluster {
 	return c
 }
 
+func onTrial(c Cluster) Cluster {
+	c.Degraded, c.OnTrial = "calls to it fail", true
+	return c
+}
+
 func TestRank(t *testing.T) {
 	one, gang := request(pods(1, 1)), request(pods(4, 1))
 	tests := map[string]struct {
@@ -90,6 +95,9 @@ func TestRank(t *testing.T) {
 		},
 		"a cluster in trouble comes after a sound one": {
 			one, []Cluster{some("w1").but(func(c *Cluster, _ *Queue) { c.Troubles = 2 }), some("w2")}, "w2 Fits, w1 Fits",
+		},
+		"one on trial is believed": {
+			one, []Cluster{some("w2"), degraded(some("w3")), onTrial(some("w1"))}, "w1 Fits, w2 Fits, w3 CapacityUnknown",
 		},
 		"of a degraded cluster nothing is known any more, least of all": {
 			one, []Cluster{

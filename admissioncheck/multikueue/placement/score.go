@@ -38,7 +38,7 @@ func (r *Request) affinity(cluster string) int {
 // merit weighs what the user likes, the health of the cluster and how the workload would lie there.
 func merit(c *Cluster, f fitting, ahead int) int {
 	weight, troubles := min(max(c.Weight, 0), 100), max(c.Troubles, 0)
-	if c.Degraded != "" {
+	if c.shunned() {
 		troubles = permille
 	}
 	m := (1 + f.share) * (1 + weight) * permille / (1 + min(troubles, permille))
