@@ -139,25 +139,12 @@ func (w *World) final() {
 	}
 }
 
-// knownFault reports whether a Workload is in the one state that the dispatcher is known not to leave: the hub evicts it, and where it
-// ran there is a job without its copy. See DESIGN.md.
-func (w *World) knownFault(item workload) bool {
-	c := w.worker(item.bound)
-	if c == nil || !w.local(item).Awaited {
-		return false
-	}
-	obj, there := c.copies[item.name]
-	return !there || obj.uid != item.uid
-}
-
 // waitsTruly reports whether a reason to wait for ever is true.
 func (w *World) waitsTruly(item workload, because dispatch.Reason) bool {
 	switch because {
 	case dispatch.ResultUnknown:
 		job, there := w.worker(item.bound).jobs[item.name]
 		return !there || !job.ours
-	case dispatch.Draining:
-		return w.knownFault(item)
 	case dispatch.NoQuota:
 		return item.inactive || w.hub.free() < item.gpu
 	case dispatch.NoCluster:
@@ -204,9 +191,6 @@ func (w *World) finalObject(c *worker, name string) {
 		s := item.state()
 		offered := s.Bound == "" && !isJob && slices.Contains(s.Nominated, c.name)
 		return alive && o.uid == item.uid && item.finished == nil && item.quota && epoch == s.Epoch && (offered || s.Bound == c.name)
-	}
-	if w.knownFault(item) {
-		return
 	}
 	if obj, ok := c.copies[name]; ok {
 		w.must(lawOutlives, wanted(obj.owner, obj.epoch, false), "copy of %s on %s", name, c.name)

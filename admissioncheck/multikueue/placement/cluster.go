@@ -33,7 +33,7 @@ type Cluster struct {
 	Troubles int
 }
 
-func (c *Cluster) shunned() bool { return c.Degraded != "" && !c.OnTrial }
+func (c Cluster) shunned() bool { return c.Degraded != "" && !c.OnTrial }
 
 // DefaultWeight is the Weight of a cluster that nobody has given one.
 const DefaultWeight = 10
