@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/worker/job"
 )
@@ -39,6 +41,7 @@ func mutantsOfPartings() []mutant {
 			}
 			return plan
 		}},
+		{mistake: "leaves a job alone whose copy is gone while the hub waits for its quota", by: []string{lawFixed, lawRest, lawOutlives}, step: leavesTheJob},
 		{mistake: "takes the job that bears the name for the workload's", by: []string{lawHeir}, shell: Shell{TakesTheName: true}},
 		{mistake: "forgets what predecessors left on clusters out of reach", by: []string{lawLegacy}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
 			if v.Link.State != dispatch.Connected && (v.Job.Holder == dispatch.Predecessor || v.Copy.Holder == dispatch.Predecessor) {
@@ -54,6 +57,17 @@ func letsGo(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatc
 	if o.Local.Kept && !plan.Next.Equal(s) {
 		plan.Next.Debts, plan.Next.Bound, plan.Next.Stops = nil, "", false
 	}
+	return plan
+}
+
+// leavesTheJob removes nothing where the job runs that the hub has evicted, unless its copy is there.
+func leavesTheJob(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
+	plan := dispatch.Step(s, o, p)
+	plan.Actions = slices.DeleteFunc(plan.Actions, func(a dispatch.Action) bool {
+		return a.Verb == dispatch.Retract && o.Local.Awaited && s.Bound == a.Cluster && slices.ContainsFunc(o.Clusters, func(v dispatch.ClusterView) bool {
+			return v.Name == a.Cluster && v.Copy.Holder != dispatch.Ours
+		})
+	})
 	return plan
 }
 
