@@ -529,6 +529,19 @@ func TestEveryWorkloadConcernedIsLookedAtAgainAfterAConnectionAndALoss(t *testin
 	w.eventually("told of the loss", func() bool { return told() >= 2 })
 }
 
+func TestEveryWorkloadConcernedIsLookedAtWhenAClusterTurnsOutToHaveNoCredentials(t *testing.T) {
+	w := newWorld(t, nil, "w1")
+	told := func() int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.concerned)
+	}
+	for range 2 {
+		w.fleet.Disconnect("w1", errors.New("no such Secret"))
+		w.eventually("told that it cannot be reached", func() bool { return told() == 1 })
+	}
+}
+
 func TestWorkerRulesNameEveryKindOfJobOnce(t *testing.T) {
 	jobs := schema.GroupResource{Group: "batch", Resource: "jobs"}
 	rules := WorkerRules(jobs, schema.GroupResource{Group: "jobset.x-k8s.io", Resource: "jobsets"}, jobs)

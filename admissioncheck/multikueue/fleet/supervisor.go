@@ -72,6 +72,7 @@ func (s *supervisor) use(c *Credentials, reason error) {
 		s.state.Failures, s.brief = 0, 0
 		s.state.NextAttempt = time.Time{}
 	}
+	unusable := c == nil && s.state.Err == nil && !s.state.Connected // nobody was told before that it cannot be reached
 	if c == nil {
 		s.state.Err = reason
 	}
@@ -79,6 +80,9 @@ func (s *supervisor) use(c *Credentials, reason error) {
 		s.again() // with the lock held, as whoever reads them takes it back
 	}
 	s.mu.Unlock()
+	if unusable {
+		s.announce()
+	}
 }
 
 // run connects again and again until ctx ends.
