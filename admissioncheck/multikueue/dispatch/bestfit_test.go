@@ -105,10 +105,13 @@ func TestSiblingsStayTogether(t *testing.T) {
 		{"its cluster is out of reach", "", "quota pin=w2 since=1m", "w1 up \n w2 lost@1m",
 			`NoCluster; Pending assigned worker cluster "w2" is not available (clusters: 1 lost, 1 not eligible); ` +
 				`"w1" not eligible: the other workloads of the same owner are on "w2"; "w2" lost since 2026-01-01T11:59:00Z: cannot be reached`},
-		{"until the first one has a cluster the others wait", "", "quota sibling", "w1 up", "SiblingWait"},
+		{"until the first one has a cluster the others wait", "", "quota sibling", "w1 up", "SiblingWait; wake in 4s"},
+		{"and say so after a while", "", "quota sibling since=1m", "w1 up",
+			`SiblingWait; Pending waiting for the other workloads of the same owner (clusters: 1 not eligible); ` +
+				`"w1" not eligible: the workload waits for the first of its owner's workloads`},
 		{"also who was nominated before the first one came", "nominated w1", "quota sibling", "w1 up", "SiblingWait; nominated"},
 		{"in rounds or not", "nominated w1; round 1s", "quota sibling", "w1 up copy@1", "SiblingWait; nominated; no round"},
-		{"what it was offered is withdrawn", "", "quota sibling", "w1 up copy@1", "SiblingWait; Retract w1 below 2 sparing"},
+		{"what it was offered is withdrawn", "", "quota sibling", "w1 up copy@1", "SiblingWait; Retract w1 below 2 sparing; wake in 4s"},
 		{"though it was admitted", "nominated w1", "quota sibling", "w1 up copy@1 admitted", "SiblingWait; nominated"},
 		{"siblings leave a drained cluster together", "bound w1", "quota Ready pin=w1", "w1 up draining copy@1 admitted job@1 \n w2 up", "Looking; LiveRead w1"},
 		{"the others follow the first in any case", "bound w1", "quota Ready left", "w1 up draining copy@1 admitted job@1 \n w2 up unfit:NoRoom", "Looking; LiveRead w1"},

@@ -40,7 +40,11 @@ func (t turn) open() Plan {
 		if because != "" {
 			return t.move(next, because, message)
 		}
-		return t.stay(waits, message, t.dismiss()...)
+		plan := t.stay(waits, message, t.dismiss()...)
+		if waits == SiblingWait {
+			t.speak(&plan)
+		}
+		return plan
 	}
 	return t.offer(next, because)
 }
