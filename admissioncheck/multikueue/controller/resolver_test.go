@@ -166,19 +166,25 @@ func (st *stage) evictAndRelease(reason string) {
 	st.change(func(wl *kueue.Workload) { workload.Release(wl, time.Now()) })
 }
 
-func TestAnEvictionByTheHubDeactivatesTheRemoteCopy(t *testing.T) {
-	st := newStage(t, "w1")
-	st.submit()
-	st.runsOn("w1")
+// hubEvictsOn has the hub evict the Workload, and returns when the cluster has been told.
+func (st *stage) hubEvictsOn(cluster string) {
+	st.t.Helper()
 	st.change(func(wl *kueue.Workload) {
 		meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
 			Type: kueue.WorkloadEvicted, Status: metav1.ConditionTrue, Reason: "Preempted", Message: "someone else is first",
 		})
 	})
-	st.eventually("the copy on w1 is to be deactivated", func() bool {
-		wl := st.copyOn("w1")
+	st.eventually("the copy on "+cluster+" is to be deactivated", func() bool {
+		wl := st.copyOn(cluster)
 		return wl != nil && meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadDeactivationTarget)
 	})
+}
+
+func TestAnEvictionByTheHubDeactivatesTheRemoteCopy(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.runsOn("w1")
+	st.hubEvictsOn("w1")
 	c := meta.FindStatusCondition(st.copyOn("w1").Status.Conditions, kueue.WorkloadDeactivationTarget)
 	if c.Reason != string(kueue.ReasonEvictedOnManagerCluster) || c.Message != "Evicted on manager: someone else is first" {
 		t.Errorf("condition %+v", c)
