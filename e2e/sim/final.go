@@ -14,7 +14,7 @@ func (w *World) heal() {
 	clear(w.hub.gone)
 	w.healed = true
 	for _, c := range w.workers {
-		c.up, c.slow = true, false
+		c.up, c.slow, c.guard.denied = true, false, false
 		if c.onHold {
 			_ = trait(func(w *worker) { w.onHold = false })(command{World: w, args: []string{c.name}})
 		}

@@ -23,6 +23,7 @@ func (l *ledger) acting(t *turn, a dispatch.Action) {
 	}
 	t.must(lawListed, t.configured(t.item) && slices.Contains(t.hub.listed, a.Cluster), "%s for %s", sentence(a), t.item.name)
 	t.must(lawCordon, !t.hub.cordoned[a.Cluster] && !t.hub.draining[a.Cluster], "%s for %s", sentence(a), t.item.name)
+	l.underLease(t, t.leased(a.Cluster), a.Cluster)
 	l.sending(attempt{t.item.uid, a.Epoch}, a.Cluster, t.now)
 }
 
@@ -134,6 +135,7 @@ func (l *ledger) writing(t *turn, before, after workload) {
 	l.fitting(t, before, s, next)
 	if s.Bound == "" && next.Bound != "" {
 		l.binding(t, next.Bound)
+		l.underLease(t, !t.lapsed(next.Bound), next.Bound)
 		delete(l.trouble, before.uid)
 	}
 	if s.Bound != "" && !s.Retreating() && (next.Bound == "" || next.Retreating()) && !before.deleting {

@@ -10,6 +10,7 @@ const (
 	lawOnce    = "run once never has two epochs of a job running at the same instant"
 	lawLose    = "never lose never starts a second run, and gives nothing up because it cannot be seen"
 	lawFence   = "a fence stops only what is stamped so"
+	lawLease   = "nothing is offered where a fence would stop it"
 	lawCordon  = "nothing new is offered to a cordoned cluster"
 	lawDrain   = "a drained cluster is left only for another that can take the workload"
 	lawSibling = "siblings are bound to one cluster"
@@ -61,7 +62,7 @@ const (
 // Laws are the names of all invariants of the model; those of placement alone are RankLaws.
 func Laws() []string {
 	return []string{
-		lawOnce, lawLose, lawFence, lawCordon, lawDrain, lawSibling, lawFit, lawUnfit, lawSick, lawOrder, lawSent, lawAgain, lawReady,
+		lawOnce, lawLose, lawFence, lawLease, lawCordon, lawDrain, lawSibling, lawFit, lawUnfit, lawSick, lawOrder, lawSent, lawAgain, lawReady,
 		lawHedge, lawPriority, lawFact, lawForeign, lawOneRun, lawGrace, lawRest, lawFixed, lawExclusive, lawImmutable, lawEpochs,
 		lawAbsorbing, lawLosers, lawReach, lawRound, lawOneJob, lawOlder, lawOutlives, lawUnseen, lawCutOff, lawEnded, lawListed,
 		lawShows, lawEvicts, lawNominated, lawChecks, lawGates, lawLate, lawStops, lawGoes, lawHeir, lawAdrift,
@@ -94,6 +95,7 @@ type Event string
 // The events.
 const (
 	FenceStops    Event = "a fence stops a job"
+	Lapsed        Event = "a run lease cannot be renewed"
 	FenceAwaited  Event = "a lost job runs again elsewhere because its fence must have stopped it"
 	GraceOver     Event = "a lost cluster is given up"
 	HubCutOff     Event = "the hub is cut off"
@@ -120,6 +122,7 @@ const (
 	Sluggish      Event = "a fence needs longer than the hub allows"
 	Adrift        Event = "a workload under way has lost its check or config"
 	CacheBehind   Event = "a removal is given up because the hub's cache is behind"
+	OfferedBehind Event = "an offer is given up because the hub's cache is behind"
 	Legacy        Event = "a predecessor's job out of reach is a debt"
 	UnderNoQuota  Event = "a running job is removed after the quota was given back, under a policy that promises something"
 	Remade        Event = "a job is made anew while its predecessor's workload is there"
@@ -128,8 +131,8 @@ const (
 // Events are all of them.
 func Events() []Event {
 	return []Event{
-		FenceStops, FenceAwaited, GraceOver, HubCutOff, Hedges, Drains, LateResults, ResultUnknown, DebtSettled, RecordLost, TornFinish,
-		Returns, GoneDeclared, GateOpens, Preempts, LandsLate, RefusedLate, Degrades, Refuses, QuotaAwaited, Kept, Remade, Adrift, CacheBehind,
+		FenceStops, Lapsed, FenceAwaited, GraceOver, HubCutOff, Hedges, Drains, LateResults, ResultUnknown, DebtSettled, RecordLost, TornFinish,
+		Returns, GoneDeclared, GateOpens, Preempts, LandsLate, RefusedLate, Degrades, Refuses, QuotaAwaited, Kept, Remade, Adrift, CacheBehind, OfferedBehind,
 		WordIgnored, Stays, SiblingYields, Sluggish, Legacy, UnderNoQuota,
 	}
 }

@@ -112,7 +112,10 @@ func (w *World) view(item workload, name string, listed bool) dispatch.ClusterVi
 		w.reach(WordIgnored)
 	}
 	v.Trouble = r.trouble[item.name]
-	v.GateAsked = w.program.asked[item.name] == gateAsked{name, item.state().Epoch}
+	w.program.tellGate(item, &v)
+	if c := w.worker(name); c != nil {
+		v.Lease = w.lease(c)
+	}
 	if o := r.offered[item.name]; o.of == (attempt{item.uid, item.state().Epoch}) {
 		v.OfferedAt = o.at
 	}

@@ -67,7 +67,7 @@ func (l *ledger) legacy(t *turn, c *worker) {
 		runs := job.there && job.value.holder(t.item) == dispatch.Predecessor && job.value.finished == nil
 		may := obj.there && obj.value.holder(t.item) == dispatch.Predecessor && (obj.value.admitted || obj.value.adopted) && obj.value.finished == nil
 		ended := job.there && job.value.finished != nil
-		t.must(lawLegacy, !runs && (!may || ended), "%s on %s, while its predecessor's was seen on %s", t.item.name, c.name, other.name)
+		t.must(lawLegacy, !runs && (!may || ended) || l.forgotten[t.item.uid], "%s on %s, while its predecessor's was seen on %s", t.item.name, c.name, other.name)
 	}
 }
 

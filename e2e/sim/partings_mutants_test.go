@@ -77,6 +77,7 @@ func mutantsOfDrift() []mutant {
 		{mistake: "forgets who has lost its check or config", by: []string{lawAdrift}, shell: Shell{ForgetsTheAdrift: true}},
 		{mistake: "goes by a config that is gone", by: []string{lawListed}, shell: Shell{RemembersTheConfig: true}},
 		{mistake: "guesses the policy while there is no config", by: []string{lawLose}, shell: Shell{GuessesThePolicy: true}},
+		{mistake: "makes offers on the word of the hub's cache", by: []string{lawAgain}, shell: Shell{OffersUnasked: true}},
 		{mistake: "removes jobs on the word of the hub's cache", by: []string{lawUnseen}, shell: Shell{BelievesItsCache: true}},
 	}
 }

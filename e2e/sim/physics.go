@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/worker/fence"
 )
 
@@ -34,8 +33,9 @@ type guard struct {
 	within time.Duration
 	// skew is how much the worker's clock is ahead of the hub's.
 	skew time.Duration
-	// renewed is the hub's lease as it is stored there, zero if there is none.
+	// renewed is the hub's lease as it is stored there, zero if there is none; denied is set while the hub has no right to renew it.
 	renewed time.Time
+	denied  bool
 	// started is when the program started last; downUntil is when it starts again, if that is to come.
 	started, downUntil time.Time
 	// looked is when it looked last, and state what it remembers.
@@ -77,44 +77,6 @@ func (w *World) pass(to time.Time) {
 	w.now = to
 }
 
-// renewing reports whether the hub's program renews a worker's lease, as far as it can tell.
-func (w *World) renewing(c *worker) bool {
-	return w.program != nil && !w.frozen["renew"] && !c.guard.stock && w.program.remote[c.name].link.State == dispatch.Connected
-}
-
-// renewAll makes the renewals that are due. Those that go nowhere have an outcome that the hub does not know.
-func (w *World) renewAll(to time.Time) {
-	for _, c := range w.workers {
-		if !w.renewing(c) {
-			continue
-		}
-		r := w.program.remote[c.name]
-		last := r.renewedAt
-		if last.Before(w.program.started) {
-			last = w.program.started
-		}
-		begun := to.Add(-(to.Sub(last) % renewEvery))
-		if !begun.After(r.renewedAt) {
-			continue
-		}
-		if c.up {
-			c.guard.renewed = begun
-		}
-		r.renewedAt = begun
-	}
-}
-
-// renew is one renewal, now; its answer may get lost.
-func (w *World) renew(c *worker, answered bool) {
-	if !w.renewing(c) || !c.up {
-		return
-	}
-	c.guard.renewed = w.now
-	if answered || !w.parts.Shell.ForgetsUnanswered {
-		w.program.remote[c.name].renewedAt = w.now
-	}
-}
-
 // nextByItself is what happens next until a time, nil for nothing.
 func (w *World) nextByItself(until time.Time) (at time.Time, happen func()) {
 	consider := func(when time.Time, do func()) {
@@ -127,6 +89,9 @@ func (w *World) nextByItself(until time.Time) (at time.Time, happen func()) {
 			if job.running && !job.stopAt.IsZero() {
 				consider(job.stopAt, func() { w.podsEnd(c, name) })
 			}
+			if until.After(w.now) && !w.frozen[c.name] && c.stops(name, job) {
+				consider(latest(w.now, c.guard.downUntil), func() { w.putJob(c, name, w.stopPods(job)) })
+			}
 		}
 		for _, g := range c.ghosts {
 			consider(g.until, func() { w.ghostEnds(c, g) })
@@ -134,6 +99,13 @@ func (w *World) nextByItself(until time.Time) (at time.Time, happen func()) {
 		consider(w.lookDue(c), func() { w.look(c) })
 	}
 	return at, happen
+}
+
+// stops reports whether a job runs though its copy is being deactivated. The worker's program does something about that before time
+// goes by: clocks that run without turns would excuse nobody.
+func (c *worker) stops(name string, job remoteJob) bool {
+	obj, there := c.copies[name]
+	return there && obj.deactivating && obj.owner == job.owner && job.running && job.stopAt.IsZero()
 }
 
 // podsEnd stops a job whose termination grace is over.

@@ -12,6 +12,8 @@ import (
 // program is the dispatcher's shell in the hub's process: everything in it is lost in a crash.
 type program struct {
 	started time.Time
+	// began is the newest version of a Workload when it started.
+	began int64
 	// local is the informer on the hub's own Workloads; written is the resource version of our last write of each.
 	local   *stream[workload]
 	written map[string]int64
@@ -20,8 +22,8 @@ type program struct {
 	// cutOff and cutOffEnded follow dispatch.HubCutOff.
 	cutOff      bool
 	cutOffEnded time.Time
-	// asked is who was asked last to open a Workload's gate.
-	asked map[string]gateAsked
+	// asked are the clusters that were asked to open a Workload's gate.
+	asked map[string]map[string]gateAsked
 	// books are the offers under way, and choices the last ranking of each Workload.
 	books   *placement.Ledger
 	choices map[string]map[string]placement.Choice
@@ -40,17 +42,13 @@ type remote struct {
 	offered map[string]offer
 	// renewedAt is when the last renewal of the run lease began that may have taken place.
 	renewedAt time.Time
+	// tenure is how its lease stands.
+	tenure tenure
 	// trouble is why the last call failed that was made for a Workload.
 	trouble map[string]string
 	// room is what the worker has reported, if it has.
 	room     room
 	reported bool
-}
-
-// gateAsked is a cluster that was asked to open a gate, in an epoch.
-type gateAsked struct {
-	cluster string
-	epoch   int64
 }
 
 // answer is what a live read found.
@@ -70,12 +68,12 @@ type offer struct {
 // boot starts the program: it lists the hub's Workloads, as they were so many changes ago, and knows nothing of any worker.
 func (w *World) boot(old int) {
 	p := &program{
-		started: w.now,
+		started: w.now, began: w.hub.last,
 		local:   newStream[workload](),
 		written: map[string]int64{},
 		remote:  map[string]*remote{},
 		wakes:   map[string]time.Time{},
-		asked:   map[string]gateAsked{},
+		asked:   map[string]map[string]gateAsked{},
 		turns:   map[string]drainTurn{},
 		books:   placement.NewLedger(),
 		choices: map[string]map[string]placement.Choice{},

@@ -55,7 +55,7 @@ func (l *ledger) fencing(w *World, c *worker, name string, obj copied) {
 // moving checks that a cluster is drained only if somebody else can be asked who, if he has reported, is large enough.
 func (l *ledger) moving(t *turn, item workload) {
 	taken := slices.ContainsFunc(t.obs.Clusters, func(v dispatch.ClusterView) bool {
-		return v.Name != item.bound && v.InConfig && !v.Cordoned && !v.Draining && !v.Gone && v.Link.State == dispatch.Connected && (t.couldEver(item, v.Name) || t.obs.Local.SiblingLeft)
+		return v.Name != item.bound && v.InConfig && !v.Cordoned && !v.Draining && !v.Gone && v.Link.State == dispatch.Connected && t.leased(v.Name) && (t.couldEver(item, v.Name) || t.obs.Local.SiblingLeft)
 	})
 	t.must(lawDrain, taken, "%s leaves %s", item.name, item.bound)
 }
@@ -111,16 +111,21 @@ func (l *ledger) sick(t *turn) {
 	}
 }
 
-// opening checks a gate that is about to be opened: none of those that the hub reaches, and has
-// been shown or has asked for without being refused, is open still.
+// opening checks a gate that is about to be opened: none is open still of which the hub has been shown that it is, or which
+// it has itself asked for without being turned down.
 func (l *ledger) opening(t *turn, cluster string) {
 	t.reach(GateOpens)
 	for _, v := range t.obs.Clusters {
 		obj, there := t.worker(v.Name).copies[t.item.name]
-		known := v.Link.State == dispatch.Connected && v.Trouble == "" && (v.GateAsked || v.Copy.Holder == dispatch.Ours && !v.Copy.GateClosed)
+		known := v.Copy.Holder == dispatch.Ours && !v.Copy.GateClosed || !t.program.asked[t.item.name][v.Name].at.IsZero()
 		open := there && obj.uid == t.item.uid && obj.epoch == t.state.Epoch && obj.gated && !obj.closed() && t.now.Before(obj.openedAt.Add(gateTimeout))
 		t.must(lawGates, v.Name == cluster || !open || !known, "%s on %s, while that on %s is open since %s", t.item.name, cluster, v.Name, obj.openedAt.Format(time.TimeOnly))
 	}
+}
+
+// underLease checks an offer that is about to be made, or a cluster that is about to be bound: its fence would not stop the job.
+func (l *ledger) underLease(t *turn, holds bool, cluster string) {
+	t.must(lawLease, holds, "%s on %s", t.item.name, cluster)
 }
 
 // gateTimeout is how long an opened gate has to bring an admission (contract: multikueue.md 8).

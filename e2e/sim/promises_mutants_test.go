@@ -40,6 +40,16 @@ func mutantsOfHolds() []mutant {
 		}))},
 		{mistake: "forgets renewals that were not answered", by: []string{lawOnce}, shell: Shell{ForgetsUnanswered: true}},
 		{mistake: "relies on fences that need longer than it allows", by: []string{lawOnce}, shell: Shell{TakesAnyFence: true}},
+		{mistake: "offers where the lease has run out", by: []string{lawLease}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+			if v.Lease == dispatch.LeaseLapsed {
+				v.Lease = dispatch.Leased
+			}
+		}))},
+		{mistake: "offers before the lease is renewed", by: []string{lawLease}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+			if v.Lease == dispatch.LeaseAwaited {
+				v.Lease = dispatch.Leased
+			}
+		}))},
 		{mistake: "heeds a person's word about a cluster that was not tried", by: []string{lawWord}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
 			v.Link.Untried = false
 		}))},

@@ -226,7 +226,11 @@ func (g *generator) disturbRarely() {
 	case 9, 10:
 		g.operate()
 	case 11:
-		g.add("%s renew", g.pick("freeze", "thaw", "thaw"))
+		if g.rand.IntN(2) == 0 {
+			g.add("%s renew", g.pick("freeze", "thaw", "thaw"))
+		} else {
+			g.add("%s %s", g.pick("deny", "grant", "grant"), g.cluster())
+		}
 	case 0:
 		g.add("remove %s %s %s", g.cluster(), g.pick("job", "copy"), g.job())
 	case 1:

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/placement"
@@ -186,6 +187,14 @@ func mutantsOfGates() []mutant {
 		{mistake: "gives an opened gate no time", by: []string{lawGates}, step: before(func(_ *dispatch.State, _ *dispatch.Observation, p *dispatch.Policy) {
 			p.GateTimeout = 1
 		})},
+		{mistake: "forgets whom it asked to open a gate", by: []string{lawGates}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+			v.GateAsked, v.GateAskedFrom, v.GateAskedAt = false, time.Time{}, time.Time{}
+		}))},
+		{mistake: "takes the gates on lost clusters for closed", by: []string{lawGates}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+			if v.Link.State != dispatch.Connected {
+				v.Copy.GateClosed, v.GateAskedAt = true, time.Time{}
+			}
+		}))},
 		{mistake: "opens no gate", by: []string{lawRest}, step: after(func(_ dispatch.State, plan *dispatch.Plan) {
 			plan.Actions = slices.DeleteFunc(slices.Clone(plan.Actions), func(a dispatch.Action) bool { return a.Verb == dispatch.OpenGate })
 		})},

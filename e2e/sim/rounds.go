@@ -44,6 +44,7 @@ func (l *ledger) division(t *turn, s, next dispatch.State) (fresh, hopeful []str
 			fresh = append(fresh, name)
 		case !open(v), v.Copy.Evicted, v.Copy.Refused, v.Copy.Deactivating, v.Copy.Finished != nil, v.Trouble != "":
 		case v.Degraded != "" && v.Copy.Holder == dispatch.Absent && readier(t, s): // it does not even take the offer in time
+		case t.lapsed(name), !t.leased(name) && v.Copy.Holder == dispatch.Absent: // its fence would stop the job
 		case blocked(v) && easier(t, s, v): // it would have to preempt, another would not
 		default:
 			hopeful = append(hopeful, name)
@@ -57,9 +58,9 @@ func open(v dispatch.ClusterView) bool {
 	return v.InConfig && v.Link.State == dispatch.Connected && v.Copy.Holder != dispatch.Foreign && v.Job.Holder != dispatch.Foreign
 }
 
-// free reports whether nobody has said that a cluster is not to be offered this Workload.
+// unbarred reports whether nothing stands against offering a cluster this Workload.
 func (t *turn) unbarred(v dispatch.ClusterView) bool {
-	return open(v) && !v.Cordoned && !v.Draining && !v.Gone && (t.obs.Local.Pin == "" || t.obs.Local.Pin == v.Name)
+	return open(v) && t.leased(v.Name) && !v.Cordoned && !v.Draining && !v.Gone && (t.obs.Local.Pin == "" || t.obs.Local.Pin == v.Name)
 }
 
 // readier reports whether BestFit has a cluster left that answers in time.

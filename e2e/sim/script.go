@@ -69,6 +69,7 @@ func commands() map[string]func(command) error {
 		"reprioritize": command.reprioritize, "resize": command.resize, "slow": slow(true), "fast": slow(false), "drop": command.drop,
 
 		"policy": command.setPolicy, "stock": command.stock, "skew": command.skew, "down": command.downWorker, "gone": command.gone, "back": command.back,
+		"deny": deny(true), "grant": deny(false),
 		"cordon": mark(cordons, true), "uncordon": mark(cordons, false), "drain": mark(drains, true), "undrain": mark(drains, false),
 
 		"squat": command.squat, "weight": command.weigh, "checks": command.checks, "orchestrate": command.orchestrate, "by-name": command.byName,

@@ -17,8 +17,9 @@ type fault struct {
 }
 
 var (
-	errRefused = errors.New("the call was refused")
-	errCrashed = errors.New("the program crashed")
+	errRefused    = errors.New("the call was refused")
+	errUnanswered = errors.New("the call was not answered")
+	errCrashed    = errors.New("the program crashed")
 )
 
 // dispatch is one turn of the dispatcher for one Workload: observe, step, and then either write or act.
@@ -32,7 +33,9 @@ func (w *World) dispatch(name string, f fault) {
 	w.ledger.sick(t)
 	if errors.Is(t.carryOut(), errCrashed) {
 		w.crash()
+		return
 	}
+	t.keepLeases()
 }
 
 // newTurn observes a Workload and asks Step about it.
@@ -92,7 +95,7 @@ func (t *turn) perform(a dispatch.Action) error {
 		return t.finish(a)
 	}
 	if a.Verb == dispatch.OpenGate {
-		t.program.asked[t.item.name] = gateAsked{a.Cluster, a.Epoch}
+		return t.callGate(a)
 	}
 	return t.call(func() error { return t.act(a) })
 }
@@ -130,11 +133,11 @@ func (t *turn) call(do func() error) error {
 	case "late":
 		_ = do()
 		t.say("%s: the call takes effect but fails", t.item.name)
-		return errRefused
+		return errUnanswered
 	case "held":
 		t.hold()
 		t.say("%s: the call is held up and fails", t.item.name)
-		return errRefused
+		return errUnanswered
 	case "crash":
 		_ = do()
 		t.say("%s: the hub crashes", t.item.name)
@@ -189,7 +192,7 @@ func (t *turn) act(a dispatch.Action) error {
 	c := t.worker(a.Cluster) // nil for DrainStatus
 	if a.Remote() {
 		if !c.up {
-			return errRefused
+			return errUnanswered
 		}
 		if a.Verb != dispatch.LiveRead && !t.parts.Shell.KeepsAnswers {
 			delete(t.program.remote[c.name].live, t.item.name)
@@ -197,6 +200,9 @@ func (t *turn) act(a dispatch.Action) error {
 	}
 	switch a.Verb {
 	case dispatch.CreateOffer:
+		if err := t.current(); err != nil {
+			return err
+		}
 		return t.createOffer(c, a)
 	case dispatch.UpdateOffer:
 		return t.updateOffer(c, a)

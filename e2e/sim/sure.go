@@ -2,7 +2,7 @@ package sim
 
 import "errors"
 
-// What the dispatcher's program asks the hub's API server right before it removes a job from a worker (controller/sure.go): its cache
+// What the dispatcher's program asks the hub's API server right before it removes a job or makes an offer (controller/sure.go): its cache
 // may be behind, and what it does, unlike what it writes, is not guarded by a version.
 
 var errBehind = errors.New("the hub's cache is behind")
@@ -19,6 +19,17 @@ func (w *World) sure(c *worker, seen workload) error {
 	}
 	w.reach(CacheBehind)
 	w.say("%s: nothing is removed from %s, because %v", seen.name, c.name, errBehind)
+	return errBehind
+}
+
+// current reports whether the Workload still is what an offer was decided on, if that may be as another program has left it.
+func (t *turn) current() error {
+	now, there := t.hub.items[t.item.name]
+	if t.item.ownRV > t.program.began || t.parts.Shell.OffersUnasked || there && now.ownRV == t.item.ownRV {
+		return nil
+	}
+	t.reach(OfferedBehind)
+	t.say("%s: nothing is offered, because %v", t.item.name, errBehind)
 	return errBehind
 }
 

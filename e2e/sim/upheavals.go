@@ -93,8 +93,23 @@ func (g *generator) drift() {
 
 // takeOver lets another program lead whose cache is behind, and that acts before it has caught up.
 func (g *generator) takeOver() {
-	job := g.job()
+	job, unseen := g.job(), g.rand.IntN(2) == 0
+	if unseen {
+		g.add("until-quiet")
+	}
 	g.add("crash hub")
+	if unseen { // it runs, ends and may be gone
+		g.add("clock %s", g.pick("10s", "2m"))
+		for _, c := range g.names {
+			g.add("work %s %s", c, job)
+		}
+		g.add("clock 31s")
+		for range 3 {
+			for _, c := range g.names {
+				g.add("work %s %s", c, job)
+			}
+		}
+	}
 	g.add("restart hub old=%d", 1+g.rand.IntN(12))
 	for _, c := range g.names {
 		g.add("probe %s", c)

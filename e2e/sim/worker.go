@@ -159,3 +159,11 @@ func soonest(a, b time.Time) time.Time {
 	}
 	return a
 }
+
+// latest returns the later of two times.
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}

@@ -41,6 +41,8 @@ type Shell struct {
 	TakesAnyFence bool
 	// BelievesItsCache: it removes jobs without a look at the hub's API server.
 	BelievesItsCache bool
+	// OffersUnasked: it makes offers on what its cache shows from before it began.
+	OffersUnasked bool
 	// NeverLooksAround: once a cluster is bound it looks at no other that shows nothing.
 	NeverLooksAround bool
 }

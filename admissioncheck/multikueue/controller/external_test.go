@@ -250,7 +250,8 @@ func TestACapacityReportSaysNothingOfAnExternalKindSoNothingIsAskedOfIt(t *testi
 
 func TestAnExternalJobIsNotStampedToStopWithoutTheHubBecauseNobodyCanPromiseThatItDoes(t *testing.T) {
 	st := newStage(t, "w1")
-	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "wl", UID: "u"}}
+	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "wl", UID: "u", ResourceVersion: "2"}}
+	st.resolver.began.version = "1"
 	for _, tc := range []struct {
 		kind job.Integration
 		want bool

@@ -70,12 +70,21 @@ type stage struct {
 	// besides.
 	cache client.Client
 	asked *asked
+	// version is what the hub's API server calls the newest version of its Workloads.
+	version string
 }
 
-// asked is the hub's API server, which counts what it is asked for.
+// asked is the hub's API server, which counts what it is asked for. Those in memory have no versions of lists.
 type asked struct {
 	client.Reader
-	count atomic.Int32
+	version string
+	count   atomic.Int32
+}
+
+func (a *asked) List(ctx context.Context, list client.ObjectList, o ...client.ListOption) error {
+	err := a.Reader.List(ctx, list, o...)
+	list.SetResourceVersion(cmp.Or(a.version, "1"))
+	return err
 }
 
 func (a *asked) Get(ctx context.Context, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
@@ -347,7 +356,7 @@ func (st *stage) restart(p dispatch.Policy) {
 	for _, s := range st.workers {
 		s.watched(-s.watched(0))
 	}
-	st.policy = p
+	st.policy, st.version = p, "1000000" // newer than anything that is there
 	st.compose()
 }
 
@@ -377,7 +386,7 @@ func (st *stage) compose() {
 	if st.cache == nil {
 		st.cache = st.hub
 	}
-	st.asked = &asked{Reader: st.hub}
+	st.asked = &asked{Reader: st.hub, version: st.version}
 	r := NewResolver(&Resolver{
 		Client: st.cache, Live: st.asked, Kinds: mirrored, Origin: origin, Policy: st.policy,
 		Recorder: st.events, Clock: clock.RealClock{},

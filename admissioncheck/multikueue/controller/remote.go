@@ -59,7 +59,11 @@ func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
 	evidence := func(f *mirror.Found, err error) (any, error) { return read(r.Clock.Now(), f, err) }
 	switch a.Verb {
 	case dispatch.CreateOffer:
+		current := r.current(o)
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			if err := current(ctx); err != nil {
+				return nil, err
+			}
 			r.flights.send(a.Cluster, o.Key(), a.Epoch, r.Clock.Now())
 			created, other, err := o.CreateOffer(ctx, c, a.Epoch)
 			if created {

@@ -29,7 +29,7 @@ import (
 
 // Resolver carries hub Workloads with a multikueue check through dispatch.Step.
 type Resolver struct {
-	// Client reads from the hub's cache; Live reads from its API server, only to make sure that a Workload is gone.
+	// Client reads from the hub's cache; Live reads from its API server, only to make sure of what the cache shows.
 	Client client.Client
 	Live   client.Reader
 	// Fleet is what is known of the workers and the way to act on them.
@@ -47,6 +47,7 @@ type Resolver struct {
 	Recorder    events.EventRecorder
 	Clock       clock.PassiveClock
 
+	began   beginning
 	written written
 	missing absentees
 	cutOff  cutOff
@@ -75,6 +76,9 @@ func NewResolver(r *Resolver) *Resolver {
 
 // Reconcile asks dispatch what follows for one Workload, and does it.
 func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if err := r.began.learn(ctx, r.Live); err != nil {
+		return ctrl.Result{}, err
+	}
 	s, err := r.observe(ctx, req.NamespacedName)
 	if s == nil || err != nil {
 		return ctrl.Result{}, err

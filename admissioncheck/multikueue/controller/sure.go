@@ -3,11 +3,14 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/mirror"
@@ -15,8 +18,8 @@ import (
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
-// errBehind is why a removal was given up: what it was decided on is over.
-var errBehind = errors.New("the hub's cache is behind its API server; no job is removed on its word")
+// errBehind is why a removal or an offer was given up: what it was decided on is over.
+var errBehind = errors.New("the hub's cache is behind its API server; nothing is removed or offered on its word")
 
 // sure returns what is asked right before a job is removed from a worker: whether the hub's Workload still is what the removal
 // was decided on. Writes are guarded by its version, but actions are not, and the cache of a program that takes over, or of a
@@ -30,9 +33,7 @@ func (r *Resolver) sure(s *subject, seen mirror.Found) func(context.Context) err
 		return nil
 	}
 	return func(ctx context.Context) error {
-		live := &metav1.PartialObjectMetadata{}
-		live.SetGroupVersionKind(workloadGVK())
-		err := r.Live.Get(ctx, key, live)
+		live, err := r.live(ctx, key)
 		switch {
 		case apierrors.IsNotFound(err): // then nobody owns what is there
 			return nil
@@ -43,6 +44,63 @@ func (r *Resolver) sure(s *subject, seen mirror.Found) func(context.Context) err
 		}
 		return notSure(key, errBehind)
 	}
+}
+
+// current returns what is asked right before an offer is made: whether the hub's Workload still is what the offer was decided on.
+// A cache that shows one without a winner, while its job has run and ended, would have the job run again in the same epoch. What
+// changed after this program began is as nobody but this program left it; only older versions cost a read of metadata.
+func (r *Resolver) current(o mirror.Original) func(context.Context) error {
+	key, uid, version := o.Key(), o.Workload.UID, o.Workload.ResourceVersion
+	return func(ctx context.Context) error {
+		if r.began.before(version) {
+			return nil
+		}
+		switch live, err := r.live(ctx, key); {
+		case client.IgnoreNotFound(err) != nil:
+			return notSure(key, errors.New("read it from the hub's API server: "+err.Error()))
+		case err != nil || live.UID != uid || live.ResourceVersion != version:
+			return notSure(key, errBehind)
+		}
+		return nil
+	}
+}
+
+func (r *Resolver) live(ctx context.Context, key client.ObjectKey) (*metav1.PartialObjectMetadata, error) {
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(workloadGVK())
+	return live, r.Live.Get(ctx, key, live) //nolint:wrapcheck // the caller does
+}
+
+// beginning is the version of the hub's Workloads when this program began to dispatch them. As long as it is not known, all of them
+// count as older.
+type beginning struct {
+	mu      sync.Mutex
+	version string
+}
+
+// learn asks for it, once. It must come from the API server itself, not from a cache of its own: that is what a list is without a
+// version (contract of the Kubernetes API).
+func (b *beginning) learn(ctx context.Context, live client.Reader) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.version != "" {
+		return nil
+	}
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(workloadGVK().GroupVersion().WithKind(workloadGVK().Kind + "List"))
+	if err := live.List(ctx, list, client.Limit(1)); err != nil {
+		return fmt.Errorf("ask for the version of the hub's workloads: %w", err)
+	}
+	b.version = list.ResourceVersion
+	return nil
+}
+
+// before tells whether a version is newer.
+func (b *beginning) before(version string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	order, err := resourceversion.CompareResourceVersion(b.version, version)
+	return err == nil && order < 0
 }
 
 // notSure is a refusal: it must not be taken for a failure of the worker.

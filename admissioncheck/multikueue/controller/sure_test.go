@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -53,10 +54,10 @@ func (st *stage) caughtUp(cache *behind) {
 	st.queue.Add(reconcile.Request{NamespacedName: key()})
 }
 
-// declines waits until a removal on a worker was given up.
+// declines waits until a removal or an offer on a worker was given up.
 func (st *stage) declines(worker string) {
 	st.t.Helper()
-	st.eventually("the removal on "+worker+" is given up", func() bool {
+	st.eventually("what was to be done on "+worker+" is given up", func() bool {
 		for _, answer := range st.fleet.Answers(worker, key()) {
 			if apierrors.IsConflict(answer.Err) && strings.Contains(answer.Err.Error(), errBehind.Error()) {
 				return true
@@ -110,6 +111,45 @@ func TestAHubThatTakesOverWithTheBindingBeforeLastLeavesTheLastAlone(t *testing.
 	st.caughtUp(cache)
 	finishJobOn(st, "w2")
 	st.eventually("finished", func() bool { return workload.IsFinished(st.local()) })
+}
+
+func TestAHubThatTakesOverWithAnOldCacheOffersNothingAnew(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.submit()
+	st.offered("w1", "w2")
+	nominated := st.local()
+	st.runsOn("w1")
+	st.eventually("w2 has lost its offer", func() bool { return st.copyOn("w2") == nil })
+	st.kill()
+	for _, obj := range []client.Object{st.jobOn("w1"), st.copyOn("w1")} { // it has run, and its time to live is over
+		if err := st.workers["w1"].WithWatch.Delete(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	cache := st.takenOver(nominated)
+	st.declines("w1")
+	st.declines("w2")
+
+	st.caughtUp(cache)
+	st.eventually("nobody knows how it ended", func() bool { return strings.Contains(st.check().Message, "Result unknown") })
+	if st.copyOn("w1") != nil || st.copyOn("w2") != nil {
+		t.Error("what has run is offered again")
+	}
+}
+
+func TestAHubThatTakesOverMakesTheOffersThatAreMissing(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.workers["w2"].refuse(errors.New("no"))
+	st.submit()
+	st.offered("w1")
+	st.restart(st.policy)
+	st.workers["w2"].refuse(nil)
+	st.connected()
+	st.offered("w1", "w2")
+	if st.asked.count.Load() == 0 {
+		t.Error("nobody has asked whether they are still wanted")
+	}
 }
 
 func TestAJobThatIsDispatchedAndEndsCostsNoReadOfTheHubsAPIServer(t *testing.T) {

@@ -45,7 +45,7 @@ func (t turn) stoppedOn(v ClusterView) (over, seen bool) {
 		ended := !c.Quota || c.Finished != nil
 		return ended || c.Evicted && !c.Adopted && v.Job.Holder == Absent, !c.Adopted || v.Job.Holder != Absent
 	}
-	return false, v.Job.Holder != Absent
+	return false, touchable(v.Job.Holder)
 }
 
 // retreating waits for the core to evict after Retry or Rejected. If the retreat is recorded but the check does not say
