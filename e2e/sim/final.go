@@ -30,6 +30,10 @@ func (w *World) heal() {
 		w.boot(0)
 	}
 	w.untilQuiet()
+	for _, c := range w.workers {
+		w.renew(c, true)
+	}
+	w.untilQuiet()
 	if slices.ContainsFunc(w.workers, func(c *worker) bool { return c.down(w.now) }) {
 		w.pass(w.now.Add(maxDown))
 		w.untilQuiet()

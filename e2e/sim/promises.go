@@ -75,7 +75,8 @@ func (l *ledger) firstOffer(t *turn, item workload, next dispatch.State) {
 	}
 	room := func(name string) bool { return t.hasRoom(item, name) && clusterView(t.obs, name).Degraded == "" }
 	for _, v := range t.obs.Clusters {
-		if t.unbarred(v) && room(v.Name) {
+		refused := v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == t.state.Epoch && (v.Copy.Evicted || v.Copy.Refused)
+		if t.unbarred(v) && room(v.Name) && !refused {
 			t.must(lawFit, slices.ContainsFunc(next.Nominated, room), "%s is offered to %v, %s has room", item.name, next.Nominated, v.Name)
 		}
 	}

@@ -78,8 +78,7 @@ type beginning struct {
 	version string
 }
 
-// learn asks for it, once. It must come from the API server itself, not from a cache of its own: that is what a list is without a
-// version (contract of the Kubernetes API).
+// learn asks for it, once. A list that asks for no version has the newest one, whatever it selects; this selects nothing.
 func (b *beginning) learn(ctx context.Context, live client.Reader) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,7 +87,8 @@ func (b *beginning) learn(ctx context.Context, live client.Reader) error {
 	}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(workloadGVK().GroupVersion().WithKind(workloadGVK().Kind + "List"))
-	if err := live.List(ctx, list, client.Limit(1)); err != nil {
+	nothing := client.MatchingFields{metav1.ObjectNameField: "-"}
+	if err := live.List(ctx, list, client.InNamespace(metav1.NamespaceDefault), nothing); err != nil {
 		return fmt.Errorf("ask for the version of the hub's workloads: %w", err)
 	}
 	b.version = list.ResourceVersion
