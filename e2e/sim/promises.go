@@ -27,7 +27,10 @@ func (l *ledger) alone(w *World, c *worker, name string, job remoteJob) {
 	for _, other := range w.workers {
 		o, ok := other.jobs[name]
 		w.must(promise, other == c || !ok || !o.running || !l.same(o.owner, job.owner), "%s runs on %s and %s", name, c.name, other.name)
-		dying := slices.ContainsFunc(other.ghosts, func(g ghost) bool { return g.name == name && l.same(g.job.owner, job.owner) })
+		dying := slices.ContainsFunc(other.ghosts, func(g ghost) bool {
+			promised := l.promised[attempt{g.job.uid, g.job.epoch}] != "" // or it was removed under a policy that promises nothing
+			return g.name == name && l.same(g.job.owner, job.owner) && promised
+		})
 		w.must(promise, !dying, "%s runs on %s while its pods end on %s", name, c.name, other.name)
 	}
 }

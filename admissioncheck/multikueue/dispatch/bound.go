@@ -101,6 +101,9 @@ func (t turn) start(v ClusterView, actions []Action) Plan {
 	if t.behind() {
 		return t.stay(Looking, "a cluster shows more than the record of the workload knows of", actions...)
 	}
+	if next := t.inherit(t.s); !next.Equal(t.s) {
+		return t.move(next, Owed, "a cluster was lost where a predecessor's job may run")
+	}
 	owing, wake := t.blockers(t.s)
 	if len(owing) > 0 {
 		plan := t.stay(Owed, t.msgOwed(owing), actions...)
