@@ -18,6 +18,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/kube"
 )
 
@@ -88,14 +89,14 @@ func fenced(v *dispatch.ClusterView, f fleet.Fencing, left notes) {
 	v.Fenced = is && (v.Copy.Holder != dispatch.Ours || v.Copy.Stops)
 }
 
-// lease says whether a fence leaves alone what bears the stamp Stop: the hub's lease is renewed, or nobody goes by it. A worker
-// that does not let us look for a fence has one if it reports its capacity, as no other program does.
-func (r *Resolver) lease(v *dispatch.ClusterView, f fleet.Fencing, now time.Time) {
+// lease says whether a fence leaves alone what bears the stamp Stop, as jobs of some kinds never do: the hub's lease is renewed, or
+// nobody goes by it. A worker that does not let us look for a fence has one if it reports its capacity, as no other program does.
+func (r *Resolver) lease(v *dispatch.ClusterView, kind job.Integration, f fleet.Fencing, now time.Time) {
 	reports := func() bool {
 		return r.Fleet.Current(v.Name, reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName}) != nil
 	}
 	switch {
-	case f.Held && now.Before(f.Until), f.Fence == fleet.Missing, f.Fence == fleet.NotLooked && f.Tried() && !reports():
+	case !stopsWithoutHub(kind), f.Held && now.Before(f.Until), f.Fence == fleet.Missing, f.Fence == fleet.NotLooked && f.Tried() && !reports():
 		return
 	case f.Lapsed:
 		v.Lease = dispatch.LeaseLapsed

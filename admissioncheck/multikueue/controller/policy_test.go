@@ -258,6 +258,11 @@ func TestAClusterWhoseFenceWouldStopTheJobIsOfferedItOnceItsLeaseIsRenewed(t *te
 	if st.copyOn("w1") != nil {
 		t.Error("offered to a cluster whose fence would stop it")
 	}
+	state, _ := st.fleet.State("w1")
+	unstamped := dispatch.ClusterView{Name: "w1"}
+	if st.resolver.lease(&unstamped, simulations(), state.Fencing, time.Now()); unstamped.Lease != dispatch.Leased {
+		t.Error("a job that no fence stops is to wait for the lease")
+	}
 	st.workers["w1"].refuseLeases(false, false)
 	st.offered("w1")
 	if !mirror.StopsWithoutHub(st.copyOn("w1")) {

@@ -59,7 +59,7 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 	v.Degraded, v.OnTrial = state.Degraded, state.OnTrial
 	if known {
 		fenced(&v, state.Fencing, notes)
-		r.lease(&v, state.Fencing, s.observed.Now)
+		r.lease(&v, o.Kind, state.Fencing, s.observed.Now)
 	}
 	v.OfferedAt = r.flights.sentAt(name, s.key(), s.state.Epoch)
 	r.gates.tell(s.key(), &v, s.state.Epoch)
