@@ -46,17 +46,20 @@ func (t *turn) hold() {
 	late := *t
 	late.fault = fault{}
 	c := t.worker(a.Cluster)
-	if a.Verb == dispatch.CreateOffer {
-		t.held = append(t.held, held{c.name, func() error {
-			if t.ledger.ran[attempt{t.item.uid, a.Epoch}] {
-				return errRefused // see DESIGN.md: nobody could tell such a copy from the one that the job took up
-			}
-			return late.createOffer(c, a)
-		}})
-	} else if t.mayCreate(c, a) {
+	land := func() error { return late.createOffer(c, a) }
+	if a.Verb == dispatch.CreateJob {
+		if !t.mayCreate(c, a) {
+			return
+		}
 		t.ledger.creating(t, c, a)
-		t.held = append(t.held, held{c.name, func() error { return late.postJob(c, a, true) }})
+		land = func() error { return late.postJob(c, a, true) }
 	}
+	t.held = append(t.held, held{c.name, func() error {
+		if t.ledger.ran[attempt{t.item.uid, a.Epoch}] {
+			return errRefused // see DESIGN.md: such a copy cannot be told from the one that the job took up
+		}
+		return land()
+	}})
 }
 
 // land lets the calls that were held up take effect on the workers that can be reached.
