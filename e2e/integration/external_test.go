@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -23,6 +24,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/e2e/installation"
+	"switchyard.dev/e2e/network"
 	"switchyard.dev/worker/job"
 )
 
@@ -106,6 +108,61 @@ var _ = Describe("A hub that is told of a kind of job", func() {
 			return wl.Spec.Active, nil
 		}).WithContext(ctx).Should(HaveValue(BeFalse()))
 	}, SpecTimeout(5*60*1e9))
+})
+
+// Quota says where such a job fits as well as it does of any other; but nobody can promise that its pods stop.
+var _ = Describe("A hub that promises to run jobs of an external kind once", Serial, func() {
+	It("places one where it fits, and waits for its worker when that is lost", func(ctx SpecContext) {
+		otherHub{name: "hub-external-once", configuration: alone(map[string]any{
+			"externalFrameworks": []any{map[string]any{"name": "Simulation.v1.example.com"}},
+			"dispatcherName":     switchyard.BestFitDispatcherName,
+		})}.takePlace(ctx)
+		Eventually(checkActive).WithContext(ctx).WithArguments("multikueue").Should(HavePrefix("True"))
+		t := newTeamBy(ctx, func(name string) *kueue.ClusterQueue {
+			queue := clusterQueue(name, 8, "multikueue")
+			queue.Annotations = map[string]string{switchyard.RunPolicyAnnotation: string(switchyard.RunOnce)}
+			return queue
+		}, 8, 8)
+		serveSimulations(ctx, hub)
+		grantSimulations(ctx, hub, theHub, "get", "list", "watch")
+		for _, w := range workers {
+			grantSimulations(ctx, w, theHubAway, "get", "list", "watch", "create", "delete")
+			serveSimulations(ctx, w)
+		}
+
+		By("passing over the worker that is closed")
+		closeQueue(ctx, w1, t)
+		expectReported(ctx, t, -1, 8)
+		sim := simulation(t, "sim", kueue.MultiKueueControllerName)
+		Expect(hub.Create(ctx, sim)).To(Succeed())
+		wl := workloadFor(ctx, hub, t, sim)
+		away := simulation(t, "sim", "")
+		Eventually(func() error { return w2.Get(ctx, client.ObjectKeyFromObject(sim), away) }).WithContext(ctx).
+			WithTimeout(150 * time.Second).Should(Succeed())
+		Expect(offersUnder(sim, wl.Name)).To(Equal([]string{"w2"}))
+		copied := &kueue.Workload{}
+		Expect(w2.Get(ctx, client.ObjectKeyFromObject(wl), copied)).To(Succeed())
+		Expect(copied.Annotations).NotTo(HaveKeyWithValue(switchyard.OnHubLostAnnotation, string(switchyard.Stop)))
+
+		By("losing its worker, while the other one has room")
+		openQueue(ctx, w1, t)
+		breakLink(w2, (*network.Link).Partition)
+		Eventually(checkMessage).WithContext(ctx).WithArguments(client.Object(sim)).Should(MatchRegexp(
+			`^Held by the policy "run once": worker cluster "w2" cannot be reached since \S+Z; ` +
+				`nothing there would stop the job \(fencing: none\), so that the workload waits for its return, or until`))
+		lost := time.Now()
+		Eventually(time.Since).WithArguments(lost).Should(BeNumerically(">", 20*time.Second), "five seconds more than workerLostTimeout")
+		Expect(clusterOf(ctx, sim)).To(Equal("w2"))
+		Expect(offersUnder(sim, wl.Name)).To(Equal([]string{"w2"}))
+
+		By("going on when it is back")
+		heal(ctx, w2)
+		Expect(w2.Get(ctx, client.ObjectKeyFromObject(sim), away)).To(Succeed())
+		endWorkload(ctx, w2, wl)
+		Eventually(workloadCondition).WithContext(ctx).WithArguments(client.Object(sim), kueue.WorkloadFinished).
+			Should(Equal("True Succeeded three steps done"))
+		expectNothingLeft(ctx, t)
+	}, SpecTimeout(5*time.Minute))
 })
 
 // What a hub has sent too late must not be taken, of whatever kind; the hub is one of which this spec plays the part.

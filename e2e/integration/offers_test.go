@@ -21,13 +21,13 @@ type creation struct {
 }
 
 // creationsOf lists, the earliest first, where objects of that resource were made for a job, by the API servers' audit logs.
-func creationsOf(job *batchv1.Job, resource, name string) []creation {
+func creationsOf(job client.Object, resource, name string) []creation {
 	GinkgoHelper()
 	var all []creation
 	for _, w := range workers {
 		for _, event := range auditEvents(w) {
 			ref := event.ObjectRef
-			if event.Verb == "create" && ref.Resource == resource && ref.Subresource == "" && ref.Namespace == job.Namespace &&
+			if event.Verb == "create" && ref.Resource == resource && ref.Subresource == "" && ref.Namespace == job.GetNamespace() &&
 				strings.HasPrefix(ref.Name, name) && event.ResponseStatus != nil && event.ResponseStatus.Code < 300 {
 				all = append(all, creation{worker: w.Name, at: event.RequestReceivedTimestamp.Time})
 			}
@@ -40,8 +40,14 @@ func creationsOf(job *batchv1.Job, resource, name string) []creation {
 // offersOf lists the workers that a job was offered to, in that order.
 func offersOf(job *batchv1.Job) []string {
 	GinkgoHelper()
+	return offersUnder(job, "job-"+job.Name+"-")
+}
+
+// offersUnder lists the workers that a job was offered to as a Workload whose name begins so, in that order.
+func offersUnder(job client.Object, name string) []string {
+	GinkgoHelper()
 	var names []string
-	for _, offer := range creationsOf(job, "workloads", "job-"+job.Name+"-") {
+	for _, offer := range creationsOf(job, "workloads", name) {
 		names = append(names, offer.worker)
 	}
 	return names

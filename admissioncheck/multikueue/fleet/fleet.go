@@ -20,6 +20,7 @@ type Fleet struct {
 	workloads Signal
 	clusters  Signal
 	places    *places
+	entrance  entrance
 
 	mu      sync.RWMutex
 	ctx     context.Context //nolint:containedctx // the life of the Runnable, from which every supervisor's derives
@@ -31,7 +32,7 @@ type Fleet struct {
 
 // New makes an empty fleet.
 func New(options Options) *Fleet {
-	return &Fleet{options: options.withDefaults(), members: map[string]*supervisor{}, places: newPlaces()}
+	return &Fleet{options: options.withDefaults(), members: map[string]*supervisor{}, places: newPlaces(), entrance: newEntrance()}
 }
 
 // farewell is how long the end of the program waits for supervisors; a call without a context may outlast it.

@@ -85,14 +85,6 @@ func (s *session) retire() {
 	}
 }
 
-// establish returns when the cluster answers and its informers are complete.
-func (s *session) establish(ctx context.Context) error {
-	if err := s.probe(ctx); err != nil {
-		return err
-	}
-	return s.awaitKinds(ctx)
-}
-
 // probeTwice returns the second error if two probes in a row fail.
 func (s *session) probeTwice(ctx context.Context) error {
 	if s.probe(ctx) == nil {

@@ -33,6 +33,7 @@ type supervisor struct {
 	renewals  renewals
 	workloads *Signal
 	clusters  *Signal
+	entrance  entrance
 
 	renew chan struct{} // capacity 1: the credentials have changed
 	stop  context.CancelFunc
@@ -49,7 +50,7 @@ func newSupervisor(name string, f *Fleet) *supervisor {
 	s := &supervisor{
 		name: name, options: f.options, lanes: newLanes(), memory: newMemory(), lease: newLease(f.options.Clock.Now(), f.options.Lease),
 		stats:     &stats{},
-		workloads: &f.workloads, clusters: &f.clusters,
+		workloads: &f.workloads, clusters: &f.clusters, entrance: f.entrance,
 		renew: make(chan struct{}, 1),
 		state: State{Cluster: name, LostSince: f.options.Clock.Now()},
 	}
@@ -135,28 +136,49 @@ func (s *supervisor) connect(ctx context.Context, credentials Credentials) (*ses
 	if err != nil {
 		return nil, fmt.Errorf("create a client: %w", err)
 	}
-	session, err := s.open(ctx, c)
+	session, start, err := s.open(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	patience, cancel := context.WithTimeout(ctx, EstablishTimeout(s.State().Failures))
-	defer cancel()
-	result := make(chan error, 1)
-	go func() { result <- session.establish(patience) }()
-	select {
-	case err = <-result:
-	case <-s.renew:
-		s.again()
-		err = errReplaced
-	case <-patience.Done():
-		err = fmt.Errorf("connect: %w", context.Cause(patience))
-	}
-	if err != nil {
+	if err := s.establish(ctx, session, start); err != nil {
 		session.end()
 		session.retire()
 		return nil, err
 	}
 	return session, nil
+}
+
+// establish returns when the cluster answers and its informers are complete. Nobody waits at the entrance for a cluster that
+// does not answer.
+func (s *supervisor) establish(ctx context.Context, opened *session, start func()) error {
+	if err := s.attempt(ctx, opened.probe); err != nil {
+		return err
+	}
+	leave, err := s.entrance.enter(ctx, s.renew, s.options.Clock)
+	if err != nil {
+		s.again()
+		return err
+	}
+	defer leave()
+	start()
+	return s.attempt(ctx, opened.awaitKinds)
+}
+
+// attempt does a part of a connection attempt, with patience. Credentials that change meanwhile end it.
+func (s *supervisor) attempt(ctx context.Context, do func(context.Context) error) error {
+	patience, cancel := context.WithTimeout(ctx, EstablishTimeout(s.State().Failures))
+	defer cancel()
+	result := make(chan error, 1)
+	go func() { result <- do(patience) }()
+	select {
+	case err := <-result:
+		return err
+	case <-s.renew:
+		s.again()
+		return errReplaced
+	case <-patience.Done():
+		return fmt.Errorf("connect: %w", context.Cause(patience))
+	}
 }
 
 // doubt has the present connection probed at once: a watch that is refused keeps trying for long before it tells anybody.
@@ -174,14 +196,15 @@ func (s *supervisor) again() {
 	}
 }
 
-func (s *supervisor) open(ctx context.Context, c client.WithWatch) (*session, error) {
+// open makes a session, and what opens its informers and writers.
+func (s *supervisor) open(ctx context.Context, c client.WithWatch) (opened *session, start func(), err error) {
 	selector, err := labels.ValidatedSelectorFromSet(labels.Set{kueue.MultiKueueOriginLabel: s.options.Origin})
 	if err != nil {
-		return nil, fmt.Errorf("select by origin: %w", err)
+		return nil, nil, fmt.Errorf("select by origin: %w", err)
 	}
 	s.lanes.reset()
 	ctx, stop := context.WithCancel(ctx)
-	opened := &session{
+	opened = &session{
 		options: s.options, selector: selector, client: c, lanes: s.lanes, memory: s.memory, signal: s.workloads,
 		work: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[types.NamespacedName]{
 			Clock: s.options.Clock,
@@ -190,8 +213,7 @@ func (s *supervisor) open(ctx context.Context, c client.WithWatch) (*session, er
 		places: s.places, owner: s,
 		kinds: map[schema.GroupVersionKind]*followed{},
 	}
-	opened.start(ctx)
-	return opened, nil
+	return opened, func() { opened.start(ctx) }, nil
 }
 
 // serve watches over a connection and returns why it ended.
