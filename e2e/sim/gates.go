@@ -14,7 +14,7 @@ type gateAsked struct {
 	from, at time.Time
 }
 
-// openGate asks a cluster to open the gate of a copy. Unless it was turned down for sure, that may have happened.
+// callGate asks a cluster to open the gate of a copy. Unless it was turned down for sure, that may have happened.
 func (t *turn) callGate(a dispatch.Action) error {
 	asked := t.program.asked[t.item.name]
 	if asked == nil {
