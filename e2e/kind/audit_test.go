@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -46,6 +47,16 @@ type creation struct {
 
 // creationsOf lists where and when the hub made a Job, in order.
 func creationsOf(ctx context.Context, job client.Object) ([]creation, error) {
+	return creationsThat(ctx, job, func(s *metav1.Status) bool { return s != nil && s.Code < 300 })
+}
+
+// unansweredOf lists the requests to create it that were cut off, so that only the job itself tells whether they have taken effect.
+func unansweredOf(ctx context.Context, job client.Object) ([]creation, error) {
+	const clientGone = 499
+	return creationsThat(ctx, job, func(s *metav1.Status) bool { return s == nil || s.Code >= clientGone })
+}
+
+func creationsThat(ctx context.Context, job client.Object, ended func(*metav1.Status) bool) ([]creation, error) {
 	var all []creation
 	for _, w := range workers {
 		events, err := w.audit(ctx)
@@ -55,7 +66,7 @@ func creationsOf(ctx context.Context, job client.Object) ([]creation, error) {
 		for i := range events {
 			e := &events[i]
 			if e.User.Username == hubAccount && e.Verb == "create" && e.ObjectRef.Resource == "jobs" && e.ObjectRef.Name == job.GetName() &&
-				e.ResponseStatus != nil && e.ResponseStatus.Code < 300 {
+				ended(e.ResponseStatus) {
 				all = append(all, creation{e.StageTimestamp.Time, w.name})
 			}
 		}
