@@ -179,6 +179,9 @@ func (r *reconciler[T]) stop(ctx context.Context, s *sight[T], plan Plan) ([]kub
 		return nil, nil
 	case StopStatus:
 		_, err := kube.PatchStatus(ctx, r.client, s.job, next)
+		if apierrors.IsInvalid(err) {
+			return nil, nil // its own controller has to act first, whose write brings us back
+		}
 		if client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("patch status of %s %s: %w", r.kind.GVK.Kind, s.job.GetName(), err)
 		}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
@@ -63,8 +64,8 @@ func (Gates) sameAdmission(before, after *kueue.Admission, elastic bool) bool {
 	})
 }
 
-// assignments must be for pod sets of the workload, with a usage that is a
-// multiple of what one pod uses.
+// assignments must be for pod sets of the workload. Where they state a count, their
+// usage is a multiple of what one pod uses; without one nobody knows for how many it is.
 func assignments(w *kueue.Workload, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	for i, assignment := range w.Status.Admission.PodSetAssignments {
@@ -74,10 +75,7 @@ func assignments(w *kueue.Workload, path *field.Path) field.ErrorList {
 			all = append(all, field.NotFound(at.Child("name"), assignment.Name))
 			continue
 		}
-		count := podSet.Count
-		if assignment.Count != nil {
-			count = *assignment.Count
-		}
+		count := ptr.Deref(assignment.Count, 0)
 		for _, name := range sorted(assignment.ResourceUsage) {
 			if usage := assignment.ResourceUsage[name]; !divisible(&usage, count) {
 				all = append(all, field.Invalid(at.Child("resourceUsage").Key(string(name)), usage.String(), fmt.Sprintf("is not a multiple of %d", count)))
@@ -97,7 +95,7 @@ func podSetNamed(w *kueue.Workload, name kueue.PodSetReference) *kueue.PodSet {
 }
 
 // divisible tells whether a quantity is count times some number of thousandths.
-// No pods use nothing that could be judged; a quantity whose thousandths an int64
+// A count of zero is no pods, or none stated: nothing could be judged. A quantity whose thousandths an int64
 // cannot hold is judged by its units.
 func divisible(quantity *resource.Quantity, count int32) bool {
 	if count <= 0 {

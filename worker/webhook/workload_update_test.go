@@ -31,9 +31,10 @@ func TestUpdatesOfStatus(t *testing.T) {
 		{"evicted", "", onTrue + "," + assigned(""), onFalse, ""},
 		{"a condition without a reason", "", "", `conditions: [{type: QuotaReserved, status: "True", reason: "", message: m, lastTransitionTime: "2026-11-21T00:00:00Z"}]` + "," + assigned(""), "status.conditions[0].reason Required"},
 		{"an assignment of an unknown pod set", "", onFalse, onTrue + ",admission: {clusterQueue: q, podSetAssignments: [{name: other}]}", "status.admission.podSetAssignments[0].name Not found"},
-		{"a usage that pods cannot share", "", onFalse, onTrue + "," + assigned("resourceUsage: {cpu: 1001m}"), "status.admission.podSetAssignments[0].resourceUsage[cpu] not a multiple of 4"},
+		{"a usage that pods cannot share", "", onFalse, onTrue + "," + assigned("count: 4, resourceUsage: {cpu: 1001m}"), "status.admission.podSetAssignments[0].resourceUsage[cpu] not a multiple of 4"},
+		{"a usage without a count", "", onFalse, onTrue + "," + assigned("resourceUsage: {cpu: 1001m}"), ""},
 		{"a usage that fewer pods share", "", onFalse, onTrue + "," + assigned("count: 3, resourceUsage: {cpu: 3003m}"), ""},
-		{"a usage beyond thousandths", "", onFalse, onTrue + "," + assigned("resourceUsage: {memory: 4Ei}"), ""},
+		{"a usage beyond thousandths", "", onFalse, onTrue + "," + assigned("count: 4, resourceUsage: {memory: 4Ei}"), ""},
 
 		{"another flavor", "", onTrue + "," + assigned("flavors: {cpu: a}"), onTrue + "," + assigned("flavors: {cpu: b}"), "status.admission immutable while quota is reserved"},
 		{"another queue", "", onTrue + "," + assigned(""), onTrue + ", admission: {clusterQueue: r, podSetAssignments: [{name: main}]}", "status.admission immutable while quota is reserved"},

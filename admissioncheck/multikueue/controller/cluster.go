@@ -37,12 +37,13 @@ type Cluster struct {
 	// Recorder takes events about clusters.
 	Recorder events.EventRecorder
 
-	told told
+	files *kubeconfigFiles
+	told  told
 }
 
-// pathReread is how often kubeconfig files are read again, whatever the last attempt came to: nothing tells when they change,
-// and a file that is back must not wait for a back-off while its jobs are taken for lost. Failures of other kinds are tried
-// again at least as often.
+// pathReread is how often kubeconfig files are read again, whatever the last attempt came to: not every file system tells when
+// they change, and a file that is back must not wait for a back-off while its jobs are taken for lost. Failures of other
+// kinds are tried again at least as often.
 const pathReread = 15 * time.Second
 
 // conflictDelay is how long to let the cache catch up after somebody else's write was met. Waiting for its event would not
@@ -56,11 +57,13 @@ func (r *Cluster) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	switch {
 	case apierrors.IsNotFound(err), err == nil && !cluster.DeletionTimestamp.IsZero():
 		r.Fleet.Remove(req.Name)
+		r.files.follow(req.Name, "")
 		return ctrl.Result{}, nil
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("read MultiKueueCluster %s: %w", req.Name, err)
 	}
 	r.warn(cluster)
+	r.files.follow(cluster.Name, r.file(cluster)) // before it is read, so that no change falls between
 	condition, bad := r.connect(ctx, cluster)
 	if condition != nil {
 		if err := r.report(ctx, cluster, *condition); err != nil {
@@ -101,11 +104,24 @@ func readsFile(cluster *kueue.MultiKueueCluster) bool {
 	return k != nil && k.LocationType == kueue.PathLocationType
 }
 
+// file is the kubeconfig file of a cluster that has one and may have it, else empty.
+func (r *Cluster) file(cluster *kueue.MultiKueueCluster) string {
+	if !readsFile(cluster) {
+		return ""
+	}
+	return allowedFile(r.Credentials.PathPrefix, cluster.Spec.ClusterSource.KubeConfig.Location)
+}
+
+// deprecatedPath is the contract's (contract: messages.md 2.4).
+const deprecatedPath = "Using locationType=Path without MultiKueueKubeConfigPathValidation feature gate is deprecated and will be " +
+	"removed in a future release. Enable the MultiKueueKubeConfigPathValidation feature gate and place kubeconfig files under " +
+	kueue.MultiKueueKubeConfigPathPrefix + "/."
+
 // warn tells once of each version of a spec that reads a file from anywhere (contract: multikueue.md 2, step 1).
 func (r *Cluster) warn(cluster *kueue.MultiKueueCluster) {
 	if readsFile(cluster) && r.Credentials.PathPrefix == "" && r.told.first(cluster) {
 		r.Recorder.Eventf(cluster, nil, corev1.EventTypeWarning, kueue.EventDeprecatedPathUsage, kueue.EventDeprecatedPathUsage,
-			"a kubeconfig outside of %s will not be read for ever; use a Secret", kueue.MultiKueueKubeConfigPathPrefix)
+			deprecatedPath)
 	}
 }
 

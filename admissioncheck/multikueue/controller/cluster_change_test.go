@@ -149,7 +149,7 @@ func TestARotatedFileIsNoticedWhenItIsReadAgain(t *testing.T) {
 	o.r.Credentials.PathPrefix = prefix
 	for range 20 {
 		result, got := o.look()
-		if !strings.HasPrefix(got, "BadKubeConfig: load client config failed: resolve the kubeconfig path") || result.RequeueAfter != pathReread {
+		if !strings.HasPrefix(got, "BadKubeConfig: load client config failed: lstat ") || result.RequeueAfter != pathReread {
 			t.Fatalf("without a file: %s, to be read again after %v", got, result.RequeueAfter)
 		}
 	}
@@ -193,7 +193,7 @@ func TestAFileFromAnywhereIsReadOnlyIfTheGateIsOffAndThenToldOnce(t *testing.T) 
 	o.r.Credentials.PathPrefix = ""
 	o.expect("Active: Connected")
 	o.look()
-	if event := <-o.events.Events; !strings.HasPrefix(event, "Warning DeprecatedPathUsage ") {
+	if event := <-o.events.Events; !strings.HasPrefix(event, "Warning DeprecatedPathUsage Using locationType=Path without MultiKueueKubeConfigPathValidation feature gate is deprecated") {
 		t.Errorf("event %q", event)
 	}
 	if len(o.events.Events) != 0 {

@@ -45,7 +45,24 @@ func setupClusters(mgr ctrl.Manager, f *fleet.Fleet, s Settings) error {
 			return err
 		}
 	}
+	if err := r.followFiles(mgr); err != nil {
+		return err
+	}
 	return r.setup(mgr)
+}
+
+// followFiles makes clusters be looked at again when their kubeconfig files change. A machine that cannot tell (it may have
+// run out of watches) has them read again every now and then.
+func (r *Cluster) followFiles(mgr ctrl.Manager) error {
+	files, err := watchKubeconfigFiles(func(cluster string) {
+		r.Fleet.Clusters().Send(client.ObjectKey{Name: cluster}, fileSettles)
+	})
+	if err != nil {
+		ctrl.Log.Error(err, "Kubeconfig files are only read again every "+pathReread.String())
+		return nil
+	}
+	r.files = files
+	return mgr.Add(files) //nolint:wrapcheck // only a manager that was stopped refuses
 }
 
 // followProfiles makes clusters be looked at again when their profiles change.

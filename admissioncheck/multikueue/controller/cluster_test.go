@@ -87,7 +87,7 @@ func TestWhyAClusterHasNoCredentials(t *testing.T) {
 		{
 			name: "a profile while the gate is off", source: profileRef("good"), providers: providers,
 			reason:  kueue.ReasonMultiKueueClusterProfileFeatureDisabled,
-			message: "load client config failed: the feature gate MultiKueueClusterProfile is off",
+			message: "load client config failed: MultiKueueClusterProfile feature gate is disabled",
 		},
 		{name: "a good profile", source: profileRef("good"), profiles: true, providers: providers},
 		{

@@ -106,7 +106,7 @@ func (c Credentials) read(ctx context.Context, from *kueue.KubeConfig) ([]byte, 
 func (c Credentials) ofProfile(ctx context.Context, name string) (fleet.Credentials, error) {
 	if c.Profiles == nil {
 		return fleet.Credentials{}, &credentialsError{
-			kueue.ReasonMultiKueueClusterProfileFeatureDisabled, errors.New("the feature gate MultiKueueClusterProfile is off"),
+			kueue.ReasonMultiKueueClusterProfileFeatureDisabled, errors.New("MultiKueueClusterProfile feature gate is disabled"),
 		}
 	}
 	found, err := c.Profiles.Get(ctx, name)

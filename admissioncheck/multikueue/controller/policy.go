@@ -126,7 +126,7 @@ func (r *Resolver) queueOf(ctx context.Context, wl *kueue.Workload) string {
 }
 
 // forgotten is the policy for what is left of Workloads that the hub does not have any more. Nobody knows what they were
-// promised, so they get the most: nothing is taken for gone whose pods are still ending.
+// promised but by the stamps on what is left (mirror.Removal.Foreground).
 func forgotten(p dispatch.Policy) dispatch.Policy { return under(p, switchyard.NeverLose) }
 
 // hasPolicy tells whether a ClusterQueue, which may be nil, has a run policy of its own.

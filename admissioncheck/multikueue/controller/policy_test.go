@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -134,19 +135,30 @@ func TestAQueuesPolicyIsKnownAlsoWithoutQuota(t *testing.T) {
 	}
 }
 
-// The hub does not know any more under which policy the job ran.
-func TestWhatTheHubHasForgottenIsRemovedTogetherWithItsPods(t *testing.T) {
-	st := newStage(t, "w1")
-	st.submit()
-	st.runsOn("w1")
-	for _, obj := range []client.Object{st.localJob(), st.local()} {
-		if err := st.hub.Delete(t.Context(), obj); err != nil {
-			t.Fatal(err)
-		}
-	}
-	st.eventually("the job is gone from w1", func() bool { return st.jobOn("w1") == nil && st.copyOn("w1") == nil })
-	if st.workers["w1"].removedInBackground() {
-		t.Error("the job's object may be gone before its pods")
+// The hub does not know any more under which policy the job ran, but for the stamp of a job that was to be fenced.
+func TestWhatTheHubHasForgottenGoesWithItsPodsOnlyIfItWasToBeFenced(t *testing.T) {
+	for _, fenced := range []bool{false, true} {
+		t.Run(fmt.Sprintf("fenced=%v", fenced), func(t *testing.T) {
+			st := newStage(t, "w1")
+			st.submit()
+			st.runsOn("w1")
+			if fenced {
+				j := st.jobOn("w1")
+				j.Annotations[switchyard.OnHubLostAnnotation] = string(switchyard.Stop)
+				if err := st.workers["w1"].Update(t.Context(), j); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, obj := range []client.Object{st.localJob(), st.local()} {
+				if err := st.hub.Delete(t.Context(), obj); err != nil {
+					t.Fatal(err)
+				}
+			}
+			st.eventually("the job is gone from w1", func() bool { return st.jobOn("w1") == nil && st.copyOn("w1") == nil })
+			if got := st.workers["w1"].removedInBackground(); got == fenced {
+				t.Errorf("removed in the background: %v", got)
+			}
+		})
 	}
 }
 

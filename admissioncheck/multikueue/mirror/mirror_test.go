@@ -538,3 +538,43 @@ func TestTheOutcomeOfAJob(t *testing.T) {
 		}
 	}
 }
+
+// What is left of a Workload that the hub does not have goes in the background, as with the public API, unless it was to be
+// fenced: then its object stays until its pods have ended.
+func TestWhatIsForgottenStaysUntilItsPodsHaveEndedOnlyIfItWasToBeFenced(t *testing.T) {
+	for _, tc := range []struct {
+		name         string
+		gone, stamps bool
+		want         metav1.DeletionPropagation
+	}{
+		{"known", false, false, metav1.DeletePropagationForeground},
+		{"forgotten", true, false, metav1.DeletePropagationBackground},
+		{"forgotten, to be fenced", true, true, metav1.DeletePropagationForeground},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			left := jobOnWorker(1, func(j *batchv1.Job) {
+				if tc.stamps {
+					j.Annotations[switchyard.OnHubLostAnnotation] = string(switchyard.Stop)
+				}
+			})
+			c := &deletions{Client: worker(t, left)}
+			o := original()
+			o.Gone = tc.gone
+			if _, err := o.Retract(t.Context(), c, Removal{Below: 2, Foreground: true}); err != nil || c.propagation != tc.want {
+				t.Errorf("removed with propagation %q, error %v, want %q", c.propagation, err, tc.want)
+			}
+		})
+	}
+}
+
+// deletions remembers how the last object was asked to be deleted.
+type deletions struct {
+	client.Client
+	propagation metav1.DeletionPropagation
+}
+
+func (d *deletions) Delete(_ context.Context, _ client.Object, o ...client.DeleteOption) error {
+	options := &client.DeleteOptions{}
+	d.propagation = *options.ApplyOptions(o).PropagationPolicy
+	return nil
+}

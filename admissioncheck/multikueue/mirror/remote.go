@@ -148,7 +148,9 @@ type Removal struct {
 	// Spare leaves a job of ours that turns out to have finished alone, and its Workload with it. Nobody waits for the result of
 	// a predecessor's.
 	Spare bool
-	// Foreground keeps the job's object until its pods have ended.
+	// Foreground keeps the job's object until its pods have ended. Of a Workload that the hub does not have any more (Gone)
+	// only a job that was to be fenced is removed so: what it was promised is stamped on it, and the public API removes the
+	// others in the background.
 	Foreground bool
 	// Seen is what the caches show. What they do not show, if they show anything, is taken to be absent: this is no
 	// evidence, but a removal that misses something is asked for again.
@@ -215,7 +217,7 @@ func (o Original) deleteJob(ctx context.Context, c client.Client, remote client.
 	if propagation := o.Kind.DeletePropagation(); propagation != "" {
 		options.PropagationPolicy = &propagation
 	}
-	if r.Foreground {
+	if r.Foreground && (!o.Gone || StopsWithoutHub(remote)) {
 		options.PropagationPolicy = ptr.To(metav1.DeletePropagationForeground)
 	}
 	return remove(ctx, c, remote, options)

@@ -114,7 +114,8 @@ func setCount(j *batchv1.Job, count int32) {
 
 // stop goes from running to suspended and restored in up to three writes, because the API server lets templates change
 // only while a Job is suspended, without pods, and has either no start time or (since Kubernetes 1.36) the condition
-// Suspended. The stopping annotation says that a restore is still to come. A Job whose template was not placed, like one
+// Suspended. The start time is taken back as soon as no pods are counted, also where no Job controller is there to set that
+// condition; an API server that wants to see the condition first refuses, and is asked again. The stopping annotation says that a restore is still to come. A Job whose template was not placed, like one
 // that runs on another cluster, needs one write only.
 func stop(j *batchv1.Job, original []kueue.PodSet) job.StopStep {
 	if !ptr.Deref(j.Spec.Suspend, false) {
@@ -128,7 +129,7 @@ func stop(j *batchv1.Job, original []kueue.PodSet) job.StopStep {
 		return job.StopDone
 	}
 	if j.Status.StartTime != nil {
-		if j.Status.Active > 0 || !hasCondition(j, batchv1.JobSuspended) {
+		if j.Status.Active > 0 {
 			return job.StopWait
 		}
 		j.Status.StartTime = nil

@@ -179,7 +179,7 @@ func TestStopResetsTheStartTimeOnlyAfterThePodsAreGone(t *testing.T) {
 	if j.Annotations[kueue.StoppingAnnotation] != "true" {
 		t.Errorf("the stopping annotation is missing: %v", j.Annotations)
 	}
-	suspending(j)
+	j.Status.Active = 0 // nobody needs to have set the condition Suspended
 	for range 3 {
 		steps = append(steps, batchjob.Kind().Stop(j, original))
 	}
