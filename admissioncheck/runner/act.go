@@ -29,7 +29,7 @@ func (r *Workloads[O]) act(ctx context.Context, s *subjects, steps []step) ([]ku
 	if err := kube.ApplyAdmission(ctx, r.Client, next); err != nil {
 		return nil, err
 	}
-	r.recent.note(next)
+	r.recent.note(next, s.now)
 	return told, nil
 }
 

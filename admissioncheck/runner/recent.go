@@ -7,29 +7,37 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
 )
 
 // recent remembers the Workloads as they were written last, until the cache has caught up with them: two Workloads must not
-// both be promised the same thing because the first promise is still on its way.
+// both be promised the same thing because the first promise is still on its way. No cache is waited for longer than kube.CatchUp.
 type recent struct {
 	mu   sync.Mutex
-	last map[client.ObjectKey]*kueue.Workload
+	last map[client.ObjectKey]promise
+}
+
+// promise is a Workload as the server returned it, and when.
+type promise struct {
+	*kueue.Workload
+	at time.Time
 }
 
 // note remembers a Workload as the server returned it.
-func (r *recent) note(wl *kueue.Workload) {
+func (r *recent) note(wl *kueue.Workload, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.last == nil {
-		r.last = map[client.ObjectKey]*kueue.Workload{}
+		r.last = map[client.ObjectKey]promise{}
 	}
-	r.last[client.ObjectKeyFromObject(wl)] = wl
+	r.last[client.ObjectKeyFromObject(wl)] = promise{wl, now}
 }
 
 func (r *recent) forget(key client.ObjectKey) {
@@ -40,7 +48,7 @@ func (r *recent) forget(key client.ObjectKey) {
 
 // newerThan tells whether our last write is newer than what the cache has, and forgets it if not. Versions that cannot be
 // compared count as equal.
-func (r *recent) newerThan(cached *kueue.Workload) bool {
+func (r *recent) newerThan(cached *kueue.Workload, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := client.ObjectKeyFromObject(cached)
@@ -49,7 +57,7 @@ func (r *recent) newerThan(cached *kueue.Workload) bool {
 		return false
 	}
 	order, err := resourceversion.CompareResourceVersion(cached.ResourceVersion, last.ResourceVersion)
-	if err == nil && order < 0 && cached.UID == last.UID {
+	if err == nil && order < 0 && cached.UID == last.UID && now.Sub(last.at) <= kube.CatchUp {
 		return true
 	}
 	delete(r.last, key)
@@ -61,9 +69,9 @@ func (r *recent) in(namespace string) []*kueue.Workload {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var list []*kueue.Workload
-	for key, wl := range r.last {
+	for key, last := range r.last {
 		if key.Namespace == namespace {
-			list = append(list, wl)
+			list = append(list, last.Workload)
 		}
 	}
 	return list
@@ -105,7 +113,7 @@ func (r *Workloads[O]) addRecent(ctx context.Context, namespace string, checks [
 			r.recent.forget(client.ObjectKeyFromObject(last)) // it was in the cache before we wrote it, so it is gone
 		case err != nil:
 			return fmt.Errorf("read workload %s/%s: %w", last.Namespace, last.Name, err)
-		case r.recent.newerThan(cached) && isReady(last, checks):
+		case r.recent.newerThan(cached, r.Clock.Now()) && isReady(last, checks):
 			byName[last.Name] = last
 		}
 	}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -31,6 +32,9 @@ type Workloads[O any] struct {
 	recent recent
 }
 
+// errCatchingUp says that our own last write is still on its way to the cache.
+var errCatchingUp = errors.New("the cache does not show our own last write yet")
+
 // subjects is one Workload with all its entries that this controller is asked about.
 type subjects struct {
 	workload *kueue.Workload
@@ -47,6 +51,9 @@ type step struct {
 // Reconcile asks what becomes of the entries of one Workload, and writes it.
 func (r *Workloads[O]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s, err := r.observe(ctx, req.NamespacedName)
+	if errors.Is(err, errCatchingUp) {
+		return ctrl.Result{RequeueAfter: kube.CatchUp}, nil // as a rule an event comes before; after a restore of the server none may
+	}
 	if s == nil || err != nil {
 		return ctrl.Result{}, err
 	}
@@ -75,8 +82,11 @@ func (r *Workloads[O]) observe(ctx context.Context, key client.ObjectKey) (*subj
 	case err != nil:
 		return nil, fmt.Errorf("read workload %s: %w", key, err)
 	}
-	if r.recent.newerThan(wl) || !concerned(wl) {
-		return nil, nil //nolint:nilnil // our own last write is still on its way to the cache, or the core's to decide
+	if r.recent.newerThan(wl, r.Clock.Now()) {
+		return nil, errCatchingUp
+	}
+	if !concerned(wl) {
+		return nil, nil //nolint:nilnil // the core's to decide
 	}
 	s := &subjects{workload: wl, now: r.Clock.Now()}
 	for _, entry := range wl.Status.AdmissionChecks {

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/workload"
 )
 
@@ -308,6 +309,24 @@ func TestWhatIsDeletedIsForgotten(t *testing.T) {
 	}
 	if len(s.runner.recent.last) != 1 {
 		t.Errorf("remembers %d workloads, want the second only", len(s.runner.recent.last))
+	}
+}
+
+// An etcd that was restored from a backup shows versions older than that of our write, for ever.
+func TestAPromiseIsForgottenWhenNoCacheShowsIt(t *testing.T) {
+	s := newStage(t, check("a", mine), reserved("first", "a", "Pending"), reserved("second", "a", "Pending"))
+	undone := s.workload("first")
+	undone.ResourceVersion = "1000000"
+	s.runner.recent.note(undone, now)
+	request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "first"}}
+	result, err := s.runner.Reconcile(t.Context(), request)
+	if err != nil || len(s.asked) > 0 || result.RequeueAfter != kube.CatchUp {
+		t.Fatalf("asked %q, then %+v, %v; want to look again later", s.asked, result, err)
+	}
+	s.runner.Clock = testclock.NewFakePassiveClock(now.Add(kube.CatchUp + time.Second))
+	s.reconcile("first")
+	if !slices.Equal(s.asked, []string{"a Pending"}) || len(s.runner.recent.last) != 1 {
+		t.Errorf("asked %q, remembers %d", s.asked, len(s.runner.recent.last))
 	}
 }
 

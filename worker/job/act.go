@@ -106,7 +106,7 @@ func (r *reconciler[T]) patch(ctx context.Context, before, after client.Object) 
 		return fmt.Errorf("patch %T %s/%s: %w", before, before.GetNamespace(), before.GetName(), err)
 	}
 	if err == nil {
-		r.written.note(after, r.opts.Clock.Now())
+		r.written.Note(after, r.opts.Clock.Now())
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (r *reconciler[T]) applyAdmission(ctx context.Context, wl *kueue.Workload) 
 	if err := kube.ApplyAdmission(ctx, r.client, wl); err != nil {
 		return err
 	}
-	r.written.note(wl, r.opts.Clock.Now())
+	r.written.Note(wl, r.opts.Clock.Now())
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (r *reconciler[T]) stop(ctx context.Context, s *sight[T], plan Plan) ([]kub
 		if client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("patch status of %s %s: %w", r.kind.GVK.Kind, s.job.GetName(), err)
 		}
-		r.written.note(next, s.facts.Now)
+		r.written.Note(next, s.facts.Now)
 		return nil, nil
 	case StopSpec:
 	}

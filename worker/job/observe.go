@@ -69,7 +69,7 @@ func (r *reconciler[T]) observe(ctx context.Context, key types.NamespacedName) (
 // behind tells whether we have written the job or its Workload since the cache saw them.
 func (r *reconciler[T]) behind(s *sight[T]) bool {
 	now := s.facts.Now
-	return r.written.newerThan(s.job, now) || s.wl != nil && r.written.newerThan(s.wl, now)
+	return r.written.NewerThan(s.job, now) || s.wl != nil && r.written.NewerThan(s.wl, now)
 }
 
 // observeWorkloads sorts the Workloads that a job of this name owns, or has owned.

@@ -29,7 +29,7 @@ type reconciler[T client.Object] struct {
 	live     client.Reader
 	recorder events.EventRecorder
 	compose  composer[T]
-	written  written
+	written  kube.Written
 }
 
 // Reconcile takes one job one step further (contract: kueue-api.md 3.1).

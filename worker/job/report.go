@@ -133,6 +133,6 @@ func (r *reconciler[T]) applyStatus(ctx context.Context, wl *kueue.Workload, man
 	if err != nil {
 		return fmt.Errorf("apply status of workload %s/%s as %s: %w", wl.Namespace, wl.Name, manager, err)
 	}
-	r.written.note(answer, r.opts.Clock.Now())
+	r.written.Note(answer, r.opts.Clock.Now())
 	return nil
 }

@@ -139,11 +139,14 @@ type Plan struct {
 // lookAgain is how long to wait for objects that are not watched, such as a missing WorkloadPriorityClass.
 const lookAgain = 15 * time.Second
 
+// catchingUp is how long to wait for a cache that does not show our own last write, unless an event comes before.
+const catchingUp = time.Second
+
 // Step decides what to do with a job (contract: kueue-api.md 3.1). It is total: every combination of facts has an answer.
 func Step(f Facts) Plan {
 	switch {
 	case f.Behind:
-		return Plan{Because: CatchingUp, WakeAt: f.Now.Add(catchUp / 60)}
+		return Plan{Because: CatchingUp, WakeAt: f.Now.Add(catchingUp)}
 	case f.Orphans:
 		return Plan{Do: DoForget, Because: JobGone}
 	case f.Gone:

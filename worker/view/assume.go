@@ -27,7 +27,7 @@ func (a *attempt) failed(wl *kueue.Workload) bool {
 }
 
 // setWorkload is what an informer event about a Workload does. Versions older than the answer to a write of this process
-// are ignored: they are already history.
+// are passed over: they are already history, unless they stay the last word, see restore.
 func (v *View) setWorkload(wl *kueue.Workload) {
 	key := keyOf(wl.Namespace, wl.Name)
 	w := v.workloads[key]
@@ -42,10 +42,11 @@ func (v *View) setWorkload(wl *kueue.Workload) {
 	}
 	if w.written != "" {
 		if older(wl.ResourceVersion, w.written) {
+			v.hide(w, wl)
 			return
 		}
-		w.written = ""
 	}
+	v.caughtUp(w)
 	v.see(w, wl)
 }
 
@@ -92,6 +93,7 @@ func (v *View) dropWorkload(wl *kueue.Workload) {
 		return
 	}
 	w.assumed, w.evicting = nil, nil
+	v.caughtUp(w)
 	v.move(w, place{})
 	v.unlink(w.obj)
 	delete(v.workloads, key)
@@ -163,6 +165,7 @@ func (v *View) Written(answer *kueue.Workload) {
 	if w == nil || !older(w.obj.ResourceVersion, answer.ResourceVersion) {
 		return // Deleted meanwhile, or the informer was faster.
 	}
+	v.caughtUp(w)
 	w.written = answer.ResourceVersion
 	w.retries, w.retryAt = 0, time.Time{}
 	v.see(w, answer)

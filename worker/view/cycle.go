@@ -44,9 +44,10 @@ func (v *View) Cycle(now time.Time, run func(*admission.Snapshot) admission.Plan
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.cycles++
-	sample := v.balance(now)
+	restores := v.restore(now)
+	wake := sooner(v.balance(now), restores)
 	plan := run(v.snap)
-	batch := Batch{Overlaps: plan.Overlaps, More: plan.More, WakeAt: sooner(plan.WakeAt, sample), Preempt: v.comeDue()}
+	batch := Batch{Overlaps: plan.Overlaps, More: plan.More, WakeAt: sooner(plan.WakeAt, wake), Preempt: v.comeDue()}
 	for _, d := range plan.Decisions {
 		w := v.workloads[d.Workload]
 		if w == nil {

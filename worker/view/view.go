@@ -47,6 +47,8 @@ type View struct {
 	unheard unheard
 	// due are victims to be evicted as soon as the API has confirmed their admission.
 	due map[admission.Key]*workload
+	// late are the workloads of which the informer shows a version older than our own last write.
+	late map[admission.Key]*workload
 
 	subscribers []subscriber
 	// gathered are changes that subscribers will be told of when the interval is over.
@@ -86,6 +88,10 @@ type workload struct {
 	// written is the resourceVersion of the answer to the last write of this process, until the informer has caught up
 	// with it; empty otherwise.
 	written string
+	// hidden is the last version from the informer that was passed over as older than written, since when a cycle has known of
+	// one; nil if there is none.
+	hidden      *kueue.Workload
+	hiddenSince time.Time
 	// assumed is the write of a reservation that the snapshot has and the API has not confirmed yet; nil otherwise.
 	assumed *attempt
 	// evicting is the eviction that a cycle decided and the API has not confirmed yet; nil otherwise.
@@ -124,6 +130,7 @@ func New(opts Options) *View {
 		gathered:       map[news]bool{},
 		unheard:        newUnheard(),
 		due:            map[admission.Key]*workload{},
+		late:           map[admission.Key]*workload{},
 		wake:           make(chan struct{}, 1),
 	}
 }

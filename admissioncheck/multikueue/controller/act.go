@@ -53,7 +53,7 @@ func (r *Resolver) store(ctx context.Context, s *subject, plan dispatch.Plan) (d
 	if err := kube.ApplyAdmission(ctx, r.Client, next); err != nil {
 		return done{}, err
 	}
-	r.written.note(next)
+	r.written.Note(next, r.Clock.Now())
 	return d, nil
 }
 

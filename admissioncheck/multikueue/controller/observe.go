@@ -56,8 +56,8 @@ func (r *Resolver) observe(ctx context.Context, key client.ObjectKey) (*subject,
 		return r.observeGone(ctx, key)
 	case err != nil:
 		return nil, fmt.Errorf("read workload %s: %w", key, err)
-	case r.written.newerThan(wl):
-		return nil, nil //nolint:nilnil // our own last write is still on its way to the cache
+	case r.written.NewerThan(wl, r.Clock.Now()):
+		return nil, errCatchingUp
 	}
 	return r.observeWorkload(ctx, wl)
 }

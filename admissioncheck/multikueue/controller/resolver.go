@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -48,7 +49,7 @@ type Resolver struct {
 	Clock       clock.PassiveClock
 
 	began   beginning
-	written written
+	written kube.Written
 	missing absentees
 	cutOff  cutOff
 	// capacities are what the clusters have room for, flights what is under way to them, and starving who found none.
@@ -74,12 +75,18 @@ func NewResolver(r *Resolver) *Resolver {
 	return r
 }
 
+// errCatchingUp says that our own last write is still on its way to the cache.
+var errCatchingUp = errors.New("the cache does not show our own last write yet")
+
 // Reconcile asks dispatch what follows for one Workload, and does it.
 func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	if err := r.began.learn(ctx, r.Live); err != nil {
 		return ctrl.Result{}, err
 	}
 	s, err := r.observe(ctx, req.NamespacedName)
+	if errors.Is(err, errCatchingUp) {
+		return ctrl.Result{RequeueAfter: kube.CatchUp}, nil // as a rule an event comes before; after a restore of the hub none may
+	}
 	if s == nil || err != nil {
 		return ctrl.Result{}, err
 	}

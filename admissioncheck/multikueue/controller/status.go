@@ -61,7 +61,7 @@ func (r *Resolver) due(s *subject, remote client.Object) time.Time {
 // a finished Workload is cleaned up and its remote job gone for good. If the hub's job then says the very same, its own
 // controller is about to record it, and only if it does not we do.
 func (r *Resolver) finish(ctx context.Context, s *subject, a dispatch.Action) (done, error) {
-	if o := s.original; o.Job != nil && r.written.newerThan(o.Job) {
+	if o := s.original; o.Job != nil && r.written.NewerThan(o.Job, r.Clock.Now()) {
 		s.retryAt = kube.Earliest(s.retryAt, s.observed.Now.Add(echo)) // what the hub's job shows now is not known yet
 		return done{}, nil
 	}
@@ -84,7 +84,7 @@ func (r *Resolver) finish(ctx context.Context, s *subject, a dispatch.Action) (d
 		return done{}, err
 	}
 	r.ending.over(s.key()) // it was not the job controller
-	r.written.note(next)
+	r.written.Note(next, r.Clock.Now())
 	return done{wl: next}, nil
 }
 
@@ -146,7 +146,7 @@ func (r *Resolver) patchJob(ctx context.Context, s *subject, next client.Object)
 		return fmt.Errorf("copy the status of job %s: %w", s.original.JobKey(), err)
 	}
 	if wrote {
-		r.written.note(next)
+		r.written.Note(next, r.Clock.Now())
 		r.told.begin(s.key(), s.observed.Now)
 		s.original.Job = next
 	}

@@ -85,7 +85,7 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 			v.Job = live.Job
 		}
 	}
-	if v.Job.Behind && r.written.newerThan(o.Job) {
+	if v.Job.Behind && r.written.NewerThan(o.Job, r.Clock.Now()) {
 		v.Job.Behind = false
 		s.retryAt = s.observed.Now.Add(echo)
 	}

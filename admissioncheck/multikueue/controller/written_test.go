@@ -1,30 +1,48 @@
 package controller
 
 import (
+	"context"
 	"testing"
+	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	testclock "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
 )
 
-func TestNothingIsDecidedOnAVersionOlderThanOurOwnLastWrite(t *testing.T) {
-	at := func(version string) *kueue.Workload {
-		return &kueue.Workload{ObjectMeta: metav1.ObjectMeta{UID: "uid", ResourceVersion: version}}
+// rewound is a cache after the hub's etcd was put back: whatever it shows is older than what was ever written.
+type rewound struct {
+	client.Client
+}
+
+func (c rewound) Get(ctx context.Context, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+	err := c.Client.Get(ctx, key, obj, o...)
+	if err == nil && obj.GetResourceVersion() != "" {
+		obj.SetResourceVersion("1")
 	}
-	var w written
-	if w.newerThan(at("9")) {
-		t.Error("nothing was written yet")
+	return err //nolint:wrapcheck // as the client has it
+}
+
+func TestVersionsThatWentBackwardsHoldNobodyUpForLong(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.eventually("an offer", func() bool { return st.copyOn("w1") != nil })
+	st.kill()
+	now := testclock.NewFakePassiveClock(time.Now())
+	r := st.resolver
+	r.Client, r.Clock = rewound{st.hub}, now
+	newest := st.local()
+	newest.ResourceVersion = "1000000"
+	r.written.Note(newest, now.Now())
+
+	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key()})
+	if err != nil || result.RequeueAfter != kube.CatchUp {
+		t.Fatalf("got %+v, %v; want to look again when the write is forgotten", result, err)
 	}
-	w.note(at("10"))
-	if !w.newerThan(at("9")) {
-		t.Error("the cache is behind and believed")
-	}
-	if w.newerThan(at("10")) || w.newerThan(at("9")) {
-		t.Error("once the cache has caught up it is believed for good")
-	}
-	w.note(at("12"))
-	if w.newerThan(at("not a number")) {
-		t.Error("versions that cannot be compared hold the workload up for ever")
+	now.SetTime(now.Now().Add(kube.CatchUp + time.Second))
+	if s, err := r.observe(t.Context(), key()); err != nil || s == nil {
+		t.Errorf("still waits for a version that will never come: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package job
+package kube
 
 import (
 	"sync"
@@ -10,16 +10,18 @@ import (
 )
 
 const (
-	// catchUp is how long a cache is given to show our own write. After that the write is forgotten: a server that was
+	// CatchUp is how long a cache is given to show our own write. After that the write is forgotten: a server that was
 	// restored from a backup counts versions anew, and a conflict is not the end of the world.
-	catchUp = time.Minute
+	CatchUp = time.Minute
 	// sweepFrom is how many writes are remembered before those that nobody asks about any more are looked for.
 	sweepFrom = 1024
 )
 
-// written remembers the version of our last write of each object until the cache has caught up with it. Nothing is decided
-// on what we ourselves have changed already: that would cost a write that meets a conflict.
-type written struct {
+// Written remembers the version of our last write of each object until the cache has caught up with it. Nothing is decided
+// on what we ourselves have changed already: that would cost a write that meets a conflict. Who is held up by it looks again
+// after CatchUp at the latest: if versions went backwards, no event will come. The zero Written remembers nothing; it is safe
+// for concurrent use.
+type Written struct {
 	mu       sync.Mutex
 	versions map[types.UID]version
 	sweepAt  int
@@ -30,8 +32,8 @@ type version struct {
 	at     time.Time
 }
 
-// note remembers the object as the server returned it.
-func (w *written) note(obj client.Object, now time.Time) {
+// Note remembers the object as the server returned it.
+func (w *Written) Note(obj client.Object, now time.Time) {
 	if obj.GetUID() == "" || obj.GetResourceVersion() == "" {
 		return
 	}
@@ -47,17 +49,17 @@ func (w *written) note(obj client.Object, now time.Time) {
 }
 
 // sweep forgets what was deleted before the cache showed it. It takes time that grows with the writes since the last time.
-func (w *written) sweep(now time.Time) {
+func (w *Written) sweep(now time.Time) {
 	for uid, v := range w.versions {
-		if now.Sub(v.at) > catchUp {
+		if now.Sub(v.at) > CatchUp {
 			delete(w.versions, uid)
 		}
 	}
 	w.sweepAt = max(sweepFrom, 2*len(w.versions))
 }
 
-// newerThan tells whether our last write is newer than a cached object. Versions that cannot be compared count as equal.
-func (w *written) newerThan(cached client.Object, now time.Time) bool {
+// NewerThan tells whether our last write is newer than a cached object. Versions that cannot be compared count as equal.
+func (w *Written) NewerThan(cached client.Object, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last, known := w.versions[cached.GetUID()]
@@ -65,7 +67,7 @@ func (w *written) newerThan(cached client.Object, now time.Time) bool {
 		return false
 	}
 	order, err := resourceversion.CompareResourceVersion(cached.GetResourceVersion(), last.number)
-	if err == nil && order < 0 && now.Sub(last.at) <= catchUp {
+	if err == nil && order < 0 && now.Sub(last.at) <= CatchUp {
 		return true
 	}
 	delete(w.versions, cached.GetUID())
