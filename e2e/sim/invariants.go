@@ -141,9 +141,23 @@ func (l *ledger) writing(t *turn, before, after workload) {
 	if s.Bound != "" && !s.Retreating() && (next.Bound == "" || next.Retreating()) && !before.deleting {
 		l.givingUp(t, before)
 	}
+	l.owing(t, before, s, next)
 	l.parting(t, before, s, next)
 	l.leavingNote(t, before, after)
 	l.witness(t, s, next)
+}
+
+// owing checks that what is known of a debtor stays known, unless it shows what the record does not know of.
+func (l *ledger) owing(t *turn, item workload, s, next dispatch.State) {
+	for _, d := range s.Debts {
+		v := clusterView(t.obs, d.Cluster)
+		shows := v.Copy.Holder == dispatch.Ours && v.Copy.Epoch >= s.Epoch || v.Job.Holder == dispatch.Ours && v.Job.Epoch >= s.Epoch
+		for _, still := range next.Debts {
+			if still.Cluster == d.Cluster && !shows {
+				t.must(lawOwes, still.Stops == d.Stops, "%s on %s", item.name, d.Cluster)
+			}
+		}
+	}
 }
 
 // witness notes what has been reached.

@@ -56,6 +56,7 @@ const (
 	lawLegacy    = "no job is created while its predecessor was last seen running on a cluster that is lost"
 	lawAdrift    = "a workload that has lost its check or config is not forgotten"
 	lawHeir      = "a job made anew takes nothing of its predecessor's runs"
+	lawOwes      = "what is known of a debt is not forgotten before it is settled"
 	lawLate      = "no job runs on the strength of a later epoch's offer"
 )
 
@@ -66,7 +67,7 @@ func Laws() []string {
 		lawHedge, lawPriority, lawFact, lawForeign, lawOneRun, lawGrace, lawRest, lawFixed, lawExclusive, lawImmutable, lawEpochs,
 		lawAbsorbing, lawLosers, lawReach, lawRound, lawOneJob, lawOlder, lawOutlives, lawUnseen, lawCutOff, lawEnded, lawListed,
 		lawShows, lawEvicts, lawNominated, lawChecks, lawGates, lawLate, lawStops, lawGoes, lawHeir, lawAdrift,
-		lawWord, lawLeaves, lawLegacy,
+		lawWord, lawLeaves, lawLegacy, lawOwes,
 	}
 }
 

@@ -129,6 +129,22 @@ func mutantsOfState() []mutant {
 		{mistake: "forgets its debts", by: []string{lawOlder, lawLose, lawOnce, lawFixed, lawOutlives, lawAgain, lawOneJob, lawRest, lawFact}, step: before(func(s *dispatch.State, _ *dispatch.Observation, _ *dispatch.Policy) {
 			s.Debts = slices.DeleteFunc(slices.Clone(s.Debts), func(d dispatch.Debt) bool { return d.Cluster != s.Bound })
 		})},
+		{mistake: "writes a fresh record over a lost one", by: []string{lawOlder, lawOnce, lawLose}, step: after(func(s dispatch.State, plan *dispatch.Plan) {
+			if plan.Next.Epoch > s.Epoch && plan.Because != dispatch.RecordLost && plan.Because != dispatch.NoRecord {
+				plan.Next.Debts = slices.DeleteFunc(slices.Clone(plan.Next.Debts), func(d dispatch.Debt) bool {
+					return d.Cluster != s.Bound && !owed(s, d.Cluster)
+				})
+			}
+		})},
+		{mistake: "forgets in its suspicion what it knew of a debtor", by: []string{lawOwes}, step: after(func(s dispatch.State, plan *dispatch.Plan) {
+			if plan.Next.Epoch == s.Epoch || plan.Because != dispatch.RecordLost {
+				return
+			}
+			plan.Next.Debts = slices.Clone(plan.Next.Debts)
+			for i := range plan.Next.Debts {
+				plan.Next.Debts[i].Stops = false
+			}
+		})},
 		{mistake: "takes every reservation for the first one", by: []string{lawOneJob, lawAgain, lawFact, lawFixed, lawRest, lawOlder}, step: before(func(s *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
 			o.Local.Evictions, o.Local.Reservation, s.Reservation = 0, "", ""
 		})},

@@ -238,7 +238,7 @@ func (g *generator) disturbRarely() {
 	case 2:
 		g.add("foreign %s %s", g.cluster(), g.job())
 	case 3:
-		g.add("forget %s", g.job())
+		g.disremember(g.job())
 	case 4:
 		g.add("reprioritize %s %d", g.job(), g.rand.IntN(3))
 	case 5:
@@ -402,6 +402,10 @@ func (g *generator) reboot() {
 // retreat evicts, and lets time pass until the next attempt, in which much may happen.
 func (g *generator) retreat() {
 	job := g.job()
+	if g.rand.IntN(4) == 0 {
+		g.disremember(job)
+		return
+	}
 	g.add("evict %s %s for=10s", g.pick(append([]string{"hub", "hub"}, g.names...)...), job)
 	g.add("clock %s", g.pick("1s", "1s", "10s", "2m"))
 	for range g.rand.IntN(4) {
@@ -413,4 +417,32 @@ func (g *generator) retreat() {
 	if g.rand.IntN(3) == 0 {
 		g.reboot()
 	}
+}
+
+// disremember drops the dispatcher's record, as a client does that knows only the public types, at a moment when little of what it
+// says can be seen: some cluster is out of reach, the hub evicts before the dispatcher looks, or has just been restarted.
+func (g *generator) disremember(job string) {
+	if g.rand.IntN(3) == 0 {
+		c := g.cluster()
+		g.add("partition %s", c)
+		g.add("probe %s", c)
+	}
+	if g.rand.IntN(4) == 0 {
+		g.reboot()
+	}
+	if g.rand.IntN(2) == 0 {
+		g.add("evict hub %s", job)
+		g.add("forget %s", job)
+	} else {
+		g.add("forget %s", job)
+		g.add("%s %s", g.pick("evict hub", "evict hub", "dispatch", "delete"), job)
+	}
+	g.add("deliver hub")
+	g.add("deliver hub")
+	for range g.rand.IntN(3) {
+		g.add("dispatch %s", job)
+		g.add("deliver hub")
+		g.add("core %s", job)
+	}
+	g.add("clock 2s")
 }

@@ -53,11 +53,6 @@ func (t turn) restore(epoch int64) Plan {
 	next.Epoch = epoch
 	next.Reservation = t.o.Local.Reservation
 	next.Stops = t.view(next.Bound).Copy.Stops
-	for _, v := range t.o.Clusters {
-		if v.Name != next.Bound {
-			next = next.owing(Debt{Cluster: v.Name, Epoch: epoch - 1})
-		}
-	}
 	return t.move(next, RecordLost, "the record of the epoch was lost; taking it from the bound cluster")
 }
 
@@ -143,9 +138,6 @@ func (t turn) dismiss() []Action {
 	}
 	return actions
 }
-
-// behind reports whether something is seen that was made in an epoch which the record does not know of.
-func (t turn) behind() bool { return t.newest() > t.s.Epoch }
 
 // collect works on one reachable debt: remove what is seen, else look.
 func (t turn) collect(v ClusterView) []Action {

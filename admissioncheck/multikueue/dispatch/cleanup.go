@@ -18,7 +18,7 @@ func (t turn) going() Plan {
 	if plan, ok := t.finished(); ok {
 		return plan
 	}
-	if t.s.Bound != "" && !t.s.Retreating() {
+	if t.s.Bound != "" && !t.s.Retreating() || t.recordLost() {
 		return t.move(t.s.retreat(t.nextEpoch()), Deleted, "the workload is being deleted")
 	}
 	if next, ok := t.acquit(); ok && !t.o.Local.JobActive {

@@ -23,6 +23,7 @@ func FuzzTheLawsOfStep(f *testing.F) {
 			t.Fatalf("Step is not deterministic:\n%+v\n%+v", plan, again)
 		}
 		checkState(t, s, o, plan)
+		checkDebts(t, s, o, plan)
 		checkActions(t, s, o, plan)
 		checkHolds(t, s, o, p, plan)
 		checkWrites(t, s, o, p)
@@ -58,6 +59,32 @@ func checkState(t *testing.T, s State, o Observation, plan Plan) {
 	}
 	if plan.Because == "" || !plan.WakeAt.IsZero() && !plan.WakeAt.After(o.Now) {
 		t.Errorf("because %q, wake at %v when it is %v", plan.Because, plan.WakeAt, o.Now)
+	}
+}
+
+// checkDebts checks that what is owed is not forgotten: an epoch that begins on a record that is not all there was suspects
+// everybody, and who owes already keeps what is known of it.
+func checkDebts(t *testing.T, s State, o Observation, plan Plan) {
+	t.Helper()
+	next, l := plan.Next, o.Local
+	before := l.Evictions
+	if l.Evicted || !l.QuotaReserved {
+		before--
+	}
+	dropped := s.Epoch == 1 && s.Reservation == "" && before > 0
+	unended := s.Reservation != "" && l.QuotaReserved && s.Reservation != l.Reservation
+	if newest := (turn{o: o}).newest(); next.Epoch > s.Epoch && (dropped || unended || newest > s.Epoch) {
+		for _, v := range o.Clusters {
+			if !next.owedBy(v.Name) && v.Name != next.Bound {
+				t.Errorf("epoch %d begins as if nobody had owed: %+v", next.Epoch, next)
+			}
+		}
+	}
+	for _, d := range s.Debts {
+		shows := (turn{o: o}).view(d.Cluster).newest() >= s.Epoch
+		if d.Stops && !shows && slices.Contains(next.Debts, Debt{Cluster: d.Cluster, Epoch: next.Epoch - 1}) {
+			t.Errorf("forgets that %s stops its job: %+v", d.Cluster, next)
+		}
 	}
 }
 

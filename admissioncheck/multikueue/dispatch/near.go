@@ -9,12 +9,17 @@ import "slices"
 // All are needed to choose among them, to move a drained job, to suspect them when the record was lost, and to tell a lost
 // cluster from a hub that is cut off.
 func NeedsAll(s State, o Observation) bool {
+	s.Epoch = max(s.Epoch, 1)
 	t := turn{s: s, o: o}
 	if slices.ContainsFunc(s.Names(), func(name string) bool { return t.view(name).Link.State == Unreachable }) {
 		return true
 	}
 	switch l := o.Local; {
-	case l.Deleted, l.Finished, !l.QuotaReserved:
+	case l.Deleted && !l.Kept, l.Finished:
+		return false
+	case t.recordLost():
+		return true
+	case l.Deleted, !l.QuotaReserved:
 		return false
 	case s.Retreating() && (l.Check == Retry || l.Check == Rejected || l.Evicted):
 		return false

@@ -14,7 +14,7 @@ func (t turn) open() Plan {
 	l := t.o.Local
 	if l.Check == Ready {
 		plan := t.giveUp(NoRecord, msgNoRecord, nil)
-		plan.Next = t.suspect(plan.Next, t.s.Epoch)
+		plan.Next = t.suspect(plan.Next)
 		return plan
 	}
 	next, because := t.begin()
@@ -87,8 +87,8 @@ func (t turn) begin() (State, Reason) {
 	unused := s.Reservation == "" && (s.Epoch > 1 || l.Evictions == 0)
 	used := s.Reservation != "" && s.Reservation == l.Reservation
 	if t.contradicted() || !unused && !used {
-		s = t.suspect(s, t.nextEpoch()-1)
 		s.Epoch, s.Reservation, s.Round = t.nextEpoch(), l.Reservation, time.Time{}
+		s = t.suspect(s)
 		if t.p.Dispatcher == Incremental || t.p.Dispatcher == BestFit {
 			s.Nominated = nil
 		}
@@ -115,28 +115,6 @@ func (t turn) inherit(s State) State {
 		if !v.connected() && running && !t.declaredGone(v) && !s.owedBy(v.Name) {
 			s = s.owing(Debt{Cluster: v.Name, Epoch: s.Epoch - 1, Stops: c.Stops})
 		}
-	}
-	return s
-}
-
-// contradicted reports whether something is seen that cannot be, if the record is true: a stamp above the present epoch,
-// a job of this epoch although no cluster is bound, or anything of this epoch on a debtor, which is offered nothing.
-func (t turn) contradicted() bool {
-	if t.newest() > t.s.Epoch {
-		return true
-	}
-	return slices.ContainsFunc(t.o.Clusters, func(v ClusterView) bool {
-		owed := t.s.owedBy(v.Name)
-		cannotBe := func(c Copy, j Job) bool { return t.s.currentJob(j) || owed && t.s.currentCopy(c) }
-		live := t.answer(v)
-		return cannotBe(v.Copy, v.Job) || live != nil && cannotBe(live.Copy, live.Job)
-	})
-}
-
-// suspect adds a debt of every cluster.
-func (t turn) suspect(s State, epoch int64) State {
-	for _, v := range t.o.Clusters {
-		s = s.owing(Debt{Cluster: v.Name, Epoch: epoch})
 	}
 	return s
 }

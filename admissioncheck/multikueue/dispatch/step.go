@@ -10,6 +10,9 @@ func Step(s State, o Observation, p Policy) Plan {
 	}
 	t := turn{s: s, o: o, p: p}
 	plan := t.sayable(t.decide())
+	if plan.Next.Epoch > s.Epoch && t.recordLost() {
+		plan.Next = t.suspect(plan.Next)
+	}
 	if !plan.Next.Equal(s) || plan.Verdict != t.verdict() {
 		plan.Actions = nil
 	}

@@ -242,7 +242,7 @@ func TestEpochs(t *testing.T) {
 			"Running",
 		}, {
 			"an eviction that the record does not know raises the epoch by it", "bound w1", "quota Ready evictions=4", "w1 lost@1h \n w2 up",
-			`RemoteLost; epoch 6; owed w1@5; Retry Admitting remote lost`,
+			`RemoteLost; epoch 6; owed w1@5 w2@5; Retry Admitting remote lost`,
 		},
 	})
 }
