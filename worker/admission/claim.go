@@ -123,7 +123,7 @@ func (s *Snapshot) wakeConfirmed() {
 	clear(s.confirmed)
 	for queue, d := range s.passed {
 		r, found := byRoot[s.Root(queue)]
-		if found && d.line.WakeIf(func(w Want) bool { return w.Unconfirmed && w.lacks(r) }) {
+		if found && d.line.WakeIf(func(w Want) bool { return w.Unconfirmed && (w.Any || w.lacks(r)) }) {
 			s.keepBusy(d)
 		}
 	}

@@ -128,7 +128,8 @@ func (s *Snapshot) Assume(e *Waiter, a *Assignment, now time.Time) {
 	})
 }
 
-// hold makes h the only thing known of its workload. Quota that shrinks or moves wakes those that wait for it.
+// hold makes h the only thing known of its workload. Quota that shrinks or moves, or is easier to have by an eviction, wakes
+// those that wait for it.
 func (s *Snapshot) hold(h *holder) {
 	t := h.tenant
 	old := t.holds
@@ -146,6 +147,9 @@ func (s *Snapshot) hold(h *holder) {
 		if old.Queue != h.Queue || !old.Usage.Within(h.Usage) {
 			s.stir(old.Queue, old.Usage)
 		}
+		if h.easierToEvict(old) {
+			s.stir(h.Queue, h.Usage)
+		}
 	}
 	t.holds = h
 	s.holders.add(&h.Reservation)
@@ -155,6 +159,12 @@ func (s *Snapshot) hold(h *holder) {
 		s.quota.Reserve(h.Queue, h.Usage)
 	}
 	s.countHolder(&h.Reservation, 1)
+}
+
+// easierToEvict reports whether somebody may evict the workload now who might not as long as it was old: it fell in
+// priority, counts as younger, or is not on its way out any more.
+func (h *holder) easierToEvict(old *holder) bool {
+	return !h.Evicted && (h.Priority < old.Priority || h.QueuedAt.After(old.QueuedAt) || old.Evicted)
 }
 
 func (h *holder) count(by int) {

@@ -145,6 +145,9 @@ func (a *attempt) place(unit []int) {
 		}
 		a.chosen[i] = got
 		a.total = a.total.and(got.grade)
+		if got.mode == NoCandidates {
+			got.failed = a.passed.clone() // No flavor is better than another then.
+		}
 		if got.mode != Fit {
 			a.obstacles = append(a.obstacles, got.failed.text(a.names(unit)...))
 		}

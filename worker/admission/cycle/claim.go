@@ -57,6 +57,7 @@ func (r *run) claim(c *contender, u admission.Usage) {
 	want := c.refusal.want
 	want.Any = true
 	c.lane.Block(want)
+	r.passBy(c.lane, want)
 	r.snapshot.Book(queue.Name, u)
 	r.booked = append(r.booked, booking{queue: queue.Name, usage: u})
 	r.snapshot.Claim(queue.Name, u)
@@ -64,22 +65,22 @@ func (r *run) claim(c *contender, u admission.Usage) {
 }
 
 // keeps reports whether a head that nobody can be evicted for keeps others from taking what it lacks only part of: where it
-// holds up its line, unless its queue can reclaim what it lends (contract: kueue-api.md 4.4).
+// holds up its line, whether or not its queue may evict anybody, unless the queue can reclaim what it lends (contract:
+// kueue-api.md 4.4, messages.md 5.9).
 func keeps(q *admission.Queue) bool {
 	return q.Strategy == admission.StrictFIFO && q.Preemption.ReclaimWithinCohort != admission.AnyPriority
 }
 
-// keep has the contender, whom nobody can be evicted for, claim as much of what it asks for as there is.
+// keep has the contender, whom nobody can be evicted for, hold up its lane and claim as much of what it asks for as there is.
 func (r *run) keep(c *contender) {
-	part := r.available(c)
-	if len(part) == 0 {
-		l := c.lane
-		c.lane, c.assignment = nil, nil
-		r.turnAway(l, c.place, c.refusal)
+	c.tell(c.refusal.Notice)
+	if part := r.available(c); len(part) > 0 {
+		r.claim(c, part)
 		return
 	}
-	c.tell(c.refusal.Notice)
-	r.claim(c, part)
+	c.lane.Block(c.refusal.want)
+	r.passBy(c.lane, c.refusal.want)
+	c.lane, c.assignment = nil, nil
 }
 
 // available returns the part of what the contender asks for that its queue could take now.

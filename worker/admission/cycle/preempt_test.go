@@ -236,6 +236,108 @@ func TestAHeadWithoutCandidates(t *testing.T) {
 	}})
 }
 
+func TestAHeadOfAStrictQueueThatMayEvictNobody(t *testing.T) {
+	const flavors = "flavor f\nflavor g\nqueue b cohort=x f gpu=0\n"
+	const borrower = `
+		pending small queue=b prio=5 gpu=2 at=9
+		cycle
+		`
+	tell(t, []story{{
+		"keeps what its queue owns, whichever cycle the borrower comes in",
+		flavors + `queue a strict cohort=x f gpu=8
+		admitted h queue=a prio=9 f/gpu=6
+		pending head queue=a prio=5 gpu=8 at=1
+		cycle` + borrower,
+		`wait head in a: ` + lacks + `6 more needed
+		wait small in b: ` + lacks + `2 more needed`,
+	}, {
+		"does not keep it from who ranks before it",
+		flavors + `queue a strict cohort=x f gpu=8
+		admitted h queue=a prio=9 f/gpu=6
+		pending head queue=a prio=4 gpu=8 at=1
+		cycle` + borrower,
+		`wait head in a: ` + lacks + `6 more needed
+		admit small to b: main 1 gpu=2@f; borrowing 1`,
+	}, {
+		"takes what comes back bit by bit before the borrower",
+		flavors + `queue a strict cohort=x f gpu=8
+		admitted h1 queue=a f/gpu=4
+		admitted h2 queue=a f/gpu=4
+		pending head queue=a prio=9 gpu=8 at=1
+		cycle` + borrower + `release h1
+		cycle
+		release h2
+		cycle`,
+		`wait head in a: ` + lacks + `8 more needed
+		wait small in b: ` + lacks + `2 more needed
+		admit head to a: main 1 gpu=8@f`,
+	}, {
+		"keeps nothing if it asks for more than its queue owns",
+		flavors + `queue a strict cohort=x f gpu=4
+		queue c cohort=x f gpu=4
+		admitted h queue=a f/gpu=6
+		pending head queue=a prio=9 gpu=6 at=1
+		cycle` + borrower,
+		`wait head in a: ` + lacks + `4 more needed
+		admit small to b: main 1 gpu=2@f; borrowing 1`,
+	}, {
+		"keeps nothing of a flavor that it cannot have",
+		flavors + `queue a strict cohort=x f gpu=8 g gpu=0
+		queue c cohort=x f gpu=0 g gpu=2
+		admitted h queue=a f/gpu=6
+		pending head queue=a prio=9 gpu=8 at=1
+		cycle
+		pending small queue=c gpu=2
+		cycle`,
+		`wait head in a: ` + lacks + `6 more needed, request for gpu in flavor g exceeds the maximum quota: 8 requested, at most 2 possible
+		admit small to c: main 1 gpu=2@g`,
+	}})
+}
+
+func TestAHolderThatIsEasierToEvictWakesThoseWhoMay(t *testing.T) {
+	const parked = `
+		flavor f
+		queue b cohort=x f gpu=8
+		admitted h queue=a prio=5 at=1 f/gpu=8
+		admitted o queue=b prio=5 at=1 f/gpu=8
+		pending w queue=a prio=5 at=2 gpu=4
+		cycle
+		`
+	tell(t, []story{{
+		"its priority falls",
+		"queue a cohort=x preempt=LowerPriority f gpu=8" + parked + `admitted h queue=a prio=4 at=1 f/gpu=8
+		cycle`,
+		`wait w in a: ` + lacks + `4 more needed
+		preempt for w in a: h (InClusterQueue)`,
+	}, {
+		"the same in a strict queue, whose head holds it up",
+		"queue a strict cohort=x preempt=LowerPriority f gpu=8" + parked + `admitted h queue=a prio=4 at=1 f/gpu=8
+		cycle`,
+		`wait w in a: ` + lacks + `4 more needed
+		preempt for w in a: h (InClusterQueue)`,
+	}, {
+		"it counts as younger",
+		"queue a cohort=x preempt=LowerOrNewerEqualPriority f gpu=8" + parked + `admitted h queue=a prio=5 at=3 f/gpu=8
+		cycle`,
+		`wait w in a: ` + lacks + `4 more needed
+		preempt for w in a: h (InClusterQueue)`,
+	}, {
+		"a borrower in another queue",
+		`queue c cohort=x f gpu=0
+		admitted l queue=c prio=9 f/gpu=4
+		queue a cohort=x reclaim=LowerPriority f gpu=12` + parked + `admitted l queue=c prio=1 f/gpu=4
+		cycle`,
+		`wait w in a: ` + lacks + `4 more needed
+		preempt for w in a: l (InCohortReclamation)`,
+	}, {
+		"nobody if it still is as hard",
+		"queue a cohort=x preempt=LowerPriority f gpu=8" + parked + `admitted h queue=a prio=9 at=1 f/gpu=8
+		admitted h queue=a prio=7 at=1 f/gpu=8
+		cycle`,
+		`wait w in a: ` + lacks + `4 more needed`,
+	}})
+}
+
 func TestRankMattersWhereItMayPreempt(t *testing.T) {
 	tell(t, []story{{
 		"a higher priority of a kind that is parked is looked at",

@@ -7,9 +7,7 @@ import (
 
 // turnAway parks the head with its kind or, where order must be kept, lets it block the lane.
 func (r *run) turnAway(l *lane, head *admission.Place, why refusal) {
-	if why.want.Claimed || why.want.Unconfirmed {
-		r.snapshot.PassedBy(l.Name())
-	}
+	r.passBy(l, why.want)
 	if r.blocks(l, &head.Value.Workload) {
 		l.Block(why.want)
 		l.tell(head, why.Notice, why.want.Gated)
@@ -17,6 +15,13 @@ func (r *run) turnAway(l *lane, head *admission.Place, why refusal) {
 	}
 	for _, place := range l.Park(why.Notice, order.Aside[admission.Want]{Until: why.want, Ranked: why.ranked}) {
 		l.tell(place, why.Notice, why.want.Gated)
+	}
+}
+
+// passBy notes that somebody in the lane waits for more than quota that is given back.
+func (r *run) passBy(l *lane, want admission.Want) {
+	if want.Claimed || want.Unconfirmed {
+		r.snapshot.PassedBy(l.Name())
 	}
 }
 

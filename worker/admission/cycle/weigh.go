@@ -31,7 +31,7 @@ func (r *run) weigh(c *contender) assign.Result {
 // each of the chosen flavors could be had but not all at once, it goes on to others.
 func (r *run) assign(c *contender, w *admission.Workload) assign.Result {
 	opts := assign.Options{IgnoreUndeclared: r.options.IgnoreUndeclared, FirstFlavor: r.options.WithoutFungibility}
-	if c.menu.Preempts {
+	if c.menu.Preempts || keeps(c.menu.Queue) {
 		opts.Preemption = r.grader(c, w)
 	}
 	c.tried = c.tried[:0]
@@ -155,7 +155,7 @@ func reducible(w *admission.Workload) int {
 func (r *run) refuse(c *contender, got assign.Result) refusal {
 	w := c.workload()
 	want := admission.Want{
-		Lacks: slices.Clone(got.Lacks), Less: c.menu.Preempts || reducible(w) >= 0,
+		Lacks: slices.Clone(got.Lacks), Less: c.menu.Preempts || reducible(w) >= 0 || keeps(c.menu.Queue),
 		Any:         reducible(w) >= 0 || len(w.PodSets) > 1 || c.menu.Preempts && r.options.FairSharing,
 		Claimed:     r.claimed(w.Queue),
 		Unconfirmed: c.menu.Preempts && r.snapshot.Unconfirmed(),

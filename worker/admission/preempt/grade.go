@@ -10,8 +10,9 @@ import (
 // Grader returns the oracle for assign.Options.Preemption: how preemption could meet a request that does not fit now, of
 // the workload in the queue, if nothing but that flavor-resource had to be found (contract: kueue-api.md 4.6).
 //
-//   - NoFit: the queue's policies forbid all preemption.
-//   - NoCandidates: they allow it, but no set of victims makes room.
+//   - NoFit: no set of victims makes room, and the request is above the queue's nominal quota, with no policy that lets it
+//     preempt while it borrows.
+//   - NoCandidates: no set of victims makes room, but the queue may wait for what it owns, or for candidates.
 //   - Reclaim: the queue would stay within its nominal quota, and only workloads of other queues have to go.
 //   - Preempt: any other set makes room.
 //
@@ -25,9 +26,10 @@ func (x *Search) Grader(w *admission.Workload, queue string) func(*quota.Cell, a
 }
 
 func (x *Search) grade(n Need, cell *quota.Cell) assign.Mode {
+	t := &x.trial
 	found := x.search(n)
-	switch t := &x.trial; {
-	case t.policy.forbidsAll():
+	switch {
+	case !found && n.Usage[0].Amount > cell.Nominal() && !x.mayBorrow(n, cell):
 		return assign.NoFit
 	case !found:
 		return assign.NoCandidates
@@ -41,6 +43,23 @@ func (x *Search) grade(n Need, cell *quota.Cell) assign.Mode {
 func (t *trial) tookOwn() bool {
 	for _, k := range t.taken {
 		if k.Queue == t.need.Queue {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBorrow reports whether the workload may evict others although its queue will borrow then: from queues around it that
+// borrow themselves, or, below a cohort that is no root, for what that cohort owns.
+func (x *Search) mayBorrow(n Need, cell *quota.Cell) bool {
+	switch p := x.trial.policy; {
+	case p.outside.nobody():
+		return false
+	case x.options.FairSharing || !p.inside.nobody():
+		return true
+	}
+	for c := cell.Above(); c != nil && c.Above() != nil; c = c.Above() {
+		if n.Usage[0].Amount <= c.Quota() {
 			return true
 		}
 	}

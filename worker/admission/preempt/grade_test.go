@@ -10,8 +10,22 @@ import (
 func TestHowPreemptionCouldMeetARequest(t *testing.T) {
 	for _, c := range []struct{ name, script, need, want string }{
 		{
-			"not at all where policy forbids it",
-			"queue a cohort=x f gpu=4\n queue b cohort=x f gpu=0\n admitted v queue=b f/gpu=4", "queue=a prio=9 f/gpu=1", "NoFit",
+			"not at all where policy forbids it and the queue does not own as much",
+			"queue a cohort=x f gpu=4\n queue b cohort=x f gpu=4\n admitted v queue=b f/gpu=4", "queue=a prio=9 f/gpu=5", "NoFit",
+		}, {
+			"not now where policy forbids it but the queue owns as much",
+			"queue a cohort=x f gpu=4\n queue b cohort=x f gpu=0\n admitted v queue=b f/gpu=4", "queue=a prio=9 f/gpu=4", "NoCandidates",
+		}, {
+			"not at all above what the queue owns if only its own may go and none can",
+			"queue a cohort=x preempt=LowerPriority f gpu=4\n queue b cohort=x f gpu=4\n admitted v queue=b f/gpu=8", "queue=a prio=9 f/gpu=5", "NoFit",
+		}, {
+			"not now above what the queue owns if it may borrow by preemption",
+			"queue a cohort=x reclaim=LowerPriority borrow-within=LowerPriority f gpu=4\n queue b cohort=x f gpu=4\n admitted v queue=b prio=10 f/gpu=8",
+			"queue=a prio=9 f/gpu=5", "NoCandidates",
+		}, {
+			"not now above what the queue owns if the cohort around it owns as much",
+			"cohort y parent=x\n queue a cohort=y reclaim=LowerPriority f gpu=4\n queue b cohort=y f gpu=4\n queue c cohort=x f gpu=4\n" +
+				" admitted v queue=c prio=10 f/gpu=12", "queue=a prio=9 f/gpu=5", "NoCandidates",
 		}, {
 			"not now, if nobody may be evicted",
 			"queue a preempt=LowerPriority f gpu=4\n admitted v queue=a prio=9 f/gpu=4", "queue=a prio=9 f/gpu=1", "NoCandidates",
