@@ -45,7 +45,7 @@ func (l *ledger) creating(t *turn, c *worker, a dispatch.Action) {
 	t.must(lawOneJob, !again || before == c.name || l.forgotten[t.item.uid], "%s epoch %d on %s and %s", t.item.name, a.Epoch, before, c.name)
 	t.must(lawAgain, !l.ran[key] || l.forgotten[t.item.uid], "%s epoch %d on %s", t.item.name, a.Epoch, c.name)
 	l.created[key] = c.name
-	l.promised[key] = strict(t.policy)
+	l.promised[key] = strict(t.World.policy) // what is done while the config is missing stands in for it, and promises nothing
 	for _, other := range t.workers {
 		job, ok := other.jobs[t.item.name]
 		older := ok && other != c && job.ours && job.uid == t.item.uid && (!job.late || job.running)

@@ -24,6 +24,9 @@ func (l *ledger) givingUp(t *turn, item workload) {
 	if t.hub.gone[item.bound] {
 		l.wordOf(t, item.bound)
 		t.reach(GoneDeclared)
+		if !t.endShown(item) {
+			l.excuse(item.uid, time.Time{}) // whoever gives the word answers for what nobody had seen
+		}
 		return
 	}
 	t.must(lawGrace, link.State == dispatch.Unreachable && !t.now.Before(t.lostSince(item.bound).Add(t.policy.WorkerLostTimeout)), "%s on %s", item.name, item.bound)
@@ -35,6 +38,14 @@ func (l *ledger) givingUp(t *turn, item workload) {
 	if t.policy.OnWorkerLost != dispatch.Hold {
 		l.excuse(item.uid, time.Time{}) // what was out of reach for longer than the grace does not count
 	}
+}
+
+// endShown reports whether the hub was shown that a bound Workload's run has ended.
+func (t *turn) endShown(item workload) bool {
+	watch := t.program.remote[item.bound].watch
+	obj, job := watch.copies.get(item.name).value, watch.jobs.get(item.name).value
+	at := attempt{item.uid, item.state().Epoch}
+	return obj.finished != nil && at == (attempt{obj.uid, obj.epoch}) || job.finished != nil && at == (attempt{job.uid, job.epoch})
 }
 
 // leaving checks that a cluster that can be reached is given up because something is wrong there, or was when it was read.

@@ -104,7 +104,7 @@ func (l *ledger) sick(t *turn) {
 	}
 	for _, name := range t.state.Nominated {
 		v := clusterView(t.obs, name)
-		dead := v.Trouble != "" || !t.worker(name).up && v.Link.State == dispatch.Connected && v.Copy.Holder == dispatch.Absent
+		dead := troubled(v, t.state.Epoch) || !t.worker(name).up && v.Link.State == dispatch.Connected && v.Copy.Holder == dispatch.Absent
 		if !dead {
 			return
 		}

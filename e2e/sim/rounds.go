@@ -42,7 +42,7 @@ func (l *ledger) division(t *turn, s, next dispatch.State) (fresh, hopeful []str
 		switch {
 		case next.Epoch != s.Epoch || next.Reservation != s.Reservation || !slices.Contains(s.Nominated, name):
 			fresh = append(fresh, name)
-		case !open(v), v.Copy.Evicted, v.Copy.Refused, v.Copy.Deactivating, v.Copy.Finished != nil, v.Trouble != "":
+		case !open(v), v.Copy.Evicted, v.Copy.Refused, v.Copy.Deactivating, v.Copy.Finished != nil, troubled(v, s.Epoch):
 		case v.Degraded != "" && v.Copy.Holder == dispatch.Absent && readier(t, s): // it does not even take the offer in time
 		case t.lapsed(name), !t.leased(name) && v.Copy.Holder == dispatch.Absent: // its fence would stop the job
 		case blocked(v) && easier(t, s, v): // it would have to preempt, another would not
@@ -51,6 +51,12 @@ func (l *ledger) division(t *turn, s, next dispatch.State) (fresh, hopeful []str
 		}
 	}
 	return fresh, hopeful
+}
+
+// troubled reports whether a cluster has turned down what it was asked, for all that it shows.
+func troubled(v dispatch.ClusterView, epoch int64) bool {
+	took := v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == epoch && v.Copy.SpecMatches && !v.Copy.Deleting && !v.GateAsked
+	return v.Trouble != "" && !took
 }
 
 // open reports whether a cluster could be offered something, as far as its connection and our name are concerned.

@@ -58,7 +58,7 @@ func (r *Resolver) count(s *subject, plan dispatch.Plan) {
 			outcome = outcomeWon
 		case !slices.Contains(s.state.Nominated, v.Name), !r.knows(v.Name):
 			continue
-		case refused(v):
+		case refused(s.state, v):
 			outcome = outcomeRefused
 		}
 		offers.WithLabelValues(v.Name, outcome).Inc()
@@ -69,7 +69,9 @@ func (r *Resolver) count(s *subject, plan dispatch.Plan) {
 }
 
 // refused reports whether a cluster has said that it does not take the offer.
-func refused(v dispatch.ClusterView) bool { return v.Copy.Refused || v.Copy.Evicted || v.Trouble != "" }
+func refused(s dispatch.State, v dispatch.ClusterView) bool {
+	return v.Copy.Refused || v.Copy.Evicted || s.Troubled(v) != ""
+}
 
 // noteMisses holds it against the clusters that they said nothing to what they were offered before the winner was. A refusal is an
 // answer, and one about this Workload alone.
@@ -77,7 +79,7 @@ func (r *Resolver) noteMisses(s *subject, winner string) {
 	at := func(name string) time.Time { return r.flights.sentAt(name, s.key(), s.state.Epoch) }
 	for _, v := range s.observed.Clusters {
 		offered := v.Name != winner && slices.Contains(s.state.Nominated, v.Name)
-		if sent := at(v.Name); offered && !refused(v) && !sent.IsZero() && sent.Before(at(winner)) {
+		if sent := at(v.Name); offered && !refused(s.state, v) && !sent.IsZero() && sent.Before(at(winner)) {
 			r.flights.missed(v.Name, s.observed.Now)
 		}
 	}

@@ -47,13 +47,14 @@ func (t turn) drainAway(v ClusterView) Plan {
 }
 
 // restore takes the epoch from the bound cluster after the record of it was lost: what is there was made by us, in the
-// epoch in which that cluster was bound. What was owed then is not known, so everybody else is suspected.
+// epoch in which that cluster was bound; or from others, if nothing is there any more. What was owed then is not known, so everybody
+// else is suspected.
 func (t turn) restore(epoch int64) Plan {
 	next := t.s
 	next.Epoch = epoch
 	next.Reservation = t.o.Local.Reservation
 	next.Stops = t.view(next.Bound).Copy.Stops
-	return t.move(next, RecordLost, "the record of the epoch was lost; taking it from the bound cluster")
+	return t.move(next, RecordLost, "the record of the epoch was lost; taking it from what is seen")
 }
 
 // lost keeps the Workload on a bound cluster that cannot be talked to, as long as the policy says (case 6a).

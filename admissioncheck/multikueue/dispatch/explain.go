@@ -35,7 +35,7 @@ func (t turn) why(s State, v ClusterView) Explanation {
 		return Explanation{Phase: PhaseLeaving, Reason: Retracting, Message: "what an earlier attempt left there is being removed"}
 	case s.Bound != "":
 		return Explanation{Phase: PhaseNotEligible, Reason: Lost, Message: "another cluster was chosen", Since: t.view(s.Bound).Copy.AdmittedAt}
-	case v.Trouble != "":
+	case s.Troubled(v) != "":
 		e := Explanation{Phase: PhaseRefused, Reason: Refused, Message: "does not take it: " + v.Trouble}
 		if s.nominates(v.Name) {
 			e.Since = s.Round

@@ -45,10 +45,14 @@ func (t turn) judge(v ClusterView, live Live, actions []Action) Plan {
 
 // gone handles a bound copy or job that is not there any more (case 6a). If the job is still there, its run has lost its
 // permission and nothing else has happened. If it is not, it may have finished and been cleaned up: the Workload is
-// dispatched again only if somebody saw that it had not. A job is never made again within an epoch.
+// dispatched again only if somebody saw that it had not. A job is never made again within an epoch. Where nothing is left of it and
+// others show a later epoch than the record, the record was lost: without an epoch above theirs their offers would stay for ever.
 func (t turn) gone(v ClusterView, live Live, actions []Action) Plan {
 	if t.s.currentJob(live.Job) || v.EndedUnfinished {
 		return t.giveUp(RemoteGone, msgGone, nil)
+	}
+	if t.behind() && live.Copy.Holder != Ours && live.Job.Holder != Ours {
+		return t.restore(t.newest())
 	}
 	message := `Result unknown: the job is gone from worker cluster "` + v.Name +
 		`" and nobody saw how it ended; delete the workload, or deactivate and reactivate it to run it again`

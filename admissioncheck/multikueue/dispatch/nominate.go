@@ -36,7 +36,8 @@ func (t turn) nominate(s State) nomination {
 }
 
 // barred returns why a cluster must not be offered anything, nor keep an offer, though it can be reached; empty if it may.
-// A cluster that has admitted already is not barred by being cordoned.
+// A nominated cluster that has admitted already is not barred by being cordoned; one that has lost its nomination is not
+// nominated again because it admitted before its copy was withdrawn.
 func (t turn) barred(v ClusterView) Reason {
 	pin := t.o.Local.Pin
 	switch {
@@ -50,7 +51,7 @@ func (t turn) barred(v ClusterView) Reason {
 		return SiblingWait
 	case t.p.OnHubLost == Stop && v.Lease == LeaseLapsed:
 		return NotLeased
-	case (v.Cordoned || v.Draining) && (!t.s.currentCopy(v.Copy) || !v.Copy.Admitted):
+	case (v.Cordoned || v.Draining) && (!t.s.nominates(v.Name) || !t.s.currentCopy(v.Copy) || !v.Copy.Admitted):
 		return Cordoned
 	}
 	return ""
@@ -235,5 +236,16 @@ func (v ClusterView) shunned() bool { return v.Degraded != "" && !v.OnTrial }
 func (t turn) refuses(v ClusterView) bool {
 	c := v.Copy
 	turnedAway := t.s.currentCopy(c) && (c.Refused || c.Evicted || c.Deactivating || c.Finished != nil)
-	return t.barred(v) != "" || !v.connected() || v.collision() || v.Trouble != "" || turnedAway
+	return t.barred(v) != "" || !v.connected() || v.collision() || t.s.Troubled(v) != "" || turnedAway
+}
+
+// Troubled is why a cluster does not take what it was asked last, empty if it does. A copy of this epoch that is as it should be
+// shows that the offer was taken, whatever its call said: one that failed may have taken effect, and one that was refused may have
+// been made twice. It says nothing about a call that came later, to open the copy's gate.
+func (s State) Troubled(v ClusterView) string {
+	c := v.Copy
+	if s.currentCopy(c) && c.SpecMatches && !c.Deleting && !v.GateAsked && s.Bound == "" {
+		return ""
+	}
+	return v.Trouble
 }

@@ -33,7 +33,8 @@ func (t turn) unbind(plan Plan) Plan {
 }
 
 // stoppedOn reports whether a given-up cluster has no pods of the Workload any more, as far as anybody will ever say, and whether
-// its cache shows enough to wait for that. A copy that has lost its quota has lost its pods before.
+// its cache shows enough to wait for that. A copy that has lost its quota has lost its pods before; one that is out of sync is over
+// while the pods still end.
 func (t turn) stoppedOn(v ClusterView) (over, seen bool) {
 	c, live := v.Copy, t.answer(v)
 	switch {
@@ -42,7 +43,7 @@ func (t turn) stoppedOn(v ClusterView) (over, seen bool) {
 	case live != nil && !touchable(live.Job.Holder) && (!touchable(live.Copy.Holder) || !live.Copy.Admitted || live.Copy.Evicted):
 		return true, true
 	case c.Holder == Ours:
-		ended := !c.Quota || c.Finished != nil
+		ended := !c.Quota || c.Finished != nil && c.Finished.Reason != OutOfSync
 		return ended || c.Evicted && !c.Adopted && v.Job.Holder == Absent, !c.Adopted || v.Job.Holder != Absent
 	}
 	return false, touchable(v.Job.Holder)
@@ -96,14 +97,15 @@ func (t turn) stop(v ClusterView) []Action {
 	if v.Job.Holder == Ours && v.Job.Behind {
 		actions = append(actions, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.s.Epoch})
 	}
-	if t.o.Local.Awaited && c.Holder != Ours && v.removable() {
+	outOfSync := c.Finished != nil && c.Finished.Reason == OutOfSync
+	if t.o.Local.Awaited && v.removable() && (c.Holder != Ours || outOfSync) {
 		actions = append(actions, t.abandon(v)...)
 	}
 	return actions
 }
 
-// abandon removes a job whose copy somebody has removed: nobody over there would tell any more that it has stopped. Its object
-// stays until its pods have ended, so that a read that finds nothing tells that.
+// abandon removes a job whose copy somebody has removed, or that is out of sync with its copy: nobody over there would tell any more
+// that it has stopped. Its object stays until its pods have ended, so that a read that finds nothing tells that.
 func (t turn) abandon(v ClusterView) []Action {
 	actions := t.remove(v, max(t.s.Epoch, v.newest()+1))
 	for i := range actions {
