@@ -51,6 +51,9 @@ func (c *contest) leader() *branch {
 			c.grow(b)
 		}
 		switch {
+		case b.node.IsQueue() && c.outOfDate(b):
+			c.stepBack(b)
+			b = c.root
 		case b.node.IsQueue():
 			return b
 		case len(b.heap) > 0:
@@ -64,6 +67,26 @@ func (c *contest) leader() *branch {
 	return nil
 }
 
+// outOfDate reports whether the queue's next candidate is another than the one that it was compared by, because its cohort
+// ceased to borrow.
+func (c *contest) outOfDate(b *branch) bool {
+	if !b.known {
+		return false
+	}
+	next := b.look()
+	was := b.best
+	b.best = next
+	return next != was
+}
+
+// stepBack restores the order after the next candidate of a branch that led became another.
+func (c *contest) stepBack(b *branch) {
+	b.known = false
+	if b.parent != nil {
+		c.sink(b.parent.heap, 0)
+	}
+}
+
 // reorder restores the order on the way up from a branch that led, after something was taken from it or it was done.
 func (c *contest) reorder(b *branch) {
 	for ; b.parent != nil; b = b.parent {
@@ -73,17 +96,17 @@ func (c *contest) reorder(b *branch) {
 			heap[0] = heap[last]
 			b.parent.heap = heap[:last]
 		} else {
-			b.share = b.node.Share()
+			b.share, b.known = b.node.Share(), false
 		}
-		sinkBranch(b.parent.heap, 0)
+		c.sink(b.parent.heap, 0)
 	}
 }
 
-func sinkBranch(heap []*branch, i int) {
+func (c *contest) sink(heap []*branch, i int) {
 	for {
 		first := i
 		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
-			if heap[child].leads(heap[first]) {
+			if c.leads(heap[child], heap[first]) {
 				first = child
 			}
 		}
@@ -95,32 +118,32 @@ func sinkBranch(heap []*branch, i int) {
 	}
 }
 
-func orderBranches(heap []*branch) {
+func (c *contest) order(heap []*branch) {
 	for i := len(heap)/2 - 1; i >= 0; i-- {
-		sinkBranch(heap, i)
+		c.sink(heap, i)
 	}
 }
 
 // retry starts over with what is left over and reports whether anything is.
 func (c *contest) retry() bool {
-	return c.root.retry()
+	return c.retryAt(c.root)
 }
 
-// retry gives what is left over below the branch a second chance.
-func (b *branch) retry() bool {
+// retryAt gives what is left over below the branch a second chance.
+func (c *contest) retryAt(b *branch) bool {
 	if b.node.IsQueue() {
-		b.secondChance, b.leftovers, b.second, b.last = b.leftovers, nil, true, nil
+		b.secondChance, b.leftovers, b.second, b.last, b.known = b.leftovers, nil, true, nil, false
 		b.done = len(b.secondChance) == 0
 		return !b.done
 	}
 	b.heap, b.done = b.heap[:0], true
 	for _, child := range b.children {
-		if child.retry() {
+		if c.retryAt(child) {
 			b.heap = append(b.heap, child)
 			b.done = false
 		}
 	}
-	orderBranches(b.heap)
+	c.order(b.heap)
 	return !b.done
 }
 
@@ -150,7 +173,7 @@ func (c *contest) grow(b *branch) {
 		}
 	}
 	b.heap = append(b.heap, b.children...)
-	orderBranches(b.heap)
+	c.order(b.heap)
 }
 
 // rivalBranch returns a branch off the preemptor's path.

@@ -1,9 +1,6 @@
 package preempt
 
-import (
-	"switchyard.dev/worker/admission"
-	"switchyard.dev/worker/admission/quota"
-)
+import "switchyard.dev/worker/admission"
 
 // fair makes room by shares (contract: kueue-api.md 4.8): candidates come from wherever the share is greatest, and those
 // of other queues must pass the share test of a strategy, unless the preemptor stays within its nominal quota.
@@ -42,24 +39,19 @@ func (c *contest) step(leaf *branch, j judge) bool {
 		return false
 	}
 	r := next.head()
-	if r == leaf.last {
-		if leaf.failed {
-			leaf.leftovers = append(leaf.leftovers, next)
-		}
-		return false
-	}
 	leaf.last, leaf.failed = r, !j.takes(leaf, r)
-	if leaf.failed {
-		if j.strategy == LessThanInitialShare {
-			// The test is about the queue's side alone, whose share never grows again.
-			leaf.done = true
-			c.reorder(leaf)
-		}
-		leaf.leftovers = append(leaf.leftovers, next)
-		return false
+	if !leaf.failed {
+		c.reorder(leaf)
+		return true
 	}
-	c.reorder(leaf)
-	return true
+	leaf.leftovers = append(leaf.leftovers, next)
+	// The test of LessThanInitialShare is about the queue's side alone, whose share never grows again.
+	if leaf.done = j.strategy == LessThanInitialShare; leaf.done {
+		c.reorder(leaf)
+	} else {
+		c.stepBack(leaf)
+	}
+	return false
 }
 
 // judge applies the share test.
@@ -100,62 +92,4 @@ func (j judge) allows(leaf *branch, r *admission.Reservation) bool {
 		return leaf.rival.Compare(final) <= 0
 	}
 	return false
-}
-
-// branch is a node of the preemptor's tree below which there may be candidates.
-type branch struct {
-	node   *quota.Node
-	parent *branch
-	// level is that of the lowest node above this one that is above the preemptor's queue, too; or of the node itself, if it
-	// is on the preemptor's path.
-	level int
-	// side is the child of that lowest node on this side, and rival the share of its child on the preemptor's side, the
-	// workload included. On the preemptor's path side is nil.
-	side  *quota.Node
-	rival quota.Share
-	// share is the node's as it is in the heap.
-	share quota.Share
-	// heap has the children that are not done, the greatest share first; children has all.
-	heap, children []*branch
-	// grown is whether children, or for a queue its stream, was filled.
-	grown bool
-	// done is whether there are no candidates below any more.
-	done   bool
-	stream stream
-	// leftovers failed the strategies so far; second says that the candidates are what was left over before.
-	leftovers, secondChance []cursor
-	second                  bool
-	// last is the candidate looked at last, and failed whether it did.
-	last   *admission.Reservation
-	failed bool
-}
-
-// next returns the queue's next candidate.
-func (b *branch) next() (cursor, bool) {
-	if !b.second {
-		return b.stream.next()
-	}
-	for len(b.secondChance) > 0 {
-		first := b.secondChance[0]
-		b.secondChance = b.secondChance[1:]
-		if first.overdrawn() {
-			return first, true
-		}
-	}
-	return cursor{}, false
-}
-
-// leads reports whether candidates are taken from b before they are from other, a sibling: the greater share, other queues
-// before one's own, then by name.
-func (b *branch) leads(other *branch) bool {
-	switch c := b.share.Compare(other.share); {
-	case c != 0:
-		return c > 0
-	case (b.side == nil) != (other.side == nil):
-		return b.side != nil
-	case b.node.Name() != other.node.Name():
-		return b.node.Name() < other.node.Name()
-	default:
-		return !b.node.IsQueue()
-	}
 }

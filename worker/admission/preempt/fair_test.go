@@ -21,13 +21,34 @@ func TestWhomTheSmallerShareEvicts(t *testing.T) {
 			"u (InCohortReclamation)",
 		}, {
 			"from one queue until another has the greatest share",
-			three + "admitted v0 queue=b f/gpu=3\n admitted v1 queue=b since=1 f/gpu=1\n admitted u0 queue=c f/gpu=3\n admitted u1 queue=c since=1 f/gpu=1\n" +
+			three + "admitted v0 queue=b f/gpu=3\n admitted v1 queue=b since=2 f/gpu=1\n admitted u0 queue=c f/gpu=3\n admitted u1 queue=c since=1 f/gpu=1\n" +
 				"admitted u2 queue=c since=2 f/gpu=1", "queue=a f/gpu=3",
 			"u2 (InCohortReclamation), v1 (InCohortReclamation), u1 (InCohortReclamation)",
 		}, {
 			"whoever would still have as much in the end, when it borrows itself",
 			three + "admitted s queue=a prio=5 f/gpu=3\n admitted v queue=b f/gpu=1\n admitted u queue=b prio=5 f/gpu=5", "queue=a f/gpu=1",
 			"v (InCohortFairSharing)",
+		}, {
+			"among equal shares, the lowest priority",
+			three + "admitted v queue=b prio=1 f/gpu=4\n admitted u queue=c f/gpu=4", "queue=a f/gpu=2",
+			"u (InCohortReclamation)",
+		}, {
+			"among equal shares and priorities, the last to come",
+			three + "admitted v queue=b since=3 f/gpu=4\n admitted u queue=c since=4 f/gpu=4", "queue=a f/gpu=2",
+			"u (InCohortReclamation)",
+		}, {
+			"among equals in all, by UID",
+			three + "admitted v queue=b uid=2 f/gpu=4\n admitted u queue=c uid=1 f/gpu=4", "queue=a f/gpu=2",
+			"u (InCohortReclamation)",
+		}, {
+			"among equal shares, a candidate after one that failed is held against those of others",
+			"queue a cohort=x reclaim=Any f gpu=0\n queue b cohort=x f gpu=0\n queue c cohort=x f gpu=0\n queue d cohort=x f gpu=8\n" +
+				"admitted v1 queue=b f/gpu=3\n admitted v2 queue=b prio=3 f/gpu=1\n admitted u1 queue=c prio=1 f/gpu=1\n admitted u2 queue=c prio=9 f/gpu=3",
+			"queue=a f/gpu=2", "u1 (InCohortFairSharing), v2 (InCohortFairSharing)",
+		}, {
+			"a cohort before a queue of the same share",
+			"cohort y parent=x\n" + three + "queue d cohort=y f gpu=3\n admitted v queue=b f/gpu=6\n admitted u queue=d prio=5 f/gpu=6", "queue=a f/gpu=1",
+			"u (InCohortReclamation)",
 		}, {
 			"nobody who would end up with less than it",
 			three + "admitted s queue=a prio=5 f/gpu=4\n admitted v queue=b f/gpu=1\n admitted u queue=b prio=5 f/gpu=4", "queue=a f/gpu=1", "",

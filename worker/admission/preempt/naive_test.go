@@ -447,6 +447,14 @@ func (n *naive) leader() *admission.Reservation {
 			list = append(list, r)
 		}
 	}
+	// Queues are compared by the first candidate of each.
+	slices.SortFunc(list, n.order)
+	queues := map[string]bool{}
+	list = slices.DeleteFunc(list, func(r admission.Reservation) bool {
+		seen := queues[r.Queue]
+		queues[r.Queue] = true
+		return seen
+	})
 	sort.Slice(list, func(i, j int) bool { return n.leads(list[i], list[j]) })
 	if len(list) == 0 {
 		return nil
@@ -454,22 +462,25 @@ func (n *naive) leader() *admission.Reservation {
 	return &list[0]
 }
 
-// leads compares two candidates by the children, of the lowest node above their queues, that lead to them.
+// leads compares the first candidates of two queues by the children, of the lowest node above the queues, that lead to them.
 func (n *naive) leads(a, b admission.Reservation) bool {
-	if a.Queue == b.Queue {
-		return n.order(a, b) < 0
-	}
 	chainA, chainB := n.nodesOf(a.Queue), n.nodesOf(b.Queue)
 	i := slices.IndexFunc(chainA, func(at admissiontest.Node) bool { return slices.Contains(chainB, at) }) - 1
 	j := slices.Index(chainB, chainA[i+1]) - 1
 	if c := n.shareIn(chainA, i, a.Queue).compare(n.shareIn(chainB, j, b.Queue)); c != 0 {
 		return c > 0
 	}
+	if (i == 0) != (j == 0) {
+		return j == 0
+	}
 	ownA, ownB := slices.Contains(n.path, chainA[i]), slices.Contains(n.path, chainB[j])
 	if ownA != ownB {
 		return ownB
 	}
-	return n.nameOf(a.Queue, i) < n.nameOf(b.Queue, j)
+	if i > 0 {
+		return n.nameOf(a.Queue, i) < n.nameOf(b.Queue, j)
+	}
+	return cmp.Or(cmp.Compare(a.Priority, b.Priority), b.ReservedAt.Compare(a.ReservedAt), cmp.Compare(a.UID, b.UID)) < 0
 }
 
 // nameOf is the name of the i-th node on the way from a queue to the root; no queue and cohort share one here.

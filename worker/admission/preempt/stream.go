@@ -76,19 +76,26 @@ func (s *stream) reset() { s.cursors = s.cursors[:0] }
 // next returns the next candidate and where it was found; false if there is none left. A candidate that holds several of
 // what is contested comes once for each, one right after the other.
 func (s *stream) next() (cursor, bool) {
+	first, found := s.first()
+	if !found {
+		return first, false
+	}
+	top := &s.cursors[0]
+	if top.at = top.rule.next(top.roll, top.at+1); top.at == len(top.roll) {
+		s.drop()
+	} else {
+		s.sink(0)
+	}
+	return first, true
+}
+
+// first returns what next would.
+func (s *stream) first() (cursor, bool) {
 	for len(s.cursors) > 0 {
-		first := s.cursors[0]
-		if !first.overdrawn() {
-			s.drop()
-			continue
+		if s.cursors[0].overdrawn() {
+			return s.cursors[0], true
 		}
-		top := &s.cursors[0]
-		if top.at = top.rule.next(top.roll, top.at+1); top.at == len(top.roll) {
-			s.drop()
-		} else {
-			s.sink(0)
-		}
-		return first, true
+		s.drop()
 	}
 	return cursor{}, false
 }
