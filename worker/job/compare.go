@@ -90,7 +90,7 @@ func (r *reconciler[T]) elsewhere(job T) bool {
 }
 
 func (r *reconciler[T]) mismatch(ctx context.Context, s *sight[T], sets []kueue.PodSet) error {
-	if PrebuiltWorkloadName(s.job) != "" {
+	if r.opts.Gates.PrebuiltWorkloadName(s.job) != "" {
 		s.facts.Link = LinkOutOfSync
 		return nil
 	}

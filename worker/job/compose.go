@@ -122,7 +122,7 @@ func (c composer[T]) sync(ctx context.Context, job T, wl *kueue.Workload) (*kueu
 	if err := c.syncPriority(ctx, job, &next); err != nil {
 		return nil, false, err
 	}
-	if PrebuiltWorkloadName(job) == "" { // Whoever made the Workload has said these two himself.
+	if c.opts.Gates.PrebuiltWorkloadName(job) == "" { // Whoever made the Workload has said these two himself.
 		limit, err := maxExecTime(job)
 		if err != nil {
 			return nil, false, err

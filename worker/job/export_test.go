@@ -16,7 +16,7 @@ import (
 // Indexed registers the indexes that the kind's reconciler needs with a fake client.
 func Indexed[T client.Object](b *fake.ClientBuilder, kind Kind[T]) *fake.ClientBuilder {
 	r := newReconciler(kind, Options{}, nil, nil)
-	return b.WithIndex(&kueue.Workload{}, r.ownerIndex(), r.ownerName).WithIndex(kind.New(), prebuiltIndex, prebuiltName)
+	return b.WithIndex(&kueue.Workload{}, r.ownerIndex(), r.ownerName).WithIndex(kind.New(), prebuiltIndex, DefaultGates().prebuiltName)
 }
 
 // Reconciler returns the kind's reconciler on the given client, and on a reader that is never behind.

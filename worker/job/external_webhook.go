@@ -20,11 +20,12 @@ const ExternalWebhookPath = "/validate-external-job"
 // ExternalWebhook refuses a job of an external kind that a hub has sent too late, and an update that lets its epoch fall. It
 // reads nothing but metadata, and of what no hub has made it refuses nothing.
 func ExternalWebhook(o Options) *admission.Webhook {
-	return admission.WithValidator(runtime.NewScheme(), externalJobs{o.Stale}) // a scheme without kinds takes any for metadata
+	return admission.WithValidator(runtime.NewScheme(), externalJobs{o.Stale, o.Gates}) // a scheme without kinds takes any for metadata
 }
 
 type externalJobs struct {
 	stale func(ctx context.Context, job client.Object, workload string) *field.Error
+	gates Gates
 }
 
 // ValidateCreate implements admission.Validator.
@@ -32,7 +33,7 @@ func (v externalJobs) ValidateCreate(ctx context.Context, job *metav1.PartialObj
 	if v.stale == nil {
 		return nil, nil
 	}
-	return nil, refusal(job, v.stale(ctx, job, PrebuiltWorkloadName(job)))
+	return nil, refusal(job, v.stale(ctx, job, v.gates.PrebuiltWorkloadName(job)))
 }
 
 // ValidateUpdate implements admission.Validator.

@@ -52,7 +52,7 @@ func judged(t *testing.T, o job.Options, request admission.Request) string {
 func TestAnExternalJobOfAnEpochThatIsOverIsNotMade(t *testing.T) {
 	var object client.Object
 	asked, over := "", true
-	o := job.Options{Stale: func(_ context.Context, job client.Object, workload string) *field.Error {
+	o := job.Options{Gates: job.DefaultGates(), Stale: func(_ context.Context, job client.Object, workload string) *field.Error {
 		if object, asked = job, workload; over {
 			return field.Forbidden(field.NewPath("metadata"), "epoch 2 is over")
 		}

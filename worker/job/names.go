@@ -43,3 +43,18 @@ func PrebuiltWorkloadName(obj client.Object) string {
 	}
 	return obj.GetLabels()[kueue.PrebuiltWorkloadNameKey]
 }
+
+// PrebuiltWorkloadName is the function of that name. With the gate WorkloadIdentifierAnnotations off the label comes first; the
+// annotation counts only where no label could hold the name (contract: messages.md 5.7).
+func (g Gates) PrebuiltWorkloadName(obj client.Object) string {
+	if g.WorkloadIdentifierAnnotations {
+		return PrebuiltWorkloadName(obj)
+	}
+	if name := obj.GetLabels()[kueue.PrebuiltWorkloadNameKey]; name != "" {
+		return name
+	}
+	if name := obj.GetAnnotations()[kueue.PrebuiltWorkloadNameKey]; len(name) > validation.LabelValueMaxLength {
+		return name
+	}
+	return ""
+}

@@ -4,7 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
 func TestWorkloadNamesFitAndTellOwnersApart(t *testing.T) {
@@ -32,6 +35,34 @@ func TestWorkloadNamesFitAndTellOwnersApart(t *testing.T) {
 		}
 		if !strings.HasPrefix(got, c.want) || len(got) > limit {
 			t.Errorf("%s: %s (%d characters), want %s", name, got, len(got), c.want)
+		}
+	}
+}
+
+func TestTheNameOfAPrebuiltWorkloadIsReadWhereTheGateSays(t *testing.T) {
+	long := strings.Repeat("n", 64)
+	for name, c := range map[string]struct {
+		label, annotation string
+		on, off           string
+	}{
+		"nowhere":                           {"", "", "", ""},
+		"label":                             {"l", "", "l", "l"},
+		"annotation":                        {"", "a", "a", ""},
+		"both":                              {"l", "a", "a", "l"},
+		"a name that no label holds":        {"", long, long, long},
+		"such a name beside a label":        {"l", long, long, "l"},
+		"the longest name that a label may": {"", long[1:], long[1:], ""},
+	} {
+		j := &batchv1.Job{}
+		j.SetLabels(map[string]string{kueue.PrebuiltWorkloadNameKey: c.label})
+		j.SetAnnotations(map[string]string{kueue.PrebuiltWorkloadNameKey: c.annotation})
+		on, off := DefaultGates(), DefaultGates()
+		off.WorkloadIdentifierAnnotations = false
+		if got := on.PrebuiltWorkloadName(j); got != c.on {
+			t.Errorf("%s: %q with the gate on, want %q", name, got, c.on)
+		}
+		if got := off.PrebuiltWorkloadName(j); got != c.off {
+			t.Errorf("%s: %q with the gate off, want %q", name, got, c.off)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (r *reconciler[T]) observeWorkloads(ctx context.Context, key types.Namespac
 		return fmt.Errorf("list workloads of %s: %w", r.kind.GVK.Kind, err)
 	}
 	slices.SortFunc(owned.Items, byWorth)
-	needed := PrebuiltWorkloadName(s.job)
+	needed := r.opts.Gates.PrebuiltWorkloadName(s.job)
 	for i := range owned.Items {
 		wl := &owned.Items[i]
 		ours := !s.facts.Gone && metav1.GetControllerOfNoCopy(wl).UID == s.job.GetUID()
@@ -136,7 +136,7 @@ func (r *reconciler[T]) observeScope(ctx context.Context, s *sight[T]) error {
 func (r *reconciler[T]) observeAncestor(ctx context.Context, s *sight[T], found ancestry) error {
 	s.facts.Suspended = r.kind.Suspended(s.job)
 	s.facts.Ended = r.kind.Progress(s.job).Finished
-	name := PrebuiltWorkloadName(found.top)
+	name := r.opts.Gates.PrebuiltWorkloadName(found.top)
 	if name == "" {
 		name = WorkloadName(found.kind.GVK(), found.top.GetName(), found.top.GetUID(), r.opts.Gates.ShortWorkloadNames)
 	}
@@ -180,7 +180,7 @@ func (r *reconciler[T]) observeLink(ctx context.Context, s *sight[T]) error {
 }
 
 func (r *reconciler[T]) observePrebuilt(ctx context.Context, s *sight[T]) error {
-	name := PrebuiltWorkloadName(s.job)
+	name := r.opts.Gates.PrebuiltWorkloadName(s.job)
 	if name == "" || s.wl != nil {
 		return nil
 	}

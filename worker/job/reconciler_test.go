@@ -2,6 +2,7 @@ package job_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -259,6 +260,23 @@ func TestAPrebuiltWorkloadIsAdoptedAndItsPodsMarked(t *testing.T) {
 	c.changeJobStatus(complete)
 	c.wrote("apply Workload/status")
 	c.hasCondition(kueue.WorkloadFinished, "True Succeeded")
+}
+
+func TestWithTheGateOffAPrebuiltWorkloadIsNamedByTheLabel(t *testing.T) {
+	byLabel, byAnnotation := newJob(), newJob()
+	byLabel.Labels[kueue.PrebuiltWorkloadNameKey] = "prebuilt"
+	byAnnotation.Annotations[kueue.PrebuiltWorkloadNameKey] = "prebuilt"
+	for name, c := range map[string]struct {
+		job     *batchv1.Job
+		adopted bool
+	}{"label": {byLabel, true}, "annotation": {byAnnotation, false}} {
+		cl := newClusterWith(t, func(o *job.Options) { o.Gates.WorkloadIdentifierAnnotations = false }, c.job, prebuilt(), newFlavor("h100"))
+		cl.settle()
+		owned := slices.ContainsFunc(cl.workloads(), func(wl kueue.Workload) bool { return wl.Name == "prebuilt" && len(wl.OwnerReferences) > 0 })
+		if owned != c.adopted {
+			t.Errorf("named by %s: adopted is %t", name, owned)
+		}
+	}
 }
 
 func TestAPrebuiltWorkloadOfAJobThatRunsElsewhereIsKeptUntilItHasEndedThere(t *testing.T) {

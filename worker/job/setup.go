@@ -74,7 +74,7 @@ func (i integration[T]) start(mgr ctrl.Manager, o Options) error {
 	if err := indexer.IndexField(context.Background(), &kueue.Workload{}, r.ownerIndex(), r.ownerName); err != nil {
 		return fmt.Errorf("index workloads by their %s: %w", i.kind.GVK.Kind, err)
 	}
-	if err := indexer.IndexField(context.Background(), i.kind.New(), prebuiltIndex, prebuiltName); err != nil {
+	if err := indexer.IndexField(context.Background(), i.kind.New(), prebuiltIndex, o.Gates.prebuiltName); err != nil {
 		return fmt.Errorf("index %s by prebuilt workload: %w", i.kind.GVK.Kind, err)
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
@@ -104,8 +104,8 @@ func newReconciler[T client.Object](kind Kind[T], o Options, c client.Client, li
 // prebuiltIndex finds jobs by the name of their prebuilt Workload.
 const prebuiltIndex = "switchyard.prebuilt-workload"
 
-func prebuiltName(obj client.Object) []string {
-	if name := PrebuiltWorkloadName(obj); name != "" {
+func (g Gates) prebuiltName(obj client.Object) []string {
+	if name := g.PrebuiltWorkloadName(obj); name != "" {
 		return []string{name}
 	}
 	return nil

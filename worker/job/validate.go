@@ -27,7 +27,7 @@ func (h *webhook[T]) ValidateCreate(ctx context.Context, job T) (admission.Warni
 		return nil, nil
 	}
 	var none T
-	errs := validateMeta(job)
+	errs := validateMeta(job, h.opts.Gates)
 	errs = append(errs, h.validateElastic(job)...)
 	errs = append(errs, h.validateGates(nil, job)...)
 	errs = append(errs, h.validateStale(ctx, job)...)
@@ -42,9 +42,9 @@ func (h *webhook[T]) ValidateUpdate(ctx context.Context, old, job T) (admission.
 	if !h.enabled || !h.managed(old) && !h.managed(job) || !job.GetDeletionTimestamp().IsZero() {
 		return nil, nil
 	}
-	errs := validateMeta(job)
+	errs := validateMeta(job, h.opts.Gates)
 	errs = append(errs, h.validateElastic(job)...)
-	errs = append(errs, validateChange(old, job, h.kind.Suspended(old), h.kind.Suspended(job))...)
+	errs = append(errs, validateChange(old, job, h.opts.Gates, h.kind.Suspended(old), h.kind.Suspended(job))...)
 	errs = append(errs, h.validateGates(old, job)...)
 	if err := epoch.Update(old, job); err != nil {
 		errs = append(errs, err)
@@ -86,18 +86,18 @@ func (h *webhook[T]) validateStale(ctx context.Context, job T) field.ErrorList {
 	if h.opts.Stale == nil {
 		return nil
 	}
-	if err := h.opts.Stale(ctx, job, PrebuiltWorkloadName(job)); err != nil {
+	if err := h.opts.Stale(ctx, job, h.opts.Gates.PrebuiltWorkloadName(job)); err != nil {
 		return field.ErrorList{err}
 	}
 	return nil
 }
 
 // validateMeta checks labels and annotations for themselves.
-func validateMeta(job client.Object) field.ErrorList {
+func validateMeta(job client.Object, gates Gates) field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, validateName(labelPath(kueue.QueueNameLabel), QueueName(job))...)
 	errs = append(errs, validateName(labelPath(kueue.PriorityClassLabel), job.GetLabels()[kueue.PriorityClassLabel])...)
-	errs = append(errs, validateName(annotationPath(kueue.PrebuiltWorkloadNameKey), PrebuiltWorkloadName(job))...)
+	errs = append(errs, validateName(annotationPath(kueue.PrebuiltWorkloadNameKey), gates.PrebuiltWorkloadName(job))...)
 	if _, err := maxExecTime(job); err != nil {
 		value := job.GetLabels()[kueue.MaxExecTimeSecondsLabel]
 		errs = append(errs, field.Invalid(labelPath(kueue.MaxExecTimeSecondsLabel), value, errMaxExecTime.Error()))
@@ -117,11 +117,11 @@ func validateName(path *field.Path, name string) field.ErrorList {
 }
 
 // validateChange checks what may change while the job runs (contract: kueue-api.md 3.1, webhook validate).
-func validateChange(old, job client.Object, wasSuspended, isSuspended bool) field.ErrorList {
+func validateChange(old, job client.Object, gates Gates, wasSuspended, isSuspended bool) field.ErrorList {
 	var errs field.ErrorList
 	if !isSuspended {
 		errs = append(errs, unchanged(labelPath(kueue.QueueNameLabel), QueueName(old), QueueName(job))...)
-		errs = append(errs, unchanged(annotationPath(kueue.PrebuiltWorkloadNameKey), PrebuiltWorkloadName(old), PrebuiltWorkloadName(job))...)
+		errs = append(errs, unchanged(annotationPath(kueue.PrebuiltWorkloadNameKey), gates.PrebuiltWorkloadName(old), gates.PrebuiltWorkloadName(job))...)
 	}
 	if !wasSuspended || !isSuspended {
 		key := kueue.MaxExecTimeSecondsLabel

@@ -78,7 +78,7 @@ func (h *webhook[T]) hasDefaultQueue(ctx context.Context, namespace string) (boo
 
 // defaultPriorityClass leaves jobs with a prebuilt Workload alone: that has its priority already.
 func (h *webhook[T]) defaultPriorityClass(ctx context.Context, job T) error {
-	if !h.opts.Gates.WorkloadPriorityClassDefault || job.GetLabels()[kueue.PriorityClassLabel] != "" || PrebuiltWorkloadName(job) != "" {
+	if !h.opts.Gates.WorkloadPriorityClassDefault || job.GetLabels()[kueue.PriorityClassLabel] != "" || h.opts.Gates.PrebuiltWorkloadName(job) != "" {
 		return nil
 	}
 	key := client.ObjectKey{Name: kueue.DefaultWorkloadPriorityClassName}

@@ -72,13 +72,13 @@ func (v *View) ask(wl *kueue.Workload) *asked {
 }
 
 // needed are the pod sets with the counts that still need quota (contract: kueue-api.md 4.16).
-func (a *asked) needed(wl *kueue.Workload) []admission.PodSet {
-	if len(wl.Status.ReclaimablePods) == 0 {
+func (a *asked) needed(wl *kueue.Workload, o Options) []admission.PodSet {
+	if len(wl.Status.ReclaimablePods) == 0 || o.WithoutReclaimablePods {
 		return a.sets
 	}
 	sets := slices.Clone(a.sets)
 	for i := range sets {
-		gone := reclaimable(wl, kueue.PodSetReference(sets[i].Name))
+		gone := o.reclaimable(wl, kueue.PodSetReference(sets[i].Name))
 		sets[i].Count = max(sets[i].Count-gone, 0)
 		if sets[i].MinCount > 0 {
 			sets[i].MinCount = max(sets[i].MinCount-gone, 1)

@@ -20,7 +20,7 @@ func (v *View) reservationOf(wl *kueue.Workload) admission.Reservation {
 		Key:        keyOf(wl.Namespace, wl.Name),
 		LocalQueue: string(wl.Spec.QueueName),
 		Queue:      string(wl.Status.Admission.ClusterQueue),
-		Usage:      usageOf(wl),
+		Usage:      v.opts.usageOf(wl),
 		UID:        string(wl.UID),
 		Priority:   api.Priority(wl, v.opts.PriorityBoost),
 		QueuedAt:   v.queuedAt(wl),
@@ -48,11 +48,11 @@ func podsReady(wl *kueue.Workload) bool {
 
 // usageOf adds up the assignments, without the pods that are no longer needed: every pod of a set has the same share of
 // its usage (contract: kueue-api.md 1.15, 4.16).
-func usageOf(wl *kueue.Workload) admission.Usage {
+func (o Options) usageOf(wl *kueue.Workload) admission.Usage {
 	var uses []quota.Use
 	for i := range wl.Status.Admission.PodSetAssignments {
 		psa := &wl.Status.Admission.PodSetAssignments[i]
-		assigned, needed := counts(wl, psa)
+		assigned, needed := o.counts(wl, psa)
 		for name, flavor := range psa.Flavors {
 			total := AmountOf(string(name), psa.ResourceUsage[name]).AtLeast(0) // Whoever wrote less must not make room for it.
 			uses = append(uses, quota.Use{
@@ -65,14 +65,14 @@ func usageOf(wl *kueue.Workload) admission.Usage {
 }
 
 // counts returns how many pods the assignment was made for and how many of them still need quota.
-func counts(wl *kueue.Workload, psa *kueue.PodSetAssignment) (assigned, needed int64) {
+func (o Options) counts(wl *kueue.Workload, psa *kueue.PodSetAssignment) (assigned, needed int64) {
 	for i := range wl.Spec.PodSets {
 		ps := &wl.Spec.PodSets[i]
 		if ps.Name != psa.Name {
 			continue
 		}
 		assigned = int64(ptr.Deref(psa.Count, ps.Count))
-		return assigned, max(min(assigned, int64(ps.Count-reclaimable(wl, ps.Name))), 0)
+		return assigned, max(min(assigned, int64(ps.Count-o.reclaimable(wl, ps.Name))), 0)
 	}
 	return 1, 1
 }

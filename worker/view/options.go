@@ -17,6 +17,9 @@ type Options struct {
 	OrderByCreation bool
 	// PartialAdmission lets workloads start with fewer pods, down to their minCount (contract: kueue-api.md 4.9).
 	PartialAdmission bool
+	// WithoutReclaimablePods has every pod of a set need quota until its workload ends, whatever status.reclaimablePods says (gate
+	// ReclaimablePods off; contract: messages.md 5.5).
+	WithoutReclaimablePods bool
 	// Topologies makes a ClusterQueue inactive while a flavor of it names a Topology that does not exist (contract:
 	// kueue-api.md 1.13, gate TopologyAwareScheduling).
 	Topologies bool
@@ -35,8 +38,11 @@ func OptionsFor(cfg *config.Configuration, gates features.Set) Options {
 		PartialAdmission: gates.Enabled(features.PartialAdmission),
 		Topologies:       gates.Enabled(features.TopologyAwareScheduling),
 		PriorityBoost:    gates.Enabled(features.PriorityBoost),
-		Demand:           demand.RulesOf(cfg.Resources),
-		Usage:            usageOptions(cfg.AdmissionFairSharing),
+
+		WithoutReclaimablePods: !gates.Enabled(features.ReclaimablePods),
+
+		Demand: demand.RulesOf(cfg.Resources),
+		Usage:  usageOptions(cfg.AdmissionFairSharing),
 	}
 	if w := cfg.WaitForPodsReady; w != nil && w.RequeuingStrategy != nil && w.RequeuingStrategy.Timestamp != nil {
 		o.OrderByCreation = *w.RequeuingStrategy.Timestamp == config.CreationTimestamp

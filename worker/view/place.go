@@ -110,7 +110,7 @@ func (v *View) waitingOf(w *workload) admission.Workload {
 		ClosedGates: api.ClosedGates(wl),
 	}
 	asked := v.askedBy(w)
-	out.PodSets = asked.needed(wl)
+	out.PodSets = asked.needed(wl, v.opts)
 	lq := v.locals[keyOf(wl.Namespace, out.LocalQueue)]
 	if lq != nil {
 		out.Queue = string(lq.obj.Spec.ClusterQueue)

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"switchyard.dev/apis/config/features"
+	config "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/amount"
@@ -164,3 +166,27 @@ func TestPodsThatAreNoLongerNeededGiveBackTheirShare(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestWithTheGateOffAllPodsNeedQuotaUntilTheEnd(t *testing.T) {
+	off, err := features.New(map[string]bool{"ReclaimablePods": false})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := New(OptionsFor(&config.Configuration{}, off))
+	feedAll(v, testNamespace(nil), testFlavor("red"), testQueue("cq", "4", "red"), testLocal("lq", "cq"))
+	feedAll(v, reserve(testWorkload("holder", 4, 1), "cq", "red"), testWorkload("waits", 2, 1))
+	holder, waits := reserve(testWorkload("holder", 4, 2), "cq", "red"), testWorkload("waits", 2, 2)
+	holder.Status.ReclaimablePods = []kueue.ReclaimablePod{{Name: "main", Count: 3}}
+	waits.Status.ReclaimablePods = []kueue.ReclaimablePod{{Name: "main", Count: 1}}
+	feedAll(v, holder, waits)
+	if batch := runCycle(v, epoch); len(batch.Admit) != 0 {
+		t.Errorf("%+v is admitted to quota that is not free", batch.Admit)
+	}
+	unfeed(v, holder)
+	batch := runCycle(v, epoch)
+	if len(batch.Admit) != 1 || batch.Admit[0].Assignment.PodSets[0].Count != 2 {
+		t.Errorf("admitted are %+v, want all pods of the one that waits", batch.Admit)
+	}
+}
+
+func usageOf(wl *kueue.Workload) admission.Usage { return Options{}.usageOf(wl) }

@@ -27,9 +27,9 @@ func podSetOf(ps *kueue.PodSet) admission.PodSet {
 }
 
 // reclaimable is how many pods of the set no longer need quota (contract: kueue-api.md 4.16).
-func reclaimable(wl *kueue.Workload, name kueue.PodSetReference) int32 {
+func (o Options) reclaimable(wl *kueue.Workload, name kueue.PodSetReference) int32 {
 	for _, r := range wl.Status.ReclaimablePods {
-		if r.Name == name {
+		if r.Name == name && !o.WithoutReclaimablePods {
 			return r.Count
 		}
 	}

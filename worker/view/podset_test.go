@@ -37,4 +37,6 @@ func TestAPodSetKeepsWhatDecidesAboutFlavors(t *testing.T) {
 }
 
 // setsOf is what a workload asks for in a view with no settings.
-func setsOf(wl *kueue.Workload) []admission.PodSet { return New(Options{}).ask(wl).needed(wl) }
+func setsOf(wl *kueue.Workload) []admission.PodSet {
+	return New(Options{}).ask(wl).needed(wl, Options{})
+}
