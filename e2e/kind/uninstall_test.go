@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/metadata"
@@ -108,13 +109,39 @@ func leavesNothing(ctx context.Context, before map[string][]string) {
 	say("the programs are uninstalled, and nothing of them is left")
 }
 
+// deleteCRDs lists every kind first: an API server that has not listed one since its CRD changed may keep it for minutes.
+func (c *kindCluster) deleteCRDs(ctx context.Context) error {
+	ours := client.MatchingLabels{"app.kubernetes.io/part-of": "switchyard"}
+	crds := &unstructured.UnstructuredList{}
+	crds.SetAPIVersion("apiextensions.k8s.io/v1")
+	crds.SetKind("CustomResourceDefinitionList")
+	if err := c.List(ctx, crds, ours); err != nil {
+		return err
+	}
+	for i := range crds.Items {
+		if err := c.List(ctx, kindOf(&crds.Items[i])); err != nil {
+			return err
+		}
+	}
+	crd := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}}
+	return c.DeleteAllOf(ctx, crd, ours)
+}
+
+// kindOf is an empty list of what a CRD defines.
+func kindOf(crd *unstructured.Unstructured) *metav1.PartialObjectMetadataList {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	versions, _, _ := unstructured.NestedStringSlice(crd.Object, "status", "storedVersions")
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: versions[len(versions)-1], Kind: kind + "List"})
+	return list
+}
+
 func uninstall(ctx context.Context, c *kindCluster) error {
 	if _, err := command(ctx, "helm", "uninstall", "switchyard", "--kube-context", c.name, "--namespace", system, "--wait", "--timeout", helmTime); err != nil {
 		return err
 	}
-	ours := client.MatchingLabels{"app.kubernetes.io/part-of": "switchyard"}
-	crd := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}}
-	if err := c.DeleteAllOf(ctx, crd, ours); err != nil {
+	if err := c.deleteCRDs(ctx); err != nil {
 		return err
 	}
 	// Kubernetes' own controller may have brought one back that Helm has just deleted.
