@@ -7,11 +7,12 @@ CHART := charts/switchyard
 # What the chart carries of config/: copies, because a packaged chart holds only what lies in it.
 .PHONY: chart-files
 chart-files: ## Copy the generated CRDs, webhooks, roles and configurations from config/ into the chart.
-	@rm -rf $(CHART)/files/crds $(CHART)/files/webhook $(CHART)/files/rbac $(CHART)/files/component
-	@mkdir -p $(CHART)/files/crds $(CHART)/files/webhook $(CHART)/files/rbac $(CHART)/files/component
+	@rm -rf $(CHART)/files/crds $(CHART)/files/webhook $(CHART)/files/rbac $(CHART)/files/component $(CHART)/files/policy
+	@mkdir -p $(CHART)/files/crds $(CHART)/files/webhook $(CHART)/files/rbac $(CHART)/files/component $(CHART)/files/policy
 	@cp config/crd/bases/*.yaml $(CHART)/files/crds/
 	@cp config/webhook/manifests.yaml $(CHART)/files/webhook/
 	@cp config/rbac/hub_role.yaml config/rbac/worker_role.yaml config/rbac/user_roles.yaml $(CHART)/files/rbac/
+	@cp config/policy/*.yaml $(CHART)/files/policy/
 	@cp config/component/hub.yaml config/component/worker.yaml $(CHART)/files/component/
 
 .PHONY: images
