@@ -123,15 +123,23 @@ func (w *World) deleteJob(c *worker, name string, job remoteJob, how removal) {
 			job = stopped
 		}
 		if !job.deleting || job != c.jobs[name] {
-			job.deleting = true
+			job.deleting, job.foreground = true, how.foreground
 			w.putJob(c, name, job)
 		}
 	default:
-		if stopped.running {
-			c.ghosts = append(c.ghosts, ghost{name: name, job: job, until: stopped.stopAt})
-		}
-		w.removeJob(c, name)
+		stopped.deleting, stopped.foreground = true, how.foreground
+		c.jobs[name] = stopped
+		w.deleteInBackground(c, name)
 	}
+}
+
+// deleteInBackground removes a job at once. Its pods are told to stop by that, unless they were before, and outlive it.
+func (w *World) deleteInBackground(c *worker, name string) {
+	job := c.jobs[name]
+	if stopped := w.stopPods(job); stopped.running {
+		c.ghosts = append(c.ghosts, ghost{name: name, job: job, until: stopped.stopAt})
+	}
+	w.removeJob(c, name)
 }
 
 func (t *turn) evictRemote(c *worker, a dispatch.Action) error {

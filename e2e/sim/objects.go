@@ -128,6 +128,8 @@ type remoteJob struct {
 	ended    time.Time
 	finished *dispatch.Outcome
 	deleting bool
+	// foreground is set if it was deleted so that its object stays until its pods have ended.
+	foreground bool
 	// kill is the termination grace of its pods, and stopAt when it is over, once they were told to stop.
 	kill   time.Duration
 	stopAt time.Time

@@ -53,6 +53,10 @@ func mutantsOfHolds() []mutant {
 		{mistake: "heeds a person's word about a cluster that was not tried", by: []string{lawWord}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
 			v.Link.Untried = false
 		}))},
+		{mistake: "takes what is gone for what has ended", by: []string{lawOnce, lawLose}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+			v.Stopped = 1 << 60
+		}))},
+		{mistake: "takes what somebody hurried for what has ended", by: []string{lawOnce, lawLose}, shell: Shell{TrustsTheForeground: true}},
 		{mistake: "forgets the policy with the quota", by: []string{lawOnce, lawLose}, shell: Shell{PolicyEndsWithQuota: true}},
 		{mistake: "forgets renewals when it restarts", by: []string{lawOnce}, shell: Shell{TrustsItsMemory: true}},
 		{mistake: "deletes jobs before their pods have ended", by: []string{lawLose, lawOnce}, shell: Shell{InTheBackground: true}},

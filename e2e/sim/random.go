@@ -184,6 +184,9 @@ func (g *generator) disturb() {
 	case n == 1:
 		g.haunt()
 		return
+	case n == 2 && g.strict != "":
+		g.vandalize()
+		return
 	}
 	switch g.rand.IntN(24) {
 	case 0, 1:
@@ -232,7 +235,11 @@ func (g *generator) disturbRarely() {
 			g.add("%s %s", g.pick("deny", "grant", "grant"), g.cluster())
 		}
 	case 0:
-		g.add("remove %s %s %s", g.cluster(), g.pick("job", "copy"), g.job())
+		if g.rand.IntN(4) == 0 {
+			g.add("wipe %s", g.cluster())
+		} else {
+			g.add("remove %s %s %s", g.cluster(), g.pick("job", "copy"), g.job())
+		}
 	case 1:
 		g.add("out-of-sync %s %s", g.cluster(), g.job())
 	case 2:
@@ -445,4 +452,40 @@ func (g *generator) disremember(job string) {
 		g.add("core %s", job)
 	}
 	g.add("clock 2s")
+}
+
+// vandalize lets somebody delete on a worker what runs there, or stops there, or is being removed, in the background as kubectl does
+// it, and the hub go on at once.
+func (g *generator) vandalize() {
+	c, job := g.cluster(), g.job()
+	if g.rand.IntN(2) == 0 {
+		g.add("until-quiet")
+	}
+	switch g.rand.IntN(4) {
+	case 0:
+		g.add("evict hub %s", job)
+		g.add("round")
+	case 1:
+		g.add("evict %s %s for=1m", c, job)
+		g.add("round")
+		g.add("round")
+	case 2:
+		g.add("partition %s", c)
+		g.add("probe %s", c)
+	}
+	if g.rand.IntN(2) == 0 {
+		g.add("wipe %s", c)
+	} else {
+		g.add("remove %s job %s", c, job)
+	}
+	if g.rand.IntN(4) == 0 {
+		g.reboot()
+	}
+	g.add("reconnect %s", c)
+	g.add("probe %s", c)
+	for range 3 {
+		g.add("round")
+		g.add("clock %s", g.pick("1s", "1s", "29s"))
+	}
+	g.add("until-quiet")
 }

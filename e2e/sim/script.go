@@ -65,7 +65,7 @@ func commands() map[string]func(command) error {
 
 		"evict": command.evictOne, "partition": link(false), "reconnect": link(true),
 		"crash": command.crashHub, "restart": command.restart, "list": list(true), "unlist": list(false),
-		"remove": command.remove, "out-of-sync": command.outOfSync, "foreign": command.foreign, "forget": command.forget,
+		"remove": command.remove, "wipe": command.wipe, "out-of-sync": command.outOfSync, "foreign": command.foreign, "forget": command.forget,
 		"reprioritize": command.reprioritize, "resize": command.resize, "slow": slow(true), "fast": slow(false), "drop": command.drop,
 
 		"policy": command.setPolicy, "stock": command.stock, "skew": command.skew, "down": command.downWorker, "gone": command.gone, "back": command.back,
@@ -291,15 +291,29 @@ func list(listed bool) func(command) error {
 	}
 }
 
-// remove w1 job j1, or remove w1 copy j1: by hand.
+// remove w1 job j1, or remove w1 copy j1: by hand, as kubectl does it. Nobody waits for the pods.
 func (c command) remove() error {
 	w, name := c.worker(c.arg(0)), c.arg(2)
 	if _, ok := w.jobs[name]; ok && c.arg(1) == "job" {
-		c.removeJob(w, name)
+		c.deleteInBackground(w, name)
 	}
 	if _, ok := w.copies[name]; ok && c.arg(1) == "copy" && !w.down(c.now) {
 		c.removeCopy(w, name)
 		c.stopAtOnce(w, name)
+	}
+	return nil
+}
+
+// wipe w1: somebody deletes the namespace there, and with it all that is ours.
+func (c command) wipe() error {
+	w := c.worker(c.arg(0))
+	for _, name := range w.names() {
+		if w.jobs[name].ours {
+			c.deleteInBackground(w, name)
+		}
+		if w.copies[name].ours {
+			c.removeCopy(w, name)
+		}
 	}
 	return nil
 }

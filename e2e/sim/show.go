@@ -51,7 +51,11 @@ func storing(s dispatch.State, plan dispatch.Plan, item workload) string {
 func debts(s dispatch.State) string {
 	var parts []string
 	for _, d := range s.Debts {
-		parts = append(parts, fmt.Sprintf("%s since epoch %d", d.Cluster, d.Epoch))
+		text := fmt.Sprintf("%s since epoch %d", d.Cluster, d.Epoch)
+		if !d.Absent.IsZero() {
+			text += " (gone)"
+		}
+		parts = append(parts, text)
 	}
 	return strings.Join(parts, " ")
 }

@@ -79,3 +79,15 @@ func (s *stream[T]) get(name string) present[T] {
 	obj, there := s.cache[name]
 	return present[T]{there, obj}
 }
+
+// stopped is dispatch.ClusterView.Stopped; whatever is said to have been deleted in the foreground is believed.
+func (w *watch) stopped(name string, believing bool) (epoch int64) {
+	job, hadJob := w.jobs.gone[name]
+	if hadJob && job.foreground && (believing || !job.running) {
+		epoch = job.epoch
+	}
+	if obj, had := w.copies.gone[name]; had && !obj.adopted && (!hadJob || obj.epoch > job.epoch) {
+		epoch = obj.epoch
+	}
+	return epoch
+}

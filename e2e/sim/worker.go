@@ -146,7 +146,6 @@ func (w *World) putJob(c *worker, name string, job remoteJob) {
 func (w *World) removeJob(c *worker, name string) {
 	w.beforeChange(c, name)
 	job := c.jobs[name]
-	job.running = false
 	delete(c.jobs, name)
 	w.changed()
 	c.watch.jobs.send(name, present[remoteJob]{false, job})

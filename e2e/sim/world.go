@@ -35,6 +35,8 @@ type Shell struct {
 	// ForgetsTheAdrift: it does nothing about a Workload whose check or config is missing; RemembersTheConfig: it goes on as if
 	// it were there; GuessesThePolicy: it takes the policy for the compatible one meanwhile.
 	ForgetsTheAdrift, RemembersTheConfig, GuessesThePolicy bool
+	// TrustsTheForeground: it takes a deletion in the foreground for one that waits for the pods, whoever came after it.
+	TrustsTheForeground bool
 	// PolicyEndsWithQuota: what is left of a run after the quota was given back is removed under no policy.
 	PolicyEndsWithQuota bool
 	// TakesAnyFence: it relies on fences that need longer than it allows.

@@ -113,10 +113,12 @@ func siblingNews() predicate.Predicate {
 				return false
 			}
 			before, after := stateOf(was), stateOf(is)
-			return before.Bound != after.Bound || !slices.Equal(before.Debts, after.Debts) || hasSay(was) != hasSay(is)
+			return before.Bound != after.Bound || !slices.EqualFunc(before.Debts, after.Debts, sameDebtor) || hasSay(was) != hasSay(is)
 		},
 	}
 }
+
+func sameDebtor(a, b dispatch.Debt) bool { return a.Cluster == b.Cluster }
 
 func isComponent(obj client.Object) bool {
 	_, ok := obj.GetAnnotations()[kueue.ComponentWorkloadIndexAnnotation]

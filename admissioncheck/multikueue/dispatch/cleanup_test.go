@@ -75,7 +75,7 @@ func TestWhatHoldsAWorkloadKeepsItWhenItIsDeleted(t *testing.T) {
 				{"for as long as the cluster is away", left, local, "w1 lost@500h \n w2 up", "Deleted"},
 				{"but the hub's quota, if somebody else is to have it, for the grace only", "epoch 2; bound w1; owed w1@1", local + " evicted awaited", "w1 lost@500h \n w2 up", "LocalEvicted; bound"},
 				{"until a person gives the word", left, local, "w1 lost@500h gone \n w2 up", "Settled; owed"},
-				{"or it is back and was read", left, local, "w1 up live@2 \n w2 up", "Settled; owed"},
+				{"or it is back and was read", left, local, "w1 up live@2 stopped@1 \n w2 up", "Settled; owed"},
 			})
 		})
 	}

@@ -28,6 +28,7 @@ const (
 	wordDebts       = "; may still run on "
 	wordDebtEpoch   = " since epoch "
 	wordDebtStops   = " unless stopped"
+	wordDebtAbsent  = " with its job gone since "
 )
 
 // Record is the content of the condition of type ConditionType.
@@ -68,6 +69,9 @@ func Encode(s State) (r Record, ok bool) {
 		b.WriteString(strconv.Quote(d.Cluster) + wordDebtEpoch + strconv.FormatInt(d.Epoch, 10))
 		if d.Stops {
 			b.WriteString(wordDebtStops)
+		}
+		if !d.Absent.IsZero() {
+			b.WriteString(wordDebtAbsent + d.Absent.UTC().Format(time.RFC3339))
 		}
 	}
 	r = Record{Owed: len(s.Debts) > 0, ObservedGeneration: s.Epoch, Reason: recordSettled, Message: b.String()}
@@ -112,6 +116,9 @@ func parse(message string) (State, bool) {
 		p.word(wordDebtEpoch)
 		d.Epoch = p.number()
 		d.Stops = p.try(wordDebtStops)
+		if p.try(wordDebtAbsent) {
+			d.Absent = p.time()
+		}
 		s = s.owing(d)
 		more = p.try(", ")
 	}

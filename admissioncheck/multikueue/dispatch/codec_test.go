@@ -40,6 +40,7 @@ func TestAnUnreadableRecordIsTheFirstEpochWithoutDebts(t *testing.T) {
 		"", "epoch", "epoch x", "epoch 0", "epoch -1", "epoch 99999999999999999999", "epoch 2 and more",
 		`epoch 2; may still run on `, `epoch 2; may still run on "w1"`, `epoch 2; may still run on w1 since epoch 1`,
 		`epoch 2; nominating since `, `epoch 2; nominating since yesterday, at half past nine`,
+		`epoch 2; may still run on "w1" since epoch 1 with its job gone since noon`,
 		`epoch 2; may still run on "w1" since epoch 1,`, `epoch 2 of reservation unquoted`,
 	} {
 		if diff := cmp.Diff(want, Decode(&Record{Message: message}, []string{"b", "a"}, "")); diff != "" {
@@ -66,7 +67,11 @@ func FuzzARecordRoundTrips(f *testing.F) {
 	f.Fuzz(func(t *testing.T, epoch int64, reservation, debtors string, owed, round int64) {
 		s := State{Epoch: max(epoch, 1), Reservation: strings.ToValidUTF8(reservation, "?"), Stops: owed%3 == 1}
 		for _, cluster := range strings.Fields(strings.ToValidUTF8(debtors, "?")) {
-			s = s.owing(Debt{Cluster: cluster, Epoch: max(owed, 0), Stops: owed%2 == 1})
+			d := Debt{Cluster: cluster, Epoch: max(owed, 0), Stops: owed%2 == 1}
+			if round > 0 && round < 1<<37 && owed%5 == 1 {
+				d.Absent = time.Unix(round, 0)
+			}
+			s = s.owing(d)
 		}
 		if round > 0 && round < 1<<37 { // years of four digits
 			s.Round = time.Unix(round, 0)
@@ -93,6 +98,7 @@ func FuzzAnyMessageIsReadOrRefused(f *testing.F) {
 	f.Add(`epoch 3; may still run on "w2" since epoch 2, "w1" since epoch 2`)
 	f.Add(`epoch 1; nominating since 2026-01-01T12:00:00Z; may still run on "w2" since epoch 2`)
 	f.Add(`epoch 1; nominating since 2026`)
+	f.Add(`epoch 2; may still run on "w1" since epoch 1 unless stopped with its job gone since 2026-01-01T12:00:00Z, "w2" since epoch 1`)
 	f.Fuzz(func(t *testing.T, message string) {
 		s := Decode(&Record{Message: message}, nil, "")
 		if s.Epoch < 1 {

@@ -24,6 +24,7 @@ func FuzzTheLawsOfStep(f *testing.F) {
 		}
 		checkState(t, s, o, plan)
 		checkDebts(t, s, o, plan)
+		checkPods(t, s, o, p, plan)
 		checkActions(t, s, o, plan)
 		checkHolds(t, s, o, p, plan)
 		checkWrites(t, s, o, p)
@@ -84,6 +85,27 @@ func checkDebts(t *testing.T, s State, o Observation, plan Plan) {
 		shows := (turn{o: o}).view(d.Cluster).newest() >= s.Epoch
 		if d.Stops && !shows && slices.Contains(next.Debts, Debt{Cluster: d.Cluster, Epoch: next.Epoch - 1}) {
 			t.Errorf("forgets that %s stops its job: %+v", d.Cluster, next)
+		}
+	}
+}
+
+// checkPods checks that under a policy that promises something no debt is dropped while pods of a job that is gone may run.
+func checkPods(t *testing.T, s State, o Observation, p Policy, plan Plan) {
+	t.Helper()
+	if p.OnHubLost != Stop && p.OnWorkerLost != Hold {
+		return
+	}
+	for _, d := range s.Debts {
+		v := (turn{o: o}).view(d.Cluster)
+		if !v.connected() || plan.Next.owedBy(d.Cluster) || v.Stopped >= d.Epoch {
+			continue
+		}
+		since := d.Absent
+		if since.IsZero() && v.Live != nil {
+			since = v.Live.At
+		}
+		if o.Now.Before(since.Add(o.Local.KillGrace + p.SkewMargin)) {
+			t.Errorf("forgets that pods may end on %s until then: %+v", d.Cluster, plan)
 		}
 	}
 }
@@ -201,7 +223,11 @@ func (g *maker) state() State {
 		s.Reservation = []string{"r1", "r2"}[g.IntN(2)]
 	}
 	for range g.IntN(3) {
-		s = s.owing(Debt{Cluster: g.name(), Epoch: g.epoch(), Stops: g.chance(2)})
+		d := Debt{Cluster: g.name(), Epoch: g.epoch(), Stops: g.chance(2)}
+		if g.chance(3) {
+			d.Absent = noon().Add(-time.Duration(g.IntN(200)) * time.Second)
+		}
+		s = s.owing(d)
 	}
 	if g.chance(2) {
 		s.Bound, s.Stops = g.name(), g.chance(2)
@@ -270,6 +296,7 @@ func (g *maker) view(name string) ClusterView {
 		v.Trouble = "namespace missing"
 	}
 	v.Fenced, v.Gone, v.Cordoned, v.Draining, v.Preempting = !g.chance(3), g.chance(8), g.chance(8), g.chance(8), g.chance(4)
+	v.Stopped = int64(g.IntN(4))
 	v.RenewedAt, v.Fit.Score = g.past(), g.IntN(3)
 	if g.chance(2) {
 		v.OfferedAt = g.past()
@@ -286,7 +313,7 @@ func (g *maker) view(name string) ClusterView {
 		v.Link = Link{State: Connected}
 	}
 	if g.chance(2) {
-		v.Live = &Live{Epoch: g.epoch(), Copy: g.copy(), Job: g.job()}
+		v.Live = &Live{Epoch: g.epoch(), Copy: g.copy(), Job: g.job(), At: noon().Add(-time.Duration(g.IntN(200)) * time.Second)}
 	}
 	return v
 }

@@ -55,6 +55,9 @@ func (t turn) msgOwed(clusters []string) string {
 		if t.strict() && !v.connected() && slices.Contains(clusters, d.Cluster) {
 			text += "; " + t.msgHeld(v, d.Stops)
 		}
+		if t.strict() && v.connected() && !d.Absent.IsZero() {
+			text += "; " + t.msgEmptied(d)
+		}
 	}
 	return text
 }

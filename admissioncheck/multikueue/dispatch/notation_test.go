@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The tables of this package are written in words. A state: `epoch 2 of r1; bound w1; nominated w1 w2; owed w1@1`. What is
+// The tables of this package are written in words. A state: `epoch 2 of r1; bound w1; nominated w1 w2; owed w1@1 w2@1!~9s` (of
+// which w2 is known to stop its job, and was found empty 9 s ago). What is
 // local: `quota r1 Ready evictions=1 active`. A cluster a line, what a live read found after the word live:
 // `w1 up copy@2 admitted adopted job@2 behind live copy@2 evicted job@2`. An answer is described by describe.
 
@@ -40,8 +41,13 @@ func state(t *testing.T, text string) State {
 		case "owed":
 			for _, w := range words[1:] {
 				cluster, epoch, _ := strings.Cut(w, "@")
+				epoch, absent, found := strings.Cut(epoch, "~")
 				epoch, stops := strings.CutSuffix(epoch, "!")
-				s = s.owing(Debt{Cluster: cluster, Epoch: number(t, epoch), Stops: stops})
+				d := Debt{Cluster: cluster, Epoch: number(t, epoch), Stops: stops}
+				if found {
+					d.Absent = noon().Add(-duration(t, absent))
+				}
+				s = s.owing(d)
 			}
 		default:
 			t.Fatalf("a state has no %q", words[0])
@@ -159,6 +165,8 @@ func (r *viewReader) word(w string) {
 		r.view.Link = Link{}
 	case "untried":
 		r.view.Link.Untried = true
+	case "stopped":
+		r.view.Stopped = number(r.t, value)
 	case "unlisted":
 		r.view.InConfig = false
 	case "ended-unfinished":
@@ -295,6 +303,9 @@ func describe(s State, l Local, plan Plan) string {
 		owed := "owed"
 		for _, d := range next.Debts {
 			owed += fmt.Sprintf(" %s@%d", d.Cluster, d.Epoch) + map[bool]string{true: "!"}[d.Stops]
+			if !d.Absent.IsZero() {
+				owed += "~" + noon().Sub(d.Absent).String()
+			}
 		}
 		parts = append(parts, owed)
 	}

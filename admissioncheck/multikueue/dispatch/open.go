@@ -119,22 +119,6 @@ func (t turn) inherit(s State) State {
 	return s
 }
 
-// settle drops the debts that a live read has discharged, or a person's word.
-func (t turn) settle(s State) (State, bool) {
-	debts := slices.DeleteFunc(slices.Clone(s.Debts), func(d Debt) bool {
-		v := t.view(d.Cluster)
-		return t.clean(v) || t.declaredGone(v)
-	})
-	if len(debts) == len(s.Debts) {
-		return s, false
-	}
-	s.Debts = debts
-	if len(debts) == 0 {
-		s.Debts = nil
-	}
-	return s, true
-}
-
 // blockers returns the clusters that may still run an earlier epoch's job and so forbid a new one, and when the first
 // of them may cease to on its own. A cluster out of reach ceases to when the policy says (see hold); one in reach, never.
 func (t turn) blockers(s State) (names []string, wake time.Time) {

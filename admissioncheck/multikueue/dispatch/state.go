@@ -34,6 +34,13 @@ type Debt struct {
 	Epoch   int64
 	// Stops is State.Stops of that time.
 	Stops bool
+	// Absent is when a live read first found nothing there though nobody saw that the pods had ended (see turn.emptied), in whole
+	// seconds; zero if none has. It is stored so that neither a restart nor a link that comes and goes begins the wait anew.
+	Absent time.Time
+}
+
+func (d Debt) equal(o Debt) bool {
+	return d.Cluster == o.Cluster && d.Epoch == o.Epoch && d.Stops == o.Stops && d.Absent.Equal(o.Absent)
 }
 
 // Retreating reports that the bound cluster has been given up already: it is bound and owed by. The binding is then
@@ -56,7 +63,7 @@ func (s State) Names() []string {
 // Equal reports whether two States say the same.
 func (s State) Equal(o State) bool {
 	return s.Epoch == o.Epoch && s.Reservation == o.Reservation && s.Bound == o.Bound && s.Stops == o.Stops && s.Round.Equal(o.Round) &&
-		slices.Equal(s.Nominated, o.Nominated) && slices.Equal(s.Debts, o.Debts)
+		slices.Equal(s.Nominated, o.Nominated) && slices.EqualFunc(s.Debts, o.Debts, Debt.equal)
 }
 
 // nominates reports whether a cluster is nominated.
@@ -76,7 +83,8 @@ func (s State) owing(debt Debt) State {
 	case !found:
 		debts = slices.Insert(debts, at, debt)
 	case debts[at].Epoch < debt.Epoch:
-		debts[at].Epoch, debts[at].Stops = debt.Epoch, debts[at].Stops && debt.Stops
+		debt.Stops = debts[at].Stops && debt.Stops
+		debts[at] = debt
 	}
 	s.Debts = debts
 	return s

@@ -16,6 +16,9 @@ func Step(s State, o Observation, p Policy) Plan {
 	if !plan.Next.Equal(s) || plan.Verdict != t.verdict() {
 		plan.Actions = nil
 	}
+	if !plan.Writes(s, o.Local) {
+		plan.WakeAt = soonest(plan.WakeAt, t.nextEmptied())
+	}
 	plan.Settled = !t.anythingReachable()
 	return plan
 }

@@ -42,13 +42,6 @@ func (t turn) answer(v ClusterView) *Live {
 	return v.Live
 }
 
-// clean reports whether a live read has shown that nothing of ours is left on a debtor, which is offered nothing new
-// before. Nothing but a live read can show that.
-func (t turn) clean(v ClusterView) bool {
-	live := t.answer(v)
-	return live != nil && !touchable(live.Job.Holder) && !touchable(live.Copy.Holder)
-}
-
 // stale reports whether something of an earlier epoch or owner is seen on the cluster; a live answer wins over the cache.
 func (t turn) stale(v ClusterView) bool {
 	if live := t.answer(v); live != nil {

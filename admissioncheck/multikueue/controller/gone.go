@@ -1,0 +1,41 @@
+package controller
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/mirror"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// last is what is remembered of a Workload's objects that are gone from a cluster; without a Last where there is nothing.
+type last struct{ job, workload fleet.Gone }
+
+// lastSeen returns what is remembered of an Original.
+func (r *Resolver) lastSeen(cluster string, o mirror.Original) (l last) {
+	if o.Kind != nil {
+		l.job, _ = r.Fleet.Gone(cluster, o.Kind.GVK(), o.Key())
+	}
+	l.workload, _ = r.Fleet.Gone(cluster, workloadGVK(), o.Key())
+	return l
+}
+
+// stopped is dispatch.ClusterView.Stopped. A job that was deleted in the foreground stays until its pods have ended, unless somebody
+// deletes it again and does not wait: so it must have shown that it has no pods as well.
+func stopped(o mirror.Original, l last) int64 {
+	var before, ended int64
+	if l.job.Last != nil {
+		before = max(mirror.Epoch(l.job.Last), 1)
+		foreground := slices.Contains(l.job.Last.GetFinalizers(), metav1.FinalizerDeleteDependents)
+		if l.job.Watched && foreground && !o.Kind.Progress(l.job.Last).Active {
+			ended = before
+		}
+	}
+	wl, ok := l.workload.Last.(*kueue.Workload)
+	if ok && l.workload.Watched && !o.Copy(wl).Adopted && max(mirror.Epoch(wl), 1) > before {
+		return max(mirror.Epoch(wl), 1)
+	}
+	return ended
+}
