@@ -2,10 +2,9 @@ package act
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
+	"switchyard.dev/worker/admission/lifecycle"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/view"
 	"switchyard.dev/worker/workload"
@@ -15,8 +14,11 @@ import (
 func (l *Loop) evict(ctx context.Context, p view.Preemption, e view.Eviction) {
 	now := l.parts.Clock.Now()
 	victim := e.Seen.DeepCopy()
-	preemptor := workload.Preemptor{Workload: p.Seen, Queue: p.Queue}
-	events := workload.Preempt(victim, preemptor, e.Because, now)
+	preemption := workload.Preemption{
+		For: p.Seen, Because: e.Because, Queue: e.Queue, Boosted: l.parts.View.PriorityBoost(),
+		Path: l.parts.View.PathTo(e.Queue), ForPath: l.parts.View.PathTo(p.Queue),
+	}
+	events := workload.Preempt(victim, preemption, now)
 	if len(events) == 0 {
 		// It has nothing to give any more; the view knows as soon as the API says so.
 		l.parts.View.Conflicted(e.Seen)
@@ -25,7 +27,7 @@ func (l *Loop) evict(ctx context.Context, p view.Preemption, e view.Eviction) {
 	if l.settle(ctx, victim, e.Seen, "an eviction") {
 		l.parts.Metrics.Preempted(p.Queue, e.Because)
 		l.herald.tell(victim, events...)
-		l.herald.tell(p.Seen, workload.PreemptedWorkload(victim, e.Queue, e.Because))
+		l.herald.tell(p.Seen, workload.PreemptedWorkload(e.Seen, preemption))
 	}
 }
 
@@ -33,7 +35,7 @@ func (l *Loop) evict(ctx context.Context, p view.Preemption, e view.Eviction) {
 func (l *Loop) admit(ctx context.Context, d view.Decided) {
 	now := l.parts.Clock.Now()
 	wl := d.Seen.DeepCopy()
-	message := "Quota reserved in ClusterQueue " + d.Queue
+	message := lifecycle.ReservedMessage(d.Queue)
 	events := []kube.Event{{Reason: string(d.Because), Note: reservedMessage(d, now)}}
 	events = append(events, workload.Reserve(wl, view.AdmissionOf(d.Queue, d.Assignment), d.Checks, message, now)...)
 	wl.Status.ResourceRequests = nil // They are told while it waits (contract: kueue-api.md 1.2).
@@ -46,18 +48,8 @@ func (l *Loop) admit(ctx context.Context, d view.Decided) {
 	}
 }
 
-// reservedMessage lists the wait and what was assigned (contract: kueue-api.md 1.14).
+// reservedMessage is the text of the event about a reservation (contract: messages.md 2.4).
 func reservedMessage(d view.Decided, now time.Time) string {
-	text := &strings.Builder{}
-	waited := max(now.Sub(queuedSince(d.Seen)), 0).Round(time.Second)
-	fmt.Fprintf(text, "Quota reserved in ClusterQueue %s, wait time since queued was %s", d.Queue, waited)
-	for _, ps := range d.Assignment.PodSets {
-		for i, f := range ps.Flavors {
-			if i == 0 {
-				fmt.Fprintf(text, "; pod set %s (%d):", ps.Name, ps.Count)
-			}
-			fmt.Fprintf(text, " %s from %s", f.Resource, f.Flavor)
-		}
-	}
-	return text.String()
+	waited := lifecycle.WholeSeconds(now.Sub(queuedSince(d.Seen)))
+	return lifecycle.ReservedMessage(d.Queue) + ", wait time since queued was " + waited
 }

@@ -42,7 +42,7 @@ func TestAnAdmissionIsOneWriteAndTwoEvents(t *testing.T) {
 	if len(said) != 2 || !strings.HasPrefix(said[0], "Normal QuotaReserved") || !strings.HasPrefix(said[1], "Normal Admitted") {
 		t.Errorf("events are %q", said)
 	}
-	if !strings.Contains(said[0], "ClusterQueue cq, wait time since queued was 1m0s; pod set main (3): gpu from red") {
+	if !strings.Contains(said[0], "ClusterQueue cq, wait time since queued was 60s") {
 		t.Errorf("the reservation's event is %q", said[0])
 	}
 	if batch := s.cycle(); len(batch.Admit)+len(batch.Wait) != 0 {

@@ -150,9 +150,9 @@ func TestTheReportNamesFlavorsKindsAndTheWaysIn(t *testing.T) {
 	want := map[string]door{
 		"open": {Ways: []switchyard.CapacityLocalQueue{{Name: "ns/a"}, {Name: "ns/b", Closed: "it is stopped"}}},
 		"picky": {Strict: true, Ways: []switchyard.CapacityLocalQueue{
-			{Name: "ns/c", Closed: "Workload namespace doesn't match ClusterQueue picky selector"},
+			{Name: "ns/c", Closed: "workload namespace doesn't match ClusterQueue selector"},
 		}},
-		"held": {Closed: "Takes no new workloads: it is stopped", Ways: []switchyard.CapacityLocalQueue{{Name: "ns/d"}}},
+		"held": {Closed: "Can't admit new workloads: is stopped.", Ways: []switchyard.CapacityLocalQueue{{Name: "ns/d"}}},
 	}
 	if diff := cmp.Diff(want, doors); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

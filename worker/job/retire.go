@@ -33,7 +33,7 @@ func (r *reconciler[T]) forgetOne(ctx context.Context, wl *kueue.Workload) error
 	}
 	if orphaned {
 		wl = wl.DeepCopy()
-		workload.Finish(wl, kueue.ReasonOwnerNotFound, "The job of the workload does not exist any more", r.opts.Clock.Now())
+		workload.Finish(wl, kueue.ReasonOwnerNotFound, "The workload's owner no longer exists", r.opts.Clock.Now())
 		err := r.applyAdmission(ctx, wl)
 		if client.IgnoreNotFound(err) != nil {
 			return err

@@ -69,7 +69,7 @@ func isServed(mapper meta.RESTMapper, gvk schema.GroupVersionKind) (bool, error)
 // start adds indexes and controller to a manager that may be running already.
 func (i integration[T]) start(mgr ctrl.Manager, o Options) error {
 	r := newReconciler(i.kind, o, mgr.GetClient(), mgr.GetAPIReader())
-	r.recorder = mgr.GetEventRecorder("kueue-" + strings.ToLower(i.kind.GVK.Kind) + "-controller")
+	r.recorder = mgr.GetEventRecorder(i.kind.Name + "-kueue-controller")
 	indexer := mgr.GetFieldIndexer()
 	if err := indexer.IndexField(context.Background(), &kueue.Workload{}, r.ownerIndex(), r.ownerName); err != nil {
 		return fmt.Errorf("index workloads by their %s: %w", i.kind.GVK.Kind, err)

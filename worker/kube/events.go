@@ -14,8 +14,6 @@ type Event struct {
 	Reason string
 	// Note is the text for people, at most 1 KiB.
 	Note string
-	// Related is the second object concerned, or nil.
-	Related runtime.Object
 }
 
 const maxNote = 1024
@@ -27,7 +25,7 @@ func Record(recorder events.EventRecorder, about runtime.Object, list ...Event) 
 		if e.Warning {
 			kind = corev1.EventTypeWarning
 		}
-		recorder.Eventf(about, e.Related, kind, e.Reason, e.Reason, "%s", Truncate(e.Note, maxNote))
+		recorder.Eventf(about, nil, kind, e.Reason, e.Reason, "%s", Truncate(e.Note, maxNote))
 	}
 }
 
@@ -35,14 +33,15 @@ func Record(recorder events.EventRecorder, about runtime.Object, list ...Event) 
 // kueue-api.md 1.2).
 const MaxConditionMessage = 32 * 1024
 
-// Truncate cuts a text to at most limit bytes, at a rune boundary, marking the cut with "...".
+// Truncate cuts a text to at most limit bytes, at a rune boundary, marking the cut with " ..." (contract: messages.md 0).
 func Truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	cut := max(limit-3, 0)
+	const mark = " ..."
+	cut := max(limit-len(mark), 0)
 	for cut > 0 && text[cut]&0xC0 == 0x80 {
 		cut--
 	}
-	return text[:cut] + "..."
+	return text[:cut] + mark
 }

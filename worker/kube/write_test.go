@@ -178,8 +178,8 @@ func TestTruncateCutsAtARune(t *testing.T) {
 		want       string
 	}{
 		{"short texts stay", "abc", 3, "abc"},
-		{"long texts end in dots", "abcdefgh", 6, "abc..."},
-		{"no rune is split", "ab\u00e9defgh", 6, "ab..."},
+		{"long texts end in dots", "abcdefgh", 6, "ab ..."},
+		{"no rune is split", "a\u00e9defgh", 6, "a ..."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := kube.Truncate(c.text, c.limit); got != c.want {

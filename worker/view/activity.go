@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,68 +27,66 @@ type problem struct {
 	message string
 }
 
-// problemsOf names every problem of the ClusterQueue that lies in its objects. A cycle of cohorts is not among them: the
-// core finds those.
+// problemsOf names every problem of the ClusterQueue, in the order of the public API (contract: messages.md 3). A cycle of
+// cohorts is not among them: such a queue is active, and the core says to its workloads what keeps them.
 func (v *View) problemsOf(cq *kueue.ClusterQueue) []problem {
-	var found []problem
 	if !cq.DeletionTimestamp.IsZero() {
-		found = append(found, problem{kueue.ReasonTerminating, "it is being deleted"})
+		return []problem{{kueue.ReasonTerminating, ""}}
 	}
+	var found []problem
 	if cq.Spec.StopPolicy.Stops() {
-		found = append(found, problem{kueue.ReasonStopped, "it is stopped"})
+		found = append(found, problem{kueue.ReasonStopped, "is stopped"})
 	}
-	return append(append(found, v.flavorProblems(cq)...), v.checkProblems(cq)...)
+	missing, topologies := v.flavorProblems(cq)
+	return append(append(append(found, missing...), v.checkProblems(cq)...), topologies...)
 }
 
-// cycleProblem has the reason Unknown, because the public API has no other for it.
-func cycleProblem(cq *kueue.ClusterQueue) problem {
-	return problem{kueue.ReasonUnknown, fmt.Sprintf("the parents of cohort %s form a cycle", cq.Spec.CohortName)}
-}
-
-// activityOf takes the first problem as the reason and tells them all.
+// activityOf takes the first problem as the reason and tells them all. A queue that is being deleted has no other.
 func activityOf(problems []problem) Activity {
 	if len(problems) == 0 {
-		return Activity{Active: true, Reason: kueue.ReasonReady, Message: "Takes new workloads"}
+		return Activity{Active: true, Reason: kueue.ReasonReady, Message: "Can admit new workloads"}
+	}
+	if problems[0].reason == kueue.ReasonTerminating {
+		return Activity{Reason: kueue.ReasonTerminating, Message: "Can't admit new workloads; clusterQueue is terminating"}
 	}
 	said := make([]string, 0, len(problems))
 	for _, p := range problems {
 		said = append(said, p.message)
 	}
-	return Activity{Reason: problems[0].reason, Message: "Takes no new workloads: " + strings.Join(said, "; ")}
+	return Activity{Reason: problems[0].reason, Message: "Can't admit new workloads: " + strings.Join(said, ", ") + "."}
 }
 
-func (v *View) flavorProblems(cq *kueue.ClusterQueue) []problem {
-	var missing, topologies []string
+// flavorProblems are the flavors that are missing, and those whose topology is, in the order of the spec.
+func (v *View) flavorProblems(cq *kueue.ClusterQueue) (missing, topologies []problem) {
+	var names []string
 	for _, name := range flavorsOf(cq) {
 		flavor := v.flavors[name]
 		if flavor == nil {
-			missing = append(missing, name)
+			names = append(names, name)
 		} else if t := string(flavor.Spec.TopologyName); v.opts.Topologies && t != "" && !v.topologies[t] {
-			topologies = append(topologies, t)
+			message := fmt.Sprintf("there is no Topology %q for TAS flavor %q", t, name)
+			topologies = append(topologies, problem{kueue.ReasonTopologyNotFound, message})
 		}
 	}
-	slices.Sort(topologies)
-	return append(
-		named(kueue.ReasonFlavorNotFound, "references missing ResourceFlavor(s)", missing),
-		named(kueue.ReasonTopologyNotFound, "its ResourceFlavor(s) reference missing Topology(s)", slices.Compact(topologies))...,
-	)
+	return named(kueue.ReasonFlavorNotFound, "references missing ResourceFlavor(s)", names), topologies
 }
 
-// flavorsOf lists the flavors of a ClusterQueue, sorted, each once.
+// flavorsOf lists the flavors of a ClusterQueue in the order of its spec, each once.
 func flavorsOf(cq *kueue.ClusterQueue) []string {
 	var names []string
 	for _, g := range cq.Spec.ResourceGroups {
 		for _, f := range g.Flavors {
-			names = append(names, string(f.Name))
+			if !slices.Contains(names, string(f.Name)) {
+				names = append(names, string(f.Name))
+			}
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return names
 }
 
 func (v *View) checkProblems(cq *kueue.ClusterQueue) []problem {
 	var missing, inactive, multi, perFlavor, provisioning []string
-	for _, rule := range checkRules(cq) {
+	for _, rule := range sortedRules(cq) {
 		name := string(rule.Name)
 		check := v.checks[name]
 		if check == nil {
@@ -109,41 +108,56 @@ func (v *View) checkProblems(cq *kueue.ClusterQueue) []problem {
 	}
 	found := named(kueue.ReasonAdmissionCheckNotFound, "references missing AdmissionCheck(s)", missing)
 	found = append(found, named(kueue.ReasonAdmissionCheckInactive, "references inactive AdmissionCheck(s)", inactive)...)
+	return append(found, multiKueueProblems(multi, perFlavor, provisioning)...)
+}
+
+// multiKueueProblems are the rules about checks of multikueue: one at most, for all flavors, and none of provisioning beside it.
+func multiKueueProblems(multi, perFlavor, provisioning []string) []problem {
+	var found []problem
 	if len(multi) > 1 {
-		found = append(found, named(kueue.ReasonMultipleMultiKueueAdmissionChecks, "only one multikueue AdmissionCheck is allowed, found", multi)...)
+		found = named(kueue.ReasonMultipleMultiKueueAdmissionChecks,
+			"Cannot use multiple MultiKueue AdmissionChecks on the same ClusterQueue, found", multi)
 	}
 	found = append(found, named(kueue.ReasonMultiKueueAdmissionCheckAppliedPerFlavor,
-		"a multikueue AdmissionCheck must not be restricted to flavors", perFlavor)...)
-	if len(multi) > 0 {
-		found = append(found, named(kueue.ReasonMultiKueueWithProvisioningRequest,
-			"a multikueue AdmissionCheck must not be used together with provisioning AdmissionCheck(s)", provisioning)...)
+		"Cannot specify MultiKueue AdmissionCheck per flavor, found", perFlavor)...)
+	if len(multi) > 0 && len(provisioning) > 0 {
+		found = append(found, problem{kueue.ReasonMultiKueueWithProvisioningRequest, fmt.Sprintf(
+			"Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, found: %s, %s",
+			strings.Join(multi, ","), strings.Join(provisioning, ","))})
 	}
 	return found
 }
 
-// named is the one problem of all the names, or none.
+// sortedRules are the checks of a ClusterQueue by name.
+func sortedRules(cq *kueue.ClusterQueue) []kueue.AdmissionCheckStrategyRule {
+	return slices.SortedFunc(slices.Values(checkRules(cq)), func(a, b kueue.AdmissionCheckStrategyRule) int {
+		return cmp.Compare(a.Name, b.Name)
+	})
+}
+
+// named is the one problem of all the names, in their order, or none.
 func named(reason kueue.Reason, text string, names []string) []problem {
 	if len(names) == 0 {
 		return nil
 	}
-	slices.Sort(names)
-	return []problem{{reason, text + ": " + strings.Join(names, ", ")}}
+	return []problem{{reason, text + ": " + strings.Join(names, ",")}}
 }
+
+// closedBehind is what a LocalQueue says whose ClusterQueue takes nothing; the reason tells why.
+const closedBehind = "Can't submit new workloads to clusterQueue"
 
 // localQueueActivity follows that of the ClusterQueue, unless the LocalQueue itself is stopped.
 func (v *View) localQueueActivity(lq *kueue.LocalQueue) Activity {
 	cq := v.queues[string(lq.Spec.ClusterQueue)]
 	switch {
 	case lq.Spec.StopPolicy.Stops():
-		return Activity{Reason: kueue.ReasonStopped, Message: "Takes no new workloads: it is stopped"}
+		return Activity{Reason: kueue.ReasonStopped, Message: "LocalQueue is stopped"}
 	case cq == nil:
-		message := fmt.Sprintf("Takes no new workloads: ClusterQueue %s doesn't exist", lq.Spec.ClusterQueue)
-		return Activity{Reason: kueue.ReasonClusterQueueDoesNotExist, Message: message}
+		return Activity{Reason: kueue.ReasonClusterQueueDoesNotExist, Message: closedBehind}
 	case !cq.activity.Active:
-		message := fmt.Sprintf("Takes no new workloads: ClusterQueue %s is inactive", lq.Spec.ClusterQueue)
-		return Activity{Reason: kueue.ReasonClusterQueueIsInactive, Message: message}
+		return Activity{Reason: kueue.ReasonClusterQueueIsInactive, Message: closedBehind}
 	}
-	return Activity{Active: true, Reason: kueue.ReasonReady, Message: "Takes new workloads"}
+	return Activity{Active: true, Reason: kueue.ReasonReady, Message: "Can submit new workloads to localQueue"}
 }
 
 // ActiveCondition is the Active condition of a queue (contract: kueue-api.md 1.13).

@@ -11,7 +11,7 @@ import (
 )
 
 // blockOf says what keeps a queued workload from being evaluated, or nil. A missing or inactive ClusterQueue is not said
-// here: the core knows. The first that applies wins, the user's mistakes before what heals with time.
+// here: the core knows. The first that applies wins (contract: messages.md 1.2).
 func (v *View) blockOf(wl *kueue.Workload, lq *localQueue, problem string) *admission.Block {
 	if lq == nil {
 		return &admission.Block{
@@ -19,17 +19,17 @@ func (v *View) blockOf(wl *kueue.Workload, lq *localQueue, problem string) *admi
 			Message: fmt.Sprintf("LocalQueue %s doesn't exist", wl.Spec.QueueName),
 		}
 	}
+	if !lq.obj.DeletionTimestamp.IsZero() || lq.obj.Spec.StopPolicy.Stops() {
+		return &admission.Block{
+			Because: admission.Suspended,
+			Message: fmt.Sprintf("LocalQueue %s is inactive", wl.Spec.QueueName),
+		}
+	}
 	if b := v.namespaceBlock(wl.Namespace, lq); b != nil {
 		return b
 	}
 	if problem != "" {
 		return &admission.Block{Because: admission.Misconfigured, Message: problem}
-	}
-	if !lq.obj.DeletionTimestamp.IsZero() || lq.obj.Spec.StopPolicy.Stops() {
-		return &admission.Block{
-			Because: admission.Suspended,
-			Message: fmt.Sprintf("LocalQueue %s is stopped", wl.Spec.QueueName),
-		}
 	}
 	return pendingBlock(wl)
 }
@@ -43,11 +43,11 @@ func (v *View) namespaceBlock(namespace string, lq *localQueue) *admission.Block
 	if cq.broken == nil && cq.selector.Matches(v.namespaces[namespace]) {
 		return nil
 	}
-	return &admission.Block{
-		Because:    admission.Misconfigured,
-		Message:    fmt.Sprintf("Workload namespace doesn't match ClusterQueue %s selector", lq.obj.Spec.ClusterQueue),
-		StepsAside: true,
+	message := "workload namespace doesn't match ClusterQueue selector"
+	if cq.broken != nil {
+		message = "invalid namespace selector: " + cq.broken.Error()
 	}
+	return &admission.Block{Because: admission.Misconfigured, Message: message, StepsAside: true}
 }
 
 // pendingBlock covers what the workload itself still waits for: a trigger that requeues it, or the reset of its checks.
@@ -60,9 +60,7 @@ func pendingBlock(wl *kueue.Workload) *admission.Block {
 		switch c := &wl.Status.AdmissionChecks[i]; c.State {
 		case kueue.CheckStateRetry, kueue.CheckStateRejected:
 			return &admission.Block{
-				Because:    admission.PendingEvaluation,
-				Message:    fmt.Sprintf("AdmissionCheck %s is in state %s", c.Name, c.State),
-				StepsAside: true,
+				Because: admission.PendingEvaluation, Message: "The workload has failed admission checks", StepsAside: true,
 			}
 		case kueue.CheckStatePending, kueue.CheckStateReady:
 		}

@@ -63,6 +63,8 @@ func (v *View) room(name string) QueueRoom {
 	room := QueueRoom{Queue: q}
 	if activity := v.queues[name].activity; !activity.Active {
 		room.Closed = activity.Message
+	} else if block := v.snap.Closed(name); block != nil { // such as a cycle of cohorts, of which the condition says nothing
+		room.Closed = block.Message
 	}
 	tree := v.snap.Quota()
 	for _, grant := range admission.Grants(q.Groups) {

@@ -11,16 +11,13 @@ import (
 func (v *View) refreshQueue(cq *clusterQueue) {
 	problems := v.problemsOf(cq.obj)
 	v.snap.UpsertQueue(v.queueOf(cq.obj, problems))
-	if v.snap.CohortCycle(cq.obj.Name) {
-		problems = append(problems, cycleProblem(cq.obj))
-	}
 	if cq.obj.Spec.QueueingStrategy == kueue.StrictFIFO {
 		v.unheard.queues[cq.obj.Name] = true
 	}
 	v.signal()
-	was := cq.activity
-	cq.activity = activityOf(problems)
-	if was != cq.activity {
+	was, wasCyclic := cq.activity, cq.cyclic
+	cq.activity, cq.cyclic = activityOf(problems), v.snap.CohortCycle(cq.obj.Name)
+	if was != cq.activity || wasCyclic != cq.cyclic {
 		v.refreshLocalsOf(cq.obj.Name)
 		v.changedQueue(cq.obj.Name, atOnce)
 	}

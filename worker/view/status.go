@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,6 +25,18 @@ type ClusterQueueQuota struct {
 	// Grants are in the order of the spec.
 	Grants []quota.Grant
 }
+
+// PathTo leads from the root of the cohorts to a ClusterQueue: /<root>/.../<ClusterQueue>.
+func (v *View) PathTo(queue string) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	cohorts := v.snap.CohortsAbove(queue)
+	slices.Reverse(cohorts)
+	return "/" + strings.Join(append(cohorts, queue), "/")
+}
+
+// PriorityBoost tells whether boosts of priorities count.
+func (v *View) PriorityBoost() bool { return v.opts.PriorityBoost }
 
 // LocalQueueStanding is a LocalQueue's activity and figures.
 type LocalQueueStanding struct {

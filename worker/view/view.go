@@ -69,6 +69,8 @@ type clusterQueue struct {
 	// broken says why the selector does not parse; nil when it does.
 	broken   error
 	activity Activity
+	// cyclic is set while the parents of its cohort form a cycle, of which the activity says nothing.
+	cyclic bool
 }
 
 // localQueue is a LocalQueue and what follows from it.

@@ -47,22 +47,41 @@ func Reserve(wl *kueue.Workload, a *kueue.Admission, checks []string, message st
 }
 
 // ApplicableChecks returns the names, sorted, of the ClusterQueue's checks that apply to a workload with this admission:
-// those without flavors of their own, and those with a flavor that was assigned (contract: kueue-api.md 4.13).
+// those without flavors of their own, and those with a flavor that was assigned (contract: kueue-api.md 4.13). Without an
+// admission they are those that apply whatever flavors are assigned (contract: messages.md 5.2).
 func ApplicableChecks(cq *kueue.ClusterQueue, a *kueue.Admission) []string {
-	if cq.Spec.AdmissionChecksStrategy == nil || a == nil {
+	if cq.Spec.AdmissionChecksStrategy == nil {
 		return nil
 	}
-	assigned := reservation(a).Flavors
+	applies := func(rule kueue.AdmissionCheckStrategyRule) bool { return onEveryFlavor(cq, rule.OnFlavors) }
+	if a != nil {
+		assigned := reservation(a).Flavors
+		applies = func(rule kueue.AdmissionCheckStrategyRule) bool {
+			return len(rule.OnFlavors) == 0 || slices.ContainsFunc(rule.OnFlavors, func(f kueue.ResourceFlavorReference) bool {
+				return slices.Contains(assigned, string(f))
+			})
+		}
+	}
 	var names []string
 	for _, rule := range cq.Spec.AdmissionChecksStrategy.AdmissionChecks {
-		if len(rule.OnFlavors) == 0 || slices.ContainsFunc(rule.OnFlavors, func(f kueue.ResourceFlavorReference) bool {
-			return slices.Contains(assigned, string(f))
-		}) {
+		if applies(rule) {
 			names = append(names, string(rule.Name))
 		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// onEveryFlavor tells whether a check is for all flavors of the ClusterQueue.
+func onEveryFlavor(cq *kueue.ClusterQueue, on []kueue.ResourceFlavorReference) bool {
+	for _, group := range cq.Spec.ResourceGroups {
+		for _, flavor := range group.Flavors {
+			if len(on) > 0 && !slices.Contains(on, flavor.Name) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // AwaitPods records, with a reservation, that the pods of the Workload have not been ready yet (contract: kueue-api.md 1.13,
@@ -75,7 +94,7 @@ func AwaitPods(wl *kueue.Workload, now time.Time) {
 	meta.RemoveStatusCondition(&wl.Status.Conditions, kueue.WorkloadPodsReady)
 	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
 		Type: kueue.WorkloadPodsReady, Status: metav1.ConditionFalse, Reason: string(kueue.ReasonWaitForStart),
-		Message: "Not all pods are ready or have succeeded", LastTransitionTime: metav1.NewTime(now), ObservedGeneration: wl.Generation,
+		Message: "Not all pods are ready or succeeded", LastTransitionTime: metav1.NewTime(now), ObservedGeneration: wl.Generation,
 	})
 }
 

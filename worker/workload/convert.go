@@ -20,6 +20,7 @@ func State(wl *kueue.Workload) lifecycle.State {
 	s := lifecycle.State{
 		Active:        IsActive(wl),
 		Generation:    wl.Generation,
+		Name:          wl.Namespace + "/" + wl.Name,
 		UID:           string(wl.UID),
 		Priority:      ptr.Deref(wl.Spec.Priority, 0),
 		MaxExecution:  ptr.Deref(wl.Spec.MaximumExecutionTimeSeconds, 0),

@@ -14,22 +14,30 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// Preemptor is the Workload for which others are evicted, and its ClusterQueue.
-type Preemptor struct {
-	Workload *kueue.Workload
-	Queue    string
+// Preemption is one workload that must leave for another.
+type Preemption struct {
+	// For is the Workload that needs the quota.
+	For *kueue.Workload
+	// Because is one of the reasons of Preempted.
+	Because admission.Reason
+	// Queue is the ClusterQueue of the victim.
+	Queue string
+	// Path and ForPath lead from the root of the cohorts to the victim's ClusterQueue and to that of For, such as /org/team/cq.
+	Path, ForPath string
+	// Boosted tells whether priority boosts count (gate PriorityBoost).
+	Boosted bool
 }
 
 // Preempt evicts the victim in favour of the preemptor: Evicted and Preempted with their reasons, the counter of evictions,
 // checks reset, and, for a Workload that nobody owns, the release of its quota, all for one write (contract: kueue-api.md
-// 4.11). Because is one of the reasons of Preempted. It returns the events to record about the victim after that write;
+// 4.11). It returns the events to record about the victim after that write;
 // none if there is nothing to write, because the victim has finished, holds no quota or is leaving already.
-func Preempt(victim *kueue.Workload, by Preemptor, because admission.Reason, now time.Time) []kube.Event {
+func Preempt(victim *kueue.Workload, p Preemption, now time.Time) []kube.Event {
 	if !HasQuota(victim) || IsEvicted(victim) {
 		return nil
 	}
-	message := preemptedMessage(by, because)
-	eviction := lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption, Message: message, PreemptedBecause: because}
+	message := p.message()
+	eviction := lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption, Message: message, PreemptedBecause: p.Because}
 	owned := metav1.GetControllerOfNoCopy(victim) != nil
 	changed := change(victim, func(s lifecycle.State) lifecycle.State {
 		s = lifecycle.Evict(s, eviction, now)
@@ -43,42 +51,51 @@ func Preempt(victim *kueue.Workload, by Preemptor, because admission.Reason, now
 	}
 	return []kube.Event{
 		{Reason: kueue.EventEvictedDueTo(kueue.ReasonPreempted), Note: message},
-		{Reason: string(kueue.ReasonPreempted), Note: message, Related: by.Workload},
+		{Reason: string(kueue.ReasonPreempted), Note: message + p.priorities(victim)},
 	}
 }
 
 // PreemptedWorkload is the event about the preemptor, one for each victim whose eviction was written (contract:
-// kueue-api.md 1.14).
-func PreemptedWorkload(victim *kueue.Workload, queue string, because admission.Reason) kube.Event {
-	note := fmt.Sprintf("Evicted workload %s/%s (%s) of ClusterQueue %s: %s", victim.Namespace, victim.Name, identity(victim), queue, benefit(because))
-	return kube.Event{Reason: kueue.EventPreemptedWorkload, Note: note, Related: victim}
+// messages.md 2.4).
+func PreemptedWorkload(victim *kueue.Workload, p Preemption) kube.Event {
+	note := fmt.Sprintf("Preempted workload %s/%s (UID: %s) in ClusterQueue %s", victim.Namespace, victim.Name, victim.UID, p.Queue)
+	return kube.Event{Reason: kueue.EventPreemptedWorkload, Note: note + p.priorities(victim)}
 }
 
-func preemptedMessage(by Preemptor, because admission.Reason) string {
-	return fmt.Sprintf("Preempted for workload %s/%s (%s) of ClusterQueue %s: %s",
-		by.Workload.Namespace, by.Workload.Name, identity(by.Workload), by.Queue, benefit(because))
+// message is the text of Evicted and Preempted.
+func (p Preemption) message() string {
+	return fmt.Sprintf("Preempted to accommodate a workload (UID: %s, JobUID: %s) due to %s; preemptor path: %s; preemptee path: %s",
+		known(string(p.For.UID)), known(p.For.Labels[kueue.JobUIDLabel]), cause(p.Because), p.ForPath, p.Path)
 }
 
-// identity names the Workload and its job by their UIDs, which outlive their names in logs.
-func identity(wl *kueue.Workload) string {
-	text := "UID " + string(wl.UID)
-	if job := wl.Labels[kueue.JobUIDLabel]; job != "" {
-		text += ", job UID " + job
+// priorities is how the events about a preemption end.
+func (p Preemption) priorities(victim *kueue.Workload) string {
+	return "; preemptor " + p.priority(p.For) + "; preemptee " + p.priority(victim)
+}
+
+func (p Preemption) priority(wl *kueue.Workload) string {
+	effective, base := Priority(wl, p.Boosted), Priority(wl, false)
+	return fmt.Sprintf("effective priority: %d (base: %d, boost: %d)", effective, base, int64(effective)-int64(base))
+}
+
+func known(id string) string {
+	if id == "" {
+		return "UNKNOWN"
 	}
-	return text
+	return id
 }
 
-// benefit says what a preemption is good for.
-func benefit(because admission.Reason) string {
+// cause says in words what a preemption is for.
+func cause(because admission.Reason) string {
 	switch because {
 	case admission.InClusterQueue:
-		return "it goes before others of its ClusterQueue"
+		return "prioritization in the ClusterQueue"
 	case admission.InCohortReclamation:
-		return "its ClusterQueue takes back quota that it has lent to the cohort"
+		return "reclamation within the cohort"
 	case admission.InCohortFairSharing:
-		return "its ClusterQueue has less than its fair share of the cohort"
+		return "Fair Sharing within the cohort"
 	case admission.InCohortReclaimWhileBorrowing:
-		return "it has the higher priority, and both borrow from the cohort"
+		return "reclamation within the cohort while borrowing"
 	default:
 		return string(because)
 	}

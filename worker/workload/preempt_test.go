@@ -16,8 +16,8 @@ import (
 	"switchyard.dev/worker/admission/lifecycle"
 )
 
-func preemptor() Preemptor {
-	return Preemptor{Queue: "theirs", Workload: &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
+func preemptionFor(because admission.Reason) Preemption {
+	return Preemption{Because: because, Queue: "cq", Path: "/org/cq", ForPath: "/org/team/theirs", For: &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "other", Name: "big", UID: "uid-of-big", Labels: map[string]string{kueue.JobUIDLabel: "uid-of-job"},
 	}}}
 }
@@ -39,7 +39,7 @@ func isCondition(wl *kueue.Workload, t string, status metav1.ConditionStatus, re
 
 func TestAPreemptedWorkloadOfAJobIsToldToStopAndKeepsItsQuota(t *testing.T) {
 	wl := running(true)
-	events := Preempt(wl, preemptor(), admission.InCohortReclamation, noon.Add(time.Minute))
+	events := Preempt(wl, preemptionFor(admission.InCohortReclamation), noon.Add(time.Minute))
 	if !HasQuota(wl) || !isCondition(wl, kueue.WorkloadEvicted, metav1.ConditionTrue, "Preempted") ||
 		!isCondition(wl, kueue.WorkloadPreempted, metav1.ConditionTrue, "InCohortReclamation") {
 		t.Errorf("conditions %+v", wl.Status.Conditions)
@@ -49,18 +49,18 @@ func TestAPreemptedWorkloadOfAJobIsToldToStopAndKeepsItsQuota(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	for i, reason := range []string{"EvictedDueToPreempted", "Preempted"} {
-		if e := events[i]; e.Reason != reason || e.Warning || !strings.Contains(e.Note, "other/big (UID uid-of-big, job UID uid-of-job) of ClusterQueue theirs") {
+		if e := events[i]; e.Reason != reason || e.Warning || !strings.Contains(e.Note, "(UID: uid-of-big, JobUID: uid-of-job) due to reclamation within the cohort; preemptor path: /org/team/theirs; preemptee path: /org/cq") {
 			t.Errorf("event %+v", e)
 		}
 	}
-	if again := Preempt(wl, preemptor(), admission.InCohortReclamation, noon.Add(time.Hour)); again != nil {
+	if again := Preempt(wl, preemptionFor(admission.InCohortReclamation), noon.Add(time.Hour)); again != nil {
 		t.Errorf("evicts what is leaving: %+v", again)
 	}
 }
 
 func TestAPreemptedWorkloadWithoutOwnerGivesItsQuotaBackInTheSameWriteAndQueuesAgainAtOnce(t *testing.T) {
 	wl := running(false)
-	if events := Preempt(wl, preemptor(), admission.InClusterQueue, noon.Add(time.Minute)); len(events) != 2 {
+	if events := Preempt(wl, preemptionFor(admission.InClusterQueue), noon.Add(time.Minute)); len(events) != 2 {
 		t.Errorf("events %+v", events)
 	}
 	if HasQuota(wl) || !MayQueue(wl) || !isCondition(wl, kueue.WorkloadRequeued, metav1.ConditionTrue, "Preempted") {
@@ -75,15 +75,15 @@ func TestNobodyPreemptsWhatHoldsNothingOrHasFinished(t *testing.T) {
 	over := running(true)
 	Finish(over, kueue.ReasonSucceeded, "", noon)
 	for name, wl := range map[string]*kueue.Workload{"waiting": {}, "finished": over} {
-		if events := Preempt(wl, preemptor(), admission.InClusterQueue, noon); events != nil {
+		if events := Preempt(wl, preemptionFor(admission.InClusterQueue), noon); events != nil {
 			t.Errorf("%s: %+v", name, events)
 		}
 	}
 }
 
 func TestThePreemptorIsToldOfEveryVictim(t *testing.T) {
-	e := PreemptedWorkload(running(true), "cq", admission.InCohortFairSharing)
-	if e.Reason != "PreemptedWorkload" || !strings.Contains(e.Note, "ns/wl (UID uid-of-wl) of ClusterQueue cq") || e.Related == nil {
+	e := PreemptedWorkload(running(true), preemptionFor(admission.InCohortFairSharing))
+	if e.Reason != "PreemptedWorkload" || !strings.Contains(e.Note, "ns/wl (UID: uid-of-wl) in ClusterQueue cq; preemptor effective priority: 0 (base: 0, boost: 0); preemptee effective") {
 		t.Errorf("event %+v", e)
 	}
 }

@@ -123,7 +123,7 @@ func TestWhoeverTurnsTheLastCheckReadyAdmitsTheWorkloadInTheSameWrite(t *testing
 	if !IsAdmitted(wl) || ClassOf(wl) != Admitted {
 		t.Errorf("not admitted: %+v", wl.Status.Conditions)
 	}
-	if len(events) != 1 || events[0].Reason != "Admitted" || !strings.Contains(events[0].Note, "1m0s") {
+	if len(events) != 1 || events[0].Reason != "Admitted" || !strings.Contains(events[0].Note, "60s") {
 		t.Errorf("events: %+v", events)
 	}
 	if again := Derive(wl, noon.Add(2*time.Minute)); len(again) > 0 {

@@ -34,7 +34,7 @@ func (r *run) evict(c *contender) {
 	c.pending = true
 	n := admission.Notice{
 		Because: admission.WaitingForPreemptedWorkloads,
-		Message: c.refusal.Message + "; waiting for " + strconv.Itoa(len(c.victims)) + " preempted workload(s) to leave",
+		Message: c.refusal.Message + ". Pending the preemption of " + strconv.Itoa(len(c.victims)) + " workload(s)",
 	}
 	if !fresh {
 		c.tell(n)

@@ -201,7 +201,7 @@ func (r *run) awaitReady(c *contender) {
 	c.lane.Block(admission.Want{Ready: true})
 	r.snapshot.PassedBy(c.lane.Name())
 	c.tell(admission.Notice{
-		Because: admission.WaitingForPodsReady, Message: "waiting for all admitted workloads to be in the PodsReady condition",
+		Because: admission.WaitingForPodsReady, Message: "waiting for all admitted workloads to be in PodsReady condition",
 	})
 	c.lane = nil
 }

@@ -170,7 +170,7 @@ func TestAQueueThatTakesTurnsByUsage(t *testing.T) {
 		release low
 		cycle`,
 		`preempt for high in a: low (InClusterQueue)
-		wait light in a: ` + waits + `8 more needed; waiting for 1 preempted workload(s) to leave
+		wait light in a: ` + waits + `8 more needed. Pending the preemption of 1 workload(s)
 		admit light to a: main 1 gpu=8@f
 		wait high in a: ` + lacks + `4 more needed`,
 	}})

@@ -63,7 +63,7 @@ func TestFewerPodsAreBetterThanNone(t *testing.T) {
 }
 
 func TestNobodyIsAdmittedBeforeAllPodsAreReady(t *testing.T) {
-	const waitsReady = "WaitingForPodsReady: waiting for all admitted workloads to be in the PodsReady condition"
+	const waitsReady = "WaitingForPodsReady: waiting for all admitted workloads to be in PodsReady condition"
 	tell(t, []story{{
 		"one at a time, until its pods are ready",
 		`flavor f

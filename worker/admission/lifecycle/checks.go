@@ -2,12 +2,13 @@ package lifecycle
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
 // syncChecks makes the entries those of the given names: present entries stay as they are, new ones begin Pending, and
-// entries of checks that do not apply any more go (contract: kueue-api.md 4.13).
+// entries of checks that do not apply any more go (contract: kueue-api.md 4.13, messages.md 5.2). They are sorted by name.
 func (s State) syncChecks(names []string, now time.Time) State {
 	var checks []Check
 	for _, c := range s.Checks {
@@ -20,6 +21,7 @@ func (s State) syncChecks(names []string, now time.Time) State {
 			checks = append(checks, Check{Name: name, State: CheckPending, Since: now})
 		}
 	}
+	slices.SortStableFunc(checks, func(a, b Check) int { return strings.Compare(a.Name, b.Name) })
 	s.Checks = checks
 	return s
 }
@@ -35,19 +37,22 @@ func (s State) retryAt() time.Time {
 	return at
 }
 
-// saying lists the checks in one state with their messages, for people.
+// saying lists the checks in one state by name, with their messages, for people.
 func (s State) saying(state CheckState) string {
 	var said []string
-	for _, c := range s.Checks {
+	for _, c := range slices.SortedFunc(slices.Values(s.Checks), func(a, b Check) int { return strings.Compare(a.Name, b.Name) }) {
 		if c.State != state {
 			continue
 		}
-		text := c.Name
+		text := strconv.Quote(c.Name)
 		if c.Message != "" {
-			text += "(" + c.Message + ")"
+			text += " (" + c.Message + ")"
 		}
 		said = append(said, text)
 	}
-	slices.Sort(said)
-	return strings.Join(said, ", ")
+	kind := "AdmissionCheck"
+	if len(said) > 1 {
+		kind = "AdmissionChecks"
+	}
+	return kind + " in " + string(state) + " state: " + strings.Join(said, "; ")
 }

@@ -2,12 +2,13 @@ package lifecycle
 
 import (
 	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"switchyard.dev/worker/admission"
 )
+
+// noReservation is the text of Admitted=False without quota.
+const noReservation = "The workload has no reservation"
 
 // Derive returns the state with the conditions that follow from its facts: Admitted from the reservation and the gates
 // (contract: kueue-api.md 1.13, 4.13). It changes nothing else but the execution time that an admission which ends adds
@@ -26,37 +27,44 @@ func Derive(s State, now time.Time) State {
 	case was.Status == False && Merge(s) == Admit:
 		return s // evicted: what kept it from being admitted before still says so
 	case s.Reservation != nil:
-		s = s.endAdmission(now)
 		reason, message := s.unadmitted()
+		if was.Status == True {
+			// Later than the reservation, also in whole seconds, so that wasAdmitted can tell.
+			reserved, _ := s.Condition(QuotaReserved)
+			return s.endAdmission(now).with(Admitted, False, reason, message, later(now, reserved.Since.Add(time.Second)))
+		}
 		return s.with(Admitted, False, reason, message, now)
 	case known:
 		s = s.endAdmission(now)
-		return s.with(Admitted, False, admission.NoReservation, "The workload has no reservation", now)
+		return s.with(Admitted, False, admission.NoReservation, noReservation, now)
 	default:
 		return s
 	}
 }
 
+// wasAdmitted tells whether the workload is or has been admitted with its present reservation, so that its job may run.
+func (s State) wasAdmitted() bool {
+	reserved, _ := s.Condition(QuotaReserved)
+	admitted, _ := s.Condition(Admitted)
+	return admitted.Status == True || admitted.Since.After(reserved.Since)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
 // unadmitted says why a workload that holds quota is not admitted.
 func (s State) unadmitted() (admission.Reason, string) {
 	if !s.checksReady() {
-		return admission.UnsatisfiedAdmissionChecks, "The workload has admission checks that are not ready: " + strings.Join(s.unready(), ", ")
+		return admission.UnsatisfiedAdmissionChecks, "The workload has not all checks ready"
 	}
 	if s.Reservation.DelayedTopology {
-		return admission.PendingDelayedTopologyRequests, "The places of some pods are still to be computed"
+		return admission.PendingDelayedTopologyRequests, "There are pending delayed topology requests"
 	}
 	return admission.NoReservation, "The workload is evicted"
-}
-
-func (s State) unready() []string {
-	var names []string
-	for _, c := range s.Checks {
-		if c.State != CheckReady {
-			names = append(names, c.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // endAdmission adds the time spent admitted to the past execution time, if the workload is admitted. The caller makes

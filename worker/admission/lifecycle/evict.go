@@ -36,9 +36,18 @@ func Evict(s State, e Eviction, now time.Time) State {
 		s.RequeueCount = 0
 	}
 	if s.Reservation == nil {
-		return s.settle(now)
+		return s.turnAway(e, now)
 	}
 	return Derive(s.resetChecks(now), now)
+}
+
+// turnAway settles the eviction of a workload that holds nothing. One that has never been requeued is told of no trigger.
+func (s State) turnAway(e Eviction, now time.Time) State {
+	_, requeued := s.Condition(Requeued)
+	if requeued || !isDeactivation(e.Reason) {
+		return s.settle(now)
+	}
+	return WaitFor(s.resetChecks(now), admission.Deactivated, deactivated, now)
 }
 
 // resetChecks makes every check Pending again, remembering what it said.
@@ -99,8 +108,9 @@ func (s State) closeGates(now time.Time) State {
 
 // unblock takes back the complaint that a preemption gate is closed.
 func (s State) unblock(because admission.Reason, now time.Time) State {
-	if !s.Is(BlockedOnPreemptionGates) {
+	c, _ := s.Condition(BlockedOnPreemptionGates)
+	if c.Status != True {
 		return s
 	}
-	return s.with(BlockedOnPreemptionGates, False, because, "No longer waiting for a preemption gate", now)
+	return s.with(BlockedOnPreemptionGates, False, because, previously(c.Message), now)
 }

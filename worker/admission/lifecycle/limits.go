@@ -29,34 +29,26 @@ func expire(p *Plan, o Observation) {
 	if at.IsZero() || at.After(o.Now) {
 		return
 	}
-	message := fmt.Sprintf("The workload has been admitted for the %d seconds that it may", p.Next.MaxExecution)
-	p.Next = p.Next.with(DeactivationTarget, True, DeactivateForExecutionTime, message, o.Now)
-	p.because(true, EventExecutionTimeExceeded, message)
+	p.Next = p.Next.with(DeactivationTarget, True, DeactivateForExecutionTime, "exceeding the maximum execution time", o.Now)
+	p.because(true, EventExecutionTimeExceeded, fmt.Sprintf("The maximum execution time (%ds) exceeded", p.Next.MaxExecution))
 }
 
-// deadline is when pods must be ready, and which of the two times to wait ends then. Its at is zero for never.
-type deadline struct {
-	at      time.Time
-	waited  time.Duration
-	waiting string
-}
-
-// readyBy is the deadline for the pods of an admitted workload (contract: kueue-api.md 4.15). What PodsReady says counts
-// only if it was said in this admission; without it the pods have never been ready.
-func (s State) readyBy(p *PodsReadyPolicy) deadline {
+// readyBy is when the pods of an admitted workload must be ready, zero for never (contract: kueue-api.md 4.15). What PodsReady
+// says counts only if it was said in this admission; without it the pods have never been ready.
+func (s State) readyBy(p *PodsReadyPolicy) time.Time {
 	if p == nil || !s.running() {
-		return deadline{}
+		return time.Time{}
 	}
 	admitted, _ := s.Condition(Admitted)
 	ready, _ := s.Condition(PodsReady)
 	current := !ready.Since.Before(admitted.Since)
 	switch {
 	case current && ready.Status == True:
-		return deadline{}
+		return time.Time{}
 	case current && ready.Status == False && (ready.Reason == WaitForRecovery || ready.Reason == legacyRecovery):
-		return deadline{at: ready.Since.Add(p.RecoveryTimeout), waited: p.RecoveryTimeout, waiting: "again after one was lost"}
+		return ready.Since.Add(p.RecoveryTimeout)
 	default:
-		return deadline{at: admitted.Since.Add(p.Timeout), waited: p.Timeout, waiting: "after the admission"}
+		return admitted.Since.Add(p.Timeout)
 	}
 }
 
@@ -65,19 +57,17 @@ func (s State) readyBy(p *PodsReadyPolicy) deadline {
 func hurry(p *Plan, o Observation) {
 	policy := o.Policy.PodsReady
 	late := p.Next.readyBy(policy)
-	if late.at.IsZero() || late.at.After(o.Now) {
+	if late.IsZero() || late.After(o.Now) {
 		return
 	}
-	message := fmt.Sprintf("Not all pods were ready within %s %s", late.waited, late.waiting)
 	times := p.Next.RequeueCount + 1
 	if policy.Limit != nil && times > *policy.Limit {
-		message = fmt.Sprintf("%s, and the workload has been requeued %d times for that", message, p.Next.RequeueCount)
-		p.Next = p.Next.with(DeactivationTarget, True, DeactivateForRequeuing, message, o.Now)
+		p.Next = p.Next.with(DeactivationTarget, True, DeactivateForRequeuing, "exceeding the maximum number of re-queuing retries", o.Now)
 		return
 	}
 	p.Next.RequeueCount = times
 	p.evict(Eviction{
-		Reason: EvictedByPodsReadyTimeout, Message: message, RequeueAt: o.Now.Add(policy.backoff(p.Next.UID, times)),
+		Reason: EvictedByPodsReadyTimeout, Message: "Exceeded the PodsReady timeout " + p.Next.Name, RequeueAt: o.Now.Add(policy.backoff(p.Next.UID, times)),
 	}, o.Now)
 }
 
@@ -106,7 +96,7 @@ func retire(p *Plan, o Observation) {
 	if o.Policy.KeepDeactivated == nil || o.Owned || s.Active || s.Reservation != nil || evicted.Status != True || cause == "" {
 		return
 	}
-	p.deleteAt(evicted.Since.Add(*o.Policy.KeepDeactivated), o.Now, "deactivated for "+cause)
+	p.deleteAt(evicted.Since.Add(*o.Policy.KeepDeactivated), o.Now, "deactivated")
 }
 
 // deleteAt asks to delete the workload at that time.
@@ -116,7 +106,7 @@ func (p *Plan) deleteAt(at, now time.Time, ended string) {
 		return
 	}
 	p.Delete = true
-	p.because(false, EventDeleted, "Deleted because the time to keep a workload that is "+ended+" is over")
+	p.because(false, EventDeleted, "Deleted "+ended+" workload due to elapsed retention")
 }
 
 // prioritize follows the value of the class that the workload's priority comes from (contract: kueue-api.md 4.16, WPC value

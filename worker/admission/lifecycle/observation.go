@@ -1,9 +1,6 @@
 package lifecycle
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // QueueState is how a LocalQueue or ClusterQueue stands to its workloads.
 type QueueState int
@@ -16,7 +13,7 @@ const (
 	QueueOpen
 	// QueueInactive: takes no new ones for a reason that lies in its configuration; what it holds stays.
 	QueueInactive
-	// QueueHeld: takes no new ones, and those that only reserve must leave (stopPolicy Hold, or being deleted).
+	// QueueHeld: takes no new ones, and those that are not admitted lose their reservation (stopPolicy Hold, or being deleted).
 	QueueHeld
 	// QueueDraining: all must leave (stopPolicy HoldAndDrain).
 	QueueDraining
@@ -48,24 +45,17 @@ func (q Queue) mustLeave(admitted bool) bool {
 // scheduling cycle answers.
 func (q Queue) restarted() bool { return q.State == QueueOpen || q.State == QueueInactive }
 
-// complaint is the text of an eviction by the queue.
-func (q Queue) complaint(kind string) string {
-	if q.State == QueueMissing {
-		return fmt.Sprintf("%s %s doesn't exist", kind, q.Name)
-	}
-	return fmt.Sprintf("%s %s is stopped", kind, q.Name)
-}
-
 // Observation is what is true around a workload.
 type Observation struct {
 	Now time.Time
 	// LocalQueue that the spec names; ClusterQueue that holds the reservation, else the one that LocalQueue points to.
 	LocalQueue, ClusterQueue Queue
-	// Checks that apply to the reservation, sorted. Without a reservation, or when the ClusterQueue is missing or unseen,
-	// they are ignored.
+	// Checks that apply to the reservation, sorted; without one, those that apply whatever flavors are assigned. When the
+	// ClusterQueue is missing or unseen they are ignored.
 	Checks []string
-	// GatedBy are the names in the admission-gated-by annotation, sorted.
+	// GatedBy are the names in the admission-gated-by annotation, sorted, and Gates is its value as it is.
 	GatedBy []string
+	Gates   string
 	// Owned is true when somebody else stops the job, releases the quota after an eviction and lets the workload go at its
 	// end.
 	Owned bool
@@ -87,6 +77,11 @@ type Policy struct {
 	KeepFinished, KeepDeactivated *time.Duration
 	// FinishOrphans finishes workloads whose owner is gone.
 	FinishOrphans bool
+	// ExplicitStatus says of every workload that nothing keeps back that it waits to be evaluated (gate
+	// UnadmittedWorkloadsExplicitStatus): a write more for each.
+	ExplicitStatus bool
+	// Coarse leaves unsaid what is not said with the gate UnadmittedWorkloadsObservability off.
+	Coarse bool
 }
 
 // PodsReadyPolicy says how long pods may take to be ready, and when a workload whose pods took longer may queue again

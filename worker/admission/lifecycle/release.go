@@ -18,12 +18,21 @@ func Release(s State, now time.Time) State {
 	return s.settle(now)
 }
 
+// withdraw takes the reservation of a workload that is not admitted. No trigger keeps it from queueing again.
+func (s State) withdraw(now time.Time) State {
+	s.Reservation = nil
+	s.Cluster, s.Nominated, s.UnhealthyNodes = "", nil, nil
+	s = s.with(QuotaReserved, False, admission.PendingEvaluation, pendingEvaluation, now)
+	return Derive(s.resetChecks(now).closeGates(now), now)
+}
+
 // settle takes the reservation of an evicted workload away and decides about its next try.
 func (s State) settle(now time.Time) State {
 	evicted, _ := s.Condition(Evicted)
 	s.Reservation = nil
 	s.Cluster, s.Nominated, s.UnhealthyNodes = "", nil, nil
-	s = s.with(QuotaReserved, False, pendingAfter(evicted.Reason), evicted.Message, now)
+	reason, message := pendingAfter(evicted)
+	s = s.with(QuotaReserved, False, reason, message, now)
 	s = Derive(s.resetChecks(now).closeGates(now), now)
 	if evicted.Reason == deactivatedDueTo+DeactivateForExecutionTime {
 		s.PastExecution = 0 // whoever reactivates the workload grants it the whole time again
@@ -40,17 +49,16 @@ func (s State) holdsSomething() bool {
 	return s.Reservation != nil || s.Is(QuotaReserved) || s.Is(Admitted) || s.Cluster != "" || len(s.Nominated) > 0
 }
 
-// pendingAfter is the reason of QuotaReserved=False after an eviction.
-func pendingAfter(evicted admission.Reason) admission.Reason {
-	switch {
-	case isDeactivation(evicted):
-		return admission.Deactivated
-	case evicted == EvictedByClusterQueueStopped, evicted == EvictedByLocalQueueStopped:
-		return admission.Suspended
-	default:
-		return admission.PendingEvaluation
+// pendingAfter is what QuotaReserved=False says after an eviction.
+func pendingAfter(evicted Condition) (admission.Reason, string) {
+	if isDeactivation(evicted.Reason) {
+		return admission.Deactivated, deactivated
 	}
+	return admission.PendingEvaluation, evicted.Message
 }
+
+// ReservedMessage is the text of QuotaReserved=True.
+func ReservedMessage(queue string) string { return "Quota reserved in ClusterQueue " + queue }
 
 // Reserve records that the cycle found room (contract: kueue-api.md 4.1 row admit): every applicable check gets an entry,
 // traces of an earlier eviction become False, and the workload is admitted at once when no gate is closed.
@@ -60,12 +68,11 @@ func Reserve(s State, r Reservation, checks []string, message string, now time.T
 	}
 	s.Reservation = &r
 	s = s.with(QuotaReserved, True, admission.QuotaReserved, message, now)
-	for _, t := range []ConditionType{Evicted, Preempted} {
+	for _, t := range []ConditionType{Evicted, Preempted, BlockedOnPreemptionGates} {
 		if c, _ := s.Condition(t); c.Status == True {
 			s = s.with(t, False, admission.QuotaReserved, previously(c.Message), now)
 		}
 	}
-	s = s.unblock(admission.QuotaReserved, now)
 	s.RequeueAt = time.Time{}
 	return Derive(s.syncChecks(checks, now), now)
 }
@@ -75,12 +82,17 @@ func previously(message string) string {
 	return prefix + strings.TrimPrefix(message, prefix)
 }
 
-// WaitFor records why the workload has no quota yet, as QuotaReserved=False. A workload that holds quota stays as it is.
+// WaitFor records why the workload has no quota yet, as QuotaReserved=False and Admitted=False. A workload that holds quota
+// stays as it is.
 func WaitFor(s State, reason admission.Reason, message string, now time.Time) State {
 	if s.Reservation != nil || s.Is(QuotaReserved) || s.Is(Finished) {
 		return s
 	}
-	return Derive(s.with(QuotaReserved, False, reason, message, now), now)
+	next := s.with(QuotaReserved, False, reason, message, now)
+	if next.Equal(s) {
+		return Derive(s, now)
+	}
+	return Derive(next, now).with(Admitted, False, admission.NoReservation, noReservation, now)
 }
 
 // Finish records how the workload ended. The first outcome stays for ever.

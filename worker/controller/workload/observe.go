@@ -19,7 +19,7 @@ import (
 // observe reads what the lifecycle may look at.
 func (r *Reconciler) observe(ctx context.Context, wl *kueue.Workload) (lifecycle.Observation, error) {
 	o := lifecycle.Observation{
-		Now: r.Clock.Now(), GatedBy: workload.Gates(wl),
+		Now: r.Clock.Now(), GatedBy: workload.Gates(wl), Gates: wl.Annotations[kueue.AdmissionGatedByAnnotation],
 		Owned: metav1.GetControllerOfNoCopy(wl) != nil, Deleting: !wl.DeletionTimestamp.IsZero(), Policy: r.Policy,
 	}
 	if workload.IsCopy(wl) { // its hub has to see how it ended, and deletes it then
@@ -45,9 +45,7 @@ func (r *Reconciler) observeQueues(ctx context.Context, wl *kueue.Workload, o *l
 	if err != nil {
 		return err
 	}
-	if wl.Spec.QueueName != "" {
-		o.LocalQueue = lifecycle.Queue{Name: string(wl.Spec.QueueName), State: localQueueState(lq)}
-	}
+	o.LocalQueue = lifecycle.Queue{Name: string(wl.Spec.QueueName), State: localQueueState(lq)}
 	name := clusterQueueOf(wl, lq)
 	if name == "" {
 		return nil

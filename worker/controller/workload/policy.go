@@ -14,7 +14,11 @@ import (
 // PolicyFor reads from a configuration with defaults what concerns the life of Workloads (contract: kueue-api.md 4.15, 4.16,
 // 7: waitForPodsReady, objectRetentionPolicies; gates DisableWaitForPodsReady, FinishOrphanedWorkloads).
 func PolicyFor(cfg *configapi.Configuration, gates features.Set) lifecycle.Policy {
-	policy := lifecycle.Policy{FinishOrphans: gates.Enabled(features.FinishOrphanedWorkloads)}
+	policy := lifecycle.Policy{
+		FinishOrphans:  gates.Enabled(features.FinishOrphanedWorkloads),
+		Coarse:         !gates.Enabled(features.UnadmittedWorkloadsObservability),
+		ExplicitStatus: gates.Enabled(features.UnadmittedWorkloadsObservability) && gates.Enabled(features.UnadmittedWorkloadsExplicitStatus),
+	}
 	if wait := cfg.WaitForPodsReady; wait != nil && !wait.Disabled && !gates.Enabled(features.DisableWaitForPodsReady) {
 		policy.PodsReady = podsReadyPolicy(wait)
 	}
