@@ -8,10 +8,12 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/placement"
+	"switchyard.dev/admissioncheck/multikueue/wire"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/amount"
 	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/view"
 	"switchyard.dev/worker/workload"
 )
@@ -35,7 +37,7 @@ func (r *Resolver) fit(ctx context.Context, s *subject) {
 			continue
 		}
 		choice := &s.choices[at]
-		v.Fit, v.Preempting = dispatch.Fit{Score: choice.Score, Message: choice.Message}, choice.Preempting()
+		v.Fit, v.Preempting = dispatch.Fit{Score: choice.Score, Message: kube.Plain(choice.Message, wire.MaxText)}, choice.Preempting()
 		if !choice.Eligible {
 			v.Fit.Reason = dispatch.Reason(choice.Reason)
 		}

@@ -8,9 +8,15 @@ import (
 	"sync"
 	"time"
 
+	apidiscovery "k8s.io/api/apidiscovery/v2"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/wire"
 )
 
 // Fleet holds the supervisors of all worker clusters. It is a Runnable of the hub's manager, on the leader only; its
@@ -21,6 +27,7 @@ type Fleet struct {
 	clusters  Signal
 	places    *places
 	entrance  entrance
+	weights   wire.Weights
 
 	mu      sync.RWMutex
 	ctx     context.Context //nolint:containedctx // the life of the Runnable, from which every supervisor's derives
@@ -32,7 +39,21 @@ type Fleet struct {
 
 // New makes an empty fleet.
 func New(options Options) *Fleet {
-	return &Fleet{options: options.withDefaults(), members: map[string]*supervisor{}, places: newPlaces(), entrance: newEntrance()}
+	return &Fleet{
+		options: options.withDefaults(), members: map[string]*supervisor{}, places: newPlaces(), entrance: newEntrance(),
+		weights: weights(options.Kinds),
+	}
+}
+
+// weights are those of all that is read from a cluster.
+func weights(kinds []Kind) wire.Weights {
+	read := []any{
+		coordinationv1.Lease{}, corev1.Namespace{}, metav1.APIResourceList{}, metav1.APIGroupList{}, apidiscovery.APIGroupDiscoveryList{},
+	}
+	for _, k := range kinds {
+		read = append(read, k.New(), k.NewList())
+	}
+	return wire.WeightsOf(read...)
 }
 
 // farewell is how long the end of the program waits for supervisors; a call without a context may outlast it.

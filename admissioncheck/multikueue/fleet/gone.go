@@ -24,6 +24,7 @@ type memory struct {
 
 	mu   sync.Mutex
 	gone map[types.NamespacedName]map[schema.GroupVersionKind]Gone
+	sum  int64 // of what they weigh, in bytes
 }
 
 func newMemory() *memory {
@@ -39,7 +40,15 @@ func (m *memory) add(key types.NamespacedName, gvk schema.GroupVersionKind, g Go
 			m.noted(key, true)
 		}
 	}
+	m.sum += weigh(g.Last) - weigh(m.gone[key][gvk].Last)
 	m.gone[key][gvk] = g
+}
+
+// kept is what is remembered, in bytes.
+func (m *memory) kept() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sum
 }
 
 func (m *memory) get(key types.NamespacedName, gvk schema.GroupVersionKind) (Gone, bool) {
@@ -52,6 +61,9 @@ func (m *memory) get(key types.NamespacedName, gvk schema.GroupVersionKind) (Gon
 func (m *memory) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for _, g := range m.gone[key] {
+		m.sum -= weigh(g.Last)
+	}
 	delete(m.gone, key)
 	if m.noted != nil {
 		m.noted(key, false)

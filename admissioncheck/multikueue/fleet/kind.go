@@ -5,7 +5,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -54,18 +53,11 @@ type listWatch struct {
 // and in-memory servers know nothing else.
 func (listWatch) IsWatchListSemanticsUnSupported() bool { return true }
 
-func newListWatch(c client.WithWatch, k Kind, selector labels.Selector) listWatch {
-	options := func(raw metav1.ListOptions) *client.ListOptions {
-		return &client.ListOptions{LabelSelector: selector, Limit: raw.Limit, Continue: raw.Continue, Raw: &raw}
-	}
+func (l lister) listWatch() listWatch {
 	return listWatch{&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, raw metav1.ListOptions) (runtime.Object, error) {
-			list := k.NewList()
-			err := c.List(ctx, list, options(raw))
-			return list, err
-		},
+		ListWithContextFunc: func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) { return l.list(ctx) },
 		WatchFuncWithContext: func(ctx context.Context, raw metav1.ListOptions) (watch.Interface, error) {
-			return c.Watch(ctx, k.NewList(), options(raw))
+			return l.client.Watch(ctx, l.kind.NewList(), &client.ListOptions{LabelSelector: l.selector, Raw: &raw})
 		},
 	}}
 }
@@ -73,8 +65,9 @@ func newListWatch(c client.WithWatch, k Kind, selector labels.Selector) listWatc
 // byWorkload is the index of objects by the hub Workload that they belong to, if that has not the very same name.
 const byWorkload = "workload"
 
-func newInformer(c client.WithWatch, k Kind, selector labels.Selector) (cache.SharedIndexInformer, error) {
-	informer := cache.NewSharedIndexInformerWithOptions(newListWatch(c, k, selector), k.New(), cache.SharedIndexInformerOptions{
+func newInformer(l lister) (cache.SharedIndexInformer, error) {
+	k := l.kind
+	informer := cache.NewSharedIndexInformerWithOptions(l.listWatch(), k.New(), cache.SharedIndexInformerOptions{
 		ObjectDescription: k.GVK.String(),
 		Indexers: cache.Indexers{byWorkload: func(obj any) ([]string, error) {
 			if o := object(obj); o != nil {
@@ -86,12 +79,7 @@ func newInformer(c client.WithWatch, k Kind, selector labels.Selector) (cache.Sh
 		}},
 	})
 	err := informer.SetTransform(func(obj any) (any, error) {
-		if o, ok := obj.(client.Object); ok {
-			o.SetManagedFields(nil)
-			if k.Strip != nil {
-				k.Strip(o)
-			}
-		}
+		k.strip(obj)
 		return obj, nil
 	})
 	return informer, err

@@ -146,7 +146,7 @@ func (l *lease) end(before, at time.Time, renewal, fence error) (changed bool) {
 	}
 	l.now.Lapsed = renewal != nil && !at.Before(l.now.Until) && !at.Before(l.first.Add(l.lasts))
 	l.saw(fence)
-	l.now.Why = text(errors.Join(renewal, fence))
+	l.now.Why = text(errors.Join(presentable(renewal), presentable(fence)))
 	back := renewal == nil && !l.last.Before(was.Until)
 	was.RenewedAt, was.Until = l.now.RenewedAt, l.now.Until
 	return back || was != l.now

@@ -3,10 +3,12 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // PathPrefix is the only directory below which kubeconfig files are read (contract: multikueue.md 0).
@@ -26,7 +28,31 @@ func ReadPath(prefix, path string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return os.ReadFile(file) //nolint:wrapcheck // the text is the contract's
+	return readWhole(file)
+}
+
+// MaxKubeconfig is the largest kubeconfig, in bytes: that of a Secret.
+const MaxKubeconfig = 1 << 20
+
+// readWhole reads a file as os.ReadFile does, and says the same of one that cannot be read. A pipe or a device is refused, since it
+// may have no end, or never begin.
+func readWhole(file string) ([]byte, error) {
+	opened, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the text is the contract's
+	}
+	defer opened.Close()
+	if info, err := opened.Stat(); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, errors.Join(fmt.Errorf("%s is not a regular file", file), err)
+	}
+	raw, err := io.ReadAll(io.LimitReader(opened, MaxKubeconfig+1))
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the text is the contract's
+	}
+	if len(raw) > MaxKubeconfig {
+		return nil, fmt.Errorf("%s has more than %d bytes", file, MaxKubeconfig)
+	}
+	return raw, nil
 }
 
 // below resolves a path and says where in the rules it fails.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -72,5 +73,21 @@ func TestWithoutAPrefixAFileMayBeAnywhere(t *testing.T) {
 	}
 	if _, err := ReadPath("", root); err == nil {
 		t.Error("a directory was read")
+	}
+}
+
+func TestAKubeconfigFileIsOneAndIsBounded(t *testing.T) {
+	root := t.TempDir()
+	pipe, big := filepath.Join(root, "pipe"), filepath.Join(root, "big")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(big, make([]byte, MaxKubeconfig+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{pipe: "not a regular file", "/dev/zero": "not a regular file", big: "more than 1048576 bytes"} {
+		if _, err := ReadPath("", path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", path, err, want)
+		}
 	}
 }

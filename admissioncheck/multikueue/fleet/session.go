@@ -40,11 +40,15 @@ type session struct {
 	signal   *Signal
 	announce func()                // makes the hub look at the cluster and at what depends on it
 	suspect  chan struct{}         // somebody had trouble: probe now
+	exceeded chan error            // capacity 1: the cluster's answers went beyond a bound
+	listing  chan struct{}         // slots for lists
+	holdings holdings              // what is kept of the cluster
 	lease    *lease                // what is known of the run lease and of the fence
 	renewed  *coordinationv1.Lease // the run lease as it was written last over this connection; of keepLease alone
 
-	stop context.CancelFunc
-	done sync.WaitGroup
+	stop       context.CancelFunc
+	disconnect func() // ends the connections that nobody uses any more; nil if there are none
+	done       sync.WaitGroup
 
 	mu    sync.RWMutex
 	kinds map[schema.GroupVersionKind]*followed
@@ -74,6 +78,9 @@ func (s *session) end() {
 	s.stop()
 	s.work.ShutDown()
 	s.done.Wait()
+	if s.disconnect != nil {
+		s.disconnect()
+	}
 }
 
 // retire forgets where its objects were: it has ended, and the hub sees another.
@@ -129,7 +136,7 @@ func (s *session) follow(ctx context.Context, k Kind) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.set(k.GVK, &followed{kind: k, err: err})
+		s.set(k.GVK, &followed{kind: k, err: presentable(err)})
 		select {
 		case <-ctx.Done():
 		case <-s.options.Clock.After(s.options.RecheckKinds):
@@ -149,7 +156,7 @@ func (s *session) runInformer(ctx context.Context, k Kind) error {
 	if k.Everything {
 		selector = labels.Everything()
 	}
-	informer, err := newInformer(s.client, k, selector)
+	informer, err := newInformer(lister{client: s.client, kind: k, selector: selector, slots: s.listing, bound: s.bound})
 	if err != nil {
 		return fmt.Errorf("follow %s: %w", k.GVK.Kind, err)
 	}
@@ -205,6 +212,17 @@ func (s *session) get(gvk schema.GroupVersionKind) *followed {
 func (s *session) doubt() {
 	select {
 	case s.suspect <- struct{}{}:
+	default:
+	}
+}
+
+// exceed ends the session because the cluster's answers went beyond a bound. It never blocks.
+func (s *session) exceed(err error) { report(s.exceeded, err) }
+
+// report sends the first of several errors. It never blocks.
+func report(to chan<- error, err error) {
+	select {
+	case to <- err:
 	default:
 	}
 }
@@ -300,6 +318,7 @@ func (s *session) runAction(ctx context.Context, key types.NamespacedName, r run
 	limit, answered := s.pulse.ask(s.options.Clock.Now())
 	overdue := s.options.Clock.AfterFunc(limit, func() { s.doubt(); s.signal.Send(key, 0) })
 	value, err := r.action.Run(call, s.client)
+	err = presentable(err)
 	overdue.Stop()
 	answered(s.options.Clock.Now())
 	if ctx.Err() != nil {

@@ -16,12 +16,18 @@ type shown struct {
 	by     finding
 
 	mu      sync.RWMutex
-	objects map[string]client.Object // by the keys of the store
+	objects map[string]showing // by the keys of the store
+}
+
+// showing is an object that is shown, and what it weighs, in bytes.
+type showing struct {
+	client.Object
+	weight int64
 }
 
 func (s *session) newShown(k Kind) *shown {
 	number := s.options.number(k.GVK)
-	return &shown{places: s.places, kind: number, by: finding{on: s.owner, session: s}, objects: map[string]client.Object{}}
+	return &shown{places: s.places, kind: number, by: finding{on: s.owner, session: s}, objects: map[string]showing{}}
 }
 
 // storeKey is what an informer keeps an object under.
@@ -30,21 +36,28 @@ func storeKey(key types.NamespacedName) string {
 }
 
 func (s *shown) put(obj client.Object) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := storeKey(client.ObjectKeyFromObject(obj))
-	if _, known := s.objects[key]; !known {
-		s.places.note(place{s.kind, key}, s.by, true)
-	}
-	s.objects[key] = obj
+	s.by.session.hold(s.set(storeKey(client.ObjectKeyFromObject(obj)), obj, weigh(obj)))
 }
 
 func (s *shown) drop(obj client.Object) {
+	s.by.session.hold(s.set(storeKey(client.ObjectKeyFromObject(obj)), nil, 0))
+}
+
+// set shows an object, or none any more, and returns how much more is kept by that.
+func (s *shown) set(key string, obj client.Object, weight int64) (more int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := storeKey(client.ObjectKeyFromObject(obj))
-	delete(s.objects, key)
-	s.places.note(place{s.kind, key}, s.by, false)
+	was, known := s.objects[key]
+	switch {
+	case obj == nil:
+		delete(s.objects, key)
+	default:
+		s.objects[key] = showing{obj, weight}
+	}
+	if known != (obj != nil) || obj == nil {
+		s.places.note(place{s.kind, key}, s.by, obj != nil)
+	}
+	return weight - was.weight
 }
 
 // retire forgets where the objects were, once they are those of no session that the hub sees.
@@ -59,7 +72,7 @@ func (s *shown) retire() {
 func (s *shown) get(key string) client.Object {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.objects[key]
+	return s.objects[key].Object
 }
 
 // find returns an object of the kind; nil if there is none, and what is remembered of it is complete. Whoever saw neither the
@@ -82,7 +95,7 @@ func (f *followed) all() []client.Object {
 	}
 	for key, obj := range f.shown.objects {
 		if _, found, _ := f.informer.GetStore().GetByKey(key); !found {
-			objects = append(objects, obj)
+			objects = append(objects, obj.Object)
 		}
 	}
 	return objects

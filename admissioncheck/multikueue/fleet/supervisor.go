@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/wire"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
@@ -30,6 +31,7 @@ type supervisor struct {
 	left      bool // it was removed; under the lock of places
 	lease     *lease
 	stats     *stats
+	weights   wire.Weights
 	renewals  renewals
 	workloads *Signal
 	clusters  *Signal
@@ -49,7 +51,7 @@ type supervisor struct {
 func newSupervisor(name string, f *Fleet) *supervisor {
 	s := &supervisor{
 		name: name, options: f.options, lanes: newLanes(), memory: newMemory(), lease: newLease(f.options.Clock.Now(), f.options.Lease),
-		stats:     &stats{},
+		stats: &stats{}, weights: f.weights,
 		workloads: &f.workloads, clusters: &f.clusters, entrance: f.entrance,
 		renew: make(chan struct{}, 1),
 		state: State{Cluster: name, LostSince: f.options.Clock.Now()},
@@ -95,13 +97,13 @@ func (s *supervisor) run(ctx context.Context) {
 		}
 		session, err := s.connect(ctx, credentials)
 		if err != nil {
-			s.failed(credentials, err)
+			s.failed(credentials, presentable(err))
 			continue
 		}
 		s.connected(credentials, session)
 		err = s.serve(ctx, session)
 		session.end()
-		s.lost(err)
+		s.lost(presentable(err))
 	}
 }
 
@@ -132,7 +134,13 @@ func (s *supervisor) due(ctx context.Context) (Credentials, bool) {
 
 // connect opens a session and returns it once it is complete. Credentials that change meanwhile end the attempt.
 func (s *supervisor) connect(ctx context.Context, credentials Credentials) (*session, error) {
-	c, err := s.options.Dial(s.stats.counting(credentials.Config))
+	exceeded := make(chan error, 1)
+	link := wire.NewLink(s.weights, func(err error) { report(exceeded, err) })
+	config, disconnect, err := wire.Bounded(credentials.Config, link)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says what is wrong with the credentials
+	}
+	c, err := s.options.Dial(s.stats.counting(config))
 	if err != nil {
 		return nil, fmt.Errorf("create a client: %w", err)
 	}
@@ -140,6 +148,7 @@ func (s *supervisor) connect(ctx context.Context, credentials Credentials) (*ses
 	if err != nil {
 		return nil, err
 	}
+	session.exceeded, session.disconnect = exceeded, disconnect
 	if err := s.establish(ctx, session, start); err != nil {
 		session.end()
 		session.retire()
@@ -151,7 +160,7 @@ func (s *supervisor) connect(ctx context.Context, credentials Credentials) (*ses
 // establish returns when the cluster answers and its informers are complete. Nobody waits at the entrance for a cluster that
 // does not answer.
 func (s *supervisor) establish(ctx context.Context, opened *session, start func()) error {
-	if err := s.attempt(ctx, opened.probe); err != nil {
+	if err := s.attempt(ctx, opened, opened.probe); err != nil {
 		return err
 	}
 	leave, err := s.entrance.enter(ctx, s.renew, s.options.Clock)
@@ -161,17 +170,19 @@ func (s *supervisor) establish(ctx context.Context, opened *session, start func(
 	}
 	defer leave()
 	start()
-	return s.attempt(ctx, opened.awaitKinds)
+	return s.attempt(ctx, opened, opened.awaitKinds)
 }
 
 // attempt does a part of a connection attempt, with patience. Credentials that change meanwhile end it.
-func (s *supervisor) attempt(ctx context.Context, do func(context.Context) error) error {
+func (s *supervisor) attempt(ctx context.Context, opened *session, do func(context.Context) error) error {
 	patience, cancel := context.WithTimeout(ctx, EstablishTimeout(s.State().Failures))
 	defer cancel()
 	result := make(chan error, 1)
 	go func() { result <- do(patience) }()
 	select {
 	case err := <-result:
+		return err
+	case err := <-opened.exceeded:
 		return err
 	case <-s.renew:
 		s.again()
@@ -210,7 +221,7 @@ func (s *supervisor) open(ctx context.Context, c client.WithWatch) (opened *sess
 			Clock: s.options.Clock,
 		}),
 		suspect: make(chan struct{}, 1), stop: stop, name: s.name, lease: s.lease, announce: s.announce, stats: s.stats,
-		places: s.places, owner: s,
+		places: s.places, owner: s, listing: make(chan struct{}, listsAtOnce),
 		kinds: map[schema.GroupVersionKind]*followed{},
 	}
 	return opened, func() { opened.start(ctx) }, nil
@@ -232,6 +243,8 @@ func (s *supervisor) serve(ctx context.Context, session *session) error {
 		case <-s.renew:
 			s.again()
 			return errReplaced
+		case err := <-session.exceeded:
+			return err
 		case <-session.suspect:
 		case <-ticker.C():
 		}
@@ -331,9 +344,15 @@ func (s *supervisor) lost(err error) {
 	if s.state.Err == nil {
 		s.state.Err = err
 	}
-	if errors.Is(err, errReplaced) || !now.Before(s.began.Add(s.options.Steady)) {
+	switch {
+	case errors.Is(err, wire.ErrExceeded): // there is no use in trying again at once
+		s.brief = max(s.brief, 1) + 1
+	case errors.Is(err, errReplaced), !now.Before(s.began.Add(s.options.Steady)):
 		s.brief = 0
-	} else if s.brief++; s.brief > 1 {
+	default:
+		s.brief++
+	}
+	if s.brief > 1 {
 		s.state.NextAttempt = now.Add(s.options.Backoff(s.brief - 1))
 	}
 	s.mu.Unlock()

@@ -11,9 +11,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/wire"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/kube"
 )
 
 // Original is a Workload of the hub, as far as its copies are concerned.
@@ -131,7 +133,7 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 			c.Since = reserved.LastTransitionTime.Time
 		}
 		if !c.Quota {
-			c.Waiting, c.WaitingBecause = reserved.Message, reserved.Reason
+			c.Waiting, c.WaitingBecause = kube.Plain(reserved.Message, wire.MaxText), kube.Plain(reserved.Reason, wire.MaxText)
 			c.Refused = slices.Contains(refusals(), kueue.Reason(reserved.Reason))
 		}
 	}
@@ -139,7 +141,7 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 		c.Admitted, c.AdmittedAt = true, admitted.LastTransitionTime.Time
 	}
 	if finished := meta.FindStatusCondition(remote.Status.Conditions, kueue.WorkloadFinished); finished != nil && finished.Status == metav1.ConditionTrue {
-		c.Finished = &dispatch.Outcome{Reason: finished.Reason, Message: finished.Message}
+		c.Finished = outcome(finished.Reason, finished.Message)
 	}
 	return c
 }

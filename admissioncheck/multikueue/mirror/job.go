@@ -43,14 +43,19 @@ func (o Original) jobHolder(remote client.Object) dispatch.Holder {
 	return holder
 }
 
-// WithStatus returns the hub's job with the status of the remote one, and whether that changes anything. Deferred says
+// WithStatus returns the hub's job with the status of the remote one, and whether that changes anything. Texts in it are cut and
+// cleaned, and one larger than MaxStatus changes nothing. Deferred says
 // that the hub's job cannot take it yet.
 func (o Original) WithStatus(remote client.Object) (local client.Object, changed, deferred bool) {
 	local, ok := o.Job.DeepCopyObject().(client.Object)
 	if !ok {
 		panic("mirror: the copy of a job is not an object")
 	}
-	changed, deferred = o.Kind.CopyStatus(local, remote)
+	shown, small := presentable(remote)
+	if !small {
+		return local, false, false
+	}
+	changed, deferred = o.Kind.CopyStatus(local, shown)
 	return local, changed, deferred
 }
 
@@ -64,7 +69,7 @@ func Outcome(kind job.Integration, remote client.Object) *dispatch.Outcome {
 	if finished.Success {
 		reason = kueue.ReasonSucceeded
 	}
-	return &dispatch.Outcome{Reason: string(reason), Message: finished.Words()}
+	return outcome(string(reason), finished.Words())
 }
 
 // WorkloadKeyOfJob names the hub's Workload that a remote job belongs to; false if it does not say.

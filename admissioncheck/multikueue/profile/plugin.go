@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"time"
@@ -29,6 +30,8 @@ const (
 	runLimit = time.Minute
 	// outputLimit is how many bytes it may say.
 	outputLimit = 1 << 20
+	// complaintLimit is how many bytes of what it complains of in one run go to the hub's own log.
+	complaintLimit = 8 << 10
 	// pipeGrace is how long a program's own children may hold its output open after it has ended.
 	pipeGrace = time.Second
 )
@@ -90,7 +93,7 @@ func (p *plugin) run(ctx context.Context) (*credential, error) {
 		command.Env = append(command.Env, v.Name+"="+v.Value)
 	}
 	command.Env = append(command.Env, execInfo+"="+p.info)
-	command.Stdout, command.Stderr, command.WaitDelay = output, os.Stderr, pipeGrace
+	command.Stdout, command.Stderr, command.WaitDelay = output, &complaints{to: os.Stderr, left: complaintLimit}, pipeGrace
 	if err := command.Run(); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -152,5 +155,21 @@ func (b *bounded) Write(p []byte) (int, error) {
 		return 0, errLoud
 	}
 	b.held.Write(p) // never fails
+	return len(p), nil
+}
+
+// complaints pass on the first bytes of what a program writes, and drop the rest.
+type complaints struct {
+	to   io.Writer
+	left int
+}
+
+// Write implements io.Writer. It never fails: a program is not to end because nobody listens.
+func (c *complaints) Write(p []byte) (int, error) {
+	n := min(len(p), c.left)
+	c.left -= n
+	if n > 0 {
+		_, _ = c.to.Write(p[:n])
+	}
 	return len(p), nil
 }

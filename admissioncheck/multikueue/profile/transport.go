@@ -9,8 +9,9 @@ import (
 	"sync"
 	"time"
 
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+
+	"switchyard.dev/admissioncheck/multikueue/wire"
 )
 
 // rerun is the least time between two runs of a program that fails, or whose credentials are refused.
@@ -28,8 +29,7 @@ type transport struct {
 	now   func() time.Time
 
 	// tls is that of the server; never changed.
-	tls      *tls.Config
-	compress bool
+	tls *tls.Config
 
 	mu      sync.Mutex
 	running chan struct{} // closed when the present run has ended, nil when there is none
@@ -52,7 +52,7 @@ func newTransport(config *rest.Config) (*transport, error) {
 	if secure == nil {
 		secure = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	return &transport{plugin: p, limit: runLimit, now: time.Now, tls: secure, compress: !config.DisableCompression}, nil
+	return &transport{plugin: p, limit: runLimit, now: time.Now, tls: secure}, nil
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -133,7 +133,7 @@ func (t *transport) adopt(c *credential) {
 	if c.pair != nil {
 		secure.Certificates = []tls.Certificate{*c.pair}
 	}
-	t.base = utilnet.SetTransportDefaults(&http.Transport{TLSClientConfig: secure, DisableCompression: !t.compress})
+	t.base = wire.Transport(secure)
 }
 
 // refused makes the program run again, because the server does not accept what it gave, unless it has just run.

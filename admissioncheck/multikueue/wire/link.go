@@ -1,0 +1,110 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+
+	"golang.org/x/time/rate"
+)
+
+// Link is one connection to a cluster, as far as it is bounded.
+type Link struct {
+	weights Weights
+	report  func(error)
+	atOnce  atomic.Int64
+	bytes   *rate.Limiter
+	events  *rate.Limiter
+}
+
+// NewLink bounds a connection whose answers are of the given weights. Report is told of every answer that goes beyond a bound; it
+// must not block.
+func NewLink(weights Weights, report func(error)) *Link {
+	return &Link{
+		weights: weights, report: report,
+		bytes: rate.NewLimiter(bytesPerSecond, bytesBurst), events: rate.NewLimiter(eventsPerSecond, eventsBurst),
+	}
+}
+
+type tentative struct{}
+
+// Tentative makes it no offence to exceed a bound: whoever asks would ask for less then.
+func Tentative(ctx context.Context) context.Context { return context.WithValue(ctx, tentative{}, true) }
+
+// tell reports an answer that went beyond a bound.
+func (l *Link) tell(ctx context.Context, err error) {
+	if ctx.Value(tentative{}) == nil {
+		l.report(err)
+	}
+}
+
+// pace waits until so many bytes and events of watches are due.
+func (l *Link) pace(ctx context.Context, bytes, events int) {
+	_ = l.bytes.WaitN(ctx, min(bytes, bytesBurst)) // it fails if ctx ends, and the reader then does too
+	if events > 0 {
+		_ = l.events.WaitN(ctx, min(events, eventsBurst))
+	}
+}
+
+// Wrap bounds what comes through a transport.
+func (l *Link) Wrap(next http.RoundTripper) http.RoundTripper { return &bounded{next: next, link: l} }
+
+// bounded is a transport whose answers are bounded.
+type bounded struct {
+	next http.RoundTripper
+	link *Link
+}
+
+// WrappedRoundTripper lets client-go find what it looks for beneath.
+func (b *bounded) WrappedRoundTripper() http.RoundTripper { return b.next }
+
+// RoundTrip implements http.RoundTripper.
+func (b *bounded) RoundTrip(request *http.Request) (*http.Response, error) {
+	if refusal := b.tooLarge(request); refusal != nil {
+		return refusal, nil
+	}
+	response, err := b.next.RoundTrip(request) //nolint:bodyclose // it is passed on, or closed below
+	if err != nil {
+		return nil, err //nolint:wrapcheck // a RoundTripper is transparent
+	}
+	if err := b.judge(request, response); err != nil {
+		_ = response.Body.Close()
+		if errors.Is(err, ErrExceeded) {
+			b.link.tell(request.Context(), err)
+		}
+		return nil, err
+	}
+	return response, nil
+}
+
+// judge refuses an answer that leads elsewhere or has a form that was not asked for, and bounds what is read of any other.
+func (b *bounded) judge(request *http.Request, response *http.Response) error {
+	status := response.StatusCode
+	switch encoding := response.Header.Get("Content-Encoding"); {
+	case status < http.StatusOK:
+		return fmt.Errorf("the cluster answered with status %d, which was not asked for", status)
+	case status >= http.StatusMultipleChoices && status < http.StatusBadRequest:
+		return fmt.Errorf("the cluster answered with a redirect (%d), and none is followed", status)
+	case encoding != "" && encoding != "identity":
+		return Exceeded("the cluster compressed an answer, which it was not asked to")
+	case status >= http.StatusBadRequest:
+		return b.refusal(response)
+	}
+	if response.ContentLength == 0 {
+		return nil
+	}
+	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
+		return errors.New("the cluster answered with something that is not JSON")
+	}
+	watch, _ := strconv.ParseBool(request.URL.Query().Get("watch"))
+	if !watch && 2*response.ContentLength > MaxAnswer {
+		return Exceeded("an answer has %d bytes, and may not need more than %s of memory", response.ContentLength, mib(MaxAnswer))
+	}
+	response.Body = b.link.newBody(request.Context(), response.Body, watch)
+	return nil
+}

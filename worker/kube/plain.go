@@ -1,0 +1,61 @@
+package kube
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// terminal are sequences that steer a terminal instead of being shown.
+var terminal = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
+
+// Plain makes a text that somebody else wrote fit to be shown as ours: at most limit bytes of one line of valid UTF-8, without what
+// would steer a terminal, hide or turn around what follows, or be read as markup. It costs no more than a text of some times
+// limit does, however long the text is.
+func Plain(text string, limit int) string {
+	if len(text) <= limit && isPlain(text) {
+		return text
+	}
+	const leeway = 4 // for what goes
+	cut := len(text) > leeway*limit
+	if cut {
+		text = strings.TrimSuffix(Truncate(text, leeway*limit), "...")
+	}
+	text = terminal.ReplaceAllString(strings.ToValidUTF8(text, "?"), "")
+	text = strings.TrimSpace(strings.Join(strings.Fields(strings.Map(shown, text)), " "))
+	if cut && len(text) <= limit {
+		text += "..."
+	}
+	return Truncate(text, limit)
+}
+
+// shown is what is shown of a rune: a space for a control character, nothing for one that has no look of its own.
+func shown(r rune) rune {
+	switch {
+	case r == '<':
+		return '‹'
+	case r == '>':
+		return '›'
+	case unicode.IsControl(r), unicode.IsSpace(r):
+		return ' '
+	case r == utf8.RuneError:
+		return '?'
+	case unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs):
+		return -1
+	}
+	return r
+}
+
+// isPlain tells of most texts that nothing has to be done about them.
+func isPlain(text string) bool {
+	space := true // right before
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' || c > '~' || c == '<' || c == '>' || c == ' ' && space {
+			return false
+		}
+		space = c == ' '
+	}
+	return !space || text == ""
+}
