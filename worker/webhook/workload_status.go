@@ -33,7 +33,7 @@ func (g Gates) admissionUpdate(old, w *kueue.Workload, path *field.Path) field.E
 	before, after := old.Status.Admission, w.Status.Admission
 	if after == nil {
 		if reserved(w) && !reserved(old) {
-			return field.ErrorList{field.Required(path, "must be set when quota is reserved")}
+			return field.ErrorList{field.Required(path, "must be set while the QuotaReserved condition is true")}
 		}
 		return nil
 	}
@@ -41,13 +41,13 @@ func (g Gates) admissionUpdate(old, w *kueue.Workload, path *field.Path) field.E
 		return nil
 	}
 	all := assignments(w, path.Child("podSetAssignments"))
-	if before != nil && reserved(old) && reserved(w) && !g.sameAdmission(before, after, g.elastic(w)) {
-		all = append(all, field.Forbidden(path, "field is immutable while quota is reserved"))
+	if before != nil && !g.sameAdmission(before, after, g.elastic(w)) {
+		all = append(all, field.Invalid(path, after, "field is immutable"))
 	}
 	return all
 }
 
-// sameAdmission compares all that must not change while quota is reserved:
+// sameAdmission compares all that must not change once there is an admission:
 // topology may be computed late and anew, and an elastic job may shrink.
 func (Gates) sameAdmission(before, after *kueue.Admission, elastic bool) bool {
 	if before.ClusterQueue != after.ClusterQueue {
@@ -105,52 +105,6 @@ func divisible(quantity *resource.Quantity, count int32) bool {
 		return quantity.Value()%int64(count) == 0
 	}
 	return quantity.MilliValue()%int64(count) == 0
-}
-
-// reclaimableUpdate lets the pods that need no quota any more only grow in
-// number while quota is reserved.
-func (g Gates) reclaimableUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
-	if apiequality.Semantic.DeepEqual(old.Status.ReclaimablePods, w.Status.ReclaimablePods) {
-		return nil
-	}
-	var all field.ErrorList
-	now := map[kueue.PodSetReference]int32{}
-	for i, pods := range w.Status.ReclaimablePods {
-		now[pods.Name] = pods.Count
-		switch podSet := podSetNamed(w, pods.Name); {
-		case podSet == nil:
-			all = append(all, field.NotFound(path.Index(i).Child("name"), pods.Name))
-		case pods.Count > podSet.Count:
-			all = append(all, field.Invalid(path.Index(i).Child("count"), pods.Count, fmt.Sprintf("must be at most %d", podSet.Count)))
-		}
-	}
-	if !reserved(old) || !reserved(w) || g.elastic(w) {
-		return all
-	}
-	for _, pods := range old.Status.ReclaimablePods {
-		if count, there := now[pods.Name]; !there || count < pods.Count {
-			all = append(all, field.Forbidden(path.Key(string(pods.Name)), "cannot be removed or fall while quota is reserved"))
-		}
-	}
-	return all
-}
-
-// checksUpdate keeps what a check adds to pods as it was while the check stays
-// Ready, because the pods may have been made already.
-func checksUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
-	var all field.ErrorList
-	for i, after := range w.Status.AdmissionChecks {
-		if after.State != kueue.CheckStateReady {
-			continue
-		}
-		for _, before := range old.Status.AdmissionChecks {
-			if before.Name == after.Name && before.State == kueue.CheckStateReady &&
-				!apiequality.Semantic.DeepEqual(before.PodSetUpdates, after.PodSetUpdates) {
-				all = append(all, field.Forbidden(path.Index(i).Child("podSetUpdates"), "field is immutable while the check is Ready"))
-			}
-		}
-	}
-	return all
 }
 
 // clusterUpdate lets the first cluster be only one that was nominated before. A
