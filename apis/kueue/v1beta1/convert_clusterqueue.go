@@ -38,12 +38,15 @@ func (c *ClusterQueue) ConvertTo(hub conversion.Hub) error {
 		AdmittedWorkloads:  c.Status.AdmittedWorkloads,
 		FairSharing:        shareToHub(c.Status.FairSharing),
 	}
+	if beyond := (beyondClusterQueue{}); takeBeyond(&to.ObjectMeta, &beyond) {
+		to.Spec.ConcurrentAdmissionPolicy = beyond.ConcurrentAdmissionPolicy
+	}
 	return nil
 }
 
 // ConvertFrom reads the queue from a *v1beta2.ClusterQueue, sharing memory.
-// Checks come back as a strategy, never as a list; this version has no word for
-// the concurrent admission policy.
+// Checks come back as a strategy, never as a list; the concurrent admission
+// policy, for which this version has no word, stands in BeyondAnnotation.
 func (c *ClusterQueue) ConvertFrom(hub conversion.Hub) error {
 	from := hub.(*v1beta2.ClusterQueue)
 	c.ObjectMeta = from.ObjectMeta
@@ -70,7 +73,8 @@ func (c *ClusterQueue) ConvertFrom(hub conversion.Hub) error {
 		AdmittedWorkloads:  from.Status.AdmittedWorkloads,
 		FairSharing:        shareFromHub(from.Status.FairSharing),
 	}
-	return nil
+	policy := from.Spec.ConcurrentAdmissionPolicy
+	return keepBeyond(&c.ObjectMeta, beyondClusterQueue{policy}, policy == nil)
 }
 
 func groupToHub(g ResourceGroup) v1beta2.ResourceGroup   { return v1beta2.ResourceGroup(g) }

@@ -94,3 +94,42 @@ func mustConvert(t *testing.T, errs ...error) {
 		}
 	}
 }
+
+func TestWhatThisVersionHasNoWordForStandsInAnAnnotation(t *testing.T) {
+	hub := &v1beta2.Workload{}
+	hub.Annotations = map[string]string{"note": "kept"}
+	hub.Spec.PreemptionGates = []v1beta2.PreemptionGate{{Name: "example.com/gate"}}
+	spoke := &Workload{}
+	if err := spoke.ConvertFrom(hub); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"note": "kept", BeyondAnnotation: `{"preemptionGates":[{"name":"example.com/gate"}]}`}
+	if diff := cmp.Diff(want, spoke.Annotations); diff != "" {
+		t.Errorf("read annotations (-want +got):\n%s", diff)
+	}
+	if _, shared := hub.Annotations[BeyondAnnotation]; shared {
+		t.Error("the object of the other version was changed")
+	}
+	for name, c := range map[string]struct {
+		annotation string
+		gates      int
+	}{
+		"written back":         {spoke.Annotations[BeyondAnnotation], 1},
+		"made up by somebody":  {`{"preemptionGates":[{"name":"a"},{"name":"b"}]}`, 2},
+		"not to be understood": {`{"preemptionGates":`, 0},
+	} {
+		written := spoke.DeepCopy()
+		written.Annotations[BeyondAnnotation] = c.annotation
+		got := &v1beta2.Workload{}
+		if err := written.ConvertTo(got); err != nil {
+			t.Fatal(err)
+		}
+		if _, left := got.Annotations[BeyondAnnotation]; left || len(got.Spec.PreemptionGates) != c.gates || got.Annotations["note"] != "kept" {
+			t.Errorf("%s: gates %v, annotations %v", name, got.Spec.PreemptionGates, got.Annotations)
+		}
+	}
+	plain := &Workload{}
+	if err := plain.ConvertFrom(&v1beta2.Workload{ObjectMeta: spoke.ObjectMeta}); err != nil || plain.Annotations[BeyondAnnotation] != "" {
+		t.Errorf("annotations %v, error %v, of a workload that has nothing beyond", plain.Annotations, err)
+	}
+}

@@ -35,11 +35,15 @@ func (w *Workload) ConvertTo(hub conversion.Hub) error {
 	if from.SchedulingStats != nil {
 		to.Status.SchedulingStats = &v1beta2.SchedulingStats{Evictions: from.SchedulingStats.Evictions}
 	}
+	if beyond := (beyondWorkload{}); takeBeyond(&to.ObjectMeta, &beyond) {
+		beyond.writeTo(to)
+	}
 	return nil
 }
 
 // ConvertFrom reads the workload from a *v1beta2.Workload, sharing memory. This
-// version has no word for preemption gates and for layers of slices.
+// version has no word for preemption gates and for layers of slices: they stand
+// in BeyondAnnotation.
 func (w *Workload) ConvertFrom(hub conversion.Hub) error {
 	from := hub.(*v1beta2.Workload)
 	w.ObjectMeta = from.ObjectMeta
@@ -66,7 +70,9 @@ func (w *Workload) ConvertFrom(hub conversion.Hub) error {
 	if stats := from.Status.SchedulingStats; stats != nil {
 		w.Status.SchedulingStats = &SchedulingStats{Evictions: stats.Evictions}
 	}
-	return nil
+	var beyond beyondWorkload
+	beyond.readFrom(from)
+	return keepBeyond(&w.ObjectMeta, beyond, beyond.empty())
 }
 
 func priorityClassRef(source, name string) *v1beta2.PriorityClassRef {

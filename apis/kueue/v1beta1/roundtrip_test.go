@@ -42,7 +42,7 @@ var kinds = map[string]struct {
 	"ClusterQueue": {
 		spoke:     func() conversion.Convertible { return &ClusterQueue{} },
 		hub:       func() conversion.Hub { return &v1beta2.ClusterQueue{} },
-		lossOfHub: func(o conversion.Hub) { o.(*v1beta2.ClusterQueue).Spec.ConcurrentAdmissionPolicy = nil },
+		lossOfHub: func(conversion.Hub) {},
 		loss:      func(o conversion.Convertible) { lossOfClusterQueue(o.(*ClusterQueue)) },
 	},
 	"MultiKueueCluster": {
@@ -92,15 +92,9 @@ func lossOfClusterQueue(q *ClusterQueue) {
 	}
 }
 
-// lossOfHubWorkload also writes topology assignments in the one form in which
-// they come back.
+// lossOfHubWorkload writes topology assignments in the one form in which they
+// come back; nothing is lost.
 func lossOfHubWorkload(w *v1beta2.Workload) {
-	w.Spec.PreemptionGates, w.Status.PreemptionGates = nil, nil
-	for i := range w.Spec.PodSets {
-		if request := w.Spec.PodSets[i].TopologyRequest; request != nil {
-			request.PodsetSliceRequiredTopologyConstraints = nil
-		}
-	}
 	if w.Status.Admission == nil {
 		return
 	}
