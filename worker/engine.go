@@ -65,7 +65,7 @@ func newEngine(s program.Settings, kinds []job.Integration) (*engine, error) {
 	if err := act.RegisterQueueGauges(metrics.Registry, e.view, options); err != nil {
 		return nil, fmt.Errorf("register the gauges of queues: %w", err)
 	}
-	metrics.Registry = act.WithCustomLabels(metrics.Registry, e.view, options)
+	metrics.Registry = act.WithCustomLabels(metrics.Registry, e.view, e.metrics, options)
 	return e, nil
 }
 

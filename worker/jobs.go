@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"switchyard.dev/apis/config/features"
+	"switchyard.dev/worker/act"
 	"switchyard.dev/worker/controller/workload"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/all"
@@ -68,10 +69,12 @@ func jobOptions(s program.Settings, kinds []job.Integration) (job.Options, error
 		return job.Options{}, fmt.Errorf("managedJobsNamespaceSelector: %w", err)
 	}
 	policy := workload.PolicyFor(s.Configuration, s.Gates)
+	labelKeys, annotationKeys := act.KeysOfJobs(s.Configuration, s.Gates)
 	return job.Options{
 		ManageJobsWithoutQueueName: s.ManageJobsWithoutQueueName,
 		Namespaces:                 namespaces,
-		LabelKeysToCopy:            s.Integrations.LabelKeysToCopy,
+		LabelKeysToCopy:            append(slices.Clone(s.Integrations.LabelKeysToCopy), labelKeys...),
+		AnnotationKeysToCopy:       annotationKeys,
 		WaitForPodsReady:           policy.PodsReady != nil,
 		KeepDeactivated:            policy.KeepDeactivated,
 		Kinds:                      kinds,

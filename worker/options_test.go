@@ -52,11 +52,12 @@ objectRetentionPolicies: {workloads: {afterFinished: 1h, afterDeactivatedByKueue
 // unchosen are fields that no configuration decides.
 func unchosen() []string {
 	return []string{
-		"cycle.Options.MaxAdmissions", // how long a newcomer waits behind a batch is the loop's affair
-		"job.Options.Clock",           // tests only
-		"job.Options.Created",         // whom to tell, not what to do
-		"job.Options.Dispatches",      // which program it is: a hub's, or not
-		"job.Options.Stale",           // no choice: an epoch that is over is over
+		"act.MetricsOptions.CohortsAbove", // where a queue is, not what is asked for
+		"cycle.Options.MaxAdmissions",     // how long a newcomer waits behind a batch is the loop's affair
+		"job.Options.Clock",               // tests only
+		"job.Options.Created",             // whom to tell, not what to do
+		"job.Options.Dispatches",          // which program it is: a hub's, or not
+		"job.Options.Stale",               // no choice: an epoch that is over is over
 	}
 }
 
@@ -121,7 +122,7 @@ func TestEveryOptionIsReachedFromTheConfiguration(t *testing.T) {
 	var others []map[string]any
 	others = append(others, options(t, given(t, everything)),
 		options(t, given(t, "resources: {excludeResourcePrefixes: [example.com/]}\n")),
-		options(t, given(t, "featureGates: {CustomMetricLabels: true}\nmetrics: {customLabels: [{name: a, sourceLabelKey: b}]}\n", features.CustomMetricLabels)))
+		options(t, given(t, "featureGates: {CustomMetricLabels: true}\nmetrics: {customLabels: [{name: a, sourceLabelKey: b}, {name: c, sourceKind: Workload, sourceAnnotationKey: d, trackedValues: [x]}]}\n", features.CustomMetricLabels)))
 	for _, name := range features.Names() {
 		if gate, _ := features.Lookup(name); !gate.Locked {
 			others = append(others, options(t, given(t, "", append(relying(name), name)...)))

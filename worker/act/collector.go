@@ -56,13 +56,14 @@ func (c *queueCollector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
-	people := c.view.Inhabitants()
+	people, census := c.view.Inhabitants(), c.view.Census()
 	s := scrape{
 		queueCollector: c,
 		send: func(d *prometheus.Desc, value float64, labels ...string) {
 			out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 		},
-		census: c.view.Census(),
+		census: census,
+		held:   countHeld(c.view, census),
 		people: countInhabitants(people),
 		jobs:   countByJob(c.ofWorkloads(), c.view, people),
 	}
@@ -80,6 +81,8 @@ type scrape struct {
 	*queueCollector
 	send   func(d *prometheus.Desc, value float64, labels ...string)
 	census admission.Census
+	// held are those of the census who wait in stopped LocalQueues, by ClusterQueue.
+	held   map[string]admission.LocalCensus
 	people inhabitants
 	// jobs is nil unless workloads are told apart by labels of theirs.
 	jobs *byJob
@@ -134,15 +137,17 @@ func (s scrape) clusterQueues() {
 		if !known || !found {
 			continue
 		}
-		s.pending(g.pending, name, standing.QueueStatus.Active, standing.Inadmissible)
+		s.pending(g.pending, name, s.waitingIn(name, standing))
 		s.send(g.reserving, float64(standing.Reserving), name)
 		s.admitted(g.admitted, []string{name}, standing.Admitted, func(j *byJob) map[ofJob]float64 { return j.admitted[name] })
 		s.send(g.finished, float64(s.people.finished[name]), name)
 		for _, status := range []string{"pending", "active", "terminating"} {
 			s.send(g.status, one(status == statusOf(standing)), name, status)
 		}
-		s.send(q.info, 1, name, given.Cohort, given.Root)
-		if s.opts.Shares {
+		if s.opts.Info {
+			s.send(q.info, 1, name, given.Parent(), given.Root)
+		}
+		if s.opts.Shares && s.opts.Resources {
 			s.send(q.share, shareOf(s.view.Share(name)), name, given.Cohort)
 		}
 		if s.opts.Resources {
@@ -179,12 +184,12 @@ func one(yes bool) float64 {
 	return 0
 }
 
-// shareOf is a share in thousandths.
+// shareOf is the share of a ClusterQueue in thousandths, NaN for one without weight that borrows (contract: messages.md 6.1).
 func shareOf(s quota.Share) float64 {
 	if s.Infinite() {
-		return math.Inf(1)
+		return math.NaN()
 	}
-	return float64(s.Status())
+	return s.Float()
 }
 
 // inUnits is an amount in whole units: cores, bytes, devices.

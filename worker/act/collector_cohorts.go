@@ -15,25 +15,31 @@ func newCohortGauges() cohortGauges {
 		quota: describe("kueue_cohort_subtree_quota",
 			"What the cohort and those below it own, less what they keep for themselves", "cohort", "flavor", "resource"),
 		reserved: describe("kueue_cohort_subtree_resource_reservations",
-			"What workloads hold of the subtree quota", "cohort", "flavor", "resource"),
-		share: describe("kueue_cohort_weighted_share", "Share of what can be borrowed, in thousandths, divided by the weight", "cohort"),
+			"What workloads hold in all queues of the cohort", "cohort", "flavor", "resource"),
+		share: describe("kueue_cohort_weighted_share", "Share of what can be borrowed, in thousandths, divided by the weight; +Inf without weight", "cohort"),
 	}
 }
 
 func (s scrape) cohorts() {
-	if s.opts.CohortsAbove == nil {
-		return
-	}
 	g := newCohortGauges()
 	for _, c := range s.view.CohortStatuses() {
-		s.send(g.info, 1, c.Name, c.Parent, c.Root)
+		if s.opts.Info {
+			s.send(g.info, 1, c.Name, c.Parent, c.Root)
+		}
 		s.send(g.admitted, float64(c.Admitted), c.Name)
 		for _, b := range c.Subtree {
-			s.send(g.quota, inUnits(b.Resource, b.Quota), c.Name, b.Flavor, b.Resource)
-			s.send(g.reserved, inUnits(b.Resource, b.Usage), c.Name, b.Flavor, b.Resource)
+			s.sendSome(g.quota, inUnits(b.Resource, b.Quota), c.Name, b.Flavor, b.Resource)
+			s.sendSome(g.reserved, inUnits(b.Resource, b.Usage), c.Name, b.Flavor, b.Resource)
 		}
-		if s.opts.Shares {
-			s.send(g.share, shareOf(c.Share), c.Name)
+		if s.opts.Shares && s.view.CohortMetadata(c.Name) != nil {
+			s.send(g.share, c.Share.Float(), c.Name)
 		}
+	}
+}
+
+// sendSome sends what is more than nothing: nothing is no series (contract: messages.md 6.1).
+func (s scrape) sendSome(d *prometheus.Desc, value float64, labels ...string) {
+	if value > 0 {
+		s.send(d, value, labels...)
 	}
 }

@@ -75,11 +75,13 @@ func (s scrape) localQueue(key types.NamespacedName, waiting admission.LocalCens
 		return
 	}
 	g, queue := s.localGauges(), []string{key.Name, key.Namespace}
-	if standing.Pending == 0 {
-		waiting = admission.LocalCensus{} // A stopped queue counts nobody.
+	if !standing.Stopped { // A stopped queue counts nobody.
+		if !s.active(s.view.Behind(key)) {
+			waiting.Active, waiting.Inadmissible = 0, waiting.Active+waiting.Inadmissible
+		}
+		s.send(g.pending, float64(waiting.Active), key.Name, key.Namespace, statusActive)
+		s.send(g.pending, float64(waiting.Inadmissible), key.Name, key.Namespace, statusInadmissible)
 	}
-	s.send(g.pending, float64(waiting.Active), key.Name, key.Namespace, statusActive)
-	s.send(g.pending, float64(waiting.Inadmissible), key.Name, key.Namespace, statusInadmissible)
 	s.send(g.reserving, float64(standing.Reserving), queue...)
 	s.admitted(g.admitted, queue, standing.Admitted, func(j *byJob) map[ofJob]float64 { return j.admittedLocal[key] })
 	s.send(g.finished, float64(s.people.finishedLocal[key]), queue...)
@@ -91,4 +93,10 @@ func (s scrape) localQueue(key types.NamespacedName, waiting admission.LocalCens
 	if account, kept := s.view.UsageThatCounts(key); kept {
 		s.send(newLineGauges().usage, inUnits(amount.CPU, account.Usage), key.Name, key.Namespace, s.view.Behind(key))
 	}
+}
+
+// active tells whether the ClusterQueue is there and active.
+func (s scrape) active(queue string) bool {
+	standing, known := s.view.ClusterQueue(queue)
+	return known && standing.Activity.Active
 }

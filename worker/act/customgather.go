@@ -3,6 +3,7 @@ package act
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
@@ -20,10 +21,11 @@ type Registry interface {
 }
 
 // WithCustomLabels returns the registry with the custom labels that come from queues and cohorts put on as metrics are read
-// (contract: kueue-api.md 5). So they are those of the object as it is now, also on what was counted before it changed, and a
-// change of a label makes no series anew. Labels of Workloads are counted apart, see MetricsOptions.
-func WithCustomLabels(inner Registry, v *view.View, opts MetricsOptions) Registry {
-	r := customRegistry{Registry: inner, sources: []source{
+// (contract: kueue-api.md 5). So they are those of the object as it is now. Labels of Workloads are counted apart, see MetricsOptions.
+//
+// What was counted of a queue begins anew when a label of it changes (contract: messages.md 6.2); m forgets it then.
+func WithCustomLabels(inner Registry, v *view.View, m *Metrics, opts MetricsOptions) Registry {
+	r := customRegistry{Registry: inner, view: v, metrics: m, seen: &seen{values: map[string]string{}}, sources: []source{
 		{labels: labelsOf(opts.CustomLabels, config.SourceKindCohort), of: cohortIn(v)},
 		{labels: labelsOf(opts.CustomLabels, config.SourceKindLocalQueue), of: localQueueIn(v)},
 		{labels: labelsOf(opts.CustomLabels, config.SourceKindClusterQueue), of: clusterQueueIn(v)},
@@ -37,6 +39,15 @@ func WithCustomLabels(inner Registry, v *view.View, opts MetricsOptions) Registr
 type customRegistry struct {
 	Registry
 	sources []source
+	view    *view.View
+	metrics *Metrics
+	seen    *seen
+}
+
+// seen is what the labels of queues were when metrics were read last.
+type seen struct {
+	mu     sync.Mutex
+	values map[string]string
 }
 
 // source is a kind of object that labels come from; of finds the one that a metric is about.
@@ -47,6 +58,7 @@ type source struct {
 
 // Gather implements prometheus.Gatherer.
 func (r customRegistry) Gather() ([]*dto.MetricFamily, error) {
+	r.forgetChanged()
 	families, err := r.Registry.Gather()
 	for _, family := range families {
 		for _, m := range family.Metric {
@@ -59,6 +71,27 @@ func (r customRegistry) Gather() ([]*dto.MetricFamily, error) {
 		}
 	}
 	return families, err
+}
+
+// forgetChanged drops what was counted of queues that have other labels than when metrics were read last.
+func (r customRegistry) forgetChanged() {
+	r.seen.mu.Lock()
+	defer r.seen.mu.Unlock()
+	was, is := r.seen.values, map[string]string{}
+	look := func(key string, values []string, drop func()) {
+		is[key] = strings.Join(values, "\x00")
+		if before, known := was[key]; known && before != is[key] && r.metrics != nil {
+			drop()
+		}
+	}
+	ofLocals, ofClusters := r.sources[1].labels, r.sources[2].labels
+	for _, key := range r.view.LocalQueueNames() {
+		look(key.String(), ofLocals.values(r.view.LocalQueueMetadata(key)), func() { r.metrics.DropLocalQueue(key) })
+	}
+	for _, name := range r.view.ClusterQueueNames() {
+		look(name, ofClusters.values(r.view.ClusterQueueMetadata(name)), func() { r.metrics.DropClusterQueue(name) })
+	}
+	r.seen.values = is
 }
 
 const (

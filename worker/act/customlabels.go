@@ -1,10 +1,12 @@
 package act
 
 import (
+	"cmp"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"switchyard.dev/apis/config/features"
 	config "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
@@ -49,20 +51,17 @@ func (l customLabels) values(object metav1.Object) []string {
 	return values
 }
 
-// valueOf is empty where the object does not have the label or annotation, which is not taken for a value.
+// valueOf is that of the annotation, else of the label, else of the label named like the custom one; empty where the object does
+// not have it. Where values are listed every other, also the empty one, is the untracked (contract: messages.md 6.2).
 func valueOf(label config.CustomLabel, object metav1.Object) string {
-	value, found := object.GetLabels()[label.SourceLabelKey]
+	value := object.GetLabels()[cmp.Or(label.SourceLabelKey, label.Name)]
 	if label.SourceAnnotationKey != "" {
-		value, found = object.GetAnnotations()[label.SourceAnnotationKey]
+		value = object.GetAnnotations()[label.SourceAnnotationKey]
 	}
-	switch {
-	case !found:
-		return ""
-	case len(label.TrackedValues) > 0 && !slices.Contains(label.TrackedValues, value):
+	if len(label.TrackedValues) > 0 && !slices.Contains(label.TrackedValues, value) {
 		return kueue.UntrackedMetricLabelValue
-	default:
-		return value
 	}
+	return value
 }
 
 // ofJob are the values that a Workload gives; those beyond the number of labels are empty.
@@ -76,3 +75,19 @@ func (l customLabels) ofJob(wl *kueue.Workload) ofJob {
 
 // list has as many values as there are labels.
 func (l customLabels) list(of ofJob) []string { return of[:min(len(l), maxOfJobs)] }
+
+// KeysOfJobs are the keys of labels and annotations that custom labels read from Workloads: jobs pass them on to theirs
+// (contract: messages.md 6.2; gate CustomMetricLabels).
+func KeysOfJobs(cfg *config.Configuration, gates features.Set) (labels, annotations []string) {
+	if !gates.Enabled(features.CustomMetricLabels) {
+		return nil, nil
+	}
+	for _, l := range labelsOf(cfg.Metrics.CustomLabels, config.SourceKindWorkload) {
+		if l.SourceAnnotationKey != "" {
+			annotations = append(annotations, l.SourceAnnotationKey)
+		} else {
+			labels = append(labels, cmp.Or(l.SourceLabelKey, l.Name))
+		}
+	}
+	return labels, annotations
+}

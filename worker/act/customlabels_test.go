@@ -1,6 +1,7 @@
 package act
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"switchyard.dev/apis/config/features"
 	config "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
@@ -31,7 +33,7 @@ func labelled(t *testing.T, labels ...config.CustomLabel) (*scene, Registry) {
 		cfg.Metrics.CustomLabels = labels
 	})
 	opts := MetricsOptions{CustomLabels: labels}
-	return s, WithCustomLabels(s.registry, s.view, opts)
+	return s, WithCustomLabels(s.registry, s.view, s.metrics, opts)
 }
 
 // customOf lists what the custom labels of a metric say: a line for each series, with the values of those that are not custom first.
@@ -82,11 +84,11 @@ func TestMetricsHaveTheCustomLabelsOfTheirKind(t *testing.T) {
 	s.history("done", holds("cq", 1), admitted(10), finished(100))
 	untracked := kueue.UntrackedMetricLabelValue
 	for name, want := range map[string][]string{
-		"kueue_reserving_active_workloads":             {"cq cost=" + untracked + " team=blue", "other cost= team="},
-		"kueue_cluster_queue_info":                     {"cq,low,top cost=" + untracked + " team=blue", "other,low,top cost= team="},
+		"kueue_reserving_active_workloads":             {"cq cost=" + untracked + " team=blue", "other cost=" + untracked + " team="},
+		"kueue_cluster_queue_info":                     {"cq,low,top cost=" + untracked + " team=blue", "other,low,top cost=" + untracked + " team="},
 		"kueue_preempted_workloads_total":              {"cq,InClusterQueue cost=" + untracked + " team=blue"},
 		"kueue_finished_workloads_total":               {"cq,high cost=" + untracked + " team=blue"},
-		"kueue_cluster_queue_weighted_share":           {"cq,low cost=" + untracked + " team=blue", "other,low cost= team="},
+		"kueue_cluster_queue_weighted_share":           {"cq,low cost=" + untracked + " team=blue", "other,low cost=" + untracked + " team="},
 		"kueue_local_queue_reserving_active_workloads": {"lq,ns door=me"},
 		"kueue_local_queue_unadmitted_workloads": {
 			"cq,lq,ns,NoReservation,PendingEvaluation door=me", "cq,lq,ns,NoReservation,WaitingForQuota door=me",
@@ -108,10 +110,14 @@ func TestACustomLabelIsThatOfTheObjectAsItIsNow(t *testing.T) {
 		cq := clusterQueue()
 		cq.Spec.CohortName, cq.Labels = "low", map[string]string{"team": team}
 		s.deliver(cq)
-		if diff := cmp.Diff([]string{"cq,high team=" + team}, customOf(t, registry, "kueue_finished_workloads_total")); diff != "" {
+		if diff := cmp.Diff([]string{"cq team=" + team, "other team="}, customOf(t, registry, "kueue_reserving_active_workloads")); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
+		if got, want := len(customOf(t, registry, "kueue_finished_workloads_total")), map[string]int{"blue": 1, "red": 0}[team]; got != want {
+			t.Errorf("%d series of what was counted, want %d: it begins anew with another label", got, want)
+		}
 	}
+	s.history("another", holds("cq", 1), admitted(10), finished(100))
 	if got := customOf(t, s.registry, "kueue_finished_workloads_total"); len(got) != 1 || strings.Contains(got[0], "team") {
 		t.Errorf("what is shared by all readings was changed: %q", got)
 	}
@@ -127,7 +133,7 @@ func TestWorkloadsAreToldApartByTheirLabelsOnTheMetricsThatTheContractNames(t *t
 	s.idle(0)
 	untracked := kueue.UntrackedMetricLabelValue
 	for name, want := range map[string][]string{
-		"kueue_pending_workloads":                              {"cq,active model=", "cq,active model=" + untracked, "cq,active model=small"},
+		"kueue_pending_workloads":                              {"cq,active model=" + untracked, "cq,active model=small"},
 		"kueue_admitted_active_workloads":                      {"cq model=large"},
 		"kueue_local_queue_admitted_active_workloads":          {"lq,ns model=large"},
 		"kueue_local_queue_admitted_workloads_total":           {"lq,ns,high model=small"},
@@ -144,13 +150,41 @@ func TestWorkloadsAreToldApartByTheirLabelsOnTheMetricsThatTheContractNames(t *t
 	}
 }
 
+func TestALabelWithoutSourceIsReadFromTheKeyOfItsName(t *testing.T) {
+	s, registry := labelled(t, config.CustomLabel{Name: "team"})
+	cq := clusterQueue()
+	cq.Spec.CohortName, cq.Labels = "low", map[string]string{"team": "blue"}
+	s.deliver(cq)
+	if diff := cmp.Diff([]string{"cq team=blue", "other team="}, customOf(t, registry, "kueue_reserving_active_workloads")); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestKeysOfWorkloadsAreThoseThatJobsPassOn(t *testing.T) {
+	cfg := &config.Configuration{Metrics: config.Metrics{CustomLabels: append(custom(),
+		config.CustomLabel{Name: "tier", SourceKind: config.SourceKindWorkload},
+		config.CustomLabel{Name: "cost", SourceAnnotationKey: "example.com/cost", SourceKind: config.SourceKindWorkload},
+	)}}
+	on, err := features.New(map[string]bool{"CustomMetricLabels": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels, annotations := KeysOfJobs(cfg, on)
+	if !slices.Equal(labels, []string{"model", "tier"}) || !slices.Equal(annotations, []string{"example.com/cost"}) {
+		t.Errorf("labels %q and annotations %q", labels, annotations)
+	}
+	if labels, annotations := KeysOfJobs(cfg, features.Set{}); len(labels)+len(annotations) > 0 {
+		t.Errorf("with the gate off: labels %q and annotations %q", labels, annotations)
+	}
+}
+
 func TestWithTheGateOffThereAreNoCustomLabels(t *testing.T) {
 	opts, err := MetricsOptionsFor(&config.Configuration{Metrics: config.Metrics{CustomLabels: custom()}}, nil)
 	if err == nil && len(opts.CustomLabels) > 0 {
 		t.Errorf("got %v", opts.CustomLabels)
 	}
 	registry := prometheus.NewRegistry()
-	if got := WithCustomLabels(registry, nil, MetricsOptions{}); got != Registry(registry) {
+	if got := WithCustomLabels(registry, nil, nil, MetricsOptions{}); got != Registry(registry) {
 		t.Error("the registry is wrapped for nothing")
 	}
 }

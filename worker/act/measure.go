@@ -121,7 +121,7 @@ func (m *Metrics) evicted(was, is *kueue.Workload) {
 		class := priorityClass(is)
 		m.each(holding(was, is), func(f *families, queue ...string) {
 			count(f.Evicted, float64(more), queue, reason, cause, class)
-			if len(before) == 0 {
+			if more == e.Count { // the first for this reason and cause
 				count(f.EvictedOnce, 1, queue, reason, cause, class)
 			}
 			if !meta.IsStatusConditionTrue(was.Status.Conditions, kueue.WorkloadPodsReady) {

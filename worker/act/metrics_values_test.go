@@ -4,8 +4,10 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	config "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -33,7 +35,7 @@ func TestGaugesAreReadFromTheView(t *testing.T) {
 		"kueue_cohort_subtree_quota":                     {"low,red,gpu 8", "top,red,gpu 8"},
 		"kueue_cohort_subtree_resource_reservations":     {"low,red,gpu 6", "top,red,gpu 6"},
 		"kueue_cohort_subtree_admitted_active_workloads": {"low 1", "top 1"},
-		"kueue_cohort_weighted_share":                    {"low 0", "top 0"},
+		"kueue_cohort_weighted_share":                    {"low 0"},
 		"kueue_unadmitted_workloads":                     {"cq,NoReservation,PendingEvaluation 1", "cq,NoReservation,WaitingForQuota 1"},
 		"kueue_local_queue_unadmitted_workloads": {
 			"cq,lq,ns,NoReservation,PendingEvaluation 1", "cq,lq,ns,NoReservation,WaitingForQuota 1",
@@ -49,6 +51,56 @@ func TestGaugesAreReadFromTheView(t *testing.T) {
 	}
 }
 
+func TestSharesAreNotRoundedAndInfiniteOnesHaveTheirWords(t *testing.T) {
+	s := newScene(t)
+	s.idle(61)
+	weigh := func(weight string) {
+		cq := clusterQueue()
+		cq.Spec.CohortName = "low"
+		cq.Spec.FairSharing = &kueue.FairSharing{Weight: ptr.To(resource.MustParse(weight))}
+		s.deliver(cq)
+	}
+	weigh("3")
+	s.expect("kueue_cluster_queue_weighted_share", "cq,low 83.3333", "other,low 0")
+	weigh("0")
+	s.expect("kueue_cluster_queue_weighted_share", "cq,low NaN", "other,low 0")
+}
+
+func TestReservationsOfASubtreeIncludeWhatQueuesKeepForThemselves(t *testing.T) {
+	s := newScene(t)
+	s.idle(61)
+	cq := clusterQueue()
+	cq.Spec.CohortName = "low"
+	cq.Spec.ResourceGroups[0].Flavors[0].Resources[0].LendingLimit = ptr.To(resource.MustParse("1"))
+	s.deliver(cq)
+	s.expect("kueue_cohort_subtree_quota", "low,red,gpu 5", "top,red,gpu 5")
+	s.expect("kueue_cohort_subtree_resource_reservations", "low,red,gpu 6", "top,red,gpu 6")
+	s.deliver(workloadOf("runs", 6, holds("cq", 6), admitted(0), finished(70)))
+	s.expect("kueue_cohort_subtree_resource_reservations")
+}
+
+func TestNobodyIsActiveInAQueueThatIsNot(t *testing.T) {
+	s := newScene(t)
+	s.idle(61)
+	cq := clusterQueue()
+	cq.Spec.CohortName, cq.Spec.StopPolicy = "low", kueue.Hold
+	s.deliver(cq)
+	s.expect("kueue_pending_workloads", "cq,active 0", "cq,inadmissible 2", "other,active 0", "other,inadmissible 0")
+	s.expect("kueue_local_queue_pending_workloads", "lq,ns,active 0", "lq,ns,inadmissible 2")
+}
+
+func TestNobodyWaitsInALocalQueueThatIsStopped(t *testing.T) {
+	s := newScene(t)
+	s.idle(61)
+	s.deliver(&kueue.LocalQueue{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lq", Labels: map[string]string{"count": "me"}},
+		Spec:       kueue.LocalQueueSpec{ClusterQueue: "cq", StopPolicy: kueue.Hold},
+	})
+	s.expect("kueue_pending_workloads", "cq,active 0", "cq,inadmissible 0", "other,active 0", "other,inadmissible 0")
+	s.expect("kueue_local_queue_pending_workloads")
+	s.expect("kueue_local_queue_status", "False,lq,ns 1", "True,lq,ns 0", "Unknown,lq,ns 0")
+}
+
 func TestGatesAndConfigurationChooseTheSeries(t *testing.T) {
 	v := view.New(view.Options{})
 	cfg := &config.Configuration{FeatureGates: map[string]bool{
@@ -60,7 +112,7 @@ func TestGatesAndConfigurationChooseTheSeries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if opts.LocalQueues != nil || opts.CohortsAbove != nil || opts.Resources || opts.Shares || opts.Unadmitted || opts.PodsReady || opts.CreationLatency {
+	if opts.LocalQueues != nil || opts.Info || opts.Resources || opts.Shares || opts.Unadmitted || opts.PodsReady || opts.CreationLatency {
 		t.Errorf("everything is switched off, but the options are %+v", opts)
 	}
 	cfg.FeatureGates = map[string]bool{"NoSuchGate": true}
@@ -68,7 +120,7 @@ func TestGatesAndConfigurationChooseTheSeries(t *testing.T) {
 		t.Error("a gate that does not exist is accepted")
 	}
 	cfg.FeatureGates, cfg.Metrics.LocalQueueMetrics.Enable = nil, new(bool)
-	if opts, _ := MetricsOptionsFor(cfg, v); opts.LocalQueues != nil || opts.CohortsAbove == nil || !opts.PodsReady {
+	if opts, _ := MetricsOptionsFor(cfg, v); opts.LocalQueues != nil || !opts.Info || opts.CohortsAbove == nil || !opts.PodsReady {
 		t.Errorf("the options by default, with metrics of LocalQueues disabled, are %+v", opts)
 	}
 }

@@ -17,7 +17,9 @@ import (
 type MetricsOptions struct {
 	// LocalQueues selects the LocalQueues that get series of their own; nil selects none.
 	LocalQueues func(types.NamespacedName) bool
-	// CohortsAbove lists the cohorts above a ClusterQueue, nearest first; nil if cohorts get no series.
+	// Info adds the series that say where in the tree queues and cohorts are (gate MetricsForCohorts).
+	Info bool
+	// CohortsAbove lists the cohorts above a ClusterQueue, nearest first; nil stands for none.
 	CohortsAbove func(queue string) []string
 	// Resources adds the quotas and usages of ClusterQueues (metrics.enableClusterQueueResources).
 	Resources bool
@@ -42,6 +44,8 @@ func MetricsOptionsFor(cfg *config.Configuration, v *view.View) (MetricsOptions,
 	}
 	on := gates.Enabled
 	opts := MetricsOptions{
+		Info:            on(features.MetricsForCohorts),
+		CohortsAbove:    v.CohortsAbove,
 		Resources:       cfg.Metrics.EnableClusterQueueResources,
 		Shares:          cfg.FairSharing != nil,
 		Unadmitted:      on(features.UnadmittedWorkloadsObservability),
@@ -50,9 +54,6 @@ func MetricsOptionsFor(cfg *config.Configuration, v *view.View) (MetricsOptions,
 	}
 	if on(features.CustomMetricLabels) {
 		opts.CustomLabels = cfg.Metrics.CustomLabels
-	}
-	if on(features.MetricsForCohorts) {
-		opts.CohortsAbove = v.CohortsAbove
 	}
 	local := cfg.Metrics.LocalQueueMetrics
 	if !on(features.LocalQueueMetrics) || local == nil || !ptr.Deref(local.Enable, true) {

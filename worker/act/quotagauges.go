@@ -19,7 +19,7 @@ func newQuotaGauges() quotaGauges {
 		borrowing: describe("kueue_cluster_queue_borrowing_limit", "Borrowing limit, +Inf for none", each...),
 		lending:   describe("kueue_cluster_queue_lending_limit", "Lending limit, +Inf for none", each...),
 		share: describe("kueue_cluster_queue_weighted_share",
-			"Share of what can be borrowed, in thousandths, divided by the weight; +Inf without weight", "cluster_queue", "cohort"),
+			"Share of what can be borrowed, in thousandths, divided by the weight; NaN without weight", "cluster_queue", "cohort"),
 	}
 }
 

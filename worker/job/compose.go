@@ -85,7 +85,7 @@ func (c composer[T]) labels(job T) map[string]string {
 func (c composer[T]) annotations(job T) map[string]string {
 	passed := map[string]string{}
 	for key, value := range job.GetAnnotations() {
-		if strings.HasPrefix(key, kueue.ProvReqAnnotationPrefix) {
+		if strings.HasPrefix(key, kueue.ProvReqAnnotationPrefix) || slices.Contains(c.opts.AnnotationKeysToCopy, key) {
 			passed[key] = value
 		}
 		if key == kueue.AdmissionGatedByAnnotation && c.opts.Gates.AdmissionGatedBy && value != "" {

@@ -21,6 +21,8 @@ type Options struct {
 	Namespaces labels.Selector
 	// LabelKeysToCopy are the keys of job labels to copy to the Workload.
 	LabelKeysToCopy []string
+	// AnnotationKeysToCopy are the keys of job annotations to copy to the Workload.
+	AnnotationKeysToCopy []string
 	// WaitForPodsReady makes the reconciler report the PodsReady condition.
 	WaitForPodsReady bool
 	// KeepDeactivated is how long a job is kept whose Workload the system has deactivated; nil for ever (contract:

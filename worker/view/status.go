@@ -38,10 +38,20 @@ func (v *View) PathTo(queue string) string {
 // PriorityBoost tells whether boosts of priorities count.
 func (v *View) PriorityBoost() bool { return v.opts.PriorityBoost }
 
+// Parent is the cohort unless its parents form a cycle.
+func (q ClusterQueueQuota) Parent() string {
+	if q.Root == "" {
+		return ""
+	}
+	return q.Cohort
+}
+
 // LocalQueueStanding is a LocalQueue's activity and figures.
 type LocalQueueStanding struct {
 	Activity
 	admission.LocalQueueStatus
+	// Stopped is whether its stop policy is another than None.
+	Stopped bool
 }
 
 // ClusterQueue returns how the queue stands, assumed reservations included; false when it is not known.
@@ -93,7 +103,7 @@ func (v *View) LocalQueue(name types.NamespacedName) (LocalQueueStanding, bool) 
 		Activity:         lq.activity,
 		LocalQueueStatus: v.snap.LocalQueueStatus(key, string(lq.obj.Spec.ClusterQueue)),
 	}
-	if lq.obj.Spec.StopPolicy.Stops() {
+	if standing.Stopped = lq.obj.Spec.StopPolicy.Stops(); standing.Stopped {
 		standing.Pending = 0
 	}
 	return standing, true

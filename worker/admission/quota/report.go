@@ -12,7 +12,7 @@ type Balance struct {
 	FlavorResource
 	// Quota is the node's subtree quota: what it and those below it own, less what those keep for themselves.
 	Quota amount.Amount
-	// Usage is what is used of it; more than Quota if the node borrows.
+	// Usage is all that the queues below use, whether of it or of what they keep for themselves; it may be more than Quota.
 	Usage amount.Amount
 }
 
@@ -21,10 +21,22 @@ func (n *Node) Balances() []Balance {
 	n.tree.settle()
 	list := make([]Balance, 0, len(n.cells))
 	for name, cell := range n.cells {
-		list = append(list, Balance{FlavorResource: name, Quota: cell.subtree, Usage: cell.usage.Amount()})
+		list = append(list, Balance{FlavorResource: name, Quota: cell.subtree, Usage: cell.usedBelow().Amount()})
 	}
 	slices.SortFunc(list, func(a, b Balance) int { return a.Compare(b.FlavorResource) })
 	return list
+}
+
+// usedBelow adds up what the queues below the cell use, or the queue if it is one's.
+func (c *Cell) usedBelow() amount.Sum {
+	if c.node.IsQueue() {
+		return c.usage
+	}
+	var sum amount.Sum
+	for _, below := range c.Below() {
+		sum = sum.Plus(below.usedBelow())
+	}
+	return sum
 }
 
 // Above lists the names of the cohorts above the node, nearest first; none below a cycle of cohorts.

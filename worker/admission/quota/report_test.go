@@ -25,8 +25,8 @@ func TestACohortReportsItsSubtree(t *testing.T) {
 	if !slices.Equal(names, []string{"low", "top"}) {
 		t.Fatalf("the cohorts are %v, although top is named", names)
 	}
-	// b keeps 6 of its 10 to itself, and covers 6 of the 8 that it uses with them.
-	want := []Balance{{FlavorResource: gpu, Quota: 14, Usage: 5}}
+	// b keeps 6 of its 10 to itself, but all that it uses counts.
+	want := []Balance{{FlavorResource: gpu, Quota: 14, Usage: 11}}
 	for _, name := range names {
 		if got := tree.CohortNode(name).Balances(); !slices.Equal(got, want) {
 			t.Errorf("%s has %v, want %v", name, got, want)

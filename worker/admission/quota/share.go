@@ -44,6 +44,17 @@ func (s Share) Compare(other Share) int {
 		compare(product{}.of(other.borrowed, s.lendable, s.weight))
 }
 
+// Float returns the share in thousandths, not rounded: for metrics, never for comparisons. An infinite share is +Inf.
+func (s Share) Float() float64 {
+	switch {
+	case s.Zero():
+		return 0
+	case s.Infinite():
+		return math.Inf(1)
+	}
+	return float64(s.borrowed) * 1000 / float64(s.lendable) * One / float64(s.weight)
+}
+
 // Status returns the share in thousandths, rounded up: the weightedShare of the API's status, math.MaxInt64 for an infinite
 // share (contract: kueue-api.md 1.3).
 func (s Share) Status() int64 {
