@@ -130,6 +130,9 @@ func (p Program) serve(ctx context.Context, settings Settings, parts []Part, log
 			return fmt.Errorf("add part %s: %w", part.Name, err)
 		}
 	}
+	if idle := settings.Gates.Unheeded(); len(idle) > 0 {
+		log.Info("Feature gates were set that change nothing in this version", "gates", idle)
+	}
 	log.Info("Starting", "program", p.Name, "parts", len(parts), "server", connection.Host, "namespace", *settings.Namespace)
 	if err := mgr.Start(ctx); err != nil {
 		return fmt.Errorf("run the manager: %w", err)
