@@ -8,7 +8,7 @@ import (
 
 func (t *turn) createOffer(c *worker, a dispatch.Action) error {
 	if old, exists := c.copies[t.item.name]; exists {
-		if old.ours && old.uid == t.item.uid && old.epoch == a.Epoch {
+		if old.ours && old.uid == t.item.uid && old.stamp() == a.Epoch {
 			return nil
 		}
 		return errRefused
@@ -28,7 +28,7 @@ func (t *turn) createOffer(c *worker, a dispatch.Action) error {
 // openGate lets a copy preempt.
 func (t *turn) openGate(c *worker, a dispatch.Action) error {
 	obj, exists := c.copies[t.item.name]
-	if !exists || !obj.ours || obj.uid != t.item.uid || obj.epoch != a.Epoch || !obj.closed() {
+	if !exists || !obj.ours || obj.uid != t.item.uid || obj.stamp() != a.Epoch || !obj.closed() {
 		return nil
 	}
 	t.ledger.opening(t, c.name)
@@ -39,7 +39,7 @@ func (t *turn) openGate(c *worker, a dispatch.Action) error {
 
 func (t *turn) updateOffer(c *worker, a dispatch.Action) error {
 	obj, exists := c.copies[t.item.name]
-	if !exists || !obj.ours || obj.uid != t.item.uid || obj.epoch != a.Epoch || obj.priority == t.item.priority {
+	if !exists || !obj.ours || obj.uid != t.item.uid || obj.stamp() != a.Epoch || obj.priority == t.item.priority {
 		return nil
 	}
 	obj.priority = t.item.priority
@@ -49,7 +49,7 @@ func (t *turn) updateOffer(c *worker, a dispatch.Action) error {
 
 func (t *turn) createJob(c *worker, a dispatch.Action) error {
 	if old, exists := c.jobs[t.item.name]; exists {
-		if old.ours && old.uid == t.item.uid && old.epoch == a.Epoch {
+		if old.ours && old.uid == t.item.uid && old.stamp() == a.Epoch {
 			return nil
 		}
 		return errRefused
@@ -64,7 +64,7 @@ func (t *turn) createJob(c *worker, a dispatch.Action) error {
 // mayCreate is what a job needs: a copy of the epoch that is admitted and that no job has taken up.
 func (t *turn) mayCreate(c *worker, a dispatch.Action) bool {
 	obj, exists := c.copies[t.item.name]
-	mine := exists && obj.ours && obj.uid == t.item.uid && obj.epoch == a.Epoch
+	mine := exists && obj.ours && obj.uid == t.item.uid && obj.stamp() == a.Epoch
 	return mine && obj.admitted && (!obj.adopted || t.parts.Shell.AdoptsAgain) && obj.finished == nil && !obj.deleting
 }
 
@@ -96,19 +96,19 @@ func (w *World) retract(c *worker, item workload, how removal, goes func(owner, 
 	name := item.name
 	job, hasJob := c.jobs[name]
 	obj, hasCopy := c.copies[name]
-	if hasJob && goes(job.owner, job.epoch) || hasCopy && obj.adopted && goes(obj.owner, obj.epoch) {
+	if hasJob && goes(job.owner, job.stamp()) || hasCopy && obj.adopted && goes(obj.owner, obj.stamp()) {
 		if err := how.sure(); err != nil {
 			return err
 		}
 	}
-	if hasJob && goes(job.owner, job.epoch) {
+	if hasJob && goes(job.owner, job.stamp()) {
 		if how.spare && job.finished != nil && job.uid == item.uid {
 			return nil
 		}
 		w.ledger.destroying(w, c, item, job)
 		w.deleteJob(c, name, job, how)
 	}
-	if obj, exists := c.copies[name]; exists && goes(obj.owner, obj.epoch) {
+	if obj, exists := c.copies[name]; exists && goes(obj.owner, obj.stamp()) {
 		w.removeCopy(c, name)
 	}
 	return nil
@@ -144,7 +144,7 @@ func (w *World) deleteInBackground(c *worker, name string) {
 
 func (t *turn) evictRemote(c *worker, a dispatch.Action) error {
 	obj, exists := c.copies[t.item.name]
-	if exists && obj.ours && obj.uid == t.item.uid && obj.epoch < a.Epoch && !obj.deactivating {
+	if exists && obj.ours && obj.uid == t.item.uid && dispatch.Before(obj.stamp(), a.Epoch) && !obj.deactivating {
 		obj.deactivating = true
 		t.putCopy(c, t.item.name, obj)
 	}

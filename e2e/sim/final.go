@@ -197,9 +197,9 @@ func (w *World) finalObject(c *worker, name string) {
 		return alive && o.uid == item.uid && item.finished == nil && item.quota && epoch == s.Epoch && (offered || s.Bound == c.name)
 	}
 	if obj, ok := c.copies[name]; ok {
-		w.must(lawOutlives, wanted(obj.owner, obj.epoch, false), "copy of %s on %s", name, c.name)
+		w.must(lawOutlives, wanted(obj.owner, obj.stamp(), false), "copy of %s on %s", name, c.name)
 	}
 	if job, ok := c.jobs[name]; ok {
-		w.must(lawOutlives, wanted(job.owner, job.epoch, true), "job of %s on %s", name, c.name)
+		w.must(lawOutlives, wanted(job.owner, job.stamp(), true), "job of %s on %s", name, c.name)
 	}
 }

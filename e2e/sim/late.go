@@ -17,7 +17,7 @@ type EpochFunc func(job remoteJob, obj copied) bool
 
 // realBefore asks the real rule of workers that know epochs.
 func realBefore(job remoteJob, obj copied) bool {
-	return epochs.Before(stamped(job.owner, job.epoch), stamped(obj.owner, obj.epoch))
+	return epochs.Before(stamped(job.owner, job.stamp()), stamped(obj.owner, obj.stamp()))
 }
 
 // stamped is an object as the hub makes it.

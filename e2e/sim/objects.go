@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
@@ -90,7 +91,9 @@ type owner struct {
 // copied is a Workload on a worker.
 type copied struct {
 	owner
-	epoch        int64
+	epoch int64
+	// forged is the epoch that somebody has written over the stamp, zero if nobody has.
+	forged       int64
 	gpu          int64
 	priority     int64
 	run, ttl     time.Duration
@@ -118,10 +121,18 @@ type copied struct {
 // closed reports whether a gate keeps the copy from preempting.
 func (obj copied) closed() bool { return obj.gated && obj.openedAt.IsZero() }
 
+// stamp is the epoch that the copy bears.
+func (obj copied) stamp() int64 { return cmp.Or(obj.forged, obj.epoch) }
+
+// stamp is the epoch that the job bears.
+func (j remoteJob) stamp() int64 { return cmp.Or(j.forged, j.epoch) }
+
 // remoteJob is a job on a worker.
 type remoteJob struct {
 	owner
-	epoch    int64
+	epoch int64
+	// forged is the epoch that somebody has written over the stamp, zero if nobody has.
+	forged   int64
 	running  bool
 	started  time.Time
 	run, ttl time.Duration

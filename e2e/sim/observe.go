@@ -123,10 +123,10 @@ func (w *World) view(item workload, name string, listed bool) dispatch.ClusterVi
 	unstamped := v.Copy.Holder == dispatch.Ours && !v.Copy.Stops
 	v.Fenced = w.hub.fenced[name] && !unstamped
 	now := attempt{item.uid, item.state().Epoch}
-	if ended, watched := r.watch.jobs.gone[item.name]; watched && now == (attempt{ended.uid, ended.epoch}) && v.Job.Holder == dispatch.Absent {
+	if ended, watched := r.watch.jobs.gone[item.name]; watched && now == (attempt{ended.uid, ended.stamp()}) && v.Job.Holder == dispatch.Absent {
 		v.EndedUnfinished = ended.finished == nil
-		v.Job.Finished, v.Job.Epoch = ended.finished, ended.epoch
-	} else if ended, watched := r.watch.copies.gone[item.name]; watched && now == (attempt{ended.uid, ended.epoch}) {
+		v.Job.Finished, v.Job.Epoch = ended.finished, ended.stamp()
+	} else if ended, watched := r.watch.copies.gone[item.name]; watched && now == (attempt{ended.uid, ended.stamp()}) {
 		v.EndedUnfinished = !ended.adopted && ended.finished == nil && v.Copy.Holder == dispatch.Absent
 	}
 	if a, ok := r.live[item.name]; ok {
@@ -162,7 +162,7 @@ func copyFacts(item workload, c present[copied]) dispatch.Copy {
 	same := v.gpu == item.gpu
 	return dispatch.Copy{
 		Holder:       v.holder(item),
-		Epoch:        v.epoch,
+		Epoch:        v.stamp(),
 		SpecMatches:  same && v.priority == item.priority,
 		PriorityOnly: same && v.priority != item.priority,
 		Quota:        v.quota,
@@ -188,7 +188,7 @@ func jobFacts(item workload, j present[remoteJob]) dispatch.Job {
 	v := j.value
 	return dispatch.Job{
 		Holder:   v.holder(item),
-		Epoch:    v.epoch,
+		Epoch:    v.stamp(),
 		Finished: v.finished,
 		Deleting: v.deleting,
 		Behind:   v.status() != item.status,

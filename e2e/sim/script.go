@@ -65,7 +65,7 @@ func commands() map[string]func(command) error {
 
 		"evict": command.evictOne, "partition": link(false), "reconnect": link(true),
 		"crash": command.crashHub, "restart": command.restart, "list": list(true), "unlist": list(false),
-		"remove": command.remove, "wipe": command.wipe, "out-of-sync": command.outOfSync, "foreign": command.foreign, "forget": command.forget,
+		"stamp": command.stamp, "scribble": command.scribble, "remove": command.remove, "wipe": command.wipe, "out-of-sync": command.outOfSync, "foreign": command.foreign, "forget": command.forget,
 		"reprioritize": command.reprioritize, "resize": command.resize, "slow": slow(true), "fast": slow(false), "drop": command.drop,
 
 		"policy": command.setPolicy, "stock": command.stock, "skew": command.skew, "down": command.downWorker, "gone": command.gone, "back": command.back,
@@ -302,6 +302,34 @@ func (c command) remove() error {
 		c.stopAtOnce(w, name)
 	}
 	return nil
+}
+
+// stamp w1 job j1 9223372036854775807, or stamp w1 copy j1 -1: somebody writes another epoch over the stamp of what is ours.
+func (c command) stamp() error {
+	w, name := c.worker(c.arg(0)), c.arg(2)
+	epoch, err := strconv.ParseInt(c.arg(3), 10, 64)
+	if err != nil {
+		return err
+	}
+	if job, ok := w.jobs[name]; ok && job.ours && c.arg(1) == "job" {
+		job.forged = epoch
+		c.putJob(w, name, job)
+	}
+	if obj, ok := w.copies[name]; ok && obj.ours && c.arg(1) == "copy" {
+		obj.forged = epoch
+		c.putCopy(w, name, obj)
+	}
+	return nil
+}
+
+// scribble j1: somebody writes over the dispatcher's record what cannot be read.
+func (c command) scribble() error {
+	return c.update(func(item *workload) {
+		if item.record != nil {
+			c.ledger.forgotten[item.uid] = true
+			item.record = &dispatch.Record{Message: "epoch 9223372036854775807"}
+		}
+	})
 }
 
 // wipe w1: somebody deletes the namespace there, and with it all that is ours.

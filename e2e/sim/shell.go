@@ -214,7 +214,9 @@ func (t *turn) act(a dispatch.Action) error {
 			t.reach(UnderNoQuota)
 		}
 		how.sure = func() error { return t.sure(c, t.item) }
-		return t.retract(c, t.item, how, func(o owner, epoch int64) bool { return o.ours && (o.uid != t.item.uid || epoch < a.Epoch) })
+		return t.retract(c, t.item, how, func(o owner, epoch int64) bool {
+			return o.ours && (o.uid != t.item.uid || dispatch.Before(epoch, a.Epoch))
+		})
 	case dispatch.OpenGate:
 		return t.openGate(c, a)
 	case dispatch.EvictRemote:

@@ -114,10 +114,10 @@ func describe(item workload) string {
 func (c *worker) describe(name string) string {
 	var parts []string
 	if obj, ok := c.copies[name]; ok {
-		parts = append(parts, "copy "+stamp(obj.owner, obj.epoch)+obj.phase())
+		parts = append(parts, "copy "+stamp(obj.owner, obj.stamp())+obj.phase())
 	}
 	if job, ok := c.jobs[name]; ok {
-		parts = append(parts, "job "+stamp(job.owner, job.epoch)+job.phase())
+		parts = append(parts, "job "+stamp(job.owner, job.stamp())+job.phase())
 	}
 	return strings.Join(parts, "; ")
 }

@@ -82,12 +82,14 @@ func Encode(s State) (r Record, ok bool) {
 }
 
 // Decode restores a State from what is stored. A missing or unreadable record is epoch 1 without known debts, from which
-// Step recovers by reading the clusters.
+// Step recovers by reading the clusters; of an unreadable one the State says so.
 func Decode(r *Record, nominated []string, bound string) State {
 	s := State{Epoch: 1}
 	if r != nil {
 		if parsed, ok := parse(r.Message); ok {
 			s = parsed
+		} else {
+			s.Garbled = true
 		}
 	}
 	s.Bound = bound
@@ -148,7 +150,7 @@ func (p *parser) number() int64 {
 		end = len(p.rest)
 	}
 	n, err := strconv.ParseInt(p.rest[:end], 10, 64)
-	p.ok = p.ok && err == nil
+	p.ok = p.ok && err == nil && n <= MaxEpoch
 	p.rest = p.rest[end:]
 	return n
 }

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -35,9 +36,10 @@ func TestARecordReadsAsASentence(t *testing.T) {
 }
 
 func TestAnUnreadableRecordIsTheFirstEpochWithoutDebts(t *testing.T) {
-	want := State{Epoch: 1, Nominated: []string{"a", "b"}}
+	want := State{Epoch: 1, Nominated: []string{"a", "b"}, Garbled: true}
 	for _, message := range []string{
 		"", "epoch", "epoch x", "epoch 0", "epoch -1", "epoch 99999999999999999999", "epoch 2 and more",
+		"epoch 9223372036854775807", "epoch 9007199254740993", `epoch 2; may still run on "w1" since epoch 9007199254740993`,
 		`epoch 2; may still run on `, `epoch 2; may still run on "w1"`, `epoch 2; may still run on w1 since epoch 1`,
 		`epoch 2; nominating since `, `epoch 2; nominating since yesterday, at half past nine`,
 		`epoch 2; may still run on "w1" since epoch 1 with its job gone since noon`,
@@ -47,6 +49,7 @@ func TestAnUnreadableRecordIsTheFirstEpochWithoutDebts(t *testing.T) {
 			t.Errorf("%q (-want +got):\n%s", message, diff)
 		}
 	}
+	want.Garbled = false
 	if diff := cmp.Diff(want, Decode(nil, []string{"b", "a"}, "")); diff != "" {
 		t.Errorf("no record (-want +got):\n%s", diff)
 	}
@@ -63,11 +66,13 @@ func FuzzARecordRoundTrips(f *testing.F) {
 	f.Add(int64(1), "", "", int64(0), int64(0))
 	f.Add(int64(1), "", "", int64(0), int64(1767225600))
 	f.Add(int64(2), "r", "w1 w2", int64(1), int64(1767225600))
+	f.Add(int64(1)<<53, "r", "w1 w2", int64(1)<<53-1, int64(0))
+	f.Add(int64(math.MaxInt64), "r", "w1 w2", int64(math.MaxInt64), int64(0))
 	f.Add(int64(7), `"; may still run on`, `a" since epoch , b`, int64(6), int64(0))
 	f.Fuzz(func(t *testing.T, epoch int64, reservation, debtors string, owed, round int64) {
-		s := State{Epoch: max(epoch, 1), Reservation: strings.ToValidUTF8(reservation, "?"), Stops: owed%3 == 1}
+		s := State{Epoch: min(max(epoch, 1), MaxEpoch), Reservation: strings.ToValidUTF8(reservation, "?"), Stops: owed%3 == 1}
 		for _, cluster := range strings.Fields(strings.ToValidUTF8(debtors, "?")) {
-			d := Debt{Cluster: cluster, Epoch: max(owed, 0), Stops: owed%2 == 1}
+			d := Debt{Cluster: cluster, Epoch: min(max(owed, 0), MaxEpoch), Stops: owed%2 == 1}
 			if round > 0 && round < 1<<37 && owed%5 == 1 {
 				d.Absent = time.Unix(round, 0)
 			}
@@ -98,10 +103,11 @@ func FuzzAnyMessageIsReadOrRefused(f *testing.F) {
 	f.Add(`epoch 3; may still run on "w2" since epoch 2, "w1" since epoch 2`)
 	f.Add(`epoch 1; nominating since 2026-01-01T12:00:00Z; may still run on "w2" since epoch 2`)
 	f.Add(`epoch 1; nominating since 2026`)
+	f.Add(`epoch 9223372036854775807 of reservation "r"; may still run on "w1" since epoch 9223372036854775806`)
 	f.Add(`epoch 2; may still run on "w1" since epoch 1 unless stopped with its job gone since 2026-01-01T12:00:00Z, "w2" since epoch 1`)
 	f.Fuzz(func(t *testing.T, message string) {
 		s := Decode(&Record{Message: message}, nil, "")
-		if s.Epoch < 1 {
+		if s.Epoch < 1 || s.Epoch > MaxEpoch {
 			t.Errorf("epoch %d", s.Epoch)
 		}
 		if !slices.IsSortedFunc(s.Debts, func(a, b Debt) int { return strings.Compare(a.Cluster, b.Cluster) }) {

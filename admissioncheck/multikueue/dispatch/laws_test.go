@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -38,6 +39,12 @@ func FuzzTheLawsOfStep(f *testing.F) {
 func checkState(t *testing.T, s State, o Observation, plan Plan) {
 	t.Helper()
 	next := plan.Next
+	if next.Epoch > MaxEpoch {
+		t.Errorf("epoch %d cannot be read", next.Epoch)
+	}
+	if r, ok := Encode(next); ok && !Decode(&r, next.Nominated, next.Bound).Equal(next) {
+		t.Errorf("%+v is not read back from %q", next, r.Message)
+	}
 	if next.Epoch < s.Epoch {
 		t.Errorf("the epoch falls from %d to %d", s.Epoch, next.Epoch)
 	}
@@ -74,7 +81,7 @@ func checkDebts(t *testing.T, s State, o Observation, plan Plan) {
 	}
 	dropped := s.Epoch == 1 && s.Reservation == "" && before > 0
 	unended := s.Reservation != "" && l.QuotaReserved && s.Reservation != l.Reservation
-	if newest := (turn{o: o}).newest(); next.Epoch > s.Epoch && (dropped || unended || newest > s.Epoch) {
+	if newest := (turn{o: o.read(s.Epoch)}).newest(); next.Epoch > s.Epoch && (dropped || unended || s.Garbled || newest > s.Epoch) {
 		for _, v := range o.Clusters {
 			if !next.owedBy(v.Name) && v.Name != next.Bound {
 				t.Errorf("epoch %d begins as if nobody had owed: %+v", next.Epoch, next)
@@ -82,7 +89,7 @@ func checkDebts(t *testing.T, s State, o Observation, plan Plan) {
 		}
 	}
 	for _, d := range s.Debts {
-		shows := (turn{o: o}).view(d.Cluster).newest() >= s.Epoch
+		shows := (turn{o: o.read(s.Epoch)}).view(d.Cluster).newest() >= s.Epoch
 		if d.Stops && !shows && slices.Contains(next.Debts, Debt{Cluster: d.Cluster, Epoch: next.Epoch - 1}) {
 			t.Errorf("forgets that %s stops its job: %+v", d.Cluster, next)
 		}
@@ -126,6 +133,9 @@ func checkActions(t *testing.T, s State, o Observation, plan Plan) {
 		}
 		if a.Verb == Retract && !v.removable() && v.Live == nil {
 			t.Errorf("Retract from %s, where nothing of ours is", a.Cluster)
+		}
+		if a.Verb == Retract && s.Epoch < farEpoch && v.Copy.Holder == Ours && ReadStamp(v.Copy.Epoch, s.Epoch) == Unreadable && !Before(v.Copy.Epoch, a.Epoch) {
+			t.Errorf("leaves what nobody can read: %s of %+v", describeAction(a), v.Copy)
 		}
 		if a.Verb == CreateOffer && (v.Cordoned || v.Draining || v.Gone || o.Local.AwaitsSibling || o.Local.Pin != "" && o.Local.Pin != v.Name) {
 			t.Errorf("offers to %s: %+v", a.Cluster, v)
@@ -213,17 +223,28 @@ func checkWrites(t *testing.T, s State, o Observation, p Policy) {
 type maker struct{ *rand.Rand }
 
 func (g *maker) chance(one int) bool { return g.IntN(one) == 0 }
-func (g *maker) epoch() int64        { return int64(1 + g.IntN(3)) }
-func (g *maker) name() string        { return []string{"w1", "w2", "w3"}[g.IntN(3)] }
-func (g *maker) past() time.Time     { return noon().Add(-time.Duration(g.IntN(30)) * time.Minute) }
+
+// epoch is a small one, mostly, and now and then one that only somebody can have made up.
+func (g *maker) epoch() int64 {
+	if g.chance(40) {
+		return []int64{farEpoch - 1, farEpoch, farEpoch + 1, MaxEpoch - 1, MaxEpoch, MaxEpoch + 1, math.MaxInt64 - 1, math.MaxInt64, -1, math.MinInt64}[g.IntN(10)]
+	}
+	return int64(1 + g.IntN(3))
+}
+
+// own is an epoch that a record may have.
+func (g *maker) own() int64 { return min(max(g.epoch(), 1), MaxEpoch) }
+
+func (g *maker) name() string    { return []string{"w1", "w2", "w3"}[g.IntN(3)] }
+func (g *maker) past() time.Time { return noon().Add(-time.Duration(g.IntN(30)) * time.Minute) }
 
 func (g *maker) state() State {
-	s := State{Epoch: g.epoch()}
+	s := State{Epoch: g.own(), Garbled: g.chance(20)}
 	if s.Epoch > 1 && !g.chance(3) {
 		s.Reservation = []string{"r1", "r2"}[g.IntN(2)]
 	}
 	for range g.IntN(3) {
-		d := Debt{Cluster: g.name(), Epoch: g.epoch(), Stops: g.chance(2)}
+		d := Debt{Cluster: g.name(), Epoch: g.own(), Stops: g.chance(2)}
 		if g.chance(3) {
 			d.Absent = noon().Add(-time.Duration(g.IntN(200)) * time.Second)
 		}
@@ -313,7 +334,7 @@ func (g *maker) view(name string) ClusterView {
 		v.Link = Link{State: Connected}
 	}
 	if g.chance(2) {
-		v.Live = &Live{Epoch: g.epoch(), Copy: g.copy(), Job: g.job(), At: noon().Add(-time.Duration(g.IntN(200)) * time.Second)}
+		v.Live = &Live{Epoch: g.own(), Copy: g.copy(), Job: g.job(), At: noon().Add(-time.Duration(g.IntN(200)) * time.Second)}
 	}
 	return v
 }

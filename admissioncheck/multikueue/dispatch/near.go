@@ -10,6 +10,7 @@ import "slices"
 // cluster from a hub that is cut off.
 func NeedsAll(s State, o Observation) bool {
 	s.Epoch = max(s.Epoch, 1)
+	o = o.read(s.Epoch)
 	t := turn{s: s, o: o}
 	if slices.ContainsFunc(s.Names(), func(name string) bool { return t.view(name).Link.State == Unreachable }) {
 		return true

@@ -84,9 +84,7 @@ func (t turn) early() (because Reason, message string) {
 // without having been recorded, or the record was lost: a new one is begun, and every cluster suspected.
 func (t turn) begin() (State, Reason) {
 	s, l := t.s, t.o.Local
-	unused := s.Reservation == "" && (s.Epoch > 1 || l.Evictions == 0)
-	used := s.Reservation != "" && s.Reservation == l.Reservation
-	if t.contradicted() || !unused && !used {
+	if t.recordLost() {
 		s.Epoch, s.Reservation, s.Round = t.nextEpoch(), l.Reservation, time.Time{}
 		s = t.suspect(s)
 		if t.p.Dispatcher == Incremental || t.p.Dispatcher == BestFit {

@@ -145,7 +145,13 @@ func (t turn) awaitIdle(plan *Plan) {
 func (t turn) retract(v ClusterView) []Action { return t.remove(v, t.s.Epoch) }
 
 // withdraw removes everything of ours that is seen there, of whatever epoch.
-func (t turn) withdraw(v ClusterView) []Action { return t.remove(v, max(t.s.Epoch, t.newest())+1) }
+func (t turn) withdraw(v ClusterView) []Action {
+	newest := max(t.s.Epoch, t.newest())
+	if newest >= farEpoch {
+		newest = MaxEpoch
+	}
+	return t.remove(v, newest+1)
+}
 
 // remove is nothing if all that is left is a job on its way out already. A copy is told again: it may wait for us to
 // strip its finalizer.

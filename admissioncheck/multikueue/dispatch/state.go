@@ -24,6 +24,8 @@ type State struct {
 	Stops bool
 	// Round is when the dispatcher nominated last, in whole seconds; zero if it does not nominate in rounds.
 	Round time.Time
+	// Garbled is set if there is a record that cannot be read, so that what it said is lost. It is not stored.
+	Garbled bool
 	// Debts lists the clusters that may hold a job of an earlier epoch, sorted by name, one entry a cluster.
 	Debts []Debt
 }

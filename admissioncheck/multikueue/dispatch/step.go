@@ -8,6 +8,7 @@ func Step(s State, o Observation, p Policy) Plan {
 	if s.Epoch < 1 {
 		s.Epoch = 1
 	}
+	o = o.read(s.Epoch)
 	t := turn{s: s, o: o, p: p}
 	plan := t.sayable(t.decide())
 	if plan.Next.Epoch > s.Epoch && t.recordLost() {
@@ -26,8 +27,8 @@ func Step(s State, o Observation, p Policy) Plan {
 // Explain is Step with the explanations filled in, which cost more than the decision.
 func Explain(s State, o Observation, p Policy) Plan {
 	plan := Step(s, o, p)
-	t := turn{s: s, o: o, p: p}
-	t.s.Epoch = max(s.Epoch, 1)
+	s.Epoch = max(s.Epoch, 1)
+	t := turn{s: s, o: o.read(s.Epoch), p: p}
 	plan.Clusters = t.explain(plan.Next)
 	plan.Summary = t.summary(plan)
 	return plan

@@ -8,7 +8,7 @@ import "slices"
 func (t turn) recordLost() bool {
 	s, l := t.s, t.o.Local
 	switch {
-	case t.behind() || t.contradicted():
+	case s.Garbled || t.contradicted():
 		return true
 	case s.Reservation != "":
 		return l.QuotaReserved && s.Reservation != l.Reservation
@@ -46,7 +46,8 @@ func (t turn) contradicted() bool {
 // something is seen there that the record does not know of: nothing was offered to it since. If the record is there and only its
 // end is missing, all that may run is what the last epoch made, and its copies show whether it stops without the hub.
 func (t turn) suspect(s State) State {
-	known := t.s.Reservation != "" && !t.contradicted()
+	s.Garbled = false
+	known := t.s.Reservation != "" && !t.s.Garbled && !t.contradicted()
 	for _, v := range t.o.Clusters {
 		if v.Name == s.Bound && !s.owedBy(s.Bound) || s.owedBy(v.Name) && v.newest() < t.s.Epoch {
 			continue

@@ -93,7 +93,7 @@ func (t turn) nextEpoch() int64 {
 	if l.QuotaReserved && !l.Evicted && (t.s.Bound != "" || l.Check == Ready) {
 		evictions++
 	}
-	return max(t.s.Epoch, t.newest(), evictions) + 1
+	return following(max(t.s.Epoch, t.newest(), evictions))
 }
 
 // anythingReachable reports whether an object of ours is seen on a cluster that can be talked to.

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
@@ -114,5 +115,24 @@ func TestAGateIsOpenedOnceAndNoOtherIs(t *testing.T) {
 	}
 	if read(); found.ResourceVersion != version {
 		t.Error("opened again")
+	}
+}
+
+// Who writes anything else over a stamp does not make the object one of another epoch, nor one that no removal is about.
+func TestAStampThatIsNoEpochIsRemovedWhateverTheEpoch(t *testing.T) {
+	for stamp, want := range map[string]int64{
+		"": dispatch.Unreadable, "three": dispatch.Unreadable, "-3": dispatch.Unreadable, "9223372036854775807": dispatch.Unreadable,
+		"9007199254740993": dispatch.Unreadable, "99999999999999999999": dispatch.Unreadable, "3": 3,
+	} {
+		wl := onWorker(1, func(wl *kueue.Workload) { wl.Annotations[dispatch.EpochAnnotation] = stamp })
+		if got := Epoch(wl); got != want {
+			t.Errorf("%q is epoch %d, want %d", stamp, got, want)
+		}
+		if got := removable(dispatch.Ours, wl, 2); got != (want == dispatch.Unreadable) {
+			t.Errorf("%q is removed below epoch 2: %v", stamp, got)
+		}
+	}
+	if got := Epoch(&kueue.Workload{}); got != 0 {
+		t.Errorf("without a stamp it is epoch %d", got)
 	}
 }

@@ -19,10 +19,13 @@ import (
 // first is the epoch of an object that bears none: hubs that know of no epochs have but one.
 const first int64 = 1
 
+// last is the last epoch that there is. What bears a later one was not stamped by a hub, and says nothing.
+const last int64 = 1 << 53
+
 // Of returns the epoch in which a hub made the object; 1 if it does not say.
 func Of(object client.Object) int64 {
 	epoch, err := strconv.ParseInt(object.GetAnnotations()[switchyard.EpochAnnotation], 10, 64)
-	if err != nil {
+	if err != nil || epoch > last {
 		return first
 	}
 	return max(epoch, first)

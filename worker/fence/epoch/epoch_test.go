@@ -35,6 +35,17 @@ func wl(name, owner string, epoch int) *kueue.Workload {
 	return &kueue.Workload{ObjectMeta: made(name, owner, epoch)}
 }
 
+// A stamp that no hub has made must not make the worker refuse what the hub makes next.
+func TestAStampThatNobodyCanHaveCountedIsNoLaterEpoch(t *testing.T) {
+	for _, stamp := range []string{"9007199254740993", "9223372036854775807", "99999999999999999999", "-1"} {
+		forged := wl("w", "u", 0)
+		forged.Annotations[switchyard.EpochAnnotation] = stamp
+		if Of(forged) != 1 || Before(wl("w", "u", 2), forged) {
+			t.Errorf("%s is epoch %d", stamp, Of(forged))
+		}
+	}
+}
+
 func TestAnUpdateDoesNotLetTheEpochFall(t *testing.T) {
 	local := wl("w", "u", 3)
 	local.Labels = nil
