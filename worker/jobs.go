@@ -96,6 +96,7 @@ func jobGates(gates features.Set) job.Gates {
 		WorkloadPriorityClassDefault:  gates.Enabled(features.WorkloadPriorityClassDefaulting),
 		ShortWorkloadNames:            gates.Enabled(features.ShortWorkloadNames),
 		FinishOrphanedWorkloads:       gates.Enabled(features.FinishOrphanedWorkloads),
+		FastQuotaRelease:              gates.Enabled(features.FastQuotaReleaseInPodIntegration),
 	}
 }
 

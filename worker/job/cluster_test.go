@@ -57,6 +57,8 @@ type cluster struct {
 	blind, hidden bool
 	stale         *batchv1.Job
 	staleWorkload *kueue.Workload
+	// target is the name of the job that is reconciled.
+	target string
 	// writes are the API calls of the reconciler that changed something, in order.
 	writes []string
 }
@@ -75,7 +77,7 @@ func newClusterWith(t *testing.T, configure func(*job.Options), objects ...clien
 		}
 	}
 	c := &cluster{
-		T: t, clock: testclock.NewFakeClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)),
+		T: t, target: jobName, clock: testclock.NewFakeClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)),
 		recorder: events.NewFakeRecorder(100),
 	}
 	c.options = job.Options{WaitForPodsReady: true, Kinds: all.Kinds(), Gates: job.DefaultGates(), Clock: c.clock}
@@ -147,7 +149,7 @@ func (c *cluster) counting(inner client.WithWatch) client.Client {
 // once reconciles the job one time.
 func (c *cluster) once() ctrl.Result {
 	c.Helper()
-	req := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: jobName}}
+	req := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: c.target}}
 	result, err := c.reconciler.Reconcile(context.Background(), req)
 	if err != nil {
 		c.Fatalf("reconcile: %v", err)
@@ -200,7 +202,7 @@ func (c *cluster) told(want ...string) {
 func (c *cluster) job() *batchv1.Job {
 	c.Helper()
 	j := &batchv1.Job{}
-	c.must(c.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: jobName}, j))
+	c.must(c.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: c.target}, j))
 	return j
 }
 

@@ -75,7 +75,7 @@ func (r *reconciler[T]) matches(s *sight[T], sets []kueue.PodSet, placement []Pl
 		return false
 	}
 	if !s.facts.Suspended || !s.facts.Stopped || s.facts.Evicted || s.facts.CannotPlace {
-		return sameRequests(sets, want)
+		return sameRequests(sets, s.wl)
 	}
 	if r.elsewhere(s.job) {
 		return false

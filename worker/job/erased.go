@@ -78,7 +78,9 @@ func (i integration[T]) RemoteCopy(obj client.Object, o RemoteOptions) client.Ob
 	return copied
 }
 
-func (i integration[T]) suspended(obj client.Object) bool { return i.kind.Suspended(i.typed(obj)) }
+func (i integration[T]) covers(owner, child client.Object) bool {
+	return i.kind.Children != nil && i.kind.Children.Covers(i.typed(owner), child)
+}
 
 func managerOf[T client.Object](k *Kind[T], job T) string {
 	if k.ManagedBy == nil {

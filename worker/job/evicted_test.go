@@ -3,13 +3,16 @@ package job_test
 import (
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	jobsetv1 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/lifecycle"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/job/jobset"
 	"switchyard.dev/worker/workload"
 )
 
@@ -55,4 +58,101 @@ func TestQuotaIsNotReleasedBeforeTheOtherClusterHasStoppedTheJob(t *testing.T) {
 
 func newCheck(name, controller string) *kueue.AdmissionCheck {
 	return &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: kueue.AdmissionCheckSpec{ControllerName: controller}}
+}
+
+func TestPodsThatAreBeingTerminatedHoldTheirQuota(t *testing.T) {
+	for fast, want := range map[bool]bool{false: true, true: false} {
+		c := newClusterWith(t, func(o *job.Options) { o.Gates.FastQuotaRelease = fast }, newJob(), newFlavor("h100"))
+		c.settle()
+		c.admit("h100")
+		c.settle()
+		c.changeJobStatus(running)
+		c.settle()
+		c.apply(func(wl *kueue.Workload) { workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, c.clock.Now()) })
+		c.settle()
+		c.changeJobStatus(func(s *batchv1.JobStatus) {
+			stoppedPods(s)
+			s.Terminating = ptr.To[int32](2)
+		})
+		c.settle()
+		if held := c.workload().Status.Admission != nil; held != want {
+			t.Errorf("fast release %v: quota is held while pods terminate: %v", fast, held)
+		}
+		c.changeJobStatus(func(s *batchv1.JobStatus) { s.Terminating = ptr.To[int32](0) })
+		c.settle()
+		if c.workload().Status.Admission != nil {
+			t.Errorf("fast release %v: quota is held without pods", fast)
+		}
+	}
+}
+
+// A JobSet's status says nothing of the pods that its Jobs have lost and that still terminate.
+func TestAJobSetHoldsItsQuotaWhileItsJobsHavePods(t *testing.T) {
+	gvk := jobset.Kind().GVK
+	for name, row := range map[string]struct {
+		change func(*batchv1.Job)
+		held   bool
+	}{
+		"a pod terminates":                {func(j *batchv1.Job) { j.Status.Terminating = ptr.To[int32](1) }, true},
+		"a pod runs":                      {func(j *batchv1.Job) { j.Status.Active = 1 }, true},
+		"a Job has not been told to stop": {func(j *batchv1.Job) { j.Spec.Suspend = ptr.To(false) }, true},
+		"all pods are gone":               {func(*batchv1.Job) {}, false},
+		"a Job of another owner has pods": {func(j *batchv1.Job) { j.Status.Active, j.OwnerReferences[0].UID = 1, "another" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			js := managedJobSet()
+			child := childOf(gvk, js.Name, string(js.UID))
+			child.Labels = map[string]string{jobsetv1.JobSetNameKey: js.Name}
+			child.Spec.Suspend = ptr.To(true)
+			row.change(child)
+			js.Spec.Suspend = ptr.To(true)
+			c := newCluster(t, js, child, newFlavor("h100"))
+			c.reconciler, c.target = c.jobSets, js.Name
+			c.settle()
+			c.admit("h100")
+			c.settle()
+			c.apply(func(wl *kueue.Workload) { workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, c.clock.Now()) })
+			c.settle()
+			if held := c.workload().Status.Admission != nil; held != row.held {
+				t.Fatalf("quota is held: %v", held)
+			}
+			if again := c.once().RequeueAfter; (again > 0) != row.held {
+				t.Errorf("looks again after %s", again)
+			}
+		})
+	}
+}
+
+// What was admitted is what may run: a Job that is made larger while it runs asks for quota anew.
+func TestAJobThatGrowsWhileItRunsIsStoppedAndCountedAgain(t *testing.T) {
+	for name, row := range map[string]struct {
+		admitted, parallelism int32
+		stops                 bool
+	}{
+		"as it was":                     {2, 2, false},
+		"as few as were admitted":       {1, 1, false},
+		"more than were admitted":       {2, 200, true},
+		"fewer than have quota":         {2, 1, true},
+		"more than the few with quota ": {1, 3, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := newJob()
+			j.Spec.Completions = nil
+			if row.admitted < 2 {
+				j.Annotations[kueue.JobMinParallelismAnnotation] = "1"
+			}
+			c := newCluster(t, j, newFlavor("h100"))
+			c.settle()
+			c.admit("h100")
+			c.apply(func(wl *kueue.Workload) { wl.Status.Admission.PodSetAssignments[0].Count = &row.admitted })
+			c.settle()
+			c.changeJobStatus(running)
+			c.settle()
+			c.changeJob(func(j *batchv1.Job) { j.Spec.Parallelism = &row.parallelism })
+			c.settle()
+			if stopped := *c.job().Spec.Suspend; stopped != row.stops {
+				t.Errorf("it is stopped: %v", stopped)
+			}
+		})
+	}
 }

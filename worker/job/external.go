@@ -29,7 +29,7 @@ func (external) Mirrorable() bool                               { return true }
 func (external) Progress(client.Object) Progress                { return Progress{} }
 func (external) TellsEnd() bool                                 { return false }
 func (external) Setup(ctrl.Manager, Options) error              { return nil }
-func (external) suspended(client.Object) bool                   { return false }
+func (external) covers(_, _ client.Object) bool                 { return true } // what its controllers make is theirs to say
 func (external) SetupWebhook(ctrl.Manager, Options, bool) error { return nil }
 
 // DeletePropagation is that of the contract's generic adapter (contract: multikueue.md 6, external GVK).

@@ -53,8 +53,8 @@ type Integration interface {
 	// false the handlers accept everything unchanged, so that a static webhook configuration keeps working.
 	SetupWebhook(mgr ctrl.Manager, o Options, enabled bool) error
 
-	// base reads the fields that the framework needs of an owner, without its type.
-	suspended(client.Object) bool
+	// covers tells whether the quota of the owner, a job of this kind, is meant for the child too (see [Children]).
+	covers(owner, child client.Object) bool
 }
 
 // RemoteOptions are the stamps of a remote copy.

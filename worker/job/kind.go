@@ -53,6 +53,10 @@ type Kind[T client.Object] struct {
 	// Validate, optional, checks what only this kind knows, on create (old is the zero T) and update.
 	Validate func(old, job T) field.ErrorList
 
+	// Children, optional, are the jobs of another kind that this kind's controller makes. A kind without is nobody's ancestor:
+	// whatever names such a job as its owner was made by somebody else.
+	Children *Children[T]
+
 	// ManagedBy, optional, is the job's field that names the controller responsible for it. Without it the job cannot be
 	// mirrored to another cluster.
 	ManagedBy *ManagedBy[T]
@@ -65,6 +69,19 @@ type Kind[T client.Object] struct {
 	Strip func(T)
 	// DeletePropagation for a remote copy; empty leaves it to the server.
 	DeletePropagation metav1.DeletionPropagation
+}
+
+// Children declares the jobs of another kind that a kind's controller makes for one of its jobs.
+type Children[T client.Object] struct {
+	// NewList returns an empty list of the children's kind.
+	NewList func() client.ObjectList
+	// Labels are those that all children of the job carry.
+	Labels func(T) map[string]string
+	// Covers tells whether the object, whose controller the job claims to be, can be one of the job's children and asks for no
+	// more than the job asks for it. What is not covered is not paid for by the job's quota.
+	Covers func(job T, child client.Object) bool
+	// HoldsPods tells whether the child may have pods, those that are being terminated included.
+	HoldsPods func(child client.Object) bool
 }
 
 // ManagedBy is the accessor of a job's managedBy field.
@@ -100,6 +117,8 @@ func (o Outcome) Words() string {
 type Progress struct {
 	// Active tells whether pods of the job may still be running.
 	Active bool
+	// Terminating tells whether pods of the job are being terminated. They hold what they use until they are gone.
+	Terminating bool
 	// Ready tells whether all pods that the job asks for are ready or have succeeded.
 	Ready bool
 	// Reclaimable is how many pods of each pod set need their quota no more; sorted by pod set name, zeros left out.
@@ -107,6 +126,9 @@ type Progress struct {
 	// Finished is nil until the job has ended for good.
 	Finished *Outcome
 }
+
+// HoldsPods tells whether the job may have pods, those that are being terminated included.
+func (p Progress) HoldsPods() bool { return p.Active || p.Terminating }
 
 // StopStep says which part of the job Kind.Stop has changed.
 type StopStep int

@@ -18,10 +18,12 @@ func SamePodSets(a, b []kueue.PodSet) bool {
 	})
 }
 
-// sameRequests is SamePodSets without what an admission changes: counts, node selectors and tolerations.
-func sameRequests(a, b []kueue.PodSet) bool {
-	return slices.EqualFunc(a, b, func(a, b kueue.PodSet) bool {
-		return a.Name == b.Name && sameContainers(&a.Template.Spec, &b.Template.Spec)
+// sameRequests is SamePodSets for a job that runs or is being stopped: without what an admission changes, which are node selectors
+// and tolerations. A count is the Workload's, or the smaller one that was admitted.
+func sameRequests(job []kueue.PodSet, wl *kueue.Workload) bool {
+	return slices.EqualFunc(job, wl.Spec.PodSets, func(a, b kueue.PodSet) bool {
+		return a.Name == b.Name && (a.Count == b.Count || a.Count == admittedCount(wl, &b)) &&
+			sameContainers(&a.Template.Spec, &b.Template.Spec)
 	})
 }
 

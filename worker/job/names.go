@@ -17,7 +17,7 @@ import (
 const hashLength = 5
 
 // WorkloadName returns the name of the Workload of an owner: kind and name, cut so that the whole is at most 253
-// characters (63 if short), and a hash of the owner's identity (contract: kueue-api.md 2.6). The hash holds the UID, so a
+// characters (63 if short) and no label of it ends there, and a hash of the owner's identity (contract: kueue-api.md 2.6). The hash holds the UID, so a
 // job that is deleted and created again gets a new Workload.
 func WorkloadName(owner schema.GroupVersionKind, name string, uid types.UID, short bool) string {
 	limit := validation.DNS1123SubdomainMaxLength
@@ -26,7 +26,7 @@ func WorkloadName(owner schema.GroupVersionKind, name string, uid types.UID, sho
 	}
 	prefix := strings.ToLower(owner.Kind) + "-" + name
 	if room := limit - hashLength - 1; len(prefix) > room {
-		prefix = prefix[:room]
+		prefix = strings.TrimRight(prefix[:room], ".") // what follows is a hyphen, which no label begins with
 	}
 	sum := sha1.Sum([]byte(strings.Join([]string{owner.Kind, owner.Group, name, string(uid)}, "\n"))) //nolint:gosec // see above
 	return prefix + "-" + hex.EncodeToString(sum[:])[:hashLength]

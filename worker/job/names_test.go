@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
@@ -21,6 +22,8 @@ func TestWorkloadNamesFitAndTellOwnersApart(t *testing.T) {
 		"an ordinary name":     {"train", "job-uid", false, "job-train-1b29a"},
 		"a long name is cut":   {long, "job-uid", false, "job-" + strings.Repeat("x", 243) + "-"},
 		"a short name is cut":  {long, "job-uid", true, "job-" + strings.Repeat("x", 53) + "-"},
+		"it is not cut at a dot":   {"a." + strings.Repeat("x", 50) + ".y", "job-uid", true, "job-a." + strings.Repeat("x", 50) + "-"},
+		"nor where it is long":     {strings.Repeat("x", 242) + ".y.y.y", "job-uid", false, "job-" + strings.Repeat("x", 242) + "-"},
 		"the UID is in it too": {"train", "another-uid", false, "job-train-"},
 	} {
 		got := WorkloadName(kind, c.owner, "job-uid", c.short)
@@ -35,6 +38,9 @@ func TestWorkloadNamesFitAndTellOwnersApart(t *testing.T) {
 		}
 		if !strings.HasPrefix(got, c.want) || len(got) > limit {
 			t.Errorf("%s: %s (%d characters), want %s", name, got, len(got), c.want)
+		}
+		if problems := validation.IsDNS1123Subdomain(got); len(problems) > 0 {
+			t.Errorf("%s: %s is no name: %v", name, got, problems)
 		}
 	}
 }

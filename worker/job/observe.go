@@ -63,7 +63,10 @@ func (r *reconciler[T]) observe(ctx context.Context, key types.NamespacedName) (
 		return s, err
 	}
 	r.observeJob(s)
-	return s, r.observeLink(ctx, s)
+	if err := r.observeLink(ctx, s); err != nil {
+		return nil, err
+	}
+	return s, r.observeChildren(ctx, s)
 }
 
 // behind tells whether we have written the job or its Workload since the cache saw them.
@@ -145,7 +148,8 @@ func (r *reconciler[T]) observeAncestor(ctx context.Context, s *sight[T], found 
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("get workload of the owner %s: %w", found.top.GetName(), err)
 	}
-	s.facts.AncestorAdmitted = err == nil && workload.IsAdmitted(wl) && !workload.IsEvicted(wl)
+	s.facts.AncestorAdmitted = err == nil && metav1.IsControlledBy(wl, found.top) &&
+		workload.IsAdmitted(wl) && !workload.IsEvicted(wl) && !workload.IsFinished(wl)
 	return nil
 }
 
@@ -154,7 +158,7 @@ func (r *reconciler[T]) observeJob(s *sight[T]) {
 	progress := r.kind.Progress(s.job)
 	s.facts.Suspended = r.kind.Suspended(s.job)
 	s.facts.Ended = progress.Finished
-	s.facts.Drained = !progress.Active
+	s.facts.Drained = !progress.Active && (r.opts.Gates.FastQuotaRelease || !progress.Terminating)
 }
 
 // observeLink finds the job's Workload, and compares the two.

@@ -62,6 +62,7 @@ type Gates struct {
 	WorkloadPriorityClassDefault  bool
 	ShortWorkloadNames            bool
 	FinishOrphanedWorkloads       bool
+	FastQuotaRelease              bool
 }
 
 // DefaultGates returns the gates as the contract has them without configuration.

@@ -3,8 +3,8 @@ package job
 import (
 	"context"
 	"fmt"
+	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,7 +27,8 @@ type ancestry struct {
 }
 
 // ancestors walks up the controller owners of a job for as long as they are of known kinds (contract: kueue-api.md 3.1
-// step 3). An owner that is gone, or was replaced by another of its name, ends the walk.
+// step 3). An owner reference is its writer's claim. So the walk ends where the owner is gone or was replaced by another of its
+// name, and where its kind does not make such objects, or not this one (see [Children]).
 func ancestors(ctx context.Context, r client.Reader, o *Options, job client.Object) (ancestry, error) {
 	var found ancestry
 	for current, depth := job, 0; ; depth++ {
@@ -46,6 +47,9 @@ func ancestors(ctx context.Context, r client.Reader, o *Options, job client.Obje
 		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) || err == nil && owner.GetUID() != ref.UID {
 			return found, nil
 		}
+		if err == nil && kind != nil && !kind.covers(owner, current) {
+			return found, nil
+		}
 		if err != nil {
 			return ancestry{}, fmt.Errorf("get owner %s %s/%s: %w", ref.Kind, job.GetNamespace(), ref.Name, err)
 		}
@@ -62,19 +66,14 @@ func ownerOf(o *Options, ref *metav1.OwnerReference) (owner client.Object, kind 
 	if err != nil {
 		return nil, nil, false
 	}
-	gk := schema.GroupKind{Group: gv.Group, Kind: ref.Kind}
+	gvk := gv.WithKind(ref.Kind)
 	for _, k := range o.Kinds {
-		if k.GVK().GroupKind() == gk {
+		if k.GVK() == gvk {
 			return k.New(), k, false
 		}
 	}
-	for _, gvk := range o.ExternalFrameworks {
-		if gvk.GroupKind() == gk {
-			return metadataOf(gvk), nil, true
-		}
-	}
-	if gk == appsv1.SchemeGroupVersion.WithKind("ReplicaSet").GroupKind() {
-		return metadataOf(gv.WithKind(ref.Kind)), nil, false
+	if slices.Contains(o.ExternalFrameworks, gvk) {
+		return metadataOf(gvk), nil, true
 	}
 	return nil, nil, false
 }

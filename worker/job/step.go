@@ -59,6 +59,8 @@ type Facts struct {
 	Stopped bool
 	// Drained tells that no pod of the job runs, or that those that might are somebody else's to account for.
 	Drained bool
+	// Lingering tells that the jobs which the job's own controller made still have pods, of which its status says nothing.
+	Lingering bool
 	// Ended is how the job ended, nil while it has not.
 	Ended *Outcome
 	// AncestorAdmitted is for ScopeChild: the ancestor's Workload is admitted and not evicted.
@@ -141,6 +143,9 @@ const lookAgain = 15 * time.Second
 
 // catchingUp is how long to wait for a cache that does not show our own last write, unless an event comes before.
 const catchingUp = time.Second
+
+// lookAtChildren is how often to look whether the pods of a stopped job's children are gone: nothing tells that.
+const lookAtChildren = 2 * time.Second
 
 // Step decides what to do with a job (contract: kueue-api.md 3.1). It is total: every combination of facts has an answer.
 func Step(f Facts) Plan {
@@ -292,8 +297,11 @@ func drain(f Facts, because Reason, then Plan) Plan {
 	if !f.Suspended || !f.Stopped {
 		return Plan{Do: DoStop, Because: because}
 	}
-	if !f.Drained {
+	switch {
+	case !f.Drained:
 		return Plan{Because: WaitingForPods}
+	case f.Lingering:
+		return Plan{Because: WaitingForPods, WakeAt: f.Now.Add(lookAtChildren)}
 	}
 	return then
 }

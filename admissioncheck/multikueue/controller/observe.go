@@ -88,7 +88,7 @@ func (r *Resolver) observeWorkload(ctx context.Context, wl *kueue.Workload) (*su
 	s.observed.Local.Kept = kept(wl, original.Job)
 	r.siblings(ctx, wl, &s.observed.Local)
 	if original.Job != nil {
-		s.observed.Local.JobActive = original.Kind.Progress(original.Job).Active
+		s.observed.Local.JobActive = original.Kind.Progress(original.Job).HoldsPods()
 	}
 	if entry != nil {
 		s.check = entry.Name

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -76,12 +77,19 @@ func checksOf(queue *kueue.ClusterQueue) []string {
 // defaultGrace is the termination grace of a pod that names none.
 const defaultGrace = corev1.DefaultTerminationGracePeriodSeconds * time.Second
 
-// killGrace is how long the pods of a Workload may take to stop: the longest termination grace among them.
+// longestGrace bounds what a pod may ask for: 68 years. Sums of a few such durations can still be told from none.
+const longestGrace = math.MaxInt32
+
+// killGrace is how long the pods of a Workload may take to stop: the longest termination grace among them. Kubernetes takes a
+// negative one for a second.
 func killGrace(wl *kueue.Workload) time.Duration {
 	var longest time.Duration
 	for i := range wl.Spec.PodSets {
 		grace := ptr.Deref(wl.Spec.PodSets[i].Template.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)
-		longest = max(longest, time.Duration(grace)*time.Second)
+		if grace < 0 {
+			grace = 1
+		}
+		longest = max(longest, time.Duration(min(grace, longestGrace))*time.Second)
 	}
 	if longest == 0 && len(wl.Spec.PodSets) == 0 {
 		return defaultGrace

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,9 @@ func TestTheKillGraceIsThatOfTheSlowestPods(t *testing.T) {
 		{[]kueue.PodSet{set(ptr.To[int64](5))}, 5 * time.Second},
 		{[]kueue.PodSet{set(ptr.To[int64](5)), set(ptr.To[int64](600)), set(nil)}, 10 * time.Minute},
 		{[]kueue.PodSet{set(ptr.To[int64](0))}, 0},
+		{[]kueue.PodSet{set(ptr.To[int64](-5))}, time.Second},
+		{[]kueue.PodSet{set(ptr.To[int64](9223372037))}, math.MaxInt32 * time.Second},
+		{[]kueue.PodSet{set(ptr.To[int64](math.MaxInt64)), set(nil)}, math.MaxInt32 * time.Second},
 	} {
 		if got := killGrace(&kueue.Workload{Spec: kueue.WorkloadSpec{PodSets: tc.sets}}); got != tc.want {
 			t.Errorf("%v instead of %v", got, tc.want)

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -171,6 +172,34 @@ func TestWhetherACopyStillEqualsItsOriginal(t *testing.T) {
 				t.Error("the pod sets were not stripped")
 			}
 		})
+	}
+}
+
+// What a stripped object keeps its shape under is no annotation that a person could write, and is not looked for in objects that
+// are whole.
+func TestNobodyGivesAWorkloadAShapeOfHisChoice(t *testing.T) {
+	if len(validation.IsQualifiedName(shapeAnnotation)) == 0 {
+		t.Errorf("an API server would store %q", shapeAnnotation)
+	}
+	for _, key := range []string{shapeAnnotation, "switchyard.dev/cached-shape"} {
+		remote := onWorker(1, func(wl *kueue.Workload) {
+			wl.Spec.PodSets[0].Count = 3
+			wl.Annotations[key] = Shape(original().Workload)
+		})
+		for _, stripped := range []bool{false, true} {
+			if stripped {
+				StripWorkload(remote)
+			}
+			if got := original().Copy(remote); got.SpecMatches {
+				t.Errorf("%s, stripped %v: a copy of another count passes for equal", key, stripped)
+			}
+		}
+		hub := original()
+		hub.Workload = hub.Workload.DeepCopy()
+		hub.Workload.Annotations[key] = Shape(remote)
+		if got := hub.Copy(remote); got.SpecMatches {
+			t.Errorf("%s on the hub: a copy of another count passes for equal", key)
+		}
 	}
 }
 

@@ -12,13 +12,14 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// shapeAnnotation keeps, in a cache only, the shape of a Workload whose pod sets have been stripped.
-const shapeAnnotation = "switchyard.dev/cached-shape"
+// shapeAnnotation keeps, in a cache only, the shape of a Workload whose pod sets have been stripped. No API server stores a key
+// with a blank in it, so nobody can give a Workload a shape of his choice.
+const shapeAnnotation = "switchyard.dev/cached shape"
 
 // Shape returns a digest of everything in a Workload's spec that its copy must share, except the priority: equal specs
 // have equal shapes, whatever notation their quantities were written in. Preemption gates are each cluster's own.
 func Shape(wl *kueue.Workload) string {
-	if shape, stripped := wl.Annotations[shapeAnnotation]; stripped {
+	if shape, stripped := wl.Annotations[shapeAnnotation]; stripped && wl.Spec.PodSets == nil {
 		return shape
 	}
 	spec := wl.Spec

@@ -201,6 +201,7 @@ func TestReclaimablePodsAreThoseWithoutWork(t *testing.T) {
 		"failed indexes are no work either":  {indexed("0,2", "3-4"), 2},
 		"indexed without failed indexes":     {indexed("0-3", ""), 2},
 		"a list that cannot be read is none": {indexed("x,1-", ""), 0},
+		"a list that nobody can count":       {indexed("0-2147483647,0-2147483647", "0-2147483647"), 3},
 	} {
 		j := sample()
 		c.change(j)

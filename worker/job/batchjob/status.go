@@ -1,6 +1,7 @@
 package batchjob
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,7 @@ const reasonAdapter = "MultiKueueAdapter"
 func progress(j *batchv1.Job) job.Progress {
 	return job.Progress{
 		Active:      j.Status.Active > 0,
+		Terminating: ptr.Deref(j.Status.Terminating, 0) > 0,
 		Ready:       !ptr.Deref(j.Spec.Suspend, false) && done(j)+ptr.Deref(j.Status.Ready, 0) >= podCount(j),
 		Reclaimable: reclaimable(j),
 		Finished:    outcome(j),
@@ -64,7 +66,7 @@ func reclaimable(j *batchv1.Job) []kueue.ReclaimablePod {
 
 // countIndexes counts the numbers in a list of the form "0,3-5,7". What is not of that form counts as nothing.
 func countIndexes(list string) int32 {
-	var n int32
+	var n int64
 	for item := range strings.SplitSeq(list, ",") {
 		from, to, isRange := strings.Cut(item, "-")
 		if !isRange {
@@ -73,10 +75,10 @@ func countIndexes(list string) int32 {
 		first, err := strconv.ParseInt(from, 10, 32)
 		last, err2 := strconv.ParseInt(to, 10, 32)
 		if err == nil && err2 == nil && last >= first {
-			n += int32(last-first) + 1
+			n += last - first + 1
 		}
 	}
-	return n
+	return int32(min(n, math.MaxInt32/2)) // two of these add up
 }
 
 // copyStatus copies the whole status, except where the local Job cannot take it (contract: multikueue.md 6, batch/Job).

@@ -2,12 +2,17 @@
 package jobset
 
 import (
+	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobsetv1 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -17,6 +22,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=jobset.x-k8s.io,resources=jobsets,verbs=get;list;watch;patch;delete
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list
 // +kubebuilder:rbac:groups=jobset.x-k8s.io,resources=jobsets/finalizers,verbs=update
 // +kubebuilder:webhook:path=/mutate-jobset-x-k8s-io-v1alpha2-jobset,mutating=true,failurePolicy=fail,sideEffects=None,groups=jobset.x-k8s.io,resources=jobsets,verbs=create,versions=v1alpha2,name=mjobset.kb.io,admissionReviewVersions=v1
 // +kubebuilder:webhook:path=/validate-jobset-x-k8s-io-v1alpha2-jobset,mutating=false,failurePolicy=fail,sideEffects=None,groups=jobset.x-k8s.io,resources=jobsets,verbs=create;update,versions=v1alpha2,name=vjobset.kb.io,admissionReviewVersions=v1
@@ -36,6 +42,8 @@ func Kind() job.Kind[*jobsetv1.JobSet] {
 		Place:      place,
 		Restore:    restore,
 		Progress:   progress,
+		Validate:   validate,
+		Children:   children(),
 
 		ManagedBy: &job.ManagedBy[*jobsetv1.JobSet]{
 			Path:    "spec.managedBy",
@@ -52,10 +60,14 @@ func podSets(js *jobsetv1.JobSet) ([]kueue.PodSet, error) {
 	sets := make([]kueue.PodSet, len(js.Spec.ReplicatedJobs))
 	for i := range js.Spec.ReplicatedJobs {
 		r := &js.Spec.ReplicatedJobs[i]
+		count, err := podCount(js, i)
+		if err != nil {
+			return nil, err
+		}
 		sets[i] = kueue.PodSet{
 			Name:     podSetName(r.Name),
 			Template: *r.Template.Spec.Template.DeepCopy(),
-			Count:    r.Replicas * podsPerJob(r),
+			Count:    count,
 		}
 	}
 	return sets, nil
@@ -66,10 +78,36 @@ func podSetName(replicatedJob string) kueue.PodSetReference {
 	return kueue.PodSetReference(strings.ToLower(replicatedJob))
 }
 
+// podCount is how many pods all replicas of a replicated job run at a time. A pod set cannot count more than an int32 holds.
+func podCount(js *jobsetv1.JobSet, i int) (int32, error) {
+	r := &js.Spec.ReplicatedJobs[i]
+	count := int64(r.Replicas) * int64(podsPerJob(r))
+	if count > math.MaxInt32 {
+		path := field.NewPath("spec", "replicatedJobs").Index(i)
+		return 0, field.Invalid(path, count, fmt.Sprintf("must run at most %d pods: lower replicas, or parallelism in its template", math.MaxInt32))
+	}
+	return int32(count), nil
+}
+
+// validate refuses a JobSet that cannot be counted.
+func validate(_, js *jobsetv1.JobSet) field.ErrorList {
+	var errs field.ErrorList
+	for i := range js.Spec.ReplicatedJobs {
+		var invalid *field.Error
+		if _, err := podCount(js, i); errors.As(err, &invalid) {
+			errs = append(errs, invalid)
+		}
+	}
+	return errs
+}
+
 // podsPerJob is how many pods one replica runs at a time.
-func podsPerJob(r *jobsetv1.ReplicatedJob) int32 {
-	parallelism := ptr.Deref(r.Template.Spec.Parallelism, 1)
-	return min(parallelism, ptr.Deref(r.Template.Spec.Completions, parallelism))
+func podsPerJob(r *jobsetv1.ReplicatedJob) int32 { return podsOf(&r.Template.Spec) }
+
+// podsOf is how many pods a Job of the spec runs at a time.
+func podsOf(spec *batchv1.JobSpec) int32 {
+	parallelism := ptr.Deref(spec.Parallelism, 1)
+	return max(min(parallelism, ptr.Deref(spec.Completions, parallelism)), 0)
 }
 
 func place(js *jobsetv1.JobSet, placements []job.Placement) error {
@@ -116,8 +154,8 @@ func progress(js *jobsetv1.JobSet) job.Progress {
 		s := statusOf(js, r.Name)
 		p.Active = p.Active || s.Active > 0
 		p.Ready = p.Ready && s.Ready+s.Succeeded >= r.Replicas
-		if free := min(s.Succeeded, r.Replicas) * podsPerJob(r); free > 0 {
-			p.Reclaimable = append(p.Reclaimable, kueue.ReclaimablePod{Name: podSetName(r.Name), Count: free})
+		if free := int64(min(s.Succeeded, r.Replicas)) * int64(podsPerJob(r)); free > 0 {
+			p.Reclaimable = append(p.Reclaimable, kueue.ReclaimablePod{Name: podSetName(r.Name), Count: int32(min(free, math.MaxInt32))})
 		}
 	}
 	slices.SortFunc(p.Reclaimable, func(a, b kueue.ReclaimablePod) int { return strings.Compare(string(a.Name), string(b.Name)) })

@@ -1,6 +1,8 @@
 package jobset_test
 
 import (
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -100,5 +102,38 @@ func TestJobSetIsReadyWhenEveryReplicaIs(t *testing.T) {
 	js.Status.ReplicatedJobsStatus = append(js.Status.ReplicatedJobsStatus, jobsetv1.ReplicatedJobStatus{Name: "driver", Ready: 1})
 	if !jobset.Kind().Progress(js).Ready {
 		t.Error("not ready with all replicas")
+	}
+}
+
+func TestAJobSetThatCannotBeCountedIsRefused(t *testing.T) {
+	for name, row := range map[string]struct {
+		replicas, parallelism int32
+		want                  string
+	}{
+		"the largest count":            {1, math.MaxInt32, ""},
+		"one more":                     {2, 1 << 30, "spec.replicatedJobs[1]: Invalid value: 2147483648"},
+		"a product that wraps to one":  {65537, 65537, "lower replicas, or parallelism"},
+		"a product that wraps to zero": {65536, 65536, "lower replicas, or parallelism"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			js := sample()
+			js.Spec.ReplicatedJobs[1].Replicas = row.replicas
+			js.Spec.ReplicatedJobs[1].Template.Spec.Parallelism = &row.parallelism
+			js.Spec.ReplicatedJobs[1].Template.Spec.Completions = nil
+			refused := jobset.Kind().Validate(nil, js).ToAggregate()
+			_, err := jobset.Kind().PodSets(js)
+			for what, err := range map[string]error{"the webhook": refused, "the count": err} {
+				if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
+					t.Errorf("%s says %v, want %q", what, err, row.want)
+				}
+			}
+		})
+	}
+	js := sample()
+	js.Spec.ReplicatedJobs[1].Replicas, *js.Spec.ReplicatedJobs[1].Template.Spec.Completions = 1<<20, 1<<20
+	js.Spec.ReplicatedJobs[1].Template.Spec.Parallelism = ptr.To[int32](1 << 20)
+	js.Status.ReplicatedJobsStatus = []jobsetv1.ReplicatedJobStatus{{Name: "Workers", Succeeded: 1 << 20}}
+	if free := jobset.Kind().Progress(js).Reclaimable; len(free) != 1 || free[0].Count != math.MaxInt32 {
+		t.Errorf("reclaimable are %v", free)
 	}
 }

@@ -1,0 +1,63 @@
+package jobset
+
+import (
+	"strconv"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	jobsetv1 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
+
+	"switchyard.dev/worker/job"
+)
+
+// children are the batch Jobs that the JobSet controller makes, one for each replica of a replicated job.
+func children() *job.Children[*jobsetv1.JobSet] {
+	return &job.Children[*jobsetv1.JobSet]{
+		NewList:   func() client.ObjectList { return &batchv1.JobList{} },
+		Labels:    func(js *jobsetv1.JobSet) map[string]string { return map[string]string{jobsetv1.JobSetNameKey: js.Name} },
+		Covers:    covers,
+		HoldsPods: holdsPods,
+	}
+}
+
+// covers holds for a Job that has the name of a replica, no more pods than a replica has, and pods that need no more than the
+// replica's. Names are unique, so no more can be run under a JobSet's admission than was admitted.
+func covers(js *jobsetv1.JobSet, child client.Object) bool {
+	j, ok := child.(*batchv1.Job)
+	if !ok {
+		return false
+	}
+	for i := range js.Spec.ReplicatedJobs {
+		r := &js.Spec.ReplicatedJobs[i]
+		number, found := strings.CutPrefix(j.Name, js.Name+"-"+r.Name+"-")
+		index, err := strconv.ParseInt(number, 10, 32)
+		if found && err == nil && strconv.FormatInt(index, 10) == number && index >= 0 && index < int64(r.Replicas) {
+			return podsOf(&j.Spec) <= podsPerJob(r) && job.AsksNoMore(&j.Spec.Template.Spec, &r.Template.Spec.Template.Spec)
+		}
+	}
+	return false
+}
+
+// holdsPods believes no status of a Job that may run: it may be older than the Job's pods.
+func holdsPods(child client.Object) bool {
+	j, ok := child.(*batchv1.Job)
+	if !ok {
+		return false
+	}
+	if j.Status.Active > 0 || ptr.Deref(j.Status.Terminating, 0) > 0 {
+		return true
+	}
+	return !ptr.Deref(j.Spec.Suspend, false) && !over(j)
+}
+
+func over(j *batchv1.Job) bool {
+	for _, c := range j.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
+			return true
+		}
+	}
+	return false
+}
