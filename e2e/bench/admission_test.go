@@ -2,6 +2,7 @@ package bench
 
 import (
 	"cmp"
+	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -44,13 +45,14 @@ func TestAdmissionBench(t *testing.T) {
 			t.Fatal(err)
 		}
 		l = l.scaled(*benchScale)
-		var results []result
-		for _, c := range contestants(t, root, l) {
-			r, err := measure(t.Context(), c, l, programs)
-			if err != nil {
-				t.Fatalf("%s with %s: %v", l.name, c.name, err)
-			}
-			results = append(results, r)
+		results, err := measureAll(t.Context(), contestants(t, root, l), func(ctx context.Context, c contestant) (result, error) {
+			return measure(ctx, c, l, programs)
+		})
+		if err != nil {
+			t.Errorf("%s: %v", l.name, err)
+		}
+		if len(results) == 0 {
+			continue
 		}
 		t.Logf("%s: %d Workloads in %d queues, %s of work for the quota", l.name, l.workloads(), l.cohorts*l.queues, l.ideal())
 		if err := printResults(os.Stdout, l, *benchScale == 1, results); err != nil {

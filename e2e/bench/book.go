@@ -27,9 +27,11 @@ type book struct {
 	mu    sync.Mutex
 	lives map[string]*life
 	// left counts the Workloads that have not been seen to finish; done is closed with the last.
-	left      int
-	done      chan struct{}
-	last      time.Time
+	left int
+	done chan struct{}
+	last time.Time
+	// moved is when a Workload was last seen to be created, admitted, evicted or finished.
+	moved     time.Time
 	evictions int
 	waits     [][]time.Duration
 }
@@ -53,7 +55,7 @@ func (b *book) creating(name string, class int, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	l := b.of(name)
-	l.class, l.created = class, now
+	l.class, l.created, b.moved = class, now, now
 }
 
 // see takes a version of a Workload. It returns the number of the run that has begun with it, 0 for none, and the class.
@@ -61,7 +63,7 @@ func (b *book) see(wl *kueue.Workload, now time.Time) (run, class int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	l := b.of(wl.Name)
-	b.countEviction(l, wl)
+	b.countEviction(l, wl, now)
 	if meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) {
 		b.finish(l, now)
 		return 0, l.class
@@ -74,6 +76,7 @@ func (b *book) see(wl *kueue.Workload, now time.Time) (run, class int) {
 		return 0, l.class
 	}
 	l.run++
+	b.moved = now
 	if l.admitted.IsZero() {
 		l.admitted = now
 		b.waits[l.class] = append(b.waits[l.class], now.Sub(l.created))
@@ -81,11 +84,12 @@ func (b *book) see(wl *kueue.Workload, now time.Time) (run, class int) {
 	return l.run, l.class
 }
 
-func (b *book) countEviction(l *life, wl *kueue.Workload) {
+func (b *book) countEviction(l *life, wl *kueue.Workload, now time.Time) {
 	evicted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
 	if evicted != nil && evicted.Status == metav1.ConditionTrue && !evicted.LastTransitionTime.Equal(&l.evicted) {
 		l.evicted = evicted.LastTransitionTime
 		b.evictions++
+		b.moved = now
 	}
 }
 
@@ -94,7 +98,7 @@ func (b *book) finish(l *life, now time.Time) {
 		return
 	}
 	l.finished, l.runs = true, false
-	b.last = now
+	b.last, b.moved = now, now
 	b.left--
 	if b.left == 0 {
 		close(b.done)
@@ -114,4 +118,14 @@ func (b *book) unfinished() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.left
+}
+
+// idleAfter is how long a contestant may go without anything happening: several times the longest run of any load.
+const idleAfter = 3 * time.Minute
+
+// stuck tells whether nothing has happened for too long.
+func (b *book) stuck(now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !b.moved.IsZero() && now.Sub(b.moved) > idleAfter
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/hashicorp/go-multierror"
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -37,6 +38,21 @@ const (
 	// stuckAfter bounds a run.
 	stuckAfter = 30 * time.Minute
 )
+
+// measureAll measures the contestants one after the other. The error names those that failed; the results are of the others.
+func measureAll(ctx context.Context, list []contestant, measure func(context.Context, contestant) (result, error)) ([]result, error) {
+	var results []result
+	var failed *multierror.Error
+	for _, c := range list {
+		r, err := measure(ctx, c)
+		if err != nil {
+			failed = multierror.Append(failed, fmt.Errorf("with %s: %w", c.name, err))
+			continue
+		}
+		results = append(results, r)
+	}
+	return results, failed.ErrorOrNil()
+}
 
 // measure runs the load on a control plane of its own with one controller.
 func measure(ctx context.Context, c contestant, l load, programs string) (result, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -33,14 +34,17 @@ const (
 	finishers = 50
 )
 
-// runner plays everybody but the controller: it creates Workloads on schedule and finishes them when their time is over.
+// runner plays everybody but the controller: it creates Workloads on schedule, finishes them when their time is over, and gives back
+// their quota when they are evicted.
 type runner struct {
 	client client.Client
 	load   load
 	book   *book
 	// ending bounds the runs that are being ended.
 	ending chan struct{}
-	fail   context.CancelCauseFunc
+	// settling are the Workloads whose quota is being given back.
+	settling sync.WaitGroup
+	fail     context.CancelCauseFunc
 }
 
 // play runs the whole load and returns the time from its begin to the last end seen.
@@ -59,11 +63,24 @@ func play(ctx context.Context, config *rest.Config, l load, b *book) (time.Durat
 	if err := r.create(ctx); err != nil {
 		return 0, errors.Join(err, context.Cause(ctx))
 	}
-	select {
-	case <-b.done:
-		return b.last.Sub(began), nil
-	case <-ctx.Done():
-		return 0, fmt.Errorf("%d Workloads have not finished: %w", b.unfinished(), context.Cause(ctx))
+	return r.await(ctx, began)
+}
+
+// await returns when all Workloads have finished, or nothing has moved for too long.
+func (r *runner) await(ctx context.Context, began time.Time) (time.Duration, error) {
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for {
+		select {
+		case <-r.book.done:
+			return r.book.last.Sub(began), nil
+		case <-ctx.Done():
+			return 0, fmt.Errorf("%d Workloads have not finished: %w", r.book.unfinished(), context.Cause(ctx))
+		case now := <-look.C:
+			if r.book.stuck(now) {
+				return 0, fmt.Errorf("no Workload was admitted, evicted or finished for %s, and %d have not finished", idleAfter, r.book.unfinished())
+			}
+		}
 	}
 }
 
@@ -110,17 +127,25 @@ func (r *runner) see(ctx context.Context, object any) {
 		return
 	}
 	run, class := r.book.see(wl, time.Now())
+	if owes(wl) {
+		r.settling.Go(func() { r.within(ctx, func() error { return r.giveBack(ctx, wl) }) })
+	}
 	if run == 0 {
 		return
 	}
 	name := wl.Name
 	time.AfterFunc(r.load.classes[class].run, func() {
-		r.ending <- struct{}{}
-		defer func() { <-r.ending }()
-		if err := r.finish(ctx, name, run); err != nil && ctx.Err() == nil {
-			r.fail(err)
-		}
+		r.within(ctx, func() error { return r.finish(ctx, name, run) })
 	})
+}
+
+// within makes a request when there is a place for it. One that fails ends the benchmark.
+func (r *runner) within(ctx context.Context, request func() error) {
+	r.ending <- struct{}{}
+	defer func() { <-r.ending }()
+	if err := request(); err != nil && ctx.Err() == nil {
+		r.fail(err)
+	}
 }
 
 // create creates all Workloads, each class of each queue in a row of its own: one after the other, at its interval or as
