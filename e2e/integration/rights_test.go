@@ -63,7 +63,6 @@ func usedElsewhere() []use {
 		{right: "get coordination.k8s.io/leases switchyard-fence", of: away, code: "admissioncheck/multikueue/fleet/lease.go"},
 		// Read from the API server what the cache does not have yet, or no more.
 		{right: "get /namespaces", of: both, code: "worker/job/observe.go"},
-		{right: "get apps/replicasets", of: both, code: "worker/job/owners.go"},
 		{right: "get batch/jobs", of: both, code: "worker/job/retire.go"},
 		{right: "get jobset.x-k8s.io/jobsets", of: both, code: "worker/job/retire.go"},
 		{right: "get kueue.x-k8s.io/localqueues", of: both, code: "worker/job/webhook.go"},

@@ -39,15 +39,15 @@ func (s *stage) preempt() view.Batch {
 	})
 }
 
-func TestAVictimWithoutOwnerLeavesInOneWrite(t *testing.T) {
+func TestAVictimWithoutOwnerIsEvictedInOneWriteAndKeepsItsQuotaForNow(t *testing.T) {
 	s := newStage(t)
 	s.contend()
 	if got := s.writes.Load(); got != 1 {
 		t.Errorf("%d writes, want 1", got)
 	}
 	for condition, want := range map[string]string{
-		kueue.WorkloadEvicted: "True Preempted", kueue.WorkloadPreempted: "True InClusterQueue", kueue.WorkloadQuotaReserved: "False PendingEvaluation",
-		kueue.WorkloadAdmitted: "False NoReservation", kueue.WorkloadRequeued: "True Preempted",
+		kueue.WorkloadEvicted: "True Preempted", kueue.WorkloadPreempted: "True InClusterQueue", kueue.WorkloadQuotaReserved: "True QuotaReserved",
+		kueue.WorkloadAdmitted: "True Admitted", kueue.WorkloadRequeued: "",
 	} {
 		if got := s.condition("w", condition); got != want {
 			t.Errorf("%s is %q, want %q", condition, got, want)
@@ -64,8 +64,8 @@ func TestAVictimWithoutOwnerLeavesInOneWrite(t *testing.T) {
 	if want := []string{"EvictedDueToPreempted", "Preempted", "PreemptedWorkload"}; !slices.Equal(reasons, want) {
 		t.Errorf("events are %q, want %q", reasons, want)
 	}
-	if got := s.view.Waiting(admission.Key{Namespace: "ns", Name: "w"}); got == nil {
-		t.Error("the view does not know that the victim waits again")
+	if got := s.view.Waiting(admission.Key{Namespace: "ns", Name: "w"}); got != nil {
+		t.Error("the victim waits again although nobody has given its quota back")
 	}
 }
 

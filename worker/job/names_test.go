@@ -19,12 +19,12 @@ func TestWorkloadNamesFitAndTellOwnersApart(t *testing.T) {
 		short      bool
 		want       string
 	}{
-		"an ordinary name":     {"train", "job-uid", false, "job-train-1b29a"},
-		"a long name is cut":   {long, "job-uid", false, "job-" + strings.Repeat("x", 243) + "-"},
-		"a short name is cut":  {long, "job-uid", true, "job-" + strings.Repeat("x", 53) + "-"},
-		"it is not cut at a dot":   {"a." + strings.Repeat("x", 50) + ".y", "job-uid", true, "job-a." + strings.Repeat("x", 50) + "-"},
-		"nor where it is long":     {strings.Repeat("x", 242) + ".y.y.y", "job-uid", false, "job-" + strings.Repeat("x", 242) + "-"},
-		"the UID is in it too": {"train", "another-uid", false, "job-train-"},
+		"an ordinary name":       {"train", "job-uid", false, "job-train-1b29a"},
+		"a long name is cut":     {long, "job-uid", false, "job-" + strings.Repeat("x", 243) + "-"},
+		"a short name is cut":    {long, "job-uid", true, "job-" + strings.Repeat("x", 53) + "-"},
+		"it is not cut at a dot": {"a." + strings.Repeat("x", 50) + ".y", "job-uid", true, "job-a." + strings.Repeat("x", 50) + "-"},
+		"nor where it is long":   {strings.Repeat("x", 242) + ".y.y.y", "job-uid", false, "job-" + strings.Repeat("x", 242) + "-"},
+		"the UID is in it too":   {"train", "another-uid", false, "job-train-"},
 	} {
 		got := WorkloadName(kind, c.owner, "job-uid", c.short)
 		if c.uid != "job-uid" {

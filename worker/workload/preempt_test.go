@@ -58,8 +58,19 @@ func TestAPreemptedWorkloadOfAJobIsToldToStopAndKeepsItsQuota(t *testing.T) {
 	}
 }
 
-func TestAPreemptedWorkloadWithoutOwnerGivesItsQuotaBackInTheSameWriteAndQueuesAgainAtOnce(t *testing.T) {
+func TestAPreemptedWorkloadWithoutOwnerKeepsItsQuotaForWhoPlaysTheOwner(t *testing.T) {
 	wl := running(false)
+	if events := Preempt(wl, preemptionFor(admission.InClusterQueue), noon.Add(time.Minute)); len(events) != 2 {
+		t.Errorf("events %+v", events)
+	}
+	if !HasQuota(wl) || !isCondition(wl, kueue.WorkloadEvicted, metav1.ConditionTrue, "Preempted") {
+		t.Errorf("conditions %+v", wl.Status.Conditions)
+	}
+}
+
+func TestAPreemptedCopyWithoutJobGivesItsQuotaBackInTheSameWriteAndQueuesAgainAtOnce(t *testing.T) {
+	wl := running(false)
+	wl.Labels = map[string]string{kueue.MultiKueueOriginLabel: "hub"}
 	if events := Preempt(wl, preemptionFor(admission.InClusterQueue), noon.Add(time.Minute)); len(events) != 2 {
 		t.Errorf("events %+v", events)
 	}

@@ -75,6 +75,9 @@ type Policy struct {
 	// KeepFinished is how long a finished workload is kept, KeepDeactivated how long one without owner that the system has
 	// deactivated; nil for ever.
 	KeepFinished, KeepDeactivated *time.Duration
+	// OwnerGrace is how long a workload without owner keeps the quota that it has to give back, and one whose queue does not
+	// exist a reservation that somebody else made: whoever plays the owner goes first.
+	OwnerGrace time.Duration
 	// FinishOrphans finishes workloads whose owner is gone.
 	FinishOrphans bool
 	// ExplicitStatus says of every workload that nothing keeps back that it waits to be evaluated (gate

@@ -46,6 +46,7 @@ func Step(s State, o Observation) Plan {
 		return Plan{Next: s, Verdict: Merge(s), Deactivate: true}
 	}
 	p := Plan{Next: s}
+	o = p.giveWay(o)
 	for _, rule := range []func(*Plan, Observation){
 		follow, deactivate, reject, expire, leave, retry, hurry, release, requeueWhenTriggered, explain, retire, prioritize,
 	} {
@@ -169,7 +170,8 @@ func retry(p *Plan, o Observation) {
 
 // release frees the quota of an evicted workload that has nobody to do it.
 func release(p *Plan, o Observation) {
-	if !o.Owned {
+	evicted, _ := p.Next.Condition(Evicted)
+	if !o.Owned && !(evicted.Status == True && p.Next.holdsSomething() && p.awaits(evicted.Since, o)) {
 		p.Next = Release(p.Next, o.Now)
 	}
 }

@@ -166,13 +166,13 @@ func TestThePolicyIsThatOfTheConfiguration(t *testing.T) {
 	}
 	minute := &metav1.Duration{Duration: time.Minute}
 	half := 30 * time.Minute
-	want := lifecycle.Policy{FinishOrphans: true, PodsReady: &lifecycle.PodsReadyPolicy{
+	want := lifecycle.Policy{FinishOrphans: true, OwnerGrace: 5 * time.Second, PodsReady: &lifecycle.PodsReadyPolicy{
 		Timeout: half, RecoveryTimeout: half, BackoffBase: time.Minute, BackoffMax: time.Hour,
 	}}
 	if diff := cmp.Diff(want, PolicyFor(cfg, gates(nil))); diff != "" {
 		t.Errorf("without a file: -want +got:\n%s", diff)
 	}
-	if got := PolicyFor(cfg, gates(map[string]bool{"DisableWaitForPodsReady": true, "FinishOrphanedWorkloads": false})); got != (lifecycle.Policy{}) {
+	if got := PolicyFor(cfg, gates(map[string]bool{"DisableWaitForPodsReady": true, "FinishOrphanedWorkloads": false})); got != (lifecycle.Policy{OwnerGrace: 5 * time.Second}) {
 		t.Errorf("with the gates: %+v", got)
 	}
 	cfg.WaitForPodsReady.Timeout = minute

@@ -24,6 +24,7 @@ func (r *Reconciler) observe(ctx context.Context, wl *kueue.Workload) (lifecycle
 	}
 	if workload.IsCopy(wl) { // its hub has to see how it ended, and deletes it then
 		o.Policy.KeepFinished, o.Policy.KeepDeactivated, o.Policy.FinishOrphans = nil, nil, false
+		o.Policy.OwnerGrace = 0 // nobody plays the owner of a copy that no job has taken up
 	}
 	var err error
 	if o.OwnerGone, err = r.ownerGone(ctx, wl); err != nil {

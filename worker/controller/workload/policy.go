@@ -15,6 +15,7 @@ import (
 // 7: waitForPodsReady, objectRetentionPolicies; gates DisableWaitForPodsReady, FinishOrphanedWorkloads).
 func PolicyFor(cfg *configapi.Configuration, gates features.Set) lifecycle.Policy {
 	policy := lifecycle.Policy{
+		OwnerGrace:     ownerGrace,
 		FinishOrphans:  gates.Enabled(features.FinishOrphanedWorkloads),
 		Coarse:         !gates.Enabled(features.UnadmittedWorkloadsObservability),
 		ExplicitStatus: gates.Enabled(features.UnadmittedWorkloadsObservability) && gates.Enabled(features.UnadmittedWorkloadsExplicitStatus),
@@ -28,6 +29,9 @@ func PolicyFor(cfg *configapi.Configuration, gates features.Set) lifecycle.Polic
 	}
 	return policy
 }
+
+// ownerGrace is how long clients that play the owner of a Workload have for what an owner does. Theirs are programs: seconds.
+const ownerGrace = 5 * time.Second
 
 func podsReadyPolicy(wait *configapi.WaitForPodsReady) *lifecycle.PodsReadyPolicy {
 	requeue := wait.RequeuingStrategy

@@ -218,3 +218,86 @@ func TestTheFinalizerGoesWithTheOwnerAndNotBefore(t *testing.T) {
 		})
 	}
 }
+
+// Whoever plays the owner of a Workload without one gives its quota back himself, and reserves before there is such a queue.
+// Only what nobody does for some seconds is done here.
+func TestWhatOwnersDoIsLeftToThemForSomeSeconds(t *testing.T) {
+	unowned := func(change func(*kueue.Workload)) *kueue.Workload {
+		wl := admitted()
+		wl.OwnerReferences = nil
+		change(wl)
+		return wl
+	}
+	byHand := func(wl *kueue.Workload) {
+		wl.Status = kueue.WorkloadStatus{}
+		workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"check"}, "reserved by hand", noon)
+	}
+	evict := func(wl *kueue.Workload) { workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, noon) }
+	for name, row := range map[string]struct {
+		wl     *kueue.Workload
+		queues []client.Object
+		leaves bool
+		atOnce bool
+	}{
+		"evicted without owner":                 {wl: unowned(evict), queues: queues(open), leaves: true},
+		"evicted with an owner":                 {wl: func() *kueue.Workload { wl := admitted(); evict(wl); return wl }(), queues: queues(open)},
+		"a hub's copy that no job has taken up": {wl: unowned(func(wl *kueue.Workload) { evict(wl); wl.Labels = map[string]string{kueue.MultiKueueOriginLabel: "hub"} }), queues: queues(open), leaves: true, atOnce: true},
+		"reserved in a queue that is not there": {wl: unowned(byHand), leaves: true},
+		"reserved without a LocalQueue": {wl: unowned(byHand), queues: queues(func(_ *kueue.LocalQueue, cq *kueue.ClusterQueue) {
+			cq.Spec.AdmissionChecksStrategy = &kueue.AdmissionChecksStrategy{AdmissionChecks: []kueue.AdmissionCheckStrategyRule{{Name: "check"}}}
+		})[1:], leaves: true},
+		"reserved in a queue on hold": {wl: unowned(byHand), queues: queues(func(_ *kueue.LocalQueue, cq *kueue.ClusterQueue) {
+			cq.Spec.StopPolicy = kueue.Hold
+		}), leaves: true, atOnce: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, interceptor.Funcs{}, append(row.queues, row.wl)...)
+			clock := testclock.NewFakeClock(noon)
+			s.Clock = clock
+			s.Policy.OwnerGrace = 5 * time.Second
+			s.reconcile(t)
+			woken := s.reconcile(t).RequeueAfter
+			if left := s.workload(t).Status.Admission == nil; left != row.atOnce {
+				t.Errorf("it gave its quota back at once: %v", left)
+			}
+			if waits := row.leaves && !row.atOnce; waits != (woken > 0 && woken <= 5*time.Second) {
+				t.Errorf("looks again after %s", woken)
+			}
+			clock.Step(5 * time.Second)
+			for range 3 {
+				s.reconcile(t)
+				clock.Step(5 * time.Second)
+			}
+			if left := s.workload(t).Status.Admission == nil; left != row.leaves {
+				t.Errorf("it gave its quota back in the end: %v", left)
+			}
+		})
+	}
+}
+
+// Who plays the owner within his time is not disturbed: what he has written stays.
+func TestWhoReleasesByHandHasTheLastWord(t *testing.T) {
+	wl := admitted()
+	wl.OwnerReferences = nil
+	workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, noon)
+	s := newSite(t, interceptor.Funcs{}, append(queues(open), wl)...)
+	s.Policy.OwnerGrace = 5 * time.Second
+	s.reconcile(t)
+	released := s.workload(t)
+	released.Status.Admission = nil
+	meta.SetStatusCondition(&released.Status.Conditions, metav1.Condition{
+		Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionFalse, Reason: "ByHand", Message: "by hand",
+	})
+	meta.SetStatusCondition(&released.Status.Conditions, metav1.Condition{
+		Type: kueue.WorkloadAdmitted, Status: metav1.ConditionFalse, Reason: "NoReservation", Message: "The workload has no reservation",
+	})
+	if err := s.Client.Status().Update(t.Context(), released); err != nil {
+		t.Fatal(err)
+	}
+	s.Clock = testclock.NewFakePassiveClock(noon.Add(time.Hour))
+	s.writes = 0
+	s.reconcile(t)
+	if c := meta.FindStatusCondition(s.workload(t).Status.Conditions, kueue.WorkloadQuotaReserved); s.writes > 0 || c.Reason != "ByHand" {
+		t.Errorf("%d writes, %+v", s.writes, c)
+	}
+}
