@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -66,9 +67,9 @@ func managerOptions(s Settings, scheme *runtime.Scheme, certs *certificates) ctr
 		Cache:   cacheOptions(s),
 		Client:  client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Pod{}}}},
 		Metrics: metricsOptions(s),
-		WebhookServer: certs.gate(webhook.NewServer(webhook.Options{
+		WebhookServer: certs.gate(boundedServer{bodies: newBodies(scheme), Server: webhook.NewServer(webhook.Options{
 			Host: s.Webhook.Host, Port: *s.Webhook.Port, CertDir: s.Webhook.CertDir, TLSOpts: tlsOptions(s),
-		})),
+		})}),
 		HealthProbeBindAddress: s.Health.HealthProbeBindAddress,
 		ReadinessEndpointName:  s.Health.ReadinessEndpointName,
 		LivenessEndpointName:   s.Health.LivenessEndpointName,
@@ -136,9 +137,22 @@ func newClient(coarse bool) client.NewClientFunc {
 // the address is a loopback address, which only this machine can reach.
 func metricsOptions(s Settings) metricsserver.Options {
 	o := metricsserver.Options{BindAddress: s.Metrics.BindAddress, TLSOpts: tlsOptions(s)}
-	if !isLoopback(s.Metrics.BindAddress) {
-		o.SecureServing = true
-		o.FilterProvider = filters.WithAuthenticationAndAuthorization
+	if isLoopback(s.Metrics.BindAddress) {
+		o.FilterProvider = func(*rest.Config, *http.Client) (metricsserver.Filter, error) {
+			return func(_ logr.Logger, next http.Handler) (http.Handler, error) { return withoutBody(next), nil }, nil
+		}
+		return o
+	}
+	o.SecureServing = true
+	o.FilterProvider = func(config *rest.Config, client *http.Client) (metricsserver.Filter, error) {
+		allowed, err := filters.WithAuthenticationAndAuthorization(config, client)
+		if err != nil {
+			return nil, err
+		}
+		return func(log logr.Logger, next http.Handler) (http.Handler, error) {
+			handler, err := allowed(log, next)
+			return withoutBody(handler), err
+		}, nil
 	}
 	return o
 }

@@ -11,8 +11,31 @@ import (
 	"switchyard.dev/worker/jsontext"
 )
 
-// conversionPath is where the API server has objects converted (contract: kueue-api.md 8.5).
-const conversionPath = "/convert"
+// ConversionPath is where the API server has objects converted (contract: kueue-api.md 8.5).
+const ConversionPath = "/convert"
+
+const (
+	// leastObject is less than any object has, in bytes: each names its kind.
+	leastObject = 32
+	// mostBesides is the most that anything else of a review has.
+	mostBesides = 1 << 10
+)
+
+// ConvertedObjects calls each for the objects that a review would have converted, until it returns false. False means that it did,
+// or that the review is none that an API server sends: with many objects of nothing, or with much besides.
+func ConvertedObjects(review []byte, each func(object []byte) bool) bool {
+	return jsontext.Members(review, func(name, value []byte) bool {
+		if string(name) != "request" {
+			return len(value) <= mostBesides
+		}
+		return jsontext.Members(value, func(name, value []byte) bool {
+			if string(name) != "objects" {
+				return len(value) <= mostBesides
+			}
+			return jsontext.Elements(value, func(object []byte) bool { return len(object) >= leastObject && each(object) })
+		})
+	})
+}
 
 // converter answers what the API server, which keeps a cache for each version, asks about every Workload that is written: to
 // convert a plain one into v1beta1. Its members are the same in both versions, so that their texts are passed on. Whatever

@@ -170,7 +170,7 @@ func TestAReviewOfOtherThingsIsLeftToTheGeneralHandler(t *testing.T) {
 		"of another protocol": {[]byte(strings.Replace(string(reviewOf(t, "kueue.x-k8s.io/v1beta1", []byte(plainWorkload))), "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v2", 1)), "general"},
 	} {
 		answer := &apiextensionsv1.ConversionReview{}
-		post(t, handler, conversionPath, json.RawMessage(c.review), answer)
+		post(t, handler, ConversionPath, json.RawMessage(c.review), answer)
 		if string(answer.Response.UID) != c.want {
 			t.Errorf("%s: answered by %q", name, answer.Response.UID)
 		}
@@ -187,7 +187,7 @@ func TestThePlainConversionIsServed(t *testing.T) {
 		{strings.Replace(plainWorkload, `"priority":1`, `"priority":1,"priorityClassRef":{"group":"scheduling.k8s.io","kind":"PriorityClass","name":"p"}`, 1), `"priorityClassName":"p"`},
 	} {
 		answer := &apiextensionsv1.ConversionReview{}
-		post(t, handler, conversionPath, json.RawMessage(reviewOf(t, "kueue.x-k8s.io/v1beta1", []byte(c.old))), answer)
+		post(t, handler, ConversionPath, json.RawMessage(reviewOf(t, "kueue.x-k8s.io/v1beta1", []byte(c.old))), answer)
 		if got := string(answer.Response.ConvertedObjects[0].Raw); !strings.Contains(got, c.want) {
 			t.Errorf("got %s", got)
 		}

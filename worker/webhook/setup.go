@@ -24,7 +24,7 @@ func Setup(mgr ctrl.Manager, set features.Set, epochs Epochs) error {
 	if err := kueuev1beta1.AddToScheme(mgr.GetScheme()); err != nil {
 		return fmt.Errorf("registering kueue.x-k8s.io/v1beta1: %w", err)
 	}
-	mgr.GetWebhookServer().Register(conversionPath, converter{general: conversion.NewWebhookHandler(mgr.GetScheme(), mgr.GetConverterRegistry())})
+	mgr.GetWebhookServer().Register(ConversionPath, converter{general: conversion.NewWebhookHandler(mgr.GetScheme(), mgr.GetConverterRegistry())})
 	gates := GatesOf(set)
 	for _, register := range []func() error{
 		ctrl.NewWebhookManagedBy(mgr, &kueue.ClusterQueue{}).

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"switchyard.dev/admissioncheck/multikueue/wire"
+	"switchyard.dev/worker/jsonweight"
 )
 
 // Fleet holds the supervisors of all worker clusters. It is a Runnable of the hub's manager, on the leader only; its
@@ -27,7 +27,7 @@ type Fleet struct {
 	clusters  Signal
 	places    *places
 	entrance  entrance
-	weights   wire.Weights
+	weights   jsonweight.Weights
 
 	mu      sync.RWMutex
 	ctx     context.Context //nolint:containedctx // the life of the Runnable, from which every supervisor's derives
@@ -46,14 +46,14 @@ func New(options Options) *Fleet {
 }
 
 // weights are those of all that is read from a cluster.
-func weights(kinds []Kind) wire.Weights {
+func weights(kinds []Kind) jsonweight.Weights {
 	read := []any{
 		coordinationv1.Lease{}, corev1.Namespace{}, metav1.APIResourceList{}, metav1.APIGroupList{}, apidiscovery.APIGroupDiscoveryList{},
 	}
 	for _, k := range kinds {
 		read = append(read, k.New(), k.NewList())
 	}
-	return wire.WeightsOf(read...)
+	return jsonweight.WeightsOf(read...)
 }
 
 // farewell is how long the end of the program waits for supervisors; a call without a context may outlast it.

@@ -16,6 +16,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/wire"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/jsonweight"
 )
 
 // errReplaced ends a connection whose credentials were replaced or withdrawn.
@@ -31,7 +32,7 @@ type supervisor struct {
 	left      bool // it was removed; under the lock of places
 	lease     *lease
 	stats     *stats
-	weights   wire.Weights
+	weights   jsonweight.Weights
 	renewals  renewals
 	workloads *Signal
 	clusters  *Signal

@@ -4,13 +4,15 @@ import (
 	"context"
 	"io"
 	"sync/atomic"
+
+	"switchyard.dev/worker/jsonweight"
 )
 
 // body is an answer's, read within bounds.
 type body struct {
 	io.ReadCloser
 	link *Link
-	scan scanner
+	scan jsonweight.Scanner
 	// watch tells that it is a stream of events, each of which is an answer.
 	watch bool
 	//nolint:containedctx // that of the request, as in http.Request
@@ -22,9 +24,9 @@ type body struct {
 }
 
 func (l *Link) newBody(ctx context.Context, from io.ReadCloser, watch bool) *body {
-	b := &body{ReadCloser: from, link: l, watch: watch, ctx: ctx, scan: scanner{weights: l.weights}}
+	b := &body{ReadCloser: from, link: l, watch: watch, ctx: ctx, scan: jsonweight.Scanner{Weights: l.weights}}
 	if watch {
-		b.scan.ended = func(int64) { b.events++; b.release() }
+		b.scan.Ended = func() { b.events++; b.release() }
 	}
 	if ctx.Done() != nil && !watch {
 		context.AfterFunc(ctx, b.release) // what was read is decoded before whoever asked is done
@@ -51,13 +53,13 @@ func (b *body) Read(p []byte) (int, error) {
 
 // weigh says which bound the next bytes go beyond.
 func (b *body) weigh(p []byte) error {
-	if !b.scan.feed(p) {
-		return Exceeded("an answer nests deeper than %d levels", MaxDepth)
+	if !b.scan.Feed(p) {
+		return Exceeded("an answer nests deeper than %d levels", jsonweight.MaxDepth)
 	}
-	if b.scan.weight > MaxAnswer {
+	if b.scan.Weight() > MaxAnswer {
 		return Exceeded("%s needs more than %s of memory", b.noun(), mib(MaxAnswer))
 	}
-	more := b.scan.weight - b.held.Swap(b.scan.weight)
+	more := b.scan.Weight() - b.held.Swap(b.scan.Weight())
 	if b.link.atOnce.Add(more) > MaxAtOnce {
 		return Exceeded("its answers at one time need more than %s of memory", mib(MaxAtOnce))
 	}

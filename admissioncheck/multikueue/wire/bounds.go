@@ -16,8 +16,6 @@ const (
 	// MaxRequest is the most that an object may weigh that is sent to a cluster. The answer has it again, with defaults and with who
 	// wrote what: nobody shall be able to make a cluster look hostile by the size of a job.
 	MaxRequest = MaxAnswer / 4
-	// MaxDepth is how deep objects and lists may nest.
-	MaxDepth = 1000
 	// MaxHeader is the most bytes of an answer's header. API servers send less than 1 KiB, and warnings.
 	MaxHeader = 256 << 10
 	// MaxStream is how many bytes of one stream are taken before somebody reads them.

@@ -10,11 +10,13 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/time/rate"
+
+	"switchyard.dev/worker/jsonweight"
 )
 
 // Link is one connection to a cluster, as far as it is bounded.
 type Link struct {
-	weights Weights
+	weights jsonweight.Weights
 	report  func(error)
 	atOnce  atomic.Int64
 	bytes   *rate.Limiter
@@ -23,7 +25,7 @@ type Link struct {
 
 // NewLink bounds a connection whose answers are of the given weights. Report is told of every answer that goes beyond a bound; it
 // must not block.
-func NewLink(weights Weights, report func(error)) *Link {
+func NewLink(weights jsonweight.Weights, report func(error)) *Link {
 	return &Link{
 		weights: weights, report: report,
 		bytes: rate.NewLimiter(bytesPerSecond, bytesBurst), events: rate.NewLimiter(eventsPerSecond, eventsBurst),

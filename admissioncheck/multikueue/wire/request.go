@@ -9,6 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"switchyard.dev/worker/jsonweight"
 )
 
 // tooLarge refuses, as the cluster would, a request whose answer may go beyond a bound. Nil for any other.
@@ -20,22 +22,14 @@ func (b *bounded) tooLarge(request *http.Request) *http.Response {
 	if err != nil {
 		return nil
 	}
-	s := scanner{weights: b.link.weights}
+	s := jsonweight.Scanner{Weights: b.link.weights}
 	_, err = io.Copy(&s, io.LimitReader(text, MaxRequest))
-	if err == nil && s.weight <= MaxRequest {
+	if err == nil && s.Weight() <= MaxRequest {
 		return nil
 	}
 	_ = request.Body.Close()
 	return refuse(request, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
 		"the object needs more than %s of memory, and is not sent to other clusters", mib(MaxRequest))).Status())
-}
-
-// Write implements io.Writer.
-func (s *scanner) Write(p []byte) (int, error) {
-	if !s.feed(p) {
-		return 0, Exceeded("an object nests deeper than %d levels", MaxDepth)
-	}
-	return len(p), nil
 }
 
 // refuse answers a request in the place of the cluster.

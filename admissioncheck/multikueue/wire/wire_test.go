@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/wire"
+	"switchyard.dev/worker/jsonweight"
 )
 
 // cluster is what a server answers to everything.
@@ -39,7 +40,7 @@ func reach(t *testing.T, http2 bool, answer http.HandlerFunc) *cluster {
 	server.StartTLS()
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
 	c := &cluster{}
-	link := wire.NewLink(wire.WeightsOf(batchv1.JobList{}, corev1.ConfigMapList{}), func(err error) { c.reported.CompareAndSwap(nil, &err) })
+	link := wire.NewLink(jsonweight.WeightsOf(batchv1.JobList{}, corev1.ConfigMapList{}), func(err error) { c.reported.CompareAndSwap(nil, &err) })
 	config := &rest.Config{
 		Host: server.URL, BearerToken: "secret",
 		TLSClientConfig: rest.TLSClientConfig{CAData: certificateOf(server)},

@@ -1,4 +1,6 @@
-package wire
+// Package jsonweight tells what a JSON text from outside would take in memory once it is decoded, before it is: its bytes alone say
+// little, since two of them may become a kilobyte.
+package jsonweight
 
 import (
 	"reflect"

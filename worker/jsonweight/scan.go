@@ -1,13 +1,19 @@
-package wire
+package jsonweight
 
-import "bytes"
+import (
+	"bytes"
+	"fmt"
+)
 
-// scanner weighs JSON as it comes by, without keeping it. What is no JSON weighs what its bytes do.
-type scanner struct {
-	weights Weights
-	// ended is called when an outermost value has ended, and makes it start anew: for watches, whose events come one after the
-	// other.
-	ended func(weight int64)
+// MaxDepth is how deep objects and lists may nest.
+const MaxDepth = 1000
+
+// Scanner weighs JSON as it comes by, without keeping it. What is no JSON weighs what its bytes do.
+type Scanner struct {
+	Weights Weights
+	// Ended, optional, is called when an outermost value has ended, and makes the weight start anew: for streams, whose values come
+	// one after the other.
+	Ended func()
 
 	weight int64   // of the value so far
 	open   []int64 // of each list that is open, what an element weighs; notList for an object
@@ -25,8 +31,11 @@ const (
 	maxName = 40
 )
 
-// feed takes the next bytes. False means that they nest too deep.
-func (s *scanner) feed(p []byte) bool {
+// Weight is that of what was fed, or of the value that has not ended yet.
+func (s *Scanner) Weight() int64 { return s.weight }
+
+// Feed takes the next bytes. False means that they nest too deep.
+func (s *Scanner) Feed(p []byte) bool {
 	for i := 0; i < len(p); i++ {
 		s.weight += 2
 		if s.text {
@@ -41,7 +50,7 @@ func (s *scanner) feed(p []byte) bool {
 }
 
 // string takes bytes of a string and returns how many besides the first it took.
-func (s *scanner) string(p []byte) int {
+func (s *Scanner) string(p []byte) int {
 	if s.escape {
 		s.escape = false
 		return 0
@@ -67,7 +76,7 @@ func (s *scanner) string(p []byte) int {
 }
 
 // token takes a byte that is not within a string.
-func (s *scanner) token(c byte) bool {
+func (s *Scanner) token(c byte) bool {
 	switch c {
 	case ' ', '\t', '\n', '\r':
 		return true
@@ -93,16 +102,16 @@ func (s *scanner) token(c byte) bool {
 }
 
 // each is what an element of the list that begins weighs.
-func (s *scanner) each() int64 {
+func (s *Scanner) each() int64 {
 	if !s.member {
 		return elementWeight
 	}
 	known := s.plain && s.length <= maxName
-	return s.weights.element(s.name[:min(s.length, maxName)], known)
+	return s.Weights.element(s.name[:min(s.length, maxName)], known)
 }
 
 // next counts what follows a comma.
-func (s *scanner) next() {
+func (s *Scanner) next() {
 	if len(s.open) == 0 {
 		return
 	}
@@ -113,12 +122,23 @@ func (s *scanner) next() {
 	s.weight += memberWeight
 }
 
-func (s *scanner) close() {
+func (s *Scanner) close() {
 	if len(s.open) > 0 {
 		s.open = s.open[:len(s.open)-1]
 	}
-	if len(s.open) == 0 && s.ended != nil {
-		s.ended(s.weight)
+	if len(s.open) == 0 && s.Ended != nil {
+		s.Ended()
 		s.weight = 0
 	}
+}
+
+// errDeep is what Write fails with.
+var errDeep = fmt.Errorf("it nests deeper than %d levels", MaxDepth)
+
+// Write implements io.Writer, which fails where Feed does.
+func (s *Scanner) Write(p []byte) (int, error) {
+	if !s.Feed(p) {
+		return 0, errDeep
+	}
+	return len(p), nil
 }

@@ -1,4 +1,4 @@
-package wire
+package jsonweight
 
 import (
 	"strings"
@@ -9,10 +9,10 @@ import (
 )
 
 func weightOf(text string, pieces int) int64 {
-	s := scanner{weights: WeightsOf(batchv1.JobList{})}
+	s := Scanner{Weights: WeightsOf(batchv1.JobList{})}
 	for len(text) > 0 {
 		n := min(pieces, len(text))
-		s.feed([]byte(text[:n]))
+		s.Feed([]byte(text[:n]))
 		text = text[n:]
 	}
 	return s.weight
