@@ -46,7 +46,7 @@ func (r *reconciler[T]) act(ctx context.Context, s *sight[T], plan Plan) ([]kube
 	case DoRelease:
 		return nil, r.release(ctx, s)
 	case DoStart:
-		note := fmt.Sprintf("Admitted by ClusterQueue %s", s.wl.Status.Admission.ClusterQueue)
+		note := fmt.Sprintf("Admitted by clusterQueue %s", s.wl.Status.Admission.ClusterQueue)
 		return tell(kueue.EventStarted, note), r.patch(ctx, s.job, s.started)
 	case DoStop:
 		return r.stop(ctx, s, plan)

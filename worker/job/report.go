@@ -42,13 +42,13 @@ func podsReady(wl *kueue.Workload, ready bool, now time.Time) *metav1.Condition 
 	switch {
 	case ready && current && was.Reason == string(kueue.ReasonRecovered),
 		ready && current && was.Status == metav1.ConditionFalse && was.Reason == string(kueue.ReasonWaitForRecovery):
-		c.Status, c.Reason, c.Message = metav1.ConditionTrue, string(kueue.ReasonRecovered), "All pods are ready again"
+		c.Status, c.Reason, c.Message = metav1.ConditionTrue, string(kueue.ReasonRecovered), "All pods reached readiness and the workload is running"
 	case ready:
-		c.Status, c.Reason, c.Message = metav1.ConditionTrue, string(kueue.ReasonStarted), "All pods are ready or have succeeded"
+		c.Status, c.Reason, c.Message = metav1.ConditionTrue, string(kueue.ReasonStarted), "All pods reached readiness and the workload is running"
 	case current && (was.Status == metav1.ConditionTrue || was.Reason == string(kueue.ReasonWaitForRecovery)):
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(kueue.ReasonWaitForRecovery), "At least one pod is not ready any more"
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(kueue.ReasonWaitForRecovery), "At least one pod has failed, waiting for recovery"
 	default:
-		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(kueue.ReasonWaitForStart), "Not all pods are ready or have succeeded"
+		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(kueue.ReasonWaitForStart), "Not all pods are ready or succeeded"
 	}
 	if was != nil && was.Status == c.Status && was.Reason == c.Reason && (current || !ready) {
 		return nil

@@ -158,59 +158,59 @@ func TestWhyAWorkloadGetsNoFlavor(t *testing.T) {
 		}, {
 			"there could never be enough",
 			"queue a f cpu=8\n pending w queue=a cpu=8500m",
-			"ExceedsMaxQuota: couldn't assign flavors to pod set main: request for cpu in flavor f exceeds the maximum quota: 8500m requested, at most 8 possible",
+			"ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient quota for cpu in flavor f, previously considered podsets requests (0) + current podset request (8500m) > maximum capacity (8)",
 		}, {
 			"a borrowing limit is an upper bound too",
 			"queue a cohort=x f gpu=2 borrow=1\n queue b cohort=x f gpu=8\n pending w queue=a gpu=4",
-			"ExceedsMaxQuota: couldn't assign flavors to pod set main: request for gpu in flavor f exceeds the maximum quota: 4 requested, at most 3 possible",
+			"ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (4) > maximum capacity (3)",
 		}, {
 			"the queue does not have the resource",
 			"queue a f gpu=8\n pending w queue=a tpu=1",
-			"NoMatchingFlavor: couldn't assign flavors to pod set main: resource tpu isn't covered by ClusterQueue a",
+			"NoMatchingFlavor: couldn't assign flavors to pod set main: resource tpu unavailable in ClusterQueue",
 		}, {
 			"the flavor is missing",
 			"queue a e gpu=8\n pending w queue=a gpu=1",
-			"NoMatchingFlavor: couldn't assign flavors to pod set main: flavor e doesn't exist",
+			"NoMatchingFlavor: couldn't assign flavors to pod set main: flavor e not found",
 		}, {
 			"the taint is not tolerated",
 			"queue a g gpu=8\n pending w queue=a gpu=1 tolerate=spot::NoExecute tolerate=other",
-			"NoMatchingFlavor: couldn't assign flavors to pod set main: untolerated taint spot:NoSchedule in flavor g",
+			"NoMatchingFlavor: couldn't assign flavors to pod set main: untolerated taint {spot  NoSchedule <nil>} in flavor g",
 		}, {
 			"no flavor has the label",
 			"queue a f gpu=8\n pending w queue=a gpu=1 select=kind:h",
-			"NoMatchingFlavor: couldn't assign flavors to pod set main: flavor f doesn't match the node selector",
+			"NoMatchingFlavor: couldn't assign flavors to pod set main: flavor f doesn't match node affinity",
 		}, {
 			"no affinity term holds",
 			"queue a f gpu=8\n pending w queue=a gpu=1 affinity=kind:NotIn:f affinity=kind:DoesNotExist affinity=kind:Lt:4",
-			"NoMatchingFlavor: couldn't assign flavors to pod set main: flavor f doesn't match the node affinity",
+			"NoMatchingFlavor: couldn't assign flavors to pod set main: flavor f doesn't match node affinity",
 		}, {
 			"among flavors the most hopeful reason counts",
 			"queue a g gpu=8 f gpu=8\n admitted x queue=a f/gpu=8\n pending w queue=a gpu=1",
-			"WaitingForQuota: couldn't assign flavors to pod set main: untolerated taint spot:NoSchedule in flavor g, insufficient unused quota for gpu in flavor f, 1 more needed",
+			"WaitingForQuota: couldn't assign flavors to pod set main: untolerated taint {spot  NoSchedule <nil>} in flavor g, insufficient unused quota for gpu in flavor f, 1 more needed",
 		}, {
 			"among resources of a flavor and among groups the least hopeful one counts",
 			"flavor c\n queue a f gpu=8 | c cpu=1\n admitted x queue=a f/gpu=8\n pending w queue=a gpu=1 cpu=2",
-			"ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor f, 1 more needed, request for cpu in flavor c exceeds the maximum quota: 2 requested, at most 1 possible",
+			"ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor f, 1 more needed, insufficient quota for cpu in flavor c, previously considered podsets requests (0) + current podset request (2) > maximum capacity (1)",
 		}, {
 			"every pod set says its own",
 			"queue a f gpu=8\n pending w queue=a gpu=9 + workers tpu=1 + fine gpu=1",
-			"NoMatchingFlavor: couldn't assign flavors to pod set main: request for gpu in flavor f exceeds the maximum quota: 9 requested, at most 8 possible; couldn't assign flavors to pod set workers: resource tpu isn't covered by ClusterQueue a",
+			"NoMatchingFlavor: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (9) > maximum capacity (8); couldn't assign flavors to pod set workers: resource tpu unavailable in ClusterQueue",
 		}, {
 			"pod sets count together against the quota",
 			"queue a f gpu=8\n pending w queue=a gpu=5 + workers gpu=5",
-			"ExceedsMaxQuota: couldn't assign flavors to pod set workers: request for gpu in flavor f exceeds the maximum quota: 10 requested, at most 8 possible",
+			"ExceedsMaxQuota: couldn't assign flavors to pod set workers: insufficient quota for gpu in flavor f, previously considered podsets requests (5) + current podset request (5) > maximum capacity (8)",
 		}, {
 			"pod sets of a group fail together",
 			"queue a f gpu=8\n pending w queue=a gpu=5 group=x + workers gpu=5 group=x",
-			"ExceedsMaxQuota: couldn't assign flavors to pod sets main, workers: request for gpu in flavor f exceeds the maximum quota: 10 requested, at most 8 possible",
+			"ExceedsMaxQuota: couldn't assign flavors to pod sets main, workers: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (10) > maximum capacity (8)",
 		}, {
 			"more pods than the queue counts",
 			"queue a f pods=3\n pending w queue=a count=4",
-			"ExceedsMaxQuota: couldn't assign flavors to pod set main: request for pods in flavor f exceeds the maximum quota: 4 requested, at most 3 possible",
+			"ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient quota for pods in flavor f, previously considered podsets requests (0) + current podset request (4) > maximum capacity (3)",
 		}, {
 			"absurd requests saturate",
 			"queue a f gpu=8\n pending w queue=a gpu=9000000000000000000 count=2000000000",
-			"ExceedsMaxQuota: couldn't assign flavors to pod set main: request for gpu in flavor f exceeds the maximum quota: unlimited requested, at most 8 possible",
+			"ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (unlimited) > maximum capacity (8)",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -275,7 +275,7 @@ func TestPreemptionSlotsIn(t *testing.T) {
 func exceeds(flavors ...string) string {
 	parts := make([]string, len(flavors))
 	for i, f := range flavors {
-		parts[i] = "request for gpu in flavor " + f + " exceeds the maximum quota: 10 requested, at most 8 possible"
+		parts[i] = "insufficient quota for gpu in flavor " + f + ", previously considered podsets requests (0) + current podset request (10) > maximum capacity (8)"
 	}
 	return strings.Join(parts, ", ")
 }

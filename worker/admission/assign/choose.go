@@ -67,9 +67,11 @@ func (a *attempt) grade(flavor *admission.MenuFlavor, group int, demand []want) 
 			continue
 		}
 		cell := flavor.Cells[w.column.Index]
-		request := w.amount.Add(a.alreadyTaken(cell))
+		before := a.alreadyTaken(cell)
+		request := w.amount.Add(before)
 		got := grade{mode: Fit, borrowing: cell.BorrowingHeight(request)}
 		if because, lack := lacking(cell, request, w.resource, flavor.Name); because != "" {
+			lack.before = before
 			a.obstacle.also(because, lack)
 			got = a.preemption(because, cell, request)
 			a.note(because, flavor.Name, w.resource, cell, request)

@@ -33,9 +33,7 @@ func (a *attempt) add(wants []want, resource string, v amount.Amount, failed *fa
 	column, covered := a.menu.Find(resource)
 	if !covered {
 		if v > 0 && !a.opts.IgnoreUndeclared {
-			failed.also(admission.NoMatchingFlavor, detail{
-				text: "resource " + resource + " isn't covered by ClusterQueue " + a.menu.Queue.Name,
-			})
+			failed.also(admission.NoMatchingFlavor, detail{text: "resource " + resource + " unavailable in ClusterQueue"})
 		}
 		return wants
 	}

@@ -36,8 +36,9 @@ type detail struct {
 	text             string
 	resource, flavor string
 	asked            amount.Amount
-	// missing is how much more would have to be available; 0 if asked exceeds most, all that could ever be.
-	missing, most amount.Amount
+	// before is the part of asked that other pod sets take. missing is how much more would have to be available; 0 if asked
+	// exceeds most, all that could ever be.
+	before, missing, most amount.Amount
 }
 
 func (d detail) appendTo(b []byte) []byte {
@@ -51,13 +52,15 @@ func (d detail) appendTo(b []byte) []byte {
 		b = append(b, amount.Text(d.resource, d.missing)...)
 		return append(b, " more needed"...)
 	}
-	b = append(b, "request for "...)
+	b = append(b, "insufficient quota for "...)
 	b = d.appendWhere(b)
-	b = append(b, " exceeds the maximum quota: "...)
-	b = append(b, amount.Text(d.resource, d.asked)...)
-	b = append(b, " requested, at most "...)
+	b = append(b, ", previously considered podsets requests ("...)
+	b = append(b, amount.Text(d.resource, d.before)...)
+	b = append(b, ") + current podset request ("...)
+	b = append(b, amount.Text(d.resource, d.asked.Sub(d.before))...)
+	b = append(b, ") > maximum capacity ("...)
 	b = append(b, amount.Text(d.resource, d.most)...)
-	return append(b, " possible"...)
+	return append(b, ')')
 }
 
 func (d detail) appendWhere(b []byte) []byte {

@@ -17,16 +17,16 @@ func Mismatch(p *admission.PodSet, flavor *admission.MenuFlavor, keys []string) 
 func mismatch(p *admission.PodSet, flavor admission.MenuFlavor, keys []string) string {
 	f := flavor.Flavor
 	if f == nil {
-		return "flavor " + flavor.Name + " doesn't exist"
+		return "flavor " + flavor.Name + " not found"
 	}
 	if taint := untolerated(f, p.Tolerations); taint != nil {
 		return "untolerated taint " + taintText(taint) + " in flavor " + f.Name
 	}
 	if !selected(p.NodeSelector, f, keys) {
-		return "flavor " + f.Name + " doesn't match the node selector"
+		return "flavor " + f.Name + " doesn't match node affinity"
 	}
 	if !attracted(p.Affinity, f, keys) {
-		return "flavor " + f.Name + " doesn't match the node affinity"
+		return "flavor " + f.Name + " doesn't match node affinity"
 	}
 	return ""
 }
@@ -64,12 +64,9 @@ func tolerated(taint *admission.Taint, t admission.Toleration) bool {
 	}
 }
 
+// taintText writes a taint as the public API does: key, value, effect and the time when it was added, which flavors do not say.
 func taintText(t *admission.Taint) string {
-	text := t.Key
-	if t.Value != "" {
-		text += "=" + t.Value
-	}
-	return text + ":" + string(t.Effect)
+	return "{" + t.Key + " " + t.Value + " " + string(t.Effect) + " <nil>}"
 }
 
 // selected reports whether the flavor has the labels of the node selector, as far as they have one of the keys.

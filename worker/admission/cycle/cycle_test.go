@@ -184,7 +184,7 @@ func TestABidLeftOverFromABoundedCycleIsNotTrustedBlindly(t *testing.T) {
 		{
 			"a flavor may have become unfit", left + "flavor g taint=k:NoSchedule\n cycle", first +
 				"wait second in a: WaitingForQuota: couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor f, " +
-				"2 more needed, untolerated taint k:NoSchedule in flavor g",
+				"2 more needed, untolerated taint {k  NoSchedule <nil>} in flavor g",
 		},
 		{"the queue may have been stopped", left + "queue a inactive cohort=x f gpu=0 g gpu=8\n cycle", first + "wait second in a: Suspended: ClusterQueue a is inactive"},
 		{
@@ -273,7 +273,7 @@ func TestWhatWakesAParkedWorkload(t *testing.T) {
 		{"quota released in its tree", parked + "release h\n cycle", admitted},
 		{"quota shrunk in its tree", parked + "admitted h queue=b f/gpu=2\n cycle", admitted},
 		{"a holder that waits again", parked + "pending h queue=b gpu=9\n cycle", admitted + `
-			wait h in b: ExceedsMaxQuota: couldn't assign flavors to pod set main: request for gpu in flavor f exceeds the maximum quota: 9 requested, at most 4 possible`},
+			wait h in b: ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (9) > maximum capacity (4)`},
 		{"more quota for its queue", parked + "queue a cohort=x f gpu=4\n cycle", admitted},
 		{"more quota for a queue of its tree", parked + "queue b cohort=x f gpu=4\n cycle", first + "admit w to a: main 1 gpu=2@f"},
 		{"a queue that leaves its tree with what it uses", parked + "queue b f gpu=2\n cycle", admitted},
@@ -310,7 +310,7 @@ func TestWhatWakesAParkedWorkload(t *testing.T) {
 		cycle
 		flavor f
 		cycle`,
-		`wait w in a: NoMatchingFlavor: couldn't assign flavors to pod set main: untolerated taint k:NoSchedule in flavor f
+		`wait w in a: NoMatchingFlavor: couldn't assign flavors to pod set main: untolerated taint {k  NoSchedule <nil>} in flavor f
 		admit w to a: main 1 gpu=2@f`,
 	}, {
 		"the end of its backoff, unless it is called off",
@@ -378,8 +378,8 @@ func TestWhoIsToldWhat(t *testing.T) {
 		`wait one in a: ` + lacks + `4 more needed
 		wait two in a: ` + lacks + `4 more needed
 		wait one in a: ` + lacks + `2 more needed
-		wait one in a: ExceedsMaxQuota: couldn't assign flavors to pod set main: request for gpu in flavor f exceeds the maximum quota: 4 requested, at most 3 possible
-		wait two in a: ExceedsMaxQuota: couldn't assign flavors to pod set main: request for gpu in flavor f exceeds the maximum quota: 4 requested, at most 3 possible`,
+		wait one in a: ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (4) > maximum capacity (3)
+		wait two in a: ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (4) > maximum capacity (3)`,
 	}})
 }
 

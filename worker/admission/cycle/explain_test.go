@@ -16,7 +16,7 @@ func TestWhyAWorkloadWaitsAndWhatWouldLetItStart(t *testing.T) {
 		explain h`,
 		`w in a behind 1: WaitingForQuota
 		main 2 on f: WaitingForQuota: cpu 2 of 8+0, 2 used, 6 available; gpu 4 of 8+2, 7 used, 3 available (WaitingForQuota)
-		main 2 on g: NoMatchingFlavor, untolerated taint k:NoSchedule in flavor g: cpu 2 of 8+0, 0 used, 8 available; gpu 4 of 8+0, 0 used, 8 available
+		main 2 on g: NoMatchingFlavor, untolerated taint {k  NoSchedule <nil>} in flavor g: cpu 2 of 8+0, 0 used, 8 available; gpu 4 of 8+0, 0 used, 8 available
 		ends: h
 		h does not wait`,
 	}, {

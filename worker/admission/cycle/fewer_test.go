@@ -43,7 +43,7 @@ func TestFewerPodsAreBetterThanNone(t *testing.T) {
 		cycle
 		admitted h queue=a f/gpu=6
 		cycle`,
-		`wait w in a: ExceedsMaxQuota: couldn't assign flavors to pod set main: request for gpu in flavor f exceeds the maximum quota: 20 requested, at most 10 possible
+		`wait w in a: ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (20) > maximum capacity (10)
 		admit w to a: main 4 gpu=4@f`,
 	}, {
 		"only the pod set that can is reduced",
@@ -58,7 +58,7 @@ func TestFewerPodsAreBetterThanNone(t *testing.T) {
 		queue a f gpu=10
 		pending w queue=a gpu=1 count=20 min=2
 		cycle without-partial`,
-		`wait w in a: ExceedsMaxQuota: couldn't assign flavors to pod set main: request for gpu in flavor f exceeds the maximum quota: 20 requested, at most 10 possible`,
+		`wait w in a: ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (20) > maximum capacity (10)`,
 	}})
 }
 

@@ -289,7 +289,7 @@ func TestAHeadOfAStrictQueueThatMayEvictNobody(t *testing.T) {
 		cycle
 		pending small queue=c gpu=2
 		cycle`,
-		`wait head in a: ` + lacks + `6 more needed, request for gpu in flavor g exceeds the maximum quota: 8 requested, at most 2 possible
+		`wait head in a: ` + lacks + `6 more needed, insufficient quota for gpu in flavor g, previously considered podsets requests (0) + current podset request (8) > maximum capacity (2)
 		admit small to c: main 1 gpu=2@g`,
 	}})
 }
