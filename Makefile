@@ -5,6 +5,8 @@ SHELL := /usr/bin/env bash -o pipefail
 .DEFAULT_GOAL := help
 
 export SWITCHYARD_CACHE ?= $(HOME)/.cache/switchyard
+# The simulation draws its fresh seeds from the commit, and prints them.
+export SWITCHYARD_COMMIT := $(or $(SWITCHYARD_COMMIT),$(shell git rev-parse HEAD 2>/dev/null))
 GOTOOL    := go tool -modfile=.tools/go.mod
 BIN       := bin
 TEST_TIME ?= 40m
@@ -51,8 +53,9 @@ e2e-kind: ## Chart, images and programs on kind clusters with real kubelets: KIN
 	@bash e2e/kind/run.sh
 
 .PHONY: sim
-sim: ## The dispatcher in many more random schedules, with faults, in memory: SEEDS=20000
-	go test ./e2e/sim -count=1 -v -timeout 2h -run '^TestEveryInvariantHoldsInRandomRuns$$' -args -sim.seeds=$(or $(SEEDS),20000)
+sim: ## The dispatcher in many more random schedules, with faults, in memory: SEEDS=20000, and FROM= a seed to begin with (drawn from the commit)
+	go test ./e2e/sim -count=1 -v -timeout 6h -run '^TestEveryInvariantHoldsIn$(if $(FROM),Random,Fresh)Runs$$' \
+		-args $(if $(FROM),-sim.seed=$(FROM) -sim.seeds,-sim.fresh)=$(or $(SEEDS),20000)
 
 .PHONY: mutants
 mutants: ## Break the guards of dispatcher, placement and fence one by one: the simulation must notice each.

@@ -78,6 +78,7 @@ func (w *World) adriftAtRest() {
 // restore brings back what was missing.
 func (w *World) restore() {
 	w.hub.noConfig, w.hub.noCheck = false, false
+	w.changed()
 	for _, name := range w.hub.names() {
 		if item := w.hub.items[name]; item.unasked {
 			w.put(item.askAgain())

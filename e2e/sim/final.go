@@ -13,6 +13,7 @@ func (w *World) heal() {
 	clear(w.frozen)
 	clear(w.hub.gone)
 	w.healed = true
+	w.changed()
 	for _, c := range w.workers {
 		c.up, c.slow, c.guard.denied = true, false, false
 		if c.onHold {
@@ -44,6 +45,7 @@ func (w *World) heal() {
 	w.cordonsAtRest()
 	clear(w.hub.cordoned)
 	clear(w.hub.draining)
+	w.changed()
 	w.untilQuiet()
 	w.atRest()
 	w.hedgesInTime()

@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"maps"
+	"slices"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/placement"
@@ -118,15 +118,10 @@ func (w *World) keepBooks(item workload) {
 	if w.program == nil {
 		return
 	}
-	going := map[string]bool{}
-	if item.quota && item.finished == nil && !item.deleting {
-		for _, name := range append([]string{item.bound}, item.nominated...) {
-			going[name] = true
-		}
-	}
-	for name := range maps.Keys(w.program.remote) {
-		if !going[name] {
-			w.program.books.Set(name, key(item.name), nil)
+	wanted := item.quota && item.finished == nil && !item.deleting
+	for _, c := range w.workers {
+		if !wanted || c.name != item.bound && !slices.Contains(item.nominated, c.name) {
+			w.program.books.Set(c.name, key(item.name), nil)
 		}
 	}
 }

@@ -37,13 +37,14 @@ func (t *turn) callGate(a dispatch.Action) error {
 }
 
 // tellGate adds to a view what the cluster was asked about its gate in this epoch, and forgets it once the copy shows it.
-func (p *program) tellGate(item workload, v *dispatch.ClusterView) {
-	asked, known := p.asked[item.name][v.Name]
+func (w *World) tellGate(item workload, v *dispatch.ClusterView) {
+	asked, known := w.program.asked[item.name][v.Name]
 	if !known || asked.epoch != item.state().Epoch {
 		return
 	}
 	v.GateAsked, v.GateAskedFrom, v.GateAskedAt = true, asked.from, asked.at
 	if v.Copy.Holder == dispatch.Ours && !v.Copy.GateClosed {
-		delete(p.asked[item.name], v.Name) // seen
+		delete(w.program.asked[item.name], v.Name) // seen
+		w.changed()
 	}
 }

@@ -42,8 +42,11 @@ const memory = 16
 
 func (h *hub) note(name string, after present[workload]) {
 	before, there := h.items[name]
+	if len(h.past) == memory {
+		copy(h.past, h.past[1:])
+		h.past = h.past[:memory-1]
+	}
 	h.past = append(h.past, change{name, present[workload]{there, before}, after})
-	h.past = h.past[max(0, len(h.past)-memory):]
 }
 
 // ago returns the Workloads as they were so many changes ago, and what has changed since.

@@ -55,7 +55,7 @@ func (t *turn) hold() {
 		land = func() error { return late.postJob(c, a, true) }
 	}
 	t.held = append(t.held, held{c.name, func() error {
-		if t.ledger.ran[attempt{t.item.uid, a.Epoch}] {
+		if late.ledger.ran[attempt{late.item.uid, a.Epoch}] {
 			return errRefused // see DESIGN.md: such a copy cannot be told from the one that the job took up
 		}
 		return land()

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
@@ -50,13 +51,26 @@ type workload struct {
 	nominated []string
 	bound     string
 	record    *dispatch.Record
+	// decoded is what was decoded of the last State that was stored.
+	decoded *decoded
 
 	// status is what the hub's job shows.
 	status jobStatus
 }
 
+// decoded is a State and what it was decoded from.
+type decoded struct {
+	record    *dispatch.Record
+	nominated []string
+	bound     string
+	state     dispatch.State
+}
+
 // state decodes what the dispatcher has stored.
-func (w workload) state() dispatch.State {
+func (w *workload) state() dispatch.State {
+	if d := w.decoded; d != nil && d.record == w.record && d.bound == w.bound && slices.Equal(d.nominated, w.nominated) {
+		return d.state
+	}
 	return dispatch.Decode(w.record, w.nominated, w.bound)
 }
 
@@ -66,6 +80,7 @@ func (w workload) with(s dispatch.State) workload {
 	if r, ok := dispatch.Encode(s); ok {
 		w.record = &r
 	}
+	w.decoded = &decoded{w.record, w.nominated, w.bound, dispatch.Decode(w.record, w.nominated, w.bound)}
 	return w
 }
 

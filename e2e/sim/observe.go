@@ -9,9 +9,8 @@ import (
 // observe makes the Observation of one Workload from what the program knows, of all clusters only where those near do not do.
 func (w *World) observe(item workload) dispatch.Observation {
 	all := w.observeAll(item)
-	near := all.Near(item.state())
-	if w.parts.Shell.NeverLooksAround && item.bound != "" || !dispatch.NeedsAll(item.state(), near) {
-		return near
+	if w.parts.Shell.NeverLooksAround && item.bound != "" || !dispatch.NeedsAll(item.state(), all) {
+		return all.Near(item.state())
 	}
 	return all
 }
@@ -19,6 +18,7 @@ func (w *World) observe(item workload) dispatch.Observation {
 func (w *World) observeAll(item workload) dispatch.Observation {
 	o := dispatch.Observation{Now: w.now, Local: w.local(item), CutOffEnded: w.program.cutOffEnded}
 	listed := w.listedFor(item)
+	o.Clusters = w.views[:0]
 	if w.policy.Dispatcher == dispatch.BestFit || w.hub.draining[item.bound] {
 		choices := w.rank(item)
 		w.program.choices[item.name] = choices
@@ -36,6 +36,7 @@ func (w *World) observeAll(item workload) dispatch.Observation {
 			o.Clusters = append(o.Clusters, w.view(item, c.name, false))
 		}
 	}
+	w.views = o.Clusters
 	return o
 }
 
@@ -112,7 +113,7 @@ func (w *World) view(item workload, name string, listed bool) dispatch.ClusterVi
 		w.reach(WordIgnored)
 	}
 	v.Trouble = r.trouble[item.name]
-	w.program.tellGate(item, &v)
+	w.tellGate(item, &v)
 	if c := w.worker(name); c != nil {
 		v.Lease = w.lease(c)
 	}

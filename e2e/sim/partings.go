@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -77,7 +76,10 @@ func (l *ledger) inheriting(w *World, item workload, status jobStatus) {
 		w.must(lawHeir, len(l.resultsOf(item.job)) > 0, "%s ends", item.name)
 	}
 	if status.active {
-		ran := slices.ContainsFunc(slices.Collect(maps.Keys(l.ran)), func(a attempt) bool { return l.jobs[a.uid] == item.job })
+		ran := false
+		for a := range l.ran {
+			ran = ran || l.jobs[a.uid] == item.job
+		}
 		w.must(lawHeir, ran, "%s runs", item.name)
 	}
 }

@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
@@ -29,8 +27,9 @@ type program struct {
 	choices map[string]map[string]placement.Choice
 	// turns says whose turn it is to leave each cluster that is being drained.
 	turns map[string]drainTurn
-	// wakes is when to look at a Workload again.
+	// wakes is when to look at a Workload again, and idle when there was nothing to do about it.
 	wakes map[string]time.Time
+	idle  map[string]moment
 }
 
 // remote is what the program knows of one worker.
@@ -73,6 +72,7 @@ func (w *World) boot(old int) {
 		written: map[string]int64{},
 		remote:  map[string]*remote{},
 		wakes:   map[string]time.Time{},
+		idle:    map[string]moment{},
 		asked:   map[string]map[string]gateAsked{},
 		turns:   map[string]drainTurn{},
 		books:   placement.NewLedger(),
@@ -137,8 +137,8 @@ func (w *World) probe(c *worker) {
 func (w *World) followCutOff() {
 	p := w.program
 	var links []dispatch.Link
-	for _, name := range slices.Sorted(maps.Keys(p.remote)) {
-		links = append(links, p.remote[name].link)
+	for _, c := range w.workers {
+		links = append(links, p.remote[c.name].link)
 	}
 	now := dispatch.HubCutOff(links, w.policy.CutOffWindow)
 	if p.cutOff && !now {

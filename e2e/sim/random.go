@@ -9,6 +9,8 @@ import (
 // and break things in between, and then the healing of every fault, after which everything must come to rest.
 func Script(seed uint64, length int) []string {
 	g := &generator{rand: rand.New(rand.NewPCG(seed, 0x5317c4a4d))} //nolint:gosec // a seeded source is the point
+	g.ways = g.choices()
+	g.lines = make([]string, 0, length+length/4)
 	g.scene()
 	for len(g.lines) < length {
 		g.next()
@@ -35,6 +37,8 @@ type generator struct {
 	strict string
 	// later is a command for when things have begun.
 	later string
+	// ways are what a command may do, and how often.
+	ways []choice
 }
 
 // The themes of random scripts.
@@ -50,7 +54,10 @@ const (
 )
 
 func (g *generator) add(format string, args ...any) {
-	g.lines = append(g.lines, fmt.Sprintf(format, args...))
+	if len(args) > 0 {
+		format = fmt.Sprintf(format, args...)
+	}
+	g.lines = append(g.lines, format)
 }
 
 func (g *generator) pick(from ...string) string { return from[g.rand.IntN(len(from))] }
@@ -131,7 +138,7 @@ func (g *generator) next() {
 		g.later = ""
 	}
 	n := g.rand.IntN(1000)
-	for _, choice := range g.choices() {
+	for _, choice := range g.ways {
 		if n -= choice.weight; n < 0 {
 			choice.add()
 			return

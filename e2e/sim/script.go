@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
@@ -40,6 +41,7 @@ func (w *World) Do(line string) error {
 	if !ok {
 		return errors.New("no such command")
 	}
+	w.done++
 	if err := do(command{World: w, args: words[1:]}); err != nil {
 		return err
 	}
@@ -51,6 +53,9 @@ type command struct {
 	*World
 	args []string
 }
+
+// verbs are the commands of all Worlds, which none changes.
+var verbs = sync.OnceValue(commands)
 
 // commands is what a verb does. The first group sets the scene, the second lets something happen to it, the third gives
 // one actor one turn, the fourth lets all run.

@@ -25,7 +25,7 @@ var (
 // dispatch is one turn of the dispatcher for one Workload: observe, step, and then either write or act.
 func (w *World) dispatch(name string, f fault) {
 	item := w.program.local.get(name)
-	if !item.there || item.value.rv < w.program.written[name] || !w.concerns(item.value) {
+	if !item.there || item.value.rv < w.program.written[name] || w.program.idle[name] == w.moment() || !w.concerns(item.value) {
 		return
 	}
 	t := w.newTurn(item.value, f)
@@ -36,11 +36,23 @@ func (w *World) dispatch(name string, f fault) {
 		return
 	}
 	t.keepLeases()
+	if t.calls == 0 && len(t.plan.Actions) == 0 {
+		w.program.idle[name] = w.moment()
+	}
 }
+
+// moment is when nothing has changed since: a turn that had nothing to do would have nothing to do again.
+type moment struct {
+	version, commands int
+	now               time.Time
+}
+
+func (w *World) moment() moment { return moment{w.version, w.done, w.now} }
 
 // newTurn observes a Workload and asks Step about it.
 func (w *World) newTurn(item workload, f fault) *turn {
-	t := &turn{World: w, item: item, fault: f, state: item.state(), policy: w.policyFor(item)}
+	t := &w.turn // the one before is over
+	*t = turn{World: w, item: item, fault: f, state: item.state(), policy: w.policyFor(item)}
 	t.obs = w.observe(item)
 	t.plan = w.parts.Step(t.state, t.obs, w.policyToStep(item))
 	return t
@@ -72,7 +84,9 @@ func (t *turn) carryOut() error {
 		if a.Verb == dispatch.CreateOffer {
 			t.program.offering(t.item, a, t.now)
 		}
-		t.say("%s: %s (%s)", t.item.name, sentence(a), t.plan.Because)
+		if t.out != nil {
+			t.say("%s: %s (%s)", t.item.name, sentence(a), t.plan.Because)
+		}
 		err := t.perform(a)
 		t.noteTrouble(a, err)
 		if err != nil {
@@ -158,7 +172,9 @@ func (w *World) prepare(item workload) workload {
 	after := item.with(t.plan.Next)
 	w.ledger.writing(t, item, after)
 	w.book(t)
-	w.say("%s: %s: with the reservation, %s", item.name, t.plan.Because, storing(t.state, t.plan, item))
+	if w.out != nil {
+		w.say("%s: %s: with the reservation, %s", item.name, t.plan.Because, storing(t.state, t.plan, item))
+	}
 	return after
 }
 
@@ -174,7 +190,9 @@ func (t *turn) write() error {
 	}
 	t.ledger.writing(t, t.hub.items[t.item.name], now)
 	t.book(t)
-	t.say("%s: %s: %s", t.item.name, t.plan.Because, storing(t.state, t.plan, t.item))
+	if t.out != nil {
+		t.say("%s: %s: %s", t.item.name, t.plan.Because, storing(t.state, t.plan, t.item))
+	}
 	t.program.written[now.name] = t.put(now).rv
 	return nil
 }

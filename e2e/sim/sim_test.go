@@ -5,64 +5,118 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
+	"os/exec"
+	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 var (
-	seeds  = flag.Int("sim.seeds", 2000, "how many random scripts to run")
+	seeds  = flag.Uint64("sim.seeds", 2000, "how many random scripts to run")
 	first  = flag.Uint64("sim.seed", 1, "the first seed")
+	fresh  = flag.Uint64("sim.fresh", 2000, "how many random scripts to run with seeds that are drawn from the commit")
 	length = flag.Int("sim.length", 600, "how many commands a random script has")
 )
 
 // enough is how many schedules must come across everything.
 const enough = 2000
 
+// Worlds are small and short-lived: collecting them often would cost more than running them.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(1000)
+	os.Exit(m.Run())
+}
+
+// The seeds are always the same, so that what they come across does not depend on luck.
 func TestEveryInvariantHoldsInRandomRuns(t *testing.T) {
-	checks, reached, policies := map[string]int{}, map[Event]int{}, map[string]int{}
-	for seed := *first; seed < *first+uint64(*seeds); seed++ {
-		lines := Script(seed, *length)
-		result := Explore(Real(), lines)
-		add(checks, result.Checks)
-		add(reached, result.Reached)
-		policies[result.Policy]++
-		if law := result.Violation; law != "" {
-			short := Shrink(Real(), lines)
-			story, _ := Tell(Real(), strings.Join(short, "\n"))
-			t.Fatalf("seed %d breaks %q\nthis script replays it:\n%s\n\nwhat happens:\n%s", seed, law, strings.Join(short, "\n"), story)
-		}
-		if law := BrokenByRank(Real().Rank, seed, checks); law != "" {
-			t.Fatalf("placement breaks %q with seed %d", law, seed)
-		}
-	}
+	found := search(t, *first, *seeds)
 	laws := slices.Concat(Laws(), RankLaws())
-	total := 0
-	for _, n := range checks {
-		total += n
-	}
-	t.Logf("%d schedules (%s) with seeds from %d, %d invariants, checked %d times: none broken", *seeds, shares(policies), *first, len(laws), total)
-	t.Logf("checks by invariant:\n%s", table(checks))
-	t.Logf("events come across:\n%s", table(reached))
 	if *seeds < enough {
 		return
 	}
 	for _, law := range laws {
-		if checks[law] == 0 {
+		if found.Checks[law] == 0 {
 			t.Errorf("%q was never put to the test", law)
 		}
 	}
 	for _, e := range Events() {
-		if reached[e] == 0 {
+		if found.Reached[e] == 0 {
 			t.Errorf("no schedule came across this: %s", e)
 		}
 	}
 }
 
-func add[K comparable](to, from map[K]int) {
-	for k, n := range from {
-		to[k] += n
+// Every commit searches ground of its own.
+func TestEveryInvariantHoldsInFreshRuns(t *testing.T) {
+	from, drawn := freshSeed()
+	fmt.Printf("%d fresh schedules with seeds from %d, drawn from %s\n", *fresh, from, drawn)
+	search(t, from, *fresh)
+}
+
+func TestFreshSeedsDoNotOverlap(t *testing.T) {
+	a, b := seedOf("0000000001ffffffffff"), seedOf("0000000002000000000")
+	if a == 0 || b-a < 1_000_000 {
+		t.Errorf("seeds from %d and from %d", a, b)
 	}
+	if again := seedOf("0000000001aaaaaaaaaa"); again != a {
+		t.Errorf("the same beginning gives %d and %d", a, again)
+	}
+	if got := seedOf("no hash"); got != 0 {
+		t.Errorf("what is no hash gives %d", got)
+	}
+}
+
+// freshSeed returns the first of a million seeds that belong to the commit, and says what it was drawn from. Where there is no
+// commit to be known, they go by the time.
+func freshSeed() (from uint64, drawn string) {
+	commit := os.Getenv("SWITCHYARD_COMMIT")
+	if commit == "" {
+		out, _ := exec.Command("git", "rev-parse", "HEAD").Output()
+		commit = strings.TrimSpace(string(out))
+	}
+	if from := seedOf(commit); from > 0 {
+		return from, "commit " + commit
+	}
+	return seedOf(fmt.Sprintf("%010x", time.Now().UnixMilli()&(1<<40-1))), "the time, there being no commit"
+}
+
+// seedOf is the first seed of a commit's, 0 if it is none. Its first ten digits count.
+func seedOf(commit string) uint64 {
+	n, err := strconv.ParseUint(commit[:min(10, len(commit))], 16, 64)
+	if err != nil {
+		return 0
+	}
+	return (n + 1) * 1_000_000
+}
+
+// search runs schedules and fails with the first that breaks an invariant, in its shortest form; of others it names the seeds.
+func search(t *testing.T, from, n uint64) Search {
+	t.Helper()
+	found := Explored(Real(), from, n, *length)
+	total := 0
+	for _, n := range found.Checks {
+		total += n
+	}
+	t.Logf("%d schedules (%s) with seeds from %d, %d invariants, checked %d times: broken in %d", found.Schedules, shares(found.Policies), from,
+		len(Laws())+len(RankLaws()), total, len(found.Failures))
+	t.Logf("checks by invariant:\n%s", table(found.Checks))
+	t.Logf("events come across:\n%s", table(found.Reached))
+	for i, f := range found.Failures {
+		t.Errorf("seed %d breaks %q\nreplay it: go test ./e2e/sim -run InRandomRuns -sim.seeds 1 -sim.seed %d -sim.length %d", f.Seed, f.Broken, f.Seed, *length)
+		if i == 0 && !f.ByRank {
+			short := strings.Join(Shrink(Real(), Script(f.Seed, *length)), "\n")
+			story, _ := Tell(Real(), short)
+			t.Errorf("this script replays it:\n%s\n\nwhat happens:\n%s", short, story)
+		}
+	}
+	if len(found.Failures) > 0 {
+		t.FailNow()
+	}
+	return found
 }
 
 // table lists counts, the smallest first.

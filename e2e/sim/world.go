@@ -77,6 +77,11 @@ type World struct {
 	ledger  *ledger
 	// version counts changes of anything, to tell when nothing happens any more.
 	version int
+	// turn is the last turn of the dispatcher, and views what it was shown; the next one takes their place.
+	turn  turn
+	views []dispatch.ClusterView
+	// done counts the commands, of which each may change anything.
+	done int
 	// frozen are the actors that take no turn in a round: dispatch, core, deliver, or the name of a worker, which then
 	// stands still; deliver/<worker> freezes what the hub sees of it.
 	frozen map[string]bool
@@ -101,7 +106,7 @@ func New(parts Parts) *World {
 		parts:  parts,
 		hub:    newHub(),
 		ledger: newLedger(),
-		frozen: map[string]bool{}, commands: commands(),
+		frozen: map[string]bool{}, commands: verbs(),
 	}
 	w.boot(0)
 	return w

@@ -34,7 +34,7 @@ func NeedsAll(s State, o Observation) bool {
 // Near is the Observation without the clusters that the State does not name and that show nothing.
 func (o Observation) Near(s State) Observation {
 	names := s.Names()
-	var near []ClusterView
+	near := make([]ClusterView, 0, len(names)+1)
 	for _, v := range o.Clusters {
 		if slices.Contains(names, v.Name) || v.shows() {
 			near = append(near, v)
