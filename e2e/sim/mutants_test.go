@@ -259,6 +259,11 @@ func mutantsOfTime() []mutant {
 		{mistake: "gives no round its time", by: []string{lawRound}, step: before(func(_ *dispatch.State, _ *dispatch.Observation, p *dispatch.Policy) {
 			p.RoundTimeout = 0
 		})},
+		{mistake: "takes a call that failed for a refusal although its copy is there", by: []string{lawRound, lawRest}, step: before(eachView(func(s dispatch.State, v *dispatch.ClusterView) {
+			if v.Trouble != "" && v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == max(s.Epoch, 1) && v.Copy.SpecMatches && !v.GateAsked {
+				v.Copy.Refused = true
+			}
+		}))},
 		{mistake: "forgets when a round began", by: []string{lawHedge, lawRest, lawFixed, lawRound, lawSent}, step: before(func(s *dispatch.State, _ *dispatch.Observation, _ *dispatch.Policy) {
 			s.Round = time.Time{}
 		})},
