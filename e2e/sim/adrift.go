@@ -38,7 +38,8 @@ func (w *World) concerns(item workload) bool {
 		return true
 	}
 	r, known := w.program.remote[s.Bound]
-	return known && copyFacts(item, r.watch.copies.get(item.name)).Holder == dispatch.Ours
+	return known && (copyFacts(item, r.watch.copies.get(item.name)).Holder == dispatch.Ours ||
+		jobFacts(item, r.watch.jobs.get(item.name)).Holder == dispatch.Ours)
 }
 
 // policyFor is the policy that holds for a Workload.

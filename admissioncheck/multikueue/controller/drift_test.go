@@ -63,6 +63,19 @@ func TestAWorkloadThatLosesItsCheckOrConfigIsNotForgotten(t *testing.T) {
 	}
 }
 
+// Nothing is recorded of a first epoch without debts: what is seen on the cluster says that the run is ours, if only its job is left.
+func TestAWorkloadThatLosesItsCheckAndItsCopyIsNotForgotten(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.submit()
+	st.runsOn("w1")
+	st.change(func(wl *kueue.Workload) { wl.Status.AdmissionChecks = nil })
+	if err := st.workers["w1"].WithWatch.Delete(t.Context(), st.copyOn("w1")); err != nil {
+		t.Fatal(err)
+	}
+	finishJobOn(st, "w1")
+	st.eventually("hub workload finished", func() bool { return workload.IsFinished(st.local()) })
+}
+
 func TestAWorkloadWithoutConfigIsDispatchedOnWhenThereIsOneAgain(t *testing.T) {
 	st := newStage(t, "w1", "w2")
 	config := &kueue.MultiKueueConfig{ObjectMeta: metav1.ObjectMeta{Name: "config"}, Spec: kueue.MultiKueueConfigSpec{Clusters: []string{"w1", "w2"}}}

@@ -112,7 +112,8 @@ func (r *Resolver) underWay(s *subject, entry *kueue.AdmissionCheckState) bool {
 	if entry != nil || meta.FindStatusCondition(s.original.Workload.Status.Conditions, dispatch.ConditionType) != nil {
 		return true
 	}
-	return s.original.Copy(r.seen(state.Bound, s.original).Workload).Holder == dispatch.Ours
+	seen := r.seen(state.Bound, s.original)
+	return s.original.Copy(seen.Workload).Holder == dispatch.Ours || s.original.JobFacts(seen.Job).Holder == dispatch.Ours
 }
 
 // listed are the clusters that count as listed in the config. As long as there is none to be read that is the one bound, and
