@@ -314,7 +314,11 @@ func (g *generator) nominate() {
 // or nothing. The job may have ended there, or be slow to go.
 func (g *generator) haunt() {
 	job, shown := g.job(), g.rand.IntN(2) == 0
-	if g.rand.IntN(3) == 0 {
+	switch g.rand.IntN(12) {
+	case 0:
+		g.belate(job)
+		return
+	case 1, 2, 3, 4:
 		g.dawdle(job)
 	}
 	g.add("%s %s", g.pick("slow", "fast"), g.laggard)
@@ -459,6 +463,28 @@ func (g *generator) disremember(job string) {
 		g.add("core %s", job)
 	}
 	g.add("clock 2s")
+}
+
+// belate holds up an offer until the next attempt has been offered too, and has been won by another.
+func (g *generator) belate(job string) {
+	g.add("evict hub %s", job)
+	for range 3 {
+		g.add("deliver hub")
+		g.add("dispatch %s", job)
+		g.add("core %s", job)
+		g.add("clock 2s")
+	}
+	g.add("deliver hub")
+	g.add("dispatch %s held=%d", job, 1+g.rand.IntN(3))
+	g.add("evict hub %s", job)
+	for range 3 {
+		g.add("deliver hub")
+		g.add("dispatch %s", job)
+		g.add("core %s", job)
+		g.add("clock 2s")
+	}
+	g.add("until-quiet")
+	g.add("land")
 }
 
 // vandalize lets somebody delete on a worker what runs there, or stops there, or is being removed, in the background as kubectl does
