@@ -33,12 +33,14 @@ func Record(recorder events.EventRecorder, about runtime.Object, list ...Event) 
 // kueue-api.md 1.2).
 const MaxConditionMessage = 32 * 1024
 
+// mark stands for what was cut off.
+const mark = " ..."
+
 // Truncate cuts a text to at most limit bytes, at a rune boundary, marking the cut with " ..." (contract: messages.md 0).
 func Truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	const mark = " ..."
 	cut := max(limit-len(mark), 0)
 	for cut > 0 && text[cut]&0xC0 == 0x80 {
 		cut--

@@ -20,12 +20,12 @@ func Plain(text string, limit int) string {
 	const leeway = 4 // for what goes
 	cut := len(text) > leeway*limit
 	if cut {
-		text = strings.TrimSuffix(Truncate(text, leeway*limit), "...")
+		text = strings.TrimSuffix(Truncate(text, leeway*limit), mark)
 	}
 	text = terminal.ReplaceAllString(strings.ToValidUTF8(text, "?"), "")
 	text = strings.TrimSpace(strings.Join(strings.Fields(strings.Map(shown, text)), " "))
 	if cut && len(text) <= limit {
-		text += "..."
+		text += mark
 	}
 	return Truncate(text, limit)
 }

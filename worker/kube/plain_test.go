@@ -22,9 +22,9 @@ func TestPlainTexts(t *testing.T) {
 		"what is no UTF-8":             {"a\xff\xfeb", "a?b"},
 		"markup":                       {"<script>x()</script>", "‹script›x()‹/script›"},
 		"line and paragraph separator": {"a\u2028b\u2029c", "a b c"},
-		"a long text":                  {strings.Repeat("x", 100), strings.Repeat("x", 37) + "..."},
-		"a long text of long letters":  {strings.Repeat("ü", 100), strings.Repeat("ü", 18) + "..."},
-		"a gigantic text of nothing":   {strings.Repeat("\u200b", 1<<20), "..."},
+		"a long text":                  {strings.Repeat("x", 100), strings.Repeat("x", 36) + " ..."},
+		"a long text of long letters":  {strings.Repeat("ü", 100), strings.Repeat("ü", 18) + " ..."},
+		"a gigantic text of nothing":   {strings.Repeat("\u200b", 1<<20), " ..."},
 	} {
 		if got := Plain(c.text, 40); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
