@@ -8,7 +8,7 @@ import (
 var (
 	podSetPrefix = regexp.MustCompile(`couldn't assign flavors to pod set ([^\s:]+): `)
 	shortage     = regexp.MustCompile(`insufficient unused quota for (\S+) in flavor ([^\s,]+), (\S+) more needed`)
-	mismatch     = regexp.MustCompile(`flavor \S+ doesn't match the node selector(, |; |$)`)
+	mismatch     = regexp.MustCompile(`flavor \S+ doesn't match (?:the node selector|node affinity)(, |; |$)`)
 )
 
 // brief shortens the reasons of the public API to what fits into a table: "workers: needs 8 more nvidia.com/gpu in h100".

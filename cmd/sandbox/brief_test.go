@@ -7,7 +7,7 @@ func TestAReasonIsShortenedToWhatTheJobIsShortOf(t *testing.T) {
 		{
 			"flavors that were not asked for are left out",
 			"couldn't assign flavors to pod set workers: insufficient unused quota for nvidia.com/gpu in flavor h100, 8 more needed, " +
-				"flavor a100 doesn't match the node selector, flavor l4 doesn't match the node selector",
+				"flavor a100 doesn't match the node selector, flavor l4 doesn't match node affinity",
 			"workers: needs 8 more nvidia.com/gpu in h100",
 		},
 		{

@@ -153,7 +153,7 @@ func TestAFlavorWithoutAQuotaForACoveredResourceHasNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "wait w in a: WaitingForQuota: couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor f, " +
-		"1 more needed, request for gpu in flavor g exceeds the maximum quota: 1 requested, at most 0 possible\n"
+		"1 more needed, insufficient quota for gpu in flavor g, previously considered podsets requests (0) + current podset request (1) > maximum capacity (0)\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -225,21 +225,21 @@ func TestWhatRulesAClusterOut(t *testing.T) {
 		"no group has the resource": {
 			func(r *Request, _ *Cluster, _ *Queue) {
 				r.PodSets[0].Requests = amount.NewVector(amount.Request{Resource: "cpu", Amount: 1000})
-			}, NoFlavor, "resource cpu isn't covered by ClusterQueue cq",
+			}, NoFlavor, "resource cpu unavailable in ClusterQueue",
 		},
 		"the flavor is tainted": {
 			func(_ *Request, c *Cluster, _ *Queue) {
 				c.Capacity.Flavors[0].Taints = []admission.Taint{{Key: "spot", Effect: admission.NoSchedule}}
-			}, NoFlavor, "untolerated taint spot:NoSchedule in flavor a100",
+			}, NoFlavor, "untolerated taint {spot  NoSchedule <nil>} in flavor a100",
 		},
 		"the flavor is for other nodes": {
 			func(r *Request, c *Cluster, _ *Queue) {
 				c.Capacity.Flavors[0].Labels = []admission.Label{{Key: "gpu", Value: "a100"}}
 				r.PodSets[0].NodeSelector = []admission.Label{{Key: "gpu", Value: "h100"}}
-			}, NoFlavor, "flavor a100 doesn't match the node selector",
+			}, NoFlavor, "flavor a100 doesn't match node affinity",
 		},
 		"the flavor does not exist": {
-			func(_ *Request, c *Cluster, _ *Queue) { c.Capacity.Flavors = nil }, NoFlavor, "flavor a100 doesn't exist",
+			func(_ *Request, c *Cluster, _ *Queue) { c.Capacity.Flavors = nil }, NoFlavor, "flavor a100 not found",
 		},
 		"it is more than there is": {
 			func(r *Request, _ *Cluster, _ *Queue) { r.PodSets[0].Count = 9 },

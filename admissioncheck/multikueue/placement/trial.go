@@ -130,7 +130,7 @@ func (t *trial) place(unit []*admission.PodSet) fitting {
 	}
 	for _, w := range wants {
 		if w.resource != amount.Pods && !t.capacity.IgnoresUncovered && !slices.Contains(t.assumed, w.resource) {
-			why := "resource " + w.resource + " isn't covered by ClusterQueue " + t.queue.Name
+			why := "resource " + w.resource + " unavailable in ClusterQueue"
 			total = total.and(fitting{grade: noFlavor, worst: cell{resource: w.resource, need: w.all}, why: why})
 		}
 	}

@@ -59,12 +59,14 @@ type FlavorVerdict struct {
 	Says string
 }
 
-// The scheduler's words about flavors.
+// The scheduler's words about flavors, those of earlier versions included: a worker may be older than this program.
 var (
-	unused    = regexp.MustCompile(`insufficient unused quota for (\S+) in flavor ([^\s,]+), (\S+) more needed`)
-	exceeds   = regexp.MustCompile(`request for (\S+) in flavor (\S+) exceeds the maximum quota: (\S+ requested, at most \S+ possible)`)
-	untouched = regexp.MustCompile(`(untolerated taint \S+) in flavor ([^\s,]+)`)
-	unfit     = regexp.MustCompile(`flavor (\S+) (doesn't (?:exist|match the node selector|match the node affinity))`)
+	unused  = regexp.MustCompile(`insufficient unused quota for (\S+) in flavor ([^\s,]+), (\S+) more needed`)
+	exceeds = regexp.MustCompile(`request for (\S+) in flavor (\S+) exceeds the maximum quota: (\S+ requested, at most \S+ possible)`)
+	tooMuch = regexp.MustCompile(`insufficient quota for (\S+) in flavor ([^\s,]+), previously considered podsets requests \((\S+)\) ` +
+		`\+ current podset request \((\S+)\) > maximum capacity \((\S+)\)`)
+	untouched = regexp.MustCompile(`(untolerated taint (?:\{[^}]*\}|\S+)) in flavor ([^\s,]+)`)
+	unfit     = regexp.MustCompile(`flavor (\S+) (not found|doesn't (?:exist|match (?:the )?node (?:selector|affinity)))`)
 )
 
 // FlavorVerdicts takes the message of a workload without quota apart. What is said of no flavor, or in words that are not
@@ -76,6 +78,13 @@ func FlavorVerdicts(message string) []FlavorVerdict {
 	}
 	for _, m := range exceeds.FindAllStringSubmatch(message, -1) {
 		verdicts = append(verdicts, FlavorVerdict{Flavor: m[2], Resource: m[1], Says: "never: " + m[3]})
+	}
+	for _, m := range tooMuch.FindAllStringSubmatch(message, -1) {
+		says := "never: " + m[4] + " requested, at most " + m[5] + " possible"
+		if m[3] != "0" {
+			says += ", " + m[3] + " of it for other pod sets"
+		}
+		verdicts = append(verdicts, FlavorVerdict{Flavor: m[2], Resource: m[1], Says: says})
 	}
 	for _, m := range untouched.FindAllStringSubmatch(message, -1) {
 		verdicts = append(verdicts, FlavorVerdict{Flavor: m[2], Says: m[1]})

@@ -25,6 +25,20 @@ func TestAMessageWithoutClustersIsWhatIsWaitedFor(t *testing.T) {
 	}
 }
 
+func TestTheWordsOfThePublicAPIAreTakenApartToo(t *testing.T) {
+	got := FlavorVerdicts("couldn't assign flavors to pod set main: insufficient quota for cpu in flavor l4, previously considered podsets " +
+		"requests (0) + current podset request (16) > maximum capacity (8), insufficient quota for cpu in flavor t4, previously considered " +
+		"podsets requests (2) + current podset request (7) > maximum capacity (8), untolerated taint {gpu  NoSchedule <nil>} in flavor a, " +
+		"flavor b doesn't match node affinity, flavor c not found")
+	want := []FlavorVerdict{
+		{"l4", "cpu", "never: 16 requested, at most 8 possible"}, {"t4", "cpu", "never: 7 requested, at most 8 possible, 2 of it for other pod sets"},
+		{"a", "", "untolerated taint {gpu  NoSchedule <nil>}"}, {"b", "", "doesn't match node affinity"}, {"c", "", "not found"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAMessageAboutQuotaIsTakenApartFlavorByFlavor(t *testing.T) {
 	got := FlavorVerdicts("couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in flavor h100, 4 more needed, " +
 		"insufficient unused quota for cpu in flavor h100, 500m more needed, request for nvidia.com/gpu in flavor l4 exceeds the maximum quota: " +
