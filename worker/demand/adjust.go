@@ -20,7 +20,7 @@ func adjusted(spec *corev1.PodSpec, in Surroundings) *corev1.Pod {
 		pod.Spec.Overhead = c.Overhead.PodFixed
 	}
 	if spec.Resources != nil {
-		pod.Spec.Resources = podLevel(pod, *spec.Resources, in.LimitRanges)
+		pod.Spec.Resources = podLevel(spec, in.LimitRanges)
 	}
 	return pod
 }
@@ -51,13 +51,18 @@ func lacksRequest(c corev1.Container) bool {
 	return false
 }
 
-// podLevel completes resources of the pod as a whole: what containers ask for is left to them.
-func podLevel(pod *corev1.Pod, r corev1.ResourceRequirements, ranges []*corev1.LimitRange) *corev1.ResourceRequirements {
+// podLevel completes resources of the pod as a whole: what containers ask for is left to them. The API server does so before a
+// LimitRange gives containers its defaults, so a limit of the pod stands for its missing request although they have some then.
+func podLevel(spec *corev1.PodSpec, ranges []*corev1.LimitRange) *corev1.ResourceRequirements {
+	written := &corev1.Pod{Spec: corev1.PodSpec{
+		Containers: adjustedContainers(spec.Containers, nil), InitContainers: adjustedContainers(spec.InitContainers, nil),
+	}}
+	r := *spec.Resources
 	eachLimit(ranges, corev1.LimitTypePod, func(_ string, limit *corev1.LimitRangeItem) {
 		r.Limits = filled(r.Limits, limit.Default)
 		r.Requests = filled(r.Requests, limit.DefaultRequest)
 	})
-	asked := resource.AggregateContainerRequests(pod, resource.PodResourcesOptions{})
+	asked := resource.AggregateContainerRequests(written, resource.PodResourcesOptions{})
 	missing := corev1.ResourceList{}
 	for name, limit := range r.Limits {
 		if _, ok := asked[name]; !ok {

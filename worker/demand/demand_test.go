@@ -55,6 +55,8 @@ func TestAPodAsksForWhatTheSchedulerWouldCount(t *testing.T) {
 	initial.InitContainers = []corev1.Container{container(list("cpu", "4", "memory", "1Gi"), nil)}
 	beside := pod(one)
 	beside.InitContainers = []corev1.Container{sidecar}
+	limited := pod(container(nil, nil))
+	limited.Resources = &corev1.ResourceRequirements{Limits: list("cpu", "4")}
 	for name, tc := range map[string]struct {
 		spec corev1.PodSpec
 		in   Surroundings
@@ -90,6 +92,9 @@ func TestAPodAsksForWhatTheSchedulerWouldCount(t *testing.T) {
 		},
 		"what a pod requests as a whole goes before its containers": {said, Surroundings{}, list("cpu", "6")},
 		"a pod's limit stands for what no container requests":       {whole, Surroundings{}, list("cpu", "1", "memory", "4Gi")},
+		"and does so where a LimitRange gives the containers defaults": {
+			limited, ranges(corev1.LimitTypeContainer, corev1.LimitRangeItem{DefaultRequest: list("cpu", "100m"), Default: list("cpu", "3")}), list("cpu", "4"),
+		},
 		"a LimitRange completes what a pod asks for as a whole": {
 			said, ranges(corev1.LimitTypePod, corev1.LimitRangeItem{DefaultRequest: list("memory", "1Gi")}), list("cpu", "6", "memory", "1Gi"),
 		},

@@ -87,12 +87,14 @@ func (g Gates) template(template *corev1.PodTemplateSpec, path *field.Path) fiel
 	return all
 }
 
-// resources refuses requests for "pods", which are counted without being asked
-// for, and quantities below zero.
+// resources refuses "pods", in requests and in limits, which would become requests:
+// they are counted without being asked for. And it refuses quantities below zero.
 func (g Gates) resources(resources *corev1.ResourceRequirements, path *field.Path) field.ErrorList {
 	var all field.ErrorList
-	if _, requested := resources.Requests[corev1.ResourcePods]; requested {
-		all = append(all, field.Forbidden(path.Child("requests").Key(string(corev1.ResourcePods)), "the resource is reserved for internal use"))
+	for at, list := range map[string]corev1.ResourceList{"limits": resources.Limits, "requests": resources.Requests} {
+		if _, named := list[corev1.ResourcePods]; named {
+			all = append(all, field.Invalid(path.Child(at).Key(string(corev1.ResourcePods)), corev1.ResourcePods, "the key is reserved for internal kueue use"))
+		}
 	}
 	if g.NonNegativeResources {
 		all = append(all, allNotNegative(resources.Requests, path.Child("requests"))...)
