@@ -58,7 +58,7 @@ func (w *Weights) add(t reflect.Type, field string, seen map[reflect.Type]bool) 
 }
 
 // element is the weight of an element of the list in a field. One that is written with escapes may be any.
-func (w Weights) element(field []byte, known bool) int64 {
+func (w *Weights) element(field []byte, known bool) int64 {
 	if !known {
 		return max(w.largest, elementWeight)
 	}

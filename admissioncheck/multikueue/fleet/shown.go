@@ -48,10 +48,9 @@ func (s *shown) set(key string, obj client.Object, weight int64) (more int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was, known := s.objects[key]
-	switch {
-	case obj == nil:
+	if obj == nil {
 		delete(s.objects, key)
-	default:
+	} else {
 		s.objects[key] = showing{obj, weight}
 	}
 	if known != (obj != nil) || obj == nil {

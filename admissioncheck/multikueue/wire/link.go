@@ -69,7 +69,7 @@ func (b *bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	if refusal := b.tooLarge(request); refusal != nil {
 		return refusal, nil
 	}
-	response, err := b.next.RoundTrip(request) //nolint:bodyclose // it is passed on, or closed below
+	response, err := b.next.RoundTrip(request)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // a RoundTripper is transparent
 	}

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -264,27 +265,34 @@ func TestTheTextsOfRefusalsAreCutAndCleaned(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, answer := range map[string]http.HandlerFunc{
-		"a Status": func(w http.ResponseWriter, _ *http.Request) { answerJSON(w); w.WriteHeader(403); _, _ = w.Write(text) },
+		"a Status": func(w http.ResponseWriter, _ *http.Request) {
+			answerJSON(w)
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = w.Write(text)
+		},
 		"a Status that never ends": func(w http.ResponseWriter, _ *http.Request) {
 			answerJSON(w)
-			w.WriteHeader(403)
+			w.WriteHeader(http.StatusForbidden)
 			endless(w, `{"kind":"Status","message":"`, nasty)
 		},
-		"a text": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(403); endless(w, "", nasty) },
+		"a text": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusForbidden)
+			endless(w, "", nasty)
+		},
 		"a page": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html")
-			w.WriteHeader(403)
+			w.WriteHeader(http.StatusForbidden)
 			endless(w, "<html>", nasty)
 		},
 		"JSON that is no Status": func(w http.ResponseWriter, _ *http.Request) {
 			answerJSON(w)
-			w.WriteHeader(403)
+			w.WriteHeader(http.StatusForbidden)
 			endless(w, `[`, `{},`)
 		},
 	} {
 		c := reach(t, true, answer)
 		err := c.Create(ctxOf(t), aJob())
-		if !apierrors.IsForbidden(err) || len(err.Error()) > 2*wire.MaxText || strings.ContainsAny(err.Error(), "\x1b\n\u202e\xff<>") {
+		if !apierrors.IsForbidden(err) || len(err.Error()) > 2*wire.MaxText || strings.ContainsAny(err.Error(), "\x1b\n\u202e<>") || !utf8.ValidString(err.Error()) {
 			t.Errorf("%s: %.3000q", name, err)
 		}
 	}

@@ -25,8 +25,8 @@ var texts string
 
 // Section returns the table of one section by situation. Each line of the table has section, situation, kind and text,
 // separated by tabs; lines that begin with # are comments.
-func Section(t testing.TB, section string) map[string]Said {
-	t.Helper()
+func Section(tb testing.TB, section string) map[string]Said {
+	tb.Helper()
 	table := map[string]Said{}
 	for line := range strings.Lines(texts) {
 		line = strings.TrimSuffix(line, "\n")
@@ -35,26 +35,26 @@ func Section(t testing.TB, section string) map[string]Said {
 		}
 		fields := strings.Split(line, "\t")
 		if len(fields) != 4 {
-			t.Fatalf("texts.tsv: a line has %d columns instead of 4: %q", len(fields), line)
+			tb.Fatalf("texts.tsv: a line has %d columns instead of 4: %q", len(fields), line)
 		}
 		if fields[0] != section {
 			continue
 		}
 		if _, twice := table[fields[1]]; twice {
-			t.Fatalf("texts.tsv: section %s has %q twice", section, fields[1])
+			tb.Fatalf("texts.tsv: section %s has %q twice", section, fields[1])
 		}
 		table[fields[1]] = Said{Kind: fields[2], Text: fields[3]}
 	}
 	if len(table) == 0 {
-		t.Fatalf("texts.tsv has no section %s", section)
+		tb.Fatalf("texts.tsv has no section %s", section)
 	}
 	return table
 }
 
 // Compare fails unless the situations are those of the section, each with what the table says.
-func Compare(t testing.TB, section string, got map[string]Said) {
-	t.Helper()
-	if diff := cmp.Diff(Section(t, section), got); diff != "" {
-		t.Errorf("section %s of texts.tsv: -public +ours:\n%s", section, diff)
+func Compare(tb testing.TB, section string, got map[string]Said) {
+	tb.Helper()
+	if diff := cmp.Diff(Section(tb, section), got); diff != "" {
+		tb.Errorf("section %s of texts.tsv: -public +ours:\n%s", section, diff)
 	}
 }

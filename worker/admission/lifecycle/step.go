@@ -171,7 +171,8 @@ func retry(p *Plan, o Observation) {
 // release frees the quota of an evicted workload that has nobody to do it.
 func release(p *Plan, o Observation) {
 	evicted, _ := p.Next.Condition(Evicted)
-	if !o.Owned && !(evicted.Status == True && p.Next.holdsSomething() && p.awaits(evicted.Since, o)) {
+	waits := evicted.Status == True && p.Next.holdsSomething() && p.awaits(evicted.Since, o)
+	if !o.Owned && !waits {
 		p.Next = Release(p.Next, o.Now)
 	}
 }
