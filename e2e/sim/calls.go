@@ -49,7 +49,7 @@ func (t *turn) updateOffer(c *worker, a dispatch.Action) error {
 
 func (t *turn) createJob(c *worker, a dispatch.Action) error {
 	if old, exists := c.jobs[t.item.name]; exists {
-		if old.ours && old.uid == t.item.uid && old.stamp() == a.Epoch {
+		if old.ours && old.uid == t.item.uid && old.stamp() == a.Epoch && old.lost == nothing {
 			return nil
 		}
 		return errRefused
@@ -73,7 +73,7 @@ func (t *turn) postJob(c *worker, a dispatch.Action, late bool) error {
 	if _, exists := c.jobs[t.item.name]; exists {
 		return errRefused
 	}
-	job := remoteJob{owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch, run: t.item.run, ttl: t.item.ttl, kill: t.item.kill, late: late}
+	job := remoteJob{owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch, run: t.item.run, ttl: t.item.ttl, kill: t.item.kill, late: late, id: t.nextID(), named: true}
 	obj, exists := c.copies[t.item.name]
 	if !c.guard.stock && (c.over[t.item.uid] > a.Epoch || exists && t.parts.Before(job, obj)) {
 		t.reach(RefusedLate)
@@ -96,12 +96,12 @@ func (w *World) retract(c *worker, item workload, how removal, goes func(owner, 
 	name := item.name
 	job, hasJob := c.jobs[name]
 	obj, hasCopy := c.copies[name]
-	if hasJob && goes(job.owner, job.stamp()) || hasCopy && obj.adopted && goes(obj.owner, obj.stamp()) {
+	if hasJob && job.removable(goes) || hasCopy && obj.adopted && goes(obj.owner, obj.stamp()) {
 		if err := how.sure(); err != nil {
 			return err
 		}
 	}
-	if hasJob && goes(job.owner, job.stamp()) {
+	if hasJob && job.removable(goes) {
 		if how.spare && job.finished != nil && job.uid == item.uid {
 			return nil
 		}
@@ -160,9 +160,10 @@ func (t *turn) liveRead(c *worker, a dispatch.Action) error {
 }
 
 func (t *turn) copyStatus(job present[remoteJob]) error {
-	if !job.there || job.value.holder(t.item) != dispatch.Ours {
+	if !job.there || jobHolder(t.item, job.value) != dispatch.Ours {
 		return nil
 	}
+	t.ledger.showing(t, t.action.Cluster, job.value)
 	return t.setStatus(job.value.status())
 }
 

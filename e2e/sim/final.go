@@ -12,6 +12,7 @@ import (
 func (w *World) heal() {
 	clear(w.frozen)
 	clear(w.hub.gone)
+	w.markAgain()
 	w.healed = true
 	w.changed()
 	for _, c := range w.workers {
@@ -184,7 +185,7 @@ func (w *World) waitsTruly(item workload, because dispatch.Reason) bool {
 func (w *World) collides(c *worker, name string) bool {
 	obj, hasCopy := c.copies[name]
 	job, hasJob := c.jobs[name]
-	return hasCopy && !obj.ours || hasJob && !job.ours
+	return hasCopy && !obj.ours || hasJob && (!job.ours || job.uid == 0 && !job.named)
 }
 
 // finalObject checks that a remote object has an owner that wants it there.
@@ -201,7 +202,7 @@ func (w *World) finalObject(c *worker, name string) {
 	if obj, ok := c.copies[name]; ok {
 		w.must(lawOutlives, wanted(obj.owner, obj.stamp(), false), "copy of %s on %s", name, c.name)
 	}
-	if job, ok := c.jobs[name]; ok {
+	if job, ok := c.jobs[name]; ok && (job.uid != 0 || job.named) {
 		w.must(lawOutlives, wanted(job.owner, job.stamp(), true), "job of %s on %s", name, c.name)
 	}
 }

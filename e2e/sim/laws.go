@@ -126,6 +126,8 @@ const (
 	OfferedBehind Event = "an offer is given up because the hub's cache is behind"
 	Legacy        Event = "a predecessor's job out of reach is a debt"
 	UnderNoQuota  Event = "a running job is removed after the quota was given back, under a policy that promises something"
+	Forges        Event = "somebody makes a job that says it has succeeded"
+	Relabels      Event = "somebody takes the hub's label off its job"
 	Remade        Event = "a job is made anew while its predecessor's workload is there"
 )
 
@@ -134,7 +136,7 @@ func Events() []Event {
 	return []Event{
 		FenceStops, Lapsed, FenceAwaited, GraceOver, HubCutOff, Hedges, Drains, LateResults, ResultUnknown, DebtSettled, RecordLost, TornFinish,
 		Returns, GoneDeclared, GateOpens, Preempts, LandsLate, RefusedLate, Degrades, Refuses, QuotaAwaited, Kept, Remade, Adrift, CacheBehind, OfferedBehind,
-		WordIgnored, Stays, SiblingYields, Sluggish, Legacy, UnderNoQuota,
+		WordIgnored, Stays, SiblingYields, Sluggish, Legacy, UnderNoQuota, Forges, Relabels,
 	}
 }
 

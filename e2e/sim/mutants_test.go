@@ -109,7 +109,7 @@ func (l *library) of(seed uint64) []string {
 
 func mutants() []mutant {
 	return slices.Concat(mutantsOfState(), mutantsOfEvidence(), mutantsOfTime(), mutantsOfActions(), mutantsOfShell(),
-		mutantsOfHolds(), mutantsOfFence(), mutantsOfPlacement(), mutantsOfRank(), mutantsOfGates(), mutantsOfPartings(), mutantsOfDrift())
+		mutantsOfHolds(), mutantsOfFence(), mutantsOfPlacement(), mutantsOfRank(), mutantsOfGates(), mutantsOfPartings(), mutantsOfDrift(), mutantsOfTrust())
 }
 
 // mutantsOfState are careless about what is stored.

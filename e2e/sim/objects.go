@@ -122,6 +122,7 @@ type copied struct {
 	waiting      string
 	refused      bool
 	adopted      bool
+	adoptedBy    int64
 	finished     *dispatch.Outcome
 	deleting     bool
 	// stops is the stamp that lets a fence stop its job.
@@ -161,6 +162,10 @@ type remoteJob struct {
 	stopAt time.Time
 	// late is set if it was created by a call that the hub had given up.
 	late bool
+	// id is its own UID; named is set if it names its Workload, as all of the hub's do; lost is what others have taken off it.
+	id    int64
+	named bool
+	lost  lost
 }
 
 func (j remoteJob) status() jobStatus {

@@ -126,12 +126,16 @@ func (w *World) view(item workload, name string, listed bool) dispatch.ClusterVi
 	now := attempt{item.uid, item.state().Epoch}
 	if ended, watched := r.watch.jobs.gone[item.name]; watched && now == (attempt{ended.uid, ended.stamp()}) && v.Job.Holder == dispatch.Absent {
 		v.EndedUnfinished = ended.finished == nil
-		v.Job.Finished, v.Job.Epoch = ended.finished, ended.stamp()
+		v.Job = jobFacts(item, present[remoteJob]{true, ended})
+		v.Job.Holder, v.Job.Behind, v.Job.Deleting = dispatch.Absent, false, false
 	} else if ended, watched := r.watch.copies.gone[item.name]; watched && now == (attempt{ended.uid, ended.stamp()}) {
 		v.EndedUnfinished = !ended.adopted && ended.finished == nil && v.Copy.Holder == dispatch.Absent
 	}
 	if a, ok := r.live[item.name]; ok {
 		v.Live = &dispatch.Live{Epoch: a.epoch, At: a.at, Copy: copyFacts(item, a.copy), Job: jobFacts(item, a.job)}
+		if v.Job.Holder == dispatch.Absent && v.Live.Job.Holder == dispatch.Foreign {
+			v.Job = v.Live.Job
+		}
 	}
 	return v
 }
@@ -173,7 +177,7 @@ func copyFacts(item workload, c present[copied]) dispatch.Copy {
 		AdmittedAt:   v.admittedAt,
 		Evicted:      v.evicted,
 		Deactivating: v.deactivating,
-		Adopted:      v.adopted,
+		Adopted:      v.adopted, AdoptedBy: uidOf(v.adoptedBy), Stamped: v.ours && v.uid == item.uid,
 		Finished:     v.finished,
 		Deleting:     v.deleting,
 		Stops:        v.stops,
@@ -188,7 +192,10 @@ func jobFacts(item workload, j present[remoteJob]) dispatch.Job {
 	}
 	v := j.value
 	return dispatch.Job{
-		Holder:   v.holder(item),
+		Holder:   jobHolder(item, v),
+		UID:      uidOf(v.id),
+		Stamped:  v.ours && v.uid == item.uid && v.lost != theStamp,
+		Named:    v.named,
 		Epoch:    v.stamp(),
 		Finished: v.finished,
 		Deleting: v.deleting,

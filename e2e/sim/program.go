@@ -123,7 +123,7 @@ func (w *World) probe(c *worker) {
 			w.reach(Sluggish)
 		}
 		c.watch.copies.relist(c.copies)
-		c.watch.jobs.relist(c.jobs)
+		c.watch.jobs.relist(c.shownJobs())
 		w.hub.fenced[c.name] = !c.guard.stock && (c.guard.within <= skewMargin-maxSkew || w.parts.Shell.TakesAnyFence)
 		w.renew(c, true)
 	default:

@@ -218,7 +218,11 @@ func (g *generator) disturb() {
 }
 
 func (g *generator) disturbRarely() {
-	switch g.rand.IntN(20) {
+	switch g.rand.IntN(22) {
+	case 20:
+		g.add("forge %s %s %s", g.cluster(), g.job(), g.pick("named", "named", "bare"))
+	case 21:
+		g.tamper()
 	case 16:
 		g.part()
 	case 17:
@@ -296,6 +300,20 @@ func (g *generator) disturbByTheme() {
 			return
 		}
 		g.retreat()
+	}
+}
+
+// tamper takes marks off a job, wherever it is, and may have its cluster given up.
+func (g *generator) tamper() {
+	job := g.job()
+	for _, c := range g.names {
+		g.add("relabel %s %s %s", c, job, g.pick("label", "all"))
+	}
+	if g.rand.IntN(2) == 0 {
+		g.add("evict %s %s for=10s", g.pick("hub", g.cluster()), job)
+		g.add("round")
+		g.add("clock 2s")
+		g.add("round")
 	}
 }
 

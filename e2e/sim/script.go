@@ -71,6 +71,7 @@ func commands() map[string]func(command) error {
 		"evict": command.evictOne, "partition": link(false), "reconnect": link(true),
 		"crash": command.crashHub, "restart": command.restart, "list": list(true), "unlist": list(false),
 		"stamp": command.stamp, "scribble": command.scribble, "remove": command.remove, "wipe": command.wipe, "out-of-sync": command.outOfSync, "foreign": command.foreign, "forget": command.forget,
+		"forge": command.forge, "relabel": command.relabel,
 		"reprioritize": command.reprioritize, "resize": command.resize, "slow": slow(true), "fast": slow(false), "drop": command.drop,
 
 		"policy": command.setPolicy, "stock": command.stock, "skew": command.skew, "down": command.downWorker, "gone": command.gone, "back": command.back,

@@ -259,7 +259,7 @@ func (w *World) sweep(c *worker) {
 	for _, name := range seen(r) {
 		item := w.program.local.get(name)
 		orphan := func(o owner) bool { return o.ours && (!item.there || item.value.uid != o.uid) }
-		if !orphan(r.watch.copies.cache[name].owner) && !orphan(r.watch.jobs.cache[name].owner) {
+		if !orphan(r.watch.copies.cache[name].owner) && !r.watch.jobs.cache[name].removable(func(o owner, _ int64) bool { return orphan(o) }) {
 			continue
 		}
 		how := removal{foreground: true, sure: func() error { return w.sureOfOrphan(c, name, item) }}

@@ -82,7 +82,7 @@ func (w *World) workCopy(c *worker, name string, obj copied, hasJob bool, job re
 		w.removeCopy(c, name)
 		return true
 	case hasJob && !obj.adopted && job.owner == obj.owner && (c.guard.stock || !w.parts.Before(job, obj)):
-		obj.adopted = true
+		obj.adopted, obj.adoptedBy = true, job.id
 	case obj.finished != nil:
 		return false
 	case hasJob && job.finished != nil && job.owner == obj.owner:
@@ -140,7 +140,7 @@ func (w *World) putJob(c *worker, name string, job remoteJob) {
 	w.beforeChange(c, name)
 	c.jobs[name] = job
 	w.changed()
-	c.watch.jobs.send(name, present[remoteJob]{true, job})
+	c.watch.jobs.send(name, job.shown())
 }
 
 func (w *World) removeJob(c *worker, name string) {

@@ -226,7 +226,7 @@ func TestOnlyOfAKindThatTellsItsEndIsAJobThatWentUnfinishedKnownToBeSo(t *testin
 		kind job.Integration
 		want bool
 	}{{kind, true}, {silent{kind}, false}} {
-		s := &subject{original: mirror.Original{Origin: origin, Workload: wl, Kind: tc.kind}, state: dispatch.State{Epoch: 1}}
+		s := &subject{original: mirror.Original{Origin: origin, Workload: wl, Kind: tc.kind}, state: dispatch.State{Epoch: 1, Bound: "w1"}}
 		v := dispatch.ClusterView{Name: "w1", Copy: dispatch.Copy{Holder: dispatch.Ours}}
 		st.resolver.lookBack(&v, s)
 		if v.EndedUnfinished != tc.want {

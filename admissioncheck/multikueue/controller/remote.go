@@ -119,12 +119,15 @@ func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
 	return action
 }
 
-// collisionRecheck is how often a name that a foreign object bears is looked at again: that object is not watched.
+// collisionRecheck is how often a name that a foreign object bears, or one that has lost our label, is looked at again: it is not
+// watched.
 const collisionRecheck = time.Minute
 
 // lookAgain reads a cluster where a foreign object bears our name, now and then, because nothing tells when it goes.
 func (r *Resolver) lookAgain(s *subject, v dispatch.ClusterView) []fleet.Action {
-	if v.Copy.Holder != dispatch.Foreign && v.Job.Holder != dispatch.Foreign || s.state.Bound == v.Name {
+	collides := (v.Copy.Holder == dispatch.Foreign || v.Job.Holder == dispatch.Foreign) && s.state.Bound != v.Name
+	relabelled := v.Live != nil && v.Live.Job.Holder == dispatch.Relabelled
+	if !collides && !relabelled {
 		return nil
 	}
 	var last time.Time

@@ -69,7 +69,7 @@ func (m *removals) left(seen mirror.Found, now time.Time) mirror.Found {
 // removes are the objects seen that a removal below an epoch removes, see mirror.Removal.
 func removes(o mirror.Original, seen mirror.Found, below int64) []types.UID {
 	removable := func(h dispatch.Holder, epoch int64) bool {
-		return h == dispatch.Predecessor || h == dispatch.Ours && dispatch.Before(epoch, below)
+		return h == dispatch.Predecessor || (h == dispatch.Ours || h == dispatch.Relabelled) && dispatch.Before(epoch, below)
 	}
 	var uids []types.UID
 	if c := o.Copy(seen.Workload); removable(c.Holder, c.Epoch) {

@@ -108,19 +108,27 @@ func (r *records) patience() time.Duration {
 	return min(max(times*r.times.most(), handover), handoverMost)
 }
 
-// lastJob returns the job on a cluster as it was last seen: by a live read, in the cache, or before it went.
+// lastJob returns the job on a cluster as it was last seen, by a live read, in the cache, or before it went, unless it is one that
+// has taken the name of the Workload's.
 func (r *Resolver) lastJob(s *subject, cluster string) client.Object {
 	o := s.original
+	believed := func(f mirror.Found) bool {
+		return f.Job != nil && s.state.Believes(cluster, o.Copy(f.Workload), o.JobFacts(f.Job))
+	}
 	for _, answer := range r.Fleet.Answers(cluster, o.Key()) {
-		if f, ok := answer.Value.(found); ok && f.Job != nil {
+		if f, ok := answer.Value.(found); ok && believed(f.Found) {
 			return f.Job
 		}
 	}
-	if job := r.seen(cluster, o).Job; job != nil || o.Kind == nil {
-		return job
+	seen := r.seen(cluster, o)
+	if seen.Job == nil && o.Kind != nil {
+		gone, _ := r.Fleet.Gone(cluster, o.Kind.GVK(), o.Key())
+		seen.Job = gone.Last
 	}
-	gone, _ := r.Fleet.Gone(cluster, o.Kind.GVK(), o.Key())
-	return gone.Last
+	if !believed(seen) {
+		return nil
+	}
+	return seen.Job
 }
 
 // copyStatus writes the status of a remote job to the hub's job if that changes it. What the hub's job cannot take yet is

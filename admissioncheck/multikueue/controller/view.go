@@ -119,9 +119,9 @@ func (r *Resolver) lookBack(v *dispatch.ClusterView, s *subject) {
 	}
 	if o.Kind != nil && v.Job.Holder == dispatch.Absent {
 		gone, ok := r.Fleet.Gone(v.Name, o.Kind.GVK(), o.Key())
-		if ok && current(gone.Last) && o.JobFacts(gone.Last).Holder == dispatch.Ours {
-			v.Job.Finished, v.Job.Epoch = mirror.Outcome(o.Kind, gone.Last), mirror.Epoch(gone.Last)
-			v.EndedUnfinished = v.Job.Finished == nil && gone.Watched && o.Kind.TellsEnd()
+		if last := lastFacts(o, gone.Last); ok && current(gone.Last) && last.Holder == dispatch.Ours && s.state.Believes(v.Name, v.Copy, last) {
+			v.Job, v.Job.Holder = last, dispatch.Absent
+			v.EndedUnfinished = last.Finished == nil && gone.Watched && o.Kind.TellsEnd()
 		}
 	}
 	if v.Copy.Holder == dispatch.Absent {
@@ -130,6 +130,15 @@ func (r *Resolver) lookBack(v *dispatch.ClusterView, s *subject) {
 			v.EndedUnfinished = v.EndedUnfinished || gone.Watched && !o.Copy(wl).Adopted && v.Job.Finished == nil
 		}
 	}
+}
+
+// lastFacts are those of a job that is no more, as far as they still matter.
+func lastFacts(o mirror.Original, last client.Object) dispatch.Job {
+	if last == nil {
+		return dispatch.Job{}
+	}
+	f := o.JobFacts(last)
+	return dispatch.Job{Holder: f.Holder, Epoch: f.Epoch, Finished: f.Finished, UID: f.UID, Stamped: f.Stamped, Named: f.Named}
 }
 
 // link is the connection to a cluster. A name without a supervisor is that of a MultiKueueCluster which was not looked at

@@ -80,8 +80,11 @@ func (t turn) run(v ClusterView) Plan {
 	if v.Copy.PriorityOnly {
 		actions = append(actions, Action{Verb: UpdateOffer, Cluster: v.Name, Epoch: t.s.Epoch})
 	}
-	if !t.s.currentJob(v.Job) {
+	switch {
+	case !t.s.currentJob(v.Job):
 		return t.start(v, actions)
+	case !t.believed(v.Name, v.Copy, v.Job):
+		return t.look(v, actions)
 	}
 	if v.Job.Behind {
 		actions = append(actions, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.s.Epoch})
@@ -106,7 +109,9 @@ func (t turn) start(v ClusterView, actions []Action) Plan {
 		plan.WakeAt = wake
 		return plan
 	}
-	if v.Copy.Adopted && v.Job.Holder == Absent {
+	live := t.answer(v)
+	relabelled := live != nil && live.Job.Holder == Relabelled
+	if v.Job.Holder == Absent && (v.Copy.Adopted || relabelled) {
 		return t.look(v, actions)
 	}
 	if v.Job.Holder == Absent {

@@ -76,7 +76,7 @@ func (t turn) depart() []Action {
 		case owed && t.answer(v) == nil && !t.o.Local.JobActive: // who waits for the job to be idle reads it anyway
 			actions = append(actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch})
 		}
-		if owed && v.Job.Holder == Ours && v.Job.Behind {
+		if owed && v.Job.Behind && t.mayShow(v) {
 			copies = append(copies, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.s.Epoch})
 		}
 	}
@@ -124,10 +124,11 @@ func (t turn) withoutQuota() Plan {
 		next = next.retreat(t.nextEpoch())
 	}
 	next.Bound = ""
+	next = t.credit(next)
 	if next = t.inherit(next); !next.Equal(t.s) {
 		return t.move(next, NoQuota, "the quota reservation ended, or an earlier owner of the name may still run")
 	}
-	return t.stay(NoQuota, "waiting for quota on the hub", t.retractAll(t.counts)...)
+	return t.stay(NoQuota, "waiting for quota on the hub", t.retractAll(t.spares)...)
 }
 
 // retractAll removes everything of ours, of whatever epoch, from every cluster that can be talked to.

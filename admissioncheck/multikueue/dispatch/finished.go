@@ -1,15 +1,18 @@
 package dispatch
 
 // finished honours a run that has ended (contract: multikueue.md 4 case 3b): one of the present epoch on the bound
-// cluster or, while no cluster is bound, of any epoch on any cluster. A run of an earlier epoch that ends while a later
-// one is bound is not ours any more.
+// cluster or, while no cluster is bound, of any epoch on any cluster that the State names. A run of an earlier epoch that ends
+// while a later one is bound is not ours any more.
 func (t turn) finished() (Plan, bool) {
 	for _, v := range t.o.Clusters {
 		out := t.result(v)
-		if out == nil {
+		switch {
+		case out == nil && t.unproven(v):
+			return t.stay(Looking, "something on "+v.Name+" says that the run has ended; reading what it is",
+				Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch}), true
+		case out == nil:
 			continue
-		}
-		if t.settling(v) && t.answer(v) == nil {
+		case t.settling(v) && t.answer(v) == nil:
 			return t.stay(RunFinished, "the run on "+v.Name+" has ended; reading its last status",
 				Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch}), true
 		}
@@ -27,32 +30,50 @@ func (t turn) settling(v ClusterView) bool {
 
 // result returns how the Workload's run on a cluster ended, nil if it did not or does not count.
 func (t turn) result(v ClusterView) *Outcome {
-	if !t.counts(v) {
+	if !t.counts(v) || !t.named(v) {
 		return nil
 	}
-	held := t.held()
-	ours := func(h Holder, stamp int64) bool {
-		return h == Ours && (!held || t.s.current(stamp))
-	}
-	// A copy, or a job: the copy's word is the worker's own, the job's comes earlier.
-	of := func(c Copy, j Job) *Outcome {
-		if c.Finished != nil && c.Finished.Reason != OutOfSync && ours(c.Holder, c.Epoch) {
-			return c.Finished
-		}
-		outOfSync := c.Holder == Ours && c.Finished != nil
-		watchedEnd := j.Holder == Absent && j.Finished != nil
-		if j.Finished != nil && !outOfSync && (ours(j.Holder, j.Epoch) || watchedEnd && ours(Ours, j.Epoch)) {
-			return j.Finished
-		}
-		return nil
-	}
-	if out := of(v.Copy, v.Job); out != nil {
+	if out := t.outcome(v, v.Copy, v.Job); out != nil {
 		return out
 	}
 	if live := t.answer(v); live != nil {
-		return of(live.Copy, live.Job)
+		return t.outcome(v, live.Copy, live.Job)
 	}
 	return nil
+}
+
+// outcome is what a copy and a job say of the end: the copy's word is the worker's own, the job's comes earlier.
+func (t turn) outcome(v ClusterView, c Copy, j Job) *Outcome {
+	if c.Finished != nil && c.Finished.Reason != OutOfSync && t.mayEnd(c.Holder, c.Epoch) && t.ran(v, c, j) {
+		return c.Finished
+	}
+	if t.saysEnded(c, j) && t.believed(v.Name, c, j) {
+		return j.Finished
+	}
+	return nil
+}
+
+// mayEnd reports whether an object is ours and of an epoch whose end would count.
+func (t turn) mayEnd(h Holder, stamp int64) bool {
+	return h == Ours && (!t.held() || t.s.current(stamp))
+}
+
+// saysEnded reports whether a job says that it has ended, also one that is no more, and its copy does not say that it was no job
+// of that Workload.
+func (t turn) saysEnded(c Copy, j Job) bool {
+	outOfSync := c.Holder == Ours && c.Finished != nil && c.Finished.Reason == OutOfSync
+	watchedEnd := j.Holder == Absent && j.Finished != nil
+	return j.Finished != nil && !outOfSync && (t.mayEnd(j.Holder, j.Epoch) || watchedEnd && t.mayEnd(Ours, j.Epoch))
+}
+
+// unproven reports whether the cache shows a result that would count but for a proof which the cluster itself may have: one
+// watch may be ahead of the other.
+func (t turn) unproven(v ClusterView) bool {
+	if !v.connected() || t.answer(v) != nil || !t.counts(v) || !t.named(v) {
+		return false
+	}
+	ended := v.Copy.Finished != nil && v.Copy.Finished.Reason != OutOfSync && t.mayEnd(v.Copy.Holder, v.Copy.Epoch)
+	return ended || t.saysEnded(v.Copy, v.Job)
 }
 
 // held reports whether a cluster is bound and not given up.
@@ -67,4 +88,11 @@ func (t turn) counts(v ClusterView) bool {
 	c := v.Copy
 	outOfSync := c.Finished != nil && c.Finished.Reason == OutOfSync
 	return c.Holder != Ours || (c.SpecMatches || c.PriorityOnly) && !outOfSync
+}
+
+// spares reports whether a removal has to leave a job alone that has ended meanwhile: its result would count, and nobody has seen
+// it. What was read and has been found not to count may go.
+func (t turn) spares(v ClusterView) bool {
+	live := t.answer(v)
+	return t.counts(v) && (live == nil || !t.saysEnded(live.Copy, live.Job))
 }

@@ -21,10 +21,14 @@ func (t turn) fresh(live Live) bool {
 // judge decides from what a live read found on the bound cluster. A run that has ended was honoured before.
 func (t turn) judge(v ClusterView, live Live, actions []Action) Plan {
 	c := live.Copy
-	vanished := !t.s.currentJob(live.Job) && c.Adopted
+	vanished := !t.runs(v, live) && c.Adopted
 	switch {
+	case t.healthy(c) && t.s.tampered(live.Job):
+		return t.stay(Looking, msgRelabelled(v.Name), actions...)
 	case !t.s.currentCopy(c):
 		return t.gone(v, live, actions)
+	case c.Finished != nil && c.Finished.Reason != OutOfSync: // without a job that could have
+		return t.giveUp(RemoteGone, msgGone, nil)
 	case c.Finished != nil:
 		message := t.msgOutOfSync(v.Name)
 		return t.giveUp(RemoteOutOfSync, message, &Event{Warning: true, Message: message})
@@ -37,10 +41,17 @@ func (t turn) judge(v ClusterView, live Live, actions []Action) Plan {
 		return t.stay(Looking, "the copy on "+v.Name+" is being deleted", actions...)
 	case vanished:
 		return t.gone(v, live, actions)
+	case t.s.currentJob(live.Job) && !t.runs(v, live) && c.Stamped: // it was here before ours, and is none of ours
+		return t.giveUp(NameCollision, t.msgCollision(v.Name), &Event{Warning: true, Message: t.msgCollision(v.Name)})
 	case !v.InConfig || !t.healthy(c):
 		return t.giveUp(RemoteGone, msgGone, nil)
 	}
 	return t.stay(Looking, "the cache of "+v.Name+" is behind", actions...)
+}
+
+// runs reports whether the job that was made in this epoch is still there.
+func (t turn) runs(v ClusterView, live Live) bool {
+	return t.s.currentJob(live.Job) && t.believed(v.Name, live.Copy, live.Job)
 }
 
 // gone handles a bound copy or job that is not there any more (case 6a). If the job is still there, its run has lost its
@@ -48,7 +59,7 @@ func (t turn) judge(v ClusterView, live Live, actions []Action) Plan {
 // dispatched again only if somebody saw that it had not. A job is never made again within an epoch. Where nothing is left of it and
 // others show a later epoch than the record, the record was lost: without an epoch above theirs their offers would stay for ever.
 func (t turn) gone(v ClusterView, live Live, actions []Action) Plan {
-	if t.s.currentJob(live.Job) || v.EndedUnfinished {
+	if t.runs(v, live) || v.EndedUnfinished {
 		return t.giveUp(RemoteGone, msgGone, nil)
 	}
 	if t.behind() && live.Copy.Holder != Ours && live.Job.Holder != Ours {

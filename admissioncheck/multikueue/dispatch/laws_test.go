@@ -28,6 +28,7 @@ func FuzzTheLawsOfStep(f *testing.F) {
 		checkPods(t, s, o, p, plan)
 		checkActions(t, s, o, plan)
 		checkHolds(t, s, o, p, plan)
+		checkTrust(t, s, o, plan)
 		checkWrites(t, s, o, p)
 		if told := Explain(s, o, p); len(told.Clusters) != len(o.Clusters) || told.Summary == "" {
 			t.Errorf("%d explanations for %d clusters; %q", len(told.Clusters), len(o.Clusters), told.Summary)
@@ -203,6 +204,36 @@ func checkHolds(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 	}
 }
 
+// checkTrust checks that nothing is believed of whom nobody asked, and nothing shown of a job that took another's name. It reckons
+// on its own who may say what.
+func checkTrust(t *testing.T, s State, o Observation, plan Plan) {
+	t.Helper()
+	for _, a := range plan.Actions {
+		v := (turn{o: o}).view(a.Cluster)
+		asked := s.Bound == v.Name || s.owedBy(v.Name)
+		sound := func(c Copy, j Job) bool {
+			taken := c.Holder == Ours && c.AdoptedBy == j.UID
+			contested := c.Holder == Ours && c.AdoptedBy != "" && !taken
+			said := c.Holder == Ours && c.Finished != nil && c.Adopted && asked
+			return said || !contested && (taken || j.Stamped && asked)
+		}
+		switch {
+		case a.Verb == Finish && !asked && (!s.nominates(v.Name) || !v.InConfig):
+			t.Errorf("takes the word of %s, which nobody asked: %+v", v.Name, s)
+		case a.Verb == Finish && !sound(v.Copy, v.Job) && (v.Live == nil || !sound(v.Live.Copy, v.Live.Job)),
+			a.Verb == CopyStatus && !sound(v.Copy, v.Job):
+			t.Errorf("%s of a job that is not known to be the workload's: %+v", a.Verb, v)
+		}
+	}
+	for _, d := range s.Debts {
+		live := (turn{o: o}).view(d.Cluster).Live
+		marked := live != nil && (live.Job.Holder == Relabelled || live.Job.Holder == Foreign && live.Job.Finished == nil && (live.Job.Named || live.Job.Stamped))
+		if marked && !plan.Next.owedBy(d.Cluster) && (turn{o: o}).view(d.Cluster).connected() {
+			t.Errorf("%s owes nothing any more, where there is %+v", d.Cluster, live.Job)
+		}
+	}
+}
+
 func lostFor(o Observation, v ClusterView) time.Duration { return o.Now.Sub(v.Link.Since) }
 
 // checkWrites checks that writing comes to an end: stored as told, Step soon has nothing more to store.
@@ -339,8 +370,10 @@ func (g *maker) view(name string) ClusterView {
 	return v
 }
 
+func (g *maker) uid() string { return []string{"a", "a", "a", "b"}[g.IntN(4)] }
+
 func (g *maker) holder() Holder {
-	return []Holder{Absent, Absent, Ours, Ours, Ours, Ours, Predecessor, Foreign}[g.IntN(8)]
+	return []Holder{Absent, Absent, Ours, Ours, Ours, Ours, Predecessor, Foreign, Relabelled}[g.IntN(9)]
 }
 
 func (g *maker) outcome() *Outcome {
@@ -362,6 +395,10 @@ func (g *maker) copy() Copy {
 		c.GateOpenedAt = g.past()
 	}
 	c.Quota, c.Adopted, c.Evicted = !g.chance(3), g.chance(3), g.chance(5)
+	if c.Adopted {
+		c.AdoptedBy = g.uid()
+	}
+	c.Stamped = !g.chance(4)
 	c.Admitted, c.AdmittedAt = c.Quota && !g.chance(3), g.past()
 	c.Deactivating, c.Deleting, c.Refused = g.chance(8), g.chance(8), !c.Quota && g.chance(2)
 	return c
@@ -371,6 +408,7 @@ func (g *maker) job() Job {
 	j := Job{Holder: g.holder()}
 	if j.Holder != Absent {
 		j.Epoch, j.Finished, j.Behind, j.Deleting = g.epoch(), g.outcome(), g.chance(2), g.chance(8)
+		j.UID, j.Stamped, j.Named = g.uid(), !g.chance(4), !g.chance(6)
 	}
 	return j
 }

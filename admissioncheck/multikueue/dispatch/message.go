@@ -8,6 +8,9 @@ import (
 )
 
 // The messages of the check (contract: multikueue.md 4).
+// originLabel is the public label of everything that a hub makes on workers; package mirror has a test that it is that of the API.
+const originLabel = "kueue.x-k8s.io/multikueue-origin"
+
 const (
 	msgLost     = `Admitting remote lost`
 	msgGone     = `Admitting remote no longer exists`
@@ -43,6 +46,11 @@ func (t turn) msgCollision(cluster string) string {
 		` is not ours, resetting for re-dispatch`)
 }
 
+func msgRelabelled(cluster string) string {
+	return `Somebody has taken the label ` + originLabel + ` off the job on worker cluster ` + strconv.Quote(cluster) +
+		`: put it back for its status to be seen here`
+}
+
 func (t turn) msgDrained(cluster string) string {
 	return t.previously(`Worker cluster ` + strconv.Quote(cluster) + ` is being drained, resetting for re-dispatch`)
 }
@@ -52,6 +60,10 @@ func (t turn) msgOwed(clusters []string) string {
 	text := "an earlier attempt may still run on " + list(clusters)
 	for _, d := range t.s.Debts {
 		v := t.view(d.Cluster)
+		if live := t.answer(v); live != nil && live.Job.stray() {
+			text += "; the job on " + strconv.Quote(d.Cluster) + " names this workload, though its label " + originLabel +
+				" is not the hub's: delete it, or put the label back"
+		}
 		if t.strict() && !v.connected() && slices.Contains(clusters, d.Cluster) {
 			text += "; " + t.msgHeld(v, d.Stops)
 		}

@@ -177,13 +177,13 @@ func (r *viewReader) word(w string) {
 	case "old":
 		r.view.Live.At = noon().Add(-time.Minute)
 	case "copy":
-		*r.copy, r.onJob = Copy{Holder: Ours, Epoch: number(r.t, value), SpecMatches: true}, false
+		*r.copy, r.onJob = Copy{Holder: Ours, Epoch: number(r.t, value), SpecMatches: true, Stamped: true}, false
 	case "job":
-		*r.job, r.onJob = Job{Holder: Ours, Epoch: number(r.t, value)}, true
-	case "foreign", "predecessor", "deleting", "finished":
+		*r.job, r.onJob = Job{Holder: Ours, Epoch: number(r.t, value), UID: "job", Stamped: true, Named: true}, true
+	case "foreign", "predecessor", "relabelled", "deleting", "finished":
 		r.common(key, outcome)
 	case "was":
-		r.job.Finished, r.job.Epoch = &Outcome{Reason: outcome, Message: "over"}, number(r.t, value)
+		*r.job = Job{Finished: &Outcome{Reason: outcome, Message: "over"}, Epoch: number(r.t, value), UID: "job", Stamped: true, Named: true}
 	case "fenced":
 		r.view.Fenced, r.view.RenewedAt = true, noon().Add(-duration(r.t, value))
 	case "unrenewed":
@@ -221,6 +221,14 @@ func (r *viewReader) word(w string) {
 		r.view.Trouble = outcome
 	case "behind":
 		r.job.Behind = true
+	case "unstamped":
+		r.job.Stamped = false
+	case "unnamed":
+		r.job.Named = false
+	case "unmarked":
+		r.copy.Stamped = false
+	case "another":
+		r.job.UID = "another"
 	default:
 		r.copyWord(key, value)
 	}
@@ -229,7 +237,7 @@ func (r *viewReader) word(w string) {
 // common reads a word that may be about a copy or a job.
 func (r *viewReader) common(key, outcome string) {
 	out := &Outcome{Reason: outcome, Message: "over"}
-	holder := map[string]Holder{"foreign": Foreign, "predecessor": Predecessor}[key]
+	holder := map[string]Holder{"foreign": Foreign, "predecessor": Predecessor, "relabelled": Relabelled}[key]
 	switch {
 	case holder != Absent && r.onJob:
 		r.job.Holder = holder
@@ -242,7 +250,7 @@ func (r *viewReader) common(key, outcome string) {
 	case r.onJob:
 		r.job.Finished = out
 	default:
-		r.copy.Finished = out
+		r.copy.Finished, r.copy.Adopted, r.copy.AdoptedBy = out, true, "job"
 	}
 }
 
@@ -266,7 +274,9 @@ func (r *viewReader) copyWord(key, value string) {
 	case "opened":
 		r.copy.GateOpenedAt = noon().Add(-duration(r.t, value))
 	case "adopted":
-		r.copy.Adopted = true
+		r.copy.Adopted, r.copy.AdoptedBy = true, "job"
+	case "unadopted":
+		r.copy.Adopted, r.copy.AdoptedBy = false, ""
 	case "evicted":
 		r.copy.Evicted = true
 	case "deactivating":

@@ -193,7 +193,7 @@ type Link struct {
 // Holder says whose object bears our object's name on a worker.
 type Holder int
 
-// The holders of a name. Only what is Ours or a Predecessor's is ever touched.
+// The holders of a name. Only what is Ours, Relabelled or a Predecessor's is ever touched.
 const (
 	// Absent: no object of that name is seen.
 	Absent Holder = iota
@@ -203,6 +203,9 @@ const (
 	Predecessor
 	// Foreign: another origin or none. A name collision: never touched.
 	Foreign
+	// Relabelled: our owner's UID and no origin label at all: somebody has taken that off what we made. Informers do not show it,
+	// live reads do. It may run like any of ours and is removed like any, but nothing that it says counts.
+	Relabelled
 )
 
 // Copy is the Workload of our name on a worker.
@@ -241,7 +244,11 @@ type Copy struct {
 	EvictedAt    time.Time
 	Deactivating bool
 	// Adopted is set once a job there owns it (it has a controller): that job came into being, whether it is seen or not.
-	Adopted bool
+	// AdoptedBy is the UID of that job.
+	Adopted   bool
+	AdoptedBy string
+	// Stamped is set if it bears the UID of the hub's Workload: then so does its job.
+	Stamped bool
 	// Finished is its condition of that name, nil if not True.
 	Finished *Outcome
 	// Deleting is set while it waits for finalizers.
@@ -251,6 +258,11 @@ type Copy struct {
 // Job is the job of our name on a worker.
 type Job struct {
 	Holder Holder
+	// UID is its own.
+	UID string
+	// Stamped is set if it bears the UID of the hub's Workload; Named if it says by name that it is for that Workload. One that is
+	// neither is Foreign, whatever its labels.
+	Stamped, Named bool
 	// Epoch is its stamp; 0 if it has none.
 	Epoch int64
 	// Finished is set once it has ended. It may outlast the job, see ClusterView.EndedUnfinished.

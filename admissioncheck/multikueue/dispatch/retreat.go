@@ -26,7 +26,7 @@ func (t turn) unbind(plan Plan) Plan {
 	case !v.connected():
 		end, _ := t.deadline(v)
 		plan.WakeAt = soonest(plan.WakeAt, end)
-	case !seen:
+	case !seen && t.answer(v) == nil:
 		plan.Actions = append(plan.Actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch})
 	}
 	return plan
@@ -40,7 +40,7 @@ func (t turn) stoppedOn(v ClusterView) (over, seen bool) {
 	switch {
 	case !v.connected():
 		return t.graceOver(v), true
-	case live != nil && !touchable(live.Job.Holder) && (!touchable(live.Copy.Holder) || !live.Copy.Admitted || live.Copy.Evicted):
+	case live != nil && !touchable(live.Job.Holder) && !live.Job.stray() && (!touchable(live.Copy.Holder) || !live.Copy.Admitted || live.Copy.Evicted):
 		return true, true
 	case c.Holder == Ours:
 		ended := !c.Quota || c.Finished != nil && c.Finished.Reason != OutOfSync
@@ -94,11 +94,13 @@ func (t turn) stop(v ClusterView) []Action {
 		actions = append(actions, Action{Verb: EvictRemote, Cluster: v.Name, Epoch: t.s.Epoch,
 			Message: "Evicted on manager: " + t.o.Local.EvictedMessage})
 	}
-	if v.Job.Holder == Ours && v.Job.Behind {
+	if v.Job.Behind && t.mayShow(v) {
 		actions = append(actions, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.s.Epoch})
 	}
 	outOfSync := c.Finished != nil && c.Finished.Reason == OutOfSync
-	if t.o.Local.Awaited && v.removable() && (c.Holder != Ours || outOfSync) {
+	live := t.answer(v)
+	hidden := live != nil && live.Job.Holder == Relabelled
+	if t.o.Local.Awaited && (v.removable() || hidden) && (c.Holder != Ours || outOfSync) {
 		actions = append(actions, t.abandon(v)...)
 	}
 	return actions
@@ -131,6 +133,9 @@ func (t turn) awaitIdle(plan *Plan) {
 			}
 		case v.Job.Holder == Ours || live != nil && live.Job.Holder == Ours:
 			silent = false
+		case live != nil && live.Job.unseen():
+			over, _ := t.stoppedOn(v) // it tells nobody, its copy does
+			silent = silent && over
 		case live == nil:
 			silent = false
 			plan.Actions = append(plan.Actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch})
@@ -159,5 +164,5 @@ func (t turn) remove(v ClusterView, below int64) []Action {
 	if v.Copy.Holder == Absent && v.Job.Deleting {
 		return nil
 	}
-	return []Action{{Verb: Retract, Cluster: v.Name, Epoch: below, Spare: t.counts(v), Foreground: t.strict()}}
+	return []Action{{Verb: Retract, Cluster: v.Name, Epoch: below, Spare: t.spares(v), Foreground: t.strict()}}
 }

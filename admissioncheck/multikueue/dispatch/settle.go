@@ -30,7 +30,7 @@ func (t turn) settle(s State) (State, bool) {
 // before. Nothing but a live read can show that.
 func (t turn) clean(v ClusterView) bool {
 	live := t.answer(v)
-	return live != nil && !touchable(live.Job.Holder) && !touchable(live.Copy.Holder)
+	return live != nil && !touchable(live.Job.Holder) && !touchable(live.Copy.Holder) && !live.Job.stray()
 }
 
 // discharged reports whether nothing of an earlier epoch is left on a debtor, its pods included.

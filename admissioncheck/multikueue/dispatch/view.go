@@ -7,18 +7,23 @@ func (s State) current(stamp int64) bool {
 	return stamp == s.Epoch || stamp == 0 && s.Epoch == 1
 }
 
+// tampered reports whether a job of the present epoch has lost our label: it runs on, and its copy tells how it ends.
+func (s State) tampered(j Job) bool { return j.Holder == Relabelled && s.current(j.Epoch) }
+
 // currentCopy and currentJob report whether a fact is about an object of ours and of the present epoch.
 func (s State) currentCopy(c Copy) bool { return c.Holder == Ours && s.current(c.Epoch) }
 func (s State) currentJob(j Job) bool   { return j.Holder == Ours && s.current(j.Epoch) }
 
 // staleJob reports whether a job is ours to remove before anything new may happen on its cluster.
 func (s State) staleJob(j Job) bool {
-	return j.Holder == Predecessor || j.Holder == Ours && !s.current(j.Epoch)
+	return s.staleObject(j.Holder, j.Epoch)
 }
 
 // staleCopy is staleJob for a copy.
-func (s State) staleCopy(c Copy) bool {
-	return c.Holder == Predecessor || c.Holder == Ours && !s.current(c.Epoch)
+func (s State) staleCopy(c Copy) bool { return s.staleObject(c.Holder, c.Epoch) }
+
+func (s State) staleObject(h Holder, stamp int64) bool {
+	return h == Predecessor || (h == Ours || h == Relabelled) && !s.current(stamp)
 }
 
 // connected reports whether the cluster can be talked to.
@@ -29,7 +34,7 @@ func (v ClusterView) removable() bool {
 	return touchable(v.Copy.Holder) || touchable(v.Job.Holder)
 }
 
-func touchable(h Holder) bool { return h == Ours || h == Predecessor }
+func touchable(h Holder) bool { return h == Ours || h == Predecessor || h == Relabelled }
 
 // collision reports whether a foreign object bears our name.
 func (v ClusterView) collision() bool { return v.Copy.Holder == Foreign || v.Job.Holder == Foreign }
@@ -41,6 +46,13 @@ func (t turn) answer(v ClusterView) *Live {
 	}
 	return v.Live
 }
+
+// stray reports whether a job that is not ours by its label, but names our Workload or bears its UID, may run: somebody may have
+// changed the rest. It is not ours to remove.
+func (j Job) stray() bool { return j.Holder == Foreign && (j.Named || j.Stamped) && j.Finished == nil }
+
+// unseen reports whether a live read has found a job that may run and that no informer shows.
+func (j Job) unseen() bool { return j.Holder == Relabelled || j.stray() }
 
 // stale reports whether something of an earlier epoch or owner is seen on the cluster; a live answer wins over the cache.
 func (t turn) stale(v ClusterView) bool {
@@ -70,7 +82,7 @@ func (v ClusterView) newest() int64 {
 
 // stamp returns the epoch of an object of ours, 0 for any other.
 func (c Copy) stamp() int64 {
-	if c.Holder != Ours {
+	if c.Holder != Ours && c.Holder != Relabelled {
 		return 0
 	}
 	return c.Epoch
@@ -78,7 +90,7 @@ func (c Copy) stamp() int64 {
 
 // stamp is the same for a job.
 func (j Job) stamp() int64 {
-	if j.Holder != Ours {
+	if j.Holder != Ours && j.Holder != Relabelled {
 		return 0
 	}
 	return j.Epoch

@@ -67,16 +67,26 @@ func (o Original) JobKey() types.NamespacedName {
 }
 
 // holder tells whose a remote object is. An object that says for which Workload it is, and names another, is that of a
-// predecessor.
+// predecessor. One that was made for this Workload is not nobody's because its label was taken off; with the label of another
+// hub it may be that of a hub which was restored from the same backup.
 func (o Original) holder(obj client.Object) dispatch.Holder {
-	owner, stamped := obj.GetAnnotations()[switchyard.OwnerUIDAnnotation]
+	owner, says := obj.GetAnnotations()[switchyard.OwnerUIDAnnotation]
+	stamped := o.stamped(obj)
 	switch {
+	case o.Origin != "" && obj.GetLabels()[kueue.MultiKueueOriginLabel] == "" && stamped:
+		return dispatch.Relabelled
 	case !HasOrigin(obj, o.Origin):
 		return dispatch.Foreign
-	case !o.Gone && stamped && owner != string(o.Workload.UID):
+	case !o.Gone && says && owner != string(o.Workload.UID):
 		return dispatch.Predecessor
 	}
 	return dispatch.Ours
+}
+
+// stamped tells whether an object says by UID that it was made for the Workload.
+func (o Original) stamped(obj client.Object) bool {
+	owner := obj.GetAnnotations()[switchyard.OwnerUIDAnnotation]
+	return !o.Gone && owner != "" && owner == string(o.Workload.UID)
 }
 
 // WorkloadCopy returns the Workload as it is created on a worker in an epoch: name, labels without the job's UID, plus
@@ -118,11 +128,11 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 		SpecMatches: same && priority, PriorityOnly: same && !priority,
 		Evicted:      holds(remote, kueue.WorkloadEvicted),
 		Deactivating: holds(remote, kueue.WorkloadDeactivationTarget) || !ptr.Deref(remote.Spec.Active, true),
-		Adopted:      adopted(remote),
 		Deleting:     !remote.DeletionTimestamp.IsZero(),
 		Since:        remote.CreationTimestamp.Time,
-		Stops:        StopsWithoutHub(remote),
+		Stops:        StopsWithoutHub(remote), Stamped: o.stamped(remote),
 	}
+	c.Adopted, c.AdoptedBy = adopted(remote)
 	gate(&c, remote)
 	if c.Evicted {
 		c.EvictedAt = meta.FindStatusCondition(remote.Status.Conditions, kueue.WorkloadEvicted).LastTransitionTime.Time
@@ -146,10 +156,14 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 	return c
 }
 
-// adopted tells whether a job has ever taken up the copy: its owner goes when that job is deleted and leaves its dependents
+// adopted tells whether a job has ever taken up the copy, and that job's UID: its owner goes when that job is deleted and leaves its dependents
 // alone, the job's UID in a label stays (contract: multikueue.md 6).
-func adopted(remote *kueue.Workload) bool {
-	return metav1.GetControllerOfNoCopy(remote) != nil || remote.Labels[kueue.JobUIDLabel] != ""
+func adopted(remote *kueue.Workload) (is bool, by string) {
+	if controller := metav1.GetControllerOfNoCopy(remote); controller != nil {
+		return true, string(controller.UID)
+	}
+	by = remote.Labels[kueue.JobUIDLabel]
+	return by != "", by
 }
 
 // gate tells how the hub's preemption gate of a copy stands. One without a position is closed (contract: multikueue.md 8).

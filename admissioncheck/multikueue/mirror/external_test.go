@@ -105,7 +105,7 @@ func TestAnExternalJobIsCreatedStampedAndWithoutItsManager(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{kueue.MultiKueueOriginLabel: origin}, created.GetLabels()); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(dispatch.Job{Holder: dispatch.Ours, Epoch: 2}, o.JobFacts(created)); diff != "" {
+	if diff := cmp.Diff(dispatch.Job{Holder: dispatch.Ours, Epoch: 2, Stamped: true, Named: true}, o.JobFacts(created)); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
 }

@@ -25,6 +25,7 @@ func (o Original) JobFacts(remote client.Object) dispatch.Job {
 	j := dispatch.Job{
 		Holder: o.jobHolder(remote), Epoch: Epoch(remote), Finished: Outcome(o.Kind, remote),
 		Deleting: !remote.GetDeletionTimestamp().IsZero(), Since: remote.GetCreationTimestamp().Time,
+		UID: string(remote.GetUID()), Stamped: o.stamped(remote), Named: o.isNamed(remote),
 	}
 	if j.Holder == dispatch.Ours && o.Job != nil {
 		_, behind, _ := o.WithStatus(remote)
@@ -34,13 +35,22 @@ func (o Original) JobFacts(remote client.Object) dispatch.Job {
 }
 
 // jobHolder is holder for a job, which may also tell by the name of its Workload that it is a predecessor's: a job that is
-// deleted and created again under the same name gets another Workload.
+// deleted and created again under the same name gets another Workload. One that says nothing of a Workload was made by no hub,
+// whatever its label.
 func (o Original) jobHolder(remote client.Object) dispatch.Holder {
-	holder := o.holder(remote)
-	if name := job.PrebuiltWorkloadName(remote); holder == dispatch.Ours && name != "" && name != o.Workload.Name {
+	holder, name := o.holder(remote), job.PrebuiltWorkloadName(remote)
+	switch {
+	case holder == dispatch.Ours && name != "" && name != o.Workload.Name:
 		return dispatch.Predecessor
+	case holder == dispatch.Ours && name == "" && !o.Gone && !o.stamped(remote):
+		return dispatch.Foreign
 	}
 	return holder
+}
+
+// isNamed tells whether a job says by name that it is for the Workload.
+func (o Original) isNamed(remote client.Object) bool {
+	return job.PrebuiltWorkloadName(remote) == o.Workload.Name
 }
 
 // WithStatus returns the hub's job with the status of the remote one, and whether that changes anything. Texts in it are cut and

@@ -222,7 +222,9 @@ func TestWhoseAnObjectOnAWorkerIs(t *testing.T) {
 		{name: "made by another program of our origin", change: unstamped, want: dispatch.Ours},
 		{name: "made for an earlier workload", change: stamp("old"), want: dispatch.Predecessor, epoch: 4},
 		{name: "made by another hub", change: labelled("hub-2"), want: dispatch.Foreign, epoch: 4},
-		{name: "made by somebody on the worker", change: func(wl *kueue.Workload) { wl.Labels = nil }, want: dispatch.Foreign, epoch: 4},
+		{name: "made by somebody on the worker", change: func(wl *kueue.Workload) { wl.Labels, wl.Annotations = nil, nil }, want: dispatch.Foreign},
+		{name: "made by us, its label taken off", change: func(wl *kueue.Workload) { wl.Labels = nil }, want: dispatch.Relabelled, epoch: 4},
+		{name: "made by us, its label emptied", change: labelled(""), want: dispatch.Relabelled, epoch: 4},
 		{name: "made for a workload that is no more", change: stamp("whoever"), gone: true, want: dispatch.Ours, epoch: 4},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -271,7 +273,7 @@ func TestTheFactsOfACopy(t *testing.T) {
 	}))
 	want := dispatch.Copy{
 		Holder: dispatch.Ours, Epoch: 1, SpecMatches: true, Quota: true, Admitted: true, AdmittedAt: since.Time, Evicted: true, EvictedAt: since.Time, Since: since.Time,
-		Deactivating: true, Adopted: true, Deleting: true, Finished: &dispatch.Outcome{Reason: "Succeeded", Message: "done"},
+		Deactivating: true, Adopted: true, Stamped: true, Deleting: true, Finished: &dispatch.Outcome{Reason: "Succeeded", Message: "done"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
@@ -290,7 +292,7 @@ func TestTheFactsOfACopy(t *testing.T) {
 	}
 	made := metav1.NewTime(since.Add(-time.Hour))
 	foreign := original().Copy(onWorker(1, func(wl *kueue.Workload) {
-		wl.Labels, wl.CreationTimestamp = nil, made
+		wl.Labels, wl.Annotations, wl.CreationTimestamp = nil, nil, made
 		wl.Status.Conditions = []metav1.Condition{condition("QuotaReserved", metav1.ConditionTrue, "QuotaReserved", "yes")}
 	}))
 	if foreign.Holder != dispatch.Foreign || !foreign.Since.Equal(made.Time) {
@@ -344,9 +346,27 @@ func TestWhatARetractRemoves(t *testing.T) {
 		},
 		{
 			name:     "nothing foreign",
-			workload: onWorker(1, func(wl *kueue.Workload) { wl.Labels = nil }),
+			workload: onWorker(1, func(wl *kueue.Workload) { wl.Labels, wl.Annotations = nil, nil }),
 			job:      jobOnWorker(1, func(j *batchv1.Job) { j.Labels[kueue.MultiKueueOriginLabel] = "hub-2" }),
 			below:    2, wantCopy: true, wantJob: true,
+		},
+		{
+			name:     "what has lost its label, if it bears the Workload's UID",
+			workload: onWorker(1, func(wl *kueue.Workload) { wl.Labels = nil }),
+			job:      jobOnWorker(1, func(j *batchv1.Job) { j.Labels = nil }),
+			below:    2,
+		},
+		{
+			name: "nothing of the present epoch that has lost its label",
+			job:  jobOnWorker(2, func(j *batchv1.Job) { j.Labels = nil }), workload: onWorker(2, nil),
+			below: 2, wantCopy: true, wantJob: true,
+		},
+		{
+			name: "no job that bears nothing but our label",
+			job: jobOnWorker(0, func(j *batchv1.Job) {
+				j.Annotations, j.Labels = nil, map[string]string{kueue.MultiKueueOriginLabel: origin}
+			}),
+			workload: onWorker(2, nil), below: 2, wantCopy: true, wantJob: true,
 		},
 		{
 			name:     "a copy with our finalizer",
@@ -499,7 +519,7 @@ func TestAJobWithoutOriginalIsAnError(t *testing.T) {
 }
 
 func TestAForeignJobIsFoundNotTouched(t *testing.T) {
-	foreign := jobOnWorker(2, func(j *batchv1.Job) { j.Labels = map[string]string{"mine": "yes"} })
+	foreign := jobOnWorker(2, func(j *batchv1.Job) { j.Labels, j.Annotations = map[string]string{"mine": "yes"}, nil })
 	c := worker(t, admittedCopy(2, nil), foreign)
 	other, err := original().CreateJob(context.Background(), c, 2, false)
 	if err != nil || other == nil || original().JobFacts(other.Job).Holder != dispatch.Foreign {
@@ -606,4 +626,48 @@ func (d *deletions) Delete(_ context.Context, _ client.Object, o ...client.Delet
 	options := &client.DeleteOptions{}
 	d.propagation = *options.ApplyOptions(o).PropagationPolicy
 	return nil
+}
+
+// What the facts say of a job that claims to be the Workload's: whether it bears its UID, whether it names it, and who took up
+// the copy.
+func TestTheFactsOfAClaim(t *testing.T) {
+	bare := func(j *batchv1.Job) {
+		j.Annotations, j.Labels = nil, map[string]string{kueue.MultiKueueOriginLabel: origin}
+	}
+	for _, tc := range []struct {
+		name           string
+		change         func(*batchv1.Job)
+		holder         dispatch.Holder
+		stamped, named bool
+	}{
+		{name: "as we make it", holder: dispatch.Ours, stamped: true, named: true},
+		{name: "nothing but the public label", change: bare, holder: dispatch.Foreign},
+		{name: "as a hub without stamps makes it", holder: dispatch.Ours, named: true, change: func(j *batchv1.Job) {
+			bare(j)
+			j.Labels[kueue.PrebuiltWorkloadNameKey] = "wl"
+		}},
+		{name: "for another Workload", holder: dispatch.Predecessor, change: func(j *batchv1.Job) {
+			bare(j)
+			j.Labels[kueue.PrebuiltWorkloadNameKey] = "other"
+		}},
+		{name: "its label taken off", holder: dispatch.Relabelled, stamped: true, named: true, change: func(j *batchv1.Job) { j.Labels = nil }},
+		{name: "all but the name taken off", holder: dispatch.Foreign, named: true, change: func(j *batchv1.Job) {
+			j.Annotations, j.Labels = map[string]string{kueue.PrebuiltWorkloadNameKey: "wl"}, nil
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := original().JobFacts(jobOnWorker(1, tc.change))
+			if got.Holder != tc.holder || got.Stamped != tc.stamped || got.Named != tc.named || got.UID != "remote-job-uid" {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+	owned := original().Copy(onWorker(1, func(wl *kueue.Workload) {
+		wl.Labels[kueue.JobUIDLabel] = "before"
+		wl.OwnerReferences = []metav1.OwnerReference{{UID: "now", Controller: ptr.To(true)}}
+	}))
+	orphaned := original().Copy(onWorker(1, func(wl *kueue.Workload) { wl.Labels[kueue.JobUIDLabel] = "before" }))
+	if !owned.Adopted || owned.AdoptedBy != "now" || !orphaned.Adopted || orphaned.AdoptedBy != "before" {
+		t.Errorf("owned %+v, orphaned %+v", owned, orphaned)
+	}
 }

@@ -202,7 +202,7 @@ func (o Original) ended(seen Found) bool {
 // confirm asks whether work may be destroyed, if any would be.
 func (o Original) confirm(ctx context.Context, seen Found, r Removal) error {
 	job := seen.Job != nil && removable(o.jobHolder(seen.Job), seen.Job, r.Below)
-	taken := seen.Workload != nil && adopted(seen.Workload) && removable(o.holder(seen.Workload), seen.Workload, r.Below)
+	taken := seen.Workload != nil && o.Copy(seen.Workload).Adopted && removable(o.holder(seen.Workload), seen.Workload, r.Below)
 	if r.Sure == nil || !job && !taken {
 		return nil
 	}
@@ -236,7 +236,7 @@ func (o Original) retractWorkload(ctx context.Context, c client.Client, seen *ku
 }
 
 func removable(h dispatch.Holder, obj client.Object, below int64) bool {
-	return h == dispatch.Predecessor || h == dispatch.Ours && dispatch.Before(Epoch(obj), below)
+	return h == dispatch.Predecessor || (h == dispatch.Ours || h == dispatch.Relabelled) && dispatch.Before(Epoch(obj), below)
 }
 
 // remove deletes an object unless that was asked for already.

@@ -1,0 +1,187 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/workload"
+)
+
+// forge makes a job of the Workload's job's name on a worker that says that it has succeeded, as anybody may who may make jobs there.
+func (st *stage) forge(worker string, change func(*batchv1.Job)) *batchv1.Job {
+	st.t.Helper()
+	j := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "train", Labels: map[string]string{kueue.MultiKueueOriginLabel: origin}},
+		Spec:       batchv1.JobSpec{Template: podTemplate()},
+	}
+	if change != nil {
+		change(j)
+	}
+	if err := st.workers[worker].WithWatch.Create(st.t.Context(), j); err != nil {
+		st.t.Fatal(err)
+	}
+	st.succeed(worker, j)
+	return j
+}
+
+func (st *stage) succeed(worker string, j *batchv1.Job) {
+	st.t.Helper()
+	now := metav1.Now()
+	j.Status = batchv1.JobStatus{
+		StartTime: &now, CompletionTime: &now, Succeeded: 1,
+		Conditions: []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue, Message: "forged"}},
+	}
+	if err := st.workers[worker].Status().Update(st.t.Context(), j); client.IgnoreNotFound(err) != nil { // the hub may remove it
+		st.t.Fatal(err)
+	}
+}
+
+// dealsWith waits until the hub's informer has shown it the end of a job, or the hub has removed that.
+func (st *stage) dealsWith(worker string) {
+	st.t.Helper()
+	kind := jobKind(st.t)
+	st.eventually("the hub sees it", func() bool {
+		seen, _ := st.fleet.Get(worker, kind.GVK(), jobKey())
+		return seen != nil && kind.Progress(seen).Finished != nil || st.jobOn(worker) == nil
+	})
+}
+
+// runsAllTheSame checks that the Workload goes its way all the same: it is bound to a worker, its job made there, and its own end counts.
+func (st *stage) runsAllTheSame(worker string) {
+	st.t.Helper()
+	st.eventually("check Ready, job on "+worker, func() bool {
+		if wl := st.copyOn(worker); wl != nil && !workload.HasQuota(wl) { // perhaps that of a later epoch
+			workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", time.Now())
+			_ = kube.ApplyAdmission(st.t.Context(), st.workers[worker], wl)
+		}
+		return st.check().State == kueue.CheckStateReady && st.jobOn(worker) != nil
+	})
+	if wl := st.local(); workload.IsFinished(wl) || st.localJob().Status.Succeeded > 0 {
+		st.t.Fatalf("a forged result is recorded: %+v, %+v", wl.Status.Conditions, st.localJob().Status)
+	}
+	st.succeed(worker, st.jobOn(worker))
+	st.eventually("its own end is recorded", func() bool { return workload.IsFinished(st.local()) })
+}
+
+func TestAForgedJobEndsNothing(t *testing.T) {
+	named := func(j *batchv1.Job) { j.Labels[kueue.PrebuiltWorkloadNameKey] = "job-train" }
+	stamped := func(j *batchv1.Job) {
+		named(j)
+		j.Annotations = map[string]string{switchyard.OwnerUIDAnnotation: "workload-uid", dispatch.EpochAnnotation: "1"}
+	}
+	for name, change := range map[string]func(*batchv1.Job){"with the public label only": nil, "that names the Workload": named, "with its stamps": stamped} {
+		t.Run(name+", on a cluster that is not listed", func(t *testing.T) {
+			st := newStage(t, "w1", "w2")
+			config := &kueue.MultiKueueConfig{}
+			if err := st.hub.Get(t.Context(), client.ObjectKey{Name: "config"}, config); err != nil {
+				t.Fatal(err)
+			}
+			config.Spec.Clusters = []string{"w1"}
+			if err := st.hub.Update(t.Context(), config); err != nil {
+				t.Fatal(err)
+			}
+			st.enqueue()
+			st.forge("w2", change)
+			st.dealsWith("w2")
+			st.reserve()
+			st.runsAllTheSame("w1")
+		})
+		if strings.Contains(name, "stamps") {
+			continue // who knows the Workload's UID may make what the hub would make
+		}
+		t.Run(name+", on a cluster that was offered the workload", func(t *testing.T) {
+			st := newStage(t, "w1", "w2")
+			st.submit()
+			st.offered("w1", "w2")
+			st.forge("w2", change)
+			st.dealsWith("w2")
+			st.runsAllTheSame("w1")
+		})
+	}
+}
+
+func TestTheStatusOfAJobThatTookThePlaceOfOursIsNotShown(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.runsOn("w1")
+	real := st.jobOn("w1")
+	st.adopt("w1", real.UID)
+	fake := real.DeepCopy()
+	if err := st.workers["w1"].WithWatch.Delete(t.Context(), real); err != nil {
+		t.Fatal(err)
+	}
+	fake.ResourceVersion = ""
+	st.forge("w1", func(j *batchv1.Job) { j.Labels, j.Annotations = fake.Labels, fake.Annotations })
+	st.dealsWith("w1")
+	st.eventually("the hub says that it does not know", func() bool {
+		return len(st.check().Message) > 0 && st.check().Message[0] == 'R' // Result unknown
+	})
+	if workload.IsFinished(st.local()) || st.localJob().Status.Succeeded > 0 {
+		t.Errorf("a forged result is recorded: %+v", st.local().Status)
+	}
+}
+
+// adopt plays a worker whose job takes up the copy.
+func (st *stage) adopt(worker string, uid types.UID) {
+	st.t.Helper()
+	wl := st.copyOn(worker)
+	before := wl.DeepCopy()
+	wl.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "train", UID: uid, Controller: ptr.To(true)}}
+	if err := st.workers[worker].Patch(st.t.Context(), wl, client.MergeFrom(before)); err != nil {
+		st.t.Fatal(err)
+	}
+	st.eventually("the hub sees that", func() bool {
+		seen, _ := st.fleet.Get(worker, workloadGVK(), key())
+		return seen != nil && len(seen.GetOwnerReferences()) > 0
+	})
+}
+
+func TestAForgedCopyThatHasFinishedWithoutAJobEndsNothing(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.submit()
+	st.offered("w1", "w2")
+	st.setOn("w2", kueue.WorkloadFinished, "Succeeded", "forged")
+	st.eventually("the hub sees it", func() bool {
+		seen, _ := st.fleet.Get("w2", workloadGVK(), key())
+		wl, ok := seen.(*kueue.Workload)
+		return ok && workload.IsFinished(wl)
+	})
+	st.runsAllTheSame("w1")
+}
+
+// A stock hub has begun the Workload: nothing bears a stamp, and its end counts once the job is the one that the copy belongs to.
+func TestTheEndOfWhatAStockHubBeganCounts(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.runsOn("w1")
+	unstamp := func(obj client.Object) {
+		before, ok := obj.DeepCopyObject().(client.Object)
+		if !ok {
+			t.Fatal("no object")
+		}
+		annotations := obj.GetAnnotations()
+		delete(annotations, switchyard.OwnerUIDAnnotation)
+		delete(annotations, dispatch.EpochAnnotation)
+		obj.SetAnnotations(annotations)
+		if err := st.workers["w1"].Patch(t.Context(), obj, client.MergeFrom(before)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unstamp(st.jobOn("w1"))
+	unstamp(st.copyOn("w1"))
+	st.adopt("w1", st.jobOn("w1").UID)
+	st.succeed("w1", st.jobOn("w1"))
+	st.eventually("its end is recorded", func() bool { return workload.IsFinished(st.local()) })
+}
