@@ -104,7 +104,7 @@ func TestUpdatesOfSpec(t *testing.T) {
 		{"gates are removed", "", gated + "'a,b'", "", "", "", ""},
 		{"a gate is added", "", gated + "'a'", "", gated + "'a,b'", "", "metadata.annotations[kueue.x-k8s.io/admission-gated-by] gate \"b\" cannot be added"},
 		{"the epoch of a hub's copy falls", "", "switchyard.dev/epoch: '3'", "", "switchyard.dev/epoch: '2'", "", "metadata.annotations[switchyard.dev/epoch] must not fall: it is 3"},
-		{"the epoch of a hub's copy rises", "", "switchyard.dev/epoch: '3'", "", "switchyard.dev/epoch: '4'", "", ""},
+		{"the epoch of a hub's copy rises", "", "switchyard.dev/epoch: '3'", "", "switchyard.dev/epoch: '4'", "", "metadata.annotations[switchyard.dev/epoch] is written once, by the hub that makes the object, and must stay \"3\""},
 		{"a first gate is added", "", "", "", gated + "'a'", "", "metadata.annotations[kueue.x-k8s.io/admission-gated-by] gate \"a\" cannot be added"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

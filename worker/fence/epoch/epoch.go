@@ -42,13 +42,30 @@ func Unrelated(a, b client.Object) bool {
 	return isCopy(a) && isCopy(b) && owner(a) != "" && owner(b) != "" && owner(a) != owner(b)
 }
 
-// Update refuses an update that lets the epoch of an object made by a hub fall.
+// Update refuses an update that changes what a hub has written on an object to know it by: its origin, the epoch and the UID of its
+// Workload. No hub ever changes them, and whoever takes one off would have the job run elsewhere as well. Nor may they be put on
+// what no hub has made.
 func Update(old, object client.Object) *field.Error {
-	if !isCopy(old) || Of(object) >= Of(old) {
+	switch {
+	case !isCopy(old) && !isCopy(object):
 		return nil
+	case origin(old) != origin(object):
+		return field.Forbidden(field.NewPath("metadata", "labels").Key(kueue.MultiKueueOriginLabel), changed(origin(old)))
+	case Of(object) < Of(old):
+		return field.Forbidden(path(), fmt.Sprintf("must not fall: it is %d", Of(old)))
+	case Of(old) != Of(object):
+		return field.Forbidden(path(), changed(strconv.FormatInt(Of(old), 10)))
+	case owner(old) != owner(object):
+		return field.Forbidden(field.NewPath("metadata", "annotations").Key(switchyard.OwnerUIDAnnotation), changed(owner(old)))
 	}
-	return field.Forbidden(path(), fmt.Sprintf("must not fall: it is %d", Of(old)))
+	return nil
 }
+
+func changed(was string) string {
+	return fmt.Sprintf("is written once, by the hub that makes the object, and must stay %q", was)
+}
+
+func origin(object client.Object) string { return object.GetLabels()[kueue.MultiKueueOriginLabel] }
 
 func refused(epoch, seen int64) *field.Error {
 	return field.Forbidden(path(), fmt.Sprintf("epoch %d is over: the hub has been in epoch %d here", epoch, seen))
@@ -63,7 +80,7 @@ func path() *field.Path {
 	return field.NewPath("metadata", "annotations").Key(switchyard.EpochAnnotation)
 }
 
-func isCopy(object client.Object) bool { return object.GetLabels()[kueue.MultiKueueOriginLabel] != "" }
+func isCopy(object client.Object) bool { return origin(object) != "" }
 
 func owner(object client.Object) string {
 	return object.GetAnnotations()[switchyard.OwnerUIDAnnotation]

@@ -46,9 +46,11 @@ func TestAStampThatNobodyCanHaveCountedIsNoLaterEpoch(t *testing.T) {
 	}
 }
 
-func TestAnUpdateDoesNotLetTheEpochFall(t *testing.T) {
+func TestAnUpdateChangesNothingThatAHubGoesBy(t *testing.T) {
 	local := wl("w", "u", 3)
 	local.Labels = nil
+	relabelled, renamed := wl("w", "u", 3), wl("w", "u", 3)
+	relabelled.Labels, renamed.Labels = nil, map[string]string{kueue.MultiKueueOriginLabel: "us"}
 	odd := wl("w", "u", 0)
 	odd.Annotations[switchyard.EpochAnnotation] = "-7"
 	for _, c := range []struct {
@@ -57,13 +59,18 @@ func TestAnUpdateDoesNotLetTheEpochFall(t *testing.T) {
 		refused bool
 	}{
 		{"the same", wl("w", "u", 3), wl("w", "u", 3), false},
-		{"a later one", wl("w", "u", 3), wl("w", "u", 4), false},
+		{"a later one", wl("w", "u", 3), wl("w", "u", 4), true},
+		{"the origin is taken away", wl("w", "u", 3), relabelled, true},
+		{"another origin", wl("w", "u", 3), renamed, true},
+		{"an origin is put on what no hub has made", relabelled, wl("w", "u", 3), true},
+		{"another owner", wl("w", "u", 3), wl("w", "v", 3), true},
+		{"no owner any more", wl("w", "u", 3), wl("w", "", 3), true},
 		{"an earlier one", wl("w", "u", 3), wl("w", "u", 2), true},
 		{"none any more", wl("w", "u", 3), wl("w", "u", 0), true},
 		{"none in the first epoch, by a hub that knows none", wl("w", "u", 1), wl("w", "u", 0), false},
 		{"one that is no epoch", wl("w", "u", 3), odd, true},
 		{"the origin and the epoch are taken away", wl("w", "u", 3), &kueue.Workload{}, true},
-		{"what no hub has made", local, wl("w", "u", 1), false},
+		{"what no hub has made", local, local, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if err := Update(c.old, c.is); (err != nil) != c.refused {
