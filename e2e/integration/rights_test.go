@@ -61,6 +61,8 @@ func usedElsewhere() []use {
 		{right: "get coordination.k8s.io/leases switchyard-hub-multikueue", of: away, code: "admissioncheck/multikueue/fleet/lease.go"},
 		{right: "update coordination.k8s.io/leases switchyard-hub-multikueue", of: away, code: "admissioncheck/multikueue/fleet/lease.go"},
 		{right: "get coordination.k8s.io/leases switchyard-fence", of: away, code: "admissioncheck/multikueue/fleet/lease.go"},
+		// Of this one namespace; used whenever the hub connects, but rights that were used are noted without names.
+		{right: "get /namespaces kube-system", of: away, code: "admissioncheck/multikueue/fleet/identity.go"},
 		// Read from the API server what the cache does not have yet, or no more.
 		{right: "get /namespaces", of: both, code: "worker/job/observe.go"},
 		{right: "get batch/jobs", of: both, code: "worker/job/retire.go"},

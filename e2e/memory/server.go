@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -50,7 +52,8 @@ type Request struct {
 	Failed bool
 }
 
-// Start starts a server for the resources on a loopback port of its own.
+// Start starts a server for the resources on a loopback port of its own. If it serves namespaces, kube-system is there, by whose UID
+// a cluster is known.
 func Start(name string, resources ...Resource) *Server {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
@@ -60,11 +63,24 @@ func Start(name string, resources ...Resource) *Server {
 	for _, r := range resources {
 		s.resources = append(s.resources, newCollection(r, &s.versions))
 	}
+	s.establish()
 	s.http = httptest.NewUnstartedServer(s)
 	s.http.EnableHTTP2 = true
 	s.http.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that leave in the middle of a handshake
 	s.http.StartTLS()
 	return s
+}
+
+// establish makes what every API server has.
+func (s *Server) establish() {
+	for _, c := range s.resources {
+		if c.Plural != "namespaces" {
+			continue
+		}
+		if err := s.Put(c.Plural, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}}); err != nil {
+			panic(err) // the first object of a server that nobody knows yet
+		}
+	}
 }
 
 // Addr is where it listens, "127.0.0.1:port".

@@ -101,6 +101,7 @@ func (r *Resolver) removed(cluster string) {
 	retreats.DeletePartialMatch(of)
 	dispatched.DeletePartialMatch(of)
 	admitted.DeletePartialMatch(of)
+	orphaned.DeletePartialMatch(of)
 }
 
 // queueRemoved drops the series of a ClusterQueue that is no more (contract: kueue-api.md 5).

@@ -70,6 +70,8 @@ type stage struct {
 	// besides.
 	cache client.Client
 	asked *asked
+	// own is the hub by its identity; nil for one without.
+	own *Hub
 	// version is what the hub's API server calls the newest version of its Workloads.
 	version string
 }
@@ -106,6 +108,8 @@ type server struct {
 	hidden string
 	// watches were opened since the hub's program started.
 	watches int
+	// made is the creation time of what is created; zero to leave it out, as servers in memory do.
+	made time.Time
 	// inBackground is set once a job was to go without its pods.
 	inBackground bool
 }
@@ -233,6 +237,7 @@ func newServer(t *testing.T, scheme *runtime.Scheme) *server {
 				return err
 			}
 			obj.SetUID(types.UID(fmt.Sprintf("%s-%d", obj.GetName(), time.Now().UnixNano())))
+			s.stamp(obj)
 			return s.logged().during("create", obj, func() error { return c.Create(ctx, obj, o...) })
 		},
 		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.UpdateOption) error {
@@ -263,6 +268,21 @@ func (s *server) logTo(c *calls) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log = c
+}
+
+// born has what is created from now on bear a time.
+func (s *server) born(at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made = at
+}
+
+func (s *server) stamp(obj client.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.made.IsZero() {
+		obj.SetCreationTimestamp(metav1.NewTime(s.made))
+	}
 }
 
 func (s *server) watched(more int) int {
@@ -388,7 +408,7 @@ func (st *stage) compose() {
 	st.asked = &asked{Reader: st.hub, version: st.version}
 	r := NewResolver(&Resolver{
 		Client: st.cache, Live: st.asked, Kinds: mirrored, Origin: origin, Policy: st.policy,
-		Recorder: st.events, Clock: clock.RealClock{},
+		Recorder: st.events, Clock: clock.RealClock{}, Hub: st.own,
 	})
 	kinds := FleetKinds(mirrored, sharing)
 	if st.policy.Dispatcher == dispatch.BestFit {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +18,8 @@ import (
 type marks struct {
 	cordoned, drain, gone bool
 	weight                int
+	// discard is the time before which orphans were made that are to be removed; zero for none.
+	discard time.Time
 }
 
 // maxWeight is the most that somebody can like a cluster.
@@ -31,6 +34,9 @@ func marksOf(cluster client.Object) marks {
 	}
 	if weight, err := strconv.Atoi(notes[switchyard.WeightAnnotation]); err == nil {
 		m.weight = min(max(weight, 0), maxWeight)
+	}
+	if before, err := time.Parse(time.RFC3339, notes[switchyard.DiscardOrphansAnnotation]); err == nil {
+		m.discard = before
 	}
 	return m
 }

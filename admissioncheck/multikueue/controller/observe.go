@@ -150,12 +150,15 @@ func (r *Resolver) observeGone(ctx context.Context, key client.ObjectKey) (*subj
 	ghost := r.ghost(key)
 	s := &subject{original: ghost, state: dispatch.State{Epoch: 1}, policy: forgotten(r.Policy)}
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: dispatch.Local{Deleted: true}}
-	s.observed.Clusters = r.views(ctx, s, nil)
+	s.observed.Clusters = slices.DeleteFunc(r.views(ctx, s, nil), func(v dispatch.ClusterView) bool {
+		return !removable(v) || r.keeps(ctx, v.Name, ghost)
+	})
 	if len(s.observed.Clusters) == 0 {
 		r.held.over(key)
 		r.ending.over(key)
 		r.told.over(key)
 		r.gates.over(key)
+		r.orphans.forget(key)
 		r.starving.set(key, nil)
 		r.flights.only(key)
 		r.Fleet.Forget(key)
@@ -169,6 +172,9 @@ func (r *Resolver) observeGone(ctx context.Context, key client.ObjectKey) (*subj
 	}
 	if !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("make sure that workload %s is gone: %w", key, err)
+	}
+	if err := r.Hub.confirm(ctx); err != nil {
+		return nil, err
 	}
 	return s, nil
 }

@@ -27,7 +27,7 @@ var (
 
 // RegisterMetrics adds the check's metrics to a registry; several hubs of one process share them.
 func RegisterMetrics(registry metrics.RegistererGatherer) error {
-	for _, c := range []prometheus.Collector{dispatched, admitted, offers, latency, retreats} {
+	for _, c := range []prometheus.Collector{dispatched, admitted, offers, latency, retreats, orphaned} {
 		var twice prometheus.AlreadyRegisteredError
 		if err := registry.Register(c); err != nil && !errors.As(err, &twice) {
 			return fmt.Errorf("register metrics: %w", err)

@@ -39,6 +39,8 @@ type Resolver struct {
 	Kinds kinds
 	// Origin is the hub's origin.
 	Origin string
+	// Hub is the hub itself; nil for one without identity.
+	Hub *Hub
 	// Policy holds the operator's choices.
 	Policy dispatch.Policy
 	// Demand are the hub's rules about the resources that a pod asks for.
@@ -64,6 +66,8 @@ type Resolver struct {
 	told     turns // when the status of a job was copied last
 	gates    gates
 	removals removals
+	// orphans are objects of this hub's origin that it neither uses nor removes.
+	orphans orphans
 	// outlooks are those of the external kinds, by which the Client reads them too.
 	outlooks map[schema.GroupVersionKind]*outlook
 }
@@ -80,6 +84,9 @@ var errCatchingUp = errors.New("the cache does not show our own last write yet")
 
 // Reconcile asks dispatch what follows for one Workload, and does it.
 func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if err := r.Hub.begin(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
 	if err := r.began.learn(ctx, r.Live); err != nil {
 		return ctrl.Result{}, err
 	}

@@ -76,6 +76,8 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*Resolver, error)
 		func() error { return registerFleet(metrics.Registry, resolver.Fleet) },
 		func() error { return mgr.Add(resolver.Fleet) },
 		func() error { return mgr.Add(sweep) },
+		func() error { return mgr.Add(resolver.Hub) },
+		func() error { return mgr.Add(orphansOf(mgr, resolver, sweep.Kinds)) },
 		func() error { return mgr.Add(&Drain{Resolver: resolver, Every: drainEvery, Clock: clock.RealClock{}}) },
 		func() error { return mgr.Add(&News{Resolver: resolver, Every: newsEvery, Clock: clock.RealClock{}}) },
 		func() error { return resolver.setup(mgr) },
@@ -123,11 +125,12 @@ func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep, error) {
 		Client: sighted{Client: mgr.GetClient(), outlooks: jobs}, Live: mgr.GetAPIReader(), outlooks: jobs,
 		Kinds: s.Kinds, Origin: s.Origin, Policy: s.Policy, Demand: s.Demand,
 		NameInLabel: s.NameInLabel, Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager), Clock: clock.RealClock{},
+		Hub: &Hub{Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: s.Namespace, Clock: clock.RealClock{}},
 	})
 	options.Concerned, options.Removed = r.Concerned, r.removed
 	options.Lease = &fleet.LeaseOptions{
 		Namespace: s.Namespace, Name: fence.LeaseName(s.Origin), Duration: s.Policy.LeaseDuration, Wanted: r.LeaseWanted,
-		Margin: s.Policy.SkewMargin,
+		Margin: s.Policy.SkewMargin, Identity: r.Hub.identity, Adopted: r.orphans.hubs,
 	}
 	r.Fleet = fleet.New(options)
 	sharing.Resolver = r

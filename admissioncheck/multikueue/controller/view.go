@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
@@ -18,6 +19,8 @@ import (
 )
 
 func workloadGVK() schema.GroupVersionKind { return kueue.GroupVersion.WithKind("Workload") }
+
+func namespaceGVK() schema.GroupVersionKind { return corev1.SchemeGroupVersion.WithKind("Namespace") }
 
 func asStatus(err error, status *apierrors.APIStatus) bool { return errors.As(err, status) }
 
@@ -45,6 +48,7 @@ func (r *Resolver) seen(cluster string, o mirror.Original) mirror.Found {
 func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig bool) dispatch.ClusterView {
 	o := s.original
 	seen := r.seen(name, o)
+	r.witness(o, seen)
 	state, known := r.Fleet.State(name)
 	v := dispatch.ClusterView{
 		Name: name, Link: r.link(ctx, name, state, known), Copy: o.Copy(seen.Workload), Job: o.JobFacts(seen.Job),

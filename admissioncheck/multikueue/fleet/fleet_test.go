@@ -554,7 +554,7 @@ func TestWorkerRulesNameEveryKindOfJobOnce(t *testing.T) {
 	}
 	want := []string{
 		"kueue.x-k8s.io/workloads", "kueue.x-k8s.io/workloads/status", "kueue.x-k8s.io/clusterqueues",
-		"switchyard.dev/capacityreports", "batch/jobs", "jobset.x-k8s.io/jobsets",
+		"switchyard.dev/capacityreports", "/namespaces", "batch/jobs", "jobset.x-k8s.io/jobsets",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("rules for %v, want %v", got, want)

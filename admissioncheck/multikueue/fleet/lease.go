@@ -10,6 +10,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,6 +23,10 @@ type LeaseOptions struct {
 	// Namespace of the worker's program, where both leases live (kueue-system). Name is that of the hub's lease (after the
 	// origin), Holder who renews it (the same).
 	Namespace, Name, Holder string
+	// Identity of the hub, empty or nil as long as it is not known: a lease that another hub keeps is not renewed. Adopted are those
+	// of former hubs whose leases are taken over.
+	Identity func() types.UID
+	Adopted  func() []types.UID
 	// Duration of a renewal (40 s), Every is the time between two (10 s), and Timeout bounds one call (5 s).
 	Duration, Every, Timeout time.Duration
 	// Skew is how far the clocks of hub and worker may be apart (5 s).
@@ -136,7 +141,7 @@ func (l *lease) end(before, at time.Time, renewal, fence error) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	was := l.now
-	refused := renewal != nil && (definite(renewal) || errors.Is(renewal, errUnsent))
+	refused := renewal != nil && (definite(renewal) || errors.Is(renewal, errUnsent) || errors.Is(renewal, errOtherHub))
 	if refused {
 		l.now.RenewedAt = before
 	}
@@ -224,7 +229,7 @@ func (s *session) renewLease(ctx context.Context) {
 	if s.lease.end(before, s.options.Clock.Now(), renewal, fence) {
 		s.announce()
 	}
-	if unreachable(renewal) {
+	if unreachable(renewal) && !errors.Is(renewal, errOtherHub) {
 		s.doubt()
 	}
 }
@@ -254,7 +259,11 @@ func (s *session) renew(ctx context.Context, began time.Time) error {
 			return fmt.Errorf("%w: %w", errUnsent, err)
 		}
 	}
+	if err := o.ours(next, began); err != nil {
+		return err
+	}
 	next.Name, next.Namespace = o.Name, o.Namespace
+	o.sign(next)
 	next.Spec.HolderIdentity = &o.Holder
 	next.Spec.LeaseDurationSeconds = ptr.To(int32(o.Duration / time.Second))
 	next.Spec.RenewTime = &metav1.MicroTime{Time: began}

@@ -24,7 +24,8 @@ type JobResource = schema.GroupResource
 // WorkerRules is the least that the hub's account needs on a worker cluster, cluster-wide, for the given kinds of jobs:
 // copies and jobs are listed and watched by origin, read once more before and after what cannot be undone, created, and
 // deleted; priority and finalizers of a copy are patched, and in its status its eviction from the hub and its preemption
-// gate; queues and the capacity report are watched. Nothing else is ever called; a cluster that grants more, as the
+// gate; queues and the capacity report are watched; by the UID of the namespace kube-system the cluster is known from another.
+// Nothing else is ever called; a cluster that grants more, as the
 // contract's script does (contract: multikueue.md 11), is fine, and one that does not let its queues be seen is placed on
 // without knowing them.
 func WorkerRules(jobs ...JobResource) []rbacv1.PolicyRule {
@@ -36,6 +37,7 @@ func WorkerRules(jobs ...JobResource) []rbacv1.PolicyRule {
 			Verbs: []string{"list", "watch"},
 		},
 		rule(switchyard.GroupVersion.Group, "capacityreports", "list", "watch"),
+		identityRule(),
 	}
 	sorted := slices.SortedFunc(slices.Values(jobs), func(a, b JobResource) int {
 		return slices.Compare([]string{a.Group, a.Resource}, []string{b.Group, b.Resource})
@@ -44,6 +46,13 @@ func WorkerRules(jobs ...JobResource) []rbacv1.PolicyRule {
 		rules = append(rules, rule(j.Group, j.Resource, "create", "delete", "get", "list", "watch"))
 	}
 	return rules
+}
+
+// identityRule is the right to read by what the cluster is known.
+func identityRule() rbacv1.PolicyRule {
+	identity := rule("", "namespaces", "get")
+	identity.ResourceNames = []string{metav1.NamespaceSystem}
+	return identity
 }
 
 // LeaseRules is what the account of the hub with that origin needs in the namespace of the worker's program: to renew its

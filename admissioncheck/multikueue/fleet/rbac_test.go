@@ -93,7 +93,7 @@ func TestTheRightsOfAHubOnAWorkerAreEnumerated(t *testing.T) {
 	want := []string{
 		"create batch/jobs", "create kueue.x-k8s.io/workloads",
 		"delete batch/jobs", "delete kueue.x-k8s.io/workloads",
-		"get batch/jobs", "get kueue.x-k8s.io/workloads",
+		"get /namespaces kube-system", "get batch/jobs", "get kueue.x-k8s.io/workloads",
 		"list batch/jobs", "list kueue.x-k8s.io/clusterqueues", "list kueue.x-k8s.io/localqueues", "list kueue.x-k8s.io/workloads",
 		"list switchyard.dev/capacityreports",
 		"patch kueue.x-k8s.io/workloads", "patch kueue.x-k8s.io/workloads/status",

@@ -46,6 +46,9 @@ type session struct {
 	lease    *lease                // what is known of the run lease and of the fence
 	renewed  *coordinationv1.Lease // the run lease as it was written last over this connection; of keepLease alone
 
+	identity     types.UID // of the cluster; read once, before anything is followed
+	unidentified error     // why it is not known
+
 	stop       context.CancelFunc
 	disconnect func() // ends the connections that nobody uses any more; nil if there are none
 	done       sync.WaitGroup

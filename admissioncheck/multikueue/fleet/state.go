@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 )
 
@@ -42,6 +43,10 @@ type State struct {
 	Fingerprint string
 	// Fencing is how the hub's run lease and the worker's fence stand.
 	Fencing Fencing
+	// Identity is that of the cluster which the connection leads, or led last, to: the UID of its namespace kube-system. It is empty
+	// before the first connection, and where the hub may not read it; Unidentified says why then.
+	Identity     types.UID
+	Unidentified string
 	// Unserved are the kinds that the cluster does not serve to us, sorted.
 	Unserved []Unserved
 }

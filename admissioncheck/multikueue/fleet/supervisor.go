@@ -161,8 +161,10 @@ func (s *supervisor) connect(ctx context.Context, credentials Credentials) (*ses
 // establish returns when the cluster answers and its informers are complete. Nobody waits at the entrance for a cluster that
 // does not answer.
 func (s *supervisor) establish(ctx context.Context, opened *session, start func()) error {
-	if err := s.attempt(ctx, opened, opened.probe); err != nil {
-		return err
+	for _, ask := range []func(context.Context) error{opened.probe, opened.identify} {
+		if err := s.attempt(ctx, opened, ask); err != nil {
+			return err
+		}
 	}
 	leave, err := s.entrance.enter(ctx, s.renew, s.options.Clock)
 	if err != nil {
@@ -265,6 +267,7 @@ func (s *supervisor) connected(credentials Credentials, session *session) {
 	s.session, s.began = session, s.options.Clock.Now()
 	s.state = State{
 		Cluster: s.name, Connected: true, Met: true, Fingerprint: credentials.Fingerprint, Unserved: session.unserved(),
+		Identity: session.identity, Unidentified: text(session.unidentified),
 	}
 	s.mu.Unlock()
 	if before != nil {

@@ -22,6 +22,10 @@ import (
 type Original struct {
 	// Origin is the hub's origin; never empty.
 	Origin string
+	// Hub is the identity of the hub; empty if it is not known, then no object is another hub's. Adopted are those of former
+	// hubs whose objects are this hub's now.
+	Hub     types.UID
+	Adopted []types.UID
 	// Workload is the hub's Workload. If Gone is set, only its name and namespace are known.
 	Workload *kueue.Workload
 	// Gone says that the hub has no such Workload any more, as a live read has shown: whatever has our origin and its name
@@ -52,6 +56,9 @@ func (o Original) shape() string {
 // stamps are the annotations of what is created in an epoch.
 func (o Original) stamps(epoch int64) map[string]string {
 	stamps := Stamps(o.Workload.UID, epoch)
+	if o.Hub != "" {
+		stamps[switchyard.HubUIDAnnotation] = string(o.Hub)
+	}
 	if o.Stops {
 		stamps[switchyard.OnHubLostAnnotation] = string(switchyard.Stop)
 	}
@@ -66,13 +73,16 @@ func (o Original) JobKey() types.NamespacedName {
 	return types.NamespacedName{Namespace: o.Workload.Namespace, Name: o.JobName}
 }
 
-// holder tells whose a remote object is. An object that says for which Workload it is, and names another, is that of a
-// predecessor. One that was made for this Workload is not nobody's because its label was taken off; with the label of another
-// hub it may be that of a hub which was restored from the same backup.
+// holder tells whose a remote object is. One that says which hub made it, and names another, is as foreign as one of another
+// origin. An object that says for which Workload it is, and names another, is that of a predecessor. One that was made for this
+// Workload is not nobody's because its label was taken off; with the label of another hub it may be that of a hub which was
+// restored from the same backup.
 func (o Original) holder(obj client.Object) dispatch.Holder {
 	owner, says := obj.GetAnnotations()[switchyard.OwnerUIDAnnotation]
 	stamped := o.stamped(obj)
 	switch {
+	case OtherHub(obj, o.Hub, o.Adopted) != "":
+		return dispatch.Foreign
 	case o.Origin != "" && obj.GetLabels()[kueue.MultiKueueOriginLabel] == "" && stamped:
 		return dispatch.Relabelled
 	case !HasOrigin(obj, o.Origin):

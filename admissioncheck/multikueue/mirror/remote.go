@@ -307,3 +307,18 @@ func (o Original) OpenGate(ctx context.Context, c client.Client, epoch int64, no
 	})
 	return kube.ApplyAdmission(ctx, c, wl)
 }
+
+// Objects are those that there are.
+func (f Found) Objects() []client.Object {
+	var list []client.Object
+	if f.Workload != nil {
+		list = append(list, f.Workload)
+	}
+	if f.Job != nil {
+		list = append(list, f.Job)
+	}
+	return list
+}
+
+// MayRun tells whether there is a job, or a Workload that one has taken up.
+func (f Found) MayRun() bool { return f.Job != nil || f.Workload != nil && adopted(f.Workload) }

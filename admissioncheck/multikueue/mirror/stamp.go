@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -35,6 +36,16 @@ func Epoch(obj client.Object) int64 {
 // StopsWithoutHub tells whether an object on a worker is stamped to be stopped when the hub's run lease has run out.
 func StopsWithoutHub(obj client.Object) bool {
 	return obj.GetAnnotations()[switchyard.OnHubLostAnnotation] == string(switchyard.Stop)
+}
+
+// OtherHub returns the identity of the hub that made an object, if that is neither this one nor one of those adopted; empty if it
+// is, if the object does not say, and as long as this hub's own identity is not known.
+func OtherHub(obj client.Object, own types.UID, adopted []types.UID) types.UID {
+	hub := types.UID(obj.GetAnnotations()[switchyard.HubUIDAnnotation])
+	if own == "" || hub == own || slices.Contains(adopted, hub) {
+		return ""
+	}
+	return hub
 }
 
 // HasOrigin tells whether an object was made by a hub of the given origin. An empty origin owns nothing.

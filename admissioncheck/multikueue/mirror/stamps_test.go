@@ -5,6 +5,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
@@ -134,5 +135,50 @@ func TestAStampThatIsNoEpochIsRemovedWhateverTheEpoch(t *testing.T) {
 	}
 	if got := Epoch(&kueue.Workload{}); got != 0 {
 		t.Errorf("without a stamp it is epoch %d", got)
+	}
+}
+
+func TestAnObjectOfAnotherHubIsForeignWhateverItsOrigin(t *testing.T) {
+	for name, tc := range map[string]struct {
+		stamp   string
+		own     types.UID
+		adopted []types.UID
+		want    dispatch.Holder
+	}{
+		"our own":                         {stamp: "hub-a", own: "hub-a", want: dispatch.Ours},
+		"another hub's":                   {stamp: "hub-b", own: "hub-a", want: dispatch.Foreign},
+		"of a hub that was adopted":       {stamp: "hub-b", own: "hub-a", adopted: []types.UID{"hub-c", "hub-b"}, want: dispatch.Ours},
+		"of one that does not say":        {own: "hub-a", want: dispatch.Ours},
+		"while we do not know who we are": {stamp: "hub-b", want: dispatch.Ours},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := original()
+			wl, job := o.WorkloadCopy(1), o.JobCopy(1, false)
+			o.Hub, o.Adopted = tc.own, tc.adopted
+			for _, obj := range []client.Object{wl, job} {
+				notes := obj.GetAnnotations()
+				if tc.stamp != "" {
+					notes[switchyard.HubUIDAnnotation] = tc.stamp
+				}
+				obj.SetAnnotations(notes)
+			}
+			if got := o.Copy(wl).Holder; got != tc.want {
+				t.Errorf("the copy is %v, want %v", got, tc.want)
+			}
+			if got := o.JobFacts(job).Holder; got != tc.want {
+				t.Errorf("the job is %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestWhatIsMadeBearsTheIdentityOfItsHub(t *testing.T) {
+	o := original()
+	o.Hub = "hub-a"
+	o.Workload.Annotations = map[string]string{switchyard.HubUIDAnnotation: "claimed"}
+	for _, made := range []client.Object{o.WorkloadCopy(1), o.JobCopy(1, false)} {
+		if got := made.GetAnnotations()[switchyard.HubUIDAnnotation]; got != "hub-a" {
+			t.Errorf("%T says it was made by %q", made, got)
+		}
 	}
 }

@@ -7,9 +7,20 @@ const (
 	// OwnerUIDAnnotation is the UID of the hub's Workload that the object was made for. Epochs of one such Workload compare;
 	// those of two do not.
 	OwnerUIDAnnotation = "switchyard.dev/owner-uid"
+	// HubUIDAnnotation is the identity of the hub that made the object: the UID of its namespace kube-system. An object of the
+	// same origin but another identity was made by another hub. Programs that know no identities leave it out.
+	HubUIDAnnotation = "switchyard.dev/hub-uid"
 	// OnHubLostAnnotation tells the worker what to do with the object's job when the hub's run lease has run out: an
 	// OnHubLost. An object without it keeps running.
 	OnHubLostAnnotation = "switchyard.dev/on-hub-lost"
+)
+
+// Conditions on a MultiKueueCluster, beside those of the public API.
+const (
+	// IdentityCondition says in its message which cluster jobs were sent to: the UID of its namespace kube-system.
+	IdentityCondition = "switchyard.dev/Identity"
+	// OrphansCondition is True while there are objects of this hub's origin on the cluster that it neither uses nor removes.
+	OrphansCondition = "switchyard.dev/Orphans"
 )
 
 // DispatchCondition is the type of the condition on the hub's Workload in which the dispatcher records what the public API has no
@@ -78,6 +89,12 @@ const (
 	// GoneAnnotation "true": a person declares that nothing runs on the cluster any more. Whatever is owed by it, or held
 	// because of it, is free at once.
 	GoneAnnotation = "switchyard.dev/gone"
+	// AdoptHubsAnnotation lists identities of hubs, separated by commas, see HubUIDAnnotation: a person declares that those hubs
+	// are no more, and that what they left behind, on whatever cluster, is this hub's.
+	AdoptHubsAnnotation = "switchyard.dev/adopt-hubs"
+	// DiscardOrphansAnnotation is a time (RFC 3339): a person declares that the orphans of this hub on the cluster that were made
+	// before it are to be removed, though they may run jobs.
+	DiscardOrphansAnnotation = "switchyard.dev/discard-orphans"
 	// WeightAnnotation is a number from 0 to 100, 10 by default: how much placement likes the cluster.
 	WeightAnnotation = "switchyard.dev/weight"
 )
@@ -85,6 +102,13 @@ const (
 // PreferClustersAnnotation on a job or on a ClusterQueue of the hub names clusters by a comma-separated list: placement
 // goes by it before anything but preemption and fit.
 const PreferClustersAnnotation = "switchyard.dev/prefer-clusters"
+
+// UptimeLease is the name of the lease, in the namespace of the hub's program, in which that keeps until when it has run, and
+// DowntimesAnnotation on it lists when it has not.
+const (
+	UptimeLease         = "switchyard-hub-uptime"
+	DowntimesAnnotation = "switchyard.dev/downtimes"
+)
 
 // BestFitDispatcherName as multiKueue.dispatcherName selects the dispatcher that offers to the best cluster first.
 const BestFitDispatcherName = "switchyard.dev/multikueue-dispatcher-best-fit"

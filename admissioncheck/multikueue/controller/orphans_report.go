@@ -1,0 +1,164 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/kube"
+)
+
+// orphaned counts what is left alone on the clusters. It is of OtherHub or of NoRecord.
+var orphaned = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	Name: "switchyard_multikueue_cluster_orphans",
+	Help: "Workloads on a cluster that bear the hub's origin and are neither used nor removed: of another hub, or of a time that the hub has no record of",
+}, []string{"cluster", "reason"})
+
+// The reasons of the condition switchyard.dev/Orphans, and of the metric. The condition has the first that applies.
+const (
+	reasonOtherHub  = "OtherHub"
+	reasonNoRecord  = "NoRecord"
+	reasonNoOrphans = "NoOrphans"
+)
+
+// eventOrphans is told of a cluster whose orphans have changed.
+const eventOrphans = "OrphansFound"
+
+// orphansEvery is how often the clusters are looked through. It costs no call.
+const orphansEvery = 15 * time.Second
+
+// Orphans keeps the condition switchyard.dev/Orphans of the clusters; it has no other writer. It also reads which hubs were adopted.
+type Orphans struct {
+	Client   client.Client
+	Resolver *Resolver
+	Kinds    []fleet.Kind
+	Recorder events.EventRecorder
+	Clock    clock.WithTicker
+	Every    time.Duration
+}
+
+func orphansOf(mgr ctrl.Manager, r *Resolver, kinds []fleet.Kind) *Orphans {
+	return &Orphans{
+		Client: mgr.GetClient(), Resolver: r, Kinds: kinds, Recorder: mgr.GetEventRecorder(clusterRecorder), Clock: clock.RealClock{},
+		Every: orphansEvery,
+	}
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (o *Orphans) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable.
+func (o *Orphans) Start(ctx context.Context) error {
+	look := func() {
+		if err := o.look(ctx); err != nil && ctx.Err() == nil {
+			ctrl.LoggerFrom(ctx).Error(err, "Look for orphans on the clusters")
+		}
+	}
+	look()
+	every(ctx, o.Clock, o.Every, look)
+	return nil
+}
+
+// look looks through all clusters that are connected and reports on them.
+func (o *Orphans) look(ctx context.Context) error {
+	list := &kueue.MultiKueueClusterList{}
+	if err := o.Client.List(ctx, list); err != nil {
+		return fmt.Errorf("list the clusters: %w", err)
+	}
+	o.Resolver.orphans.adopt(adoptedBy(list.Items))
+	for i := range list.Items {
+		cluster := &list.Items[i]
+		if state, ok := o.Resolver.Fleet.State(cluster.Name); !ok || !state.Connected {
+			continue // what was last seen stands
+		}
+		if err := o.report(ctx, cluster, o.Resolver.strays(ctx, cluster.Name, o.Kinds)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report writes the condition if it has changed, and tells of it.
+func (o *Orphans) report(ctx context.Context, cluster *kueue.MultiKueueCluster, found stray) error {
+	own := o.Resolver.Hub.identity()
+	orphaned.WithLabelValues(cluster.Name, reasonOtherHub).Set(float64(found.count(own, false)))
+	orphaned.WithLabelValues(cluster.Name, reasonNoRecord).Set(float64(found.count(own, true)))
+	was := meta.FindStatusCondition(cluster.Status.Conditions, switchyard.OrphansCondition)
+	is := found.condition(own)
+	if was == nil && is.Status == metav1.ConditionFalse || was != nil && was.Status == is.Status && was.Message == is.Message {
+		return nil
+	}
+	is.ObservedGeneration, is.LastTransitionTime = cluster.Generation, metav1.NewTime(o.Clock.Now())
+	next := cluster.DeepCopy()
+	meta.SetStatusCondition(&next.Status.Conditions, is)
+	switch _, err := kube.PatchStatus(ctx, o.Client, cluster, next); {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return nil // next time
+	case err != nil:
+		return fmt.Errorf("report the orphans on MultiKueueCluster %s: %w", cluster.Name, err)
+	}
+	if is.Status == metav1.ConditionTrue {
+		o.Recorder.Eventf(cluster, nil, corev1.EventTypeWarning, eventOrphans, eventOrphans, "%s", is.Message)
+	}
+	return nil
+}
+
+// count counts the Workloads of this hub, or of others.
+func (s stray) count(own types.UID, ours bool) int {
+	n := 0
+	for hub, list := range s {
+		if (hub == own) == ours {
+			n += len(list)
+		}
+	}
+	return n
+}
+
+// namedOrphans is how many are named in a message.
+const namedOrphans = 5
+
+func (s stray) condition(own types.UID) metav1.Condition {
+	c := metav1.Condition{
+		Type: switchyard.OrphansCondition, Status: metav1.ConditionFalse, Reason: reasonNoOrphans,
+		Message: "Everything of this hub's origin there is this hub's",
+	}
+	var parts []string
+	for _, hub := range slices.Sorted(maps.Keys(s)) {
+		what := fmt.Sprintf("of another hub, %s", hub)
+		if hub == own {
+			what = "of a time that this hub has no record of"
+		}
+		list := s[hub]
+		some := strings.Join(list[:min(len(list), namedOrphans)], ", ")
+		if len(list) > namedOrphans {
+			some += ", ..."
+		}
+		parts = append(parts, fmt.Sprintf("%d %s (%s)", len(list), what, some))
+	}
+	if len(parts) == 0 {
+		return c
+	}
+	c.Status, c.Reason = metav1.ConditionTrue, reasonNoRecord
+	if s.count(own, false) > 0 {
+		c.Reason = reasonOtherHub
+	}
+	c.Message = kube.Truncate("Left alone there, though they bear this hub's origin: "+strings.Join(parts, "; "), kube.MaxConditionMessage)
+	return c
+}
