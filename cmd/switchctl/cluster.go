@@ -8,7 +8,7 @@ import (
 func (a *app) newCluster() *cobra.Command {
 	c := family("cluster", "Register worker clusters and look after them",
 		a.newClusterRegister(), a.newClusterList(), a.newClusterCheck(), a.newClusterRotate(), a.newClusterCordon(),
-		a.newClusterUncordon(), a.newClusterDrain(), a.newClusterGone(), a.newClusterUnregister())
+		a.newClusterUncordon(), a.newClusterDrain(), a.newClusterGone(), a.newClusterAdopt(), a.newClusterDiscard(), a.newClusterUnregister())
 	c.Aliases = []string{"clusters"}
 	return c
 }

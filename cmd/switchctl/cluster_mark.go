@@ -65,9 +65,14 @@ take stays. With --wait it returns when no job is left there.`,
 
 // marking is a command that sets annotations on a cluster; an empty value removes one.
 func (a *app) marking(use, short, long, done string, marks map[string]string) *cobra.Command {
-	c := &cobra.Command{
-		Use: use, Short: short, Long: long, Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeClusters,
-	}
+	c := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.ExactArgs(1)}
+	return a.annotating(c, done, func([]string, map[string]string) map[string]string { return marks })
+}
+
+// annotating completes a command whose first argument is a cluster: it sets annotations on that, which follow from the arguments and
+// from those that it has. An empty value removes one.
+func (a *app) annotating(c *cobra.Command, done string, marksOf func(args []string, had map[string]string) map[string]string) *cobra.Command {
+	c.ValidArgsFunction = a.completeClusters
 	o := newChange(c, done)
 	c.RunE = a.do(func(ctx context.Context, args []string) error {
 		hub, err := a.sites.hub()
@@ -83,7 +88,7 @@ func (a *app) marking(use, short, long, done string, marks map[string]string) *c
 			for key, value := range cluster.Annotations {
 				annotations[key] = value
 			}
-			for key, value := range marks {
+			for key, value := range marksOf(args, cluster.Annotations) {
 				if value == "" {
 					delete(annotations, key)
 				} else {

@@ -42,7 +42,7 @@ func (a *app) examine(ctx context.Context, hub *site, name string, facts hubFact
 	if err := hub.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
 		return nil, fmt.Errorf("read MultiKueueCluster %s: %w", name, err)
 	}
-	findings := []show.Finding{show.Connection(cluster), standing(cluster)}
+	findings := append([]show.Finding{show.Connection(cluster), standing(cluster)}, show.Identity(cluster)...)
 	listed, err := listing(ctx, hub, name)
 	if err != nil {
 		return nil, err

@@ -129,6 +129,9 @@ func (r *Resolver) keepLeases(s *subject) {
 // that was stamped under one.
 func (r *Resolver) LeaseWanted(cluster string) bool {
 	ctx := context.Background()
+	if state, _ := r.Fleet.State(cluster); exchanged(r.notes(ctx, &subject{}, cluster).identity, state) {
+		return false // it would be said of the cluster before that it has heard of us
+	}
 	configs := &kueue.MultiKueueConfigList{}
 	if err := r.Client.List(ctx, configs, client.MatchingFields{byMember: cluster}); err != nil {
 		return true

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/placement"
@@ -45,6 +47,10 @@ func marksOf(cluster client.Object) marks {
 type notes struct {
 	marks
 	fenced bool
+	// identity is that of the cluster that jobs were sent to, empty if not known; exchangedAt is since when another is known to be in
+	// its place, zero while none is.
+	identity    types.UID
+	exchangedAt time.Time
 }
 
 // notes reads them, once for each subject; a cluster that is not there has none.
@@ -54,7 +60,10 @@ func (r *Resolver) notes(ctx context.Context, s *subject, cluster string) notes 
 	}
 	found, read := &kueue.MultiKueueCluster{}, notes{marks: marks{weight: placement.DefaultWeight}}
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: cluster}, found, client.UnsafeDisableDeepCopy); err == nil {
-		read = notes{marks: marksOf(found), fenced: meta.IsStatusConditionTrue(found.Status.Conditions, FencedCondition)}
+		read = notes{marks: marksOf(found), fenced: meta.IsStatusConditionTrue(found.Status.Conditions, FencedCondition), identity: identityOf(found)}
+		if c := meta.FindStatusCondition(found.Status.Conditions, switchyard.IdentityCondition); c != nil && c.Status == metav1.ConditionFalse {
+			read.exchangedAt = c.LastTransitionTime.Time
+		}
 	}
 	if s.notes == nil {
 		s.notes = map[string]notes{}

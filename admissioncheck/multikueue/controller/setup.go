@@ -82,6 +82,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*Resolver, error)
 		func() error { return mgr.Add(&News{Resolver: resolver, Every: newsEvery, Clock: clock.RealClock{}}) },
 		func() error { return resolver.setup(mgr) },
 		func() error { return setupFencing(mgr, resolver.Fleet) },
+		func() error { return setupIdentities(mgr, resolver) },
 		func() error { return setupClusters(mgr, resolver.Fleet, s) },
 		func() error {
 			if !s.QuotaAutomation {
@@ -175,6 +176,20 @@ func setupFencing(mgr ctrl.Manager, f *fleet.Fleet) error {
 		Complete(&Fencing{Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}})
 	if err != nil {
 		return fmt.Errorf("controller of fences: %w", err)
+	}
+	return nil
+}
+
+// setupIdentities adds the controller that reports which clusters these are.
+func setupIdentities(mgr ctrl.Manager, r *Resolver) error {
+	err := ctrl.NewControllerManagedBy(mgr).
+		Named("multikueue_identity").
+		For(&kueue.MultiKueueCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(r.Fleet.Clusters().Source()).
+		WithOptions(options()).
+		Complete(&Identities{Client: mgr.GetClient(), Resolver: r, Recorder: mgr.GetEventRecorder(clusterRecorder), Clock: clock.RealClock{}})
+	if err != nil {
+		return fmt.Errorf("controller of identities: %w", err)
 	}
 	return nil
 }

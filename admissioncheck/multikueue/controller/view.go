@@ -72,6 +72,9 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 	v.Gone, v.Cordoned = m.gone, m.cordoned || m.drain || m.gone
 	v.BeingDrained = m.drain
 	v.Draining = m.drain && r.draining.turn(name, s.key())
+	if since, is := exchangedSince(notes, state, s.observed.Now); is && strict(s.policy) && !o.Gone {
+		return outOfReach(v, since)
+	}
 	for _, answer := range r.Fleet.Answers(name, o.Key()) {
 		if answer.Err != nil && v.Trouble == "" {
 			v.Trouble = answer.Err.Error()

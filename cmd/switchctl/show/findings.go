@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
 // Result is how a check came out.
@@ -40,6 +41,29 @@ func Findings(findings []Finding) *metav1.Table {
 		table.Rows = append(table.Rows, row(f.Subject, string(f.Result), f.Detail, f.Remedy))
 	}
 	return table
+}
+
+// Identity is what the hub says of who is there: that credentials lead to another cluster than jobs were sent to, and that there are
+// jobs which it leaves to people. As a rule there is nothing to say.
+func Identity(cluster *kueue.MultiKueueCluster) []Finding {
+	var list []Finding
+	if c := meta.FindStatusCondition(cluster.Status.Conditions, switchyard.IdentityCondition); c != nil && c.Status != metav1.ConditionTrue {
+		f := Finding{
+			Subject: "identity", Result: Warned, Detail: c.Message, Remedy: fmt.Sprintf("cluster register %s --context CONTEXT", cluster.Name),
+		}
+		if c.Status == metav1.ConditionFalse {
+			f.Result, f.Remedy = Failed, "give the credentials of the first back, or cluster gone "+cluster.Name
+		}
+		list = append(list, f)
+	}
+	if meta.IsStatusConditionTrue(cluster.Status.Conditions, switchyard.OrphansCondition) {
+		c := meta.FindStatusCondition(cluster.Status.Conditions, switchyard.OrphansCondition)
+		list = append(list, Finding{
+			Subject: "orphans", Result: Warned, Detail: c.Message,
+			Remedy: fmt.Sprintf("of a hub that is no more: cluster adopt %[1]s HUB; then to have them removed: cluster discard %[1]s", cluster.Name),
+		})
+	}
+	return list
 }
 
 // Connection is what the hub says of its connection to a cluster, and what can be done about it.

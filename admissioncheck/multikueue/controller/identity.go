@@ -1,0 +1,196 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/kube"
+)
+
+// The reasons of the condition switchyard.dev/Identity. Its message begins with the identity of the cluster that jobs were sent to.
+const (
+	reasonIdentified   = "Identified"
+	reasonUnidentified = "NotPermitted"
+	reasonOtherCluster = "OtherCluster"
+)
+
+// notIdentified stands for the identity of a cluster that never let itself be known.
+const notIdentified = "unknown"
+
+// identityRecheck is how often a cluster that was exchanged is looked at, as long as jobs wait for the one before it.
+const identityRecheck = 5 * time.Second
+
+// Identities keeps the condition switchyard.dev/Identity; it has no other writer.
+type Identities struct {
+	Client   client.Client
+	Resolver *Resolver
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+}
+
+// Reconcile writes the condition of one cluster if it has changed.
+func (r *Identities) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	state, ok := r.Resolver.Fleet.State(req.Name)
+	cluster := &kueue.MultiKueueCluster{}
+	if err := r.Client.Get(ctx, req.NamespacedName, cluster); err != nil || !ok || !state.Connected {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	was := identityOf(cluster)
+	waits := false
+	if exchanged(was, state) {
+		var err error
+		if waits, err = r.Resolver.awaits(ctx, req.Name); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	next := cluster.DeepCopy()
+	condition := identityCondition(was, state, waits)
+	condition.ObservedGeneration, condition.LastTransitionTime = cluster.Generation, metav1.NewTime(r.Clock.Now())
+	meta.SetStatusCondition(&next.Status.Conditions, condition)
+	wrote, err := kube.PatchStatus(ctx, r.Client, cluster, next)
+	switch {
+	case apierrors.IsConflict(err):
+		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+	case client.IgnoreNotFound(err) != nil:
+		return ctrl.Result{}, fmt.Errorf("report the identity of MultiKueueCluster %s: %w", cluster.Name, err)
+	}
+	if wrote && exchanged(was, state) {
+		r.Recorder.Eventf(cluster, nil, corev1.EventTypeWarning, reasonOtherCluster, reasonOtherCluster, "%s", condition.Message)
+	}
+	if waits {
+		return ctrl.Result{RequeueAfter: identityRecheck}, nil
+	}
+	if wrote && was != "" && exchanged(was, state) {
+		r.wake(req.Name)
+	}
+	return ctrl.Result{}, nil
+}
+
+// wake makes those be looked at again who took the cluster for one out of reach.
+func (r *Identities) wake(cluster string) {
+	seekers, others := r.Resolver.Concerned(cluster)
+	for _, key := range append(seekers, others...) {
+		r.Resolver.Fleet.Workloads().Send(key, 0)
+	}
+}
+
+// identityOf is the identity of the cluster that jobs were sent to; empty if that is not known.
+func identityOf(cluster *kueue.MultiKueueCluster) types.UID {
+	c := meta.FindStatusCondition(cluster.Status.Conditions, switchyard.IdentityCondition)
+	if c == nil {
+		return ""
+	}
+	uid, _, _ := strings.Cut(c.Message, ";")
+	if uid == notIdentified {
+		return ""
+	}
+	return types.UID(uid)
+}
+
+// exchanged tells whether a connection leads to another cluster than jobs were sent to.
+func exchanged(was types.UID, state fleet.State) bool {
+	return was != "" && state.Identity != "" && was != state.Identity
+}
+
+// identityCondition says which cluster jobs were sent to. It stays that one as long as anybody waits for it.
+func identityCondition(was types.UID, state fleet.State, waits bool) metav1.Condition {
+	c := metav1.Condition{Type: switchyard.IdentityCondition, Status: metav1.ConditionTrue, Reason: reasonIdentified, Message: string(state.Identity)}
+	switch {
+	case state.Identity == "":
+		known := string(was)
+		if known == "" {
+			known = notIdentified
+		}
+		c.Status, c.Reason = metav1.ConditionUnknown, reasonUnidentified
+		c.Message = known + "; the hub may not ask the cluster for its identity, so that another in its place is not noticed: " + state.Unidentified
+	case exchanged(was, state) && waits:
+		c.Status, c.Reason = metav1.ConditionFalse, reasonOtherCluster
+		c.Message = fmt.Sprintf("%s; the credentials lead to another cluster, %s: for jobs under run-once and never-lose the first is out of reach; "+
+			"give its credentials back, or annotate %s: \"true\" if nothing runs there any more", was, state.Identity, switchyard.GoneAnnotation)
+	}
+	c.Message = kube.Truncate(c.Message, kube.MaxConditionMessage)
+	return c
+}
+
+// awaits tells whether a Workload whose policy promises not to run twice may run on a cluster.
+func (r *Resolver) awaits(ctx context.Context, cluster string) (bool, error) {
+	list := &kueue.WorkloadList{}
+	if err := r.Client.List(ctx, list, client.MatchingFields{byCluster: cluster}, client.UnsafeDisableDeepCopy); err != nil {
+		return true, fmt.Errorf("list the workloads of cluster %s: %w", cluster, err)
+	}
+	for i := range list.Items {
+		wl := &list.Items[i]
+		if !mayRunOn(stateOf(wl), cluster) || meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) {
+			continue
+		}
+		_, ac, err := checkOf(ctx, r.Client, wl)
+		if err != nil {
+			return true, err
+		}
+		config, err := r.config(ctx, ac)
+		if err != nil {
+			return true, err
+		}
+		s := &subject{}
+		s.original.Workload = wl
+		if r.choose(ctx, s, config); strict(s.policy) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// mayRunOn tells whether a State has a cluster that may run the job: an offer is none.
+func mayRunOn(s dispatch.State, cluster string) bool {
+	if s.Bound == cluster {
+		return true
+	}
+	for _, d := range s.Debts {
+		if d.Cluster == cluster {
+			return true
+		}
+	}
+	return false
+}
+
+// strict tells whether a policy promises that two runs never overlap.
+func strict(p dispatch.Policy) bool {
+	return p.OnHubLost == dispatch.Stop || p.OnWorkerLost == dispatch.Hold
+}
+
+// outOfReach is the view of a cluster in whose place there is another now, for those who must know what becomes of the first: as if
+// it could not be talked to, since then.
+func outOfReach(v dispatch.ClusterView, since time.Time) dispatch.ClusterView {
+	return dispatch.ClusterView{
+		Name: v.Name, InConfig: v.InConfig, Link: dispatch.Link{State: dispatch.Unreachable, Since: since},
+		Gone: v.Gone, Cordoned: v.Cordoned, BeingDrained: v.BeingDrained, Fenced: v.Fenced, RenewedAt: v.RenewedAt,
+		OfferedAt: v.OfferedAt,
+	}
+}
+
+// exchangedSince tells whether, and since when, there is another cluster in the place of the one that jobs were sent to.
+func exchangedSince(n notes, state fleet.State, now time.Time) (time.Time, bool) {
+	if !state.Connected || !exchanged(n.identity, state) {
+		return time.Time{}, false
+	}
+	if n.exchangedAt.IsZero() {
+		return now, true
+	}
+	return n.exchangedAt, true
+}

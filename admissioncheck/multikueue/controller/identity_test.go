@@ -1,0 +1,165 @@
+package controller
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+)
+
+// identifies reports on the identity of a cluster and returns the condition.
+func (st *stage) identifies(cluster string) metav1.Condition {
+	st.t.Helper()
+	r := &Identities{Client: st.hub, Resolver: st.resolver, Recorder: events.NewFakeRecorder(100), Clock: clock.RealClock{}}
+	if _, err := r.Reconcile(st.t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: cluster}}); err != nil {
+		st.t.Fatal(err)
+	}
+	found := &kueue.MultiKueueCluster{}
+	if err := st.hub.Get(st.t.Context(), client.ObjectKey{Name: cluster}, found); err != nil {
+		st.t.Fatal(err)
+	}
+	if c := meta.FindStatusCondition(found.Status.Conditions, switchyard.IdentityCondition); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
+}
+
+// named gives the workers an identity each, which the hub reads and keeps.
+func (st *stage) named() {
+	st.t.Helper()
+	for _, s := range st.workers {
+		if err := s.Create(st.t.Context(), system("")); err != nil {
+			st.t.Fatal(err)
+		}
+	}
+	st.restart(st.policy)
+	st.connected()
+	for name := range st.workers {
+		state, _ := st.fleet.State(name)
+		if c := st.identifies(name); c.Status != metav1.ConditionTrue || c.Message != string(state.Identity) || c.Message == "" {
+			st.t.Fatalf("the hub knows %s as %+v", name, c)
+		}
+	}
+}
+
+// exchange lets the credentials of a cluster lead to another one, which has nothing of ours.
+func (st *stage) exchange(cluster string) {
+	st.t.Helper()
+	st.fleet.Disconnect(cluster, errors.New("the Secret is gone"))
+	st.eventually(cluster+" is let go", func() bool { s, _ := st.fleet.State(cluster); return !s.Connected })
+	server := st.workers[cluster]
+	for _, obj := range []client.Object{&batchv1.Job{}, &kueue.Workload{}} {
+		if err := server.DeleteAllOf(st.t.Context(), obj, client.InNamespace(key().Namespace)); err != nil {
+			st.t.Fatal(err)
+		}
+	}
+	if err := errors.Join(client.IgnoreNotFound(server.Delete(st.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}})),
+		server.Create(st.t.Context(), system(""))); err != nil {
+		st.t.Fatal(err)
+	}
+	st.fleet.Connect(cluster, fleet.Credentials{Config: &rest.Config{Host: cluster}, Fingerprint: "another"})
+	st.eventually(cluster+" is connected", func() bool { s, _ := st.fleet.State(cluster); return s.Connected && s.Fingerprint == "another" })
+}
+
+func (st *stage) under(policy switchyard.RunPolicy) {
+	st.t.Helper()
+	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(policy))
+}
+
+func (st *stage) boundTo() string {
+	if name := st.local().Status.ClusterName; name != nil {
+		return *name
+	}
+	return ""
+}
+
+func TestAClusterInThePlaceOfAnotherDoesNotAnswerForItUntilThatIsDeclaredGone(t *testing.T) {
+	for _, policy := range []switchyard.RunPolicy{switchyard.NeverLose, switchyard.RunOnce} {
+		t.Run(string(policy), func(t *testing.T) {
+			st := newStage(t, "w1", "w2")
+			st.under(policy)
+			st.named()
+			first := st.identifies("w1").Message
+			st.submit()
+			st.runsOn("w1")
+			st.exchange("w1")
+			for range 5 { // each look is another chance to believe the new one
+				c := st.identifies("w1")
+				if c.Status != metav1.ConditionFalse || c.Reason != reasonOtherCluster || !strings.HasPrefix(c.Message, first+";") {
+					t.Fatalf("the condition is %+v", c)
+				}
+				if s, err := st.resolver.observe(t.Context(), key()); err != nil || s.observed.Clusters[0].Link.State != dispatch.Unreachable {
+					t.Fatalf("seen as %+v, %v", s, err)
+				}
+			}
+			if st.boundTo() != "w1" || st.jobOn("w2") != nil || st.jobOn("w1") != nil {
+				t.Fatalf("bound to %q, job on w2: %v", st.boundTo(), st.jobOn("w2"))
+			}
+			if st.resolver.LeaseWanted("w1") {
+				t.Error("the lease is renewed on the new one, as if the one before heard of it")
+			}
+			st.note(&kueue.MultiKueueCluster{}, "w1", switchyard.GoneAnnotation, "true")
+			st.enqueueAll()
+			st.eventually("w1 is given up", func() bool { return st.check().State == kueue.CheckStateRetry })
+			st.evictAndRelease(string(kueue.ReasonAdmissionCheck))
+			st.reserve()
+			st.runsOn("w2")
+			st.eventually("the new cluster is taken for what it is", func() bool {
+				c := st.identifies("w1")
+				return c.Status == metav1.ConditionTrue && c.Message != first
+			})
+		})
+	}
+}
+
+func TestUnderTheCompatiblePolicyReplacingTheSecretIsAllThereIsToDo(t *testing.T) {
+	st := newStage(t, "w1", "w2")
+	st.named()
+	first := st.identifies("w1").Message
+	st.submit()
+	st.runsOn("w1")
+	st.exchange("w1")
+	if s, err := st.resolver.observe(t.Context(), key()); err != nil || s.observed.Clusters[0].Link.State != dispatch.Connected {
+		t.Fatalf("seen as %+v, %v", s, err)
+	}
+	if c := st.identifies("w1"); c.Status != metav1.ConditionTrue || c.Message == first {
+		t.Errorf("the condition is %+v", c)
+	}
+}
+
+func TestAClusterThatDoesNotSayWhoItIsIsTreatedAsBefore(t *testing.T) {
+	st := newStage(t, "w1")
+	st.under(switchyard.NeverLose)
+	c := st.identifies("w1")
+	if c.Status != metav1.ConditionUnknown || c.Reason != reasonUnidentified || !strings.HasPrefix(c.Message, notIdentified+";") {
+		t.Errorf("the condition is %+v", c)
+	}
+	st.submit()
+	st.runsOn("w1")
+	st.exchange("w1")
+	if s, err := st.resolver.observe(t.Context(), key()); err != nil || s.observed.Clusters[0].Link.State != dispatch.Connected {
+		t.Fatalf("seen as %+v, %v", s, err)
+	}
+}
+
+func TestWhichClusterItIsIsKeptWhenItDoesNotSayItAnyMore(t *testing.T) {
+	c := identityCondition("uid-1", fleet.State{Unidentified: "forbidden"}, false)
+	again := &kueue.MultiKueueCluster{Status: kueue.MultiKueueClusterStatus{Conditions: []metav1.Condition{c}}}
+	if c.Status != metav1.ConditionUnknown || identityOf(again) != "uid-1" {
+		t.Errorf("got %+v", c)
+	}
+}
