@@ -2,11 +2,15 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/wire"
 )
 
 // identify reads by whose UID the cluster is known from any other: its namespace kube-system comes and goes with it. A cluster that
@@ -20,10 +24,16 @@ func (s *session) identify(ctx context.Context) error {
 	switch {
 	case err == nil:
 		s.identity = namespace.UID
-	case unreachable(err):
+	case unanswered(err):
 		return fmt.Errorf("read the identity of the cluster: %w", err)
 	default:
 		s.unidentified = err
 	}
 	return nil
+}
+
+// unanswered tells a call that was not answered, or not to its end, from an answer, be it of discovery, that makes no sense.
+func unanswered(err error) bool {
+	var call *url.Error
+	return errors.As(err, &call) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, wire.ErrExceeded)
 }

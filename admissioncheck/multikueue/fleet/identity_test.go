@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func TestAClusterIsKnownByItsSystemNamespace(t *testing.T) {
 	}{
 		"it is read":                 {uid: "uid-1"},
 		"the hub may not":            {answer: forbidden, says: "no rights"},
-		"the cluster is away":        {answer: errors.New("connection refused"), fails: true},
+		"the cluster is away":        {answer: &url.Error{Op: "Get", Err: errors.New("connection refused")}, fails: true},
 		"the namespace is not there": {answer: apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, metav1.NamespaceSystem), says: "not found"},
 	} {
 		t.Run(name, func(t *testing.T) {
