@@ -321,4 +321,10 @@ func (f Found) Objects() []client.Object {
 }
 
 // MayRun tells whether there is a job, or a Workload that one has taken up.
-func (f Found) MayRun() bool { return f.Job != nil || f.Workload != nil && adopted(f.Workload) }
+func (f Found) MayRun() bool {
+	if f.Job != nil || f.Workload == nil {
+		return f.Job != nil
+	}
+	taken, _ := adopted(f.Workload)
+	return taken
+}
