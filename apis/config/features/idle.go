@@ -17,7 +17,6 @@ var idle = map[Name]string{
 	DeferRayServiceFinalizationForRedisCleanup:      noSuchJobs,
 	ElasticJobsViaWorkloadSlicesWithTAS:             noSlices,
 	FailureRecoveryPolicy:                           "pods that are stuck are not deleted yet",
-	FastQuotaReleaseInPodIntegration:                noSuchJobs,
 	FlavorFungibilityPreserveScanProgress:           "no scan of flavors is left half done",
 	KueueDRAIntegration:                             noDevices,
 	KueueDRAIntegrationConsumableCapacity:           noDevices,
