@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/wire"
@@ -18,12 +19,12 @@ import (
 func (s *session) identify(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.ProbeTimeout)
 	defer cancel()
-	namespace := &metav1.PartialObjectMetadata{}
+	namespace := &unstructured.Unstructured{} // asked for as JSON, which alone is read from workers
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	err := s.client.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace)
 	switch {
 	case err == nil:
-		s.identity = namespace.UID
+		s.identity = namespace.GetUID()
 	case unanswered(err):
 		return fmt.Errorf("read the identity of the cluster: %w", err)
 	default:
