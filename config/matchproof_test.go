@@ -112,6 +112,7 @@ func statuses() []change {
 		{"nothing reclaimable", func(w *kueue.Workload) { w.Status.ReclaimablePods = nil }},
 		checked(kueue.CheckStatePending), checked(kueue.CheckStateReady),
 		checked(kueue.CheckStateReady, kueue.PodSetUpdate{Name: "main", Labels: map[string]string{"a": "b"}}),
+		checked(kueue.CheckStatePending, kueue.PodSetUpdate{Name: "other"}),
 		{"nominated", func(w *kueue.Workload) { w.Status.NominatedClusterNames = []string{"east"} }},
 		{"bound to east", func(w *kueue.Workload) { w.Status.ClusterName = ptr.To("east") }},
 		{"bound to west", func(w *kueue.Workload) { w.Status.ClusterName = ptr.To("west") }},

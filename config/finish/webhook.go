@@ -74,11 +74,12 @@ const plainTemplate = `!p.?template.?metadata.?annotations.hasValue() && !p.?tem
 const statusIsJudged = `(` + admissionIsJudged + ` || object.?status.?reclaimablePods != oldObject.?status.?reclaimablePods || ` +
 	checksAreJudged + ` || ` + clusterIsJudged + `)`
 
-// objectIsJudged is about any other update, which cannot change the status: the webhook judges the spec and three
-// annotations, and only where they change.
+// objectIsJudged is about any other update, which cannot change the status: the webhook judges the spec, the label of the
+// hub that made a copy, and four annotations, and only where they change.
 const objectIsJudged = `(object.?spec != oldObject.?spec || ['` + kueue.PriorityBoostAnnotation + `', '` +
-	kueue.AdmissionGatedByAnnotation + `', '` + switchyard.EpochAnnotation + `'].exists(a, ` +
-	`object.?metadata.?annotations[?a] != oldObject.?metadata.?annotations[?a]))`
+	kueue.AdmissionGatedByAnnotation + `', '` + switchyard.EpochAnnotation + `', '` + switchyard.OwnerUIDAnnotation + `'].exists(a, ` +
+	`object.?metadata.?annotations[?a] != oldObject.?metadata.?annotations[?a]) || ` +
+	`object.?metadata.?labels[?'` + kueue.MultiKueueOriginLabel + `'] != oldObject.?metadata.?labels[?'` + kueue.MultiKueueOriginLabel + `'])`
 
 // admissionIsJudged is true of an admission that changes, of a first one that is not plainly right, and of a reservation
 // without one. Plainly right is one of pod sets that exist, each with one pod or with whole units that divide by the count.
@@ -90,9 +91,10 @@ const admissionIsJudged = `(object.?status.?admission.hasValue() ? ` +
 	`quantity(string(a.resourceUsage[r])).asInteger() % a.?count.orValue(p.?count.orValue(0)) == 0))))) : ` +
 	`object.?status.?conditions.orValue([]).exists(c, c.type == 'QuotaReserved' && c.status == 'True'))`
 
-// checksAreJudged is true where a check that was Ready may say something else now.
-const checksAreJudged = `(oldObject.?status.?admissionChecks.orValue([]).exists(c, c.?state.orValue('') == 'Ready') && ` +
-	`object.?status.?admissionChecks != oldObject.?status.?admissionChecks)`
+// checksAreJudged is true where a check that was Ready may say something else now, or a check wants to change pods.
+const checksAreJudged = `(object.?status.?admissionChecks != oldObject.?status.?admissionChecks && ` +
+	`(oldObject.?status.?admissionChecks.orValue([]).exists(c, c.?state.orValue('') == 'Ready') || ` +
+	`object.?status.?admissionChecks.orValue([]).exists(c, c.?podSetUpdates.orValue([]).size() > 0)))`
 
 // clusterIsJudged is true of a first cluster that was not nominated before.
 const clusterIsJudged = `(object.?status.?clusterName.hasValue() && !oldObject.?status.?clusterName.hasValue() && ` +
