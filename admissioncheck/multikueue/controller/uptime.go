@@ -47,24 +47,23 @@ func (u uptime) begin(now time.Time) uptime {
 	}
 	next.downtimes = append(next.downtimes, downtime{from: u.until, to: now})
 	for len(next.downtimes) > maxDowntimes {
-		next.join()
+		next.downtimes = joined(next.downtimes)
 	}
 	return next
 }
 
-// join makes one of the two downtimes that are closest to each other.
-func (u *uptime) join() {
+// joined makes one of the two downtimes that are closest to each other, in place.
+func joined(list []downtime) []downtime {
+	apart := func(i int) time.Duration { return list[i].from.Sub(list[i-1].to) }
 	at := 1
-	for i := 2; i < len(u.downtimes); i++ {
-		if u.apart(i) < u.apart(at) {
+	for i := 2; i < len(list); i++ {
+		if apart(i) < apart(at) {
 			at = i
 		}
 	}
-	u.downtimes[at-1].to = u.downtimes[at].to
-	u.downtimes = slices.Delete(u.downtimes, at, at+1)
+	list[at-1].to = list[at].to
+	return slices.Delete(list, at, at+1)
 }
-
-func (u *uptime) apart(i int) time.Duration { return u.downtimes[i].from.Sub(u.downtimes[i-1].to) }
 
 // errUptime says that a record cannot be read.
 var errUptime = errors.New("unreadable record of the hub's uptime")
