@@ -54,8 +54,7 @@ func (w *World) policyFor(item workload) dispatch.Policy {
 // policyToStep is what the program takes for that.
 func (w *World) policyToStep(item workload) dispatch.Policy {
 	p := w.policyFor(item)
-	switch shell := w.parts.Shell; {
-	case shell.GuessesThePolicy && !w.configured(item), shell.PolicyEndsWithQuota && !item.quota:
+	if w.parts.Shell.GuessesThePolicy && !w.configured(item) {
 		p.OnHubLost, p.OnWorkerLost = dispatch.KeepRunning, dispatch.Redispatch
 	}
 	return p

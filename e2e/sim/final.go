@@ -151,7 +151,7 @@ func (w *World) waitsTruly(item workload, because dispatch.Reason) bool {
 	switch because {
 	case dispatch.ResultUnknown:
 		job, there := w.worker(item.bound).jobs[item.name]
-		return !there || !job.ours
+		return !there || jobHolder(item, job) == dispatch.Foreign // somebody's own, whatever label it bears
 	case dispatch.NoQuota:
 		return item.inactive || w.hub.free() < item.gpu
 	case dispatch.NoCluster:

@@ -57,9 +57,7 @@ func mutantsOfHolds() []mutant {
 			v.Stopped = 1 << 60
 		}))},
 		{mistake: "takes what somebody hurried for what has ended", by: []string{lawOnce, lawLose}, shell: Shell{TrustsTheForeground: true}},
-		{mistake: "forgets the policy with the quota", by: []string{lawOnce, lawLose}, shell: Shell{PolicyEndsWithQuota: true}},
 		{mistake: "forgets renewals when it restarts", by: []string{lawOnce}, shell: Shell{TrustsItsMemory: true}},
-		{mistake: "deletes jobs before their pods have ended", by: []string{lawLose, lawOnce}, shell: Shell{InTheBackground: true}},
 	}
 }
 

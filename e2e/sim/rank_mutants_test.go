@@ -190,7 +190,7 @@ func mutantsOfGates() []mutant {
 		{mistake: "forgets whom it asked to open a gate", by: []string{lawGates}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
 			v.GateAsked, v.GateAskedFrom, v.GateAskedAt = false, time.Time{}, time.Time{}
 		}))},
-		{mistake: "takes the gates on lost clusters for closed", by: []string{lawGates}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
+		{mistake: "takes the gates on lost clusters for closed", rare: true, by: []string{lawGates}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
 			if v.Link.State != dispatch.Connected {
 				v.Copy.GateClosed, v.GateAskedAt = true, time.Time{}
 			}

@@ -227,7 +227,7 @@ func (t *turn) act(a dispatch.Action) error {
 	case dispatch.CreateJob:
 		return t.createJob(c, a)
 	case dispatch.Retract:
-		how := removal{spare: a.Spare, foreground: a.Foreground && !t.parts.Shell.InTheBackground}
+		how := removal{spare: a.Spare, foreground: a.Foreground}
 		if job, there := c.jobs[t.item.name]; there && job.running && a.Foreground && !t.item.quota {
 			t.reach(UnderNoQuota)
 		}

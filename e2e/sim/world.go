@@ -26,8 +26,6 @@ type Shell struct {
 	ForgetsUnanswered bool
 	// TrustsItsMemory: after a restart it takes the lease for as old as it remembers, which is nothing.
 	TrustsItsMemory bool
-	// InTheBackground: it deletes jobs so that their pods outlive them.
-	InTheBackground bool
 	// AdoptsAgain: it makes a job under a copy that another job has taken up.
 	AdoptsAgain bool
 	// TakesTheName: it takes the job that bears the name for the Workload's.
@@ -37,8 +35,6 @@ type Shell struct {
 	ForgetsTheAdrift, RemembersTheConfig, GuessesThePolicy bool
 	// TrustsTheForeground: it takes a deletion in the foreground for one that waits for the pods, whoever came after it.
 	TrustsTheForeground bool
-	// PolicyEndsWithQuota: what is left of a run after the quota was given back is removed under no policy.
-	PolicyEndsWithQuota bool
 	// TakesAnyFence: it relies on fences that need longer than it allows.
 	TakesAnyFence bool
 	// BelievesItsCache: it removes jobs without a look at the hub's API server.

@@ -170,9 +170,12 @@ func retry(p *Plan, o Observation) {
 
 // release frees the quota of an evicted workload that has nobody to do it.
 func release(p *Plan, o Observation) {
+	if o.Owned {
+		return
+	}
 	evicted, _ := p.Next.Condition(Evicted)
 	waits := evicted.Status == True && p.Next.holdsSomething() && p.awaits(evicted.Since, o)
-	if !o.Owned && !waits {
+	if !waits {
 		p.Next = Release(p.Next, o.Now)
 	}
 }
