@@ -67,7 +67,7 @@ type decoded struct {
 }
 
 // state decodes what the dispatcher has stored.
-func (w *workload) state() dispatch.State {
+func (w workload) state() dispatch.State {
 	if d := w.decoded; d != nil && d.record == w.record && d.bound == w.bound && slices.Equal(d.nominated, w.nominated) {
 		return d.state
 	}

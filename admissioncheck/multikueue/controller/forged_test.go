@@ -116,10 +116,10 @@ func TestTheStatusOfAJobThatTookThePlaceOfOursIsNotShown(t *testing.T) {
 	st := newStage(t, "w1")
 	st.submit()
 	st.runsOn("w1")
-	real := st.jobOn("w1")
-	st.adopt("w1", real.UID)
-	fake := real.DeepCopy()
-	if err := st.workers["w1"].WithWatch.Delete(t.Context(), real); err != nil {
+	ours := st.jobOn("w1")
+	st.adopt("w1", ours.UID)
+	fake := ours.DeepCopy()
+	if err := st.workers["w1"].WithWatch.Delete(t.Context(), ours); err != nil {
 		t.Fatal(err)
 	}
 	fake.ResourceVersion = ""
