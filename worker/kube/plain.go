@@ -8,7 +8,7 @@ import (
 )
 
 // terminal are sequences that steer a terminal instead of being shown.
-var terminal = regexp.MustCompile("\x1b(\\[[0-?]*[ !\"#$%&'()*+,\\-./]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
+var terminal = regexp.MustCompile(`\x1b(\[[0-9:;<=>?]*[ !"#$%&'()*+,\-./]*[@A-Z\[\\\]^_\x60a-z{|}~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@A-Z\\\-_])`)
 
 // Plain makes a text that somebody else wrote fit to be shown as ours: at most limit bytes of one line of valid UTF-8, without what
 // would steer a terminal, hide or turn around what follows, or be read as markup. It costs no more than a text of some times
