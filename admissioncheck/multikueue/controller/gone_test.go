@@ -36,7 +36,7 @@ func TestWhetherThePodsOfWhatIsGoneHaveEnded(t *testing.T) {
 	}{
 		{"nothing is remembered", last{}, 0},
 		{"the hub's own removal has come to its end", last{job: watched(jobOf(2, 0, foreground))}, 2},
-		{"somebody hurried it", last{job: watched(jobOf(2, 1, foreground))}, 0},
+		{"whatever its counts say, which nobody keeps up to date", last{job: watched(jobOf(2, 1, foreground))}, 2},
 		{"somebody has deleted it in the background", last{job: watched(jobOf(2, 1))}, 0},
 		{"even if it showed no pods: it may not have shown them yet", last{job: watched(jobOf(2, 0))}, 0},
 		{"it went while nobody looked", last{job: fleet.Gone{Last: jobOf(2, 0, foreground)}}, 0},
