@@ -39,6 +39,9 @@ func metadataAndSpec() []change {
 	return []change{
 		annotate(kueue.PriorityBoostAnnotation, "7"), annotate(kueue.PriorityBoostAnnotation, "lots"), unannotate(kueue.PriorityBoostAnnotation),
 		annotate(kueue.AdmissionGatedByAnnotation, "b"), annotate(kueue.AdmissionGatedByAnnotation, "a,,b"), unannotate(kueue.AdmissionGatedByAnnotation),
+		annotate(switchyard.OwnerUIDAnnotation, "u"), unannotate(switchyard.OwnerUIDAnnotation),
+		annotate(switchyard.HubUIDAnnotation, "h"), unannotate(switchyard.HubUIDAnnotation),
+		annotate(switchyard.OnHubLostAnnotation, "Stop"), unannotate(switchyard.OnHubLostAnnotation),
 		annotate(switchyard.EpochAnnotation, "9"), annotate(switchyard.EpochAnnotation, "2"), unannotate(switchyard.EpochAnnotation),
 		annotate(kueue.ElasticJobAnnotation, "true"), annotate("example.com/note", "x"),
 		{"a hub's", func(w *kueue.Workload) { metav1.SetMetaDataLabel(&w.ObjectMeta, kueue.MultiKueueOriginLabel, "hub") }},

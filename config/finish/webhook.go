@@ -75,9 +75,10 @@ const statusIsJudged = `(` + admissionIsJudged + ` || object.?status.?reclaimabl
 	checksAreJudged + ` || ` + clusterIsJudged + `)`
 
 // objectIsJudged is about any other update, which cannot change the status: the webhook judges the spec, the label of the
-// hub that made a copy, and four annotations, and only where they change.
+// hub that made a copy, and six annotations, and only where they change.
 const objectIsJudged = `(object.?spec != oldObject.?spec || ['` + kueue.PriorityBoostAnnotation + `', '` +
-	kueue.AdmissionGatedByAnnotation + `', '` + switchyard.EpochAnnotation + `', '` + switchyard.OwnerUIDAnnotation + `'].exists(a, ` +
+	kueue.AdmissionGatedByAnnotation + `', '` + switchyard.EpochAnnotation + `', '` + switchyard.OwnerUIDAnnotation + `', '` +
+	switchyard.HubUIDAnnotation + `', '` + switchyard.OnHubLostAnnotation + `'].exists(a, ` +
 	`object.?metadata.?annotations[?a] != oldObject.?metadata.?annotations[?a]) || ` +
 	`object.?metadata.?labels[?'` + kueue.MultiKueueOriginLabel + `'] != oldObject.?metadata.?labels[?'` + kueue.MultiKueueOriginLabel + `'])`
 

@@ -42,9 +42,9 @@ func Unrelated(a, b client.Object) bool {
 	return isCopy(a) && isCopy(b) && owner(a) != "" && owner(b) != "" && owner(a) != owner(b)
 }
 
-// Update refuses an update that changes what a hub has written on an object to know it by: its origin, the epoch and the UID of its
-// Workload. No hub ever changes them, and whoever takes one off would have the job run elsewhere as well. Nor may they be put on
-// what no hub has made.
+// Update refuses an update that changes what a hub has written on an object to know it by: its origin, the epoch, the UIDs of its
+// Workload and of the hub, and whether it stops without the hub. No hub ever changes them, and whoever takes one off would have the
+// job run elsewhere as well. Nor may they be put on what no hub has made.
 func Update(old, object client.Object) *field.Error {
 	switch {
 	case !isCopy(old) && !isCopy(object):
@@ -55,10 +55,18 @@ func Update(old, object client.Object) *field.Error {
 		return field.Forbidden(path(), fmt.Sprintf("must not fall: it is %d", Of(old)))
 	case Of(old) != Of(object):
 		return field.Forbidden(path(), changed(strconv.FormatInt(Of(old), 10)))
-	case owner(old) != owner(object):
-		return field.Forbidden(field.NewPath("metadata", "annotations").Key(switchyard.OwnerUIDAnnotation), changed(owner(old)))
+	}
+	for _, name := range stamps() {
+		if was := old.GetAnnotations()[name]; was != object.GetAnnotations()[name] {
+			return field.Forbidden(field.NewPath("metadata", "annotations").Key(name), changed(was))
+		}
 	}
 	return nil
+}
+
+// stamps are the annotations, but for the epoch, that a hub writes once.
+func stamps() []string {
+	return []string{switchyard.OwnerUIDAnnotation, switchyard.HubUIDAnnotation, switchyard.OnHubLostAnnotation}
 }
 
 func changed(was string) string {

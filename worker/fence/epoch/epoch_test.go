@@ -51,6 +51,11 @@ func TestAnUpdateChangesNothingThatAHubGoesBy(t *testing.T) {
 	local.Labels = nil
 	relabelled, renamed := wl("w", "u", 3), wl("w", "u", 3)
 	relabelled.Labels, renamed.Labels = nil, map[string]string{kueue.MultiKueueOriginLabel: "us"}
+	annotated := func(name, value string) *kueue.Workload {
+		made := wl("w", "u", 3)
+		made.Annotations[name] = value
+		return made
+	}
 	odd := wl("w", "u", 0)
 	odd.Annotations[switchyard.EpochAnnotation] = "-7"
 	for _, c := range []struct {
@@ -64,6 +69,9 @@ func TestAnUpdateChangesNothingThatAHubGoesBy(t *testing.T) {
 		{"another origin", wl("w", "u", 3), renamed, true},
 		{"an origin is put on what no hub has made", relabelled, wl("w", "u", 3), true},
 		{"another owner", wl("w", "u", 3), wl("w", "v", 3), true},
+		{"another hub", wl("w", "u", 3), annotated(switchyard.HubUIDAnnotation, "hub-b"), true},
+		{"it is to run on without its hub", annotated(switchyard.OnHubLostAnnotation, string(switchyard.Stop)), wl("w", "u", 3), true},
+		{"another note", wl("w", "u", 3), annotated("example.com/note", "x"), false},
 		{"no owner any more", wl("w", "u", 3), wl("w", "", 3), true},
 		{"an earlier one", wl("w", "u", 3), wl("w", "u", 2), true},
 		{"none any more", wl("w", "u", 3), wl("w", "u", 0), true},
