@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// The messages of the check (contract: multikueue.md 4).
 // originLabel is the public label of everything that a hub makes on workers; package mirror has a test that it is that of the API.
 const originLabel = "kueue.x-k8s.io/multikueue-origin"
 
+// The messages of the check (contract: multikueue.md 4).
 const (
 	msgLost     = `Admitting remote lost`
 	msgGone     = `Admitting remote no longer exists`
