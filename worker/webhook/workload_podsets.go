@@ -91,16 +91,20 @@ func (g Gates) template(template *corev1.PodTemplateSpec, path *field.Path) fiel
 // they are counted without being asked for. And it refuses quantities below zero.
 func (g Gates) resources(resources *corev1.ResourceRequirements, path *field.Path) field.ErrorList {
 	var all field.ErrorList
-	for at, list := range map[string]corev1.ResourceList{"limits": resources.Limits, "requests": resources.Requests} {
-		if _, named := list[corev1.ResourcePods]; named {
-			all = append(all, field.Invalid(path.Child(at).Key(string(corev1.ResourcePods)), corev1.ResourcePods, "the key is reserved for internal kueue use"))
-		}
-	}
+	all = append(all, notForPods(resources.Requests, path.Child("requests"))...)
+	all = append(all, notForPods(resources.Limits, path.Child("limits"))...)
 	if g.NonNegativeResources {
 		all = append(all, allNotNegative(resources.Requests, path.Child("requests"))...)
 		all = append(all, allNotNegative(resources.Limits, path.Child("limits"))...)
 	}
 	return all
+}
+
+func notForPods(list corev1.ResourceList, path *field.Path) field.ErrorList {
+	if _, named := list[corev1.ResourcePods]; !named {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path.Key(string(corev1.ResourcePods)), corev1.ResourcePods, "the key is reserved for internal kueue use")}
 }
 
 func allNotNegative(list corev1.ResourceList, path *field.Path) field.ErrorList {
