@@ -16,7 +16,8 @@ type Event struct {
 	Note string
 }
 
-const maxNote = 1024
+// MaxEventNote is the longest note of an event, in bytes.
+const MaxEventNote = 1024
 
 // Record sends the events about one object, in order. Call it only after the write that made them true.
 func Record(recorder events.EventRecorder, about runtime.Object, list ...Event) {
@@ -25,7 +26,7 @@ func Record(recorder events.EventRecorder, about runtime.Object, list ...Event) 
 		if e.Warning {
 			kind = corev1.EventTypeWarning
 		}
-		recorder.Eventf(about, nil, kind, e.Reason, e.Reason, "%s", Truncate(e.Note, maxNote))
+		recorder.Eventf(about, nil, kind, e.Reason, e.Reason, "%s", Truncate(e.Note, MaxEventNote))
 	}
 }
 

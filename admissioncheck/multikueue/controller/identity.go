@@ -71,7 +71,8 @@ func (r *Identities) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, fmt.Errorf("report the identity of MultiKueueCluster %s: %w", cluster.Name, err)
 	}
 	if wrote && exchanged(was, state) {
-		r.Recorder.Eventf(cluster, nil, corev1.EventTypeWarning, reasonOtherCluster, reasonOtherCluster, "%s", condition.Message)
+		r.Recorder.Eventf(cluster, nil, corev1.EventTypeWarning, reasonOtherCluster, reasonOtherCluster, "%s",
+			kube.Truncate(condition.Message, kube.MaxEventNote))
 	}
 	if waits {
 		return ctrl.Result{RequeueAfter: identityRecheck}, nil

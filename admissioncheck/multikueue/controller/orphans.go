@@ -101,17 +101,19 @@ func removable(v dispatch.ClusterView) bool {
 	return ours(v.Copy.Holder) || ours(v.Job.Holder)
 }
 
-// stray is what is left alone on a cluster: Workloads, as namespace/name, by the hub that made them.
-type stray map[types.UID][]string
+// stray is what is left alone on a cluster: Workloads, as namespace/name, by the hub that made them, as they say.
+type stray map[types.UID]map[string]struct{}
+
+func (s stray) add(hub types.UID, key client.ObjectKey) {
+	if s[hub] == nil {
+		s[hub] = map[string]struct{}{}
+	}
+	s[hub][key.String()] = struct{}{}
+}
 
 // strays looks through the informers of a cluster.
 func (r *Resolver) strays(ctx context.Context, cluster string, kinds []fleet.Kind) stray {
 	found, own, adopted := stray{}, r.Hub.identity(), r.orphans.hubs()
-	add := func(hub types.UID, key client.ObjectKey) {
-		if name := key.String(); !slices.Contains(found[hub], name) {
-			found[hub] = append(found[hub], name)
-		}
-	}
 	for _, kind := range kinds {
 		for _, obj := range r.Fleet.List(cluster, kind.GVK) {
 			key, ok := kind.Key(obj)
@@ -119,18 +121,15 @@ func (r *Resolver) strays(ctx context.Context, cluster string, kinds []fleet.Kin
 				if !ok {
 					key = client.ObjectKeyFromObject(obj)
 				}
-				add(other, key)
+				found.add(other, key)
 			} else if ok && r.undocumented(mirror.Original{Hub: own, Adopted: adopted}, mirror.Found{Job: obj}) && r.unowned(ctx, key) {
 				if ghost := r.ghost(key); r.keeps(ctx, cluster, ghost) {
-					add(own, key)
+					found.add(own, key)
 				} else {
 					r.Fleet.Workloads().Send(key, 0) // somebody may have said that it is to go
 				}
 			}
 		}
-	}
-	for hub := range found {
-		slices.Sort(found[hub])
 	}
 	return found
 }

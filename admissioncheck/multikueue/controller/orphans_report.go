@@ -52,6 +52,8 @@ type Orphans struct {
 	Recorder events.EventRecorder
 	Clock    clock.WithTicker
 	Every    time.Duration
+
+	measured []string // clusters that have metrics
 }
 
 func orphansOf(mgr ctrl.Manager, r *Resolver, kinds []fleet.Kind) *Orphans {
@@ -83,6 +85,7 @@ func (o *Orphans) look(ctx context.Context) error {
 		return fmt.Errorf("list the clusters: %w", err)
 	}
 	o.Resolver.orphans.adopt(adoptedBy(list.Items))
+	o.forget(list.Items)
 	for i := range list.Items {
 		cluster := &list.Items[i]
 		if state, ok := o.Resolver.Fleet.State(cluster.Name); !ok || !state.Connected {
@@ -93,6 +96,20 @@ func (o *Orphans) look(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// forget takes away the metrics of clusters that are no more.
+func (o *Orphans) forget(clusters []kueue.MultiKueueCluster) {
+	gone := o.measured
+	o.measured = nil
+	for i := range clusters {
+		name := clusters[i].Name
+		o.measured = append(o.measured, name)
+		gone = slices.DeleteFunc(gone, func(was string) bool { return was == name })
+	}
+	for _, cluster := range gone {
+		orphaned.DeletePartialMatch(prometheus.Labels{"cluster": cluster})
+	}
 }
 
 // report writes the condition if it has changed, and tells of it.
@@ -115,7 +132,8 @@ func (o *Orphans) report(ctx context.Context, cluster *kueue.MultiKueueCluster, 
 		return fmt.Errorf("report the orphans on MultiKueueCluster %s: %w", cluster.Name, err)
 	}
 	if is.Status == metav1.ConditionTrue {
-		o.Recorder.Eventf(cluster, nil, corev1.EventTypeWarning, eventOrphans, eventOrphans, "%s", is.Message)
+		o.Recorder.Eventf(cluster, nil, corev1.EventTypeWarning, eventOrphans, eventOrphans, "%s",
+			kube.Truncate(is.Message, kube.MaxEventNote))
 	}
 	return nil
 }
@@ -131,8 +149,9 @@ func (s stray) count(own types.UID, ours bool) int {
 	return n
 }
 
-// namedOrphans is how many are named in a message.
-const namedOrphans = 5
+// namedOrphans is how many Workloads of a hub are named in a message, and of how many hubs. Anybody who may make a job on a worker
+// may have it say whatever hub he likes.
+const namedOrphans, namedHubs = 5, 10
 
 func (s stray) condition(own types.UID) metav1.Condition {
 	c := metav1.Condition{
@@ -140,17 +159,16 @@ func (s stray) condition(own types.UID) metav1.Condition {
 		Message: "Everything of this hub's origin there is this hub's",
 	}
 	var parts []string
-	for _, hub := range slices.Sorted(maps.Keys(s)) {
-		what := fmt.Sprintf("of another hub, %s", hub)
+	for i, hub := range slices.Sorted(maps.Keys(s)) {
+		if i == namedHubs {
+			parts = append(parts, fmt.Sprintf("and of %d hubs more", len(s)-namedHubs))
+			break
+		}
+		what := "of another hub, " + kube.Plain(string(hub), maxHubUID)
 		if hub == own {
 			what = "of a time that this hub has no record of"
 		}
-		list := s[hub]
-		some := strings.Join(list[:min(len(list), namedOrphans)], ", ")
-		if len(list) > namedOrphans {
-			some += ", ..."
-		}
-		parts = append(parts, fmt.Sprintf("%d %s (%s)", len(list), what, some))
+		parts = append(parts, fmt.Sprintf("%d %s (%s)", len(s[hub]), what, someOf(s[hub])))
 	}
 	if len(parts) == 0 {
 		return c
@@ -161,4 +179,16 @@ func (s stray) condition(own types.UID) metav1.Condition {
 	}
 	c.Message = kube.Truncate("Left alone there, though they bear this hub's origin: "+strings.Join(parts, "; "), kube.MaxConditionMessage)
 	return c
+}
+
+// maxHubUID is how much of what calls itself the UID of a hub is shown.
+const maxHubUID = 64
+
+// someOf names the first of them.
+func someOf(names map[string]struct{}) string {
+	list := slices.Sorted(maps.Keys(names))
+	if len(list) <= namedOrphans {
+		return strings.Join(list, ", ")
+	}
+	return strings.Join(list[:namedOrphans], ", ") + ", ..."
 }
