@@ -95,7 +95,7 @@ func (w *World) hedgesInTime() {
 		item := w.hub.items[name]
 		admitted := func(c string) bool { return w.worker(c).copies[name].admitted }
 		if item.deleting || item.finished != nil || item.evicted || slices.ContainsFunc(item.nominated, admitted) || item.bound != "" || len(item.nominated) == 0 || w.local(item).Pin != "" ||
-			w.now.Sub(item.reservedAt) < time.Duration(1<<len(w.workers))*w.policy.HedgeAfter {
+			w.now.Sub(latest(item.reservedAt, w.ledger.pinned[item.uid])) < time.Duration(1<<len(w.workers))*w.policy.HedgeAfter {
 			continue
 		}
 		for _, cluster := range w.hub.listed {

@@ -79,7 +79,7 @@ func (c command) relabel() error {
 	c.reach(Relabels)
 	job.lost = theLabel
 	if c.arg(2) == "all" {
-		job.lost = theStamp
+		job.lost, job.tampered = theStamp, true
 	}
 	c.putJob(w, name, job)
 	return nil

@@ -27,7 +27,8 @@ func (t *turn) callGate(a dispatch.Action) error {
 		before = gateAsked{epoch: a.Epoch, from: t.now}
 	}
 	now := before
-	now.at = t.now
+	t.hub.last++
+	now.at = t.now.Add(time.Duration(t.hub.last)) // of two calls one is the later
 	asked[a.Cluster] = now
 	err := t.call(func() error { return t.act(a) })
 	if errors.Is(err, errRefused) {

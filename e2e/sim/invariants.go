@@ -48,7 +48,8 @@ func (l *ledger) creating(t *turn, c *worker, a dispatch.Action) {
 	l.promised[key] = strict(t.World.policy) // what is done while the config is missing stands in for it, and promises nothing
 	for _, other := range t.workers {
 		job, ok := other.jobs[t.item.name]
-		older := ok && other != c && job.ours && job.uid == t.item.uid && (!job.late || job.running)
+		ended := job.finished != nil && job.lost == theStamp // nobody's, for all that can be known
+		older := ok && other != c && job.ours && job.uid == t.item.uid && (!job.late || job.running) && !ended
 		t.must(lawOlder, !older || t.graceOver(other.name), "%s epoch %d, while %s has that of epoch %d", t.item.name, key.epoch, other.name, job.epoch)
 		if older {
 			l.overlap(t, key, other, job)
@@ -106,7 +107,7 @@ func (l *ledger) destroying(w *World, c *worker, seen workload, job remoteJob) {
 	elsewhere := seen.bound != "" && seen.bound != c.name && holds(seen, seen.bound)
 	obj, hasCopy := c.copies[seen.name]
 	another := hasCopy && obj.ours && obj.gpu != item.gpu // the Workload has been changed since
-	w.must(lawFact, job.finished == nil || elsewhere || another, "the result of %s on %s is destroyed unseen", seen.name, c.name)
+	w.must(lawFact, job.finished == nil || elsewhere || another || job.tampered, "the result of %s on %s is destroyed unseen", seen.name, c.name)
 	held := holds(item, c.name) && item.state().Epoch == job.epoch && !item.evicted && item.quota
 	w.must(lawUnseen, job.finished != nil || !held, "the job of %s on %s", seen.name, c.name)
 }

@@ -25,6 +25,8 @@ type ledger struct {
 	sent map[attempt]map[string]time.Time
 	// trouble is when anything was wrong last with a bound copy or its job.
 	trouble map[int64]time.Time
+	// pinned is when Workloads were last kept where a sibling is.
+	pinned map[int64]time.Time
 	// forgotten are Workloads whose epochs may be used again, because the record was lost: debts still keep their jobs apart.
 	forgotten map[int64]bool
 	// ran are the attempts whose job has begun to run.
@@ -64,7 +66,7 @@ func newLedger() *ledger {
 	return &ledger{
 		created: map[attempt]string{}, apart: map[attempt][]string{}, epochs: map[int64]int64{},
 		results: map[int64][]result{}, widened: map[int64]time.Time{}, trouble: map[int64]time.Time{},
-		sent: map[attempt]map[string]time.Time{}, forgotten: map[int64]bool{}, ran: map[attempt]bool{}, promised: map[attempt]string{},
+		sent: map[attempt]map[string]time.Time{}, forgotten: map[int64]bool{}, pinned: map[int64]time.Time{}, ran: map[attempt]bool{}, promised: map[attempt]string{},
 		jobs: map[int64]int64{}, acquitted: map[place]bool{},
 		checks: map[string]int{}, reached: map[Event]int{},
 	}
@@ -93,7 +95,8 @@ func holds(item workload, cluster string) bool {
 func (l *ledger) ended(w *World, c *worker, name string, job remoteJob) {
 	item := w.hub.items[name]
 	mine := item.uid == job.uid && item.state().Epoch == job.epoch
-	counted := mine && holds(item, c.name) && !item.evicted && !item.deleting && item.check != dispatch.Retry
+	seen := job.lost == nothing // what has lost its marks is not shown to the hub
+	counted := mine && seen && holds(item, c.name) && !item.evicted && !item.deleting && item.check != dispatch.Retry
 	l.results[job.uid] = append(l.results[job.uid], result{cluster: c.name, counted: counted, at: w.now})
 	if item.uid == job.uid && item.bound != "" && !holds(item, c.name) && item.state().Epoch > job.epoch {
 		w.reach(LateResults)

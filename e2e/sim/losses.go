@@ -107,7 +107,7 @@ func (w *World) troubled(item workload) bool {
 	job, hasJob := c.jobs[item.name]
 	created := w.ledger.created[attempt{item.uid, item.state().Epoch}] == c.name
 	return !ok || !obj.ours || obj.uid != item.uid || !obj.admitted || obj.evicted || obj.finished != nil || obj.deactivating || obj.deleting ||
-		obj.gpu != item.gpu || created && !hasJob || hasJob && (!job.ours || job.uid == 0)
+		obj.gpu != item.gpu || created && !hasJob || hasJob && (!job.ours || job.uid == 0 || job.uid != item.uid && job.lost != nothing)
 }
 
 // beforeChange notes that something was wrong until now; it is called before anything on a worker changes.

@@ -162,10 +162,12 @@ type remoteJob struct {
 	stopAt time.Time
 	// late is set if it was created by a call that the hub had given up.
 	late bool
-	// id is its own UID; named is set if it names its Workload, as all of the hub's do; lost is what others have taken off it.
-	id    int64
-	named bool
-	lost  lost
+	// id is its own UID; named is set if it names its Workload, as all of the hub's do; lost is what others have taken off it, and
+	// tampered that they ever took off everything.
+	id       int64
+	named    bool
+	lost     lost
+	tampered bool
 }
 
 func (j remoteJob) status() jobStatus {

@@ -123,14 +123,7 @@ func (w *World) view(item workload, name string, listed bool) dispatch.ClusterVi
 	v.Stopped = r.watch.stopped(item.name, w.parts.Shell.TrustsTheForeground)
 	unstamped := v.Copy.Holder == dispatch.Ours && !v.Copy.Stops
 	v.Fenced = w.hub.fenced[name] && !unstamped
-	now := attempt{item.uid, item.state().Epoch}
-	if ended, watched := r.watch.jobs.gone[item.name]; watched && now == (attempt{ended.uid, ended.stamp()}) && v.Job.Holder == dispatch.Absent {
-		v.EndedUnfinished = ended.finished == nil
-		v.Job = jobFacts(item, present[remoteJob]{true, ended})
-		v.Job.Holder, v.Job.Behind, v.Job.Deleting = dispatch.Absent, false, false
-	} else if ended, watched := r.watch.copies.gone[item.name]; watched && now == (attempt{ended.uid, ended.stamp()}) {
-		v.EndedUnfinished = !ended.adopted && ended.finished == nil && v.Copy.Holder == dispatch.Absent
-	}
+	w.lookBack(item, r.watch, &v)
 	if a, ok := r.live[item.name]; ok {
 		v.Live = &dispatch.Live{Epoch: a.epoch, At: a.at, Copy: copyFacts(item, a.copy), Job: jobFacts(item, a.job)}
 		if v.Job.Holder == dispatch.Absent && v.Live.Job.Holder == dispatch.Foreign {
@@ -138,6 +131,30 @@ func (w *World) view(item workload, name string, listed bool) dispatch.ClusterVi
 		}
 	}
 	return v
+}
+
+// lookBack adds what is remembered of objects that are no more: how the run ended, in whatever epoch, or that those of the present
+// one were seen to go unfinished.
+func (w *World) lookBack(item workload, seen *watch, v *dispatch.ClusterView) {
+	now := attempt{item.uid, item.state().Epoch}
+	if last, had := seen.copies.gone[item.name]; had && v.Copy.Holder == dispatch.Absent && last.uid == item.uid {
+		v.Copy = dispatch.Copy{Finished: last.finished, Epoch: last.stamp(), Adopted: last.adopted, AdoptedBy: uidOf(last.adoptedBy)}
+		v.EndedUnfinished = now.epoch == last.stamp() && !last.adopted && last.finished == nil
+	}
+	last, had := seen.jobs.gone[item.name]
+	if !had || v.Job.Holder == dispatch.Ours || last.uid != item.uid {
+		return
+	}
+	there, current := v.Job.Holder != dispatch.Absent, now.epoch == last.stamp()
+	facts := jobFacts(item, present[remoteJob]{true, last})
+	facts.Holder, facts.Behind, facts.Deleting = dispatch.Absent, false, false
+	switch {
+	case last.finished != nil && (!there || current):
+		v.Job, v.EndedUnfinished = facts, false
+	case !there && current:
+		v.Job = facts
+		v.EndedUnfinished = v.EndedUnfinished || v.Copy.Finished == nil
+	}
 }
 
 // overdue is what the hub notices of a worker that has gone before it takes it for lost.

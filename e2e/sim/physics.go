@@ -101,11 +101,11 @@ func (w *World) nextByItself(until time.Time) (at time.Time, happen func()) {
 	return at, happen
 }
 
-// stops reports whether a job runs though its copy is being deactivated. The worker's program does something about that before time
+// stops reports whether a job runs though its copy is being deactivated, or evicted. The worker's program does something about that before time
 // goes by: clocks that run without turns would excuse nobody.
 func (c *worker) stops(name string, job remoteJob) bool {
 	obj, there := c.copies[name]
-	return there && obj.deactivating && obj.owner == job.owner && job.running && job.stopAt.IsZero()
+	return there && (obj.deactivating || obj.evicted) && obj.owner == job.owner && job.running && job.stopAt.IsZero()
 }
 
 // podsEnd stops a job whose termination grace is over.

@@ -111,7 +111,8 @@ func (l *ledger) inOrder(t *turn, item workload, next dispatch.State) {
 func (l *ledger) hadTime(t *turn, key attempt, hopeful []string, timeout time.Duration) {
 	for _, name := range hopeful {
 		v := clusterView(t.obs, name)
-		earlier := v.Copy.Holder == dispatch.Predecessor || v.Copy.Holder != dispatch.Absent && v.Copy.Epoch != key.epoch
+		earlier := v.Copy.Holder == dispatch.Predecessor || v.Copy.Holder != dispatch.Absent && v.Copy.Epoch != key.epoch ||
+			v.Job.Holder == dispatch.Predecessor
 		if owed(t.state, name) || v.Copy.Holder == dispatch.Absent && v.Job.Holder != dispatch.Absent || earlier {
 			continue
 		}

@@ -207,7 +207,7 @@ func (c command) submit() error {
 	}
 	c.hub.last++
 	c.World.submit(workload{
-		name: c.arg(0), job: c.hub.last, gpu: gpu, run: run, ttl: ttl, kill: kill, sibling: c.option("with", ""),
+		name: c.arg(0), job: c.hub.last, jobRV: c.hub.last, gpu: gpu, run: run, ttl: ttl, kill: kill, sibling: c.option("with", ""),
 		tolerates: c.option("taint", "") == "tolerates", unchecked: c.option("checks", "") == "wait", alien: c.option("jobs", "") == "theirs",
 	})
 	return nil

@@ -54,6 +54,9 @@ func (w *World) newTurn(item workload, f fault) *turn {
 	t := &w.turn // the one before is over
 	*t = turn{World: w, item: item, fault: f, state: item.state(), policy: w.policyFor(item)}
 	t.obs = w.observe(item)
+	if t.obs.Local.Pin != "" {
+		w.ledger.pinned[item.uid] = w.now
+	}
 	t.plan = w.parts.Step(t.state, t.obs, w.policyToStep(item))
 	return t
 }

@@ -19,7 +19,7 @@ type stream[T any] struct {
 	open  bool
 	queue []event[T]
 	cache map[string]T
-	// gone keeps the last state of an object whose deletion was watched, until the next list or sighting.
+	// gone keeps the last state of an object whose deletion was watched, until the next list.
 	gone map[string]T
 }
 
@@ -65,7 +65,6 @@ func (s *stream[T]) deliver() (name string, ok bool) {
 		s.gone = map[string]T{}
 	case e.obj.there:
 		s.cache[e.name] = e.obj.value
-		delete(s.gone, e.name)
 	default:
 		if _, seen := s.cache[e.name]; seen {
 			s.gone[e.name] = e.obj.value

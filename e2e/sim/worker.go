@@ -47,9 +47,14 @@ func (w *World) work(c *worker, name string) bool {
 	return true
 }
 
+// allows reports whether a copy permits a job to run. One that is being deactivated is evicted before anything else.
+func (obj copied) allows(job remoteJob) bool {
+	return obj.owner == job.owner && obj.adopted && obj.admitted && !obj.evicted && !obj.deactivating && obj.finished == nil
+}
+
 // workJob starts, stops, ends or removes a job.
 func (w *World) workJob(c *worker, name string, job remoteJob, obj present[copied]) bool {
-	allowed := obj.there && obj.value.owner == job.owner && obj.value.adopted && obj.value.admitted && !obj.value.evicted && obj.value.finished == nil && !job.deleting && job.ours
+	allowed := obj.there && obj.value.allows(job) && !job.deleting && job.ours
 	switch {
 	case job.finished != nil:
 		if job.ttl < 0 || w.now.Before(job.ended.Add(job.ttl)) || job.deleting {

@@ -121,7 +121,7 @@ func (r *Resolver) lastJob(s *subject, cluster string) client.Object {
 		}
 	}
 	seen := r.seen(cluster, o)
-	if seen.Job == nil && o.Kind != nil {
+	if taken := seen.Job == nil || o.JobFacts(seen.Job).Holder != dispatch.Ours; taken && o.Kind != nil { // gone, and perhaps its name taken
 		gone, _ := r.Fleet.Gone(cluster, o.Kind.GVK(), o.Key())
 		seen.Job = gone.Last
 	}

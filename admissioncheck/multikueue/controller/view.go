@@ -116,26 +116,34 @@ func serves(state fleet.State, o mirror.Original) bool {
 	return true
 }
 
-// lookBack adds what is remembered of objects of the present epoch that are no more: how the job ended, or that it was
-// seen to go unfinished.
+// lookBack adds what is remembered of objects that are no more: how the run ended, in whatever epoch, or that those of the present
+// one were seen to go unfinished.
 func (r *Resolver) lookBack(v *dispatch.ClusterView, s *subject) {
 	o := s.original
 	current := func(obj client.Object) bool {
 		epoch := mirror.Epoch(obj)
 		return epoch == s.state.Epoch || epoch == 0 && s.state.Epoch == 1
 	}
-	if o.Kind != nil && v.Job.Holder == dispatch.Absent {
-		gone, ok := r.Fleet.Gone(v.Name, o.Kind.GVK(), o.Key())
-		if last := lastFacts(o, gone.Last); ok && current(gone.Last) && last.Holder == dispatch.Ours && s.state.Believes(v.Name, v.Copy, last) {
-			v.Job, v.Job.Holder = last, dispatch.Absent
-			v.EndedUnfinished = last.Finished == nil && gone.Watched && o.Kind.TellsEnd()
-		}
-	}
 	if v.Copy.Holder == dispatch.Absent {
 		gone, ok := r.Fleet.Gone(v.Name, workloadGVK(), o.Key())
-		if wl, is := gone.Last.(*kueue.Workload); ok && is && current(wl) && o.Copy(wl).Holder == dispatch.Ours {
-			v.EndedUnfinished = v.EndedUnfinished || gone.Watched && !o.Copy(wl).Adopted && v.Job.Finished == nil
+		if wl, is := gone.Last.(*kueue.Workload); ok && is && o.Copy(wl).Holder == dispatch.Ours {
+			last := o.Copy(wl)
+			v.Copy = dispatch.Copy{Finished: last.Finished, Epoch: last.Epoch, Adopted: last.Adopted, AdoptedBy: last.AdoptedBy}
+			v.EndedUnfinished = gone.Watched && current(wl) && !last.Adopted && last.Finished == nil
 		}
+	}
+	if o.Kind == nil || v.Job.Holder == dispatch.Ours {
+		return
+	}
+	gone, ok := r.Fleet.Gone(v.Name, o.Kind.GVK(), o.Key())
+	last := lastFacts(o, gone.Last)
+	switch {
+	case !ok || last.Holder != dispatch.Ours || !s.state.Believes(v.Name, v.Copy, last):
+	case last.Finished != nil && (v.Job.Holder == dispatch.Absent || current(gone.Last)): // somebody may have taken its name since
+		v.Job, v.Job.Holder, v.EndedUnfinished = last, dispatch.Absent, false
+	case v.Job.Holder == dispatch.Absent && current(gone.Last):
+		v.Job, v.Job.Holder = last, dispatch.Absent
+		v.EndedUnfinished = v.EndedUnfinished || gone.Watched && o.Kind.TellsEnd() && v.Copy.Finished == nil
 	}
 }
 

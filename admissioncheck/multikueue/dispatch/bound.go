@@ -39,7 +39,7 @@ func (t turn) drainAway(v ClusterView) Plan {
 	case live == nil || !t.fresh(*live):
 		return t.stay(Looking, "reading "+v.Name+" before its job is moved",
 			append(t.dismiss(), Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch})...)
-	case !t.healthy(live.Copy):
+	case !t.healthy(live.Copy), live.Copy.Adopted && !t.runs(v, *live):
 		return t.look(v, t.dismiss())
 	}
 	message := t.msgDrained(v.Name)
@@ -94,8 +94,8 @@ func (t turn) run(v ClusterView) Plan {
 
 // start creates the job, once nothing of our name is in its way and no debt forbids it.
 func (t turn) start(v ClusterView, actions []Action) Plan {
-	if v.Job.Holder == Foreign {
-		return t.giveUp(NameCollision, t.msgCollision(v.Name), &Event{Warning: true, Message: t.msgCollision(v.Name)})
+	if v.Job.Holder == Foreign { // ours may have ended, and another has taken its name
+		return t.look(v, actions)
 	}
 	if t.behind() {
 		return t.stay(Looking, "a cluster shows more than the record of the workload knows of", actions...)

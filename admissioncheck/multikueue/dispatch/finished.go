@@ -44,7 +44,7 @@ func (t turn) result(v ClusterView) *Outcome {
 
 // outcome is what a copy and a job say of the end: the copy's word is the worker's own, the job's comes earlier.
 func (t turn) outcome(v ClusterView, c Copy, j Job) *Outcome {
-	if c.Finished != nil && c.Finished.Reason != OutOfSync && t.mayEnd(c.Holder, c.Epoch) && t.ran(v, c, j) {
+	if t.copyEnded(c) && t.ran(v, c, j) {
 		return c.Finished
 	}
 	if t.saysEnded(c, j) && t.believed(v.Name, c, j) {
@@ -58,10 +58,15 @@ func (t turn) mayEnd(h Holder, stamp int64) bool {
 	return h == Ours && (!t.held() || t.s.current(stamp))
 }
 
+// copyEnded reports whether a copy says that the run has ended, also one that is no more.
+func (t turn) copyEnded(c Copy) bool {
+	return c.Finished != nil && c.Finished.Reason != OutOfSync && (t.mayEnd(c.Holder, c.Epoch) || c.Holder == Absent && t.mayEnd(Ours, c.Epoch))
+}
+
 // saysEnded reports whether a job says that it has ended, also one that is no more, and its copy does not say that it was no job
 // of that Workload.
 func (t turn) saysEnded(c Copy, j Job) bool {
-	outOfSync := c.Holder == Ours && c.Finished != nil && c.Finished.Reason == OutOfSync
+	outOfSync := (c.Holder == Ours || c.Holder == Absent) && c.Finished != nil && c.Finished.Reason == OutOfSync
 	watchedEnd := j.Holder == Absent && j.Finished != nil
 	return j.Finished != nil && !outOfSync && (t.mayEnd(j.Holder, j.Epoch) || watchedEnd && t.mayEnd(Ours, j.Epoch))
 }
@@ -72,8 +77,7 @@ func (t turn) unproven(v ClusterView) bool {
 	if !v.connected() || t.answer(v) != nil || !t.counts(v) || !t.named(v) {
 		return false
 	}
-	ended := v.Copy.Finished != nil && v.Copy.Finished.Reason != OutOfSync && t.mayEnd(v.Copy.Holder, v.Copy.Epoch)
-	return ended || t.saysEnded(v.Copy, v.Job)
+	return t.copyEnded(v.Copy) || t.saysEnded(v.Copy, v.Job)
 }
 
 // held reports whether a cluster is bound and not given up.

@@ -55,12 +55,17 @@ func (t turn) gateTime() time.Duration {
 }
 
 // openOrAsked returns the cluster whose gate was opened last, or may have been, and how long that keeps the others closed: not
-// at all if there is none.
+// at all if there is none. One that is seen open comes before those that were asked: workers have clocks of their own.
 func (t turn) openOrAsked() (last ClusterView, until time.Time) {
 	var at time.Time
+	seen := false
 	for _, v := range t.o.Clusters {
-		if opened := t.openedAt(v); at.Before(opened) {
-			last, at = v, opened
+		opened, open := t.openedAt(v), t.s.currentCopy(v.Copy) && !v.Copy.GateClosed
+		if open && !t.o.Now.Before(opened.Add(t.gateTime())) {
+			continue // it had its time
+		}
+		if open && !seen || open == seen && at.Before(opened) {
+			last, at, seen = v, opened, open
 		}
 	}
 	if at.IsZero() {

@@ -23,7 +23,7 @@ func (t turn) judge(v ClusterView, live Live, actions []Action) Plan {
 	c := live.Copy
 	vanished := !t.runs(v, live) && c.Adopted
 	switch {
-	case t.healthy(c) && t.s.tampered(live.Job):
+	case t.healthy(c) && t.s.tampered(c, live.Job):
 		return t.stay(Looking, msgRelabelled(v.Name), actions...)
 	case !t.s.currentCopy(c):
 		return t.gone(v, live, actions)
@@ -41,7 +41,7 @@ func (t turn) judge(v ClusterView, live Live, actions []Action) Plan {
 		return t.stay(Looking, "the copy on "+v.Name+" is being deleted", actions...)
 	case vanished:
 		return t.gone(v, live, actions)
-	case t.s.currentJob(live.Job) && !t.runs(v, live) && c.Stamped: // it was here before ours, and is none of ours
+	case live.Job.Holder == Foreign, t.s.currentJob(live.Job) && !t.runs(v, live) && c.Stamped: // it was here before ours, and is none of ours
 		return t.giveUp(NameCollision, t.msgCollision(v.Name), &Event{Warning: true, Message: t.msgCollision(v.Name)})
 	case !v.InConfig || !t.healthy(c):
 		return t.giveUp(RemoteGone, msgGone, nil)

@@ -3,7 +3,7 @@ package dispatch
 // evicted handles an eviction by the hub itself: preemption, deactivation, a stopped queue (contract: multikueue.md 4
 // case 6b). The retreat is recorded before the worker is told, whatever the core does meanwhile.
 func (t turn) evicted() Plan {
-	if t.s.Bound != "" && !t.s.Retreating() || len(t.s.Nominated) > 0 {
+	if t.s.Bound != "" && !t.s.Retreating() || len(t.s.Nominated) > 0 || t.outdated() {
 		return t.move(t.s.retreat(t.nextEpoch()), LocalEvicted, "the hub evicts the workload")
 	}
 	return t.unbind(t.drain())
@@ -54,7 +54,7 @@ func (t turn) stoppedOn(v ClusterView) (over, seen bool) {
 func (t turn) retreating() Plan {
 	l := t.o.Local
 	switch {
-	case l.Check == Retry && t.s.Bound != "" && !t.s.Retreating():
+	case l.Check == Retry && (t.s.Bound != "" && !t.s.Retreating() || t.outdated()):
 		return t.move(t.s.retreat(t.nextEpoch()), RecordLost, "the check says Retry but no retreat is recorded")
 	case l.Check == Pending || l.Check == Ready:
 		plan := t.move(t.s, RemoteGone, msgGone)

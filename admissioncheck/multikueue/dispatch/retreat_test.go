@@ -8,7 +8,8 @@ func TestAJobWhoseCopySomebodyHasRemovedIsRemovedToo(t *testing.T) {
 	tell(t, []row{
 		{"nobody tells any more that it has stopped", given, local, "w1 up job@1", "Draining; " + removed},
 		{"its last status is copied", given, local + " active", "w1 up job@1 behind", "Draining; CopyStatus w1; " + removed},
-		{"also if it is of an epoch that was lost with the record", given, local, "w1 up job@5", "Draining; Retract w1 below 6 sparing in the foreground"},
+		{"an epoch that was lost with the record is made up for", given, local, "w1 up job@5", "LocalEvicted; epoch 6; owed w1@5"},
+		{"and its job removed, too", "epoch 6; bound w1; owed w1@5", local, "w1 up job@5", "Draining; Retract w1 below 6 sparing in the foreground"},
 		{"or somebody else's copy is in its place", given, local, "w1 up copy@1 foreign job@1", "Draining; " + removed},
 		{"what an earlier owner left there too", given, local, "w1 up job@1 predecessor", "Draining; " + removed},
 		{"until it goes", given, local, "w1 up job@1 deleting", "Draining"},

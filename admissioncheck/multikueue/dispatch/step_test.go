@@ -268,7 +268,15 @@ func TestStarting(t *testing.T) {
 			"an old job of ours on the winner goes first", "epoch 2 of r1; bound w1", "quota Ready evictions=1", "w1 up copy@2 admitted job@1",
 			"Owed; Retract w1 below 2 sparing",
 		}, {
-			"a foreign job on the winner sends the workload elsewhere", "bound w1", "quota Ready", "w1 up copy@1 admitted job@0 foreign",
+			"a foreign job on the winner is looked at", "bound w1", "quota Ready", "w1 up copy@1 admitted adopted job@0 foreign", "Looking; LiveRead w1",
+		}, {
+			"it may have taken the name of one of ours that has ended", "bound w1", "quota Ready",
+			"w1 up copy@1 admitted adopted job@0 foreign live@1 copy@1 admitted adopted job@0 foreign another",
+			`ResultUnknown; Ready Result unknown: the job is gone from worker cluster "w1" and nobody saw how it ended; ` +
+				`delete the workload, or deactivate and reactivate it to run it again`,
+		}, {
+			"or have been there before ours, and sends the workload elsewhere", "bound w1", "quota Ready",
+			"w1 up copy@1 admitted job@0 foreign live@1 copy@1 admitted job@0 foreign",
 			`NameCollision; epoch 2; owed w1@1; Retry An object of the same name on worker cluster "w1" is not ours, ` +
 				`resetting for re-dispatch, Previously: "Ready"; warning`,
 		}, {

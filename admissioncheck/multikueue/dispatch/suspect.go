@@ -42,6 +42,9 @@ func (t turn) contradicted() bool {
 	})
 }
 
+// outdated reports whether a retreat was stored that does not reach what is seen, and another would.
+func (t turn) outdated() bool { return t.contradicted() && t.nextEpoch() > t.s.Epoch }
+
 // suspect adds a debt of every cluster but the one that is held. What is known of one that owes already stays as it is, unless
 // something is seen there that the record does not know of: nothing was offered to it since. If the record is there and only its
 // end is missing, all that may run is what the last epoch made, and its copies show whether it stops without the hub.

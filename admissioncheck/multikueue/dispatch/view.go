@@ -7,8 +7,11 @@ func (s State) current(stamp int64) bool {
 	return stamp == s.Epoch || stamp == 0 && s.Epoch == 1
 }
 
-// tampered reports whether a job of the present epoch has lost our label: it runs on, and its copy tells how it ends.
-func (s State) tampered(j Job) bool { return j.Holder == Relabelled && s.current(j.Epoch) }
+// tampered reports whether a job of the present epoch has lost our label, or all our marks, so that only its copy knows it: it runs
+// on, and its copy tells how it ends.
+func (s State) tampered(c Copy, j Job) bool {
+	return j.Holder == Relabelled && s.current(j.Epoch) || j.Holder == Foreign && j.Named && c.adopts(j)
+}
 
 // currentCopy and currentJob report whether a fact is about an object of ours and of the present epoch.
 func (s State) currentCopy(c Copy) bool { return c.Holder == Ours && s.current(c.Epoch) }
