@@ -44,7 +44,7 @@ func (w *World) tellGate(item workload, v *dispatch.ClusterView) {
 		return
 	}
 	v.GateAsked, v.GateAskedFrom, v.GateAskedAt = true, asked.from, asked.at
-	if v.Copy.Holder == dispatch.Ours && !v.Copy.GateClosed {
+	if v.Copy.OpenedBy(asked.at) {
 		delete(w.program.asked[item.name], v.Name) // seen
 		w.changed()
 	}

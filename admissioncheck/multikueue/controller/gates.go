@@ -87,7 +87,7 @@ func (g *gates) tell(key client.ObjectKey, v *dispatch.ClusterView, epoch int64)
 		return
 	}
 	v.GateAsked, v.GateAskedFrom, v.GateAskedAt = true, asked.from, asked.at
-	if v.Copy.Holder == dispatch.Ours && !v.Copy.GateClosed {
+	if v.Copy.OpenedBy(asked.at) {
 		delete(g.asked[key], v.Name) // seen
 	}
 }

@@ -80,11 +80,20 @@ func (t turn) openedAt(v ClusterView) time.Time {
 	c := v.Copy
 	switch {
 	case t.s.currentCopy(c) && !c.GateClosed:
-		return c.GateOpenedAt
+		return later(c.GateOpenedAt, v.GateAskedAt)
 	case !v.connected(), t.s.currentCopy(c) && !c.Deleting && !c.Evicted && !c.Deactivating && c.Finished == nil:
 		return v.GateAskedAt
 	}
 	return time.Time{}
+}
+
+// gateSkew is by how much the clock of a worker may be behind the hub's for its word on when a gate was opened to be taken.
+const gateSkew = time.Minute
+
+// OpenedBy reports whether a copy shows the gate that a call opened, which began at a time: not one that was opened long before, and may
+// have been closed since.
+func (c Copy) OpenedBy(call time.Time) bool {
+	return c.Holder == Ours && !c.GateClosed && !c.GateOpenedAt.Before(call.Add(-gateSkew))
 }
 
 // waits reports whether a nominated cluster's copy may still be admitted there.
