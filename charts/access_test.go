@@ -12,6 +12,9 @@ import (
 func keptOut(t *testing.T, values map[string]any) (namespaces []any, hubs string) {
 	t.Helper()
 	for _, o := range render(t, values).Objects {
+		if !strings.HasSuffix(o.GetName(), "-hub-access") {
+			continue
+		}
 		switch o.GetKind() {
 		case "ValidatingAdmissionPolicyBinding":
 			expressions, _, _ := unstructured.NestedSlice(o.Object, "spec", "matchResources", "namespaceSelector", "matchExpressions")

@@ -24,10 +24,10 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-// keepHubsOut applies the policy that workers are installed with, until the spec ends.
-func keepHubsOut(ctx SpecContext) {
+// apply makes what is in a file of config/worker on a worker, until the spec ends.
+func apply(ctx SpecContext, file string) {
 	GinkgoHelper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "config", "worker", "hubaccess.yaml"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "config", "worker", file))
 	Expect(err).NotTo(HaveOccurred())
 	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
 		o := &unstructured.Unstructured{}
@@ -65,7 +65,7 @@ var _ = Describe("Somebody with the token of a hub's account", func() {
 		Expect(thief.Create(ctx, old)).To(Succeed(), "without the policy")
 		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(w1.Delete(ctx, old))).To(Succeed()) })
 
-		keepHubsOut(ctx)
+		apply(ctx, "hubaccess.yaml")
 		By("waiting until the API server knows the policy")
 		Eventually(func() error { return thief.Create(ctx, attempt(metav1.NamespaceSystem), client.DryRunAll) }).
 			WithContext(ctx).WithTimeout(time.Minute).Should(Satisfy(apierrors.IsForbidden))

@@ -133,9 +133,13 @@ func (w *World) deleteJob(c *worker, name string, job remoteJob, how removal) {
 	}
 }
 
-// deleteInBackground removes a job at once. Its pods are told to stop by that, unless they were before, and outlive it.
+// deleteInBackground removes a job at once. Its pods are told to stop by that, unless they were before, and outlive it. A worker of
+// ours refuses that for one that goes in the foreground already.
 func (w *World) deleteInBackground(c *worker, name string) {
 	job := c.jobs[name]
+	if job.deleting && job.foreground && !c.guard.stock {
+		return
+	}
 	if stopped := w.stopPods(job); stopped.running {
 		c.ghosts = append(c.ghosts, ghost{name: name, job: job, until: stopped.stopAt})
 	}

@@ -79,7 +79,8 @@ func (s *stream[T]) get(name string) present[T] {
 	return present[T]{there, obj}
 }
 
-// stopped is dispatch.ClusterView.Stopped; whatever is said to have been deleted in the foreground is believed.
+// stopped is dispatch.ClusterView.Stopped; believing takes whatever was deleted in the foreground for what has ended, whoever may have
+// hurried it.
 func (w *watch) stopped(name string, believing bool) (epoch int64) {
 	job, hadJob := w.jobs.gone[name]
 	if hadJob && job.foreground && (believing || !job.running) {

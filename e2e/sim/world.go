@@ -125,6 +125,11 @@ func (w *World) clock() string {
 	return time.Time{}.Add(w.now.Sub(epoch())).Format("15:04:05")
 }
 
+func (w *World) stock(name string) bool {
+	c := w.worker(name)
+	return c != nil && c.guard.stock
+}
+
 func (w *World) worker(name string) *worker {
 	for _, c := range w.workers {
 		if c.name == name {

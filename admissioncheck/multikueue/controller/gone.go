@@ -22,14 +22,15 @@ func (r *Resolver) lastSeen(cluster string, o mirror.Original) (l last) {
 	return l
 }
 
-// stopped is dispatch.ClusterView.Stopped. A job that was deleted in the foreground stays until its pods have ended. A limit: whoever
-// deletes it once more, and does not wait, is not told apart; the counts of a job that goes are not kept up to date by its controller.
-func stopped(o mirror.Original, l last) int64 {
+// stopped is dispatch.ClusterView.Stopped. A job that was deleted in the foreground stays until its pods have ended, unless somebody
+// deletes it once more and does not wait: guarded tells that the worker refuses that. Elsewhere it has to have shown that none is left,
+// which its controller, late by a moment, mostly does not come to.
+func stopped(o mirror.Original, l last, guarded bool) int64 {
 	var before, ended int64
 	if l.job.Last != nil {
 		before = max(mirror.Epoch(l.job.Last), 1)
 		foreground := slices.Contains(l.job.Last.GetFinalizers(), metav1.FinalizerDeleteDependents)
-		if l.job.Watched && foreground {
+		if l.job.Watched && foreground && (guarded || !o.Kind.Progress(l.job.Last).Active) {
 			ended = before
 		}
 	}

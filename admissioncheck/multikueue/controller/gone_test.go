@@ -36,7 +36,7 @@ func TestWhetherThePodsOfWhatIsGoneHaveEnded(t *testing.T) {
 	}{
 		{"nothing is remembered", last{}, 0},
 		{"the hub's own removal has come to its end", last{job: watched(jobOf(2, 0, foreground))}, 2},
-		{"whatever its counts say, which nobody keeps up to date", last{job: watched(jobOf(2, 1, foreground))}, 2},
+		{"somebody may have hurried it", last{job: watched(jobOf(2, 1, foreground))}, 0},
 		{"somebody has deleted it in the background", last{job: watched(jobOf(2, 1))}, 0},
 		{"even if it showed no pods: it may not have shown them yet", last{job: watched(jobOf(2, 0))}, 0},
 		{"it went while nobody looked", last{job: fleet.Gone{Last: jobOf(2, 0, foreground)}}, 0},
@@ -48,9 +48,13 @@ func TestWhetherThePodsOfWhatIsGoneHaveEnded(t *testing.T) {
 		{"what bears no stamp is of the first epoch", last{workload: watched(&kueue.Workload{})}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := stopped(mirror.Original{Origin: origin, Workload: &kueue.Workload{}, Kind: jobKind(t)}, c.last); got != c.want {
+			if got := stopped(mirror.Original{Origin: origin, Workload: &kueue.Workload{}, Kind: jobKind(t)}, c.last, false); got != c.want {
 				t.Errorf("pods have ended up to epoch %d, want %d", got, c.want)
 			}
 		})
+	}
+	hurried := last{job: watched(jobOf(2, 1, foreground))}
+	if got := stopped(mirror.Original{Origin: origin, Workload: &kueue.Workload{}, Kind: jobKind(t)}, hurried, true); got != 2 {
+		t.Errorf("where nobody can hurry it, pods have ended up to epoch %d, want 2", got)
 	}
 }

@@ -108,9 +108,9 @@ type ClusterView struct {
 	// Copy that no job had adopted. If the watched last state was finished, Job.Finished (and Job.Epoch) keep it instead.
 	// Any later sighting of either object, and any relist, ends both.
 	EndedUnfinished bool
-	// Stopped is the epoch of the last job there, if its deletion was watched, was one in the foreground, and it showed no pods before
-	// it went; or that of the last copy, if that was watched going without a job having taken it up. Zero otherwise: pods may
-	// outlive a job that others have deleted, or hurried, or that went while nobody looked.
+	// Stopped is the epoch of the last job there, if its deletion was watched, was one in the foreground, and the worker is known to let
+	// nobody hurry that, or it showed no pods before it went; or that of the last copy, if that was watched going without a job
+	// having taken it up. Zero otherwise: pods may outlive a job that others have deleted, or hurried, or that went while nobody looked.
 	Stopped int64
 	// Fenced is set if the worker's fence was alive when it was last looked at (which is to be remembered across restarts),
 	// and if no copy is seen there that lacks the stamp Stop.
