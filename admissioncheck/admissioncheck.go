@@ -5,7 +5,10 @@
 package admissioncheck
 
 import (
+	"context"
 	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"switchyard.dev/admissioncheck/resourcequota"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -23,5 +26,6 @@ func PartsWith(s program.Settings, prepare ...func(wl *kueue.Workload, now time.
 	if err != nil {
 		return nil, err
 	}
-	return append(parts, program.Part{Name: "resourcequota", Add: resourcequota.Setup}), nil
+	check := func(ctx context.Context, mgr ctrl.Manager) error { return resourcequota.Setup(ctx, mgr, s.Gates) }
+	return append(parts, program.Part{Name: "resourcequota", Add: check}), nil
 }

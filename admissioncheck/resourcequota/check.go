@@ -12,6 +12,7 @@ import (
 
 	"switchyard.dev/admissioncheck/resourcequota/room"
 	"switchyard.dev/admissioncheck/runner"
+	"switchyard.dev/apis/config/features"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
@@ -30,12 +31,12 @@ var policy = room.Policy{Patience: 5 * time.Second, FirstDelay: 10 * time.Second
 
 // Setup adds the check to a manager. Its controllers begin when the first AdmissionCheck of theirs is seen: until then it
 // costs neither an index nor a look at a Workload.
-func Setup(ctx context.Context, mgr ctrl.Manager) error {
+func Setup(ctx context.Context, mgr ctrl.Manager, gates features.Set) error {
 	seen, err := firstCheck(ctx, mgr.GetCache())
 	if err != nil {
 		return fmt.Errorf("set up the resourcequota check: %w", err)
 	}
-	resolver := Resolver(Reader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()})
+	resolver := Resolver(ReaderFor(mgr, gates))
 	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		return whenSeen(ctx, seen, func(ctx context.Context) error {
 			if err := runner.Setup(ctx, mgr, resolver); err != nil {
@@ -44,6 +45,14 @@ func Setup(ctx context.Context, mgr ctrl.Manager) error {
 			return nil
 		})
 	}))
+}
+
+// ReaderFor reads by way of a manager, as the gates ask.
+func ReaderFor(mgr interface {
+	GetClient() client.Client
+	GetAPIReader() client.Reader
+}, gates features.Set) Reader {
+	return Reader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader(), WithoutReclaimablePods: !gates.Enabled(features.ReclaimablePods)}
 }
 
 // Resolver is the check as the runner needs it.

@@ -25,10 +25,12 @@ type place struct {
 	runtimes []nodev1.RuntimeClass
 	// class of pods that name none; empty for none.
 	class string
+	// withoutReclaimable has every admitted pod be claimed until its Workload ends, see Reader.
+	withoutReclaimable bool
 }
 
 func (r Reader) place(ctx context.Context, namespace string) (place, error) {
-	var p place
+	p := place{withoutReclaimable: r.WithoutReclaimablePods}
 	limits := &corev1.LimitRangeList{}
 	runtimes := &nodev1.RuntimeClassList{}
 	classes := &schedulingv1.PriorityClassList{}
@@ -67,7 +69,7 @@ func (p place) claimOf(wl *kueue.Workload) room.Claim {
 	for i := range wl.Spec.PodSets {
 		ps := &wl.Spec.PodSets[i]
 		spec := &ps.Template.Spec
-		pods := podsOf(spec, int64(countOf(wl, ps)), demand.Surroundings{LimitRanges: p.limits, RuntimeClass: p.runtimeClass(spec)})
+		pods := podsOf(spec, int64(p.countOf(wl, ps)), demand.Surroundings{LimitRanges: p.limits, RuntimeClass: p.runtimeClass(spec)})
 		if pods.PriorityClass == "" {
 			pods.PriorityClass = p.class
 		}
@@ -85,10 +87,10 @@ func (p place) runtimeClass(spec *corev1.PodSpec) *nodev1.RuntimeClass {
 }
 
 // countOf is how many pods of the set may still be: no more than were admitted, and none that will not be made again.
-func countOf(wl *kueue.Workload, ps *kueue.PodSet) int32 {
+func (p place) countOf(wl *kueue.Workload, ps *kueue.PodSet) int32 {
 	count := ps.Count
 	for _, gone := range wl.Status.ReclaimablePods {
-		if gone.Name == ps.Name {
+		if gone.Name == ps.Name && !p.withoutReclaimable {
 			count -= gone.Count
 		}
 	}

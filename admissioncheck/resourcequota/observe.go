@@ -27,6 +27,9 @@ import (
 // before a pod is stored, so whoever has seen the pods and reads the quota afterwards misses none.
 type Reader struct {
 	Cached, Live client.Reader
+	// WithoutReclaimablePods ignores status.reclaimablePods, as the admission core does (gate ReclaimablePods off; contract:
+	// messages.md 5.5): a job may make those pods again.
+	WithoutReclaimablePods bool
 }
 
 // Observed is what the check looks at.

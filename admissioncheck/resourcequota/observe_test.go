@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"switchyard.dev/admissioncheck/runner"
+	"switchyard.dev/apis/config/features"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission/amount"
 )
@@ -74,10 +75,20 @@ func (c *cluster) list(ctx context.Context, inner client.WithWatch, list client.
 	return nil
 }
 
+func (c *cluster) GetClient() client.Client { return c }
+
+func (c *cluster) GetAPIReader() client.Reader { return c }
+
 // ask asks about a Workload beside others that were let pass.
 func (c *cluster) ask(t *testing.T, wl *kueue.Workload, passed ...*kueue.Workload) runner.Answer {
 	t.Helper()
-	r := Resolver(Reader{Cached: c, Live: c})
+	return c.askOf(t, Reader{Cached: c, Live: c}, wl, passed...)
+}
+
+// askOf is ask with a reader of its own.
+func (c *cluster) askOf(t *testing.T, reader Reader, wl *kueue.Workload, passed ...*kueue.Workload) runner.Answer {
+	t.Helper()
+	r := Resolver(reader)
 	o, err := r.Observe(t.Context(), runner.Subject{
 		Workload: wl, Entry: kueue.AdmissionCheckState{Name: "check", State: kueue.CheckStatePending}, Now: now,
 		Passed: func(context.Context) ([]*kueue.Workload, error) { return passed, nil },
@@ -226,8 +237,37 @@ func TestOnlyPodsThatMayStillBeAreClaimed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			wl := reserved("wl", 5)
 			c.change(wl)
-			if got := countOf(wl, &wl.Spec.PodSets[0]); got != c.want {
+			if got := (place{}).countOf(wl, &wl.Spec.PodSets[0]); got != c.want {
 				t.Errorf("got %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// With the gate off, what a status says of pods that are not needed any more counts neither for who asks nor for who was promised.
+func TestPodsThatWereGivenBackAreClaimedWhileTheGateIsOff(t *testing.T) {
+	givenBack := func(name string, pods, gone int32) *kueue.Workload {
+		wl := reserved(name, pods)
+		wl.Status.ReclaimablePods = []kueue.ReclaimablePod{{Name: "main", Count: gone}}
+		return wl
+	}
+	for _, c := range []struct {
+		name      string
+		wl, first *kueue.Workload
+	}{
+		{"asked", givenBack("wl", 3, 2), reserved("first", 1)},
+		{"promised", reserved("wl", 1), givenBack("first", 3, 2)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for on, want := range map[bool]kueue.CheckState{true: kueue.CheckStateReady, false: kueue.CheckStateRetry} {
+				gates, err := features.New(map[string]bool{string(features.ReclaimablePods): on})
+				if err != nil {
+					t.Fatal(err)
+				}
+				cluster := newCluster(t, quotaOf("q", quantities("pods", "3"), quantities("pods", "0")))
+				if got := cluster.askOf(t, ReaderFor(cluster, gates), c.wl, c.first).State; got != want {
+					t.Errorf("with the gate on (%v): %s, want %s", on, got, want)
+				}
 			}
 		})
 	}
