@@ -37,12 +37,15 @@ func (c *Cluster) ServingCertificate() (tls.Certificate, error) {
 	return certificate, nil
 }
 
+// etcdData is the name of etcd's directory.
+const etcdData = "etcd"
+
 // startEtcd starts an etcd that never syncs to disk: its data need not survive this machine.
 func (c *Cluster) startEtcd(ctx context.Context) error {
 	client, peer := "http://"+c.etcdPort.Addr(), "http://"+c.peerPort.Addr()
 	process, err := c.run("etcd",
 		"--name="+c.Name,
-		"--data-dir="+c.file("etcd"),
+		"--data-dir="+c.file(etcdData),
 		"--listen-client-urls="+client, "--advertise-client-urls="+client,
 		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer,
 		"--initial-cluster="+c.Name+"="+peer,
@@ -52,6 +55,10 @@ func (c *Cluster) startEtcd(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return c.waitForEtcd(ctx, process)
+}
+
+func (c *Cluster) waitForEtcd(ctx context.Context, process *Process) error {
 	return waitFor(ctx, process, "connections", func(ctx context.Context) error {
 		var dialer net.Dialer
 		conn, err := dialer.DialContext(ctx, "tcp", c.etcdPort.Addr())

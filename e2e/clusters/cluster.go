@@ -47,7 +47,8 @@ type Cluster struct {
 	others    []Port
 	dirLock   *os.File // held while a temporary directory is in use
 	apiserver *Process
-	processes []*Process // everything but the API server, in the order started
+	processes []*Process // everything but the API server, in the order started: etcd first
+	backups   int        // how many were made
 }
 
 // Start starts a cluster and returns when its API server is ready, its nodes exist and, where asked

@@ -17,10 +17,11 @@ import (
 // it leads a process group of its own (so that Ctrl-C at a terminal reaches only us and we stop
 // things in order) and, on Linux, the kernel kills it when we die.
 type Process struct {
-	name string
-	log  string
-	cmd  *exec.Cmd
-	done chan struct{}
+	name    string
+	log     string
+	command Command
+	cmd     *exec.Cmd
+	done    chan struct{}
 
 	mu  sync.Mutex
 	err error
@@ -49,7 +50,7 @@ func StartProcess(c Command) (*Process, error) {
 	cmd.Env = append(os.Environ(), c.Env...)
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = childAttributes()
-	p := &Process{name: c.Name, log: c.Log, cmd: cmd, done: make(chan struct{})}
+	p := &Process{name: c.Name, log: c.Log, command: c, cmd: cmd, done: make(chan struct{})}
 	started := make(chan error, 1)
 	go p.run(out, started)
 	if err := <-started; err != nil {
