@@ -63,7 +63,6 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 			out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 		},
 		census: census,
-		held:   countHeld(c.view, census),
 		people: countInhabitants(people),
 		jobs:   countByJob(c.ofWorkloads(), c.view, people),
 	}
@@ -81,8 +80,6 @@ type scrape struct {
 	*queueCollector
 	send   func(d *prometheus.Desc, value float64, labels ...string)
 	census admission.Census
-	// held are those of the census who wait in stopped LocalQueues, by ClusterQueue.
-	held   map[string]admission.LocalCensus
 	people inhabitants
 	// jobs is nil unless workloads are told apart by labels of theirs.
 	jobs *byJob
@@ -131,13 +128,14 @@ func (c *queueCollector) localGauges() queueGauges {
 
 func (s scrape) clusterQueues() {
 	g, q := s.clusterGauges(), newQuotaGauges()
+	waiting := s.queuesWaiting()
 	for _, name := range s.view.ClusterQueueNames() {
 		standing, known := s.view.ClusterQueue(name)
 		given, found := s.view.Quota(name)
 		if !known || !found {
 			continue
 		}
-		s.pending(g.pending, name, s.waitingIn(name, standing))
+		s.pending(g.pending, name, waitingIn(waiting[name], standing.Activity.Active))
 		s.send(g.reserving, float64(standing.Reserving), name)
 		s.admitted(g.admitted, []string{name}, standing.Admitted, func(j *byJob) map[ofJob]float64 { return j.admitted[name] })
 		s.send(g.finished, float64(s.people.finished[name]), name)

@@ -10,8 +10,8 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// obstacle is why a workload is not admitted: the reason of Admitted=False and, as the underlying cause when it has no quota,
-// that of QuotaReserved=False.
+// obstacle is why a workload is not admitted: the reason of Admitted=False and, as the underlying cause, that of
+// QuotaReserved=False.
 type obstacle struct {
 	reason, cause string
 }
@@ -44,12 +44,10 @@ func countInhabitants(list []view.Inhabitant) inhabitants {
 			if wl.Status.Admission != nil {
 				n.finished[in.Queue]++
 			}
-		case !workload.IsAdmitted(wl):
+		case !workload.IsAdmitted(wl) && !in.Closed && wl.DeletionTimestamp.IsZero():
 			because := obstacleOf(wl)
 			tally(n.unadmittedLocal, door{local, in.Queue}, because)
-			if in.Queue != "" {
-				tally(n.unadmitted, in.Queue, because)
-			}
+			tally(n.unadmitted, in.Queue, because)
 		}
 	}
 	return n
@@ -79,16 +77,13 @@ func tally[K comparable](counts map[K]map[obstacle]float64, k K, o obstacle) {
 	counts[k][o]++
 }
 
+// obstacleOf tells why a workload is not admitted, in the words of its conditions (contract: messages.md 6.1).
 func obstacleOf(wl *kueue.Workload) obstacle {
-	o := obstacle{reason: whyNot(wl, kueue.WorkloadAdmitted)}
-	if workload.HasQuota(wl) {
-		if o.reason == "" {
-			o.reason = string(kueue.ReasonUnsatisfiedAdmissionChecks)
-		}
-		return o
+	o := obstacle{reason: whyNot(wl, kueue.WorkloadAdmitted), cause: whyNot(wl, kueue.WorkloadQuotaReserved)}
+	if o.reason == "" {
+		o.reason = string(kueue.ReasonNoReservation)
 	}
-	o.reason = string(kueue.ReasonNoReservation)
-	if o.cause = whyNot(wl, kueue.WorkloadQuotaReserved); o.cause == "" {
+	if meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved) == nil {
 		o.cause = string(kueue.ReasonPendingEvaluation)
 	}
 	return o

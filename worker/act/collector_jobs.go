@@ -4,7 +4,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
-	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/view"
 	"switchyard.dev/worker/workload"
@@ -39,9 +38,6 @@ func countByJob(labels customLabels, v *view.View, people []view.Inhabitant) *by
 		admitted: map[string]map[ofJob]float64{}, admittedLocal: map[types.NamespacedName]map[ofJob]float64{},
 	}
 	for _, w := range v.Waiters() {
-		if stopped(v, w.Workload) {
-			continue
-		}
 		status := statusInadmissible
 		if standing, known := v.ClusterQueue(w.Queue); w.Active && known && standing.Activity.Active {
 			status = statusActive
@@ -60,35 +56,13 @@ func countByJob(labels customLabels, v *view.View, people []view.Inhabitant) *by
 	return n
 }
 
-// stopped tells whether the workload's LocalQueue is stopped: nobody waits in it then.
-func stopped(v *view.View, wl *kueue.Workload) bool {
-	standing, known := v.LocalQueue(types.NamespacedName{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)})
-	return known && standing.Stopped
-}
-
-// waitingIn counts those who wait in a ClusterQueue, without those of stopped LocalQueues. Nobody is active in a ClusterQueue
-// that is not (contract: messages.md 6.1).
-func (s scrape) waitingIn(queue string, standing view.ClusterQueueStanding) admission.LocalCensus {
-	held := s.held[queue]
-	n := admission.LocalCensus{Active: standing.QueueStatus.Active - held.Active, Inadmissible: standing.Inadmissible - held.Inadmissible}
-	if !standing.Activity.Active {
+// waitingIn is how many wait in a ClusterQueue. Nobody is active in one that is not (contract: messages.md 6.1).
+func waitingIn(q admission.QueueCensus, active bool) (n admission.LocalCensus) {
+	n.Active, n.Inadmissible = q.Active, q.Inadmissible
+	if !active {
 		n.Active, n.Inadmissible = 0, n.Active+n.Inadmissible
 	}
 	return n
-}
-
-// countHeld counts those who wait in stopped LocalQueues, by ClusterQueue.
-func countHeld(v *view.View, census admission.Census) map[string]admission.LocalCensus {
-	held := map[string]admission.LocalCensus{}
-	for _, l := range census.Locals {
-		key := types.NamespacedName{Namespace: l.Local.Namespace, Name: l.Local.Name}
-		if standing, known := v.LocalQueue(key); known && standing.Stopped {
-			queue := v.Behind(key)
-			n := held[queue]
-			held[queue] = admission.LocalCensus{Active: n.Active + l.Active, Inadmissible: n.Inadmissible + l.Inadmissible}
-		}
-	}
-	return held
 }
 
 func add[K, L comparable](counts map[K]map[L]float64, k K, l L) {

@@ -26,10 +26,7 @@ func newLineGauges() lineGauges {
 // lines sends zeros for queues that nobody waits in, so that graphs go down when the last one leaves.
 func (s scrape) lines() {
 	g := newLineGauges()
-	waiting := map[string]admission.QueueCensus{}
-	for _, q := range s.census.Queues {
-		waiting[q.Queue] = q
-	}
+	waiting := s.queuesWaiting()
 	for _, name := range s.view.ClusterQueueNames() {
 		q := waiting[name]
 		s.send(g.kinds, float64(q.ActiveKinds), name, statusActive)
@@ -38,6 +35,15 @@ func (s scrape) lines() {
 			s.send(g.requests, inUnits(resource, a), name, resource)
 		}
 	}
+}
+
+// queuesWaiting is the census of the ClusterQueues by name.
+func (s scrape) queuesWaiting() map[string]admission.QueueCensus {
+	waiting := make(map[string]admission.QueueCensus, len(s.census.Queues))
+	for _, q := range s.census.Queues {
+		waiting[q.Queue] = q
+	}
+	return waiting
 }
 
 // covered has every resource that the queue has quota for or that somebody asks for.

@@ -186,6 +186,9 @@ func (m *Metrics) each(wl *kueue.Workload, do func(f *families, queue ...string)
 	}
 	local := types.NamespacedName{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}
 	if m.opts.LocalQueues(local) {
+		if _, known := m.counted.Load(local); !known {
+			m.counted.Store(local, true)
+		}
 		do(&m.local, local.Name, local.Namespace)
 	}
 }

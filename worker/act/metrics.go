@@ -3,6 +3,7 @@ package act
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,6 +26,7 @@ type Metrics struct {
 	admittedInCohort *prometheus.CounterVec
 	cluster          families
 	local            families
+	counted          sync.Map // LocalQueues, as NamespacedName, that may have series
 }
 
 // families are the metrics that exist for ClusterQueues and, most of them, under another name and label for LocalQueues;
@@ -211,8 +213,16 @@ func (m *Metrics) DropClusterQueue(name string) {
 	m.preempted.DeletePartialMatch(prometheus.Labels{"preempting_cluster_queue": name})
 }
 
-// DropLocalQueue removes the series of a LocalQueue that is gone.
+// DropUnselected removes the series of a LocalQueue if it has some and is not selected any more.
+func (m *Metrics) DropUnselected(key types.NamespacedName) {
+	if _, counted := m.counted.Load(key); counted && !m.opts.LocalQueues(key) {
+		m.DropLocalQueue(key)
+	}
+}
+
+// DropLocalQueue removes the series of a LocalQueue that is gone, or begins anew.
 func (m *Metrics) DropLocalQueue(key types.NamespacedName) {
+	m.counted.Delete(key)
 	m.local.drop(prometheus.Labels{"namespace": key.Namespace, "name": key.Name})
 }
 

@@ -4,10 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	config "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -92,13 +94,111 @@ func TestNobodyIsActiveInAQueueThatIsNot(t *testing.T) {
 func TestNobodyWaitsInALocalQueueThatIsStopped(t *testing.T) {
 	s := newScene(t)
 	s.idle(61)
-	s.deliver(&kueue.LocalQueue{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lq", Labels: map[string]string{"count": "me"}},
-		Spec:       kueue.LocalQueueSpec{ClusterQueue: "cq", StopPolicy: kueue.Hold},
-	})
+	s.deliver(localQueue(kueue.Hold))
 	s.expect("kueue_pending_workloads", "cq,active 0", "cq,inadmissible 0", "other,active 0", "other,inadmissible 0")
+	s.expect("kueue_cluster_queue_resource_pending", "cq,gpu 0", "other,gpu 0")
+	s.expect("kueue_pending_scheduling_hashes", "cq,active 0", "cq,inadmissible 0", "other,active 0", "other,inadmissible 0")
+	s.expect("kueue_unadmitted_workloads")
+	s.expect("kueue_local_queue_unadmitted_workloads")
 	s.expect("kueue_local_queue_pending_workloads")
 	s.expect("kueue_local_queue_status", "False,lq,ns 1", "True,lq,ns 0", "Unknown,lq,ns 0")
+	s.expect("kueue_local_queue_reserving_active_workloads", "lq,ns 1")
+	s.expect("kueue_local_queue_admitted_active_workloads", "lq,ns 1")
+	s.deliver(localQueue(kueue.None))
+	s.expect("kueue_cluster_queue_resource_pending", "cq,gpu 5", "other,gpu 0")
+}
+
+func localQueue(policy kueue.StopPolicy) *kueue.LocalQueue {
+	return &kueue.LocalQueue{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lq", Labels: map[string]string{"count": "me"}},
+		Spec:       kueue.LocalQueueSpec{ClusterQueue: "cq", StopPolicy: policy},
+	}
+}
+
+// drop takes an object away.
+func (s *scene) drop(o client.Object) {
+	s.Helper()
+	informer, err := s.informers.FakeInformerFor(s.Context(), o)
+	if err != nil {
+		s.Fatal(err)
+	}
+	informer.Delete(o)
+}
+
+func TestNobodyWaitsInALocalQueueThatIsGone(t *testing.T) {
+	s := newScene(t)
+	s.idle(61)
+	s.drop(localQueue(kueue.None))
+	s.expect("kueue_pending_workloads", "cq,active 0", "cq,inadmissible 0", "other,active 0", "other,inadmissible 0")
+	s.expect("kueue_unadmitted_workloads")
+	s.expect("kueue_local_queue_unadmitted_workloads")
+}
+
+func TestWhyWorkloadsAreNotAdmittedIsWhatTheirConditionsSay(t *testing.T) {
+	not := func(condition, reason string) trait { return says(condition, "False", reason, 5) }
+	leaving := func(wl *kueue.Workload) {
+		wl.DeletionTimestamp, wl.Finalizers = &metav1.Time{Time: time.Now()}, []string{"some/finalizer"}
+	}
+	for name, tc := range map[string]struct {
+		traits []trait
+		closed bool
+		want   map[obstacle]float64
+	}{
+		"nothing was said yet": {want: map[obstacle]float64{{"NoReservation", "PendingEvaluation"}: 1}},
+		"it has no quota": {
+			traits: []trait{not(kueue.WorkloadQuotaReserved, "WaitingForQuota")},
+			want:   map[obstacle]float64{{"NoReservation", "WaitingForQuota"}: 1},
+		},
+		"it has quota, and that is all": {traits: []trait{holds("cq", 1)}, want: map[obstacle]float64{{"NoReservation", ""}: 1}},
+		"it has quota, and waits": {
+			traits: []trait{holds("cq", 1), not(kueue.WorkloadAdmitted, "UnsatisfiedAdmissionChecks")},
+			want:   map[obstacle]float64{{"UnsatisfiedAdmissionChecks", ""}: 1},
+		},
+		"it has lost its quota, and was told so": {
+			traits: []trait{not(kueue.WorkloadQuotaReserved, "Pending"), not(kueue.WorkloadAdmitted, "Other")},
+			want:   map[obstacle]float64{{"Other", "Pending"}: 1},
+		},
+		"it is going":                {traits: []trait{leaving}},
+		"it may not come through":    {closed: true},
+		"it is admitted":             {traits: []trait{holds("cq", 1), admitted(10)}},
+		"it has ended without quota": {traits: []trait{finished(10)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := view.Inhabitant{Workload: workloadOf("w", 1, tc.traits...), Queue: "cq", Closed: tc.closed}
+			if diff := cmp.Diff(tc.want, countInhabitants([]view.Inhabitant{in}).unadmitted["cq"], cmp.AllowUnexported(obstacle{})); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnImplicitCohortHasItsSeriesForAsLongAsItIsNamed(t *testing.T) {
+	s := newScene(t)
+	cq := clusterQueue()
+	cq.Spec.CohortName = "implicit"
+	s.deliver(cq)
+	s.history("w", holds("cq", 1), admitted(10))
+	s.expect("kueue_cohort_info", "implicit,,implicit 1", "low,top,top 1", "top,,top 1")
+	s.expect("kueue_cluster_queue_info", "cq,implicit,implicit 1", "other,low,top 1")
+	cq = clusterQueue()
+	cq.Spec.CohortName = "low"
+	s.deliver(cq)
+	s.expect("kueue_cohort_info", "low,top,top 1", "top,,top 1")
+	s.expect("kueue_cohort_subtree_admitted_active_workloads", "low 2", "top 2")
+}
+
+func TestALocalQueueThatIsNotSelectedAnyMoreLosesItsSeries(t *testing.T) {
+	s := newScene(t)
+	s.history("w", holds("cq", 1), admitted(10))
+	key := types.NamespacedName{Namespace: "ns", Name: "lq"}
+	s.metrics.DropUnselected(key)
+	s.expect("kueue_local_queue_admitted_workloads_total", "lq,ns,high 1")
+	other := localQueue(kueue.None)
+	other.Labels = nil
+	s.deliver(other)
+	s.metrics.DropUnselected(key)
+	s.expect("kueue_local_queue_admitted_workloads_total")
+	s.expect("kueue_local_queue_pending_workloads")
 }
 
 func TestGatesAndConfigurationChooseTheSeries(t *testing.T) {

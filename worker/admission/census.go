@@ -18,6 +18,8 @@ type Census struct {
 // QueueCensus counts those who wait in a ClusterQueue.
 type QueueCensus struct {
 	Queue string
+	// Active and Inadmissible are how many wait: see QueueStatus.
+	Active, Inadmissible int
 	// ActiveKinds and InadmissibleKinds count workloads that differ in what they ask for or, in a queue that takes turns by
 	// recent usage, in their LocalQueue.
 	ActiveKinds, InadmissibleKinds int
@@ -32,9 +34,9 @@ type LocalCensus struct {
 }
 
 // Census counts everybody who waits: it is for a scrape now and then, not for every event. What it costs depends on the
-// number of kinds, not on that of workloads.
-func (s *Snapshot) Census() Census {
-	c := census{snapshot: s, queues: map[string]*queueCensus{}, locals: map[*localDesk]*LocalCensus{}}
+// number of kinds, not on that of workloads. Those who came through a LocalQueue that closed tells of are left out.
+func (s *Snapshot) Census(closed func(local Key) bool) Census {
+	c := census{snapshot: s, closed: closed, queues: map[string]*queueCensus{}, locals: map[*localDesk]*LocalCensus{}}
 	for name, d := range s.desks {
 		if d.line != nil {
 			d.line.EachKind(func(k kindCount) { c.count(name, k) })
@@ -45,12 +47,19 @@ func (s *Snapshot) Census() Census {
 }
 
 func (c *census) count(queue string, k kindCount) {
+	all := 0
+	for door, n := range k.Doors {
+		if local := door.(*localDesk); !c.closed(local.key) { //nolint:forcetypeassert // join gives no other
+			c.local(local, n, !k.Parked)
+			all += n
+		}
+	}
+	if all == 0 {
+		return
+	}
 	q := c.queue(queue)
 	q.kind(k.Parked)
-	q.ask(&k.First.Value.Workload, k.Len)
-	for door, n := range k.Doors {
-		c.local(door.(*localDesk), n, !k.Parked) //nolint:forcetypeassert // join gives no other
-	}
+	q.add(&k.First.Value.Workload, all, !k.Parked)
 }
 
 // countDelayed adds those who wait for the clock.
@@ -58,18 +67,22 @@ func (c *census) countDelayed() {
 	type kind struct{ queue, kind string }
 	seen := map[kind]bool{}
 	for _, e := range c.snapshot.delayed.All() {
+		if c.closed(e.local.key) {
+			continue
+		}
 		q := c.queue(e.Queue)
 		if k := (kind{e.Queue, e.kind}); !seen[k] {
 			seen[k] = true
 			q.kind(true)
 		}
-		q.ask(&e.Workload, 1)
+		q.add(&e.Workload, 1, false)
 		c.local(e.local, 1, false)
 	}
 }
 
 type census struct {
 	snapshot *Snapshot
+	closed   func(local Key) bool
 	queues   map[string]*queueCensus
 	locals   map[*localDesk]*LocalCensus
 }
@@ -109,8 +122,13 @@ func (q *queueCensus) kind(aside bool) {
 	}
 }
 
-// ask adds what so many workloads like this one ask for.
-func (q *queueCensus) ask(w *Workload, times int) {
+// add counts so many workloads like this one, and what they ask for.
+func (q *queueCensus) add(w *Workload, times int, active bool) {
+	if active {
+		q.Active += times
+	} else {
+		q.Inadmissible += times
+	}
 	for i := range w.PodSets {
 		p := &w.PodSets[i]
 		count := int64(max(p.Count, 0)) * int64(times)

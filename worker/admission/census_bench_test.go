@@ -20,6 +20,6 @@ func BenchmarkCensusOfAHundredThousand(b *testing.B) {
 		})
 	}
 	for b.Loop() {
-		s.Census()
+		s.Census(open)
 	}
 }

@@ -22,14 +22,14 @@ func TestACensusCountsThoseWhoWaitByWhatTheyAskFor(t *testing.T) {
 	cycle.Run(s, admissiontest.At(10), cycle.Options{IgnoreUndeclared: true})
 	want := admission.Census{
 		Queues: []admission.QueueCensus{
-			{Queue: "a", InadmissibleKinds: 2, Pending: amount.NewVector(
+			{Queue: "a", Inadmissible: 2, InadmissibleKinds: 2, Pending: amount.NewVector(
 				amount.Request{Resource: "cpu", Amount: 2000}, amount.Request{Resource: "gpu", Amount: 12}, amount.Request{Resource: "pods", Amount: 2},
 			)},
-			{Queue: "b", InadmissibleKinds: 1, Pending: amount.NewVector(amount.Request{Resource: "gpu", Amount: 1})},
+			{Queue: "b", Inadmissible: 1, InadmissibleKinds: 1, Pending: amount.NewVector(amount.Request{Resource: "gpu", Amount: 1})},
 		},
 		Locals: []admission.LocalCensus{{Local: admissiontest.Key("x"), Inadmissible: 2}, {Local: admissiontest.Key("y"), Inadmissible: 1}},
 	}
-	if diff := cmp.Diff(want, s.Census()); diff != "" {
+	if diff := cmp.Diff(want, s.Census(open)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -39,11 +39,33 @@ func TestWhoWaitsForABackoffIsInadmissible(t *testing.T) {
 		queue a f gpu=4
 		pending later queue=a lq=x gpu=3 after=50
 		pending now queue=a lq=x gpu=3`)
-	got := s.Census()
+	got := s.Census(open)
 	if len(got.Queues) != 1 || got.Queues[0].ActiveKinds != 1 || got.Queues[0].InadmissibleKinds != 1 {
 		t.Errorf("kinds are %+v", got.Queues)
 	}
 	if diff := cmp.Diff([]admission.LocalCensus{{Local: admissiontest.Key("x"), Active: 1, Inadmissible: 1}}, got.Locals); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// open is that no LocalQueue is closed.
+func open(admission.Key) bool { return false }
+
+func TestWhoCameThroughAClosedLocalQueueIsLeftOut(t *testing.T) {
+	s := build(t, `flavor f
+		queue a f gpu=4
+		pending closed queue=a lq=x gpu=3
+		pending alike queue=a lq=y gpu=3
+		pending alone queue=a lq=x gpu=2
+		pending later queue=a lq=x gpu=1 after=50`)
+	got := s.Census(func(local admission.Key) bool { return local == admissiontest.Key("x") })
+	want := admission.Census{
+		Queues: []admission.QueueCensus{{
+			Queue: "a", Active: 1, ActiveKinds: 1, Pending: amount.NewVector(amount.Request{Resource: "gpu", Amount: 3}),
+		}},
+		Locals: []admission.LocalCensus{{Local: admissiontest.Key("y"), Active: 1}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

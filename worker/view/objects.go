@@ -1,6 +1,7 @@
 package view
 
 import (
+	"maps"
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,6 +52,9 @@ func (v *View) setLocalQueue(lq *kueue.LocalQueue) {
 	key := keyOf(lq.Namespace, lq.Name)
 	was := v.locals[key]
 	if was != nil && was.obj.UID == lq.UID && reflect.DeepEqual(was.obj.Spec, lq.Spec) {
+		if !maps.Equal(was.obj.Labels, lq.Labels) { // which say whether it is measured
+			v.changedLocal(key, gather)
+		}
 		was.obj = lq
 		return
 	}

@@ -38,11 +38,33 @@ func (v *View) CohortStatuses() []admission.CohortStatus {
 	return v.snap.Cohorts()
 }
 
-// Census counts those who wait, for all queues at once.
+// Census counts those who wait, for all queues at once. Nobody waits who came through a LocalQueue that is closed.
 func (v *View) Census() admission.Census {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.snap.Census()
+	return v.snap.Census(v.isClosed)
+}
+
+// isClosed tells whether a LocalQueue is not there, going, or stopped. What came through it waits in no queue (contract:
+// messages.md 5.8, 6.1).
+func (v *View) isClosed(local admission.Key) bool {
+	lq := v.locals[local]
+	return lq == nil || lq.isClosed()
+}
+
+func (lq *localQueue) isClosed() bool {
+	return !lq.obj.DeletionTimestamp.IsZero() || lq.obj.Spec.StopPolicy.Stops()
+}
+
+// closedOut counts those who wait in a ClusterQueue and came through a LocalQueue that is closed.
+func (v *View) closedOut(queue string) int {
+	n := 0
+	for key, lq := range v.byQueue[queue] {
+		if lq.isClosed() {
+			n += v.snap.LocalQueueStatus(key, "").Pending
+		}
+	}
+	return n
 }
 
 // Behind returns the ClusterQueue that a LocalQueue points to; empty when the LocalQueue is not known.
@@ -64,6 +86,8 @@ func (v *View) behind(local admission.Key) string {
 type Inhabitant struct {
 	Workload *kueue.Workload
 	Queue    string
+	// Closed is whether its LocalQueue is not there, going or stopped, or leads to a ClusterQueue that is not there.
+	Closed bool
 }
 
 // Inhabitants lists all workloads, in no order. Only pointers are copied while the mutex is held, since the scheduler waits
@@ -72,26 +96,33 @@ func (v *View) Inhabitants() []Inhabitant {
 	list, behind := v.everybody()
 	for i := range list {
 		in := &list[i]
+		through, known := behind[keyOf(in.Workload.Namespace, string(in.Workload.Spec.QueueName))]
+		in.Queue, in.Closed = through.queue, !known || through.closed
 		if in.Workload.Status.Admission != nil {
 			in.Queue = string(in.Workload.Status.Admission.ClusterQueue)
-		} else {
-			in.Queue = behind[keyOf(in.Workload.Namespace, string(in.Workload.Spec.QueueName))]
 		}
 	}
 	return list
 }
 
+// passage is the ClusterQueue behind a LocalQueue, and whether the way there is closed.
+type passage struct {
+	queue  string
+	closed bool
+}
+
 // everybody lists the workloads without their queues, and which ClusterQueue is behind which LocalQueue.
-func (v *View) everybody() ([]Inhabitant, map[admission.Key]string) {
+func (v *View) everybody() ([]Inhabitant, map[admission.Key]passage) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	list := make([]Inhabitant, 0, len(v.workloads))
 	for _, w := range v.workloads {
 		list = append(list, Inhabitant{Workload: w.obj})
 	}
-	behind := make(map[admission.Key]string, len(v.locals))
+	behind := make(map[admission.Key]passage, len(v.locals))
 	for key, lq := range v.locals {
-		behind[key] = string(lq.obj.Spec.ClusterQueue)
+		queue := string(lq.obj.Spec.ClusterQueue)
+		behind[key] = passage{queue: queue, closed: lq.isClosed() || v.queues[queue] == nil}
 	}
 	return list, behind
 }
@@ -104,13 +135,14 @@ type Waiter struct {
 	Active bool
 }
 
-// Waiters lists those who wait, in no order. It is for a scrape that has to tell them apart.
+// Waiters lists those who wait, in no order, but for those who came through a LocalQueue that is closed. It is for a scrape that has
+// to tell them apart.
 func (v *View) Waiters() []Waiter {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var list []Waiter
 	for _, w := range v.workloads {
-		if waiter := v.snap.Waiter(w.key()); waiter != nil {
+		if waiter := v.snap.Waiter(w.key()); waiter != nil && !v.isClosed(keyOf(w.obj.Namespace, string(w.obj.Spec.QueueName))) {
 			list = append(list, Waiter{Workload: w.obj, Queue: waiter.Queue, Active: waiter.Active()})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -93,5 +94,28 @@ func TestStandingsOfCohortsIncludeThoseWithoutObject(t *testing.T) {
 	}
 	if _, counts := v.UsageThatCounts(requestFor(keyOf("ns", "lq")).NamespacedName); counts {
 		t.Error("usage counts although no ClusterQueue asks for it")
+	}
+}
+
+func TestNobodyWaitsWhoCameThroughAClosedLocalQueue(t *testing.T) {
+	v := New(Options{})
+	stopped, going := testLocal("stopped", "cq"), testLocal("going", "cq")
+	stopped.Spec.StopPolicy = kueue.Hold
+	going.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	feedAll(v, testNamespace(nil), testFlavor("red"), testQueue("cq", "4", "red"), testLocal("lq", "cq"), stopped, going)
+	for _, through := range []string{"lq", "stopped", "going", "missing"} {
+		wl := testWorkload("through-"+through, 9, 0)
+		wl.Spec.QueueName = kueue.LocalQueueName(through)
+		feedAll(v, wl)
+	}
+	standing, _ := v.ClusterQueue("cq")
+	waiters, census := v.Waiters(), v.Census()
+	if standing.Pending != 1 || len(waiters) != 1 || len(census.Queues) != 1 || census.Queues[0].Active+census.Queues[0].Inadmissible != 1 {
+		t.Errorf("pending are %d, waiters %+v, the census %+v", standing.Pending, waiters, census)
+	}
+	for _, in := range v.Inhabitants() {
+		if open := in.Workload.Spec.QueueName == "lq"; in.Closed == open {
+			t.Errorf("the way of %s is closed: %t", in.Workload.Name, in.Closed)
+		}
 	}
 }

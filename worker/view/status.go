@@ -16,6 +16,8 @@ import (
 type ClusterQueueStanding struct {
 	Activity
 	admission.QueueStatus
+	// Pending is how many wait, without those who came through a LocalQueue that is closed (contract: messages.md 5.8).
+	Pending int
 }
 
 // ClusterQueueQuota is what a ClusterQueue has been given.
@@ -62,7 +64,9 @@ func (v *View) ClusterQueue(name string) (ClusterQueueStanding, bool) {
 	if cq == nil {
 		return ClusterQueueStanding{}, false
 	}
-	return ClusterQueueStanding{Activity: cq.activity, QueueStatus: v.snap.QueueStatus(name)}, true
+	standing := ClusterQueueStanding{Activity: cq.activity, QueueStatus: v.snap.QueueStatus(name)}
+	standing.Pending = standing.QueueStatus.Active + standing.Inadmissible - v.closedOut(name)
+	return standing, true
 }
 
 // Quota returns what the ClusterQueue has been given; false when it is not known.

@@ -43,9 +43,10 @@ func TestTheStatusIsWhatTheViewSays(t *testing.T) {
 		return s
 	}
 	standing := view.ClusterQueueStanding{
+		Pending:  5,
 		Activity: view.Activity{Active: true, Reason: kueue.ReasonReady, Message: "fine"},
 		QueueStatus: admission.QueueStatus{
-			Active: 2, Inadmissible: 3, Reserving: 4, Admitted: 1,
+			Active: 3, Inadmissible: 4, Reserving: 4, Admitted: 1,
 			Reserved: []admission.FlavorStatus{flavor("b", 3<<30, 1<<30), flavor("a", 0, 0)},
 			Used:     []admission.FlavorStatus{flavor("b", 1<<30, 0), flavor("a", 0, 0)},
 		},

@@ -21,7 +21,7 @@ func step(cq *kueue.ClusterQueue, s view.ClusterQueueStanding, now time.Time) *k
 	if !cq.DeletionTimestamp.IsZero() && s.Reason == kueue.ReasonTerminating && s.Reserving == 0 {
 		controllerutil.RemoveFinalizer(out, kueue.ResourceInUseFinalizer)
 	}
-	out.Status.PendingWorkloads = figures.Count(s.QueueStatus.Active + s.Inadmissible)
+	out.Status.PendingWorkloads = figures.Count(s.Pending)
 	out.Status.ReservingWorkloads = figures.Count(s.Reserving)
 	out.Status.AdmittedWorkloads = figures.Count(s.Admitted)
 	out.Status.FlavorsReservation = usages(s.Reserved)

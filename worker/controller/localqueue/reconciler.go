@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -28,6 +29,10 @@ func newReconciler(p figures.Parts) *figures.Reconciler[*kueue.LocalQueue] {
 			if !known {
 				return nil, false
 			}
+			p.Metrics.DropUnselected(name)
+			if standing.Stopped && !saysStopped(lq) {
+				p.Metrics.DropLocalQueue(name) // what is counted begins anew (contract: messages.md 6.1)
+			}
 			is := step(lq, standing, now)
 			account, kept := p.View.UsageThatCounts(name)
 			is.Status.FairSharing = fairSharing(lq.Status.FairSharing, account, kept)
@@ -38,4 +43,10 @@ func newReconciler(p figures.Parts) *figures.Reconciler[*kueue.LocalQueue] {
 		},
 		Gone: p.Metrics.DropLocalQueue,
 	}}
+}
+
+// saysStopped tells whether the status tells already that the queue is stopped.
+func saysStopped(lq *kueue.LocalQueue) bool {
+	active := meta.FindStatusCondition(lq.Status.Conditions, kueue.LocalQueueActive)
+	return active != nil && active.Reason == string(kueue.ReasonStopped)
 }
