@@ -236,7 +236,9 @@ func newServer(t *testing.T, scheme *runtime.Scheme) *server {
 			if err := cmp.Or(s.refused(), s.refusesLease(obj, false)); err != nil {
 				return err
 			}
-			obj.SetUID(types.UID(fmt.Sprintf("%s-%d", obj.GetName(), time.Now().UnixNano())))
+			if obj.GetUID() == "" { // with one it comes back from a backup
+				obj.SetUID(types.UID(fmt.Sprintf("%s-%d", obj.GetName(), time.Now().UnixNano())))
+			}
 			s.stamp(obj)
 			return s.logged().during("create", obj, func() error { return c.Create(ctx, obj, o...) })
 		},

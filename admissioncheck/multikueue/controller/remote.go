@@ -84,9 +84,9 @@ func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
 			return evidence(o.CreateJob(ctx, c, a.Epoch, r.NameInLabel))
 		}
 	case dispatch.Retract:
-		sure := r.sure(s, seen)
+		sure, connection := r.sure(s, seen), r.connection(a.Cluster)
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
-			left := r.removals.left(seen, r.Clock.Now())
+			left := r.removals.left(seen, connection, r.Clock.Now())
 			if left == (mirror.Found{}) && seen != left {
 				return nil, nil // it was answered, and is not seen yet
 			}
@@ -94,7 +94,7 @@ func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
 				Below: a.Epoch, Spare: a.Spare, Foreground: a.Foreground, Seen: left, Sure: sure,
 			})
 			if err == nil && spared == nil {
-				r.removals.note(removes(o, left, a.Epoch), r.Clock.Now())
+				r.removals.note(removes(o, left, a.Epoch), connection, r.Clock.Now())
 			}
 			return evidence(spared, err)
 		}

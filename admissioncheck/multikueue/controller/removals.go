@@ -13,26 +13,33 @@ import (
 )
 
 // removals remembers for some minutes which objects a worker was told to remove, and answered that it does or that they are
-// gone: on a busy machine the informers show them for a while yet, and whatever is decided meanwhile would remove them again.
+// gone: on a busy machine the informers show them for a while yet, and whatever is decided meanwhile would remove them again. What a
+// later connection shows is there, or there again: a worker may have been put back to a backup.
 type removals struct {
 	mu          sync.Mutex
 	began       time.Time
-	now, before map[types.UID]bool // since began, and before that
+	now, before map[removed]bool // since began, and before that
+}
+
+// removed is an object that was removed over a connection to its cluster, see fleet.State.
+type removed struct {
+	uid        types.UID
+	connection int64
 }
 
 // removalAge is how long a removal is remembered at least. What is still there afterwards is removed again.
 const removalAge = time.Minute
 
 // note remembers objects.
-func (m *removals) note(uids []types.UID, now time.Time) {
+func (m *removals) note(uids []types.UID, connection int64, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.turn(now)
 	if m.now == nil {
-		m.now = map[types.UID]bool{}
+		m.now = map[removed]bool{}
 	}
 	for _, uid := range uids {
-		m.now[uid] = true
+		m.now[removed{uid, connection}] = true
 	}
 }
 
@@ -49,16 +56,20 @@ func (m *removals) turn(now time.Time) {
 	m.began, m.now = now, nil
 }
 
-// left is what is seen without what was removed already. A copy that waits for our finalizer to be taken off is left.
-func (m *removals) left(seen mirror.Found, now time.Time) mirror.Found {
+// left is what is seen over a connection without what was removed over it already. A copy that waits for our finalizer to be taken
+// off is left.
+func (m *removals) left(seen mirror.Found, connection int64, now time.Time) mirror.Found {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.turn(now)
-	removed := func(uid types.UID) bool { return m.now[uid] || m.before[uid] }
-	if seen.Job != nil && removed(seen.Job.GetUID()) {
+	isRemoved := func(uid types.UID) bool {
+		one := removed{uid, connection}
+		return m.now[one] || m.before[one]
+	}
+	if seen.Job != nil && isRemoved(seen.Job.GetUID()) {
 		seen.Job = nil
 	}
-	if wl := seen.Workload; wl != nil && removed(wl.UID) {
+	if wl := seen.Workload; wl != nil && isRemoved(wl.UID) {
 		if wl.DeletionTimestamp.IsZero() || !slices.Contains(wl.Finalizers, kueue.ResourceInUseFinalizer) {
 			seen.Workload = nil
 		}
@@ -82,4 +93,10 @@ func removes(o mirror.Original, seen mirror.Found, below int64) []types.UID {
 		uids = append(uids, seen.Job.GetUID())
 	}
 	return uids
+}
+
+// connection is the number of the present connection to a cluster, or of the last one.
+func (r *Resolver) connection(cluster string) int64 {
+	state, _ := r.Fleet.State(cluster)
+	return state.Connection
 }

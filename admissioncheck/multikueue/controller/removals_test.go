@@ -8,11 +8,13 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
@@ -80,28 +82,67 @@ func TestRemovalsAreRememberedForAWhileAndNotForEver(t *testing.T) {
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{UID: "workload"}}
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "job"}}
 	both := mirror.Found{Workload: wl, Job: job}
-	m.note([]types.UID{"job"}, noon)
-	if got := m.left(both, noon); got.Workload == nil || got.Job != nil {
+	m.note([]types.UID{"job"}, 1, noon)
+	if got := m.left(both, 1, noon); got.Workload == nil || got.Job != nil {
 		t.Errorf("left after the job: %+v", got)
 	}
-	m.note([]types.UID{"workload"}, noon.Add(removalAge-1))
-	if got := m.left(both, noon.Add(2*removalAge-2)); got != (mirror.Found{}) {
+	if got := m.left(both, 2, noon); got != both {
+		t.Errorf("over another connection, which shows both, are left %+v", got)
+	}
+	m.note([]types.UID{"workload"}, 1, noon.Add(removalAge-1))
+	if got := m.left(both, 1, noon.Add(2*removalAge-2)); got != (mirror.Found{}) {
 		t.Errorf("left after both: %+v", got)
 	}
-	if got := m.left(both, noon.Add(4*removalAge)); got != both {
+	if got := m.left(both, 1, noon.Add(4*removalAge)); got != both {
 		t.Errorf("remembered for too long: %+v", got)
 	}
 }
 
 func TestACopyThatWaitsForOurFinalizerIsToldAgain(t *testing.T) {
 	var m removals
-	m.note([]types.UID{"workload"}, noon)
+	m.note([]types.UID{"workload"}, 1, noon)
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{UID: "workload", Finalizers: []string{kueue.ResourceInUseFinalizer}}}
-	if got := m.left(mirror.Found{Workload: wl}, noon); got.Workload != nil {
+	if got := m.left(mirror.Found{Workload: wl}, 1, noon); got.Workload != nil {
 		t.Error("its removal is not seen yet")
 	}
 	wl.DeletionTimestamp = ptr.To(metav1.NewTime(noon.Add(time.Second)))
-	if got := m.left(mirror.Found{Workload: wl}, noon); got.Workload == nil {
+	if got := m.left(mirror.Found{Workload: wl}, 1, noon); got.Workload == nil {
 		t.Error("nobody takes the finalizer off")
 	}
+}
+
+// A worker that is put back to a backup shows again what it had removed. Nobody tells the hub of it but the list of the next
+// connection, or, if nobody has noticed, the cache.
+func TestWhatAWorkerHasAgainAfterARestoreIsRemovedAgain(t *testing.T) {
+	st := newStage(t, "w1")
+	st.submit()
+	st.runsOn("w1")
+	back := []client.Object{st.copyOn("w1"), st.jobOn("w1")}
+	for _, obj := range []client.Object{st.localJob(), st.local()} {
+		if err := st.hub.Delete(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st.isLeft("w1")
+	for _, obj := range back {
+		if obj.SetResourceVersion(""); obj.GetUID() == "" {
+			t.Fatal("what came back could be something else")
+		}
+		if err := st.workers["w1"].Create(t.Context(), obj); err != nil { // with the same UID
+			t.Fatal(err)
+		}
+	}
+	st.reconnect("w1")
+	st.isLeft("w1")
+}
+
+// reconnect has a worker connected to once more, with other credentials.
+func (st *stage) reconnect(worker string) {
+	st.t.Helper()
+	before, _ := st.fleet.State(worker)
+	st.fleet.Connect(worker, fleet.Credentials{Config: &rest.Config{Host: worker}, Fingerprint: "another"})
+	st.eventually("another connection", func() bool {
+		s, _ := st.fleet.State(worker)
+		return s.Connected && s.Connection > before.Connection
+	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/workload"
 )
 
 // Sweep looks in the fleet's caches for objects of our origin whose Workload the hub does not have, or does not have there,
@@ -48,11 +49,15 @@ func (s *Sweep) sweep(ctx context.Context) {
 	}
 }
 
-// orphaned tells whether, as far as the hub's cache knows, the Workload has no business on the cluster.
+// orphaned tells whether, as far as the hub's cache knows, the Workload has no business on the cluster. One that has finished has
+// none: what is there of it is going, or has come back with a backup of the cluster.
 func (s *Sweep) orphaned(ctx context.Context, key client.ObjectKey, cluster string) bool {
 	wl := &kueue.Workload{}
 	if err := s.Client.Get(ctx, key, wl, client.UnsafeDisableDeepCopy); err != nil {
 		return apierrors.IsNotFound(err)
+	}
+	if workload.IsFinished(wl) {
+		return true
 	}
 	for _, name := range stateOf(wl).Names() {
 		if name == cluster {

@@ -19,7 +19,7 @@ import (
 func TestTheSweepFindsWhatHasNoBusinessOnACluster(t *testing.T) {
 	scheme := testScheme(t)
 	worker := newServer(t, scheme)
-	for _, name := range []string{"no-workload", "bound-here", "bound-elsewhere", "nominated-here"} {
+	for _, name := range []string{"no-workload", "bound-here", "bound-elsewhere", "nominated-here", "finished-here"} {
 		remote := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "team", Name: name, Labels: map[string]string{kueue.MultiKueueOriginLabel: origin},
 		}}
@@ -32,6 +32,9 @@ func TestTheSweepFindsWhatHasNoBusinessOnACluster(t *testing.T) {
 	}
 	hub := newBuilder(t, scheme).WithObjects(
 		local("bound-here", kueue.WorkloadStatus{ClusterName: ptr.To("w1")}),
+		local("finished-here", kueue.WorkloadStatus{ClusterName: ptr.To("w1"), Conditions: []metav1.Condition{
+			{Type: kueue.WorkloadFinished, Status: metav1.ConditionTrue},
+		}}),
 		local("bound-elsewhere", kueue.WorkloadStatus{ClusterName: ptr.To("w2")}),
 		local("nominated-here", kueue.WorkloadStatus{NominatedClusterNames: []string{"w1"}}),
 	).Build()
@@ -53,7 +56,7 @@ func TestTheSweepFindsWhatHasNoBusinessOnACluster(t *testing.T) {
 	}
 	drain(queue)
 	(&Sweep{Client: hub, Fleet: f, Kinds: kinds}).sweep(ctx)
-	if got := drain(queue); !slices.Equal(got, []string{"bound-elsewhere", "no-workload"}) {
+	if got := drain(queue); !slices.Equal(got, []string{"bound-elsewhere", "finished-here", "no-workload"}) {
 		t.Errorf("found %v", got)
 	}
 }

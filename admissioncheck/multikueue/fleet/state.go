@@ -22,6 +22,9 @@ type State struct {
 	Cluster string
 	// Connected tells that the last probe was answered and the required informers are complete.
 	Connected bool
+	// Connection counts the connections that there have been since this program started, this one included. What was seen over an
+	// earlier one says nothing of what there is: the cluster may have been put back to a backup.
+	Connection int64
 	// Met tells that it has been connected at some time since this program started.
 	Met bool
 	// Degraded says why a cluster that is connected may not do what is asked of it: an answer takes much longer than usual, or

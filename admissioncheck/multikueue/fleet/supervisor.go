@@ -266,14 +266,13 @@ func (s *supervisor) connected(credentials Credentials, session *session) {
 	s.mu.Lock()
 	s.session, s.began = session, s.options.Clock.Now()
 	s.state = State{
-		Cluster: s.name, Connected: true, Met: true, Fingerprint: credentials.Fingerprint, Unserved: session.unserved(),
+		Cluster: s.name, Connected: true, Met: true, Connection: s.stats.connections.Add(1), Fingerprint: credentials.Fingerprint, Unserved: session.unserved(),
 		Identity: session.identity, Unidentified: text(session.unidentified),
 	}
 	s.mu.Unlock()
 	if before != nil {
 		before.retire()
 	}
-	s.stats.connections.Add(1)
 	look := s.lookNow
 	if before == nil {
 		look = s.workloads.Later // the program has just started, or the cluster is new: what is there has time
