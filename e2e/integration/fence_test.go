@@ -23,6 +23,7 @@ import (
 type strangeHub struct {
 	team   team
 	origin string
+	uid    string // as its objects say, if they say any
 }
 
 // copyOf is the Workload that the hub makes for a job of its own, in an epoch.
@@ -40,12 +41,16 @@ func (h strangeHub) copyOf(ctx context.Context, job *batchv1.Job, stop switchyar
 }
 
 func (h strangeHub) meta(name string, stop switchyard.OnHubLost, at string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{
+	made := metav1.ObjectMeta{
 		Namespace: h.team.name, Name: name, Labels: map[string]string{kueue.MultiKueueOriginLabel: h.origin},
 		Annotations: map[string]string{
 			switchyard.OnHubLostAnnotation: string(stop), switchyard.EpochAnnotation: at, switchyard.OwnerUIDAnnotation: "uid-of-" + name,
 		},
 	}
+	if h.uid != "" {
+		made.Annotations[switchyard.HubUIDAnnotation] = h.uid
+	}
+	return made
 }
 
 // run makes copy and job.
