@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -75,7 +76,7 @@ func codeOf(err error) int {
 		return exitInterrupted
 	case apierrors.IsNotFound(err):
 		return exitNotFound
-	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+	case apierrors.IsForbidden(err) && !refused(err), apierrors.IsUnauthorized(err):
 		return exitDenied
 	case wait.Interrupted(err):
 		return exitNotReady
@@ -96,7 +97,7 @@ func advice(err error) string {
 		return "the cluster does not serve this kind: is the context the hub's (--context), and is Switchyard installed there?"
 	case apierrors.IsUnauthorized(err):
 		return "the cluster does not accept these credentials: log in again, or choose others with --context or --user"
-	case apierrors.IsForbidden(err):
+	case apierrors.IsForbidden(err) && !refused(err):
 		return "ask for the ClusterRole kueue-batch-user-role (jobs, looking) or kueue-batch-admin-role (queues, clusters), or use another --context"
 	case apierrors.IsConflict(err):
 		return "somebody else has just changed it: try again"
@@ -106,6 +107,17 @@ func advice(err error) string {
 		return "the API server cannot be reached: check the address that the context has, and the network in between"
 	}
 	return ""
+}
+
+// refused tells that a webhook or policy refused an object, which has the code of missing rights but is not: whoever has all of
+// them would be refused as well.
+func refused(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	message := status.Status().Message
+	return strings.HasPrefix(message, "admission webhook ") || strings.Contains(message, ": ValidatingAdmissionPolicy ")
 }
 
 // anyIs asks about an error and all that it wraps, for those who ask about the outermost only.

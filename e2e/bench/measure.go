@@ -150,7 +150,7 @@ func createAll(ctx context.Context, cluster *clusters.Cluster, list []client.Obj
 			var last error
 			err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 				last = c.Create(ctx, object)
-				return last == nil || apierrors.IsAlreadyExists(last) || apierrors.IsInvalid(last), nil
+				return last == nil || apierrors.IsAlreadyExists(last) || apierrors.IsInvalid(last) || apierrors.IsForbidden(last), nil
 			})
 			return errors.Join(err, client.IgnoreAlreadyExists(last))
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -181,7 +182,7 @@ func syncGates(job client.Object, wl *kueue.Workload) {
 }
 
 // errMaxExecTime says that the label is not a positive number of seconds.
-var errMaxExecTime = errors.New("must be a positive number of seconds")
+var errMaxExecTime = errors.New("should be greater than 0")
 
 // maxExecTime returns the job's time limit in seconds, nil if it has none.
 func maxExecTime(job client.Object) (*int32, error) {
@@ -189,9 +190,15 @@ func maxExecTime(job client.Object) (*int32, error) {
 	if !ok {
 		return nil, nil
 	}
-	n, err := strconv.ParseInt(value, 10, 32)
-	if err != nil || n <= 0 {
-		return nil, fmt.Errorf("label %s %q %w", kueue.MaxExecTimeSecondsLabel, value, errMaxExecTime)
+	n, err := strconv.Atoi(value)
+	switch {
+	case err == nil && n <= 0:
+		err = errMaxExecTime
+	case err == nil && n > math.MaxInt32:
+		err = &strconv.NumError{Func: "Atoi", Num: value, Err: strconv.ErrRange}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("label %s %q: %w", kueue.MaxExecTimeSecondsLabel, value, err)
 	}
 	seconds := int32(n)
 	return &seconds, nil
@@ -212,4 +219,15 @@ func withoutFinalizer(wl *kueue.Workload) *kueue.Workload {
 	freed := wl.DeepCopy()
 	controllerutil.RemoveFinalizer(freed, kueue.ResourceInUseFinalizer)
 	return freed
+}
+
+// gatesOf returns the names in the annotation admission-gated-by, blanks around them and empty names left out.
+func gatesOf(obj client.Object) []string {
+	var gates []string
+	for gate := range strings.SplitSeq(obj.GetAnnotations()[kueue.AdmissionGatedByAnnotation], ",") {
+		if gate = strings.TrimSpace(gate); gate != "" {
+			gates = append(gates, gate)
+		}
+	}
+	return gates
 }

@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -33,7 +32,7 @@ func (v externalJobs) ValidateCreate(ctx context.Context, job *metav1.PartialObj
 	if v.stale == nil {
 		return nil, nil
 	}
-	return nil, refusal(job, v.stale(ctx, job, v.gates.PrebuiltWorkloadName(job)))
+	return nil, refusal(v.stale(ctx, job, v.gates.PrebuiltWorkloadName(job)))
 }
 
 // ValidateUpdate implements admission.Validator.
@@ -41,7 +40,7 @@ func (externalJobs) ValidateUpdate(_ context.Context, old, job *metav1.PartialOb
 	if !job.DeletionTimestamp.IsZero() {
 		return nil, nil
 	}
-	return nil, refusal(job, epoch.Update(old, job))
+	return nil, refusal(epoch.Update(old, job))
 }
 
 // ValidateDelete implements admission.Validator; it is never called.
@@ -49,9 +48,10 @@ func (externalJobs) ValidateDelete(context.Context, *metav1.PartialObjectMetadat
 	return nil, nil
 }
 
-func refusal(job *metav1.PartialObjectMetadata, because *field.Error) error {
+// refusal is nil if there is nothing to refuse for, which a nil *field.Error in an error would not be.
+func refusal(because *field.Error) error {
 	if because == nil {
 		return nil
 	}
-	return apierrors.NewInvalid(job.GroupVersionKind().GroupKind(), job.GetName(), field.ErrorList{because})
+	return because
 }

@@ -59,7 +59,7 @@ func TestAnExternalJobOfAnEpochThatIsOverIsNotMade(t *testing.T) {
 		return nil
 	}}
 	request := review(t, nil, madeIn(simulation(nil, nil), "u", "2"))
-	const want = `Simulation.example.com "s" is invalid: metadata: Forbidden: epoch 2 is over`
+	const want = `metadata: Forbidden: epoch 2 is over`
 	if got := judged(t, o, request); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

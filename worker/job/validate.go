@@ -2,10 +2,10 @@ package job
 
 import (
 	"context"
-	"slices"
-	"strings"
+	"errors"
+	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,10 +13,8 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/fence/epoch"
+	"switchyard.dev/worker/workload"
 )
-
-// maxGateName is the longest name in admission-gated-by (contract: kueue-api.md 1.15).
-const maxGateName = 63
 
 func labelPath(key string) *field.Path      { return field.NewPath("metadata", "labels").Key(key) }
 func annotationPath(key string) *field.Path { return field.NewPath("metadata", "annotations").Key(key) }
@@ -29,12 +27,14 @@ func (h *webhook[T]) ValidateCreate(ctx context.Context, job T) (admission.Warni
 	var none T
 	errs := validateMeta(job, h.opts.Gates)
 	errs = append(errs, h.validateElastic(job)...)
-	errs = append(errs, h.validateGates(nil, job)...)
+	if h.opts.Gates.AdmissionGatedBy {
+		errs = append(errs, workload.ValidateGates(job.GetAnnotations()[kueue.AdmissionGatedByAnnotation])...)
+	}
 	errs = append(errs, h.validateStale(ctx, job)...)
 	if h.kind.Validate != nil {
 		errs = append(errs, h.kind.Validate(none, job)...)
 	}
-	return nil, h.invalid(job, errs)
+	return nil, errs.ToAggregate()
 }
 
 // ValidateUpdate implements admission.Validator.
@@ -44,41 +44,43 @@ func (h *webhook[T]) ValidateUpdate(ctx context.Context, old, job T) (admission.
 	}
 	errs := validateMeta(job, h.opts.Gates)
 	errs = append(errs, h.validateElastic(job)...)
-	errs = append(errs, validateChange(old, job, h.opts.Gates, h.kind.Suspended(old), h.kind.Suspended(job))...)
-	errs = append(errs, h.validateGates(old, job)...)
-	if err := epoch.Update(old, job); err != nil {
-		errs = append(errs, err)
-	}
-	if QueueName(old) != "" && QueueName(job) == "" {
-		found, err := h.hasDefaultQueue(ctx, job.GetNamespace())
-		if err != nil {
-			return nil, err
-		}
-		if found {
-			errs = append(errs, field.Forbidden(labelPath(kueue.QueueNameLabel), "cannot be removed where a default LocalQueue exists"))
-		}
-	}
 	if h.kind.Validate != nil {
 		errs = append(errs, h.kind.Validate(old, job)...)
 	}
-	return nil, h.invalid(job, errs)
+	emptied, err := h.validateQueueKept(ctx, old, job)
+	if err != nil {
+		return nil, err
+	}
+	errs = append(errs, validateQueueChange(old, job, h.kind.Suspended(job))...)
+	errs = append(errs, emptied...)
+	errs = append(errs, validateChange(old, job, h.opts.Gates, h.kind.Suspended(old), h.kind.Suspended(job))...)
+	if err := epoch.Update(old, job); err != nil {
+		errs = append(errs, err)
+	}
+	return nil, errs.ToAggregate()
 }
 
 // ValidateDelete implements admission.Validator; it is never called (contract: kueue-api.md 8.5).
 func (h *webhook[T]) ValidateDelete(context.Context, T) (admission.Warnings, error) { return nil, nil }
 
-func (h *webhook[T]) invalid(job T, errs field.ErrorList) error {
-	if len(errs) == 0 {
-		return nil
+// validateQueueKept refuses to take a job out of its queue where the next webhook call would put it into another.
+func (h *webhook[T]) validateQueueKept(ctx context.Context, old, job T) (field.ErrorList, error) {
+	if QueueName(old) == "" || QueueName(job) != "" {
+		return nil, nil
 	}
-	return apierrors.NewInvalid(h.kind.GVK.GroupKind(), job.GetName(), errs)
+	found, err := h.hasDefaultQueue(ctx, job.GetNamespace())
+	if err != nil || !found {
+		return nil, err
+	}
+	return field.ErrorList{field.Invalid(labelPath(kueue.QueueNameLabel), "", "queue-name must not be empty in namespace with default queue")}, nil
 }
 
 func (h *webhook[T]) validateElastic(job T) field.ErrorList {
 	if h.kind.Elastic || job.GetAnnotations()[kueue.ElasticJobAnnotation] != "true" {
 		return nil
 	}
-	return field.ErrorList{field.Forbidden(annotationPath(kueue.ElasticJobAnnotation), "is not supported for "+h.kind.GVK.Kind)}
+	path := annotationPath(kueue.ElasticJobAnnotation)
+	return field.ErrorList{field.Forbidden(path, fmt.Sprintf("elastic job is not supported for %q", h.kind.GVK))}
 }
 
 // validateStale refuses what a hub has sent too late: it might take up a Workload of a later epoch.
@@ -97,12 +99,21 @@ func validateMeta(job client.Object, gates Gates) field.ErrorList {
 	var errs field.ErrorList
 	errs = append(errs, validateName(labelPath(kueue.QueueNameLabel), QueueName(job))...)
 	errs = append(errs, validateName(labelPath(kueue.PriorityClassLabel), job.GetLabels()[kueue.PriorityClassLabel])...)
-	errs = append(errs, validateName(annotationPath(kueue.PrebuiltWorkloadNameKey), gates.PrebuiltWorkloadName(job))...)
+	errs = append(errs, validateName(prebuiltPath(job), gates.PrebuiltWorkloadName(job))...)
 	if _, err := maxExecTime(job); err != nil {
 		value := job.GetLabels()[kueue.MaxExecTimeSecondsLabel]
-		errs = append(errs, field.Invalid(labelPath(kueue.MaxExecTimeSecondsLabel), value, errMaxExecTime.Error()))
+		errs = append(errs, field.Invalid(labelPath(kueue.MaxExecTimeSecondsLabel), value, errors.Unwrap(err).Error()))
 	}
 	return errs
+}
+
+// prebuiltPath is where the job names its Workload.
+func prebuiltPath(job client.Object) *field.Path {
+	key := kueue.PrebuiltWorkloadNameKey
+	if job.GetAnnotations()[key] == "" && job.GetLabels()[key] != "" {
+		return labelPath(key)
+	}
+	return annotationPath(key)
 }
 
 func validateName(path *field.Path, name string) field.ErrorList {
@@ -116,12 +127,19 @@ func validateName(path *field.Path, name string) field.ErrorList {
 	return errs
 }
 
-// validateChange checks what may change while the job runs (contract: kueue-api.md 3.1, webhook validate).
+func validateQueueChange(old, job client.Object, suspended bool) field.ErrorList {
+	if suspended {
+		return nil
+	}
+	return unchanged(labelPath(kueue.QueueNameLabel), QueueName(old), QueueName(job))
+}
+
+// validateChange checks what else may change while the job runs, in the order of contract: job-kinds.md 1.2.
 func validateChange(old, job client.Object, gates Gates, wasSuspended, isSuspended bool) field.ErrorList {
 	var errs field.ErrorList
-	if !isSuspended {
-		errs = append(errs, unchanged(labelPath(kueue.QueueNameLabel), QueueName(old), QueueName(job))...)
-		errs = append(errs, unchanged(annotationPath(kueue.PrebuiltWorkloadNameKey), gates.PrebuiltWorkloadName(old), gates.PrebuiltWorkloadName(job))...)
+	elastic := kueue.ElasticJobAnnotation
+	if !isSuspended && job.GetAnnotations()[elastic] != "true" {
+		errs = append(errs, unchanged(prebuiltPath(job), gates.PrebuiltWorkloadName(old), gates.PrebuiltWorkloadName(job))...)
 	}
 	if !wasSuspended || !isSuspended {
 		key := kueue.MaxExecTimeSecondsLabel
@@ -129,10 +147,17 @@ func validateChange(old, job client.Object, gates Gates, wasSuspended, isSuspend
 	}
 	had, has := old.GetLabels()[kueue.PriorityClassLabel], job.GetLabels()[kueue.PriorityClassLabel]
 	switch {
-	case had != "" && has == "":
-		errs = append(errs, field.Forbidden(labelPath(kueue.PriorityClassLabel), "cannot be removed"))
 	case had == "" && has != "" && !isSuspended:
-		errs = append(errs, field.Forbidden(labelPath(kueue.PriorityClassLabel), "cannot be added while the job runs"))
+		errs = append(errs, field.Invalid(labelPath(kueue.PriorityClassLabel), has, "WorkloadPriorityClass cannot be added to a non-suspended workload"))
+	case had != "" && has == "":
+		errs = append(errs, field.Invalid(labelPath(kueue.PriorityClassLabel), has, "WorkloadPriorityClass cannot be removed from a workload"))
+	}
+	if was, is := old.GetAnnotations()[elastic], job.GetAnnotations()[elastic]; (was == "true") != (is == "true") {
+		errs = append(errs, unchanged(annotationPath(elastic), was, is)...)
+	}
+	if gates.AdmissionGatedBy {
+		key := kueue.AdmissionGatedByAnnotation
+		errs = append(errs, workload.ValidateGatesUpdate(old.GetAnnotations()[key], job.GetAnnotations()[key])...)
 	}
 	return errs
 }
@@ -141,35 +166,5 @@ func unchanged(path *field.Path, was, is string) field.ErrorList {
 	if was == is {
 		return nil
 	}
-	return field.ErrorList{field.Forbidden(path, "cannot be changed while the job runs")}
-}
-
-// validateGates bounds the names of the admission gates, and lets gates go and never come once there is an old job, which
-// is nil for a new one.
-func (h *webhook[T]) validateGates(old, job client.Object) field.ErrorList {
-	if !h.opts.Gates.AdmissionGatedBy {
-		return nil
-	}
-	var errs field.ErrorList
-	path := annotationPath(kueue.AdmissionGatedByAnnotation)
-	for _, gate := range gatesOf(job) {
-		if len(gate) > maxGateName {
-			errs = append(errs, field.TooLong(path, gate, maxGateName))
-		}
-		if old != nil && !slices.Contains(gatesOf(old), gate) {
-			errs = append(errs, field.Forbidden(path, "gates can only be removed"))
-		}
-	}
-	return errs
-}
-
-// gatesOf returns the names in the annotation admission-gated-by, blanks around them and empty names left out.
-func gatesOf(obj client.Object) []string {
-	var gates []string
-	for gate := range strings.SplitSeq(obj.GetAnnotations()[kueue.AdmissionGatedByAnnotation], ",") {
-		if gate = strings.TrimSpace(gate); gate != "" {
-			gates = append(gates, gate)
-		}
-	}
-	return gates
+	return field.ErrorList{field.Invalid(path, is, apivalidation.FieldImmutableErrorMsg)}
 }
