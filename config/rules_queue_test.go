@@ -28,7 +28,7 @@ func clusterQueueRules(kind, cohort string) []ruleCase {
 		{name: "a limit to borrow from nobody", object: `{spec: {` + groups("cpu", "borrowingLimit: 1") + `}}`, want: "borrowingLimit must be nil when cohort is empty"},
 		{name: "a limit to borrow", object: `{spec: {` + cohort + `: c, ` + groups("cpu", "borrowingLimit: 1") + `}}`},
 		{name: "fewer resources than are covered", object: `{spec: {` + groups("cpu, memory", "") + `}}`, want: "flavors must have the same number of resources as the coveredResources"},
-		{name: "a preference that is never asked for", object: `{spec: {flavorFungibility: {preference: PreemptionOverBorrowing}}}`, want: "preference may only be set when both"},
+		{name: "a preference that is never asked for", object: `{spec: {flavorFungibility: {preference: PreemptionOverBorrowing}}}`, want: "preference can only be set when both"},
 		{name: "a preference", object: `{spec: {flavorFungibility: {whenCanBorrow: TryNextFlavor, preference: PreemptionOverBorrowing}}}`},
 		{name: "preemption to borrow, but not to reclaim", object: `{spec: {preemption: {borrowWithinCohort: {policy: LowerPriority}}}}`, want: "reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never"},
 		{name: "preemption to borrow and to reclaim", object: `{spec: {preemption: {reclaimWithinCohort: Any, borrowWithinCohort: {policy: LowerPriority}}}}`},

@@ -37,27 +37,27 @@ func workloadRules() []ruleCase {
 		{name: "defaults fill what is not said", object: workload("", "")},
 		{name: "a class needs a priority", object: workload(strings.TrimPrefix(wpc, "priority: 1, "), ""), want: "priority should not be nil"},
 		{name: "a class with a priority", object: workload(wpc, "")},
-		{name: "a kind of another group", object: workload(`priority: 1, priorityClassRef: {group: kueue.x-k8s.io, kind: PriorityClass, name: a}`, ""), want: "kind must be WorkloadPriorityClass when group is kueue.x-k8s.io"},
-		{name: "a group of another kind", object: workload(`priority: 1, priorityClassRef: {group: scheduling.k8s.io, kind: WorkloadPriorityClass, name: a}`, ""), want: "kind must be PriorityClass when group is scheduling.k8s.io"},
+		{name: "a kind of another group", object: workload(`priority: 1, priorityClassRef: {group: kueue.x-k8s.io, kind: PriorityClass, name: a}`, ""), want: "only the WorkloadPriorityClass kind is allowed for the kueue.x-k8s.io group"},
+		{name: "a group of another kind", object: workload(`priority: 1, priorityClassRef: {group: scheduling.k8s.io, kind: WorkloadPriorityClass, name: a}`, ""), want: "only the PriorityClass kind is allowed for the scheduling.k8s.io group"},
 		{name: "as many assignments as pod sets", object: workload("", admission, "QuotaReserved")},
 		{name: "fewer assignments than pod sets", object: workload("", "admission: {clusterQueue: q}", "QuotaReserved"), want: "podSetAssignments must have the same number of podSets"},
 		{name: "assignments do not count without reservation", object: workload("", "admission: {clusterQueue: q}")},
 
 		{name: "a class comes before reservation", old: workload("", ""), object: workload(wpc, "")},
-		{name: "a class comes after reservation", old: workload("", "", "QuotaReserved"), object: workload(wpc, "", "QuotaReserved"), want: "priorityClassRef cannot be set or removed"},
-		{name: "a class goes after reservation", old: workload(wpc, "", "QuotaReserved"), object: workload("priority: 1", "", "QuotaReserved"), want: "priorityClassRef cannot be set or removed"},
+		{name: "a class comes after reservation", old: workload("", "", "QuotaReserved"), object: workload(wpc, "", "QuotaReserved"), want: "priorityClassRef is immutable while workload quota reserved"},
+		{name: "a class goes after reservation", old: workload(wpc, "", "QuotaReserved"), object: workload("priority: 1", "", "QuotaReserved"), want: "priorityClassRef is immutable while workload quota reserved"},
 		{name: "a class becomes one of another group", old: workload(wpc, "", "QuotaReserved"), object: workload(pod, "", "QuotaReserved"), want: "priorityClassRef.group is immutable"},
 		{name: "a class becomes one of another kind", old: workload(pod, "", "QuotaReserved"), object: workload(wpc, "", "QuotaReserved"), want: "priorityClassRef.kind is immutable"},
 		{name: "a workload class changes its name", old: workload(wpc, "", "QuotaReserved"), object: workload(otherWPC, "", "QuotaReserved")},
-		{name: "a pod class changes its name", old: workload(pod, "", "QuotaReserved"), object: workload(otherPod, "", "QuotaReserved"), want: "priorityClassRef.name is immutable"},
+		{name: "a pod class changes its name", old: workload(pod, "", "QuotaReserved"), object: workload(otherPod, "", "QuotaReserved"), want: "priorityClassRef.name is immutable for scheduling.k8s.io/priorityclass while workload quota reserved"},
 		{name: "a pod class changes its name before reservation", old: workload(pod, ""), object: workload(otherPod, "")},
 
-		{name: "a slice without a value for every level", object: topology(`valuesPerLevel: [{universal: a}]`, `{universal: 1}`), want: "every slice must have one entry of valuesPerLevel for each level"},
+		{name: "a slice without a value for every level", object: topology(`valuesPerLevel: [{universal: a}]`, `{universal: 1}`), want: "valuesPerLevel must have the same length as the number of levels in this TopologyAssignment"},
 		{name: "a slice of one domain", object: topology(`valuesPerLevel: [{universal: a}, {individual: {roots: [b]}}]`, `{universal: 1}`)},
-		{name: "more roots than domains", object: topology(`valuesPerLevel: [{universal: a}, {individual: {roots: [b, c]}}]`, `{universal: 1}`), want: "the number of individual roots must be equal to domainCount"},
-		{name: "more counts than domains", object: topology(`valuesPerLevel: [{universal: a}, {universal: b}]`, `{individual: [1, 2]}`), want: "the number of individual podCounts must be equal to domainCount"},
-		{name: "a value both universal and individual", object: topology(`valuesPerLevel: [{universal: a}, {universal: b, individual: {roots: [b]}}]`, `{universal: 1}`), want: "exactly one of universal, individual must be set"},
-		{name: "a count neither universal nor individual", object: topology(`valuesPerLevel: [{universal: a}, {universal: b}]`, `{}`), want: "exactly one of universal, individual must be set"},
+		{name: "more roots than domains", object: topology(`valuesPerLevel: [{universal: a}, {individual: {roots: [b, c]}}]`, `{universal: 1}`), want: "valuesPerLevel.individual, if set, must have roots of length equal to domainCount of this TopologyAssignmentSlice"},
+		{name: "more counts than domains", object: topology(`valuesPerLevel: [{universal: a}, {universal: b}]`, `{individual: [1, 2]}`), want: "podCounts.individual must have length equal to domainCount"},
+		{name: "a value both universal and individual", object: topology(`valuesPerLevel: [{universal: a}, {universal: b, individual: {roots: [b]}}]`, `{universal: 1}`), want: "exactly one of the fields in [universal individual] must be set"},
+		{name: "a count neither universal nor individual", object: topology(`valuesPerLevel: [{universal: a}, {universal: b}]`, `{}`), want: "exactly one of the fields in [universal individual] must be set"},
 	}
 	for i := range cases {
 		cases[i].kind = kind
@@ -85,8 +85,8 @@ func sharedWorkloadRules(kind string) []ruleCase {
 		{name: "another queue while reserved", old: workload("queueName: a", "", "QuotaReserved"), object: workload("queueName: b", "", "QuotaReserved"), want: "queueName is immutable"},
 		{name: "a first queue while reserved", old: workload("", "", "QuotaReserved"), object: workload("queueName: b", "", "QuotaReserved"), want: "queueName is immutable"},
 		{name: "another time to run before admission", old: workload("maximumExecutionTimeSeconds: 1", "", "QuotaReserved"), object: workload("maximumExecutionTimeSeconds: 2", "", "QuotaReserved")},
-		{name: "another time to run while admitted", old: workload("maximumExecutionTimeSeconds: 1", "", "Admitted"), object: workload("maximumExecutionTimeSeconds: 2", "", "Admitted"), want: "maximumExecutionTimeSeconds is immutable while admitted"},
-		{name: "no time to run while admitted", old: workload("maximumExecutionTimeSeconds: 1", "", "Admitted"), object: workload("", "", "Admitted"), want: "maximumExecutionTimeSeconds is immutable while admitted"},
+		{name: "another time to run while admitted", old: workload("maximumExecutionTimeSeconds: 1", "", "Admitted"), object: workload("maximumExecutionTimeSeconds: 2", "", "Admitted"), want: "maximumExecutionTimeSeconds is immutable while workload quota reserved"},
+		{name: "no time to run while admitted", old: workload("maximumExecutionTimeSeconds: 1", "", "Admitted"), object: workload("", "", "Admitted"), want: "maximumExecutionTimeSeconds is immutable while workload quota reserved"},
 		{name: "a cluster is found", old: workload("", "nominatedClusterNames: [a]"), object: workload("", "clusterName: a")},
 		{name: "a cluster is given up", old: workload("", "clusterName: a"), object: workload("", "")},
 		{name: "a cluster is replaced", old: workload("", "clusterName: a"), object: workload("", "clusterName: b"), want: "clusterName is immutable once set"},
@@ -130,7 +130,7 @@ func oldWorkloadRules() []ruleCase {
 		{name: "a class comes after reservation", old: workload("", "", "QuotaReserved"), object: workload(wpc, "", "QuotaReserved"), want: "priorityClassSource is immutable"},
 		{name: "a class comes before reservation", old: workload("", ""), object: workload(wpc, "")},
 		{name: "a workload class changes its name", old: workload(wpc, "", "QuotaReserved"), object: workload(otherWPC, "", "QuotaReserved")},
-		{name: "a pod class changes its name", old: workload(pod, "", "QuotaReserved"), object: workload(otherPod, "", "QuotaReserved"), want: "priorityClassName is immutable for a pod PriorityClass"},
+		{name: "a pod class changes its name", old: workload(pod, "", "QuotaReserved"), object: workload(otherPod, "", "QuotaReserved"), want: "priorityClassName is immutable for scheduling.k8s.io/priorityclass"},
 	}
 	for i := range cases {
 		cases[i].kind = "Workload/v1beta1"

@@ -11,51 +11,59 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// ClusterQueue says what is wrong with a new ClusterQueue (contract: kueue-api.md 1.15).
-func (Gates) ClusterQueue(q *kueue.ClusterQueue) field.ErrorList {
-	return append(clusterQueue(q), onFlavors(q, nil)...)
+// ClusterQueue says what is wrong with a new ClusterQueue (contract: messages.md 4.2).
+func (g Gates) ClusterQueue(q *kueue.ClusterQueue) field.ErrorList {
+	return append(g.clusterQueue(q), onFlavors(q, nil)...)
 }
 
 // ClusterQueueUpdate says what is wrong with an update. Names of flavors that the
 // queue does not have are tolerated where they were before, unless the gate is on.
 func (g Gates) ClusterQueueUpdate(old, q *kueue.ClusterQueue) field.ErrorList {
-	all := append(clusterQueue(q), concurrentUpdate(old, q)...)
+	tolerated := old
 	if g.StrictOnFlavors {
-		return append(all, onFlavors(q, nil)...)
+		tolerated = nil
 	}
-	return append(all, onFlavors(q, old)...)
+	return slices.Concat(g.clusterQueue(q), onFlavors(q, tolerated), concurrentUpdate(old, q))
 }
 
-func clusterQueue(q *kueue.ClusterQueue) field.ErrorList {
+// clusterQueue leaves out what the schema refuses before: preemption and flavorFungibility.
+func (g Gates) clusterQueue(q *kueue.ClusterQueue) field.ErrorList {
 	path := field.NewPath("spec")
 	groups := path.Child("resourceGroups")
-	rules := quotaRules{lends: q.Spec.CohortName != "", lendsAtMostNominal: true}
+	rules := quotaRules{above: "cohort", lends: q.Spec.CohortName != "", lendsAtMostNominal: true}
 	all := rules.groups(q.Spec.ResourceGroups, groups)
-	all = append(all, sizes(q.Spec.ResourceGroups, groups)...)
 	if selector := q.Spec.NamespaceSelector; selector != nil {
 		all = append(all, metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, path.Child("namespaceSelector"))...)
 	}
 	all = append(all, fairSharing(q.Spec.FairSharing, path.Child("fairSharing"))...)
-	return append(all, concurrent(&q.Spec, path.Child("concurrentAdmissionPolicy"))...)
+	all = append(all, sizes(q.Spec.ResourceGroups, groups)...)
+	if g.Variants {
+		all = append(all, concurrent(&q.Spec, path)...)
+	}
+	return all
 }
 
 // sizes bounds the queue as a whole.
 func sizes(groups []kueue.ResourceGroup, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	flavors, resources := 0, 0
-	for i, group := range groups {
+	for _, group := range groups {
 		flavors += len(group.Flavors)
 		resources += len(group.CoveredResources)
-		if cells := len(group.Flavors) * len(group.CoveredResources); cells > maxCellsOfGroup {
-			all = append(all, field.Invalid(path.Index(i), cells,
-				fmt.Sprintf("flavors times coveredResources must be at most %d", maxCellsOfGroup)))
-		}
 	}
 	if flavors > maxFlavors {
-		all = append(all, field.TooMany(path, flavors, maxFlavors))
+		all = append(all, field.Invalid(path, flavors,
+			fmt.Sprintf("total number of flavors across all resourceGroups must be ≤ %d, got %d", maxFlavors, flavors)))
 	}
 	if resources > maxCoveredResources {
-		all = append(all, field.TooMany(path, resources, maxCoveredResources))
+		all = append(all, field.Invalid(path, resources,
+			fmt.Sprintf("total number of covered resources across all resourceGroups must be ≤ %d, got %d", maxCoveredResources, resources)))
+	}
+	for i, group := range groups {
+		if cells := len(group.Flavors) * len(group.CoveredResources); cells > maxCellsOfGroup {
+			all = append(all, field.Invalid(path.Index(i), cells,
+				fmt.Sprintf("number of flavor-resource combinations in a resourceGroup must be ≤ %d, got %d", maxCellsOfGroup, cells)))
+		}
 	}
 	return all
 }
@@ -78,12 +86,13 @@ func onFlavors(q, old *kueue.ClusterQueue) field.ErrorList {
 	}
 	var all field.ErrorList
 	known := flavorsOf(&q.Spec)
+	slices.Sort(known)
 	path := field.NewPath("spec", "admissionChecksStrategy", "admissionChecks")
 	for i, rule := range q.Spec.AdmissionChecksStrategy.AdmissionChecks {
 		tolerated := onFlavorsBefore(old, rule.Name)
 		for j, flavor := range rule.OnFlavors {
 			if !slices.Contains(known, flavor) && !slices.Contains(tolerated, flavor) {
-				all = append(all, field.NotFound(path.Index(i).Child("onFlavors").Index(j), flavor))
+				all = append(all, field.NotSupported(path.Index(i).Child("onFlavors").Index(j), flavor, known))
 			}
 		}
 	}
@@ -108,27 +117,33 @@ func concurrent(spec *kueue.ClusterQueueSpec, path *field.Path) field.ErrorList 
 	if policy == nil {
 		return nil
 	}
+	const defined = "when ConcurrentAdmissionPolicy is defined"
 	var all field.ErrorList
-	flavors := flavorsOf(spec)
-	if len(spec.ResourceGroups) != 1 {
-		all = append(all, field.Invalid(path, len(spec.ResourceGroups), "needs exactly one resource group"))
+	groups, flavors := path.Child("resourceGroups"), flavorsOf(spec)
+	if n := len(spec.ResourceGroups); n != 1 {
+		all = append(all, field.Invalid(groups, n, "must have exactly one ResourceGroup "+defined))
+	} else if n := len(flavors); n > maxConcurrentFlavors {
+		all = append(all, field.Invalid(groups.Index(0).Child("flavors"), n,
+			fmt.Sprintf("cannot have more than %d resource flavors in the ResourceGroup %s", maxConcurrentFlavors, defined)))
 	}
-	if len(flavors) > maxConcurrentFlavors {
-		all = append(all, field.Invalid(path, len(flavors), fmt.Sprintf("needs at most %d flavors", maxConcurrentFlavors)))
-	}
+	all = append(all, constraints(&policy.Migration, flavors, path.Child("concurrentAdmissionPolicy", "migration", "constraints"))...)
 	if spec.QueueingStrategy == kueue.StrictFIFO {
-		all = append(all, field.Forbidden(path, "not with queueingStrategy StrictFIFO"))
+		all = append(all, field.Invalid(path.Child("queueingStrategy"), spec.QueueingStrategy, "StrictFIFO queueing strategy cannot be used "+defined))
 	}
-	constraints := policy.Migration.Constraints
-	if constraints == nil {
-		return all
+	return all
+}
+
+func constraints(migration *kueue.ConcurrentAdmissionMigration, flavors []kueue.ResourceFlavorReference, path *field.Path) field.ErrorList {
+	if migration.Constraints == nil {
+		return nil
 	}
-	at := path.Child("migration", "constraints")
-	if policy.Migration.Mode != kueue.TryPreferredFlavors {
-		all = append(all, field.Forbidden(at, "only with mode TryPreferredFlavors"))
+	var all field.ErrorList
+	if migration.Mode != kueue.TryPreferredFlavors {
+		all = append(all, field.Forbidden(path, fmt.Sprintf("may only be set when migration.mode is %q (got %q)", kueue.TryPreferredFlavors, migration.Mode)))
 	}
-	if last := constraints.LastAcceptableFlavorName; last != "" && !slices.Contains(flavors, last) {
-		all = append(all, field.NotFound(at.Child("lastAcceptableFlavorName"), last))
+	if last := migration.Constraints.LastAcceptableFlavorName; last != "" && !slices.Contains(flavors, last) {
+		all = append(all, field.Invalid(path.Child("lastAcceptableFlavorName"), last,
+			fmt.Sprintf("must be one of the flavors defined in the ClusterQueue: %v", flavors)))
 	}
 	return all
 }
@@ -138,6 +153,5 @@ func concurrentUpdate(old, q *kueue.ClusterQueue) field.ErrorList {
 	if apiequality.Semantic.DeepEqual(old.Spec.ConcurrentAdmissionPolicy, q.Spec.ConcurrentAdmissionPolicy) {
 		return nil
 	}
-	path := field.NewPath("spec", "concurrentAdmissionPolicy")
-	return field.ErrorList{field.Forbidden(path, "field is immutable")}
+	return field.ErrorList{field.Invalid(field.NewPath("spec", "concurrentAdmissionPolicy"), q.Spec.ConcurrentAdmissionPolicy, immutable)}
 }

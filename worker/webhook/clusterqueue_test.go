@@ -46,34 +46,36 @@ func TestClusterQueues(t *testing.T) {
 		{"a flavor in two groups", quotas("cpu: a", "memory: a"), "spec.resourceGroups[1].flavors[0].name Duplicate"},
 		{"a resource that is no label key", `resourceGroups: [{coveredResources: ["@cpu"], flavors: []}]`, "spec.resourceGroups[0].coveredResources[0] must consist of alphanumeric"},
 		{"resources of a flavor in another order", `resourceGroups: [{coveredResources: [cpu, memory], flavors: [{name: a, resources: [{name: memory, nominalQuota: 1}, {name: memory, nominalQuota: 1}]}]}]`,
-			"spec.resourceGroups[0].flavors[0].resources[0].name must match the name in coveredResources: cpu"},
-		{"more flavors than 256", quotas("cpu: "+numbered("a", 0, 129), "memory: "+numbered("b", 0, 128)), "spec.resourceGroups must have at most 256"},
+			"spec.resourceGroups[0].flavors[0].resources[0].name must match the name in coveredResources"},
+		{"more flavors than 256", quotas("cpu: "+numbered("a", 0, 129), "memory: "+numbered("b", 0, 128)), "spec.resourceGroups total number of flavors across all resourceGroups must be ≤ 256, got 257"},
 		{"as many flavors as 256", quotas("cpu: "+numbered("a", 0, 128), "memory: "+numbered("b", 0, 128)), ""},
-		{"more resources than 256", quotas(numbered("r", 0, 129)+": a", numbered("s", 0, 128)+": b"), "spec.resourceGroups must have at most 256"},
-		{"more than 512 pairs in a group", quotas(numbered("r", 0, 57) + ": " + numbered("f", 0, 9)), "spec.resourceGroups[0] at most 512"},
+		{"more resources than 256", quotas(numbered("r", 0, 129)+": a", numbered("s", 0, 128)+": b"), "spec.resourceGroups total number of covered resources across all resourceGroups must be ≤ 256, got 257"},
+		{"more than 512 pairs in a group", quotas(numbered("r", 0, 57) + ": " + numbered("f", 0, 9)), "spec.resourceGroups[0] number of flavor-resource combinations in a resourceGroup must be ≤ 512, got 513"},
 		{"a negative quota", `resourceGroups: [{coveredResources: [cpu], flavors: [{name: a, resources: [{name: cpu, nominalQuota: "-1"}]}]}]`, "spec.resourceGroups[0].flavors[0].resources[0].nominalQuota must be greater than or equal to 0"},
 		{"a negative limit", limits(`borrowingLimit: "-1"`), "spec.resourceGroups[0].flavors[0].resources[0].borrowingLimit must be greater"},
 		{"limits in a cohort", limits("borrowingLimit: 8, lendingLimit: 4"), ""},
 		{"lending more than it owns", limits("lendingLimit: 5"), "spec.resourceGroups[0].flavors[0].resources[0].lendingLimit less than or equal to the nominalQuota"},
-		{"a limit without a cohort", strings.TrimPrefix(limits("lendingLimit: 1"), "cohortName: c, "), "spec.resourceGroups[0].flavors[0].resources[0].lendingLimit must be nil"},
+		{"a limit without a cohort", strings.TrimPrefix(limits("lendingLimit: 1"), "cohortName: c, "), "spec.resourceGroups[0].flavors[0].resources[0].lendingLimit must be nil when cohort is empty"},
 		{"a selector that does not parse", `namespaceSelector: {matchExpressions: [{key: a, operator: Is}]}`, "spec.namespaceSelector.matchExpressions[0].operator not a valid"},
 		{"a weight of zero", `fairSharing: {weight: 0}`, ""},
-		{"a negative weight", `fairSharing: {weight: "-1"}`, "spec.fairSharing.weight must be greater"},
-		{"a weight too small", `fairSharing: {weight: 1n}`, "spec.fairSharing.weight must be 0 or greater than 10^-9"},
+		{"a negative weight", `fairSharing: {weight: "-1"}`, "spec.fairSharing must be greater than or equal to 0"},
+		{"a weight too small", `fairSharing: {weight: 1n}`, "spec.fairSharing When not 0, weight must be > 10e-9"},
 		{"a check on a flavor it has", quotas("cpu: a") + `, admissionChecksStrategy: {admissionChecks: [{name: c, onFlavors: [a]}]}`, ""},
-		{"a check on a flavor it has not", quotas("cpu: a") + `, admissionChecksStrategy: {admissionChecks: [{name: c, onFlavors: [b]}]}`, "spec.admissionChecksStrategy.admissionChecks[0].onFlavors[0] Not found"},
+		{"a check on a flavor it has not", quotas("cpu: a") + `, admissionChecksStrategy: {admissionChecks: [{name: c, onFlavors: [b]}]}`, "spec.admissionChecksStrategy.admissionChecks[0].onFlavors[0] Unsupported value: \"b\": supported values: \"a\""},
 		{"a race", quotas("cpu: a b") + `, concurrentAdmissionPolicy: {migration: {mode: TryPreferredFlavors, constraints: {lastAcceptableFlavorName: b}}}`, ""},
-		{"a race in two groups", quotas("cpu: a", "memory: b") + `, concurrentAdmissionPolicy: {migration: {mode: RetainFirstAdmission}}`, "spec.concurrentAdmissionPolicy exactly one resource group"},
-		{"a race in too many flavors", quotas("cpu: "+numbered("f", 0, 17)) + `, concurrentAdmissionPolicy: {migration: {mode: RetainFirstAdmission}}`, "spec.concurrentAdmissionPolicy at most 16 flavors"},
-		{"a race in strict order", quotas("cpu: a") + `, queueingStrategy: StrictFIFO, concurrentAdmissionPolicy: {migration: {mode: RetainFirstAdmission}}`, "spec.concurrentAdmissionPolicy not with queueingStrategy StrictFIFO"},
-		{"constraints on a race that stops", quotas("cpu: a") + `, concurrentAdmissionPolicy: {migration: {mode: RetainFirstAdmission, constraints: {lastAcceptableFlavorName: a}}}`, "spec.concurrentAdmissionPolicy.migration.constraints only with mode TryPreferredFlavors"},
-		{"a last flavor it has not", quotas("cpu: a") + `, concurrentAdmissionPolicy: {migration: {mode: TryPreferredFlavors, constraints: {lastAcceptableFlavorName: b}}}`, "spec.concurrentAdmissionPolicy.migration.constraints.lastAcceptableFlavorName Not found"},
+		{"a race in two groups", quotas("cpu: a", "memory: b") + `, concurrentAdmissionPolicy: {migration: {mode: RetainFirstAdmission}}`, "spec.resourceGroups must have exactly one ResourceGroup when ConcurrentAdmissionPolicy is defined"},
+		{"a race in too many flavors", quotas("cpu: "+numbered("f", 0, 17)) + `, concurrentAdmissionPolicy: {migration: {mode: RetainFirstAdmission}}`, "spec.resourceGroups[0].flavors cannot have more than 16 resource flavors in the ResourceGroup when ConcurrentAdmissionPolicy is defined"},
+		{"a race in strict order", quotas("cpu: a") + `, queueingStrategy: StrictFIFO, concurrentAdmissionPolicy: {migration: {mode: RetainFirstAdmission}}`, "spec.queueingStrategy StrictFIFO queueing strategy cannot be used when ConcurrentAdmissionPolicy is defined"},
+		{"constraints on a race that stops", quotas("cpu: a") + `, concurrentAdmissionPolicy: {migration: {mode: RetainFirstAdmission, constraints: {lastAcceptableFlavorName: a}}}`, "spec.concurrentAdmissionPolicy.migration.constraints may only be set when migration.mode is \"TryPreferredFlavors\" (got \"RetainFirstAdmission\")"},
+		{"a last flavor it has not", quotas("cpu: a") + `, concurrentAdmissionPolicy: {migration: {mode: TryPreferredFlavors, constraints: {lastAcceptableFlavorName: b}}}`, "spec.concurrentAdmissionPolicy.migration.constraints.lastAcceptableFlavorName must be one of the flavors defined in the ClusterQueue: [a]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			queue := read[kueue.ClusterQueue](t, "spec: {"+c.spec+"}")
-			expect(t, byDefault().ClusterQueue(queue), c.want)
+			gates := byDefault()
+			gates.Variants = true
+			expect(t, gates.ClusterQueue(queue), c.want)
 			if !strings.Contains(c.name, "it has not") {
-				expect(t, byDefault().ClusterQueueUpdate(queue, queue), c.want)
+				expect(t, gates.ClusterQueueUpdate(queue, queue), c.want)
 			}
 		})
 	}
@@ -94,8 +96,8 @@ func TestUpdatesOfClusterQueues(t *testing.T) {
 		want            string
 	}{
 		{"a flavor that is gone stays named", onA, onA, byDefault(), ""},
-		{"a flavor that was never there is named", onA, onB, byDefault(), "spec.admissionChecksStrategy.admissionChecks[0].onFlavors[1] Not found"},
-		{"a flavor that is gone stays named, strictly", onA, onA, strict, "spec.admissionChecksStrategy.admissionChecks[0].onFlavors[0] Not found"},
+		{"a flavor that was never there is named", onA, onB, byDefault(), "spec.admissionChecksStrategy.admissionChecks[0].onFlavors[1] Unsupported value: \"unknown\""},
+		{"a flavor that is gone stays named, strictly", onA, onA, strict, "spec.admissionChecksStrategy.admissionChecks[0].onFlavors[0] Unsupported value: \"gone\""},
 		{"a race is stopped", retain, "", byDefault(), "spec.concurrentAdmissionPolicy immutable"},
 		{"a race changes its mode", retain, try, byDefault(), "spec.concurrentAdmissionPolicy immutable"},
 		{"a race goes on", retain, retain, byDefault(), ""},
@@ -118,7 +120,7 @@ func TestCohorts(t *testing.T) {
 		{"lending more than it owns", `parentName: p, ` + limits("lendingLimit: 9"), ""},
 		{"a limit without a parent", limits("borrowingLimit: 9"), "spec.resourceGroups[0].flavors[0].resources[0].borrowingLimit must be nil"},
 		{"a flavor in two groups", quotas("cpu: a", "memory: a"), "spec.resourceGroups[1].flavors[0].name Duplicate"},
-		{"a negative weight", `fairSharing: {weight: "-1"}`, "spec.fairSharing.weight must be greater"},
+		{"a negative weight", `fairSharing: {weight: "-1"}`, "spec.fairSharing must be greater than or equal to 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			expect(t, Cohort(read[kueue.Cohort](t, "metadata: {name: c}\nspec: {"+c.spec+"}")), c.want)

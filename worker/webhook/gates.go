@@ -20,6 +20,8 @@ type Gates struct {
 	SliceSize bool
 	// AdmissionGatedBy guards the annotation admission-gated-by.
 	AdmissionGatedBy bool
+	// Variants judges policies to race a workload in several flavors.
+	Variants bool
 	// PriorityBoost refuses values of the annotation priority-boost that are no number.
 	PriorityBoost bool
 }
@@ -34,6 +36,7 @@ func GatesOf(set features.Set) Gates {
 		PodSetMetadata:       set.Enabled(features.WorkloadValidationForPodSetMetadata),
 		SliceSize:            set.Enabled(features.TASValidateWorkloadSliceSize),
 		AdmissionGatedBy:     set.Enabled(features.AdmissionGatedBy),
+		Variants:             set.Enabled(features.ConcurrentAdmission),
 		PriorityBoost:        set.Enabled(features.PriorityBoost),
 	}
 }

@@ -22,7 +22,9 @@ const (
 
 // quotaRules is how the quota of a ClusterQueue differs from that of a Cohort.
 type quotaRules struct {
-	// lends says that there is a cohort, or a parent, to lend to and borrow from.
+	// above is what there is to lend to and borrow from, for messages.
+	above string
+	// lends says that there is one.
 	lends bool
 	// lendsAtMostNominal bounds what is lent by what is owned.
 	lendsAtMostNominal bool
@@ -61,7 +63,7 @@ func (r quotaRules) flavor(covered []corev1.ResourceName, quotas []kueue.Resourc
 	for i, quota := range quotas {
 		at := path.Index(i)
 		if i < len(covered) && quota.Name != covered[i] {
-			all = append(all, field.Invalid(at.Child("name"), quota.Name, "must match the name in coveredResources: "+string(covered[i])))
+			all = append(all, field.Invalid(at.Child("name"), quota.Name, "must match the name in coveredResources"))
 		}
 		all = append(all, r.quota(quota, at)...)
 	}
@@ -85,7 +87,7 @@ func (r quotaRules) limit(limit *resource.Quantity, path *field.Path) field.Erro
 	}
 	all := notNegative(limit, path)
 	if !r.lends {
-		all = append(all, field.Invalid(path, limit.String(), "must be nil when there is no cohort"))
+		all = append(all, field.Invalid(path, limit.String(), "must be nil when "+r.above+" is empty"))
 	}
 	return all
 }
@@ -106,15 +108,15 @@ func resourceName(name corev1.ResourceName, path *field.Path) field.ErrorList {
 	return all
 }
 
-// fairSharing refuses weights that are negative or too small to divide by.
+// fairSharing refuses weights that are negative or too small to divide by. The text names another bound than the one that holds,
+// as it does in the public API.
 func fairSharing(settings *kueue.FairSharing, path *field.Path) field.ErrorList {
 	if settings == nil || settings.Weight == nil {
 		return nil
 	}
-	at := path.Child("weight")
-	all := notNegative(settings.Weight, at)
+	all := notNegative(settings.Weight, path)
 	if settings.Weight.Sign() > 0 && settings.Weight.Cmp(resource.MustParse(minPositiveWeight)) <= 0 {
-		all = append(all, field.Invalid(at, settings.Weight.String(), "must be 0 or greater than 10^-9"))
+		all = append(all, field.Invalid(path, settings.Weight.String(), "When not 0, weight must be > 10e-9"))
 	}
 	return all
 }

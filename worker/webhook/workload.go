@@ -1,20 +1,14 @@
 package webhook
 
 import (
-	"fmt"
-	"math"
-	"slices"
 	"strconv"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/fence/epoch"
+	"switchyard.dev/worker/workload"
 )
-
-// maxGateName bounds the names in the annotation admission-gated-by.
-const maxGateName = 63
 
 // DefaultWorkload completes a new Workload: without partial admission there is no
 // least number of pods.
@@ -27,11 +21,13 @@ func (g Gates) DefaultWorkload(w *kueue.Workload) {
 	}
 }
 
-// Workload says what is wrong with a new Workload (contract: kueue-api.md 1.15).
+// Workload says what is wrong with a new Workload (contract: messages.md 4.4).
 func (g Gates) Workload(w *kueue.Workload) field.ErrorList {
 	all := g.podSets(w)
-	all = append(all, g.annotations(w)...)
-	return append(all, gateNames(g.admissionGates(w))...)
+	if g.AdmissionGatedBy {
+		all = append(all, workload.ValidateGates(w.Annotations[kueue.AdmissionGatedByAnnotation])...)
+	}
+	return append(all, g.boost(w)...)
 }
 
 // WorkloadUpdate says what is wrong with an update of a Workload or its status.
@@ -39,10 +35,13 @@ func (g Gates) Workload(w *kueue.Workload) field.ErrorList {
 // not stop an old workload on its way.
 func (g Gates) WorkloadUpdate(old, w *kueue.Workload) field.ErrorList {
 	all := g.podSetsUpdate(old, w)
-	if old.Annotations[kueue.PriorityBoostAnnotation] != w.Annotations[kueue.PriorityBoostAnnotation] {
-		all = append(all, g.annotations(w)...)
+	if g.AdmissionGatedBy {
+		const key = kueue.AdmissionGatedByAnnotation
+		all = append(all, workload.ValidateGatesUpdate(old.Annotations[key], w.Annotations[key])...)
 	}
-	all = append(all, addedGates(g.admissionGates(old), g.admissionGates(w))...)
+	if old.Annotations[kueue.PriorityBoostAnnotation] != w.Annotations[kueue.PriorityBoostAnnotation] {
+		all = append(all, g.boost(w)...)
+	}
 	if err := epoch.Update(old, w); err != nil {
 		all = append(all, err)
 	}
@@ -54,53 +53,17 @@ func (g Gates) elastic(w *kueue.Workload) bool {
 	return g.Elastic && w.Annotations[kueue.ElasticJobAnnotation] == "true"
 }
 
-// annotations refuses a boost of priority that is no number.
-func (g Gates) annotations(w *kueue.Workload) field.ErrorList {
-	boost, boosted := w.Annotations[kueue.PriorityBoostAnnotation]
+// boost refuses a boost of priority that is no number.
+func (g Gates) boost(w *kueue.Workload) field.ErrorList {
+	value, boosted := w.Annotations[kueue.PriorityBoostAnnotation]
 	if !g.PriorityBoost || !boosted {
 		return nil
 	}
-	if _, err := strconv.ParseInt(boost, 10, 32); err != nil {
-		path := field.NewPath("metadata", "annotations").Key(kueue.PriorityBoostAnnotation)
-		return field.ErrorList{field.Invalid(path, boost, fmt.Sprintf("must be an integer from %d to %d", math.MinInt32, math.MaxInt32))}
-	}
-	return nil
-}
-
-// admissionGates are the names in the annotation admission-gated-by.
-func (g Gates) admissionGates(w *kueue.Workload) []string {
-	if !g.AdmissionGatedBy || w.Annotations[kueue.AdmissionGatedByAnnotation] == "" {
+	detail := "must be a valid signed integer"
+	if value == "" {
+		detail += `; use "0" explicitly, empty string is not allowed`
+	} else if _, err := strconv.ParseInt(value, 10, 32); err == nil {
 		return nil
 	}
-	names := strings.Split(w.Annotations[kueue.AdmissionGatedByAnnotation], ",")
-	for i := range names {
-		names[i] = strings.TrimSpace(names[i])
-	}
-	return names
-}
-
-func gateNames(names []string) field.ErrorList {
-	var all field.ErrorList
-	path := field.NewPath("metadata", "annotations").Key(kueue.AdmissionGatedByAnnotation)
-	for _, name := range names {
-		switch {
-		case name == "":
-			all = append(all, field.Invalid(path, name, "the name of a gate must not be empty"))
-		case len(name) > maxGateName:
-			all = append(all, field.TooLong(path, name, maxGateName))
-		}
-	}
-	return all
-}
-
-// addedGates refuses gates that were not there before: they can only be removed.
-func addedGates(old, names []string) field.ErrorList {
-	var all field.ErrorList
-	path := field.NewPath("metadata", "annotations").Key(kueue.AdmissionGatedByAnnotation)
-	for _, name := range names {
-		if !slices.Contains(old, name) {
-			all = append(all, field.Forbidden(path, fmt.Sprintf("gate %q cannot be added after creation", name)))
-		}
-	}
-	return all
+	return field.ErrorList{field.Invalid(field.NewPath("metadata", "annotations").Key(kueue.PriorityBoostAnnotation), value, detail)}
 }

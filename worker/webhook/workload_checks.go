@@ -72,7 +72,7 @@ func checksUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
 		after := checkNamed(w, before.Name)
 		if after != nil && before.State == kueue.CheckStateReady && after.State == kueue.CheckStateReady &&
 			!apiequality.Semantic.DeepEqual(before.PodSetUpdates, after.PodSetUpdates) {
-			all = append(all, field.Invalid(path.Index(i).Child("podSetUpdates"), after.PodSetUpdates, "field is immutable"))
+			all = append(all, field.Invalid(path.Index(i).Child("podSetUpdates"), after.PodSetUpdates, immutable))
 		}
 	}
 	return all

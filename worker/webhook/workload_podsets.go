@@ -3,6 +3,7 @@ package webhook
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -23,15 +24,15 @@ func (g Gates) podSets(w *kueue.Workload) field.ErrorList {
 		podSet, at := &w.Spec.PodSets[i], path.Index(i)
 		if podSet.MinCount != nil {
 			variable++
-			if g.elastic(w) {
-				all = append(all, field.Forbidden(at.Child("minCount"), "not for an elastic job"))
-			}
 		}
 		all = append(all, g.template(&podSet.Template, at.Child("template"))...)
 		all = append(all, g.topology(podSet, at.Child("topologyRequest"))...)
 	}
 	if variable > 1 {
 		all = append(all, field.Invalid(path, variable, "at most one podSet can use minCount"))
+	}
+	if variable > 0 && g.elastic(w) {
+		all = append(all, field.Invalid(path, variable, "partial admission and elastic job cannot be used together"))
 	}
 	return all
 }
@@ -43,14 +44,22 @@ func (g Gates) podSetsUpdate(old, w *kueue.Workload) field.ErrorList {
 		return nil
 	}
 	all := g.podSets(w)
-	if !reserved(old) || !reserved(w) {
+	if !reserved(old) || g.elastic(w) && shrunk(old.Spec.PodSets, w.Spec.PodSets) {
 		return all
 	}
-	if g.elastic(w) && shrunk(old.Spec.PodSets, w.Spec.PodSets) {
-		return all
+	path := field.NewPath("spec", "podSets")
+	if len(old.Spec.PodSets) != len(w.Spec.PodSets) {
+		return append(all, field.Invalid(path, w.Spec.PodSets, immutable))
 	}
-	return append(all, field.Forbidden(field.NewPath("spec", "podSets"), "field is immutable while quota is reserved"))
+	for i := range w.Spec.PodSets {
+		if !apiequality.Semantic.DeepEqual(old.Spec.PodSets[i], w.Spec.PodSets[i]) {
+			all = append(all, field.Invalid(path.Child(strconv.Itoa(i)), w.Spec.PodSets[i], immutable)) // not Index: so it is spelt
+		}
+	}
+	return all
 }
+
+const immutable = validation.FieldImmutableErrorMsg
 
 // shrunk tells whether the pod sets differ by nothing but counts that fell.
 func shrunk(old, podSets []kueue.PodSet) bool {
@@ -123,9 +132,12 @@ func (g Gates) topology(podSet *kueue.PodSet, path *field.Path) field.ErrorList 
 		return nil
 	}
 	var all field.ErrorList
-	size := path.Child("podSetSliceSize")
-	if (request.PodSetSliceSize == nil) != (request.PodSetSliceRequiredTopology == nil) {
-		all = append(all, field.Invalid(size, request.PodSetSliceSize, "must be set exactly when podSetSliceRequiredTopology is"))
+	size, level := path.Child("podSetSliceSize"), request.PodSetSliceRequiredTopology
+	switch {
+	case request.PodSetSliceSize != nil && level == nil:
+		all = append(all, field.Forbidden(size, "may not be set when podSetSliceRequiredTopology is not specified"))
+	case request.PodSetSliceSize == nil && level != nil:
+		all = append(all, field.Required(size, "must be set when podSetSliceRequiredTopology is specified"))
 	}
 	if request.PodSetSliceSize != nil {
 		all = append(all, g.sliceSize(*request.PodSetSliceSize, podSet.Count, size)...)
@@ -136,9 +148,9 @@ func (g Gates) topology(podSet *kueue.PodSet, path *field.Path) field.ErrorList 
 func (g Gates) sliceSize(size, count int32, path *field.Path) field.ErrorList {
 	switch {
 	case g.SliceSize && size < 1:
-		return field.ErrorList{field.Invalid(path, size, "must be greater than or equal to 1")}
+		return field.ErrorList{field.Invalid(path, size, "must be greater than 0")}
 	case g.SliceSize && size > count:
-		return field.ErrorList{field.Invalid(path, size, fmt.Sprintf("must not be greater than the count of the podSet, %d", count))}
+		return field.ErrorList{field.Invalid(path, size, fmt.Sprintf("must not be greater than pod set count %d", count))}
 	}
 	return nil
 }
@@ -149,18 +161,21 @@ func (g Gates) layers(podSet *kueue.PodSet, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	request := podSet.TopologyRequest
 	layers := request.PodsetSliceRequiredTopologyConstraints
-	if len(layers) > 0 && (request.PodSetSliceSize != nil || request.PodSetGroupName != nil) {
-		all = append(all, field.Forbidden(path, "not with podSetSliceSize or podSetGroupName"))
+	if len(layers) > 0 && request.PodSetSliceSize != nil {
+		all = append(all, field.Forbidden(path, "may not be set when podSetSliceSize is specified"))
+	}
+	if len(layers) > 0 && request.PodSetGroupName != nil {
+		all = append(all, field.Forbidden(path, "may not be set when podSetGroupName is specified"))
 	}
 	for i, layer := range layers {
 		all = append(all, g.sliceSize(layer.Size, podSet.Count, path.Index(i).Child("size"))...)
-		for _, outer := range layers[:i] {
+		for j, outer := range layers[:i] {
 			if outer.Topology == layer.Topology {
-				all = append(all, field.Duplicate(path.Index(i).Child("topology"), layer.Topology))
+				all = append(all, field.Duplicate(path.Index(i).Child("topology"), fmt.Sprintf("%s (also at index %d)", layer.Topology, j)))
 			}
 		}
 		if i > 0 && layer.Size > 0 && layers[i-1].Size%layer.Size != 0 {
-			all = append(all, field.Invalid(path.Index(i).Child("size"), layer.Size, fmt.Sprintf("must divide the size of the layer around it, %d", layers[i-1].Size)))
+			all = append(all, field.Invalid(path.Index(i).Child("size"), layer.Size, fmt.Sprintf("must evenly divide the parent layer size %d", layers[i-1].Size)))
 		}
 	}
 	return all

@@ -42,7 +42,7 @@ func (g Gates) admissionUpdate(old, w *kueue.Workload, path *field.Path) field.E
 	}
 	all := assignments(w, path.Child("podSetAssignments"))
 	if before != nil && !g.sameAdmission(before, after, g.elastic(w)) {
-		all = append(all, field.Invalid(path, after, "field is immutable"))
+		all = append(all, field.Invalid(path, after, immutable))
 	}
 	return all
 }

@@ -106,7 +106,7 @@ type ResourceGroup struct {
 
 // FlavorFungibility says when to try the next flavor.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.preference) || (has(self.whenCanBorrow) && self.whenCanBorrow == 'TryNextFlavor' && has(self.whenCanPreempt) && self.whenCanPreempt == 'TryNextFlavor')",message="preference may only be set when both whenCanBorrow and whenCanPreempt are TryNextFlavor"
+// +kubebuilder:validation:XValidation:rule="!has(self.preference) || (has(self.whenCanBorrow) && self.whenCanBorrow == 'TryNextFlavor' && has(self.whenCanPreempt) && self.whenCanPreempt == 'TryNextFlavor')",message="preference can only be set when both whenCanBorrow and whenCanPreempt are TryNextFlavor"
 type FlavorFungibility struct {
 	// whenCanBorrow says what to do when the workload fits by borrowing; Borrow is MayStopSearch.
 	// +optional

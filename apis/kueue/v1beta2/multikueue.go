@@ -41,7 +41,7 @@ type MultiKueueClusterSpec struct {
 
 // ClusterSource is where credentials come from; exactly one member is set.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.kubeConfig) != has(self.clusterProfileRef)",message="exactly one of kubeConfig or clusterProfileRef must be set"
+// +kubebuilder:validation:XValidation:rule="has(self.kubeConfig) != has(self.clusterProfileRef)",message="exactly one of the fields in [kubeConfig clusterProfileRef] must be set"
 type ClusterSource struct {
 	// kubeConfig is a Secret or a file.
 	// +optional

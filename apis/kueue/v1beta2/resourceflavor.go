@@ -32,7 +32,7 @@ type ResourceFlavorList struct {
 // ResourceFlavorSpec describes the nodes of a flavor.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.topologyName) || (has(self.nodeLabels) && size(self.nodeLabels) > 0)",message="at least one nodeLabel is required when topology is set"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.topologyName) || (has(self.topologyName) && self.topologyName == oldSelf.topologyName)",message="topologyName is immutable once set"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.topologyName) || (has(self.topologyName) && self.topologyName == oldSelf.topologyName)",message="topologyName is immutable when topologyName is set"
 type ResourceFlavorSpec struct {
 	// nodeLabels that the nodes have; added to the node selector of pods on start
 	// and matched against their affinity before.

@@ -36,7 +36,7 @@ type TopologySpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, x.nodeLabel == y.nodeLabel))",message="must be unique"
 	// +kubebuilder:validation:XValidation:rule="size(self) < 2 || self.filter(x, x.nodeLabel == 'kubernetes.io/hostname').size() == 0 || self[size(self) - 1].nodeLabel == 'kubernetes.io/hostname'",message="the kubernetes.io/hostname label can only be used at the lowest level of topology"
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf || (self[size(self) - 1].nodeLabel == 'kubernetes.io/hostname' && oldSelf[size(oldSelf) - 1].nodeLabel == 'kubernetes.io/hostname')",message="levels are immutable unless the lowest level is kubernetes.io/hostname before and after"
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf || (self[size(self) - 1].nodeLabel == 'kubernetes.io/hostname' && oldSelf[size(oldSelf) - 1].nodeLabel == 'kubernetes.io/hostname')",message="levels are mutable only when kubernetes.io/hostname is the lowest level both before and after the change"
 	Levels []TopologyLevel `json:"levels"`
 }
 

@@ -3,7 +3,7 @@ package v1beta2
 // TopologyAssignment says in which domains the pods of a pod set are to be
 // placed, in the compact encoding of contract: kueue-api.md 1.16.
 //
-// +kubebuilder:validation:XValidation:rule="self.slices.all(x, size(x.valuesPerLevel) == size(self.levels))",message="every slice must have one entry of valuesPerLevel for each level"
+// +kubebuilder:validation:XValidation:rule="self.slices.all(x, size(x.valuesPerLevel) == size(self.levels))",message="valuesPerLevel must have the same length as the number of levels in this TopologyAssignment"
 type TopologyAssignment struct {
 	// levels are the node labels of the levels, top to bottom; only the hostname
 	// label when that is the lowest level.
@@ -22,8 +22,8 @@ type TopologyAssignment struct {
 
 // TopologyAssignmentSlice encodes domainCount domains.
 //
-// +kubebuilder:validation:XValidation:rule="self.valuesPerLevel.all(x, !has(x.individual) || size(x.individual.roots) == self.domainCount)",message="the number of individual roots must be equal to domainCount"
-// +kubebuilder:validation:XValidation:rule="!has(self.podCounts.individual) || size(self.podCounts.individual) == self.domainCount",message="the number of individual podCounts must be equal to domainCount"
+// +kubebuilder:validation:XValidation:rule="self.valuesPerLevel.all(x, !has(x.individual) || size(x.individual.roots) == self.domainCount)",message="valuesPerLevel.individual, if set, must have roots of length equal to domainCount of this TopologyAssignmentSlice"
+// +kubebuilder:validation:XValidation:rule="!has(self.podCounts.individual) || size(self.podCounts.individual) == self.domainCount",message="podCounts.individual must have length equal to domainCount"
 type TopologyAssignmentSlice struct {
 	// domainCount is the number of domains in this slice.
 	// +required
@@ -43,7 +43,7 @@ type TopologyAssignmentSlice struct {
 // TopologyAssignmentSliceLevelValues are the values of one node label in the
 // domains of a slice; exactly one member is set.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.universal) != has(self.individual)",message="exactly one of universal, individual must be set"
+// +kubebuilder:validation:XValidation:rule="has(self.universal) != has(self.individual)",message="exactly one of the fields in [universal individual] must be set"
 type TopologyAssignmentSliceLevelValues struct {
 	// universal is the one value that all domains share.
 	// +optional
@@ -76,7 +76,7 @@ type TopologyAssignmentSliceLevelIndividualValues struct {
 // TopologyAssignmentSlicePodCounts are the numbers of pods in the domains of a
 // slice; exactly one member is set.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.universal) != has(self.individual)",message="exactly one of universal, individual must be set"
+// +kubebuilder:validation:XValidation:rule="has(self.universal) != has(self.individual)",message="exactly one of the fields in [universal individual] must be set"
 type TopologyAssignmentSlicePodCounts struct {
 	// universal is the one number that all domains share.
 	// +optional
