@@ -152,8 +152,8 @@ func TestAFlavorWithoutAQuotaForACoveredResourceHasNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "wait w in a: WaitingForQuota: couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor f, " +
-		"1 more needed, insufficient quota for gpu in flavor g, previously considered podsets requests (0) + current podset request (1) > maximum capacity (0)\n"
+	want := "wait w in a: WaitingForQuota: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor g, " +
+		"previously considered podsets requests (0) + current podset request (1) > maximum capacity (0), insufficient unused quota for gpu in flavor f, 1 more needed\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

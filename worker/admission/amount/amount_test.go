@@ -46,8 +46,8 @@ func TestAmountsReadAsAManifestWouldWriteThem(t *testing.T) {
 		{"memory", 1000, "1000"},
 		{"nvidia.com/gpu", 8, "8"},
 		{"nvidia.com/gpu", -3, "-3"},
-		{"memory", Unlimited, "unlimited"},
-		{"cpu", Unlimited, "unlimited"},
+		{"memory", Unlimited, "<unlimited>"},
+		{"cpu", Unlimited, "<unlimited>"},
 	} {
 		if got := Text(c.resource, c.amount); got != c.want {
 			t.Errorf("%d of %s reads %q, want %q", c.amount, c.resource, got, c.want)

@@ -31,7 +31,7 @@ func UnitOf(resource string) Unit {
 // Text writes an amount of the resource the way a manifest would: 1500 of cpu is "1500m", 4294967296 of memory "4Gi".
 func Text(resource string, a Amount) string {
 	if a == Unlimited {
-		return "unlimited"
+		return "<unlimited>"
 	}
 	if UnitOf(resource) == Milli {
 		if a%1000 == 0 {

@@ -55,14 +55,14 @@ func (x *Assigner) Assign(menu *admission.Menu, w *admission.Workload, opts Opti
 		if unit := a.unit(i); unit != nil {
 			a.place(unit)
 		}
-	}
-	if a.failed.because != "" {
-		return Result{Mode: NoFit, Because: a.failed.because, Message: strings.Join(a.texts, "; "), Lacks: a.lacks}
+		if a.failed != "" {
+			return Result{Mode: NoFit, Because: a.failed, Message: strings.Join(a.texts, "; "), Lacks: a.lacks}
+		}
 	}
 	result := Result{Mode: a.total.mode, Assignment: &a.slabs.assignments.cut(1)[0], Lacks: a.lacks}
 	*result.Assignment = admission.Assignment{PodSets: a.podSets, Usage: a.usage(), Borrowing: a.total.borrowing}
 	if a.total.mode != Fit {
-		result.Because, result.Message = admission.WaitingForQuota, strings.Join(a.obstacles, "; ")
+		result.Because, result.Message = admission.WaitingForQuota, strings.Join(a.texts, "; ")
 	}
 	return result
 }
@@ -77,12 +77,11 @@ type attempt struct {
 	// taken is what the pod sets placed so far take, in the order they took it; the next ones find that much less.
 	taken []taking
 	total grade
-	// failed collects the pod sets that cannot be placed, texts what they say; obstacles are the texts of those that can,
-	// but not now.
-	failed    failure
-	texts     []string
-	obstacles []string
-	lacks     []admission.Lack
+	// failed is why a pod set cannot be placed; it is the last that is judged. texts say what is in the way of the pod sets,
+	// of those that can be placed, but not now, as well.
+	failed admission.Reason
+	texts  []string
+	lacks  []admission.Lack
 
 	slabs slabs
 
@@ -90,9 +89,11 @@ type attempt struct {
 	units  []int
 	wants  []want
 	chosen []choice
-	// passed is what failed at the flavors of the group that were tried so far.
+	// passed is what failed at the flavors of the group that were tried so far, obstacle what did at the last one.
 	passed   failure
 	obstacle failure
+	// delayed is what is in the way at the groups of the pod set that have a flavor, but not now.
+	delayed []detail
 }
 
 type taking struct {
@@ -105,8 +106,8 @@ func (a *attempt) begin(menu *admission.Menu, w *admission.Workload, opts Option
 	a.menu, a.workload, a.opts = menu, w, opts
 	a.podSets = a.slabs.podSets.cut(len(w.PodSets))
 	a.total = grade{mode: Fit}
-	a.failed.clear()
-	a.taken, a.texts, a.obstacles, a.lacks = a.taken[:0], a.texts[:0], a.obstacles[:0], a.lacks[:0]
+	a.failed = ""
+	a.taken, a.texts, a.lacks = a.taken[:0], a.texts[:0], a.lacks[:0]
 }
 
 // unit returns the indices of the pod sets that share the flavors of pod set i; nil if an earlier one spoke for it.
@@ -129,43 +130,52 @@ func (a *attempt) unit(i int) []int {
 	return a.units
 }
 
-// place chooses flavors for a unit and takes their quota, or notes why it cannot.
+// place chooses flavors for a unit and takes their quota, or notes why it cannot: for what the queue does not offer at all,
+// otherwise for the group without a flavor of which the least can be hoped.
 func (a *attempt) place(unit []int) {
-	var failed failure
-	demand := a.demand(unit, &failed)
+	var worst failure
+	demand := a.demand(unit, &worst)
+	if worst.because != "" {
+		a.fail(unit, worst)
+		return
+	}
+	a.delayed = a.delayed[:0]
 	a.chosen = append(a.chosen[:0], make([]choice, len(a.menu.Groups))...)
 	for i := range a.menu.Groups {
 		if !slices.ContainsFunc(demand, func(w want) bool { return w.column.Group == i }) {
 			continue
 		}
 		got := a.choose(&a.menu.Groups[i], i, unit, demand)
-		if got.flavor == nil {
-			failed.also(a.passed.because, a.passed.details...)
-			continue
-		}
-		a.chosen[i] = got
-		a.total = a.total.and(got.grade)
-		if got.mode == NoCandidates {
-			got.failed = a.passed.clone() // No flavor is better than another then.
-		}
-		if got.mode != Fit {
-			a.obstacles = append(a.obstacles, got.failed.text(a.names(unit)...))
+		switch {
+		case got.flavor == nil && severity(a.passed.because) > severity(worst.because):
+			worst = failure{because: a.passed.because, details: slices.Clone(a.passed.details)}
+		case got.flavor != nil:
+			a.chosen[i] = got
+			a.total = a.total.and(got.grade)
+			if got.mode != Fit {
+				a.delayed = append(a.delayed, a.passed.details...)
+			}
 		}
 	}
-	if failed.because != "" {
-		a.failed.also(failed.because)
-		a.texts = append(a.texts, failed.text(a.names(unit)...))
+	if worst.because != "" {
+		a.fail(unit, worst)
 		return
+	}
+	if len(a.delayed) > 0 {
+		a.tell(unit, a.delayed)
 	}
 	for _, i := range unit {
 		a.record(i, a.chosen)
 	}
 }
 
-func (a *attempt) names(unit []int) []string {
-	names := make([]string, len(unit))
-	for k, i := range unit {
-		names[k] = a.workload.PodSets[i].Name
+func (a *attempt) fail(unit []int, why failure) {
+	a.failed = why.because
+	a.tell(unit, why.details)
+}
+
+func (a *attempt) tell(unit []int, details []detail) {
+	for _, i := range unit {
+		a.texts = append(a.texts, text(a.workload.PodSets[i].Name, details))
 	}
-	return names
 }

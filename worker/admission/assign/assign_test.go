@@ -186,15 +186,15 @@ func TestWhyAWorkloadGetsNoFlavor(t *testing.T) {
 		}, {
 			"among flavors the most hopeful reason counts",
 			"queue a g gpu=8 f gpu=8\n admitted x queue=a f/gpu=8\n pending w queue=a gpu=1",
-			"WaitingForQuota: couldn't assign flavors to pod set main: untolerated taint {spot  NoSchedule <nil>} in flavor g, insufficient unused quota for gpu in flavor f, 1 more needed",
+			"WaitingForQuota: couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor f, 1 more needed, untolerated taint {spot  NoSchedule <nil>} in flavor g",
 		}, {
 			"among resources of a flavor and among groups the least hopeful one counts",
 			"flavor c\n queue a f gpu=8 | c cpu=1\n admitted x queue=a f/gpu=8\n pending w queue=a gpu=1 cpu=2",
-			"ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor f, 1 more needed, insufficient quota for cpu in flavor c, previously considered podsets requests (0) + current podset request (2) > maximum capacity (1)",
+			"ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient quota for cpu in flavor c, previously considered podsets requests (0) + current podset request (2) > maximum capacity (1)",
 		}, {
-			"every pod set says its own",
+			"the first pod set that fails is the last that is judged",
 			"queue a f gpu=8\n pending w queue=a gpu=9 + workers tpu=1 + fine gpu=1",
-			"NoMatchingFlavor: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (9) > maximum capacity (8); couldn't assign flavors to pod set workers: resource tpu unavailable in ClusterQueue",
+			"ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (9) > maximum capacity (8)",
 		}, {
 			"pod sets count together against the quota",
 			"queue a f gpu=8\n pending w queue=a gpu=5 + workers gpu=5",
@@ -202,7 +202,8 @@ func TestWhyAWorkloadGetsNoFlavor(t *testing.T) {
 		}, {
 			"pod sets of a group fail together",
 			"queue a f gpu=8\n pending w queue=a gpu=5 group=x + workers gpu=5 group=x",
-			"ExceedsMaxQuota: couldn't assign flavors to pod sets main, workers: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (10) > maximum capacity (8)",
+			"ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (10) > maximum capacity (8); " +
+				"couldn't assign flavors to pod set workers: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (10) > maximum capacity (8)",
 		}, {
 			"more pods than the queue counts",
 			"queue a f pods=3\n pending w queue=a count=4",
@@ -210,7 +211,7 @@ func TestWhyAWorkloadGetsNoFlavor(t *testing.T) {
 		}, {
 			"absurd requests saturate",
 			"queue a f gpu=8\n pending w queue=a gpu=9000000000000000000 count=2000000000",
-			"ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (unlimited) > maximum capacity (8)",
+			"ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (<unlimited>) > maximum capacity (8)",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -232,15 +233,21 @@ func TestUndeclaredResourcesCanBeIgnored(t *testing.T) {
 func TestPreemptionSlotsIn(t *testing.T) {
 	const full = "flavor f\n flavor g\n flavor h\n admitted x queue=a f/gpu=8 g/gpu=8 h/gpu=8\n"
 	lacks := ": couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor "
+	also := func(flavor string) string { return ", insufficient unused quota for gpu in flavor " + flavor + ", 1 more needed" }
 	for _, c := range []struct{ name, script, want string }{
 		{
 			"the better mode wins",
 			"queue a h gpu=8 g gpu=8 f gpu=8\n pending w queue=a gpu=1",
-			"mode 3: main 1 gpu=1@f" + lacks + "f, 1 more needed",
+			"mode 3: main 1 gpu=1@f" + lacks + "f, 1 more needed" + also("g") + also("h"),
 		}, {
 			"a queue that may stop at preemption does",
 			"queue a preempt-stop h gpu=8 g gpu=8 f gpu=8\n pending w queue=a gpu=1",
-			"mode 2: main 1 gpu=1@g" + lacks + "g, 1 more needed",
+			"mode 2: main 1 gpu=1@g" + lacks + "g, 1 more needed" + also("h"),
+		}, {
+			"what waits and what comes too late are told of together",
+			"flavor c\n queue a h gpu=8 | c cpu=1\n pending w queue=a gpu=1 + workers gpu=1 cpu=2",
+			"ExceedsMaxQuota" + lacks + "h, 1 more needed; couldn't assign flavors to pod set workers: " +
+				"insufficient quota for cpu in flavor c, previously considered podsets requests (0) + current podset request (2) > maximum capacity (1)",
 		}, {
 			"no candidates is better than nothing",
 			"queue a h gpu=8\n pending w queue=a gpu=1",
@@ -248,7 +255,7 @@ func TestPreemptionSlotsIn(t *testing.T) {
 		}, {
 			"preemption cannot help what exceeds all quota",
 			"queue a h gpu=8 g gpu=8 f gpu=8\n pending w queue=a gpu=10",
-			"ExceedsMaxQuota: couldn't assign flavors to pod set main: " + exceeds("h", "g", "f"),
+			"ExceedsMaxQuota: couldn't assign flavors to pod set main: " + exceeds("f", "g", "h"),
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

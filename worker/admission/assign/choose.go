@@ -6,15 +6,14 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// choice is the flavor chosen for a group, nil if there is none, and what is in the way of having it now.
+// choice is the flavor chosen for a group, nil if there is none.
 type choice struct {
 	flavor *admission.MenuFlavor
 	grade
-	failed failure
 }
 
-// choose goes through the group's flavors in order, stops at one that is good enough and otherwise takes the best. If there
-// is none, a.passed says why.
+// choose goes through the group's flavors in order, stops at one that is good enough and otherwise takes the best. What is in
+// the way at those that were tried is in a.passed.
 func (a *attempt) choose(group *admission.MenuGroup, index int, unit []int, demand []want) choice {
 	best := choice{}
 	a.passed.clear()
@@ -32,7 +31,7 @@ func (a *attempt) choose(group *admission.MenuGroup, index int, unit []int, dema
 			continue
 		}
 		if best.flavor == nil || got.betterThan(best.grade, a.menu.Queue.Fungibility.Preference) {
-			best = choice{flavor: flavor, grade: got, failed: a.obstacle.clone()}
+			best = choice{flavor: flavor, grade: got}
 		}
 		if a.enough(got) {
 			break

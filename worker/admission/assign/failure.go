@@ -87,25 +87,12 @@ func (f *failure) orElse(because admission.Reason, details ...detail) {
 
 func (f *failure) clear() { f.because, f.details = "", f.details[:0] }
 
-// clone returns a failure that shares no memory with f.
-func (f *failure) clone() failure {
-	return failure{because: f.because, details: slices.Clone(f.details)}
-}
-
-// text says what failed, for one or more pod sets.
-func (f *failure) text(podSets ...string) string {
-	b := append(make([]byte, 0, 128), "couldn't assign flavors to pod set"...)
-	if len(podSets) > 1 {
-		b = append(b, 's')
+// text says what is in the way of a pod set. Equal details of several flavors are not told apart, nor merged.
+func text(podSet string, details []detail) string {
+	reasons := make([]string, len(details))
+	for i, d := range details {
+		reasons[i] = string(d.appendTo(nil))
 	}
-	b = append(b, ' ')
-	b = append(b, strings.Join(podSets, ", ")...)
-	b = append(b, ": "...)
-	for i, d := range f.details {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = d.appendTo(b)
-	}
-	return string(b)
+	slices.Sort(reasons)
+	return "couldn't assign flavors to pod set " + podSet + ": " + strings.Join(reasons, ", ")
 }

@@ -289,7 +289,7 @@ func TestAHeadOfAStrictQueueThatMayEvictNobody(t *testing.T) {
 		cycle
 		pending small queue=c gpu=2
 		cycle`,
-		`wait head in a: ` + lacks + `6 more needed, insufficient quota for gpu in flavor g, previously considered podsets requests (0) + current podset request (8) > maximum capacity (2)
+		`wait head in a: WaitingForQuota: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor g, previously considered podsets requests (0) + current podset request (8) > maximum capacity (2), insufficient unused quota for gpu in flavor f, 6 more needed
 		admit small to c: main 1 gpu=2@g`,
 	}})
 }

@@ -91,7 +91,7 @@ func TestWhatAQueueMayUse(t *testing.T) {
 		}, {
 			"unlimited stays unlimited whatever is used",
 			"queue a cohort=x f gpu=unlimited lend=5\n queue b cohort=x f gpu=1\n admitted w queue=a f/gpu=100",
-			"a: available unlimited, potential unlimited; b: available 6, potential 6",
+			"a: available <unlimited>, potential <unlimited>; b: available 6, potential 6",
 		}, {
 			"a queue that leaves takes quota and usage along",
 			"queue a cohort=x f gpu=8\n queue b cohort=x f gpu=4\n admitted w queue=a f/gpu=10\n queue a f gpu=8",
