@@ -302,3 +302,24 @@ func TestAnAdmissionByACheckCountsOnceThoughNobodyHereWroteIt(t *testing.T) {
 		t.Errorf("%v admissions counted, want 1", got)
 	}
 }
+
+func TestAWaitingWorkloadHasTheChecksOfEveryFlavor(t *testing.T) {
+	s := newStage(t)
+	cq := clusterQueue("b", "a", "elsewhere")
+	cq.Spec.AdmissionChecksStrategy.AdmissionChecks[0].OnFlavors = []kueue.ResourceFlavorReference{"red"}
+	cq.Spec.AdmissionChecksStrategy.AdmissionChecks[2].OnFlavors = []kueue.ResourceFlavorReference{"blue"}
+	s.deliver(activeCheck("b"), activeCheck("a"), activeCheck("elsewhere"), cq)
+	s.submit("w", 5)
+	batch := s.cycle()
+	if len(batch.Wait) != 1 {
+		t.Fatalf("it should wait: %+v", batch)
+	}
+	s.loop.reasons.write(s.Context(), batch.Wait[0])
+	var got []string
+	for _, c := range s.stored("w").Status.AdmissionChecks {
+		got = append(got, string(c.Name)+" "+string(c.State)+c.Message)
+	}
+	if diff := cmp.Diff([]string{"a Pending", "b Pending"}, got); diff != "" || s.writes.Load() != 1 {
+		t.Errorf("after %d writes: %s", s.writes.Load(), diff)
+	}
+}

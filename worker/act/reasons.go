@@ -189,6 +189,9 @@ func (r *reasons) write(ctx context.Context, d view.Decided) bool {
 		return false
 	}
 	wl.Status.ResourceRequests = view.RequestsOf(d.PodSets)
+	if checks, known := r.parts.View.ChecksWhileWaiting(d.Queue); known {
+		workload.Expect(wl, checks, now) // In the same write: for them alone there is none.
+	}
 	r.finish(ctx, d, wl, unknown)
 	return true
 }

@@ -155,6 +155,20 @@ func (q *Queue) ChecksFor(a Assignment) []string {
 	return slices.Compact(names)
 }
 
+// ChecksForAll returns the sorted names of the admission checks that apply whatever flavors are assigned (contract: messages.md
+// 5.2): a workload has them while it waits, too.
+func (q *Queue) ChecksForAll() []string {
+	var names []string
+	for _, rule := range q.Checks {
+		spared := func(f FlavorQuota) bool { return len(rule.OnFlavors) > 0 && !slices.Contains(rule.OnFlavors, f.Flavor) }
+		if !slices.ContainsFunc(q.Groups, func(g ResourceGroup) bool { return slices.ContainsFunc(g.Flavors, spared) }) {
+			names = append(names, rule.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Grants lists what the groups grant, one entry per flavor and resource of its group, in the order of the groups. A flavor
 // that has no quota for a resource of its group, which the API forbids, grants none and lets none be borrowed.
 func Grants(groups []ResourceGroup) []quota.Grant {

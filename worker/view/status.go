@@ -175,6 +175,18 @@ func (v *View) Checks(queue string, assigned []string) ([]string, bool) {
 	return q.ChecksFor(a), true
 }
 
+// ChecksWhileWaiting lists the admission checks that a workload has while it waits in the ClusterQueue, sorted; false when the
+// ClusterQueue is not known (contract: messages.md 5.2).
+func (v *View) ChecksWhileWaiting(queue string) ([]string, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	q, known := v.snap.Queue(queue)
+	if !known {
+		return nil, false
+	}
+	return q.ChecksForAll(), true
+}
+
 // LocalQueueLabels returns the labels of a LocalQueue; false when it is not known. They must not be changed.
 func (v *View) LocalQueueLabels(name types.NamespacedName) (labels.Set, bool) {
 	v.mu.Lock()

@@ -106,6 +106,12 @@ func SetPending(wl *kueue.Workload, reason admission.Reason, message string, now
 	})
 }
 
+// Expect gives a Workload that waits the entries of the checks that it will need whatever flavors it gets. It reports whether that
+// changed anything; a Workload that holds quota is left alone.
+func Expect(wl *kueue.Workload, checks []string, now time.Time) bool {
+	return change(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Expect(s, checks, now) })
+}
+
 // Evict records an eviction and resets the checks; the quota stays reserved until [Release]. It reports whether that
 // changed anything.
 func Evict(wl *kueue.Workload, e lifecycle.Eviction, now time.Time) bool {

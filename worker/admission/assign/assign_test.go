@@ -233,7 +233,9 @@ func TestUndeclaredResourcesCanBeIgnored(t *testing.T) {
 func TestPreemptionSlotsIn(t *testing.T) {
 	const full = "flavor f\n flavor g\n flavor h\n admitted x queue=a f/gpu=8 g/gpu=8 h/gpu=8\n"
 	lacks := ": couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor "
-	also := func(flavor string) string { return ", insufficient unused quota for gpu in flavor " + flavor + ", 1 more needed" }
+	also := func(flavor string) string {
+		return ", insufficient unused quota for gpu in flavor " + flavor + ", 1 more needed"
+	}
 	for _, c := range []struct{ name, script, want string }{
 		{
 			"the better mode wins",

@@ -26,6 +26,14 @@ func (s State) syncChecks(names []string, now time.Time) State {
 	return s
 }
 
+// Expect gives a workload that waits the entries of the checks that it will need whatever flavors it gets.
+func Expect(s State, names []string, now time.Time) State {
+	if s.Reservation != nil || s.Is(Finished) {
+		return s
+	}
+	return s.syncChecks(names, now)
+}
+
 // retryAt is the earliest time that all checks in Retry allow the workload to queue again (contract: kueue-api.md 4.13).
 func (s State) retryAt() time.Time {
 	var at time.Time
