@@ -102,6 +102,7 @@ func (r *Resolver) removed(cluster string) {
 	dispatched.DeletePartialMatch(of)
 	admitted.DeletePartialMatch(of)
 	orphaned.DeletePartialMatch(of)
+	r.lookAtDeparted()
 }
 
 // queueRemoved drops the series of a ClusterQueue that is no more (contract: kueue-api.md 5).

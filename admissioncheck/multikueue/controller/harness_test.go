@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
@@ -72,6 +73,8 @@ type stage struct {
 	asked *asked
 	// own is the hub by its identity; nil for one without.
 	own *Hub
+	// pace is the clock of the fleet; nil for the real one.
+	pace clock.WithTickerAndDelayedExecution
 	// version is what the hub's API server calls the newest version of its Workloads.
 	version string
 }
@@ -420,7 +423,7 @@ func (st *stage) compose() {
 		kinds = append(kinds, CapacityKinds()...)
 	}
 	r.Fleet = fleet.New(fleet.Options{
-		Origin: origin, Scheme: scheme, Kinds: kinds, Concerned: r.Concerned,
+		Origin: origin, Scheme: scheme, Kinds: kinds, Concerned: r.Concerned, Owned: r.Owned, Clock: st.pace,
 		Lease:      &fleet.LeaseOptions{Duration: st.lease, Every: 20 * time.Millisecond, Wanted: r.LeaseWanted},
 		ProbeEvery: 20 * time.Millisecond, Coalesce: time.Millisecond,
 		Backoff: func(int) time.Duration { return 20 * time.Millisecond },
@@ -445,11 +448,16 @@ func (st *stage) run() {
 	if err := st.fleet.Workloads().Source().Start(ctx, st.queue); err != nil {
 		st.t.Fatal(err)
 	}
+	departures := st.resolver.departures()
 	var running sync.WaitGroup
 	running.Go(func() { _ = st.fleet.Start(ctx) })
 	running.Go(func() {
-		for event := range watched.ResultChan() {
-			if wl, ok := event.Object.(*kueue.Workload); ok {
+		for e := range watched.ResultChan() {
+			wl, ok := e.Object.(*kueue.Workload)
+			if ok && e.Type == watch.Deleted {
+				departures.Delete(event.DeleteEvent{Object: wl})
+			}
+			if ok {
 				st.queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(wl)})
 			}
 		}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
@@ -26,6 +29,7 @@ type orphans struct {
 
 	mu        sync.Mutex
 	witnessed map[client.ObjectKey]string // Workloads seen by this program, of which the hub's record would not tell
+	departed  map[client.ObjectKey]bool   // Workloads that were seen to go, as long as there may be something of them on workers
 }
 
 // hubs are the identities of former hubs whose objects are this hub's.
@@ -42,6 +46,47 @@ func (o *orphans) forget(key client.ObjectKey) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.witnessed, key)
+	delete(o.departed, key)
+}
+
+// depart notes that a Workload goes.
+func (o *orphans) depart(key client.ObjectKey) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.departed == nil {
+		o.departed = map[client.ObjectKey]bool{}
+	}
+	o.departed[key] = true
+}
+
+func (o *orphans) hasDeparted(key client.ObjectKey) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.departed[key]
+}
+
+// Owned tells whether a Workload is the hub's as far as this program knows: its cache has it, or had it. What else clusters show
+// anybody may have made who may make jobs there.
+func (r *Resolver) Owned(key client.ObjectKey) bool {
+	return !r.unowned(context.Background(), key) || r.orphans.hasDeparted(key)
+}
+
+// departures passes all events of Workloads and notes which of them go.
+func (r *Resolver) departures() predicate.Predicate {
+	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
+		r.orphans.depart(client.ObjectKeyFromObject(e.Object))
+		return true
+	}}
+}
+
+// lookAtDeparted makes those be looked at again that were seen to go: a cluster that showed something of them is no more.
+func (r *Resolver) lookAtDeparted() {
+	r.orphans.mu.Lock()
+	keys := slices.Collect(maps.Keys(r.orphans.departed))
+	r.orphans.mu.Unlock()
+	for _, key := range keys {
+		r.Fleet.Workloads().Later(key)
+	}
 }
 
 // witness notes that a Workload exists which has a copy made in a time that the hub has no record of: if it goes from now on, this
@@ -126,7 +171,7 @@ func (r *Resolver) strays(ctx context.Context, cluster string, kinds []fleet.Kin
 				if ghost := r.ghost(key); r.keeps(ctx, cluster, ghost) {
 					found.add(own, key)
 				} else {
-					r.Fleet.Workloads().Send(key, 0) // somebody may have said that it is to go
+					r.Fleet.Look(cluster, key) // somebody may have said that it is to go
 				}
 			}
 		}

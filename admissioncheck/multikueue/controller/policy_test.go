@@ -152,6 +152,10 @@ func TestWhatTheHubHasForgottenGoesWithItsPodsOnlyIfItWasToBeFenced(t *testing.T
 				if err := st.workers["w1"].Update(t.Context(), j); err != nil {
 					t.Fatal(err)
 				}
+				st.eventually("the hub sees the stamp", func() bool {
+					seen, _ := st.fleet.Get("w1", jobKind(t).GVK(), jobKey())
+					return seen != nil && seen.GetAnnotations()[switchyard.OnHubLostAnnotation] != ""
+				})
 			}
 			for _, obj := range []client.Object{st.localJob(), st.local()} {
 				if err := st.hub.Delete(t.Context(), obj); err != nil {

@@ -128,7 +128,7 @@ func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep, error) {
 		NameInLabel: s.NameInLabel, Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager), Clock: clock.RealClock{},
 		Hub: &Hub{Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: s.Namespace, Clock: clock.RealClock{}},
 	})
-	options.Concerned, options.Removed = r.Concerned, r.removed
+	options.Concerned, options.Removed, options.Owned = r.Concerned, r.removed, r.Owned
 	options.Lease = &fleet.LeaseOptions{
 		Namespace: s.Namespace, Name: fence.LeaseName(s.Origin), Duration: s.Policy.LeaseDuration, Wanted: r.LeaseWanted,
 		Margin: s.Policy.SkewMargin, Identity: r.Hub.identity, Adopted: r.orphans.hubs,
@@ -139,7 +139,7 @@ func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep, error) {
 }
 
 func (r *Resolver) setup(mgr ctrl.Manager) error {
-	workloads := ctrl.NewControllerManagedBy(mgr).Named("multikueue_workload").For(&kueue.Workload{})
+	workloads := ctrl.NewControllerManagedBy(mgr).Named("multikueue_workload").For(&kueue.Workload{}, builder.WithPredicates(r.departures()))
 	for _, s := range r.wakers() {
 		workloads = workloads.Watches(s.of, handler.EnqueueRequestsFromMapFunc(s.whom), builder.WithPredicates(s.when))
 	}

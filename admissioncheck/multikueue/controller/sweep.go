@@ -42,7 +42,7 @@ func (s *Sweep) sweep(ctx context.Context) {
 		for _, kind := range s.Kinds {
 			for _, obj := range s.Fleet.List(state.Cluster, kind.GVK) {
 				if key, ok := kind.Key(obj); ok && s.orphaned(ctx, key, state.Cluster) {
-					s.Fleet.Workloads().Send(key, 0)
+					s.Fleet.Look(state.Cluster, key)
 				}
 			}
 		}

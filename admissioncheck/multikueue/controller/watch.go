@@ -111,6 +111,7 @@ func ownerKey(own owner) string { return own.gvk.GroupKind().String() + "/" + ow
 // Concerned lists the Workloads that a change of a cluster's connection may matter to: those that look for a cluster, and the
 // others that name this one, or all of them when the hub is, or was until now, cut off from most. Those that only show something
 // on a cluster that is lost are among them: what an earlier owner of the name has left there is in nobody's way any more, but owed.
+// Orphans are not: nothing can be done about them before the cluster is back.
 func (r *Resolver) Concerned(cluster string) (seekers, others []types.NamespacedName) {
 	named := cluster
 	if r.lookAround().concerns {
@@ -119,7 +120,9 @@ func (r *Resolver) Concerned(cluster string) (seekers, others []types.Namespaced
 	seekers, others = r.indexed(everyCluster), r.indexed(named)
 	if state, known := r.Fleet.State(cluster); known && !state.Connected {
 		for _, left := range r.Fleet.List(cluster, workloadGVK()) {
-			others = append(others, client.ObjectKeyFromObject(left))
+			if key := client.ObjectKeyFromObject(left); r.Owned(key) {
+				others = append(others, key)
+			}
 		}
 	}
 	return seekers, others

@@ -134,6 +134,7 @@ func (f *Fleet) Remove(cluster string) {
 	f.mu.Unlock()
 	if s != nil {
 		f.places.leave(s)
+		s.orphans.clear()
 		s.announce()
 	}
 	if s != nil && f.options.Removed != nil {
@@ -250,19 +251,7 @@ func (f *Fleet) Of(cluster string, gvk schema.GroupVersionKind, workload types.N
 	if s == nil {
 		return nil
 	}
-	kind := s.follows(gvk)
-	informer := kind.informer
-	if informer == nil {
-		return nil
-	}
-	items, _ := informer.GetIndexer().ByIndex(byWorkload, workload.String())
-	if namesake, found, _ := informer.GetStore().GetByKey(storeKey(workload)); found && kind.belongs(namesake, workload) {
-		items = append(items, namesake)
-	}
-	objects := make([]client.Object, 0, len(items))
-	for _, item := range items {
-		objects = append(objects, object(item))
-	}
+	objects := s.follows(gvk).of(workload)
 	slices.SortFunc(objects, func(a, b client.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return objects
 }

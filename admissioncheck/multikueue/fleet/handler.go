@@ -50,7 +50,7 @@ func (h *handler) OnDelete(old any) {
 	if last == nil {
 		return
 	}
-	if key, ok := h.kind.Key(last); ok {
+	if key, ok := h.kind.Key(last); ok && h.session.options.Owned(key) {
 		_, missed := old.(cache.DeletedFinalStateUnknown)
 		h.session.memory.add(key, h.kind.GVK, Gone{Last: last, Watched: !missed})
 	}
@@ -73,7 +73,9 @@ func (h *handler) tell(old, now client.Object) {
 	}
 	for _, key := range h.concerned(present) {
 		h.session.lanes.changed(key, now == nil, h.session.options.Clock.Now())
-		h.session.signal.Send(key, delay)
+		if now != nil || !h.session.owner.bury(key, h.session) {
+			h.session.owner.look(key, delay)
+		}
 	}
 }
 

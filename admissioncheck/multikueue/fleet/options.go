@@ -29,6 +29,9 @@ type Options struct {
 
 	// Removed, optional, is told of every cluster that is removed.
 	Removed func(cluster string)
+	// Owned tells whether a Workload is one of the hub's, or was until now; by default all are. Of others nothing is remembered, and
+	// those of one cluster are looked at ten a second.
+	Owned func(types.NamespacedName) bool
 	// Lease, optional, makes the supervisors keep a run lease on the workers.
 	Lease *LeaseOptions
 
@@ -59,6 +62,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Concerned == nil {
 		o.Concerned = func(string) (seekers, others []types.NamespacedName) { return nil, nil }
+	}
+	if o.Owned == nil {
+		o.Owned = func(types.NamespacedName) bool { return true }
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

@@ -37,7 +37,6 @@ type session struct {
 	places   *places
 	owner    *supervisor
 	work     workqueue.TypedDelayingInterface[types.NamespacedName]
-	signal   *Signal
 	announce func()                // makes the hub look at the cluster and at what depends on it
 	suspect  chan struct{}         // somebody had trouble: probe now
 	exceeded chan error            // capacity 1: the cluster's answers went beyond a bound
@@ -300,7 +299,7 @@ func (s *session) runLane(ctx context.Context, key types.NamespacedName) {
 		if wait := s.breaker.wait(s.options.Clock.Now(), s.options.CallTimeout, s.lanes.idle(key)); wait > 0 {
 			s.work.AddAfter(key, wait)
 			if s.lanes.held(key) {
-				s.signal.Send(key, 0) // it may be better off elsewhere
+				s.owner.look(key, 0) // it may be better off elsewhere
 			}
 			return
 		}
@@ -319,7 +318,7 @@ func (s *session) runAction(ctx context.Context, key types.NamespacedName, r run
 	call, cancel := context.WithTimeout(ctx, s.options.CallTimeout)
 	defer cancel()
 	limit, answered := s.pulse.ask(s.options.Clock.Now())
-	overdue := s.options.Clock.AfterFunc(limit, func() { s.doubt(); s.signal.Send(key, 0) })
+	overdue := s.options.Clock.AfterFunc(limit, func() { s.doubt(); s.owner.look(key, 0) })
 	value, err := r.action.Run(call, s.client)
 	err = presentable(err)
 	overdue.Stop()
@@ -337,7 +336,7 @@ func (s *session) runAction(ctx context.Context, key types.NamespacedName, r run
 		s.doubt()
 	}
 	if news {
-		s.signal.Send(key, 0)
+		s.owner.look(key, 0)
 	}
 }
 
@@ -359,7 +358,7 @@ func (s *session) readmit(ctx context.Context, now time.Time, pause time.Duratio
 	look := func() {
 		seekers, _ := s.options.Concerned(s.name)
 		for _, key := range seekers {
-			s.signal.Send(key, 0)
+			s.owner.workloads.Send(key, 0)
 		}
 	}
 	if pause == 0 {

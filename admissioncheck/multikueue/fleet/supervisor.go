@@ -37,6 +37,7 @@ type supervisor struct {
 	workloads *Signal
 	clusters  *Signal
 	entrance  entrance
+	orphans   *orphans
 
 	renew chan struct{} // capacity 1: the credentials have changed
 	stop  context.CancelFunc
@@ -57,6 +58,7 @@ func newSupervisor(name string, f *Fleet) *supervisor {
 		renew: make(chan struct{}, 1),
 		state: State{Cluster: name, LostSince: f.options.Clock.Now()},
 	}
+	s.orphans = newOrphans(f.options.Clock, f.workloads.Later)
 	s.places, s.stats.unanswered = f.places, s.doubt
 	s.lanes.noted = func(key types.NamespacedName, there bool) {
 		f.places.note(place{inLanes, storeKey(key)}, finding{on: s}, there)
@@ -219,7 +221,7 @@ func (s *supervisor) open(ctx context.Context, c client.WithWatch) (opened *sess
 	s.lanes.reset()
 	ctx, stop := context.WithCancel(ctx)
 	opened = &session{
-		options: s.options, selector: selector, client: c, lanes: s.lanes, memory: s.memory, signal: s.workloads,
+		options: s.options, selector: selector, client: c, lanes: s.lanes, memory: s.memory,
 		work: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[types.NamespacedName]{
 			Clock: s.options.Clock,
 		}),
@@ -275,7 +277,7 @@ func (s *supervisor) connected(credentials Credentials, session *session) {
 	}
 	look := s.lookNow
 	if before == nil {
-		look = s.workloads.Later // the program has just started, or the cluster is new: what is there has time
+		look = s.lookLater // the program has just started, or the cluster is new: what is there has time
 	}
 	s.announceTo(look)
 	for _, key := range session.workloads() { // their events came before the hub could act on them
@@ -283,7 +285,7 @@ func (s *supervisor) connected(credentials Credentials, session *session) {
 	}
 }
 
-func (s *supervisor) lookNow(key types.NamespacedName) { s.workloads.Send(key, 0) }
+func (s *supervisor) lookNow(key types.NamespacedName) { s.look(key, 0) }
 
 // remember keeps what vanished between two sessions.
 func (s *supervisor) remember(before, now *session) {
@@ -300,7 +302,7 @@ func (s *supervisor) remember(before, now *session) {
 				continue
 			}
 			key, ok := k.Key(last)
-			if known, have := s.memory.get(key, k.GVK); ok && (!have || known.Last.GetUID() != last.GetUID()) {
+			if known, have := s.memory.get(key, k.GVK); ok && s.options.Owned(key) && (!have || known.Last.GetUID() != last.GetUID()) {
 				s.memory.add(key, k.GVK, Gone{Last: last})
 			}
 		}
@@ -360,6 +362,7 @@ func (s *supervisor) lost(err error) {
 	}
 	s.mu.Unlock()
 	s.lanes.reset()
+	s.orphans.clear() // they are found again
 	s.announce()
 }
 
@@ -371,7 +374,7 @@ func (s *supervisor) announceTo(look func(types.NamespacedName)) {
 	s.clusters.Send(types.NamespacedName{Name: s.name}, 0)
 	seekers, others := s.options.Concerned(s.name)
 	for _, key := range seekers {
-		s.lookNow(key)
+		s.workloads.Send(key, 0)
 	}
 	for _, key := range others {
 		look(key)
