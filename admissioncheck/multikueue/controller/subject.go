@@ -82,7 +82,10 @@ func ownedBy(wl *kueue.Workload, own owner, named client.Object) bool {
 // original finds the job of a Workload and how to mirror it, and says why it cannot be mirrored if so. A job that is not
 // seen is no reason: it may be on its way, or gone already, and so may another be in its place.
 func (r *Resolver) original(ctx context.Context, wl *kueue.Workload) (mirror.Original, dispatch.Refusal, error) {
-	o := mirror.Original{Origin: r.Origin, Hub: r.Hub.identity(), Adopted: r.orphans.hubs(), Workload: wl, Shape: sync.OnceValue(func() string { return mirror.Shape(wl) })}
+	o := mirror.Original{
+		Origin: r.Origin, Hub: r.Hub.identity(), Adopted: r.orphans.hubs(), Workload: wl,
+		Now: r.Clock.Now(), Shape: sync.OnceValue(func() string { return mirror.Shape(wl) }),
+	}
 	own, ok := ownerOf(wl)
 	if !ok {
 		return o, dispatch.Refusal{Reason: dispatch.NoAdapter}, nil

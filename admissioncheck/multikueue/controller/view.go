@@ -68,6 +68,7 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 	}
 	v.OfferedAt = r.flights.sentAt(name, s.key(), s.state.Epoch)
 	r.gates.tell(s.key(), &v, s.state.Epoch)
+	v.Copy = o.Plausible(v.Copy)
 	m := notes.marks
 	v.Gone, v.Cordoned = m.gone, m.cordoned || m.drain || m.gone
 	v.BeingDrained = m.drain

@@ -3,6 +3,7 @@ package mirror
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,6 +43,8 @@ type Original struct {
 	Stops bool
 	// Gated makes copies that may not preempt before the hub opens their gate (contract: multikueue.md 8).
 	Gated bool
+	// Now is when this is looked at; zero believes whatever workers say of times.
+	Now time.Time
 	// Shape is the Shape of Workload where that is kept, because every copy is compared with it; nil works it out each time.
 	Shape func() string
 }

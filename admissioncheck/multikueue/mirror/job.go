@@ -54,14 +54,13 @@ func (o Original) isNamed(remote client.Object) bool {
 }
 
 // WithStatus returns the hub's job with the status of the remote one, and whether that changes anything. Texts in it are cut and
-// cleaned, and one larger than MaxStatus changes nothing. Deferred says
-// that the hub's job cannot take it yet.
+// cleaned, counts and times are such as a worker can mean, and one larger than MaxStatus changes nothing. Deferred says that the hub's job cannot take it yet.
 func (o Original) WithStatus(remote client.Object) (local client.Object, changed, deferred bool) {
 	local, ok := o.Job.DeepCopyObject().(client.Object)
 	if !ok {
 		panic("mirror: the copy of a job is not an object")
 	}
-	shown, small := presentable(remote)
+	shown, small := o.presentable(remote)
 	if !small {
 		return local, false, false
 	}
