@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -21,6 +22,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job/all"
+	"switchyard.dev/worker/kube"
 )
 
 // boundLabel marks, on a worker, the Secrets that the tokens of an account are bound to; its value is the account. A token
@@ -174,10 +176,37 @@ func (a *app) registration(name string, kubeconfig []byte) (*corev1.Secret, *kue
 }
 
 // say tells what was done; warn what the user should know although nothing failed.
-func (a *app) say(format string, args ...any) { _, _ = fmt.Fprintf(a.Out, format+"\n", args...) }
+func (a *app) say(format string, args ...any) { _, _ = fmt.Fprintf(a.Out, format+"\n", printable(args)...) }
 
 func (a *app) warn(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.ErrOut, "warning: "+format+"\n", args...)
+	_, _ = fmt.Fprintf(a.ErrOut, "warning: "+format+"\n", printable(args)...)
+}
+
+// printable are values fit for a terminal: names, texts and errors may be those of a cluster that lies.
+func printable(args []any) []any {
+	list := make([]any, len(args))
+	for i, arg := range args {
+		switch is := arg.(type) {
+		case string:
+			list[i] = printableLines(is)
+		case error:
+			list[i] = printableLines(is.Error())
+		case fmt.Stringer:
+			list[i] = printableLines(is.String())
+		default:
+			list[i] = arg
+		}
+	}
+	return list
+}
+
+// printableLines is kube.Printable line by line, for texts of which some of ours have several.
+func printableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = kube.Printable(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }
 
 // resourceOf is the resource of a kind whose plural is regular, as those of all jobs are.

@@ -95,7 +95,7 @@ func (a *app) create(ctx context.Context, to *site, obj client.Object, o *change
 
 // confirm asks a person; without one, the answer is no.
 func (a *app) confirm(format string, args ...any) bool {
-	_, _ = fmt.Fprintf(a.ErrOut, format+" [y/N] ", args...)
+	_, _ = fmt.Fprintf(a.ErrOut, format+" [y/N] ", printable(args)...)
 	line, _ := bufio.NewReader(a.In).ReadString('\n')
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":

@@ -71,7 +71,7 @@ func (a *app) deleteWorkloads(ctx context.Context, names []string, o *deleteOpti
 	targets := deletions(found)
 	if !o.yes && o.run == "none" {
 		for _, t := range targets {
-			_, _ = fmt.Fprintf(a.ErrOut, "  %s %s\n", t.GetObjectKind().GroupVersionKind().Kind, key(t))
+			_, _ = fmt.Fprintf(a.ErrOut, "  %s %s\n", t.GetObjectKind().GroupVersionKind().Kind, printableLines(fmt.Sprint(key(t))))
 		}
 		if !a.confirm("Delete these?") {
 			return usagef("nothing was deleted: confirm, or pass --yes")

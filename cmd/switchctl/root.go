@@ -65,7 +65,7 @@ func (a *app) execute(ctx context.Context, argv []string) int {
 		return kubectl.code // it has said why
 	}
 	if err != nil {
-		_, _ = fmt.Fprintln(a.ErrOut, "error:", err)
+		_, _ = fmt.Fprintln(a.ErrOut, "error:", printableLines(err.Error()))
 		if text := advice(err); text != "" {
 			_, _ = fmt.Fprintln(a.ErrOut, "hint:", text)
 		}

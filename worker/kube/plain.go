@@ -30,6 +30,30 @@ func Plain(text string, limit int) string {
 	return Truncate(text, limit)
 }
 
+// Printable makes a text that somebody else wrote fit for a terminal, on one line: without what would steer it, hide or turn around
+// what follows. Unlike Plain it keeps blanks and what is markup elsewhere, and cuts nothing.
+func Printable(text string) string {
+	if isPrintable(text) {
+		return text
+	}
+	text = terminal.ReplaceAllString(strings.ToValidUTF8(text, "?"), "")
+	return strings.Map(func(r rune) rune {
+		if r == '<' || r == '>' {
+			return r
+		}
+		return shown(r)
+	}, text)
+}
+
+func isPrintable(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
 // shown is what is shown of a rune: a space for a control character, nothing for one that has no look of its own.
 func shown(r rune) rune {
 	switch {

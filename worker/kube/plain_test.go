@@ -45,3 +45,20 @@ func FuzzPlain(f *testing.F) {
 		}
 	})
 }
+
+func TestPrintableKeepsBlanksAndDropsWhatSteersATerminal(t *testing.T) {
+	for text, want := range map[string]string{
+		"a  <none>  b":              "a  <none>  b",
+		"a\x1b[31mred\x1b[0m":       "ared",
+		"\x1b]0;title\x07x":         "x",
+		"one\nFINISHED: two\tthree": "one FINISHED: two three",
+		"a\u202egpj.exe\u200b":      "agpj.exe",
+		"a\u009b31mb\x7f":           "a 31mb ",
+		"\xff":                      "?",
+		"größe 大":                   "größe 大",
+	} {
+		if got := Printable(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}

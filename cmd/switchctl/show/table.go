@@ -5,6 +5,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"switchyard.dev/worker/kube"
 )
 
 // wide marks columns that are shown with "-o wide" only: kubectl's printers hide every priority but 0.
@@ -24,7 +26,15 @@ func plain(names ...string) []metav1.TableColumnDefinition {
 	return columns
 }
 
-func row(cells ...any) metav1.TableRow { return metav1.TableRow{Cells: cells} }
+// row is one of a table. What clusters say cannot leave its cell, nor steer a terminal.
+func row(cells ...any) metav1.TableRow {
+	for i, cell := range cells {
+		if text, is := cell.(string); is {
+			cells[i] = kube.Printable(text)
+		}
+	}
+	return metav1.TableRow{Cells: cells}
+}
 
 // within puts the namespace first, for tables over all namespaces.
 func within(table *metav1.Table, namespaces []string) {

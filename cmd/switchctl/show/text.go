@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"switchyard.dev/worker/kube"
 )
 
-// text is lines under one another, some of them further in.
+// text is lines under one another, some of them further in. What clusters say cannot leave its line, nor steer a terminal.
 type text struct {
 	out   *strings.Builder
 	depth int
@@ -25,12 +27,17 @@ func (t *text) ensure() {
 
 func (t *text) line(format string, args ...any) {
 	t.ensure()
-	line := strings.Repeat("  ", t.depth) + fmt.Sprintf(format, args...)
+	line := strings.Repeat("  ", t.depth) + kube.Printable(fmt.Sprintf(format, args...))
 	t.out.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
 // columns writes rows with every column but the last as wide as its widest cell.
 func (t *text) columns(rows [][]string) {
+	for _, cells := range rows {
+		for i := range cells {
+			cells[i] = kube.Printable(cells[i])
+		}
+	}
 	widths := make([]int, len(rows[0]))
 	for _, cells := range rows {
 		for i, cell := range cells {
