@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/pkg/apis/clientauthentication/install"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"switchyard.dev/worker/kube"
 )
 
 // execInfo is the environment variable in which a program is told what is asked of it.
@@ -93,8 +95,11 @@ func (p *plugin) run(ctx context.Context) (*credential, error) {
 		command.Env = append(command.Env, v.Name+"="+v.Value)
 	}
 	command.Env = append(command.Env, execInfo+"="+p.info)
-	command.Stdout, command.Stderr, command.WaitDelay = output, &complaints{to: os.Stderr, left: complaintLimit}, pipeGrace
-	if err := command.Run(); err != nil {
+	complains := &complaints{to: os.Stderr, left: complaintLimit}
+	command.Stdout, command.Stderr, command.WaitDelay = output, complains, pipeGrace
+	err := command.Run()
+	complains.flush()
+	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
@@ -158,18 +163,36 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// complaints pass on the first bytes of what a program writes, and drop the rest.
+// complaints pass on the first bytes of what a program writes, line by line and fit to be shown, and drop the rest.
 type complaints struct {
 	to   io.Writer
 	left int
+	line []byte // what has come of the last one
 }
 
 // Write implements io.Writer. It never fails: a program is not to end because nobody listens.
 func (c *complaints) Write(p []byte) (int, error) {
 	n := min(len(p), c.left)
 	c.left -= n
-	if n > 0 {
-		_, _ = c.to.Write(p[:n])
+	c.line = append(c.line, p[:n]...)
+	for {
+		end := bytes.IndexByte(c.line, '\n')
+		if end < 0 {
+			return len(p), nil
+		}
+		c.pass(c.line[:end])
+		c.line = c.line[end+1:]
 	}
-	return len(p), nil
+}
+
+// flush passes on a last line that has no end.
+func (c *complaints) flush() {
+	if len(c.line) > 0 {
+		c.pass(c.line)
+		c.line = nil
+	}
+}
+
+func (c *complaints) pass(line []byte) {
+	_, _ = io.WriteString(c.to, kube.Printable(string(line))+"\n")
 }
