@@ -25,7 +25,7 @@ var (
 	hubNow  = hubMade.Add(time.Hour)
 )
 
-// ofJob is an Original whose job on the hub was made at hubMade and is looked at at hubNow.
+// ofJob is an Original whose job on the hub was made at hubMade, and which is looked at when it is hubNow.
 func ofJob(remote client.Object) Original {
 	var kind job.Integration
 	for _, k := range all.Kinds() {
