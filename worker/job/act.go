@@ -32,7 +32,7 @@ func (r *reconciler[T]) act(ctx context.Context, s *sight[T], plan Plan) ([]kube
 	case DoDelete:
 		return r.delete(ctx, s.wl)
 	case DoDeleteExtras:
-		return r.delete(ctx, s.extras...)
+		return r.deleteExtras(ctx, s)
 	case DoForget:
 		return nil, r.forget(ctx, s)
 	case DoRetire:

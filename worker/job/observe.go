@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +31,7 @@ type sight[T client.Object] struct {
 	// wl is the job's Workload, nil if there is none.
 	wl *kueue.Workload
 	// extras are other Workloads of this very job; orphans are those whose finalizer nobody needs: of a job of the same name
-	// that is gone, and extras on their way out.
+	// that is gone.
 	extras, orphans []*kueue.Workload
 	// desired is what to create (DoCreate) or what the Workload should be (DoUpdate).
 	desired *kueue.Workload
@@ -82,36 +81,28 @@ func (r *reconciler[T]) observeWorkloads(ctx context.Context, key types.Namespac
 	if err != nil {
 		return fmt.Errorf("list workloads of %s: %w", r.kind.GVK.Kind, err)
 	}
-	slices.SortFunc(owned.Items, byWorth)
+	if err := r.sortByWorth(ctx, s, owned.Items); err != nil {
+		return err
+	}
 	needed := r.opts.Gates.PrebuiltWorkloadName(s.job)
 	for i := range owned.Items {
 		wl := &owned.Items[i]
-		ours := !s.facts.Gone && metav1.GetControllerOfNoCopy(wl).UID == s.job.GetUID()
+		ours, guarded := s.owns(wl), controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer)
 		switch {
 		case ours && s.wl == nil && (needed == "" || wl.Name == needed):
 			s.wl = wl
-		case ours && wl.DeletionTimestamp.IsZero():
+		case ours && (wl.DeletionTimestamp.IsZero() || guarded):
 			s.extras = append(s.extras, wl)
-		case controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer), r.mayBeOrphan(wl):
+		case guarded, r.mayBeOrphan(wl):
 			s.orphans = append(s.orphans, wl)
 		}
 	}
 	s.facts.Orphans, s.facts.Extras = len(s.orphans) > 0, len(s.extras) > 0
+	s.facts.ExtrasHold = slices.ContainsFunc(s.extras, workload.HasQuota)
+	s.facts.ExtrasAway = len(s.extras) > 0 && !slices.ContainsFunc(s.extras, func(wl *kueue.Workload) bool {
+		return wl.DeletionTimestamp.IsZero() || r.mayGo(wl)
+	})
 	return nil
-}
-
-// byWorth puts first the Workload that a job with several should keep: one that stays, holds quota, and has the first name.
-func byWorth(a, b kueue.Workload) int {
-	worth := func(wl *kueue.Workload) int {
-		switch {
-		case !wl.DeletionTimestamp.IsZero():
-			return 2
-		case workload.HasQuota(wl):
-			return 0
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(worth(&a), worth(&b)), cmp.Compare(a.Name, b.Name))
 }
 
 func (r *reconciler[T]) observeScope(ctx context.Context, s *sight[T]) error {

@@ -51,8 +51,10 @@ type Facts struct {
 	Behind bool
 	// Orphans tells that our finalizer is on Workloads that no job needs any more.
 	Orphans bool
-	// Extras tells that the job has more Workloads than the one it needs.
-	Extras bool
+	// Extras tells that the job has more Workloads than the one it needs; ExtrasHold, that one of those holds quota, with which
+	// the job may run; ExtrasAway, that each of those is on its way
+	// out and says that another cluster may run the job.
+	Extras, ExtrasHold, ExtrasAway bool
 	// Suspended is the job's spec.
 	Suspended bool
 	// Stopped tells that a stop, if one was begun, is complete: suspended, and restored.
@@ -163,7 +165,7 @@ func Step(f Facts) Plan {
 	case f.Scope == ScopeChild:
 		return stepChild(f)
 	case f.Extras:
-		return Plan{Do: DoDeleteExtras, Because: NoMatchingWorkload}
+		return stepExtras(f)
 	case f.Ended != nil:
 		return stepEnded(f)
 	case f.Deleting:
@@ -184,6 +186,22 @@ func stepChild(f Facts) Plan {
 		return Plan{Because: ChildOfManaged}
 	}
 	return Plan{Do: DoSuspend, Because: ChildOfManaged}
+}
+
+// stepExtras deletes all Workloads of the job but the one that is kept. If another one holds the quota with which the job may run,
+// the job is stopped first; if another one is the record of who may run the job, its dispatcher has the word.
+func stepExtras(f Facts) Plan {
+	then := Plan{Do: DoDeleteExtras, Because: NoMatchingWorkload}
+	switch {
+	case f.ExtrasAway && f.Ended != nil:
+		return stepEnded(f)
+	case f.ExtrasAway:
+		then = Plan{Because: WaitingForDispatcher}
+	}
+	if f.Ended != nil || !f.ExtrasHold || f.Admitted && f.Link == LinkMatching {
+		return then
+	}
+	return drain(f, NoMatchingWorkload, then)
 }
 
 // stepEnded never looks at what the Workload asks for: the end of a job is a fact whatever was changed before.

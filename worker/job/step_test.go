@@ -30,6 +30,11 @@ func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
 		{"a finished child is left alone", Facts{Scope: ScopeChild, Ended: &Outcome{}}, Plan{Because: ChildOfManaged}},
 		// Step 6: exactly one workload, which matches.
 		{"extra workloads are deleted", describe("waiting").with(extras), Plan{Do: DoDeleteExtras, Because: NoMatchingWorkload}},
+		{"while the job runs with the one that is kept too", describe("running").with(extras, extrasHold), Plan{Do: DoDeleteExtras, Because: NoMatchingWorkload}},
+		{"not before the job has stopped that may run with one of them", describe("running").with(extras, extrasHold).link(LinkStale), Plan{Do: DoStop, Because: NoMatchingWorkload}},
+		{"and its pods are gone", describe("waiting").with(extras, extrasHold, pods), Plan{Because: WaitingForPods}},
+		{"one that says that another cluster may run the job waits", describe("waiting").with(extras, extrasAway), Plan{Because: WaitingForDispatcher}},
+		{"but not the end", describe("running").with(extras, extrasAway, succeeded), Plan{Do: DoFinish, Because: JobFinished, Finish: kueue.ReasonSucceeded}},
 		{"a workload that was changed under a suspended job without quota is updated", describe("waiting").link(LinkStale), Plan{Do: DoUpdate, Because: JobChanged}},
 		{"one with quota is deleted", describe("reserved").link(LinkStale), Plan{Do: DoDelete, Because: NoMatchingWorkload}},
 		{"a running job is stopped before", describe("running").link(LinkStale), Plan{Do: DoStop, Because: NoMatchingWorkload}},
@@ -120,6 +125,10 @@ func TestStepIsTotalAndKeepsItsLaws(t *testing.T) {
 					}
 				}
 				checkLaws(t, f)
+				if f.Extras {
+					checkLaws(t, f.with(extrasHold))
+					checkLaws(t, f.with(extrasAway))
+				}
 				if f.Deleting {
 					checkLaws(t, f.with(finalizer, bound))
 					checkLaws(t, f.with(finalizer, owed))
@@ -157,6 +166,10 @@ func brokenLaw(f Facts, p Plan) string {
 		return "a job was started without a right to"
 	case p.Do == DoRelease && (!f.Suspended || !f.Drained || !f.Stopped || f.Dispatched && !f.Deleting):
 		return "quota was released under a job that may run"
+	case p.Do == DoDeleteExtras && f.ExtrasHold && f.Ended == nil && !(f.Admitted && f.Link == LinkMatching) && (!f.Suspended || !f.Drained || !f.Stopped):
+		return "quota was released under a job that may run with it"
+	case p.Do == DoDeleteExtras && f.ExtrasAway:
+		return "the record of who may run the job was lost"
 	case p.Do == DoLetGo && f.Deleting && !f.Finished && f.Ended == nil && (f.Bound || f.Owed):
 		return "the record of who may run the job was lost"
 	case p.Do == DoRetire && (f.Reserved && f.Evicted || !f.Suspended || f.Ended != nil || f.Link != LinkMatching || f.RetireAt.IsZero()):
@@ -207,6 +220,8 @@ func gone(f *Facts)          { f.Gone = true }
 func behind(f *Facts)        { f.Behind = true }
 func orphans(f *Facts)       { f.Orphans = true }
 func extras(f *Facts)        { f.Extras = true }
+func extrasHold(f *Facts)    { f.ExtrasHold = true }
+func extrasAway(f *Facts)    { f.ExtrasAway = true }
 func suspended(f *Facts)     { f.Suspended = true }
 func halfway(f *Facts)       { f.Stopped = false }
 func pods(f *Facts)          { f.Drained = false }
