@@ -27,7 +27,7 @@ func State(wl *kueue.Workload) lifecycle.State {
 		Reservation:   reservation(st.Admission),
 		Nominated:     st.NominatedClusterNames,
 		Cluster:       ptr.Deref(st.ClusterName, ""),
-		PastExecution: ptr.Deref(st.AccumulatedPastExecutionTimeSeconds, 0),
+		PastExecution: st.AccumulatedPastExecutionTimeSeconds,
 	}
 	for _, c := range st.Conditions {
 		s.Conditions = append(s.Conditions, lifecycle.Condition{
@@ -92,9 +92,7 @@ func SetState(wl *kueue.Workload, s lifecycle.State) {
 	}
 	st.NominatedClusterNames = s.Nominated
 	st.ClusterName = nonZero(s.Cluster)
-	if ptr.Deref(st.AccumulatedPastExecutionTimeSeconds, 0) != s.PastExecution {
-		st.AccumulatedPastExecutionTimeSeconds = nonZero(s.PastExecution)
-	}
+	st.AccumulatedPastExecutionTimeSeconds = s.PastExecution
 	st.RequeueState = requeueState(s)
 	st.UnhealthyNodes = nil
 	for _, name := range s.UnhealthyNodes {

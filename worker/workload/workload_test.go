@@ -218,3 +218,26 @@ func TestGatesAreCleanedUp(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// A Workload that was admitted for less than a second has been admitted: zero is said, and nothing before there was an admission.
+func TestAnAdmissionOfNoTimeIsAnAdmissionToo(t *testing.T) {
+	now := time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
+	wl := &kueue.Workload{Spec: kueue.WorkloadSpec{PodSets: []kueue.PodSet{{Name: "main", Count: 1}}}}
+	Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", now)
+	if past := wl.Status.AccumulatedPastExecutionTimeSeconds; past != nil {
+		t.Errorf("%d seconds of earlier admissions in the first", *past)
+	}
+	evict := func(reason admission.Reason) {
+		Evict(wl, lifecycle.Eviction{Reason: reason}, now.Add(300*time.Millisecond))
+		Release(wl, now.Add(600*time.Millisecond))
+	}
+	evict(lifecycle.EvictedByPreemption)
+	if past := wl.Status.AccumulatedPastExecutionTimeSeconds; past == nil || *past != 0 {
+		t.Errorf("past execution is %v, want 0", past)
+	}
+	Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", now)
+	evict("DeactivatedDueToMaximumExecutionTimeExceeded")
+	if past := wl.Status.AccumulatedPastExecutionTimeSeconds; past != nil {
+		t.Errorf("%d seconds are left of a time that was used up", *past)
+	}
+}

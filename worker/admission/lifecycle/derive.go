@@ -75,8 +75,17 @@ func (s State) endAdmission(now time.Time) State {
 		return s
 	}
 	spent := max(now.Sub(c.Since), 0) / time.Second
-	s.PastExecution = int32(min(int64(s.PastExecution)+int64(spent), math.MaxInt32))
+	past := int32(min(s.pastExecution()+int64(spent), math.MaxInt32))
+	s.PastExecution = &past
 	return s
+}
+
+// pastExecution is the time spent in earlier admissions, in seconds.
+func (s State) pastExecution() int64 {
+	if s.PastExecution == nil {
+		return 0
+	}
+	return int64(*s.PastExecution)
 }
 
 // BecameAdmitted tells whether the workload is admitted in after but was not in before.

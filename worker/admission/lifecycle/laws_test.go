@@ -63,7 +63,7 @@ func laws(t *testing.T, s State, o Observation, p Plan) {
 	if !next.Is(Finished) && !p.Deactivate && !p.Unguard && next.Is(Admitted) && Merge(next) != Admit {
 		t.Errorf("stays admitted against its gates:\n%s", tell(next))
 	}
-	if evicted, _ := next.Condition(Evicted); next.PastExecution < s.PastExecution && evicted.Reason != "DeactivatedDueToMaximumExecutionTimeExceeded" {
+	if evicted, _ := next.Condition(Evicted); (next.pastExecution() < s.pastExecution() || next.PastExecution == nil && s.PastExecution != nil) && evicted.Reason != "DeactivatedDueToMaximumExecutionTimeExceeded" {
 		t.Error("forgot past execution time")
 	}
 	if next.RequeueCount < s.RequeueCount && !deactivationEnds(s, next) {

@@ -14,7 +14,7 @@ func (s State) expiresAt() time.Time {
 	if s.MaxExecution <= 0 || !s.running() {
 		return time.Time{}
 	}
-	left := max(int64(s.MaxExecution)-int64(s.PastExecution), 0)
+	left := max(int64(s.MaxExecution)-s.pastExecution(), 0)
 	return admitted.Since.Add(time.Duration(left) * time.Second)
 }
 

@@ -152,7 +152,7 @@ func TestBackoffsOfTwoWorkloadsDifferALittleAndAreTheSameEveryTime(t *testing.T)
 
 func TestMaximumExecutionTime(t *testing.T) {
 	limited := reserved(0).change(func(s *State) { s.MaxExecution = 100 })
-	again := reserved(50).change(func(s *State) { s.MaxExecution, s.PastExecution = 100, 70 })
+	again := reserved(50).change(func(s *State) { s.MaxExecution, s.PastExecution = 100, new(int32(70)) })
 	asked := Step(limited, open(100)).Next
 	leaving := Evict(limited, Eviction{Reason: EvictedByClusterQueueStopped}, at(90))
 	deactivated := Step(inactive(asked), open(101)).Next

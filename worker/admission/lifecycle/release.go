@@ -35,7 +35,7 @@ func (s State) settle(now time.Time) State {
 	s = s.with(QuotaReserved, False, reason, message, now)
 	s = Derive(s.resetChecks(now).closeGates(now), now)
 	if evicted.Reason == deactivatedDueTo+DeactivateForExecutionTime {
-		s.PastExecution = 0 // whoever reactivates the workload grants it the whole time again
+		s.PastExecution = nil // whoever reactivates the workload grants it the whole time again
 	}
 	if evicted.Reason == EvictedByPreemption || evicted.Reason == EvictedByNodeFailures {
 		return s.with(Requeued, True, evicted.Reason, evicted.Message, now)

@@ -39,8 +39,8 @@ func TestWhoQueuesAgainAtOnceAndWhoWaitsForATrigger(t *testing.T) {
 			if admitted, _ := s.Condition(Admitted); admitted.Status != False || admitted.Reason != admission.NoReservation {
 				t.Errorf("Admitted is %s %s", admitted.Status, admitted.Reason)
 			}
-			if s.PastExecution != 20 {
-				t.Errorf("past execution %d s", s.PastExecution)
+			if s.pastExecution() != 20 {
+				t.Errorf("past execution %d s", s.pastExecution())
 			}
 		})
 	}

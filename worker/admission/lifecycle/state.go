@@ -126,8 +126,8 @@ type State struct {
 	Nominated []string
 	// UnhealthyNodes that need a replacement.
 	UnhealthyNodes []string
-	// PastExecution is the time spent admitted in earlier admissions, in whole seconds.
-	PastExecution int32
+	// PastExecution is the time spent admitted in earlier admissions, in whole seconds; nil before one has ended.
+	PastExecution *int32
 	// Evictions so far.
 	Evictions []EvictionCount
 	// Gates are the preemption gates that have a position, in the stored order.
@@ -160,9 +160,11 @@ func (s State) Equal(t State) bool {
 		s.RequeueAt.Equal(t.RequeueAt) && s.RequeueCount == t.RequeueCount &&
 		s.Cluster == t.Cluster && slices.Equal(s.Nominated, t.Nominated) &&
 		slices.Equal(s.UnhealthyNodes, t.UnhealthyNodes) &&
-		s.PastExecution == t.PastExecution && slices.Equal(s.Evictions, t.Evictions) &&
+		equalPointers(s.PastExecution, t.PastExecution) && slices.Equal(s.Evictions, t.Evictions) &&
 		slices.EqualFunc(s.Gates, t.Gates, Gate.equal)
 }
+
+func equalPointers(a, b *int32) bool { return a == b || a != nil && b != nil && *a == *b }
 
 func (c Condition) equal(d Condition) bool {
 	since := c.Since.Equal(d.Since)

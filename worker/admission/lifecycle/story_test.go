@@ -68,8 +68,8 @@ func tell(s State) string {
 	if !s.RequeueAt.IsZero() {
 		fmt.Fprintf(b, "requeue at +%ds\n", int(s.RequeueAt.Sub(epoch).Seconds()))
 	}
-	if s.PastExecution != 0 {
-		fmt.Fprintf(b, "past execution %ds\n", s.PastExecution)
+	if s.PastExecution != nil {
+		fmt.Fprintf(b, "past execution %ds\n", *s.PastExecution)
 	}
 	for _, e := range s.Evictions {
 		fmt.Fprintf(b, "evicted %d times for %s %s\n", e.Count, e.Reason, e.Cause)
