@@ -13,7 +13,8 @@ type Eviction struct {
 	Message string
 	// PreemptedBecause is the reason of Preempted=True; empty when the eviction is no preemption.
 	PreemptedBecause admission.Reason
-	// RequeueAt is the earliest time to queue again; zero when the eviction sets no such bound.
+	// RequeueAt is the earliest time to queue again, if that is later than what an earlier eviction has set; zero when the
+	// eviction sets no such bound.
 	RequeueAt time.Time
 }
 
@@ -31,9 +32,11 @@ func Evict(s State, e Eviction, now time.Time) State {
 	}
 	s = s.unblock("Evicted", now)
 	s = s.counted(e.Reason)
-	s.RequeueAt = e.RequeueAt
+	if e.RequeueAt.After(now) {
+		s.RequeueAt = later(s.RequeueAt, e.RequeueAt)
+	}
 	if isDeactivation(e.Reason) {
-		s.RequeueCount = 0
+		s.RequeueAt, s.RequeueCount = time.Time{}, 0
 	}
 	if s.Reservation == nil {
 		return s.turnAway(e, now)
@@ -68,12 +71,15 @@ func (c Check) reset(now time.Time) Check {
 		c.Retries++
 	}
 	c.Message = "Reset to Pending after eviction. Previously: " + string(c.State)
-	c.State, c.Since, c.RequeueAfter = CheckPending, now, 0
+	c.State, c.Since = CheckPending, now
 	return c
 }
 
 func (s State) counted(evicted admission.Reason) State {
 	reason, cause := Split(evicted)
+	if evicted == EvictedByPodsReadyTimeout {
+		cause = string(s.awaitedPods())
+	}
 	s.Evictions = slices.Clone(s.Evictions)
 	for i := range s.Evictions {
 		if e := &s.Evictions[i]; e.Reason == string(reason) && e.Cause == cause {

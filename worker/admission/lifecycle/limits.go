@@ -5,6 +5,8 @@ import (
 	"hash/fnv"
 	"strconv"
 	"time"
+
+	"switchyard.dev/worker/admission"
 )
 
 // expiresAt is when the workload has been admitted for as long as it may, over all its admissions; zero when it has no
@@ -40,16 +42,31 @@ func (s State) readyBy(p *PodsReadyPolicy) time.Time {
 		return time.Time{}
 	}
 	admitted, _ := s.Condition(Admitted)
-	ready, _ := s.Condition(PodsReady)
-	current := !ready.Since.Before(admitted.Since)
+	ready, current := s.podsReady()
 	switch {
 	case current && ready.Status == True:
 		return time.Time{}
-	case current && ready.Status == False && (ready.Reason == WaitForRecovery || ready.Reason == legacyRecovery):
+	case s.awaitedPods() == WaitForRecovery:
 		return ready.Since.Add(p.RecoveryTimeout)
 	default:
 		return admitted.Since.Add(p.Timeout)
 	}
+}
+
+// podsReady is what was said of the pods, and whether that was in this admission.
+func (s State) podsReady() (ready Condition, current bool) {
+	admitted, _ := s.Condition(Admitted)
+	ready, _ = s.Condition(PodsReady)
+	return ready, !ready.Since.Before(admitted.Since)
+}
+
+// awaitedPods says what pods that are not ready are waited for (contract: messages.md 2.3).
+func (s State) awaitedPods() admission.Reason {
+	ready, current := s.podsReady()
+	if current && ready.Status == False && (ready.Reason == WaitForRecovery || ready.Reason == legacyRecovery) {
+		return WaitForRecovery
+	}
+	return WaitForStart
 }
 
 // hurry evicts a workload whose pods were not ready in time, with a longer delay every time, and deactivates it after too

@@ -58,7 +58,7 @@ func TestWaitForPodsReady(t *testing.T) {
 		{
 			name: "pods that are late cost their workload the quota, with a delay",
 			from: admitted, sees: watching(100),
-			want:  runs + "Evicted=True PodsReadyTimeout +100s\nholds quota in cq\nrequeued 1 times\nrequeue at +110s\nevicted 1 times for PodsReadyTimeout \n",
+			want:  runs + "Evicted=True PodsReadyTimeout +100s\nholds quota in cq\nrequeued 1 times\nrequeue at +110s\nevicted 1 times for PodsReadyTimeout WaitForStart\n",
 			tells: []admission.Reason{"EvictedDueToPodsReadyTimeout"}, check: wakes(0),
 		},
 		{
@@ -75,7 +75,7 @@ func TestWaitForPodsReady(t *testing.T) {
 			name: "a pod that does not recover in time costs its workload the quota",
 			from: admitted.ready(False, WaitForRecovery, 400), sees: watching(450),
 			want: runs + "PodsReady=False WaitForRecovery +400s\nEvicted=True PodsReadyTimeout +450s\nholds quota in cq\n" +
-				"requeued 1 times\nrequeue at +460s\nevicted 1 times for PodsReadyTimeout \n",
+				"requeued 1 times\nrequeue at +460s\nevicted 1 times for PodsReadyTimeout WaitForRecovery\n",
 			tells: []admission.Reason{"EvictedDueToPodsReadyTimeout"},
 		},
 		{
@@ -96,25 +96,25 @@ func TestWaitForPodsReady(t *testing.T) {
 			name: "released, the workload waits for the end of its delay",
 			from: Release(late, at(105)), sees: watching(106),
 			want: "QuotaReserved=False PendingEvaluation +105s\nAdmitted=False NoReservation +105s\nEvicted=True PodsReadyTimeout +100s\n" +
-				"Requeued=False PodsReadyTimeout +105s\nrequeued 1 times\nrequeue at +110s\npast execution 105s\nevicted 1 times for PodsReadyTimeout \n",
+				"Requeued=False PodsReadyTimeout +105s\nrequeued 1 times\nrequeue at +110s\npast execution 105s\nevicted 1 times for PodsReadyTimeout WaitForStart\n",
 			check: wakes(110),
 		},
 		{
 			name: "when the delay is over it queues again, and the count stays",
 			from: Release(late, at(105)), sees: watching(111),
 			want: "QuotaReserved=False PendingEvaluation +105s\nAdmitted=False NoReservation +105s\nEvicted=True PodsReadyTimeout +100s\n" +
-				"Requeued=True BackoffFinished +111s\nrequeued 1 times\npast execution 105s\nevicted 1 times for PodsReadyTimeout \n",
+				"Requeued=True BackoffFinished +111s\nrequeued 1 times\npast execution 105s\nevicted 1 times for PodsReadyTimeout WaitForStart\n",
 		},
 		{
 			name: "the delay doubles every time",
 			from: admitted.change(requeued(2)), sees: watching(100),
-			want:  runs + "Evicted=True PodsReadyTimeout +100s\nholds quota in cq\nrequeued 3 times\nrequeue at +140s\nevicted 1 times for PodsReadyTimeout \n",
+			want:  runs + "Evicted=True PodsReadyTimeout +100s\nholds quota in cq\nrequeued 3 times\nrequeue at +140s\nevicted 1 times for PodsReadyTimeout WaitForStart\n",
 			tells: []admission.Reason{"EvictedDueToPodsReadyTimeout"},
 		},
 		{
 			name: "the delay has a maximum, with and without a limit of times",
 			from: admitted.change(requeued(900)), sees: watching(100, 901),
-			want:  runs + "Evicted=True PodsReadyTimeout +100s\nholds quota in cq\nrequeued 901 times\nrequeue at +160s\nevicted 1 times for PodsReadyTimeout \n",
+			want:  runs + "Evicted=True PodsReadyTimeout +100s\nholds quota in cq\nrequeued 901 times\nrequeue at +160s\nevicted 1 times for PodsReadyTimeout WaitForStart\n",
 			tells: []admission.Reason{"EvictedDueToPodsReadyTimeout"},
 		},
 		{

@@ -39,6 +39,8 @@ const (
 // Reasons of PodsReady=False that the lifecycle tells apart; any other means that the pods were never all ready.
 const (
 	WaitForRecovery admission.Reason = "WaitForRecovery"
+	// WaitForStart means that the pods have never been all ready.
+	WaitForStart admission.Reason = "WaitForStart"
 	// legacyRecovery is the same in older versions of the API.
 	legacyRecovery admission.Reason = "PodsReady"
 )

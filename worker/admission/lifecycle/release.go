@@ -73,7 +73,9 @@ func Reserve(s State, r Reservation, checks []string, message string, now time.T
 			s = s.with(t, False, admission.QuotaReserved, previously(c.Message), now)
 		}
 	}
-	s.RequeueAt = time.Time{}
+	if !s.RequeueAt.After(now) { // it is over, and nobody has taken it away yet
+		s.RequeueAt = time.Time{}
+	}
 	return Derive(s.syncChecks(checks, now), now)
 }
 

@@ -12,12 +12,18 @@ func (s State) waitsForTrigger() bool {
 	return s.Reservation == nil && s.Is(Evicted) && requeued.Status == False
 }
 
-// requeueWhenTriggered lets an evicted workload queue again once its trigger has come.
-func requeueWhenTriggered(p *Plan, o Observation) { p.Next = requeue(p.Next, o) }
+// requeueWhenTriggered lets an evicted workload queue again once its trigger has come. A time that is over is taken away from a
+// workload without quota, whatever has set it (contract: messages.md 5.3).
+func requeueWhenTriggered(p *Plan, o Observation) {
+	p.Next = requeue(p.Next, o)
+	if p.Next.Reservation == nil && !p.Next.RequeueAt.After(o.Now) {
+		p.Next.RequeueAt = time.Time{}
+	}
+}
 
 // requeue sets Requeued to True if the trigger that the eviction waits for has come (contract: kueue-api.md 1.13, 4.11).
 func requeue(s State, o Observation) State {
-	if !s.waitsForTrigger() {
+	if !s.waitsForTrigger() || s.Active && s.RequeueAt.After(o.Now) {
 		return s
 	}
 	evicted, _ := s.Condition(Evicted)
@@ -29,7 +35,8 @@ func requeue(s State, o Observation) State {
 		return s.requeued(RequeuedClusterQueueRestarted, "The ClusterQueue was restarted after being stopped", o.Now)
 	case reason == EvictedByLocalQueueStopped && o.LocalQueue.restarted():
 		return s.requeued(RequeuedLocalQueueRestarted, "The LocalQueue was restarted after being stopped", o.Now)
-	case s.backsOff() && !s.RequeueAt.After(o.Now):
+	case s.backsOff():
+		s.RequeueAt = time.Time{}
 		return s.requeued(RequeuedBackoffFinished, "The workload backoff was finished", o.Now)
 	default:
 		return s
@@ -37,7 +44,6 @@ func requeue(s State, o Observation) State {
 }
 
 func (s State) requeued(reason admission.Reason, message string, now time.Time) State {
-	s.RequeueAt = time.Time{}
 	s = s.with(Requeued, True, reason, message, now)
 	c, _ := s.Condition(QuotaReserved)
 	if c.Reason == admission.Deactivated || c.Reason == admission.Suspended {
@@ -59,9 +65,9 @@ func (s State) backsOff() bool {
 	}
 }
 
-// requeueAt is when the workload's backoff ends; zero when it waits for no time.
+// requeueAt is when the workload's backoff ends; zero when it waits for no time, or holds quota.
 func (s State) requeueAt() time.Time {
-	if s.waitsForTrigger() && s.backsOff() {
+	if s.Reservation == nil && !s.Is(Finished) {
 		return s.RequeueAt
 	}
 	return time.Time{}

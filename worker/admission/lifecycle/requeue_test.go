@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"testing"
+	"time"
 
 	"switchyard.dev/worker/admission"
 )
@@ -59,5 +60,68 @@ func TestReactivationAndDeactivationForgetHowOftenPodsWereLate(t *testing.T) {
 	moved := Evict(late, Eviction{Reason: EvictedByPreemption}, at(5))
 	if moved.RequeueCount != 4 {
 		t.Errorf("preempted: %d times", moved.RequeueCount)
+	}
+}
+
+// A time to queue again only moves forward, is taken away when it is over and the workload waits, and stays else (contract:
+// messages.md 5.3).
+func TestATimeToQueueAgainGoesWhenItIsOver(t *testing.T) {
+	backingOff := func(s State, until int) State { return s.change(func(s *State) { s.RequeueAt = at(until) }) }
+	waiting := WaitFor(queued(), admission.WaitingForQuota, "m", at(0))
+	stopped := Release(Evict(backingOff(reserved(0), 60), Eviction{Reason: EvictedByClusterQueueStopped, Message: "m"}, at(10)), at(20))
+	preempted := Release(Evict(backingOff(reserved(0), 60), Eviction{Reason: EvictedByPreemption, Message: "m"}, at(10)), at(20))
+	retried := Evict(backingOff(reserved(0), 60), Eviction{Reason: EvictedByAdmissionCheck, RequeueAt: at(40)}, at(10))
+	closed := func(o *Observation) { o.ClusterQueue.State = QueueHeld }
+	for name, c := range map[string]struct {
+		state  State
+		sees   Observation
+		want   int
+		status Status
+	}{
+		"before it, of one that waits":                       {backingOff(waiting, 60), open(59), 60, ""},
+		"over, of one that nobody has evicted":               {backingOff(waiting, 60), open(60), 0, ""},
+		"over, of one that holds quota":                      {backingOff(reserved(0), 60), open(70), 60, ""},
+		"before it, of one whose queue was started again":    {stopped, open(59), 60, False},
+		"over, of one whose queue was started again":         {stopped, open(60), 0, True},
+		"over, of one whose queue is stopped":                {stopped, open(60).with(closed), 0, False},
+		"before it, of a victim, which queues again at once": {preempted, open(30), 60, True},
+		"over, of a victim":                                  {preempted, open(60), 0, True},
+		"an earlier one does not bring it forward":           {retried, open(50), 60, ""},
+		"of one that somebody deactivates":                   {inactive(backingOff(waiting, 60)), open(30), 0, ""},
+		"of one that is deactivated already":                 {backingOff(inactive(Release(Evict(inactive(reserved(0)), Eviction{Reason: EvictedByDeactivation}, at(5)), at(6))), 60), open(30), 0, False},
+	} {
+		p := Step(c.state, c.sees)
+		want := at(c.want)
+		if c.want == 0 {
+			want = time.Time{}
+		}
+		if !p.Next.RequeueAt.Equal(want) {
+			t.Errorf("%s: requeue at %v, want %v", name, p.Next.RequeueAt, want)
+		}
+		if p.Next.Reservation == nil && !p.WakeAt.Equal(want) {
+			t.Errorf("%s: wakes at %v, want %v", name, p.WakeAt, want)
+		}
+		if requeued, _ := p.Next.Condition(Requeued); requeued.Status != c.status {
+			t.Errorf("%s: Requeued is %q, want %q", name, requeued.Status, c.status)
+		}
+	}
+}
+
+// An eviction for late pods says what they were late with, wherever it comes from.
+func TestLatePodsAreCountedByWhatTheyWereLateWith(t *testing.T) {
+	for name, c := range map[string]struct {
+		state State
+		want  string
+	}{
+		"never said":                       {reserved(0), "WaitForStart"},
+		"said to be waited for":            {reserved(0).ready(False, WaitForStart, 1), "WaitForStart"},
+		"lost":                             {reserved(0).ready(True, "Started", 1).ready(False, WaitForRecovery, 5), "WaitForRecovery"},
+		"lost, in an older version's word": {reserved(0).ready(False, legacyRecovery, 5), "WaitForRecovery"},
+		"lost in an earlier admission":     {reserved(9).ready(False, WaitForRecovery, 5), "WaitForStart"},
+	} {
+		evicted := Evict(c.state, Eviction{Reason: EvictedByPodsReadyTimeout}, at(100))
+		if want := (EvictionCount{Reason: "PodsReadyTimeout", Cause: c.want, Count: 1}); len(evicted.Evictions) != 1 || evicted.Evictions[0] != want {
+			t.Errorf("%s: %+v, want %+v", name, evicted.Evictions, want)
+		}
 	}
 }

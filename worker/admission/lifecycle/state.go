@@ -91,7 +91,7 @@ type Gate struct {
 // EvictionCount counts evictions for one reason.
 type EvictionCount struct {
 	Reason string
-	// Cause is what made the system deactivate the workload; empty for all other reasons.
+	// Cause is what made the system deactivate the workload, or what its pods were late with; empty for all other reasons.
 	Cause string
 	Count int32
 }

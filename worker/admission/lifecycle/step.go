@@ -121,6 +121,7 @@ func deactivate(p *Plan, o Observation) {
 		p.evict(e, o.Now)
 	}
 	p.Next = p.Next.without(DeactivationTarget)
+	p.Next.RequeueAt, p.Next.RequeueCount = time.Time{}, 0
 }
 
 // deactivated tells whether the eviction for spec.active=false has been recorded, and no reactivation since.
