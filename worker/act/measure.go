@@ -11,7 +11,6 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
-	"switchyard.dev/worker/admission/lifecycle"
 	"switchyard.dev/worker/view"
 	"switchyard.dev/worker/workload"
 )
@@ -139,15 +138,15 @@ func evictions(wl *kueue.Workload) []kueue.WorkloadSchedulingStatsEviction {
 	return wl.Status.SchedulingStats.Evictions
 }
 
-// released measures how long an evicted workload kept its quota.
+// released measures how long an evicted workload kept its quota. Its reason names the cause of a deactivation too (contract:
+// messages.md 2.3, 6.1).
 func (m *Metrics) released(was, is *kueue.Workload) {
 	evicted := meta.FindStatusCondition(is.Status.Conditions, kueue.WorkloadEvicted)
 	if !workload.HasQuota(was) || workload.HasQuota(is) || evicted == nil || evicted.Status != metav1.ConditionTrue {
 		return
 	}
-	reason, _ := lifecycle.Split(admission.Reason(evicted.Reason))
 	took := since(is, kueue.WorkloadQuotaReserved).Sub(evicted.LastTransitionTime.Time)
-	m.each(was, func(f *families, queue ...string) { observe(f.Release, took, queue, string(reason)) })
+	m.each(was, func(f *families, queue ...string) { observe(f.Release, took, queue, evicted.Reason) })
 }
 
 // finished counts the end of a workload.

@@ -269,7 +269,7 @@ func TestEvictionsThatNobodySawOneByOneAreCountedAll(t *testing.T) {
 	s.deliver(workloadOf("w", 1, append(first, holds("cq", 1), admitted(10), evicted("Deactivated", "DueToAdmissionCheck", 20), released(30))...))
 	s.expect("kueue_evicted_workloads_total", "cq,high,Deactivated,AdmissionCheck 2")
 	s.expect("kueue_evicted_workloads_once_total", "cq,high,Deactivated,AdmissionCheck 1")
-	s.expect("kueue_workload_eviction_latency_seconds", "cq,Deactivated 1x10s")
+	s.expect("kueue_workload_eviction_latency_seconds", "cq,DeactivatedDueToAdmissionCheck 1x10s")
 }
 
 func TestAWorkloadIsExecutedInAllItsAdmissions(t *testing.T) {
