@@ -66,13 +66,18 @@ func (v *View) balance(now time.Time) time.Time {
 	for local := range v.books.opening {
 		if lq := v.locals[local]; lq != nil {
 			v.books.Open(now, local, weightOf(lq.obj.Spec.FairSharing), consumedBy(lq.obj))
+			v.changedLocal(local, gather)
 			for _, w := range v.byLocal[local] {
 				v.account(w)
 			}
 		}
 	}
 	clear(v.books.opening)
-	v.books.Advance(now, v.snap.AdmittedThrough)
+	for _, local := range v.books.Advance(now, v.snap.AdmittedThrough) {
+		if account, _ := v.books.Account(local); account.ConsumesAnything() {
+			v.changedLocal(local, gather) // The time of the sample is in the status.
+		}
+	}
 	for _, f := range v.books.Changes() {
 		v.snap.SetLocalUsage(f.Local, f.Usage)
 		v.changedLocal(f.Local, gather)

@@ -3,6 +3,7 @@ package view
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -117,4 +118,79 @@ func TestWhoUsedLessGoesFirst(t *testing.T) {
 	}); !slices.Equal(names, []string{"light"}) {
 		t.Errorf("admitted are %v, want the one whose LocalQueue used nothing", names)
 	}
+}
+
+func TestRecentUsageIsKeptWithoutAScopeAndListedDownToZero(t *testing.T) {
+	v := New(Options{Usage: &usage.Options{Interval: time.Minute}}) // without memory: a sample is what is in use
+	feedAll(v, testNamespace(nil), testFlavor("red"), testQueue("cq", "4", "red"), testLocal("lq", "cq"))
+	name := types.NamespacedName{Namespace: "ns", Name: "lq"}
+	if r := v.RecentUsage(name); !r.Counted || r.Known {
+		t.Errorf("before the first cycle: %+v", r)
+	}
+	idle(v, epoch)
+	if r := v.RecentUsage(name); !r.Known || len(r.Consumed) > 0 {
+		t.Errorf("nothing was consumed: %+v", r)
+	}
+	wl := admitted(reserve(testWorkload("w", 4, 10), "cq", "red"))
+	feedAll(v, wl)
+	idle(v, at(60))
+	if r := v.RecentUsage(name); !slices.Equal(r.Consumed, []usage.Consumed{{Resource: "gpu", Milli: 4000}}) {
+		t.Errorf("4 gpus are in use: %+v", r.Consumed)
+	}
+	unfeed(v, wl)
+	idle(v, at(180))
+	if r := v.RecentUsage(name); !slices.Equal(r.Consumed, []usage.Consumed{{Resource: "gpu"}}) {
+		t.Errorf("what was consumed has decayed: %+v", r.Consumed)
+	}
+	if _, counts := v.UsageThatCounts(name); counts {
+		t.Error("a queue without the scope is ordered by usage")
+	}
+}
+
+func TestEverySampleOfWhatIsInUseIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := fair()
+		feedAll(v, admitted(reserve(testWorkload("w", 4, 10), "cq", "red")))
+		idle(v, epoch)
+		news := told(t, v.LocalQueues())
+		heard := func() []string {
+			<-time.After(StatusInterval)
+			synctest.Wait()
+			return news()
+		}
+		heard()
+		for minute := range 40 { // after which rounding leaves nothing to tell but the time
+			idle(v, at(60*minute))
+			heard()
+		}
+		if idle(v, at(60*40)); !slices.Equal(heard(), []string{"lq"}) {
+			t.Error("nobody heard of a further sample of the same use, or somebody of one that is not used")
+		}
+	})
+}
+
+func TestTheCountsOfALocalQueueWithoutItsClusterQueue(t *testing.T) {
+	v := basic()
+	feedAll(v, reserve(testWorkload("runs", 1, 10), "cq", "red"), testWorkload("waits", 1, 11))
+	name := types.NamespacedName{Namespace: "ns", Name: "lq"}
+	expect := func(when string, pending, reserving, flavors int) {
+		t.Helper()
+		s, known := v.LocalQueue(name)
+		if !known || s.Pending != pending || s.Reserving != reserving || len(s.Reserved) != flavors {
+			t.Errorf("%s: %d pending, %d reserving, flavors %v", when, s.Pending, s.Reserving, s.Reserved)
+		}
+	}
+	stopped, stoppedLocal := testQueue("cq", "4", "red"), testLocal("lq", "cq")
+	stopped.Spec.StopPolicy, stoppedLocal.Spec.StopPolicy = kueue.Hold, kueue.Hold
+	expect("at first", 1, 1, 1)
+	feedAll(v, stopped)
+	expect("its ClusterQueue is stopped", 1, 1, 1)
+	feedAll(v, stoppedLocal)
+	expect("it is stopped", 0, 1, 1)
+	unfeed(v, stopped)
+	expect("it is stopped and its ClusterQueue gone", 0, 0, 0)
+	feedAll(v, testLocal("lq", "cq"))
+	expect("its ClusterQueue is gone", 1, 0, 0)
+	feedAll(v, testQueue("cq", "4", "red"))
+	expect("its ClusterQueue is there again", 1, 1, 1)
 }

@@ -179,6 +179,24 @@ func (v *View) CohortMetadata(name string) metav1.Object {
 	return nil
 }
 
+// RecentUsage is what a LocalQueue has consumed lately, whether or not that decides about anybody's order.
+type RecentUsage struct {
+	usage.Account
+	// Counted tells whether recent usage is configured at all, and Known whether the queue's account has begun.
+	Counted, Known bool
+}
+
+// RecentUsage returns the recent usage of a LocalQueue.
+func (v *View) RecentUsage(name types.NamespacedName) RecentUsage {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.books == nil {
+		return RecentUsage{}
+	}
+	account, known := v.books.Account(keyOf(name.Namespace, name.Name))
+	return RecentUsage{Account: account, Counted: true, Known: known}
+}
+
 // UsageThatCounts returns the recent usage of a LocalQueue whose ClusterQueue orders those who wait by it; false for any
 // other (contract: kueue-api.md 4.14).
 func (v *View) UsageThatCounts(name types.NamespacedName) (usage.Account, bool) {

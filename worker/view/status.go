@@ -94,7 +94,7 @@ func (v *View) rootOf(cohort string) string {
 }
 
 // LocalQueue returns how the queue stands; false when it is not known. A stopped queue reports no pending workloads
-// (contract: kueue-api.md 1.18).
+// (contract: kueue-api.md 1.18), and one whose ClusterQueue does not exist only those (contract: messages.md 5.8).
 func (v *View) LocalQueue(name types.NamespacedName) (LocalQueueStanding, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -109,6 +109,9 @@ func (v *View) LocalQueue(name types.NamespacedName) (LocalQueueStanding, bool) 
 	}
 	if standing.Stopped = lq.obj.Spec.StopPolicy.Stops(); standing.Stopped {
 		standing.Pending = 0
+	}
+	if v.queues[string(lq.obj.Spec.ClusterQueue)] == nil {
+		standing.Reserving, standing.Admitted, standing.Reserved, standing.Used = 0, 0, nil, nil
 	}
 	return standing, true
 }

@@ -26,7 +26,7 @@ func (l *Ledger) Open(now time.Time, local admission.Key, weight quota.Weight, w
 func (l *Ledger) open(now time.Time, local admission.Key, was Account) *account {
 	a := &account{local: local, sampledAt: now, consumed: map[string]fixed{}, pending: map[string]total{}}
 	for _, c := range was.Consumed {
-		if c.Milli > 0 {
+		if c.Milli >= 0 {
 			a.consumed[c.Resource] = fromMilli(c.Resource, c.Milli)
 		}
 	}
@@ -54,7 +54,7 @@ func (l *Ledger) Close(local admission.Key) {
 	}
 }
 
-// Account returns how a LocalQueue stands; false when it has no account.
+// Account returns how a LocalQueue stands; false when it has no account. A resource that was ever consumed stays listed.
 func (l *Ledger) Account(local admission.Key) (Account, bool) {
 	a := l.accounts[local]
 	if a == nil {
@@ -62,9 +62,7 @@ func (l *Ledger) Account(local admission.Key) (Account, bool) {
 	}
 	out := Account{SampledAt: a.sampledAt, Usage: l.figureOf(a)}
 	for resource, x := range a.consumed {
-		if n := milli(resource, x); n > 0 {
-			out.Consumed = append(out.Consumed, Consumed{Resource: resource, Milli: amount.Amount(n)})
-		}
+		out.Consumed = append(out.Consumed, Consumed{Resource: resource, Milli: amount.Amount(milli(resource, x))})
 	}
 	slices.SortFunc(out.Consumed, func(a, b Consumed) int { return cmp.Compare(a.Resource, b.Resource) })
 	return out, true

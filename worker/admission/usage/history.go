@@ -16,10 +16,10 @@ func (l *Ledger) NextSample() time.Time {
 	return l.due.First().sampledAt.Add(l.interval)
 }
 
-// Advance samples the accounts whose interval is over and returns whether there were any: what was consumed decays towards
-// what the admitted workloads of the LocalQueue use now, once for every whole interval. When nothing is due it costs nothing.
-func (l *Ledger) Advance(now time.Time, used func(local admission.Key) amount.Vector) bool {
-	sampled := false
+// Advance samples the accounts whose interval is over and returns their LocalQueues: what was consumed decays towards what
+// the admitted workloads of the LocalQueue use now, once for every whole interval. When nothing is due it costs nothing.
+func (l *Ledger) Advance(now time.Time, used func(local admission.Key) amount.Vector) []admission.Key {
+	var sampled []admission.Key
 	for l.due.Len() > 0 {
 		a := l.due.First()
 		intervals := int64(now.Sub(a.sampledAt) / l.interval)
@@ -30,7 +30,7 @@ func (l *Ledger) Advance(now time.Time, used func(local admission.Key) amount.Ve
 		a.sampledAt = a.sampledAt.Add(time.Duration(intervals * int64(l.interval)))
 		l.due.Fix(a.at)
 		l.touched[a.local] = a
-		sampled = true
+		sampled = append(sampled, a.local)
 	}
 	return sampled
 }
@@ -41,12 +41,7 @@ func (a *account) sample(used amount.Vector, keep fraction) {
 	}
 	for resource, x := range a.consumed {
 		y, _ := used.Get(resource)
-		is := decayed(x, fixedOf(y), keep)
-		if is == (fixed{}) {
-			delete(a.consumed, resource)
-			continue
-		}
-		a.consumed[resource] = is
+		a.consumed[resource] = decayed(x, fixedOf(y), keep)
 	}
 }
 

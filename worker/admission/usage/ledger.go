@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"slices"
 	"time"
 
 	"switchyard.dev/worker/admission"
@@ -40,6 +41,11 @@ type Account struct {
 	SampledAt time.Time
 	// Usage is the figure that is compared.
 	Usage amount.Amount
+}
+
+// ConsumesAnything tells whether anything is left of what was consumed, in thousandths.
+func (a Account) ConsumesAnything() bool {
+	return slices.ContainsFunc(a.Consumed, func(c Consumed) bool { return c.Milli > 0 })
 }
 
 // Figure is the recent usage of a LocalQueue as Snapshot.SetLocalUsage takes it: thousandths of a weighted unit,

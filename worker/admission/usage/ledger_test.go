@@ -75,11 +75,11 @@ func TestAHalfLifeTakesHalfOfTheWayToWhatIsInUse(t *testing.T) {
 
 func TestNothingHappensBetweenSamples(t *testing.T) {
 	l := ledger(1)
-	if l.Advance(at(0.99), uses(cpu(8000))) {
+	if len(l.Advance(at(0.99), uses(cpu(8000)))) > 0 {
 		t.Error("it sampled early")
 	}
 	expect(t, l, 0)
-	if !l.Advance(at(1.5), uses(cpu(8000))) {
+	if len(l.Advance(at(1.5), uses(cpu(8000)))) == 0 {
 		t.Error("it did not sample")
 	}
 	if got := l.NextSample(); !got.Equal(at(2)) {

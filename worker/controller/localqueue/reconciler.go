@@ -33,10 +33,7 @@ func newReconciler(p figures.Parts) *figures.Reconciler[*kueue.LocalQueue] {
 			if standing.Stopped && !saysStopped(lq) {
 				p.Metrics.DropLocalQueue(name) // what is counted begins anew (contract: messages.md 6.1)
 			}
-			is := step(lq, standing, now)
-			account, kept := p.View.UsageThatCounts(name)
-			is.Status.FairSharing = fairSharing(lq.Status.FairSharing, account, kept)
-			return is, true
+			return step(lq, standing, p.View.RecentUsage(name), now), true
 		},
 		Urgent: func(was, is *kueue.LocalQueue) bool {
 			return !equality.Semantic.DeepEqual(was.Status.Conditions, is.Status.Conditions)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,37 +18,37 @@ import (
 )
 
 // step returns the queue with the status that the view gives it.
-func step(lq *kueue.LocalQueue, s view.LocalQueueStanding, now time.Time) *kueue.LocalQueue {
+func step(lq *kueue.LocalQueue, s view.LocalQueueStanding, u view.RecentUsage, now time.Time) *kueue.LocalQueue {
 	out := lq.DeepCopy()
 	out.Status.PendingWorkloads = figures.Count(s.Pending)
 	out.Status.ReservingWorkloads = figures.Count(s.Reserving)
 	out.Status.AdmittedWorkloads = figures.Count(s.Admitted)
 	out.Status.FlavorsReservation = usages(s.Reserved)
 	out.Status.FlavorsUsage = usages(s.Used)
+	switch {
+	case !u.Counted:
+		out.Status.FairSharing = nil
+	case u.Known && s.Active:
+		out.Status.FairSharing = fairSharing(lq.Status.FairSharing, u.Account)
+	}
 	meta.SetStatusCondition(&out.Status.Conditions, view.ActiveCondition(s.Activity, lq.Generation, now))
 	return out
 }
 
-// fairSharing is the status of admission fair sharing; nil when the queue does not take part. As long as nothing was
-// consumed, the time of the last sample is not worth a write (contract: kueue-api.md 4.14).
-func fairSharing(was *kueue.LocalQueueFairSharingStatus, account usage.Account, takesPart bool) *kueue.LocalQueueFairSharingStatus {
-	if !takesPart {
-		return nil
+// fairSharing is the status of admission fair sharing, whatever the ClusterQueue orders by (contract: messages.md 5.8). As long as
+// nothing is left of what was consumed, the time of the last sample is not worth a write.
+func fairSharing(was *kueue.LocalQueueFairSharingStatus, account usage.Account) *kueue.LocalQueueFairSharingStatus {
+	is := &kueue.AdmissionFairSharingStatus{
+		ConsumedResources: corev1.ResourceList{}, LastUpdate: metav1.NewTime(account.SampledAt.Truncate(time.Second)),
 	}
-	if len(account.Consumed) == 0 && (was == nil || consumedNothing(was)) {
-		return was
-	}
-	consumed := corev1.ResourceList{}
 	for _, c := range account.Consumed {
-		consumed[corev1.ResourceName(c.Resource)] = quantityOf(c)
+		is.ConsumedResources[corev1.ResourceName(c.Resource)] = quantityOf(c)
 	}
-	return &kueue.LocalQueueFairSharingStatus{AdmissionFairSharingStatus: &kueue.AdmissionFairSharingStatus{
-		ConsumedResources: consumed, LastUpdate: metav1.NewTime(account.SampledAt.Truncate(time.Second)),
-	}}
-}
-
-func consumedNothing(s *kueue.LocalQueueFairSharingStatus) bool {
-	return s.AdmissionFairSharingStatus == nil || len(s.AdmissionFairSharingStatus.ConsumedResources) == 0
+	if was != nil && was.AdmissionFairSharingStatus != nil && !account.ConsumesAnything() &&
+		equality.Semantic.DeepEqual(was.AdmissionFairSharingStatus.ConsumedResources, is.ConsumedResources) {
+		is.LastUpdate = was.AdmissionFairSharingStatus.LastUpdate
+	}
+	return &kueue.LocalQueueFairSharingStatus{AdmissionFairSharingStatus: is}
 }
 
 // quantityOf keeps thousandths of devices, which a small queue's usage decays through, but no fractions of bytes.

@@ -48,38 +48,60 @@ func TestTheStatusIsWhatTheViewSays(t *testing.T) {
 			LastTransitionTime: metav1.NewTime(now),
 		}},
 	}
-	if diff := cmp.Diff(want, step(&kueue.LocalQueue{}, standing, now).Status); diff != "" {
+	if diff := cmp.Diff(want, step(&kueue.LocalQueue{}, standing, view.RecentUsage{}, now).Status); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func quantity(n int64) *resource.Quantity { return resource.NewQuantity(n, resource.DecimalSI) }
 
-func TestRecentUsageIsWrittenOnceThereIsAny(t *testing.T) {
+func TestRecentUsageIsWrittenFromTheBeginningToTheEnd(t *testing.T) {
 	at := time.Date(2026, time.November, 21, 9, 0, 0, 500, time.UTC)
-	consumed := usage.Account{SampledAt: at, Consumed: []usage.Consumed{{Resource: "gpu", Milli: 1500}, {Resource: "memory", Milli: 3000 << 40}}}
-	want := &kueue.LocalQueueFairSharingStatus{AdmissionFairSharingStatus: &kueue.AdmissionFairSharingStatus{
-		LastUpdate:        metav1.NewTime(at.Truncate(time.Second)),
-		ConsumedResources: corev1.ResourceList{"gpu": resource.MustParse("1500m"), "memory": resource.MustParse("3Ti")},
-	}}
-	nothing := usage.Account{SampledAt: at.Add(time.Hour)}
-	zero := fairSharing(want, nothing, true)
+	status := func(at time.Time, consumed corev1.ResourceList) *kueue.LocalQueueFairSharingStatus {
+		return &kueue.LocalQueueFairSharingStatus{AdmissionFairSharingStatus: &kueue.AdmissionFairSharingStatus{
+			LastUpdate: metav1.NewTime(at.Truncate(time.Second)), ConsumedResources: consumed,
+		}}
+	}
+	later := at.Add(time.Hour)
+	some := []usage.Consumed{{Resource: "gpu", Milli: 1500}, {Resource: "memory", Milli: 3000 << 40}}
+	written := corev1.ResourceList{"gpu": resource.MustParse("1500m"), "memory": resource.MustParse("3Ti")}
+	none, zero := corev1.ResourceList{}, corev1.ResourceList{"gpu": resource.MustParse("0")}
 	for _, tc := range []struct {
 		name      string
 		was, want *kueue.LocalQueueFairSharingStatus
 		account   usage.Account
-		takesPart bool
 	}{
-		{"a queue that uses something", nil, want, consumed, true},
-		{"a queue that has used nothing yet", nil, nil, nothing, true},
-		{"a queue whose usage has decayed, at every further sample", zero, zero, usage.Account{SampledAt: at.Add(2 * time.Hour)}, true},
-		{"a queue that does not take part", want, nil, consumed, false},
+		{"of a new queue", nil, status(at, none), usage.Account{SampledAt: at}},
+		{"of a queue that has used nothing yet, at a further sample", status(at, none), status(at, none), usage.Account{SampledAt: later}},
+		{"of a queue that uses something", status(at, none), status(later, written), usage.Account{SampledAt: later, Consumed: some}},
+		{"at a further sample of the same", status(at, written), status(later, written), usage.Account{SampledAt: later, Consumed: some}},
+		{"of a queue whose usage has decayed", status(at, written), status(later, zero), usage.Account{SampledAt: later, Consumed: []usage.Consumed{{Resource: "gpu"}}}},
+		{"at every further sample", status(at, zero), status(at, zero), usage.Account{SampledAt: later, Consumed: []usage.Consumed{{Resource: "gpu"}}}},
 	} {
-		if diff := cmp.Diff(tc.want, fairSharing(tc.was, tc.account, tc.takesPart)); diff != "" {
+		if diff := cmp.Diff(tc.want, fairSharing(tc.was, tc.account)); diff != "" {
 			t.Errorf("%s: %s", tc.name, diff)
 		}
 	}
-	if len(zero.AdmissionFairSharingStatus.ConsumedResources) != 0 || !zero.AdmissionFairSharingStatus.LastUpdate.Equal(&metav1.Time{Time: nothing.SampledAt.Truncate(time.Second)}) {
-		t.Errorf("usage that has decayed is still %+v", zero.AdmissionFairSharingStatus)
+}
+
+func TestWhoseRecentUsageIsWritten(t *testing.T) {
+	now := time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
+	had := fairSharing(nil, usage.Account{SampledAt: now, Consumed: []usage.Consumed{{Resource: "gpu", Milli: 7}}})
+	recent := view.RecentUsage{Account: usage.Account{SampledAt: now}, Counted: true, Known: true}
+	active := view.LocalQueueStanding{Activity: view.Activity{Active: true}}
+	for name, c := range map[string]struct {
+		standing view.LocalQueueStanding
+		recent   view.RecentUsage
+		want     *kueue.LocalQueueFairSharingStatus
+	}{
+		"of an active queue, whatever orders those who wait": {active, recent, fairSharing(nil, recent.Account)},
+		"of a queue that is stopped it stays":                {view.LocalQueueStanding{}, recent, had},
+		"of a queue that is not known yet it stays":          {active, view.RecentUsage{Counted: true}, had},
+		"without the configuration it goes":                  {active, view.RecentUsage{}, nil},
+	} {
+		lq := &kueue.LocalQueue{Status: kueue.LocalQueueStatus{FairSharing: had}}
+		if diff := cmp.Diff(c.want, step(lq, c.standing, c.recent, now).Status.FairSharing); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }
