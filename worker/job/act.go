@@ -155,6 +155,9 @@ func (r *reconciler[T]) release(ctx context.Context, s *sight[T]) error {
 	if !workload.Release(wl, s.facts.Now) {
 		return nil
 	}
+	if r.opts.WaitForPodsReady {
+		workload.AwaitPods(wl, s.facts.Now)
+	}
 	return r.applyAdmission(ctx, wl)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobsetv1 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
@@ -148,6 +149,49 @@ func TestReadinessOfAnEarlierAdmissionIsNotReadinessNow(t *testing.T) {
 	c.changeJobStatus(running)
 	c.wrote("apply Workload/status")
 	c.hasCondition(kueue.WorkloadPodsReady, "True Started")
+}
+
+// What PodsReady says of a job that was evicted: that its pods are lost while they stop, and with the quota's release, in the same
+// write, that they are to start. One whose Workload was never said to be ready ends the same way.
+func TestWhatIsSaidOfPodsWhileTheirJobLosesItsQuota(t *testing.T) {
+	since := func(c *cluster) time.Time {
+		return meta.FindStatusCondition(c.workload().Status.Conditions, kueue.WorkloadPodsReady).LastTransitionTime.Time
+	}
+	c := newCluster(t, newJob(), newFlavor("h100"))
+	c.settle()
+	c.admit("h100")
+	c.settle()
+	c.changeJobStatus(running)
+	c.settle()
+	c.clock.Step(time.Minute)
+	c.apply(func(wl *kueue.Workload) {
+		workload.Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption}, c.clock.Now())
+	})
+	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Active, s.Ready, s.Terminating = 0, nil, ptr.To[int32](2) })
+	c.settle()
+	c.hasCondition(kueue.WorkloadPodsReady, "False WaitForRecovery")
+	lost := since(c)
+	if c.workload().Status.Admission == nil {
+		t.Error("pods are still terminating")
+	}
+	c.clock.Step(time.Minute)
+	c.changeJobStatus(func(s *batchv1.JobStatus) { stoppedPods(s); s.Terminating = nil })
+	c.settle()
+	c.hasCondition(kueue.WorkloadPodsReady, "False WaitForStart")
+	if wl := c.workload(); wl.Status.Admission != nil || !since(c).Equal(lost) {
+		t.Errorf("admission %v, said since %v, lost at %v", wl.Status.Admission, since(c), lost)
+	}
+	never := newCluster(t, newJob(), newFlavor("h100"))
+	never.settle()
+	never.admit("h100")
+	never.settle()
+	never.apply(func(wl *kueue.Workload) {
+		workload.Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption}, never.clock.Now())
+	})
+	never.changeJobStatus(stoppedPods)
+	never.settle()
+	never.hasCondition(kueue.WorkloadPodsReady, "False WaitForStart")
+	never.hasCondition(kueue.WorkloadRequeued, "True Preempted")
 }
 
 func TestAReadinessThatNobodyTookBackInTimeIsSaidAnew(t *testing.T) {

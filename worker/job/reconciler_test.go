@@ -124,7 +124,7 @@ func TestAnEvictedJobStopsAndIsRestoredBeforeItsQuotaIsReleased(t *testing.T) {
 		t.Error("quota was released while pods run")
 	}
 	c.changeJobStatus(stoppedPods)
-	c.wrote("patch Job/status", "patch Job", "apply Workload/status", "apply Workload/status")
+	c.wrote("patch Job/status", "patch Job", "apply Workload/status")
 	if diff := cmp.Diff(original, c.job().Spec); diff != "" {
 		t.Errorf("the job was not restored (-want +got):\n%s", diff)
 	}
@@ -157,12 +157,13 @@ func TestAJobOnAnotherClusterIsResumedButNotPlaced(t *testing.T) {
 	c.apply(func(wl *kueue.Workload) {
 		workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, c.clock.Now())
 	})
-	c.wrote("patch Job")
+	c.wrote("patch Job", "apply Workload/status")
+	c.hasCondition(kueue.WorkloadPodsReady, "False WaitForRecovery")
 	if c.workload().Status.Admission == nil {
 		t.Error("quota was released before the other cluster's pods are gone")
 	}
 	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Active, s.Ready = 0, nil })
-	c.wrote("apply Workload/status", "apply Workload/status")
+	c.wrote("apply Workload/status")
 	if c.workload().Status.Admission != nil {
 		t.Error("quota is still reserved")
 	}

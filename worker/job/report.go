@@ -20,7 +20,7 @@ import (
 func (r *reconciler[T]) observeReport(s *sight[T]) {
 	progress := r.kind.Progress(s.job)
 	if r.opts.WaitForPodsReady {
-		s.ready = podsReady(s.wl, progress.Ready && s.facts.Admitted && !s.facts.Evicted, s.facts.Now)
+		s.ready = podsReady(s.wl, progress.Ready && s.facts.Admitted, s.facts.Now)
 	}
 	changed := false
 	if r.opts.Gates.ReclaimablePods {
@@ -50,8 +50,12 @@ func podsReady(wl *kueue.Workload, ready bool, now time.Time) *metav1.Condition 
 	default:
 		c.Status, c.Reason, c.Message = metav1.ConditionFalse, string(kueue.ReasonWaitForStart), "Not all pods are ready or succeeded"
 	}
-	if was != nil && was.Status == c.Status && was.Reason == c.Reason && (current || !ready) {
+	switch {
+	case was == nil || was.Status != c.Status:
+	case was.Reason == c.Reason && (current || !ready):
 		return nil
+	case !ready:
+		c.LastTransitionTime = was.LastTransitionTime
 	}
 	return c
 }

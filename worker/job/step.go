@@ -267,7 +267,7 @@ func stepLink(f Facts) Plan {
 func stepMatching(f Facts) Plan {
 	switch {
 	case f.Evicted && f.Reserved:
-		return drain(f, WorkloadEvicted, release(f))
+		return reportWaiting(f, drain(f, WorkloadEvicted, release(f)))
 	case f.Evicted:
 		return stopped(f, WorkloadEvicted, retire(f))
 	case !f.Admitted:
@@ -329,6 +329,14 @@ func letGo(f Facts, because Reason) Plan {
 		return Plan{Do: DoLetGo, Because: because}
 	}
 	return Plan{Because: because}
+}
+
+// reportWaiting brings the Workload in line with the job while there is nothing to do but to wait.
+func reportWaiting(f Facts, p Plan) Plan {
+	if p.Do == DoNothing && f.StatusOutdated {
+		p.Do = DoReport
+	}
+	return p
 }
 
 func report(f Facts, because Reason) Plan {

@@ -84,14 +84,13 @@ func onEveryFlavor(cq *kueue.ClusterQueue, on []kueue.ResourceFlavorReference) b
 	return true
 }
 
-// AwaitPods records, with a reservation, that the pods of the Workload have not been ready yet (contract: kueue-api.md 1.13,
-// PodsReady): what was said in an earlier admission is about other pods. It is for who waits for pods only.
+// AwaitPods records, with a reservation or its end, that the pods of the Workload have not been ready yet (contract: kueue-api.md
+// 1.13, PodsReady; messages.md 5.4): what was said in an earlier admission is about other pods. It is for who waits for pods only.
 func AwaitPods(wl *kueue.Workload, now time.Time) {
 	was := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadPodsReady)
 	if was != nil && was.Status == metav1.ConditionFalse && was.Reason == string(kueue.ReasonWaitForStart) {
 		return
 	}
-	meta.RemoveStatusCondition(&wl.Status.Conditions, kueue.WorkloadPodsReady)
 	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
 		Type: kueue.WorkloadPodsReady, Status: metav1.ConditionFalse, Reason: string(kueue.ReasonWaitForStart),
 		Message: "Not all pods are ready or succeeded", LastTransitionTime: metav1.NewTime(now), ObservedGeneration: wl.Generation,

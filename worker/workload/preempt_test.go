@@ -203,7 +203,7 @@ func TestPodsReadyIsFalseFromTheAdmissionOnUntilTheyStart(t *testing.T) {
 	}{
 		{"nothing was said before", nil, later},
 		{"they were ready in an earlier admission", &metav1.Condition{Status: "True", Reason: "Started"}, later},
-		{"they were lost in an earlier admission", &metav1.Condition{Status: "False", Reason: "WaitForRecovery"}, later},
+		{"they were lost in an earlier admission", &metav1.Condition{Status: "False", Reason: "WaitForRecovery"}, noon}, // a status that stays keeps its time
 		{"it says so already", &metav1.Condition{Status: "False", Reason: "WaitForStart"}, noon},
 	} {
 		t.Run(c.name, func(t *testing.T) {
