@@ -22,7 +22,7 @@ const messageOutOfSync = "The prebuilt workload is out of sync with its user job
 func (r *reconciler[T]) act(ctx context.Context, s *sight[T], plan Plan) ([]kube.Event, error) {
 	switch plan.Do {
 	case DoNothing:
-		return waiting(s.note, plan), nil
+		return s.waiting(plan), nil
 	case DoCreate:
 		return r.create(ctx, s)
 	case DoAdopt:
@@ -61,11 +61,16 @@ func (r *reconciler[T]) act(ctx context.Context, s *sight[T], plan Plan) ([]kube
 func tell(reason, note string) []kube.Event { return []kube.Event{{Reason: reason, Note: note}} }
 
 // waiting are the events for a job that only the user can bring further.
-func waiting(note string, plan Plan) []kube.Event {
+func (s *sight[T]) waiting(plan Plan) []kube.Event {
+	note := s.note
 	switch plan.Because {
 	case NestedTooDeep:
 		note = fmt.Sprintf("The job has more than %d owners above it", maxNesting)
-	case CannotCompose, PriorityClassNotFound:
+	case CannotCompose:
+	case PriorityClassNotFound:
+		if s.missing.kind != kueue.WorkloadPriorityClassKind { // the public API says nothing of classes of pods
+			return nil
+		}
 	case WaitingForPrebuilt:
 		return []kube.Event{{Warning: true, Reason: string(CannotCompose), Note: note}}
 	default:

@@ -31,6 +31,11 @@ func JobsOf[T client.Object](kind Kind[T], c client.Client, wl *kueue.Workload) 
 	return newReconciler(kind, Options{}, c, c).jobsOf(context.Background(), wl)
 }
 
+// JobsOfClass returns what a reconciler of the kind looks at when a priority class comes.
+func JobsOfClass[T client.Object](r reconcile.Reconciler, object client.Object) []ctrl.Request {
+	return r.(*reconciler[T]).jobsOfClass(context.Background(), object)
+}
+
 // Webhook returns the kind's webhook handlers.
 func Webhook[T client.Object](kind Kind[T], o Options, c client.Client, enabled bool) interface {
 	admission.Defaulter[T]

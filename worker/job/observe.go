@@ -40,6 +40,8 @@ type sight[T client.Object] struct {
 	// ready and reclaimable are what to report; ready is nil if there is nothing to say.
 	ready       *metav1.Condition
 	reclaimable []kueue.ReclaimablePod
+	// missing is the class that the job waits for (PriorityClassNotFound).
+	missing class
 	// note explains the decision to the user where the reason does not suffice.
 	note string
 }
@@ -297,11 +299,13 @@ func (r *reconciler[T]) observeDesired(ctx context.Context, s *sight[T]) error {
 // cannotCompose keeps errors that the user has to solve as facts, and returns all others.
 func (s *sight[T]) cannotCompose(err error) error {
 	var status apierrors.APIStatus
+	var missing *missingClassError
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, errPriorityClass):
+	case errors.As(err, &missing):
 		s.facts.CannotCompose = PriorityClassNotFound
+		s.missing = missing.class
 	case errors.As(err, &status), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	default:

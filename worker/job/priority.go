@@ -3,7 +3,6 @@ package job
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -13,9 +12,6 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
-
-// errPriorityClass says that a priority class that the job names does not exist.
-var errPriorityClass = errors.New("not found")
 
 // priority is what orders a Workload, and the class that it comes from, if any.
 type priority struct {
@@ -70,7 +66,7 @@ func podPriority(class *schedulingv1.PriorityClass) priority {
 
 func classError(kind, name string, err error) error {
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("%s %q %w", kind, name, errPriorityClass)
+		return &missingClassError{class{kind: kind, name: name}}
 	}
 	return fmt.Errorf("get %s %q: %w", kind, name, err)
 }

@@ -29,6 +29,7 @@ type reconciler[T client.Object] struct {
 	recorder events.EventRecorder
 	compose  composer[T]
 	written  kube.Written
+	awaited  awaited
 }
 
 // Reconcile takes one job one step further (contract: kueue-api.md 3.1).
@@ -37,6 +38,7 @@ func (r *reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.R
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	r.awaited.remove(req.NamespacedName)
 	plan := Step(s.facts)
 	events, err := r.act(ctx, s, plan)
 	if apierrors.IsConflict(err) {
@@ -46,6 +48,11 @@ func (r *reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.R
 		return ctrl.Result{}, err
 	}
 	r.record(ctx, s, plan, events)
+	if plan.Because == PriorityClassNotFound {
+		if came, err := r.await(ctx, req.NamespacedName, s.missing); came || err != nil {
+			return ctrl.Result{RequeueAfter: conflictDelay}, err
+		}
+	}
 	return kube.Wake(plan.WakeAt, s.facts.Now), nil
 }
 

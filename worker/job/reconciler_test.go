@@ -9,9 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
@@ -400,6 +402,82 @@ func TestAMissingPriorityClassIsToldToTheUser(t *testing.T) {
 	c := newCluster(t, j)
 	c.wrote()
 	c.told(kueue.EventWorkloadPriorityClassNotFound)
+}
+
+func TestAPriorityClassThatComesLaterIsNoticedAtOnce(t *testing.T) {
+	named := newJob()
+	named.Labels[kueue.PriorityClassLabel] = "late"
+	ofPods := newJob()
+	ofPods.Spec.Template.Spec.PriorityClassName = "late"
+	here := []string{namespace + "/" + jobName}
+	for name, row := range map[string]struct {
+		job          *batchv1.Job
+		class, other client.Object
+		events       []string
+	}{
+		"a WorkloadPriorityClass": {
+			named, &kueue.WorkloadPriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "late"}, Value: 9},
+			&schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "late"}}, []string{kueue.EventWorkloadPriorityClassNotFound},
+		},
+		"a PriorityClass of pods": {
+			ofPods, &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "late"}, Value: 9},
+			&kueue.WorkloadPriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "late"}}, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, row.job.DeepCopy())
+			woken := func(class client.Object) []string {
+				var names []string
+				for _, request := range job.JobsOfClass[*batchv1.Job](c.reconciler, class) {
+					names = append(names, request.String())
+				}
+				return names
+			}
+			c.wrote()
+			c.told(row.events...)
+			if got := woken(row.other); got != nil {
+				t.Errorf("a class of the other kind wakes %q", got)
+			}
+			c.must(c.Create(context.Background(), row.class))
+			if diff := cmp.Diff(here, woken(row.class)); diff != "" {
+				t.Errorf("wakes (-want +got):\n%s", diff)
+			}
+			c.wrote("create Workload")
+			if *c.workload().Spec.Priority != 9 || woken(row.class) != nil {
+				t.Errorf("priority %d, and %q still wait", *c.workload().Spec.Priority, woken(row.class))
+			}
+		})
+	}
+}
+
+// A job that is gone waits for nothing.
+func TestWhoWaitsForAPriorityClass(t *testing.T) {
+	j := newJob()
+	j.Labels[kueue.PriorityClassLabel] = "late"
+	class := &kueue.WorkloadPriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "late"}, Value: 9}
+	c := newCluster(t, j)
+	c.once()
+	c.must(c.Delete(context.Background(), c.job()))
+	c.once()
+	if left := job.JobsOfClass[*batchv1.Job](c.reconciler, class); len(left) > 0 {
+		t.Errorf("%v wait", left)
+	}
+}
+
+func TestAClassThatARunningJobIsGivenAndThatIsMissingIsTold(t *testing.T) {
+	c := newCluster(t, newJob(), newFlavor("h100"))
+	c.settle()
+	c.admit("h100")
+	c.settle()
+	c.events()
+	c.changeJob(func(j *batchv1.Job) { j.Labels[kueue.PriorityClassLabel] = "late" })
+	c.wrote()
+	c.told(kueue.EventWorkloadPriorityClassNotFound)
+	c.must(c.Create(context.Background(), &kueue.WorkloadPriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "late"}, Value: 9}))
+	c.wrote("patch Workload")
+	if got := *c.workload().Spec.Priority; got != 9 {
+		t.Errorf("the priority is %d", got)
+	}
 }
 
 func TestPodsThatAreLostAndComeBackAreReported(t *testing.T) {

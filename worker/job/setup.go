@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -81,6 +82,8 @@ func (i integration[T]) start(mgr ctrl.Manager, o Options) error {
 		Named("job_"+strings.ToLower(i.kind.GVK.Kind)).
 		For(i.kind.New()).
 		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(r.jobsOf), builder.WithPredicates(r.relay())).
+		Watches(&kueue.WorkloadPriorityClass{}, handler.EnqueueRequestsFromMapFunc(r.jobsOfClass), builder.WithPredicates(comes())).
+		Watches(&schedulingv1.PriorityClass{}, handler.EnqueueRequestsFromMapFunc(r.jobsOfClass), builder.WithPredicates(comes())).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: o.Workers(i.kind.GVK.GroupKind()),
 			SkipNameValidation:      ptr.To(true), // several clusters may be served by one process

@@ -140,7 +140,7 @@ type Plan struct {
 	WakeAt time.Time
 }
 
-// lookAgain is how long to wait for objects that are not watched, such as a missing WorkloadPriorityClass.
+// lookAgain is how often a job that cannot be turned into a Workload is looked at, and its user told, though nothing has changed.
 const lookAgain = 15 * time.Second
 
 // catchingUp is how long to wait for a cache that does not show our own last write, unless an event comes before.
@@ -176,9 +176,20 @@ func Step(f Facts) Plan {
 		return stepLink(f)
 	case f.Outdated:
 		return Plan{Do: DoUpdate, Because: JobChanged}
+	case f.CannotCompose != "":
+		return untold(f, stepMatching(f))
 	default:
 		return stepMatching(f)
 	}
+}
+
+// untold is for a job whose Workload cannot be brought in line with it. It goes on, and whoever changed the job is told why.
+func untold(f Facts, p Plan) Plan {
+	again := f.Now.Add(lookAgain)
+	if p.Do != DoNothing || !p.WakeAt.IsZero() && p.WakeAt.Before(again) {
+		return p
+	}
+	return Plan{Because: f.CannotCompose, WakeAt: again}
 }
 
 func stepChild(f Facts) Plan {

@@ -73,6 +73,9 @@ func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
 		// Step 11: no workload.
 		{"a job without workload gets one", describe("waiting").link(LinkNone), Plan{Do: DoCreate, Because: NoWorkload}},
 		{"a job that runs without is stopped first", describe("running").link(LinkNone), Plan{Do: DoStop, Because: NoMatchingWorkload}},
+		{"a change that the workload cannot follow is told", describe("waiting").with(impossible), Plan{Because: CannotCompose, WakeAt: noon.Add(lookAgain)}},
+		{"and does not stop what runs", describe("running").with(impossible), Plan{Because: CannotCompose, WakeAt: noon.Add(lookAgain)}},
+		{"nor keeps an evicted job from stopping", describe("running").with(impossible, evicted), Plan{Do: DoStop, Because: WorkloadEvicted}},
 		{"a job that cannot be composed waits for its user", describe("waiting").link(LinkNone).with(impossible), Plan{Because: CannotCompose, WakeAt: noon.Add(lookAgain)}},
 		// Steps 12 and 13: reports.
 		{"a running job is reported on", describe("running").with(reportable), Plan{Do: DoReport, Because: Running}},
