@@ -296,9 +296,8 @@ func (s *session) lookAtFence(ctx context.Context) error {
 	if renewed == nil || own.Spec.LeaseDurationSeconds == nil {
 		return fmt.Errorf("%w: its lease says nothing", errFence)
 	}
-	within, err := time.ParseDuration(own.Annotations[switchyard.StopsWithinAnnotation])
-	if allowed := o.Margin - o.Skew; err == nil && o.Margin > 0 && within > allowed {
-		return fmt.Errorf("%w to rely on: it may take %s to stop its jobs, more than the %s that the hub allows", errFence, within, allowed)
+	if err := o.believes(own.Annotations); err != nil {
+		return err
 	}
 	lasts := time.Duration(*own.Spec.LeaseDurationSeconds) * time.Second
 	switch age := s.options.Clock.Now().Sub(renewed.Time); {
@@ -306,6 +305,25 @@ func (s *session) lookAtFence(ctx context.Context) error {
 		return fmt.Errorf("%w: not renewed since %s", errFence, renewed.UTC().Format(time.RFC3339))
 	case age < -o.Skew:
 		return fmt.Errorf("%w: the cluster's clock is ahead by more than %s", errFence, o.Skew)
+	}
+	return nil
+}
+
+// believes returns nil if a fence that says so can be relied on. One that says nothing at all is of a program that knows no better.
+func (o LeaseOptions) believes(says map[string]string) error {
+	if trouble := says[switchyard.CannotStopAnnotation]; trouble != "" {
+		return fmt.Errorf("%w to rely on: %s", errFence, trouble)
+	}
+	text, told := says[switchyard.StopsWithinAnnotation]
+	if !told {
+		return nil
+	}
+	within, err := time.ParseDuration(text)
+	if err != nil || within < 0 {
+		return fmt.Errorf("%w to rely on: of how long it may take it says %q, which is no duration", errFence, text)
+	}
+	if allowed := o.Margin - o.Skew; o.Margin > 0 && within > allowed {
+		return fmt.Errorf("%w to rely on: it may take %s to stop its jobs, more than the %s that the hub allows", errFence, within, allowed)
 	}
 	return nil
 }

@@ -204,15 +204,22 @@ func TestAFenceIsAliveAsLongAsItsLeaseAndTheClocksAgree(t *testing.T) {
 
 func TestAFenceThatMayTakeLongerThanTheHubAllowsIsNoneToRelyOn(t *testing.T) {
 	for _, c := range []struct {
-		name, says string
-		margin     time.Duration
-		want       bool
+		name   string
+		says   map[string]string
+		margin time.Duration
+		want   bool
+		why    string
 	}{
-		{"it says nothing", "", time.Minute, true},
-		{"it says something odd", "soon", time.Minute, true},
-		{"as long as is left for it when the clocks differ", "55s", time.Minute, true},
-		{"longer", "1m0s", time.Minute, false},
-		{"the hub allows anything", "1h0m0s", 0, true},
+		{"it says nothing", nil, time.Minute, true, ""},
+		{"it says nothing that can be read", within("soon"), time.Minute, false, `of how long it may take it says "soon"`},
+		{"nor can be", within("-5s"), time.Minute, false, `it says "-5s"`},
+		{"it says it, and leaves the rest empty", within(""), time.Minute, false, `it says ""`},
+		{"as long as is left for it when the clocks differ", within("55s"), time.Minute, true, ""},
+		{"longer", within("1m0s"), time.Minute, false, "it may take 1m0s to stop its jobs, more than the 55s"},
+		{"the hub allows anything", within("1h0m0s"), 0, true, ""},
+		{"it cannot promise anything", map[string]string{
+			switchyard.StopsWithinAnnotation: "5s", switchyard.CannotStopAnnotation: "Job.batch ns/j does\x1b[31m not stop",
+		}, 0, false, "no fence to rely on: Job.batch ns/j does not stop"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newLeasing(t)
@@ -222,15 +229,20 @@ func TestAFenceThatMayTakeLongerThanTheHubAllowsIsNoneToRelyOn(t *testing.T) {
 			if err := l.client.Get(t.Context(), client.ObjectKey{Namespace: leaseNamespace, Name: switchyard.FenceLease}, own); err != nil {
 				t.Fatal(err)
 			}
-			own.Annotations = map[string]string{switchyard.StopsWithinAnnotation: c.says}
+			own.Annotations = c.says
 			if err := l.client.Update(t.Context(), own); err != nil {
 				t.Fatal(err)
 			}
-			if got := l.renewNow(t); got.Fenced != c.want || got.Fenced == (got.Why != "") {
+			if got := l.renewNow(t); got.Fenced != c.want || got.Fenced == (got.Why != "") || !strings.Contains(got.Why, c.why) {
 				t.Errorf("%+v", got)
 			}
 		})
 	}
+}
+
+// within are the annotations of a fence that says so of how long it may take.
+func within(says string) map[string]string {
+	return map[string]string{switchyard.StopsWithinAnnotation: says}
 }
 
 func TestWithoutAFenceTheLeaseIsRenewedAllTheSame(t *testing.T) {

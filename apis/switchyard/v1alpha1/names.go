@@ -77,7 +77,11 @@ const (
 	FenceLease = "switchyard-fence"
 	// StopsWithinAnnotation on the fence's lease is how long, as a duration, it may take from the end of a hub's lease, by the
 	// worker's clock, until the last job that depends on one has been told to stop. A hub that allows less cannot rely on the fence.
+	// One that cannot be read is as good as no fence.
 	StopsWithinAnnotation = "switchyard.dev/stops-within"
+	// CannotStopAnnotation on the fence's lease says why the fence cannot promise that what it suspends stops, for people. As long as
+	// it is there no hub can rely on the fence.
+	CannotStopAnnotation = "switchyard.dev/cannot-stop"
 )
 
 // Annotations on a MultiKueueCluster, for the people who run it.
