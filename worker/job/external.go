@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/fence"
 )
 
 // External is a kind that nobody compiled in and that the dispatcher can mirror all the same (contract: kueue-api.md 3.4,
@@ -27,10 +29,15 @@ func (e external) GVK() schema.GroupVersionKind                 { return e.gvk }
 func (external) AddToScheme(*runtime.Scheme) error              { return nil }
 func (external) Mirrorable() bool                               { return true }
 func (external) Progress(client.Object) Progress                { return Progress{} }
+func (external) Acted(client.Object) time.Time                  { return time.Time{} }
+func (external) Local(client.Object) bool                       { return false }
 func (external) TellsEnd() bool                                 { return false }
 func (external) Setup(ctrl.Manager, Options) error              { return nil }
 func (external) covers(_, _ client.Object) bool                 { return true } // what its controllers make is theirs to say
 func (external) SetupWebhook(ctrl.Manager, Options, bool) error { return nil }
+
+// Awaits nothing: what a status of such a kind means only its controllers know.
+func (external) Awaits(client.Object) (fence.Reaction, time.Duration) { return "", 0 }
 
 // DeletePropagation is that of the contract's generic adapter (contract: multikueue.md 6, external GVK).
 func (external) DeletePropagation() metav1.DeletionPropagation {

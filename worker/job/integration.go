@@ -1,6 +1,8 @@
 package job
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -8,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/fence"
 )
 
 // Integration is a [Kind] whose type has been forgotten, for callers that deal with jobs of all kinds. Objects passed to
@@ -42,6 +45,13 @@ type Integration interface {
 	// TellsEnd tells whether Progress says of a job that has ended that it has. Of other kinds only their Workload does, and a
 	// job that is gone may have ended.
 	TellsEnd() bool
+	// Awaits tells what the job waits for the kind's own controller to do, and what termination grace its pods have then; empty if
+	// nothing, or if that controller does not look after it.
+	Awaits(client.Object) (fence.Reaction, time.Duration)
+	// Acted is the latest time that the kind's own controller has put into the job's status; zero if there is none.
+	Acted(client.Object) time.Time
+	// Local tells whether the kind's own controller looks after the job, and no other.
+	Local(client.Object) bool
 	// Strip drops from a cached remote job what CopyStatus and Progress do not read (pod templates).
 	Strip(client.Object)
 	// DeletePropagation is how to delete a remote copy; empty leaves it to the server.

@@ -1,6 +1,8 @@
 package job
 
 import (
+	"time"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,6 +42,12 @@ type Kind[T client.Object] struct {
 	Restore func(T, []kueue.PodSet)
 	// Progress reads the job's status. It never fails: what the status does not say is zero.
 	Progress func(T) Progress
+
+	// Noticed, optional, tells whether the status shows that the kind's own controller knows whether the job may run, as the spec has
+	// it now. Without it nothing can be told from a job's status about whether that controller works.
+	Noticed func(T) bool
+	// Acted, required with Noticed, is the latest time that the kind's own controller has put into the status; zero if there is none.
+	Acted func(T) time.Time
 
 	// Elastic tells whether the kind may carry the elastic-job annotation.
 	Elastic bool

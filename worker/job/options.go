@@ -38,6 +38,8 @@ type Options struct {
 	Gates Gates
 	// Created, when not nil, is told how long a new job of the kind has waited for its Workload.
 	Created func(kind string, latency time.Duration)
+	// Follow, when not nil, is called with a kind whose jobs the manager's cache is about to show, before it does.
+	Follow func(client.FieldIndexer, Integration) error
 	// Stale, when not nil, says why a new job that a hub made for the Workload of that name comes too late; nil if it does not.
 	Stale func(ctx context.Context, job client.Object, workload string) *field.Error
 	// Dispatches is set where the multikueue dispatcher of this very program answers for jobs that run on other clusters: the quota

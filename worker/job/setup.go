@@ -78,6 +78,11 @@ func (i integration[T]) start(mgr ctrl.Manager, o Options) error {
 	if err := indexer.IndexField(context.Background(), i.kind.New(), prebuiltIndex, o.Gates.prebuiltName); err != nil {
 		return fmt.Errorf("index %s by prebuilt workload: %w", i.kind.GVK.Kind, err)
 	}
+	if o.Follow != nil {
+		if err := o.Follow(indexer, i); err != nil {
+			return err
+		}
+	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("job_"+strings.ToLower(i.kind.GVK.Kind)).
 		For(i.kind.New()).

@@ -36,6 +36,8 @@ func Kind() job.Kind[*batchv1.Job] {
 		Place:      place,
 		Restore:    restore,
 		Progress:   progress,
+		Noticed:    noticed,
+		Acted:      acted,
 		Elastic:    true,
 		Stop:       stop,
 		Validate:   validate,

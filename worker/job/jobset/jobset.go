@@ -42,6 +42,8 @@ func Kind() job.Kind[*jobsetv1.JobSet] {
 		Place:      place,
 		Restore:    restore,
 		Progress:   progress,
+		Noticed:    noticed,
+		Acted:      acted,
 		Validate:   validate,
 		Children:   children(),
 
