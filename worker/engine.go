@@ -41,8 +41,10 @@ type engine struct {
 	metrics  *act.Metrics
 	clock    clock.WithTicker
 	// epochs are what both the webhooks of Workloads and those of jobs go by.
-	epochs  *epoch.Memory
-	prepare []func(wl *kueue.Workload, now time.Time)
+	epochs *epoch.Memory
+	// followed are the kinds of job that the fence looks at.
+	followed *guard.Kinds
+	prepare  []func(wl *kueue.Workload, now time.Time)
 	// dispatches is set if the program hands jobs to other clusters.
 	dispatches bool
 }
@@ -53,7 +55,7 @@ const CapacityPart = "capacity"
 func newEngine(s program.Settings, kinds []job.Integration) (*engine, error) {
 	e := &engine{
 		settings: s, kinds: kinds, clock: clock.RealClock{}, view: view.New(viewOptions(s)),
-		epochs: epoch.NewMemory(epoch.DefaultRemembered),
+		epochs: epoch.NewMemory(epoch.DefaultRemembered), followed: &guard.Kinds{},
 	}
 	options, err := act.MetricsOptionsFor(s.Configuration, e.view)
 	if err != nil {
@@ -160,7 +162,7 @@ func (e *engine) addFence(ctx context.Context, mgr ctrl.Manager) error {
 	return guard.Setup(ctx, mgr, guard.Options{
 		Namespace: *e.settings.Namespace, Clock: e.clock, Registry: metrics.Registry,
 		Takeover: takeover(e.settings.LeaderElection), Rate: float64(*e.settings.ClientConnection.QPS),
-		Workloads: options.Workers(kueue.Kind("Workload")), Jobs: fewest(options),
+		Workloads: options.Workers(kueue.Kind("Workload")), Jobs: fewest(options), Kinds: e.followed,
 	})
 }
 

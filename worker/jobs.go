@@ -46,7 +46,7 @@ func (e *engine) integrations() ([]program.Part, error) {
 		return nil, err
 	}
 	options.Created, options.Stale = e.metrics.Created, e.epochs.Create
-	options.Dispatches = e.dispatches
+	options.Dispatches, options.Follow = e.dispatches, e.followed.Follow
 	var parts []program.Part
 	for _, kind := range all.Kinds() {
 		enabled := slices.ContainsFunc(kinds, func(k job.Integration) bool { return k.Name() == kind.Name() })

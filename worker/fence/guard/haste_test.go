@@ -55,10 +55,11 @@ func TestHowLongAFenceMayTakeDependsOnWhatItWouldStop(t *testing.T) {
 }
 
 func TestTheFencesLeaseSaysHowLongItMayTake(t *testing.T) {
-	reader := fake.NewClientBuilder().WithScheme(known(t)).WithIndex(&kueue.Workload{}, byLease, indexed).Build()
+	y := newYard(t)
 	p := newPresence(t, "me", nil)
 	for _, takeover := range []time.Duration{17 * time.Second, time.Minute} {
-		p.Within = haste{Options: Options{Takeover: takeover}, reader: reader}.within
+		y.lookout.Takeover = takeover
+		p.Word = y.lookout.word
 		p.clock.Step(10 * time.Second)
 		if err := p.renew(t.Context()); err != nil {
 			t.Fatal(err)
@@ -67,7 +68,7 @@ func TestTheFencesLeaseSaysHowLongItMayTake(t *testing.T) {
 		if err := p.Live.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: switchyard.FenceLease}, lease); err != nil {
 			t.Fatal(err)
 		}
-		want, err := p.Within(t.Context())
+		want, err := y.lookout.within(t.Context())
 		if got := lease.Annotations[switchyard.StopsWithinAnnotation]; err != nil || got != want.String() {
 			t.Errorf("says %q, want %v (%v)", got, want, err)
 		}

@@ -9,10 +9,13 @@ import (
 	"switchyard.dev/worker/fence"
 )
 
-// Metrics tell how the leases of hubs stand, by the name of the lease, and how many Workloads were stopped.
+// Metrics tell how the leases of hubs stand, by the name of the lease, how many Workloads were stopped, and whether the fence can
+// promise that.
 type Metrics struct {
 	holds   *prometheus.GaugeVec
 	stopped *prometheus.CounterVec
+	cannot  prometheus.Gauge
+	overdue *prometheus.GaugeVec
 }
 
 // NewMetrics makes the metrics and registers them. Several fences in one process share the series of a registry.
@@ -24,13 +27,37 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		stopped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "switchyard_fence_stopped_workloads_total", Help: "Workloads stopped because the run lease of their hub has run out, by why it has",
 		}, []string{"lease", "reason"}),
+		cannot: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "switchyard_fence_cannot_stop", Help: "Whether jobs here do not stop when they are told to, so that hubs cannot rely on the fence (1), or can (0)",
+		}),
+		overdue: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "switchyard_fence_overdue_jobs", Help: "Jobs that have waited too long for their own controller or their nodes, by the reaction they wait for",
+		}, []string{"kind", "reaction"}),
 	}
 	var err error
 	if m.holds, err = register(registry, m.holds); err != nil {
 		return nil, err
 	}
-	m.stopped, err = register(registry, m.stopped)
+	if m.stopped, err = register(registry, m.stopped); err != nil {
+		return nil, err
+	}
+	if m.cannot, err = register(registry, m.cannot); err != nil {
+		return nil, err
+	}
+	m.overdue, err = register(registry, m.overdue)
 	return m, err
+}
+
+// keeps shows what the fence can promise.
+func (m *Metrics) keeps(p fence.Promise) {
+	m.cannot.Set(0)
+	if p.Trouble() != "" {
+		m.cannot.Set(1)
+	}
+	m.overdue.Reset()
+	for id := range p.Overdue {
+		m.overdue.WithLabelValues(id.Kind, string(id.For)).Inc()
+	}
 }
 
 // register returns the collector, or the one that the registry has already.

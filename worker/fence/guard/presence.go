@@ -38,8 +38,8 @@ type Presence struct {
 	Namespace string
 	// Identity is the holder, other than that of any other program or of this one in an earlier life.
 	Identity string
-	// Within tells how long the fence may take to stop what depends on it; nil tells nobody. It reads caches.
-	Within func(context.Context) (time.Duration, error)
+	// Word is what the fence promises, given what the lease says against that so far; nil promises nothing. It reads caches.
+	Word func(ctx context.Context, before string) (Word, error)
 
 	held *coordinationv1.Lease
 }
@@ -86,14 +86,24 @@ func (p *Presence) renew(ctx context.Context) error {
 		next.Spec.LeaseTransitions = ptr.To(ptr.Deref(next.Spec.LeaseTransitions, -1) + 1)
 	}
 	next.Spec.RenewTime, next.Spec.LeaseDurationSeconds = &now, ptr.To(fenceDuration)
-	if p.Within != nil {
-		within, err := p.Within(ctx)
+	if p.Word != nil {
+		word, err := p.Word(ctx, next.Annotations[switchyard.CannotStopAnnotation])
 		if err != nil {
 			return err
 		}
-		metav1.SetMetaDataAnnotation(&next.ObjectMeta, switchyard.StopsWithinAnnotation, within.String())
+		give(next, word)
 	}
 	return p.write(ctx, next)
+}
+
+// give puts the word on the lease.
+func give(lease *coordinationv1.Lease, word Word) {
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, switchyard.StopsWithinAnnotation, word.Within.String())
+	if word.Trouble == "" {
+		delete(lease.Annotations, switchyard.CannotStopAnnotation)
+		return
+	}
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, switchyard.CannotStopAnnotation, word.Trouble)
 }
 
 // release gives the lease back, if it is ours.

@@ -42,6 +42,8 @@ type Options struct {
 	Rate float64
 	// Workloads and Jobs are how many of them the controllers look at together, of the kind of job of which they are fewest.
 	Workloads, Jobs int
+	// Kinds are the kinds of job that are looked at for whether jobs stop when they are told to.
+	Kinds *Kinds
 }
 
 // Setup adds the guard to a manager: the controller and the fence's own lease.
@@ -61,10 +63,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("name the holder of the fence's lease: %w", err)
 	}
+	watch := &lookout{
+		haste: haste{Options: o, reader: mgr.GetClient()}, kinds: o.Kinds, clock: o.Clock, recorder: r.Recorder, metrics: metrics,
+	}
 	return mgr.Add(&Presence{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Synced: mgr.GetCache().WaitForCacheSync, Clock: o.Clock,
 		Namespace: o.Namespace, Identity: host + "_" + string(uuid.NewUUID()),
-		Within: haste{Options: o, reader: mgr.GetClient()}.within,
+		Word: watch.word,
 	})
 }
 
@@ -72,6 +77,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, namespace string) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.Workload{}, byLease, indexed); err != nil {
 		return fmt.Errorf("index Workloads by the lease they depend on: %w", err)
+	}
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.Workload{}, byRelease, releases); err != nil {
+		return fmt.Errorf("index Workloads that have been told to stop: %w", err)
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("fence").
