@@ -34,8 +34,8 @@ func coarseOf() map[kueue.Reason]kueue.Reason {
 		kueue.ReasonWaitingForPodsReady:          kueue.ReasonWaiting,
 		kueue.ReasonMisconfigured:                kueue.ReasonInadmissible,
 		kueue.ReasonSuspended:                    kueue.ReasonInadmissible,
-		kueue.ReasonAdmissionGated:               kueue.ReasonInadmissible,
-		kueue.ReasonOnHold:                       kueue.ReasonInadmissible,
+		kueue.ReasonAdmissionGated:               kueue.ReasonAdmissionGated,
+		kueue.ReasonOnHold:                       kueue.ReasonOnHold,
 		kueue.ReasonDeactivated:                  kueue.ReasonInadmissible,
 	}
 }
@@ -80,7 +80,11 @@ func TestWhatTheAPISaysIsCoarseAndWhatWeHearIsDetailed(t *testing.T) {
 				t.Fatal(err)
 			}
 			stored := read(t, plain)
-			if got := condition(stored, kueue.WorkloadQuotaReserved); got != "False "+string(want)+" "+string(detailed)+": for a reason: this one" {
+			message := "for a reason: this one"
+			if want != detailed {
+				message = string(detailed) + ": " + message
+			}
+			if got := condition(stored, kueue.WorkloadQuotaReserved); got != "False "+string(want)+" "+message {
 				t.Errorf("the API says %q", got)
 			}
 			if _, err := Transform(nil)(stored); err != nil {

@@ -9,14 +9,14 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// Reason is the coarse reason of QuotaReserved=False; reasons that have none stay as they are. The contract does not say
-// which stands for which. Here Inadmissible is what only somebody's deed can end, and Waiting the wait for the pods of others.
+// Reason is the coarse reason of QuotaReserved=False; reasons that have none, AdmissionGated and OnHold among them, stay as they are
+// (contract: messages.md 1.5). Inadmissible is what only somebody's deed can end, and Waiting the wait for the pods of others.
 func Reason(detailed kueue.Reason) kueue.Reason {
 	switch detailed {
 	case kueue.ReasonPendingEvaluation, kueue.ReasonNoMatchingFlavor, kueue.ReasonExceedsMaxQuota, kueue.ReasonWaitingForQuota,
 		kueue.ReasonTopologyPlacementFailed, kueue.ReasonWaitingForPreemptedWorkloads:
 		return kueue.ReasonPending
-	case kueue.ReasonMisconfigured, kueue.ReasonSuspended, kueue.ReasonAdmissionGated, kueue.ReasonOnHold, kueue.ReasonDeactivated:
+	case kueue.ReasonMisconfigured, kueue.ReasonSuspended, kueue.ReasonDeactivated:
 		return kueue.ReasonInadmissible
 	case kueue.ReasonWaitingForPodsReady:
 		return kueue.ReasonWaiting
