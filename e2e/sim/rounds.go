@@ -106,14 +106,14 @@ func (l *ledger) inOrder(t *turn, item workload, next dispatch.State) {
 	}
 }
 
-// hadTime checks that those who may still admit were sent their offers long enough ago, unless something of an earlier epoch
-// was in the way. A program that was started since does not know when.
+// hadTime checks that those who may still admit were sent their offers long enough ago, unless something of an earlier epoch,
+// or a job that is none of ours, was in the way. A program that was started since does not know when.
 func (l *ledger) hadTime(t *turn, key attempt, hopeful []string, timeout time.Duration) {
 	for _, name := range hopeful {
 		v := clusterView(t.obs, name)
 		earlier := v.Copy.Holder == dispatch.Predecessor || v.Copy.Holder != dispatch.Absent && v.Copy.Epoch != key.epoch ||
-			v.Job.Holder == dispatch.Predecessor
-		if owed(t.state, name) || v.Copy.Holder == dispatch.Absent && v.Job.Holder != dispatch.Absent || earlier {
+			v.Job.Holder != dispatch.Absent
+		if owed(t.state, name) || earlier {
 			continue
 		}
 		sent, ok := l.sent[key][name]
