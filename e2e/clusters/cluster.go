@@ -48,6 +48,7 @@ type Cluster struct {
 	dirLock   *os.File // held while a temporary directory is in use
 	apiserver *Process
 	processes []*Process // everything but the API server, in the order started: etcd first
+	manager   *Process   // kube-controller-manager; one of the processes
 	backups   int        // how many were made
 }
 
