@@ -27,6 +27,8 @@ var foreign = map[string][]string{
 	"process_resident_memory_bytes":              {},
 	"switchyard_fence_lease_holds":               {"lease"},
 	"switchyard_fence_stopped_workloads_total":   {"lease", "reason"},
+	"switchyard_fence_cannot_stop":               {},
+	"switchyard_fence_overdue_jobs":              {"kind", "reaction"},
 }
 
 // metrics are all metrics that the programs serve, by name, with their labels.
