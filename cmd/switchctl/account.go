@@ -176,7 +176,9 @@ func (a *app) registration(name string, kubeconfig []byte) (*corev1.Secret, *kue
 }
 
 // say tells what was done; warn what the user should know although nothing failed.
-func (a *app) say(format string, args ...any) { _, _ = fmt.Fprintf(a.Out, format+"\n", printable(args)...) }
+func (a *app) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(a.Out, format+"\n", printable(args)...)
+}
 
 func (a *app) warn(format string, args ...any) {
 	_, _ = fmt.Fprintf(a.ErrOut, "warning: "+format+"\n", printable(args)...)

@@ -45,7 +45,9 @@ var _ = Describe("A hub's job whose pods are ending", func() {
 		DeferCleanup(release)
 		Expect(w1.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationForeground))).To(Succeed())
 		By("waiting until the API server knows the policy")
-		Eventually(func() error { return w1.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationBackground), client.DryRunAll) }).
+		Eventually(func() error {
+			return w1.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationBackground), client.DryRunAll)
+		}).
 			WithContext(ctx).WithTimeout(time.Minute).Should(MatchError(ContainSubstring("wait, or delete it with --cascade=foreground")))
 		for name, options := range map[string][]client.DeleteOption{
 			"in the background": {client.PropagationPolicy(metav1.DeletePropagationBackground)},

@@ -169,7 +169,7 @@ func brokenLaw(f Facts, p Plan) string {
 		return "a job was started without a right to"
 	case p.Do == DoRelease && (!f.Suspended || !f.Drained || !f.Stopped || f.Dispatched && !f.Deleting):
 		return "quota was released under a job that may run"
-	case p.Do == DoDeleteExtras && f.ExtrasHold && f.Ended == nil && !(f.Admitted && f.Link == LinkMatching) && (!f.Suspended || !f.Drained || !f.Stopped):
+	case p.Do == DoDeleteExtras && f.ExtrasHold && f.Ended == nil && (!f.Admitted || f.Link != LinkMatching) && (!f.Suspended || !f.Drained || !f.Stopped):
 		return "quota was released under a job that may run with it"
 	case p.Do == DoDeleteExtras && f.ExtrasAway:
 		return "the record of who may run the job was lost"
