@@ -68,16 +68,7 @@ var _ = Describe("A hub that is told of a kind of job", func() {
 		Expect(away.GetOwnerReferences()).To(BeEmpty())
 
 		By("running it there")
-		Eventually(func() error {
-			copied := &kueue.Workload{}
-			if err := w1.Get(ctx, client.ObjectKeyFromObject(wl), copied); err != nil {
-				return err
-			}
-			if err := controllerutil.SetControllerReference(away, copied, w1.Scheme()); err != nil {
-				return err
-			}
-			return w1.Update(ctx, copied)
-		}).WithContext(ctx).Should(Succeed(), "its controller there adopts the copy")
+		adoptWorkload(ctx, w1, wl, away)
 		tell(ctx, w1, away, map[string]any{"phase": "Running", "done": int64(1), "ranks": []any{"a", "b"}})
 		Consistently(statusOf).WithContext(ctx).WithArguments(hub, sim).Should(BeNil(), "the hub may not write it yet")
 		grantSimulations(ctx, hub, theHub, "patch")
@@ -158,6 +149,7 @@ var _ = Describe("A hub that promises to run jobs of an external kind once", Ser
 		By("going on when it is back")
 		heal(ctx, w2)
 		Expect(w2.Get(ctx, client.ObjectKeyFromObject(sim), away)).To(Succeed())
+		adoptWorkload(ctx, w2, wl, away)
 		endWorkload(ctx, w2, wl)
 		Eventually(workloadCondition).WithContext(ctx).WithArguments(client.Object(sim), kueue.WorkloadFinished).
 			Should(Equal("True Succeeded three steps done"))
@@ -349,6 +341,21 @@ func rejections(ctx context.Context, s *installation.Site, t team) ([]string, er
 		}
 	}
 	return notes, err
+}
+
+// adoptWorkload has a job take up its Workload, as its controller would.
+func adoptWorkload(ctx context.Context, s *installation.Site, wl *kueue.Workload, job client.Object) {
+	GinkgoHelper()
+	Eventually(func() error {
+		now := &kueue.Workload{}
+		if err := s.Get(ctx, client.ObjectKeyFromObject(wl), now); err != nil {
+			return err
+		}
+		if err := controllerutil.SetControllerReference(job, now, s.Scheme()); err != nil {
+			return err
+		}
+		return s.Update(ctx, now)
+	}).WithContext(ctx).Should(Succeed())
 }
 
 // endWorkload says that the job of a Workload has ended, as its controller would.

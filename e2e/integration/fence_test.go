@@ -113,7 +113,7 @@ var _ = Describe("The fence", func() {
 		By("evicting what is to stop when it is not renewed any more")
 		Eventually(activePods).WithContext(ctx).WithArguments(stops).Should(BeZero())
 		Eventually(workloadConditionAt).WithContext(ctx).WithArguments(w1, client.Object(stops), kueue.WorkloadEvicted).
-			Should(HavePrefix(`True DeactivatedDueToHubLost The workload is deactivated: The hub "` + t.name + `" has not renewed`))
+			Should(HavePrefix(`True DeactivatedDueToHubLost The workload is deactivated due to The hub "` + t.name + `" has not renewed`))
 		Eventually(workloadConditionAt).WithContext(ctx).WithArguments(w1, client.Object(stops), kueue.WorkloadQuotaReserved).
 			Should(HavePrefix("False Deactivated"))
 		Expect(eventReasons(ctx, w1, t)).To(ContainElement("HubLost"))

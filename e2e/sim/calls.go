@@ -137,7 +137,7 @@ func (w *World) deleteJob(c *worker, name string, job remoteJob, how removal) {
 // ours refuses that for one that goes in the foreground already.
 func (w *World) deleteInBackground(c *worker, name string) {
 	job := c.jobs[name]
-	if job.deleting && job.foreground && !c.guard.stock {
+	if job.deleting && job.foreground && !c.guard.stock && !w.parts.Shell.LetsOthersHurry {
 		return
 	}
 	if stopped := w.stopPods(job); stopped.running {

@@ -120,7 +120,7 @@ func (w *World) view(item workload, name string, listed bool) dispatch.ClusterVi
 	if o := r.offered[item.name]; o.of == (attempt{item.uid, item.state().Epoch}) {
 		v.OfferedAt = o.at
 	}
-	v.Stopped = r.watch.stopped(item.name, w.parts.Shell.TrustsTheForeground || !w.stock(name))
+	v.Stopped = r.watch.stopped(item.name, !w.stock(name))
 	unstamped := v.Copy.Holder == dispatch.Ours && !v.Copy.Stops
 	v.Fenced = w.hub.fenced[name] && !unstamped
 	w.lookBack(item, r.watch, &v)

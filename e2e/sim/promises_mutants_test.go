@@ -56,7 +56,7 @@ func mutantsOfHolds() []mutant {
 		{mistake: "takes what is gone for what has ended", by: []string{lawOnce, lawLose}, step: before(eachView(func(_ dispatch.State, v *dispatch.ClusterView) {
 			v.Stopped = 1 << 60
 		}))},
-		{mistake: "takes what somebody hurried for what has ended", by: []string{lawOnce, lawLose}, shell: Shell{TrustsTheForeground: true}},
+		{mistake: "lets a job go that somebody hurries", rare: true, by: []string{lawOnce, lawLose}, shell: Shell{LetsOthersHurry: true}},
 		{mistake: "forgets renewals when it restarts", by: []string{lawOnce}, shell: Shell{TrustsItsMemory: true}},
 	}
 }

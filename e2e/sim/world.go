@@ -33,8 +33,8 @@ type Shell struct {
 	// ForgetsTheAdrift: it does nothing about a Workload whose check or config is missing; RemembersTheConfig: it goes on as if
 	// it were there; GuessesThePolicy: it takes the policy for the compatible one meanwhile.
 	ForgetsTheAdrift, RemembersTheConfig, GuessesThePolicy bool
-	// TrustsTheForeground: it takes a deletion in the foreground for one that waits for the pods, whoever came after it.
-	TrustsTheForeground bool
+	// LetsOthersHurry: a worker of ours lets a job go that is deleted once more while its pods end.
+	LetsOthersHurry bool
 	// TakesAnyFence: it relies on fences that need longer than it allows.
 	TakesAnyFence bool
 	// BelievesItsCache: it removes jobs without a look at the hub's API server.

@@ -18,7 +18,7 @@ func TestRefusalsOfWorkersThatSpeakCoarselyAreKnown(t *testing.T) {
 		"in detail":                       {"ExceedsMaxQuota", "too large", true, "ExceedsMaxQuota"},
 		"coarsely, by our own worker":     {"Pending", "ExceedsMaxQuota: too large", true, "ExceedsMaxQuota"},
 		"what only waits, by our own":     {"Pending", "WaitingForQuota: full", false, "WaitingForQuota"},
-		"what is on hold is not refused":  {"Inadmissible", "OnHold: no replicas", false, "OnHold"},
+		"what is on hold is not refused":  {"OnHold", "no replicas", false, "OnHold"},
 		"coarsely, by another program":    {"Inadmissible", "LocalQueue gpu doesn't exist", true, "Inadmissible"},
 		"what that waits for is not told": {"Pending", "insufficient quota", false, "Pending"},
 	} {
