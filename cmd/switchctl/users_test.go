@@ -107,6 +107,16 @@ func TestABatchUserWhoMaySeeNeitherClustersNorChecksIsToldWhatTheWorkloadSays(t 
 	}
 }
 
+func TestNothingIsSaidOfClustersThatWaitForTheHubsQuotaThemselves(t *testing.T) {
+	x := newTerminal(t)
+	waits := aWorkload("job-waits-1", "Job", "waits", condition(kueue.WorkloadQuotaReserved, "False", "WaitingForQuota", "full", time.Minute))
+	waits.Status.AdmissionChecks = []kueue.AdmissionCheckState{{Name: "workers", State: kueue.CheckStatePending}}
+	x.hub = x.site("hub", interceptor.Funcs{}, waits)
+	if out := x.ok("explain job/waits"); strings.Contains(out, "workers") || !strings.Contains(out, "full") {
+		t.Errorf("says:\n%s", out)
+	}
+}
+
 func TestSelectorsAndNamesOfGetAreUnderstoodAsKubectlDoes(t *testing.T) {
 	x := aHub(t)
 	if out := x.ok("get mkc w2 --no-headers"); !strings.HasPrefix(out, "w2") || strings.Contains(out, "w1") {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/workload"
 )
 
 // Question is a workload, and what the hub knows that may say why it waits.
@@ -241,10 +242,13 @@ func assigned(p kueue.PodSetAssignment) string {
 	return strings.Join(parts, ", ")
 }
 
-// checks are the workload's checks; the one that dispatches apart, nil if there is none.
+// checks are the workload's checks that have begun, as they do once it has quota; the one that dispatches apart, nil if there is none.
 func (q Question) checks() (others []kueue.AdmissionCheckState, dispatched *kueue.AdmissionCheckState) {
 	for i := range q.Workload.Status.AdmissionChecks {
 		state := &q.Workload.Status.AdmissionChecks[i]
+		if state.State == kueue.CheckStatePending && state.Message == "" && !workload.HasQuota(q.Workload) {
+			continue
+		}
 		is := slices.ContainsFunc(q.Checks, func(c kueue.AdmissionCheck) bool {
 			return c.Name == string(state.Name) && c.Spec.ControllerName == kueue.MultiKueueControllerName
 		})
