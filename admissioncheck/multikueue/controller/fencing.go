@@ -89,22 +89,14 @@ func fenced(v *dispatch.ClusterView, f fleet.Fencing, left notes) {
 	v.Fenced = is && (v.Copy.Holder != dispatch.Ours || v.Copy.Stops)
 }
 
-// guards reports whether a worker runs our program, and with it refuses what would let a job go before its pods. One that does not let
-// us look for its fence does if it reports its capacity, as no other program does.
-func (r *Resolver) guards(cluster string, f fleet.Fencing) bool {
-	return f.Fence == fleet.Seen || r.reports(cluster)
-}
-
-// reports tells whether a cluster shows a report of its capacity.
-func (r *Resolver) reports(cluster string) bool {
-	return r.Fleet.Current(cluster, reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName}) != nil
-}
-
 // lease says whether a fence leaves alone what bears the stamp Stop, as jobs of some kinds never do: the hub's lease is renewed, or
 // nobody goes by it. A worker that does not let us look for a fence has one if it reports its capacity, as no other program does.
 func (r *Resolver) lease(v *dispatch.ClusterView, kind job.Integration, f fleet.Fencing, now time.Time) {
+	reports := func() bool {
+		return r.Fleet.Current(v.Name, reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName}) != nil
+	}
 	switch {
-	case !stopsWithoutHub(kind), f.Held && now.Before(f.Until), f.Fence == fleet.Missing, f.Fence == fleet.NotLooked && f.Tried() && !r.reports(v.Name):
+	case !stopsWithoutHub(kind), f.Held && now.Before(f.Until), f.Fence == fleet.Missing, f.Fence == fleet.NotLooked && f.Tried() && !reports():
 		return
 	case f.Lapsed:
 		v.Lease = dispatch.LeaseLapsed

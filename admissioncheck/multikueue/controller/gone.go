@@ -23,7 +23,7 @@ func (r *Resolver) lastSeen(cluster string, o mirror.Original) (l last) {
 }
 
 // stopped is dispatch.ClusterView.Stopped. A job that was deleted in the foreground stays until its pods have ended, unless somebody
-// deletes it once more and does not wait: guarded tells that the worker refuses that. Elsewhere it has to have shown that none is left,
+// deletes it once more and does not wait: guarded tells that the worker refuses that (charts/README.md). Elsewhere it has to have shown that none is left,
 // which its controller, late by a moment, mostly does not come to.
 func stopped(o mirror.Original, l last, guarded bool) int64 {
 	var before, ended int64

@@ -59,7 +59,7 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 		v.InConfig = inConfig && s.state.Bound == name // it can be given nothing, but keeps what it has
 	}
 	r.lookBack(&v, s)
-	v.Stopped = stopped(o, r.lastSeen(name, o), r.guards(name, state.Fencing))
+	v.Stopped = stopped(o, r.lastSeen(name, o), state.Ours)
 	notes := r.notes(ctx, s, name)
 	v.Degraded, v.OnTrial = state.Degraded, state.OnTrial
 	if known {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/wire"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
 // identify reads by whose UID the cluster is known from any other: its namespace kube-system comes and goes with it. A cluster that
@@ -30,6 +31,17 @@ func (s *session) identify(ctx context.Context) error {
 	default:
 		s.unidentified = err
 	}
+	return s.recognize()
+}
+
+// recognize asks whether the cluster serves what comes with our program, as no other worker does.
+func (s *session) recognize() error {
+	report := switchyard.GroupVersion.WithKind("CapacityReport")
+	_, err := s.client.RESTMapper().RESTMapping(report.GroupKind(), report.Version)
+	if unanswered(err) {
+		return fmt.Errorf("ask for the group %s: %w", report.Group, err)
+	}
+	s.ours = err == nil
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -57,6 +58,22 @@ func TestAClusterIsKnownByItsSystemNamespace(t *testing.T) {
 				t.Errorf("identity %q, %v", s.identity, s.unidentified)
 			}
 		})
+	}
+}
+
+func TestAWorkerOfOursIsKnownByWhatItServes(t *testing.T) {
+	stock, ours := runtime.NewScheme(), runtime.NewScheme()
+	for _, err := range []error{corev1.AddToScheme(stock), corev1.AddToScheme(ours), switchyard.AddToScheme(ours)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for scheme, want := range map[*runtime.Scheme]bool{stock: false, ours: true} {
+		c := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme)).Build()
+		s := &session{client: c, options: Options{}.withDefaults()}
+		if err := s.identify(t.Context()); err != nil || s.ours != want {
+			t.Errorf("ours: %t, want %t; %v", s.ours, want, err)
+		}
 	}
 }
 

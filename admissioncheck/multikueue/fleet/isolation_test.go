@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -66,8 +67,10 @@ func newCrowd(tb testing.TB, sick bool, change func(*Options)) *crowd {
 	c := &crowd{late: 200 * time.Millisecond, hanging: map[string]int{}, most: map[string]int{}}
 	c.sick.Store(sick)
 	scheme := runtime.NewScheme()
-	if err := kueue.AddToScheme(scheme); err != nil {
-		tb.Fatal(err)
+	for _, add := range []func(*runtime.Scheme) error{kueue.AddToScheme, corev1.AddToScheme} { // one scheme for all: nothing may be added later
+		if err := add(scheme); err != nil {
+			tb.Fatal(err)
+		}
 	}
 	servers := map[string]client.WithWatch{}
 	for i := range clusters {

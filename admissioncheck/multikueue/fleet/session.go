@@ -47,6 +47,7 @@ type session struct {
 
 	identity     types.UID // of the cluster; read once, before anything is followed
 	unidentified error     // why it is not known
+	ours         bool      // whether our program is installed there
 
 	stop       context.CancelFunc
 	disconnect func() // ends the connections that nobody uses any more; nil if there are none

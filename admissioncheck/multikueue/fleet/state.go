@@ -46,6 +46,9 @@ type State struct {
 	Fingerprint string
 	// Fencing is how the hub's run lease and the worker's fence stand.
 	Fencing Fencing
+	// Ours tells that the API group of our program was served when the connection was made: a worker of ours refuses what others let
+	// pass.
+	Ours bool
 	// Identity is that of the cluster which the connection leads, or led last, to: the UID of its namespace kube-system. It is empty
 	// before the first connection, and where the hub may not read it; Unidentified says why then.
 	Identity     types.UID

@@ -269,7 +269,7 @@ func (s *supervisor) connected(credentials Credentials, session *session) {
 	s.session, s.began = session, s.options.Clock.Now()
 	s.state = State{
 		Cluster: s.name, Connected: true, Met: true, Connection: s.stats.connections.Add(1), Fingerprint: credentials.Fingerprint, Unserved: session.unserved(),
-		Identity: session.identity, Unidentified: text(session.unidentified),
+		Ours: session.ours, Identity: session.identity, Unidentified: text(session.unidentified),
 	}
 	s.mu.Unlock()
 	if before != nil {
