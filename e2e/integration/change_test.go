@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -78,8 +79,8 @@ func startOn(ctx context.Context, w *installation.Site, t team, jobs ...*batchv1
 // awaitOn returns when a job, of one pod, is bound to that worker and runs there.
 func awaitOn(ctx context.Context, w *installation.Site, job *batchv1.Job) {
 	GinkgoHelper()
-	Eventually(clusterOf).WithContext(ctx).WithArguments(client.Object(job)).Should(Equal(w.Name))
-	Eventually(activePodsAt).WithContext(ctx).WithArguments(w, job).Should(Equal(int32(1)))
+	Eventually(clusterOf).WithContext(ctx).WithTimeout(2 * time.Minute).WithArguments(client.Object(job)).Should(Equal(w.Name))
+	Eventually(activePodsAt).WithContext(ctx).WithTimeout(2*time.Minute).WithArguments(w, job).Should(Equal(int32(1)))
 }
 
 // annotate gives an object at a site an annotation, or takes it away if the value is empty.

@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -205,6 +206,8 @@ var _ = Describe("A hub that is killed", Serial, func() {
 		executioner.namespace = t.name
 		seen := watchPods(t)
 		job := t.unending("train", 1)
+		// A hub that is killed does not see the pods end, and waits for as long as they may take.
+		job.Spec.Template.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1)
 		Expect(hub.Create(ctx, job)).To(Succeed())
 		awaitOn(ctx, w1, job)
 
