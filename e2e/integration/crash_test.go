@@ -96,7 +96,7 @@ func (e *executioner) strikes(ctx context.Context, job string, somebody func(), 
 		default:
 		}
 		return done()
-	}).WithContext(ctx).WithPolling(20 * time.Millisecond).Should(BeTrue())
+	}).WithContext(ctx).WithTimeout(2 * time.Minute).WithPolling(20 * time.Millisecond).Should(BeTrue())
 	e.target("") // nobody, from here on
 	if hub.Program.Running() {
 		return false
