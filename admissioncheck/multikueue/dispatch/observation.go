@@ -249,7 +249,8 @@ type Copy struct {
 	AdoptedBy string
 	// Stamped is set if it bears the UID of the hub's Workload: then so does its job.
 	Stamped bool
-	// Finished is its condition of that name, nil if not True.
+	// Finished is its condition of that name, nil if not True. It may outlast the copy, with Epoch, Adopted and AdoptedBy, which then tell
+	// of the copy that is gone.
 	Finished *Outcome
 	// Deleting is set while it waits for finalizers.
 	Deleting bool
