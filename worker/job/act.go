@@ -6,7 +6,6 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,7 +27,7 @@ func (r *reconciler[T]) act(ctx context.Context, s *sight[T], plan Plan) ([]kube
 	case DoAdopt:
 		return nil, r.patch(ctx, s.wl, r.compose.adopted(s.job, s.wl))
 	case DoUpdate:
-		return tell(kueue.EventUpdatedWorkload, "Updated Workload: "+nameOf(s.wl)), r.patch(ctx, s.wl, s.desired)
+		return s.updated(), r.patch(ctx, s.wl, s.desired)
 	case DoDelete:
 		return r.delete(ctx, s.wl)
 	case DoDeleteExtras:
@@ -53,30 +52,9 @@ func (r *reconciler[T]) act(ctx context.Context, s *sight[T], plan Plan) ([]kube
 	case DoSuspend:
 		suspended := copyOf(s.job)
 		r.kind.SetSuspend(suspended, true)
-		return tell(kueue.EventSuspended, "Suspended until the workload of the owner is admitted"), r.patch(ctx, s.job, suspended)
+		return tell(kueue.EventSuspended, "Kueue managed child job suspended"), r.patch(ctx, s.job, suspended)
 	}
 	panic(fmt.Sprintf("plan without action: %d", plan.Do))
-}
-
-func tell(reason, note string) []kube.Event { return []kube.Event{{Reason: reason, Note: note}} }
-
-// waiting are the events for a job that only the user can bring further.
-func (s *sight[T]) waiting(plan Plan) []kube.Event {
-	note := s.note
-	switch plan.Because {
-	case NestedTooDeep:
-		note = fmt.Sprintf("The job has more than %d owners above it", maxNesting)
-	case CannotCompose:
-	case PriorityClassNotFound:
-		if s.missing.kind != kueue.WorkloadPriorityClassKind { // the public API says nothing of classes of pods
-			return nil
-		}
-	case WaitingForPrebuilt:
-		return []kube.Event{{Warning: true, Reason: string(CannotCompose), Note: note}}
-	default:
-		return nil
-	}
-	return []kube.Event{{Warning: true, Reason: string(plan.Because), Note: note}}
 }
 
 func nameOf(wl *kueue.Workload) string { return wl.Namespace + "/" + wl.Name }
@@ -201,20 +179,4 @@ func (r *reconciler[T]) stop(ctx context.Context, s *sight[T], plan Plan) ([]kub
 		return nil, err
 	}
 	return tell(kueue.EventStopped, s.stopMessage(plan)), nil
-}
-
-func (s *sight[T]) stopMessage(plan Plan) string {
-	switch plan.Because {
-	case WorkloadEvicted:
-		if c := meta.FindStatusCondition(s.wl.Status.Conditions, kueue.WorkloadEvicted); c != nil && c.Message != "" {
-			return c.Message
-		}
-		return "The workload was evicted"
-	case WorkloadDeleted:
-		return "The workload is deleted"
-	case NoMatchingWorkload:
-		return "No workload matches the job"
-	default:
-		return "The workload is not admitted"
-	}
 }

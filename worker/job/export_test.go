@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
 )
 
 // Indexed registers the indexes that the kind's reconciler needs with a fake client.
@@ -43,3 +44,6 @@ func Webhook[T client.Object](kind Kind[T], o Options, c client.Client, enabled 
 } {
 	return &webhook[T]{kind: kind, opts: o, reader: c, live: c, enabled: enabled}
 }
+
+// CheckNews returns the events about the job that a change of its Workload's checks brings.
+func CheckNews(was, is *kueue.Workload) []kube.Event { return checkNews(was, is) }

@@ -28,15 +28,16 @@ type Placement struct {
 
 // ConflictError says that two sources want different values for one key of a pod template. No retry solves it.
 type ConflictError struct {
-	// What is the part of the template: "label", "annotation" or "node selector".
+	// What is the part of the template: "labels", "annotations" or "nodeSelector".
 	What string
 	// Key with its present and wanted value.
 	Key, Has, Wants string
 }
 
-// Error implements error.
+// Error implements error in the words of the public API (contract: job-kinds.md 1.5), which blames a check whoever it was.
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("conflicting %s %q: has %q, wants %q", e.What, e.Key, e.Has, e.Wants)
+	const text = "invalid admission check PodSetUpdate: conflict for %s: conflict for key=%s, value1=%s, value2=%s"
+	return fmt.Sprintf(text, e.What, e.Key, e.Has, e.Wants)
 }
 
 // Merge adds other to p. What both have must agree; tolerations and gates that p has already are not added twice. After
@@ -47,9 +48,9 @@ func (p *Placement) Merge(other Placement) error {
 		into *map[string]string
 		from map[string]string
 	}{
-		{"node selector", &p.NodeSelector, other.NodeSelector},
-		{"label", &p.Labels, other.Labels},
-		{"annotation", &p.Annotations, other.Annotations},
+		{"annotations", &p.Annotations, other.Annotations},
+		{"labels", &p.Labels, other.Labels},
+		{"nodeSelector", &p.NodeSelector, other.NodeSelector},
 	} {
 		if err := mergeMap(part.what, part.into, part.from); err != nil {
 			return err

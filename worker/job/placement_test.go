@@ -17,7 +17,7 @@ func TestPlacingATemplateIsAllOrNothing(t *testing.T) {
 	before := template.DeepCopy()
 	err := PlaceTemplate(&template, Placement{NodeSelector: map[string]string{"zone": "a"}, Labels: map[string]string{"app": "y"}})
 	var conflict *ConflictError
-	if !errors.As(err, &conflict) || conflict.What != "label" || conflict.Key != "app" {
+	if !errors.As(err, &conflict) || conflict.What != "labels" || conflict.Key != "app" {
 		t.Errorf("error is %v", err)
 	}
 	if diff := cmp.Diff(*before, template); diff != "" {
@@ -49,7 +49,10 @@ func admittedTo() *kueue.Workload {
 		{Name: "a", Count: ptr.To[int32](2), Flavors: map[corev1.ResourceName]kueue.ResourceFlavorReference{"cpu": "spot", "gpu": "h100"}},
 	}}
 	wl.Status.AdmissionChecks = []kueue.AdmissionCheckState{
-		{Name: "ready", State: kueue.CheckStateReady, PodSetUpdates: []kueue.PodSetUpdate{{Name: "b", Annotations: map[string]string{"pr": "1"}}}},
+		{Name: "ready", State: kueue.CheckStateReady, PodSetUpdates: []kueue.PodSetUpdate{
+			{Name: "b", Annotations: map[string]string{"pr": "1"}},
+			{Name: "b", Annotations: map[string]string{"pr": "2"}}, // of two the first counts
+		}},
 		{Name: "pending", State: kueue.CheckStatePending, PodSetUpdates: []kueue.PodSetUpdate{{Name: "b", Annotations: map[string]string{"no": "1"}}}},
 	}
 	return wl

@@ -41,11 +41,11 @@ func placements(
 		p := Placement{Name: ps.Name, Count: admittedCount(wl, ps), Labels: podLabels(wl, ps.Name, queueLabels)}
 		if a := assignment(wl, ps.Name); a != nil {
 			if err := p.mergeFlavors(a, flavors); err != nil {
-				return nil, fmt.Errorf("pod set %s: %w", ps.Name, err)
+				return nil, err
 			}
 		}
 		if err := p.mergeChecks(wl); err != nil {
-			return nil, fmt.Errorf("pod set %s: %w", ps.Name, err)
+			return nil, err
 		}
 		result[i] = p
 	}
@@ -84,27 +84,25 @@ func (p *Placement) mergeFlavors(a *kueue.PodSetAssignment, flavors map[kueue.Re
 	names := slices.Compact(slices.Sorted(maps.Values(a.Flavors)))
 	for _, name := range names {
 		flavor := flavors[name]
-		err := p.Merge(Placement{NodeSelector: flavor.Spec.NodeLabels, Tolerations: flavor.Spec.Tolerations})
-		if err != nil {
-			return fmt.Errorf("flavor %s: %w", name, err)
+		if err := p.Merge(Placement{NodeSelector: flavor.Spec.NodeLabels, Tolerations: flavor.Spec.Tolerations}); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// mergeChecks adds what the admission checks want in the pods (contract: kueue-api.md 4.13, podSetUpdates).
+// mergeChecks adds what the admission checks want in the pods (contract: kueue-api.md 4.13, podSetUpdates). Of several updates of a
+// check for one pod set the first counts (contract: messages.md 4.5).
 func (p *Placement) mergeChecks(wl *kueue.Workload) error {
 	for _, check := range wl.Status.AdmissionChecks {
-		for _, u := range check.PodSetUpdates {
-			if u.Name != p.Name || check.State != kueue.CheckStateReady {
-				continue
-			}
-			err := p.Merge(Placement{
-				NodeSelector: u.NodeSelector, Tolerations: u.Tolerations, Labels: u.Labels, Annotations: u.Annotations,
-			})
-			if err != nil {
-				return fmt.Errorf("admission check %s: %w", check.Name, err)
-			}
+		i := slices.IndexFunc(check.PodSetUpdates, func(u kueue.PodSetUpdate) bool { return u.Name == p.Name })
+		if i < 0 || check.State != kueue.CheckStateReady {
+			continue
+		}
+		u := check.PodSetUpdates[i]
+		err := p.Merge(Placement{NodeSelector: u.NodeSelector, Tolerations: u.Tolerations, Labels: u.Labels, Annotations: u.Annotations})
+		if err != nil {
+			return fmt.Errorf("in admission check %q: %w", check.Name, err)
 		}
 	}
 	return nil

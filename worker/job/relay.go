@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,7 +15,7 @@ import (
 )
 
 // relay lets every event pass, and tells the job's readers what admission checks have to say about its Workload (contract:
-// kueue-api.md 1.14, UpdatedAdmissionCheck). Only here are both the old and the new message known.
+// kueue-api.md 1.14, UpdatedAdmissionCheck). Only here are both the old and the new messages known.
 func (r *reconciler[T]) relay() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, ok := e.ObjectOld.(*kueue.Workload)
@@ -43,15 +44,25 @@ func (r *reconciler[T]) ownerOf(wl *kueue.Workload) client.Object {
 	return owner
 }
 
-// checkNews are the messages of admission checks that are new.
+// checkNews tells what the checks say, all at once, that a job waits for. Nothing is told twice.
 func checkNews(was, is *kueue.Workload) []kube.Event {
-	var news []kube.Event
-	for _, c := range is.Status.AdmissionChecks {
-		had := workload.Check(was, c.Name)
-		if c.Message == "" || had != nil && had.Message == c.Message {
-			continue
-		}
-		news = append(news, kube.Event{Reason: kueue.EventUpdatedAdmissionCheck, Note: fmt.Sprintf("%s: %s", c.Name, c.Message)})
+	said := saidByChecks(is)
+	if said == "" || said == saidByChecks(was) {
+		return nil
 	}
-	return news
+	return tell(kueue.EventUpdatedAdmissionCheck, said)
+}
+
+// saidByChecks lists the messages of those checks that keep a Workload with quota waiting (contract: messages.md 5.7).
+func saidByChecks(wl *kueue.Workload) string {
+	if !workload.HasQuota(wl) || workload.IsAdmitted(wl) || workload.IsEvicted(wl) {
+		return ""
+	}
+	var list []string
+	for _, c := range wl.Status.AdmissionChecks {
+		if c.State == kueue.CheckStatePending && c.Message != "" {
+			list = append(list, fmt.Sprintf("%s: %s", c.Name, c.Message))
+		}
+	}
+	return strings.Join(list, "; ")
 }

@@ -75,7 +75,7 @@ func (r *reconciler[T]) retire(ctx context.Context, s *sight[T]) ([]kube.Event, 
 	if err != nil {
 		return nil, fmt.Errorf("delete %s %s/%s: %w", r.kind.GVK.Kind, s.job.GetNamespace(), s.job.GetName(), err)
 	}
-	events := tell(kueue.EventDeleted, "Deleted because the time to keep a deactivated job is over")
+	events := tell(kueue.EventDeleted, "Deleted job: deactivation retention period expired")
 	kube.Record(r.recorder, s.wl, events...)
 	return events, nil
 }
