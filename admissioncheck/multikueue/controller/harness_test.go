@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -525,8 +526,21 @@ func (st *stage) create(obj client.Object) {
 func (st *stage) eventually(what string, condition func() bool) {
 	st.t.Helper()
 	if !becomes(condition) {
-		st.t.Fatalf("never: %s\nhub workload status: %+v\nconnections: %+v", what, st.local().Status, st.fleet.States())
+		st.t.Fatalf("never: %s\nhub workload status: %+v\n%sconnections: %+v", what, st.local().Status, st.inventory(), st.fleet.States())
 	}
+}
+
+// inventory is what is there of the copy and of the job on every worker, and what the hub sees of them.
+func (st *stage) inventory() string {
+	text := ""
+	kind := jobKind(st.t)
+	for _, name := range slices.Sorted(maps.Keys(st.workers)) {
+		seenCopy, _ := st.fleet.Get(name, workloadGVK(), key())
+		seenJob, _ := st.fleet.Get(name, kind.GVK(), jobKey())
+		text += fmt.Sprintf("on %s: copy %+v\n  job %+v\n  hub sees copy %+v\n  job %+v\n",
+			name, st.copyOn(name), st.jobOn(name), seenCopy, seenJob)
+	}
+	return text
 }
 
 // becomes polls for a condition and reports whether it came to hold.

@@ -76,29 +76,43 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 	if since, is := exchangedSince(notes, state, s.observed.Now); is && strict(s.policy) && !o.Gone {
 		return outOfReach(v, since)
 	}
-	for _, answer := range r.Fleet.Answers(name, o.Key()) {
-		if answer.Err != nil && v.Trouble == "" {
-			v.Trouble = answer.Err.Error()
-		}
-		f, ok := answer.Value.(found)
-		if !ok {
-			continue
-		}
-		live := o.Live(f.epoch, f.Found)
-		live.At = f.at
-		v.Live = &live
-		if v.Copy.Holder == dispatch.Absent && live.Copy.Holder == dispatch.Foreign {
-			v.Copy = live.Copy
-		}
-		if v.Job.Holder == dispatch.Absent && live.Job.Holder == dispatch.Foreign {
-			v.Job = live.Job
-		}
-	}
+	addAnswers(&v, o, r.Fleet.Answers(name, o.Key()))
 	if v.Job.Behind && r.written.NewerThan(o.Job, r.Clock.Now()) {
 		v.Job.Behind = false
 		s.retryAt = s.observed.Now.Add(echo)
 	}
 	return v
+}
+
+// addAnswers adds what came of the actions on a cluster: the first failure, and what was read there last. A removal that has spared what it
+// found may have left an older answer than the read that followed it.
+func addAnswers(v *dispatch.ClusterView, o mirror.Original, answers []fleet.Answer) {
+	var newest *found
+	for _, answer := range answers {
+		if answer.Err != nil && v.Trouble == "" {
+			v.Trouble = answer.Err.Error()
+		}
+		if f, ok := answer.Value.(found); ok && (newest == nil || f.newerThan(*newest)) {
+			newest = &f
+		}
+	}
+	if newest == nil {
+		return
+	}
+	live := o.Live(newest.epoch, newest.Found)
+	live.At = newest.at
+	v.Live = &live
+	if v.Copy.Holder == dispatch.Absent && live.Copy.Holder == dispatch.Foreign {
+		v.Copy = live.Copy
+	}
+	if v.Job.Holder == dispatch.Absent && live.Job.Holder == dispatch.Foreign {
+		v.Job = live.Job
+	}
+}
+
+// newerThan reports whether one answer was asked for after another.
+func (f found) newerThan(other found) bool {
+	return f.epoch > other.epoch || f.epoch == other.epoch && f.at.After(other.at)
 }
 
 // echo is how long our own write of a job's status may take to come back from the hub's cache.

@@ -10,6 +10,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
@@ -32,6 +33,31 @@ func TestWhatAConnectionMeansToTheDispatcher(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			if got := linkOf(c.state); got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// A removal that spares an end leaves what it found as an answer. The read that follows in the next epoch must not be hidden by it.
+func TestTheNewestAnswerCounts(t *testing.T) {
+	at := time.Unix(1000, 0)
+	answer := func(id string, epoch int64, at time.Time) fleet.Answer {
+		return fleet.Answer{ID: id, Value: found{epoch: epoch, at: at}}
+	}
+	spared, read := answer("Retract/2", 1, at), answer("LiveRead/2", 2, at.Add(time.Second))
+	for name, answers := range map[string][]fleet.Answer{
+		"the read alone":         {read},
+		"the older one is first": {spared, read},
+		"the older one is last":  {read, spared},
+		"the clock was set back": {answer("LiveRead/2", 2, at.Add(-time.Hour)), spared},
+		"in one epoch the later": {read, answer("Retract/3", 2, at)},
+		"beside a failure":       {read, {ID: "Retract/3", Err: errors.New("no")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := dispatch.ClusterView{}
+			addAnswers(&v, mirror.Original{}, answers)
+			if v.Live == nil || v.Live.Epoch != 2 || v.Live.At.Equal(at) {
+				t.Errorf("got %+v", v.Live)
 			}
 		})
 	}
