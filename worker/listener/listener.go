@@ -1,0 +1,79 @@
+// Package listener bounds what those who connect to a server may hold, so that nobody who merely reaches a port keeps others from
+// being served. Its Room is shared fairly among remote addresses; its Listener closes at once what finds no room. It knows nothing of
+// Kubernetes.
+package listener
+
+import (
+	"net"
+	"net/netip"
+)
+
+// Limits are how many connections a listener keeps open.
+type Limits struct {
+	// Total is for all remote addresses together, Remote for each of them.
+	Total, Remote int64
+}
+
+// Refusal is why a connection was closed.
+type Refusal string
+
+// Reasons to close a connection.
+const (
+	// Refused: its remote address, or everybody together, had as many as it may.
+	Refused Refusal = "Refused"
+	// Displaced: another remote address that holds less needed room.
+	Displaced Refusal = "Displaced"
+)
+
+// Listener keeps no more connections open than its limits say. One that waited in accept, as listeners with limits mostly do, would
+// let the first who comes keep everybody else out.
+type Listener struct {
+	net.Listener
+	room   *Room
+	closed func(Refusal)
+}
+
+// Bound bounds the connections of a listener, and tells closed of each that is closed for it.
+func Bound(inner net.Listener, limits Limits, closed func(Refusal)) *Listener {
+	return &Listener{Listener: inner, room: NewRoom(limits.Total, limits.Remote, 0), closed: closed}
+}
+
+// Accept returns the next connection that there is room for.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		hold, ok := l.room.Enter(RemoteOf(c.RemoteAddr().String()), 1, func() {
+			l.closed(Displaced)
+			_ = c.Close() // whoever reads from it or writes to it is told
+		})
+		if ok {
+			return &conn{Conn: c, hold: hold}, nil
+		}
+		l.closed(Refused)
+		_ = c.Close()
+	}
+}
+
+// conn leaves when it is closed.
+type conn struct {
+	net.Conn
+	hold *Hold
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	defer c.hold.Leave()
+	return c.Conn.Close()
+}
+
+// RemoteOf is the address of a remote, of its address and port; the zero address, which all share, if there is none.
+func RemoteOf(address string) netip.Addr {
+	remote, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return remote.Addr().Unmap().WithZone("")
+}
