@@ -6,13 +6,13 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"switchyard.dev/worker/jsonweight"
+	"switchyard.dev/worker/listener"
 	ours "switchyard.dev/worker/webhook"
 )
 
@@ -31,11 +31,14 @@ const (
 	maxSmall, maxLarge = 64 << 20, maxConversion
 	// bodyTimeout is how long a body may take to arrive, and to wait for its turn. API servers give up after 30 s.
 	bodyTimeout = 30 * time.Second
+	// bodyPatience is how long a body may be on its way, or its answer, before others who hold less may have its room. API servers
+	// send and read at once.
+	bodyPatience = time.Second
 )
 
 // bodies bounds what the webhooks read.
 type bodies struct {
-	small, large *semaphore.Weighted
+	small, large *listener.Room
 	weights      jsonweight.Weights
 }
 
@@ -46,7 +49,10 @@ func newBodies(scheme *runtime.Scheme) *bodies {
 			known = append(known, o)
 		}
 	}
-	return &bodies{small: semaphore.NewWeighted(maxSmall), large: semaphore.NewWeighted(maxLarge), weights: jsonweight.WeightsOf(known...)}
+	return &bodies{
+		small: listener.NewRoom(maxSmall, maxSmall, bodyPatience), large: listener.NewRoom(maxLarge, maxLarge, bodyPatience),
+		weights: jsonweight.WeightsOf(known...),
+	}
 }
 
 // bounded is a webhook that reads no more than it must.
@@ -65,16 +71,24 @@ func (b *bodies) bounded(path string, next http.Handler) http.Handler {
 			http.Error(w, "the review is too large", http.StatusRequestEntityTooLarge)
 			return
 		}
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // servers of tests have none
-		release, ok := b.enter(r.Context(), size)
+		connection := http.NewResponseController(w)
+		_ = connection.SetReadDeadline(time.Now().Add(bodyTimeout)) // servers of tests have none
+		hold, ok := b.enter(r, size, func() {
+			_ = connection.SetReadDeadline(time.Now())
+			_ = connection.SetWriteDeadline(time.Now().Add(bodyPatience))
+		})
 		if !ok {
 			http.Error(w, "too many reviews at a time", http.StatusServiceUnavailable)
 			return
 		}
-		defer release()
+		defer hold.Leave()
 		text := make([]byte, size)
 		if _, err := io.ReadFull(r.Body, text); err != nil {
 			http.Error(w, "the review cannot be read", http.StatusBadRequest)
+			return
+		}
+		if !hold.Pin() {
+			http.Error(w, "too many reviews at a time", http.StatusServiceUnavailable)
 			return
 		}
 		if !b.decodable(text, path == ours.ConversionPath) {
@@ -82,22 +96,32 @@ func (b *bodies) bounded(path string, next http.Handler) http.Handler {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(text))
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(&answer{ResponseWriter: w, begins: hold.Unpin}, r)
 	})
 }
 
-// enter waits until there is room for a body.
-func (b *bodies) enter(ctx context.Context, size int64) (release func(), ok bool) {
+// enter waits until there is room for a body. Whoever is displaced is told by a call of displace.
+func (b *bodies) enter(r *http.Request, size int64, displace func()) (*listener.Hold, bool) {
 	room := b.small
 	if size > smallBody {
 		room = b.large
 	}
-	ctx, cancel := context.WithTimeout(ctx, bodyTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), bodyTimeout)
 	defer cancel()
-	if room.Acquire(ctx, size) != nil {
-		return nil, false
-	}
-	return func() { room.Release(size) }, true
+	return room.Await(ctx, listener.RemoteOf(r.RemoteAddr), size, displace)
+}
+
+// answer tells when it begins: from then on it is for the remote to read it.
+type answer struct {
+	http.ResponseWriter
+	begins func()
+	once   sync.Once
+}
+
+// Write implements http.ResponseWriter.
+func (a *answer) Write(text []byte) (int, error) {
+	a.once.Do(a.begins)
+	return a.ResponseWriter.Write(text)
 }
 
 // decodable tells whether a review takes little enough memory besides its text. The objects of a conversion are decoded one after
@@ -112,17 +136,6 @@ func (b *bodies) decodable(review []byte, conversion bool) bool {
 func (b *bodies) light(text []byte) bool {
 	s := jsonweight.Scanner{Weights: b.weights}
 	return s.Feed(text) && s.Weight()-2*int64(len(text)) <= maxObject
-}
-
-// boundedServer bounds the bodies of all its webhooks.
-type boundedServer struct {
-	webhook.Server
-	bodies *bodies
-}
-
-// Register implements webhook.Server.
-func (s boundedServer) Register(path string, hook http.Handler) {
-	s.Server.Register(path, s.bodies.bounded(path, hook))
 }
 
 // withoutBody refuses what is sent to those who only answer: metrics.

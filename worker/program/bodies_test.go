@@ -94,7 +94,8 @@ func TestBodiesOfWebhooksAreBounded(t *testing.T) {
 
 func TestLargeBodiesWaitForOneAnotherAndSmallOnesDoNot(t *testing.T) {
 	b := newTestBodies(t)
-	release, ok := b.enter(t.Context(), maxConversion)
+	from := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", http.NoBody)
+	first, ok := b.enter(from, maxConversion, func() {})
 	if !ok {
 		t.Fatal("the first has no room")
 	}
@@ -103,9 +104,9 @@ func TestLargeBodiesWaitForOneAnotherAndSmallOnesDoNot(t *testing.T) {
 	}
 	waiting := make(chan bool)
 	go func() {
-		second, ok := b.enter(t.Context(), maxReview)
+		second, ok := b.enter(from, maxReview, func() {})
 		if ok {
-			second()
+			second.Leave()
 		}
 		waiting <- ok
 	}()
@@ -114,7 +115,7 @@ func TestLargeBodiesWaitForOneAnotherAndSmallOnesDoNot(t *testing.T) {
 		t.Error("a large body does not wait")
 	default:
 	}
-	release()
+	first.Leave()
 	if !<-waiting {
 		t.Error("a large body has no room when there is")
 	}

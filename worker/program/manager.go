@@ -4,11 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"net"
-	"net/http"
 	"time"
 
-	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,10 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"switchyard.dev/apis/config/features"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -53,8 +47,8 @@ func newManager(ctx context.Context, connection *rest.Config, s Settings, scheme
 	if err := certs.addTo(mgr); err != nil {
 		return nil, fmt.Errorf("manage certificates: %w", err)
 	}
-	if err := addProbes(mgr, certs); err != nil {
-		return nil, fmt.Errorf("add probes: %w", err)
+	if err := addServers(ctx, mgr, s, certs); err != nil {
+		return nil, err
 	}
 	go followElection(ctx, mgr.Elected(), *s.LeaderElection.LeaderElect)
 	return mgr, nil
@@ -63,17 +57,14 @@ func newManager(ctx context.Context, connection *rest.Config, s Settings, scheme
 func managerOptions(s Settings, scheme *runtime.Scheme, certs *certificates) ctrl.Options {
 	election := s.LeaderElection
 	o := ctrl.Options{
-		Scheme:  scheme,
-		Cache:   cacheOptions(s),
-		Client:  client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Pod{}}}},
-		Metrics: metricsOptions(s),
-		WebhookServer: certs.gate(boundedServer{bodies: newBodies(scheme), Server: webhook.NewServer(webhook.Options{
-			Host: s.Webhook.Host, Port: *s.Webhook.Port, CertDir: s.Webhook.CertDir, TLSOpts: tlsOptions(s),
-		})}),
-		HealthProbeBindAddress: s.Health.HealthProbeBindAddress,
-		ReadinessEndpointName:  s.Health.ReadinessEndpointName,
-		LivenessEndpointName:   s.Health.LivenessEndpointName,
-		PprofBindAddress:       s.PprofBindAddress,
+		Scheme: scheme,
+		Cache:  cacheOptions(s),
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Pod{}}}},
+		// What the manager would serve itself has no bounds on connections: see addServers.
+		Metrics:                metricsserver.Options{BindAddress: disabled},
+		HealthProbeBindAddress: disabled,
+		PprofBindAddress:       disabled,
+		WebhookServer:          certs.gate(newWebhookServer(s, newBodies(scheme), certs.dir())),
 
 		LeaderElection:                *election.LeaderElect,
 		LeaderElectionResourceLock:    election.ResourceLock,
@@ -133,62 +124,13 @@ func newClient(coarse bool) client.NewClientFunc {
 	}
 }
 
-// metricsOptions serve metrics with TLS to whom the API server allows to read them; in plain text and to everybody when
-// the address is a loopback address, which only this machine can reach.
-func metricsOptions(s Settings) metricsserver.Options {
-	o := metricsserver.Options{BindAddress: s.Metrics.BindAddress, TLSOpts: tlsOptions(s)}
-	if isLoopback(s.Metrics.BindAddress) {
-		o.FilterProvider = func(*rest.Config, *http.Client) (metricsserver.Filter, error) {
-			return func(_ logr.Logger, next http.Handler) (http.Handler, error) { return withoutBody(next), nil }, nil
-		}
-		return o
-	}
-	o.SecureServing = true
-	o.FilterProvider = func(config *rest.Config, client *http.Client) (metricsserver.Filter, error) {
-		allowed, err := filters.WithAuthenticationAndAuthorization(config, client)
-		if err != nil {
-			return nil, err
-		}
-		return func(log logr.Logger, next http.Handler) (http.Handler, error) {
-			handler, err := allowed(log, next)
-			return withoutBody(handler), err
-		}, nil
-	}
-	return o
-}
-
-func isLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// tlsOptions restrict a server as the configuration says. HTTP/2 stays off: its stream resets have repeatedly been a way
+// tlsConfig restricts a server as the configuration says. HTTP/2 stays off: its stream resets have repeatedly been a way
 // to exhaust servers, and neither webhooks nor metrics need it.
-func tlsOptions(s Settings) []func(*tls.Config) {
-	restrictions := s.TLS.Config()
-	return []func(*tls.Config){func(c *tls.Config) {
-		c.NextProtos = []string{"http/1.1"}
-		if restrictions != nil {
-			c.MinVersion, c.CipherSuites = restrictions.MinVersion, restrictions.CipherSuites
-			c.CurvePreferences = restrictions.CurvePreferences
-		}
-	}}
-}
-
-// addProbes makes the program live as soon as it answers, and ready once certificates are there and webhooks are served.
-func addProbes(mgr ctrl.Manager, certs *certificates) error {
-	if err := mgr.AddHealthzCheck("healthz", healthz.Ping); err != nil {
-		return err
+func tlsConfig(s Settings) *tls.Config {
+	c := &tls.Config{NextProtos: []string{"http/1.1"}}
+	if restrictions := s.TLS.Config(); restrictions != nil {
+		c.MinVersion, c.CipherSuites = restrictions.MinVersion, restrictions.CipherSuites
+		c.CurvePreferences = restrictions.CurvePreferences
 	}
-	serving := mgr.GetWebhookServer().StartedChecker()
-	return mgr.AddReadyzCheck("readyz", func(r *http.Request) error {
-		if !certs.areReady() {
-			return errNotReady
-		}
-		return serving(r)
-	})
+	return c
 }
