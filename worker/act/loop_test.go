@@ -210,26 +210,49 @@ func TestReasonsAreGatheredAndPacedByTheServer(t *testing.T) {
 	}
 }
 
+// decides is a decision that the workload waits for quota.
+func (s *stage) decides(name, message string) view.Decided {
+	return view.Decided{Seen: s.stored(name), Decision: admission.Decision{
+		Workload: admission.Key{Namespace: "ns", Name: name}, Verdict: admission.Wait, Because: admission.WaitingForQuota, Message: message,
+	}}
+}
+
 func TestANewMessageAloneIsRarelyWritten(t *testing.T) {
 	s := newStage(t)
-	decide := func(name, message string) view.Decided {
-		return view.Decided{Seen: s.stored(name), Decision: admission.Decision{
-			Workload: admission.Key{Namespace: "ns", Name: name}, Verdict: admission.Wait, Because: admission.WaitingForQuota, Message: message,
-		}}
-	}
 	for _, name := range []string{"a", "b", "c"} {
 		s.submit(name, 9)
-		s.loop.reasons.write(s.Context(), decide(name, "3 are in use"))
+		s.loop.reasons.write(s.Context(), s.decides(name, "3 are in use"))
 	}
 	s.said()
 	for _, name := range []string{"a", "b", "c"} {
-		s.loop.reasons.write(s.Context(), decide(name, "4 are in use"))
+		s.loop.reasons.write(s.Context(), s.decides(name, "4 are in use"))
 	}
 	if got := s.writes.Load(); got != 4 {
 		t.Errorf("%d writes, want one for each reason and one for a message", got)
 	}
-	if said := s.said(); len(said) != 0 {
-		t.Errorf("a message alone is told in events: %q", said)
+	if said := s.said(); len(said) != 1 || said[0] != "Warning WaitingForQuota 4 are in use" {
+		t.Errorf("told in events: %q", said)
+	}
+}
+
+func TestANewMessageWaitsLongOnlyWhenAnotherOneWasJustWritten(t *testing.T) {
+	s := newStage(t)
+	for _, name := range []string{"a", "b"} {
+		s.submit(name, 9)
+		s.loop.reasons.write(s.Context(), s.decides(name, "3 are in use"))
+	}
+	go s.loop.reasons.run(s.Context())
+	tell := func(name string) { s.loop.reasons.tell(s.decides(name, "4 are in use")) }
+	writes := s.writes.Load()
+	tell("a")
+	began := s.clock.Now()
+	waitFor(t, func() bool { s.clock.Step(100 * time.Millisecond); return s.writes.Load() > writes })
+	if took := s.clock.Since(began); took < settleMessage || took >= messageAgain {
+		t.Errorf("it took %s", took)
+	}
+	s.loop.reasons.refresh.AllowN(s.clock.Now(), 1)
+	if got := s.loop.reasons.messageDelay(); got != messageAgain {
+		t.Errorf("the next one waits %s", got)
 	}
 }
 

@@ -21,9 +21,9 @@ import (
 const (
 	// settleReason is how long a new reason to wait may be overtaken by an admission before it is written.
 	settleReason = time.Second
-	// settleMessage is the same for a new message with the same reason: figures in it change all the time, and messageEvery
-	// bounds how many of them are written, however many workloads wait.
-	settleMessage, messageEvery = 30 * time.Second, time.Second
+	// settleMessage is the same for a new message with the same reason, and messageAgain if others are written meanwhile: figures
+	// in messages change all the time, and messageEvery bounds how many of them are written, however many workloads wait.
+	settleMessage, messageAgain, messageEvery = 2 * time.Second, 30 * time.Second, time.Second
 	// reasonRests gives reasons a fourth of the time of one connection.
 	reasonRests = 3
 	// yield is how long a reason lets decisions go before it, in steps of yieldStep.
@@ -66,10 +66,18 @@ func (r *reasons) tell(d view.Decided) {
 	case noNews:
 		r.forget(d.Workload)
 	case newMessage:
-		r.keep(d, settleMessage)
+		r.keep(d, r.messageDelay())
 	case newReason:
 		r.keep(d, settleReason)
 	}
+}
+
+// messageDelay is how long a new message waits to be written.
+func (r *reasons) messageDelay() time.Duration {
+	if r.refresh.TokensAt(r.parts.Clock.Now()) < 1 {
+		return messageAgain
+	}
+	return settleMessage
 }
 
 func (r *reasons) keep(d view.Decided, delay time.Duration) {
@@ -177,7 +185,7 @@ func (r *reasons) write(ctx context.Context, d view.Decided) bool {
 		return false
 	}
 	if unknown == newMessage && !r.refresh.AllowN(now, 1) {
-		r.again(d, settleMessage)
+		r.again(d, messageAgain)
 		return false
 	}
 	wl := seen.DeepCopy()
@@ -192,27 +200,25 @@ func (r *reasons) write(ctx context.Context, d view.Decided) bool {
 	if checks, known := r.parts.View.ChecksWhileWaiting(d.Queue); known {
 		workload.Expect(wl, checks, now) // In the same write: for them alone there is none.
 	}
-	r.finish(ctx, d, wl, unknown)
+	r.finish(ctx, d, wl)
 	return true
 }
 
-// finish writes what the workload is to be told.
-func (r *reasons) finish(ctx context.Context, d view.Decided, wl *kueue.Workload, unknown news) {
+// finish writes what the workload is to be told, and says the same in an event.
+func (r *reasons) finish(ctx context.Context, d view.Decided, wl *kueue.Workload) {
 	began := r.parts.Clock.Now()
 	err := apply(ctx, r.parts.Client, wl)
 	r.loop.pace.took(r.parts.Clock.Since(began))
 	switch {
 	case err == nil:
 		r.parts.View.Written(wl)
-		if unknown == newReason {
-			r.loop.herald.tell(wl, kube.Event{Warning: true, Reason: string(d.Because), Note: d.Message})
-		}
+		r.loop.herald.tell(wl, kube.Event{Warning: true, Reason: string(d.Because), Note: d.Message})
 	case outdated(err):
 		// The workload has changed: the next cycle looks at it again and tells what is true then, if it matters.
 		r.again(d, settleReason)
 	case ctx.Err() == nil:
 		logr.FromContextOrDiscard(ctx).Error(err, "Could not tell why a workload waits", "workload", d.Workload.String())
-		r.again(d, settleMessage)
+		r.again(d, messageAgain)
 	}
 }
 
