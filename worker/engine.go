@@ -89,12 +89,13 @@ func (e *engine) addScheduler(ctx context.Context, mgr ctrl.Manager) error {
 		return err
 	}
 	recorder := mgr.GetEventRecorder(kueue.AdmissionManager)
-	if !e.settings.Gates.Enabled(features.UnadmittedWorkloadsObservability) {
+	coarse := !e.settings.Gates.Enabled(features.UnadmittedWorkloadsObservability)
+	if coarse {
 		recorder = legacy.Recorder(recorder)
 	}
 	return mgr.Add(act.NewLoop(act.Parts{
 		View: e.view, Client: mgr.GetClient(), Recorder: recorder,
-		Metrics: e.metrics, Cycle: cycleOptions(e.settings), Clock: e.clock,
+		Metrics: e.metrics, Cycle: cycleOptions(e.settings), Clock: e.clock, Coarse: coarse,
 		Prepare: func(wl *kueue.Workload, now time.Time) {
 			for _, complete := range e.prepare {
 				complete(wl, now)

@@ -26,7 +26,7 @@ var _ = Describe("A cluster that speaks of admission as it used to", Ordered, Co
 		job := t.job("large", 4, "1h")
 		Expect(old.Create(ctx, job)).To(Succeed())
 		quota := func() (string, error) { return workloadConditionAt(ctx, old, job, kueue.WorkloadQuotaReserved) }
-		Eventually(quota).WithContext(ctx).Should(HavePrefix("False Pending ExceedsMaxQuota: "))
+		Eventually(quota).WithContext(ctx).Should(HavePrefix("False Pending couldn't assign flavors to pod set main: insufficient quota for "))
 		Eventually(eventReasons).WithContext(ctx).WithArguments(old, t).Should(ContainElement("Pending"))
 
 		setActive := func(active bool) {
@@ -40,7 +40,9 @@ var _ = Describe("A cluster that speaks of admission as it used to", Ordered, Co
 			}).WithContext(ctx).Should(Succeed())
 		}
 		setActive(false)
-		Eventually(quota).WithContext(ctx).Should(HavePrefix("False Inadmissible Deactivated: "))
+		evicted := func() (string, error) { return workloadConditionAt(ctx, old, job, kueue.WorkloadEvicted) }
+		Eventually(evicted).WithContext(ctx).Should(HavePrefix("True Deactivated "))
+		Expect(quota()).To(HavePrefix("False Pending couldn't assign flavors "), "nothing is said of deactivation there")
 		setActive(true)
 		Eventually(quota).WithContext(ctx).Should(HavePrefix("False Pending "))
 

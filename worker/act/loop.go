@@ -30,6 +30,9 @@ type Parts struct {
 	// Cycle are the settings of the pure cycle. MaxAdmissions also bounds how long a newcomer waits behind a batch.
 	Cycle cycle.Options
 	Clock clock.WithTicker
+	// Coarse is for the gate UnadmittedWorkloadsObservability off: reasons are told apart by their messages then, and nothing is said
+	// of who has not been evaluated.
+	Coarse bool
 	// Prepare, unless nil, completes the admission part of the status of a workload that has just been given quota, before
 	// that is written: what it adds costs no write of its own. A hub nominates clusters here (status.nominatedClusterNames).
 	// It is called by several goroutines at once, must not block, and must leave the reservation as it is.

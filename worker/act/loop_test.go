@@ -16,9 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"switchyard.dev/apis/kueue/contracttest"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/view"
+	"switchyard.dev/worker/workload"
 )
 
 func TestAnAdmissionIsOneWriteAndTwoEvents(t *testing.T) {
@@ -269,8 +271,32 @@ func TestClosedGatesAreToldOnceWithTheReason(t *testing.T) {
 	if got := s.condition("w", kueue.WorkloadBlockedOnPreemptionGates); got != "True PreemptionGated" || s.writes.Load() != 1 {
 		t.Errorf("BlockedOnPreemptionGates is %q after %d writes", got, s.writes.Load())
 	}
-	if got := s.condition("w", kueue.WorkloadQuotaReserved); got != "False WaitingForQuota" {
-		t.Errorf("QuotaReserved is %q", got)
+	waits := meta.FindStatusCondition(s.stored("w").Status.Conditions, kueue.WorkloadQuotaReserved)
+	contracttest.Compare(t, "verdicts", map[string]contracttest.Said{
+		"gated": {Kind: waits.Type + " " + string(waits.Status) + " " + waits.Reason, Text: waits.Message},
+	})
+}
+
+// With the gate UnadmittedWorkloadsObservability off the reason alone does not tell what was said.
+func TestCoarseReasonsAreToldOnceAndNothingOfWhoWasNotEvaluated(t *testing.T) {
+	s := newStage(t)
+	s.loop.reasons.parts.Coarse = true
+	s.submit("w", 9)
+	wl := s.stored("w")
+	workload.SetPending(wl, "Pending", "3 are in use", s.clock.Now())
+	d := s.decides("w", "3 are in use")
+	d.Seen = wl
+	if news := s.loop.reasons.newsOf(d); news != noNews {
+		t.Errorf("the same message is news: %v", news)
+	}
+	d.Message = "4 are in use"
+	if news := s.loop.reasons.newsOf(d); news == noNews {
+		t.Error("another message is no news")
+	}
+	d.Because, d.Stale = admission.PendingEvaluation, true
+	s.loop.reasons.tell(d)
+	if _, kept := s.loop.reasons.take(d.Workload); kept {
+		t.Error("it will be told that it was not evaluated")
 	}
 }
 

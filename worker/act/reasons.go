@@ -58,11 +58,11 @@ func newReasons(parts Parts, l *Loop) *reasons {
 
 // tell keeps the decision until it is time to write it.
 func (r *reasons) tell(d view.Decided) {
-	if d.Because == admission.PendingEvaluation && !d.Stale {
+	if d.Because == admission.PendingEvaluation && (!d.Stale || r.parts.Coarse) {
 		r.forget(d.Workload)
 		return
 	}
-	switch newsOf(d) {
+	switch r.newsOf(d) {
 	case noNews:
 		r.forget(d.Workload)
 	case newMessage:
@@ -97,12 +97,13 @@ const (
 )
 
 // newsOf compares the decision with what the workload was told.
-func newsOf(d view.Decided) news {
-	told := toldOf(d.Seen)
+func (r *reasons) newsOf(d view.Decided) news {
+	was, is := toldOf(d.Seen), tellingOf(d)
+	same := was.reason == is.reason || r.parts.Coarse && was.message == is.message
 	switch {
-	case told.reason != d.Because, len(d.ClosedGates) > 0 && !workload.IsBlockedOnGates(d.Seen):
+	case !same, len(d.ClosedGates) > 0 && !workload.IsBlockedOnGates(d.Seen):
 		return newReason
-	case told.message != d.Message && !sharedReason(d.Because):
+	case was.message != is.message && !sharedReason(is.reason):
 		return newMessage
 	default:
 		return noNews
@@ -180,7 +181,7 @@ func (r *reasons) write(ctx context.Context, d view.Decided) bool {
 	}
 	d.Seen = seen
 	now := r.parts.Clock.Now()
-	unknown := newsOf(d)
+	unknown := r.newsOf(d)
 	if unknown == noNews {
 		return false
 	}
@@ -189,7 +190,8 @@ func (r *reasons) write(ctx context.Context, d view.Decided) bool {
 		return false
 	}
 	wl := seen.DeepCopy()
-	changed := workload.SetPending(wl, d.Because, d.Message, now)
+	telling := tellingOf(d)
+	changed := workload.SetPending(wl, telling.reason, telling.message, now)
 	if len(d.ClosedGates) > 0 {
 		changed = workload.SetBlockedOnGates(wl, now) || changed
 	}
@@ -212,7 +214,8 @@ func (r *reasons) finish(ctx context.Context, d view.Decided, wl *kueue.Workload
 	switch {
 	case err == nil:
 		r.parts.View.Written(wl)
-		r.loop.herald.tell(wl, kube.Event{Warning: true, Reason: string(d.Because), Note: d.Message})
+		telling := tellingOf(d)
+		r.loop.herald.tell(wl, kube.Event{Warning: true, Reason: string(telling.reason), Note: telling.message})
 	case outdated(err):
 		// The workload has changed: the next cycle looks at it again and tells what is true then, if it matters.
 		r.again(d, settleReason)
@@ -233,7 +236,7 @@ func (r *reasons) again(d view.Decided, delay time.Duration) {
 	r.queue.AddAfter(d.Workload, delay)
 }
 
-// told is what a waiting workload was told last; zero when it was told nothing.
+// told is what a waiting workload was told last, or is to be told; zero when it was told nothing.
 type told struct {
 	reason  admission.Reason
 	message string
@@ -245,4 +248,12 @@ func toldOf(wl *kueue.Workload) told {
 		return told{}
 	}
 	return told{reason: admission.Reason(c.Reason), message: c.Message}
+}
+
+// tellingOf is what the workload is to be told: that it may not preempt goes before what it lacks (contract: messages.md 1.2).
+func tellingOf(d view.Decided) told {
+	if len(d.ClosedGates) > 0 {
+		return told{reason: admission.AdmissionGated, message: workload.GatedMessage}
+	}
+	return told{reason: d.Because, message: d.Message}
 }

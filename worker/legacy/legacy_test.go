@@ -20,23 +20,45 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
+// short is a text of WaitingForQuota.
+const short = "couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor red, 3 more needed"
+
 var noon = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 
-// coarseOf is the table that Reason promises, spelled out.
-func coarseOf() map[kueue.Reason]kueue.Reason {
-	return map[kueue.Reason]kueue.Reason{
-		kueue.ReasonPendingEvaluation:            kueue.ReasonPending,
-		kueue.ReasonNoMatchingFlavor:             kueue.ReasonPending,
-		kueue.ReasonExceedsMaxQuota:              kueue.ReasonPending,
-		kueue.ReasonWaitingForQuota:              kueue.ReasonPending,
-		kueue.ReasonTopologyPlacementFailed:      kueue.ReasonPending,
-		kueue.ReasonWaitingForPreemptedWorkloads: kueue.ReasonPending,
-		kueue.ReasonWaitingForPodsReady:          kueue.ReasonWaiting,
-		kueue.ReasonMisconfigured:                kueue.ReasonInadmissible,
-		kueue.ReasonSuspended:                    kueue.ReasonInadmissible,
-		kueue.ReasonAdmissionGated:               kueue.ReasonAdmissionGated,
-		kueue.ReasonOnHold:                       kueue.ReasonOnHold,
-		kueue.ReasonDeactivated:                  kueue.ReasonInadmissible,
+// said is one text, and the reason that goes with it in detail and coarsely.
+type said struct {
+	detailed, coarse kueue.Reason
+	text             string
+}
+
+// everything is what our programs say of Workloads that wait.
+func everything() []said {
+	const flavors = "couldn't assign flavors to pod set main: "
+	return []said{
+		{kueue.ReasonPendingEvaluation, kueue.ReasonPending, "Workload is pending evaluation in the scheduling queue"},
+		{kueue.ReasonPendingEvaluation, kueue.ReasonPending, "AdmissionGatedBy cleared, waiting for quota reservation"},
+		{kueue.ReasonPendingEvaluation, kueue.ReasonPending, "The workload has failed admission checks"},
+		{kueue.ReasonPendingEvaluation, kueue.ReasonPending, "Preempted to accommodate a workload (UID: u, JobUID: j) due to reclamation"},
+		{kueue.ReasonPendingEvaluation, kueue.ReasonPending, "Exceeded the PodsReady timeout ns/wl"},
+		{kueue.ReasonPendingEvaluation, kueue.ReasonPending, "Evicted due to AdmissionCheck in Retry state: \"b\" (later)"},
+		{kueue.ReasonPendingEvaluation, kueue.ReasonPending, "The ClusterQueue is stopped"},
+		{kueue.ReasonDeactivated, kueue.ReasonPending, "The workload is deactivated"},
+		{kueue.ReasonNoMatchingFlavor, kueue.ReasonPending, flavors + "resource gpu unavailable in ClusterQueue"},
+		{kueue.ReasonNoMatchingFlavor, kueue.ReasonPending, flavors + "flavor red doesn't match node affinity, untolerated taint {k v NoSchedule <nil>} in flavor blue"},
+		{kueue.ReasonExceedsMaxQuota, kueue.ReasonPending, flavors + "insufficient quota for gpu in flavor red, previously considered podsets requests (0) + current podset request (9) > maximum capacity (8)"},
+		{kueue.ReasonWaitingForQuota, kueue.ReasonPending, flavors + "insufficient unused quota for gpu in flavor red, 3 more needed"},
+		{kueue.ReasonWaitingForQuota, kueue.ReasonPending, "Workload no longer fits after processing another workload"},
+		{kueue.ReasonWaitingForPreemptedWorkloads, kueue.ReasonPending, flavors + "insufficient unused quota for gpu in flavor red, 3 more needed. Pending the preemption of 1 workload(s)"},
+		{kueue.ReasonMisconfigured, kueue.ReasonPending, "workload namespace doesn't match ClusterQueue selector"},
+		{kueue.ReasonMisconfigured, kueue.ReasonPending, "resources validation failed: [e1, e2]"},
+		{kueue.ReasonMisconfigured, kueue.ReasonInadmissible, "LocalQueue  doesn't exist"},
+		{kueue.ReasonMisconfigured, kueue.ReasonInadmissible, "ClusterQueue cq is terminating or missing"},
+		{kueue.ReasonSuspended, kueue.ReasonInadmissible, "LocalQueue lq is inactive"},
+		{kueue.ReasonSuspended, kueue.ReasonInadmissible, "ClusterQueue cq is stopped"},
+		{kueue.ReasonWaitingForPodsReady, kueue.ReasonWaiting, "waiting for all admitted workloads to be in PodsReady condition"},
+		{kueue.ReasonAdmissionGated, kueue.ReasonAdmissionGated, "Admission is gated by: a.io/x"},
+		{kueue.ReasonAdmissionGated, kueue.ReasonPending, "Workload requires preemption, but it's gated"},
+		{kueue.ReasonOnHold, kueue.ReasonOnHold, "Job is on hold"},
 	}
 }
 
@@ -71,20 +93,16 @@ func condition(wl *kueue.Workload, of string) string {
 }
 
 func TestWhatTheAPISaysIsCoarseAndWhatWeHearIsDetailed(t *testing.T) {
-	for detailed, want := range coarseOf() {
-		t.Run(string(detailed), func(t *testing.T) {
+	for _, c := range everything() {
+		t.Run(c.text, func(t *testing.T) {
 			plain, coarse, wl := site(t)
-			workload.SetPending(wl, admission.Reason(detailed), "for a reason: this one", noon)
+			workload.SetPending(wl, admission.Reason(c.detailed), c.text, noon)
 			meant := wl.DeepCopy()
 			if err := kube.ApplyAdmission(t.Context(), coarse, wl); err != nil {
 				t.Fatal(err)
 			}
 			stored := read(t, plain)
-			message := "for a reason: this one"
-			if want != detailed {
-				message = string(detailed) + ": " + message
-			}
-			if got := condition(stored, kueue.WorkloadQuotaReserved); got != "False "+string(want)+" "+message {
+			if got := condition(stored, kueue.WorkloadQuotaReserved); got != "False "+string(c.coarse)+" "+c.text {
 				t.Errorf("the API says %q", got)
 			}
 			if _, err := Transform(nil)(stored); err != nil {
@@ -114,14 +132,14 @@ func TestEveryKindOfStatusWriteIsTranslated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plain, coarse, before := site(t)
 			after := before.DeepCopy()
-			workload.SetPending(after, admission.WaitingForQuota, "3 more", noon)
+			workload.SetPending(after, admission.WaitingForQuota, short, noon)
 			if err := by(coarse, before, after); err != nil {
 				t.Fatal(err)
 			}
-			if got := condition(read(t, plain), kueue.WorkloadQuotaReserved); got != "False Pending WaitingForQuota: 3 more" {
+			if got := condition(read(t, plain), kueue.WorkloadQuotaReserved); got != "False Pending "+short {
 				t.Errorf("the API says %q", got)
 			}
-			if got := condition(after, kueue.WorkloadQuotaReserved); got != "False WaitingForQuota 3 more" {
+			if got := condition(after, kueue.WorkloadQuotaReserved); got != "False WaitingForQuota "+short {
 				t.Errorf("we hear %q", got)
 			}
 		})
@@ -130,7 +148,7 @@ func TestEveryKindOfStatusWriteIsTranslated(t *testing.T) {
 
 func TestAnAnswerToAWriteOfMetadataIsDetailed(t *testing.T) {
 	_, coarse, wl := site(t)
-	workload.SetPending(wl, admission.WaitingForQuota, "3 more", noon)
+	workload.SetPending(wl, admission.WaitingForQuota, short, noon)
 	if err := kube.ApplyAdmission(t.Context(), coarse, wl); err != nil {
 		t.Fatal(err)
 	}
@@ -139,14 +157,14 @@ func TestAnAnswerToAWriteOfMetadataIsDetailed(t *testing.T) {
 	if err := coarse.Patch(t.Context(), labelled, client.MergeFrom(wl)); err != nil {
 		t.Fatal(err)
 	}
-	if got := condition(labelled, kueue.WorkloadQuotaReserved); got != "False WaitingForQuota 3 more" {
+	if got := condition(labelled, kueue.WorkloadQuotaReserved); got != "False WaitingForQuota "+short {
 		t.Errorf("a patch answers %q", got)
 	}
 	labelled.Labels["a"] = "c"
 	if err := coarse.Update(t.Context(), labelled); err != nil {
 		t.Fatal(err)
 	}
-	if got := condition(labelled, kueue.WorkloadQuotaReserved); got != "False WaitingForQuota 3 more" {
+	if got := condition(labelled, kueue.WorkloadQuotaReserved); got != "False WaitingForQuota "+short {
 		t.Errorf("an update answers %q", got)
 	}
 }
@@ -158,15 +176,18 @@ func TestWhyAWorkloadIsNotAdmittedIsSaidInTheOldWordsToo(t *testing.T) {
 		lost  bool
 		want  string
 	}{
-		{"checks that are not ready", kueue.CheckStatePending, false, "UnsatisfiedChecks"},
-		{"no reservation, and checks that are not ready", kueue.CheckStatePending, true, "NoReservationUnsatisfiedChecks"},
-		{"no reservation alone", kueue.CheckStateReady, true, "NoReservation"},
+		{"checks that are not ready", kueue.CheckStatePending, false, "False UnsatisfiedChecks The workload has not all checks ready"},
+		{
+			"no reservation, and checks that are not ready", kueue.CheckStatePending, true,
+			"False NoReservationUnsatisfiedChecks The workload has no reservation and not all checks ready",
+		},
+		{"no reservation alone", kueue.CheckStateReady, true, "False NoReservation The workload has no reservation"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			plain, coarse, wl := site(t)
 			workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"check"}, "reserved", noon)
 			if c.lost {
-				workload.Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption, Message: "for another"}, noon)
+				workload.Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption, Message: "Preempted to accommodate a workload (UID: u, JobUID: j)"}, noon)
 				workload.Release(wl, noon)
 			}
 			workload.SetCheck(wl, "check", c.state, "", noon)
@@ -174,7 +195,7 @@ func TestWhyAWorkloadIsNotAdmittedIsSaidInTheOldWordsToo(t *testing.T) {
 			if err := kube.ApplyAdmission(t.Context(), coarse, wl); err != nil {
 				t.Fatal(err)
 			}
-			if got := meta.FindStatusCondition(read(t, plain).Status.Conditions, kueue.WorkloadAdmitted).Reason; got != c.want {
+			if got := condition(read(t, plain), kueue.WorkloadAdmitted); got != c.want {
 				t.Errorf("the API says %q, want %q", got, c.want)
 			}
 			if diff := cmp.Diff(workload.State(meant), workload.State(wl)); diff != "" {
@@ -185,7 +206,7 @@ func TestWhyAWorkloadIsNotAdmittedIsSaidInTheOldWordsToo(t *testing.T) {
 }
 
 func TestWhatSomebodyElseSaidStaysAsItIs(t *testing.T) {
-	for _, message := range []string{"couldn't assign flavors", "Suspended: of another group", "note: more", "Pending: again"} {
+	for _, message := range []string{"couldn't assign flavors", "LocalQueue lq is inactive", "note: more", "Waits"} {
 		c := metav1.Condition{Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionFalse, Reason: "Pending", Message: message}
 		was := c
 		hear(&c)
@@ -221,10 +242,10 @@ func TestOnlyWorkloadsAreTranslated(t *testing.T) {
 func TestAWarningHasTheCoarseReasonAndOtherEventsTheirOwn(t *testing.T) {
 	inner := events.NewFakeRecorder(2)
 	r := Recorder(inner)
-	r.Eventf(&kueue.Workload{}, nil, corev1.EventTypeWarning, "WaitingForQuota", "Wait", "%s", "3 more")
+	r.Eventf(&kueue.Workload{}, nil, corev1.EventTypeWarning, "WaitingForQuota", "Wait", "%s", short)
 	r.Eventf(&kueue.Workload{}, nil, corev1.EventTypeNormal, "AdmissionGated", "Gate", "by %s", "a")
 	got := []string{<-inner.Events, <-inner.Events}
-	if diff := cmp.Diff([]string{"Warning Pending 3 more", "Normal AdmissionGated by a"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"Warning Pending " + short, "Normal AdmissionGated by a"}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -1,31 +1,35 @@
 package legacy
 
 import (
-	"strings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/kube"
 )
 
-// Reason is the coarse reason of QuotaReserved=False; reasons that have none, AdmissionGated and OnHold among them, stay as they are
-// (contract: messages.md 1.5). Inadmissible is what only somebody's deed can end, and Waiting the wait for the pods of others.
-func Reason(detailed kueue.Reason) kueue.Reason {
+// Reason is the coarse reason of QuotaReserved=False for a detailed one and its message; reasons that have none, AdmissionGated and
+// OnHold among them, stay as they are (contract: messages.md 1.5). Inadmissible is for queues that are missing or closed, Waiting for
+// the wait for the pods of others.
+func Reason(detailed kueue.Reason, message string) kueue.Reason {
 	switch detailed {
 	case kueue.ReasonPendingEvaluation, kueue.ReasonNoMatchingFlavor, kueue.ReasonExceedsMaxQuota, kueue.ReasonWaitingForQuota,
-		kueue.ReasonTopologyPlacementFailed, kueue.ReasonWaitingForPreemptedWorkloads:
+		kueue.ReasonTopologyPlacementFailed, kueue.ReasonWaitingForPreemptedWorkloads, kueue.ReasonDeactivated:
 		return kueue.ReasonPending
-	case kueue.ReasonMisconfigured, kueue.ReasonSuspended, kueue.ReasonDeactivated:
+	case kueue.ReasonMisconfigured, kueue.ReasonSuspended:
+		if ofQueues(message) == "" {
+			return kueue.ReasonPending
+		}
 		return kueue.ReasonInadmissible
 	case kueue.ReasonWaitingForPodsReady:
 		return kueue.ReasonWaiting
+	case kueue.ReasonAdmissionGated:
+		if message == gatedPreemption {
+			return kueue.ReasonPending
+		}
+		return detailed
 	default:
 		return detailed
 	}
 }
-
-const separator = ": "
 
 // say makes a condition coarse; ready tells whether all checks of the Workload are. It reports whether that changed anything.
 func say(c *metav1.Condition, ready bool) bool {
@@ -33,34 +37,38 @@ func say(c *metav1.Condition, ready bool) bool {
 	switch {
 	case c.Status != metav1.ConditionFalse:
 		return false
-	case c.Type == kueue.WorkloadQuotaReserved && Reason(was) != was:
-		c.Reason, c.Message = string(Reason(was)), kube.Truncate(c.Reason+separator+c.Message, kube.MaxConditionMessage)
-		return true
+	case c.Type == kueue.WorkloadQuotaReserved:
+		c.Reason = string(Reason(was, c.Message))
 	case c.Type == kueue.WorkloadAdmitted && was == kueue.ReasonUnsatisfiedAdmissionChecks:
 		c.Reason = string(kueue.ReasonUnsatisfiedChecks)
-		return true
-	case c.Type == kueue.WorkloadAdmitted && was == kueue.ReasonNoReservation && !ready:
-		c.Reason = string(kueue.ReasonNoReservationUnsatisfiedChecks)
-		return true
-	default:
-		return false
+	case c.Type == kueue.WorkloadAdmitted && was == kueue.ReasonNoReservation && !ready && c.Message == noReservation:
+		c.Reason, c.Message = string(kueue.ReasonNoReservationUnsatisfiedChecks), neither
 	}
+	return c.Reason != string(was)
 }
 
-// hear takes back what say has done.
+// What Admitted=False says without quota, and without quota and checks.
+const (
+	noReservation = "The workload has no reservation"
+	neither       = "The workload has no reservation and not all checks ready"
+)
+
+// hear takes back what say has done, as far as the message tells.
 func hear(c *metav1.Condition) {
 	coarse := kueue.Reason(c.Reason)
 	switch {
 	case c.Status != metav1.ConditionFalse:
 	case c.Type == kueue.WorkloadQuotaReserved:
-		detailed, message, found := strings.Cut(c.Message, separator)
-		if found && detailed != c.Reason && Reason(kueue.Reason(detailed)) == coarse {
-			c.Reason, c.Message = detailed, message
+		if detailed := detailedOf(coarse, c.Message); detailed != "" {
+			c.Reason = string(detailed)
 		}
 	case c.Type == kueue.WorkloadAdmitted && coarse == kueue.ReasonUnsatisfiedChecks:
 		c.Reason = string(kueue.ReasonUnsatisfiedAdmissionChecks)
 	case c.Type == kueue.WorkloadAdmitted && coarse == kueue.ReasonNoReservationUnsatisfiedChecks:
 		c.Reason = string(kueue.ReasonNoReservation)
+		if c.Message == neither {
+			c.Message = noReservation
+		}
 	}
 }
 

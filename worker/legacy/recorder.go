@@ -1,6 +1,8 @@
 package legacy
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
@@ -16,7 +18,7 @@ type recorder struct{ events.EventRecorder }
 
 func (r *recorder) Eventf(regarding, related runtime.Object, eventtype, reason, action, note string, args ...any) {
 	if eventtype == corev1.EventTypeWarning {
-		reason = string(Reason(kueue.Reason(reason)))
+		reason = string(Reason(kueue.Reason(reason), fmt.Sprintf(note, args...)))
 	}
 	r.EventRecorder.Eventf(regarding, related, eventtype, reason, action, note, args...)
 }

@@ -57,7 +57,7 @@ func said(t *testing.T, s Settings) string {
 		t.Fatal(err)
 	}
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}, Status: kueue.WorkloadStatus{Conditions: []metav1.Condition{
-		{Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionFalse, Reason: "WaitingForQuota", Message: "3 more"},
+		{Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionFalse, Reason: "WaitingForQuota", Message: "Workload no longer fits after processing another workload"},
 	}}}
 	if err := kube.ApplyAdmission(t.Context(), c, wl); err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func said(t *testing.T, s Settings) string {
 func heard(t *testing.T, s Settings) string {
 	t.Helper()
 	wl := &kueue.Workload{Status: kueue.WorkloadStatus{Conditions: []metav1.Condition{
-		{Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionFalse, Reason: "Pending", Message: "WaitingForQuota: 3 more"},
+		{Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionFalse, Reason: "Pending", Message: "Workload no longer fits after processing another workload"},
 	}}}
 	for object, by := range cacheOptions(s).ByObject {
 		if _, ok := object.(*kueue.Workload); ok {

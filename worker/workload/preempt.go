@@ -118,12 +118,14 @@ func ClosedGates(wl *kueue.Workload) []string {
 	return closed
 }
 
+// GatedMessage is what a Workload is told whose preemption gates are closed (contract: messages.md 1.2).
+const GatedMessage = "Workload requires preemption, but it's gated"
+
 // SetBlockedOnGates records, as BlockedOnPreemptionGates=True, that the Workload could be admitted by a preemption that a
 // closed gate forbids, in the contract's words (contract: multikueue.md 8). Which gates are closed is in the status anyway. It
 // reports whether that changed anything. The next reservation or eviction takes it back.
 func SetBlockedOnGates(wl *kueue.Workload, now time.Time) bool {
-	const message = "Workload requires preemption, but it's gated"
-	return change(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Block(s, message, now) })
+	return change(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Block(s, GatedMessage, now) })
 }
 
 // IsBlockedOnGates tells whether closed gates are what keeps the Workload from preempting.

@@ -10,16 +10,23 @@ import (
 )
 
 func TestRefusalsOfWorkersThatSpeakCoarselyAreKnown(t *testing.T) {
+	const (
+		flavors  = "couldn't assign flavors to pod set main: "
+		tooLarge = "insufficient quota for gpu in flavor red, previously considered podsets requests (0) + current podset request (9) > maximum capacity (8)"
+		noRoom   = "insufficient unused quota for gpu in flavor red, 3 more needed"
+	)
 	for name, c := range map[string]struct {
 		reason, message string
 		refused         bool
 		because         string
 	}{
 		"in detail":                       {"ExceedsMaxQuota", "too large", true, "ExceedsMaxQuota"},
-		"coarsely, by our own worker":     {"Pending", "ExceedsMaxQuota: too large", true, "ExceedsMaxQuota"},
-		"what only waits, by our own":     {"Pending", "WaitingForQuota: full", false, "WaitingForQuota"},
+		"coarsely, too large":             {"Pending", flavors + tooLarge, true, "ExceedsMaxQuota"},
+		"coarsely, no room":               {"Pending", flavors + noRoom, false, "WaitingForQuota"},
+		"coarsely, one of two has none":   {"Pending", flavors + tooLarge + ", " + noRoom, false, "WaitingForQuota"},
 		"what is on hold is not refused":  {"OnHold", "no replicas", false, "OnHold"},
-		"coarsely, by another program":    {"Inadmissible", "LocalQueue gpu doesn't exist", true, "Inadmissible"},
+		"coarsely, without queue":         {"Inadmissible", "LocalQueue gpu doesn't exist", true, "Misconfigured"},
+		"coarsely, in unknown words":      {"Inadmissible", "no", true, "Inadmissible"},
 		"what that waits for is not told": {"Pending", "insufficient quota", false, "Pending"},
 	} {
 		t.Run(name, func(t *testing.T) {

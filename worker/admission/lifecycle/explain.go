@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"slices"
+	"strings"
 
 	"switchyard.dev/worker/admission"
 )
@@ -11,6 +12,7 @@ const (
 	deactivated       = "The workload is deactivated"
 	pendingEvaluation = "Workload is pending evaluation in the scheduling queue"
 	gateCleared       = "AdmissionGatedBy cleared, waiting for quota reservation"
+	gatedBy           = "Admission is gated by: " // with another text AdmissionGated is about preemption, and the scheduler's
 )
 
 // explain keeps the reason of QuotaReserved=False true as far as the workload and its queues give it; all other reasons come
@@ -22,7 +24,7 @@ func explain(p *Plan, o Observation) {
 		return
 	}
 	c, known := s.Condition(QuotaReserved)
-	gated := c.Status == False && c.Reason == admission.AdmissionGated
+	gated := c.Status == False && c.Reason == admission.AdmissionGated && strings.HasPrefix(c.Message, gatedBy)
 	block := s.block(o)
 	switch {
 	case block.Because != "":
@@ -64,7 +66,7 @@ func (s State) block(o Observation) admission.Block {
 	lq, cq := o.LocalQueue, o.ClusterQueue
 	gate := admission.Block{}
 	if len(o.GatedBy) > 0 {
-		gate = admission.Block{Because: admission.AdmissionGated, Message: "Admission is gated by: " + o.Gates}
+		gate = admission.Block{Because: admission.AdmissionGated, Message: gatedBy + o.Gates}
 	}
 	switch {
 	case !s.Active && o.Policy.Coarse:

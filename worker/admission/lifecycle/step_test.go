@@ -279,9 +279,14 @@ func TestActive(t *testing.T) {
 		},
 		{
 			name: "a workload whose gates are gone waits to be evaluated",
-			from: WaitFor(queued(), admission.AdmissionGated, "Gated by a", at(1)), sees: open(5),
+			from: WaitFor(queued(), admission.AdmissionGated, "Admission is gated by: a", at(1)), sees: open(5),
 			want:  "QuotaReserved=False PendingEvaluation +1s\nAdmitted=False NoReservation +1s\n",
 			tells: []admission.Reason{"AdmissionGateCleared"},
+		},
+		{
+			name: "a preemption that is gated stays the scheduling cycle's to say",
+			from: WaitFor(queued(), admission.AdmissionGated, "Workload requires preemption, but it's gated", at(1)), sees: open(5),
+			want: "QuotaReserved=False AdmissionGated +1s\nAdmitted=False NoReservation +1s\n",
 		},
 		{
 			name: "a reason that the scheduling cycle gave stays",
