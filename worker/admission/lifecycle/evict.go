@@ -53,6 +53,20 @@ func (s State) turnAway(e Eviction, now time.Time) State {
 	return WaitFor(s.resetChecks(now), admission.Deactivated, deactivated, now)
 }
 
+// unsaid leaves why the workload has no quota as it was said before (contract: messages.md 1.5).
+func (s State) unsaid(was State) State {
+	for _, t := range []ConditionType{QuotaReserved, Admitted} {
+		c, known := was.Condition(t)
+		if !known {
+			s = s.without(t)
+			continue
+		}
+		s.Conditions = slices.Clone(s.Conditions)
+		s.Conditions[slices.IndexFunc(s.Conditions, func(d Condition) bool { return d.Type == t })] = c
+	}
+	return s
+}
+
 // resetChecks makes every check Pending again, remembering what it said.
 func (s State) resetChecks(now time.Time) State {
 	checks := slices.Clone(s.Checks)

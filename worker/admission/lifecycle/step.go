@@ -118,7 +118,11 @@ func deactivate(p *Plan, o Observation) {
 			e.Reason = deactivatedDueTo + target.Reason
 			e.Message = "The workload is deactivated due to " + target.Message
 		}
+		was := p.Next
 		p.evict(e, o.Now)
+		if o.Policy.Coarse && was.Reservation == nil {
+			p.Next = p.Next.unsaid(was)
+		}
 	}
 	p.Next = p.Next.without(DeactivationTarget)
 	p.Next.RequeueAt, p.Next.RequeueCount = time.Time{}, 0

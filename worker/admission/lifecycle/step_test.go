@@ -411,3 +411,21 @@ func TestFinalizer(t *testing.T) {
 		})
 	}
 }
+
+// With the gate UnadmittedWorkloadsObservability off nothing is said of deactivation where quota is waited for.
+func TestWhatWasSaidOfQuotaStaysWhenAWorkloadIsDeactivatedAndReasonsAreCoarse(t *testing.T) {
+	for name, from := range map[string]State{
+		"told why it waits": WaitFor(queued(), admission.WaitingForQuota, "full", at(1)),
+		"told nothing":      queued(),
+	} {
+		from.Active = false
+		o := open(5)
+		o.Policy.Coarse = true
+		next := Step(from, o).Next
+		was, known := from.Condition(QuotaReserved)
+		is, still := next.Condition(QuotaReserved)
+		if known != still || !was.equal(is) || !next.Is(Evicted) {
+			t.Errorf("%s: %+v became %+v", name, was, is)
+		}
+	}
+}
