@@ -97,6 +97,9 @@ func jobGates(gates features.Set) job.Gates {
 		ShortWorkloadNames:            gates.Enabled(features.ShortWorkloadNames),
 		FinishOrphanedWorkloads:       gates.Enabled(features.FinishOrphanedWorkloads),
 		FastQuotaRelease:              gates.Enabled(features.FastQuotaReleaseInPodIntegration),
+		ElasticJobs:                   gates.Enabled(features.ElasticJobsViaWorkloadSlices),
+		Topology:                      gates.Enabled(features.TopologyAwareScheduling),
+		MultiLayerTopology:            gates.Enabled(features.TASMultiLayerTopology),
 	}
 }
 

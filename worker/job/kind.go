@@ -61,6 +61,11 @@ type Kind[T client.Object] struct {
 	// Validate, optional, checks what only this kind knows, on create (old is the zero T) and update.
 	Validate func(old, job T) field.ErrorList
 
+	// TemplatePath, optional, is the path of the metadata of the pod template of the job's i-th pod set, for what is wrong with it.
+	TemplatePath func(i int) *field.Path
+	// ChangesFirst tells that the rules about changes come before those that hold for every job, as in the public API.
+	ChangesFirst bool
+
 	// Children, optional, are the jobs of another kind that this kind's controller makes. A kind without is nobody's ancestor:
 	// whatever names such a job as its owner was made by somebody else.
 	Children *Children[T]

@@ -65,6 +65,9 @@ type Gates struct {
 	ShortWorkloadNames            bool
 	FinishOrphanedWorkloads       bool
 	FastQuotaRelease              bool
+	ElasticJobs                   bool
+	Topology                      bool
+	MultiLayerTopology            bool
 }
 
 // DefaultGates returns the gates as the contract has them without configuration.
@@ -72,6 +75,6 @@ func DefaultGates() Gates {
 	return Gates{
 		PartialAdmission: true, ReclaimablePods: true, AdmissionGatedBy: true, AssignQueueLabelsForPods: true,
 		WorkloadIdentifierAnnotations: true, WorkloadPriorityClassDefault: true,
-		FinishOrphanedWorkloads: true,
+		FinishOrphanedWorkloads: true, ElasticJobs: true, Topology: true, MultiLayerTopology: true,
 	}
 }

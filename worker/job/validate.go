@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -19,45 +21,92 @@ import (
 func labelPath(key string) *field.Path      { return field.NewPath("metadata", "labels").Key(key) }
 func annotationPath(key string) *field.Path { return field.NewPath("metadata", "annotations").Key(key) }
 
-// ValidateCreate implements admission.Validator.
+// ValidateCreate implements admission.Validator. As in the public API the rules hold for jobs that nobody manages, too.
 func (h *webhook[T]) ValidateCreate(ctx context.Context, job T) (admission.Warnings, error) {
-	if !h.enabled || !h.managed(job) {
+	if !h.enabled {
 		return nil, nil
 	}
 	var none T
+	job = h.read(job)
 	errs := validateMeta(job, h.opts.Gates)
 	errs = append(errs, h.validateElastic(job)...)
 	if h.opts.Gates.AdmissionGatedBy {
 		errs = append(errs, workload.ValidateGates(job.GetAnnotations()[kueue.AdmissionGatedByAnnotation])...)
 	}
-	errs = append(errs, h.validateStale(ctx, job)...)
-	if h.kind.Validate != nil {
-		errs = append(errs, h.kind.Validate(none, job)...)
+	if h.managed(job) {
+		errs = append(errs, h.validateStale(ctx, job)...)
 	}
-	return nil, errs.ToAggregate()
+	errs = append(errs, h.validateKind(none, job)...)
+	return nil, append(errs, h.validateTemplates(job)...).ToAggregate()
 }
 
 // ValidateUpdate implements admission.Validator.
 func (h *webhook[T]) ValidateUpdate(ctx context.Context, old, job T) (admission.Warnings, error) {
-	if !h.enabled || !h.managed(old) && !h.managed(job) || !job.GetDeletionTimestamp().IsZero() {
+	if !h.enabled || !job.GetDeletionTimestamp().IsZero() {
 		return nil, nil
 	}
-	errs := validateMeta(job, h.opts.Gates)
-	errs = append(errs, h.validateElastic(job)...)
-	if h.kind.Validate != nil {
-		errs = append(errs, h.kind.Validate(old, job)...)
-	}
+	old, job = h.read(old), h.read(job)
+	always := validateMeta(job, h.opts.Gates)
+	always = append(always, h.validateElastic(job)...)
+	always = append(always, h.validateKind(old, job)...)
+	always = append(always, fresh(h.validateTemplates(job), h.validateTemplates(old))...)
 	emptied, err := h.validateQueueKept(ctx, old, job)
 	if err != nil {
 		return nil, err
 	}
-	errs = append(errs, validateQueueChange(old, job, h.kind.Suspended(job))...)
-	errs = append(errs, emptied...)
-	errs = append(errs, validateChange(old, job, h.opts.Gates, h.kind.Suspended(old), h.kind.Suspended(job))...)
+	changes := validateQueueChange(old, job, h.kind.Suspended(job))
+	changes = append(changes, emptied...)
+	changes = append(changes, validateChange(old, job, h.opts.Gates, h.kind.Suspended(old), h.kind.Suspended(job))...)
 	if err := epoch.Update(old, job); err != nil {
-		errs = append(errs, err)
+		changes = append(changes, err)
 	}
-	return nil, errs.ToAggregate()
+	if h.kind.ChangesFirst {
+		return nil, append(changes, always...).ToAggregate()
+	}
+	return nil, append(always, changes...).ToAggregate()
+}
+
+// read returns the job without what the gates make meaningless.
+func (h *webhook[T]) read(job T) T {
+	if _, found := job.GetAnnotations()[kueue.ElasticJobAnnotation]; !found || h.opts.Gates.ElasticJobs {
+		return job
+	}
+	plain := copyOf(job)
+	annotations := maps.Clone(plain.GetAnnotations())
+	delete(annotations, kueue.ElasticJobAnnotation)
+	plain.SetAnnotations(annotations)
+	return plain
+}
+
+func (h *webhook[T]) validateKind(old, job T) field.ErrorList {
+	if h.kind.Validate == nil {
+		return nil
+	}
+	return h.kind.Validate(old, job)
+}
+
+// validateTemplates judges what the job's pod templates say. A job whose pod sets cannot be told is refused for that.
+func (h *webhook[T]) validateTemplates(job T) field.ErrorList {
+	if h.kind.TemplatePath == nil || !h.opts.Gates.Topology {
+		return nil
+	}
+	sets, err := h.kind.PodSets(job)
+	if err != nil {
+		return nil
+	}
+	templates := make([]templateNotes, len(sets))
+	for i := range sets {
+		path := h.kind.TemplatePath(i).Child("annotations")
+		templates[i] = templateNotes{path: path, values: sets[i].Template.Annotations, pods: sets[i].Count}
+	}
+	return validateTopology(templates, h.opts.Gates)
+}
+
+// fresh leaves out what was wrong before the change: a job from before the rule must be allowed to end.
+func fresh(now, before field.ErrorList) field.ErrorList {
+	return slices.DeleteFunc(now, func(e *field.Error) bool {
+		return slices.ContainsFunc(before, func(was *field.Error) bool { return was.Error() == e.Error() })
+	})
 }
 
 // ValidateDelete implements admission.Validator; it is never called (contract: kueue-api.md 8.5).

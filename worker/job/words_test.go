@@ -25,16 +25,31 @@ import (
 	"switchyard.dev/worker/job/jobset"
 )
 
+// errorsOf are the errors that a webhook refuses for, in their order.
+func errorsOf(err error) []*field.Error {
+	var all utilerrors.Aggregate
+	if !errors.As(err, &all) {
+		return nil
+	}
+	var list []*field.Error
+	for _, e := range all.Errors() {
+		var one *field.Error
+		if errors.As(e, &one) {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
 // refusedFor is the one error that a webhook refuses for.
 func refusedFor(t *testing.T, name string, err error) contracttest.Said {
 	t.Helper()
-	var all utilerrors.Aggregate
-	var one *field.Error
-	if !errors.As(err, &all) || len(all.Errors()) != 1 || !errors.As(all.Errors()[0], &one) {
+	list := errorsOf(err)
+	if len(list) != 1 {
 		t.Errorf("%s: refused for %v", name, err)
 		return contracttest.Said{}
 	}
-	return contracttest.Said{Kind: one.Field, Text: one.ErrorBody()}
+	return contracttest.Said{Kind: list[0].Field, Text: list[0].ErrorBody()}
 }
 
 func noted(notes ...string) func(*batchv1.Job) {

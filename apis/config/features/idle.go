@@ -40,7 +40,6 @@ var idle = map[Name]string{
 	TASFailedNodeReplacement:                        noTopologies,
 	TASFailedNodeReplacementFailFast:                noTopologies,
 	TASHandleOverlappingFlavors:                     noTopologies,
-	TASMultiLayerTopology:                           noTopologies,
 	TASProfileMixed:                                 noTopologies,
 	TASRecomputeAssignmentWithinSchedulingCycle:     noTopologies,
 	TASReplaceNodeDueToNotReadyOverFixedTime:        noTopologies,

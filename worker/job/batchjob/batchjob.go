@@ -5,6 +5,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,6 +42,8 @@ func Kind() job.Kind[*batchv1.Job] {
 		Elastic:    true,
 		Stop:       stop,
 		Validate:   validate,
+
+		TemplatePath: func(int) *field.Path { return field.NewPath("spec", "template", "metadata") },
 
 		ManagedBy: &job.ManagedBy[*batchv1.Job]{
 			Path:    "spec.managedBy",

@@ -47,6 +47,11 @@ func Kind() job.Kind[*jobsetv1.JobSet] {
 		Validate:   validate,
 		Children:   children(),
 
+		TemplatePath: func(i int) *field.Path {
+			return field.NewPath("spec", "replicatedJobs").Index(i).Child("template", "spec", "template", "metadata")
+		},
+		ChangesFirst: true,
+
 		ManagedBy: &job.ManagedBy[*jobsetv1.JobSet]{
 			Path:    "spec.managedBy",
 			Default: jobsetv1.JobSetControllerName,
