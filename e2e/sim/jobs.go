@@ -56,7 +56,7 @@ func (w *World) facts(item workload) job.Facts {
 		Dispatched: item.evicted && !given && w.asked(item),
 	}
 	if item.finished == nil {
-		f.Bound, f.Owed = item.bound != "", item.record != nil && item.record.Owed
+		f.Bound, f.Owed = item.bound != "", item.record != nil && item.record.Owed || w.lacksRecord(item)
 	}
 	if item.status.finished {
 		f.Ended = &job.Outcome{Success: true}
@@ -66,6 +66,15 @@ func (w *World) facts(item workload) job.Facts {
 
 // asked reports whether the Workload has an entry for the dispatcher's check, and there is such a check.
 func (w *World) asked(item workload) bool { return item.check != "" && !w.hub.noCheck }
+
+// lacksRecord reports whether a Workload that is being deleted has no record although it was evicted: it waits for its dispatcher.
+func (w *World) lacksRecord(item workload) bool {
+	over := item.evictions
+	if item.quota && item.evicted {
+		over--
+	}
+	return item.record == nil && item.deleting && over > 0 && w.asked(item)
+}
 
 // controlOrphan ends and lets go a Workload whose job is no more, another bearing its name.
 func (w *World) controlOrphan(item workload) bool {

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/lifecycle"
 	"switchyard.dev/worker/fence/epoch"
@@ -101,10 +100,7 @@ func (r *reconciler[T]) observeWorkloads(ctx context.Context, key types.Namespac
 	}
 	s.facts.Orphans, s.facts.Extras = len(s.orphans) > 0, len(s.extras) > 0
 	s.facts.ExtrasHold = slices.ContainsFunc(s.extras, workload.HasQuota)
-	s.facts.ExtrasAway = len(s.extras) > 0 && !slices.ContainsFunc(s.extras, func(wl *kueue.Workload) bool {
-		return wl.DeletionTimestamp.IsZero() || r.mayGo(wl)
-	})
-	return nil
+	return r.observeExtras(ctx, s)
 }
 
 func (r *reconciler[T]) observeScope(ctx context.Context, s *sight[T]) error {
@@ -223,10 +219,6 @@ func (r *reconciler[T]) observeLife(s *sight[T]) {
 		f.FinishedAsJob = c.Reason == string(kueue.ReasonSucceeded) || c.Reason == string(kueue.ReasonFailed)
 	}
 	f.Drained = f.Drained || r.drainedElsewhere(s.job, wl)
-	if r.opts.Dispatches && r.elsewhere(s.job) && !f.Finished {
-		f.Bound = wl.Status.ClusterName != nil
-		f.Owed = meta.IsStatusConditionTrue(wl.Status.Conditions, switchyard.DispatchCondition)
-	}
 	f.RetireAt = r.retireAt(wl)
 	r.observeReport(s)
 }
@@ -268,23 +260,6 @@ func (r *reconciler[T]) drainedElsewhere(job T, wl *kueue.Workload) bool {
 	}
 	evicted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
 	return evicted != nil && evicted.Status == metav1.ConditionTrue && evicted.Reason == string(kueue.ReasonAdmissionCheck)
-}
-
-// observeDispatch reads whether the eviction of a job that runs on another cluster has to be carried out there first. What the
-// job's status says here is no evidence: pods that are about to start over there are not in it yet.
-func (r *reconciler[T]) observeDispatch(ctx context.Context, s *sight[T]) error {
-	if !r.opts.Dispatches || !s.facts.Evicted || !r.elsewhere(s.job) || r.drainedElsewhere(s.job, s.wl) {
-		return nil
-	}
-	for _, entry := range s.wl.Status.AdmissionChecks {
-		check := &kueue.AdmissionCheck{}
-		err := r.client.Get(ctx, client.ObjectKey{Name: string(entry.Name)}, check)
-		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("get admission check %s: %w", entry.Name, err)
-		}
-		s.facts.Dispatched = s.facts.Dispatched || err == nil && check.Spec.ControllerName == kueue.MultiKueueControllerName
-	}
-	return nil
 }
 
 // observeDesired composes the Workload that the job should get.

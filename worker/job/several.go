@@ -5,13 +5,11 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/workload"
 )
@@ -64,11 +62,14 @@ func (r *reconciler[T]) worth(ctx context.Context, s *sight[T], wl *kueue.Worklo
 	probe := &sight[T]{job: s.job, wl: wl, facts: Facts{Now: s.facts.Now}}
 	r.observeJob(probe)
 	r.observeLife(probe)
+	away, err := r.mayBeAway(ctx, wl)
+	if err != nil {
+		return worth{}, err
+	}
 	w := worth{
-		tells: probe.facts.Finished && probe.facts.FinishedAsJob || !r.mayGo(wl),
+		tells: probe.facts.Finished && probe.facts.FinishedAsJob || away,
 		stays: !probe.facts.Deleting, holds: workload.HasQuota(wl),
 	}
-	var err error
 	w.fits, err = r.fits(ctx, probe)
 	return w, err
 }
@@ -95,12 +96,6 @@ func (r *reconciler[T]) fits(ctx context.Context, s *sight[T]) (bool, error) {
 	return r.matches(s, sets, placement), nil
 }
 
-// mayGo tells whether nothing is lost with the Workload: it does not say that another cluster may run the job.
-func (r *reconciler[T]) mayGo(wl *kueue.Workload) bool {
-	away := wl.Status.ClusterName != nil || meta.IsStatusConditionTrue(wl.Status.Conditions, switchyard.DispatchCondition)
-	return !r.opts.Dispatches || workload.IsFinished(wl) || !away
-}
-
 // owns tells whether the Workload is this very job's.
 func (s *sight[T]) owns(wl *kueue.Workload) bool {
 	return !s.facts.Gone && metav1.GetControllerOfNoCopy(wl).UID == s.job.GetUID()
@@ -115,7 +110,10 @@ func (r *reconciler[T]) deleteExtras(ctx context.Context, s *sight[T]) ([]kube.E
 			doomed = append(doomed, wl)
 			continue
 		}
-		if !r.mayGo(wl) {
+		if away, err := r.mayBeAway(ctx, wl); away || err != nil {
+			if err != nil {
+				return nil, err
+			}
 			continue
 		}
 		if err := r.patch(ctx, wl, withoutFinalizer(wl)); err != nil {

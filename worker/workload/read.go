@@ -99,3 +99,18 @@ func Check(wl *kueue.Workload, name kueue.AdmissionCheckReference) *kueue.Admiss
 	}
 	return nil
 }
+
+// Evictions counts how often the Workload was evicted: by the counters of its status, or at least once if it has a condition
+// that says so.
+func Evictions(wl *kueue.Workload) int64 {
+	var count int64
+	if wl.Status.SchedulingStats != nil {
+		for _, e := range wl.Status.SchedulingStats.Evictions {
+			count += int64(e.Count)
+		}
+	}
+	if count == 0 && meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted) != nil {
+		return 1
+	}
+	return count
+}

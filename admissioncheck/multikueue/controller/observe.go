@@ -195,7 +195,7 @@ func local(wl *kueue.Workload, entry *kueue.AdmissionCheckState) dispatch.Local 
 	l := dispatch.Local{
 		Deleted:  !wl.DeletionTimestamp.IsZero(),
 		Finished: workload.IsFinished(wl), QuotaReserved: workload.HasQuota(wl),
-		Evicted: workload.IsEvicted(wl), Evictions: evictions(wl), OtherChecksReady: true,
+		Evicted: workload.IsEvicted(wl), Evictions: workload.Evictions(wl), OtherChecksReady: true,
 	}
 	if l.QuotaReserved {
 		reserved := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved)
@@ -222,21 +222,6 @@ func local(wl *kueue.Workload, entry *kueue.AdmissionCheckState) dispatch.Local 
 func kept(wl *kueue.Workload, owner client.Object) bool {
 	return !wl.DeletionTimestamp.IsZero() && controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer) &&
 		owner != nil && owner.GetDeletionTimestamp().IsZero() && metav1.IsControlledBy(wl, owner)
-}
-
-// evictions counts how often the Workload was evicted: by the counters of its status, or at least once if it has a
-// condition that says so.
-func evictions(wl *kueue.Workload) int64 {
-	var count int64
-	if wl.Status.SchedulingStats != nil {
-		for _, e := range wl.Status.SchedulingStats.Evictions {
-			count += int64(e.Count)
-		}
-	}
-	if count == 0 && meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted) != nil {
-		return 1
-	}
-	return count
 }
 
 // views returns what is known of the clusters that Step needs to decide: as a rule, of those near; where it has to know all,

@@ -17,10 +17,11 @@ func (t turn) recordLost() bool {
 }
 
 // earlierEvictions is how often the Workload was evicted before the reservation that it has, or had last. Each has ended an epoch,
-// so that the first is not the present one.
+// so that the first is not the present one. One that is being deleted gets no other reservation that would show that the last
+// eviction ended an epoch as well: it did once its quota is released.
 func (t turn) earlierEvictions() int64 {
 	l := t.o.Local
-	if l.QuotaReserved && !l.Evicted {
+	if l.QuotaReserved && !l.Evicted || l.Kept && !l.QuotaReserved {
 		return l.Evictions
 	}
 	return l.Evictions - 1

@@ -26,6 +26,10 @@ func TestAnEpochThatBeginsWithoutTheRecordSuspectsEverybody(t *testing.T) {
 			`Deleted; epoch 3; owed w1@2 w2@2`,
 		},
 		{
+			"being deleted after its only eviction: no reservation follows that would show it", "", "kept evictions=1", "w1 up \n w2 lost@1h",
+			`Deleted; epoch 2; owed w1@1 w2@1`,
+		},
+		{
 			"refused", "bound w1", "quota Ready evictions=1 NotManaged by us", others,
 			`NotManaged; epoch 3; owed w1@2 w2@2 w3@2; Rejected The owner is not managed by Kueue: by us, Previously: "Ready"`,
 		},
