@@ -110,7 +110,8 @@ func (l *ledger) sick(t *turn) {
 		}
 	}
 	for _, v := range t.obs.Clusters {
-		ready := !slices.Contains(t.state.Nominated, v.Name) && t.unbarred(v) && t.worker(v.Name).up && t.hasRoom(t.item, v.Name)
+		refused := v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == t.state.Epoch && (v.Copy.Refused || v.Copy.Evicted) // until that has gone
+		ready := !slices.Contains(t.state.Nominated, v.Name) && t.unbarred(v) && t.worker(v.Name).up && t.hasRoom(t.item, v.Name) && !refused
 		t.must(lawSick, !ready, "%s waits for %v, %s has room", t.item.name, t.state.Nominated, v.Name)
 	}
 }

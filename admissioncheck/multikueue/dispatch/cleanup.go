@@ -63,9 +63,11 @@ func (t turn) acquit() (State, bool) {
 	return next, changed
 }
 
-// depart removes what is seen, reads the debtors that show nothing, and copies the last that is heard of the job.
+// depart removes what is seen, reads the debtors that show nothing, and copies the last that is heard of the job: of several
+// debtors, that of the latest one, or their statuses would take turns.
 func (t turn) depart() []Action {
 	var actions, copies []Action
+	latest := t.latestShown()
 	for _, v := range t.o.Clusters {
 		owed := t.s.owedBy(v.Name)
 		switch {
@@ -76,11 +78,22 @@ func (t turn) depart() []Action {
 		case owed && t.answer(v) == nil && !t.o.Local.JobActive: // who waits for the job to be idle reads it anyway
 			actions = append(actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch})
 		}
-		if owed && v.Job.Behind && t.mayShow(v) {
+		if v.Name == latest && v.Job.Behind {
 			copies = append(copies, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.s.Epoch})
 		}
 	}
 	return append(actions, copies...)
+}
+
+// latestShown is the debtor whose job may be shown as the hub's and was made last, empty if there is none.
+func (t turn) latestShown() string {
+	name, epoch := "", int64(-1)
+	for _, v := range t.o.Clusters {
+		if v.connected() && t.s.owedBy(v.Name) && t.mayShow(v) && v.Job.Epoch > epoch {
+			name, epoch = v.Name, v.Job.Epoch
+		}
+	}
+	return name
 }
 
 // excuse says, after a while, why a Workload that somebody deleted does not go: in the check's message, and by an event.

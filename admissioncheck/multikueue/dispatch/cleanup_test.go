@@ -18,6 +18,14 @@ func TestADeletedWorkloadWhoseJobStaysIsKeptWhileItsJobMayRun(t *testing.T) {
 			"w1 up copy@1 admitted adopted job@1 behind \n w2 up copy@1",
 			"Deleted; Retract w1 below 3 sparing; Retract w2 below 3 sparing; CopyStatus w1",
 		}, {
+			"of two that end at the same time, the later one's", "epoch 3; owed w1@1 w2@2", "kept active",
+			"w1 up copy@1 admitted adopted job@1 behind \n w2 up copy@2 admitted adopted job@2 behind",
+			"Deleted; Retract w1 below 4 sparing; Retract w2 below 4 sparing; CopyStatus w2",
+		}, {
+			"also when the hub shows that already", "epoch 3; owed w1@1 w2@2", "kept active",
+			"w1 up copy@1 admitted adopted job@1 behind \n w2 up copy@2 admitted adopted job@2",
+			"Deleted; Retract w1 below 4 sparing; Retract w2 below 4 sparing",
+		}, {
 			"a job that is gone is looked for, and nothing said any more to be active", left, "kept quota Ready active", "w1 up",
 			"Deleted; LiveRead w1",
 		}, {
