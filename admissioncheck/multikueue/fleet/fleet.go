@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/wire"
 	"switchyard.dev/worker/jsonweight"
 )
 
@@ -28,6 +29,7 @@ type Fleet struct {
 	places    *places
 	entrance  entrance
 	weights   jsonweight.Weights
+	rates     *wire.Rates
 
 	mu      sync.RWMutex
 	ctx     context.Context //nolint:containedctx // the life of the Runnable, from which every supervisor's derives
@@ -41,7 +43,7 @@ type Fleet struct {
 func New(options Options) *Fleet {
 	return &Fleet{
 		options: options.withDefaults(), members: map[string]*supervisor{}, places: newPlaces(), entrance: newEntrance(),
-		weights: weights(options.Kinds),
+		weights: weights(options.Kinds), rates: wire.NewRates(),
 	}
 }
 

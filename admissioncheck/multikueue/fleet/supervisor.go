@@ -33,6 +33,7 @@ type supervisor struct {
 	lease     *lease
 	stats     *stats
 	weights   jsonweight.Weights
+	rate      *wire.Rate
 	renewals  renewals
 	workloads *Signal
 	clusters  *Signal
@@ -53,7 +54,7 @@ type supervisor struct {
 func newSupervisor(name string, f *Fleet) *supervisor {
 	s := &supervisor{
 		name: name, options: f.options, lanes: newLanes(), memory: newMemory(), lease: newLease(f.options.Clock.Now(), f.options.Lease),
-		stats: &stats{}, weights: f.weights,
+		stats: &stats{}, weights: f.weights, rate: f.rates.Cluster(),
 		workloads: &f.workloads, clusters: &f.clusters, entrance: f.entrance,
 		renew: make(chan struct{}, 1),
 		state: State{Cluster: name, LostSince: f.options.Clock.Now()},
@@ -138,7 +139,7 @@ func (s *supervisor) due(ctx context.Context) (Credentials, bool) {
 // connect opens a session and returns it once it is complete. Credentials that change meanwhile end the attempt.
 func (s *supervisor) connect(ctx context.Context, credentials Credentials) (*session, error) {
 	exceeded := make(chan error, 1)
-	link := wire.NewLink(s.weights, func(err error) { report(exceeded, err) })
+	link := wire.NewLink(s.weights, s.rate, func(err error) { report(exceeded, err) })
 	config, disconnect, err := wire.Bounded(credentials.Config, link)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it says what is wrong with the credentials

@@ -45,7 +45,7 @@ func (b *body) Read(p []byte) (int, error) {
 		return 0, b.err
 	}
 	if b.watch && n > 0 {
-		b.link.pace(b.ctx, n, b.events)
+		b.link.rate.pace(b.ctx, n, b.events)
 		b.events = 0
 	}
 	return n, err //nolint:wrapcheck // a reader is transparent

@@ -30,13 +30,6 @@ const (
 	HeaderTimeout = time.Minute
 )
 
-// The watches of one cluster may bring so many bytes and events a second, after a first burst; more waits at the worker. A worker
-// that starts 50 jobs a second needs a tenth of it.
-const (
-	bytesPerSecond, bytesBurst   = 4 << 20, 64 << 20
-	eventsPerSecond, eventsBurst = 1000, 20000
-)
-
 // ErrExceeded is what errors of answers that go beyond a bound are, by errors.Is.
 var ErrExceeded = errors.New("the cluster's answers exceed a bound")
 

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"golang.org/x/time/rate"
-
 	"switchyard.dev/worker/jsonweight"
 )
 
@@ -19,17 +17,13 @@ type Link struct {
 	weights jsonweight.Weights
 	report  func(error)
 	atOnce  atomic.Int64
-	bytes   *rate.Limiter
-	events  *rate.Limiter
+	rate    *Rate
 }
 
-// NewLink bounds a connection whose answers are of the given weights. Report is told of every answer that goes beyond a bound; it
-// must not block.
-func NewLink(weights jsonweight.Weights, report func(error)) *Link {
-	return &Link{
-		weights: weights, report: report,
-		bytes: rate.NewLimiter(bytesPerSecond, bytesBurst), events: rate.NewLimiter(eventsPerSecond, eventsBurst),
-	}
+// NewLink bounds a connection whose answers are of the given weights, and whose watches bring what the rate allows. Report is told of
+// every answer that goes beyond a bound; it must not block.
+func NewLink(weights jsonweight.Weights, rate *Rate, report func(error)) *Link {
+	return &Link{weights: weights, rate: rate, report: report}
 }
 
 type tentative struct{}
@@ -41,14 +35,6 @@ func Tentative(ctx context.Context) context.Context { return context.WithValue(c
 func (l *Link) tell(ctx context.Context, err error) {
 	if ctx.Value(tentative{}) == nil {
 		l.report(err)
-	}
-}
-
-// pace waits until so many bytes and events of watches are due.
-func (l *Link) pace(ctx context.Context, bytes, events int) {
-	_ = l.bytes.WaitN(ctx, min(bytes, bytesBurst)) // it fails if ctx ends, and the reader then does too
-	if events > 0 {
-		_ = l.events.WaitN(ctx, min(events, eventsBurst))
 	}
 }
 

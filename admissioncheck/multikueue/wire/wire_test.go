@@ -41,7 +41,8 @@ func reach(t *testing.T, http2 bool, answer http.HandlerFunc) *cluster {
 	server.StartTLS()
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
 	c := &cluster{}
-	link := wire.NewLink(jsonweight.WeightsOf(batchv1.JobList{}, corev1.ConfigMapList{}), func(err error) { c.reported.CompareAndSwap(nil, &err) })
+	weights := jsonweight.WeightsOf(batchv1.JobList{}, corev1.ConfigMapList{})
+	link := wire.NewLink(weights, wire.NewRates().Cluster(), func(err error) { c.reported.CompareAndSwap(nil, &err) })
 	config := &rest.Config{
 		Host: server.URL, BearerToken: "secret",
 		TLSClientConfig: rest.TLSClientConfig{CAData: certificateOf(server)},
