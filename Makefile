@@ -67,11 +67,12 @@ soak: controlplane build ## Five jobs a second on real API servers, with random 
 		-soak.seed=$(or $(SEED),1)
 
 .PHONY: bench
-bench: controlplane build ## Benchmarks: the core's, then dispatch and admission on real API servers, at a part of the full load.
+bench: controlplane build ## Benchmarks: the core's, hostile workers, then dispatch and admission on real API servers, at a part of the full load.
 	@echo "the core"
 	go test -run '^$$' -bench . -benchmem -benchtime $(or $(BENCHTIME),0.5s) ./worker/admission/... ./worker/view/... ./admissioncheck/multikueue/dispatch/...
 	@echo "dispatch on real API servers"
 	go test -count=1 -timeout $(TEST_TIME) -v -run '^TestDispatchBench$$' ./e2e/bench/... -args -bench-jobs=$(or $(JOBS),100)
+	@$(MAKE) --no-print-directory bench-memory RUNS=hostile
 	@$(MAKE) --no-print-directory bench-dispatch
 	@$(MAKE) --no-print-directory bench-admission
 
@@ -85,9 +86,9 @@ bench-dispatch: controlplane build ## Many Jobs on real API servers: STAGES=3x10
 		-bench-hub='$(value HUB)' -bench-worker='$(value WORKER)'
 
 .PHONY: bench-memory
-bench-memory: build ## The hub on API servers in memory: alone, workers far away, sick workers, restart with 50,000 workloads.
+bench-memory: build ## The hub on API servers in memory: alone, workers far away, sick and hostile workers, restart with 50,000 workloads.
 	@echo "the hub on API servers in memory"
-	go test -count=1 -timeout 2h -v -run '^TestMemory' ./e2e/bench/... -args -bench-memory=$(if $(RUNS),$(RUNS),alone,latency,sick,restart) \
+	go test -count=1 -timeout 2h -v -run '^TestMemory' ./e2e/bench/... -args -bench-memory=$(if $(RUNS),$(RUNS),alone,latency,sick,hostile,restart) \
 		-bench-dispatcher=$(or $(DISPATCHERS),BestFit)
 
 # A fifth of both loads takes some minutes; LOADS=baseline SCALE=1 is the whole baseline. CONTROLLER measures another

@@ -19,10 +19,10 @@ import (
 )
 
 var (
-	benchMemory = flag.String("bench-memory", "", "runs on in-memory API servers, comma-separated: alone, latency, sick, restart; none skips the benchmark")
+	benchMemory = flag.String("bench-memory", "", "runs on in-memory API servers, comma-separated: alone, latency, sick, hostile, restart; none skips the benchmark")
 	benchSize   = flag.Int("bench-memory-jobs", 0, "how many Jobs such a run has, instead of its own number")
 	benchFleet  = flag.Int("bench-memory-workers", 0, "how many workers such a run has, instead of its own number")
-	benchRate   = flag.Float64("bench-memory-rate", 0, "Jobs a second of the runs latency (all at once by default) and sick (20)")
+	benchRate   = flag.Float64("bench-memory-rate", 0, "Jobs a second of the runs latency (all at once by default), sick and hostile (20)")
 	benchLimits = flag.Float64("bench-memory-qps", 10000, "the hub's own client limit (clientConnection.qps) in these runs; 0 leaves the default")
 )
 
@@ -134,6 +134,51 @@ func TestMemorySickBench(t *testing.T) {
 	show(t, "5 of 20 workers silent, 2 answer after 10 s (target: p99 within 1.2 of without)", runs...)
 	t.Logf("p99, times that without them: %.2f (%.2f by turns); of Jobs offered to none of them while they fell sick %.2f",
 		median(ratios), ratios, p99(runs[0].direct)/median(without))
+}
+
+// TestMemoryHostileBench has three of twenty workers do to the hub what they can, and compares with three that are gone instead, in
+// turns: what else the machine does hits both alike.
+func TestMemoryHostileBench(t *testing.T) {
+	wanted(t, "hostile")
+	for _, c := range []struct {
+		name    string
+		manners []manner
+	}{{"beyond", beyond()}, {"within", within()}} {
+		t.Run(c.name, func(t *testing.T) { compareHostile(t, c.name, c.manners) })
+	}
+}
+
+func compareHostile(t *testing.T, name string, manners []manner) {
+	t.Helper()
+	const turns = 9
+	jobs, rate := cmp.Or(*benchSize, 900), cmp.Or(*benchRate, 20)
+	quiet := village(t, hamletOptions{workers: perCheck, latency: time.Millisecond})
+	hostile := village(t, hamletOptions{workers: perCheck, latency: time.Millisecond})
+	for i := range manners {
+		quiet.links[i].Partition()
+	}
+	hostile.turnHostile(manners)
+	well := func(worker int) bool { return worker >= len(manners) }
+	sides := []*hamlet{quiet, hostile}
+	names := []string{"quiet", "hostile"}
+	var runs []hamletFigures
+	for i, h := range sides {
+		runs = append(runs, h.mustRun(t, "first-"+names[i], jobs/turns, rate, well))
+	}
+	p50, p99 := make([][]float64, 2), make([][]float64, 2)
+	var ratios []float64
+	for turn := range turns {
+		for i := range sides {
+			side := (turn + i) % 2 // neither always comes first
+			f := sides[side].mustRun(t, fmt.Sprintf("%s-%d", names[side], turn), jobs/turns, rate, well)
+			runs = append(runs, f)
+			p50[side], p99[side] = append(p50[side], float64(quantile(f.waits, 0.5))), append(p99[side], float64(quantile(f.waits, 0.99)))
+		}
+		ratios = append(ratios, p99[1][turn]/p99[0][turn])
+	}
+	show(t, "3 of 20 workers hostile, "+name+" the bounds (target: p99 within 1.2 of quiet)", runs...)
+	t.Logf("%s the bounds: p99 of the healthy, times that beside quiet ones: %.2f (%.2f by turns; the medians' ratio %.2f); p50 %.2f",
+		name, median(ratios), ratios, median(p99[1])/median(p99[0]), median(p50[1])/median(p50[0]))
 }
 
 // median is that of a list that has any.

@@ -34,6 +34,7 @@ type Server struct {
 	latency   atomic.Int64
 	codecs    serializer.CodecFactory
 	over      chan struct{}
+	intercept atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
 
 	mu       sync.Mutex
 	requests map[Request]int
@@ -96,6 +97,11 @@ func (s *Server) Stop() {
 // SetLatency makes every request but watches wait so long before it is served.
 func (s *Server) SetLatency(d time.Duration) { s.latency.Store(int64(d)) }
 
+// Intercept has requests answered by somebody else, who returns false for those that the server is to serve. They are not counted.
+func (s *Server) Intercept(answer func(http.ResponseWriter, *http.Request) bool) {
+	s.intercept.Store(&answer)
+}
+
 // Kubeconfig is one by which the server knows its bearer as the user. An address, if not empty, is where the server is found.
 func (s *Server) Kubeconfig(user, address string) ([]byte, error) {
 	if address == "" {
@@ -143,6 +149,9 @@ func (s *Server) told(c Change) {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if answer := s.intercept.Load(); answer != nil && (*answer)(w, r) {
+		return
+	}
 	user := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if s.discovery(w, r.URL.Path) {
 		return
