@@ -78,15 +78,26 @@ var _ = BeforeEach(func(ctx SpecContext) {
 	}
 })
 
-// A failed spec shows what the API servers hold and the ends of the programs' logs, and keeps the whole logs where CI can
-// pick them up.
+// A failed spec shows what the API servers hold, before it is cleaned up.
+var _ = JustAfterEach(func() {
+	if !CurrentSpecReport().Failed() {
+		return
+	}
+	for _, s := range []*installation.Site{hub, w1, w2} {
+		if s != nil && s.Program != nil {
+			GinkgoWriter.Printf("--- held by %s\n%s", s.Name, held(s))
+		}
+	}
+})
+
+// It shows the ends of the programs' logs as well, and keeps the whole logs where CI can pick them up.
 var _ = ReportAfterEach(func(report SpecReport) {
 	if !report.Failed() {
 		return
 	}
 	for _, s := range []*installation.Site{hub, w1, w2} {
 		if s != nil && s.Program != nil {
-			GinkgoWriter.Printf("--- %s\n%s%s\n", s.Name, held(s), s.Program.LogTail())
+			GinkgoWriter.Printf("--- %s\n%s\n", s.Name, s.Program.LogTail())
 			keepLog(s)
 		}
 	}
