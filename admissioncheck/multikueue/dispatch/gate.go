@@ -74,20 +74,24 @@ func (t turn) openOrAsked() (last ClusterView, until time.Time) {
 	return last, at.Add(t.gateTime())
 }
 
-// openedAt is when the gate of a copy was opened, or may have been; zero if it was not. What has been evicted there has a closed
+// openedAt is when the gate of a copy was opened, or may have been; zero if it was not. What has been evicted there since has a closed
 // gate, and what is not there any more has none.
 func (t turn) openedAt(v ClusterView) time.Time {
 	c := v.Copy
 	switch {
 	case t.s.currentCopy(c) && !c.GateClosed:
 		return later(c.GateOpenedAt, v.GateAskedAt)
-	case !v.connected(), t.s.currentCopy(c) && !c.Deleting && !c.Evicted && !c.Deactivating && c.Finished == nil:
+	case !v.connected(), t.s.currentCopy(c) && !c.Deleting && !c.evictedSince(v.GateAskedAt) && !c.Deactivating && c.Finished == nil:
 		return v.GateAskedAt
 	}
 	return time.Time{}
 }
 
-// gateSkew is by how much the clock of a worker may be behind the hub's for its word on when a gate was opened to be taken.
+// evictedSince reports whether a copy was evicted after a call, as far as the clocks of two clusters tell: a gate that was opened after
+// the eviction is open.
+func (c Copy) evictedSince(call time.Time) bool { return c.Evicted && c.EvictedAt.After(call.Add(gateSkew)) }
+
+// gateSkew is how far the clocks of a worker and of the hub may be apart for its word on when a gate was opened, or closed, to be taken.
 const gateSkew = time.Minute
 
 // OpenedBy reports whether a copy shows the gate that a call opened, which began at a time: not one that was opened long before, and may

@@ -277,8 +277,11 @@ func (r *viewReader) copyWord(key, value string) {
 		r.copy.Adopted, r.copy.AdoptedBy = true, "job"
 	case "unadopted":
 		r.copy.Adopted, r.copy.AdoptedBy = false, ""
-	case "evicted":
+	case "evicted": // if it says when: evicted@4m
 		r.copy.Evicted = true
+		if value != "" {
+			r.copy.EvictedAt = noon().Add(-duration(r.t, value))
+		}
 	case "deactivating":
 		r.copy.Deactivating = true
 	case "changed":
