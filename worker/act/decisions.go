@@ -51,5 +51,9 @@ func (l *Loop) admit(ctx context.Context, d view.Decided) {
 // reservedMessage is the text of the event about a reservation (contract: messages.md 2.4).
 func reservedMessage(d view.Decided, now time.Time) string {
 	waited := lifecycle.WholeSeconds(now.Sub(queuedSince(d.Seen)))
-	return lifecycle.ReservedMessage(d.Queue) + ", wait time since queued was " + waited
+	message := lifecycle.ReservedMessage(d.Queue) + ", wait time since queued was " + waited
+	if d.Assignment != nil && d.Assignment.Considered != "" {
+		message += "; Flavors considered: " + d.Assignment.Considered
+	}
+	return message
 }

@@ -372,3 +372,16 @@ func TestAWaitingWorkloadHasTheChecksOfEveryFlavor(t *testing.T) {
 		t.Errorf("after %d writes: %s", s.writes.Load(), diff)
 	}
 }
+
+func TestTheEventAboutAReservationSaysWhichFlavorsWereConsidered(t *testing.T) {
+	s := newStage(t)
+	s.submit("w", 1)
+	seen := s.stored("w")
+	seen.CreationTimestamp = metav1.NewTime(epoch)
+	got := map[string]contracttest.Said{}
+	for name, text := range map[string]string{"free": "", "borrows": "main: f(Fit;borrow=1)"} {
+		d := view.Decided{Seen: seen, Decision: admission.Decision{Queue: "cq", Assignment: &admission.Assignment{Considered: text}}}
+		got[name] = contracttest.Said{Text: reservedMessage(d, epoch.Add(3*time.Second))}
+	}
+	contracttest.Compare(t, "reservations", got)
+}

@@ -38,6 +38,9 @@ type Assignment struct {
 	// Borrowing is the borrowing height: 0 within the queue's own quota, otherwise the height of the lowest ancestor
 	// whose quota suffices (contract: kueue-api.md 4.5). The smaller the better.
 	Borrowing int
+	// Considered says, pod set by pod set, which flavors were looked at and are not simply free, and what is in their way; mostly
+	// empty.
+	Considered string
 }
 
 // FlavorNames returns the assigned flavors, sorted, each once.

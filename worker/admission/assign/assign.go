@@ -61,7 +61,9 @@ func (x *Assigner) Assign(menu *admission.Menu, w *admission.Workload, opts Opti
 	}
 	result := Result{Mode: a.total.mode, Assignment: &a.slabs.assignments.cut(1)[0], Lacks: a.lacks}
 	*result.Assignment = admission.Assignment{PodSets: a.podSets, Usage: a.usage(), Borrowing: a.total.borrowing}
-	if a.total.mode != Fit {
+	if a.total.mode == Fit {
+		result.Assignment.Considered = a.consideredText()
+	} else {
 		result.Because, result.Message = admission.WaitingForQuota, strings.Join(a.texts, "; ")
 	}
 	return result
@@ -84,6 +86,10 @@ type attempt struct {
 	lacks  []admission.Lack
 
 	slabs slabs
+	// considered are the flavors that were looked at and are not simply free; their obstacles are consecutive in obstacles.
+	considered []considered
+	obstacles  []detail
+	waits      bool // see considered
 
 	// The rest is reused from one pod set to the next.
 	units  []int
@@ -108,6 +114,7 @@ func (a *attempt) begin(menu *admission.Menu, w *admission.Workload, opts Option
 	a.total = grade{mode: Fit}
 	a.failed = ""
 	a.taken, a.texts, a.lacks = a.taken[:0], a.texts[:0], a.lacks[:0]
+	a.considered, a.obstacles = a.considered[:0], a.obstacles[:0]
 }
 
 // unit returns the indices of the pod sets that share the flavors of pod set i; nil if an earlier one spoke for it.

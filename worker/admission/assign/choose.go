@@ -21,11 +21,15 @@ func (a *attempt) choose(group *admission.MenuGroup, index int, unit []int, dema
 		flavor := &group.Flavors[i]
 		if why := a.mismatch(flavor, group.LabelKeys, unit); why != "" {
 			a.passed.orElse(admission.NoMatchingFlavor, detail{text: why})
+			a.consider(considered{unit: unit[0], group: index, flavor: flavor.Name}, detail{text: why})
 			continue
 		}
 		got := a.grade(flavor, index, demand)
 		if a.obstacle.because != "" {
 			a.passed.orElse(a.obstacle.because, a.obstacle.details...)
+		}
+		if got.mode != Fit || got.borrowing > 0 {
+			a.consider(considered{unit: unit[0], group: index, flavor: flavor.Name, grade: got, waits: a.waits}, a.obstacle.details...)
 		}
 		if got.mode == NoFit {
 			continue
@@ -61,6 +65,7 @@ func (a *attempt) mismatch(flavor *admission.MenuFlavor, keys []string, unit []i
 func (a *attempt) grade(flavor *admission.MenuFlavor, group int, demand []want) grade {
 	total := grade{mode: Fit}
 	a.obstacle.clear()
+	a.waits = a.opts.Preemption == nil
 	for _, w := range demand {
 		if w.column.Group != group || w.amount <= 0 {
 			continue
@@ -72,7 +77,8 @@ func (a *attempt) grade(flavor *admission.MenuFlavor, group int, demand []want) 
 		if because, lack := lacking(cell, request, w.resource, flavor.Name); because != "" {
 			lack.before = before
 			a.obstacle.also(because, lack)
-			got = a.preemption(because, cell, request)
+			a.waits = a.waits && because == admission.WaitingForQuota && request <= cell.Nominal()
+			got = a.preemption(because, cell, request, got.borrowing)
 			a.note(because, flavor.Name, w.resource, cell, request)
 		}
 		total = total.and(got)
@@ -100,9 +106,9 @@ func lacking(cell *quota.Cell, request amount.Amount, resource, flavor string) (
 	return admission.WaitingForQuota, detail{resource: resource, flavor: flavor, asked: request, missing: request.Sub(available)}
 }
 
-func (a *attempt) preemption(because admission.Reason, cell *quota.Cell, request amount.Amount) grade {
+func (a *attempt) preemption(because admission.Reason, cell *quota.Cell, request amount.Amount, borrowing int) grade {
 	if a.opts.Preemption == nil || because != admission.WaitingForQuota {
-		return grade{mode: NoFit}
+		return grade{mode: NoFit, borrowing: borrowing}
 	}
 	mode, height := a.opts.Preemption(cell, request)
 	return grade{mode: mode, borrowing: height}
