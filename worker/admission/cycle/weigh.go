@@ -30,7 +30,7 @@ func (r *run) weigh(c *contender) assign.Result {
 // assign chooses flavors for the workload, which may be the contender's with fewer pods, and victims if it needs any. Where
 // each of the chosen flavors could be had but not all at once, it goes on to others.
 func (r *run) assign(c *contender, w *admission.Workload) assign.Result {
-	opts := assign.Options{IgnoreUndeclared: r.options.IgnoreUndeclared, FirstFlavor: r.options.WithoutFungibility}
+	opts := assign.Options{IgnoreUndeclared: r.options.IgnoreUndeclared, FirstFlavor: r.options.WithoutFungibility, Preemption: hopeless}
 	if c.menu.Preempts || keeps(c.menu.Queue) {
 		opts.Preemption = r.grader(c, w)
 	}
@@ -47,6 +47,15 @@ func (r *run) assign(c *contender, w *admission.Workload) assign.Result {
 		}
 		r.giveUp(c, w.Queue, got.Assignment.Usage)
 	}
+}
+
+// hopeless grades requests in a queue that never preempts: what is within its own quota waits for others to end, so that the next
+// pod set is judged, too.
+func hopeless(cell *quota.Cell, request amount.Amount) (assign.Mode, int) {
+	if request > cell.Nominal() {
+		return assign.NoFit, 0
+	}
+	return assign.NoCandidates, cell.BorrowingHeight(request)
 }
 
 // giveUp notes the accounts in which the usage is not available.
