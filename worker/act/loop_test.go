@@ -277,6 +277,28 @@ func TestClosedGatesAreToldOnceWithTheReason(t *testing.T) {
 	})
 }
 
+func TestAWorkloadWhoseChecksHaveFailedIsToldSo(t *testing.T) {
+	s := newStage(t)
+	s.submit("w", 1)
+	d := s.decides("w", view.FailedChecks)
+	d.Because = admission.PendingEvaluation
+	s.loop.reasons.tell(d)
+	kept, ok := s.loop.reasons.take(d.Workload)
+	if !ok {
+		t.Fatal("nothing will be told")
+	}
+	s.loop.reasons.write(s.Context(), kept)
+	waits := meta.FindStatusCondition(s.stored("w").Status.Conditions, kueue.WorkloadQuotaReserved)
+	contracttest.Compare(t, "failed checks", map[string]contracttest.Said{
+		"told": {Kind: waits.Type + " " + string(waits.Status) + " " + waits.Reason, Text: waits.Message},
+	})
+	d.Message = "another text of the controller"
+	s.loop.reasons.tell(d)
+	if _, ok := s.loop.reasons.take(d.Workload); ok {
+		t.Error("what the controller says is repeated")
+	}
+}
+
 // With the gate UnadmittedWorkloadsObservability off the reason alone does not tell what was said.
 func TestCoarseReasonsAreToldOnceAndNothingOfWhoWasNotEvaluated(t *testing.T) {
 	s := newStage(t)

@@ -58,7 +58,7 @@ func newReasons(parts Parts, l *Loop) *reasons {
 
 // tell keeps the decision until it is time to write it.
 func (r *reasons) tell(d view.Decided) {
-	if d.Because == admission.PendingEvaluation && (!d.Stale || r.parts.Coarse) {
+	if d.Because == admission.PendingEvaluation && d.Message != view.FailedChecks && (!d.Stale || r.parts.Coarse) {
 		r.forget(d.Workload)
 		return
 	}

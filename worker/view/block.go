@@ -50,6 +50,9 @@ func (v *View) namespaceBlock(namespace string, lq *localQueue) *admission.Block
 	return &admission.Block{Because: admission.Misconfigured, Message: message, StepsAside: true}
 }
 
+// FailedChecks is what a workload is told whose checks have not been reset yet (contract: messages.md 1.2).
+const FailedChecks = "The workload has failed admission checks"
+
 // pendingBlock covers what the workload itself still waits for: a trigger that requeues it, or the reset of its checks.
 func pendingBlock(wl *kueue.Workload) *admission.Block {
 	requeued := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadRequeued)
@@ -60,7 +63,7 @@ func pendingBlock(wl *kueue.Workload) *admission.Block {
 		switch c := &wl.Status.AdmissionChecks[i]; c.State {
 		case kueue.CheckStateRetry, kueue.CheckStateRejected:
 			return &admission.Block{
-				Because: admission.PendingEvaluation, Message: "The workload has failed admission checks", StepsAside: true,
+				Because: admission.PendingEvaluation, Message: FailedChecks, StepsAside: true,
 			}
 		case kueue.CheckStatePending, kueue.CheckStateReady:
 		}
