@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -110,6 +111,42 @@ func TestAWorkloadWhoseOwnerOfAForeignKindIsGoneFinishesAndIsLetGo(t *testing.T)
 	s.reconcile(t)
 	if reads != before {
 		t.Error("asks again for what is known")
+	}
+}
+
+// kubectl delete --cascade=orphan takes the owner off and leaves the label.
+func TestAWorkloadWhoseJobWasDeletedWithoutItFinishesAndIsLetGo(t *testing.T) {
+	for name, c := range map[string]struct {
+		change   func(*kueue.Workload)
+		off      bool
+		finishes bool
+	}{
+		"an orphan":         {change: func(*kueue.Workload) {}, finishes: true},
+		"with the gate off": {change: func(*kueue.Workload) {}, off: true},
+		"a user's own":      {change: func(wl *kueue.Workload) { wl.Labels = nil }},
+		"a copy from a hub": {change: func(wl *kueue.Workload) { wl.Labels[kueue.MultiKueueOriginLabel] = "hub" }},
+		"one that others own": {change: func(wl *kueue.Workload) {
+			wl.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "c", UID: "c"}}
+		}},
+		"one that queues still": {change: func(wl *kueue.Workload) { wl.Status = kueue.WorkloadStatus{} }, finishes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wl := admitted()
+			wl.OwnerReferences, wl.Labels = nil, map[string]string{kueue.JobUIDLabel: "job-uid"}
+			c.change(wl)
+			s := newSite(t, interceptor.Funcs{}, append(queues(open), wl)...)
+			s.Policy.FinishOrphans = !c.off
+			s.reconcile(t)
+			s.reconcile(t)
+			got := s.workload(t)
+			finished := meta.FindStatusCondition(got.Status.Conditions, kueue.WorkloadFinished)
+			if (finished != nil) != c.finishes {
+				t.Fatalf("conditions %+v", got.Status.Conditions)
+			}
+			if c.finishes && (finished.Reason != string(kueue.ReasonOwnerNotFound) || len(got.Finalizers) > 0) {
+				t.Errorf("%+v, finalizers %v", finished, got.Finalizers)
+			}
+		})
 	}
 }
 

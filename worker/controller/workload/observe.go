@@ -131,9 +131,12 @@ func stopState(queue client.Object, policy kueue.StopPolicy) lifecycle.QueueStat
 // would change nothing.
 func (r *Reconciler) ownerGone(ctx context.Context, wl *kueue.Workload) (bool, error) {
 	ref := metav1.GetControllerOf(wl)
+	if ref == nil {
+		return orphaned(wl), nil
+	}
 	guarded := controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer)
 	over := workload.IsFinished(wl) || !wl.DeletionTimestamp.IsZero()
-	if ref == nil || r.Handles(ref) || over && !guarded || !over && (!r.Policy.FinishOrphans || workload.IsCopy(wl)) {
+	if r.Handles(ref) || over && !guarded || !over && (!r.Policy.FinishOrphans || workload.IsCopy(wl)) {
 		return false, nil
 	}
 	owner := &metav1.PartialObjectMetadata{}
@@ -148,4 +151,10 @@ func (r *Reconciler) ownerGone(ctx context.Context, wl *kueue.Workload) (bool, e
 		return false, fmt.Errorf("read owner %s %s/%s: %w", ref.Kind, wl.Namespace, ref.Name, err)
 	}
 	return owner.UID != ref.UID, nil
+}
+
+// orphaned tells of a Workload that had an owner, as its label says, and has none any more: the job was deleted and its dependents were to
+// stay (contract: messages.md 5.7). One with neither is a user's own.
+func orphaned(wl *kueue.Workload) bool {
+	return len(wl.OwnerReferences) == 0 && wl.Labels[kueue.JobUIDLabel] != "" && !workload.IsCopy(wl)
 }
