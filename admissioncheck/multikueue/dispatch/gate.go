@@ -89,7 +89,9 @@ func (t turn) openedAt(v ClusterView) time.Time {
 
 // evictedSince reports whether a copy was evicted after a call, as far as the clocks of two clusters tell: a gate that was opened after
 // the eviction is open.
-func (c Copy) evictedSince(call time.Time) bool { return c.Evicted && c.EvictedAt.After(call.Add(gateSkew)) }
+func (c Copy) evictedSince(call time.Time) bool {
+	return c.Evicted && c.EvictedAt.After(call.Add(gateSkew))
+}
 
 // gateSkew is how far the clocks of a worker and of the hub may be apart for its word on when a gate was opened, or closed, to be taken.
 const gateSkew = time.Minute
