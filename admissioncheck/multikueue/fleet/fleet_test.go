@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -81,7 +82,8 @@ func (w *world) lists(name string) int {
 func newWorld(t *testing.T, change func(*Options), names ...string) *world {
 	t.Helper()
 	w := &world{t: t, scheme: runtime.NewScheme(), servers: map[string]*server{}}
-	if err := kueue.AddToScheme(w.scheme); err != nil {
+	// The fake client adds kinds that it does not know to the scheme, which all servers share: it is to know them all.
+	if err := errors.Join(kueue.AddToScheme(w.scheme), corev1.AddToScheme(w.scheme)); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
