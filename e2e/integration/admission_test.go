@@ -28,6 +28,7 @@ var _ = Describe("A cluster that speaks of admission as it used to", Ordered, Co
 		quota := func() (string, error) { return workloadConditionAt(ctx, old, job, kueue.WorkloadQuotaReserved) }
 		Eventually(quota).WithContext(ctx).Should(HavePrefix("False Pending couldn't assign flavors to pod set main: insufficient quota for "))
 		Eventually(eventReasons).WithContext(ctx).WithArguments(old, t).Should(ContainElement("Pending"))
+		Expect(workloadConditionAt(ctx, old, job, kueue.WorkloadAdmitted)).To(BeEmpty(), "it never was")
 
 		setActive := func(active bool) {
 			GinkgoHelper()

@@ -57,6 +57,7 @@ type coarseStatus struct{ client.SubResourceClient }
 
 func (s *coarseStatus) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 	if wl, ok := obj.(*kueue.Workload); ok {
+		wl.Status.Conditions = slices.DeleteFunc(wl.Status.Conditions, unsaid)
 		ready := allReady(wl.Status.AdmissionChecks)
 		for i := range wl.Status.Conditions {
 			say(&wl.Status.Conditions[i], ready)
@@ -103,7 +104,9 @@ func sayIn(patch []byte) ([]byte, error) {
 	if err := unmarshal(status["admissionChecks"], &checks); err != nil {
 		return nil, err
 	}
-	changed := false
+	said := slices.DeleteFunc(conditions, unsaid)
+	changed := len(said) < len(conditions)
+	conditions = said
 	for i := range conditions {
 		changed = say(&conditions[i], allReady(checks)) || changed
 	}

@@ -249,3 +249,69 @@ func TestAWarningHasTheCoarseReasonAndOtherEventsTheirOwn(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// heard is what our programs know of the Workload.
+func heard(t *testing.T, c client.Client) *kueue.Workload {
+	t.Helper()
+	wl := read(t, c)
+	if _, err := Transform(nil)(wl); err != nil {
+		t.Fatal(err)
+	}
+	return wl
+}
+
+func TestOfAdmittedOnlyItsChangesAreSaid(t *testing.T) {
+	reserve := func(checks ...string) func(*kueue.Workload) {
+		return func(wl *kueue.Workload) {
+			workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, checks, "reserved", noon)
+		}
+	}
+	wait := func(wl *kueue.Workload) { workload.SetPending(wl, admission.WaitingForQuota, short, noon) }
+	evict := func(wl *kueue.Workload) {
+		workload.Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption, Message: "Preempted"}, noon.Add(time.Minute))
+	}
+	release := func(wl *kueue.Workload) { workload.Release(wl, noon.Add(2*time.Minute)) }
+	for name, c := range map[string]struct {
+		story []func(*kueue.Workload)
+		want  string
+	}{
+		"nothing has happened":                      {nil, ""},
+		"it waits":                                  {[]func(*kueue.Workload){wait}, ""},
+		"it holds quota and a check keeps it":       {[]func(*kueue.Workload){reserve("check")}, ""},
+		"it waited and now a check keeps it":        {[]func(*kueue.Workload){wait, reserve("check")}, ""},
+		"it was evicted before it was admitted":     {[]func(*kueue.Workload){wait, reserve("check"), evict, release}, ""},
+		"it is admitted":                            {[]func(*kueue.Workload){wait, reserve()}, "True Admitted The workload is admitted"},
+		"it was admitted, and evicted":              {[]func(*kueue.Workload){reserve(), evict, release}, "False NoReservation The workload has no reservation"},
+		"it was admitted, evicted, and waits again": {[]func(*kueue.Workload){reserve(), evict, release, wait}, "False NoReservation The workload has no reservation"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plain, coarse, _ := site(t)
+			for _, happens := range c.story {
+				wl := heard(t, plain)
+				happens(wl)
+				if err := kube.ApplyAdmission(t.Context(), coarse, wl); err != nil {
+					t.Fatal(err)
+				}
+				known := workload.State(wl)
+				if next := lifecycle.Derive(known, noon.Add(time.Hour)); !next.Equal(known) {
+					t.Errorf("there is one more write to do:\n%s", cmp.Diff(known, next))
+				}
+			}
+			if got := condition(read(t, plain), kueue.WorkloadAdmitted); got != c.want {
+				t.Errorf("the API says %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestAWorkloadThatMayBeAdmittedIsNotHeardAsAdmitted(t *testing.T) {
+	plain, _, wl := site(t)
+	workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon)
+	meta.RemoveStatusCondition(&wl.Status.Conditions, kueue.WorkloadAdmitted)
+	if err := plain.Status().Update(t.Context(), wl); err != nil {
+		t.Fatal(err)
+	}
+	if got := condition(heard(t, plain), kueue.WorkloadAdmitted); got != "False NoReservation The workload has no reservation" {
+		t.Errorf("heard %q", got)
+	}
+}

@@ -1,9 +1,14 @@
 package legacy
 
 import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission/lifecycle"
+	"switchyard.dev/worker/workload"
 )
 
 // Reason is the coarse reason of QuotaReserved=False for a detailed one and its message; reasons that have none, AdmissionGated and
@@ -74,9 +79,34 @@ func hear(c *metav1.Condition) {
 
 // hearAll makes the conditions of a Workload that came from the API detailed.
 func hearAll(object any) {
-	if wl, ok := object.(*kueue.Workload); ok {
-		for i := range wl.Status.Conditions {
-			hear(&wl.Status.Conditions[i])
-		}
+	wl, ok := object.(*kueue.Workload)
+	if !ok {
+		return
 	}
+	for i := range wl.Status.Conditions {
+		hear(&wl.Status.Conditions[i])
+	}
+	if meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadAdmitted) == nil {
+		wl.Status.Conditions = append(wl.Status.Conditions, neverAdmitted(wl))
+	}
+}
+
+// neverAdmitted is what a Workload would say of Admitted if the API said it before the first admission. It has no transition time,
+// by which [unsaid] knows it.
+func neverAdmitted(wl *kueue.Workload) metav1.Condition {
+	c := metav1.Condition{
+		Type: kueue.WorkloadAdmitted, Status: metav1.ConditionFalse, Reason: string(kueue.ReasonNoReservation), Message: noReservation,
+		ObservedGeneration: wl.Generation,
+	}
+	derived, _ := lifecycle.Derive(workload.State(wl), time.Time{}).Condition(lifecycle.Admitted)
+	if derived.Status == lifecycle.False {
+		c.Reason, c.Message = string(derived.Reason), derived.Message
+	}
+	return c
+}
+
+// unsaid tells whether a condition is not for the API: a Workload that was never admitted says nothing of Admitted (contract:
+// messages.md 1.5).
+func unsaid(c metav1.Condition) bool {
+	return c.Type == kueue.WorkloadAdmitted && c.Status == metav1.ConditionFalse && c.LastTransitionTime.IsZero()
 }
