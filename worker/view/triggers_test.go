@@ -17,8 +17,10 @@ import (
 
 // parked is a view in which everybody has been turned away: ClusterQueues a and b of cohort tree, and c on its own, each with
 // 4 gpus of red that a holder uses, its LocalQueue lq-a, lq-b or lq-c, and two workloads of different kinds: 2 gpus and 3.
-func parked() *View {
-	v := New(Options{})
+func parked() *View { return parkedWith(Options{}) }
+
+func parkedWith(o Options) *View {
+	v := New(o)
 	feedAll(v, testNamespace(map[string]string{"team": "x"}), testFlavor("red"), testFlavor("blue"), testCheck("ok", "example.com", true),
 		&kueue.Cohort{ObjectMeta: metav1.ObjectMeta{Name: "tree"}})
 	for _, name := range []string{"a", "b", "c"} {
