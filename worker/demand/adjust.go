@@ -33,7 +33,7 @@ func adjustedContainers(containers []corev1.Container, ranges []*corev1.LimitRan
 	for i := range out {
 		r := &out[i].Resources
 		r.Requests = filled(r.Requests, r.Limits)
-		eachLimit(ranges, corev1.LimitTypeContainer, func(_ string, limit *corev1.LimitRangeItem) {
+		eachLimit(ranges, corev1.LimitTypeContainer, func(limit *corev1.LimitRangeItem) {
 			r.Limits = filled(r.Limits, limit.Default)
 			r.Requests = filled(r.Requests, limit.DefaultRequest)
 		})
@@ -58,7 +58,7 @@ func podLevel(spec *corev1.PodSpec, ranges []*corev1.LimitRange) *corev1.Resourc
 		Containers: adjustedContainers(spec.Containers, nil), InitContainers: adjustedContainers(spec.InitContainers, nil),
 	}}
 	r := *spec.Resources
-	eachLimit(ranges, corev1.LimitTypePod, func(_ string, limit *corev1.LimitRangeItem) {
+	eachLimit(ranges, corev1.LimitTypePod, func(limit *corev1.LimitRangeItem) {
 		r.Limits = filled(r.Limits, limit.Default)
 		r.Requests = filled(r.Requests, limit.DefaultRequest)
 	})
@@ -73,12 +73,12 @@ func podLevel(spec *corev1.PodSpec, ranges []*corev1.LimitRange) *corev1.Resourc
 	return &r
 }
 
-// eachLimit calls do with every item of the type and the name of its LimitRange.
-func eachLimit(ranges []*corev1.LimitRange, of corev1.LimitType, do func(name string, limit *corev1.LimitRangeItem)) {
+// eachLimit calls do with every item of the type.
+func eachLimit(ranges []*corev1.LimitRange, of corev1.LimitType, do func(limit *corev1.LimitRangeItem)) {
 	for _, lr := range ranges {
 		for i := range lr.Spec.Limits {
 			if lr.Spec.Limits[i].Type == of {
-				do(lr.Name, &lr.Spec.Limits[i])
+				do(&lr.Spec.Limits[i])
 			}
 		}
 	}

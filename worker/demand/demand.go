@@ -1,10 +1,9 @@
 package demand
 
 import (
-	"strings"
-
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/component-helpers/resource"
 
 	"switchyard.dev/worker/admission/amount"
@@ -16,22 +15,24 @@ type Surroundings struct {
 	LimitRanges []*corev1.LimitRange
 	// RuntimeClass is the one that the pod names; nil if it names none, or one that does not exist.
 	RuntimeClass *nodev1.RuntimeClass
+	// Path is where the pod's spec stands, for errors.
+	Path *field.Path
 }
 
-// Of returns what one pod asks of the quota. Problem, if not empty, says why no such pod could be created and what to
-// change; the vector is then what it asks for all the same. The resource "pods" is never part of it: the core counts pods
+// Of returns what one pod asks of the quota. Problems say why no such pod could be created; the vector is then what it asks for
+// all the same. The resource "pods" is never part of it: the core counts pods
 // by itself (contract: kueue-api.md 1.15, 4.6).
-func (r *Rules) Of(spec *corev1.PodSpec, in Surroundings) (v amount.Vector, problem string) {
+func (r *Rules) Of(spec *corev1.PodSpec, in Surroundings) (amount.Vector, Problems) {
 	pod := adjusted(spec, in)
-	problem = strings.Join(problemsOf(pod, in.LimitRanges), "; ")
+	problems := problemsOf(pod, in)
 	list := podRequests(pod)
 	if len(r.ExcludePrefixes)+len(r.Transformations) > 0 {
 		list = r.counted(list)
 		if r.applies(list) {
-			return r.transformed(list), problem
+			return r.transformed(list), problems
 		}
 	}
-	return withoutPods(VectorOf(list)), problem
+	return withoutPods(VectorOf(list)), problems
 }
 
 // podRequests adds up containers, init containers at their peak, and overhead. The common pod, one container and nothing

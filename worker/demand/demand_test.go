@@ -1,7 +1,6 @@
 package demand
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -9,6 +8,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"switchyard.dev/worker/admission/amount"
 )
@@ -102,8 +102,8 @@ func TestAPodAsksForWhatTheSchedulerWouldCount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := tc.spec.DeepCopy()
 			got, problem := (&Rules{}).Of(&tc.spec, tc.in)
-			if problem != "" {
-				t.Errorf("there is no problem, but: %s", problem)
+			if problem.Message() != "" {
+				t.Errorf("there is no problem, but: %s", problem.Message())
 			}
 			if diff := cmp.Diff(VectorOf(tc.want), got); diff != "" {
 				t.Error(diff)
@@ -115,12 +115,14 @@ func TestAPodAsksForWhatTheSchedulerWouldCount(t *testing.T) {
 	}
 }
 
+// The texts are those of contract messages.md 1.2.
 func TestWhatCannotRunSaysWhatToChange(t *testing.T) {
 	two := container(list("cpu", "2"), nil)
 	whole := pod(container(nil, nil))
 	whole.Resources = &corev1.ResourceRequirements{Requests: list("cpu", "2"), Limits: list("cpu", "1")}
 	starting := pod()
 	starting.InitContainers = []corev1.Container{container(list("cpu", "-1"), nil)}
+	const contradicts, restricted = "resources validation failed: spec", "resources didn't satisfy LimitRange constraints: spec"
 	for name, tc := range map[string]struct {
 		spec corev1.PodSpec
 		in   Surroundings
@@ -128,33 +130,46 @@ func TestWhatCannotRunSaysWhatToChange(t *testing.T) {
 	}{
 		"a request above its limit": {
 			pod(container(list("cpu", "2"), list("cpu", "1500m"))), Surroundings{},
-			"container c requests 2 of cpu and is limited to 1500m: raise the limit",
+			contradicts + `.containers[0]: Invalid value: ["cpu"]: requests must not exceed its limits`,
 		},
 		"a request above a limit that is a default": {
 			pod(two), ranges(corev1.LimitTypeContainer, corev1.LimitRangeItem{Default: list("cpu", "1")}),
-			"container c requests 2 of cpu and is limited to 1: raise the limit, which may come from a LimitRange",
+			contradicts + `.containers[0]: Invalid value: ["cpu"]: requests must not exceed its limits`,
 		},
-		"a pod that contradicts itself": {whole, Surroundings{}, "the pod requests 2 of cpu and is limited to 1"},
-		"a negative request":            {starting, Surroundings{}, "init container c requests -1 of cpu: request 0 or more"},
+		"a pod that contradicts itself": {whole, Surroundings{}, contradicts + `.resources: Invalid value: ["cpu"]: requests must not exceed its limits`},
+		"a negative request":            {starting, Surroundings{}, contradicts + `.initContainers[0]: Invalid value: ["cpu"]: requests must be greater than or equal to 0`},
 		"more than a container may have": {
 			pod(two), ranges(corev1.LimitTypeContainer, corev1.LimitRangeItem{Max: list("cpu", "1")}),
-			"container c asks for 2 of cpu, more than the 1 that LimitRange lr allows: lower it",
+			restricted + `.containers[0]: Invalid value: ["cpu"]: requests must not be above the limitRange max`,
 		},
 		"less than a container must have": {
 			pod(two), ranges(corev1.LimitTypeContainer, corev1.LimitRangeItem{Min: list("cpu", "3")}),
-			"container c asks for 2 of cpu, less than the 3 that LimitRange lr demands: raise it",
+			restricted + `.containers[0]: Invalid value: ["cpu"]: requests must not be below the limitRange min`,
 		},
 		"more than a pod may have": {
 			pod(two, two), ranges(corev1.LimitTypePod, corev1.LimitRangeItem{Max: list("cpu", "3")}),
-			"the pod asks for 4 of cpu, more than the 3 that LimitRange lr allows: lower it",
+			restricted + `: Invalid value: ["cpu"]: requests must not be above the limitRange max`,
 		},
 		"less than a pod must have": {
-			pod(two, two), ranges(corev1.LimitTypePod, corev1.LimitRangeItem{Min: list("cpu", "5")}), "less than the 5",
+			pod(two, two), ranges(corev1.LimitTypePod, corev1.LimitRangeItem{Min: list("cpu", "5")}), restricted + `: Invalid value: ["cpu"]: requests must not be below the limitRange min`,
 		},
 		"a limit too far above the request": {
 			pod(container(list("cpu", "500m"), list("cpu", "2"))),
 			ranges(corev1.LimitTypeContainer, corev1.LimitRangeItem{MaxLimitRequestRatio: list("cpu", "3")}),
-			"has a limit of cpu more than 3 times its request, which LimitRange lr forbids",
+			restricted + `.containers[0]: Invalid value: ["cpu"]: limits must not be above the limitRange maxLimitRequestRatio times the requests`,
+		},
+		"a limit above the most, and a request below": {
+			pod(container(list("cpu", "1"), list("cpu", "3"))), ranges(corev1.LimitTypeContainer, corev1.LimitRangeItem{Max: list("cpu", "2")}),
+			restricted + `.containers[0]: Invalid value: ["cpu"]: limits must not be above the limitRange max`,
+		},
+		"several resources of several containers": {
+			pod(container(list("memory", "2", "cpu", "2"), list("memory", "1", "cpu", "1")), two, container(list("cpu", "3"), list("cpu", "1"))), Surroundings{},
+			`resources validation failed: [spec.containers[0]: Invalid value: ["cpu","memory"]: requests must not exceed its limits, ` +
+				`spec.containers[2]: Invalid value: ["cpu"]: requests must not exceed its limits]`,
+		},
+		"contradictions go before restrictions": {
+			pod(container(list("cpu", "2"), list("cpu", "1"))), ranges(corev1.LimitTypeContainer, corev1.LimitRangeItem{Max: list("cpu", "1")}),
+			contradicts + `.containers[0]: Invalid value: ["cpu"]: requests must not exceed its limits`,
 		},
 		"a limit as far above as it may be": {
 			pod(container(list("cpu", "500m"), list("cpu", "2"))),
@@ -168,8 +183,9 @@ func TestWhatCannotRunSaysWhatToChange(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, got := (&Rules{}).Of(&tc.spec, tc.in); !strings.Contains(got, tc.want) || tc.want == "" && got != "" {
-				t.Errorf("the problem is %q, want %q", got, tc.want)
+			tc.in.Path = field.NewPath("spec")
+			if _, got := (&Rules{}).Of(&tc.spec, tc.in); got.Message() != tc.want {
+				t.Errorf("the problem is %q, want %q", got.Message(), tc.want)
 			}
 		})
 	}
@@ -208,8 +224,8 @@ func TestResourcesCountAsTheConfigurationSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := pod(container(tc.asks, nil))
 			got, problem := tc.rules.Of(&spec, Surroundings{})
-			if diff := cmp.Diff(VectorOf(tc.want), got); diff != "" || problem != "" {
-				t.Error(diff, problem)
+			if diff := cmp.Diff(VectorOf(tc.want), got); diff != "" || problem.Message() != "" {
+				t.Error(diff, problem.Message())
 			}
 		})
 	}

@@ -1,31 +1,58 @@
 package demand
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/component-helpers/resource"
 )
 
-// problemsOf says why the API server would not create the pod, in the order of its containers and of resource names.
-func problemsOf(pod *corev1.Pod, ranges []*corev1.LimitRange) []string {
-	var found []string
-	for kind, containers := range map[string][]corev1.Container{"container ": pod.Spec.Containers, "init container ": pod.Spec.InitContainers} {
-		for i := range containers {
-			who := kind + containers[i].Name
-			found = append(found, own(who, containers[i].Resources)...)
-			found = append(found, limited(who, containers[i].Resources, ranges, corev1.LimitTypeContainer)...)
+// Problems are why the API server would not create a pod.
+type Problems struct {
+	// Contradictions are requests that the pod's own limits forbid, or that nobody can have.
+	Contradictions field.ErrorList
+	// Restrictions are what LimitRanges forbid.
+	Restrictions field.ErrorList
+}
+
+// Add adds those of another pod.
+func (p *Problems) Add(of Problems) {
+	p.Contradictions = append(p.Contradictions, of.Contradictions...)
+	p.Restrictions = append(p.Restrictions, of.Restrictions...)
+}
+
+// Message says what is in the way, contradictions before restrictions, or nothing (contract: messages.md 1.2).
+func (p Problems) Message() string {
+	switch {
+	case len(p.Contradictions) > 0:
+		return "resources validation failed: " + p.Contradictions.ToAggregate().Error()
+	case len(p.Restrictions) > 0:
+		return "resources didn't satisfy LimitRange constraints: " + p.Restrictions.ToAggregate().Error()
+	default:
+		return ""
+	}
+}
+
+// problemsOf looks at init containers, containers and the pod as a whole, in this order.
+func problemsOf(pod *corev1.Pod, in Surroundings) Problems {
+	var found Problems
+	for _, of := range []struct {
+		kind       string
+		containers []corev1.Container
+	}{{"initContainers", pod.Spec.InitContainers}, {"containers", pod.Spec.Containers}} {
+		for i := range of.containers {
+			path, has := in.Path.Child(of.kind).Index(i), of.containers[i].Resources
+			found.Contradictions = append(found.Contradictions, contradictions(path, has)...)
+			found.Restrictions = append(found.Restrictions, restrictions(path, has, in.LimitRanges, corev1.LimitTypeContainer)...)
 		}
 	}
-	slices.Sort(found)
 	if pod.Spec.Resources != nil {
-		found = append(found, own("the pod", *pod.Spec.Resources)...)
+		found.Contradictions = append(found.Contradictions, contradictions(in.Path.Child("resources"), *pod.Spec.Resources)...)
 	}
-	if slices.ContainsFunc(ranges, limitsPods) {
-		found = append(found, limited("the pod", totalOf(pod), ranges, corev1.LimitTypePod)...)
+	if slices.ContainsFunc(in.LimitRanges, limitsPods) {
+		found.Restrictions = append(found.Restrictions, restrictions(in.Path, totalOf(pod), in.LimitRanges, corev1.LimitTypePod)...)
 	}
 	return found
 }
@@ -40,62 +67,69 @@ func totalOf(pod *corev1.Pod) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: resource.PodRequests(pod, opts), Limits: resource.PodLimits(pod, opts)}
 }
 
-// own is what contradicts itself.
-func own(who string, r corev1.ResourceRequirements) []string {
-	var found []string
-	for name, request := range sorted(r.Requests) {
+func contradictions(path *field.Path, r corev1.ResourceRequirements) field.ErrorList {
+	var negative, above named
+	for name, request := range r.Requests {
 		limit, bounded := r.Limits[name]
-		switch {
-		case request.Sign() < 0:
-			found = append(found, fmt.Sprintf("%s requests %s of %s: request 0 or more", who, request.String(), name))
-		case bounded && request.Cmp(limit) > 0:
-			found = append(found, fmt.Sprintf("%s requests %s of %s and is limited to %s: raise the limit, which may come from a LimitRange, or lower the request",
-				who, request.String(), name, limit.String()))
-		}
+		negative.add(name, request.Sign() < 0)
+		above.add(name, bounded && request.Cmp(limit) > 0)
 	}
-	return found
+	return slices.Concat(
+		negative.invalid(path, "requests must be greater than or equal to 0"),
+		above.invalid(path, "requests must not exceed its limits"),
+	)
 }
 
-// limited is what the LimitRanges forbid.
-func limited(who string, r corev1.ResourceRequirements, ranges []*corev1.LimitRange, of corev1.LimitType) []string {
-	var found []string
-	eachLimit(ranges, of, func(name string, limit *corev1.LimitRangeItem) {
-		for resource, most := range sorted(limit.Max) {
-			if is := max2(r, resource); is != nil && is.Cmp(most) > 0 {
-				found = append(found, fmt.Sprintf("%s asks for %s of %s, more than the %s that LimitRange %s allows: lower it",
-					who, is.String(), resource, most.String(), name))
-			}
+// restrictions names each resource once, however many LimitRanges forbid it. That a limit alone is too high, or too far above the
+// request, is not said by the public API, which would let such a pod fail when it is created.
+func restrictions(path *field.Path, r corev1.ResourceRequirements, ranges []*corev1.LimitRange, of corev1.LimitType) field.ErrorList {
+	var above, limitAbove, below, apart named
+	eachLimit(ranges, of, func(limit *corev1.LimitRangeItem) {
+		for resource, most := range limit.Max {
+			request, requested := r.Requests[resource]
+			limit, bounded := r.Limits[resource]
+			requestAbove := requested && request.Cmp(most) > 0
+			above.add(resource, requestAbove)
+			limitAbove.add(resource, !requestAbove && bounded && limit.Cmp(most) > 0)
 		}
-		for resource, least := range sorted(limit.Min) {
-			if is := min2(r, resource); is != nil && is.Cmp(least) < 0 {
-				found = append(found, fmt.Sprintf("%s asks for %s of %s, less than the %s that LimitRange %s demands: raise it",
-					who, is.String(), resource, least.String(), name))
-			}
+		for resource, least := range limit.Min {
+			is := lesser(r, resource)
+			below.add(resource, is != nil && is.Cmp(least) < 0)
 		}
-		for resource, ratio := range sorted(limit.MaxLimitRequestRatio) {
-			if exceeds(r, resource, ratio) {
-				found = append(found, fmt.Sprintf("%s has a limit of %s more than %s times its request, which LimitRange %s forbids: raise the request or lower the limit",
-					who, resource, ratio.String(), name))
-			}
+		for resource, ratio := range limit.MaxLimitRequestRatio {
+			apart.add(resource, exceeds(r, resource, ratio))
 		}
 	})
-	return found
+	return slices.Concat(
+		above.invalid(path, "requests must not be above the limitRange max"),
+		limitAbove.invalid(path, "limits must not be above the limitRange max"),
+		below.invalid(path, "requests must not be below the limitRange min"),
+		apart.invalid(path, "limits must not be above the limitRange maxLimitRequestRatio times the requests"),
+	)
 }
 
-// max2 is the larger of request and limit, min2 the smaller; nil if there is neither.
-func max2(r corev1.ResourceRequirements, name corev1.ResourceName) *apiresource.Quantity {
-	return pick(r, name, func(a, b apiresource.Quantity) bool { return a.Cmp(b) >= 0 })
+// named are resources that have one problem in common.
+type named []string
+
+func (n *named) add(resource corev1.ResourceName, concerned bool) {
+	if concerned && !slices.Contains(*n, string(resource)) {
+		*n = append(*n, string(resource))
+	}
 }
 
-func min2(r corev1.ResourceRequirements, name corev1.ResourceName) *apiresource.Quantity {
-	return pick(r, name, func(a, b apiresource.Quantity) bool { return a.Cmp(b) <= 0 })
+func (n named) invalid(path *field.Path, detail string) field.ErrorList {
+	if len(n) == 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, slices.Sorted(slices.Values(n)), detail)}
 }
 
-func pick(r corev1.ResourceRequirements, name corev1.ResourceName, better func(a, b apiresource.Quantity) bool) *apiresource.Quantity {
+// lesser is the smaller of request and limit; nil if there is neither.
+func lesser(r corev1.ResourceRequirements, name corev1.ResourceName) *apiresource.Quantity {
 	request, requested := r.Requests[name]
 	limit, bounded := r.Limits[name]
 	switch {
-	case requested && (!bounded || better(request, limit)):
+	case requested && (!bounded || request.Cmp(limit) <= 0):
 		return &request
 	case bounded:
 		return &limit
@@ -112,15 +146,4 @@ func exceeds(r corev1.ResourceRequirements, name corev1.ResourceName, ratio apir
 	}
 	allowed := rational(request)
 	return rational(limit).Cmp(allowed.Mul(allowed, rational(ratio))) > 0
-}
-
-// sorted ranges over a list by name, so that messages do not change without reason.
-func sorted(list corev1.ResourceList) func(yield func(corev1.ResourceName, apiresource.Quantity) bool) {
-	return func(yield func(corev1.ResourceName, apiresource.Quantity) bool) {
-		for _, name := range slices.Sorted(maps.Keys(list)) {
-			if !yield(name, list[name]) {
-				return
-			}
-		}
-	}
 }

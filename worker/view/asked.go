@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
@@ -49,7 +49,7 @@ func (v *View) askedBy(w *workload) *asked {
 
 func (v *View) ask(wl *kueue.Workload) *asked {
 	out := &asked{sets: make([]admission.PodSet, 0, len(wl.Spec.PodSets))}
-	var problems []string
+	var problems demand.Problems
 	reducible := !v.opts.PartialAdmission
 	for i := range wl.Spec.PodSets {
 		ps := &wl.Spec.PodSets[i]
@@ -57,17 +57,19 @@ func (v *View) ask(wl *kueue.Workload) *asked {
 		if !reducible && ps.MinCount != nil && *ps.MinCount < ps.Count {
 			set.MinCount, reducible = *ps.MinCount, true // Only one may have it.
 		}
-		in := demand.Surroundings{LimitRanges: v.limitRanges[wl.Namespace]}
+		in := demand.Surroundings{
+			LimitRanges: v.limitRanges[wl.Namespace],
+			Path:        field.NewPath("spec", "podSets").Index(i).Child("template", "spec"),
+		}
 		if class := ps.Template.Spec.RuntimeClassName; class != nil {
 			in.RuntimeClass = v.runtimeClasses[*class]
 		}
-		var problem string
-		if set.Requests, problem = v.opts.Demand.Of(&ps.Template.Spec, in); problem != "" {
-			problems = append(problems, "pod set "+set.Name+": "+problem)
-		}
+		var found demand.Problems
+		set.Requests, found = v.opts.Demand.Of(&ps.Template.Spec, in)
+		problems.Add(found)
 		out.sets = append(out.sets, set)
 	}
-	out.problem = strings.Join(problems, "; ")
+	out.problem = problems.Message()
 	return out
 }
 

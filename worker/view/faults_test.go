@@ -54,7 +54,7 @@ func gpus(v *View) int64 {
 func TestANegativeRequestIsTheUsersMistake(t *testing.T) {
 	v := basic()
 	feedAll(v, asking("w", "-5"))
-	expectFate(t, v, "w", "Misconfigured: pod set main: container c requests -5 of gpu: request 0 or more")
+	expectFate(t, v, "w", `Misconfigured: resources validation failed: spec.podSets[0].template.spec.containers[0]: Invalid value: ["gpu"]: requests must be greater than or equal to 0`)
 }
 
 func TestANegativeReservationMakesNoRoom(t *testing.T) {
