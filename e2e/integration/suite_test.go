@@ -12,6 +12,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/utils/ptr"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -123,6 +124,15 @@ func held(s *installation.Site) string {
 			fmt.Fprintf(&b, "; %s=%s %s at %s (%s)", c.Type, c.Status, c.Reason, c.LastTransitionTime.UTC().Format(time.TimeOnly), c.Message)
 		}
 		b.WriteString("\n")
+	}
+	var jobs batchv1.JobList
+	if err := s.List(ctx, &jobs); err != nil {
+		return b.String() + err.Error() + "\n"
+	}
+	for i := range jobs.Items {
+		j := &jobs.Items[i]
+		fmt.Fprintf(&b, "job %s/%s suspended %t, version %s, deleted %v, annotations %v, terminating %d, status %+v\n", j.Namespace, j.Name,
+			ptr.Deref(j.Spec.Suspend, false), j.ResourceVersion, j.DeletionTimestamp, j.Annotations, ptr.Deref(j.Status.Terminating, 0), j.Status)
 	}
 	return b.String()
 }

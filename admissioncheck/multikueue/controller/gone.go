@@ -30,7 +30,7 @@ func stopped(o mirror.Original, l last, guarded bool) int64 {
 	if l.job.Last != nil {
 		before = max(mirror.Epoch(l.job.Last), 1)
 		foreground := slices.Contains(l.job.Last.GetFinalizers(), metav1.FinalizerDeleteDependents)
-		if l.job.Watched && foreground && (guarded || !o.Kind.Progress(l.job.Last).Active) {
+		if l.job.Watched && foreground && (guarded || !o.Kind.Progress(l.job.Last).HoldsPods()) {
 			ended = before
 		}
 	}

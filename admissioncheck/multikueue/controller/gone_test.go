@@ -21,6 +21,8 @@ func TestWhetherThePodsOfWhatIsGoneHaveEnded(t *testing.T) {
 		job.Status.Active = active
 		return job
 	}
+	ending := jobOf(2, 0, foreground).(*batchv1.Job)
+	ending.Status.Terminating = ptr.To(int32(1))
 	copyOf := func(epoch int64, adopted bool) client.Object {
 		wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Annotations: mirror.Stamps("u", epoch)}}
 		if adopted {
@@ -37,6 +39,7 @@ func TestWhetherThePodsOfWhatIsGoneHaveEnded(t *testing.T) {
 		{"nothing is remembered", last{}, 0},
 		{"the hub's own removal has come to its end", last{job: watched(jobOf(2, 0, foreground))}, 2},
 		{"somebody may have hurried it", last{job: watched(jobOf(2, 1, foreground))}, 0},
+		{"its pods were being terminated when somebody may have hurried it", last{job: watched(ending)}, 0},
 		{"somebody has deleted it in the background", last{job: watched(jobOf(2, 1))}, 0},
 		{"even if it showed no pods: it may not have shown them yet", last{job: watched(jobOf(2, 0))}, 0},
 		{"it went while nobody looked", last{job: fleet.Gone{Last: jobOf(2, 0, foreground)}}, 0},

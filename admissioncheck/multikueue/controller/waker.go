@@ -46,14 +46,14 @@ func afterStart() predicate.Predicate {
 	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
 }
 
-// becameIdle passes updates by which a job ceases to show active pods. They come about by writes of our own, which nothing else
-// tells of: a status has no generation.
+// becameIdle passes updates by which a job ceases to show pods, those that are being terminated included. They come about by writes of
+// our own, which nothing else tells of: a status has no generation.
 func becameIdle(kind job.Integration) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return kind.Progress(e.ObjectOld).Active && !kind.Progress(e.ObjectNew).Active
+			return kind.Progress(e.ObjectOld).HoldsPods() && !kind.Progress(e.ObjectNew).HoldsPods()
 		},
 	}
 }

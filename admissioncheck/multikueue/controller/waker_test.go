@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -131,8 +132,9 @@ func specOf(obj client.Object) map[string]any {
 }
 
 func TestAJobThatShowsNoPodsAnyMoreIsNewsAndOtherCountsAreNot(t *testing.T) {
-	was, is := &batchv1.Job{}, &batchv1.Job{}
+	was, ending, is := &batchv1.Job{}, &batchv1.Job{}, &batchv1.Job{}
 	was.Status.Active = 1
+	ending.Status.Terminating = ptr.To(int32(1))
 	for _, tc := range []struct {
 		name     string
 		old, now *batchv1.Job
@@ -141,6 +143,8 @@ func TestAJobThatShowsNoPodsAnyMoreIsNewsAndOtherCountsAreNot(t *testing.T) {
 		{"it became idle", was, is, true},
 		{"it became active", is, was, false},
 		{"it stays active", was, was, false},
+		{"its pods are being terminated", was, ending, false},
+		{"its last pods were terminated", ending, is, true},
 	} {
 		if got := (&Resolver{}).jobWaker(jobKind(t), false).when.Update(event.UpdateEvent{ObjectOld: tc.old, ObjectNew: tc.now}); got != tc.want {
 			t.Errorf("%s: %t, want %t", tc.name, got, tc.want)
