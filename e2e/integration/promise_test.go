@@ -21,6 +21,7 @@ var _ = Describe("A worker whose controllers are down", Serial, Label("slow"), f
 		job.Spec.Template.Spec.TerminationGracePeriodSeconds = ptr.To[int64](1)
 		Expect(w1.Create(ctx, job)).To(Succeed())
 		expectRunning(ctx, w1, job)
+		Eventually(activePodsAt).WithContext(ctx).WithArguments(w1, job).Should(Equal(int32(1)))
 
 		By("stopping kube-controller-manager there, and suspending a job")
 		Expect(w1.PauseControllers()).To(Succeed())

@@ -12,9 +12,9 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// removals remembers for some minutes which objects a worker was told to remove, and answered that it does or that they are
+// removals remembers for some seconds which objects a worker was told to remove, and answered that it does or that they are
 // gone: on a busy machine the informers show them for a while yet, and whatever is decided meanwhile would remove them again. What a
-// later connection shows is there, or there again: a worker may have been put back to a backup.
+// later connection shows is there, or there again: a worker may have been put back to a backup, which the same connection may survive.
 type removals struct {
 	mu          sync.Mutex
 	began       time.Time
@@ -27,8 +27,9 @@ type removed struct {
 	connection int64
 }
 
-// removalAge is how long a removal is remembered at least. What is still there afterwards is removed again.
-const removalAge = time.Minute
+// removalAge is how long a removal is remembered at least, and half of how long at most. What is still there afterwards is removed
+// again.
+const removalAge = 10 * time.Second
 
 // note remembers objects.
 func (m *removals) note(uids []types.UID, connection int64, now time.Time) {
