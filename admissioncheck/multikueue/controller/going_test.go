@@ -157,6 +157,40 @@ func TestTheBindingOfAnEvictedJobIsTakenBackWhenTheGraceOfItsLostClusterIsOver(t
 	st.eventually("no cluster is bound", func() bool { return st.local().Status.ClusterName == nil })
 }
 
+func TestTheBindingOfAnEvictedJobIsTakenBackWhenItsLastPodHasEnded(t *testing.T) {
+	st := newStage(t, "w1")
+	st.runsActively("w1")
+	st.evict(kueue.ReasonPreempted)
+	st.suspend(true)
+	st.eventually("the retreat is stored", func() bool { return stateOf(st.local()).Retreating() })
+	apply(t, st.workers["w1"], func(wl *kueue.Workload) {
+		workload.Evict(wl, lifecycle.Eviction{Reason: "Deactivated"}, time.Now())
+		workload.Release(wl, time.Now())
+	})
+	shows := func(active, terminating int32) {
+		j := st.jobOn("w1")
+		j.Spec.Suspend = ptr.To(true)
+		if err := st.workers["w1"].WithWatch.Update(t.Context(), j); err != nil {
+			t.Fatal(err)
+		}
+		j.Status.Active, j.Status.Ready, j.Status.Terminating = active, ptr.To[int32](0), &terminating
+		if err := st.workers["w1"].Status().Update(t.Context(), j); err != nil {
+			t.Fatal(err)
+		}
+		st.eventually("the hub's job shows it", func() bool {
+			is := st.localJob().Status
+			return is.Active == active && ptr.Deref(is.Terminating, 0) == terminating
+		})
+	}
+	shows(0, 1)
+	if st.local().Status.ClusterName == nil {
+		t.Error("the binding was taken back while a pod was being terminated")
+	}
+	st.stopped.Store(true)
+	shows(0, 0)
+	st.eventually("no cluster is bound", func() bool { return st.local().Status.ClusterName == nil })
+}
+
 // queuesOwing has the job run on a worker, preempted by the hub, stopped there and removed, and its Workload wait for quota: that the
 // worker has nothing of it any more is read only before it runs again.
 func (st *stage) queuesOwing(worker string) {
