@@ -14,10 +14,20 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// Transform does what inner does (nil: nothing) and makes Workloads detailed before that, for an informers' cache.
+// Transform does what inner does (nil: nothing) and makes Workloads detailed before that, for an informers' cache of somebody who
+// only reads them.
 func Transform(inner toolscache.TransformFunc) toolscache.TransformFunc {
+	return after(hearReasons, inner)
+}
+
+// OwnTransform does the same for the cache behind [Client], and adds what is not said of Workloads that were never admitted.
+func OwnTransform(inner toolscache.TransformFunc) toolscache.TransformFunc {
+	return after(hearAll, inner)
+}
+
+func after(hear func(any), inner toolscache.TransformFunc) toolscache.TransformFunc {
 	return func(object any) (any, error) {
-		hearAll(object)
+		hear(object)
 		if inner == nil {
 			return object, nil
 		}
@@ -26,7 +36,7 @@ func Transform(inner toolscache.TransformFunc) toolscache.TransformFunc {
 }
 
 // Client returns a client that writes coarse reasons and answers with detailed ones. Reads are left to the inner client's
-// cache, whose informers need [Transform].
+// cache, whose informers need [OwnTransform].
 func Client(inner client.Client) client.Client { return &coarse{Client: inner} }
 
 type coarse struct{ client.Client }

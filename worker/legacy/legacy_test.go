@@ -254,7 +254,7 @@ func TestAWarningHasTheCoarseReasonAndOtherEventsTheirOwn(t *testing.T) {
 func heard(t *testing.T, c client.Client) *kueue.Workload {
 	t.Helper()
 	wl := read(t, c)
-	if _, err := Transform(nil)(wl); err != nil {
+	if _, err := OwnTransform(nil)(wl); err != nil {
 		t.Fatal(err)
 	}
 	return wl

@@ -77,16 +77,19 @@ func hear(c *metav1.Condition) {
 	}
 }
 
-// hearAll makes the conditions of a Workload that came from the API detailed.
+// hearReasons makes the conditions of a Workload that came from the API detailed.
+func hearReasons(object any) {
+	if wl, ok := object.(*kueue.Workload); ok {
+		for i := range wl.Status.Conditions {
+			hear(&wl.Status.Conditions[i])
+		}
+	}
+}
+
+// hearAll does the same and adds what is not said of a Workload that was never admitted.
 func hearAll(object any) {
-	wl, ok := object.(*kueue.Workload)
-	if !ok {
-		return
-	}
-	for i := range wl.Status.Conditions {
-		hear(&wl.Status.Conditions[i])
-	}
-	if meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadAdmitted) == nil {
+	hearReasons(object)
+	if wl, ok := object.(*kueue.Workload); ok && meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadAdmitted) == nil {
 		wl.Status.Conditions = append(wl.Status.Conditions, neverAdmitted(wl))
 	}
 }

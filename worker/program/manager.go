@@ -93,7 +93,7 @@ func managerOptions(s Settings, scheme *runtime.Scheme, certs *certificates) ctr
 func cacheOptions(s Settings) cache.Options {
 	workloads := view.Slim()
 	if speaksCoarsely(s) {
-		workloads = legacy.Transform(workloads)
+		workloads = legacy.OwnTransform(workloads)
 	}
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
