@@ -24,7 +24,7 @@ func (p *Problems) Add(of Problems) {
 }
 
 // Message says what is in the way, contradictions before restrictions, or nothing (contract: messages.md 1.2).
-func (p Problems) Message() string {
+func (p *Problems) Message() string {
 	switch {
 	case len(p.Contradictions) > 0:
 		return "resources validation failed: " + p.Contradictions.ToAggregate().Error()
@@ -117,11 +117,11 @@ func (n *named) add(resource corev1.ResourceName, concerned bool) {
 	}
 }
 
-func (n named) invalid(path *field.Path, detail string) field.ErrorList {
-	if len(n) == 0 {
+func (n *named) invalid(path *field.Path, detail string) field.ErrorList {
+	if len(*n) == 0 {
 		return nil
 	}
-	return field.ErrorList{field.Invalid(path, slices.Sorted(slices.Values(n)), detail)}
+	return field.ErrorList{field.Invalid(path, slices.Sorted(slices.Values(*n)), detail)}
 }
 
 // lesser is the smaller of request and limit; nil if there is neither.
