@@ -125,6 +125,16 @@ func held(s *installation.Site) string {
 		}
 		b.WriteString("\n")
 	}
+	var registered kueue.MultiKueueClusterList
+	if err := s.List(ctx, &registered); err != nil {
+		return b.String() + err.Error() + "\n"
+	}
+	for i := range registered.Items {
+		for _, c := range registered.Items[i].Status.Conditions {
+			fmt.Fprintf(&b, "cluster %s: %s=%s %s at %s (%s)\n", registered.Items[i].Name, c.Type, c.Status, c.Reason,
+				c.LastTransitionTime.UTC().Format(time.TimeOnly), c.Message)
+		}
+	}
 	var jobs batchv1.JobList
 	if err := s.List(ctx, &jobs); err != nil {
 		return b.String() + err.Error() + "\n"

@@ -46,9 +46,10 @@ type world struct {
 type server struct {
 	client.WithWatch
 	mu      sync.Mutex
-	err     error // what every call answers
-	watches int   // opened so far
-	lists   int   // so far
+	err     error  // what every call answers
+	happens func() // during every list; nil for nothing
+	watches int    // opened so far
+	lists   int    // so far
 }
 
 func (s *server) watched(more int) int {
@@ -62,6 +63,21 @@ func (s *server) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
+}
+
+// during has something happen during every list.
+func (s *server) during(happens func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.happens = happens
+}
+
+func (s *server) happen() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.happens != nil {
+		s.happens()
+	}
 }
 
 // listed counts a list, and says what it answers.
@@ -121,6 +137,7 @@ func (w *world) newServer(mapper meta.RESTMapper) *server {
 			if err := s.listed(); err != nil {
 				return err
 			}
+			s.happen()
 			return c.List(ctx, list, o...)
 		},
 		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) (watch.Interface, error) {

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,12 +96,24 @@ func (s *session) retire() {
 	}
 }
 
-// probeTwice returns the second error if two probes in a row fail.
-func (s *session) probeTwice(ctx context.Context) error {
-	if s.probe(ctx) == nil {
-		return nil
+// errAway says that an API server was away while it was probed. Even if it answers again nothing that was seen of it before counts:
+// it may have been put back to a backup, and no watch that goes on from what was seen last would tell what is no more.
+var errAway = errors.New("the API server was away for a moment")
+
+// probeTwice probes, once more if that fails. A server that drops requests meanwhile, watches that go on among them, was away, whether
+// or not the probe that is repeated underneath gets its answer in time.
+func (s *session) probeTwice(ctx context.Context) (err error) {
+	for range 2 {
+		before := s.stats.dropped.Load()
+		err = s.probe(ctx)
+		switch {
+		case s.stats.dropped.Load() != before:
+			return cmp.Or(err, errAway)
+		case err == nil:
+			return nil
+		}
 	}
-	return s.probe(ctx)
+	return err
 }
 
 // unserved lists the kinds that are known not to be served.

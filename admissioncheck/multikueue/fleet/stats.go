@@ -66,6 +66,8 @@ type stats struct {
 	unanswered func()
 
 	connections, calls, errors atomic.Int64
+	// dropped counts the requests that got no answer though nobody gave them up.
+	dropped atomic.Int64
 }
 
 // counting returns the config, made to count what is called by it.
@@ -86,6 +88,7 @@ func (c *counter) RoundTrip(request *http.Request) (*http.Response, error) {
 	c.stats.calls.Add(1)
 	response, err := c.next.RoundTrip(request)
 	if err != nil && request.Context().Err() == nil {
+		c.stats.dropped.Add(1)
 		c.stats.unanswered()
 	}
 	if err != nil || response.StatusCode >= http.StatusInternalServerError || response.StatusCode == http.StatusTooManyRequests {

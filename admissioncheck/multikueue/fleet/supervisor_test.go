@@ -110,3 +110,17 @@ func TestASessionThatHasHeldIsReplacedAtOnce(t *testing.T) {
 		t.Errorf("waits as after %v failures", got)
 	}
 }
+
+// A watch that goes on after the server was away tells nothing of what went meanwhile, as after a restore, if the server answers the
+// probe at last.
+func TestWhatWasAwayDuringAProbeIsConnectedToAnew(t *testing.T) {
+	w := newWorld(t, nil, "w1")
+	w.connect("w1")
+	w.connected("w1")
+	before := w.connections("w1")
+	s := w.fleet.lookup("w1")
+	var once sync.Once
+	w.servers["w1"].during(func() { once.Do(func() { s.stats.dropped.Add(1) }) })
+	w.eventually("w1 is connected to once more", func() bool { return w.connections("w1") > before })
+	w.connected("w1")
+}
