@@ -81,8 +81,12 @@ func (c *Cluster) replaceData(b Backup) error {
 // again starts a component that has ended once more.
 func (c *Cluster) again(i int) error {
 	process, err := StartProcess(c.processes[i].command)
-	if err == nil {
-		c.processes[i] = process
+	if err != nil {
+		return err
 	}
-	return err
+	if c.manager == c.processes[i] {
+		c.manager = process
+	}
+	c.processes[i] = process
+	return nil
 }
