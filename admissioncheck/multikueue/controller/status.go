@@ -115,10 +115,8 @@ func (r *Resolver) lastJob(s *subject, cluster string) client.Object {
 	believed := func(f mirror.Found) bool {
 		return f.Job != nil && s.state.Believes(cluster, o.Copy(f.Workload), o.JobFacts(f.Job))
 	}
-	for _, answer := range r.Fleet.Answers(cluster, o.Key()) {
-		if f, ok := answer.Value.(found); ok && believed(f.Found) {
-			return f.Job
-		}
+	if f := newestFound(r.Fleet.Answers(cluster, o.Key()), func(f found) bool { return believed(f.Found) }); f != nil {
+		return f.Job
 	}
 	seen := r.seen(cluster, o)
 	if taken := seen.Job == nil || o.JobFacts(seen.Job).Holder != dispatch.Ours; taken && o.Kind != nil { // gone, and perhaps its name taken

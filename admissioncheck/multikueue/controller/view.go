@@ -87,15 +87,12 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 // addAnswers adds what came of the actions on a cluster: the first failure, and what was read there last. A removal that has spared what it
 // found may have left an older answer than the read that followed it.
 func addAnswers(v *dispatch.ClusterView, o mirror.Original, answers []fleet.Answer) {
-	var newest *found
 	for _, answer := range answers {
 		if answer.Err != nil && v.Trouble == "" {
 			v.Trouble = answer.Err.Error()
 		}
-		if f, ok := answer.Value.(found); ok && (newest == nil || f.newerThan(*newest)) {
-			newest = &f
-		}
 	}
+	newest := newestFound(answers, func(found) bool { return true })
 	if newest == nil {
 		return
 	}
@@ -108,6 +105,16 @@ func addAnswers(v *dispatch.ClusterView, o mirror.Original, answers []fleet.Answ
 	if v.Job.Holder == dispatch.Absent && live.Job.Holder == dispatch.Foreign {
 		v.Job = live.Job
 	}
+}
+
+// newestFound is what was read last of what counts; nil if nothing does.
+func newestFound(answers []fleet.Answer, counts func(found) bool) (newest *found) {
+	for _, answer := range answers {
+		if f, ok := answer.Value.(found); ok && counts(f) && (newest == nil || f.newerThan(*newest)) {
+			newest = &f
+		}
+	}
+	return newest
 }
 
 // newerThan reports whether one answer was asked for after another.

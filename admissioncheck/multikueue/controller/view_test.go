@@ -63,6 +63,23 @@ func TestTheNewestAnswerCounts(t *testing.T) {
 	}
 }
 
+func TestOfAnswersThatCountTheNewestIsTaken(t *testing.T) {
+	at := time.Unix(1000, 0)
+	answers := []fleet.Answer{
+		{ID: "a", Value: found{epoch: 2, at: at}},
+		{ID: "b", Value: found{epoch: 2, at: at.Add(time.Second)}},
+		{ID: "c", Value: found{epoch: 3, at: at}},
+		{ID: "d", Err: errors.New("no")},
+	}
+	ofEpoch := func(epoch int64) func(found) bool { return func(f found) bool { return f.epoch == epoch } }
+	if got := newestFound(answers, ofEpoch(2)); got == nil || !got.at.Equal(at.Add(time.Second)) {
+		t.Errorf("got %+v", got)
+	}
+	if got := newestFound(answers, ofEpoch(1)); got != nil {
+		t.Errorf("got %+v although nothing counts", got)
+	}
+}
+
 func TestWhileAClusterIsLostAllOfTheHubsAreLookedAtNotOnlyTheConfigs(t *testing.T) {
 	st := newStage(t, "w1", "w2")
 	config := &kueue.MultiKueueConfig{}
