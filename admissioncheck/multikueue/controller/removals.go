@@ -27,8 +27,7 @@ type removed struct {
 	connection int64
 }
 
-// removalAge is how long a removal is remembered at least, and half of how long at most. What is still there afterwards is removed
-// again.
+// removalAge is how long a removal is remembered at least; at most it is twice as long. What is still there afterwards is removed again.
 const removalAge = 10 * time.Second
 
 // note remembers objects.
