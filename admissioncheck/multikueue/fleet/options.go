@@ -44,7 +44,7 @@ type Options struct {
 	// Steady is how long a session must last to have held (1 min): the next attempt after some that did not waits as after failures.
 	Steady time.Duration
 	// ProbeEvery is the time between probes of a connected cluster (10 s), ProbeTimeout the patience with one (5 s). A
-	// cluster is lost when two probes in a row fail.
+	// cluster is lost when two probes in a row fail, or one during which it drops requests.
 	ProbeEvery, ProbeTimeout time.Duration
 	// CallTimeout bounds one action (15 s).
 	CallTimeout time.Duration
