@@ -3,9 +3,7 @@ package config_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -21,11 +19,8 @@ import (
 	"switchyard.dev/config"
 )
 
-// tables are a copy of the contract's tables of fields, one a kind and version.
+// tables are the contract's tables of fields, one a kind and version.
 const tables = "../apis/kueue/testdata/contract"
-
-// contractTables is where the contract lies beside the project, if it does.
-const contractTables = "../../shared/contract/api"
 
 func TestEveryFactOfTheContractsTablesIsInTheCRDs(t *testing.T) {
 	for _, crd := range crds(t) {
@@ -56,29 +51,6 @@ func TestScopeNamesAndColumnsAreThoseOfTheContractsIndex(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the CRDs differ from the contract (-contract +CRD):\n%s", diff)
 	}
-}
-
-func TestTheCopyOfTheTablesIsThatOfTheContract(t *testing.T) {
-	if _, err := os.Stat(contractTables); errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("the contract does not lie beside the project at %s", contractTables)
-	}
-	ours, theirs := glob(t, tables), glob(t, contractTables)
-	if diff := cmp.Diff(theirs, ours); diff != "" {
-		t.Errorf("tables (-contract +copy):\n%s", diff)
-	}
-}
-
-func glob(t *testing.T, directory string) map[string]string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(directory, "*.tsv"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no tables in %s: %v", directory, err)
-	}
-	contents := map[string]string{}
-	for _, file := range files {
-		contents[filepath.Base(file)] = strings.Join(table(t, file), "\n")
-	}
-	return contents
 }
 
 // crds are those of the public API, which are what the contract's tables are about.

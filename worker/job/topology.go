@@ -22,7 +22,7 @@ type templateNotes struct {
 }
 
 // validateTopology judges what the templates of a job say about topology, in words and order of the public API (contract:
-// job-kinds.md 1.4, topology.md 15).
+// job-kinds.md 1.4).
 func validateTopology(templates []templateNotes, gates Gates) field.ErrorList {
 	var errs field.ErrorList
 	for _, t := range templates {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// cleanUp removes whatever is seen of a Workload that is no more or has finished (contract: multikueue.md 4 P6, case 2).
+// cleanUp removes whatever is seen of a Workload that is no more or has finished (contract: multikueue.md 4 P6, 4 case 2).
 // Clusters out of reach are cleaned when they return: their events, or the orphan sweep, ask again.
 func (t turn) cleanUp(because Reason) Plan {
 	return t.stay(because, "removing what is left on the workers", t.retractAll(func(ClusterView) bool { return false })...)

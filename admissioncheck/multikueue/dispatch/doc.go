@@ -7,6 +7,6 @@
 // does not differ, the caller runs the Actions in order and stops at the first failure. A crash after any prefix of the
 // actions needs no recovery: Step is asked again and answers from what it then sees.
 //
-// The order of the cases and every message in backquotes are those of contract: multikueue.md section 4. DESIGN.md holds
+// The order of the cases and every message in backquotes are those of contract: multikueue.md 4. DESIGN.md holds
 // the invariants and the table of crash points.
 package dispatch

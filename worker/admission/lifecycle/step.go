@@ -145,7 +145,7 @@ func reject(p *Plan, o Observation) {
 }
 
 // leave evicts what a stopped queue must not hold. A workload that has not been admitted with this reservation has nothing
-// to stop: it loses it at once, without an eviction, and is told why by explain (contract: errata.md 1.13).
+// to stop: it loses it at once, without an eviction, and is told why by explain (contract: kueue-api.md 4.16).
 func leave(p *Plan, o Observation) {
 	if p.Next.Reservation == nil || p.Next.leaving() {
 		return
