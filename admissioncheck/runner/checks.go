@@ -32,6 +32,8 @@ type Checks struct {
 	Usable func(*kueue.AdmissionCheck) *Fault
 	// Seen is called before the condition of a check is written, so that what its Workloads wait for is watched by then.
 	Seen func() error
+
+	written kube.Written
 }
 
 // Reconcile writes the condition of one check if it has changed.
@@ -48,7 +50,7 @@ func (r *Checks) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	}
 	next := check.DeepCopy()
 	meta.SetStatusCondition(&next.Status.Conditions, r.condition(check))
-	switch _, err := kube.PatchStatus(ctx, r.Client, check, next); {
+	switch _, err := r.written.PatchStatus(ctx, r.Client, check, next, r.Clock.Now()); {
 	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: conflictDelay}, nil
 	case client.IgnoreNotFound(err) != nil:

@@ -1,9 +1,14 @@
 package kube
 
 import (
+	"context"
+	"errors"
+	"reflect"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -72,4 +77,40 @@ func (w *Written) NewerThan(cached client.Object, now time.Time) bool {
 	}
 	delete(w.versions, cached.GetUID())
 	return false
+}
+
+// errBehind is why nothing is compared with a cached object.
+var errBehind = errors.New("the cache does not show our last write yet")
+
+// Patch is the function Patch, and remembers the write. It fails with a conflict, without a call, as long as our last write is
+// newer than before: what differs from before need not differ from what is stored, and what equals it need not be there.
+func (w *Written) Patch(ctx context.Context, c client.Client, before, after client.Object, now time.Time) (bool, error) {
+	if err := w.behind(before, now); err != nil {
+		return false, err
+	}
+	wrote, err := Patch(ctx, c, before, after)
+	if wrote && err == nil {
+		w.Note(after, now)
+	}
+	return wrote, err
+}
+
+// PatchStatus is the function PatchStatus in the same way.
+func (w *Written) PatchStatus(ctx context.Context, c client.Client, before, after client.Object, now time.Time) (bool, error) {
+	if err := w.behind(before, now); err != nil {
+		return false, err
+	}
+	wrote, err := PatchStatus(ctx, c, before, after)
+	if wrote && err == nil {
+		w.Note(after, now)
+	}
+	return wrote, err
+}
+
+func (w *Written) behind(cached client.Object, now time.Time) error {
+	if !w.NewerThan(cached, now) {
+		return nil
+	}
+	kind := reflect.Indirect(reflect.ValueOf(cached)).Type().Name()
+	return apierrors.NewConflict(schema.GroupResource{Resource: kind}, cached.GetName(), errBehind)
 }

@@ -5,8 +5,13 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
@@ -52,5 +57,46 @@ func TestWritesOfObjectsThatAreGoneAreForgotten(t *testing.T) {
 	}
 	if n := len(w.versions); n > 3*sweepFrom {
 		t.Errorf("remembers %d writes", n)
+	}
+}
+
+func TestNothingIsComparedWithAnObjectFromBeforeOurLastWrite(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := kueue.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	stored := &kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: "w1", UID: "uid"}}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(stored).WithStatusSubresource(stored).Build()
+	cached := func() *kueue.MultiKueueCluster {
+		t.Helper()
+		cluster := &kueue.MultiKueueCluster{}
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(stored), cluster); err != nil {
+			t.Fatal(err)
+		}
+		return cluster
+	}
+	var w Written
+	set := func(before *kueue.MultiKueueCluster, status metav1.ConditionStatus) (bool, error) {
+		next := before.DeepCopy()
+		meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{Type: "Fenced", Status: status, Reason: "Test"})
+		return w.PatchStatus(t.Context(), c, before, next, noon)
+	}
+	if wrote, err := set(cached(), metav1.ConditionTrue); !wrote || err != nil {
+		t.Fatal(wrote, err)
+	}
+	old := cached()
+	if wrote, err := set(old, metav1.ConditionFalse); !wrote || err != nil {
+		t.Fatal(wrote, err)
+	}
+	if wrote, err := set(old, metav1.ConditionTrue); wrote || !apierrors.IsConflict(err) {
+		t.Errorf("what the cache shows is True, what is stored False: wrote %t, %v", wrote, err)
+	}
+	if wrote, err := set(cached(), metav1.ConditionTrue); !wrote || err != nil {
+		t.Errorf("the cache has caught up: wrote %t, %v", wrote, err)
+	}
+	next := cached()
+	next.Labels = map[string]string{"a": "b"}
+	if wrote, err := w.Patch(t.Context(), c, old, next, noon); wrote || !apierrors.IsConflict(err) {
+		t.Errorf("the same is true of everything but the status: wrote %t, %v", wrote, err)
 	}
 }

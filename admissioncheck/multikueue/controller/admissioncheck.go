@@ -22,6 +22,8 @@ import (
 type AdmissionCheck struct {
 	Client client.Client
 	Clock  clock.PassiveClock
+
+	written kube.Written
 }
 
 // Reconcile writes the condition of one check if it has changed.
@@ -41,7 +43,7 @@ func (r *AdmissionCheck) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.
 	condition.LastTransitionTime = metav1.NewTime(r.Clock.Now())
 	next := ac.DeepCopy()
 	meta.SetStatusCondition(&next.Status.Conditions, condition)
-	switch _, err := kube.PatchStatus(ctx, r.Client, ac, next); {
+	switch _, err := r.written.PatchStatus(ctx, r.Client, ac, next, r.Clock.Now()); {
 	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: conflictDelay}, nil
 	case client.IgnoreNotFound(err) != nil:

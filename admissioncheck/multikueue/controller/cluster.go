@@ -37,8 +37,9 @@ type Cluster struct {
 	// Recorder takes events about clusters.
 	Recorder events.EventRecorder
 
-	files *kubeconfigFiles
-	told  told
+	files   *kubeconfigFiles
+	told    told
+	written kube.Written
 }
 
 // pathReread is how often kubeconfig files are read again, whatever the last attempt came to: not every file system tells when
@@ -66,7 +67,10 @@ func (r *Cluster) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	r.files.follow(cluster.Name, r.file(cluster)) // before it is read, so that no change falls between
 	condition, bad := r.connect(ctx, cluster)
 	if condition != nil {
-		if err := r.report(ctx, cluster, *condition); err != nil {
+		switch err := r.report(ctx, cluster, *condition); {
+		case apierrors.IsConflict(err):
+			return ctrl.Result{RequeueAfter: conflictDelay}, nil
+		case err != nil:
 			return ctrl.Result{}, err
 		}
 	}
@@ -188,11 +192,10 @@ func (r *Cluster) report(ctx context.Context, cluster *kueue.MultiKueueCluster, 
 	c.LastTransitionTime = metav1.NewTime(r.Clock.Now())
 	next := cluster.DeepCopy()
 	old := meta.FindStatusCondition(cluster.Status.Conditions, c.Type)
-	if old != nil && old.Status == c.Status && old.Reason == c.Reason && old.Message == c.Message {
-		return nil
+	if old == nil || old.Status != c.Status || old.Reason != c.Reason || old.Message != c.Message {
+		meta.SetStatusCondition(&next.Status.Conditions, c)
 	}
-	meta.SetStatusCondition(&next.Status.Conditions, c)
-	if _, err := kube.PatchStatus(ctx, r.Client, cluster, next); err != nil {
+	if _, err := r.written.PatchStatus(ctx, r.Client, cluster, next, r.Clock.Now()); err != nil {
 		return fmt.Errorf("report on MultiKueueCluster %s: %w", cluster.Name, err)
 	}
 	return nil

@@ -41,13 +41,16 @@ type Fencing struct {
 	Client client.Client
 	Fleet  *fleet.Fleet
 	Clock  clock.PassiveClock
+
+	written kube.Written
 }
 
-// Reconcile writes the condition of one cluster if it has changed.
+// Reconcile writes the condition of one cluster if it has changed. An attempt that has not ended says nothing: what the program
+// before this one has seen stays.
 func (r *Fencing) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	state, ok := r.Fleet.State(req.Name)
 	cluster := &kueue.MultiKueueCluster{}
-	if err := r.Client.Get(ctx, req.NamespacedName, cluster); err != nil || !ok || !state.Fencing.Asked {
+	if err := r.Client.Get(ctx, req.NamespacedName, cluster); err != nil || !ok || !state.Fencing.Tried() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	next := cluster.DeepCopy()
@@ -55,7 +58,7 @@ func (r *Fencing) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	condition.ObservedGeneration = cluster.Generation
 	condition.LastTransitionTime = metav1.NewTime(r.Clock.Now())
 	meta.SetStatusCondition(&next.Status.Conditions, condition)
-	switch _, err := kube.PatchStatus(ctx, r.Client, cluster, next); {
+	switch _, err := r.written.PatchStatus(ctx, r.Client, cluster, next, r.Clock.Now()); {
 	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: conflictDelay}, nil
 	case client.IgnoreNotFound(err) != nil:

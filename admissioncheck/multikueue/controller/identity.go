@@ -42,6 +42,8 @@ type Identities struct {
 	Resolver *Resolver
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
+
+	written kube.Written
 }
 
 // Reconcile writes the condition of one cluster if it has changed.
@@ -63,7 +65,7 @@ func (r *Identities) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	condition := identityCondition(was, state, waits)
 	condition.ObservedGeneration, condition.LastTransitionTime = cluster.Generation, metav1.NewTime(r.Clock.Now())
 	meta.SetStatusCondition(&next.Status.Conditions, condition)
-	wrote, err := kube.PatchStatus(ctx, r.Client, cluster, next)
+	wrote, err := r.written.PatchStatus(ctx, r.Client, cluster, next, r.Clock.Now())
 	switch {
 	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: conflictDelay}, nil

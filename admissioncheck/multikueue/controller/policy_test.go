@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
@@ -320,6 +321,66 @@ func TestTheFenceIsReportedAndRememberedAcrossRestarts(t *testing.T) {
 	if v := s.observed.Clusters[0]; !v.Fenced || v.RenewedAt.IsZero() {
 		t.Errorf("after a restart: fenced %t, renewed at %v", v.Fenced, v.RenewedAt)
 	}
+}
+
+func TestTheFenceIsReportedThoughTheCacheIsBehindOurLastReport(t *testing.T) {
+	st := newStage(t, "w1")
+	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
+	st.fence("w1")
+	st.eventually("the fence is seen", func() bool { s, _ := st.fleet.State("w1"); return s.Fencing.Fenced && s.Fencing.Held })
+	name := client.ObjectKey{Name: "w1"}
+	identified := &kueue.MultiKueueCluster{}
+	if err := st.hub.Get(t.Context(), name, identified); err != nil {
+		t.Fatal(err)
+	}
+	identified.UID = "uid-of-w1"
+	if err := st.hub.Update(t.Context(), identified); err != nil {
+		t.Fatal(err)
+	}
+	cache := &delayedCache{Client: st.hub}
+	r := &Fencing{Client: cache, Fleet: st.fleet, Clock: clock.RealClock{}}
+	report := func() ctrl.Result {
+		t.Helper()
+		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	report()
+	cache.shows = &kueue.MultiKueueCluster{}
+	if err := st.hub.Get(t.Context(), name, cache.shows); err != nil {
+		t.Fatal(err)
+	}
+	// What another report of ours has changed meanwhile the cache does not show.
+	next := cache.shows.DeepCopy()
+	meta.SetStatusCondition(&next.Status.Conditions, fencedCondition(fleet.Fencing{Why: "refused"}))
+	if _, err := r.written.PatchStatus(t.Context(), st.hub, cache.shows, next, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if result := report(); result.RequeueAfter == 0 {
+		t.Error("nobody looks again")
+	}
+	cache.shows = nil
+	report()
+	cluster := &kueue.MultiKueueCluster{}
+	if err := st.hub.Get(t.Context(), name, cluster); err != nil || !meta.IsStatusConditionTrue(cluster.Status.Conditions, FencedCondition) {
+		t.Errorf("conditions %+v, %v", cluster.Status.Conditions, err)
+	}
+}
+
+// delayedCache shows a cluster as it was.
+type delayedCache struct {
+	client.Client
+	shows *kueue.MultiKueueCluster
+}
+
+func (c *delayedCache) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	if cluster, ok := obj.(*kueue.MultiKueueCluster); ok && c.shows != nil {
+		c.shows.DeepCopyInto(cluster)
+		return nil
+	}
+	return c.Client.Get(ctx, key, obj, opts...) //nolint:wrapcheck // a client
 }
 
 func TestACordonedClusterIsOfferedNothing(t *testing.T) {

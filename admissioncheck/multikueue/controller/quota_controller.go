@@ -34,6 +34,8 @@ type Quota struct {
 	Grace time.Duration
 	// Changed carries ClusterQueues to look at; the empty name stands for all.
 	Changed *fleet.Signal
+
+	written kube.Written
 }
 
 // Reconcile brings the quota or the condition of one ClusterQueue up to date.
@@ -175,7 +177,7 @@ func (r *Quota) act(ctx context.Context, queue *kueue.ClusterQueue, plan quotaPl
 	next := queue.DeepCopy()
 	if !equality.Semantic.DeepEqual(plan.Groups, queue.Spec.ResourceGroups) {
 		next.Spec.ResourceGroups = plan.Groups
-		_, err := kube.Patch(ctx, r.Client, queue, next)
+		_, err := r.written.Patch(ctx, r.Client, queue, next, r.Clock.Now())
 		if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
 			return err //nolint:wrapcheck // wrapped by the caller
 		}
@@ -189,7 +191,7 @@ func (r *Quota) act(ctx context.Context, queue *kueue.ClusterQueue, plan quotaPl
 		plan.Condition.LastTransitionTime = metav1.NewTime(r.Clock.Now())
 		meta.SetStatusCondition(&next.Status.Conditions, *plan.Condition)
 	}
-	_, err := kube.PatchStatus(ctx, r.Client, queue, next)
+	_, err := r.written.PatchStatus(ctx, r.Client, queue, next, r.Clock.Now())
 	return err //nolint:wrapcheck // wrapped by the caller
 }
 

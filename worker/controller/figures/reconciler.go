@@ -52,6 +52,8 @@ type Kind[T client.Object] struct {
 type Reconciler[T client.Object] struct {
 	Parts
 	Kind Kind[T]
+
+	written kube.Written
 }
 
 // Setup adds the controller to the manager. The view says which objects to look at.
@@ -84,6 +86,9 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.R
 		return ctrl.Result{}, fmt.Errorf("read %s %s: %w", r.Kind.Name, id.name, err)
 	}
 	now := r.Clock.Now()
+	if r.written.NewerThan(was, now) {
+		return ctrl.Result{RequeueAfter: view.StatusInterval}, nil // The view may have taken back what we wrote last.
+	}
 	is, known := r.Kind.Step(was, now)
 	if !known || equality.Semantic.DeepEqual(was, is) {
 		return ctrl.Result{}, nil
@@ -107,14 +112,14 @@ func (r *Reconciler[T]) act(ctx context.Context, was, is T) error {
 	if !ok {
 		return fmt.Errorf("deep copy of %T is not an object", is)
 	}
-	wrote, err := kube.Patch(ctx, r.Client, was, letGo)
+	wrote, err := r.written.Patch(ctx, r.Client, was, letGo, r.Clock.Now())
 	if err != nil {
 		return fmt.Errorf("let go of %s %s: %w", r.Kind.Name, was.GetName(), err)
 	}
 	if wrote {
 		return nil
 	}
-	if _, err := kube.PatchStatus(ctx, r.Client, was, is); err != nil {
+	if _, err := r.written.PatchStatus(ctx, r.Client, was, is, r.Clock.Now()); err != nil {
 		return fmt.Errorf("write status of %s %s: %w", r.Kind.Name, was.GetName(), err)
 	}
 	return nil
