@@ -190,6 +190,40 @@ func TestAStatusIsWrittenOnceAndOnlyWhenItDiffers(t *testing.T) {
 	}
 }
 
+func TestNothingIsComparedWithAStatusFromBeforeOurLastWrite(t *testing.T) {
+	cq := queue()
+	cq.UID = "uid-of-cq"
+	s := newStage(t, cq, &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
+	s.reconcile()
+	shown, api := s.stored(), s.Client
+	s.deliver(holder())
+	s.clock.Step(time.Second)
+	s.reconcile()
+	if s.writes != 2 {
+		t.Fatalf("%d writes, want 2", s.writes)
+	}
+	informer, err := s.informers.FakeInformerFor(t.Context(), holder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	informer.Delete(holder())
+	s.Client = delayedCache{Client: api, shows: shown}
+	if wait := s.reconcile(); wait == 0 {
+		t.Error("the cache shows what is wanted, the server does not have it, and nobody looks again")
+	}
+}
+
+// delayedCache shows the queue as it was.
+type delayedCache struct {
+	client.Client
+	shows *kueue.ClusterQueue
+}
+
+func (c delayedCache) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	c.shows.DeepCopyInto(obj.(*kueue.ClusterQueue))
+	return nil
+}
+
 func TestAConditionDoesNotWaitForItsTurn(t *testing.T) {
 	s := newStage(t, queue(), &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
 	s.reconcile()
