@@ -78,7 +78,7 @@ func (r *Workloads[O]) observe(ctx context.Context, key client.ObjectKey) (*subj
 	switch err := r.Client.Get(ctx, key, wl); {
 	case apierrors.IsNotFound(err):
 		r.recent.forget(key)
-		return nil, nil //nolint:nilnil // nothing is left to decide
+		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("read workload %s: %w", key, err)
 	}
@@ -86,7 +86,7 @@ func (r *Workloads[O]) observe(ctx context.Context, key client.ObjectKey) (*subj
 		return nil, errCatchingUp
 	}
 	if !concerned(wl) {
-		return nil, nil //nolint:nilnil // the core's to decide
+		return nil, nil
 	}
 	s := &subjects{workload: wl, now: r.Clock.Now()}
 	for _, entry := range wl.Status.AdmissionChecks {
@@ -99,7 +99,7 @@ func (r *Workloads[O]) observe(ctx context.Context, key client.ObjectKey) (*subj
 		}
 	}
 	if len(s.entries) == 0 {
-		return nil, nil //nolint:nilnil // other controllers' checks
+		return nil, nil
 	}
 	return s, nil
 }
@@ -113,16 +113,16 @@ func concerned(wl *kueue.Workload) bool {
 // check returns the AdmissionCheck of an entry if this controller is asked about it; nil otherwise.
 func (r *Workloads[O]) check(ctx context.Context, entry kueue.AdmissionCheckState) (*kueue.AdmissionCheck, error) {
 	if entry.State != kueue.CheckStatePending && entry.State != kueue.CheckStateReady {
-		return nil, nil //nolint:nilnil // answered: the core evicts
+		return nil, nil
 	}
 	check := &kueue.AdmissionCheck{}
 	switch err := r.Client.Get(ctx, client.ObjectKey{Name: string(entry.Name)}, check); {
 	case apierrors.IsNotFound(err):
-		return nil, nil //nolint:nilnil // nobody knows whose it was
+		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("read AdmissionCheck %s: %w", entry.Name, err)
 	case check.Spec.ControllerName != r.Resolver.Controller:
-		return nil, nil //nolint:nilnil // somebody else's
+		return nil, nil
 	}
 	return check, nil
 }

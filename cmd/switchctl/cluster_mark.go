@@ -114,7 +114,7 @@ func (a *app) awaitDrained(ctx context.Context, name string, timeout time.Durati
 	})
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err() //nolint:wrapcheck // interrupted
+		return ctx.Err()
 	case err != nil && len(left) > 0:
 		return notReadyf("%d jobs are still on cluster %q after %s, %s among them; \"explain\" says why one cannot go elsewhere", len(left), name, timeout, left[0])
 	case err != nil:

@@ -88,7 +88,7 @@ func (a *app) both(ctx context.Context, w *workerFlags) (hub, worker *site, err 
 func identity(ctx context.Context, s *site) (string, error) {
 	system := &corev1.Namespace{}
 	if err := s.Get(ctx, client.ObjectKey{Name: "kube-system"}, system); err != nil {
-		return "", err //nolint:wrapcheck // the caller says which cluster
+		return "", err
 	}
 	return string(system.UID), nil
 }
@@ -266,7 +266,7 @@ func (a *app) awaitConnection(ctx context.Context, hub *site, name string, timeo
 	last, err := a.connection(ctx, hub, name, timeout)
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err() //nolint:wrapcheck // interrupted
+		return ctx.Err()
 	case err != nil && last.Result != show.Failed:
 		return err
 	case err != nil:

@@ -106,7 +106,7 @@ func (a *app) pause(ctx context.Context, d time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err() //nolint:wrapcheck // interrupted
+		return ctx.Err()
 	case <-timer.C:
 		return nil
 	}
@@ -119,7 +119,7 @@ func (a *app) stillConnected(ctx context.Context, hub *site, name string, timeou
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return ctx.Err() //nolint:wrapcheck // interrupted
+		return ctx.Err()
 	case last.Result == show.Failed:
 		return notReadyf("the hub is not connected to %q: %s; %s (older tokens were not revoked)", name, last.Detail, last.Remedy)
 	}

@@ -149,7 +149,7 @@ func lookUp(at *site, kind schema.GroupVersionKind) (external, error) {
 	var found external
 	list, err := at.kube.Discovery().ServerResourcesForGroupVersion(kind.GroupVersion().String())
 	if err != nil {
-		return found, client.IgnoreNotFound(err) //nolint:wrapcheck // the finding says what was asked
+		return found, client.IgnoreNotFound(err)
 	}
 	for _, r := range list.APIResources {
 		if name, sub, _ := strings.Cut(r.Name, "/"); r.Kind == kind.Kind {

@@ -45,11 +45,11 @@ func kindNamed(mapper meta.RESTMapper, text string) (schema.GroupVersionKind, er
 	group := schema.ParseGroupResource(strings.ToLower(text))
 	kind, err := mapper.KindFor(group.WithVersion(""))
 	if err == nil || !meta.IsNoMatchError(err) {
-		return kind, err //nolint:wrapcheck // the caller says what was looked for
+		return kind, err
 	}
 	mapping, err := mapper.RESTMapping(schema.ParseGroupKind(text))
 	if err != nil {
-		return schema.GroupVersionKind{}, err //nolint:wrapcheck // the caller says what was looked for
+		return schema.GroupVersionKind{}, err
 	}
 	return mapping.GroupVersionKind, nil
 }

@@ -110,7 +110,7 @@ func (a *app) stream(ctx context.Context, p place, sources []source, o *logsOpti
 			return copyLines(a.Out, log, before, &mu)
 		})
 	}
-	return group.Wait() //nolint:wrapcheck // said above
+	return group.Wait()
 }
 
 // copyLines copies whole lines, each behind a prefix, and closes what it has read.
@@ -127,7 +127,7 @@ func copyLines(to io.Writer, from io.ReadCloser, before string, mu *sync.Mutex) 
 			mu.Unlock()
 		}
 		if errors.Is(err, io.EOF) {
-			return from.Close() //nolint:wrapcheck // the connection's error
+			return from.Close()
 		}
 		if err != nil {
 			return fmt.Errorf("read a log: %w", err)

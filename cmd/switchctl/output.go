@@ -101,7 +101,7 @@ func printTable(to io.Writer, table *metav1.Table, options printers.PrintOptions
 	if err := printers.NewTablePrinter(options).PrintObj(table, w); err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
-	return w.Flush() //nolint:wrapcheck // the terminal's error
+	return w.Flush()
 }
 
 // typed gives an object its kind, which typed clients leave out.

@@ -41,7 +41,7 @@ func askPending(ctx context.Context, hub *site, queue string) ([]byte, error) {
 	if !ok || api == nil {
 		return nil, context.Canceled
 	}
-	return api.Get().AbsPath(pendingPath + queue + "/pendingworkloads").DoRaw(ctx) //nolint:wrapcheck // no answer is no position
+	return api.Get().AbsPath(pendingPath + queue + "/pendingworkloads").DoRaw(ctx)
 }
 
 func parsePending(raw []byte) map[string]int {

@@ -245,15 +245,15 @@ func (s step) do(ctx context.Context, dry bool) error {
 		if dry {
 			options = append(options, client.DryRunAll)
 		}
-		return s.site.Create(ctx, obj, options...) //nolint:wrapcheck // the callers name the step
+		return s.site.Create(ctx, obj, options...)
 	}
 	raw, err := s.wanted.MarshalJSON()
 	if err != nil {
-		return err //nolint:wrapcheck // the callers name the step
+		return err
 	}
 	var options []client.PatchOption
 	if dry {
 		options = append(options, client.DryRunAll)
 	}
-	return s.site.Patch(ctx, obj, client.RawPatch(types.MergePatchType, raw), options...) //nolint:wrapcheck // the callers name the step
+	return s.site.Patch(ctx, obj, client.RawPatch(types.MergePatchType, raw), options...)
 }

@@ -15,7 +15,7 @@ import (
 func (a *app) newStop() *cobra.Command {
 	return family("stop", "Stop workloads and queues",
 		a.switching(ourWorkload, "Stop workloads: they are evicted and not queued again until resumed", "stopped",
-			func(obj client.Object, _ bool) { obj.(*kueue.Workload).Spec.Active = ptr.To(false) }), //nolint:forcetypeassert // its own kind
+			func(obj client.Object, _ bool) { obj.(*kueue.Workload).Spec.Active = ptr.To(false) }),
 		a.switching(ourLocalQueue, "Stop LocalQueues: nothing is admitted through them any more", "stopped", setPolicy(true)),
 		a.switching(ourClusterQueue, "Stop ClusterQueues: nothing is admitted by them any more", "stopped", setPolicy(true)))
 }
@@ -24,7 +24,7 @@ func (a *app) newStop() *cobra.Command {
 func (a *app) newResume() *cobra.Command {
 	return family("resume", "Resume workloads and queues",
 		a.switching(ourWorkload, "Resume workloads that were stopped", "resumed",
-			func(obj client.Object, _ bool) { obj.(*kueue.Workload).Spec.Active = ptr.To(true) }), //nolint:forcetypeassert // its own kind
+			func(obj client.Object, _ bool) { obj.(*kueue.Workload).Spec.Active = ptr.To(true) }),
 		a.switching(ourLocalQueue, "Resume LocalQueues that were stopped", "resumed", setPolicy(false)),
 		a.switching(ourClusterQueue, "Resume ClusterQueues that were stopped", "resumed", setPolicy(false)))
 }

@@ -186,7 +186,7 @@ func (a *app) awaitJobs(ctx context.Context, hub *site, documents []document, o 
 	})
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err() //nolint:wrapcheck // interrupted
+		return ctx.Err()
 	case err != nil && left != "":
 		return notReadyf("not %s after %s: %s; \"explain\" says more", o.wait, o.timeout, left)
 	case err != nil:

@@ -16,7 +16,7 @@ import (
 // now, is asked again: who waits for hours must not have to begin anew because it was restarted.
 func (a *app) await(ctx context.Context, timeout time.Duration, seen func(context.Context) (bool, error)) error {
 	answers := true
-	return wait.PollUntilContextTimeout(ctx, a.poll, timeout, true, func(ctx context.Context) (bool, error) { //nolint:wrapcheck // the caller says what was waited for
+	return wait.PollUntilContextTimeout(ctx, a.poll, timeout, true, func(ctx context.Context) (bool, error) {
 		done, err := seen(ctx)
 		if !passing(err) || ctx.Err() != nil {
 			answers = true

@@ -78,7 +78,7 @@ func (t traffic) sendFilling(ctx context.Context, a *arena, s *scene) error {
 	}
 	s.mu.Unlock()
 	limit := int(t.fill * float64(tightCores*len(a.workers)))
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same sizes in every run
+	random := rand.New(rand.NewPCG(1, 2))
 	under := map[string]int{}
 	for _, name := range t.names() {
 		cores := sizes()[random.IntN(len(sizes()))]

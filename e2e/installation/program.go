@@ -183,7 +183,7 @@ func (p *Program) restart(wanted <-chan struct{}) (*clusters.Process, error) {
 	defer p.mu.Unlock()
 	select {
 	case <-wanted:
-		return nil, nil //nolint:nilnil // nothing to start, and nothing wrong
+		return nil, nil
 	default:
 	}
 	p.ended = true

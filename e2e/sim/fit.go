@@ -67,7 +67,7 @@ func (c *worker) capacity(r room) *placement.Capacity {
 func (w *World) rank(item workload) map[string]placement.Choice {
 	var fleet []placement.Cluster
 	request := placement.Request{
-		Namespace: key(queueName).Namespace, LocalQueue: queueName, Priority: int32(item.priority), //nolint:gosec // small by construction
+		Namespace: key(queueName).Namespace, LocalQueue: queueName, Priority: int32(item.priority),
 		PodSets: []admission.PodSet{podSet(item.gpu, item.tolerates)},
 	}
 	for _, c := range w.workers {

@@ -93,7 +93,7 @@ func (c *worker) reckon(name string, obj present[copied]) {
 	default:
 		waits := admission.Workload{
 			Key: key(name), UID: strconv.FormatInt(v.uid, 10), LocalQueue: queueName, Queue: queueName,
-			Priority: int32(v.priority), QueuedAt: v.createdAt, NotBefore: v.requeueAt, //nolint:gosec // small by construction
+			Priority: int32(v.priority), QueuedAt: v.createdAt, NotBefore: v.requeueAt,
 			PodSets: []admission.PodSet{podSet(v.gpu, v.tolerates)}, Blocked: c.blocked(),
 		}
 		if v.closed() {

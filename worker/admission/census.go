@@ -49,7 +49,7 @@ func (s *Snapshot) Census(closed func(local Key) bool) Census {
 func (c *census) count(queue string, k kindCount) {
 	all := 0
 	for door, n := range k.Doors {
-		if local := door.(*localDesk); !c.closed(local.key) { //nolint:forcetypeassert // join gives no other
+		if local := door.(*localDesk); !c.closed(local.key) {
 			c.local(local, n, !k.Parked)
 			all += n
 		}

@@ -150,7 +150,7 @@ func TestTheStatusOfAnExternalJobIsCopiedWhole(t *testing.T) {
 				t.Errorf("local job (-want +got):\n%s", diff)
 			}
 			if tc.changed {
-				local.Object["status"].(map[string]any)["phase"] = "changed since" //nolint:forcetypeassert // it was just compared
+				local.Object["status"].(map[string]any)["phase"] = "changed since"
 			}
 			if diff := cmp.Diff(untouched, remote); diff != "" {
 				t.Errorf("the remote job was changed (-want +got):\n%s", diff)

@@ -1,7 +1,7 @@
 package job
 
 import (
-	"crypto/sha1" //nolint:gosec // the contract's hash, not used for security
+	"crypto/sha1"
 	"encoding/hex"
 	"strings"
 
@@ -28,7 +28,7 @@ func WorkloadName(owner schema.GroupVersionKind, name string, uid types.UID, sho
 	if room := limit - hashLength - 1; len(prefix) > room {
 		prefix = strings.TrimRight(prefix[:room], ".") // what follows is a hyphen, which no label begins with
 	}
-	sum := sha1.Sum([]byte(strings.Join([]string{owner.Kind, owner.Group, name, string(uid)}, "\n"))) //nolint:gosec // see above
+	sum := sha1.Sum([]byte(strings.Join([]string{owner.Kind, owner.Group, name, string(uid)}, "\n")))
 	return prefix + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
 

@@ -26,7 +26,7 @@ func (l lazy) Check(entry zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore
 
 // Write writes an entry that was not checked.
 func (l lazy) Write(entry zapcore.Entry, fields []zapcore.Field) error {
-	return l.inner().Write(entry, fields) //nolint:wrapcheck // it stands for the core beneath
+	return l.inner().Write(entry, fields)
 }
 
 func (l lazy) inner() zapcore.Core {

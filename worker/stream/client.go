@@ -45,13 +45,13 @@ func (s *statusWriter) Patch(ctx context.Context, obj client.Object, p client.Pa
 	o := (&client.SubResourcePatchOptions{}).ApplyOptions(opts)
 	wl, ok := obj.(*kueue.Workload)
 	if !ok || o.SubResourceBody != nil {
-		return s.SubResourceClient.Patch(ctx, obj, p, opts...) //nolint:wrapcheck // it stands for the one within
+		return s.SubResourceClient.Patch(ctx, obj, p, opts...)
 	}
 	data, err := p.Data(wl)
 	if err != nil {
 		return fmt.Errorf("encode the patch of workload %s/%s: %w", wl.Namespace, wl.Name, err)
 	}
-	//nolint:wrapcheck // callers tell the server's errors apart
+
 	return s.own.Patch(p.Type()).Resource("workloads").Namespace(wl.Namespace).Name(wl.Name).SubResource("status").
 		VersionedParams(o.AsPatchOptions(), metav1.ParameterCodec).Body(data).Do(ctx).Into(wl)
 }

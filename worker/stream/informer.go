@@ -46,6 +46,6 @@ func restClient(connection *rest.Config, scheme *runtime.Scheme) (rest.Interface
 func watcher(c rest.Interface) toolscache.WatchFuncWithContext {
 	return func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 		o.Watch, o.AllowWatchBookmarks = true, true
-		return c.Get().Resource("workloads").VersionedParams(&o, metav1.ParameterCodec).Watch(ctx) //nolint:wrapcheck // the reflector looks at it
+		return c.Get().Resource("workloads").VersionedParams(&o, metav1.ParameterCodec).Watch(ctx)
 	}
 }

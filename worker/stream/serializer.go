@@ -67,7 +67,7 @@ func (q quick) Decode(text []byte, defaults *schema.GroupVersionKind, into runti
 	if isAnswer {
 		*answer = kueue.Workload{} // the server's answer is the whole
 	}
-	return q.Serializer.Decode(text, defaults, into) //nolint:wrapcheck // it stands for the one within
+	return q.Serializer.Decode(text, defaults, into)
 }
 
 // readEvent takes an event apart. Its object is a part of the text, which its reader decodes before it reads on.
@@ -135,7 +135,7 @@ func (l *lineReader) next() error {
 		line, err := l.buffered.ReadSlice('\n')
 		l.text = append(l.text, line...)
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
-			return err //nolint:wrapcheck // callers look at it
+			return err
 		}
 		if errors.Is(err, bufio.ErrBufferFull) && len(l.text) <= maxText {
 			continue

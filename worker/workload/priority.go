@@ -14,11 +14,11 @@ import (
 func Priority(wl *kueue.Workload, boosted bool) int32 {
 	priority := int64(ptr.Deref(wl.Spec.Priority, 0))
 	if !boosted {
-		return int32(priority) //nolint:gosec // it was an int32
+		return int32(priority)
 	}
 	boost, err := strconv.ParseInt(wl.Annotations[kueue.PriorityBoostAnnotation], 10, 32)
 	if err != nil {
 		boost = 0
 	}
-	return int32(min(max(priority+boost, math.MinInt32), math.MaxInt32)) //nolint:gosec // bounded
+	return int32(min(max(priority+boost, math.MinInt32), math.MaxInt32))
 }

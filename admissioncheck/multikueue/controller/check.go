@@ -46,7 +46,7 @@ func configOf(ctx context.Context, c client.Reader, ac *kueue.AdmissionCheck) (*
 	}
 	config := &kueue.MultiKueueConfig{}
 	if err := c.Get(ctx, client.ObjectKey{Name: p.Name}, config, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, err //nolint:wrapcheck // the text is the contract's
+		return nil, err
 	}
 	return config, nil
 }

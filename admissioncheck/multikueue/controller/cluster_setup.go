@@ -62,7 +62,7 @@ func (r *Cluster) followFiles(mgr ctrl.Manager) error {
 		return nil
 	}
 	r.files = files
-	return mgr.Add(files) //nolint:wrapcheck // only a manager that was stopped refuses
+	return mgr.Add(files)
 }
 
 // followProfiles makes clusters be looked at again when their profiles change.
@@ -80,7 +80,7 @@ func (r *Cluster) followProfiles(mgr ctrl.Manager) error {
 		},
 	}
 	r.Credentials.Profiles = watch
-	return mgr.Add(watch) //nolint:wrapcheck // only a manager that was stopped refuses
+	return mgr.Add(watch)
 }
 
 // profileChanged makes the clusters of a profile be looked at, of any profile if it is "".

@@ -93,7 +93,7 @@ func (c Credentials) read(ctx context.Context, from *kueue.KubeConfig) ([]byte, 
 	}
 	secret := &corev1.Secret{}
 	if err := c.Secrets.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: from.Location}, secret); err != nil {
-		return nil, err //nolint:wrapcheck // the text is the contract's
+		return nil, err
 	}
 	raw, ok := secret.Data[kueue.MultiKueueConfigSecretKey]
 	if !ok {

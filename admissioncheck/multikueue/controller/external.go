@@ -85,7 +85,7 @@ func lookOut(mgr ctrl.Manager, kinds []job.Integration) (map[schema.GroupVersion
 func (o *outlook) isClear(ctx context.Context) (bool, error) {
 	informer, err := o.cache.GetInformer(ctx, o.kind.New(), cache.BlockUntilSynced(false))
 	if err != nil {
-		return false, err //nolint:wrapcheck // callers look at it
+		return false, err
 	}
 	return informer.HasSynced(), nil
 }
@@ -98,7 +98,7 @@ func (o *outlook) get(ctx context.Context, key client.ObjectKey, obj client.Obje
 			return err
 		}
 		if isClear {
-			return o.cache.Get(ctx, key, obj, options...) //nolint:wrapcheck // callers look at it
+			return o.cache.Get(ctx, key, obj, options...)
 		}
 		if time.Since(o.since()) > opening {
 			return o.blind()
@@ -159,7 +159,7 @@ func (w *outlookWatch) Start(ctx context.Context) error {
 	if !w.await(ctx) {
 		return nil
 	}
-	return w.controller.Watch(source.Kind(w.outlook.cache, w.outlook.kind.New(), //nolint:wrapcheck // names itself
+	return w.controller.Watch(source.Kind(w.outlook.cache, w.outlook.kind.New(),
 		handler.EnqueueRequestsFromMapFunc(w.resolver.ofJob(w.outlook.kind)), ofNote(time.Since(began) > opening)))
 }
 

@@ -79,7 +79,7 @@ func (r *Resolver) observeWorkload(ctx context.Context, wl *kueue.Workload) (*su
 	s := &subject{original: original, state: stateOf(wl)}
 	adrift := (entry == nil || config == nil) && wl.DeletionTimestamp.IsZero() && workload.HasQuota(wl) && !workload.IsFinished(wl)
 	if adrift && !r.underWay(s, entry) {
-		return nil, nil //nolint:nilnil // not ours, or nothing to go by; the check or its config brings us back
+		return nil, nil
 	}
 	r.choose(ctx, s, config)
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: local(wl, entry)}
@@ -131,7 +131,7 @@ func listed(s *subject, config *kueue.MultiKueueConfig, adrift bool) []string {
 // config returns the config of the check; nil if there is no check or no usable config.
 func (r *Resolver) config(ctx context.Context, ac *kueue.AdmissionCheck) (*kueue.MultiKueueConfig, error) {
 	if ac == nil {
-		return nil, nil //nolint:nilnil // absence is an answer
+		return nil, nil
 	}
 	config, err := configOf(ctx, r.Client, ac)
 	var status apierrors.APIStatus
@@ -162,7 +162,7 @@ func (r *Resolver) observeGone(ctx context.Context, key client.ObjectKey) (*subj
 		r.starving.set(key, nil)
 		r.flights.only(key)
 		r.Fleet.Forget(key)
-		return nil, nil //nolint:nilnil // nothing is left
+		return nil, nil
 	}
 	live := &metav1.PartialObjectMetadata{}
 	live.SetGroupVersionKind(workloadGVK())

@@ -380,7 +380,7 @@ func (c *delayedCache) Get(ctx context.Context, key client.ObjectKey, obj client
 		c.shows.DeepCopyInto(cluster)
 		return nil
 	}
-	return c.Client.Get(ctx, key, obj, opts...) //nolint:wrapcheck // a client
+	return c.Client.Get(ctx, key, obj, opts...)
 }
 
 func TestACordonedClusterIsOfferedNothing(t *testing.T) {

@@ -107,7 +107,7 @@ func (r *Quota) observe(ctx context.Context, queue *kueue.ClusterQueue) (quotaIn
 // check returns the multikueue check of a ClusterQueue, nil if there is none.
 func (r *Quota) check(ctx context.Context, queue *kueue.ClusterQueue) (*kueue.AdmissionCheck, error) {
 	if queue.Spec.AdmissionChecksStrategy == nil {
-		return nil, nil //nolint:nilnil // no check, and nothing wrong
+		return nil, nil
 	}
 	for _, rule := range queue.Spec.AdmissionChecksStrategy.AdmissionChecks {
 		ac := &kueue.AdmissionCheck{}
@@ -120,7 +120,7 @@ func (r *Quota) check(ctx context.Context, queue *kueue.ClusterQueue) (*kueue.Ad
 			return ac, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // no check, and nothing wrong
+	return nil, nil
 }
 
 // workers is what the clusters of a config have to give. A cluster that does not exist gives nothing.
@@ -179,7 +179,7 @@ func (r *Quota) act(ctx context.Context, queue *kueue.ClusterQueue, plan quotaPl
 		next.Spec.ResourceGroups = plan.Groups
 		_, err := r.written.Patch(ctx, r.Client, queue, next, r.Clock.Now())
 		if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
-			return err //nolint:wrapcheck // wrapped by the caller
+			return err
 		}
 		next = queue.DeepCopy()
 		plan.Condition = quotaCondition(metav1.ConditionFalse, kueue.ReasonUnsupportedConfiguration, err.Error())
@@ -192,7 +192,7 @@ func (r *Quota) act(ctx context.Context, queue *kueue.ClusterQueue, plan quotaPl
 		meta.SetStatusCondition(&next.Status.Conditions, *plan.Condition)
 	}
 	_, err := r.written.PatchStatus(ctx, r.Client, queue, next, r.Clock.Now())
-	return err //nolint:wrapcheck // wrapped by the caller
+	return err
 }
 
 func clusterQueueGVK() schema.GroupVersionKind { return kueue.GroupVersion.WithKind("ClusterQueue") }

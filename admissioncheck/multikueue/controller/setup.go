@@ -235,7 +235,7 @@ func (w *jobWatch) Start(ctx context.Context) error {
 		}
 	}
 	s := w.resolver.jobWaker(w.kind, late)
-	return w.controller.Watch(source.Kind(w.manager.GetCache(), s.of, handler.EnqueueRequestsFromMapFunc(s.whom), s.when)) //nolint:wrapcheck // names itself
+	return w.controller.Watch(source.Kind(w.manager.GetCache(), s.of, handler.EnqueueRequestsFromMapFunc(s.whom), s.when))
 }
 
 func (r *AdmissionCheck) setup(mgr ctrl.Manager) error {

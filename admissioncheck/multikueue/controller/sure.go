@@ -68,7 +68,7 @@ func (r *Resolver) current(o mirror.Original) func(context.Context) error {
 func (r *Resolver) live(ctx context.Context, key client.ObjectKey) (*metav1.PartialObjectMetadata, error) {
 	live := &metav1.PartialObjectMetadata{}
 	live.SetGroupVersionKind(workloadGVK())
-	return live, r.Live.Get(ctx, key, live) //nolint:wrapcheck // the caller does
+	return live, r.Live.Get(ctx, key, live)
 }
 
 // beginning is the version of the hub's Workloads when this program began to dispatch them. As long as it is not known, all of them

@@ -22,7 +22,7 @@ func (c rewound) Get(ctx context.Context, key client.ObjectKey, obj client.Objec
 	if err == nil && obj.GetResourceVersion() != "" {
 		obj.SetResourceVersion("1")
 	}
-	return err //nolint:wrapcheck // as the client has it
+	return err
 }
 
 func TestVersionsThatWentBackwardsHoldNobodyUpForLong(t *testing.T) {

@@ -70,7 +70,7 @@ func (l lister) list(ctx context.Context) (runtime.Object, error) {
 		whole.SetResourceVersion(page.GetResourceVersion())
 		whole.SetContinue(page.GetContinue())
 		if page.GetContinue() == "" {
-			return whole, meta.SetList(whole, objects) //nolint:wrapcheck // only of lists that are none
+			return whole, meta.SetList(whole, objects)
 		}
 	}
 	return nil, wire.Exceeded("a list of %s has more than %d pages", l.kind.GVK.Kind, maxPages)
@@ -94,7 +94,7 @@ func (l lister) ask(ctx context.Context, page client.ObjectList, from string, si
 	if size > 1 {
 		ctx = wire.Tentative(ctx)
 	}
-	return l.client.List(ctx, page, &client.ListOptions{ //nolint:wrapcheck // an informer's
+	return l.client.List(ctx, page, &client.ListOptions{
 		LabelSelector: l.selector, Limit: size, Continue: from, Raw: &metav1.ListOptions{},
 	})
 }

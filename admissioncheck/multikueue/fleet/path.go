@@ -39,7 +39,7 @@ const MaxKubeconfig = 1 << 20
 func readWhole(file string) ([]byte, error) {
 	opened, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the text is the contract's
+		return nil, err
 	}
 	defer opened.Close()
 	if info, err := opened.Stat(); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
@@ -47,7 +47,7 @@ func readWhole(file string) ([]byte, error) {
 	}
 	raw, err := io.ReadAll(io.LimitReader(opened, MaxKubeconfig+1))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the text is the contract's
+		return nil, err
 	}
 	if len(raw) > MaxKubeconfig {
 		return nil, fmt.Errorf("%s has more than %d bytes", file, MaxKubeconfig)
@@ -74,7 +74,7 @@ func below(prefix, path string) (string, error) {
 	file, err := filepath.EvalSymlinks(path)
 	switch {
 	case err != nil:
-		return "", err //nolint:wrapcheck // the text is the contract's
+		return "", err
 	case !under(root, file):
 		return "", outside
 	}

@@ -94,7 +94,7 @@ func (c *counter) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil || response.StatusCode >= http.StatusInternalServerError || response.StatusCode == http.StatusTooManyRequests {
 		c.stats.errors.Add(1)
 	}
-	return response, err //nolint:wrapcheck // it is not ours
+	return response, err
 }
 
 // WrappedRoundTripper lets client-go find what it looks for beneath.

@@ -142,7 +142,7 @@ func (s *supervisor) connect(ctx context.Context, credentials Credentials) (*ses
 	link := wire.NewLink(s.weights, s.rate, func(err error) { report(exceeded, err) })
 	config, disconnect, err := wire.Bounded(credentials.Config, link)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what is wrong with the credentials
+		return nil, err
 	}
 	c, err := s.options.Dial(s.stats.counting(config))
 	if err != nil {

@@ -125,7 +125,7 @@ func TestTheHubsExternalJobIsBehindUntilItShowsTheWholeStatus(t *testing.T) {
 		t.Errorf("changed %v, deferred %v", changed, deferred)
 	}
 	o.Job = next
-	if diff := cmp.Diff(remote.Object["status"], next.(*unstructured.Unstructured).Object["status"]); diff != "" { //nolint:forcetypeassert // a copy of one
+	if diff := cmp.Diff(remote.Object["status"], next.(*unstructured.Unstructured).Object["status"]); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 	if facts := o.JobFacts(remote); facts.Behind {

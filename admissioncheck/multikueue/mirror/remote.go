@@ -48,13 +48,13 @@ func (o Original) Read(ctx context.Context, c client.Reader) (Found, error) {
 // readJob returns nil if there is no job of the name; a worker that does not serve the kind has none.
 func (o Original) readJob(ctx context.Context, c client.Reader) (client.Object, error) {
 	if o.Kind == nil || o.JobName == "" {
-		return nil, nil //nolint:nilnil // absence is an answer
+		return nil, nil
 	}
 	remote := o.Kind.New()
 	err := c.Get(ctx, o.JobKey(), remote)
 	switch {
 	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
-		return nil, nil //nolint:nilnil // absence is an answer
+		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("read the copy of job %s: %w", o.JobKey(), err)
 	}
@@ -115,13 +115,13 @@ func (o Original) CreateJob(ctx context.Context, c client.Client, epoch int64, n
 	err = c.Create(ctx, o.JobCopy(epoch, nameInLabel))
 	switch {
 	case err == nil:
-		return nil, nil //nolint:nilnil // nothing else was found
+		return nil, nil
 	case !apierrors.IsAlreadyExists(err):
 		return nil, fmt.Errorf("create the copy of job %s: %w", o.JobKey(), err)
 	}
 	found, err := o.foundNow(ctx, c)
 	if err == nil && found.Job != nil && o.jobHolder(found.Job) == dispatch.Ours && Epoch(found.Job) == epoch {
-		return nil, nil //nolint:nilnil // it was created before
+		return nil, nil
 	}
 	return found, err
 }

@@ -107,7 +107,7 @@ func build(p *inventory.ClusterProfile, chosen []access.Provider, cluster *clien
 	}
 	config, err := access.New(slices.Clone(chosen)).BuildConfigFromCP(asked)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the profile, and is a message for the user
+		return nil, err
 	}
 	return config, nil
 }

@@ -72,7 +72,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err == nil && response.StatusCode == http.StatusUnauthorized {
 		t.refused(c)
 	}
-	return response, err //nolint:wrapcheck // a RoundTripper is transparent
+	return response, err
 }
 
 // credential returns a valid credential and the connections that go with it, and runs the program if there is none.

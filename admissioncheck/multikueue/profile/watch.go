@@ -80,7 +80,7 @@ func (w *Watch) Start(ctx context.Context) error {
 			log.FromContext(ctx).Error(err, "Follow cluster profiles")
 		}
 	}()
-	return c.Start(ctx) //nolint:wrapcheck // names itself
+	return c.Start(ctx)
 }
 
 // awaitKind returns true once the kind is served, false when ctx has ended before.
@@ -134,7 +134,7 @@ func (w *Watch) Get(ctx context.Context, name string) (*inventory.ClusterProfile
 	}
 	p := &inventory.ClusterProfile{}
 	if err := (*c).Get(ctx, types.NamespacedName{Namespace: w.Namespace, Name: name}, p); err != nil {
-		return nil, err //nolint:wrapcheck // the text is the contract's
+		return nil, err
 	}
 	return p, nil
 }

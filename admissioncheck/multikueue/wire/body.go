@@ -48,7 +48,7 @@ func (b *body) Read(p []byte) (int, error) {
 		b.link.rate.pace(b.ctx, n, b.events)
 		b.events = 0
 	}
-	return n, err //nolint:wrapcheck // a reader is transparent
+	return n, err
 }
 
 // weigh says which bound the next bytes go beyond.
@@ -81,5 +81,5 @@ func (b *body) Close() error {
 	if b.watch || b.err != nil || b.ctx.Done() == nil {
 		b.release()
 	}
-	return b.ReadCloser.Close() //nolint:wrapcheck // a reader is transparent
+	return b.ReadCloser.Close()
 }

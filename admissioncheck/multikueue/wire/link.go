@@ -57,7 +57,7 @@ func (b *bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	response, err := b.next.RoundTrip(request)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a RoundTripper is transparent
+		return nil, err
 	}
 	if err := b.judge(request, response); err != nil {
 		_ = response.Body.Close()

@@ -54,7 +54,7 @@ func presentable(read []byte, kind string, code int) (text []byte, as string) {
 // clean cuts and cleans the texts of a Status.
 func clean(status metav1.Status, code int) metav1.Status {
 	cleaned := metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), //nolint:gosec // three digits
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code),
 		Message: kube.Plain(status.Message, MaxText),
 	}
 	if reasonWord.MatchString(string(status.Reason)) {

@@ -79,7 +79,7 @@ func (r *Reconciler) localQueue(ctx context.Context, wl *kueue.Workload) (*kueue
 	lq := &kueue.LocalQueue{}
 	key := client.ObjectKey{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}
 	if err := r.Client.Get(ctx, key, lq, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // absence is an answer
+		return nil, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("read LocalQueue %s: %w", key, err)
 	}
@@ -90,7 +90,7 @@ func (r *Reconciler) localQueue(ctx context.Context, wl *kueue.Workload) (*kueue
 func (r *Reconciler) clusterQueue(ctx context.Context, name string) (*kueue.ClusterQueue, error) {
 	cq := &kueue.ClusterQueue{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: name}, cq, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // absence is an answer
+		return nil, nil
 	} else if err != nil {
 		return nil, fmt.Errorf("read ClusterQueue %s: %w", name, err)
 	}

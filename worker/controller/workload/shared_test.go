@@ -29,7 +29,7 @@ func (l *lender) get(ctx context.Context, inner client.WithWatch, key client.Obj
 	if !ok {
 		return nil
 	}
-	l.lent, l.were = append(l.lent, shared), append(l.were, o.DeepCopyObject().(client.Object)) //nolint:forcetypeassert // as above
+	l.lent, l.were = append(l.lent, shared), append(l.were, o.DeepCopyObject().(client.Object))
 	reflect.ValueOf(o).Elem().Set(reflect.ValueOf(shared).Elem())
 	return nil
 }

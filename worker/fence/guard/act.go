@@ -60,7 +60,7 @@ func (r *Reconciler) stop(ctx context.Context, wl *kueue.Workload, because fence
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: wl.Generation,
 	})
 	if err := kube.ApplyAdmission(ctx, r.Client, next); behind(err) {
-		return nil, nil //nolint:nilnil // not written, and no failure
+		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
