@@ -126,7 +126,7 @@ func TestEveryOptionIsReachedFromTheConfiguration(t *testing.T) {
 		options(t, given(t, "resources: {excludeResourcePrefixes: [example.com/]}\n")),
 		options(t, given(t, "featureGates: {CustomMetricLabels: true}\nmetrics: {customLabels: [{name: a, sourceLabelKey: b}, {name: c, sourceKind: Workload, sourceAnnotationKey: d, trackedValues: [x]}]}\n", features.CustomMetricLabels)))
 	for _, name := range features.Names() {
-		if gate, _ := features.Lookup(name); !gate.Locked {
+		if gate, _ := features.Lookup(name); !gate.LockToDefault {
 			others = append(others, options(t, given(t, "", append(relying(name), name)...)))
 		}
 	}
@@ -152,7 +152,7 @@ func TestEveryOptionIsReachedFromTheConfiguration(t *testing.T) {
 func relying(name features.Name) []features.Name {
 	return slices.DeleteFunc(features.Names(), func(other features.Name) bool {
 		gate, _ := features.Lookup(other)
-		return !gate.Default || !slices.Contains(gate.Requires, name)
+		return !gate.Default || !slices.Contains(features.Required(other), name)
 	})
 }
 

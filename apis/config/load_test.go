@@ -151,7 +151,7 @@ func TestAWrongFileIsRefusedWithThePathOfWhatIsWrong(t *testing.T) {
 		{"a resource transformed twice", "resources: {transformations: [{input: a}, {input: a}]}", "resources.transformations[1].input: Duplicate value"},
 		{"a source both counter and capacity", "resources: {deviceClassMappings: [{name: a, deviceClassNames: [b], sources: [{}]}]}", "resources.deviceClassMappings[0].sources[0]: Invalid value"},
 		{"a negative retention", "objectRetentionPolicies: {workloads: {afterFinished: -1s}}", "objectRetentionPolicies.workloads.afterFinished: Invalid value"},
-		{"a gate that is none", "featureGates: {Teleport: true}", "unknown feature gate Teleport"},
+		{"a gate that is none", "featureGates: {Teleport: true}", "unrecognized feature gate: Teleport"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := config.Load(file("v1beta2", c.stanzas))

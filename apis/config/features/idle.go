@@ -60,7 +60,7 @@ func Idle(name Name) string { return idle[name] }
 func (s Set) Unheeded() []Name {
 	var names []Name
 	for _, name := range Names() {
-		if Idle(name) != "" && s.Enabled(name) != known[name].Default {
+		if Idle(name) != "" && s.Enabled(name) != specs[name].Default {
 			names = append(names, name)
 		}
 	}

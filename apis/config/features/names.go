@@ -1,7 +1,9 @@
 package features
 
+import "k8s.io/component-base/featuregate"
+
 // Name is the name of a feature gate (contract: kueue-api.md 6).
-type Name string
+type Name = featuregate.Feature
 
 // The gates and what they switch.
 const (

@@ -16,7 +16,7 @@ func TestThereAreAsManyGatesAsTheContractCounts(t *testing.T) {
 func TestEveryRequiredGateExists(t *testing.T) {
 	for _, name := range features.Names() {
 		gate, _ := features.Lookup(name)
-		for _, required := range gate.Requires {
+		for _, required := range features.Required(name) {
 			other, found := features.Lookup(required)
 			if !found || gate.Default && !other.Default {
 				t.Errorf("%s requires %s, which is unknown or off", name, required)
@@ -38,8 +38,8 @@ func TestChoices(t *testing.T) {
 		{name: "none of a stage", choices: map[string]bool{"AllBeta": false, "MultiKueue": true}, on: []features.Name{features.MultiKueue, features.TLSOptions}, off: []features.Name{features.TopologyAwareScheduling}},
 		{name: "what a gate requires is off", choices: map[string]bool{"TopologyAwareScheduling": false}, off: []features.Name{features.TASFailedNodeReplacement, features.TASFailedNodeReplacementFailFast}},
 		{name: "a gate is asked for without what it requires", choices: map[string]bool{"TopologyAwareScheduling": false, "TASProfileMixed": true}, want: "TASProfileMixed requires TopologyAwareScheduling"},
-		{name: "an unknown gate", choices: map[string]bool{"Teleport": true}, want: "unknown feature gate Teleport"},
-		{name: "a locked gate", choices: map[string]bool{"TLSOptions": false}, want: "TLSOptions is locked to true"},
+		{name: "an unknown gate", choices: map[string]bool{"Teleport": true}, want: "unrecognized feature gate: Teleport"},
+		{name: "a locked gate", choices: map[string]bool{"TLSOptions": false}, want: "TLSOptions to false, feature is locked to true"},
 		{name: "a locked gate at its value", choices: map[string]bool{"TLSOptions": true}, on: []features.Name{features.TLSOptions}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestTheFlagAndTheFileExcludeEachOther(t *testing.T) {
 			t.Errorf("both: got %v", err)
 		}
 	}
-	if _, err := features.Resolve(nil, "PriorityBoost"); err == nil || !strings.Contains(err.Error(), "not of the form") {
+	if _, err := features.Resolve(nil, "PriorityBoost"); err == nil || !strings.Contains(err.Error(), "missing bool value for PriorityBoost") {
 		t.Errorf("a flag without value: got %v", err)
 	}
 }
