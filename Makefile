@@ -11,7 +11,7 @@ GOTOOL    := go tool -modfile=.tools/go.mod
 BIN       := bin
 TEST_TIME ?= 40m
 # The packages in which goroutines share memory; the rest is pure or thin and gains nothing from the race detector.
-RACY      := ./worker/view/... ./worker/act/... ./worker/listener/... ./admissioncheck/multikueue/fleet/...
+RACY      := ./worker/view/... ./worker/scheduler/... ./worker/listener/... ./admissioncheck/multikueue/fleet/...
 UNIT      := $$(go list ./... | grep -v -E '/e2e/(integration|clusters)($$|/)')
 
 ##@ Everyday

@@ -20,8 +20,8 @@ import (
 	"switchyard.dev/worker/program"
 )
 
-// offline is a manager that never talks to a server.
-func offline(t *testing.T) ctrl.Manager {
+// newOfflineManager is a manager that never talks to a server.
+func newOfflineManager(t *testing.T) ctrl.Manager {
 	t.Helper()
 	scheme, err := Scheme()
 	if err != nil {
@@ -32,7 +32,7 @@ func offline(t *testing.T) ctrl.Manager {
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"},
 		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return mapper, nil },
 		NewCache: func(*rest.Config, cache.Options) (cache.Cache, error) {
-			return &indexed{FakeInformers: informertest.FakeInformers{Scheme: scheme}, seen: map[string]bool{}}, nil
+			return &uniqueIndexCache{FakeInformers: informertest.FakeInformers{Scheme: scheme}, indexes: map[string]bool{}}, nil
 		},
 		NewClient: func(*rest.Config, client.Options) (client.Client, error) {
 			return fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(mapper).Build(), nil
@@ -44,18 +44,18 @@ func offline(t *testing.T) ctrl.Manager {
 	return mgr
 }
 
-// indexed refuses to index one field twice, as a real cache does.
-type indexed struct {
+// uniqueIndexCache refuses to index one field twice, as a real cache does.
+type uniqueIndexCache struct {
 	informertest.FakeInformers
-	seen map[string]bool
+	indexes map[string]bool
 }
 
-func (i *indexed) IndexField(_ context.Context, o client.Object, field string, _ client.IndexerFunc) error {
+func (i *uniqueIndexCache) IndexField(_ context.Context, o client.Object, field string, _ client.IndexerFunc) error {
 	index := fmt.Sprintf("%T by %s", o, field)
-	if i.seen[index] {
+	if i.indexes[index] {
 		return fmt.Errorf("%s is indexed already", index)
 	}
-	i.seen[index] = true
+	i.indexes[index] = true
 	return nil
 }
 
@@ -69,7 +69,7 @@ func TestEveryPartOfAHubFitsIntoOneManager(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mgr := offline(t)
+	mgr := newOfflineManager(t)
 	for _, part := range parts {
 		if err := part.Add(t.Context(), mgr); err != nil {
 			t.Errorf("part %s: %v", part.Name, err)

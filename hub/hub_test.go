@@ -12,7 +12,7 @@ import (
 	"switchyard.dev/worker/program"
 )
 
-func names(t *testing.T, compose func(program.Settings) ([]program.Part, error), gates map[string]bool) []string {
+func partNames(t *testing.T, compose func(program.Settings) ([]program.Part, error), gates map[string]bool) []string {
 	t.Helper()
 	cfg, err := config.Load(nil)
 	if err != nil {
@@ -34,12 +34,12 @@ func names(t *testing.T, compose func(program.Settings) ([]program.Part, error),
 }
 
 func TestAHubIsAWorkerWithOneMoreGate(t *testing.T) {
-	engine := names(t, admissioncheck.Parts, nil)
+	engine := partNames(t, admissioncheck.Parts, nil)
 	want := slices.DeleteFunc(slices.Clone(engine), func(name string) bool { return name == "capacity" }) // nobody asks a hub
-	if diff := cmp.Diff(append(want, "multikueue"), names(t, Parts, nil)); diff != "" {
+	if diff := cmp.Diff(append(want, "multikueue"), partNames(t, Parts, nil)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(engine, names(t, Parts, map[string]bool{"MultiKueue": false})); diff != "" {
+	if diff := cmp.Diff(engine, partNames(t, Parts, map[string]bool{"MultiKueue": false})); diff != "" {
 		t.Errorf("without the feature: -want +got:\n%s", diff)
 	}
 }

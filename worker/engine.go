@@ -15,20 +15,20 @@ import (
 
 	"switchyard.dev/apis/config/features"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/act"
 	"switchyard.dev/worker/capacity"
 	"switchyard.dev/worker/controller/admissioncheck"
 	"switchyard.dev/worker/controller/clusterqueue"
 	"switchyard.dev/worker/controller/cohort"
-	"switchyard.dev/worker/controller/figures"
 	"switchyard.dev/worker/controller/flavor"
 	"switchyard.dev/worker/controller/localqueue"
+	"switchyard.dev/worker/controller/queuestatus"
 	"switchyard.dev/worker/controller/workload"
 	"switchyard.dev/worker/fence/epoch"
 	"switchyard.dev/worker/fence/guard"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/legacy"
 	"switchyard.dev/worker/program"
+	"switchyard.dev/worker/scheduler"
 	"switchyard.dev/worker/view"
 	"switchyard.dev/worker/webhook"
 )
@@ -38,7 +38,7 @@ type engine struct {
 	settings program.Settings
 	kinds    []job.Integration
 	view     *view.View
-	metrics  *act.Metrics
+	metrics  *scheduler.Metrics
 	clock    clock.WithTicker
 	// epochs are what both the webhooks of Workloads and those of jobs go by.
 	epochs *epoch.Memory
@@ -57,17 +57,17 @@ func newEngine(s program.Settings, kinds []job.Integration) (*engine, error) {
 		settings: s, kinds: kinds, clock: clock.RealClock{}, view: view.New(viewOptions(s)),
 		epochs: epoch.NewMemory(epoch.DefaultRemembered), followed: &guard.Kinds{},
 	}
-	options, err := act.MetricsOptionsFor(s.Configuration, e.view)
+	options, err := scheduler.MetricsOptionsFor(s.Configuration, e.view)
 	if err != nil {
 		return nil, err
 	}
-	if e.metrics, err = act.NewMetrics(metrics.Registry, options); err != nil {
+	if e.metrics, err = scheduler.NewMetrics(metrics.Registry, options); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	if err := act.RegisterQueueGauges(metrics.Registry, e.view, options); err != nil {
+	if err := scheduler.RegisterQueueGauges(metrics.Registry, e.view, options); err != nil {
 		return nil, fmt.Errorf("register the gauges of queues: %w", err)
 	}
-	metrics.Registry = act.WithCustomLabels(metrics.Registry, e.view, e.metrics, options)
+	metrics.Registry = scheduler.WithCustomLabels(metrics.Registry, e.view, e.metrics, options)
 	return e, nil
 }
 
@@ -93,10 +93,10 @@ func (e *engine) addScheduler(ctx context.Context, mgr ctrl.Manager) error {
 	if coarse {
 		recorder = legacy.Recorder(recorder)
 	}
-	return mgr.Add(act.NewLoop(act.Parts{
+	return mgr.Add(scheduler.NewScheduler(scheduler.Config{
 		View: e.view, Client: mgr.GetClient(), Recorder: recorder,
-		Metrics: e.metrics, Cycle: cycleOptions(e.settings), Clock: e.clock, Coarse: coarse,
-		Prepare: func(wl *kueue.Workload, now time.Time) {
+		Metrics: e.metrics, Cycle: cycleOptions(e.settings), Clock: e.clock, CoarseReasons: coarse,
+		PrepareAdmission: func(wl *kueue.Workload, now time.Time) {
 			for _, complete := range e.prepare {
 				complete(wl, now)
 			}
@@ -106,8 +106,8 @@ func (e *engine) addScheduler(ctx context.Context, mgr ctrl.Manager) error {
 
 // addQueues keeps the statuses of queues and cohorts.
 func (e *engine) addQueues(_ context.Context, mgr ctrl.Manager) error {
-	parts := figures.Parts{
-		Client: mgr.GetClient(), View: e.view, Metrics: e.metrics, Clock: e.clock, Pace: figures.NewPace(),
+	parts := queuestatus.Config{
+		Client: mgr.GetClient(), View: e.view, Metrics: e.metrics, Clock: e.clock, RateLimiter: queuestatus.NewRateLimiter(),
 		FairSharing: e.settings.FairSharing != nil,
 	}
 	if err := clusterqueue.Setup(mgr, parts); err != nil {
@@ -124,7 +124,7 @@ func (e *engine) addQueues(_ context.Context, mgr ctrl.Manager) error {
 
 func (e *engine) addWorkloads(ctx context.Context, mgr ctrl.Manager) error {
 	r := &workload.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager),
+		Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager),
 		Clock: e.clock, Handles: e.handles,
 		Policy: workload.PolicyFor(e.settings.Configuration, e.settings.Gates),
 	}

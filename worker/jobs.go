@@ -11,11 +11,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"switchyard.dev/apis/config/features"
-	"switchyard.dev/worker/act"
 	"switchyard.dev/worker/controller/workload"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/all"
 	"switchyard.dev/worker/program"
+	"switchyard.dev/worker/scheduler"
 )
 
 // Kinds are the compiled-in kinds of job that the configuration names, in the order of the catalogue. An error names one
@@ -45,7 +45,7 @@ func (e *engine) integrations() ([]program.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	options.Created, options.Stale = e.metrics.Created, e.epochs.Create
+	options.Created, options.Stale = e.metrics.ObserveCreation, e.epochs.Create
 	options.Dispatches, options.Follow = e.dispatches, e.followed.Follow
 	var parts []program.Part
 	for _, kind := range all.Kinds() {
@@ -69,7 +69,7 @@ func jobOptions(s program.Settings, kinds []job.Integration) (job.Options, error
 		return job.Options{}, fmt.Errorf("managedJobsNamespaceSelector: %w", err)
 	}
 	policy := workload.PolicyFor(s.Configuration, s.Gates)
-	labelKeys, annotationKeys := act.KeysOfJobs(s.Configuration, s.Gates)
+	labelKeys, annotationKeys := scheduler.WorkloadLabelKeys(s.Configuration, s.Gates)
 	return job.Options{
 		ManageJobsWithoutQueueName: s.ManageJobsWithoutQueueName,
 		Namespaces:                 namespaces,

@@ -5,13 +5,13 @@ import (
 
 	"switchyard.dev/apis/config/features"
 	configapi "switchyard.dev/apis/config/v1beta2"
-	"switchyard.dev/worker/act"
 	"switchyard.dev/worker/admission/cycle"
 	"switchyard.dev/worker/admission/preempt"
 	"switchyard.dev/worker/capacity"
 	"switchyard.dev/worker/demand"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/program"
+	"switchyard.dev/worker/scheduler"
 	"switchyard.dev/worker/view"
 )
 
@@ -19,7 +19,7 @@ import (
 func cycleOptions(s program.Settings) cycle.Options {
 	on := s.Gates.Enabled
 	o := cycle.Options{
-		MaxAdmissions:            act.DefaultMaxAdmissions,
+		MaxAdmissions:            scheduler.DefaultMaxAdmissions,
 		IgnoreUndeclared:         on(features.QuotaCheckStrategy) && s.Resources != nil && s.Resources.QuotaCheckStrategy == configapi.IgnoreUndeclared,
 		BlockUntilPodsReady:      blocksAdmission(s),
 		PrioritizePreemptors:     on(features.PrioritizePreemptorWorkloads),
@@ -48,7 +48,7 @@ func capacityOptions(s program.Settings, kinds []job.Integration) capacity.Optio
 	}
 	for _, kind := range kinds {
 		gvk := kind.GVK()
-		o.Kinds = append(o.Kinds, gvk.Kind+"."+gvk.Version+"."+gvk.Group)
+		o.JobKinds = append(o.JobKinds, gvk.Kind+"."+gvk.Version+"."+gvk.Group)
 	}
 	return o
 }

@@ -13,12 +13,12 @@ import (
 	"switchyard.dev/apis/config/features"
 	configapi "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/act"
 	"switchyard.dev/worker/admission/lifecycle"
 	"switchyard.dev/worker/admission/usage"
 	"switchyard.dev/worker/controller/workload"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/program"
+	"switchyard.dev/worker/scheduler"
 	"switchyard.dev/worker/view"
 )
 
@@ -100,7 +100,7 @@ func options(t *testing.T, s program.Settings) map[string]any {
 		t.Fatal(err)
 	}
 	seen := viewOptions(s)
-	metrics, err := act.MetricsOptionsFor(s.Configuration, view.New(seen))
+	metrics, err := scheduler.MetricsOptionsFor(s.Configuration, view.New(seen))
 	if err != nil {
 		t.Fatal(err)
 	}

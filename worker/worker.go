@@ -40,7 +40,7 @@ func Scheme() (*runtime.Scheme, error) {
 func Parts(s program.Settings) ([]program.Part, error) { return PartsWith(s) }
 
 // PartsWith is Parts for a program that does more than a worker: each of prepare completes an admission before it is written
-// (see act.Parts). Whoever asks for that dispatches jobs to other clusters, and says when one that is evicted has stopped there.
+// (see act.Config). Whoever asks for that dispatches jobs to other clusters, and says when one that is evicted has stopped there.
 func PartsWith(s program.Settings, prepare ...func(wl *kueue.Workload, now time.Time)) ([]program.Part, error) {
 	kinds, err := Kinds(s)
 	if err != nil {
@@ -64,7 +64,7 @@ func preparations(s program.Settings, asked []func(*kueue.Workload, time.Time)) 
 	if !waitsForPods(s) {
 		return asked
 	}
-	return append(slices.Clone(asked), workload.AwaitPods)
+	return append(slices.Clone(asked), workload.SetPodsNotReady)
 }
 
 // dispatches reports whether the program hands jobs to other clusters. Where the gate is off nobody is there to say that one has

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"switchyard.dev/admissioncheck/resourcequota/room"
+	"switchyard.dev/admissioncheck/resourcequota/quotafit"
 	"switchyard.dev/admissioncheck/runner"
 	"switchyard.dev/apis/config/features"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -27,18 +27,18 @@ const (
 
 // policy: five seconds are longer than a cluster takes to count down a quota after a pod's end, and short enough to hold
 // a ClusterQueue's quota for nothing.
-var policy = room.Policy{Patience: 5 * time.Second, FirstDelay: 10 * time.Second, LongestDelay: 5 * time.Minute}
+var policy = quotafit.Policy{GracePeriod: 5 * time.Second, BaseDelay: 10 * time.Second, MaxDelay: 5 * time.Minute}
 
 // Setup adds the check to a manager. Its controllers begin when the first AdmissionCheck of theirs is seen: until then it
 // costs neither an index nor a look at a Workload.
 func Setup(ctx context.Context, mgr ctrl.Manager, gates features.Set) error {
-	seen, err := firstCheck(ctx, mgr.GetCache())
+	seen, err := watchFirstCheck(ctx, mgr.GetCache())
 	if err != nil {
 		return fmt.Errorf("set up the resourcequota check: %w", err)
 	}
 	resolver := Resolver(ReaderFor(mgr, gates))
 	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		return whenSeen(ctx, seen, func(ctx context.Context) error {
+		return runWhenClosed(ctx, seen, func(ctx context.Context) error {
 			if err := runner.Setup(ctx, mgr, resolver); err != nil {
 				return fmt.Errorf("begin the resourcequota check: %w", err)
 			}
@@ -59,29 +59,29 @@ func ReaderFor(mgr interface {
 func Resolver(r Reader) runner.Resolver[Observed] {
 	return runner.Resolver[Observed]{
 		Controller: ControllerName, Name: "resourcequota",
-		Observe: r.observe, Resolve: resolve, Usable: usable, WakeOn: []client.Object{&corev1.ResourceQuota{}},
+		Observe: r.observe, Resolve: decideCheck, Validate: validateCheck, RecheckOn: []client.Object{&corev1.ResourceQuota{}},
 	}
 }
 
-// usable refuses parameters: whoever gives some expects them to matter.
-func usable(check *kueue.AdmissionCheck) *runner.Fault {
+// validateCheck refuses parameters: whoever gives some expects them to matter.
+func validateCheck(check *kueue.AdmissionCheck) *runner.CheckFault {
 	if check.Spec.Parameters == nil {
 		return nil
 	}
-	return &runner.Fault{Reason: kueue.ReasonBadParametersRef, Message: "This kind of check takes no parameters"}
+	return &runner.CheckFault{Reason: kueue.ReasonBadParametersRef, Message: "This kind of check takes no parameters"}
 }
 
-// resolve turns room's answer into the entry's.
-func resolve(o Observed) runner.Answer {
-	a := room.Decide(o.Observation, policy)
-	answer := runner.Answer{Message: a.Message(), RequeueAfter: a.RequeueAfter, WakeAt: a.WakeAt}
+// decideCheck turns room's answer into the entry's.
+func decideCheck(o Observed) runner.CheckResult {
+	a := quotafit.Decide(o.Observation, policy)
+	answer := runner.CheckResult{Message: a.Message(), RequeueAfter: a.RequeueAfter, RecheckAt: a.RecheckAt}
 	switch a.State {
-	case room.Pending:
+	case quotafit.Pending:
 		answer.State = kueue.CheckStatePending
-	case room.Retry:
+	case quotafit.Retry:
 		answer.State = kueue.CheckStateRetry
-	case room.Ready:
-		answer.State, answer.PodSetUpdates = kueue.CheckStateReady, o.marks
+	case quotafit.Ready:
+		answer.State, answer.PodSetUpdates = kueue.CheckStateReady, o.podSetUpdates
 	}
 	return answer
 }

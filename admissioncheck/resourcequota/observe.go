@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"switchyard.dev/admissioncheck/resourcequota/room"
+	"switchyard.dev/admissioncheck/resourcequota/quotafit"
 	"switchyard.dev/admissioncheck/runner"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
@@ -34,75 +34,77 @@ type Reader struct {
 
 // Observed is what the check looks at.
 type Observed struct {
-	room.Observation
-	// marks are put on the pods of a Workload that is let pass.
-	marks []kueue.PodSetUpdate
+	quotafit.Observation
+	// podSetUpdates are put on the pods of a Workload that is let pass.
+	podSetUpdates []kueue.PodSetUpdate
 }
 
 // observe reads as little as will do. First it takes it that none of the promised pods exists. Only if there is no room
 // then does it look for pods, and then reads the quotas again, which have to be younger than the pods.
-func (r Reader) observe(ctx context.Context, s runner.Subject) (Observed, error) {
-	o := Observed{Observation: room.Observation{
-		Now: s.Now, Since: reservedAt(s.Workload), Retries: ptr.Deref(s.Entry.RetryCount, 0),
+func (r Reader) observe(ctx context.Context, s runner.CheckScope) (Observed, error) {
+	o := Observed{Observation: quotafit.Observation{
+		Now: s.Now, ReservedAt: reservedAt(s.Workload), Retries: ptr.Deref(s.Entry.RetryCount, 0),
 		Passed: s.Entry.State == kueue.CheckStateReady,
 	}}
 	if o.Passed {
 		return o, nil
 	}
-	o.marks = marksOf(s.Workload)
+	o.podSetUpdates = claimLabelUpdates(s.Workload)
 	var err error
-	if o.Quotas, err = r.quotas(ctx, s.Workload.Namespace); err != nil || len(o.Quotas) == 0 {
+	if o.Quotas, err = r.listQuotas(ctx, s.Workload.Namespace); err != nil || len(o.Quotas) == 0 {
 		return o, err
 	}
-	claims, err := r.claims(ctx, s, &o)
-	if err != nil || len(claims) == 0 || !shortOfRoom(o) {
+	claims, err := r.readClaims(ctx, s, &o)
+	if err != nil || len(claims) == 0 || !exceedsQuota(o) {
 		return o, err
 	}
-	existing, err := r.existing(ctx, s.Workload.Namespace)
+	existing, err := r.countPods(ctx, s.Workload.Namespace)
 	if err != nil {
 		return o, err
 	}
 	for i, c := range claims {
-		o.InFlight[i] = c.claim.Missing(existing.of(c.workload))
+		o.InFlight[i] = c.claim.WithoutExisting(existing.forWorkload(c.workload))
 	}
-	o.Quotas, err = r.quotas(ctx, s.Workload.Namespace)
+	o.Quotas, err = r.listQuotas(ctx, s.Workload.Namespace)
 	return o, err
 }
 
-func shortOfRoom(o Observed) bool { return room.Decide(o.Observation, policy).State != room.Ready }
-
-// held is the claim of a Workload that was let pass.
-type held struct {
-	workload *kueue.Workload
-	claim    room.Claim
+func exceedsQuota(o Observed) bool {
+	return quotafit.Decide(o.Observation, policy).State != quotafit.Ready
 }
 
-// claims fills in what the Workload asks, and what others were promised, as if nothing of it existed.
-func (r Reader) claims(ctx context.Context, s runner.Subject, o *Observed) ([]held, error) {
-	passed, err := s.Passed(ctx)
+// passedClaim is the claim of a Workload that was let pass.
+type passedClaim struct {
+	workload *kueue.Workload
+	claim    quotafit.Claim
+}
+
+// readClaims fills in what the Workload asks, and what others were promised, as if nothing of it existed.
+func (r Reader) readClaims(ctx context.Context, s runner.CheckScope, o *Observed) ([]passedClaim, error) {
+	passed, err := s.ListPassed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.place(ctx, s.Workload.Namespace)
+	p, err := r.readPodDefaults(ctx, s.Workload.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	o.Asked = p.claimOf(s.Workload)
-	var claims []held
+	o.Requested = p.buildClaim(s.Workload)
+	var claims []passedClaim
 	for _, wl := range passed {
-		claim := p.claimOf(wl)
-		claims = append(claims, held{workload: wl, claim: claim})
+		claim := p.buildClaim(wl)
+		claims = append(claims, passedClaim{workload: wl, claim: claim})
 		o.InFlight = append(o.InFlight, claim)
 	}
 	return claims, nil
 }
 
-func (r Reader) quotas(ctx context.Context, namespace string) ([]room.Quota, error) {
+func (r Reader) listQuotas(ctx context.Context, namespace string) ([]quotafit.Quota, error) {
 	list := &corev1.ResourceQuotaList{}
 	if err := r.Live.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		return nil, fmt.Errorf("list ResourceQuotas: %w", err)
 	}
-	return quotasOf(list.Items), nil
+	return convertQuotas(list.Items), nil
 }
 
 func reservedAt(wl *kueue.Workload) (at time.Time) {
@@ -112,8 +114,8 @@ func reservedAt(wl *kueue.Workload) (at time.Time) {
 	return at
 }
 
-// marksOf has an update for every pod set: the label by which its pods are found.
-func marksOf(wl *kueue.Workload) []kueue.PodSetUpdate {
+// claimLabelUpdates has an update for every pod set: the label by which its pods are found.
+func claimLabelUpdates(wl *kueue.Workload) []kueue.PodSetUpdate {
 	var marks []kueue.PodSetUpdate
 	for i := range wl.Spec.PodSets {
 		marks = append(marks, kueue.PodSetUpdate{
@@ -126,8 +128,8 @@ func marksOf(wl *kueue.Workload) []kueue.PodSetUpdate {
 // podCounts are how many pods exist, by the UID of their Workload and their pod set.
 type podCounts map[[2]string]int64
 
-// of returns the counts of a Workload by position of the pod set.
-func (p podCounts) of(wl *kueue.Workload) []int64 {
+// forWorkload returns the counts of a Workload by position of the pod set.
+func (p podCounts) forWorkload(wl *kueue.Workload) []int64 {
 	counts := make([]int64, len(wl.Spec.PodSets))
 	for i := range wl.Spec.PodSets {
 		counts[i] = p[[2]string{string(wl.UID), string(wl.Spec.PodSets[i].Name)}]
@@ -135,8 +137,8 @@ func (p podCounts) of(wl *kueue.Workload) []int64 {
 	return counts
 }
 
-// existing counts the pods that were let pass here and have not ended, which is what quotas count.
-func (r Reader) existing(ctx context.Context, namespace string) (podCounts, error) {
+// countPods counts the pods that were let pass here and have not ended, which is what quotas count.
+func (r Reader) countPods(ctx context.Context, namespace string) (podCounts, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("PodList"))
 	alive := fields.AndSelectors(

@@ -27,14 +27,14 @@ import (
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// cluster is an API server that counts what is read from it live.
-type cluster struct {
+// fakeCluster is an API server that counts what is read from it live.
+type fakeCluster struct {
 	client.WithWatch
 	reads []string
 }
 
-// newCluster plays an API server. The in-memory one knows no inequality of fields, which is done here.
-func newCluster(t *testing.T, objects ...client.Object) *cluster {
+// newFakeCluster plays an API server. The in-memory one knows no inequality of fields, which is done here.
+func newFakeCluster(t *testing.T, objects ...client.Object) *fakeCluster {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -44,13 +44,13 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 			t.Fatal(err)
 		}
 	}
-	c := &cluster{}
+	c := &fakeCluster{}
 	c.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
 		WithInterceptorFuncs(interceptor.Funcs{List: c.list}).Build()
 	return c
 }
 
-func (c *cluster) list(ctx context.Context, inner client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+func (c *fakeCluster) list(ctx context.Context, inner client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 	partial, ok := list.(*metav1.PartialObjectMetadataList)
 	if !ok {
 		if _, ok := list.(*corev1.ResourceQuotaList); ok {
@@ -75,23 +75,23 @@ func (c *cluster) list(ctx context.Context, inner client.WithWatch, list client.
 	return nil
 }
 
-func (c *cluster) GetClient() client.Client { return c }
+func (c *fakeCluster) GetClient() client.Client { return c }
 
-func (c *cluster) GetAPIReader() client.Reader { return c }
+func (c *fakeCluster) GetAPIReader() client.Reader { return c }
 
-// ask asks about a Workload beside others that were let pass.
-func (c *cluster) ask(t *testing.T, wl *kueue.Workload, passed ...*kueue.Workload) runner.Answer {
+// decide asks about a Workload beside others that were let pass.
+func (c *fakeCluster) decide(t *testing.T, wl *kueue.Workload, passed ...*kueue.Workload) runner.CheckResult {
 	t.Helper()
-	return c.askOf(t, Reader{Cached: c, Live: c}, wl, passed...)
+	return c.decideWith(t, Reader{Cached: c, Live: c}, wl, passed...)
 }
 
-// askOf is ask with a reader of its own.
-func (c *cluster) askOf(t *testing.T, reader Reader, wl *kueue.Workload, passed ...*kueue.Workload) runner.Answer {
+// decideWith is ask with a reader of its own.
+func (c *fakeCluster) decideWith(t *testing.T, reader Reader, wl *kueue.Workload, passed ...*kueue.Workload) runner.CheckResult {
 	t.Helper()
 	r := Resolver(reader)
-	o, err := r.Observe(t.Context(), runner.Subject{
+	o, err := r.Observe(t.Context(), runner.CheckScope{
 		Workload: wl, Entry: kueue.AdmissionCheckState{Name: "check", State: kueue.CheckStatePending}, Now: now,
-		Passed: func(context.Context) ([]*kueue.Workload, error) { return passed, nil },
+		ListPassed: func(context.Context) ([]*kueue.Workload, error) { return passed, nil },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -99,15 +99,15 @@ func (c *cluster) askOf(t *testing.T, reader Reader, wl *kueue.Workload, passed 
 	return r.Resolve(o)
 }
 
-func quotaOf(name string, hard, used corev1.ResourceList) *corev1.ResourceQuota {
+func newQuota(name string, hard, used corev1.ResourceList) *corev1.ResourceQuota {
 	return &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: corev1.ResourceQuotaSpec{Hard: hard},
 		Status: corev1.ResourceQuotaStatus{Hard: hard, Used: used},
 	}
 }
 
-// reserved is a Workload of so many pods of one cpu, whose quota was reserved a minute ago.
-func reserved(name string, pods int32) *kueue.Workload {
+// reservedWorkload is a Workload of so many pods of one cpu, whose quota was reserved a minute ago.
+func reservedWorkload(name string, pods int32) *kueue.Workload {
 	wl := &kueue.Workload{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid-" + name)},
 		Spec: kueue.WorkloadSpec{PodSets: []kueue.PodSet{{Name: "main", Count: pods, Template: corev1.PodTemplateSpec{
@@ -121,7 +121,7 @@ func reserved(name string, pods int32) *kueue.Workload {
 	return wl
 }
 
-func pod(name string, of *kueue.Workload, phase corev1.PodPhase) *corev1.Pod {
+func newPod(name string, of *kueue.Workload, phase corev1.PodPhase) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: map[string]string{
 			ClaimLabel: string(of.UID), kueue.PodSetLabel: "main",
@@ -131,9 +131,9 @@ func pod(name string, of *kueue.Workload, phase corev1.PodPhase) *corev1.Pod {
 }
 
 func TestANamespaceWithoutQuotaCostsOneRead(t *testing.T) {
-	c := newCluster(t)
-	answer := c.ask(t, reserved("wl", 3), reserved("other", 3))
-	want := runner.Answer{
+	c := newFakeCluster(t)
+	answer := c.decide(t, reservedWorkload("wl", 3), reservedWorkload("other", 3))
+	want := runner.CheckResult{
 		State: kueue.CheckStateReady, Message: "No ResourceQuota restricts the workload",
 		PodSetUpdates: []kueue.PodSetUpdate{{Name: "main", Labels: map[string]string{ClaimLabel: "uid-wl"}}},
 	}
@@ -145,17 +145,17 @@ func TestANamespaceWithoutQuotaCostsOneRead(t *testing.T) {
 	}
 }
 
-func TestPodsAreLookedForOnlyWhenPromisesLeaveNoRoomAndQuotasAreReadAfterThem(t *testing.T) {
-	first := reserved("first", 1)
-	wide := newCluster(t, quotaOf("q", quantities("pods", "3"), quantities("pods", "1")), pod("p", first, corev1.PodRunning))
-	if answer := wide.ask(t, reserved("wl", 1), first); answer.State != kueue.CheckStateReady {
+func TestPodsAreListedOnlyWhenClaimsExceedTheQuotaAndQuotasAreReadAfterThem(t *testing.T) {
+	first := reservedWorkload("first", 1)
+	wide := newFakeCluster(t, newQuota("q", quantities("pods", "3"), quantities("pods", "1")), newPod("p", first, corev1.PodRunning))
+	if answer := wide.decide(t, reservedWorkload("wl", 1), first); answer.State != kueue.CheckStateReady {
 		t.Errorf("got %+v", answer)
 	}
 	if diff := cmp.Diff([]string{"quotas"}, wide.reads); diff != "" {
 		t.Errorf("with room for everything: reads -want +got:\n%s", diff)
 	}
-	narrow := newCluster(t, quotaOf("q", quantities("pods", "2"), quantities("pods", "1")), pod("p", first, corev1.PodRunning))
-	if answer := narrow.ask(t, reserved("wl", 1), first); answer.State != kueue.CheckStateReady {
+	narrow := newFakeCluster(t, newQuota("q", quantities("pods", "2"), quantities("pods", "1")), newPod("p", first, corev1.PodRunning))
+	if answer := narrow.decide(t, reservedWorkload("wl", 1), first); answer.State != kueue.CheckStateReady {
 		t.Errorf("the pod that exists was counted twice: %+v", answer)
 	}
 	if diff := cmp.Diff([]string{"quotas", "pods", "quotas"}, narrow.reads); diff != "" {
@@ -164,7 +164,7 @@ func TestPodsAreLookedForOnlyWhenPromisesLeaveNoRoomAndQuotasAreReadAfterThem(t 
 }
 
 func TestWhatIsPromisedToOthersCountsOnce(t *testing.T) {
-	first, other := reserved("first", 2), reserved("other", 1)
+	first, other := reservedWorkload("first", 2), reservedWorkload("other", 1)
 	for _, c := range []struct {
 		name string
 		pods []client.Object
@@ -172,23 +172,23 @@ func TestWhatIsPromisedToOthersCountsOnce(t *testing.T) {
 		want kueue.CheckState
 	}{
 		{"none of the two promised pods exists", nil, "0", kueue.CheckStateReady},
-		{"one exists", []client.Object{pod("p1", first, corev1.PodRunning)}, "1", kueue.CheckStateReady},
+		{"one exists", []client.Object{newPod("p1", first, corev1.PodRunning)}, "1", kueue.CheckStateReady},
 		{
 			"one has ended and may be made again",
-			[]client.Object{pod("p1", first, corev1.PodRunning), pod("p2", first, corev1.PodFailed)}, "1", kueue.CheckStateReady,
+			[]client.Object{newPod("p1", first, corev1.PodRunning), newPod("p2", first, corev1.PodFailed)}, "1", kueue.CheckStateReady,
 		},
-		{"both exist", []client.Object{pod("p1", first, corev1.PodRunning), pod("p2", first, corev1.PodPending)}, "2", kueue.CheckStateReady},
+		{"both exist", []client.Object{newPod("p1", first, corev1.PodRunning), newPod("p2", first, corev1.PodPending)}, "2", kueue.CheckStateReady},
 		{
 			"somebody else's pod does not keep the promise",
-			[]client.Object{pod("p1", other, corev1.PodRunning), pod("p2", first, corev1.PodPending)}, "2", kueue.CheckStateRetry,
+			[]client.Object{newPod("p1", other, corev1.PodRunning), newPod("p2", first, corev1.PodPending)}, "2", kueue.CheckStateRetry,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cluster := newCluster(t, append(c.pods, quotaOf("q", quantities("pods", "3"), quantities("pods", c.used)))...)
-			if got := cluster.ask(t, reserved("wl", 1), first).State; got != c.want {
+			cluster := newFakeCluster(t, append(c.pods, newQuota("q", quantities("pods", "3"), quantities("pods", c.used)))...)
+			if got := cluster.decide(t, reservedWorkload("wl", 1), first).State; got != c.want {
 				t.Errorf("one pod beside two promised ones: %s, want %s", got, c.want)
 			}
-			if got := cluster.ask(t, reserved("wl", 2), first).State; got != kueue.CheckStateRetry {
+			if got := cluster.decide(t, reservedWorkload("wl", 2), first).State; got != kueue.CheckStateRetry {
 				t.Errorf("two pods beside two promised ones: %s, want Retry", got)
 			}
 		})
@@ -196,23 +196,23 @@ func TestWhatIsPromisedToOthersCountsOnce(t *testing.T) {
 }
 
 func TestTheAnswerExplainsItself(t *testing.T) {
-	c := newCluster(t, quotaOf("team", quantities("requests.cpu", "4"), quantities("requests.cpu", "2500m")))
-	wl := reserved("wl", 2)
-	want := runner.Answer{
+	c := newFakeCluster(t, newQuota("team", quantities("requests.cpu", "4"), quantities("requests.cpu", "2500m")))
+	wl := reservedWorkload("wl", 2)
+	want := runner.CheckResult{
 		State: kueue.CheckStateRetry, RequeueAfter: 10 * time.Second, Message: `ResourceQuota "team" has no room: ` +
 			`requests.cpu asked 2, used 2500m, promised to workloads that start 0, hard 4`,
 		PodSetUpdates: nil,
 	}
-	if diff := cmp.Diff(want, c.ask(t, wl)); diff != "" {
+	if diff := cmp.Diff(want, c.decide(t, wl)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
 func TestWhatWasLetPassStaysSoWithoutAnyRead(t *testing.T) {
-	c := newCluster(t, quotaOf("q", quantities("pods", "0"), quantities("pods", "0")))
+	c := newFakeCluster(t, newQuota("q", quantities("pods", "0"), quantities("pods", "0")))
 	r := Resolver(Reader{Cached: c, Live: c})
-	o, err := r.Observe(t.Context(), runner.Subject{
-		Workload: reserved("wl", 1), Entry: kueue.AdmissionCheckState{Name: "check", State: kueue.CheckStateReady}, Now: now,
+	o, err := r.Observe(t.Context(), runner.CheckScope{
+		Workload: reservedWorkload("wl", 1), Entry: kueue.AdmissionCheckState{Name: "check", State: kueue.CheckStateReady}, Now: now,
 	})
 	if err != nil || r.Resolve(o).State != kueue.CheckStateReady || len(c.reads) > 0 {
 		t.Errorf("answer %+v, error %v, reads %q", r.Resolve(o), err, c.reads)
@@ -235,9 +235,9 @@ func TestOnlyPodsThatMayStillBeAreClaimed(t *testing.T) {
 		}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			wl := reserved("wl", 5)
+			wl := reservedWorkload("wl", 5)
 			c.change(wl)
-			if got := (place{}).countOf(wl, &wl.Spec.PodSets[0]); got != c.want {
+			if got := (podDefaults{}).claimedPods(wl, &wl.Spec.PodSets[0]); got != c.want {
 				t.Errorf("got %d, want %d", got, c.want)
 			}
 		})
@@ -247,7 +247,7 @@ func TestOnlyPodsThatMayStillBeAreClaimed(t *testing.T) {
 // With the gate off, what a status says of pods that are not needed any more counts neither for who asks nor for who was promised.
 func TestPodsThatWereGivenBackAreClaimedWhileTheGateIsOff(t *testing.T) {
 	givenBack := func(name string, pods, gone int32) *kueue.Workload {
-		wl := reserved(name, pods)
+		wl := reservedWorkload(name, pods)
 		wl.Status.ReclaimablePods = []kueue.ReclaimablePod{{Name: "main", Count: gone}}
 		return wl
 	}
@@ -255,8 +255,8 @@ func TestPodsThatWereGivenBackAreClaimedWhileTheGateIsOff(t *testing.T) {
 		name      string
 		wl, first *kueue.Workload
 	}{
-		{"asked", givenBack("wl", 3, 2), reserved("first", 1)},
-		{"promised", reserved("wl", 1), givenBack("first", 3, 2)},
+		{"asked", givenBack("wl", 3, 2), reservedWorkload("first", 1)},
+		{"promised", reservedWorkload("wl", 1), givenBack("first", 3, 2)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for on, want := range map[bool]kueue.CheckState{true: kueue.CheckStateReady, false: kueue.CheckStateRetry} {
@@ -264,8 +264,8 @@ func TestPodsThatWereGivenBackAreClaimedWhileTheGateIsOff(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				cluster := newCluster(t, quotaOf("q", quantities("pods", "3"), quantities("pods", "0")))
-				if got := cluster.askOf(t, ReaderFor(cluster, gates), c.wl, c.first).State; got != want {
+				cluster := newFakeCluster(t, newQuota("q", quantities("pods", "3"), quantities("pods", "0")))
+				if got := cluster.decideWith(t, ReaderFor(cluster, gates), c.wl, c.first).State; got != want {
 					t.Errorf("with the gate on (%v): %s, want %s", on, got, want)
 				}
 			}
@@ -286,14 +286,14 @@ func TestAJobIsClaimedOnlyByACopyThatComesBeforeIt(t *testing.T) {
 		{"a Workload of nobody", "job-a", false, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			wl := reserved(c.workload, 1)
+			wl := reservedWorkload(c.workload, 1)
 			if c.copied {
 				wl.Labels = map[string]string{kueue.MultiKueueOriginLabel: "hub"}
 			}
 			if c.owned {
 				wl.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "a", UID: "u"}}
 			}
-			count, found := place{}.claimOf(wl).Objects.Get("count/jobs.batch")
+			count, found := podDefaults{}.buildClaim(wl).Objects.Get("count/jobs.batch")
 			if found != c.want || found && count != 1 {
 				t.Errorf("claims %d (%v), want %v", count, found, c.want)
 			}
@@ -305,26 +305,26 @@ func TestPodsWithoutClassAreOfTheDefaultOne(t *testing.T) {
 	class := func(name string, value int32, byDefault bool) client.Object {
 		return &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: value, GlobalDefault: byDefault}
 	}
-	q := quotaOf("q", quantities("pods", "0"), quantities("pods", "0"))
+	q := newQuota("q", quantities("pods", "0"), quantities("pods", "0"))
 	q.Spec.ScopeSelector = &corev1.ScopeSelector{MatchExpressions: []corev1.ScopedResourceSelectorRequirement{
 		{ScopeName: corev1.ResourceQuotaScopePriorityClass, Operator: corev1.ScopeSelectorOpIn, Values: []string{"low"}},
 	}}
-	c := newCluster(t, q, class("low", 1, true), class("high", 9, true), class("none", 0, false))
-	if got := c.ask(t, reserved("wl", 1)).State; got != kueue.CheckStateRetry {
+	c := newFakeCluster(t, q, class("low", 1, true), class("high", 9, true), class("none", 0, false))
+	if got := c.decide(t, reservedWorkload("wl", 1)).State; got != kueue.CheckStateRetry {
 		t.Errorf("a pod of the default class: %s", got)
 	}
-	wl := reserved("wl", 1)
+	wl := reservedWorkload("wl", 1)
 	wl.Spec.PodSets[0].Template.Spec.PriorityClassName = "high"
-	if got := c.ask(t, wl).State; got != kueue.CheckStateReady {
+	if got := c.decide(t, wl).State; got != kueue.CheckStateReady {
 		t.Errorf("a pod of another class: %s", got)
 	}
 }
 
 func TestAQuotaIsEnforcedByItsStatusWhereThatIsLower(t *testing.T) {
-	q := quotaOf("q", quantities("pods", "9", "services", "1"), nil)
+	q := newQuota("q", quantities("pods", "9", "services", "1"), nil)
 	q.Status.Hard = quantities("pods", "4")
 	q.Status.Used = quantities("pods", "3", "services", "1")
-	got := quotasOf([]corev1.ResourceQuota{*q})[0]
+	got := convertQuotas([]corev1.ResourceQuota{*q})[0]
 	if hard, _ := got.Hard.Get("pods"); hard != 4 {
 		t.Errorf("hard %d", hard)
 	}
@@ -332,18 +332,18 @@ func TestAQuotaIsEnforcedByItsStatusWhereThatIsLower(t *testing.T) {
 		t.Errorf("used -want +got:\n%s", diff)
 	}
 	q.Spec.Hard = quantities("pods", "2")
-	if hard, _ := quotasOf([]corev1.ResourceQuota{*q})[0].Hard.Get("pods"); hard != 2 {
+	if hard, _ := convertQuotas([]corev1.ResourceQuota{*q})[0].Hard.Get("pods"); hard != 2 {
 		t.Errorf("lowered: hard %d", hard)
 	}
 }
 
 func TestParametersAreRefused(t *testing.T) {
 	ac := &kueue.AdmissionCheck{}
-	if fault := usable(ac); fault != nil {
+	if fault := validateCheck(ac); fault != nil {
 		t.Errorf("got %+v", fault)
 	}
 	ac.Spec.Parameters = &kueue.AdmissionCheckParametersReference{Kind: "Any"}
-	if fault := usable(ac); fault == nil || fault.Reason != kueue.ReasonBadParametersRef {
+	if fault := validateCheck(ac); fault == nil || fault.Reason != kueue.ReasonBadParametersRef {
 		t.Errorf("got %+v", fault)
 	}
 }

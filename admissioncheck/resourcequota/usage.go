@@ -8,44 +8,44 @@ import (
 	apiresource "k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/component-helpers/resource"
 
-	"switchyard.dev/admissioncheck/resourcequota/room"
+	"switchyard.dev/admissioncheck/resourcequota/quotafit"
 	"switchyard.dev/worker/admission/amount"
 	"switchyard.dev/worker/demand"
 )
 
-// vectorOf turns a list named as in a ResourceQuota into amounts, by the rules of the admission core for the resource that
+// toVector turns a list named as in a ResourceQuota into amounts, by the rules of the admission core for the resource that
 // each name counts.
-func vectorOf(list corev1.ResourceList) amount.Vector {
+func toVector(list corev1.ResourceList) amount.Vector {
 	var requests []amount.Request
 	for name, q := range list {
-		requests = append(requests, amount.Request{Resource: string(name), Amount: amountOf(string(name), q)})
+		requests = append(requests, amount.Request{Resource: string(name), Amount: toAmount(string(name), q)})
 	}
 	return amount.NewVector(requests...)
 }
 
-func amountOf(name string, q apiresource.Quantity) amount.Amount {
-	return demand.AmountOf(room.BaseName(name), q)
+func toAmount(name string, q apiresource.Quantity) amount.Amount {
+	return demand.AmountOf(quotafit.BaseName(name), q)
 }
 
-// podsOf is what a ResourceQuota looks at in pods of the spec, as they would be made in those surroundings.
-func podsOf(spec *corev1.PodSpec, count int64, in demand.Surroundings) room.Pods {
+// describePods is what a ResourceQuota looks at in pods of the spec, as they would be made in those surroundings.
+func describePods(spec *corev1.PodSpec, count int64, in demand.Surroundings) quotafit.Pods {
 	made := demand.Pod(spec, in)
-	return room.Pods{
-		Count: count, Each: usageOf(made), Undeclared: undeclared(&made.Spec),
+	return quotafit.Pods{
+		Count: count, Each: podUsage(made), Undeclared: undeclaredResources(&made.Spec),
 		Terminating: spec.ActiveDeadlineSeconds != nil, BestEffort: isBestEffort(&made.Spec),
-		CrossNamespaceAffinity: looksAcrossNamespaces(spec.Affinity), PriorityClass: spec.PriorityClassName,
+		CrossNamespaceAffinity: hasCrossNamespaceAffinity(spec.Affinity), PriorityClass: spec.PriorityClassName,
 	}
 }
 
-// containersOf are all containers of a pod, those that run before the others included.
-func containersOf(spec *corev1.PodSpec) []corev1.Container {
+// allContainers are all containers of a pod, those that run before the others included.
+func allContainers(spec *corev1.PodSpec) []corev1.Container {
 	return slices.Concat(spec.InitContainers, spec.Containers)
 }
 
-// usageOf names what one pod uses as ResourceQuotas do: compute resources under their own name, with "requests." and with
+// podUsage names what one pod uses as ResourceQuotas do: compute resources under their own name, with "requests." and with
 // "limits.", extended resources with "requests." only, huge pages under their own name and with "requests.".
-func usageOf(pod *corev1.Pod) amount.Vector {
-	list := corev1.ResourceList{"pods": one(), "count/pods": one()}
+func podUsage(pod *corev1.Pod) amount.Vector {
+	list := corev1.ResourceList{"pods": oneUnit(), "count/pods": oneUnit()}
 	for name, q := range resource.PodRequests(pod, resource.PodResourcesOptions{}) {
 		switch {
 		case isCompute(name), strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix):
@@ -59,10 +59,10 @@ func usageOf(pod *corev1.Pod) amount.Vector {
 			list["limits."+name] = q
 		}
 	}
-	return vectorOf(list)
+	return toVector(list)
 }
 
-func one() apiresource.Quantity { return *apiresource.NewQuantity(1, apiresource.DecimalSI) }
+func oneUnit() apiresource.Quantity { return *apiresource.NewQuantity(1, apiresource.DecimalSI) }
 
 func isCompute(name corev1.ResourceName) bool {
 	return name == corev1.ResourceCPU || name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage
@@ -73,16 +73,16 @@ func isExtended(name corev1.ResourceName) bool {
 	return strings.Contains(string(name), "/") && !strings.Contains(string(name), corev1.ResourceDefaultNamespacePrefix)
 }
 
-// undeclared are the resources, sorted and named as in a quota, that the pod does not declare: a quota that restricts one of
+// undeclaredResources are the resources, sorted and named as in a quota, that the pod does not declare: a quota that restricts one of
 // them refuses the pod. Either every container declares a resource, or the pod does as a whole. The API server insists on
 // cpu and memory only.
-func undeclared(spec *corev1.PodSpec) []string {
+func undeclaredResources(spec *corev1.PodSpec) []string {
 	var missing []string
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-		if !declares(spec, func(r corev1.ResourceRequirements) bool { return has(r.Requests, name) }) {
+		if !declaresResource(spec, func(r corev1.ResourceRequirements) bool { return hasResource(r.Requests, name) }) {
 			missing = append(missing, string(name), "requests."+string(name))
 		}
-		if !declares(spec, func(r corev1.ResourceRequirements) bool { return has(r.Limits, name) }) {
+		if !declaresResource(spec, func(r corev1.ResourceRequirements) bool { return hasResource(r.Limits, name) }) {
 			missing = append(missing, "limits."+string(name))
 		}
 	}
@@ -90,14 +90,14 @@ func undeclared(spec *corev1.PodSpec) []string {
 	return missing
 }
 
-func declares(spec *corev1.PodSpec, in func(corev1.ResourceRequirements) bool) bool {
+func declaresResource(spec *corev1.PodSpec, in func(corev1.ResourceRequirements) bool) bool {
 	if spec.Resources != nil && in(*spec.Resources) {
 		return true
 	}
-	return !slices.ContainsFunc(containersOf(spec), func(c corev1.Container) bool { return !in(c.Resources) })
+	return !slices.ContainsFunc(allContainers(spec), func(c corev1.Container) bool { return !in(c.Resources) })
 }
 
-func has(list corev1.ResourceList, name corev1.ResourceName) bool {
+func hasResource(list corev1.ResourceList, name corev1.ResourceName) bool {
 	_, found := list[name]
 	return found
 }
@@ -117,11 +117,11 @@ func isBestEffort(spec *corev1.PodSpec) bool {
 	if spec.Resources != nil && asks(*spec.Resources) {
 		return false
 	}
-	return !slices.ContainsFunc(containersOf(spec), func(c corev1.Container) bool { return asks(c.Resources) })
+	return !slices.ContainsFunc(allContainers(spec), func(c corev1.Container) bool { return asks(c.Resources) })
 }
 
-// looksAcrossNamespaces tells whether a term of affinity to other pods names other namespaces.
-func looksAcrossNamespaces(a *corev1.Affinity) bool {
+// hasCrossNamespaceAffinity tells whether a term of affinity to other pods names other namespaces.
+func hasCrossNamespaceAffinity(a *corev1.Affinity) bool {
 	if a == nil {
 		return false
 	}

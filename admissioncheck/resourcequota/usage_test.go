@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"switchyard.dev/admissioncheck/resourcequota/room"
+	"switchyard.dev/admissioncheck/resourcequota/quotafit"
 	"switchyard.dev/worker/admission/amount"
 	"switchyard.dev/worker/demand"
 )
@@ -36,18 +36,18 @@ func TestAPodUsesWhatAResourceQuotaCounts(t *testing.T) {
 		{
 			"requests and limits under all their names",
 			corev1.PodSpec{Containers: []corev1.Container{container(quantities("cpu", "500m", "memory", "1Gi"), quantities("cpu", "2"))}},
-			vectorOf(quantities("pods", "1", "count/pods", "1", "cpu", "500m", "requests.cpu", "500m", "limits.cpu", "2",
+			toVector(quantities("pods", "1", "count/pods", "1", "cpu", "500m", "requests.cpu", "500m", "limits.cpu", "2",
 				"memory", "1Gi", "requests.memory", "1Gi")),
 		},
 		{
 			"devices under requests only, and a limit stands for their request",
 			corev1.PodSpec{Containers: []corev1.Container{container(nil, quantities("nvidia.com/gpu", "8"))}},
-			vectorOf(quantities("pods", "1", "count/pods", "1", "requests.nvidia.com/gpu", "8")),
+			toVector(quantities("pods", "1", "count/pods", "1", "requests.nvidia.com/gpu", "8")),
 		},
 		{
 			"huge pages and local storage",
 			corev1.PodSpec{Containers: []corev1.Container{container(nil, quantities("hugepages-2Mi", "4Mi", "ephemeral-storage", "1Gi"))}},
-			vectorOf(quantities("pods", "1", "count/pods", "1", "hugepages-2Mi", "4Mi", "requests.hugepages-2Mi", "4Mi",
+			toVector(quantities("pods", "1", "count/pods", "1", "hugepages-2Mi", "4Mi", "requests.hugepages-2Mi", "4Mi",
 				"ephemeral-storage", "1Gi", "requests.ephemeral-storage", "1Gi", "limits.ephemeral-storage", "1Gi")),
 		},
 		{
@@ -57,7 +57,7 @@ func TestAPodUsesWhatAResourceQuotaCounts(t *testing.T) {
 				Containers:     []corev1.Container{container(quantities("cpu", "1"), nil), container(quantities("cpu", "1"), nil)},
 				Overhead:       quantities("cpu", "250m"),
 			},
-			vectorOf(quantities("pods", "1", "count/pods", "1", "cpu", "3250m", "requests.cpu", "3250m")),
+			toVector(quantities("pods", "1", "count/pods", "1", "cpu", "3250m", "requests.cpu", "3250m")),
 		},
 		{
 			"resources of the pod as a whole",
@@ -65,11 +65,11 @@ func TestAPodUsesWhatAResourceQuotaCounts(t *testing.T) {
 				Containers: []corev1.Container{container(nil, nil)},
 				Resources:  &corev1.ResourceRequirements{Requests: quantities("cpu", "4")},
 			},
-			vectorOf(quantities("pods", "1", "count/pods", "1", "cpu", "4", "requests.cpu", "4")),
+			toVector(quantities("pods", "1", "count/pods", "1", "cpu", "4", "requests.cpu", "4")),
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, podsOf(&c.spec, 1, demand.Surroundings{}).Each); diff != "" {
+			if diff := cmp.Diff(c.want, describePods(&c.spec, 1, demand.Surroundings{}).Each); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -79,7 +79,7 @@ func TestAPodUsesWhatAResourceQuotaCounts(t *testing.T) {
 func TestAmountsUnderAPrefixCountInTheUnitOfTheirResource(t *testing.T) {
 	want := amount.NewVector(amount.Request{Resource: "requests.cpu", Amount: 1500}, amount.Request{Resource: "limits.memory", Amount: 2048},
 		amount.Request{Resource: "cpu", Amount: 1}, amount.Request{Resource: "requests.nvidia.com/gpu", Amount: 3})
-	got := vectorOf(quantities("requests.cpu", "1500m", "limits.memory", "2Ki", "cpu", "100u", "requests.nvidia.com/gpu", "3"))
+	got := toVector(quantities("requests.cpu", "1500m", "limits.memory", "2Ki", "cpu", "100u", "requests.nvidia.com/gpu", "3"))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -92,10 +92,10 @@ func TestWhatTheNamespaceAddsToPodsCounts(t *testing.T) {
 		}}}}},
 		RuntimeClass: &nodev1.RuntimeClass{Overhead: &nodev1.Overhead{PodFixed: quantities("cpu", "100m")}},
 	}
-	got := podsOf(&corev1.PodSpec{Containers: []corev1.Container{container(nil, nil)}}, 1, in)
-	want := room.Pods{
+	got := describePods(&corev1.PodSpec{Containers: []corev1.Container{container(nil, nil)}}, 1, in)
+	want := quotafit.Pods{
 		Count: 1, Undeclared: []string{"limits.memory"},
-		Each: vectorOf(quantities("pods", "1", "count/pods", "1", "cpu", "1100m", "requests.cpu", "1100m", "limits.cpu", "2100m",
+		Each: toVector(quantities("pods", "1", "count/pods", "1", "cpu", "1100m", "requests.cpu", "1100m", "limits.cpu", "2100m",
 			"memory", "1Gi", "requests.memory", "1Gi")),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -111,17 +111,17 @@ func TestWhatAQuotaLooksAtInAPod(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		spec corev1.PodSpec
-		want room.Pods
+		want quotafit.Pods
 	}{
-		{"a pod that declares everything", corev1.PodSpec{Containers: []corev1.Container{declared}}, room.Pods{}},
+		{"a pod that declares everything", corev1.PodSpec{Containers: []corev1.Container{declared}}, quotafit.Pods{}},
 		{
 			"a pod that declares nothing", corev1.PodSpec{Containers: []corev1.Container{container(nil, nil)}},
-			room.Pods{BestEffort: true, Undeclared: []string{"cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", "requests.memory"}},
+			quotafit.Pods{BestEffort: true, Undeclared: []string{"cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", "requests.memory"}},
 		},
 		{
 			"one container of two says nothing of its limits",
 			corev1.PodSpec{Containers: []corev1.Container{declared, container(full, quantities("cpu", "1"))}},
-			room.Pods{Undeclared: []string{"limits.memory"}},
+			quotafit.Pods{Undeclared: []string{"limits.memory"}},
 		},
 		{
 			"the pod speaks for its containers",
@@ -129,35 +129,35 @@ func TestWhatAQuotaLooksAtInAPod(t *testing.T) {
 				Containers: []corev1.Container{container(nil, nil)},
 				Resources:  &corev1.ResourceRequirements{Requests: full, Limits: full},
 			},
-			room.Pods{},
+			quotafit.Pods{},
 		},
 		{
 			"a request of zero is no request, but a declaration",
 			corev1.PodSpec{Containers: []corev1.Container{container(quantities("cpu", "0", "memory", "0"), quantities("cpu", "0", "memory", "0"))}},
-			room.Pods{BestEffort: true},
+			quotafit.Pods{BestEffort: true},
 		},
 		{
 			"deadline and class",
 			corev1.PodSpec{Containers: []corev1.Container{declared}, ActiveDeadlineSeconds: ptr.To[int64](9), PriorityClassName: "high"},
-			room.Pods{Terminating: true, PriorityClass: "high"},
+			quotafit.Pods{Terminating: true, PriorityClass: "high"},
 		},
 		{
 			"affinity to pods elsewhere",
 			corev1.PodSpec{Containers: []corev1.Container{declared}, Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 				PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{PodAffinityTerm: term}},
 			}}},
-			room.Pods{CrossNamespaceAffinity: true},
+			quotafit.Pods{CrossNamespaceAffinity: true},
 		},
 		{
 			"affinity to pods of the same namespace",
 			corev1.PodSpec{Containers: []corev1.Container{declared}, Affinity: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
 				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: "zone"}},
 			}}},
-			room.Pods{},
+			quotafit.Pods{},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, podsOf(&c.spec, 0, demand.Surroundings{}), anything); diff != "" {
+			if diff := cmp.Diff(c.want, describePods(&c.spec, 0, demand.Surroundings{}), anything); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

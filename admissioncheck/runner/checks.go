@@ -23,21 +23,21 @@ import (
 // no event here.
 const conflictDelay = 100 * time.Millisecond
 
-// Checks keeps the condition Active of a controller's AdmissionChecks.
-type Checks struct {
+// CheckReconciler keeps the condition Active of a controller's AdmissionChecks.
+type CheckReconciler struct {
 	Client     client.Client
 	Clock      clock.PassiveClock
 	Controller string
-	// Usable says what is wrong with a check; nil if nothing is.
-	Usable func(*kueue.AdmissionCheck) *Fault
-	// Seen is called before the condition of a check is written, so that what its Workloads wait for is watched by then.
-	Seen func() error
+	// Validate says what is wrong with a check; nil if nothing is.
+	Validate func(*kueue.AdmissionCheck) *CheckFault
+	// StartWatches is called before the condition of a check is written, so that what its Workloads wait for is watched by then.
+	StartWatches func() error
 
-	written kube.Written
+	written kube.WriteTracker
 }
 
 // Reconcile writes the condition of one check if it has changed.
-func (r *Checks) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *CheckReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	check := &kueue.AdmissionCheck{}
 	if err := r.Client.Get(ctx, req.NamespacedName, check); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -45,7 +45,7 @@ func (r *Checks) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	if check.Spec.ControllerName != r.Controller {
 		return ctrl.Result{}, nil
 	}
-	if err := r.Seen(); err != nil {
+	if err := r.StartWatches(); err != nil {
 		return ctrl.Result{}, fmt.Errorf("watch what AdmissionCheck %s waits for: %w", check.Name, err)
 	}
 	next := check.DeepCopy()
@@ -59,13 +59,13 @@ func (r *Checks) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	return ctrl.Result{}, nil
 }
 
-func (r *Checks) condition(check *kueue.AdmissionCheck) metav1.Condition {
+func (r *CheckReconciler) condition(check *kueue.AdmissionCheck) metav1.Condition {
 	c := metav1.Condition{
 		Type: kueue.AdmissionCheckActive, Status: metav1.ConditionTrue, Reason: string(kueue.ReasonActive),
 		Message: "The admission check is active", ObservedGeneration: check.Generation,
 		LastTransitionTime: metav1.NewTime(r.Clock.Now()),
 	}
-	if fault := r.Usable(check); fault != nil {
+	if fault := r.Validate(check); fault != nil {
 		c.Status, c.Reason = metav1.ConditionFalse, string(fault.Reason)
 		c.Message = kube.Truncate(fault.Message, kube.MaxConditionMessage)
 	}

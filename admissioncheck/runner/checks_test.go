@@ -17,19 +17,19 @@ import (
 func TestACheckIsActiveUnlessSomethingIsWrongWithIt(t *testing.T) {
 	for _, c := range []struct {
 		name, controller string
-		fault            *Fault
+		fault            *CheckFault
 		want             string
 	}{
-		{"our check can be used", mine, nil, "True Active The admission check is active"},
-		{"our check is at fault", mine, &Fault{Reason: kueue.ReasonBadParametersRef, Message: "no"}, "False BadParametersRef no"},
+		{"our check can be used", ownController, nil, "True Active The admission check is active"},
+		{"our check is at fault", ownController, &CheckFault{Reason: kueue.ReasonBadParametersRef, Message: "no"}, "False BadParametersRef no"},
 		{"somebody else's check is left alone", "somebody.else/check", nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			server := newServer(t, interceptor.Funcs{}, check("a", c.controller))
+			server := newServer(t, interceptor.Funcs{}, newCheck("a", c.controller))
 			seen := 0
-			r := &Checks{
-				Client: server, Clock: testclock.NewFakePassiveClock(now), Controller: mine,
-				Usable: func(*kueue.AdmissionCheck) *Fault { return c.fault }, Seen: func() error { seen++; return nil },
+			r := &CheckReconciler{
+				Client: server, Clock: testclock.NewFakePassiveClock(now), Controller: ownController,
+				Validate: func(*kueue.AdmissionCheck) *CheckFault { return c.fault }, StartWatches: func() error { seen++; return nil },
 			}
 			for range 2 {
 				if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "a"}}); err != nil {
@@ -44,7 +44,7 @@ func TestACheckIsActiveUnlessSomethingIsWrongWithIt(t *testing.T) {
 			if active := meta.FindStatusCondition(ac.Status.Conditions, kueue.AdmissionCheckActive); active != nil {
 				got = string(active.Status) + " " + active.Reason + " " + active.Message
 			}
-			if got != c.want || (seen > 0) != (c.controller == mine) {
+			if got != c.want || (seen > 0) != (c.controller == ownController) {
 				t.Errorf("condition %q, want %q; seen %d times", got, c.want, seen)
 			}
 		})
@@ -54,19 +54,19 @@ func TestACheckIsActiveUnlessSomethingIsWrongWithIt(t *testing.T) {
 func TestWatchesBeginOnceAndAfterAFailureAgain(t *testing.T) {
 	var started []string
 	fail := errors.New("no such kind")
-	w := &wakes{on: []client.Object{check("a", ""), check("b", "")}, start: func(o client.Object) error {
+	w := &watchStarter{objects: []client.Object{newCheck("a", ""), newCheck("b", "")}, watch: func(o client.Object) error {
 		started = append(started, o.GetName())
 		if o.GetName() == "b" {
 			return fail
 		}
 		return nil
 	}}
-	if err := w.begin(); !errors.Is(err, fail) {
+	if err := w.startAll(); !errors.Is(err, fail) {
 		t.Errorf("got %v", err)
 	}
 	fail = nil
 	for range 2 {
-		if err := w.begin(); err != nil {
+		if err := w.startAll(); err != nil {
 			t.Error(err)
 		}
 	}

@@ -19,16 +19,16 @@ func indexValue(check string, state kueue.CheckState) string { return check + "/
 
 // Index adds the runner's index for a controller to a cache.
 func Index(ctx context.Context, indexer client.FieldIndexer, controller string) error {
-	if err := indexer.IndexField(ctx, &kueue.Workload{}, indexName(controller), indexed); err != nil {
+	if err := indexer.IndexField(ctx, &kueue.Workload{}, indexName(controller), stateIndexValues); err != nil {
 		return fmt.Errorf("index Workloads by the states of their checks: %w", err)
 	}
 	return nil
 }
 
-// indexed has a value for each open or passed entry of a Workload that a check has a say about.
-func indexed(o client.Object) []string {
+// stateIndexValues has a value for each open or passed entry of a Workload that a check has a say about.
+func stateIndexValues(o client.Object) []string {
 	wl, ok := o.(*kueue.Workload)
-	if !ok || !concerned(wl) {
+	if !ok || !needsCheck(wl) {
 		return nil
 	}
 	var values []string
@@ -40,8 +40,8 @@ func indexed(o client.Object) []string {
 	return values
 }
 
-// checksOf lists the names of a controller's AdmissionChecks, sorted.
-func checksOf(ctx context.Context, c client.Reader, controller string) ([]string, error) {
+// listCheckNames lists the names of a controller's AdmissionChecks, sorted.
+func listCheckNames(ctx context.Context, c client.Reader, controller string) ([]string, error) {
 	list := &kueue.AdmissionCheckList{}
 	if err := c.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list AdmissionChecks: %w", err)

@@ -21,38 +21,38 @@ import (
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Workloads carries Workloads through the decisions of a Resolver.
-type Workloads[O any] struct {
+// WorkloadReconciler carries Workloads through the decisions of a Resolver.
+type WorkloadReconciler[O any] struct {
 	// Client reads from the cache, which must have the index of [Setup].
 	Client   client.Client
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	Resolver Resolver[O]
 
-	recent recent
+	recentWrites writeCache
 }
 
-// errCatchingUp says that our own last write is still on its way to the cache.
-var errCatchingUp = errors.New("the cache does not show our own last write yet")
+// errCacheBehind says that our own last write is still on its way to the cache.
+var errCacheBehind = errors.New("the cache does not show our own last write yet")
 
-// subjects is one Workload with all its entries that this controller is asked about.
-type subjects struct {
+// workloadScope is one Workload with all its entries that this controller is asked about.
+type workloadScope struct {
 	workload *kueue.Workload
 	now      time.Time
-	entries  []Subject
+	entries  []CheckScope
 }
 
-// step is one entry with its answer.
-type step struct {
+// checkUpdate is one entry with its answer.
+type checkUpdate struct {
 	check  kueue.AdmissionCheckReference
-	answer Answer
+	result CheckResult
 }
 
 // Reconcile asks what becomes of the entries of one Workload, and writes it.
-func (r *Workloads[O]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *WorkloadReconciler[O]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s, err := r.observe(ctx, req.NamespacedName)
-	if errors.Is(err, errCatchingUp) {
-		return ctrl.Result{RequeueAfter: kube.CatchUp}, nil // as a rule an event comes before; after a restore of the server none may
+	if errors.Is(err, errCacheBehind) {
+		return ctrl.Result{RequeueAfter: kube.MaxCacheLag}, nil // as a rule an event comes before; after a restore of the server none may
 	}
 	if s == nil || err != nil {
 		return ctrl.Result{}, err
@@ -61,41 +61,41 @@ func (r *Workloads[O]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Re
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	told, err := r.act(ctx, s, steps)
+	told, err := r.applyResults(ctx, s, steps)
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return ctrl.Result{}, nil // the cache was behind; what made it so is on its way here
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	kube.Record(r.Recorder, s.workload, told...)
-	return kube.Wake(wakeAt(steps), s.now), nil
+	kube.RecordEvents(r.Recorder, s.workload, told...)
+	return kube.RequeueAt(earliestRecheck(steps), s.now), nil
 }
 
 // observe finds the entries to decide about; nil if there are none.
-func (r *Workloads[O]) observe(ctx context.Context, key client.ObjectKey) (*subjects, error) {
+func (r *WorkloadReconciler[O]) observe(ctx context.Context, key client.ObjectKey) (*workloadScope, error) {
 	wl := &kueue.Workload{}
 	switch err := r.Client.Get(ctx, key, wl); {
 	case apierrors.IsNotFound(err):
-		r.recent.forget(key)
+		r.recentWrites.forget(key)
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("read workload %s: %w", key, err)
 	}
-	if r.recent.newerThan(wl, r.Clock.Now()) {
-		return nil, errCatchingUp
+	if r.recentWrites.isNewerThan(wl, r.Clock.Now()) {
+		return nil, errCacheBehind
 	}
-	if !concerned(wl) {
+	if !needsCheck(wl) {
 		return nil, nil
 	}
-	s := &subjects{workload: wl, now: r.Clock.Now()}
+	s := &workloadScope{workload: wl, now: r.Clock.Now()}
 	for _, entry := range wl.Status.AdmissionChecks {
-		check, err := r.check(ctx, entry)
+		check, err := r.lookupCheck(ctx, entry)
 		if err != nil {
 			return nil, err
 		}
 		if check != nil {
-			s.entries = append(s.entries, Subject{Workload: wl, Check: check, Entry: entry, Now: s.now})
+			s.entries = append(s.entries, CheckScope{Workload: wl, Check: check, Entry: entry, Now: s.now})
 		}
 	}
 	if len(s.entries) == 0 {
@@ -104,14 +104,14 @@ func (r *Workloads[O]) observe(ctx context.Context, key client.ObjectKey) (*subj
 	return s, nil
 }
 
-// concerned tells whether a Workload holds quota that a check can let pass or send back.
-func concerned(wl *kueue.Workload) bool {
+// needsCheck tells whether a Workload holds quota that a check can let pass or send back.
+func needsCheck(wl *kueue.Workload) bool {
 	return wl.DeletionTimestamp.IsZero() && workload.HasQuota(wl) && !workload.IsFinished(wl) && !workload.IsEvicted(wl) &&
 		workload.IsActive(wl) && len(wl.Status.AdmissionChecks) > 0
 }
 
-// check returns the AdmissionCheck of an entry if this controller is asked about it; nil otherwise.
-func (r *Workloads[O]) check(ctx context.Context, entry kueue.AdmissionCheckState) (*kueue.AdmissionCheck, error) {
+// lookupCheck returns the AdmissionCheck of an entry if this controller is asked about it; nil otherwise.
+func (r *WorkloadReconciler[O]) lookupCheck(ctx context.Context, entry kueue.AdmissionCheckState) (*kueue.AdmissionCheck, error) {
 	if entry.State != kueue.CheckStatePending && entry.State != kueue.CheckStateReady {
 		return nil, nil
 	}
@@ -128,24 +128,24 @@ func (r *Workloads[O]) check(ctx context.Context, entry kueue.AdmissionCheckStat
 }
 
 // resolve asks the Resolver about each entry.
-func (r *Workloads[O]) resolve(ctx context.Context, s *subjects) ([]step, error) {
-	var steps []step
+func (r *WorkloadReconciler[O]) resolve(ctx context.Context, s *workloadScope) ([]checkUpdate, error) {
+	var steps []checkUpdate
 	for _, subject := range s.entries {
-		subject.Passed = func(ctx context.Context) ([]*kueue.Workload, error) { return r.passed(ctx, s.workload) }
+		subject.ListPassed = func(ctx context.Context) ([]*kueue.Workload, error) { return r.listPassed(ctx, s.workload) }
 		observed, err := r.Resolver.Observe(ctx, subject)
 		if err != nil {
 			return nil, fmt.Errorf("observe for AdmissionCheck %s of workload %s/%s: %w",
 				subject.Check.Name, s.workload.Namespace, s.workload.Name, err)
 		}
-		steps = append(steps, step{check: subject.Entry.Name, answer: r.Resolver.Resolve(observed)})
+		steps = append(steps, checkUpdate{check: subject.Entry.Name, result: r.Resolver.Resolve(observed)})
 	}
 	return steps, nil
 }
 
-func wakeAt(steps []step) time.Time {
+func earliestRecheck(steps []checkUpdate) time.Time {
 	var at time.Time
 	for _, s := range steps {
-		at = kube.Earliest(at, s.answer.WakeAt)
+		at = kube.Earliest(at, s.result.RecheckAt)
 	}
 	return at
 }

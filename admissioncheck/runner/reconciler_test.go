@@ -26,38 +26,38 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-const mine = "example.com/check"
+const ownController = "example.com/check"
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// stage is an API server with a runner whose Resolver gives the answer of the test and keeps what it was asked.
-type stage struct {
-	t       *testing.T
-	server  client.WithWatch
-	runner  *Workloads[Subject]
-	events  *events.FakeRecorder
-	answers map[string]Answer
-	asked   []string
-	passed  []string
-	writes  int
-	refusal error
+// runnerEnv is an API server with a runner whose Resolver gives the answer of the test and keeps what it was asked.
+type runnerEnv struct {
+	t        *testing.T
+	server   client.WithWatch
+	runner   *WorkloadReconciler[CheckScope]
+	events   *events.FakeRecorder
+	results  map[string]CheckResult
+	observed []string
+	passed   []string
+	writes   int
+	writeErr error
 }
 
-func newStage(t *testing.T, objects ...client.Object) *stage {
+func newRunnerEnv(t *testing.T, objects ...client.Object) *runnerEnv {
 	t.Helper()
-	s := &stage{t: t, events: events.NewFakeRecorder(20), answers: map[string]Answer{}}
+	s := &runnerEnv{t: t, events: events.NewFakeRecorder(20), results: map[string]CheckResult{}}
 	s.server = newServer(t, interceptor.Funcs{
 		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
-			if s.refusal != nil {
-				return s.refusal
+			if s.writeErr != nil {
+				return s.writeErr
 			}
 			s.writes++
 			return c.SubResource(sub).Patch(ctx, o, p, opts...)
 		},
 	}, objects...)
-	s.runner = &Workloads[Subject]{
+	s.runner = &WorkloadReconciler[CheckScope]{
 		Client: s.server, Recorder: s.events, Clock: testclock.NewFakePassiveClock(now),
-		Resolver: Resolver[Subject]{Controller: mine, Observe: s.observe, Resolve: func(o Subject) Answer { return s.answers[o.Check.Name] }},
+		Resolver: Resolver[CheckScope]{Controller: ownController, Observe: s.observe, Resolve: func(o CheckScope) CheckResult { return s.results[o.Check.Name] }},
 	}
 	return s
 }
@@ -70,12 +70,12 @@ func newServer(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) 
 	}
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(funcs).
 		WithStatusSubresource(&kueue.Workload{}, &kueue.AdmissionCheck{}).
-		WithIndex(&kueue.Workload{}, indexName(mine), indexed).Build()
+		WithIndex(&kueue.Workload{}, indexName(ownController), stateIndexValues).Build()
 }
 
-func (s *stage) observe(ctx context.Context, subject Subject) (Subject, error) {
-	s.asked = append(s.asked, subject.Check.Name+" "+string(subject.Entry.State))
-	others, err := subject.Passed(ctx)
+func (s *runnerEnv) observe(ctx context.Context, subject CheckScope) (CheckScope, error) {
+	s.observed = append(s.observed, subject.Check.Name+" "+string(subject.Entry.State))
+	others, err := subject.ListPassed(ctx)
 	s.passed = nil
 	for _, other := range others {
 		s.passed = append(s.passed, other.Name)
@@ -83,7 +83,7 @@ func (s *stage) observe(ctx context.Context, subject Subject) (Subject, error) {
 	return subject, err
 }
 
-func (s *stage) reconcile(name string) ctrl.Result {
+func (s *runnerEnv) reconcile(name string) ctrl.Result {
 	s.t.Helper()
 	result, err := s.runner.Reconcile(s.t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: name}})
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *stage) reconcile(name string) ctrl.Result {
 	return result
 }
 
-func (s *stage) workload(name string) *kueue.Workload {
+func (s *runnerEnv) workload(name string) *kueue.Workload {
 	s.t.Helper()
 	wl := &kueue.Workload{}
 	if err := s.server.Get(s.t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, wl); err != nil {
@@ -101,7 +101,7 @@ func (s *stage) workload(name string) *kueue.Workload {
 	return wl
 }
 
-func (s *stage) told() []string {
+func (s *runnerEnv) drainEvents() []string {
 	var list []string
 	for len(s.events.Events) > 0 {
 		list = append(list, <-s.events.Events)
@@ -109,12 +109,12 @@ func (s *stage) told() []string {
 	return list
 }
 
-func check(name, controller string) *kueue.AdmissionCheck {
+func newCheck(name, controller string) *kueue.AdmissionCheck {
 	return &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: kueue.AdmissionCheckSpec{ControllerName: controller}}
 }
 
-// reserved is a Workload with quota and an entry for each check, given as name and state.
-func reserved(name string, entries ...string) *kueue.Workload {
+// reservedWorkload is a Workload with quota and an entry for each check, given as name and state.
+func reservedWorkload(name string, entries ...string) *kueue.Workload {
 	wl := &kueue.Workload{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)},
 		Spec:       kueue.WorkloadSpec{PodSets: []kueue.PodSet{{Name: "main", Count: 1}}},
@@ -122,7 +122,7 @@ func reserved(name string, entries ...string) *kueue.Workload {
 			ClusterQueue: "cq", PodSetAssignments: []kueue.PodSetAssignment{{Name: "main", Count: ptr.To[int32](1)}},
 		}},
 	}
-	condition(wl, kueue.WorkloadQuotaReserved, "QuotaReserved")
+	setCondition(wl, kueue.WorkloadQuotaReserved, "QuotaReserved")
 	for i := 0; i < len(entries); i += 2 {
 		wl.Status.AdmissionChecks = append(wl.Status.AdmissionChecks, kueue.AdmissionCheckState{
 			Name: kueue.AdmissionCheckReference(entries[i]), State: kueue.CheckState(entries[i+1]),
@@ -132,65 +132,65 @@ func reserved(name string, entries ...string) *kueue.Workload {
 	return wl
 }
 
-func condition(wl *kueue.Workload, kind, reason string) {
+func setCondition(wl *kueue.Workload, kind, reason string) {
 	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
 		Type: kind, Status: metav1.ConditionTrue, Reason: reason, LastTransitionTime: metav1.NewTime(now.Add(-time.Minute)),
 	})
 }
 
-func TestAReadyAnswerAdmitsInTheSameWriteWhenItIsTheLast(t *testing.T) {
-	s := newStage(t, check("a", mine), reserved("wl", "a", "Pending"))
+func TestAReadyResultAdmitsInTheSameWriteWhenItIsTheLast(t *testing.T) {
+	s := newRunnerEnv(t, newCheck("a", ownController), reservedWorkload("wl", "a", "Pending"))
 	marks := []kueue.PodSetUpdate{{Name: "main", Labels: map[string]string{"k": "v"}}}
-	s.answers["a"] = Answer{State: kueue.CheckStateReady, Message: "go", PodSetUpdates: marks}
+	s.results["a"] = CheckResult{State: kueue.CheckStateReady, Message: "go", PodSetUpdates: marks}
 	s.reconcile("wl")
 
 	wl := s.workload("wl")
 	want := kueue.AdmissionCheckState{
 		Name: "a", State: kueue.CheckStateReady, Message: "go", PodSetUpdates: marks, LastTransitionTime: metav1.NewTime(now),
 	}
-	if diff := cmp.Diff(&want, workload.Check(wl, "a")); diff != "" {
+	if diff := cmp.Diff(&want, workload.FindAdmissionCheck(wl, "a")); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if !workload.IsAdmitted(wl) || s.writes != 1 {
 		t.Errorf("admitted %v with %d writes", workload.IsAdmitted(wl), s.writes)
 	}
-	told := s.told()
+	told := s.drainEvents()
 	if len(told) != 2 || told[0] != "Normal AdmissionCheckUpdated Admission check a updated state from Pending to Ready with message go" {
 		t.Errorf("told %q", told)
 	}
 }
 
 func TestARetryCarriesItsDelayInWholeSeconds(t *testing.T) {
-	s := newStage(t, check("a", mine), reserved("wl", "a", "Pending"))
-	s.answers["a"] = Answer{State: kueue.CheckStateRetry, Message: "later", RequeueAfter: 1500 * time.Millisecond}
+	s := newRunnerEnv(t, newCheck("a", ownController), reservedWorkload("wl", "a", "Pending"))
+	s.results["a"] = CheckResult{State: kueue.CheckStateRetry, Message: "later", RequeueAfter: 1500 * time.Millisecond}
 	s.reconcile("wl")
-	entry := workload.Check(s.workload("wl"), "a")
+	entry := workload.FindAdmissionCheck(s.workload("wl"), "a")
 	if entry.State != kueue.CheckStateRetry || ptr.Deref(entry.RequeueAfterSeconds, 0) != 2 {
 		t.Errorf("got %+v", entry)
 	}
 }
 
-func TestAPendingAnswerWritesNothingAndWakesInTime(t *testing.T) {
-	s := newStage(t, check("a", mine), reserved("wl", "a", "Pending"))
-	s.answers["a"] = Answer{State: kueue.CheckStatePending, Message: "still looking", WakeAt: now.Add(3 * time.Second)}
+func TestAPendingResultWritesNothingAndIsRecheckedInTime(t *testing.T) {
+	s := newRunnerEnv(t, newCheck("a", ownController), reservedWorkload("wl", "a", "Pending"))
+	s.results["a"] = CheckResult{State: kueue.CheckStatePending, Message: "still looking", RecheckAt: now.Add(3 * time.Second)}
 	if got := s.reconcile("wl"); got.RequeueAfter != 3*time.Second || s.writes != 0 {
 		t.Errorf("result %+v, %d writes", got, s.writes)
 	}
 }
 
 func TestOnlyOwnEntriesAreAskedAboutAndWritten(t *testing.T) {
-	s := newStage(t, check("a", mine), check("b", "somebody.else/check"), check("c", mine),
-		reserved("wl", "a", "Pending", "b", "Pending", "c", "Ready", "gone", "Pending"))
-	s.answers["a"] = Answer{State: kueue.CheckStateReady}
-	s.answers["c"] = Answer{State: kueue.CheckStateReady}
+	s := newRunnerEnv(t, newCheck("a", ownController), newCheck("b", "somebody.else/check"), newCheck("c", ownController),
+		reservedWorkload("wl", "a", "Pending", "b", "Pending", "c", "Ready", "gone", "Pending"))
+	s.results["a"] = CheckResult{State: kueue.CheckStateReady}
+	s.results["c"] = CheckResult{State: kueue.CheckStateReady}
 	before := s.workload("wl")
 	s.reconcile("wl")
-	if diff := cmp.Diff([]string{"a Pending", "c Ready"}, s.asked); diff != "" {
+	if diff := cmp.Diff([]string{"a Pending", "c Ready"}, s.observed); diff != "" {
 		t.Errorf("asked -want +got:\n%s", diff)
 	}
 	after := s.workload("wl")
 	for _, name := range []kueue.AdmissionCheckReference{"b", "c", "gone"} {
-		if diff := cmp.Diff(workload.Check(before, name), workload.Check(after, name)); diff != "" {
+		if diff := cmp.Diff(workload.FindAdmissionCheck(before, name), workload.FindAdmissionCheck(after, name)); diff != "" {
 			t.Errorf("entry %s: -before +after:\n%s", name, diff)
 		}
 	}
@@ -202,8 +202,8 @@ func TestOnlyOwnEntriesAreAskedAboutAndWritten(t *testing.T) {
 func TestNobodyAsksForAWorkloadThatNoCheckHasASayAbout(t *testing.T) {
 	for name, change := range map[string]func(*kueue.Workload){
 		"without quota":     func(wl *kueue.Workload) { wl.Status.Admission, wl.Status.Conditions = nil, nil },
-		"evicted":           func(wl *kueue.Workload) { condition(wl, kueue.WorkloadEvicted, "Preempted") },
-		"finished":          func(wl *kueue.Workload) { condition(wl, kueue.WorkloadFinished, "Succeeded") },
+		"evicted":           func(wl *kueue.Workload) { setCondition(wl, kueue.WorkloadEvicted, "Preempted") },
+		"finished":          func(wl *kueue.Workload) { setCondition(wl, kueue.WorkloadFinished, "Succeeded") },
 		"deactivated":       func(wl *kueue.Workload) { wl.Spec.Active = ptr.To(false) },
 		"sent back already": func(wl *kueue.Workload) { wl.Status.AdmissionChecks[0].State = kueue.CheckStateRetry },
 		"refused for good":  func(wl *kueue.Workload) { wl.Status.AdmissionChecks[0].State = kueue.CheckStateRejected },
@@ -213,53 +213,53 @@ func TestNobodyAsksForAWorkloadThatNoCheckHasASayAbout(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wl := reserved("wl", "a", "Pending")
+			wl := reservedWorkload("wl", "a", "Pending")
 			change(wl)
-			s := newStage(t, check("a", mine), wl)
+			s := newRunnerEnv(t, newCheck("a", ownController), wl)
 			s.reconcile("wl")
-			if len(s.asked) > 0 || s.writes > 0 {
-				t.Errorf("asked %q, wrote %d times", s.asked, s.writes)
+			if len(s.observed) > 0 || s.writes > 0 {
+				t.Errorf("asked %q, wrote %d times", s.observed, s.writes)
 			}
 		})
 	}
 }
 
 func TestWhoPassedIsTheOthersThatHoldQuotaByName(t *testing.T) {
-	evicted := reserved("evicted", "a", "Ready")
-	condition(evicted, kueue.WorkloadEvicted, "Preempted")
-	elsewhere := reserved("elsewhere", "a", "Ready")
+	evicted := reservedWorkload("evicted", "a", "Ready")
+	setCondition(evicted, kueue.WorkloadEvicted, "Preempted")
+	elsewhere := reservedWorkload("elsewhere", "a", "Ready")
 	elsewhere.Namespace = "other"
-	s := newStage(t, check("a", mine), check("a2", mine), check("b", "somebody.else/check"), evicted, elsewhere,
-		reserved("wl", "a", "Pending", "a2", "Ready"), reserved("two", "a2", "Ready"), reserved("one", "a", "Ready"),
-		reserved("waits", "a", "Pending"), reserved("foreign", "b", "Ready"))
+	s := newRunnerEnv(t, newCheck("a", ownController), newCheck("a2", ownController), newCheck("b", "somebody.else/check"), evicted, elsewhere,
+		reservedWorkload("wl", "a", "Pending", "a2", "Ready"), reservedWorkload("two", "a2", "Ready"), reservedWorkload("one", "a", "Ready"),
+		reservedWorkload("waits", "a", "Pending"), reservedWorkload("foreign", "b", "Ready"))
 	s.reconcile("wl")
 	if diff := cmp.Diff([]string{"one", "two"}, s.passed); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-// lagging is a cache that shows Workloads as they were.
-type lagging struct {
+// staleCache is a cache that shows Workloads as they were.
+type staleCache struct {
 	client.Client
-	then client.Client
+	snapshot client.Client
 }
 
-func (l *lagging) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+func (l *staleCache) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	if _, ok := o.(*kueue.Workload); ok {
-		return l.then.Get(ctx, key, o, opts...)
+		return l.snapshot.Get(ctx, key, o, opts...)
 	}
 	return l.Client.Get(ctx, key, o, opts...)
 }
 
-func (l *lagging) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (l *staleCache) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if _, ok := list.(*kueue.WorkloadList); ok {
-		return l.then.List(ctx, list, opts...)
+		return l.snapshot.List(ctx, list, opts...)
 	}
 	return l.Client.List(ctx, list, opts...)
 }
 
-// lag freezes what the runner's cache shows of Workloads.
-func (s *stage) lag() {
+// freezeCache freezes what the runner's cache shows of Workloads.
+func (s *runnerEnv) freezeCache() {
 	s.t.Helper()
 	list := &kueue.WorkloadList{}
 	if err := s.server.List(s.t.Context(), list); err != nil {
@@ -269,36 +269,36 @@ func (s *stage) lag() {
 	for i := range list.Items {
 		objects = append(objects, &list.Items[i])
 	}
-	s.runner.Client = &lagging{Client: s.server, then: newServer(s.t, interceptor.Funcs{}, objects...)}
+	s.runner.Client = &staleCache{Client: s.server, snapshot: newServer(s.t, interceptor.Funcs{}, objects...)}
 }
 
-func TestAPromiseCountsBeforeTheCacheShowsIt(t *testing.T) {
-	s := newStage(t, check("a", mine), reserved("first", "a", "Pending"), reserved("second", "a", "Pending"))
-	s.answers["a"] = Answer{State: kueue.CheckStateReady}
-	s.lag()
+func TestAPassedWorkloadCountsBeforeTheCacheShowsIt(t *testing.T) {
+	s := newRunnerEnv(t, newCheck("a", ownController), reservedWorkload("first", "a", "Pending"), reservedWorkload("second", "a", "Pending"))
+	s.results["a"] = CheckResult{State: kueue.CheckStateReady}
+	s.freezeCache()
 	s.reconcile("first")
 	s.reconcile("second")
 	if !slices.Equal(s.passed, []string{"first"}) {
 		t.Errorf("the second saw %q pass, want the first", s.passed)
 	}
-	asked := len(s.asked)
+	asked := len(s.observed)
 	s.reconcile("first")
-	if len(s.asked) != asked {
+	if len(s.observed) != asked {
 		t.Error("asked again about what was just written")
 	}
 	s.runner.Client = s.server
 	s.reconcile("first")
-	if len(s.asked) != asked+1 || !slices.Equal(s.passed, []string{"second"}) {
-		t.Errorf("when the cache has caught up: asked %q, passed %q", s.asked, s.passed)
+	if len(s.observed) != asked+1 || !slices.Equal(s.passed, []string{"second"}) {
+		t.Errorf("when the cache has caught up: asked %q, passed %q", s.observed, s.passed)
 	}
-	if len(s.runner.recent.last) != 0 {
-		t.Errorf("still remembers %d workloads", len(s.runner.recent.last))
+	if len(s.runner.recentWrites.writes) != 0 {
+		t.Errorf("still remembers %d workloads", len(s.runner.recentWrites.writes))
 	}
 }
 
 func TestWhatIsDeletedIsForgotten(t *testing.T) {
-	s := newStage(t, check("a", mine), reserved("first", "a", "Pending"), reserved("second", "a", "Pending"))
-	s.answers["a"] = Answer{State: kueue.CheckStateReady}
+	s := newRunnerEnv(t, newCheck("a", ownController), reservedWorkload("first", "a", "Pending"), reservedWorkload("second", "a", "Pending"))
+	s.results["a"] = CheckResult{State: kueue.CheckStateReady}
 	s.reconcile("first")
 	if err := s.server.Delete(t.Context(), s.workload("first")); err != nil {
 		t.Fatal(err)
@@ -307,47 +307,47 @@ func TestWhatIsDeletedIsForgotten(t *testing.T) {
 	if len(s.passed) != 0 {
 		t.Errorf("passed %q", s.passed)
 	}
-	if len(s.runner.recent.last) != 1 {
-		t.Errorf("remembers %d workloads, want the second only", len(s.runner.recent.last))
+	if len(s.runner.recentWrites.writes) != 1 {
+		t.Errorf("remembers %d workloads, want the second only", len(s.runner.recentWrites.writes))
 	}
 }
 
 // An etcd that was restored from a backup shows versions older than that of our write, for ever.
-func TestAPromiseIsForgottenWhenNoCacheShowsIt(t *testing.T) {
-	s := newStage(t, check("a", mine), reserved("first", "a", "Pending"), reserved("second", "a", "Pending"))
+func TestACachedWriteIsForgottenWhenNoCacheShowsIt(t *testing.T) {
+	s := newRunnerEnv(t, newCheck("a", ownController), reservedWorkload("first", "a", "Pending"), reservedWorkload("second", "a", "Pending"))
 	undone := s.workload("first")
 	undone.ResourceVersion = "1000000"
-	s.runner.recent.note(undone, now)
+	s.runner.recentWrites.record(undone, now)
 	request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "first"}}
 	result, err := s.runner.Reconcile(t.Context(), request)
-	if err != nil || len(s.asked) > 0 || result.RequeueAfter != kube.CatchUp {
-		t.Fatalf("asked %q, then %+v, %v; want to look again later", s.asked, result, err)
+	if err != nil || len(s.observed) > 0 || result.RequeueAfter != kube.MaxCacheLag {
+		t.Fatalf("asked %q, then %+v, %v; want to look again later", s.observed, result, err)
 	}
-	s.runner.Clock = testclock.NewFakePassiveClock(now.Add(kube.CatchUp + time.Second))
+	s.runner.Clock = testclock.NewFakePassiveClock(now.Add(kube.MaxCacheLag + time.Second))
 	s.reconcile("first")
-	if !slices.Equal(s.asked, []string{"a Pending"}) || len(s.runner.recent.last) != 1 {
-		t.Errorf("asked %q, remembers %d", s.asked, len(s.runner.recent.last))
+	if !slices.Equal(s.observed, []string{"a Pending"}) || len(s.runner.recentWrites.writes) != 1 {
+		t.Errorf("asked %q, remembers %d", s.observed, len(s.runner.recentWrites.writes))
 	}
 }
 
 func TestAFailedWritePromisesNothingAndTellsNothing(t *testing.T) {
-	s := newStage(t, check("a", mine), reserved("wl", "a", "Pending"))
-	s.answers["a"] = Answer{State: kueue.CheckStateReady}
-	s.refusal = errors.New("connection refused")
+	s := newRunnerEnv(t, newCheck("a", ownController), reservedWorkload("wl", "a", "Pending"))
+	s.results["a"] = CheckResult{State: kueue.CheckStateReady}
+	s.writeErr = errors.New("connection refused")
 	_, err := s.runner.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "wl"}})
-	if !errors.Is(err, s.refusal) {
+	if !errors.Is(err, s.writeErr) {
 		t.Errorf("got %v", err)
 	}
-	if told := s.told(); len(told) > 0 || len(s.runner.recent.last) > 0 {
-		t.Errorf("told %q, remembers %d", told, len(s.runner.recent.last))
+	if told := s.drainEvents(); len(told) > 0 || len(s.runner.recentWrites.writes) > 0 {
+		t.Errorf("told %q, remembers %d", told, len(s.runner.recentWrites.writes))
 	}
 }
 
-func TestAChangeWakesWhoStillWaitsInItsNamespace(t *testing.T) {
-	elsewhere := reserved("elsewhere", "a", "Pending")
+func TestAChangeRequeuesThePendingWorkloadsOfItsNamespace(t *testing.T) {
+	elsewhere := reservedWorkload("elsewhere", "a", "Pending")
 	elsewhere.Namespace = "other"
-	s := newStage(t, check("a", mine), check("b", "somebody.else/check"), elsewhere,
-		reserved("waits", "a", "Pending"), reserved("passed", "a", "Ready"), reserved("foreign", "b", "Pending"))
+	s := newRunnerEnv(t, newCheck("a", ownController), newCheck("b", "somebody.else/check"), elsewhere,
+		reservedWorkload("waits", "a", "Pending"), reservedWorkload("passed", "a", "Ready"), reservedWorkload("foreign", "b", "Pending"))
 	woken := func(requests []reconcile.Request) []string {
 		var names []string
 		for _, r := range requests {
@@ -357,10 +357,10 @@ func TestAChangeWakesWhoStillWaitsInItsNamespace(t *testing.T) {
 		return names
 	}
 	changed := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "any"}}
-	if diff := cmp.Diff([]string{"ns/waits"}, woken(s.runner.waiting(t.Context(), changed))); diff != "" {
+	if diff := cmp.Diff([]string{"ns/waits"}, woken(s.runner.requestsInNamespace(t.Context(), changed))); diff != "" {
 		t.Errorf("a change in the namespace: -want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"ns/waits", "other/elsewhere"}, woken(s.runner.ofCheck(t.Context(), check("a", mine)))); diff != "" {
+	if diff := cmp.Diff([]string{"ns/waits", "other/elsewhere"}, woken(s.runner.requestsForCheck(t.Context(), newCheck("a", ownController)))); diff != "" {
 		t.Errorf("a change of the check: -want +got:\n%s", diff)
 	}
 }

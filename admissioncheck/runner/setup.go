@@ -24,35 +24,35 @@ func Setup[O any](ctx context.Context, mgr ctrl.Manager, resolver Resolver[O]) e
 	if err := Index(ctx, mgr.GetFieldIndexer(), resolver.Controller); err != nil {
 		return err
 	}
-	workloads := &Workloads[O]{
+	workloads := &WorkloadReconciler[O]{
 		Client: mgr.GetClient(), Recorder: mgr.GetEventRecorder(resolver.Controller), Clock: clock.RealClock{}, Resolver: resolver,
 	}
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named(resolver.Name+"_workload").
-		For(&kueue.Workload{}, builder.WithPredicates(everConcerned())).
-		Watches(&kueue.AdmissionCheck{}, handler.EnqueueRequestsFromMapFunc(workloads.ofCheck),
+		For(&kueue.Workload{}, builder.WithPredicates(needsCheckPredicate())).
+		Watches(&kueue.AdmissionCheck{}, handler.EnqueueRequestsFromMapFunc(workloads.requestsForCheck),
 			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(options()).
+		WithOptions(controllerOptions()).
 		Build(workloads)
 	if err != nil {
 		return fmt.Errorf("controller of workloads: %w", err)
 	}
-	wakes := &wakes{
-		on: resolver.WakeOn, start: func(o client.Object) error {
-			return c.Watch(source.Kind(mgr.GetCache(), o, handler.EnqueueRequestsFromMapFunc(workloads.waiting)))
+	wakes := &watchStarter{
+		objects: resolver.RecheckOn, watch: func(o client.Object) error {
+			return c.Watch(source.Kind(mgr.GetCache(), o, handler.EnqueueRequestsFromMapFunc(workloads.requestsInNamespace)))
 		},
 	}
-	return checks(mgr, resolver, wakes)
+	return setupCheckController(mgr, resolver, wakes)
 }
 
-func checks[O any](mgr ctrl.Manager, resolver Resolver[O], wakes *wakes) error {
+func setupCheckController[O any](mgr ctrl.Manager, resolver Resolver[O], wakes *watchStarter) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(resolver.Name+"_admissioncheck").
 		For(&kueue.AdmissionCheck{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WithOptions(options()).
-		Complete(&Checks{
+		WithOptions(controllerOptions()).
+		Complete(&CheckReconciler{
 			Client: mgr.GetClient(), Clock: clock.RealClock{},
-			Controller: resolver.Controller, Usable: resolver.Usable, Seen: wakes.begin,
+			Controller: resolver.Controller, Validate: resolver.Validate, StartWatches: wakes.startAll,
 		})
 	if err != nil {
 		return fmt.Errorf("controller of admission checks: %w", err)
@@ -60,19 +60,19 @@ func checks[O any](mgr ctrl.Manager, resolver Resolver[O], wakes *wakes) error {
 	return nil
 }
 
-// options make Workloads come one at a time, whatever the configuration says of their kind, since an answer to one may
+// controllerOptions make Workloads come one at a time, whatever the configuration says of their kind, since an answer to one may
 // depend on the answer to another. They let several programs be served by one process, as tests do.
-func options() ctrlcontroller.Options {
+func controllerOptions() ctrlcontroller.Options {
 	skip := true
 	return ctrlcontroller.Options{MaxConcurrentReconciles: 1, SkipNameValidation: &skip}
 }
 
-// everConcerned passes what a check has, or had until now, a say about: the end of a concern too, so that nothing is
+// needsCheckPredicate passes what a check has, or had until now, a say about: the end of a concern too, so that nothing is
 // remembered longer than needed.
-func everConcerned() predicate.Predicate {
+func needsCheckPredicate() predicate.Predicate {
 	is := func(o client.Object) bool {
 		wl, ok := o.(*kueue.Workload)
-		return ok && concerned(wl)
+		return ok && needsCheck(wl)
 	}
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return is(e.Object) },
@@ -81,46 +81,46 @@ func everConcerned() predicate.Predicate {
 	}
 }
 
-// wakes begins to watch what Workloads wait for, once.
-type wakes struct {
-	mu    sync.Mutex
-	on    []client.Object
-	start func(client.Object) error
+// watchStarter begins to watch what Workloads wait for, once.
+type watchStarter struct {
+	mu      sync.Mutex
+	objects []client.Object
+	watch   func(client.Object) error
 }
 
-// begin may be called again: what failed is tried again, what is watched is not watched twice.
-func (w *wakes) begin() error {
+// startAll may be called again: what failed is tried again, what is watched is not watched twice.
+func (w *watchStarter) startAll() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for len(w.on) > 0 {
-		if err := w.start(w.on[0]); err != nil {
+	for len(w.objects) > 0 {
+		if err := w.watch(w.objects[0]); err != nil {
 			return err
 		}
-		w.on = w.on[1:]
+		w.objects = w.objects[1:]
 	}
 	return nil
 }
 
-// waiting lists the Workloads in the namespace of an object for which an answer is still sought.
-func (r *Workloads[O]) waiting(ctx context.Context, o client.Object) []reconcile.Request {
-	checks, err := checksOf(ctx, r.Client, r.Resolver.Controller)
+// requestsInNamespace lists the Workloads in the namespace of an object for which an answer is still sought.
+func (r *WorkloadReconciler[O]) requestsInNamespace(ctx context.Context, o client.Object) []reconcile.Request {
+	checks, err := listCheckNames(ctx, r.Client, r.Resolver.Controller)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Wake workloads")
 		return nil
 	}
 	var requests []reconcile.Request
 	for _, check := range checks {
-		requests = append(requests, r.under(ctx, check, kueue.CheckStatePending, client.InNamespace(o.GetNamespace()))...)
+		requests = append(requests, r.listRequests(ctx, check, kueue.CheckStatePending, client.InNamespace(o.GetNamespace()))...)
 	}
 	return requests
 }
 
-// ofCheck lists the Workloads that wait for an AdmissionCheck.
-func (r *Workloads[O]) ofCheck(ctx context.Context, check client.Object) []reconcile.Request {
-	return r.under(ctx, check.GetName(), kueue.CheckStatePending)
+// requestsForCheck lists the Workloads that wait for an AdmissionCheck.
+func (r *WorkloadReconciler[O]) requestsForCheck(ctx context.Context, check client.Object) []reconcile.Request {
+	return r.listRequests(ctx, check.GetName(), kueue.CheckStatePending)
 }
 
-func (r *Workloads[O]) under(ctx context.Context, check string, state kueue.CheckState, o ...client.ListOption) []reconcile.Request {
+func (r *WorkloadReconciler[O]) listRequests(ctx context.Context, check string, state kueue.CheckState, o ...client.ListOption) []reconcile.Request {
 	list := &kueue.WorkloadList{}
 	o = append(o, client.UnsafeDisableDeepCopy, client.MatchingFields{indexName(r.Resolver.Controller): indexValue(check, state)})
 	if err := r.Client.List(ctx, list, o...); err != nil {

@@ -88,8 +88,8 @@ func (a *app) grant(ctx context.Context, worker *site, t account) error {
 // issue makes a new token and returns a kubeconfig with it, and the name of the Secret that it is bound to.
 func (a *app) issue(ctx context.Context, worker *site, t account) (kubeconfig []byte, bound string, err error) {
 	anchor := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
-		Namespace: t.access.Namespace, Name: t.access.Account + "-" + a.now().UTC().Format("20060102-150405"),
-		Labels: map[string]string{boundLabel: t.access.Account},
+		Namespace: t.access.Namespace, Name: t.access.ServiceAccount + "-" + a.now().UTC().Format("20060102-150405"),
+		Labels: map[string]string{boundLabel: t.access.ServiceAccount},
 	}}
 	if err := worker.Create(ctx, anchor); err != nil && !apierrors.IsAlreadyExists(err) {
 		return nil, "", fmt.Errorf("create the Secret that the token is bound to: %w", err)
@@ -101,7 +101,7 @@ func (a *app) issue(ctx context.Context, worker *site, t account) (kubeconfig []
 		ExpirationSeconds: ptr.To(int64(t.duration.Seconds())),
 		BoundObjectRef:    &authenticationv1.BoundObjectReference{APIVersion: "v1", Kind: "Secret", Name: anchor.Name, UID: anchor.UID},
 	}}
-	who := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: t.access.Namespace, Name: t.access.Account}}
+	who := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: t.access.Namespace, Name: t.access.ServiceAccount}}
 	if err := worker.SubResource("token").Create(ctx, who, request); err != nil {
 		return nil, "", fmt.Errorf("request a token for ServiceAccount %s/%s: %w", who.Namespace, who.Name, err)
 	}
@@ -127,8 +127,8 @@ func kubeconfigOf(config *rest.Config, t account, token string) ([]byte, error) 
 	const name = "worker"
 	out := clientcmdapi.NewConfig()
 	out.Clusters[name] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: config.CAData, TLSServerName: config.ServerName}
-	out.AuthInfos[t.access.Account] = &clientcmdapi.AuthInfo{Token: token}
-	out.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: t.access.Account}
+	out.AuthInfos[t.access.ServiceAccount] = &clientcmdapi.AuthInfo{Token: token}
+	out.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: t.access.ServiceAccount}
 	out.CurrentContext = name
 	raw, err := clientcmd.Write(*out)
 	if err != nil {
@@ -143,7 +143,7 @@ func kubeconfigOf(config *rest.Config, t account, token string) ([]byte, error) 
 // revoke takes back the account's tokens but the one that is bound to the named Secret; all of them for "".
 func (a *app) revoke(ctx context.Context, worker *site, t account, but string) error {
 	var anchors corev1.SecretList
-	if err := worker.List(ctx, &anchors, client.InNamespace(t.access.Namespace), client.MatchingLabels{boundLabel: t.access.Account}); err != nil {
+	if err := worker.List(ctx, &anchors, client.InNamespace(t.access.Namespace), client.MatchingLabels{boundLabel: t.access.ServiceAccount}); err != nil {
 		return fmt.Errorf("list the Secrets that tokens are bound to: %w", err)
 	}
 	for i := range anchors.Items {
@@ -202,11 +202,11 @@ func printable(args []any) []any {
 	return list
 }
 
-// printableLines is kube.Printable line by line, for texts of which some of ours have several.
+// printableLines is kube.SanitizeForTerminal line by line, for texts of which some of ours have several.
 func printableLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i := range lines {
-		lines[i] = kube.Printable(lines[i])
+		lines[i] = kube.SanitizeForTerminal(lines[i])
 	}
 	return strings.Join(lines, "\n")
 }

@@ -41,7 +41,7 @@ func (a *app) addWorkerFlags(cmd *cobra.Command) *workerFlags {
 }
 
 func (w *workerFlags) access() fleet.Access {
-	return fleet.Access{Namespace: w.namespace, Account: w.accountName(), Origin: w.origin, Jobs: jobResources()}
+	return fleet.Access{Namespace: w.namespace, ServiceAccount: w.accountName(), Origin: w.origin, Jobs: jobResources()}
 }
 
 // accountName keeps the hubs of one worker apart: what is done about one hub's account must not touch another's.

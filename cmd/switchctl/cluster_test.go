@@ -157,7 +157,7 @@ func TestTwoHubsOfOneWorkerHaveAccountsOfTheirOwn(t *testing.T) {
 	for line, want := range map[workerFlags]string{
 		{origin: "multikueue"}: "switchyard-hub", {origin: "east"}: "switchyard-hub-east", {origin: "east", account: "mine"}: "mine",
 	} {
-		if got := line.access(); got.Account != want || got.Origin != line.origin {
+		if got := line.access(); got.ServiceAccount != want || got.Origin != line.origin {
 			t.Errorf("%+v: got %+v, want account %s", line, got, want)
 		}
 	}

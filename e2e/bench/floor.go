@@ -141,6 +141,6 @@ func admitted(wl *kueue.Workload) *kueue.Workload {
 	assignment := &admission.Assignment{PodSets: []admission.PodSetAssignment{{
 		Name: "main", Count: 1, Flavors: []admission.ResourceFlavor{{Resource: "cpu", Flavor: "bench"}},
 	}}}
-	workload.Reserve(wl, view.AdmissionOf("q", assignment), nil, "Quota reserved in ClusterQueue q", time.Now())
+	workload.ReserveQuota(wl, view.BuildAdmission("q", assignment), nil, "Quota reserved in ClusterQueue q", time.Now())
 	return wl
 }

@@ -126,10 +126,10 @@ func ways() []way {
 			if err != nil {
 				return err
 			}
-			return c.Status().Patch(ctx, is, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(kube.AdmissionManager))
+			return c.Status().Patch(ctx, is, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(kube.AdmissionFieldOwner))
 		}},
 		{"update", func(ctx context.Context, c client.Client, wl *kueue.Workload) error {
-			return c.Status().Update(ctx, admitted(wl), client.FieldOwner(kube.AdmissionManager))
+			return c.Status().Update(ctx, admitted(wl), client.FieldOwner(kube.AdmissionFieldOwner))
 		}},
 		{"event", func(ctx context.Context, c client.Client, wl *kueue.Workload) error {
 			return c.Create(ctx, &eventsv1.Event{

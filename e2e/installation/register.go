@@ -26,7 +26,7 @@ const HubAccount = "switchyard-hub"
 // more: a service account in the programs' namespace, with a token, and what the manifest for workers grants it.
 func WorkerAccess(ctx context.Context, worker *clusters.Cluster) ([]byte, error) {
 	access := fleet.Access{
-		Namespace: Namespace, Account: HubAccount, Origin: configapi.DefaultMultiKueueOrigin,
+		Namespace: Namespace, ServiceAccount: HubAccount, Origin: configapi.DefaultMultiKueueOrigin,
 		Jobs: []fleet.JobResource{{Group: "batch", Resource: "jobs"}, {Group: "jobset.x-k8s.io", Resource: "jobsets"}},
 	}
 	kubeconfig, err := worker.ServiceAccountKubeconfig(ctx, clusters.ServiceAccount{

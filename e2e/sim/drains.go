@@ -10,105 +10,105 @@ import (
 
 // Drains go job by job, as controller/drain.go has it, and a person's word about a cluster may be wrong.
 
-// drainEvery is the time between two turns of a cluster.
-const drainEvery = 10 * time.Second
+// drainInterval is the time between two turns of a cluster.
+const drainInterval = 10 * time.Second
 
-// drainTurn is whose turn it is to leave a cluster, since when, and who had one before.
-type drainTurn struct {
-	gang   string
-	since  time.Time
-	passed []string
+// drainSlot is whose turn it is to leave a cluster, since when, and who had one before.
+type drainSlot struct {
+	ownerName string
+	since     time.Time
+	done      []string
 }
 
-// giveTurn gives the next Workload that runs on a cluster which is being drained, and its siblings, their turn.
-func (w *World) giveTurn(c *worker) {
-	old := w.program.turns[c.name]
+// assignDrainSlot gives the next Workload that runs on a cluster which is being drained, and its siblings, their turn.
+func (w *World) assignDrainSlot(c *worker) {
+	old := w.driver.drainSlots[c.name]
 	switch {
 	case !w.hub.draining[c.name]:
-		delete(w.program.turns, c.name)
+		delete(w.driver.drainSlots, c.name)
 		return
-	case old.gang != "" && w.now.Before(old.since.Add(drainEvery)):
+	case old.ownerName != "" && w.now.Before(old.since.Add(drainInterval)):
 		return
 	}
 	var there []string
-	for _, name := range w.hub.names() {
-		if item := w.program.local.get(name); item.there && holds(item.value, c.name) && !slices.Contains(there, item.value.gang()) {
-			there = append(there, item.value.gang())
+	for _, name := range w.hub.workloadNames() {
+		if item := w.driver.localInformer.get(name); item.exists && isBoundTo(item.value, c.name) && !slices.Contains(there, item.value.ownerName()) {
+			there = append(there, item.value.ownerName())
 		}
 	}
-	next := drainTurn{since: w.now, passed: slices.DeleteFunc(slices.Clone(old.passed), func(gang string) bool { return !slices.Contains(there, gang) })}
-	if len(next.passed) == len(there) {
-		next.passed = nil
+	next := drainSlot{since: w.now, done: slices.DeleteFunc(slices.Clone(old.done), func(gang string) bool { return !slices.Contains(there, gang) })}
+	if len(next.done) == len(there) {
+		next.done = nil
 	}
 	for _, gang := range there {
-		if next.gang == "" && !slices.Contains(next.passed, gang) {
-			next.gang = gang
-			next.passed = append(next.passed, gang)
+		if next.ownerName == "" && !slices.Contains(next.done, gang) {
+			next.ownerName = gang
+			next.done = append(next.done, gang)
 		}
 	}
-	if next.gang != old.gang {
-		w.changed()
+	if next.ownerName != old.ownerName {
+		w.markChanged()
 	}
-	w.program.turns[c.name] = next
+	w.driver.drainSlots[c.name] = next
 }
 
 // turn w1: somebody who runs there has the turn to leave.
-func (c command) turnOf() error {
-	if w := c.worker(c.arg(0)); c.program != nil {
-		c.giveTurn(w)
+func (c command) runDrainSlot() error {
+	if w := c.lookupWorker(c.arg(0)); c.driver != nil {
+		c.assignDrainSlot(w)
 	}
 	return nil
 }
 
-// declare w1: somebody says of a cluster that is alive and in reach that nothing runs there any more.
-func (c command) declare() error {
-	if w := c.worker(c.arg(0)); w.up {
-		c.hub.gone[w.name] = true
-		c.changed()
+// declareGone w1: somebody says of a cluster that is alive and in reach that nothing runs there any more.
+func (c command) declareGone() error {
+	if w := c.lookupWorker(c.arg(0)); w.up {
+		c.hub.declaredGone[w.name] = true
+		c.markChanged()
 	}
 	return nil
 }
 
-// blink w1: the connection ends, and no attempt was made to connect again.
-func (c command) blink() error {
-	w := c.worker(c.arg(0))
-	if c.program == nil || c.program.remote[w.name].link.State != dispatch.Connected {
+// interruptConnection w1: the connection ends, and no attempt was made to connect again.
+func (c command) interruptConnection() error {
+	w := c.lookupWorker(c.arg(0))
+	if c.driver == nil || c.driver.remotes[w.name].link.State != dispatch.Connected {
 		return nil
 	}
-	r := c.program.remote[w.name]
+	r := c.driver.remotes[w.name]
 	r.link = dispatch.Link{State: dispatch.Unreachable, Since: c.now, Untried: true}
-	r.live = map[string]answer{}
-	w.watch.copies.drop()
-	w.watch.jobs.drop()
-	c.followCutOff()
-	c.changed()
+	r.liveReads = map[string]liveAnswer{}
+	w.informers.workloads.stop()
+	w.informers.jobs.stop()
+	c.updateCutOff()
+	c.markChanged()
 	return nil
 }
 
-// sluggish w1 2m: that worker's fence needs so long to stop its jobs, and says so.
-func (c command) sluggish() error {
+// slowFence w1 2m: that worker's fence needs so long to stop its jobs, and says so.
+func (c command) slowFence() error {
 	d, err := time.ParseDuration(c.arg(1))
-	if w := c.worker(c.arg(0)); err == nil && d > skewMargin-maxSkew {
-		w.guard.within = d
-		c.hub.fenced[w.name] = c.hub.fenced[w.name] && c.parts.Shell.TakesAnyFence
+	if w := c.lookupWorker(c.arg(0)); err == nil && d > skewMargin-maxSkew {
+		w.fence.stopsWithin = d
+		c.hub.fenceSeen[w.name] = c.hub.fenceSeen[w.name] && c.parts.DriverBugs.TrustsAnyFence
 	}
 	return err
 }
 
-// wordOf checks that a person's word is heeded only where an attempt to connect has failed.
-func (l *ledger) wordOf(t *turn, cluster string) {
-	link := t.program.remote[cluster].link
+// checkGoneDeclaration checks that a person's word is heeded only where an attempt to connect has failed.
+func (l *history) checkGoneDeclaration(t *decision, cluster string) {
+	link := t.driver.remotes[cluster].link
 	overdue := !t.now.Before(t.lostSince(cluster).Add(t.policy.WorkerLostTimeout))
-	t.must(lawWord, link.State == dispatch.Unreachable && (!link.Untried || overdue), "%s about %s", t.item.name, cluster)
+	t.mustHold(invGoneDeclaration, link.State == dispatch.Unreachable && (!link.Untried || overdue), "%s about %s", t.item.name, cluster)
 }
 
-// leavingNote checks that the check goes on saying why a job stays on a cluster that it is to leave.
-func (l *ledger) leavingNote(t *turn, before, after workload) {
+// checkDrainMessage checks that the check goes on saying why a job stays on a cluster that it is to leave.
+func (l *history) checkDrainMessage(t *decision, before, after workload) {
 	const words = "; it is to leave "
 	said, says := strings.Contains(before.message, words), strings.Contains(after.message, words)
 	if said && t.hub.draining[before.bound] && before.check == dispatch.Ready && after.check == dispatch.Ready && after.bound == before.bound {
 		cut := strings.HasPrefix(before.message, after.message) // and nothing else said instead
-		t.must(lawLeaves, says || !cut, "%s says %q", before.name, after.message)
-		t.reach(Stays)
+		t.mustHold(invDrainMessage, says || !cut, "%s says %q", before.name, after.message)
+		t.recordEvent(DrainWaits)
 	}
 }

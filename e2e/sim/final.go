@@ -7,183 +7,183 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
 
-// heal ends every fault and lets everything come to rest. From then on somebody else's dispatcher, if there is one, does its
+// healFaults ends every fault and lets everything come to rest. From then on somebody else's dispatcher, if there is one, does its
 // part at once.
-func (w *World) heal() {
+func (w *World) healFaults() {
 	clear(w.frozen)
-	clear(w.hub.gone)
-	w.markAgain()
+	clear(w.hub.declaredGone)
+	w.restoreMarks()
 	w.healed = true
-	w.changed()
+	w.markChanged()
 	for _, c := range w.workers {
-		c.up, c.slow, c.guard.denied = true, false, false
+		c.up, c.slow, c.fence.denied = true, false, false
 		if c.onHold {
-			_ = trait(func(w *worker) { w.onHold = false })(command{World: w, args: []string{c.name}})
+			_ = changeTrait(func(w *worker) { w.onHold = false })(command{World: w, args: []string{c.name}})
 		}
 	}
-	for _, name := range w.hub.names() {
-		if item := w.hub.items[name]; item.unchecked {
-			item.unchecked = false
-			w.put(item)
+	for _, name := range w.hub.workloadNames() {
+		if item := w.hub.workloads[name]; item.otherChecksPending {
+			item.otherChecksPending = false
+			w.putWorkload(item)
 		}
 	}
-	w.land()
-	if w.program == nil {
-		w.boot(0)
+	w.landHeldCalls()
+	if w.driver == nil {
+		w.startDriver(0)
 	}
-	w.untilQuiet()
+	w.runUntilQuiet()
 	for _, c := range w.workers {
-		w.renew(c, true)
+		w.renewLease(c, true)
 	}
-	w.untilQuiet()
-	if slices.ContainsFunc(w.workers, func(c *worker) bool { return c.down(w.now) }) {
-		w.pass(w.now.Add(maxDown))
-		w.untilQuiet()
+	w.runUntilQuiet()
+	if slices.ContainsFunc(w.workers, func(c *worker) bool { return c.isDown(w.now) }) {
+		w.passTime(w.now.Add(maxDown))
+		w.runUntilQuiet()
 	}
-	w.adriftAtRest()
-	w.restore()
-	w.untilQuiet()
-	w.cordonsAtRest()
+	w.checkUnconfiguredAtRest()
+	w.restoreConfig()
+	w.runUntilQuiet()
+	w.checkCordonsAtRest()
 	clear(w.hub.cordoned)
 	clear(w.hub.draining)
-	w.changed()
-	w.untilQuiet()
-	w.atRest()
-	w.hedgesInTime()
-	w.settle(horizon)
+	w.markChanged()
+	w.runUntilQuiet()
+	w.checkAtRest()
+	w.checkHedging()
+	w.runUntilSettled(settleLimit)
 }
 
-// atRest checks what must hold as soon as nothing moves and everything can be seen, long before the jobs end.
-func (w *World) atRest() {
-	for _, name := range w.hub.names() {
-		item := w.hub.items[name]
-		c := w.worker(item.bound)
-		if c == nil || item.finished != nil || item.deleting || w.ledger.violation != "" {
+// checkAtRest checks what must hold as soon as nothing moves and everything can be seen, long before the jobs end.
+func (w *World) checkAtRest() {
+	for _, name := range w.hub.workloadNames() {
+		item := w.hub.workloads[name]
+		c := w.lookupWorker(item.bound)
+		if c == nil || item.finished != nil || item.deleting || w.history.violation != "" {
 			continue
 		}
 		job, there := c.jobs[name]
-		if !there || !job.ours || job.uid != item.uid || !item.owns() {
+		if !there || !job.ours || job.uid != item.uid || !item.ownsJob() {
 			continue
 		}
-		w.must(lawEvicts, !item.evicted || !job.running || !job.stopAt.IsZero(), "%s runs on %s", name, c.name)
-		w.must(lawShows, item.status == job.status(), "%s on %s", name, c.name)
+		w.mustHold(invEviction, !item.evicted || !job.running || !job.stopAt.IsZero(), "%s runs on %s", name, c.name)
+		w.mustHold(invStatusShown, item.status == job.status(), "%s on %s", name, c.name)
 	}
-	w.prioritiesAtRest()
-	w.siblingsAtRest()
+	w.checkPrioritiesAtRest()
+	w.checkSiblingsAtRest()
 }
 
-// siblingsAtRest checks that nobody runs on another cluster than its siblings.
-func (w *World) siblingsAtRest() {
-	for _, name := range w.hub.names() {
-		for _, other := range w.hub.names() {
-			a, b := w.hub.items[name], w.hub.items[other]
-			both := name < other && a.gang() == b.gang() && a.finished == nil && b.finished == nil && !a.deleting && !b.deleting
-			if both && a.bound != "" && b.bound != "" && holds(a, a.bound) && holds(b, b.bound) {
-				w.must(lawSibling, a.bound == b.bound, "%s is on %s, %s on %s", name, a.bound, other, b.bound)
+// checkSiblingsAtRest checks that nobody runs on another cluster than its siblings.
+func (w *World) checkSiblingsAtRest() {
+	for _, name := range w.hub.workloadNames() {
+		for _, other := range w.hub.workloadNames() {
+			a, b := w.hub.workloads[name], w.hub.workloads[other]
+			both := name < other && a.ownerName() == b.ownerName() && a.finished == nil && b.finished == nil && !a.deleting && !b.deleting
+			if both && a.bound != "" && b.bound != "" && isBoundTo(a, a.bound) && isBoundTo(b, b.bound) {
+				w.mustHold(invSibling, a.bound == b.bound, "%s is on %s, %s on %s", name, a.bound, other, b.bound)
 			}
 		}
 	}
 }
 
-// hedgesInTime checks that BestFit offers a Workload that nobody has admitted for a while to everybody that could.
-func (w *World) hedgesInTime() {
-	if w.policy.Dispatcher != dispatch.BestFit || w.policy.HedgeAfter == 0 || w.ledger.violation != "" {
+// checkHedging checks that BestFit offers a Workload that nobody has admitted for a while to everybody that could.
+func (w *World) checkHedging() {
+	if w.policy.Dispatcher != dispatch.BestFit || w.policy.HedgeAfter == 0 || w.history.violation != "" {
 		return
 	}
-	w.tick(time.Duration(1<<len(w.workers)) * w.policy.HedgeAfter)
-	for _, name := range w.hub.names() {
-		item := w.hub.items[name]
-		admitted := func(c string) bool { return w.worker(c).copies[name].admitted }
-		if item.deleting || item.finished != nil || item.evicted || slices.ContainsFunc(item.nominated, admitted) || item.bound != "" || len(item.nominated) == 0 || w.local(item).Pin != "" ||
-			w.now.Sub(latest(item.reservedAt, w.ledger.pinned[item.uid])) < time.Duration(1<<len(w.workers))*w.policy.HedgeAfter {
+	w.advanceClock(time.Duration(1<<len(w.workers)) * w.policy.HedgeAfter)
+	for _, name := range w.hub.workloadNames() {
+		item := w.hub.workloads[name]
+		admitted := func(c string) bool { return w.lookupWorker(c).workloads[name].admitted }
+		if item.deleting || item.finished != nil || item.evicted || slices.ContainsFunc(item.nominated, admitted) || item.bound != "" || len(item.nominated) == 0 || w.observeLocal(item).Pin != "" ||
+			w.now.Sub(laterTime(item.reservedAt, w.history.lastPinned[item.uid])) < time.Duration(1<<len(w.workers))*w.policy.HedgeAfter {
 			continue
 		}
 		for _, cluster := range w.hub.listed {
-			c := w.worker(cluster)
-			if w.couldEver(item, cluster) && !w.collides(c, name) {
-				w.must(lawHedge, slices.Contains(item.nominated, cluster), "%s waits on %v, not on %s", name, item.nominated, cluster)
+			c := w.lookupWorker(cluster)
+			if w.couldEverFit(item, cluster) && !w.hasNameCollision(c, name) {
+				w.mustHold(invHedge, slices.Contains(item.nominated, cluster), "%s waits on %v, not on %s", name, item.nominated, cluster)
 			}
 		}
 	}
 }
 
-// cordonsAtRest checks that no offer waits on a cordoned cluster.
-func (w *World) cordonsAtRest() {
+// checkCordonsAtRest checks that no offer waits on a cordoned cluster.
+func (w *World) checkCordonsAtRest() {
 	for _, c := range w.workers {
-		for name, obj := range c.copies {
+		for name, obj := range c.workloads {
 			closed := w.hub.cordoned[c.name] || w.hub.draining[c.name]
-			waits := obj.ours && !obj.quota && obj.finished == nil && w.hub.items[name].bound != c.name
-			w.must(lawCordon, !closed || !waits, "%s still waits on %s", name, c.name)
+			waits := obj.ours && !obj.quota && obj.finished == nil && w.hub.workloads[name].bound != c.name
+			w.mustHold(invCordon, !closed || !waits, "%s still waits on %s", name, c.name)
 		}
 	}
 }
 
-func (w *World) prioritiesAtRest() {
+func (w *World) checkPrioritiesAtRest() {
 	for _, c := range w.workers {
-		for name, obj := range c.copies {
-			item := w.hub.items[name]
+		for name, obj := range c.workloads {
+			item := w.hub.workloads[name]
 			if obj.ours && obj.uid == item.uid && item.quota && !item.evicted {
-				w.must(lawPriority, obj.priority == item.priority, "%s on %s", name, c.name)
+				w.mustHold(invPriority, obj.priority == item.priority, "%s on %s", name, c.name)
 			}
 		}
 	}
 }
 
-// outlived reports whether the hub has lost the record of a Workload of which a worker remembers a later epoch, with nothing left that
+// isRefusedForEpoch reports whether the hub has lost the record of a Workload of which a worker remembers a later epoch, with nothing left that
 // shows it: the worker refuses what the hub offers, for as long as it remembers, and says so.
-func (w *World) outlived(item workload) bool {
-	return w.ledger.forgotten[item.uid] && slices.ContainsFunc(w.workers, func(c *worker) bool {
-		return c.knowsOf(item.name, item.uid) > item.state().Epoch
+func (w *World) isRefusedForEpoch(item workload) bool {
+	return w.history.recordsLost[item.uid] && slices.ContainsFunc(w.workers, func(c *worker) bool {
+		return c.knownEpoch(item.name, item.uid) > item.state().Epoch
 	})
 }
 
-// final heals and then checks what must hold once nothing happens any more.
-func (w *World) final() {
-	w.heal()
-	w.keptAtRest()
-	for _, name := range w.hub.names() {
-		item := w.hub.items[name]
-		if w.outlived(item) {
+// checkFinal heals and then checks what must hold once nothing happens any more.
+func (w *World) checkFinal() {
+	w.healFaults()
+	w.checkDeletedAtRest()
+	for _, name := range w.hub.workloadNames() {
+		item := w.hub.workloads[name]
+		if w.isRefusedForEpoch(item) {
 			continue
 		}
-		plan := w.parts.Step(item.state(), w.observe(item), w.policyToStep(item))
-		w.must(lawFixed, !plan.Writes(item.state(), w.local(item)) && len(plan.Actions) == 0, "%s: %s %v", name, plan.Because, plan.Actions)
-		w.must(lawRest, item.finished != nil || w.waitsTruly(item, plan.Because), "%s says %s: %s", name, plan.Because, plan.Message)
+		plan := w.parts.Step(item.state(), w.observe(item), w.stepPolicy(item))
+		w.mustHold(invFixedPoint, !plan.Writes(item.state(), w.observeLocal(item)) && len(plan.Actions) == 0, "%s: %s %v", name, plan.Because, plan.Actions)
+		w.mustHold(invProgress, item.finished != nil || w.isTrueReason(item, plan.Because), "%s says %s: %s", name, plan.Because, plan.Message)
 	}
 	for _, c := range w.workers {
-		for _, name := range c.names() {
-			w.finalObject(c, name)
+		for _, name := range c.objectNames() {
+			w.checkObjectOwner(c, name)
 		}
 	}
 }
 
-// waitsTruly reports whether a reason to wait for ever is true.
-func (w *World) waitsTruly(item workload, because dispatch.Reason) bool {
+// isTrueReason reports whether a reason to wait for ever is true.
+func (w *World) isTrueReason(item workload, because dispatch.Reason) bool {
 	switch because {
 	case dispatch.ResultUnknown:
-		job, there := w.worker(item.bound).jobs[item.name]
+		job, there := w.lookupWorker(item.bound).jobs[item.name]
 		return !there || jobHolder(item, job) == dispatch.Foreign // somebody's own, whatever label it bears
 	case dispatch.NoQuota:
-		return item.inactive || w.hub.free() < item.gpu
+		return item.inactive || w.hub.freeQuota() < item.gpu
 	case dispatch.NoCluster:
-		pin := w.local(item).Pin
+		pin := w.observeLocal(item).Pin
 		return !slices.ContainsFunc(w.hub.listed, func(c string) bool {
-			fits := w.policy.Dispatcher != dispatch.BestFit || w.couldEver(item, c)
-			return !w.collides(w.worker(c), item.name) && (pin == "" || pin == c) && fits
+			fits := w.policy.Dispatcher != dispatch.BestFit || w.couldEverFit(item, c)
+			return !w.hasNameCollision(w.lookupWorker(c), item.name) && (pin == "" || pin == c) && fits
 		})
 	case dispatch.SiblingWait:
-		return w.local(item).AwaitsSibling
+		return w.observeLocal(item).AwaitsSibling
 	case dispatch.Offered:
-		if w.local(item).AwaitsSibling {
+		if w.observeLocal(item).AwaitsSibling {
 			return w.policy.Dispatcher == dispatch.External // which may nominate who has to wait for a sibling
 		}
-		pin := w.local(item).Pin
+		pin := w.observeLocal(item).Pin
 		for _, cluster := range w.hub.listed {
-			c := w.worker(cluster)
-			if w.collides(c, item.name) || pin != "" && pin != cluster || w.policy.Dispatcher == dispatch.External && !slices.Contains(item.nominated, cluster) {
+			c := w.lookupWorker(cluster)
+			if w.hasNameCollision(c, item.name) || pin != "" && pin != cluster || w.policy.Dispatcher == dispatch.External && !slices.Contains(item.nominated, cluster) {
 				continue
 			}
-			if obj := c.copies[item.name]; obj.finished == nil && (obj.admitted || w.couldEver(item, c.name) && c.free()+c.squatted >= item.gpu) {
+			if obj := c.workloads[item.name]; obj.finished == nil && (obj.admitted || w.couldEverFit(item, c.name) && c.freeQuota()+c.preemptibleGPU >= item.gpu) {
 				return false
 			}
 		}
@@ -193,15 +193,15 @@ func (w *World) waitsTruly(item workload, because dispatch.Reason) bool {
 	}
 }
 
-func (w *World) collides(c *worker, name string) bool {
-	obj, hasCopy := c.copies[name]
+func (w *World) hasNameCollision(c *worker, name string) bool {
+	obj, hasCopy := c.workloads[name]
 	job, hasJob := c.jobs[name]
-	return hasCopy && !obj.ours || hasJob && (!job.ours || job.uid == 0 && !job.named)
+	return hasCopy && !obj.ours || hasJob && (!job.ours || job.uid == 0 && !job.namesWorkload)
 }
 
-// finalObject checks that a remote object has an owner that wants it there.
-func (w *World) finalObject(c *worker, name string) {
-	item, alive := w.hub.items[name]
+// checkObjectOwner checks that a remote object has an owner that wants it there.
+func (w *World) checkObjectOwner(c *worker, name string) {
+	item, alive := w.hub.workloads[name]
 	wanted := func(o owner, epoch int64, isJob bool) bool {
 		if !o.ours {
 			return true
@@ -210,10 +210,10 @@ func (w *World) finalObject(c *worker, name string) {
 		offered := s.Bound == "" && !isJob && slices.Contains(s.Nominated, c.name)
 		return alive && o.uid == item.uid && item.finished == nil && item.quota && epoch == s.Epoch && (offered || s.Bound == c.name)
 	}
-	if obj, ok := c.copies[name]; ok {
-		w.must(lawOutlives, wanted(obj.owner, obj.stamp(), false), "copy of %s on %s", name, c.name)
+	if obj, ok := c.workloads[name]; ok {
+		w.mustHold(invNoOrphan, wanted(obj.owner, obj.stampedEpoch(), false), "copy of %s on %s", name, c.name)
 	}
-	if job, ok := c.jobs[name]; ok && (job.uid != 0 || job.named) {
-		w.must(lawOutlives, wanted(job.owner, job.stamp(), true), "job of %s on %s", name, c.name)
+	if job, ok := c.jobs[name]; ok && (job.uid != 0 || job.namesWorkload) {
+		w.mustHold(invNoOrphan, wanted(job.owner, job.stampedEpoch(), true), "job of %s on %s", name, c.name)
 	}
 }

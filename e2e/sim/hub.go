@@ -11,110 +11,110 @@ import (
 
 // hub is the hub's API server and its admission core. Whatever the dispatcher's program knows besides is in program.
 type hub struct {
-	gpu   int64
-	items map[string]workload
+	gpu       int64
+	workloads map[string]workload
 	// listed is the MultiKueueConfig; known are the MultiKueueClusters, in name order.
 	listed []string
 	// noConfig and noCheck are set while there is no MultiKueueConfig, or no AdmissionCheck.
 	noConfig, noCheck bool
-	last              int64
-	// past are the latest changes of Workloads, the oldest first, for programs whose cache begins in the past.
-	past []change
+	lastVersion       int64
+	// changes are the latest changes of Workloads, the oldest first, for programs whose cache begins in the past.
+	changes []workloadChange
 	// cordoned, draining and gone are what people have said of clusters; fenced are those on which a fence was seen.
-	cordoned, draining, gone, fenced map[string]bool
+	cordoned, draining, declaredGone, fenceSeen map[string]bool
 }
 
 func newHub() *hub {
 	return &hub{
-		gpu: 100, items: map[string]workload{},
-		cordoned: map[string]bool{}, draining: map[string]bool{}, gone: map[string]bool{}, fenced: map[string]bool{},
+		gpu: 100, workloads: map[string]workload{},
+		cordoned: map[string]bool{}, draining: map[string]bool{}, declaredGone: map[string]bool{}, fenceSeen: map[string]bool{},
 	}
 }
 
-// change is one change of one Workload.
-type change struct {
+// workloadChange is one change of one Workload.
+type workloadChange struct {
 	name          string
-	before, after present[workload]
+	before, after optional[workload]
 }
 
-// memory is how many changes are remembered.
-const memory = 16
+// maxChanges is how many changes are remembered.
+const maxChanges = 16
 
-func (h *hub) note(name string, after present[workload]) {
-	before, there := h.items[name]
-	if len(h.past) == memory {
-		copy(h.past, h.past[1:])
-		h.past = h.past[:memory-1]
+func (h *hub) recordChange(name string, after optional[workload]) {
+	before, there := h.workloads[name]
+	if len(h.changes) == maxChanges {
+		copy(h.changes, h.changes[1:])
+		h.changes = h.changes[:maxChanges-1]
 	}
-	h.past = append(h.past, change{name, present[workload]{there, before}, after})
+	h.changes = append(h.changes, workloadChange{name, optional[workload]{there, before}, after})
 }
 
-// ago returns the Workloads as they were so many changes ago, and what has changed since.
-func (h *hub) ago(changes int) (map[string]workload, []event[workload]) {
-	items, events := maps.Clone(h.items), []event[workload](nil)
-	past := h.past[max(0, len(h.past)-changes):]
+// rewind returns the Workloads as they were so many changes ago, and what has changed since.
+func (h *hub) rewind(changes int) (map[string]workload, []watchEvent[workload]) {
+	items, events := maps.Clone(h.workloads), []watchEvent[workload](nil)
+	past := h.changes[max(0, len(h.changes)-changes):]
 	for _, c := range slices.Backward(past) {
 		delete(items, c.name)
-		if c.before.there {
+		if c.before.exists {
 			items[c.name] = c.before.value
 		}
 	}
 	for _, c := range past {
-		events = append(events, event[workload]{name: c.name, obj: c.after})
+		events = append(events, watchEvent[workload]{name: c.name, obj: c.after})
 	}
 	return items, events
 }
 
-// names returns the workloads in name order.
-func (h *hub) names() []string {
-	names := make([]string, 0, len(h.items))
-	for name := range h.items {
+// workloadNames returns the workloads in name order.
+func (h *hub) workloadNames() []string {
+	names := make([]string, 0, len(h.workloads))
+	for name := range h.workloads {
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	return names
 }
 
-// put stores a Workload and tells the program's informer.
-func (w *World) put(item workload) workload {
-	w.hub.last++
-	item.ownRV = w.hub.last
-	return w.store(item)
+// putWorkload stores a Workload and tells the program's informer.
+func (w *World) putWorkload(item workload) workload {
+	w.hub.lastVersion++
+	item.ownRV = w.hub.lastVersion
+	return w.storeWorkload(item)
 }
 
-// store is put for what is changed of the job alone; the version is counted already.
-func (w *World) store(item workload) workload {
-	item.rv = w.hub.last
-	w.hub.note(item.name, present[workload]{true, item})
-	w.hub.items[item.name] = item
-	w.changed()
-	if w.program != nil {
-		w.program.local.send(item.name, present[workload]{true, item})
-		w.keepBooks(item)
+// storeWorkload is put for what is changed of the job alone; the version is counted already.
+func (w *World) storeWorkload(item workload) workload {
+	item.rv = w.hub.lastVersion
+	w.hub.recordChange(item.name, optional[workload]{true, item})
+	w.hub.workloads[item.name] = item
+	w.markChanged()
+	if w.driver != nil {
+		w.driver.localInformer.enqueue(item.name, optional[workload]{true, item})
+		w.dropStaleOffers(item)
 	}
 	return item
 }
 
-func (w *World) removeLocal(name string) {
-	item := w.hub.items[name]
-	w.hub.note(name, present[workload]{})
-	delete(w.hub.items, name)
-	w.changed()
-	if w.program != nil {
-		w.program.local.send(name, present[workload]{false, item})
-		w.program.books.Drop(key(name))
+func (w *World) removeWorkload(name string) {
+	item := w.hub.workloads[name]
+	w.hub.recordChange(name, optional[workload]{})
+	delete(w.hub.workloads, name)
+	w.markChanged()
+	if w.driver != nil {
+		w.driver.localInformer.enqueue(name, optional[workload]{false, item})
+		w.driver.inFlight.Drop(workloadKey(name))
 	}
 }
 
-// core makes the next transition of one Workload in the hub's admission core (contract: kueue-api.md 4.11 and 4.13) and
+// stepCore makes the next transition of one Workload in the hub's admission core (contract: kueue-api.md 4.11 and 4.13) and
 // reports whether there was one. Prepared says that the dispatcher may add to a reservation what it would store next.
-func (w *World) core(name string, prepared bool) bool {
-	item, ok := w.hub.items[name]
-	if !ok || item.deleting && !item.kept || w.program == nil {
+func (w *World) stepCore(name string, prepared bool) bool {
+	item, ok := w.hub.workloads[name]
+	if !ok || item.deleting && !item.retained || w.driver == nil {
 		return false
 	}
 	switch {
-	case w.control(item):
+	case w.stepJobController(item):
 		return true
 	case item.finished != nil:
 		if !item.quota {
@@ -123,26 +123,26 @@ func (w *World) core(name string, prepared bool) bool {
 		item.quota = false
 	case item.quota && !item.evicted && (item.check == dispatch.Retry || item.check == dispatch.Rejected):
 		item.inactive = item.check == dispatch.Rejected
-		item = w.evict(item, "Evicted due to AdmissionCheck in "+string(item.check)+" state: "+item.message)
-		item.forCheck = !item.inactive
-	case !item.quota && !item.inactive && !item.deleting && !w.now.Before(item.requeueAt) && w.hub.free() >= item.gpu:
+		item = w.markEvicted(item, "Evicted due to AdmissionCheck in "+string(item.check)+" state: "+item.message)
+		item.evictedByCheck = !item.inactive
+	case !item.quota && !item.inactive && !item.deleting && !w.now.Before(item.requeueAt) && w.hub.freeQuota() >= item.gpu:
 		item.quota, item.evicted, item.evictedMsg = true, false, ""
 		item.reservedAt = w.now
 		item.reservation = fmt.Sprintf("%d/%d", w.now.Unix(), item.evictions)
-		item.check, item.message = item.entry(), ""
+		item.check, item.message = item.initialCheckState(), ""
 		if prepared {
-			item = w.prepare(item)
+			item = w.prepareReservation(item)
 		}
 	default:
 		return false
 	}
-	w.put(item)
+	w.putWorkload(item)
 	return true
 }
 
-// evict is the first half of an eviction.
-func (w *World) evict(item workload, message string) workload {
-	item.evicted, item.forCheck, item.evictedMsg = true, false, message
+// markEvicted is the first half of an eviction.
+func (w *World) markEvicted(item workload, message string) workload {
+	item.evicted, item.evictedByCheck, item.evictedMsg = true, false, message
 	item.evictions++
 	item.requeueAt = w.now.Add(time.Second)
 	return item
@@ -150,27 +150,27 @@ func (w *World) evict(item workload, message string) workload {
 
 // nominate is what somebody else's dispatcher writes; the API takes it while there is a reservation and no cluster bound.
 func (w *World) nominate(name string, clusters []string) {
-	item, ok := w.hub.items[name]
+	item, ok := w.hub.workloads[name]
 	open := ok && item.quota && !item.evicted && item.bound == "" && item.finished == nil && !item.deleting
 	clusters = slices.Sorted(slices.Values(clusters))
 	if w.policy.Dispatcher != dispatch.External || !open || slices.Equal(item.nominated, clusters) {
 		return
 	}
 	item.nominated = clusters
-	w.put(item)
+	w.putWorkload(item)
 }
 
 // nominateAll is the choice of a dispatcher that offers everything everywhere.
 func (w *World) nominateAll() {
-	for _, name := range w.hub.names() {
+	for _, name := range w.hub.workloadNames() {
 		w.nominate(name, w.hub.listed)
 	}
 }
 
-func (h *hub) free() int64 {
+func (h *hub) freeQuota() int64 {
 	left := h.gpu
-	for _, item := range h.items {
-		if item.quota && item.finished == nil && (!item.deleting || item.kept) {
+	for _, item := range h.workloads {
+		if item.quota && item.finished == nil && (!item.deleting || item.retained) {
 			left -= item.gpu
 		}
 	}

@@ -8,111 +8,111 @@ import (
 
 // The hub's run leases: how they are renewed, and how they stand as far as the hub can tell.
 
-// tenure is what the hub's program knows of its lease on a worker.
-type tenure struct {
-	// until is when the last renewal runs out that was answered, zero if none was; tried is when one was begun first, and refused
+// leaseRecord is what the hub's program knows of its lease on a worker.
+type leaseRecord struct {
+	// expiresAt is when the last renewal runs out that was answered, zero if none was; tried is when one was begun first, and refused
 	// whether the last one that was answered was turned down.
-	until, tried time.Time
-	refused      bool
+	expiresAt, firstTryAt time.Time
+	refused               bool
 }
 
-// renewing reports whether the hub's program renews a worker's lease, as far as it can tell.
-func (w *World) renewing(c *worker) bool {
-	return w.program != nil && !w.frozen["renew"] && !c.guard.stock && w.program.remote[c.name].link.State == dispatch.Connected
+// canRenew reports whether the hub's program renews a worker's lease, as far as it can tell.
+func (w *World) canRenew(c *worker) bool {
+	return w.driver != nil && !w.frozen["renew"] && !c.fence.stock && w.driver.remotes[c.name].link.State == dispatch.Connected
 }
 
-// renewAll makes the renewals that are due. Those that go nowhere have an outcome that the hub does not know.
-func (w *World) renewAll(to time.Time) {
+// renewDueLeases makes the renewals that are due. Those that go nowhere have an outcome that the hub does not know.
+func (w *World) renewDueLeases(to time.Time) {
 	for _, c := range w.workers {
-		if !w.renewing(c) {
+		if !w.canRenew(c) {
 			continue
 		}
-		r := w.program.remote[c.name]
+		r := w.driver.remotes[c.name]
 		last := r.renewedAt
-		if last.Before(w.program.started) {
-			last = w.program.started
+		if last.Before(w.driver.started) {
+			last = w.driver.started
 		}
 		if begun := to.Add(-(to.Sub(last) % renewEvery)); begun.After(r.renewedAt) {
-			w.renewal(c, begun, true)
+			w.applyRenewal(c, begun, true)
 		}
 	}
 }
 
-// renew is one renewal, now; its answer may get lost.
-func (w *World) renew(c *worker, answered bool) {
-	if w.renewing(c) && c.up {
-		w.renewal(c, w.now, answered)
+// renewLease is one renewal, now; its answer may get lost.
+func (w *World) renewLease(c *worker, answered bool) {
+	if w.canRenew(c) && c.up {
+		w.applyRenewal(c, w.now, answered)
 	}
 }
 
-// renewal is one that begins at a time. A worker that is away may have got it all the same, for all that the hub knows; one that
+// applyRenewal is one that begins at a time. A worker that is away may have got it all the same, for all that the hub knows; one that
 // turns it down has not.
-func (w *World) renewal(c *worker, at time.Time, answered bool) {
-	r, before := w.program.remote[c.name], w.lease(c)
-	if r.tenure.tried.IsZero() {
-		r.tenure.tried = at
+func (w *World) applyRenewal(c *worker, at time.Time, answered bool) {
+	r, before := w.driver.remotes[c.name], w.leaseState(c)
+	if r.lease.firstTryAt.IsZero() {
+		r.lease.firstTryAt = at
 	}
 	switch {
-	case c.up && c.guard.denied:
-		r.tenure.refused = r.tenure.refused || answered
+	case c.up && c.fence.denied:
+		r.lease.refused = r.lease.refused || answered
 	case c.up && answered:
-		c.guard.renewed, r.renewedAt = at, at
-		r.tenure.until, r.tenure.refused = at.Add(leaseDuration), false
+		c.fence.renewed, r.renewedAt = at, at
+		r.lease.expiresAt, r.lease.refused = at.Add(leaseDuration), false
 	case c.up:
-		c.guard.renewed = at
+		c.fence.renewed = at
 		fallthrough
 	default:
-		if !w.parts.Shell.ForgetsUnanswered || !c.up {
+		if !w.parts.DriverBugs.ForgetsUnansweredRenewals || !c.up {
 			r.renewedAt = at
 		}
 	}
-	if w.lease(c) != before {
-		w.changed()
+	if w.leaseState(c) != before {
+		w.markChanged()
 	}
 }
 
-// lease says how the run lease stands on a worker, for all that the hub's program knows.
-func (w *World) lease(c *worker) dispatch.LeaseState {
-	t := w.program.remote[c.name].tenure
+// leaseState says how the run lease stands on a worker, for all that the hub's program knows.
+func (w *World) leaseState(c *worker) dispatch.LeaseState {
+	t := w.driver.remotes[c.name].lease
 	switch {
-	case c.guard.stock, w.now.Before(t.until):
+	case c.fence.stock, w.now.Before(t.expiresAt):
 		return dispatch.Leased
-	case t.refused && !w.now.Before(t.tried.Add(leaseDuration)):
-		w.reach(Lapsed)
+	case t.refused && !w.now.Before(t.firstTryAt.Add(leaseDuration)):
+		w.recordEvent(LeaseExpired)
 		return dispatch.LeaseLapsed
 	}
 	return dispatch.LeaseAwaited
 }
 
-// keepLeases renews the leases for which a Workload waits.
-func (t *turn) keepLeases() {
+// renewAwaitedLeases renews the leases for which a Workload waits.
+func (t *decision) renewAwaitedLeases() {
 	if t.policy.OnHubLost != dispatch.Stop || t.state.Bound != "" {
 		return
 	}
 	for _, v := range t.obs.Clusters {
-		if c := t.worker(v.Name); c != nil && v.Lease == dispatch.LeaseAwaited && t.lease(c) == dispatch.LeaseAwaited {
-			t.renew(c, true)
+		if c := t.lookupWorker(v.Name); c != nil && v.Lease == dispatch.LeaseAwaited && t.leaseState(c) == dispatch.LeaseAwaited {
+			t.renewLease(c, true)
 		}
 	}
 }
 
-// leased reports whether no fence would stop a Workload's job on a cluster, as far as the hub has been told.
-func (t *turn) leased(cluster string) bool {
-	c := t.worker(cluster)
-	return t.policy.OnHubLost != dispatch.Stop || c == nil || t.lease(c) == dispatch.Leased
+// hasLease reports whether no fence would stop a Workload's job on a cluster, as far as the hub has been told.
+func (t *decision) hasLease(cluster string) bool {
+	c := t.lookupWorker(cluster)
+	return t.policy.OnHubLost != dispatch.Stop || c == nil || t.leaseState(c) == dispatch.Leased
 }
 
-// lapsed reports whether a fence would surely stop it.
-func (t *turn) lapsed(cluster string) bool {
-	c := t.worker(cluster)
-	return t.policy.OnHubLost == dispatch.Stop && c != nil && t.lease(c) == dispatch.LeaseLapsed
+// leaseExpired reports whether a fence would surely stop it.
+func (t *decision) leaseExpired(cluster string) bool {
+	c := t.lookupWorker(cluster)
+	return t.policy.OnHubLost == dispatch.Stop && c != nil && t.leaseState(c) == dispatch.LeaseLapsed
 }
 
-// deny w1: the hub loses its right to renew its lease there; grant w1: it has it back.
-func deny(denied bool) func(command) error {
+// setRenewalDenied w1: the hub loses its right to renew its lease there; grant w1: it has it back.
+func setRenewalDenied(denied bool) func(command) error {
 	return func(c command) error {
-		c.worker(c.arg(0)).guard.denied = denied
-		c.changed()
+		c.lookupWorker(c.arg(0)).fence.denied = denied
+		c.markChanged()
 		return nil
 	}
 }

@@ -16,23 +16,23 @@ type workload struct {
 	rv, ownRV, jobRV int64
 	gpu              int64
 	priority         int64
-	// owner is the UID of the job that the Workload was made for, and job that of the job which bears its name now.
-	owner, job int64
-	// run is how long the job runs once it starts; ttl is how long it stays after it has finished, negative for ever.
-	run, ttl time.Duration
-	// kill is the termination grace of its pods; sibling names the first Workload of the same owner, empty for that one.
-	kill    time.Duration
-	sibling string
-	// alien is set if the controller of its job is of another make: it goes by what the job shows.
-	alien bool
+	// ownerUID is the UID of the job that the Workload was made for, and job that of the job which bears its name now.
+	ownerUID, jobUID int64
+	// duration is how long the job runs once it starts; ttl is how long it stays after it has finished, negative for ever.
+	duration, ttl time.Duration
+	// killGrace is the termination grace of its pods; sibling names the first Workload of the same owner, empty for that one.
+	killGrace time.Duration
+	sibling   string
+	// foreignController is set if the controller of its job is of another make: it goes by what the job shows.
+	foreignController bool
 	// tolerates is set if its pods may run on tainted nodes.
 	tolerates bool
 
 	// deleting is set once somebody has deleted it; kept, if not its job too: then the job's controller keeps it for as long as
 	// the job may run somewhere, and makes another one after that.
-	deleting, kept bool
-	// unchecked is set while another check of it is not ready, and unasked while its queue does not ask for the dispatcher's.
-	unchecked, unasked bool
+	deleting, retained bool
+	// otherChecksPending is set while another check of it is not ready, and unasked while its queue does not ask for the dispatcher's.
+	otherChecksPending, noCheckEntry bool
 
 	quota       bool
 	reservation string
@@ -40,11 +40,11 @@ type workload struct {
 	requeueAt   time.Time
 	inactive    bool
 	evicted     bool
-	// forCheck is set if it was evicted because the check said Retry.
-	forCheck   bool
-	evictedMsg string
-	evictions  int64
-	finished   *dispatch.Outcome
+	// evictedByCheck is set if it was evicted because the check said Retry.
+	evictedByCheck bool
+	evictedMsg     string
+	evictions      int64
+	finished       *dispatch.Outcome
 
 	check     dispatch.CheckState
 	message   string
@@ -52,14 +52,14 @@ type workload struct {
 	bound     string
 	record    *dispatch.Record
 	// decoded is what was decoded of the last State that was stored.
-	decoded *decoded
+	decoded *decodedState
 
 	// status is what the hub's job shows.
 	status jobStatus
 }
 
-// decoded is a State and what it was decoded from.
-type decoded struct {
+// decodedState is a State and what it was decoded from.
+type decodedState struct {
 	record    *dispatch.Record
 	nominated []string
 	bound     string
@@ -74,21 +74,21 @@ func (w workload) state() dispatch.State {
 	return dispatch.Decode(w.record, w.nominated, w.bound)
 }
 
-// with stores a State.
-func (w workload) with(s dispatch.State) workload {
+// withState stores a State.
+func (w workload) withState(s dispatch.State) workload {
 	w.nominated, w.bound, w.record = s.Nominated, s.Bound, nil
 	if r, ok := dispatch.Encode(s); ok {
 		w.record = &r
 	}
-	w.decoded = &decoded{w.record, w.nominated, w.bound, dispatch.Decode(w.record, w.nominated, w.bound)}
+	w.decoded = &decodedState{w.record, w.nominated, w.bound, dispatch.Decode(w.record, w.nominated, w.bound)}
 	return w
 }
 
-// gang is the owner of the Workload and its siblings.
-func (w workload) gang() string { return or(w.sibling, w.name) }
+// ownerName is the owner of the Workload and its siblings.
+func (w workload) ownerName() string { return orElse(w.sibling, w.name) }
 
-// owns reports whether the job that bears the name is the one that the Workload was made for.
-func (w workload) owns() bool { return w.job == w.owner }
+// ownsJob reports whether the job that bears the name is the one that the Workload was made for.
+func (w workload) ownsJob() bool { return w.jobUID == w.ownerUID }
 
 // jobStatus is the part of a job's status that the hub copies.
 type jobStatus struct {
@@ -103,79 +103,79 @@ type owner struct {
 	uid  int64
 }
 
-// copied is a Workload on a worker.
-type copied struct {
+// remoteWorkload is a Workload on a worker.
+type remoteWorkload struct {
 	owner
 	epoch int64
-	// forged is the epoch that somebody has written over the stamp, zero if nobody has.
-	forged       int64
-	gpu          int64
-	priority     int64
-	run, ttl     time.Duration
-	quota        bool
-	admitted     bool
-	admittedAt   time.Time
-	evicted      bool
-	deactivating bool
-	requeueAt    time.Time
-	createdAt    time.Time
-	waiting      string
-	refused      bool
-	adopted      bool
-	adoptedBy    int64
-	finished     *dispatch.Outcome
-	deleting     bool
-	// stops is the stamp that lets a fence stop its job.
-	stops     bool
-	tolerates bool
+	// forgedEpoch is the epoch that somebody has written over the stamp, zero if nobody has.
+	forgedEpoch   int64
+	gpu           int64
+	priority      int64
+	duration, ttl time.Duration
+	quota         bool
+	admitted      bool
+	admittedAt    time.Time
+	evicted       bool
+	deactivating  bool
+	requeueAt     time.Time
+	createdAt     time.Time
+	waitingReason string
+	refused       bool
+	adopted       bool
+	adoptedBy     int64
+	finished      *dispatch.Outcome
+	deleting      bool
+	// stopsWithoutHub is the stamp that lets a fence stop its job.
+	stopsWithoutHub bool
+	tolerates       bool
 	// gated is set if it was made with a preemption gate; openedAt is when that was opened, zero while it is closed; blockedAt is
 	// when it was found that only the gate keeps it from preempting, zero if that is not so.
 	gated               bool
 	openedAt, blockedAt time.Time
 }
 
-// closed reports whether a gate keeps the copy from preempting.
-func (obj copied) closed() bool { return obj.gated && obj.openedAt.IsZero() }
+// isGateClosed reports whether a gate keeps the copy from preempting.
+func (obj remoteWorkload) isGateClosed() bool { return obj.gated && obj.openedAt.IsZero() }
 
-// stamp is the epoch that the copy bears.
-func (obj copied) stamp() int64 { return cmp.Or(obj.forged, obj.epoch) }
+// stampedEpoch is the epoch that the copy bears.
+func (obj remoteWorkload) stampedEpoch() int64 { return cmp.Or(obj.forgedEpoch, obj.epoch) }
 
-// stamp is the epoch that the job bears.
-func (j remoteJob) stamp() int64 { return cmp.Or(j.forged, j.epoch) }
+// stampedEpoch is the epoch that the job bears.
+func (j remoteJob) stampedEpoch() int64 { return cmp.Or(j.forgedEpoch, j.epoch) }
 
 // remoteJob is a job on a worker.
 type remoteJob struct {
 	owner
 	epoch int64
-	// forged is the epoch that somebody has written over the stamp, zero if nobody has.
-	forged   int64
-	running  bool
-	started  time.Time
-	run, ttl time.Duration
-	ended    time.Time
-	finished *dispatch.Outcome
-	deleting bool
+	// forgedEpoch is the epoch that somebody has written over the stamp, zero if nobody has.
+	forgedEpoch   int64
+	running       bool
+	started       time.Time
+	duration, ttl time.Duration
+	ended         time.Time
+	finished      *dispatch.Outcome
+	deleting      bool
 	// foreground is set if it was deleted so that its object stays until its pods have ended.
 	foreground bool
-	// kill is the termination grace of its pods, and stopAt when it is over, once they were told to stop.
-	kill   time.Duration
-	stopAt time.Time
-	// late is set if it was created by a call that the hub had given up.
-	late bool
+	// killGrace is the termination grace of its pods, and stopAt when it is over, once they were told to stop.
+	killGrace time.Duration
+	stopAt    time.Time
+	// createdLate is set if it was created by a call that the hub had given up.
+	createdLate bool
 	// id is its own UID; named is set if it names its Workload, as all of the hub's do; lost is what others have taken off it, and
 	// tampered that they ever took off everything.
-	id       int64
-	named    bool
-	lost     lost
-	tampered bool
+	id            int64
+	namesWorkload bool
+	lostMarks     lostMarks
+	tampered      bool
 }
 
 func (j remoteJob) status() jobStatus {
 	return jobStatus{active: j.running, finished: j.finished != nil}
 }
 
-// present is an object that may not be there.
-type present[T any] struct {
-	there bool
-	value T
+// optional is an object that may not be there.
+type optional[T any] struct {
+	exists bool
+	value  T
 }

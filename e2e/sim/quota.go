@@ -13,10 +13,10 @@ import (
 
 // The quota of a model worker: one ClusterQueue of one flavor, on which the real admission core decides.
 const (
-	queueName = "gpus"
-	flavor    = "h100"
-	resource  = "gpu"
-	gate      = "multikueue"
+	queueName      = "gpus"
+	flavorName     = "h100"
+	resourceName   = "gpu"
+	preemptionGate = "multikueue"
 )
 
 // newSnapshot returns the admission core's state of a worker without anything.
@@ -24,53 +24,53 @@ func newSnapshot() *admission.Snapshot { return admission.NewSnapshot() }
 
 // flavorOf is the flavor of all GPUs, whose nodes may be tainted.
 func flavorOf(tainted bool) admission.Flavor {
-	f := admission.Flavor{Name: flavor}
+	f := admission.Flavor{Name: flavorName}
 	if tainted {
 		f.Taints = []admission.Taint{{Key: "spot", Effect: admission.NoSchedule}}
 	}
 	return f
 }
 
-// rule tells the admission core about the worker's flavor and queue.
-func (c *worker) rule() {
+// configureQueue tells the admission core about the worker's flavor and queue.
+func (c *worker) configureQueue() {
 	c.snapshot.UpsertFlavor(flavorOf(c.tainted))
 	c.snapshot.UpsertQueue(admission.Queue{
 		Name: queueName, Strategy: admission.BestEffortFIFO, Preemption: admission.Preemption{WithinQueue: admission.LowerPriority},
 		Groups: []admission.ResourceGroup{{
-			Resources: []string{resource},
-			Flavors: []admission.FlavorQuota{{Flavor: flavor, Resources: []admission.ResourceQuota{
-				{Resource: resource, Limits: quota.Nominal(amount.Amount(c.gpu))},
+			Resources: []string{resourceName},
+			Flavors: []admission.FlavorQuota{{Flavor: flavorName, Resources: []admission.ResourceQuota{
+				{Resource: resourceName, Limits: quota.Nominal(amount.Amount(c.gpu))},
 			}}},
 		}},
 	})
 }
 
-// unmoved is the priority of copies that have quota: they give way to the command evict, not to each other.
-const unmoved = 1000
+// admittedPriority is the priority of copies that have quota: they give way to the command evict, not to each other.
+const admittedPriority = 1000
 
-// squatter is the workload of a worker's own that gives way to copies.
-const squatter = "squatter"
+// preemptibleWorkload is the workload of a worker's own that gives way to copies.
+const preemptibleWorkload = "squatter"
 
-// settleSquatter tells the admission core about it.
-func (c *worker) settleSquatter() {
-	if c.squatted == 0 {
-		c.snapshot.Remove(key(squatter))
+// syncPreemptible tells the admission core about it.
+func (c *worker) syncPreemptible() {
+	if c.preemptibleGPU == 0 {
+		c.snapshot.Remove(workloadKey(preemptibleWorkload))
 		return
 	}
-	c.snapshot.Admit(reservation(squatter, c.squatted, -1))
+	c.snapshot.Admit(newReservation(preemptibleWorkload, c.preemptibleGPU, -1))
 }
 
-func reservation(name string, gpu int64, priority int32) admission.Reservation {
+func newReservation(name string, gpu int64, priority int32) admission.Reservation {
 	return admission.Reservation{
-		Key: key(name), UID: name, LocalQueue: queueName, Queue: queueName, Admitted: true, Priority: priority,
-		Usage: quota.NewUsage(quota.Use{FlavorResource: quota.FlavorResource{Flavor: flavor, Resource: resource}, Amount: amount.Amount(gpu)}),
+		Key: workloadKey(name), UID: name, LocalQueue: queueName, Queue: queueName, Admitted: true, Priority: priority,
+		Usage: quota.NewUsage(quota.Use{FlavorResource: quota.FlavorResource{Flavor: flavorName, Resource: resourceName}, Amount: amount.Amount(gpu)}),
 	}
 }
 
-// blocked is what keeps everything of the hub from being considered on a worker.
-func (c *worker) blocked() *admission.Block {
+// quotaBlock is what keeps everything of the hub from being considered on a worker.
+func (c *worker) quotaBlock() *admission.Block {
 	switch {
-	case c.bare:
+	case c.noLocalQueue:
 		return &admission.Block{Because: admission.Misconfigured, Message: "LocalQueue " + queueName + " doesn't exist"}
 	case c.onHold:
 		return &admission.Block{Because: admission.Suspended, Message: "LocalQueue " + queueName + " is on hold"}
@@ -78,26 +78,26 @@ func (c *worker) blocked() *admission.Block {
 	return nil
 }
 
-func key(name string) admission.Key { return admission.Key{Namespace: "ns", Name: name} }
+func workloadKey(name string) admission.Key { return admission.Key{Namespace: "ns", Name: name} }
 
-// reckon tells the admission core about a copy as it is now: it waits, it holds quota, or neither.
-func (c *worker) reckon(name string, obj present[copied]) {
+// syncSnapshot tells the admission core about a copy as it is now: it waits, it holds quota, or neither.
+func (c *worker) syncSnapshot(name string, obj optional[remoteWorkload]) {
 	v := obj.value
 	switch {
-	case !obj.there || v.finished != nil || v.deactivating && !v.quota:
-		c.snapshot.Remove(key(name))
+	case !obj.exists || v.finished != nil || v.deactivating && !v.quota:
+		c.snapshot.Remove(workloadKey(name))
 	case v.quota:
-		holds := reservation(name, v.gpu, unmoved)
+		holds := newReservation(name, v.gpu, admittedPriority)
 		holds.Admitted, holds.Evicted = v.admitted, v.evicted
 		c.snapshot.Admit(holds)
 	default:
 		waits := admission.Workload{
-			Key: key(name), UID: strconv.FormatInt(v.uid, 10), LocalQueue: queueName, Queue: queueName,
+			Key: workloadKey(name), UID: strconv.FormatInt(v.uid, 10), LocalQueue: queueName, Queue: queueName,
 			Priority: int32(v.priority), QueuedAt: v.createdAt, NotBefore: v.requeueAt,
-			PodSets: []admission.PodSet{podSet(v.gpu, v.tolerates)}, Blocked: c.blocked(),
+			PodSets: []admission.PodSet{podSet(v.gpu, v.tolerates)}, Blocked: c.quotaBlock(),
 		}
-		if v.closed() {
-			waits.ClosedGates = []string{gate}
+		if v.isGateClosed() {
+			waits.ClosedGates = []string{preemptionGate}
 		}
 		c.snapshot.Push(waits)
 	}
@@ -105,44 +105,44 @@ func (c *worker) reckon(name string, obj present[copied]) {
 
 // podSet is one pod that needs so many GPUs.
 func podSet(gpu int64, tolerates bool) admission.PodSet {
-	set := admission.PodSet{Name: "main", Count: 1, Requests: amount.NewVector(amount.Request{Resource: resource, Amount: amount.Amount(gpu)})}
+	set := admission.PodSet{Name: "main", Count: 1, Requests: amount.NewVector(amount.Request{Resource: resourceName, Amount: amount.Amount(gpu)})}
 	if tolerates {
 		set.Tolerations = []admission.Toleration{{Key: "spot", Operator: admission.TolerateExists}}
 	}
 	return set
 }
 
-// cycle runs the worker's scheduler once and reports whether anything came of it.
-func (w *World) cycle(c *worker) bool {
+// runCycle runs the worker's scheduler once and reports whether anything came of it.
+func (w *World) runCycle(c *worker) bool {
 	before := w.version
 	for _, d := range cycle.Run(c.snapshot, w.now, cycle.Options{}).Decisions {
-		obj := c.copies[d.Workload.Name]
+		obj := c.workloads[d.Workload.Name]
 		waits := len(d.ClosedGates) > 0
 		switch {
 		case d.Verdict == admission.Admit:
-			obj.quota, obj.evicted, obj.waiting, obj.refused, obj.blockedAt = true, false, "", false, time.Time{}
+			obj.quota, obj.evicted, obj.waitingReason, obj.refused, obj.blockedAt = true, false, "", false, time.Time{}
 		case d.Verdict == admission.Preempt:
-			w.reach(Preempts)
-			w.preempt(c, d.Victims)
+			w.recordEvent(Preempts)
+			w.applyPreemption(c, d.Victims)
 			continue
-		case obj.waiting != d.Message || waits != !obj.blockedAt.IsZero():
-			obj.waiting, obj.refused, obj.blockedAt = d.Message, refusal(d.Because), time.Time{}
+		case obj.waitingReason != d.Message || waits != !obj.blockedAt.IsZero():
+			obj.waitingReason, obj.refused, obj.blockedAt = d.Message, isRefusal(d.Because), time.Time{}
 			if waits {
 				obj.blockedAt = w.now
 			}
 			if obj.refused {
-				w.reach(Refuses)
+				w.recordEvent(OfferRefused)
 			}
 		default:
 			continue
 		}
-		w.putCopy(c, d.Workload.Name, obj)
+		w.putRemoteWorkload(c, d.Workload.Name, obj)
 	}
 	return w.version != before
 }
 
-// refusal reports whether somebody must change something on the cluster before it admits a copy.
-func refusal(because admission.Reason) bool {
+// isRefusal reports whether somebody must change something on the cluster before it admits a copy.
+func isRefusal(because admission.Reason) bool {
 	switch because {
 	case admission.ExceedsMaxQuota, admission.NoMatchingFlavor, admission.Misconfigured, admission.Suspended:
 		return true
@@ -151,31 +151,31 @@ func refusal(because admission.Reason) bool {
 	}
 }
 
-// preempt evicts those who have to make room: the squatter, which is gone at once.
-func (w *World) preempt(c *worker, victims []admission.Victim) {
+// applyPreemption evicts those who have to make room: the squatter, which is gone at once.
+func (w *World) applyPreemption(c *worker, victims []admission.Victim) {
 	for _, victim := range victims {
-		if victim.Workload.Name == squatter {
-			c.squatted = 0
-			c.settleSquatter()
-			w.changed()
+		if victim.Workload.Name == preemptibleWorkload {
+			c.preemptibleGPU = 0
+			c.syncPreemptible()
+			w.markChanged()
 		}
 	}
 }
 
-// due is when the first copy may be looked at again, zero for never.
-func (c *worker) due(now time.Time) (at time.Time) {
-	for _, obj := range c.copies {
+// nextRequeue is when the first copy may be looked at again, zero for never.
+func (c *worker) nextRequeue(now time.Time) (at time.Time) {
+	for _, obj := range c.workloads {
 		if obj.requeueAt.After(now) {
-			at = soonest(at, obj.requeueAt)
+			at = earlierTime(at, obj.requeueAt)
 		}
 	}
 	return at
 }
 
-// free is the capacity that no copy has reserved.
-func (c *worker) free() int64 {
-	left := c.gpu - c.squatted
-	for _, obj := range c.copies {
+// freeQuota is the capacity that no copy has reserved.
+func (c *worker) freeQuota() int64 {
+	left := c.gpu - c.preemptibleGPU
+	for _, obj := range c.workloads {
 		if obj.quota && obj.finished == nil {
 			left -= obj.gpu
 		}
@@ -183,10 +183,10 @@ func (c *worker) free() int64 {
 	return left
 }
 
-// names returns the names of all objects on a worker, sorted.
-func (c *worker) names() []string {
+// objectNames returns the names of all objects on a worker, sorted.
+func (c *worker) objectNames() []string {
 	var names []string
-	for name := range c.copies {
+	for name := range c.workloads {
 		names = append(names, name)
 	}
 	for name := range c.jobs {

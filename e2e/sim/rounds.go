@@ -10,42 +10,42 @@ import (
 
 // What must hold of nominations in rounds. That goes by what the hub was shown: who may still admit is what it can know.
 
-// rounds checks what the incremental dispatcher and best fit nominate: no more than a step at a time, and nobody new before
+// checkRounds checks what the incremental dispatcher and best fit nominate: no more than a step at a time, and nobody new before
 // those that were nominated had their time, unless too few of them are left that may admit.
-func (l *ledger) rounds(t *turn, item workload, s, next dispatch.State) {
+func (l *history) checkRounds(t *decision, item workload, s, next dispatch.State) {
 	step, timeout := t.policy.StepSize, t.policy.RoundTimeout
 	switch t.policy.Dispatcher {
 	case dispatch.Incremental:
-		l.inOrder(t, item, next)
+		l.checkOrder(t, item, next)
 	case dispatch.BestFit:
-		step, timeout = 1, min(timeout, t.policy.HedgeAfter<<max(kept(s, next)-1, 0))
+		step, timeout = 1, min(timeout, t.policy.HedgeAfter<<max(countKept(s, next)-1, 0))
 	case dispatch.AllAtOnce, dispatch.External:
 		return
 	}
-	fresh, hopeful := l.division(t, s, next)
+	fresh, hopeful := l.splitNominated(t, s, next)
 	if len(fresh) == 0 {
 		return
 	}
-	over := !t.now.Before(l.widened[item.uid].Add(timeout))
+	over := !t.now.Before(l.lastNominated[item.uid].Add(timeout))
 	if t.policy.Dispatcher == dispatch.BestFit && len(hopeful)+len(fresh) > step {
-		l.hadTime(t, attempt{item.uid, s.Epoch}, hopeful, timeout)
+		l.checkOfferTime(t, attempt{item.uid, s.Epoch}, hopeful, timeout)
 	}
-	t.must(lawRound, len(fresh) <= step && (len(hopeful)+len(fresh) <= step || over), "%s has %v, %d of them new, last round at %s",
-		item.name, next.Nominated, len(fresh), l.widened[item.uid].Format(time.TimeOnly))
-	l.widened[item.uid] = t.now
+	t.mustHold(invRound, len(fresh) <= step && (len(hopeful)+len(fresh) <= step || over), "%s has %v, %d of them new, last round at %s",
+		item.name, next.Nominated, len(fresh), l.lastNominated[item.uid].Format(time.TimeOnly))
+	l.lastNominated[item.uid] = t.now
 }
 
-// division parts the nominated clusters into the new ones and, of the others, those that may still admit.
-func (l *ledger) division(t *turn, s, next dispatch.State) (fresh, hopeful []string) {
+// splitNominated parts the nominated clusters into the new ones and, of the others, those that may still admit.
+func (l *history) splitNominated(t *decision, s, next dispatch.State) (fresh, hopeful []string) {
 	for _, name := range next.Nominated {
 		v := clusterView(t.obs, name)
 		switch {
 		case next.Epoch != s.Epoch || next.Reservation != s.Reservation || !slices.Contains(s.Nominated, name):
 			fresh = append(fresh, name)
-		case !open(v), v.Copy.Evicted, v.Copy.Refused, v.Copy.Deactivating, v.Copy.Finished != nil, troubled(v, s.Epoch):
-		case v.Degraded != "" && v.Copy.Holder == dispatch.Absent && readier(t, s): // it does not even take the offer in time
-		case t.lapsed(name), !t.leased(name) && v.Copy.Holder == dispatch.Absent: // its fence would stop the job
-		case blocked(v) && easier(t, s, v): // it would have to preempt, another would not
+		case !canBeOffered(v), v.Copy.Evicted, v.Copy.Refused, v.Copy.Deactivating, v.Copy.Finished != nil, hasRefusedCall(v, s.Epoch):
+		case v.Degraded != "" && v.Copy.Holder == dispatch.Absent && hasReadierCluster(t, s): // it does not even take the offer in time
+		case t.leaseExpired(name), !t.hasLease(name) && v.Copy.Holder == dispatch.Absent: // its fence would stop the job
+		case isBlockedOnGate(v) && hasEasierCluster(t, s, v): // it would have to preempt, another would not
 		default:
 			hopeful = append(hopeful, name)
 		}
@@ -53,46 +53,46 @@ func (l *ledger) division(t *turn, s, next dispatch.State) (fresh, hopeful []str
 	return fresh, hopeful
 }
 
-// troubled reports whether a cluster has turned down what it was asked, for all that it shows.
-func troubled(v dispatch.ClusterView, epoch int64) bool {
+// hasRefusedCall reports whether a cluster has turned down what it was asked, for all that it shows.
+func hasRefusedCall(v dispatch.ClusterView, epoch int64) bool {
 	took := v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == epoch && v.Copy.SpecMatches && !v.Copy.Deleting && !v.GateAsked
 	return v.Trouble != "" && !took
 }
 
-// open reports whether a cluster could be offered something, as far as its connection and our name are concerned.
-func open(v dispatch.ClusterView) bool {
+// canBeOffered reports whether a cluster could be offered something, as far as its connection and our name are concerned.
+func canBeOffered(v dispatch.ClusterView) bool {
 	return v.InConfig && v.Link.State == dispatch.Connected && v.Copy.Holder != dispatch.Foreign && v.Job.Holder != dispatch.Foreign
 }
 
-// unbarred reports whether nothing stands against offering a cluster this Workload.
-func (t *turn) unbarred(v dispatch.ClusterView) bool {
-	return open(v) && t.leased(v.Name) && !v.Cordoned && !v.Draining && !v.Gone && (t.obs.Local.Pin == "" || t.obs.Local.Pin == v.Name)
+// isEligible reports whether nothing stands against offering a cluster this Workload.
+func (t *decision) isEligible(v dispatch.ClusterView) bool {
+	return canBeOffered(v) && t.hasLease(v.Name) && !v.Cordoned && !v.Draining && !v.Gone && (t.obs.Local.Pin == "" || t.obs.Local.Pin == v.Name)
 }
 
-// readier reports whether BestFit has a cluster left that answers in time.
-func readier(t *turn, s dispatch.State) bool {
+// hasReadierCluster reports whether BestFit has a cluster left that answers in time.
+func hasReadierCluster(t *decision, s dispatch.State) bool {
 	return t.policy.Dispatcher == dispatch.BestFit && slices.ContainsFunc(t.obs.Clusters, func(v dispatch.ClusterView) bool {
 		return v.Degraded == "" && v.Link.State == dispatch.Connected && !slices.Contains(s.Nominated, v.Name)
 	})
 }
 
-// blocked reports whether a copy waits for its gate and nothing else; easier whether there is a cluster left without need of it.
-func blocked(v dispatch.ClusterView) bool { return v.Copy.GateClosed && v.Copy.BlockedOnGate }
+// isBlockedOnGate reports whether a copy waits for its gate and nothing else; easier whether there is a cluster left without need of it.
+func isBlockedOnGate(v dispatch.ClusterView) bool { return v.Copy.GateClosed && v.Copy.BlockedOnGate }
 
-func easier(t *turn, s dispatch.State, than dispatch.ClusterView) bool {
+func hasEasierCluster(t *decision, s dispatch.State, than dispatch.ClusterView) bool {
 	return slices.ContainsFunc(t.obs.Clusters, func(v dispatch.ClusterView) bool {
-		return v.Name != than.Name && !v.Preempting && t.unbarred(v) && !slices.Contains(s.Nominated, v.Name)
+		return v.Name != than.Name && !v.Preempting && t.isEligible(v) && !slices.Contains(s.Nominated, v.Name)
 	})
 }
 
-// inOrder checks that the incremental dispatcher passes over nobody: whoever comes before one of those that are nominated is
+// checkOrder checks that the incremental dispatcher passes over nobody: whoever comes before one of those that are nominated is
 // nominated too, or could not be.
-func (l *ledger) inOrder(t *turn, item workload, next dispatch.State) {
+func (l *history) checkOrder(t *decision, item workload, next dispatch.State) {
 	order := slices.Clone(t.obs.Clusters)
 	if t.policy.ByName {
 		slices.SortFunc(order, func(a, b dispatch.ClusterView) int { return strings.Compare(a.Name, b.Name) })
 	}
-	if len(next.Nominated) == 0 || kept(t.item.state(), next) > 0 {
+	if len(next.Nominated) == 0 || countKept(t.item.state(), next) > 0 {
 		return // what was in reach and in the config when the others were nominated is not known any more
 	}
 	last := 0
@@ -102,28 +102,28 @@ func (l *ledger) inOrder(t *turn, item workload, next dispatch.State) {
 		}
 	}
 	for _, v := range order[:last] {
-		t.must(lawOrder, slices.Contains(next.Nominated, v.Name) || !t.unbarred(v), "%s has %v, but %s comes before", item.name, next.Nominated, v.Name)
+		t.mustHold(invOrder, slices.Contains(next.Nominated, v.Name) || !t.isEligible(v), "%s has %v, but %s comes before", item.name, next.Nominated, v.Name)
 	}
 }
 
-// hadTime checks that those who may still admit were sent their offers long enough ago, unless something of an earlier epoch,
+// checkOfferTime checks that those who may still admit were sent their offers long enough ago, unless something of an earlier epoch,
 // or a job that is none of ours, was in the way. A program that was started since does not know when.
-func (l *ledger) hadTime(t *turn, key attempt, hopeful []string, timeout time.Duration) {
+func (l *history) checkOfferTime(t *decision, key attempt, hopeful []string, timeout time.Duration) {
 	for _, name := range hopeful {
 		v := clusterView(t.obs, name)
 		earlier := v.Copy.Holder == dispatch.Predecessor || v.Copy.Holder != dispatch.Absent && v.Copy.Epoch != key.epoch ||
 			v.Job.Holder != dispatch.Absent
-		if owed(t.state, name) || earlier {
+		if isDebtor(t.state, name) || earlier {
 			continue
 		}
-		sent, ok := l.sent[key][name]
-		had := ok && (!t.now.Before(sent.Add(timeout)) || !t.program.started.Before(sent))
-		t.must(lawSent, had, "%s is to be hedged on others, %s was sent its offer at %s", t.item.name, name, sent.Format(time.TimeOnly))
+		sent, ok := l.offersSent[key][name]
+		had := ok && (!t.now.Before(sent.Add(timeout)) || !t.driver.started.Before(sent))
+		t.mustHold(invOfferTime, had, "%s is to be hedged on others, %s was sent its offer at %s", t.item.name, name, sent.Format(time.TimeOnly))
 	}
 }
 
-// kept counts the clusters that stay nominated.
-func kept(s, next dispatch.State) int {
+// countKept counts the clusters that stay nominated.
+func countKept(s, next dispatch.State) int {
 	n := 0
 	for _, name := range s.Nominated {
 		if slices.Contains(next.Nominated, name) {

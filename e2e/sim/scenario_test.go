@@ -25,19 +25,19 @@ func TestScenarios(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := Tell(Real(), string(script))
+			got, err := Trace(RealParts(), string(script))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if strings.Contains(got, "VIOLATION") {
 				t.Errorf("an invariant is broken:\n%s", got)
 			}
-			compare(t, strings.TrimSuffix(path, ".txt")+".golden", got)
+			compareGolden(t, strings.TrimSuffix(path, ".txt")+".golden", got)
 		})
 	}
 }
 
-func compare(t *testing.T, path, got string) {
+func compareGolden(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {

@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 )
 
-// Search is what came of the random scripts of many seeds.
-type Search struct {
+// SearchResult is what came of the random scripts of many seeds.
+type SearchResult struct {
 	// Schedules is how many were run. Checks, Reached and Policies are counted as in Result.
 	Schedules int
 	Checks    map[string]int
-	Reached   map[Event]int
+	Events    map[Event]int
 	Policies  map[string]int
 	// Failures are the seeds that broke an invariant, the smallest first.
 	Failures []Failure
@@ -21,29 +21,29 @@ type Search struct {
 
 // Failure is a seed that breaks an invariant. By rank says that it is one of placement, which no script replays.
 type Failure struct {
-	Seed   uint64
-	Broken string
-	ByRank bool
+	Seed      uint64
+	Violation string
+	InRanking bool
 }
 
-// enoughFailures is how many end a search: one must not hide the others, nor all of them be waited for.
-const enoughFailures = 20
+// maxFailures is how many end a search: one must not hide the others, nor all of them be waited for.
+const maxFailures = 20
 
-// Explored runs the scripts of so many seeds from a first one, with so many commands each, on all processors.
-func Explored(parts Parts, first, seeds uint64, length int) Search {
+// SearchSeeds runs the scripts of so many seeds from a first one, with so many commands each, on all processors.
+func SearchSeeds(parts Parts, first, seeds uint64, length int) SearchResult {
 	var next, failures atomic.Uint64
-	found := make([]Search, runtime.GOMAXPROCS(0))
+	found := make([]SearchResult, runtime.GOMAXPROCS(0))
 	var running sync.WaitGroup
 	for i := range found {
 		running.Go(func() {
 			s := &found[i]
-			*s = Search{Checks: map[string]int{}, Reached: map[Event]int{}, Policies: map[string]int{}}
-			for failures.Load() < enoughFailures {
+			*s = SearchResult{Checks: map[string]int{}, Events: map[Event]int{}, Policies: map[string]int{}}
+			for failures.Load() < maxFailures {
 				n := next.Add(1) - 1
 				if n >= seeds {
 					return
 				}
-				if s.one(parts, first+n, length) {
+				if s.runSeed(parts, first+n, length) {
 					failures.Add(1)
 				}
 			}
@@ -52,38 +52,38 @@ func Explored(parts Parts, first, seeds uint64, length int) Search {
 	running.Wait()
 	total := found[0]
 	for _, s := range found[1:] {
-		total.add(s)
+		total.merge(s)
 	}
 	slices.SortFunc(total.Failures, func(a, b Failure) int { return cmp.Compare(a.Seed, b.Seed) })
 	return total
 }
 
-// one runs one seed and reports whether it breaks an invariant.
-func (s *Search) one(parts Parts, seed uint64, length int) bool {
-	result := Explore(parts, Script(seed, length))
+// runSeed runs one seed and reports whether it breaks an invariant.
+func (s *SearchResult) runSeed(parts Parts, seed uint64, length int) bool {
+	result := Replay(parts, RandomScript(seed, length))
 	s.Schedules++
 	s.Policies[result.Policy]++
-	count(s.Checks, result.Checks)
-	count(s.Reached, result.Reached)
-	f := Failure{Seed: seed, Broken: result.Violation}
-	if f.Broken == "" {
-		f.Broken, f.ByRank = BrokenByRank(parts.Rank, seed, s.Checks), true
+	addCounts(s.Checks, result.Checks)
+	addCounts(s.Events, result.Events)
+	f := Failure{Seed: seed, Violation: result.Violation}
+	if f.Violation == "" {
+		f.Violation, f.InRanking = FindRankViolation(parts.Rank, seed, s.Checks), true
 	}
-	if f.Broken != "" {
+	if f.Violation != "" {
 		s.Failures = append(s.Failures, f)
 	}
-	return f.Broken != ""
+	return f.Violation != ""
 }
 
-func (s *Search) add(other Search) {
+func (s *SearchResult) merge(other SearchResult) {
 	s.Schedules += other.Schedules
-	count(s.Checks, other.Checks)
-	count(s.Reached, other.Reached)
-	count(s.Policies, other.Policies)
+	addCounts(s.Checks, other.Checks)
+	addCounts(s.Events, other.Events)
+	addCounts(s.Policies, other.Policies)
 	s.Failures = append(s.Failures, other.Failures...)
 }
 
-func count[K comparable](to, from map[K]int) {
+func addCounts[K comparable](to, from map[K]int) {
 	for k, n := range from {
 		to[k] += n
 	}

@@ -16,14 +16,14 @@ import (
 )
 
 var (
-	seeds  = flag.Uint64("sim.seeds", 2000, "how many random scripts to run")
-	first  = flag.Uint64("sim.seed", 1, "the first seed")
-	fresh  = flag.Uint64("sim.fresh", 2000, "how many random scripts to run with seeds that are drawn from the commit")
-	length = flag.Int("sim.length", 600, "how many commands a random script has")
+	seedCount      = flag.Uint64("sim.seeds", 2000, "how many random scripts to run")
+	firstSeed      = flag.Uint64("sim.seed", 1, "the first seed")
+	freshSeedCount = flag.Uint64("sim.fresh", 2000, "how many random scripts to run with seeds that are drawn from the commit")
+	scriptLength   = flag.Int("sim.length", 600, "how many commands a random script has")
 )
 
-// enough is how many schedules must come across everything.
-const enough = 2000
+// minSchedules is how many schedules must come across everything.
+const minSchedules = 2000
 
 // Worlds are small and short-lived: collecting them often would cost more than running them.
 func TestMain(m *testing.M) {
@@ -33,9 +33,9 @@ func TestMain(m *testing.M) {
 
 // The seeds are always the same, so that what they come across does not depend on luck.
 func TestEveryInvariantHoldsInRandomRuns(t *testing.T) {
-	found := search(t, *first, *seeds)
-	laws := slices.Concat(Laws(), RankLaws())
-	if *seeds < enough {
+	found := searchSeeds(t, *firstSeed, *seedCount)
+	laws := slices.Concat(Invariants(), RankInvariants())
+	if *seedCount < minSchedules {
 		return
 	}
 	for _, law := range laws {
@@ -44,7 +44,7 @@ func TestEveryInvariantHoldsInRandomRuns(t *testing.T) {
 		}
 	}
 	for _, e := range Events() {
-		if found.Reached[e] == 0 {
+		if found.Events[e] == 0 {
 			t.Errorf("no schedule came across this: %s", e)
 		}
 	}
@@ -53,8 +53,8 @@ func TestEveryInvariantHoldsInRandomRuns(t *testing.T) {
 // Every commit searches ground of its own.
 func TestEveryInvariantHoldsInFreshRuns(t *testing.T) {
 	from, drawn := freshSeed()
-	fmt.Fprintf(os.Stdout, "%d fresh schedules with seeds from %d, drawn from %s\n", *fresh, from, drawn)
-	search(t, from, *fresh)
+	fmt.Fprintf(os.Stdout, "%d fresh schedules with seeds from %d, drawn from %s\n", *freshSeedCount, from, drawn)
+	searchSeeds(t, from, *freshSeedCount)
 }
 
 func TestFreshSeedsDoNotOverlap(t *testing.T) {
@@ -93,23 +93,23 @@ func seedOf(commit string) uint64 {
 	return (n + 1) * 1_000_000
 }
 
-// search runs schedules and fails with the first that breaks an invariant, in its shortest form; of others it names the seeds.
-func search(t *testing.T, from, n uint64) Search {
+// searchSeeds runs schedules and fails with the first that breaks an invariant, in its shortest form; of others it names the seeds.
+func searchSeeds(t *testing.T, from, n uint64) SearchResult {
 	t.Helper()
-	found := Explored(Real(), from, n, *length)
+	found := SearchSeeds(RealParts(), from, n, *scriptLength)
 	total := 0
 	for _, n := range found.Checks {
 		total += n
 	}
-	t.Logf("%d schedules (%s) with seeds from %d, %d invariants, checked %d times: broken in %d", found.Schedules, shares(found.Policies), from,
-		len(Laws())+len(RankLaws()), total, len(found.Failures))
-	t.Logf("checks by invariant:\n%s", table(found.Checks))
-	t.Logf("events come across:\n%s", table(found.Reached))
+	t.Logf("%d schedules (%s) with seeds from %d, %d invariants, checked %d times: broken in %d", found.Schedules, formatShares(found.Policies), from,
+		len(Invariants())+len(RankInvariants()), total, len(found.Failures))
+	t.Logf("checks by invariant:\n%s", formatCounts(found.Checks))
+	t.Logf("events come across:\n%s", formatCounts(found.Events))
 	for i, f := range found.Failures {
-		t.Errorf("seed %d breaks %q\nreplay it: go test ./e2e/sim -run InRandomRuns -sim.seeds 1 -sim.seed %d -sim.length %d", f.Seed, f.Broken, f.Seed, *length)
-		if i == 0 && !f.ByRank {
-			short := strings.Join(Shrink(Real(), Script(f.Seed, *length)), "\n")
-			story, _ := Tell(Real(), short)
+		t.Errorf("seed %d breaks %q\nreplay it: go test ./e2e/sim -run InRandomRuns -sim.seeds 1 -sim.seed %d -sim.length %d", f.Seed, f.Violation, f.Seed, *scriptLength)
+		if i == 0 && !f.InRanking {
+			short := strings.Join(Shrink(RealParts(), RandomScript(f.Seed, *scriptLength)), "\n")
+			story, _ := Trace(RealParts(), short)
 			t.Errorf("this script replays it:\n%s\n\nwhat happens:\n%s", short, story)
 		}
 	}
@@ -119,8 +119,8 @@ func search(t *testing.T, from, n uint64) Search {
 	return found
 }
 
-// table lists counts, the smallest first.
-func table[K ~string](counts map[K]int) string {
+// formatCounts lists counts, the smallest first.
+func formatCounts[K ~string](counts map[K]int) string {
 	keys := slices.SortedFunc(maps.Keys(counts), func(a, b K) int { return cmp.Or(cmp.Compare(counts[a], counts[b]), cmp.Compare(a, b)) })
 	var b strings.Builder
 	for _, k := range keys {
@@ -129,7 +129,7 @@ func table[K ~string](counts map[K]int) string {
 	return b.String()
 }
 
-func shares(policies map[string]int) string {
+func formatShares(policies map[string]int) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(policies)) {
 		parts = append(parts, fmt.Sprintf("%d %s", policies[name], name))

@@ -13,48 +13,48 @@ type worker struct {
 	name string
 	gpu  int64
 	// up is false while the hub cannot reach it; it goes on working. slow keeps deleted jobs until it ends.
-	up, slow bool
-	copies   map[string]copied
-	jobs     map[string]remoteJob
-	watch    *watch
+	up, slow  bool
+	workloads map[string]remoteWorkload
+	jobs      map[string]remoteJob
+	informers *informers
 	// snapshot is the state of its admission core.
-	snapshot *admission.Snapshot
-	guard    guard
-	ghosts   []ghost
-	// squatted is what a workload of its own holds that gives way to copies; weight is how much people like the cluster.
-	squatted int64
-	weight   int
-	// bare is set if it has no LocalQueue for copies, onHold if that is on hold, tainted if its nodes are.
-	bare, onHold, tainted bool
-	// over is the highest epoch, above the first, of each Workload whose copies are gone.
-	over map[int64]int64
+	snapshot     *admission.Snapshot
+	fence        workerFence
+	orphanedPods []orphanedPods
+	// preemptibleGPU is what a workload of its own holds that gives way to copies; weight is how much people like the cluster.
+	preemptibleGPU int64
+	weight         int
+	// noLocalQueue is set if it has no LocalQueue for copies, onHold if that is on hold, tainted if its nodes are.
+	noLocalQueue, onHold, tainted bool
+	// goneEpochs is the highest epoch, above the first, of each Workload whose copies are gone.
+	goneEpochs map[int64]int64
 }
 
-// work makes the next transition of one name and reports whether there was one.
-func (w *World) work(c *worker, name string) bool {
+// stepWorker makes the next transition of one name and reports whether there was one.
+func (w *World) stepWorker(c *worker, name string) bool {
 	job, hasJob := c.jobs[name]
-	obj, hasCopy := c.copies[name]
+	obj, hasCopy := c.workloads[name]
 	switch {
-	case hasJob && job.deleting && !c.slow && (job.kill == 0 || !job.running):
+	case hasJob && job.deleting && !c.slow && (job.killGrace == 0 || !job.running):
 		w.removeJob(c, name)
-	case hasCopy && obj.deleting && !c.down(w.now):
-		w.removeCopy(c, name)
-	case hasJob && w.workJob(c, name, job, present[copied]{hasCopy, obj}):
-	case hasCopy && !c.down(w.now) && w.workCopy(c, name, obj, hasJob, job):
+	case hasCopy && obj.deleting && !c.isDown(w.now):
+		w.removeRemoteWorkload(c, name)
+	case hasJob && w.stepRemoteJob(c, name, job, optional[remoteWorkload]{hasCopy, obj}):
+	case hasCopy && !c.isDown(w.now) && w.stepRemoteWorkload(c, name, obj, hasJob, job):
 	default:
 		return false
 	}
 	return true
 }
 
-// allows reports whether a copy permits a job to run. One that is being deactivated is evicted before anything else.
-func (obj copied) allows(job remoteJob) bool {
+// permits reports whether a copy permits a job to run. One that is being deactivated is evicted before anything else.
+func (obj remoteWorkload) permits(job remoteJob) bool {
 	return obj.owner == job.owner && obj.adopted && obj.admitted && !obj.evicted && !obj.deactivating && obj.finished == nil
 }
 
-// workJob starts, stops, ends or removes a job.
-func (w *World) workJob(c *worker, name string, job remoteJob, obj present[copied]) bool {
-	allowed := obj.there && obj.value.allows(job) && !job.deleting && job.ours
+// stepRemoteJob starts, stops, ends or removes a job.
+func (w *World) stepRemoteJob(c *worker, name string, job remoteJob, obj optional[remoteWorkload]) bool {
+	allowed := obj.exists && obj.value.permits(job) && !job.deleting && job.ours
 	switch {
 	case job.finished != nil:
 		if job.ttl < 0 || w.now.Before(job.ended.Add(job.ttl)) || job.deleting {
@@ -64,15 +64,15 @@ func (w *World) workJob(c *worker, name string, job remoteJob, obj present[copie
 		return true
 	case job.running && !job.stopAt.IsZero():
 		return false
-	case job.running && !allowed && (!job.deleting || !c.slow) && !c.down(w.now):
+	case job.running && !allowed && (!job.deleting || !c.slow) && !c.isDown(w.now):
 		job = w.stopPods(job)
-	case job.running && !w.now.Before(job.started.Add(job.run)):
+	case job.running && !w.now.Before(job.started.Add(job.duration)):
 		job.running, job.ended = false, w.now
 		job.finished = &dispatch.Outcome{Reason: "Succeeded", Message: "Job finished successfully"}
-		w.ledger.ended(w, c, name, job)
-	case !job.running && allowed && !c.down(w.now):
+		w.history.recordEnd(w, c, name, job)
+	case !job.running && allowed && !c.isDown(w.now):
 		job.running, job.started = true, w.now
-		w.ledger.started(w, c, name, job)
+		w.history.checkJobStart(w, c, name, job)
 	default:
 		return false
 	}
@@ -80,13 +80,13 @@ func (w *World) workJob(c *worker, name string, job remoteJob, obj present[copie
 	return true
 }
 
-// workCopy admits, evicts, finishes or removes a Workload.
-func (w *World) workCopy(c *worker, name string, obj copied, hasJob bool, job remoteJob) bool {
+// stepRemoteWorkload admits, evicts, finishes or removes a Workload.
+func (w *World) stepRemoteWorkload(c *worker, name string, obj remoteWorkload, hasJob bool, job remoteJob) bool {
 	switch {
 	case obj.adopted && !hasJob:
-		w.removeCopy(c, name)
+		w.removeRemoteWorkload(c, name)
 		return true
-	case hasJob && !obj.adopted && job.owner == obj.owner && (c.guard.stock || !w.parts.Before(job, obj)):
+	case hasJob && !obj.adopted && job.owner == obj.owner && (c.fence.stock || !w.parts.Before(job, obj)):
 		obj.adopted, obj.adoptedBy = true, job.id
 	case obj.finished != nil:
 		return false
@@ -97,75 +97,75 @@ func (w *World) workCopy(c *worker, name string, obj copied, hasJob bool, job re
 	case obj.evicted && obj.quota && (!hasJob || !job.running):
 		obj.quota, obj.admitted, obj.openedAt = false, false, time.Time{}
 	case !obj.quota && !obj.deactivating:
-		return w.cycle(c)
+		return w.runCycle(c)
 	case obj.quota && !obj.evicted && !obj.admitted:
 		obj.admitted, obj.admittedAt = true, w.now
 	default:
 		return false
 	}
-	w.putCopy(c, name, obj)
+	w.putRemoteWorkload(c, name, obj)
 	return true
 }
 
 // nextTimer is when the worker will do something on its own, zero for never.
 func (c *worker) nextTimer(now time.Time) (at time.Time) {
-	at = c.due(now)
+	at = c.nextRequeue(now)
 	for _, job := range c.jobs {
 		switch {
 		case job.running && job.stopAt.IsZero():
-			at = soonest(at, job.started.Add(job.run))
+			at = earlierTime(at, job.started.Add(job.duration))
 		case job.finished != nil && job.ttl >= 0:
-			at = soonest(at, job.ended.Add(job.ttl))
+			at = earlierTime(at, job.ended.Add(job.ttl))
 		}
 	}
 	return at
 }
 
-func (w *World) putCopy(c *worker, name string, obj copied) {
-	w.beforeChange(c, name)
-	c.copies[name] = obj
-	c.reckon(name, present[copied]{true, obj})
-	w.changed()
-	c.watch.copies.send(name, present[copied]{true, obj})
+func (w *World) putRemoteWorkload(c *worker, name string, obj remoteWorkload) {
+	w.recordTrouble(c, name)
+	c.workloads[name] = obj
+	c.syncSnapshot(name, optional[remoteWorkload]{true, obj})
+	w.markChanged()
+	c.informers.workloads.enqueue(name, optional[remoteWorkload]{true, obj})
 }
 
-func (w *World) removeCopy(c *worker, name string) {
-	w.beforeChange(c, name)
-	obj := c.copies[name]
+func (w *World) removeRemoteWorkload(c *worker, name string) {
+	w.recordTrouble(c, name)
+	obj := c.workloads[name]
 	if obj.ours && obj.epoch > 1 {
-		c.over[obj.uid] = max(c.over[obj.uid], obj.epoch)
+		c.goneEpochs[obj.uid] = max(c.goneEpochs[obj.uid], obj.epoch)
 	}
-	delete(c.copies, name)
-	c.reckon(name, present[copied]{})
-	w.changed()
-	c.watch.copies.send(name, present[copied]{false, obj})
+	delete(c.workloads, name)
+	c.syncSnapshot(name, optional[remoteWorkload]{})
+	w.markChanged()
+	c.informers.workloads.enqueue(name, optional[remoteWorkload]{false, obj})
 }
 
 func (w *World) putJob(c *worker, name string, job remoteJob) {
-	w.beforeChange(c, name)
+	w.recordTrouble(c, name)
 	c.jobs[name] = job
-	w.changed()
-	c.watch.jobs.send(name, job.shown())
+	w.markChanged()
+	c.informers.jobs.enqueue(name, job.informerView())
 }
 
 func (w *World) removeJob(c *worker, name string) {
-	w.beforeChange(c, name)
+	w.recordTrouble(c, name)
 	job := c.jobs[name]
 	delete(c.jobs, name)
-	w.changed()
-	c.watch.jobs.send(name, present[remoteJob]{false, job})
+	w.markChanged()
+	c.informers.jobs.enqueue(name, optional[remoteJob]{false, job})
 }
 
-// soonest returns the earlier of two times, where zero means never.
-func soonest(a, b time.Time) time.Time {
+// earlierTime returns the earlier of two times, where zero means never.
+func earlierTime(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a
 }
 
-// latest returns the later of two times.
-func latest(a, b time.Time) time.Time {
+// laterTime returns the later of two times.
+func laterTime(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
 	}

@@ -14,35 +14,35 @@ import (
 // StepFunc is dispatch.Step, or a mutant of it.
 type StepFunc func(dispatch.State, dispatch.Observation, dispatch.Policy) dispatch.Plan
 
-// Shell says which mistakes the program around Step makes; none by default.
-type Shell struct {
+// DriverBugs says which mistakes the program around Step makes; none by default.
+type DriverBugs struct {
 	// ActsFirst: it carries out the actions of a plan that also writes, before it writes.
-	ActsFirst bool
+	ActsBeforeWrite bool
 	// KeepsAnswers: it holds on to the answer of a live read when newer things become known.
-	KeepsAnswers bool
+	KeepsLiveReads bool
 	// Overwrites: it writes although somebody else has written since it read.
-	Overwrites bool
+	IgnoresConflicts bool
 	// ForgetsUnanswered: it takes a renewal of the lease that was not answered for one that did not take place.
-	ForgetsUnanswered bool
+	ForgetsUnansweredRenewals bool
 	// TrustsItsMemory: after a restart it takes the lease for as old as it remembers, which is nothing.
-	TrustsItsMemory bool
+	ForgetsLeaseOnRestart bool
 	// AdoptsAgain: it makes a job under a copy that another job has taken up.
-	AdoptsAgain bool
+	AdoptsTwice bool
 	// TakesTheName: it takes the job that bears the name for the Workload's.
-	TakesTheName bool
+	MatchesJobByName bool
 	// ForgetsTheAdrift: it does nothing about a Workload whose check or config is missing; RemembersTheConfig: it goes on as if
 	// it were there; GuessesThePolicy: it takes the policy for the compatible one meanwhile.
-	ForgetsTheAdrift, RemembersTheConfig, GuessesThePolicy bool
+	DropsUnconfigured, KeepsOldConfig, AssumesDefaultPolicy bool
 	// LetsOthersHurry: a worker of ours lets a job go that is deleted once more while its pods end.
-	LetsOthersHurry bool
+	AllowsBackgroundDeletion bool
 	// TakesAnyFence: it relies on fences that need longer than it allows.
-	TakesAnyFence bool
+	TrustsAnyFence bool
 	// BelievesItsCache: it removes jobs without a look at the hub's API server.
-	BelievesItsCache bool
+	TrustsItsCache bool
 	// OffersUnasked: it makes offers on what its cache shows from before it began.
-	OffersUnasked bool
+	OffersFromStaleCache bool
 	// NeverLooksAround: once a cluster is bound it looks at no other that shows nothing.
-	NeverLooksAround bool
+	IgnoresOtherClusters bool
 }
 
 // Parts are the deciding parts that run in the model.
@@ -53,13 +53,13 @@ type Parts struct {
 	// Before is the rule about epochs of workers that know them.
 	Before EpochFunc
 	// Job is the controller of the hub's jobs.
-	Job   JobFunc
-	Shell Shell
+	Job        JobFunc
+	DriverBugs DriverBugs
 }
 
-// Real are the parts as they are.
-func Real() Parts {
-	return Parts{Step: dispatch.Step, Fence: fence.Step, Rank: placement.Rank, Before: realBefore, Job: job.Step}
+// RealParts are the parts as they are.
+func RealParts() Parts {
+	return Parts{Step: dispatch.Step, Fence: fence.Step, Rank: placement.Rank, Before: isBeforeEpoch, Job: job.Step}
 }
 
 // World is a hub, its workers and everything between them. It changes only by commands (script.go).
@@ -69,20 +69,20 @@ type World struct {
 	parts   Parts
 	hub     *hub
 	workers []*worker
-	program *program
-	ledger  *ledger
+	driver  *driver
+	history *history
 	// version counts changes of anything, to tell when nothing happens any more.
 	version int
-	// turn is the last turn of the dispatcher, and views what it was shown; the next one takes their place.
-	turn  turn
-	views []dispatch.ClusterView
-	// done counts the commands, of which each may change anything.
-	done int
+	// decision is the last turn of the dispatcher, and views what it was shown; the next one takes their place.
+	decision decision
+	views    []dispatch.ClusterView
+	// commandCount counts the commands, of which each may change anything.
+	commandCount int
 	// frozen are the actors that take no turn in a round: dispatch, core, deliver, or the name of a worker, which then
 	// stands still; deliver/<worker> freezes what the hub sees of it.
 	frozen map[string]bool
-	// held are calls that the hub has given up and that are still on their way.
-	held []held
+	// heldCalls are calls that the hub has given up and that are still on their way.
+	heldCalls []heldCall
 	// healed is set once every fault has ended.
 	healed bool
 	// commands is what the words of a script mean.
@@ -91,46 +91,46 @@ type World struct {
 	out *strings.Builder
 }
 
-// epoch is when every World begins.
-func epoch() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
+// startTime is when every World begins.
+func startTime() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 // New returns a World with a hub of 100 GPUs and no workers, in which the given parts run.
 func New(parts Parts) *World {
 	w := &World{
-		now:    epoch(),
-		policy: dispatch.Compatible(15 * time.Minute),
-		parts:  parts,
-		hub:    newHub(),
-		ledger: newLedger(),
-		frozen: map[string]bool{}, commands: verbs(),
+		now:     startTime(),
+		policy:  dispatch.Compatible(15 * time.Minute),
+		parts:   parts,
+		hub:     newHub(),
+		history: newHistory(),
+		frozen:  map[string]bool{}, commands: sharedCommands(),
 	}
-	w.boot(0)
+	w.startDriver(0)
 	return w
 }
 
 // Violation returns the first invariant that was broken, "" for none.
-func (w *World) Violation() string { return w.ledger.violation }
+func (w *World) Violation() string { return w.history.violation }
 
-func (w *World) changed() { w.version++ }
+func (w *World) markChanged() { w.version++ }
 
-// say tells the reader what happens.
-func (w *World) say(format string, args ...any) {
+// logf tells the reader what happens.
+func (w *World) logf(format string, args ...any) {
 	if w.out != nil {
-		fmt.Fprintf(w.out, "  %s  %s\n", w.clock(), fmt.Sprintf(format, args...))
+		fmt.Fprintf(w.out, "  %s  %s\n", w.formatClock(), fmt.Sprintf(format, args...))
 	}
 }
 
-// clock is the time since the beginning.
-func (w *World) clock() string {
-	return time.Time{}.Add(w.now.Sub(epoch())).Format("15:04:05")
+// formatClock is the time since the beginning.
+func (w *World) formatClock() string {
+	return time.Time{}.Add(w.now.Sub(startTime())).Format("15:04:05")
 }
 
-func (w *World) stock(name string) bool {
-	c := w.worker(name)
-	return c != nil && c.guard.stock
+func (w *World) isStock(name string) bool {
+	c := w.lookupWorker(name)
+	return c != nil && c.fence.stock
 }
 
-func (w *World) worker(name string) *worker {
+func (w *World) lookupWorker(name string) *worker {
 	for _, c := range w.workers {
 		if c.name == name {
 			return c
@@ -139,55 +139,55 @@ func (w *World) worker(name string) *worker {
 	return nil
 }
 
-// round lets every actor do all it can, once, in a fixed order, and reports whether anything changed.
-func (w *World) round() bool {
+// runRound lets every actor do all it can, once, in a fixed order, and reports whether anything changed.
+func (w *World) runRound() bool {
 	before := w.version
-	for _, name := range w.hub.names() {
-		w.while("core", func() bool { return w.core(name, !w.frozen["dispatch"]) })
+	for _, name := range w.hub.workloadNames() {
+		w.repeatStep("core", func() bool { return w.stepCore(name, !w.frozen["dispatch"]) })
 	}
 	if w.healed {
 		w.nominateAll()
 	}
 	for _, c := range w.workers {
-		w.roundWorker(c)
+		w.runWorkerRound(c)
 	}
-	if w.program == nil {
+	if w.driver == nil {
 		return w.version != before
 	}
-	w.while("deliver", w.deliverLocal)
-	for _, name := range w.hub.names() {
-		if !w.frozen["dispatch"] && w.program != nil {
-			w.dispatch(name, fault{})
+	w.repeatStep("deliver", w.deliverLocal)
+	for _, name := range w.hub.workloadNames() {
+		if !w.frozen["dispatch"] && w.driver != nil {
+			w.stepDispatch(name, callFault{})
 		}
 	}
 	for _, c := range w.workers {
 		if !w.frozen["dispatch"] {
-			w.sweep(c)
+			w.sweepOrphans(c)
 		}
 	}
 	return w.version != before
 }
 
-func (w *World) roundWorker(c *worker) {
+func (w *World) runWorkerRound(c *worker) {
 	if !w.frozen[c.name] {
-		for _, name := range c.names() {
-			w.while("", func() bool { return w.work(c, name) })
+		for _, name := range c.objectNames() {
+			w.repeatStep("", func() bool { return w.stepWorker(c, name) })
 		}
 	}
-	if w.program == nil {
+	if w.driver == nil {
 		return
 	}
-	w.probe(c)
-	w.report(c)
-	w.giveTurn(c)
+	w.probeWorker(c)
+	w.reportCapacity(c)
+	w.assignDrainSlot(c)
 	if !w.frozen["deliver/"+c.name] {
-		w.while("deliver", func() bool { return w.deliver(c, "jobs") })
-		w.while("deliver", func() bool { return w.deliver(c, "copies") })
+		w.repeatStep("deliver", func() bool { return w.deliverRemote(c, "jobs") })
+		w.repeatStep("deliver", func() bool { return w.deliverRemote(c, "copies") })
 	}
 }
 
-// while repeats a transition of an actor until there is none, at most often enough to catch a loop.
-func (w *World) while(actor string, do func() bool) {
+// repeatStep repeats a transition of an actor until there is none, at most often enough to catch a loop.
+func (w *World) repeatStep(actor string, do func() bool) {
 	for i := 0; i < 1000 && !w.frozen[actor]; i++ {
 		if !do() {
 			return
@@ -195,64 +195,64 @@ func (w *World) while(actor string, do func() bool) {
 	}
 }
 
-// untilQuiet makes rounds until nothing changes.
-func (w *World) untilQuiet() {
+// runUntilQuiet makes rounds until nothing changes.
+func (w *World) runUntilQuiet() {
 	for range 200 {
-		if !w.round() || w.ledger.violation != "" {
+		if !w.runRound() || w.history.violation != "" {
 			return
 		}
 	}
-	w.violate(lawFixed, "200 rounds did not come to rest")
+	w.recordViolation(invFixedPoint, "200 rounds did not come to rest")
 }
 
 // nextTimer is when something will happen on its own, zero for never.
 func (w *World) nextTimer() (at time.Time) {
 	for _, c := range w.workers {
-		at = soonest(soonest(at, c.nextTimer(w.now)), w.nextByWorker(c))
+		at = earlierTime(earlierTime(at, c.nextTimer(w.now)), w.nextWorkerEvent(c))
 	}
-	for _, item := range w.hub.items {
+	for _, item := range w.hub.workloads {
 		if !item.quota && item.finished == nil && !item.inactive && item.requeueAt.After(w.now) {
-			at = soonest(at, item.requeueAt)
+			at = earlierTime(at, item.requeueAt)
 		}
 	}
-	if w.program != nil {
-		for name, wake := range w.program.wakes {
-			if _, exists := w.hub.items[name]; exists && wake.After(w.now) {
-				at = soonest(at, wake)
+	if w.driver != nil {
+		for name, wake := range w.driver.requeueAt {
+			if _, exists := w.hub.workloads[name]; exists && wake.After(w.now) {
+				at = earlierTime(at, wake)
 			}
 		}
 	}
 	return at
 }
 
-// tick moves the clock, stopping wherever something happens on its own.
-func (w *World) tick(d time.Duration) {
+// advanceClock moves the clock, stopping wherever something happens on its own.
+func (w *World) advanceClock(d time.Duration) {
 	end := w.now.Add(d)
 	for {
-		w.untilQuiet()
+		w.runUntilQuiet()
 		next := w.nextTimer()
 		if next.IsZero() || !next.After(w.now) || next.After(end) {
 			break
 		}
-		w.pass(next)
+		w.passTime(next)
 	}
-	w.pass(end)
-	w.untilQuiet()
+	w.passTime(end)
+	w.runUntilQuiet()
 }
 
-// settle lets time pass until nothing will happen any more, at most for the given time.
-func (w *World) settle(limit time.Duration) {
+// runUntilSettled lets time pass until nothing will happen any more, at most for the given time.
+func (w *World) runUntilSettled(limit time.Duration) {
 	end := w.now.Add(limit)
-	for w.ledger.violation == "" {
-		w.untilQuiet()
+	for w.history.violation == "" {
+		w.runUntilQuiet()
 		next := w.nextTimer()
 		if next.IsZero() || next.After(end) {
 			return
 		}
 		if next.After(w.now) {
-			w.pass(next)
+			w.passTime(next)
 		} else {
-			w.pass(w.now.Add(time.Second))
+			w.passTime(w.now.Add(time.Second))
 		}
 	}
 }

@@ -26,23 +26,23 @@ import (
 // +kubebuilder:rbac:groups=switchyard.dev,resources=capacityreports,verbs=create;patch
 
 const (
-	// Interval is the least time between two writes of the report; with a report of more than calm bytes it is longer in
+	// MinWriteInterval is the least time between two writes of the report; with a report of more than calm bytes it is longer in
 	// proportion, so that etcd does not have to take more than calm bytes in an Interval, however large the cluster.
-	Interval = 2 * time.Second
-	calm     = 128 << 10
-	// refreshEvery is how often everything is computed anew: a few things of which the view does not tell (labels of
+	MinWriteInterval    = 2 * time.Second
+	maxBytesPerInterval = 128 << 10
+	// refreshInterval is how often everything is computed anew: a few things of which the view does not tell (labels of
 	// namespaces) must not be missed for long.
-	refreshEvery = switchyard.CapacityReportRenewal
-	// missingFor is how long to wait where CapacityReports are not installed.
-	missingFor = 5 * time.Minute
-	// manager is the field manager of the report.
-	manager = "switchyard-capacity"
+	refreshInterval = switchyard.CapacityReportRenewal
+	// notInstalledRetry is how long to wait where CapacityReports are not installed.
+	notInstalledRetry = 5 * time.Minute
+	// fieldOwner is the field manager of the report.
+	fieldOwner = "switchyard-capacity"
 )
 
 // Options say what the engine is like.
 type Options struct {
-	// Kinds are the kinds of job that it serves, each as Kind.version.group.
-	Kinds []string
+	// JobKinds are the kinds of job that it serves, each as Kind.version.group.
+	JobKinds []string
 	// IgnoresUncovered is set if it may leave resources out of account that no group covers.
 	IgnoresUncovered bool
 	// FairSharing is set if preemption goes by shares.
@@ -57,88 +57,88 @@ type Reconciler struct {
 	options Options
 
 	mu      sync.Mutex
-	changed changes
+	changed changedNames
 
-	books *books
-	// refreshed is when everything was computed anew.
-	refreshed time.Time
+	cache *reportCache
+	// refreshedAt is when everything was computed anew.
+	refreshedAt time.Time
 	// notBefore is when the next write may be tried, and written what was written last, with the versions that it counts.
-	notBefore time.Time
-	written   *switchyard.CapacityReport
-	versions  map[string]quota.Version
+	notBefore       time.Time
+	lastWritten     *switchyard.CapacityReport
+	writtenVersions map[string]quota.Version
 	// omitted is what was too much for the report that was written last.
 	omitted []string
 }
 
 // New returns a Reconciler that has published nothing.
 func New(c client.Client, v *view.View, clk clock.PassiveClock, options Options) *Reconciler {
-	slices.Sort(options.Kinds)
-	return &Reconciler{client: c, view: v, clock: clk, options: options, changed: newChanges(), books: newBooks(options.FairSharing)}
+	slices.Sort(options.JobKinds)
+	return &Reconciler{client: c, view: v, clock: clk, options: options, changed: newChangedNames(), cache: newReportCache(options.FairSharing)}
 }
 
 // Reconcile brings the report up to date, or says when it may be written again.
 func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	now := r.clock.Now()
 	if r.notBefore.After(now) {
-		return kube.Wake(r.notBefore, now), nil
+		return kube.RequeueAt(r.notBefore, now), nil
 	}
-	is := r.observe(now)
-	if !r.news(is) {
-		return r.rest(now), nil
+	is := r.refreshReport(now)
+	if !r.needsWrite(is) {
+		return r.nextReconcile(now), nil
 	}
-	size, err := r.act(ctx, is)
-	r.notBefore = now.Add(Interval * time.Duration(1+size/calm))
+	size, err := r.writeReport(ctx, is)
+	r.notBefore = now.Add(MinWriteInterval * time.Duration(1+size/maxBytesPerInterval))
 	switch {
 	case meta.IsNoMatchError(err):
 		log.FromContext(ctx).Info("CapacityReports are not installed in this cluster: nobody is told what it has room for")
-		r.notBefore = now.Add(missingFor)
-		return kube.Wake(r.notBefore, now), nil
+		r.notBefore = now.Add(notInstalledRetry)
+		return kube.RequeueAt(r.notBefore, now), nil
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	r.written, r.versions = is, maps.Clone(r.books.versions)
-	return r.rest(now), nil
+	r.lastWritten, r.writtenVersions = is, maps.Clone(r.cache.versions)
+	return r.nextReconcile(now), nil
 }
 
-// rest is when to look again if there is no news before.
-func (r *Reconciler) rest(now time.Time) ctrl.Result {
-	return kube.Wake(kube.Earliest(r.refreshed.Add(refreshEvery), r.written.ObservedAt.Add(switchyard.CapacityReportRenewal)), now)
+// nextReconcile is when to look again if there is no news before.
+func (r *Reconciler) nextReconcile(now time.Time) ctrl.Result {
+	return kube.RequeueAt(kube.Earliest(r.refreshedAt.Add(refreshInterval), r.lastWritten.ObservedAt.Add(switchyard.CapacityReportRenewal)), now)
 }
 
-// observe keeps the books and returns what they say.
-func (r *Reconciler) observe(now time.Time) *switchyard.CapacityReport {
+// refreshReport keeps the books and returns what they say.
+func (r *Reconciler) refreshReport(now time.Time) *switchyard.CapacityReport {
 	r.mu.Lock()
 	changed := r.changed
-	r.changed = newChanges()
+	r.changed = newChangedNames()
 	r.mu.Unlock()
-	if !now.Before(r.refreshed.Add(refreshEvery)) {
-		r.refreshed = now
-		r.books.addAll(r.view, changed)
+	if !now.Before(r.refreshedAt.Add(refreshInterval)) {
+		r.refreshedAt = now
+		r.cache.markAllChanged(r.view, changed)
 	}
-	r.books.keep(r.view, changed)
-	is := r.books.report(r.view)
+	r.cache.update(r.view, changed)
+	is := r.cache.buildReport(r.view)
 	is.TypeMeta = metav1.TypeMeta{APIVersion: switchyard.GroupVersion.String(), Kind: "CapacityReport"}
 	is.Name = switchyard.CapacityReportName
 	is.ObservedAt = metav1.NewMicroTime(now)
-	is.Kinds, is.IgnoresUncovered = r.options.Kinds, r.options.IgnoresUncovered
+	is.Kinds, is.IgnoresUncovered = r.options.JobKinds, r.options.IgnoresUncovered
 	return is
 }
 
-// news reports whether there is anything to write: other figures, the same figures of other reservations, or that they have
+// needsWrite reports whether there is anything to write: other figures, the same figures of other reservations, or that they have
 // been the same for so long that somebody might think that nobody looks any more.
-func (r *Reconciler) news(is *switchyard.CapacityReport) bool {
-	if r.written == nil || !maps.Equal(r.versions, r.books.versions) ||
-		is.ObservedAt.Sub(r.written.ObservedAt.Time) >= switchyard.CapacityReportRenewal {
+func (r *Reconciler) needsWrite(is *switchyard.CapacityReport) bool {
+	if r.lastWritten == nil || !maps.Equal(r.writtenVersions, r.cache.versions) ||
+		is.ObservedAt.Sub(r.lastWritten.ObservedAt.Time) >= switchyard.CapacityReportRenewal {
 		return true
 	}
-	was := *r.written
+	was := *r.lastWritten
 	was.ObservedAt = is.ObservedAt
 	return !equality.Semantic.DeepEqual(&was, is)
 }
 
-// act writes the report, as much of it as can be stored, and returns its size in bytes.
-func (r *Reconciler) act(ctx context.Context, is *switchyard.CapacityReport) (int, error) {
-	data, omitted, err := encoded(is)
+// writeReport writes the report, as much of it as can be stored, and returns its size in bytes.
+func (r *Reconciler) writeReport(ctx context.Context, is *switchyard.CapacityReport) (int, error) {
+	data, omitted, err := encodeReport(is)
 	if err != nil {
 		return 0, err
 	}
@@ -148,7 +148,7 @@ func (r *Reconciler) act(ctx context.Context, is *switchyard.CapacityReport) (in
 	}
 	answer := &switchyard.CapacityReport{ObjectMeta: metav1.ObjectMeta{Name: is.Name}}
 	patch := client.RawPatch(types.ApplyPatchType, data)
-	if err := r.client.Patch(ctx, answer, patch, client.FieldOwner(manager), client.ForceOwnership); err != nil {
+	if err := r.client.Patch(ctx, answer, patch, client.FieldOwner(fieldOwner), client.ForceOwnership); err != nil {
 		return len(data), fmt.Errorf("write the capacity report: %w", err)
 	}
 	return len(data), nil

@@ -29,16 +29,16 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 // sources tell of all that the report is about.
 func (r *Reconciler) sources() []source.Source {
 	return []source.Source{
-		r.follow(r.view.ClusterQueues(), func(name types.NamespacedName) { r.changed.queues[name.Name] = true }),
-		r.follow(r.view.LocalQueues(), func(name types.NamespacedName) { r.changed.locals[name] = true }),
-		r.follow(r.view.Flavors(), func(types.NamespacedName) {}), // Flavors are read anew for each report.
+		r.trackSource(r.view.ClusterQueueRequests(), func(name types.NamespacedName) { r.changed.clusterQueues[name.Name] = true }),
+		r.trackSource(r.view.LocalQueueRequests(), func(name types.NamespacedName) { r.changed.localQueues[name] = true }),
+		r.trackSource(r.view.FlavorRequests(), func(types.NamespacedName) {}), // Flavors are read anew for each report.
 	}
 }
 
-// follow notes what a source tells of, and has it all end in one request: there is but one report.
-func (r *Reconciler) follow(of source.Source, note func(types.NamespacedName)) source.Source {
+// trackSource notes what a source tells of, and has it all end in one request: there is but one report.
+func (r *Reconciler) trackSource(of source.Source, note func(types.NamespacedName)) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		return of.Start(ctx, funnel{TypedRateLimitingInterface: queue, note: func(name types.NamespacedName) {
+		return of.Start(ctx, singleRequestQueue{TypedRateLimitingInterface: queue, onName: func(name types.NamespacedName) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			note(name)
@@ -46,18 +46,18 @@ func (r *Reconciler) follow(of source.Source, note func(types.NamespacedName)) s
 	})
 }
 
-// funnel is a queue that notes every name and adds but one.
-type funnel struct {
+// singleRequestQueue is a queue that notes every name and adds but one.
+type singleRequestQueue struct {
 	workqueue.TypedRateLimitingInterface[reconcile.Request]
-	note func(types.NamespacedName)
+	onName func(types.NamespacedName)
 }
 
-// settling is how long the first news waits for those that come with it: who makes a flavor and its queues makes them one after
+// firstChangeDelay is how long the first news waits for those that come with it: who makes a flavor and its queues makes them one after
 // the other, and a report without the last of them would stand for an Interval.
-const settling = 100 * time.Millisecond
+const firstChangeDelay = 100 * time.Millisecond
 
 // Add notes the name before the request is made, so that whoever handles the request finds it.
-func (f funnel) Add(request reconcile.Request) {
-	f.note(request.NamespacedName)
-	f.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: switchyard.CapacityReportName}}, settling)
+func (f singleRequestQueue) Add(request reconcile.Request) {
+	f.onName(request.NamespacedName)
+	f.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: switchyard.CapacityReportName}}, firstChangeDelay)
 }

@@ -11,8 +11,8 @@ import (
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
-// sized is a report of so many queues that somebody waits in, with a name of so many bytes and so many steps of preemption.
-func sized(queues, name, steps int) *switchyard.CapacityReport {
+// newReportOfSize is a report of so many queues that somebody waits in, with a name of so many bytes and so many steps of preemption.
+func newReportOfSize(queues, name, steps int) *switchyard.CapacityReport {
 	r := &switchyard.CapacityReport{Kinds: []string{"Job.v1.batch"}}
 	for i := range queues {
 		figures := switchyard.CapacityFigures{Flavor: "red", Own: []int64{1}, Free: []int64{1}, Largest: []int64{1}}
@@ -31,15 +31,15 @@ func TestAReportThatIsTooLargeLeavesOutWhatMattersLeast(t *testing.T) {
 		report *switchyard.CapacityReport
 		want   []string
 	}{
-		"a small one is whole":          {sized(10, 10, 8), nil},
-		"first the evictions":           {sized(2000, 10, 16), []string{"preempting"}},
-		"then who waits":                {sized(4000, 10, 2), []string{"preempting", "waiting"}},
-		"then there is nothing to tell": {sized(4000, 250, 2), []string{"preempting", "waiting", "clusterQueues"}},
+		"a small one is whole":          {newReportOfSize(10, 10, 8), nil},
+		"first the evictions":           {newReportOfSize(2000, 10, 16), []string{"preempting"}},
+		"then who waits":                {newReportOfSize(4000, 10, 2), []string{"preempting", "waiting"}},
+		"then there is nothing to tell": {newReportOfSize(4000, 250, 2), []string{"preempting", "waiting", "clusterQueues"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := tc.report.DeepCopy()
-			data, omitted, err := encoded(tc.report)
-			if err != nil || len(data) > largestReport {
+			data, omitted, err := encodeReport(tc.report)
+			if err != nil || len(data) > maxReportBytes {
 				t.Fatalf("%d bytes, %v", len(data), err)
 			}
 			if diff := cmp.Diff(tc.want, omitted); diff != "" {

@@ -89,7 +89,7 @@ func (r *reconciler[T]) patch(ctx context.Context, before, after client.Object) 
 		return fmt.Errorf("patch %T %s/%s: %w", before, before.GetNamespace(), before.GetName(), err)
 	}
 	if err == nil {
-		r.written.Note(after, r.opts.Clock.Now())
+		r.written.Record(after, r.opts.Clock.Now())
 	}
 	return nil
 }
@@ -135,11 +135,11 @@ func (s *sight[T]) ending(plan Plan) string {
 // release gives the reservation back once the evicted job has no pods left.
 func (r *reconciler[T]) release(ctx context.Context, s *sight[T]) error {
 	wl := s.wl.DeepCopy()
-	if !workload.Release(wl, s.facts.Now) {
+	if !workload.ReleaseQuota(wl, s.facts.Now) {
 		return nil
 	}
 	if r.opts.WaitForPodsReady {
-		workload.AwaitPods(wl, s.facts.Now)
+		workload.SetPodsNotReady(wl, s.facts.Now)
 	}
 	return r.applyAdmission(ctx, wl)
 }
@@ -149,7 +149,7 @@ func (r *reconciler[T]) applyAdmission(ctx context.Context, wl *kueue.Workload) 
 	if err := kube.ApplyAdmission(ctx, r.client, wl); err != nil {
 		return err
 	}
-	r.written.Note(wl, r.opts.Clock.Now())
+	r.written.Record(wl, r.opts.Clock.Now())
 	return nil
 }
 
@@ -171,7 +171,7 @@ func (r *reconciler[T]) stop(ctx context.Context, s *sight[T], plan Plan) ([]kub
 		if client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("patch status of %s %s: %w", r.kind.GVK.Kind, s.job.GetName(), err)
 		}
-		r.written.Note(next, s.facts.Now)
+		r.written.Record(next, s.facts.Now)
 		return nil, nil
 	case StopSpec:
 	}

@@ -62,7 +62,7 @@ func (r *reconciler[T]) mayBeAway(ctx context.Context, wl *kueue.Workload) (bool
 // it, or its dispatcher has not looked since. Then the dispatcher has to write one before the Workload may go.
 func (r *reconciler[T]) lacksRecord(ctx context.Context, wl *kueue.Workload) (bool, error) {
 	recorded := meta.FindStatusCondition(wl.Status.Conditions, switchyard.DispatchCondition) != nil
-	over := workload.Evictions(wl)
+	over := workload.CountEvictions(wl)
 	if workload.HasQuota(wl) && workload.IsEvicted(wl) {
 		over-- // under way
 	}

@@ -261,7 +261,7 @@ func (c *cluster) admit(flavor string) {
 		for i := range wl.Spec.PodSets {
 			a.PodSetAssignments = append(a.PodSetAssignments, assigned(wl.Spec.PodSets[i].Name, flavor, wl.Spec.PodSets[i].Count))
 		}
-		workload.Reserve(wl, a, nil, "Quota reserved", c.clock.Now())
+		workload.ReserveQuota(wl, a, nil, "Quota reserved", c.clock.Now())
 	})
 }
 

@@ -204,7 +204,7 @@ func TestAReadinessThatNobodyTookBackInTimeIsSaidAnew(t *testing.T) {
 	c.clock.Step(time.Minute)
 	c.apply(func(wl *kueue.Workload) { // lost and regained while nobody looked
 		workload.Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption}, c.clock.Now())
-		workload.Release(wl, c.clock.Now())
+		workload.ReleaseQuota(wl, c.clock.Now())
 	})
 	c.admit("h100")
 	if workload.ArePodsReady(c.workload()) {
@@ -236,7 +236,7 @@ func (c *cluster) admitPartly(flavor string, count int32) {
 	c.Helper()
 	c.apply(func(wl *kueue.Workload) {
 		a := &kueue.Admission{ClusterQueue: "cq", PodSetAssignments: []kueue.PodSetAssignment{assigned("main", flavor, count)}}
-		workload.Reserve(wl, a, nil, "Quota reserved", c.clock.Now())
+		workload.ReserveQuota(wl, a, nil, "Quota reserved", c.clock.Now())
 	})
 }
 
@@ -310,11 +310,11 @@ func (c *cluster) checkedWith(u kueue.PodSetUpdate) {
 		for _, ps := range wl.Spec.PodSets {
 			a.PodSetAssignments = append(a.PodSetAssignments, assigned(ps.Name, "h100", ps.Count))
 		}
-		workload.Reserve(wl, a, []string{"check"}, "Quota reserved", c.clock.Now())
-		workload.SetCheck(wl, "check", kueue.CheckStateReady, "", c.clock.Now())
+		workload.ReserveQuota(wl, a, []string{"check"}, "Quota reserved", c.clock.Now())
+		workload.SetAdmissionCheck(wl, "check", kueue.CheckStateReady, "", c.clock.Now())
 		u.Name = wl.Spec.PodSets[0].Name
 		wl.Status.AdmissionChecks[0].PodSetUpdates = []kueue.PodSetUpdate{u}
-		workload.Derive(wl, c.clock.Now())
+		workload.DeriveConditions(wl, c.clock.Now())
 	})
 }
 
@@ -376,12 +376,12 @@ func TestTheGatesOfAWorkloadFollowThoseOfItsJobHoweverTheyAreWritten(t *testing.
 	c.wrote("create Workload")
 	c.changeJob(func(j *batchv1.Job) { j.Annotations[kueue.AdmissionGatedByAnnotation] = "b" })
 	c.wrote("patch Workload")
-	if diff := cmp.Diff([]string{"b"}, workload.Gates(c.workload())); diff != "" {
+	if diff := cmp.Diff([]string{"b"}, workload.AdmissionGates(c.workload())); diff != "" {
 		t.Errorf("gates differ (-want +got):\n%s", diff)
 	}
 	c.changeJob(func(j *batchv1.Job) { delete(j.Annotations, kueue.AdmissionGatedByAnnotation) })
 	c.wrote("patch Workload")
-	if gates := workload.Gates(c.workload()); len(gates) > 0 {
+	if gates := workload.AdmissionGates(c.workload()); len(gates) > 0 {
 		t.Errorf("still gated by %q", gates)
 	}
 }

@@ -72,7 +72,7 @@ func (r *reconciler[T]) observe(ctx context.Context, key types.NamespacedName) (
 // behind tells whether we have written the job or its Workload since the cache saw them.
 func (r *reconciler[T]) behind(s *sight[T]) bool {
 	now := s.facts.Now
-	return r.written.NewerThan(s.job, now) || s.wl != nil && r.written.NewerThan(s.wl, now)
+	return r.written.IsNewerThan(s.job, now) || s.wl != nil && r.written.IsNewerThan(s.wl, now)
 }
 
 // observeWorkloads sorts the Workloads that a job of this name owns, or has owned.
@@ -234,7 +234,7 @@ func (r *reconciler[T]) isStopped(s *sight[T], original []kueue.PodSet) bool {
 func (r *reconciler[T]) retireAt(wl *kueue.Workload) time.Time {
 	evicted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
 	if r.opts.KeepDeactivated == nil || evicted == nil || evicted.Status != metav1.ConditionTrue ||
-		workload.IsActive(wl) || workload.HasQuota(wl) || workload.IsCopy(wl) {
+		workload.IsActive(wl) || workload.HasQuota(wl) || workload.IsRemoteCopy(wl) {
 		return time.Time{}
 	}
 	if _, cause := lifecycle.Split(admission.Reason(evicted.Reason)); cause == "" {

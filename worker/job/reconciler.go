@@ -28,7 +28,7 @@ type reconciler[T client.Object] struct {
 	live     client.Reader
 	recorder events.EventRecorder
 	compose  composer[T]
-	written  kube.Written
+	written  kube.WriteTracker
 	awaited  awaited
 }
 
@@ -53,12 +53,12 @@ func (r *reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.R
 			return ctrl.Result{RequeueAfter: conflictDelay}, err
 		}
 	}
-	return kube.Wake(plan.WakeAt, s.facts.Now), nil
+	return kube.RequeueAt(plan.WakeAt, s.facts.Now), nil
 }
 
 func (r *reconciler[T]) record(ctx context.Context, s *sight[T], plan Plan, events []kube.Event) {
 	log.FromContext(ctx).V(3).Info("Looked at job", "do", plan.Do.String(), "because", plan.Because)
 	if len(events) > 0 {
-		kube.Record(r.recorder, s.job, events...)
+		kube.RecordEvents(r.recorder, s.job, events...)
 	}
 }

@@ -24,7 +24,7 @@ func (r *reconciler[T]) relay() predicate.Predicate {
 			return true
 		}
 		if owner := r.ownerOf(is); owner != nil {
-			kube.Record(r.recorder, owner, checkNews(was, is)...)
+			kube.RecordEvents(r.recorder, owner, checkNews(was, is)...)
 		}
 		return true
 	}}

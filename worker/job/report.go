@@ -30,7 +30,7 @@ func (r *reconciler[T]) observeReport(s *sight[T]) {
 }
 
 // podsReady returns the condition to write, nil if the present one is right (contract: kueue-api.md 1.13, PodsReady). As
-// long as pods have never been ready the admission says so (workload.AwaitPods), and no condition means the same. What was said
+// long as pods have never been ready the admission says so (workload.SetPodsNotReady), and no condition means the same. What was said
 // in an earlier admission is past: its pods are not those that are waited for now.
 func podsReady(wl *kueue.Workload, ready bool, now time.Time) *metav1.Condition {
 	was := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadPodsReady)
@@ -137,6 +137,6 @@ func (r *reconciler[T]) applyStatus(ctx context.Context, wl *kueue.Workload, man
 	if err != nil {
 		return fmt.Errorf("apply status of workload %s/%s as %s: %w", wl.Namespace, wl.Name, manager, err)
 	}
-	r.written.Note(answer, r.opts.Clock.Now())
+	r.written.Record(answer, r.opts.Clock.Now())
 	return nil
 }

@@ -45,7 +45,7 @@ func (r *reconciler[T]) forgetOne(ctx context.Context, wl *kueue.Workload) error
 // mayBeOrphan tells whether the Workload is one to be finished if its job is gone. A copy from a hub must not report an end
 // that its job did not have.
 func (r *reconciler[T]) mayBeOrphan(wl *kueue.Workload) bool {
-	return r.opts.Gates.FinishOrphanedWorkloads && !workload.IsFinished(wl) && wl.DeletionTimestamp.IsZero() && !workload.IsCopy(wl)
+	return r.opts.Gates.FinishOrphanedWorkloads && !workload.IsFinished(wl) && wl.DeletionTimestamp.IsZero() && !workload.IsRemoteCopy(wl)
 }
 
 // orphaned tells whether the Workload is to be finished because its job is gone, which a live read has to confirm. A job
@@ -76,6 +76,6 @@ func (r *reconciler[T]) retire(ctx context.Context, s *sight[T]) ([]kube.Event, 
 		return nil, fmt.Errorf("delete %s %s/%s: %w", r.kind.GVK.Kind, s.job.GetNamespace(), s.job.GetName(), err)
 	}
 	events := tell(kueue.EventDeleted, "Deleted job: deactivation retention period expired")
-	kube.Record(r.recorder, s.wl, events...)
+	kube.RecordEvents(r.recorder, s.wl, events...)
 	return events, nil
 }

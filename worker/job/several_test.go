@@ -42,7 +42,7 @@ func TestOfSeveralWorkloadsTheOneThatMatchesStays(t *testing.T) {
 	limited := func(wl *kueue.Workload) { wl.Spec.MaximumExecutionTimeSeconds = ptr.To[int32](60) }
 	same := func(*kueue.Workload) {}
 	holding := func(wl *kueue.Workload) {
-		workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq", PodSetAssignments: []kueue.PodSetAssignment{
+		workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq", PodSetAssignments: []kueue.PodSetAssignment{
 			assigned("main", "h100", wl.Spec.PodSets[0].Count),
 		}}, []string{"check"}, "Quota reserved", time.Unix(0, 0))
 	}

@@ -31,7 +31,7 @@ func (h *webhook[T]) ValidateCreate(ctx context.Context, job T) (admission.Warni
 	errs := validateMeta(job, h.opts.Gates)
 	errs = append(errs, h.validateElastic(job)...)
 	if h.opts.Gates.AdmissionGatedBy {
-		errs = append(errs, workload.ValidateGates(job.GetAnnotations()[kueue.AdmissionGatedByAnnotation])...)
+		errs = append(errs, workload.ValidateAdmissionGates(job.GetAnnotations()[kueue.AdmissionGatedByAnnotation])...)
 	}
 	if h.managed(job) {
 		errs = append(errs, h.validateStale(ctx, job)...)
@@ -206,7 +206,7 @@ func validateChange(old, job client.Object, gates Gates, wasSuspended, isSuspend
 	}
 	if gates.AdmissionGatedBy {
 		key := kueue.AdmissionGatedByAnnotation
-		errs = append(errs, workload.ValidateGatesUpdate(old.GetAnnotations()[key], job.GetAnnotations()[key])...)
+		errs = append(errs, workload.ValidateAdmissionGatesUpdate(old.GetAnnotations()[key], job.GetAnnotations()[key])...)
 	}
 	return errs
 }

@@ -158,7 +158,7 @@ func TestWhatChecksSayIsToldToTheJobThatWaitsForThem(t *testing.T) {
 	}
 	reserved := func(checks ...kueue.AdmissionCheckState) *kueue.Workload {
 		wl := &kueue.Workload{}
-		workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"b"}, "Quota reserved", time.Unix(0, 0))
+		workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"b"}, "Quota reserved", time.Unix(0, 0))
 		wl.Status.AdmissionChecks = checks
 		return wl
 	}

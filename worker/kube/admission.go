@@ -13,10 +13,10 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// AdmissionManager is the field manager that owns the admission part of a Workload's status: everything but
+// AdmissionFieldOwner is the field manager that owns the admission part of a Workload's status: everything but
 // reclaimablePods and the PodsReady condition, which the job's reconciler owns (contract: kueue-api.md 2.5). That pods have
 // never been ready (PodsReady=False, WaitForStart) goes with the admission, and is part of it until the job says otherwise.
-const AdmissionManager = "kueue-admission"
+const AdmissionFieldOwner = "kueue-admission"
 
 // ApplyAdmission makes the admission part of the Workload's status on the server equal to that of wl, as one
 // server-side apply. Fields that wl lacks are removed, in a second write if others own them too. The write fails with a
@@ -39,14 +39,14 @@ func ApplyAdmission(ctx context.Context, c client.Client, wl *kueue.Workload) er
 	// A fresh object takes the answer: decoding over wl would keep fields that the server has dropped.
 	answer := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: wl.Namespace, Name: wl.Name}}
 	err = c.Status().Patch(ctx, answer, client.RawPatch(types.ApplyPatchType, data),
-		client.FieldOwner(AdmissionManager), client.ForceOwnership)
+		client.FieldOwner(AdmissionFieldOwner), client.ForceOwnership)
 	if apierrors.IsInvalid(err) {
-		err = replace(ctx, c, wl, answer)
+		err = replaceAdmission(ctx, c, wl, answer)
 	}
 	if err != nil {
 		return fmt.Errorf("apply admission status of workload %s/%s: %w", wl.Namespace, wl.Name, err)
 	}
-	if err := withdraw(ctx, c, answer, &wl.Status); err != nil {
+	if err := withdrawLeftovers(ctx, c, answer, &wl.Status); err != nil {
 		return err
 	}
 	*wl = *answer

@@ -19,8 +19,8 @@ type Event struct {
 // MaxEventNote is the longest note of an event, in bytes.
 const MaxEventNote = 1024
 
-// Record sends the events about one object, in order. Call it only after the write that made them true.
-func Record(recorder events.EventRecorder, about runtime.Object, list ...Event) {
+// RecordEvents sends the events about one object, in order. Call it only after the write that made them true.
+func RecordEvents(recorder events.EventRecorder, about runtime.Object, list ...Event) {
 	for _, e := range list {
 		kind := corev1.EventTypeNormal
 		if e.Warning {
@@ -34,17 +34,17 @@ func Record(recorder events.EventRecorder, about runtime.Object, list ...Event) 
 // kueue-api.md 1.2).
 const MaxConditionMessage = 32 * 1024
 
-// mark stands for what was cut off.
-const mark = " ..."
+// truncationMark stands for what was cut off.
+const truncationMark = " ..."
 
 // Truncate cuts a text to at most limit bytes, at a rune boundary, marking the cut with " ..." (contract: messages.md 0).
 func Truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	cut := max(limit-len(mark), 0)
+	cut := max(limit-len(truncationMark), 0)
 	for cut > 0 && text[cut]&0xC0 == 0x80 {
 		cut--
 	}
-	return text[:cut] + mark
+	return text[:cut] + truncationMark
 }

@@ -14,11 +14,11 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// withdraw removes from the server what an apply could not: parts of the admission status that wanted lacks and that
+// withdrawLeftovers removes from the server what an apply could not: parts of the admission status that wanted lacks and that
 // another field manager owns too. A check controller that applies its own entry under its own name, or a person with an
 // editor, would otherwise keep a check, a reservation or a request to deactivate alive for ever. It costs a write only when
 // there is something to remove, and fails with a conflict when the Workload has changed since the answer.
-func withdraw(ctx context.Context, c client.Client, answer *kueue.Workload, wanted *kueue.WorkloadStatus) error {
+func withdrawLeftovers(ctx context.Context, c client.Client, answer *kueue.Workload, wanted *kueue.WorkloadStatus) error {
 	if !hasLeftovers(&answer.Status, wanted) {
 		return nil
 	}
@@ -39,9 +39,9 @@ func admissionFields() []string {
 	}
 }
 
-// replace writes the admission part as a merge patch, list by list. It is for an apply that the server found invalid, which
+// replaceAdmission writes the admission part as a merge patch, list by list. It is for an apply that the server found invalid, which
 // happens when it would withdraw an entry of a list of which others own a part: the part alone makes no valid entry.
-func replace(ctx context.Context, c client.Client, wl, answer *kueue.Workload) error {
+func replaceAdmission(ctx context.Context, c client.Client, wl, answer *kueue.Workload) error {
 	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&wl.Status)
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
@@ -56,7 +56,7 @@ func replace(ctx context.Context, c client.Client, wl, answer *kueue.Workload) e
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	return c.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, data), client.FieldOwner(AdmissionManager))
+	return c.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, data), client.FieldOwner(AdmissionFieldOwner))
 }
 
 // hasLeftovers tells whether there is anything to remove.

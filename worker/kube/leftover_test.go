@@ -20,7 +20,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-func condition(name string) metav1.Condition {
+func testCondition(name string) metav1.Condition {
 	return metav1.Condition{Type: name, Status: metav1.ConditionTrue, Reason: "R", LastTransitionTime: metav1.Unix(0, 0)}
 }
 
@@ -30,7 +30,7 @@ func TestWhatOthersOwnGoesWhenItIsNotWantedAnyMore(t *testing.T) {
 		return kueue.AdmissionCheckState{Name: kueue.AdmissionCheckReference(name), State: kueue.CheckStateReady, LastTransitionTime: at}
 	}
 	answer := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "wl"}, Status: kueue.WorkloadStatus{
-		Conditions:            []metav1.Condition{condition("DeactivationTarget"), condition("PodsReady"), condition("Evicted")},
+		Conditions:            []metav1.Condition{testCondition("DeactivationTarget"), testCondition("PodsReady"), testCondition("Evicted")},
 		AdmissionChecks:       []kueue.AdmissionCheckState{check("old"), check("new")},
 		Admission:             &kueue.Admission{ClusterQueue: "cq"},
 		ReclaimablePods:       []kueue.ReclaimablePod{{Name: "main", Count: 1}},
@@ -47,9 +47,9 @@ func TestWhatOthersOwnGoesWhenItIsNotWantedAnyMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	wanted := &kueue.WorkloadStatus{
-		Conditions: []metav1.Condition{condition("Evicted")}, AdmissionChecks: []kueue.AdmissionCheckState{check("new")},
+		Conditions: []metav1.Condition{testCondition("Evicted")}, AdmissionChecks: []kueue.AdmissionCheckState{check("new")},
 	}
-	if err := withdraw(t.Context(), c, answer, wanted); err != nil {
+	if err := withdrawLeftovers(t.Context(), c, answer, wanted); err != nil {
 		t.Fatal(err)
 	}
 	stored := &kueue.Workload{}
@@ -57,7 +57,7 @@ func TestWhatOthersOwnGoesWhenItIsNotWantedAnyMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := kueue.WorkloadStatus{
-		Conditions:      []metav1.Condition{condition("PodsReady"), condition("Evicted")},
+		Conditions:      []metav1.Condition{testCondition("PodsReady"), testCondition("Evicted")},
 		AdmissionChecks: []kueue.AdmissionCheckState{check("new")},
 		ReclaimablePods: []kueue.ReclaimablePod{{Name: "main", Count: 1}},
 	}
@@ -67,7 +67,7 @@ func TestWhatOthersOwnGoesWhenItIsNotWantedAnyMore(t *testing.T) {
 		}
 	}
 	version := stored.ResourceVersion
-	if err := withdraw(t.Context(), c, answer, wanted); err != nil || answer.ResourceVersion != version {
+	if err := withdrawLeftovers(t.Context(), c, answer, wanted); err != nil || answer.ResourceVersion != version {
 		t.Errorf("a second time: version %s after %s, error %v", answer.ResourceVersion, version, err)
 	}
 }
@@ -79,7 +79,7 @@ func TestAnApplyThatLeavesHalfAnEntryIsWrittenAsAWhole(t *testing.T) {
 	}
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "wl"}, Status: kueue.WorkloadStatus{
 		AdmissionChecks: []kueue.AdmissionCheckState{{Name: "old", State: kueue.CheckStateReady, LastTransitionTime: metav1.Unix(0, 0)}},
-		Conditions:      []metav1.Condition{condition("PodsReady")},
+		Conditions:      []metav1.Condition{testCondition("PodsReady")},
 		ReclaimablePods: []kueue.ReclaimablePod{{Name: "main", Count: 1}},
 	}}
 	refuse := func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
@@ -95,12 +95,12 @@ func TestAnApplyThatLeavesHalfAnEntryIsWrittenAsAWhole(t *testing.T) {
 	}
 	stale := wl.DeepCopy()
 	wl.Status.AdmissionChecks = nil
-	wl.Status.Conditions = append(wl.Status.Conditions, condition("Admitted"))
+	wl.Status.Conditions = append(wl.Status.Conditions, testCondition("Admitted"))
 	if err := ApplyAdmission(t.Context(), c, wl); err != nil {
 		t.Fatal(err)
 	}
 	want := kueue.WorkloadStatus{
-		Conditions: []metav1.Condition{condition("PodsReady"), condition("Admitted")}, ReclaimablePods: []kueue.ReclaimablePod{{Name: "main", Count: 1}},
+		Conditions: []metav1.Condition{testCondition("PodsReady"), testCondition("Admitted")}, ReclaimablePods: []kueue.ReclaimablePod{{Name: "main", Count: 1}},
 	}
 	if diff := cmp.Diff(want, wl.Status); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

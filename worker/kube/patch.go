@@ -17,8 +17,8 @@ import (
 // fails with a conflict when somebody else wrote since before was read. It reports whether it wrote; after then holds the
 // server's answer, except that a status changed in memory is kept.
 func Patch(ctx context.Context, c client.Client, before, after client.Object) (bool, error) {
-	return patch(before, after, false, func(p client.Patch) error {
-		status, err := statusOf(after)
+	return patchDifference(before, after, false, func(p client.Patch) error {
+		status, err := statusFields(after)
 		if err != nil {
 			return err
 		}
@@ -31,16 +31,16 @@ func Patch(ctx context.Context, c client.Client, before, after client.Object) (b
 
 // PatchStatus is Patch for the status subresource alone.
 func PatchStatus(ctx context.Context, c client.Client, before, after client.Object) (bool, error) {
-	return patch(before, after, true, func(p client.Patch) error {
+	return patchDifference(before, after, true, func(p client.Patch) error {
 		return c.Status().Patch(ctx, after, p)
 	})
 }
 
 const statusKey = "status"
 
-// patch writes the difference in the status, or in everything else.
-func patch(before, after client.Object, status bool, write func(client.Patch) error) (bool, error) {
-	if unchanged(before, after, status) {
+// patchDifference writes the difference in the status, or in everything else.
+func patchDifference(before, after client.Object, status bool, write func(client.Patch) error) (bool, error) {
+	if isUnchanged(before, after, status) {
 		return false, nil
 	}
 	data, err := client.MergeFrom(before).Data(after)
@@ -55,14 +55,14 @@ func patch(before, after client.Object, status bool, write func(client.Patch) er
 	if len(parts) == 0 {
 		return false, nil
 	}
-	if data, err = locked(parts, before.GetResourceVersion()); err != nil {
+	if data, err = withResourceVersion(parts, before.GetResourceVersion()); err != nil {
 		return false, fmt.Errorf("compare %T: %w", after, err)
 	}
 	return true, write(client.RawPatch(types.MergePatchType, data))
 }
 
-// unchanged finds out cheaply whether nothing differs that is to be written; false may mean that it cannot tell.
-func unchanged(before, after client.Object, status bool) bool {
+// isUnchanged finds out cheaply whether nothing differs that is to be written; false may mean that it cannot tell.
+func isUnchanged(before, after client.Object, status bool) bool {
 	was, is := reflect.Indirect(reflect.ValueOf(before)), reflect.Indirect(reflect.ValueOf(after))
 	if was.Kind() != reflect.Struct || was.Type() != is.Type() || !was.FieldByName("Status").IsValid() {
 		return false
@@ -78,8 +78,8 @@ func unchanged(before, after client.Object, status bool) bool {
 	return true
 }
 
-// locked is the merge patch with the version that it is for.
-func locked(parts map[string]json.RawMessage, version string) ([]byte, error) {
+// withResourceVersion is the merge patch with the version that it is for.
+func withResourceVersion(parts map[string]json.RawMessage, version string) ([]byte, error) {
 	metadata := map[string]any{}
 	if raw, found := parts["metadata"]; found {
 		if err := json.Unmarshal(raw, &metadata); err != nil {
@@ -95,7 +95,7 @@ func locked(parts map[string]json.RawMessage, version string) ([]byte, error) {
 	return json.Marshal(parts)
 }
 
-func fields(obj client.Object) (map[string]any, error) {
+func toFields(obj client.Object) (map[string]any, error) {
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {
 		return nil, fmt.Errorf("convert %T to fields: %w", obj, err)
@@ -103,8 +103,8 @@ func fields(obj client.Object) (map[string]any, error) {
 	return m, nil
 }
 
-func statusOf(obj client.Object) (map[string]any, error) {
-	m, err := fields(obj)
+func statusFields(obj client.Object) (map[string]any, error) {
+	m, err := toFields(obj)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func statusOf(obj client.Object) (map[string]any, error) {
 }
 
 func setStatus(obj client.Object, status map[string]any) error {
-	m, err := fields(obj)
+	m, err := toFields(obj)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// counted is a fake API server that counts writes.
-func counted(t *testing.T, writes *int, objects ...client.Object) client.Client {
+// newCountingClient is a fake API server that counts writes.
+func newCountingClient(t *testing.T, writes *int, objects ...client.Object) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, kueue.AddToScheme} {
@@ -40,7 +40,7 @@ func counted(t *testing.T, writes *int, objects ...client.Object) client.Client 
 		}).Build()
 }
 
-func stored(t *testing.T, c client.Client, name string) *kueue.Workload {
+func getWorkload(t *testing.T, c client.Client, name string) *kueue.Workload {
 	t.Helper()
 	wl := &kueue.Workload{}
 	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: name}, wl); err != nil {
@@ -49,14 +49,14 @@ func stored(t *testing.T, c client.Client, name string) *kueue.Workload {
 	return wl
 }
 
-func workload() *kueue.Workload {
+func testWorkload() *kueue.Workload {
 	return &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "wl"}, Spec: kueue.WorkloadSpec{QueueName: "main"}}
 }
 
 func TestPatchWritesNothingWhenNothingOutsideTheStatusDiffers(t *testing.T) {
 	writes := 0
-	c := counted(t, &writes, workload())
-	before := stored(t, c, "wl")
+	c := newCountingClient(t, &writes, testWorkload())
+	before := getWorkload(t, c, "wl")
 	after := before.DeepCopy()
 	after.Status.ClusterName = new(string)
 	changed, err := kube.Patch(t.Context(), c, before, after)
@@ -67,8 +67,8 @@ func TestPatchWritesNothingWhenNothingOutsideTheStatusDiffers(t *testing.T) {
 
 func TestPatchWritesOnceAndKeepsTheStatusInMemory(t *testing.T) {
 	writes := 0
-	c := counted(t, &writes, workload())
-	before := stored(t, c, "wl")
+	c := newCountingClient(t, &writes, testWorkload())
+	before := getWorkload(t, c, "wl")
 	after := before.DeepCopy()
 	after.Spec.QueueName = "other"
 	after.Status.NominatedClusterNames = []string{"w1"}
@@ -79,15 +79,15 @@ func TestPatchWritesOnceAndKeepsTheStatusInMemory(t *testing.T) {
 	if diff := cmp.Diff([]string{"w1"}, after.Status.NominatedClusterNames); diff != "" {
 		t.Errorf("status in memory: %s", diff)
 	}
-	if got := stored(t, c, "wl"); got.Spec.QueueName != "other" || got.Status.NominatedClusterNames != nil {
+	if got := getWorkload(t, c, "wl"); got.Spec.QueueName != "other" || got.Status.NominatedClusterNames != nil {
 		t.Errorf("stored %q, %v; want the spec alone", got.Spec.QueueName, got.Status.NominatedClusterNames)
 	}
 }
 
 func TestPatchFailsWithAConflictOnAStaleObject(t *testing.T) {
 	writes := 0
-	c := counted(t, &writes, workload())
-	before := stored(t, c, "wl")
+	c := newCountingClient(t, &writes, testWorkload())
+	before := getWorkload(t, c, "wl")
 	other := before.DeepCopy()
 	other.Labels = map[string]string{"by": "somebody else"}
 	if err := c.Update(t.Context(), other); err != nil {
@@ -103,14 +103,14 @@ func TestPatchFailsWithAConflictOnAStaleObject(t *testing.T) {
 // The fake API server knows no list types: that the PodsReady condition survives is seen on a real one, in e2e/integration.
 func TestApplyAdmissionRemovesWhatItOwnedAndLeavesWhatItNeverOwns(t *testing.T) {
 	writes := 0
-	c := counted(t, &writes, workload())
-	wl := stored(t, c, "wl")
+	c := newCountingClient(t, &writes, testWorkload())
+	wl := getWorkload(t, c, "wl")
 	wl.Status.ReclaimablePods = []kueue.ReclaimablePod{{Name: "main", Count: 1}}
 	if err := c.Status().Update(t.Context(), wl, client.FieldOwner("kueue-reclaimable-pods")); err != nil {
 		t.Fatal(err)
 	}
 
-	wl = stored(t, c, "wl")
+	wl = getWorkload(t, c, "wl")
 	wl.Status.NominatedClusterNames = []string{"w1", "w2"}
 	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionTrue, Reason: "QuotaReserved"})
 	if err := kube.ApplyAdmission(t.Context(), c, wl); err != nil {
@@ -122,7 +122,7 @@ func TestApplyAdmissionRemovesWhatItOwnedAndLeavesWhatItNeverOwns(t *testing.T) 
 		t.Fatal(err)
 	}
 
-	got := stored(t, c, "wl")
+	got := getWorkload(t, c, "wl")
 	if got.Status.NominatedClusterNames != nil || got.Status.ClusterName == nil || *got.Status.ClusterName != "w1" {
 		t.Errorf("nominated %v, cluster %v; want the cluster alone", got.Status.NominatedClusterNames, got.Status.ClusterName)
 	}
@@ -139,8 +139,8 @@ func TestThatPodsWereNeverReadyGoesWithTheAdmissionAndAnythingElseOfPodsDoesNot(
 		kueue.ReasonWaitForStart: true, kueue.ReasonWaitForRecovery: false, kueue.ReasonStarted: false,
 	} {
 		writes := 0
-		c := counted(t, &writes, workload())
-		wl := stored(t, c, "wl")
+		c := newCountingClient(t, &writes, testWorkload())
+		wl := getWorkload(t, c, "wl")
 		status := metav1.ConditionFalse
 		if reason == kueue.ReasonStarted {
 			status = metav1.ConditionTrue
@@ -150,7 +150,7 @@ func TestThatPodsWereNeverReadyGoesWithTheAdmissionAndAnythingElseOfPodsDoesNot(
 		if err := kube.ApplyAdmission(t.Context(), c, wl); err != nil {
 			t.Fatal(err)
 		}
-		if got := meta.FindStatusCondition(stored(t, c, "wl").Status.Conditions, kueue.WorkloadPodsReady) != nil; got != want || writes != 1 {
+		if got := meta.FindStatusCondition(getWorkload(t, c, "wl").Status.Conditions, kueue.WorkloadPodsReady) != nil; got != want || writes != 1 {
 			t.Errorf("%s: written %v in %d writes", reason, got, writes)
 		}
 	}
@@ -158,8 +158,8 @@ func TestThatPodsWereNeverReadyGoesWithTheAdmissionAndAnythingElseOfPodsDoesNot(
 
 func TestApplyAdmissionFailsWithAConflictOnAStaleWorkload(t *testing.T) {
 	writes := 0
-	c := counted(t, &writes, workload())
-	stale := stored(t, c, "wl")
+	c := newCountingClient(t, &writes, testWorkload())
+	stale := getWorkload(t, c, "wl")
 	other := stale.DeepCopy()
 	other.Labels = map[string]string{"by": "somebody else"}
 	if err := c.Update(t.Context(), other); err != nil {

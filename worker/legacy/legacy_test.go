@@ -185,12 +185,12 @@ func TestWhyAWorkloadIsNotAdmittedIsSaidInTheOldWordsToo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			plain, coarse, wl := site(t)
-			workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"check"}, "reserved", noon)
+			workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"check"}, "reserved", noon)
 			if c.lost {
 				workload.Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption, Message: "Preempted to accommodate a workload (UID: u, JobUID: j)"}, noon)
-				workload.Release(wl, noon)
+				workload.ReleaseQuota(wl, noon)
 			}
-			workload.SetCheck(wl, "check", c.state, "", noon)
+			workload.SetAdmissionCheck(wl, "check", c.state, "", noon)
 			meant := wl.DeepCopy()
 			if err := kube.ApplyAdmission(t.Context(), coarse, wl); err != nil {
 				t.Fatal(err)
@@ -263,14 +263,14 @@ func heard(t *testing.T, c client.Client) *kueue.Workload {
 func TestOfAdmittedOnlyItsChangesAreSaid(t *testing.T) {
 	reserve := func(checks ...string) func(*kueue.Workload) {
 		return func(wl *kueue.Workload) {
-			workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, checks, "reserved", noon)
+			workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, checks, "reserved", noon)
 		}
 	}
 	wait := func(wl *kueue.Workload) { workload.SetPending(wl, admission.WaitingForQuota, short, noon) }
 	evict := func(wl *kueue.Workload) {
 		workload.Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption, Message: "Preempted"}, noon.Add(time.Minute))
 	}
-	release := func(wl *kueue.Workload) { workload.Release(wl, noon.Add(2*time.Minute)) }
+	release := func(wl *kueue.Workload) { workload.ReleaseQuota(wl, noon.Add(2*time.Minute)) }
 	for name, c := range map[string]struct {
 		story []func(*kueue.Workload)
 		want  string
@@ -306,7 +306,7 @@ func TestOfAdmittedOnlyItsChangesAreSaid(t *testing.T) {
 
 func TestAWorkloadThatMayBeAdmittedIsNotHeardAsAdmitted(t *testing.T) {
 	plain, _, wl := site(t)
-	workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon)
+	workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon)
 	meta.RemoveStatusCondition(&wl.Status.Conditions, kueue.WorkloadAdmitted)
 	if err := plain.Status().Update(t.Context(), wl); err != nil {
 		t.Fatal(err)

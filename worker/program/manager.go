@@ -91,7 +91,7 @@ func managerOptions(s Settings, scheme *runtime.Scheme, certs *certificates) ctr
 // leave them alone), Workloads that share what they have in common, and Secrets and Leases of the program's own namespace
 // only.
 func cacheOptions(s Settings) cache.Options {
-	workloads := view.Slim()
+	workloads := view.CompactTransform()
 	if speaksCoarsely(s) {
 		workloads = legacy.OwnTransform(workloads)
 	}

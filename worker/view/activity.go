@@ -27,9 +27,9 @@ type problem struct {
 	message string
 }
 
-// problemsOf names every problem of the ClusterQueue, in the order of the public API (contract: messages.md 3). A cycle of
+// clusterQueueProblems names every problem of the ClusterQueue, in the order of the public API (contract: messages.md 3). A cycle of
 // cohorts is not among them: such a queue is active, and the core says to its workloads what keeps them.
-func (v *View) problemsOf(cq *kueue.ClusterQueue) []problem {
+func (v *View) clusterQueueProblems(cq *kueue.ClusterQueue) []problem {
 	if !cq.DeletionTimestamp.IsZero() {
 		return []problem{{kueue.ReasonTerminating, ""}}
 	}
@@ -41,8 +41,8 @@ func (v *View) problemsOf(cq *kueue.ClusterQueue) []problem {
 	return append(append(append(found, missing...), v.checkProblems(cq)...), topologies...)
 }
 
-// activityOf takes the first problem as the reason and tells them all. A queue that is being deleted has no other.
-func activityOf(problems []problem) Activity {
+// clusterQueueActivity takes the first problem as the reason and tells them all. A queue that is being deleted has no other.
+func clusterQueueActivity(problems []problem) Activity {
 	if len(problems) == 0 {
 		return Activity{Active: true, Reason: kueue.ReasonReady, Message: "Can admit new workloads"}
 	}
@@ -59,7 +59,7 @@ func activityOf(problems []problem) Activity {
 // flavorProblems are the flavors that are missing, and those whose topology is, in the order of the spec.
 func (v *View) flavorProblems(cq *kueue.ClusterQueue) (missing, topologies []problem) {
 	var names []string
-	for _, name := range flavorsOf(cq) {
+	for _, name := range flavorNames(cq) {
 		flavor := v.flavors[name]
 		if flavor == nil {
 			names = append(names, name)
@@ -68,11 +68,11 @@ func (v *View) flavorProblems(cq *kueue.ClusterQueue) (missing, topologies []pro
 			topologies = append(topologies, problem{kueue.ReasonTopologyNotFound, message})
 		}
 	}
-	return named(kueue.ReasonFlavorNotFound, "references missing ResourceFlavor(s)", names), topologies
+	return problemWithNames(kueue.ReasonFlavorNotFound, "references missing ResourceFlavor(s)", names), topologies
 }
 
-// flavorsOf lists the flavors of a ClusterQueue in the order of its spec, each once.
-func flavorsOf(cq *kueue.ClusterQueue) []string {
+// flavorNames lists the flavors of a ClusterQueue in the order of its spec, each once.
+func flavorNames(cq *kueue.ClusterQueue) []string {
 	var names []string
 	for _, g := range cq.Spec.ResourceGroups {
 		for _, f := range g.Flavors {
@@ -86,7 +86,7 @@ func flavorsOf(cq *kueue.ClusterQueue) []string {
 
 func (v *View) checkProblems(cq *kueue.ClusterQueue) []problem {
 	var missing, inactive, multi, perFlavor, provisioning []string
-	for _, rule := range sortedRules(cq) {
+	for _, rule := range sortedCheckRules(cq) {
 		name := string(rule.Name)
 		check := v.checks[name]
 		if check == nil {
@@ -106,8 +106,8 @@ func (v *View) checkProblems(cq *kueue.ClusterQueue) []problem {
 			provisioning = append(provisioning, name)
 		}
 	}
-	found := named(kueue.ReasonAdmissionCheckNotFound, "references missing AdmissionCheck(s)", missing)
-	found = append(found, named(kueue.ReasonAdmissionCheckInactive, "references inactive AdmissionCheck(s)", inactive)...)
+	found := problemWithNames(kueue.ReasonAdmissionCheckNotFound, "references missing AdmissionCheck(s)", missing)
+	found = append(found, problemWithNames(kueue.ReasonAdmissionCheckInactive, "references inactive AdmissionCheck(s)", inactive)...)
 	return append(found, multiKueueProblems(multi, perFlavor, provisioning)...)
 }
 
@@ -115,10 +115,10 @@ func (v *View) checkProblems(cq *kueue.ClusterQueue) []problem {
 func multiKueueProblems(multi, perFlavor, provisioning []string) []problem {
 	var found []problem
 	if len(multi) > 1 {
-		found = named(kueue.ReasonMultipleMultiKueueAdmissionChecks,
+		found = problemWithNames(kueue.ReasonMultipleMultiKueueAdmissionChecks,
 			"Cannot use multiple MultiKueue AdmissionChecks on the same ClusterQueue, found", multi)
 	}
-	found = append(found, named(kueue.ReasonMultiKueueAdmissionCheckAppliedPerFlavor,
+	found = append(found, problemWithNames(kueue.ReasonMultiKueueAdmissionCheckAppliedPerFlavor,
 		"Cannot specify MultiKueue AdmissionCheck per flavor, found", perFlavor)...)
 	if len(multi) > 0 && len(provisioning) > 0 {
 		found = append(found, problem{kueue.ReasonMultiKueueWithProvisioningRequest, fmt.Sprintf(
@@ -128,34 +128,34 @@ func multiKueueProblems(multi, perFlavor, provisioning []string) []problem {
 	return found
 }
 
-// sortedRules are the checks of a ClusterQueue by name.
-func sortedRules(cq *kueue.ClusterQueue) []kueue.AdmissionCheckStrategyRule {
+// sortedCheckRules are the checks of a ClusterQueue by name.
+func sortedCheckRules(cq *kueue.ClusterQueue) []kueue.AdmissionCheckStrategyRule {
 	return slices.SortedFunc(slices.Values(checkRules(cq)), func(a, b kueue.AdmissionCheckStrategyRule) int {
 		return cmp.Compare(a.Name, b.Name)
 	})
 }
 
-// named is the one problem of all the names, in their order, or none.
-func named(reason kueue.Reason, text string, names []string) []problem {
+// problemWithNames is the one problem of all the names, in their order, or none.
+func problemWithNames(reason kueue.Reason, text string, names []string) []problem {
 	if len(names) == 0 {
 		return nil
 	}
 	return []problem{{reason, text + ": " + strings.Join(names, ",")}}
 }
 
-// closedBehind is what a LocalQueue says whose ClusterQueue takes nothing; the reason tells why.
-const closedBehind = "Can't submit new workloads to clusterQueue"
+// clusterQueueInactiveMessage is what a LocalQueue says whose ClusterQueue takes nothing; the reason tells why.
+const clusterQueueInactiveMessage = "Can't submit new workloads to clusterQueue"
 
 // localQueueActivity follows that of the ClusterQueue, unless the LocalQueue itself is stopped.
 func (v *View) localQueueActivity(lq *kueue.LocalQueue) Activity {
-	cq := v.queues[string(lq.Spec.ClusterQueue)]
+	cq := v.clusterQueues[string(lq.Spec.ClusterQueue)]
 	switch {
 	case lq.Spec.StopPolicy.Stops():
 		return Activity{Reason: kueue.ReasonStopped, Message: "LocalQueue is stopped"}
 	case cq == nil:
-		return Activity{Reason: kueue.ReasonClusterQueueDoesNotExist, Message: closedBehind}
+		return Activity{Reason: kueue.ReasonClusterQueueDoesNotExist, Message: clusterQueueInactiveMessage}
 	case !cq.activity.Active:
-		return Activity{Reason: kueue.ReasonClusterQueueIsInactive, Message: closedBehind}
+		return Activity{Reason: kueue.ReasonClusterQueueIsInactive, Message: clusterQueueInactiveMessage}
 	}
 	return Activity{Active: true, Reason: kueue.ReasonReady, Message: "Can submit new workloads to localQueue"}
 }

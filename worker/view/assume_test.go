@@ -9,36 +9,36 @@ import (
 	"switchyard.dev/worker/admission/cycle"
 )
 
-func runCycle(v *View, now time.Time) Batch {
-	return v.Cycle(now, func(s *admission.Snapshot) admission.Plan { return cycle.Run(s, now, cycle.Options{}) })
+func runCycle(v *View, now time.Time) CycleResult {
+	return v.RunCycle(now, func(s *admission.Snapshot) admission.Plan { return cycle.Run(s, now, cycle.Options{}) })
 }
 
-// assumed is a view in which a cycle has just admitted workload w, version 10, and the version it would have if written.
-func assumed(t *testing.T) (v *View, seen, written *kueue.Workload) {
+// newAssumedView is a view in which a cycle has just admitted workload w, version 10, and the version it would have if written.
+func newAssumedView(t *testing.T) (v *View, seen, written *kueue.Workload) {
 	t.Helper()
-	v = basic()
-	feedAll(v, testWorkload("w", 3, 10))
-	batch := runCycle(v, epoch)
-	if len(batch.Admit) != 1 || where(v, "w") != "assumed in cq" {
+	v = newBasicView()
+	setObjects(v, testWorkload("w", 3, 10))
+	batch := runCycle(v, baseTime)
+	if len(batch.Admit) != 1 || describeEntry(v, "w") != "assumed in cq" {
 		t.Fatalf("the cycle should have admitted w: %+v", batch)
 	}
-	return v, batch.Admit[0].Seen, reserve(testWorkload("w", 3, 20), "cq", "red")
+	return v, batch.Admit[0].Object, setReservation(testWorkload("w", 3, 20), "cq", "red")
 }
 
 func TestWhatBecomesOfAnAssumption(t *testing.T) {
 	changed := testWorkload("w", 3, 15)
 	changed.Labels = map[string]string{"changed": "by somebody"}
-	refreshed := reserve(testWorkload("w", 3, 21), "cq", "red")
+	refreshed := setReservation(testWorkload("w", 3, 21), "cq", "red")
 	released := testWorkload("w", 3, 25)
 	reborn := testWorkload("w", 3, 30)
 	reborn.UID = "another"
 	type step = func(v *View, seen, written *kueue.Workload)
-	event := func(wl *kueue.Workload) step { return func(v *View, _, _ *kueue.Workload) { feedAll(v, wl) } }
-	confirm := func(v *View, _, written *kueue.Workload) { feedAll(v, written) }
-	answer := func(v *View, _, written *kueue.Workload) { v.Written(written) }
-	conflict := func(v *View, seen, _ *kueue.Workload) { v.Conflicted(seen) }
-	refused := func(v *View, seen, _ *kueue.Workload) { v.Refused(seen, epoch) }
-	gone := func(v *View, seen, _ *kueue.Workload) { unfeed(v, seen) }
+	event := func(wl *kueue.Workload) step { return func(v *View, _, _ *kueue.Workload) { setObjects(v, wl) } }
+	confirm := func(v *View, _, written *kueue.Workload) { setObjects(v, written) }
+	answer := func(v *View, _, written *kueue.Workload) { v.RecordWrite(written) }
+	conflict := func(v *View, seen, _ *kueue.Workload) { v.RecordConflict(seen) }
+	refused := func(v *View, seen, _ *kueue.Workload) { v.RecordRefusal(seen, baseTime) }
+	gone := func(v *View, seen, _ *kueue.Workload) { deleteObject(v, seen) }
 	for name, tc := range map[string]struct {
 		steps []step
 		want  string
@@ -66,11 +66,11 @@ func TestWhatBecomesOfAnAssumption(t *testing.T) {
 		"so it is after a refusal":                         {[]step{event(reborn), refused}, "waiting for cq"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, seen, written := assumed(t)
+			v, seen, written := newAssumedView(t)
 			for _, s := range tc.steps {
 				s(v, seen, written)
 			}
-			if got := where(v, "w"); got != tc.want {
+			if got := describeEntry(v, "w"); got != tc.want {
 				t.Errorf("it is %s, want %s", got, tc.want)
 			}
 		})
@@ -78,24 +78,24 @@ func TestWhatBecomesOfAnAssumption(t *testing.T) {
 }
 
 func TestAnAssumptionHoldsQuotaAgainstOthers(t *testing.T) {
-	v, seen, _ := assumed(t)
-	feedAll(v, testWorkload("x", 3, 11))
-	if batch := runCycle(v, epoch); len(batch.Admit) != 0 || len(batch.Wait) != 1 {
+	v, seen, _ := newAssumedView(t)
+	setObjects(v, testWorkload("x", 3, 11))
+	if batch := runCycle(v, baseTime); len(batch.Admit) != 0 || len(batch.Wait) != 1 {
 		t.Fatalf("x does not fit beside w: %+v", batch)
 	}
-	v.Refused(seen, epoch)
-	if batch := runCycle(v, epoch); len(batch.Admit) != 1 || batch.Admit[0].Workload.Name != "x" {
+	v.RecordRefusal(seen, baseTime)
+	if batch := runCycle(v, baseTime); len(batch.Admit) != 1 || batch.Admit[0].Workload.Name != "x" {
 		t.Errorf("x fits once w is refused: %+v", batch)
 	}
 }
 
-func TestARefusedWorkloadComesBackAfterABackoffThatDoubles(t *testing.T) {
-	v, seen, _ := assumed(t)
-	now := epoch
+func TestARefusedWorkloadIsRetriedAfterABackoffThatDoubles(t *testing.T) {
+	v, seen, _ := newAssumedView(t)
+	now := baseTime
 	for _, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
-		v.Refused(seen, now)
-		if batch := runCycle(v, now); len(batch.Admit) != 0 || !batch.WakeAt.Equal(now.Add(want)) {
-			t.Fatalf("after %s: %+v, want a wake after %s", now.Sub(epoch), batch, want)
+		v.RecordRefusal(seen, now)
+		if batch := runCycle(v, now); len(batch.Admit) != 0 || !batch.NextCycleAt.Equal(now.Add(want)) {
+			t.Fatalf("after %s: %+v, want a wake after %s", now.Sub(baseTime), batch, want)
 		}
 		now = now.Add(want)
 		if batch := runCycle(v, now); len(batch.Admit) != 1 {
@@ -104,29 +104,29 @@ func TestARefusedWorkloadComesBackAfterABackoffThatDoubles(t *testing.T) {
 	}
 }
 
-func TestAWorkloadThatNamesNoQueueIsToldSo(t *testing.T) {
-	v := basic()
+func TestAWorkloadWithAMissingQueueGetsThatReason(t *testing.T) {
+	v := newBasicView()
 	wl := testWorkload("w", 1, 1)
 	wl.Spec.QueueName = "missing"
-	feedAll(v, wl)
-	batch := runCycle(v, epoch)
+	setObjects(v, wl)
+	batch := runCycle(v, baseTime)
 	if len(batch.Wait) != 1 || batch.Wait[0].Because != admission.Misconfigured || batch.Wait[0].Message != "LocalQueue missing doesn't exist" {
 		t.Errorf("got %+v", batch.Wait)
 	}
 }
 
-func TestOnlyAWaitingWorkloadIsTold(t *testing.T) {
-	v, _, written := assumed(t)
+func TestLookupPendingFindsOnlyPendingWorkloads(t *testing.T) {
+	v, _, written := newAssumedView(t)
 	key := keyOf("ns", "w")
-	if v.Waiting(key) != nil {
+	if v.LookupPending(key) != nil {
 		t.Error("an assumed workload does not wait")
 	}
-	v.Written(written)
-	if v.Waiting(key) != nil {
+	v.RecordWrite(written)
+	if v.LookupPending(key) != nil {
 		t.Error("a workload that holds quota does not wait")
 	}
-	feedAll(v, testWorkload("w", 3, 30))
-	if v.Waiting(key) == nil {
+	setObjects(v, testWorkload("w", 3, 30))
+	if v.LookupPending(key) == nil {
 		t.Error("a released workload waits")
 	}
 }

@@ -31,30 +31,30 @@ func (v *View) blockOf(wl *kueue.Workload, lq *localQueue, problem string) *admi
 	if problem != "" {
 		return &admission.Block{Because: admission.Misconfigured, Message: problem}
 	}
-	return pendingBlock(wl)
+	return requeueBlock(wl)
 }
 
 // namespaceBlock applies the ClusterQueue's namespaceSelector: nil selects none, {} all (contract: kueue-api.md 1.3).
 func (v *View) namespaceBlock(namespace string, lq *localQueue) *admission.Block {
-	cq := v.queues[string(lq.obj.Spec.ClusterQueue)]
+	cq := v.clusterQueues[string(lq.obj.Spec.ClusterQueue)]
 	if cq == nil {
 		return nil
 	}
-	if cq.broken == nil && cq.selector.Matches(v.namespaces[namespace]) {
+	if cq.selectorErr == nil && cq.selector.Matches(v.namespaces[namespace]) {
 		return nil
 	}
 	message := "workload namespace doesn't match ClusterQueue selector"
-	if cq.broken != nil {
-		message = "invalid namespace selector: " + cq.broken.Error()
+	if cq.selectorErr != nil {
+		message = "invalid namespace selector: " + cq.selectorErr.Error()
 	}
 	return &admission.Block{Because: admission.Misconfigured, Message: message, StepsAside: true}
 }
 
-// FailedChecks is what a workload is told whose checks have not been reset yet (contract: messages.md 1.2).
-const FailedChecks = "The workload has failed admission checks"
+// FailedChecksMessage is what a workload is told whose checks have not been reset yet (contract: messages.md 1.2).
+const FailedChecksMessage = "The workload has failed admission checks"
 
-// pendingBlock covers what the workload itself still waits for: a trigger that requeues it, or the reset of its checks.
-func pendingBlock(wl *kueue.Workload) *admission.Block {
+// requeueBlock covers what the workload itself still waits for: a trigger that requeues it, or the reset of its checks.
+func requeueBlock(wl *kueue.Workload) *admission.Block {
 	requeued := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadRequeued)
 	if requeued != nil && requeued.Status == metav1.ConditionFalse {
 		return &admission.Block{Because: admission.PendingEvaluation, Message: requeued.Message, StepsAside: true}
@@ -63,7 +63,7 @@ func pendingBlock(wl *kueue.Workload) *admission.Block {
 		switch c := &wl.Status.AdmissionChecks[i]; c.State {
 		case kueue.CheckStateRetry, kueue.CheckStateRejected:
 			return &admission.Block{
-				Because: admission.PendingEvaluation, Message: FailedChecks, StepsAside: true,
+				Because: admission.PendingEvaluation, Message: FailedChecksMessage, StepsAside: true,
 			}
 		case kueue.CheckStatePending, kueue.CheckStateReady:
 		}

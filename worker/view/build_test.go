@@ -15,9 +15,9 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-var epoch = time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
+var baseTime = time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
 
-func at(seconds int) time.Time { return epoch.Add(time.Duration(seconds) * time.Second) }
+func timeAt(seconds int) time.Time { return baseTime.Add(time.Duration(seconds) * time.Second) }
 
 // testQueue is a ClusterQueue that takes workloads of every namespace and has that much gpu of each flavor.
 func testQueue(name, gpu string, flavors ...string) *kueue.ClusterQueue {
@@ -36,7 +36,7 @@ func testQueue(name, gpu string, flavors ...string) *kueue.ClusterQueue {
 	return cq
 }
 
-func testLocal(name, queue string) *kueue.LocalQueue {
+func testLocalQueue(name, queue string) *kueue.LocalQueue {
 	return &kueue.LocalQueue{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)},
 		Spec:       kueue.LocalQueueSpec{ClusterQueue: kueue.ClusterQueueReference(queue)},
@@ -54,7 +54,7 @@ func testNamespace(labels map[string]string) *corev1.Namespace {
 func testCheck(name, controller string, active bool) *kueue.AdmissionCheck {
 	ac := &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	ac.Spec.ControllerName = controller
-	setCondition(&ac.Status.Conditions, kueue.AdmissionCheckActive, active, "Active", epoch)
+	setCondition(&ac.Status.Conditions, kueue.AdmissionCheckActive, active, "Active", baseTime)
 	return ac
 }
 
@@ -63,7 +63,7 @@ func testWorkload(name string, gpus int32, version int) *kueue.Workload {
 	return &kueue.Workload{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: name, UID: types.UID("uid-" + name), ResourceVersion: fmt.Sprint(version),
-			CreationTimestamp: metav1.NewTime(epoch),
+			CreationTimestamp: metav1.NewTime(baseTime),
 		},
 		Spec: kueue.WorkloadSpec{
 			QueueName: "lq",
@@ -77,8 +77,8 @@ func testWorkload(name string, gpus int32, version int) *kueue.Workload {
 	}
 }
 
-// reserve makes the status say that the workload holds its gpus of a flavor.
-func reserve(wl *kueue.Workload, queue, flavor string) *kueue.Workload {
+// setReservation makes the status say that the workload holds its gpus of a flavor.
+func setReservation(wl *kueue.Workload, queue, flavor string) *kueue.Workload {
 	count := wl.Spec.PodSets[0].Count
 	wl.Status.Admission = &kueue.Admission{
 		ClusterQueue: kueue.ClusterQueueReference(queue),
@@ -88,7 +88,7 @@ func reserve(wl *kueue.Workload, queue, flavor string) *kueue.Workload {
 			ResourceUsage: corev1.ResourceList{"gpu": *resource.NewQuantity(int64(count), resource.DecimalSI)},
 		}},
 	}
-	setCondition(&wl.Status.Conditions, kueue.WorkloadQuotaReserved, true, "QuotaReserved", epoch)
+	setCondition(&wl.Status.Conditions, kueue.WorkloadQuotaReserved, true, "QuotaReserved", baseTime)
 	return wl
 }
 
@@ -100,8 +100,8 @@ func setCondition(list *[]metav1.Condition, kind string, status bool, reason str
 	meta.SetStatusCondition(list, c)
 }
 
-// feedAll tells the view about objects, as informers would.
-func feedAll(v *View, objects ...any) {
+// setObjects tells the view about objects, as informers would.
+func setObjects(v *View, objects ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, o := range objects {
@@ -132,39 +132,39 @@ func feedAll(v *View, objects ...any) {
 	}
 }
 
-// unfeed tells the view that an object is gone.
-func unfeed(v *View, object any) {
+// deleteObject tells the view that an object is gone.
+func deleteObject(v *View, object any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch o := object.(type) {
 	case *kueue.ClusterQueue:
-		v.dropClusterQueue(o)
+		v.deleteClusterQueue(o)
 	case *kueue.LocalQueue:
-		v.dropLocalQueue(o)
+		v.deleteLocalQueue(o)
 	case *kueue.Cohort:
-		v.dropCohort(o)
+		v.deleteCohort(o)
 	case *kueue.ResourceFlavor:
-		v.dropFlavor(o)
+		v.deleteFlavor(o)
 	case *kueue.AdmissionCheck:
-		v.dropCheck(o)
+		v.deleteCheck(o)
 	case *kueue.Topology:
-		v.dropTopology(o)
+		v.deleteTopology(o)
 	case *corev1.Namespace:
-		v.dropNamespace(o)
+		v.deleteNamespace(o)
 	case *corev1.LimitRange:
-		v.dropLimitRange(o)
+		v.deleteLimitRange(o)
 	case *nodev1.RuntimeClass:
-		v.dropRuntimeClass(o)
+		v.deleteRuntimeClass(o)
 	case *kueue.Workload:
-		v.dropWorkload(o)
+		v.deleteWorkload(o)
 	default:
 		panic(fmt.Sprintf("no informer for %T", o))
 	}
 }
 
-// basic is a view with ClusterQueue cq (4 gpus of flavor red) behind LocalQueue lq.
-func basic() *View {
+// newBasicView is a view with ClusterQueue cq (4 gpus of flavor red) behind LocalQueue lq.
+func newBasicView() *View {
 	v := New(Options{})
-	feedAll(v, testNamespace(nil), testFlavor("red"), testQueue("cq", "4", "red"), testLocal("lq", "cq"))
+	setObjects(v, testNamespace(nil), testFlavor("red"), testQueue("cq", "4", "red"), testLocalQueue("lq", "cq"))
 	return v
 }

@@ -12,20 +12,20 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// QueueRoom is what a ClusterQueue has room for.
-type QueueRoom struct {
+// QueueCapacity is what a ClusterQueue has room for.
+type QueueCapacity struct {
 	// Queue shares memory with the snapshot: it must not be changed.
 	admission.Queue
-	// Closed says why it admits nothing; empty if it does.
-	Closed string
+	// InactiveMessage says why it admits nothing; empty if it does.
+	InactiveMessage string
 	// Cells are in the order of admission.Grants.
-	Cells []CellRoom
-	// Locals point to it, in order.
-	Locals []LocalRoom
+	Cells []CellCapacity
+	// LocalQueues point to it, in order.
+	LocalQueues []LocalQueueAccess
 }
 
-// CellRoom is the account of one flavor-resource of a ClusterQueue.
-type CellRoom struct {
+// CellCapacity is the account of one flavor-resource of a ClusterQueue.
+type CellCapacity struct {
 	quota.FlavorResource
 	// Quota is the queue's own, Usage what it uses and Borrowed the part of it above Quota.
 	Quota, Usage, Borrowed amount.Amount
@@ -34,56 +34,56 @@ type CellRoom struct {
 	Available, Potential amount.Amount
 }
 
-// LocalRoom is a LocalQueue by which a ClusterQueue is reached.
-type LocalRoom struct {
+// LocalQueueAccess is a LocalQueue by which a ClusterQueue is reached.
+type LocalQueueAccess struct {
 	admission.Key
-	// Closed says why nothing is admitted by way of it; empty if it is.
-	Closed string
+	// InactiveMessage says why nothing is admitted by way of it; empty if it is.
+	InactiveMessage string
 }
 
-// Rooms returns what all ClusterQueues in the cohort tree of the named one have room for, at one moment and assumed
+// TreeCapacities returns what all ClusterQueues in the cohort tree of the named one have room for, at one moment and assumed
 // reservations included, and the version of these figures; nil if the queue is not known.
-func (v *View) Rooms(queue string) ([]QueueRoom, quota.Version) {
+func (v *View) TreeCapacities(queue string) ([]QueueCapacity, quota.Version) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.queues[queue] == nil {
+	if v.clusterQueues[queue] == nil {
 		return nil, quota.Version{}
 	}
-	var rooms []QueueRoom
+	var rooms []QueueCapacity
 	for _, name := range v.snap.QueuesAround(queue) {
-		if v.queues[name] != nil {
-			rooms = append(rooms, v.room(name))
+		if v.clusterQueues[name] != nil {
+			rooms = append(rooms, v.queueCapacity(name))
 		}
 	}
 	return rooms, v.snap.QuotaVersion(queue)
 }
 
-func (v *View) room(name string) QueueRoom {
+func (v *View) queueCapacity(name string) QueueCapacity {
 	q, _ := v.snap.Queue(name)
-	room := QueueRoom{Queue: q}
-	if activity := v.queues[name].activity; !activity.Active {
-		room.Closed = activity.Message
+	room := QueueCapacity{Queue: q}
+	if activity := v.clusterQueues[name].activity; !activity.Active {
+		room.InactiveMessage = activity.Message
 	} else if block := v.snap.Closed(name); block != nil { // such as a cycle of cohorts, of which the condition says nothing
-		room.Closed = block.Message
+		room.InactiveMessage = block.Message
 	}
 	tree := v.snap.Quota()
 	for _, grant := range admission.Grants(q.Groups) {
-		cell := CellRoom{FlavorResource: grant.FlavorResource}
+		cell := CellCapacity{FlavorResource: grant.FlavorResource}
 		if c := tree.Cell(name, grant.FlavorResource); c != nil {
 			cell.Quota, cell.Usage, cell.Borrowed = c.Quota(), c.Usage(), c.Borrowed()
 			cell.Available, cell.Potential = c.Available(), c.Potential()
 		}
 		room.Cells = append(room.Cells, cell)
 	}
-	for key, lq := range v.byQueue[name] {
-		room.Locals = append(room.Locals, LocalRoom{Key: key, Closed: v.closed(key.Namespace, lq)})
+	for key, lq := range v.localQueuesByClusterQueue[name] {
+		room.LocalQueues = append(room.LocalQueues, LocalQueueAccess{Key: key, InactiveMessage: v.localQueueInactiveMessage(key.Namespace, lq)})
 	}
-	slices.SortFunc(room.Locals, func(a, b LocalRoom) int { return a.Compare(b.Key) })
+	slices.SortFunc(room.LocalQueues, func(a, b LocalQueueAccess) int { return a.Compare(b.Key) })
 	return room
 }
 
-// closed says why a LocalQueue lets nothing through, though its ClusterQueue may admit.
-func (v *View) closed(namespace string, lq *localQueue) string {
+// localQueueInactiveMessage says why a LocalQueue lets nothing through, though its ClusterQueue may admit.
+func (v *View) localQueueInactiveMessage(namespace string, lq *localQueue) string {
 	if lq.activity.Reason == kueue.ReasonStopped || !lq.obj.DeletionTimestamp.IsZero() {
 		return "it is stopped"
 	}
@@ -93,24 +93,24 @@ func (v *View) closed(namespace string, lq *localQueue) string {
 	return ""
 }
 
-// Population is the workloads of a LocalQueue.
-type Population struct {
-	// Waiting are those who wait in the ClusterQueue that it points to, by priority.
-	Waiting map[int32]Waiting
-	// Holding is what the others hold there, by priority; those that have been told to stop or whose admission is still being
+// LocalQueueWorkloads is the workloads of a LocalQueue.
+type LocalQueueWorkloads struct {
+	// Pending are those who wait in the ClusterQueue that it points to, by priority.
+	Pending map[int32]PendingGroup
+	// Reserved is what the others hold there, by priority; those that have been told to stop or whose admission is still being
 	// written left out.
-	Holding map[int32]map[quota.FlavorResource]amount.Sum
+	Reserved map[int32]map[quota.FlavorResource]amount.Sum
 }
 
-// Waiting are workloads of one priority that wait.
-type Waiting struct {
+// PendingGroup are workloads of one priority that wait.
+type PendingGroup struct {
 	Count int
 	// Since is when the first of them was queued.
 	Since time.Time
 }
 
-// And is the sum of two lines.
-func (w Waiting) And(other Waiting) Waiting {
+// Merge is the sum of two lines.
+func (w PendingGroup) Merge(other PendingGroup) PendingGroup {
 	switch {
 	case w.Count == 0:
 		return other
@@ -123,39 +123,39 @@ func (w Waiting) And(other Waiting) Waiting {
 	return w
 }
 
-// Population counts the workloads of a LocalQueue, and names the ClusterQueue that it points to; false if the LocalQueue
+// LocalQueueWorkloads counts the workloads of a LocalQueue, and names the ClusterQueue that it points to; false if the LocalQueue
 // is not known. It costs as much as there are workloads.
-func (v *View) Population(local types.NamespacedName) (Population, string, bool) {
+func (v *View) LocalQueueWorkloads(local types.NamespacedName) (LocalQueueWorkloads, string, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	key := keyOf(local.Namespace, local.Name)
-	lq := v.locals[key]
+	lq := v.localQueues[key]
 	if lq == nil {
-		return Population{}, "", false
+		return LocalQueueWorkloads{}, "", false
 	}
 	queue := string(lq.obj.Spec.ClusterQueue)
-	in := Population{Waiting: map[int32]Waiting{}, Holding: map[int32]map[quota.FlavorResource]amount.Sum{}}
-	for _, w := range v.byLocal[key] {
-		switch holding, waiting := w.place.holding, w.place.waiting; {
+	in := LocalQueueWorkloads{Pending: map[int32]PendingGroup{}, Reserved: map[int32]map[quota.FlavorResource]amount.Sum{}}
+	for _, w := range v.workloadsByLocalQueue[key] {
+		switch holding, waiting := w.entry.reservation, w.entry.pending; {
 		case w.assumed != nil:
 		case waiting != nil && waiting.Queue == queue:
-			in.wait(waiting)
+			in.addPending(waiting)
 		case holding != nil && holding.Queue == queue && !holding.Evicted && w.evicting == nil:
-			in.hold(holding)
+			in.addReservation(holding)
 		}
 	}
 	return in, queue, true
 }
 
-func (in *Population) wait(w *admission.Workload) {
-	in.Waiting[w.Priority] = in.Waiting[w.Priority].And(Waiting{Count: 1, Since: w.QueuedAt})
+func (in *LocalQueueWorkloads) addPending(w *admission.Workload) {
+	in.Pending[w.Priority] = in.Pending[w.Priority].Merge(PendingGroup{Count: 1, Since: w.QueuedAt})
 }
 
-func (in *Population) hold(r *admission.Reservation) {
-	holding := in.Holding[r.Priority]
+func (in *LocalQueueWorkloads) addReservation(r *admission.Reservation) {
+	holding := in.Reserved[r.Priority]
 	if holding == nil {
 		holding = map[quota.FlavorResource]amount.Sum{}
-		in.Holding[r.Priority] = holding
+		in.Reserved[r.Priority] = holding
 	}
 	for _, use := range r.Usage {
 		if use.Amount > 0 {
@@ -171,11 +171,13 @@ func (v *View) ResourceFlavor(name string) *kueue.ResourceFlavor {
 	return v.flavors[name]
 }
 
-// PodSetOf turns a pod set into the core's, without what it requests.
-func PodSetOf(ps *kueue.PodSet) admission.PodSet { return podSetOf(ps) }
+// ConvertPodSet turns a pod set into the core's, without what it requests.
+func ConvertPodSet(ps *kueue.PodSet) admission.PodSet { return convertPodSet(ps) }
 
-// FlavorOf turns a ResourceFlavor into the core's.
-func FlavorOf(f *kueue.ResourceFlavor) admission.Flavor { return flavorOf(f) }
+// ConvertFlavor turns a ResourceFlavor into the core's.
+func ConvertFlavor(f *kueue.ResourceFlavor) admission.Flavor { return convertFlavor(f) }
 
-// GroupsOf turns resource groups into the core's.
-func GroupsOf(groups []kueue.ResourceGroup) []admission.ResourceGroup { return groupsOf(groups) }
+// ConvertResourceGroups turns resource groups into the core's.
+func ConvertResourceGroups(groups []kueue.ResourceGroup) []admission.ResourceGroup {
+	return convertResourceGroups(groups)
+}

@@ -7,85 +7,85 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// Decided is a decision of a cycle about a Workload.
-type Decided struct {
+// WorkloadDecision is a decision of a cycle about a Workload.
+type WorkloadDecision struct {
 	admission.Decision
-	// Seen is the Workload as the decision saw it. It is shared: make a copy before changing it.
-	Seen *kueue.Workload
+	// Object is the Workload as the decision saw it. It is shared: make a copy before changing it.
+	Object *kueue.Workload
 	// Checks are the admission checks that apply, sorted; for Admit only.
 	Checks []string
-	// PodSets are what the workload asks for now. They are shared: RequestsOf makes a status of them.
+	// PodSets are what the workload asks for now. They are shared: BuildPodSetRequests makes a status of them.
 	PodSets []admission.PodSet
 	// Stale says that the workload was not looked at, and that what it was told before need not be true any more: Because is
 	// PendingEvaluation, which otherwise is for the workload's own controller to say.
 	Stale bool
 }
 
-// Batch is what a cycle decided.
-type Batch struct {
+// CycleResult is what a cycle decided.
+type CycleResult struct {
 	// Admit holds the workloads for which quota is now assumed, in the order of the decisions: each must end in exactly
 	// one call of Written, Conflicted or Refused.
-	Admit []Decided
+	Admit []WorkloadDecision
 	// Preempt holds the workloads that wait for others to be evicted, in the order of the decisions.
 	Preempt []Preemption
 	// Wait holds the workloads that got a new reason to wait.
-	Wait []Decided
+	Wait []WorkloadDecision
 	// Overlaps are the preemptors that met victims of others.
 	Overlaps []admission.Overlap
 	// More asks for another cycle at once.
 	More bool
-	// WakeAt asks for another cycle at that time; the zero time does not.
-	WakeAt time.Time
+	// NextCycleAt asks for another cycle at that time; the zero time does not.
+	NextCycleAt time.Time
 }
 
-// Cycle runs one scheduling cycle at the time now with everything held still, and assumes what it admits. The function must
+// RunCycle runs one scheduling cycle at the time now with everything held still, and assumes what it admits. The function must
 // be pure and must not keep the snapshot.
-func (v *View) Cycle(now time.Time, run func(*admission.Snapshot) admission.Plan) Batch {
+func (v *View) RunCycle(now time.Time, run func(*admission.Snapshot) admission.Plan) CycleResult {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.cycles++
-	restores := v.restore(now)
-	wake := sooner(v.balance(now), restores)
+	restores := v.acceptStaleVersions(now)
+	wake := earlierNonZero(v.sampleUsage(now), restores)
 	plan := run(v.snap)
-	batch := Batch{Overlaps: plan.Overlaps, More: plan.More, WakeAt: sooner(plan.WakeAt, wake), Preempt: v.comeDue()}
+	batch := CycleResult{Overlaps: plan.Overlaps, More: plan.More, NextCycleAt: earlierNonZero(plan.WakeAt, wake), Preempt: v.popDeferredEvictions()}
 	for _, d := range plan.Decisions {
 		w := v.workloads[d.Workload]
 		if w == nil {
 			panic("view: the snapshot holds only workloads that the view knows: " + d.Workload.String())
 		}
-		decided := Decided{Decision: d, Seen: w.obj}
-		if w.place.waiting != nil {
-			decided.PodSets = w.place.waiting.PodSets
+		decided := WorkloadDecision{Decision: d, Object: w.obj}
+		if w.entry.pending != nil {
+			decided.PodSets = w.entry.pending.PodSets
 		}
 		switch d.Verdict {
 		case admission.Admit:
 			decided.Checks = v.assume(w, d)
 			batch.Admit = append(batch.Admit, decided)
 		case admission.Preempt:
-			v.hear(w, d)
-			batch.Preempt = append(batch.Preempt, Preemption{Decided: decided, Evict: v.evict(decided)})
+			v.recordReport(w, d)
+			batch.Preempt = append(batch.Preempt, Preemption{WorkloadDecision: decided, Evictions: v.startEvictions(decided)})
 		case admission.Wait:
-			v.hear(w, d)
-			batch.Wait = append(batch.Wait, w.explained(decided))
+			v.recordReport(w, d)
+			batch.Wait = append(batch.Wait, w.withBlockReason(decided))
 		}
 	}
 	if !plan.More {
-		batch.Wait = append(batch.Wait, v.correct(now)...)
+		batch.Wait = append(batch.Wait, v.updateStaleReports(now)...)
 	}
 	return batch
 }
 
-// sooner is the earlier of two times, of which the zero time is none.
-func sooner(a, b time.Time) time.Time {
+// earlierNonZero is the earlier of two times, of which the zero time is none.
+func earlierNonZero(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
 	return a
 }
 
-// explained says what is wrong with a workload that has not even got a ClusterQueue: the core knows only that it has none.
-func (w *workload) explained(d Decided) Decided {
-	if waiting := w.place.waiting; waiting != nil && waiting.Queue == "" && waiting.Blocked != nil {
+// withBlockReason says what is wrong with a workload that has not even got a ClusterQueue: the core knows only that it has none.
+func (w *workload) withBlockReason(d WorkloadDecision) WorkloadDecision {
+	if waiting := w.entry.pending; waiting != nil && waiting.Queue == "" && waiting.Blocked != nil {
 		d.Because, d.Message = waiting.Blocked.Because, waiting.Blocked.Message
 	}
 	return d
@@ -93,20 +93,20 @@ func (w *workload) explained(d Decided) Decided {
 
 // assume notes that the snapshot is ahead of the API, and returns the checks that apply.
 func (v *View) assume(w *workload, d admission.Decision) []string {
-	w.assumed = &attempt{base: w.obj.ResourceVersion}
-	v.account(w)
-	v.changedPlaces(w.place, w.place)
+	w.assumed = &pendingWrite{baseVersion: w.obj.ResourceVersion}
+	v.updateUsage(w)
+	v.notifyEntryQueues(w.entry, w.entry)
 	q, _ := v.snap.Queue(d.Queue)
 	return q.ChecksFor(*d.Assignment)
 }
 
-// Waiting returns a Workload that waits for quota, as seen last; nil when it does not. It is shared: make a copy before
+// LookupPending returns a Workload that waits for quota, as seen last; nil when it does not. It is shared: make a copy before
 // changing it.
-func (v *View) Waiting(key admission.Key) *kueue.Workload {
+func (v *View) LookupPending(key admission.Key) *kueue.Workload {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	w := v.workloads[key]
-	if w == nil || w.assumed != nil || w.place.waiting == nil {
+	if w == nil || w.assumed != nil || w.entry.pending == nil {
 		return nil
 	}
 	return w.obj

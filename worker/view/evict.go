@@ -12,33 +12,33 @@ import (
 // Preemption is a workload that waits for others to leave.
 type Preemption struct {
 	// Decided is about the preemptor.
-	Decided
-	// Evict are the victims whose eviction has to be written now, in the order in which they were chosen; those who are
+	WorkloadDecision
+	// Evictions are the victims whose eviction has to be written now, in the order in which they were chosen; those who are
 	// leaving already are not among them. Each must end in exactly one call of Written, Conflicted or Refused.
-	Evict []Eviction
-	// Late says that the preemptor was told in an earlier batch: what follows are the victims that were not ready then, as
+	Evictions []Eviction
+	// Deferred says that the preemptor was told in an earlier batch: what follows are the victims that were not ready then, as
 	// their own admission had not been answered.
-	Late bool
+	Deferred bool
 }
 
 // Eviction is a workload to be told to stop.
 type Eviction struct {
 	admission.Victim
-	// Seen is the Workload as the decision saw it, with quota reserved. The write must carry its resourceVersion. It is
+	// Object is the Workload as the decision saw it, with quota reserved. The write must carry its resourceVersion. It is
 	// shared: make a copy before changing it.
-	Seen *kueue.Workload
+	Object *kueue.Workload
 }
 
-// eviction is the decision to evict a workload, until the API's word on it is known. The base is empty as long as it has not
+// pendingEviction is the decision to evict a workload, until the API's word on it is known. The base is empty as long as it has not
 // been handed out, because the workload's own admission is still being written.
-type eviction struct {
-	attempt
+type pendingEviction struct {
+	pendingWrite
 	victim    admission.Victim
-	preemptor Decided
+	preemptor WorkloadDecision
 }
 
-// evict notes who is to leave for the preemptor and returns those whose eviction can be written at once.
-func (v *View) evict(preemptor Decided) []Eviction {
+// startEvictions notes who is to leave for the preemptor and returns those whose eviction can be written at once.
+func (v *View) startEvictions(preemptor WorkloadDecision) []Eviction {
 	var now []Eviction
 	for _, victim := range preemptor.Victims {
 		w := v.workloads[victim.Workload]
@@ -48,33 +48,33 @@ func (v *View) evict(preemptor Decided) []Eviction {
 		case victim.Evicted || w.evicting != nil:
 			continue
 		}
-		w.evicting = &eviction{victim: victim, preemptor: preemptor}
+		w.evicting = &pendingEviction{victim: victim, preemptor: preemptor}
 		if w.assumed != nil {
-			v.due[w.key()] = w
+			v.deferredEvictions[w.key()] = w
 			continue
 		}
-		now = append(now, w.handOut())
+		now = append(now, w.issueEviction())
 	}
 	return now
 }
 
-func (w *workload) handOut() Eviction {
-	w.evicting.base = w.obj.ResourceVersion
-	return Eviction{Victim: w.evicting.victim, Seen: w.obj}
+func (w *workload) issueEviction() Eviction {
+	w.evicting.baseVersion = w.obj.ResourceVersion
+	return Eviction{Victim: w.evicting.victim, Object: w.obj}
 }
 
-// comeDue hands out the evictions of those whose admission has been confirmed meanwhile, and forgets those that are moot.
-func (v *View) comeDue() []Preemption {
+// popDeferredEvictions hands out the evictions of those whose admission has been confirmed meanwhile, and forgets those that are moot.
+func (v *View) popDeferredEvictions() []Preemption {
 	var late []Preemption
-	for _, key := range slices.SortedFunc(maps.Keys(v.due), admission.Key.Compare) {
-		w := v.due[key]
+	for _, key := range slices.SortedFunc(maps.Keys(v.deferredEvictions), admission.Key.Compare) {
+		w := v.deferredEvictions[key]
 		if w.assumed != nil {
 			continue
 		}
-		delete(v.due, key)
-		if w.evicting != nil && w.evicting.base == "" {
+		delete(v.deferredEvictions, key)
+		if w.evicting != nil && w.evicting.baseVersion == "" {
 			preemptor := w.evicting.preemptor
-			late = append(late, Preemption{Decided: preemptor, Evict: []Eviction{w.handOut()}, Late: true})
+			late = append(late, Preemption{WorkloadDecision: preemptor, Evictions: []Eviction{w.issueEviction()}, Deferred: true})
 		}
 	}
 	return late
@@ -87,14 +87,14 @@ func (v *View) settleEviction(w *workload) {
 	case w.evicting == nil || w.assumed != nil:
 	case api.IsFinished(w.obj) || !api.HasQuota(w.obj) || api.IsEvicted(w.obj):
 		w.evicting = nil
-	case w.evicting.failed(w.obj):
-		v.spare(w)
+	case w.evicting.hasFailed(w.obj):
+		v.cancelEviction(w)
 	}
 }
 
-// spare lets a workload stay that a cycle wanted to leave: its eviction has not been written and will not be.
-func (v *View) spare(w *workload) {
+// cancelEviction lets a workload stay that a cycle wanted to leave: its eviction has not been written and will not be.
+func (v *View) cancelEviction(w *workload) {
 	w.evicting = nil
 	v.snap.Spare(w.key())
-	v.signal()
+	v.requestCycle()
 }

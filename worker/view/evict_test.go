@@ -7,8 +7,8 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// preempting is a plan that evicts the victim for the preemptor.
-func preempting(preemptor string, victims ...string) func(*admission.Snapshot) admission.Plan {
+// planPreemption is a plan that evicts the victim for the preemptor.
+func planPreemption(preemptor string, victims ...string) func(*admission.Snapshot) admission.Plan {
 	return func(s *admission.Snapshot) admission.Plan {
 		d := admission.Decision{
 			Workload: keyOf("ns", preemptor), LocalQueue: "lq", Queue: "cq",
@@ -25,8 +25,8 @@ func preempting(preemptor string, victims ...string) func(*admission.Snapshot) a
 	}
 }
 
-// leaving says how the snapshot and the view see a victim.
-func leaving(v *View, name string) string {
+// describeVictim says how the snapshot and the view see a victim.
+func describeVictim(v *View, name string) string {
 	held, holds := v.snap.Holding(keyOf("ns", name))
 	text := "gone"
 	if holds {
@@ -42,18 +42,18 @@ func leaving(v *View, name string) string {
 }
 
 func TestWhatBecomesOfAnEviction(t *testing.T) {
-	running := func(version int) *kueue.Workload { return reserve(testWorkload("v", 3, version), "cq", "red") }
+	running := func(version int) *kueue.Workload { return setReservation(testWorkload("v", 3, version), "cq", "red") }
 	evicted := running(20)
-	setCondition(&evicted.Status.Conditions, kueue.WorkloadEvicted, true, "Preempted", epoch)
+	setCondition(&evicted.Status.Conditions, kueue.WorkloadEvicted, true, "Preempted", baseTime)
 	changed := running(15)
 	changed.Labels = map[string]string{"changed": "by somebody"}
 	finished := running(15)
-	setCondition(&finished.Status.Conditions, kueue.WorkloadFinished, true, "Succeeded", epoch)
+	setCondition(&finished.Status.Conditions, kueue.WorkloadFinished, true, "Succeeded", baseTime)
 	type step = func(v *View, seen *kueue.Workload)
-	event := func(wl *kueue.Workload) step { return func(v *View, _ *kueue.Workload) { feedAll(v, wl) } }
-	answer := func(v *View, _ *kueue.Workload) { v.Written(evicted) }
-	conflict := func(v *View, seen *kueue.Workload) { v.Conflicted(seen) }
-	refused := func(v *View, seen *kueue.Workload) { v.Refused(seen, epoch) }
+	event := func(wl *kueue.Workload) step { return func(v *View, _ *kueue.Workload) { setObjects(v, wl) } }
+	answer := func(v *View, _ *kueue.Workload) { v.RecordWrite(evicted) }
+	conflict := func(v *View, seen *kueue.Workload) { v.RecordConflict(seen) }
+	refused := func(v *View, seen *kueue.Workload) { v.RecordRefusal(seen, baseTime) }
 	for name, tc := range map[string]struct {
 		steps []step
 		want  string
@@ -73,24 +73,24 @@ func TestWhatBecomesOfAnEviction(t *testing.T) {
 		"a conflict about another version is late":  {[]step{conflict, event(changed), conflict}, "stays"},
 		"the victim finished":                       {[]step{event(finished), conflict}, "gone"},
 		"the victim gave its quota back":            {[]step{event(testWorkload("v", 3, 15))}, "gone"},
-		"the victim is deleted before the answer":   {[]step{func(v *View, seen *kueue.Workload) { unfeed(v, seen) }, answer}, "gone"},
+		"the victim is deleted before the answer":   {[]step{func(v *View, seen *kueue.Workload) { deleteObject(v, seen) }, answer}, "gone"},
 		"what was refused is not tried without pause": {[]step{refused, func(v *View, _ *kueue.Workload) {
-			if p, _ := v.snap.Pending(keyOf("ns", "p")); !p.NotBefore.Equal(at(1)) {
+			if p, _ := v.snap.Pending(keyOf("ns", "p")); !p.NotBefore.Equal(timeAt(1)) {
 				panic("the preemptor should back off for a second, not until " + p.NotBefore.String())
 			}
 		}}, "stays"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := basic()
-			feedAll(v, running(10), testWorkload("p", 3, 11))
-			batch := v.Cycle(epoch, preempting("p", "v"))
-			if len(batch.Preempt) != 1 || len(batch.Preempt[0].Evict) != 1 || batch.Preempt[0].Workload.Name != "p" {
+			v := newBasicView()
+			setObjects(v, running(10), testWorkload("p", 3, 11))
+			batch := v.RunCycle(baseTime, planPreemption("p", "v"))
+			if len(batch.Preempt) != 1 || len(batch.Preempt[0].Evictions) != 1 || batch.Preempt[0].Workload.Name != "p" {
 				t.Fatalf("v should be evicted for p: %+v", batch.Preempt)
 			}
 			for _, do := range tc.steps {
-				do(v, batch.Preempt[0].Evict[0].Seen)
+				do(v, batch.Preempt[0].Evictions[0].Object)
 			}
-			if got := leaving(v, "v"); got != tc.want {
+			if got := describeVictim(v, "v"); got != tc.want {
 				t.Errorf("the victim %s, want %s", got, tc.want)
 			}
 		})
@@ -98,10 +98,10 @@ func TestWhatBecomesOfAnEviction(t *testing.T) {
 }
 
 func TestAVictimIsEvictedOnce(t *testing.T) {
-	v := basic()
-	feedAll(v, reserve(testWorkload("v", 3, 10), "cq", "red"), testWorkload("p", 3, 11), testWorkload("q", 3, 12))
-	v.Cycle(epoch, preempting("p", "v"))
-	if batch := v.Cycle(epoch, preempting("q", "v")); len(batch.Preempt) != 1 || len(batch.Preempt[0].Evict) != 0 {
+	v := newBasicView()
+	setObjects(v, setReservation(testWorkload("v", 3, 10), "cq", "red"), testWorkload("p", 3, 11), testWorkload("q", 3, 12))
+	v.RunCycle(baseTime, planPreemption("p", "v"))
+	if batch := v.RunCycle(baseTime, planPreemption("q", "v")); len(batch.Preempt) != 1 || len(batch.Preempt[0].Evictions) != 0 {
 		t.Errorf("q waits for v as p does, without another write: %+v", batch.Preempt)
 	}
 }
@@ -112,38 +112,38 @@ func TestAVictimThatIsBeingAdmittedIsEvictedAfterwards(t *testing.T) {
 		end  func(v *View, seen, written *kueue.Workload)
 		want int
 	}{
-		"once it is admitted":           {func(v *View, _, written *kueue.Workload) { v.Written(written) }, 1},
-		"not if it was refused":         {func(v *View, seen, _ *kueue.Workload) { v.Refused(seen, epoch) }, 0},
-		"not if it is gone":             {func(v *View, seen, _ *kueue.Workload) { unfeed(v, seen) }, 0},
+		"once it is admitted":           {func(v *View, _, written *kueue.Workload) { v.RecordWrite(written) }, 1},
+		"not if it was refused":         {func(v *View, seen, _ *kueue.Workload) { v.RecordRefusal(seen, baseTime) }, 0},
+		"not if it is gone":             {func(v *View, seen, _ *kueue.Workload) { deleteObject(v, seen) }, 0},
 		"not before there is an answer": {func(*View, *kueue.Workload, *kueue.Workload) {}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, seen, written := assumed(t)
-			feedAll(v, testWorkload("p", 3, 11))
-			if batch := v.Cycle(epoch, preempting("p", "w")); len(batch.Preempt) != 1 || len(batch.Preempt[0].Evict) != 0 {
+			v, seen, written := newAssumedView(t)
+			setObjects(v, testWorkload("p", 3, 11))
+			if batch := v.RunCycle(baseTime, planPreemption("p", "w")); len(batch.Preempt) != 1 || len(batch.Preempt[0].Evictions) != 0 {
 				t.Fatalf("the eviction cannot be written yet: %+v", batch.Preempt)
 			}
 			tc.end(v, seen, written)
 			var late []Eviction
-			for _, p := range v.Cycle(epoch, func(*admission.Snapshot) admission.Plan { return admission.Plan{} }).Preempt {
-				if !p.Late || p.Workload.Name != "p" {
+			for _, p := range v.RunCycle(baseTime, func(*admission.Snapshot) admission.Plan { return admission.Plan{} }).Preempt {
+				if !p.Deferred || p.Workload.Name != "p" {
 					t.Errorf("it is late and for p: %+v", p)
 				}
-				late = append(late, p.Evict...)
+				late = append(late, p.Evictions...)
 			}
-			if len(late) != tc.want || tc.want == 1 && late[0].Seen.ResourceVersion != written.ResourceVersion {
+			if len(late) != tc.want || tc.want == 1 && late[0].Object.ResourceVersion != written.ResourceVersion {
 				t.Errorf("evictions are %+v, want %d of version %s", late, tc.want, written.ResourceVersion)
 			}
 		})
 	}
 }
 
-func TestAConfirmationWakesNobody(t *testing.T) {
-	v, _, written := assumed(t)
-	feedAll(v, testWorkload("big", 4, 2))
-	runCycle(v, epoch)
-	v.Written(written)
-	if got := v.snap.Settle(epoch); len(got) != 0 {
+func TestAConfirmationRequeuesNoWorkload(t *testing.T) {
+	v, _, written := newAssumedView(t)
+	setObjects(v, testWorkload("big", 4, 2))
+	runCycle(v, baseTime)
+	v.RecordWrite(written)
+	if got := v.snap.Settle(baseTime); len(got) != 0 {
 		t.Errorf("nothing was released, but %d lines are to be looked at", len(got))
 	}
 }

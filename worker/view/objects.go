@@ -15,85 +15,85 @@ import (
 // costs a comparison and changes nothing.
 
 func (v *View) setClusterQueue(cq *kueue.ClusterQueue) {
-	was := v.queues[cq.Name]
+	was := v.clusterQueues[cq.Name]
 	if was != nil && was.obj.DeletionTimestamp.Equal(cq.DeletionTimestamp) && reflect.DeepEqual(was.obj.Spec, cq.Spec) {
 		was.obj = cq
 		return
 	}
 	is := &clusterQueue{obj: cq}
-	is.selector, is.broken = metav1.LabelSelectorAsSelector(cq.Spec.NamespaceSelector)
-	v.queues[cq.Name] = is
-	v.refreshQueue(is)
+	is.selector, is.selectorErr = metav1.LabelSelectorAsSelector(cq.Spec.NamespaceSelector)
+	v.clusterQueues[cq.Name] = is
+	v.refreshClusterQueue(is)
 	if was == nil || !reflect.DeepEqual(was.obj.Spec.NamespaceSelector, cq.Spec.NamespaceSelector) {
-		v.putAllIn(cq.Name)
+		v.syncWorkloadsOfClusterQueue(cq.Name)
 	}
-	v.changedUses(was, is)
-	v.changedQuota(was, is)
-	v.changedQueue(cq.Name, atOnce)
+	v.notifyFlavorsOf(was, is)
+	v.notifyClusterQueueQuota(was, is)
+	v.notifyClusterQueue(cq.Name, notifyNow)
 }
 
-func (v *View) dropClusterQueue(cq *kueue.ClusterQueue) {
-	was := v.queues[cq.Name]
+func (v *View) deleteClusterQueue(cq *kueue.ClusterQueue) {
+	was := v.clusterQueues[cq.Name]
 	if was == nil {
 		return
 	}
-	delete(v.queues, cq.Name)
-	delete(v.unheard.heads, cq.Name)
+	delete(v.clusterQueues, cq.Name)
+	delete(v.staleReports.reportedHeads, cq.Name)
 	v.snap.DeleteQueue(cq.Name)
-	v.refreshLocalsOf(cq.Name)
-	v.putAllIn(cq.Name)
-	v.changedUses(was, nil)
-	v.changedQuota(was, nil)
-	v.changedQueue(cq.Name, atOnce)
-	v.signal()
+	v.refreshLocalQueues(cq.Name)
+	v.syncWorkloadsOfClusterQueue(cq.Name)
+	v.notifyFlavorsOf(was, nil)
+	v.notifyClusterQueueQuota(was, nil)
+	v.notifyClusterQueue(cq.Name, notifyNow)
+	v.requestCycle()
 }
 
 func (v *View) setLocalQueue(lq *kueue.LocalQueue) {
 	key := keyOf(lq.Namespace, lq.Name)
-	was := v.locals[key]
+	was := v.localQueues[key]
 	if was != nil && was.obj.UID == lq.UID && reflect.DeepEqual(was.obj.Spec, lq.Spec) {
 		if !maps.Equal(was.obj.Labels, lq.Labels) { // which say whether it is measured
-			v.changedLocal(key, gather)
+			v.notifyLocalQueue(key, notifyBatched)
 		}
 		was.obj = lq
 		return
 	}
 	if was != nil && was.obj.UID != lq.UID {
-		v.closeBooks(key)
+		v.untrackUsage(key)
 	}
-	v.unlinkLocal(key)
+	v.unindexLocalQueue(key)
 	is := &localQueue{obj: lq}
-	v.locals[key] = is
+	v.localQueues[key] = is
 	queue := string(lq.Spec.ClusterQueue)
-	if v.byQueue[queue] == nil {
-		v.byQueue[queue] = map[admission.Key]*localQueue{}
+	if v.localQueuesByClusterQueue[queue] == nil {
+		v.localQueuesByClusterQueue[queue] = map[admission.Key]*localQueue{}
 	}
-	v.byQueue[queue][key] = is
+	v.localQueuesByClusterQueue[queue][key] = is
 	is.activity = v.localQueueActivity(lq)
-	v.openBooks(key)
-	v.putAllThrough(key)
-	v.changedLocal(key, atOnce)
+	v.trackUsage(key)
+	v.syncWorkloadsOfLocalQueue(key)
+	v.notifyLocalQueue(key, notifyNow)
 }
 
-func (v *View) dropLocalQueue(lq *kueue.LocalQueue) {
+func (v *View) deleteLocalQueue(lq *kueue.LocalQueue) {
 	key := keyOf(lq.Namespace, lq.Name)
-	v.unlinkLocal(key)
-	delete(v.locals, key)
-	v.closeBooks(key)
-	v.putAllThrough(key)
-	v.changedLocal(key, atOnce)
+	v.unindexLocalQueue(key)
+	delete(v.localQueues, key)
+	v.untrackUsage(key)
+	v.syncWorkloadsOfLocalQueue(key)
+	v.notifyLocalQueue(key, notifyNow)
 }
 
-// unlinkLocal forgets which ClusterQueue the LocalQueue points to.
-func (v *View) unlinkLocal(key admission.Key) {
-	was := v.locals[key]
+// unindexLocalQueue forgets which ClusterQueue the LocalQueue points to.
+func (v *View) unindexLocalQueue(key admission.Key) {
+	was := v.localQueues[key]
 	if was == nil {
 		return
 	}
 	queue := string(was.obj.Spec.ClusterQueue)
-	delete(v.byQueue[queue], key)
-	if len(v.byQueue[queue]) == 0 {
-		delete(v.byQueue, queue)
+	delete(v.localQueuesByClusterQueue[queue], key)
+	if len(v.localQueuesByClusterQueue[queue]) == 0 {
+		delete(v.localQueuesByClusterQueue, queue)
 	}
 }
 
@@ -103,38 +103,38 @@ func (v *View) setCohort(c *kueue.Cohort) {
 	if was != nil && reflect.DeepEqual(was.Spec, c.Spec) {
 		return
 	}
-	v.snap.UpsertCohort(cohortOf(c))
-	v.refreshQueues(func(*kueue.ClusterQueue) bool { return true })
-	v.changedCohortQuota(was, c)
-	v.signal()
+	v.snap.UpsertCohort(convertCohort(c))
+	v.refreshClusterQueues(func(*kueue.ClusterQueue) bool { return true })
+	v.notifyCohortQuota(was, c)
+	v.requestCycle()
 }
 
-func (v *View) dropCohort(c *kueue.Cohort) {
+func (v *View) deleteCohort(c *kueue.Cohort) {
 	delete(v.cohorts, c.Name)
 	v.snap.DeleteCohort(c.Name)
-	v.refreshQueues(func(*kueue.ClusterQueue) bool { return true })
-	v.changedCohortQuota(c, nil)
-	v.signal()
+	v.refreshClusterQueues(func(*kueue.ClusterQueue) bool { return true })
+	v.notifyCohortQuota(c, nil)
+	v.requestCycle()
 }
 
 func (v *View) setFlavor(f *kueue.ResourceFlavor) {
 	was := v.flavors[f.Name]
 	v.flavors[f.Name] = f
 	if was != nil && reflect.DeepEqual(was.Spec, f.Spec) {
-		v.changedFlavor(f.Name)
+		v.notifyFlavor(f.Name)
 		return
 	}
-	v.snap.UpsertFlavor(flavorOf(f))
-	v.refreshQueues(func(cq *kueue.ClusterQueue) bool { return usesFlavor(cq, f.Name) })
-	v.changedFlavor(f.Name)
-	v.signal()
+	v.snap.UpsertFlavor(convertFlavor(f))
+	v.refreshClusterQueues(func(cq *kueue.ClusterQueue) bool { return usesFlavor(cq, f.Name) })
+	v.notifyFlavor(f.Name)
+	v.requestCycle()
 }
 
-func (v *View) dropFlavor(f *kueue.ResourceFlavor) {
+func (v *View) deleteFlavor(f *kueue.ResourceFlavor) {
 	delete(v.flavors, f.Name)
 	v.snap.DeleteFlavor(f.Name)
-	v.refreshQueues(func(cq *kueue.ClusterQueue) bool { return usesFlavor(cq, f.Name) })
-	v.signal()
+	v.refreshClusterQueues(func(cq *kueue.ClusterQueue) bool { return usesFlavor(cq, f.Name) })
+	v.requestCycle()
 }
 
 // setTopology asks for nothing but the name: no places are chosen for pods yet.
@@ -143,33 +143,33 @@ func (v *View) setTopology(t *kueue.Topology) {
 		return
 	}
 	v.topologies[t.Name] = true
-	v.refreshQueues(func(cq *kueue.ClusterQueue) bool { return v.usesTopology(cq, t.Name) })
+	v.refreshClusterQueues(func(cq *kueue.ClusterQueue) bool { return v.usesTopology(cq, t.Name) })
 }
 
-func (v *View) dropTopology(t *kueue.Topology) {
+func (v *View) deleteTopology(t *kueue.Topology) {
 	delete(v.topologies, t.Name)
-	v.refreshQueues(func(cq *kueue.ClusterQueue) bool { return v.usesTopology(cq, t.Name) })
+	v.refreshClusterQueues(func(cq *kueue.ClusterQueue) bool { return v.usesTopology(cq, t.Name) })
 }
 
 func (v *View) setCheck(ac *kueue.AdmissionCheck) {
 	v.checks[ac.Name] = ac
-	v.refreshQueues(func(cq *kueue.ClusterQueue) bool { return usesCheck(cq, ac.Name) })
+	v.refreshClusterQueues(func(cq *kueue.ClusterQueue) bool { return usesCheck(cq, ac.Name) })
 }
 
-func (v *View) dropCheck(ac *kueue.AdmissionCheck) {
+func (v *View) deleteCheck(ac *kueue.AdmissionCheck) {
 	delete(v.checks, ac.Name)
-	v.refreshQueues(func(cq *kueue.ClusterQueue) bool { return usesCheck(cq, ac.Name) })
+	v.refreshClusterQueues(func(cq *kueue.ClusterQueue) bool { return usesCheck(cq, ac.Name) })
 }
 
 func (v *View) setNamespace(ns *corev1.Namespace) {
 	was, known := v.namespaces[ns.Name]
 	v.namespaces[ns.Name] = ns.Labels
 	if !known || !reflect.DeepEqual(map[string]string(was), ns.Labels) {
-		v.putAllInNamespace(ns.Name)
+		v.syncWorkloadsInNamespace(ns.Name)
 	}
 }
 
-func (v *View) dropNamespace(ns *corev1.Namespace) {
+func (v *View) deleteNamespace(ns *corev1.Namespace) {
 	delete(v.namespaces, ns.Name)
-	v.putAllInNamespace(ns.Name)
+	v.syncWorkloadsInNamespace(ns.Name)
 }

@@ -25,8 +25,8 @@ type Options struct {
 	Topologies bool
 	// PriorityBoost adds the annotation priority-boost to the priority (contract: kueue-api.md 4.16).
 	PriorityBoost bool
-	// Demand says which resources count, and as what.
-	Demand demand.Rules
+	// PodRequests says which resources count, and as what.
+	PodRequests demand.Rules
 	// Usage orders LocalQueues by recent usage, in the ClusterQueues that ask for it; nil in none (contract:
 	// kueue-api.md 4.14).
 	Usage *usage.Options
@@ -41,8 +41,8 @@ func OptionsFor(cfg *config.Configuration, gates features.Set) Options {
 
 		WithoutReclaimablePods: !gates.Enabled(features.ReclaimablePods),
 
-		Demand: demand.RulesOf(cfg.Resources),
-		Usage:  usageOptions(cfg.AdmissionFairSharing),
+		PodRequests: demand.RulesOf(cfg.Resources),
+		Usage:       usageOptions(cfg.AdmissionFairSharing),
 	}
 	if w := cfg.WaitForPodsReady; w != nil && w.RequeuingStrategy != nil && w.RequeuingStrategy.Timestamp != nil {
 		o.OrderByCreation = *w.RequeuingStrategy.Timestamp == config.CreationTimestamp

@@ -14,5 +14,5 @@ func AmountOf(name string, q resource.Quantity) amount.Amount { return demand.Am
 // QuantityOf is [demand.QuantityOf].
 func QuantityOf(name string, a amount.Amount) resource.Quantity { return demand.QuantityOf(name, a) }
 
-// ListOf is [demand.ListOf].
-func ListOf(v amount.Vector) corev1.ResourceList { return demand.ListOf(v) }
+// ResourceListOf is [demand.ListOf].
+func ResourceListOf(v amount.Vector) corev1.ResourceList { return demand.ListOf(v) }

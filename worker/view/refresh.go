@@ -7,67 +7,67 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// refreshQueue tells the snapshot about a ClusterQueue and derives its activity and that of its LocalQueues.
-func (v *View) refreshQueue(cq *clusterQueue) {
-	problems := v.problemsOf(cq.obj)
-	v.snap.UpsertQueue(v.queueOf(cq.obj, problems))
+// refreshClusterQueue tells the snapshot about a ClusterQueue and derives its activity and that of its LocalQueues.
+func (v *View) refreshClusterQueue(cq *clusterQueue) {
+	problems := v.clusterQueueProblems(cq.obj)
+	v.snap.UpsertQueue(v.convertClusterQueue(cq.obj, problems))
 	if cq.obj.Spec.QueueingStrategy == kueue.StrictFIFO {
-		v.unheard.queues[cq.obj.Name] = true
+		v.staleReports.strictQueues[cq.obj.Name] = true
 	}
-	v.signal()
-	was, wasCyclic := cq.activity, cq.cyclic
-	cq.activity, cq.cyclic = activityOf(problems), v.snap.CohortCycle(cq.obj.Name)
-	if was != cq.activity || wasCyclic != cq.cyclic {
-		v.refreshLocalsOf(cq.obj.Name)
-		v.changedQueue(cq.obj.Name, atOnce)
+	v.requestCycle()
+	was, wasCyclic := cq.activity, cq.inCohortCycle
+	cq.activity, cq.inCohortCycle = clusterQueueActivity(problems), v.snap.CohortCycle(cq.obj.Name)
+	if was != cq.activity || wasCyclic != cq.inCohortCycle {
+		v.refreshLocalQueues(cq.obj.Name)
+		v.notifyClusterQueue(cq.obj.Name, notifyNow)
 	}
 }
 
-func (v *View) refreshQueues(affected func(*kueue.ClusterQueue) bool) {
-	for _, cq := range v.queues {
+func (v *View) refreshClusterQueues(affected func(*kueue.ClusterQueue) bool) {
+	for _, cq := range v.clusterQueues {
 		if affected(cq.obj) {
-			v.refreshQueue(cq)
+			v.refreshClusterQueue(cq)
 		}
 	}
 }
 
-func (v *View) refreshLocalsOf(queue string) {
-	for key, lq := range v.byQueue[queue] {
+func (v *View) refreshLocalQueues(queue string) {
+	for key, lq := range v.localQueuesByClusterQueue[queue] {
 		if is := v.localQueueActivity(lq.obj); is != lq.activity {
 			lq.activity = is
-			v.changedLocal(key, atOnce)
+			v.notifyLocalQueue(key, notifyNow)
 		}
 	}
 }
 
-// putAllIn looks at every workload behind a ClusterQueue again.
-func (v *View) putAllIn(queue string) {
-	for key := range v.byQueue[queue] {
-		v.putAllThrough(key)
+// syncWorkloadsOfClusterQueue looks at every workload behind a ClusterQueue again.
+func (v *View) syncWorkloadsOfClusterQueue(queue string) {
+	for key := range v.localQueuesByClusterQueue[queue] {
+		v.syncWorkloadsOfLocalQueue(key)
 	}
 }
 
-// putAllThrough looks at every workload of a LocalQueue again.
-func (v *View) putAllThrough(local admission.Key) {
-	for _, w := range v.byLocal[local] {
-		v.put(w)
+// syncWorkloadsOfLocalQueue looks at every workload of a LocalQueue again.
+func (v *View) syncWorkloadsOfLocalQueue(local admission.Key) {
+	for _, w := range v.workloadsByLocalQueue[local] {
+		v.syncWorkload(w)
 	}
 }
 
-func (v *View) putAllInNamespace(namespace string) {
-	for key := range v.byLocal {
+func (v *View) syncWorkloadsInNamespace(namespace string) {
+	for key := range v.workloadsByLocalQueue {
 		if key.Namespace == namespace {
-			v.putAllThrough(key)
+			v.syncWorkloadsOfLocalQueue(key)
 		}
 	}
 }
 
 func usesFlavor(cq *kueue.ClusterQueue, name string) bool {
-	return slices.Contains(flavorsOf(cq), name)
+	return slices.Contains(flavorNames(cq), name)
 }
 
 func (v *View) usesTopology(cq *kueue.ClusterQueue, name string) bool {
-	return slices.ContainsFunc(flavorsOf(cq), func(flavor string) bool {
+	return slices.ContainsFunc(flavorNames(cq), func(flavor string) bool {
 		f := v.flavors[flavor]
 		return f != nil && string(f.Spec.TopologyName) == name
 	})

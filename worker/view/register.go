@@ -20,20 +20,20 @@ import (
 // Register feeds the view from the informers of a cache, which need not have started. Call it once.
 func (v *View) Register(ctx context.Context, informers cache.Informers) error {
 	if v.opts.Topologies {
-		if err := feed(ctx, v, informers, v.setTopology, v.dropTopology, &kueue.Topology{}); err != nil {
+		if err := addEventHandler(ctx, v, informers, v.setTopology, v.deleteTopology, &kueue.Topology{}); err != nil {
 			return err
 		}
 	}
 	return firstError(
-		feed(ctx, v, informers, v.setNamespace, v.dropNamespace, &corev1.Namespace{}),
-		feed(ctx, v, informers, v.setLimitRange, v.dropLimitRange, &corev1.LimitRange{}),
-		feed(ctx, v, informers, v.setRuntimeClass, v.dropRuntimeClass, &nodev1.RuntimeClass{}),
-		feed(ctx, v, informers, v.setFlavor, v.dropFlavor, &kueue.ResourceFlavor{}),
-		feed(ctx, v, informers, v.setCheck, v.dropCheck, &kueue.AdmissionCheck{}),
-		feed(ctx, v, informers, v.setCohort, v.dropCohort, &kueue.Cohort{}),
-		feed(ctx, v, informers, v.setClusterQueue, v.dropClusterQueue, &kueue.ClusterQueue{}),
-		feed(ctx, v, informers, v.setLocalQueue, v.dropLocalQueue, &kueue.LocalQueue{}),
-		feed(ctx, v, informers, v.setWorkload, v.dropWorkload, &kueue.Workload{}),
+		addEventHandler(ctx, v, informers, v.setNamespace, v.deleteNamespace, &corev1.Namespace{}),
+		addEventHandler(ctx, v, informers, v.setLimitRange, v.deleteLimitRange, &corev1.LimitRange{}),
+		addEventHandler(ctx, v, informers, v.setRuntimeClass, v.deleteRuntimeClass, &nodev1.RuntimeClass{}),
+		addEventHandler(ctx, v, informers, v.setFlavor, v.deleteFlavor, &kueue.ResourceFlavor{}),
+		addEventHandler(ctx, v, informers, v.setCheck, v.deleteCheck, &kueue.AdmissionCheck{}),
+		addEventHandler(ctx, v, informers, v.setCohort, v.deleteCohort, &kueue.Cohort{}),
+		addEventHandler(ctx, v, informers, v.setClusterQueue, v.deleteClusterQueue, &kueue.ClusterQueue{}),
+		addEventHandler(ctx, v, informers, v.setLocalQueue, v.deleteLocalQueue, &kueue.LocalQueue{}),
+		addEventHandler(ctx, v, informers, v.setWorkload, v.deleteWorkload, &kueue.Workload{}),
 	)
 }
 
@@ -46,36 +46,36 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// feed calls set for every object that is new or changed and drop for every one that is gone, with the mutex held.
-func feed[T client.Object](ctx context.Context, v *View, informers cache.Informers, set, drop func(T), of T) error {
+// addEventHandler calls set for every object that is new or changed and drop for every one that is gone, with the mutex held.
+func addEventHandler[T client.Object](ctx context.Context, v *View, informers cache.Informers, set, drop func(T), of T) error {
 	informer, err := informers.GetInformer(ctx, of, cache.BlockUntilSynced(false))
 	if err != nil {
 		return fmt.Errorf("get informer of %T: %w", of, err)
 	}
 	registration, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { locked(v, obj, set) },
-		UpdateFunc: func(_, obj any) { locked(v, obj, set) },
-		DeleteFunc: func(obj any) { locked(v, last(obj), drop) },
+		AddFunc:    func(obj any) { handleLocked(v, obj, set) },
+		UpdateFunc: func(_, obj any) { handleLocked(v, obj, set) },
+		DeleteFunc: func(obj any) { handleLocked(v, lastKnownState(obj), drop) },
 	})
 	if err != nil {
 		return fmt.Errorf("watch %T: %w", of, err)
 	}
-	v.synced = append(v.synced, registration.HasSynced)
+	v.hasSynced = append(v.hasSynced, registration.HasSynced)
 	return nil
 }
 
-func locked[T any](v *View, obj any, do func(T)) {
+func handleLocked[T any](v *View, obj any, do func(T)) {
 	typed, ok := obj.(T)
 	if !ok {
 		return
 	}
 	v.mu.Lock()
-	defer v.unlock()
+	defer v.unlockAndReport()
 	do(typed)
 }
 
-// last is the last known state of an object whose deletion the watch missed.
-func last(obj any) any {
+// lastKnownState is the last known state of an object whose deletion the watch missed.
+func lastKnownState(obj any) any {
 	if missed, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
 		return missed.Obj
 	}
@@ -85,5 +85,5 @@ func last(obj any) any {
 // WaitForSync blocks until everything that existed at the start has been seen; false when the context ended first. No
 // cycle may run before: it would give away quota that is taken.
 func (v *View) WaitForSync(ctx context.Context) bool {
-	return toolscache.WaitForCacheSync(ctx.Done(), v.synced...)
+	return toolscache.WaitForCacheSync(ctx.Done(), v.hasSynced...)
 }

@@ -10,8 +10,8 @@ import (
 	"switchyard.dev/worker/admission/usage"
 )
 
-// Share returns the ClusterQueue's share of what its cohort could lend (contract: kueue-api.md 4.8).
-func (v *View) Share(queue string) quota.Share {
+// QueueShare returns the ClusterQueue's share of what its cohort could lend (contract: kueue-api.md 4.8).
+func (v *View) QueueShare(queue string) quota.Share {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.snap.QueueShare(queue)
@@ -24,8 +24,8 @@ func (v *View) CohortsAbove(queue string) []string {
 	return v.snap.CohortsAbove(queue)
 }
 
-// Cohort returns how a cohort stands; false when there is no such object and nobody names it.
-func (v *View) Cohort(name string) (admission.CohortStatus, bool) {
+// CohortStatus returns how a cohort stands; false when there is no such object and nobody names it.
+func (v *View) CohortStatus(name string) (admission.CohortStatus, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.snap.Cohort(name)
@@ -38,66 +38,66 @@ func (v *View) CohortStatuses() []admission.CohortStatus {
 	return v.snap.Cohorts()
 }
 
-// Census counts those who wait, for all queues at once. Nobody waits who came through a LocalQueue that is closed.
-func (v *View) Census() admission.Census {
+// PendingCounts counts those who wait, for all queues at once. Nobody waits who came through a LocalQueue that is closed.
+func (v *View) PendingCounts() admission.Census {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.snap.Census(v.isClosed)
+	return v.snap.Census(v.isLocalQueueStopped)
 }
 
-// isClosed tells whether a LocalQueue is not there, going, or stopped. What came through it waits in no queue (contract:
+// isLocalQueueStopped tells whether a LocalQueue is not there, going, or stopped. What came through it waits in no queue (contract:
 // messages.md 5.8, 6.1).
-func (v *View) isClosed(local admission.Key) bool {
-	lq := v.locals[local]
-	return lq == nil || lq.isClosed()
+func (v *View) isLocalQueueStopped(local admission.Key) bool {
+	lq := v.localQueues[local]
+	return lq == nil || lq.isStopped()
 }
 
-func (lq *localQueue) isClosed() bool {
+func (lq *localQueue) isStopped() bool {
 	return !lq.obj.DeletionTimestamp.IsZero() || lq.obj.Spec.StopPolicy.Stops()
 }
 
-// closedOut counts those who wait in a ClusterQueue and came through a LocalQueue that is closed.
-func (v *View) closedOut(queue string) int {
+// countPendingInStopped counts those who wait in a ClusterQueue and came through a LocalQueue that is closed.
+func (v *View) countPendingInStopped(queue string) int {
 	n := 0
-	for key, lq := range v.byQueue[queue] {
-		if lq.isClosed() {
+	for key, lq := range v.localQueuesByClusterQueue[queue] {
+		if lq.isStopped() {
 			n += v.snap.LocalQueueStatus(key, "").Pending
 		}
 	}
 	return n
 }
 
-// Behind returns the ClusterQueue that a LocalQueue points to; empty when the LocalQueue is not known.
-func (v *View) Behind(name types.NamespacedName) string {
+// ClusterQueueOf returns the ClusterQueue that a LocalQueue points to; empty when the LocalQueue is not known.
+func (v *View) ClusterQueueOf(name types.NamespacedName) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.behind(keyOf(name.Namespace, name.Name))
+	return v.clusterQueueOf(keyOf(name.Namespace, name.Name))
 }
 
-func (v *View) behind(local admission.Key) string {
-	if lq := v.locals[local]; lq != nil {
+func (v *View) clusterQueueOf(local admission.Key) string {
+	if lq := v.localQueues[local]; lq != nil {
 		return string(lq.obj.Spec.ClusterQueue)
 	}
 	return ""
 }
 
-// Inhabitant is a Workload and the ClusterQueue that it has quota in or waits in; the queue is empty if there is none. The
+// WorkloadInQueue is a Workload and the ClusterQueue that it has quota in or waits in; the queue is empty if there is none. The
 // Workload is shared: make a copy before changing it.
-type Inhabitant struct {
+type WorkloadInQueue struct {
 	Workload *kueue.Workload
 	Queue    string
-	// Closed is whether its LocalQueue is not there, going or stopped, or leads to a ClusterQueue that is not there.
-	Closed bool
+	// QueueInactive is whether its LocalQueue is not there, going or stopped, or leads to a ClusterQueue that is not there.
+	QueueInactive bool
 }
 
-// Inhabitants lists all workloads, in no order. Only pointers are copied while the mutex is held, since the scheduler waits
+// Workloads lists all workloads, in no order. Only pointers are copied while the mutex is held, since the scheduler waits
 // for it; the rest is found out afterwards, of objects that nobody changes.
-func (v *View) Inhabitants() []Inhabitant {
-	list, behind := v.everybody()
+func (v *View) Workloads() []WorkloadInQueue {
+	list, behind := v.listWorkloads()
 	for i := range list {
 		in := &list[i]
 		through, known := behind[keyOf(in.Workload.Namespace, string(in.Workload.Spec.QueueName))]
-		in.Queue, in.Closed = through.queue, !known || through.closed
+		in.Queue, in.QueueInactive = through.clusterQueue, !known || through.inactive
 		if in.Workload.Status.Admission != nil {
 			in.Queue = string(in.Workload.Status.Admission.ClusterQueue)
 		}
@@ -105,45 +105,45 @@ func (v *View) Inhabitants() []Inhabitant {
 	return list
 }
 
-// passage is the ClusterQueue behind a LocalQueue, and whether the way there is closed.
-type passage struct {
-	queue  string
-	closed bool
+// localQueueTarget is the ClusterQueue behind a LocalQueue, and whether the way there is closed.
+type localQueueTarget struct {
+	clusterQueue string
+	inactive     bool
 }
 
-// everybody lists the workloads without their queues, and which ClusterQueue is behind which LocalQueue.
-func (v *View) everybody() ([]Inhabitant, map[admission.Key]passage) {
+// listWorkloads lists the workloads without their queues, and which ClusterQueue is behind which LocalQueue.
+func (v *View) listWorkloads() ([]WorkloadInQueue, map[admission.Key]localQueueTarget) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	list := make([]Inhabitant, 0, len(v.workloads))
+	list := make([]WorkloadInQueue, 0, len(v.workloads))
 	for _, w := range v.workloads {
-		list = append(list, Inhabitant{Workload: w.obj})
+		list = append(list, WorkloadInQueue{Workload: w.obj})
 	}
-	behind := make(map[admission.Key]passage, len(v.locals))
-	for key, lq := range v.locals {
+	behind := make(map[admission.Key]localQueueTarget, len(v.localQueues))
+	for key, lq := range v.localQueues {
 		queue := string(lq.obj.Spec.ClusterQueue)
-		behind[key] = passage{queue: queue, closed: lq.isClosed() || v.queues[queue] == nil}
+		behind[key] = localQueueTarget{clusterQueue: queue, inactive: lq.isStopped() || v.clusterQueues[queue] == nil}
 	}
 	return list, behind
 }
 
-// Waiter is a Workload that waits in a ClusterQueue. It is shared: make a copy before changing it.
-type Waiter struct {
+// PendingWorkload is a Workload that waits in a ClusterQueue. It is shared: make a copy before changing it.
+type PendingWorkload struct {
 	Workload *kueue.Workload
 	Queue    string
 	// Active is false for one that is parked or waits for its backoff to end.
 	Active bool
 }
 
-// Waiters lists those who wait, in no order, but for those who came through a LocalQueue that is closed. It is for a scrape that has
+// PendingWorkloads lists those who wait, in no order, but for those who came through a LocalQueue that is closed. It is for a scrape that has
 // to tell them apart.
-func (v *View) Waiters() []Waiter {
+func (v *View) PendingWorkloads() []PendingWorkload {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	var list []Waiter
+	var list []PendingWorkload
 	for _, w := range v.workloads {
-		if waiter := v.snap.Waiter(w.key()); waiter != nil && !v.isClosed(keyOf(w.obj.Namespace, string(w.obj.Spec.QueueName))) {
-			list = append(list, Waiter{Workload: w.obj, Queue: waiter.Queue, Active: waiter.Active()})
+		if waiter := v.snap.Waiter(w.key()); waiter != nil && !v.isLocalQueueStopped(keyOf(w.obj.Namespace, string(w.obj.Spec.QueueName))) {
+			list = append(list, PendingWorkload{Workload: w.obj, Queue: waiter.Queue, Active: waiter.Active()})
 		}
 	}
 	return list
@@ -153,7 +153,7 @@ func (v *View) Waiters() []Waiter {
 func (v *View) ClusterQueueMetadata(name string) metav1.Object {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if cq := v.queues[name]; cq != nil {
+	if cq := v.clusterQueues[name]; cq != nil {
 		return cq.obj
 	}
 	return nil
@@ -163,7 +163,7 @@ func (v *View) ClusterQueueMetadata(name string) metav1.Object {
 func (v *View) LocalQueueMetadata(name types.NamespacedName) metav1.Object {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if lq := v.locals[keyOf(name.Namespace, name.Name)]; lq != nil {
+	if lq := v.localQueues[keyOf(name.Namespace, name.Name)]; lq != nil {
 		return lq.obj
 	}
 	return nil
@@ -182,30 +182,30 @@ func (v *View) CohortMetadata(name string) metav1.Object {
 // RecentUsage is what a LocalQueue has consumed lately, whether or not that decides about anybody's order.
 type RecentUsage struct {
 	usage.Account
-	// Counted tells whether recent usage is configured at all, and Known whether the queue's account has begun.
-	Counted, Known bool
+	// Enabled tells whether recent usage is configured at all, and Known whether the queue's account has begun.
+	Enabled, Known bool
 }
 
 // RecentUsage returns the recent usage of a LocalQueue.
 func (v *View) RecentUsage(name types.NamespacedName) RecentUsage {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.books == nil {
+	if v.usageTracker == nil {
 		return RecentUsage{}
 	}
-	account, known := v.books.Account(keyOf(name.Namespace, name.Name))
-	return RecentUsage{Account: account, Counted: true, Known: known}
+	account, known := v.usageTracker.Account(keyOf(name.Namespace, name.Name))
+	return RecentUsage{Account: account, Enabled: true, Known: known}
 }
 
-// UsageThatCounts returns the recent usage of a LocalQueue whose ClusterQueue orders those who wait by it; false for any
+// OrderingUsage returns the recent usage of a LocalQueue whose ClusterQueue orders those who wait by it; false for any
 // other (contract: kueue-api.md 4.14).
-func (v *View) UsageThatCounts(name types.NamespacedName) (usage.Account, bool) {
+func (v *View) OrderingUsage(name types.NamespacedName) (usage.Account, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	key := keyOf(name.Namespace, name.Name)
-	q, known := v.snap.Queue(v.behind(key))
-	if v.books == nil || !known || !q.UsageBased {
+	q, known := v.snap.Queue(v.clusterQueueOf(key))
+	if v.usageTracker == nil || !known || !q.UsageBased {
 		return usage.Account{}, false
 	}
-	return v.books.Account(key)
+	return v.usageTracker.Account(key)
 }

@@ -15,8 +15,8 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// told collects what a controller of the source would look at.
-func told(t *testing.T, s source.Source) func() []string {
+// collectRequests collects what a controller of the source would look at.
+func collectRequests(t *testing.T, s source.Source) func() []string {
 	t.Helper()
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	if err := s.Start(context.Background(), queue); err != nil {
@@ -35,10 +35,10 @@ func told(t *testing.T, s source.Source) func() []string {
 	}
 }
 
-func TestACohortIsLookedAtWhenItsTreeOrThoseBelowItChange(t *testing.T) {
+func TestACohortIsReconciledWhenItsTreeOrThoseBelowItChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := New(Options{})
-		news, queues := told(t, v.Cohorts()), told(t, v.ClusterQueues())
+		news, queues := collectRequests(t, v.CohortRequests()), collectRequests(t, v.ClusterQueueRequests())
 		expect := func(what string, want ...string) {
 			t.Helper()
 			if got := news(); !slices.Equal(got, want) {
@@ -49,14 +49,14 @@ func TestACohortIsLookedAtWhenItsTreeOrThoseBelowItChange(t *testing.T) {
 		low.Name = "low"
 		cq := testQueue("cq", "4", "red")
 		cq.Spec.CohortName = "low"
-		feedAll(v, testNamespace(nil), testFlavor("red"), low)
+		setObjects(v, testNamespace(nil), testFlavor("red"), low)
 		expect("a cohort comes", "low", "top")
-		feedAll(v, cq, testLocal("lq", "cq"))
+		setObjects(v, cq, testLocalQueue("lq", "cq"))
 		expect("a queue joins", "low")
 		time.Sleep(StatusInterval) //nolint:forbidigo // steps the clock of the bubble
 		synctest.Wait()
 		news()
-		feedAll(v, reserve(testWorkload("w", 1, 10), "cq", "red"))
+		setObjects(v, setReservation(testWorkload("w", 1, 10), "cq", "red"))
 		expect("a workload gets quota, right away")
 		time.Sleep(StatusInterval) //nolint:forbidigo // steps the clock of the bubble
 		synctest.Wait()
@@ -64,7 +64,7 @@ func TestACohortIsLookedAtWhenItsTreeOrThoseBelowItChange(t *testing.T) {
 		queues()
 		richer := low.DeepCopy()
 		richer.Spec.ResourceGroups = cq.Spec.ResourceGroups
-		feedAll(v, richer)
+		setObjects(v, richer)
 		expect("a cohort gets quota of its own", "low", "top")
 		time.Sleep(StatusInterval) //nolint:forbidigo // steps the clock of the bubble
 		synctest.Wait()
@@ -74,48 +74,48 @@ func TestACohortIsLookedAtWhenItsTreeOrThoseBelowItChange(t *testing.T) {
 		news()
 		moved := cq.DeepCopy()
 		moved.Spec.CohortName = "other"
-		feedAll(v, moved)
+		setObjects(v, moved)
 		expect("a queue moves", "low", "other")
-		unfeed(v, low)
+		deleteObject(v, low)
 		expect("a cohort goes", "low", "top")
 	})
 }
 
-func TestStandingsOfCohortsIncludeThoseWithoutObject(t *testing.T) {
+func TestCohortStatusesIncludeThoseWithoutObject(t *testing.T) {
 	v := New(Options{})
 	cq := testQueue("cq", "4", "red")
 	cq.Spec.CohortName = "co"
-	feedAll(v, testNamespace(nil), testFlavor("red"), cq, testLocal("lq", "cq"), testWorkload("w", 1, 10), reserve(testWorkload("x", 1, 11), "cq", "red"))
+	setObjects(v, testNamespace(nil), testFlavor("red"), cq, testLocalQueue("lq", "cq"), testWorkload("w", 1, 10), setReservation(testWorkload("x", 1, 11), "cq", "red"))
 	if got := v.CohortStatuses(); len(got) != 1 || got[0].Name != "co" {
 		t.Errorf("the cohorts are %+v", got)
 	}
-	if got := v.Inhabitants(); len(got) != 2 || got[0].Queue != "cq" || got[1].Queue != "cq" {
+	if got := v.Workloads(); len(got) != 2 || got[0].Queue != "cq" || got[1].Queue != "cq" {
 		t.Errorf("the workloads are %+v", got)
 	}
-	if _, counts := v.UsageThatCounts(requestFor(keyOf("ns", "lq")).NamespacedName); counts {
+	if _, counts := v.OrderingUsage(requestFor(keyOf("ns", "lq")).NamespacedName); counts {
 		t.Error("usage counts although no ClusterQueue asks for it")
 	}
 }
 
-func TestNobodyWaitsWhoCameThroughAClosedLocalQueue(t *testing.T) {
+func TestWorkloadsOfAStoppedLocalQueueAreNotPending(t *testing.T) {
 	v := New(Options{})
-	stopped, going := testLocal("stopped", "cq"), testLocal("going", "cq")
+	stopped, going := testLocalQueue("stopped", "cq"), testLocalQueue("going", "cq")
 	stopped.Spec.StopPolicy = kueue.Hold
 	going.DeletionTimestamp = &metav1.Time{Time: time.Now()}
-	feedAll(v, testNamespace(nil), testFlavor("red"), testQueue("cq", "4", "red"), testLocal("lq", "cq"), stopped, going)
+	setObjects(v, testNamespace(nil), testFlavor("red"), testQueue("cq", "4", "red"), testLocalQueue("lq", "cq"), stopped, going)
 	for _, through := range []string{"lq", "stopped", "going", "missing"} {
 		wl := testWorkload("through-"+through, 9, 0)
 		wl.Spec.QueueName = kueue.LocalQueueName(through)
-		feedAll(v, wl)
+		setObjects(v, wl)
 	}
-	standing, _ := v.ClusterQueue("cq")
-	waiters, census := v.Waiters(), v.Census()
+	standing, _ := v.ClusterQueueStatus("cq")
+	waiters, census := v.PendingWorkloads(), v.PendingCounts()
 	if standing.Pending != 1 || len(waiters) != 1 || len(census.Queues) != 1 || census.Queues[0].Active+census.Queues[0].Inadmissible != 1 {
 		t.Errorf("pending are %d, waiters %+v, the census %+v", standing.Pending, waiters, census)
 	}
-	for _, in := range v.Inhabitants() {
-		if open := in.Workload.Spec.QueueName == "lq"; in.Closed == open {
-			t.Errorf("the way of %s is closed: %t", in.Workload.Name, in.Closed)
+	for _, in := range v.Workloads() {
+		if open := in.Workload.Spec.QueueName == "lq"; in.QueueInactive == open {
+			t.Errorf("the way of %s is closed: %t", in.Workload.Name, in.QueueInactive)
 		}
 	}
 }

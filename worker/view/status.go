@@ -12,8 +12,8 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// ClusterQueueStanding is a ClusterQueue's activity and figures.
-type ClusterQueueStanding struct {
+// ClusterQueueStatus is a ClusterQueue's activity and figures.
+type ClusterQueueStatus struct {
 	Activity
 	admission.QueueStatus
 	// Pending is how many wait, without those who came through a LocalQueue that is closed (contract: messages.md 5.8).
@@ -28,8 +28,8 @@ type ClusterQueueQuota struct {
 	Grants []quota.Grant
 }
 
-// PathTo leads from the root of the cohorts to a ClusterQueue: /<root>/.../<ClusterQueue>.
-func (v *View) PathTo(queue string) string {
+// CohortPath leads from the root of the cohorts to a ClusterQueue: /<root>/.../<ClusterQueue>.
+func (v *View) CohortPath(queue string) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	cohorts := v.snap.CohortsAbove(queue)
@@ -37,8 +37,8 @@ func (v *View) PathTo(queue string) string {
 	return "/" + strings.Join(append(cohorts, queue), "/")
 }
 
-// PriorityBoost tells whether boosts of priorities count.
-func (v *View) PriorityBoost() bool { return v.opts.PriorityBoost }
+// PriorityBoostEnabled tells whether boosts of priorities count.
+func (v *View) PriorityBoostEnabled() bool { return v.opts.PriorityBoost }
 
 // Parent is the cohort unless its parents form a cycle.
 func (q ClusterQueueQuota) Parent() string {
@@ -48,24 +48,24 @@ func (q ClusterQueueQuota) Parent() string {
 	return q.Cohort
 }
 
-// LocalQueueStanding is a LocalQueue's activity and figures.
-type LocalQueueStanding struct {
+// LocalQueueStatus is a LocalQueue's activity and figures.
+type LocalQueueStatus struct {
 	Activity
 	admission.LocalQueueStatus
 	// Stopped is whether its stop policy is another than None.
 	Stopped bool
 }
 
-// ClusterQueue returns how the queue stands, assumed reservations included; false when it is not known.
-func (v *View) ClusterQueue(name string) (ClusterQueueStanding, bool) {
+// ClusterQueueStatus returns how the queue stands, assumed reservations included; false when it is not known.
+func (v *View) ClusterQueueStatus(name string) (ClusterQueueStatus, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	cq := v.queues[name]
+	cq := v.clusterQueues[name]
 	if cq == nil {
-		return ClusterQueueStanding{}, false
+		return ClusterQueueStatus{}, false
 	}
-	standing := ClusterQueueStanding{Activity: cq.activity, QueueStatus: v.snap.QueueStatus(name)}
-	standing.Pending = standing.QueueStatus.Active + standing.Inadmissible - v.closedOut(name)
+	standing := ClusterQueueStatus{Activity: cq.activity, QueueStatus: v.snap.QueueStatus(name)}
+	standing.Pending = standing.QueueStatus.Active + standing.Inadmissible - v.countPendingInStopped(name)
 	return standing, true
 }
 
@@ -77,10 +77,10 @@ func (v *View) Quota(name string) (ClusterQueueQuota, bool) {
 	if !known {
 		return ClusterQueueQuota{}, false
 	}
-	return ClusterQueueQuota{Cohort: q.Cohort, Root: v.rootOf(q.Cohort), Grants: admission.Grants(q.Groups)}, true
+	return ClusterQueueQuota{Cohort: q.Cohort, Root: v.rootCohort(q.Cohort), Grants: admission.Grants(q.Groups)}, true
 }
 
-func (v *View) rootOf(cohort string) string {
+func (v *View) rootCohort(cohort string) string {
 	seen := map[string]bool{}
 	for !seen[cohort] {
 		seen[cohort] = true
@@ -93,24 +93,24 @@ func (v *View) rootOf(cohort string) string {
 	return ""
 }
 
-// LocalQueue returns how the queue stands; false when it is not known. A stopped queue reports no pending workloads
+// LocalQueueStatus returns how the queue stands; false when it is not known. A stopped queue reports no pending workloads
 // (contract: kueue-api.md 1.18), and one whose ClusterQueue does not exist only those (contract: messages.md 5.8).
-func (v *View) LocalQueue(name types.NamespacedName) (LocalQueueStanding, bool) {
+func (v *View) LocalQueueStatus(name types.NamespacedName) (LocalQueueStatus, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	key := keyOf(name.Namespace, name.Name)
-	lq := v.locals[key]
+	lq := v.localQueues[key]
 	if lq == nil {
-		return LocalQueueStanding{}, false
+		return LocalQueueStatus{}, false
 	}
-	standing := LocalQueueStanding{
+	standing := LocalQueueStatus{
 		Activity:         lq.activity,
 		LocalQueueStatus: v.snap.LocalQueueStatus(key, string(lq.obj.Spec.ClusterQueue)),
 	}
 	if standing.Stopped = lq.obj.Spec.StopPolicy.Stops(); standing.Stopped {
 		standing.Pending = 0
 	}
-	if v.queues[string(lq.obj.Spec.ClusterQueue)] == nil {
+	if v.clusterQueues[string(lq.obj.Spec.ClusterQueue)] == nil {
 		standing.Reserving, standing.Admitted, standing.Reserved, standing.Used = 0, 0, nil, nil
 	}
 	return standing, true
@@ -120,8 +120,8 @@ func (v *View) LocalQueue(name types.NamespacedName) (LocalQueueStanding, bool) 
 func (v *View) ClusterQueueNames() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	names := make([]string, 0, len(v.queues))
-	for name := range v.queues {
+	names := make([]string, 0, len(v.clusterQueues))
+	for name := range v.clusterQueues {
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -132,8 +132,8 @@ func (v *View) ClusterQueueNames() []string {
 func (v *View) LocalQueueNames() []types.NamespacedName {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	keys := make([]admission.Key, 0, len(v.locals))
-	for key := range v.locals {
+	keys := make([]admission.Key, 0, len(v.localQueues))
+	for key := range v.localQueues {
 		keys = append(keys, key)
 	}
 	slices.SortFunc(keys, admission.Key.Compare)
@@ -144,16 +144,16 @@ func (v *View) LocalQueueNames() []types.NamespacedName {
 	return names
 }
 
-// FlavorUsers lists the ClusterQueues that name the ResourceFlavor, sorted.
-func (v *View) FlavorUsers(flavor string) []string {
-	return v.users(func(cq *kueue.ClusterQueue) bool { return usesFlavor(cq, flavor) })
+// ClusterQueuesWithFlavor lists the ClusterQueues that name the ResourceFlavor, sorted.
+func (v *View) ClusterQueuesWithFlavor(flavor string) []string {
+	return v.listClusterQueues(func(cq *kueue.ClusterQueue) bool { return usesFlavor(cq, flavor) })
 }
 
-func (v *View) users(uses func(*kueue.ClusterQueue) bool) []string {
+func (v *View) listClusterQueues(uses func(*kueue.ClusterQueue) bool) []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var names []string
-	for name, cq := range v.queues {
+	for name, cq := range v.clusterQueues {
 		if uses(cq.obj) {
 			names = append(names, name)
 		}
@@ -162,9 +162,9 @@ func (v *View) users(uses func(*kueue.ClusterQueue) bool) []string {
 	return names
 }
 
-// Checks lists the admission checks that apply to a workload that got these flavors in the ClusterQueue, sorted; false
+// ChecksForFlavors lists the admission checks that apply to a workload that got these flavors in the ClusterQueue, sorted; false
 // when the ClusterQueue is not known (contract: kueue-api.md 4.13).
-func (v *View) Checks(queue string, assigned []string) ([]string, bool) {
+func (v *View) ChecksForFlavors(queue string, assigned []string) ([]string, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	q, known := v.snap.Queue(queue)
@@ -178,9 +178,9 @@ func (v *View) Checks(queue string, assigned []string) ([]string, bool) {
 	return q.ChecksFor(a), true
 }
 
-// ChecksWhileWaiting lists the admission checks that a workload has while it waits in the ClusterQueue, sorted; false when the
+// ChecksWhilePending lists the admission checks that a workload has while it waits in the ClusterQueue, sorted; false when the
 // ClusterQueue is not known (contract: messages.md 5.2).
-func (v *View) ChecksWhileWaiting(queue string) ([]string, bool) {
+func (v *View) ChecksWhilePending(queue string) ([]string, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	q, known := v.snap.Queue(queue)
@@ -194,17 +194,17 @@ func (v *View) ChecksWhileWaiting(queue string) ([]string, bool) {
 func (v *View) LocalQueueLabels(name types.NamespacedName) (labels.Set, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	lq := v.locals[keyOf(name.Namespace, name.Name)]
+	lq := v.localQueues[keyOf(name.Namespace, name.Name)]
 	if lq == nil {
 		return nil, false
 	}
 	return lq.obj.Labels, true
 }
 
-// OnChange has the function called for every workload of which a condition is seen to change from now on, whoever wrote
+// OnConditionChange has the function called for every workload of which a condition is seen to change from now on, whoever wrote
 // that, with its state before and after. It must not block; it may ask the view.
-func (v *View) OnChange(tell func(was, is *kueue.Workload)) {
+func (v *View) OnConditionChange(tell func(was, is *kueue.Workload)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.tell = tell
+	v.onConditionChange = tell
 }

@@ -23,8 +23,8 @@ type fieldTrigger[T any] struct {
 	want   []string
 }
 
-// fieldsOf lists the paths of a type of ours down to what the API does not define.
-func fieldsOf(t reflect.Type, path string) []string {
+// fieldPaths lists the paths of a type of ours down to what the API does not define.
+func fieldPaths(t reflect.Type, path string) []string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
@@ -34,7 +34,7 @@ func fieldsOf(t reflect.Type, path string) []string {
 	var paths []string
 	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		paths = append(paths, fieldsOf(t.Field(i).Type, strings.TrimPrefix(path+"."+name, "."))...)
+		paths = append(paths, fieldPaths(t.Field(i).Type, strings.TrimPrefix(path+"."+name, "."))...)
 	}
 	return paths
 }
@@ -44,7 +44,7 @@ func fieldsOf(t reflect.Type, path string) []string {
 func runFieldTriggers[T, Spec any](t *testing.T, base func() *T, rows map[string]fieldTrigger[T]) {
 	t.Helper()
 	var spec Spec
-	fields := fieldsOf(reflect.TypeOf(spec), "")
+	fields := fieldPaths(reflect.TypeOf(spec), "")
 	if missing := slices.DeleteFunc(slices.Clone(fields), func(f string) bool { _, ok := rows[f]; return ok }); len(missing) > 0 {
 		t.Errorf("no row says who is looked at after a change of %v", missing)
 	}
@@ -53,11 +53,11 @@ func runFieldTriggers[T, Spec any](t *testing.T, base func() *T, rows map[string
 			if !slices.Contains(fields, name) {
 				t.Fatal("there is no such field")
 			}
-			v := parkedWith(Options{PartialAdmission: true, Topologies: true, Usage: &usage.Options{HalfLife: time.Minute, Interval: time.Minute}})
-			feedAll(v, base())
-			runCycle(v, epoch)
-			runCycle(v, epoch)
-			if got := awake(v, epoch); got != nil {
+			v := newInadmissibleViewWith(Options{PartialAdmission: true, Topologies: true, Usage: &usage.Options{HalfLife: time.Minute, Interval: time.Minute}})
+			setObjects(v, base())
+			runCycle(v, baseTime)
+			runCycle(v, baseTime)
+			if got := activeQueues(v, baseTime); got != nil {
 				t.Fatalf("%v are awake before anything happened", got)
 			}
 			changed := base()
@@ -65,13 +65,13 @@ func runFieldTriggers[T, Spec any](t *testing.T, base func() *T, rows map[string
 			if reflect.DeepEqual(base(), changed) {
 				t.Fatal("the row changes nothing")
 			}
-			feedAll(v, changed)
-			got := slices.Sorted(slices.Values(awake(v, epoch)))
+			setObjects(v, changed)
+			got := slices.Sorted(slices.Values(activeQueues(v, baseTime)))
 			if want := slices.Sorted(slices.Values(rows[name].want)); !slices.Equal(got, want) {
 				t.Errorf("awake are %v, want %v", got, want)
 			}
-			feedAll(v, changed)
-			if got := awake(v, epoch); len(got) != len(rows[name].want) {
+			setObjects(v, changed)
+			if got := activeQueues(v, baseTime); len(got) != len(rows[name].want) {
 				t.Errorf("the same once more: awake are %v", got)
 			}
 		})
@@ -103,54 +103,54 @@ func TestAChangeOfEachFieldOfAClusterQueue(t *testing.T) {
 			cq.Spec.ConcurrentAdmissionPolicy = &kueue.ConcurrentAdmissionPolicy{Migration: m}
 		}
 	}
-	runFieldTriggers[kueue.ClusterQueue, kueue.ClusterQueueSpec](t, func() *kueue.ClusterQueue { return parkedQueue("a") }, map[string]fieldTrigger[kueue.ClusterQueue]{
+	runFieldTriggers[kueue.ClusterQueue, kueue.ClusterQueueSpec](t, func() *kueue.ClusterQueue { return inadmissibleQueue("a") }, map[string]fieldTrigger[kueue.ClusterQueue]{
 		"resourceGroups.coveredResources": {spec(func(s *kueue.ClusterQueueSpec) {
 			s.ResourceGroups[0].CoveredResources = append(s.ResourceGroups[0].CoveredResources, "cpu")
-		}), tree},
-		"resourceGroups.flavors.name":           {spec(func(s *kueue.ClusterQueueSpec) { s.ResourceGroups[0].Flavors[0].Name = "blue" }), tree},
-		"resourceGroups.flavors.resources.name": {quota(func(q *kueue.ResourceQuota) { q.Name = "cpu" }), tree},
+		}), cohortTreeQueues},
+		"resourceGroups.flavors.name":           {spec(func(s *kueue.ClusterQueueSpec) { s.ResourceGroups[0].Flavors[0].Name = "blue" }), cohortTreeQueues},
+		"resourceGroups.flavors.resources.name": {quota(func(q *kueue.ResourceQuota) { q.Name = "cpu" }), cohortTreeQueues},
 		"resourceGroups.flavors.resources.nominalQuota": {
-			quota(func(q *kueue.ResourceQuota) { q.NominalQuota = resource.MustParse("3") }), tree,
+			quota(func(q *kueue.ResourceQuota) { q.NominalQuota = resource.MustParse("3") }), cohortTreeQueues,
 		},
 		"resourceGroups.flavors.resources.borrowingLimit": {
-			quota(func(q *kueue.ResourceQuota) { q.BorrowingLimit = ptr.To(resource.MustParse("1")) }), tree,
+			quota(func(q *kueue.ResourceQuota) { q.BorrowingLimit = ptr.To(resource.MustParse("1")) }), cohortTreeQueues,
 		},
 		"resourceGroups.flavors.resources.lendingLimit": {
-			quota(func(q *kueue.ResourceQuota) { q.LendingLimit = ptr.To(resource.MustParse("1")) }), tree,
+			quota(func(q *kueue.ResourceQuota) { q.LendingLimit = ptr.To(resource.MustParse("1")) }), cohortTreeQueues,
 		},
-		"cohortName":        {spec(func(s *kueue.ClusterQueueSpec) { s.CohortName = "" }), tree},
-		"queueingStrategy":  {spec(func(s *kueue.ClusterQueueSpec) { s.QueueingStrategy = kueue.StrictFIFO }), tree},
+		"cohortName":        {spec(func(s *kueue.ClusterQueueSpec) { s.CohortName = "" }), cohortTreeQueues},
+		"queueingStrategy":  {spec(func(s *kueue.ClusterQueueSpec) { s.QueueingStrategy = kueue.StrictFIFO }), cohortTreeQueues},
 		"namespaceSelector": {spec(func(s *kueue.ClusterQueueSpec) { s.NamespaceSelector.MatchLabels = map[string]string{"team": "y"} }), []string{"a", "a"}},
 		"flavorFungibility.whenCanBorrow": {
-			fungibility(kueue.FlavorFungibility{WhenCanBorrow: kueue.TryNextFlavor}), tree,
+			fungibility(kueue.FlavorFungibility{WhenCanBorrow: kueue.TryNextFlavor}), cohortTreeQueues,
 		},
 		"flavorFungibility.whenCanPreempt": {
-			fungibility(kueue.FlavorFungibility{WhenCanPreempt: kueue.MayStopSearch}), tree,
+			fungibility(kueue.FlavorFungibility{WhenCanPreempt: kueue.MayStopSearch}), cohortTreeQueues,
 		},
 		"flavorFungibility.preference": {fungibility(kueue.FlavorFungibility{
 			WhenCanBorrow: kueue.TryNextFlavor, WhenCanPreempt: kueue.TryNextFlavor, Preference: kueue.PreemptionOverBorrowing,
-		}), tree},
-		"preemption.reclaimWithinCohort": {preemption(kueue.ClusterQueuePreemption{ReclaimWithinCohort: kueue.PreemptionPolicyAny}), tree},
-		"preemption.withinClusterQueue":  {preemption(kueue.ClusterQueuePreemption{WithinClusterQueue: kueue.PreemptionPolicyLowerPriority}), tree},
+		}), cohortTreeQueues},
+		"preemption.reclaimWithinCohort": {preemption(kueue.ClusterQueuePreemption{ReclaimWithinCohort: kueue.PreemptionPolicyAny}), cohortTreeQueues},
+		"preemption.withinClusterQueue":  {preemption(kueue.ClusterQueuePreemption{WithinClusterQueue: kueue.PreemptionPolicyLowerPriority}), cohortTreeQueues},
 		"preemption.borrowWithinCohort.policy": {preemption(kueue.ClusterQueuePreemption{
 			ReclaimWithinCohort: kueue.PreemptionPolicyLowerPriority,
 			BorrowWithinCohort:  &kueue.BorrowWithinCohort{Policy: kueue.PreemptionPolicyLowerPriority},
-		}), tree},
+		}), cohortTreeQueues},
 		"preemption.borrowWithinCohort.maxPriorityThreshold": {preemption(kueue.ClusterQueuePreemption{
 			ReclaimWithinCohort: kueue.PreemptionPolicyLowerPriority,
 			BorrowWithinCohort:  &kueue.BorrowWithinCohort{Policy: kueue.PreemptionPolicyLowerPriority, MaxPriorityThreshold: ptr.To(int32(7))},
-		}), tree},
-		"admissionChecksStrategy.admissionChecks.name": {checks(kueue.AdmissionCheckStrategyRule{Name: "ok"}), tree},
+		}), cohortTreeQueues},
+		"admissionChecksStrategy.admissionChecks.name": {checks(kueue.AdmissionCheckStrategyRule{Name: "ok"}), cohortTreeQueues},
 		"admissionChecksStrategy.admissionChecks.onFlavors": {
-			checks(kueue.AdmissionCheckStrategyRule{Name: "ok", OnFlavors: []kueue.ResourceFlavorReference{"red"}}), tree,
+			checks(kueue.AdmissionCheckStrategyRule{Name: "ok", OnFlavors: []kueue.ResourceFlavorReference{"red"}}), cohortTreeQueues,
 		},
-		"stopPolicy": {spec(func(s *kueue.ClusterQueueSpec) { s.StopPolicy = kueue.Hold }), tree},
+		"stopPolicy": {spec(func(s *kueue.ClusterQueueSpec) { s.StopPolicy = kueue.Hold }), cohortTreeQueues},
 		"fairSharing.weight": {spec(func(s *kueue.ClusterQueueSpec) {
 			s.FairSharing = &kueue.FairSharing{Weight: ptr.To(resource.MustParse("2"))}
-		}), tree},
+		}), cohortTreeQueues},
 		"admissionScope.admissionMode": {spec(func(s *kueue.ClusterQueueSpec) {
 			s.AdmissionScope = &kueue.AdmissionScope{AdmissionMode: kueue.UsageBasedAdmissionFairSharing}
-		}), tree},
+		}), cohortTreeQueues},
 		// Variants of workloads are not made here: nothing follows.
 		"concurrentAdmissionPolicy.migration.mode": {migration(kueue.ConcurrentAdmissionMigration{Mode: kueue.TryPreferredFlavors}), nil},
 		"concurrentAdmissionPolicy.migration.constraints.lastAcceptableFlavorName": {migration(kueue.ConcurrentAdmissionMigration{
@@ -168,35 +168,35 @@ func TestAChangeOfEachFieldOfACohort(t *testing.T) {
 	}
 	base := func() *kueue.Cohort {
 		c := &kueue.Cohort{ObjectMeta: metav1.ObjectMeta{Name: "tree"}}
-		c.Spec.ResourceGroups = parkedQueue("a").Spec.ResourceGroups
+		c.Spec.ResourceGroups = inadmissibleQueue("a").Spec.ResourceGroups
 		c.Spec.ResourceGroups[0].Flavors[0].Resources[0].NominalQuota = resource.MustParse("0")
 		return c
 	}
 	runFieldTriggers[kueue.Cohort, kueue.CohortSpec](t, base, map[string]fieldTrigger[kueue.Cohort]{
-		"parentName": {func(c *kueue.Cohort) { c.Spec.ParentName = "root" }, tree},
+		"parentName": {func(c *kueue.Cohort) { c.Spec.ParentName = "root" }, cohortTreeQueues},
 		"resourceGroups.coveredResources": {
-			group(func(g *kueue.ResourceGroup) { g.CoveredResources = append(g.CoveredResources, "cpu") }), tree,
+			group(func(g *kueue.ResourceGroup) { g.CoveredResources = append(g.CoveredResources, "cpu") }), cohortTreeQueues,
 		},
-		"resourceGroups.flavors.name":           {group(func(g *kueue.ResourceGroup) { g.Flavors[0].Name = "blue" }), tree},
-		"resourceGroups.flavors.resources.name": {quota(func(q *kueue.ResourceQuota) { q.Name = "cpu" }), tree},
+		"resourceGroups.flavors.name":           {group(func(g *kueue.ResourceGroup) { g.Flavors[0].Name = "blue" }), cohortTreeQueues},
+		"resourceGroups.flavors.resources.name": {quota(func(q *kueue.ResourceQuota) { q.Name = "cpu" }), cohortTreeQueues},
 		"resourceGroups.flavors.resources.nominalQuota": {
-			quota(func(q *kueue.ResourceQuota) { q.NominalQuota = resource.MustParse("1") }), tree,
+			quota(func(q *kueue.ResourceQuota) { q.NominalQuota = resource.MustParse("1") }), cohortTreeQueues,
 		},
 		"resourceGroups.flavors.resources.borrowingLimit": {
-			quota(func(q *kueue.ResourceQuota) { q.BorrowingLimit = ptr.To(resource.MustParse("1")) }), tree,
+			quota(func(q *kueue.ResourceQuota) { q.BorrowingLimit = ptr.To(resource.MustParse("1")) }), cohortTreeQueues,
 		},
 		"resourceGroups.flavors.resources.lendingLimit": {
-			quota(func(q *kueue.ResourceQuota) { q.LendingLimit = ptr.To(resource.MustParse("1")) }), tree,
+			quota(func(q *kueue.ResourceQuota) { q.LendingLimit = ptr.To(resource.MustParse("1")) }), cohortTreeQueues,
 		},
 		"fairSharing.weight": {func(c *kueue.Cohort) {
 			c.Spec.FairSharing = &kueue.FairSharing{Weight: ptr.To(resource.MustParse("2"))}
-		}, tree},
+		}, cohortTreeQueues},
 	})
 }
 
 func TestAChangeOfEachFieldOfALocalQueue(t *testing.T) {
 	own := []string{"a", "a"}
-	runFieldTriggers[kueue.LocalQueue, kueue.LocalQueueSpec](t, func() *kueue.LocalQueue { return testLocal("lq-a", "a") }, map[string]fieldTrigger[kueue.LocalQueue]{
+	runFieldTriggers[kueue.LocalQueue, kueue.LocalQueueSpec](t, func() *kueue.LocalQueue { return testLocalQueue("lq-a", "a") }, map[string]fieldTrigger[kueue.LocalQueue]{
 		"clusterQueue": {func(lq *kueue.LocalQueue) { lq.Spec.ClusterQueue = "b" }, nil}, // They join kinds that are parked there.
 		"stopPolicy":   {func(lq *kueue.LocalQueue) { lq.Spec.StopPolicy = kueue.Hold }, own},
 		"fairSharing.weight": {func(lq *kueue.LocalQueue) {
@@ -207,14 +207,14 @@ func TestAChangeOfEachFieldOfALocalQueue(t *testing.T) {
 
 func TestAChangeOfEachFieldOfAFlavor(t *testing.T) {
 	runFieldTriggers[kueue.ResourceFlavor, kueue.ResourceFlavorSpec](t, func() *kueue.ResourceFlavor { return testFlavor("red") }, map[string]fieldTrigger[kueue.ResourceFlavor]{
-		"nodeLabels": {func(f *kueue.ResourceFlavor) { f.Spec.NodeLabels = map[string]string{"gpu": "h100"} }, all},
+		"nodeLabels": {func(f *kueue.ResourceFlavor) { f.Spec.NodeLabels = map[string]string{"gpu": "h100"} }, allQueues},
 		"nodeTaints": {func(f *kueue.ResourceFlavor) {
 			f.Spec.NodeTaints = []corev1.Taint{{Key: "k", Effect: corev1.TaintEffectNoSchedule}}
-		}, all},
+		}, allQueues},
 		"tolerations": {func(f *kueue.ResourceFlavor) {
 			f.Spec.Tolerations = []corev1.Toleration{{Key: "k", Operator: corev1.TolerationOpExists}}
-		}, all},
-		"topologyName": {func(f *kueue.ResourceFlavor) { f.Spec.TopologyName = "racks" }, all},
+		}, allQueues},
+		"topologyName": {func(f *kueue.ResourceFlavor) { f.Spec.TopologyName = "racks" }, allQueues},
 	})
 }
 
@@ -236,7 +236,7 @@ func TestAChangeOfEachFieldOfAWorkloadThatWaits(t *testing.T) {
 		return spec(func(s *kueue.WorkloadSpec) { s.PriorityClassRef = &ref })
 	}
 	word := ptr.To("word")
-	runFieldTriggers[kueue.Workload, kueue.WorkloadSpec](t, func() *kueue.Workload { return parkedWorkload("a", 2, 1) }, map[string]fieldTrigger[kueue.Workload]{
+	runFieldTriggers[kueue.Workload, kueue.WorkloadSpec](t, func() *kueue.Workload { return inadmissibleWorkload("a", 2, 1) }, map[string]fieldTrigger[kueue.Workload]{
 		"podSets.name":     {podSet(func(ps *kueue.PodSet) { ps.Name = "other" }), own},
 		"podSets.template": {podSet(func(ps *kueue.PodSet) { ps.Template.Spec.NodeSelector = map[string]string{"gpu": "h100"} }), own},
 		"podSets.count":    {podSet(func(ps *kueue.PodSet) { ps.Count = 1 }), own},

@@ -25,7 +25,7 @@ func (g Gates) DefaultWorkload(w *kueue.Workload) {
 func (g Gates) Workload(w *kueue.Workload) field.ErrorList {
 	all := g.podSets(w)
 	if g.AdmissionGatedBy {
-		all = append(all, workload.ValidateGates(w.Annotations[kueue.AdmissionGatedByAnnotation])...)
+		all = append(all, workload.ValidateAdmissionGates(w.Annotations[kueue.AdmissionGatedByAnnotation])...)
 	}
 	return append(all, g.boost(w)...)
 }
@@ -37,7 +37,7 @@ func (g Gates) WorkloadUpdate(old, w *kueue.Workload) field.ErrorList {
 	all := g.podSetsUpdate(old, w)
 	if g.AdmissionGatedBy {
 		const key = kueue.AdmissionGatedByAnnotation
-		all = append(all, workload.ValidateGatesUpdate(old.Annotations[key], w.Annotations[key])...)
+		all = append(all, workload.ValidateAdmissionGatesUpdate(old.Annotations[key], w.Annotations[key])...)
 	}
 	if old.Annotations[kueue.PriorityBoostAnnotation] != w.Annotations[kueue.PriorityBoostAnnotation] {
 		all = append(all, g.boost(w)...)

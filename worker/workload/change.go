@@ -13,11 +13,11 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// Derive sets the conditions that follow from the rest of the status: Admitted from the reservation and the states of the
+// DeriveConditions sets the conditions that follow from the rest of the status: Admitted from the reservation and the states of the
 // checks. Every writer of the admission part calls it before [switchyard.dev/worker/kube.ApplyAdmission], so that, for
 // example, whoever turns the last check Ready also admits the Workload, in the same write. It returns the events to record
 // after that write.
-func Derive(wl *kueue.Workload, now time.Time) []kube.Event {
+func DeriveConditions(wl *kueue.Workload, now time.Time) []kube.Event {
 	before := State(wl)
 	after := lifecycle.Derive(before, now)
 	if !before.Equal(after) {
@@ -33,12 +33,12 @@ func admittedEvents(before, after lifecycle.State, now time.Time) []kube.Event {
 	return []kube.Event{{Reason: string(lifecycle.EventAdmitted), Note: lifecycle.AdmittedMessage(after, now)}}
 }
 
-// Reserve records a reservation: the admission, QuotaReserved=True with the message, an entry for each check that applies
+// ReserveQuota records a reservation: the admission, QuotaReserved=True with the message, an entry for each check that applies
 // (see [ApplicableChecks]), the end of an earlier eviction, and Admitted. It returns the events to record after the write,
 // but not the one about the reservation itself, whose text only the scheduler knows.
-func Reserve(wl *kueue.Workload, a *kueue.Admission, checks []string, message string, now time.Time) []kube.Event {
+func ReserveQuota(wl *kueue.Workload, a *kueue.Admission, checks []string, message string, now time.Time) []kube.Event {
 	before := State(wl)
-	after := lifecycle.Reserve(before, *reservation(a), checks, message, now)
+	after := lifecycle.Reserve(before, *convertReservation(a), checks, message, now)
 	SetState(wl, after)
 	if after.Reservation != nil {
 		wl.Status.Admission = a
@@ -53,9 +53,9 @@ func ApplicableChecks(cq *kueue.ClusterQueue, a *kueue.Admission) []string {
 	if cq.Spec.AdmissionChecksStrategy == nil {
 		return nil
 	}
-	applies := func(rule kueue.AdmissionCheckStrategyRule) bool { return onEveryFlavor(cq, rule.OnFlavors) }
+	applies := func(rule kueue.AdmissionCheckStrategyRule) bool { return appliesToAllFlavors(cq, rule.OnFlavors) }
 	if a != nil {
-		assigned := reservation(a).Flavors
+		assigned := convertReservation(a).Flavors
 		applies = func(rule kueue.AdmissionCheckStrategyRule) bool {
 			return len(rule.OnFlavors) == 0 || slices.ContainsFunc(rule.OnFlavors, func(f kueue.ResourceFlavorReference) bool {
 				return slices.Contains(assigned, string(f))
@@ -72,8 +72,8 @@ func ApplicableChecks(cq *kueue.ClusterQueue, a *kueue.Admission) []string {
 	return slices.Compact(names)
 }
 
-// onEveryFlavor tells whether a check is for all flavors of the ClusterQueue.
-func onEveryFlavor(cq *kueue.ClusterQueue, on []kueue.ResourceFlavorReference) bool {
+// appliesToAllFlavors tells whether a check is for all flavors of the ClusterQueue.
+func appliesToAllFlavors(cq *kueue.ClusterQueue, on []kueue.ResourceFlavorReference) bool {
 	for _, group := range cq.Spec.ResourceGroups {
 		for _, flavor := range group.Flavors {
 			if len(on) > 0 && !slices.Contains(on, flavor.Name) {
@@ -84,9 +84,9 @@ func onEveryFlavor(cq *kueue.ClusterQueue, on []kueue.ResourceFlavorReference) b
 	return true
 }
 
-// AwaitPods records, with a reservation or its end, that the pods of the Workload have not been ready yet (contract: kueue-api.md
+// SetPodsNotReady records, with a reservation or its end, that the pods of the Workload have not been ready yet (contract: kueue-api.md
 // 1.13, PodsReady; messages.md 5.4): what was said in an earlier admission is about other pods. It is for who waits for pods only.
-func AwaitPods(wl *kueue.Workload, now time.Time) {
+func SetPodsNotReady(wl *kueue.Workload, now time.Time) {
 	was := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadPodsReady)
 	if was != nil && was.Status == metav1.ConditionFalse && was.Reason == string(kueue.ReasonWaitForStart) {
 		return
@@ -100,38 +100,38 @@ func AwaitPods(wl *kueue.Workload, now time.Time) {
 // SetPending records why a Workload without reservation has none: QuotaReserved=False. It reports whether that changed
 // anything; a Workload that holds quota is left alone.
 func SetPending(wl *kueue.Workload, reason admission.Reason, message string, now time.Time) bool {
-	return change(wl, func(s lifecycle.State) lifecycle.State {
+	return updateState(wl, func(s lifecycle.State) lifecycle.State {
 		return lifecycle.WaitFor(s, reason, kube.Truncate(message, kube.MaxConditionMessage), now)
 	})
 }
 
-// Expect gives a Workload that waits the entries of the checks that it will need whatever flavors it gets. It reports whether that
+// ExpectChecks gives a Workload that waits the entries of the checks that it will need whatever flavors it gets. It reports whether that
 // changed anything; a Workload that holds quota is left alone.
-func Expect(wl *kueue.Workload, checks []string, now time.Time) bool {
-	return change(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Expect(s, checks, now) })
+func ExpectChecks(wl *kueue.Workload, checks []string, now time.Time) bool {
+	return updateState(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Expect(s, checks, now) })
 }
 
 // Evict records an eviction and resets the checks; the quota stays reserved until [Release]. It reports whether that
 // changed anything.
 func Evict(wl *kueue.Workload, e lifecycle.Eviction, now time.Time) bool {
-	return change(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Evict(s, e, now) })
+	return updateState(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Evict(s, e, now) })
 }
 
-// Release gives back the quota of an evicted Workload whose job does not run any more, and says when it may queue again
+// ReleaseQuota gives back the quota of an evicted Workload whose job does not run any more, and says when it may queue again
 // (contract: kueue-api.md 4.11). It reports whether that changed anything: a Workload that is not evicted, or holds
 // nothing, is left alone.
-func Release(wl *kueue.Workload, now time.Time) bool {
-	return change(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Release(s, now) })
+func ReleaseQuota(wl *kueue.Workload, now time.Time) bool {
+	return updateState(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Release(s, now) })
 }
 
 // Finish records for good how the job ended. It reports whether that changed anything: the first outcome stays.
 func Finish(wl *kueue.Workload, reason kueue.Reason, message string, now time.Time) bool {
-	return change(wl, func(s lifecycle.State) lifecycle.State {
+	return updateState(wl, func(s lifecycle.State) lifecycle.State {
 		return lifecycle.Finish(s, admission.Reason(reason), kube.Truncate(message, kube.MaxConditionMessage), now)
 	})
 }
 
-func change(wl *kueue.Workload, by func(lifecycle.State) lifecycle.State) bool {
+func updateState(wl *kueue.Workload, by func(lifecycle.State) lifecycle.State) bool {
 	before := State(wl)
 	after := by(before)
 	if before.Equal(after) {
@@ -141,10 +141,10 @@ func change(wl *kueue.Workload, by func(lifecycle.State) lifecycle.State) bool {
 	return true
 }
 
-// SetCheck sets state and message of an admission check that has an entry, and reports whether that changed anything. The
+// SetAdmissionCheck sets state and message of an admission check that has an entry, and reports whether that changed anything. The
 // transition time moves only with the state. Call [Derive] afterwards.
-func SetCheck(wl *kueue.Workload, name kueue.AdmissionCheckReference, state kueue.CheckState, message string, now time.Time) bool {
-	entry := Check(wl, name)
+func SetAdmissionCheck(wl *kueue.Workload, name kueue.AdmissionCheckReference, state kueue.CheckState, message string, now time.Time) bool {
+	entry := FindAdmissionCheck(wl, name)
 	message = kube.Truncate(message, kube.MaxConditionMessage)
 	if entry == nil || entry.State == state && entry.Message == message {
 		return false

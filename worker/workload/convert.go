@@ -24,7 +24,7 @@ func State(wl *kueue.Workload) lifecycle.State {
 		UID:           string(wl.UID),
 		Priority:      ptr.Deref(wl.Spec.Priority, 0),
 		MaxExecution:  ptr.Deref(wl.Spec.MaximumExecutionTimeSeconds, 0),
-		Reservation:   reservation(st.Admission),
+		Reservation:   convertReservation(st.Admission),
 		Nominated:     st.NominatedClusterNames,
 		Cluster:       ptr.Deref(st.ClusterName, ""),
 		PastExecution: st.AccumulatedPastExecutionTimeSeconds,
@@ -60,7 +60,7 @@ func State(wl *kueue.Workload) lifecycle.State {
 	return s
 }
 
-func reservation(a *kueue.Admission) *lifecycle.Reservation {
+func convertReservation(a *kueue.Admission) *lifecycle.Reservation {
 	if a == nil {
 		return nil
 	}
@@ -78,36 +78,36 @@ func reservation(a *kueue.Admission) *lifecycle.Reservation {
 	return r
 }
 
-// Apply makes the status of the Workload what the plan says.
-func Apply(wl *kueue.Workload, plan lifecycle.Plan) { SetState(wl, plan.Next) }
+// ApplyPlan makes the status of the Workload what the plan says.
+func ApplyPlan(wl *kueue.Workload, plan lifecycle.Plan) { SetState(wl, plan.Next) }
 
 // SetState makes the status of the Workload what the state says. The lifecycle can end a reservation but not make one up:
 // an admission is only ever removed here (see [Reserve]).
 func SetState(wl *kueue.Workload, s lifecycle.State) {
 	st := &wl.Status
-	st.Conditions = conditions(s.Conditions)
-	st.AdmissionChecks = checks(s.Checks, st.AdmissionChecks)
+	st.Conditions = convertConditions(s.Conditions)
+	st.AdmissionChecks = convertChecks(s.Checks, st.AdmissionChecks)
 	if s.Reservation == nil {
 		st.Admission = nil
 	}
 	st.NominatedClusterNames = s.Nominated
 	st.ClusterName = nonZero(s.Cluster)
 	st.AccumulatedPastExecutionTimeSeconds = s.PastExecution
-	st.RequeueState = requeueState(s)
+	st.RequeueState = convertRequeueState(s)
 	st.UnhealthyNodes = nil
 	for _, name := range s.UnhealthyNodes {
 		st.UnhealthyNodes = append(st.UnhealthyNodes, kueue.UnhealthyNode{Name: name})
 	}
 	if len(s.Evictions) > 0 {
-		st.SchedulingStats = &kueue.SchedulingStats{Evictions: evictions(s.Evictions)}
+		st.SchedulingStats = &kueue.SchedulingStats{Evictions: convertEvictions(s.Evictions)}
 	}
-	st.PreemptionGates = gates(s.Gates, wl)
+	st.PreemptionGates = convertPreemptionGates(s.Gates, wl)
 }
 
-// gates are the positions of the gates of the spec, in its order. One that has none yet has been closed since the Workload
+// convertPreemptionGates are the positions of the gates of the spec, in its order. One that has none yet has been closed since the Workload
 // was made (contract: multikueue.md 8). So the first write of the status, whatever it is about, says so too, and gates cost no
 // write of their own.
-func gates(from []lifecycle.Gate, wl *kueue.Workload) []kueue.PreemptionGateState {
+func convertPreemptionGates(from []lifecycle.Gate, wl *kueue.Workload) []kueue.PreemptionGateState {
 	var list []kueue.PreemptionGateState
 	for _, gate := range wl.Spec.PreemptionGates {
 		state := kueue.PreemptionGateState{Name: gate.Name, Position: kueue.GateClosed, LastTransitionTime: wl.CreationTimestamp}
@@ -124,7 +124,7 @@ func gates(from []lifecycle.Gate, wl *kueue.Workload) []kueue.PreemptionGateStat
 	return list
 }
 
-func conditions(from []lifecycle.Condition) []metav1.Condition {
+func convertConditions(from []lifecycle.Condition) []metav1.Condition {
 	var list []metav1.Condition
 	for _, c := range from {
 		list = append(list, metav1.Condition{
@@ -136,8 +136,8 @@ func conditions(from []lifecycle.Condition) []metav1.Condition {
 	return list
 }
 
-// checks keeps the pod set updates, which the lifecycle does not know, of entries that stay in their state.
-func checks(from []lifecycle.Check, were []kueue.AdmissionCheckState) []kueue.AdmissionCheckState {
+// convertChecks keeps the pod set updates, which the lifecycle does not know, of entries that stay in their state.
+func convertChecks(from []lifecycle.Check, were []kueue.AdmissionCheckState) []kueue.AdmissionCheckState {
 	var list []kueue.AdmissionCheckState
 	for _, c := range from {
 		entry := kueue.AdmissionCheckState{
@@ -154,7 +154,7 @@ func checks(from []lifecycle.Check, were []kueue.AdmissionCheckState) []kueue.Ad
 	return list
 }
 
-func requeueState(s lifecycle.State) *kueue.RequeueState {
+func convertRequeueState(s lifecycle.State) *kueue.RequeueState {
 	if s.RequeueAt.IsZero() && s.RequeueCount == 0 {
 		return nil
 	}
@@ -165,7 +165,7 @@ func requeueState(s lifecycle.State) *kueue.RequeueState {
 	return state
 }
 
-func evictions(from []lifecycle.EvictionCount) []kueue.WorkloadSchedulingStatsEviction {
+func convertEvictions(from []lifecycle.EvictionCount) []kueue.WorkloadSchedulingStatsEviction {
 	var list []kueue.WorkloadSchedulingStatsEviction
 	for _, e := range from {
 		list = append(list, kueue.WorkloadSchedulingStatsEviction{Reason: e.Reason, UnderlyingCause: e.Cause, Count: e.Count})

@@ -10,15 +10,15 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// maxGateName is the longest name in the annotation admission-gated-by, in bytes.
-const maxGateName = 63
+// maxGateNameLength is the longest name in the annotation admission-gated-by, in bytes.
+const maxGateNameLength = 63
 
-// ValidateGates says what is wrong with the annotation admission-gated-by of a new job or Workload (contract: messages.md 4.4).
-func ValidateGates(value string) field.ErrorList {
+// ValidateAdmissionGates says what is wrong with the annotation admission-gated-by of a new job or Workload (contract: messages.md 4.4).
+func ValidateAdmissionGates(value string) field.ErrorList {
 	path := field.NewPath("metadata", "annotations").Key(kueue.AdmissionGatedByAnnotation)
 	var all field.ErrorList
 	seen := map[string]bool{}
-	for _, name := range gateNames(value) {
+	for _, name := range parseGateNames(value) {
 		switch {
 		case name == "":
 			all = append(all, field.Invalid(path, value, "cannot contain empty gate names"))
@@ -29,19 +29,19 @@ func ValidateGates(value string) field.ErrorList {
 		}
 		seen[name] = true
 		all = append(all, validation.IsDomainPrefixedPath(path, name)...)
-		if len(name) > maxGateName {
-			all = append(all, field.TooLong(path, name, maxGateName))
+		if len(name) > maxGateNameLength {
+			all = append(all, field.TooLong(path, name, maxGateNameLength))
 		}
 	}
 	return all
 }
 
-// ValidateGatesUpdate refuses gates that were not there before: they can only be removed. How those are spelt that stay is not
+// ValidateAdmissionGatesUpdate refuses gates that were not there before: they can only be removed. How those are spelt that stay is not
 // judged again.
-func ValidateGatesUpdate(old, value string) field.ErrorList {
+func ValidateAdmissionGatesUpdate(old, value string) field.ErrorList {
 	path := field.NewPath("metadata", "annotations").Key(kueue.AdmissionGatedByAnnotation)
-	before := gateNames(old)
-	for _, name := range gateNames(value) {
+	before := parseGateNames(old)
+	for _, name := range parseGateNames(value) {
 		switch {
 		case slices.Contains(before, name):
 		case len(before) == 0:
@@ -53,8 +53,8 @@ func ValidateGatesUpdate(old, value string) field.ErrorList {
 	return nil
 }
 
-// gateNames are the names as they are written, but for blanks around them; none of an empty value.
-func gateNames(value string) []string {
+// parseGateNames are the names as they are written, but for blanks around them; none of an empty value.
+func parseGateNames(value string) []string {
 	if value == "" {
 		return nil
 	}

@@ -16,16 +16,16 @@ import (
 
 // Preemption is one workload that must leave for another.
 type Preemption struct {
-	// For is the Workload that needs the quota.
-	For *kueue.Workload
-	// Because is one of the reasons of Preempted.
-	Because admission.Reason
+	// Preemptor is the Workload that needs the quota.
+	Preemptor *kueue.Workload
+	// Reason is one of the reasons of Preempted.
+	Reason admission.Reason
 	// Queue is the ClusterQueue of the victim.
 	Queue string
-	// Path and ForPath lead from the root of the cohorts to the victim's ClusterQueue and to that of For, such as /org/team/cq.
-	Path, ForPath string
-	// Boosted tells whether priority boosts count (gate PriorityBoost).
-	Boosted bool
+	// VictimPath and ForPath lead from the root of the cohorts to the victim's ClusterQueue and to that of For, such as /org/team/cq.
+	VictimPath, PreemptorPath string
+	// PriorityBoost tells whether priority boosts count (gate PriorityBoost).
+	PriorityBoost bool
 }
 
 // Preempt evicts the victim in favour of the preemptor: Evicted and Preempted with their reasons, the counter of evictions,
@@ -38,9 +38,9 @@ func Preempt(victim *kueue.Workload, p Preemption, now time.Time) []kube.Event {
 		return nil
 	}
 	message := p.message()
-	eviction := lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption, Message: message, PreemptedBecause: p.Because}
-	owned := metav1.GetControllerOfNoCopy(victim) != nil || !IsCopy(victim)
-	changed := change(victim, func(s lifecycle.State) lifecycle.State {
+	eviction := lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption, Message: message, PreemptedBecause: p.Reason}
+	owned := metav1.GetControllerOfNoCopy(victim) != nil || !IsRemoteCopy(victim)
+	changed := updateState(victim, func(s lifecycle.State) lifecycle.State {
 		s = lifecycle.Evict(s, eviction, now)
 		if owned {
 			return s
@@ -56,9 +56,9 @@ func Preempt(victim *kueue.Workload, p Preemption, now time.Time) []kube.Event {
 	}
 }
 
-// PreemptedWorkload is the event about the preemptor, one for each victim whose eviction was written (contract:
+// PreemptedWorkloadEvent is the event about the preemptor, one for each victim whose eviction was written (contract:
 // messages.md 2.4).
-func PreemptedWorkload(victim *kueue.Workload, p Preemption) kube.Event {
+func PreemptedWorkloadEvent(victim *kueue.Workload, p Preemption) kube.Event {
 	note := fmt.Sprintf("Preempted workload %s/%s (UID: %s) in ClusterQueue %s", victim.Namespace, victim.Name, victim.UID, p.Queue)
 	return kube.Event{Reason: kueue.EventPreemptedWorkload, Note: note + p.priorities(victim)}
 }
@@ -66,28 +66,28 @@ func PreemptedWorkload(victim *kueue.Workload, p Preemption) kube.Event {
 // message is the text of Evicted and Preempted.
 func (p Preemption) message() string {
 	return fmt.Sprintf("Preempted to accommodate a workload (UID: %s, JobUID: %s) due to %s; preemptor path: %s; preemptee path: %s",
-		known(string(p.For.UID)), known(p.For.Labels[kueue.JobUIDLabel]), cause(p.Because), p.ForPath, p.Path)
+		orUnknown(string(p.Preemptor.UID)), orUnknown(p.Preemptor.Labels[kueue.JobUIDLabel]), describeReason(p.Reason), p.PreemptorPath, p.VictimPath)
 }
 
 // priorities is how the events about a preemption end.
 func (p Preemption) priorities(victim *kueue.Workload) string {
-	return "; preemptor " + p.priority(p.For) + "; preemptee " + p.priority(victim)
+	return "; preemptor " + p.priority(p.Preemptor) + "; preemptee " + p.priority(victim)
 }
 
 func (p Preemption) priority(wl *kueue.Workload) string {
-	effective, base := Priority(wl, p.Boosted), Priority(wl, false)
+	effective, base := Priority(wl, p.PriorityBoost), Priority(wl, false)
 	return fmt.Sprintf("effective priority: %d (base: %d, boost: %d)", effective, base, int64(effective)-int64(base))
 }
 
-func known(id string) string {
+func orUnknown(id string) string {
 	if id == "" {
 		return "UNKNOWN"
 	}
 	return id
 }
 
-// cause says in words what a preemption is for.
-func cause(because admission.Reason) string {
+// describeReason says in words what a preemption is for.
+func describeReason(because admission.Reason) string {
 	switch because {
 	case admission.InClusterQueue:
 		return "prioritization in the ClusterQueue"
@@ -102,9 +102,9 @@ func cause(because admission.Reason) string {
 	}
 }
 
-// ClosedGates returns the names, sorted, of the Workload's preemption gates that are not open: as long as there is one, it
+// ClosedPreemptionGates returns the names, sorted, of the Workload's preemption gates that are not open: as long as there is one, it
 // must not preempt (contract: kueue-api.md 1.2, spec.preemptionGates). A gate without position is closed.
-func ClosedGates(wl *kueue.Workload) []string {
+func ClosedPreemptionGates(wl *kueue.Workload) []string {
 	var closed []string
 	for _, gate := range wl.Spec.PreemptionGates {
 		open := slices.ContainsFunc(wl.Status.PreemptionGates, func(s kueue.PreemptionGateState) bool {
@@ -118,17 +118,17 @@ func ClosedGates(wl *kueue.Workload) []string {
 	return closed
 }
 
-// GatedMessage is what a Workload is told whose preemption gates are closed (contract: messages.md 1.2).
-const GatedMessage = "Workload requires preemption, but it's gated"
+// PreemptionGatedMessage is what a Workload is told whose preemption gates are closed (contract: messages.md 1.2).
+const PreemptionGatedMessage = "Workload requires preemption, but it's gated"
 
-// SetBlockedOnGates records, as BlockedOnPreemptionGates=True, that the Workload could be admitted by a preemption that a
+// SetBlockedOnPreemptionGates records, as BlockedOnPreemptionGates=True, that the Workload could be admitted by a preemption that a
 // closed gate forbids, in the contract's words (contract: multikueue.md 8). Which gates are closed is in the status anyway. It
 // reports whether that changed anything. The next reservation or eviction takes it back.
-func SetBlockedOnGates(wl *kueue.Workload, now time.Time) bool {
-	return change(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Block(s, GatedMessage, now) })
+func SetBlockedOnPreemptionGates(wl *kueue.Workload, now time.Time) bool {
+	return updateState(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Block(s, PreemptionGatedMessage, now) })
 }
 
-// IsBlockedOnGates tells whether closed gates are what keeps the Workload from preempting.
-func IsBlockedOnGates(wl *kueue.Workload) bool {
+// IsBlockedOnPreemptionGates tells whether closed gates are what keeps the Workload from preempting.
+func IsBlockedOnPreemptionGates(wl *kueue.Workload) bool {
 	return meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadBlockedOnPreemptionGates)
 }

@@ -16,32 +16,32 @@ import (
 	"switchyard.dev/worker/admission/lifecycle"
 )
 
-func preemptionFor(because admission.Reason) Preemption {
-	return Preemption{Because: because, Queue: "cq", Path: "/org/cq", ForPath: "/org/team/theirs", For: &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
+func testPreemption(because admission.Reason) Preemption {
+	return Preemption{Reason: because, Queue: "cq", VictimPath: "/org/cq", PreemptorPath: "/org/team/theirs", Preemptor: &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "other", Name: "big", UID: "uid-of-big", Labels: map[string]string{kueue.JobUIDLabel: "uid-of-job"},
 	}}}
 }
 
-// running is an admitted Workload, owned by a job or not.
-func running(owned bool) *kueue.Workload {
+// newRunningWorkload is an admitted Workload, owned by a job or not.
+func newRunningWorkload(owned bool) *kueue.Workload {
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Name: "wl", Namespace: "ns", UID: "uid-of-wl", Generation: 1}}
 	if owned {
 		wl.OwnerReferences = []metav1.OwnerReference{{Kind: "Job", Name: "job", Controller: ptr.To(true)}}
 	}
-	Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon)
+	ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon)
 	return wl
 }
 
-func isCondition(wl *kueue.Workload, t string, status metav1.ConditionStatus, reason string) bool {
+func hasCondition(wl *kueue.Workload, t string, status metav1.ConditionStatus, reason string) bool {
 	c := meta.FindStatusCondition(wl.Status.Conditions, t)
 	return c != nil && c.Status == status && c.Reason == reason
 }
 
-func TestAPreemptedWorkloadOfAJobIsToldToStopAndKeepsItsQuota(t *testing.T) {
-	wl := running(true)
-	events := Preempt(wl, preemptionFor(admission.InCohortReclamation), noon.Add(time.Minute))
-	if !HasQuota(wl) || !isCondition(wl, kueue.WorkloadEvicted, metav1.ConditionTrue, "Preempted") ||
-		!isCondition(wl, kueue.WorkloadPreempted, metav1.ConditionTrue, "InCohortReclamation") {
+func TestAPreemptedWorkloadOfAJobIsEvictedAndKeepsItsQuota(t *testing.T) {
+	wl := newRunningWorkload(true)
+	events := Preempt(wl, testPreemption(admission.InCohortReclamation), noon.Add(time.Minute))
+	if !HasQuota(wl) || !hasCondition(wl, kueue.WorkloadEvicted, metav1.ConditionTrue, "Preempted") ||
+		!hasCondition(wl, kueue.WorkloadPreempted, metav1.ConditionTrue, "InCohortReclamation") {
 		t.Errorf("conditions %+v", wl.Status.Conditions)
 	}
 	want := []kueue.WorkloadSchedulingStatsEviction{{Reason: "Preempted", Count: 1}}
@@ -53,28 +53,28 @@ func TestAPreemptedWorkloadOfAJobIsToldToStopAndKeepsItsQuota(t *testing.T) {
 			t.Errorf("event %+v", e)
 		}
 	}
-	if again := Preempt(wl, preemptionFor(admission.InCohortReclamation), noon.Add(time.Hour)); again != nil {
+	if again := Preempt(wl, testPreemption(admission.InCohortReclamation), noon.Add(time.Hour)); again != nil {
 		t.Errorf("evicts what is leaving: %+v", again)
 	}
 }
 
-func TestAPreemptedWorkloadWithoutOwnerKeepsItsQuotaForWhoPlaysTheOwner(t *testing.T) {
-	wl := running(false)
-	if events := Preempt(wl, preemptionFor(admission.InClusterQueue), noon.Add(time.Minute)); len(events) != 2 {
+func TestAPreemptedWorkloadWithoutOwnerKeepsItsQuota(t *testing.T) {
+	wl := newRunningWorkload(false)
+	if events := Preempt(wl, testPreemption(admission.InClusterQueue), noon.Add(time.Minute)); len(events) != 2 {
 		t.Errorf("events %+v", events)
 	}
-	if !HasQuota(wl) || !isCondition(wl, kueue.WorkloadEvicted, metav1.ConditionTrue, "Preempted") {
+	if !HasQuota(wl) || !hasCondition(wl, kueue.WorkloadEvicted, metav1.ConditionTrue, "Preempted") {
 		t.Errorf("conditions %+v", wl.Status.Conditions)
 	}
 }
 
-func TestAPreemptedCopyWithoutJobGivesItsQuotaBackInTheSameWriteAndQueuesAgainAtOnce(t *testing.T) {
-	wl := running(false)
+func TestAPreemptedRemoteCopyWithoutJobIsReleasedInTheSameWrite(t *testing.T) {
+	wl := newRunningWorkload(false)
 	wl.Labels = map[string]string{kueue.MultiKueueOriginLabel: "hub"}
-	if events := Preempt(wl, preemptionFor(admission.InClusterQueue), noon.Add(time.Minute)); len(events) != 2 {
+	if events := Preempt(wl, testPreemption(admission.InClusterQueue), noon.Add(time.Minute)); len(events) != 2 {
 		t.Errorf("events %+v", events)
 	}
-	if HasQuota(wl) || !MayQueue(wl) || !isCondition(wl, kueue.WorkloadRequeued, metav1.ConditionTrue, "Preempted") {
+	if HasQuota(wl) || !MayQueue(wl) || !hasCondition(wl, kueue.WorkloadRequeued, metav1.ConditionTrue, "Preempted") {
 		t.Errorf("conditions %+v", wl.Status.Conditions)
 	}
 	if got := ptr.Deref(wl.Status.AccumulatedPastExecutionTimeSeconds, 0); got != 60 {
@@ -83,23 +83,23 @@ func TestAPreemptedCopyWithoutJobGivesItsQuotaBackInTheSameWriteAndQueuesAgainAt
 }
 
 func TestNobodyPreemptsWhatHoldsNothingOrHasFinished(t *testing.T) {
-	over := running(true)
+	over := newRunningWorkload(true)
 	Finish(over, kueue.ReasonSucceeded, "", noon)
 	for name, wl := range map[string]*kueue.Workload{"waiting": {}, "finished": over} {
-		if events := Preempt(wl, preemptionFor(admission.InClusterQueue), noon); events != nil {
+		if events := Preempt(wl, testPreemption(admission.InClusterQueue), noon); events != nil {
 			t.Errorf("%s: %+v", name, events)
 		}
 	}
 }
 
-func TestThePreemptorIsToldOfEveryVictim(t *testing.T) {
-	e := PreemptedWorkload(running(true), preemptionFor(admission.InCohortFairSharing))
+func TestThePreemptorGetsAnEventForEveryVictim(t *testing.T) {
+	e := PreemptedWorkloadEvent(newRunningWorkload(true), testPreemption(admission.InCohortFairSharing))
 	if e.Reason != "PreemptedWorkload" || !strings.Contains(e.Note, "ns/wl (UID: uid-of-wl) in ClusterQueue cq; preemptor effective priority: 0 (base: 0, boost: 0); preemptee effective") {
 		t.Errorf("event %+v", e)
 	}
 }
 
-func TestAGateThatIsNotOpenIsClosed(t *testing.T) {
+func TestAPreemptionGateThatIsNotOpenIsClosed(t *testing.T) {
 	wl := &kueue.Workload{}
 	for _, name := range []string{"new", "closed", "open"} {
 		wl.Spec.PreemptionGates = append(wl.Spec.PreemptionGates, kueue.PreemptionGate{Name: name})
@@ -107,34 +107,36 @@ func TestAGateThatIsNotOpenIsClosed(t *testing.T) {
 	wl.Status.PreemptionGates = []kueue.PreemptionGateState{
 		{Name: "closed", Position: kueue.GateClosed}, {Name: "open", Position: kueue.GateOpen}, {Name: "forgotten", Position: kueue.GateClosed},
 	}
-	if diff := cmp.Diff([]string{"closed", "new"}, ClosedGates(wl)); diff != "" {
+	if diff := cmp.Diff([]string{"closed", "new"}, ClosedPreemptionGates(wl)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-func TestAWorkloadSaysOnceThatAClosedGateIsInTheWay(t *testing.T) {
+func TestBlockedOnPreemptionGatesIsSetOnce(t *testing.T) {
 	wl := &kueue.Workload{}
-	if !SetBlockedOnGates(wl, noon) || SetBlockedOnGates(wl, noon.Add(time.Hour)) {
+	if !SetBlockedOnPreemptionGates(wl, noon) || SetBlockedOnPreemptionGates(wl, noon.Add(time.Hour)) {
 		t.Error("changes something other than once")
 	}
 	c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadBlockedOnPreemptionGates)
-	if !IsBlockedOnGates(wl) || c.Reason != "PreemptionGated" || c.Message != "Workload requires preemption, but it's gated" {
+	if !IsBlockedOnPreemptionGates(wl) || c.Reason != "PreemptionGated" || c.Message != "Workload requires preemption, but it's gated" {
 		t.Errorf("got %+v", c)
 	}
-	Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon)
-	if IsBlockedOnGates(wl) {
+	ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon)
+	if IsBlockedOnPreemptionGates(wl) {
 		t.Error("a reservation leaves it blocked")
 	}
 }
 
-func TestWhateverIsWrittenFirstSaysThatTheGatesOfTheSpecAreClosed(t *testing.T) {
+func TestTheFirstStatusWriteClosesTheGatesOfTheSpec(t *testing.T) {
 	made := metav1.NewTime(noon.Add(-time.Minute))
 	for name, write := range map[string]func(*kueue.Workload){
-		"a reservation":      func(wl *kueue.Workload) { Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon) },
+		"a reservation": func(wl *kueue.Workload) {
+			ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon)
+		},
 		"a wait for quota":   func(wl *kueue.Workload) { SetPending(wl, admission.WaitingForQuota, "no room", noon) },
-		"that they block it": func(wl *kueue.Workload) { SetBlockedOnGates(wl, noon) },
+		"that they block it": func(wl *kueue.Workload) { SetBlockedOnPreemptionGates(wl, noon) },
 		"a step of its life": func(wl *kueue.Workload) {
-			Apply(wl, lifecycle.Step(State(wl), lifecycle.Observation{Now: noon, GatedBy: []string{"x"}}))
+			ApplyPlan(wl, lifecycle.Step(State(wl), lifecycle.Observation{Now: noon, GatedBy: []string{"x"}}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,14 +209,14 @@ func TestPodsReadyIsFalseFromTheAdmissionOnUntilTheyStart(t *testing.T) {
 		{"it says so already", &metav1.Condition{Status: "False", Reason: "WaitForStart"}, noon},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			wl := running(true)
+			wl := newRunningWorkload(true)
 			if c.was != nil {
 				c.was.Type, c.was.LastTransitionTime = kueue.WorkloadPodsReady, metav1.NewTime(noon)
 				wl.Status.Conditions = append(wl.Status.Conditions, *c.was)
 			}
-			AwaitPods(wl, later)
+			SetPodsNotReady(wl, later)
 			got := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadPodsReady)
-			if !isCondition(wl, kueue.WorkloadPodsReady, "False", "WaitForStart") || !got.LastTransitionTime.Time.Equal(c.want) || ArePodsReady(wl) {
+			if !hasCondition(wl, kueue.WorkloadPodsReady, "False", "WaitForStart") || !got.LastTransitionTime.Time.Equal(c.want) || ArePodsReady(wl) {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -222,7 +224,7 @@ func TestPodsReadyIsFalseFromTheAdmissionOnUntilTheyStart(t *testing.T) {
 }
 
 func TestPodsAreReadyOnlyIfThatWasSaidInThisAdmission(t *testing.T) {
-	wl := running(true)
+	wl := newRunningWorkload(true)
 	said := func(status metav1.ConditionStatus, at time.Time) *kueue.Workload {
 		with := wl.DeepCopy()
 		with.Status.Conditions = append(with.Status.Conditions, metav1.Condition{

@@ -11,8 +11,8 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// IsCopy tells whether the Workload was made by a hub, which decides about its priority and its end.
-func IsCopy(wl *kueue.Workload) bool { return wl.Labels[kueue.MultiKueueOriginLabel] != "" }
+// IsRemoteCopy tells whether the Workload was made by a hub, which decides about its priority and its end.
+func IsRemoteCopy(wl *kueue.Workload) bool { return wl.Labels[kueue.MultiKueueOriginLabel] != "" }
 
 // IsFinished tells whether the job has ended; nothing happens to such a Workload any more.
 func IsFinished(wl *kueue.Workload) bool { return isTrue(wl, kueue.WorkloadFinished) }
@@ -45,19 +45,19 @@ func isTrue(wl *kueue.Workload, condition string) bool {
 	return meta.IsStatusConditionTrue(wl.Status.Conditions, condition)
 }
 
-// Class is the status class of a Workload in metrics and command line output (contract: kueue-api.md 1.13).
-type Class string
+// StatusClass is the status class of a Workload in metrics and command line output (contract: kueue-api.md 1.13).
+type StatusClass string
 
 // The status classes, in the order of precedence.
 const (
-	Finished      Class = "finished"
-	Admitted      Class = "admitted"
-	QuotaReserved Class = "quotaReserved"
-	Pending       Class = "pending"
+	Finished      StatusClass = "finished"
+	Admitted      StatusClass = "admitted"
+	QuotaReserved StatusClass = "quotaReserved"
+	Pending       StatusClass = "pending"
 )
 
-// ClassOf returns the Workload's status class.
-func ClassOf(wl *kueue.Workload) Class {
+// StatusClassOf returns the Workload's status class.
+func StatusClassOf(wl *kueue.Workload) StatusClass {
 	switch {
 	case IsFinished(wl):
 		return Finished
@@ -74,12 +74,12 @@ func ClassOf(wl *kueue.Workload) Class {
 // finished, holds no quota, is not gated and does not wait for a trigger after an eviction. The backoff of
 // status.requeueState is a time and not part of this (contract: kueue-api.md 4.10, last line).
 func MayQueue(wl *kueue.Workload) bool {
-	return wl.DeletionTimestamp.IsZero() && IsActive(wl) && !IsFinished(wl) && !HasQuota(wl) && len(Gates(wl)) == 0 &&
+	return wl.DeletionTimestamp.IsZero() && IsActive(wl) && !IsFinished(wl) && !HasQuota(wl) && len(AdmissionGates(wl)) == 0 &&
 		!meta.IsStatusConditionFalse(wl.Status.Conditions, kueue.WorkloadRequeued)
 }
 
-// Gates returns the names in the annotation admission-gated-by, sorted, each once; none when it is absent or empty.
-func Gates(wl *kueue.Workload) []string {
+// AdmissionGates returns the names in the annotation admission-gated-by, sorted, each once; none when it is absent or empty.
+func AdmissionGates(wl *kueue.Workload) []string {
 	var gates []string
 	for name := range strings.SplitSeq(wl.Annotations[kueue.AdmissionGatedByAnnotation], ",") {
 		if name = strings.TrimSpace(name); name != "" {
@@ -90,8 +90,8 @@ func Gates(wl *kueue.Workload) []string {
 	return slices.Compact(gates)
 }
 
-// Check returns the entry of an admission check in the Workload's status; nil when it has none. The result points into wl.
-func Check(wl *kueue.Workload, name kueue.AdmissionCheckReference) *kueue.AdmissionCheckState {
+// FindAdmissionCheck returns the entry of an admission check in the Workload's status; nil when it has none. The result points into wl.
+func FindAdmissionCheck(wl *kueue.Workload, name kueue.AdmissionCheckReference) *kueue.AdmissionCheckState {
 	for i := range wl.Status.AdmissionChecks {
 		if wl.Status.AdmissionChecks[i].Name == name {
 			return &wl.Status.AdmissionChecks[i]
@@ -100,9 +100,9 @@ func Check(wl *kueue.Workload, name kueue.AdmissionCheckReference) *kueue.Admiss
 	return nil
 }
 
-// Evictions counts how often the Workload was evicted: by the counters of its status, or at least once if it has a condition
+// CountEvictions counts how often the Workload was evicted: by the counters of its status, or at least once if it has a condition
 // that says so.
-func Evictions(wl *kueue.Workload) int64 {
+func CountEvictions(wl *kueue.Workload) int64 {
 	var count int64
 	if wl.Status.SchedulingStats != nil {
 		for _, e := range wl.Status.SchedulingStats.Evictions {

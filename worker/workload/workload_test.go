@@ -19,8 +19,8 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// full is a Workload with something in every part of its status.
-func full() *kueue.Workload {
+// newFullWorkload is a Workload with something in every part of its status.
+func newFullWorkload() *kueue.Workload {
 	at := metav1.NewTime(noon)
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Name: "wl", Namespace: "ns", Generation: 3}}
 	wl.Spec.PreemptionGates = []kueue.PreemptionGate{{Name: "g"}}
@@ -51,9 +51,9 @@ func full() *kueue.Workload {
 }
 
 func TestReadingAndWritingTheStateKeepsAllOfAStatus(t *testing.T) {
-	wl := full()
+	wl := newFullWorkload()
 	SetState(wl, State(wl))
-	if diff := cmp.Diff(full(), wl); diff != "" {
+	if diff := cmp.Diff(newFullWorkload(), wl); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -104,54 +104,54 @@ func TestTheNamesOfThePureRulesAreThoseOfTheAPI(t *testing.T) {
 	}
 }
 
-// waiting is a Workload with a reservation and a check that has not answered.
-func waiting() *kueue.Workload {
+// newWorkloadWithCheck is a Workload with a reservation and a check that has not answered.
+func newWorkloadWithCheck() *kueue.Workload {
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Name: "wl", Namespace: "ns", Generation: 1}}
-	Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"check"}, "reserved", noon)
+	ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"check"}, "reserved", noon)
 	return wl
 }
 
-func TestWhoeverTurnsTheLastCheckReadyAdmitsTheWorkloadInTheSameWrite(t *testing.T) {
-	wl := waiting()
-	if IsAdmitted(wl) || !HasQuota(wl) || ClassOf(wl) != QuotaReserved {
-		t.Fatalf("before: %s", ClassOf(wl))
+func TestTheLastReadyCheckAdmitsTheWorkloadInTheSameWrite(t *testing.T) {
+	wl := newWorkloadWithCheck()
+	if IsAdmitted(wl) || !HasQuota(wl) || StatusClassOf(wl) != QuotaReserved {
+		t.Fatalf("before: %s", StatusClassOf(wl))
 	}
-	if !SetCheck(wl, "check", kueue.CheckStateReady, "worker says yes", noon.Add(time.Minute)) {
+	if !SetAdmissionCheck(wl, "check", kueue.CheckStateReady, "worker says yes", noon.Add(time.Minute)) {
 		t.Fatal("the check did not change")
 	}
-	events := Derive(wl, noon.Add(time.Minute))
-	if !IsAdmitted(wl) || ClassOf(wl) != Admitted {
+	events := DeriveConditions(wl, noon.Add(time.Minute))
+	if !IsAdmitted(wl) || StatusClassOf(wl) != Admitted {
 		t.Errorf("not admitted: %+v", wl.Status.Conditions)
 	}
 	if len(events) != 1 || events[0].Reason != "Admitted" || !strings.Contains(events[0].Note, "60s") {
 		t.Errorf("events: %+v", events)
 	}
-	if again := Derive(wl, noon.Add(2*time.Minute)); len(again) > 0 {
+	if again := DeriveConditions(wl, noon.Add(2*time.Minute)); len(again) > 0 {
 		t.Errorf("tells it twice: %+v", again)
 	}
 }
 
 func TestACheckChangesItsTimeOnlyWithItsState(t *testing.T) {
-	wl := waiting()
-	SetCheck(wl, "check", kueue.CheckStatePending, "still looking", noon.Add(time.Minute))
-	if got := Check(wl, "check"); !got.LastTransitionTime.Time.Equal(noon) || got.Message != "still looking" {
+	wl := newWorkloadWithCheck()
+	SetAdmissionCheck(wl, "check", kueue.CheckStatePending, "still looking", noon.Add(time.Minute))
+	if got := FindAdmissionCheck(wl, "check"); !got.LastTransitionTime.Time.Equal(noon) || got.Message != "still looking" {
 		t.Errorf("got %+v", got)
 	}
-	if SetCheck(wl, "other", kueue.CheckStateReady, "", noon) || SetCheck(wl, "check", kueue.CheckStatePending, "still looking", noon) {
+	if SetAdmissionCheck(wl, "other", kueue.CheckStateReady, "", noon) || SetAdmissionCheck(wl, "check", kueue.CheckStatePending, "still looking", noon) {
 		t.Error("reports a change where there is none")
 	}
 }
 
 func TestAReservationKeepsTheAdmissionAsItIs(t *testing.T) {
-	wl := waiting()
+	wl := newWorkloadWithCheck()
 	if diff := cmp.Diff(&kueue.Admission{ClusterQueue: "cq"}, wl.Status.Admission); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
 func TestReleaseClearsWhatTheEvictedWorkloadHeld(t *testing.T) {
-	wl := full()
-	if Release(wl, noon) {
+	wl := newFullWorkload()
+	if ReleaseQuota(wl, noon) {
 		t.Fatal("released a workload that is not evicted")
 	}
 	if !Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption, Message: "for x"}, noon) || !IsEvicted(wl) || !HasQuota(wl) {
@@ -160,10 +160,10 @@ func TestReleaseClearsWhatTheEvictedWorkloadHeld(t *testing.T) {
 	if wl.Status.AdmissionChecks[0].PodSetUpdates != nil {
 		t.Error("a check that begins anew keeps its pod set updates")
 	}
-	if !Release(wl, noon.Add(time.Minute)) {
+	if !ReleaseQuota(wl, noon.Add(time.Minute)) {
 		t.Fatal("not released")
 	}
-	if Release(wl, noon.Add(time.Hour)) {
+	if ReleaseQuota(wl, noon.Add(time.Hour)) {
 		t.Error("released twice")
 	}
 	st := wl.Status
@@ -178,12 +178,12 @@ func TestReleaseClearsWhatTheEvictedWorkloadHeld(t *testing.T) {
 	}
 }
 
-func TestFinishIsForEver(t *testing.T) {
-	wl := waiting()
+func TestFinishIsFinal(t *testing.T) {
+	wl := newWorkloadWithCheck()
 	if !Finish(wl, kueue.ReasonSucceeded, "done", noon) || Finish(wl, kueue.ReasonFailed, "no", noon) {
 		t.Error("finishes other than once")
 	}
-	if c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished); c.Reason != "Succeeded" || ClassOf(wl) != Finished {
+	if c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished); c.Reason != "Succeeded" || StatusClassOf(wl) != Finished {
 		t.Errorf("got %+v", c)
 	}
 }
@@ -207,14 +207,14 @@ func TestApplicableChecks(t *testing.T) {
 	cq.Spec.AdmissionChecksStrategy = &kueue.AdmissionChecksStrategy{AdmissionChecks: []kueue.AdmissionCheckStrategyRule{
 		{Name: "z"}, {Name: "onB", OnFlavors: []kueue.ResourceFlavorReference{"x", "b"}}, {Name: "onC", OnFlavors: []kueue.ResourceFlavorReference{"c"}},
 	}}
-	if diff := cmp.Diff([]string{"onB", "z"}, ApplicableChecks(cq, full().Status.Admission), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff([]string{"onB", "z"}, ApplicableChecks(cq, newFullWorkload().Status.Admission), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-func TestGatesAreCleanedUp(t *testing.T) {
+func TestAdmissionGatesAreNormalized(t *testing.T) {
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{kueue.AdmissionGatedByAnnotation: " b,a ,,b"}}}
-	if diff := cmp.Diff([]string{"a", "b"}, Gates(wl)); diff != "" || MayQueue(wl) {
+	if diff := cmp.Diff([]string{"a", "b"}, AdmissionGates(wl)); diff != "" || MayQueue(wl) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -223,19 +223,19 @@ func TestGatesAreCleanedUp(t *testing.T) {
 func TestAnAdmissionOfNoTimeIsAnAdmissionToo(t *testing.T) {
 	now := time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
 	wl := &kueue.Workload{Spec: kueue.WorkloadSpec{PodSets: []kueue.PodSet{{Name: "main", Count: 1}}}}
-	Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", now)
+	ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", now)
 	if past := wl.Status.AccumulatedPastExecutionTimeSeconds; past != nil {
 		t.Errorf("%d seconds of earlier admissions in the first", *past)
 	}
 	evict := func(reason admission.Reason) {
 		Evict(wl, lifecycle.Eviction{Reason: reason}, now.Add(300*time.Millisecond))
-		Release(wl, now.Add(600*time.Millisecond))
+		ReleaseQuota(wl, now.Add(600*time.Millisecond))
 	}
 	evict(lifecycle.EvictedByPreemption)
 	if past := wl.Status.AccumulatedPastExecutionTimeSeconds; past == nil || *past != 0 {
 		t.Errorf("past execution is %v, want 0", past)
 	}
-	Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", now)
+	ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", now)
 	evict("DeactivatedDueToMaximumExecutionTimeExceeded")
 	if past := wl.Status.AccumulatedPastExecutionTimeSeconds; past != nil {
 		t.Errorf("%d seconds are left of a time that was used up", *past)

@@ -41,19 +41,19 @@ func (r *Resolver) store(ctx context.Context, s *subject, plan dispatch.Plan) (d
 	now := s.observed.Now
 	setState(next, plan.Next, now)
 	if s.check != "" {
-		workload.SetCheck(next, s.check, kueue.CheckState(plan.Verdict.Check), plan.Verdict.Message, now)
+		workload.SetAdmissionCheck(next, s.check, kueue.CheckState(plan.Verdict.Check), plan.Verdict.Message, now)
 	}
 	if plan.Verdict.Check == dispatch.Ready {
 		r.settleTopology(next, plan.Next)
 	}
-	d := done{wl: next, events: workload.Derive(next, now)}
+	d := done{wl: next, events: workload.DeriveConditions(next, now)}
 	if e := plan.Event; e != nil {
 		d.events = append([]kube.Event{{Warning: e.Warning, Reason: kueue.EventMultiKueue, Note: e.Message}}, d.events...)
 	}
 	if err := kube.ApplyAdmission(ctx, r.Client, next); err != nil {
 		return done{}, err
 	}
-	r.written.Note(next, r.Clock.Now())
+	r.written.Record(next, r.Clock.Now())
 	return d, nil
 }
 
@@ -108,7 +108,7 @@ func (r *Resolver) underway(s *subject, a dispatch.Action) bool {
 		return false
 	}
 	ids := actionIDs(a, s.original, r.seen(a.Cluster, s.original))
-	return !slices.ContainsFunc(r.Fleet.Answers(a.Cluster, s.key()), func(answer fleet.Answer) bool {
+	return !slices.ContainsFunc(r.Fleet.ActionResults(a.Cluster, s.key()), func(answer fleet.ActionResult) bool {
 		return answer.Err != nil && slices.Contains(ids, answer.ID)
 	})
 }
@@ -125,7 +125,7 @@ func (r *Resolver) submit(s *subject, actions []dispatch.Action) {
 			parts[a.Cluster] = append(parts[a.Cluster], r.remote(s, a))
 		}
 	}
-	r.Fleet.Leave(s.key(), func(cluster string) bool {
+	r.Fleet.ClearActions(s.key(), func(cluster string) bool {
 		return slices.ContainsFunc(s.observed.Clusters, func(v dispatch.ClusterView) bool { return v.Name == cluster })
 	})
 	for _, v := range s.observed.Clusters {
@@ -133,7 +133,7 @@ func (r *Resolver) submit(s *subject, actions []dispatch.Action) {
 		if len(part) == 0 {
 			part = r.lookAgain(s, v)
 		}
-		r.Fleet.Do(v.Name, s.key(), part)
+		r.Fleet.SetActions(v.Name, s.key(), part)
 	}
 }
 

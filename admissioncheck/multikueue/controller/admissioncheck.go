@@ -23,7 +23,7 @@ type AdmissionCheck struct {
 	Client client.Client
 	Clock  clock.PassiveClock
 
-	written kube.Written
+	written kube.WriteTracker
 }
 
 // Reconcile writes the condition of one check if it has changed.

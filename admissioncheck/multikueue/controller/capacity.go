@@ -67,7 +67,7 @@ const stockFor = time.Second
 // capacity returns what a cluster has room for: by its own report as long as that is renewed, or else by what can be derived
 // from its queues. Nil if nothing is known.
 func (r *Resolver) capacity(cluster string, now time.Time) *placement.Capacity {
-	report := r.Fleet.Current(cluster, reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
+	report := r.Fleet.GetFresh(cluster, reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
 	r.capacities.mu.Lock()
 	defer r.capacities.mu.Unlock()
 	last, ok := r.capacities.of[cluster]
@@ -114,7 +114,7 @@ func reported(from *switchyard.CapacityReport) *placement.Capacity {
 			NodeLabels: f.NodeLabels, NodeTaints: f.NodeTaints, Tolerations: f.Tolerations,
 		}}
 		flavor.Name = f.Name
-		c.Flavors = append(c.Flavors, view.FlavorOf(flavor))
+		c.Flavors = append(c.Flavors, view.ConvertFlavor(flavor))
 	}
 	for _, q := range from.ClusterQueues {
 		queue := queueReported(&q)

@@ -39,7 +39,7 @@ type Cluster struct {
 
 	files   *kubeconfigFiles
 	told    told
-	written kube.Written
+	written kube.WriteTracker
 }
 
 // pathReread is how often kubeconfig files are read again, whatever the last attempt came to: not every file system tells when

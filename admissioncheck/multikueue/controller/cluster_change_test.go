@@ -244,7 +244,7 @@ func TestClustersOfAProfileAreLookedAtWhenItChanges(t *testing.T) {
 	for name, want := range map[string]string{"p": "a c", "q": "b", "": "a b c", "none": ""} {
 		r := &Cluster{Client: hub, Fleet: fleet.New(fleet.Options{Origin: origin, Scheme: scheme, Kinds: FleetKinds(nil, nil)})}
 		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-		if err := r.Fleet.Clusters().Source().Start(context.Background(), queue); err != nil {
+		if err := r.Fleet.ClusterRequests().Source().Start(context.Background(), queue); err != nil {
 			t.Fatal(err)
 		}
 		r.profileChanged(name)

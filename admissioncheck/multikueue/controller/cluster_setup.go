@@ -55,7 +55,7 @@ func setupClusters(mgr ctrl.Manager, f *fleet.Fleet, s Settings) error {
 // run out of watches) has them read again every now and then.
 func (r *Cluster) followFiles(mgr ctrl.Manager) error {
 	files, err := watchKubeconfigFiles(func(cluster string) {
-		r.Fleet.Clusters().Send(client.ObjectKey{Name: cluster}, fileSettles)
+		r.Fleet.ClusterRequests().Enqueue(client.ObjectKey{Name: cluster}, fileSettles)
 	})
 	if err != nil {
 		ctrl.Log.Error(err, "Kubeconfig files are only read again every "+pathReread.String())
@@ -93,7 +93,7 @@ func (r *Cluster) profileChanged(name string) {
 	for i := range list.Items {
 		ref := list.Items[i].Spec.ClusterSource.ClusterProfileRef
 		if ref != nil && (name == "" || ref.Name == name) {
-			r.Fleet.Clusters().Send(client.ObjectKeyFromObject(&list.Items[i]), 0)
+			r.Fleet.ClusterRequests().Enqueue(client.ObjectKeyFromObject(&list.Items[i]), 0)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (r *Cluster) setup(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("multikueue_cluster").
 		For(&kueue.MultiKueueCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(r.Fleet.Clusters().Source()).
+		WatchesRawSource(r.Fleet.ClusterRequests().Source()).
 		WatchesRawSource(source.Kind(mgr.GetCache(), &corev1.Secret{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofSecret))).
 		WithOptions(clusterOptions()).
 		Complete(r)

@@ -61,7 +61,7 @@ func (r *Resolver) lookAround() panorama {
 	s := r.cutOff.look(r.Fleet.States)
 	if s.news {
 		for _, key := range r.indexed(inDispatch) {
-			r.Fleet.Workloads().Send(key, 0)
+			r.Fleet.WorkloadRequests().Enqueue(key, 0)
 		}
 	}
 	return s

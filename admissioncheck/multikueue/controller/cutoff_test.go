@@ -15,10 +15,12 @@ import (
 )
 
 // up and lostAt are connections as a supervisor reports them.
-func up(name string) fleet.State { return fleet.State{Cluster: name, Connected: true, Met: true} }
+func up(name string) fleet.State {
+	return fleet.State{Cluster: name, Connected: true, EverConnected: true}
+}
 
 func lostAt(name string, since time.Time) fleet.State {
-	return fleet.State{Cluster: name, Met: true, LostSince: since, Failures: 1, Err: errors.New("gone")}
+	return fleet.State{Cluster: name, EverConnected: true, LostSince: since, Failures: 1, Err: errors.New("gone")}
 }
 
 func TestWhoLooksLastAtTheConnectionsSaysWhetherTheHubIsCutOff(t *testing.T) {
@@ -90,7 +92,7 @@ func TestARunIsNotGivenUpByWhoNoticesFirstThatACutOffIsOver(t *testing.T) {
 	st.queue.ShutDownWithDrain() // nobody else is to look at what follows
 	looked := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer looked.ShutDown()
-	if err := st.fleet.Workloads().Source().Start(t.Context(), looked); err != nil {
+	if err := st.fleet.WorkloadRequests().Source().Start(t.Context(), looked); err != nil {
 		t.Fatal(err)
 	}
 	before := time.Now()

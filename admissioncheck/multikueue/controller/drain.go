@@ -88,7 +88,7 @@ func (d *Drain) turn(ctx context.Context) {
 		}
 		d.Resolver.draining.set(name, next)
 		for _, key := range next {
-			d.Resolver.Fleet.Workloads().Send(key, 0)
+			d.Resolver.Fleet.WorkloadRequests().Enqueue(key, 0)
 		}
 	}
 }

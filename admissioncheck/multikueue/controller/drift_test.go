@@ -160,7 +160,7 @@ func TestTheBindingIsTakenBackWhenTheWorkerHasStoppedTheEvictedJob(t *testing.T)
 	}
 	apply(t, st.workers["w1"], func(wl *kueue.Workload) {
 		workload.Evict(wl, lifecycle.Eviction{Reason: "Deactivated"}, time.Now())
-		workload.Release(wl, time.Now())
+		workload.ReleaseQuota(wl, time.Now())
 	})
 	st.eventually("no cluster is bound", func() bool { return st.local().Status.ClusterName == nil })
 	if state := stateOf(st.local()); len(state.Debts) != 1 || !workload.HasQuota(st.local()) {

@@ -219,8 +219,8 @@ func TestOnlyOfAKindThatTellsItsEndIsAJobThatWentUnfinishedKnownToBeSo(t *testin
 	}
 	wl := st.local()
 	st.eventually("the hub has watched it go", func() bool {
-		gone, ok := st.fleet.Gone("w1", kind.GVK(), client.ObjectKeyFromObject(wl))
-		return ok && gone.Watched
+		gone, ok := st.fleet.LastDeleted("w1", kind.GVK(), client.ObjectKeyFromObject(wl))
+		return ok && gone.DeletionObserved
 	})
 	for _, tc := range []struct {
 		kind job.Integration

@@ -42,7 +42,7 @@ type Fencing struct {
 	Fleet  *fleet.Fleet
 	Clock  clock.PassiveClock
 
-	written kube.Written
+	written kube.WriteTracker
 }
 
 // Reconcile writes the condition of one cluster if it has changed. An attempt that has not ended says nothing: what the program
@@ -50,7 +50,7 @@ type Fencing struct {
 func (r *Fencing) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	state, ok := r.Fleet.State(req.Name)
 	cluster := &kueue.MultiKueueCluster{}
-	if err := r.Client.Get(ctx, req.NamespacedName, cluster); err != nil || !ok || !state.Fencing.Tried() {
+	if err := r.Client.Get(ctx, req.NamespacedName, cluster); err != nil || !ok || !state.Fencing.HasResult() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	next := cluster.DeepCopy()
@@ -70,10 +70,10 @@ func (r *Fencing) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 func fencedCondition(f fleet.Fencing) metav1.Condition {
 	condition := metav1.Condition{Type: FencedCondition, Status: metav1.ConditionFalse}
 	switch {
-	case !f.Held || f.Lapsed:
-		condition.Reason, condition.Message = reasonNotHeld, noLeaseMessage+f.Why
-	case !f.Fenced:
-		condition.Reason, condition.Message = reasonNoFence, noFenceMessage+f.Why
+	case !f.Held || f.Expired:
+		condition.Reason, condition.Message = reasonNotHeld, noLeaseMessage+f.Message
+	case !f.FenceAlive:
+		condition.Reason, condition.Message = reasonNoFence, noFenceMessage+f.Message
 	default:
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionTrue, reasonFenced, fencedMessage
 	}
@@ -85,8 +85,8 @@ func fencedCondition(f fleet.Fencing) metav1.Condition {
 // this program has not looked at itself is as the one before it has left it.
 func fenced(v *dispatch.ClusterView, f fleet.Fencing, left notes) {
 	v.RenewedAt = f.RenewedAt
-	is := f.Held && f.Fenced
-	if !f.Asked {
+	is := f.Held && f.FenceAlive
+	if !f.RenewalStarted {
 		is = left.fenced
 	}
 	v.Fenced = is && (v.Copy.Holder != dispatch.Ours || v.Copy.Stops)
@@ -96,24 +96,24 @@ func fenced(v *dispatch.ClusterView, f fleet.Fencing, left notes) {
 // nobody goes by it. A worker that does not let us look for a fence has one if it reports its capacity, as no other program does.
 func (r *Resolver) lease(v *dispatch.ClusterView, kind job.Integration, f fleet.Fencing, now time.Time) {
 	reports := func() bool {
-		return r.Fleet.Current(v.Name, reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName}) != nil
+		return r.Fleet.GetFresh(v.Name, reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName}) != nil
 	}
 	switch {
-	case !stopsWithoutHub(kind), f.Held && now.Before(f.Until), f.Fence == fleet.Missing, f.Fence == fleet.NotLooked && f.Tried() && !reports():
+	case !stopsWithoutHub(kind), f.Held && now.Before(f.ExpiresAt), f.FencePresence == fleet.FenceMissing, f.FencePresence == fleet.FenceUnknown && f.HasResult() && !reports():
 		return
-	case f.Lapsed:
+	case f.Expired:
 		v.Lease = dispatch.LeaseLapsed
 	default:
 		v.Lease = dispatch.LeaseAwaited
 	}
-	v.LeaseTrouble = strings.ReplaceAll(f.Why, "\n", "; ")
+	v.LeaseTrouble = strings.ReplaceAll(f.Message, "\n", "; ")
 }
 
 // leased tells whether objects for a cluster may be stamped Stop. Where it is known that the lease cannot be renewed, a fence would
 // stop every job with the stamp at once.
 func (r *Resolver) leased(cluster string) bool {
 	state, ok := r.Fleet.State(cluster)
-	return !ok || !state.Fencing.Asked || state.Fencing.Held && !state.Fencing.Lapsed
+	return !ok || !state.Fencing.RenewalStarted || state.Fencing.Held && !state.Fencing.Expired
 }
 
 // keepLeases asks for the leases that are not held and that somebody waits for.
@@ -123,7 +123,7 @@ func (r *Resolver) keepLeases(s *subject) {
 	}
 	for _, v := range s.observed.Clusters {
 		if v.Lease == dispatch.LeaseAwaited {
-			r.Fleet.KeepLease(v.Name)
+			r.Fleet.RequestLeaseRenewal(v.Name)
 		}
 	}
 }
@@ -148,5 +148,5 @@ func (r *Resolver) LeaseWanted(cluster string) bool {
 	if err := r.Client.List(ctx, queues, client.MatchingFields{byRunPolicy: string(switchyard.RunOnce)}); err != nil || len(queues.Items) > 0 {
 		return true
 	}
-	return r.Fleet.Any(cluster, workloadGVK(), mirror.StopsWithoutHub)
+	return r.Fleet.AnyMatch(cluster, workloadGVK(), mirror.StopsWithoutHub)
 }

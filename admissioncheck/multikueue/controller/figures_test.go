@@ -17,7 +17,7 @@ import (
 // counting is a Resolver with a fleet of the named clusters, none of which is ever reached.
 func counting(names ...string) *Resolver {
 	r := &Resolver{}
-	r.Fleet = fleet.New(fleet.Options{Removed: r.removed})
+	r.Fleet = fleet.New(fleet.Options{OnRemoved: r.removed})
 	for _, name := range names {
 		r.Fleet.Connect(name, fleet.Credentials{Fingerprint: name})
 	}

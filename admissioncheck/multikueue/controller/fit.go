@@ -37,7 +37,7 @@ func (r *Resolver) fit(ctx context.Context, s *subject) {
 			continue
 		}
 		choice := &s.choices[at]
-		v.Fit, v.Preempting = dispatch.Fit{Score: choice.Score, Message: kube.Plain(choice.Message, wire.MaxText)}, choice.Preempting()
+		v.Fit, v.Preempting = dispatch.Fit{Score: choice.Score, Message: kube.Sanitize(choice.Message, wire.MaxText)}, choice.Preempting()
 		if !choice.Eligible {
 			v.Fit.Reason = dispatch.Reason(choice.Reason)
 		}
@@ -94,7 +94,7 @@ func podSetsOf(wl *kueue.Workload, rules *demand.Rules) (sets []admission.PodSet
 	var asked []string
 	for i := range wl.Spec.PodSets {
 		ps := &wl.Spec.PodSets[i]
-		set := view.PodSetOf(ps)
+		set := view.ConvertPodSet(ps)
 		if ps.MinCount != nil && *ps.MinCount < ps.Count {
 			set.MinCount = *ps.MinCount
 		}

@@ -62,7 +62,7 @@ func (st *stage) runsAllTheSame(worker string) {
 	st.t.Helper()
 	st.eventually("check Ready, job on "+worker, func() bool {
 		if wl := st.copyOn(worker); wl != nil && !workload.HasQuota(wl) { // perhaps that of a later epoch
-			workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", time.Now())
+			workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", time.Now())
 			_ = kube.ApplyAdmission(st.t.Context(), st.workers[worker], wl)
 		}
 		return st.check().State == kueue.CheckStateReady && st.jobOn(worker) != nil

@@ -165,7 +165,7 @@ func TestTheBindingOfAnEvictedJobIsTakenBackWhenItsLastPodHasEnded(t *testing.T)
 	st.eventually("the retreat is stored", func() bool { return stateOf(st.local()).Retreating() })
 	apply(t, st.workers["w1"], func(wl *kueue.Workload) {
 		workload.Evict(wl, lifecycle.Eviction{Reason: "Deactivated"}, time.Now())
-		workload.Release(wl, time.Now())
+		workload.ReleaseQuota(wl, time.Now())
 	})
 	shows := func(active, terminating int32) {
 		j := st.jobOn("w1")
@@ -201,10 +201,10 @@ func (st *stage) queuesOwing(worker string) {
 	st.eventually("the retreat is stored", func() bool { return stateOf(st.local()).Retreating() })
 	apply(st.t, st.workers[worker], func(wl *kueue.Workload) {
 		workload.Evict(wl, lifecycle.Eviction{Reason: "Deactivated"}, time.Now())
-		workload.Release(wl, time.Now())
+		workload.ReleaseQuota(wl, time.Now())
 	})
 	st.eventually("no cluster is bound", func() bool { return st.local().Status.ClusterName == nil })
-	st.change(func(wl *kueue.Workload) { workload.Release(wl, time.Now()) })
+	st.change(func(wl *kueue.Workload) { workload.ReleaseQuota(wl, time.Now()) })
 	st.eventually("it is gone from "+worker, func() bool {
 		copied, _ := st.fleet.Get(worker, workloadGVK(), key())
 		seen, _ := st.fleet.Get(worker, jobKind(st.t).GVK(), jobKey())

@@ -11,14 +11,14 @@ import (
 )
 
 // last is what is remembered of a Workload's objects that are gone from a cluster; without a Last where there is nothing.
-type last struct{ job, workload fleet.Gone }
+type last struct{ job, workload fleet.DeletedObject }
 
 // lastSeen returns what is remembered of an Original.
 func (r *Resolver) lastSeen(cluster string, o mirror.Original) (l last) {
 	if o.Kind != nil {
-		l.job, _ = r.Fleet.Gone(cluster, o.Kind.GVK(), o.Key())
+		l.job, _ = r.Fleet.LastDeleted(cluster, o.Kind.GVK(), o.Key())
 	}
-	l.workload, _ = r.Fleet.Gone(cluster, workloadGVK(), o.Key())
+	l.workload, _ = r.Fleet.LastDeleted(cluster, workloadGVK(), o.Key())
 	return l
 }
 
@@ -27,15 +27,15 @@ func (r *Resolver) lastSeen(cluster string, o mirror.Original) (l last) {
 // which its controller, late by a moment, mostly does not come to.
 func stopped(o mirror.Original, l last, guarded bool) int64 {
 	var before, ended int64
-	if l.job.Last != nil {
-		before = max(mirror.Epoch(l.job.Last), 1)
-		foreground := slices.Contains(l.job.Last.GetFinalizers(), metav1.FinalizerDeleteDependents)
-		if l.job.Watched && foreground && (guarded || !o.Kind.Progress(l.job.Last).HoldsPods()) {
+	if l.job.LastState != nil {
+		before = max(mirror.Epoch(l.job.LastState), 1)
+		foreground := slices.Contains(l.job.LastState.GetFinalizers(), metav1.FinalizerDeleteDependents)
+		if l.job.DeletionObserved && foreground && (guarded || !o.Kind.Progress(l.job.LastState).HoldsPods()) {
 			ended = before
 		}
 	}
-	wl, ok := l.workload.Last.(*kueue.Workload)
-	if ok && l.workload.Watched && !o.Copy(wl).Adopted && max(mirror.Epoch(wl), 1) > before {
+	wl, ok := l.workload.LastState.(*kueue.Workload)
+	if ok && l.workload.DeletionObserved && !o.Copy(wl).Adopted && max(mirror.Epoch(wl), 1) > before {
 		return max(mirror.Epoch(wl), 1)
 	}
 	return ended

@@ -30,7 +30,9 @@ func TestWhetherThePodsOfWhatIsGoneHaveEnded(t *testing.T) {
 		}
 		return wl
 	}
-	watched := func(obj client.Object) fleet.Gone { return fleet.Gone{Last: obj, Watched: true} }
+	watched := func(obj client.Object) fleet.DeletedObject {
+		return fleet.DeletedObject{LastState: obj, DeletionObserved: true}
+	}
 	for _, c := range []struct {
 		name string
 		last last
@@ -42,10 +44,10 @@ func TestWhetherThePodsOfWhatIsGoneHaveEnded(t *testing.T) {
 		{"its pods were being terminated when somebody may have hurried it", last{job: watched(ending)}, 0},
 		{"somebody has deleted it in the background", last{job: watched(jobOf(2, 1))}, 0},
 		{"even if it showed no pods: it may not have shown them yet", last{job: watched(jobOf(2, 0))}, 0},
-		{"it went while nobody looked", last{job: fleet.Gone{Last: jobOf(2, 0, foreground)}}, 0},
+		{"it went while nobody looked", last{job: fleet.DeletedObject{LastState: jobOf(2, 0, foreground)}}, 0},
 		{"an offer that no job had taken up", last{workload: watched(copyOf(2, false))}, 2},
 		{"one that a job had taken up", last{workload: watched(copyOf(2, true))}, 0},
-		{"one that went while nobody looked", last{workload: fleet.Gone{Last: copyOf(2, false)}}, 0},
+		{"one that went while nobody looked", last{workload: fleet.DeletedObject{LastState: copyOf(2, false)}}, 0},
 		{"an offer after the job", last{job: watched(jobOf(2, 1)), workload: watched(copyOf(3, false))}, 3},
 		{"the job's own copy says nothing of its pods", last{job: watched(jobOf(2, 1)), workload: watched(copyOf(2, false))}, 0},
 		{"what bears no stamp is of the first epoch", last{workload: watched(&kueue.Workload{})}, 1},

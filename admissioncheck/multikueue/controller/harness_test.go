@@ -424,9 +424,9 @@ func (st *stage) compose() {
 		kinds = append(kinds, CapacityKinds()...)
 	}
 	r.Fleet = fleet.New(fleet.Options{
-		Origin: origin, Scheme: scheme, Kinds: kinds, Concerned: r.Concerned, Owned: r.Owned, Clock: st.pace,
-		Lease:      &fleet.LeaseOptions{Duration: st.lease, Every: 20 * time.Millisecond, Wanted: r.LeaseWanted},
-		ProbeEvery: 20 * time.Millisecond, Coalesce: time.Millisecond,
+		Origin: origin, Scheme: scheme, Kinds: kinds, AffectedWorkloads: r.Concerned, OwnsWorkload: r.Owned, Clock: st.pace,
+		Lease:         &fleet.LeaseOptions{Duration: st.lease, RenewInterval: 20 * time.Millisecond, IsNeeded: r.LeaseWanted},
+		ProbeInterval: 20 * time.Millisecond, Coalesce: time.Millisecond,
 		Backoff: func(int) time.Duration { return 20 * time.Millisecond },
 		Dial:    func(c *rest.Config) (client.WithWatch, error) { return st.workers[c.Host], nil },
 	})
@@ -446,7 +446,7 @@ func (st *stage) run() {
 	if err != nil {
 		st.t.Fatal(err)
 	}
-	if err := st.fleet.Workloads().Source().Start(ctx, st.queue); err != nil {
+	if err := st.fleet.WorkloadRequests().Source().Start(ctx, st.queue); err != nil {
 		st.t.Fatal(err)
 	}
 	departures := st.resolver.departures()
@@ -603,7 +603,7 @@ func (st *stage) reserve() {
 
 // reservePlain reserves quota as a scheduler does that knows no dispatcher.
 func reservePlain(wl *kueue.Workload) {
-	workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"mk"}, "reserved", time.Now())
+	workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"mk"}, "reserved", time.Now())
 }
 
 // change writes the admission part of the hub's Workload, as the core does.
@@ -640,7 +640,7 @@ func (st *stage) localJob() *batchv1.Job {
 }
 
 func (st *stage) check() kueue.AdmissionCheckState {
-	if entry := workload.Check(st.local(), "mk"); entry != nil {
+	if entry := workload.FindAdmissionCheck(st.local(), "mk"); entry != nil {
 		return *entry
 	}
 	return kueue.AdmissionCheckState{}
@@ -678,7 +678,7 @@ func (st *stage) offered(workers ...string) {
 func (st *stage) admitOn(worker string) {
 	st.t.Helper()
 	apply(st.t, st.workers[worker], func(wl *kueue.Workload) {
-		workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", time.Now())
+		workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", time.Now())
 	})
 }
 

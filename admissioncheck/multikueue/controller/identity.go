@@ -43,7 +43,7 @@ type Identities struct {
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 
-	written kube.Written
+	written kube.WriteTracker
 }
 
 // Reconcile writes the condition of one cluster if it has changed.
@@ -89,7 +89,7 @@ func (r *Identities) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Identities) wake(cluster string) {
 	seekers, others := r.Resolver.Concerned(cluster)
 	for _, key := range append(seekers, others...) {
-		r.Resolver.Fleet.Workloads().Send(key, 0)
+		r.Resolver.Fleet.WorkloadRequests().Enqueue(key, 0)
 	}
 }
 
@@ -121,7 +121,7 @@ func identityCondition(was types.UID, state fleet.State, waits bool) metav1.Cond
 			known = notIdentified
 		}
 		c.Status, c.Reason = metav1.ConditionUnknown, reasonUnidentified
-		c.Message = known + "; the hub may not ask the cluster for its identity, so that another in its place is not noticed: " + state.Unidentified
+		c.Message = known + "; the hub may not ask the cluster for its identity, so that another in its place is not noticed: " + state.IdentityError
 	case exchanged(was, state) && waits:
 		c.Status, c.Reason = metav1.ConditionFalse, reasonOtherCluster
 		c.Message = fmt.Sprintf("%s; the credentials lead to another cluster, %s: for jobs under run-once and never-lose the first is out of reach; "+

@@ -157,7 +157,7 @@ func TestAClusterThatDoesNotSayWhoItIsIsTreatedAsBefore(t *testing.T) {
 }
 
 func TestWhichClusterItIsIsKeptWhenItDoesNotSayItAnyMore(t *testing.T) {
-	c := identityCondition("uid-1", fleet.State{Unidentified: "forbidden"}, false)
+	c := identityCondition("uid-1", fleet.State{IdentityError: "forbidden"}, false)
 	again := &kueue.MultiKueueCluster{Status: kueue.MultiKueueClusterStatus{Conditions: []metav1.Condition{c}}}
 	if c.Status != metav1.ConditionUnknown || identityOf(again) != "uid-1" {
 		t.Errorf("got %+v", c)

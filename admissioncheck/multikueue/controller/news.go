@@ -50,7 +50,7 @@ func (n *News) spread() int {
 	r, now := n.Resolver, n.Clock.Now()
 	due := r.starving.due(now, func(cluster string) *placement.Capacity { return r.capacity(cluster, now) }, r.capacities.terms)
 	for _, key := range due {
-		r.Fleet.Workloads().Send(key, 0)
+		r.Fleet.WorkloadRequests().Enqueue(key, 0)
 	}
 	return len(due)
 }

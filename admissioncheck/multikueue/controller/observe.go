@@ -56,7 +56,7 @@ func (r *Resolver) observe(ctx context.Context, key client.ObjectKey) (*subject,
 		return r.observeGone(ctx, key)
 	case err != nil:
 		return nil, fmt.Errorf("read workload %s: %w", key, err)
-	case r.written.NewerThan(wl, r.Clock.Now()):
+	case r.written.IsNewerThan(wl, r.Clock.Now()):
 		return nil, errCatchingUp
 	}
 	return r.observeWorkload(ctx, wl)
@@ -161,7 +161,7 @@ func (r *Resolver) observeGone(ctx context.Context, key client.ObjectKey) (*subj
 		r.orphans.forget(key)
 		r.starving.set(key, nil)
 		r.flights.only(key)
-		r.Fleet.Forget(key)
+		r.Fleet.ForgetWorkload(key)
 		return nil, nil
 	}
 	live := &metav1.PartialObjectMetadata{}
@@ -195,7 +195,7 @@ func local(wl *kueue.Workload, entry *kueue.AdmissionCheckState) dispatch.Local 
 	l := dispatch.Local{
 		Deleted:  !wl.DeletionTimestamp.IsZero(),
 		Finished: workload.IsFinished(wl), QuotaReserved: workload.HasQuota(wl),
-		Evicted: workload.IsEvicted(wl), Evictions: workload.Evictions(wl), OtherChecksReady: true,
+		Evicted: workload.IsEvicted(wl), Evictions: workload.CountEvictions(wl), OtherChecksReady: true,
 	}
 	if l.QuotaReserved {
 		reserved := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved)
@@ -246,9 +246,9 @@ func (r *Resolver) views(ctx context.Context, s *subject, config []string) []dis
 // near names the clusters that show anything of a Workload.
 func (r *Resolver) near(o mirror.Original) []string {
 	if o.Kind == nil || o.JobName == "" {
-		return r.Fleet.Near(o.Key(), workloadGVK(), schema.GroupVersionKind{}, client.ObjectKey{})
+		return r.Fleet.ClustersFor(o.Key(), workloadGVK(), schema.GroupVersionKind{}, client.ObjectKey{})
 	}
-	return r.Fleet.Near(o.Key(), workloadGVK(), o.Kind.GVK(), o.JobKey())
+	return r.Fleet.ClustersFor(o.Key(), workloadGVK(), o.Kind.GVK(), o.JobKey())
 }
 
 // viewsOf returns the views of the listed clusters, and then of the others near that the State mentions or that show an

@@ -85,7 +85,7 @@ func (r *Resolver) lookAtDeparted() {
 	keys := slices.Collect(maps.Keys(r.orphans.departed))
 	r.orphans.mu.Unlock()
 	for _, key := range keys {
-		r.Fleet.Workloads().Later(key)
+		r.Fleet.WorkloadRequests().EnqueueLowPriority(key)
 	}
 }
 
@@ -157,11 +157,11 @@ func (s stray) add(hub types.UID, key client.ObjectKey) {
 }
 
 // strays looks through the informers of a cluster.
-func (r *Resolver) strays(ctx context.Context, cluster string, kinds []fleet.Kind) stray {
+func (r *Resolver) strays(ctx context.Context, cluster string, kinds []fleet.WatchedKind) stray {
 	found, own, adopted := stray{}, r.Hub.identity(), r.orphans.hubs()
 	for _, kind := range kinds {
 		for _, obj := range r.Fleet.List(cluster, kind.GVK) {
-			key, ok := kind.Key(obj)
+			key, ok := kind.WorkloadKey(obj)
 			if other := mirror.OtherHub(obj, own, adopted); other != "" {
 				if !ok {
 					key = client.ObjectKeyFromObject(obj)
@@ -171,7 +171,7 @@ func (r *Resolver) strays(ctx context.Context, cluster string, kinds []fleet.Kin
 				if ghost := r.ghost(key); r.keeps(ctx, cluster, ghost) {
 					found.add(own, key)
 				} else {
-					r.Fleet.Look(cluster, key) // somebody may have said that it is to go
+					r.Fleet.RequeueWorkload(cluster, key) // somebody may have said that it is to go
 				}
 			}
 		}

@@ -48,7 +48,7 @@ const orphansEvery = 15 * time.Second
 type Orphans struct {
 	Client   client.Client
 	Resolver *Resolver
-	Kinds    []fleet.Kind
+	Kinds    []fleet.WatchedKind
 	Recorder events.EventRecorder
 	Clock    clock.WithTicker
 	Every    time.Duration
@@ -56,7 +56,7 @@ type Orphans struct {
 	measured []string // clusters that have metrics
 }
 
-func orphansOf(mgr ctrl.Manager, r *Resolver, kinds []fleet.Kind) *Orphans {
+func orphansOf(mgr ctrl.Manager, r *Resolver, kinds []fleet.WatchedKind) *Orphans {
 	return &Orphans{
 		Client: mgr.GetClient(), Resolver: r, Kinds: kinds, Recorder: mgr.GetEventRecorder(clusterRecorder), Clock: clock.RealClock{},
 		Every: orphansEvery,
@@ -164,7 +164,7 @@ func (s stray) condition(own types.UID) metav1.Condition {
 			parts = append(parts, fmt.Sprintf("and of %d hubs more", len(s)-namedHubs))
 			break
 		}
-		what := "of another hub, " + kube.Plain(string(hub), maxHubUID)
+		what := "of another hub, " + kube.Sanitize(string(hub), maxHubUID)
 		if hub == own {
 			what = "of a time that this hub has no record of"
 		}

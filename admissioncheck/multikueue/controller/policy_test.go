@@ -173,7 +173,7 @@ func TestWhatTheHubHasForgottenGoesWithItsPodsOnlyIfItWasToBeFenced(t *testing.T
 
 func TestUnderRunOnceCopiesAndJobsAreStampedAndTheLeaseIsKept(t *testing.T) {
 	st := newStage(t, "w1")
-	if f, _ := st.fleet.State("w1"); f.Fencing.Asked {
+	if f, _ := st.fleet.State("w1"); f.Fencing.RenewalStarted {
 		t.Error("a lease is kept although nobody wants it")
 	}
 	st.runOnce("w1")
@@ -270,7 +270,7 @@ func TestAClusterWhoseFenceWouldStopTheJobIsOfferedItOnceItsLeaseIsRenewed(t *te
 	st.workers["w1"].refuseLeases(true, false)
 	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
 	st.submit()
-	st.eventually("the lease is known not to be renewed", func() bool { s, _ := st.fleet.State("w1"); return s.Fencing.Lapsed })
+	st.eventually("the lease is known not to be renewed", func() bool { s, _ := st.fleet.State("w1"); return s.Fencing.Expired })
 	st.eventually("the hub says so", func() bool {
 		plan := st.explained()
 		return len(plan.Clusters) == 1 && plan.Clusters[0].Reason == dispatch.NotLeased && len(plan.Next.Nominated) == 0 &&
@@ -306,7 +306,7 @@ func TestTheFenceIsReportedAndRememberedAcrossRestarts(t *testing.T) {
 	st := newStage(t, "w1")
 	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
 	st.fence("w1")
-	st.eventually("the fence is seen", func() bool { s, _ := st.fleet.State("w1"); return s.Fencing.Fenced && s.Fencing.Held })
+	st.eventually("the fence is seen", func() bool { s, _ := st.fleet.State("w1"); return s.Fencing.FenceAlive && s.Fencing.Held })
 	r := &Fencing{Client: st.hub, Fleet: st.fleet, Clock: clock.RealClock{}}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "w1"}}); err != nil {
 		t.Fatal(err)
@@ -327,7 +327,7 @@ func TestTheFenceIsReportedThoughTheCacheIsBehindOurLastReport(t *testing.T) {
 	st := newStage(t, "w1")
 	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
 	st.fence("w1")
-	st.eventually("the fence is seen", func() bool { s, _ := st.fleet.State("w1"); return s.Fencing.Fenced && s.Fencing.Held })
+	st.eventually("the fence is seen", func() bool { s, _ := st.fleet.State("w1"); return s.Fencing.FenceAlive && s.Fencing.Held })
 	name := client.ObjectKey{Name: "w1"}
 	identified := &kueue.MultiKueueCluster{}
 	if err := st.hub.Get(t.Context(), name, identified); err != nil {
@@ -354,7 +354,7 @@ func TestTheFenceIsReportedThoughTheCacheIsBehindOurLastReport(t *testing.T) {
 	}
 	// What another report of ours has changed meanwhile the cache does not show.
 	next := cache.shows.DeepCopy()
-	meta.SetStatusCondition(&next.Status.Conditions, fencedCondition(fleet.Fencing{Why: "refused"}))
+	meta.SetStatusCondition(&next.Status.Conditions, fencedCondition(fleet.Fencing{Message: "refused"}))
 	if _, err := r.written.PatchStatus(t.Context(), st.hub, cache.shows, next, time.Now()); err != nil {
 		t.Fatal(err)
 	}

@@ -33,9 +33,9 @@ type Quota struct {
 	// Grace is how long the quota of a worker that cannot be reached still counts.
 	Grace time.Duration
 	// Changed carries ClusterQueues to look at; the empty name stands for all.
-	Changed *fleet.Signal
+	Changed *fleet.RequestSource
 
-	written kube.Written
+	written kube.WriteTracker
 }
 
 // Reconcile brings the quota or the condition of one ClusterQueue up to date.
@@ -61,7 +61,7 @@ func (r *Quota) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 	case client.IgnoreNotFound(err) != nil:
 		return ctrl.Result{}, fmt.Errorf("keep the quota of ClusterQueue %s: %w", queue.Name, err)
 	}
-	return kube.Wake(plan.WakeAt, in.Now), nil
+	return kube.RequeueAt(plan.WakeAt, in.Now), nil
 }
 
 // all makes every ClusterQueue with a check be looked at.
@@ -73,7 +73,7 @@ func (r *Quota) all(ctx context.Context) error {
 	for i := range list.Items {
 		q := &list.Items[i]
 		if q.Spec.AdmissionChecksStrategy != nil || meta.FindStatusCondition(q.Status.Conditions, kueue.ClusterQueueMultiKueueManagerQuotaAutomation) != nil {
-			r.Changed.Send(client.ObjectKeyFromObject(q), 0)
+			r.Changed.Enqueue(client.ObjectKeyFromObject(q), 0)
 		}
 	}
 	return nil

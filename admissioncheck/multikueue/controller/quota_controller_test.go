@@ -72,10 +72,10 @@ func newQuotaStage(t *testing.T, workers ...string) *quotaStage {
 			return c.Patch(ctx, obj, p, o...)
 		},
 	}).Build()
-	changed := &fleet.Signal{}
+	changed := &fleet.RequestSource{}
 	s.fleet = fleet.New(fleet.Options{
 		Origin: origin, Scheme: scheme, Kinds: withQuota(FleetKinds(nil, nil), changed),
-		ProbeEvery: 20 * time.Millisecond, ProbeTimeout: time.Second, Backoff: func(int) time.Duration { return 20 * time.Millisecond },
+		ProbeInterval: 20 * time.Millisecond, ProbeTimeout: time.Second, Backoff: func(int) time.Duration { return 20 * time.Millisecond },
 		Dial: func(c *rest.Config) (client.WithWatch, error) { return s.workers[c.Host], nil },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -197,16 +197,16 @@ func TestAQuotaThatTheServerDoesNotTakeIsTold(t *testing.T) {
 }
 
 func TestAFleetThatFollowsQueuesAnywayFollowsThemOnEveryClusterForQuota(t *testing.T) {
-	signal := &fleet.Signal{}
+	signal := &fleet.RequestSource{}
 	told := 0
-	kinds := withQuota([]fleet.Kind{{
-		GVK: clusterQueueGVK(), Unless: localQueueGVK(), Everything: true,
-		Also: func(client.Object) []client.ObjectKey { told++; return []client.ObjectKey{{Name: "wl"}} },
+	kinds := withQuota([]fleet.WatchedKind{{
+		GVK: clusterQueueGVK(), FallbackFor: localQueueGVK(), AllOrigins: true,
+		RelatedWorkloads: func(client.Object) []client.ObjectKey { told++; return []client.ObjectKey{{Name: "wl"}} },
 	}}, signal)
-	if len(kinds) != 2 || !kinds[0].Unless.Empty() || kinds[1].GVK != localQueueGVK() || !kinds[1].Everything {
+	if len(kinds) != 2 || !kinds[0].FallbackFor.Empty() || kinds[1].GVK != localQueueGVK() || !kinds[1].AllOrigins {
 		t.Fatalf("kinds %+v", kinds)
 	}
-	if keys := kinds[0].Also(&kueue.ClusterQueue{}); len(keys) != 1 || told != 1 {
+	if keys := kinds[0].RelatedWorkloads(&kueue.ClusterQueue{}); len(keys) != 1 || told != 1 {
 		t.Errorf("the other follower is not told: %v", keys)
 	}
 }

@@ -27,20 +27,20 @@ const quotaDelay = 2 * time.Second
 
 // withQuota adds to the kinds that a fleet follows those that quota automation needs, on every cluster and as a whole.
 // Changed is told of every change.
-func withQuota(kinds []fleet.Kind, changed *fleet.Signal) []fleet.Kind {
+func withQuota(kinds []fleet.WatchedKind, changed *fleet.RequestSource) []fleet.WatchedKind {
 	tell := func(client.Object) []types.NamespacedName {
-		changed.Send(types.NamespacedName{}, quotaDelay)
+		changed.Enqueue(types.NamespacedName{}, quotaDelay)
 		return nil
 	}
 	nobody := func(client.Object) (types.NamespacedName, bool) { return types.NamespacedName{}, false }
-	for _, needed := range []fleet.Kind{
+	for _, needed := range []fleet.WatchedKind{
 		{
-			GVK: clusterQueueGVK(), Everything: true, Key: nobody, Also: tell,
+			GVK: clusterQueueGVK(), AllOrigins: true, WorkloadKey: nobody, RelatedWorkloads: tell,
 			New:     func() client.Object { return &kueue.ClusterQueue{} },
 			NewList: func() client.ObjectList { return &kueue.ClusterQueueList{} },
 		},
 		{
-			GVK: localQueueGVK(), Everything: true, Key: nobody, Also: tell,
+			GVK: localQueueGVK(), AllOrigins: true, WorkloadKey: nobody, RelatedWorkloads: tell,
 			New:     func() client.Object { return &kueue.LocalQueue{} },
 			NewList: func() client.ObjectList { return &kueue.LocalQueueList{} },
 		},
@@ -51,15 +51,15 @@ func withQuota(kinds []fleet.Kind, changed *fleet.Signal) []fleet.Kind {
 }
 
 // withKind adds a kind, or makes the one that is there be followed on every cluster and tell the needed one's followers, too.
-func withKind(kinds []fleet.Kind, needed fleet.Kind) []fleet.Kind {
+func withKind(kinds []fleet.WatchedKind, needed fleet.WatchedKind) []fleet.WatchedKind {
 	for i := range kinds {
 		if kinds[i].GVK != needed.GVK {
 			continue
 		}
-		if here, also := needed.Also, kinds[i].Also; also != nil {
-			needed.Also = func(obj client.Object) []types.NamespacedName { return append(here(obj), also(obj)...) }
+		if here, also := needed.RelatedWorkloads, kinds[i].RelatedWorkloads; also != nil {
+			needed.RelatedWorkloads = func(obj client.Object) []types.NamespacedName { return append(here(obj), also(obj)...) }
 		}
-		needed.Soon = kinds[i].Soon
+		needed.IsUrgent = kinds[i].IsUrgent
 		kinds[i] = needed
 		return kinds
 	}

@@ -52,7 +52,7 @@ func (r *Resolver) record(s *subject, plan dispatch.Plan, d done) {
 	if d.wl == nil {
 		return
 	}
-	kube.Record(r.Recorder, s.original.Workload, d.events...)
+	kube.RecordEvents(r.Recorder, s.original.Workload, d.events...)
 	r.count(s, plan)
 	if plan.Verdict.Check == dispatch.Ready && s.observed.Local.Check != dispatch.Ready && r.knows(plan.Next.Bound) {
 		admitted.WithLabelValues(clusterQueueOf(d.wl), plan.Next.Bound).Inc()

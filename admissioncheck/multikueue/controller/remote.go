@@ -47,8 +47,8 @@ func (r *Resolver) remote(s *subject, a dispatch.Action) fleet.Action {
 	o.Stops, o.Gated = a.Stops && stopsWithoutHub(o.Kind) && r.leased(a.Cluster), a.Gated
 	ids := actionIDs(a, o, seen)
 	action := fleet.Action{
-		ID: ids[0], Covers: ids[1:], Reads: a.Verb == dispatch.LiveRead,
-		Creates: a.Verb == dispatch.CreateOffer || a.Verb == dispatch.CreateJob,
+		ID: ids[0], CoveredIDs: ids[1:], ReadOnly: a.Verb == dispatch.LiveRead,
+		CreatesObjects: a.Verb == dispatch.CreateOffer || a.Verb == dispatch.CreateJob,
 	}
 	read := func(began time.Time, f *mirror.Found, err error) (any, error) {
 		if f == nil || err != nil {
@@ -131,7 +131,7 @@ func (r *Resolver) lookAgain(s *subject, v dispatch.ClusterView) []fleet.Action 
 		return nil
 	}
 	var last time.Time
-	for _, answer := range r.Fleet.Answers(v.Name, s.key()) {
+	for _, answer := range r.Fleet.ActionResults(v.Name, s.key()) {
 		if f, ok := answer.Value.(found); ok && f.at.After(last) {
 			last = f.at
 		}

@@ -98,5 +98,5 @@ func removes(o mirror.Original, seen mirror.Found, below int64) []types.UID {
 // connection is the number of the present connection to a cluster, or of the last one.
 func (r *Resolver) connection(cluster string) int64 {
 	state, _ := r.Fleet.State(cluster)
-	return state.Connection
+	return state.ConnectionNumber
 }

@@ -143,6 +143,6 @@ func (st *stage) reconnect(worker string) {
 	st.fleet.Connect(worker, fleet.Credentials{Config: &rest.Config{Host: worker}, Fingerprint: "another"})
 	st.eventually("another connection", func() bool {
 		s, _ := st.fleet.State(worker)
-		return s.Connected && s.Connection > before.Connection
+		return s.Connected && s.ConnectionNumber > before.ConnectionNumber
 	})
 }

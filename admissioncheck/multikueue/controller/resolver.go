@@ -51,7 +51,7 @@ type Resolver struct {
 	Clock       clock.PassiveClock
 
 	began   beginning
-	written kube.Written
+	written kube.WriteTracker
 	missing absentees
 	cutOff  cutOff
 	// capacities are what the clusters have room for, flights what is under way to them, and starving who found none.
@@ -92,7 +92,7 @@ func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	}
 	s, err := r.observe(ctx, req.NamespacedName)
 	if errors.Is(err, errCatchingUp) {
-		return ctrl.Result{RequeueAfter: kube.CatchUp}, nil // as a rule an event comes before; after a restore of the hub none may
+		return ctrl.Result{RequeueAfter: kube.MaxCacheLag}, nil // as a rule an event comes before; after a restore of the hub none may
 	}
 	if s == nil || err != nil {
 		return ctrl.Result{}, err
@@ -121,9 +121,9 @@ func (r *Resolver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 		r.gates.over(s.key())
 	}
 	if s.observed.Local.Finished && plan.Settled {
-		r.Fleet.Forget(s.key())
+		r.Fleet.ForgetWorkload(s.key())
 	}
-	return kube.Wake(kube.Earliest(plan.WakeAt, s.retryAt), s.observed.Now), nil
+	return kube.RequeueAt(kube.Earliest(plan.WakeAt, s.retryAt), s.observed.Now), nil
 }
 
 // turns remembers, of each Workload, since when it has been waiting for something that must not take long, or when

@@ -163,7 +163,7 @@ func (st *stage) evictAndRelease(reason string) {
 			Evictions: []kueue.WorkloadSchedulingStatsEviction{{Reason: reason, Count: 1}},
 		}
 	})
-	st.change(func(wl *kueue.Workload) { workload.Release(wl, time.Now()) })
+	st.change(func(wl *kueue.Workload) { workload.ReleaseQuota(wl, time.Now()) })
 }
 
 // hubEvictsOn has the hub evict the Workload, and returns when the cluster has been told.

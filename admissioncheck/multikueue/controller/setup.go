@@ -53,7 +53,7 @@ type Settings struct {
 	Fleet fleet.Options
 
 	// quota tells of changes that quota automation needs to know of; nil without it.
-	quota *fleet.Signal
+	quota *fleet.RequestSource
 }
 
 // Setup adds the multikueue check to a manager: the fleet, the controllers and the sweep. It returns the Resolver, whose
@@ -65,7 +65,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*Resolver, error)
 		}
 	}
 	if s.QuotaAutomation {
-		s.quota = &fleet.Signal{}
+		s.quota = &fleet.RequestSource{}
 	}
 	resolver, sweep, err := assemble(mgr, s)
 	if err != nil {
@@ -128,10 +128,10 @@ func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep, error) {
 		NameInLabel: s.NameInLabel, Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager), Clock: clock.RealClock{},
 		Hub: &Hub{Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: s.Namespace, Clock: clock.RealClock{}},
 	})
-	options.Concerned, options.Removed, options.Owned = r.Concerned, r.removed, r.Owned
+	options.AffectedWorkloads, options.OnRemoved, options.OwnsWorkload = r.Concerned, r.removed, r.Owned
 	options.Lease = &fleet.LeaseOptions{
-		Namespace: s.Namespace, Name: fence.LeaseName(s.Origin), Duration: s.Policy.LeaseDuration, Wanted: r.LeaseWanted,
-		Margin: s.Policy.SkewMargin, Identity: r.Hub.identity, Adopted: r.orphans.hubs,
+		Namespace: s.Namespace, Name: fence.LeaseName(s.Origin), Duration: s.Policy.LeaseDuration, IsNeeded: r.LeaseWanted,
+		Margin: s.Policy.SkewMargin, Identity: r.Hub.identity, AdoptedIdentities: r.orphans.hubs,
 	}
 	r.Fleet = fleet.New(options)
 	sharing.Resolver = r
@@ -145,7 +145,7 @@ func (r *Resolver) setup(mgr ctrl.Manager) error {
 	}
 	c, err := workloads.
 		Watches(&kueue.ClusterQueue{}, queueDeletions()).
-		WatchesRawSource(r.Fleet.Workloads().Source()).
+		WatchesRawSource(r.Fleet.WorkloadRequests().Source()).
 		WithOptions(options()).
 		Build(r)
 	if err != nil {
@@ -171,7 +171,7 @@ func setupFencing(mgr ctrl.Manager, f *fleet.Fleet) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("multikueue_fencing").
 		For(&kueue.MultiKueueCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(f.Clusters().Source()).
+		WatchesRawSource(f.ClusterRequests().Source()).
 		WithOptions(options()).
 		Complete(&Fencing{Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}})
 	if err != nil {
@@ -185,7 +185,7 @@ func setupIdentities(mgr ctrl.Manager, r *Resolver) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("multikueue_identity").
 		For(&kueue.MultiKueueCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(r.Fleet.Clusters().Source()).
+		WatchesRawSource(r.Fleet.ClusterRequests().Source()).
 		WithOptions(options()).
 		Complete(&Identities{Client: mgr.GetClient(), Resolver: r, Recorder: mgr.GetEventRecorder(clusterRecorder), Clock: clock.RealClock{}})
 	if err != nil {

@@ -61,7 +61,7 @@ func (r *Resolver) due(s *subject, remote client.Object) time.Time {
 // a finished Workload is cleaned up and its remote job gone for good. If the hub's job then says the very same, its own
 // controller is about to record it, and only if it does not we do.
 func (r *Resolver) finish(ctx context.Context, s *subject, a dispatch.Action) (done, error) {
-	if o := s.original; o.Job != nil && r.written.NewerThan(o.Job, r.Clock.Now()) {
+	if o := s.original; o.Job != nil && r.written.IsNewerThan(o.Job, r.Clock.Now()) {
 		s.retryAt = kube.Earliest(s.retryAt, s.observed.Now.Add(echo)) // what the hub's job shows now is not known yet
 		return done{}, nil
 	}
@@ -84,7 +84,7 @@ func (r *Resolver) finish(ctx context.Context, s *subject, a dispatch.Action) (d
 		return done{}, err
 	}
 	r.ending.over(s.key()) // it was not the job controller
-	r.written.Note(next, r.Clock.Now())
+	r.written.Record(next, r.Clock.Now())
 	return done{wl: next}, nil
 }
 
@@ -115,13 +115,13 @@ func (r *Resolver) lastJob(s *subject, cluster string) client.Object {
 	believed := func(f mirror.Found) bool {
 		return f.Job != nil && s.state.Believes(cluster, o.Copy(f.Workload), o.JobFacts(f.Job))
 	}
-	if f := newestFound(r.Fleet.Answers(cluster, o.Key()), func(f found) bool { return believed(f.Found) }); f != nil {
+	if f := newestFound(r.Fleet.ActionResults(cluster, o.Key()), func(f found) bool { return believed(f.Found) }); f != nil {
 		return f.Job
 	}
 	seen := r.seen(cluster, o)
 	if taken := seen.Job == nil || o.JobFacts(seen.Job).Holder != dispatch.Ours; taken && o.Kind != nil { // gone, and perhaps its name taken
-		gone, _ := r.Fleet.Gone(cluster, o.Kind.GVK(), o.Key())
-		seen.Job = gone.Last
+		gone, _ := r.Fleet.LastDeleted(cluster, o.Kind.GVK(), o.Key())
+		seen.Job = gone.LastState
 	}
 	if !believed(seen) {
 		return nil
@@ -152,7 +152,7 @@ func (r *Resolver) patchJob(ctx context.Context, s *subject, next client.Object)
 		return fmt.Errorf("copy the status of job %s: %w", s.original.JobKey(), err)
 	}
 	if wrote {
-		r.written.Note(next, r.Clock.Now())
+		r.written.Record(next, r.Clock.Now())
 		r.told.begin(s.key(), s.observed.Now)
 		s.original.Job = next
 	}

@@ -38,7 +38,7 @@ func stockQueues(queues []client.Object) []placement.Queue {
 		if cq, ok := obj.(*kueue.ClusterQueue); ok {
 			of = append(of, cq)
 			seen = append(seen, placement.Seen{
-				Name: cq.Name, Cohort: string(cq.Spec.CohortName), Groups: view.GroupsOf(cq.Spec.ResourceGroups), Reserved: reserved(cq),
+				Name: cq.Name, Cohort: string(cq.Spec.CohortName), Groups: view.ConvertResourceGroups(cq.Spec.ResourceGroups), Reserved: reserved(cq),
 			})
 		}
 	}

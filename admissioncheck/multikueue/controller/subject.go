@@ -121,7 +121,7 @@ func (r *Resolver) ghost(key client.ObjectKey) mirror.Original {
 	}
 	for _, state := range r.Fleet.States() {
 		for _, kind := range r.Kinds {
-			if seen := r.Fleet.Of(state.Cluster, kind.GVK(), key); len(seen) > 0 {
+			if seen := r.Fleet.ListForWorkload(state.Cluster, kind.GVK(), key); len(seen) > 0 {
 				o.Kind, o.JobName = kind, seen[0].GetName()
 				return o
 			}

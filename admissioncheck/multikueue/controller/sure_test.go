@@ -58,7 +58,7 @@ func (st *stage) caughtUp(cache *behind) {
 func (st *stage) declines(worker string) {
 	st.t.Helper()
 	st.eventually("what was to be done on "+worker+" is given up", func() bool {
-		for _, answer := range st.fleet.Answers(worker, key()) {
+		for _, answer := range st.fleet.ActionResults(worker, key()) {
 			if apierrors.IsConflict(answer.Err) && strings.Contains(answer.Err.Error(), errBehind.Error()) {
 				return true
 			}
@@ -102,7 +102,7 @@ func TestAHubThatTakesOverWithTheBindingBeforeLastLeavesTheLastAlone(t *testing.
 
 	cache := st.takenOver(old)
 	st.eventually("it looks for the job on w1", func() bool {
-		return len(st.fleet.Answers("w1", key())) > 0 || ptr.Deref(st.local().Status.ClusterName, "") != "w2"
+		return len(st.fleet.ActionResults("w1", key())) > 0 || ptr.Deref(st.local().Status.ClusterName, "") != "w2"
 	})
 	if j := st.jobOn("w2"); j == nil || j.UID != before.UID || st.copyOn("w2") == nil {
 		t.Fatalf("the job of the present binding is gone: %v", j)

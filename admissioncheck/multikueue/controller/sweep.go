@@ -19,7 +19,7 @@ import (
 type Sweep struct {
 	Client client.Reader
 	Fleet  *fleet.Fleet
-	Kinds  []fleet.Kind
+	Kinds  []fleet.WatchedKind
 	// Every is the time between sweeps; zero for none.
 	Every time.Duration
 	Clock clock.WithTicker
@@ -41,8 +41,8 @@ func (s *Sweep) sweep(ctx context.Context) {
 		}
 		for _, kind := range s.Kinds {
 			for _, obj := range s.Fleet.List(state.Cluster, kind.GVK) {
-				if key, ok := kind.Key(obj); ok && s.orphaned(ctx, key, state.Cluster) {
-					s.Fleet.Look(state.Cluster, key)
+				if key, ok := kind.WorkloadKey(obj); ok && s.orphaned(ctx, key, state.Cluster) {
+					s.Fleet.RequeueWorkload(state.Cluster, key)
 				}
 			}
 		}

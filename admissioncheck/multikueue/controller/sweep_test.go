@@ -51,7 +51,7 @@ func TestTheSweepFindsWhatHasNoBusinessOnACluster(t *testing.T) {
 
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	t.Cleanup(queue.ShutDown)
-	if err := f.Workloads().Source().Start(ctx, queue); err != nil {
+	if err := f.WorkloadRequests().Source().Start(ctx, queue); err != nil {
 		t.Fatal(err)
 	}
 	drain(queue)

@@ -20,7 +20,7 @@ func placesLater(t *testing.T) *stage {
 		later := func(name kueue.PodSetReference) kueue.PodSetAssignment {
 			return kueue.PodSetAssignment{Name: name, DelayedTopologyRequest: kueue.DelayedTopologyRequestStatePending}
 		}
-		workload.Reserve(wl, &kueue.Admission{
+		workload.ReserveQuota(wl, &kueue.Admission{
 			ClusterQueue: "cq", PodSetAssignments: []kueue.PodSetAssignment{later("main"), later("other"), {Name: "anywhere"}},
 		}, []string{"mk"}, "reserved", time.Now())
 		st.resolver.Prepare(context.Background(), wl, time.Now())
@@ -41,7 +41,7 @@ func (st *stage) places(podSets ...kueue.PodSetReference) {
 			}
 			list = append(list, a)
 		}
-		workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq", PodSetAssignments: list}, nil, "reserved", time.Now())
+		workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq", PodSetAssignments: list}, nil, "reserved", time.Now())
 	})
 }
 

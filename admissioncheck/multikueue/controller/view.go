@@ -59,9 +59,9 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 		v.InConfig = inConfig && s.state.Bound == name // it can be given nothing, but keeps what it has
 	}
 	r.lookBack(&v, s)
-	v.Stopped = stopped(o, r.lastSeen(name, o), state.Ours)
+	v.Stopped = stopped(o, r.lastSeen(name, o), state.ServesSwitchyard)
 	notes := r.notes(ctx, s, name)
-	v.Degraded, v.OnTrial = state.Degraded, state.OnTrial
+	v.Degraded, v.OnTrial = state.DegradedReason, state.AllowTrial
 	if known {
 		fenced(&v, state.Fencing, notes)
 		r.lease(&v, o.Kind, state.Fencing, s.observed.Now)
@@ -76,8 +76,8 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 	if since, is := exchangedSince(notes, state, s.observed.Now); is && strict(s.policy) && !o.Gone {
 		return outOfReach(v, since)
 	}
-	addAnswers(&v, o, r.Fleet.Answers(name, o.Key()))
-	if v.Job.Behind && r.written.NewerThan(o.Job, r.Clock.Now()) {
+	addAnswers(&v, o, r.Fleet.ActionResults(name, o.Key()))
+	if v.Job.Behind && r.written.IsNewerThan(o.Job, r.Clock.Now()) {
 		v.Job.Behind = false
 		s.retryAt = s.observed.Now.Add(echo)
 	}
@@ -86,7 +86,7 @@ func (r *Resolver) view(ctx context.Context, s *subject, name string, inConfig b
 
 // addAnswers adds what came of the actions on a cluster: the first failure, and what was read there last. A removal that has spared what it
 // found may have left an older answer than the read that followed it.
-func addAnswers(v *dispatch.ClusterView, o mirror.Original, answers []fleet.Answer) {
+func addAnswers(v *dispatch.ClusterView, o mirror.Original, answers []fleet.ActionResult) {
 	for _, answer := range answers {
 		if answer.Err != nil && v.Trouble == "" {
 			v.Trouble = answer.Err.Error()
@@ -108,7 +108,7 @@ func addAnswers(v *dispatch.ClusterView, o mirror.Original, answers []fleet.Answ
 }
 
 // newestFound is what was read last of what counts; nil if nothing does.
-func newestFound(answers []fleet.Answer, counts func(found) bool) (newest *found) {
+func newestFound(answers []fleet.ActionResult, counts func(found) bool) (newest *found) {
 	for _, answer := range answers {
 		if f, ok := answer.Value.(found); ok && counts(f) && (newest == nil || f.newerThan(*newest)) {
 			newest = &f
@@ -147,25 +147,25 @@ func (r *Resolver) lookBack(v *dispatch.ClusterView, s *subject) {
 		return epoch == s.state.Epoch || epoch == 0 && s.state.Epoch == 1
 	}
 	if v.Copy.Holder == dispatch.Absent {
-		gone, ok := r.Fleet.Gone(v.Name, workloadGVK(), o.Key())
-		if wl, is := gone.Last.(*kueue.Workload); ok && is && o.Copy(wl).Holder == dispatch.Ours {
+		gone, ok := r.Fleet.LastDeleted(v.Name, workloadGVK(), o.Key())
+		if wl, is := gone.LastState.(*kueue.Workload); ok && is && o.Copy(wl).Holder == dispatch.Ours {
 			last := o.Copy(wl)
 			v.Copy = dispatch.Copy{Finished: last.Finished, Epoch: last.Epoch, Adopted: last.Adopted, AdoptedBy: last.AdoptedBy}
-			v.EndedUnfinished = gone.Watched && current(wl) && !last.Adopted && last.Finished == nil
+			v.EndedUnfinished = gone.DeletionObserved && current(wl) && !last.Adopted && last.Finished == nil
 		}
 	}
 	if o.Kind == nil || v.Job.Holder == dispatch.Ours {
 		return
 	}
-	gone, ok := r.Fleet.Gone(v.Name, o.Kind.GVK(), o.Key())
-	last := lastFacts(o, gone.Last)
+	gone, ok := r.Fleet.LastDeleted(v.Name, o.Kind.GVK(), o.Key())
+	last := lastFacts(o, gone.LastState)
 	switch {
 	case !ok || last.Holder != dispatch.Ours || !s.state.Believes(v.Name, v.Copy, last):
-	case last.Finished != nil && (v.Job.Holder == dispatch.Absent || current(gone.Last)): // somebody may have taken its name since
+	case last.Finished != nil && (v.Job.Holder == dispatch.Absent || current(gone.LastState)): // somebody may have taken its name since
 		v.Job, v.Job.Holder, v.EndedUnfinished = last, dispatch.Absent, false
-	case v.Job.Holder == dispatch.Absent && current(gone.Last):
+	case v.Job.Holder == dispatch.Absent && current(gone.LastState):
 		v.Job, v.Job.Holder = last, dispatch.Absent
-		v.EndedUnfinished = v.EndedUnfinished || gone.Watched && o.Kind.TellsEnd() && v.Copy.Finished == nil
+		v.EndedUnfinished = v.EndedUnfinished || gone.DeletionObserved && o.Kind.TellsEnd() && v.Copy.Finished == nil
 	}
 }
 
@@ -198,7 +198,7 @@ func linkOf(state fleet.State) dispatch.Link {
 	case state.Err == nil && state.Failures == 0:
 		return dispatch.Link{State: dispatch.Unknown}
 	}
-	return dispatch.Link{State: dispatch.Unreachable, Since: state.LostSince, Never: !state.Met, Untried: state.Failures == 0}
+	return dispatch.Link{State: dispatch.Unreachable, Since: state.LostSince, Never: !state.EverConnected, Untried: state.Failures == 0}
 }
 
 // absentees remembers since when a name is known to be that of no MultiKueueCluster.

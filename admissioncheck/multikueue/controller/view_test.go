@@ -22,10 +22,10 @@ func TestWhatAConnectionMeansToTheDispatcher(t *testing.T) {
 		want  dispatch.Link
 	}{
 		{"nothing was tried yet", fleet.State{LostSince: lost}, dispatch.Link{State: dispatch.Unknown}},
-		{"it answers", fleet.State{Connected: true, Met: true}, dispatch.Link{State: dispatch.Connected}},
-		{"it answered once and is lost", fleet.State{Met: true, LostSince: lost, Err: errors.New("gone")},
+		{"it answers", fleet.State{Connected: true, EverConnected: true}, dispatch.Link{State: dispatch.Connected}},
+		{"it answered once and is lost", fleet.State{EverConnected: true, LostSince: lost, Err: errors.New("gone")},
 			dispatch.Link{State: dispatch.Unreachable, Since: lost, Untried: true}},
-		{"and was tried since", fleet.State{Met: true, LostSince: lost, Err: errors.New("gone"), Failures: 1},
+		{"and was tried since", fleet.State{EverConnected: true, LostSince: lost, Err: errors.New("gone"), Failures: 1},
 			dispatch.Link{State: dispatch.Unreachable, Since: lost}},
 		{"it never answered, so it did not vanish", fleet.State{LostSince: lost, Failures: 3, Err: errors.New("no")},
 			dispatch.Link{State: dispatch.Unreachable, Since: lost, Never: true}},
@@ -41,11 +41,11 @@ func TestWhatAConnectionMeansToTheDispatcher(t *testing.T) {
 // A removal that spares an end leaves what it found as an answer. The read that follows in the next epoch must not be hidden by it.
 func TestTheNewestAnswerCounts(t *testing.T) {
 	at := time.Unix(1000, 0)
-	answer := func(id string, epoch int64, at time.Time) fleet.Answer {
-		return fleet.Answer{ID: id, Value: found{epoch: epoch, at: at}}
+	answer := func(id string, epoch int64, at time.Time) fleet.ActionResult {
+		return fleet.ActionResult{ID: id, Value: found{epoch: epoch, at: at}}
 	}
 	spared, read := answer("Retract/2", 1, at), answer("LiveRead/2", 2, at.Add(time.Second))
-	for name, answers := range map[string][]fleet.Answer{
+	for name, answers := range map[string][]fleet.ActionResult{
 		"the read alone":         {read},
 		"the older one is first": {spared, read},
 		"the older one is last":  {read, spared},
@@ -65,7 +65,7 @@ func TestTheNewestAnswerCounts(t *testing.T) {
 
 func TestOfAnswersThatCountTheNewestIsTaken(t *testing.T) {
 	at := time.Unix(1000, 0)
-	answers := []fleet.Answer{
+	answers := []fleet.ActionResult{
 		{ID: "a", Value: found{epoch: 2, at: at}},
 		{ID: "b", Value: found{epoch: 2, at: at.Add(time.Second)}},
 		{ID: "c", Value: found{epoch: 3, at: at}},

@@ -207,24 +207,24 @@ func (r *Resolver) ofJob(kind job.Integration) func(context.Context, client.Obje
 // FleetKinds are what the fleet follows on every worker: Workloads, and every kind of job that can be mirrored. Changes of
 // a job that only count pods may wait for others; its first sight, its first pods and its end may not.
 // Sharing is set to the Resolver once it exists.
-func FleetKinds(integrations []job.Integration, sharing *Sharing) []fleet.Kind {
-	slim := legacy.Transform(view.Slim())
-	list := []fleet.Kind{{
+func FleetKinds(integrations []job.Integration, sharing *Sharing) []fleet.WatchedKind {
+	slim := legacy.Transform(view.CompactTransform())
+	list := []fleet.WatchedKind{{
 		GVK: workloadGVK(), Required: true,
-		New:     func() client.Object { return &kueue.Workload{} },
-		NewList: func() client.ObjectList { return &kueue.WorkloadList{} },
-		Key:     func(obj client.Object) (types.NamespacedName, bool) { return client.ObjectKeyFromObject(obj), true },
+		New:         func() client.Object { return &kueue.Workload{} },
+		NewList:     func() client.ObjectList { return &kueue.WorkloadList{} },
+		WorkloadKey: func(obj client.Object) (types.NamespacedName, bool) { return client.ObjectKeyFromObject(obj), true },
 		Strip: func(obj client.Object) {
 			mirror.StripWorkload(obj)
 			_, _ = slim(obj) // it has no errors
 		},
 	}}
 	for _, kind := range integrations {
-		list = append(list, fleet.Kind{
+		list = append(list, fleet.WatchedKind{
 			GVK: kind.GVK(), New: kind.New, NewList: kind.NewList, Strip: kind.Strip,
-			Key:  mirror.WorkloadKeyOfJob,
-			Also: func(obj client.Object) []types.NamespacedName { return sharing.of(kind, obj) },
-			Soon: func(old, now client.Object) bool {
+			WorkloadKey:      mirror.WorkloadKeyOfJob,
+			RelatedWorkloads: func(obj client.Object) []types.NamespacedName { return sharing.of(kind, obj) },
+			IsUrgent: func(old, now client.Object) bool {
 				if old == nil || now == nil {
 					return true
 				}
@@ -239,20 +239,20 @@ func FleetKinds(integrations []job.Integration, sharing *Sharing) []fleet.Kind {
 
 // CapacityKinds are what is followed besides to know what a cluster has room for: its own report, which is the first or,
 // where there is none that anybody keeps, its queues. Whom their changes concern is for News to find out.
-func CapacityKinds() []fleet.Kind {
+func CapacityKinds() []fleet.WatchedKind {
 	nobody := func(client.Object) (types.NamespacedName, bool) { return types.NamespacedName{}, false }
-	kind := func(gvk schema.GroupVersionKind, one func() client.Object, list func() client.ObjectList) fleet.Kind {
-		return fleet.Kind{GVK: gvk, Everything: true, New: one, NewList: list, Key: nobody}
+	kind := func(gvk schema.GroupVersionKind, one func() client.Object, list func() client.ObjectList) fleet.WatchedKind {
+		return fleet.WatchedKind{GVK: gvk, AllOrigins: true, New: one, NewList: list, WorkloadKey: nobody}
 	}
 	report := kind(reportGVK(), func() client.Object { return &switchyard.CapacityReport{} },
 		func() client.ObjectList { return &switchyard.CapacityReportList{} })
-	report.Renewed = 3 * switchyard.CapacityReportRenewal
+	report.RenewalTimeout = 3 * switchyard.CapacityReportRenewal
 	queues := kind(queuesGVK(), func() client.Object { return &kueue.ClusterQueue{} },
 		func() client.ObjectList { return &kueue.ClusterQueueList{} })
 	locals := kind(localsGVK(), func() client.Object { return &kueue.LocalQueue{} },
 		func() client.ObjectList { return &kueue.LocalQueueList{} })
-	queues.Unless, locals.Unless = report.GVK, report.GVK
-	return []fleet.Kind{report, queues, locals}
+	queues.FallbackFor, locals.FallbackFor = report.GVK, report.GVK
+	return []fleet.WatchedKind{report, queues, locals}
 }
 
 // Sharing finds the Workloads of the hub that share the name of a job: a worker may still have the job of one that was

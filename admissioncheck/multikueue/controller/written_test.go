@@ -35,13 +35,13 @@ func TestVersionsThatWentBackwardsHoldNobodyUpForLong(t *testing.T) {
 	r.Client, r.Clock = rewound{st.hub}, now
 	newest := st.local()
 	newest.ResourceVersion = "1000000"
-	r.written.Note(newest, now.Now())
+	r.written.Record(newest, now.Now())
 
 	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key()})
-	if err != nil || result.RequeueAfter != kube.CatchUp {
+	if err != nil || result.RequeueAfter != kube.MaxCacheLag {
 		t.Fatalf("got %+v, %v; want to look again when the write is forgotten", result, err)
 	}
-	now.SetTime(now.Now().Add(kube.CatchUp + time.Second))
+	now.SetTime(now.Now().Add(kube.MaxCacheLag + time.Second))
 	if s, err := r.observe(t.Context(), key()); err != nil || s == nil {
 		t.Errorf("still waits for a version that will never come: %v", err)
 	}

@@ -12,18 +12,18 @@ type Action struct {
 	// ID names the effect. Two actions for one Workload and cluster with equal IDs have the same effect, so the second
 	// need not run while the first is waiting, running, or has succeeded and is not yet seen in the informers.
 	ID string
-	// Covers are the IDs of what else is done when this action has succeeded: they are not begun for as long either.
-	Covers []string
-	// Creates says that the action makes objects, and so may be wanted again as soon as one is seen to go.
-	Creates bool
-	// Reads says that the action changes nothing and returns evidence; see Answer.Value.
-	Reads bool
+	// CoveredIDs are the IDs of what else is done when this action has succeeded: they are not begun for as long either.
+	CoveredIDs []string
+	// CreatesObjects says that the action makes objects, and so may be wanted again as soon as one is seen to go.
+	CreatesObjects bool
+	// ReadOnly says that the action changes nothing and returns evidence; see Answer.Value.
+	ReadOnly bool
 	// Run does it, within the context's deadline, and returns what it learned. It must be safe to repeat.
 	Run func(context.Context, client.Client) (any, error)
 }
 
-// Answer is what came of the last run of an action.
-type Answer struct {
+// ActionResult is what came of the last run of an action.
+type ActionResult struct {
 	// ID of the action.
 	ID string
 	// Value is what a reading action returned. It was read after every earlier action for the Workload on that cluster had

@@ -22,65 +22,65 @@ func TestABreakerOpensAfterFaultsInARowAndClosesWithASuccess(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	var b breaker
 	fail := apierrors.NewInternalError(errors.New("etcd is slow"))
-	for range breakAfter - 1 {
-		b.done(fail, now)
+	for range breakerThreshold - 1 {
+		b.recordResult(fail, now)
 	}
-	b.done(apierrors.NewForbidden(schema.GroupResource{}, "x", nil), now)
-	b.done(fail, now)
-	if b.wait(now, time.Second, false) != 0 {
+	b.recordResult(apierrors.NewForbidden(schema.GroupResource{}, "x", nil), now)
+	b.recordResult(fail, now)
+	if b.delay(now, time.Second, false) != 0 {
 		t.Error("open although a refusal came in between")
 	}
-	for range breakAfter - 1 {
-		b.done(fail, now)
+	for range breakerThreshold - 1 {
+		b.recordResult(fail, now)
 	}
-	if got := b.wait(now, time.Minute, false); got != time.Second {
+	if got := b.delay(now, time.Minute, false); got != time.Second {
 		t.Errorf("waits for %v", got)
 	}
-	if b.wait(now, time.Minute, true) != 0 {
+	if b.delay(now, time.Minute, true) != 0 {
 		t.Error("somebody with nothing to do waits")
 	}
 	now = now.Add(time.Second)
-	if b.wait(now, time.Minute, false) != 0 {
+	if b.delay(now, time.Minute, false) != 0 {
 		t.Error("nothing is ever tried again")
 	}
-	if got := b.wait(now, time.Minute, false); got != time.Minute {
+	if got := b.delay(now, time.Minute, false); got != time.Minute {
 		t.Errorf("while one is being tried, another waits for %v", got)
 	}
-	b.done(fail, now)
-	if got := b.wait(now, time.Minute, false); got != 2*time.Second {
+	b.recordResult(fail, now)
+	if got := b.delay(now, time.Minute, false); got != 2*time.Second {
 		t.Errorf("after another fault: %v", got)
 	}
 	for range 100 {
-		b.done(fail, now)
+		b.recordResult(fail, now)
 	}
-	if got := b.wait(now, time.Minute, false); got != breakMost {
+	if got := b.delay(now, time.Minute, false); got != maxBreakerPause {
 		t.Errorf("after many: %v", got)
 	}
-	b.done(nil, now)
-	if b.wait(now, time.Minute, false) != 0 {
+	b.recordResult(nil, now)
+	if b.delay(now, time.Minute, false) != 0 {
 		t.Error("open after a success")
 	}
 }
 
-func TestWhomAnOpenBreakerKeepsWaitingIsLookedAtOnce(t *testing.T) {
+func TestAWorkloadHeldByAnOpenBreakerIsRequeuedOnce(t *testing.T) {
 	clock := clocktesting.NewFakeClock(noon)
-	w := newWorld(t, func(o *Options) { o.Clock, o.ProbeEvery = clock, time.Hour }, "w1")
+	w := newTestEnv(t, func(o *Options) { o.Clock, o.ProbeInterval = clock, time.Hour }, "w1")
 	w.connect("w1")
-	w.connected("w1")
+	w.waitConnected("w1")
 	fails := Action{ID: "fails", Run: func(context.Context, client.Client) (any, error) {
 		return nil, apierrors.NewInternalError(errors.New("the webhook is down"))
 	}}
-	for i := range breakAfter {
-		w.fleet.Do("w1", keyOf(fmt.Sprint("fails-", i)), []Action{fails})
+	for i := range breakerThreshold {
+		w.fleet.SetActions("w1", keyOf(fmt.Sprint("fails-", i)), []Action{fails})
 	}
-	w.eventually("calls fail", func() bool { return w.state("w1").Degraded == failing })
+	w.eventually("calls fail", func() bool { return w.state("w1").DegradedReason == failingReason })
 	queue := priorityqueue.New[reconcile.Request](t.Name())
 	defer queue.ShutDown()
-	if err := w.fleet.Workloads().start(t.Context(), queue); err != nil {
+	if err := w.fleet.WorkloadRequests().start(t.Context(), queue); err != nil {
 		t.Fatal(err)
 	}
 	waits := []Action{{ID: "waits", Run: func(context.Context, client.Client) (any, error) { return nil, nil }}}
-	w.fleet.Do("w1", keyOf("waits"), waits)
+	w.fleet.SetActions("w1", keyOf("waits"), waits)
 	for {
 		request, _ := queue.Get()
 		queue.Done(request)
@@ -88,8 +88,8 @@ func TestWhomAnOpenBreakerKeepsWaitingIsLookedAtOnce(t *testing.T) {
 			break
 		}
 	}
-	lanes := w.fleet.lookup("w1").lanes
-	if lanes.held(keyOf("waits")) {
+	lanes := w.fleet.lookup("w1").actionQueues
+	if lanes.markHeld(keyOf("waits")) {
 		t.Error("it would be looked at again, and again")
 	}
 }
@@ -98,8 +98,8 @@ func TestCallsAndTheirFailuresAreCounted(t *testing.T) {
 	status := http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 	defer server.Close()
-	var s stats
-	transport, err := rest.TransportFor(s.counting(&rest.Config{Host: server.URL}))
+	var s callStats
+	transport, err := rest.TransportFor(s.wrapConfig(&rest.Config{Host: server.URL}))
 	if err != nil {
 		t.Fatal(err)
 	}

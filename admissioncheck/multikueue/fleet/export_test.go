@@ -5,10 +5,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Budgeted is what a worker is dialled with, by default.
-func (o Options) Budgeted(config *rest.Config) *rest.Config { return o.withDefaults().budgeted(config) }
+// WithRateLimits is what a worker is dialled with, by default.
+func (o Options) WithRateLimits(config *rest.Config) *rest.Config {
+	return o.withDefaults().withRateLimits(config)
+}
 
-// DialledByDefault is a client as a fleet makes it that is not told otherwise.
-func (o Options) DialledByDefault(config *rest.Config) (client.WithWatch, error) {
+// DefaultDial is a client as a fleet makes it that is not told otherwise.
+func (o Options) DefaultDial(config *rest.Config) (client.WithWatch, error) {
 	return o.withDefaults().Dial(config)
 }

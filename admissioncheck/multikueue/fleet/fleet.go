@@ -23,32 +23,32 @@ import (
 // Fleet holds the supervisors of all worker clusters. It is a Runnable of the hub's manager, on the leader only; its
 // other methods never block and never call a cluster.
 type Fleet struct {
-	options   Options
-	workloads Signal
-	clusters  Signal
-	places    *places
-	entrance  entrance
-	weights   jsonweight.Weights
-	rates     *wire.Rates
+	options          Options
+	workloadRequests RequestSource
+	clusterRequests  RequestSource
+	index            *clusterIndex
+	listLimiter      listLimiter
+	weights          jsonweight.Weights
+	rates            *wire.Rates
 
-	mu      sync.RWMutex
-	ctx     context.Context //nolint:containedctx // the life of the Runnable, from which every supervisor's derives
-	members map[string]*supervisor
-	// ordered are the members by name; it is replaced, never changed.
-	ordered []*supervisor
+	mu          sync.RWMutex
+	ctx         context.Context //nolint:containedctx // the life of the Runnable, from which every supervisor's derives
+	supervisors map[string]*supervisor
+	// sorted are the members by name; it is replaced, never changed.
+	sorted  []*supervisor
 	running sync.WaitGroup
 }
 
 // New makes an empty fleet.
 func New(options Options) *Fleet {
 	return &Fleet{
-		options: options.withDefaults(), members: map[string]*supervisor{}, places: newPlaces(), entrance: newEntrance(),
-		weights: weights(options.Kinds), rates: wire.NewRates(),
+		options: options.withDefaults(), supervisors: map[string]*supervisor{}, index: newClusterIndex(), listLimiter: newListLimiter(),
+		weights: objectWeights(options.Kinds), rates: wire.NewRates(),
 	}
 }
 
-// weights are those of all that is read from a cluster.
-func weights(kinds []Kind) jsonweight.Weights {
+// objectWeights are those of all that is read from a cluster.
+func objectWeights(kinds []WatchedKind) jsonweight.Weights {
 	read := []any{
 		coordinationv1.Lease{}, corev1.Namespace{}, metav1.APIResourceList{}, metav1.APIGroupList{}, apidiscovery.APIGroupDiscoveryList{},
 	}
@@ -58,15 +58,15 @@ func weights(kinds []Kind) jsonweight.Weights {
 	return jsonweight.WeightsOf(read...)
 }
 
-// farewell is how long the end of the program waits for supervisors; a call without a context may outlast it.
-const farewell = 3 * time.Second
+// shutdownTimeout is how long the end of the program waits for supervisors; a call without a context may outlast it.
+const shutdownTimeout = 3 * time.Second
 
 // Start implements manager.Runnable: it lets the supervisors run until ctx ends, and waits for them a little.
 func (f *Fleet) Start(ctx context.Context) error {
 	f.mu.Lock()
 	f.ctx = ctx
-	for _, name := range slices.Sorted(maps.Keys(f.members)) {
-		f.launch(f.members[name])
+	for _, name := range slices.Sorted(maps.Keys(f.supervisors)) {
+		f.startSupervisor(f.supervisors[name])
 	}
 	f.mu.Unlock()
 	<-ctx.Done()
@@ -74,7 +74,7 @@ func (f *Fleet) Start(ctx context.Context) error {
 	go func() { f.running.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(farewell):
+	case <-time.After(shutdownTimeout):
 	}
 	return nil
 }
@@ -82,8 +82,8 @@ func (f *Fleet) Start(ctx context.Context) error {
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (f *Fleet) NeedLeaderElection() bool { return true }
 
-// launch needs f.mu.
-func (f *Fleet) launch(s *supervisor) {
+// startSupervisor needs f.mu.
+func (f *Fleet) startSupervisor(s *supervisor) {
 	ctx, stop := context.WithCancel(f.ctx)
 	s.stop = stop
 	f.running.Go(func() { s.run(ctx) })
@@ -91,68 +91,72 @@ func (f *Fleet) launch(s *supervisor) {
 
 // Connect makes the cluster be reached with the given credentials. Equal credentials change nothing; new ones end the
 // present connection and are tried at once.
-func (f *Fleet) Connect(cluster string, c Credentials) { f.member(cluster).use(&c, nil) }
+func (f *Fleet) Connect(cluster string, c Credentials) {
+	f.ensureSupervisor(cluster).setCredentials(&c, nil)
+}
 
 // Disconnect ends the connection because there are no credentials that can be used. The cluster counts as lost from the
 // moment contact ended.
-func (f *Fleet) Disconnect(cluster string, reason error) { f.member(cluster).use(nil, reason) }
+func (f *Fleet) Disconnect(cluster string, reason error) {
+	f.ensureSupervisor(cluster).setCredentials(nil, reason)
+}
 
-func (f *Fleet) member(cluster string) *supervisor {
+func (f *Fleet) ensureSupervisor(cluster string) *supervisor {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.members[cluster]
+	s := f.supervisors[cluster]
 	if s == nil {
 		s = newSupervisor(cluster, f)
-		f.members[cluster] = s
-		f.order()
+		f.supervisors[cluster] = s
+		f.sortSupervisors()
 		if f.ctx != nil {
-			f.launch(s)
+			f.startSupervisor(s)
 		}
 	}
 	return s
 }
 
-// order needs f.mu.
-func (f *Fleet) order() {
-	f.ordered = slices.SortedFunc(maps.Values(f.members), func(a, b *supervisor) int { return strings.Compare(a.name, b.name) })
+// sortSupervisors needs f.mu.
+func (f *Fleet) sortSupervisors() {
+	f.sorted = slices.SortedFunc(maps.Values(f.supervisors), func(a, b *supervisor) int { return strings.Compare(a.name, b.name) })
 }
 
-// all are the supervisors by the names of their clusters; not to be changed.
-func (f *Fleet) all() []*supervisor {
+// listSupervisors are the supervisors by the names of their clusters; not to be changed.
+func (f *Fleet) listSupervisors() []*supervisor {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	return f.ordered
+	return f.sorted
 }
 
 // Remove ends the cluster's supervisor and drops all it knew.
 func (f *Fleet) Remove(cluster string) {
 	f.mu.Lock()
-	s := f.members[cluster]
-	delete(f.members, cluster)
-	f.order()
+	s := f.supervisors[cluster]
+	delete(f.supervisors, cluster)
+	f.sortSupervisors()
 	if s != nil && s.stop != nil {
 		s.stop()
 	}
 	f.mu.Unlock()
 	if s != nil {
-		f.places.leave(s)
+		f.index.removeCluster(s)
 		s.orphans.clear()
-		s.announce()
+		s.requeueAffected()
 	}
-	if s != nil && f.options.Removed != nil {
-		f.options.Removed(cluster)
+	if s != nil && f.options.OnRemoved != nil {
+		f.options.OnRemoved(cluster)
 	}
 }
 
-// Workloads is the signal for the controller of Workloads: something happened on a cluster, or an action has an answer.
-func (f *Fleet) Workloads() *Signal { return &f.workloads }
+// WorkloadRequests is the signal for the controller of Workloads: something happened on a cluster, or an action has an answer.
+func (f *Fleet) WorkloadRequests() *RequestSource { return &f.workloadRequests }
 
-// Clusters is the signal for the controller of MultiKueueClusters: a connection's state has changed.
-func (f *Fleet) Clusters() *Signal { return &f.clusters }
+// ClusterRequests is the signal for the controller of MultiKueueClusters: a connection's state has changed.
+func (f *Fleet) ClusterRequests() *RequestSource { return &f.clusterRequests }
 
 // States returns the state of every cluster, by name.
 func (f *Fleet) States() []State {
-	members := f.all()
+	members := f.listSupervisors()
 	states := make([]State, 0, len(members))
 	for _, s := range members {
 		states = append(states, s.State())
@@ -163,7 +167,7 @@ func (f *Fleet) States() []State {
 func (f *Fleet) lookup(cluster string) *supervisor {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	return f.members[cluster]
+	return f.supervisors[cluster]
 }
 
 // State returns the state of one cluster; false if there is no such cluster.
@@ -186,17 +190,17 @@ func (f *Fleet) Get(cluster string, gvk schema.GroupVersionKind, key types.Names
 	return s.get(gvk, storeKey(key))
 }
 
-// Near names the clusters, in order, on which anything is seen or remembered of a Workload or its job, or is to be done for
+// ClustersFor names the clusters, in order, on which anything is seen or remembered of a Workload or its job, or is to be done for
 // it. An empty GVK means that it has no job. It looks at what was announced: what an informer has that it did not tell of
 // yet is not there.
-func (f *Fleet) Near(workload types.NamespacedName, own, gvk schema.GroupVersionKind, job types.NamespacedName) []string {
+func (f *Fleet) ClustersFor(workload types.NamespacedName, own, gvk schema.GroupVersionKind, job types.NamespacedName) []string {
 	key := storeKey(workload)
 	// What goes is remembered before it is seen no more, so seeing comes first.
-	at := []place{{f.options.number(own), key}, {inMemory, key}, {inLanes, key}}
+	at := []indexKey{{f.options.kindIndex(own), key}, {deletedObjectKind, key}, {actionQueueKind, key}}
 	if !gvk.Empty() {
-		at = slices.Insert(at, 0, place{f.options.number(gvk), storeKey(job)})
+		at = slices.Insert(at, 0, indexKey{f.options.kindIndex(gvk), storeKey(job)})
 	}
-	found := f.places.find(at...)
+	found := f.index.lookup(at...)
 	names := make([]string, 0, len(found))
 	for _, s := range found {
 		names = append(names, s.name)
@@ -204,11 +208,11 @@ func (f *Fleet) Near(workload types.NamespacedName, own, gvk schema.GroupVersion
 	return names
 }
 
-// Leave empties what is to be done for a Workload on all clusters but the given ones.
-func (f *Fleet) Leave(workload types.NamespacedName, but func(cluster string) bool) {
-	for _, s := range f.places.find(place{inLanes, storeKey(workload)}) {
+// ClearActions empties what is to be done for a Workload on all clusters but the given ones.
+func (f *Fleet) ClearActions(workload types.NamespacedName, but func(cluster string) bool) {
+	for _, s := range f.index.lookup(indexKey{actionQueueKind, storeKey(workload)}) {
 		if !but(s.name) {
-			s.do(workload, nil)
+			s.setActions(workload, nil)
 		}
 	}
 }
@@ -219,7 +223,7 @@ func (f *Fleet) List(cluster string, gvk schema.GroupVersionKind) []client.Objec
 	if s == nil {
 		return nil
 	}
-	informer := s.follows(gvk).informer
+	informer := s.informerFor(gvk).informer
 	if informer == nil || !informer.HasSynced() {
 		return nil
 	}
@@ -228,67 +232,67 @@ func (f *Fleet) List(cluster string, gvk schema.GroupVersionKind) []client.Objec
 	objects := make([]client.Object, 0, len(keys))
 	for _, key := range keys {
 		if item, ok, _ := informer.GetStore().GetByKey(key); ok {
-			objects = append(objects, object(item))
+			objects = append(objects, asObject(item))
 		}
 	}
 	return objects
 }
 
-// Any tells whether an object of a kind that is, or was, seen on a cluster satisfies the condition.
-func (f *Fleet) Any(cluster string, gvk schema.GroupVersionKind, condition func(client.Object) bool) bool {
+// AnyMatch tells whether an object of a kind that is, or was, seen on a cluster satisfies the condition.
+func (f *Fleet) AnyMatch(cluster string, gvk schema.GroupVersionKind, condition func(client.Object) bool) bool {
 	s := f.lookup(cluster)
 	if s == nil {
 		return false
 	}
-	informer := s.follows(gvk).informer
+	informer := s.informerFor(gvk).informer
 	if informer == nil {
 		return false
 	}
-	return slices.ContainsFunc(informer.GetStore().List(), func(item any) bool { return condition(object(item)) })
+	return slices.ContainsFunc(informer.GetStore().List(), func(item any) bool { return condition(asObject(item)) })
 }
 
-// Of returns the objects of a kind on a cluster that belong to a Workload, sorted by name. They are shared.
-func (f *Fleet) Of(cluster string, gvk schema.GroupVersionKind, workload types.NamespacedName) []client.Object {
+// ListForWorkload returns the objects of a kind on a cluster that belong to a Workload, sorted by name. They are shared.
+func (f *Fleet) ListForWorkload(cluster string, gvk schema.GroupVersionKind, workload types.NamespacedName) []client.Object {
 	s := f.lookup(cluster)
 	if s == nil {
 		return nil
 	}
-	objects := s.follows(gvk).of(workload)
+	objects := s.informerFor(gvk).listForWorkload(workload)
 	slices.SortFunc(objects, func(a, b client.Object) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return objects
 }
 
-// Gone returns the object of a kind that belonged to a Workload and is no more, the latest; false if none was seen to go.
-func (f *Fleet) Gone(cluster string, gvk schema.GroupVersionKind, workload types.NamespacedName) (Gone, bool) {
+// LastDeleted returns the object of a kind that belonged to a Workload and is no more, the latest; false if none was seen to go.
+func (f *Fleet) LastDeleted(cluster string, gvk schema.GroupVersionKind, workload types.NamespacedName) (DeletedObject, bool) {
 	s := f.lookup(cluster)
 	if s == nil {
-		return Gone{}, false
+		return DeletedObject{}, false
 	}
-	return s.memory.get(workload, gvk)
+	return s.deletedObjects.get(workload, gvk)
 }
 
-// Do replaces what is left to do on a cluster for a Workload; what is running is not interrupted. Nothing is kept for a
+// SetActions replaces what is left to do on a cluster for a Workload; what is running is not interrupted. Nothing is kept for a
 // cluster that is not connected: it is asked anew when it is back.
-func (f *Fleet) Do(cluster string, workload types.NamespacedName, actions []Action) {
+func (f *Fleet) SetActions(cluster string, workload types.NamespacedName, actions []Action) {
 	if s := f.lookup(cluster); s != nil {
-		s.do(workload, actions)
+		s.setActions(workload, actions)
 	}
 }
 
-// Answers returns what came of the actions for a Workload on a cluster, by ID.
-func (f *Fleet) Answers(cluster string, workload types.NamespacedName) []Answer {
+// ActionResults returns what came of the actions for a Workload on a cluster, by ID.
+func (f *Fleet) ActionResults(cluster string, workload types.NamespacedName) []ActionResult {
 	s := f.lookup(cluster)
 	if s == nil {
 		return nil
 	}
-	return s.lanes.of(workload)
+	return s.actionQueues.results(workload)
 }
 
-// Forget drops what is remembered of a Workload that is no more.
-func (f *Fleet) Forget(workload types.NamespacedName) {
+// ForgetWorkload drops what is remembered of a Workload that is no more.
+func (f *Fleet) ForgetWorkload(workload types.NamespacedName) {
 	key := storeKey(workload)
-	for _, s := range f.places.find(place{inLanes, key}, place{inMemory, key}) {
-		s.lanes.forget(workload)
-		s.memory.forget(workload)
+	for _, s := range f.index.lookup(indexKey{actionQueueKind, key}, indexKey{deletedObjectKind, key}) {
+		s.actionQueues.forget(workload)
+		s.deletedObjects.forget(workload)
 	}
 }

@@ -30,74 +30,74 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-var workloadKind = kueue.GroupVersion.WithKind("Workload")
+var workloadGVK = kueue.GroupVersion.WithKind("Workload")
 
-// world is a fleet over in-memory API servers.
-type world struct {
+// testEnv is a fleet over in-memory API servers.
+type testEnv struct {
 	t       *testing.T
 	scheme  *runtime.Scheme
 	fleet   *Fleet
-	servers map[string]*server
+	servers map[string]*fakeServer
 
-	mu        sync.Mutex
-	concerned []string
+	mu       sync.Mutex
+	affected []string
 }
 
-type server struct {
+type fakeServer struct {
 	client.WithWatch
 	mu      sync.Mutex
 	err     error  // what every call answers
-	happens func() // during every list; nil for nothing
+	onList  func() // during every list; nil for nothing
 	watches int    // opened so far
 	lists   int    // so far
 }
 
-func (s *server) watched(more int) int {
+func (s *fakeServer) addWatches(more int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watches += more
 	return s.watches
 }
 
-func (s *server) fail(err error) {
+func (s *fakeServer) setError(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
 }
 
-// during has something happen during every list.
-func (s *server) during(happens func()) {
+// setOnList has something happen during every list.
+func (s *fakeServer) setOnList(happens func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.happens = happens
+	s.onList = happens
 }
 
-func (s *server) happen() {
+func (s *fakeServer) runOnList() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.happens != nil {
-		s.happens()
+	if s.onList != nil {
+		s.onList()
 	}
 }
 
-// listed counts a list, and says what it answers.
-func (s *server) listed() error {
+// recordList counts a list, and says what it answers.
+func (s *fakeServer) recordList() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lists++
 	return s.err
 }
 
-func (w *world) lists(name string) int {
+func (w *testEnv) countLists(name string) int {
 	s := w.servers[name]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lists
 }
 
-func newWorld(t *testing.T, change func(*Options), names ...string) *world {
+func newTestEnv(t *testing.T, change func(*Options), names ...string) *testEnv {
 	t.Helper()
-	w := &world{t: t, scheme: runtime.NewScheme(), servers: map[string]*server{}}
+	w := &testEnv{t: t, scheme: runtime.NewScheme(), servers: map[string]*fakeServer{}}
 	// The fake client adds kinds that it does not know to the scheme, which all servers share: it is to know them all.
 	if err := errors.Join(kueue.AddToScheme(w.scheme), corev1.AddToScheme(w.scheme)); err != nil {
 		t.Fatal(err)
@@ -106,19 +106,19 @@ func newWorld(t *testing.T, change func(*Options), names ...string) *world {
 		w.servers[name] = w.newServer(testrestmapper.TestOnlyStaticRESTMapper(w.scheme))
 	}
 	options := Options{
-		Origin: "hub", Scheme: w.scheme, ProbeEvery: 5 * time.Millisecond, Coalesce: time.Millisecond,
+		Origin: "hub", Scheme: w.scheme, ProbeInterval: 5 * time.Millisecond, Coalesce: time.Millisecond,
 		Backoff: func(int) time.Duration { return 5 * time.Millisecond },
-		Kinds: []Kind{{
-			GVK: workloadKind, Required: true,
-			New:     func() client.Object { return &kueue.Workload{} },
-			NewList: func() client.ObjectList { return &kueue.WorkloadList{} },
-			Key:     func(o client.Object) (types.NamespacedName, bool) { return client.ObjectKeyFromObject(o), true },
+		Kinds: []WatchedKind{{
+			GVK: workloadGVK, Required: true,
+			New:         func() client.Object { return &kueue.Workload{} },
+			NewList:     func() client.ObjectList { return &kueue.WorkloadList{} },
+			WorkloadKey: func(o client.Object) (types.NamespacedName, bool) { return client.ObjectKeyFromObject(o), true },
 		}},
 		Dial: func(c *rest.Config) (client.WithWatch, error) { return w.servers[c.Host], nil },
-		Concerned: func(cluster string) (seekers, others []types.NamespacedName) {
+		AffectedWorkloads: func(cluster string) (seekers, others []types.NamespacedName) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			w.concerned = append(w.concerned, cluster)
+			w.affected = append(w.affected, cluster)
 			return nil, nil
 		},
 	}
@@ -130,26 +130,26 @@ func newWorld(t *testing.T, change func(*Options), names ...string) *world {
 	return w
 }
 
-func (w *world) newServer(mapper meta.RESTMapper) *server {
-	s := &server{}
+func (w *testEnv) newServer(mapper meta.RESTMapper) *fakeServer {
+	s := &fakeServer{}
 	s.WithWatch = fake.NewClientBuilder().WithScheme(w.scheme).WithRESTMapper(mapper).WithInterceptorFuncs(interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
-			if err := s.listed(); err != nil {
+			if err := s.recordList(); err != nil {
 				return err
 			}
-			s.happen()
+			s.runOnList()
 			return c.List(ctx, list, o...)
 		},
 		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) (watch.Interface, error) {
 			opened, err := c.Watch(ctx, list, o...)
-			s.watched(1)
+			s.addWatches(1)
 			return opened, err
 		},
 	}).Build()
 	return s
 }
 
-func (w *world) start() {
+func (w *testEnv) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -159,18 +159,18 @@ func (w *world) start() {
 	w.t.Cleanup(func() { cancel(); <-ended })
 }
 
-func (w *world) connect(names ...string) {
+func (w *testEnv) connect(names ...string) {
 	for _, name := range names {
 		w.fleet.Connect(name, Credentials{Config: &rest.Config{Host: name}, Fingerprint: name})
 	}
 }
 
-func (w *world) state(name string) State {
+func (w *testEnv) state(name string) State {
 	s, _ := w.fleet.State(name)
 	return s
 }
 
-func (w *world) eventually(what string, condition func() bool) {
+func (w *testEnv) eventually(what string, condition func() bool) {
 	w.t.Helper()
 	err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, time.Minute, true,
 		func(context.Context) (bool, error) { return condition(), nil })
@@ -179,12 +179,12 @@ func (w *world) eventually(what string, condition func() bool) {
 	}
 }
 
-// connected waits until the clusters are followed: what changes between a list and the watch after it is lost on in-memory
+// waitConnected waits until the clusters are followed: what changes between a list and the watch after it is lost on in-memory
 // servers, and on no other.
-func (w *world) connected(names ...string) {
+func (w *testEnv) waitConnected(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
-		w.eventually(name+" connected", func() bool { return w.state(name).Connected && w.servers[name].watched(0) > 0 })
+		w.eventually(name+" connected", func() bool { return w.state(name).Connected && w.servers[name].addWatches(0) > 0 })
 	}
 }
 
@@ -198,27 +198,27 @@ func keyOf(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "ns", Name: name}
 }
 
-func (w *world) make(cluster string, obj client.Object) {
+func (w *testEnv) create(cluster string, obj client.Object) {
 	w.t.Helper()
 	if err := w.servers[cluster].Create(context.Background(), obj); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) sees(cluster, name string) bool {
-	obj, _ := w.fleet.Get(cluster, workloadKind, keyOf(name))
+func (w *testEnv) hasWorkload(cluster, name string) bool {
+	obj, _ := w.fleet.Get(cluster, workloadGVK, keyOf(name))
 	return obj != nil
 }
 
 func TestObjectsOfOurOriginAreSeenAndNoOthers(t *testing.T) {
-	w := newWorld(t, nil, "w1")
-	w.make("w1", remoteWorkload("before", "hub"))
-	w.make("w1", remoteWorkload("foreign", "other"))
+	w := newTestEnv(t, nil, "w1")
+	w.create("w1", remoteWorkload("before", "hub"))
+	w.create("w1", remoteWorkload("foreign", "other"))
 	w.connect("w1")
-	w.connected("w1")
-	w.make("w1", remoteWorkload("after", "hub"))
-	w.eventually("both seen", func() bool { return w.sees("w1", "before") && w.sees("w1", "after") })
-	if w.sees("w1", "foreign") {
+	w.waitConnected("w1")
+	w.create("w1", remoteWorkload("after", "hub"))
+	w.eventually("both seen", func() bool { return w.hasWorkload("w1", "before") && w.hasWorkload("w1", "after") })
+	if w.hasWorkload("w1", "foreign") {
 		t.Error("an object of another origin is seen")
 	}
 }
@@ -226,7 +226,7 @@ func TestObjectsOfOurOriginAreSeenAndNoOthers(t *testing.T) {
 func TestARequestThatGetsNoAnswerIsLookedIntoAtOnce(t *testing.T) {
 	var dialled atomic.Pointer[rest.Config]
 	clock := clocktesting.NewFakeClock(noon) // stands still: nothing is due
-	w := newWorld(t, func(o *Options) {
+	w := newTestEnv(t, func(o *Options) {
 		dial := o.Dial
 		o.Clock, o.Dial = clock, func(c *rest.Config) (client.WithWatch, error) {
 			dialled.Store(c)
@@ -234,31 +234,31 @@ func TestARequestThatGetsNoAnswerIsLookedIntoAtOnce(t *testing.T) {
 		}
 	}, "w1")
 	w.connect("w1")
-	w.connected("w1")
+	w.waitConnected("w1")
 	through, err := rest.HTTPClientFor(dialled.Load())
 	if err != nil {
 		t.Fatal(err)
 	}
 	request := func() {
 		t.Helper()
-		if response, err := through.Get("http://" + refusing(t)); err == nil {
+		if response, err := through.Get("http://" + refusingAddress(t)); err == nil {
 			_ = response.Body.Close()
 			t.Fatal("somebody answers")
 		}
 	}
-	before := w.lists("w1")
+	before := w.countLists("w1")
 	request()
-	w.eventually("it is probed", func() bool { return w.lists("w1") > before })
+	w.eventually("it is probed", func() bool { return w.countLists("w1") > before })
 	if !w.state("w1").Connected {
 		t.Error("the cluster is lost although it answers")
 	}
-	w.servers["w1"].fail(errors.New("connection refused"))
+	w.servers["w1"].setError(errors.New("connection refused"))
 	request()
 	w.eventually("it is lost", func() bool { return !w.state("w1").Connected })
 }
 
-// refusing is an address at which nobody listens.
-func refusing(t *testing.T) string {
+// refusingAddress is an address at which nobody listens.
+func refusingAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -272,30 +272,30 @@ func refusing(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func TestTheClustersNearAWorkloadAreThoseThatShowRememberOrOweSomething(t *testing.T) {
-	w := newWorld(t, nil, "w1", "w2", "w3", "w4", "w5")
-	w.make("w1", remoteWorkload("a", "hub"))
-	w.make("w2", remoteWorkload("a", "hub"))
-	w.make("w5", remoteWorkload("other", "hub"))
+func TestTheClustersForAWorkloadAreThoseWithObjectsDeletedObjectsOrActions(t *testing.T) {
+	w := newTestEnv(t, nil, "w1", "w2", "w3", "w4", "w5")
+	w.create("w1", remoteWorkload("a", "hub"))
+	w.create("w2", remoteWorkload("a", "hub"))
+	w.create("w5", remoteWorkload("other", "hub"))
 	w.connect("w1", "w2", "w3", "w4", "w5")
-	w.connected("w1", "w2", "w3", "w4", "w5")
-	w.remove("w2", "a")
-	w.eventually("the deletion", func() bool { return !w.sees("w2", "a") })
-	w.fleet.Do("w3", keyOf("a"), []Action{{ID: "fails", Run: func(context.Context, client.Client) (any, error) { return nil, errors.New("no") }}})
+	w.waitConnected("w1", "w2", "w3", "w4", "w5")
+	w.deleteWorkload("w2", "a")
+	w.eventually("the deletion", func() bool { return !w.hasWorkload("w2", "a") })
+	w.fleet.SetActions("w3", keyOf("a"), []Action{{ID: "fails", Run: func(context.Context, client.Client) (any, error) { return nil, errors.New("no") }}})
 	near := func() []string {
-		return w.fleet.Near(keyOf("a"), workloadKind, schema.GroupVersionKind{}, types.NamespacedName{})
+		return w.fleet.ClustersFor(keyOf("a"), workloadGVK, schema.GroupVersionKind{}, types.NamespacedName{})
 	}
-	w.eventually("the failure", func() bool { return len(w.fleet.Answers("w3", keyOf("a"))) > 0 })
+	w.eventually("the failure", func() bool { return len(w.fleet.ActionResults("w3", keyOf("a"))) > 0 })
 	w.eventually("all of them", func() bool { return slices.Equal(near(), []string{"w1", "w2", "w3"}) })
-	w.fleet.Leave(keyOf("a"), func(cluster string) bool { return cluster == "w3" })
+	w.fleet.ClearActions(keyOf("a"), func(cluster string) bool { return cluster == "w3" })
 	if diff := cmp.Diff([]string{"w1", "w2", "w3"}, near()); diff != "" {
 		t.Error("w3 was not to be left", diff)
 	}
-	w.fleet.Leave(keyOf("a"), func(string) bool { return false })
+	w.fleet.ClearActions(keyOf("a"), func(string) bool { return false })
 	if diff := cmp.Diff([]string{"w1", "w2"}, near()); diff != "" {
 		t.Error(diff)
 	}
-	w.fleet.Forget(keyOf("a"))
+	w.fleet.ForgetWorkload(keyOf("a"))
 	if diff := cmp.Diff([]string{"w1"}, near()); diff != "" {
 		t.Error(diff)
 	}
@@ -303,8 +303,8 @@ func TestTheClustersNearAWorkloadAreThoseThatShowRememberOrOweSomething(t *testi
 
 func TestAClusterThatWasNeverReachedIsLostSinceItsSupervisorBegan(t *testing.T) {
 	clock := clocktesting.NewFakeClock(noon)
-	w := newWorld(t, func(o *Options) { o.Clock = clock; o.Backoff = nil }, "w1")
-	w.servers["w1"].fail(errors.New("no route to host"))
+	w := newTestEnv(t, func(o *Options) { o.Clock = clock; o.Backoff = nil }, "w1")
+	w.servers["w1"].setError(errors.New("no route to host"))
 	w.connect("w1")
 	w.eventually("the first failure", func() bool { return w.state("w1").Failures == 1 })
 	clock.Step(5 * time.Second)
@@ -313,9 +313,9 @@ func TestAClusterThatWasNeverReachedIsLostSinceItsSupervisorBegan(t *testing.T) 
 	if !s.LostSince.Equal(noon) || !s.NextAttempt.Equal(noon.Add(15*time.Second)) || s.Err == nil {
 		t.Errorf("state %+v", s)
 	}
-	w.servers["w1"].fail(nil)
+	w.servers["w1"].setError(nil)
 	clock.Step(10 * time.Second)
-	w.connected("w1")
+	w.waitConnected("w1")
 	if s := w.state("w1"); !s.LostSince.IsZero() || s.Failures != 0 || s.Err != nil {
 		t.Errorf("state %+v", s)
 	}
@@ -323,25 +323,25 @@ func TestAClusterThatWasNeverReachedIsLostSinceItsSupervisorBegan(t *testing.T) 
 
 func TestTheFirstLossCountsAndWhatWasSeenStaysReadable(t *testing.T) {
 	clock := clocktesting.NewFakeClock(noon)
-	w := newWorld(t, func(o *Options) { o.Clock = clock; o.Backoff = nil; o.ProbeEvery = 10 * time.Second }, "w1")
-	w.make("w1", remoteWorkload("a", "hub"))
+	w := newTestEnv(t, func(o *Options) { o.Clock = clock; o.Backoff = nil; o.ProbeInterval = 10 * time.Second }, "w1")
+	w.create("w1", remoteWorkload("a", "hub"))
 	w.connect("w1")
-	w.connected("w1")
-	w.servers["w1"].fail(errors.New("no route to host"))
+	w.waitConnected("w1")
+	w.servers["w1"].setError(errors.New("no route to host"))
 	w.eventually("lost", func() bool { clock.Step(time.Second); return !w.state("w1").Connected })
 	lost := w.state("w1").LostSince
 	w.eventually("three failures", func() bool { clock.Step(time.Second); return w.state("w1").Failures >= 3 })
 	if got := w.state("w1").LostSince; !got.Equal(lost) {
 		t.Errorf("lost since %v, then %v", lost, got)
 	}
-	if !w.sees("w1", "a") {
+	if !w.hasWorkload("w1", "a") {
 		t.Error("the last known state is gone")
 	}
 }
 
 func TestAClusterThatNeverAnswersDelaysNoOther(t *testing.T) {
-	w := newWorld(t, func(o *Options) { o.ProbeTimeout = 50 * time.Millisecond }, "dead", "alive")
-	hole := blackHole(t)
+	w := newTestEnv(t, func(o *Options) { o.ProbeTimeout = 50 * time.Millisecond }, "dead", "alive")
+	hole := silentAddress(t)
 	w.fleet.options.Dial = func(c *rest.Config) (client.WithWatch, error) {
 		if c.Host == "alive" {
 			return w.servers["alive"], nil
@@ -349,9 +349,9 @@ func TestAClusterThatNeverAnswersDelaysNoOther(t *testing.T) {
 		return w.fleet.options.dial(&rest.Config{Host: hole})
 	}
 	w.connect("dead", "alive")
-	w.connected("alive")
+	w.waitConnected("alive")
 	ran := make(chan struct{})
-	w.fleet.Do("alive", keyOf("a"), []Action{{ID: "x", Run: func(context.Context, client.Client) (any, error) {
+	w.fleet.SetActions("alive", keyOf("a"), []Action{{ID: "x", Run: func(context.Context, client.Client) (any, error) {
 		close(ran)
 		return nil, nil
 	}}})
@@ -360,8 +360,8 @@ func TestAClusterThatNeverAnswersDelaysNoOther(t *testing.T) {
 	w.fleet.Remove("dead")
 }
 
-// blackHole is an address that accepts connections and never says anything.
-func blackHole(t *testing.T) string {
+// silentAddress is an address that accepts connections and never says anything.
+func silentAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -389,18 +389,18 @@ func blackHole(t *testing.T) string {
 }
 
 func TestAnActionThatHangsHoldsUpNoOtherWorkload(t *testing.T) {
-	w := newWorld(t, nil, "w1")
+	w := newTestEnv(t, nil, "w1")
 	w.connect("w1")
-	w.connected("w1")
+	w.waitConnected("w1")
 	hanging := make(chan struct{})
-	w.fleet.Do("w1", keyOf("slow"), []Action{{ID: "x", Run: func(ctx context.Context, _ client.Client) (any, error) {
+	w.fleet.SetActions("w1", keyOf("slow"), []Action{{ID: "x", Run: func(ctx context.Context, _ client.Client) (any, error) {
 		close(hanging)
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}}})
 	<-hanging
 	ran := make(chan struct{})
-	w.fleet.Do("w1", keyOf("fast"), []Action{{ID: "x", Run: func(context.Context, client.Client) (any, error) {
+	w.fleet.SetActions("w1", keyOf("fast"), []Action{{ID: "x", Run: func(context.Context, client.Client) (any, error) {
 		close(ran)
 		return nil, nil
 	}}})
@@ -408,29 +408,29 @@ func TestAnActionThatHangsHoldsUpNoOtherWorkload(t *testing.T) {
 }
 
 func TestNothingIsDoneOnAClusterThatIsNotConnected(t *testing.T) {
-	w := newWorld(t, nil, "w1")
-	w.servers["w1"].fail(errors.New("down"))
+	w := newTestEnv(t, nil, "w1")
+	w.servers["w1"].setError(errors.New("down"))
 	w.connect("w1")
 	w.eventually("a failure", func() bool { return w.state("w1").Failures > 0 })
-	w.fleet.Do("w1", keyOf("a"), []Action{{ID: "x", Run: func(context.Context, client.Client) (any, error) {
+	w.fleet.SetActions("w1", keyOf("a"), []Action{{ID: "x", Run: func(context.Context, client.Client) (any, error) {
 		t.Error("the action ran")
 		return nil, nil
 	}}})
-	w.servers["w1"].fail(nil)
-	w.connected("w1")
-	w.fleet.Do("w1", keyOf("b"), []Action{{ID: "x", Run: func(context.Context, client.Client) (any, error) { return "done", nil }}})
-	w.eventually("the later action ran", func() bool { return len(w.fleet.Answers("w1", keyOf("b"))) == 1 })
+	w.servers["w1"].setError(nil)
+	w.waitConnected("w1")
+	w.fleet.SetActions("w1", keyOf("b"), []Action{{ID: "x", Run: func(context.Context, client.Client) (any, error) { return "done", nil }}})
+	w.eventually("the later action ran", func() bool { return len(w.fleet.ActionResults("w1", keyOf("b"))) == 1 })
 }
 
 func TestAKindThatAClusterDoesNotServeKeepsItNotFromConnecting(t *testing.T) {
 	job := schema.GroupVersionKind{Group: "batch.example.com", Version: "v1", Kind: "Odd"}
-	w := newWorld(t, func(o *Options) {
+	w := newTestEnv(t, func(o *Options) {
 		odd := o.Kinds[0]
 		odd.GVK, odd.Required = job, false
 		o.Kinds = append(o.Kinds, odd)
 	}, "w1")
 	w.connect("w1")
-	w.connected("w1")
+	w.waitConnected("w1")
 	w.eventually("the kind is reported", func() bool {
 		s := w.state("w1")
 		return len(s.Unserved) == 1 && s.Unserved[0].GVK == job && s.Unserved[0].Err != nil
@@ -441,7 +441,7 @@ func TestAKindThatAClusterDoesNotServeKeepsItNotFromConnecting(t *testing.T) {
 }
 
 func TestAClusterWithoutWorkloadsDoesNotConnect(t *testing.T) {
-	w := newWorld(t, nil, "w1")
+	w := newTestEnv(t, nil, "w1")
 	w.servers["w1"] = w.newServer(meta.NewDefaultRESTMapper(nil))
 	w.connect("w1")
 	w.eventually("the failure is told", func() bool {
@@ -451,12 +451,12 @@ func TestAClusterWithoutWorkloadsDoesNotConnect(t *testing.T) {
 }
 
 func TestNewCredentialsReplaceTheConnectionAndWithdrawnOnesEndIt(t *testing.T) {
-	w := newWorld(t, nil, "w1", "w1-new")
+	w := newTestEnv(t, nil, "w1", "w1-new")
 	w.connect("w1")
-	w.connected("w1")
-	w.make("w1-new", remoteWorkload("there", "hub"))
+	w.waitConnected("w1")
+	w.create("w1-new", remoteWorkload("there", "hub"))
 	w.fleet.Connect("w1", Credentials{Config: &rest.Config{Host: "w1-new"}, Fingerprint: "new"})
-	w.eventually("the new server is seen", func() bool { return w.state("w1").Fingerprint == "new" && w.sees("w1", "there") })
+	w.eventually("the new server is seen", func() bool { return w.state("w1").Fingerprint == "new" && w.hasWorkload("w1", "there") })
 	reason := errors.New("the secret is gone")
 	w.fleet.Disconnect("w1", reason)
 	w.eventually("disconnected", func() bool { s := w.state("w1"); return !s.Connected && errors.Is(s.Err, reason) })
@@ -465,46 +465,46 @@ func TestNewCredentialsReplaceTheConnectionAndWithdrawnOnesEndIt(t *testing.T) {
 	}
 }
 
-func TestADeletionThatWasWatchedIsToldFromOneThatWasMissed(t *testing.T) {
-	w := newWorld(t, nil, "w1")
+func TestAnObservedDeletionIsDistinguishedFromAMissedOne(t *testing.T) {
+	w := newTestEnv(t, nil, "w1")
 	for _, name := range []string{"watched", "missed"} {
-		w.make("w1", remoteWorkload(name, "hub"))
+		w.create("w1", remoteWorkload(name, "hub"))
 	}
 	w.connect("w1")
-	w.connected("w1")
-	w.remove("w1", "watched")
-	w.eventually("the deletion is seen", func() bool { return !w.sees("w1", "watched") })
+	w.waitConnected("w1")
+	w.deleteWorkload("w1", "watched")
+	w.eventually("the deletion is seen", func() bool { return !w.hasWorkload("w1", "watched") })
 	w.fleet.Disconnect("w1", errors.New("maintenance"))
 	w.eventually("disconnected", func() bool { return !w.state("w1").Connected })
-	w.remove("w1", "missed")
+	w.deleteWorkload("w1", "missed")
 	w.connect("w1")
-	w.connected("w1")
+	w.waitConnected("w1")
 	for name, want := range map[string]bool{"watched": true, "missed": false} {
-		gone, ok := w.fleet.Gone("w1", workloadKind, keyOf(name))
-		if !ok || gone.Watched != want || gone.Last.GetName() != name {
+		gone, ok := w.fleet.LastDeleted("w1", workloadGVK, keyOf(name))
+		if !ok || gone.DeletionObserved != want || gone.LastState.GetName() != name {
 			t.Errorf("%s: %+v, known %v", name, gone, ok)
 		}
 	}
-	w.fleet.Forget(keyOf("watched"))
-	if _, ok := w.fleet.Gone("w1", workloadKind, keyOf("watched")); ok {
+	w.fleet.ForgetWorkload(keyOf("watched"))
+	if _, ok := w.fleet.LastDeleted("w1", workloadGVK, keyOf("watched")); ok {
 		t.Error("it is remembered for ever")
 	}
 }
 
-func TestWhereThingsAreIsForgottenWithWhatTheyWereSeenBy(t *testing.T) {
-	w := newWorld(t, nil, "w1", "w1-new")
-	w.make("w1", remoteWorkload("old", "hub"))
-	w.make("w1", remoteWorkload("both", "hub"))
-	w.make("w1-new", remoteWorkload("both", "hub"))
+func TestIndexEntriesAreRemovedWithTheirSession(t *testing.T) {
+	w := newTestEnv(t, nil, "w1", "w1-new")
+	w.create("w1", remoteWorkload("old", "hub"))
+	w.create("w1", remoteWorkload("both", "hub"))
+	w.create("w1-new", remoteWorkload("both", "hub"))
 	w.connect("w1")
-	w.connected("w1")
+	w.waitConnected("w1")
 	near := func(name string) bool {
-		return len(w.fleet.Near(keyOf(name), workloadKind, schema.GroupVersionKind{}, types.NamespacedName{})) > 0
+		return len(w.fleet.ClustersFor(keyOf(name), workloadGVK, schema.GroupVersionKind{}, types.NamespacedName{})) > 0
 	}
 	places := func() int {
-		w.fleet.places.mu.RLock()
-		defer w.fleet.places.mu.RUnlock()
-		return len(w.fleet.places.of)
+		w.fleet.index.mu.RLock()
+		defer w.fleet.index.mu.RUnlock()
+		return len(w.fleet.index.entries)
 	}
 	w.fleet.Disconnect("w1", errors.New("maintenance"))
 	w.eventually("disconnected", func() bool { return !w.state("w1").Connected })
@@ -516,7 +516,7 @@ func TestWhereThingsAreIsForgottenWithWhatTheyWereSeenBy(t *testing.T) {
 	if !near("old") || !near("both") {
 		t.Error("what vanished meanwhile is not remembered")
 	}
-	w.fleet.Forget(keyOf("old"))
+	w.fleet.ForgetWorkload(keyOf("old"))
 	w.eventually("the old session's findings are gone", func() bool { return !near("old") && places() == 1 })
 	if !near("both") {
 		t.Error("what is there is forgotten with the old session")
@@ -527,33 +527,33 @@ func TestWhereThingsAreIsForgottenWithWhatTheyWereSeenBy(t *testing.T) {
 	}
 }
 
-func (w *world) remove(cluster, name string) {
+func (w *testEnv) deleteWorkload(cluster, name string) {
 	w.t.Helper()
 	if err := w.servers[cluster].Delete(context.Background(), remoteWorkload(name, "hub")); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func TestEveryWorkloadConcernedIsLookedAtAgainAfterAConnectionAndALoss(t *testing.T) {
-	w := newWorld(t, nil, "w1")
+func TestEveryAffectedWorkloadIsRequeuedAfterAConnectionAndALoss(t *testing.T) {
+	w := newTestEnv(t, nil, "w1")
 	told := func() int {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		return len(slices.DeleteFunc(slices.Clone(w.concerned), func(c string) bool { return c != "w1" }))
+		return len(slices.DeleteFunc(slices.Clone(w.affected), func(c string) bool { return c != "w1" }))
 	}
 	w.connect("w1")
-	w.connected("w1")
+	w.waitConnected("w1")
 	w.eventually("told of the connection", func() bool { return told() == 1 })
-	w.servers["w1"].fail(errors.New("down"))
+	w.servers["w1"].setError(errors.New("down"))
 	w.eventually("told of the loss", func() bool { return told() >= 2 })
 }
 
-func TestEveryWorkloadConcernedIsLookedAtWhenAClusterTurnsOutToHaveNoCredentials(t *testing.T) {
-	w := newWorld(t, nil, "w1")
+func TestEveryAffectedWorkloadIsRequeuedWhenAClusterHasNoCredentials(t *testing.T) {
+	w := newTestEnv(t, nil, "w1")
 	told := func() int {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		return len(w.concerned)
+		return len(w.affected)
 	}
 	for range 2 {
 		w.fleet.Disconnect("w1", errors.New("no such Secret"))

@@ -21,8 +21,8 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/wire"
 )
 
-// hostile is a cluster that answers discovery and probes, and to the list or the watch of Workloads what its name says.
-type hostile struct {
+// hostileCluster is a cluster that answers discovery and probes, and to the list or the watch of Workloads what its name says.
+type hostileCluster struct {
 	name  string
 	list  func(http.ResponseWriter)
 	watch func(http.ResponseWriter)
@@ -30,7 +30,7 @@ type hostile struct {
 
 const emptyList = `{"kind":"WorkloadList","apiVersion":"kueue.x-k8s.io/v1beta2","metadata":{"resourceVersion":"1"},"items":[]}`
 
-func workloadText(name, filler string) string {
+func workloadJSON(name, filler string) string {
 	return fmt.Sprintf(`{"kind":"Workload","apiVersion":"kueue.x-k8s.io/v1beta2","metadata":{"namespace":"default","name":%q,`+
 		`"resourceVersion":"2","labels":{"kueue.x-k8s.io/multikueue-origin":"hub"},"annotations":{"a":%q}}}`, name, filler)
 }
@@ -46,13 +46,13 @@ func flood(w io.Writer, next func(i int) string) {
 	}
 }
 
-func allHostile() []hostile {
+func hostileClusters() []hostileCluster {
 	const head = `{"kind":"WorkloadList","apiVersion":"kueue.x-k8s.io/v1beta2","metadata":{"resourceVersion":"1"},"items":[`
 	quiet := func(w http.ResponseWriter) { _, _ = io.WriteString(w, emptyList) }
 	page := `{"kind":"WorkloadList","apiVersion":"kueue.x-k8s.io/v1beta2","metadata":{"resourceVersion":"1","continue":"more"},"items":[`
 	var names atomic.Int64
 	fresh := func() string { return fmt.Sprintf("ghost-%d", names.Add(1)) }
-	return []hostile{
+	return []hostileCluster{
 		{name: "bomb", list: func(w http.ResponseWriter) {
 			w.Header().Set("Content-Encoding", "gzip")
 			z := gzip.NewWriter(w)
@@ -60,13 +60,13 @@ func allHostile() []hostile {
 			flood(z, func(int) string { return strings.Repeat(" ", 1<<16) })
 		}},
 		{name: "endless", list: func(w http.ResponseWriter) {
-			_, _ = io.WriteString(w, head+workloadText(fresh(), ""))
-			flood(w, func(int) string { return "," + workloadText(fresh(), "") })
+			_, _ = io.WriteString(w, head+workloadJSON(fresh(), ""))
+			flood(w, func(int) string { return "," + workloadJSON(fresh(), "") })
 		}},
 		{name: "pages without end", list: func(w http.ResponseWriter) {
 			_, _ = io.WriteString(w, page)
 			for i := range 100 {
-				_, _ = io.WriteString(w, strings.Repeat(",", min(i, 1))+workloadText(fresh(), strings.Repeat("x", 10000)))
+				_, _ = io.WriteString(w, strings.Repeat(",", min(i, 1))+workloadJSON(fresh(), strings.Repeat("x", 10000)))
 			}
 			_, _ = io.WriteString(w, "]}")
 		}},
@@ -80,14 +80,14 @@ func allHostile() []hostile {
 		}},
 		{name: "endless events", list: quiet, watch: func(w http.ResponseWriter) {
 			flood(w, func(int) string {
-				return `{"type":"ADDED","object":` + workloadText(fresh(), strings.Repeat("x", 100000)) + "}\n"
+				return `{"type":"ADDED","object":` + workloadJSON(fresh(), strings.Repeat("x", 100000)) + "}\n"
 			})
 		}},
 	}
 }
 
 // serve starts the cluster and returns how to reach it.
-func (h hostile) serve(t *testing.T) *rest.Config {
+func (h hostileCluster) serve(t *testing.T) *rest.Config {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -113,15 +113,15 @@ func (h hostile) serve(t *testing.T) *rest.Config {
 	}}
 }
 
-// heap is what live objects, and those not yet found dead, take.
-func heap() uint64 {
+// heapBytes is what live objects, and those not yet found dead, take.
+func heapBytes() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// watchHeap returns the most that the heap held until it is called.
-func watchHeap() (most func() uint64) {
+// trackHeapPeak returns the most that the heap held until it is called.
+func trackHeapPeak() (most func() uint64) {
 	var peak uint64
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -132,7 +132,7 @@ func watchHeap() (most func() uint64) {
 				ticker.Stop()
 				return
 			case <-ticker.C:
-				peak = max(peak, heap())
+				peak = max(peak, heapBytes())
 			}
 		}
 	}()
@@ -142,7 +142,7 @@ func watchHeap() (most func() uint64) {
 func TestClustersThatFloodTheHubAreCutOffAndNobodyElseNotices(t *testing.T) {
 	t.Cleanup(func() { debug.SetMemoryLimit(debug.SetMemoryLimit(-1)) })
 	debug.SetMemoryLimit(300 << 20) // as a container of the least size has it; what lives beyond is not hidden by it
-	c := newCrowd(t, false, func(o *Options) {
+	c := newIsolationEnv(t, false, func(o *Options) {
 		o.ProbeTimeout, o.Backoff = time.Minute, func(int) time.Duration { return time.Minute }
 		tame := o.Dial
 		o.Dial = func(config *rest.Config) (client.WithWatch, error) {
@@ -152,12 +152,12 @@ func TestClustersThatFloodTheHubAreCutOffAndNobodyElseNotices(t *testing.T) {
 			return tame(config)
 		}
 	})
-	c.connected(t, func(int) bool { return true })
-	most := watchHeap()
-	for _, h := range allHostile() {
+	c.waitConnected(t, func(int) bool { return true })
+	most := trackHeapPeak()
+	for _, h := range hostileClusters() {
 		c.fleet.Connect(h.name, Credentials{Config: h.serve(t), Fingerprint: "x"})
 	}
-	for _, h := range allHostile() {
+	for _, h := range hostileClusters() {
 		c.eventually(t, h.name+" is cut off, and says why", func() bool {
 			state, _ := c.fleet.State(h.name)
 			return !state.Connected && errors.Is(state.Err, wire.ErrExceeded) && !state.NextAttempt.IsZero()

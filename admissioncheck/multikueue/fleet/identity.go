@@ -15,9 +15,9 @@ import (
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
-// identify reads by whose UID the cluster is known from any other: its namespace kube-system comes and goes with it. A cluster that
+// readIdentity reads by whose UID the cluster is known from any other: its namespace kube-system comes and goes with it. A cluster that
 // does not let us is used without, as nothing but what depends on its identity is lost.
-func (s *session) identify(ctx context.Context) error {
+func (s *session) readIdentity(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.ProbeTimeout)
 	defer cancel()
 	namespace := &unstructured.Unstructured{} // asked for as JSON, which alone is read from workers
@@ -26,27 +26,27 @@ func (s *session) identify(ctx context.Context) error {
 	switch {
 	case err == nil:
 		s.identity = namespace.GetUID()
-	case unanswered(err):
+	case isUnanswered(err):
 		return fmt.Errorf("read the identity of the cluster: %w", err)
 	default:
-		s.unidentified = err
+		s.identityErr = err
 	}
-	return s.recognize()
+	return s.detectSwitchyard()
 }
 
-// recognize asks whether the cluster serves what comes with our program, as no other worker does.
-func (s *session) recognize() error {
+// detectSwitchyard asks whether the cluster serves what comes with our program, as no other worker does.
+func (s *session) detectSwitchyard() error {
 	report := switchyard.GroupVersion.WithKind("CapacityReport")
 	_, err := s.client.RESTMapper().RESTMapping(report.GroupKind(), report.Version)
-	if unanswered(err) {
+	if isUnanswered(err) {
 		return fmt.Errorf("ask for the group %s: %w", report.Group, err)
 	}
-	s.ours = err == nil
+	s.servesSwitchyard = err == nil
 	return nil
 }
 
-// unanswered tells a call that was not answered, or not to its end, from an answer, be it of discovery, that makes no sense.
-func unanswered(err error) bool {
+// isUnanswered tells a call that was not answered, or not to its end, from an answer, be it of discovery, that makes no sense.
+func isUnanswered(err error) bool {
 	var call *url.Error
 	return errors.As(err, &call) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, wire.ErrExceeded)
 }

@@ -51,17 +51,17 @@ func TestAClusterIsKnownByItsSystemNamespace(t *testing.T) {
 				},
 			}).Build()
 			s := &session{client: c, options: Options{}.withDefaults()}
-			if err := s.identify(t.Context()); (err != nil) != tc.fails {
+			if err := s.readIdentity(t.Context()); (err != nil) != tc.fails {
 				t.Fatalf("got %v", err)
 			}
-			if s.identity != tc.uid || !strings.Contains(text(s.unidentified), tc.says) || tc.says == "" && s.unidentified != nil {
-				t.Errorf("identity %q, %v", s.identity, s.unidentified)
+			if s.identity != tc.uid || !strings.Contains(errorText(s.identityErr), tc.says) || tc.says == "" && s.identityErr != nil {
+				t.Errorf("identity %q, %v", s.identity, s.identityErr)
 			}
 		})
 	}
 }
 
-func TestAWorkerOfOursIsKnownByWhatItServes(t *testing.T) {
+func TestASwitchyardWorkerIsDetectedByWhatItServes(t *testing.T) {
 	stock, ours := runtime.NewScheme(), runtime.NewScheme()
 	for _, err := range []error{corev1.AddToScheme(stock), corev1.AddToScheme(ours), switchyard.AddToScheme(ours)} {
 		if err != nil {
@@ -71,18 +71,18 @@ func TestAWorkerOfOursIsKnownByWhatItServes(t *testing.T) {
 	for scheme, want := range map[*runtime.Scheme]bool{stock: false, ours: true} {
 		c := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme)).Build()
 		s := &session{client: c, options: Options{}.withDefaults()}
-		if err := s.identify(t.Context()); err != nil || s.ours != want {
-			t.Errorf("ours: %t, want %t; %v", s.ours, want, err)
+		if err := s.readIdentity(t.Context()); err != nil || s.servesSwitchyard != want {
+			t.Errorf("ours: %t, want %t; %v", s.servesSwitchyard, want, err)
 		}
 	}
 }
 
 func TestTheLeaseOfAnotherHubIsNotRenewed(t *testing.T) {
-	l := newLeasing(t)
+	l := newLeaseEnv(t)
 	l.options.Lease.Margin = time.Minute
 	l.options.Lease.Identity = func() types.UID { return "hub-a" }
 	l.renewNow(t)
-	lease := l.stored(t)
+	lease := l.storedLease(t)
 	if got := lease.Annotations[switchyard.HubUIDAnnotation]; got != "hub-a" {
 		t.Fatalf("the lease says %q", got)
 	}
@@ -92,10 +92,10 @@ func TestTheLeaseOfAnotherHubIsNotRenewed(t *testing.T) {
 	}
 	l.clock.Step(10 * time.Second)
 	f := l.renewNow(t)
-	if f.Held || !strings.Contains(f.Why, "hub-b") || !strings.Contains(f.Why, "multiKueue.origin") {
+	if f.Held || !strings.Contains(f.Message, "hub-b") || !strings.Contains(f.Message, "multiKueue.origin") {
 		t.Errorf("got %+v, want to be told whose it is and what to change", f)
 	}
-	if got := l.stored(t); !got.Spec.RenewTime.Time.Equal(lease.Spec.RenewTime.Time) {
+	if got := l.storedLease(t); !got.Spec.RenewTime.Time.Equal(lease.Spec.RenewTime.Time) {
 		t.Error("it was renewed: a fence would believe in a hub that may be away")
 	}
 	l.clock.SetTime(lease.Spec.RenewTime.Add(time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second))
@@ -103,21 +103,21 @@ func TestTheLeaseOfAnotherHubIsNotRenewed(t *testing.T) {
 		t.Error("taken over before the other hub's fence has had time to act on its end")
 	}
 	l.clock.Step(l.options.Lease.Margin + l.options.Lease.Skew + time.Second)
-	if f := l.renewNow(t); !f.Held || l.stored(t).Annotations[switchyard.HubUIDAnnotation] != "hub-a" {
+	if f := l.renewNow(t); !f.Held || l.storedLease(t).Annotations[switchyard.HubUIDAnnotation] != "hub-a" {
 		t.Errorf("a lease that nobody keeps is not taken over: %+v", f)
 	}
 }
 
 func TestTheLeaseOfAFormerHubIsTakenOver(t *testing.T) {
-	l := newLeasing(t)
+	l := newLeaseEnv(t)
 	l.options.Lease.Identity = func() types.UID { return "hub-b" }
 	l.renewNow(t)
 	l.options.Lease.Identity = func() types.UID { return "hub-a" }
-	l.renewed = nil
+	l.lastLease = nil
 	if l.renewNow(t).Held {
 		t.Error("taken over though nobody has said so")
 	}
-	l.options.Lease.Adopted = func() []types.UID { return []types.UID{"hub-b"} }
+	l.options.Lease.AdoptedIdentities = func() []types.UID { return []types.UID{"hub-b"} }
 	if f := l.renewNow(t); !f.Held {
 		t.Errorf("got %+v", f)
 	}

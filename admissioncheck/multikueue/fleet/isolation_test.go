@@ -22,38 +22,38 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// crowd is a fleet of many in-memory clusters, of which some are sick: the black ones answer nothing until the caller gives
+// isolationEnv is a fleet of many in-memory clusters, of which some are sick: the black ones answer nothing until the caller gives
 // up, the slow ones answer late.
-type crowd struct {
-	fleet *Fleet
-	sick  atomic.Bool // black and slow from now on
-	late  time.Duration
+type isolationEnv struct {
+	fleet     *Fleet
+	unhealthy atomic.Bool // black and slow from now on
+	delay     time.Duration
 
-	mu      sync.Mutex
-	hanging map[string]int // calls that wait, by cluster
-	most    map[string]int // the most that ever waited at a time
+	mu         sync.Mutex
+	hanging    map[string]int // calls that wait, by cluster
+	maxHanging map[string]int // the most that ever waited at a time
 }
 
-const clusters, black, slow = 20, 5, 2
+const clusterCount, deadCount, slowCount = 20, 5, 2
 
 func clusterName(i int) string { return fmt.Sprintf("w%02d", i) }
 
-func healthy(i int) bool { return i >= black+slow }
+func isHealthy(i int) bool { return i >= deadCount+slowCount }
 
-// join lets a call in; it returns when the cluster answers.
-func (c *crowd) join(ctx context.Context, i int) error {
-	if healthy(i) || !c.sick.Load() {
+// delayCall lets a call in; it returns when the cluster answers.
+func (c *isolationEnv) delayCall(ctx context.Context, i int) error {
+	if isHealthy(i) || !c.unhealthy.Load() {
 		return nil
 	}
 	name := clusterName(i)
 	c.mu.Lock()
 	c.hanging[name]++
-	c.most[name] = max(c.most[name], c.hanging[name])
+	c.maxHanging[name] = max(c.maxHanging[name], c.hanging[name])
 	c.mu.Unlock()
 	defer func() { c.mu.Lock(); c.hanging[name]--; c.mu.Unlock() }()
-	if i >= black {
+	if i >= deadCount {
 		select {
-		case <-time.After(c.late):
+		case <-time.After(c.delay):
 			return nil
 		case <-ctx.Done():
 		}
@@ -62,10 +62,10 @@ func (c *crowd) join(ctx context.Context, i int) error {
 	return ctx.Err()
 }
 
-func newCrowd(tb testing.TB, sick bool, change func(*Options)) *crowd {
+func newIsolationEnv(tb testing.TB, sick bool, change func(*Options)) *isolationEnv {
 	tb.Helper()
-	c := &crowd{late: 200 * time.Millisecond, hanging: map[string]int{}, most: map[string]int{}}
-	c.sick.Store(sick)
+	c := &isolationEnv{delay: 200 * time.Millisecond, hanging: map[string]int{}, maxHanging: map[string]int{}}
+	c.unhealthy.Store(sick)
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{kueue.AddToScheme, corev1.AddToScheme} { // one scheme for all: nothing may be added later
 		if err := add(scheme); err != nil {
@@ -73,17 +73,17 @@ func newCrowd(tb testing.TB, sick bool, change func(*Options)) *crowd {
 		}
 	}
 	servers := map[string]client.WithWatch{}
-	for i := range clusters {
+	for i := range clusterCount {
 		servers[clusterName(i)] = fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme)).
 			WithInterceptorFuncs(interceptor.Funcs{
 				List: func(ctx context.Context, w client.WithWatch, list client.ObjectList, o ...client.ListOption) error {
-					if err := c.join(ctx, i); err != nil {
+					if err := c.delayCall(ctx, i); err != nil {
 						return err
 					}
 					return w.List(ctx, list, o...)
 				},
 				Create: func(ctx context.Context, w client.WithWatch, obj client.Object, o ...client.CreateOption) error {
-					if err := c.join(ctx, i); err != nil {
+					if err := c.delayCall(ctx, i); err != nil {
 						return err
 					}
 					return w.Create(ctx, obj, o...)
@@ -92,11 +92,11 @@ func newCrowd(tb testing.TB, sick bool, change func(*Options)) *crowd {
 	}
 	options := Options{
 		Origin: "hub", Scheme: scheme, Coalesce: time.Millisecond,
-		Kinds: []Kind{{
-			GVK: workloadKind, Required: true,
-			New:     func() client.Object { return &kueue.Workload{} },
-			NewList: func() client.ObjectList { return &kueue.WorkloadList{} },
-			Key:     func(o client.Object) (types.NamespacedName, bool) { return client.ObjectKeyFromObject(o), true },
+		Kinds: []WatchedKind{{
+			GVK: workloadGVK, Required: true,
+			New:         func() client.Object { return &kueue.Workload{} },
+			NewList:     func() client.ObjectList { return &kueue.WorkloadList{} },
+			WorkloadKey: func(o client.Object) (types.NamespacedName, bool) { return client.ObjectKeyFromObject(o), true },
 		}},
 		Dial: func(config *rest.Config) (client.WithWatch, error) { return servers[config.Host], nil },
 	}
@@ -108,13 +108,13 @@ func newCrowd(tb testing.TB, sick bool, change func(*Options)) *crowd {
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = c.fleet.Start(ctx) }()
 	tb.Cleanup(func() { cancel(); <-ended })
-	for i := range clusters {
+	for i := range clusterCount {
 		c.fleet.Connect(clusterName(i), Credentials{Config: &rest.Config{Host: clusterName(i)}, Fingerprint: "x"})
 	}
 	return c
 }
 
-func (c *crowd) eventually(tb testing.TB, what string, condition func() bool) {
+func (c *isolationEnv) eventually(tb testing.TB, what string, condition func() bool) {
 	tb.Helper()
 	err := wait.PollUntilContextTimeout(context.Background(), time.Millisecond, 2*time.Minute, true,
 		func(context.Context) (bool, error) { return condition(), nil })
@@ -123,7 +123,7 @@ func (c *crowd) eventually(tb testing.TB, what string, condition func() bool) {
 	}
 }
 
-func (c *crowd) connected(tb testing.TB, of func(int) bool) {
+func (c *isolationEnv) waitConnected(tb testing.TB, of func(int) bool) {
 	tb.Helper()
 	c.eventually(tb, "connected", func() bool {
 		return !slices.ContainsFunc(c.fleet.States(), func(s State) bool {
@@ -135,17 +135,17 @@ func (c *crowd) connected(tb testing.TB, of func(int) bool) {
 }
 
 // dispatch offers so many Workloads to every cluster and returns how long each took to reach each of the healthy ones.
-func (c *crowd) dispatch(tb testing.TB, round, workloads int) []time.Duration {
+func (c *isolationEnv) dispatch(tb testing.TB, round, workloads int) []time.Duration {
 	tb.Helper()
 	var mu sync.Mutex
 	var took []time.Duration
 	for n := range workloads {
 		name := fmt.Sprintf("r%d-n%d", round, n)
 		began := time.Now()
-		for i := range clusters {
-			c.fleet.Do(clusterName(i), keyOf(name), []Action{{ID: "create", Run: func(ctx context.Context, w client.Client) (any, error) {
+		for i := range clusterCount {
+			c.fleet.SetActions(clusterName(i), keyOf(name), []Action{{ID: "create", Run: func(ctx context.Context, w client.Client) (any, error) {
 				err := w.Create(ctx, remoteWorkload(name, "hub"))
-				if err == nil && healthy(i) {
+				if err == nil && isHealthy(i) {
 					mu.Lock()
 					took = append(took, time.Since(began))
 					mu.Unlock()
@@ -157,7 +157,7 @@ func (c *crowd) dispatch(tb testing.TB, round, workloads int) []time.Duration {
 	c.eventually(tb, "all healthy clusters have all", func() bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return len(took) >= workloads*(clusters-black-slow)
+		return len(took) >= workloads*(clusterCount-deadCount-slowCount)
 	})
 	mu.Lock()
 	defer mu.Unlock()
@@ -165,51 +165,51 @@ func (c *crowd) dispatch(tb testing.TB, round, workloads int) []time.Duration {
 }
 
 func TestClustersThatHangHoldUpNobodyElse(t *testing.T) {
-	c := newCrowd(t, false, func(o *Options) { o.ProbeTimeout, o.CallTimeout = time.Minute, time.Minute })
-	c.connected(t, func(int) bool { return true })
-	c.sick.Store(true)
+	c := newIsolationEnv(t, false, func(o *Options) { o.ProbeTimeout, o.CallTimeout = time.Minute, time.Minute })
+	c.waitConnected(t, func(int) bool { return true })
+	c.unhealthy.Store(true)
 	const workloads = 50
 	c.dispatch(t, 0, workloads)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i := range black {
+	for i := range deadCount {
 		name := clusterName(i)
 		if c.hanging[name] == 0 {
 			t.Errorf("nothing hangs on %s: it shows nothing that the others were served", name)
 		}
-		if limit := c.fleet.options.Writers + 2; c.most[name] > limit { // a probe and an informer's list besides
-			t.Errorf("%d calls at a time wait for %s", c.most[name], name)
+		if limit := c.fleet.options.Writers + 2; c.maxHanging[name] > limit { // a probe and an informer's list besides
+			t.Errorf("%d calls at a time wait for %s", c.maxHanging[name], name)
 		}
-		lanes := c.fleet.lookup(name).lanes
+		lanes := c.fleet.lookup(name).actionQueues
 		lanes.mu.Lock()
-		if len(lanes.lanes) > workloads {
-			t.Errorf("%d lanes for %d workloads", len(lanes.lanes), workloads)
+		if len(lanes.queues) > workloads {
+			t.Errorf("%d lanes for %d workloads", len(lanes.queues), workloads)
 		}
 		lanes.mu.Unlock()
 	}
 }
 
 func TestClustersThatNeverAnsweredKeepNobodyFromConnectingAndAreGivenNothing(t *testing.T) {
-	c := newCrowd(t, true, func(o *Options) { o.ProbeTimeout = time.Minute })
-	c.connected(t, healthy)
+	c := newIsolationEnv(t, true, func(o *Options) { o.ProbeTimeout = time.Minute })
+	c.waitConnected(t, isHealthy)
 	c.dispatch(t, 0, 20)
-	for i := range black {
-		if lanes := c.fleet.lookup(clusterName(i)).lanes; len(lanes.lanes) > 0 {
-			t.Errorf("%d lanes for a cluster that is away", len(lanes.lanes))
+	for i := range deadCount {
+		if lanes := c.fleet.lookup(clusterName(i)).actionQueues; len(lanes.queues) > 0 {
+			t.Errorf("%d lanes for a cluster that is away", len(lanes.queues))
 		}
 	}
 }
 
-// BenchmarkSickClusters reports the 99th percentile of dispatch to the healthy clusters of two fleets, of which one has sick
+// BenchmarkUnhealthyClusters reports the 99th percentile of dispatch to the healthy clusters of two fleets, of which one has sick
 // clusters besides, and the ratio. Their rounds alternate, so that both suffer alike from what else the machine does.
-func BenchmarkSickClusters(b *testing.B) {
-	var fleets [2]*crowd
+func BenchmarkUnhealthyClusters(b *testing.B) {
+	var fleets [2]*isolationEnv
 	for i := range fleets {
-		fleets[i] = newCrowd(b, false, func(o *Options) { o.ProbeTimeout, o.CallTimeout = time.Minute, time.Minute })
-		fleets[i].connected(b, func(int) bool { return true })
+		fleets[i] = newIsolationEnv(b, false, func(o *Options) { o.ProbeTimeout, o.CallTimeout = time.Minute, time.Minute })
+		fleets[i].waitConnected(b, func(int) bool { return true })
 		fleets[i].dispatch(b, 0, 10)
 	}
-	fleets[1].sick.Store(true)
+	fleets[1].unhealthy.Store(true)
 	var took [2][]time.Duration
 	for n := range 10 * b.N {
 		for i, c := range fleets {

@@ -19,13 +19,13 @@ import (
 // ErrInsecure marks credentials that a rule forbids (contract: multikueue.md 2, "Kubeconfig security rules").
 var ErrInsecure = errors.New("insecure kubeconfig")
 
-type insecure struct{ message string }
+type insecureError struct{ message string }
 
-func (e insecure) Error() string   { return e.message }
-func (e insecure) Is(t error) bool { return t == ErrInsecure }
+func (e insecureError) Error() string   { return e.message }
+func (e insecureError) Is(t error) bool { return t == ErrInsecure }
 
-func forbidden(format string, args ...any) error {
-	return insecure{message: fmt.Sprintf(format, args...)}
+func newInsecureError(format string, args ...any) error {
+	return insecureError{message: fmt.Sprintf(format, args...)}
 }
 
 // ParseKubeconfig turns a kubeconfig into a connection configuration, or says in words for the user which rule it
@@ -34,7 +34,7 @@ func forbidden(format string, args ...any) error {
 func ParseKubeconfig(raw []byte) (*rest.Config, error) {
 	config, err := clientcmd.Load(raw)
 	if err != nil {
-		return nil, forbidden("failed to parse kubeconfig(apiconfig): %v", err)
+		return nil, newInsecureError("failed to parse kubeconfig(apiconfig): %v", err)
 	}
 	if err := checkUsers(config); err != nil {
 		return nil, err
@@ -61,19 +61,19 @@ func checkUsers(config *clientcmdapi.Config) error {
 func checkUser(name string, user *clientcmdapi.AuthInfo) error {
 	switch {
 	case user.TokenFile != "":
-		return forbidden("tokenFile is not allowed")
+		return newInsecureError("tokenFile is not allowed")
 	case user.ClientCertificate != "":
-		return forbidden("client-certificate file paths are not allowed, use client-certificate-data for user %s", name)
+		return newInsecureError("client-certificate file paths are not allowed, use client-certificate-data for user %s", name)
 	case user.ClientKey != "":
-		return forbidden("client-key file paths are not allowed, use client-key-data for user %s", name)
+		return newInsecureError("client-key file paths are not allowed, use client-key-data for user %s", name)
 	case user.Impersonate != "" || user.ImpersonateUID != "" || len(user.ImpersonateGroups) > 0 || len(user.ImpersonateUserExtra) > 0:
-		return forbidden("impersonation is not allowed for user %s", name)
+		return newInsecureError("impersonation is not allowed for user %s", name)
 	case user.Username != "" || user.Password != "":
-		return forbidden("basic auth is not allowed")
+		return newInsecureError("basic auth is not allowed")
 	case user.Exec != nil:
-		return forbidden("exec plugins are not allowed")
+		return newInsecureError("exec plugins are not allowed")
 	case user.AuthProvider != nil:
-		return forbidden("auth providers are not allowed")
+		return newInsecureError("auth providers are not allowed")
 	}
 	return nil
 }
@@ -91,15 +91,15 @@ func checkClusters(config *clientcmdapi.Config) error {
 func CheckCluster(name string, cluster *clientcmdapi.Cluster) error {
 	switch {
 	case cluster.InsecureSkipTLSVerify:
-		return forbidden("insecure TLS verification is not allowed for cluster %s", name)
+		return newInsecureError("insecure TLS verification is not allowed for cluster %s", name)
 	case cluster.CertificateAuthority != "":
-		return forbidden("certificate-authority file paths are not allowed, use certificate-authority-data for cluster %s", name)
+		return newInsecureError("certificate-authority file paths are not allowed, use certificate-authority-data for cluster %s", name)
 	case cluster.Server == "":
-		return forbidden("server URL is required for cluster %s", name)
+		return newInsecureError("server URL is required for cluster %s", name)
 	case cluster.ProxyURL != "":
-		return forbidden("proxy-url is not allowed for cluster %s", name)
+		return newInsecureError("proxy-url is not allowed for cluster %s", name)
 	case !strings.HasPrefix(strings.ToLower(cluster.Server), "https://"):
-		return forbidden("server URL must use https for cluster %s", name)
+		return newInsecureError("server URL must use https for cluster %s", name)
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func CheckRESTConfig(config *rest.Config) error {
 		return err
 	}
 	if config.ExecProvider != nil {
-		return forbidden("exec plugins are not allowed")
+		return newInsecureError("exec plugins are not allowed")
 	}
 	return nil
 }
@@ -120,24 +120,24 @@ func CheckRESTConfig(config *rest.Config) error {
 func CheckProfileConfig(config *rest.Config) error {
 	switch {
 	case config.BearerTokenFile != "":
-		return forbidden("bearerTokenFile is not allowed")
-	case !trustedHost(config.Host):
-		return forbidden("untrusted server endpoint")
+		return newInsecureError("bearerTokenFile is not allowed")
+	case !isTrustedHost(config.Host):
+		return newInsecureError("untrusted server endpoint")
 	case config.Username != "" || config.Password != "":
-		return forbidden("basic auth is not allowed")
+		return newInsecureError("basic auth is not allowed")
 	case config.AuthProvider != nil:
-		return forbidden("auth providers are not allowed")
+		return newInsecureError("auth providers are not allowed")
 	case config.Insecure:
-		return forbidden("insecure TLS verification is not allowed")
+		return newInsecureError("insecure TLS verification is not allowed")
 	case config.CAFile != "" || config.CertFile != "" || config.KeyFile != "":
-		return forbidden("file paths are not allowed")
+		return newInsecureError("file paths are not allowed")
 	case !reflect.DeepEqual(config.Impersonate, rest.ImpersonationConfig{}):
-		return forbidden("impersonation is not allowed")
+		return newInsecureError("impersonation is not allowed")
 	}
 	return nil
 }
 
-func trustedHost(server string) bool {
+func isTrustedHost(server string) bool {
 	u, err := url.Parse(server)
 	if err != nil || u.User != nil {
 		return false

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-const goodKubeconfig = `
+const validKubeconfig = `
 apiVersion: v1
 kind: Config
 clusters:
@@ -27,17 +27,17 @@ current-context: main
 `
 
 func TestKubeconfigRules(t *testing.T) {
-	user := func(text string) string { return strings.Replace(goodKubeconfig, "token: secret", text, 1) }
+	user := func(text string) string { return strings.Replace(validKubeconfig, "token: secret", text, 1) }
 	cluster := func(text string) string {
-		return strings.Replace(goodKubeconfig, "    server:", "    "+text+"\n    server:", 1)
+		return strings.Replace(validKubeconfig, "    server:", "    "+text+"\n    server:", 1)
 	}
 	server := func(url string) string {
-		return strings.Replace(goodKubeconfig, "https://worker.example.com:6443", url, 1)
+		return strings.Replace(validKubeconfig, "https://worker.example.com:6443", url, 1)
 	}
 	for _, tc := range []struct {
 		name, kubeconfig, want string
 	}{
-		{"a token over https to a DNS name is fine", goodKubeconfig, ""},
+		{"a token over https to a DNS name is fine", validKubeconfig, ""},
 		{"so is an IP address", server("https://10.0.0.1:6443"), ""},
 		{"so is an IPv6 address", server("https://[fd00::1]:6443"), ""},
 		{"so is a DNS name in upper case", server("https://Worker.Example.COM"), ""},
@@ -46,7 +46,7 @@ func TestKubeconfigRules(t *testing.T) {
 		{"a token file", user("tokenFile: /etc/token"), "tokenFile is not allowed"},
 		{
 			"a token file of a user nobody uses",
-			strings.Replace(goodKubeconfig, "users:", "users:\n- name: other\n  user: {tokenFile: /etc/token}", 1), "tokenFile is not allowed",
+			strings.Replace(validKubeconfig, "users:", "users:\n- name: other\n  user: {tokenFile: /etc/token}", 1), "tokenFile is not allowed",
 		},
 		{"insecure TLS", cluster("insecure-skip-tls-verify: true"), "insecure TLS verification is not allowed for cluster w1"},
 		{
@@ -90,7 +90,7 @@ func TestKubeconfigRules(t *testing.T) {
 }
 
 func TestAKubeconfigWithoutAContextIsBadButNotInsecure(t *testing.T) {
-	_, err := ParseKubeconfig([]byte(strings.Replace(goodKubeconfig, "current-context: main", "current-context: other", 1)))
+	_, err := ParseKubeconfig([]byte(strings.Replace(validKubeconfig, "current-context: main", "current-context: other", 1)))
 	if err == nil || errors.Is(err, ErrInsecure) {
 		t.Errorf("error %v", err)
 	}
@@ -143,7 +143,7 @@ func TestReconnectBackoffDoublesUpToItsLimit(t *testing.T) {
 		}
 	}
 	for failures, want := range map[int]time.Duration{0: time.Minute, 1: 2 * time.Minute, 3: 8 * time.Minute, 4: 10 * time.Minute, 99: 10 * time.Minute} {
-		if got := EstablishTimeout(failures); got != want {
+		if got := ConnectTimeout(failures); got != want {
 			t.Errorf("patience after %d failures: %v, want %v", failures, got, want)
 		}
 	}

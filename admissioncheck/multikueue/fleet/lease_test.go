@@ -26,29 +26,29 @@ import (
 
 const leaseNamespace = "kueue-system"
 
-// leasing is one session over an in-memory API server whose writes of leases answer with write, if set.
-type leasing struct {
+// leaseEnv is one session over an in-memory API server whose writes of leases answer with write, if set.
+type leaseEnv struct {
 	*session
 
-	clock *clocktesting.FakeClock
-	write error
-	took  bool // writes take effect in spite of their answer
+	clock       *clocktesting.FakeClock
+	writeErr    error
+	writesApply bool // writes take effect in spite of their answer
 }
 
-func newLeasing(t *testing.T) *leasing {
+func newLeaseEnv(t *testing.T) *leaseEnv {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := coordinationv1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	l := &leasing{clock: clocktesting.NewFakeClock(noon)}
+	l := &leaseEnv{clock: clocktesting.NewFakeClock(noon)}
 	answer := func(do func() error) error {
-		if l.write == nil || l.took {
+		if l.writeErr == nil || l.writesApply {
 			if err := do(); err != nil {
 				return err
 			}
 		}
-		return l.write
+		return l.writeErr
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
@@ -60,18 +60,18 @@ func newLeasing(t *testing.T) *leasing {
 	}).Build()
 	options := Options{Origin: "hub", Clock: l.clock, Lease: &LeaseOptions{}}.withDefaults()
 	l.session = &session{
-		name: "w1", options: options, client: c, lease: newLease(l.clock.Now(), options.Lease), announce: func() {}, suspect: make(chan struct{}, 1),
+		name: "w1", options: options, client: c, lease: newLeaseTracker(l.clock.Now(), options.Lease), requeueAffected: func() {}, probeRequests: make(chan struct{}, 1),
 	}
 	return l
 }
 
-func (l *leasing) renewNow(t *testing.T) Fencing {
+func (l *leaseEnv) renewNow(t *testing.T) Fencing {
 	t.Helper()
 	l.renewLease(t.Context())
 	return l.lease.fencing()
 }
 
-func (l *leasing) fence(t *testing.T, renewed time.Time) {
+func (l *leaseEnv) createFence(t *testing.T, renewed time.Time) {
 	t.Helper()
 	err := l.client.Create(t.Context(), &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: leaseNamespace, Name: switchyard.FenceLease},
@@ -82,7 +82,7 @@ func (l *leasing) fence(t *testing.T, renewed time.Time) {
 	}
 }
 
-func (l *leasing) stored(t *testing.T) *coordinationv1.Lease {
+func (l *leaseEnv) storedLease(t *testing.T) *coordinationv1.Lease {
 	t.Helper()
 	found := &coordinationv1.Lease{}
 	if err := l.client.Get(t.Context(), client.ObjectKey{Namespace: leaseNamespace, Name: "switchyard-hub-hub"}, found); err != nil {
@@ -92,23 +92,23 @@ func (l *leasing) stored(t *testing.T) *coordinationv1.Lease {
 }
 
 func TestTheRunLeaseSaysWhenItsRenewalBegan(t *testing.T) {
-	l := newLeasing(t)
-	l.fence(t, l.clock.Now())
+	l := newLeaseEnv(t)
+	l.createFence(t, l.clock.Now())
 	for range 3 {
 		l.clock.Step(10 * time.Second)
-		got, lease := l.renewNow(t), l.stored(t)
+		got, lease := l.renewNow(t), l.storedLease(t)
 		if !got.RenewedAt.Equal(l.clock.Now()) || !lease.Spec.RenewTime.Equal(&metav1.MicroTime{Time: l.clock.Now()}) || *lease.Spec.LeaseDurationSeconds != 40 {
 			t.Fatalf("renewed at %v, lease %+v", got.RenewedAt, lease.Spec)
 		}
-		if !got.Held || !got.Fenced || got.Why != "" {
-			t.Fatalf("held %v, fenced %v: %q", got.Held, got.Fenced, got.Why)
+		if !got.Held || !got.FenceAlive || got.Message != "" {
+			t.Fatalf("held %v, fenced %v: %q", got.Held, got.FenceAlive, got.Message)
 		}
 	}
 }
 
 func TestARenewalWhoseOutcomeIsUnknownCountsFromItsStart(t *testing.T) {
-	l := newLeasing(t)
-	l.write, l.took = errors.New("connection reset"), true
+	l := newLeaseEnv(t)
+	l.writeErr, l.writesApply = errors.New("connection reset"), true
 	l.clock.Step(time.Minute)
 	if got := l.renewNow(t); !got.RenewedAt.Equal(l.clock.Now()) || !got.Held {
 		t.Errorf("%+v", got)
@@ -116,11 +116,11 @@ func TestARenewalWhoseOutcomeIsUnknownCountsFromItsStart(t *testing.T) {
 }
 
 func TestARefusedRenewalDoesNotCount(t *testing.T) {
-	l := newLeasing(t)
+	l := newLeaseEnv(t)
 	began := l.clock.Now()
-	l.write = apierrors.NewForbidden(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, "x", errors.New("no"))
+	l.writeErr = apierrors.NewForbidden(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, "x", errors.New("no"))
 	l.clock.Step(time.Minute)
-	if got := l.renewNow(t); !got.RenewedAt.Equal(began) || got.Held || !strings.Contains(got.Why, "forbidden") {
+	if got := l.renewNow(t); !got.RenewedAt.Equal(began) || got.Held || !strings.Contains(got.Message, "forbidden") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -131,13 +131,13 @@ func TestALeaseThatIsNotRenewedForAsLongAsItLastsHasLapsed(t *testing.T) {
 		"of an outcome that nobody knows": apierrors.NewInternalError(errors.New("a webhook failed")),
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLeasing(t)
-			l.fence(t, l.clock.Now())
+			l := newLeaseEnv(t)
+			l.createFence(t, l.clock.Now())
 			step := func(d time.Duration, write error, lapsed bool) {
 				t.Helper()
 				l.clock.Step(d)
-				l.write = write
-				if got := l.renewNow(t); got.Lapsed != lapsed || got.Fence != Seen {
+				l.writeErr = write
+				if got := l.renewNow(t); got.Expired != lapsed || got.FencePresence != FencePresent {
 					t.Errorf("%v after noon: %+v", l.clock.Since(noon), got)
 				}
 			}
@@ -152,9 +152,9 @@ func TestALeaseThatIsNotRenewedForAsLongAsItLastsHasLapsed(t *testing.T) {
 }
 
 func TestARenewalAfterALongTimeIsNews(t *testing.T) {
-	l := newLeasing(t)
+	l := newLeaseEnv(t)
 	told := 0
-	l.announce = func() { told++ }
+	l.requeueAffected = func() { told++ }
 	for _, c := range []struct {
 		after time.Duration
 		told  int
@@ -167,15 +167,15 @@ func TestARenewalAfterALongTimeIsNews(t *testing.T) {
 }
 
 func TestALeaseThatSomebodyElseWroteIsReadAgain(t *testing.T) {
-	l := newLeasing(t)
+	l := newLeaseEnv(t)
 	l.renewNow(t)
-	other := l.stored(t)
+	other := l.storedLease(t)
 	other.Spec.HolderIdentity = ptr.To("an earlier leader")
 	if err := l.client.Update(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
 	l.clock.Step(10 * time.Second)
-	if got := l.renewNow(t); !got.Held || !got.RenewedAt.Equal(l.clock.Now()) || *l.stored(t).Spec.HolderIdentity != "switchyard-hub-hub" {
+	if got := l.renewNow(t); !got.Held || !got.RenewedAt.Equal(l.clock.Now()) || *l.storedLease(t).Spec.HolderIdentity != "switchyard-hub-hub" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -193,9 +193,9 @@ func TestAFenceIsAliveAsLongAsItsLeaseAndTheClocksAgree(t *testing.T) {
 		{"renewed by a clock too far ahead", -6 * time.Second, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newLeasing(t)
-			l.fence(t, l.clock.Now().Add(-c.age))
-			if got := l.renewNow(t); got.Fenced != c.want || got.Fenced == (got.Why != "") {
+			l := newLeaseEnv(t)
+			l.createFence(t, l.clock.Now().Add(-c.age))
+			if got := l.renewNow(t); got.FenceAlive != c.want || got.FenceAlive == (got.Message != "") {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -211,20 +211,20 @@ func TestAFenceThatMayTakeLongerThanTheHubAllowsIsNoneToRelyOn(t *testing.T) {
 		why    string
 	}{
 		{"it says nothing", nil, time.Minute, true, ""},
-		{"it says nothing that can be read", within("soon"), time.Minute, false, `of how long it may take it says "soon"`},
-		{"nor can be", within("-5s"), time.Minute, false, `it says "-5s"`},
-		{"it says it, and leaves the rest empty", within(""), time.Minute, false, `it says ""`},
-		{"as long as is left for it when the clocks differ", within("55s"), time.Minute, true, ""},
-		{"longer", within("1m0s"), time.Minute, false, "it may take 1m0s to stop its jobs, more than the 55s"},
-		{"the hub allows anything", within("1h0m0s"), 0, true, ""},
+		{"it says nothing that can be read", stopsWithinAnnotation("soon"), time.Minute, false, `of how long it may take it says "soon"`},
+		{"nor can be", stopsWithinAnnotation("-5s"), time.Minute, false, `it says "-5s"`},
+		{"it says it, and leaves the rest empty", stopsWithinAnnotation(""), time.Minute, false, `it says ""`},
+		{"as long as is left for it when the clocks differ", stopsWithinAnnotation("55s"), time.Minute, true, ""},
+		{"longer", stopsWithinAnnotation("1m0s"), time.Minute, false, "it may take 1m0s to stop its jobs, more than the 55s"},
+		{"the hub allows anything", stopsWithinAnnotation("1h0m0s"), 0, true, ""},
 		{"it cannot promise anything", map[string]string{
 			switchyard.StopsWithinAnnotation: "5s", switchyard.CannotStopAnnotation: "Job.batch ns/j does\x1b[31m not stop",
 		}, 0, false, "no fence to rely on: Job.batch ns/j does not stop"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newLeasing(t)
+			l := newLeaseEnv(t)
 			l.session.options.Lease.Margin = c.margin
-			l.fence(t, l.clock.Now())
+			l.createFence(t, l.clock.Now())
 			own := &coordinationv1.Lease{}
 			if err := l.client.Get(t.Context(), client.ObjectKey{Namespace: leaseNamespace, Name: switchyard.FenceLease}, own); err != nil {
 				t.Fatal(err)
@@ -233,53 +233,53 @@ func TestAFenceThatMayTakeLongerThanTheHubAllowsIsNoneToRelyOn(t *testing.T) {
 			if err := l.client.Update(t.Context(), own); err != nil {
 				t.Fatal(err)
 			}
-			if got := l.renewNow(t); got.Fenced != c.want || got.Fenced == (got.Why != "") || !strings.Contains(got.Why, c.why) {
+			if got := l.renewNow(t); got.FenceAlive != c.want || got.FenceAlive == (got.Message != "") || !strings.Contains(got.Message, c.why) {
 				t.Errorf("%+v", got)
 			}
 		})
 	}
 }
 
-// within are the annotations of a fence that says so of how long it may take.
-func within(says string) map[string]string {
+// stopsWithinAnnotation are the annotations of a fence that says so of how long it may take.
+func stopsWithinAnnotation(says string) map[string]string {
 	return map[string]string{switchyard.StopsWithinAnnotation: says}
 }
 
 func TestWithoutAFenceTheLeaseIsRenewedAllTheSame(t *testing.T) {
-	l := newLeasing(t)
-	if got := l.renewNow(t); !got.Held || got.Fenced || got.Fence != Missing {
+	l := newLeaseEnv(t)
+	if got := l.renewNow(t); !got.Held || got.FenceAlive || got.FencePresence != FenceMissing {
 		t.Errorf("%+v", got)
 	}
 }
 
-func TestALeaseIsKeptOnlyWhereItIsWantedAndAtOnceWhenItIs(t *testing.T) {
+func TestALeaseIsRenewedOnlyWhereNeededAndAtOnceWhenItIs(t *testing.T) {
 	var wanted atomic.Bool
-	w := newWorld(t, func(o *Options) {
-		o.Lease = &LeaseOptions{Every: time.Hour, Wanted: func(string) bool { return wanted.Load() }}
+	w := newTestEnv(t, func(o *Options) {
+		o.Lease = &LeaseOptions{RenewInterval: time.Hour, IsNeeded: func(string) bool { return wanted.Load() }}
 	})
 	if err := coordinationv1.AddToScheme(w.scheme); err != nil {
 		t.Fatal(err)
 	}
 	w.servers["w1"] = w.newServer(testrestmapper.TestOnlyStaticRESTMapper(w.scheme))
 	w.connect("w1")
-	w.connected("w1")
-	if f := w.state("w1").Fencing; f.Asked {
+	w.waitConnected("w1")
+	if f := w.state("w1").Fencing; f.RenewalStarted {
 		t.Errorf("asked for a lease that nobody wants: %+v", f)
 	}
 	wanted.Store(true)
-	w.fleet.KeepLease("w1")
+	w.fleet.RequestLeaseRenewal("w1")
 	w.eventually("the lease is held", func() bool { return w.state("w1").Fencing.Held })
 }
 
 func TestAttemptsToConnectDoNotRenewTheLease(t *testing.T) {
-	w := newWorld(t, func(o *Options) {
-		o.Lease = &LeaseOptions{Every: time.Millisecond}
+	w := newTestEnv(t, func(o *Options) {
+		o.Lease = &LeaseOptions{RenewInterval: time.Millisecond}
 		o.Dial = func(*rest.Config) (client.WithWatch, error) { return nil, errors.New("no route") }
 	}, "w1")
 	w.connect("w1")
 	began := w.state("w1").Fencing.RenewedAt
 	w.eventually("some attempts have failed", func() bool { return w.state("w1").Failures > 3 })
-	if f := w.state("w1").Fencing; !f.RenewedAt.Equal(began) || f.Asked {
+	if f := w.state("w1").Fencing; !f.RenewedAt.Equal(began) || f.RenewalStarted {
 		t.Errorf("%+v", f)
 	}
 }

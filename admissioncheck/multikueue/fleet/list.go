@@ -22,19 +22,19 @@ const (
 	maxPages = 10000
 	// pageTimeout is how long one page may take.
 	pageTimeout = time.Minute
-	// listsAtOnce is how many lists of one cluster are read at a time.
-	listsAtOnce = 2
+	// maxConcurrentLists is how many lists of one cluster are read at a time.
+	maxConcurrentLists = 2
 )
 
 // lister lists the objects of one kind on one cluster, page by page, and keeps of each page no more than the hub does.
 type lister struct {
 	client   client.WithWatch
-	kind     Kind
+	kind     WatchedKind
 	selector labels.Selector
 	// slots bound the lists that are read at a time.
 	slots chan struct{}
-	// bound says whether so much, in bytes, is too much to be kept.
-	bound func(kept int64) error
+	// checkMemoryLimit says whether so much, in bytes, is too much to be kept.
+	checkMemoryLimit func(kept int64) error
 }
 
 // list returns all objects, as an informer wants them. It asks for the newest version, because a server answers with all at once
@@ -50,7 +50,7 @@ func (l lister) list(ctx context.Context) (runtime.Object, error) {
 	var objects []runtime.Object
 	var kept int64
 	for range maxPages {
-		page, fewer, err := l.page(ctx, whole.GetContinue(), size)
+		page, fewer, err := l.listPage(ctx, whole.GetContinue(), size)
 		if err != nil {
 			return nil, err
 		}
@@ -61,9 +61,9 @@ func (l lister) list(ctx context.Context) (runtime.Object, error) {
 		}
 		for _, item := range found {
 			l.kind.strip(item)
-			kept += weigh(item)
+			kept += memorySize(item)
 		}
-		if err := l.bound(kept); err != nil {
+		if err := l.checkMemoryLimit(kept); err != nil {
 			return nil, err
 		}
 		objects = append(objects, found...)
@@ -76,11 +76,11 @@ func (l lister) list(ctx context.Context) (runtime.Object, error) {
 	return nil, wire.Exceeded("a list of %s has more than %d pages", l.kind.GVK.Kind, maxPages)
 }
 
-// page lists at most the given number of objects, and fewer if they are too large; it returns how many were asked for.
-func (l lister) page(ctx context.Context, from string, size int64) (client.ObjectList, int64, error) {
+// listPage lists at most the given number of objects, and fewer if they are too large; it returns how many were asked for.
+func (l lister) listPage(ctx context.Context, from string, size int64) (client.ObjectList, int64, error) {
 	for {
 		page := l.kind.NewList()
-		err := l.ask(ctx, page, from, size)
+		err := l.requestPage(ctx, page, from, size)
 		if err == nil || size == 1 || !errors.Is(err, wire.ErrExceeded) {
 			return page, size, err
 		}
@@ -88,7 +88,7 @@ func (l lister) page(ctx context.Context, from string, size int64) (client.Objec
 	}
 }
 
-func (l lister) ask(ctx context.Context, page client.ObjectList, from string, size int64) error {
+func (l lister) requestPage(ctx context.Context, page client.ObjectList, from string, size int64) error {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
 	if size > 1 {
@@ -100,7 +100,7 @@ func (l lister) ask(ctx context.Context, page client.ObjectList, from string, si
 }
 
 // strip removes from an object what no reader of the cache needs.
-func (k Kind) strip(obj any) {
+func (k WatchedKind) strip(obj any) {
 	if o, ok := obj.(client.Object); ok {
 		o.SetManagedFields(nil)
 		if k.Strip != nil {

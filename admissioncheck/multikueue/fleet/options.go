@@ -20,18 +20,18 @@ type Options struct {
 	// Origin is the value of the origin label: only objects that carry it are seen at all. Never empty.
 	Origin string
 	// Kinds are followed on every cluster; at least one is required. The first required one serves as the probe.
-	Kinds []Kind
+	Kinds []WatchedKind
 	// Scheme knows the Go types of all kinds.
 	Scheme *runtime.Scheme
-	// Concerned lists the Workloads to look at again when a cluster was connected or lost: those that look for a cluster, and
+	// AffectedWorkloads lists the Workloads to look at again when a cluster was connected or lost: those that look for a cluster, and
 	// others.
-	Concerned func(cluster string) (seekers, others []types.NamespacedName)
+	AffectedWorkloads func(cluster string) (seekers, others []types.NamespacedName)
 
-	// Removed, optional, is told of every cluster that is removed.
-	Removed func(cluster string)
-	// Owned tells whether a Workload is one of the hub's, or was until now; by default all are. Of others nothing is remembered, and
+	// OnRemoved, optional, is told of every cluster that is removed.
+	OnRemoved func(cluster string)
+	// OwnsWorkload tells whether a Workload is one of the hub's, or was until now; by default all are. Of others nothing is remembered, and
 	// those of one cluster are looked at ten a second.
-	Owned func(types.NamespacedName) bool
+	OwnsWorkload func(types.NamespacedName) bool
 	// Lease, optional, makes the supervisors keep a run lease on the workers.
 	Lease *LeaseOptions
 
@@ -41,17 +41,17 @@ type Options struct {
 	Clock clock.WithTickerAndDelayedExecution
 	// Backoff before the next connection attempt, given the failures in a row; by default ReconnectBackoff.
 	Backoff func(failures int) time.Duration
-	// Steady is how long a session must last to have held (1 min): the next attempt after some that did not waits as after failures.
-	Steady time.Duration
-	// ProbeEvery is the time between probes of a connected cluster (10 s), ProbeTimeout the patience with one (5 s). A
+	// MinSessionDuration is how long a session must last to have held (1 min): the next attempt after some that did not waits as after failures.
+	MinSessionDuration time.Duration
+	// ProbeInterval is the time between probes of a connected cluster (10 s), ProbeTimeout the patience with one (5 s). A
 	// cluster is lost when two probes in a row fail, or one during which it drops requests.
-	ProbeEvery, ProbeTimeout time.Duration
+	ProbeInterval, ProbeTimeout time.Duration
 	// CallTimeout bounds one action (15 s).
 	CallTimeout time.Duration
 	// Coalesce is how long a change that is not urgent may wait for others (400 ms).
 	Coalesce time.Duration
-	// RecheckKinds is how often a cluster is asked for a kind that it did not serve (1 min).
-	RecheckKinds time.Duration
+	// KindRecheckInterval is how often a cluster is asked for a kind that it did not serve (1 min).
+	KindRecheckInterval time.Duration
 	// Writers is how many actions run at a time on one cluster (32); QPS and Burst are its budget of calls a second, for everything
 	// that is called over one connection (1000, 2000).
 	Writers int
@@ -60,11 +60,11 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Concerned == nil {
-		o.Concerned = func(string) (seekers, others []types.NamespacedName) { return nil, nil }
+	if o.AffectedWorkloads == nil {
+		o.AffectedWorkloads = func(string) (seekers, others []types.NamespacedName) { return nil, nil }
 	}
-	if o.Owned == nil {
-		o.Owned = func(types.NamespacedName) bool { return true }
+	if o.OwnsWorkload == nil {
+		o.OwnsWorkload = func(types.NamespacedName) bool { return true }
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -72,15 +72,15 @@ func (o Options) withDefaults() Options {
 	if o.Backoff == nil {
 		o.Backoff = ReconnectBackoff
 	}
-	o.Steady = orElse(o.Steady, time.Minute)
-	o.ProbeEvery = orElse(o.ProbeEvery, 10*time.Second)
-	o.ProbeTimeout = orElse(o.ProbeTimeout, 5*time.Second)
-	o.CallTimeout = orElse(o.CallTimeout, 15*time.Second)
-	o.Coalesce = orElse(o.Coalesce, 400*time.Millisecond)
-	o.RecheckKinds = orElse(o.RecheckKinds, time.Minute)
-	o.Writers = orElse(o.Writers, 32)
-	o.QPS = orElse(o.QPS, 1000)
-	o.Burst = orElse(o.Burst, 2000)
+	o.MinSessionDuration = valueOr(o.MinSessionDuration, time.Minute)
+	o.ProbeInterval = valueOr(o.ProbeInterval, 10*time.Second)
+	o.ProbeTimeout = valueOr(o.ProbeTimeout, 5*time.Second)
+	o.CallTimeout = valueOr(o.CallTimeout, 15*time.Second)
+	o.Coalesce = valueOr(o.Coalesce, 400*time.Millisecond)
+	o.KindRecheckInterval = valueOr(o.KindRecheckInterval, time.Minute)
+	o.Writers = valueOr(o.Writers, 32)
+	o.QPS = valueOr(o.QPS, 1000)
+	o.Burst = valueOr(o.Burst, 2000)
 	if o.Lease != nil {
 		lease := o.Lease.withDefaults(o.Origin)
 		o.Lease = &lease
@@ -91,8 +91,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// number is the place of a kind among the others; for one that is not followed a number that no other has.
-func (o Options) number(gvk schema.GroupVersionKind) int {
+// kindIndex is the place of a kind among the others; for one that is not followed a number that no other has.
+func (o Options) kindIndex(gvk schema.GroupVersionKind) int {
 	for i := range o.Kinds {
 		if o.Kinds[i].GVK == gvk {
 			return i
@@ -101,7 +101,7 @@ func (o Options) number(gvk schema.GroupVersionKind) int {
 	return len(o.Kinds)
 }
 
-func orElse[T comparable](value, fallback T) T {
+func valueOr[T comparable](value, fallback T) T {
 	var zero T
 	if value == zero {
 		return fallback
@@ -112,7 +112,7 @@ func orElse[T comparable](value, fallback T) T {
 // dial makes a typed client. Discovery takes no context, so it gets a timeout of its own: a server that accepts connections
 // and says nothing would hang it, and with it the end of the session, for half a minute.
 func (o Options) dial(config *rest.Config) (client.WithWatch, error) {
-	budgeted := o.budgeted(config)
+	budgeted := o.withRateLimits(config)
 	discovery := rest.CopyConfig(budgeted)
 	discovery.Timeout = o.ProbeTimeout
 	transport, err := rest.HTTPClientFor(discovery)
@@ -126,10 +126,10 @@ func (o Options) dial(config *rest.Config) (client.WithWatch, error) {
 	return client.NewWithWatch(budgeted, client.Options{Scheme: o.Scheme, Mapper: mapper})
 }
 
-// budgeted is a cluster's config with the fleet's budget, wherever the credentials are from: configs that say nothing would be
+// withRateLimits is a cluster's config with the fleet's budget, wherever the credentials are from: configs that say nothing would be
 // held to client-go's 5 calls a second. All clients that are made of it share the budget: there is one for each kind of object,
 // and one for discovery.
-func (o Options) budgeted(config *rest.Config) *rest.Config {
+func (o Options) withRateLimits(config *rest.Config) *rest.Config {
 	budgeted := rest.CopyConfig(config)
 	budgeted.QPS, budgeted.Burst = o.QPS, o.Burst
 	budgeted.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(o.QPS, o.Burst)
@@ -137,9 +137,9 @@ func (o Options) budgeted(config *rest.Config) *rest.Config {
 	return budgeted
 }
 
-// EstablishTimeout is how long a connection attempt may take after the given number of failures in a row: 1 min, 2 min, 4
+// ConnectTimeout is how long a connection attempt may take after the given number of failures in a row: 1 min, 2 min, 4
 // min and so on, never more than 10 min (contract: multikueue.md 2).
-func EstablishTimeout(failures int) time.Duration {
+func ConnectTimeout(failures int) time.Duration {
 	const most = 10 * time.Minute
 	return min(time.Minute<<min(max(failures, 0), 4), most)
 }

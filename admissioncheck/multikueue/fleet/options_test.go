@@ -20,7 +20,7 @@ import (
 	configapi "switchyard.dev/apis/config/v1beta2"
 )
 
-const ofKubeconfig = `
+const minimalKubeconfig = `
 apiVersion: v1
 kind: Config
 clusters: [{name: w1, cluster: {server: "https://w1.example.com"}}]
@@ -29,8 +29,8 @@ contexts: [{name: main, context: {cluster: w1, user: hub}}]
 current-context: main
 `
 
-// fromProfile is the config of a ClusterProfile.
-func fromProfile(t *testing.T) *rest.Config {
+// profileConfig is the config of a ClusterProfile.
+func profileConfig(t *testing.T) *rest.Config {
 	t.Helper()
 	p := &inventory.ClusterProfile{}
 	p.Status.AccessProviders = []inventory.AccessProvider{{Name: "p", Cluster: clientcmdv1.Cluster{Server: "https://w1.example.com"}}}
@@ -44,20 +44,20 @@ func fromProfile(t *testing.T) *rest.Config {
 }
 
 func TestEveryWorkerIsDialledWithTheFleetsBudget(t *testing.T) {
-	parsed, err := fleet.ParseKubeconfig([]byte(ofKubeconfig))
+	parsed, err := fleet.ParseKubeconfig([]byte(minimalKubeconfig))
 	if err != nil {
 		t.Fatal(err)
 	}
 	limited := rest.CopyConfig(parsed)
 	limited.QPS, limited.Burst, limited.RateLimiter = 1, 2, flowcontrol.NewTokenBucketRateLimiter(1, 2)
-	for from, config := range map[string]*rest.Config{"a kubeconfig": parsed, "a ClusterProfile": fromProfile(t), "one that has limits": limited} {
+	for from, config := range map[string]*rest.Config{"a kubeconfig": parsed, "a ClusterProfile": profileConfig(t), "one that has limits": limited} {
 		for _, c := range []struct {
 			options fleet.Options
 			qps     float32
 			burst   int
 		}{{fleet.Options{}, 1000, 2000}, {fleet.Options{QPS: 70, Burst: 90}, 70, 90}} {
 			was := config.QPS
-			got := c.options.Budgeted(config)
+			got := c.options.WithRateLimits(config)
 			if got.QPS != c.qps || got.Burst != c.burst || got.RateLimiter.QPS() != c.qps || got.RateLimiter == config.RateLimiter || got.Host != config.Host || got.UserAgent != "switchyard-hub" {
 				t.Errorf("from %s: %v calls a second, %d at once, as %q at %s", from, got.QPS, got.Burst, got.UserAgent, got.Host)
 			}
@@ -81,7 +81,7 @@ func TestWhatIsDialledIsTheConfigWithTheBudget(t *testing.T) {
 		_, _ = w.Write([]byte(`{"kind": "ConfigMapList", "apiVersion": "v1", "items": []}`))
 	}))
 	defer server.Close()
-	c, err := fleet.Options{Scheme: scheme.Scheme}.DialledByDefault(&rest.Config{Host: server.URL})
+	c, err := fleet.Options{Scheme: scheme.Scheme}.DefaultDial(&rest.Config{Host: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestAllThatIsCalledOverAConnectionSharesItsBudget(t *testing.T) {
 	}))
 	defer server.Close()
 	const enough = 10 // calls at once, to learn of a kind and to list it; and then none for a day
-	c, err := fleet.Options{Scheme: scheme.Scheme, QPS: 1e-5, Burst: enough}.DialledByDefault(&rest.Config{Host: server.URL})
+	c, err := fleet.Options{Scheme: scheme.Scheme, QPS: 1e-5, Burst: enough}.DefaultDial(&rest.Config{Host: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

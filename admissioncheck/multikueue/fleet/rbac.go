@@ -30,27 +30,27 @@ type JobResource = schema.GroupResource
 // without knowing them.
 func WorkerRules(jobs ...JobResource) []rbacv1.PolicyRule {
 	rules := []rbacv1.PolicyRule{
-		rule(kueue.GroupVersion.Group, "workloads", "create", "delete", "get", "list", "patch", "watch"),
-		rule(kueue.GroupVersion.Group, "workloads/status", "patch"),
+		policyRule(kueue.GroupVersion.Group, "workloads", "create", "delete", "get", "list", "patch", "watch"),
+		policyRule(kueue.GroupVersion.Group, "workloads/status", "patch"),
 		{
 			APIGroups: []string{kueue.GroupVersion.Group}, Resources: []string{"clusterqueues", "localqueues"},
 			Verbs: []string{"list", "watch"},
 		},
-		rule(switchyard.GroupVersion.Group, "capacityreports", "list", "watch"),
+		policyRule(switchyard.GroupVersion.Group, "capacityreports", "list", "watch"),
 		identityRule(),
 	}
 	sorted := slices.SortedFunc(slices.Values(jobs), func(a, b JobResource) int {
 		return slices.Compare([]string{a.Group, a.Resource}, []string{b.Group, b.Resource})
 	})
 	for _, j := range slices.Compact(sorted) {
-		rules = append(rules, rule(j.Group, j.Resource, "create", "delete", "get", "list", "watch"))
+		rules = append(rules, policyRule(j.Group, j.Resource, "create", "delete", "get", "list", "watch"))
 	}
 	return rules
 }
 
 // identityRule is the right to read by what the cluster is known.
 func identityRule() rbacv1.PolicyRule {
-	identity := rule("", "namespaces", "get")
+	identity := policyRule("", "namespaces", "get")
 	identity.ResourceNames = []string{metav1.NamespaceSystem}
 	return identity
 }
@@ -58,21 +58,21 @@ func identityRule() rbacv1.PolicyRule {
 // LeaseRules is what the account of the hub with that origin needs in the namespace of the worker's program: to renew its
 // own run lease, and to see that the worker's fence is alive. Only creation cannot be restricted to a name.
 func LeaseRules(origin string) []rbacv1.PolicyRule {
-	own := rule("coordination.k8s.io", "leases", "get", "update")
+	own := policyRule("coordination.k8s.io", "leases", "get", "update")
 	own.ResourceNames = []string{fence.LeaseName(origin)}
-	other := rule("coordination.k8s.io", "leases", "get")
+	other := policyRule("coordination.k8s.io", "leases", "get")
 	other.ResourceNames = []string{switchyard.FenceLease}
-	return []rbacv1.PolicyRule{rule("coordination.k8s.io", "leases", "create"), own, other}
+	return []rbacv1.PolicyRule{policyRule("coordination.k8s.io", "leases", "create"), own, other}
 }
 
-func rule(group, resource string, verbs ...string) rbacv1.PolicyRule {
+func policyRule(group, resource string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs}
 }
 
 // Access is the account by which a hub works on a worker cluster.
 type Access struct {
 	// Namespace of the worker's program, in which the account is, and the account's name.
-	Namespace, Account string
+	Namespace, ServiceAccount string
 	// Origin of the hub.
 	Origin string
 	// Jobs are the kinds that the hub dispatches.
@@ -81,27 +81,27 @@ type Access struct {
 
 // Objects are the account and its rights, in an order in which they can be created.
 func (a Access) Objects() []client.Object {
-	named := metav1.ObjectMeta{Name: a.Namespace + "-" + a.Account}
-	within := metav1.ObjectMeta{Namespace: a.Namespace, Name: a.Account}
-	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: a.Namespace, Name: a.Account}}
+	named := metav1.ObjectMeta{Name: a.Namespace + "-" + a.ServiceAccount}
+	within := metav1.ObjectMeta{Namespace: a.Namespace, Name: a.ServiceAccount}
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: a.Namespace, Name: a.ServiceAccount}}
 	group := rbacv1.GroupName
 	return []client.Object{
-		&corev1.Namespace{TypeMeta: typed("v1", "Namespace"), ObjectMeta: metav1.ObjectMeta{Name: a.Namespace}},
-		&corev1.ServiceAccount{TypeMeta: typed("v1", "ServiceAccount"), ObjectMeta: within},
-		&rbacv1.ClusterRole{TypeMeta: typed(group+"/v1", "ClusterRole"), ObjectMeta: named, Rules: WorkerRules(a.Jobs...)},
+		&corev1.Namespace{TypeMeta: typeMeta("v1", "Namespace"), ObjectMeta: metav1.ObjectMeta{Name: a.Namespace}},
+		&corev1.ServiceAccount{TypeMeta: typeMeta("v1", "ServiceAccount"), ObjectMeta: within},
+		&rbacv1.ClusterRole{TypeMeta: typeMeta(group+"/v1", "ClusterRole"), ObjectMeta: named, Rules: WorkerRules(a.Jobs...)},
 		&rbacv1.ClusterRoleBinding{
-			TypeMeta: typed(group+"/v1", "ClusterRoleBinding"), ObjectMeta: named, Subjects: subjects,
+			TypeMeta: typeMeta(group+"/v1", "ClusterRoleBinding"), ObjectMeta: named, Subjects: subjects,
 			RoleRef: rbacv1.RoleRef{APIGroup: group, Kind: "ClusterRole", Name: named.Name},
 		},
-		&rbacv1.Role{TypeMeta: typed(group+"/v1", "Role"), ObjectMeta: within, Rules: LeaseRules(a.Origin)},
+		&rbacv1.Role{TypeMeta: typeMeta(group+"/v1", "Role"), ObjectMeta: within, Rules: LeaseRules(a.Origin)},
 		&rbacv1.RoleBinding{
-			TypeMeta: typed(group+"/v1", "RoleBinding"), ObjectMeta: within, Subjects: subjects,
+			TypeMeta: typeMeta(group+"/v1", "RoleBinding"), ObjectMeta: within, Subjects: subjects,
 			RoleRef: rbacv1.RoleRef{APIGroup: group, Kind: "Role", Name: within.Name},
 		},
 	}
 }
 
-func typed(version, kind string) metav1.TypeMeta {
+func typeMeta(version, kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: version, Kind: kind}
 }
 

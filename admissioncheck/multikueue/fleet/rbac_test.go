@@ -28,8 +28,8 @@ const manifestHead = `# What a hub may do on this worker: see its queue's copies
 # Generated: go test ./admissioncheck/multikueue/fleet -run Manifest -update
 `
 
-func shipped() fleet.Access {
-	a := fleet.Access{Namespace: "kueue-system", Account: "switchyard-hub", Origin: "multikueue"}
+func sampleAccess() fleet.Access {
+	a := fleet.Access{Namespace: "kueue-system", ServiceAccount: "switchyard-hub", Origin: "multikueue"}
 	for _, kind := range all.Kinds() {
 		if kind.Mirrorable() {
 			resource, _ := meta.UnsafeGuessKindToResource(kind.GVK())
@@ -40,7 +40,7 @@ func shipped() fleet.Access {
 }
 
 func TestTheManifestForWorkersIsThatOfEveryKindThatCanBeDispatched(t *testing.T) {
-	body, err := shipped().Manifest()
+	body, err := sampleAccess().Manifest()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +59,8 @@ func TestTheManifestForWorkersIsThatOfEveryKindThatCanBeDispatched(t *testing.T)
 	}
 }
 
-// allowed renders rules as "verb group/resource[ name]".
-func allowed(rules []rbacv1.PolicyRule) []string {
+// formatRules renders rules as "verb group/resource[ name]".
+func formatRules(rules []rbacv1.PolicyRule) []string {
 	var list []string
 	for _, r := range rules {
 		for _, resource := range r.Resources {
@@ -84,7 +84,7 @@ func TestTheRightsOfAHubInTheNamespaceOfAWorkersProgramAreThoseOfItsLease(t *tes
 		"get coordination.k8s.io/leases switchyard-hub-east",
 		"update coordination.k8s.io/leases switchyard-hub-east",
 	}
-	if diff := cmp.Diff(want, allowed(fleet.LeaseRules("east"))); diff != "" {
+	if diff := cmp.Diff(want, formatRules(fleet.LeaseRules("east"))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -101,7 +101,7 @@ func TestTheRightsOfAHubOnAWorkerAreEnumerated(t *testing.T) {
 		"watch switchyard.dev/capacityreports",
 	}
 	job := fleet.JobResource{Group: "batch", Resource: "jobs"}
-	if diff := cmp.Diff(want, allowed(fleet.WorkerRules(job, job))); diff != "" {
+	if diff := cmp.Diff(want, formatRules(fleet.WorkerRules(job, job))); diff != "" {
 		t.Error(diff)
 	}
 }

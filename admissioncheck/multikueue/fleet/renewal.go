@@ -12,123 +12,123 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// renewals remember when objects of a cluster that have to be renewed were seen to change last, by our own clock. They
+// renewalTracker remember when objects of a cluster that have to be renewed were seen to change last, by our own clock. They
 // outlive sessions: what nobody renews does not begin anew with a connection.
-type renewals struct {
+type renewalTracker struct {
 	mu   sync.Mutex
-	last map[renewed]renewal
+	last map[renewalKey]renewalRecord
 }
 
-type renewed struct {
+type renewalKey struct {
 	gvk schema.GroupVersionKind
 	key types.NamespacedName
 }
 
-type renewal struct {
+type renewalRecord struct {
 	version string
 	at      time.Time
 }
 
-// note remembers a version that was seen now; one seen before is no renewal.
-func (r *renewals) note(gvk schema.GroupVersionKind, obj client.Object, now time.Time) {
+// record remembers a version that was seen now; one seen before is no renewal.
+func (r *renewalTracker) record(gvk schema.GroupVersionKind, obj client.Object, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	of := renewed{gvk, client.ObjectKeyFromObject(obj)}
+	of := renewalKey{gvk, client.ObjectKeyFromObject(obj)}
 	if r.last[of].version == obj.GetResourceVersion() {
 		return
 	}
 	if r.last == nil {
-		r.last = map[renewed]renewal{}
+		r.last = map[renewalKey]renewalRecord{}
 	}
-	r.last[of] = renewal{obj.GetResourceVersion(), now}
+	r.last[of] = renewalRecord{obj.GetResourceVersion(), now}
 }
 
-// drop forgets an object that is gone.
-func (r *renewals) drop(gvk schema.GroupVersionKind, obj client.Object) {
+// forget forgets an object that is gone.
+func (r *renewalTracker) forget(gvk schema.GroupVersionKind, obj client.Object) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.last, renewed{gvk, client.ObjectKeyFromObject(obj)})
+	delete(r.last, renewalKey{gvk, client.ObjectKeyFromObject(obj)})
 }
 
-// counts reports whether the object was renewed in time. One that was not noted yet has just changed.
-func (r *renewals) counts(k Kind, obj client.Object, now time.Time) bool {
-	if k.Renewed <= 0 {
+// isFresh reports whether the object was renewed in time. One that was not noted yet has just changed.
+func (r *renewalTracker) isFresh(k WatchedKind, obj client.Object, now time.Time) bool {
+	if k.RenewalTimeout <= 0 {
 		return true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	last := r.last[renewed{k.GVK, client.ObjectKeyFromObject(obj)}]
-	return last.version != obj.GetResourceVersion() || now.Before(last.at.Add(k.Renewed))
+	last := r.last[renewalKey{k.GVK, client.ObjectKeyFromObject(obj)}]
+	return last.version != obj.GetResourceVersion() || now.Before(last.at.Add(k.RenewalTimeout))
 }
 
-// Current is Get for an object that has to be renewed (Kind.Renewed): nil also if nobody has for too long, and if it is not
+// GetFresh is Get for an object that has to be renewed (Kind.Renewed): nil also if nobody has for too long, and if it is not
 // known what there is.
-func (f *Fleet) Current(cluster string, gvk schema.GroupVersionKind, key types.NamespacedName) client.Object {
+func (f *Fleet) GetFresh(cluster string, gvk schema.GroupVersionKind, key types.NamespacedName) client.Object {
 	s := f.lookup(cluster)
 	if s == nil {
 		return nil
 	}
 	obj, _ := s.get(gvk, storeKey(key))
-	if obj == nil || !s.renewals.counts(s.follows(gvk).kind, obj, s.options.Clock.Now()) {
+	if obj == nil || !s.renewals.isFresh(s.informerFor(gvk).kind, obj, s.options.Clock.Now()) {
 		return nil
 	}
 	return obj
 }
 
-// errNeedless says that another kind is served which makes this one needless.
-var errNeedless = errors.New("another kind is served instead")
+// errSuperseded says that another kind is served which makes this one needless.
+var errSuperseded = errors.New("another kind is served instead")
 
-// needed waits until it is known whether the kind is wanted here.
-func (s *session) needed(ctx context.Context, k Kind) error {
-	if k.Unless.Empty() {
+// awaitNeeded waits until it is known whether the kind is wanted here.
+func (s *session) awaitNeeded(ctx context.Context, k WatchedKind) error {
+	if k.FallbackFor.Empty() {
 		return nil
 	}
 	for {
-		switch other := s.get(k.Unless); {
+		switch other := s.informerFor(k.FallbackFor); {
 		case other.err != nil:
 			return nil //nolint:nilerr // the other kind is not to be had, so this one is needed
 		case other.informer != nil && other.informer.HasSynced():
-			if s.replaced(k) {
-				return errNeedless
+			if s.isSuperseded(k) {
+				return errSuperseded
 			}
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for %s: %w", k.Unless.Kind, context.Cause(ctx))
+			return fmt.Errorf("wait for %s: %w", k.FallbackFor.Kind, context.Cause(ctx))
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
 
-// replaced reports whether the other kind makes this one needless: it is served and, if its objects have to be renewed, there
+// isSuperseded reports whether the other kind makes this one needless: it is served and, if its objects have to be renewed, there
 // is one that was.
-func (s *session) replaced(k Kind) bool {
-	other := s.get(k.Unless)
+func (s *session) isSuperseded(k WatchedKind) bool {
+	other := s.informerFor(k.FallbackFor)
 	switch {
 	case other.informer == nil || !other.informer.HasSynced():
 		return false
-	case other.kind.Renewed <= 0:
+	case other.kind.RenewalTimeout <= 0:
 		return true
 	}
 	for _, item := range other.informer.GetStore().List() {
-		if obj := object(item); obj != nil && s.owner.renewals.counts(other.kind, obj, s.options.Clock.Now()) {
+		if obj := asObject(item); obj != nil && s.supervisor.renewals.isFresh(other.kind, obj, s.options.Clock.Now()) {
 			return true
 		}
 	}
 	return false
 }
 
-// standIn ends the informer of a kind once another makes it needless.
-func (s *session) standIn(running context.Context, end context.CancelCauseFunc, k Kind) {
+// stopWhenSuperseded ends the informer of a kind once another makes it needless.
+func (s *session) stopWhenSuperseded(running context.Context, end context.CancelCauseFunc, k WatchedKind) {
 	for {
 		select {
 		case <-running.Done():
 			return
-		case <-s.options.Clock.After(s.options.RecheckKinds):
+		case <-s.options.Clock.After(s.options.KindRecheckInterval):
 		}
-		if s.replaced(k) {
-			end(errNeedless)
+		if s.isSuperseded(k) {
+			end(errSuperseded)
 			return
 		}
 	}

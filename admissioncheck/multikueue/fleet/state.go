@@ -22,16 +22,16 @@ type State struct {
 	Cluster string
 	// Connected tells that the last probe was answered and the required informers are complete.
 	Connected bool
-	// Connection counts the connections that there have been since this program started, this one included. What was seen over an
+	// ConnectionNumber counts the connections that there have been since this program started, this one included. What was seen over an
 	// earlier one says nothing of what there is: the cluster may have been put back to a backup.
-	Connection int64
-	// Met tells that it has been connected at some time since this program started.
-	Met bool
-	// Degraded says why a cluster that is connected may not do what is asked of it: an answer takes much longer than usual, or
+	ConnectionNumber int64
+	// EverConnected tells that it has been connected at some time since this program started.
+	EverConnected bool
+	// DegradedReason says why a cluster that is connected may not do what is asked of it: an answer takes much longer than usual, or
 	// the last one did, or calls fail one after the other. Empty if there is no such sign. OnTrial is set when it is to be given
 	// something all the same: otherwise nobody would find out that it does what it is asked again.
-	Degraded string
-	OnTrial  bool
+	DegradedReason string
+	AllowTrial     bool
 	// LostSince is when contact was lost, zero while connected. The first loss counts, failed attempts since do not move
 	// it; before the first contact it is when the supervisor began (contract: multikueue.md 2, "Connection state").
 	LostSince time.Time
@@ -46,13 +46,13 @@ type State struct {
 	Fingerprint string
 	// Fencing is how the hub's run lease and the worker's fence stand.
 	Fencing Fencing
-	// Ours tells that the API group of our program was served when the connection was made: a worker of ours refuses what others let
+	// ServesSwitchyard tells that the API group of our program was served when the connection was made: a worker of ours refuses what others let
 	// pass.
-	Ours bool
+	ServesSwitchyard bool
 	// Identity is that of the cluster which the connection leads, or led last, to: the UID of its namespace kube-system. It is empty
 	// before the first connection, and where the hub may not read it; Unidentified says why then.
-	Identity     types.UID
-	Unidentified string
+	Identity      types.UID
+	IdentityError string
 	// Unserved are the kinds that the cluster does not serve to us, sorted.
 	Unserved []Unserved
 }

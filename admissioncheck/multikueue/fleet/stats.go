@@ -27,14 +27,14 @@ type Stats struct {
 func (f *Fleet) Stats() []Stats {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	list := make([]Stats, 0, len(f.members))
-	for _, name := range slices.Sorted(maps.Keys(f.members)) {
-		list = append(list, f.members[name].figures())
+	list := make([]Stats, 0, len(f.supervisors))
+	for _, name := range slices.Sorted(maps.Keys(f.supervisors)) {
+		list = append(list, f.supervisors[name].collectStats())
 	}
 	return list
 }
 
-func (s *supervisor) figures() Stats {
+func (s *supervisor) collectStats() Stats {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	figures := Stats{
@@ -42,54 +42,54 @@ func (s *supervisor) figures() Stats {
 		Errors: s.stats.errors.Load(),
 	}
 	if s.state.Connected {
-		figures.Queued = s.lanes.waiting(s.options.Clock.Now())
+		figures.Queued = s.actionQueues.countWaiting(s.options.Clock.Now())
 	}
 	return figures
 }
 
-// waiting counts the lanes in which something is left to be done. What has succeeded is not, while its effect may still show.
-func (l *lanes) waiting(now time.Time) int {
+// countWaiting counts the lanes in which something is left to be done. What has succeeded is not, while its effect may still show.
+func (l *actionQueues) countWaiting(now time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := 0
-	for _, ln := range l.lanes {
-		if slices.ContainsFunc(ln.pending, func(a Action) bool { return !now.Before(ln.settled[a.ID].until) }) {
+	for _, ln := range l.queues {
+		if slices.ContainsFunc(ln.pending, func(a Action) bool { return !now.Before(ln.succeeded[a.ID].until) }) {
 			n++
 		}
 	}
 	return n
 }
 
-// stats are the counters of one supervisor.
-type stats struct {
-	// unanswered is called for each request that got no answer though nobody gave it up.
-	unanswered func()
+// callStats are the counters of one supervisor.
+type callStats struct {
+	// onUnanswered is called for each request that got no answer though nobody gave it up.
+	onUnanswered func()
 
 	connections, calls, errors atomic.Int64
 	// dropped counts the requests that got no answer though nobody gave them up.
 	dropped atomic.Int64
 }
 
-// counting returns the config, made to count what is called by it.
-func (s *stats) counting(config *rest.Config) *rest.Config {
+// wrapConfig returns the config, made to count what is called by it.
+func (s *callStats) wrapConfig(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &counter{next: next, stats: s} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &countingTransport{next: next, stats: s} })
 	return config
 }
 
-// counter counts the requests that pass through it.
-type counter struct {
+// countingTransport counts the requests that pass through it.
+type countingTransport struct {
 	next  http.RoundTripper
-	stats *stats
+	stats *callStats
 }
 
 // RoundTrip implements http.RoundTripper.
-func (c *counter) RoundTrip(request *http.Request) (*http.Response, error) {
+func (c *countingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	c.stats.calls.Add(1)
 	response, err := c.next.RoundTrip(request)
 	if err != nil && request.Context().Err() == nil {
 		c.stats.dropped.Add(1)
-		c.stats.unanswered()
+		c.stats.onUnanswered()
 	}
 	if err != nil || response.StatusCode >= http.StatusInternalServerError || response.StatusCode == http.StatusTooManyRequests {
 		c.stats.errors.Add(1)
@@ -98,4 +98,4 @@ func (c *counter) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // WrappedRoundTripper lets client-go find what it looks for beneath.
-func (c *counter) WrappedRoundTripper() http.RoundTripper { return c.next }
+func (c *countingTransport) WrappedRoundTripper() http.RoundTripper { return c.next }

@@ -19,64 +19,64 @@ import (
 	"switchyard.dev/worker/jsonweight"
 )
 
-// errReplaced ends a connection whose credentials were replaced or withdrawn.
-var errReplaced = errors.New("the credentials have changed")
+// errCredentialsChanged ends a connection whose credentials were replaced or withdrawn.
+var errCredentialsChanged = errors.New("the credentials have changed")
 
 // supervisor owns one cluster: one goroutine that connects, serves and reconnects until it is stopped.
 type supervisor struct {
-	name      string
-	options   Options
-	lanes     *lanes
-	memory    *memory
-	places    *places
-	left      bool // it was removed; under the lock of places
-	lease     *lease
-	stats     *stats
-	weights   jsonweight.Weights
-	rate      *wire.Rate
-	renewals  renewals
-	workloads *Signal
-	clusters  *Signal
-	entrance  entrance
-	orphans   *orphans
+	name             string
+	options          Options
+	actionQueues     *actionQueues
+	deletedObjects   *deletedObjects
+	index            *clusterIndex
+	removed          bool // it was removed; under the lock of places
+	lease            *leaseTracker
+	stats            *callStats
+	weights          jsonweight.Weights
+	rate             *wire.Rate
+	renewals         renewalTracker
+	workloadRequests *RequestSource
+	clusterRequests  *RequestSource
+	listLimiter      listLimiter
+	orphans          *orphanQueue
 
-	renew chan struct{} // capacity 1: the credentials have changed
-	stop  context.CancelFunc
+	credentialsChanged chan struct{} // capacity 1: the credentials have changed
+	stop               context.CancelFunc
 
-	mu          sync.RWMutex
-	credentials *Credentials // nil while there are none that can be used
-	state       State
-	session     *session // the last one that connected; its caches stay readable after it ended
-	began       time.Time
-	brief       int // how many sessions in a row did not hold; began is when the last one did
+	mu            sync.RWMutex
+	credentials   *Credentials // nil while there are none that can be used
+	state         State
+	session       *session // the last one that connected; its caches stay readable after it ended
+	sessionStart  time.Time
+	shortSessions int // how many sessions in a row did not hold; began is when the last one did
 }
 
 func newSupervisor(name string, f *Fleet) *supervisor {
 	s := &supervisor{
-		name: name, options: f.options, lanes: newLanes(), memory: newMemory(), lease: newLease(f.options.Clock.Now(), f.options.Lease),
-		stats: &stats{}, weights: f.weights, rate: f.rates.Cluster(),
-		workloads: &f.workloads, clusters: &f.clusters, entrance: f.entrance,
-		renew: make(chan struct{}, 1),
-		state: State{Cluster: name, LostSince: f.options.Clock.Now()},
+		name: name, options: f.options, actionQueues: newActionQueues(), deletedObjects: newDeletedObjects(), lease: newLeaseTracker(f.options.Clock.Now(), f.options.Lease),
+		stats: &callStats{}, weights: f.weights, rate: f.rates.Cluster(),
+		workloadRequests: &f.workloadRequests, clusterRequests: &f.clusterRequests, listLimiter: f.listLimiter,
+		credentialsChanged: make(chan struct{}, 1),
+		state:              State{Cluster: name, LostSince: f.options.Clock.Now()},
 	}
-	s.orphans = newOrphans(f.options.Clock, f.workloads.Later)
-	s.places, s.stats.unanswered = f.places, s.doubt
-	s.lanes.noted = func(key types.NamespacedName, there bool) {
-		f.places.note(place{inLanes, storeKey(key)}, finding{on: s}, there)
+	s.orphans = newOrphanQueue(f.options.Clock, f.workloadRequests.EnqueueLowPriority)
+	s.index, s.stats.onUnanswered = f.index, s.requestProbe
+	s.actionQueues.onChange = func(key types.NamespacedName, there bool) {
+		f.index.update(indexKey{actionQueueKind, storeKey(key)}, indexEntry{supervisor: s}, there)
 	}
-	s.memory.noted = func(key types.NamespacedName, there bool) {
-		f.places.note(place{inMemory, storeKey(key)}, finding{on: s}, there)
+	s.deletedObjects.onChange = func(key types.NamespacedName, there bool) {
+		f.index.update(indexKey{deletedObjectKind, storeKey(key)}, indexEntry{supervisor: s}, there)
 	}
 	return s
 }
 
-// use hands over credentials; nil withdraws them for the given reason. Equal ones change nothing.
-func (s *supervisor) use(c *Credentials, reason error) {
+// setCredentials hands over credentials; nil withdraws them for the given reason. Equal ones change nothing.
+func (s *supervisor) setCredentials(c *Credentials, reason error) {
 	s.mu.Lock()
 	same := c != nil && s.credentials != nil && c.Fingerprint == s.credentials.Fingerprint
 	if !same {
 		s.credentials = c
-		s.state.Failures, s.brief = 0, 0
+		s.state.Failures, s.shortSessions = 0, 0
 		s.state.NextAttempt = time.Time{}
 	}
 	unusable := c == nil && s.state.Err == nil && !s.state.Connected // nobody was told before that it cannot be reached
@@ -84,39 +84,39 @@ func (s *supervisor) use(c *Credentials, reason error) {
 		s.state.Err = reason
 	}
 	if !same {
-		s.again() // with the lock held, as whoever reads them takes it back
+		s.signalCredentialsChanged() // with the lock held, as whoever reads them takes it back
 	}
 	s.mu.Unlock()
 	if unusable {
-		s.announce()
+		s.requeueAffected()
 	}
 }
 
 // run connects again and again until ctx ends.
 func (s *supervisor) run(ctx context.Context) {
 	for {
-		credentials, ok := s.due(ctx)
+		credentials, ok := s.awaitAttempt(ctx)
 		if !ok {
 			return
 		}
 		session, err := s.connect(ctx, credentials)
 		if err != nil {
-			s.failed(credentials, presentable(err))
+			s.recordFailure(credentials, sanitizeError(err))
 			continue
 		}
-		s.connected(credentials, session)
-		err = s.serve(ctx, session)
-		session.end()
-		s.lost(presentable(err))
+		s.setConnected(credentials, session)
+		err = s.monitorSession(ctx, session)
+		session.close()
+		s.recordLoss(sanitizeError(err))
 	}
 }
 
-// due waits until there are credentials and the backoff is over. False means that ctx has ended.
-func (s *supervisor) due(ctx context.Context) (Credentials, bool) {
+// awaitAttempt waits until there are credentials and the backoff is over. False means that ctx has ended.
+func (s *supervisor) awaitAttempt(ctx context.Context) (Credentials, bool) {
 	for ctx.Err() == nil {
 		s.mu.RLock()
 		select { // what changes from here on ends the attempt that follows
-		case <-s.renew:
+		case <-s.credentialsChanged:
 		default:
 		}
 		credentials, next := s.credentials, s.state.NextAttempt
@@ -129,7 +129,7 @@ func (s *supervisor) due(ctx context.Context) (Credentials, bool) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-s.renew:
+		case <-s.credentialsChanged:
 		case <-timer:
 		}
 	}
@@ -139,23 +139,23 @@ func (s *supervisor) due(ctx context.Context) (Credentials, bool) {
 // connect opens a session and returns it once it is complete. Credentials that change meanwhile end the attempt.
 func (s *supervisor) connect(ctx context.Context, credentials Credentials) (*session, error) {
 	exceeded := make(chan error, 1)
-	link := wire.NewLink(s.weights, s.rate, func(err error) { report(exceeded, err) })
+	link := wire.NewLink(s.weights, s.rate, func(err error) { trySend(exceeded, err) })
 	config, disconnect, err := wire.Bounded(credentials.Config, link)
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.options.Dial(s.stats.counting(config))
+	c, err := s.options.Dial(s.stats.wrapConfig(config))
 	if err != nil {
 		return nil, fmt.Errorf("create a client: %w", err)
 	}
-	session, start, err := s.open(ctx, c)
+	session, start, err := s.newSession(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	session.exceeded, session.disconnect = exceeded, disconnect
+	session.exceeded, session.closeConnections = exceeded, disconnect
 	if err := s.establish(ctx, session, start); err != nil {
-		session.end()
-		session.retire()
+		session.close()
+		session.removeFromIndex()
 		return nil, err
 	}
 	return session, nil
@@ -164,24 +164,24 @@ func (s *supervisor) connect(ctx context.Context, credentials Credentials) (*ses
 // establish returns when the cluster answers and its informers are complete. Nobody waits at the entrance for a cluster that
 // does not answer.
 func (s *supervisor) establish(ctx context.Context, opened *session, start func()) error {
-	for _, ask := range []func(context.Context) error{opened.probe, opened.identify} {
-		if err := s.attempt(ctx, opened, ask); err != nil {
+	for _, ask := range []func(context.Context) error{opened.probe, opened.readIdentity} {
+		if err := s.runStep(ctx, opened, ask); err != nil {
 			return err
 		}
 	}
-	leave, err := s.entrance.enter(ctx, s.renew, s.options.Clock)
+	leave, err := s.listLimiter.acquire(ctx, s.credentialsChanged, s.options.Clock)
 	if err != nil {
-		s.again()
+		s.signalCredentialsChanged()
 		return err
 	}
 	defer leave()
 	start()
-	return s.attempt(ctx, opened, opened.awaitKinds)
+	return s.runStep(ctx, opened, opened.awaitKinds)
 }
 
-// attempt does a part of a connection attempt, with patience. Credentials that change meanwhile end it.
-func (s *supervisor) attempt(ctx context.Context, opened *session, do func(context.Context) error) error {
-	patience, cancel := context.WithTimeout(ctx, EstablishTimeout(s.State().Failures))
+// runStep does a part of a connection attempt, with patience. Credentials that change meanwhile end it.
+func (s *supervisor) runStep(ctx context.Context, opened *session, do func(context.Context) error) error {
+	patience, cancel := context.WithTimeout(ctx, ConnectTimeout(s.State().Failures))
 	defer cancel()
 	result := make(chan error, 1)
 	go func() { result <- do(patience) }()
@@ -190,159 +190,159 @@ func (s *supervisor) attempt(ctx context.Context, opened *session, do func(conte
 		return err
 	case err := <-opened.exceeded:
 		return err
-	case <-s.renew:
-		s.again()
-		return errReplaced
+	case <-s.credentialsChanged:
+		s.signalCredentialsChanged()
+		return errCredentialsChanged
 	case <-patience.Done():
 		return fmt.Errorf("connect: %w", context.Cause(patience))
 	}
 }
 
-// doubt has the present connection probed at once: a watch that is refused keeps trying for long before it tells anybody.
-func (s *supervisor) doubt() {
-	if session := s.present(); session != nil {
-		session.doubt()
+// requestProbe has the present connection probed at once: a watch that is refused keeps trying for long before it tells anybody.
+func (s *supervisor) requestProbe() {
+	if session := s.currentSession(); session != nil {
+		session.requestProbe()
 	}
 }
 
-// again keeps a renewal for due, which is where it is acted upon.
-func (s *supervisor) again() {
+// signalCredentialsChanged keeps a renewal for due, which is where it is acted upon.
+func (s *supervisor) signalCredentialsChanged() {
 	select {
-	case s.renew <- struct{}{}:
+	case s.credentialsChanged <- struct{}{}:
 	default:
 	}
 }
 
-// open makes a session, and what opens its informers and writers.
-func (s *supervisor) open(ctx context.Context, c client.WithWatch) (opened *session, start func(), err error) {
+// newSession makes a session, and what opens its informers and writers.
+func (s *supervisor) newSession(ctx context.Context, c client.WithWatch) (opened *session, start func(), err error) {
 	selector, err := labels.ValidatedSelectorFromSet(labels.Set{kueue.MultiKueueOriginLabel: s.options.Origin})
 	if err != nil {
 		return nil, nil, fmt.Errorf("select by origin: %w", err)
 	}
-	s.lanes.reset()
+	s.actionQueues.reset()
 	ctx, stop := context.WithCancel(ctx)
 	opened = &session{
-		options: s.options, selector: selector, client: c, lanes: s.lanes, memory: s.memory,
-		work: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[types.NamespacedName]{
+		options: s.options, selector: selector, client: c, actionQueues: s.actionQueues, deletedObjects: s.deletedObjects,
+		workQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[types.NamespacedName]{
 			Clock: s.options.Clock,
 		}),
-		suspect: make(chan struct{}, 1), stop: stop, name: s.name, lease: s.lease, announce: s.announce, stats: s.stats,
-		places: s.places, owner: s, listing: make(chan struct{}, listsAtOnce),
-		kinds: map[schema.GroupVersionKind]*followed{},
+		probeRequests: make(chan struct{}, 1), stop: stop, name: s.name, lease: s.lease, requeueAffected: s.requeueAffected, stats: s.stats,
+		index: s.index, supervisor: s, listSlots: make(chan struct{}, maxConcurrentLists),
+		kinds: map[schema.GroupVersionKind]*kindInformer{},
 	}
 	return opened, func() { opened.start(ctx) }, nil
 }
 
-// serve watches over a connection and returns why it ended.
-func (s *supervisor) serve(ctx context.Context, session *session) error {
-	ticker := s.options.Clock.NewTicker(s.options.ProbeEvery)
+// monitorSession watches over a connection and returns why it ended.
+func (s *supervisor) monitorSession(ctx context.Context, session *session) error {
+	ticker := s.options.Clock.NewTicker(s.options.ProbeInterval)
 	defer ticker.Stop()
 	if s.options.Lease != nil {
 		leasing, stop := context.WithCancel(ctx)
 		defer stop()
-		session.done.Go(func() { session.keepLease(leasing) })
+		session.running.Go(func() { session.runLeaseRenewal(leasing) })
 	}
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-s.renew:
-			s.again()
-			return errReplaced
+		case <-s.credentialsChanged:
+			s.signalCredentialsChanged()
+			return errCredentialsChanged
 		case err := <-session.exceeded:
 			return err
-		case <-session.suspect:
+		case <-session.probeRequests:
 		case <-ticker.C():
 		}
 		if err := session.probeTwice(ctx); err != nil {
 			return err
 		}
-		s.refresh(session)
+		s.refreshUnserved(session)
 	}
 }
 
-// connected makes a complete session the one that the hub sees. What vanished since the last one is remembered before:
+// setConnected makes a complete session the one that the hub sees. What vanished since the last one is remembered before:
 // whoever misses it shall find out how it ended.
-func (s *supervisor) connected(credentials Credentials, session *session) {
-	before := s.present()
-	s.remember(before, session)
+func (s *supervisor) setConnected(credentials Credentials, session *session) {
+	before := s.currentSession()
+	s.recordVanished(before, session)
 	s.mu.Lock()
-	s.session, s.began = session, s.options.Clock.Now()
+	s.session, s.sessionStart = session, s.options.Clock.Now()
 	s.state = State{
-		Cluster: s.name, Connected: true, Met: true, Connection: s.stats.connections.Add(1), Fingerprint: credentials.Fingerprint, Unserved: session.unserved(),
-		Ours: session.ours, Identity: session.identity, Unidentified: text(session.unidentified),
+		Cluster: s.name, Connected: true, EverConnected: true, ConnectionNumber: s.stats.connections.Add(1), Fingerprint: credentials.Fingerprint, Unserved: session.unserved(),
+		ServesSwitchyard: session.servesSwitchyard, Identity: session.identity, IdentityError: errorText(session.identityErr),
 	}
 	s.mu.Unlock()
 	if before != nil {
-		before.retire()
+		before.removeFromIndex()
 	}
-	look := s.lookNow
+	look := s.requeueNow
 	if before == nil {
-		look = s.lookLater // the program has just started, or the cluster is new: what is there has time
+		look = s.requeueLowPriority // the program has just started, or the cluster is new: what is there has time
 	}
-	s.announceTo(look)
-	for _, key := range session.workloads() { // their events came before the hub could act on them
+	s.requeueAffectedWith(look)
+	for _, key := range session.listWorkloads() { // their events came before the hub could act on them
 		look(key)
 	}
 }
 
-func (s *supervisor) lookNow(key types.NamespacedName) { s.look(key, 0) }
+func (s *supervisor) requeueNow(key types.NamespacedName) { s.requeueWorkload(key, 0) }
 
-// remember keeps what vanished between two sessions.
-func (s *supervisor) remember(before, now *session) {
+// recordVanished keeps what vanished between two sessions.
+func (s *supervisor) recordVanished(before, now *session) {
 	if before == nil {
 		return
 	}
 	for _, k := range s.options.Kinds {
-		was, is := before.get(k.GVK), now.get(k.GVK)
+		was, is := before.informerFor(k.GVK), now.informerFor(k.GVK)
 		if was.informer == nil || is.informer == nil || !is.informer.HasSynced() {
 			continue
 		}
-		for _, last := range was.all() {
-			if is.find(storeKey(client.ObjectKeyFromObject(last))) != nil {
+		for _, last := range was.list() {
+			if is.lookup(storeKey(client.ObjectKeyFromObject(last))) != nil {
 				continue
 			}
-			key, ok := k.Key(last)
-			if known, have := s.memory.get(key, k.GVK); ok && s.options.Owned(key) && (!have || known.Last.GetUID() != last.GetUID()) {
-				s.memory.add(key, k.GVK, Gone{Last: last})
+			key, ok := k.WorkloadKey(last)
+			if known, have := s.deletedObjects.get(key, k.GVK); ok && s.options.OwnsWorkload(key) && (!have || known.LastState.GetUID() != last.GetUID()) {
+				s.deletedObjects.add(key, k.GVK, DeletedObject{LastState: last})
 			}
 		}
 	}
 }
 
-// refresh tells the hub when a cluster has begun or ceased to serve a kind.
-func (s *supervisor) refresh(session *session) {
+// refreshUnserved tells the hub when a cluster has begun or ceased to serve a kind.
+func (s *supervisor) refreshUnserved(session *session) {
 	unserved := session.unserved()
 	s.mu.Lock()
 	same := slices.EqualFunc(s.state.Unserved, unserved, func(a, b Unserved) bool {
-		return a.GVK == b.GVK && text(a.Err) == text(b.Err)
+		return a.GVK == b.GVK && errorText(a.Err) == errorText(b.Err)
 	})
 	s.state.Unserved = unserved
 	s.mu.Unlock()
 	if !same {
-		s.announce()
+		s.requeueAffected()
 	}
 }
 
-func (s *supervisor) failed(credentials Credentials, err error) {
+func (s *supervisor) recordFailure(credentials Credentials, err error) {
 	s.mu.Lock()
 	if s.credentials != nil && s.credentials.Fingerprint == credentials.Fingerprint {
 		s.state.Failures++
-		s.state.NextAttempt = s.options.Clock.Now().Add(s.options.Backoff(s.state.Failures + max(s.brief-1, 0)))
+		s.state.NextAttempt = s.options.Clock.Now().Add(s.options.Backoff(s.state.Failures + max(s.shortSessions-1, 0)))
 		s.state.Err = err
 		s.state.Fingerprint = credentials.Fingerprint
 	}
 	first := s.state.Failures == 1
 	s.mu.Unlock()
-	s.clusters.Send(types.NamespacedName{Name: s.name}, 0)
+	s.clusterRequests.Enqueue(types.NamespacedName{Name: s.name}, 0)
 	if first {
-		s.announce()
+		s.requeueAffected()
 	}
 }
 
-// lost ends what a session was good for. A connection that breaks is made again at once, unless the one before did not hold either:
+// recordLoss ends what a session was good for. A connection that breaks is made again at once, unless the one before did not hold either:
 // each costs a list of everything.
-func (s *supervisor) lost(err error) {
+func (s *supervisor) recordLoss(err error) {
 	now := s.options.Clock.Now()
 	s.mu.Lock()
 	s.state.Connected = false
@@ -352,30 +352,30 @@ func (s *supervisor) lost(err error) {
 	}
 	switch {
 	case errors.Is(err, wire.ErrExceeded): // there is no use in trying again at once
-		s.brief = max(s.brief, 1) + 1
-	case errors.Is(err, errReplaced), !now.Before(s.began.Add(s.options.Steady)):
-		s.brief = 0
+		s.shortSessions = max(s.shortSessions, 1) + 1
+	case errors.Is(err, errCredentialsChanged), !now.Before(s.sessionStart.Add(s.options.MinSessionDuration)):
+		s.shortSessions = 0
 	default:
-		s.brief++
+		s.shortSessions++
 	}
-	if s.brief > 1 {
-		s.state.NextAttempt = now.Add(s.options.Backoff(s.brief - 1))
+	if s.shortSessions > 1 {
+		s.state.NextAttempt = now.Add(s.options.Backoff(s.shortSessions - 1))
 	}
 	s.mu.Unlock()
-	s.lanes.reset()
+	s.actionQueues.reset()
 	s.orphans.clear() // they are found again
-	s.announce()
+	s.requeueAffected()
 }
 
-// announce makes the hub look at the cluster and at every Workload that depends on it.
-func (s *supervisor) announce() { s.announceTo(s.lookNow) }
+// requeueAffected makes the hub look at the cluster and at every Workload that depends on it.
+func (s *supervisor) requeueAffected() { s.requeueAffectedWith(s.requeueNow) }
 
-// announceTo is announce with a way to look at those that look for no cluster: as a rule those who do are few, and somebody waits.
-func (s *supervisor) announceTo(look func(types.NamespacedName)) {
-	s.clusters.Send(types.NamespacedName{Name: s.name}, 0)
-	seekers, others := s.options.Concerned(s.name)
+// requeueAffectedWith is announce with a way to look at those that look for no cluster: as a rule those who do are few, and somebody waits.
+func (s *supervisor) requeueAffectedWith(look func(types.NamespacedName)) {
+	s.clusterRequests.Enqueue(types.NamespacedName{Name: s.name}, 0)
+	seekers, others := s.options.AffectedWorkloads(s.name)
 	for _, key := range seekers {
-		s.workloads.Send(key, 0)
+		s.workloadRequests.Enqueue(key, 0)
 	}
 	for _, key := range others {
 		look(key)
@@ -389,30 +389,30 @@ func (s *supervisor) State() State {
 	state := s.state
 	state.Fencing = s.lease.fencing()
 	if state.Connected {
-		state.Degraded, state.OnTrial = s.session.degraded(s.options.Clock.Now())
+		state.DegradedReason, state.AllowTrial = s.session.degradation(s.options.Clock.Now())
 	}
 	return state
 }
 
-func (s *supervisor) do(key types.NamespacedName, actions []Action) {
+func (s *supervisor) setActions(key types.NamespacedName, actions []Action) {
 	s.mu.RLock()
 	connected, session := s.state.Connected, s.session
 	s.mu.RUnlock()
-	if connected && s.lanes.plan(key, actions) {
-		session.work.Add(key)
+	if connected && s.actionQueues.setActions(key, actions) {
+		session.workQueue.Add(key)
 	}
 }
 
-func (s *supervisor) follows(gvk schema.GroupVersionKind) *followed {
-	session := s.present()
+func (s *supervisor) informerFor(gvk schema.GroupVersionKind) *kindInformer {
+	session := s.currentSession()
 	if session == nil {
-		return &followed{}
+		return &kindInformer{}
 	}
-	return session.get(gvk)
+	return session.informerFor(gvk)
 }
 
-// present is the session that the hub sees, nil before the first.
-func (s *supervisor) present() *session {
+// currentSession is the session that the hub sees, nil before the first.
+func (s *supervisor) currentSession() *session {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.session
@@ -420,9 +420,9 @@ func (s *supervisor) present() *session {
 
 // get returns an object as it was last seen, nil if none was; false while the kind is not served, or not known yet.
 func (s *supervisor) get(gvk schema.GroupVersionKind, key string) (client.Object, bool) {
-	kind := s.follows(gvk)
+	kind := s.informerFor(gvk)
 	if kind.informer == nil || !kind.informer.HasSynced() {
 		return nil, false
 	}
-	return kind.find(key), true
+	return kind.lookup(key), true
 }

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
-// brittle is a worker whose every connection breaks right after it was made: it answers the first of three probes.
-func (w *world) brittle(name string) {
+// serveBrieflyConnected is a worker whose every connection breaks right after it was made: it answers the first of three probes.
+func (w *testEnv) serveBrieflyConnected(name string) {
 	var mu sync.Mutex
 	probes := 0
 	answers := func() bool {
@@ -46,26 +46,26 @@ func isProbe(o client.ListOptions) bool {
 	return false
 }
 
-// backoffs are the failures in a row that a backoff was asked for.
-type backoffs struct {
-	mu    sync.Mutex
-	after []int
+// backoffRecorder are the failures in a row that a backoff was asked for.
+type backoffRecorder struct {
+	mu       sync.Mutex
+	failures []int
 }
 
-func (b *backoffs) ask(failures int, wait time.Duration) time.Duration {
+func (b *backoffRecorder) record(failures int, wait time.Duration) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.after = append(b.after, failures)
+	b.failures = append(b.failures, failures)
 	return wait
 }
 
-func (b *backoffs) asked() []int {
+func (b *backoffRecorder) recorded() []int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Clone(b.after)
+	return slices.Clone(b.failures)
 }
 
-func (w *world) connections(name string) int64 {
+func (w *testEnv) countConnections(name string) int64 {
 	for _, s := range w.fleet.Stats() {
 		if s.Cluster == name {
 			return s.Connections
@@ -75,38 +75,38 @@ func (w *world) connections(name string) int64 {
 }
 
 func TestAClusterThatBreaksAgainAndAgainIsReachedForLessAndLessOften(t *testing.T) {
-	var b backoffs
-	w := newWorld(t, func(o *Options) {
-		o.Backoff = func(failures int) time.Duration { return b.ask(failures, time.Millisecond) }
+	var b backoffRecorder
+	w := newTestEnv(t, func(o *Options) {
+		o.Backoff = func(failures int) time.Duration { return b.record(failures, time.Millisecond) }
 	}, "w1")
-	w.brittle("w1")
+	w.serveBrieflyConnected("w1")
 	w.connect("w1")
-	w.eventually("it has broken several times", func() bool { return len(b.asked()) >= 4 })
-	if got := b.asked()[:4]; !slices.Equal(got, []int{1, 2, 3, 4}) {
+	w.eventually("it has broken several times", func() bool { return len(b.recorded()) >= 4 })
+	if got := b.recorded()[:4]; !slices.Equal(got, []int{1, 2, 3, 4}) {
 		t.Errorf("waits as after %v failures", got)
 	}
 }
 
 func TestTheSecondSessionThatDoesNotHoldIsFollowedByAWait(t *testing.T) {
-	w := newWorld(t, func(o *Options) { o.Backoff = func(int) time.Duration { return time.Hour } }, "w1")
-	w.brittle("w1")
+	w := newTestEnv(t, func(o *Options) { o.Backoff = func(int) time.Duration { return time.Hour } }, "w1")
+	w.serveBrieflyConnected("w1")
 	w.connect("w1")
 	w.eventually("it waits", func() bool { s := w.state("w1"); return !s.Connected && !s.NextAttempt.IsZero() })
-	if s := w.state("w1"); w.connections("w1") != 2 || s.Failures != 0 {
-		t.Errorf("after %d connections: %+v", w.connections("w1"), s)
+	if s := w.state("w1"); w.countConnections("w1") != 2 || s.Failures != 0 {
+		t.Errorf("after %d connections: %+v", w.countConnections("w1"), s)
 	}
 }
 
 func TestASessionThatHasHeldIsReplacedAtOnce(t *testing.T) {
-	var b backoffs
-	w := newWorld(t, func(o *Options) {
-		o.Steady = time.Nanosecond
-		o.Backoff = func(failures int) time.Duration { return b.ask(failures, time.Hour) }
+	var b backoffRecorder
+	w := newTestEnv(t, func(o *Options) {
+		o.MinSessionDuration = time.Nanosecond
+		o.Backoff = func(failures int) time.Duration { return b.record(failures, time.Hour) }
 	}, "w1")
-	w.brittle("w1")
+	w.serveBrieflyConnected("w1")
 	w.connect("w1")
-	w.eventually("it was connected often", func() bool { return w.connections("w1") >= 5 })
-	if got := b.asked(); len(got) > 0 {
+	w.eventually("it was connected often", func() bool { return w.countConnections("w1") >= 5 })
+	if got := b.recorded(); len(got) > 0 {
 		t.Errorf("waits as after %v failures", got)
 	}
 }
@@ -114,13 +114,13 @@ func TestASessionThatHasHeldIsReplacedAtOnce(t *testing.T) {
 // A watch that goes on after the server was away tells nothing of what went meanwhile, as after a restore, if the server answers the
 // probe at last.
 func TestWhatWasAwayDuringAProbeIsConnectedToAnew(t *testing.T) {
-	w := newWorld(t, nil, "w1")
+	w := newTestEnv(t, nil, "w1")
 	w.connect("w1")
-	w.connected("w1")
-	before := w.connections("w1")
+	w.waitConnected("w1")
+	before := w.countConnections("w1")
 	s := w.fleet.lookup("w1")
 	var once sync.Once
-	w.servers["w1"].during(func() { once.Do(func() { s.stats.dropped.Add(1) }) })
-	w.eventually("w1 is connected to once more", func() bool { return w.connections("w1") > before })
-	w.connected("w1")
+	w.servers["w1"].setOnList(func() { once.Do(func() { s.stats.dropped.Add(1) }) })
+	w.eventually("w1 is connected to once more", func() bool { return w.countConnections("w1") > before })
+	w.waitConnected("w1")
 }

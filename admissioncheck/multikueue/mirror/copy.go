@@ -156,7 +156,7 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 			c.Since = reserved.LastTransitionTime.Time
 		}
 		if !c.Quota {
-			c.Waiting, c.WaitingBecause = kube.Plain(reserved.Message, wire.MaxText), kube.Plain(reserved.Reason, wire.MaxText)
+			c.Waiting, c.WaitingBecause = kube.Sanitize(reserved.Message, wire.MaxText), kube.Sanitize(reserved.Reason, wire.MaxText)
 			c.Refused = slices.Contains(refusals(), kueue.Reason(reserved.Reason))
 		}
 	}

@@ -21,7 +21,7 @@ const MaxStatus = 256 << 10
 
 // outcome is how a run ended, in texts fit to be shown as ours.
 func outcome(reason, message string) *dispatch.Outcome {
-	return &dispatch.Outcome{Reason: kube.Plain(reason, wire.MaxText), Message: kube.Plain(message, kube.MaxConditionMessage)}
+	return &dispatch.Outcome{Reason: kube.Sanitize(reason, wire.MaxText), Message: kube.Sanitize(message, kube.MaxConditionMessage)}
 }
 
 // presentable returns a remote job whose status says what it says in texts, counts and times fit to be shown as ours, and whether it is
@@ -120,7 +120,7 @@ func (t *texts) text(v reflect.Value, name string) {
 	if name != "Message" || v.Len() > MaxStatus {
 		return
 	}
-	plain := kube.Plain(v.String(), kube.MaxConditionMessage)
+	plain := kube.Sanitize(v.String(), kube.MaxConditionMessage)
 	t.nasty = t.nasty || plain != v.String()
 	if t.clean && v.CanSet() {
 		v.SetString(plain)
@@ -150,7 +150,7 @@ func (t *texts) entry(name string, value any) (fit any, judged bool) {
 	case string:
 		t.size += len(is)
 		if name == "message" {
-			return kube.Plain(is, kube.MaxConditionMessage), true
+			return kube.Sanitize(is, kube.MaxConditionMessage), true
 		}
 		at, err := time.Parse(time.RFC3339, is)
 		if plausible := t.span.judge(at); err == nil && strings.HasSuffix(name, "Time") && !plausible.Equal(at) {

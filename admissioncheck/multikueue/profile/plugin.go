@@ -194,5 +194,5 @@ func (c *complaints) flush() {
 }
 
 func (c *complaints) pass(line []byte) {
-	_, _ = io.WriteString(c.to, kube.Printable(string(line))+"\n")
+	_, _ = io.WriteString(c.to, kube.SanitizeForTerminal(string(line))+"\n")
 }

@@ -48,26 +48,26 @@ func presentable(read []byte, kind string, code int) (text []byte, as string) {
 	if kind == "text/html" { // a page of a proxy is not for reading in a condition
 		return []byte("a web page"), "text/plain"
 	}
-	return []byte(kube.Plain(string(read), MaxText)), "text/plain"
+	return []byte(kube.Sanitize(string(read), MaxText)), "text/plain"
 }
 
 // clean cuts and cleans the texts of a Status.
 func clean(status metav1.Status, code int) metav1.Status {
 	cleaned := metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code),
-		Message: kube.Plain(status.Message, MaxText),
+		Message: kube.Sanitize(status.Message, MaxText),
 	}
 	if reasonWord.MatchString(string(status.Reason)) {
 		cleaned.Reason = status.Reason
 	}
 	if d := status.Details; d != nil {
 		cleaned.Details = &metav1.StatusDetails{
-			Name: kube.Plain(d.Name, MaxText), Group: kube.Plain(d.Group, MaxText), Kind: kube.Plain(d.Kind, MaxText),
+			Name: kube.Sanitize(d.Name, MaxText), Group: kube.Sanitize(d.Group, MaxText), Kind: kube.Sanitize(d.Kind, MaxText),
 			RetryAfterSeconds: min(max(d.RetryAfterSeconds, 0), int32(MaxRetryAfter.Seconds())),
 		}
 		for _, c := range d.Causes[:min(len(d.Causes), maxCauses)] {
 			cleaned.Details.Causes = append(cleaned.Details.Causes, metav1.StatusCause{
-				Type: metav1.CauseType(kube.Plain(string(c.Type), MaxText)), Message: kube.Plain(c.Message, MaxText), Field: kube.Plain(c.Field, MaxText),
+				Type: metav1.CauseType(kube.Sanitize(string(c.Type), MaxText)), Message: kube.Sanitize(c.Message, MaxText), Field: kube.Sanitize(c.Field, MaxText),
 			})
 		}
 	}

@@ -30,7 +30,7 @@ func plain(names ...string) []metav1.TableColumnDefinition {
 func row(cells ...any) metav1.TableRow {
 	for i, cell := range cells {
 		if text, is := cell.(string); is {
-			cells[i] = kube.Printable(text)
+			cells[i] = kube.SanitizeForTerminal(text)
 		}
 	}
 	return metav1.TableRow{Cells: cells}

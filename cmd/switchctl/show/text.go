@@ -27,7 +27,7 @@ func (t *text) ensure() {
 
 func (t *text) line(format string, args ...any) {
 	t.ensure()
-	line := strings.Repeat("  ", t.depth) + kube.Printable(fmt.Sprintf(format, args...))
+	line := strings.Repeat("  ", t.depth) + kube.SanitizeForTerminal(fmt.Sprintf(format, args...))
 	t.out.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
@@ -35,7 +35,7 @@ func (t *text) line(format string, args ...any) {
 func (t *text) columns(rows [][]string) {
 	for _, cells := range rows {
 		for i := range cells {
-			cells[i] = kube.Printable(cells[i])
+			cells[i] = kube.SanitizeForTerminal(cells[i])
 		}
 	}
 	widths := make([]int, len(rows[0]))

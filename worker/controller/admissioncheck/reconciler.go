@@ -23,8 +23,8 @@ import (
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=admissionchecks,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=clusterqueues,verbs=list;watch
 
-// byCheck is the name of the index that finds the ClusterQueues that ask for a check.
-const byCheck = "admissioncheck.name"
+// checkNameIndex is the name of the index that finds the ClusterQueues that ask for a check.
+const checkNameIndex = "admissioncheck.name"
 
 // conflictDelay is how long to let the cache catch up after somebody else's write was met. Waiting for its event would not
 // do: the status of a check is written by others and is no event here.
@@ -47,7 +47,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	next := check.DeepCopy()
-	if guarded(check, used) {
+	if needsFinalizer(check, used) {
 		controllerutil.AddFinalizer(next, kueue.ResourceInUseFinalizer)
 	} else {
 		controllerutil.RemoveFinalizer(next, kueue.ResourceInUseFinalizer)
@@ -61,8 +61,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, nil
 }
 
-// guarded tells whether the finalizer must be there. To an object that is being deleted none can be added.
-func guarded(check *kueue.AdmissionCheck, used bool) bool {
+// needsFinalizer tells whether the finalizer must be there. To an object that is being deleted none can be added.
+func needsFinalizer(check *kueue.AdmissionCheck, used bool) bool {
 	if check.DeletionTimestamp.IsZero() {
 		return true
 	}
@@ -71,7 +71,7 @@ func guarded(check *kueue.AdmissionCheck, used bool) bool {
 
 func (r *Reconciler) inUse(ctx context.Context, name string) (bool, error) {
 	queues := &kueue.ClusterQueueList{}
-	if err := r.Client.List(ctx, queues, client.MatchingFields{byCheck: name}, client.Limit(1)); err != nil {
+	if err := r.Client.List(ctx, queues, client.MatchingFields{checkNameIndex: name}, client.Limit(1)); err != nil {
 		return false, fmt.Errorf("list the ClusterQueues that use AdmissionCheck %s: %w", name, err)
 	}
 	return len(queues.Items) > 0, nil
@@ -79,9 +79,9 @@ func (r *Reconciler) inUse(ctx context.Context, name string) (bool, error) {
 
 // SetupWithManager adds the controller and its index to the manager.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
-	err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.ClusterQueue{}, byCheck, checksOf)
+	err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.ClusterQueue{}, checkNameIndex, checkNames)
 	if err != nil {
-		return fmt.Errorf("index ClusterQueues by %s: %w", byCheck, err)
+		return fmt.Errorf("index ClusterQueues by %s: %w", checkNameIndex, err)
 	}
 	err = ctrl.NewControllerManagedBy(mgr).
 		Named("admissioncheck").
@@ -90,7 +90,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		}})).
 		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(checkRequests), builder.WithPredicates(predicate.Funcs{
 			CreateFunc: func(event.CreateEvent) bool { return false }, // a new user keeps what is kept anyway
-			UpdateFunc: func(e event.UpdateEvent) bool { return !slices.Equal(checksOf(e.ObjectOld), checksOf(e.ObjectNew)) },
+			UpdateFunc: func(e event.UpdateEvent) bool { return !slices.Equal(checkNames(e.ObjectOld), checkNames(e.ObjectNew)) },
 		})).
 		Complete(r)
 	if err != nil {
@@ -99,8 +99,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	return nil
 }
 
-// checksOf lists the checks that a ClusterQueue asks for, sorted.
-func checksOf(o client.Object) []string {
+// checkNames lists the checks that a ClusterQueue asks for, sorted.
+func checkNames(o client.Object) []string {
 	queue, ok := o.(*kueue.ClusterQueue)
 	if !ok || queue.Spec.AdmissionChecksStrategy == nil {
 		return nil
@@ -115,7 +115,7 @@ func checksOf(o client.Object) []string {
 
 func checkRequests(_ context.Context, o client.Object) []reconcile.Request {
 	var requests []reconcile.Request
-	for _, name := range checksOf(o) {
+	for _, name := range checkNames(o) {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Name: name}})
 	}
 	return requests

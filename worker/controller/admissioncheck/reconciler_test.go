@@ -16,7 +16,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-func queue(checks ...string) *kueue.ClusterQueue {
+func testClusterQueue(checks ...string) *kueue.ClusterQueue {
 	q := &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "cq"}}
 	if len(checks) > 0 {
 		q.Spec.AdmissionChecksStrategy = &kueue.AdmissionChecksStrategy{}
@@ -28,14 +28,14 @@ func queue(checks ...string) *kueue.ClusterQueue {
 	return q
 }
 
-func server(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) client.Client {
+func newFakeClient(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := kueue.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(funcs).
-		WithIndex(&kueue.ClusterQueue{}, byCheck, checksOf).Build()
+		WithIndex(&kueue.ClusterQueue{}, checkNameIndex, checkNames).Build()
 }
 
 func TestACheckStaysAsLongAsAQueueAsksForIt(t *testing.T) {
@@ -47,9 +47,9 @@ func TestACheckStaysAsLongAsAQueueAsksForIt(t *testing.T) {
 		queue    *kueue.ClusterQueue
 		want     string
 	}{
-		{"a new check is guarded though nobody asks for it yet", false, false, queue(), "guarded"},
-		{"a check that a queue asks for survives its deletion", true, true, queue("other", "check"), "guarded"},
-		{"a check that nobody asks for goes", true, true, queue("other"), "gone"},
+		{"a new check is guarded though nobody asks for it yet", false, false, testClusterQueue(), "guarded"},
+		{"a check that a queue asks for survives its deletion", true, true, testClusterQueue("other", "check"), "guarded"},
+		{"a check that nobody asks for goes", true, true, testClusterQueue("other"), "gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			check := &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "check"}}
@@ -59,7 +59,7 @@ func TestACheckStaysAsLongAsAQueueAsksForIt(t *testing.T) {
 			if c.deleting {
 				check.DeletionTimestamp = &now
 			}
-			r := &Reconciler{Client: server(t, interceptor.Funcs{}, check, c.queue)}
+			r := &Reconciler{Client: newFakeClient(t, interceptor.Funcs{}, check, c.queue)}
 			if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "check"}}); err != nil {
 				t.Fatal(err)
 			}
@@ -77,13 +77,13 @@ func TestACheckStaysAsLongAsAQueueAsksForIt(t *testing.T) {
 	}
 }
 
-func TestAWriteThatMetAnotherIsTriedAgain(t *testing.T) {
+func TestAConflictingWriteIsRetried(t *testing.T) {
 	conflict := apierrors.NewConflict(kueue.Resource("admissionchecks"), "check", nil)
 	refuse := func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
 		return conflict
 	}
 	check := &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "check"}}
-	r := &Reconciler{Client: server(t, interceptor.Funcs{Patch: refuse}, check)}
+	r := &Reconciler{Client: newFakeClient(t, interceptor.Funcs{Patch: refuse}, check)}
 	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "check"}})
 	if err != nil || result.RequeueAfter != conflictDelay {
 		t.Errorf("result %+v, error %v", result, err)

@@ -26,14 +26,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/act"
 	"switchyard.dev/worker/admission"
-	"switchyard.dev/worker/controller/figures"
+	"switchyard.dev/worker/controller/queuestatus"
 	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/scheduler"
 	"switchyard.dev/worker/view"
 )
 
-var epoch = time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
+var baseTime = time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
 
 func TestTheStatusIsWhatTheViewSays(t *testing.T) {
 	flavor := func(name string, total, borrowed int64) admission.FlavorStatus {
@@ -42,7 +42,7 @@ func TestTheStatusIsWhatTheViewSays(t *testing.T) {
 		s.Total, s.Borrowed = demand.AmountOf("memory", *resource.NewQuantity(total, resource.BinarySI)), demand.AmountOf("memory", *resource.NewQuantity(borrowed, resource.BinarySI))
 		return s
 	}
-	standing := view.ClusterQueueStanding{
+	standing := view.ClusterQueueStatus{
 		Pending:  5,
 		Activity: view.Activity{Active: true, Reason: kueue.ReasonReady, Message: "fine"},
 		QueueStatus: admission.QueueStatus{
@@ -62,25 +62,25 @@ func TestTheStatusIsWhatTheViewSays(t *testing.T) {
 		FlavorsUsage:       []kueue.FlavorUsage{usage("b", "1Gi", "0"), usage("a", "0", "0")},
 		Conditions: []metav1.Condition{{
 			Type: kueue.ClusterQueueActive, Status: metav1.ConditionTrue, Reason: "Ready", Message: "fine",
-			ObservedGeneration: 7, LastTransitionTime: metav1.NewTime(epoch),
+			ObservedGeneration: 7, LastTransitionTime: metav1.NewTime(baseTime),
 		}},
 	}
 	cq := &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "cq", Generation: 7}}
-	if diff := cmp.Diff(want, step(cq, standing, epoch).Status); diff != "" {
+	if diff := cmp.Diff(want, desiredClusterQueue(cq, standing, baseTime).Status); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// stage is a reconciler on an API server in memory; informers deliver only what a test tells them to.
-type stage struct {
+// testEnv is a reconciler on an API server in memory; informers deliver only what a test tells them to.
+type testEnv struct {
 	*testing.T
-	*figures.Reconciler[*kueue.ClusterQueue]
+	*queuestatus.Reconciler[*kueue.ClusterQueue]
 	clock     *clocktesting.FakeClock
 	informers *informertest.FakeInformers
 	writes    int
 }
 
-func newStage(t *testing.T, objects ...client.Object) *stage {
+func newTestEnv(t *testing.T, objects ...client.Object) *testEnv {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme} {
@@ -88,20 +88,20 @@ func newStage(t *testing.T, objects ...client.Object) *stage {
 			t.Fatal(err)
 		}
 	}
-	s := &stage{T: t, informers: &informertest.FakeInformers{Scheme: scheme}}
+	s := &testEnv{T: t, informers: &informertest.FakeInformers{Scheme: scheme}}
 	count := func(ctx context.Context, c client.Client, sub string, obj client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
 		s.writes++
 		return c.SubResource(sub).Patch(ctx, obj, p, opts...)
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&kueue.ClusterQueue{}).
 		WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: count}).Build()
-	s.clock = clocktesting.NewFakeClock(epoch)
-	metrics, err := act.NewMetrics(prometheus.NewRegistry(), act.MetricsOptions{})
+	s.clock = clocktesting.NewFakeClock(baseTime)
+	metrics, err := scheduler.NewMetrics(prometheus.NewRegistry(), scheduler.MetricsOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Reconciler = newReconciler(figures.Parts{
-		Client: c, View: view.New(view.Options{}), Metrics: metrics, Clock: s.clock, Pace: figures.NewPace(), FairSharing: true,
+	s.Reconciler = newReconciler(queuestatus.Config{
+		Client: c, View: view.New(view.Options{}), Metrics: metrics, Clock: s.clock, RateLimiter: queuestatus.NewRateLimiter(), FairSharing: true,
 	})
 	if err := s.View.Register(t.Context(), s.informers); err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func newStage(t *testing.T, objects ...client.Object) *stage {
 	return s
 }
 
-func (s *stage) deliver(objects ...client.Object) {
+func (s *testEnv) deliver(objects ...client.Object) {
 	s.Helper()
 	for _, o := range objects {
 		informer, err := s.informers.FakeInformerFor(s.Context(), o)
@@ -121,7 +121,7 @@ func (s *stage) deliver(objects ...client.Object) {
 	}
 }
 
-func (s *stage) reconcile() time.Duration {
+func (s *testEnv) reconcile() time.Duration {
 	s.Helper()
 	request := ctrl.Request{NamespacedName: types.NamespacedName{Name: "cq"}}
 	result, err := s.Reconcile(s.Context(), request)
@@ -131,7 +131,7 @@ func (s *stage) reconcile() time.Duration {
 	return result.RequeueAfter
 }
 
-func (s *stage) stored() *kueue.ClusterQueue {
+func (s *testEnv) getClusterQueue() *kueue.ClusterQueue {
 	s.Helper()
 	cq := &kueue.ClusterQueue{}
 	if err := s.Client.Get(s.Context(), types.NamespacedName{Name: "cq"}, cq); err != nil {
@@ -140,7 +140,7 @@ func (s *stage) stored() *kueue.ClusterQueue {
 	return cq
 }
 
-func queue() *kueue.ClusterQueue {
+func testClusterQueue() *kueue.ClusterQueue {
 	return &kueue.ClusterQueue{
 		ObjectMeta: metav1.ObjectMeta{Name: "cq", Finalizers: []string{kueue.ResourceInUseFinalizer}},
 		Spec: kueue.ClusterQueueSpec{ResourceGroups: []kueue.ResourceGroup{{
@@ -152,8 +152,8 @@ func queue() *kueue.ClusterQueue {
 	}
 }
 
-// holder is a workload that holds 2 gpus of the queue.
-func holder() *kueue.Workload {
+// newReservingWorkload is a workload that holds 2 gpus of the queue.
+func newReservingWorkload() *kueue.Workload {
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "w", UID: "u", ResourceVersion: "1"}}
 	wl.Spec.QueueName = "lq"
 	wl.Spec.PodSets = []kueue.PodSet{{Name: "main", Count: 2}}
@@ -166,13 +166,13 @@ func holder() *kueue.Workload {
 }
 
 func TestAStatusIsWrittenOnceAndOnlyWhenItDiffers(t *testing.T) {
-	s := newStage(t, queue(), &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
+	s := newTestEnv(t, testClusterQueue(), &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
 	s.reconcile()
 	s.reconcile()
 	if s.writes != 1 {
 		t.Errorf("%d writes, want 1", s.writes)
 	}
-	s.deliver(holder())
+	s.deliver(newReservingWorkload())
 	wait := s.reconcile()
 	if s.writes != 1 || wait != time.Second {
 		t.Errorf("figures that changed again were written %d times and wait %v, want 1 and a second", s.writes, wait)
@@ -183,7 +183,7 @@ func TestAStatusIsWrittenOnceAndOnlyWhenItDiffers(t *testing.T) {
 	if s.writes != 2 {
 		t.Errorf("%d writes after a reservation, want 2", s.writes)
 	}
-	cq := s.stored()
+	cq := s.getClusterQueue()
 	total := cq.Status.FlavorsReservation[0].Resources[0].Total
 	if cq.Status.ReservingWorkloads != 1 || total.String() != "2" || !meta.IsStatusConditionTrue(cq.Status.Conditions, kueue.ClusterQueueActive) {
 		t.Errorf("status is %+v", cq.Status)
@@ -191,66 +191,66 @@ func TestAStatusIsWrittenOnceAndOnlyWhenItDiffers(t *testing.T) {
 }
 
 func TestNothingIsComparedWithAStatusFromBeforeOurLastWrite(t *testing.T) {
-	cq := queue()
+	cq := testClusterQueue()
 	cq.UID = "uid-of-cq"
-	s := newStage(t, cq, &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
+	s := newTestEnv(t, cq, &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
 	s.reconcile()
-	shown, api := s.stored(), s.Client
-	s.deliver(holder())
+	shown, api := s.getClusterQueue(), s.Client
+	s.deliver(newReservingWorkload())
 	s.clock.Step(time.Second)
 	s.reconcile()
 	if s.writes != 2 {
 		t.Fatalf("%d writes, want 2", s.writes)
 	}
-	informer, err := s.informers.FakeInformerFor(t.Context(), holder())
+	informer, err := s.informers.FakeInformerFor(t.Context(), newReservingWorkload())
 	if err != nil {
 		t.Fatal(err)
 	}
-	informer.Delete(holder())
-	s.Client = delayedCache{Client: api, shows: shown}
+	informer.Delete(newReservingWorkload())
+	s.Client = staleCache{Client: api, stale: shown}
 	if wait := s.reconcile(); wait == 0 {
 		t.Error("the cache shows what is wanted, the server does not have it, and nobody looks again")
 	}
 }
 
-// delayedCache shows the queue as it was.
-type delayedCache struct {
+// staleCache shows the queue as it was.
+type staleCache struct {
 	client.Client
-	shows *kueue.ClusterQueue
+	stale *kueue.ClusterQueue
 }
 
-func (c delayedCache) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
-	c.shows.DeepCopyInto(obj.(*kueue.ClusterQueue))
+func (c staleCache) Get(_ context.Context, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	c.stale.DeepCopyInto(obj.(*kueue.ClusterQueue))
 	return nil
 }
 
-func TestAConditionDoesNotWaitForItsTurn(t *testing.T) {
-	s := newStage(t, queue(), &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
+func TestAConditionIsWrittenAtOnce(t *testing.T) {
+	s := newTestEnv(t, testClusterQueue(), &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
 	s.reconcile()
-	stopped := s.stored()
+	stopped := s.getClusterQueue()
 	stopped.Spec.StopPolicy = kueue.Hold
 	if err := s.Client.Update(t.Context(), stopped); err != nil {
 		t.Fatal(err)
 	}
 	s.deliver(stopped)
 	s.reconcile()
-	if got := meta.FindStatusCondition(s.stored().Status.Conditions, kueue.ClusterQueueActive); got.Reason != "Stopped" {
+	if got := meta.FindStatusCondition(s.getClusterQueue().Status.Conditions, kueue.ClusterQueueActive); got.Reason != "Stopped" {
 		t.Errorf("Active is %+v right after the queue was stopped", got)
 	}
 }
 
 func TestTheShareIsThatOfTheCohort(t *testing.T) {
-	borrows, lends := queue(), queue()
+	borrows, lends := testClusterQueue(), testClusterQueue()
 	borrows.Spec.CohortName, lends.Spec.CohortName, lends.Name = "co", "co", "lends"
-	wl := holder()
+	wl := newReservingWorkload()
 	wl.Status.Admission.PodSetAssignments[0].ResourceUsage["gpu"] = resource.MustParse("6")
-	s := newStage(t, borrows, lends, &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
+	s := newTestEnv(t, borrows, lends, &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
 	s.deliver(wl)
 	s.reconcile()
-	if got := s.stored().Status.FairSharing; got == nil || got.WeightedShare != 250 { // 2 borrowed of 8.
+	if got := s.getClusterQueue().Status.FairSharing; got == nil || got.WeightedShare != 250 { // 2 borrowed of 8.
 		t.Errorf("the share is %+v", got)
 	}
-	weightless := s.stored()
+	weightless := s.getClusterQueue()
 	weightless.Spec.FairSharing = &kueue.FairSharing{Weight: ptr.To(resource.MustParse("0"))}
 	if err := s.Client.Update(t.Context(), weightless); err != nil {
 		t.Fatal(err)
@@ -258,13 +258,13 @@ func TestTheShareIsThatOfTheCohort(t *testing.T) {
 	s.deliver(weightless)
 	s.clock.Step(time.Minute)
 	s.reconcile()
-	if got := s.stored().Status.FairSharing; got.WeightedShare != math.MaxInt64 {
+	if got := s.getClusterQueue().Status.FairSharing; got.WeightedShare != math.MaxInt64 {
 		t.Errorf("the share of a queue that borrows without weight is %+v", got)
 	}
 }
 
 func TestAStatusListsNoMoreFlavorsThanItMay(t *testing.T) {
-	standing := view.ClusterQueueStanding{}
+	standing := view.ClusterQueueStatus{}
 	for i := range 100 {
 		for _, r := range []string{"cpu", "gpu"} {
 			f := admission.FlavorStatus{}
@@ -272,32 +272,32 @@ func TestAStatusListsNoMoreFlavorsThanItMay(t *testing.T) {
 			standing.Reserved = append(standing.Reserved, f)
 		}
 	}
-	got := step(queue(), standing, epoch).Status.FlavorsReservation
+	got := desiredClusterQueue(testClusterQueue(), standing, baseTime).Status.FlavorsReservation
 	if len(got) != 64 || len(got[63].Resources) != 2 {
 		t.Errorf("%d flavors are listed", len(got))
 	}
 }
 
-func TestAQueueIsNotLetGoBeforeTheSchedulerKnows(t *testing.T) {
-	cq := queue()
-	s := newStage(t, cq)
+func TestTheFinalizerStaysUntilTheSchedulerKnowsTheDeletion(t *testing.T) {
+	cq := testClusterQueue()
+	s := newTestEnv(t, cq)
 	if err := s.Client.Delete(t.Context(), cq); err != nil {
 		t.Fatal(err)
 	}
 	s.reconcile()
-	if got := s.stored(); len(got.Finalizers) == 0 {
+	if got := s.getClusterQueue(); len(got.Finalizers) == 0 {
 		t.Error("a cycle could still have admitted somebody")
 	}
-	s.deliver(s.stored())
+	s.deliver(s.getClusterQueue())
 	s.reconcile()
 	if err := s.Client.Get(t.Context(), types.NamespacedName{Name: "cq"}, cq); !apierrors.IsNotFound(err) {
 		t.Errorf("it stayed: %v", err)
 	}
 }
 
-func TestAQueueThatIsDeletedStaysUntilNobodyHoldsItsQuota(t *testing.T) {
-	cq := queue()
-	s := newStage(t, cq, holder())
+func TestTheFinalizerStaysWhileQuotaIsReserved(t *testing.T) {
+	cq := testClusterQueue()
+	s := newTestEnv(t, cq, newReservingWorkload())
 	if err := s.Client.Delete(t.Context(), cq); err != nil {
 		t.Fatal(err)
 	}
@@ -316,10 +316,10 @@ func TestAQueueThatIsDeletedStaysUntilNobodyHoldsItsQuota(t *testing.T) {
 	if !exists() {
 		t.Fatal("it went while a workload held its quota")
 	}
-	if got := meta.FindStatusCondition(s.stored().Status.Conditions, kueue.ClusterQueueActive); got == nil || got.Reason != string(kueue.ReasonTerminating) {
+	if got := meta.FindStatusCondition(s.getClusterQueue().Status.Conditions, kueue.ClusterQueueActive); got == nil || got.Reason != string(kueue.ReasonTerminating) {
 		t.Errorf("Active is %+v, want Terminating", got)
 	}
-	released := holder()
+	released := newReservingWorkload()
 	released.ResourceVersion, released.Status = "2", kueue.WorkloadStatus{}
 	s.deliver(released)
 	s.reconcile()

@@ -19,19 +19,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/act"
-	"switchyard.dev/worker/controller/figures"
+	"switchyard.dev/worker/controller/queuestatus"
+	"switchyard.dev/worker/scheduler"
 	"switchyard.dev/worker/view"
 )
 
-// stage has the cohorts low and lends below top; the queue cq in low, with 4 gpus of its own, uses 6.
-type stage struct {
+// testEnv has the cohorts low and lends below top; the queue cq in low, with 4 gpus of its own, uses 6.
+type testEnv struct {
 	*testing.T
-	*figures.Reconciler[*kueue.Cohort]
+	*queuestatus.Reconciler[*kueue.Cohort]
 	informers *informertest.FakeInformers
 }
 
-func newStage(t *testing.T, fairSharing bool) *stage {
+func newTestEnv(t *testing.T, fairSharing bool) *testEnv {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme} {
@@ -39,25 +39,25 @@ func newStage(t *testing.T, fairSharing bool) *stage {
 			t.Fatal(err)
 		}
 	}
-	metrics, err := act.NewMetrics(prometheus.NewRegistry(), act.MetricsOptions{})
+	metrics, err := scheduler.NewMetrics(prometheus.NewRegistry(), scheduler.MetricsOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	cohorts := []client.Object{cohort("low"), cohort("lends")}
-	s := &stage{T: t, informers: &informertest.FakeInformers{Scheme: scheme}}
-	s.Reconciler = newReconciler(figures.Parts{
+	cohorts := []client.Object{testCohort("low"), testCohort("lends")}
+	s := &testEnv{T: t, informers: &informertest.FakeInformers{Scheme: scheme}}
+	s.Reconciler = newReconciler(queuestatus.Config{
 		Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(cohorts...).WithStatusSubresource(&kueue.Cohort{}).Build(),
 		View:   view.New(view.Options{}), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(metav1.Now().Time),
-		Pace: figures.NewPace(), FairSharing: fairSharing,
+		RateLimiter: queuestatus.NewRateLimiter(), FairSharing: fairSharing,
 	})
 	if err := s.View.Register(t.Context(), s.informers); err != nil {
 		t.Fatal(err)
 	}
-	s.deliver(append(cohorts, queue("cq", "low"), queue("other", "lends"), holder())...)
+	s.deliver(append(cohorts, testClusterQueue("cq", "low"), testClusterQueue("other", "lends"), newReservingWorkload())...)
 	return s
 }
 
-func (s *stage) deliver(objects ...client.Object) {
+func (s *testEnv) deliver(objects ...client.Object) {
 	s.Helper()
 	for _, o := range objects {
 		informer, err := s.informers.FakeInformerFor(s.Context(), o)
@@ -68,14 +68,14 @@ func (s *stage) deliver(objects ...client.Object) {
 	}
 }
 
-func (s *stage) reconcile(name string) {
+func (s *testEnv) reconcile(name string) {
 	s.Helper()
 	if _, err := s.Reconcile(s.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: name}}); err != nil {
 		s.Fatal(err)
 	}
 }
 
-func (s *stage) share(name string) *kueue.FairSharingStatus {
+func (s *testEnv) getFairSharing(name string) *kueue.FairSharingStatus {
 	s.Helper()
 	c := &kueue.Cohort{}
 	if err := s.Client.Get(s.Context(), types.NamespacedName{Name: name}, c); err != nil {
@@ -84,11 +84,11 @@ func (s *stage) share(name string) *kueue.FairSharingStatus {
 	return c.Status.FairSharing
 }
 
-func cohort(name string) *kueue.Cohort {
+func testCohort(name string) *kueue.Cohort {
 	return &kueue.Cohort{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: kueue.CohortSpec{ParentName: "top"}}
 }
 
-func queue(name, cohort string) *kueue.ClusterQueue {
+func testClusterQueue(name, cohort string) *kueue.ClusterQueue {
 	cq := &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	cq.Spec.CohortName = kueue.CohortReference(cohort)
 	cq.Spec.ResourceGroups = []kueue.ResourceGroup{{
@@ -100,7 +100,7 @@ func queue(name, cohort string) *kueue.ClusterQueue {
 	return cq
 }
 
-func holder() *kueue.Workload {
+func newReservingWorkload() *kueue.Workload {
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "w", UID: "u", ResourceVersion: "1"}}
 	wl.Spec.PodSets = []kueue.PodSet{{Name: "main", Count: 6}}
 	wl.Status.Admission = &kueue.Admission{ClusterQueue: "cq", PodSetAssignments: []kueue.PodSetAssignment{{
@@ -112,37 +112,37 @@ func holder() *kueue.Workload {
 }
 
 func TestTheShareOfACohortIsWrittenUnderFairSharing(t *testing.T) {
-	s := newStage(t, true)
+	s := newTestEnv(t, true)
 	s.reconcile("low")
-	if got := s.share("low"); got == nil || got.WeightedShare != 250 { // 2 borrowed of 8.
+	if got := s.getFairSharing("low"); got == nil || got.WeightedShare != 250 { // 2 borrowed of 8.
 		t.Errorf("the share of low is %+v", got)
 	}
 	s.reconcile("lends")
-	if got := s.share("lends"); got == nil || got.WeightedShare != 0 {
+	if got := s.getFairSharing("lends"); got == nil || got.WeightedShare != 0 {
 		t.Errorf("the share of the cohort that lends is %+v", got)
 	}
 }
 
 func TestWithoutFairSharingThereIsNoShare(t *testing.T) {
-	s := newStage(t, false)
+	s := newTestEnv(t, false)
 	s.reconcile("low")
-	if got := s.share("low"); got != nil {
+	if got := s.getFairSharing("low"); got != nil {
 		t.Errorf("the share is %+v", got)
 	}
 }
 
 func TestACohortThatNobodyNamesAnyMoreLosesItsSeries(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	s := newStage(t, true)
-	metrics, err := act.NewMetrics(registry, act.MetricsOptions{CohortsAbove: s.View.CohortsAbove})
+	s := newTestEnv(t, true)
+	metrics, err := scheduler.NewMetrics(registry, scheduler.MetricsOptions{CohortsAbove: s.View.CohortsAbove})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Metrics = metrics
-	s.Reconciler.Kind = newReconciler(s.Parts).Kind
-	runs := holder()
+	s.Reconciler.Kind = newReconciler(s.Config).Kind
+	runs := newReservingWorkload()
 	meta.SetStatusCondition(&runs.Status.Conditions, metav1.Condition{Type: kueue.WorkloadAdmitted, Status: metav1.ConditionTrue})
-	metrics.Changed(holder(), runs)
+	metrics.ObserveChange(newReservingWorkload(), runs)
 	series := func() int {
 		families, err := registry.Gather()
 		if err != nil {
@@ -164,8 +164,8 @@ func TestACohortThatNobodyNamesAnyMoreLosesItsSeries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	informer.Delete(cohort("low"))
-	informer.Delete(cohort("lends"))
+	informer.Delete(testCohort("low"))
+	informer.Delete(testCohort("lends"))
 	s.reconcile("top")
 	if got := series(); got != 1 {
 		t.Errorf("%d series of cohorts are left, want that of low, which a queue still names", got)

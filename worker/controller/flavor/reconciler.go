@@ -24,7 +24,7 @@ type Reconciler struct {
 
 // Setup adds the controller to the manager. The view says which flavors changed or came into or out of use.
 func Setup(mgr ctrl.Manager, r *Reconciler) error {
-	err := ctrl.NewControllerManagedBy(mgr).Named("resourceflavor").WatchesRawSource(r.View.Flavors()).Complete(r)
+	err := ctrl.NewControllerManagedBy(mgr).Named("resourceflavor").WatchesRawSource(r.View.FlavorRequests()).Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the ResourceFlavor controller: %w", err)
 	}
@@ -37,15 +37,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Client.Get(ctx, req.NamespacedName, rf); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	plan := step(rf, r.View.FlavorUsers(req.Name))
+	plan := desiredFlavor(rf, r.View.ClusterQueuesWithFlavor(req.Name))
 	if _, err := kube.Patch(ctx, r.Client, rf, plan); err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 		return ctrl.Result{}, fmt.Errorf("let go of ResourceFlavor %s: %w", req.Name, err)
 	}
 	return ctrl.Result{}, nil
 }
 
-// step returns the flavor as it should be.
-func step(rf *kueue.ResourceFlavor, users []string) *kueue.ResourceFlavor {
+// desiredFlavor returns the flavor as it should be.
+func desiredFlavor(rf *kueue.ResourceFlavor, users []string) *kueue.ResourceFlavor {
 	out := rf.DeepCopy()
 	if !rf.DeletionTimestamp.IsZero() && len(users) == 0 {
 		controllerutil.RemoveFinalizer(out, kueue.ResourceInUseFinalizer)

@@ -9,41 +9,43 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/controller/figures"
+	"switchyard.dev/worker/controller/queuestatus"
 )
 
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=localqueues,verbs=list;watch
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=localqueues/status,verbs=patch
 
 // Setup adds the controller to the manager.
-func Setup(mgr ctrl.Manager, p figures.Parts) error { return newReconciler(p).Setup(mgr, "localqueue") }
+func Setup(mgr ctrl.Manager, p queuestatus.Config) error {
+	return newReconciler(p).Setup(mgr, "localqueue")
+}
 
-func newReconciler(p figures.Parts) *figures.Reconciler[*kueue.LocalQueue] {
-	return &figures.Reconciler[*kueue.LocalQueue]{Parts: p, Kind: figures.Kind[*kueue.LocalQueue]{
-		Name:    "LocalQueue",
-		New:     func() *kueue.LocalQueue { return &kueue.LocalQueue{} },
-		Changed: p.View.LocalQueues(),
-		Step: func(lq *kueue.LocalQueue, now time.Time) (*kueue.LocalQueue, bool) {
+func newReconciler(p queuestatus.Config) *queuestatus.Reconciler[*kueue.LocalQueue] {
+	return &queuestatus.Reconciler[*kueue.LocalQueue]{Config: p, Kind: queuestatus.KindHandler[*kueue.LocalQueue]{
+		Name:   "LocalQueue",
+		New:    func() *kueue.LocalQueue { return &kueue.LocalQueue{} },
+		Source: p.View.LocalQueueRequests(),
+		Desired: func(lq *kueue.LocalQueue, now time.Time) (*kueue.LocalQueue, bool) {
 			name := types.NamespacedName{Namespace: lq.Namespace, Name: lq.Name}
-			standing, known := p.View.LocalQueue(name)
+			standing, known := p.View.LocalQueueStatus(name)
 			if !known {
 				return nil, false
 			}
-			p.Metrics.DropUnselected(name)
-			if standing.Stopped && !saysStopped(lq) {
-				p.Metrics.DropLocalQueue(name) // what is counted begins anew (contract: messages.md 6.1)
+			p.Metrics.DeleteUnselected(name)
+			if standing.Stopped && !isReportedStopped(lq) {
+				p.Metrics.DeleteLocalQueue(name) // what is counted begins anew (contract: messages.md 6.1)
 			}
-			return step(lq, standing, p.View.RecentUsage(name), now), true
+			return desiredLocalQueue(lq, standing, p.View.RecentUsage(name), now), true
 		},
-		Urgent: func(was, is *kueue.LocalQueue) bool {
+		IsUrgent: func(was, is *kueue.LocalQueue) bool {
 			return !equality.Semantic.DeepEqual(was.Status.Conditions, is.Status.Conditions)
 		},
-		Gone: p.Metrics.DropLocalQueue,
+		OnDeleted: p.Metrics.DeleteLocalQueue,
 	}}
 }
 
-// saysStopped tells whether the status tells already that the queue is stopped.
-func saysStopped(lq *kueue.LocalQueue) bool {
+// isReportedStopped tells whether the status tells already that the queue is stopped.
+func isReportedStopped(lq *kueue.LocalQueue) bool {
 	active := meta.FindStatusCondition(lq.Status.Conditions, kueue.LocalQueueActive)
 	return active != nil && active.Reason == string(kueue.ReasonStopped)
 }

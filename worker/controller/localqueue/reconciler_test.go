@@ -16,12 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/act"
-	"switchyard.dev/worker/controller/figures"
+	"switchyard.dev/worker/controller/queuestatus"
+	"switchyard.dev/worker/scheduler"
 	"switchyard.dev/worker/view"
 )
 
-func TestWhatWasCountedBeginsAnewWhenAQueueIsStoppedAndOnlyThen(t *testing.T) {
+func TestSeriesAreDeletedWhenAQueueIsStopped(t *testing.T) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -29,7 +29,7 @@ func TestWhatWasCountedBeginsAnewWhenAQueueIsStoppedAndOnlyThen(t *testing.T) {
 		}
 	}
 	registry := prometheus.NewRegistry()
-	metrics, err := act.NewMetrics(registry, act.MetricsOptions{LocalQueues: func(types.NamespacedName) bool { return true }})
+	metrics, err := scheduler.NewMetrics(registry, scheduler.MetricsOptions{LocalQueues: func(types.NamespacedName) bool { return true }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,9 +38,9 @@ func TestWhatWasCountedBeginsAnewWhenAQueueIsStoppedAndOnlyThen(t *testing.T) {
 		Spec:       kueue.LocalQueueSpec{ClusterQueue: "cq", StopPolicy: kueue.Hold},
 	}
 	informers := &informertest.FakeInformers{Scheme: scheme}
-	r := newReconciler(figures.Parts{
+	r := newReconciler(queuestatus.Config{
 		Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(lq).WithStatusSubresource(lq).Build(),
-		View:   view.New(view.Options{}), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(metav1.Now().Time), Pace: figures.NewPace(),
+		View:   view.New(view.Options{}), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(metav1.Now().Time), RateLimiter: queuestatus.NewRateLimiter(),
 	})
 	if err := r.View.Register(t.Context(), informers); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestWhatWasCountedBeginsAnewWhenAQueueIsStoppedAndOnlyThen(t *testing.T) {
 		was := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "w"}, Spec: kueue.WorkloadSpec{QueueName: "lq"}}
 		is := was.DeepCopy()
 		meta.SetStatusCondition(&is.Status.Conditions, metav1.Condition{Type: kueue.WorkloadFinished, Status: metav1.ConditionTrue})
-		metrics.Changed(was, is)
+		metrics.ObserveChange(was, is)
 		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "lq"}}); err != nil {
 			t.Fatal(err)
 		}

@@ -22,39 +22,39 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-func TestTheControllerSleepsUntilTheFirstDeadline(t *testing.T) {
-	wl := admitted() // a minute ago
+func TestTheControllerRequeuesAtTheFirstDeadline(t *testing.T) {
+	wl := newAdmittedWorkload() // a minute ago
 	wl.Spec.MaximumExecutionTimeSeconds = ptr.To[int32](90)
-	s := newSite(t, interceptor.Funcs{}, append(queues(open), wl)...)
+	s := newTestEnv(t, interceptor.Funcs{}, append(testQueues(openQueues), wl)...)
 	s.Policy.PodsReady = &lifecycle.PodsReadyPolicy{Timeout: 10 * time.Minute}
 	if result := s.reconcile(t); result.RequeueAfter != 30*time.Second || s.writes != 0 {
 		t.Errorf("looks again after %v, %d writes", result.RequeueAfter, s.writes)
 	}
 }
 
-func TestATimeLimitThatEndedWhileNobodyRanIsKeptAfterARestart(t *testing.T) {
-	wl := admitted()
+func TestATimeLimitThatExpiredDuringDowntimeIsEnforced(t *testing.T) {
+	wl := newAdmittedWorkload()
 	wl.Spec.MaximumExecutionTimeSeconds = ptr.To[int32](45)
-	s := newSite(t, interceptor.Funcs{}, append(queues(open), wl)...)
+	s := newTestEnv(t, interceptor.Funcs{}, append(testQueues(openQueues), wl)...)
 	s.reconcile(t)
 	s.reconcile(t)
-	if got := s.workload(t); workload.IsActive(got) {
+	if got := s.getWorkload(t); workload.IsActive(got) {
 		t.Error("still active")
 	}
-	if told := s.told(); len(told) != 1 || !strings.HasPrefix(told[0], "Warning MaximumExecutionTimeExceeded") {
+	if told := s.recordedEvents(); len(told) != 1 || !strings.HasPrefix(told[0], "Warning MaximumExecutionTimeExceeded") {
 		t.Errorf("told %q", told)
 	}
 	s.reconcile(t)
-	if told := s.told(); len(told) != 1 || !strings.Contains(told[0], "EvictedDueToDeactivatedDueToMaximumExecutionTimeExceeded") {
+	if told := s.recordedEvents(); len(told) != 1 || !strings.Contains(told[0], "EvictedDueToDeactivatedDueToMaximumExecutionTimeExceeded") {
 		t.Errorf("told %q", told)
 	}
 }
 
 func TestPodsThatAreLateCostOneWrite(t *testing.T) {
-	s := newSite(t, interceptor.Funcs{}, append(queues(open), admitted())...)
+	s := newTestEnv(t, interceptor.Funcs{}, append(testQueues(openQueues), newAdmittedWorkload())...)
 	s.Policy.PodsReady = &lifecycle.PodsReadyPolicy{Timeout: time.Minute, BackoffBase: time.Minute, BackoffMax: time.Hour}
 	s.reconcile(t)
-	got := s.workload(t)
+	got := s.getWorkload(t)
 	if s.writes != 1 || !workload.IsEvicted(got) || !workload.HasQuota(got) || ptr.Deref(got.Status.RequeueState.Count, 0) != 1 {
 		t.Errorf("%d writes, status %+v", s.writes, got.Status)
 	}
@@ -64,10 +64,10 @@ func TestPodsThatAreLateCostOneWrite(t *testing.T) {
 }
 
 func TestAFinishedWorkloadIsDeletedWhenItsRetentionIsOver(t *testing.T) {
-	wl := admitted()
+	wl := newAdmittedWorkload()
 	wl.Finalizers = nil
 	workload.Finish(wl, kueue.ReasonSucceeded, "", noon.Add(-time.Minute))
-	s := newSite(t, interceptor.Funcs{}, append(queues(open), wl)...)
+	s := newTestEnv(t, interceptor.Funcs{}, append(testQueues(openQueues), wl)...)
 	s.Policy.KeepFinished = ptr.To(2 * time.Minute)
 	if result := s.reconcile(t); result.RequeueAfter != time.Minute {
 		t.Errorf("looks again after %v", result.RequeueAfter)
@@ -77,14 +77,14 @@ func TestAFinishedWorkloadIsDeletedWhenItsRetentionIsOver(t *testing.T) {
 	if err := s.Client.Get(t.Context(), client.ObjectKeyFromObject(wl), wl); !apierrors.IsNotFound(err) {
 		t.Errorf("still there: %v", err)
 	}
-	if told := s.told(); len(told) != 1 || !strings.HasPrefix(told[0], "Normal Deleted") {
+	if told := s.recordedEvents(); len(told) != 1 || !strings.HasPrefix(told[0], "Normal Deleted") {
 		t.Errorf("told %q", told)
 	}
 }
 
-func TestAWorkloadWhoseOwnerOfAForeignKindIsGoneFinishesAndIsLetGo(t *testing.T) {
+func TestAWorkloadWhoseForeignOwnerIsDeletedFinishesAndLosesItsFinalizer(t *testing.T) {
 	reads := 0
-	s := newSite(t, interceptor.Funcs{
+	s := newTestEnv(t, interceptor.Funcs{
 		Get: func(ctx context.Context, inner client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 			if _, isOwner := o.(*metav1.PartialObjectMetadata); isOwner {
 				reads++
@@ -92,19 +92,19 @@ func TestAWorkloadWhoseOwnerOfAForeignKindIsGoneFinishesAndIsLetGo(t *testing.T)
 			}
 			return inner.Get(ctx, key, o, opts...)
 		},
-	}, append(queues(open), admitted())...)
+	}, append(testQueues(openQueues), newAdmittedWorkload())...)
 	s.reconcile(t)
-	if workload.IsFinished(s.workload(t)) || reads != 0 {
+	if workload.IsFinished(s.getWorkload(t)) || reads != 0 {
 		t.Errorf("with the gate off it has finished after %d reads", reads)
 	}
 	s.Policy.FinishOrphans = true
 	s.reconcile(t)
-	got := s.workload(t)
+	got := s.getWorkload(t)
 	if c := got.Status.Conditions[len(got.Status.Conditions)-1]; c.Type != kueue.WorkloadFinished || c.Reason != "OwnerNotFound" {
 		t.Errorf("last condition %+v", c)
 	}
 	s.reconcile(t)
-	if got := s.workload(t); len(got.Finalizers) > 0 {
+	if got := s.getWorkload(t); len(got.Finalizers) > 0 {
 		t.Error("it is guarded for ever")
 	}
 	before := reads
@@ -115,7 +115,7 @@ func TestAWorkloadWhoseOwnerOfAForeignKindIsGoneFinishesAndIsLetGo(t *testing.T)
 }
 
 // kubectl delete --cascade=orphan takes the owner off and leaves the label.
-func TestAWorkloadWhoseJobWasDeletedWithoutItFinishesAndIsLetGo(t *testing.T) {
+func TestAWorkloadWhoseJobIsDeletedFinishesAndLosesItsFinalizer(t *testing.T) {
 	for name, c := range map[string]struct {
 		change   func(*kueue.Workload)
 		off      bool
@@ -131,14 +131,14 @@ func TestAWorkloadWhoseJobWasDeletedWithoutItFinishesAndIsLetGo(t *testing.T) {
 		"one that queues still": {change: func(wl *kueue.Workload) { wl.Status = kueue.WorkloadStatus{} }, finishes: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wl := admitted()
+			wl := newAdmittedWorkload()
 			wl.OwnerReferences, wl.Labels = nil, map[string]string{kueue.JobUIDLabel: "job-uid"}
 			c.change(wl)
-			s := newSite(t, interceptor.Funcs{}, append(queues(open), wl)...)
+			s := newTestEnv(t, interceptor.Funcs{}, append(testQueues(openQueues), wl)...)
 			s.Policy.FinishOrphans = !c.off
 			s.reconcile(t)
 			s.reconcile(t)
-			got := s.workload(t)
+			got := s.getWorkload(t)
 			finished := meta.FindStatusCondition(got.Status.Conditions, kueue.WorkloadFinished)
 			if (finished != nil) != c.finishes {
 				t.Fatalf("conditions %+v", got.Status.Conditions)
@@ -168,14 +168,14 @@ func TestAPriorityFollowsTheValueOfItsClass(t *testing.T) {
 		{"not of a finished workload", func(wl *kueue.Workload) { workload.Finish(wl, "Succeeded", "", noon) }, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			wl := admitted()
+			wl := newAdmittedWorkload()
 			wl.Spec.Priority = ptr.To[int32](5)
 			wl.Spec.PriorityClassRef = &kueue.PriorityClassRef{Group: kueue.WorkloadPriorityClassGroup, Kind: kueue.WorkloadPriorityClassKind, Name: "high"}
 			c.change(wl)
-			s := newSite(t, interceptor.Funcs{}, append(queues(open), wl, class(9))...)
+			s := newTestEnv(t, interceptor.Funcs{}, append(testQueues(openQueues), wl, class(9))...)
 			s.reconcile(t)
 			s.reconcile(t)
-			if got := *s.workload(t).Spec.Priority; got != c.want {
+			if got := *s.getWorkload(t).Spec.Priority; got != c.want {
 				t.Errorf("priority %d", got)
 			}
 		})
@@ -184,7 +184,7 @@ func TestAPriorityFollowsTheValueOfItsClass(t *testing.T) {
 		other := class(1)
 		other.Description = "other words"
 		update := func(is *kueue.WorkloadPriorityClass) bool {
-			return changesValue().Update(event.UpdateEvent{ObjectOld: class(1), ObjectNew: is})
+			return priorityValueChanged().Update(event.UpdateEvent{ObjectOld: class(1), ObjectNew: is})
 		}
 		if update(other) || !update(class(2)) {
 			t.Error("looks at the wrong changes")

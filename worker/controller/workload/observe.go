@@ -19,15 +19,15 @@ import (
 // observe reads what the lifecycle may look at.
 func (r *Reconciler) observe(ctx context.Context, wl *kueue.Workload) (lifecycle.Observation, error) {
 	o := lifecycle.Observation{
-		Now: r.Clock.Now(), GatedBy: workload.Gates(wl), Gates: wl.Annotations[kueue.AdmissionGatedByAnnotation],
+		Now: r.Clock.Now(), GatedBy: workload.AdmissionGates(wl), Gates: wl.Annotations[kueue.AdmissionGatedByAnnotation],
 		Owned: metav1.GetControllerOfNoCopy(wl) != nil, Deleting: !wl.DeletionTimestamp.IsZero(), Policy: r.Policy,
 	}
-	if workload.IsCopy(wl) { // its hub has to see how it ended, and deletes it then
+	if workload.IsRemoteCopy(wl) { // its hub has to see how it ended, and deletes it then
 		o.Policy.KeepFinished, o.Policy.KeepDeactivated, o.Policy.FinishOrphans = nil, nil, false
 		o.Policy.OwnerGrace = 0 // nobody plays the owner of a copy that no job has taken up
 	}
 	var err error
-	if o.OwnerGone, err = r.ownerGone(ctx, wl); err != nil {
+	if o.OwnerGone, err = r.isOwnerDeleted(ctx, wl); err != nil {
 		return o, err
 	}
 	if o.Deleting || workload.IsFinished(wl) {
@@ -126,22 +126,22 @@ func stopState(queue client.Object, policy kueue.StopPolicy) lifecycle.QueueStat
 	}
 }
 
-// ownerGone tells whether a live read finds that the controller owner exists no more. That a cache does not have it would
+// isOwnerDeleted tells whether a live read finds that the controller owner exists no more. That a cache does not have it would
 // be no evidence; that we may not read it is none either. Owners of handled kinds are not asked for, and none whose absence
 // would change nothing.
-func (r *Reconciler) ownerGone(ctx context.Context, wl *kueue.Workload) (bool, error) {
+func (r *Reconciler) isOwnerDeleted(ctx context.Context, wl *kueue.Workload) (bool, error) {
 	ref := metav1.GetControllerOf(wl)
 	if ref == nil {
-		return orphaned(wl), nil
+		return isOrphaned(wl), nil
 	}
 	guarded := controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer)
 	over := workload.IsFinished(wl) || !wl.DeletionTimestamp.IsZero()
-	if r.Handles(ref) || over && !guarded || !over && (!r.Policy.FinishOrphans || workload.IsCopy(wl)) {
+	if r.Handles(ref) || over && !guarded || !over && (!r.Policy.FinishOrphans || workload.IsRemoteCopy(wl)) {
 		return false, nil
 	}
 	owner := &metav1.PartialObjectMetadata{}
 	owner.SetGroupVersionKind(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
-	err := r.Live.Get(ctx, client.ObjectKey{Namespace: wl.Namespace, Name: ref.Name}, owner)
+	err := r.APIReader.Get(ctx, client.ObjectKey{Namespace: wl.Namespace, Name: ref.Name}, owner)
 	switch {
 	case apierrors.IsNotFound(err):
 		return true, nil
@@ -153,8 +153,8 @@ func (r *Reconciler) ownerGone(ctx context.Context, wl *kueue.Workload) (bool, e
 	return owner.UID != ref.UID, nil
 }
 
-// orphaned tells of a Workload that had an owner, as its label says, and has none any more: the job was deleted and its dependents were to
+// isOrphaned tells of a Workload that had an owner, as its label says, and has none any more: the job was deleted and its dependents were to
 // stay (contract: messages.md 5.7). One with neither is a user's own.
-func orphaned(wl *kueue.Workload) bool {
-	return len(wl.OwnerReferences) == 0 && wl.Labels[kueue.JobUIDLabel] != "" && !workload.IsCopy(wl)
+func isOrphaned(wl *kueue.Workload) bool {
+	return len(wl.OwnerReferences) == 0 && wl.Labels[kueue.JobUIDLabel] != "" && !workload.IsRemoteCopy(wl)
 }

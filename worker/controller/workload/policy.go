@@ -25,7 +25,7 @@ func PolicyFor(cfg *configapi.Configuration, gates features.Set) lifecycle.Polic
 	}
 	if cfg.ObjectRetentionPolicies != nil && cfg.ObjectRetentionPolicies.Workloads != nil {
 		keep := cfg.ObjectRetentionPolicies.Workloads
-		policy.KeepFinished, policy.KeepDeactivated = duration(keep.AfterFinished), duration(keep.AfterDeactivatedByKueue)
+		policy.KeepFinished, policy.KeepDeactivated = toDuration(keep.AfterFinished), toDuration(keep.AfterDeactivatedByKueue)
 	}
 	return policy
 }
@@ -37,14 +37,14 @@ func podsReadyPolicy(wait *configapi.WaitForPodsReady) *lifecycle.PodsReadyPolic
 	requeue := wait.RequeuingStrategy
 	return &lifecycle.PodsReadyPolicy{
 		Timeout: wait.Timeout.Duration, RecoveryTimeout: wait.RecoveryTimeout.Duration,
-		BackoffBase: seconds(requeue.BackoffBaseSeconds), BackoffMax: seconds(requeue.BackoffMaxSeconds),
+		BackoffBase: toSeconds(requeue.BackoffBaseSeconds), BackoffMax: toSeconds(requeue.BackoffMaxSeconds),
 		Limit: requeue.BackoffLimitCount,
 	}
 }
 
-func seconds(n *int32) time.Duration { return time.Duration(ptr.Deref(n, 0)) * time.Second }
+func toSeconds(n *int32) time.Duration { return time.Duration(ptr.Deref(n, 0)) * time.Second }
 
-func duration(d *metav1.Duration) *time.Duration {
+func toDuration(d *metav1.Duration) *time.Duration {
 	if d == nil {
 		return nil
 	}

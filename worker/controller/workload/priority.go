@@ -14,11 +14,11 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// classOf is the WorkloadPriorityClass whose value the Workload's priority follows; empty for none. The value of a pod
+// priorityClassName is the WorkloadPriorityClass whose value the Workload's priority follows; empty for none. The value of a pod
 // PriorityClass cannot change, and the priority of a copy from a hub is the hub's to say.
-func classOf(wl *kueue.Workload) string {
+func priorityClassName(wl *kueue.Workload) string {
 	ref := wl.Spec.PriorityClassRef
-	if ref == nil || ref.Kind != kueue.WorkloadPriorityClassKind || workload.IsCopy(wl) {
+	if ref == nil || ref.Kind != kueue.WorkloadPriorityClassKind || workload.IsRemoteCopy(wl) {
 		return ""
 	}
 	return ref.Name
@@ -26,7 +26,7 @@ func classOf(wl *kueue.Workload) string {
 
 // classPriority returns the value of the Workload's class; nil without class, or when it does not exist any more.
 func (r *Reconciler) classPriority(ctx context.Context, wl *kueue.Workload) (*int32, error) {
-	name := classOf(wl)
+	name := priorityClassName(wl)
 	if name == "" {
 		return nil, nil
 	}
@@ -39,8 +39,8 @@ func (r *Reconciler) classPriority(ctx context.Context, wl *kueue.Workload) (*in
 	return &class.Value, nil
 }
 
-// changesValue passes what can change the priority of a Workload.
-func changesValue() predicate.Predicate {
+// priorityValueChanged passes what can change the priority of a Workload.
+func priorityValueChanged() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			was, ok := e.ObjectOld.(*kueue.WorkloadPriorityClass)
@@ -51,9 +51,9 @@ func changesValue() predicate.Predicate {
 	}
 }
 
-// ofClass lists the Workloads, waiting or running, that follow the value of a class.
-func (r *Reconciler) ofClass(ctx context.Context, class client.Object) []reconcile.Request {
+// requestsForPriorityClass lists the Workloads, waiting or running, that follow the value of a class.
+func (r *Reconciler) requestsForPriorityClass(ctx context.Context, class client.Object) []reconcile.Request {
 	list := &kueue.WorkloadList{}
-	err := r.Client.List(ctx, list, client.MatchingFields{byClass: class.GetName()}, client.UnsafeDisableDeepCopy)
-	return r.requests(ctx, list, err, func(*kueue.Workload) bool { return true })
+	err := r.Client.List(ctx, list, client.MatchingFields{priorityClassIndex: class.GetName()}, client.UnsafeDisableDeepCopy)
+	return r.buildRequests(ctx, list, err, func(*kueue.Workload) bool { return true })
 }

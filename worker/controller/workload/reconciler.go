@@ -28,10 +28,10 @@ import (
 type Reconciler struct {
 	// Client reads from the cache.
 	Client client.Client
-	// Live reads from the API server; used only for owners that no reconciler of their kind looks after.
-	Live     client.Reader
-	Recorder events.EventRecorder
-	Clock    clock.PassiveClock
+	// APIReader reads from the API server; used only for owners that no reconciler of their kind looks after.
+	APIReader client.Reader
+	Recorder  events.EventRecorder
+	Clock     clock.PassiveClock
 	// Handles tells whether a reconciler of the owner's kind is running, which lets the Workload go when its owner is gone.
 	Handles func(owner *metav1.OwnerReference) bool
 	// Policy is what the configuration asks for (see [PolicyFor]).
@@ -50,22 +50,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	state := workload.State(wl)
 	plan := lifecycle.Step(state, observed)
-	switch err := r.act(ctx, wl, state, plan); {
+	switch err := r.applyPlan(ctx, wl, state, plan); {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return ctrl.Result{}, nil // the cache was behind; what made it so is on its way here
 	case err != nil:
 		return ctrl.Result{}, err
 	}
-	r.record(wl, plan)
-	return kube.Wake(plan.WakeAt, observed.Now), nil
+	r.recordEvents(wl, plan)
+	return kube.RequeueAt(plan.WakeAt, observed.Now), nil
 }
 
-// act writes the status if the plan changes it, and otherwise does the one thing that the plan asks for.
-func (r *Reconciler) act(ctx context.Context, wl *kueue.Workload, state lifecycle.State, plan lifecycle.Plan) error {
+// applyPlan writes the status if the plan changes it, and otherwise does the one thing that the plan asks for.
+func (r *Reconciler) applyPlan(ctx context.Context, wl *kueue.Workload, state lifecycle.State, plan lifecycle.Plan) error {
 	switch {
 	case !plan.Next.Equal(state):
 		next := wl.DeepCopy()
-		workload.Apply(next, plan)
+		workload.ApplyPlan(next, plan)
 		return kube.ApplyAdmission(ctx, r.Client, next)
 	case plan.Deactivate:
 		next := wl.DeepCopy()
@@ -76,7 +76,7 @@ func (r *Reconciler) act(ctx context.Context, wl *kueue.Workload, state lifecycl
 		next.Spec.Priority = plan.Priority
 		return r.patch(ctx, wl, next, "set the priority of")
 	case plan.Delete:
-		return r.delete(ctx, wl)
+		return r.deleteWorkload(ctx, wl)
 	case plan.Unguard && controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer):
 		next := wl.DeepCopy()
 		controllerutil.RemoveFinalizer(next, kueue.ResourceInUseFinalizer)
@@ -93,8 +93,8 @@ func (r *Reconciler) patch(ctx context.Context, before, after *kueue.Workload, d
 	return nil
 }
 
-// delete deletes the Workload as it was seen.
-func (r *Reconciler) delete(ctx context.Context, wl *kueue.Workload) error {
+// deleteWorkload deletes the Workload as it was seen.
+func (r *Reconciler) deleteWorkload(ctx context.Context, wl *kueue.Workload) error {
 	seen := client.Preconditions{UID: &wl.UID, ResourceVersion: &wl.ResourceVersion}
 	if err := r.Client.Delete(ctx, wl.DeepCopy(), seen); err != nil {
 		return fmt.Errorf("delete workload %s/%s: %w", wl.Namespace, wl.Name, err)
@@ -102,8 +102,8 @@ func (r *Reconciler) delete(ctx context.Context, wl *kueue.Workload) error {
 	return nil
 }
 
-func (r *Reconciler) record(wl *kueue.Workload, plan lifecycle.Plan) {
+func (r *Reconciler) recordEvents(wl *kueue.Workload, plan lifecycle.Plan) {
 	for _, b := range plan.Because {
-		kube.Record(r.Recorder, wl, kube.Event{Warning: b.Warning, Reason: string(b.Reason), Note: b.Message})
+		kube.RecordEvents(r.Recorder, wl, kube.Event{Warning: b.Warning, Reason: string(b.Reason), Note: b.Message})
 	}
 }

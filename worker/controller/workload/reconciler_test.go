@@ -26,14 +26,14 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// site is one Workload in a world with an API server.
-type site struct {
+// testEnv is one Workload in a world with an API server.
+type testEnv struct {
 	*Reconciler
 	events *events.FakeRecorder
 	writes int
 }
 
-func newSite(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) *site {
+func newTestEnv(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) *testEnv {
 	t.Helper()
 	known := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, kueue.AddToScheme} {
@@ -41,7 +41,7 @@ func newSite(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) *s
 			t.Fatal(err)
 		}
 	}
-	s := &site{events: events.NewFakeRecorder(20)}
+	s := &testEnv{events: events.NewFakeRecorder(20)}
 	if funcs.SubResourcePatch == nil {
 		funcs.SubResourcePatch = func(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
 			s.writes++
@@ -55,13 +55,13 @@ func newSite(t *testing.T, funcs interceptor.Funcs, objects ...client.Object) *s
 	c := fake.NewClientBuilder().WithScheme(known).WithObjects(objects...).
 		WithStatusSubresource(&kueue.Workload{}).WithInterceptorFuncs(funcs).Build()
 	s.Reconciler = &Reconciler{
-		Client: c, Live: c, Recorder: s.events, Clock: testclock.NewFakePassiveClock(noon),
+		Client: c, APIReader: c, Recorder: s.events, Clock: testclock.NewFakePassiveClock(noon),
 		Handles: func(*metav1.OwnerReference) bool { return false },
 	}
 	return s
 }
 
-func (s *site) reconcile(t *testing.T) ctrl.Result {
+func (s *testEnv) reconcile(t *testing.T) ctrl.Result {
 	t.Helper()
 	result, err := s.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Namespace: "ns", Name: "wl"}})
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *site) reconcile(t *testing.T) ctrl.Result {
 	return result
 }
 
-func (s *site) workload(t *testing.T) *kueue.Workload {
+func (s *testEnv) getWorkload(t *testing.T) *kueue.Workload {
 	t.Helper()
 	wl := &kueue.Workload{}
 	if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "wl"}, wl); err != nil {
@@ -79,7 +79,7 @@ func (s *site) workload(t *testing.T) *kueue.Workload {
 	return wl
 }
 
-func (s *site) told() []string {
+func (s *testEnv) recordedEvents() []string {
 	var told []string
 	for len(s.events.Events) > 0 {
 		told = append(told, <-s.events.Events)
@@ -87,8 +87,8 @@ func (s *site) told() []string {
 	return told
 }
 
-// admitted is a Workload that runs, owned by a Job.
-func admitted() *kueue.Workload {
+// newAdmittedWorkload is a Workload that runs, owned by a Job.
+func newAdmittedWorkload() *kueue.Workload {
 	wl := &kueue.Workload{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: "wl", UID: "u", Finalizers: []string{kueue.ResourceInUseFinalizer},
@@ -96,83 +96,83 @@ func admitted() *kueue.Workload {
 		},
 		Spec: kueue.WorkloadSpec{QueueName: "lq"},
 	}
-	workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon.Add(-time.Minute))
+	workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon.Add(-time.Minute))
 	return wl
 }
 
-func queues(change func(*kueue.LocalQueue, *kueue.ClusterQueue)) []client.Object {
+func testQueues(change func(*kueue.LocalQueue, *kueue.ClusterQueue)) []client.Object {
 	lq := &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "lq"}, Spec: kueue.LocalQueueSpec{ClusterQueue: "cq"}}
 	cq := &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "cq"}}
 	change(lq, cq)
 	return []client.Object{lq, cq}
 }
 
-func open(*kueue.LocalQueue, *kueue.ClusterQueue) {}
+func openQueues(*kueue.LocalQueue, *kueue.ClusterQueue) {}
 
 func TestAnAdmittedWorkloadCostsNoWrite(t *testing.T) {
-	s := newSite(t, interceptor.Funcs{}, append(queues(open), admitted())...)
+	s := newTestEnv(t, interceptor.Funcs{}, append(testQueues(openQueues), newAdmittedWorkload())...)
 	s.reconcile(t)
-	if told := s.told(); s.writes != 0 || len(told) > 0 {
+	if told := s.recordedEvents(); s.writes != 0 || len(told) > 0 {
 		t.Errorf("%d writes, told %q", s.writes, told)
 	}
 }
 
 func TestADrainingQueueEvictsInOneWriteAndThenSaysSo(t *testing.T) {
 	drain := func(_ *kueue.LocalQueue, cq *kueue.ClusterQueue) { cq.Spec.StopPolicy = kueue.HoldAndDrain }
-	s := newSite(t, interceptor.Funcs{}, append(queues(drain), admitted())...)
+	s := newTestEnv(t, interceptor.Funcs{}, append(testQueues(drain), newAdmittedWorkload())...)
 	s.reconcile(t)
-	wl := s.workload(t)
+	wl := s.getWorkload(t)
 	if !workload.IsEvicted(wl) || !workload.HasQuota(wl) || s.writes != 1 {
 		t.Errorf("evicted %v, has quota %v, %d writes", workload.IsEvicted(wl), workload.HasQuota(wl), s.writes)
 	}
-	if told := s.told(); len(told) != 1 || !strings.Contains(told[0], "EvictedDueToClusterQueueStopped") {
+	if told := s.recordedEvents(); len(told) != 1 || !strings.Contains(told[0], "EvictedDueToClusterQueueStopped") {
 		t.Errorf("told %q", told)
 	}
 }
 
-func TestAWriteOnAnOldStateChangesNothingAndTellsNothing(t *testing.T) {
+func TestAWriteOnAnOldStateChangesNothingAndRecordsNoEvent(t *testing.T) {
 	drain := func(lq *kueue.LocalQueue, _ *kueue.ClusterQueue) { lq.Spec.StopPolicy = kueue.HoldAndDrain }
 	conflict := apierrors.NewConflict(kueue.Resource("workloads"), "wl", nil)
-	s := newSite(t, interceptor.Funcs{
+	s := newTestEnv(t, interceptor.Funcs{
 		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
 			return conflict
 		},
-	}, append(queues(drain), admitted())...)
+	}, append(testQueues(drain), newAdmittedWorkload())...)
 	if result := s.reconcile(t); !result.IsZero() {
 		t.Errorf("asks to look again: %+v", result)
 	}
-	if told := s.told(); len(told) > 0 || workload.IsEvicted(s.workload(t)) {
+	if told := s.recordedEvents(); len(told) > 0 || workload.IsEvicted(s.getWorkload(t)) {
 		t.Errorf("told %q", told)
 	}
 }
 
 func TestARequestToDeactivateIsCarriedOutInTwoSteps(t *testing.T) {
-	wl := admitted()
+	wl := newAdmittedWorkload()
 	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
 		Type: kueue.WorkloadDeactivationTarget, Status: metav1.ConditionTrue, Reason: "EvictedOnManagerCluster", Message: "gone",
 	})
-	s := newSite(t, interceptor.Funcs{}, append(queues(open), wl)...)
+	s := newTestEnv(t, interceptor.Funcs{}, append(testQueues(openQueues), wl)...)
 	s.reconcile(t)
-	if got := s.workload(t); workload.IsActive(got) || workload.IsEvicted(got) {
+	if got := s.getWorkload(t); workload.IsActive(got) || workload.IsEvicted(got) {
 		t.Fatalf("first step: active %v, evicted %v", workload.IsActive(got), workload.IsEvicted(got))
 	}
 	s.reconcile(t)
-	got := s.workload(t)
+	got := s.getWorkload(t)
 	evicted := meta.FindStatusCondition(got.Status.Conditions, kueue.WorkloadEvicted)
 	if evicted == nil || evicted.Reason != "DeactivatedDueToEvictedOnManagerCluster" || s.writes != 2 {
 		t.Errorf("evicted %+v, %d writes", evicted, s.writes)
 	}
 }
 
-func TestAnUnansweredBackoffWakesTheController(t *testing.T) {
-	wl := admitted()
+func TestAnEvictedWorkloadIsRequeuedAtTheEndOfItsBackoff(t *testing.T) {
+	wl := newAdmittedWorkload()
 	wl.OwnerReferences = nil
 	workload.Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByAdmissionCheck, RequeueAt: noon.Add(time.Minute)}, noon)
-	s := newSite(t, interceptor.Funcs{}, append(queues(open), wl)...)
+	s := newTestEnv(t, interceptor.Funcs{}, append(testQueues(openQueues), wl)...)
 	if result := s.reconcile(t); result.RequeueAfter != time.Minute {
 		t.Errorf("looks again after %v", result.RequeueAfter)
 	}
-	if got := s.workload(t); workload.HasQuota(got) {
+	if got := s.getWorkload(t); workload.HasQuota(got) {
 		t.Error("a workload without owner keeps its quota")
 	}
 }
@@ -190,10 +190,10 @@ func TestTheFinalizerGoesWithTheOwnerAndNotBefore(t *testing.T) {
 		{"there is none", nil, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			wl := admitted()
+			wl := newAdmittedWorkload()
 			now := metav1.NewTime(noon)
 			wl.DeletionTimestamp = &now
-			s := newSite(t, interceptor.Funcs{
+			s := newTestEnv(t, interceptor.Funcs{
 				Get: func(ctx context.Context, inner client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 					partial, isOwner := o.(*metav1.PartialObjectMetadata)
 					switch {
@@ -208,7 +208,7 @@ func TestTheFinalizerGoesWithTheOwnerAndNotBefore(t *testing.T) {
 					}
 					return nil
 				},
-			}, append(queues(open), wl)...)
+			}, append(testQueues(openQueues), wl)...)
 			s.reconcile(t)
 			left := &kueue.Workload{}
 			err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "wl"}, left)
@@ -221,16 +221,16 @@ func TestTheFinalizerGoesWithTheOwnerAndNotBefore(t *testing.T) {
 
 // Whoever plays the owner of a Workload without one gives its quota back himself, and reserves before there is such a queue.
 // Only what nobody does for some seconds is done here.
-func TestWhatOwnersDoIsLeftToThemForSomeSeconds(t *testing.T) {
+func TestOwnersHaveAGracePeriod(t *testing.T) {
 	unowned := func(change func(*kueue.Workload)) *kueue.Workload {
-		wl := admitted()
+		wl := newAdmittedWorkload()
 		wl.OwnerReferences = nil
 		change(wl)
 		return wl
 	}
 	byHand := func(wl *kueue.Workload) {
 		wl.Status = kueue.WorkloadStatus{}
-		workload.Reserve(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"check"}, "reserved by hand", noon)
+		workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"check"}, "reserved by hand", noon)
 	}
 	evict := func(wl *kueue.Workload) { workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, noon) }
 	for name, row := range map[string]struct {
@@ -239,25 +239,25 @@ func TestWhatOwnersDoIsLeftToThemForSomeSeconds(t *testing.T) {
 		leaves bool
 		atOnce bool
 	}{
-		"evicted without owner":                 {wl: unowned(evict), queues: queues(open), leaves: true},
-		"evicted with an owner":                 {wl: func() *kueue.Workload { wl := admitted(); evict(wl); return wl }(), queues: queues(open)},
-		"a hub's copy that no job has taken up": {wl: unowned(func(wl *kueue.Workload) { evict(wl); wl.Labels = map[string]string{kueue.MultiKueueOriginLabel: "hub"} }), queues: queues(open), leaves: true, atOnce: true},
+		"evicted without owner":                 {wl: unowned(evict), queues: testQueues(openQueues), leaves: true},
+		"evicted with an owner":                 {wl: func() *kueue.Workload { wl := newAdmittedWorkload(); evict(wl); return wl }(), queues: testQueues(openQueues)},
+		"a hub's copy that no job has taken up": {wl: unowned(func(wl *kueue.Workload) { evict(wl); wl.Labels = map[string]string{kueue.MultiKueueOriginLabel: "hub"} }), queues: testQueues(openQueues), leaves: true, atOnce: true},
 		"reserved in a queue that is not there": {wl: unowned(byHand), leaves: true},
-		"reserved without a LocalQueue": {wl: unowned(byHand), queues: queues(func(_ *kueue.LocalQueue, cq *kueue.ClusterQueue) {
+		"reserved without a LocalQueue": {wl: unowned(byHand), queues: testQueues(func(_ *kueue.LocalQueue, cq *kueue.ClusterQueue) {
 			cq.Spec.AdmissionChecksStrategy = &kueue.AdmissionChecksStrategy{AdmissionChecks: []kueue.AdmissionCheckStrategyRule{{Name: "check"}}}
 		})[1:], leaves: true},
-		"reserved in a queue on hold": {wl: unowned(byHand), queues: queues(func(_ *kueue.LocalQueue, cq *kueue.ClusterQueue) {
+		"reserved in a queue on hold": {wl: unowned(byHand), queues: testQueues(func(_ *kueue.LocalQueue, cq *kueue.ClusterQueue) {
 			cq.Spec.StopPolicy = kueue.Hold
 		}), leaves: true, atOnce: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSite(t, interceptor.Funcs{}, append(row.queues, row.wl)...)
+			s := newTestEnv(t, interceptor.Funcs{}, append(row.queues, row.wl)...)
 			clock := testclock.NewFakeClock(noon)
 			s.Clock = clock
 			s.Policy.OwnerGrace = 5 * time.Second
 			s.reconcile(t)
 			woken := s.reconcile(t).RequeueAfter
-			if left := s.workload(t).Status.Admission == nil; left != row.atOnce {
+			if left := s.getWorkload(t).Status.Admission == nil; left != row.atOnce {
 				t.Errorf("it gave its quota back at once: %v", left)
 			}
 			if waits := row.leaves && !row.atOnce; waits != (woken > 0 && woken <= 5*time.Second) {
@@ -268,7 +268,7 @@ func TestWhatOwnersDoIsLeftToThemForSomeSeconds(t *testing.T) {
 				s.reconcile(t)
 				clock.Step(5 * time.Second)
 			}
-			if left := s.workload(t).Status.Admission == nil; left != row.leaves {
+			if left := s.getWorkload(t).Status.Admission == nil; left != row.leaves {
 				t.Errorf("it gave its quota back in the end: %v", left)
 			}
 		})
@@ -276,14 +276,14 @@ func TestWhatOwnersDoIsLeftToThemForSomeSeconds(t *testing.T) {
 }
 
 // Who plays the owner within his time is not disturbed: what he has written stays.
-func TestWhoReleasesByHandHasTheLastWord(t *testing.T) {
-	wl := admitted()
+func TestAManualReleaseIsKept(t *testing.T) {
+	wl := newAdmittedWorkload()
 	wl.OwnerReferences = nil
 	workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, noon)
-	s := newSite(t, interceptor.Funcs{}, append(queues(open), wl)...)
+	s := newTestEnv(t, interceptor.Funcs{}, append(testQueues(openQueues), wl)...)
 	s.Policy.OwnerGrace = 5 * time.Second
 	s.reconcile(t)
-	released := s.workload(t)
+	released := s.getWorkload(t)
 	released.Status.Admission = nil
 	meta.SetStatusCondition(&released.Status.Conditions, metav1.Condition{
 		Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionFalse, Reason: "ByHand", Message: "by hand",
@@ -297,7 +297,7 @@ func TestWhoReleasesByHandHasTheLastWord(t *testing.T) {
 	s.Clock = testclock.NewFakePassiveClock(noon.Add(time.Hour))
 	s.writes = 0
 	s.reconcile(t)
-	if c := meta.FindStatusCondition(s.workload(t).Status.Conditions, kueue.WorkloadQuotaReserved); s.writes > 0 || c.Reason != "ByHand" {
+	if c := meta.FindStatusCondition(s.getWorkload(t).Status.Conditions, kueue.WorkloadQuotaReserved); s.writes > 0 || c.Reason != "ByHand" {
 		t.Errorf("%d writes, %+v", s.writes, c)
 	}
 }

@@ -21,10 +21,10 @@ import (
 
 // Names of the cache's indexes that find the Workloads of a queue.
 const (
-	byReservation = "lifecycle.reservedIn"
-	byLocalQueue  = "lifecycle.localQueue"
-	byTarget      = "lifecycle.clusterQueue"
-	byClass       = "lifecycle.priorityClass"
+	reservationIndex   = "lifecycle.reservedIn"
+	localQueueIndex    = "lifecycle.localQueue"
+	clusterQueueIndex  = "lifecycle.clusterQueue"
+	priorityClassIndex = "lifecycle.priorityClass"
 )
 
 // SetupWithManager adds the controller and its indexes to the manager. Its number of workers comes from the manager's
@@ -36,9 +36,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("workload").
 		For(&kueue.Workload{}).
-		Watches(&kueue.LocalQueue{}, handler.EnqueueRequestsFromMapFunc(r.ofLocalQueue), builder.WithPredicates(stopsOrStarts())).
-		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(r.ofClusterQueue), builder.WithPredicates(stopsOrStarts())).
-		Watches(&kueue.WorkloadPriorityClass{}, handler.EnqueueRequestsFromMapFunc(r.ofClass), builder.WithPredicates(changesValue())).
+		Watches(&kueue.LocalQueue{}, handler.EnqueueRequestsFromMapFunc(r.requestsForLocalQueue), builder.WithPredicates(queueStateChanged())).
+		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(r.requestsForClusterQueue), builder.WithPredicates(queueStateChanged())).
+		Watches(&kueue.WorkloadPriorityClass{}, handler.EnqueueRequestsFromMapFunc(r.requestsForPriorityClass), builder.WithPredicates(priorityValueChanged())).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the workload controller: %w", err)
@@ -52,25 +52,25 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 		name  string
 		value client.IndexerFunc
 	}{
-		{&kueue.Workload{}, byReservation, func(o client.Object) []string {
+		{&kueue.Workload{}, reservationIndex, func(o client.Object) []string {
 			if wl, ok := o.(*kueue.Workload); ok && wl.Status.Admission != nil && !workload.IsFinished(wl) {
 				return []string{string(wl.Status.Admission.ClusterQueue)}
 			}
 			return nil
 		}},
-		{&kueue.Workload{}, byLocalQueue, func(o client.Object) []string {
+		{&kueue.Workload{}, localQueueIndex, func(o client.Object) []string {
 			if wl, ok := o.(*kueue.Workload); ok && !workload.IsFinished(wl) {
 				return []string{string(wl.Spec.QueueName)}
 			}
 			return nil
 		}},
-		{&kueue.Workload{}, byClass, func(o client.Object) []string {
-			if wl, ok := o.(*kueue.Workload); ok && !workload.IsFinished(wl) && classOf(wl) != "" {
-				return []string{classOf(wl)}
+		{&kueue.Workload{}, priorityClassIndex, func(o client.Object) []string {
+			if wl, ok := o.(*kueue.Workload); ok && !workload.IsFinished(wl) && priorityClassName(wl) != "" {
+				return []string{priorityClassName(wl)}
 			}
 			return nil
 		}},
-		{&kueue.LocalQueue{}, byTarget, func(o client.Object) []string {
+		{&kueue.LocalQueue{}, clusterQueueIndex, func(o client.Object) []string {
 			if lq, ok := o.(*kueue.LocalQueue); ok {
 				return []string{string(lq.Spec.ClusterQueue)}
 			}
@@ -84,63 +84,63 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// stopsOrStarts passes the changes of a queue that can change what becomes of a Workload that holds quota in it, or that it
+// queueStateChanged passes the changes of a queue that can change what becomes of a Workload that holds quota in it, or that it
 // has evicted: never the counters in its status, which move with every admission.
-func stopsOrStarts() predicate.Predicate {
+func queueStateChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		was, is := standing(e.ObjectOld), standing(e.ObjectNew)
+		was, is := queueStateOf(e.ObjectOld), queueStateOf(e.ObjectNew)
 		return was.state != is.state || was.active != is.active || !equality.Semantic.DeepEqual(was.checks, is.checks)
 	}}
 }
 
-type queueStanding struct {
+type queueState struct {
 	state  lifecycle.QueueState
 	checks *kueue.AdmissionChecksStrategy
 	active bool
 }
 
-func standing(queue client.Object) queueStanding {
+func queueStateOf(queue client.Object) queueState {
 	switch q := queue.(type) {
 	case *kueue.LocalQueue:
-		return queueStanding{state: localQueueState(q)}
+		return queueState{state: localQueueState(q)}
 	case *kueue.ClusterQueue:
-		return queueStanding{
+		return queueState{
 			state: clusterQueueState(q), checks: q.Spec.AdmissionChecksStrategy,
 			active: meta.IsStatusConditionTrue(q.Status.Conditions, kueue.ClusterQueueActive),
 		}
 	default:
-		return queueStanding{}
+		return queueState{}
 	}
 }
 
-// ofLocalQueue lists the Workloads of a LocalQueue that hold quota or wait for it to restart.
-func (r *Reconciler) ofLocalQueue(ctx context.Context, queue client.Object) []reconcile.Request {
+// requestsForLocalQueue lists the Workloads of a LocalQueue that hold quota or wait for it to restart.
+func (r *Reconciler) requestsForLocalQueue(ctx context.Context, queue client.Object) []reconcile.Request {
 	list := &kueue.WorkloadList{}
-	err := r.Client.List(ctx, list, client.InNamespace(queue.GetNamespace()), client.MatchingFields{byLocalQueue: queue.GetName()}, client.UnsafeDisableDeepCopy)
-	return r.requests(ctx, list, err, concerned)
+	err := r.Client.List(ctx, list, client.InNamespace(queue.GetNamespace()), client.MatchingFields{localQueueIndex: queue.GetName()}, client.UnsafeDisableDeepCopy)
+	return r.buildRequests(ctx, list, err, dependsOnQueues)
 }
 
-// ofClusterQueue lists the Workloads that hold quota in a ClusterQueue or wait for it to restart.
-func (r *Reconciler) ofClusterQueue(ctx context.Context, queue client.Object) []reconcile.Request {
+// requestsForClusterQueue lists the Workloads that hold quota in a ClusterQueue or wait for it to restart.
+func (r *Reconciler) requestsForClusterQueue(ctx context.Context, queue client.Object) []reconcile.Request {
 	holding := &kueue.WorkloadList{}
-	err := r.Client.List(ctx, holding, client.MatchingFields{byReservation: queue.GetName()}, client.UnsafeDisableDeepCopy)
-	requests := r.requests(ctx, holding, err, concerned)
+	err := r.Client.List(ctx, holding, client.MatchingFields{reservationIndex: queue.GetName()}, client.UnsafeDisableDeepCopy)
+	requests := r.buildRequests(ctx, holding, err, dependsOnQueues)
 	queues := &kueue.LocalQueueList{}
-	if err := r.Client.List(ctx, queues, client.MatchingFields{byTarget: queue.GetName()}); err != nil {
+	if err := r.Client.List(ctx, queues, client.MatchingFields{clusterQueueIndex: queue.GetName()}); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List LocalQueues of a ClusterQueue", "clusterQueue", queue.GetName())
 	}
 	for i := range queues.Items {
-		requests = append(requests, r.ofLocalQueue(ctx, &queues.Items[i])...)
+		requests = append(requests, r.requestsForLocalQueue(ctx, &queues.Items[i])...)
 	}
 	return requests
 }
 
-// concerned tells whether a Workload's fate depends on its queues.
-func concerned(wl *kueue.Workload) bool {
+// dependsOnQueues tells whether a Workload's fate depends on its queues.
+func dependsOnQueues(wl *kueue.Workload) bool {
 	return wl.Status.Admission != nil || workload.IsEvicted(wl)
 }
 
-func (r *Reconciler) requests(ctx context.Context, list *kueue.WorkloadList, err error, want func(*kueue.Workload) bool) []reconcile.Request {
+func (r *Reconciler) buildRequests(ctx context.Context, list *kueue.WorkloadList, err error, want func(*kueue.Workload) bool) []reconcile.Request {
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List the Workloads of a queue")
 		return nil

@@ -45,7 +45,7 @@ func indexed(object client.Object) []string {
 // leaseOf names the lease on which it depends whether the Workload goes on; none if nothing does.
 func leaseOf(object client.Object) []string {
 	wl, ok := object.(*kueue.Workload)
-	if !ok || !workload.IsCopy(wl) || !jobOf(wl).Stoppable() {
+	if !ok || !workload.IsRemoteCopy(wl) || !jobOf(wl).Stoppable() {
 		return nil
 	}
 	return []string{fence.LeaseName(wl.Labels[kueue.MultiKueueOriginLabel])}

@@ -124,7 +124,7 @@ func wl(name string, changes ...func(*kueue.Workload)) *kueue.Workload {
 		Namespace: "ns", Name: name, Labels: map[string]string{kueue.MultiKueueOriginLabel: "eu"},
 		Annotations: map[string]string{switchyard.OnHubLostAnnotation: string(switchyard.Stop)},
 	}}
-	workload.Reserve(w, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon.Add(-time.Hour))
+	workload.ReserveQuota(w, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", noon.Add(-time.Hour))
 	for _, change := range changes {
 		change(w)
 	}

@@ -61,7 +61,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	r.memory.keep(req.Name, plan.Next, seen.matters(plan))
 	stopped, err := r.act(ctx, seen, plan)
 	r.record(ctx, seen, plan, stopped)
-	return kube.Wake(plan.WakeAt, seen.Now), err
+	return kube.RequeueAt(plan.WakeAt, seen.Now), err
 }
 
 // matters tells whether the hub is worth remembering: it has a lease, or something waits for it to have one.
@@ -116,7 +116,7 @@ func (r *Reconciler) readJobs(ctx context.Context, key client.ObjectKey, s *sigh
 // record tells of the Workloads that were stopped, and of a lease that runs out or is renewed again.
 func (r *Reconciler) record(ctx context.Context, seen *sight, plan fence.Plan, stopped []*kueue.Workload) {
 	for _, wl := range stopped {
-		kube.Record(r.Recorder, wl, kube.Event{
+		kube.RecordEvents(r.Recorder, wl, kube.Event{
 			Warning: true, Reason: fence.HubLost, Note: plan.Next.Message(wl.Labels[kueue.MultiKueueOriginLabel]),
 		})
 	}

@@ -90,5 +90,5 @@ func (l *lookout) tell(ctx context.Context, trouble string) {
 		event = kube.Event{Reason: reasonCanStop, Note: "Jobs stop when they are told to; hubs can rely on this fence"}
 	}
 	ctrl.LoggerFrom(ctx).WithName("fence").Info(event.Note)
-	kube.Record(l.recorder, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: switchyard.FenceLease}}, event)
+	kube.RecordEvents(l.recorder, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: switchyard.FenceLease}}, event)
 }

@@ -1,0 +1,181 @@
+package sim
+
+import (
+	"time"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/placement"
+)
+
+// driver is the dispatcher's shell in the hub's process: everything in it is lost in a crash.
+type driver struct {
+	started time.Time
+	// startVersion is the newest version of a Workload when it started.
+	startVersion int64
+	// localInformer is the informer on the hub's own Workloads; written is the resource version of our last write of each.
+	localInformer *informer[workload]
+	written       map[string]int64
+	// remotes has one entry per worker that was ever connected to.
+	remotes map[string]*remoteState
+	// cutOff and cutOffEnded follow dispatch.HubCutOff.
+	cutOff      bool
+	cutOffEnded time.Time
+	// gateRequests are the clusters that were asked to open a Workload's gate.
+	gateRequests map[string]map[string]gateRequest
+	// inFlight are the offers under way, and choices the last ranking of each Workload.
+	inFlight *placement.Ledger
+	choices  map[string]map[string]placement.Choice
+	// drainSlots says whose turn it is to leave each cluster that is being drained.
+	drainSlots map[string]drainSlot
+	// requeueAt is when to look at a Workload again, and idle when there was nothing to do about it.
+	requeueAt map[string]time.Time
+	idleAt    map[string]checkpoint
+}
+
+// remoteState is what the program knows of one worker.
+type remoteState struct {
+	link      dispatch.Link
+	informers *informers
+	liveReads map[string]liveAnswer
+	// offerStarts is when offers were begun to be made there.
+	offerStarts map[string]offerStart
+	// renewedAt is when the last renewal of the run lease began that may have taken place.
+	renewedAt time.Time
+	// lease is how its lease stands.
+	lease leaseRecord
+	// callErrors is why the last call failed that was made for a Workload.
+	callErrors map[string]string
+	// capacity is what the worker has reported, if it has.
+	capacity reportedCapacity
+	reported bool
+}
+
+// liveAnswer is what a live read found.
+type liveAnswer struct {
+	epoch int64
+	at    time.Time
+	copy  optional[remoteWorkload]
+	job   optional[remoteJob]
+}
+
+// offerStart is when the offer of an epoch was begun to be made.
+type offerStart struct {
+	attempt attempt
+	at      time.Time
+}
+
+// startDriver starts the program: it lists the hub's Workloads, as they were so many changes ago, and knows nothing of any worker.
+func (w *World) startDriver(old int) {
+	p := &driver{
+		started: w.now, startVersion: w.hub.lastVersion,
+		localInformer: newInformer[workload](),
+		written:       map[string]int64{},
+		remotes:       map[string]*remoteState{},
+		requeueAt:     map[string]time.Time{},
+		idleAt:        map[string]checkpoint{},
+		gateRequests:  map[string]map[string]gateRequest{},
+		drainSlots:    map[string]drainSlot{},
+		inFlight:      placement.NewLedger(),
+		choices:       map[string]map[string]placement.Choice{},
+	}
+	p.localInformer.watching = true
+	p.localInformer.cache, p.localInformer.queue = w.hub.rewind(old)
+	w.driver = p
+	for _, c := range w.workers {
+		c.informers = newInformers()
+		p.remotes[c.name] = &remoteState{informers: c.informers, liveReads: map[string]liveAnswer{}, offerStarts: map[string]offerStart{}, renewedAt: w.now, callErrors: map[string]string{}}
+		if w.parts.DriverBugs.ForgetsLeaseOnRestart {
+			p.remotes[c.name].renewedAt = startTime()
+		}
+	}
+	w.markChanged()
+}
+
+// crashDriver ends the program.
+func (w *World) crashDriver() {
+	w.driver = nil
+	for _, c := range w.workers {
+		c.informers = newInformers()
+	}
+	w.markChanged()
+}
+
+// probeWorker lets the program find out whether a worker can be reached, and list it anew if its watch has ended.
+func (w *World) probeWorker(c *worker) {
+	r := w.driver.remotes[c.name]
+	switch {
+	case !c.up && r.link.State != dispatch.Unreachable:
+		lost := dispatch.Link{State: dispatch.Unreachable, Since: w.now, Untried: true}
+		if r.link.State == dispatch.Unknown {
+			lost.Since, lost.Never, lost.Untried = w.driver.started, true, false
+		}
+		r.link = lost
+		c.informers.workloads.stop()
+		c.informers.jobs.stop()
+	case !c.up && r.link.Untried:
+		r.link.Untried = false
+	case c.up && (r.link.State != dispatch.Connected || !c.informers.workloads.watching || !c.informers.jobs.watching):
+		if r.link.State == dispatch.Unreachable && !r.link.Never && !w.isGraceOver(c.name) {
+			w.recordEvent(LostClusterReturns)
+		}
+		r.link = dispatch.Link{State: dispatch.Connected}
+		if c.fence.stopsWithin > 0 {
+			w.recordEvent(SlowFence)
+		}
+		c.informers.workloads.relist(c.workloads)
+		c.informers.jobs.relist(c.listedJobs())
+		w.hub.fenceSeen[c.name] = !c.fence.stock && (c.fence.stopsWithin <= skewMargin-maxSkew || w.parts.DriverBugs.TrustsAnyFence)
+		w.renewLease(c, true)
+	default:
+		return
+	}
+	r.liveReads = map[string]liveAnswer{}
+	w.updateCutOff()
+	w.markChanged()
+}
+
+func (w *World) updateCutOff() {
+	p := w.driver
+	var links []dispatch.Link
+	for _, c := range w.workers {
+		links = append(links, p.remotes[c.name].link)
+	}
+	now := dispatch.HubCutOff(links, w.policy.CutOffWindow)
+	if p.cutOff && !now {
+		p.cutOffEnded = w.now
+	}
+	if now && !p.cutOff {
+		w.recordEvent(HubCutOff)
+	}
+	p.cutOff = now
+}
+
+// deliverRemote lets the program see the next event of a worker's copies or jobs.
+func (w *World) deliverRemote(c *worker, kind string) bool {
+	r := w.driver.remotes[c.name]
+	deliver := r.informers.workloads.deliverNext
+	if kind == "jobs" {
+		deliver = r.informers.jobs.deliverNext
+	}
+	name, ok := deliver()
+	if !ok {
+		return false
+	}
+	if name == "" && !w.parts.DriverBugs.KeepsLiveReads {
+		r.liveReads = map[string]liveAnswer{}
+	}
+	if !w.parts.DriverBugs.KeepsLiveReads {
+		delete(r.liveReads, name)
+	}
+	w.markChanged()
+	return true
+}
+
+// deliverLocal lets the program see the next change of the hub's own Workloads.
+func (w *World) deliverLocal() bool {
+	_, ok := w.driver.localInformer.deliverNext()
+	if ok {
+		w.markChanged()
+	}
+	return ok
+}

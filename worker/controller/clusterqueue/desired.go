@@ -1,0 +1,47 @@
+package clusterqueue
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/controller/queuestatus"
+	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/view"
+)
+
+// desiredClusterQueue returns the queue as it should be: its status from the view, and without the finalizer when it is being deleted and
+// nobody holds its quota. That the view calls it terminating matters: before, a cycle could still admit somebody.
+func desiredClusterQueue(cq *kueue.ClusterQueue, s view.ClusterQueueStatus, now time.Time) *kueue.ClusterQueue {
+	out := cq.DeepCopy()
+	if !cq.DeletionTimestamp.IsZero() && s.Reason == kueue.ReasonTerminating && s.Reserving == 0 {
+		controllerutil.RemoveFinalizer(out, kueue.ResourceInUseFinalizer)
+	}
+	out.Status.PendingWorkloads = queuestatus.ClampCount(s.Pending)
+	out.Status.ReservingWorkloads = queuestatus.ClampCount(s.Reserving)
+	out.Status.AdmittedWorkloads = queuestatus.ClampCount(s.Admitted)
+	out.Status.FlavorsReservation = flavorUsages(s.Reserved)
+	out.Status.FlavorsUsage = flavorUsages(s.Used)
+	meta.SetStatusCondition(&out.Status.Conditions, view.ActiveCondition(s.Activity, cq.Generation, now))
+	return out
+}
+
+func flavorUsages(list []admission.FlavorStatus) []kueue.FlavorUsage {
+	var out []kueue.FlavorUsage
+	for _, f := range queuestatus.GroupByFlavor(list) {
+		usage := kueue.FlavorUsage{Name: kueue.ResourceFlavorReference(f.Name)}
+		for _, r := range f.Resources {
+			usage.Resources = append(usage.Resources, kueue.ResourceUsage{
+				Name:     corev1.ResourceName(r.Resource),
+				Total:    demand.QuantityOf(r.Resource, r.Total),
+				Borrowed: demand.QuantityOf(r.Resource, r.Borrowed),
+			})
+		}
+		out = append(out, usage)
+	}
+	return out
+}

@@ -1,0 +1,124 @@
+package view
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/quota"
+)
+
+// convertClusterQueue turns a ClusterQueue into the core's. An inactive one tells its waiting workloads why.
+func (v *View) convertClusterQueue(cq *kueue.ClusterQueue, problems []problem) admission.Queue {
+	q := admission.Queue{
+		Name:       cq.Name,
+		Cohort:     string(cq.Spec.CohortName),
+		Strategy:   admission.Strategy(cq.Spec.QueueingStrategy),
+		Groups:     convertResourceGroups(cq.Spec.ResourceGroups),
+		Preemption: convertPreemption(cq.Spec.Preemption),
+		Weight:     fairSharingWeight(cq.Spec.FairSharing),
+		UsageBased: v.usageTracker != nil && cq.Spec.AdmissionScope != nil &&
+			cq.Spec.AdmissionScope.AdmissionMode == kueue.UsageBasedAdmissionFairSharing,
+	}
+	if f := cq.Spec.FlavorFungibility; f != nil {
+		q.Fungibility = admission.Fungibility{
+			WhenCanBorrow:  admission.Search(f.WhenCanBorrow),
+			WhenCanPreempt: admission.Search(f.WhenCanPreempt),
+			Preference:     admission.Preference(f.Preference),
+		}
+	}
+	for _, rule := range checkRules(cq) {
+		q.Checks = append(q.Checks, convertCheckRule(rule))
+	}
+	if len(problems) > 0 {
+		message := fmt.Sprintf("ClusterQueue %s is inactive", cq.Name)
+		q.Inactive = &admission.Block{Because: admission.Suspended, Message: message}
+	}
+	return q
+}
+
+func convertPreemption(p *kueue.ClusterQueuePreemption) admission.Preemption {
+	if p == nil {
+		return admission.Preemption{}
+	}
+	out := admission.Preemption{
+		WithinQueue:         admission.Policy(p.WithinClusterQueue),
+		ReclaimWithinCohort: admission.Policy(p.ReclaimWithinCohort),
+	}
+	if b := p.BorrowWithinCohort; b != nil {
+		out.BorrowWithinCohort, out.BorrowThreshold = admission.Policy(b.Policy), b.MaxPriorityThreshold
+	}
+	return out
+}
+
+func checkRules(cq *kueue.ClusterQueue) []kueue.AdmissionCheckStrategyRule {
+	if cq.Spec.AdmissionChecksStrategy == nil {
+		return nil
+	}
+	return cq.Spec.AdmissionChecksStrategy.AdmissionChecks
+}
+
+func convertCheckRule(rule kueue.AdmissionCheckStrategyRule) admission.CheckRule {
+	out := admission.CheckRule{Name: string(rule.Name)}
+	for _, flavor := range rule.OnFlavors {
+		out.OnFlavors = append(out.OnFlavors, string(flavor))
+	}
+	return out
+}
+
+func convertCohort(c *kueue.Cohort) admission.Cohort {
+	return admission.Cohort{
+		Name: c.Name, Parent: string(c.Spec.ParentName), Groups: convertResourceGroups(c.Spec.ResourceGroups), Weight: fairSharingWeight(c.Spec.FairSharing),
+	}
+}
+
+func convertFlavor(f *kueue.ResourceFlavor) admission.Flavor {
+	return admission.Flavor{
+		Name:        f.Name,
+		Labels:      convertLabels(f.Spec.NodeLabels),
+		Taints:      convertTaints(f.Spec.NodeTaints),
+		Tolerations: convertTolerations(f.Spec.Tolerations),
+	}
+}
+
+func convertResourceGroups(groups []kueue.ResourceGroup) []admission.ResourceGroup {
+	out := make([]admission.ResourceGroup, 0, len(groups))
+	for _, g := range groups {
+		group := admission.ResourceGroup{}
+		for _, name := range g.CoveredResources {
+			group.Resources = append(group.Resources, string(name))
+		}
+		for _, f := range g.Flavors {
+			group.Flavors = append(group.Flavors, convertFlavorQuotas(f))
+		}
+		out = append(out, group)
+	}
+	return out
+}
+
+func convertFlavorQuotas(f kueue.FlavorQuotas) admission.FlavorQuota {
+	out := admission.FlavorQuota{Flavor: string(f.Name)}
+	for _, r := range f.Resources {
+		name := string(r.Name)
+		out.Resources = append(out.Resources, admission.ResourceQuota{
+			Resource: name,
+			Limits: quota.Limits{
+				Nominal:   AmountOf(name, r.NominalQuota),
+				Borrowing: convertLimit(name, r.BorrowingLimit),
+				Lending:   convertLimit(name, r.LendingLimit),
+			},
+		})
+	}
+	return out
+}
+
+// convertLimit is a limit; one that is not set does not limit.
+func convertLimit(name string, q *resource.Quantity) amount.Amount {
+	if q == nil {
+		return amount.Unlimited
+	}
+	return AmountOf(name, *q)
+}
