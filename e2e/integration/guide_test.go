@@ -43,7 +43,7 @@ var _ = Describe("The guides, one after the other, on a hub that knows no worker
 })
 
 // profileGuide has values for the hub's chart, which must be known before the hub starts.
-const profileGuide = "admissioncheck/multikueue/README.md"
+const profileGuide = "admissioncheck/multikueue/clusterprofiles.md"
 
 // blockTimeout is for one block of a guide; the commands in it have timeouts of their own.
 const blockTimeout = 2 * time.Minute
