@@ -3,10 +3,10 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
+	"github.com/hashicorp/go-multierror"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
@@ -77,5 +77,5 @@ func decodeStrict(data []byte, into any) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(unknown...)
+	return multierror.Append(nil, unknown...).ErrorOrNil()
 }

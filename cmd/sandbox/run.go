@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/go-multierror"
+
 	"switchyard.dev/e2e/installation"
 )
 
@@ -62,11 +64,11 @@ func removeData(dir string) error {
 	if err != nil {
 		return err
 	}
-	var result error
+	var result *multierror.Error
 	for _, each := range data {
-		result = errors.Join(result, os.RemoveAll(each))
+		result = multierror.Append(result, os.RemoveAll(each))
 	}
-	return result
+	return result.ErrorOrNil()
 }
 
 // show submits the jobs, follows them to their end and checks that all went as it should.

@@ -84,7 +84,7 @@ func (j judge) allows(leaf *branch, r *admission.Reservation) bool {
 	case LessThanInitialShare:
 		return leaf.rival.Compare(leaf.side.Share()) < 0
 	case LessThanOrEqualToFinalShare:
-		tx := &j.trial.tx
+		tx := j.trial.tx
 		mark := tx.Mark()
 		tx.Release(r.Queue, r.Usage)
 		final := leaf.side.Share()

@@ -83,9 +83,8 @@ func (x *Search) search(n Need) bool {
 	if !t.prepare(x.snapshot, n) || t.policy.forbidsAll() {
 		return false
 	}
-	tx := t.tree.Trial()
-	defer tx.Rollback()
-	t.tx = *tx
+	t.tx = t.tree.Trial()
+	defer t.tx.Rollback()
 	t.tx.Reserve(n.Queue, n.Usage)
 	if t.fits() {
 		return false

@@ -15,7 +15,7 @@ type trial struct {
 	need   Need
 	policy policy
 	tree   *quota.Tree
-	tx     quota.Tx
+	tx     *quota.Tx
 	// path leads from the preemptor's queue to the root of its tree.
 	path []*quota.Node
 	// cells are the queue's accounts of what is needed.

@@ -2,10 +2,10 @@ package guard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
+	"github.com/hashicorp/go-multierror"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -50,7 +50,7 @@ type survey struct {
 	reader client.Reader
 	kinds  []job.Integration
 	now    time.Time
-	failed error
+	failed *multierror.Error
 }
 
 // waits are all waits, of jobs and of Workloads.
@@ -167,5 +167,5 @@ func (s *survey) each(ctx context.Context, kind job.Integration, visit func(clie
 }
 
 func (s *survey) fail(doing string, err error) {
-	s.failed = errors.Join(s.failed, fmt.Errorf("%s: %w", doing, err))
+	s.failed = multierror.Append(s.failed, fmt.Errorf("%s: %w", doing, err))
 }
