@@ -28,10 +28,8 @@ type CheckReconciler struct {
 	Client     client.Client
 	Clock      clock.PassiveClock
 	Controller string
-	// Validate says what is wrong with a check; nil if nothing is.
-	Validate func(*kueue.AdmissionCheck) *CheckFault
-	// StartWatches is called before the condition of a check is written, so that what its Workloads wait for is watched by then.
-	StartWatches func() error
+	// Condition returns how Active should be: status, reason and message; the rest is filled in. An error is one of reading.
+	Condition func(context.Context, *kueue.AdmissionCheck) (metav1.Condition, error)
 
 	written kube.WriteTracker
 }
@@ -45,11 +43,15 @@ func (r *CheckReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	if check.Spec.ControllerName != r.Controller {
 		return ctrl.Result{}, nil
 	}
-	if err := r.StartWatches(); err != nil {
-		return ctrl.Result{}, fmt.Errorf("watch what AdmissionCheck %s waits for: %w", check.Name, err)
+	condition, err := r.Condition(ctx, check)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("find the condition of AdmissionCheck %s: %w", check.Name, err)
 	}
+	condition.Type, condition.ObservedGeneration = kueue.AdmissionCheckActive, check.Generation
+	condition.LastTransitionTime = metav1.NewTime(r.Clock.Now())
+	condition.Message = kube.Truncate(condition.Message, kube.MaxConditionMessage)
 	next := check.DeepCopy()
-	meta.SetStatusCondition(&next.Status.Conditions, r.condition(check))
+	meta.SetStatusCondition(&next.Status.Conditions, condition)
 	switch _, err := r.written.PatchStatus(ctx, r.Client, check, next, r.Clock.Now()); {
 	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: conflictDelay}, nil
@@ -59,15 +61,10 @@ func (r *CheckReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	return ctrl.Result{}, nil
 }
 
-func (r *CheckReconciler) condition(check *kueue.AdmissionCheck) metav1.Condition {
-	c := metav1.Condition{
-		Type: kueue.AdmissionCheckActive, Status: metav1.ConditionTrue, Reason: string(kueue.ReasonActive),
-		Message: "The admission check is active", ObservedGeneration: check.Generation,
-		LastTransitionTime: metav1.NewTime(r.Clock.Now()),
+// activeCondition is Active for a check with a fault, or with none.
+func activeCondition(fault *CheckFault) metav1.Condition {
+	if fault != nil {
+		return metav1.Condition{Status: metav1.ConditionFalse, Reason: string(fault.Reason), Message: fault.Message}
 	}
-	if fault := r.Validate(check); fault != nil {
-		c.Status, c.Reason = metav1.ConditionFalse, string(fault.Reason)
-		c.Message = kube.Truncate(fault.Message, kube.MaxConditionMessage)
-	}
-	return c
+	return metav1.Condition{Status: metav1.ConditionTrue, Reason: string(kueue.ReasonActive), Message: "The admission check is active"}
 }

@@ -29,7 +29,8 @@ func TestACheckIsActiveUnlessSomethingIsWrongWithIt(t *testing.T) {
 			seen := 0
 			r := &CheckReconciler{
 				Client: server, Clock: testclock.NewFakePassiveClock(now), Controller: ownController,
-				Validate: func(*kueue.AdmissionCheck) *CheckFault { return c.fault }, StartWatches: func() error { seen++; return nil },
+				Condition: conditionOnceWatched(&watchStarter{objects: []client.Object{newCheck("b", "")}, watch: func(client.Object) error { seen++; return nil }},
+					func(*kueue.AdmissionCheck) *CheckFault { return c.fault }),
 			}
 			for range 2 {
 				if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "a"}}); err != nil {

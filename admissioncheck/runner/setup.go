@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -52,12 +53,22 @@ func setupCheckController[O any](mgr ctrl.Manager, resolver Resolver[O], wakes *
 		WithOptions(controllerOptions()).
 		Complete(&CheckReconciler{
 			Client: mgr.GetClient(), Clock: clock.RealClock{},
-			Controller: resolver.Controller, Validate: resolver.Validate, StartWatches: wakes.startAll,
+			Controller: resolver.Controller, Condition: conditionOnceWatched(wakes, resolver.Validate),
 		})
 	if err != nil {
 		return fmt.Errorf("controller of admission checks: %w", err)
 	}
 	return nil
+}
+
+// conditionOnceWatched begins to watch what the Workloads of a check wait for before the check is said to be active.
+func conditionOnceWatched(watches *watchStarter, validate func(*kueue.AdmissionCheck) *CheckFault) func(context.Context, *kueue.AdmissionCheck) (metav1.Condition, error) {
+	return func(_ context.Context, check *kueue.AdmissionCheck) (metav1.Condition, error) {
+		if err := watches.startAll(); err != nil {
+			return metav1.Condition{}, fmt.Errorf("watch what it waits for: %w", err)
+		}
+		return activeCondition(validate(check)), nil
+	}
 }
 
 // controllerOptions make Workloads come one at a time, whatever the configuration says of their kind, since an answer to one may

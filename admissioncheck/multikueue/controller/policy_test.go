@@ -223,7 +223,7 @@ func TestAQueueMayWantALeaseWhereItsFleetDoesNot(t *testing.T) {
 func TestAnUnknownRunPolicyMakesTheCheckInactive(t *testing.T) {
 	st := newStage(t, "w1")
 	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, "sometimes")
-	r := &AdmissionCheck{Client: st.hub, Clock: clock.RealClock{}}
+	r := newAdmissionCheckReconciler(st.hub, clock.RealClock{})
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "mk"}}); err != nil {
 		t.Fatal(err)
 	}

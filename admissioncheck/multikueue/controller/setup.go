@@ -90,7 +90,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*Resolver, error)
 			}
 			return setupQuota(ctx, mgr, resolver.Fleet, s)
 		},
-		func() error { return (&AdmissionCheck{Client: mgr.GetClient(), Clock: clock.RealClock{}}).setup(mgr) },
+		func() error { return setupAdmissionChecks(mgr) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -238,17 +238,18 @@ func (w *jobWatch) Start(ctx context.Context) error {
 	return w.controller.Watch(source.Kind(w.manager.GetCache(), s.of, handler.EnqueueRequestsFromMapFunc(s.whom), s.when))
 }
 
-func (r *AdmissionCheck) setup(mgr ctrl.Manager) error {
+func setupAdmissionChecks(mgr ctrl.Manager) error {
+	checks := admissionChecks{client: mgr.GetClient()}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("multikueue_admissioncheck").
 		For(&kueue.AdmissionCheck{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&kueue.MultiKueueConfig{}, handler.EnqueueRequestsFromMapFunc(r.ofConfig),
+		Watches(&kueue.MultiKueueConfig{}, handler.EnqueueRequestsFromMapFunc(checks.requestsForConfig),
 			builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, notesChanged()))).
 		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(checksOfQueue),
 			builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, notesChanged()))).
-		Watches(&kueue.MultiKueueCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(activeChanged())).
+		Watches(&kueue.MultiKueueCluster{}, handler.EnqueueRequestsFromMapFunc(checks.requestsForCluster), builder.WithPredicates(activeChanged())).
 		WithOptions(options()).
-		Complete(r)
+		Complete(newAdmissionCheckReconciler(mgr.GetClient(), clock.RealClock{}))
 	if err != nil {
 		return fmt.Errorf("controller of admission checks: %w", err)
 	}
@@ -265,9 +266,9 @@ func activeChanged() predicate.Predicate {
 	}}
 }
 
-func (r *AdmissionCheck) ofConfig(ctx context.Context, config client.Object) []reconcile.Request {
+func (r admissionChecks) requestsForConfig(ctx context.Context, config client.Object) []reconcile.Request {
 	list := &kueue.AdmissionCheckList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{byConfig: config.GetName()}); err != nil {
+	if err := r.client.List(ctx, list, client.MatchingFields{byConfig: config.GetName()}); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List checks of a config")
 		return nil
 	}
@@ -278,15 +279,15 @@ func (r *AdmissionCheck) ofConfig(ctx context.Context, config client.Object) []r
 	return requests
 }
 
-func (r *AdmissionCheck) ofCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
+func (r admissionChecks) requestsForCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
 	list := &kueue.MultiKueueConfigList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{byMember: cluster.GetName()}); err != nil {
+	if err := r.client.List(ctx, list, client.MatchingFields{byMember: cluster.GetName()}); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List configs of a cluster")
 		return nil
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
-		requests = append(requests, r.ofConfig(ctx, &list.Items[i])...)
+		requests = append(requests, r.requestsForConfig(ctx, &list.Items[i])...)
 	}
 	return requests
 }
