@@ -36,7 +36,7 @@ func TestWhereCredentialsMayComeFromIsWhatGatesAndConfigurationSay(t *testing.T)
 				t.Fatal(err)
 			}
 			got := access(&configapi.MultiKueue{ClusterProfile: tc.profile}, gates)
-			if got.AnyPath != tc.anywhere || got.Profiles != tc.profiles || len(got.Providers) != tc.providers {
+			if got.AllowAnyPath != tc.anywhere || got.AllowProfiles != tc.profiles || len(got.Providers) != tc.providers {
 				t.Errorf("access %+v", got)
 			}
 		})

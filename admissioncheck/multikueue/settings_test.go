@@ -55,7 +55,7 @@ func fields(prefix string, of any) map[string]any {
 		name := prefix + f.Name
 		switch {
 		case !f.IsExported():
-		case slices.Contains([]string{"Policy", "Access", "Demand"}, name):
+		case slices.Contains([]string{"Policy", "CredentialSources", "PodRequestRules"}, name):
 			for inner, value := range fields(name+".", v.Field(i).Interface()) {
 				found[inner] = value
 			}
@@ -124,7 +124,7 @@ func TestWhatTheConfigurationAsksOfTheCheck(t *testing.T) {
 		{"or one at a time, with the gate on", given(t, "", features.MultiKueueOrchestratedPreemption).Policy.Orchestrate, true},
 		{"quotas are people's", asked.QuotaAutomation, false},
 		{"or the workers', with the gate on", given(t, "", features.MultiKueueManagerQuotaAutomation).QuotaAutomation, true},
-		{"what does not count", asked.Demand.ExcludePrefixes, []string{"example.com/"}},
+		{"what does not count", asked.PodRequestRules.ExcludePrefixes, []string{"example.com/"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if !reflect.DeepEqual(c.got, c.want) {

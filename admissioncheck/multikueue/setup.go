@@ -22,7 +22,7 @@ import (
 
 // Check is the multikueue check of one hub. The zero value is one that has not been set up yet.
 type Check struct {
-	resolver atomic.Pointer[controller.Resolver]
+	resolver atomic.Pointer[controller.WorkloadReconciler]
 }
 
 // Prepare nominates clusters for a Workload whose reservation is about to be written, so that the two are one write. It
@@ -30,7 +30,7 @@ type Check struct {
 // to nominate; the check then does the same a little later, in a write of its own.
 func (c *Check) Prepare(wl *kueue.Workload, now time.Time) {
 	if r := c.resolver.Load(); r != nil {
-		r.Prepare(context.Background(), wl, now)
+		r.NominateClusters(context.Background(), wl, now)
 	}
 }
 
@@ -58,10 +58,10 @@ func settings(cfg *configapi.Configuration, gates features.Set, integrations []j
 	return controller.Settings{
 		Origin: *cfg.MultiKueue.Origin, Policy: policy(cfg.MultiKueue, gates),
 		GCInterval: cfg.MultiKueue.GCInterval.Duration, Namespace: *cfg.Namespace,
-		Kinds:       mirrored(cfg.MultiKueue, gates, integrations),
-		NameInLabel: !gates.Enabled(features.WorkloadIdentifierAnnotations),
-		Access:      access(cfg.MultiKueue, gates),
-		Demand:      demand.RulesOf(cfg.Resources),
+		Kinds:             mirrored(cfg.MultiKueue, gates, integrations),
+		NameInLabel:       !gates.Enabled(features.WorkloadIdentifierAnnotations),
+		CredentialSources: access(cfg.MultiKueue, gates),
+		PodRequestRules:   demand.RulesOf(cfg.Resources),
 
 		QuotaAutomation: gates.Enabled(features.MultiKueueManagerQuotaAutomation),
 	}
@@ -116,10 +116,10 @@ func policy(m *configapi.MultiKueue, gates features.Set) dispatch.Policy {
 }
 
 // access is what the configuration says about the credentials of clusters.
-func access(m *configapi.MultiKueue, gates features.Set) controller.Access {
-	return controller.Access{
-		AnyPath:   !gates.Enabled(features.MultiKueueKubeConfigPathValidation),
-		Profiles:  gates.Enabled(features.MultiKueueClusterProfile),
-		Providers: m.ClusterProfile.Providers(),
+func access(m *configapi.MultiKueue, gates features.Set) controller.CredentialSources {
+	return controller.CredentialSources{
+		AllowAnyPath:  !gates.Enabled(features.MultiKueueKubeConfigPathValidation),
+		AllowProfiles: gates.Enabled(features.MultiKueueClusterProfile),
+		Providers:     m.ClusterProfile.Providers(),
 	}
 }

@@ -27,9 +27,9 @@ func newAdmissionCheckReconciler(c client.Client, now clock.PassiveClock) *runne
 
 // condition finds out which clusters of the check are missing or inactive.
 func (r admissionChecks) condition(ctx context.Context, ac *kueue.AdmissionCheck) (metav1.Condition, error) {
-	config, err := configOf(ctx, r.client, ac)
+	config, err := lookupConfig(ctx, r.client, ac)
 	if err == nil {
-		err = runPolicies(ctx, r.client, ac, config)
+		err = validateRunPolicies(ctx, r.client, ac, config)
 	}
 	if err != nil {
 		return newCheckCondition(metav1.ConditionFalse, kueue.ReasonBadConfig,

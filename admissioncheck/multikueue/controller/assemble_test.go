@@ -21,35 +21,35 @@ import (
 	"switchyard.dev/worker/demand"
 )
 
-// shell is a manager as far as assembling the check needs one.
-type shell struct {
+// fakeManager is a manager as far as assembling the check needs one.
+type fakeManager struct {
 	ctrl.Manager
 
 	hub client.Client
 }
 
-func (s shell) GetScheme() *runtime.Scheme                   { return s.hub.Scheme() }
-func (s shell) GetClient() client.Client                     { return s.hub }
-func (s shell) GetAPIReader() client.Reader                  { return s.hub }
-func (s shell) GetEventRecorder(string) events.EventRecorder { return events.NewFakeRecorder(1) }
+func (s fakeManager) GetScheme() *runtime.Scheme                   { return s.hub.Scheme() }
+func (s fakeManager) GetClient() client.Client                     { return s.hub }
+func (s fakeManager) GetAPIReader() client.Reader                  { return s.hub }
+func (s fakeManager) GetEventRecorder(string) events.EventRecorder { return events.NewFakeRecorder(1) }
 
 func TestThePartsOfTheCheckAreMadeAsTheSettingsSay(t *testing.T) {
 	policy := dispatch.Compatible(3 * time.Minute)
 	policy.LeaseDuration = 40 * time.Second
 	for _, every := range []time.Duration{7 * time.Second, 0} {
 		for _, inLabel := range []bool{true, false} {
-			r, sweep, err := assemble(shell{hub: newBuilder(t, testScheme(t)).Build()}, Settings{
+			r, sweep, err := buildComponents(fakeManager{hub: newBuilder(t, testScheme(t)).Build()}, Settings{
 				Origin: "mine", Policy: policy, GCInterval: every, Namespace: "elsewhere", NameInLabel: inLabel,
-				Demand: demand.Rules{ExcludePrefixes: []string{"example.com/"}},
+				PodRequestRules: demand.Rules{ExcludePrefixes: []string{"example.com/"}},
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if sweep.Every != every || sweep.Fleet != r.Fleet {
-				t.Errorf("sweeps every %v, want %v", sweep.Every, every)
+			if sweep.Interval != every || sweep.Fleet != r.Fleet {
+				t.Errorf("sweeps every %v, want %v", sweep.Interval, every)
 			}
-			if r.Origin != "mine" || r.NameInLabel != inLabel || r.Policy != policy || len(r.Demand.ExcludePrefixes) != 1 {
-				t.Errorf("resolver of %q, names in labels: %t, policy %+v, demand %+v", r.Origin, r.NameInLabel, r.Policy, r.Demand)
+			if r.Origin != "mine" || r.NameInLabel != inLabel || r.Policy != policy || len(r.PodRequestRules.ExcludePrefixes) != 1 {
+				t.Errorf("resolver of %q, names in labels: %t, policy %+v, demand %+v", r.Origin, r.NameInLabel, r.Policy, r.PodRequestRules)
 			}
 		}
 	}
@@ -57,10 +57,10 @@ func TestThePartsOfTheCheckAreMadeAsTheSettingsSay(t *testing.T) {
 
 func TestTheNameOfTheWorkloadGoesWhereTheSettingsHaveIt(t *testing.T) {
 	for _, inLabel := range []bool{true, false} {
-		st := newStage(t, "w1")
-		st.resolver.NameInLabel = inLabel // before there is anything to do
+		st := newTestEnv(t, "w1")
+		st.reconciler.NameInLabel = inLabel // before there is anything to do
 		st.submit()
-		st.runsOn("w1")
+		st.runOn("w1")
 		remote := st.jobOn("w1")
 		_, label := remote.Labels[kueue.PrebuiltWorkloadNameKey]
 		_, annotation := remote.Annotations[kueue.PrebuiltWorkloadNameKey]
@@ -70,9 +70,9 @@ func TestTheNameOfTheWorkloadGoesWhereTheSettingsHaveIt(t *testing.T) {
 	}
 }
 
-func TestSweepsAreMadeAsOftenAsAskedOrNotAtAll(t *testing.T) {
+func TestGarbageCollectionRunsAtItsIntervalOrNotAtAll(t *testing.T) {
 	scheme := testScheme(t)
-	worker := newServer(t, scheme)
+	worker := newFakeServer(t, scheme)
 	orphan := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "team", Name: "orphan", Labels: map[string]string{kueue.MultiKueueOriginLabel: origin},
 	}}
@@ -87,7 +87,7 @@ func TestSweepsAreMadeAsOftenAsAskedOrNotAtAll(t *testing.T) {
 	ended := make(chan struct{}, 2)
 	go func() { _ = f.Start(ctx); ended <- struct{}{} }()
 	f.Connect("w1", fleet.Credentials{Config: &rest.Config{}, Fingerprint: "1"})
-	until(t, "connected", func() bool { s, _ := f.State("w1"); return s.Connected })
+	waitUntil(t, "connected", func() bool { s, _ := f.State("w1"); return s.Connected })
 	var sweeps atomic.Int32 // there is one Workload to be looked for
 	hub := interceptor.NewClient(newBuilder(t, scheme).Build(), interceptor.Funcs{
 		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
@@ -97,20 +97,20 @@ func TestSweepsAreMadeAsOftenAsAskedOrNotAtAll(t *testing.T) {
 	})
 
 	clock := clocktesting.NewFakeClock(time.Now())
-	sweep := &Sweep{Client: hub, Fleet: f, Kinds: kinds, Clock: clock}
+	sweep := &GarbageCollector{Client: hub, Fleet: f, Kinds: kinds, Clock: clock}
 	if err := sweep.Start(ctx); err != nil || clock.HasWaiters() {
 		t.Fatalf("a sweep that is off waits, or fails: %v", err)
 	}
-	sweep.Every = time.Minute
+	sweep.Interval = time.Minute
 	go func() { _ = sweep.Start(ctx); ended <- struct{}{} }()
 	t.Cleanup(func() { cancel(); <-ended; <-ended })
 	for n := range int32(3) {
-		until(t, "the sweep waits", clock.HasWaiters)
+		waitUntil(t, "the sweep waits", clock.HasWaiters)
 		clock.Step(59 * time.Second)
 		if got := sweeps.Load(); got != n {
 			t.Fatalf("%d sweeps before the time of the next, want %d", got, n)
 		}
 		clock.Step(time.Second)
-		until(t, "a sweep", func() bool { return sweeps.Load() == n+1 })
+		waitUntil(t, "a sweep", func() bool { return sweeps.Load() == n+1 })
 	}
 }

@@ -19,41 +19,41 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// bestFit is a stage whose hub offers to the best cluster first, and explains nothing.
-func bestFit(t *testing.T, names ...string) *stage {
+// newBestFitEnv is a stage whose hub offers to the best cluster first, and explains nothing.
+func newBestFitEnv(t *testing.T, names ...string) *testEnv {
 	t.Helper()
-	return bestFitExplained(t, 0, names...)
+	return newExplainedBestFitEnv(t, 0, names...)
 }
 
-// bestFitExplained is bestFit with a hub that explains after a time.
-func bestFitExplained(t *testing.T, after time.Duration, names ...string) *stage {
+// newExplainedBestFitEnv is bestFit with a hub that explains after a time.
+func newExplainedBestFitEnv(t *testing.T, after time.Duration, names ...string) *testEnv {
 	t.Helper()
-	st := newStage(t, names...)
+	st := newTestEnv(t, names...)
 	policy := dispatch.Compatible(time.Minute)
 	policy.Dispatcher, policy.ExplainAfter = dispatch.BestFit, after
 	for _, name := range names {
-		st.publish(name, 0)
+		st.publishReport(name, 0)
 	}
 	st.restart(policy)
-	st.connected()
+	st.waitConnected()
 	for _, name := range names { // Workloads, Jobs and the report: see connected
-		st.eventually("reports are watched", func() bool { return st.workers[name].watched(0) >= 3 })
+		st.eventually("reports are watched", func() bool { return st.workers[name].addWatches(0) >= 3 })
 	}
 	return st
 }
 
-// listening lets the news of capacity be spread, as the hub's manager does.
-func (st *stage) listening() {
+// startCapacityWatcher lets the news of capacity be spread, as the hub's manager does.
+func (st *testEnv) startCapacityWatcher() {
 	st.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	news := &News{Resolver: st.resolver, Every: 5 * time.Millisecond, Clock: clock.RealClock{}}
+	news := &CapacityWatcher{Reconciler: st.reconciler, Interval: 5 * time.Millisecond, Clock: clock.RealClock{}}
 	running.Go(func() { _ = news.Start(ctx) })
 	st.t.Cleanup(func() { cancel(); running.Wait() })
 }
 
-// report changes what a worker has published, and waits until the hub knows.
-func (st *stage) report(worker string, change func(*switchyard.CapacityReport)) {
+// updateReport changes what a worker has published, and waits until the hub knows.
+func (st *testEnv) updateReport(worker string, change func(*switchyard.CapacityReport)) {
 	st.t.Helper()
 	report := &switchyard.CapacityReport{}
 	if err := st.workers[worker].Get(context.Background(), client.ObjectKey{Name: switchyard.CapacityReportName}, report); err != nil {
@@ -64,13 +64,13 @@ func (st *stage) report(worker string, change func(*switchyard.CapacityReport)) 
 		st.t.Fatal(err)
 	}
 	st.eventually("the hub knows what "+worker+" has published", func() bool {
-		obj, _ := st.fleet.Get(worker, reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
+		obj, _ := st.fleet.Get(worker, capacityReportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
 		return obj != nil && obj.GetResourceVersion() == report.ResourceVersion
 	})
 }
 
-// publish makes a worker say how many pods it has room for in the queue that the test's job goes to.
-func (st *stage) publish(worker string, pods int64) {
+// publishReport makes a worker say how many pods it has room for in the queue that the test's job goes to.
+func (st *testEnv) publishReport(worker string, pods int64) {
 	st.t.Helper()
 	next := &switchyard.CapacityReport{
 		ObjectMeta: metav1.ObjectMeta{Name: switchyard.CapacityReportName}, ObservedAt: metav1.NowMicro(),
@@ -96,25 +96,25 @@ func (st *stage) publish(worker string, pods int64) {
 	}
 }
 
-// knows waits until the hub has a worker's report of so many free pods.
-func (st *stage) knows(worker string, pods int64) {
+// waitReported waits until the hub has a worker's report of so many free pods.
+func (st *testEnv) waitReported(worker string, pods int64) {
 	st.t.Helper()
 	st.eventually(worker+" has reported", func() bool {
-		obj, _ := st.fleet.Get(worker, reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
+		obj, _ := st.fleet.Get(worker, capacityReportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
 		report, ok := obj.(*switchyard.CapacityReport)
 		return ok && report.ClusterQueues[0].Groups[0].Flavors[0].Own[0] == pods
 	})
 }
 
 func TestTheBestClusterIsNominatedWithTheReservationAndNoOther(t *testing.T) {
-	st := bestFit(t, "w1", "w2", "w3")
-	st.publish("w2", 5)
-	st.knows("w2", 5)
+	st := newBestFitEnv(t, "w1", "w2", "w3")
+	st.publishReport("w2", 5)
+	st.waitReported("w2", 5)
 	st.submit()
-	if got := st.local().Status.NominatedClusterNames; !slices.Equal(got, []string{"w2"}) {
+	if got := st.hubWorkload().Status.NominatedClusterNames; !slices.Equal(got, []string{"w2"}) {
 		t.Fatalf("nominated %v", got)
 	}
-	st.runsOn("w2")
+	st.runOn("w2")
 	if st.copyOn("w1") != nil || st.copyOn("w3") != nil {
 		t.Error("others were offered to as well")
 	}
@@ -125,38 +125,38 @@ func TestTheBestClusterIsNominatedWithTheReservationAndNoOther(t *testing.T) {
 }
 
 func TestARefusalBringsTheNextBest(t *testing.T) {
-	st := bestFit(t, "w1", "w2", "w3")
-	st.publish("w2", 5)
-	st.publish("w3", 9)
-	st.knows("w2", 5)
-	st.knows("w3", 9)
+	st := newBestFitEnv(t, "w1", "w2", "w3")
+	st.publishReport("w2", 5)
+	st.publishReport("w3", 9)
+	st.waitReported("w2", 5)
+	st.waitReported("w3", 9)
 	st.submit()
-	first := st.local().Status.NominatedClusterNames
+	first := st.hubWorkload().Status.NominatedClusterNames
 	if len(first) != 1 {
 		t.Fatalf("nominated %v", first)
 	}
 	second := map[string]string{"w2": "w3", "w3": "w2"}[first[0]]
-	st.offered(first[0])
-	st.setOn(first[0], kueue.WorkloadEvicted, "Preempted", "no")
-	st.offered(second)
+	st.waitOffered(first[0])
+	st.setConditionOn(first[0], kueue.WorkloadEvicted, "Preempted", "no")
+	st.waitOffered(second)
 	if st.copyOn("w1") != nil {
 		t.Error("a cluster without room was offered to before one with room")
 	}
 }
 
 func TestWhatIsInFlightIsNotOfferedTwice(t *testing.T) {
-	st := bestFit(t, "w1", "w2")
-	st.publish("w1", 1)
-	st.publish("w2", 1)
-	st.knows("w1", 1)
-	st.knows("w2", 1)
+	st := newBestFitEnv(t, "w1", "w2")
+	st.publishReport("w1", 1)
+	st.publishReport("w2", 1)
+	st.waitReported("w1", 1)
+	st.waitReported("w2", 1)
 	st.enqueue()
-	first, second := st.local(), st.local()
+	first, second := st.hubWorkload(), st.hubWorkload()
 	second.Name, second.UID = "job-other", "other-uid"
 	for _, wl := range []*kueue.Workload{first, second} {
-		reservePlain(wl)
-		st.resolver.Prepare(context.Background(), wl, time.Now())
-		if _, err := st.resolver.Reconcile(t.Context(), reconcile.Request{NamespacedName: key()}); err != nil { // knows of no reservation
+		reserveWithoutDispatcher(wl)
+		st.reconciler.NominateClusters(context.Background(), wl, time.Now())
+		if _, err := st.reconciler.Reconcile(t.Context(), reconcile.Request{NamespacedName: workloadKey()}); err != nil { // knows of no reservation
 			t.Fatal(err)
 		}
 	}
@@ -165,76 +165,78 @@ func TestWhatIsInFlightIsNotOfferedTwice(t *testing.T) {
 	}
 }
 
-func TestNewsOfCapacityReachWhoFoundNoCluster(t *testing.T) {
-	st := bestFit(t, "w1")
-	st.listening()
-	st.report("w1", func(r *switchyard.CapacityReport) { r.ClusterQueues[0].Closed = "stopped" })
+func TestChangedCapacityRequeuesUnplacedWorkloads(t *testing.T) {
+	st := newBestFitEnv(t, "w1")
+	st.startCapacityWatcher()
+	st.updateReport("w1", func(r *switchyard.CapacityReport) { r.ClusterQueues[0].Closed = "stopped" })
 	st.submit()
-	st.eventually("nobody can take it", func() bool { return len(st.resolver.starving.all()) == 1 })
-	if got := st.local().Status.NominatedClusterNames; len(got) != 0 {
+	st.eventually("nobody can take it", func() bool { return len(st.reconciler.unplaced.list()) == 1 })
+	if got := st.hubWorkload().Status.NominatedClusterNames; len(got) != 0 {
 		t.Fatalf("nominated %v", got)
 	}
-	st.publish("w1", 3)
-	st.offered("w1")
+	st.publishReport("w1", 3)
+	st.waitOffered("w1")
 }
 
-// filtered is a Workload that w1 has refused and that w2 cannot be offered, because it has no such LocalQueue.
-func filtered(t *testing.T, explained time.Duration) *stage {
+// newFilteredEnv is a Workload that w1 has refused and that w2 cannot be offered, because it has no such LocalQueue.
+func newFilteredEnv(t *testing.T, explained time.Duration) *testEnv {
 	t.Helper()
-	st := bestFitExplained(t, explained, "w1", "w2")
-	st.report("w2", func(r *switchyard.CapacityReport) { r.ClusterQueues[0].LocalQueues[0].Name = "other/queue" })
+	st := newExplainedBestFitEnv(t, explained, "w1", "w2")
+	st.updateReport("w2", func(r *switchyard.CapacityReport) { r.ClusterQueues[0].LocalQueues[0].Name = "other/queue" })
 	st.submit()
-	st.offered("w1")
-	st.setOn("w1", kueue.WorkloadEvicted, "Preempted", "no")
+	st.waitOffered("w1")
+	st.setConditionOn("w1", kueue.WorkloadEvicted, "Preempted", "no")
 	st.eventually("the refusal is known", func() bool {
-		obj, _ := st.fleet.Get("w1", workloadGVK(), key())
+		obj, _ := st.fleet.Get("w1", workloadGVK(), workloadKey())
 		wl, ok := obj.(*kueue.Workload)
 		return ok && workload.IsEvicted(wl)
 	})
 	return st
 }
 
-func TestNewsOfCapacityReachWhoHasAnOfferElsewhere(t *testing.T) {
-	st := filtered(t, 0)
-	st.listening()
-	st.report("w2", func(r *switchyard.CapacityReport) { r.ClusterQueues[0].LocalQueues[0].Name = "team/gpu" })
-	st.offered("w2")
+func TestChangedCapacityRequeuesWorkloadsWithAnOfferElsewhere(t *testing.T) {
+	st := newFilteredEnv(t, 0)
+	st.startCapacityWatcher()
+	st.updateReport("w2", func(r *switchyard.CapacityReport) { r.ClusterQueues[0].LocalQueues[0].Name = "team/gpu" })
+	st.waitOffered("w2")
 }
 
-func TestTheReasonThatIsToldIsTheLatest(t *testing.T) {
-	st := filtered(t, time.Nanosecond)
-	st.listening()
-	st.eventually("why not", func() bool { return strings.Contains(st.check().Message, "LocalQueue team/gpu doesn't exist there") })
-	st.report("w2", func(r *switchyard.CapacityReport) {
+func TestTheReportedReasonIsTheLatest(t *testing.T) {
+	st := newFilteredEnv(t, time.Nanosecond)
+	st.startCapacityWatcher()
+	st.eventually("why not", func() bool {
+		return strings.Contains(st.checkState().Message, "LocalQueue team/gpu doesn't exist there")
+	})
+	st.updateReport("w2", func(r *switchyard.CapacityReport) {
 		r.ClusterQueues[0].LocalQueues[0] = switchyard.CapacityLocalQueue{Name: "team/gpu", Closed: "it is stopped"}
 	})
 	st.eventually("why not now", func() bool {
-		return strings.Contains(st.check().Message, "LocalQueue team/gpu admits nothing: it is stopped")
+		return strings.Contains(st.checkState().Message, "LocalQueue team/gpu admits nothing: it is stopped")
 	})
 }
 
-func TestOtherFiguresAreNoNews(t *testing.T) {
-	st := filtered(t, 0)
-	st.eventually("it is known whom news concern", func() bool { return len(st.resolver.starving.all()) == 1 })
-	news := &News{Resolver: st.resolver, Clock: clock.RealClock{}}
-	st.report("w2", func(r *switchyard.CapacityReport) {
+func TestChangesOfFreeCapacityRequeueNothing(t *testing.T) {
+	st := newFilteredEnv(t, 0)
+	st.eventually("it is known whom news concern", func() bool { return len(st.reconciler.unplaced.list()) == 1 })
+	news := &CapacityWatcher{Reconciler: st.reconciler, Clock: clock.RealClock{}}
+	st.updateReport("w2", func(r *switchyard.CapacityReport) {
 		figures := &r.ClusterQueues[0].Groups[0].Flavors[0]
 		figures.Own, figures.Free = []int64{7}, []int64{9}
 		r.ClusterQueues[0].Waiting = []switchyard.CapacityWaiting{{Count: 3}}
 	})
-	if woken := news.spread(); woken != 0 {
+	if woken := news.requeueAffected(); woken != 0 {
 		t.Errorf("%d were woken", woken)
 	}
-	before := st.resolver.starving.all()[0].kept
-	st.report("w2", func(r *switchyard.CapacityReport) { r.Kinds = nil })
+	before := st.reconciler.unplaced.list()[0].ineligible
+	st.updateReport("w2", func(r *switchyard.CapacityReport) { r.Kinds = nil })
 	st.eventually("other kinds are news", func() bool {
-		news.spread()
-		now := st.resolver.starving.all()
-		return len(now) == 1 && !slices.Equal(now[0].kept, before)
+		news.requeueAffected()
+		now := st.reconciler.unplaced.list()
+		return len(now) == 1 && !slices.Equal(now[0].ineligible, before)
 	})
 }
 
-func TestWithoutReportsTheQueuesOfAStockClusterAreTaken(t *testing.T) {
+func TestWithoutAReportCapacityIsEstimatedFromTheQueues(t *testing.T) {
 	queue := &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "cq"}}
 	queue.Spec.ResourceGroups = []kueue.ResourceGroup{resourceGroup("gpu", "10")}
 	queue.Status.FlavorsReservation = []kueue.FlavorUsage{{Name: "gpu", Resources: []kueue.ResourceUsage{{Name: "cpu", Total: quantity("4")}}}}
@@ -242,7 +244,7 @@ func TestWithoutReportsTheQueuesOfAStockClusterAreTaken(t *testing.T) {
 	local := &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "gpu"}}
 	local.Spec.ClusterQueue = "cq"
 	local.Status.Conditions = []metav1.Condition{{Type: "Active", Status: metav1.ConditionFalse, Message: "no queue"}}
-	got := stock([]client.Object{queue}, []client.Object{local})
+	got := estimateCapacity([]client.Object{queue}, []client.Object{local})
 	room := got.Queues[0].Groups[0].Flavors[0]
 	if room.Own[0] != 6000 || room.Free[0] != 6000 || room.Largest[0] != 10000 || got.Queues[0].Waiting[0].Count != 2 {
 		t.Errorf("queue %+v", got.Queues[0])
@@ -253,7 +255,7 @@ func TestWithoutReportsTheQueuesOfAStockClusterAreTaken(t *testing.T) {
 	queue.Spec.CohortName = "all"
 	lender := queue.DeepCopy()
 	lender.Name = "lender"
-	room = stock([]client.Object{lender, queue}, nil).Queues[0].Groups[0].Flavors[0]
+	room = estimateCapacity([]client.Object{lender, queue}, nil).Queues[0].Groups[0].Flavors[0]
 	if room.Own[0] != 6000 || room.Free[0] != 12000 || room.Perhaps[0] < 1<<60 {
 		t.Errorf("in a cohort: %+v", room)
 	}

@@ -16,40 +16,38 @@ import (
 	"switchyard.dev/worker/view"
 )
 
-func reportGVK() schema.GroupVersionKind { return switchyard.GroupVersion.WithKind("CapacityReport") }
-
-func queuesGVK() schema.GroupVersionKind { return kueue.GroupVersion.WithKind("ClusterQueue") }
-
-func localsGVK() schema.GroupVersionKind { return kueue.GroupVersion.WithKind("LocalQueue") }
-
-// capacities remember what each cluster has room for, as placement wants it, so that it is worked out once for each report.
-type capacities struct {
-	mu sync.Mutex
-	of map[string]known
+func capacityReportGVK() schema.GroupVersionKind {
+	return switchyard.GroupVersion.WithKind("CapacityReport")
 }
 
-type known struct {
-	report   client.Object // from which it was made; nil if from queues
-	at       time.Time     // when it was made
-	capacity *placement.Capacity
+// capacityCache remember what each cluster has room for, as placement wants it, so that it is worked out once for each report.
+type capacityCache struct {
+	mu       sync.Mutex
+	clusters map[string]cachedCapacity
+}
+
+type cachedCapacity struct {
+	report     client.Object // from which it was made; nil if from queues
+	computedAt time.Time     // when it was made
+	capacity   *placement.Capacity
 	// terms are those asked for so far.
 	terms map[admission.Key]placement.Terms
 }
 
-func (c *capacities) forget(cluster string) {
+func (c *capacityCache) forget(cluster string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.of, cluster)
+	delete(c.clusters, cluster)
 }
 
-// terms are those of a LocalQueue on a cluster of that capacity; worked out once for each report.
-func (c *capacities) terms(cluster string, capacity *placement.Capacity, local admission.Key) placement.Terms {
+// termsFor are those of a LocalQueue on a cluster of that capacity; worked out once for each report.
+func (c *capacityCache) termsFor(cluster string, capacity *placement.Capacity, local admission.Key) placement.Terms {
 	if capacity == nil {
 		return 0
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last := c.of[cluster]
+	last := c.clusters[cluster]
 	if last.capacity != capacity {
 		return capacity.Terms(local)
 	}
@@ -61,47 +59,47 @@ func (c *capacities) terms(cluster string, capacity *placement.Capacity, local a
 	return terms
 }
 
-// stockFor is how long what was derived from the queues of a cluster without report is used.
-const stockFor = time.Second
+// estimateTTL is how long what was derived from the queues of a cluster without report is used.
+const estimateTTL = time.Second
 
-// capacity returns what a cluster has room for: by its own report as long as that is renewed, or else by what can be derived
+// clusterCapacity returns what a cluster has room for: by its own report as long as that is renewed, or else by what can be derived
 // from its queues. Nil if nothing is known.
-func (r *Resolver) capacity(cluster string, now time.Time) *placement.Capacity {
-	report := r.Fleet.GetFresh(cluster, reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
+func (r *WorkloadReconciler) clusterCapacity(cluster string, now time.Time) *placement.Capacity {
+	report := r.Fleet.GetFresh(cluster, capacityReportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
 	r.capacities.mu.Lock()
 	defer r.capacities.mu.Unlock()
-	last, ok := r.capacities.of[cluster]
+	last, ok := r.capacities.clusters[cluster]
 	switch {
 	case ok && report != nil && last.report == report:
 		return last.capacity
-	case ok && report == nil && last.report == nil && now.Before(last.at.Add(stockFor)):
+	case ok && report == nil && last.report == nil && now.Before(last.computedAt.Add(estimateTTL)):
 		return last.capacity
 	}
-	next := known{report: report, at: now, terms: map[admission.Key]placement.Terms{}}
+	next := cachedCapacity{report: report, computedAt: now, terms: map[admission.Key]placement.Terms{}}
 	if full, is := report.(*switchyard.CapacityReport); is {
-		next.capacity = reported(full)
+		next.capacity = capacityFromReport(full)
 	} else {
-		next.capacity = r.derived(cluster)
+		next.capacity = r.estimateClusterCapacity(cluster)
 	}
-	if r.capacities.of == nil {
-		r.capacities.of = map[string]known{}
+	if r.capacities.clusters == nil {
+		r.capacities.clusters = map[string]cachedCapacity{}
 	}
-	r.capacities.of[cluster] = next
+	r.capacities.clusters[cluster] = next
 	return next.capacity
 }
 
-// derived is the capacity of a cluster without report; nil unless its queues of both kinds are followed and known.
-func (r *Resolver) derived(cluster string) *placement.Capacity {
-	for _, gvk := range []schema.GroupVersionKind{localsGVK(), queuesGVK()} {
+// estimateClusterCapacity is the capacity of a cluster without report; nil unless its queues of both kinds are followed and known.
+func (r *WorkloadReconciler) estimateClusterCapacity(cluster string) *placement.Capacity {
+	for _, gvk := range []schema.GroupVersionKind{localQueueGVK(), clusterQueueGVK()} {
 		if _, served := r.Fleet.Get(cluster, gvk, client.ObjectKey{}); !served {
 			return nil
 		}
 	}
-	return stock(r.Fleet.List(cluster, queuesGVK()), r.Fleet.List(cluster, localsGVK()))
+	return estimateCapacity(r.Fleet.List(cluster, clusterQueueGVK()), r.Fleet.List(cluster, localQueueGVK()))
 }
 
-// reported is the capacity that a report tells of; nil if the queues had to be left out of it.
-func reported(from *switchyard.CapacityReport) *placement.Capacity {
+// capacityFromReport is the capacity that a report tells of; nil if the queues had to be left out of it.
+func capacityFromReport(from *switchyard.CapacityReport) *placement.Capacity {
 	if slices.Contains(from.Omitted, switchyard.OmittedClusterQueues) {
 		return nil
 	}
@@ -117,25 +115,25 @@ func reported(from *switchyard.CapacityReport) *placement.Capacity {
 		c.Flavors = append(c.Flavors, view.ConvertFlavor(flavor))
 	}
 	for _, q := range from.ClusterQueues {
-		queue := queueReported(&q)
-		doubt(&queue, from.Omitted)
+		queue := queueFromReport(&q)
+		applyOmissions(&queue, from.Omitted)
 		c.Queues = append(c.Queues, queue)
 		for _, lq := range q.LocalQueues {
-			c.Locals = append(c.Locals, placement.LocalQueue{Key: keyIn(lq.Name), Queue: q.Name, Closed: lq.Closed})
+			c.Locals = append(c.Locals, placement.LocalQueue{Key: parseKey(lq.Name), Queue: q.Name, Closed: lq.Closed})
 		}
 	}
 	sortCapacity(c)
 	return c
 }
 
-func queueReported(q *switchyard.CapacityQueue) placement.Queue {
+func queueFromReport(q *switchyard.CapacityQueue) placement.Queue {
 	queue := placement.Queue{Name: q.Name, Closed: q.Closed, Strict: q.Strict}
 	for _, g := range q.Groups {
 		group := placement.Group{Resources: g.Resources}
 		for _, f := range g.Flavors {
-			room := placement.Room{Flavor: f.Flavor, Own: amounts(f.Own), Free: amounts(f.Free), Largest: amounts(f.Largest)}
+			room := placement.Room{Flavor: f.Flavor, Own: toAmounts(f.Own), Free: toAmounts(f.Free), Largest: toAmounts(f.Largest)}
 			for _, step := range f.Preempting {
-				room.Preempting = append(room.Preempting, placement.Step{Priority: step.Priority, Free: amounts(step.Free)})
+				room.Preempting = append(room.Preempting, placement.Step{Priority: step.Priority, Free: toAmounts(step.Free)})
 			}
 			group.Flavors = append(group.Flavors, room)
 		}
@@ -147,9 +145,9 @@ func queueReported(q *switchyard.CapacityQueue) placement.Queue {
 	return queue
 }
 
-// doubt takes back what a report does not say, because it would have been too large: that nobody can be evicted; and that there is
+// applyOmissions takes back what a report does not say, because it would have been too large: that nobody can be evicted; and that there is
 // room in a strict queue, where somebody may wait for it.
-func doubt(q *placement.Queue, omitted []string) {
+func applyOmissions(q *placement.Queue, omitted []string) {
 	evicting := slices.Contains(omitted, switchyard.OmittedPreempting)
 	waiting := q.Strict && slices.Contains(omitted, switchyard.OmittedWaiting)
 	for g := range q.Groups {
@@ -168,7 +166,7 @@ func doubt(q *placement.Queue, omitted []string) {
 	}
 }
 
-func amounts(figures []int64) []amount.Amount {
+func toAmounts(figures []int64) []amount.Amount {
 	list := make([]amount.Amount, 0, len(figures))
 	for _, f := range figures {
 		list = append(list, amount.Amount(f))
@@ -178,7 +176,7 @@ func amounts(figures []int64) []amount.Amount {
 
 // sortCapacity puts the lists in the order that placement searches them in.
 func sortCapacity(c *placement.Capacity) {
-	slices.SortFunc(c.Flavors, func(a, b admission.Flavor) int { return compare(a.Name, b.Name) })
-	slices.SortFunc(c.Queues, func(a, b placement.Queue) int { return compare(a.Name, b.Name) })
+	slices.SortFunc(c.Flavors, func(a, b admission.Flavor) int { return compareNames(a.Name, b.Name) })
+	slices.SortFunc(c.Queues, func(a, b placement.Queue) int { return compareNames(a.Name, b.Name) })
 	slices.SortFunc(c.Locals, func(a, b placement.LocalQueue) int { return a.Key.Compare(b.Key) })
 }

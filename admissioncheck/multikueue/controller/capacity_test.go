@@ -20,7 +20,7 @@ import (
 
 func TestWhatAReportSaysIsTakenAsItIs(t *testing.T) {
 	since := metav1.NewTime(noon)
-	got := reported(&switchyard.CapacityReport{
+	got := capacityFromReport(&switchyard.CapacityReport{
 		ObservedAt: metav1.NewMicroTime(noon), Kinds: []string{"b", "a"}, IgnoresUncovered: true,
 		Flavors: []switchyard.CapacityFlavor{{Name: "red"}},
 		ClusterQueues: []switchyard.CapacityQueue{{
@@ -53,17 +53,17 @@ func TestWhatAReportSaysIsTakenAsItIs(t *testing.T) {
 
 func TestOfAReportWithoutItsQueuesNothingIsKnown(t *testing.T) {
 	for omitted, known := range map[string]bool{"preempting": true, "waiting": true, "clusterQueues": false} {
-		if got := reported(&switchyard.CapacityReport{Omitted: []string{omitted}}); (got != nil) != known {
+		if got := capacityFromReport(&switchyard.CapacityReport{Omitted: []string{omitted}}); (got != nil) != known {
 			t.Errorf("without %s: %+v", omitted, got)
 		}
 	}
 }
 
-// stockWorker is a stage with a worker that publishes nothing and has a LocalQueue and its ClusterQueue, the kinds of which the
+// newUnreportedEnv is a stage with a worker that publishes nothing and has a LocalQueue and its ClusterQueue, the kinds of which the
 // hub may not list if they are hidden.
-func stockWorker(t *testing.T, hidden string) *stage {
+func newUnreportedEnv(t *testing.T, hidden string) *testEnv {
 	t.Helper()
-	st := newStage(t, "w1")
+	st := newTestEnv(t, "w1")
 	queue := &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "cq"}}
 	queue.Spec.ResourceGroups = []kueue.ResourceGroup{resourceGroup("gpu", "10")}
 	local := &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "gpu"}}
@@ -73,17 +73,17 @@ func stockWorker(t *testing.T, hidden string) *stage {
 			t.Fatal(err)
 		}
 	}
-	st.workers["w1"].hide(hidden)
+	st.workers["w1"].hideList(hidden)
 	policy := dispatch.Compatible(time.Minute)
 	policy.Dispatcher = dispatch.BestFit
 	st.restart(policy)
-	st.connected()
+	st.waitConnected()
 	return st
 }
 
 func TestAClusterThatPublishesNothingIsJudgedByItsQueues(t *testing.T) {
-	st := stockWorker(t, "")
-	got := st.resolver.capacity("w1", time.Now())
+	st := newUnreportedEnv(t, "")
+	got := st.reconciler.clusterCapacity("w1", time.Now())
 	if got == nil || len(got.Queues) != 1 || len(got.Locals) != 1 || !got.FlavorsUnknown {
 		t.Fatalf("%+v", got)
 	}
@@ -92,12 +92,12 @@ func TestAClusterThatPublishesNothingIsJudgedByItsQueues(t *testing.T) {
 func TestQueuesThatMayNotBeReadAreNotTakenForAbsent(t *testing.T) {
 	for _, hidden := range []string{"*v1beta2.ClusterQueueList", "*v1beta2.LocalQueueList"} {
 		t.Run(hidden, func(t *testing.T) {
-			st := stockWorker(t, hidden)
-			if got := st.resolver.capacity("w1", time.Now()); got != nil {
+			st := newUnreportedEnv(t, hidden)
+			if got := st.reconciler.clusterCapacity("w1", time.Now()); got != nil {
 				t.Errorf("%+v", got)
 			}
 			st.submit()
-			st.offered("w1")
+			st.waitOffered("w1")
 		})
 	}
 }

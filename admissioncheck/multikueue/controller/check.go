@@ -14,9 +14,9 @@ import (
 // configKind is the kind that the parameters of a multikueue check must refer to.
 const configKind = "MultiKueueConfig"
 
-// checkOf returns the Workload's entry for a multikueue check, the first there is; nil if there is none (contract:
+// lookupAdmissionCheck returns the Workload's entry for a multikueue check, the first there is; nil if there is none (contract:
 // multikueue.md 4 P2). The entry points into wl; the check is the cache's own.
-func checkOf(ctx context.Context, c client.Reader, wl *kueue.Workload) (*kueue.AdmissionCheckState, *kueue.AdmissionCheck, error) {
+func lookupAdmissionCheck(ctx context.Context, c client.Reader, wl *kueue.Workload) (*kueue.AdmissionCheckState, *kueue.AdmissionCheck, error) {
 	for i := range wl.Status.AdmissionChecks {
 		entry := &wl.Status.AdmissionChecks[i]
 		ac := &kueue.AdmissionCheck{}
@@ -32,9 +32,9 @@ func checkOf(ctx context.Context, c client.Reader, wl *kueue.Workload) (*kueue.A
 	return nil, nil, nil
 }
 
-// configOf returns the config of a check, which is the cache's own. The error is one for the user, worded as in the check's
+// lookupConfig returns the config of a check, which is the cache's own. The error is one for the user, worded as in the check's
 // condition (contract: multikueue.md 3), or one of reading.
-func configOf(ctx context.Context, c client.Reader, ac *kueue.AdmissionCheck) (*kueue.MultiKueueConfig, error) {
+func lookupConfig(ctx context.Context, c client.Reader, ac *kueue.AdmissionCheck) (*kueue.MultiKueueConfig, error) {
 	p := ac.Spec.Parameters
 	switch {
 	case p == nil:

@@ -27,47 +27,47 @@ import (
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=multikueueclusters/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=list;watch,namespace=kueue-system
 
-// Cluster gives the fleet the credentials of MultiKueueClusters and reports how their connections stand (contract:
+// ClusterReconciler gives the fleet the credentials of MultiKueueClusters and reports how their connections stand (contract:
 // multikueue.md 2). It never waits for a connection.
-type Cluster struct {
+type ClusterReconciler struct {
 	Client      client.Client
 	Fleet       *fleet.Fleet
-	Credentials Credentials
+	Credentials CredentialsLoader
 	Clock       clock.PassiveClock
 	// Recorder takes events about clusters.
 	Recorder events.EventRecorder
 
-	files   *kubeconfigFiles
-	told    told
-	written kube.WriteTracker
+	kubeconfigWatcher *kubeconfigWatcher
+	warned            warnedGenerations
+	writes            kube.WriteTracker
 }
 
-// pathReread is how often kubeconfig files are read again, whatever the last attempt came to: not every file system tells when
+// kubeconfigRereadInterval is how often kubeconfig files are read again, whatever the last attempt came to: not every file system tells when
 // they change, and a file that is back must not wait for a back-off while its jobs are taken for lost. Failures of other
 // kinds are tried again at least as often.
-const pathReread = 15 * time.Second
+const kubeconfigRereadInterval = 15 * time.Second
 
 // conflictDelay is how long to let the cache catch up after somebody else's write was met. Waiting for its event would not
 // do: changes of metadata alone are no events here.
 const conflictDelay = 100 * time.Millisecond
 
 // Reconcile brings one cluster's credentials to the fleet and its state to the status.
-func (r *Cluster) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *ClusterReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	cluster := &kueue.MultiKueueCluster{}
 	err := r.Client.Get(ctx, req.NamespacedName, cluster)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && !cluster.DeletionTimestamp.IsZero():
 		r.Fleet.Remove(req.Name)
-		r.files.follow(req.Name, "")
+		r.kubeconfigWatcher.watchFile(req.Name, "")
 		return ctrl.Result{}, nil
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("read MultiKueueCluster %s: %w", req.Name, err)
 	}
-	r.warn(cluster)
-	r.files.follow(cluster.Name, r.file(cluster)) // before it is read, so that no change falls between
+	r.warnDeprecatedPath(cluster)
+	r.kubeconfigWatcher.watchFile(cluster.Name, r.kubeconfigPath(cluster)) // before it is read, so that no change falls between
 	condition, bad := r.connect(ctx, cluster)
 	if condition != nil {
-		switch err := r.report(ctx, cluster, *condition); {
+		switch err := r.writeCondition(ctx, cluster, *condition); {
 		case apierrors.IsConflict(err):
 			return ctrl.Result{RequeueAfter: conflictDelay}, nil
 		case err != nil:
@@ -75,9 +75,9 @@ func (r *Cluster) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		}
 	}
 	switch {
-	case readsFile(cluster):
-		return ctrl.Result{RequeueAfter: pathReread}, nil
-	case bad != nil && bad.retry():
+	case usesKubeconfigFile(cluster):
+		return ctrl.Result{RequeueAfter: kubeconfigRereadInterval}, nil
+	case bad != nil && bad.isRetriable():
 		return ctrl.Result{}, bad
 	}
 	return ctrl.Result{}, nil
@@ -85,13 +85,13 @@ func (r *Cluster) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 
 // connect hands over credentials and returns the condition that follows, nil while nothing is known yet of these
 // credentials; and why there are none, if so.
-func (r *Cluster) connect(ctx context.Context, cluster *kueue.MultiKueueCluster) (*metav1.Condition, *credentialsError) {
-	credentials, err := r.Credentials.of(ctx, cluster)
+func (r *ClusterReconciler) connect(ctx context.Context, cluster *kueue.MultiKueueCluster) (*metav1.Condition, *credentialsError) {
+	credentials, err := r.Credentials.load(ctx, cluster)
 	var bad *credentialsError
 	switch {
 	case errors.As(err, &bad):
 		r.Fleet.Disconnect(cluster.Name, err)
-		return active(metav1.ConditionFalse, bad.reason, bad.Error()), bad
+		return newClusterCondition(metav1.ConditionFalse, bad.reason, bad.Error()), bad
 	case err != nil:
 		return nil, nil //nolint:nilerr // it is not known yet whether there are any; we are told when it is
 	}
@@ -100,75 +100,75 @@ func (r *Cluster) connect(ctx context.Context, cluster *kueue.MultiKueueCluster)
 	if state.Fingerprint != credentials.Fingerprint {
 		return nil, nil // the first attempt is under way; its end brings us back
 	}
-	return connection(state), nil
+	return connectionCondition(state), nil
 }
 
-func readsFile(cluster *kueue.MultiKueueCluster) bool {
+func usesKubeconfigFile(cluster *kueue.MultiKueueCluster) bool {
 	k := cluster.Spec.ClusterSource.KubeConfig
 	return k != nil && k.LocationType == kueue.PathLocationType
 }
 
-// file is the kubeconfig file of a cluster that has one and may have it, else empty.
-func (r *Cluster) file(cluster *kueue.MultiKueueCluster) string {
-	if !readsFile(cluster) {
+// kubeconfigPath is the kubeconfig file of a cluster that has one and may have it, else empty.
+func (r *ClusterReconciler) kubeconfigPath(cluster *kueue.MultiKueueCluster) string {
+	if !usesKubeconfigFile(cluster) {
 		return ""
 	}
-	return allowedFile(r.Credentials.PathPrefix, cluster.Spec.ClusterSource.KubeConfig.Location)
+	return allowedPath(r.Credentials.PathPrefix, cluster.Spec.ClusterSource.KubeConfig.Location)
 }
 
-// deprecatedPath is the contract's (contract: messages.md 2.4).
-const deprecatedPath = "Using locationType=Path without MultiKueueKubeConfigPathValidation feature gate is deprecated and will be " +
+// deprecatedPathMessage is the contract's (contract: messages.md 2.4).
+const deprecatedPathMessage = "Using locationType=Path without MultiKueueKubeConfigPathValidation feature gate is deprecated and will be " +
 	"removed in a future release. Enable the MultiKueueKubeConfigPathValidation feature gate and place kubeconfig files under " +
 	kueue.MultiKueueKubeConfigPathPrefix + "/."
 
-// warn tells once of each version of a spec that reads a file from anywhere (contract: multikueue.md 2, step 1).
-func (r *Cluster) warn(cluster *kueue.MultiKueueCluster) {
-	if readsFile(cluster) && r.Credentials.PathPrefix == "" && r.told.first(cluster) {
+// warnDeprecatedPath tells once of each version of a spec that reads a file from anywhere (contract: multikueue.md 2, step 1).
+func (r *ClusterReconciler) warnDeprecatedPath(cluster *kueue.MultiKueueCluster) {
+	if usesKubeconfigFile(cluster) && r.Credentials.PathPrefix == "" && r.warned.addIfNew(cluster) {
 		r.Recorder.Eventf(cluster, nil, corev1.EventTypeWarning, kueue.EventDeprecatedPathUsage, kueue.EventDeprecatedPathUsage,
-			deprecatedPath)
+			deprecatedPathMessage)
 	}
 }
 
-// told remembers what was told about.
-type told struct {
-	mu       sync.Mutex
-	versions map[types.UID]int64
+// warnedGenerations remembers what was told about.
+type warnedGenerations struct {
+	mu          sync.Mutex
+	generations map[types.UID]int64
 }
 
-// first reports whether this version of the cluster's spec is met for the first time.
-func (t *told) first(cluster *kueue.MultiKueueCluster) bool {
+// addIfNew reports whether this version of the cluster's spec is met for the first time.
+func (t *warnedGenerations) addIfNew(cluster *kueue.MultiKueueCluster) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if at, found := t.versions[cluster.UID]; found && at == cluster.Generation {
+	if at, found := t.generations[cluster.UID]; found && at == cluster.Generation {
 		return false
 	}
-	if t.versions == nil {
-		t.versions = map[types.UID]int64{}
+	if t.generations == nil {
+		t.generations = map[types.UID]int64{}
 	}
-	t.versions[cluster.UID] = cluster.Generation
+	t.generations[cluster.UID] = cluster.Generation
 	return true
 }
 
-// connection is the condition of a cluster whose credentials are good.
-func connection(state fleet.State) *metav1.Condition {
+// connectionCondition is the condition of a cluster whose credentials are good.
+func connectionCondition(state fleet.State) *metav1.Condition {
 	switch {
 	case state.Connected:
-		return active(metav1.ConditionTrue, kueue.ReasonActive, "Connected"+unservedNote(state.Unserved))
+		return newClusterCondition(metav1.ConditionTrue, kueue.ReasonActive, "Connected"+unservedMessage(state.Unserved))
 	case state.Err == nil:
 		return nil
 	case state.Failures == 0 && state.NextAttempt.IsZero():
-		return active(metav1.ConditionFalse, kueue.ReasonClientConnectionFailed, state.Err.Error())
+		return newClusterCondition(metav1.ConditionFalse, kueue.ReasonClientConnectionFailed, state.Err.Error())
 	case state.Failures == 0:
-		return active(metav1.ConditionFalse, kueue.ReasonClientConnectionFailed, fmt.Sprintf(
+		return newClusterCondition(metav1.ConditionFalse, kueue.ReasonClientConnectionFailed, fmt.Sprintf(
 			"%v; it broke soon again, next connection attempt: %s", state.Err, state.NextAttempt.UTC().Format(time.RFC3339)))
 	}
-	return active(metav1.ConditionFalse, kueue.ReasonClientConnectionFailed, fmt.Sprintf(
+	return newClusterCondition(metav1.ConditionFalse, kueue.ReasonClientConnectionFailed, fmt.Sprintf(
 		"%v; connection attempts: %d, next connection attempt: %s",
 		state.Err, state.Failures, state.NextAttempt.UTC().Format(time.RFC3339)))
 }
 
-// unservedNote names the kinds of job that a connected cluster cannot be given. The contract knows no such cluster.
-func unservedNote(unserved []fleet.Unserved) string {
+// unservedMessage names the kinds of job that a connected cluster cannot be given. The contract knows no such cluster.
+func unservedMessage(unserved []fleet.Unserved) string {
 	if len(unserved) == 0 {
 		return ""
 	}
@@ -179,15 +179,15 @@ func unservedNote(unserved []fleet.Unserved) string {
 	return "; kinds not served there: " + strings.Join(names, ", ")
 }
 
-func active(status metav1.ConditionStatus, reason kueue.Reason, message string) *metav1.Condition {
+func newClusterCondition(status metav1.ConditionStatus, reason kueue.Reason, message string) *metav1.Condition {
 	return &metav1.Condition{
 		Type: kueue.MultiKueueClusterActive, Status: status, Reason: string(reason),
 		Message: kube.Truncate(message, kube.MaxConditionMessage),
 	}
 }
 
-// report writes the condition if it says something new.
-func (r *Cluster) report(ctx context.Context, cluster *kueue.MultiKueueCluster, c metav1.Condition) error {
+// writeCondition writes the condition if it says something new.
+func (r *ClusterReconciler) writeCondition(ctx context.Context, cluster *kueue.MultiKueueCluster, c metav1.Condition) error {
 	c.ObservedGeneration = cluster.Generation
 	c.LastTransitionTime = metav1.NewTime(r.Clock.Now())
 	next := cluster.DeepCopy()
@@ -195,7 +195,7 @@ func (r *Cluster) report(ctx context.Context, cluster *kueue.MultiKueueCluster, 
 	if old == nil || old.Status != c.Status || old.Reason != c.Reason || old.Message != c.Message {
 		meta.SetStatusCondition(&next.Status.Conditions, c)
 	}
-	if _, err := r.written.PatchStatus(ctx, r.Client, cluster, next, r.Clock.Now()); err != nil {
+	if _, err := r.writes.PatchStatus(ctx, r.Client, cluster, next, r.Clock.Now()); err != nil {
 		return fmt.Errorf("report on MultiKueueCluster %s: %w", cluster.Name, err)
 	}
 	return nil

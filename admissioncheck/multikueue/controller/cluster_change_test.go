@@ -25,22 +25,22 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// oneCluster is a hub with the MultiKueueCluster "w1", and its controller.
-type oneCluster struct {
-	t      *testing.T
-	hub    client.WithWatch
-	r      *Cluster
-	events *events.FakeRecorder
+// clusterEnv is a hub with the MultiKueueCluster "w1", and its controller.
+type clusterEnv struct {
+	t          *testing.T
+	hub        client.WithWatch
+	reconciler *ClusterReconciler
+	events     *events.FakeRecorder
 
 	mu     sync.Mutex
 	tokens []string // with which the worker was dialled
 }
 
-func newOneCluster(t *testing.T, source kueue.ClusterSource, objects ...client.Object) *oneCluster {
+func newClusterEnv(t *testing.T, source kueue.ClusterSource, objects ...client.Object) *clusterEnv {
 	t.Helper()
 	scheme := testScheme(t)
-	worker := newServer(t, scheme)
-	o := &oneCluster{t: t, events: events.NewFakeRecorder(10)}
+	worker := newFakeServer(t, scheme)
+	o := &clusterEnv{t: t, events: events.NewFakeRecorder(10)}
 	o.hub = newBuilder(t, scheme).WithObjects(append(objects, &kueue.MultiKueueCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "w1", UID: "u1", Generation: 1}, Spec: kueue.MultiKueueClusterSpec{ClusterSource: source},
 	})...).Build()
@@ -57,17 +57,17 @@ func newOneCluster(t *testing.T, source kueue.ClusterSource, objects ...client.O
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = f.Start(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended })
-	o.r = &Cluster{
+	o.reconciler = &ClusterReconciler{
 		Client: o.hub, Fleet: f, Clock: clock.RealClock{}, Recorder: o.events,
-		Credentials: Credentials{Secrets: o.hub, Namespace: "kueue-system"},
+		Credentials: CredentialsLoader{Secrets: o.hub, Namespace: "kueue-system"},
 	}
 	return o
 }
 
-// look reconciles once, and returns the result with the condition as "reason: message", "" if there is none.
-func (o *oneCluster) look() (ctrl.Result, string) {
+// reconcile reconciles once, and returns the result with the condition as "reason: message", "" if there is none.
+func (o *clusterEnv) reconcile() (ctrl.Result, string) {
 	o.t.Helper()
-	result, err := o.r.Reconcile(context.Background(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "w1"}})
+	result, err := o.reconciler.Reconcile(context.Background(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "w1"}})
 	if err != nil {
 		o.t.Errorf("reconcile: %v", err)
 	}
@@ -81,45 +81,45 @@ func (o *oneCluster) look() (ctrl.Result, string) {
 	return result, ""
 }
 
-func (o *oneCluster) expect(want string) {
+func (o *clusterEnv) waitCondition(want string) {
 	o.t.Helper()
 	got := ""
-	if !becomes(func() bool { _, got = o.look(); return got == want }) {
+	if !eventuallyTrue(func() bool { _, got = o.reconcile(); return got == want }) {
 		o.t.Fatalf("condition %q, want %q", got, want)
 	}
 }
 
-// dialled returns the tokens with which the worker was connected to so far.
-func (o *oneCluster) dialled() string {
+// listTokens returns the tokens with which the worker was connected to so far.
+func (o *clusterEnv) listTokens() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return strings.Join(o.tokens, " ")
 }
 
 func withToken(token string) string {
-	return strings.Replace(kubeconfig, "token: secret", "token: "+token, 1)
+	return strings.Replace(sampleKubeconfig, "token: secret", "token: "+token, 1)
 }
 
 func TestARotatedSecretConnectsAnewAndAnEqualOneDoesNot(t *testing.T) {
-	o := newOneCluster(t, kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: "w1"}}, secret("w1", "kubeconfig", withToken("one")))
-	o.expect("Active: Connected")
+	o := newClusterEnv(t, kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: "w1"}}, kubeconfigSecret("w1", "kubeconfig", withToken("one")))
+	o.waitCondition("Active: Connected")
 	rotate := func(content string) {
 		t.Helper()
-		if err := o.hub.Update(context.Background(), secret("w1", "kubeconfig", content)); err != nil {
+		if err := o.hub.Update(context.Background(), kubeconfigSecret("w1", "kubeconfig", content)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	rotate(withToken("one"))
-	o.expect("Active: Connected")
+	o.waitCondition("Active: Connected")
 	rotate(withToken("two"))
-	until(t, "connected with the new token", func() bool { o.look(); return o.dialled() == "one two" })
-	o.expect("Active: Connected")
-	rotate(strings.Replace(kubeconfig, "https:", "http:", 1))
-	o.expect("InsecureKubeConfig: load client config failed: server URL must use https for cluster w1")
-	until(t, "disconnected", func() bool { s, _ := o.r.Fleet.State("w1"); return !s.Connected })
+	waitUntil(t, "connected with the new token", func() bool { o.reconcile(); return o.listTokens() == "one two" })
+	o.waitCondition("Active: Connected")
+	rotate(strings.Replace(sampleKubeconfig, "https:", "http:", 1))
+	o.waitCondition("InsecureKubeConfig: load client config failed: server URL must use https for cluster w1")
+	waitUntil(t, "disconnected", func() bool { s, _ := o.reconciler.Fleet.State("w1"); return !s.Connected })
 	rotate(withToken("three"))
-	o.expect("Active: Connected")
-	if got := o.dialled(); got != "one two three" {
+	o.waitCondition("Active: Connected")
+	if got := o.listTokens(); got != "one two three" {
 		t.Errorf("connected with %s", got)
 	}
 }
@@ -145,11 +145,11 @@ func TestARotatedFileIsNoticedWhenItIsReadAgain(t *testing.T) {
 		}
 	}
 	file := filepath.Join(prefix, "w1")
-	o := newOneCluster(t, kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: file, LocationType: kueue.PathLocationType}})
-	o.r.Credentials.PathPrefix = prefix
+	o := newClusterEnv(t, kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: file, LocationType: kueue.PathLocationType}})
+	o.reconciler.Credentials.PathPrefix = prefix
 	for range 20 {
-		result, got := o.look()
-		if !strings.HasPrefix(got, "BadKubeConfig: load client config failed: lstat ") || result.RequeueAfter != pathReread {
+		result, got := o.reconcile()
+		if !strings.HasPrefix(got, "BadKubeConfig: load client config failed: lstat ") || result.RequeueAfter != kubeconfigRereadInterval {
 			t.Fatalf("without a file: %s, to be read again after %v", got, result.RequeueAfter)
 		}
 	}
@@ -157,42 +157,42 @@ func TestARotatedFileIsNoticedWhenItIsReadAgain(t *testing.T) {
 	if err := os.Symlink(filepath.Join("..data", "w1"), file); err != nil {
 		t.Fatal(err)
 	}
-	o.expect("Active: Connected")
-	if result, _ := o.look(); result.RequeueAfter != pathReread {
+	o.waitCondition("Active: Connected")
+	if result, _ := o.reconcile(); result.RequeueAfter != kubeconfigRereadInterval {
 		t.Errorf("the file is read again after %v", result.RequeueAfter)
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if result, got := o.look(); !strings.HasPrefix(got, "BadKubeConfig: ") || result.RequeueAfter != pathReread {
+	if result, got := o.reconcile(); !strings.HasPrefix(got, "BadKubeConfig: ") || result.RequeueAfter != kubeconfigRereadInterval {
 		t.Errorf("with the file gone: %s, to be read again after %v", got, result.RequeueAfter)
 	}
-	until(t, "disconnected", func() bool { s, _ := o.r.Fleet.State("w1"); return !s.Connected })
+	waitUntil(t, "disconnected", func() bool { s, _ := o.reconciler.Fleet.State("w1"); return !s.Connected })
 	mount("second", "two")
 	if err := os.Symlink(filepath.Join("..data", "w1"), file); err != nil {
 		t.Fatal(err)
 	}
-	o.expect("Active: Connected")
+	o.waitCondition("Active: Connected")
 	mount("third", "three")
-	until(t, "connected with the new token", func() bool { o.look(); return o.dialled() == "one two three" })
+	waitUntil(t, "connected with the new token", func() bool { o.reconcile(); return o.listTokens() == "one two three" })
 	if len(o.events.Events) != 0 {
 		t.Errorf("event %s about a file below the prefix", <-o.events.Events)
 	}
 }
 
-func TestAFileFromAnywhereIsReadOnlyIfTheGateIsOffAndThenToldOnce(t *testing.T) {
+func TestAFileFromAnywhereIsReadOnlyIfTheGateIsOffAndWarnedAboutOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "w1")
-	if err := os.WriteFile(file, []byte(kubeconfig), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(sampleKubeconfig), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := newOneCluster(t, kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: file, LocationType: kueue.PathLocationType}})
-	o.r.Credentials.PathPrefix = t.TempDir()
-	if _, got := o.look(); !strings.HasPrefix(got, "BadKubeConfig: load client config failed: kubeconfig path is not under the allowed prefix: ") {
+	o := newClusterEnv(t, kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: file, LocationType: kueue.PathLocationType}})
+	o.reconciler.Credentials.PathPrefix = t.TempDir()
+	if _, got := o.reconcile(); !strings.HasPrefix(got, "BadKubeConfig: load client config failed: kubeconfig path is not under the allowed prefix: ") {
 		t.Errorf("with the gate on: %s", got)
 	}
-	o.r.Credentials.PathPrefix = ""
-	o.expect("Active: Connected")
-	o.look()
+	o.reconciler.Credentials.PathPrefix = ""
+	o.waitCondition("Active: Connected")
+	o.reconcile()
 	if event := <-o.events.Events; !strings.HasPrefix(event, "Warning DeprecatedPathUsage Using locationType=Path without MultiKueueKubeConfigPathValidation feature gate is deprecated") {
 		t.Errorf("event %q", event)
 	}
@@ -201,37 +201,37 @@ func TestAFileFromAnywhereIsReadOnlyIfTheGateIsOffAndThenToldOnce(t *testing.T) 
 	}
 }
 
-// late is a book of profiles that is opened later.
-type late struct {
-	mu   sync.Mutex
-	book Profiles
+// delayedProfiles is a book of profiles that is opened later.
+type delayedProfiles struct {
+	mu       sync.Mutex
+	profiles ProfileReader
 }
 
 // Get implements Profiles.
-func (l *late) Get(ctx context.Context, name string) (*inventory.ClusterProfile, error) {
+func (l *delayedProfiles) Get(ctx context.Context, name string) (*inventory.ClusterProfile, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.book == nil {
+	if l.profiles == nil {
 		return nil, profile.ErrUnknown
 	}
-	return l.book.Get(ctx, name)
+	return l.profiles.Get(ctx, name)
 }
 
 func TestNothingIsSaidOfAClusterWhoseProfileIsNotKnownYet(t *testing.T) {
-	profiles := &late{}
-	o := newOneCluster(t, kueue.ClusterSource{ClusterProfileRef: &kueue.ClusterProfileReference{Name: "p"}})
-	o.r.Credentials.Profiles = profiles
-	if result, got := o.look(); got != "" || result.RequeueAfter != 0 {
+	profiles := &delayedProfiles{}
+	o := newClusterEnv(t, kueue.ClusterSource{ClusterProfileRef: &kueue.ClusterProfileReference{Name: "p"}})
+	o.reconciler.Credentials.Profiles = profiles
+	if result, got := o.reconcile(); got != "" || result.RequeueAfter != 0 {
 		t.Errorf("condition %q, result %+v", got, result)
 	}
-	if _, known := o.r.Fleet.State("w1"); known {
+	if _, known := o.reconciler.Fleet.State("w1"); known {
 		t.Error("the cluster was taken for one without credentials")
 	}
-	profiles.book = profileBook{}
-	o.expect(`BadClusterProfile: load client config failed: clusterprofiles.multicluster.x-k8s.io "p" not found`)
+	profiles.profiles = fakeProfiles{}
+	o.waitCondition(`BadClusterProfile: load client config failed: clusterprofiles.multicluster.x-k8s.io "p" not found`)
 }
 
-func TestClustersOfAProfileAreLookedAtWhenItChanges(t *testing.T) {
+func TestClustersOfAProfileAreRequeuedWhenItChanges(t *testing.T) {
 	scheme := testScheme(t)
 	cluster := func(name, profile string) *kueue.MultiKueueCluster {
 		c := &kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -242,12 +242,12 @@ func TestClustersOfAProfileAreLookedAtWhenItChanges(t *testing.T) {
 	}
 	hub := newBuilder(t, scheme).WithObjects(cluster("a", "p"), cluster("b", "q"), cluster("c", "p"), cluster("d", "")).Build()
 	for name, want := range map[string]string{"p": "a c", "q": "b", "": "a b c", "none": ""} {
-		r := &Cluster{Client: hub, Fleet: fleet.New(fleet.Options{Origin: origin, Scheme: scheme, Kinds: FleetKinds(nil, nil)})}
+		r := &ClusterReconciler{Client: hub, Fleet: fleet.New(fleet.Options{Origin: origin, Scheme: scheme, Kinds: FleetKinds(nil, nil)})}
 		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 		if err := r.Fleet.ClusterRequests().Source().Start(context.Background(), queue); err != nil {
 			t.Fatal(err)
 		}
-		r.profileChanged(name)
+		r.enqueueForProfile(name)
 		var got []string
 		for queue.Len() > 0 {
 			request, _ := queue.Get()
@@ -261,24 +261,24 @@ func TestClustersOfAProfileAreLookedAtWhenItChanges(t *testing.T) {
 }
 
 func TestAClusterThatIsRefusedForItsSecretIsNotTriedAgainUntilItChanges(t *testing.T) {
-	o := newOneCluster(t, kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: "w1"}}, secret("w1", "kubeconfig", "{"))
-	result, err := o.r.Reconcile(context.Background(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "w1"}})
+	o := newClusterEnv(t, kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: "w1"}}, kubeconfigSecret("w1", "kubeconfig", "{"))
+	result, err := o.reconciler.Reconcile(context.Background(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "w1"}})
 	if err != nil || result != (ctrl.Result{}) {
 		t.Errorf("result %+v, error %v", result, err)
 	}
-	if _, got := o.look(); !strings.HasPrefix(got, "InsecureKubeConfig: load client config failed: failed to parse kubeconfig") {
+	if _, got := o.reconcile(); !strings.HasPrefix(got, "InsecureKubeConfig: load client config failed: failed to parse kubeconfig") {
 		t.Errorf("condition %s", got)
 	}
 }
 
-func TestNoFailureKeepsAClusterFromBeingLookedAtForLongerThanItsFileMayWait(t *testing.T) {
-	limiter, request := clusterOptions().RateLimiter, ctrl.Request{NamespacedName: client.ObjectKey{Name: "w1"}}
+func TestFailuresDelayAClusterNoLongerThanItsFileIsReread(t *testing.T) {
+	limiter, request := clusterControllerOptions().RateLimiter, ctrl.Request{NamespacedName: client.ObjectKey{Name: "w1"}}
 	first := limiter.When(request)
 	var last time.Duration
 	for range 50 {
 		last = limiter.When(request)
 	}
-	if first != firstRetry || last != pathReread {
+	if first != minRetryDelay || last != kubeconfigRereadInterval {
 		t.Errorf("after a failure %v, after many %v", first, last)
 	}
 }

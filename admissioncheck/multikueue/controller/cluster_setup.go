@@ -25,53 +25,53 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// clusterRecorder is the event source of the controller of clusters (contract: multikueue.md 1).
-const clusterRecorder = "multikueue-cluster"
+// clusterRecorderName is the event source of the controller of clusters (contract: multikueue.md 1).
+const clusterRecorderName = "multikueue-cluster"
 
 // setupClusters adds the controller of MultiKueueClusters.
 func setupClusters(mgr ctrl.Manager, f *fleet.Fleet, s Settings) error {
-	r := &Cluster{
-		Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}, Recorder: mgr.GetEventRecorder(clusterRecorder),
-		Credentials: Credentials{
+	r := &ClusterReconciler{
+		Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}, Recorder: mgr.GetEventRecorder(clusterRecorderName),
+		Credentials: CredentialsLoader{
 			Secrets: mgr.GetClient(), Namespace: s.Namespace, PathPrefix: kueue.MultiKueueKubeConfigPathPrefix,
-			Providers: s.Access.Providers,
+			Providers: s.CredentialSources.Providers,
 		},
 	}
-	if s.Access.AnyPath {
+	if s.CredentialSources.AllowAnyPath {
 		r.Credentials.PathPrefix = ""
 	}
-	if s.Access.Profiles {
-		if err := r.followProfiles(mgr); err != nil {
+	if s.CredentialSources.AllowProfiles {
+		if err := r.watchProfiles(mgr); err != nil {
 			return err
 		}
 	}
-	if err := r.followFiles(mgr); err != nil {
+	if err := r.watchKubeconfigFiles(mgr); err != nil {
 		return err
 	}
 	return r.setup(mgr)
 }
 
-// followFiles makes clusters be looked at again when their kubeconfig files change. A machine that cannot tell (it may have
+// watchKubeconfigFiles makes clusters be looked at again when their kubeconfig files change. A machine that cannot tell (it may have
 // run out of watches) has them read again every now and then.
-func (r *Cluster) followFiles(mgr ctrl.Manager) error {
-	files, err := watchKubeconfigFiles(func(cluster string) {
-		r.Fleet.ClusterRequests().Enqueue(client.ObjectKey{Name: cluster}, fileSettles)
+func (r *ClusterReconciler) watchKubeconfigFiles(mgr ctrl.Manager) error {
+	files, err := newKubeconfigWatcher(func(cluster string) {
+		r.Fleet.ClusterRequests().Enqueue(client.ObjectKey{Name: cluster}, fileSettleDelay)
 	})
 	if err != nil {
-		ctrl.Log.Error(err, "Kubeconfig files are only read again every "+pathReread.String())
+		ctrl.Log.Error(err, "Kubeconfig files are only read again every "+kubeconfigRereadInterval.String())
 		return nil
 	}
-	r.files = files
+	r.kubeconfigWatcher = files
 	return mgr.Add(files)
 }
 
-// followProfiles makes clusters be looked at again when their profiles change.
-func (r *Cluster) followProfiles(mgr ctrl.Manager) error {
+// watchProfiles makes clusters be looked at again when their profiles change.
+func (r *ClusterReconciler) watchProfiles(mgr ctrl.Manager) error {
 	if err := inventory.AddToScheme(mgr.GetScheme()); err != nil {
 		return fmt.Errorf("know cluster profiles: %w", err)
 	}
 	watch := &profile.Watch{
-		Mapper: mgr.GetRESTMapper(), Namespace: r.Credentials.Namespace, Changed: r.profileChanged,
+		Mapper: mgr.GetRESTMapper(), Namespace: r.Credentials.Namespace, Changed: r.enqueueForProfile,
 		NewCache: func() (cache.Cache, error) {
 			return cache.New(rest.CopyConfig(mgr.GetConfig()), cache.Options{
 				Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
@@ -83,8 +83,8 @@ func (r *Cluster) followProfiles(mgr ctrl.Manager) error {
 	return mgr.Add(watch)
 }
 
-// profileChanged makes the clusters of a profile be looked at, of any profile if it is "".
-func (r *Cluster) profileChanged(name string) {
+// enqueueForProfile makes the clusters of a profile be looked at, of any profile if it is "".
+func (r *ClusterReconciler) enqueueForProfile(name string) {
 	list := &kueue.MultiKueueClusterList{}
 	if err := r.Client.List(context.Background(), list); err != nil {
 		ctrl.Log.Error(err, "List clusters of a profile")
@@ -98,13 +98,13 @@ func (r *Cluster) profileChanged(name string) {
 	}
 }
 
-func (r *Cluster) setup(mgr ctrl.Manager) error {
+func (r *ClusterReconciler) setup(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("multikueue_cluster").
 		For(&kueue.MultiKueueCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(r.Fleet.ClusterRequests().Source()).
-		WatchesRawSource(source.Kind(mgr.GetCache(), &corev1.Secret{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofSecret))).
-		WithOptions(clusterOptions()).
+		WatchesRawSource(source.Kind(mgr.GetCache(), &corev1.Secret{}, handler.TypedEnqueueRequestsFromMapFunc(r.requestsForSecret))).
+		WithOptions(clusterControllerOptions()).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("controller of clusters: %w", err)
@@ -112,18 +112,18 @@ func (r *Cluster) setup(mgr ctrl.Manager) error {
 	return nil
 }
 
-// clusterOptions bound the wait after failures, which by default grows to a quarter of an hour.
-func clusterOptions() ctrlcontroller.Options {
-	o := options()
-	o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, pathReread)
+// clusterControllerOptions bound the wait after failures, which by default grows to a quarter of an hour.
+func clusterControllerOptions() ctrlcontroller.Options {
+	o := controllerOptions()
+	o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetryDelay, kubeconfigRereadInterval)
 	return o
 }
 
-// firstRetry is how soon a reconcile is repeated after its first failure in a row.
-const firstRetry = 5 * time.Millisecond
+// minRetryDelay is how soon a reconcile is repeated after its first failure in a row.
+const minRetryDelay = 5 * time.Millisecond
 
-// ofSecret lists the clusters whose kubeconfig is in the Secret.
-func (r *Cluster) ofSecret(ctx context.Context, secret *corev1.Secret) []reconcile.Request {
+// requestsForSecret lists the clusters whose kubeconfig is in the Secret.
+func (r *ClusterReconciler) requestsForSecret(ctx context.Context, secret *corev1.Secret) []reconcile.Request {
 	if secret.Namespace != r.Credentials.Namespace {
 		return nil
 	}

@@ -24,7 +24,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-const kubeconfig = `
+const sampleKubeconfig = `
 apiVersion: v1
 kind: Config
 clusters: [{name: w1, cluster: {server: "https://w1.example.com"}}]
@@ -33,15 +33,15 @@ contexts: [{name: main, context: {cluster: w1, user: hub}}]
 current-context: main
 `
 
-func secret(name, key, content string) *corev1.Secret {
+func kubeconfigSecret(name, key, content string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kueue-system", Name: name}, Data: map[string][]byte{key: []byte(content)}}
 }
 
 func TestWhyAClusterHasNoCredentials(t *testing.T) {
 	c := newBuilder(t, testScheme(t)).WithObjects(
-		secret("good", "kubeconfig", kubeconfig), secret("other-key", "config", kubeconfig),
-		secret("http", "kubeconfig", strings.Replace(kubeconfig, "https:", "http:", 1)),
-		secret("no-context", "kubeconfig", strings.Replace(kubeconfig, "current-context: main", "", 1)),
+		kubeconfigSecret("good", "kubeconfig", sampleKubeconfig), kubeconfigSecret("other-key", "config", sampleKubeconfig),
+		kubeconfigSecret("http", "kubeconfig", strings.Replace(sampleKubeconfig, "https:", "http:", 1)),
+		kubeconfigSecret("no-context", "kubeconfig", strings.Replace(sampleKubeconfig, "current-context: main", "", 1)),
 	).Build()
 	secretRef := func(name string) kueue.ClusterSource {
 		return kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: name}}
@@ -52,7 +52,7 @@ func TestWhyAClusterHasNoCredentials(t *testing.T) {
 	providers := []configapi.ClusterProfileAccessProvider{{Name: "p", ExecConfig: clientcmdv1.ExecConfig{
 		Command: "plugin", APIVersion: "client.authentication.k8s.io/v1",
 	}}}
-	profiles := profileBook{
+	profiles := fakeProfiles{
 		"good": {Name: "p", Cluster: clientcmdv1.Cluster{Server: "https://w1.example.com"}},
 		"http": {Name: "p", Cluster: clientcmdv1.Cluster{Server: "http://w1.example.com"}},
 		"else": {Name: "other", Cluster: clientcmdv1.Cluster{Server: "https://w1.example.com"}},
@@ -109,11 +109,11 @@ func TestWhyAClusterHasNoCredentials(t *testing.T) {
 		{name: "no source at all", reason: kueue.ReasonBadKubeConfig},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			credentials := Credentials{Secrets: c, Namespace: "kueue-system", PathPrefix: t.TempDir()}
+			credentials := CredentialsLoader{Secrets: c, Namespace: "kueue-system", PathPrefix: t.TempDir()}
 			if tc.profiles {
 				credentials.Profiles, credentials.Providers = profiles, tc.providers
 			}
-			got, err := credentials.of(context.Background(), &kueue.MultiKueueCluster{Spec: kueue.MultiKueueClusterSpec{ClusterSource: tc.source}})
+			got, err := credentials.load(context.Background(), &kueue.MultiKueueCluster{Spec: kueue.MultiKueueClusterSpec{ClusterSource: tc.source}})
 			var bad *credentialsError
 			switch {
 			case tc.reason == "":
@@ -127,11 +127,11 @@ func TestWhyAClusterHasNoCredentials(t *testing.T) {
 	}
 }
 
-// profileBook is a hub's ClusterProfiles, each with one provider.
-type profileBook map[string]inventory.AccessProvider
+// fakeProfiles is a hub's ClusterProfiles, each with one provider.
+type fakeProfiles map[string]inventory.AccessProvider
 
 // Get implements Profiles.
-func (b profileBook) Get(_ context.Context, name string) (*inventory.ClusterProfile, error) {
+func (b fakeProfiles) Get(_ context.Context, name string) (*inventory.ClusterProfile, error) {
 	access, found := b[name]
 	if !found {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Group: inventory.Group, Resource: "clusterprofiles"}, name)
@@ -170,26 +170,26 @@ func TestTheConditionOfACluster(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := connection(tc.state)
+			got := connectionCondition(tc.state)
 			if got.Status != tc.status || got.Reason != tc.reason || got.Message != tc.message || got.Type != "Active" {
 				t.Errorf("condition %+v", got)
 			}
 		})
 	}
-	if got := connection(fleet.State{}); got != nil {
+	if got := connectionCondition(fleet.State{}); got != nil {
 		t.Errorf("nothing is known yet, but the condition is %+v", got)
 	}
 }
 
 func TestAClusterIsReportedConnectedAndThenDisconnectedWhenItsSecretGoes(t *testing.T) {
 	scheme := testScheme(t)
-	worker := newServer(t, scheme)
+	worker := newFakeServer(t, scheme)
 	hub := newBuilder(t, scheme).WithObjects(
 		&kueue.MultiKueueCluster{
 			ObjectMeta: metav1.ObjectMeta{Name: "w1", Generation: 3},
 			Spec:       kueue.MultiKueueClusterSpec{ClusterSource: kueue.ClusterSource{KubeConfig: &kueue.KubeConfig{Location: "w1"}}},
 		},
-		secret("w1", "kubeconfig", kubeconfig),
+		kubeconfigSecret("w1", "kubeconfig", sampleKubeconfig),
 	).Build()
 	f := fleet.New(fleet.Options{
 		Origin: origin, Scheme: scheme, Kinds: FleetKinds(nil, nil),
@@ -199,7 +199,7 @@ func TestAClusterIsReportedConnectedAndThenDisconnectedWhenItsSecretGoes(t *test
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = f.Start(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended })
-	r := &Cluster{Client: hub, Fleet: f, Clock: clock.RealClock{}, Credentials: Credentials{Secrets: hub, Namespace: "kueue-system"}}
+	r := &ClusterReconciler{Client: hub, Fleet: f, Clock: clock.RealClock{}, Credentials: CredentialsLoader{Secrets: hub, Namespace: "kueue-system"}}
 
 	condition := func() *metav1.Condition {
 		t.Helper()
@@ -212,17 +212,17 @@ func TestAClusterIsReportedConnectedAndThenDisconnectedWhenItsSecretGoes(t *test
 		}
 		return meta.FindStatusCondition(cluster.Status.Conditions, kueue.MultiKueueClusterActive)
 	}
-	until(t, "connected", func() bool { c := condition(); return c != nil && c.Status == metav1.ConditionTrue })
+	waitUntil(t, "connected", func() bool { c := condition(); return c != nil && c.Status == metav1.ConditionTrue })
 	if c := condition(); c.Reason != "Active" || c.Message != "Connected" || c.ObservedGeneration != 3 {
 		t.Errorf("condition %+v", c)
 	}
-	if err := hub.Delete(ctx, secret("w1", "kubeconfig", "")); err != nil {
+	if err := hub.Delete(ctx, kubeconfigSecret("w1", "kubeconfig", "")); err != nil {
 		t.Fatal(err)
 	}
 	if c := condition(); c.Reason != "BadKubeConfig" || c.Message != `load client config failed: secrets "w1" not found` {
 		t.Errorf("condition %+v", c)
 	}
-	until(t, "disconnected", func() bool { s, _ := f.State("w1"); return !s.Connected })
+	waitUntil(t, "disconnected", func() bool { s, _ := f.State("w1"); return !s.Connected })
 	if err := hub.Delete(ctx, &kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: "w1"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -234,9 +234,9 @@ func TestAClusterIsReportedConnectedAndThenDisconnectedWhenItsSecretGoes(t *test
 	}
 }
 
-func until(t *testing.T, what string, condition func() bool) {
+func waitUntil(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	if !becomes(condition) {
+	if !eventuallyTrue(condition) {
 		t.Fatalf("never: %s", what)
 	}
 }

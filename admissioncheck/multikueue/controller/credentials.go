@@ -27,52 +27,52 @@ type credentialsError struct {
 // Error implements error with the message of the condition (contract: multikueue.md 2).
 func (b *credentialsError) Error() string { return fmt.Sprintf("load client config failed: %v", b.err) }
 
-// retry tells whether to look again although no event will say so. A Secret that is missing, and all that a kubeconfig or a
+// isRetriable tells whether to look again although no event will say so. A Secret that is missing, and all that a kubeconfig or a
 // profile says, is told by events.
-func (b *credentialsError) retry() bool {
+func (b *credentialsError) isRetriable() bool {
 	return b.reason == kueue.ReasonBadKubeConfig && !apierrors.IsNotFound(b.err)
 }
 
 // Unwrap implements errors.Unwrap.
 func (b *credentialsError) Unwrap() error { return b.err }
 
-// Access says where credentials may come from, as the Configuration and its gates have it.
-type Access struct {
-	// AnyPath lets kubeconfig files be anywhere: the gate MultiKueueKubeConfigPathValidation is off.
-	AnyPath bool
-	// Profiles is the gate MultiKueueClusterProfile, Providers are the access providers for them, the preferred one first.
-	Profiles  bool
-	Providers []configapi.ClusterProfileAccessProvider
+// CredentialSources says where credentials may come from, as the Configuration and its gates have it.
+type CredentialSources struct {
+	// AllowAnyPath lets kubeconfig files be anywhere: the gate MultiKueueKubeConfigPathValidation is off.
+	AllowAnyPath bool
+	// AllowProfiles is the gate MultiKueueClusterProfile, Providers are the access providers for them, the preferred one first.
+	AllowProfiles bool
+	Providers     []configapi.ClusterProfileAccessProvider
 }
 
-// Profiles finds ClusterProfiles of the hub's namespace; profile.ErrUnknown if it cannot tell yet.
-type Profiles interface {
+// ProfileReader finds ClusterProfiles of the hub's namespace; profile.ErrUnknown if it cannot tell yet.
+type ProfileReader interface {
 	Get(ctx context.Context, name string) (*inventory.ClusterProfile, error)
 }
 
-// Credentials finds the credentials of MultiKueueClusters. It runs no program and calls no cluster.
-type Credentials struct {
+// CredentialsLoader finds the credentials of MultiKueueClusters. It runs no program and calls no cluster.
+type CredentialsLoader struct {
 	// Secrets reads Secrets of Namespace, the hub's own.
 	Secrets   client.Reader
 	Namespace string
 	// PathPrefix is the directory below which kubeconfig files are allowed, empty if they are anywhere.
 	PathPrefix string
 	// Profiles is nil while cluster profiles are switched off.
-	Profiles Profiles
+	Profiles ProfileReader
 	// Providers are asked for access to the cluster of a profile.
 	Providers []configapi.ClusterProfileAccessProvider
 }
 
-// of returns the credentials of a cluster, a *credentialsError, or profile.ErrUnknown.
-func (c Credentials) of(ctx context.Context, cluster *kueue.MultiKueueCluster) (fleet.Credentials, error) {
+// load returns the credentials of a cluster, a *credentialsError, or profile.ErrUnknown.
+func (c CredentialsLoader) load(ctx context.Context, cluster *kueue.MultiKueueCluster) (fleet.Credentials, error) {
 	source := cluster.Spec.ClusterSource
 	switch {
 	case source.ClusterProfileRef != nil:
-		return c.ofProfile(ctx, source.ClusterProfileRef.Name)
+		return c.loadFromProfile(ctx, source.ClusterProfileRef.Name)
 	case source.KubeConfig == nil:
 		return fleet.Credentials{}, &credentialsError{kueue.ReasonBadKubeConfig, errors.New("no cluster source is given")}
 	}
-	raw, err := c.read(ctx, source.KubeConfig)
+	raw, err := c.readKubeconfig(ctx, source.KubeConfig)
 	if err != nil {
 		return fleet.Credentials{}, &credentialsError{kueue.ReasonBadKubeConfig, err}
 	}
@@ -87,7 +87,7 @@ func (c Credentials) of(ctx context.Context, cluster *kueue.MultiKueueCluster) (
 	return fleet.Credentials{Config: config, Fingerprint: hex.EncodeToString(sum[:])}, nil
 }
 
-func (c Credentials) read(ctx context.Context, from *kueue.KubeConfig) ([]byte, error) {
+func (c CredentialsLoader) readKubeconfig(ctx context.Context, from *kueue.KubeConfig) ([]byte, error) {
 	if from.LocationType == kueue.PathLocationType {
 		return fleet.ReadPath(c.PathPrefix, from.Location)
 	}
@@ -102,8 +102,8 @@ func (c Credentials) read(ctx context.Context, from *kueue.KubeConfig) ([]byte, 
 	return raw, nil
 }
 
-// ofProfile returns the credentials that a ClusterProfile gives. They hold a program to run, but nothing runs it here.
-func (c Credentials) ofProfile(ctx context.Context, name string) (fleet.Credentials, error) {
+// loadFromProfile returns the credentials that a ClusterProfile gives. They hold a program to run, but nothing runs it here.
+func (c CredentialsLoader) loadFromProfile(ctx context.Context, name string) (fleet.Credentials, error) {
 	if c.Profiles == nil {
 		return fleet.Credentials{}, &credentialsError{
 			kueue.ReasonMultiKueueClusterProfileFeatureDisabled, errors.New("MultiKueueClusterProfile feature gate is disabled"),

@@ -11,35 +11,35 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 )
 
-// cutOff remembers from which clusters the hub is cut off, and when it ceased to be cut off from one last: grace periods of those
+// cutOffDetector remembers from which clusters the hub is cut off, and when it ceased to be cut off from one last: grace periods of those
 // that stay lost begin anew then. Connections change while nobody looks, so whoever goes by the links looks through it, and sees
 // them and that time as one.
-type cutOff struct {
-	clock  clock.PassiveClock
-	window time.Duration
-	mu     sync.Mutex
-	from   []string // by name
-	ended  time.Time
+type cutOffDetector struct {
+	clock    clock.PassiveClock
+	window   time.Duration
+	mu       sync.Mutex
+	clusters []string // by name
+	endedAt  time.Time
 }
 
-// panorama is what one look at all connections has shown.
-type panorama struct {
+// fleetConnectivity is what one look at all connections has shown.
+type fleetConnectivity struct {
 	links []dispatch.Link
-	// ended is when the hub ceased to be cut off from a cluster last, zero if never.
-	ended time.Time
-	// concerns is set if the hub is, or was until now, cut off from any: then every Workload is concerned. News is set if that is
+	// cutOffEndedAt is when the hub ceased to be cut off from a cluster last, zero if never.
+	cutOffEndedAt time.Time
+	// affectsAll is set if the hub is, or was until now, cut off from any: then every Workload is concerned. News is set if that is
 	// so of others than at the last look.
-	concerns, news bool
+	affectsAll, changed bool
 }
 
-// look looks at all connections. What was looked at later is what counts, so nobody else looks meanwhile.
-func (c *cutOff) look(states func() []fleet.State) panorama {
+// update looks at all connections. What was looked at later is what counts, so nobody else looks meanwhile.
+func (c *cutOffDetector) update(states func() []fleet.State) fleetConnectivity {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := states()
-	s := panorama{links: make([]dispatch.Link, 0, len(all))}
+	s := fleetConnectivity{links: make([]dispatch.Link, 0, len(all))}
 	for _, state := range all {
-		s.links = append(s.links, linkOf(state))
+		s.links = append(s.links, linkFromState(state))
 	}
 	var from []string
 	for i, link := range s.links {
@@ -47,20 +47,20 @@ func (c *cutOff) look(states func() []fleet.State) panorama {
 			from = append(from, all[i].Cluster)
 		}
 	}
-	if slices.ContainsFunc(c.from, func(name string) bool { return !slices.Contains(from, name) }) {
-		c.ended = c.clock.Now()
+	if slices.ContainsFunc(c.clusters, func(name string) bool { return !slices.Contains(from, name) }) {
+		c.endedAt = c.clock.Now()
 	}
-	s.ended, s.concerns, s.news = c.ended, len(c.from)+len(from) > 0, !slices.Equal(c.from, from)
-	c.from = from
+	s.cutOffEndedAt, s.affectsAll, s.changed = c.endedAt, len(c.clusters)+len(from) > 0, !slices.Equal(c.clusters, from)
+	c.clusters = from
 	return s
 }
 
-// lookAround looks at all connections. Whoever notices that the hub is cut off, or is not any more, tells everybody: who went by
+// updateCutOff looks at all connections. Whoever notices that the hub is cut off, or is not any more, tells everybody: who went by
 // what was before waits for nothing else.
-func (r *Resolver) lookAround() panorama {
-	s := r.cutOff.look(r.Fleet.States)
-	if s.news {
-		for _, key := range r.indexed(inDispatch) {
+func (r *WorkloadReconciler) updateCutOff() fleetConnectivity {
+	s := r.cutOff.update(r.Fleet.States)
+	if s.changed {
+		for _, key := range r.listIndexed(inDispatchValue) {
 			r.Fleet.WorkloadRequests().Enqueue(key, 0)
 		}
 	}
@@ -69,11 +69,11 @@ func (r *Resolver) lookAround() panorama {
 
 // fleetLinks are the links of all clusters and when a cut-off ended last, if somebody may ask whether the hub is cut off from most
 // of them. They are no older than the views.
-func (r *Resolver) fleetLinks(views []dispatch.ClusterView) (all []dispatch.Link, cutOffEnded time.Time) {
+func (r *WorkloadReconciler) fleetLinks(views []dispatch.ClusterView) (all []dispatch.Link, cutOffEnded time.Time) {
 	lost := func(v dispatch.ClusterView) bool { return v.Link.State == dispatch.Unreachable }
 	if !slices.ContainsFunc(views, lost) {
 		return nil, time.Time{}
 	}
-	s := r.lookAround()
-	return s.links, s.ended
+	s := r.updateCutOff()
+	return s.links, s.cutOffEndedAt
 }

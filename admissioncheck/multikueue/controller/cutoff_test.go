@@ -14,19 +14,19 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 )
 
-// up and lostAt are connections as a supervisor reports them.
-func up(name string) fleet.State {
+// connectedState and lostAt are connections as a supervisor reports them.
+func connectedState(name string) fleet.State {
 	return fleet.State{Cluster: name, Connected: true, EverConnected: true}
 }
 
-func lostAt(name string, since time.Time) fleet.State {
+func lostState(name string, since time.Time) fleet.State {
 	return fleet.State{Cluster: name, EverConnected: true, LostSince: since, Failures: 1, Err: errors.New("gone")}
 }
 
-func TestWhoLooksLastAtTheConnectionsSaysWhetherTheHubIsCutOff(t *testing.T) {
+func TestTheLatestConnectionsDecideWhetherTheHubIsCutOff(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	clock := clocktesting.NewFakePassiveClock(noon)
-	c := &cutOff{clock: clock, window: time.Minute}
+	c := &cutOffDetector{clock: clock, window: time.Minute}
 	minute := func(n float64) time.Time { return noon.Add(time.Duration(n * float64(time.Minute))) }
 	type said struct {
 		Concerns, News bool
@@ -36,12 +36,12 @@ func TestWhoLooksLastAtTheConnectionsSaysWhetherTheHubIsCutOff(t *testing.T) {
 		states []fleet.State
 		want   said
 	}{
-		{[]fleet.State{up("w1"), up("w2"), up("w3")}, said{}},
-		{[]fleet.State{lostAt("w1", noon), lostAt("w2", noon), up("w3")}, said{Concerns: true, News: true}},
-		{[]fleet.State{lostAt("w1", noon), lostAt("w2", noon), up("w3")}, said{Concerns: true}},
-		{[]fleet.State{lostAt("w1", noon), up("w2"), up("w3")}, said{Concerns: true, News: true, Ended: minute(4)}},
-		{[]fleet.State{lostAt("w1", noon), up("w2"), up("w3")}, said{Ended: minute(4)}},
-		{[]fleet.State{up("w1"), up("w2"), up("w3")}, said{Ended: minute(4)}},
+		{[]fleet.State{connectedState("w1"), connectedState("w2"), connectedState("w3")}, said{}},
+		{[]fleet.State{lostState("w1", noon), lostState("w2", noon), connectedState("w3")}, said{Concerns: true, News: true}},
+		{[]fleet.State{lostState("w1", noon), lostState("w2", noon), connectedState("w3")}, said{Concerns: true}},
+		{[]fleet.State{lostState("w1", noon), connectedState("w2"), connectedState("w3")}, said{Concerns: true, News: true, Ended: minute(4)}},
+		{[]fleet.State{lostState("w1", noon), connectedState("w2"), connectedState("w3")}, said{Ended: minute(4)}},
+		{[]fleet.State{connectedState("w1"), connectedState("w2"), connectedState("w3")}, said{Ended: minute(4)}},
 	} {
 		clock.SetTime(minute(float64(i + 1)))
 		look := func() []fleet.State {
@@ -51,8 +51,8 @@ func TestWhoLooksLastAtTheConnectionsSaysWhetherTheHubIsCutOff(t *testing.T) {
 			}
 			return step.states
 		}
-		s := c.look(look)
-		if diff := cmp.Diff(step.want, said{s.concerns, s.news, s.ended}); diff != "" {
+		s := c.update(look)
+		if diff := cmp.Diff(step.want, said{s.affectsAll, s.changed, s.cutOffEndedAt}); diff != "" {
 			t.Errorf("step %d (-want +got):\n%s", i, diff)
 		}
 	}
@@ -63,27 +63,27 @@ func TestWhoLooksLastAtTheConnectionsSaysWhetherTheHubIsCutOff(t *testing.T) {
 func TestTheHubMayBeBackForOneClusterWhileItIsCutOffFromOthers(t *testing.T) {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	clock := clocktesting.NewFakePassiveClock(noon)
-	c := &cutOff{clock: clock, window: time.Minute}
+	c := &cutOffDetector{clock: clock, window: time.Minute}
 	late, later := noon.Add(54*time.Second), noon.Add(108*time.Second)
 	lost := func() []fleet.State {
-		return []fleet.State{lostAt("w1", noon), lostAt("w2", noon), lostAt("w3", late), lostAt("w4", later), up("w5")}
+		return []fleet.State{lostState("w1", noon), lostState("w2", noon), lostState("w3", late), lostState("w4", later), connectedState("w5")}
 	}
-	c.look(lost)
+	c.update(lost)
 	clock.SetTime(noon.Add(time.Hour))
-	s := c.look(func() []fleet.State { back := lost(); back[1] = up("w2"); return back })
-	if first := linkOf(lost()[0]); dispatch.CutOff(s.links, first, c.window) || !dispatch.HubCutOff(s.links, c.window) {
+	s := c.update(func() []fleet.State { back := lost(); back[1] = connectedState("w2"); return back })
+	if first := linkFromState(lost()[0]); dispatch.CutOff(s.links, first, c.window) || !dispatch.HubCutOff(s.links, c.window) {
 		t.Fatal("the story is another one")
 	}
-	if !s.ended.Equal(noon.Add(time.Hour)) {
-		t.Errorf("the clock of the first begins at %v", s.ended)
+	if !s.cutOffEndedAt.Equal(noon.Add(time.Hour)) {
+		t.Errorf("the clock of the first begins at %v", s.cutOffEndedAt)
 	}
 }
 
 // Of three clusters all were lost together. The others are back, which nobody has noticed so far; the first is not.
 func TestARunIsNotGivenUpByWhoNoticesFirstThatACutOffIsOver(t *testing.T) {
-	st := newStage(t, "w1", "w2", "w3")
+	st := newTestEnv(t, "w1", "w2", "w3")
 	st.submit()
-	st.runsOn("w1")
+	st.runOn("w1")
 	st.workers["w1"].setDown(true)
 	st.eventually("w1 is lost, and was tried since", func() bool {
 		s, _ := st.fleet.State("w1")
@@ -96,11 +96,11 @@ func TestARunIsNotGivenUpByWhoNoticesFirstThatACutOffIsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := time.Now()
-	st.resolver.cutOff.mu.Lock()
-	st.resolver.cutOff.from = []string{"w1", "w2", "w3"}
-	st.resolver.cutOff.mu.Unlock()
+	st.reconciler.cutOff.mu.Lock()
+	st.reconciler.cutOff.clusters = []string{"w1", "w2", "w3"}
+	st.reconciler.cutOff.mu.Unlock()
 
-	s, err := st.resolver.observe(t.Context(), key())
+	s, err := st.reconciler.observe(t.Context(), workloadKey())
 	if err != nil || s == nil {
 		t.Fatal(s, err)
 	}
@@ -113,7 +113,7 @@ func TestARunIsNotGivenUpByWhoNoticesFirstThatACutOffIsOver(t *testing.T) {
 	if plan := dispatch.Step(s.state, s.observed, policy); plan.Because != dispatch.InGrace {
 		t.Errorf("%s: %s", plan.Because, plan.Message)
 	}
-	if request, _ := looked.Get(); request.NamespacedName != key() {
+	if request, _ := looked.Get(); request.NamespacedName != workloadKey() {
 		t.Errorf("not told to look: %v", request)
 	}
 }

@@ -17,116 +17,116 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// draining remembers which Workloads are to be moved off each cluster now.
-type draining struct {
-	mu    sync.Mutex
-	turns map[string][]types.NamespacedName
+// drainTargets remembers which Workloads are to be moved off each cluster now.
+type drainTargets struct {
+	mu        sync.Mutex
+	workloads map[string][]types.NamespacedName
 }
 
-// turn reports whether it is the Workload's turn to leave the cluster.
-func (d *draining) turn(cluster string, key types.NamespacedName) bool {
+// contains reports whether it is the Workload's turn to leave the cluster.
+func (d *drainTargets) contains(cluster string, key types.NamespacedName) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Contains(d.turns[cluster], key)
+	return slices.Contains(d.workloads[cluster], key)
 }
 
 // set gives the turn to the Workloads, or to nobody.
-func (d *draining) set(cluster string, keys []types.NamespacedName) {
+func (d *drainTargets) set(cluster string, keys []types.NamespacedName) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(keys) == 0 {
-		delete(d.turns, cluster)
+		delete(d.workloads, cluster)
 		return
 	}
-	if d.turns == nil {
-		d.turns = map[string][]types.NamespacedName{}
+	if d.workloads == nil {
+		d.workloads = map[string][]types.NamespacedName{}
 	}
-	d.turns[cluster] = keys
+	d.workloads[cluster] = keys
 }
 
-// Drain moves the jobs off clusters that are being drained, one job of a cluster at a time, with all its Workloads: every few seconds
+// Drainer moves the jobs off clusters that are being drained, one job of a cluster at a time, with all its Workloads: every few seconds
 // the next one, last admitted first, because it loses the least work, and those who have run for long may finish by themselves.
 // Whether and how one moves is decided by dispatch; one that cannot is passed over.
-type Drain struct {
-	Resolver *Resolver
-	// Every is the time between two jobs of one cluster.
-	Every time.Duration
-	Clock clock.WithTicker
+type Drainer struct {
+	Reconciler *WorkloadReconciler
+	// Interval is the time between two jobs of one cluster.
+	Interval time.Duration
+	Clock    clock.WithTicker
 
-	passed map[string]passed
+	tried map[string]triedWorkloads
 }
 
-// passed are those who had their turn to leave a cluster, and are there still.
-type passed map[types.NamespacedName]struct{}
+// triedWorkloads are those who had their turn to leave a cluster, and are there still.
+type triedWorkloads map[types.NamespacedName]struct{}
 
-// drainEvery is how often a Workload is moved off a cluster that is being drained.
-const drainEvery = 10 * time.Second
+// drainInterval is how often a Workload is moved off a cluster that is being drained.
+const drainInterval = 10 * time.Second
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (d *Drain) NeedLeaderElection() bool { return true }
+func (d *Drainer) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable.
-func (d *Drain) Start(ctx context.Context) error {
-	every(ctx, d.Clock, d.Every, func() { d.turn(ctx) })
+func (d *Drainer) Start(ctx context.Context) error {
+	runPeriodically(ctx, d.Clock, d.Interval, func() { d.drainClusters(ctx) })
 	return nil
 }
 
-// turn gives every cluster that is being drained its next turn.
-func (d *Drain) turn(ctx context.Context) {
+// drainClusters gives every cluster that is being drained its next turn.
+func (d *Drainer) drainClusters(ctx context.Context) {
 	clusters := &kueue.MultiKueueClusterList{}
-	if err := d.Resolver.Client.List(ctx, clusters); err != nil {
+	if err := d.Reconciler.Client.List(ctx, clusters); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List clusters to drain")
 		return
 	}
 	for i := range clusters.Items {
 		name := clusters.Items[i].Name
 		var next []types.NamespacedName
-		if marksOf(&clusters.Items[i]).drain {
-			next = d.next(ctx, name)
+		if parseClusterAnnotations(&clusters.Items[i]).draining {
+			next = d.selectWorkloads(ctx, name)
 		} else {
-			delete(d.passed, name)
+			delete(d.tried, name)
 		}
-		d.Resolver.draining.set(name, next)
+		d.Reconciler.drainTargets.set(name, next)
 		for _, key := range next {
-			d.Resolver.Fleet.WorkloadRequests().Enqueue(key, 0)
+			d.Reconciler.Fleet.WorkloadRequests().Enqueue(key, 0)
 		}
 	}
 }
 
-// next chooses who leaves a cluster next: one Workload and its siblings there, or nobody if none runs there. When all had a turn,
+// selectWorkloads chooses who leaves a cluster next: one Workload and its siblings there, or nobody if none runs there. When all had a turn,
 // they begin anew.
-func (d *Drain) next(ctx context.Context, cluster string) []types.NamespacedName {
-	there := d.boundTo(ctx, cluster)
+func (d *Drainer) selectWorkloads(ctx context.Context, cluster string) []types.NamespacedName {
+	there := d.listBoundWorkloads(ctx, cluster)
 	if len(there) == 0 {
 		return nil
 	}
-	first, had := d.passed[cluster].next(there)
+	first, had := d.tried[cluster].selectNext(there)
 	gang := []types.NamespacedName{client.ObjectKeyFromObject(first)}
-	siblings, err := d.Resolver.siblingsOf(ctx, first)
+	siblings, err := d.Reconciler.listSiblings(ctx, first)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Drain a cluster")
 		return nil
 	}
 	for i := range siblings {
-		if boundThere(&siblings[i], cluster) {
+		if isBoundTo(&siblings[i], cluster) {
 			gang = append(gang, client.ObjectKeyFromObject(&siblings[i]))
 		}
 	}
 	for _, key := range gang {
 		had[key] = struct{}{}
 	}
-	if d.passed == nil {
-		d.passed = map[string]passed{}
+	if d.tried == nil {
+		d.tried = map[string]triedWorkloads{}
 	}
-	d.passed[cluster] = had
+	d.tried[cluster] = had
 	return gang
 }
 
-// next returns the first of those there, of whom there is at least one, that had no turn, and those that had one; if all had one,
+// selectNext returns the first of those there, of whom there is at least one, that had no turn, and those that had one; if all had one,
 // none had.
-func (p passed) next(there []*kueue.Workload) (*kueue.Workload, passed) {
+func (p triedWorkloads) selectNext(there []*kueue.Workload) (*kueue.Workload, triedWorkloads) {
 	var first *kueue.Workload
-	had := make(passed, len(there))
+	had := make(triedWorkloads, len(there))
 	for _, wl := range there {
 		key := client.ObjectKeyFromObject(wl)
 		if _, is := p[key]; is {
@@ -136,28 +136,28 @@ func (p passed) next(there []*kueue.Workload) (*kueue.Workload, passed) {
 		}
 	}
 	if first == nil {
-		return there[0], passed{}
+		return there[0], triedWorkloads{}
 	}
 	return first, had
 }
 
-// boundThere reports whether a Workload is bound to a cluster and has not been given up there.
-func boundThere(wl *kueue.Workload, cluster string) bool {
-	state := stateOf(wl)
+// isBoundTo reports whether a Workload is bound to a cluster and has not been given up there.
+func isBoundTo(wl *kueue.Workload, cluster string) bool {
+	state := decodeState(wl)
 	return state.Bound == cluster && !state.Retreating()
 }
 
-// boundTo lists the Workloads that run on a cluster and have not been given up there, the last admitted first, then by name. They are
+// listBoundWorkloads lists the Workloads that run on a cluster and have not been given up there, the last admitted first, then by name. They are
 // the cache's own.
-func (d *Drain) boundTo(ctx context.Context, cluster string) []*kueue.Workload {
+func (d *Drainer) listBoundWorkloads(ctx context.Context, cluster string) []*kueue.Workload {
 	list := &kueue.WorkloadList{}
-	if err := d.Resolver.Client.List(ctx, list, client.MatchingFields{byCluster: cluster}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := d.Reconciler.Client.List(ctx, list, client.MatchingFields{byCluster: cluster}, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List the workloads of a cluster to drain")
 		return nil
 	}
 	there := make([]*kueue.Workload, 0, len(list.Items))
 	for i := range list.Items {
-		if boundThere(&list.Items[i], cluster) {
+		if isBoundTo(&list.Items[i], cluster) {
 			there = append(there, &list.Items[i])
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-func TestATurnOfALongDrainCopiesNoWorkloads(t *testing.T) {
-	had, there := passed{}, make([]*kueue.Workload, 2000)
+func TestSelectingWorkloadsOfALongDrainCopiesNone(t *testing.T) {
+	had, there := triedWorkloads{}, make([]*kueue.Workload, 2000)
 	for i := range there {
 		there[i] = &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: fmt.Sprint(i)}}
 		if i < len(there)-1 {
@@ -19,7 +19,7 @@ func TestATurnOfALongDrainCopiesNoWorkloads(t *testing.T) {
 		}
 	}
 	copies := testing.AllocsPerRun(3, func() {
-		if first, still := had.next(there); first != there[len(there)-1] || len(still) != len(had) {
+		if first, still := had.selectNext(there); first != there[len(there)-1] || len(still) != len(had) {
 			t.Errorf("%s is next, %d had their turn", first.Name, len(still))
 		}
 	})

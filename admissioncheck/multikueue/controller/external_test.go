@@ -24,20 +24,20 @@ import (
 	"switchyard.dev/worker/job"
 )
 
-func simulations() job.Integration {
+func externalKind() job.Integration {
 	return job.External(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Simulation"})
 }
 
-// sky is a cache of one kind whose first list may not be there yet, or whose kind is not served.
-type sky struct {
-	cache.Cache // nil: whatever else is asked of it panics
-	informer    *controllertest.FakeInformer
-	served      atomic.Bool
-	asked       chan struct{} // one for every look at the informer, if there is room
+// fakeCache is a cache of one kind whose first list may not be there yet, or whose kind is not served.
+type fakeCache struct {
+	cache.Cache   // nil: whatever else is asked of it panics
+	informer      *controllertest.FakeInformer
+	served        atomic.Bool
+	informerReads chan struct{} // one for every look at the informer, if there is room
 }
 
-func newSky(synced bool) *sky {
-	s := &sky{informer: controllertest.NewFakeInformer(controllertest.Synced), asked: make(chan struct{}, 1)}
+func newFakeCache(synced bool) *fakeCache {
+	s := &fakeCache{informer: controllertest.NewFakeInformer(controllertest.Synced), informerReads: make(chan struct{}, 1)}
 	if !synced {
 		s.informer = controllertest.NewFakeInformer()
 	}
@@ -45,35 +45,35 @@ func newSky(synced bool) *sky {
 	return s
 }
 
-func (s *sky) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
+func (s *fakeCache) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
 	select {
-	case s.asked <- struct{}{}:
+	case s.informerReads <- struct{}{}:
 	default:
 	}
 	if !s.served.Load() {
-		return nil, &meta.NoKindMatchError{GroupKind: simulations().GVK().GroupKind()}
+		return nil, &meta.NoKindMatchError{GroupKind: externalKind().GVK().GroupKind()}
 	}
 	return s.informer, nil
 }
 
-func (s *sky) WaitForCacheSync(context.Context) bool { return true }
+func (s *fakeCache) WaitForCacheSync(context.Context) bool { return true }
 
-func (s *sky) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+func (s *fakeCache) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
 	obj.SetName(key.Name)
-	obj.SetLabels(map[string]string{"from": "the sky"})
+	obj.SetLabels(map[string]string{"from": "elsewhere"})
 	return nil
 }
 
 func TestAJobOfAnExternalKindIsReadFromItsOwnCacheAndNothingElseIs(t *testing.T) {
 	scheme := testScheme(t)
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "wl"}}
-	kind := simulations()
-	c := sighted{
-		Client:   fake.NewClientBuilder().WithScheme(scheme).WithObjects(wl).Build(),
-		outlooks: map[schema.GroupVersionKind]*outlook{kind.GVK(): {kind: kind, cache: newSky(true)}},
+	kind := externalKind()
+	c := externalKindClient{
+		Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(wl).Build(),
+		caches: map[schema.GroupVersionKind]*externalCache{kind.GVK(): {kind: kind, cache: newFakeCache(true)}},
 	}
 	job := kind.New()
-	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "sim"}, job); err != nil || job.GetLabels()["from"] != "the sky" {
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "sim"}, job); err != nil || job.GetLabels()["from"] != "elsewhere" {
 		t.Errorf("job %v, error %v", job, err)
 	}
 	other := &kueue.Workload{}
@@ -86,22 +86,22 @@ func TestNobodyWaitsForJobsThatTheHubCannotSee(t *testing.T) {
 	key := client.ObjectKey{Namespace: "ns", Name: "sim"}
 	for _, tc := range []struct {
 		name  string
-		blind func(*outlook, *sky)
+		blind func(*externalCache, *fakeCache)
 		want  func(error) bool
 	}{
 		{
-			name: "the kind is not served", blind: func(_ *outlook, s *sky) { s.served.Store(false) }, want: meta.IsNoMatchError,
+			name: "the kind is not served", blind: func(_ *externalCache, s *fakeCache) { s.served.Store(false) }, want: meta.IsNoMatchError,
 		},
 		{
-			name: "they may not be listed", blind: func(o *outlook, _ *sky) { o.first = time.Now().Add(-time.Hour) },
+			name: "they may not be listed", blind: func(o *externalCache, _ *fakeCache) { o.firstReadAt = time.Now().Add(-time.Hour) },
 			want: func(err error) bool {
 				return err != nil && strings.HasPrefix(err.Error(), "the hub cannot see Simulation.example.com: its account may not list and watch them")
 			},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := newSky(false)
-			o := &outlook{kind: simulations(), cache: s}
+			s := newFakeCache(false)
+			o := &externalCache{kind: externalKind(), cache: s}
 			tc.blind(o, s)
 			if err := o.get(t.Context(), key, o.kind.New()); !tc.want(err) {
 				t.Errorf("error %v", err)
@@ -111,12 +111,12 @@ func TestNobodyWaitsForJobsThatTheHubCannotSee(t *testing.T) {
 }
 
 func TestWhoReadsWhileTheProgramStartsWaitsForTheFirstList(t *testing.T) {
-	s := newSky(false)
-	o := &outlook{kind: simulations(), cache: s, first: time.Now().Add(time.Hour)} // it will never be too late
+	s := newFakeCache(false)
+	o := &externalCache{kind: externalKind(), cache: s, firstReadAt: time.Now().Add(time.Hour)} // it will never be too late
 	read := make(chan error, 1)
 	go func() { read <- o.get(t.Context(), client.ObjectKey{Namespace: "ns", Name: "sim"}, o.kind.New()) }()
 	for range 3 {
-		<-s.asked
+		<-s.informerReads
 	}
 	select {
 	case err := <-read:
@@ -129,50 +129,50 @@ func TestWhoReadsWhileTheProgramStartsWaitsForTheFirstList(t *testing.T) {
 	}
 }
 
-// watched is a controller that is given a source.
-type watched struct {
+// fakeController is a controller that is given a source.
+type fakeController struct {
 	ctrlcontroller.Controller // nil
 	sources                   chan source.Source
 }
 
-func (w watched) Watch(s source.Source) error {
+func (w fakeController) Watch(s source.Source) error {
 	w.sources <- s
 	return nil
 }
 
 func TestJobsAreWatchedOnceTheKindIsServedAndListed(t *testing.T) {
-	s := newSky(false)
+	s := newFakeCache(false)
 	s.served.Store(false)
-	w := &outlookWatch{controller: watched{sources: make(chan source.Source, 1)}, resolver: &Resolver{}, outlook: &outlook{kind: simulations(), cache: s}}
+	w := &externalJobWatch{controller: fakeController{sources: make(chan source.Source, 1)}, reconciler: &WorkloadReconciler{}, externalCache: &externalCache{kind: externalKind(), cache: s}}
 	started := make(chan error, 1)
 	go func() { started <- w.Start(t.Context()) }()
-	<-s.asked
+	<-s.informerReads
 	s.served.Store(true)
-	<-s.asked
+	<-s.informerReads
 	s.informer.Synced()
 	if err := <-started; err != nil {
 		t.Fatal(err)
 	}
-	if watched, ok := w.controller.(watched); !ok || len(watched.sources) != 1 {
+	if watched, ok := w.controller.(fakeController); !ok || len(watched.sources) != 1 {
 		t.Error("nothing is watched")
 	}
 }
 
 func TestTheProgramEndsWhileItWaitsForAKind(t *testing.T) {
-	s := newSky(false)
+	s := newFakeCache(false)
 	ctx, cancel := context.WithCancel(t.Context())
-	w := &outlookWatch{controller: watched{}, resolver: &Resolver{}, outlook: &outlook{kind: simulations(), cache: s}}
+	w := &externalJobWatch{controller: fakeController{}, reconciler: &WorkloadReconciler{}, externalCache: &externalCache{kind: externalKind(), cache: s}}
 	started := make(chan error, 1)
 	go func() { started <- w.Start(ctx) }()
-	<-s.asked
+	<-s.informerReads
 	cancel()
 	if err := <-started; err != nil {
 		t.Error(err)
 	}
 }
 
-func TestJobsThatComeIntoSightLateAreLookedAtAndOthersOnlyWhenTheyChange(t *testing.T) {
-	was, is := simulations().New(), simulations().New()
+func TestJobsSyncedLateAreRequeuedAndOthersOnlyWhenTheyChange(t *testing.T) {
+	was, is := externalKind().New(), externalKind().New()
 	is.SetGeneration(2)
 	for _, tc := range []struct {
 		name       string
@@ -183,7 +183,7 @@ func TestJobsThatComeIntoSightLateAreLookedAtAndOthersOnlyWhenTheyChange(t *test
 		{name: "late", late: true, first: true, new: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			p := ofNote(tc.late)
+			p := jobEventPredicate(tc.late)
 			if got := p.Create(event.CreateEvent{Object: is, IsInInitialList: true}); got != tc.first {
 				t.Errorf("one of the first list: %v", got)
 			}
@@ -200,16 +200,16 @@ func TestJobsThatComeIntoSightLateAreLookedAtAndOthersOnlyWhenTheyChange(t *test
 	}
 }
 
-// silent is a kind that does not tell how its jobs ended.
-type silent struct{ job.Integration }
+// silentKind is a kind that does not tell how its jobs ended.
+type silentKind struct{ job.Integration }
 
-func (silent) TellsEnd() bool { return false }
+func (silentKind) TellsEnd() bool { return false }
 
 func TestOnlyOfAKindThatTellsItsEndIsAJobThatWentUnfinishedKnownToBeSo(t *testing.T) {
-	st := newStage(t, "w1")
+	st := newTestEnv(t, "w1")
 	st.submit()
-	st.runsOn("w1")
-	kind := jobKind(t)
+	st.runOn("w1")
+	kind := batchJobKind(t)
 	st.eventually("the hub has seen the job", func() bool {
 		seen, _ := st.fleet.Get("w1", kind.GVK(), jobKey())
 		return seen != nil
@@ -217,7 +217,7 @@ func TestOnlyOfAKindThatTellsItsEndIsAJobThatWentUnfinishedKnownToBeSo(t *testin
 	if err := st.workers["w1"].WithWatch.Delete(t.Context(), st.jobOn("w1")); err != nil {
 		t.Fatal(err)
 	}
-	wl := st.local()
+	wl := st.hubWorkload()
 	st.eventually("the hub has watched it go", func() bool {
 		gone, ok := st.fleet.LastDeleted("w1", kind.GVK(), client.ObjectKeyFromObject(wl))
 		return ok && gone.DeletionObserved
@@ -225,10 +225,10 @@ func TestOnlyOfAKindThatTellsItsEndIsAJobThatWentUnfinishedKnownToBeSo(t *testin
 	for _, tc := range []struct {
 		kind job.Integration
 		want bool
-	}{{kind, true}, {silent{kind}, false}} {
-		s := &subject{original: mirror.Original{Origin: origin, Workload: wl, Kind: tc.kind}, state: dispatch.State{Epoch: 1, Bound: "w1"}}
+	}{{kind, true}, {silentKind{kind}, false}} {
+		s := &workloadScope{original: mirror.Original{Origin: origin, Workload: wl, Kind: tc.kind}, state: dispatch.State{Epoch: 1, Bound: "w1"}}
 		v := dispatch.ClusterView{Name: "w1", Copy: dispatch.Copy{Holder: dispatch.Ours}}
-		st.resolver.lookBack(&v, s)
+		st.reconciler.addDeletedObjects(&v, s)
 		if v.EndedUnfinished != tc.want {
 			t.Errorf("of a kind that tells its end (%v) it is known to be unfinished: %v", tc.kind.TellsEnd(), v.EndedUnfinished)
 		}
@@ -236,30 +236,30 @@ func TestOnlyOfAKindThatTellsItsEndIsAJobThatWentUnfinishedKnownToBeSo(t *testin
 }
 
 func TestACapacityReportSaysNothingOfAnExternalKindSoNothingIsAskedOfIt(t *testing.T) {
-	st := newStage(t, "w1")
+	st := newTestEnv(t, "w1")
 	for _, tc := range []struct {
 		kind job.Integration
 		want string
-	}{{jobKind(t), "Job.v1.batch"}, {simulations(), ""}, {nil, ""}} {
-		s := &subject{original: mirror.Original{Origin: origin, Workload: &kueue.Workload{}, Kind: tc.kind}}
-		if got := st.resolver.request(s).Kind; got != tc.want {
+	}{{batchJobKind(t), "Job.v1.batch"}, {externalKind(), ""}, {nil, ""}} {
+		s := &workloadScope{original: mirror.Original{Origin: origin, Workload: &kueue.Workload{}, Kind: tc.kind}}
+		if got := st.reconciler.buildPlacementRequest(s).Kind; got != tc.want {
 			t.Errorf("asks for %q, want %q", got, tc.want)
 		}
 	}
 }
 
 func TestAnExternalJobIsNotStampedToStopWithoutTheHubBecauseNobodyCanPromiseThatItDoes(t *testing.T) {
-	st := newStage(t, "w1")
+	st := newTestEnv(t, "w1")
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "wl", UID: "u", ResourceVersion: "2"}}
-	st.resolver.began.version = "1"
+	st.reconciler.startVersion.version = "1"
 	for _, tc := range []struct {
 		kind job.Integration
 		want bool
-	}{{jobKind(t), true}, {nil, true}, {simulations(), false}} {
+	}{{batchJobKind(t), true}, {nil, true}, {externalKind(), false}} {
 		scheme := testScheme(t)
 		worker := fake.NewClientBuilder().WithScheme(scheme).Build()
-		s := &subject{original: mirror.Original{Origin: origin, Workload: wl, Kind: tc.kind}, state: dispatch.State{Epoch: 1}}
-		action := st.resolver.remote(s, dispatch.Action{Verb: dispatch.CreateOffer, Cluster: "w1", Epoch: 1, Stops: true})
+		s := &workloadScope{original: mirror.Original{Origin: origin, Workload: wl, Kind: tc.kind}, state: dispatch.State{Epoch: 1}}
+		action := st.reconciler.buildFleetAction(s, dispatch.Action{Verb: dispatch.CreateOffer, Cluster: "w1", Epoch: 1, Stops: true})
 		if _, err := action.Run(t.Context(), worker); err != nil {
 			t.Fatal(err)
 		}

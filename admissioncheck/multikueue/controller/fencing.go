@@ -28,26 +28,26 @@ const FencedCondition = "switchyard.dev/Fenced"
 
 // The reasons of FencedCondition.
 const (
-	reasonFenced   = "Fenced"
-	reasonNoFence  = "NoFence"
-	reasonNotHeld  = "LeaseNotRenewed"
-	fencedMessage  = "The cluster stops this hub's jobs when the run lease runs out"
-	noLeaseMessage = "The run lease cannot be renewed there; jobs are not stamped to be stopped: "
-	noFenceMessage = "Nothing there stops this hub's jobs when the run lease runs out: "
+	reasonFenced          = "Fenced"
+	reasonNoFence         = "NoFence"
+	reasonLeaseNotRenewed = "LeaseNotRenewed"
+	fencedMessage         = "The cluster stops this hub's jobs when the run lease runs out"
+	noLeaseMessage        = "The run lease cannot be renewed there; jobs are not stamped to be stopped: "
+	noFenceMessage        = "Nothing there stops this hub's jobs when the run lease runs out: "
 )
 
-// Fencing keeps the condition FencedCondition. It has no other writer.
-type Fencing struct {
+// FencingReconciler keeps the condition FencedCondition. It has no other writer.
+type FencingReconciler struct {
 	Client client.Client
 	Fleet  *fleet.Fleet
 	Clock  clock.PassiveClock
 
-	written kube.WriteTracker
+	writes kube.WriteTracker
 }
 
 // Reconcile writes the condition of one cluster if it has changed. An attempt that has not ended says nothing: what the program
 // before this one has seen stays.
-func (r *Fencing) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *FencingReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	state, ok := r.Fleet.State(req.Name)
 	cluster := &kueue.MultiKueueCluster{}
 	if err := r.Client.Get(ctx, req.NamespacedName, cluster); err != nil || !ok || !state.Fencing.HasResult() {
@@ -58,7 +58,7 @@ func (r *Fencing) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	condition.ObservedGeneration = cluster.Generation
 	condition.LastTransitionTime = metav1.NewTime(r.Clock.Now())
 	meta.SetStatusCondition(&next.Status.Conditions, condition)
-	switch _, err := r.written.PatchStatus(ctx, r.Client, cluster, next, r.Clock.Now()); {
+	switch _, err := r.writes.PatchStatus(ctx, r.Client, cluster, next, r.Clock.Now()); {
 	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: conflictDelay}, nil
 	case client.IgnoreNotFound(err) != nil:
@@ -71,7 +71,7 @@ func fencedCondition(f fleet.Fencing) metav1.Condition {
 	condition := metav1.Condition{Type: FencedCondition, Status: metav1.ConditionFalse}
 	switch {
 	case !f.Held || f.Expired:
-		condition.Reason, condition.Message = reasonNotHeld, noLeaseMessage+f.Message
+		condition.Reason, condition.Message = reasonLeaseNotRenewed, noLeaseMessage+f.Message
 	case !f.FenceAlive:
 		condition.Reason, condition.Message = reasonNoFence, noFenceMessage+f.Message
 	default:
@@ -81,9 +81,9 @@ func fencedCondition(f fleet.Fencing) metav1.Condition {
 	return condition
 }
 
-// fenced says of a cluster whether a job there is stopped without the hub, and until when it may believe in the hub. What
+// setFenceStatus says of a cluster whether a job there is stopped without the hub, and until when it may believe in the hub. What
 // this program has not looked at itself is as the one before it has left it.
-func fenced(v *dispatch.ClusterView, f fleet.Fencing, left notes) {
+func setFenceStatus(v *dispatch.ClusterView, f fleet.Fencing, left clusterInfo) {
 	v.RenewedAt = f.RenewedAt
 	is := f.Held && f.FenceAlive
 	if !f.RenewalStarted {
@@ -92,14 +92,14 @@ func fenced(v *dispatch.ClusterView, f fleet.Fencing, left notes) {
 	v.Fenced = is && (v.Copy.Holder != dispatch.Ours || v.Copy.Stops)
 }
 
-// lease says whether a fence leaves alone what bears the stamp Stop, as jobs of some kinds never do: the hub's lease is renewed, or
+// setLeaseState says whether a fence leaves alone what bears the stamp Stop, as jobs of some kinds never do: the hub's lease is renewed, or
 // nobody goes by it. A worker that does not let us look for a fence has one if it reports its capacity, as no other program does.
-func (r *Resolver) lease(v *dispatch.ClusterView, kind job.Integration, f fleet.Fencing, now time.Time) {
+func (r *WorkloadReconciler) setLeaseState(v *dispatch.ClusterView, kind job.Integration, f fleet.Fencing, now time.Time) {
 	reports := func() bool {
-		return r.Fleet.GetFresh(v.Name, reportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName}) != nil
+		return r.Fleet.GetFresh(v.Name, capacityReportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName}) != nil
 	}
 	switch {
-	case !stopsWithoutHub(kind), f.Held && now.Before(f.ExpiresAt), f.FencePresence == fleet.FenceMissing, f.FencePresence == fleet.FenceUnknown && f.HasResult() && !reports():
+	case !supportsFencing(kind), f.Held && now.Before(f.ExpiresAt), f.FencePresence == fleet.FenceMissing, f.FencePresence == fleet.FenceUnknown && f.HasResult() && !reports():
 		return
 	case f.Expired:
 		v.Lease = dispatch.LeaseLapsed
@@ -109,15 +109,15 @@ func (r *Resolver) lease(v *dispatch.ClusterView, kind job.Integration, f fleet.
 	v.LeaseTrouble = strings.ReplaceAll(f.Message, "\n", "; ")
 }
 
-// leased tells whether objects for a cluster may be stamped Stop. Where it is known that the lease cannot be renewed, a fence would
+// mayStampStop tells whether objects for a cluster may be stamped Stop. Where it is known that the lease cannot be renewed, a fence would
 // stop every job with the stamp at once.
-func (r *Resolver) leased(cluster string) bool {
+func (r *WorkloadReconciler) mayStampStop(cluster string) bool {
 	state, ok := r.Fleet.State(cluster)
 	return !ok || !state.Fencing.RenewalStarted || state.Fencing.Held && !state.Fencing.Expired
 }
 
-// keepLeases asks for the leases that are not held and that somebody waits for.
-func (r *Resolver) keepLeases(s *subject) {
+// requestLeaseRenewals asks for the leases that are not held and that somebody waits for.
+func (r *WorkloadReconciler) requestLeaseRenewals(s *workloadScope) {
 	if s.policy.OnHubLost != dispatch.Stop || s.state.Bound != "" {
 		return
 	}
@@ -128,19 +128,19 @@ func (r *Resolver) keepLeases(s *subject) {
 	}
 }
 
-// LeaseWanted tells whether something on a cluster depends on the run lease: a policy that says Stop, or an object there
+// IsLeaseNeeded tells whether something on a cluster depends on the run lease: a policy that says Stop, or an object there
 // that was stamped under one.
-func (r *Resolver) LeaseWanted(cluster string) bool {
+func (r *WorkloadReconciler) IsLeaseNeeded(cluster string) bool {
 	ctx := context.Background()
-	if state, _ := r.Fleet.State(cluster); exchanged(r.notes(ctx, &subject{}, cluster).identity, state) {
+	if state, _ := r.Fleet.State(cluster); isReplaced(r.lookupClusterInfo(ctx, &workloadScope{}, cluster).identity, state) {
 		return false // it would be said of the cluster before that it has heard of us
 	}
 	configs := &kueue.MultiKueueConfigList{}
-	if err := r.Client.List(ctx, configs, client.MatchingFields{byMember: cluster}); err != nil {
+	if err := r.Client.List(ctx, configs, client.MatchingFields{byConfigCluster: cluster}); err != nil {
 		return true
 	}
 	for i := range configs.Items {
-		if policy, _ := PolicyOf(&configs.Items[i], nil); policy == switchyard.RunOnce {
+		if policy, _ := EffectiveRunPolicy(&configs.Items[i], nil); policy == switchyard.RunOnce {
 			return true
 		}
 	}

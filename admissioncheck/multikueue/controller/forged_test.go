@@ -18,8 +18,8 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// forge makes a job of the Workload's job's name on a worker that says that it has succeeded, as anybody may who may make jobs there.
-func (st *stage) forge(worker string, change func(*batchv1.Job)) *batchv1.Job {
+// forgeJob makes a job of the Workload's job's name on a worker that says that it has succeeded, as anybody may who may make jobs there.
+func (st *testEnv) forgeJob(worker string, change func(*batchv1.Job)) *batchv1.Job {
 	st.t.Helper()
 	j := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "train", Labels: map[string]string{kueue.MultiKueueOriginLabel: origin}},
@@ -31,11 +31,11 @@ func (st *stage) forge(worker string, change func(*batchv1.Job)) *batchv1.Job {
 	if err := st.workers[worker].WithWatch.Create(st.t.Context(), j); err != nil {
 		st.t.Fatal(err)
 	}
-	st.succeed(worker, j)
+	st.completeJob(worker, j)
 	return j
 }
 
-func (st *stage) succeed(worker string, j *batchv1.Job) {
+func (st *testEnv) completeJob(worker string, j *batchv1.Job) {
 	st.t.Helper()
 	now := metav1.Now()
 	j.Status = batchv1.JobStatus{
@@ -47,31 +47,31 @@ func (st *stage) succeed(worker string, j *batchv1.Job) {
 	}
 }
 
-// dealsWith waits until the hub's informer has shown it the end of a job, or the hub has removed that.
-func (st *stage) dealsWith(worker string) {
+// waitHandled waits until the hub's informer has shown it the end of a job, or the hub has removed that.
+func (st *testEnv) waitHandled(worker string) {
 	st.t.Helper()
-	kind := jobKind(st.t)
+	kind := batchJobKind(st.t)
 	st.eventually("the hub sees it", func() bool {
 		seen, _ := st.fleet.Get(worker, kind.GVK(), jobKey())
 		return seen != nil && kind.Progress(seen).Finished != nil || st.jobOn(worker) == nil
 	})
 }
 
-// runsAllTheSame checks that the Workload goes its way all the same: it is bound to a worker, its job made there, and its own end counts.
-func (st *stage) runsAllTheSame(worker string) {
+// expectRun checks that the Workload goes its way all the same: it is bound to a worker, its job made there, and its own end counts.
+func (st *testEnv) expectRun(worker string) {
 	st.t.Helper()
 	st.eventually("check Ready, job on "+worker, func() bool {
 		if wl := st.copyOn(worker); wl != nil && !workload.HasQuota(wl) { // perhaps that of a later epoch
 			workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", time.Now())
 			_ = kube.ApplyAdmission(st.t.Context(), st.workers[worker], wl)
 		}
-		return st.check().State == kueue.CheckStateReady && st.jobOn(worker) != nil
+		return st.checkState().State == kueue.CheckStateReady && st.jobOn(worker) != nil
 	})
-	if wl := st.local(); workload.IsFinished(wl) || st.localJob().Status.Succeeded > 0 {
-		st.t.Fatalf("a forged result is recorded: %+v, %+v", wl.Status.Conditions, st.localJob().Status)
+	if wl := st.hubWorkload(); workload.IsFinished(wl) || st.hubJob().Status.Succeeded > 0 {
+		st.t.Fatalf("a forged result is recorded: %+v, %+v", wl.Status.Conditions, st.hubJob().Status)
 	}
-	st.succeed(worker, st.jobOn(worker))
-	st.eventually("its own end is recorded", func() bool { return workload.IsFinished(st.local()) })
+	st.completeJob(worker, st.jobOn(worker))
+	st.eventually("its own end is recorded", func() bool { return workload.IsFinished(st.hubWorkload()) })
 }
 
 func TestAForgedJobEndsNothing(t *testing.T) {
@@ -79,7 +79,7 @@ func TestAForgedJobEndsNothing(t *testing.T) {
 	// Who knows the Workload's UID may make what the hub would make, and is not told from a hub whose record was lost.
 	for name, change := range map[string]func(*batchv1.Job){"with the public label only": nil, "that names the Workload": named} {
 		t.Run(name+", on a cluster that is not listed", func(t *testing.T) {
-			st := newStage(t, "w1", "w2")
+			st := newTestEnv(t, "w1", "w2")
 			config := &kueue.MultiKueueConfig{}
 			if err := st.hub.Get(t.Context(), client.ObjectKey{Name: "config"}, config); err != nil {
 				t.Fatal(err)
@@ -89,45 +89,45 @@ func TestAForgedJobEndsNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			st.enqueue()
-			st.forge("w2", change)
-			st.dealsWith("w2")
-			st.reserve()
-			st.runsAllTheSame("w1")
+			st.forgeJob("w2", change)
+			st.waitHandled("w2")
+			st.reserveQuota()
+			st.expectRun("w1")
 		})
 		t.Run(name+", on a cluster that was offered the workload", func(t *testing.T) {
-			st := newStage(t, "w1", "w2")
+			st := newTestEnv(t, "w1", "w2")
 			st.submit()
-			st.offered("w1", "w2")
-			st.forge("w2", change)
-			st.dealsWith("w2")
-			st.runsAllTheSame("w1")
+			st.waitOffered("w1", "w2")
+			st.forgeJob("w2", change)
+			st.waitHandled("w2")
+			st.expectRun("w1")
 		})
 	}
 }
 
 func TestTheStatusOfAJobThatTookThePlaceOfOursIsNotShown(t *testing.T) {
-	st := newStage(t, "w1")
+	st := newTestEnv(t, "w1")
 	st.submit()
-	st.runsOn("w1")
+	st.runOn("w1")
 	ours := st.jobOn("w1")
-	st.adopt("w1", ours.UID)
+	st.adoptCopy("w1", ours.UID)
 	fake := ours.DeepCopy()
 	if err := st.workers["w1"].WithWatch.Delete(t.Context(), ours); err != nil {
 		t.Fatal(err)
 	}
 	fake.ResourceVersion = ""
-	st.forge("w1", func(j *batchv1.Job) { j.Labels, j.Annotations = fake.Labels, fake.Annotations })
-	st.dealsWith("w1")
+	st.forgeJob("w1", func(j *batchv1.Job) { j.Labels, j.Annotations = fake.Labels, fake.Annotations })
+	st.waitHandled("w1")
 	st.eventually("the hub says that it does not know", func() bool {
-		return len(st.check().Message) > 0 && st.check().Message[0] == 'R' // Result unknown
+		return len(st.checkState().Message) > 0 && st.checkState().Message[0] == 'R' // Result unknown
 	})
-	if workload.IsFinished(st.local()) || st.localJob().Status.Succeeded > 0 {
-		t.Errorf("a forged result is recorded: %+v", st.local().Status)
+	if workload.IsFinished(st.hubWorkload()) || st.hubJob().Status.Succeeded > 0 {
+		t.Errorf("a forged result is recorded: %+v", st.hubWorkload().Status)
 	}
 }
 
-// adopt plays a worker whose job takes up the copy.
-func (st *stage) adopt(worker string, uid types.UID) {
+// adoptCopy plays a worker whose job takes up the copy.
+func (st *testEnv) adoptCopy(worker string, uid types.UID) {
 	st.t.Helper()
 	wl := st.copyOn(worker)
 	before := wl.DeepCopy()
@@ -136,29 +136,29 @@ func (st *stage) adopt(worker string, uid types.UID) {
 		st.t.Fatal(err)
 	}
 	st.eventually("the hub sees that", func() bool {
-		seen, _ := st.fleet.Get(worker, workloadGVK(), key())
+		seen, _ := st.fleet.Get(worker, workloadGVK(), workloadKey())
 		return seen != nil && len(seen.GetOwnerReferences()) > 0
 	})
 }
 
 func TestAForgedCopyThatHasFinishedWithoutAJobEndsNothing(t *testing.T) {
-	st := newStage(t, "w1", "w2")
+	st := newTestEnv(t, "w1", "w2")
 	st.submit()
-	st.offered("w1", "w2")
-	st.setOn("w2", kueue.WorkloadFinished, "Succeeded", "forged")
+	st.waitOffered("w1", "w2")
+	st.setConditionOn("w2", kueue.WorkloadFinished, "Succeeded", "forged")
 	st.eventually("the hub sees it", func() bool {
-		seen, _ := st.fleet.Get("w2", workloadGVK(), key())
+		seen, _ := st.fleet.Get("w2", workloadGVK(), workloadKey())
 		wl, ok := seen.(*kueue.Workload)
 		return ok && workload.IsFinished(wl)
 	})
-	st.runsAllTheSame("w1")
+	st.expectRun("w1")
 }
 
 // A stock hub has begun the Workload: nothing bears a stamp, and its end counts once the job is the one that the copy belongs to.
 func TestTheEndOfWhatAStockHubBeganCounts(t *testing.T) {
-	st := newStage(t, "w1")
+	st := newTestEnv(t, "w1")
 	st.submit()
-	st.runsOn("w1")
+	st.runOn("w1")
 	unstamp := func(obj client.Object) {
 		before, ok := obj.DeepCopyObject().(client.Object)
 		if !ok {
@@ -174,7 +174,7 @@ func TestTheEndOfWhatAStockHubBeganCounts(t *testing.T) {
 	}
 	unstamp(st.jobOn("w1"))
 	unstamp(st.copyOn("w1"))
-	st.adopt("w1", st.jobOn("w1").UID)
-	st.succeed("w1", st.jobOn("w1"))
-	st.eventually("its end is recorded", func() bool { return workload.IsFinished(st.local()) })
+	st.adoptCopy("w1", st.jobOn("w1").UID)
+	st.completeJob("w1", st.jobOn("w1"))
+	st.eventually("its end is recorded", func() bool { return workload.IsFinished(st.hubWorkload()) })
 }

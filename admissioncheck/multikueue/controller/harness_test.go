@@ -47,79 +47,79 @@ import (
 )
 
 const (
-	origin  = "hub-1"
-	patient = time.Minute
+	origin      = "hub-1"
+	testTimeout = time.Minute
 )
 
-// stage is a hub and its workers, each an in-memory API server, with the real fleet and the real resolver between them.
+// testEnv is a hub and its workers, each an in-memory API server, with the real fleet and the real resolver between them.
 // Tests play the parts of the hub's core and of the workers.
-type stage struct {
-	t        *testing.T
-	hub      client.WithWatch
-	workers  map[string]*server
-	fleet    *fleet.Fleet
-	resolver *Resolver
-	queue    workqueue.TypedRateLimitingInterface[reconcile.Request]
-	hubLog   *calls
-	events   *events.FakeRecorder
-	policy   dispatch.Policy
-	kill     func()
-	// lease is how long a run lease lasts; zero for the default.
-	lease time.Duration
-	// stopped is set once nobody is to be woken by the clock any more: then whatever is waited for has to be told of.
-	stopped atomic.Bool
+type testEnv struct {
+	t          *testing.T
+	hub        client.WithWatch
+	workers    map[string]*fakeServer
+	fleet      *fleet.Fleet
+	reconciler *WorkloadReconciler
+	queue      workqueue.TypedRateLimitingInterface[reconcile.Request]
+	hubLog     *callLog
+	events     *events.FakeRecorder
+	policy     dispatch.Policy
+	stop       func()
+	// leaseDuration is how long a run lease lasts; zero for the default.
+	leaseDuration time.Duration
+	// clockStopped is set once nobody is to be woken by the clock any more: then whatever is waited for has to be told of.
+	clockStopped atomic.Bool
 	// cache is what the hub's program takes for its cache; nil for the API server itself. asked counts what it read from there
 	// besides.
-	cache client.Client
-	asked *asked
-	// own is the hub by its identity; nil for one without.
-	own *Hub
-	// pace is the clock of the fleet; nil for the real one.
-	pace clock.WithTickerAndDelayedExecution
-	// version is what the hub's API server calls the newest version of its Workloads.
-	version string
+	cache     client.Client
+	apiReader *countingReader
+	// hubRecord is the hub by its identity; nil for one without.
+	hubRecord *Hub
+	// fleetClock is the clock of the fleet; nil for the real one.
+	fleetClock clock.WithTickerAndDelayedExecution
+	// listVersion is what the hub's API server calls the newest version of its Workloads.
+	listVersion string
 }
 
-// asked is the hub's API server, which counts what it is asked for. Those in memory have no versions of lists.
-type asked struct {
+// countingReader is the hub's API server, which counts what it is asked for. Those in memory have no versions of lists.
+type countingReader struct {
 	client.Reader
-	version string
-	count   atomic.Int32
+	listVersion string
+	count       atomic.Int32
 }
 
-func (a *asked) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
-	list.SetResourceVersion(cmp.Or(a.version, "1"))
+func (a *countingReader) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	list.SetResourceVersion(cmp.Or(a.listVersion, "1"))
 	return nil
 }
 
-func (a *asked) Get(ctx context.Context, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+func (a *countingReader) Get(ctx context.Context, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
 	a.count.Add(1)
 	return a.Reader.Get(ctx, key, obj, o...)
 }
 
-// server is a worker's API server that can be made to fail.
-type server struct {
+// fakeServer is a worker's API server that can be made to fail.
+type fakeServer struct {
 	client.WithWatch
 
-	mu   sync.Mutex
-	log  *calls
-	down bool
-	// refusal is what creations are answered with, if set.
-	refusal error
-	// noLeases is set while writes of leases are refused; reads of them as well if blind.
-	noLeases, blind bool
-	// hidden is the type of the lists that the hub may not have; empty for none.
-	hidden string
-	// watches were opened since the hub's program started.
-	watches int
-	// made is the creation time of what is created; zero to leave it out, as servers in memory do.
-	made time.Time
-	// inBackground is set once a job was to go without its pods.
-	inBackground bool
+	mu      sync.Mutex
+	callLog *callLog
+	down    bool
+	// createErr is what creations are answered with, if set.
+	createErr error
+	// leasesRefused is set while writes of leases are refused; reads of them as well if blind.
+	leasesRefused, leaseReadsRefused bool
+	// hiddenList is the type of the lists that the hub may not have; empty for none.
+	hiddenList string
+	// watchCount were opened since the hub's program started.
+	watchCount int
+	// createdAt is the creation time of what is created; zero to leave it out, as servers in memory do.
+	createdAt time.Time
+	// backgroundDelete is set once a job was to go without its pods.
+	backgroundDelete bool
 }
 
-// noteRemoval looks at how a job is to be deleted.
-func (s *server) noteRemoval(obj client.Object, o []client.DeleteOption) {
+// recordDelete looks at how a job is to be deleted.
+func (s *fakeServer) recordDelete(obj client.Object, o []client.DeleteOption) {
 	if _, isJob := obj.(*batchv1.Job); !isJob {
 		return
 	}
@@ -127,31 +127,31 @@ func (s *server) noteRemoval(obj client.Object, o []client.DeleteOption) {
 	options.ApplyOptions(o)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.inBackground = s.inBackground || ptr.Deref(options.PropagationPolicy, "") != metav1.DeletePropagationForeground
+	s.backgroundDelete = s.backgroundDelete || ptr.Deref(options.PropagationPolicy, "") != metav1.DeletePropagationForeground
 }
 
-// removedInBackground reports whether a job was deleted in such a way that its object may be gone before its pods.
-func (s *server) removedInBackground() bool {
+// hasBackgroundDelete reports whether a job was deleted in such a way that its object may be gone before its pods.
+func (s *fakeServer) hasBackgroundDelete() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.inBackground
+	return s.backgroundDelete
 }
 
-// calls are the writes that a server was asked for and that took effect, as "verb kind". One that found its work done is
+// callLog are the writes that a server was asked for and that took effect, as "verb kind". One that found its work done is
 // none: on a busy machine an action is repeated when the informers take longer than a quarter of a second to show it.
-type calls struct {
+type callLog struct {
 	mu   sync.Mutex
 	list []string
 }
 
-func (c *calls) add(verb string, obj any) {
+func (c *callLog) add(verb string, obj any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.list = append(c.list, verb+" "+strings.TrimPrefix(fmt.Sprintf("%T", obj), "*"))
 }
 
-// during notes a write while it is made, because others may hear of it before it returns, and takes it back if it fails.
-func (c *calls) during(verb string, obj any, write func() error) error {
+// track notes a write while it is made, because others may hear of it before it returns, and takes it back if it fails.
+func (c *callLog) track(verb string, obj any, write func() error) error {
 	c.add(verb, obj)
 	err := write()
 	if err != nil {
@@ -167,7 +167,7 @@ func (c *calls) during(verb string, obj any, write func() error) error {
 	return err
 }
 
-func (c *calls) snapshot() []string {
+func (c *callLog) snapshot() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.list)
@@ -192,15 +192,15 @@ func newBuilder(t *testing.T, scheme *runtime.Scheme) *fake.ClientBuilder {
 	t.Helper()
 	builder := fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme)).WithStatusSubresource(
 		&kueue.Workload{}, &kueue.MultiKueueCluster{}, &kueue.AdmissionCheck{}, &batchv1.Job{})
-	for _, i := range indexes() {
-		builder = builder.WithIndex(i.of, i.name, i.value)
+	for _, i := range fieldIndexes() {
+		builder = builder.WithIndex(i.object, i.name, i.extract)
 	}
 	return builder
 }
 
-func newServer(t *testing.T, scheme *runtime.Scheme) *server {
+func newFakeServer(t *testing.T, scheme *runtime.Scheme) *fakeServer {
 	t.Helper()
-	s := &server{log: &calls{}}
+	s := &fakeServer{callLog: &callLog{}}
 	down := func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -214,7 +214,7 @@ func newServer(t *testing.T, scheme *runtime.Scheme) *server {
 			if err := down(); err != nil {
 				return err
 			}
-			if err := s.refusesLease(obj, true); err != nil {
+			if err := s.leaseError(obj, true); err != nil {
 				return err
 			}
 			return c.Get(ctx, key, obj, o...)
@@ -223,31 +223,31 @@ func newServer(t *testing.T, scheme *runtime.Scheme) *server {
 			if err := down(); err != nil {
 				return err
 			}
-			if s.hides(list) {
+			if s.isHidden(list) {
 				return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("hidden"))
 			}
 			return c.List(ctx, list, o...)
 		},
 		Watch: func(ctx context.Context, c client.WithWatch, list client.ObjectList, o ...client.ListOption) (watch.Interface, error) {
 			w, err := c.Watch(ctx, list, o...)
-			s.watched(1)
+			s.addWatches(1)
 			return w, err
 		},
 		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
 			if err := down(); err != nil {
 				return err
 			}
-			if err := cmp.Or(s.refused(), s.refusesLease(obj, false)); err != nil {
+			if err := cmp.Or(s.createError(), s.leaseError(obj, false)); err != nil {
 				return err
 			}
 			if obj.GetUID() == "" { // with one it comes back from a backup
 				obj.SetUID(types.UID(fmt.Sprintf("%s-%d", obj.GetName(), time.Now().UnixNano())))
 			}
-			s.stamp(obj)
-			return s.logged().during("create", obj, func() error { return c.Create(ctx, obj, o...) })
+			s.stampCreationTime(obj)
+			return s.currentLog().track("create", obj, func() error { return c.Create(ctx, obj, o...) })
 		},
 		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.UpdateOption) error {
-			if err := cmp.Or(down(), s.refusesLease(obj, false)); err != nil {
+			if err := cmp.Or(down(), s.leaseError(obj, false)); err != nil {
 				return err
 			}
 			return c.Update(ctx, obj, o...)
@@ -256,99 +256,99 @@ func newServer(t *testing.T, scheme *runtime.Scheme) *server {
 			if err := down(); err != nil {
 				return err
 			}
-			s.noteRemoval(obj, o)
-			return s.logged().during("delete", obj, func() error { return c.Delete(ctx, obj, o...) })
+			s.recordDelete(obj, o)
+			return s.currentLog().track("delete", obj, func() error { return c.Delete(ctx, obj, o...) })
 		},
 	}).Build()
 	return s
 }
 
-func (s *server) logged() *calls {
+func (s *fakeServer) currentLog() *callLog {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.log
+	return s.callLog
 }
 
-// logTo makes the server note its writes elsewhere from now on.
-func (s *server) logTo(c *calls) {
+// setLog makes the server note its writes elsewhere from now on.
+func (s *fakeServer) setLog(c *callLog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.log = c
+	s.callLog = c
 }
 
-// born has what is created from now on bear a time.
-func (s *server) born(at time.Time) {
+// setCreationTime has what is created from now on bear a time.
+func (s *fakeServer) setCreationTime(at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.made = at
+	s.createdAt = at
 }
 
-func (s *server) stamp(obj client.Object) {
+func (s *fakeServer) stampCreationTime(obj client.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.made.IsZero() {
-		obj.SetCreationTimestamp(metav1.NewTime(s.made))
+	if !s.createdAt.IsZero() {
+		obj.SetCreationTimestamp(metav1.NewTime(s.createdAt))
 	}
 }
 
-func (s *server) watched(more int) int {
+func (s *fakeServer) addWatches(more int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.watches += more
-	return s.watches
+	s.watchCount += more
+	return s.watchCount
 }
 
-func (s *server) refused() error {
+func (s *fakeServer) createError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.refusal
+	return s.createErr
 }
 
-func (s *server) refuse(err error) {
+func (s *fakeServer) setCreateError(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refusal = err
+	s.createErr = err
 }
 
-// refuseLeases makes a worker refuse writes of leases, and reads as well if blind.
-func (s *server) refuseLeases(refuse, blind bool) {
+// setLeaseRefusal makes a worker refuse writes of leases, and reads as well if blind.
+func (s *fakeServer) setLeaseRefusal(refuse, blind bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.noLeases, s.blind = refuse, blind
+	s.leasesRefused, s.leaseReadsRefused = refuse, blind
 }
 
-func (s *server) refusesLease(obj client.Object, reads bool) error {
+func (s *fakeServer) leaseError(obj client.Object, reads bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, is := obj.(*coordinationv1.Lease); !is || !s.noLeases || reads && !s.blind {
+	if _, is := obj.(*coordinationv1.Lease); !is || !s.leasesRefused || reads && !s.leaseReadsRefused {
 		return nil
 	}
 	return apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, obj.GetName(), errors.New("no rights"))
 }
 
-func (s *server) hide(list string) {
+func (s *fakeServer) hideList(list string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.hidden = list
+	s.hiddenList = list
 }
 
-func (s *server) hides(list client.ObjectList) bool {
+func (s *fakeServer) isHidden(list client.ObjectList) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return fmt.Sprintf("%T", list) == s.hidden
+	return fmt.Sprintf("%T", list) == s.hiddenList
 }
 
-func (s *server) setDown(down bool) {
+func (s *fakeServer) setDown(down bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.down = down
 }
 
-// newStage connects a hub to the named workers through a check "mk".
-func newStage(t *testing.T, names ...string) *stage {
+// newTestEnv connects a hub to the named workers through a check "mk".
+func newTestEnv(t *testing.T, names ...string) *testEnv {
 	t.Helper()
 	scheme := testScheme(t)
-	st := &stage{t: t, workers: map[string]*server{}, hubLog: &calls{}, events: events.NewFakeRecorder(1000)}
+	st := &testEnv{t: t, workers: map[string]*fakeServer{}, hubLog: &callLog{}, events: events.NewFakeRecorder(1000)}
 	st.policy = dispatch.Compatible(time.Minute)
 	builder := newBuilder(t, scheme).WithObjects(
 		&kueue.AdmissionCheck{
@@ -370,31 +370,31 @@ func newStage(t *testing.T, names ...string) *stage {
 	})
 	st.hub = builder.Build()
 	for _, name := range names {
-		st.workers[name] = newServer(t, scheme)
+		st.workers[name] = newFakeServer(t, scheme)
 		st.create(&kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
-	st.compose()
-	st.connected()
+	st.startHub()
+	st.waitConnected()
 	return st
 }
 
 // restart kills the hub's program and starts another, which takes part in nothing that the first knew, under a policy.
-func (st *stage) restart(p dispatch.Policy) {
-	st.kill()
+func (st *testEnv) restart(p dispatch.Policy) {
+	st.stop()
 	for _, s := range st.workers {
-		s.watched(-s.watched(0))
+		s.addWatches(-s.addWatches(0))
 	}
-	st.policy, st.version = p, "1000000" // newer than anything that is there
-	st.compose()
+	st.policy, st.listVersion = p, "1000000" // newer than anything that is there
+	st.startHub()
 }
 
-// connected waits until the hub follows Workloads and Jobs on all workers. What changes between a list and the watch after
+// waitConnected waits until the hub follows Workloads and Jobs on all workers. What changes between a list and the watch after
 // it is lost on in-memory servers, and on no other.
-func (st *stage) connected() {
+func (st *testEnv) waitConnected() {
 	st.t.Helper()
 	st.eventually("all connected", func() bool {
 		for name, s := range st.workers {
-			if state, _ := st.fleet.State(name); !state.Connected || s.watched(0) < 2 {
+			if state, _ := st.fleet.State(name); !state.Connected || s.addWatches(0) < 2 {
 				return false
 			}
 		}
@@ -402,7 +402,7 @@ func (st *stage) connected() {
 	})
 }
 
-func (st *stage) compose() {
+func (st *testEnv) startHub() {
 	scheme := st.hub.Scheme()
 	var mirrored []job.Integration
 	for _, k := range all.Kinds() {
@@ -410,36 +410,36 @@ func (st *stage) compose() {
 			mirrored = append(mirrored, k)
 		}
 	}
-	sharing := &Sharing{}
+	sharing := &JobNameLookup{}
 	if st.cache == nil {
 		st.cache = st.hub
 	}
-	st.asked = &asked{Reader: st.hub, version: st.version}
-	r := NewResolver(&Resolver{
-		Client: st.cache, Live: st.asked, Kinds: mirrored, Origin: origin, Policy: st.policy,
-		Recorder: st.events, Clock: clock.RealClock{}, Hub: st.own,
+	st.apiReader = &countingReader{Reader: st.hub, listVersion: st.listVersion}
+	r := NewWorkloadReconciler(&WorkloadReconciler{
+		Client: st.cache, APIReader: st.apiReader, Kinds: mirrored, Origin: origin, Policy: st.policy,
+		Recorder: st.events, Clock: clock.RealClock{}, Hub: st.hubRecord,
 	})
 	kinds := FleetKinds(mirrored, sharing)
 	if st.policy.Dispatcher == dispatch.BestFit {
 		kinds = append(kinds, CapacityKinds()...)
 	}
 	r.Fleet = fleet.New(fleet.Options{
-		Origin: origin, Scheme: scheme, Kinds: kinds, AffectedWorkloads: r.Concerned, OwnsWorkload: r.Owned, Clock: st.pace,
-		Lease:         &fleet.LeaseOptions{Duration: st.lease, RenewInterval: 20 * time.Millisecond, IsNeeded: r.LeaseWanted},
+		Origin: origin, Scheme: scheme, Kinds: kinds, AffectedWorkloads: r.AffectedWorkloads, OwnsWorkload: r.OwnsWorkload, Clock: st.fleetClock,
+		Lease:         &fleet.LeaseOptions{Duration: st.leaseDuration, RenewInterval: 20 * time.Millisecond, IsNeeded: r.IsLeaseNeeded},
 		ProbeInterval: 20 * time.Millisecond, Coalesce: time.Millisecond,
 		Backoff: func(int) time.Duration { return 20 * time.Millisecond },
 		Dial:    func(c *rest.Config) (client.WithWatch, error) { return st.workers[c.Host], nil },
 	})
-	sharing.Resolver = r
-	st.fleet, st.resolver = r.Fleet, r
-	st.run()
+	sharing.Reconciler = r
+	st.fleet, st.reconciler = r.Fleet, r
+	st.startController()
 	for name := range st.workers {
 		st.fleet.Connect(name, fleet.Credentials{Config: &rest.Config{Host: name}, Fingerprint: name})
 	}
 }
 
-// run starts the fleet and a controller of one worker, fed by the fleet, by the hub's Workloads and by what else it watches.
-func (st *stage) run() {
+// startController starts the fleet and a controller of one worker, fed by the fleet, by the hub's Workloads and by what else it watches.
+func (st *testEnv) startController() {
 	ctx, cancel := context.WithCancel(context.Background())
 	st.queue = workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	watched, err := st.hub.Watch(ctx, &kueue.WorkloadList{})
@@ -449,7 +449,7 @@ func (st *stage) run() {
 	if err := st.fleet.WorkloadRequests().Source().Start(ctx, st.queue); err != nil {
 		st.t.Fatal(err)
 	}
-	departures := st.resolver.departures()
+	departures := st.reconciler.deletionRecorder()
 	var running sync.WaitGroup
 	running.Go(func() { _ = st.fleet.Start(ctx) })
 	running.Go(func() {
@@ -464,20 +464,20 @@ func (st *stage) run() {
 		}
 	})
 	queue := st.queue
-	st.follow(ctx, &running)
-	running.Go(func() { st.control(st.resolver, queue) })
-	st.kill = sync.OnceFunc(func() {
+	st.startHubWatches(ctx, &running)
+	running.Go(func() { st.runReconcileLoop(st.reconciler, queue) })
+	st.stop = sync.OnceFunc(func() {
 		cancel()
 		watched.Stop()
 		queue.ShutDown()
 		running.Wait()
 	})
-	st.t.Cleanup(st.kill)
+	st.t.Cleanup(st.stop)
 	st.enqueueAll()
 }
 
 // enqueueAll does what the first list of an informer does.
-func (st *stage) enqueueAll() {
+func (st *testEnv) enqueueAll() {
 	list := &kueue.WorkloadList{}
 	if err := st.hub.List(context.Background(), list); err != nil {
 		st.t.Fatal(err)
@@ -487,8 +487,8 @@ func (st *stage) enqueueAll() {
 	}
 }
 
-// control reconciles what is in the queue until that is shut down.
-func (st *stage) control(r reconcile.Reconciler, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+// runReconcileLoop reconciles what is in the queue until that is shut down.
+func (st *testEnv) runReconcileLoop(r reconcile.Reconciler, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	alarms := map[reconcile.Request]time.Time{}
 	for {
 		request, shutdown := queue.Get()
@@ -501,12 +501,12 @@ func (st *stage) control(r reconcile.Reconciler, queue workqueue.TypedRateLimiti
 		switch {
 		case err != nil:
 			queue.AddRateLimited(request)
-		case result.RequeueAfter > 0 && result.RequeueAfter <= 2*echo: // that is not waiting
+		case result.RequeueAfter > 0 && result.RequeueAfter <= 2*cacheEchoDelay: // that is not waiting
 			queue.AddAfter(request, result.RequeueAfter)
 		case result.RequeueAfter > 0 && (!set.After(now) || at.Before(set)):
 			alarms[request] = at
 			time.AfterFunc(result.RequeueAfter, func() {
-				if !st.stopped.Load() {
+				if !st.clockStopped.Load() {
 					queue.Add(request)
 				}
 			})
@@ -515,7 +515,7 @@ func (st *stage) control(r reconcile.Reconciler, queue workqueue.TypedRateLimiti
 	}
 }
 
-func (st *stage) create(obj client.Object) {
+func (st *testEnv) create(obj client.Object) {
 	st.t.Helper()
 	if err := st.hub.Create(context.Background(), obj); err != nil {
 		st.t.Fatal(err)
@@ -523,19 +523,19 @@ func (st *stage) create(obj client.Object) {
 }
 
 // eventually waits until the condition holds; what says for what.
-func (st *stage) eventually(what string, condition func() bool) {
+func (st *testEnv) eventually(what string, condition func() bool) {
 	st.t.Helper()
-	if !becomes(condition) {
-		st.t.Fatalf("never: %s\nhub workload status: %+v\n%sconnections: %+v", what, st.local().Status, st.inventory(), st.fleet.States())
+	if !eventuallyTrue(condition) {
+		st.t.Fatalf("never: %s\nhub workload status: %+v\n%sconnections: %+v", what, st.hubWorkload().Status, st.describeWorkers(), st.fleet.States())
 	}
 }
 
-// inventory is what is there of the copy and of the job on every worker, and what the hub sees of them.
-func (st *stage) inventory() string {
+// describeWorkers is what is there of the copy and of the job on every worker, and what the hub sees of them.
+func (st *testEnv) describeWorkers() string {
 	text := ""
-	kind := jobKind(st.t)
+	kind := batchJobKind(st.t)
 	for _, name := range slices.Sorted(maps.Keys(st.workers)) {
-		seenCopy, _ := st.fleet.Get(name, workloadGVK(), key())
+		seenCopy, _ := st.fleet.Get(name, workloadGVK(), workloadKey())
 		seenJob, _ := st.fleet.Get(name, kind.GVK(), jobKey())
 		text += fmt.Sprintf("on %s: copy %+v\n  job %+v\n  hub sees copy %+v\n  job %+v\n",
 			name, st.copyOn(name), st.jobOn(name), seenCopy, seenJob)
@@ -543,26 +543,26 @@ func (st *stage) inventory() string {
 	return text
 }
 
-// becomes polls for a condition and reports whether it came to hold.
-func becomes(condition func() bool) bool {
-	err := wait.PollUntilContextTimeout(context.Background(), 2*time.Millisecond, patient, true,
+// eventuallyTrue polls for a condition and reports whether it came to hold.
+func eventuallyTrue(condition func() bool) bool {
+	err := wait.PollUntilContextTimeout(context.Background(), 2*time.Millisecond, testTimeout, true,
 		func(context.Context) (bool, error) { return condition(), nil })
 	return err == nil
 }
 
-func key() client.ObjectKey { return client.ObjectKey{Namespace: "team", Name: "job-train"} }
+func workloadKey() client.ObjectKey { return client.ObjectKey{Namespace: "team", Name: "job-train"} }
 
 func jobKey() client.ObjectKey { return client.ObjectKey{Namespace: "team", Name: "train"} }
 
 // submit creates a job and its Workload on the hub and reserves quota for it.
-func (st *stage) submit() {
+func (st *testEnv) submit() {
 	st.t.Helper()
 	st.enqueue()
-	st.reserve()
+	st.reserveQuota()
 }
 
 // enqueue creates a job and its Workload on the hub.
-func (st *stage) enqueue() {
+func (st *testEnv) enqueue() {
 	st.t.Helper()
 	st.create(&batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "train", UID: "job-uid", Labels: map[string]string{kueue.QueueNameLabel: "gpu"}},
@@ -592,31 +592,31 @@ func podTemplate() corev1.PodTemplateSpec {
 	}}
 }
 
-// reserve plays the hub's scheduler, which lets the dispatcher add to the reservation.
-func (st *stage) reserve() {
+// reserveQuota plays the hub's scheduler, which lets the dispatcher add to the reservation.
+func (st *testEnv) reserveQuota() {
 	st.t.Helper()
-	st.change(func(wl *kueue.Workload) {
-		reservePlain(wl)
-		st.resolver.Prepare(context.Background(), wl, time.Now())
+	st.updateStatus(func(wl *kueue.Workload) {
+		reserveWithoutDispatcher(wl)
+		st.reconciler.NominateClusters(context.Background(), wl, time.Now())
 	})
 }
 
-// reservePlain reserves quota as a scheduler does that knows no dispatcher.
-func reservePlain(wl *kueue.Workload) {
+// reserveWithoutDispatcher reserves quota as a scheduler does that knows no dispatcher.
+func reserveWithoutDispatcher(wl *kueue.Workload) {
 	workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, []string{"mk"}, "reserved", time.Now())
 }
 
-// change writes the admission part of the hub's Workload, as the core does.
-func (st *stage) change(by func(*kueue.Workload)) {
+// updateStatus writes the admission part of the hub's Workload, as the core does.
+func (st *testEnv) updateStatus(by func(*kueue.Workload)) {
 	st.t.Helper()
-	apply(st.t, st.hub, by)
+	updateWorkloadStatus(st.t, st.hub, by)
 }
 
-func apply(t *testing.T, c client.Client, by func(*kueue.Workload)) {
+func updateWorkloadStatus(t *testing.T, c client.Client, by func(*kueue.Workload)) {
 	t.Helper()
 	for range 100 {
 		wl := &kueue.Workload{}
-		if err := c.Get(context.Background(), key(), wl); err != nil {
+		if err := c.Get(context.Background(), workloadKey(), wl); err != nil {
 			t.Fatal(err)
 		}
 		by(wl)
@@ -627,35 +627,35 @@ func apply(t *testing.T, c client.Client, by func(*kueue.Workload)) {
 	t.Fatal("the status could not be written")
 }
 
-func (st *stage) local() *kueue.Workload {
+func (st *testEnv) hubWorkload() *kueue.Workload {
 	wl := &kueue.Workload{}
-	_ = st.hub.Get(context.Background(), key(), wl)
+	_ = st.hub.Get(context.Background(), workloadKey(), wl)
 	return wl
 }
 
-func (st *stage) localJob() *batchv1.Job {
+func (st *testEnv) hubJob() *batchv1.Job {
 	j := &batchv1.Job{}
 	_ = st.hub.Get(context.Background(), jobKey(), j)
 	return j
 }
 
-func (st *stage) check() kueue.AdmissionCheckState {
-	if entry := workload.FindAdmissionCheck(st.local(), "mk"); entry != nil {
+func (st *testEnv) checkState() kueue.AdmissionCheckState {
+	if entry := workload.FindAdmissionCheck(st.hubWorkload(), "mk"); entry != nil {
 		return *entry
 	}
 	return kueue.AdmissionCheckState{}
 }
 
 // copyOn returns the copy on a worker, nil if there is none.
-func (st *stage) copyOn(worker string) *kueue.Workload {
+func (st *testEnv) copyOn(worker string) *kueue.Workload {
 	wl := &kueue.Workload{}
-	if err := st.workers[worker].Get(context.Background(), key(), wl); err != nil {
+	if err := st.workers[worker].Get(context.Background(), workloadKey(), wl); err != nil {
 		return nil
 	}
 	return wl
 }
 
-func (st *stage) jobOn(worker string) *batchv1.Job {
+func (st *testEnv) jobOn(worker string) *batchv1.Job {
 	j := &batchv1.Job{}
 	if err := st.workers[worker].Get(context.Background(), jobKey(), j); err != nil {
 		return nil
@@ -663,40 +663,40 @@ func (st *stage) jobOn(worker string) *batchv1.Job {
 	return j
 }
 
-// offered waits until the workers have a copy and the hub has seen it.
-func (st *stage) offered(workers ...string) {
+// waitOffered waits until the workers have a copy and the hub has seen it.
+func (st *testEnv) waitOffered(workers ...string) {
 	st.t.Helper()
 	st.eventually(fmt.Sprintf("offered to %v", workers), func() bool {
 		return !slices.ContainsFunc(workers, func(w string) bool {
-			seen, _ := st.fleet.Get(w, workloadGVK(), key())
+			seen, _ := st.fleet.Get(w, workloadGVK(), workloadKey())
 			return st.copyOn(w) == nil || seen == nil
 		})
 	})
 }
 
 // admitOn plays a worker that reserves quota for its copy and admits it.
-func (st *stage) admitOn(worker string) {
+func (st *testEnv) admitOn(worker string) {
 	st.t.Helper()
-	apply(st.t, st.workers[worker], func(wl *kueue.Workload) {
+	updateWorkloadStatus(st.t, st.workers[worker], func(wl *kueue.Workload) {
 		workload.ReserveQuota(wl, &kueue.Admission{ClusterQueue: "cq"}, nil, "reserved", time.Now())
 	})
 }
 
-// setOn sets a condition of the copy on a worker.
-func (st *stage) setOn(worker, condition, reason, message string) {
+// setConditionOn sets a condition of the copy on a worker.
+func (st *testEnv) setConditionOn(worker, condition, reason, message string) {
 	st.t.Helper()
-	apply(st.t, st.workers[worker], func(wl *kueue.Workload) {
+	updateWorkloadStatus(st.t, st.workers[worker], func(wl *kueue.Workload) {
 		meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
 			Type: condition, Status: metav1.ConditionTrue, Reason: reason, Message: message,
 		})
 	})
 }
 
-func (st *stage) runsOn(worker string) {
+func (st *testEnv) runOn(worker string) {
 	st.t.Helper()
-	st.offered(worker)
+	st.waitOffered(worker)
 	st.admitOn(worker)
 	st.eventually("check Ready, job on "+worker, func() bool {
-		return st.check().State == kueue.CheckStateReady && st.jobOn(worker) != nil
+		return st.checkState().State == kueue.CheckStateReady && st.jobOn(worker) != nil
 	})
 }

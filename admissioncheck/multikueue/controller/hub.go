@@ -25,22 +25,22 @@ import (
 // Hub is the cluster that this program is the hub of: who it is, and when it has run by its own record. Nothing is dispatched
 // before both are known. A nil Hub has no identity and no record.
 type Hub struct {
-	// Live reads from the hub's API server, Client writes to it.
-	Live   client.Reader
-	Client client.Writer
+	// APIReader reads from the hub's API server, Client writes to it.
+	APIReader client.Reader
+	Client    client.Writer
 	// Namespace is that of the hub's program.
 	Namespace string
 	Clock     clock.WithTicker
 
-	calls    sync.Mutex // held while the record is written
-	mu       sync.Mutex // held while the fields below are
-	uid      types.UID
-	uptime   uptime
-	restored error // set once the API server is known to have been put back while this program ran
+	writeMu     sync.Mutex // held while the record is written
+	mu          sync.Mutex // held while the fields below are
+	uid         types.UID
+	uptime      uptime
+	restoredErr error // set once the API server is known to have been put back while this program ran
 }
 
-// uptimeEvery is how often it is put on record that the program runs.
-const uptimeEvery = 10 * time.Second
+// uptimeInterval is how often it is put on record that the program runs.
+const uptimeInterval = 10 * time.Second
 
 // ErrRestored says that the hub's API server was put back to an earlier state while this program ran. What its caches show need not
 // be true any more, and some watches will never tell: it has to end, and to begin anew.
@@ -49,59 +49,59 @@ var ErrRestored = errors.New("the hub's API server was put back to an earlier st
 // systemNamespace bears the identity of a cluster: it comes and goes with it.
 const systemNamespace = metav1.NamespaceSystem
 
-// begin learns who the hub is and puts on record that its program runs, once.
-func (h *Hub) begin(ctx context.Context) error {
+// ensureRegistered learns who the hub is and puts on record that its program runs, once.
+func (h *Hub) ensureRegistered(ctx context.Context) error {
 	if h == nil {
 		return nil
 	}
-	if known, err := h.known(); err != nil || !known.until.IsZero() {
+	if known, err := h.recordedUptime(); err != nil || !known.until.IsZero() {
 		return err
 	}
-	h.calls.Lock()
-	defer h.calls.Unlock()
-	if known, err := h.known(); err != nil || !known.until.IsZero() {
+	h.writeMu.Lock()
+	defer h.writeMu.Unlock()
+	if known, err := h.recordedUptime(); err != nil || !known.until.IsZero() {
 		return err
 	}
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(namespaceGVK())
-	if err := h.Live.Get(ctx, client.ObjectKey{Name: systemNamespace}, namespace); err != nil {
+	if err := h.APIReader.Get(ctx, client.ObjectKey{Name: systemNamespace}, namespace); err != nil {
 		return fmt.Errorf("read the hub's identity, the UID of its namespace %s: %w", systemNamespace, err)
 	}
-	lease, err := h.read(ctx)
+	lease, err := h.readUptimeLease(ctx)
 	if client.IgnoreNotFound(err) != nil {
 		return err
 	}
-	record, err := uptimeOf(lease)
+	record, err := parseUptime(lease)
 	if err != nil && lease.ResourceVersion != "" {
 		ctrl.LoggerFrom(ctx).Error(err, "What was made before now counts as made in a time that the hub has no record of")
 	}
 	if err != nil {
 		record = uptime{}
 	}
-	return h.write(ctx, lease, record.begin(h.Clock.Now()), namespace.UID)
+	return h.writeUptimeLease(ctx, lease, record.withRestart(h.Clock.Now()), namespace.UID)
 }
 
-// known is what this program has put on record last, and whether that was undone.
-func (h *Hub) known() (uptime, error) {
+// recordedUptime is what this program has put on record last, and whether that was undone.
+func (h *Hub) recordedUptime() (uptime, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.uptime, h.restored
+	return h.uptime, h.restoredErr
 }
 
-// read returns the record, and an empty one with the error NotFound.
-func (h *Hub) read(ctx context.Context) (*coordinationv1.Lease, error) {
+// readUptimeLease returns the record, and an empty one with the error NotFound.
+func (h *Hub) readUptimeLease(ctx context.Context) (*coordinationv1.Lease, error) {
 	lease := &coordinationv1.Lease{}
-	if err := h.Live.Get(ctx, client.ObjectKey{Namespace: h.Namespace, Name: switchyard.UptimeLease}, lease); err != nil {
+	if err := h.APIReader.Get(ctx, client.ObjectKey{Namespace: h.Namespace, Name: switchyard.UptimeLease}, lease); err != nil {
 		return &coordinationv1.Lease{}, fmt.Errorf("read the record of the hub's uptime: %w", err)
 	}
 	return lease, nil
 }
 
-// write stores a record as it follows from what was read.
-func (h *Hub) write(ctx context.Context, lease *coordinationv1.Lease, next uptime, uid types.UID) error {
+// writeUptimeLease stores a record as it follows from what was read.
+func (h *Hub) writeUptimeLease(ctx context.Context, lease *coordinationv1.Lease, next uptime, uid types.UID) error {
 	next.until = next.until.UTC().Truncate(time.Microsecond)
 	lease.Namespace, lease.Name = h.Namespace, switchyard.UptimeLease
-	lease.Annotations = map[string]string{switchyard.DowntimesAnnotation: next.text()}
+	lease.Annotations = map[string]string{switchyard.DowntimesAnnotation: next.formatDowntimes()}
 	lease.Spec.HolderIdentity = ptr.To(string(uid))
 	lease.Spec.RenewTime = &metav1.MicroTime{Time: next.until}
 	store := func() error { return h.Client.Update(ctx, lease) }
@@ -117,23 +117,23 @@ func (h *Hub) write(ctx context.Context, lease *coordinationv1.Lease, next uptim
 	return nil
 }
 
-// confirm asks the API server whether it still has our last record. A Workload that a read before this one did not find was not
+// verifyNotRestored asks the API server whether it still has our last record. A Workload that a read before this one did not find was not
 // undone by a restore.
-func (h *Hub) confirm(ctx context.Context) error {
+func (h *Hub) verifyNotRestored(ctx context.Context) error {
 	if h == nil {
 		return nil
 	}
-	_, err := h.current(ctx)
+	_, err := h.readVerifiedLease(ctx)
 	return err
 }
 
-// current reads the record and compares it with what was our last one before.
-func (h *Hub) current(ctx context.Context) (*coordinationv1.Lease, error) {
-	last, err := h.known()
+// readVerifiedLease reads the record and compares it with what was our last one before.
+func (h *Hub) readVerifiedLease(ctx context.Context) (*coordinationv1.Lease, error) {
+	last, err := h.recordedUptime()
 	if err != nil {
 		return nil, err
 	}
-	lease, err := h.read(ctx)
+	lease, err := h.readUptimeLease(ctx)
 	gone := apierrors.IsNotFound(err)
 	if err != nil && !gone {
 		return nil, err
@@ -141,26 +141,26 @@ func (h *Hub) current(ctx context.Context) (*coordinationv1.Lease, error) {
 	if gone || lease.Spec.RenewTime == nil || lease.Spec.RenewTime.Time.Before(last.until) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.restored = ErrRestored
-		return nil, h.restored
+		h.restoredErr = ErrRestored
+		return nil, h.restoredErr
 	}
 	return lease, nil
 }
 
-// beat puts on record that the program runs.
-func (h *Hub) beat(ctx context.Context) error {
-	h.calls.Lock()
-	defer h.calls.Unlock()
-	next, err := h.known()
+// renewUptime puts on record that the program runs.
+func (h *Hub) renewUptime(ctx context.Context) error {
+	h.writeMu.Lock()
+	defer h.writeMu.Unlock()
+	next, err := h.recordedUptime()
 	if err != nil || next.until.IsZero() { // it has not begun
 		return err
 	}
-	lease, err := h.current(ctx)
+	lease, err := h.readVerifiedLease(ctx)
 	if err != nil {
 		return err
 	}
 	next.until = h.Clock.Now()
-	return h.write(ctx, lease, next, h.identity())
+	return h.writeUptimeLease(ctx, lease, next, h.identity())
 }
 
 // identity is empty as long as it is not known.
@@ -173,14 +173,14 @@ func (h *Hub) identity() types.UID {
 	return h.uid
 }
 
-// unknown tells whether the hub has no record of a time.
-func (h *Hub) unknown(made time.Time) bool {
+// isUnrecorded tells whether the hub has no record of a time.
+func (h *Hub) isUnrecorded(made time.Time) bool {
 	if h == nil {
 		return false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.uptime.unknown(made)
+	return h.uptime.isUnrecorded(made)
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
@@ -188,7 +188,7 @@ func (h *Hub) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable. It ends with ErrRestored if the hub was put back.
 func (h *Hub) Start(ctx context.Context) error {
-	ticker := h.Clock.NewTicker(uptimeEvery)
+	ticker := h.Clock.NewTicker(uptimeInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -196,8 +196,8 @@ func (h *Hub) Start(ctx context.Context) error {
 			return nil
 		case <-ticker.C():
 		}
-		calling, cancel := context.WithTimeout(ctx, uptimeEvery)
-		err := h.beat(calling)
+		calling, cancel := context.WithTimeout(ctx, uptimeInterval)
+		err := h.renewUptime(calling)
 		cancel()
 		switch {
 		case errors.Is(err, ErrRestored):

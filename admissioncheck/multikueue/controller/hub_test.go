@@ -21,18 +21,18 @@ import (
 
 const hubUID = "uid-of-the-hub"
 
-// system is the namespace by which a cluster is known.
-func system(uid string) *corev1.Namespace {
+// systemNamespaceObject is the namespace by which a cluster is known.
+func systemNamespaceObject(uid string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace, UID: types.UID(uid)}}
 }
 
 func newHub(t *testing.T, server client.WithWatch) (*Hub, *testclock.FakeClock) {
 	t.Helper()
 	now := testclock.NewFakeClock(noon)
-	return &Hub{Live: server, Client: server, Namespace: "kueue-system", Clock: now}, now
+	return &Hub{APIReader: server, Client: server, Namespace: "kueue-system", Clock: now}, now
 }
 
-func uptimeLease(t *testing.T, server client.Client) *coordinationv1.Lease {
+func readUptimeLease(t *testing.T, server client.Client) *coordinationv1.Lease {
 	t.Helper()
 	lease := &coordinationv1.Lease{}
 	if err := server.Get(t.Context(), client.ObjectKey{Namespace: "kueue-system", Name: switchyard.UptimeLease}, lease); err != nil {
@@ -42,30 +42,30 @@ func uptimeLease(t *testing.T, server client.Client) *coordinationv1.Lease {
 }
 
 func TestAHubKnowsItselfAndRecordsThatItRuns(t *testing.T) {
-	server := newBuilder(t, testScheme(t)).WithObjects(system(hubUID)).Build()
+	server := newBuilder(t, testScheme(t)).WithObjects(systemNamespaceObject(hubUID)).Build()
 	h, now := newHub(t, server)
 	if h.identity() != "" {
 		t.Error("it knows before it has asked")
 	}
-	if err := errors.Join(h.begin(t.Context()), h.begin(t.Context())); err != nil {
+	if err := errors.Join(h.ensureRegistered(t.Context()), h.ensureRegistered(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	if h.identity() != hubUID || !h.unknown(noon.Add(-24*time.Hour)) {
+	if h.identity() != hubUID || !h.isUnrecorded(noon.Add(-24*time.Hour)) {
 		t.Errorf("identity %q, record %+v", h.identity(), h.uptime)
 	}
 	now.Step(time.Hour)
-	if err := errors.Join(h.beat(t.Context()), h.confirm(t.Context())); err != nil {
+	if err := errors.Join(h.renewUptime(t.Context()), h.verifyNotRestored(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	if lease := uptimeLease(t, server); !lease.Spec.RenewTime.Time.Equal(now.Now()) {
+	if lease := readUptimeLease(t, server); !lease.Spec.RenewTime.Time.Equal(now.Now()) {
 		t.Errorf("on record until %v", lease.Spec.RenewTime)
 	}
 	now.Step(time.Hour)
-	next := &Hub{Live: server, Client: server, Namespace: "kueue-system", Clock: now}
-	if err := next.begin(t.Context()); err != nil {
+	next := &Hub{APIReader: server, Client: server, Namespace: "kueue-system", Clock: now}
+	if err := next.ensureRegistered(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if next.unknown(noon.Add(30*time.Minute)) || !next.unknown(noon.Add(90*time.Minute)) {
+	if next.isUnrecorded(noon.Add(30*time.Minute)) || !next.isUnrecorded(noon.Add(90*time.Minute)) {
 		t.Errorf("the next program reads %+v", next.uptime)
 	}
 }
@@ -81,29 +81,29 @@ func TestAnAPIServerThatWasPutBackEndsTheProgram(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := newBuilder(t, testScheme(t)).WithObjects(system(hubUID)).Build()
+			server := newBuilder(t, testScheme(t)).WithObjects(systemNamespaceObject(hubUID)).Build()
 			h, now := newHub(t, server)
-			if err := h.begin(t.Context()); err != nil {
+			if err := h.ensureRegistered(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			before := uptimeLease(t, server)
+			before := readUptimeLease(t, server)
 			now.Step(time.Minute)
-			if err := errors.Join(h.beat(t.Context()), put(server, before)); err != nil {
+			if err := errors.Join(h.renewUptime(t.Context()), put(server, before)); err != nil {
 				t.Fatal(err)
 			}
-			if err := h.confirm(t.Context()); !errors.Is(err, ErrRestored) {
+			if err := h.verifyNotRestored(t.Context()); !errors.Is(err, ErrRestored) {
 				t.Errorf("a removal is not stopped: %v", err)
 			}
 			ended := make(chan error, 1)
 			go func() { ended <- h.Start(t.Context()) }()
-			if !becomes(now.HasWaiters) {
+			if !eventuallyTrue(now.HasWaiters) {
 				t.Fatal("it never waits")
 			}
-			now.Step(uptimeEvery)
+			now.Step(uptimeInterval)
 			if err := <-ended; !errors.Is(err, ErrRestored) {
 				t.Errorf("the program goes on: %v", err)
 			}
-			if err := h.begin(t.Context()); !errors.Is(err, ErrRestored) {
+			if err := h.ensureRegistered(t.Context()); !errors.Is(err, ErrRestored) {
 				t.Errorf("it dispatches: %v", err)
 			}
 		})
@@ -117,7 +117,7 @@ func TestAHubThatMayNotAskWhoItIsDispatchesNothing(t *testing.T) {
 		},
 	}).Build()
 	h, _ := newHub(t, server)
-	if err := h.begin(t.Context()); err == nil || h.identity() != "" {
+	if err := h.ensureRegistered(t.Context()); err == nil || h.identity() != "" {
 		t.Errorf("got %v", err)
 	}
 }

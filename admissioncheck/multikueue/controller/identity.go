@@ -26,38 +26,38 @@ import (
 // The reasons of the condition switchyard.dev/Identity. Its message begins with the identity of the cluster that jobs were sent to.
 const (
 	reasonIdentified   = "Identified"
-	reasonUnidentified = "NotPermitted"
+	reasonNotPermitted = "NotPermitted"
 	reasonOtherCluster = "OtherCluster"
 )
 
-// notIdentified stands for the identity of a cluster that never let itself be known.
-const notIdentified = "unknown"
+// unknownIdentity stands for the identity of a cluster that never let itself be known.
+const unknownIdentity = "unknown"
 
-// identityRecheck is how often a cluster that was exchanged is looked at, as long as jobs wait for the one before it.
-const identityRecheck = 5 * time.Second
+// identityRecheckInterval is how often a cluster that was exchanged is looked at, as long as jobs wait for the one before it.
+const identityRecheckInterval = 5 * time.Second
 
-// Identities keeps the condition switchyard.dev/Identity; it has no other writer.
-type Identities struct {
-	Client   client.Client
-	Resolver *Resolver
-	Recorder events.EventRecorder
-	Clock    clock.PassiveClock
+// IdentityReconciler keeps the condition switchyard.dev/Identity; it has no other writer.
+type IdentityReconciler struct {
+	Client     client.Client
+	Reconciler *WorkloadReconciler
+	Recorder   events.EventRecorder
+	Clock      clock.PassiveClock
 
-	written kube.WriteTracker
+	writes kube.WriteTracker
 }
 
 // Reconcile writes the condition of one cluster if it has changed.
-func (r *Identities) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	state, ok := r.Resolver.Fleet.State(req.Name)
+func (r *IdentityReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	state, ok := r.Reconciler.Fleet.State(req.Name)
 	cluster := &kueue.MultiKueueCluster{}
 	if err := r.Client.Get(ctx, req.NamespacedName, cluster); err != nil || !ok || !state.Connected {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	was := identityOf(cluster)
+	was := recordedIdentity(cluster)
 	waits := false
-	if exchanged(was, state) {
+	if isReplaced(was, state) {
 		var err error
-		if waits, err = r.Resolver.awaits(ctx, req.Name); err != nil {
+		if waits, err = r.Reconciler.hasStrictWorkloads(ctx, req.Name); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
@@ -65,49 +65,49 @@ func (r *Identities) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	condition := identityCondition(was, state, waits)
 	condition.ObservedGeneration, condition.LastTransitionTime = cluster.Generation, metav1.NewTime(r.Clock.Now())
 	meta.SetStatusCondition(&next.Status.Conditions, condition)
-	wrote, err := r.written.PatchStatus(ctx, r.Client, cluster, next, r.Clock.Now())
+	wrote, err := r.writes.PatchStatus(ctx, r.Client, cluster, next, r.Clock.Now())
 	switch {
 	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: conflictDelay}, nil
 	case client.IgnoreNotFound(err) != nil:
 		return ctrl.Result{}, fmt.Errorf("report the identity of MultiKueueCluster %s: %w", cluster.Name, err)
 	}
-	if wrote && exchanged(was, state) {
+	if wrote && isReplaced(was, state) {
 		r.Recorder.Eventf(cluster, nil, corev1.EventTypeWarning, reasonOtherCluster, reasonOtherCluster, "%s",
 			kube.Truncate(condition.Message, kube.MaxEventNote))
 	}
 	if waits {
-		return ctrl.Result{RequeueAfter: identityRecheck}, nil
+		return ctrl.Result{RequeueAfter: identityRecheckInterval}, nil
 	}
-	if wrote && was != "" && exchanged(was, state) {
-		r.wake(req.Name)
+	if wrote && was != "" && isReplaced(was, state) {
+		r.requeueAffected(req.Name)
 	}
 	return ctrl.Result{}, nil
 }
 
-// wake makes those be looked at again who took the cluster for one out of reach.
-func (r *Identities) wake(cluster string) {
-	seekers, others := r.Resolver.Concerned(cluster)
+// requeueAffected makes those be looked at again who took the cluster for one out of reach.
+func (r *IdentityReconciler) requeueAffected(cluster string) {
+	seekers, others := r.Reconciler.AffectedWorkloads(cluster)
 	for _, key := range append(seekers, others...) {
-		r.Resolver.Fleet.WorkloadRequests().Enqueue(key, 0)
+		r.Reconciler.Fleet.WorkloadRequests().Enqueue(key, 0)
 	}
 }
 
-// identityOf is the identity of the cluster that jobs were sent to; empty if that is not known.
-func identityOf(cluster *kueue.MultiKueueCluster) types.UID {
+// recordedIdentity is the identity of the cluster that jobs were sent to; empty if that is not known.
+func recordedIdentity(cluster *kueue.MultiKueueCluster) types.UID {
 	c := meta.FindStatusCondition(cluster.Status.Conditions, switchyard.IdentityCondition)
 	if c == nil {
 		return ""
 	}
 	uid, _, _ := strings.Cut(c.Message, ";")
-	if uid == notIdentified {
+	if uid == unknownIdentity {
 		return ""
 	}
 	return types.UID(uid)
 }
 
-// exchanged tells whether a connection leads to another cluster than jobs were sent to.
-func exchanged(was types.UID, state fleet.State) bool {
+// isReplaced tells whether a connection leads to another cluster than jobs were sent to.
+func isReplaced(was types.UID, state fleet.State) bool {
 	return was != "" && state.Identity != "" && was != state.Identity
 }
 
@@ -118,11 +118,11 @@ func identityCondition(was types.UID, state fleet.State, waits bool) metav1.Cond
 	case state.Identity == "":
 		known := string(was)
 		if known == "" {
-			known = notIdentified
+			known = unknownIdentity
 		}
-		c.Status, c.Reason = metav1.ConditionUnknown, reasonUnidentified
+		c.Status, c.Reason = metav1.ConditionUnknown, reasonNotPermitted
 		c.Message = known + "; the hub may not ask the cluster for its identity, so that another in its place is not noticed: " + state.IdentityError
-	case exchanged(was, state) && waits:
+	case isReplaced(was, state) && waits:
 		c.Status, c.Reason = metav1.ConditionFalse, reasonOtherCluster
 		c.Message = fmt.Sprintf("%s; the credentials lead to another cluster, %s: for jobs under run-once and never-lose the first is out of reach; "+
 			"give its credentials back, or annotate %s: \"true\" if nothing runs there any more", was, state.Identity, switchyard.GoneAnnotation)
@@ -131,28 +131,28 @@ func identityCondition(was types.UID, state fleet.State, waits bool) metav1.Cond
 	return c
 }
 
-// awaits tells whether a Workload whose policy promises not to run twice may run on a cluster.
-func (r *Resolver) awaits(ctx context.Context, cluster string) (bool, error) {
+// hasStrictWorkloads tells whether a Workload whose policy promises not to run twice may run on a cluster.
+func (r *WorkloadReconciler) hasStrictWorkloads(ctx context.Context, cluster string) (bool, error) {
 	list := &kueue.WorkloadList{}
 	if err := r.Client.List(ctx, list, client.MatchingFields{byCluster: cluster}, client.UnsafeDisableDeepCopy); err != nil {
 		return true, fmt.Errorf("list the workloads of cluster %s: %w", cluster, err)
 	}
 	for i := range list.Items {
 		wl := &list.Items[i]
-		if !mayRunOn(stateOf(wl), cluster) || meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) {
+		if !mayRunOn(decodeState(wl), cluster) || meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) {
 			continue
 		}
-		_, ac, err := checkOf(ctx, r.Client, wl)
+		_, ac, err := lookupAdmissionCheck(ctx, r.Client, wl)
 		if err != nil {
 			return true, err
 		}
-		config, err := r.config(ctx, ac)
+		config, err := r.lookupUsableConfig(ctx, ac)
 		if err != nil {
 			return true, err
 		}
-		s := &subject{}
+		s := &workloadScope{}
 		s.original.Workload = wl
-		if r.choose(ctx, s, config); strict(s.policy) {
+		if r.resolvePolicy(ctx, s, config); forbidsOverlap(s.policy) {
 			return true, nil
 		}
 	}
@@ -172,14 +172,14 @@ func mayRunOn(s dispatch.State, cluster string) bool {
 	return false
 }
 
-// strict tells whether a policy promises that two runs never overlap.
-func strict(p dispatch.Policy) bool {
+// forbidsOverlap tells whether a policy promises that two runs never overlap.
+func forbidsOverlap(p dispatch.Policy) bool {
 	return p.OnHubLost == dispatch.Stop || p.OnWorkerLost == dispatch.Hold
 }
 
-// outOfReach is the view of a cluster in whose place there is another now, for those who must know what becomes of the first: as if
+// unreachableView is the view of a cluster in whose place there is another now, for those who must know what becomes of the first: as if
 // it could not be talked to, since then.
-func outOfReach(v dispatch.ClusterView, since time.Time) dispatch.ClusterView {
+func unreachableView(v dispatch.ClusterView, since time.Time) dispatch.ClusterView {
 	return dispatch.ClusterView{
 		Name: v.Name, InConfig: v.InConfig, Link: dispatch.Link{State: dispatch.Unreachable, Since: since},
 		Gone: v.Gone, Cordoned: v.Cordoned, BeingDrained: v.BeingDrained, Fenced: v.Fenced, RenewedAt: v.RenewedAt,
@@ -187,13 +187,13 @@ func outOfReach(v dispatch.ClusterView, since time.Time) dispatch.ClusterView {
 	}
 }
 
-// exchangedSince tells whether, and since when, there is another cluster in the place of the one that jobs were sent to.
-func exchangedSince(n notes, state fleet.State, now time.Time) (time.Time, bool) {
-	if !state.Connected || !exchanged(n.identity, state) {
+// replacedSince tells whether, and since when, there is another cluster in the place of the one that jobs were sent to.
+func replacedSince(n clusterInfo, state fleet.State, now time.Time) (time.Time, bool) {
+	if !state.Connected || !isReplaced(n.identity, state) {
 		return time.Time{}, false
 	}
-	if n.exchangedAt.IsZero() {
+	if n.replacedAt.IsZero() {
 		return now, true
 	}
-	return n.exchangedAt, true
+	return n.replacedAt, true
 }

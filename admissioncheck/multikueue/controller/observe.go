@@ -22,89 +22,89 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// subject is one Workload as the resolver sees it: what Step is given, and what its plan is carried out on. Its objects are the
+// workloadScope is one Workload as the resolver sees it: what Step is given, and what its plan is carried out on. Its objects are the
 // caches' own and must not be changed.
-type subject struct {
-	original mirror.Original
-	check    kueue.AdmissionCheckReference // empty when the Workload has no entry for a multikueue check
-	state    dispatch.State
-	observed dispatch.Observation
-	policy   dispatch.Policy
+type workloadScope struct {
+	original  mirror.Original
+	checkName kueue.AdmissionCheckReference // empty when the Workload has no entry for a multikueue check
+	state     dispatch.State
+	observed  dispatch.Observation
+	policy    dispatch.Policy
 	// choices are what placement says of the clusters; empty if it was not asked.
 	choices []placement.Choice
-	// kept are the clusters that it cannot be offered for what they say of themselves.
-	kept []keptFrom
-	// notes are those of the clusters looked at.
-	notes map[string]notes
-	// prefers are the clusters that somebody would rather have it on, the most wanted first.
-	prefers []string
+	// ineligible are the clusters that it cannot be offered for what they say of themselves.
+	ineligible []ineligibleCluster
+	// clusterInfos are those of the clusters looked at.
+	clusterInfos map[string]clusterInfo
+	// preferredClusters are the clusters that somebody would rather have it on, the most wanted first.
+	preferredClusters []string
 	// readyAt is when the check became Ready; zero while it is not.
 	readyAt time.Time
 	// retryAt is when to look again although nothing is known to change; zero for never.
 	retryAt time.Time
 }
 
-func (s *subject) key() client.ObjectKey { return s.original.Key() }
+func (s *workloadScope) key() client.ObjectKey { return s.original.Key() }
 
 // observe reads what Step may look at: the hub's caches and what the fleet has seen. It calls no worker. A nil subject
 // means that there is nothing to decide.
-func (r *Resolver) observe(ctx context.Context, key client.ObjectKey) (*subject, error) {
+func (r *WorkloadReconciler) observe(ctx context.Context, key client.ObjectKey) (*workloadScope, error) {
 	wl := &kueue.Workload{}
 	err := r.Client.Get(ctx, key, wl, client.UnsafeDisableDeepCopy)
 	switch {
 	case apierrors.IsNotFound(err):
-		return r.observeGone(ctx, key)
+		return r.observeDeleted(ctx, key)
 	case err != nil:
 		return nil, fmt.Errorf("read workload %s: %w", key, err)
-	case r.written.IsNewerThan(wl, r.Clock.Now()):
-		return nil, errCatchingUp
+	case r.writes.IsNewerThan(wl, r.Clock.Now()):
+		return nil, errCacheBehind
 	}
 	return r.observeWorkload(ctx, wl)
 }
 
 // observeWorkload is observe for a Workload as it is, or is about to be written.
-func (r *Resolver) observeWorkload(ctx context.Context, wl *kueue.Workload) (*subject, error) {
-	entry, ac, err := checkOf(ctx, r.Client, wl)
+func (r *WorkloadReconciler) observeWorkload(ctx context.Context, wl *kueue.Workload) (*workloadScope, error) {
+	entry, ac, err := lookupAdmissionCheck(ctx, r.Client, wl)
 	if err != nil {
 		return nil, err
 	}
-	config, err := r.config(ctx, ac)
+	config, err := r.lookupUsableConfig(ctx, ac)
 	if err != nil {
 		return nil, err
 	}
-	original, refusal, err := r.original(ctx, wl)
+	original, refusal, err := r.lookupOriginal(ctx, wl)
 	if err != nil {
 		return nil, err
 	}
-	s := &subject{original: original, state: stateOf(wl)}
+	s := &workloadScope{original: original, state: decodeState(wl)}
 	adrift := (entry == nil || config == nil) && wl.DeletionTimestamp.IsZero() && workload.HasQuota(wl) && !workload.IsFinished(wl)
-	if adrift && !r.underWay(s, entry) {
+	if adrift && !r.wasDispatched(s, entry) {
 		return nil, nil
 	}
-	r.choose(ctx, s, config)
-	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: local(wl, entry)}
+	r.resolvePolicy(ctx, s, config)
+	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: observeLocal(wl, entry)}
 	s.observed.Local.Refusal = refusal
 	s.observed.Local.KillGrace = killGrace(wl)
-	s.observed.Local.Kept = kept(wl, original.Job)
-	r.siblings(ctx, wl, &s.observed.Local)
+	s.observed.Local.Kept = isRetained(wl, original.Job)
+	r.observeSiblings(ctx, wl, &s.observed.Local)
 	if original.Job != nil {
 		s.observed.Local.JobActive = original.Kind.Progress(original.Job).HoldsPods()
 	}
 	if entry != nil {
-		s.check = entry.Name
+		s.checkName = entry.Name
 		if entry.State == kueue.CheckStateReady {
 			s.readyAt = entry.LastTransitionTime.Time
 		}
 	}
-	s.observed.Clusters = r.views(ctx, s, listed(s, config, adrift))
+	s.observed.Clusters = r.selectViews(ctx, s, listedClusters(s, config, adrift))
 	s.observed.Fleet, s.observed.CutOffEnded = r.fleetLinks(s.observed.Clusters)
-	r.fit(ctx, s)
+	r.rankClusters(ctx, s)
 	return s, nil
 }
 
-// underWay tells of a Workload whose check or config is missing whether it was dispatched before: then it is carried on with. If
+// wasDispatched tells of a Workload whose check or config is missing whether it was dispatched before: then it is carried on with. If
 // nothing says that the check was ever ours, the cluster may be another dispatcher's.
-func (r *Resolver) underWay(s *subject, entry *kueue.AdmissionCheckState) bool {
+func (r *WorkloadReconciler) wasDispatched(s *workloadScope, entry *kueue.AdmissionCheckState) bool {
 	state := s.state
 	if state.Bound == "" && len(state.Debts) == 0 {
 		return false
@@ -112,13 +112,13 @@ func (r *Resolver) underWay(s *subject, entry *kueue.AdmissionCheckState) bool {
 	if entry != nil || meta.FindStatusCondition(s.original.Workload.Status.Conditions, dispatch.ConditionType) != nil {
 		return true
 	}
-	seen := r.seen(state.Bound, s.original)
+	seen := r.lookupRemote(state.Bound, s.original)
 	return s.original.Copy(seen.Workload).Holder == dispatch.Ours || s.original.JobFacts(seen.Job).Holder == dispatch.Ours
 }
 
-// listed are the clusters that count as listed in the config. As long as there is none to be read that is the one bound, and
+// listedClusters are the clusters that count as listed in the config. As long as there is none to be read that is the one bound, and
 // nothing new is offered to anybody.
-func listed(s *subject, config *kueue.MultiKueueConfig, adrift bool) []string {
+func listedClusters(s *workloadScope, config *kueue.MultiKueueConfig, adrift bool) []string {
 	switch {
 	case config != nil && !adrift:
 		return config.Spec.Clusters
@@ -128,12 +128,12 @@ func listed(s *subject, config *kueue.MultiKueueConfig, adrift bool) []string {
 	return nil
 }
 
-// config returns the config of the check; nil if there is no check or no usable config.
-func (r *Resolver) config(ctx context.Context, ac *kueue.AdmissionCheck) (*kueue.MultiKueueConfig, error) {
+// lookupUsableConfig returns the config of the check; nil if there is no check or no usable config.
+func (r *WorkloadReconciler) lookupUsableConfig(ctx context.Context, ac *kueue.AdmissionCheck) (*kueue.MultiKueueConfig, error) {
 	if ac == nil {
 		return nil, nil
 	}
-	config, err := configOf(ctx, r.Client, ac)
+	config, err := lookupConfig(ctx, r.Client, ac)
 	var status apierrors.APIStatus
 	if asStatus(err, &status) && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("read the config of AdmissionCheck %s: %w", ac.Name, err)
@@ -144,43 +144,43 @@ func (r *Resolver) config(ctx context.Context, ac *kueue.AdmissionCheck) (*kueue
 	return config, nil
 }
 
-// observeGone looks after what is left on the workers of a Workload that the cache does not have. The cache is not
+// observeDeleted looks after what is left on the workers of a Workload that the cache does not have. The cache is not
 // believed: before anything is removed, the API server of the hub has to say so too.
-func (r *Resolver) observeGone(ctx context.Context, key client.ObjectKey) (*subject, error) {
-	ghost := r.ghost(key)
-	s := &subject{original: ghost, state: dispatch.State{Epoch: 1}, policy: forgotten(r.Policy)}
+func (r *WorkloadReconciler) observeDeleted(ctx context.Context, key client.ObjectKey) (*workloadScope, error) {
+	ghost := r.buildOrphan(key)
+	s := &workloadScope{original: ghost, state: dispatch.State{Epoch: 1}, policy: orphanPolicy(r.Policy)}
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: dispatch.Local{Deleted: true}}
-	s.observed.Clusters = slices.DeleteFunc(r.views(ctx, s, nil), func(v dispatch.ClusterView) bool {
-		return !removable(v) || r.keeps(ctx, v.Name, ghost)
+	s.observed.Clusters = slices.DeleteFunc(r.selectViews(ctx, s, nil), func(v dispatch.ClusterView) bool {
+		return !hasOwnObjects(v) || r.keepsOrphan(ctx, v.Name, ghost)
 	})
 	if len(s.observed.Clusters) == 0 {
-		r.held.over(key)
-		r.ending.over(key)
-		r.told.over(key)
-		r.gates.over(key)
+		r.awaitingLosers.forget(key)
+		r.awaitingFinish.forget(key)
+		r.statusCopies.forget(key)
+		r.preemptionGates.forget(key)
 		r.orphans.forget(key)
-		r.starving.set(key, nil)
-		r.flights.only(key)
+		r.unplaced.update(key, nil)
+		r.inFlight.removeExcept(key)
 		r.Fleet.ForgetWorkload(key)
 		return nil, nil
 	}
 	live := &metav1.PartialObjectMetadata{}
 	live.SetGroupVersionKind(workloadGVK())
-	err := r.Live.Get(ctx, key, live)
+	err := r.APIReader.Get(ctx, key, live)
 	if err == nil {
 		return nil, fmt.Errorf("workload %s exists, but the cache does not have it yet", key)
 	}
 	if !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("make sure that workload %s is gone: %w", key, err)
 	}
-	if err := r.Hub.confirm(ctx); err != nil {
+	if err := r.Hub.verifyNotRestored(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// stateOf decodes what is stored on the Workload.
-func stateOf(wl *kueue.Workload) dispatch.State {
+// decodeState decodes what is stored on the Workload.
+func decodeState(wl *kueue.Workload) dispatch.State {
 	var record *dispatch.Record
 	if c := meta.FindStatusCondition(wl.Status.Conditions, dispatch.ConditionType); c != nil {
 		record = &dispatch.Record{
@@ -190,8 +190,8 @@ func stateOf(wl *kueue.Workload) dispatch.State {
 	return dispatch.Decode(record, wl.Status.NominatedClusterNames, ptr.Deref(wl.Status.ClusterName, ""))
 }
 
-// local says what the hub knows of its own Workload.
-func local(wl *kueue.Workload, entry *kueue.AdmissionCheckState) dispatch.Local {
+// observeLocal says what the hub knows of its own Workload.
+func observeLocal(wl *kueue.Workload, entry *kueue.AdmissionCheckState) dispatch.Local {
 	l := dispatch.Local{
 		Deleted:  !wl.DeletionTimestamp.IsZero(),
 		Finished: workload.IsFinished(wl), QuotaReserved: workload.HasQuota(wl),
@@ -217,18 +217,18 @@ func local(wl *kueue.Workload, entry *kueue.AdmissionCheckState) dispatch.Local 
 	return l
 }
 
-// kept tells whether a Workload that is being deleted stays until its dispatcher has no cluster on record that may run the job: the
+// isRetained tells whether a Workload that is being deleted stays until its dispatcher has no cluster on record that may run the job: the
 // job's controller keeps it then. Who deletes the job as well waits for nothing.
-func kept(wl *kueue.Workload, owner client.Object) bool {
+func isRetained(wl *kueue.Workload, owner client.Object) bool {
 	return !wl.DeletionTimestamp.IsZero() && controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer) &&
 		owner != nil && owner.GetDeletionTimestamp().IsZero() && metav1.IsControlledBy(wl, owner)
 }
 
-// views returns what is known of the clusters that Step needs to decide: as a rule, of those near; where it has to know all,
+// selectViews returns what is known of the clusters that Step needs to decide: as a rule, of those near; where it has to know all,
 // of those of the config, in its order, and of every other one that the State mentions or that shows something of the
 // Workload, by name.
-func (r *Resolver) views(ctx context.Context, s *subject, config []string) []dispatch.ClusterView {
-	near := slices.Concat(s.state.Names(), r.near(s.original))
+func (r *WorkloadReconciler) selectViews(ctx context.Context, s *workloadScope, config []string) []dispatch.ClusterView {
+	near := slices.Concat(s.state.Names(), r.clustersFor(s.original))
 	slices.Sort(near)
 	near = slices.Compact(near)
 	listed := config
@@ -236,34 +236,34 @@ func (r *Resolver) views(ctx context.Context, s *subject, config []string) []dis
 	if !dispatch.NeedsAll(s.state, o) {
 		listed = slices.DeleteFunc(slices.Clone(config), func(name string) bool { return !slices.Contains(near, name) })
 	}
-	o.Clusters = r.viewsOf(ctx, s, listed, near)
+	o.Clusters = r.buildViews(ctx, s, listed, near)
 	if len(listed) < len(config) && dispatch.NeedsAll(s.state, o) {
-		return r.viewsOf(ctx, s, config, near)
+		return r.buildViews(ctx, s, config, near)
 	}
 	return o.Clusters
 }
 
-// near names the clusters that show anything of a Workload.
-func (r *Resolver) near(o mirror.Original) []string {
+// clustersFor names the clusters that show anything of a Workload.
+func (r *WorkloadReconciler) clustersFor(o mirror.Original) []string {
 	if o.Kind == nil || o.JobName == "" {
 		return r.Fleet.ClustersFor(o.Key(), workloadGVK(), schema.GroupVersionKind{}, client.ObjectKey{})
 	}
 	return r.Fleet.ClustersFor(o.Key(), workloadGVK(), o.Kind.GVK(), o.JobKey())
 }
 
-// viewsOf returns the views of the listed clusters, and then of the others near that the State mentions or that show an
+// buildViews returns the views of the listed clusters, and then of the others near that the State mentions or that show an
 // object.
-func (r *Resolver) viewsOf(ctx context.Context, s *subject, listed, near []string) []dispatch.ClusterView {
+func (r *WorkloadReconciler) buildViews(ctx context.Context, s *workloadScope, listed, near []string) []dispatch.ClusterView {
 	views := make([]dispatch.ClusterView, 0, len(listed)+1)
 	for _, name := range listed {
-		views = append(views, r.view(ctx, s, name, true))
+		views = append(views, r.buildView(ctx, s, name, true))
 	}
 	named := s.state.Names()
 	for _, name := range near {
 		if slices.Contains(listed, name) {
 			continue
 		}
-		v := r.view(ctx, s, name, false)
+		v := r.buildView(ctx, s, name, false)
 		if slices.Contains(named, name) || v.Copy.Holder != dispatch.Absent || v.Job.Holder != dispatch.Absent {
 			views = append(views, v)
 		}

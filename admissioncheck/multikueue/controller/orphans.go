@@ -22,108 +22,108 @@ import (
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
-// orphans is what tells copies that this hub may remove, because it has seen or has on record that their Workload went, from
+// orphanTracker is what tells copies that this hub may remove, because it has seen or has on record that their Workload went, from
 // those that it must leave to people.
-type orphans struct {
-	adopted atomic.Pointer[[]types.UID] // hubs whose objects are this one's
+type orphanTracker struct {
+	adoptedHubs atomic.Pointer[[]types.UID] // hubs whose objects are this one's
 
-	mu        sync.Mutex
-	witnessed map[client.ObjectKey]string // Workloads seen by this program, of which the hub's record would not tell
-	departed  map[client.ObjectKey]bool   // Workloads that were seen to go, as long as there may be something of them on workers
+	mu           sync.Mutex
+	observedUIDs map[client.ObjectKey]string // Workloads seen by this program, of which the hub's record would not tell
+	deleted      map[client.ObjectKey]bool   // Workloads that were seen to go, as long as there may be something of them on workers
 }
 
-// hubs are the identities of former hubs whose objects are this hub's.
-func (o *orphans) hubs() []types.UID {
-	if list := o.adopted.Load(); list != nil {
+// listAdoptedHubs are the identities of former hubs whose objects are this hub's.
+func (o *orphanTracker) listAdoptedHubs() []types.UID {
+	if list := o.adoptedHubs.Load(); list != nil {
 		return *list
 	}
 	return nil
 }
 
-func (o *orphans) adopt(hubs []types.UID) { o.adopted.Store(&hubs) }
+func (o *orphanTracker) setAdoptedHubs(hubs []types.UID) { o.adoptedHubs.Store(&hubs) }
 
-func (o *orphans) forget(key client.ObjectKey) {
+func (o *orphanTracker) forget(key client.ObjectKey) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.witnessed, key)
-	delete(o.departed, key)
+	delete(o.observedUIDs, key)
+	delete(o.deleted, key)
 }
 
-// depart notes that a Workload goes.
-func (o *orphans) depart(key client.ObjectKey) {
+// recordDeletion notes that a Workload goes.
+func (o *orphanTracker) recordDeletion(key client.ObjectKey) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.departed == nil {
-		o.departed = map[client.ObjectKey]bool{}
+	if o.deleted == nil {
+		o.deleted = map[client.ObjectKey]bool{}
 	}
-	o.departed[key] = true
+	o.deleted[key] = true
 }
 
-func (o *orphans) hasDeparted(key client.ObjectKey) bool {
+func (o *orphanTracker) wasDeleted(key client.ObjectKey) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.departed[key]
+	return o.deleted[key]
 }
 
-// Owned tells whether a Workload is the hub's as far as this program knows: its cache has it, or had it. What else clusters show
+// OwnsWorkload tells whether a Workload is the hub's as far as this program knows: its cache has it, or had it. What else clusters show
 // anybody may have made who may make jobs there.
-func (r *Resolver) Owned(key client.ObjectKey) bool {
-	return !r.unowned(context.Background(), key) || r.orphans.hasDeparted(key)
+func (r *WorkloadReconciler) OwnsWorkload(key client.ObjectKey) bool {
+	return !r.isWorkloadMissing(context.Background(), key) || r.orphans.wasDeleted(key)
 }
 
-// departures passes all events of Workloads and notes which of them go.
-func (r *Resolver) departures() predicate.Predicate {
+// deletionRecorder passes all events of Workloads and notes which of them go.
+func (r *WorkloadReconciler) deletionRecorder() predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
-		r.orphans.depart(client.ObjectKeyFromObject(e.Object))
+		r.orphans.recordDeletion(client.ObjectKeyFromObject(e.Object))
 		return true
 	}}
 }
 
-// lookAtDeparted makes those be looked at again that were seen to go: a cluster that showed something of them is no more.
-func (r *Resolver) lookAtDeparted() {
+// requeueDeleted makes those be looked at again that were seen to go: a cluster that showed something of them is no more.
+func (r *WorkloadReconciler) requeueDeleted() {
 	r.orphans.mu.Lock()
-	keys := slices.Collect(maps.Keys(r.orphans.departed))
+	keys := slices.Collect(maps.Keys(r.orphans.deleted))
 	r.orphans.mu.Unlock()
 	for _, key := range keys {
 		r.Fleet.WorkloadRequests().EnqueueLowPriority(key)
 	}
 }
 
-// witness notes that a Workload exists which has a copy made in a time that the hub has no record of: if it goes from now on, this
+// recordObserved notes that a Workload exists which has a copy made in a time that the hub has no record of: if it goes from now on, this
 // program knows that it did.
-func (r *Resolver) witness(o mirror.Original, seen mirror.Found) {
-	if o.Gone || !r.undocumented(o, seen) {
+func (r *WorkloadReconciler) recordObserved(o mirror.Original, seen mirror.Found) {
+	if o.Gone || !r.isUnrecorded(o, seen) {
 		return
 	}
 	r.orphans.mu.Lock()
 	defer r.orphans.mu.Unlock()
-	if r.orphans.witnessed == nil {
-		r.orphans.witnessed = map[client.ObjectKey]string{}
+	if r.orphans.observedUIDs == nil {
+		r.orphans.observedUIDs = map[client.ObjectKey]string{}
 	}
-	r.orphans.witnessed[o.Key()] = string(o.Workload.UID)
+	r.orphans.observedUIDs[o.Key()] = string(o.Workload.UID)
 }
 
-// undocumented tells whether something that is seen was made in a time that the hub has no record of, or by a hub that it has
+// isUnrecorded tells whether something that is seen was made in a time that the hub has no record of, or by a hub that it has
 // adopted. What does not name its hub was made by a program that keeps no record.
-func (r *Resolver) undocumented(o mirror.Original, seen mirror.Found) bool {
+func (r *WorkloadReconciler) isUnrecorded(o mirror.Original, seen mirror.Found) bool {
 	for _, obj := range seen.Objects() {
 		hub := types.UID(obj.GetAnnotations()[switchyard.HubUIDAnnotation])
-		if hub != "" && (slices.Contains(o.Adopted, hub) || hub == o.Hub && r.Hub.unknown(obj.GetCreationTimestamp().Time)) {
+		if hub != "" && (slices.Contains(o.Adopted, hub) || hub == o.Hub && r.Hub.isUnrecorded(obj.GetCreationTimestamp().Time)) {
 			return true
 		}
 	}
 	return false
 }
 
-// keeps tells whether what a cluster shows of a Workload that the hub does not have is kept: a job may run there, and the hub may
+// keepsOrphan tells whether what a cluster shows of a Workload that the hub does not have is kept: a job may run there, and the hub may
 // just not know. A Workload that this program has seen was deleted. People may have it removed.
-func (r *Resolver) keeps(ctx context.Context, cluster string, ghost mirror.Original) bool {
-	seen := r.seen(cluster, ghost)
-	if !seen.MayRun() || !r.undocumented(ghost, seen) {
+func (r *WorkloadReconciler) keepsOrphan(ctx context.Context, cluster string, ghost mirror.Original) bool {
+	seen := r.lookupRemote(cluster, ghost)
+	if !seen.MayRun() || !r.isUnrecorded(ghost, seen) {
 		return false
 	}
 	r.orphans.mu.Lock()
-	owner, witnessed := r.orphans.witnessed[ghost.Key()]
+	owner, witnessed := r.orphans.observedUIDs[ghost.Key()]
 	r.orphans.mu.Unlock()
 	made := time.Time{}
 	for _, obj := range seen.Objects() {
@@ -134,11 +134,11 @@ func (r *Resolver) keeps(ctx context.Context, cluster string, ghost mirror.Origi
 			made = at
 		}
 	}
-	return !witnessed && !made.Before(r.notes(ctx, &subject{}, cluster).discard)
+	return !witnessed && !made.Before(r.lookupClusterInfo(ctx, &workloadScope{}, cluster).discardOrphansBefore)
 }
 
-// removable tells whether anything that is seen on a cluster is this hub's.
-func removable(v dispatch.ClusterView) bool {
+// hasOwnObjects tells whether anything that is seen on a cluster is this hub's.
+func hasOwnObjects(v dispatch.ClusterView) bool {
 	ours := func(h dispatch.Holder) bool { return h == dispatch.Ours || h == dispatch.Predecessor }
 	if v.Live != nil && (ours(v.Live.Copy.Holder) || ours(v.Live.Job.Holder)) {
 		return true
@@ -146,19 +146,19 @@ func removable(v dispatch.ClusterView) bool {
 	return ours(v.Copy.Holder) || ours(v.Job.Holder)
 }
 
-// stray is what is left alone on a cluster: Workloads, as namespace/name, by the hub that made them, as they say.
-type stray map[types.UID]map[string]struct{}
+// orphansByHub is what is left alone on a cluster: Workloads, as namespace/name, by the hub that made them, as they say.
+type orphansByHub map[types.UID]map[string]struct{}
 
-func (s stray) add(hub types.UID, key client.ObjectKey) {
+func (s orphansByHub) add(hub types.UID, key client.ObjectKey) {
 	if s[hub] == nil {
 		s[hub] = map[string]struct{}{}
 	}
 	s[hub][key.String()] = struct{}{}
 }
 
-// strays looks through the informers of a cluster.
-func (r *Resolver) strays(ctx context.Context, cluster string, kinds []fleet.WatchedKind) stray {
-	found, own, adopted := stray{}, r.Hub.identity(), r.orphans.hubs()
+// listOrphans looks through the informers of a cluster.
+func (r *WorkloadReconciler) listOrphans(ctx context.Context, cluster string, kinds []fleet.WatchedKind) orphansByHub {
+	found, own, adopted := orphansByHub{}, r.Hub.identity(), r.orphans.listAdoptedHubs()
 	for _, kind := range kinds {
 		for _, obj := range r.Fleet.List(cluster, kind.GVK) {
 			key, ok := kind.WorkloadKey(obj)
@@ -167,8 +167,8 @@ func (r *Resolver) strays(ctx context.Context, cluster string, kinds []fleet.Wat
 					key = client.ObjectKeyFromObject(obj)
 				}
 				found.add(other, key)
-			} else if ok && r.undocumented(mirror.Original{Hub: own, Adopted: adopted}, mirror.Found{Job: obj}) && r.unowned(ctx, key) {
-				if ghost := r.ghost(key); r.keeps(ctx, cluster, ghost) {
+			} else if ok && r.isUnrecorded(mirror.Original{Hub: own, Adopted: adopted}, mirror.Found{Job: obj}) && r.isWorkloadMissing(ctx, key) {
+				if ghost := r.buildOrphan(key); r.keepsOrphan(ctx, cluster, ghost) {
 					found.add(own, key)
 				} else {
 					r.Fleet.RequeueWorkload(cluster, key) // somebody may have said that it is to go
@@ -179,16 +179,16 @@ func (r *Resolver) strays(ctx context.Context, cluster string, kinds []fleet.Wat
 	return found
 }
 
-// unowned tells whether, as far as the hub's cache knows, it has no such Workload.
-func (r *Resolver) unowned(ctx context.Context, key client.ObjectKey) bool {
+// isWorkloadMissing tells whether, as far as the hub's cache knows, it has no such Workload.
+func (r *WorkloadReconciler) isWorkloadMissing(ctx context.Context, key client.ObjectKey) bool {
 	return apierrors.IsNotFound(r.Client.Get(ctx, key, &kueue.Workload{}, client.UnsafeDisableDeepCopy))
 }
 
-// adoptedBy are the hubs that people have said are this one's now, by a mark on any of the clusters.
-func adoptedBy(clusters []kueue.MultiKueueCluster) []types.UID {
+// parseAdoptedHubs are the hubs that people have said are this one's now, by a mark on any of the clusters.
+func parseAdoptedHubs(clusters []kueue.MultiKueueCluster) []types.UID {
 	var hubs []types.UID
 	for i := range clusters {
-		for _, name := range names(strings.TrimSpace(clusters[i].Annotations[switchyard.AdoptHubsAnnotation])) {
+		for _, name := range splitNames(strings.TrimSpace(clusters[i].Annotations[switchyard.AdoptHubsAnnotation])) {
 			if !slices.Contains(hubs, types.UID(name)) {
 				hubs = append(hubs, types.UID(name))
 			}

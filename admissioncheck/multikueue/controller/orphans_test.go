@@ -19,39 +19,39 @@ import (
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
-// identified makes the hub's program one that knows its hub, whose record says that the last program ran until some time ago; meanwhile
+// restartWithRecord makes the hub's program one that knows its hub, whose record says that the last program ran until some time ago; meanwhile
 // things happen.
-func (st *stage) identified(ago time.Duration, meanwhile ...func()) {
+func (st *testEnv) restartWithRecord(ago time.Duration, meanwhile ...func()) {
 	st.t.Helper()
-	st.kill()
+	st.stop()
 	for _, happens := range meanwhile {
 		happens()
 	}
-	past := &Hub{Live: st.hub, Client: st.hub, Namespace: "kueue-system", Clock: clock.RealClock{}}
-	st.create(system(hubUID))
-	if err := past.begin(st.t.Context()); err != nil {
+	past := &Hub{APIReader: st.hub, Client: st.hub, Namespace: "kueue-system", Clock: clock.RealClock{}}
+	st.create(systemNamespaceObject(hubUID))
+	if err := past.ensureRegistered(st.t.Context()); err != nil {
 		st.t.Fatal(err)
 	}
-	lease := uptimeLease(st.t, st.hub)
+	lease := readUptimeLease(st.t, st.hub)
 	lease.Annotations[switchyard.DowntimesAnnotation] = "/2020-01-01T00:00:00Z"
 	lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now().Add(-ago)}
 	if err := st.hub.Update(st.t.Context(), lease); err != nil {
 		st.t.Fatal(err)
 	}
-	st.own = &Hub{Live: st.hub, Client: st.hub, Namespace: "kueue-system", Clock: clock.RealClock{}}
+	st.hubRecord = &Hub{APIReader: st.hub, Client: st.hub, Namespace: "kueue-system", Clock: clock.RealClock{}}
 	st.restart(st.policy)
-	st.connected()
+	st.waitConnected()
 }
 
-// leave puts a copy on a worker that a hub has made some time ago, with a job that has taken it up if it runs.
-func (st *stage) leave(worker, hub string, ago time.Duration, runs bool) {
+// createOrphan puts a copy on a worker that a hub has made some time ago, with a job that has taken it up if it runs.
+func (st *testEnv) createOrphan(worker, hub string, ago time.Duration, runs bool) {
 	st.t.Helper()
 	notes := map[string]string{switchyard.EpochAnnotation: "1", switchyard.OwnerUIDAnnotation: "uid-then"}
 	if hub != "" {
 		notes[switchyard.HubUIDAnnotation] = hub
 	}
 	made := metav1.ObjectMeta{
-		Namespace: key().Namespace, Name: key().Name, Annotations: notes, Labels: map[string]string{kueue.MultiKueueOriginLabel: origin},
+		Namespace: workloadKey().Namespace, Name: workloadKey().Name, Annotations: notes, Labels: map[string]string{kueue.MultiKueueOriginLabel: origin},
 		CreationTimestamp: metav1.NewTime(time.Now().Add(-ago).Truncate(time.Second)),
 	}
 	wl := &kueue.Workload{ObjectMeta: made}
@@ -59,7 +59,7 @@ func (st *stage) leave(worker, hub string, ago time.Duration, runs bool) {
 	if runs {
 		wl.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: jobKey().Name, UID: "u", Controller: ptr.To(true)}}
 		of := *made.DeepCopy()
-		of.Name, of.Labels[kueue.PrebuiltWorkloadNameKey] = jobKey().Name, key().Name
+		of.Name, of.Labels[kueue.PrebuiltWorkloadNameKey] = jobKey().Name, workloadKey().Name
 		objects = append(objects, &batchv1.Job{ObjectMeta: of})
 	}
 	for _, obj := range objects {
@@ -69,39 +69,39 @@ func (st *stage) leave(worker, hub string, ago time.Duration, runs bool) {
 	}
 }
 
-// looks reports on the orphans and returns the condition of a cluster and how many of a reason were counted.
-func (st *stage) looks(worker, reason string) (*metav1.Condition, float64) {
+// reportOrphans reports on the orphans and returns the condition of a cluster and how many of a reason were counted.
+func (st *testEnv) reportOrphans(worker, reason string) (*metav1.Condition, float64) {
 	st.t.Helper()
-	o := &Orphans{
-		Client: st.hub, Resolver: st.resolver, Kinds: FleetKinds(st.resolver.Kinds, &Sharing{Resolver: st.resolver}),
+	o := &OrphanReporter{
+		Client: st.hub, Reconciler: st.reconciler, Kinds: FleetKinds(st.reconciler.Kinds, &JobNameLookup{Reconciler: st.reconciler}),
 		Recorder: events.NewFakeRecorder(100), Clock: clock.RealClock{},
 	}
-	if err := o.look(st.t.Context()); err != nil {
+	if err := o.reportAll(st.t.Context()); err != nil {
 		st.t.Fatal(err)
 	}
 	cluster := &kueue.MultiKueueCluster{}
 	if err := st.hub.Get(st.t.Context(), client.ObjectKey{Name: worker}, cluster); err != nil {
 		st.t.Fatal(err)
 	}
-	return meta.FindStatusCondition(cluster.Status.Conditions, switchyard.OrphansCondition), testutil.ToFloat64(orphaned.WithLabelValues(worker, reason))
+	return meta.FindStatusCondition(cluster.Status.Conditions, switchyard.OrphansCondition), testutil.ToFloat64(orphanGauge.WithLabelValues(worker, reason))
 }
 
-// reports waits until the condition of a worker has a reason.
-func (st *stage) reports(worker, reason string) *metav1.Condition {
+// waitOrphanReason waits until the condition of a worker has a reason.
+func (st *testEnv) waitOrphanReason(worker, reason string) *metav1.Condition {
 	st.t.Helper()
 	var c *metav1.Condition
 	st.eventually(worker+" is reported as "+reason, func() bool {
-		c, _ = st.looks(worker, reason)
+		c, _ = st.reportOrphans(worker, reason)
 		return c != nil && c.Reason == reason
 	})
 	return c
 }
 
-// stays makes sure that nothing is removed from a worker, though the hub has looked at it.
-func (st *stage) stays(worker string) {
+// expectKept makes sure that nothing is removed from a worker, though the hub has looked at it.
+func (st *testEnv) expectKept(worker string) {
 	st.t.Helper()
-	st.queue.Add(reconcile.Request{NamespacedName: key()})
-	if s, err := st.resolver.observe(st.t.Context(), key()); s != nil || err != nil {
+	st.queue.Add(reconcile.Request{NamespacedName: workloadKey()})
+	if s, err := st.reconciler.observe(st.t.Context(), workloadKey()); s != nil || err != nil {
 		st.t.Errorf("there is something to decide: %+v, %v", s, err)
 	}
 	if st.copyOn(worker) == nil || st.jobOn(worker) == nil {
@@ -109,8 +109,8 @@ func (st *stage) stays(worker string) {
 	}
 }
 
-// isLeft waits until nothing is left on a worker.
-func (st *stage) isLeft(worker string) {
+// waitClean waits until nothing is left on a worker.
+func (st *testEnv) waitClean(worker string) {
 	st.t.Helper()
 	st.eventually("nothing is left on "+worker, func() bool { return st.copyOn(worker) == nil && st.jobOn(worker) == nil })
 }
@@ -118,71 +118,71 @@ func (st *stage) isLeft(worker string) {
 const anotherHub = "uid-of-another-hub"
 
 func TestAnotherHubsJobsAreReportedAndNeverRemoved(t *testing.T) {
-	st := newStage(t, "w1")
-	st.identified(time.Second, func() { st.leave("w1", anotherHub, 24*time.Hour, true) })
-	c := st.reports("w1", reasonOtherHub)
+	st := newTestEnv(t, "w1")
+	st.restartWithRecord(time.Second, func() { st.createOrphan("w1", anotherHub, 24*time.Hour, true) })
+	c := st.waitOrphanReason("w1", reasonOtherHub)
 	if want := "1 of another hub, " + anotherHub + " (team/job-train)"; c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, want) {
 		t.Errorf("the condition is %+v, want it to say %q", c, want)
 	}
-	if _, count := st.looks("w1", reasonOtherHub); count != 1 {
+	if _, count := st.reportOrphans("w1", reasonOtherHub); count != 1 {
 		t.Errorf("%v are counted", count)
 	}
-	st.stays("w1")
+	st.expectKept("w1")
 }
 
 // A name that another hub's job bears is taken: it is neither removed for the sake of ours nor are its status and result ours.
 func TestAnotherHubsJobOfTheSameNameIsNotOurs(t *testing.T) {
-	st := newStage(t, "w1", "w2")
-	st.identified(time.Second)
-	st.leave("w1", anotherHub, time.Hour, true)
-	st.setOn("w1", kueue.WorkloadFinished, "Succeeded", "forged")
+	st := newTestEnv(t, "w1", "w2")
+	st.restartWithRecord(time.Second)
+	st.createOrphan("w1", anotherHub, time.Hour, true)
+	st.setConditionOn("w1", kueue.WorkloadFinished, "Succeeded", "forged")
 	st.submit()
-	st.runsOn("w2")
-	if st.local().Status.ClusterName == nil || *st.local().Status.ClusterName != "w2" {
-		t.Errorf("bound to %v", st.local().Status.ClusterName)
+	st.runOn("w2")
+	if st.hubWorkload().Status.ClusterName == nil || *st.hubWorkload().Status.ClusterName != "w2" {
+		t.Errorf("bound to %v", st.hubWorkload().Status.ClusterName)
 	}
 	if st.copyOn("w1") == nil || st.jobOn("w1") == nil {
 		t.Error("another hub's job was removed")
 	}
-	if meta.IsStatusConditionTrue(st.local().Status.Conditions, kueue.WorkloadFinished) {
+	if meta.IsStatusConditionTrue(st.hubWorkload().Status.Conditions, kueue.WorkloadFinished) {
 		t.Error("another hub's result was taken for ours")
 	}
 }
 
 func TestWhatAFormerHubLeftGoesWhenAPersonAdoptsAndDiscardsIt(t *testing.T) {
-	st := newStage(t, "w1")
-	st.identified(time.Second, func() { st.leave("w1", anotherHub, 24*time.Hour, true) })
-	st.reports("w1", reasonOtherHub)
-	st.note(&kueue.MultiKueueCluster{}, "w1", switchyard.AdoptHubsAnnotation, "somebody, "+anotherHub)
-	st.reports("w1", reasonNoRecord)
-	st.stays("w1")
-	st.note(&kueue.MultiKueueCluster{}, "w1", switchyard.DiscardOrphansAnnotation, time.Now().Add(-48*time.Hour).Format(time.RFC3339))
-	st.reports("w1", reasonNoRecord)
-	st.stays("w1")
-	st.note(&kueue.MultiKueueCluster{}, "w1", switchyard.DiscardOrphansAnnotation, time.Now().Format(time.RFC3339))
-	st.reports("w1", reasonNoOrphans)
-	st.isLeft("w1")
+	st := newTestEnv(t, "w1")
+	st.restartWithRecord(time.Second, func() { st.createOrphan("w1", anotherHub, 24*time.Hour, true) })
+	st.waitOrphanReason("w1", reasonOtherHub)
+	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.AdoptHubsAnnotation, "somebody, "+anotherHub)
+	st.waitOrphanReason("w1", reasonNoRecord)
+	st.expectKept("w1")
+	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.DiscardOrphansAnnotation, time.Now().Add(-48*time.Hour).Format(time.RFC3339))
+	st.waitOrphanReason("w1", reasonNoRecord)
+	st.expectKept("w1")
+	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.DiscardOrphansAnnotation, time.Now().Format(time.RFC3339))
+	st.waitOrphanReason("w1", reasonNoOrphans)
+	st.waitClean("w1")
 }
 
 // The hub's etcd was put back to what it was two hours ago; the job was made since.
 func TestAJobThatARestoredHubKnowsNothingOfIsKeptUntilAPersonDiscardsIt(t *testing.T) {
-	st := newStage(t, "w1")
-	st.identified(2*time.Hour, func() { st.leave("w1", hubUID, time.Hour, true) })
-	c := st.reports("w1", reasonNoRecord)
+	st := newTestEnv(t, "w1")
+	st.restartWithRecord(2*time.Hour, func() { st.createOrphan("w1", hubUID, time.Hour, true) })
+	c := st.waitOrphanReason("w1", reasonNoRecord)
 	if want := "1 of a time that this hub has no record of (team/job-train)"; !strings.Contains(c.Message, want) {
 		t.Errorf("the condition says %q, want %q", c.Message, want)
 	}
-	st.stays("w1")
+	st.expectKept("w1")
 	st.restart(st.policy) // who begins a second time still knows
-	st.connected()
-	st.reports("w1", reasonNoRecord)
-	st.stays("w1")
-	st.note(&kueue.MultiKueueCluster{}, "w1", switchyard.DiscardOrphansAnnotation, time.Now().Format(time.RFC3339))
-	st.reports("w1", reasonNoOrphans)
-	st.isLeft("w1")
+	st.waitConnected()
+	st.waitOrphanReason("w1", reasonNoRecord)
+	st.expectKept("w1")
+	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.DiscardOrphansAnnotation, time.Now().Format(time.RFC3339))
+	st.waitOrphanReason("w1", reasonNoOrphans)
+	st.waitClean("w1")
 }
 
-func TestWhatTheHubHasOnRecordIsSweptAtOnce(t *testing.T) {
+func TestOrphansFromRecordedTimesAreRemovedAtOnce(t *testing.T) {
 	for name, tc := range map[string]struct {
 		hub  string
 		made time.Duration
@@ -193,10 +193,10 @@ func TestWhatTheHubHasOnRecordIsSweptAtOnce(t *testing.T) {
 		"a job of a program that knows no identities":       {made: time.Hour, runs: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			st := newStage(t, "w1")
-			st.identified(2*time.Hour, func() { st.leave("w1", tc.hub, tc.made, tc.runs) })
-			st.isLeft("w1")
-			if c, _ := st.looks("w1", reasonNoRecord); c != nil {
+			st := newTestEnv(t, "w1")
+			st.restartWithRecord(2*time.Hour, func() { st.createOrphan("w1", tc.hub, tc.made, tc.runs) })
+			st.waitClean("w1")
+			if c, _ := st.reportOrphans("w1", reasonNoRecord); c != nil {
 				t.Errorf("reported: %+v", c)
 			}
 		})
@@ -204,40 +204,40 @@ func TestWhatTheHubHasOnRecordIsSweptAtOnce(t *testing.T) {
 }
 
 // Whoever is deleted while this program looks is swept, also if the copy is of the last moments of the program before it.
-func TestADeletionThatWasSeenIsSweptWheneverTheCopyWasMade(t *testing.T) {
-	st := newStage(t, "w1")
-	st.identified(time.Second)
-	st.workers["w1"].born(time.Now())
+func TestCopiesOfAnObservedDeletionAreRemovedWheneverTheyWereMade(t *testing.T) {
+	st := newTestEnv(t, "w1")
+	st.restartWithRecord(time.Second)
+	st.workers["w1"].setCreationTime(time.Now())
 	st.submit()
-	st.runsOn("w1")
-	if seen := st.copyOn("w1"); seen.CreationTimestamp.IsZero() || !st.own.unknown(seen.CreationTimestamp.Time) {
+	st.runOn("w1")
+	if seen := st.copyOn("w1"); seen.CreationTimestamp.IsZero() || !st.hubRecord.isUnrecorded(seen.CreationTimestamp.Time) {
 		t.Fatalf("the copy is of %v, which is on record", seen.CreationTimestamp)
 	}
 	st.eventually("the hub sees the job", func() bool {
-		seen, _ := st.fleet.Get("w1", jobKind(t).GVK(), jobKey())
+		seen, _ := st.fleet.Get("w1", batchJobKind(t).GVK(), jobKey())
 		return seen != nil
 	})
-	for _, obj := range []client.Object{st.localJob(), st.local()} {
+	for _, obj := range []client.Object{st.hubJob(), st.hubWorkload()} {
 		if err := st.hub.Delete(t.Context(), obj); err != nil {
 			t.Fatal(err)
 		}
 	}
-	st.isLeft("w1")
+	st.waitClean("w1")
 }
 
-func TestAPutBackAPIServerStopsTheSweep(t *testing.T) {
-	st := newStage(t, "w1")
-	st.identified(2 * time.Hour)
-	if err := st.own.begin(t.Context()); err != nil {
+func TestARestoredAPIServerStopsRemovals(t *testing.T) {
+	st := newTestEnv(t, "w1")
+	st.restartWithRecord(2 * time.Hour)
+	if err := st.hubRecord.ensureRegistered(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	lease := uptimeLease(t, st.hub)
+	lease := readUptimeLease(t, st.hub)
 	lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now().Add(-2 * time.Hour)}
 	if err := st.hub.Update(t.Context(), lease); err != nil {
 		t.Fatal(err)
 	}
-	st.leave("w1", hubUID, 3*time.Hour, true)
-	st.eventually("the hub finds out", func() bool { _, err := st.own.known(); return err != nil })
+	st.createOrphan("w1", hubUID, 3*time.Hour, true)
+	st.eventually("the hub finds out", func() bool { _, err := st.hubRecord.recordedUptime(); return err != nil })
 	if st.jobOn("w1") == nil {
 		t.Error("a job was removed on the word of a hub that was put back")
 	}

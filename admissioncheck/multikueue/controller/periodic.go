@@ -7,8 +7,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// every calls do once a period until the context ends; never if there is no period.
-func every(ctx context.Context, clock clock.WithTicker, period time.Duration, do func()) {
+// runPeriodically calls do once a period until the context ends; never if there is no period.
+func runPeriodically(ctx context.Context, clock clock.WithTicker, period time.Duration, do func()) {
 	if period <= 0 {
 		return
 	}

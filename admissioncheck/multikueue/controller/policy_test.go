@@ -37,7 +37,7 @@ func resourceGroup(flavor, cpu string) kueue.ResourceGroup {
 	}
 }
 
-func noted(name string, notes ...string) metav1.ObjectMeta {
+func annotatedMeta(name string, notes ...string) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{Name: name, Annotations: map[string]string{}}
 	for i := 0; i < len(notes); i += 2 {
 		m.Annotations[notes[i]] = notes[i+1]
@@ -53,12 +53,12 @@ func TestTheRunPolicyOfAQueueGoesBeforeThatOfItsFleet(t *testing.T) {
 		want          switchyard.RunPolicy
 		wrong         string
 	}{
-		{name: "nobody says anything", config: ptr.To(noted("c")), queue: ptr.To(noted("q")), want: switchyard.Compatible},
+		{name: "nobody says anything", config: ptr.To(annotatedMeta("c")), queue: ptr.To(annotatedMeta("q")), want: switchyard.Compatible},
 		{name: "there is nobody to say anything", want: switchyard.Compatible},
-		{name: "the fleet says", config: ptr.To(noted("c", policy, "run-once")), queue: ptr.To(noted("q")), want: switchyard.RunOnce},
-		{name: "the queue says otherwise", config: ptr.To(noted("c", policy, "run-once")), queue: ptr.To(noted("q", policy, "never-lose")), want: switchyard.NeverLose},
-		{name: "the queue says a word that is none", config: ptr.To(noted("c")), queue: ptr.To(noted("q", policy, "twice")), wrong: `ClusterQueue q is "twice": change it to`},
-		{name: "the fleet says nothing, aloud", config: ptr.To(noted("c", policy, "")), wrong: `MultiKueueConfig c is ""`},
+		{name: "the fleet says", config: ptr.To(annotatedMeta("c", policy, "run-once")), queue: ptr.To(annotatedMeta("q")), want: switchyard.RunOnce},
+		{name: "the queue says otherwise", config: ptr.To(annotatedMeta("c", policy, "run-once")), queue: ptr.To(annotatedMeta("q", policy, "never-lose")), want: switchyard.NeverLose},
+		{name: "the queue says a word that is none", config: ptr.To(annotatedMeta("c")), queue: ptr.To(annotatedMeta("q", policy, "twice")), wrong: `ClusterQueue q is "twice": change it to`},
+		{name: "the fleet says nothing, aloud", config: ptr.To(annotatedMeta("c", policy, "")), wrong: `MultiKueueConfig c is ""`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var config *kueue.MultiKueueConfig
@@ -69,7 +69,7 @@ func TestTheRunPolicyOfAQueueGoesBeforeThatOfItsFleet(t *testing.T) {
 			if tc.queue != nil {
 				queue = &kueue.ClusterQueue{ObjectMeta: *tc.queue}
 			}
-			got, err := PolicyOf(config, queue)
+			got, err := EffectiveRunPolicy(config, queue)
 			if got != tc.want || (err != nil) != (tc.wrong != "") || err != nil && !strings.Contains(err.Error(), tc.wrong) {
 				t.Errorf("%q, %v", got, err)
 			}
@@ -100,8 +100,8 @@ func TestTheKillGraceIsThatOfTheSlowestPods(t *testing.T) {
 	}
 }
 
-// note writes an annotation of a hub's object.
-func (st *stage) note(obj client.Object, name, annotation, value string) {
+// annotate writes an annotation of a hub's object.
+func (st *testEnv) annotate(obj client.Object, name, annotation, value string) {
 	st.t.Helper()
 	if err := st.hub.Get(context.Background(), client.ObjectKey{Name: name}, obj); err != nil {
 		st.t.Fatal(err)
@@ -117,21 +117,21 @@ func (st *stage) note(obj client.Object, name, annotation, value string) {
 	}
 }
 
-// runOnce makes run once the fleet's policy and waits until the cluster's lease is held: what is offered before is not stamped.
-func (st *stage) runOnce(cluster string) {
+// enableRunOnce makes run once the fleet's policy and waits until the cluster's lease is held: what is offered before is not stamped.
+func (st *testEnv) enableRunOnce(cluster string) {
 	st.t.Helper()
-	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
+	st.annotate(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
 	st.eventually("the lease of "+cluster+" is held", func() bool { s, _ := st.fleet.State(cluster); return s.Fencing.Held })
 }
 
 func TestAQueuesPolicyIsKnownAlsoWithoutQuota(t *testing.T) {
-	st := newStage(t, "w1")
-	st.create(&kueue.ClusterQueue{ObjectMeta: noted("cq", switchyard.RunPolicyAnnotation, string(switchyard.NeverLose))})
+	st := newTestEnv(t, "w1")
+	st.create(&kueue.ClusterQueue{ObjectMeta: annotatedMeta("cq", switchyard.RunPolicyAnnotation, string(switchyard.NeverLose))})
 	st.create(&kueue.LocalQueue{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "gpu"}, Spec: kueue.LocalQueueSpec{ClusterQueue: "cq"},
 	})
 	st.enqueue()
-	s, err := st.resolver.observe(t.Context(), key())
+	s, err := st.reconciler.observe(t.Context(), workloadKey())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,9 +144,9 @@ func TestAQueuesPolicyIsKnownAlsoWithoutQuota(t *testing.T) {
 func TestWhatTheHubHasForgottenGoesWithItsPodsOnlyIfItWasToBeFenced(t *testing.T) {
 	for _, fenced := range []bool{false, true} {
 		t.Run(fmt.Sprintf("fenced=%v", fenced), func(t *testing.T) {
-			st := newStage(t, "w1")
+			st := newTestEnv(t, "w1")
 			st.submit()
-			st.runsOn("w1")
+			st.runOn("w1")
 			if fenced {
 				j := st.jobOn("w1")
 				j.Annotations[switchyard.OnHubLostAnnotation] = string(switchyard.Stop)
@@ -154,17 +154,17 @@ func TestWhatTheHubHasForgottenGoesWithItsPodsOnlyIfItWasToBeFenced(t *testing.T
 					t.Fatal(err)
 				}
 				st.eventually("the hub sees the stamp", func() bool {
-					seen, _ := st.fleet.Get("w1", jobKind(t).GVK(), jobKey())
+					seen, _ := st.fleet.Get("w1", batchJobKind(t).GVK(), jobKey())
 					return seen != nil && seen.GetAnnotations()[switchyard.OnHubLostAnnotation] != ""
 				})
 			}
-			for _, obj := range []client.Object{st.localJob(), st.local()} {
+			for _, obj := range []client.Object{st.hubJob(), st.hubWorkload()} {
 				if err := st.hub.Delete(t.Context(), obj); err != nil {
 					t.Fatal(err)
 				}
 			}
 			st.eventually("the job is gone from w1", func() bool { return st.jobOn("w1") == nil && st.copyOn("w1") == nil })
-			if got := st.workers["w1"].removedInBackground(); got == fenced {
+			if got := st.workers["w1"].hasBackgroundDelete(); got == fenced {
 				t.Errorf("removed in the background: %v", got)
 			}
 		})
@@ -172,13 +172,13 @@ func TestWhatTheHubHasForgottenGoesWithItsPodsOnlyIfItWasToBeFenced(t *testing.T
 }
 
 func TestUnderRunOnceCopiesAndJobsAreStampedAndTheLeaseIsKept(t *testing.T) {
-	st := newStage(t, "w1")
+	st := newTestEnv(t, "w1")
 	if f, _ := st.fleet.State("w1"); f.Fencing.RenewalStarted {
 		t.Error("a lease is kept although nobody wants it")
 	}
-	st.runOnce("w1")
+	st.enableRunOnce("w1")
 	st.submit()
-	st.runsOn("w1")
+	st.runOn("w1")
 	if !mirror.StopsWithoutHub(st.copyOn("w1")) || !mirror.StopsWithoutHub(st.jobOn("w1")) {
 		t.Error("not stamped")
 	}
@@ -190,39 +190,39 @@ func TestUnderRunOnceCopiesAndJobsAreStampedAndTheLeaseIsKept(t *testing.T) {
 }
 
 func TestUnderTheCompatiblePolicyNothingIsStamped(t *testing.T) {
-	st := newStage(t, "w1")
+	st := newTestEnv(t, "w1")
 	st.submit()
-	st.runsOn("w1")
+	st.runOn("w1")
 	if mirror.StopsWithoutHub(st.copyOn("w1")) || mirror.StopsWithoutHub(st.jobOn("w1")) {
 		t.Error("stamped")
 	}
 }
 
 func TestALeaseIsKeptAsLongAsACopyDependsOnIt(t *testing.T) {
-	st := newStage(t, "w1")
-	st.runOnce("w1")
+	st := newTestEnv(t, "w1")
+	st.enableRunOnce("w1")
 	st.submit()
-	st.runsOn("w1")
-	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.Compatible))
-	if !st.resolver.LeaseWanted("w1") {
+	st.runOn("w1")
+	st.annotate(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.Compatible))
+	if !st.reconciler.IsLeaseNeeded("w1") {
 		t.Error("a stamped job would be stopped")
 	}
 }
 
 func TestAQueueMayWantALeaseWhereItsFleetDoesNot(t *testing.T) {
-	st := newStage(t, "w1")
-	if st.resolver.LeaseWanted("w1") {
+	st := newTestEnv(t, "w1")
+	if st.reconciler.IsLeaseNeeded("w1") {
 		t.Error("wanted by nobody")
 	}
-	st.create(&kueue.ClusterQueue{ObjectMeta: noted("cq", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))})
-	if !st.resolver.LeaseWanted("w1") {
+	st.create(&kueue.ClusterQueue{ObjectMeta: annotatedMeta("cq", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))})
+	if !st.reconciler.IsLeaseNeeded("w1") {
 		t.Error("not wanted")
 	}
 }
 
 func TestAnUnknownRunPolicyMakesTheCheckInactive(t *testing.T) {
-	st := newStage(t, "w1")
-	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, "sometimes")
+	st := newTestEnv(t, "w1")
+	st.annotate(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, "sometimes")
 	r := newAdmissionCheckReconciler(st.hub, clock.RealClock{})
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "mk"}}); err != nil {
 		t.Fatal(err)
@@ -237,8 +237,8 @@ func TestAnUnknownRunPolicyMakesTheCheckInactive(t *testing.T) {
 	}
 }
 
-// fence puts the lease of a fence on a worker.
-func (st *stage) fence(worker string) {
+// createFence puts the lease of a fence on a worker.
+func (st *testEnv) createFence(worker string) {
 	st.t.Helper()
 	fence := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "kueue-system", Name: switchyard.FenceLease},
@@ -251,10 +251,10 @@ func (st *stage) fence(worker string) {
 	}
 }
 
-// explained asks anew what the hub would do with the Workload now.
-func (st *stage) explained() dispatch.Plan {
+// explain asks anew what the hub would do with the Workload now.
+func (st *testEnv) explain() dispatch.Plan {
 	st.t.Helper()
-	s, err := st.resolver.observe(st.t.Context(), key())
+	s, err := st.reconciler.observe(st.t.Context(), workloadKey())
 	if err != nil || s == nil {
 		return dispatch.Plan{}
 	}
@@ -262,17 +262,17 @@ func (st *stage) explained() dispatch.Plan {
 }
 
 func TestAClusterWhoseFenceWouldStopTheJobIsOfferedItOnceItsLeaseIsRenewed(t *testing.T) {
-	st := newStage(t, "w1")
-	st.lease = 100 * time.Millisecond
+	st := newTestEnv(t, "w1")
+	st.leaseDuration = 100 * time.Millisecond
 	st.restart(st.policy)
-	st.connected()
-	st.fence("w1")
-	st.workers["w1"].refuseLeases(true, false)
-	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
+	st.waitConnected()
+	st.createFence("w1")
+	st.workers["w1"].setLeaseRefusal(true, false)
+	st.annotate(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
 	st.submit()
 	st.eventually("the lease is known not to be renewed", func() bool { s, _ := st.fleet.State("w1"); return s.Fencing.Expired })
 	st.eventually("the hub says so", func() bool {
-		plan := st.explained()
+		plan := st.explain()
 		return len(plan.Clusters) == 1 && plan.Clusters[0].Reason == dispatch.NotLeased && len(plan.Next.Nominated) == 0 &&
 			strings.Contains(plan.Clusters[0].Message, "no rights")
 	})
@@ -281,40 +281,40 @@ func TestAClusterWhoseFenceWouldStopTheJobIsOfferedItOnceItsLeaseIsRenewed(t *te
 	}
 	state, _ := st.fleet.State("w1")
 	unstamped := dispatch.ClusterView{Name: "w1"}
-	if st.resolver.lease(&unstamped, simulations(), state.Fencing, time.Now()); unstamped.Lease != dispatch.Leased {
+	if st.reconciler.setLeaseState(&unstamped, externalKind(), state.Fencing, time.Now()); unstamped.Lease != dispatch.Leased {
 		t.Error("a job that no fence stops is to wait for the lease")
 	}
-	st.workers["w1"].refuseLeases(false, false)
-	st.offered("w1")
+	st.workers["w1"].setLeaseRefusal(false, false)
+	st.waitOffered("w1")
 	if !mirror.StopsWithoutHub(st.copyOn("w1")) {
 		t.Error("not stamped")
 	}
 }
 
 func TestAStockWorkerIsOfferedToThoughItKnowsNoLeases(t *testing.T) {
-	st := newStage(t, "w1")
-	st.workers["w1"].refuseLeases(true, true)
-	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
+	st := newTestEnv(t, "w1")
+	st.workers["w1"].setLeaseRefusal(true, true)
+	st.annotate(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
 	st.submit()
-	st.offered("w1")
+	st.waitOffered("w1")
 	if mirror.StopsWithoutHub(st.copyOn("w1")) {
 		t.Error("stamped although a fence, if there is one, would stop it")
 	}
 }
 
 func TestTheFenceIsReportedAndRememberedAcrossRestarts(t *testing.T) {
-	st := newStage(t, "w1")
-	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
-	st.fence("w1")
+	st := newTestEnv(t, "w1")
+	st.annotate(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
+	st.createFence("w1")
 	st.eventually("the fence is seen", func() bool { s, _ := st.fleet.State("w1"); return s.Fencing.FenceAlive && s.Fencing.Held })
-	r := &Fencing{Client: st.hub, Fleet: st.fleet, Clock: clock.RealClock{}}
+	r := &FencingReconciler{Client: st.hub, Fleet: st.fleet, Clock: clock.RealClock{}}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "w1"}}); err != nil {
 		t.Fatal(err)
 	}
 	st.workers["w1"].setDown(true)
 	st.submit()
 	st.restart(st.policy)
-	s, err := st.resolver.observe(t.Context(), key())
+	s, err := st.reconciler.observe(t.Context(), workloadKey())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,9 +324,9 @@ func TestTheFenceIsReportedAndRememberedAcrossRestarts(t *testing.T) {
 }
 
 func TestTheFenceIsReportedThoughTheCacheIsBehindOurLastReport(t *testing.T) {
-	st := newStage(t, "w1")
-	st.note(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
-	st.fence("w1")
+	st := newTestEnv(t, "w1")
+	st.annotate(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
+	st.createFence("w1")
 	st.eventually("the fence is seen", func() bool { s, _ := st.fleet.State("w1"); return s.Fencing.FenceAlive && s.Fencing.Held })
 	name := client.ObjectKey{Name: "w1"}
 	identified := &kueue.MultiKueueCluster{}
@@ -337,8 +337,8 @@ func TestTheFenceIsReportedThoughTheCacheIsBehindOurLastReport(t *testing.T) {
 	if err := st.hub.Update(t.Context(), identified); err != nil {
 		t.Fatal(err)
 	}
-	cache := &delayedCache{Client: st.hub}
-	r := &Fencing{Client: cache, Fleet: st.fleet, Clock: clock.RealClock{}}
+	cache := &staleClusterCache{Client: st.hub}
+	r := &FencingReconciler{Client: cache, Fleet: st.fleet, Clock: clock.RealClock{}}
 	report := func() ctrl.Result {
 		t.Helper()
 		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
@@ -355,7 +355,7 @@ func TestTheFenceIsReportedThoughTheCacheIsBehindOurLastReport(t *testing.T) {
 	// What another report of ours has changed meanwhile the cache does not show.
 	next := cache.shows.DeepCopy()
 	meta.SetStatusCondition(&next.Status.Conditions, fencedCondition(fleet.Fencing{Message: "refused"}))
-	if _, err := r.written.PatchStatus(t.Context(), st.hub, cache.shows, next, time.Now()); err != nil {
+	if _, err := r.writes.PatchStatus(t.Context(), st.hub, cache.shows, next, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if result := report(); result.RequeueAfter == 0 {
@@ -369,13 +369,13 @@ func TestTheFenceIsReportedThoughTheCacheIsBehindOurLastReport(t *testing.T) {
 	}
 }
 
-// delayedCache shows a cluster as it was.
-type delayedCache struct {
+// staleClusterCache shows a cluster as it was.
+type staleClusterCache struct {
 	client.Client
 	shows *kueue.MultiKueueCluster
 }
 
-func (c *delayedCache) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+func (c *staleClusterCache) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	if cluster, ok := obj.(*kueue.MultiKueueCluster); ok && c.shows != nil {
 		c.shows.DeepCopyInto(cluster)
 		return nil
@@ -384,56 +384,56 @@ func (c *delayedCache) Get(ctx context.Context, key client.ObjectKey, obj client
 }
 
 func TestACordonedClusterIsOfferedNothing(t *testing.T) {
-	st := newStage(t, "w1", "w2")
-	st.note(&kueue.MultiKueueCluster{}, "w1", switchyard.CordonedAnnotation, "true")
+	st := newTestEnv(t, "w1", "w2")
+	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.CordonedAnnotation, "true")
 	st.submit()
-	st.offered("w2")
+	st.waitOffered("w2")
 	if st.copyOn("w1") != nil {
 		t.Error("offered")
 	}
 }
 
 func TestADrainMovesOneWorkloadAfterAnother(t *testing.T) {
-	st := newStage(t, "w1", "w2")
+	st := newTestEnv(t, "w1", "w2")
 	st.submit()
-	st.runsOn("w1")
-	d := &Drain{Resolver: st.resolver, Every: time.Hour, Clock: clock.RealClock{}}
-	d.turn(t.Context())
-	if st.resolver.draining.turn("w1", key()) {
+	st.runOn("w1")
+	d := &Drainer{Reconciler: st.reconciler, Interval: time.Hour, Clock: clock.RealClock{}}
+	d.drainClusters(t.Context())
+	if st.reconciler.drainTargets.contains("w1", workloadKey()) {
 		t.Error("moved although nobody drains")
 	}
-	st.note(&kueue.MultiKueueCluster{}, "w1", switchyard.DrainAnnotation, "true")
-	d.turn(t.Context())
-	if !st.resolver.draining.turn("w1", key()) || st.resolver.draining.turn("w2", key()) {
+	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.DrainAnnotation, "true")
+	d.drainClusters(t.Context())
+	if !st.reconciler.drainTargets.contains("w1", workloadKey()) || st.reconciler.drainTargets.contains("w2", workloadKey()) {
 		t.Error("not the turn of who runs there")
 	}
-	st.eventually("retreated from w1", func() bool { return st.check().State == kueue.CheckStateRetry })
-	d.turn(t.Context())
-	if st.resolver.draining.turn("w1", key()) {
+	st.eventually("retreated from w1", func() bool { return st.checkState().State == kueue.CheckStateRetry })
+	d.drainClusters(t.Context())
+	if st.reconciler.drainTargets.contains("w1", workloadKey()) {
 		t.Error("who has been given up has a turn again")
 	}
 }
 
 func TestTheCheckSaysWhyAJobStaysOnADrainedClusterUntilTheDrainIsOver(t *testing.T) {
-	st := newStage(t, "w1", "w2")
+	st := newTestEnv(t, "w1", "w2")
 	st.submit()
-	st.runsOn("w1")
-	st.note(&kueue.MultiKueueCluster{}, "w2", switchyard.CordonedAnnotation, "true")
-	st.note(&kueue.MultiKueueCluster{}, "w1", switchyard.DrainAnnotation, "true")
+	st.runOn("w1")
+	st.annotate(&kueue.MultiKueueCluster{}, "w2", switchyard.CordonedAnnotation, "true")
+	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.DrainAnnotation, "true")
 	st.eventually("the job is seen", func() bool {
-		seen, _ := st.fleet.Get("w1", jobKind(t).GVK(), jobKey())
+		seen, _ := st.fleet.Get("w1", batchJobKind(t).GVK(), jobKey())
 		return seen != nil
 	})
-	(&Drain{Resolver: st.resolver}).turn(t.Context())
+	(&Drainer{Reconciler: st.reconciler}).drainClusters(t.Context())
 	want := `The workload was admitted on "w1"; it is to leave "w1", but no other cluster can take it; "w2" not eligible: is cordoned`
-	st.eventually("the check says so", func() bool { return st.check().Message == want })
-	st.note(&kueue.MultiKueueCluster{}, "w1", switchyard.DrainAnnotation, "false")
-	st.eventually("the check says so no more", func() bool { return st.check().Message == `The workload was admitted on "w1"` })
+	st.eventually("the check says so", func() bool { return st.checkState().Message == want })
+	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.DrainAnnotation, "false")
+	st.eventually("the check says so no more", func() bool { return st.checkState().Message == `The workload was admitted on "w1"` })
 }
 
 func TestTheLastAdmittedLeavesADrainedClusterFirst(t *testing.T) {
-	st := newStage(t, "w1")
-	st.kill() // nobody else is to look at what follows
+	st := newTestEnv(t, "w1")
+	st.stop() // nobody else is to look at what follows
 	for i, name := range []string{"old", "young", "middle"} {
 		wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, UID: types.UID(name)}}
 		wl.Status.ClusterName = ptr.To("w1")
@@ -447,19 +447,19 @@ func TestTheLastAdmittedLeavesADrainedClusterFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := &Drain{Resolver: st.resolver}
+	d := &Drainer{Reconciler: st.reconciler}
 	for _, want := range []string{"young", "middle", "old", "young"} {
-		if got := d.next(t.Context(), "w1"); len(got) != 1 || got[0].Name != want {
+		if got := d.selectWorkloads(t.Context(), "w1"); len(got) != 1 || got[0].Name != want {
 			t.Errorf("%s instead of %s", got, want)
 		}
 	}
 }
 
 func TestTheFirstOfSeveralSiblingsChoosesTheCluster(t *testing.T) {
-	st := newStage(t, "w1", "w2")
-	st.kill() // nobody else is to look at what follows
+	st := newTestEnv(t, "w1", "w2")
+	st.stop() // nobody else is to look at what follows
 	of := func(name, index string, owner string) *kueue.Workload {
-		wl := &kueue.Workload{ObjectMeta: noted(name, kueue.ComponentWorkloadIndexAnnotation, index)}
+		wl := &kueue.Workload{ObjectMeta: annotatedMeta(name, kueue.ComponentWorkloadIndexAnnotation, index)}
 		wl.Namespace, wl.UID = "team", types.UID(name)
 		wl.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: owner, UID: types.UID(owner), Controller: ptr.To(true)}}
 		st.create(wl)
@@ -471,8 +471,8 @@ func TestTheFirstOfSeveralSiblingsChoosesTheCluster(t *testing.T) {
 		Pin    string
 		Awaits bool
 	}) {
-		s := &subject{}
-		st.resolver.siblings(t.Context(), wl, &s.observed.Local)
+		s := &workloadScope{}
+		st.reconciler.observeSiblings(t.Context(), wl, &s.observed.Local)
 		l.Pin, l.Awaits = s.observed.Local.Pin, s.observed.Local.AwaitsSibling
 		return l
 	}

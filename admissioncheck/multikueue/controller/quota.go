@@ -21,8 +21,8 @@ type quotaInput struct {
 	Now time.Time
 	// Groups are the ClusterQueue's resource groups as they are.
 	Groups []kueue.ResourceGroup
-	// Checked tells that the ClusterQueue has a multikueue check.
-	Checked bool
+	// HasCheck tells that the ClusterQueue has a multikueue check.
+	HasCheck bool
 	// Config is the MultiKueueConfig of the check, nil if there is none.
 	Config *kueue.MultiKueueConfig
 	// Workers are the clusters of the config that exist.
@@ -40,8 +40,8 @@ type quotaWorker struct {
 	// Connected tells that the hub sees the worker now, LostSince since when it does not.
 	Connected bool
 	LostSince time.Time
-	// Seen tells that Groups were seen at some time. A connected worker where they are not does not let us look.
-	Seen bool
+	// GroupsKnown tells that Groups were seen at some time. A connected worker where they are not does not let us look.
+	GroupsKnown bool
 }
 
 // quotaPlan is what the quota should be.
@@ -50,8 +50,8 @@ type quotaPlan struct {
 	Groups []kueue.ResourceGroup
 	// Condition is MultiKueueManagerQuotaAutomation as it should be, nil if it should not be there.
 	Condition *metav1.Condition
-	// WakeAt is when the grace of a worker ends, zero if there is none to wait for.
-	WakeAt time.Time
+	// RecheckAt is when the grace of a worker ends, zero if there is none to wait for.
+	RecheckAt time.Time
 }
 
 // Messages of the condition MultiKueueManagerQuotaAutomation (contract: multikueue.md 9).
@@ -66,35 +66,35 @@ const (
 // hub, that flavor gets the sum over all flavors of the workers; with several, each gets the sum over those of its name.
 func planQuota(in quotaInput) quotaPlan {
 	switch {
-	case !in.Checked:
+	case !in.HasCheck:
 		return quotaPlan{Groups: in.Groups}
 	case in.Config == nil:
-		return in.unsupported(quotaNoConfig)
+		return in.unsupportedPlan(quotaNoConfig)
 	case in.Config.Spec.QuotaManagement != kueue.QuotaManagementAutomated:
 		return quotaPlan{Groups: in.Groups, Condition: quotaCondition(metav1.ConditionFalse, kueue.ReasonNotRequested, quotaNotRequested)}
 	}
-	hub := flavorsOf(in.Groups)
+	hub := listFlavors(in.Groups)
 	if len(hub) == 0 {
-		return in.unsupported(quotaNoFlavor)
+		return in.unsupportedPlan(quotaNoFlavor)
 	}
-	workers, held, wake := in.counted()
-	if closed := closedTo(workers); len(closed) > 0 {
-		return in.unsupported(fmt.Sprintf("the hub may not read the ClusterQueues and LocalQueues of %v", closed))
+	workers, held, wake := in.selectWorkers()
+	if closed := listUnreadableWorkers(workers); len(closed) > 0 {
+		return in.unsupportedPlan(fmt.Sprintf("the hub may not read the ClusterQueues and LocalQueues of %v", closed))
 	}
-	sum, nameless := total(workers, hub)
-	if missing := uncovered(sum, in.Groups); len(missing) > 0 {
-		return in.unsupported(fmt.Sprintf("manager-side coveredResources is missing resources configured on workers: %v", missing))
+	sum, nameless := sumQuotas(workers, hub)
+	if missing := listUncoveredResources(sum, in.Groups); len(missing) > 0 {
+		return in.unsupportedPlan(fmt.Sprintf("manager-side coveredResources is missing resources configured on workers: %v", missing))
 	}
 	message := quotaAutomated
 	if len(nameless) > 0 {
 		message += fmt.Sprintf(" Not counted, because the ClusterQueue has no flavor of that name: %s.", strings.Join(nameless, ", "))
 	}
 	return quotaPlan{
-		Groups: filled(in.Groups, sum, held), Condition: quotaCondition(metav1.ConditionTrue, kueue.ReasonQuotaAutomated, message), WakeAt: wake,
+		Groups: applyQuotas(in.Groups, sum, held), Condition: quotaCondition(metav1.ConditionTrue, kueue.ReasonQuotaAutomated, message), RecheckAt: wake,
 	}
 }
 
-func (in quotaInput) unsupported(message string) quotaPlan {
+func (in quotaInput) unsupportedPlan(message string) quotaPlan {
 	return quotaPlan{Groups: in.Groups, Condition: quotaCondition(metav1.ConditionFalse, kueue.ReasonUnsupportedConfiguration, message)}
 }
 
@@ -105,10 +105,10 @@ func quotaCondition(status metav1.ConditionStatus, reason kueue.Reason, message 
 	}
 }
 
-// counted leaves out the workers whose grace is over. While none of them is connected it is rather the hub that is cut
+// selectWorkers leaves out the workers whose grace is over. While none of them is connected it is rather the hub that is cut
 // off, and no grace ends. Held tells that a worker counts which was never seen: what it gave before is then in the present
 // quota, which must not fall.
-func (in quotaInput) counted() (workers []quotaWorker, held bool, wake time.Time) {
+func (in quotaInput) selectWorkers() (workers []quotaWorker, held bool, wake time.Time) {
 	cutOff := !slices.ContainsFunc(in.Workers, func(w quotaWorker) bool { return w.Connected })
 	for _, w := range in.Workers {
 		if end := w.LostSince.Add(in.Grace); !w.Connected && !cutOff {
@@ -119,17 +119,17 @@ func (in quotaInput) counted() (workers []quotaWorker, held bool, wake time.Time
 				wake = end
 			}
 		}
-		held = held || !w.Connected && !w.Seen
+		held = held || !w.Connected && !w.GroupsKnown
 		workers = append(workers, w)
 	}
 	return workers, held, wake
 }
 
-// closedTo names the workers that are connected and do not let us look.
-func closedTo(workers []quotaWorker) []string {
+// listUnreadableWorkers names the workers that are connected and do not let us look.
+func listUnreadableWorkers(workers []quotaWorker) []string {
 	var names []string
 	for _, w := range workers {
-		if w.Connected && !w.Seen {
+		if w.Connected && !w.GroupsKnown {
 			names = append(names, w.Name)
 		}
 	}
@@ -143,8 +143,8 @@ type flavorResource struct {
 	resource corev1.ResourceName
 }
 
-// flavorsOf lists the flavors of a ClusterQueue.
-func flavorsOf(groups []kueue.ResourceGroup) []kueue.ResourceFlavorReference {
+// listFlavors lists the flavors of a ClusterQueue.
+func listFlavors(groups []kueue.ResourceGroup) []kueue.ResourceFlavorReference {
 	var names []kueue.ResourceFlavorReference
 	for i := range groups {
 		for j := range groups[i].Flavors {
@@ -154,8 +154,8 @@ func flavorsOf(groups []kueue.ResourceGroup) []kueue.ResourceFlavorReference {
 	return names
 }
 
-// total is the sum of what the workers have, by the flavors of the hub, and the flavors that have none of their name there.
-func total(workers []quotaWorker, hub []kueue.ResourceFlavorReference) (sum map[flavorResource]resource.Quantity, nameless []string) {
+// sumQuotas is the sum of what the workers have, by the flavors of the hub, and the flavors that have none of their name there.
+func sumQuotas(workers []quotaWorker, hub []kueue.ResourceFlavorReference) (sum map[flavorResource]resource.Quantity, nameless []string) {
 	sum = map[flavorResource]resource.Quantity{}
 	for _, w := range workers {
 		for i := range w.Groups {
@@ -180,8 +180,8 @@ func total(workers []quotaWorker, hub []kueue.ResourceFlavorReference) (sum map[
 	return sum, slices.Compact(nameless)
 }
 
-// uncovered lists the resources for which the hub's flavor has no place.
-func uncovered(sum map[flavorResource]resource.Quantity, groups []kueue.ResourceGroup) []string {
+// listUncoveredResources lists the resources for which the hub's flavor has no place.
+func listUncoveredResources(sum map[flavorResource]resource.Quantity, groups []kueue.ResourceGroup) []string {
 	missing := maps.Clone(sum)
 	for i := range groups {
 		for j := range groups[i].Flavors {
@@ -198,9 +198,9 @@ func uncovered(sum map[flavorResource]resource.Quantity, groups []kueue.Resource
 	return slices.Compact(names)
 }
 
-// filled are the groups with the sums as nominal quotas, resources in the order in which they are covered. Limits of
+// applyQuotas are the groups with the sums as nominal quotas, resources in the order in which they are covered. Limits of
 // borrowing and lending stay; what no worker has is zero; what is held does not fall.
-func filled(groups []kueue.ResourceGroup, sum map[flavorResource]resource.Quantity, held bool) []kueue.ResourceGroup {
+func applyQuotas(groups []kueue.ResourceGroup, sum map[flavorResource]resource.Quantity, held bool) []kueue.ResourceGroup {
 	next := make([]kueue.ResourceGroup, 0, len(groups))
 	for i := range groups {
 		group := *groups[i].DeepCopy()

@@ -23,25 +23,25 @@ import (
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=clusterqueues,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=clusterqueues/status,verbs=patch
 
-// Quota keeps the nominal quotas of ClusterQueues with a multikueue check at the sum of what their workers have, where
+// QuotaReconciler keeps the nominal quotas of ClusterQueues with a multikueue check at the sum of what their workers have, where
 // their MultiKueueConfig asks for it (contract: multikueue.md 9). It is added only with the gate
 // MultiKueueManagerQuotaAutomation, and calls no worker.
-type Quota struct {
+type QuotaReconciler struct {
 	Client client.Client
 	Fleet  *fleet.Fleet
 	Clock  clock.PassiveClock
 	// Grace is how long the quota of a worker that cannot be reached still counts.
 	Grace time.Duration
-	// Changed carries ClusterQueues to look at; the empty name stands for all.
-	Changed *fleet.RequestSource
+	// Requests carries ClusterQueues to look at; the empty name stands for all.
+	Requests *fleet.RequestSource
 
-	written kube.WriteTracker
+	writes kube.WriteTracker
 }
 
 // Reconcile brings the quota or the condition of one ClusterQueue up to date.
-func (r *Quota) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	if req.Name == "" {
-		return ctrl.Result{}, r.all(ctx)
+		return ctrl.Result{}, r.enqueueAll(ctx)
 	}
 	queue := &kueue.ClusterQueue{}
 	if err := r.Client.Get(ctx, req.NamespacedName, queue); err != nil {
@@ -55,17 +55,17 @@ func (r *Quota) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, e
 		return ctrl.Result{}, err
 	}
 	plan := planQuota(in)
-	switch err := r.act(ctx, queue, plan); {
+	switch err := r.executePlan(ctx, queue, plan); {
 	case apierrors.IsConflict(err):
 		return ctrl.Result{RequeueAfter: conflictDelay}, nil
 	case client.IgnoreNotFound(err) != nil:
 		return ctrl.Result{}, fmt.Errorf("keep the quota of ClusterQueue %s: %w", queue.Name, err)
 	}
-	return kube.RequeueAt(plan.WakeAt, in.Now), nil
+	return kube.RequeueAt(plan.RecheckAt, in.Now), nil
 }
 
-// all makes every ClusterQueue with a check be looked at.
-func (r *Quota) all(ctx context.Context) error {
+// enqueueAll makes every ClusterQueue with a check be looked at.
+func (r *QuotaReconciler) enqueueAll(ctx context.Context) error {
 	list := &kueue.ClusterQueueList{}
 	if err := r.Client.List(ctx, list); err != nil {
 		return fmt.Errorf("list ClusterQueues: %w", err)
@@ -73,19 +73,19 @@ func (r *Quota) all(ctx context.Context) error {
 	for i := range list.Items {
 		q := &list.Items[i]
 		if q.Spec.AdmissionChecksStrategy != nil || meta.FindStatusCondition(q.Status.Conditions, kueue.ClusterQueueMultiKueueManagerQuotaAutomation) != nil {
-			r.Changed.Enqueue(client.ObjectKeyFromObject(q), 0)
+			r.Requests.Enqueue(client.ObjectKeyFromObject(q), 0)
 		}
 	}
 	return nil
 }
 
-func (r *Quota) observe(ctx context.Context, queue *kueue.ClusterQueue) (quotaInput, error) {
+func (r *QuotaReconciler) observe(ctx context.Context, queue *kueue.ClusterQueue) (quotaInput, error) {
 	in := quotaInput{Now: r.Clock.Now(), Groups: queue.Spec.ResourceGroups, Grace: r.Grace}
-	ac, err := r.check(ctx, queue)
+	ac, err := r.lookupAdmissionCheck(ctx, queue)
 	if err != nil || ac == nil {
 		return in, err
 	}
-	in.Checked = true
+	in.HasCheck = true
 	config := &kueue.MultiKueueConfig{}
 	if p := ac.Spec.Parameters; p == nil || p.Kind != configKind {
 		return in, nil
@@ -100,12 +100,12 @@ func (r *Quota) observe(ctx context.Context, queue *kueue.ClusterQueue) (quotaIn
 	if config.Spec.QuotaManagement != kueue.QuotaManagementAutomated {
 		return in, nil
 	}
-	in.Workers, err = r.workers(ctx, queue, config)
+	in.Workers, err = r.observeWorkers(ctx, queue, config)
 	return in, err
 }
 
-// check returns the multikueue check of a ClusterQueue, nil if there is none.
-func (r *Quota) check(ctx context.Context, queue *kueue.ClusterQueue) (*kueue.AdmissionCheck, error) {
+// lookupAdmissionCheck returns the multikueue check of a ClusterQueue, nil if there is none.
+func (r *QuotaReconciler) lookupAdmissionCheck(ctx context.Context, queue *kueue.ClusterQueue) (*kueue.AdmissionCheck, error) {
 	if queue.Spec.AdmissionChecksStrategy == nil {
 		return nil, nil
 	}
@@ -123,8 +123,8 @@ func (r *Quota) check(ctx context.Context, queue *kueue.ClusterQueue) (*kueue.Ad
 	return nil, nil
 }
 
-// workers is what the clusters of a config have to give. A cluster that does not exist gives nothing.
-func (r *Quota) workers(ctx context.Context, queue *kueue.ClusterQueue, config *kueue.MultiKueueConfig) ([]quotaWorker, error) {
+// observeWorkers is what the clusters of a config have to give. A cluster that does not exist gives nothing.
+func (r *QuotaReconciler) observeWorkers(ctx context.Context, queue *kueue.ClusterQueue, config *kueue.MultiKueueConfig) ([]quotaWorker, error) {
 	locals := &kueue.LocalQueueList{}
 	if err := r.Client.List(ctx, locals, client.MatchingFields{byClusterQueue: queue.Name}); err != nil {
 		return nil, fmt.Errorf("list LocalQueues of %s: %w", queue.Name, err)
@@ -138,13 +138,13 @@ func (r *Quota) workers(ctx context.Context, queue *kueue.ClusterQueue, config *
 		case err != nil:
 			return nil, fmt.Errorf("read MultiKueueCluster %s: %w", name, err)
 		}
-		workers = append(workers, r.worker(name, locals.Items))
+		workers = append(workers, r.observeWorker(name, locals.Items))
 	}
 	return workers, nil
 }
 
-// worker is what one cluster has to give behind the LocalQueues of the same namespaces and names, as the fleet saw it last.
-func (r *Quota) worker(name string, locals []kueue.LocalQueue) quotaWorker {
+// observeWorker is what one cluster has to give behind the LocalQueues of the same namespaces and names, as the fleet saw it last.
+func (r *QuotaReconciler) observeWorker(name string, locals []kueue.LocalQueue) quotaWorker {
 	state, known := r.Fleet.State(name)
 	w := quotaWorker{Name: name, Connected: state.Connected, LostSince: state.LostSince}
 	if !known {
@@ -152,7 +152,7 @@ func (r *Quota) worker(name string, locals []kueue.LocalQueue) quotaWorker {
 	}
 	_, queues := r.Fleet.Get(name, clusterQueueGVK(), types.NamespacedName{})
 	_, ways := r.Fleet.Get(name, localQueueGVK(), types.NamespacedName{})
-	if w.Seen = queues && ways; !w.Seen {
+	if w.GroupsKnown = queues && ways; !w.GroupsKnown {
 		return w
 	}
 	counted := map[kueue.ClusterQueueReference]bool{}
@@ -171,13 +171,13 @@ func (r *Quota) worker(name string, locals []kueue.LocalQueue) quotaWorker {
 	return w
 }
 
-// act writes the quota, or else the condition: the condition speaks of a quota that is there. A quota that the API server
+// executePlan writes the quota, or else the condition: the condition speaks of a quota that is there. A quota that the API server
 // does not take, because the ClusterQueue's own limits forbid it, becomes a condition.
-func (r *Quota) act(ctx context.Context, queue *kueue.ClusterQueue, plan quotaPlan) error {
+func (r *QuotaReconciler) executePlan(ctx context.Context, queue *kueue.ClusterQueue, plan quotaPlan) error {
 	next := queue.DeepCopy()
 	if !equality.Semantic.DeepEqual(plan.Groups, queue.Spec.ResourceGroups) {
 		next.Spec.ResourceGroups = plan.Groups
-		_, err := r.written.Patch(ctx, r.Client, queue, next, r.Clock.Now())
+		_, err := r.writes.Patch(ctx, r.Client, queue, next, r.Clock.Now())
 		if !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) {
 			return err
 		}
@@ -191,7 +191,7 @@ func (r *Quota) act(ctx context.Context, queue *kueue.ClusterQueue, plan quotaPl
 		plan.Condition.LastTransitionTime = metav1.NewTime(r.Clock.Now())
 		meta.SetStatusCondition(&next.Status.Conditions, *plan.Condition)
 	}
-	_, err := r.written.PatchStatus(ctx, r.Client, queue, next, r.Clock.Now())
+	_, err := r.writes.PatchStatus(ctx, r.Client, queue, next, r.Clock.Now())
 	return err
 }
 

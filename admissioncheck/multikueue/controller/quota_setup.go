@@ -21,15 +21,15 @@ import (
 // byClusterQueue finds LocalQueues by their ClusterQueue.
 const byClusterQueue = "multikueue.clusterqueue"
 
-// quotaDelay is how long changes on workers are collected before the quotas are looked at again: their objects change with
+// quotaBatchDelay is how long changes on workers are collected before the quotas are looked at again: their objects change with
 // every admission, their quotas hardly ever.
-const quotaDelay = 2 * time.Second
+const quotaBatchDelay = 2 * time.Second
 
-// withQuota adds to the kinds that a fleet follows those that quota automation needs, on every cluster and as a whole.
+// withQuotaKinds adds to the kinds that a fleet follows those that quota automation needs, on every cluster and as a whole.
 // Changed is told of every change.
-func withQuota(kinds []fleet.WatchedKind, changed *fleet.RequestSource) []fleet.WatchedKind {
+func withQuotaKinds(kinds []fleet.WatchedKind, changed *fleet.RequestSource) []fleet.WatchedKind {
 	tell := func(client.Object) []types.NamespacedName {
-		changed.Enqueue(types.NamespacedName{}, quotaDelay)
+		changed.Enqueue(types.NamespacedName{}, quotaBatchDelay)
 		return nil
 	}
 	nobody := func(client.Object) (types.NamespacedName, bool) { return types.NamespacedName{}, false }
@@ -45,13 +45,13 @@ func withQuota(kinds []fleet.WatchedKind, changed *fleet.RequestSource) []fleet.
 			NewList: func() client.ObjectList { return &kueue.LocalQueueList{} },
 		},
 	} {
-		kinds = withKind(kinds, needed)
+		kinds = mergeKind(kinds, needed)
 	}
 	return kinds
 }
 
-// withKind adds a kind, or makes the one that is there be followed on every cluster and tell the needed one's followers, too.
-func withKind(kinds []fleet.WatchedKind, needed fleet.WatchedKind) []fleet.WatchedKind {
+// mergeKind adds a kind, or makes the one that is there be followed on every cluster and tell the needed one's followers, too.
+func mergeKind(kinds []fleet.WatchedKind, needed fleet.WatchedKind) []fleet.WatchedKind {
 	for i := range kinds {
 		if kinds[i].GVK != needed.GVK {
 			continue
@@ -68,23 +68,23 @@ func withKind(kinds []fleet.WatchedKind, needed fleet.WatchedKind) []fleet.Watch
 
 // setupQuota adds the controller of quotas.
 func setupQuota(ctx context.Context, mgr ctrl.Manager, f *fleet.Fleet, s Settings) error {
-	ofQueue := indexOf(func(q *kueue.LocalQueue) []string { return []string{string(q.Spec.ClusterQueue)} })
+	ofQueue := typedIndexer(func(q *kueue.LocalQueue) []string { return []string{string(q.Spec.ClusterQueue)} })
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.LocalQueue{}, byClusterQueue, ofQueue); err != nil {
 		return fmt.Errorf("index LocalQueues by their ClusterQueue: %w", err)
 	}
-	r := &Quota{Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}, Grace: s.Policy.WorkerLostTimeout, Changed: s.quota}
+	r := &QuotaReconciler{Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}, Grace: s.Policy.WorkerLostTimeout, Requests: s.quotaRequests}
 	all := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
 		return []reconcile.Request{{}}
 	})
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("multikueue_clusterqueue").
 		For(&kueue.ClusterQueue{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&kueue.LocalQueue{}, handler.EnqueueRequestsFromMapFunc(queueOfLocal), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&kueue.LocalQueue{}, handler.EnqueueRequestsFromMapFunc(requestsForLocalQueue), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&kueue.MultiKueueConfig{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&kueue.AdmissionCheck{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&kueue.MultiKueueCluster{}, all, builder.WithPredicates(activeChanged())).
-		WatchesRawSource(r.Changed.Source()).
-		WithOptions(options()).
+		WatchesRawSource(r.Requests.Source()).
+		WithOptions(controllerOptions()).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("controller of quotas: %w", err)
@@ -92,8 +92,8 @@ func setupQuota(ctx context.Context, mgr ctrl.Manager, f *fleet.Fleet, s Setting
 	return nil
 }
 
-// queueOfLocal is the ClusterQueue of a LocalQueue, which never changes.
-func queueOfLocal(_ context.Context, obj client.Object) []reconcile.Request {
+// requestsForLocalQueue is the ClusterQueue of a LocalQueue, which never changes.
+func requestsForLocalQueue(_ context.Context, obj client.Object) []reconcile.Request {
 	local, ok := obj.(*kueue.LocalQueue)
 	if !ok {
 		return nil

@@ -15,9 +15,9 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// groupsOf reads resource groups, separated by " | ": flavors, each "name: resource=quantity resource=quantity", separated
+// parseGroups reads resource groups, separated by " | ": flavors, each "name: resource=quantity resource=quantity", separated
 // by ";". A group covers what its flavors have, in the order of the first.
-func groupsOf(text string) []kueue.ResourceGroup {
+func parseGroups(text string) []kueue.ResourceGroup {
 	var groups []kueue.ResourceGroup
 	for _, part := range strings.Split(text, " | ") {
 		var group kueue.ResourceGroup
@@ -43,7 +43,7 @@ func groupsOf(text string) []kueue.ResourceGroup {
 	return groups
 }
 
-func showGroups(groups []kueue.ResourceGroup) string {
+func formatGroups(groups []kueue.ResourceGroup) string {
 	var parts []string
 	for _, g := range groups {
 		var flavors []string
@@ -63,7 +63,7 @@ func TestTheQuotaOfAClusterQueueIsTheSumOfItsWorkers(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	automated := &kueue.MultiKueueConfig{Spec: kueue.MultiKueueConfigSpec{QuotaManagement: kueue.QuotaManagementAutomated}}
 	up := func(name, groups string) quotaWorker {
-		return quotaWorker{Name: name, Connected: true, Seen: true, Groups: groupsOf(groups)}
+		return quotaWorker{Name: name, Connected: true, GroupsKnown: true, Groups: parseGroups(groups)}
 	}
 	lost := func(name, groups string, since time.Duration) quotaWorker {
 		w := up(name, groups)
@@ -160,13 +160,13 @@ func TestTheQuotaOfAClusterQueueIsTheSumOfItsWorkers(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			plan := planQuota(quotaInput{
-				Now: now, Groups: groupsOf(tc.hub), Checked: !tc.unchecked, Config: tc.config, Workers: tc.workers, Grace: 15 * time.Minute,
+				Now: now, Groups: parseGroups(tc.hub), HasCheck: !tc.unchecked, Config: tc.config, Workers: tc.workers, Grace: 15 * time.Minute,
 			})
 			want := tc.want
 			if want == "" {
 				want = tc.hub
 			}
-			if got := showGroups(plan.Groups); got != want {
+			if got := formatGroups(plan.Groups); got != want {
 				t.Errorf("quota %q, want %q", got, want)
 			}
 			condition := ""
@@ -176,21 +176,21 @@ func TestTheQuotaOfAClusterQueueIsTheSumOfItsWorkers(t *testing.T) {
 			if condition != tc.condition {
 				t.Errorf("condition %q, want %q", condition, tc.condition)
 			}
-			if wake := time.Duration(0); !plan.WakeAt.IsZero() && plan.WakeAt.Sub(now) != tc.wake || plan.WakeAt.IsZero() && tc.wake != wake {
-				t.Errorf("wakes at %v, want after %v", plan.WakeAt, tc.wake)
+			if wake := time.Duration(0); !plan.RecheckAt.IsZero() && plan.RecheckAt.Sub(now) != tc.wake || plan.RecheckAt.IsZero() && tc.wake != wake {
+				t.Errorf("wakes at %v, want after %v", plan.RecheckAt, tc.wake)
 			}
 		})
 	}
 }
 
 func TestLimitsOfBorrowingAndLendingStayAndTheInputIsNotChanged(t *testing.T) {
-	groups := groupsOf("any: cpu=1 gpu=1")
+	groups := parseGroups("any: cpu=1 gpu=1")
 	groups[0].Flavors[0].Resources[1].BorrowingLimit = ptr.To(resource.MustParse("5"))
 	before := groups[0].DeepCopy()
 	plan := planQuota(quotaInput{
-		Groups: groups, Checked: true,
+		Groups: groups, HasCheck: true,
 		Config:  &kueue.MultiKueueConfig{Spec: kueue.MultiKueueConfigSpec{QuotaManagement: kueue.QuotaManagementAutomated}},
-		Workers: []quotaWorker{{Connected: true, Seen: true, Groups: groupsOf("a: gpu=8")}},
+		Workers: []quotaWorker{{Connected: true, GroupsKnown: true, Groups: parseGroups("a: gpu=8")}},
 	})
 	got := plan.Groups[0].Flavors[0].Resources
 	if limit := got[1].BorrowingLimit; limit == nil || limit.Value() != 5 || got[1].NominalQuota.Value() != 8 {
@@ -206,9 +206,9 @@ func TestLimitsOfBorrowingAndLendingStayAndTheInputIsNotChanged(t *testing.T) {
 
 func TestAQuantityThatIsEqualKeepsItsSpelling(t *testing.T) {
 	plan := planQuota(quotaInput{
-		Groups: groupsOf("any: cpu=8000m"), Checked: true,
+		Groups: parseGroups("any: cpu=8000m"), HasCheck: true,
 		Config:  &kueue.MultiKueueConfig{Spec: kueue.MultiKueueConfigSpec{QuotaManagement: kueue.QuotaManagementAutomated}},
-		Workers: []quotaWorker{{Connected: true, Seen: true, Groups: groupsOf("a: cpu=8")}},
+		Workers: []quotaWorker{{Connected: true, GroupsKnown: true, Groups: parseGroups("a: cpu=8")}},
 	})
 	want := resource.MustParse("8000m")
 	if got := plan.Groups[0].Flavors[0].Resources[0].NominalQuota; got.Cmp(want) != 0 || got.Format != want.Format {

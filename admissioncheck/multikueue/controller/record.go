@@ -15,11 +15,11 @@ import (
 // The metrics of the multikueue check bear their full names, without the prefix of the others (contract: multikueue.md 10,
 // kueue-api.md 5). The label replica_role is added to all metrics by the program.
 var (
-	dispatched = prometheus.NewCounterVec(prometheus.CounterOpts{
+	dispatchedTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "multikueue_workloads_dispatched_total",
 		Help: "Workload copies created on worker clusters",
 	}, []string{"cluster_queue", "cluster"})
-	admitted = prometheus.NewCounterVec(prometheus.CounterOpts{
+	admittedTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "multikueue_workloads_admitted_total",
 		Help: "Workloads whose multikueue check became Ready",
 	}, []string{"cluster_queue", "cluster"})
@@ -27,7 +27,7 @@ var (
 
 // RegisterMetrics adds the check's metrics to a registry; several hubs of one process share them.
 func RegisterMetrics(registry metrics.RegistererGatherer) error {
-	for _, c := range []prometheus.Collector{dispatched, admitted, offers, latency, retreats, orphaned} {
+	for _, c := range []prometheus.Collector{dispatchedTotal, admittedTotal, offersTotal, offerLatency, retreatsTotal, orphanGauge} {
 		var twice prometheus.AlreadyRegisteredError
 		if err := registry.Register(c); err != nil && !errors.As(err, &twice) {
 			return fmt.Errorf("register metrics: %w", err)
@@ -37,24 +37,24 @@ func RegisterMetrics(registry metrics.RegistererGatherer) error {
 }
 
 func countDispatched(wl *kueue.Workload, cluster string) {
-	dispatched.WithLabelValues(clusterQueueOf(wl), cluster).Inc()
+	dispatchedTotal.WithLabelValues(reservedClusterQueue(wl), cluster).Inc()
 }
 
-func clusterQueueOf(wl *kueue.Workload) string {
+func reservedClusterQueue(wl *kueue.Workload) string {
 	if wl.Status.Admission == nil {
 		return ""
 	}
 	return string(wl.Status.Admission.ClusterQueue)
 }
 
-// record tells what a write has made true: the events, and the metric when the check became Ready.
-func (r *Resolver) record(s *subject, plan dispatch.Plan, d done) {
+// recordChange tells what a write has made true: the events, and the metric when the check became Ready.
+func (r *WorkloadReconciler) recordChange(s *workloadScope, plan dispatch.Plan, d hubChange) {
 	if d.wl == nil {
 		return
 	}
 	kube.RecordEvents(r.Recorder, s.original.Workload, d.events...)
-	r.count(s, plan)
-	if plan.Verdict.Check == dispatch.Ready && s.observed.Local.Check != dispatch.Ready && r.knows(plan.Next.Bound) {
-		admitted.WithLabelValues(clusterQueueOf(d.wl), plan.Next.Bound).Inc()
+	r.recordMetrics(s, plan)
+	if plan.Verdict.Check == dispatch.Ready && s.observed.Local.Check != dispatch.Ready && r.isKnownCluster(plan.Next.Bound) {
+		admittedTotal.WithLabelValues(reservedClusterQueue(d.wl), plan.Next.Bound).Inc()
 	}
 }

@@ -12,59 +12,59 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// removals remembers for some seconds which objects a worker was told to remove, and answered that it does or that they are
+// removalCache remembers for some seconds which objects a worker was told to remove, and answered that it does or that they are
 // gone: on a busy machine the informers show them for a while yet, and whatever is decided meanwhile would remove them again. What a
 // later connection shows is there, or there again: a worker may have been put back to a backup, which the same connection may survive.
-type removals struct {
-	mu          sync.Mutex
-	began       time.Time
-	now, before map[removed]bool // since began, and before that
+type removalCache struct {
+	mu                sync.Mutex
+	rotatedAt         time.Time
+	current, previous map[removedObject]bool // since began, and before that
 }
 
-// removed is an object that was removed over a connection to its cluster, see fleet.State.
-type removed struct {
+// removedObject is an object that was removed over a connection to its cluster, see fleet.State.
+type removedObject struct {
 	uid        types.UID
 	connection int64
 }
 
-// removalAge is how long a removal is remembered at least; at most it is twice as long. What is still there afterwards is removed again.
-const removalAge = 10 * time.Second
+// removalTTL is how long a removal is remembered at least; at most it is twice as long. What is still there afterwards is removed again.
+const removalTTL = 10 * time.Second
 
-// note remembers objects.
-func (m *removals) note(uids []types.UID, connection int64, now time.Time) {
+// record remembers objects.
+func (m *removalCache) record(uids []types.UID, connection int64, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.turn(now)
-	if m.now == nil {
-		m.now = map[removed]bool{}
+	m.rotate(now)
+	if m.current == nil {
+		m.current = map[removedObject]bool{}
 	}
 	for _, uid := range uids {
-		m.now[removed{uid, connection}] = true
+		m.current[removedObject{uid, connection}] = true
 	}
 }
 
-// turn forgets what is old; it needs the lock.
-func (m *removals) turn(now time.Time) {
-	age := now.Sub(m.began)
-	if age < removalAge {
+// rotate forgets what is old; it needs the lock.
+func (m *removalCache) rotate(now time.Time) {
+	age := now.Sub(m.rotatedAt)
+	if age < removalTTL {
 		return
 	}
-	m.before = m.now
-	if age >= 2*removalAge {
-		m.before = nil
+	m.previous = m.current
+	if age >= 2*removalTTL {
+		m.previous = nil
 	}
-	m.began, m.now = now, nil
+	m.rotatedAt, m.current = now, nil
 }
 
-// left is what is seen over a connection without what was removed over it already. A copy that waits for our finalizer to be taken
+// withoutRemoved is what is seen over a connection without what was removed over it already. A copy that waits for our finalizer to be taken
 // off is left.
-func (m *removals) left(seen mirror.Found, connection int64, now time.Time) mirror.Found {
+func (m *removalCache) withoutRemoved(seen mirror.Found, connection int64, now time.Time) mirror.Found {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.turn(now)
+	m.rotate(now)
 	isRemoved := func(uid types.UID) bool {
-		one := removed{uid, connection}
-		return m.now[one] || m.before[one]
+		one := removedObject{uid, connection}
+		return m.current[one] || m.previous[one]
 	}
 	if seen.Job != nil && isRemoved(seen.Job.GetUID()) {
 		seen.Job = nil
@@ -77,8 +77,8 @@ func (m *removals) left(seen mirror.Found, connection int64, now time.Time) mirr
 	return seen
 }
 
-// removes are the objects seen that a removal below an epoch removes, see mirror.Removal.
-func removes(o mirror.Original, seen mirror.Found, below int64) []types.UID {
+// removedUIDs are the objects seen that a removal below an epoch removes, see mirror.Removal.
+func removedUIDs(o mirror.Original, seen mirror.Found, below int64) []types.UID {
 	removable := func(h dispatch.Holder, epoch int64) bool {
 		return h == dispatch.Predecessor || (h == dispatch.Ours || h == dispatch.Relabelled) && dispatch.Before(epoch, below)
 	}
@@ -95,8 +95,8 @@ func removes(o mirror.Original, seen mirror.Found, below int64) []types.UID {
 	return uids
 }
 
-// connection is the number of the present connection to a cluster, or of the last one.
-func (r *Resolver) connection(cluster string) int64 {
+// connectionNumber is the number of the present connection to a cluster, or of the last one.
+func (r *WorkloadReconciler) connectionNumber(cluster string) int64 {
 	state, _ := r.Fleet.State(cluster)
 	return state.ConnectionNumber
 }

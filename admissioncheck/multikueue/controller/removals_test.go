@@ -19,8 +19,8 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// removing is a worker that counts what it is asked to delete.
-func removing(t *testing.T, on *server) (c client.Client, asked func() int) {
+// newDeleteCounter is a worker that counts what it is asked to delete.
+func newDeleteCounter(t *testing.T, on *fakeServer) (c client.Client, asked func() int) {
 	t.Helper()
 	count := 0
 	c = interceptor.NewClient(on.WithWatch, interceptor.Funcs{
@@ -33,21 +33,21 @@ func removing(t *testing.T, on *server) (c client.Client, asked func() int) {
 }
 
 func TestWhatAWorkerHasRemovedIsNotRemovedAgainThoughItIsStillSeen(t *testing.T) {
-	st := newStage(t, "w1")
+	st := newTestEnv(t, "w1")
 	st.submit()
-	st.offered("w1")
-	st.kill() // nobody else is to look at what follows, and what is seen stays as it is
-	s, err := st.resolver.observe(t.Context(), key())
+	st.waitOffered("w1")
+	st.stop() // nobody else is to look at what follows, and what is seen stays as it is
+	s, err := st.reconciler.observe(t.Context(), workloadKey())
 	if err != nil {
 		t.Fatal(err)
 	}
-	worker, asked := removing(t, st.workers["w1"])
+	worker, asked := newDeleteCounter(t, st.workers["w1"])
 	for _, a := range []dispatch.Action{ // one, and what is decided next on what is seen still
 		{Verb: dispatch.Retract, Cluster: "w1", Epoch: 2, Spare: true},
 		{Verb: dispatch.Retract, Cluster: "w1", Epoch: 2},
 		{Verb: dispatch.Retract, Cluster: "w1", Epoch: 3, Foreground: true},
 	} {
-		if _, err := st.resolver.remote(s, a).Run(t.Context(), worker); err != nil {
+		if _, err := st.reconciler.buildFleetAction(s, a).Run(t.Context(), worker); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,18 +57,18 @@ func TestWhatAWorkerHasRemovedIsNotRemovedAgainThoughItIsStillSeen(t *testing.T)
 }
 
 func TestARemovalOfAnOlderEpochSaysNothingOfALaterOne(t *testing.T) {
-	st := newStage(t, "w1")
+	st := newTestEnv(t, "w1")
 	st.submit()
-	st.offered("w1")
-	st.kill()
-	s, err := st.resolver.observe(t.Context(), key())
+	st.waitOffered("w1")
+	st.stop()
+	s, err := st.reconciler.observe(t.Context(), workloadKey())
 	if err != nil {
 		t.Fatal(err)
 	}
-	worker, asked := removing(t, st.workers["w1"])
+	worker, asked := newDeleteCounter(t, st.workers["w1"])
 	for _, below := range []int64{1, 2} {
 		a := dispatch.Action{Verb: dispatch.Retract, Cluster: "w1", Epoch: below}
-		if _, err := st.resolver.remote(s, a).Run(t.Context(), worker); err != nil {
+		if _, err := st.reconciler.buildFleetAction(s, a).Run(t.Context(), worker); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,35 +78,35 @@ func TestARemovalOfAnOlderEpochSaysNothingOfALaterOne(t *testing.T) {
 }
 
 func TestRemovalsAreRememberedForAWhileAndNotForEver(t *testing.T) {
-	var m removals
+	var m removalCache
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{UID: "workload"}}
 	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "job"}}
 	both := mirror.Found{Workload: wl, Job: job}
-	m.note([]types.UID{"job"}, 1, noon)
-	if got := m.left(both, 1, noon); got.Workload == nil || got.Job != nil {
+	m.record([]types.UID{"job"}, 1, noon)
+	if got := m.withoutRemoved(both, 1, noon); got.Workload == nil || got.Job != nil {
 		t.Errorf("left after the job: %+v", got)
 	}
-	if got := m.left(both, 2, noon); got != both {
+	if got := m.withoutRemoved(both, 2, noon); got != both {
 		t.Errorf("over another connection, which shows both, are left %+v", got)
 	}
-	m.note([]types.UID{"workload"}, 1, noon.Add(removalAge-1))
-	if got := m.left(both, 1, noon.Add(2*removalAge-2)); got != (mirror.Found{}) {
+	m.record([]types.UID{"workload"}, 1, noon.Add(removalTTL-1))
+	if got := m.withoutRemoved(both, 1, noon.Add(2*removalTTL-2)); got != (mirror.Found{}) {
 		t.Errorf("left after both: %+v", got)
 	}
-	if got := m.left(both, 1, noon.Add(4*removalAge)); got != both {
+	if got := m.withoutRemoved(both, 1, noon.Add(4*removalTTL)); got != both {
 		t.Errorf("remembered for too long: %+v", got)
 	}
 }
 
-func TestACopyThatWaitsForOurFinalizerIsToldAgain(t *testing.T) {
-	var m removals
-	m.note([]types.UID{"workload"}, 1, noon)
+func TestACopyThatWaitsForOurFinalizerIsRemovedAgain(t *testing.T) {
+	var m removalCache
+	m.record([]types.UID{"workload"}, 1, noon)
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{UID: "workload", Finalizers: []string{kueue.ResourceInUseFinalizer}}}
-	if got := m.left(mirror.Found{Workload: wl}, 1, noon); got.Workload != nil {
+	if got := m.withoutRemoved(mirror.Found{Workload: wl}, 1, noon); got.Workload != nil {
 		t.Error("its removal is not seen yet")
 	}
 	wl.DeletionTimestamp = ptr.To(metav1.NewTime(noon.Add(time.Second)))
-	if got := m.left(mirror.Found{Workload: wl}, 1, noon); got.Workload == nil {
+	if got := m.withoutRemoved(mirror.Found{Workload: wl}, 1, noon); got.Workload == nil {
 		t.Error("nobody takes the finalizer off")
 	}
 }
@@ -114,16 +114,16 @@ func TestACopyThatWaitsForOurFinalizerIsToldAgain(t *testing.T) {
 // A worker that is put back to a backup shows again what it had removed. Nobody tells the hub of it but the list of the next
 // connection, or, if nobody has noticed, the cache.
 func TestWhatAWorkerHasAgainAfterARestoreIsRemovedAgain(t *testing.T) {
-	st := newStage(t, "w1")
+	st := newTestEnv(t, "w1")
 	st.submit()
-	st.runsOn("w1")
+	st.runOn("w1")
 	back := []client.Object{st.copyOn("w1"), st.jobOn("w1")}
-	for _, obj := range []client.Object{st.localJob(), st.local()} {
+	for _, obj := range []client.Object{st.hubJob(), st.hubWorkload()} {
 		if err := st.hub.Delete(t.Context(), obj); err != nil {
 			t.Fatal(err)
 		}
 	}
-	st.isLeft("w1")
+	st.waitClean("w1")
 	for _, obj := range back {
 		if obj.SetResourceVersion(""); obj.GetUID() == "" {
 			t.Fatal("what came back could be something else")
@@ -132,12 +132,12 @@ func TestWhatAWorkerHasAgainAfterARestoreIsRemovedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	st.reconnect("w1")
-	st.isLeft("w1")
+	st.reconnectWorker("w1")
+	st.waitClean("w1")
 }
 
-// reconnect has a worker connected to once more, with other credentials.
-func (st *stage) reconnect(worker string) {
+// reconnectWorker has a worker connected to once more, with other credentials.
+func (st *testEnv) reconnectWorker(worker string) {
 	st.t.Helper()
 	before, _ := st.fleet.State(worker)
 	st.fleet.Connect(worker, fleet.Credentials{Config: &rest.Config{Host: worker}, Fingerprint: "another"})

@@ -45,41 +45,45 @@ type Settings struct {
 	NameInLabel bool
 	// QuotaAutomation is the gate MultiKueueManagerQuotaAutomation.
 	QuotaAutomation bool
-	// Access says where the credentials of clusters may come from.
-	Access Access
-	// Demand are the hub's rules about the resources that a pod asks for.
-	Demand demand.Rules
+	// CredentialSources says where the credentials of clusters may come from.
+	CredentialSources CredentialSources
+	// PodRequestRules are the hub's rules about the resources that a pod asks for.
+	PodRequestRules demand.Rules
 	// Fleet overrides how patient the supervisors are; origin, kinds and scheme in it are ignored.
 	Fleet fleet.Options
 
-	// quota tells of changes that quota automation needs to know of; nil without it.
-	quota *fleet.RequestSource
+	// quotaRequests tells of changes that quota automation needs to know of; nil without it.
+	quotaRequests *fleet.RequestSource
 }
 
 // Setup adds the multikueue check to a manager: the fleet, the controllers and the sweep. It returns the Resolver, whose
 // Prepare is for the hub's scheduler.
-func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*Resolver, error) {
-	for _, i := range indexes() {
-		if err := mgr.GetFieldIndexer().IndexField(ctx, i.of, i.name, i.value); err != nil {
-			return nil, fmt.Errorf("index %T by %s: %w", i.of, i.name, err)
+func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*WorkloadReconciler, error) {
+	for _, i := range fieldIndexes() {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, i.object, i.name, i.extract); err != nil {
+			return nil, fmt.Errorf("index %T by %s: %w", i.object, i.name, err)
 		}
 	}
 	if s.QuotaAutomation {
-		s.quota = &fleet.RequestSource{}
+		s.quotaRequests = &fleet.RequestSource{}
 	}
-	resolver, sweep, err := assemble(mgr, s)
+	resolver, sweep, err := buildComponents(mgr, s)
 	if err != nil {
 		return nil, err
 	}
 	steps := []func() error{
 		func() error { return RegisterMetrics(metrics.Registry) },
-		func() error { return registerFleet(metrics.Registry, resolver.Fleet) },
+		func() error { return registerFleetMetrics(metrics.Registry, resolver.Fleet) },
 		func() error { return mgr.Add(resolver.Fleet) },
 		func() error { return mgr.Add(sweep) },
 		func() error { return mgr.Add(resolver.Hub) },
-		func() error { return mgr.Add(orphansOf(mgr, resolver, sweep.Kinds)) },
-		func() error { return mgr.Add(&Drain{Resolver: resolver, Every: drainEvery, Clock: clock.RealClock{}}) },
-		func() error { return mgr.Add(&News{Resolver: resolver, Every: newsEvery, Clock: clock.RealClock{}}) },
+		func() error { return mgr.Add(newOrphanReporter(mgr, resolver, sweep.Kinds)) },
+		func() error {
+			return mgr.Add(&Drainer{Reconciler: resolver, Interval: drainInterval, Clock: clock.RealClock{}})
+		},
+		func() error {
+			return mgr.Add(&CapacityWatcher{Reconciler: resolver, Interval: capacityWatchInterval, Clock: clock.RealClock{}})
+		},
 		func() error { return resolver.setup(mgr) },
 		func() error { return setupFencing(mgr, resolver.Fleet) },
 		func() error { return setupIdentities(mgr, resolver) },
@@ -100,13 +104,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*Resolver, error)
 	return resolver, nil
 }
 
-func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep, error) {
+func buildComponents(mgr ctrl.Manager, s Settings) (*WorkloadReconciler, *GarbageCollector, error) {
 	for _, add := range []func(*runtime.Scheme) error{coordinationv1.AddToScheme, switchyard.AddToScheme} {
 		if err := add(mgr.GetScheme()); err != nil {
 			return nil, nil, fmt.Errorf("know the types of what is followed on workers: %w", err)
 		}
 	}
-	sharing := &Sharing{}
+	sharing := &JobNameLookup{}
 	options := s.Fleet
 	kinds := FleetKinds(s.Kinds, sharing)
 	options.Origin, options.Scheme, options.Kinds = s.Origin, mgr.GetScheme(), kinds
@@ -115,55 +119,55 @@ func assemble(mgr ctrl.Manager, s Settings) (*Resolver, *Sweep, error) {
 		capacity = capacity[:1] // whether another cluster could take a job that is to be moved is worth a report, not an estimate
 	}
 	options.Kinds = slices.Concat(kinds, capacity)
-	if s.quota != nil {
-		options.Kinds = withQuota(slices.Clone(options.Kinds), s.quota)
+	if s.quotaRequests != nil {
+		options.Kinds = withQuotaKinds(slices.Clone(options.Kinds), s.quotaRequests)
 	}
-	jobs, err := lookOut(mgr, s.Kinds)
+	jobs, err := newExternalCaches(mgr, s.Kinds)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := NewResolver(&Resolver{
-		Client: sighted{Client: mgr.GetClient(), outlooks: jobs}, Live: mgr.GetAPIReader(), outlooks: jobs,
-		Kinds: s.Kinds, Origin: s.Origin, Policy: s.Policy, Demand: s.Demand,
+	r := NewWorkloadReconciler(&WorkloadReconciler{
+		Client: externalKindClient{Client: mgr.GetClient(), caches: jobs}, APIReader: mgr.GetAPIReader(), externalCaches: jobs,
+		Kinds: s.Kinds, Origin: s.Origin, Policy: s.Policy, PodRequestRules: s.PodRequestRules,
 		NameInLabel: s.NameInLabel, Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager), Clock: clock.RealClock{},
-		Hub: &Hub{Live: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: s.Namespace, Clock: clock.RealClock{}},
+		Hub: &Hub{APIReader: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: s.Namespace, Clock: clock.RealClock{}},
 	})
-	options.AffectedWorkloads, options.OnRemoved, options.OwnsWorkload = r.Concerned, r.removed, r.Owned
+	options.AffectedWorkloads, options.OnRemoved, options.OwnsWorkload = r.AffectedWorkloads, r.forgetCluster, r.OwnsWorkload
 	options.Lease = &fleet.LeaseOptions{
-		Namespace: s.Namespace, Name: fence.LeaseName(s.Origin), Duration: s.Policy.LeaseDuration, IsNeeded: r.LeaseWanted,
-		Margin: s.Policy.SkewMargin, Identity: r.Hub.identity, AdoptedIdentities: r.orphans.hubs,
+		Namespace: s.Namespace, Name: fence.LeaseName(s.Origin), Duration: s.Policy.LeaseDuration, IsNeeded: r.IsLeaseNeeded,
+		Margin: s.Policy.SkewMargin, Identity: r.Hub.identity, AdoptedIdentities: r.orphans.listAdoptedHubs,
 	}
 	r.Fleet = fleet.New(options)
-	sharing.Resolver = r
-	return r, &Sweep{Client: mgr.GetClient(), Fleet: r.Fleet, Kinds: kinds, Every: s.GCInterval, Clock: clock.RealClock{}}, nil
+	sharing.Reconciler = r
+	return r, &GarbageCollector{Client: mgr.GetClient(), Fleet: r.Fleet, Kinds: kinds, Interval: s.GCInterval, Clock: clock.RealClock{}}, nil
 }
 
-func (r *Resolver) setup(mgr ctrl.Manager) error {
-	workloads := ctrl.NewControllerManagedBy(mgr).Named("multikueue_workload").For(&kueue.Workload{}, builder.WithPredicates(r.departures()))
-	for _, s := range r.wakers() {
-		workloads = workloads.Watches(s.of, handler.EnqueueRequestsFromMapFunc(s.whom), builder.WithPredicates(s.when))
+func (r *WorkloadReconciler) setup(mgr ctrl.Manager) error {
+	workloads := ctrl.NewControllerManagedBy(mgr).Named("multikueue_workload").For(&kueue.Workload{}, builder.WithPredicates(r.deletionRecorder()))
+	for _, s := range r.hubWatches() {
+		workloads = workloads.Watches(s.object, handler.EnqueueRequestsFromMapFunc(s.mapFunc), builder.WithPredicates(s.predicate))
 	}
 	c, err := workloads.
-		Watches(&kueue.ClusterQueue{}, queueDeletions()).
+		Watches(&kueue.ClusterQueue{}, queueDeletionHandler()).
 		WatchesRawSource(r.Fleet.WorkloadRequests().Source()).
-		WithOptions(options()).
+		WithOptions(controllerOptions()).
 		Build(r)
 	if err != nil {
 		return fmt.Errorf("controller of workloads: %w", err)
 	}
 	for _, kind := range r.Kinds {
-		if err := mgr.Add(r.watchOf(mgr, c, kind)); err != nil {
+		if err := mgr.Add(r.newJobWatch(mgr, c, kind)); err != nil {
 			return fmt.Errorf("watch of jobs: %w", err)
 		}
 	}
 	return nil
 }
 
-func (r *Resolver) watchOf(mgr ctrl.Manager, c ctrlcontroller.Controller, kind job.Integration) manager.Runnable {
-	if o := r.outlooks[kind.GVK()]; o != nil {
-		return &outlookWatch{controller: c, resolver: r, outlook: o}
+func (r *WorkloadReconciler) newJobWatch(mgr ctrl.Manager, c ctrlcontroller.Controller, kind job.Integration) manager.Runnable {
+	if o := r.externalCaches[kind.GVK()]; o != nil {
+		return &externalJobWatch{controller: c, reconciler: r, externalCache: o}
 	}
-	return &jobWatch{manager: mgr, controller: c, resolver: r, kind: kind}
+	return &jobWatch{manager: mgr, controller: c, reconciler: r, kind: kind}
 }
 
 // setupFencing adds the controller that reports on fences.
@@ -172,8 +176,8 @@ func setupFencing(mgr ctrl.Manager, f *fleet.Fleet) error {
 		Named("multikueue_fencing").
 		For(&kueue.MultiKueueCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(f.ClusterRequests().Source()).
-		WithOptions(options()).
-		Complete(&Fencing{Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}})
+		WithOptions(controllerOptions()).
+		Complete(&FencingReconciler{Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}})
 	if err != nil {
 		return fmt.Errorf("controller of fences: %w", err)
 	}
@@ -181,21 +185,21 @@ func setupFencing(mgr ctrl.Manager, f *fleet.Fleet) error {
 }
 
 // setupIdentities adds the controller that reports which clusters these are.
-func setupIdentities(mgr ctrl.Manager, r *Resolver) error {
+func setupIdentities(mgr ctrl.Manager, r *WorkloadReconciler) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("multikueue_identity").
 		For(&kueue.MultiKueueCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(r.Fleet.ClusterRequests().Source()).
-		WithOptions(options()).
-		Complete(&Identities{Client: mgr.GetClient(), Resolver: r, Recorder: mgr.GetEventRecorder(clusterRecorder), Clock: clock.RealClock{}})
+		WithOptions(controllerOptions()).
+		Complete(&IdentityReconciler{Client: mgr.GetClient(), Reconciler: r, Recorder: mgr.GetEventRecorder(clusterRecorderName), Clock: clock.RealClock{}})
 	if err != nil {
 		return fmt.Errorf("controller of identities: %w", err)
 	}
 	return nil
 }
 
-// options lets several hubs be served by one process, as tests do.
-func options() ctrlcontroller.Options {
+// controllerOptions lets several hubs be served by one process, as tests do.
+func controllerOptions() ctrlcontroller.Options {
 	skip := true
 	return ctrlcontroller.Options{SkipNameValidation: &skip}
 }
@@ -204,12 +208,12 @@ func options() ctrlcontroller.Options {
 type jobWatch struct {
 	manager    ctrl.Manager
 	controller ctrlcontroller.Controller
-	resolver   *Resolver
+	reconciler *WorkloadReconciler
 	kind       job.Integration
 }
 
-// pollKind is how often to look for a kind that the hub does not serve yet.
-const pollKind = 10 * time.Second
+// kindPollInterval is how often to look for a kind that the hub does not serve yet.
+const kindPollInterval = 10 * time.Second
 
 var _ manager.LeaderElectionRunnable = (*jobWatch)(nil)
 
@@ -230,12 +234,12 @@ func (w *jobWatch) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(pollKind):
+		case <-time.After(kindPollInterval):
 			late = true
 		}
 	}
-	s := w.resolver.jobWaker(w.kind, late)
-	return w.controller.Watch(source.Kind(w.manager.GetCache(), s.of, handler.EnqueueRequestsFromMapFunc(s.whom), s.when))
+	s := w.reconciler.jobHubWatch(w.kind, late)
+	return w.controller.Watch(source.Kind(w.manager.GetCache(), s.object, handler.EnqueueRequestsFromMapFunc(s.mapFunc), s.predicate))
 }
 
 func setupAdmissionChecks(mgr ctrl.Manager) error {
@@ -244,11 +248,11 @@ func setupAdmissionChecks(mgr ctrl.Manager) error {
 		Named("multikueue_admissioncheck").
 		For(&kueue.AdmissionCheck{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&kueue.MultiKueueConfig{}, handler.EnqueueRequestsFromMapFunc(checks.requestsForConfig),
-			builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, notesChanged()))).
-		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(checksOfQueue),
-			builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, notesChanged()))).
+			builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, annotationsChanged()))).
+		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(requestsForQueueChecks),
+			builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, annotationsChanged()))).
 		Watches(&kueue.MultiKueueCluster{}, handler.EnqueueRequestsFromMapFunc(checks.requestsForCluster), builder.WithPredicates(activeChanged())).
-		WithOptions(options()).
+		WithOptions(controllerOptions()).
 		Complete(newAdmissionCheckReconciler(mgr.GetClient(), clock.RealClock{}))
 	if err != nil {
 		return fmt.Errorf("controller of admission checks: %w", err)
@@ -281,7 +285,7 @@ func (r admissionChecks) requestsForConfig(ctx context.Context, config client.Ob
 
 func (r admissionChecks) requestsForCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
 	list := &kueue.MultiKueueConfigList{}
-	if err := r.client.List(ctx, list, client.MatchingFields{byMember: cluster.GetName()}); err != nil {
+	if err := r.client.List(ctx, list, client.MatchingFields{byConfigCluster: cluster.GetName()}); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List configs of a cluster")
 		return nil
 	}

@@ -9,18 +9,18 @@ import (
 )
 
 // Every AdmissionCheck, MultiKueueConfig and Job that is there at the start would have all its Workloads looked at once more.
-func TestOnlyWhatComesAfterTheStartHasWorkloadsLookedAtAgain(t *testing.T) {
+func TestOnlyChangesAfterTheInitialListRequeueWorkloads(t *testing.T) {
 	check := &kueue.AdmissionCheck{}
 	for _, tc := range []struct {
 		name    string
 		initial bool
 		want    bool
 	}{{"there at the start", true, false}, {"created later", false, true}} {
-		if got := afterStart().Create(event.CreateEvent{Object: check, IsInInitialList: tc.initial}); got != tc.want {
+		if got := skipInitialList().Create(event.CreateEvent{Object: check, IsInInitialList: tc.initial}); got != tc.want {
 			t.Errorf("%s: %t, want %t", tc.name, got, tc.want)
 		}
 	}
-	if p := afterStart(); !p.Update(event.UpdateEvent{ObjectOld: check, ObjectNew: check}) || !p.Delete(event.DeleteEvent{Object: check}) {
+	if p := skipInitialList(); !p.Update(event.UpdateEvent{ObjectOld: check, ObjectNew: check}) || !p.Delete(event.DeleteEvent{Object: check}) {
 		t.Error("a change or a deletion does not pass")
 	}
 }

@@ -18,54 +18,54 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// siblings says what the other Workloads of the same owner mean for this one: an owner with several Workloads, which bear
+// observeSiblings says what the other Workloads of the same owner mean for this one: an owner with several Workloads, which bear
 // their indexes, has all of them on one cluster. The first chooses it, the others wait for that (contract: multikueue.md 4
 // case 8): the one with the lowest index, or the first name where indexes are equal or no numbers. A sibling that has finished or is
 // going has no say.
-func (r *Resolver) siblings(ctx context.Context, wl *kueue.Workload, l *dispatch.Local) {
+func (r *WorkloadReconciler) observeSiblings(ctx context.Context, wl *kueue.Workload, l *dispatch.Local) {
 	index, component := componentIndex(wl)
 	if !component {
 		return
 	}
-	siblings, err := r.siblingsOf(ctx, wl)
+	siblings, err := r.listSiblings(ctx, wl)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List the workloads of an owner")
 		l.AwaitsSibling = true
 		return
 	}
-	first, here := true, stateOf(wl)
+	first, here := true, decodeState(wl)
 	for i := range siblings {
 		other := &siblings[i]
 		at, _ := componentIndex(other)
-		if state := stateOf(other); state.Bound != "" && !state.Retreating() && (l.Pin == "" || state.Bound < l.Pin) {
+		if state := decodeState(other); state.Bound != "" && !state.Retreating() && (l.Pin == "" || state.Bound < l.Pin) {
 			l.Pin = state.Bound
 		}
-		l.SiblingLeft = l.SiblingLeft || left(other, here.Bound)
+		l.SiblingLeft = l.SiblingLeft || hasLeft(other, here.Bound)
 		first = first && (index < at || index == at && wl.Name < other.Name)
 	}
 	l.AwaitsSibling = l.Pin == "" && !first
 }
 
-// left reports whether a Workload has been given up on a cluster.
-func left(wl *kueue.Workload, cluster string) bool {
-	return slices.ContainsFunc(stateOf(wl).Debts, func(d dispatch.Debt) bool { return d.Cluster == cluster })
+// hasLeft reports whether a Workload has been given up on a cluster.
+func hasLeft(wl *kueue.Workload, cluster string) bool {
+	return slices.ContainsFunc(decodeState(wl).Debts, func(d dispatch.Debt) bool { return d.Cluster == cluster })
 }
 
-// siblingsOf are the other Workloads of the same owner that bear an index, have not finished and are not going. They are the
+// listSiblings are the other Workloads of the same owner that bear an index, have not finished and are not going. They are the
 // cache's own.
-func (r *Resolver) siblingsOf(ctx context.Context, wl *kueue.Workload) ([]kueue.Workload, error) {
-	own, ok := ownerOf(wl)
+func (r *WorkloadReconciler) listSiblings(ctx context.Context, wl *kueue.Workload) ([]kueue.Workload, error) {
+	own, ok := lookupJobOwner(wl)
 	if _, component := componentIndex(wl); !ok || !component {
 		return nil, nil
 	}
 	list := &kueue.WorkloadList{}
-	err := r.Client.List(ctx, list, client.InNamespace(wl.Namespace), client.MatchingFields{byOwner: ownerKey(own)}, client.UnsafeDisableDeepCopy)
+	err := r.Client.List(ctx, list, client.InNamespace(wl.Namespace), client.MatchingFields{byOwner: jobOwnerKey(own)}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("list the workloads of %s %s: %w", own.gvk.Kind, own.name, err)
 	}
 	return slices.DeleteFunc(list.Items, func(other kueue.Workload) bool {
 		_, component := componentIndex(&other)
-		return other.Name == wl.Name || !component || !hasSay(&other)
+		return other.Name == wl.Name || !component || !isActiveSibling(&other)
 	}), nil
 }
 
@@ -82,13 +82,13 @@ func componentIndex(wl *kueue.Workload) (int, bool) {
 	return index, true
 }
 
-// siblingsOfObject lists the Workloads that wait, or may wait, for a Workload of the same owner.
-func (r *Resolver) siblingsOfObject(ctx context.Context, obj client.Object) []reconcile.Request {
+// requestsForSiblings lists the Workloads that wait, or may wait, for a Workload of the same owner.
+func (r *WorkloadReconciler) requestsForSiblings(ctx context.Context, obj client.Object) []reconcile.Request {
 	wl, ok := obj.(*kueue.Workload)
 	if !ok {
 		return nil
 	}
-	siblings, err := r.siblingsOf(ctx, wl)
+	siblings, err := r.listSiblings(ctx, wl)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List the workloads of an owner")
 		return nil
@@ -100,9 +100,9 @@ func (r *Resolver) siblingsOfObject(ctx context.Context, obj client.Object) []re
 	return requests
 }
 
-// siblingNews passes what changes the say of one of several Workloads of an owner: which clusters it is bound to and has left, and
+// siblingChanged passes what changes the say of one of several Workloads of an owner: which clusters it is bound to and has left, and
 // that it is over, whoever has seen to that. It comes with what is in the cache, so that whoever is told sees it.
-func siblingNews() predicate.Predicate {
+func siblingChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		DeleteFunc: func(e event.DeleteEvent) bool { return isComponent(e.Object) },
@@ -112,20 +112,20 @@ func siblingNews() predicate.Predicate {
 			if !ok || !okay || !isComponent(is) {
 				return false
 			}
-			before, after := stateOf(was), stateOf(is)
-			return before.Bound != after.Bound || !slices.EqualFunc(before.Debts, after.Debts, sameDebtor) || hasSay(was) != hasSay(is)
+			before, after := decodeState(was), decodeState(is)
+			return before.Bound != after.Bound || !slices.EqualFunc(before.Debts, after.Debts, isSameDebtCluster) || isActiveSibling(was) != isActiveSibling(is)
 		},
 	}
 }
 
-func sameDebtor(a, b dispatch.Debt) bool { return a.Cluster == b.Cluster }
+func isSameDebtCluster(a, b dispatch.Debt) bool { return a.Cluster == b.Cluster }
 
 func isComponent(obj client.Object) bool {
 	_, ok := obj.GetAnnotations()[kueue.ComponentWorkloadIndexAnnotation]
 	return ok
 }
 
-// hasSay reports whether siblings heed a Workload: whether it is neither over nor going.
-func hasSay(wl *kueue.Workload) bool {
+// isActiveSibling reports whether siblings heed a Workload: whether it is neither over nor going.
+func isActiveSibling(wl *kueue.Workload) bool {
 	return !workload.IsFinished(wl) && wl.DeletionTimestamp.IsZero()
 }

@@ -17,38 +17,38 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// component creates a Workload of an owner with several, bound to a cluster if one is named. A state other than that goes by its
+// createComponent creates a Workload of an owner with several, bound to a cluster if one is named. A state other than that goes by its
 // record.
-func (st *stage) component(name, owner, index, bound string) *kueue.Workload {
+func (st *testEnv) createComponent(name, owner, index, bound string) *kueue.Workload {
 	st.t.Helper()
-	wl := &kueue.Workload{ObjectMeta: noted(name, kueue.ComponentWorkloadIndexAnnotation, index)}
+	wl := &kueue.Workload{ObjectMeta: annotatedMeta(name, kueue.ComponentWorkloadIndexAnnotation, index)}
 	wl.Namespace, wl.UID = "team", types.UID(name)
 	wl.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: owner, UID: types.UID(owner), Controller: ptr.To(true)}}
 	st.create(wl)
 	if bound != "" {
 		wl.Status.ClusterName = ptr.To(bound)
-		st.update(wl)
+		st.updateWorkload(wl)
 	}
 	return wl
 }
 
-func (st *stage) update(wl *kueue.Workload) {
+func (st *testEnv) updateWorkload(wl *kueue.Workload) {
 	st.t.Helper()
 	if err := st.hub.Status().Update(st.t.Context(), wl); err != nil {
 		st.t.Fatal(err)
 	}
 }
 
-func TestSiblingsLeaveADrainedClusterInOneTurn(t *testing.T) {
-	st := newStage(t, "w1", "w2")
-	st.kill() // nobody else is to look at what follows
-	leader := st.component("a", "set", "0", "w1")
-	st.component("b", "set", "1", "w1")
-	st.component("c", "set", "2", "")
-	st.component("d", "another", "0", "w1")
-	d := &Drain{Resolver: st.resolver}
+func TestSiblingsLeaveADrainedClusterTogether(t *testing.T) {
+	st := newTestEnv(t, "w1", "w2")
+	st.stop() // nobody else is to look at what follows
+	leader := st.createComponent("a", "set", "0", "w1")
+	st.createComponent("b", "set", "1", "w1")
+	st.createComponent("c", "set", "2", "")
+	st.createComponent("d", "another", "0", "w1")
+	d := &Drainer{Reconciler: st.reconciler}
 	next := func() (names []string) {
-		for _, key := range d.next(t.Context(), "w1") {
+		for _, key := range d.selectWorkloads(t.Context(), "w1") {
 			names = append(names, key.Name)
 		}
 		return names
@@ -59,7 +59,7 @@ func TestSiblingsLeaveADrainedClusterInOneTurn(t *testing.T) {
 		}
 	}
 	setState(leader, dispatch.State{Epoch: 2, Bound: "w1", Debts: []dispatch.Debt{{Cluster: "w1", Epoch: 1}}}, metav1.Now().Time)
-	st.update(leader)
+	st.updateWorkload(leader)
 	for _, want := range [][]string{{"d"}, {"b"}} {
 		if diff := cmp.Diff(want, next()); diff != "" {
 			t.Errorf("who leaves after the first has gone (-want +got):\n%s", diff)
@@ -68,19 +68,19 @@ func TestSiblingsLeaveADrainedClusterInOneTurn(t *testing.T) {
 }
 
 func TestTheOthersKnowThatASiblingHasLeftTheirCluster(t *testing.T) {
-	st := newStage(t, "w1", "w2")
-	st.kill() // nobody else is to look at what follows
-	leader, follower := st.component("a", "set", "0", "w1"), st.component("b", "set", "1", "w1")
+	st := newTestEnv(t, "w1", "w2")
+	st.stop() // nobody else is to look at what follows
+	leader, follower := st.createComponent("a", "set", "0", "w1"), st.createComponent("b", "set", "1", "w1")
 	left := func() bool {
 		var l dispatch.Local
-		st.resolver.siblings(t.Context(), follower, &l)
+		st.reconciler.observeSiblings(t.Context(), follower, &l)
 		return l.SiblingLeft
 	}
 	if left() {
 		t.Error("both are there")
 	}
 	setState(leader, dispatch.State{Epoch: 2, Bound: "w1", Debts: []dispatch.Debt{{Cluster: "w1", Epoch: 1}}}, metav1.Now().Time)
-	st.update(leader)
+	st.updateWorkload(leader)
 	if !left() {
 		t.Error("the first has been given up there")
 	}
@@ -88,13 +88,13 @@ func TestTheOthersKnowThatASiblingHasLeftTheirCluster(t *testing.T) {
 
 func TestOneOfSeveralSiblingsIsFirstWhateverTheirIndexesAre(t *testing.T) {
 	for _, index := range []string{"0", "x"} {
-		st := newStage(t, "w1")
-		st.kill() // nobody else is to look at what follows
+		st := newTestEnv(t, "w1")
+		st.stop() // nobody else is to look at what follows
 		var free []string
-		all := []*kueue.Workload{st.component("b", "set", index, ""), st.component("a", "set", index, ""), st.component("c", "set", index, "")}
+		all := []*kueue.Workload{st.createComponent("b", "set", index, ""), st.createComponent("a", "set", index, ""), st.createComponent("c", "set", index, "")}
 		for _, wl := range all {
 			var l dispatch.Local
-			if st.resolver.siblings(t.Context(), wl, &l); !l.AwaitsSibling {
+			if st.reconciler.observeSiblings(t.Context(), wl, &l); !l.AwaitsSibling {
 				free = append(free, wl.Name)
 			}
 		}
@@ -105,23 +105,23 @@ func TestOneOfSeveralSiblingsIsFirstWhateverTheirIndexesAre(t *testing.T) {
 }
 
 func TestWhoWaitsForASiblingChoosesAClusterWhenItIsNoMoreOrOver(t *testing.T) {
-	for name, end := range map[string]func(*stage, *kueue.Workload) error{
-		"deleted": func(st *stage, wl *kueue.Workload) error { return st.hub.Delete(t.Context(), wl) },
-		"being deleted": func(st *stage, wl *kueue.Workload) error {
+	for name, end := range map[string]func(*testEnv, *kueue.Workload) error{
+		"deleted": func(st *testEnv, wl *kueue.Workload) error { return st.hub.Delete(t.Context(), wl) },
+		"being deleted": func(st *testEnv, wl *kueue.Workload) error {
 			wl.Finalizers = []string{kueue.ResourceInUseFinalizer}
 			return errors.Join(st.hub.Update(t.Context(), wl), st.hub.Delete(t.Context(), wl))
 		},
-		"finished by the controller of its job": func(st *stage, wl *kueue.Workload) error {
+		"finished by the controller of its job": func(st *testEnv, wl *kueue.Workload) error {
 			workload.Finish(wl, "Succeeded", "done", time.Now())
 			return st.hub.Status().Update(t.Context(), wl)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			st := newStage(t, "w1")
-			first, second := st.component("a", "set", "0", ""), st.component("b", "set", "1", "")
-			reservePlain(second)
+			st := newTestEnv(t, "w1")
+			first, second := st.createComponent("a", "set", "0", ""), st.createComponent("b", "set", "1", "")
+			reserveWithoutDispatcher(second)
 			second.Status.NominatedClusterNames = []string{"w1"}
-			st.update(second)
+			st.updateWorkload(second)
 			seen := func() *kueue.Workload {
 				wl := &kueue.Workload{}
 				_ = st.hub.Get(t.Context(), client.ObjectKeyFromObject(second), wl)
@@ -136,7 +136,7 @@ func TestWhoWaitsForASiblingChoosesAClusterWhenItIsNoMoreOrOver(t *testing.T) {
 	}
 }
 
-func TestSiblingsHearOfWhatMattersToThem(t *testing.T) {
+func TestWhichChangesRequeueSiblings(t *testing.T) {
 	bound := func(wl *kueue.Workload) { wl.Status.ClusterName = ptr.To("w1") }
 	for _, c := range []struct {
 		name     string
@@ -155,11 +155,11 @@ func TestSiblingsHearOfWhatMattersToThem(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			of := func(change func(*kueue.Workload)) *kueue.Workload {
-				wl := &kueue.Workload{ObjectMeta: noted("a", kueue.ComponentWorkloadIndexAnnotation, "0")}
+				wl := &kueue.Workload{ObjectMeta: annotatedMeta("a", kueue.ComponentWorkloadIndexAnnotation, "0")}
 				change(wl)
 				return wl
 			}
-			if got := siblingNews().Update(event.UpdateEvent{ObjectOld: of(c.old), ObjectNew: of(c.now)}); got != c.want {
+			if got := siblingChanged().Update(event.UpdateEvent{ObjectOld: of(c.old), ObjectNew: of(c.now)}); got != c.want {
 				t.Errorf("told: %t", got)
 			}
 		})

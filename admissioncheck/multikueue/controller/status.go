@@ -16,32 +16,32 @@ import (
 )
 
 const (
-	// deferral is when a status that the hub's job could not take is tried again (contract: multikueue.md 6).
-	deferral = 2 * time.Second
-	// overture is how long after the check became Ready, as a timestamp of whole seconds, a remote job whose pods are not all
+	// statusRetryDelay is when a status that the hub's job could not take is tried again (contract: multikueue.md 6).
+	statusRetryDelay = 2 * time.Second
+	// startupQuietPeriod is how long after the check became Ready, as a timestamp of whole seconds, a remote job whose pods are not all
 	// ready has nothing to tell: meanwhile both jobs are resumed, each by its own cluster, and a write of ours would only
 	// meet theirs; and pods that become ready now are told of in the same write as that they exist.
-	overture = 3 * time.Second
-	// pace is the time between two copies that only count pods.
-	pace = 3 * time.Second
-	// handover is how long the hub's own job controller has to record an end that it can see in its job, if it has been quick
+	startupQuietPeriod = 3 * time.Second
+	// statusCopyInterval is the time between two copies that only count pods.
+	statusCopyInterval = 3 * time.Second
+	// minFinishDelay is how long the hub's own job controller has to record an end that it can see in its job, if it has been quick
 	// about it so far; handoverMost is the longest it may ever take. As a rule it takes some milliseconds, but when many jobs
 	// end at once the last ones wait for seconds, and a write of ours would meet its.
-	handover, handoverMost = 2 * time.Second, 30 * time.Second
+	minFinishDelay, maxFinishDelay = 2 * time.Second, 30 * time.Second
 )
 
-// follow copies the status of a remote job while it runs: at once what decides something, the rest when it is due.
-func (r *Resolver) follow(ctx context.Context, s *subject, remote client.Object) error {
-	if due := r.due(s, remote); s.observed.Now.Before(due) {
+// copyDueStatus copies the status of a remote job while it runs: at once what decides something, the rest when it is due.
+func (r *WorkloadReconciler) copyDueStatus(ctx context.Context, s *workloadScope, remote client.Object) error {
+	if due := r.statusDueAt(s, remote); s.observed.Now.Before(due) {
 		s.retryAt = kube.Earliest(s.retryAt, due)
 		return nil
 	}
 	return r.copyStatus(ctx, s, remote)
 }
 
-// due is when the status of a remote job is to be copied, zero for at once: its end, its pods all being ready, and
+// statusDueAt is when the status of a remote job is to be copied, zero for at once: its end, its pods all being ready, and
 // everything during a retreat, because the quota is held until the pods are gone.
-func (r *Resolver) due(s *subject, remote client.Object) time.Time {
+func (r *WorkloadReconciler) statusDueAt(s *workloadScope, remote client.Object) time.Time {
 	o := s.original
 	if remote == nil || o.Job == nil || s.observed.Local.Evicted || s.readyAt.IsZero() {
 		return time.Time{}
@@ -50,75 +50,75 @@ func (r *Resolver) due(s *subject, remote client.Object) time.Time {
 	if is.Finished != nil || is.Ready && !was.Ready {
 		return time.Time{}
 	}
-	due := r.told.last(s.key()).Add(pace)
-	if until := s.readyAt.Add(overture); !is.Ready && until.After(due) {
+	due := r.statusCopies.get(s.key()).Add(statusCopyInterval)
+	if until := s.readyAt.Add(startupQuietPeriod); !is.Ready && until.After(due) {
 		return until
 	}
 	return due
 }
 
-// finish copies the last status of the job to the hub's and then records the outcome; never the other way round, because
+// finishWorkload copies the last status of the job to the hub's and then records the outcome; never the other way round, because
 // a finished Workload is cleaned up and its remote job gone for good. If the hub's job then says the very same, its own
 // controller is about to record it, and only if it does not we do.
-func (r *Resolver) finish(ctx context.Context, s *subject, a dispatch.Action) (done, error) {
-	if o := s.original; o.Job != nil && r.written.IsNewerThan(o.Job, r.Clock.Now()) {
-		s.retryAt = kube.Earliest(s.retryAt, s.observed.Now.Add(echo)) // what the hub's job shows now is not known yet
-		return done{}, nil
+func (r *WorkloadReconciler) finishWorkload(ctx context.Context, s *workloadScope, a dispatch.Action) (hubChange, error) {
+	if o := s.original; o.Job != nil && r.writes.IsNewerThan(o.Job, r.Clock.Now()) {
+		s.retryAt = kube.Earliest(s.retryAt, s.observed.Now.Add(cacheEchoDelay)) // what the hub's job shows now is not known yet
+		return hubChange{}, nil
 	}
-	if err := r.copyStatus(ctx, s, r.lastJob(s, a.Cluster)); err != nil {
-		return done{}, err
+	if err := r.copyStatus(ctx, s, r.lastKnownJob(s, a.Cluster)); err != nil {
+		return hubChange{}, err
 	}
 	if o := s.original; o.Job != nil {
 		said := mirror.Outcome(o.Kind, o.Job)
-		until := r.ending.waiting(s.key(), s.observed.Now).Add(r.records.patience())
+		until := r.awaitingFinish.getOrSet(s.key(), s.observed.Now).Add(r.finishTimes.finishDelay())
 		if said != nil && *said == a.Outcome && s.observed.Now.Before(until) {
 			s.retryAt = kube.Earliest(s.retryAt, until)
-			return done{}, nil
+			return hubChange{}, nil
 		}
 	}
 	next := s.original.Workload.DeepCopy()
 	if !workload.Finish(next, kueue.Reason(a.Outcome.Reason), a.Outcome.Message, s.observed.Now) {
-		return done{}, nil
+		return hubChange{}, nil
 	}
 	if err := kube.ApplyAdmission(ctx, r.Client, next); err != nil {
-		return done{}, err
+		return hubChange{}, err
 	}
-	r.ending.over(s.key()) // it was not the job controller
-	r.written.Record(next, r.Clock.Now())
-	return done{wl: next}, nil
+	r.awaitingFinish.forget(s.key()) // it was not the job controller
+	r.writes.Record(next, r.Clock.Now())
+	return hubChange{wl: next}, nil
 }
 
-// records remember how long the hub's job controller took lately to record ends.
-type records struct {
-	mu    sync.Mutex
-	times latencies
+// finishTimes remember how long the hub's job controller took lately to record ends.
+type finishTimes struct {
+	mu        sync.Mutex
+	latencies latencyWindow
 }
 
-func (r *records) add(took time.Duration) {
+func (r *finishTimes) add(took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.times.add(took)
+	r.latencies.add(took)
 }
 
-// patience is how long it has for the next one: several times what nine in ten of the last ones took.
-func (r *records) patience() time.Duration {
+// finishDelay is how long it has for the next one: several times what nine in ten of the last ones took.
+func (r *finishTimes) finishDelay() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	const times = 4
-	return min(max(times*r.times.most(), handover), handoverMost)
+	return min(max(times*r.latencies.percentile90(), minFinishDelay), maxFinishDelay)
 }
 
-// lastJob returns the job on a cluster as it was last seen, by a live read, in the cache, or before it went, unless it is one that
+// lastKnownJob returns the job on a cluster as it was last seen, by a live read, in the cache, or before it went, unless it is one that
 // has taken the name of the Workload's.
-func (r *Resolver) lastJob(s *subject, cluster string) client.Object {
+func (r *WorkloadReconciler) lastKnownJob(s *workloadScope, cluster string) client.Object {
 	o := s.original
 	believed := func(f mirror.Found) bool {
 		return f.Job != nil && s.state.Believes(cluster, o.Copy(f.Workload), o.JobFacts(f.Job))
 	}
-	if f := newestFound(r.Fleet.ActionResults(cluster, o.Key()), func(f found) bool { return believed(f.Found) }); f != nil {
+	if f := newestRead(r.Fleet.ActionResults(cluster, o.Key()), func(f liveRead) bool { return believed(f.Found) }); f != nil {
 		return f.Job
 	}
-	seen := r.seen(cluster, o)
+	seen := r.lookupRemote(cluster, o)
 	if taken := seen.Job == nil || o.JobFacts(seen.Job).Holder != dispatch.Ours; taken && o.Kind != nil { // gone, and perhaps its name taken
 		gone, _ := r.Fleet.LastDeleted(cluster, o.Kind.GVK(), o.Key())
 		seen.Job = gone.LastState
@@ -131,36 +131,36 @@ func (r *Resolver) lastJob(s *subject, cluster string) client.Object {
 
 // copyStatus writes the status of a remote job to the hub's job if that changes it. What the hub's job cannot take yet is
 // written only where it helps to stop it; a job that is about to start will take all of it in a moment.
-func (r *Resolver) copyStatus(ctx context.Context, s *subject, remote client.Object) error {
+func (r *WorkloadReconciler) copyStatus(ctx context.Context, s *workloadScope, remote client.Object) error {
 	o := s.original
 	if o.Job == nil || remote == nil || o.JobFacts(remote).Holder != dispatch.Ours {
 		return nil
 	}
 	next, changed, deferred := o.WithStatus(remote)
 	if deferred {
-		s.retryAt = kube.Earliest(s.retryAt, s.observed.Now.Add(deferral))
+		s.retryAt = kube.Earliest(s.retryAt, s.observed.Now.Add(statusRetryDelay))
 	}
 	if !changed || deferred && !s.observed.Local.Evicted {
 		return nil
 	}
-	return r.patchJob(ctx, s, next)
+	return r.patchJobStatus(ctx, s, next)
 }
 
-func (r *Resolver) patchJob(ctx context.Context, s *subject, next client.Object) error {
+func (r *WorkloadReconciler) patchJobStatus(ctx context.Context, s *workloadScope, next client.Object) error {
 	wrote, err := kube.PatchStatus(ctx, r.Client, s.original.Job, next)
 	if err != nil {
 		return fmt.Errorf("copy the status of job %s: %w", s.original.JobKey(), err)
 	}
 	if wrote {
-		r.written.Record(next, r.Clock.Now())
-		r.told.begin(s.key(), s.observed.Now)
+		r.writes.Record(next, r.Clock.Now())
+		r.statusCopies.set(s.key(), s.observed.Now)
 		s.original.Job = next
 	}
 	return nil
 }
 
-// drainStatus makes the hub's job show no active pods, because no cluster will ever report on them again.
-func (r *Resolver) drainStatus(ctx context.Context, s *subject) error {
+// clearActivePods makes the hub's job show no active pods, because no cluster will ever report on them again.
+func (r *WorkloadReconciler) clearActivePods(ctx context.Context, s *workloadScope) error {
 	o := s.original
 	if o.Job == nil {
 		return nil
@@ -169,5 +169,5 @@ func (r *Resolver) drainStatus(ctx context.Context, s *subject) error {
 	if !changed {
 		return nil
 	}
-	return r.patchJob(ctx, s, next)
+	return r.patchJobStatus(ctx, s, next)
 }

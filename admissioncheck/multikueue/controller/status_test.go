@@ -15,7 +15,7 @@ import (
 	"switchyard.dev/worker/job/all"
 )
 
-func jobKind(t *testing.T) job.Integration {
+func batchJobKind(t *testing.T) job.Integration {
 	t.Helper()
 	for _, k := range all.Kinds() {
 		if k.GVK().Kind == "Job" {
@@ -26,8 +26,8 @@ func jobKind(t *testing.T) job.Integration {
 	return nil
 }
 
-// showing is a Job of two pods that are active and ready, or that has ended.
-func showing(active, ready int32, ended bool) *batchv1.Job {
+// newJobWithStatus is a Job of two pods that are active and ready, or that has ended.
+func newJobWithStatus(active, ready int32, ended bool) *batchv1.Job {
 	j := &batchv1.Job{Spec: batchv1.JobSpec{Parallelism: ptr.To[int32](2), Suspend: ptr.To(false)}}
 	j.Status = batchv1.JobStatus{Active: active, Ready: ptr.To(ready)}
 	if ended {
@@ -46,29 +46,29 @@ func TestWhenTheStatusOfARunningJobIsCopied(t *testing.T) {
 		notReady    bool
 		later       bool
 	}{
-		{name: "a job without pods has nothing to tell at first", here: showing(0, 0, false), there: showing(0, 0, false), now: 1, last: -1, later: true},
-		{name: "pods may become ready meanwhile", here: showing(0, 0, false), there: showing(2, 1, false), now: 1, last: -1, later: true},
-		{name: "all pods being ready is told at once", here: showing(0, 0, false), there: showing(2, 2, false), now: 1, last: -1},
-		{name: "so is the end", here: showing(2, 2, false), there: showing(0, 0, true), now: 11, last: 10},
-		{name: "slow pods are told of after a while", here: showing(0, 0, false), there: showing(2, 0, false), now: 3, last: -1},
-		{name: "counts wait for their turn", here: showing(2, 0, false), there: showing(2, 1, false), now: 12, last: 10, later: true},
-		{name: "and have it", here: showing(2, 0, false), there: showing(2, 1, false), now: 13, last: 10},
-		{name: "pods that are lost wait too", here: showing(2, 2, false), there: showing(2, 1, false), now: 12, last: 10, later: true},
-		{name: "nothing waits while the hub evicts", here: showing(2, 2, false), there: showing(1, 1, false), now: 12, last: 11, evicted: true},
-		{name: "nor in a retreat", here: showing(2, 2, false), there: showing(1, 1, false), now: 12, last: 11, notReady: true},
+		{name: "a job without pods has nothing to tell at first", here: newJobWithStatus(0, 0, false), there: newJobWithStatus(0, 0, false), now: 1, last: -1, later: true},
+		{name: "pods may become ready meanwhile", here: newJobWithStatus(0, 0, false), there: newJobWithStatus(2, 1, false), now: 1, last: -1, later: true},
+		{name: "all pods being ready is told at once", here: newJobWithStatus(0, 0, false), there: newJobWithStatus(2, 2, false), now: 1, last: -1},
+		{name: "so is the end", here: newJobWithStatus(2, 2, false), there: newJobWithStatus(0, 0, true), now: 11, last: 10},
+		{name: "slow pods are told of after a while", here: newJobWithStatus(0, 0, false), there: newJobWithStatus(2, 0, false), now: 3, last: -1},
+		{name: "counts wait for their turn", here: newJobWithStatus(2, 0, false), there: newJobWithStatus(2, 1, false), now: 12, last: 10, later: true},
+		{name: "and have it", here: newJobWithStatus(2, 0, false), there: newJobWithStatus(2, 1, false), now: 13, last: 10},
+		{name: "pods that are lost wait too", here: newJobWithStatus(2, 2, false), there: newJobWithStatus(2, 1, false), now: 12, last: 10, later: true},
+		{name: "nothing waits while the hub evicts", here: newJobWithStatus(2, 2, false), there: newJobWithStatus(1, 1, false), now: 12, last: 11, evicted: true},
+		{name: "nor in a retreat", here: newJobWithStatus(2, 2, false), there: newJobWithStatus(1, 1, false), now: 12, last: 11, notReady: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := &subject{readyAt: ready, original: mirror.Original{Kind: jobKind(t), Job: c.here, Workload: &kueue.Workload{}}}
+			s := &workloadScope{readyAt: ready, original: mirror.Original{Kind: batchJobKind(t), Job: c.here, Workload: &kueue.Workload{}}}
 			s.observed = dispatch.Observation{Now: ready.Add(time.Duration(c.now) * time.Second), Local: dispatch.Local{Evicted: c.evicted}}
 			if c.notReady {
 				s.readyAt = time.Time{}
 			}
-			r := &Resolver{}
+			r := &WorkloadReconciler{}
 			if c.last >= 0 {
-				r.told.begin(s.key(), ready.Add(time.Duration(c.last)*time.Second))
+				r.statusCopies.set(s.key(), ready.Add(time.Duration(c.last)*time.Second))
 			}
-			if later := s.observed.Now.Before(r.due(s, c.there)); later != c.later {
-				t.Errorf("due %s at %s", r.due(s, c.there), s.observed.Now)
+			if later := s.observed.Now.Before(r.statusDueAt(s, c.there)); later != c.later {
+				t.Errorf("due %s at %s", r.statusDueAt(s, c.there), s.observed.Now)
 			}
 		})
 	}

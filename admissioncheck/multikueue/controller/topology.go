@@ -10,27 +10,27 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// unsettled tells whether the chosen worker has placed pods whose places the hub left to it, and the Workload does not say so
+// hasUnrecordedTopology tells whether the chosen worker has placed pods whose places the hub left to it, and the Workload does not say so
 // yet: what has become of the check is stored already, but a worker may place pods after it has admitted them, or again.
-func (r *Resolver) unsettled(s *subject, plan dispatch.Plan) bool {
+func (r *WorkloadReconciler) hasUnrecordedTopology(s *workloadScope, plan dispatch.Plan) bool {
 	l := s.observed.Local
 	if plan.Verdict.Check != dispatch.Ready || !l.QuotaReserved || l.Evicted || l.Finished || l.Deleted {
 		return false
 	}
-	return len(r.placed(s.original.Workload, plan.Next)) > 0
+	return len(r.listPlacedPodSets(s.original.Workload, plan.Next)) > 0
 }
 
-// settleTopology records that the worker has placed the pods whose places the hub left to it (contract: multikueue.md 4
+// recordTopology records that the worker has placed the pods whose places the hub left to it (contract: multikueue.md 4
 // case 6b). It goes with a write that is made anyway, as a rule.
-func (r *Resolver) settleTopology(wl *kueue.Workload, state dispatch.State) {
-	for _, i := range r.placed(wl, state) {
+func (r *WorkloadReconciler) recordTopology(wl *kueue.Workload, state dispatch.State) {
+	for _, i := range r.listPlacedPodSets(wl, state) {
 		wl.Status.Admission.PodSetAssignments[i].DelayedTopologyRequest = kueue.DelayedTopologyRequestStateReady
 	}
 }
 
-// placed lists those of a Workload's assignments whose places are still to be computed as far as the hub knows, but have been by
+// listPlacedPodSets lists those of a Workload's assignments whose places are still to be computed as far as the hub knows, but have been by
 // the cluster that it is bound to, in the present epoch.
-func (r *Resolver) placed(wl *kueue.Workload, state dispatch.State) []int {
+func (r *WorkloadReconciler) listPlacedPodSets(wl *kueue.Workload, state dispatch.State) []int {
 	pending := func(a kueue.PodSetAssignment) bool {
 		return a.DelayedTopologyRequest == kueue.DelayedTopologyRequestStatePending
 	}
@@ -40,7 +40,7 @@ func (r *Resolver) placed(wl *kueue.Workload, state dispatch.State) []int {
 	}
 	obj, _ := r.Fleet.Get(state.Bound, workloadGVK(), client.ObjectKeyFromObject(wl))
 	remote, ok := obj.(*kueue.Workload)
-	if !ok || remote.Status.Admission == nil || !ofEpoch(remote, state.Epoch) {
+	if !ok || remote.Status.Admission == nil || !isOfEpoch(remote, state.Epoch) {
 		return nil
 	}
 	var list []int
@@ -55,8 +55,8 @@ func (r *Resolver) placed(wl *kueue.Workload, state dispatch.State) []int {
 	return list
 }
 
-// ofEpoch tells whether an object was made in an epoch; what bears no stamp was made in the first.
-func ofEpoch(obj client.Object, epoch int64) bool {
+// isOfEpoch tells whether an object was made in an epoch; what bears no stamp was made in the first.
+func isOfEpoch(obj client.Object, epoch int64) bool {
 	made := mirror.Epoch(obj)
 	return made == epoch || made == 0 && epoch == 1
 }

@@ -11,28 +11,28 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// placesLater is a stage whose hub leaves the places of the pods of two pod sets to the worker, and whose worker has the copy.
-func placesLater(t *testing.T) *stage {
+// newDelayedTopologyEnv is a stage whose hub leaves the places of the pods of two pod sets to the worker, and whose worker has the copy.
+func newDelayedTopologyEnv(t *testing.T) *testEnv {
 	t.Helper()
-	st := newStage(t, "w1")
+	st := newTestEnv(t, "w1")
 	st.enqueue()
-	st.change(func(wl *kueue.Workload) {
+	st.updateStatus(func(wl *kueue.Workload) {
 		later := func(name kueue.PodSetReference) kueue.PodSetAssignment {
 			return kueue.PodSetAssignment{Name: name, DelayedTopologyRequest: kueue.DelayedTopologyRequestStatePending}
 		}
 		workload.ReserveQuota(wl, &kueue.Admission{
 			ClusterQueue: "cq", PodSetAssignments: []kueue.PodSetAssignment{later("main"), later("other"), {Name: "anywhere"}},
 		}, []string{"mk"}, "reserved", time.Now())
-		st.resolver.Prepare(context.Background(), wl, time.Now())
+		st.reconciler.NominateClusters(context.Background(), wl, time.Now())
 	})
-	st.offered("w1")
+	st.waitOffered("w1")
 	return st
 }
 
-// places lets the worker admit its copy, with places for the pods of some pod sets.
-func (st *stage) places(podSets ...kueue.PodSetReference) {
+// assignTopology lets the worker admit its copy, with places for the pods of some pod sets.
+func (st *testEnv) assignTopology(podSets ...kueue.PodSetReference) {
 	st.t.Helper()
-	apply(st.t, st.workers["w1"], func(wl *kueue.Workload) {
+	updateWorkloadStatus(st.t, st.workers["w1"], func(wl *kueue.Workload) {
 		var list []kueue.PodSetAssignment
 		for _, name := range []kueue.PodSetReference{"anywhere", "other", "main"} {
 			a := kueue.PodSetAssignment{Name: name}
@@ -45,9 +45,9 @@ func (st *stage) places(podSets ...kueue.PodSetReference) {
 	})
 }
 
-// delayed renders the hub's requests for places, and whether it has admitted the Workload.
-func (st *stage) delayed() string {
-	wl := st.local()
+// formatDelayedTopology renders the hub's requests for places, and whether it has admitted the Workload.
+func (st *testEnv) formatDelayedTopology() string {
+	wl := st.hubWorkload()
 	var parts []string
 	for _, a := range wl.Status.Admission.PodSetAssignments {
 		parts = append(parts, string(a.Name)+"="+string(a.DelayedTopologyRequest))
@@ -58,26 +58,26 @@ func (st *stage) delayed() string {
 	return strings.Join(parts, " ")
 }
 
-func TestPlacesThatTheWorkerHasFoundAreSettledInTheWriteThatSaysReady(t *testing.T) {
-	st := placesLater(t)
+func TestTopologyAssignmentsAreRecordedInTheWriteThatSaysReady(t *testing.T) {
+	st := newDelayedTopologyEnv(t)
 	before := len(st.hubLog.snapshot())
-	st.places("main", "other", "anywhere")
-	st.eventually("settled", func() bool { return st.delayed() == "main=Ready other=Ready anywhere= admitted" })
+	st.assignTopology("main", "other", "anywhere")
+	st.eventually("settled", func() bool { return st.formatDelayedTopology() == "main=Ready other=Ready anywhere= admitted" })
 	workloads := slices.DeleteFunc(st.hubLog.snapshot()[before:], func(call string) bool { return !strings.HasSuffix(call, "Workload") })
 	if len(workloads) != 1 {
 		t.Errorf("writes %v", workloads)
 	}
 }
 
-func TestPlacesThatTheWorkerFindsLaterAreSettledThen(t *testing.T) {
-	st := placesLater(t)
-	st.places("main")
+func TestLaterTopologyAssignmentsAreRecordedThen(t *testing.T) {
+	st := newDelayedTopologyEnv(t)
+	st.assignTopology("main")
 	st.eventually("Ready, and the job is there", func() bool {
-		return st.check().State == kueue.CheckStateReady && st.jobOn("w1") != nil
+		return st.checkState().State == kueue.CheckStateReady && st.jobOn("w1") != nil
 	})
-	if got := st.delayed(); got != "main=Ready other=Pending anywhere=" {
+	if got := st.formatDelayedTopology(); got != "main=Ready other=Pending anywhere=" {
 		t.Errorf("before the worker has found all places: %s", got)
 	}
-	st.places("main", "other")
-	st.eventually("settled", func() bool { return st.delayed() == "main=Ready other=Ready anywhere= admitted" })
+	st.assignTopology("main", "other")
+	st.eventually("settled", func() bool { return st.formatDelayedTopology() == "main=Ready other=Ready anywhere= admitted" })
 }

@@ -32,28 +32,28 @@ const (
 	maxDowntimes = 50
 )
 
-// unknown tells whether the hub has no record of the time at which something was made.
-func (u uptime) unknown(made time.Time) bool {
+// isUnrecorded tells whether the hub has no record of the time at which something was made.
+func (u uptime) isUnrecorded(made time.Time) bool {
 	return slices.ContainsFunc(u.downtimes, func(d downtime) bool {
 		return !made.Before(d.from.Add(-uptimeSlack)) && !made.After(d.to.Add(uptimeSlack))
 	})
 }
 
-// begin notes that a program begins: since the record's last word none has run.
-func (u uptime) begin(now time.Time) uptime {
+// withRestart notes that a program begins: since the record's last word none has run.
+func (u uptime) withRestart(now time.Time) uptime {
 	next := uptime{until: now, downtimes: slices.Clone(u.downtimes)}
 	if u.until.After(now) { // the clock was put back
 		u.until = now
 	}
 	next.downtimes = append(next.downtimes, downtime{from: u.until, to: now})
 	for len(next.downtimes) > maxDowntimes {
-		next.downtimes = joined(next.downtimes)
+		next.downtimes = mergeClosestDowntimes(next.downtimes)
 	}
 	return next
 }
 
-// joined makes one of the two downtimes that are closest to each other, in place.
-func joined(list []downtime) []downtime {
+// mergeClosestDowntimes makes one of the two downtimes that are closest to each other, in place.
+func mergeClosestDowntimes(list []downtime) []downtime {
 	apart := func(i int) time.Duration { return list[i].from.Sub(list[i-1].to) }
 	at := 1
 	for i := 2; i < len(list); i++ {
@@ -65,14 +65,14 @@ func joined(list []downtime) []downtime {
 	return slices.Delete(list, at, at+1)
 }
 
-// errUptime says that a record cannot be read.
-var errUptime = errors.New("unreadable record of the hub's uptime")
+// errUnreadableUptime says that a record cannot be read.
+var errUnreadableUptime = errors.New("unreadable record of the hub's uptime")
 
-// uptimeOf reads the record.
-func uptimeOf(lease *coordinationv1.Lease) (uptime, error) {
+// parseUptime reads the record.
+func parseUptime(lease *coordinationv1.Lease) (uptime, error) {
 	var u uptime
 	if lease.Spec.RenewTime == nil {
-		return u, fmt.Errorf("%w: it has no renewTime", errUptime)
+		return u, fmt.Errorf("%w: it has no renewTime", errUnreadableUptime)
 	}
 	u.until = lease.Spec.RenewTime.Time
 	text := lease.Annotations[switchyard.DowntimesAnnotation]
@@ -87,15 +87,15 @@ func uptimeOf(lease *coordinationv1.Lease) (uptime, error) {
 			d.to, err = time.Parse(time.RFC3339, to)
 		}
 		if err != nil || d.to.Before(d.from) {
-			return uptime{until: u.until}, fmt.Errorf("%w: annotation %s has %q", errUptime, switchyard.DowntimesAnnotation, part)
+			return uptime{until: u.until}, fmt.Errorf("%w: annotation %s has %q", errUnreadableUptime, switchyard.DowntimesAnnotation, part)
 		}
 		u.downtimes = append(u.downtimes, d)
 	}
 	return u, nil
 }
 
-// text is the value of DowntimesAnnotation.
-func (u uptime) text() string {
+// formatDowntimes is the value of DowntimesAnnotation.
+func (u uptime) formatDowntimes() string {
 	parts := make([]string, 0, len(u.downtimes))
 	for _, d := range u.downtimes {
 		from := ""

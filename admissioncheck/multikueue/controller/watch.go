@@ -24,61 +24,61 @@ import (
 const (
 	// byCluster finds Workloads by the clusters that their State names, those that look for one under everyCluster, and
 	// all that are being dispatched, or wait for a cluster still, under inDispatch.
-	byCluster    = "multikueue.cluster"
-	everyCluster = "*"
-	inDispatch   = "**"
+	byCluster       = "multikueue.cluster"
+	unplacedValue   = "*"
+	inDispatchValue = "**"
 	// byOwner finds Workloads by their job, as "Kind.group/name".
 	byOwner = "multikueue.owner"
 	// byRunPolicy finds the ClusterQueues that have a run policy of their own, each by its word and under anyPolicy.
-	byRunPolicy = "multikueue.runpolicy"
-	anyPolicy   = "*"
+	byRunPolicy  = "multikueue.runpolicy"
+	anyRunPolicy = "*"
 	// bySecret finds MultiKueueClusters by the Secret of their kubeconfig.
 	bySecret = "multikueue.secret"
 	// byConfig finds AdmissionChecks by their MultiKueueConfig.
 	byConfig = "multikueue.config"
-	// byMember finds MultiKueueConfigs by their clusters.
-	byMember = "multikueue.member"
+	// byConfigCluster finds MultiKueueConfigs by their clusters.
+	byConfigCluster = "multikueue.member"
 )
 
-// index is one index of the hub's cache.
-type index struct {
-	of    client.Object
-	name  string
-	value client.IndexerFunc
+// fieldIndex is one index of the hub's cache.
+type fieldIndex struct {
+	object  client.Object
+	name    string
+	extract client.IndexerFunc
 }
 
-func indexes() []index {
-	return []index{
-		{&kueue.Workload{}, byCluster, indexOf(clustersOfWorkload)},
-		{&kueue.Workload{}, byOwner, indexOf(func(wl *kueue.Workload) []string {
-			if own, ok := ownerOf(wl); ok {
-				return []string{ownerKey(own)}
+func fieldIndexes() []fieldIndex {
+	return []fieldIndex{
+		{&kueue.Workload{}, byCluster, typedIndexer(clusterIndexValues)},
+		{&kueue.Workload{}, byOwner, typedIndexer(func(wl *kueue.Workload) []string {
+			if own, ok := lookupJobOwner(wl); ok {
+				return []string{jobOwnerKey(own)}
 			}
 			return nil
 		})},
-		{&kueue.ClusterQueue{}, byRunPolicy, indexOf(func(cq *kueue.ClusterQueue) []string {
+		{&kueue.ClusterQueue{}, byRunPolicy, typedIndexer(func(cq *kueue.ClusterQueue) []string {
 			if policy, ok := cq.Annotations[switchyard.RunPolicyAnnotation]; ok {
-				return []string{policy, anyPolicy}
+				return []string{policy, anyRunPolicy}
 			}
 			return nil
 		})},
-		{&kueue.MultiKueueCluster{}, bySecret, indexOf(func(c *kueue.MultiKueueCluster) []string {
+		{&kueue.MultiKueueCluster{}, bySecret, typedIndexer(func(c *kueue.MultiKueueCluster) []string {
 			if k := c.Spec.ClusterSource.KubeConfig; k != nil && k.LocationType != kueue.PathLocationType {
 				return []string{k.Location}
 			}
 			return nil
 		})},
-		{&kueue.AdmissionCheck{}, byConfig, indexOf(func(ac *kueue.AdmissionCheck) []string {
+		{&kueue.AdmissionCheck{}, byConfig, typedIndexer(func(ac *kueue.AdmissionCheck) []string {
 			if p := ac.Spec.Parameters; p != nil && p.Kind == configKind && ac.Spec.ControllerName == kueue.MultiKueueControllerName {
 				return []string{p.Name}
 			}
 			return nil
 		})},
-		{&kueue.MultiKueueConfig{}, byMember, indexOf(func(c *kueue.MultiKueueConfig) []string { return c.Spec.Clusters })},
+		{&kueue.MultiKueueConfig{}, byConfigCluster, typedIndexer(func(c *kueue.MultiKueueConfig) []string { return c.Spec.Clusters })},
 	}
 }
 
-func indexOf[T client.Object](values func(T) []string) client.IndexerFunc {
+func typedIndexer[T client.Object](values func(T) []string) client.IndexerFunc {
 	return func(obj client.Object) []string {
 		typed, ok := obj.(T)
 		if !ok {
@@ -88,39 +88,39 @@ func indexOf[T client.Object](values func(T) []string) client.IndexerFunc {
 	}
 }
 
-// clustersOfWorkload are the values of byCluster. Who has no quota looks for no cluster, but waits for those that it names: it may
+// clusterIndexValues are the values of byCluster. Who has no quota looks for no cluster, but waits for those that it names: it may
 // not go before they have nothing of it.
-func clustersOfWorkload(wl *kueue.Workload) []string {
-	state := stateOf(wl)
+func clusterIndexValues(wl *kueue.Workload) []string {
+	state := decodeState(wl)
 	names := state.Names()
 	if workload.IsFinished(wl) {
 		return names
 	}
 	quota := workload.HasQuota(wl)
 	if quota && state.Bound == "" {
-		names = append(names, everyCluster)
+		names = append(names, unplacedValue)
 	}
 	if quota || len(names) > 0 {
-		names = append(names, inDispatch)
+		names = append(names, inDispatchValue)
 	}
 	return names
 }
 
-func ownerKey(own owner) string { return own.gvk.GroupKind().String() + "/" + own.name }
+func jobOwnerKey(own jobOwner) string { return own.gvk.GroupKind().String() + "/" + own.name }
 
-// Concerned lists the Workloads that a change of a cluster's connection may matter to: those that look for a cluster, and the
+// AffectedWorkloads lists the Workloads that a change of a cluster's connection may matter to: those that look for a cluster, and the
 // others that name this one, or all of them when the hub is, or was until now, cut off from most. Those that only show something
 // on a cluster that is lost are among them: what an earlier owner of the name has left there is in nobody's way any more, but owed.
 // Orphans are not: nothing can be done about them before the cluster is back.
-func (r *Resolver) Concerned(cluster string) (seekers, others []types.NamespacedName) {
+func (r *WorkloadReconciler) AffectedWorkloads(cluster string) (seekers, others []types.NamespacedName) {
 	named := cluster
-	if r.lookAround().concerns {
-		named = inDispatch
+	if r.updateCutOff().affectsAll {
+		named = inDispatchValue
 	}
-	seekers, others = r.indexed(everyCluster), r.indexed(named)
+	seekers, others = r.listIndexed(unplacedValue), r.listIndexed(named)
 	if state, known := r.Fleet.State(cluster); known && !state.Connected {
 		for _, left := range r.Fleet.List(cluster, workloadGVK()) {
-			if key := client.ObjectKeyFromObject(left); r.Owned(key) {
+			if key := client.ObjectKeyFromObject(left); r.OwnsWorkload(key) {
 				others = append(others, key)
 			}
 		}
@@ -128,9 +128,9 @@ func (r *Resolver) Concerned(cluster string) (seekers, others []types.Namespaced
 	return seekers, others
 }
 
-// indexed lists the Workloads that byCluster has under a value.
-func (r *Resolver) indexed(value string) []types.NamespacedName {
-	requests := r.requests(context.Background(), client.MatchingFields{byCluster: value})
+// listIndexed lists the Workloads that byCluster has under a value.
+func (r *WorkloadReconciler) listIndexed(value string) []types.NamespacedName {
+	requests := r.listRequests(context.Background(), client.MatchingFields{byCluster: value})
 	keys := make([]types.NamespacedName, len(requests))
 	for i := range requests {
 		keys[i] = requests[i].NamespacedName
@@ -138,8 +138,8 @@ func (r *Resolver) indexed(value string) []types.NamespacedName {
 	return keys
 }
 
-// requests lists Workloads of the hub's cache. A failure is only told: what is missed is found by the next event.
-func (r *Resolver) requests(ctx context.Context, options ...client.ListOption) []reconcile.Request {
+// listRequests lists Workloads of the hub's cache. A failure is only told: what is missed is found by the next event.
+func (r *WorkloadReconciler) listRequests(ctx context.Context, options ...client.ListOption) []reconcile.Request {
 	list := &kueue.WorkloadList{}
 	if err := r.Client.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
 		log.FromContext(ctx).Error(err, "List workloads")
@@ -152,14 +152,14 @@ func (r *Resolver) requests(ctx context.Context, options ...client.ListOption) [
 	return requests
 }
 
-// dispatching lists all Workloads that are being dispatched or wait for a cluster still.
-func (r *Resolver) dispatching(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.requests(ctx, client.MatchingFields{byCluster: inDispatch})
+// requestsInDispatch lists all Workloads that are being dispatched or wait for a cluster still.
+func (r *WorkloadReconciler) requestsInDispatch(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.listRequests(ctx, client.MatchingFields{byCluster: inDispatchValue})
 }
 
-// ofCluster lists the Workloads that a word about a cluster may matter to.
-func (r *Resolver) ofCluster(_ context.Context, cluster client.Object) []reconcile.Request {
-	seekers, others := r.Concerned(cluster.GetName())
+// requestsForCluster lists the Workloads that a word about a cluster may matter to.
+func (r *WorkloadReconciler) requestsForCluster(_ context.Context, cluster client.Object) []reconcile.Request {
+	seekers, others := r.AffectedWorkloads(cluster.GetName())
 	var requests []reconcile.Request
 	for _, key := range slices.Concat(seekers, others) {
 		requests = append(requests, reconcile.Request{NamespacedName: key})
@@ -167,47 +167,47 @@ func (r *Resolver) ofCluster(_ context.Context, cluster client.Object) []reconci
 	return requests
 }
 
-// ofQueue lists those of them that are subject to a ClusterQueue.
-func (r *Resolver) ofQueue(ctx context.Context, queue client.Object) []reconcile.Request {
+// requestsForClusterQueue lists those of them that are subject to a ClusterQueue.
+func (r *WorkloadReconciler) requestsForClusterQueue(ctx context.Context, queue client.Object) []reconcile.Request {
 	list := &kueue.WorkloadList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{byCluster: inDispatch}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Client.List(ctx, list, client.MatchingFields{byCluster: inDispatchValue}, client.UnsafeDisableDeepCopy); err != nil {
 		log.FromContext(ctx).Error(err, "List workloads of a queue")
 		return nil
 	}
 	var requests []reconcile.Request
 	for i := range list.Items {
-		if r.queueOf(ctx, &list.Items[i]) == queue.GetName() {
+		if r.lookupClusterQueue(ctx, &list.Items[i]) == queue.GetName() {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
 		}
 	}
 	return requests
 }
 
-// checksOfQueue lists the checks of a ClusterQueue.
-func checksOfQueue(_ context.Context, obj client.Object) []reconcile.Request {
+// requestsForQueueChecks lists the checks of a ClusterQueue.
+func requestsForQueueChecks(_ context.Context, obj client.Object) []reconcile.Request {
 	queue, ok := obj.(*kueue.ClusterQueue)
 	if !ok {
 		return nil
 	}
 	var requests []reconcile.Request
-	for _, name := range checksOf(queue) {
+	for _, name := range listAdmissionChecks(queue) {
 		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Name: name}})
 	}
 	return requests
 }
 
-// ofJob lists the Workloads of a job of the given kind.
-func (r *Resolver) ofJob(kind job.Integration) func(context.Context, client.Object) []reconcile.Request {
+// requestsForJob lists the Workloads of a job of the given kind.
+func (r *WorkloadReconciler) requestsForJob(kind job.Integration) func(context.Context, client.Object) []reconcile.Request {
 	return func(ctx context.Context, obj client.Object) []reconcile.Request {
-		key := ownerKey(owner{gvk: kind.GVK(), name: obj.GetName()})
-		return r.requests(ctx, client.InNamespace(obj.GetNamespace()), client.MatchingFields{byOwner: key})
+		key := jobOwnerKey(jobOwner{gvk: kind.GVK(), name: obj.GetName()})
+		return r.listRequests(ctx, client.InNamespace(obj.GetNamespace()), client.MatchingFields{byOwner: key})
 	}
 }
 
 // FleetKinds are what the fleet follows on every worker: Workloads, and every kind of job that can be mirrored. Changes of
 // a job that only count pods may wait for others; its first sight, its first pods and its end may not.
 // Sharing is set to the Resolver once it exists.
-func FleetKinds(integrations []job.Integration, sharing *Sharing) []fleet.WatchedKind {
+func FleetKinds(integrations []job.Integration, sharing *JobNameLookup) []fleet.WatchedKind {
 	slim := legacy.Transform(view.CompactTransform())
 	list := []fleet.WatchedKind{{
 		GVK: workloadGVK(), Required: true,
@@ -223,7 +223,7 @@ func FleetKinds(integrations []job.Integration, sharing *Sharing) []fleet.Watche
 		list = append(list, fleet.WatchedKind{
 			GVK: kind.GVK(), New: kind.New, NewList: kind.NewList, Strip: kind.Strip,
 			WorkloadKey:      mirror.WorkloadKeyOfJob,
-			RelatedWorkloads: func(obj client.Object) []types.NamespacedName { return sharing.of(kind, obj) },
+			RelatedWorkloads: func(obj client.Object) []types.NamespacedName { return sharing.listWorkloads(kind, obj) },
 			IsUrgent: func(old, now client.Object) bool {
 				if old == nil || now == nil {
 					return true
@@ -244,24 +244,24 @@ func CapacityKinds() []fleet.WatchedKind {
 	kind := func(gvk schema.GroupVersionKind, one func() client.Object, list func() client.ObjectList) fleet.WatchedKind {
 		return fleet.WatchedKind{GVK: gvk, AllOrigins: true, New: one, NewList: list, WorkloadKey: nobody}
 	}
-	report := kind(reportGVK(), func() client.Object { return &switchyard.CapacityReport{} },
+	report := kind(capacityReportGVK(), func() client.Object { return &switchyard.CapacityReport{} },
 		func() client.ObjectList { return &switchyard.CapacityReportList{} })
 	report.RenewalTimeout = 3 * switchyard.CapacityReportRenewal
-	queues := kind(queuesGVK(), func() client.Object { return &kueue.ClusterQueue{} },
+	queues := kind(clusterQueueGVK(), func() client.Object { return &kueue.ClusterQueue{} },
 		func() client.ObjectList { return &kueue.ClusterQueueList{} })
-	locals := kind(localsGVK(), func() client.Object { return &kueue.LocalQueue{} },
+	locals := kind(localQueueGVK(), func() client.Object { return &kueue.LocalQueue{} },
 		func() client.ObjectList { return &kueue.LocalQueueList{} })
 	queues.FallbackFor, locals.FallbackFor = report.GVK, report.GVK
 	return []fleet.WatchedKind{report, queues, locals}
 }
 
-// Sharing finds the Workloads of the hub that share the name of a job: a worker may still have the job of one that was
+// JobNameLookup finds the Workloads of the hub that share the name of a job: a worker may still have the job of one that was
 // deleted while the hub has made another under its name.
-type Sharing struct{ Resolver *Resolver }
+type JobNameLookup struct{ Reconciler *WorkloadReconciler }
 
-func (s *Sharing) of(kind job.Integration, obj client.Object) []types.NamespacedName {
+func (s *JobNameLookup) listWorkloads(kind job.Integration, obj client.Object) []types.NamespacedName {
 	var keys []types.NamespacedName
-	for _, request := range s.Resolver.ofJob(kind)(context.Background(), obj) {
+	for _, request := range s.Reconciler.requestsForJob(kind)(context.Background(), obj) {
 		keys = append(keys, request.NamespacedName)
 	}
 	return keys

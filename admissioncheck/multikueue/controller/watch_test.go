@@ -34,7 +34,7 @@ func TestRefusalsOfWorkersThatSpeakCoarselyAreKnown(t *testing.T) {
 			wl.Status.Conditions = []metav1.Condition{{
 				Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionFalse, Reason: c.reason, Message: c.message,
 			}}
-			strip := FleetKinds(nil, &Sharing{})[0].Strip
+			strip := FleetKinds(nil, &JobNameLookup{})[0].Strip
 			strip(wl)
 			strip(wl) // it may be called again
 			got := mirror.Original{Workload: &kueue.Workload{}, Origin: origin}.Copy(wl)

@@ -51,7 +51,7 @@ func hostileClusters() []hostileCluster {
 	quiet := func(w http.ResponseWriter) { _, _ = io.WriteString(w, emptyList) }
 	page := `{"kind":"WorkloadList","apiVersion":"kueue.x-k8s.io/v1beta2","metadata":{"resourceVersion":"1","continue":"more"},"items":[`
 	var names atomic.Int64
-	fresh := func() string { return fmt.Sprintf("ghost-%d", names.Add(1)) }
+	fresh := func() string { return fmt.Sprintf("orphan-%d", names.Add(1)) }
 	return []hostileCluster{
 		{name: "bomb", list: func(w http.ResponseWriter) {
 			w.Header().Set("Content-Encoding", "gzip")

@@ -1,0 +1,231 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/mirror"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+func workloadGVK() schema.GroupVersionKind { return kueue.GroupVersion.WithKind("Workload") }
+
+func namespaceGVK() schema.GroupVersionKind { return corev1.SchemeGroupVersion.WithKind("Namespace") }
+
+func asStatus(err error, status *apierrors.APIStatus) bool { return errors.As(err, status) }
+
+// liveRead is what an action has read from a worker's API server.
+type liveRead struct {
+	mirror.Found
+	// epoch of the state that the action belongs to, and when the read began.
+	epoch     int64
+	startedAt time.Time
+}
+
+// lookupRemote returns what the informers of a cluster show of an Original. Objects of another origin are never seen there.
+func (r *WorkloadReconciler) lookupRemote(cluster string, o mirror.Original) mirror.Found {
+	var f mirror.Found
+	if obj, _ := r.Fleet.Get(cluster, workloadGVK(), o.Key()); obj != nil {
+		f.Workload, _ = obj.(*kueue.Workload)
+	}
+	if o.Kind != nil && o.JobName != "" {
+		f.Job, _ = r.Fleet.Get(cluster, o.Kind.GVK(), o.JobKey())
+	}
+	return f
+}
+
+// buildView is what is known of one cluster and of the Workload's objects there.
+func (r *WorkloadReconciler) buildView(ctx context.Context, s *workloadScope, name string, inConfig bool) dispatch.ClusterView {
+	o := s.original
+	seen := r.lookupRemote(name, o)
+	r.recordObserved(o, seen)
+	state, known := r.Fleet.State(name)
+	v := dispatch.ClusterView{
+		Name: name, Link: r.clusterLink(ctx, name, state, known), Copy: o.Copy(seen.Workload), Job: o.JobFacts(seen.Job),
+		InConfig: inConfig,
+	}
+	if known && !servesJobKind(state, o) {
+		v.Trouble = "it does not serve " + o.Kind.GVK().GroupKind().String()
+		v.InConfig = inConfig && s.state.Bound == name // it can be given nothing, but keeps what it has
+	}
+	r.addDeletedObjects(&v, s)
+	v.Stopped = stoppedEpoch(o, r.lookupDeletedObjects(name, o), state.ServesSwitchyard)
+	notes := r.lookupClusterInfo(ctx, s, name)
+	v.Degraded, v.OnTrial = state.DegradedReason, state.AllowTrial
+	if known {
+		setFenceStatus(&v, state.Fencing, notes)
+		r.setLeaseState(&v, o.Kind, state.Fencing, s.observed.Now)
+	}
+	v.OfferedAt = r.inFlight.sentAt(name, s.key(), s.state.Epoch)
+	r.preemptionGates.applyTo(s.key(), &v, s.state.Epoch)
+	v.Copy = o.Plausible(v.Copy)
+	m := notes.clusterAnnotations
+	v.Gone, v.Cordoned = m.declaredGone, m.cordoned || m.draining || m.declaredGone
+	v.BeingDrained = m.draining
+	v.Draining = m.draining && r.drainTargets.contains(name, s.key())
+	if since, is := replacedSince(notes, state, s.observed.Now); is && forbidsOverlap(s.policy) && !o.Gone {
+		return unreachableView(v, since)
+	}
+	addActionResults(&v, o, r.Fleet.ActionResults(name, o.Key()))
+	if v.Job.Behind && r.writes.IsNewerThan(o.Job, r.Clock.Now()) {
+		v.Job.Behind = false
+		s.retryAt = s.observed.Now.Add(cacheEchoDelay)
+	}
+	return v
+}
+
+// addActionResults adds what came of the actions on a cluster: the first failure, and what was read there last. A removal that has spared what it
+// found may have left an older answer than the read that followed it.
+func addActionResults(v *dispatch.ClusterView, o mirror.Original, answers []fleet.ActionResult) {
+	for _, answer := range answers {
+		if answer.Err != nil && v.Trouble == "" {
+			v.Trouble = answer.Err.Error()
+		}
+	}
+	newest := newestRead(answers, func(liveRead) bool { return true })
+	if newest == nil {
+		return
+	}
+	live := o.Live(newest.epoch, newest.Found)
+	live.At = newest.startedAt
+	v.Live = &live
+	if v.Copy.Holder == dispatch.Absent && live.Copy.Holder == dispatch.Foreign {
+		v.Copy = live.Copy
+	}
+	if v.Job.Holder == dispatch.Absent && live.Job.Holder == dispatch.Foreign {
+		v.Job = live.Job
+	}
+}
+
+// newestRead is what was read last of what counts; nil if nothing does.
+func newestRead(answers []fleet.ActionResult, counts func(liveRead) bool) (newest *liveRead) {
+	for _, answer := range answers {
+		if f, ok := answer.Value.(liveRead); ok && counts(f) && (newest == nil || f.isNewerThan(*newest)) {
+			newest = &f
+		}
+	}
+	return newest
+}
+
+// isNewerThan reports whether one answer was asked for after another.
+func (f liveRead) isNewerThan(other liveRead) bool {
+	return f.epoch > other.epoch || f.epoch == other.epoch && f.startedAt.After(other.startedAt)
+}
+
+// cacheEchoDelay is how long our own write of a job's status may take to come back from the hub's cache.
+const cacheEchoDelay = 100 * time.Millisecond
+
+// servesJobKind tells whether a cluster can be given the job: whether it serves the job's kind to us.
+func servesJobKind(state fleet.State, o mirror.Original) bool {
+	if o.Kind == nil {
+		return true
+	}
+	for _, u := range state.Unserved {
+		if u.GVK == o.Kind.GVK() {
+			return false
+		}
+	}
+	return true
+}
+
+// addDeletedObjects adds what is remembered of objects that are no more: how the run ended, in whatever epoch, or that those of the present
+// one were seen to go unfinished.
+func (r *WorkloadReconciler) addDeletedObjects(v *dispatch.ClusterView, s *workloadScope) {
+	o := s.original
+	current := func(obj client.Object) bool {
+		epoch := mirror.Epoch(obj)
+		return epoch == s.state.Epoch || epoch == 0 && s.state.Epoch == 1
+	}
+	if v.Copy.Holder == dispatch.Absent {
+		gone, ok := r.Fleet.LastDeleted(v.Name, workloadGVK(), o.Key())
+		if wl, is := gone.LastState.(*kueue.Workload); ok && is && o.Copy(wl).Holder == dispatch.Ours {
+			last := o.Copy(wl)
+			v.Copy = dispatch.Copy{Finished: last.Finished, Epoch: last.Epoch, Adopted: last.Adopted, AdoptedBy: last.AdoptedBy}
+			v.EndedUnfinished = gone.DeletionObserved && current(wl) && !last.Adopted && last.Finished == nil
+		}
+	}
+	if o.Kind == nil || v.Job.Holder == dispatch.Ours {
+		return
+	}
+	gone, ok := r.Fleet.LastDeleted(v.Name, o.Kind.GVK(), o.Key())
+	last := deletedJobFacts(o, gone.LastState)
+	switch {
+	case !ok || last.Holder != dispatch.Ours || !s.state.Believes(v.Name, v.Copy, last):
+	case last.Finished != nil && (v.Job.Holder == dispatch.Absent || current(gone.LastState)): // somebody may have taken its name since
+		v.Job, v.Job.Holder, v.EndedUnfinished = last, dispatch.Absent, false
+	case v.Job.Holder == dispatch.Absent && current(gone.LastState):
+		v.Job, v.Job.Holder = last, dispatch.Absent
+		v.EndedUnfinished = v.EndedUnfinished || gone.DeletionObserved && o.Kind.TellsEnd() && v.Copy.Finished == nil
+	}
+}
+
+// deletedJobFacts are those of a job that is no more, as far as they still matter.
+func deletedJobFacts(o mirror.Original, last client.Object) dispatch.Job {
+	if last == nil {
+		return dispatch.Job{}
+	}
+	f := o.JobFacts(last)
+	return dispatch.Job{Holder: f.Holder, Epoch: f.Epoch, Finished: f.Finished, UID: f.UID, Stamped: f.Stamped, Named: f.Named}
+}
+
+// clusterLink is the connection to a cluster. A name without a supervisor is that of a MultiKueueCluster which was not looked at
+// yet, or of none at all.
+func (r *WorkloadReconciler) clusterLink(ctx context.Context, name string, state fleet.State, known bool) dispatch.Link {
+	switch {
+	case !known:
+		return r.missingClusters.link(ctx, r.Client, name)
+	case state.Connected:
+		r.missingClusters.forget(name)
+	}
+	return linkFromState(state)
+}
+
+// linkFromState is the connection as its supervisor has it.
+func linkFromState(state fleet.State) dispatch.Link {
+	switch {
+	case state.Connected:
+		return dispatch.Link{State: dispatch.Connected}
+	case state.Err == nil && state.Failures == 0:
+		return dispatch.Link{State: dispatch.Unknown}
+	}
+	return dispatch.Link{State: dispatch.Unreachable, Since: state.LostSince, Never: !state.EverConnected, Untried: state.Failures == 0}
+}
+
+// missingClusterTracker remembers since when a name is known to be that of no MultiKueueCluster.
+type missingClusterTracker struct {
+	clock        clock.PassiveClock
+	mu           sync.Mutex
+	missingSince map[string]time.Time
+}
+
+func (a *missingClusterTracker) link(ctx context.Context, c client.Reader, name string) dispatch.Link {
+	if err := c.Get(ctx, client.ObjectKey{Name: name}, &kueue.MultiKueueCluster{}); !apierrors.IsNotFound(err) {
+		a.forget(name)
+		return dispatch.Link{State: dispatch.Unknown}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.missingSince == nil {
+		a.missingSince = map[string]time.Time{}
+	}
+	if _, known := a.missingSince[name]; !known {
+		a.missingSince[name] = a.clock.Now()
+	}
+	return dispatch.Link{State: dispatch.Unreachable, Since: a.missingSince[name], Never: true}
+}
+
+func (a *missingClusterTracker) forget(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.missingSince, name)
+}

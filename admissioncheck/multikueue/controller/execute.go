@@ -1,0 +1,160 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/workload"
+)
+
+// hubChange is what an act has changed on the hub.
+type hubChange struct {
+	// wl is the Workload as written, nil if it was not.
+	wl *kueue.Workload
+	// events that the write has made true.
+	events []kube.Event
+}
+
+// executePlan carries out a plan: it either writes the Workload's status, once, and does nothing else, or hands the actions for
+// the workers to the fleet and runs those for the hub.
+func (r *WorkloadReconciler) executePlan(ctx context.Context, s *workloadScope, plan dispatch.Plan) (hubChange, error) {
+	if plan.Writes(s.state, s.observed.Local) || r.hasUnrecordedTopology(s, plan) {
+		r.submitActions(s, nil)
+		return r.writeStatus(ctx, s, plan)
+	}
+	r.submitActions(s, r.deferJobCreation(s, plan.Actions))
+	return r.runHubActions(ctx, s, plan.Actions)
+}
+
+// writeStatus writes state and verdict, with everything that follows from them, in one apply.
+func (r *WorkloadReconciler) writeStatus(ctx context.Context, s *workloadScope, plan dispatch.Plan) (hubChange, error) {
+	next := s.original.Workload.DeepCopy()
+	now := s.observed.Now
+	setState(next, plan.Next, now)
+	if s.checkName != "" {
+		workload.SetAdmissionCheck(next, s.checkName, kueue.CheckState(plan.Verdict.Check), plan.Verdict.Message, now)
+	}
+	if plan.Verdict.Check == dispatch.Ready {
+		r.recordTopology(next, plan.Next)
+	}
+	d := hubChange{wl: next, events: workload.DeriveConditions(next, now)}
+	if e := plan.Event; e != nil {
+		d.events = append([]kube.Event{{Warning: e.Warning, Reason: kueue.EventMultiKueue, Note: e.Message}}, d.events...)
+	}
+	if err := kube.ApplyAdmission(ctx, r.Client, next); err != nil {
+		return hubChange{}, err
+	}
+	r.writes.Record(next, r.Clock.Now())
+	return d, nil
+}
+
+// setState stores a State on the Workload: nominated and bound in their fields, the rest in one condition.
+func setState(wl *kueue.Workload, s dispatch.State, now time.Time) {
+	wl.Status.NominatedClusterNames = s.Nominated
+	wl.Status.ClusterName = nil
+	if s.Bound != "" {
+		wl.Status.ClusterName = ptr.To(s.Bound)
+	}
+	record, ok := dispatch.Encode(s)
+	if !ok {
+		meta.RemoveStatusCondition(&wl.Status.Conditions, dispatch.ConditionType)
+		return
+	}
+	status := metav1.ConditionFalse
+	if record.Owed {
+		status = metav1.ConditionTrue
+	}
+	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
+		Type: dispatch.ConditionType, Status: status, Reason: record.Reason, Message: record.Message,
+		ObservedGeneration: record.ObservedGeneration, LastTransitionTime: metav1.NewTime(now),
+	})
+}
+
+// loserRemovalTimeout is how long the winner's job waits for the losers' copies to be gone.
+const loserRemovalTimeout = time.Second
+
+// deferJobCreation keeps the contract's order of removing the losers before the job is created (contract: multikueue.md 4 case 6b),
+// as long as they are quick about it: safety does not depend on it, and a slow loser must not delay the winner.
+func (r *WorkloadReconciler) deferJobCreation(s *workloadScope, actions []dispatch.Action) []dispatch.Action {
+	creates := slices.ContainsFunc(actions, isVerb(dispatch.CreateJob))
+	if !creates || !slices.ContainsFunc(actions, func(a dispatch.Action) bool { return r.isRemovalPending(s, a) }) {
+		r.awaitingLosers.forget(s.key())
+		return actions
+	}
+	until := r.awaitingLosers.getOrSet(s.key(), s.observed.Now).Add(loserRemovalTimeout)
+	if !s.observed.Now.Before(until) {
+		return actions
+	}
+	s.retryAt = kube.Earliest(s.retryAt, until)
+	return slices.DeleteFunc(slices.Clone(actions), isVerb(dispatch.CreateJob))
+}
+
+func isVerb(verb dispatch.Verb) func(dispatch.Action) bool {
+	return func(a dispatch.Action) bool { return a.Verb == verb }
+}
+
+// isRemovalPending reports whether an action is a removal that has not failed yet.
+func (r *WorkloadReconciler) isRemovalPending(s *workloadScope, a dispatch.Action) bool {
+	if a.Verb != dispatch.Retract {
+		return false
+	}
+	ids := actionIDs(a, s.original, r.lookupRemote(a.Cluster, s.original))
+	return !slices.ContainsFunc(r.Fleet.ActionResults(a.Cluster, s.key()), func(answer fleet.ActionResult) bool {
+		return answer.Err != nil && slices.Contains(ids, answer.ID)
+	})
+}
+
+// submitActions hands each cluster its part of the actions, in order. A cluster without a part has nothing left to do, also if it
+// is not looked at any more.
+func (r *WorkloadReconciler) submitActions(s *workloadScope, actions []dispatch.Action) {
+	parts := map[string][]fleet.Action{}
+	for _, a := range actions {
+		if a.Verb == dispatch.OpenGate {
+			r.preemptionGates.recordRequest(s.key(), a.Cluster, a.Epoch, s.observed.Now)
+		}
+		if a.Remote() {
+			parts[a.Cluster] = append(parts[a.Cluster], r.buildFleetAction(s, a))
+		}
+	}
+	r.Fleet.ClearActions(s.key(), func(cluster string) bool {
+		return slices.ContainsFunc(s.observed.Clusters, func(v dispatch.ClusterView) bool { return v.Name == cluster })
+	})
+	for _, v := range s.observed.Clusters {
+		part := parts[v.Name]
+		if len(part) == 0 {
+			part = r.recheckCollision(s, v)
+		}
+		r.Fleet.SetActions(v.Name, s.key(), part)
+	}
+}
+
+// runHubActions runs the actions for the hub and stops at the first failure.
+func (r *WorkloadReconciler) runHubActions(ctx context.Context, s *workloadScope, actions []dispatch.Action) (hubChange, error) {
+	for _, a := range actions {
+		var d hubChange
+		var err error
+		switch a.Verb {
+		case dispatch.CopyStatus:
+			err = r.copyDueStatus(ctx, s, r.lastKnownJob(s, a.Cluster))
+		case dispatch.DrainStatus:
+			err = r.clearActivePods(ctx, s)
+		case dispatch.Finish:
+			d, err = r.finishWorkload(ctx, s, a)
+		case dispatch.CreateOffer, dispatch.UpdateOffer, dispatch.CreateJob, dispatch.Retract, dispatch.OpenGate,
+			dispatch.EvictRemote, dispatch.LiveRead:
+		}
+		if err != nil || d.wl != nil {
+			return d, err
+		}
+	}
+	return hubChange{}, nil
+}

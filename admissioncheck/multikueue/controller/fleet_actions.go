@@ -1,0 +1,144 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/worker/kube"
+)
+
+// actionIDs name the effects of an action, see fleet.Action. A removal is one of the very objects that are seen: what comes
+// after them is another's.
+func actionIDs(a dispatch.Action, o mirror.Original, seen mirror.Found) []string {
+	id := fmt.Sprintf("%s/%d/%t/%t", a.Verb, a.Epoch, a.Spare, a.Foreground)
+	var of []string
+	switch a.Verb {
+	case dispatch.Retract:
+		if seen.Workload != nil {
+			of = append(of, id+"/"+string(seen.Workload.UID))
+		}
+		if seen.Job != nil {
+			of = append(of, id+"/"+string(seen.Job.GetUID()))
+		}
+	case dispatch.UpdateOffer:
+		class := ""
+		if ref := o.Workload.Spec.PriorityClassRef; ref != nil {
+			class = ref.Name
+		}
+		of = append(of, fmt.Sprintf("%s/%d/%s", id, ptr.Deref(o.Workload.Spec.Priority, 0), class))
+	default:
+	}
+	if len(of) == 0 {
+		return []string{id}
+	}
+	return of
+}
+
+// buildFleetAction turns an action for a worker into one for the fleet. It captures what it needs, because it runs later.
+func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Action) fleet.Action {
+	o, epoch, seen := s.original, s.state.Epoch, r.lookupRemote(a.Cluster, s.original)
+	o.Stops, o.Gated = a.Stops && supportsFencing(o.Kind) && r.mayStampStop(a.Cluster), a.Gated
+	ids := actionIDs(a, o, seen)
+	action := fleet.Action{
+		ID: ids[0], CoveredIDs: ids[1:], ReadOnly: a.Verb == dispatch.LiveRead,
+		CreatesObjects: a.Verb == dispatch.CreateOffer || a.Verb == dispatch.CreateJob,
+	}
+	read := func(began time.Time, f *mirror.Found, err error) (any, error) {
+		if f == nil || err != nil {
+			return nil, err
+		}
+		return liveRead{Found: *f, epoch: epoch, startedAt: began}, nil
+	}
+	evidence := func(f *mirror.Found, err error) (any, error) { return read(r.Clock.Now(), f, err) }
+	switch a.Verb {
+	case dispatch.CreateOffer:
+		current := r.newOfferGuard(o)
+		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			if err := current(ctx); err != nil {
+				return nil, err
+			}
+			r.inFlight.recordSend(a.Cluster, o.Key(), a.Epoch, r.Clock.Now())
+			created, other, err := o.CreateOffer(ctx, c, a.Epoch)
+			if created {
+				countDispatched(o.Workload, a.Cluster)
+				r.inFlight.recordOffer(a.Cluster, o.Key(), r.Clock.Now())
+			}
+			return evidence(other, err)
+		}
+	case dispatch.UpdateOffer:
+		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			if seen.Workload == nil {
+				return nil, nil
+			}
+			return nil, o.UpdateOffer(ctx, c, seen.Workload)
+		}
+	case dispatch.CreateJob:
+		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			return evidence(o.CreateJob(ctx, c, a.Epoch, r.NameInLabel))
+		}
+	case dispatch.Retract:
+		sure, connection := r.newRemovalGuard(s, seen), r.connectionNumber(a.Cluster)
+		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			left := r.removals.withoutRemoved(seen, connection, r.Clock.Now())
+			if left == (mirror.Found{}) && seen != left {
+				return nil, nil // it was answered, and is not seen yet
+			}
+			spared, err := o.Retract(ctx, c, mirror.Removal{
+				Below: a.Epoch, Spare: a.Spare, Foreground: a.Foreground, Seen: left, Sure: sure,
+			})
+			if err == nil && spared == nil {
+				r.removals.record(removedUIDs(o, left, a.Epoch), connection, r.Clock.Now())
+			}
+			return evidence(spared, err)
+		}
+	case dispatch.OpenGate:
+		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			now := r.Clock.Now()
+			return nil, r.preemptionGates.trackCall(o.Key(), a.Cluster, a.Epoch, now, func() error { return o.OpenGate(ctx, c, a.Epoch, now) })
+		}
+	case dispatch.EvictRemote:
+		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			return nil, o.Evict(ctx, c, a.Epoch, a.Message, r.Clock.Now())
+		}
+	case dispatch.LiveRead:
+		action.Run = func(ctx context.Context, c client.Client) (any, error) {
+			began := r.Clock.Now()
+			f, err := o.Read(ctx, c)
+			return read(began, &f, err)
+		}
+	case dispatch.CopyStatus, dispatch.DrainStatus, dispatch.Finish:
+		panic("controller: " + string(a.Verb) + " is not for a worker")
+	}
+	return action
+}
+
+// collisionRecheckInterval is how often a name that a foreign object bears, or one that has lost our label, is looked at again: it is not
+// watched.
+const collisionRecheckInterval = time.Minute
+
+// recheckCollision reads a cluster where a foreign object bears our name, now and then, because nothing tells when it goes.
+func (r *WorkloadReconciler) recheckCollision(s *workloadScope, v dispatch.ClusterView) []fleet.Action {
+	collides := (v.Copy.Holder == dispatch.Foreign || v.Job.Holder == dispatch.Foreign) && s.state.Bound != v.Name
+	relabelled := v.Live != nil && v.Live.Job.Holder == dispatch.Relabelled
+	if !collides && !relabelled {
+		return nil
+	}
+	var last time.Time
+	for _, answer := range r.Fleet.ActionResults(v.Name, s.key()) {
+		if f, ok := answer.Value.(liveRead); ok && f.startedAt.After(last) {
+			last = f.startedAt
+		}
+	}
+	if again := last.Add(collisionRecheckInterval); s.observed.Now.Before(again) {
+		s.retryAt = kube.Earliest(s.retryAt, again)
+		return nil
+	}
+	return []fleet.Action{r.buildFleetAction(s, dispatch.Action{Verb: dispatch.LiveRead, Cluster: v.Name, Epoch: s.state.Epoch})}
+}

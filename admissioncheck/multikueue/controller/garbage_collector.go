@@ -1,0 +1,68 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/workload"
+)
+
+// GarbageCollector looks in the fleet's caches for objects of our origin whose Workload the hub does not have, or does not have there,
+// and makes the resolver look at it (contract: multikueue.md 5). It removes nothing and calls nobody: the resolver does,
+// after it has made sure. What a connection shows first is looked at in any case; the sweep is for what was missed.
+type GarbageCollector struct {
+	Client client.Reader
+	Fleet  *fleet.Fleet
+	Kinds  []fleet.WatchedKind
+	// Interval is the time between sweeps; zero for none.
+	Interval time.Duration
+	Clock    clock.WithTicker
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (s *GarbageCollector) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable.
+func (s *GarbageCollector) Start(ctx context.Context) error {
+	runPeriodically(ctx, s.Clock, s.Interval, func() { s.requeueGarbage(ctx) })
+	return nil
+}
+
+func (s *GarbageCollector) requeueGarbage(ctx context.Context) {
+	for _, state := range s.Fleet.States() {
+		if !state.Connected {
+			continue
+		}
+		for _, kind := range s.Kinds {
+			for _, obj := range s.Fleet.List(state.Cluster, kind.GVK) {
+				if key, ok := kind.WorkloadKey(obj); ok && s.isGarbage(ctx, key, state.Cluster) {
+					s.Fleet.RequeueWorkload(state.Cluster, key)
+				}
+			}
+		}
+	}
+}
+
+// isGarbage tells whether, as far as the hub's cache knows, the Workload has no business on the cluster. One that has finished has
+// none: what is there of it is going, or has come back with a backup of the cluster.
+func (s *GarbageCollector) isGarbage(ctx context.Context, key client.ObjectKey, cluster string) bool {
+	wl := &kueue.Workload{}
+	if err := s.Client.Get(ctx, key, wl, client.UnsafeDisableDeepCopy); err != nil {
+		return apierrors.IsNotFound(err)
+	}
+	if workload.IsFinished(wl) {
+		return true
+	}
+	for _, name := range decodeState(wl).Names() {
+		if name == cluster {
+			return false
+		}
+	}
+	return true
+}

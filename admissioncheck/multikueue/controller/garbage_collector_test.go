@@ -1,0 +1,74 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+func TestGarbageCollectionFindsWhatHasNoBusinessOnACluster(t *testing.T) {
+	scheme := testScheme(t)
+	worker := newFakeServer(t, scheme)
+	for _, name := range []string{"no-workload", "bound-here", "bound-elsewhere", "nominated-here", "finished-here"} {
+		remote := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: name, Labels: map[string]string{kueue.MultiKueueOriginLabel: origin},
+		}}
+		if err := worker.Create(context.Background(), remote); err != nil {
+			t.Fatal(err)
+		}
+	}
+	local := func(name string, status kueue.WorkloadStatus) *kueue.Workload {
+		return &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}, Status: status}
+	}
+	hub := newBuilder(t, scheme).WithObjects(
+		local("bound-here", kueue.WorkloadStatus{ClusterName: ptr.To("w1")}),
+		local("finished-here", kueue.WorkloadStatus{ClusterName: ptr.To("w1"), Conditions: []metav1.Condition{
+			{Type: kueue.WorkloadFinished, Status: metav1.ConditionTrue},
+		}}),
+		local("bound-elsewhere", kueue.WorkloadStatus{ClusterName: ptr.To("w2")}),
+		local("nominated-here", kueue.WorkloadStatus{NominatedClusterNames: []string{"w1"}}),
+	).Build()
+	kinds := FleetKinds(nil, nil)
+	f := fleet.New(fleet.Options{
+		Origin: origin, Scheme: scheme, Kinds: kinds, Dial: func(*rest.Config) (client.WithWatch, error) { return worker, nil },
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = f.Start(ctx) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	f.Connect("w1", fleet.Credentials{Config: &rest.Config{}, Fingerprint: "1"})
+	waitUntil(t, "connected", func() bool { s, _ := f.State("w1"); return s.Connected })
+
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	t.Cleanup(queue.ShutDown)
+	if err := f.WorkloadRequests().Source().Start(ctx, queue); err != nil {
+		t.Fatal(err)
+	}
+	drainQueue(queue)
+	(&GarbageCollector{Client: hub, Fleet: f, Kinds: kinds}).requeueGarbage(ctx)
+	if got := drainQueue(queue); !slices.Equal(got, []string{"bound-elsewhere", "finished-here", "no-workload"}) {
+		t.Errorf("found %v", got)
+	}
+}
+
+// drainQueue empties a queue and returns the names that were in it, sorted.
+func drainQueue(queue workqueue.TypedRateLimitingInterface[reconcile.Request]) []string {
+	var names []string
+	for queue.Len() > 0 {
+		request, _ := queue.Get()
+		queue.Done(request)
+		names = append(names, request.Name)
+	}
+	slices.Sort(names)
+	return names
+}

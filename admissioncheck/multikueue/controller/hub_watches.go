@@ -1,0 +1,80 @@
+package controller
+
+import (
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/job"
+)
+
+// hubWatch is a kind of object on the hub whose changes make the resolver look at Workloads: at whom, and after which. DESIGN.md has
+// what each wait of a Workload is ended by.
+type hubWatch struct {
+	object    client.Object
+	mapFunc   handler.MapFunc
+	predicate predicate.Predicate
+}
+
+// hubWatches are all but that of Workloads for themselves and those of jobs. Looked at once at the start, Workloads need no second look for what
+// is there by then.
+func (r *WorkloadReconciler) hubWatches() []hubWatch {
+	spec := predicate.GenerationChangedPredicate{}
+	return []hubWatch{
+		{&kueue.MultiKueueConfig{}, r.requestsInDispatch, predicate.And(skipInitialList(), predicate.Or[client.Object](spec, annotationsChanged()))},
+		{&kueue.AdmissionCheck{}, r.requestsInDispatch, predicate.And[client.Object](skipInitialList(), spec)},
+		{&kueue.MultiKueueCluster{}, r.requestsForCluster, predicate.And(skipInitialList(), annotationsChanged())},
+		{&kueue.Workload{}, r.requestsForSiblings, siblingChanged()},
+		{&kueue.ClusterQueue{}, r.requestsForClusterQueue, predicate.And(skipInitialList(), annotationsChanged())},
+	}
+}
+
+// jobHubWatch is that of the hub's jobs of a kind: a job that was resumed can take a status that it could not take before, with a job
+// that goes nobody waits for its Workload, and one that shows no pods any more lets go of the binding. Late is a watch that
+// begins when Workloads may have been looked at without it.
+func (r *WorkloadReconciler) jobHubWatch(kind job.Integration, late bool) hubWatch {
+	return hubWatch{kind.New(), r.requestsForJob(kind), predicate.Or(jobEventPredicate(late), becameIdle(kind))}
+}
+
+// skipInitialList passes all but what is there when the program starts: all Workloads are looked at then anyway, each once.
+func skipInitialList() predicate.Predicate {
+	return predicate.Funcs{CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList }}
+}
+
+// becameIdle passes updates by which a job ceases to show pods, those that are being terminated included. They come about by writes of
+// our own, which nothing else tells of: a status has no generation.
+func becameIdle(kind job.Integration) predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return kind.Progress(e.ObjectOld).HoldsPods() && !kind.Progress(e.ObjectNew).HoldsPods()
+		},
+	}
+}
+
+// onlyDeletions passes only deletions.
+func onlyDeletions() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(event.UpdateEvent) bool { return false },
+	}
+}
+
+// annotationsChanged passes creations, deletions, and updates that change one of our annotations.
+func annotationsChanged() predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			was, is := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
+			return slices.ContainsFunc([]string{
+				switchyard.RunPolicyAnnotation, switchyard.PreferClustersAnnotation, switchyard.CordonedAnnotation,
+				switchyard.DrainAnnotation, switchyard.GoneAnnotation, switchyard.WeightAnnotation,
+			}, func(name string) bool { return was[name] != is[name] })
+		},
+	}
+}

@@ -1,0 +1,184 @@
+package controller
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/placement"
+	"switchyard.dev/admissioncheck/multikueue/wire"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/view"
+	"switchyard.dev/worker/workload"
+)
+
+// rankClusters says of each cluster how well the Workload fits there, for the dispatcher that wants to know and as long as it looks
+// for one.
+func (r *WorkloadReconciler) rankClusters(ctx context.Context, s *workloadScope) {
+	l := s.observed.Local
+	chooses := s.policy.Dispatcher == dispatch.BestFit && s.state.Bound == ""
+	if !chooses && !isLeavingCluster(s) || !l.QuotaReserved || l.Finished || l.Deleted || l.Evicted {
+		return
+	}
+	s.policy.HedgeAfter = r.inFlight.hedgeDelay(s.state.Nominated)
+	field := r.buildPlacementClusters(ctx, s)
+	s.choices = placement.Rank(r.buildPlacementRequest(s), field)
+	s.ineligible = r.listIneligibleClusters(s, field)
+	for i := range s.observed.Clusters {
+		v := &s.observed.Clusters[i]
+		at := slices.IndexFunc(s.choices, func(c placement.Choice) bool { return c.Cluster == v.Name })
+		if at < 0 {
+			continue
+		}
+		choice := &s.choices[at]
+		v.Fit, v.Preempting = dispatch.Fit{Score: choice.Score, Message: kube.Sanitize(choice.Message, wire.MaxText)}, choice.Preempting()
+		if !choice.Eligible {
+			v.Fit.Reason = dispatch.Reason(choice.Reason)
+		}
+	}
+}
+
+// listIneligibleClusters are the clusters that the Workload cannot be offered for what they say of themselves.
+func (r *WorkloadReconciler) listIneligibleClusters(s *workloadScope, field []placement.Cluster) []ineligibleCluster {
+	var kept []ineligibleCluster
+	for _, choice := range s.choices {
+		if choice.Eligible || choice.Reason == placement.Cordoned || choice.Reason == placement.Refused {
+			continue
+		}
+		at := slices.IndexFunc(field, func(c placement.Cluster) bool { return c.Name == choice.Cluster })
+		kept = append(kept, ineligibleCluster{choice.Cluster, r.capacities.termsFor(choice.Cluster, field[at].Capacity, localQueueKey(s.original.Workload))})
+	}
+	return kept
+}
+
+// localQueueKey is the LocalQueue of a Workload.
+func localQueueKey(wl *kueue.Workload) admission.Key {
+	return admission.Key{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}
+}
+
+// isLeavingCluster reports whether the Workload is to leave the cluster that it is bound to, if another can take it.
+func isLeavingCluster(s *workloadScope) bool {
+	return slices.ContainsFunc(s.observed.Clusters, func(v dispatch.ClusterView) bool { return v.Draining && v.Name == s.state.Bound })
+}
+
+// buildPlacementRequest is what the Workload asks of a cluster.
+func (r *WorkloadReconciler) buildPlacementRequest(s *workloadScope) placement.Request {
+	wl := s.original.Workload
+	request := placement.Request{
+		Namespace: wl.Namespace, LocalQueue: string(wl.Spec.QueueName), Priority: workload.Priority(wl, false),
+		Prefer: s.preferredClusters,
+	}
+	request.PodSets, request.Assumed = buildPodSets(wl, &r.PodRequestRules)
+	if kind := s.original.Kind; kind != nil {
+		request.Kind = capacityReportKind(kind)
+	}
+	for _, v := range s.observed.Clusters {
+		if c := v.Copy; c.Holder == dispatch.Ours && c.Epoch == s.state.Epoch && (c.Refused || c.Evicted) {
+			request.Refused = append(request.Refused, placement.Refusal{Cluster: v.Name, Because: c.Waiting})
+		}
+	}
+	slices.SortFunc(request.Refused, func(a, b placement.Refusal) int { return strings.Compare(a.Cluster, b.Cluster) })
+	return request
+}
+
+// buildPodSets is what a Workload asks for by the hub's rules about resources, and the resources that only those rules make of what
+// its pods ask for: the copies have the pods as they are, and every cluster goes by rules of its own.
+func buildPodSets(wl *kueue.Workload, rules *demand.Rules) (sets []admission.PodSet, assumed []string) {
+	sets = make([]admission.PodSet, 0, len(wl.Spec.PodSets))
+	var asked []string
+	for i := range wl.Spec.PodSets {
+		ps := &wl.Spec.PodSets[i]
+		set := view.ConvertPodSet(ps)
+		if ps.MinCount != nil && *ps.MinCount < ps.Count {
+			set.MinCount = *ps.MinCount
+		}
+		set.Requests, _ = rules.Of(&ps.Template.Spec, demand.Surroundings{})
+		sets = append(sets, set)
+		if len(rules.Transformations) > 0 {
+			plain, _ := (&demand.Rules{}).Of(&ps.Template.Spec, demand.Surroundings{})
+			asked, assumed = appendResourceNames(asked, plain), appendResourceNames(assumed, set.Requests)
+		}
+	}
+	assumed = slices.DeleteFunc(assumed, func(name string) bool { return slices.Contains(asked, name) })
+	slices.Sort(assumed)
+	return sets, slices.Compact(assumed)
+}
+
+func appendResourceNames(names []string, requests amount.Vector) []string {
+	for _, r := range requests {
+		names = append(names, r.Resource)
+	}
+	return names
+}
+
+// buildPlacementClusters is the fleet as placement wants it: the clusters of the config that can be reached.
+func (r *WorkloadReconciler) buildPlacementClusters(ctx context.Context, s *workloadScope) []placement.Cluster {
+	var field []placement.Cluster
+	for _, v := range s.observed.Clusters {
+		if !v.InConfig || v.Link.State != dispatch.Connected {
+			continue
+		}
+		capacity := r.clusterCapacity(v.Name, s.observed.Now)
+		cluster := placement.Cluster{
+			Name: v.Name, Capacity: capacity, Cordoned: v.Cordoned, Degraded: v.Degraded, OnTrial: v.OnTrial, Weight: r.lookupClusterInfo(ctx, s, v.Name).weight,
+			Offered: v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == s.state.Epoch,
+		}
+		cluster.Troubles = r.inFlight.countMisses(v.Name, s.observed.Now)
+		var counted time.Time
+		if capacity != nil {
+			counted = capacity.At
+		}
+		cluster.InFlight = r.inFlight.rivalClaims(v.Name, s.key(), counted, s.observed.Now)
+		field = append(field, cluster)
+	}
+	return field
+}
+
+// assumeNominations enters into the books what a plan is about to do, so that the next Workload is not offered the same room.
+func (r *WorkloadReconciler) assumeNominations(s *workloadScope, plan dispatch.Plan) {
+	for i := range s.choices {
+		choice := &s.choices[i]
+		if slices.Contains(plan.Next.Nominated, choice.Cluster) && !slices.Contains(s.state.Nominated, choice.Cluster) {
+			r.inFlight.recordNomination(choice.Cluster, s.key(), choice.Claims, s.observed.Now)
+		}
+	}
+}
+
+// updateTrackers brings the books up to date with what is stored and seen, and remembers whom news of capacity concern.
+func (r *WorkloadReconciler) updateTrackers(s *workloadScope, plan dispatch.Plan) {
+	l, key := s.observed.Local, s.key()
+	r.unplaced.update(key, newUnplacedWorkload(s))
+	switch {
+	case l.Deleted || l.Finished:
+		r.inFlight.removeExcept(key)
+		return
+	case !l.QuotaReserved || s.state.Retreating():
+		r.inFlight.removeStored(key)
+		return
+	}
+	wanted := slices.Concat(s.state.Nominated, plan.Next.Nominated)
+	if s.state.Bound != "" {
+		wanted = []string{s.state.Bound}
+	}
+	r.inFlight.removeExcept(key, wanted...)
+	for _, v := range s.observed.Clusters {
+		if v.Name != s.state.Bound && !slices.Contains(s.state.Nominated, v.Name) {
+			continue
+		}
+		r.inFlight.recordStored(v.Name, key, reservedAt(v.Copy), s.observed.Now)
+	}
+}
+
+// reservedAt is when a copy got quota; zero while it has none.
+func reservedAt(c dispatch.Copy) time.Time {
+	if !c.Quota {
+		return time.Time{}
+	}
+	return c.Since
+}

@@ -1,0 +1,171 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/kube"
+)
+
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/status,verbs=patch
+// +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=admissionchecks;multikueueconfigs;multikueueclusters,verbs=list;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch
+// +kubebuilder:rbac:groups=batch,resources=jobs/status,verbs=patch
+// +kubebuilder:rbac:groups=jobset.x-k8s.io,resources=jobsets,verbs=list;watch
+// +kubebuilder:rbac:groups=jobset.x-k8s.io,resources=jobsets/status,verbs=patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// WorkloadReconciler carries hub Workloads with a multikueue check through dispatch.Step.
+type WorkloadReconciler struct {
+	// Client reads from the hub's cache; Live reads from its API server, only to make sure of what the cache shows.
+	Client    client.Client
+	APIReader client.Reader
+	// Fleet is what is known of the workers and the way to act on them.
+	Fleet *fleet.Fleet
+	// Kinds are the integrations that can be mirrored.
+	Kinds jobKinds
+	// Origin is the hub's origin.
+	Origin string
+	// Hub is the hub itself; nil for one without identity.
+	Hub *Hub
+	// Policy holds the operator's choices.
+	Policy dispatch.Policy
+	// PodRequestRules are the hub's rules about the resources that a pod asks for.
+	PodRequestRules demand.Rules
+	// NameInLabel puts the Workload's name into a label of remote jobs (gate WorkloadIdentifierAnnotations off).
+	NameInLabel bool
+	Recorder    events.EventRecorder
+	Clock       clock.PassiveClock
+
+	startVersion    startVersion
+	writes          kube.WriteTracker
+	missingClusters missingClusterTracker
+	cutOff          cutOffDetector
+	// capacities are what the clusters have room for, flights what is under way to them, and starving who found none.
+	capacities capacityCache
+	inFlight   inFlightOffers
+	unplaced   unplacedWorkloads
+	// drainTargets says whose turn it is to leave a cluster that is being drained.
+	drainTargets    drainTargets
+	awaitingLosers  workloadTimes // jobs that wait for the losers to be gone
+	awaitingFinish  workloadTimes // ends that the hub's own job controller may record
+	finishTimes     finishTimes
+	statusCopies    workloadTimes // when the status of a job was copied last
+	preemptionGates preemptionGateTracker
+	removals        removalCache
+	// orphans are objects of this hub's origin that it neither uses nor removes.
+	orphans orphanTracker
+	// externalCaches are those of the external kinds, by which the Client reads them too.
+	externalCaches map[schema.GroupVersionKind]*externalCache
+}
+
+// NewWorkloadReconciler completes a Resolver whose exported fields, but for the Fleet, are set.
+func NewWorkloadReconciler(r *WorkloadReconciler) *WorkloadReconciler {
+	r.missingClusters.clock = r.Clock
+	r.cutOff.clock, r.cutOff.window = r.Clock, r.Policy.CutOffWindow
+	return r
+}
+
+// errCacheBehind says that our own last write is still on its way to the cache.
+var errCacheBehind = errors.New("the cache does not show our own last write yet")
+
+// Reconcile asks dispatch what follows for one Workload, and does it.
+func (r *WorkloadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if err := r.Hub.ensureRegistered(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.startVersion.ensureRead(ctx, r.APIReader); err != nil {
+		return ctrl.Result{}, err
+	}
+	s, err := r.observe(ctx, req.NamespacedName)
+	if errors.Is(err, errCacheBehind) {
+		return ctrl.Result{RequeueAfter: kube.MaxCacheLag}, nil // as a rule an event comes before; after a restore of the hub none may
+	}
+	if s == nil || err != nil {
+		return ctrl.Result{}, err
+	}
+	plan := dispatch.Step(s.state, s.observed, s.policy)
+	r.requestLeaseRenewals(s)
+	r.assumeNominations(s, plan)
+	done, err := r.executePlan(ctx, s, plan)
+	switch {
+	case apierrors.IsConflict(err):
+		// The cache was behind. A Workload's next version comes here by itself, but a job's does not if only its status moved.
+		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+	case apierrors.IsNotFound(err):
+		return ctrl.Result{}, nil // its deletion is on its way here
+	case err != nil:
+		return ctrl.Result{}, err
+	}
+	r.recordChange(s, plan, done)
+	r.updateTrackers(s, plan)
+	if s.observed.Local.Finished {
+		if since := r.awaitingFinish.get(s.key()); !since.IsZero() {
+			r.finishTimes.add(s.observed.Now.Sub(since))
+		}
+		r.awaitingFinish.forget(s.key())
+		r.statusCopies.forget(s.key())
+		r.preemptionGates.forget(s.key())
+	}
+	if s.observed.Local.Finished && plan.Settled {
+		r.Fleet.ForgetWorkload(s.key())
+	}
+	return kube.RequeueAt(kube.Earliest(plan.WakeAt, s.retryAt), s.observed.Now), nil
+}
+
+// workloadTimes remembers, of each Workload, since when it has been waiting for something that must not take long, or when
+// something was done for it last.
+type workloadTimes struct {
+	mu    sync.Mutex
+	since map[client.ObjectKey]time.Time
+}
+
+// getOrSet returns since when, which is now for one that has just begun.
+func (t *workloadTimes) getOrSet(key client.ObjectKey, now time.Time) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.since == nil {
+		t.since = map[client.ObjectKey]time.Time{}
+	}
+	if _, ok := t.since[key]; !ok {
+		t.since[key] = now
+	}
+	return t.since[key]
+}
+
+// set sets since when.
+func (t *workloadTimes) set(key client.ObjectKey, now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.since == nil {
+		t.since = map[client.ObjectKey]time.Time{}
+	}
+	t.since[key] = now
+}
+
+// get returns since when; zero for one that does not wait.
+func (t *workloadTimes) get(key client.ObjectKey) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.since[key]
+}
+
+// forget ends the waiting.
+func (t *workloadTimes) forget(key client.ObjectKey) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.since, key)
+}
