@@ -20,9 +20,9 @@ type admissionChecks struct {
 	client client.Reader
 }
 
-func newAdmissionCheckReconciler(c client.Client, now clock.PassiveClock) *runner.CheckReconciler {
+func newAdmissionCheckReconciler(c client.Client) *runner.CheckReconciler {
 	checks := admissionChecks{client: c}
-	return &runner.CheckReconciler{Client: c, Clock: now, Controller: kueue.MultiKueueControllerName, Condition: checks.condition}
+	return &runner.CheckReconciler{Client: c, Clock: clock.RealClock{}, Controller: kueue.MultiKueueControllerName, Condition: checks.condition}
 }
 
 // condition finds out which clusters of the check are missing or inactive.

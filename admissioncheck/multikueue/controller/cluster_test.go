@@ -292,7 +292,7 @@ func TestTheConditionOfACheck(t *testing.T) {
 				Spec:       kueue.AdmissionCheckSpec{ControllerName: kueue.MultiKueueControllerName, Parameters: tc.ref},
 			}
 			c := newBuilder(t, testScheme(t)).WithObjects(append(tc.objects, ac)...).Build()
-			r := newAdmissionCheckReconciler(c, clock.RealClock{})
+			r := newAdmissionCheckReconciler(c)
 			request := ctrl.Request{NamespacedName: client.ObjectKey{Name: "mk"}}
 			if _, err := r.Reconcile(context.Background(), request); err != nil {
 				t.Fatal(err)
@@ -319,7 +319,7 @@ func TestACheckOfAnotherControllerIsLeftAlone(t *testing.T) {
 	ac := &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "other"}, Spec: kueue.AdmissionCheckSpec{ControllerName: "example.com/other"}}
 	c := newBuilder(t, testScheme(t)).WithObjects(ac).Build()
 	request := ctrl.Request{NamespacedName: client.ObjectKey{Name: "other"}}
-	if _, err := (newAdmissionCheckReconciler(c, clock.RealClock{})).Reconcile(context.Background(), request); err != nil {
+	if _, err := (newAdmissionCheckReconciler(c)).Reconcile(context.Background(), request); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Get(context.Background(), request.NamespacedName, ac); err != nil || len(ac.Status.Conditions) > 0 {

@@ -223,7 +223,7 @@ func TestAQueueMayWantALeaseWhereItsFleetDoesNot(t *testing.T) {
 func TestAnUnknownRunPolicyMakesTheCheckInactive(t *testing.T) {
 	st := newTestEnv(t, "w1")
 	st.annotate(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, "sometimes")
-	r := newAdmissionCheckReconciler(st.hub, clock.RealClock{})
+	r := newAdmissionCheckReconciler(st.hub)
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "mk"}}); err != nil {
 		t.Fatal(err)
 	}

@@ -253,7 +253,7 @@ func setupAdmissionChecks(mgr ctrl.Manager) error {
 			builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, annotationsChanged()))).
 		Watches(&kueue.MultiKueueCluster{}, handler.EnqueueRequestsFromMapFunc(checks.requestsForCluster), builder.WithPredicates(activeChanged())).
 		WithOptions(controllerOptions()).
-		Complete(newAdmissionCheckReconciler(mgr.GetClient(), clock.RealClock{}))
+		Complete(newAdmissionCheckReconciler(mgr.GetClient()))
 	if err != nil {
 		return fmt.Errorf("controller of admission checks: %w", err)
 	}
