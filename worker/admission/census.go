@@ -39,7 +39,7 @@ func (s *Snapshot) Census(closed func(local Key) bool) Census {
 	c := census{snapshot: s, closed: closed, queues: map[string]*queueCensus{}, locals: map[*localDesk]*LocalCensus{}}
 	for name, d := range s.desks {
 		if d.line != nil {
-			d.line.EachKind(func(k kindCount) { c.count(name, k) })
+			d.line.EachClass(func(k kindCount) { c.count(name, k) })
 		}
 	}
 	c.countDelayed()
@@ -48,9 +48,9 @@ func (s *Snapshot) Census(closed func(local Key) bool) Census {
 
 func (c *census) count(queue string, k kindCount) {
 	all := 0
-	for door, n := range k.Doors {
+	for door, n := range k.Origins {
 		if local := door.(*localDesk); !c.closed(local.key) {
-			c.local(local, n, !k.Parked)
+			c.local(local, n, !k.Inadmissible)
 			all += n
 		}
 	}
@@ -58,8 +58,8 @@ func (c *census) count(queue string, k kindCount) {
 		return
 	}
 	q := c.queue(queue)
-	q.kind(k.Parked)
-	q.add(&k.First.Value.Workload, all, !k.Parked)
+	q.kind(k.Inadmissible)
+	q.add(&k.First.Value.Workload, all, !k.Inadmissible)
 }
 
 // countDelayed adds those who wait for the clock.

@@ -6,8 +6,8 @@ import "maps"
 // cycle on the cohort tree has to look at it, too. It holds until the head leaves, or until the next such cycle. Package
 // cycle calls it; a head whose claim ends for another reason than its admission wakes those who lacked the usage.
 func (s *Snapshot) Claim(queue string, u Usage) {
-	if line := s.lineAt(queue); line != nil && line.Blocked() != nil {
-		s.claims[queue] = claim{head: line.Blocked(), usage: u}
+	if line := s.lineAt(queue); line != nil && line.BlockingHead() != nil {
+		s.claims[queue] = claim{head: line.BlockingHead(), usage: u}
 	}
 }
 
@@ -58,7 +58,7 @@ func (s *Snapshot) callClaims() {
 		}
 	}
 	for queue, d := range s.passed {
-		if roots[s.Root(queue)] && d.line.WakeIf(func(w Want) bool { return w.Claimed }) {
+		if roots[s.Root(queue)] && d.line.RequeueIf(func(w Want) bool { return w.Claimed }) {
 			s.keepBusy(d)
 		}
 	}
@@ -70,7 +70,7 @@ func (s *Snapshot) wakeReady() {
 		return
 	}
 	for _, d := range s.passed {
-		if d.line.WakeIf(func(w Want) bool { return w.Ready }) {
+		if d.line.RequeueIf(func(w Want) bool { return w.Ready }) {
 			s.keepBusy(d)
 		}
 	}
@@ -123,7 +123,7 @@ func (s *Snapshot) wakeConfirmed() {
 	clear(s.confirmed)
 	for queue, d := range s.passed {
 		r, found := byRoot[s.Root(queue)]
-		if found && d.line.WakeIf(func(w Want) bool { return w.Unconfirmed && (w.Any || w.lacks(r)) }) {
+		if found && d.line.RequeueIf(func(w Want) bool { return w.Unconfirmed && (w.Any || w.lacks(r)) }) {
 			s.keepBusy(d)
 		}
 	}
@@ -131,5 +131,5 @@ func (s *Snapshot) wakeConfirmed() {
 
 // forgetPassed drops the lines in which nobody waits any more.
 func (s *Snapshot) forgetPassed() {
-	maps.DeleteFunc(s.passed, func(_ string, d *desk) bool { return d.line.Parked() == 0 && d.line.Blocked() == nil })
+	maps.DeleteFunc(s.passed, func(_ string, d *desk) bool { return d.line.PendingInadmissible() == 0 && d.line.BlockingHead() == nil })
 }

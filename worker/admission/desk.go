@@ -63,7 +63,7 @@ func (s *Snapshot) lineAt(queue string) *Line {
 // openLine returns the line of the desk, opening one if there is none.
 func (d *desk) openLine() *Line {
 	if d.line == nil {
-		d.line = order.NewLine[*Waiter, Reason, Want](d.name)
+		d.line = order.NewQueue[*Waiter, Reason, Want](d.name)
 	}
 	return d.line
 }
@@ -79,7 +79,7 @@ func (s *Snapshot) keepBusy(d *desk) {
 // busyLines returns the lines that have a head or news, by name, and forgets the others.
 func (s *Snapshot) busyLines() []*Line {
 	s.busy = slices.DeleteFunc(s.busy, func(d *desk) bool {
-		d.busy = d.line != nil && (d.line.Head() != nil || d.line.HasNews())
+		d.busy = d.line != nil && (d.line.Head() != nil || d.line.HasNotifications())
 		return !d.busy
 	})
 	if !s.busySorted {

@@ -9,16 +9,16 @@ import (
 )
 
 // Line is the waiting line of a ClusterQueue.
-type Line = order.Line[*Waiter, Reason, Want]
+type Line = order.Queue[*Waiter, Reason, Want]
 
 // Place is a workload's place in a line.
 type Place = order.Member[*Waiter, Reason, Want]
 
 // kindCount is how many of one kind wait in a line.
-type kindCount = order.KindCount[*Waiter, Reason, Want]
+type kindCount = order.ClassCount[*Waiter, Reason, Want]
 
 // Notice is what a waiting workload is told.
-type Notice = order.Notice[Reason]
+type Notice = order.WaitReason[Reason]
 
 // Want is what a workload that cannot be admitted waits for, beside a change of its own and of the configuration. The zero
 // value waits for nothing else.
@@ -144,13 +144,13 @@ func (s *Snapshot) wakeStirred() {
 // wake makes everybody in the queue's line eligible again.
 func (s *Snapshot) wake(queue string) {
 	if d, found := s.desks[queue]; found && d.line != nil {
-		d.line.Wake()
+		d.line.RequeueAll()
 		s.keepBusy(d)
 	}
 }
 
 func (s *Snapshot) wakeIf(queue string, over func(Want) bool) {
-	if d, found := s.desks[queue]; found && d.line != nil && d.line.WakeIf(over) {
+	if d, found := s.desks[queue]; found && d.line != nil && d.line.RequeueIf(over) {
 		s.keepBusy(d)
 	}
 }

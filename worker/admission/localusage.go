@@ -15,7 +15,7 @@ func (s *Snapshot) SetLocalUsage(local Key, usage amount.Amount) {
 		s.localUsage[local] = usage
 	}
 	if d, found := s.deskOf[local]; found && d.line != nil {
-		d.line.Weigh(local.String(), int64(usage))
+		d.line.SetGroupWeight(local.String(), int64(usage))
 		s.keepBusy(d)
 	}
 }
@@ -38,7 +38,7 @@ func (s *Snapshot) weigh(e *Waiter) {
 		return
 	}
 	if usage, found := s.localUsage[e.localKey()]; found && s.deskOf[e.localKey()] == e.desk {
-		e.desk.line.Weigh(e.localKey().String(), int64(usage))
+		e.desk.line.SetGroupWeight(e.localKey().String(), int64(usage))
 	}
 }
 
@@ -58,7 +58,7 @@ func (s *Snapshot) regroup(d *desk, wasUsageBased bool) {
 	for _, place := range d.line.All() {
 		e := place.Value
 		s.unclaim(e)
-		d.line.Leave(place)
+		d.line.Remove(place)
 		delete(s.deskOf, e.localKey())
 		s.join(e)
 	}

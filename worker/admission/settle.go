@@ -52,8 +52,8 @@ func (s *Snapshot) QueueStatus(name string) QueueStatus {
 		Reserved: s.flavorStatus(name, t.reserved), Used: s.flavorStatus(name, t.used),
 	}
 	if d.line != nil {
-		status.Active -= d.line.Parked()
-		status.Inadmissible += d.line.Parked()
+		status.Active -= d.line.PendingInadmissible()
+		status.Inadmissible += d.line.PendingInadmissible()
 	}
 	return status
 }

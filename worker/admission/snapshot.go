@@ -71,7 +71,7 @@ type Waiter struct {
 
 // Active reports whether the workload will be looked at in the next cycle or as soon as those before it are out of the way:
 // see QueueStatus.
-func (e *Waiter) Active() bool { return e.place != nil && !e.place.Parked() }
+func (e *Waiter) Active() bool { return e.place != nil && !e.place.IsInadmissible() }
 
 // holder is a workload that holds quota.
 type holder struct {

@@ -74,7 +74,7 @@ func (r *Reservation) localKey() Key { return Key{Namespace: r.Namespace, Name: 
 
 // join puts a workload that waits for nothing but quota into its queue's line.
 func (s *Snapshot) join(e *Waiter) {
-	e.place = e.desk.openLine().Join(e, e.rank(), order.Spot{Group: s.takeTurns(e), Kind: e.kind, Door: e.local})
+	e.place = e.desk.openLine().Push(e, e.rank(), order.Membership{Group: s.takeTurns(e), Class: e.kind, Origin: e.local})
 	s.weigh(e)
 	s.keepBusy(e.desk)
 }
@@ -84,7 +84,7 @@ func (s *Snapshot) leave(e *Waiter) {
 	e.tenant.waits = nil
 	if e.place != nil {
 		s.unclaim(e)
-		e.desk.line.Leave(e.place)
+		e.desk.line.Remove(e.place)
 		s.keepBusy(e.desk)
 	} else {
 		s.delayed.Remove(e.at)

@@ -133,7 +133,7 @@ func (t *trial) mismatch(unit []*admission.PodSet, flavor string, keys []string)
 	}
 	item := admission.MenuFlavor{Name: flavor, Flavor: t.capacity.flavor(flavor)}
 	for _, p := range unit {
-		if why := assign.Mismatch(p, &item, keys); why != "" {
+		if why := assign.FlavorMismatch(p, &item, keys); why != "" {
 			return why
 		}
 	}

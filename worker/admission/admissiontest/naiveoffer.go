@@ -17,10 +17,10 @@ func (n *naive) offer(w admission.Workload) naiveOffer {
 	var tried []*quota.Cell
 	opts := assign.Options{IgnoreUndeclared: n.opts.IgnoreUndeclared, FirstFlavor: n.opts.WithoutFungibility}
 	find := func(u admission.Usage) []admission.Victim {
-		return preempt.Find(s, preempt.Need{Workload: &w, Queue: w.Queue, Usage: u}, n.preemption())
+		return preempt.Find(s, preempt.Request{Workload: &w, Queue: w.Queue, Usage: u}, n.preemption())
 	}
-	opts.Preemption = func(cell *quota.Cell, request amount.Amount) (assign.Mode, int) {
-		mode := preempt.New(s, n.preemption()).Grader(&w, w.Queue)(cell, request)
+	opts.PreemptionOracle = func(cell *quota.Cell, request amount.Amount) (assign.Mode, int) {
+		mode := preempt.New(s, n.preemption()).Oracle(&w, w.Queue)(cell, request)
 		u := admission.Usage{{FlavorResource: cell.Name(), Amount: request}}
 		switch {
 		case slices.Contains(tried, cell):
@@ -32,7 +32,7 @@ func (n *naive) offer(w admission.Workload) naiveOffer {
 	}
 	for {
 		got := assign.Assign(s.Menu(w.Queue), &w, opts)
-		offer := naiveOffer{mode: got.Mode, assignment: got.Assignment, because: got.Because}
+		offer := naiveOffer{mode: got.Mode, assignment: got.Assignment, because: got.Reason}
 		if got.Mode == assign.Fit || got.Mode <= assign.NoCandidates {
 			return offer
 		}
@@ -91,14 +91,14 @@ func (n *naive) best() naiveBid {
 }
 
 func (n *naive) classical(a, b naiveBid) int {
-	bid := func(b naiveBid) order.Bid {
-		bid := order.Bid{Borrowing: b.assignment.Borrowing, Rank: b.rank()}
+	bid := func(b naiveBid) order.HeadKey {
+		bid := order.HeadKey{BorrowingHeight: b.assignment.Borrowing, Rank: b.rank()}
 		if n.opts.WithoutPrioritySorting {
 			bid.Priority = 0
 		}
 		return bid
 	}
-	return order.Classical(bid(a), bid(b))
+	return order.CompareHeads(bid(a), bid(b))
 }
 
 // path lists the nodes from the queue to its root.

@@ -19,9 +19,9 @@ type Options struct {
 	IgnoreUndeclared bool
 	// FirstFlavor takes the first flavor that something can come of, whatever the queue's fungibility says.
 	FirstFlavor bool
-	// Preemption grades a request of an amount that the cell has not available now: how could preemption meet it, and at
+	// PreemptionOracle grades a request of an amount that the cell has not available now: how could preemption meet it, and at
 	// which borrowing height once the victims have left? Nil means that it never can.
-	Preemption func(cell *quota.Cell, request amount.Amount) (Mode, int)
+	PreemptionOracle func(cell *quota.Cell, request amount.Amount) (Mode, int)
 }
 
 // Result is the outcome of an assignment.
@@ -30,12 +30,12 @@ type Result struct {
 	Mode Mode
 	// Assignment is nil if Mode is NoFit.
 	Assignment *admission.Assignment
-	// Because and Message say why Mode is not Fit.
-	Because admission.Reason
+	// Reason and Message say why Mode is not Fit.
+	Reason  admission.Reason
 	Message string
-	// Lacks is what was not available now, in every flavor that was tried. Valid until the next assignment by the same
+	// Shortfalls is what was not available now, in every flavor that was tried. Valid until the next assignment by the same
 	// Assigner.
-	Lacks []admission.Lack
+	Shortfalls []admission.Lack
 }
 
 // Assign chooses flavors for the workload from the menu of its queue.
@@ -45,85 +45,85 @@ func Assign(menu *admission.Menu, w *admission.Workload, opts Options) Result {
 
 // Assigner is memory that assignments use one after the other; the zero value is ready. What it returns it does not touch
 // again, but for Result.Lacks.
-type Assigner struct{ attempt attempt }
+type Assigner struct{ state assignState }
 
 // Assign is the function of the same name.
 func (x *Assigner) Assign(menu *admission.Menu, w *admission.Workload, opts Options) Result {
-	a := &x.attempt
-	a.begin(menu, w, opts)
+	a := &x.state
+	a.reset(menu, w, opts)
 	for i := range w.PodSets {
-		if unit := a.unit(i); unit != nil {
-			a.place(unit)
+		if unit := a.podSetGroup(i); unit != nil {
+			a.assignPodSets(unit)
 		}
-		if a.failed != "" {
-			return Result{Mode: NoFit, Because: a.failed, Message: strings.Join(a.texts, "; "), Lacks: a.lacks}
+		if a.failReason != "" {
+			return Result{Mode: NoFit, Reason: a.failReason, Message: strings.Join(a.messages, "; "), Shortfalls: a.shortfalls}
 		}
 	}
-	result := Result{Mode: a.total.mode, Assignment: &a.slabs.assignments.cut(1)[0], Lacks: a.lacks}
-	*result.Assignment = admission.Assignment{PodSets: a.podSets, Usage: a.usage(), Borrowing: a.total.borrowing}
+	result := Result{Mode: a.total.mode, Assignment: &a.slabs.assignments.alloc(1)[0], Shortfalls: a.shortfalls}
+	*result.Assignment = admission.Assignment{PodSets: a.podSets, Usage: a.usage(), Borrowing: a.total.borrowingHeight}
 	if a.total.mode == Fit {
 		result.Assignment.Considered = a.consideredText()
 	} else {
-		result.Because, result.Message = admission.WaitingForQuota, strings.Join(a.texts, "; ")
+		result.Reason, result.Message = admission.WaitingForQuota, strings.Join(a.messages, "; ")
 	}
 	return result
 }
 
-// attempt is an assignment in the making.
-type attempt struct {
-	menu     *admission.Menu
-	workload *admission.Workload
-	opts     Options
+// assignState is an assignment in the making.
+type assignState struct {
+	flavorTable *admission.Menu
+	workload    *admission.Workload
+	opts        Options
 
 	podSets []admission.PodSetAssignment
-	// taken is what the pod sets placed so far take, in the order they took it; the next ones find that much less.
-	taken []taking
-	total grade
-	// failed is why a pod set cannot be placed; it is the last that is judged. texts say what is in the way of the pod sets,
+	// assigned is what the pod sets placed so far take, in the order they took it; the next ones find that much less.
+	assigned []assignedUse
+	total    flavorGrade
+	// failReason is why a pod set cannot be placed; it is the last that is judged. texts say what is in the way of the pod sets,
 	// of those that can be placed, but not now, as well.
-	failed admission.Reason
-	texts  []string
-	lacks  []admission.Lack
+	failReason admission.Reason
+	messages   []string
+	shortfalls []admission.Lack
 
 	slabs slabs
 	// considered are the flavors that were looked at and are not simply free; their obstacles are consecutive in obstacles.
-	considered []considered
-	obstacles  []detail
-	waits      bool // see considered
+	considered        []consideredFlavor
+	obstacles         []failureDetail
+	nominalQuotaInUse bool // see considered
 
 	// The rest is reused from one pod set to the next.
-	units  []int
-	wants  []want
-	chosen []choice
-	// passed is what failed at the flavors of the group that were tried so far, obstacle what did at the last one.
-	passed   failure
-	obstacle failure
-	// delayed is what is in the way at the groups of the pod set that have a flavor, but not now.
-	delayed []detail
+	podSetIndices []int
+	requests      []resourceRequest
+	chosenFlavors []flavorChoice
+	// groupFailure is what failed at the flavors of the group that were tried so far, obstacle what did at the last one.
+	groupFailure  failure
+	flavorFailure failure
+	// waitDetails is what is in the way at the groups of the pod set that have a flavor, but not now.
+	waitDetails []failureDetail
 }
 
-type taking struct {
+type assignedUse struct {
 	cell *quota.Cell
 	quota.Use
 }
 
-// begin forgets the last assignment, except for the memory it took.
-func (a *attempt) begin(menu *admission.Menu, w *admission.Workload, opts Options) {
-	a.menu, a.workload, a.opts = menu, w, opts
-	a.podSets = a.slabs.podSets.cut(len(w.PodSets))
-	a.total = grade{mode: Fit}
-	a.failed = ""
-	a.taken, a.texts, a.lacks = a.taken[:0], a.texts[:0], a.lacks[:0]
+// reset forgets the last assignment, except for the memory it took.
+func (a *assignState) reset(menu *admission.Menu, w *admission.Workload, opts Options) {
+	a.flavorTable, a.workload, a.opts = menu, w, opts
+	a.podSets = a.slabs.podSets.alloc(len(w.PodSets))
+	a.total = flavorGrade{mode: Fit}
+	a.failReason = ""
+	a.assigned, a.messages, a.shortfalls = a.assigned[:0], a.messages[:0], a.shortfalls[:0]
 	a.considered, a.obstacles = a.considered[:0], a.obstacles[:0]
 }
 
-// unit returns the indices of the pod sets that share the flavors of pod set i; nil if an earlier one spoke for it.
-func (a *attempt) unit(i int) []int {
+// podSetGroup returns the indices of the pod sets that share the flavors of pod set i; nil if an earlier one spoke for it.
+func (a *assignState) podSetGroup(i int) []int {
 	podSets := a.workload.PodSets
-	a.units = append(a.units[:0], i)
+	a.podSetIndices = append(a.podSetIndices[:0], i)
 	group := podSets[i].Group
 	if group == "" {
-		return a.units
+		return a.podSetIndices
 	}
 	for j := range podSets {
 		switch {
@@ -131,58 +131,58 @@ func (a *attempt) unit(i int) []int {
 		case j < i:
 			return nil
 		default:
-			a.units = append(a.units, j)
+			a.podSetIndices = append(a.podSetIndices, j)
 		}
 	}
-	return a.units
+	return a.podSetIndices
 }
 
-// place chooses flavors for a unit and takes their quota, or notes why it cannot: for what the queue does not offer at all,
+// assignPodSets chooses flavors for a unit and takes their quota, or notes why it cannot: for what the queue does not offer at all,
 // otherwise for the group without a flavor of which the least can be hoped.
-func (a *attempt) place(unit []int) {
+func (a *assignState) assignPodSets(unit []int) {
 	var worst failure
-	demand := a.demand(unit, &worst)
-	if worst.because != "" {
+	demand := a.sumRequests(unit, &worst)
+	if worst.reason != "" {
 		a.fail(unit, worst)
 		return
 	}
-	a.delayed = a.delayed[:0]
-	a.chosen = append(a.chosen[:0], make([]choice, len(a.menu.Groups))...)
-	for i := range a.menu.Groups {
-		if !slices.ContainsFunc(demand, func(w want) bool { return w.column.Group == i }) {
+	a.waitDetails = a.waitDetails[:0]
+	a.chosenFlavors = append(a.chosenFlavors[:0], make([]flavorChoice, len(a.flavorTable.Groups))...)
+	for i := range a.flavorTable.Groups {
+		if !slices.ContainsFunc(demand, func(w resourceRequest) bool { return w.column.Group == i }) {
 			continue
 		}
-		got := a.choose(&a.menu.Groups[i], i, unit, demand)
+		got := a.chooseFlavor(&a.flavorTable.Groups[i], i, unit, demand)
 		switch {
-		case got.flavor == nil && severity(a.passed.because) > severity(worst.because):
-			worst = failure{because: a.passed.because, details: slices.Clone(a.passed.details)}
+		case got.flavor == nil && severity(a.groupFailure.reason) > severity(worst.reason):
+			worst = failure{reason: a.groupFailure.reason, details: slices.Clone(a.groupFailure.details)}
 		case got.flavor != nil:
-			a.chosen[i] = got
-			a.total = a.total.and(got.grade)
+			a.chosenFlavors[i] = got
+			a.total = a.total.combine(got.flavorGrade)
 			if got.mode != Fit {
-				a.delayed = append(a.delayed, a.passed.details...)
+				a.waitDetails = append(a.waitDetails, a.groupFailure.details...)
 			}
 		}
 	}
-	if worst.because != "" {
+	if worst.reason != "" {
 		a.fail(unit, worst)
 		return
 	}
-	if len(a.delayed) > 0 {
-		a.tell(unit, a.delayed)
+	if len(a.waitDetails) > 0 {
+		a.addMessages(unit, a.waitDetails)
 	}
 	for _, i := range unit {
-		a.record(i, a.chosen)
+		a.recordAssignment(i, a.chosenFlavors)
 	}
 }
 
-func (a *attempt) fail(unit []int, why failure) {
-	a.failed = why.because
-	a.tell(unit, why.details)
+func (a *assignState) fail(unit []int, why failure) {
+	a.failReason = why.reason
+	a.addMessages(unit, why.details)
 }
 
-func (a *attempt) tell(unit []int, details []detail) {
+func (a *assignState) addMessages(unit []int, details []failureDetail) {
 	for _, i := range unit {
-		a.texts = append(a.texts, text(a.workload.PodSets[i].Name, details))
+		a.messages = append(a.messages, formatDetails(a.workload.PodSets[i].Name, details))
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// assigned plays the script, assigns flavors to the workload w of queue a and writes what comes out.
-func assigned(t *testing.T, script string, opts assign.Options) string {
+// assignScript plays the script, assigns flavors to the workload w of queue a and writes what comes out.
+func assignScript(t *testing.T, script string, opts assign.Options) string {
 	t.Helper()
 	s, err := admissiontest.Build(script)
 	if err != nil {
@@ -25,12 +25,12 @@ func assigned(t *testing.T, script string, opts assign.Options) string {
 	if !found {
 		t.Fatal("the script has no workload w")
 	}
-	return text(assign.Assign(s.Menu("a"), &w, opts), w)
+	return formatDetails(assign.Assign(s.Menu("a"), &w, opts), w)
 }
 
-func text(r assign.Result, w admission.Workload) string {
+func formatDetails(r assign.Result, w admission.Workload) string {
 	if r.Mode == assign.NoFit {
-		return fmt.Sprintf("%s: %s", r.Because, r.Message)
+		return fmt.Sprintf("%s: %s", r.Reason, r.Message)
 	}
 	out := admissiontest.DecisionText(admission.Decision{
 		Workload: w.Key, Queue: w.Queue, Verdict: admission.Admit, Assignment: r.Assignment,
@@ -142,7 +142,7 @@ func TestWhichFlavorAWorkloadGets(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, assigned(t, c.script, assign.Options{})); diff != "" {
+			if diff := cmp.Diff(c.want, assignScript(t, c.script, assign.Options{})); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -215,7 +215,7 @@ func TestWhyAWorkloadGetsNoFlavor(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, assigned(t, twoFlavors+c.script, assign.Options{})); diff != "" {
+			if diff := cmp.Diff(c.want, assignScript(t, twoFlavors+c.script, assign.Options{})); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -223,14 +223,14 @@ func TestWhyAWorkloadGetsNoFlavor(t *testing.T) {
 }
 
 func TestUndeclaredResourcesCanBeIgnored(t *testing.T) {
-	got := assigned(t, twoFlavors+"queue a f gpu=8\n pending w queue=a gpu=1 tpu=4", assign.Options{IgnoreUndeclared: true})
+	got := assignScript(t, twoFlavors+"queue a f gpu=8\n pending w queue=a gpu=1 tpu=4", assign.Options{IgnoreUndeclared: true})
 	if diff := cmp.Diff("main 1 gpu=1@f", got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestPreemptionSlotsIn uses an oracle that says Reclaim for flavor f, Preempt for g and NoCandidates for h.
-func TestPreemptionSlotsIn(t *testing.T) {
+// TestPreemptionOracle uses an oracle that says Reclaim for flavor f, Preempt for g and NoCandidates for h.
+func TestPreemptionOracle(t *testing.T) {
 	const full = "flavor f\n flavor g\n flavor h\n admitted x queue=a f/gpu=8 g/gpu=8 h/gpu=8\n"
 	lacks := ": couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor "
 	also := func(flavor string) string {
@@ -257,7 +257,7 @@ func TestPreemptionSlotsIn(t *testing.T) {
 		}, {
 			"preemption cannot help what exceeds all quota",
 			"queue a h gpu=8 g gpu=8 f gpu=8\n pending w queue=a gpu=10",
-			"ExceedsMaxQuota: couldn't assign flavors to pod set main: " + exceeds("f", "g", "h"),
+			"ExceedsMaxQuota: couldn't assign flavors to pod set main: " + exceedsMaxMessages("f", "g", "h"),
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestPreemptionSlotsIn(t *testing.T) {
 				}[flavor.Name]
 			}
 			oracle := func(cell *quota.Cell, _ amount.Amount) (assign.Mode, int) { return modes[cell], 0 }
-			got := text(assign.Assign(s.Menu("a"), &w, assign.Options{Preemption: oracle}), w)
+			got := formatDetails(assign.Assign(s.Menu("a"), &w, assign.Options{PreemptionOracle: oracle}), w)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -281,7 +281,7 @@ func TestPreemptionSlotsIn(t *testing.T) {
 	}
 }
 
-func exceeds(flavors ...string) string {
+func exceedsMaxMessages(flavors ...string) string {
 	parts := make([]string, len(flavors))
 	for i, f := range flavors {
 		parts[i] = "insufficient quota for gpu in flavor " + f + ", previously considered podsets requests (0) + current podset request (10) > maximum capacity (8)"

@@ -6,117 +6,117 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// choice is the flavor chosen for a group, nil if there is none.
-type choice struct {
+// flavorChoice is the flavor chosen for a group, nil if there is none.
+type flavorChoice struct {
 	flavor *admission.MenuFlavor
-	grade
+	flavorGrade
 }
 
-// choose goes through the group's flavors in order, stops at one that is good enough and otherwise takes the best. What is in
+// chooseFlavor goes through the group's flavors in order, stops at one that is good enough and otherwise takes the best. What is in
 // the way at those that were tried is in a.passed.
-func (a *attempt) choose(group *admission.MenuGroup, index int, unit []int, demand []want) choice {
-	best := choice{}
-	a.passed.clear()
+func (a *assignState) chooseFlavor(group *admission.MenuGroup, index int, unit []int, demand []resourceRequest) flavorChoice {
+	best := flavorChoice{}
+	a.groupFailure.clear()
 	for i := range group.Flavors {
 		flavor := &group.Flavors[i]
-		if why := a.mismatch(flavor, group.LabelKeys, unit); why != "" {
-			a.passed.orElse(admission.NoMatchingFlavor, detail{text: why})
-			a.consider(considered{unit: unit[0], group: index, flavor: flavor.Name}, detail{text: why})
+		if why := a.firstMismatch(flavor, group.LabelKeys, unit); why != "" {
+			a.groupFailure.addAlternative(admission.NoMatchingFlavor, failureDetail{text: why})
+			a.recordConsidered(consideredFlavor{firstPodSet: unit[0], resourceGroup: index, flavor: flavor.Name}, failureDetail{text: why})
 			continue
 		}
-		got := a.grade(flavor, index, demand)
-		if a.obstacle.because != "" {
-			a.passed.orElse(a.obstacle.because, a.obstacle.details...)
+		got := a.gradeFlavor(flavor, index, demand)
+		if a.flavorFailure.reason != "" {
+			a.groupFailure.addAlternative(a.flavorFailure.reason, a.flavorFailure.details...)
 		}
-		if got.mode != Fit || got.borrowing > 0 {
-			a.consider(considered{unit: unit[0], group: index, flavor: flavor.Name, grade: got, waits: a.waits}, a.obstacle.details...)
+		if got.mode != Fit || got.borrowingHeight > 0 {
+			a.recordConsidered(consideredFlavor{firstPodSet: unit[0], resourceGroup: index, flavor: flavor.Name, flavorGrade: got, nominalQuotaInUse: a.nominalQuotaInUse}, a.flavorFailure.details...)
 		}
 		if got.mode == NoFit {
 			continue
 		}
-		if best.flavor == nil || got.betterThan(best.grade, a.menu.Queue.Fungibility.Preference) {
-			best = choice{flavor: flavor, grade: got}
+		if best.flavor == nil || got.isBetterThan(best.flavorGrade, a.flavorTable.Queue.Fungibility.Preference) {
+			best = flavorChoice{flavor: flavor, flavorGrade: got}
 		}
-		if a.enough(got) {
+		if a.canStopAt(got) {
 			break
 		}
 	}
 	return best
 }
 
-// enough reports whether the search may stop at a flavor of this grade.
-func (a *attempt) enough(g grade) bool {
+// canStopAt reports whether the search may stop at a flavor of this grade.
+func (a *assignState) canStopAt(g flavorGrade) bool {
 	if a.opts.FirstFlavor {
 		return g.mode > NoCandidates
 	}
-	return g.enough(a.menu.Queue.Fungibility)
+	return g.canStopSearch(a.flavorTable.Queue.Fungibility)
 }
 
-func (a *attempt) mismatch(flavor *admission.MenuFlavor, keys []string, unit []int) string {
+func (a *assignState) firstMismatch(flavor *admission.MenuFlavor, keys []string, unit []int) string {
 	for _, i := range unit {
-		if why := mismatch(&a.workload.PodSets[i], *flavor, keys); why != "" {
+		if why := flavorMismatch(&a.workload.PodSets[i], *flavor, keys); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-// grade says how the flavor can meet the demand on the group; a.obstacle is what is in the way if not at once.
-func (a *attempt) grade(flavor *admission.MenuFlavor, group int, demand []want) grade {
-	total := grade{mode: Fit}
-	a.obstacle.clear()
-	a.waits = a.opts.Preemption == nil
+// gradeFlavor says how the flavor can meet the demand on the group; a.obstacle is what is in the way if not at once.
+func (a *assignState) gradeFlavor(flavor *admission.MenuFlavor, group int, demand []resourceRequest) flavorGrade {
+	total := flavorGrade{mode: Fit}
+	a.flavorFailure.clear()
+	a.nominalQuotaInUse = a.opts.PreemptionOracle == nil
 	for _, w := range demand {
 		if w.column.Group != group || w.amount <= 0 {
 			continue
 		}
 		cell := flavor.Cells[w.column.Index]
-		before := a.alreadyTaken(cell)
+		before := a.assignedAmount(cell)
 		request := w.amount.Add(before)
-		got := grade{mode: Fit, borrowing: cell.BorrowingHeight(request)}
-		if because, lack := lacking(cell, request, w.resource, flavor.Name); because != "" {
-			lack.before = before
-			a.obstacle.also(because, lack)
-			a.waits = a.waits && because == admission.WaitingForQuota && request <= cell.Nominal()
-			got = a.preemption(because, cell, request, got.borrowing)
-			a.note(because, flavor.Name, w.resource, cell, request)
+		got := flavorGrade{mode: Fit, borrowingHeight: cell.BorrowingHeight(request)}
+		if because, lack := quotaShortfall(cell, request, w.resource, flavor.Name); because != "" {
+			lack.requestedBefore = before
+			a.flavorFailure.addRequired(because, lack)
+			a.nominalQuotaInUse = a.nominalQuotaInUse && because == admission.WaitingForQuota && request <= cell.Nominal()
+			got = a.gradeWithPreemption(because, cell, request, got.borrowingHeight)
+			a.recordShortfall(because, flavor.Name, w.resource, cell, request)
 		}
-		total = total.and(got)
+		total = total.combine(got)
 	}
 	return total
 }
 
-// note writes down what is not available now.
-func (a *attempt) note(because admission.Reason, flavor, resource string, cell *quota.Cell, request amount.Amount) {
+// recordShortfall writes down what is not available now.
+func (a *assignState) recordShortfall(because admission.Reason, flavor, resource string, cell *quota.Cell, request amount.Amount) {
 	if because == admission.WaitingForQuota {
 		name := quota.FlavorResource{Flavor: flavor, Resource: resource}
-		a.lacks = append(a.lacks, admission.Lack{FlavorResource: name, Cell: cell, Amount: request})
+		a.shortfalls = append(a.shortfalls, admission.Lack{FlavorResource: name, Cell: cell, Amount: request})
 	}
 }
 
-// lacking says why the cell cannot meet the request now, if it cannot.
-func lacking(cell *quota.Cell, request amount.Amount, resource, flavor string) (admission.Reason, detail) {
+// quotaShortfall says why the cell cannot meet the request now, if it cannot.
+func quotaShortfall(cell *quota.Cell, request amount.Amount, resource, flavor string) (admission.Reason, failureDetail) {
 	available := cell.Available()
 	if request <= available {
-		return "", detail{}
+		return "", failureDetail{}
 	}
 	if most := cell.Potential(); request > most {
-		return admission.ExceedsMaxQuota, detail{resource: resource, flavor: flavor, asked: request, most: most}
+		return admission.ExceedsMaxQuota, failureDetail{resource: resource, flavor: flavor, requested: request, maximum: most}
 	}
-	return admission.WaitingForQuota, detail{resource: resource, flavor: flavor, asked: request, missing: request.Sub(available)}
+	return admission.WaitingForQuota, failureDetail{resource: resource, flavor: flavor, requested: request, shortfall: request.Sub(available)}
 }
 
-func (a *attempt) preemption(because admission.Reason, cell *quota.Cell, request amount.Amount, borrowing int) grade {
-	if a.opts.Preemption == nil || because != admission.WaitingForQuota {
-		return grade{mode: NoFit, borrowing: borrowing}
+func (a *assignState) gradeWithPreemption(because admission.Reason, cell *quota.Cell, request amount.Amount, borrowing int) flavorGrade {
+	if a.opts.PreemptionOracle == nil || because != admission.WaitingForQuota {
+		return flavorGrade{mode: NoFit, borrowingHeight: borrowing}
 	}
-	mode, height := a.opts.Preemption(cell, request)
-	return grade{mode: mode, borrowing: height}
+	mode, height := a.opts.PreemptionOracle(cell, request)
+	return flavorGrade{mode: mode, borrowingHeight: height}
 }
 
-func (a *attempt) alreadyTaken(cell *quota.Cell) amount.Amount {
+func (a *assignState) assignedAmount(cell *quota.Cell) amount.Amount {
 	var sum amount.Amount
-	for _, t := range a.taken {
+	for _, t := range a.assigned {
 		if t.cell == cell {
 			sum = sum.Add(t.Amount)
 		}

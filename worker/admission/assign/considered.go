@@ -8,37 +8,37 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// considered is a flavor that was looked at for a unit, and which is not simply free.
-type considered struct {
-	// unit is the index of the unit's first pod set, group that of the flavor's resource group.
-	unit, group int
-	flavor      string
-	grade
-	// from and to are where its obstacles are.
-	from, to int
-	// waits tells, of a queue that never preempts, that nothing but others' use of the queue's own quota is in the way.
-	waits bool
+// consideredFlavor is a flavor that was looked at for a unit, and which is not simply free.
+type consideredFlavor struct {
+	// firstPodSet is the index of the unit's first pod set, group that of the flavor's resource group.
+	firstPodSet, resourceGroup int
+	flavor                     string
+	flavorGrade
+	// obstaclesStart and to are where its obstacles are.
+	obstaclesStart, obstaclesEnd int
+	// nominalQuotaInUse tells, of a queue that never preempts, that nothing but others' use of the queue's own quota is in the way.
+	nominalQuotaInUse bool
 }
 
-func (a *attempt) consider(c considered, obstacles ...detail) {
-	c.from = len(a.obstacles)
+func (a *assignState) recordConsidered(c consideredFlavor, obstacles ...failureDetail) {
+	c.obstaclesStart = len(a.obstacles)
 	a.obstacles = append(a.obstacles, obstacles...)
-	c.to = len(a.obstacles)
+	c.obstaclesEnd = len(a.obstacles)
 	a.considered = append(a.considered, c)
 }
 
 // consideredText says what was considered for each pod set (contract: messages.md 2.4). Flavors come by name, what is in their way
 // sorted, each once.
-func (a *attempt) consideredText() string {
+func (a *assignState) consideredText() string {
 	if len(a.considered) == 0 {
 		return ""
 	}
-	slices.SortStableFunc(a.considered, func(a, b considered) int { return strings.Compare(a.flavor, b.flavor) })
+	slices.SortStableFunc(a.considered, func(a, b consideredFlavor) int { return strings.Compare(a.flavor, b.flavor) })
 	var podSets []string
 	for i := range a.workload.PodSets {
 		var flavors []string
 		for _, c := range a.considered {
-			if c.unit == a.leader(i) {
+			if c.firstPodSet == a.firstPodSet(i) {
 				flavors = append(flavors, a.flavorText(c, i))
 			}
 		}
@@ -49,8 +49,8 @@ func (a *attempt) consideredText() string {
 	return strings.Join(podSets, " | ")
 }
 
-// leader is the index of the first pod set that shares its flavors with pod set i.
-func (a *attempt) leader(i int) int {
+// firstPodSet is the index of the first pod set that shares its flavors with pod set i.
+func (a *assignState) firstPodSet(i int) int {
 	group := a.workload.PodSets[i].Group
 	if group == "" {
 		return i
@@ -58,20 +58,20 @@ func (a *attempt) leader(i int) int {
 	return slices.IndexFunc(a.workload.PodSets, func(ps admission.PodSet) bool { return ps.Group == group })
 }
 
-func (a *attempt) flavorText(c considered, podSet int) string {
-	if c.mode == NoFit && c.waits {
+func (a *assignState) flavorText(c consideredFlavor, podSet int) string {
+	if c.mode == NoFit && c.nominalQuotaInUse {
 		c.mode = NoCandidates
 	}
 	parts := []string{c.mode.text()}
-	if c.borrowing > 0 && c.mode != NoFit {
-		parts = append(parts, "borrow="+strconv.Itoa(c.borrowing))
+	if c.borrowingHeight > 0 && c.mode != NoFit {
+		parts = append(parts, "borrow="+strconv.Itoa(c.borrowingHeight))
 	}
 	var reasons []string
-	for _, d := range a.obstacles[c.from:c.to] {
+	for _, d := range a.obstacles[c.obstaclesStart:c.obstaclesEnd] {
 		reasons = append(reasons, string(d.appendTo(nil)))
 	}
 	for _, r := range a.workload.PodSets[podSet].Requests {
-		if column, covered := a.menu.Find(r.Resource); covered && column.Group != c.group && r.Amount > 0 {
+		if column, covered := a.flavorTable.Find(r.Resource); covered && column.Group != c.resourceGroup && r.Amount > 0 {
 			reasons = append(reasons, "flavor "+c.flavor+" does not provide resource "+r.Resource)
 		}
 	}

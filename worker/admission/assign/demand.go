@@ -5,35 +5,35 @@ import (
 	"switchyard.dev/worker/admission/amount"
 )
 
-// want is how much a unit asks for of a resource that the menu has.
-type want struct {
+// resourceRequest is how much a unit asks for of a resource that the menu has.
+type resourceRequest struct {
 	resource string
 	amount   amount.Amount
 	column   admission.Column
 }
 
-// demand adds up what the unit asks for, pods included if the queue counts them, and notes resources that the queue does
+// sumRequests adds up what the unit asks for, pods included if the queue counts them, and notes resources that the queue does
 // not have.
-func (a *attempt) demand(unit []int, failed *failure) []want {
-	wants := a.wants[:0]
+func (a *assignState) sumRequests(unit []int, failed *failure) []resourceRequest {
+	wants := a.requests[:0]
 	for _, i := range unit {
 		podSet := &a.workload.PodSets[i]
 		for _, r := range podSet.Requests {
-			wants = a.add(wants, r.Resource, r.Amount.Times(int64(podSet.Count)), failed)
+			wants = a.addRequest(wants, r.Resource, r.Amount.Times(int64(podSet.Count)), failed)
 		}
-		if _, counted := a.menu.Find(amount.Pods); counted {
-			wants = a.add(wants, amount.Pods, amount.Amount(podSet.Count), failed)
+		if _, counted := a.flavorTable.Find(amount.Pods); counted {
+			wants = a.addRequest(wants, amount.Pods, amount.Amount(podSet.Count), failed)
 		}
 	}
-	a.wants = wants
+	a.requests = wants
 	return wants
 }
 
-func (a *attempt) add(wants []want, resource string, v amount.Amount, failed *failure) []want {
-	column, covered := a.menu.Find(resource)
+func (a *assignState) addRequest(wants []resourceRequest, resource string, v amount.Amount, failed *failure) []resourceRequest {
+	column, covered := a.flavorTable.Find(resource)
 	if !covered {
 		if v > 0 && !a.opts.IgnoreUndeclared {
-			failed.also(admission.NoMatchingFlavor, detail{text: "resource " + resource + " unavailable in ClusterQueue"})
+			failed.addRequired(admission.NoMatchingFlavor, failureDetail{text: "resource " + resource + " unavailable in ClusterQueue"})
 		}
 		return wants
 	}
@@ -43,5 +43,5 @@ func (a *attempt) add(wants []want, resource string, v amount.Amount, failed *fa
 			return wants
 		}
 	}
-	return append(wants, want{resource: resource, amount: v, column: column})
+	return append(wants, resourceRequest{resource: resource, amount: v, column: column})
 }

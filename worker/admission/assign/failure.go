@@ -26,69 +26,69 @@ func severity(r admission.Reason) int {
 
 // failure is why something could not be assigned; the zero value is no failure.
 type failure struct {
-	because admission.Reason
-	details []detail
+	reason  admission.Reason
+	details []failureDetail
 }
 
-// detail is one thing that is wrong. It becomes a text only if somebody is told.
-type detail struct {
+// failureDetail is one thing that is wrong. It becomes a text only if somebody is told.
+type failureDetail struct {
 	// text is the whole detail; empty for one about quota.
 	text             string
 	resource, flavor string
-	asked            amount.Amount
-	// before is the part of asked that other pod sets take. missing is how much more would have to be available; 0 if asked
+	requested        amount.Amount
+	// requestedBefore is the part of asked that other pod sets take. missing is how much more would have to be available; 0 if asked
 	// exceeds most, all that could ever be.
-	before, missing, most amount.Amount
+	requestedBefore, shortfall, maximum amount.Amount
 }
 
-func (d detail) appendTo(b []byte) []byte {
+func (d failureDetail) appendTo(b []byte) []byte {
 	if d.text != "" {
 		return append(b, d.text...)
 	}
-	if d.missing > 0 {
+	if d.shortfall > 0 {
 		b = append(b, "insufficient unused quota for "...)
-		b = d.appendWhere(b)
+		b = d.appendResourceAndFlavor(b)
 		b = append(b, ", "...)
-		b = append(b, amount.Text(d.resource, d.missing)...)
+		b = append(b, amount.Text(d.resource, d.shortfall)...)
 		return append(b, " more needed"...)
 	}
 	b = append(b, "insufficient quota for "...)
-	b = d.appendWhere(b)
+	b = d.appendResourceAndFlavor(b)
 	b = append(b, ", previously considered podsets requests ("...)
-	b = append(b, amount.Text(d.resource, d.before)...)
+	b = append(b, amount.Text(d.resource, d.requestedBefore)...)
 	b = append(b, ") + current podset request ("...)
-	b = append(b, amount.Text(d.resource, d.asked.Sub(d.before))...)
+	b = append(b, amount.Text(d.resource, d.requested.Sub(d.requestedBefore))...)
 	b = append(b, ") > maximum capacity ("...)
-	b = append(b, amount.Text(d.resource, d.most)...)
+	b = append(b, amount.Text(d.resource, d.maximum)...)
 	return append(b, ')')
 }
 
-func (d detail) appendWhere(b []byte) []byte {
+func (d failureDetail) appendResourceAndFlavor(b []byte) []byte {
 	b = append(b, d.resource...)
 	b = append(b, " in flavor "...)
 	return append(b, d.flavor...)
 }
 
-// also adds a failure that must be overcome as well: the more severe reason stands.
-func (f *failure) also(because admission.Reason, details ...detail) {
-	if severity(because) > severity(f.because) {
-		f.because = because
+// addRequired adds a failure that must be overcome as well: the more severe reason stands.
+func (f *failure) addRequired(because admission.Reason, details ...failureDetail) {
+	if severity(because) > severity(f.reason) {
+		f.reason = because
 	}
 	f.details = append(f.details, details...)
 }
 
-// orElse adds the failure of an alternative: the less severe reason stands.
-func (f *failure) orElse(because admission.Reason, details ...detail) {
-	if f.because == "" || severity(because) < severity(f.because) {
-		f.because = because
+// addAlternative adds the failure of an alternative: the less severe reason stands.
+func (f *failure) addAlternative(because admission.Reason, details ...failureDetail) {
+	if f.reason == "" || severity(because) < severity(f.reason) {
+		f.reason = because
 	}
 	f.details = append(f.details, details...)
 }
 
-func (f *failure) clear() { f.because, f.details = "", f.details[:0] }
+func (f *failure) clear() { f.reason, f.details = "", f.details[:0] }
 
-// text says what is in the way of a pod set. Equal details of several flavors are not told apart, nor merged.
-func text(podSet string, details []detail) string {
+// formatDetails says what is in the way of a pod set. Equal details of several flavors are not told apart, nor merged.
+func formatDetails(podSet string, details []failureDetail) string {
 	reasons := make([]string, len(details))
 	for i, d := range details {
 		reasons[i] = string(d.appendTo(nil))

@@ -23,41 +23,41 @@ const (
 	Fit
 )
 
-// grade is what a flavor has to say to a request: the worst mode over its resources and the greatest borrowing height.
-type grade struct {
-	mode      Mode
-	borrowing int
+// flavorGrade is what a flavor has to say to a request: the worst mode over its resources and the greatest borrowing height.
+type flavorGrade struct {
+	mode            Mode
+	borrowingHeight int
 }
 
-// and is the grade of two requests that must both be met.
-func (g grade) and(other grade) grade {
-	return grade{mode: min(g.mode, other.mode), borrowing: max(g.borrowing, other.borrowing)}
+// combine is the grade of two requests that must both be met.
+func (g flavorGrade) combine(other flavorGrade) flavorGrade {
+	return flavorGrade{mode: min(g.mode, other.mode), borrowingHeight: max(g.borrowingHeight, other.borrowingHeight)}
 }
 
-// enough reports whether the search may stop at a flavor of this grade.
-func (g grade) enough(f admission.Fungibility) bool {
+// canStopSearch reports whether the search may stop at a flavor of this grade.
+func (g flavorGrade) canStopSearch(f admission.Fungibility) bool {
 	switch g.mode {
 	case NoFit, NoCandidates:
 		return false
 	case Preempt, Reclaim:
-		return f.WhenCanPreempt == admission.MayStopSearch && (g.borrowing == 0 || canStopBorrowing(f))
+		return f.WhenCanPreempt == admission.MayStopSearch && (g.borrowingHeight == 0 || canStopWhenBorrowing(f))
 	case Fit:
-		return g.borrowing == 0 || canStopBorrowing(f)
+		return g.borrowingHeight == 0 || canStopWhenBorrowing(f)
 	}
 	panic("assign: a grade has one of the modes")
 }
 
-func canStopBorrowing(f admission.Fungibility) bool {
+func canStopWhenBorrowing(f admission.Fungibility) bool {
 	return f.WhenCanBorrow != admission.TryNextFlavor
 }
 
-// betterThan reports whether g is strictly better than other by the queue's preference. Whatever the preference, a grade
+// isBetterThan reports whether g is strictly better than other by the queue's preference. Whatever the preference, a grade
 // that nothing can come of is worse than one that something can.
-func (g grade) betterThan(other grade, p admission.Preference) bool {
+func (g flavorGrade) isBetterThan(other flavorGrade, p admission.Preference) bool {
 	if a, b := g.mode > NoCandidates, other.mode > NoCandidates; a != b {
 		return a
 	}
-	mode, borrowing := cmp.Compare(g.mode, other.mode), cmp.Compare(other.borrowing, g.borrowing)
+	mode, borrowing := cmp.Compare(g.mode, other.mode), cmp.Compare(other.borrowingHeight, g.borrowingHeight)
 	if p == admission.PreemptionOverBorrowing {
 		return cmp.Or(borrowing, mode) > 0
 	}

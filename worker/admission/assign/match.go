@@ -7,38 +7,38 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// Mismatch says why the pods of a pod set may not run on the nodes of a flavor whatever the quota, empty if they may; keys
+// FlavorMismatch says why the pods of a pod set may not run on the nodes of a flavor whatever the quota, empty if they may; keys
 // are the label keys of the flavor's group.
-func Mismatch(p *admission.PodSet, flavor *admission.MenuFlavor, keys []string) string {
-	return mismatch(p, *flavor, keys)
+func FlavorMismatch(p *admission.PodSet, flavor *admission.MenuFlavor, keys []string) string {
+	return flavorMismatch(p, *flavor, keys)
 }
 
-// mismatch says why the pods of a pod set may not run on the flavor's nodes, empty if they may.
-func mismatch(p *admission.PodSet, flavor admission.MenuFlavor, keys []string) string {
+// flavorMismatch says why the pods of a pod set may not run on the flavor's nodes, empty if they may.
+func flavorMismatch(p *admission.PodSet, flavor admission.MenuFlavor, keys []string) string {
 	f := flavor.Flavor
 	if f == nil {
 		return "flavor " + flavor.Name + " not found"
 	}
-	if taint := untolerated(f, p.Tolerations); taint != nil {
-		return "untolerated taint " + taintText(taint) + " in flavor " + f.Name
+	if taint := firstUntoleratedTaint(f, p.Tolerations); taint != nil {
+		return "untolerated taint " + formatTaint(taint) + " in flavor " + f.Name
 	}
-	if !selected(p.NodeSelector, f, keys) {
+	if !matchesNodeSelector(p.NodeSelector, f, keys) {
 		return "flavor " + f.Name + " doesn't match node affinity"
 	}
-	if !attracted(p.Affinity, f, keys) {
+	if !matchesAffinity(p.Affinity, f, keys) {
 		return "flavor " + f.Name + " doesn't match node affinity"
 	}
 	return ""
 }
 
-// untolerated returns the first taint that keeps pods off and that neither the pod nor the flavor tolerates, nil if none.
-func untolerated(f *admission.Flavor, pod []admission.Toleration) *admission.Taint {
+// firstUntoleratedTaint returns the first taint that keeps pods off and that neither the pod nor the flavor tolerates, nil if none.
+func firstUntoleratedTaint(f *admission.Flavor, pod []admission.Toleration) *admission.Taint {
 	for i := range f.Taints {
 		taint := &f.Taints[i]
 		if taint.Effect != admission.NoSchedule && taint.Effect != admission.NoExecute {
 			continue
 		}
-		tolerates := func(t admission.Toleration) bool { return tolerated(taint, t) }
+		tolerates := func(t admission.Toleration) bool { return isTolerated(taint, t) }
 		if !slices.ContainsFunc(pod, tolerates) && !slices.ContainsFunc(f.Tolerations, tolerates) {
 			return taint
 		}
@@ -46,8 +46,8 @@ func untolerated(f *admission.Flavor, pod []admission.Toleration) *admission.Tai
 	return nil
 }
 
-// tolerated reports whether the toleration tolerates the taint, as the Kubernetes scheduler would see it.
-func tolerated(taint *admission.Taint, t admission.Toleration) bool {
+// isTolerated reports whether the toleration tolerates the taint, as the Kubernetes scheduler would see it.
+func isTolerated(taint *admission.Taint, t admission.Toleration) bool {
 	if t.Effect != "" && t.Effect != taint.Effect {
 		return false
 	}
@@ -64,40 +64,40 @@ func tolerated(taint *admission.Taint, t admission.Toleration) bool {
 	}
 }
 
-// taintText writes a taint as the public API does: key, value, effect and the time when it was added, which flavors do not say.
-func taintText(t *admission.Taint) string {
+// formatTaint writes a taint as the public API does: key, value, effect and the time when it was added, which flavors do not say.
+func formatTaint(t *admission.Taint) string {
 	return "{" + t.Key + " " + t.Value + " " + string(t.Effect) + " <nil>}"
 }
 
-// selected reports whether the flavor has the labels of the node selector, as far as they have one of the keys.
-func selected(selector []admission.Label, f *admission.Flavor, keys []string) bool {
+// matchesNodeSelector reports whether the flavor has the labels of the node selector, as far as they have one of the keys.
+func matchesNodeSelector(selector []admission.Label, f *admission.Flavor, keys []string) bool {
 	for _, want := range selector {
-		if !relevant(want.Key, keys) {
+		if !isGroupLabelKey(want.Key, keys) {
 			continue
 		}
-		if value, found := label(f, want.Key); !found || value != want.Value {
+		if value, found := flavorLabel(f, want.Key); !found || value != want.Value {
 			return false
 		}
 	}
 	return true
 }
 
-// attracted reports whether some term holds for the flavor, of each term only the requirements on one of the keys. A term
+// matchesAffinity reports whether some term holds for the flavor, of each term only the requirements on one of the keys. A term
 // with none of those could hold on some node of any flavor, so that it holds; no terms at all hold, too.
-func attracted(terms []admission.Term, f *admission.Flavor, keys []string) bool {
+func matchesAffinity(terms []admission.Term, f *admission.Flavor, keys []string) bool {
 	if len(terms) == 0 {
 		return true
 	}
 	return slices.ContainsFunc(terms, func(term admission.Term) bool {
 		return !slices.ContainsFunc(term, func(r admission.Requirement) bool {
-			return relevant(r.Key, keys) && !holds(r, f)
+			return isGroupLabelKey(r.Key, keys) && !matchesRequirement(r, f)
 		})
 	})
 }
 
-// holds reports whether the requirement holds for the flavor's labels, as it would for those of a node.
-func holds(r admission.Requirement, f *admission.Flavor) bool {
-	value, found := label(f, r.Key)
+// matchesRequirement reports whether the requirement holds for the flavor's labels, as it would for those of a node.
+func matchesRequirement(r admission.Requirement, f *admission.Flavor) bool {
+	value, found := flavorLabel(f, r.Key)
 	switch r.Operator {
 	case admission.In:
 		return found && slices.Contains(r.Values, value)
@@ -108,14 +108,14 @@ func holds(r admission.Requirement, f *admission.Flavor) bool {
 	case admission.DoesNotExist:
 		return !found
 	case admission.Gt, admission.Lt:
-		return found && beyond(r, value)
+		return found && matchesComparison(r, value)
 	default:
 		return false
 	}
 }
 
-// beyond compares the label's value with the single value of Gt or Lt; texts that are not integers never hold.
-func beyond(r admission.Requirement, value string) bool {
+// matchesComparison compares the label's value with the single value of Gt or Lt; texts that are not integers never hold.
+func matchesComparison(r admission.Requirement, value string) bool {
 	if len(r.Values) != 1 {
 		return false
 	}
@@ -133,12 +133,12 @@ func beyond(r admission.Requirement, value string) bool {
 	return is < bound
 }
 
-func relevant(key string, keys []string) bool {
+func isGroupLabelKey(key string, keys []string) bool {
 	_, found := slices.BinarySearch(keys, key)
 	return found
 }
 
-func label(f *admission.Flavor, key string) (string, bool) {
+func flavorLabel(f *admission.Flavor, key string) (string, bool) {
 	for _, l := range f.Labels {
 		if l.Key == key {
 			return l.Value, true

@@ -35,13 +35,13 @@ func FuzzAnAssignmentIsWhatWasAskedForAndThereIs(f *testing.F) {
 		s := facts.Snapshot()
 		for _, name := range slices.Sorted(maps.Keys(facts.Pending)) {
 			if w := facts.Pending[name]; s.Menu(w.Queue) != nil {
-				check(t, s, w, script)
+				checkAssignment(t, s, w, script)
 			}
 		}
 	})
 }
 
-func check(t *testing.T, s *admission.Snapshot, w admission.Workload, script string) {
+func checkAssignment(t *testing.T, s *admission.Snapshot, w admission.Workload, script string) {
 	t.Helper()
 	menu := s.Menu(w.Queue)
 	got := assign.Assign(menu, &w, assign.Options{})
@@ -50,7 +50,7 @@ func check(t *testing.T, s *admission.Snapshot, w admission.Workload, script str
 		t.Fatalf("%s is assigned differently the second time\n%s\n%s", w.Name, diff, script)
 	}
 	if got.Mode == assign.NoFit {
-		if got.Assignment != nil || got.Because == "" || got.Message == "" {
+		if got.Assignment != nil || got.Reason == "" || got.Message == "" {
 			t.Fatalf("%s fails without saying why, or with an assignment: %v", w.Name, got)
 		}
 		return

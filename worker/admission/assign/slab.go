@@ -17,21 +17,21 @@ type slabs struct {
 }
 
 type slab[T any] struct {
-	rest []T
-	// size is that of the next slab: it doubles, so that a single assignment costs what it needs.
-	size int
+	free []T
+	// nextSize is that of the next slab: it doubles, so that a single assignment costs what it needs.
+	nextSize int
 }
 
-// maxSlab is the length of the largest slabs.
-const maxSlab = 64
+// maxSlabLength is the length of the largest slabs.
+const maxSlabLength = 64
 
-// cut returns n zero values, with no room behind them.
-func (s *slab[T]) cut(n int) []T {
-	if n > len(s.rest) {
-		s.size = min(max(2*s.size, n), max(maxSlab, n))
-		s.rest = make([]T, s.size)
+// alloc returns n zero values, with no room behind them.
+func (s *slab[T]) alloc(n int) []T {
+	if n > len(s.free) {
+		s.nextSize = min(max(2*s.nextSize, n), max(maxSlabLength, n))
+		s.free = make([]T, s.nextSize)
 	}
-	piece := s.rest[:n:n]
-	s.rest = s.rest[n:]
+	piece := s.free[:n:n]
+	s.free = s.free[n:]
 	return piece
 }

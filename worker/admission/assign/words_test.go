@@ -10,8 +10,8 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// considered is what is said of the flavors that were considered for w, whom its queue a can admit.
-func considered(t *testing.T, script string, opts assign.Options) string {
+// consideredFlavor is what is said of the flavors that were considered for w, whom its queue a can admit.
+func consideredFlavor(t *testing.T, script string, opts assign.Options) string {
 	t.Helper()
 	s, err := admissiontest.Build(script)
 	if err != nil {
@@ -23,12 +23,12 @@ func considered(t *testing.T, script string, opts assign.Options) string {
 	}
 	r := assign.Assign(s.Menu("a"), &w, opts)
 	if r.Mode != assign.Fit {
-		t.Fatalf("%s: %s", r.Because, r.Message)
+		t.Fatalf("%s: %s", r.Reason, r.Message)
 	}
 	return r.Assignment.Considered
 }
 
-func TestWhatIsSaidOfTheFlavorsThatWereConsidered(t *testing.T) {
+func TestConsideredFlavorsText(t *testing.T) {
 	const flavors = "flavor z label=kind:z\n flavor f label=kind:f\n flavor g label=kind:g taint=spot:NoSchedule\n"
 	got := map[string]contracttest.Said{}
 	for name, script := range map[string]string{
@@ -39,11 +39,11 @@ func TestWhatIsSaidOfTheFlavorsThatWereConsidered(t *testing.T) {
 		"two groups":             flavors + "queue a g gpu=8 z gpu=8 | f cpu=9\n pending w queue=a gpu=4 cpu=2",
 		"two pod sets":           flavors + "queue a g gpu=8 z gpu=8 f gpu=8\n pending w queue=a gpu=6 + workers gpu=4",
 	} {
-		got[name] = contracttest.Said{Text: considered(t, script, assign.Options{
-			Preemption: func(*quota.Cell, amount.Amount) (assign.Mode, int) { return assign.Reclaim, 1 },
+		got[name] = contracttest.Said{Text: consideredFlavor(t, script, assign.Options{
+			PreemptionOracle: func(*quota.Cell, amount.Amount) (assign.Mode, int) { return assign.Reclaim, 1 },
 		})}
 	}
 	const full = flavors + "queue a z gpu=8 f gpu=8\n admitted x queue=a z/gpu=6\n pending w queue=a gpu=4"
-	got["no room, nobody is preempted"] = contracttest.Said{Text: considered(t, full, assign.Options{})}
+	got["no room, nobody is preempted"] = contracttest.Said{Text: consideredFlavor(t, full, assign.Options{})}
 	contracttest.Compare(t, "flavors considered", got)
 }

@@ -14,18 +14,18 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// shape is how large a world is.
-type shape struct {
+// benchConfig is how large a world is.
+type benchConfig struct {
 	// queues are in ten cohort trees, each with two flavors of gpu and cpu.
-	queues, pendingEach, admittedEach int
-	gpus                              amount.Amount
-	policy                            admission.Preemption
+	queues, pendingPerQueue, admittedPerQueue int
+	gpus                                      amount.Amount
+	policy                                    admission.Preemption
 }
 
-// full is the size that the targets are about: 1,000 queues, 100,000 pending and 20,000 admitted workloads.
-var full = shape{queues: 1000, pendingEach: 100, admittedEach: 20, gpus: 1000}
+// fullScale is the size that the targets are about: 1,000 queues, 100,000 pending and 20,000 admitted workloads.
+var fullScale = benchConfig{queues: 1000, pendingPerQueue: 100, admittedPerQueue: 20, gpus: 1000}
 
-func (x shape) build() *admission.Snapshot {
+func (x benchConfig) build() *admission.Snapshot {
 	s := admission.NewSnapshot()
 	for _, name := range []string{"h100", "l4"} {
 		s.UpsertFlavor(admission.Flavor{Name: name, Labels: []admission.Label{{Key: "gpu", Value: name}}})
@@ -40,10 +40,10 @@ func (x shape) build() *admission.Snapshot {
 		})
 	}
 	for i := range x.queues {
-		for j := range x.admittedEach {
+		for j := range x.admittedPerQueue {
 			s.Admit(gpuHolder(i, j))
 		}
-		for j := range x.pendingEach {
+		for j := range x.pendingPerQueue {
 			s.Push(gpuJob(i, j))
 		}
 	}
@@ -84,16 +84,16 @@ func gpuHolder(queue, n int) admission.Reservation {
 	}
 }
 
-// meter measures the processor time and the allocations of a part of a benchmark, the collection of garbage included: on a
+// cpuMeter measures the processor time and the allocations of a part of a benchmark, the collection of garbage included: on a
 // machine that others use, too, the time on the wall says little.
-type meter struct {
-	busy      time.Duration
-	mallocs   uint64
-	began     time.Duration
-	mallocsAt uint64
+type cpuMeter struct {
+	cpuTime      time.Duration
+	mallocs      uint64
+	startCPUTime time.Duration
+	startMallocs uint64
 }
 
-func processorTime() time.Duration {
+func processCPUTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		panic(err)
@@ -101,24 +101,24 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func (m *meter) start() {
+func (m *cpuMeter) start() {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
-	m.mallocsAt, m.began = stats.Mallocs, processorTime()
+	m.startMallocs, m.startCPUTime = stats.Mallocs, processCPUTime()
 }
 
-func (m *meter) stop() {
-	m.busy += processorTime() - m.began
+func (m *cpuMeter) stop() {
+	m.cpuTime += processCPUTime() - m.startCPUTime
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
-	m.mallocs += stats.Mallocs - m.mallocsAt
+	m.mallocs += stats.Mallocs - m.startMallocs
 }
 
 // report reports what each of n units cost, and how many times better than the target that is, for a target in
 // microseconds of one core.
-func (m *meter) report(b *testing.B, n int, target float64) {
+func (m *cpuMeter) report(b *testing.B, n int, target float64) {
 	b.Helper()
-	each := float64(m.busy.Nanoseconds()) / 1000 / float64(n)
+	each := float64(m.cpuTime.Nanoseconds()) / 1000 / float64(n)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(each, "core-us/unit")
 	b.ReportMetric(float64(m.mallocs)/float64(n), "allocs/unit")
@@ -128,21 +128,21 @@ func (m *meter) report(b *testing.B, n int, target float64) {
 // BenchmarkCore prints the table of what decisions cost. The unit is a decision in the first two rows and a cycle in the
 // others; the targets are 10 us of a core for a decision and 1 ms for a cycle.
 func BenchmarkCore(b *testing.B) {
-	b.Run("decision/all-in-one-cycle", func(b *testing.B) { decisions(b, 0) })
-	b.Run("decision/in-cycles-of-256", func(b *testing.B) { decisions(b, 256) })
-	b.Run("cycle/nothing-to-do", nothingToDo)
-	b.Run("cycle/one-ends-one-starts", oneEnds)
-	b.Run("cycle/tournament-of-1000-queues", tournamentOf1000)
-	b.Run("cycle/search-among-20000-candidates", searchAmong)
+	b.Run("decision/all-in-one-cycle", func(b *testing.B) { benchDecisions(b, 0) })
+	b.Run("decision/in-cycles-of-256", func(b *testing.B) { benchDecisions(b, 256) })
+	b.Run("cycle/nothing-to-do", benchIdleCycle)
+	b.Run("cycle/one-ends-one-starts", benchOneReleased)
+	b.Run("cycle/tournament-of-1000-queues", benchTournament)
+	b.Run("cycle/search-among-20000-candidates", benchVictimSearch)
 }
 
-func decisions(b *testing.B, limit int) {
+func benchDecisions(b *testing.B, limit int) {
 	b.Helper()
-	var m meter
+	var m cpuMeter
 	n := 0
 	for b.Loop() {
 		b.StopTimer()
-		s := full.build()
+		s := fullScale.build()
 		runtime.GC()
 		b.StartTimer()
 		m.start()
@@ -158,19 +158,19 @@ func decisions(b *testing.B, limit int) {
 	m.report(b, n, 10)
 }
 
-// crowded is a world in which nothing is free.
-func crowded(opts cycle.Options) *admission.Snapshot {
-	x := full
+// fullyUsedSnapshot is a world in which nothing is free.
+func fullyUsedSnapshot(opts cycle.Options) *admission.Snapshot {
+	x := fullScale
 	x.gpus = 10
 	s := x.build()
 	cycle.Run(s, time.Time{}, opts)
 	return s
 }
 
-func nothingToDo(b *testing.B) {
-	s := crowded(cycle.Options{})
+func benchIdleCycle(b *testing.B) {
+	s := fullyUsedSnapshot(cycle.Options{})
 	cycle.Run(s, time.Time{}, cycle.Options{})
-	var m meter
+	var m cpuMeter
 	m.start()
 	for b.Loop() {
 		if plan := cycle.Run(s, time.Time{}, cycle.Options{}); len(plan.Decisions) != 0 {
@@ -181,15 +181,15 @@ func nothingToDo(b *testing.B) {
 	m.report(b, b.N, 1000)
 }
 
-func oneEnds(b *testing.B) {
-	s := crowded(cycle.Options{})
+func benchOneReleased(b *testing.B) {
+	s := fullyUsedSnapshot(cycle.Options{})
 	held := make([]admission.Key, 0, 20_000)
-	for j := range full.admittedEach {
-		for i := range full.queues {
+	for j := range fullScale.admittedPerQueue {
+		for i := range fullScale.queues {
 			held = append(held, gpuHolder(i, j).Key)
 		}
 	}
-	var m meter
+	var m cpuMeter
 	m.start()
 	n, admitted := 0, 0
 	for b.Loop() {
@@ -207,12 +207,12 @@ func oneEnds(b *testing.B) {
 	b.ReportMetric(float64(admitted)/float64(b.N), "admitted/unit")
 }
 
-// tournamentOf1000 has one head of each of 1,000 queues compete by shares; all of them borrow.
-func tournamentOf1000(b *testing.B) {
-	var m meter
+// benchTournament has one head of each of 1,000 queues compete by shares; all of them borrow.
+func benchTournament(b *testing.B) {
+	var m cpuMeter
 	for b.Loop() {
 		b.StopTimer()
-		s := shape{queues: 1000, pendingEach: 1, admittedEach: 20, gpus: 20}.build()
+		s := benchConfig{queues: 1000, pendingPerQueue: 1, admittedPerQueue: 20, gpus: 20}.build()
 		b.StartTimer()
 		m.start()
 		if plan := cycle.Run(s, time.Time{}, cycle.Options{FairSharing: true}); len(plan.Decisions) != 1000 {
@@ -223,13 +223,13 @@ func tournamentOf1000(b *testing.B) {
 	m.report(b, b.N, 1000*10)
 }
 
-// searchAmong has an urgent workload preempt in a world where nothing is free, and takes that back.
-func searchAmong(b *testing.B) {
-	x := full
-	x.gpus, x.pendingEach = 10, 0
+// benchVictimSearch has an urgent workload preempt in a world where nothing is free, and takes that back.
+func benchVictimSearch(b *testing.B) {
+	x := fullScale
+	x.gpus, x.pendingPerQueue = 10, 0
 	x.policy = admission.Preemption{WithinQueue: admission.LowerPriority, ReclaimWithinCohort: admission.AnyPriority}
 	s := x.build()
-	var m meter
+	var m cpuMeter
 	m.start()
 	for b.Loop() {
 		w := gpuJob(1, 3)
@@ -248,8 +248,8 @@ func searchAmong(b *testing.B) {
 	m.report(b, b.N, 1000)
 }
 
-func BenchmarkPushing(b *testing.B) {
-	s := shape{queues: 1000, gpus: 4}.build()
+func BenchmarkPush(b *testing.B) {
+	s := benchConfig{queues: 1000, gpus: 4}.build()
 	n := 0
 	for b.Loop() {
 		s.Push(gpuJob(n%1000, n))

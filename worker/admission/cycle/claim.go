@@ -7,87 +7,87 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// preempt evicts whom the contender needs to be gone, as far as they are not leaving already, and has it wait for them
+// startPreemption evicts whom the contender needs to be gone, as far as they are not leaving already, and has it wait for them
 // with a claim to its quota.
-func (r *run) preempt(c *contender) {
-	if len(c.place.Value.ClosedGates) > 0 {
-		l, why := c.lane, c.refusal
-		why.want.Gated = true
-		c.lane, c.assignment, c.pending = nil, nil, false
-		r.turnAway(l, c.place, why)
-		r.advance(l)
+func (r *run) startPreemption(c *nominatedHead) {
+	if len(c.member.Value.ClosedGates) > 0 {
+		l, why := c.queue, c.rejection
+		why.requeueCondition.Gated = true
+		c.queue, c.assignment, c.preemptionPending = nil, nil, false
+		r.markInadmissible(l, c.member, why)
+		r.nominateNext(l)
 		return
 	}
-	r.evict(c)
-	r.claim(c, c.assignment.Usage)
+	r.evictVictims(c)
+	r.claimQuota(c, c.assignment.Usage)
 }
 
-// evict decides that those victims leave that have not been told to, if there are any.
-func (r *run) evict(c *contender) {
-	w, fresh := c.place.Value, false
+// evictVictims decides that those victims leave that have not been told to, if there are any.
+func (r *run) evictVictims(c *nominatedHead) {
+	w, fresh := c.member.Value, false
 	for i := range c.victims {
 		if !c.victims[i].Evicted {
 			r.snapshot.Evicting(c.victims[i].Workload)
 			fresh = true
 		}
 	}
-	c.pending = true
+	c.preemptionPending = true
 	n := admission.Notice{
-		Because: admission.WaitingForPreemptedWorkloads,
-		Message: c.refusal.Message + ". Pending the preemption of " + strconv.Itoa(len(c.victims)) + " workload(s)",
+		Reason:  admission.WaitingForPreemptedWorkloads,
+		Message: c.rejection.Message + ". Pending the preemption of " + strconv.Itoa(len(c.victims)) + " workload(s)",
 	}
 	if !fresh {
-		c.tell(n)
+		c.reportReason(n)
 		return
 	}
-	c.told = n
-	r.served = append(r.served, admission.Decision{
+	c.lastReported = n
+	r.processed = append(r.processed, admission.Decision{
 		Workload: w.Key, LocalQueue: w.LocalQueue, Queue: w.Queue,
-		Verdict: admission.Preempt, Because: n.Because, Message: n.Message, Victims: c.victims,
+		Verdict: admission.Preempt, Because: n.Reason, Message: n.Message, Victims: c.victims,
 	})
 }
 
-// claim has the contender hold up its lane and counts the usage as taken for the rest of the cycle, and of each later one
+// claimQuota has the contender hold up its lane and counts the usage as taken for the rest of the cycle, and of each later one
 // on its cohort tree, once its turn has come.
-func (r *run) claim(c *contender, u admission.Usage) {
-	queue := c.menu.Queue
+func (r *run) claimQuota(c *nominatedHead, u admission.Usage) {
+	queue := c.flavorTable.Queue
 	if queue.Strategy != admission.StrictFIFO {
-		c.lane.Stick()
+		c.queue.MakeHeadSticky()
 	}
-	want := c.refusal.want
+	want := c.rejection.requeueCondition
 	want.Any = true
-	c.lane.Block(want)
-	r.passBy(c.lane, want)
+	c.queue.BlockOnHead(want)
+	r.markForRecheck(c.queue, want)
 	r.snapshot.Book(queue.Name, u)
-	r.booked = append(r.booked, booking{queue: queue.Name, usage: u})
+	r.bookedClaims = append(r.bookedClaims, bookedClaim{queue: queue.Name, usage: u})
 	r.snapshot.Claim(queue.Name, u)
-	c.lane = nil
+	c.queue = nil
 }
 
-// keeps reports whether a head that nobody can be evicted for keeps others from taking what it lacks only part of: where it
+// reservesQuota reports whether a head that nobody can be evicted for keeps others from taking what it lacks only part of: where it
 // holds up its line, whether or not its queue may evict anybody, unless the queue can reclaim what it lends (contract:
 // kueue-api.md 4.4, messages.md 5.9).
-func keeps(q *admission.Queue) bool {
+func reservesQuota(q *admission.Queue) bool {
 	return q.Strategy == admission.StrictFIFO && q.Preemption.ReclaimWithinCohort != admission.AnyPriority
 }
 
-// keep has the contender, whom nobody can be evicted for, hold up its lane and claim as much of what it asks for as there is.
-func (r *run) keep(c *contender) {
-	c.tell(c.refusal.Notice)
-	if part := r.available(c); len(part) > 0 {
-		r.claim(c, part)
+// reserveAvailable has the contender, whom nobody can be evicted for, hold up its lane and claim as much of what it asks for as there is.
+func (r *run) reserveAvailable(c *nominatedHead) {
+	c.reportReason(c.rejection.Notice)
+	if part := r.availableUsage(c); len(part) > 0 {
+		r.claimQuota(c, part)
 		return
 	}
-	c.lane.Block(c.refusal.want)
-	r.passBy(c.lane, c.refusal.want)
-	c.lane, c.assignment = nil, nil
+	c.queue.BlockOnHead(c.rejection.requeueCondition)
+	r.markForRecheck(c.queue, c.rejection.requeueCondition)
+	c.queue, c.assignment = nil, nil
 }
 
-// available returns the part of what the contender asks for that its queue could take now.
-func (r *run) available(c *contender) admission.Usage {
+// availableUsage returns the part of what the contender asks for that its queue could take now.
+func (r *run) availableUsage(c *nominatedHead) admission.Usage {
 	var part admission.Usage
 	for _, use := range c.assignment.Usage {
-		cell := r.snapshot.Quota().Cell(c.place.Value.Queue, use.FlavorResource)
+		cell := r.snapshot.Quota().Cell(c.member.Value.Queue, use.FlavorResource)
 		if v := min(use.Amount, cell.Available()); v > 0 {
 			part = append(part, quota.Use{FlavorResource: use.FlavorResource, Amount: v})
 		}
@@ -95,11 +95,11 @@ func (r *run) available(c *contender) admission.Usage {
 	return part
 }
 
-// unbook gives back what was claimed; the claims themselves stay.
-func (r *run) unbook() {
-	for _, b := range r.booked {
+// releaseBooked gives back what was claimed; the claims themselves stay.
+func (r *run) releaseBooked() {
+	for _, b := range r.bookedClaims {
 		r.snapshot.Unbook(b.queue, b.usage)
 	}
-	clear(r.booked)
-	r.booked = r.booked[:0]
+	clear(r.bookedClaims)
+	r.bookedClaims = r.bookedClaims[:0]
 }

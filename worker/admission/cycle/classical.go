@@ -2,38 +2,38 @@ package cycle
 
 import "switchyard.dev/worker/admission/order"
 
-// classical is the contest without fair sharing: all heads against all (contract: kueue-api.md 4.3).
-type classical struct{ heap *order.Heap[seat] }
+// classicalOrdering is the contest without fair sharing: all heads against all (contract: kueue-api.md 4.3).
+type classicalOrdering struct{ heap *order.Heap[heapItem] }
 
-// seat is a contender in the heap, with what nearly always decides at hand.
-type seat struct {
-	first     bool
-	borrowing int32
-	mark      order.Mark
-	contender *contender
+// heapItem is a contender in the heap, with what nearly always decides at hand.
+type heapItem struct {
+	preferred       bool
+	borrowingHeight int32
+	prefix          order.RankPrefix
+	head            *nominatedHead
 }
 
-func newClassical() *classical {
-	return &classical{heap: order.NewHeap(seat.compare, func(seat, int) {})}
+func newClassicalOrdering() *classicalOrdering {
+	return &classicalOrdering{heap: order.NewHeap(heapItem.compare, func(heapItem, int) {})}
 }
 
-func (a seat) compare(b seat) int {
-	if a.first == b.first && a.borrowing == b.borrowing {
-		if c := a.mark.Compare(b.mark); c != 0 {
+func (a heapItem) compare(b heapItem) int {
+	if a.preferred == b.preferred && a.borrowingHeight == b.borrowingHeight {
+		if c := a.prefix.Compare(b.prefix); c != 0 {
 			return c
 		}
 	}
-	return order.Classical(a.contender.bid, b.contender.bid)
+	return order.CompareHeads(a.head.key, b.head.key)
 }
 
-func (x *classical) push(c *contender) {
-	x.heap.Push(seat{first: c.bid.First, borrowing: int32(c.bid.Borrowing), mark: c.mark, contender: c})
+func (x *classicalOrdering) push(c *nominatedHead) {
+	x.heap.Push(heapItem{preferred: c.key.Preferred, borrowingHeight: int32(c.key.BorrowingHeight), prefix: c.prefix, head: c})
 }
 
-func (x *classical) pop() *contender {
+func (x *classicalOrdering) pop() *nominatedHead {
 	best := x.heap.First()
 	x.heap.Remove(0)
-	return best.contender
+	return best.head
 }
 
-func (x *classical) len() int { return x.heap.Len() }
+func (x *classicalOrdering) len() int { return x.heap.Len() }

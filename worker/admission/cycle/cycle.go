@@ -24,204 +24,204 @@ import (
 func Run(s *admission.Snapshot, now time.Time, opts Options) admission.Plan {
 	r := newRun(s, now, opts)
 	lines := s.Settle(now)
-	r.takeLanes(len(lines))
+	r.allocateQueues(len(lines))
 	for i, line := range lines {
-		l := &r.lanes[i]
+		l := &r.queues[i]
 		l.Line = line
-		r.tellNews(l)
-		r.advance(l)
+		r.reportNotifications(l)
+		r.nominateNext(l)
 	}
-	for r.contest.len() > 0 && (opts.MaxAdmissions == 0 || len(r.served) < opts.MaxAdmissions) {
-		r.serveBest()
+	for r.heads.len() > 0 && (opts.MaxAdmissions == 0 || len(r.processed) < opts.MaxAdmissions) {
+		r.processBestHead()
 	}
-	r.unbook()
-	defer r.leaveLanes()
+	r.releaseBooked()
+	defer r.releaseQueues()
 	return admission.Plan{
-		Decisions: r.decisions(), Overlaps: r.overlaps, More: r.yielded || r.contest.len() > 0, WakeAt: s.NextWake(),
+		Decisions: r.decisions(), Overlaps: r.overlaps, More: r.hasDeferredHeads || r.heads.len() > 0, WakeAt: s.NextWake(),
 	}
 }
 
-// takeLanes takes so many empty lanes.
-func (r *run) takeLanes(n int) {
-	if cap(r.spare) < n {
-		r.spare = make([]lane, n)
+// allocateQueues takes so many empty lanes.
+func (r *run) allocateQueues(n int) {
+	if cap(r.spareQueues) < n {
+		r.spareQueues = make([]clusterQueueState, n)
 	}
-	r.lanes = r.spare[:n]
+	r.queues = r.spareQueues[:n]
 }
 
-// leaveLanes lets the next cycle have the lanes.
-func (r *run) leaveLanes() {
-	clear(r.lanes)
-	r.classical.heap.Clear()
+// releaseQueues lets the next cycle have the lanes.
+func (r *run) releaseQueues() {
+	clear(r.queues)
+	r.classicalOrdering.heap.Clear()
 }
 
 // run is a cycle in progress.
 type run struct {
-	*memory
+	*reusableState
 	snapshot *admission.Snapshot
 	options  Options
 	now      time.Time
-	// lanes are the lines that take part, by queue name.
-	lanes []lane
-	// contest holds the head of every lane that has one that can be served.
-	contest contest
-	// served are the admissions and preemptions.
-	served   []admission.Decision
-	overlaps []admission.Overlap
-	// yielded is whether some lane has a head that may only be looked at in the next cycle.
-	yielded bool
+	// queues are the lines that take part, by queue name.
+	queues []clusterQueueState
+	// heads holds the head of every lane that has one that can be served.
+	heads headOrdering
+	// processed are the admissions and preemptions.
+	processed []admission.Decision
+	overlaps  []admission.Overlap
+	// hasDeferredHeads is whether some lane has a head that may only be looked at in the next cycle.
+	hasDeferredHeads bool
 }
 
-// memory is what cycles on the same snapshot use one after the other.
-type memory struct {
-	// number counts the cycles.
-	number   uint64
-	assigner assign.Assigner
-	// search finds victims by the rules of searches.
-	search   *preempt.Search
-	searches preempt.Options
-	// contenders are free for the next heads.
-	contenders []*contender
-	// spare are the lanes of the next cycle, empty, and classical is its contest if shares do not matter.
-	spare     []lane
-	classical *classical
-	// booked are the claims that count as taken until the end of the cycle.
-	booked []booking
+// reusableState is what cycles on the same snapshot use one after the other.
+type reusableState struct {
+	// cycleNumber counts the cycles.
+	cycleNumber uint64
+	assigner    assign.Assigner
+	// victimSearch finds victims by the rules of searches.
+	victimSearch  *preempt.Search
+	searchOptions preempt.Options
+	// freeHeads are free for the next heads.
+	freeHeads []*nominatedHead
+	// spareQueues are the lanes of the next cycle, empty, and classical is its contest if shares do not matter.
+	spareQueues       []clusterQueueState
+	classicalOrdering *classicalOrdering
+	// bookedClaims are the claims that count as taken until the end of the cycle.
+	bookedClaims []bookedClaim
 }
 
-type booking struct {
+type bookedClaim struct {
 	queue string
 	usage admission.Usage
 }
 
-// contest is the competition among heads. Whoever is pushed comes out before all that are worse.
-type contest interface {
-	push(*contender)
-	pop() *contender
+// headOrdering is the competition among heads. Whoever is pushed comes out before all that are worse.
+type headOrdering interface {
+	push(*nominatedHead)
+	pop() *nominatedHead
 	len() int
 }
 
 func newRun(s *admission.Snapshot, now time.Time, opts Options) *run {
-	m, found := s.Memo.(*memory)
+	m, found := s.Memo.(*reusableState)
 	if !found {
-		m = &memory{classical: newClassical()}
+		m = &reusableState{classicalOrdering: newClassicalOrdering()}
 		s.Memo = m
 	}
-	if want := opts.preemption(); m.search == nil || !same(m.searches, want) {
-		m.searches, m.search = want, preempt.New(s, want)
+	if want := opts.preemptionOptions(); m.victimSearch == nil || !sameSearchOptions(m.searchOptions, want) {
+		m.searchOptions, m.victimSearch = want, preempt.New(s, want)
 	}
-	m.number++
-	r := &run{memory: m, snapshot: s, options: opts, now: now}
+	m.cycleNumber++
+	r := &run{reusableState: m, snapshot: s, options: opts, now: now}
 	if opts.FairSharing {
-		r.contest = newTournament(s.Quota(), !opts.WithoutNonBorrowingFirst)
+		r.heads = newTournament(s.Quota(), !opts.WithoutNonBorrowingFirst)
 	} else {
-		r.contest = m.classical
+		r.heads = m.classicalOrdering
 	}
 	return r
 }
 
-func same(a, b preempt.Options) bool {
+func sameSearchOptions(a, b preempt.Options) bool {
 	return a.FairSharing == b.FairSharing && a.WithinNominal == b.WithinNominal && slices.Equal(a.Strategies, b.Strategies)
 }
 
-// lane is a line in the cycle.
-type lane struct {
+// clusterQueueState is a line in the cycle.
+type clusterQueueState struct {
 	*admission.Line
-	waits []wait
+	waitDecisions []waitDecision
 }
 
-// wait is a decision to wait and the rank that sorts it.
-type wait struct {
+// waitDecision is a decision to wait and the rank that sorts it.
+type waitDecision struct {
 	rank     order.Rank
 	decision admission.Decision
 }
 
-// advance looks at the lane's heads until one can be served, which enters the contest, or none is left.
-func (r *run) advance(l *lane) {
+// nominateNext looks at the lane's heads until one can be served, which enters the contest, or none is left.
+func (r *run) nominateNext(l *clusterQueueState) {
 	for head := l.Head(); head != nil; head = l.Head() {
-		c, why := r.look(l, head)
+		c, why := r.evaluateHead(l, head)
 		if c != nil {
-			r.contest.push(c)
+			r.heads.push(c)
 			return
 		}
-		r.turnAway(l, head, why)
+		r.markInadmissible(l, head, why)
 	}
 }
 
-// serveBest gives the best contender what it can have, or has it take its place again if others changed what it found.
-func (r *run) serveBest() {
-	best := r.contest.pop()
-	l, bid, looks := best.lane, best.bid, best.looks
-	overlapped := r.overlapped(best)
-	again, why := r.look(l, best.place)
+// processBestHead gives the best contender what it can have, or has it take its place again if others changed what it found.
+func (r *run) processBestHead() {
+	best := r.heads.pop()
+	l, bid, looks := best.queue, best.key, best.evaluations
+	overlapped := r.victimsOverlap(best)
+	again, why := r.evaluateHead(l, best.member)
 	if overlapped {
-		r.overlaps = append(r.overlaps, overlap(best.workload(), again, looks))
+		r.overlaps = append(r.overlaps, newOverlap(best.workload(), again, looks))
 	}
 	switch {
 	case again == nil:
-		r.turnAway(l, best.place, why)
-		r.advance(l)
-	case again.bid != bid || r.options.FairSharing && again.looks != looks:
-		r.contest.push(again)
+		r.markInadmissible(l, best.member, why)
+		r.nominateNext(l)
+	case again.key != bid || r.options.FairSharing && again.evaluations != looks:
+		r.heads.push(again)
 	case again.mode == assign.Fit && r.options.BlockUntilPodsReady && r.snapshot.Unready() > 0:
-		r.awaitReady(again)
+		r.blockUntilPodsReady(again)
 	case again.mode == assign.Fit:
 		r.admit(again)
-		r.advanceAfterAdmission(l)
+		r.nominateAfterAdmission(l)
 	case again.mode == assign.NoCandidates:
-		r.keep(again)
+		r.reserveAvailable(again)
 	default:
-		r.preempt(again)
+		r.startPreemption(again)
 	}
 }
 
-func (r *run) admit(c *contender) {
+func (r *run) admit(c *nominatedHead) {
 	w := c.workload()
-	r.snapshot.Assume(c.place.Value, c.assignment, r.now)
-	r.served = append(r.served, admission.Decision{
+	r.snapshot.Assume(c.member.Value, c.assignment, r.now)
+	r.processed = append(r.processed, admission.Decision{
 		Workload: w.Key, LocalQueue: w.LocalQueue, Queue: w.Queue,
 		Verdict: admission.Admit, Because: admission.QuotaReserved,
-		Message: c.menu.Admitted, Assignment: c.assignment,
+		Message: c.flavorTable.Admitted, Assignment: c.assignment,
 	})
-	r.discard(c)
+	r.recycleHead(c)
 }
 
-// advanceAfterAdmission brings up the lane's next head, unless its queue takes turns by the recent usage of LocalQueues, of
+// nominateAfterAdmission brings up the lane's next head, unless its queue takes turns by the recent usage of LocalQueues, of
 // which the admission is a part that the snapshot learns of only after the cycle.
-func (r *run) advanceAfterAdmission(l *lane) {
-	if l.Groups() > 1 {
-		r.yielded = true
+func (r *run) nominateAfterAdmission(l *clusterQueueState) {
+	if l.ActiveGroupCount() > 1 {
+		r.hasDeferredHeads = true
 		return
 	}
-	r.advance(l)
+	r.nominateNext(l)
 }
 
-// awaitReady lets the contender hold up its line until the pods of all admitted workloads are ready.
-func (r *run) awaitReady(c *contender) {
-	c.lane.Block(admission.Want{Ready: true})
-	r.snapshot.PassedBy(c.lane.Name())
-	c.tell(admission.Notice{
-		Because: admission.WaitingForPodsReady, Message: "waiting for all admitted workloads to be in PodsReady condition",
+// blockUntilPodsReady lets the contender hold up its line until the pods of all admitted workloads are ready.
+func (r *run) blockUntilPodsReady(c *nominatedHead) {
+	c.queue.BlockOnHead(admission.Want{Ready: true})
+	r.snapshot.PassedBy(c.queue.Name())
+	c.reportReason(admission.Notice{
+		Reason: admission.WaitingForPodsReady, Message: "waiting for all admitted workloads to be in PodsReady condition",
 	})
-	c.lane = nil
+	c.queue = nil
 }
 
 // decisions puts the waits, by queue and rank, behind the admissions and preemptions.
 func (r *run) decisions() []admission.Decision {
-	n := len(r.served)
-	for i := range r.lanes {
-		n += len(r.lanes[i].waits)
+	n := len(r.processed)
+	for i := range r.queues {
+		n += len(r.queues[i].waitDecisions)
 	}
-	if n == len(r.served) {
-		return r.served
+	if n == len(r.processed) {
+		return r.processed
 	}
-	all := append(make([]admission.Decision, 0, n), r.served...)
-	for i := range r.lanes {
-		l := &r.lanes[i]
-		slices.SortStableFunc(l.waits, func(a, b wait) int { return a.rank.Compare(b.rank) })
-		for j, w := range l.waits {
+	all := append(make([]admission.Decision, 0, n), r.processed...)
+	for i := range r.queues {
+		l := &r.queues[i]
+		slices.SortStableFunc(l.waitDecisions, func(a, b waitDecision) int { return a.rank.Compare(b.rank) })
+		for j, w := range l.waitDecisions {
 			// A head that lost its place in a kind that was parked later was told twice: the last word counts.
-			if j+1 == len(l.waits) || l.waits[j+1].decision.Workload != w.decision.Workload {
+			if j+1 == len(l.waitDecisions) || l.waitDecisions[j+1].decision.Workload != w.decision.Workload {
 				all = append(all, w.decision)
 			}
 		}

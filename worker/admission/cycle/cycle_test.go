@@ -9,10 +9,10 @@ import (
 	"switchyard.dev/worker/admission/admissiontest"
 )
 
-// story is a script and what it shows, both with their indentation taken away.
-type story struct{ name, script, want string }
+// scenario is a script and what it shows, both with their indentation taken away.
+type scenario struct{ name, script, want string }
 
-func tell(t *testing.T, stories []story) {
+func runScenarios(t *testing.T, stories []scenario) {
 	t.Helper()
 	for _, c := range stories {
 		t.Run(c.name, func(t *testing.T) {
@@ -20,14 +20,14 @@ func tell(t *testing.T, stories []story) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := gocmp.Diff(lines(c.want), lines(got)); diff != "" {
+			if diff := gocmp.Diff(trimLines(c.want), trimLines(got)); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 }
 
-func lines(text string) []string {
+func trimLines(text string) []string {
 	var list []string
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -37,10 +37,10 @@ func lines(text string) []string {
 	return list
 }
 
-const lacks = "WaitingForQuota: couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor f, "
+const insufficientQuota = "WaitingForQuota: couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor f, "
 
 func TestOneCycleAdmitsAsManyAsFit(t *testing.T) {
-	tell(t, []story{{
+	runScenarios(t, []scenario{{
 		"all that fit are admitted, best rank first",
 		`flavor f
 		queue a f gpu=8
@@ -52,7 +52,7 @@ func TestOneCycleAdmitsAsManyAsFit(t *testing.T) {
 		`admit urgent to a: main 1 gpu=2@f
 		admit early to a: main 1 gpu=2@f
 		admit huge to a: main 1 gpu=4@f
-		wait late in a: ` + lacks + `2 more needed`,
+		wait late in a: ` + insufficientQuota + `2 more needed`,
 	}, {
 		"a head that cannot be admitted lets smaller ones pass",
 		`flavor f
@@ -62,7 +62,7 @@ func TestOneCycleAdmitsAsManyAsFit(t *testing.T) {
 		pending small queue=a gpu=3 at=2
 		cycle`,
 		`admit small to a: main 1 gpu=3@f
-		wait big in a: ` + lacks + `2 more needed`,
+		wait big in a: ` + insufficientQuota + `2 more needed`,
 	}, {
 		"a strict queue waits for its head",
 		`flavor f
@@ -74,7 +74,7 @@ func TestOneCycleAdmitsAsManyAsFit(t *testing.T) {
 		cycle
 		status a`,
 		`admit first to a: main 1 gpu=4@f
-		wait big in a: ` + lacks + `6 more needed
+		wait big in a: ` + insufficientQuota + `6 more needed
 		a: 2 active, 0 inadmissible, 2 reserving, 1 admitted; f/gpu 8 reserved, 4 used`,
 	}, {
 		"queues compete: less borrowing first, then priority, then age",
@@ -100,7 +100,7 @@ func TestOneCycleAdmitsAsManyAsFit(t *testing.T) {
 		pending two queue=b gpu=4 at=2
 		cycle`,
 		`admit one to a: main 1 gpu=4@f; borrowing 1
-		wait two in b: ` + lacks + `4 more needed`,
+		wait two in b: ` + insufficientQuota + `4 more needed`,
 	}, {
 		"who loses the race for one flavor takes the next",
 		`flavor f
@@ -164,7 +164,7 @@ func TestOneCycleAdmitsAsManyAsFit(t *testing.T) {
 	}})
 }
 
-func TestABidLeftOverFromABoundedCycleIsNotTrustedBlindly(t *testing.T) {
+func TestHeadsOfABoundedCycleAreReevaluated(t *testing.T) {
 	const left = `
 		flavor f
 		flavor g
@@ -177,7 +177,7 @@ func TestABidLeftOverFromABoundedCycleIsNotTrustedBlindly(t *testing.T) {
 		cycle max=1
 		`
 	const first = "admit first to b: main 1 gpu=1@f\n more\n"
-	tell(t, []story{
+	runScenarios(t, []scenario{
 		{"it stands if nothing happened", left + "cycle", first + "admit second to a: main 1 gpu=2@g"},
 		{"quota that was given back may do better", left + "release h\n cycle", first + "admit second to a: main 1 gpu=2@f; borrowing 1"},
 		{"so may a limit that was raised", left + "cohort x f gpu=4\n cycle", first + "admit second to a: main 1 gpu=2@f; borrowing 1"},
@@ -195,8 +195,8 @@ func TestABidLeftOverFromABoundedCycleIsNotTrustedBlindly(t *testing.T) {
 	})
 }
 
-func TestWhoIsNotLookedAtIsToldSo(t *testing.T) {
-	tell(t, []story{{
+func TestBlockedWorkloadsReportTheirReason(t *testing.T) {
+	runScenarios(t, []scenario{{
 		"everybody in an inactive queue",
 		`flavor f
 		queue a inactive strict f gpu=8
@@ -255,7 +255,7 @@ func TestWhoIsNotLookedAtIsToldSo(t *testing.T) {
 	}})
 }
 
-func TestWhatWakesAParkedWorkload(t *testing.T) {
+func TestRequeueTriggers(t *testing.T) {
 	const parked = `
 		flavor f
 		queue a cohort=x f gpu=2
@@ -267,9 +267,9 @@ func TestWhatWakesAParkedWorkload(t *testing.T) {
 		cycle at=0
 		cycle at=1
 		`
-	const first = "wait w in a: " + lacks + "2 more needed\n"
+	const first = "wait w in a: " + insufficientQuota + "2 more needed\n"
 	const admitted = first + "admit w to a: main 1 gpu=2@f"
-	tell(t, []story{
+	runScenarios(t, []scenario{
 		{"quota released in its tree", parked + "release h\n cycle", admitted},
 		{"quota shrunk in its tree", parked + "admitted h queue=b f/gpu=2\n cycle", admitted},
 		{"a holder that waits again", parked + "pending h queue=b gpu=9\n cycle", admitted + `
@@ -297,12 +297,12 @@ func TestWhatWakesAParkedWorkload(t *testing.T) {
 		pending w queue=a gpu=2
 		cycle
 		`
-	tell(t, []story{
+	runScenarios(t, []scenario{
 		{"a cohort that leaves its tree with what it uses", cousins + "cohort y\n cycle", first + "admit w to a: main 1 gpu=2@f; borrowing 2"},
 		{"a cohort that is deleted", cousins + "delete cohort y\n cycle", first + "admit w to a: main 1 gpu=2@f; borrowing 2"},
 		{"a queue that is deleted", cousins + "delete queue b\n cycle", first + "admit w to a: main 1 gpu=2@f; borrowing 2"},
 	})
-	tell(t, []story{{
+	runScenarios(t, []scenario{{
 		"a flavor that loses its taint",
 		`flavor f taint=k:NoSchedule
 		queue a f gpu=2
@@ -343,8 +343,8 @@ func TestWhatWakesAParkedWorkload(t *testing.T) {
 	}})
 }
 
-func TestWhoIsToldWhat(t *testing.T) {
-	tell(t, []story{{
+func TestWaitReasonsAreReportedOnce(t *testing.T) {
+	runScenarios(t, []scenario{{
 		"all of a kind are told together, those that come later when they come",
 		`flavor f
 		queue a f gpu=2
@@ -356,9 +356,9 @@ func TestWhoIsToldWhat(t *testing.T) {
 		cycle at=0
 		cycle at=1
 		waiting a`,
-		`wait one in a: ` + lacks + `2 more needed
-		wait two in a: ` + lacks + `2 more needed
-		wait three in a: ` + lacks + `2 more needed
+		`wait one in a: ` + insufficientQuota + `2 more needed
+		wait two in a: ` + insufficientQuota + `2 more needed
+		wait three in a: ` + insufficientQuota + `2 more needed
 		a waits: three one two`,
 	}, {
 		"who is looked at again is told again, others of its kind only another reason",
@@ -375,16 +375,16 @@ func TestWhoIsToldWhat(t *testing.T) {
 		cycle
 		queue a f gpu=3
 		cycle`,
-		`wait one in a: ` + lacks + `4 more needed
-		wait two in a: ` + lacks + `4 more needed
-		wait one in a: ` + lacks + `2 more needed
+		`wait one in a: ` + insufficientQuota + `4 more needed
+		wait two in a: ` + insufficientQuota + `4 more needed
+		wait one in a: ` + insufficientQuota + `2 more needed
 		wait one in a: ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (4) > maximum capacity (3)
 		wait two in a: ExceedsMaxQuota: couldn't assign flavors to pod set main: insufficient quota for gpu in flavor f, previously considered podsets requests (0) + current podset request (4) > maximum capacity (3)`,
 	}})
 }
 
 func TestAReservationThatCouldNotBeWrittenIsForgotten(t *testing.T) {
-	tell(t, []story{{
+	runScenarios(t, []scenario{{
 		"the workload waits where it was and others can have the quota",
 		`flavor f
 		queue a f gpu=2
@@ -396,7 +396,7 @@ func TestAReservationThatCouldNotBeWrittenIsForgotten(t *testing.T) {
 		waiting a
 		cycle`,
 		`admit one to a: main 1 gpu=2@f
-		wait two in a: ` + lacks + `2 more needed
+		wait two in a: ` + insufficientQuota + `2 more needed
 		a: 0 active, 1 inadmissible, 1 reserving, 0 admitted; f/gpu 2 reserved, 0 used
 		a waits: one two
 		admit one to a: main 1 gpu=2@f`,

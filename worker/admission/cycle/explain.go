@@ -21,37 +21,37 @@ func Explain(s *admission.Snapshot, k admission.Key, opts Options) (admission.Ex
 	if menu != nil {
 		x.PodSets = explainPodSets(menu, &w)
 	}
-	if b := blocked(s, &w); b != nil {
+	if b := workloadBlock(s, &w); b != nil {
 		x.Because, x.Message = b.Because, b.Message
 		return x, true
 	}
-	explainNeed(s, &w, opts, &x)
+	explainReason(s, &w, opts, &x)
 	return x, true
 }
 
-// explainNeed says what the workload would be told, all by itself, and who is in its way.
-func explainNeed(s *admission.Snapshot, w *admission.Workload, opts Options, x *admission.Explanation) {
+// explainReason says what the workload would be told, all by itself, and who is in its way.
+func explainReason(s *admission.Snapshot, w *admission.Workload, opts Options, x *admission.Explanation) {
 	// The memory of the run is its own, so that nothing that cycles remember changes.
-	r := &run{memory: &memory{search: preempt.New(s, opts.preemption())}, snapshot: s, options: opts}
-	c := &contender{place: &admission.Place{Value: &admission.Waiter{Workload: *w}}, menu: s.Menu(w.Queue)}
-	got := r.weigh(c)
-	x.Because, x.Message = got.Because, got.Message
+	r := &run{reusableState: &reusableState{victimSearch: preempt.New(s, opts.preemptionOptions())}, snapshot: s, options: opts}
+	c := &nominatedHead{member: &admission.Place{Value: &admission.Waiter{Workload: *w}}, flavorTable: s.Menu(w.Queue)}
+	got := r.findAssignment(c)
+	x.Because, x.Message = got.Reason, got.Message
 	switch {
 	case got.Mode == assign.Fit:
-		x.Because, x.Message = admission.QuotaReserved, c.menu.Admitted
+		x.Because, x.Message = admission.QuotaReserved, c.flavorTable.Admitted
 	case got.Mode > assign.NoCandidates:
 		x.Victims = c.victims
 		fallthrough
 	default:
-		x.Ends = r.ends(c, w)
+		x.Ends = r.blockingHolders(c, w)
 	}
 }
 
-// ends returns whose end would let the workload fit: those that hold quota in its tree, by the time they got it, as far as
+// blockingHolders returns whose end would let the workload fit: those that hold quota in its tree, by the time they got it, as far as
 // nobody among them can be left out.
-func (r *run) ends(c *contender, w *admission.Workload) []admission.Key {
+func (r *run) blockingHolders(c *nominatedHead, w *admission.Workload) []admission.Key {
 	opts := assign.Options{IgnoreUndeclared: r.options.IgnoreUndeclared, FirstFlavor: r.options.WithoutFungibility}
-	fits := func() bool { return r.assigner.Assign(c.menu, w, opts).Mode == assign.Fit }
+	fits := func() bool { return r.assigner.Assign(c.flavorTable, w, opts).Mode == assign.Fit }
 	holders := r.snapshot.HoldersByAge(w.Queue)
 	trial := r.snapshot.Quota().Trial()
 	defer trial.Rollback()
@@ -135,7 +135,7 @@ func explainFlavor(menu *admission.Menu, group, flavor int, asked amount.Vector,
 		}
 		x.Resources = append(x.Resources, account)
 	}
-	if why := assign.Mismatch(podSet, f, menu.Groups[group].LabelKeys); why != "" {
+	if why := assign.FlavorMismatch(podSet, f, menu.Groups[group].LabelKeys); why != "" {
 		x.Because, x.Message = admission.NoMatchingFlavor, why
 	}
 	return x

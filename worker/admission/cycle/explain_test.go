@@ -3,7 +3,7 @@ package cycle_test
 import "testing"
 
 func TestWhyAWorkloadWaitsAndWhatWouldLetItStart(t *testing.T) {
-	tell(t, []story{{
+	runScenarios(t, []scenario{{
 		"each flavor and resource has its account",
 		`flavor f
 		flavor g taint=k:NoSchedule

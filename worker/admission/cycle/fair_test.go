@@ -3,7 +3,7 @@ package cycle_test
 import "testing"
 
 func TestFairSharingIsATournamentOfShares(t *testing.T) {
-	tell(t, []story{{
+	runScenarios(t, []scenario{{
 		"the smaller share goes first, not the higher priority, and shares move as quota is taken",
 		`flavor f
 		cohort x f gpu=8
@@ -18,7 +18,7 @@ func TestFairSharingIsATournamentOfShares(t *testing.T) {
 		`admit b1 to b: main 1 gpu=2@f; borrowing 1
 		admit a1 to a: main 1 gpu=1@f; borrowing 1
 		admit b2 to b: main 1 gpu=2@f; borrowing 1
-		wait a2 in a: ` + lacks + `1 more needed`,
+		wait a2 in a: ` + insufficientQuota + `1 more needed`,
 	}, {
 		"a weight makes a share smaller",
 		`flavor f
@@ -33,7 +33,7 @@ func TestFairSharingIsATournamentOfShares(t *testing.T) {
 		`admit a1 to a: main 1 gpu=2@f; borrowing 1
 		admit b1 to b: main 1 gpu=2@f; borrowing 1
 		admit a2 to a: main 1 gpu=2@f; borrowing 1
-		wait b2 in b: ` + lacks + `2 more needed`,
+		wait b2 in b: ` + insufficientQuota + `2 more needed`,
 	}, {
 		"who need not borrow goes before who has the smaller share of another resource",
 		`flavor f
@@ -88,7 +88,7 @@ func TestFairSharingIsATournamentOfShares(t *testing.T) {
 		cycle fair`,
 		`admit c1 to c: main 1 gpu=2@f; borrowing 1
 		admit a1 to a: main 1 gpu=2@f; borrowing 1
-		wait b1 in b: ` + lacks + `2 more needed`,
+		wait b1 in b: ` + insufficientQuota + `2 more needed`,
 	}, {
 		"the smaller share may preempt the greater",
 		`flavor f
@@ -106,8 +106,8 @@ func TestFairSharingIsATournamentOfShares(t *testing.T) {
 	}})
 }
 
-func TestAQueueThatTakesTurnsByUsage(t *testing.T) {
-	tell(t, []story{{
+func TestUsageBasedQueue(t *testing.T) {
+	runScenarios(t, []scenario{{
 		"the lighter local queue goes before priority, one workload a cycle while there are several",
 		`flavor f
 		queue a usage-based f gpu=8
@@ -137,7 +137,7 @@ func TestAQueueThatTakesTurnsByUsage(t *testing.T) {
 		usage heavy 0
 		usage light 5
 		cycle`,
-		`wait big in a: ` + lacks + `1 more needed
+		`wait big in a: ` + insufficientQuota + `1 more needed
 		admit small to a: main 1 gpu=1@f`,
 	}, {
 		"a queue may begin and cease to",
@@ -170,8 +170,8 @@ func TestAQueueThatTakesTurnsByUsage(t *testing.T) {
 		release low
 		cycle`,
 		`preempt for high in a: low (InClusterQueue)
-		wait light in a: ` + waits + `8 more needed. Pending the preemption of 1 workload(s)
+		wait light in a: ` + waitingForPreempted + `8 more needed. Pending the preemption of 1 workload(s)
 		admit light to a: main 1 gpu=8@f
-		wait high in a: ` + lacks + `4 more needed`,
+		wait high in a: ` + insufficientQuota + `4 more needed`,
 	}})
 }

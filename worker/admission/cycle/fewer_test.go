@@ -3,7 +3,7 @@ package cycle_test
 import "testing"
 
 func TestFewerPodsAreBetterThanNone(t *testing.T) {
-	tell(t, []story{{
+	runScenarios(t, []scenario{{
 		"as many as fit, at least the least",
 		`flavor f
 		queue a f gpu=10
@@ -64,7 +64,7 @@ func TestFewerPodsAreBetterThanNone(t *testing.T) {
 
 func TestNobodyIsAdmittedBeforeAllPodsAreReady(t *testing.T) {
 	const waitsReady = "WaitingForPodsReady: waiting for all admitted workloads to be in PodsReady condition"
-	tell(t, []story{{
+	runScenarios(t, []scenario{{
 		"one at a time, until its pods are ready",
 		`flavor f
 		queue a f gpu=8
@@ -118,7 +118,7 @@ func TestFlavorsAreTriedInOrderAsTheQueueSays(t *testing.T) {
 		pending w queue=a gpu=2 prio=1
 		cycle
 		`
-	tell(t, []story{{
+	runScenarios(t, []scenario{{
 		"by default it borrows rather than preempts",
 		"queue a cohort=x preempt=LowerPriority f gpu=4 g gpu=0" + full,
 		`admit w to a: main 1 gpu=2@g; borrowing 1`,
@@ -144,7 +144,7 @@ func TestFlavorsAreTriedInOrderAsTheQueueSays(t *testing.T) {
 	}})
 }
 
-func TestThoseWakeWhoLackWhatIsGivenBack(t *testing.T) {
+func TestFreedQuotaRequeuesThoseShortOfIt(t *testing.T) {
 	const parked = `
 		flavor f
 		flavor g
@@ -159,10 +159,10 @@ func TestThoseWakeWhoLackWhatIsGivenBack(t *testing.T) {
 		`
 	const first = `
 		wait cpu in a: WaitingForQuota: couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor g, 3 more needed
-		wait gpu in a: ` + lacks + `2 more needed
+		wait gpu in a: ` + insufficientQuota + `2 more needed
 		a: 0 active, 2 inadmissible, 3 reserving, 3 admitted; f/gpu 4 reserved, 4 used; g/cpu 4 reserved, 4 used
 		`
-	tell(t, []story{{
+	runScenarios(t, []scenario{{
 		"enough of what it lacks", parked + "release h\n cycle", first + "admit gpu to a: main 1 gpu=2@f",
 	}, {
 		"not too little of it", parked + "release c1\n cycle\n release c2\n cycle", first + "admit cpu to a: main 1 cpu=3@g",

@@ -16,23 +16,23 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// play plays the API to a snapshot: it writes what cycles decide, late or never, and lets victims leave in their time.
-type play struct {
+// apiSimulator plays the API to a snapshot: it writes what cycles decide, late or never, and lets victims leave in their time.
+type apiSimulator struct {
 	t        *testing.T
-	chance   *rand.Rand
+	rng      *rand.Rand
 	options  cycle.Options
 	snapshot *admission.Snapshot
 	facts    *admissiontest.Facts
 	log      []string
-	// told is the reason that each waiting workload was told since it changed last.
-	told map[string]admission.Reason
-	// leaving are the victims whose eviction was decided and not called off.
-	leaving map[string]bool
-	// unwritten are the admissions that the API does not know of yet.
-	unwritten map[string]bool
+	// lastReasons is the reason that each waiting workload was told since it changed last.
+	lastReasons map[string]admission.Reason
+	// evicting are the victims whose eviction was decided and not called off.
+	evicting map[string]bool
+	// unconfirmed are the admissions that the API does not know of yet.
+	unconfirmed map[string]bool
 }
 
-func FuzzTheLawsOfCycles(f *testing.F) {
+func FuzzCycleInvariants(f *testing.F) {
 	for seed := range int64(200) {
 		f.Add(seed)
 	}
@@ -47,23 +47,23 @@ func FuzzTheLawsOfCycles(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := &play{
-			t: t, chance: chance, options: steps[len(steps)-1].Options,
+		w := &apiSimulator{
+			t: t, rng: chance, options: steps[len(steps)-1].Options,
 			snapshot: admission.NewSnapshot(), facts: admissiontest.NewFacts(),
-			told: map[string]admission.Reason{}, leaving: map[string]bool{}, unwritten: map[string]bool{},
+			lastReasons: map[string]admission.Reason{}, evicting: map[string]bool{}, unconfirmed: map[string]bool{},
 		}
 		for _, step := range steps[:len(steps)-1] {
 			w.apply(step)
 			if chance.Intn(3) == 0 {
-				w.cycle()
-				w.goOn(3)
+				w.runCycle()
+				w.progressPending(3)
 			}
 		}
-		w.comeToRest()
+		w.runUntilQuiet()
 	})
 }
 
-func (w *play) line(text string) {
+func (w *apiSimulator) applyLine(text string) {
 	steps, err := admissiontest.Parse(text)
 	if err != nil {
 		w.t.Fatal(err)
@@ -71,7 +71,7 @@ func (w *play) line(text string) {
 	w.apply(steps[0])
 }
 
-func (w *play) apply(step admissiontest.Step) {
+func (w *apiSimulator) apply(step admissiontest.Step) {
 	w.log = append(w.log, step.Line)
 	was, held := w.facts.Holding[step.Name]
 	waited, waits := w.facts.Pending[step.Name]
@@ -79,7 +79,7 @@ func (w *play) apply(step admissiontest.Step) {
 	w.facts.Apply(step)
 	if step.Verb == "admitted" && held && was.UID == step.Reservation.UID && !step.Reservation.Evicted {
 		// It is the same workload, reported before its eviction was seen: it leaves all the same.
-		delete(w.unwritten, step.Name)
+		delete(w.unconfirmed, step.Name)
 		return
 	}
 	if waits && step.Verb == "pending" && gocmp.Equal(waited, step.Workload) {
@@ -87,23 +87,23 @@ func (w *play) apply(step admissiontest.Step) {
 	}
 	switch step.Verb {
 	case "pending", "remove", "forget":
-		delete(w.told, step.Name)
-		delete(w.leaving, step.Name)
-		delete(w.unwritten, step.Name)
+		delete(w.lastReasons, step.Name)
+		delete(w.evicting, step.Name)
+		delete(w.unconfirmed, step.Name)
 	case "admitted", "release":
-		delete(w.leaving, step.Name)
-		delete(w.unwritten, step.Name)
+		delete(w.evicting, step.Name)
+		delete(w.unconfirmed, step.Name)
 	}
 }
 
-func (w *play) fail(format string, args ...any) {
+func (w *apiSimulator) fail(format string, args ...any) {
 	w.t.Helper()
 	w.t.Fatalf(format+"\nafter\n%s", append(args, strings.Join(w.log, "\n"))...)
 }
 
-// cycle runs a cycle and checks all that must hold of it.
-func (w *play) cycle() admission.Plan {
-	before := overUsed(w.facts)
+// runCycle runs a cycle and checks all that must hold of it.
+func (w *apiSimulator) runCycle() admission.Plan {
+	before := overusedQueues(w.facts)
 	plan := cycle.Run(w.snapshot, admissiontest.At(100), w.options)
 	w.log = append(w.log, "cycle", admissiontest.PlanText(plan))
 	seen := map[string]bool{}
@@ -115,9 +115,9 @@ func (w *play) cycle() admission.Plan {
 		if _, waits := w.facts.Pending[d.Workload.Name]; !waits {
 			w.fail("%s does not wait", d.Workload)
 		}
-		w.take(d)
+		w.applyDecision(d)
 	}
-	for queue := range overUsed(w.facts) {
+	for queue := range overusedQueues(w.facts) {
 		if !before[queue] {
 			w.fail("%s uses more than it may", queue)
 		}
@@ -127,36 +127,36 @@ func (w *play) cycle() admission.Plan {
 	return plan
 }
 
-func (w *play) take(d admission.Decision) {
+func (w *apiSimulator) applyDecision(d admission.Decision) {
 	switch d.Verdict {
 	case admission.Admit:
 		w.facts.Assume(d.Workload.Name, d.Assignment)
-		w.unwritten[d.Workload.Name] = true
+		w.unconfirmed[d.Workload.Name] = true
 	case admission.Preempt:
-		w.told[d.Workload.Name] = d.Because
+		w.lastReasons[d.Workload.Name] = d.Because
 		for _, v := range d.Victims {
 			w.evict(v)
 		}
 	case admission.Wait:
-		w.told[d.Workload.Name] = d.Because
+		w.lastReasons[d.Workload.Name] = d.Because
 	}
 }
 
-func (w *play) evict(v admission.Victim) {
+func (w *apiSimulator) evict(v admission.Victim) {
 	name := v.Workload.Name
 	held, holds := w.facts.Holding[name]
 	switch {
 	case !holds || held.Queue != v.Queue || held.UID != v.UID:
 		w.fail("%s holds nothing that it could be evicted for", name)
-	case w.unwritten[name]:
+	case w.unconfirmed[name]:
 		w.fail("%s is evicted before its admission is written", name)
-	case v.Evicted != (held.Evicted || w.leaving[name]):
+	case v.Evicted != (held.Evicted || w.evicting[name]):
 		w.fail("%s is leaving: %v; the plan says %v", name, !v.Evicted, v.Evicted)
 	}
-	w.leaving[name] = true
+	w.evicting[name] = true
 }
 
-func (w *play) checkUsage() {
+func (w *apiSimulator) checkUsage() {
 	sums := map[string][]quota.Use{}
 	for _, held := range w.facts.Holding {
 		for _, use := range held.Usage {
@@ -174,81 +174,81 @@ func (w *play) checkUsage() {
 }
 
 // checkReasons finds workloads that nobody told why they wait, although nothing holds up their line.
-func (w *play) checkReasons() {
+func (w *apiSimulator) checkReasons() {
 	if w.options.MaxAdmissions > 0 {
 		return
 	}
 	for name, workload := range w.facts.Pending {
 		q := w.facts.Queues[workload.Queue]
-		if w.told[name] == "" && q.Strategy != admission.StrictFIFO && !q.UsageBased && !w.waitsForVictims(workload.Queue) {
+		if w.lastReasons[name] == "" && q.Strategy != admission.StrictFIFO && !q.UsageBased && !w.hasPendingPreemption(workload.Queue) {
 			w.fail("%s was not told why it waits", name)
 		}
 	}
 }
 
-// waitsForVictims reports whether somebody of the queue was told to wait for others to leave.
-func (w *play) waitsForVictims(queue string) bool {
+// hasPendingPreemption reports whether somebody of the queue was told to wait for others to leave.
+func (w *apiSimulator) hasPendingPreemption(queue string) bool {
 	for name, workload := range w.facts.Pending {
-		if workload.Queue == queue && w.told[name] == admission.WaitingForPreemptedWorkloads {
+		if workload.Queue == queue && w.lastReasons[name] == admission.WaitingForPreemptedWorkloads {
 			return true
 		}
 	}
 	return false
 }
 
-// goOn lets one in odds of what is under way happen.
-func (w *play) goOn(odds int) {
-	happens := func() bool { return w.chance.Intn(odds) == 0 }
-	for _, name := range slices.Sorted(maps.Keys(w.unwritten)) {
+// progressPending lets one in odds of what is under way happen.
+func (w *apiSimulator) progressPending(odds int) {
+	happens := func() bool { return w.rng.Intn(odds) == 0 }
+	for _, name := range slices.Sorted(maps.Keys(w.unconfirmed)) {
 		switch {
 		case !happens():
 		case odds > 1 && happens():
-			w.line("forget " + name)
+			w.applyLine("forget " + name)
 		default:
 			held := w.facts.Holding[name]
 			held.Assumed, held.Admitted = false, true
-			delete(w.unwritten, name)
+			delete(w.unconfirmed, name)
 			w.apply(admissiontest.Step{Line: "confirm " + name, Verb: "admitted", Name: name, Reservation: held})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.leaving)) {
+	for _, name := range slices.Sorted(maps.Keys(w.evicting)) {
 		switch {
 		case !happens():
 		case odds > 1 && happens() && !w.facts.Holding[name].Evicted:
-			delete(w.leaving, name)
-			w.line("spare " + name)
+			delete(w.evicting, name)
+			w.applyLine("spare " + name)
 		default:
-			w.line("release " + name)
+			w.applyLine("release " + name)
 		}
 	}
 }
 
-// comeToRest lets everything happen that is under way until nothing is, and checks that nobody waits who could start.
-func (w *play) comeToRest() {
+// runUntilQuiet lets everything happen that is under way until nothing is, and checks that nobody waits who could start.
+func (w *apiSimulator) runUntilQuiet() {
 	for name, held := range w.facts.Holding {
 		if held.Evicted {
-			w.leaving[name] = true
+			w.evicting[name] = true
 		}
 	}
 	for range 100 {
-		plan := w.cycle()
-		if len(w.unwritten)+len(w.leaving) == 0 && !plan.More && len(plan.Decisions) == 0 {
-			w.checkThatAllWait()
+		plan := w.runCycle()
+		if len(w.unconfirmed)+len(w.evicting) == 0 && !plan.More && len(plan.Decisions) == 0 {
+			w.checkNobodyCouldStart()
 			return
 		}
-		w.goOn(1)
+		w.progressPending(1)
 	}
 	w.fail("the world does not come to rest")
 }
 
-func (w *play) checkThatAllWait() {
+func (w *apiSimulator) checkNobodyCouldStart() {
 	plan := cycle.Run(w.facts.Snapshot(), admissiontest.At(100), w.options)
 	for _, d := range plan.Decisions {
 		switch d.Verdict {
 		case admission.Admit:
 			w.fail("somebody could start: %s", admissiontest.DecisionText(d))
 		case admission.Preempt:
-			if ownOnly(d.Victims) {
+			if onlyInClusterQueue(d.Victims) {
 				w.fail("somebody could make room for itself: %s", admissiontest.DecisionText(d))
 			}
 		case admission.Wait:
@@ -256,8 +256,8 @@ func (w *play) checkThatAllWait() {
 	}
 }
 
-// ownOnly reports whether nobody outside the queue has to go. Those outside may be evicted as long as their queue borrows, and
+// onlyInClusterQueue reports whether nobody outside the queue has to go. Those outside may be evicted as long as their queue borrows, and
 // so also because somebody was admitted there, which is no requeue trigger (contract: kueue-api.md 4.10).
-func ownOnly(victims []admission.Victim) bool {
+func onlyInClusterQueue(victims []admission.Victim) bool {
 	return !slices.ContainsFunc(victims, func(v admission.Victim) bool { return v.Because != admission.InClusterQueue })
 }

@@ -38,7 +38,7 @@ type Options struct {
 	WithoutNominalBypass bool
 }
 
-func (o Options) preemption() preempt.Options {
+func (o Options) preemptionOptions() preempt.Options {
 	return preempt.Options{
 		FairSharing: o.FairSharing, Strategies: o.Strategies, WithinNominal: !o.WithoutNominalBypass,
 	}

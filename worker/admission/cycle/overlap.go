@@ -7,9 +7,9 @@ import (
 	"switchyard.dev/worker/admission/assign"
 )
 
-// overlapped reports whether an earlier preemptor of this cycle evicts somebody whom the contender had chosen (contract:
+// victimsOverlap reports whether an earlier preemptor of this cycle evicts somebody whom the contender had chosen (contract:
 // kueue-api.md 4.4).
-func (r *run) overlapped(c *contender) bool {
+func (r *run) victimsOverlap(c *nominatedHead) bool {
 	if c.mode != assign.Preempt && c.mode != assign.Reclaim {
 		return false
 	}
@@ -19,10 +19,10 @@ func (r *run) overlapped(c *contender) bool {
 	})
 }
 
-// overlap says what another look, after so many, brought to a workload whose victims another took; again is nil if it cannot
+// newOverlap says what another look, after so many, brought to a workload whose victims another took; again is nil if it cannot
 // be served.
-func overlap(w *admission.Workload, again *contender, looks int) admission.Overlap {
-	o := admission.Overlap{Workload: w.Key, Queue: w.Queue, Recomputed: again == nil || again.looks > looks}
+func newOverlap(w *admission.Workload, again *nominatedHead, looks int) admission.Overlap {
+	o := admission.Overlap{Workload: w.Key, Queue: w.Queue, Recomputed: again == nil || again.evaluations > looks}
 	o.Found = again != nil && again.mode != assign.NoCandidates
 	return o
 }

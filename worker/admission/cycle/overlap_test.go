@@ -10,7 +10,7 @@ import (
 	"switchyard.dev/worker/admission/cycle"
 )
 
-func TestPreemptorsThatMeetVictimsOfOthersAreNamed(t *testing.T) {
+func TestOverlappingVictimsAreReported(t *testing.T) {
 	const borrowed = `flavor f
 		queue a cohort=x reclaim=Any f gpu=4
 		queue b cohort=x reclaim=Any f gpu=4

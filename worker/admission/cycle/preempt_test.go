@@ -2,10 +2,10 @@ package cycle_test
 
 import "testing"
 
-const waits = "WaitingForPreemptedWorkloads: couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor f, "
+const waitingForPreempted = "WaitingForPreemptedWorkloads: couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor f, "
 
 func TestWhoMayPreemptGetsWhatTheVictimsLeave(t *testing.T) {
-	tell(t, []story{{
+	runScenarios(t, []scenario{{
 		"victims are evicted once and their quota goes to the preemptor",
 		`flavor f
 		queue a preempt=LowerPriority f gpu=8
@@ -37,10 +37,10 @@ func TestWhoMayPreemptGetsWhatTheVictimsLeave(t *testing.T) {
 		release v2
 		cycle`,
 		`preempt for high in a: v1 (InClusterQueue), v2 (InClusterQueue)
-		wait thief in b: ` + lacks + `8 more needed
-		wait thief in b: ` + lacks + `5 more needed
+		wait thief in b: ` + insufficientQuota + `8 more needed
+		wait thief in b: ` + insufficientQuota + `5 more needed
 		admit high to a: main 1 gpu=8@f
-		wait thief in b: ` + lacks + `2 more needed`,
+		wait thief in b: ` + insufficientQuota + `2 more needed`,
 	}, {
 		"who ranks better takes what is free, and the preemptor finds other victims",
 		`flavor f
@@ -81,9 +81,9 @@ func TestWhoMayPreemptGetsWhatTheVictimsLeave(t *testing.T) {
 		release low
 		cycle`,
 		`preempt for high in a: low (InClusterQueue)
-		wait higher in a: ` + waits + `8 more needed. Pending the preemption of 1 workload(s)
+		wait higher in a: ` + waitingForPreempted + `8 more needed. Pending the preemption of 1 workload(s)
 		admit higher to a: main 1 gpu=8@f
-		wait high in a: ` + lacks + `4 more needed`,
+		wait high in a: ` + insufficientQuota + `4 more needed`,
 	}, {
 		"when the preemptor leaves, those who were passed by are looked at",
 		`flavor f
@@ -97,7 +97,7 @@ func TestWhoMayPreemptGetsWhatTheVictimsLeave(t *testing.T) {
 		remove high
 		cycle`,
 		`preempt for high in a: v1 (InClusterQueue)
-		wait thief in b: ` + lacks + `8 more needed
+		wait thief in b: ` + insufficientQuota + `8 more needed
 		admit thief to b: main 1 gpu=2@f; borrowing 1`,
 	}, {
 		"a preemptor that changed starts anew",
@@ -125,7 +125,7 @@ func TestWhoMayPreemptGetsWhatTheVictimsLeave(t *testing.T) {
 		cycle`,
 		`preempt for high in a: low (InClusterQueue)
 		preempt for high in a: low (InClusterQueue)
-		wait high in a: ` + lacks + `4 more needed`,
+		wait high in a: ` + insufficientQuota + `4 more needed`,
 	}, {
 		"a later flavor that comes free is as good",
 		`flavor f
@@ -151,9 +151,9 @@ func TestWhoMayPreemptGetsWhatTheVictimsLeave(t *testing.T) {
 		cycle
 		pending high queue=a prio=5 gpu=4
 		cycle`,
-		`wait high in a: ` + lacks + `4 more needed; gates approval
-		wait too in a: ` + lacks + `4 more needed; gates approval
-		wait late in a: ` + lacks + `4 more needed; gates approval
+		`wait high in a: ` + insufficientQuota + `4 more needed; gates approval
+		wait too in a: ` + insufficientQuota + `4 more needed; gates approval
+		wait late in a: ` + insufficientQuota + `4 more needed; gates approval
 		preempt for high in a: low (InClusterQueue)`,
 	}, {
 		"two preemptors do not share a victim",
@@ -186,7 +186,7 @@ func TestWhoMayPreemptGetsWhatTheVictimsLeave(t *testing.T) {
 		admitted low queue=a prio=1 f/gpu=8
 		cycle`,
 		`admit low to a: main 1 gpu=8@f
-		wait high in a: ` + lacks + `4 more needed
+		wait high in a: ` + insufficientQuota + `4 more needed
 		preempt for high in a: low (InClusterQueue)`,
 	}, {
 		"preemptors go first where the gate says so",
@@ -200,7 +200,7 @@ func TestWhoMayPreemptGetsWhatTheVictimsLeave(t *testing.T) {
 		pending better queue=b gpu=2 prio=1
 		cycle preemptors-first`,
 		`preempt for high in a: v2 (InClusterQueue)
-		wait better in b: ` + lacks + `5 more needed`,
+		wait better in b: ` + insufficientQuota + `5 more needed`,
 	}})
 }
 
@@ -215,24 +215,24 @@ func TestAHeadWithoutCandidates(t *testing.T) {
 		pending smaller queue=b gpu=1 at=0
 		cycle
 		`
-	tell(t, []story{{
+	runScenarios(t, []scenario{{
 		"keeps others from what it needs where it holds up its line",
 		"queue a strict cohort=x preempt=LowerPriority f gpu=8" + script,
-		`wait head in a: ` + lacks + `6 more needed
-		wait small in b: ` + lacks + `2 more needed
-		wait smaller in b: ` + lacks + `1 more needed`,
+		`wait head in a: ` + insufficientQuota + `6 more needed
+		wait small in b: ` + insufficientQuota + `2 more needed
+		wait smaller in b: ` + insufficientQuota + `1 more needed`,
 	}, {
 		"keeps nothing if its queue can reclaim it",
 		"queue a strict cohort=x preempt=LowerPriority reclaim=Any f gpu=8" + script,
 		`admit small to b: main 1 gpu=2@f; borrowing 1
-		wait head in a: ` + lacks + `6 more needed
-		wait smaller in b: ` + lacks + `1 more needed`,
+		wait head in a: ` + insufficientQuota + `6 more needed
+		wait smaller in b: ` + insufficientQuota + `1 more needed`,
 	}, {
 		"keeps nothing if it steps aside itself",
 		"queue a cohort=x preempt=LowerPriority f gpu=8" + script,
 		`admit small to b: main 1 gpu=2@f; borrowing 1
-		wait head in a: ` + lacks + `6 more needed
-		wait smaller in b: ` + lacks + `1 more needed`,
+		wait head in a: ` + insufficientQuota + `6 more needed
+		wait smaller in b: ` + insufficientQuota + `1 more needed`,
 	}})
 }
 
@@ -242,21 +242,21 @@ func TestAHeadOfAStrictQueueThatMayEvictNobody(t *testing.T) {
 		pending small queue=b prio=5 gpu=2 at=9
 		cycle
 		`
-	tell(t, []story{{
+	runScenarios(t, []scenario{{
 		"keeps what its queue owns, whichever cycle the borrower comes in",
 		flavors + `queue a strict cohort=x f gpu=8
 		admitted h queue=a prio=9 f/gpu=6
 		pending head queue=a prio=5 gpu=8 at=1
 		cycle` + borrower,
-		`wait head in a: ` + lacks + `6 more needed
-		wait small in b: ` + lacks + `2 more needed`,
+		`wait head in a: ` + insufficientQuota + `6 more needed
+		wait small in b: ` + insufficientQuota + `2 more needed`,
 	}, {
 		"does not keep it from who ranks before it",
 		flavors + `queue a strict cohort=x f gpu=8
 		admitted h queue=a prio=9 f/gpu=6
 		pending head queue=a prio=4 gpu=8 at=1
 		cycle` + borrower,
-		`wait head in a: ` + lacks + `6 more needed
+		`wait head in a: ` + insufficientQuota + `6 more needed
 		admit small to b: main 1 gpu=2@f; borrowing 1`,
 	}, {
 		"takes what comes back bit by bit before the borrower",
@@ -268,8 +268,8 @@ func TestAHeadOfAStrictQueueThatMayEvictNobody(t *testing.T) {
 		cycle
 		release h2
 		cycle`,
-		`wait head in a: ` + lacks + `8 more needed
-		wait small in b: ` + lacks + `2 more needed
+		`wait head in a: ` + insufficientQuota + `8 more needed
+		wait small in b: ` + insufficientQuota + `2 more needed
 		admit head to a: main 1 gpu=8@f`,
 	}, {
 		"keeps nothing if it asks for more than its queue owns",
@@ -278,7 +278,7 @@ func TestAHeadOfAStrictQueueThatMayEvictNobody(t *testing.T) {
 		admitted h queue=a f/gpu=6
 		pending head queue=a prio=9 gpu=6 at=1
 		cycle` + borrower,
-		`wait head in a: ` + lacks + `4 more needed
+		`wait head in a: ` + insufficientQuota + `4 more needed
 		admit small to b: main 1 gpu=2@f; borrowing 1`,
 	}, {
 		"keeps nothing of a flavor that it cannot have",
@@ -294,7 +294,7 @@ func TestAHeadOfAStrictQueueThatMayEvictNobody(t *testing.T) {
 	}})
 }
 
-func TestAHolderThatIsEasierToEvictWakesThoseWhoMay(t *testing.T) {
+func TestEasierVictimsRequeuePreemptors(t *testing.T) {
 	const parked = `
 		flavor f
 		queue b cohort=x f gpu=8
@@ -303,23 +303,23 @@ func TestAHolderThatIsEasierToEvictWakesThoseWhoMay(t *testing.T) {
 		pending w queue=a prio=5 at=2 gpu=4
 		cycle
 		`
-	tell(t, []story{{
+	runScenarios(t, []scenario{{
 		"its priority falls",
 		"queue a cohort=x preempt=LowerPriority f gpu=8" + parked + `admitted h queue=a prio=4 at=1 f/gpu=8
 		cycle`,
-		`wait w in a: ` + lacks + `4 more needed
+		`wait w in a: ` + insufficientQuota + `4 more needed
 		preempt for w in a: h (InClusterQueue)`,
 	}, {
 		"the same in a strict queue, whose head holds it up",
 		"queue a strict cohort=x preempt=LowerPriority f gpu=8" + parked + `admitted h queue=a prio=4 at=1 f/gpu=8
 		cycle`,
-		`wait w in a: ` + lacks + `4 more needed
+		`wait w in a: ` + insufficientQuota + `4 more needed
 		preempt for w in a: h (InClusterQueue)`,
 	}, {
 		"it counts as younger",
 		"queue a cohort=x preempt=LowerOrNewerEqualPriority f gpu=8" + parked + `admitted h queue=a prio=5 at=3 f/gpu=8
 		cycle`,
-		`wait w in a: ` + lacks + `4 more needed
+		`wait w in a: ` + insufficientQuota + `4 more needed
 		preempt for w in a: h (InClusterQueue)`,
 	}, {
 		"a borrower in another queue",
@@ -327,19 +327,19 @@ func TestAHolderThatIsEasierToEvictWakesThoseWhoMay(t *testing.T) {
 		admitted l queue=c prio=9 f/gpu=4
 		queue a cohort=x reclaim=LowerPriority f gpu=12` + parked + `admitted l queue=c prio=1 f/gpu=4
 		cycle`,
-		`wait w in a: ` + lacks + `4 more needed
+		`wait w in a: ` + insufficientQuota + `4 more needed
 		preempt for w in a: l (InCohortReclamation)`,
 	}, {
 		"nobody if it still is as hard",
 		"queue a cohort=x preempt=LowerPriority f gpu=8" + parked + `admitted h queue=a prio=9 at=1 f/gpu=8
 		admitted h queue=a prio=7 at=1 f/gpu=8
 		cycle`,
-		`wait w in a: ` + lacks + `4 more needed`,
+		`wait w in a: ` + insufficientQuota + `4 more needed`,
 	}})
 }
 
 func TestRankMattersWhereItMayPreempt(t *testing.T) {
-	tell(t, []story{{
+	runScenarios(t, []scenario{{
 		"a higher priority of a kind that is parked is looked at",
 		`flavor f
 		queue a preempt=LowerPriority f gpu=8
@@ -350,8 +350,8 @@ func TestRankMattersWhereItMayPreempt(t *testing.T) {
 		cycle
 		pending four queue=a prio=4 gpu=4
 		cycle`,
-		`wait one in a: ` + lacks + `4 more needed
-		wait two in a: ` + lacks + `4 more needed
+		`wait one in a: ` + insufficientQuota + `4 more needed
+		wait two in a: ` + insufficientQuota + `4 more needed
 		preempt for four in a: low (InClusterQueue)`,
 	}, {
 		"so is an older workload where age matters",
@@ -362,7 +362,7 @@ func TestRankMattersWhereItMayPreempt(t *testing.T) {
 		cycle
 		pending older queue=a at=4 gpu=4
 		cycle`,
-		`wait newer in a: ` + lacks + `4 more needed
+		`wait newer in a: ` + insufficientQuota + `4 more needed
 		preempt for older in a: low (InClusterQueue)`,
 	}})
 }

@@ -16,7 +16,7 @@ import (
 // withoutTexts leaves out of a comparison what is said of flavors: its figures are those of the moment at which it was made.
 var withoutTexts = cmpopts.IgnoreFields(admission.Assignment{}, "Considered")
 
-func FuzzACycleWithPreemptionAndSharesDecidesAsItsNaiveTwinDoes(f *testing.F) {
+func FuzzPreemptionAndFairSharingMatchNaiveCycle(f *testing.F) {
 	for seed := range int64(300) {
 		data := make([]byte, 150+seed)
 		rand.New(rand.NewSource(seed)).Read(data)
@@ -59,7 +59,7 @@ func FuzzACycleWithPreemptionAndSharesDecidesAsItsNaiveTwinDoes(f *testing.F) {
 }
 
 // In a queue that never preempts, a pod set that waits for others to end does not hide that a later one asks for too much.
-func TestALaterPodSetThatIsTooLargeIsToldThoughTheFirstOnlyWaits(t *testing.T) {
+func TestALaterPodSetThatIsTooLargeIsReported(t *testing.T) {
 	s, err := admissiontest.Build("flavor f\n queue d f gpu=3\n admitted v queue=d f/gpu=1\n pending w queue=d gpu=3 + more gpu=1")
 	if err != nil {
 		t.Fatal(err)

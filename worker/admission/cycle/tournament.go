@@ -14,21 +14,21 @@ type tournament struct {
 	nonBorrowingFirst bool
 	entrants          map[*quota.Node]*entrant
 	// roots compete as in the classical contest: they have nothing in common.
-	roots *order.Heap[*entrant]
-	n     int
-	// served is the queue whose head came out last. What was booked for it since is not taken in yet.
-	served *entrant
+	roots     *order.Heap[*entrant]
+	headCount int
+	// lastPopped is the queue whose head came out last. What was booked for it since is not taken in yet.
+	lastPopped *entrant
 }
 
 // entrant is a queue or a cohort with its best head.
 type entrant struct {
-	node  *quota.Node
-	above *entrant
-	// below are the entrants right below a cohort that have a head.
-	below *order.Heap[*entrant]
-	head  *contender
-	// at is the index in the heap above, -1 outside.
-	at int
+	node   *quota.Node
+	parent *entrant
+	// children are the entrants right below a cohort that have a head.
+	children *order.Heap[*entrant]
+	head     *nominatedHead
+	// heapIndex is the index in the heap above, -1 outside.
+	heapIndex int
 	// share is what the node would have after the head was admitted, borrows whether it would borrow for it.
 	share   quota.Share
 	borrows bool
@@ -37,83 +37,83 @@ type entrant struct {
 func newTournament(tree *quota.Tree, nonBorrowingFirst bool) *tournament {
 	return &tournament{
 		tree: tree, nonBorrowingFirst: nonBorrowingFirst, entrants: map[*quota.Node]*entrant{},
-		roots: order.NewHeap(func(a, b *entrant) int { return order.Classical(a.head.bid, b.head.bid) }, place),
+		roots: order.NewHeap(func(a, b *entrant) int { return order.CompareHeads(a.head.key, b.head.key) }, setHeapIndex),
 	}
 }
 
-func place(e *entrant, at int) { e.at = at }
+func setHeapIndex(e *entrant, at int) { e.heapIndex = at }
 
-func (x *tournament) len() int { return x.n }
+func (x *tournament) len() int { return x.headCount }
 
-func (x *tournament) push(c *contender) {
-	e := x.entrant(x.tree.QueueNode(c.lane.Name()))
-	x.n++
+func (x *tournament) push(c *nominatedHead) {
+	e := x.ensureEntrant(x.tree.QueueNode(c.queue.Name()))
+	x.headCount++
 	x.setHead(e, c)
-	if x.served == e {
-		x.served = nil
+	if x.lastPopped == e {
+		x.lastPopped = nil
 	}
 }
 
-func (x *tournament) pop() *contender {
-	x.takeIn()
+func (x *tournament) pop() *nominatedHead {
+	x.updateLastPopped()
 	best := x.roots.First().head
-	e := x.entrants[x.tree.QueueNode(best.lane.Name())]
-	x.n--
+	e := x.entrants[x.tree.QueueNode(best.queue.Name())]
+	x.headCount--
 	x.setHead(e, nil)
-	x.served = e
+	x.lastPopped = e
 	return best
 }
 
-// takeIn weighs the branch again whose queue was served last, if no other head of it did.
-func (x *tournament) takeIn() {
-	if e := x.served; e != nil {
-		x.served = nil
+// updateLastPopped weighs the branch again whose queue was served last, if no other head of it did.
+func (x *tournament) updateLastPopped() {
+	if e := x.lastPopped; e != nil {
+		x.lastPopped = nil
 		x.setHead(e, nil)
 	}
 }
 
 // setHead gives the queue another head, nil for none, and takes that in at all cohorts above.
-func (x *tournament) setHead(e *entrant, c *contender) {
+func (x *tournament) setHead(e *entrant, c *nominatedHead) {
 	e.head = c
-	for ; e != nil; e = e.above {
-		if e.below != nil {
+	for ; e != nil; e = e.parent {
+		if e.children != nil {
 			e.head = nil
-			if e.below.Len() > 0 {
-				e.head = e.below.First().head
+			if e.children.Len() > 0 {
+				e.head = e.children.First().head
 			}
 		}
-		x.enter(e)
+		x.updatePosition(e)
 	}
 }
 
-// enter puts the entrant into its place among its siblings.
-func (x *tournament) enter(e *entrant) {
+// updatePosition puts the entrant into its place among its siblings.
+func (x *tournament) updatePosition(e *entrant) {
 	heap := x.roots
-	if e.above != nil {
-		heap = e.above.below
+	if e.parent != nil {
+		heap = e.parent.children
 	}
 	if e.head == nil {
-		if e.at >= 0 {
-			heap.Remove(e.at)
+		if e.heapIndex >= 0 {
+			heap.Remove(e.heapIndex)
 		}
 		return
 	}
-	if e.above != nil {
-		x.weigh(e)
+	if e.parent != nil {
+		x.computeShare(e)
 	}
-	if e.at < 0 {
+	if e.heapIndex < 0 {
 		heap.Push(e)
 	} else {
-		heap.Fix(e.at)
+		heap.Fix(e.heapIndex)
 	}
 }
 
-// weigh finds out what the node's share would be if its head were admitted.
-func (x *tournament) weigh(e *entrant) {
+// computeShare finds out what the node's share would be if its head were admitted.
+func (x *tournament) computeShare(e *entrant) {
 	trial := x.tree.Trial()
 	defer trial.Rollback()
 	usage := e.head.assignment.Usage
-	trial.Reserve(e.head.lane.Name(), usage)
+	trial.Reserve(e.head.queue.Name(), usage)
 	e.share, e.borrows = e.node.Share(), false
 	for _, use := range usage {
 		if cell := e.node.Cell(use.FlavorResource); use.Amount > 0 && cell != nil && cell.Borrowed() > 0 {
@@ -122,17 +122,17 @@ func (x *tournament) weigh(e *entrant) {
 	}
 }
 
-func (x *tournament) entrant(n *quota.Node) *entrant {
+func (x *tournament) ensureEntrant(n *quota.Node) *entrant {
 	if e, found := x.entrants[n]; found {
 		return e
 	}
-	e := &entrant{node: n, at: -1}
+	e := &entrant{node: n, heapIndex: -1}
 	x.entrants[n] = e
 	if !n.IsQueue() {
-		e.below = order.NewHeap(x.compare, place)
+		e.children = order.NewHeap(x.compare, setHeapIndex)
 	}
 	if above := n.Parent(); above != nil {
-		e.above = x.entrant(above)
+		e.parent = x.ensureEntrant(above)
 	}
 	return e
 }
@@ -141,19 +141,19 @@ func (x *tournament) entrant(n *quota.Node) *entrant {
 // the smaller share, priority and age.
 func (x *tournament) compare(a, b *entrant) int {
 	switch {
-	case a.head.bid.First != b.head.bid.First:
-		return before(a.head.bid.First)
+	case a.head.key.Preferred != b.head.key.Preferred:
+		return boolOrder(a.head.key.Preferred)
 	case x.nonBorrowingFirst && a.borrows != b.borrows:
-		return before(b.borrows)
+		return boolOrder(b.borrows)
 	}
 	if c := a.share.Compare(b.share); c != 0 {
 		return c
 	}
-	return a.head.place.Rank().Compare(b.head.place.Rank())
+	return a.head.member.Rank().Compare(b.head.member.Rank())
 }
 
-// before is the outcome of a comparison that the first of two wins or loses.
-func before(wins bool) int {
+// boolOrder is the outcome of a comparison that the first of two wins or loses.
+func boolOrder(wins bool) int {
 	if wins {
 		return -1
 	}

@@ -12,77 +12,77 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-func TestTheCycleDecidesAsItsNaiveTwinDoes(t *testing.T) {
+func TestCycleMatchesNaiveCycle(t *testing.T) {
 	for seed := range int64(150) {
 		data := make([]byte, 400)
 		rand.New(rand.NewSource(seed)).Read(data)
-		if !t.Run("", func(t *testing.T) { decideLikeTheTwin(t, data) }) {
+		if !t.Run("", func(t *testing.T) { compareWithNaiveCycle(t, data) }) {
 			t.Fatalf("seed %d", seed)
 		}
 	}
 }
 
-func FuzzTheCycleDecidesAsItsNaiveTwinDoes(f *testing.F) {
+func FuzzCycleMatchesNaiveCycle(f *testing.F) {
 	data := make([]byte, 300)
 	rand.New(rand.NewSource(1)).Read(data)
 	f.Add(data)
-	f.Fuzz(decideLikeTheTwin)
+	f.Fuzz(compareWithNaiveCycle)
 }
 
-// decideLikeTheTwin runs a script on a snapshot kept up to date and on the twin that starts from scratch every time.
-func decideLikeTheTwin(t *testing.T, data []byte) {
+// compareWithNaiveCycle runs a script on a snapshot kept up to date and on the twin that starts from scratch every time.
+func compareWithNaiveCycle(t *testing.T, data []byte) {
 	t.Helper()
 	script := admissiontest.Script(data)
 	steps, err := admissiontest.Parse(script)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, script)
 	}
-	p := pair{t: t, script: script, snapshot: admission.NewSnapshot(), facts: admissiontest.NewFacts()}
-	p.told = map[string]admission.Reason{}
+	p := naiveComparison{t: t, script: script, snapshot: admission.NewSnapshot(), facts: admissiontest.NewFacts()}
+	p.lastReasons = map[string]admission.Reason{}
 	for _, step := range steps {
 		p.step(step)
 	}
 }
 
-type pair struct {
+type naiveComparison struct {
 	t        *testing.T
 	script   string
 	snapshot *admission.Snapshot
 	facts    *admissiontest.Facts
-	// told is the reason that each waiting workload was last told.
-	told map[string]admission.Reason
+	// lastReasons is the reason that each waiting workload was last told.
+	lastReasons map[string]admission.Reason
 }
 
-func (p *pair) step(step admissiontest.Step) {
+func (p *naiveComparison) step(step admissiontest.Step) {
 	if step.Verb != "cycle" {
 		was := p.facts.Pending[step.Name]
 		step.Apply(p.snapshot)
 		p.facts.Apply(step)
 		if is, waits := p.facts.Pending[step.Name]; !waits || gocmp.Diff(was, is) != "" {
-			delete(p.told, step.Name)
+			delete(p.lastReasons, step.Name)
 		}
 		return
 	}
 	// The twin's admissions become the facts that the limits are checked against.
-	before := overUsed(p.facts)
+	before := overusedQueues(p.facts)
 	plan := cycle.Run(p.snapshot, step.Now, step.Options)
 	admitted, reasons := admissiontest.NaiveCycle(p.facts, step.Now, step.Options)
-	p.same(step.Line, "admissions", admitted, p.learn(plan))
+	p.expectSame(step.Line, "admissions", admitted, p.recordPlan(plan))
 	for name, reason := range reasons {
-		if p.told[name] != reason {
-			p.t.Fatalf("%s was told %q, the twin says %q at %q in\n%s", name, p.told[name], reason, step.Line, p.script)
+		if p.lastReasons[name] != reason {
+			p.t.Fatalf("%s was told %q, the twin says %q at %q in\n%s", name, p.lastReasons[name], reason, step.Line, p.script)
 		}
 	}
-	for queue := range overUsed(p.facts) {
+	for queue := range overusedQueues(p.facts) {
 		if !before[queue] {
 			p.t.Fatalf("%s uses more than it may after %q in\n%s", queue, step.Line, p.script)
 		}
 	}
-	p.sameStatus(step.Line)
+	p.expectSameStatus(step.Line)
 }
 
-// learn takes in what the plan tells and returns its admissions as the twin puts them.
-func (p *pair) learn(plan admission.Plan) []admission.Decision {
+// recordPlan takes in what the plan tells and returns its admissions as the twin puts them.
+func (p *naiveComparison) recordPlan(plan admission.Plan) []admission.Decision {
 	var admitted []admission.Decision
 	seen := map[admission.Key]bool{}
 	for _, d := range plan.Decisions {
@@ -91,7 +91,7 @@ func (p *pair) learn(plan admission.Plan) []admission.Decision {
 		}
 		seen[d.Workload] = true
 		if d.Verdict == admission.Wait {
-			p.told[d.Workload.Name] = d.Because
+			p.lastReasons[d.Workload.Name] = d.Because
 			continue
 		}
 		d.Message = ""
@@ -100,29 +100,29 @@ func (p *pair) learn(plan admission.Plan) []admission.Decision {
 	return admitted
 }
 
-func (p *pair) same(line, what string, want, got any) {
+func (p *naiveComparison) expectSame(line, what string, want, got any) {
 	p.t.Helper()
 	if diff := gocmp.Diff(want, got, withoutTexts); diff != "" {
 		p.t.Fatalf("%s differ (-twin +cycle) at %q in\n%s\n%s", what, line, p.script, diff)
 	}
 }
 
-// sameStatus compares the counters kept up to date with those of a snapshot built from the facts.
-func (p *pair) sameStatus(line string) {
+// expectSameStatus compares the counters kept up to date with those of a snapshot built from the facts.
+func (p *naiveComparison) expectSameStatus(line string) {
 	fresh := p.facts.Snapshot()
 	for _, queue := range []string{"a", "b", "c", "d"} {
 		want, got := fresh.QueueStatus(queue), p.snapshot.QueueStatus(queue)
 		want.Active, want.Inadmissible = want.Active+want.Inadmissible, 0
 		got.Active, got.Inadmissible = got.Active+got.Inadmissible, 0
-		p.same(line, "statuses of "+queue, want, got)
-		p.same(line, "waiting lists of "+queue, fresh.Waiting(queue), p.snapshot.Waiting(queue))
+		p.expectSame(line, "statuses of "+queue, want, got)
+		p.expectSame(line, "waiting lists of "+queue, fresh.Waiting(queue), p.snapshot.Waiting(queue))
 		lq := admissiontest.Key("lq")
-		p.same(line, "local queues", fresh.LocalQueueStatus(lq, queue), p.snapshot.LocalQueueStatus(lq, queue))
+		p.expectSame(line, "local queues", fresh.LocalQueueStatus(lq, queue), p.snapshot.LocalQueueStatus(lq, queue))
 	}
 }
 
-// overUsed returns the queues that use, or have an ancestor that uses, more than the limits allow.
-func overUsed(f *admissiontest.Facts) map[string]bool {
+// overusedQueues returns the queues that use, or have an ancestor that uses, more than the limits allow.
+func overusedQueues(f *admissiontest.Facts) map[string]bool {
 	over := map[string]bool{}
 	for queue := range f.Queues {
 		for _, flavor := range []string{"f", "g"} {
@@ -139,7 +139,7 @@ func overUsed(f *admissiontest.Facts) map[string]bool {
 	return over
 }
 
-func TestTheOrderOfDecisionsIsTheSameHoweverTheSnapshotCameAbout(t *testing.T) {
+func TestDecisionOrderIsIndependentOfSnapshotHistory(t *testing.T) {
 	for seed := range int64(100) {
 		data := make([]byte, 300)
 		rand.New(rand.NewSource(seed)).Read(data)

@@ -5,13 +5,13 @@ package order
 type Heap[T any] struct {
 	elements []T
 	compare  func(a, b T) int
-	// place tells an element its index; -1 once it has left.
-	place func(element T, index int)
+	// setIndex tells an element its index; -1 once it has left.
+	setIndex func(element T, index int)
 }
 
 // NewHeap returns an empty heap. place is told each element's index whenever it changes, and -1 when the element leaves.
 func NewHeap[T any](compare func(a, b T) int, place func(element T, index int)) *Heap[T] {
-	return &Heap[T]{compare: compare, place: place}
+	return &Heap[T]{compare: compare, setIndex: place}
 }
 
 // Len returns the number of elements.
@@ -45,7 +45,7 @@ func (h *Heap[T]) Remove(index int) {
 		h.elements[index] = moved
 		h.Fix(index)
 	}
-	h.place(gone, -1)
+	h.setIndex(gone, -1)
 }
 
 // Fix restores the order after the element at index changed.
@@ -91,5 +91,5 @@ func (h *Heap[T]) down(i int) bool {
 
 func (h *Heap[T]) set(i int, element T) {
 	h.elements[i] = element
-	h.place(element, i)
+	h.setIndex(element, i)
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func at(n int) time.Time { return time.Unix(int64(n), 0) }
+func unixTime(n int) time.Time { return time.Unix(int64(n), 0) }
 
-func TestWhoIsNext(t *testing.T) {
+func TestRankCompare(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		first, second Rank
 	}{
-		{"the higher priority comes first however late", Rank{Priority: 2, QueuedAt: at(9)}, Rank{Priority: 1, QueuedAt: at(1)}},
-		{"the older of equal priority comes first", Rank{QueuedAt: at(1), UID: "z"}, Rank{QueuedAt: at(2), UID: "a"}},
+		{"the higher priority comes first however late", Rank{Priority: 2, QueuedAt: unixTime(9)}, Rank{Priority: 1, QueuedAt: unixTime(1)}},
+		{"the older of equal priority comes first", Rank{QueuedAt: unixTime(1), UID: "z"}, Rank{QueuedAt: unixTime(2), UID: "a"}},
 		{"the UID decides between equals", Rank{UID: "a"}, Rank{UID: "b"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -31,12 +31,12 @@ func TestWhoIsNext(t *testing.T) {
 	}
 }
 
-func TestWhichQueueIsNext(t *testing.T) {
-	low, high := Bid{Borrowing: 1, Rank: Rank{Priority: 9}}, Bid{Borrowing: 0, Rank: Rank{Priority: 1}}
-	if Classical(high, low) >= 0 {
+func TestCompareHeads(t *testing.T) {
+	low, high := HeadKey{BorrowingHeight: 1, Rank: Rank{Priority: 9}}, HeadKey{BorrowingHeight: 0, Rank: Rank{Priority: 1}}
+	if CompareHeads(high, low) >= 0 {
 		t.Error("who need not borrow comes before who must, whatever the priority")
 	}
-	if Classical(Bid{Rank: Rank{Priority: 2}}, high) >= 0 {
+	if CompareHeads(HeadKey{Rank: Rank{Priority: 2}}, high) >= 0 {
 		t.Error("among equal heights rank decides")
 	}
 }
@@ -46,25 +46,25 @@ func FuzzRankIsAStrictTotalOrder(f *testing.F) {
 	f.Add(int32(1), int32(1), int32(1), int64(5), int64(5), int64(5), "a", "a\x00", "ab")
 	f.Add(int32(1), int32(1), int32(1), int64(5), int64(-1), int64(-5), "12345678-b", "12345678-a", "")
 	f.Fuzz(func(t *testing.T, p, q, r int32, i, j, k int64, u, v, w string) {
-		a := Bid{p&4 != 0, int(p) % 2, Rank{p % 3, time.Unix(i%3, 0), u}}
-		b := Bid{q&4 != 0, int(q) % 2, Rank{q % 3, time.Unix(j%3, 0), v}}
-		c := Bid{r&4 != 0, int(r) % 2, Rank{r % 3, time.Unix(k%3, 0), w}}
-		if Classical(a, b) != -Classical(b, a) {
+		a := HeadKey{p&4 != 0, int(p) % 2, Rank{p % 3, time.Unix(i%3, 0), u}}
+		b := HeadKey{q&4 != 0, int(q) % 2, Rank{q % 3, time.Unix(j%3, 0), v}}
+		c := HeadKey{r&4 != 0, int(r) % 2, Rank{r % 3, time.Unix(k%3, 0), w}}
+		if CompareHeads(a, b) != -CompareHeads(b, a) {
 			t.Error("not antisymmetric")
 		}
-		if Classical(a, b) == 0 && u != v {
+		if CompareHeads(a, b) == 0 && u != v {
 			t.Error("different UIDs are never equal")
 		}
-		if marks, ranks := a.Mark().Compare(b.Mark()), a.Rank.Compare(b.Rank); marks != 0 && marks != ranks {
+		if marks, ranks := a.Prefix().Compare(b.Prefix()), a.Rank.Compare(b.Rank); marks != 0 && marks != ranks {
 			t.Errorf("marks compare as %d, ranks as %d", marks, ranks)
 		}
-		if Classical(a, b) <= 0 && Classical(b, c) <= 0 && Classical(a, c) > 0 {
+		if CompareHeads(a, b) <= 0 && CompareHeads(b, c) <= 0 && CompareHeads(a, c) > 0 {
 			t.Error("not transitive")
 		}
 	})
 }
 
-func FuzzAHeapGivesItsElementsInOrder(f *testing.F) {
+func FuzzHeapYieldsElementsInOrder(f *testing.F) {
 	f.Add([]byte{5, 3, 200, 7, 7, 0, 130, 255, 9, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		type element struct{ value, at int }
@@ -102,30 +102,30 @@ func FuzzAHeapGivesItsElementsInOrder(f *testing.F) {
 	})
 }
 
-// line is a Line of names with strings for reasons.
-type line struct {
-	*Line[string, string, string]
+// testQueue is a Line of names with strings for reasons.
+type testQueue struct {
+	*Queue[string, string, string]
 	members map[string]*Member[string, string, string]
 }
 
-func newLine() line {
-	return line{NewLine[string, string, string]("q"), map[string]*Member[string, string, string]{}}
+func newTestQueue() testQueue {
+	return testQueue{NewQueue[string, string, string]("q"), map[string]*Member[string, string, string]{}}
 }
 
-// join adds a member whose kind is the first letter of its name and whose priority is the number after it. Kinds from m on
+// push adds a member whose kind is the first letter of its name and whose priority is the number after it. Kinds from m on
 // are in a group of their own.
-func (l line) join(name string) {
-	l.members[name] = l.Join(name, Rank{Priority: int32(priority(name)), UID: name}, Spot{Group: groupOf(name), Kind: name[:1]})
+func (l testQueue) push(name string) {
+	l.members[name] = l.Push(name, Rank{Priority: int32(priorityFromName(name)), UID: name}, Membership{Group: groupFromName(name), Class: name[:1]})
 }
 
-func groupOf(name string) string {
+func groupFromName(name string) string {
 	if name[0] >= 'm' {
 		return "late"
 	}
 	return ""
 }
 
-func priority(name string) int {
+func priorityFromName(name string) int {
 	n, err := strconv.Atoi(name[1:])
 	if err != nil {
 		panic(err)
@@ -133,40 +133,42 @@ func priority(name string) int {
 	return n
 }
 
-func (l line) leave(name string) {
-	l.Leave(l.members[name])
+func (l testQueue) remove(name string) {
+	l.Remove(l.members[name])
 	delete(l.members, name)
 }
 
-// park parks the head until somebody wakes the kind by its letter.
-func (l line) park(because string) string { return l.parkAside(because, false) }
-
-func (l line) parkAside(because string, ranked bool) string {
-	return names(l.Park(Notice[string]{Because: because}, Aside[string]{Until: l.Head().Value[:1], Ranked: ranked}))
+// markInadmissible parks the head until somebody wakes the kind by its letter.
+func (l testQueue) markInadmissible(because string) string {
+	return l.markInadmissibleRanked(because, false)
 }
 
-func (l line) block() {
+func (l testQueue) markInadmissibleRanked(because string, ranked bool) string {
+	return memberNames(l.MarkInadmissible(WaitReason[string]{Reason: because}, Inadmissible[string]{Until: l.Head().Value[:1], RankSensitive: ranked}))
+}
+
+func (l testQueue) blockOnHead() {
 	if head := l.Head(); head != nil {
-		l.Block(head.Value[:1])
+		l.BlockOnHead(head.Value[:1])
 	}
 }
 
-func (l line) head() string {
+func (l testQueue) headName() string {
 	if head := l.Head(); head != nil {
 		return head.Value
 	}
 	return "nobody"
 }
 
-func (l line) news() string {
+func (l testQueue) notificationTexts() string {
 	var parts []string
-	for _, told := range l.News() {
-		parts = append(parts, names(told.Members)+" "+told.Because)
+	for _, told := range l.TakeNotifications() {
+		parts = append(parts, memberNames(told.Members)+" "+told.Reason)
 	}
 	return strings.Join(parts, "; ")
 }
 
-func names(members []*Member[string, string, string]) string {
+func memberNames(members []*Member[string, string, string]) string {
 	var list []string
 	for _, m := range members {
 		list = append(list, m.Value)
@@ -174,188 +176,188 @@ func names(members []*Member[string, string, string]) string {
 	return strings.Join(list, " ")
 }
 
-func expect(t *testing.T, what, got, want string) {
+func expectEqual(t *testing.T, what, got, want string) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s:\n%s", what, diff)
 	}
 }
 
-func TestParkingTakesTheWholeKindAside(t *testing.T) {
-	l := newLine()
+func TestMarkInadmissibleCoversTheWholeClass(t *testing.T) {
+	l := newTestQueue()
 	for _, name := range []string{"a5", "b4", "a3", "b2"} {
-		l.join(name)
+		l.push(name)
 	}
-	expect(t, "told", l.park("full"), "a5 a3")
-	expect(t, "the best of the others is next", l.head(), "b4")
-	expect(t, "counts", fmt.Sprint(l.Active(), l.Parked(), l.Len()), "2 2 4")
-	l.Wake()
-	expect(t, "all are back in order", l.head(), "a5")
-	expect(t, "counts", fmt.Sprint(l.Active(), l.Parked(), l.Len()), "4 0 4")
-	expect(t, "ranks", names(l.All()), "a5 b4 a3 b2")
+	expectEqual(t, "told", l.markInadmissible("full"), "a5 a3")
+	expectEqual(t, "the best of the others is next", l.headName(), "b4")
+	expectEqual(t, "counts", fmt.Sprint(l.PendingActive(), l.PendingInadmissible(), l.Len()), "2 2 4")
+	l.RequeueAll()
+	expectEqual(t, "all are back in order", l.headName(), "a5")
+	expectEqual(t, "counts", fmt.Sprint(l.PendingActive(), l.PendingInadmissible(), l.Len()), "4 0 4")
+	expectEqual(t, "ranks", memberNames(l.All()), "a5 b4 a3 b2")
 }
 
-func TestTheSameReasonIsToldOnce(t *testing.T) {
-	l := newLine()
+func TestTheSameReasonIsReportedOnce(t *testing.T) {
+	l := newTestQueue()
 	for _, name := range []string{"a5", "a3", "a1"} {
-		l.join(name)
+		l.push(name)
 	}
-	expect(t, "everybody hears it first", l.park("full"), "a5 a3 a1")
-	l.Wake()
-	expect(t, "then nobody", l.park("full"), "")
-	l.Wake()
-	l.join("a2")
-	expect(t, "but who is new", l.park("full"), "a2")
-	l.Wake()
-	expect(t, "another message is for the one that was looked at",
-		names(l.Park(Notice[string]{Because: "full", Message: "nearly"}, Aside[string]{})), "a5")
-	l.Wake()
-	expect(t, "another reason is news to all", l.park("gone"), "a5 a3 a2 a1")
+	expectEqual(t, "everybody hears it first", l.markInadmissible("full"), "a5 a3 a1")
+	l.RequeueAll()
+	expectEqual(t, "then nobody", l.markInadmissible("full"), "")
+	l.RequeueAll()
+	l.push("a2")
+	expectEqual(t, "but who is new", l.markInadmissible("full"), "a2")
+	l.RequeueAll()
+	expectEqual(t, "another message is for the one that was looked at",
+		memberNames(l.MarkInadmissible(WaitReason[string]{Reason: "full", Message: "nearly"}, Inadmissible[string]{})), "a5")
+	l.RequeueAll()
+	expectEqual(t, "another reason is news to all", l.markInadmissible("gone"), "a5 a3 a2 a1")
 }
 
-func TestWhoHeldUpTheLineHearsAgainWhatItsKindWasTold(t *testing.T) {
-	l := newLine()
-	l.join("a5")
-	l.join("a3")
-	expect(t, "everybody hears it first", l.park("gone"), "a5 a3")
-	l.Wake()
-	l.Block("") // And a5 is told why, which is something else.
-	l.Wake()
-	expect(t, "the one that was told something else", l.park("gone"), "a5")
+func TestABlockingHeadIsNotifiedAgain(t *testing.T) {
+	l := newTestQueue()
+	l.push("a5")
+	l.push("a3")
+	expectEqual(t, "everybody hears it first", l.markInadmissible("gone"), "a5 a3")
+	l.RequeueAll()
+	l.BlockOnHead("") // And a5 is told why, which is something else.
+	l.RequeueAll()
+	expectEqual(t, "the one that was told something else", l.markInadmissible("gone"), "a5")
 }
 
-func TestWhoJoinsAParkedKindIsParkedAndTold(t *testing.T) {
-	l := newLine()
-	l.join("a5")
-	l.park("full")
-	if l.HasNews() {
+func TestMembersOfAnInadmissibleClassAreNotified(t *testing.T) {
+	l := newTestQueue()
+	l.push("a5")
+	l.markInadmissible("full")
+	if l.HasNotifications() {
 		t.Error("nobody is new")
 	}
-	l.join("a9")
-	l.join("a7")
-	l.leave("a7")
-	if !l.HasNews() {
+	l.push("a9")
+	l.push("a7")
+	l.remove("a7")
+	if !l.HasNotifications() {
 		t.Error("a9 has not been told")
 	}
-	expect(t, "nobody is looked at", l.head(), "nobody")
-	expect(t, "news", l.news(), "a9 full")
-	if l.HasNews() {
+	expectEqual(t, "nobody is looked at", l.headName(), "nobody")
+	expectEqual(t, "news", l.notificationTexts(), "a9 full")
+	if l.HasNotifications() {
 		t.Error("news are told once")
 	}
-	expect(t, "news are told once", l.news(), "")
-	l.leave("a5")
-	l.leave("a9")
-	l.join("a1")
-	expect(t, "a kind that died out is forgotten", l.head(), "a1")
+	expectEqual(t, "news are told once", l.notificationTexts(), "")
+	l.remove("a5")
+	l.remove("a9")
+	l.push("a1")
+	expectEqual(t, "a kind that died out is forgotten", l.headName(), "a1")
 }
 
-func TestABlockedHeadHoldsUpTheLine(t *testing.T) {
-	blocked := func() line {
-		l := newLine()
-		l.join("a5")
-		l.join("b4")
-		l.block()
+func TestABlockingHeadHoldsUpTheQueue(t *testing.T) {
+	blocked := func() testQueue {
+		l := newTestQueue()
+		l.push("a5")
+		l.push("b4")
+		l.blockOnHead()
 		return l
 	}
 	l := blocked()
-	expect(t, "nobody is looked at", l.head(), "nobody")
-	expect(t, "but nobody is parked", fmt.Sprint(l.Active(), l.Parked()), "2 0")
-	l.join("b3")
-	expect(t, "nor when somebody joins behind", l.head(), "nobody")
-	l.join("c9")
-	expect(t, "who joins before it is", l.head(), "c9")
-	l.leave("c9")
-	expect(t, "and then it blocks again", l.head(), "nobody")
-	l.leave("a5")
-	expect(t, "until it leaves", l.head(), "b4")
+	expectEqual(t, "nobody is looked at", l.headName(), "nobody")
+	expectEqual(t, "but nobody is parked", fmt.Sprint(l.PendingActive(), l.PendingInadmissible()), "2 0")
+	l.push("b3")
+	expectEqual(t, "nor when somebody joins behind", l.headName(), "nobody")
+	l.push("c9")
+	expectEqual(t, "who joins before it is", l.headName(), "c9")
+	l.remove("c9")
+	expectEqual(t, "and then it blocks again", l.headName(), "nobody")
+	l.remove("a5")
+	expectEqual(t, "until it leaves", l.headName(), "b4")
 
 	l = blocked()
-	l.Wake()
-	expect(t, "or something changed", l.head(), "a5")
+	l.RequeueAll()
+	expectEqual(t, "or something changed", l.headName(), "a5")
 }
 
-func TestAKindThatWasParkedForAWorseRankIsLookedAtForABetterOne(t *testing.T) {
-	parked := func(ranked bool) line {
-		l := newLine()
-		l.join("a5")
-		l.join("a3")
-		l.parkAside("full", ranked)
+func TestABetterRankReactivatesARankSensitiveClass(t *testing.T) {
+	parked := func(ranked bool) testQueue {
+		l := newTestQueue()
+		l.push("a5")
+		l.push("a3")
+		l.markInadmissibleRanked("full", ranked)
 		return l
 	}
 	l := parked(true)
-	l.join("a4")
-	expect(t, "not for one that ranks behind", l.head(), "nobody")
-	l.join("a9")
-	expect(t, "but for one that ranks before", l.head(), "a9")
-	expect(t, "all are active then", fmt.Sprint(l.Active(), l.Parked()), "4 0")
-	expect(t, "and those who know are not told again", l.parkAside("full", true), "a9 a4")
+	l.push("a4")
+	expectEqual(t, "not for one that ranks behind", l.headName(), "nobody")
+	l.push("a9")
+	expectEqual(t, "but for one that ranks before", l.headName(), "a9")
+	expectEqual(t, "all are active then", fmt.Sprint(l.PendingActive(), l.PendingInadmissible()), "4 0")
+	expectEqual(t, "and those who know are not told again", l.markInadmissibleRanked("full", true), "a9 a4")
 	l = parked(false)
-	l.join("a9")
-	expect(t, "unless rank does not matter", l.head(), "nobody")
+	l.push("a9")
+	expectEqual(t, "unless rank does not matter", l.headName(), "nobody")
 }
 
-func TestAHeadThatSticksStaysHead(t *testing.T) {
-	stuck := func() line {
-		l := newLine()
-		l.join("a5")
-		l.Stick()
-		l.join("b9")
-		l.join("a8")
+func TestAStickyHeadStaysHead(t *testing.T) {
+	stuck := func() testQueue {
+		l := newTestQueue()
+		l.push("a5")
+		l.MakeHeadSticky()
+		l.push("b9")
+		l.push("a8")
 		return l
 	}
 	l := stuck()
-	expect(t, "whoever joins", l.head(), "a5")
-	l.block()
-	expect(t, "and blocks", l.head(), "nobody")
+	expectEqual(t, "whoever joins", l.headName(), "a5")
+	l.blockOnHead()
+	expectEqual(t, "and blocks", l.headName(), "nobody")
 	l.Unblock()
-	expect(t, "until it is to be looked at", l.head(), "a5")
-	l.leave("a5")
-	expect(t, "or leaves", l.head(), "b9")
+	expectEqual(t, "until it is to be looked at", l.headName(), "a5")
+	l.remove("a5")
+	expectEqual(t, "or leaves", l.headName(), "b9")
 	l = stuck()
-	expect(t, "if rank matters it parks alone", l.parkAside("full", true), "a5")
-	expect(t, "and those before it are next", l.head(), "b9")
+	expectEqual(t, "if rank matters it parks alone", l.markInadmissibleRanked("full", true), "a5")
+	expectEqual(t, "and those before it are next", l.headName(), "b9")
 	l = stuck()
-	expect(t, "otherwise its kind parks with it", l.parkAside("full", false), "a8 a5")
+	expectEqual(t, "otherwise its kind parks with it", l.markInadmissibleRanked("full", false), "a8 a5")
 	l = stuck()
-	l.join("m1")
-	l.Weigh("late", -1)
-	expect(t, "groups with less weight go before it", l.head(), "m1")
-	l.Weigh("late", 1)
-	expect(t, "as long as they have", l.head(), "a5")
+	l.push("m1")
+	l.SetGroupWeight("late", -1)
+	expectEqual(t, "groups with less weight go before it", l.headName(), "m1")
+	l.SetGroupWeight("late", 1)
+	expectEqual(t, "as long as they have", l.headName(), "a5")
 }
 
-func TestGroupsTakeTurnsByWeight(t *testing.T) {
-	l := newLine()
-	l.join("a9")
-	l.join("m1")
-	l.join("m2")
-	expect(t, "equal weights leave it to rank", l.head(), "a9")
-	l.Weigh("late", -3)
-	expect(t, "the lighter goes first", l.head(), "m2")
-	l.block()
-	l.Weigh("late", 3)
-	expect(t, "a head that is none any more blocks nobody", l.head(), "a9")
-	l.leave("a9")
-	expect(t, "but does when it is again", l.head(), "nobody")
-	expect(t, "groups count as long as somebody is active", fmt.Sprint(l.Groups()), "1")
-	l.leave("m1")
-	l.leave("m2")
-	l.join("m5")
-	l.join("a4")
-	expect(t, "a group that died out has no weight", l.head(), "m5")
+func TestGroupsAreOrderedByWeight(t *testing.T) {
+	l := newTestQueue()
+	l.push("a9")
+	l.push("m1")
+	l.push("m2")
+	expectEqual(t, "equal weights leave it to rank", l.headName(), "a9")
+	l.SetGroupWeight("late", -3)
+	expectEqual(t, "the lighter goes first", l.headName(), "m2")
+	l.blockOnHead()
+	l.SetGroupWeight("late", 3)
+	expectEqual(t, "a head that is none any more blocks nobody", l.headName(), "a9")
+	l.remove("a9")
+	expectEqual(t, "but does when it is again", l.headName(), "nobody")
+	expectEqual(t, "groups count as long as somebody is active", fmt.Sprint(l.ActiveGroupCount()), "1")
+	l.remove("m1")
+	l.remove("m2")
+	l.push("m5")
+	l.push("a4")
+	expectEqual(t, "a group that died out has no weight", l.headName(), "m5")
 }
 
-func TestOnlyThoseWakeWhoseWaitIsOver(t *testing.T) {
-	l := newLine()
+func TestRequeueIf(t *testing.T) {
+	l := newTestQueue()
 	for _, name := range []string{"a9", "b8", "c7", "d6"} {
-		l.join(name)
+		l.push(name)
 	}
-	l.park("full")
-	l.park("full")
-	l.park("full")
-	l.block()
+	l.markInadmissible("full")
+	l.markInadmissible("full")
+	l.markInadmissible("full")
+	l.blockOnHead()
 	wake := func(letters string) bool {
-		return l.WakeIf(func(until string) bool { return strings.Contains(letters, until) })
+		return l.RequeueIf(func(until string) bool { return strings.Contains(letters, until) })
 	}
 	if wake("xyz") {
 		t.Error("nobody waits for that")
@@ -363,23 +365,23 @@ func TestOnlyThoseWakeWhoseWaitIsOver(t *testing.T) {
 	if !wake("b") {
 		t.Error("b waits for that")
 	}
-	expect(t, "b wakes", l.head(), "b8")
-	expect(t, "alone", fmt.Sprint(l.Active(), l.Parked()), "2 2")
-	l.leave("b8")
-	expect(t, "the others still block", l.head(), "nobody")
+	expectEqual(t, "b wakes", l.headName(), "b8")
+	expectEqual(t, "alone", fmt.Sprint(l.PendingActive(), l.PendingInadmissible()), "2 2")
+	l.remove("b8")
+	expectEqual(t, "the others still block", l.headName(), "nobody")
 	wake("d")
-	expect(t, "d blocks no more", l.head(), "d6")
+	expectEqual(t, "d blocks no more", l.headName(), "d6")
 }
 
-// FuzzALineIsASortedListWithParkedKinds compares a line with a list that is searched from end to end.
-func FuzzALineIsASortedListWithParkedKinds(f *testing.F) {
+// FuzzQueueMatchesASortedList compares a line with a list that is searched from end to end.
+func FuzzQueueMatchesASortedList(f *testing.F) {
 	for seed := range int64(30) {
 		data := make([]byte, 200)
 		rand.New(rand.NewSource(seed)).Read(data)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l, model := newLine(), lineModel{parked: map[string]bool{}}
+		l, model := newTestQueue(), queueModel{inadmissible: map[string]bool{}}
 		for i := 0; i+1 < len(data); i += 2 {
 			name := fmt.Sprintf("%c%d", 'a'+data[i+1]%4, data[i+1]/4%16)
 			if i%7 == 0 {
@@ -388,92 +390,92 @@ func FuzzALineIsASortedListWithParkedKinds(f *testing.F) {
 			switch data[i] % 12 {
 			case 0, 1, 2, 3:
 				if _, found := l.members[name]; !found {
-					l.join(name)
+					l.push(name)
 					model.members = append(model.members, name)
 				}
 			case 4:
 				if _, found := l.members[name]; found {
-					l.leave(name)
-					model.leave(name)
+					l.remove(name)
+					model.remove(name)
 				}
 			case 5:
 				if head := l.Head(); head != nil {
-					l.park("full")
-					model.park(head.Value[:1])
+					l.markInadmissible("full")
+					model.markInadmissible(head.Value[:1])
 				}
 			case 6:
 				if head := model.head(); head != "nobody" {
-					model.blocked = head
+					model.blockingHead = head
 				}
-				l.block()
+				l.blockOnHead()
 			case 7:
-				l.Wake()
-				model.parked, model.blocked = map[string]bool{}, ""
+				l.RequeueAll()
+				model.inadmissible, model.blockingHead = map[string]bool{}, ""
 			case 8:
-				model.late = 0
+				model.lateWeight = 0
 				if slices.ContainsFunc(model.members, func(n string) bool { return n[0] == 'm' }) {
-					model.late = int(data[i+1]%3) - 1
+					model.lateWeight = int(data[i+1]%3) - 1
 				}
-				l.Weigh("late", int64(model.late))
+				l.SetGroupWeight("late", int64(model.lateWeight))
 			case 9:
-				l.Stick()
-				if head := model.first(); head != "nobody" {
-					model.stuck = head
+				l.MakeHeadSticky()
+				if head := model.firstActive(); head != "nobody" {
+					model.stickyHead = head
 				}
 			case 10:
 				kind := name[:1]
-				l.WakeIf(func(until string) bool { return until == kind })
-				delete(model.parked, kind)
-				if strings.HasPrefix(model.blocked, kind) {
-					model.blocked = ""
+				l.RequeueIf(func(until string) bool { return until == kind })
+				delete(model.inadmissible, kind)
+				if strings.HasPrefix(model.blockingHead, kind) {
+					model.blockingHead = ""
 				}
 			case 11:
 				l.Unblock()
-				model.blocked = ""
+				model.blockingHead = ""
 			}
-			expect(t, "head", l.head(), model.head())
-			expect(t, "members", names(l.All()), strings.Join(model.sorted(), " "))
-			if l.Active()+l.Parked() != len(model.members) || l.Parked() != model.countParked() {
-				t.Fatalf("%d active, %d parked", l.Active(), l.Parked())
+			expectEqual(t, "head", l.headName(), model.head())
+			expectEqual(t, "members", memberNames(l.All()), strings.Join(model.sorted(), " "))
+			if l.PendingActive()+l.PendingInadmissible() != len(model.members) || l.PendingInadmissible() != model.countInadmissible() {
+				t.Fatalf("%d active, %d parked", l.PendingActive(), l.PendingInadmissible())
 			}
 		}
 	})
 }
 
-type lineModel struct {
-	members        []string
-	parked         map[string]bool
-	blocked, stuck string
-	late           int
+type queueModel struct {
+	members                  []string
+	inadmissible             map[string]bool
+	blockingHead, stickyHead string
+	lateWeight               int
 }
 
-func (m *lineModel) leave(name string) {
+func (m *queueModel) remove(name string) {
 	m.members = slices.DeleteFunc(m.members, func(n string) bool { return n == name })
-	if m.blocked == name {
-		m.blocked = ""
+	if m.blockingHead == name {
+		m.blockingHead = ""
 	}
-	if m.stuck == name {
-		m.stuck = ""
+	if m.stickyHead == name {
+		m.stickyHead = ""
 	}
 	if !slices.ContainsFunc(m.members, func(n string) bool { return n[0] == name[0] }) {
-		delete(m.parked, name[:1])
+		delete(m.inadmissible, name[:1])
 	}
 	if !slices.ContainsFunc(m.members, func(n string) bool { return n[0] == 'm' }) {
-		m.late = 0
+		m.lateWeight = 0
 	}
 }
 
-func (m *lineModel) park(kind string) {
-	m.parked[kind] = true
-	if strings.HasPrefix(m.stuck, kind) {
-		m.stuck = ""
+func (m *queueModel) markInadmissible(kind string) {
+	m.inadmissible[kind] = true
+	if strings.HasPrefix(m.stickyHead, kind) {
+		m.stickyHead = ""
 	}
 }
 
-func (m *lineModel) sorted() []string {
+func (m *queueModel) sorted() []string {
 	list := slices.Clone(m.members)
 	slices.SortFunc(list, func(a, b string) int {
-		if d := priority(b) - priority(a); d != 0 {
+		if d := priorityFromName(b) - priorityFromName(a); d != 0 {
 			return d
 		}
 		return strings.Compare(a, b)
@@ -481,39 +483,39 @@ func (m *lineModel) sorted() []string {
 	return list
 }
 
-func (m *lineModel) head() string {
-	if first := m.first(); first != m.blocked {
+func (m *queueModel) head() string {
+	if first := m.firstActive(); first != m.blockingHead {
 		return first
 	}
 	return "nobody"
 }
 
-// first returns who comes first of those not parked: by weight, then the one that sticks, then by rank.
-func (m *lineModel) first() string {
+// firstActive returns who comes first of those not parked: by weight, then the one that sticks, then by rank.
+func (m *queueModel) firstActive() string {
 	weight := func(name string) int {
-		if groupOf(name) == "" {
+		if groupFromName(name) == "" {
 			return 0
 		}
-		return m.late
+		return m.lateWeight
 	}
 	best := "nobody"
 	for _, name := range m.sorted() {
 		switch {
-		case m.parked[name[:1]]:
+		case m.inadmissible[name[:1]]:
 		case best == "nobody" || weight(name) < weight(best):
 			best = name
 		}
 	}
-	if m.stuck != "" && weight(m.stuck) <= weight(best) {
-		return m.stuck
+	if m.stickyHead != "" && weight(m.stickyHead) <= weight(best) {
+		return m.stickyHead
 	}
 	return best
 }
 
-func (m *lineModel) countParked() int {
+func (m *queueModel) countInadmissible() int {
 	n := 0
 	for _, name := range m.members {
-		if m.parked[name[:1]] {
+		if m.inadmissible[name[:1]] {
 			n++
 		}
 	}

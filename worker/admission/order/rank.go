@@ -30,27 +30,27 @@ func (r Rank) Compare(other Rank) int {
 	return cmp.Compare(r.UID, other.UID)
 }
 
-// Mark is the part of a rank that decides nearly always. Heaps keep it beside their pointers, because a comparison costs
+// RankPrefix is the part of a rank that decides nearly always. Heaps keep it beside their pointers, because a comparison costs
 // less than fetching what is compared.
-type Mark struct {
+type RankPrefix struct {
 	priority int32
 	nanos    int32
 	seconds  int64
-	// uid is how the UID begins.
-	uid uint64
+	// uidPrefix is how the UID begins.
+	uidPrefix uint64
 }
 
-// Mark returns the rank's mark.
-func (r Rank) Mark() Mark {
-	m := Mark{priority: r.Priority, nanos: int32(r.QueuedAt.Nanosecond()), seconds: r.QueuedAt.Unix()}
+// Prefix returns the rank's mark.
+func (r Rank) Prefix() RankPrefix {
+	m := RankPrefix{priority: r.Priority, nanos: int32(r.QueuedAt.Nanosecond()), seconds: r.QueuedAt.Unix()}
 	for i := range min(8, len(r.UID)) {
-		m.uid |= uint64(r.UID[i]) << (56 - 8*i)
+		m.uidPrefix |= uint64(r.UID[i]) << (56 - 8*i)
 	}
 	return m
 }
 
 // Compare is negative if whatever has the mark m comes before whatever has the other; 0 if only their ranks can tell.
-func (m Mark) Compare(other Mark) int {
+func (m RankPrefix) Compare(other RankPrefix) int {
 	switch {
 	case m.priority != other.priority:
 		return cmp.Compare(other.priority, m.priority)
@@ -59,28 +59,28 @@ func (m Mark) Compare(other Mark) int {
 	case m.nanos != other.nanos:
 		return cmp.Compare(m.nanos, other.nanos)
 	}
-	return cmp.Compare(m.uid, other.uid)
+	return cmp.Compare(m.uidPrefix, other.uidPrefix)
 }
 
-// Bid is a head that could be admitted, now or once others have left, as it competes with the heads of other queues.
-type Bid struct {
-	// First puts the bid before all that do not have it.
-	First bool
-	// Borrowing is the height of the subtree whose quota the head needs.
-	Borrowing int
+// HeadKey is a head that could be admitted, now or once others have left, as it competes with the heads of other queues.
+type HeadKey struct {
+	// Preferred puts the bid before all that do not have it.
+	Preferred bool
+	// BorrowingHeight is the height of the subtree whose quota the head needs.
+	BorrowingHeight int
 	Rank
 }
 
-// Classical orders bids: lower borrowing height, then rank (contract: kueue-api.md 4.3). Fair sharing, when it is enabled,
+// CompareHeads orders bids: lower borrowing height, then rank (contract: kueue-api.md 4.3). Fair sharing, when it is enabled,
 // puts a tournament in its place.
-func Classical(a, b Bid) int {
-	if a.First != b.First {
-		if a.First {
+func CompareHeads(a, b HeadKey) int {
+	if a.Preferred != b.Preferred {
+		if a.Preferred {
 			return -1
 		}
 		return 1
 	}
-	if c := cmp.Compare(a.Borrowing, b.Borrowing); c != 0 {
+	if c := cmp.Compare(a.BorrowingHeight, b.BorrowingHeight); c != 0 {
 		return c
 	}
 	return a.Rank.Compare(b.Rank)

@@ -14,13 +14,13 @@ import (
 
 var gpu = quota.FlavorResource{Flavor: "h100", Resource: "gpu"}
 
-func gpus(n int) admission.Usage {
+func gpuUsage(n int) admission.Usage {
 	return admission.Usage{{FlavorResource: gpu, Amount: amount.Amount(n)}}
 }
 
-// crowd is so many queues, ten to a cohort if deep, and in each so many workloads of one gpu; only the first queue, which
+// fullyUsedSnapshot is so many queues, ten to a cohort if deep, and in each so many workloads of one gpu; only the first queue, which
 // may evict anybody whom policy can allow, owns more than it uses.
-func crowd(queues, holdersEach int, deep bool) *admission.Snapshot {
+func fullyUsedSnapshot(queues, holdersEach int, deep bool) *admission.Snapshot {
 	s := admission.NewSnapshot()
 	for i := range queues {
 		q := admission.Queue{Name: fmt.Sprintf("queue-%04d", i), Cohort: "all"}
@@ -43,7 +43,7 @@ func crowd(queues, holdersEach int, deep bool) *admission.Snapshot {
 		for j := range holdersEach {
 			name := fmt.Sprintf("w-%04d-%05d", i, j)
 			s.Admit(admission.Reservation{
-				Key: admissiontest.Key(name), UID: name, LocalQueue: "lq", Queue: q.Name, Usage: gpus(1),
+				Key: admissiontest.Key(name), UID: name, LocalQueue: "lq", Queue: q.Name, Usage: gpuUsage(1),
 				Priority: int32(j % 7), ReservedAt: admissiontest.At(j * 31 % 1000), Admitted: true,
 			})
 		}
@@ -51,7 +51,7 @@ func crowd(queues, holdersEach int, deep bool) *admission.Snapshot {
 	return s
 }
 
-func BenchmarkASearchAmongTenThousandCandidates(b *testing.B) {
+func BenchmarkFindAmong10000Candidates(b *testing.B) {
 	fair := preempt.Options{FairSharing: true, WithinNominal: true}
 	for _, c := range []struct {
 		name                string
@@ -71,8 +71,8 @@ func BenchmarkASearchAmongTenThousandCandidates(b *testing.B) {
 		{"fair, 1000 queues in 100 cohorts, 1000 victims", 1000, 10, true, 1000, fair},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			x := preempt.New(crowd(c.queues, c.holdersEach, c.deep), c.options)
-			need := preempt.Need{Queue: "queue-0000", Usage: gpus(c.victims), Workload: &admission.Workload{Priority: 100}}
+			x := preempt.New(fullyUsedSnapshot(c.queues, c.holdersEach, c.deep), c.options)
+			need := preempt.Request{Queue: "queue-0000", Usage: gpuUsage(c.victims), Workload: &admission.Workload{Priority: 100}}
 			b.ReportAllocs()
 			for b.Loop() {
 				if got := x.Find(need); len(got) != c.victims {
@@ -83,8 +83,8 @@ func BenchmarkASearchAmongTenThousandCandidates(b *testing.B) {
 	}
 }
 
-// BenchmarkAGrade is the price of looking at a flavor that does not fit.
-func BenchmarkAGrade(b *testing.B) {
+// BenchmarkOracle is the price of looking at a flavor that does not fit.
+func BenchmarkOracle(b *testing.B) {
 	for _, c := range []struct {
 		name     string
 		queues   int
@@ -97,10 +97,10 @@ func BenchmarkAGrade(b *testing.B) {
 		{"one of 1000 queues that borrow is enough", 1000, 9, 1, assign.Reclaim},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			s := crowd(c.queues, 10_000/c.queues, false)
+			s := fullyUsedSnapshot(c.queues, 10_000/c.queues, false)
 			x := preempt.New(s, preempt.Options{})
 			cell := s.Quota().Cell("queue-0000", gpu)
-			grade := x.Grader(&admission.Workload{Priority: c.priority}, "queue-0000")
+			grade := x.Oracle(&admission.Workload{Priority: c.priority}, "queue-0000")
 			b.ReportAllocs()
 			for b.Loop() {
 				if got := grade(cell, amount.Amount(c.request)); got != c.want {

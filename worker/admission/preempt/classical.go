@@ -5,69 +5,69 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// attempt is one way to make room: which subtree around the preemptor's queue gets by without borrowing, and from how far
+// searchScope is one way to make room: which subtree around the preemptor's queue gets by without borrowing, and from how far
 // away candidates may come. Both count levels above the queue.
-type attempt struct {
-	// within is the level of the subtree that must not borrow anything contested in the end. Candidates outside of it hold
+type searchScope struct {
+	// noBorrowLevel is the level of the subtree that must not borrow anything contested in the end. Candidates outside of it hold
 	// what the subtree owns and are taken by reclaimWithinCohort, those inside by borrowWithinCohort.
-	within int
-	// reach is the highest level of a node above both the preemptor's queue and a candidate's.
-	reach int
+	noBorrowLevel int
+	// maxLevel is the highest level of a node above both the preemptor's queue and a candidate's.
+	maxLevel int
 }
 
-// classical tries to make room without borrowing, then by borrowing from ever farther away (contract: kueue-api.md 4.7,
+// findClassical tries to make room without borrowing, then by borrowing from ever farther away (contract: kueue-api.md 4.7,
 // where a cohort without a parent has two attempts). An attempt that takes from nobody outside gains nothing by not
 // borrowing, so that its candidates are tried again with borrowing: fewer of them have to go.
-func (x *Search) classical() bool {
-	t := &x.trial
-	for level := range t.top() {
-		if x.try(attempt{within: level, reach: t.top()}) {
-			return t.tookFromOutside() || x.try(attempt{within: t.top(), reach: level})
+func (x *Search) findClassical() bool {
+	t := &x.simulation
+	for level := range t.rootLevel() {
+		if x.tryScope(searchScope{noBorrowLevel: level, maxLevel: t.rootLevel()}) {
+			return t.hasReclaimed() || x.tryScope(searchScope{noBorrowLevel: t.rootLevel(), maxLevel: level})
 		}
 	}
-	return x.try(attempt{within: t.top(), reach: t.top()})
+	return x.tryScope(searchScope{noBorrowLevel: t.rootLevel(), maxLevel: t.rootLevel()})
 }
 
-// try makes an attempt and reports whether it left a set without anybody who is not needed in trial.taken.
-func (x *Search) try(a attempt) bool {
-	t := &x.trial
-	if a.within < t.top() && !x.canStayWithin(a.within) {
+// tryScope makes an attempt and reports whether it left a set without anybody who is not needed in trial.taken.
+func (x *Search) tryScope(a searchScope) bool {
+	t := &x.simulation
+	if a.noBorrowLevel < t.rootLevel() && !x.canFitWithoutBorrowing(a.noBorrowLevel) {
 		return false
 	}
-	t.restart()
-	if outside := x.collect(a); a.within < t.top() && !outside {
+	t.reset()
+	if outside := x.collectCandidates(a); a.noBorrowLevel < t.rootLevel() && !outside {
 		return false
 	}
-	if !x.takeUntil(func() bool { return t.done(a.within) }) {
+	if !x.addVictimsUntil(func() bool { return t.isSatisfied(a.noBorrowLevel) }) {
 		return false
 	}
-	t.giveBack(a.within)
+	t.fillBack(a.noBorrowLevel)
 	return true
 }
 
-// canStayWithin reports whether the subtree at the level gets by with its own quota once all candidates inside are gone;
+// canFitWithoutBorrowing reports whether the subtree at the level gets by with its own quota once all candidates inside are gone;
 // nobody outside makes a difference for that.
-func (x *Search) canStayWithin(level int) bool {
-	t := &x.trial
-	t.restart()
-	if t.within(level) {
+func (x *Search) canFitWithoutBorrowing(level int) bool {
+	t := &x.simulation
+	t.reset()
+	if t.fitsWithoutBorrowing(level) {
 		return true
 	}
-	x.collect(attempt{within: t.top(), reach: level})
-	return x.takeUntil(func() bool { return t.within(level) })
+	x.collectCandidates(searchScope{noBorrowLevel: t.rootLevel(), maxLevel: level})
+	return x.addVictimsUntil(func() bool { return t.fitsWithoutBorrowing(level) })
 }
 
-// takeUntil takes candidates from the stream until it is done, which it reports.
-func (x *Search) takeUntil(done func() bool) bool {
-	t := &x.trial
+// addVictimsUntil takes candidates from the stream until it is done, which it reports.
+func (x *Search) addVictimsUntil(done func() bool) bool {
+	t := &x.simulation
 	var last *admission.Reservation
-	for c, found := x.stream.next(); found; c, found = x.stream.next() {
-		r := c.head()
+	for c, found := x.candidates.next(); found; c, found = x.candidates.next() {
+		r := c.current()
 		if r == last {
 			continue
 		}
 		last = r
-		t.take(r, c.because)
+		t.addVictim(r, c.reason)
 		if done() {
 			return true
 		}
@@ -75,65 +75,65 @@ func (x *Search) takeUntil(done func() bool) bool {
 	return false
 }
 
-// tookFromOutside reports whether somebody has to go for what the preemptor's side owns.
-func (t *trial) tookFromOutside() bool {
-	for _, k := range t.taken {
-		if !k.Evicted && k.because == admission.InCohortReclamation {
+// hasReclaimed reports whether somebody has to go for what the preemptor's side owns.
+func (t *simulation) hasReclaimed() bool {
+	for _, k := range t.victims {
+		if !k.Evicted && k.reason == admission.InCohortReclamation {
 			return true
 		}
 	}
 	return false
 }
 
-// collect fills the stream with the attempt's candidates and reports whether somebody outside is among them.
-func (x *Search) collect(a attempt) (outside bool) {
-	t := &x.trial
-	x.stream.reset()
-	for _, cell := range t.contested {
-		own := cursor{standing: standing{own: true}, rule: t.policy.own, because: admission.InClusterQueue}
-		x.stream.openRolls(x.snapshot, own, cell)
+// collectCandidates fills the stream with the attempt's candidates and reports whether somebody outside is among them.
+func (x *Search) collectCandidates(a searchScope) (outside bool) {
+	t := &x.simulation
+	x.candidates.reset()
+	for _, cell := range t.cellsNeedingPreemption {
+		own := candidateCursor{candidateKey: candidateKey{sameQueue: true}, rule: t.policy.withinQueue, reason: admission.InClusterQueue}
+		x.candidates.addQueueCandidates(x.snapshot, own, cell)
 	}
-	for _, cell := range t.contested {
-		for level := 1; level <= a.within && level <= a.reach; level++ {
-			x.collectAt(level, cell, cursor{rule: t.policy.inside, because: admission.InCohortReclaimWhileBorrowing})
+	for _, cell := range t.cellsNeedingPreemption {
+		for level := 1; level <= a.noBorrowLevel && level <= a.maxLevel; level++ {
+			x.collectAtLevel(level, cell, candidateCursor{rule: t.policy.borrowWithinCohort, reason: admission.InCohortReclaimWhileBorrowing})
 		}
 	}
-	inside := len(x.stream.cursors)
-	for _, cell := range t.contested {
-		for level := a.within + 1; level <= a.reach; level++ {
-			x.collectAt(level, cell, cursor{rule: t.policy.outside, because: admission.InCohortReclamation})
+	inside := len(x.candidates.cursors)
+	for _, cell := range t.cellsNeedingPreemption {
+		for level := a.noBorrowLevel + 1; level <= a.maxLevel; level++ {
+			x.collectAtLevel(level, cell, candidateCursor{rule: t.policy.reclaimWithinCohort, reason: admission.InCohortReclamation})
 		}
 	}
-	outside = len(x.stream.cursors) > inside
-	x.stream.ready()
+	outside = len(x.candidates.cursors) > inside
+	x.candidates.heapify()
 	return outside
 }
 
-// collectAt opens the rolls below the path's node at the level and on no lower one, as far as borrowing goes.
-func (x *Search) collectAt(level int, cell *quota.Cell, as cursor) {
-	if as.rule.nobody() {
+// collectAtLevel opens the rolls below the path's node at the level and on no lower one, as far as borrowing goes.
+func (x *Search) collectAtLevel(level int, cell *quota.Cell, as candidateCursor) {
+	if as.rule.allowsNone() {
 		return
 	}
 	for range level {
 		cell = cell.Above()
 	}
-	as.below = cell.Node()
+	as.commonAncestor = cell.Node()
 	for _, below := range cell.Below() {
-		if below.Node() != x.trial.path[level-1] {
-			x.collectBelow(below, as)
+		if below.Node() != x.simulation.path[level-1] {
+			x.collectInSubtree(below, as)
 		}
 	}
 }
 
-func (x *Search) collectBelow(cell *quota.Cell, as cursor) {
+func (x *Search) collectInSubtree(cell *quota.Cell, as candidateCursor) {
 	switch {
 	case !cell.Over():
 	case cell.Node().IsQueue():
 		as.cell = cell
-		x.stream.openRolls(x.snapshot, as, cell)
+		x.candidates.addQueueCandidates(x.snapshot, as, cell)
 	default:
 		for _, below := range cell.Below() {
-			x.collectBelow(below, as)
+			x.collectInSubtree(below, as)
 		}
 	}
 }

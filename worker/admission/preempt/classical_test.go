@@ -10,7 +10,7 @@ import (
 
 func TestWhomAQueueEvictsOfItsOwn(t *testing.T) {
 	const full = "queue a preempt=LowerPriority f gpu=4\n"
-	tell(t, []story{
+	runScenarios(t, []scenario{
 		{
 			"nobody if policy forbids it",
 			"queue a f gpu=4\n admitted v queue=a f/gpu=4", "queue=a prio=9 f/gpu=1", "",
@@ -77,7 +77,7 @@ func TestWhomAQueueEvictsOfItsOwn(t *testing.T) {
 
 func TestWhomAQueueEvictsInItsCohort(t *testing.T) {
 	const flat = "queue b cohort=x f gpu=4\n queue c cohort=x f gpu=4\n"
-	tell(t, []story{
+	runScenarios(t, []scenario{
 		{
 			"a borrower, whatever its priority",
 			flat + "queue a cohort=x reclaim=Any f gpu=4\n admitted v queue=b prio=20 f/gpu=4\n admitted u queue=b prio=30 f/gpu=4\n admitted s queue=c f/gpu=4",
@@ -141,7 +141,7 @@ func TestWhomAQueueEvictsInItsCohort(t *testing.T) {
 func TestWhomAQueueEvictsInATreeOfCohorts(t *testing.T) {
 	const deep = "cohort l parent=top\n cohort r parent=top\n queue a cohort=l preempt=LowerPriority reclaim=Any f gpu=2\n" +
 		"queue b cohort=l f gpu=4\n queue c cohort=r f gpu=4\n queue d cohort=r f gpu=2\n"
-	tell(t, []story{
+	runScenarios(t, []scenario{
 		{
 			"a borrower from the other side, for what its side owns, though the queue borrows",
 			deep + "admitted v queue=c f/gpu=8", "queue=a f/gpu=5", "v (InCohortReclamation)",
@@ -159,21 +159,21 @@ func TestWhomAQueueEvictsInATreeOfCohorts(t *testing.T) {
 }
 
 func TestAReservationThatIsOnlyAssumedIsNoCandidate(t *testing.T) {
-	s := build(t, "flavor f\n queue a preempt=LowerPriority f gpu=4\n pending v queue=a gpu=4\n cycle")
-	need := needOf(t, "queue=a prio=9 f/gpu=4")
+	s := buildSnapshot(t, "flavor f\n queue a preempt=LowerPriority f gpu=4\n pending v queue=a gpu=4\n cycle")
+	need := parseRequest(t, "queue=a prio=9 f/gpu=4")
 	if got := preempt.Find(s, need, preempt.Options{}); got != nil {
-		t.Fatalf("%s would be evicted while its admission is being written", textOf(got))
+		t.Fatalf("%s would be evicted while its admission is being written", victimsText(got))
 	}
 	r, _ := s.Holding(admissiontest.Key("v"))
 	s.Admit(r)
-	if got := textOf(preempt.Find(s, need, preempt.Options{})); got != "v (InClusterQueue)" {
+	if got := victimsText(preempt.Find(s, need, preempt.Options{})); got != "v (InClusterQueue)" {
 		t.Errorf("victims are %q once it is written", got)
 	}
 }
 
-func TestAVictimIsChosenOnceHoweverOftenOneLooks(t *testing.T) {
-	s := build(t, "queue a preempt=LowerPriority f gpu=4\n admitted v queue=a f/gpu=4\n admitted u queue=a f/gpu=0")
-	need := needOf(t, "queue=a prio=9 f/gpu=4")
+func TestAVictimIsChosenOnce(t *testing.T) {
+	s := buildSnapshot(t, "queue a preempt=LowerPriority f gpu=4\n admitted v queue=a f/gpu=4\n admitted u queue=a f/gpu=0")
+	need := parseRequest(t, "queue=a prio=9 f/gpu=4")
 	s.Evicting(admissiontest.Key("v"))
 	want := []admission.Victim{{Workload: admissiontest.Key("v"), UID: "v", Queue: "a", Because: admission.InClusterQueue, Evicted: true}}
 	for range 2 {
@@ -182,7 +182,7 @@ func TestAVictimIsChosenOnceHoweverOftenOneLooks(t *testing.T) {
 		}
 	}
 	s.Spare(admissiontest.Key("v"))
-	if got := textOf(preempt.Find(s, need, preempt.Options{})); got != "v (InClusterQueue)" {
+	if got := victimsText(preempt.Find(s, need, preempt.Options{})); got != "v (InClusterQueue)" {
 		t.Errorf("victims are %q after the eviction failed", got)
 	}
 }

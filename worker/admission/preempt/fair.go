@@ -2,27 +2,27 @@ package preempt
 
 import "switchyard.dev/worker/admission"
 
-// fair makes room by shares (contract: kueue-api.md 4.8): candidates come from wherever the share is greatest, and those
+// findFair makes room by shares (contract: kueue-api.md 4.8): candidates come from wherever the share is greatest, and those
 // of other queues must pass the share test of a strategy, unless the preemptor stays within its nominal quota.
-func (x *Search) fair() bool {
-	t, c := &x.trial, &x.contest
-	t.restart()
-	j := judge{trial: t, because: admission.InCohortFairSharing}
-	if t.within(0) {
-		j.because, j.exempt = admission.InCohortReclamation, x.options.WithinNominal
+func (x *Search) findFair() bool {
+	t, c := &x.simulation, &x.targets
+	t.reset()
+	j := fairShareTest{simulation: t, reason: admission.InCohortFairSharing}
+	if t.fitsWithoutBorrowing(0) {
+		j.reason, j.exempt = admission.InCohortReclamation, x.options.WithinNominal
 	}
-	c.begin(x.snapshot, t)
+	c.reset(x.snapshot, t)
 	for i, strategy := range x.options.Strategies {
-		if i > 0 && (j.exempt || !c.retry()) {
+		if i > 0 && (j.exempt || !c.retryFailed()) {
 			return false
 		}
 		j.strategy = strategy
-		for leaf := c.leader(); leaf != nil; leaf = c.leader() {
-			if !c.step(leaf, j) {
+		for leaf := c.nextTarget(); leaf != nil; leaf = c.nextTarget() {
+			if !c.tryNext(leaf, j) {
 				continue
 			}
 			if t.fits() {
-				t.giveBack(t.top())
+				t.fillBack(t.rootLevel())
 				return true
 			}
 		}
@@ -30,66 +30,66 @@ func (x *Search) fair() bool {
 	return false
 }
 
-// step takes the leaf's next candidate and reports whether there was one that passed.
-func (c *contest) step(leaf *branch, j judge) bool {
-	next, found := leaf.next()
+// tryNext takes the leaf's next candidate and reports whether there was one that passed.
+func (c *targetOrdering) tryNext(leaf *targetNode, j fairShareTest) bool {
+	next, found := leaf.popCandidate()
 	if !found {
-		leaf.done = true
-		c.reorder(leaf)
+		leaf.exhausted = true
+		c.fixAncestors(leaf)
 		return false
 	}
-	r := next.head()
-	leaf.last, leaf.failed = r, !j.takes(leaf, r)
-	if !leaf.failed {
-		c.reorder(leaf)
+	r := next.current()
+	leaf.lastCandidate, leaf.lastFailed = r, !j.evictIfAllowed(leaf, r)
+	if !leaf.lastFailed {
+		c.fixAncestors(leaf)
 		return true
 	}
-	leaf.leftovers = append(leaf.leftovers, next)
+	leaf.failedCandidates = append(leaf.failedCandidates, next)
 	// The test of LessThanInitialShare is about the queue's side alone, whose share never grows again.
-	if leaf.done = j.strategy == LessThanInitialShare; leaf.done {
-		c.reorder(leaf)
+	if leaf.exhausted = j.strategy == LessThanInitialShare; leaf.exhausted {
+		c.fixAncestors(leaf)
 	} else {
-		c.stepBack(leaf)
+		c.fixOrder(leaf)
 	}
 	return false
 }
 
-// judge applies the share test.
-type judge struct {
-	trial    *trial
-	strategy Strategy
+// fairShareTest applies the share test.
+type fairShareTest struct {
+	simulation *simulation
+	strategy   Strategy
 	// exempt preemptors need not pass.
 	exempt bool
-	// because is the reason for taking from other queues.
-	because admission.Reason
+	// reason is the reason for taking from other queues.
+	reason admission.Reason
 }
 
-// takes has the candidate go if the strategy allows it. What is compared are the children of the lowest node above both
+// evictIfAllowed has the candidate go if the strategy allows it. What is compared are the children of the lowest node above both
 // queues: the preemptor's side with the workload, and the candidate's.
-func (j judge) takes(leaf *branch, r *admission.Reservation) bool {
-	t := j.trial
-	if leaf.side == nil {
-		t.take(r, admission.InClusterQueue)
+func (j fairShareTest) evictIfAllowed(leaf *targetNode, r *admission.Reservation) bool {
+	t := j.simulation
+	if leaf.almostLCA == nil {
+		t.addVictim(r, admission.InClusterQueue)
 		return true
 	}
 	if !j.exempt && !j.allows(leaf, r) {
 		return false
 	}
-	t.take(r, j.because)
+	t.addVictim(r, j.reason)
 	return true
 }
 
-func (j judge) allows(leaf *branch, r *admission.Reservation) bool {
+func (j fairShareTest) allows(leaf *targetNode, r *admission.Reservation) bool {
 	switch j.strategy {
 	case LessThanInitialShare:
-		return leaf.rival.Compare(leaf.side.Share()) < 0
+		return leaf.preemptorShare.Compare(leaf.almostLCA.Share()) < 0
 	case LessThanOrEqualToFinalShare:
-		tx := j.trial.tx
+		tx := j.simulation.tx
 		mark := tx.Mark()
 		tx.Release(r.Queue, r.Usage)
-		final := leaf.side.Share()
+		final := leaf.almostLCA.Share()
 		tx.Undo(mark)
-		return leaf.rival.Compare(final) <= 0
+		return leaf.preemptorShare.Compare(final) <= 0
 	}
 	return false
 }

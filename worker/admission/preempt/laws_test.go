@@ -13,16 +13,16 @@ import (
 	"switchyard.dev/worker/admission/preempt"
 )
 
-// trialOf is a world in which some holders have left, built from scratch.
-func trialOf(f *admissiontest.Facts, gone ...string) *admission.Snapshot {
-	c := copyOf(f)
+// snapshotWithout is a world in which some holders have left, built from scratch.
+func snapshotWithout(f *admissiontest.Facts, gone ...string) *admission.Snapshot {
+	c := copyFacts(f)
 	for _, name := range gone {
 		delete(c.Holding, name)
 	}
 	return c.Snapshot()
 }
 
-func namesOf(victims []admission.Victim) []string {
+func victimNames(victims []admission.Victim) []string {
 	var names []string
 	for _, v := range victims {
 		names = append(names, v.Workload.Name)
@@ -30,37 +30,37 @@ func namesOf(victims []admission.Victim) []string {
 	return names
 }
 
-func fitsWithout(f *admissiontest.Facts, need preempt.Need, gone ...string) bool {
-	_, fits := trialOf(f, gone...).Fit(need.Queue, need.Usage)
+func fitsWithout(f *admissiontest.Facts, need preempt.Request, gone ...string) bool {
+	_, fits := snapshotWithout(f, gone...).Fit(need.Queue, need.Usage)
 	return fits
 }
 
 func TestVictimsMakeRoomAndNoneIsEvictedAgainstPolicy(t *testing.T) {
-	eachWorld(t, 1500, func(t *testing.T, data []byte) {
+	forEachSeed(t, 1500, func(t *testing.T, data []byte) {
 		t.Helper()
-		g := &world{bytes: data}
-		script, text, options := g.script(), g.need(), g.options()
-		facts, need := factsOf(t, script), needOf(t, text)
+		g := &scriptGenerator{bytes: data}
+		script, text, options := g.script(), g.request(), g.options()
+		facts, need := parseFacts(t, script), parseRequest(t, text)
 		victims := preempt.Find(facts.Snapshot(), need, options)
 		if len(victims) == 0 {
 			return
 		}
-		if !fitsWithout(facts, need, namesOf(victims)...) {
-			t.Errorf("%s do not make room in\n%s\nneed %s, %+v", textOf(victims), script, text, options)
+		if !fitsWithout(facts, need, victimNames(victims)...) {
+			t.Errorf("%s do not make room in\n%s\nneed %s, %+v", victimsText(victims), script, text, options)
 		}
 		for _, v := range victims {
-			if why := againstPolicy(facts, need, v, options); why != "" {
+			if why := policyViolation(facts, need, v, options); why != "" {
 				t.Errorf("%s goes although %s in\n%s\nneed %s, %+v", v.Workload.Name, why, script, text, options)
 			}
 		}
-		if names := namesOf(victims); len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {
+		if names := victimNames(victims); len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {
 			t.Errorf("%v go twice", names)
 		}
 	})
 }
 
-// againstPolicy says what the victim should have been protected by, empty if nothing.
-func againstPolicy(f *admissiontest.Facts, need preempt.Need, v admission.Victim, o preempt.Options) string {
+// policyViolation says what the victim should have been protected by, empty if nothing.
+func policyViolation(f *admissiontest.Facts, need preempt.Request, v admission.Victim, o preempt.Options) string {
 	r, p, w := f.Holding[v.Workload.Name], f.Queues[need.Queue].Preemption, need.Workload
 	never := func(policy admission.Policy) bool { return policy == "" || policy == admission.Never }
 	switch {
@@ -96,58 +96,58 @@ func againstPolicy(f *admissiontest.Facts, need preempt.Need, v admission.Victim
 
 func borrowsAnything(f *admissiontest.Facts, queue string) bool {
 	at := admissiontest.QueueNode(queue)
-	return slices.ContainsFunc(universe, func(name admission.FlavorResource) bool {
+	return slices.ContainsFunc(allFlavorResources, func(name admission.FlavorResource) bool {
 		return f.Account(name).Usage(at) > f.Account(name).Quota(at)
 	})
 }
 
-// flat draws a world of one cohort without a parent, with one flavor-resource, in which everybody holds one, and a need.
-func (g *world) flat(own bool) (script, need string) {
+// flatScript draws a world of one cohort without a parent, with one flavor-resource, in which everybody holds one, and a need.
+func (g *scriptGenerator) flatScript(own bool) (script, need string) {
 	var lines []string
 	for _, queue := range []string{"a", "b", "c"} {
 		lines = append(lines, fmt.Sprintf("queue %s%s%s preempt=%s reclaim=%s%s f gpu=%d%s", queue,
-			g.of(" cohort=x", " cohort=x", " cohort=x", ""), g.weight(),
-			g.of("LowerPriority", "LowerOrNewerEqualPriority", "Never"), g.of("Any", "LowerPriority"),
-			g.of("", " borrow-within=LowerPriority", " borrow-within=LowerPriority:1"),
-			g.below(4), g.of("", "", " borrow=1", " lend=1")))
+			g.choose(" cohort=x", " cohort=x", " cohort=x", ""), g.weight(),
+			g.choose("LowerPriority", "LowerOrNewerEqualPriority", "Never"), g.choose("Any", "LowerPriority"),
+			g.choose("", " borrow-within=LowerPriority", " borrow-within=LowerPriority:1"),
+			g.intn(4), g.choose("", "", " borrow=1", " lend=1")))
 	}
-	for i := range g.below(9) {
+	for i := range g.intn(9) {
 		size := 1
 		if own {
-			size += g.below(3)
+			size += g.intn(3)
 		}
-		lines = append(lines, fmt.Sprintf("admitted v%d queue=%s prio=%d at=%d since=%d%s f/gpu=%d", i, g.of("a", "b", "b", "c"),
-			g.below(4), g.below(4), g.below(3), g.of("", "", "", "", "", " evicted"), size))
+		lines = append(lines, fmt.Sprintf("admitted v%d queue=%s prio=%d at=%d since=%d%s f/gpu=%d", i, g.choose("a", "b", "b", "c"),
+			g.intn(4), g.intn(4), g.intn(3), g.choose("", "", "", "", "", " evicted"), size))
 	}
 	script = strings.Join(lines, "\n")
 	if own {
 		script = strings.NewReplacer("reclaim=Any", "reclaim=Never", "reclaim=LowerPriority", "reclaim=Never").Replace(script)
 	}
-	return script, fmt.Sprintf("queue=a prio=%d at=%d f/gpu=%d", g.below(5), g.below(5), 1+g.below(4))
+	return script, fmt.Sprintf("queue=a prio=%d at=%d f/gpu=%d", g.intn(5), g.intn(5), 1+g.intn(4))
 }
 
 func TestASetIsFoundWhereThereIsOneAndNobodyInItCouldStay(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		found, missing := 0, 0
-		eachWorld(t, 400, func(t *testing.T, data []byte) {
+		forEachSeed(t, 400, func(t *testing.T, data []byte) {
 			t.Helper()
-			g := &world{bytes: data}
-			script, text := g.flat(own)
+			g := &scriptGenerator{bytes: data}
+			script, text := g.flatScript(own)
 			options := g.options()
-			facts, need := factsOf(t, script), needOf(t, text)
-			if fitsWithout(facts, need) || potential(facts, need) {
+			facts, need := parseFacts(t, script), parseRequest(t, text)
+			if fitsWithout(facts, need) || exceedsPotential(facts, need) {
 				return
 			}
-			b := newBrute(facts, need, options)
+			b := newExhaustiveSearch(facts, need, options)
 			victims := preempt.Find(facts.Snapshot(), need, options)
-			if some := b.anySet(); some != "none" && victims == nil {
+			if some := b.findAnySet(); some != "none" && victims == nil {
 				t.Errorf("nobody was found, but there is %s in\n%s\nneed %s, %+v", some, script, text, options)
 			} else if some == "none" {
 				missing++
 			}
 			if len(victims) > 0 {
 				found++
-				b.mustBeMinimal(t, victims, script+"\nneed "+text)
+				b.checkMinimal(t, victims, script+"\nneed "+text)
 			}
 		})
 		if found < 20 || missing < 20 {
@@ -156,25 +156,25 @@ func TestASetIsFoundWhereThereIsOneAndNobodyInItCouldStay(t *testing.T) {
 	}
 }
 
-// potential reports whether the need could not even be met if nobody held anything.
-func potential(f *admissiontest.Facts, need preempt.Need) bool {
+// exceedsPotential reports whether the need could not even be met if nobody held anything.
+func exceedsPotential(f *admissiontest.Facts, need preempt.Request) bool {
 	return f.Account(need.Usage[0].FlavorResource).Potential(admissiontest.QueueNode(need.Queue)) < need.Usage[0].Amount
 }
 
-// brute tries all sets of victims in a flat world.
-type brute struct {
-	naive
-	// original has everybody, and the need.
-	original   *admissiontest.Facts
-	candidates []string
-	leaving    []string
+// exhaustiveSearch tries all sets of victims in a flat world.
+type exhaustiveSearch struct {
+	naiveSearch
+	// initialFacts has everybody, and the need.
+	initialFacts *admissiontest.Facts
+	candidates   []string
+	leaving      []string
 }
 
-func newBrute(f *admissiontest.Facts, need preempt.Need, o preempt.Options) *brute {
-	b := &brute{naive: naive{facts: copyOf(f), need: need, options: o, contested: []admission.FlavorResource{need.Usage[0].FlavorResource}}}
-	b.path = b.nodesOf(need.Queue)
+func newExhaustiveSearch(f *admissiontest.Facts, need preempt.Request, o preempt.Options) *exhaustiveSearch {
+	b := &exhaustiveSearch{naiveSearch: naiveSearch{facts: copyFacts(f), request: need, options: o, needPreemption: []admission.FlavorResource{need.Usage[0].FlavorResource}}}
+	b.path = b.pathToRoot(need.Queue)
 	for _, name := range slices.Sorted(maps.Keys(f.Holding)) {
-		if b.levelOf(f.Holding[name].Queue) >= 0 {
+		if b.commonLevel(f.Holding[name].Queue) >= 0 {
 			if f.Holding[name].Evicted {
 				b.leaving = append(b.leaving, name)
 				delete(b.facts.Holding, name)
@@ -183,36 +183,36 @@ func newBrute(f *admissiontest.Facts, need preempt.Need, o preempt.Options) *bru
 			}
 		}
 	}
-	b.facts.Holding[needed] = admission.Reservation{Key: admissiontest.Key(needed), Queue: need.Queue, Usage: need.Usage}
-	b.original = copyOf(b.facts)
+	b.facts.Holding[preemptorName] = admission.Reservation{Key: admissiontest.Key(preemptorName), Queue: need.Queue, Usage: need.Usage}
+	b.initialFacts = copyFacts(b.facts)
 	for _, name := range b.leaving {
-		b.original.Holding[name] = f.Holding[name]
+		b.initialFacts.Holding[name] = f.Holding[name]
 	}
 	for i := range b.path {
-		b.rivals = append(b.rivals, b.shareIn(b.path, i, need.Queue))
+		b.preemptorShares = append(b.preemptorShares, b.shareAt(b.path, i, need.Queue))
 	}
 	return b
 }
 
-// anySet names a set that policy allows and that makes room, beside those who leave anyway; none if there is none.
-func (b *brute) anySet() string {
-	p := b.facts.Queues[b.need.Queue].Preemption
+// findAnySet names a set that policy allows and that makes room, beside those who leave anyway; none if there is none.
+func (b *exhaustiveSearch) findAnySet() string {
+	p := b.facts.Queues[b.request.Queue].Preemption
 	if cmp.Or(p.WithinQueue, admission.Never) == admission.Never && cmp.Or(p.ReclaimWithinCohort, admission.Never) == admission.Never {
 		return "none"
 	}
-	startsWithin := b.within(0)
+	startsWithin := b.fitsWithoutBorrowing(0)
 	for set := range 1 << len(b.candidates) {
-		back := b.back()
-		if b.legal(set, startsWithin) && b.fits() {
+		back := b.saveState()
+		if b.isLegal(set, startsWithin) && b.fits() {
 			back()
-			return fmt.Sprint(b.leaving, b.named(set))
+			return fmt.Sprint(b.leaving, b.setNames(set))
 		}
 		back()
 	}
 	return "none"
 }
 
-func (b *brute) named(set int) []string {
+func (b *exhaustiveSearch) setNames(set int) []string {
 	var names []string
 	for i, name := range b.candidates {
 		if set&(1<<i) != 0 {
@@ -222,66 +222,66 @@ func (b *brute) named(set int) []string {
 	return names
 }
 
-// legal takes the set one by one and reports whether each of it may be taken in some way. Everybody holds one, so that the
+// isLegal takes the set one by one and reports whether each of it may be taken in some way. Everybody holds one, so that the
 // order makes no difference.
-func (b *brute) legal(set int, startsWithin bool) bool {
-	p := b.facts.Queues[b.need.Queue].Preemption
+func (b *exhaustiveSearch) isLegal(set int, startsWithin bool) bool {
+	p := b.facts.Queues[b.request.Queue].Preemption
 	// Own workloads first: they decide whether the queue borrows.
-	names := b.named(set)
+	names := b.setNames(set)
 	slices.SortStableFunc(names, func(x, y string) int {
-		return b.levelOf(b.facts.Holding[x].Queue) - b.levelOf(b.facts.Holding[y].Queue)
+		return b.commonLevel(b.facts.Holding[x].Queue) - b.commonLevel(b.facts.Holding[y].Queue)
 	})
 	outside, inside := true, true
 	for _, name := range names {
 		r := b.facts.Holding[name]
-		level := b.levelOf(r.Queue)
+		level := b.commonLevel(r.Queue)
 		switch {
 		case level == 0:
-			if !b.eligible(r, p.WithinQueue, 0) {
+			if !b.isCandidate(r, p.WithinQueue, 0) {
 				return false
 			}
-			b.take(r, "")
+			b.addVictim(r, "")
 		case b.options.FairSharing:
-			if !b.eligible(r, p.ReclaimWithinCohort, level) || !b.fairlyTaken(r, startsWithin) {
+			if !b.isCandidate(r, p.ReclaimWithinCohort, level) || !b.passesFairly(r, startsWithin) {
 				return false
 			}
 		default:
-			_, mayBorrow, _ := b.classicalReason(r, b.top(), b.top())
+			_, mayBorrow, _ := b.classicalReason(r, b.rootLevel(), b.rootLevel())
 			inside = inside && mayBorrow
-			outside = outside && b.eligible(r, p.ReclaimWithinCohort, level)
-			b.take(r, "")
+			outside = outside && b.isCandidate(r, p.ReclaimWithinCohort, level)
+			b.addVictim(r, "")
 		}
 	}
-	return b.options.FairSharing || inside || outside && b.within(0)
+	return b.options.FairSharing || inside || outside && b.fitsWithoutBorrowing(0)
 }
 
-func (b *brute) fairlyTaken(r admission.Reservation, startsWithin bool) bool {
+func (b *exhaustiveSearch) passesFairly(r admission.Reservation, startsWithin bool) bool {
 	return slices.ContainsFunc(b.options.Strategies, func(s preempt.Strategy) bool {
-		return b.passes(r, s, startsWithin && b.options.WithinNominal, "")
+		return b.passesShareTest(r, s, startsWithin && b.options.WithinNominal, "")
 	})
 }
 
-// mustBeMinimal gives each victim back in turn: then there is no room any more, or none without borrowing if quota was
+// checkMinimal gives each victim back in turn: then there is no room any more, or none without borrowing if quota was
 // taken back.
-func (b *brute) mustBeMinimal(t *testing.T, victims []admission.Victim, where string) {
+func (b *exhaustiveSearch) checkMinimal(t *testing.T, victims []admission.Victim, where string) {
 	t.Helper()
-	level := b.top()
+	level := b.rootLevel()
 	for _, v := range victims {
 		if !b.options.FairSharing && !v.Evicted && v.Because == admission.InCohortReclamation {
 			level = 0
 		}
 	}
-	b.facts = b.original
+	b.facts = b.initialFacts
 	for _, v := range victims {
-		b.take(b.facts.Holding[v.Workload.Name], "")
+		b.addVictim(b.facts.Holding[v.Workload.Name], "")
 	}
-	if !b.done(level) {
-		t.Errorf("%s are not enough in\n%s", textOf(victims), where)
+	if !b.isSatisfied(level) {
+		t.Errorf("%s are not enough in\n%s", victimsText(victims), where)
 	}
-	for _, v := range b.taken {
+	for _, v := range b.victims {
 		b.facts.Holding[v.Name] = v.Reservation
-		if b.done(level) {
-			t.Errorf("%s could stay, but %s go in\n%s", v.Name, textOf(victims), where)
+		if b.isSatisfied(level) {
+			t.Errorf("%s could stay, but %s go in\n%s", v.Name, victimsText(victims), where)
 		}
 		delete(b.facts.Holding, v.Name)
 	}

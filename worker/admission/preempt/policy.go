@@ -6,64 +6,66 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// policy is whom the preemptor may evict, by whose they are.
-type policy struct {
-	// own is about workloads of the preemptor's queue, outside about those of queues that borrow from a subtree in which the
+// evictionPolicy is whom the preemptor may evict, by whose they are.
+type evictionPolicy struct {
+	// withinQueue is about workloads of the preemptor's queue, outside about those of queues that borrow from a subtree in which the
 	// preemptor does not, inside about those of queues that borrow where the preemptor does, too.
-	own, outside, inside rule
+	withinQueue, reclaimWithinCohort, borrowWithinCohort priorityRule
 }
 
-func policyOf(p admission.Preemption, w *admission.Workload) policy {
-	all := policy{own: ruleOf(p.WithinQueue, w), outside: ruleOf(p.ReclaimWithinCohort, w)}
-	if all.outside.nobody() {
+func newEvictionPolicy(p admission.Preemption, w *admission.Workload) evictionPolicy {
+	all := evictionPolicy{withinQueue: newPriorityRule(p.WithinQueue, w), reclaimWithinCohort: newPriorityRule(p.ReclaimWithinCohort, w)}
+	if all.reclaimWithinCohort.allowsNone() {
 		return all
 	}
-	all.inside = ruleOf(p.BorrowWithinCohort, w)
+	all.borrowWithinCohort = newPriorityRule(p.BorrowWithinCohort, w)
 	if p.BorrowThreshold != nil {
-		all.inside.below = min(all.inside.below, int64(*p.BorrowThreshold)+1)
+		all.borrowWithinCohort.belowPriority = min(all.borrowWithinCohort.belowPriority, int64(*p.BorrowThreshold)+1)
 	}
 	return all
 }
 
 // forbidsAll reports whether there is nobody whom the preemptor might evict.
-func (p policy) forbidsAll() bool { return p.own.nobody() && p.outside.nobody() }
+func (p evictionPolicy) forbidsAll() bool {
+	return p.withinQueue.allowsNone() && p.reclaimWithinCohort.allowsNone()
+}
 
-// rule allows the eviction of workloads by priority and age.
-type rule struct {
-	// below bounds the priority, itself excluded.
-	below int64
-	// newer also allows those of exactly this priority that were queued after the preemptor; nil if it does not.
-	newer *admission.Workload
+// priorityRule allows the eviction of workloads by priority and age.
+type priorityRule struct {
+	// belowPriority bounds the priority, itself excluded.
+	belowPriority int64
+	// newerThan also allows those of exactly this priority that were queued after the preemptor; nil if it does not.
+	newerThan *admission.Workload
 }
 
 // noPriority is below all priorities.
 const noPriority = math.MinInt64
 
-func ruleOf(p admission.Policy, w *admission.Workload) rule {
+func newPriorityRule(p admission.Policy, w *admission.Workload) priorityRule {
 	switch p {
 	case admission.LowerPriority:
-		return rule{below: int64(w.Priority)}
+		return priorityRule{belowPriority: int64(w.Priority)}
 	case admission.LowerOrNewerEqualPriority:
-		return rule{below: int64(w.Priority), newer: w}
+		return priorityRule{belowPriority: int64(w.Priority), newerThan: w}
 	case admission.AnyPriority:
-		return rule{below: math.MaxInt64}
+		return priorityRule{belowPriority: math.MaxInt64}
 	case admission.Never, "":
 	}
-	return rule{below: noPriority}
+	return priorityRule{belowPriority: noPriority}
 }
 
-func (u rule) nobody() bool { return u.below == noPriority }
+func (u priorityRule) allowsNone() bool { return u.belowPriority == noPriority }
 
-// next returns the index of the first workload from i on that may be evicted; the end of the list if there is none. The
+// nextAllowed returns the index of the first workload from i on that may be evicted; the end of the list if there is none. The
 // list is by priority.
-func (u rule) next(list []*admission.Reservation, i int) int {
+func (u priorityRule) nextAllowed(list []*admission.Reservation, i int) int {
 	for ; i < len(list); i++ {
 		switch r := list[i]; {
-		case int64(r.Priority) < u.below:
+		case int64(r.Priority) < u.belowPriority:
 			return i
-		case u.newer == nil || r.Priority > u.newer.Priority:
+		case u.newerThan == nil || r.Priority > u.newerThan.Priority:
 			return len(list)
-		case r.QueuedAt.After(u.newer.QueuedAt):
+		case r.QueuedAt.After(u.newerThan.QueuedAt):
 			return i
 		}
 	}

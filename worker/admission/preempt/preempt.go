@@ -31,8 +31,8 @@ type Options struct {
 	WithinNominal bool
 }
 
-// Need is what room is to be made for.
-type Need struct {
+// Request is what room is to be made for.
+type Request struct {
 	Workload *admission.Workload
 	// Queue is the ClusterQueue that the workload is to be admitted to.
 	Queue string
@@ -42,17 +42,17 @@ type Need struct {
 
 // Find returns whom to evict so that the need can be met, in the order in which they were chosen; nil if there is no
 // such set or nobody has to go. If all victims are Evicted already, there is nothing to do but to wait for them.
-func Find(s *admission.Snapshot, n Need, o Options) []admission.Victim {
+func Find(s *admission.Snapshot, n Request, o Options) []admission.Victim {
 	return New(s, o).Find(n)
 }
 
 // Search finds victims in one snapshot. Keep one as long as the snapshot: it reuses its memory from one search to the next.
 type Search struct {
-	snapshot *admission.Snapshot
-	options  Options
-	trial    trial
-	stream   stream
-	contest  contest
+	snapshot   *admission.Snapshot
+	options    Options
+	simulation simulation
+	candidates candidateStream
+	targets    targetOrdering
 }
 
 // New returns a search. It stays valid as the snapshot changes.
@@ -64,22 +64,22 @@ func New(s *admission.Snapshot, o Options) *Search {
 }
 
 // Find is the function of the same name.
-func (x *Search) Find(n Need) []admission.Victim {
-	if !x.search(n) {
+func (x *Search) Find(n Request) []admission.Victim {
+	if !x.findVictims(n) {
 		return nil
 	}
-	victims := make([]admission.Victim, len(x.trial.taken))
-	for i, t := range x.trial.taken {
+	victims := make([]admission.Victim, len(x.simulation.victims))
+	for i, t := range x.simulation.victims {
 		victims[i] = admission.Victim{
-			Workload: t.Key, UID: t.UID, Queue: t.Queue, Because: t.because, Evicted: t.Evicted,
+			Workload: t.Key, UID: t.UID, Queue: t.Queue, Because: t.reason, Evicted: t.Evicted,
 		}
 	}
 	return victims
 }
 
-// search leaves a set that makes room in trial.taken and reports whether there is one.
-func (x *Search) search(n Need) bool {
-	t := &x.trial
+// findVictims leaves a set that makes room in trial.taken and reports whether there is one.
+func (x *Search) findVictims(n Request) bool {
+	t := &x.simulation
 	if !t.prepare(x.snapshot, n) || t.policy.forbidsAll() {
 		return false
 	}
@@ -89,14 +89,14 @@ func (x *Search) search(n Need) bool {
 	if t.fits() {
 		return false
 	}
-	t.takeLeaving(x.snapshot, x.options.FairSharing)
+	t.addLeaving(x.snapshot, x.options.FairSharing)
 	if t.fits() {
-		t.giveBack(t.top())
+		t.fillBack(t.rootLevel())
 		return true
 	}
-	t.findContested()
+	t.findCellsNeedingPreemption()
 	if x.options.FairSharing {
-		return x.fair()
+		return x.findFair()
 	}
-	return x.classical()
+	return x.findClassical()
 }

@@ -13,10 +13,10 @@ import (
 	"switchyard.dev/worker/admission/preempt"
 )
 
-// world draws a small world and a need from bytes: the same bytes always draw the same.
-type world struct{ bytes []byte }
+// scriptGenerator draws a small world and a need from bytes: the same bytes always draw the same.
+type scriptGenerator struct{ bytes []byte }
 
-func (g *world) below(n int) int {
+func (g *scriptGenerator) intn(n int) int {
 	if len(g.bytes) == 0 {
 		return 0
 	}
@@ -25,43 +25,45 @@ func (g *world) below(n int) int {
 	return b % n
 }
 
-func (g *world) of(words ...string) string { return words[g.below(len(words))] }
+func (g *scriptGenerator) choose(words ...string) string { return words[g.intn(len(words))] }
 
-func (g *world) script() string {
+func (g *scriptGenerator) script() string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	if g.below(2) == 0 {
-		add("cohort l parent=top%s%s", g.weight(), g.of("", " f gpu=2", " g gpu=2 lend=1"))
-		add("cohort r parent=top%s%s", g.weight(), g.of("", " f gpu=2 borrow=1", " f gpu=1 cpu=2000m"))
-		add("cohort top%s", g.of("", " f gpu=2"))
+	if g.intn(2) == 0 {
+		add("cohort l parent=top%s%s", g.weight(), g.choose("", " f gpu=2", " g gpu=2 lend=1"))
+		add("cohort r parent=top%s%s", g.weight(), g.choose("", " f gpu=2 borrow=1", " f gpu=1 cpu=2000m"))
+		add("cohort top%s", g.choose("", " f gpu=2"))
 	}
 	for _, queue := range []string{"a", "b", "c", "d"} {
 		add("queue %s%s%s preempt=%s reclaim=%s%s%s f gpu=%d%s cpu=%dm g gpu=%d cpu=2m", queue,
-			g.of(" cohort=l", " cohort=r", " cohort=l", " cohort=top", ""), g.weight(),
-			g.of("LowerPriority", "LowerPriority", "LowerOrNewerEqualPriority", "Never"),
-			g.of("Any", "LowerPriority", "Any", "Never"),
-			g.of("", " borrow-within=LowerPriority", " borrow-within=LowerPriority:1"), g.of("", "", " usage-based"),
-			g.below(5), g.of("", "", " borrow=1", " lend=1", " borrow=3", " lend=0"), g.below(5), g.below(3))
+			g.choose(" cohort=l", " cohort=r", " cohort=l", " cohort=top", ""), g.weight(),
+			g.choose("LowerPriority", "LowerPriority", "LowerOrNewerEqualPriority", "Never"),
+			g.choose("Any", "LowerPriority", "Any", "Never"),
+			g.choose("", " borrow-within=LowerPriority", " borrow-within=LowerPriority:1"), g.choose("", "", " usage-based"),
+			g.intn(5), g.choose("", "", " borrow=1", " lend=1", " borrow=3", " lend=0"), g.intn(5), g.intn(3))
 	}
-	add("usage heavy %d", 1+g.below(3))
-	for i := range g.below(12) {
-		add("admitted v%d queue=%s lq=%s prio=%d at=%d since=%d%s f/gpu=%d f/cpu=%dm%s", i, g.of("a", "b", "c", "d"),
-			g.of("light", "heavy"), g.below(4), g.below(4), g.below(3), g.of("", "", "", "", "", " evicted"),
-			g.below(4), g.below(3), g.of("", "", " g/gpu=1", " g/gpu=2"))
+	add("usage heavy %d", 1+g.intn(3))
+	for i := range g.intn(12) {
+		add("admitted v%d queue=%s lq=%s prio=%d at=%d since=%d%s f/gpu=%d f/cpu=%dm%s", i, g.choose("a", "b", "c", "d"),
+			g.choose("light", "heavy"), g.intn(4), g.intn(4), g.intn(3), g.choose("", "", "", "", "", " evicted"),
+			g.intn(4), g.intn(3), g.choose("", "", " g/gpu=1", " g/gpu=2"))
 	}
 	return strings.Join(lines, "\n")
 }
 
-func (g *world) weight() string { return g.of("", "", " weight=0.5", " weight=2", " weight=0") }
-
-func (g *world) need() string {
-	return fmt.Sprintf("queue=a prio=%d at=%d f/gpu=%d%s", g.below(5), g.below(5), 1+g.below(4),
-		g.of("", "", fmt.Sprintf(" f/cpu=%dm", g.below(4)), " g/gpu=1"))
+func (g *scriptGenerator) weight() string {
+	return g.choose("", "", " weight=0.5", " weight=2", " weight=0")
 }
 
-func (g *world) options() preempt.Options {
-	o := preempt.Options{FairSharing: g.below(2) == 0, WithinNominal: g.below(2) == 0}
-	switch a, b := preempt.LessThanOrEqualToFinalShare, preempt.LessThanInitialShare; g.below(4) {
+func (g *scriptGenerator) request() string {
+	return fmt.Sprintf("queue=a prio=%d at=%d f/gpu=%d%s", g.intn(5), g.intn(5), 1+g.intn(4),
+		g.choose("", "", fmt.Sprintf(" f/cpu=%dm", g.intn(4)), " g/gpu=1"))
+}
+
+func (g *scriptGenerator) options() preempt.Options {
+	o := preempt.Options{FairSharing: g.intn(2) == 0, WithinNominal: g.intn(2) == 0}
+	switch a, b := preempt.LessThanOrEqualToFinalShare, preempt.LessThanInitialShare; g.intn(4) {
 	case 0:
 		o.Strategies = []preempt.Strategy{a}
 	case 1:
@@ -72,7 +74,7 @@ func (g *world) options() preempt.Options {
 	return o
 }
 
-func eachWorld(t *testing.T, worlds int, check func(*testing.T, []byte)) {
+func forEachSeed(t *testing.T, worlds int, check func(*testing.T, []byte)) {
 	t.Helper()
 	for seed := range int64(worlds) {
 		data := make([]byte, 220)
@@ -84,7 +86,7 @@ func eachWorld(t *testing.T, worlds int, check func(*testing.T, []byte)) {
 	}
 }
 
-func factsOf(t *testing.T, script string) *admissiontest.Facts {
+func parseFacts(t *testing.T, script string) *admissiontest.Facts {
 	t.Helper()
 	steps, err := admissiontest.Parse(script)
 	if err != nil {
@@ -97,11 +99,11 @@ func factsOf(t *testing.T, script string) *admissiontest.Facts {
 	return f
 }
 
-func TestTheSearchFindsWhatTheNaiveOneFinds(t *testing.T) {
+func TestSearchMatchesNaiveSearch(t *testing.T) {
 	found := 0
-	eachWorld(t, 1500, func(t *testing.T, data []byte) {
+	forEachSeed(t, 1500, func(t *testing.T, data []byte) {
 		t.Helper()
-		if findLikeTheNaive(t, data) {
+		if compareWithNaive(t, data) {
 			found++
 		}
 	})
@@ -110,26 +112,26 @@ func TestTheSearchFindsWhatTheNaiveOneFinds(t *testing.T) {
 	}
 }
 
-func FuzzTheSearchFindsWhatTheNaiveOneFinds(f *testing.F) {
+func FuzzSearchMatchesNaiveSearch(f *testing.F) {
 	data := make([]byte, 220)
 	rand.New(rand.NewSource(1)).Read(data)
 	f.Add(data)
-	f.Fuzz(func(t *testing.T, data []byte) { findLikeTheNaive(t, data) })
+	f.Fuzz(func(t *testing.T, data []byte) { compareWithNaive(t, data) })
 }
 
-func findLikeTheNaive(t *testing.T, data []byte) (found bool) {
+func compareWithNaive(t *testing.T, data []byte) (found bool) {
 	t.Helper()
-	g := &world{bytes: data}
-	script, text, options := g.script(), g.need(), g.options()
-	facts, need := factsOf(t, script), needOf(t, text)
+	g := &scriptGenerator{bytes: data}
+	script, text, options := g.script(), g.request(), g.options()
+	facts, need := parseFacts(t, script), parseRequest(t, text)
 	s := facts.Snapshot()
-	before, version := pictureOf(s), s.QuotaVersion("a")
+	before, version := quotaText(s), s.QuotaVersion("a")
 	x := preempt.New(s, options)
 	got := x.Find(need)
 	if diff := cmp.Diff(naiveFind(facts, need, options), got); diff != "" {
 		t.Errorf("the naive search and this one differ:\n%s\nin\n%s\nneed %s, %+v", diff, script, text, options)
 	}
-	if diff := cmp.Diff(before, pictureOf(s)); diff != "" || version != s.QuotaVersion("a") {
+	if diff := cmp.Diff(before, quotaText(s)); diff != "" || version != s.QuotaVersion("a") {
 		t.Errorf("the search left a trace:\n%s\nin\n%s\nneed %s, %+v", diff, script, text, options)
 	}
 	if diff := cmp.Diff(got, x.Find(need)); diff != "" {
@@ -138,12 +140,12 @@ func findLikeTheNaive(t *testing.T, data []byte) (found bool) {
 	return len(got) > 0
 }
 
-// pictureOf is every number of the quota tree.
-func pictureOf(s *admission.Snapshot) []string {
+// quotaText is every number of the quota tree.
+func quotaText(s *admission.Snapshot) []string {
 	var lines []string
 	for _, queue := range []string{"a", "b", "c", "d"} {
 		lines = append(lines, fmt.Sprint(queue, s.Quota().Uses(queue), s.QueueShare(queue)))
-		for _, name := range universe {
+		for _, name := range allFlavorResources {
 			if cell := s.Quota().Cell(queue, name); cell != nil {
 				lines = append(lines, fmt.Sprint(cell.Usage(), cell.Available()))
 			}

@@ -7,7 +7,7 @@ import (
 	"switchyard.dev/worker/admission/preempt"
 )
 
-func TestHowPreemptionCouldMeetARequest(t *testing.T) {
+func TestOracle(t *testing.T) {
 	for _, c := range []struct{ name, script, need, want string }{
 		{
 			"not at all where policy forbids it and the queue does not own as much",
@@ -52,9 +52,9 @@ func TestHowPreemptionCouldMeetARequest(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, need := build(t, c.script), needOf(t, c.need)
+			s, need := buildSnapshot(t, c.script), parseRequest(t, c.need)
 			use := need.Usage[0]
-			grade := preempt.New(s, preempt.Options{}).Grader(need.Workload, need.Queue)
+			grade := preempt.New(s, preempt.Options{}).Oracle(need.Workload, need.Queue)
 			if got := modeName(grade(s.Quota().Cell(need.Queue, use.FlavorResource), use.Amount)); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
@@ -62,24 +62,24 @@ func TestHowPreemptionCouldMeetARequest(t *testing.T) {
 	}
 }
 
-func TestAGradeOfOneFlavorResourceAgreesWithTheSearch(t *testing.T) {
-	eachWorld(t, 1000, func(t *testing.T, data []byte) {
+func TestOracleAgreesWithFind(t *testing.T) {
+	forEachSeed(t, 1000, func(t *testing.T, data []byte) {
 		t.Helper()
-		g := &world{bytes: data}
-		script, text, options := g.script(), g.need(), g.options()
-		need := needOf(t, text)
+		g := &scriptGenerator{bytes: data}
+		script, text, options := g.script(), g.request(), g.options()
+		need := parseRequest(t, text)
 		need.Usage = need.Usage[:1]
-		s := build(t, script)
+		s := buildSnapshot(t, script)
 		x := preempt.New(s, options)
 		use := need.Usage[0]
 		cell := s.Quota().Cell("a", use.FlavorResource)
 		if use.Amount == 0 || cell.Available() >= use.Amount || cell.Potential() < use.Amount {
 			return
 		}
-		grade := modeName(x.Grader(need.Workload, "a")(cell, use.Amount))
+		grade := modeName(x.Oracle(need.Workload, "a")(cell, use.Amount))
 		victims := x.Find(need)
 		if found := grade == "Preempt" || grade == "Reclaim"; found != (len(victims) > 0) {
-			t.Errorf("it is %s, but the victims are %s in\n%s\nneed %s, %+v", grade, textOf(victims), script, text, options)
+			t.Errorf("it is %s, but the victims are %s in\n%s\nneed %s, %+v", grade, victimsText(victims), script, text, options)
 		}
 		if grade == "Reclaim" {
 			for _, v := range victims {
@@ -91,18 +91,18 @@ func TestAGradeOfOneFlavorResourceAgreesWithTheSearch(t *testing.T) {
 	})
 }
 
-func TestAGradeChangesNothing(t *testing.T) {
+func TestOracleChangesNothing(t *testing.T) {
 	const script = "queue a preempt=LowerPriority f gpu=4\n queue b f gpu=1\n queue c f gpu=1\n queue d f gpu=1\n admitted v queue=a f/gpu=4"
-	s, need := build(t, script), needOf(t, "queue=a prio=9 f/gpu=1")
-	before, version := pictureOf(s), s.QuotaVersion("a")
-	grade := preempt.New(s, preempt.Options{}).Grader(need.Workload, "a")
+	s, need := buildSnapshot(t, script), parseRequest(t, "queue=a prio=9 f/gpu=1")
+	before, version := quotaText(s), s.QuotaVersion("a")
+	grade := preempt.New(s, preempt.Options{}).Oracle(need.Workload, "a")
 	cell := s.Quota().Cell("a", need.Usage[0].FlavorResource)
 	for range 3 {
 		if got := modeName(grade(cell, 1)); got != "Preempt" {
 			t.Errorf("got %s", got)
 		}
 	}
-	if after := pictureOf(s); version != s.QuotaVersion("a") || len(before) != len(after) || before[0] != after[0] {
+	if after := quotaText(s); version != s.QuotaVersion("a") || len(before) != len(after) || before[0] != after[0] {
 		t.Errorf("%v became %v", before, after)
 	}
 	if _, holds := s.Holding(admissiontest.Key("v")); !holds {

@@ -7,7 +7,7 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// Grader returns the oracle for assign.Options.Preemption: how preemption could meet a request that does not fit now, of
+// Oracle returns the oracle for assign.Options.Preemption: how preemption could meet a request that does not fit now, of
 // the workload in the queue, if nothing but that flavor-resource had to be found (contract: kueue-api.md 4.6).
 //
 //   - NoFit: no set of victims makes room, and the request is above the queue's nominal quota, with no policy that lets it
@@ -17,45 +17,45 @@ import (
 //   - Preempt: any other set makes room.
 //
 // It is a search of its own, so that for a need of a single flavor-resource it says exactly whether Find finds a set.
-func (x *Search) Grader(w *admission.Workload, queue string) func(*quota.Cell, amount.Amount) assign.Mode {
-	need := Need{Workload: w, Queue: queue, Usage: make(admission.Usage, 1)}
+func (x *Search) Oracle(w *admission.Workload, queue string) func(*quota.Cell, amount.Amount) assign.Mode {
+	need := Request{Workload: w, Queue: queue, Usage: make(admission.Usage, 1)}
 	return func(cell *quota.Cell, request amount.Amount) assign.Mode {
 		need.Usage[0] = quota.Use{FlavorResource: cell.Name(), Amount: request}
-		return x.grade(need, cell)
+		return x.preemptionMode(need, cell)
 	}
 }
 
-func (x *Search) grade(n Need, cell *quota.Cell) assign.Mode {
-	t := &x.trial
-	found := x.search(n)
+func (x *Search) preemptionMode(n Request, cell *quota.Cell) assign.Mode {
+	t := &x.simulation
+	found := x.findVictims(n)
 	switch {
-	case !found && n.Usage[0].Amount > cell.Nominal() && !x.mayBorrow(n, cell):
+	case !found && n.Usage[0].Amount > cell.Nominal() && !x.canPreemptWhileBorrowing(n, cell):
 		return assign.NoFit
 	case !found:
 		return assign.NoCandidates
-	case cell.Usage().Add(n.Usage[0].Amount) > cell.Nominal() || t.tookOwn():
+	case cell.Usage().Add(n.Usage[0].Amount) > cell.Nominal() || t.hasOwnVictims():
 		return assign.Preempt
 	}
 	return assign.Reclaim
 }
 
-// tookOwn reports whether somebody of the preemptor's own queue is among those taken.
-func (t *trial) tookOwn() bool {
-	for _, k := range t.taken {
-		if k.Queue == t.need.Queue {
+// hasOwnVictims reports whether somebody of the preemptor's own queue is among those taken.
+func (t *simulation) hasOwnVictims() bool {
+	for _, k := range t.victims {
+		if k.Queue == t.request.Queue {
 			return true
 		}
 	}
 	return false
 }
 
-// mayBorrow reports whether the workload may evict others although its queue will borrow then: from queues around it that
+// canPreemptWhileBorrowing reports whether the workload may evict others although its queue will borrow then: from queues around it that
 // borrow themselves, or, below a cohort that is no root, for what that cohort owns.
-func (x *Search) mayBorrow(n Need, cell *quota.Cell) bool {
-	switch p := x.trial.policy; {
-	case p.outside.nobody():
+func (x *Search) canPreemptWhileBorrowing(n Request, cell *quota.Cell) bool {
+	switch p := x.simulation.policy; {
+	case p.reclaimWithinCohort.allowsNone():
 		return false
-	case x.options.FairSharing || !p.inside.nobody():
+	case x.options.FairSharing || !p.borrowWithinCohort.allowsNone():
 		return true
 	}
 	for c := cell.Above(); c != nil && c.Above() != nil; c = c.Above() {

@@ -7,38 +7,38 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTheDoorsOfAKindAreCountedWhateverHappens holds the counts against those of the members themselves, after every step.
-func TestTheDoorsOfAKindAreCountedWhateverHappens(t *testing.T) {
+// TestOriginsOfAClassAreCounted holds the counts against those of the members themselves, after every step.
+func TestOriginsOfAClassAreCounted(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	l := NewLine[string, string, int]("line")
+	l := NewQueue[string, string, int]("line")
 	kinds, doors := []string{"a", "b"}, []string{"x", "y", "z"}
 	var members []*Member[string, string, int]
 	for step := range 2000 {
 		switch r.IntN(5) {
 		case 0, 1:
-			spot := Spot{Kind: kinds[r.IntN(2)], Door: doors[r.IntN(3)]}
-			members = append(members, l.Join(spot.Kind, Rank{Priority: int32(r.IntN(3)), UID: string(rune('0' + step))}, spot))
+			spot := Membership{Class: kinds[r.IntN(2)], Origin: doors[r.IntN(3)]}
+			members = append(members, l.Push(spot.Class, Rank{Priority: int32(r.IntN(3)), UID: string(rune('0' + step))}, spot))
 		case 2:
 			if len(members) > 0 {
 				i := r.IntN(len(members))
-				l.Leave(members[i])
+				l.Remove(members[i])
 				members = append(members[:i], members[i+1:]...)
 			}
 		case 3:
 			if l.Head() != nil {
-				l.Park(Notice[string]{Because: "full"}, Aside[int]{})
+				l.MarkInadmissible(WaitReason[string]{Reason: "full"}, Inadmissible[int]{})
 			}
 		case 4:
-			l.Wake()
+			l.RequeueAll()
 		}
 		want, got := map[string]int{}, map[string]int{}
 		for _, m := range members {
 			want[m.Value]++
-			want[m.Value+m.door.(string)]++
+			want[m.Value+m.origin.(string)]++
 		}
-		l.EachKind(func(k KindCount[string, string, int]) {
+		l.EachClass(func(k ClassCount[string, string, int]) {
 			got[k.First.Value] = k.Len
-			for door, n := range k.Doors {
+			for door, n := range k.Origins {
 				got[k.First.Value+door.(string)] = n
 			}
 		})

@@ -1,0 +1,220 @@
+package cycle
+
+import (
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/assign"
+	"switchyard.dev/worker/admission/order"
+	"switchyard.dev/worker/admission/quota"
+)
+
+// nominatedHead is a head that can be served as things stood when it was looked at. It is remembered at the head's place.
+type nominatedHead struct {
+	key order.HeadKey
+	// prefix is the bid's.
+	prefix order.RankPrefix
+	// queue is nil unless the contender is in the contest: it would keep all of a cycle in memory.
+	queue      *clusterQueueState
+	member     *admission.Place
+	assignment *admission.Assignment
+	// mode is Fit, Preempt, Reclaim, or NoCandidates for one that can only keep others from taking what there is.
+	mode assign.Mode
+	// flavorTable and version are what the assignment was made with; looks counts how often it was.
+	flavorTable  *admission.Menu
+	quotaVersion quota.Version
+	// cellRequests are those that an assignment that fits takes from.
+	cellRequests []cellRequest
+	evaluations  int
+	// rejection is what happens if it cannot be served after all.
+	rejection rejection
+
+	// victims are those whom it needs to be gone, as of the last look; pending is whether they were told to leave for it.
+	preemptionPending bool
+	victims           []admission.Victim
+	// exhaustedCells are accounts for which no victims were found in the last look although each of them alone could be met.
+	exhaustedCells []*quota.Cell
+	// evaluatedInCycle is the number of the cycle of the last look.
+	evaluatedInCycle uint64
+	// lastReported is what the workload was told last while it held up its line.
+	lastReported admission.Notice
+}
+
+// cellRequest is an amount that an assignment takes from a cell.
+type cellRequest struct {
+	cell   *quota.Cell
+	amount amount.Amount
+}
+
+// cachedAssignment is an assignment that fitted a workload. It is remembered for the workload's kind: all that are of it get the same
+// as long as the same stands.
+type cachedAssignment struct {
+	assignment   *admission.Assignment
+	cellRequests []cellRequest
+	flavorTable  *admission.Menu
+	quotaVersion quota.Version
+}
+
+func (c *nominatedHead) workload() *admission.Workload { return &c.member.Value.Workload }
+
+// rejection is why a head cannot be served.
+type rejection struct {
+	admission.Notice
+	requeueCondition admission.Want
+	// rankSensitive is whether a workload of the same kind may do better if it ranks better.
+	rankSensitive bool
+}
+
+// evaluateHead finds out whether the head can be served now; the contender is nil if it cannot, and the refusal says why. Looking
+// again costs little if nothing happened that matters, in this cycle or in the next.
+func (r *run) evaluateHead(l *clusterQueueState, head *admission.Place) (*nominatedHead, rejection) {
+	menu := r.snapshot.MenuFor(head.Value)
+	version := r.quotaVersion(menu, l.Name())
+	c, found := head.Memo.(*nominatedHead)
+	if !found {
+		c = r.nominateFromCache(head)
+	}
+	if c != nil && r.isStillValid(c, menu, version) {
+		c.queue, c.quotaVersion = l, version
+		return c, rejection{}
+	}
+	if b := workloadBlock(r.snapshot, &head.Value.Workload); b != nil {
+		return nil, rejection{Notice: admission.Notice{Reason: b.Because, Message: b.Message}}
+	}
+	if c == nil {
+		c = r.newNominatedHead(head)
+	}
+	c.queue, c.flavorTable, c.quotaVersion, c.evaluatedInCycle = l, menu, version, r.cycleNumber
+	c.evaluations++
+	if r.applyResult(c, r.findAssignment(c)) {
+		return c, rejection{}
+	}
+	return nil, c.rejection
+}
+
+// quotaVersion returns the version of the numbers in the queue's tree.
+func (r *run) quotaVersion(menu *admission.Menu, queue string) quota.Version {
+	if menu != nil {
+		return menu.Node.Version()
+	}
+	return r.snapshot.QuotaVersion(queue)
+}
+
+// nominateFromCache returns a contender with what another of the head's kind got, nil if nothing is known of the kind. It has to be seen
+// whether that stands.
+func (r *run) nominateFromCache(head *admission.Place) *nominatedHead {
+	f, known := (*head.ClassMemo()).(*cachedAssignment)
+	if !known {
+		return nil
+	}
+	c := r.newNominatedHead(head)
+	c.mode, c.assignment, c.cellRequests, c.flavorTable, c.quotaVersion = assign.Fit, f.assignment, f.cellRequests, f.flavorTable, f.quotaVersion
+	r.setKey(c)
+	return c
+}
+
+// cacheForClass keeps what the contender got for others of its kind, unless that could be different for those of another rank.
+func (c *nominatedHead) cacheForClass(got assign.Result) {
+	memo := c.member.ClassMemo()
+	ranked := c.flavorTable.Preempts && (len(got.Shortfalls) > 0 || reduciblePodSet(c.workload()) >= 0)
+	if got.Mode != assign.Fit || c.preemptionPending || ranked {
+		*memo = nil
+		return
+	}
+	f, known := (*memo).(*cachedAssignment)
+	if !known {
+		f = &cachedAssignment{}
+		*memo = f
+	}
+	*f = cachedAssignment{assignment: c.assignment, cellRequests: c.cellRequests, flavorTable: c.flavorTable, quotaVersion: c.quotaVersion}
+}
+
+// workloadBlock returns what keeps the workload from being considered, nil if nothing does.
+func workloadBlock(s *admission.Snapshot, w *admission.Workload) *admission.Block {
+	if closed := s.Closed(w.Queue); closed != nil {
+		return closed
+	}
+	return w.Blocked
+}
+
+func (r *run) newNominatedHead(head *admission.Place) *nominatedHead {
+	last := len(r.freeHeads) - 1
+	if last < 0 {
+		c := &nominatedHead{member: head}
+		head.Memo = c
+		return c
+	}
+	c := r.freeHeads[last]
+	r.freeHeads = r.freeHeads[:last]
+	c.member, head.Memo = head, c
+	return c
+}
+
+// recycleHead forgets a contender that was admitted.
+func (r *run) recycleHead(c *nominatedHead) {
+	*c = nominatedHead{}
+	r.freeHeads = append(r.freeHeads, c)
+}
+
+// applyResult takes in what was found and reports whether the contender can be served with it.
+func (r *run) applyResult(c *nominatedHead, got assign.Result) bool {
+	c.assignment, c.mode = got.Assignment, got.Mode
+	if got.Mode == assign.Fit {
+		c.cellRequests = newCellRequests(c.flavorTable.Node, got.Assignment.Usage)
+	} else {
+		c.rejection = r.buildRejection(c, got)
+	}
+	c.cacheForClass(got)
+	viable := got.Mode > assign.NoCandidates || got.Mode == assign.NoCandidates && reservesQuota(c.flavorTable.Queue)
+	if !viable {
+		c.queue, c.assignment, c.victims, c.preemptionPending, c.lastReported = nil, nil, nil, false, admission.Notice{}
+		return false
+	}
+	r.setKey(c)
+	return true
+}
+
+func newCellRequests(queue *quota.Node, u admission.Usage) []cellRequest {
+	list := make([]cellRequest, 0, len(u))
+	for _, use := range u {
+		if use.Amount > 0 {
+			list = append(list, cellRequest{cell: queue.Cell(use.FlavorResource), amount: use.Amount})
+		}
+	}
+	return list
+}
+
+// setKey has the contender bid for its assignment.
+func (r *run) setKey(c *nominatedHead) {
+	c.key = order.HeadKey{
+		Preferred:       c.preemptionPending && r.options.PrioritizePreemptors,
+		BorrowingHeight: c.assignment.Borrowing, Rank: c.member.Rank(),
+	}
+	if r.options.WithoutPrioritySorting {
+		c.key.Priority = 0
+	}
+	c.prefix = c.key.Prefix()
+}
+
+// isStillValid reports whether looking again would change nothing. As long as quota is only taken, a flavor that was passed over
+// stays worse, unless borrowing from farther away makes the chosen one worse in a queue that looks for less borrowing.
+// Whatever closes a queue changes its menu or settles the quota anew.
+func (r *run) isStillValid(c *nominatedHead, menu *admission.Menu, now quota.Version) bool {
+	switch {
+	case c.assignment == nil || c.flavorTable != menu || !now.OnlyTaken(c.quotaVersion):
+		return false
+	case c.mode != assign.Fit:
+		return c.quotaVersion == now && c.evaluatedInCycle == r.cycleNumber
+	case c.quotaVersion == now:
+		return true
+	case menu.Queue.Fungibility.WhenCanBorrow == admission.TryNextFlavor:
+		return false
+	}
+	height := 0
+	for _, a := range c.cellRequests {
+		if a.cell.Available() < a.amount {
+			return false
+		}
+		height = max(height, a.cell.BorrowingHeight(a.amount))
+	}
+	return height == c.assignment.Borrowing
+}

@@ -1,0 +1,123 @@
+package order
+
+import "slices"
+
+// Inadmissible says what takes a parked kind back into the line.
+type Inadmissible[C any] struct {
+	// Until is what the kind waits for; WakeIf is asked about it.
+	Until C
+	// RankSensitive kinds may do better for a member of a better rank.
+	RankSensitive bool
+}
+
+// MarkInadmissible takes the head and all of its kind aside until they are woken. It returns those to be told: everybody of the kind that
+// was not told the same reason before, and the head unless it was told the very same, by rank. The line must have a head. A head that is stuck although
+// others of its kind rank before it, which may do better, only loses its place.
+func (l *Queue[T, R, C]) MarkInadmissible(n WaitReason[R], aside Inadmissible[C]) []*Member[T, R, C] {
+	head := l.Head()
+	k := head.class
+	if l.stickyHead != nil && l.stickyHead.class == k {
+		l.stickyHead = nil
+		if aside.RankSensitive && k.head.member != head {
+			return []*Member[T, R, C]{head}
+		}
+	}
+	l.deactivateClass(k)
+	k.isInadmissible, k.index = true, len(l.inadmissibleClasses)
+	k.Inadmissible, k.headRank = aside, head.rank
+	l.inadmissibleClasses = append(l.inadmissibleClasses, k)
+	l.activeCount -= k.members.Len()
+	l.inadmissibleCount += k.members.Len()
+	if k.lastReason.Reason != n.Reason {
+		k.resetNotified()
+	}
+	again := k.lastReason != n
+	k.lastReason = n
+	if head.notified && again {
+		head.notified = false
+		k.unnotified = append(k.unnotified, head)
+	}
+	return k.takeUnnotified()
+}
+
+// RequeueAll makes everybody active again and unblocks the line.
+func (l *Queue[T, R, C]) RequeueAll() {
+	l.blockingHead = nil
+	for _, k := range l.inadmissibleClasses {
+		k.isInadmissible = false
+		l.activateClass(k)
+	}
+	clear(l.inadmissibleClasses)
+	l.inadmissibleClasses = l.inadmissibleClasses[:0]
+	l.activeCount, l.inadmissibleCount = l.activeCount+l.inadmissibleCount, 0
+}
+
+// RequeueIf makes those active again whose wait is over, as over says of what they wait for; the head that blocks the line is
+// one of them. It reports whether there was any.
+func (l *Queue[T, R, C]) RequeueIf(over func(C) bool) bool {
+	woken := false
+	if l.blockingHead != nil && over(l.blockedUntil) {
+		l.blockingHead, woken = nil, true
+	}
+	for i := 0; i < len(l.inadmissibleClasses); {
+		k := l.inadmissibleClasses[i]
+		if !over(k.Until) {
+			i++
+			continue
+		}
+		l.removeInadmissible(k)
+		l.inadmissibleCount, l.activeCount = l.inadmissibleCount-k.members.Len(), l.activeCount+k.members.Len()
+		l.activateClass(k)
+		woken = true
+	}
+	return woken
+}
+
+// HasNotifications reports whether News would return something.
+func (l *Queue[T, R, C]) HasNotifications() bool {
+	return slices.ContainsFunc(l.classesToNotify, func(k *equivalenceClass[T, R, C]) bool { return k.isInadmissible })
+}
+
+// Notification is a notice and the members it goes to, by rank.
+type Notification[T any, R comparable, C any] struct {
+	WaitReason[R]
+	// Until is what they wait for.
+	Until   C
+	Members []*Member[T, R, C]
+}
+
+// TakeNotifications returns those who joined kinds that were parked already, with what their kind was told, and forgets them.
+func (l *Queue[T, R, C]) TakeNotifications() []Notification[T, R, C] {
+	var told []Notification[T, R, C]
+	for _, k := range l.classesToNotify {
+		k.notificationQueued = false
+		if !k.isInadmissible {
+			continue
+		}
+		if members := k.takeUnnotified(); len(members) > 0 {
+			told = append(told, Notification[T, R, C]{WaitReason: k.lastReason, Until: k.Until, Members: members})
+		}
+	}
+	clear(l.classesToNotify)
+	l.classesToNotify = l.classesToNotify[:0]
+	return told
+}
+
+func (l *Queue[T, R, C]) queueNotification(k *equivalenceClass[T, R, C]) {
+	if !k.notificationQueued {
+		k.notificationQueued = true
+		l.classesToNotify = append(l.classesToNotify, k)
+	}
+}
+
+// removeInadmissible takes the kind off the list of those parked.
+func (l *Queue[T, R, C]) removeInadmissible(k *equivalenceClass[T, R, C]) {
+	last := l.inadmissibleClasses[len(l.inadmissibleClasses)-1]
+	l.inadmissibleClasses[k.index], last.index = last, k.index
+	clear(l.inadmissibleClasses[len(l.inadmissibleClasses)-1:])
+	l.inadmissibleClasses = l.inadmissibleClasses[:len(l.inadmissibleClasses)-1]
+	k.isInadmissible = false
+}
+
+// IsInadmissible reports whether the member's kind is parked. The member must be in a line.
+func (m *Member[T, R, C]) IsInadmissible() bool { return m.class.isInadmissible }

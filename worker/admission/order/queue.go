@@ -1,0 +1,220 @@
+package order
+
+// Queue is the waiting line of one queue. Members of the same kind are interchangeable to the quota: when the first of them
+// cannot be admitted, none can, so that they are looked at, parked and woken as one, at a cost that does not depend on
+// their number. T is what waits, R the type of the reason it is given, C that of what a parked kind waits for.
+//
+//	join -> active --Park--> parked --Wake--> active
+//	          |  \--Block--> the head and all behind it stay active, but nobody is looked at --Wake--> active
+//	          \-> leave
+//
+// Members belong to groups, too, of which the one with the least weight goes first, whatever the ranks; a line that has no
+// use for that puts everybody into the same.
+type Queue[T any, R comparable, C any] struct {
+	name string
+	// groups finds a group by name; those that nobody is in are forgotten.
+	groups map[string]*group[T, R, C]
+	// activeGroups has the groups that somebody active is in.
+	activeGroups        *Heap[*group[T, R, C]]
+	inadmissibleClasses []*equivalenceClass[T, R, C]
+	// blockingHead is the head that holds up everybody, as long as it is the head, and until what.
+	blockingHead *Member[T, R, C]
+	blockedUntil C
+	// stickyHead is the member that goes first in its group.
+	stickyHead *Member[T, R, C]
+	// classesToNotify are parked kinds that somebody joined after they were parked.
+	classesToNotify                []*equivalenceClass[T, R, C]
+	activeCount, inadmissibleCount int
+}
+
+// Member is a place in a line.
+type Member[T any, R comparable, C any] struct {
+	Value T
+	// Memo is for whoever looks at heads to remember something about this one until it leaves.
+	Memo     any
+	rank     Rank
+	class    *equivalenceClass[T, R, C]
+	origin   any
+	index    int
+	notified bool
+}
+
+// Rank returns the rank that the member joined with.
+func (m *Member[T, R, C]) Rank() Rank { return m.rank }
+
+// ClassMemo is for whoever looks at heads to remember something that is true of all members of this one's kind, until the
+// last of them leaves. The member must be in a line.
+func (m *Member[T, R, C]) ClassMemo() *any { return &m.class.memo }
+
+// WaitReason is what a member of a line is told about why it waits.
+type WaitReason[R comparable] struct {
+	Reason  R
+	Message string
+}
+
+// Membership is where in a line a member belongs.
+type Membership struct {
+	// Group is empty in a line without groups. Members of different groups are never of the same kind.
+	Group string
+	Class string
+	// Origin is what the member came in by, for EachKind to count; it must be comparable.
+	Origin any
+}
+
+// NewQueue returns an empty line.
+func NewQueue[T any, R comparable, C any](name string) *Queue[T, R, C] {
+	return &Queue[T, R, C]{
+		name:   name,
+		groups: map[string]*group[T, R, C]{},
+		activeGroups: NewHeap(
+			(*group[T, R, C]).compare,
+			func(g *group[T, R, C], at int) { g.index = at },
+		),
+	}
+}
+
+// Name returns the name given to NewQueue: the queue's.
+func (l *Queue[T, R, C]) Name() string { return l.name }
+
+// PendingActive returns the number of members that are not parked.
+func (l *Queue[T, R, C]) PendingActive() int { return l.activeCount }
+
+// PendingInadmissible returns the number of members that are parked.
+func (l *Queue[T, R, C]) PendingInadmissible() int { return l.inadmissibleCount }
+
+// Len returns the number of members.
+func (l *Queue[T, R, C]) Len() int { return l.activeCount + l.inadmissibleCount }
+
+// ActiveGroupCount returns the number of groups that somebody active is in.
+func (l *Queue[T, R, C]) ActiveGroupCount() int { return l.activeGroups.Len() }
+
+// Push adds a member. It is parked right away if its kind is: News will tell. But a kind that was parked as Ranked becomes
+// active for one that ranks before those it was parked for.
+func (l *Queue[T, R, C]) Push(value T, rank Rank, spot Membership) *Member[T, R, C] {
+	g := l.ensureGroup(spot.Group)
+	k, found := g.classes[spot.Class]
+	if !found {
+		k = newEquivalenceClass(g, spot.Class)
+	}
+	m := &Member[T, R, C]{Value: value, rank: rank, class: k, origin: spot.Origin}
+	k.add(m)
+	k.addUnnotified(m)
+	switch {
+	case k.isInadmissible && k.RankSensitive && rank.Compare(k.headRank) < 0:
+		l.removeInadmissible(k)
+		l.inadmissibleCount, l.activeCount = l.inadmissibleCount-(k.members.Len()-1), l.activeCount+k.members.Len()
+		l.activateClass(k)
+	case k.isInadmissible:
+		l.inadmissibleCount++
+		l.queueNotification(k)
+	case !found:
+		l.activeCount++
+		l.activateClass(k)
+	default:
+		l.activeCount++
+		l.reorderClass(k)
+	}
+	return m
+}
+
+// Remove removes a member.
+func (l *Queue[T, R, C]) Remove(m *Member[T, R, C]) {
+	k := m.class
+	k.remove(m)
+	m.class = nil
+	if l.blockingHead == m {
+		l.blockingHead = nil
+	}
+	if l.stickyHead == m {
+		l.stickyHead = nil
+	}
+	if k.isInadmissible {
+		l.inadmissibleCount--
+	} else {
+		l.activeCount--
+	}
+	switch empty := k.members.Len() == 0; {
+	case empty && k.isInadmissible:
+		l.removeInadmissible(k)
+		l.removeClass(k)
+	case empty:
+		l.deactivateClass(k)
+		l.removeClass(k)
+	case !k.isInadmissible:
+		l.reorderClass(k)
+	}
+}
+
+// Head returns the member to look at next, nil if there is none: nobody is active, or the head blocks the line.
+func (l *Queue[T, R, C]) Head() *Member[T, R, C] {
+	head := l.firstActive()
+	if head == l.blockingHead {
+		return nil
+	}
+	return head
+}
+
+func (l *Queue[T, R, C]) firstActive() *Member[T, R, C] {
+	if l.activeGroups.Len() == 0 {
+		return nil
+	}
+	g := l.activeGroups.First()
+	if l.stickyHead != nil && l.stickyHead.class.group.weight <= g.weight {
+		return l.stickyHead
+	}
+	return g.head().member
+}
+
+// MakeHeadSticky makes the head go first in its group until it is parked or leaves, whoever joins.
+func (l *Queue[T, R, C]) MakeHeadSticky() { l.stickyHead = l.firstActive() }
+
+// BlockOnHead makes the head hold up the line until Wake, until it leaves or until somebody joins before it. It is told why by
+// itself, so that it has yet to be told what its kind was told, when that is parked again.
+func (l *Queue[T, R, C]) BlockOnHead(until C) {
+	head := l.Head()
+	if head == nil {
+		return
+	}
+	l.blockingHead, l.blockedUntil = head, until
+	if head.notified {
+		head.notified = false
+		head.class.addUnnotified(head)
+	}
+}
+
+// BlockingHead returns the head that blocks the line, nil if none does.
+func (l *Queue[T, R, C]) BlockingHead() *Member[T, R, C] {
+	if l.blockingHead != nil && l.firstActive() == l.blockingHead {
+		return l.blockingHead
+	}
+	return nil
+}
+
+// Unblock lets the head be looked at again.
+func (l *Queue[T, R, C]) Unblock() { l.blockingHead = nil }
+
+// SetGroupWeight gives a group its weight, 0 if it was never weighed. Only groups that somebody is in remember it.
+func (l *Queue[T, R, C]) SetGroupWeight(name string, weight int64) {
+	g, found := l.groups[name]
+	if !found || g.weight == weight {
+		return
+	}
+	g.weight = weight
+	if g.activeClasses.Len() > 0 {
+		l.activeGroups.Fix(g.index)
+	}
+}
+
+// All returns every member by rank.
+func (l *Queue[T, R, C]) All() []*Member[T, R, C] {
+	all := make([]*Member[T, R, C], 0, l.Len())
+	for _, g := range l.groups {
+		for _, k := range g.classes {
+			for _, s := range k.members.All() {
+				all = append(all, s.member)
+			}
+		}
+	}
+	sortByRank(all)
+	return all
+}

@@ -1,0 +1,228 @@
+package preempt
+
+import (
+	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/quota"
+)
+
+// targetOrdering finds the queue to take from next: from the root down, always to the child with the greatest share. It grows
+// branches only where the way leads, and since a share changes only on the way to what was taken, only the first of each
+// heap on that way may have to step back.
+type targetOrdering struct {
+	snapshot   *admission.Snapshot
+	simulation *simulation
+	root       *targetNode
+	// nodes are reused from one search to the next; the first grown of them are in use.
+	nodes      []*targetNode
+	nodesInUse int
+	// preemptorShares are those of the nodes of the preemptor's path as they would be with the workload and without any eviction. What
+	// is taken on the preemptor's own side does not make it look poorer: it may have to be given back.
+	preemptorShares []quota.Share
+}
+
+func (c *targetOrdering) reset(s *admission.Snapshot, t *simulation) {
+	c.snapshot, c.simulation, c.preemptorShares = s, t, c.preemptorShares[:0]
+	for _, n := range t.path {
+		c.preemptorShares = append(c.preemptorShares, n.Share())
+	}
+	c.nodesInUse = 0
+	c.root = c.newNode(t.path[t.rootLevel()], t.rootLevel())
+}
+
+// newNode returns a branch without anything below it.
+func (c *targetOrdering) newNode(n *quota.Node, level int) *targetNode {
+	if c.nodesInUse == len(c.nodes) {
+		c.nodes = append(c.nodes, &targetNode{})
+	}
+	b := c.nodes[c.nodesInUse]
+	c.nodesInUse++
+	*b = targetNode{
+		node: n, level: level, heap: b.heap[:0], children: b.children[:0],
+		candidates: candidateStream{cursors: b.candidates.cursors[:0]}, failedCandidates: b.failedCandidates[:0],
+	}
+	return b
+}
+
+// nextTarget returns the queue to take from next, nil if nobody is left.
+func (c *targetOrdering) nextTarget() *targetNode {
+	b := c.root
+	for !b.exhausted {
+		if !b.expanded {
+			c.expand(b)
+		}
+		switch {
+		case b.node.IsQueue() && c.isStale(b):
+			c.fixOrder(b)
+			b = c.root
+		case b.node.IsQueue():
+			return b
+		case len(b.heap) > 0:
+			b = b.heap[0]
+		default:
+			b.exhausted = true
+			c.fixAncestors(b)
+			b = c.root
+		}
+	}
+	return nil
+}
+
+// isStale reports whether the queue's next candidate is another than the one that it was compared by, because its cohort
+// ceased to borrow.
+func (c *targetOrdering) isStale(b *targetNode) bool {
+	if !b.nextKnown {
+		return false
+	}
+	next := b.currentCandidate()
+	was := b.nextCandidate
+	b.nextCandidate = next
+	return next != was
+}
+
+// fixOrder restores the order after the next candidate of a branch that led became another.
+func (c *targetOrdering) fixOrder(b *targetNode) {
+	b.nextKnown = false
+	if b.parent != nil {
+		c.siftDown(b.parent.heap, 0)
+	}
+}
+
+// fixAncestors restores the order on the way up from a branch that led, after something was taken from it or it was done.
+func (c *targetOrdering) fixAncestors(b *targetNode) {
+	for ; b.parent != nil; b = b.parent {
+		heap := b.parent.heap
+		if b.exhausted {
+			last := len(heap) - 1
+			heap[0] = heap[last]
+			b.parent.heap = heap[:last]
+		} else {
+			b.share, b.nextKnown = b.node.Share(), false
+		}
+		c.siftDown(b.parent.heap, 0)
+	}
+}
+
+func (c *targetOrdering) siftDown(heap []*targetNode, i int) {
+	for {
+		first := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
+			if c.precedes(heap[child], heap[first]) {
+				first = child
+			}
+		}
+		if first == i {
+			return
+		}
+		heap[i], heap[first] = heap[first], heap[i]
+		i = first
+	}
+}
+
+func (c *targetOrdering) heapify(heap []*targetNode) {
+	for i := len(heap)/2 - 1; i >= 0; i-- {
+		c.siftDown(heap, i)
+	}
+}
+
+// retryFailed starts over with what is left over and reports whether anything is.
+func (c *targetOrdering) retryFailed() bool {
+	return c.retryBelow(c.root)
+}
+
+// retryBelow gives what is left over below the branch a second chance.
+func (c *targetOrdering) retryBelow(b *targetNode) bool {
+	if b.node.IsQueue() {
+		b.retryCandidates, b.failedCandidates, b.retrying, b.lastCandidate, b.nextKnown = b.failedCandidates, nil, true, nil, false
+		b.exhausted = len(b.retryCandidates) == 0
+		return !b.exhausted
+	}
+	b.heap, b.exhausted = b.heap[:0], true
+	for _, child := range b.children {
+		if c.retryBelow(child) {
+			b.heap = append(b.heap, child)
+			b.exhausted = false
+		}
+	}
+	c.heapify(b.heap)
+	return !b.exhausted
+}
+
+// expand finds the branches below a cohort or the candidates of a queue.
+func (c *targetOrdering) expand(b *targetNode) {
+	b.expanded = true
+	if b.node.IsQueue() {
+		c.addCandidates(b)
+		return
+	}
+	policy := c.simulation.policy
+	if b.almostLCA == nil && b.level > 0 {
+		c.addChild(b, c.newNode(c.simulation.path[b.level-1], b.level-1))
+	}
+	for k, contested := range c.simulation.cellsNeedingPreemption {
+		if policy.reclaimWithinCohort.allowsNone() {
+			break
+		}
+		cell := b.node.Cell(contested.Name())
+		if cell == nil {
+			continue
+		}
+		for _, below := range cell.Below() {
+			if n := below.Node(); below.Over() && n != c.preemptorChild(b) && !c.borrowsAny(n, k) {
+				c.addChild(b, c.newOutsideNode(b, n))
+			}
+		}
+	}
+	b.heap = append(b.heap, b.children...)
+	c.heapify(b.heap)
+}
+
+// newOutsideNode returns a branch off the preemptor's path.
+func (c *targetOrdering) newOutsideNode(above *targetNode, n *quota.Node) *targetNode {
+	b := c.newNode(n, above.level)
+	b.almostLCA, b.preemptorShare = above.almostLCA, above.preemptorShare
+	if b.almostLCA == nil {
+		b.almostLCA, b.preemptorShare = n, c.preemptorShares[b.level-1]
+	}
+	return b
+}
+
+func (c *targetOrdering) addChild(b, child *targetNode) {
+	child.parent, child.share = b, child.node.Share()
+	b.children = append(b.children, child)
+}
+
+// preemptorChild returns the branch's child on the preemptor's path, nil if there is none.
+func (c *targetOrdering) preemptorChild(b *targetNode) *quota.Node {
+	if b.almostLCA != nil || b.level == 0 {
+		return nil
+	}
+	return c.simulation.path[b.level-1]
+}
+
+// borrowsAny reports whether the node borrows one of the first k contested flavor-resources.
+func (c *targetOrdering) borrowsAny(n *quota.Node, k int) bool {
+	for _, contested := range c.simulation.cellsNeedingPreemption[:k] {
+		if cell := n.Cell(contested.Name()); cell != nil && cell.Over() {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *targetOrdering) addCandidates(b *targetNode) {
+	as := candidateCursor{rule: c.simulation.policy.reclaimWithinCohort, commonAncestor: c.simulation.path[b.level]}
+	if b.almostLCA == nil {
+		as.rule, as.sameQueue = c.simulation.policy.withinQueue, true
+	}
+	for _, contested := range c.simulation.cellsNeedingPreemption {
+		cell := b.node.Cell(contested.Name())
+		if cell == nil {
+			continue
+		}
+		if !as.sameQueue {
+			as.cell = cell
+		}
+		b.candidates.addQueueCandidates(c.snapshot, as, cell)
+	}
+	b.candidates.heapify()
+}
