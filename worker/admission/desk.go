@@ -63,7 +63,7 @@ func (s *Snapshot) lineAt(queue string) *Line {
 // openLine returns the line of the desk, opening one if there is none.
 func (d *desk) openLine() *Line {
 	if d.line == nil {
-		d.line = order.NewQueue[*Waiter, Reason, Want](d.name)
+		d.line = order.NewQueue[*Waiter, Want](d.name)
 	}
 	return d.line
 }

@@ -9,6 +9,7 @@ import (
 
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/admissiontest"
+	"switchyard.dev/worker/admission/cycle"
 )
 
 // TestTheRollsListExactlyThoseWhoHoldAndStay compares the index of holders with the holders themselves, after every step of
@@ -28,7 +29,7 @@ func TestTheRollsListExactlyThoseWhoHoldAndStay(t *testing.T) {
 			step.Reservation.ReservedAt = admissiontest.At(random.Intn(3))
 			step.Reservation.Evicted = random.Intn(6) == 0
 			step.Reservation.LocalQueue = []string{"lq", "team"}[random.Intn(2)]
-			step.Apply(s)
+			step.Apply(cycle.NewScheduler(s))
 			mark := admissiontest.Key(fmt.Sprintf("w%d", random.Intn(12)))
 			if random.Intn(2) == 0 {
 				s.Evicting(mark)

@@ -9,16 +9,19 @@ import (
 )
 
 // Line is the waiting line of a ClusterQueue.
-type Line = order.Queue[*Waiter, Reason, Want]
+type Line = order.Queue[*Waiter, Want]
 
 // Place is a workload's place in a line.
-type Place = order.Member[*Waiter, Reason, Want]
+type Place = order.Member[*Waiter, Want]
+
+// Class is the workloads in a line that quota and flavors cannot tell apart.
+type Class = order.EquivalenceClass[*Waiter, Want]
 
 // kindCount is how many of one kind wait in a line.
-type kindCount = order.ClassCount[*Waiter, Reason, Want]
+type kindCount = order.ClassCount[*Waiter, Want]
 
 // Notice is what a waiting workload is told.
-type Notice = order.WaitReason[Reason]
+type Notice = order.WaitReason
 
 // Want is what a workload that cannot be admitted waits for, beside a change of its own and of the configuration. The zero
 // value waits for nothing else.

@@ -1,8 +1,10 @@
 package admission
 
+import "switchyard.dev/worker/admission/order"
+
 // Reason says why a workload is where it is. It is the reason of the condition, of the event and of the metric label, so
 // the set is small and closed (contract: kueue-api.md 1.13).
-type Reason string
+type Reason = order.Reason
 
 // Reasons of QuotaReserved=True and Admitted=True.
 const (

@@ -13,9 +13,6 @@ import (
 //
 // Every workload in it is in exactly one state: it waits in a line, it waits for its backoff to end, or it holds quota.
 type Snapshot struct {
-	// Memo is for package cycle to keep the memory that it uses from one cycle to the next.
-	Memo any
-
 	quota   *quota.Tree
 	desks   map[string]*desk
 	cohorts map[string]*Cohort

@@ -8,6 +8,7 @@ import (
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/admissiontest"
 	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/cycle"
 	"switchyard.dev/worker/admission/quota"
 )
 
@@ -113,7 +114,7 @@ func TestAWorkloadIsInOneStateAtATime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		steps[0].Apply(s)
+		steps[0].Apply(cycle.NewScheduler(s))
 		if got := state(); got != c.want {
 			t.Errorf("after %q it is %s, want %s", c.line, got, c.want)
 		}

@@ -44,7 +44,9 @@ const DefaultMaxAdmissions = 256
 
 // Scheduler is the scheduler of one cluster. It is a leader's Runnable.
 type Scheduler struct {
-	config       Config
+	config Config
+	// cycles runs the cycles on the view's snapshot; nil before the first.
+	cycles       *cycle.Scheduler
 	writePool    *writePool
 	latency      *latencyTracker
 	eventQueue   *eventQueue
@@ -91,7 +93,10 @@ func (l *Scheduler) runCycle(ctx context.Context) view.CycleResult {
 	began := l.config.Clock.Now()
 	var explained []admission.Explanation
 	batch := l.config.View.RunCycle(began, func(s *admission.Snapshot) admission.Plan {
-		plan := cycle.Run(s, began, l.config.Cycle)
+		if l.cycles == nil {
+			l.cycles = cycle.NewScheduler(s)
+		}
+		plan := l.cycles.Run(began, l.config.Cycle)
 		explained = l.explainWaits(ctx, s, plan)
 		return plan
 	})

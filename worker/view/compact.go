@@ -11,6 +11,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
 )
 
 // maxCacheEntries is how many different pod sets, and how many different assignments, are remembered for sharing.
@@ -93,14 +94,14 @@ func appendPodSetsKey(b []byte, sets []kueue.PodSet) ([]byte, bool) {
 		if ps.TopologyRequest != nil {
 			return b, false
 		}
-		b = appendKeyPart(b, string(ps.Name))
+		b = admission.AppendKeyPart(b, string(ps.Name))
 		b = strconv.AppendInt(b, int64(ps.Count), 10)
 		b = append(b, ' ')
 		if ps.MinCount != nil {
 			b = strconv.AppendInt(b, int64(*ps.MinCount), 10)
 		}
 		size := ps.Template.Size()
-		b = appendKeyPart(b, strconv.Itoa(size))
+		b = admission.AppendKeyPart(b, strconv.Itoa(size))
 		at := len(b)
 		b = slices.Grow(b, size)[:at+size]
 		if _, err := ps.Template.MarshalToSizedBuffer(b[at:]); err != nil {
@@ -116,13 +117,13 @@ func appendAssignmentsKey(b []byte, list []kueue.PodSetAssignment) ([]byte, bool
 		if psa.TopologyAssignment != nil || psa.DelayedTopologyRequest != "" {
 			return b, false
 		}
-		b = appendKeyPart(b, string(psa.Name))
+		b = admission.AppendKeyPart(b, string(psa.Name))
 		if psa.Count != nil {
 			b = strconv.AppendInt(b, int64(*psa.Count), 10)
 		}
 		b = append(b, 'f')
 		for _, name := range slices.Sorted(maps.Keys(psa.Flavors)) {
-			b = appendKeyPart(appendKeyPart(b, string(name)), string(psa.Flavors[name]))
+			b = admission.AppendKeyPart(admission.AppendKeyPart(b, string(name)), string(psa.Flavors[name]))
 		}
 		b = append(b, 'u')
 		b = appendResourceListKey(b, psa.ResourceUsage)
@@ -132,7 +133,7 @@ func appendAssignmentsKey(b []byte, list []kueue.PodSetAssignment) ([]byte, bool
 
 func appendRequestsKey(b []byte, list []kueue.PodSetRequest) []byte {
 	for i := range list {
-		b = appendResourceListKey(append(appendKeyPart(b, string(list[i].Name)), 'r'), list[i].Resources)
+		b = appendResourceListKey(append(admission.AppendKeyPart(b, string(list[i].Name)), 'r'), list[i].Resources)
 	}
 	return b
 }
@@ -140,14 +141,7 @@ func appendRequestsKey(b []byte, list []kueue.PodSetRequest) []byte {
 func appendResourceListKey(b []byte, list corev1.ResourceList) []byte {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		q := list[name]
-		b = appendKeyPart(appendKeyPart(b, string(name)), q.String())
+		b = admission.AppendKeyPart(admission.AppendKeyPart(b, string(name)), q.String())
 	}
 	return b
-}
-
-// appendKeyPart writes the length before the text, so that no two lists of texts read the same.
-func appendKeyPart(b []byte, text string) []byte {
-	b = strconv.AppendInt(b, int64(len(text)), 10)
-	b = append(b, ':')
-	return append(b, text...)
 }

@@ -17,7 +17,7 @@ func Play(script string) (string, error) {
 		return "", err
 	}
 	var out strings.Builder
-	s := admission.NewSnapshot()
+	s := cycle.NewScheduler(admission.NewSnapshot())
 	for _, step := range steps {
 		out.WriteString(step.Apply(s))
 	}
@@ -30,15 +30,16 @@ func Build(script string) (*admission.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := admission.NewSnapshot()
+	s := cycle.NewScheduler(admission.NewSnapshot())
 	for _, step := range steps {
 		step.Apply(s)
 	}
-	return s, nil
+	return s.Snapshot(), nil
 }
 
-// Apply does to the snapshot what the step says and returns what it shows, if it shows something.
-func (s *Step) Apply(to *admission.Snapshot) string {
+// Apply does to the scheduler's snapshot what the step says and returns what it shows, if it shows something.
+func (s *Step) Apply(scheduler *cycle.Scheduler) string {
+	to := scheduler.Snapshot()
 	switch s.Verb {
 	case "queue":
 		to.UpsertQueue(s.Queue)
@@ -63,7 +64,7 @@ func (s *Step) Apply(to *admission.Snapshot) string {
 	case "delete":
 		s.delete(to)
 	case "cycle":
-		return PlanText(cycle.Run(to, s.Now, s.Options))
+		return PlanText(scheduler.Run(s.Now, s.Options))
 	case "status":
 		return statusText(s.Name, to.QueueStatus(s.Name))
 	case "explain":

@@ -142,12 +142,12 @@ func benchDecisions(b *testing.B, limit int) {
 	n := 0
 	for b.Loop() {
 		b.StopTimer()
-		s := fullScale.build()
+		s := cycle.NewScheduler(fullScale.build())
 		runtime.GC()
 		b.StartTimer()
 		m.start()
 		for more := true; more; {
-			plan := cycle.Run(s, time.Time{}, cycle.Options{MaxAdmissions: limit})
+			plan := s.Run(time.Time{}, cycle.Options{MaxAdmissions: limit})
 			more, n = plan.More, n+len(plan.Decisions)
 		}
 		m.stop()
@@ -159,21 +159,21 @@ func benchDecisions(b *testing.B, limit int) {
 }
 
 // fullyUsedSnapshot is a world in which nothing is free.
-func fullyUsedSnapshot(opts cycle.Options) *admission.Snapshot {
+func fullyUsedSnapshot(opts cycle.Options) *cycle.Scheduler {
 	x := fullScale
 	x.gpus = 10
-	s := x.build()
-	cycle.Run(s, time.Time{}, opts)
+	s := cycle.NewScheduler(x.build())
+	s.Run(time.Time{}, opts)
 	return s
 }
 
 func benchIdleCycle(b *testing.B) {
 	s := fullyUsedSnapshot(cycle.Options{})
-	cycle.Run(s, time.Time{}, cycle.Options{})
+	s.Run(time.Time{}, cycle.Options{})
 	var m cpuMeter
 	m.start()
 	for b.Loop() {
-		if plan := cycle.Run(s, time.Time{}, cycle.Options{}); len(plan.Decisions) != 0 {
+		if plan := s.Run(time.Time{}, cycle.Options{}); len(plan.Decisions) != 0 {
 			b.Fatal("something was to be done")
 		}
 	}
@@ -193,9 +193,9 @@ func benchOneReleased(b *testing.B) {
 	m.start()
 	n, admitted := 0, 0
 	for b.Loop() {
-		s.Release(held[n%len(held)])
+		s.Snapshot().Release(held[n%len(held)])
 		n++
-		for _, d := range cycle.Run(s, time.Time{}, cycle.Options{}).Decisions {
+		for _, d := range s.Run(time.Time{}, cycle.Options{}).Decisions {
 			if d.Verdict == admission.Admit {
 				held = append(held, d.Workload)
 				admitted++
@@ -212,10 +212,10 @@ func benchTournament(b *testing.B) {
 	var m cpuMeter
 	for b.Loop() {
 		b.StopTimer()
-		s := benchConfig{queues: 1000, pendingPerQueue: 1, admittedPerQueue: 20, gpus: 20}.build()
+		s := cycle.NewScheduler(benchConfig{queues: 1000, pendingPerQueue: 1, admittedPerQueue: 20, gpus: 20}.build())
 		b.StartTimer()
 		m.start()
-		if plan := cycle.Run(s, time.Time{}, cycle.Options{FairSharing: true}); len(plan.Decisions) != 1000 {
+		if plan := s.Run(time.Time{}, cycle.Options{FairSharing: true}); len(plan.Decisions) != 1000 {
 			b.Fatalf("%d decisions", len(plan.Decisions))
 		}
 		m.stop()
@@ -229,13 +229,14 @@ func benchVictimSearch(b *testing.B) {
 	x.gpus, x.pendingPerQueue = 10, 0
 	x.policy = admission.Preemption{WithinQueue: admission.LowerPriority, ReclaimWithinCohort: admission.AnyPriority}
 	s := x.build()
+	scheduler := cycle.NewScheduler(s)
 	var m cpuMeter
 	m.start()
 	for b.Loop() {
 		w := gpuJob(1, 3)
 		w.Priority = 9
 		s.Push(w)
-		plan := cycle.Run(s, time.Time{}, cycle.Options{})
+		plan := scheduler.Run(time.Time{}, cycle.Options{})
 		if len(plan.Decisions) != 1 || plan.Decisions[0].Verdict != admission.Preempt {
 			b.Fatalf("the plan is %v", plan)
 		}

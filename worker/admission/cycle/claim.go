@@ -13,8 +13,9 @@ func (r *run) startPreemption(c *nominatedHead) {
 	if len(c.member.Value.ClosedGates) > 0 {
 		l, why := c.queue, c.rejection
 		why.requeueCondition.Gated = true
-		c.queue, c.assignment, c.preemptionPending = nil, nil, false
-		r.markInadmissible(l, c.member, why)
+		head := c.member
+		r.recycleHead(c)
+		r.markInadmissible(l, head, why)
 		r.nominateNext(l)
 		return
 	}

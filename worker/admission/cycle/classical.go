@@ -14,7 +14,7 @@ type heapItem struct {
 }
 
 func newClassicalOrdering() *classicalOrdering {
-	return &classicalOrdering{heap: order.NewHeap(heapItem.compare, func(heapItem, int) {})}
+	return &classicalOrdering{heap: order.NewHeap(heapItem.compare, nil)}
 }
 
 func (a heapItem) compare(b heapItem) int {

@@ -16,14 +16,18 @@ import (
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/assign"
 	"switchyard.dev/worker/admission/order"
-	"switchyard.dev/worker/admission/preempt"
 )
+
+// Run runs the only scheduling cycle of a snapshot: see [Scheduler.Run].
+func Run(s *admission.Snapshot, now time.Time, opts Options) admission.Plan {
+	return NewScheduler(s).Run(now, opts)
+}
 
 // Run runs one scheduling cycle at the time now. The snapshot already carries the reservations of the workloads that the
 // plan admits and the marks of those it evicts: call Snapshot.Forget and Snapshot.Spare for those whose write fails.
-func Run(s *admission.Snapshot, now time.Time, opts Options) admission.Plan {
-	r := newRun(s, now, opts)
-	lines := s.Settle(now)
+func (s *Scheduler) Run(now time.Time, opts Options) admission.Plan {
+	r := s.newRun(now, opts)
+	lines := s.snapshot.Settle(now)
 	r.allocateQueues(len(lines))
 	for i, line := range lines {
 		l := &r.queues[i]
@@ -37,7 +41,7 @@ func Run(s *admission.Snapshot, now time.Time, opts Options) admission.Plan {
 	r.releaseBooked()
 	defer r.releaseQueues()
 	return admission.Plan{
-		Decisions: r.decisions(), Overlaps: r.overlaps, More: r.hasDeferredHeads || r.heads.len() > 0, WakeAt: s.NextWake(),
+		Decisions: r.decisions(), Overlaps: r.overlaps, More: r.hasDeferredHeads || r.heads.len() > 0, WakeAt: s.snapshot.NextWake(),
 	}
 }
 
@@ -57,10 +61,9 @@ func (r *run) releaseQueues() {
 
 // run is a cycle in progress.
 type run struct {
-	*reusableState
-	snapshot *admission.Snapshot
-	options  Options
-	now      time.Time
+	*Scheduler
+	options Options
+	now     time.Time
 	// queues are the lines that take part, by queue name.
 	queues []clusterQueueState
 	// heads holds the head of every lane that has one that can be served.
@@ -70,23 +73,6 @@ type run struct {
 	overlaps  []admission.Overlap
 	// hasDeferredHeads is whether some lane has a head that may only be looked at in the next cycle.
 	hasDeferredHeads bool
-}
-
-// reusableState is what cycles on the same snapshot use one after the other.
-type reusableState struct {
-	// cycleNumber counts the cycles.
-	cycleNumber uint64
-	assigner    assign.Assigner
-	// victimSearch finds victims by the rules of searches.
-	victimSearch  *preempt.Search
-	searchOptions preempt.Options
-	// freeHeads are free for the next heads.
-	freeHeads []*nominatedHead
-	// spareQueues are the lanes of the next cycle, empty, and classical is its contest if shares do not matter.
-	spareQueues       []clusterQueueState
-	classicalOrdering *classicalOrdering
-	// bookedClaims are the claims that count as taken until the end of the cycle.
-	bookedClaims []bookedClaim
 }
 
 type bookedClaim struct {
@@ -99,29 +85,6 @@ type headOrdering interface {
 	push(*nominatedHead)
 	pop() *nominatedHead
 	len() int
-}
-
-func newRun(s *admission.Snapshot, now time.Time, opts Options) *run {
-	m, found := s.Memo.(*reusableState)
-	if !found {
-		m = &reusableState{classicalOrdering: newClassicalOrdering()}
-		s.Memo = m
-	}
-	if want := opts.preemptionOptions(); m.victimSearch == nil || !sameSearchOptions(m.searchOptions, want) {
-		m.searchOptions, m.victimSearch = want, preempt.New(s, want)
-	}
-	m.cycleNumber++
-	r := &run{reusableState: m, snapshot: s, options: opts, now: now}
-	if opts.FairSharing {
-		r.heads = newTournament(s.Quota(), !opts.WithoutNonBorrowingFirst)
-	} else {
-		r.heads = m.classicalOrdering
-	}
-	return r
-}
-
-func sameSearchOptions(a, b preempt.Options) bool {
-	return a.FairSharing == b.FairSharing && a.WithinNominal == b.WithinNominal && slices.Equal(a.Strategies, b.Strategies)
 }
 
 // clusterQueueState is a line in the cycle.
@@ -151,15 +114,16 @@ func (r *run) nominateNext(l *clusterQueueState) {
 // processBestHead gives the best contender what it can have, or has it take its place again if others changed what it found.
 func (r *run) processBestHead() {
 	best := r.heads.pop()
-	l, bid, looks := best.queue, best.key, best.evaluations
+	// An evaluation that ends in a rejection recycles the head.
+	l, member, bid, looks := best.queue, best.member, best.key, best.evaluations
 	overlapped := r.victimsOverlap(best)
-	again, why := r.evaluateHead(l, best.member)
+	again, why := r.evaluateHead(l, member)
 	if overlapped {
-		r.overlaps = append(r.overlaps, newOverlap(best.workload(), again, looks))
+		r.overlaps = append(r.overlaps, newOverlap(&member.Value.Workload, again, looks))
 	}
 	switch {
 	case again == nil:
-		r.markInadmissible(l, best.member, why)
+		r.markInadmissible(l, member, why)
 		r.nominateNext(l)
 	case again.key != bid || r.options.FairSharing && again.evaluations != looks:
 		r.heads.push(again)

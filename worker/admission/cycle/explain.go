@@ -31,8 +31,8 @@ func Explain(s *admission.Snapshot, k admission.Key, opts Options) (admission.Ex
 
 // explainReason says what the workload would be told, all by itself, and who is in its way.
 func explainReason(s *admission.Snapshot, w *admission.Workload, opts Options, x *admission.Explanation) {
-	// The memory of the run is its own, so that nothing that cycles remember changes.
-	r := &run{reusableState: &reusableState{victimSearch: preempt.New(s, opts.preemptionOptions())}, snapshot: s, options: opts}
+	// The scheduler is this run's own, so that nothing that cycles cache changes.
+	r := &run{Scheduler: &Scheduler{snapshot: s, victimSearch: preempt.New(s, opts.preemptionOptions())}, options: opts}
 	c := &nominatedHead{member: &admission.Place{Value: &admission.Waiter{Workload: *w}}, flavorTable: s.Menu(w.Queue)}
 	got := r.findAssignment(c)
 	x.Because, x.Message = got.Reason, got.Message

@@ -18,12 +18,12 @@ import (
 
 // apiSimulator plays the API to a snapshot: it writes what cycles decide, late or never, and lets victims leave in their time.
 type apiSimulator struct {
-	t        *testing.T
-	rng      *rand.Rand
-	options  cycle.Options
-	snapshot *admission.Snapshot
-	facts    *admissiontest.Facts
-	log      []string
+	t         *testing.T
+	rng       *rand.Rand
+	options   cycle.Options
+	scheduler *cycle.Scheduler
+	facts     *admissiontest.Facts
+	log       []string
 	// lastReasons is the reason that each waiting workload was told since it changed last.
 	lastReasons map[string]admission.Reason
 	// evicting are the victims whose eviction was decided and not called off.
@@ -49,7 +49,7 @@ func FuzzCycleInvariants(f *testing.F) {
 		}
 		w := &apiSimulator{
 			t: t, rng: chance, options: steps[len(steps)-1].Options,
-			snapshot: admission.NewSnapshot(), facts: admissiontest.NewFacts(),
+			scheduler: cycle.NewScheduler(admission.NewSnapshot()), facts: admissiontest.NewFacts(),
 			lastReasons: map[string]admission.Reason{}, evicting: map[string]bool{}, unconfirmed: map[string]bool{},
 		}
 		for _, step := range steps[:len(steps)-1] {
@@ -75,7 +75,7 @@ func (w *apiSimulator) apply(step admissiontest.Step) {
 	w.log = append(w.log, step.Line)
 	was, held := w.facts.Holding[step.Name]
 	waited, waits := w.facts.Pending[step.Name]
-	step.Apply(w.snapshot)
+	step.Apply(w.scheduler)
 	w.facts.Apply(step)
 	if step.Verb == "admitted" && held && was.UID == step.Reservation.UID && !step.Reservation.Evicted {
 		// It is the same workload, reported before its eviction was seen: it leaves all the same.
@@ -104,7 +104,7 @@ func (w *apiSimulator) fail(format string, args ...any) {
 // runCycle runs a cycle and checks all that must hold of it.
 func (w *apiSimulator) runCycle() admission.Plan {
 	before := overusedQueues(w.facts)
-	plan := cycle.Run(w.snapshot, admissiontest.At(100), w.options)
+	plan := w.scheduler.Run(admissiontest.At(100), w.options)
 	w.log = append(w.log, "cycle", admissiontest.PlanText(plan))
 	seen := map[string]bool{}
 	for _, d := range plan.Decisions {
@@ -166,7 +166,7 @@ func (w *apiSimulator) checkUsage() {
 		}
 	}
 	for _, queue := range []string{"a", "b", "c", "d"} {
-		want, got := quota.NewUsage(sums[queue]...), w.snapshot.Quota().Uses(queue)
+		want, got := quota.NewUsage(sums[queue]...), w.scheduler.Snapshot().Quota().Uses(queue)
 		if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			w.fail("%s does not use what its workloads hold (-held +used):\n%s", queue, diff)
 		}

@@ -69,8 +69,8 @@ type rejection struct {
 func (r *run) evaluateHead(l *clusterQueueState, head *admission.Place) (*nominatedHead, rejection) {
 	menu := r.snapshot.MenuFor(head.Value)
 	version := r.quotaVersion(menu, l.Name())
-	c, found := head.Memo.(*nominatedHead)
-	if !found {
+	c := r.nominated[head]
+	if c == nil {
 		c = r.nominateFromCache(head)
 	}
 	if c != nil && r.isStillValid(c, menu, version) {
@@ -88,7 +88,9 @@ func (r *run) evaluateHead(l *clusterQueueState, head *admission.Place) (*nomina
 	if r.applyResult(c, r.findAssignment(c)) {
 		return c, rejection{}
 	}
-	return nil, c.rejection
+	why := c.rejection
+	r.recycleHead(c)
+	return nil, why
 }
 
 // quotaVersion returns the version of the numbers in the queue's tree.
@@ -102,7 +104,7 @@ func (r *run) quotaVersion(menu *admission.Menu, queue string) quota.Version {
 // nominateFromCache returns a contender with what another of the head's kind got, nil if nothing is known of the kind. It has to be seen
 // whether that stands.
 func (r *run) nominateFromCache(head *admission.Place) *nominatedHead {
-	f, known := (*head.ClassMemo()).(*cachedAssignment)
+	f, known := r.assignments[head.Class()]
 	if !known {
 		return nil
 	}
@@ -113,17 +115,17 @@ func (r *run) nominateFromCache(head *admission.Place) *nominatedHead {
 }
 
 // cacheForClass keeps what the contender got for others of its kind, unless that could be different for those of another rank.
-func (c *nominatedHead) cacheForClass(got assign.Result) {
-	memo := c.member.ClassMemo()
+func (r *run) cacheForClass(c *nominatedHead, got assign.Result) {
+	class := c.member.Class()
 	ranked := c.flavorTable.Preempts && (len(got.Shortfalls) > 0 || reduciblePodSet(c.workload()) >= 0)
 	if got.Mode != assign.Fit || c.preemptionPending || ranked {
-		*memo = nil
+		delete(r.assignments, class)
 		return
 	}
-	f, known := (*memo).(*cachedAssignment)
+	f, known := r.assignments[class]
 	if !known {
 		f = &cachedAssignment{}
-		*memo = f
+		r.assignments[class] = f
 	}
 	*f = cachedAssignment{assignment: c.assignment, cellRequests: c.cellRequests, flavorTable: c.flavorTable, quotaVersion: c.quotaVersion}
 }
@@ -140,17 +142,18 @@ func (r *run) newNominatedHead(head *admission.Place) *nominatedHead {
 	last := len(r.freeHeads) - 1
 	if last < 0 {
 		c := &nominatedHead{member: head}
-		head.Memo = c
+		r.nominated[head] = c
 		return c
 	}
 	c := r.freeHeads[last]
 	r.freeHeads = r.freeHeads[:last]
-	c.member, head.Memo = head, c
+	c.member, r.nominated[head] = head, c
 	return c
 }
 
-// recycleHead forgets a contender that was admitted.
+// recycleHead forgets a head that was admitted or rejected.
 func (r *run) recycleHead(c *nominatedHead) {
+	delete(r.nominated, c.member)
 	*c = nominatedHead{}
 	r.freeHeads = append(r.freeHeads, c)
 }
@@ -163,14 +166,12 @@ func (r *run) applyResult(c *nominatedHead, got assign.Result) bool {
 	} else {
 		c.rejection = r.buildRejection(c, got)
 	}
-	c.cacheForClass(got)
+	r.cacheForClass(c, got)
 	viable := got.Mode > assign.NoCandidates || got.Mode == assign.NoCandidates && reservesQuota(c.flavorTable.Queue)
-	if !viable {
-		c.queue, c.assignment, c.victims, c.preemptionPending, c.lastReported = nil, nil, nil, false, admission.Notice{}
-		return false
+	if viable {
+		r.setKey(c)
 	}
-	r.setKey(c)
-	return true
+	return viable
 }
 
 func newCellRequests(queue *quota.Node, u admission.Usage) []cellRequest {

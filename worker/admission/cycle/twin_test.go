@@ -37,7 +37,7 @@ func compareWithNaiveCycle(t *testing.T, data []byte) {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, script)
 	}
-	p := naiveComparison{t: t, script: script, snapshot: admission.NewSnapshot(), facts: admissiontest.NewFacts()}
+	p := naiveComparison{t: t, script: script, scheduler: cycle.NewScheduler(admission.NewSnapshot()), facts: admissiontest.NewFacts()}
 	p.lastReasons = map[string]admission.Reason{}
 	for _, step := range steps {
 		p.step(step)
@@ -45,10 +45,10 @@ func compareWithNaiveCycle(t *testing.T, data []byte) {
 }
 
 type naiveComparison struct {
-	t        *testing.T
-	script   string
-	snapshot *admission.Snapshot
-	facts    *admissiontest.Facts
+	t         *testing.T
+	script    string
+	scheduler *cycle.Scheduler
+	facts     *admissiontest.Facts
 	// lastReasons is the reason that each waiting workload was last told.
 	lastReasons map[string]admission.Reason
 }
@@ -56,7 +56,7 @@ type naiveComparison struct {
 func (p *naiveComparison) step(step admissiontest.Step) {
 	if step.Verb != "cycle" {
 		was := p.facts.Pending[step.Name]
-		step.Apply(p.snapshot)
+		step.Apply(p.scheduler)
 		p.facts.Apply(step)
 		if is, waits := p.facts.Pending[step.Name]; !waits || gocmp.Diff(was, is) != "" {
 			delete(p.lastReasons, step.Name)
@@ -65,7 +65,7 @@ func (p *naiveComparison) step(step admissiontest.Step) {
 	}
 	// The twin's admissions become the facts that the limits are checked against.
 	before := overusedQueues(p.facts)
-	plan := cycle.Run(p.snapshot, step.Now, step.Options)
+	plan := p.scheduler.Run(step.Now, step.Options)
 	admitted, reasons := admissiontest.NaiveCycle(p.facts, step.Now, step.Options)
 	p.expectSame(step.Line, "admissions", admitted, p.recordPlan(plan))
 	for name, reason := range reasons {
@@ -109,15 +109,15 @@ func (p *naiveComparison) expectSame(line, what string, want, got any) {
 
 // expectSameStatus compares the counters kept up to date with those of a snapshot built from the facts.
 func (p *naiveComparison) expectSameStatus(line string) {
-	fresh := p.facts.Snapshot()
+	fresh, kept := p.facts.Snapshot(), p.scheduler.Snapshot()
 	for _, queue := range []string{"a", "b", "c", "d"} {
-		want, got := fresh.QueueStatus(queue), p.snapshot.QueueStatus(queue)
+		want, got := fresh.QueueStatus(queue), kept.QueueStatus(queue)
 		want.Active, want.Inadmissible = want.Active+want.Inadmissible, 0
 		got.Active, got.Inadmissible = got.Active+got.Inadmissible, 0
 		p.expectSame(line, "statuses of "+queue, want, got)
-		p.expectSame(line, "waiting lists of "+queue, fresh.Waiting(queue), p.snapshot.Waiting(queue))
+		p.expectSame(line, "waiting lists of "+queue, fresh.Waiting(queue), kept.Waiting(queue))
 		lq := admissiontest.Key("lq")
-		p.expectSame(line, "local queues", fresh.LocalQueueStatus(lq, queue), p.snapshot.LocalQueueStatus(lq, queue))
+		p.expectSame(line, "local queues", fresh.LocalQueueStatus(lq, queue), kept.LocalQueueStatus(lq, queue))
 	}
 }
 
@@ -148,7 +148,7 @@ func TestDecisionOrderIsIndependentOfSnapshotHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		facts := admissiontest.NewFacts()
-		kept := admission.NewSnapshot()
+		kept := cycle.NewScheduler(admission.NewSnapshot())
 		for _, step := range steps {
 			if step.Verb != "cycle" {
 				step.Apply(kept)
@@ -156,7 +156,7 @@ func TestDecisionOrderIsIndependentOfSnapshotHistory(t *testing.T) {
 			}
 		}
 		want := admissiontest.PlanText(cycle.Run(facts.Snapshot(), admissiontest.At(100), cycle.Options{}))
-		got := admissiontest.PlanText(cycle.Run(kept, admissiontest.At(100), cycle.Options{}))
+		got := admissiontest.PlanText(kept.Run(admissiontest.At(100), cycle.Options{}))
 		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Fatalf("seed %d (-from scratch +kept up to date):\n%s\n%s", seed, diff, admissiontest.Script(data))
 		}

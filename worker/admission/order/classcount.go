@@ -10,7 +10,7 @@ type originCount struct {
 
 // countOrigin counts one more (by 1) or one fewer (by -1) of those who came in by a door. The door that was used last stands first:
 // members that come or go together often share theirs.
-func (k *equivalenceClass[T, R, C]) countOrigin(in any, by int) {
+func (k *EquivalenceClass[T, C]) countOrigin(in any, by int) {
 	at := 0
 	for at < len(k.origins) && k.origins[at].origin != in {
 		at++
@@ -27,9 +27,9 @@ func (k *equivalenceClass[T, R, C]) countOrigin(in any, by int) {
 }
 
 // ClassCount is how many members of one kind there are.
-type ClassCount[T any, R comparable, C any] struct {
+type ClassCount[T, C any] struct {
 	// First is the first of them.
-	First        *Member[T, R, C]
+	First        *Member[T, C]
 	Len          int
 	Inadmissible bool
 	// Origins shows by which doors they came in, and how many by each, in no order.
@@ -38,15 +38,15 @@ type ClassCount[T any, R comparable, C any] struct {
 
 // EachClass shows every kind of every group, in no order. What it costs depends on their number, and on that of the doors, but
 // not on the number of members.
-func (l *Queue[T, R, C]) EachClass(see func(ClassCount[T, R, C])) {
+func (l *Queue[T, C]) EachClass(see func(ClassCount[T, C])) {
 	for _, g := range l.groups {
 		for _, k := range g.classes {
-			see(ClassCount[T, R, C]{First: k.head.member, Len: k.members.Len(), Inadmissible: k.isInadmissible, Origins: k.eachOrigin})
+			see(ClassCount[T, C]{First: k.head.member, Len: k.members.Len(), Inadmissible: k.isInadmissible, Origins: k.eachOrigin})
 		}
 	}
 }
 
-func (k *equivalenceClass[T, R, C]) eachOrigin(yield func(any, int) bool) {
+func (k *EquivalenceClass[T, C]) eachOrigin(yield func(any, int) bool) {
 	for _, d := range k.origins {
 		if !yield(d.origin, d.count) {
 			return

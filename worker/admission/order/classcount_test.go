@@ -10,9 +10,9 @@ import (
 // TestOriginsOfAClassAreCounted holds the counts against those of the members themselves, after every step.
 func TestOriginsOfAClassAreCounted(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	l := NewQueue[string, string, int]("line")
+	l := NewQueue[string, int]("line")
 	kinds, doors := []string{"a", "b"}, []string{"x", "y", "z"}
-	var members []*Member[string, string, int]
+	var members []*Member[string, int]
 	for step := range 2000 {
 		switch r.IntN(5) {
 		case 0, 1:
@@ -26,7 +26,7 @@ func TestOriginsOfAClassAreCounted(t *testing.T) {
 			}
 		case 3:
 			if l.Head() != nil {
-				l.MarkInadmissible(WaitReason[string]{Reason: "full"}, Inadmissible[int]{})
+				l.MarkInadmissible(WaitReason{Reason: "full"}, Inadmissible[int]{})
 			}
 		case 4:
 			l.RequeueAll()
@@ -36,7 +36,7 @@ func TestOriginsOfAClassAreCounted(t *testing.T) {
 			want[m.Value]++
 			want[m.Value+m.origin.(string)]++
 		}
-		l.EachClass(func(k ClassCount[string, string, int]) {
+		l.EachClass(func(k ClassCount[string, int]) {
 			got[k.First.Value] = k.Len
 			for door, n := range k.Origins {
 				got[k.First.Value+door.(string)] = n

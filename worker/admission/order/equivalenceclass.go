@@ -6,58 +6,56 @@ import (
 )
 
 // group is the members that take their turn by a weight of their own.
-type group[T any, R comparable, C any] struct {
+type group[T, C any] struct {
 	name    string
 	weight  int64
-	classes map[string]*equivalenceClass[T, R, C]
+	classes map[string]*EquivalenceClass[T, C]
 	// activeClasses has the kinds that are not parked.
-	activeClasses *Heap[*equivalenceClass[T, R, C]]
+	activeClasses *Heap[*EquivalenceClass[T, C]]
 	// index is the index in the line's turns.
 	index int
 }
 
-// equivalenceClass is the members of a group that the quota cannot tell apart.
-type equivalenceClass[T any, R comparable, C any] struct {
+// EquivalenceClass is the members of a group that the quota cannot tell apart.
+type EquivalenceClass[T, C any] struct {
 	name    string
-	group   *group[T, R, C]
-	members *Heap[heapItem[T, R, C]]
+	group   *group[T, C]
+	members *Heap[heapItem[T, C]]
 	// head is the first of members, as long as there are any.
-	head           heapItem[T, R, C]
+	head           heapItem[T, C]
 	isInadmissible bool
 	// notificationQueued is whether the kind is among the line's news.
 	notificationQueued bool
 	// index is the index in the group's active heap or the line's parked list.
 	index int
 	// lastReason is what the kind was told when it was last parked.
-	lastReason WaitReason[R]
+	lastReason WaitReason
 	Inadmissible[C]
-	// memo is for whoever looks at heads, see Member.KindMemo.
-	memo any
 	// headRank is the rank of the member that the kind was parked for.
 	headRank Rank
 	// origins are what the members came in by. There is room for one.
 	origins      []originCount
 	originBuffer [1]originCount
 	// unnotified has all members that were not told said.Because yet, and possibly some that were or that left.
-	unnotified []*Member[T, R, C]
+	unnotified []*Member[T, C]
 }
 
 // heapItem is a member in a heap, with its mark at hand.
-type heapItem[T any, R comparable, C any] struct {
+type heapItem[T, C any] struct {
 	prefix RankPrefix
-	member *Member[T, R, C]
+	member *Member[T, C]
 }
 
-func (s heapItem[T, R, C]) compare(other heapItem[T, R, C]) int {
+func (s heapItem[T, C]) compare(other heapItem[T, C]) int {
 	if c := s.prefix.Compare(other.prefix); c != 0 {
 		return c
 	}
 	return s.member.rank.Compare(other.member.rank)
 }
 
-func (g *group[T, R, C]) head() heapItem[T, R, C] { return g.activeClasses.First().head }
+func (g *group[T, C]) head() heapItem[T, C] { return g.activeClasses.First().head }
 
-func (g *group[T, R, C]) compare(other *group[T, R, C]) int {
+func (g *group[T, C]) compare(other *group[T, C]) int {
 	if c := cmp.Compare(g.weight, other.weight); c != 0 {
 		return c
 	}
@@ -65,45 +63,48 @@ func (g *group[T, R, C]) compare(other *group[T, R, C]) int {
 }
 
 // ensureGroup finds the group of that name or makes one.
-func (l *Queue[T, R, C]) ensureGroup(name string) *group[T, R, C] {
+func (l *Queue[T, C]) ensureGroup(name string) *group[T, C] {
 	if g, found := l.groups[name]; found {
 		return g
 	}
-	g := &group[T, R, C]{name: name, classes: map[string]*equivalenceClass[T, R, C]{}, activeClasses: NewHeap(
-		func(a, b *equivalenceClass[T, R, C]) int { return a.head.compare(b.head) },
-		func(k *equivalenceClass[T, R, C], at int) { k.index = at },
+	g := &group[T, C]{name: name, classes: map[string]*EquivalenceClass[T, C]{}, activeClasses: NewHeap(
+		func(a, b *EquivalenceClass[T, C]) int { return a.head.compare(b.head) },
+		func(k *EquivalenceClass[T, C], at int) { k.index = at },
 	)}
 	l.groups[name] = g
 	return g
 }
 
-func newEquivalenceClass[T any, R comparable, C any](g *group[T, R, C], name string) *equivalenceClass[T, R, C] {
-	k := &equivalenceClass[T, R, C]{name: name, group: g, members: NewHeap(
-		heapItem[T, R, C].compare,
-		func(s heapItem[T, R, C], at int) { s.member.index = at },
+func newEquivalenceClass[T, C any](g *group[T, C], name string) *EquivalenceClass[T, C] {
+	k := &EquivalenceClass[T, C]{name: name, group: g, members: NewHeap(
+		heapItem[T, C].compare,
+		func(s heapItem[T, C], at int) { s.member.index = at },
 	)}
 	k.origins = k.originBuffer[:0]
 	g.classes[name] = k
 	return k
 }
 
-func (k *equivalenceClass[T, R, C]) add(m *Member[T, R, C]) {
-	k.members.Push(heapItem[T, R, C]{prefix: m.rank.Prefix(), member: m})
+// Len returns the number of members. A class without members has left its queue for good.
+func (k *EquivalenceClass[T, C]) Len() int { return k.members.Len() }
+
+func (k *EquivalenceClass[T, C]) add(m *Member[T, C]) {
+	k.members.Push(heapItem[T, C]{prefix: m.rank.Prefix(), member: m})
 	k.countOrigin(m.origin, 1)
 	k.head = k.members.First()
 }
 
-func (k *equivalenceClass[T, R, C]) remove(m *Member[T, R, C]) {
+func (k *EquivalenceClass[T, C]) remove(m *Member[T, C]) {
 	k.members.Remove(m.index)
 	k.countOrigin(m.origin, -1)
-	k.head = heapItem[T, R, C]{}
+	k.head = heapItem[T, C]{}
 	if k.members.Len() > 0 {
 		k.head = k.members.First()
 	}
 }
 
 // removeClass drops a kind that nobody is of any more.
-func (l *Queue[T, R, C]) removeClass(k *equivalenceClass[T, R, C]) {
+func (l *Queue[T, C]) removeClass(k *EquivalenceClass[T, C]) {
 	g := k.group
 	delete(g.classes, k.name)
 	if len(g.classes) == 0 && g.name != "" {
@@ -112,7 +113,7 @@ func (l *Queue[T, R, C]) removeClass(k *equivalenceClass[T, R, C]) {
 }
 
 // activateClass puts a kind that has members among those whose turn comes.
-func (l *Queue[T, R, C]) activateClass(k *equivalenceClass[T, R, C]) {
+func (l *Queue[T, C]) activateClass(k *EquivalenceClass[T, C]) {
 	g := k.group
 	g.activeClasses.Push(k)
 	if g.activeClasses.Len() == 1 {
@@ -122,7 +123,7 @@ func (l *Queue[T, R, C]) activateClass(k *equivalenceClass[T, R, C]) {
 	}
 }
 
-func (l *Queue[T, R, C]) deactivateClass(k *equivalenceClass[T, R, C]) {
+func (l *Queue[T, C]) deactivateClass(k *EquivalenceClass[T, C]) {
 	g := k.group
 	if g.activeClasses.Len() == 1 {
 		// The group leaves before the kind, by whose first member it is compared; but a kind may be empty by now, so that
@@ -139,7 +140,7 @@ func (l *Queue[T, R, C]) deactivateClass(k *equivalenceClass[T, R, C]) {
 }
 
 // reorderClass takes in that another member of an active kind may be its first now.
-func (l *Queue[T, R, C]) reorderClass(k *equivalenceClass[T, R, C]) {
+func (l *Queue[T, C]) reorderClass(k *EquivalenceClass[T, C]) {
 	g := k.group
 	wasFirst := k.index == 0
 	g.activeClasses.Fix(k.index)
@@ -149,15 +150,15 @@ func (l *Queue[T, R, C]) reorderClass(k *equivalenceClass[T, R, C]) {
 }
 
 // addUnnotified notes that a member is still to be told, dropping those that left once they are the majority.
-func (k *equivalenceClass[T, R, C]) addUnnotified(m *Member[T, R, C]) {
+func (k *EquivalenceClass[T, C]) addUnnotified(m *Member[T, C]) {
 	if len(k.unnotified) > 16+2*k.members.Len() {
-		k.unnotified = slices.DeleteFunc(k.unnotified, func(m *Member[T, R, C]) bool { return m.class != k || m.notified })
+		k.unnotified = slices.DeleteFunc(k.unnotified, func(m *Member[T, C]) bool { return m.class != k || m.notified })
 	}
 	k.unnotified = append(k.unnotified, m)
 }
 
 // resetNotified makes everybody of the kind one to be told.
-func (k *equivalenceClass[T, R, C]) resetNotified() {
+func (k *EquivalenceClass[T, C]) resetNotified() {
 	k.unnotified = k.unnotified[:0]
 	for _, s := range k.members.All() {
 		s.member.notified = false
@@ -166,8 +167,8 @@ func (k *equivalenceClass[T, R, C]) resetNotified() {
 }
 
 // takeUnnotified returns those not told yet by rank and takes them for told.
-func (k *equivalenceClass[T, R, C]) takeUnnotified() []*Member[T, R, C] {
-	members := make([]*Member[T, R, C], 0, len(k.unnotified))
+func (k *EquivalenceClass[T, C]) takeUnnotified() []*Member[T, C] {
+	members := make([]*Member[T, C], 0, len(k.unnotified))
 	for _, m := range k.unnotified {
 		if m.class == k && !m.notified {
 			m.notified = true
@@ -180,8 +181,8 @@ func (k *equivalenceClass[T, R, C]) takeUnnotified() []*Member[T, R, C] {
 	return members
 }
 
-func sortByRank[T any, R comparable, C any](members []*Member[T, R, C]) {
-	slices.SortFunc(members, func(a, b *Member[T, R, C]) int {
+func sortByRank[T, C any](members []*Member[T, C]) {
+	slices.SortFunc(members, func(a, b *Member[T, C]) int {
 		return a.rank.Compare(b.rank)
 	})
 }

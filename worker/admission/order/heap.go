@@ -1,17 +1,28 @@
 package order
 
-// Heap is a binary heap whose elements know their place, so that any of them can be removed or moved in logarithmic time.
+// Heap is a binary heap. Its elements may know their index, so that any of them can be removed or moved in logarithmic time.
 // NewHeap makes one.
 type Heap[T any] struct {
 	elements []T
 	compare  func(a, b T) int
-	// setIndex tells an element its index; -1 once it has left.
+	// setIndex, unless nil, tells an element its index; -1 once it has left.
 	setIndex func(element T, index int)
 }
 
-// NewHeap returns an empty heap. place is told each element's index whenever it changes, and -1 when the element leaves.
-func NewHeap[T any](compare func(a, b T) int, place func(element T, index int)) *Heap[T] {
-	return &Heap[T]{compare: compare, setIndex: place}
+// NewHeap returns an empty heap. setIndex is called with an element's index whenever that changes, and with -1 when the element
+// leaves; nil if elements need not know.
+func NewHeap[T any](compare func(a, b T) int, setIndex func(element T, index int)) *Heap[T] {
+	return &Heap[T]{compare: compare, setIndex: setIndex}
+}
+
+// Append adds an element without restoring the order: call [Heap.Init] before anything else is asked of the heap.
+func (h *Heap[T]) Append(element T) { h.elements = append(h.elements, element) }
+
+// Init restores the order of all elements, in linear time.
+func (h *Heap[T]) Init() {
+	for i := len(h.elements)/2 - 1; i >= 0; i-- {
+		h.down(i)
+	}
 }
 
 // Len returns the number of elements.
@@ -35,7 +46,7 @@ func (h *Heap[T]) Push(element T) {
 	h.up(len(h.elements) - 1)
 }
 
-// Remove takes out the element at index, which it was told through place.
+// Remove takes out the element at index, as setIndex said; 0 is the first.
 func (h *Heap[T]) Remove(index int) {
 	gone, last := h.elements[index], len(h.elements)-1
 	moved := h.elements[last]
@@ -45,7 +56,9 @@ func (h *Heap[T]) Remove(index int) {
 		h.elements[index] = moved
 		h.Fix(index)
 	}
-	h.setIndex(gone, -1)
+	if h.setIndex != nil {
+		h.setIndex(gone, -1)
+	}
 }
 
 // Fix restores the order after the element at index changed.
@@ -91,5 +104,7 @@ func (h *Heap[T]) down(i int) bool {
 
 func (h *Heap[T]) set(i int, element T) {
 	h.elements[i] = element
-	h.setIndex(element, i)
+	if h.setIndex != nil {
+		h.setIndex(element, i)
+	}
 }

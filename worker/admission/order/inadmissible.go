@@ -13,13 +13,13 @@ type Inadmissible[C any] struct {
 // MarkInadmissible takes the head and all of its kind aside until they are woken. It returns those to be told: everybody of the kind that
 // was not told the same reason before, and the head unless it was told the very same, by rank. The line must have a head. A head that is stuck although
 // others of its kind rank before it, which may do better, only loses its place.
-func (l *Queue[T, R, C]) MarkInadmissible(n WaitReason[R], aside Inadmissible[C]) []*Member[T, R, C] {
+func (l *Queue[T, C]) MarkInadmissible(n WaitReason, aside Inadmissible[C]) []*Member[T, C] {
 	head := l.Head()
 	k := head.class
 	if l.stickyHead != nil && l.stickyHead.class == k {
 		l.stickyHead = nil
 		if aside.RankSensitive && k.head.member != head {
-			return []*Member[T, R, C]{head}
+			return []*Member[T, C]{head}
 		}
 	}
 	l.deactivateClass(k)
@@ -41,7 +41,7 @@ func (l *Queue[T, R, C]) MarkInadmissible(n WaitReason[R], aside Inadmissible[C]
 }
 
 // RequeueAll makes everybody active again and unblocks the line.
-func (l *Queue[T, R, C]) RequeueAll() {
+func (l *Queue[T, C]) RequeueAll() {
 	l.blockingHead = nil
 	for _, k := range l.inadmissibleClasses {
 		k.isInadmissible = false
@@ -54,7 +54,7 @@ func (l *Queue[T, R, C]) RequeueAll() {
 
 // RequeueIf makes those active again whose wait is over, as over says of what they wait for; the head that blocks the line is
 // one of them. It reports whether there was any.
-func (l *Queue[T, R, C]) RequeueIf(over func(C) bool) bool {
+func (l *Queue[T, C]) RequeueIf(over func(C) bool) bool {
 	woken := false
 	if l.blockingHead != nil && over(l.blockedUntil) {
 		l.blockingHead, woken = nil, true
@@ -74,28 +74,28 @@ func (l *Queue[T, R, C]) RequeueIf(over func(C) bool) bool {
 }
 
 // HasNotifications reports whether News would return something.
-func (l *Queue[T, R, C]) HasNotifications() bool {
-	return slices.ContainsFunc(l.classesToNotify, func(k *equivalenceClass[T, R, C]) bool { return k.isInadmissible })
+func (l *Queue[T, C]) HasNotifications() bool {
+	return slices.ContainsFunc(l.classesToNotify, func(k *EquivalenceClass[T, C]) bool { return k.isInadmissible })
 }
 
 // Notification is a notice and the members it goes to, by rank.
-type Notification[T any, R comparable, C any] struct {
-	WaitReason[R]
+type Notification[T, C any] struct {
+	WaitReason
 	// Until is what they wait for.
 	Until   C
-	Members []*Member[T, R, C]
+	Members []*Member[T, C]
 }
 
 // TakeNotifications returns those who joined kinds that were parked already, with what their kind was told, and forgets them.
-func (l *Queue[T, R, C]) TakeNotifications() []Notification[T, R, C] {
-	var told []Notification[T, R, C]
+func (l *Queue[T, C]) TakeNotifications() []Notification[T, C] {
+	var told []Notification[T, C]
 	for _, k := range l.classesToNotify {
 		k.notificationQueued = false
 		if !k.isInadmissible {
 			continue
 		}
 		if members := k.takeUnnotified(); len(members) > 0 {
-			told = append(told, Notification[T, R, C]{WaitReason: k.lastReason, Until: k.Until, Members: members})
+			told = append(told, Notification[T, C]{WaitReason: k.lastReason, Until: k.Until, Members: members})
 		}
 	}
 	clear(l.classesToNotify)
@@ -103,7 +103,7 @@ func (l *Queue[T, R, C]) TakeNotifications() []Notification[T, R, C] {
 	return told
 }
 
-func (l *Queue[T, R, C]) queueNotification(k *equivalenceClass[T, R, C]) {
+func (l *Queue[T, C]) queueNotification(k *EquivalenceClass[T, C]) {
 	if !k.notificationQueued {
 		k.notificationQueued = true
 		l.classesToNotify = append(l.classesToNotify, k)
@@ -111,7 +111,7 @@ func (l *Queue[T, R, C]) queueNotification(k *equivalenceClass[T, R, C]) {
 }
 
 // removeInadmissible takes the kind off the list of those parked.
-func (l *Queue[T, R, C]) removeInadmissible(k *equivalenceClass[T, R, C]) {
+func (l *Queue[T, C]) removeInadmissible(k *EquivalenceClass[T, C]) {
 	last := l.inadmissibleClasses[len(l.inadmissibleClasses)-1]
 	l.inadmissibleClasses[k.index], last.index = last, k.index
 	clear(l.inadmissibleClasses[len(l.inadmissibleClasses)-1:])
@@ -120,4 +120,4 @@ func (l *Queue[T, R, C]) removeInadmissible(k *equivalenceClass[T, R, C]) {
 }
 
 // IsInadmissible reports whether the member's kind is parked. The member must be in a line.
-func (m *Member[T, R, C]) IsInadmissible() bool { return m.class.isInadmissible }
+func (m *Member[T, C]) IsInadmissible() bool { return m.class.isInadmissible }

@@ -104,12 +104,12 @@ func FuzzHeapYieldsElementsInOrder(f *testing.F) {
 
 // testQueue is a Line of names with strings for reasons.
 type testQueue struct {
-	*Queue[string, string, string]
-	members map[string]*Member[string, string, string]
+	*Queue[string, string]
+	members map[string]*Member[string, string]
 }
 
 func newTestQueue() testQueue {
-	return testQueue{NewQueue[string, string, string]("q"), map[string]*Member[string, string, string]{}}
+	return testQueue{NewQueue[string, string]("q"), map[string]*Member[string, string]{}}
 }
 
 // push adds a member whose kind is the first letter of its name and whose priority is the number after it. Kinds from m on
@@ -144,7 +144,7 @@ func (l testQueue) markInadmissible(because string) string {
 }
 
 func (l testQueue) markInadmissibleRanked(because string, ranked bool) string {
-	return memberNames(l.MarkInadmissible(WaitReason[string]{Reason: because}, Inadmissible[string]{Until: l.Head().Value[:1], RankSensitive: ranked}))
+	return memberNames(l.MarkInadmissible(WaitReason{Reason: Reason(because)}, Inadmissible[string]{Until: l.Head().Value[:1], RankSensitive: ranked}))
 }
 
 func (l testQueue) blockOnHead() {
@@ -163,12 +163,12 @@ func (l testQueue) headName() string {
 func (l testQueue) notificationTexts() string {
 	var parts []string
 	for _, told := range l.TakeNotifications() {
-		parts = append(parts, memberNames(told.Members)+" "+told.Reason)
+		parts = append(parts, memberNames(told.Members)+" "+string(told.Reason))
 	}
 	return strings.Join(parts, "; ")
 }
 
-func memberNames(members []*Member[string, string, string]) string {
+func memberNames(members []*Member[string, string]) string {
 	var list []string
 	for _, m := range members {
 		list = append(list, m.Value)
@@ -210,7 +210,7 @@ func TestTheSameReasonIsReportedOnce(t *testing.T) {
 	expectEqual(t, "but who is new", l.markInadmissible("full"), "a2")
 	l.RequeueAll()
 	expectEqual(t, "another message is for the one that was looked at",
-		memberNames(l.MarkInadmissible(WaitReason[string]{Reason: "full", Message: "nearly"}, Inadmissible[string]{})), "a5")
+		memberNames(l.MarkInadmissible(WaitReason{Reason: "full", Message: "nearly"}, Inadmissible[string]{})), "a5")
 	l.RequeueAll()
 	expectEqual(t, "another reason is news to all", l.markInadmissible("gone"), "a5 a3 a2 a1")
 }

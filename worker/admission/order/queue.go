@@ -2,7 +2,7 @@ package order
 
 // Queue is the waiting line of one queue. Members of the same kind are interchangeable to the quota: when the first of them
 // cannot be admitted, none can, so that they are looked at, parked and woken as one, at a cost that does not depend on
-// their number. T is what waits, R the type of the reason it is given, C that of what a parked kind waits for.
+// their number. T is what waits, C the type of the condition under which an inadmissible class is requeued.
 //
 //	join -> active --Park--> parked --Wake--> active
 //	          |  \--Block--> the head and all behind it stay active, but nobody is looked at --Wake--> active
@@ -10,45 +10,48 @@ package order
 //
 // Members belong to groups, too, of which the one with the least weight goes first, whatever the ranks; a line that has no
 // use for that puts everybody into the same.
-type Queue[T any, R comparable, C any] struct {
+type Queue[T, C any] struct {
 	name string
 	// groups finds a group by name; those that nobody is in are forgotten.
-	groups map[string]*group[T, R, C]
+	groups map[string]*group[T, C]
 	// activeGroups has the groups that somebody active is in.
-	activeGroups        *Heap[*group[T, R, C]]
-	inadmissibleClasses []*equivalenceClass[T, R, C]
+	activeGroups        *Heap[*group[T, C]]
+	inadmissibleClasses []*EquivalenceClass[T, C]
 	// blockingHead is the head that holds up everybody, as long as it is the head, and until what.
-	blockingHead *Member[T, R, C]
+	blockingHead *Member[T, C]
 	blockedUntil C
 	// stickyHead is the member that goes first in its group.
-	stickyHead *Member[T, R, C]
+	stickyHead *Member[T, C]
 	// classesToNotify are parked kinds that somebody joined after they were parked.
-	classesToNotify                []*equivalenceClass[T, R, C]
+	classesToNotify                []*EquivalenceClass[T, C]
 	activeCount, inadmissibleCount int
 }
 
 // Member is a place in a line.
-type Member[T any, R comparable, C any] struct {
-	Value T
-	// Memo is for whoever looks at heads to remember something about this one until it leaves.
-	Memo     any
+type Member[T, C any] struct {
+	Value    T
 	rank     Rank
-	class    *equivalenceClass[T, R, C]
+	class    *EquivalenceClass[T, C]
 	origin   any
 	index    int
 	notified bool
 }
 
 // Rank returns the rank that the member joined with.
-func (m *Member[T, R, C]) Rank() Rank { return m.rank }
+func (m *Member[T, C]) Rank() Rank { return m.rank }
 
-// ClassMemo is for whoever looks at heads to remember something that is true of all members of this one's kind, until the
-// last of them leaves. The member must be in a line.
-func (m *Member[T, R, C]) ClassMemo() *any { return &m.class.memo }
+// IsQueued reports whether the member is still in its queue.
+func (m *Member[T, C]) IsQueued() bool { return m.class != nil }
+
+// Class returns the member's equivalence class. The member must be in a queue.
+func (m *Member[T, C]) Class() *EquivalenceClass[T, C] { return m.class }
+
+// Reason is a reason for a condition: a CamelCase word of the public API.
+type Reason string
 
 // WaitReason is what a member of a line is told about why it waits.
-type WaitReason[R comparable] struct {
-	Reason  R
+type WaitReason struct {
+	Reason  Reason
 	Message string
 }
 
@@ -62,41 +65,41 @@ type Membership struct {
 }
 
 // NewQueue returns an empty line.
-func NewQueue[T any, R comparable, C any](name string) *Queue[T, R, C] {
-	return &Queue[T, R, C]{
+func NewQueue[T, C any](name string) *Queue[T, C] {
+	return &Queue[T, C]{
 		name:   name,
-		groups: map[string]*group[T, R, C]{},
+		groups: map[string]*group[T, C]{},
 		activeGroups: NewHeap(
-			(*group[T, R, C]).compare,
-			func(g *group[T, R, C], at int) { g.index = at },
+			(*group[T, C]).compare,
+			func(g *group[T, C], at int) { g.index = at },
 		),
 	}
 }
 
 // Name returns the name given to NewQueue: the queue's.
-func (l *Queue[T, R, C]) Name() string { return l.name }
+func (l *Queue[T, C]) Name() string { return l.name }
 
 // PendingActive returns the number of members that are not parked.
-func (l *Queue[T, R, C]) PendingActive() int { return l.activeCount }
+func (l *Queue[T, C]) PendingActive() int { return l.activeCount }
 
 // PendingInadmissible returns the number of members that are parked.
-func (l *Queue[T, R, C]) PendingInadmissible() int { return l.inadmissibleCount }
+func (l *Queue[T, C]) PendingInadmissible() int { return l.inadmissibleCount }
 
 // Len returns the number of members.
-func (l *Queue[T, R, C]) Len() int { return l.activeCount + l.inadmissibleCount }
+func (l *Queue[T, C]) Len() int { return l.activeCount + l.inadmissibleCount }
 
 // ActiveGroupCount returns the number of groups that somebody active is in.
-func (l *Queue[T, R, C]) ActiveGroupCount() int { return l.activeGroups.Len() }
+func (l *Queue[T, C]) ActiveGroupCount() int { return l.activeGroups.Len() }
 
 // Push adds a member. It is parked right away if its kind is: News will tell. But a kind that was parked as Ranked becomes
 // active for one that ranks before those it was parked for.
-func (l *Queue[T, R, C]) Push(value T, rank Rank, spot Membership) *Member[T, R, C] {
+func (l *Queue[T, C]) Push(value T, rank Rank, spot Membership) *Member[T, C] {
 	g := l.ensureGroup(spot.Group)
 	k, found := g.classes[spot.Class]
 	if !found {
 		k = newEquivalenceClass(g, spot.Class)
 	}
-	m := &Member[T, R, C]{Value: value, rank: rank, class: k, origin: spot.Origin}
+	m := &Member[T, C]{Value: value, rank: rank, class: k, origin: spot.Origin}
 	k.add(m)
 	k.addUnnotified(m)
 	switch {
@@ -118,7 +121,7 @@ func (l *Queue[T, R, C]) Push(value T, rank Rank, spot Membership) *Member[T, R,
 }
 
 // Remove removes a member.
-func (l *Queue[T, R, C]) Remove(m *Member[T, R, C]) {
+func (l *Queue[T, C]) Remove(m *Member[T, C]) {
 	k := m.class
 	k.remove(m)
 	m.class = nil
@@ -146,7 +149,7 @@ func (l *Queue[T, R, C]) Remove(m *Member[T, R, C]) {
 }
 
 // Head returns the member to look at next, nil if there is none: nobody is active, or the head blocks the line.
-func (l *Queue[T, R, C]) Head() *Member[T, R, C] {
+func (l *Queue[T, C]) Head() *Member[T, C] {
 	head := l.firstActive()
 	if head == l.blockingHead {
 		return nil
@@ -154,7 +157,7 @@ func (l *Queue[T, R, C]) Head() *Member[T, R, C] {
 	return head
 }
 
-func (l *Queue[T, R, C]) firstActive() *Member[T, R, C] {
+func (l *Queue[T, C]) firstActive() *Member[T, C] {
 	if l.activeGroups.Len() == 0 {
 		return nil
 	}
@@ -166,11 +169,11 @@ func (l *Queue[T, R, C]) firstActive() *Member[T, R, C] {
 }
 
 // MakeHeadSticky makes the head go first in its group until it is parked or leaves, whoever joins.
-func (l *Queue[T, R, C]) MakeHeadSticky() { l.stickyHead = l.firstActive() }
+func (l *Queue[T, C]) MakeHeadSticky() { l.stickyHead = l.firstActive() }
 
 // BlockOnHead makes the head hold up the line until Wake, until it leaves or until somebody joins before it. It is told why by
 // itself, so that it has yet to be told what its kind was told, when that is parked again.
-func (l *Queue[T, R, C]) BlockOnHead(until C) {
+func (l *Queue[T, C]) BlockOnHead(until C) {
 	head := l.Head()
 	if head == nil {
 		return
@@ -183,7 +186,7 @@ func (l *Queue[T, R, C]) BlockOnHead(until C) {
 }
 
 // BlockingHead returns the head that blocks the line, nil if none does.
-func (l *Queue[T, R, C]) BlockingHead() *Member[T, R, C] {
+func (l *Queue[T, C]) BlockingHead() *Member[T, C] {
 	if l.blockingHead != nil && l.firstActive() == l.blockingHead {
 		return l.blockingHead
 	}
@@ -191,10 +194,10 @@ func (l *Queue[T, R, C]) BlockingHead() *Member[T, R, C] {
 }
 
 // Unblock lets the head be looked at again.
-func (l *Queue[T, R, C]) Unblock() { l.blockingHead = nil }
+func (l *Queue[T, C]) Unblock() { l.blockingHead = nil }
 
 // SetGroupWeight gives a group its weight, 0 if it was never weighed. Only groups that somebody is in remember it.
-func (l *Queue[T, R, C]) SetGroupWeight(name string, weight int64) {
+func (l *Queue[T, C]) SetGroupWeight(name string, weight int64) {
 	g, found := l.groups[name]
 	if !found || g.weight == weight {
 		return
@@ -206,8 +209,8 @@ func (l *Queue[T, R, C]) SetGroupWeight(name string, weight int64) {
 }
 
 // All returns every member by rank.
-func (l *Queue[T, R, C]) All() []*Member[T, R, C] {
-	all := make([]*Member[T, R, C], 0, l.Len())
+func (l *Queue[T, C]) All() []*Member[T, C] {
+	all := make([]*Member[T, C], 0, l.Len())
 	for _, g := range l.groups {
 		for _, k := range g.classes {
 			for _, s := range k.members.All() {

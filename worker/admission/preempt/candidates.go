@@ -2,14 +2,16 @@ package preempt
 
 import (
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/order"
 	"switchyard.dev/worker/admission/quota"
 )
 
 // candidateStream yields candidates in the order in which to take them. It merges rolls that are sorted already, so that it costs
 // what is read of it, not what there is.
 type candidateStream struct {
-	// cursors is a heap.
 	cursors []candidateCursor
+	// byOrder has the indices of the cursors that are not exhausted; nil before the first use.
+	byOrder *order.Heap[int]
 }
 
 // candidateCursor is a place in a roll.
@@ -39,11 +41,11 @@ func (c *candidateCursor) isBorrowing() bool {
 	return true
 }
 
-func (c *candidateCursor) precedes(other *candidateCursor) bool {
-	if c := c.candidateKey.compare(other.candidateKey); c != 0 {
-		return c < 0
+func (c *candidateCursor) compare(other *candidateCursor) int {
+	if by := c.candidateKey.compare(other.candidateKey); by != 0 {
+		return by
 	}
-	return admission.TakenBefore(c.current(), other.current()) < 0
+	return admission.TakenBefore(c.current(), other.current())
 }
 
 // addQueueCandidates adds what a queue's workloads hold of one flavor-resource.
@@ -58,20 +60,32 @@ func (s *candidateStream) addQueueCandidates(in *admission.Snapshot, as candidat
 	}
 }
 
-// addCursor adds a roll, unless nobody on it may be taken. Call ready before the first next.
+// addCursor adds a list of candidates, unless none of them may be taken. Call init before the first next.
 func (s *candidateStream) addCursor(c candidateCursor) {
 	if c.index = c.rule.nextAllowed(c.candidates, 0); c.index < len(c.candidates) {
 		s.cursors = append(s.cursors, c)
 	}
 }
 
-func (s *candidateStream) heapify() {
-	for i := len(s.cursors)/2 - 1; i >= 0; i-- {
-		s.siftDown(i)
+// init sorts the cursors that were added since reset.
+func (s *candidateStream) init() {
+	if s.byOrder == nil {
+		s.byOrder = order.NewHeap(func(a, b int) int { return s.cursors[a].compare(&s.cursors[b]) }, nil)
 	}
+	s.byOrder.Clear()
+	for i := range s.cursors {
+		s.byOrder.Append(i)
+	}
+	s.byOrder.Init()
 }
 
-func (s *candidateStream) reset() { s.cursors = s.cursors[:0] }
+// reset empties the stream; its memory is reused.
+func (s *candidateStream) reset() {
+	s.cursors = s.cursors[:0]
+	if s.byOrder != nil {
+		s.byOrder.Clear()
+	}
+}
 
 // next returns the next candidate and where it was found; false if there is none left. A candidate that holds several of
 // what is contested comes once for each, one right after the other.
@@ -80,45 +94,22 @@ func (s *candidateStream) next() (candidateCursor, bool) {
 	if !found {
 		return first, false
 	}
-	top := &s.cursors[0]
+	top := &s.cursors[s.byOrder.First()]
 	if top.index = top.rule.nextAllowed(top.candidates, top.index+1); top.index == len(top.candidates) {
-		s.popFirst()
+		s.byOrder.Remove(0)
 	} else {
-		s.siftDown(0)
+		s.byOrder.Fix(0)
 	}
 	return first, true
 }
 
 // peek returns what next would.
 func (s *candidateStream) peek() (candidateCursor, bool) {
-	for len(s.cursors) > 0 {
-		if s.cursors[0].isBorrowing() {
-			return s.cursors[0], true
+	for s.byOrder != nil && s.byOrder.Len() > 0 {
+		if first := &s.cursors[s.byOrder.First()]; first.isBorrowing() {
+			return *first, true
 		}
-		s.popFirst()
+		s.byOrder.Remove(0)
 	}
 	return candidateCursor{}, false
-}
-
-func (s *candidateStream) popFirst() {
-	last := len(s.cursors) - 1
-	s.cursors[0] = s.cursors[last]
-	s.cursors = s.cursors[:last]
-	s.siftDown(0)
-}
-
-func (s *candidateStream) siftDown(i int) {
-	for {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(s.cursors); child++ {
-			if s.cursors[child].precedes(&s.cursors[least]) {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		s.cursors[i], s.cursors[least] = s.cursors[least], s.cursors[i]
-		i = least
-	}
 }

@@ -105,7 +105,7 @@ func (x *Search) collectCandidates(a searchScope) (outside bool) {
 		}
 	}
 	outside = len(x.candidates.cursors) > inside
-	x.candidates.heapify()
+	x.candidates.init()
 	return outside
 }
 

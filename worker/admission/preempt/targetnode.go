@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/order"
 	"switchyard.dev/worker/admission/quota"
 )
 
@@ -20,8 +21,9 @@ type targetNode struct {
 	preemptorShare quota.Share
 	// share is the node's as it is in the heap.
 	share quota.Share
-	// heap has the children that are not done, the greatest share first; children has all.
-	heap, children []*targetNode
+	// children has all nodes right below, byShare those that are not exhausted, the next target first; nil without children.
+	children []*targetNode
+	byShare  *order.Heap[*targetNode]
 	// expanded is whether children, or for a queue its stream, was filled.
 	expanded bool
 	// exhausted is whether there are no candidates below any more.
@@ -100,25 +102,37 @@ func (b *targetNode) currentCandidate() *admission.Reservation {
 	return nil
 }
 
-// precedes is whether candidates are taken from a before they are from b, a sibling: the greater share; of equal ones cohorts
+// compare is negative if candidates are taken from a before they are from b, a sibling: the greater share; of equal ones cohorts
 // before queues and others before the preemptor's side; among queues the one whose next candidate preemption takes before,
 // among cohorts by name (contract: messages.md 5.9). A candidate that is out of date only made the branch lead too early.
-func (c *targetOrdering) precedes(a, b *targetNode) bool {
-	if by := a.share.Compare(b.share); by != 0 {
-		return by > 0
+func (c *targetOrdering) compare(a, b *targetNode) int {
+	if by := b.share.Compare(a.share); by != 0 {
+		return by
 	}
-	if a.node.IsQueue() != b.node.IsQueue() {
-		return b.node.IsQueue()
+	if by := compareBool(a.node.IsQueue(), b.node.IsQueue()); by != 0 {
+		return by
 	}
-	if (a.almostLCA == nil) != (b.almostLCA == nil) {
-		return b.almostLCA == nil
+	if by := compareBool(a.almostLCA == nil, b.almostLCA == nil); by != 0 {
+		return by
 	}
 	if a.node.IsQueue() {
 		if by := compareCandidates(c.nextCandidate(a), c.nextCandidate(b)); by != 0 {
-			return by < 0
+			return by
 		}
 	}
-	return cmp.Less(a.node.Name(), b.node.Name())
+	return cmp.Compare(a.node.Name(), b.node.Name())
+}
+
+// compareBool puts false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
 }
 
 // compareCandidates is TakenBefore, and puts nobody last.

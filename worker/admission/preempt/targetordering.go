@@ -2,6 +2,7 @@ package preempt
 
 import (
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/admission/order"
 	"switchyard.dev/worker/admission/quota"
 )
 
@@ -36,9 +37,13 @@ func (c *targetOrdering) newNode(n *quota.Node, level int) *targetNode {
 	}
 	b := c.nodes[c.nodesInUse]
 	c.nodesInUse++
+	if b.byShare != nil {
+		b.byShare.Clear()
+	}
+	b.candidates.reset()
 	*b = targetNode{
-		node: n, level: level, heap: b.heap[:0], children: b.children[:0],
-		candidates: candidateStream{cursors: b.candidates.cursors[:0]}, failedCandidates: b.failedCandidates[:0],
+		node: n, level: level, byShare: b.byShare, children: b.children[:0],
+		candidates: b.candidates, failedCandidates: b.failedCandidates[:0],
 	}
 	return b
 }
@@ -56,8 +61,8 @@ func (c *targetOrdering) nextTarget() *targetNode {
 			b = c.root
 		case b.node.IsQueue():
 			return b
-		case len(b.heap) > 0:
-			b = b.heap[0]
+		case b.byShare.Len() > 0:
+			b = b.byShare.First()
 		default:
 			b.exhausted = true
 			c.fixAncestors(b)
@@ -83,44 +88,19 @@ func (c *targetOrdering) isStale(b *targetNode) bool {
 func (c *targetOrdering) fixOrder(b *targetNode) {
 	b.nextKnown = false
 	if b.parent != nil {
-		c.siftDown(b.parent.heap, 0)
+		b.parent.byShare.Fix(0)
 	}
 }
 
 // fixAncestors restores the order on the way up from a branch that led, after something was taken from it or it was done.
 func (c *targetOrdering) fixAncestors(b *targetNode) {
 	for ; b.parent != nil; b = b.parent {
-		heap := b.parent.heap
 		if b.exhausted {
-			last := len(heap) - 1
-			heap[0] = heap[last]
-			b.parent.heap = heap[:last]
-		} else {
-			b.share, b.nextKnown = b.node.Share(), false
+			b.parent.byShare.Remove(0)
+			continue
 		}
-		c.siftDown(b.parent.heap, 0)
-	}
-}
-
-func (c *targetOrdering) siftDown(heap []*targetNode, i int) {
-	for {
-		first := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
-			if c.precedes(heap[child], heap[first]) {
-				first = child
-			}
-		}
-		if first == i {
-			return
-		}
-		heap[i], heap[first] = heap[first], heap[i]
-		i = first
-	}
-}
-
-func (c *targetOrdering) heapify(heap []*targetNode) {
-	for i := len(heap)/2 - 1; i >= 0; i-- {
-		c.siftDown(heap, i)
+		b.share, b.nextKnown = b.node.Share(), false
+		b.parent.byShare.Fix(0)
 	}
 }
 
@@ -136,14 +116,18 @@ func (c *targetOrdering) retryBelow(b *targetNode) bool {
 		b.exhausted = len(b.retryCandidates) == 0
 		return !b.exhausted
 	}
-	b.heap, b.exhausted = b.heap[:0], true
+	b.exhausted = true
+	if !b.expanded {
+		return false
+	}
+	b.byShare.Clear()
 	for _, child := range b.children {
 		if c.retryBelow(child) {
-			b.heap = append(b.heap, child)
+			b.byShare.Append(child)
 			b.exhausted = false
 		}
 	}
-	c.heapify(b.heap)
+	b.byShare.Init()
 	return !b.exhausted
 }
 
@@ -172,8 +156,13 @@ func (c *targetOrdering) expand(b *targetNode) {
 			}
 		}
 	}
-	b.heap = append(b.heap, b.children...)
-	c.heapify(b.heap)
+	if b.byShare == nil {
+		b.byShare = order.NewHeap(c.compare, nil)
+	}
+	for _, child := range b.children {
+		b.byShare.Append(child)
+	}
+	b.byShare.Init()
 }
 
 // newOutsideNode returns a branch off the preemptor's path.
@@ -224,5 +213,5 @@ func (c *targetOrdering) addCandidates(b *targetNode) {
 		}
 		b.candidates.addQueueCandidates(c.snapshot, as, cell)
 	}
-	b.candidates.heapify()
+	b.candidates.init()
 }
