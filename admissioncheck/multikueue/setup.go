@@ -98,7 +98,7 @@ const (
 func policy(m *configapi.MultiKueue, gates features.Set) dispatch.Policy {
 	p := dispatch.Compatible(m.WorkerLostTimeout.Duration)
 	p.LeaseDuration, p.SkewMargin = leaseDuration, skewMargin
-	p.Orchestrate = gates.Enabled(features.MultiKueueOrchestratedPreemption)
+	p.OrchestratePreemption = gates.Enabled(features.MultiKueueOrchestratedPreemption)
 	switch *m.DispatcherName {
 	case kueue.AllAtOnceDispatcherName:
 	case switchyard.BestFitDispatcherName:

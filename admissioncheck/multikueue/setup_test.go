@@ -50,7 +50,7 @@ func TestTheDispatcherThatTheConfigurationNames(t *testing.T) {
 			got := policy(cfg.MultiKueue, gates)
 			if got.Dispatcher != c.want.Dispatcher || got.StepSize != c.want.StepSize || got.ByName != c.want.ByName ||
 				got.WorkerLostTimeout != 15*time.Minute || got.RoundTimeout != 5*time.Minute || got.LeaseDuration != 40*time.Second ||
-				got.SkewMargin <= 0 || got.Orchestrate {
+				got.SkewMargin <= 0 || got.OrchestratePreemption {
 				t.Errorf("policy %+v", got)
 			}
 		})

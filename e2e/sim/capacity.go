@@ -85,7 +85,7 @@ func (w *World) rankClusters(item workload) map[string]placement.Choice {
 			cluster.Capacity = c.placementCapacity(r.capacity)
 		}
 		if cluster.Offered && (seen.Refused || seen.Evicted) {
-			request.Refused = append(request.Refused, placement.Refusal{Cluster: c.name, Because: seen.Waiting})
+			request.Refused = append(request.Refused, placement.Refusal{Cluster: c.name, Because: seen.WaitingMessage})
 		}
 		fleet = append(fleet, cluster)
 	}

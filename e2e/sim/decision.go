@@ -88,7 +88,7 @@ func (t *decision) carryOutPlan() error {
 			t.driver.recordOfferStart(t.item, a, t.now)
 		}
 		if t.out != nil {
-			t.logf("%s: %s (%s)", t.item.name, formatAction(a), t.plan.Because)
+			t.logf("%s: %s (%s)", t.item.name, formatAction(a), t.plan.Reason)
 		}
 		err := t.performAction(a)
 		t.recordCallError(a, err)
@@ -99,7 +99,7 @@ func (t *decision) carryOutPlan() error {
 	if writes {
 		return t.makeCall(t.writeState)
 	}
-	if t.item.deleting && !t.item.retained && t.plan.Settled {
+	if t.item.deleting && !t.item.retained && t.plan.NothingReachable {
 		return t.makeCall(t.releaseDeleted)
 	}
 	return nil
@@ -169,14 +169,14 @@ func (w *World) prepareReservation(item workload) workload {
 		return item
 	}
 	t := w.newDecision(item, callFault{})
-	if !t.plan.Prepares(t.state, t.obs.Local) {
+	if !t.plan.FitsReservationWrite(t.state, t.obs.Local) {
 		return item
 	}
 	after := item.withState(t.plan.Next)
 	w.history.checkWrite(t, item, after)
 	w.recordOffers(t)
 	if w.out != nil {
-		w.logf("%s: %s: with the reservation, %s", item.name, t.plan.Because, formatWrite(t.state, t.plan, item))
+		w.logf("%s: %s: with the reservation, %s", item.name, t.plan.Reason, formatWrite(t.state, t.plan, item))
 	}
 	return after
 }
@@ -189,12 +189,12 @@ func (t *decision) writeState() error {
 	}
 	now = now.withState(t.plan.Next)
 	if t.obs.Local.Check != "" {
-		now.check, now.message = t.plan.Verdict.Check, t.plan.Verdict.Message
+		now.check, now.message = t.plan.CheckResult.State, t.plan.CheckResult.Message
 	}
 	t.history.checkWrite(t, t.hub.workloads[t.item.name], now)
 	t.recordOffers(t)
 	if t.out != nil {
-		t.logf("%s: %s: %s", t.item.name, t.plan.Because, formatWrite(t.state, t.plan, t.item))
+		t.logf("%s: %s: %s", t.item.name, t.plan.Reason, formatWrite(t.state, t.plan, t.item))
 	}
 	t.driver.written[now.name] = t.putWorkload(now).rv
 	return nil
@@ -230,13 +230,13 @@ func (t *decision) runAction(a dispatch.Action) error {
 	case dispatch.CreateJob:
 		return t.createJob(c, a)
 	case dispatch.Retract:
-		how := removalOptions{spareFinished: a.Spare, foreground: a.Foreground}
+		how := removalOptions{spareFinished: a.SpareFinished, foreground: a.Foreground}
 		if job, there := c.jobs[t.item.name]; there && job.running && a.Foreground && !t.item.quota {
 			t.recordEvent(RemovedWithoutQuota)
 		}
 		how.confirm = func() error { return t.confirmRemoval(c, t.item) }
 		return t.retractObjects(c, t.item, how, func(o owner, epoch int64) bool {
-			return o.ours && (o.uid != t.item.uid || dispatch.Before(epoch, a.Epoch))
+			return o.ours && (o.uid != t.item.uid || dispatch.IsBelow(epoch, a.Epoch))
 		})
 	case dispatch.OpenGate:
 		return t.openGate(c, a)

@@ -24,11 +24,11 @@ func mutantsOfDeletion() []mutant {
 			f.Bound, f.Owed, f.Drained = f.Bound && !f.Deleting, f.Owed && !f.Deleting, f.Drained || f.Deleting
 		})},
 		{mistake: "never says that a deleted workload may go", invariants: []string{invDeletion}, step: local(func(_ *dispatch.State, l *dispatch.Local) {
-			l.Kept = false
+			l.KeptForJob = false
 		})},
 		{mistake: "spares no result of a workload that goes", invariants: []string{invResultKept}, step: mutateOutput(func(_ dispatch.State, plan *dispatch.Plan) {
 			for i := range plan.Actions {
-				plan.Actions[i].Spare = plan.Actions[i].Spare && plan.Because != dispatch.Deleted
+				plan.Actions[i].SpareFinished = plan.Actions[i].SpareFinished && plan.Reason != dispatch.Deleted
 			}
 		})},
 		{mistake: "the hub's quota is free when its job shows no pods", invariants: []string{invQuotaAfterStop}, job: controller(func(f *job.Facts) {
@@ -36,7 +36,7 @@ func mutantsOfDeletion() []mutant {
 		})},
 		{mistake: "takes the binding back before the worker has stopped", invariants: []string{invQuotaAfterStop}, step: func(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
 			plan := dispatch.Step(s, o, p)
-			if o.Local.Awaited && s.Retreating() && plan.Next.Equal(s) {
+			if o.Local.AwaitsUnbinding && s.Retreating() && plan.Next.Equal(s) {
 				plan.Next.Bound, plan.Actions = "", nil
 			}
 			return plan
@@ -54,8 +54,8 @@ func mutantsOfDeletion() []mutant {
 // dropsLostDebts records nothing of what a Workload that is kept may have left.
 func dropsLostDebts(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
 	plan := dispatch.Step(s, o, p)
-	if o.Local.Kept && !plan.Next.Equal(s) {
-		plan.Next.Debts, plan.Next.Bound, plan.Next.Stops = nil, "", false
+	if o.Local.KeptForJob && !plan.Next.Equal(s) {
+		plan.Next.Debts, plan.Next.Bound, plan.Next.StopsOnHubLost = nil, "", false
 	}
 	return plan
 }
@@ -64,7 +64,7 @@ func dropsLostDebts(s dispatch.State, o dispatch.Observation, p dispatch.Policy)
 func leavesJobRunning(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
 	plan := dispatch.Step(s, o, p)
 	plan.Actions = slices.DeleteFunc(plan.Actions, func(a dispatch.Action) bool {
-		return a.Verb == dispatch.Retract && o.Local.Awaited && s.Bound == a.Cluster && slices.ContainsFunc(o.Clusters, func(v dispatch.ClusterView) bool {
+		return a.Verb == dispatch.Retract && o.Local.AwaitsUnbinding && s.Bound == a.Cluster && slices.ContainsFunc(o.Clusters, func(v dispatch.ClusterView) bool {
 			return v.Name == a.Cluster && v.Copy.Holder != dispatch.Ours
 		})
 	})

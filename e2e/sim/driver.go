@@ -107,7 +107,7 @@ func (w *World) probeWorker(c *worker) {
 	case !c.up && r.link.State != dispatch.Unreachable:
 		lost := dispatch.Link{State: dispatch.Unreachable, Since: w.now, Untried: true}
 		if r.link.State == dispatch.Unknown {
-			lost.Since, lost.Never, lost.Untried = w.driver.started, true, false
+			lost.Since, lost.NeverConnected, lost.Untried = w.driver.started, true, false
 		}
 		r.link = lost
 		c.informers.workloads.stop()
@@ -115,7 +115,7 @@ func (w *World) probeWorker(c *worker) {
 	case !c.up && r.link.Untried:
 		r.link.Untried = false
 	case c.up && (r.link.State != dispatch.Connected || !c.informers.workloads.watching || !c.informers.jobs.watching):
-		if r.link.State == dispatch.Unreachable && !r.link.Never && !w.isGraceOver(c.name) {
+		if r.link.State == dispatch.Unreachable && !r.link.NeverConnected && !w.isGraceOver(c.name) {
 			w.recordEvent(LostClusterReturns)
 		}
 		r.link = dispatch.Link{State: dispatch.Connected}

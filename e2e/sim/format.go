@@ -42,8 +42,8 @@ func formatWrite(s dispatch.State, plan dispatch.Plan, item workload) string {
 	if formatDebts(next) != formatDebts(s) {
 		parts = append(parts, "owed by "+orElse(formatDebts(next), "nobody"))
 	}
-	if plan.Verdict.Check != item.check || plan.Verdict.Message != item.message {
-		parts = append(parts, fmt.Sprintf("check %s %q", plan.Verdict.Check, plan.Verdict.Message))
+	if plan.CheckResult.State != item.check || plan.CheckResult.Message != item.message {
+		parts = append(parts, fmt.Sprintf("check %s %q", plan.CheckResult.State, plan.CheckResult.Message))
 	}
 	return "stores " + strings.Join(parts, ", ")
 }
@@ -52,7 +52,7 @@ func formatDebts(s dispatch.State) string {
 	var parts []string
 	for _, d := range s.Debts {
 		text := fmt.Sprintf("%s since epoch %d", d.Cluster, d.Epoch)
-		if !d.Absent.IsZero() {
+		if !d.AbsentSince.IsZero() {
 			text += " (gone)"
 		}
 		parts = append(parts, text)

@@ -155,7 +155,7 @@ func (l *history) checkDebts(t *decision, item workload, s, next dispatch.State)
 		shows := v.Copy.Holder == dispatch.Ours && v.Copy.Epoch >= s.Epoch || v.Job.Holder == dispatch.Ours && v.Job.Epoch >= s.Epoch
 		for _, still := range next.Debts {
 			if still.Cluster == d.Cluster && !shows {
-				t.mustHold(invDebts, still.Stops == d.Stops, "%s on %s", item.name, d.Cluster)
+				t.mustHold(invDebts, still.StopsOnHubLost == d.StopsOnHubLost, "%s on %s", item.name, d.Cluster)
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func (l *history) checkDebts(t *decision, item workload, s, next dispatch.State)
 
 // recordEvents notes what has been reached.
 func (l *history) recordEvents(t *decision, s, next dispatch.State) {
-	switch t.plan.Because {
+	switch t.plan.Reason {
 	case dispatch.Settled:
 		t.recordEvent(DebtSettled)
 	case dispatch.RecordLost:
@@ -172,10 +172,10 @@ func (l *history) recordEvents(t *decision, s, next dispatch.State) {
 		t.recordEvent(ResultUnknown)
 	default:
 	}
-	if t.plan.Because == dispatch.SiblingWait && len(s.Nominated) > 0 && len(next.Nominated) == 0 {
+	if t.plan.Reason == dispatch.SiblingWait && len(s.Nominated) > 0 && len(next.Nominated) == 0 {
 		t.recordEvent(SiblingYields)
 	}
-	if t.plan.Because == dispatch.Owed && len(next.Debts) > len(s.Debts) {
+	if t.plan.Reason == dispatch.Owed && len(next.Debts) > len(s.Debts) {
 		t.recordEvent(PredecessorDebt)
 	}
 	if t.policy.Dispatcher == dispatch.BestFit && len(s.Nominated) > 0 && len(next.Nominated) > len(s.Nominated) {

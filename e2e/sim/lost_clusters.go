@@ -52,13 +52,13 @@ func (t *decision) hasSeenEnd(item workload) bool {
 func (l *history) checkConnectedGiveUp(t *decision, item workload) {
 	read := t.now.Add(-maxLiveReadAge)
 	l.excuseResults(item.uid, read)
-	if t.plan.Because == dispatch.Drained && t.hub.draining[item.bound] {
+	if t.plan.Reason == dispatch.Drained && t.hub.draining[item.bound] {
 		t.recordEvent(DrainMoves)
 		l.checkDrainTarget(t, item)
 		return
 	}
 	last, ever := l.lastTrouble[item.uid]
-	wrong := t.isTroubled(item) || ever && (!last.Before(read) || t.plan.Because == dispatch.NameCollision)
+	wrong := t.isTroubled(item) || ever && (!last.Before(read) || t.plan.Reason == dispatch.NameCollision)
 	t.mustHold(invUnseenWork, wrong || !slices.Contains(t.hub.listed, item.bound), "%s is given up on %s, where nothing is wrong", item.name, item.bound)
 }
 
@@ -82,7 +82,7 @@ func (w *World) isGraceOver(cluster string) bool {
 func (w *World) isHubCutOff(cluster string) bool {
 	reaches := slices.ContainsFunc(w.workers, func(c *worker) bool { return w.driver.remotes[c.name].link.State == dispatch.Connected })
 	lost := w.driver.remotes[cluster].link
-	if lost.State != dispatch.Unreachable || lost.Never && reaches {
+	if lost.State != dispatch.Unreachable || lost.NeverConnected && reaches {
 		return false
 	}
 	together, others := 0, 0
@@ -90,7 +90,7 @@ func (w *World) isHubCutOff(cluster string) bool {
 		link := w.driver.remotes[c.name].link
 		gap := link.Since.Sub(lost.Since)
 		switch {
-		case link.Never && reaches, link.State == dispatch.Unknown:
+		case link.NeverConnected && reaches, link.State == dispatch.Unknown:
 		case link.State == dispatch.Connected, gap > w.policy.CutOffWindow:
 			others++
 		case gap >= -w.policy.CutOffWindow:

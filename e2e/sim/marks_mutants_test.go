@@ -9,8 +9,8 @@ import (
 // mutantsOfTrust believe what others have written.
 func mutantsOfTrust() []mutant {
 	bearers := func(c *dispatch.Copy, j *dispatch.Job) {
-		if j.Holder == dispatch.Ours && j.Named {
-			j.Stamped = true
+		if j.Holder == dispatch.Ours && j.NamesWorkload {
+			j.HasWorkloadUID = true
 		}
 		if c.Holder == dispatch.Ours && c.Adopted {
 			c.AdoptedBy = j.UID

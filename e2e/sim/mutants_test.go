@@ -128,7 +128,7 @@ func mutantsOfState() []mutant {
 		{mistake: "acts before it writes", invariants: []string{invOneJob, invNoRerun, invResultKept, invNoOlderJob}, driverBugs: DriverBugs{ActsBeforeWrite: true}, step: func(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
 			plan := dispatch.Step(s, o, p)
 			if plan.Writes(s, o.Local) {
-				o.Local.Check, o.Local.CheckMessage = plan.Verdict.Check, plan.Verdict.Message
+				o.Local.Check, o.Local.CheckMessage = plan.CheckResult.State, plan.CheckResult.Message
 				plan.Actions = dispatch.Step(plan.Next, o, p).Actions
 			}
 			return plan
@@ -140,19 +140,19 @@ func mutantsOfState() []mutant {
 			s.Debts = slices.DeleteFunc(slices.Clone(s.Debts), func(d dispatch.Debt) bool { return d.Cluster != s.Bound })
 		})},
 		{mistake: "writes a fresh record over a lost one", rare: true, invariants: []string{invNoOlderJob, invRunOnce, invNeverLose}, step: mutateOutput(func(s dispatch.State, plan *dispatch.Plan) {
-			if plan.Next.Epoch > s.Epoch && plan.Because != dispatch.RecordLost && plan.Because != dispatch.NoRecord {
+			if plan.Next.Epoch > s.Epoch && plan.Reason != dispatch.RecordLost && plan.Reason != dispatch.NoRecord {
 				plan.Next.Debts = slices.DeleteFunc(slices.Clone(plan.Next.Debts), func(d dispatch.Debt) bool {
 					return d.Cluster != s.Bound && !isDebtor(s, d.Cluster)
 				})
 			}
 		})},
 		{mistake: "forgets in its suspicion what it knew of a debtor", invariants: []string{invDebts}, step: mutateOutput(func(s dispatch.State, plan *dispatch.Plan) {
-			if plan.Next.Epoch == s.Epoch || plan.Because != dispatch.RecordLost {
+			if plan.Next.Epoch == s.Epoch || plan.Reason != dispatch.RecordLost {
 				return
 			}
 			plan.Next.Debts = slices.Clone(plan.Next.Debts)
 			for i := range plan.Next.Debts {
-				plan.Next.Debts[i].Stops = false
+				plan.Next.Debts[i].StopsOnHubLost = false
 			}
 		})},
 		{mistake: "takes every reservation for the first one", invariants: []string{invOneJob, invNoRerun, invResultKept, invFixedPoint, invProgress, invNoOlderJob}, step: mutateInput(func(s *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
@@ -180,7 +180,7 @@ func mutantsOfState() []mutant {
 		})},
 		{mistake: "says Ready as soon as it has nominated", invariants: []string{invReady}, step: mutateOutput(func(s dispatch.State, plan *dispatch.Plan) {
 			if len(s.Nominated) == 0 && len(plan.Next.Nominated) == 1 {
-				plan.Verdict = dispatch.Verdict{Check: dispatch.Ready, Message: "too early"}
+				plan.CheckResult = dispatch.CheckResult{State: dispatch.Ready, Message: "too early"}
 			}
 		})},
 		{mistake: "counts objects of any epoch as its own", invariants: []string{invFixedPoint, invReady, invResultKept, invProgress, invNoOrphan}, step: mutateInput(mutateViews(func(s dispatch.State, v *dispatch.ClusterView) {
@@ -270,7 +270,7 @@ func mutantsOfTime() []mutant {
 			p.RoundTimeout = 0
 		})},
 		{mistake: "takes a call that failed for a refusal although its copy is there", invariants: []string{invRound, invProgress}, step: mutateInput(mutateViews(func(s dispatch.State, v *dispatch.ClusterView) {
-			if v.Trouble != "" && v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == max(s.Epoch, 1) && v.Copy.SpecMatches && !v.GateAsked {
+			if v.Trouble != "" && v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == max(s.Epoch, 1) && v.Copy.SpecMatches && !v.GateRequested {
 				v.Copy.Refused = true
 			}
 		}))},
@@ -303,7 +303,7 @@ func mutantsOfActions() []mutant {
 		})},
 		{mistake: "spares no result that nobody has seen", invariants: []string{invResultKept}, step: mutateOutput(func(_ dispatch.State, plan *dispatch.Plan) {
 			for i := range plan.Actions {
-				plan.Actions[i].Spare = false
+				plan.Actions[i].SpareFinished = false
 			}
 		})},
 		{mistake: "does not tell the worker that the hub evicts", invariants: []string{invEviction}, step: drop(func(_ dispatch.State, _ *dispatch.Plan, a dispatch.Action) bool {

@@ -10,7 +10,7 @@ import (
 func (w *World) observe(item workload) dispatch.Observation {
 	all := w.observeAll(item)
 	if w.parts.DriverBugs.IgnoresOtherClusters && item.bound != "" || !dispatch.NeedsAll(item.state(), all) {
-		return all.Near(item.state())
+		return all.Relevant(item.state())
 	}
 	return all
 }
@@ -46,7 +46,7 @@ func (w *World) observeLocal(item workload) dispatch.Local {
 	if item.ownsJob() || w.parts.DriverBugs.MatchesJobByName {
 		l.JobActive = item.status.active
 	}
-	l.Awaited = item.evicted && w.hasCheckEntry(item) && !item.evictedByCheck
+	l.AwaitsUnbinding = item.evicted && w.hasCheckEntry(item) && !item.evictedByCheck
 	if w.hasCheckEntry(item) {
 		l.Check, l.CheckMessage = item.check, item.message
 	}
@@ -79,7 +79,7 @@ func (w *World) listSiblings(item workload) []workload {
 func localFacts(item workload) dispatch.Local {
 	return dispatch.Local{
 		Deleted:          item.deleting,
-		Kept:             item.deleting && item.retained && item.ownsJob(),
+		KeptForJob:       item.deleting && item.retained && item.ownsJob(),
 		Finished:         item.finished != nil,
 		QuotaReserved:    item.quota,
 		Reservation:      item.reservation,
@@ -95,21 +95,21 @@ func localFacts(item workload) dispatch.Local {
 func (w *World) observeCluster(item workload, name string, listed bool) dispatch.ClusterView {
 	r := w.driver.remotes[name]
 	v := dispatch.ClusterView{
-		Name:     name,
-		InConfig: listed,
-		Link:     r.link,
-		Gone:     w.hub.declaredGone[name], Cordoned: w.hub.cordoned[name] || w.hub.draining[name] || w.hub.declaredGone[name],
+		Name:         name,
+		InConfig:     listed,
+		Link:         r.link,
+		DeclaredGone: w.hub.declaredGone[name], Cordoned: w.hub.cordoned[name] || w.hub.draining[name] || w.hub.declaredGone[name],
 		Draining: w.hub.draining[name] && w.driver.drainSlots[name].ownerName == item.ownerName(), BeingDrained: w.hub.draining[name],
 		RenewedAt: r.renewedAt,
 		Copy:      workloadFacts(item, r.informers.workloads.get(item.name)),
 		Job:       jobFacts(item, r.informers.jobs.get(item.name)),
 	}
-	v.Job.Behind = v.Job.Behind && (item.ownsJob() || w.parts.DriverBugs.MatchesJobByName)
+	v.Job.StatusBehind = v.Job.StatusBehind && (item.ownsJob() || w.parts.DriverBugs.MatchesJobByName)
 	if r.link.State == dispatch.Connected && !w.isResponsive(name) {
 		v.Degraded = overdueMessage
 		w.recordEvent(ClusterDegraded)
 	}
-	if v.Gone && r.link.Untried && w.isResponsive(name) {
+	if v.DeclaredGone && r.link.Untried && w.isResponsive(name) {
 		w.recordEvent(GoneDeclarationIgnored)
 	}
 	v.Trouble = r.callErrors[item.name]
@@ -120,8 +120,8 @@ func (w *World) observeCluster(item workload, name string, listed bool) dispatch
 	if o := r.offerStarts[item.name]; o.attempt == (attempt{item.uid, item.state().Epoch}) {
 		v.OfferedAt = o.at
 	}
-	v.Stopped = r.informers.stoppedEpoch(item.name, !w.isStock(name))
-	unstamped := v.Copy.Holder == dispatch.Ours && !v.Copy.Stops
+	v.StoppedEpoch = r.informers.stoppedEpoch(item.name, !w.isStock(name))
+	unstamped := v.Copy.Holder == dispatch.Ours && !v.Copy.StopsOnHubLost
 	v.Fenced = w.hub.fenceSeen[name] && !unstamped
 	w.addDeletedObjects(item, r.informers, &v)
 	if a, ok := r.liveReads[item.name]; ok {
@@ -147,7 +147,7 @@ func (w *World) addDeletedObjects(item workload, seen *informers, v *dispatch.Cl
 	}
 	there, current := v.Job.Holder != dispatch.Absent, now.epoch == last.stampedEpoch()
 	facts := jobFacts(item, optional[remoteJob]{true, last})
-	facts.Holder, facts.Behind, facts.Deleting = dispatch.Absent, false, false
+	facts.Holder, facts.StatusBehind, facts.Deleting = dispatch.Absent, false, false
 	switch {
 	case last.finished != nil && (!there || current):
 		v.Job, v.EndedUnfinished = facts, false
@@ -183,23 +183,23 @@ func workloadFacts(item workload, c optional[remoteWorkload]) dispatch.Copy {
 	v := c.value
 	same := v.gpu == item.gpu
 	return dispatch.Copy{
-		Holder:       v.holder(item),
-		Epoch:        v.stampedEpoch(),
-		SpecMatches:  same && v.priority == item.priority,
-		PriorityOnly: same && v.priority != item.priority,
-		Quota:        v.quota,
-		Waiting:      v.waitingReason,
-		Refused:      v.refused,
-		Admitted:     v.admitted,
-		AdmittedAt:   v.admittedAt,
-		Evicted:      v.evicted,
-		Deactivating: v.deactivating,
-		Adopted:      v.adopted, AdoptedBy: formatUID(v.adoptedBy), Stamped: v.ours && v.uid == item.uid,
-		Finished:     v.finished,
-		Deleting:     v.deleting,
-		Stops:        v.stopsWithoutHub,
-		GateClosed:   v.isGateClosed(),
-		GateOpenedAt: v.openedAt, BlockedOnGate: !v.blockedAt.IsZero(), BlockedSince: v.blockedAt,
+		Holder:              v.holder(item),
+		Epoch:               v.stampedEpoch(),
+		SpecMatches:         same && v.priority == item.priority,
+		OnlyPriorityDiffers: same && v.priority != item.priority,
+		QuotaReserved:       v.quota,
+		WaitingMessage:      v.waitingReason,
+		Refused:             v.refused,
+		Admitted:            v.admitted,
+		AdmittedAt:          v.admittedAt,
+		Evicted:             v.evicted,
+		Deactivating:        v.deactivating,
+		Adopted:             v.adopted, AdoptedBy: formatUID(v.adoptedBy), HasWorkloadUID: v.ours && v.uid == item.uid,
+		Finished:       v.finished,
+		Deleting:       v.deleting,
+		StopsOnHubLost: v.stopsWithoutHub,
+		GateClosed:     v.isGateClosed(),
+		GateOpenedAt:   v.openedAt, BlockedOnGate: !v.blockedAt.IsZero(), BlockedSince: v.blockedAt,
 	}
 }
 
@@ -209,13 +209,13 @@ func jobFacts(item workload, j optional[remoteJob]) dispatch.Job {
 	}
 	v := j.value
 	return dispatch.Job{
-		Holder:   jobHolder(item, v),
-		UID:      formatUID(v.id),
-		Stamped:  v.ours && v.uid == item.uid && v.lostMarks != lostAllMarks,
-		Named:    v.namesWorkload,
-		Epoch:    v.stampedEpoch(),
-		Finished: v.finished,
-		Deleting: v.deleting,
-		Behind:   v.status() != item.status,
+		Holder:         jobHolder(item, v),
+		UID:            formatUID(v.id),
+		HasWorkloadUID: v.ours && v.uid == item.uid && v.lostMarks != lostAllMarks,
+		NamesWorkload:  v.namesWorkload,
+		Epoch:          v.stampedEpoch(),
+		Finished:       v.finished,
+		Deleting:       v.deleting,
+		StatusBehind:   v.status() != item.status,
 	}
 }

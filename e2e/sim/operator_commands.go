@@ -27,7 +27,7 @@ func (c command) setPolicy() error {
 		return errors.New("no such policy")
 	}
 	c.policy.Dispatcher, c.policy.StepSize, c.policy.HedgeAfter = old.Dispatcher, old.StepSize, old.HedgeAfter
-	c.policy.ByName, c.policy.Orchestrate = old.ByName, old.Orchestrate
+	c.policy.ByName, c.policy.OrchestratePreemption = old.ByName, old.OrchestratePreemption
 	return nil
 }
 

@@ -58,7 +58,7 @@ func (l *history) checkFenceStop(w *World, c *worker, name string, obj remoteWor
 // checkDrainTarget checks that a cluster is drained only if somebody else can be asked who, if he has reported, is large enough.
 func (l *history) checkDrainTarget(t *decision, item workload) {
 	taken := slices.ContainsFunc(t.obs.Clusters, func(v dispatch.ClusterView) bool {
-		return v.Name != item.bound && v.InConfig && !v.Cordoned && !v.Draining && !v.Gone && v.Link.State == dispatch.Connected && t.hasLease(v.Name) && (t.couldEverFit(item, v.Name) || t.obs.Local.SiblingLeft)
+		return v.Name != item.bound && v.InConfig && !v.Cordoned && !v.Draining && !v.DeclaredGone && v.Link.State == dispatch.Connected && t.hasLease(v.Name) && (t.couldEverFit(item, v.Name) || t.obs.Local.SiblingLeft)
 	})
 	t.mustHold(invDrain, taken, "%s leaves %s", item.name, item.bound)
 }
@@ -99,7 +99,7 @@ func (l *history) checkNominationFit(t *decision, item workload, s, next dispatc
 
 // checkUnresponsive checks that BestFit does not let a Workload wait for clusters that do not answer, while another would take it.
 func (l *history) checkUnresponsive(t *decision) {
-	if t.policy.Dispatcher != dispatch.BestFit || t.plan.Because != dispatch.Offered || len(t.state.Nominated) == 0 {
+	if t.policy.Dispatcher != dispatch.BestFit || t.plan.Reason != dispatch.Offered || len(t.state.Nominated) == 0 {
 		return
 	}
 	for _, name := range t.state.Nominated {

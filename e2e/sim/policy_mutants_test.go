@@ -26,17 +26,17 @@ func mutantsOfHolds() []mutant {
 			v.Fenced = true
 		}))},
 		{mistake: "takes every job for stamped", invariants: []string{invRunOnce, invFinishedFinal, invFixedPoint, invProgress}, step: mutateInput(func(s *dispatch.State, _ *dispatch.Observation, _ *dispatch.Policy) {
-			s.Stops = s.Bound != ""
+			s.StopsOnHubLost = s.Bound != ""
 			s.Debts = slices.Clone(s.Debts)
 			for i := range s.Debts {
-				s.Debts[i].Stops = true
+				s.Debts[i].StopsOnHubLost = true
 			}
 		})},
 		{mistake: "takes a lost cluster for one declared gone", invariants: []string{invNeverLose, invRunOnce, invNoOlderJob, invGrace, invCutOff}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
-			v.Gone = v.Link.State == dispatch.Unreachable
+			v.DeclaredGone = v.Link.State == dispatch.Unreachable
 		}))},
 		{mistake: "lets offers lie that the fence has ended", invariants: []string{invProgress, invHedge}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
-			v.Copy.Deactivating = v.Copy.Deactivating && !v.Copy.Evicted && v.Copy.Quota
+			v.Copy.Deactivating = v.Copy.Deactivating && !v.Copy.Evicted && v.Copy.QuotaReserved
 		}))},
 		{mistake: "forgets renewals that were not answered", invariants: []string{invRunOnce}, driverBugs: DriverBugs{ForgetsUnansweredRenewals: true}},
 		{mistake: "relies on fences that need longer than it allows", invariants: []string{invRunOnce}, driverBugs: DriverBugs{TrustsAnyFence: true}},
@@ -54,7 +54,7 @@ func mutantsOfHolds() []mutant {
 			v.Link.Untried = false
 		}))},
 		{mistake: "takes what is gone for what has ended", invariants: []string{invRunOnce, invNeverLose}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
-			v.Stopped = 1 << 60
+			v.StoppedEpoch = 1 << 60
 		}))},
 		{mistake: "lets a job go that somebody hurries", rare: true, invariants: []string{invRunOnce, invNeverLose}, driverBugs: DriverBugs{AllowsBackgroundDeletion: true}},
 		{mistake: "forgets renewals when it restarts", invariants: []string{invRunOnce}, driverBugs: DriverBugs{ForgetsLeaseOnRestart: true}},

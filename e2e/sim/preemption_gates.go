@@ -45,8 +45,8 @@ func (w *World) addGateRequest(item workload, v *dispatch.ClusterView) {
 	if !known || asked.epoch != item.state().Epoch {
 		return
 	}
-	v.GateAsked, v.GateAskedFrom, v.GateAskedAt = true, asked.firstAt, asked.lastAt
-	if v.Copy.OpenedBy(asked.lastAt) {
+	v.GateRequested, v.GateFirstRequestedAt, v.GateRequestedAt = true, asked.firstAt, asked.lastAt
+	if v.Copy.GateOpenedBy(asked.lastAt) {
 		delete(w.driver.gateRequests[item.name], v.Name) // seen
 		w.markChanged()
 	}

@@ -174,7 +174,7 @@ func mutantsOfGates() []mutant {
 	return []mutant{
 		{mistake: "opens the gate of everybody who signals", invariants: []string{invPreemptionGates}, step: func(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
 			plan := dispatch.Step(s, o, p)
-			if !p.Orchestrate || plan.Because != dispatch.Offered || plan.Writes(s, o.Local) {
+			if !p.OrchestratePreemption || plan.Reason != dispatch.Offered || plan.Writes(s, o.Local) {
 				return plan
 			}
 			for _, v := range o.Clusters {
@@ -188,11 +188,11 @@ func mutantsOfGates() []mutant {
 			p.GateTimeout = 1
 		})},
 		{mistake: "forgets whom it asked to open a gate", invariants: []string{invPreemptionGates}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
-			v.GateAsked, v.GateAskedFrom, v.GateAskedAt = false, time.Time{}, time.Time{}
+			v.GateRequested, v.GateFirstRequestedAt, v.GateRequestedAt = false, time.Time{}, time.Time{}
 		}))},
 		{mistake: "takes the gates on lost clusters for closed", rare: true, invariants: []string{invPreemptionGates}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
 			if v.Link.State != dispatch.Connected {
-				v.Copy.GateClosed, v.GateAskedAt = true, time.Time{}
+				v.Copy.GateClosed, v.GateRequestedAt = true, time.Time{}
 			}
 		}))},
 		{mistake: "opens no gate", invariants: []string{invProgress}, step: mutateOutput(func(_ dispatch.State, plan *dispatch.Plan) {

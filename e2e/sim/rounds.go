@@ -55,7 +55,7 @@ func (l *history) splitNominated(t *decision, s, next dispatch.State) (fresh, ho
 
 // hasRefusedCall reports whether a cluster has turned down what it was asked, for all that it shows.
 func hasRefusedCall(v dispatch.ClusterView, epoch int64) bool {
-	took := v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == epoch && v.Copy.SpecMatches && !v.Copy.Deleting && !v.GateAsked
+	took := v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == epoch && v.Copy.SpecMatches && !v.Copy.Deleting && !v.GateRequested
 	return v.Trouble != "" && !took
 }
 
@@ -66,7 +66,7 @@ func canBeOffered(v dispatch.ClusterView) bool {
 
 // isEligible reports whether nothing stands against offering a cluster this Workload.
 func (t *decision) isEligible(v dispatch.ClusterView) bool {
-	return canBeOffered(v) && t.hasLease(v.Name) && !v.Cordoned && !v.Draining && !v.Gone && (t.obs.Local.Pin == "" || t.obs.Local.Pin == v.Name)
+	return canBeOffered(v) && t.hasLease(v.Name) && !v.Cordoned && !v.Draining && !v.DeclaredGone && (t.obs.Local.Pin == "" || t.obs.Local.Pin == v.Name)
 }
 
 // hasReadierCluster reports whether BestFit has a cluster left that answers in time.

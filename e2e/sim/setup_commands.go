@@ -48,7 +48,7 @@ func (c command) setOtherChecks() error {
 
 // orchestrate: copies are made with a preemption gate from now on.
 func (c command) enableOrchestration() error {
-	c.policy.Orchestrate = true
+	c.policy.OrchestratePreemption = true
 	return nil
 }
 

@@ -19,8 +19,8 @@ func (t *decision) createOffer(c *worker, a dispatch.Action) error {
 	}
 	t.putRemoteWorkload(c, t.item.name, remoteWorkload{
 		owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch,
-		stopsWithoutHub: a.Stops, gpu: t.item.gpu, priority: t.item.priority, duration: t.item.duration, ttl: t.item.ttl, createdAt: t.now,
-		tolerates: t.item.tolerates, gated: a.Gated,
+		stopsWithoutHub: a.StopsOnHubLost, gpu: t.item.gpu, priority: t.item.priority, duration: t.item.duration, ttl: t.item.ttl, createdAt: t.now,
+		tolerates: t.item.tolerates, gated: a.GateClosed,
 	})
 	return nil
 }
@@ -148,7 +148,7 @@ func (w *World) deleteInBackground(c *worker, name string) {
 
 func (t *decision) evictRemote(c *worker, a dispatch.Action) error {
 	obj, exists := c.workloads[t.item.name]
-	if exists && obj.ours && obj.uid == t.item.uid && dispatch.Before(obj.stampedEpoch(), a.Epoch) && !obj.deactivating {
+	if exists && obj.ours && obj.uid == t.item.uid && dispatch.IsBelow(obj.stampedEpoch(), a.Epoch) && !obj.deactivating {
 		obj.deactivating = true
 		t.putRemoteWorkload(c, t.item.name, obj)
 	}

@@ -59,7 +59,7 @@ func (r *WorkloadReconciler) buildView(ctx context.Context, s *workloadScope, na
 		v.InConfig = inConfig && s.state.Bound == name // it can be given nothing, but keeps what it has
 	}
 	r.addDeletedObjects(&v, s)
-	v.Stopped = stoppedEpoch(o, r.lookupDeletedObjects(name, o), state.ServesSwitchyard)
+	v.StoppedEpoch = stoppedEpoch(o, r.lookupDeletedObjects(name, o), state.ServesSwitchyard)
 	notes := r.lookupClusterInfo(ctx, s, name)
 	v.Degraded, v.OnTrial = state.DegradedReason, state.AllowTrial
 	if known {
@@ -70,15 +70,15 @@ func (r *WorkloadReconciler) buildView(ctx context.Context, s *workloadScope, na
 	r.preemptionGates.applyTo(s.key(), &v, s.state.Epoch)
 	v.Copy = o.Plausible(v.Copy)
 	m := notes.clusterAnnotations
-	v.Gone, v.Cordoned = m.declaredGone, m.cordoned || m.draining || m.declaredGone
+	v.DeclaredGone, v.Cordoned = m.declaredGone, m.cordoned || m.draining || m.declaredGone
 	v.BeingDrained = m.draining
 	v.Draining = m.draining && r.drainTargets.contains(name, s.key())
 	if since, is := replacedSince(notes, state, s.observed.Now); is && forbidsOverlap(s.policy) && !o.Gone {
 		return unreachableView(v, since)
 	}
 	addActionResults(&v, o, r.Fleet.ActionResults(name, o.Key()))
-	if v.Job.Behind && r.writes.IsNewerThan(o.Job, r.Clock.Now()) {
-		v.Job.Behind = false
+	if v.Job.StatusBehind && r.writes.IsNewerThan(o.Job, r.Clock.Now()) {
+		v.Job.StatusBehind = false
 		s.retryAt = s.observed.Now.Add(cacheEchoDelay)
 	}
 	return v
@@ -160,7 +160,7 @@ func (r *WorkloadReconciler) addDeletedObjects(v *dispatch.ClusterView, s *workl
 	gone, ok := r.Fleet.LastDeleted(v.Name, o.Kind.GVK(), o.Key())
 	last := deletedJobFacts(o, gone.LastState)
 	switch {
-	case !ok || last.Holder != dispatch.Ours || !s.state.Believes(v.Name, v.Copy, last):
+	case !ok || last.Holder != dispatch.Ours || !s.state.IsWorkloadJob(v.Name, v.Copy, last):
 	case last.Finished != nil && (v.Job.Holder == dispatch.Absent || current(gone.LastState)): // somebody may have taken its name since
 		v.Job, v.Job.Holder, v.EndedUnfinished = last, dispatch.Absent, false
 	case v.Job.Holder == dispatch.Absent && current(gone.LastState):
@@ -175,7 +175,7 @@ func deletedJobFacts(o mirror.Original, last client.Object) dispatch.Job {
 		return dispatch.Job{}
 	}
 	f := o.JobFacts(last)
-	return dispatch.Job{Holder: f.Holder, Epoch: f.Epoch, Finished: f.Finished, UID: f.UID, Stamped: f.Stamped, Named: f.Named}
+	return dispatch.Job{Holder: f.Holder, Epoch: f.Epoch, Finished: f.Finished, UID: f.UID, HasWorkloadUID: f.HasWorkloadUID, NamesWorkload: f.NamesWorkload}
 }
 
 // clusterLink is the connection to a cluster. A name without a supervisor is that of a MultiKueueCluster which was not looked at
@@ -198,7 +198,7 @@ func linkFromState(state fleet.State) dispatch.Link {
 	case state.Err == nil && state.Failures == 0:
 		return dispatch.Link{State: dispatch.Unknown}
 	}
-	return dispatch.Link{State: dispatch.Unreachable, Since: state.LostSince, Never: !state.EverConnected, Untried: state.Failures == 0}
+	return dispatch.Link{State: dispatch.Unreachable, Since: state.LostSince, NeverConnected: !state.EverConnected, Untried: state.Failures == 0}
 }
 
 // missingClusterTracker remembers since when a name is known to be that of no MultiKueueCluster.
@@ -221,7 +221,7 @@ func (a *missingClusterTracker) link(ctx context.Context, c client.Reader, name 
 	if _, known := a.missingSince[name]; !known {
 		a.missingSince[name] = a.clock.Now()
 	}
-	return dispatch.Link{State: dispatch.Unreachable, Since: a.missingSince[name], Never: true}
+	return dispatch.Link{State: dispatch.Unreachable, Since: a.missingSince[name], NeverConnected: true}
 }
 
 func (a *missingClusterTracker) forget(name string) {

@@ -28,7 +28,7 @@ func TestWhatAConnectionMeansToTheDispatcher(t *testing.T) {
 		{"and was tried since", fleet.State{EverConnected: true, LostSince: lost, Err: errors.New("gone"), Failures: 1},
 			dispatch.Link{State: dispatch.Unreachable, Since: lost}},
 		{"it never answered, so it did not vanish", fleet.State{LostSince: lost, Failures: 3, Err: errors.New("no")},
-			dispatch.Link{State: dispatch.Unreachable, Since: lost, Never: true}},
+			dispatch.Link{State: dispatch.Unreachable, Since: lost, NeverConnected: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := linkFromState(c.state); got != c.want {

@@ -110,8 +110,8 @@ func TestARunIsNotGivenUpByWhoNoticesFirstThatACutOffIsOver(t *testing.T) {
 	state, _ := st.fleet.State("w1")
 	policy := s.policy
 	policy.WorkerLostTimeout = before.Sub(state.LostSince)
-	if plan := dispatch.Step(s.state, s.observed, policy); plan.Because != dispatch.InGrace {
-		t.Errorf("%s: %s", plan.Because, plan.Message)
+	if plan := dispatch.Step(s.state, s.observed, policy); plan.Reason != dispatch.InGrace {
+		t.Errorf("%s: %s", plan.Reason, plan.Message)
 	}
 	if request, _ := looked.Get(); request.NamespacedName != workloadKey() {
 		t.Errorf("not told to look: %v", request)

@@ -119,8 +119,8 @@ func TestADeletedWorkloadWhoseJobIsDeletedTooIsNotKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := s.observed.Local; !l.Deleted || l.Kept {
-		t.Errorf("deleted %t, kept %t", l.Deleted, l.Kept)
+	if l := s.observed.Local; !l.Deleted || l.KeptForJob {
+		t.Errorf("deleted %t, kept %t", l.Deleted, l.KeptForJob)
 	}
 }
 

@@ -41,9 +41,9 @@ func (r *WorkloadReconciler) writeStatus(ctx context.Context, s *workloadScope, 
 	now := s.observed.Now
 	setState(next, plan.Next, now)
 	if s.checkName != "" {
-		workload.SetAdmissionCheck(next, s.checkName, kueue.CheckState(plan.Verdict.Check), plan.Verdict.Message, now)
+		workload.SetAdmissionCheck(next, s.checkName, kueue.CheckState(plan.CheckResult.State), plan.CheckResult.Message, now)
 	}
-	if plan.Verdict.Check == dispatch.Ready {
+	if plan.CheckResult.State == dispatch.Ready {
 		r.recordTopology(next, plan.Next)
 	}
 	d := hubChange{wl: next, events: workload.DeriveConditions(next, now)}

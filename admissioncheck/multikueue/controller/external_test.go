@@ -259,7 +259,7 @@ func TestAnExternalJobIsNotStampedToStopWithoutTheHubBecauseNobodyCanPromiseThat
 		scheme := testScheme(t)
 		worker := fake.NewClientBuilder().WithScheme(scheme).Build()
 		s := &workloadScope{original: mirror.Original{Origin: origin, Workload: wl, Kind: tc.kind}, state: dispatch.State{Epoch: 1}}
-		action := st.reconciler.buildFleetAction(s, dispatch.Action{Verb: dispatch.CreateOffer, Cluster: "w1", Epoch: 1, Stops: true})
+		action := st.reconciler.buildFleetAction(s, dispatch.Action{Verb: dispatch.CreateOffer, Cluster: "w1", Epoch: 1, StopsOnHubLost: true})
 		if _, err := action.Run(t.Context(), worker); err != nil {
 			t.Fatal(err)
 		}

@@ -89,7 +89,7 @@ func setFenceStatus(v *dispatch.ClusterView, f fleet.Fencing, left clusterInfo) 
 	if !f.RenewalStarted {
 		is = left.fenced
 	}
-	v.Fenced = is && (v.Copy.Holder != dispatch.Ours || v.Copy.Stops)
+	v.Fenced = is && (v.Copy.Holder != dispatch.Ours || v.Copy.StopsOnHubLost)
 }
 
 // setLeaseState says whether a fence leaves alone what bears the stamp Stop, as jobs of some kinds never do: the hub's lease is renewed, or

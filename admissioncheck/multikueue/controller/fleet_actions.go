@@ -17,7 +17,7 @@ import (
 // actionIDs name the effects of an action, see fleet.Action. A removal is one of the very objects that are seen: what comes
 // after them is another's.
 func actionIDs(a dispatch.Action, o mirror.Original, seen mirror.Found) []string {
-	id := fmt.Sprintf("%s/%d/%t/%t", a.Verb, a.Epoch, a.Spare, a.Foreground)
+	id := fmt.Sprintf("%s/%d/%t/%t", a.Verb, a.Epoch, a.SpareFinished, a.Foreground)
 	var of []string
 	switch a.Verb {
 	case dispatch.Retract:
@@ -44,7 +44,7 @@ func actionIDs(a dispatch.Action, o mirror.Original, seen mirror.Found) []string
 // buildFleetAction turns an action for a worker into one for the fleet. It captures what it needs, because it runs later.
 func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Action) fleet.Action {
 	o, epoch, seen := s.original, s.state.Epoch, r.lookupRemote(a.Cluster, s.original)
-	o.Stops, o.Gated = a.Stops && supportsFencing(o.Kind) && r.mayStampStop(a.Cluster), a.Gated
+	o.Stops, o.Gated = a.StopsOnHubLost && supportsFencing(o.Kind) && r.mayStampStop(a.Cluster), a.GateClosed
 	ids := actionIDs(a, o, seen)
 	action := fleet.Action{
 		ID: ids[0], CoveredIDs: ids[1:], ReadOnly: a.Verb == dispatch.LiveRead,
@@ -91,7 +91,7 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 				return nil, nil // it was answered, and is not seen yet
 			}
 			spared, err := o.Retract(ctx, c, mirror.Removal{
-				Below: a.Epoch, Spare: a.Spare, Foreground: a.Foreground, Seen: left, Sure: sure,
+				Below: a.Epoch, Spare: a.SpareFinished, Foreground: a.Foreground, Seen: left, Sure: sure,
 			})
 			if err == nil && spared == nil {
 				r.removals.record(removedUIDs(o, left, a.Epoch), connection, r.Clock.Now())

@@ -182,7 +182,7 @@ func forbidsOverlap(p dispatch.Policy) bool {
 func unreachableView(v dispatch.ClusterView, since time.Time) dispatch.ClusterView {
 	return dispatch.ClusterView{
 		Name: v.Name, InConfig: v.InConfig, Link: dispatch.Link{State: dispatch.Unreachable, Since: since},
-		Gone: v.Gone, Cordoned: v.Cordoned, BeingDrained: v.BeingDrained, Fenced: v.Fenced, RenewedAt: v.RenewedAt,
+		DeclaredGone: v.DeclaredGone, Cordoned: v.Cordoned, BeingDrained: v.BeingDrained, Fenced: v.Fenced, RenewedAt: v.RenewedAt,
 		OfferedAt: v.OfferedAt,
 	}
 }

@@ -42,7 +42,7 @@ const outcomeWon, outcomeLost, outcomeRefused = "won", "lost", "refused"
 // recordMetrics tells of what a write has made true, cluster by cluster.
 func (r *WorkloadReconciler) recordMetrics(s *workloadScope, plan dispatch.Plan) {
 	if was := s.state.Bound; !s.state.Retreating() && plan.Next.Retreating() && r.isKnownCluster(was) {
-		retreatsTotal.WithLabelValues(was, string(plan.Because)).Inc()
+		retreatsTotal.WithLabelValues(was, string(plan.Reason)).Inc()
 	}
 	winner := plan.Next.Bound
 	if winner == "" || s.state.Bound != "" {
@@ -70,7 +70,7 @@ func (r *WorkloadReconciler) recordMetrics(s *workloadScope, plan dispatch.Plan)
 
 // hasRefused reports whether a cluster has said that it does not take the offer.
 func hasRefused(s dispatch.State, v dispatch.ClusterView) bool {
-	return v.Copy.Refused || v.Copy.Evicted || s.Troubled(v) != ""
+	return v.Copy.Refused || v.Copy.Evicted || s.TroubleOn(v) != ""
 }
 
 // recordMisses holds it against the clusters that they said nothing to what they were offered before the winner was. A refusal is an

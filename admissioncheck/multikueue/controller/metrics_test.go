@@ -80,14 +80,14 @@ func TestOffersAndRetreatsAreCountedAndGoWithTheirCluster(t *testing.T) {
 // metricValue is the plan to give up a cluster that is bound in epoch 1.
 func metricValue(cluster string) dispatch.Plan {
 	next := dispatch.State{Epoch: 2, Bound: cluster, Debts: []dispatch.Debt{{Cluster: cluster, Epoch: 1}}}
-	return dispatch.Plan{Next: next, Because: dispatch.RemoteLost}
+	return dispatch.Plan{Next: next, Reason: dispatch.RemoteLost}
 }
 
 func TestARestoredEpochIsNoRetreat(t *testing.T) {
 	r := newMetricsReconciler("fix-a")
 	s := &workloadScope{state: dispatch.State{Epoch: 1, Bound: "fix-a"}}
 	restored := dispatch.State{Epoch: 4, Bound: "fix-a", Debts: []dispatch.Debt{{Cluster: "fix-b", Epoch: 3}}}
-	r.recordMetrics(s, dispatch.Plan{Next: restored, Because: dispatch.RecordLost})
+	r.recordMetrics(s, dispatch.Plan{Next: restored, Reason: dispatch.RecordLost})
 	if got := listSeries(t, "fix-"); len(got) > 0 {
 		t.Errorf("counted: %v", got)
 	}
@@ -101,7 +101,7 @@ func TestNothingIsCountedOfAClusterThatWasRemoved(t *testing.T) {
 	r.recordMetrics(s, metricValue("fin-a"))
 	s.state = dispatch.State{Epoch: 1, Nominated: []string{"fin-a", "fin-b"}}
 	s.observed.Clusters = []dispatch.ClusterView{{Name: "fin-a"}, {Name: "fin-b"}}
-	ready := dispatch.Plan{Next: dispatch.State{Epoch: 1, Bound: "fin-a"}, Verdict: dispatch.Verdict{Check: dispatch.Ready}}
+	ready := dispatch.Plan{Next: dispatch.State{Epoch: 1, Bound: "fin-a"}, CheckResult: dispatch.CheckResult{State: dispatch.Ready}}
 	r.recordChange(s, ready, hubChange{wl: &kueue.Workload{}})
 	r.Fleet.Remove("fin-b")
 	if got := listSeries(t, "fin-"); len(got) > 0 {

@@ -23,7 +23,7 @@ func (r *WorkloadReconciler) NominateClusters(ctx context.Context, wl *kueue.Wor
 		return
 	}
 	plan := dispatch.Step(s.state, s.observed, s.policy)
-	if plan.Prepares(s.state, s.observed.Local) {
+	if plan.FitsReservationWrite(s.state, s.observed.Local) {
 		setState(wl, plan.Next, now)
 		r.assumeNominations(s, plan)
 	}

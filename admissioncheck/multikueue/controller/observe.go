@@ -85,7 +85,7 @@ func (r *WorkloadReconciler) observeWorkload(ctx context.Context, wl *kueue.Work
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: observeLocal(wl, entry)}
 	s.observed.Local.Refusal = refusal
 	s.observed.Local.KillGrace = killGrace(wl)
-	s.observed.Local.Kept = isRetained(wl, original.Job)
+	s.observed.Local.KeptForJob = isRetained(wl, original.Job)
 	r.observeSiblings(ctx, wl, &s.observed.Local)
 	if original.Job != nil {
 		s.observed.Local.JobActive = original.Kind.Progress(original.Job).HoldsPods()
@@ -205,7 +205,7 @@ func observeLocal(wl *kueue.Workload, entry *kueue.AdmissionCheckState) dispatch
 	if l.Evicted {
 		evicted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
 		l.EvictedMessage = evicted.Message
-		l.Awaited = entry != nil && evicted.Reason != string(kueue.ReasonAdmissionCheck)
+		l.AwaitsUnbinding = entry != nil && evicted.Reason != string(kueue.ReasonAdmissionCheck)
 	}
 	if entry != nil {
 		l.Check, l.CheckMessage = dispatch.CheckState(entry.State), entry.Message

@@ -88,8 +88,8 @@ func (g *preemptionGateTracker) applyTo(key client.ObjectKey, v *dispatch.Cluste
 	if !known || asked.epoch != epoch {
 		return
 	}
-	v.GateAsked, v.GateAskedFrom, v.GateAskedAt = true, asked.requestedAt, asked.calledAt
-	if v.Copy.OpenedBy(asked.calledAt) {
+	v.GateRequested, v.GateFirstRequestedAt, v.GateRequestedAt = true, asked.requestedAt, asked.calledAt
+	if v.Copy.GateOpenedBy(asked.calledAt) {
 		delete(g.requests[key], v.Name) // seen
 	}
 }

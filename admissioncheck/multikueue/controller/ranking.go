@@ -80,7 +80,7 @@ func (r *WorkloadReconciler) buildPlacementRequest(s *workloadScope) placement.R
 	}
 	for _, v := range s.observed.Clusters {
 		if c := v.Copy; c.Holder == dispatch.Ours && c.Epoch == s.state.Epoch && (c.Refused || c.Evicted) {
-			request.Refused = append(request.Refused, placement.Refusal{Cluster: v.Name, Because: c.Waiting})
+			request.Refused = append(request.Refused, placement.Refusal{Cluster: v.Name, Because: c.WaitingMessage})
 		}
 	}
 	slices.SortFunc(request.Refused, func(a, b placement.Refusal) int { return strings.Compare(a.Cluster, b.Cluster) })
@@ -177,7 +177,7 @@ func (r *WorkloadReconciler) updateTrackers(s *workloadScope, plan dispatch.Plan
 
 // reservedAt is when a copy got quota; zero while it has none.
 func reservedAt(c dispatch.Copy) time.Time {
-	if !c.Quota {
+	if !c.QuotaReserved {
 		return time.Time{}
 	}
 	return c.Since

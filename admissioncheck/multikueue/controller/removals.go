@@ -80,7 +80,7 @@ func (m *removalCache) withoutRemoved(seen mirror.Found, connection int64, now t
 // removedUIDs are the objects seen that a removal below an epoch removes, see mirror.Removal.
 func removedUIDs(o mirror.Original, seen mirror.Found, below int64) []types.UID {
 	removable := func(h dispatch.Holder, epoch int64) bool {
-		return h == dispatch.Predecessor || (h == dispatch.Ours || h == dispatch.Relabelled) && dispatch.Before(epoch, below)
+		return h == dispatch.Predecessor || (h == dispatch.Ours || h == dispatch.Relabelled) && dispatch.IsBelow(epoch, below)
 	}
 	var uids []types.UID
 	if c := o.Copy(seen.Workload); removable(c.Holder, c.Epoch) {

@@ -43,7 +43,7 @@ func TestWhatAWorkerHasRemovedIsNotRemovedAgainThoughItIsStillSeen(t *testing.T)
 	}
 	worker, asked := newDeleteCounter(t, st.workers["w1"])
 	for _, a := range []dispatch.Action{ // one, and what is decided next on what is seen still
-		{Verb: dispatch.Retract, Cluster: "w1", Epoch: 2, Spare: true},
+		{Verb: dispatch.Retract, Cluster: "w1", Epoch: 2, SpareFinished: true},
 		{Verb: dispatch.Retract, Cluster: "w1", Epoch: 2},
 		{Verb: dispatch.Retract, Cluster: "w1", Epoch: 3, Foreground: true},
 	} {

@@ -113,7 +113,7 @@ func (r *finishTimes) finishDelay() time.Duration {
 func (r *WorkloadReconciler) lastKnownJob(s *workloadScope, cluster string) client.Object {
 	o := s.original
 	believed := func(f mirror.Found) bool {
-		return f.Job != nil && s.state.Believes(cluster, o.Copy(f.Workload), o.JobFacts(f.Job))
+		return f.Job != nil && s.state.IsWorkloadJob(cluster, o.Copy(f.Workload), o.JobFacts(f.Job))
 	}
 	if f := newestRead(r.Fleet.ActionResults(cluster, o.Key()), func(f liveRead) bool { return believed(f.Found) }); f != nil {
 		return f.Job

@@ -38,8 +38,8 @@ func TestRefusalsOfWorkersThatSpeakCoarselyAreKnown(t *testing.T) {
 			strip(wl)
 			strip(wl) // it may be called again
 			got := mirror.Original{Workload: &kueue.Workload{}, Origin: origin}.Copy(wl)
-			if got.Refused != c.refused || got.WaitingBecause != c.because {
-				t.Errorf("refused %t, because %s: %s", got.Refused, got.WaitingBecause, got.Waiting)
+			if got.Refused != c.refused || got.WaitingReason != c.because {
+				t.Errorf("refused %t, because %s: %s", got.Refused, got.WaitingReason, got.WaitingMessage)
 			}
 		})
 	}

@@ -120,7 +120,7 @@ func (r *WorkloadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 		r.statusCopies.forget(s.key())
 		r.preemptionGates.forget(s.key())
 	}
-	if s.observed.Local.Finished && plan.Settled {
+	if s.observed.Local.Finished && plan.NothingReachable {
 		r.Fleet.ForgetWorkload(s.key())
 	}
 	return kube.RequeueAt(kube.Earliest(plan.WakeAt, s.retryAt), s.observed.Now), nil

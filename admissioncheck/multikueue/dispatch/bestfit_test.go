@@ -13,7 +13,7 @@ func bestFit() Policy {
 
 func TestBestFitOffersToOneAndHedges(t *testing.T) {
 	three := "w1 up fit@1 \n w2 up fit@9 \n w3 up fit@5"
-	tellUnder(t, bestFit(), []asking{
+	runExplanationCases(t, bestFit(), []explanationCase{
 		{"the best alone", "", "quota", three, "Nominated; nominated w2; round"},
 		{"equals go by name", "", "quota", "w3 up fit@5 \n w2 up fit@5 \n w1 up fit@1", "Nominated; nominated w2; round"},
 		{"the score says whether preempting is better than waiting", "", "quota", "w1 up fit@1 \n w2 up fit@9 preempting", "Nominated; nominated w2; round"},
@@ -46,7 +46,7 @@ func TestBestFitDoublesItsPatienceUpToTheRoundTimeout(t *testing.T) {
 	p := bestFit()
 	p.RoundTimeout = 25 * time.Second
 	want := "Offered; wake in 24s"
-	if got := ask(t, p, "nominated w1 w2 w3; round 1s", "quota", "w1 up copy@1 \n w2 up copy@1 \n w3 up copy@1 \n w4 up"); got != want {
+	if got := step(t, p, "nominated w1 w2 w3; round 1s", "quota", "w1 up copy@1 \n w2 up copy@1 \n w3 up copy@1 \n w4 up"); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -54,21 +54,21 @@ func TestBestFitDoublesItsPatienceUpToTheRoundTimeout(t *testing.T) {
 func TestBestFitWithoutAHedgeWaitsForARefusal(t *testing.T) {
 	p := bestFit()
 	p.HedgeAfter = 0
-	if got, want := ask(t, p, "nominated w1; round 9h", "quota", "w1 up copy@1 \n w2 up"), "Offered"; got != want {
+	if got, want := step(t, p, "nominated w1; round 9h", "quota", "w1 up copy@1 \n w2 up"), "Offered"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
 func TestAHedgeComesRatherLateThanEarly(t *testing.T) {
-	o := Observation{Now: noon().Add(900 * time.Millisecond), Local: here(t, "quota"), Clusters: clusters(t, "w1 up \n w2 up")}
+	o := Observation{Now: testNow().Add(900 * time.Millisecond), Local: connectedView(t, "quota"), Clusters: clusters(t, "w1 up \n w2 up")}
 	plan := Step(State{Epoch: 1}, o, bestFit())
-	if want := noon().Add(time.Second); !plan.Next.Round.Equal(want) {
+	if want := testNow().Add(time.Second); !plan.Next.Round.Equal(want) {
 		t.Errorf("the round begins %v, want %v", plan.Next.Round, want)
 	}
 }
 
 func TestCordonedClustersGetNothingNew(t *testing.T) {
-	tellUnder(t, Compatible(15*time.Minute), []asking{
+	runExplanationCases(t, Compatible(15*time.Minute), []explanationCase{
 		{"no nomination", "", "quota", "w1 up cordoned \n w2 up", "Nominated; nominated w2"},
 		{"a pending offer is withdrawn", "nominated w1 w2", "quota", "w1 up cordoned copy@1 \n w2 up copy@1", "Nominated; nominated w2"},
 		{"and removed", "nominated w2", "quota", "w1 up cordoned copy@1 \n w2 up copy@1", "Offered; Retract w1 below 2 sparing; wake in 4s"},
@@ -80,7 +80,7 @@ func TestCordonedClustersGetNothingNew(t *testing.T) {
 
 func TestADrainedClusterIsLeftIfSomebodyElseCanTakeTheWorkload(t *testing.T) {
 	moved := `Drained; epoch 2; owed w1@1; Retry Worker cluster "w1" is being drained, resetting for re-dispatch, Previously: "Ready"; event`
-	tellUnder(t, Compatible(15*time.Minute), []asking{
+	runExplanationCases(t, Compatible(15*time.Minute), []explanationCase{
 		{"the cluster is asked first", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 up", "Looking; LiveRead w1"},
 		{"again, if that was long ago", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 live@1 old copy@1 admitted job@1 \n w2 up", "Looking; LiveRead w1"},
 		{"somebody can", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 live@1 copy@1 admitted job@1 \n w2 up", moved},
@@ -91,14 +91,14 @@ func TestADrainedClusterIsLeftIfSomebodyElseCanTakeTheWorkload(t *testing.T) {
 		{"a run that has ended is honoured", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 finished:Succeeded \n w2 up", "RunFinished; Finish w1 Succeeded"},
 		{"nothing new goes there", "", "quota", "w1 up draining \n w2 up", "Nominated; nominated w2"},
 	})
-	tellUnder(t, bestFit(), []asking{
+	runExplanationCases(t, bestFit(), []explanationCase{
 		{"it would fit nowhere else", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 up unfit:NoRoom", "Running"},
 		{"it would fit elsewhere", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 live@1 copy@1 admitted job@1 \n w2 up fit@1", moved},
 	})
 }
 
 func TestSiblingsStayTogether(t *testing.T) {
-	tellUnder(t, Compatible(15*time.Minute), []asking{
+	runExplanationCases(t, Compatible(15*time.Minute), []explanationCase{
 		{"only the sibling's cluster is nominated", "", "quota pin=w2", "w1 up \n w2 up", "Nominated; nominated w2"},
 		{"what others were offered is withdrawn", "nominated w1 w2", "quota pin=w2", "w1 up copy@1 \n w2 up", "Nominated; nominated w2"},
 		{"what others have admitted does not win", "nominated w1 w2", "quota pin=w2", "w1 up copy@1 admitted \n w2 up copy@1", "Nominated; nominated w2"},

@@ -2,156 +2,156 @@ package dispatch
 
 // bound handles a Workload whose winner is chosen (contract: multikueue.md 4 cases 3a, 4b, 5 and 6). As long as the cache
 // shows the copy as it should be, it is believed; before a run is given up, the cluster itself is asked.
-func (t turn) bound() Plan {
-	if next, settled := t.settle(t.s); settled {
-		return t.move(next, Settled, "a cluster owes nothing any more")
+func (t decision) bound() Plan {
+	if next, settled := t.settleDebts(t.state); settled {
+		return t.store(next, Settled, "a cluster owes nothing any more")
 	}
-	v := t.view(t.s.Bound)
+	v := t.view(t.state.Bound)
 	switch {
 	case !v.connected():
-		return t.lost(v)
-	case v.newest() > t.s.Epoch:
-		return t.restore(v.newest())
-	case v.InConfig && t.healthy(v.Copy) && v.Copy.Stops && !t.s.Stops:
-		next := t.s
-		next.Stops = true
-		return t.move(next, RecordLost, "the record was lost of how the job stops; taking it from the bound cluster")
-	case v.InConfig && t.healthy(v.Copy) && v.Draining && t.elsewhere(v.Name):
-		return t.drainAway(v)
-	case v.InConfig && t.healthy(v.Copy) && v.Draining:
-		return t.stays(v)
-	case v.InConfig && t.healthy(v.Copy):
+		return t.holdLost(v)
+	case v.newestEpoch() > t.state.Epoch:
+		return t.restoreRecord(v.newestEpoch())
+	case v.InConfig && t.allowsRun(v.Copy) && v.Copy.StopsOnHubLost && !t.state.StopsOnHubLost:
+		next := t.state
+		next.StopsOnHubLost = true
+		return t.store(next, RecordLost, "the record was lost of how the job stops; taking it from the bound cluster")
+	case v.InConfig && t.allowsRun(v.Copy) && v.Draining && t.canMove(v.Name):
+		return t.leaveDrained(v)
+	case v.InConfig && t.allowsRun(v.Copy) && v.Draining:
+		return t.reportStays(v)
+	case v.InConfig && t.allowsRun(v.Copy):
 		return t.run(v)
 	}
-	return t.look(v, t.dismiss())
+	return t.confirmLive(v, t.cleanOthers())
 }
 
-// healthy reports whether a copy allows its job to run.
-func (t turn) healthy(c Copy) bool {
-	return t.s.currentCopy(c) && c.Admitted && !c.Evicted && !c.Deleting && c.Finished == nil && (c.SpecMatches || c.PriorityOnly)
+// allowsRun reports whether a copy allows its job to run.
+func (t decision) allowsRun(c Copy) bool {
+	return t.state.isCurrentCopy(c) && c.Admitted && !c.Evicted && !c.Deleting && c.Finished == nil && (c.SpecMatches || c.OnlyPriorityDiffers)
 }
 
-// drainAway gives up a cluster that is being drained. Nobody forces us to, so the run may not have ended unseen: the
+// leaveDrained gives up a cluster that is being drained. Nobody forces us to, so the run may not have ended unseen: the
 // cluster is asked first.
-func (t turn) drainAway(v ClusterView) Plan {
-	live := t.answer(v)
+func (t decision) leaveDrained(v ClusterView) Plan {
+	live := t.liveAnswer(v)
 	switch {
-	case live == nil || !t.fresh(*live):
-		return t.stay(Looking, "reading "+v.Name+" before its job is moved",
-			append(t.dismiss(), Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch})...)
-	case !t.healthy(live.Copy), live.Copy.Adopted && !t.runs(v, *live):
-		return t.look(v, t.dismiss())
+	case live == nil || !t.isFresh(*live):
+		return t.act(Looking, "reading "+v.Name+" before its job is moved",
+			append(t.cleanOthers(), Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.state.Epoch})...)
+	case !t.allowsRun(live.Copy), live.Copy.Adopted && !t.jobStillThere(v, *live):
+		return t.confirmLive(v, t.cleanOthers())
 	}
 	message := t.msgDrained(v.Name)
 	return t.giveUp(Drained, message, &Event{Message: message})
 }
 
-// restore takes the epoch from the bound cluster after the record of it was lost: what is there was made by us, in the
+// restoreRecord takes the epoch from the bound cluster after the record of it was lost: what is there was made by us, in the
 // epoch in which that cluster was bound; or from others, if nothing is there any more. What was owed then is not known, so everybody
 // else is suspected.
-func (t turn) restore(epoch int64) Plan {
-	next := t.s
+func (t decision) restoreRecord(epoch int64) Plan {
+	next := t.state
 	next.Epoch = epoch
-	next.Reservation = t.o.Local.Reservation
-	next.Stops = t.view(next.Bound).Copy.Stops
-	return t.move(next, RecordLost, "the record of the epoch was lost; taking it from what is seen")
+	next.Reservation = t.observed.Local.Reservation
+	next.StopsOnHubLost = t.view(next.Bound).Copy.StopsOnHubLost
+	return t.store(next, RecordLost, "the record of the epoch was lost; taking it from what is seen")
 }
 
-// lost keeps the Workload on a bound cluster that cannot be talked to, as long as the policy says (case 6a).
-func (t turn) lost(v ClusterView) Plan {
-	h := t.hold(v, t.s.Stops)
+// holdLost keeps the Workload on a bound cluster that cannot be talked to, as long as the policy says (case 6a).
+func (t decision) holdLost(v ClusterView) Plan {
+	h := t.hold(v, t.state.StopsOnHubLost)
 	if h.over {
-		return t.giveUp(h.because, msgLost, nil)
+		return t.giveUp(h.reason, msgLost, nil)
 	}
-	plan := t.stay(h.because, v.Name+" cannot be reached; "+t.prospect(h, t.s.Stops && v.Fenced), t.dismiss()...)
+	plan := t.act(h.reason, v.Name+" cannot be reached; "+t.releaseText(h, t.state.StopsOnHubLost && v.Fenced), t.cleanOthers()...)
 	plan.WakeAt = h.until
-	t.announce(&plan, v)
+	t.reportHold(&plan, v)
 	return plan
 }
 
 // run brings the job to the bound cluster and its status back. The losers' copies are removed first.
-func (t turn) run(v ClusterView) Plan {
-	if l := t.o.Local; l.Check != Ready && l.Check != "" || t.announced() || t.stayed(v) || t.s.currentJob(v.Job) && t.complained(v.Name) {
-		plan := t.move(t.s, Running, "running on "+v.Name)
-		t.ready(&plan, v.Name)
+func (t decision) run(v ClusterView) Plan {
+	if l := t.observed.Local; l.Check != Ready && l.Check != "" || t.reportsHold() || t.reportsStays(v) || t.state.isCurrentJob(v.Job) && t.reportsNoJob(v.Name) {
+		plan := t.store(t.state, Running, "running on "+v.Name)
+		t.setReady(&plan, v.Name)
 		return plan
 	}
-	actions := t.dismiss()
-	if v.Copy.PriorityOnly {
-		actions = append(actions, Action{Verb: UpdateOffer, Cluster: v.Name, Epoch: t.s.Epoch})
+	actions := t.cleanOthers()
+	if v.Copy.OnlyPriorityDiffers {
+		actions = append(actions, Action{Verb: UpdateOffer, Cluster: v.Name, Epoch: t.state.Epoch})
 	}
 	switch {
-	case !t.s.currentJob(v.Job):
-		return t.start(v, actions)
-	case !t.believed(v.Name, v.Copy, v.Job):
-		return t.look(v, actions)
+	case !t.state.isCurrentJob(v.Job):
+		return t.startJob(v, actions)
+	case !t.isWorkloadJob(v.Name, v.Copy, v.Job):
+		return t.confirmLive(v, actions)
 	}
-	if v.Job.Behind {
-		actions = append(actions, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.s.Epoch})
+	if v.Job.StatusBehind {
+		actions = append(actions, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.state.Epoch})
 	}
-	return t.stay(Running, "running on "+v.Name, actions...)
+	return t.act(Running, "running on "+v.Name, actions...)
 }
 
-// start creates the job, once nothing of our name is in its way and no debt forbids it.
-func (t turn) start(v ClusterView, actions []Action) Plan {
+// startJob creates the job, once nothing of our name is in its way and no debt forbids it.
+func (t decision) startJob(v ClusterView, actions []Action) Plan {
 	if v.Job.Holder == Foreign { // ours may have ended, and another has taken its name
-		return t.look(v, actions)
+		return t.confirmLive(v, actions)
 	}
-	if t.behind() {
-		return t.stay(Looking, "a cluster shows more than the record of the workload knows of", actions...)
+	if t.recordIsBehind() {
+		return t.act(Looking, "a cluster shows more than the record of the workload knows of", actions...)
 	}
-	if next := t.inherit(t.s); !next.Equal(t.s) {
-		return t.move(next, Owed, "a cluster was lost where a predecessor's job may run")
+	if next := t.inheritPredecessorDebts(t.state); !next.Equal(t.state) {
+		return t.store(next, Owed, "a cluster was lost where a predecessor's job may run")
 	}
-	owing, wake := t.blockers(t.s)
+	owing, wake := t.blockers(t.state)
 	if len(owing) > 0 {
-		plan := t.stay(Owed, t.msgOwed(owing), actions...)
+		plan := t.act(Owed, t.msgOwed(owing), actions...)
 		plan.WakeAt = wake
 		return plan
 	}
-	live := t.answer(v)
+	live := t.liveAnswer(v)
 	relabelled := live != nil && live.Job.Holder == Relabelled
 	if v.Job.Holder == Absent && (v.Copy.Adopted || relabelled) {
-		return t.look(v, actions)
+		return t.confirmLive(v, actions)
 	}
 	if v.Job.Holder == Absent {
-		actions = append(actions, Action{Verb: CreateJob, Cluster: v.Name, Epoch: t.s.Epoch, Stops: t.s.Stops})
+		actions = append(actions, Action{Verb: CreateJob, Cluster: v.Name, Epoch: t.state.Epoch, StopsOnHubLost: t.state.StopsOnHubLost})
 	}
-	plan := t.stay(Starting, "creating the job on "+v.Name, actions...)
-	t.complain(&plan, v)
+	plan := t.act(Starting, "creating the job on "+v.Name, actions...)
+	t.reportNoJob(&plan, v)
 	return plan
 }
 
-// dismiss removes what other clusters hold, and what earlier epochs left on the bound one, and reads the debtors that
+// cleanOthers removes what other clusters hold, and what earlier epochs left on the bound one, and reads the debtors that
 // show nothing. A stamp above the epoch says that the record is behind what has happened, or lost: nothing is removed by it.
-func (t turn) dismiss() []Action {
-	if t.behind() {
+func (t decision) cleanOthers() []Action {
+	if t.recordIsBehind() {
 		return nil
 	}
 	var actions []Action
-	for _, v := range t.o.Clusters {
+	for _, v := range t.observed.Clusters {
 		switch {
 		case !v.connected():
-		case v.Name == t.s.Bound:
-			if t.stale(v) {
-				actions = append(actions, t.retract(v)...)
+		case v.Name == t.state.Bound:
+			if t.hasStale(v) {
+				actions = append(actions, t.removeStale(v)...)
 			}
 		case v.removable():
-			actions = append(actions, t.withdraw(v)...)
-		case t.s.owedBy(v.Name):
-			actions = append(actions, t.collect(v)...)
+			actions = append(actions, t.removeAll(v)...)
+		case t.state.hasDebt(v.Name):
+			actions = append(actions, t.collectDebt(v)...)
 		}
 	}
 	return actions
 }
 
-// collect works on one reachable debt: remove what is seen, else look.
-func (t turn) collect(v ClusterView) []Action {
+// collectDebt works on one reachable debt: remove what is seen, else look.
+func (t decision) collectDebt(v ClusterView) []Action {
 	switch {
-	case t.stale(v):
-		return t.retract(v)
-	case t.answer(v) == nil:
-		return []Action{{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch}}
+	case t.hasStale(v):
+		return t.removeStale(v)
+	case t.liveAnswer(v) == nil:
+		return []Action{{Verb: LiveRead, Cluster: v.Name, Epoch: t.state.Epoch}}
 	}
 	return nil
 }

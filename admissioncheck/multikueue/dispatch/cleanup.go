@@ -8,149 +8,149 @@ import (
 
 // cleanUp removes whatever is seen of a Workload that is no more or has finished (contract: multikueue.md 4 P6, 4 case 2).
 // Clusters out of reach are cleaned when they return: their events, or the orphan sweep, ask again.
-func (t turn) cleanUp(because Reason) Plan {
-	return t.stay(because, "removing what is left on the workers", t.retractAll(func(ClusterView) bool { return false })...)
+func (t decision) cleanUp(because Reason) Plan {
+	return t.act(because, "removing what is left on the workers", t.removeEverywhere(func(ClusterView) bool { return false })...)
 }
 
 // going handles a Workload that is being deleted and whose job stays. The job gets another Workload, which knows nothing of this
 // one: so what may still run somewhere has to be known to be over first, by a live read or as the policy says.
-func (t turn) going() Plan {
+func (t decision) going() Plan {
 	if plan, ok := t.finished(); ok {
 		return plan
 	}
-	if t.s.Bound != "" && !t.s.Retreating() || t.recordLost() {
-		return t.move(t.s.retreat(t.nextEpoch()), Deleted, "the workload is being deleted")
+	if t.state.Bound != "" && !t.state.Retreating() || t.recordLost() {
+		return t.store(t.state.retreat(t.nextEpoch()), Deleted, "the workload is being deleted")
 	}
-	if next, ok := t.acquit(); ok && !t.o.Local.JobActive {
-		return t.move(next, Settled, "nothing of the deleted workload runs there any more")
+	if next, ok := t.settleForGood(); ok && !t.observed.Local.JobActive {
+		return t.store(next, Settled, "nothing of the deleted workload runs there any more")
 	}
-	plan := t.stay(Deleted, "removing what is left on the workers", t.depart()...)
-	if t.o.Local.JobActive {
-		t.awaitIdle(&plan)
+	plan := t.act(Deleted, "removing what is left on the workers", t.deletionActions()...)
+	if t.observed.Local.JobActive {
+		t.clearActiveWhenSilent(&plan)
 	}
-	plan.WakeAt = soonest(plan.WakeAt, t.letGo())
-	t.excuse(&plan)
+	plan.WakeAt = earliest(plan.WakeAt, t.nextRelease())
+	t.reportWhyKept(&plan)
 	return t.unbind(plan)
 }
 
-// letGo is when the next of the clusters out of reach that keep a deleted Workload may cease to on its own, zero for never.
-func (t turn) letGo() (at time.Time) {
-	for _, d := range t.s.Debts {
+// nextRelease is when the next of the clusters out of reach that keep a deleted Workload may cease to on its own, zero for never.
+func (t decision) nextRelease() (at time.Time) {
+	for _, d := range t.state.Debts {
 		v := t.view(d.Cluster)
-		if h := t.hold(v, d.Stops); !v.connected() && !h.over {
-			at = soonest(at, h.until)
+		if h := t.hold(v, d.StopsOnHubLost); !v.connected() && !h.over {
+			at = earliest(at, h.until)
 		}
 	}
 	return at
 }
 
-// acquit is settle for a Workload that is not going to run again: also what the policy waits for no longer is settled, because
+// settleForGood is settle for a Workload that is not going to run again: also what the policy waits for no longer is settled, because
 // there is no next job that would look.
-func (t turn) acquit() (State, bool) {
-	next, changed := t.settle(t.s)
+func (t decision) settleForGood() (State, bool) {
+	next, changed := t.settleDebts(t.state)
 	debts := slices.DeleteFunc(slices.Clone(next.Debts), func(d Debt) bool {
 		v := t.view(d.Cluster)
-		return !v.connected() && t.hold(v, d.Stops).over
+		return !v.connected() && t.hold(v, d.StopsOnHubLost).over
 	})
 	if len(debts) == 0 {
 		debts = nil
 	}
 	changed = changed || len(debts) < len(next.Debts)
 	next.Debts = debts
-	if changed && !next.owedBy(next.Bound) {
-		next.Bound, next.Stops = "", false
+	if changed && !next.hasDebt(next.Bound) {
+		next.Bound, next.StopsOnHubLost = "", false
 	}
 	return next, changed
 }
 
-// depart removes what is seen, reads the debtors that show nothing, and copies the last that is heard of the job: of several
+// deletionActions removes what is seen, reads the debtors that show nothing, and copies the last that is heard of the job: of several
 // debtors, that of the latest one, or their statuses would take turns.
-func (t turn) depart() []Action {
+func (t decision) deletionActions() []Action {
 	var actions, copies []Action
-	latest := t.latestShown()
-	for _, v := range t.o.Clusters {
-		owed := t.s.owedBy(v.Name)
+	latest := t.latestReporter()
+	for _, v := range t.observed.Clusters {
+		owed := t.state.hasDebt(v.Name)
 		switch {
 		case !v.connected():
 			continue
-		case v.removable() || t.stale(v):
-			actions = append(actions, t.withdraw(v)...)
-		case owed && t.answer(v) == nil && !t.o.Local.JobActive: // who waits for the job to be idle reads it anyway
-			actions = append(actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.s.Epoch})
+		case v.removable() || t.hasStale(v):
+			actions = append(actions, t.removeAll(v)...)
+		case owed && t.liveAnswer(v) == nil && !t.observed.Local.JobActive: // who waits for the job to be idle reads it anyway
+			actions = append(actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.state.Epoch})
 		}
-		if v.Name == latest && v.Job.Behind {
-			copies = append(copies, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.s.Epoch})
+		if v.Name == latest && v.Job.StatusBehind {
+			copies = append(copies, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.state.Epoch})
 		}
 	}
 	return append(actions, copies...)
 }
 
-// latestShown is the debtor whose job may be shown as the hub's and was made last, empty if there is none.
-func (t turn) latestShown() string {
+// latestReporter is the debtor whose job may be shown as the hub's and was made last, empty if there is none.
+func (t decision) latestReporter() string {
 	name, epoch := "", int64(-1)
-	for _, v := range t.o.Clusters {
-		if v.connected() && t.s.owedBy(v.Name) && t.mayShow(v) && v.Job.Epoch > epoch {
+	for _, v := range t.observed.Clusters {
+		if v.connected() && t.state.hasDebt(v.Name) && t.mayCopyStatus(v) && v.Job.Epoch > epoch {
 			name, epoch = v.Name, v.Job.Epoch
 		}
 	}
 	return name
 }
 
-// excuse says, after a while, why a Workload that somebody deleted does not go: in the check's message, and by an event.
-func (t turn) excuse(plan *Plan) {
-	l := t.o.Local
-	if t.p.ExplainAfter <= 0 || l.Check == "" {
+// reportWhyKept says, after a while, why a Workload that somebody deleted does not go: in the check's message, and by an event.
+func (t decision) reportWhyKept(plan *Plan) {
+	l := t.observed.Local
+	if t.policy.ExplainAfter <= 0 || l.Check == "" {
 		return
 	}
 	text := ""
-	for _, d := range t.s.Debts {
+	for _, d := range t.state.Debts {
 		v := t.view(d.Cluster)
-		h := t.hold(v, d.Stops)
+		h := t.hold(v, d.StopsOnHubLost)
 		if v.Link.State != Unreachable || h.over {
 			continue
 		}
-		if at := v.Link.Since.Add(t.p.ExplainAfter); t.o.Now.Before(at) {
-			plan.WakeAt = soonest(plan.WakeAt, at)
+		if at := v.Link.Since.Add(t.policy.ExplainAfter); t.observed.Now.Before(at) {
+			plan.WakeAt = earliest(plan.WakeAt, at)
 			continue
 		}
-		text += `; worker cluster ` + strconv.Quote(v.Name) + ` cannot be reached since ` + stampOf(v.Link.Since) + ": " + t.parole(h, d.Stops && v.Fenced)
+		text += `; worker cluster ` + strconv.Quote(v.Name) + ` cannot be reached since ` + formatTime(v.Link.Since) + ": " + t.deletionReleaseText(h, d.StopsOnHubLost && v.Fenced)
 	}
 	if message := truncate(msgKept + text); text != "" && message != l.CheckMessage {
-		plan.Verdict.Message, plan.Event = message, &Event{Warning: true, Message: message}
+		plan.CheckResult.Message, plan.Event = message, &Event{Warning: true, Message: message}
 	}
 }
 
-// parole says what lets a deleted Workload go.
-func (t turn) parole(h hold, fenced bool) string {
-	if !t.strict() && !h.release.IsZero() {
-		return "the workload is let go at " + stampOf(h.release)
+// deletionReleaseText says what lets a deleted Workload go.
+func (t decision) deletionReleaseText(h hold, fenced bool) string {
+	if !t.forbidsOverlap() && !h.release.IsZero() {
+		return "the workload is let go at " + formatTime(h.release)
 	}
-	return t.prospect(h, fenced)
+	return t.releaseText(h, fenced)
 }
 
 // withoutQuota is the same for a Workload that waits for the hub's quota. A binding or nomination that the core left
 // standing is turned into a retreat first, so that it cannot be mistaken for one of the next reservation. What is seen of a
 // predecessor on a cluster out of reach is stored as well: a hub that starts anew sees nothing of it.
-func (t turn) withoutQuota() Plan {
-	next := t.s
+func (t decision) withoutQuota() Plan {
+	next := t.state
 	if next.Bound != "" && !next.Retreating() || len(next.Nominated) > 0 {
 		next = next.retreat(t.nextEpoch())
 	}
 	next.Bound = ""
-	next = t.credit(next)
-	if next = t.inherit(next); !next.Equal(t.s) {
-		return t.move(next, NoQuota, "the quota reservation ended, or an earlier owner of the name may still run")
+	next = t.creditUnrecordedRun(next)
+	if next = t.inheritPredecessorDebts(next); !next.Equal(t.state) {
+		return t.store(next, NoQuota, "the quota reservation ended, or an earlier owner of the name may still run")
 	}
-	return t.stay(NoQuota, "waiting for quota on the hub", t.retractAll(t.spares)...)
+	return t.act(NoQuota, "waiting for quota on the hub", t.removeEverywhere(t.mustSpareFinished)...)
 }
 
-// retractAll removes everything of ours, of whatever epoch, from every cluster that can be talked to.
-func (t turn) retractAll(spare func(ClusterView) bool) []Action {
+// removeEverywhere removes everything of ours, of whatever epoch, from every cluster that can be talked to.
+func (t decision) removeEverywhere(spare func(ClusterView) bool) []Action {
 	var actions []Action
-	for _, v := range t.o.Clusters {
+	for _, v := range t.observed.Clusters {
 		if v.connected() && v.removable() {
-			for _, a := range t.withdraw(v) {
-				a.Spare = spare(v)
+			for _, a := range t.removeAll(v) {
+				a.SpareFinished = spare(v)
 				actions = append(actions, a)
 			}
 		}
@@ -158,9 +158,9 @@ func (t turn) retractAll(spare func(ClusterView) bool) []Action {
 	return actions
 }
 
-// refuse rejects a Workload whose owner cannot be dispatched (contract: multikueue.md 4 P3 and P4).
-func (t turn) refuse() Plan {
-	r := t.o.Local.Refusal
+// reject rejects a Workload whose owner cannot be dispatched (contract: multikueue.md 4 P3 and P4).
+func (t decision) reject() Plan {
+	r := t.observed.Local.Refusal
 	message := `The owner is not managed by Kueue: ` + r.Detail
 	switch {
 	case r.Reason == NoAdapter && r.Detail != "":
@@ -168,9 +168,9 @@ func (t turn) refuse() Plan {
 	case r.Reason == NoAdapter:
 		message = `No multikueue adapter found`
 	}
-	next := t.s
+	next := t.state
 	if next.Bound != "" && !next.Retreating() {
 		next = next.retreat(t.nextEpoch())
 	}
-	return Plan{Next: next, Verdict: Verdict{Check: Rejected, Message: t.previously(message)}, Because: r.Reason, Message: message}
+	return Plan{Next: next, CheckResult: CheckResult{State: Rejected, Message: t.withPrevious(message)}, Reason: r.Reason, Message: message}
 }

@@ -8,7 +8,7 @@ import (
 // The job of a Workload that is deleted gets another, which knows nothing of this one.
 func TestADeletedWorkloadWhoseJobStaysIsKeptWhileItsJobMayRun(t *testing.T) {
 	const left = "epoch 2; bound w1; owed w1@1"
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"where its job was is recorded before anything is done", "bound w1; stops", "kept quota Ready active",
 			"w1 up copy@1 admitted adopted job@1",
@@ -79,7 +79,7 @@ func TestWhatHoldsAWorkloadKeepsItWhenItIsDeleted(t *testing.T) {
 	} {
 		p.ExplainAfter = 0
 		t.Run(name, func(t *testing.T) {
-			tellUnder(t, p, []asking{
+			runExplanationCases(t, p, []explanationCase{
 				{"for as long as the cluster is away", left, local, "w1 lost@500h \n w2 up", "Deleted"},
 				{"but the hub's quota, if somebody else is to have it, for the grace only", "epoch 2; bound w1; owed w1@1", local + " evicted awaited", "w1 lost@500h \n w2 up", "LocalEvicted; bound"},
 				{"until a person gives the word", left, local, "w1 lost@500h gone \n w2 up", "Settled; owed"},
@@ -91,17 +91,17 @@ func TestWhatHoldsAWorkloadKeepsItWhenItIsDeleted(t *testing.T) {
 
 func TestWhoDeletesAHeldWorkloadIsToldOnce(t *testing.T) {
 	p := NeverLose(5 * time.Minute)
-	s, l := state(t, "epoch 2; owed w1@1"), here(t, "kept quota Ready")
+	s, l := state(t, "epoch 2; owed w1@1"), connectedView(t, "kept quota Ready")
 	ask := func() Plan {
-		return Step(s, Observation{Now: noon(), Local: l, Clusters: clusters(t, "w1 lost@500h \n w2 up")}, p)
+		return Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, "w1 lost@500h \n w2 up")}, p)
 	}
 	told := ask()
 	want := `Kept although it is being deleted, because its job may still run; worker cluster "w1" cannot be reached since ` +
 		`2025-12-11T16:00:00Z: the workload waits for its return, or until somebody declares it gone`
-	if told.Event == nil || told.Event.Message != want || told.Verdict.Message != want || !told.Next.Equal(s) {
-		t.Fatalf("told %q, event %+v", told.Verdict.Message, told.Event)
+	if told.Event == nil || told.Event.Message != want || told.CheckResult.Message != want || !told.Next.Equal(s) {
+		t.Fatalf("told %q, event %+v", told.CheckResult.Message, told.Event)
 	}
-	l.CheckMessage = told.Verdict.Message
+	l.CheckMessage = told.CheckResult.Message
 	if again := ask(); again.Writes(s, l) || again.Event != nil {
 		t.Errorf("told again: %+v", again)
 	}
@@ -110,7 +110,7 @@ func TestWhoDeletesAHeldWorkloadIsToldOnce(t *testing.T) {
 func TestAPredecessorsJobOnAClusterOutOfReachIsADebt(t *testing.T) {
 	p := NeverLose(5 * time.Minute)
 	p.ExplainAfter = 0
-	tellUnder(t, p, []asking{
+	runExplanationCases(t, p, []explanationCase{
 		{"that of a job that was seen last", "", "quota", "w1 lost@1h copy@3 predecessor job@3 predecessor \n w2 up", "Owed; owed w1@0"},
 		{"also of one that may have been made since", "", "quota", "w1 lost@1h copy@3 predecessor admitted \n w2 up", "Owed; owed w1@0"},
 		{"and while somebody was nominated already", "nominated w2", "quota", "w1 lost@1h copy@1 predecessor admitted \n w2 up copy@1 admitted", "Owed; nominated; owed w1@0"},

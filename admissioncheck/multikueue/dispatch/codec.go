@@ -21,14 +21,14 @@ const (
 
 // The words of a Record's message, in their order.
 const (
-	wordEpoch       = "epoch "
-	wordReservation = " of reservation "
-	wordStops       = "; its job stops without the hub"
-	wordRound       = "; nominating since "
-	wordDebts       = "; may still run on "
-	wordDebtEpoch   = " since epoch "
-	wordDebtStops   = " unless stopped"
-	wordDebtAbsent  = " with its job gone since "
+	epochWord       = "epoch "
+	reservationWord = " of reservation "
+	stopsWord       = "; its job stops without the hub"
+	roundWord       = "; nominating since "
+	debtsWord       = "; may still run on "
+	debtEpochWord   = " since epoch "
+	debtStopsWord   = " unless stopped"
+	debtAbsentWord  = " with its job gone since "
 )
 
 // Record is the content of the condition of type ConditionType.
@@ -46,32 +46,32 @@ type Record struct {
 // Encode turns epoch, reservation and debts into a Record; ok is false if there is nothing to record, and then the
 // condition must be absent.
 func Encode(s State) (r Record, ok bool) {
-	if s.Epoch <= 1 && len(s.Debts) == 0 && s.Reservation == "" && !s.Stops && s.Round.IsZero() {
+	if s.Epoch <= 1 && len(s.Debts) == 0 && s.Reservation == "" && !s.StopsOnHubLost && s.Round.IsZero() {
 		return Record{}, false
 	}
 	var b strings.Builder
-	b.WriteString(wordEpoch + strconv.FormatInt(s.Epoch, 10))
+	b.WriteString(epochWord + strconv.FormatInt(s.Epoch, 10))
 	if s.Reservation != "" {
-		b.WriteString(wordReservation + strconv.Quote(s.Reservation))
+		b.WriteString(reservationWord + strconv.Quote(s.Reservation))
 	}
-	if s.Stops {
-		b.WriteString(wordStops)
+	if s.StopsOnHubLost {
+		b.WriteString(stopsWord)
 	}
 	if !s.Round.IsZero() {
-		b.WriteString(wordRound + s.Round.UTC().Format(time.RFC3339))
+		b.WriteString(roundWord + s.Round.UTC().Format(time.RFC3339))
 	}
 	for i, d := range s.Debts {
 		if i == 0 {
-			b.WriteString(wordDebts)
+			b.WriteString(debtsWord)
 		} else {
 			b.WriteString(", ")
 		}
-		b.WriteString(strconv.Quote(d.Cluster) + wordDebtEpoch + strconv.FormatInt(d.Epoch, 10))
-		if d.Stops {
-			b.WriteString(wordDebtStops)
+		b.WriteString(strconv.Quote(d.Cluster) + debtEpochWord + strconv.FormatInt(d.Epoch, 10))
+		if d.StopsOnHubLost {
+			b.WriteString(debtStopsWord)
 		}
-		if !d.Absent.IsZero() {
-			b.WriteString(wordDebtAbsent + d.Absent.UTC().Format(time.RFC3339))
+		if !d.AbsentSince.IsZero() {
+			b.WriteString(debtAbsentWord + d.AbsentSince.UTC().Format(time.RFC3339))
 		}
 	}
 	r = Record{Owed: len(s.Debts) > 0, ObservedGeneration: s.Epoch, Reason: recordSettled, Message: b.String()}
@@ -89,7 +89,7 @@ func Decode(r *Record, nominated []string, bound string) State {
 		if parsed, ok := parse(r.Message); ok {
 			s = parsed
 		} else {
-			s.Garbled = true
+			s.Unreadable = true
 		}
 	}
 	s.Bound = bound
@@ -103,26 +103,26 @@ func Decode(r *Record, nominated []string, bound string) State {
 func parse(message string) (State, bool) {
 	p := parser{rest: message, ok: true}
 	var s State
-	p.word(wordEpoch)
+	p.word(epochWord)
 	s.Epoch = p.number()
-	if p.try(wordReservation) {
+	if p.accept(reservationWord) {
 		s.Reservation = p.quoted()
 	}
-	s.Stops = p.try(wordStops)
-	if p.try(wordRound) {
+	s.StopsOnHubLost = p.accept(stopsWord)
+	if p.accept(roundWord) {
 		s.Round = p.time()
 	}
-	more := p.try(wordDebts)
+	more := p.accept(debtsWord)
 	for more && p.ok {
 		d := Debt{Cluster: p.quoted()}
-		p.word(wordDebtEpoch)
+		p.word(debtEpochWord)
 		d.Epoch = p.number()
-		d.Stops = p.try(wordDebtStops)
-		if p.try(wordDebtAbsent) {
-			d.Absent = p.time()
+		d.StopsOnHubLost = p.accept(debtStopsWord)
+		if p.accept(debtAbsentWord) {
+			d.AbsentSince = p.time()
 		}
-		s = s.owing(d)
-		more = p.try(", ")
+		s = s.withDebt(d)
+		more = p.accept(", ")
 	}
 	return s, p.ok && p.rest == "" && s.Epoch >= 1
 }
@@ -133,7 +133,7 @@ type parser struct {
 	ok   bool
 }
 
-func (p *parser) try(word string) bool {
+func (p *parser) accept(word string) bool {
 	rest, found := strings.CutPrefix(p.rest, word)
 	if p.ok && found {
 		p.rest = rest
@@ -142,7 +142,7 @@ func (p *parser) try(word string) bool {
 	return false
 }
 
-func (p *parser) word(word string) { p.ok = p.try(word) }
+func (p *parser) word(word string) { p.ok = p.accept(word) }
 
 func (p *parser) number() int64 {
 	end := strings.IndexFunc(p.rest, func(r rune) bool { return r < '0' || r > '9' })

@@ -36,7 +36,7 @@ func TestARecordReadsAsASentence(t *testing.T) {
 }
 
 func TestAnUnreadableRecordIsTheFirstEpochWithoutDebts(t *testing.T) {
-	want := State{Epoch: 1, Nominated: []string{"a", "b"}, Garbled: true}
+	want := State{Epoch: 1, Nominated: []string{"a", "b"}, Unreadable: true}
 	for _, message := range []string{
 		"", "epoch", "epoch x", "epoch 0", "epoch -1", "epoch 99999999999999999999", "epoch 2 and more",
 		"epoch 9223372036854775807", "epoch 9007199254740993", `epoch 2; may still run on "w1" since epoch 9007199254740993`,
@@ -49,7 +49,7 @@ func TestAnUnreadableRecordIsTheFirstEpochWithoutDebts(t *testing.T) {
 			t.Errorf("%q (-want +got):\n%s", message, diff)
 		}
 	}
-	want.Garbled = false
+	want.Unreadable = false
 	if diff := cmp.Diff(want, Decode(nil, []string{"b", "a"}, "")); diff != "" {
 		t.Errorf("no record (-want +got):\n%s", diff)
 	}
@@ -70,20 +70,20 @@ func FuzzARecordRoundTrips(f *testing.F) {
 	f.Add(int64(math.MaxInt64), "r", "w1 w2", int64(math.MaxInt64), int64(0))
 	f.Add(int64(7), `"; may still run on`, `a" since epoch , b`, int64(6), int64(0))
 	f.Fuzz(func(t *testing.T, epoch int64, reservation, debtors string, owed, round int64) {
-		s := State{Epoch: min(max(epoch, 1), MaxEpoch), Reservation: strings.ToValidUTF8(reservation, "?"), Stops: owed%3 == 1}
+		s := State{Epoch: min(max(epoch, 1), MaxEpoch), Reservation: strings.ToValidUTF8(reservation, "?"), StopsOnHubLost: owed%3 == 1}
 		for _, cluster := range strings.Fields(strings.ToValidUTF8(debtors, "?")) {
-			d := Debt{Cluster: cluster, Epoch: min(max(owed, 0), MaxEpoch), Stops: owed%2 == 1}
+			d := Debt{Cluster: cluster, Epoch: min(max(owed, 0), MaxEpoch), StopsOnHubLost: owed%2 == 1}
 			if round > 0 && round < 1<<37 && owed%5 == 1 {
-				d.Absent = time.Unix(round, 0)
+				d.AbsentSince = time.Unix(round, 0)
 			}
-			s = s.owing(d)
+			s = s.withDebt(d)
 		}
 		if round > 0 && round < 1<<37 { // years of four digits
 			s.Round = time.Unix(round, 0)
 		}
 		r, ok := Encode(s)
 		if !ok {
-			if s.Epoch > 1 || s.Stops || !s.Round.IsZero() || s.Reservation != "" || len(s.Debts) > 0 {
+			if s.Epoch > 1 || s.StopsOnHubLost || !s.Round.IsZero() || s.Reservation != "" || len(s.Debts) > 0 {
 				t.Fatalf("%+v is not recorded", s)
 			}
 			return

@@ -10,8 +10,8 @@ import (
 func TestEveryClusterIsExplainedWithItsPhaseReasonAndTime(t *testing.T) {
 	p := RunOnce(5*time.Minute, 40*time.Second, 20*time.Second)
 	p.Dispatcher = BestFit
-	s, l := state(t, "epoch 2 of r1; nominated w1 w2 w3; owed w7@1 w8@1!"), here(t, "quota evictions=1")
-	o := Observation{Now: noon(), Local: l, Clusters: clusters(t, `
+	s, l := state(t, "epoch 2 of r1; nominated w1 w2 w3; owed w7@1 w8@1!"), connectedView(t, "quota evictions=1")
+	o := Observation{Now: testNow(), Local: l, Clusters: clusters(t, `
 		w1 up copy@2 quota
 		w2 up trouble:namespace-missing
 		w3 up
@@ -21,20 +21,20 @@ func TestEveryClusterIsExplainedWithItsPhaseReasonAndTime(t *testing.T) {
 		w7 up
 		w8 lost@6m fenced@30s
 		w9 lost@9m gone`)}
-	ago := func(d time.Duration) time.Time { return noon().Add(-d) }
+	ago := func(d time.Duration) time.Time { return testNow().Add(-d) }
 	want := []Explanation{
-		{Cluster: "w1", Phase: PhaseWaiting, Reason: WaitingForAdmission, Message: "has quota, waits for its admission checks"},
-		{Cluster: "w2", Phase: PhaseRefused, Reason: Refused, Message: "does not take it: namespace-missing", Since: noon()},
-		{Cluster: "w3", Phase: PhaseOffered, Reason: Offered, Message: "being offered", Since: noon()},
-		{Cluster: "w4", Phase: PhaseNotEligible, Reason: Cordoned, Message: "is cordoned"},
-		{Cluster: "w5", Phase: PhaseNotEligible, Reason: "NoRoom", Message: "no"},
-		{Cluster: "w6", Phase: PhaseLost, Reason: NotReachable, Message: "cannot be reached", Since: ago(time.Minute)},
-		{Cluster: "w7", Phase: PhaseLeaving, Reason: Retracting, Message: "what an earlier attempt left there is being removed"},
+		{Cluster: "w1", Phase: ClusterWaiting, Reason: WaitingForAdmission, Message: "has quota, waits for its admission checks"},
+		{Cluster: "w2", Phase: ClusterRefused, Reason: Refused, Message: "does not take it: namespace-missing", Since: testNow()},
+		{Cluster: "w3", Phase: ClusterOffered, Reason: Offered, Message: "being offered", Since: testNow()},
+		{Cluster: "w4", Phase: ClusterNotEligible, Reason: Cordoned, Message: "is cordoned"},
+		{Cluster: "w5", Phase: ClusterNotEligible, Reason: "NoRoom", Message: "no"},
+		{Cluster: "w6", Phase: ClusterLost, Reason: NotReachable, Message: "cannot be reached", Since: ago(time.Minute)},
+		{Cluster: "w7", Phase: ClusterLeaving, Reason: Retracting, Message: "what an earlier attempt left there is being removed"},
 		{
-			Cluster: "w8", Phase: PhaseLost, Reason: FenceWait, Since: ago(6 * time.Minute),
+			Cluster: "w8", Phase: ClusterLost, Reason: FenceWait, Since: ago(6 * time.Minute),
 			Message: "cannot be reached, may still run an earlier attempt; its job must have been stopped there by 2026-01-01T12:00:30Z, and may run elsewhere then",
 		},
-		{Cluster: "w9", Phase: PhaseNotEligible, Reason: DeclaredGone, Message: "declared gone"},
+		{Cluster: "w9", Phase: ClusterNotEligible, Reason: DeclaredGone, Message: "declared gone"},
 	}
 	if diff := cmp.Diff(want, Explain(s, o, p).Clusters); diff != "" {
 		t.Error(diff)
@@ -59,8 +59,8 @@ func TestTheSummaryIsOneLine(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := here(t, c.local)
-			got := Explain(state(t, c.state), Observation{Now: noon(), Local: l, Clusters: clusters(t, c.clusters)}, p).Summary
+			l := connectedView(t, c.local)
+			got := Explain(state(t, c.state), Observation{Now: testNow(), Local: l, Clusters: clusters(t, c.clusters)}, p).Summary
 			if got != c.want {
 				t.Errorf("\n got %s\nwant %s", got, c.want)
 			}

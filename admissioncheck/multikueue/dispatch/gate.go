@@ -6,62 +6,62 @@ import (
 	"time"
 )
 
-// gateTimeout is how long an opened gate has to bring an admission (contract: multikueue.md 8).
-const gateTimeout = 5 * time.Minute
+// defaultGateTimeout is how long an opened gate has to bring an admission (contract: multikueue.md 8).
+const defaultGateTimeout = 5 * time.Minute
 
-// openGate lets one copy preempt, if preemption is orchestrated: the first that has signalled that it must, unless a gate
+// openNextGate lets one copy preempt, if preemption is orchestrated: the first that has signalled that it must, unless a gate
 // was opened a short while ago, or a cluster that would not have to preempt has the copy and still some time. Who was asked to
 // open its gate remains the one for as long as it may be open, whatever becomes of the cluster and whatever signal turns up
 // meanwhile: two opened gates are two preemptions.
-func (t turn) openGate(plan *Plan) {
-	if !t.p.Orchestrate || plan.Writes(t.s, t.o.Local) {
+func (t decision) openNextGate(plan *Plan) {
+	if !t.policy.OrchestratePreemption || plan.Writes(t.state, t.observed.Local) {
 		return
 	}
-	if v, until := t.openOrAsked(); t.o.Now.Before(until) {
-		plan.WakeAt = soonest(plan.WakeAt, until)
-		if t.askable(v) && t.o.Now.Before(v.GateAskedFrom.Add(t.gateTime())) {
-			t.ask(plan, v) // perhaps it is not open
+	if v, until := t.gateInUse(); t.observed.Now.Before(until) {
+		plan.WakeAt = earliest(plan.WakeAt, until)
+		if t.canOpenGate(v) && t.observed.Now.Before(v.GateFirstRequestedAt.Add(t.gateTimeout())) {
+			t.addOpenGate(plan, v) // perhaps it is not open
 		}
 		return
 	}
 	var first *ClusterView
-	for i := range t.o.Clusters {
-		v := &t.o.Clusters[i]
-		if t.askable(*v) && (first == nil || opensBefore(*v, *first)) {
+	for i := range t.observed.Clusters {
+		v := &t.observed.Clusters[i]
+		if t.canOpenGate(*v) && (first == nil || opensBefore(*v, *first)) {
 			first = v
 		}
 	}
 	switch {
 	case first == nil:
 		return
-	case t.easier() && !first.GateAsked:
-		if until := first.Copy.BlockedSince.Add(t.p.HedgeAfter); t.o.Now.Before(until) {
-			plan.WakeAt = soonest(plan.WakeAt, until)
+	case t.canAdmitWithoutPreemption() && !first.GateRequested:
+		if until := first.Copy.BlockedSince.Add(t.policy.HedgeAfter); t.observed.Now.Before(until) {
+			plan.WakeAt = earliest(plan.WakeAt, until)
 			return
 		}
 	}
-	t.ask(plan, *first)
+	t.addOpenGate(plan, *first)
 }
 
-func (t turn) ask(plan *Plan, v ClusterView) {
-	plan.Actions = append(plan.Actions, Action{Verb: OpenGate, Cluster: v.Name, Epoch: t.s.Epoch})
+func (t decision) addOpenGate(plan *Plan, v ClusterView) {
+	plan.Actions = append(plan.Actions, Action{Verb: OpenGate, Cluster: v.Name, Epoch: t.state.Epoch})
 }
 
-func (t turn) gateTime() time.Duration {
-	if t.p.GateTimeout > 0 {
-		return t.p.GateTimeout
+func (t decision) gateTimeout() time.Duration {
+	if t.policy.GateTimeout > 0 {
+		return t.policy.GateTimeout
 	}
-	return gateTimeout
+	return defaultGateTimeout
 }
 
-// openOrAsked returns the cluster whose gate was opened last, or may have been, and how long that keeps the others closed: not
+// gateInUse returns the cluster whose gate was opened last, or may have been, and how long that keeps the others closed: not
 // at all if there is none. One that is seen open comes before those that were asked: workers have clocks of their own.
-func (t turn) openOrAsked() (last ClusterView, until time.Time) {
+func (t decision) gateInUse() (last ClusterView, until time.Time) {
 	var at time.Time
 	seen := false
-	for _, v := range t.o.Clusters {
-		opened, open := t.openedAt(v), t.s.currentCopy(v.Copy) && !v.Copy.GateClosed
-		if open && !t.o.Now.Before(opened.Add(t.gateTime())) {
+	for _, v := range t.observed.Clusters {
+		opened, open := t.gateOpenedAt(v), t.state.isCurrentCopy(v.Copy) && !v.Copy.GateClosed
+		if open && !t.observed.Now.Before(opened.Add(t.gateTimeout())) {
 			continue // it had its time
 		}
 		if open && !seen || open == seen && at.Before(opened) {
@@ -71,18 +71,18 @@ func (t turn) openOrAsked() (last ClusterView, until time.Time) {
 	if at.IsZero() {
 		return last, at
 	}
-	return last, at.Add(t.gateTime())
+	return last, at.Add(t.gateTimeout())
 }
 
-// openedAt is when the gate of a copy was opened, or may have been; zero if it was not. What has been evicted there since has a closed
+// gateOpenedAt is when the gate of a copy was opened, or may have been; zero if it was not. What has been evicted there since has a closed
 // gate, and what is not there any more has none.
-func (t turn) openedAt(v ClusterView) time.Time {
+func (t decision) gateOpenedAt(v ClusterView) time.Time {
 	c := v.Copy
 	switch {
-	case t.s.currentCopy(c) && !c.GateClosed:
-		return later(c.GateOpenedAt, v.GateAskedAt)
-	case !v.connected(), t.s.currentCopy(c) && !c.Deleting && !c.evictedSince(v.GateAskedAt) && !c.Deactivating && c.Finished == nil:
-		return v.GateAskedAt
+	case t.state.isCurrentCopy(c) && !c.GateClosed:
+		return later(c.GateOpenedAt, v.GateRequestedAt)
+	case !v.connected(), t.state.isCurrentCopy(c) && !c.Deleting && !c.evictedSince(v.GateRequestedAt) && !c.Deactivating && c.Finished == nil:
+		return v.GateRequestedAt
 	}
 	return time.Time{}
 }
@@ -90,40 +90,40 @@ func (t turn) openedAt(v ClusterView) time.Time {
 // evictedSince reports whether a copy was evicted after a call, as far as the clocks of two clusters tell: a gate that was opened after
 // the eviction is open.
 func (c Copy) evictedSince(call time.Time) bool {
-	return c.Evicted && c.EvictedAt.After(call.Add(gateSkew))
+	return c.Evicted && c.EvictedAt.After(call.Add(maxClockSkew))
 }
 
-// gateSkew is how far the clocks of a worker and of the hub may be apart for its word on when a gate was opened, or closed, to be taken.
-const gateSkew = time.Minute
+// maxClockSkew is how far the clocks of a worker and of the hub may be apart for its word on when a gate was opened, or closed, to be taken.
+const maxClockSkew = time.Minute
 
-// OpenedBy reports whether a copy shows the gate that a call opened, which began at a time: not one that was opened long before, and may
+// GateOpenedBy reports whether a copy shows the gate that a call opened, which began at a time: not one that was opened long before, and may
 // have been closed since.
-func (c Copy) OpenedBy(call time.Time) bool {
-	return c.Holder == Ours && !c.GateClosed && !c.GateOpenedAt.Before(call.Add(-gateSkew))
+func (c Copy) GateOpenedBy(call time.Time) bool {
+	return c.Holder == Ours && !c.GateClosed && !c.GateOpenedAt.Before(call.Add(-maxClockSkew))
 }
 
-// waits reports whether a nominated cluster's copy may still be admitted there.
-func (t turn) waits(v ClusterView) bool {
-	return t.s.nominates(v.Name) && t.s.currentCopy(v.Copy) && !v.Copy.Deleting && !t.refuses(v)
+// mayStillAdmit reports whether a nominated cluster's copy may still be admitted there.
+func (t decision) mayStillAdmit(v ClusterView) bool {
+	return t.state.isNominated(v.Name) && t.state.isCurrentCopy(v.Copy) && !v.Copy.Deleting && !t.cannotAdmit(v)
 }
 
-// gated reports whether a copy waits for its gate and nothing else.
-func (t turn) gated(v ClusterView) bool {
-	return t.p.Orchestrate && t.waits(v) && v.Copy.GateClosed && v.Copy.BlockedOnGate
+// waitsForGate reports whether a copy waits for its gate and nothing else.
+func (t decision) waitsForGate(v ClusterView) bool {
+	return t.policy.OrchestratePreemption && t.mayStillAdmit(v) && v.Copy.GateClosed && v.Copy.BlockedOnGate
 }
 
-// askable reports whether the gate of a copy can be opened. That the last call to open it has failed is no reason not to try again.
-func (t turn) askable(v ClusterView) bool {
-	if v.GateAsked {
+// canOpenGate reports whether the gate of a copy can be opened. That the last call to open it has failed is no reason not to try again.
+func (t decision) canOpenGate(v ClusterView) bool {
+	if v.GateRequested {
 		v.Trouble = ""
 	}
-	return t.gated(v)
+	return t.waitsForGate(v)
 }
 
-// easier reports whether some cluster may still admit the Workload without preempting anybody.
-func (t turn) easier() bool {
-	for _, v := range t.o.Clusters {
-		if t.waits(v) && !v.Preempting && !v.Copy.BlockedOnGate {
+// canAdmitWithoutPreemption reports whether some cluster may still admit the Workload without preempting anybody.
+func (t decision) canAdmitWithoutPreemption() bool {
+	for _, v := range t.observed.Clusters {
+		if t.mayStillAdmit(v) && !v.Preempting && !v.Copy.BlockedOnGate {
 			return true
 		}
 	}
@@ -133,15 +133,15 @@ func (t turn) easier() bool {
 // opensBefore says whose gate is to be opened of two that are closed: of the one that is being asked; otherwise of the one whose
 // signal came first, equal times by name; and of one that was asked in vain only if there is no other.
 func opensBefore(a, b ClusterView) bool {
-	return cmp.Or(cmp.Compare(a.asked(), b.asked()), a.Copy.BlockedSince.Compare(b.Copy.BlockedSince), strings.Compare(a.Name, b.Name)) < 0
+	return cmp.Or(cmp.Compare(a.gateRank(), b.gateRank()), a.Copy.BlockedSince.Compare(b.Copy.BlockedSince), strings.Compare(a.Name, b.Name)) < 0
 }
 
-// asked ranks a cluster: it is being asked to open its gate, was not asked, or was asked in vain.
-func (v ClusterView) asked() int {
+// gateRank ranks a cluster: it is being asked to open its gate, was not asked, or was asked in vain.
+func (v ClusterView) gateRank() int {
 	switch {
-	case !v.GateAsked:
+	case !v.GateRequested:
 		return 1
-	case v.GateAskedAt.IsZero() && v.Trouble == "":
+	case v.GateRequestedAt.IsZero() && v.Trouble == "":
 		return 0
 	}
 	return 2

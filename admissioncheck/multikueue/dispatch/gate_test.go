@@ -7,8 +7,8 @@ import (
 
 func TestGatesAreOpenedOneAfterAnother(t *testing.T) {
 	p := Compatible(15 * time.Minute)
-	p.Orchestrate, p.ExplainAfter = true, 0
-	tellUnder(t, p, []asking{
+	p.OrchestratePreemption, p.ExplainAfter = true, 0
+	runExplanationCases(t, p, []explanationCase{
 		{"copies are made with a closed gate", "nominated w1", "quota", "w1 up", "Offered; CreateOffer w1@1 gated"},
 		{"a sibling's copy is made without", "nominated w1", "quota pin=w1", "w1 up", "Offered; CreateOffer w1@1"},
 		{"nobody has signalled", "nominated w1 w2", "quota", "w1 up copy@1 gated \n w2 up copy@1 gated", "Offered"},
@@ -26,9 +26,9 @@ func TestGatesAreOpenedOneAfterAnother(t *testing.T) {
 
 func TestWhoseGateMayBeOpenRemainsTheOne(t *testing.T) {
 	p := Compatible(15 * time.Minute)
-	p.Orchestrate, p.ExplainAfter = true, 0
+	p.OrchestratePreemption, p.ExplainAfter = true, 0
 	const both, ready = "nominated w1 w2", "w1 up copy@1 blocked@9s \n "
-	tellUnder(t, p, []asking{
+	runExplanationCases(t, p, []explanationCase{
 		{"it is asked again until it is seen", both, "quota", ready + "w2 up copy@1 blocked@5s asked@1s@1s", "Offered; OpenGate w2@1; wake in 4m59s"},
 		{"also if that has failed: nobody knows what became of it", both, "quota", ready + "w2 up copy@1 blocked@5s asked@9s@1s trouble:reset", "Offered; OpenGate w2@1; wake in 4m59s"},
 		{"if the cluster is lost", "nominated w1", "quota", ready + "w2 lost@1s copy@1 blocked@5s asked@1s@1s", "Offered; wake in 4m59s"},
@@ -48,8 +48,8 @@ func TestWhoseGateMayBeOpenRemainsTheOne(t *testing.T) {
 
 func TestNobodyIsPreemptedWhileAnotherClusterMayDoWithout(t *testing.T) {
 	p := bestFit()
-	p.Orchestrate = true
-	tellUnder(t, p, []asking{
+	p.OrchestratePreemption = true
+	runExplanationCases(t, p, []explanationCase{
 		{"one that is not offered it yet is", "nominated w1; round 1s", "quota", "w1 up copy@1 blocked@1s \n w2 up", "Nominated; nominated w1 w2; round"},
 		{"and has the time of a hedge", "nominated w1 w2; round 1s", "quota", "w1 up copy@1 blocked@4s \n w2 up copy@1", "Offered; wake in 6s"},
 		{"and no more", "nominated w1 w2; round 1s", "quota", "w1 up copy@1 blocked@10s \n w2 up copy@1", "Offered; OpenGate w1@1"},
@@ -59,7 +59,7 @@ func TestNobodyIsPreemptedWhileAnotherClusterMayDoWithout(t *testing.T) {
 
 func TestNoGateIsOpenedUnlessPreemptionIsOrchestrated(t *testing.T) {
 	p := bestFit()
-	if got, want := ask(t, p, "nominated w1; round 1s", "quota", "w1 up copy@1 blocked@1s"), "Offered"; got != want {
+	if got, want := step(t, p, "nominated w1; round 1s", "quota", "w1 up copy@1 blocked@1s"), "Offered"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

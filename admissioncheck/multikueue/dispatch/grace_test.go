@@ -9,33 +9,33 @@ func at(minutes float64) time.Time {
 	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
 }
 
-func lostAt(minutes float64) Link { return Link{State: Unreachable, Since: at(minutes)} }
+func lostLink(minutes float64) Link { return Link{State: Unreachable, Since: at(minutes)} }
 
 func TestTheHubIsCutOffWhenMostClustersVanishTogether(t *testing.T) {
 	up := Link{State: Connected}
 	unknown := Link{}
-	never := Link{State: Unreachable, Since: at(0), Never: true}
+	never := Link{State: Unreachable, Since: at(0), NeverConnected: true}
 	for name, c := range map[string]struct {
 		links []Link
 		want  bool
 	}{
 		"nobody is lost": {[]Link{up, up}, false},
-		"the only cluster is lost: nobody else could tell": {[]Link{lostAt(0)}, false},
-		"one of two is lost":                                  {[]Link{lostAt(0), up}, false},
-		"both of two are lost together":                       {[]Link{lostAt(0), lostAt(0.5)}, true},
-		"both of two are lost, but hours apart":               {[]Link{lostAt(0), lostAt(120)}, false},
-		"half of four are lost together":                      {[]Link{lostAt(0), lostAt(0.5), up, up}, false},
-		"three of five are lost together":                     {[]Link{lostAt(0), lostAt(0.5), lostAt(0.9), up, up}, true},
-		"two of two that were left are lost together":         {[]Link{lostAt(-300), lostAt(0), lostAt(0.5)}, true},
-		"one was lost long before and one now, of three":      {[]Link{lostAt(-300), lostAt(0), up}, false},
-		"what was never tried does not count in either way":   {[]Link{lostAt(0), lostAt(0), unknown, unknown, up}, true},
-		"two together, while three were lost after them":      {[]Link{lostAt(0), lostAt(0), lostAt(9), lostAt(20), lostAt(30)}, false},
+		"the only cluster is lost: nobody else could tell": {[]Link{lostLink(0)}, false},
+		"one of two is lost":                                  {[]Link{lostLink(0), up}, false},
+		"both of two are lost together":                       {[]Link{lostLink(0), lostLink(0.5)}, true},
+		"both of two are lost, but hours apart":               {[]Link{lostLink(0), lostLink(120)}, false},
+		"half of four are lost together":                      {[]Link{lostLink(0), lostLink(0.5), up, up}, false},
+		"three of five are lost together":                     {[]Link{lostLink(0), lostLink(0.5), lostLink(0.9), up, up}, true},
+		"two of two that were left are lost together":         {[]Link{lostLink(-300), lostLink(0), lostLink(0.5)}, true},
+		"one was lost long before and one now, of three":      {[]Link{lostLink(-300), lostLink(0), up}, false},
+		"what was never tried does not count in either way":   {[]Link{lostLink(0), lostLink(0), unknown, unknown, up}, true},
+		"two together, while three were lost after them":      {[]Link{lostLink(0), lostLink(0), lostLink(9), lostLink(20), lostLink(30)}, false},
 		"most were never seen, but one is alive":              {[]Link{never, never, up}, false},
-		"most were never seen, and nobody is alive":           {[]Link{never, never, lostAt(0)}, true},
+		"most were never seen, and nobody is alive":           {[]Link{never, never, lostLink(0)}, true},
 		"nobody was ever seen":                                {[]Link{never, never}, true},
-		"the living vanish together, never mind the others":   {[]Link{never, never, lostAt(0), lostAt(0), up}, true},
-		"everybody is lost together":                          {[]Link{lostAt(0), lostAt(0), lostAt(0)}, true},
-		"lost one by one, each a little after the one before": {[]Link{lostAt(0), lostAt(5), lostAt(10)}, false},
+		"the living vanish together, never mind the others":   {[]Link{never, never, lostLink(0), lostLink(0), up}, true},
+		"everybody is lost together":                          {[]Link{lostLink(0), lostLink(0), lostLink(0)}, true},
+		"lost one by one, each a little after the one before": {[]Link{lostLink(0), lostLink(5), lostLink(10)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := HubCutOff(c.links, time.Minute); got != c.want {
@@ -47,18 +47,18 @@ func TestTheHubIsCutOffWhenMostClustersVanishTogether(t *testing.T) {
 
 // The clock of a cluster that stays lost after the others are back begins when the hub was back.
 func TestAGraceBeginsNoEarlierThanTheEndOfACutOff(t *testing.T) {
-	v := ClusterView{Name: "w1", Link: lostAt(0)}
-	tr := turn{
-		o: Observation{Now: at(70), Clusters: []ClusterView{v, {Name: "w2", Link: Link{State: Connected}}}, CutOffEnded: at(60)},
-		p: Compatible(15 * time.Minute),
+	v := ClusterView{Name: "w1", Link: lostLink(0)}
+	tr := decision{
+		observed: Observation{Now: at(70), Clusters: []ClusterView{v, {Name: "w2", Link: Link{State: Connected}}}, CutOffEnded: at(60)},
+		policy:   Compatible(15 * time.Minute),
 	}
-	if end, runs := tr.deadline(v); !runs || !end.Equal(at(75)) {
+	if end, runs := tr.graceEnd(v); !runs || !end.Equal(at(75)) {
 		t.Errorf("ends %v, %v", end, runs)
 	}
 	if tr.graceOver(v) {
 		t.Error("is over too early")
 	}
-	tr.o.Now = at(75)
+	tr.observed.Now = at(75)
 	if !tr.graceOver(v) {
 		t.Error("is not over in time")
 	}
@@ -67,20 +67,20 @@ func TestAGraceBeginsNoEarlierThanTheEndOfACutOff(t *testing.T) {
 // Two of a config's three clusters vanish together, but the hub has six, and reaches four of them: it is not cut off.
 func TestWhetherTheHubIsCutOffIsToldFromAllItsClusters(t *testing.T) {
 	up := Link{State: Connected}
-	v := ClusterView{Name: "a1", Link: lostAt(0)}
-	tr := turn{
-		o: Observation{Now: at(5), Clusters: []ClusterView{v, {Name: "a2", Link: lostAt(0.5)}, {Name: "a3", Link: up}}},
-		p: Compatible(15 * time.Minute),
+	v := ClusterView{Name: "a1", Link: lostLink(0)}
+	tr := decision{
+		observed: Observation{Now: at(5), Clusters: []ClusterView{v, {Name: "a2", Link: lostLink(0.5)}, {Name: "a3", Link: up}}},
+		policy:   Compatible(15 * time.Minute),
 	}
-	if _, runs := tr.deadline(v); runs {
+	if _, runs := tr.graceEnd(v); runs {
 		t.Error("a clock runs while most of all clusters are lost together")
 	}
-	tr.o.Fleet = []Link{lostAt(0), lostAt(0.5), up, up, up, up}
-	if end, runs := tr.deadline(v); !runs || !end.Equal(at(15)) {
+	tr.observed.Fleet = []Link{lostLink(0), lostLink(0.5), up, up, up, up}
+	if end, runs := tr.graceEnd(v); !runs || !end.Equal(at(15)) {
 		t.Errorf("ends %v, %v", end, runs)
 	}
-	tr.o.Fleet = []Link{lostAt(0), lostAt(0.5), lostAt(0.2), lostAt(0.2), up, up}
-	if _, runs := tr.deadline(v); runs {
+	tr.observed.Fleet = []Link{lostLink(0), lostLink(0.5), lostLink(0.2), lostLink(0.2), up, up}
+	if _, runs := tr.graceEnd(v); runs {
 		t.Error("a clock runs while the hub is cut off")
 	}
 }

@@ -10,85 +10,87 @@ import (
 type hold struct {
 	// over is set if nothing does any more.
 	over bool
-	// because is InGrace, CutOffHub, FenceWait, Held or Unfenced; or, when it is over, RemoteLost or DeclaredGone.
-	because Reason
+	// reason is InGrace, CutOffHub, FenceWait, Held or Unfenced; or, when it is over, RemoteLost or DeclaredGone.
+	reason Reason
 	// until is when it changes on its own, zero for never; release is when it is over on its own, zero for never.
 	until, release time.Time
 }
 
-// lasting reports whether only the cluster's return or a person's word ends it.
-func (h hold) lasting() bool { return h.because == Held || h.because == Unfenced }
+// isIndefinite reports whether only the cluster's return or a person's word ends it.
+func (h hold) isIndefinite() bool { return h.reason == Held || h.reason == Unfenced }
 
 // hold says how long a cluster that cannot be talked to keeps what it may run. Stops says that its job was stamped so that it
 // stops when the worker misses the hub.
-func (t turn) hold(v ClusterView, stops bool) hold {
-	end, runs := t.deadline(v)
-	early := t.o.Now.Before(end)
+func (t decision) hold(v ClusterView, stops bool) hold {
+	end, runs := t.graceEnd(v)
+	early := t.observed.Now.Before(end)
 	switch {
-	case t.declaredGone(v):
-		return hold{over: true, because: DeclaredGone}
+	case t.isDeclaredGone(v):
+		return hold{over: true, reason: DeclaredGone}
 	case !runs && v.Link.State == Unreachable:
-		return hold{because: CutOffHub}
+		return hold{reason: CutOffHub}
 	case !runs:
-		return hold{because: InGrace}
-	case t.p.OnWorkerLost == Hold:
-		return t.keep(Held, end, early)
-	case t.p.OnHubLost != Stop:
-		return hold{over: !early, because: either(early, InGrace, RemoteLost), until: end, release: end}
+		return hold{reason: InGrace}
+	case t.policy.OnWorkerLost == Hold:
+		return t.indefiniteHold(Held, end, early)
+	case t.policy.OnHubLost != Stop:
+		return hold{over: !early, reason: chooseReason(early, InGrace, RemoteLost), until: end, release: end}
 	case !stops || !v.Fenced || v.RenewedAt.IsZero():
-		return t.keep(Unfenced, end, early)
+		return t.indefiniteHold(Unfenced, end, early)
 	}
-	release := later(end, t.stopped(v))
+	release := later(end, t.stoppedBy(v))
 	switch {
 	case early:
-		return hold{because: InGrace, until: release, release: release}
-	case t.o.Now.Before(release):
-		return hold{because: FenceWait, until: release, release: release}
+		return hold{reason: InGrace, until: release, release: release}
+	case t.observed.Now.Before(release):
+		return hold{reason: FenceWait, until: release, release: release}
 	}
-	return hold{over: true, because: RemoteLost, release: release}
+	return hold{over: true, reason: RemoteLost, release: release}
 }
 
-// keep is the hold that does not end on its own: it is called a grace as long as there would be one anyway.
-func (t turn) keep(because Reason, end time.Time, early bool) hold {
+// indefiniteHold is the hold that does not end on its own: it is called a grace as long as there would be one anyway.
+func (t decision) indefiniteHold(because Reason, end time.Time, early bool) hold {
 	if early {
-		return hold{because: InGrace, until: end}
+		return hold{reason: InGrace, until: end}
 	}
-	return hold{because: because}
+	return hold{reason: because}
 }
 
-func either(first bool, a, b Reason) Reason {
+func chooseReason(first bool, a, b Reason) Reason {
 	if first {
 		return a
 	}
 	return b
 }
 
-// stopped is when a fenced worker has surely stopped a job that it misses the hub for: the last lease it may believe in has
+// stoppedBy is when a fenced worker has surely stopped a job that it misses the hub for: the last lease it may believe in has
 // run out by its own clock, its program has had time to act, and the pods have had theirs to end. If the hub reached the worker
 // for longer than it renewed the lease, the job may have been made there, and so be stopped, as late as the cluster was lost.
-func (t turn) stopped(v ClusterView) time.Time {
-	return later(v.RenewedAt.Add(t.p.LeaseDuration), v.Link.Since).Add(t.p.SkewMargin + t.o.Local.KillGrace)
+func (t decision) stoppedBy(v ClusterView) time.Time {
+	return later(v.RenewedAt.Add(t.policy.LeaseDuration), v.Link.Since).Add(t.policy.SkewMargin + t.observed.Local.KillGrace)
 }
 
-// declaredGone reports whether a person's word stands in for what cannot be seen: the cluster was tried in vain since it was lost.
+// isDeclaredGone reports whether a person's word stands in for what cannot be seen: the cluster was tried in vain since it was lost.
 // Where there is nothing to try it with, the word counts when the grace is over.
-func (t turn) declaredGone(v ClusterView) bool {
-	return v.Gone && v.Link.State == Unreachable && (!v.Link.Untried || t.overdue(v))
+func (t decision) isDeclaredGone(v ClusterView) bool {
+	return v.DeclaredGone && v.Link.State == Unreachable && (!v.Link.Untried || t.pastGrace(v))
 }
 
-// strict reports whether the policy promises that two runs never overlap.
-func (t turn) strict() bool { return t.p.OnHubLost == Stop || t.p.OnWorkerLost == Hold }
+// forbidsOverlap reports whether the policy promises that two runs never overlap.
+func (t decision) forbidsOverlap() bool {
+	return t.policy.OnHubLost == Stop || t.policy.OnWorkerLost == Hold
+}
 
-// stuck returns the reason for which a debt forbids a new job for as long as nobody can say; empty if none does. Offers would
+// indefiniteDebt returns the reason for which a debt forbids a new job for as long as nobody can say; empty if none does. Offers would
 // only keep the quota of workers from others then. An external dispatcher's nominations are not ours to take back.
-func (t turn) stuck(s State) Reason {
-	if t.p.Dispatcher == External {
+func (t decision) indefiniteDebt(s State) Reason {
+	if t.policy.Dispatcher == External {
 		return ""
 	}
 	for _, d := range s.Debts {
 		if v := t.view(d.Cluster); !v.connected() {
-			if h := t.hold(v, d.Stops); h.lasting() {
-				return h.because
+			if h := t.hold(v, d.StopsOnHubLost); h.isIndefinite() {
+				return h.reason
 			}
 		}
 	}
@@ -99,54 +101,56 @@ func (t turn) stuck(s State) Reason {
 const heldPrefix = "Held by the policy "
 
 // msgHeld says which policy holds a Workload on a cluster out of reach, and until when.
-func (t turn) msgHeld(v ClusterView, stops bool) string {
-	text := heldPrefix + strconv.Quote(t.p.Name()) + `: worker cluster ` + strconv.Quote(v.Name) + ` cannot be reached`
+func (t decision) msgHeld(v ClusterView, stops bool) string {
+	text := heldPrefix + strconv.Quote(t.policy.Name()) + `: worker cluster ` + strconv.Quote(v.Name) + ` cannot be reached`
 	if v.Link.State == Unreachable {
-		text += ` since ` + stampOf(v.Link.Since)
+		text += ` since ` + formatTime(v.Link.Since)
 	}
-	return text + "; " + t.prospect(t.hold(v, stops), stops && v.Fenced)
+	return text + "; " + t.releaseText(t.hold(v, stops), stops && v.Fenced)
 }
 
-// prospect says what ends a hold. It does not change while the hold lasts.
-func (t turn) prospect(h hold, fenced bool) string {
+// releaseText says what ends a hold. It does not change while the hold lasts.
+func (t decision) releaseText(h hold, fenced bool) string {
 	switch {
-	case h.because == CutOffHub:
+	case h.reason == CutOffHub:
 		return "most clusters vanished together, so that it is the hub that is cut off: no clock runs"
-	case h.because == DeclaredGone:
+	case h.reason == DeclaredGone:
 		return "it was declared gone"
-	case t.p.OnWorkerLost == Hold:
+	case t.policy.OnWorkerLost == Hold:
 		return "the workload waits for its return, or until somebody declares it gone"
-	case t.p.OnHubLost == Stop && !fenced:
+	case t.policy.OnHubLost == Stop && !fenced:
 		return "nothing there would stop the job (fencing: none), so that the workload waits for its return, or until somebody declares it gone"
 	case h.release.IsZero():
 		return "the workload waits for its return"
-	case h.because == FenceWait || t.p.OnHubLost == Stop:
-		return "its job must have been stopped there by " + stampOf(h.release) + ", and may run elsewhere then"
+	case h.reason == FenceWait || t.policy.OnHubLost == Stop:
+		return "its job must have been stopped there by " + formatTime(h.release) + ", and may run elsewhere then"
 	}
-	return "the workload is dispatched again at " + stampOf(h.release)
+	return "the workload is dispatched again at " + formatTime(h.release)
 }
 
-func stampOf(at time.Time) string { return at.UTC().Format(time.RFC3339) }
+func formatTime(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// announce says in the message of a Ready check that, and how, a policy other than the compatible one holds the Workload.
+// reportHold says in the message of a Ready check that, and how, a policy other than the compatible one holds the Workload.
 // Clients of the public API are told nothing of a mere grace.
-func (t turn) announce(plan *Plan, v ClusterView) {
-	l := t.o.Local
-	if !t.strict() || t.p.ExplainAfter <= 0 {
+func (t decision) reportHold(plan *Plan, v ClusterView) {
+	l := t.observed.Local
+	if !t.forbidsOverlap() || t.policy.ExplainAfter <= 0 {
 		return
 	}
 	if l.Check != Ready {
-		t.speak(plan)
+		t.reportWaiting(plan)
 		return
 	}
-	if at := v.Link.Since.Add(t.p.ExplainAfter); v.Link.State != Unreachable || t.o.Now.Before(at) {
+	if at := v.Link.Since.Add(t.policy.ExplainAfter); v.Link.State != Unreachable || t.observed.Now.Before(at) {
 		if v.Link.State == Unreachable {
-			plan.WakeAt = soonest(plan.WakeAt, at)
+			plan.WakeAt = earliest(plan.WakeAt, at)
 		}
 		return
 	}
-	plan.Verdict.Message = truncate(t.msgHeld(v, t.s.Stops))
+	plan.CheckResult.Message = truncate(t.msgHeld(v, t.state.StopsOnHubLost))
 }
 
-// announced reports whether the check still says that the Workload is held.
-func (t turn) announced() bool { return strings.HasPrefix(t.o.Local.CheckMessage, heldPrefix) }
+// reportsHold reports whether the check still says that the Workload is held.
+func (t decision) reportsHold() bool {
+	return strings.HasPrefix(t.observed.Local.CheckMessage, heldPrefix)
+}

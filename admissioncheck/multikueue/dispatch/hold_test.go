@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// asking is a table of questions under one policy.
-type asking struct{ name, state, local, clusters, want string }
+// explanationCase is a table of questions under one policy.
+type explanationCase struct{ name, state, local, clusters, want string }
 
-func tellUnder(t *testing.T, p Policy, rows []asking) {
+func runExplanationCases(t *testing.T, p Policy, rows []explanationCase) {
 	t.Helper()
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
-			if got := ask(t, p, r.state, r.local, r.clusters); got != r.want {
+			if got := step(t, p, r.state, r.local, r.clusters); got != r.want {
 				t.Errorf("\n got %s\nwant %s", got, r.want)
 			}
 		})
@@ -29,7 +29,7 @@ func runOnce() Policy {
 
 func TestRunOnceWaitsUntilTheJobMustHaveStopped(t *testing.T) {
 	const stored = "bound w1; stops"
-	tellUnder(t, runOnce(), []asking{
+	runExplanationCases(t, runOnce(), []explanationCase{
 		{"within the grace it waits", stored, "quota Ready", "w1 lost@1m fenced@1m \n w2 up", "InGrace; wake in 4m0s"},
 		{
 			"when the grace and lease, skew and kill grace are over it goes on", stored, "quota Ready kill=30s", "w1 lost@5m fenced@90s \n w2 up",
@@ -62,7 +62,7 @@ func TestRunOnceWaitsUntilTheJobMustHaveStopped(t *testing.T) {
 func TestRunOnceKeepsTheNextJobFromStarting(t *testing.T) {
 	const stored = "epoch 2 of r2; nominated w2; owed w1@1!"
 	local := "quota r2 evictions=1"
-	tellUnder(t, runOnce(), []asking{
+	runExplanationCases(t, runOnce(), []explanationCase{
 		{"while the lease may be believed in", stored, local, "w1 lost@5m fenced@50s \n w2 up copy@2 stops admitted", "Owed; wake in 10s"},
 		{"and lets it afterwards", stored, local, "w1 lost@5m fenced@60s \n w2 up copy@2 stops admitted", `Won; bound w2; stops; nominated; Ready The workload was admitted on "w2"; event`},
 		{
@@ -96,7 +96,7 @@ func TestRunOnceKeepsTheNextJobFromStarting(t *testing.T) {
 func TestNeverLoseWaitsForTheWorkerOrAPerson(t *testing.T) {
 	p := NeverLose(5 * time.Minute)
 	p.ExplainAfter = 0
-	tellUnder(t, p, []asking{
+	runExplanationCases(t, p, []explanationCase{
 		{"within what would be the grace", "bound w1", "quota Ready", "w1 lost@1m \n w2 up", "InGrace; wake in 4m0s"},
 		{"and for ever after", "bound w1", "quota Ready", "w1 lost@500h \n w2 up", "Held"},
 		{"a person's word ends it", "bound w1", "quota Ready", "w1 lost@1m gone \n w2 up", "DeclaredGone; epoch 2; owed w1@1; Retry Admitting remote lost"},
@@ -137,7 +137,7 @@ func TestTheCheckSaysWhichPolicyHoldsTheWorkloadAndUntilWhen(t *testing.T) {
 		"a blink is not worth a write":           {NeverLose(5 * time.Minute), "w1 lost@1s \n w2 up", "InGrace; wake in 4s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := ask(t, c.policy, "bound w1; stops", "quota Ready", c.clusters); got != c.want {
+			if got := step(t, c.policy, "bound w1; stops", "quota Ready", c.clusters); got != c.want {
 				t.Errorf("\n got %s\nwant %s", got, c.want)
 			}
 		})
@@ -146,32 +146,32 @@ func TestTheCheckSaysWhichPolicyHoldsTheWorkloadAndUntilWhen(t *testing.T) {
 
 func TestTheCheckForgetsAHoldThatIsOver(t *testing.T) {
 	p := NeverLose(5 * time.Minute)
-	s, l := state(t, "bound w1"), here(t, "quota Ready")
-	l.CheckMessage = Step(s, Observation{Now: noon(), Local: l, Clusters: clusters(t, "w1 lost@1m")}, p).Verdict.Message
-	plan := Step(s, Observation{Now: noon(), Local: l, Clusters: clusters(t, "w1 up copy@1 admitted job@1")}, p)
-	if want := `The workload was admitted on "w1"`; plan.Verdict.Message != want || plan.Event != nil {
-		t.Errorf("got %q, event %v; want %q and none", plan.Verdict.Message, plan.Event, want)
+	s, l := state(t, "bound w1"), connectedView(t, "quota Ready")
+	l.CheckMessage = Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, "w1 lost@1m")}, p).CheckResult.Message
+	plan := Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, "w1 up copy@1 admitted job@1")}, p)
+	if want := `The workload was admitted on "w1"`; plan.CheckResult.Message != want || plan.Event != nil {
+		t.Errorf("got %q, event %v; want %q and none", plan.CheckResult.Message, plan.Event, want)
 	}
 }
 
 func TestTheCheckForgetsThatTheJobCouldNotBeMade(t *testing.T) {
-	s, l := state(t, "bound w1"), here(t, "quota Ready since=1m")
+	s, l := state(t, "bound w1"), connectedView(t, "quota Ready since=1m")
 	at := func(text string) Plan {
-		return Step(s, Observation{Now: noon(), Local: l, Clusters: clusters(t, text)}, Compatible(time.Minute))
+		return Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, text)}, Compatible(time.Minute))
 	}
-	l.CheckMessage = at("w1 up copy@1 admitted trouble:no").Verdict.Message
+	l.CheckMessage = at("w1 up copy@1 admitted trouble:no").CheckResult.Message
 	if got := at("w1 up copy@1 admitted trouble:no"); got.Writes(s, l) {
-		t.Errorf("it is said again: %+v", got.Verdict)
+		t.Errorf("it is said again: %+v", got.CheckResult)
 	}
 	plan := at("w1 up copy@1 admitted adopted job@1")
-	if want := `The workload was admitted on "w1"`; plan.Verdict.Message != want || plan.Event != nil {
-		t.Errorf("got %q, event %v; want %q and none", plan.Verdict.Message, plan.Event, want)
+	if want := `The workload was admitted on "w1"`; plan.CheckResult.Message != want || plan.Event != nil {
+		t.Errorf("got %q, event %v; want %q and none", plan.CheckResult.Message, plan.Event, want)
 	}
 }
 
 func TestAWaitingWorkloadSaysWhoHoldsItBack(t *testing.T) {
 	p := RunOnce(5*time.Minute, 40*time.Second, 20*time.Second)
-	got := ask(t, p, "epoch 2 of r2; owed w1@1", "quota r2 evictions=1 since=1m", "w1 lost@5m fenced@60s \n w2 up")
+	got := step(t, p, "epoch 2 of r2; owed w1@1", "quota r2 evictions=1 since=1m", "w1 lost@5m fenced@60s \n w2 up")
 	for _, part := range []string{"Unfenced; Pending an earlier attempt may still run on w1", `Held by the policy "run once"`, `"w2" not eligible: not nominated`} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q is not in %s", part, got)

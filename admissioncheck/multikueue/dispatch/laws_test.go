@@ -17,7 +17,7 @@ func FuzzTheLawsOfStep(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		g := &maker{rand.New(rand.NewPCG(seed, 1))}
+		g := &inputGenerator{rand.New(rand.NewPCG(seed, 1))}
 		s, o, p := g.state(), g.observation(), g.policy()
 		plan := Step(s, o, p)
 		if again := Step(s, o, p); !reflect.DeepEqual(plan, again) {
@@ -54,20 +54,20 @@ func checkState(t *testing.T, s State, o Observation, plan Plan) {
 	}
 	switch {
 	case next.Bound == s.Bound:
-	case next.Bound == "" && (!o.Local.QuotaReserved || o.Local.Kept):
+	case next.Bound == "" && (!o.Local.QuotaReserved || o.Local.KeptForJob):
 	case s.Bound == "" && slices.Contains(s.Nominated, next.Bound):
-	case next.Bound == "" && o.Local.Evicted && o.Local.Awaited && s.Retreating():
+	case next.Bound == "" && o.Local.Evicted && o.Local.AwaitsUnbinding && s.Retreating():
 	default:
 		t.Errorf("bound goes from %q to %q, nominated were %v", s.Bound, next.Bound, s.Nominated)
 	}
 	if !slices.IsSortedFunc(next.Debts, func(a, b Debt) int { return strings.Compare(a.Cluster, b.Cluster) }) {
 		t.Errorf("debts are not sorted: %+v", next.Debts)
 	}
-	if (o.Local.Deleted && !o.Local.Kept || o.Local.Finished) && plan.Writes(s, o.Local) {
+	if (o.Local.Deleted && !o.Local.KeptForJob || o.Local.Finished) && plan.Writes(s, o.Local) {
 		t.Errorf("a workload that is over is written to: %+v", plan)
 	}
-	if plan.Because == "" || !plan.WakeAt.IsZero() && !plan.WakeAt.After(o.Now) {
-		t.Errorf("because %q, wake at %v when it is %v", plan.Because, plan.WakeAt, o.Now)
+	if plan.Reason == "" || !plan.WakeAt.IsZero() && !plan.WakeAt.After(o.Now) {
+		t.Errorf("because %q, wake at %v when it is %v", plan.Reason, plan.WakeAt, o.Now)
 	}
 }
 
@@ -82,16 +82,16 @@ func checkDebts(t *testing.T, s State, o Observation, plan Plan) {
 	}
 	dropped := s.Epoch == 1 && s.Reservation == "" && before > 0
 	unended := s.Reservation != "" && l.QuotaReserved && s.Reservation != l.Reservation
-	if newest := (turn{o: o.read(s.Epoch)}).newest(); next.Epoch > s.Epoch && (dropped || unended || s.Garbled || newest > s.Epoch) {
+	if newest := (decision{observed: o.normalizeStamps(s.Epoch)}).newestEpoch(); next.Epoch > s.Epoch && (dropped || unended || s.Unreadable || newest > s.Epoch) {
 		for _, v := range o.Clusters {
-			if !next.owedBy(v.Name) && v.Name != next.Bound {
+			if !next.hasDebt(v.Name) && v.Name != next.Bound {
 				t.Errorf("epoch %d begins as if nobody had owed: %+v", next.Epoch, next)
 			}
 		}
 	}
 	for _, d := range s.Debts {
-		shows := (turn{o: o.read(s.Epoch)}).view(d.Cluster).newest() >= s.Epoch
-		if d.Stops && !shows && slices.Contains(next.Debts, Debt{Cluster: d.Cluster, Epoch: next.Epoch - 1}) {
+		shows := (decision{observed: o.normalizeStamps(s.Epoch)}).view(d.Cluster).newestEpoch() >= s.Epoch
+		if d.StopsOnHubLost && !shows && slices.Contains(next.Debts, Debt{Cluster: d.Cluster, Epoch: next.Epoch - 1}) {
 			t.Errorf("forgets that %s stops its job: %+v", d.Cluster, next)
 		}
 	}
@@ -104,11 +104,11 @@ func checkPods(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 		return
 	}
 	for _, d := range s.Debts {
-		v := (turn{o: o}).view(d.Cluster)
-		if !v.connected() || plan.Next.owedBy(d.Cluster) || v.Stopped >= d.Epoch {
+		v := (decision{observed: o}).view(d.Cluster)
+		if !v.connected() || plan.Next.hasDebt(d.Cluster) || v.StoppedEpoch >= d.Epoch {
 			continue
 		}
-		since := d.Absent
+		since := d.AbsentSince
 		if since.IsZero() && v.Live != nil {
 			since = v.Live.At
 		}
@@ -121,30 +121,30 @@ func checkPods(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 // checkActions checks what is done.
 func checkActions(t *testing.T, s State, o Observation, plan Plan) {
 	t.Helper()
-	if o.Local.Check == "" && plan.Verdict != (Verdict{Message: o.Local.CheckMessage}) {
-		t.Errorf("says something that nobody can be told: %+v", plan.Verdict)
+	if o.Local.Check == "" && plan.CheckResult != (CheckResult{Message: o.Local.CheckMessage}) {
+		t.Errorf("says something that nobody can be told: %+v", plan.CheckResult)
 	}
 	if plan.Writes(s, o.Local) && len(plan.Actions) > 0 {
 		t.Errorf("writes and acts: %+v", plan)
 	}
 	for i, a := range plan.Actions {
-		v := turn{o: o}.view(a.Cluster)
+		v := decision{observed: o}.view(a.Cluster)
 		if a.Remote() && !v.connected() {
 			t.Errorf("%s targets %s, which is %v", a.Verb, a.Cluster, v.Link.State)
 		}
 		if a.Verb == Retract && !v.removable() && v.Live == nil {
 			t.Errorf("Retract from %s, where nothing of ours is", a.Cluster)
 		}
-		if a.Verb == Retract && s.Epoch < farEpoch && v.Copy.Holder == Ours && ReadStamp(v.Copy.Epoch, s.Epoch) == Unreadable && !Before(v.Copy.Epoch, a.Epoch) {
+		if a.Verb == Retract && s.Epoch < maxPlausibleEpoch && v.Copy.Holder == Ours && ReadStamp(v.Copy.Epoch, s.Epoch) == UnreadableEpoch && !IsBelow(v.Copy.Epoch, a.Epoch) {
 			t.Errorf("leaves what nobody can read: %s of %+v", describeAction(a), v.Copy)
 		}
-		if a.Verb == CreateOffer && (v.Cordoned || v.Draining || v.Gone || o.Local.AwaitsSibling || o.Local.Pin != "" && o.Local.Pin != v.Name) {
+		if a.Verb == CreateOffer && (v.Cordoned || v.Draining || v.DeclaredGone || o.Local.AwaitsSibling || o.Local.Pin != "" && o.Local.Pin != v.Name) {
 			t.Errorf("offers to %s: %+v", a.Cluster, v)
 		}
-		if a.Verb == OpenGate && (!v.Copy.GateClosed || !v.Copy.BlockedOnGate || v.Copy.Admitted || !s.nominates(v.Name)) {
+		if a.Verb == OpenGate && (!v.Copy.GateClosed || !v.Copy.BlockedOnGate || v.Copy.Admitted || !s.isNominated(v.Name)) {
 			t.Errorf("opens the gate of %+v", v)
 		}
-		if a.Verb == CreateOffer && (v.collision() || !v.InConfig || s.Bound != "" || s.owedBy(a.Cluster) || !o.Local.QuotaReserved) {
+		if a.Verb == CreateOffer && (v.hasCollision() || !v.InConfig || s.Bound != "" || s.hasDebt(a.Cluster) || !o.Local.QuotaReserved) {
 			t.Errorf("offers to %s: %+v with %+v", a.Cluster, v, s)
 		}
 		if a.Verb == CreateJob {
@@ -162,11 +162,11 @@ func checkCreateJob(t *testing.T, s State, o Observation, v ClusterView, last bo
 	if !l.QuotaReserved || l.Evicted || l.Finished || l.Deleted || l.Check != Ready && l.Check != "" {
 		t.Errorf("creates a job for %+v", l)
 	}
-	if v.Job.Holder != Absent || !v.Copy.Admitted || v.Copy.Adopted || !s.current(v.Copy.Epoch) {
+	if v.Job.Holder != Absent || !v.Copy.Admitted || v.Copy.Adopted || !s.isCurrent(v.Copy.Epoch) {
 		t.Errorf("creates a job where there is %+v", v)
 	}
 	for _, d := range s.Debts {
-		if (turn{o: o}).view(d.Cluster).connected() {
+		if (decision{observed: o}).view(d.Cluster).connected() {
 			t.Errorf("creates a job while %s owes", d.Cluster)
 		}
 	}
@@ -177,9 +177,9 @@ func checkCreateJob(t *testing.T, s State, o Observation, v ClusterView, last bo
 func checkHolds(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 	t.Helper()
 	mayRun := func(name string, stops bool) bool {
-		v := turn{o: o}.view(name)
+		v := decision{observed: o}.view(name)
 		tried := v.Link.State == Unreachable && !v.Link.Untried
-		if v.connected() || v.Gone && (tried || v.Link.State == Unreachable && lostFor(o, v) >= p.WorkerLostTimeout) {
+		if v.connected() || v.DeclaredGone && (tried || v.Link.State == Unreachable && lostLinkFor(o, v) >= p.WorkerLostTimeout) {
 			return false
 		}
 		stopped := v.RenewedAt.Add(p.LeaseDuration + p.SkewMargin + o.Local.KillGrace)
@@ -187,17 +187,17 @@ func checkHolds(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 	}
 	l := o.Local
 	alive := !l.Deleted && s.Bound != "" && !s.Retreating() && l.QuotaReserved && !l.Evicted && l.Refusal.Reason == "" && (l.Check == Pending || l.Check == Ready)
-	if alive && plan.Next.Epoch > s.Epoch && mayRun(s.Bound, s.Stops) {
+	if alive && plan.Next.Epoch > s.Epoch && mayRun(s.Bound, s.StopsOnHubLost) {
 		t.Errorf("gives up %s, which may still run the job: %+v", s.Bound, plan)
 	}
 	for _, d := range s.Debts {
-		if l.Deleted && !plan.Next.owedBy(d.Cluster) && mayRun(d.Cluster, d.Stops) {
+		if l.Deleted && !plan.Next.hasDebt(d.Cluster) && mayRun(d.Cluster, d.StopsOnHubLost) {
 			t.Errorf("forgets that %s may still run the job: %+v", d.Cluster, plan)
 		}
 	}
 	for _, a := range plan.Actions {
 		for _, d := range s.Debts {
-			if a.Verb == CreateJob && mayRun(d.Cluster, d.Stops) {
+			if a.Verb == CreateJob && mayRun(d.Cluster, d.StopsOnHubLost) {
 				t.Errorf("creates a job while %s may still run one: %+v", d.Cluster, plan)
 			}
 		}
@@ -209,16 +209,16 @@ func checkHolds(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 func checkTrust(t *testing.T, s State, o Observation, plan Plan) {
 	t.Helper()
 	for _, a := range plan.Actions {
-		v := (turn{o: o}).view(a.Cluster)
-		asked := s.Bound == v.Name || s.owedBy(v.Name)
+		v := (decision{observed: o}).view(a.Cluster)
+		asked := s.Bound == v.Name || s.hasDebt(v.Name)
 		sound := func(c Copy, j Job) bool {
 			taken := c.Holder == Ours && c.AdoptedBy == j.UID
 			contested := c.Holder == Ours && c.AdoptedBy != "" && !taken
 			said := c.Holder == Ours && c.Finished != nil && c.Adopted && asked
-			return said || !contested && (taken || j.Stamped && asked)
+			return said || !contested && (taken || j.HasWorkloadUID && asked)
 		}
 		switch {
-		case a.Verb == Finish && !asked && (!s.nominates(v.Name) || !v.InConfig):
+		case a.Verb == Finish && !asked && (!s.isNominated(v.Name) || !v.InConfig):
 			t.Errorf("takes the word of %s, which nobody asked: %+v", v.Name, s)
 		case a.Verb == Finish && !sound(v.Copy, v.Job) && (v.Live == nil || !sound(v.Live.Copy, v.Live.Job)),
 			a.Verb == CopyStatus && !sound(v.Copy, v.Job):
@@ -226,15 +226,15 @@ func checkTrust(t *testing.T, s State, o Observation, plan Plan) {
 		}
 	}
 	for _, d := range s.Debts {
-		live := (turn{o: o}).view(d.Cluster).Live
-		marked := live != nil && (live.Job.Holder == Relabelled || live.Job.Holder == Foreign && live.Job.Finished == nil && (live.Job.Named || live.Job.Stamped))
-		if marked && !plan.Next.owedBy(d.Cluster) && (turn{o: o}).view(d.Cluster).connected() {
+		live := (decision{observed: o}).view(d.Cluster).Live
+		marked := live != nil && (live.Job.Holder == Relabelled || live.Job.Holder == Foreign && live.Job.Finished == nil && (live.Job.NamesWorkload || live.Job.HasWorkloadUID))
+		if marked && !plan.Next.hasDebt(d.Cluster) && (decision{observed: o}).view(d.Cluster).connected() {
 			t.Errorf("%s owes nothing any more, where there is %+v", d.Cluster, live.Job)
 		}
 	}
 }
 
-func lostFor(o Observation, v ClusterView) time.Duration { return o.Now.Sub(v.Link.Since) }
+func lostLinkFor(o Observation, v ClusterView) time.Duration { return o.Now.Sub(v.Link.Since) }
 
 // checkWrites checks that writing comes to an end: stored as told, Step soon has nothing more to store.
 func checkWrites(t *testing.T, s State, o Observation, p Policy) {
@@ -245,44 +245,46 @@ func checkWrites(t *testing.T, s State, o Observation, p Policy) {
 			return
 		}
 		s = plan.Next
-		o.Local.Check, o.Local.CheckMessage = plan.Verdict.Check, plan.Verdict.Message
+		o.Local.Check, o.Local.CheckMessage = plan.CheckResult.State, plan.CheckResult.Message
 	}
 	t.Errorf("does not stop writing: %+v\n%+v", s, o)
 }
 
-// maker makes random inputs of three clusters.
-type maker struct{ *rand.Rand }
+// inputGenerator makes random inputs of three clusters.
+type inputGenerator struct{ *rand.Rand }
 
-func (g *maker) chance(one int) bool { return g.IntN(one) == 0 }
+func (g *inputGenerator) chance(one int) bool { return g.IntN(one) == 0 }
 
 // epoch is a small one, mostly, and now and then one that only somebody can have made up.
-func (g *maker) epoch() int64 {
+func (g *inputGenerator) epoch() int64 {
 	if g.chance(40) {
-		return []int64{farEpoch - 1, farEpoch, farEpoch + 1, MaxEpoch - 1, MaxEpoch, MaxEpoch + 1, math.MaxInt64 - 1, math.MaxInt64, -1, math.MinInt64}[g.IntN(10)]
+		return []int64{maxPlausibleEpoch - 1, maxPlausibleEpoch, maxPlausibleEpoch + 1, MaxEpoch - 1, MaxEpoch, MaxEpoch + 1, math.MaxInt64 - 1, math.MaxInt64, -1, math.MinInt64}[g.IntN(10)]
 	}
 	return int64(1 + g.IntN(3))
 }
 
 // own is an epoch that a record may have.
-func (g *maker) own() int64 { return min(max(g.epoch(), 1), MaxEpoch) }
+func (g *inputGenerator) own() int64 { return min(max(g.epoch(), 1), MaxEpoch) }
 
-func (g *maker) name() string    { return []string{"w1", "w2", "w3"}[g.IntN(3)] }
-func (g *maker) past() time.Time { return noon().Add(-time.Duration(g.IntN(30)) * time.Minute) }
+func (g *inputGenerator) name() string { return []string{"w1", "w2", "w3"}[g.IntN(3)] }
+func (g *inputGenerator) pastTime() time.Time {
+	return testNow().Add(-time.Duration(g.IntN(30)) * time.Minute)
+}
 
-func (g *maker) state() State {
-	s := State{Epoch: g.own(), Garbled: g.chance(20)}
+func (g *inputGenerator) state() State {
+	s := State{Epoch: g.own(), Unreadable: g.chance(20)}
 	if s.Epoch > 1 && !g.chance(3) {
 		s.Reservation = []string{"r1", "r2"}[g.IntN(2)]
 	}
 	for range g.IntN(3) {
-		d := Debt{Cluster: g.name(), Epoch: g.own(), Stops: g.chance(2)}
+		d := Debt{Cluster: g.name(), Epoch: g.own(), StopsOnHubLost: g.chance(2)}
 		if g.chance(3) {
-			d.Absent = noon().Add(-time.Duration(g.IntN(200)) * time.Second)
+			d.AbsentSince = testNow().Add(-time.Duration(g.IntN(200)) * time.Second)
 		}
-		s = s.owing(d)
+		s = s.withDebt(d)
 	}
 	if g.chance(2) {
-		s.Bound, s.Stops = g.name(), g.chance(2)
+		s.Bound, s.StopsOnHubLost = g.name(), g.chance(2)
 		return s
 	}
 	for range g.IntN(4) {
@@ -291,12 +293,12 @@ func (g *maker) state() State {
 	slices.Sort(s.Nominated)
 	s.Nominated = slices.Compact(s.Nominated)
 	if g.chance(3) {
-		s.Round = g.past()
+		s.Round = g.pastTime()
 	}
 	return s
 }
 
-func (g *maker) policy() Policy {
+func (g *inputGenerator) policy() Policy {
 	p := Compatible(15 * time.Minute)
 	if g.chance(4) {
 		p.OnWorkerLost = Hold
@@ -304,33 +306,33 @@ func (g *maker) policy() Policy {
 	if g.chance(3) {
 		p.OnHubLost, p.LeaseDuration, p.SkewMargin = Stop, 40*time.Second, 20*time.Second
 	}
-	p.HedgeAfter, p.Orchestrate = time.Duration(g.IntN(3))*time.Minute, g.chance(3)
+	p.HedgeAfter, p.OrchestratePreemption = time.Duration(g.IntN(3))*time.Minute, g.chance(3)
 	p.Dispatcher = []Dispatcher{AllAtOnce, AllAtOnce, Incremental, BestFit, External}[g.IntN(5)]
 	p.StepSize, p.ByName = g.IntN(3), g.chance(2)
 	return p
 }
 
-func (g *maker) observation() Observation {
-	o := Observation{Now: noon(), Local: g.local()}
+func (g *inputGenerator) observation() Observation {
+	o := Observation{Now: testNow(), Local: g.local()}
 	for _, name := range []string{"w1", "w2", "w3"} {
 		o.Clusters = append(o.Clusters, g.view(name))
 	}
 	if g.chance(4) {
-		o.CutOffEnded = g.past()
+		o.CutOffEnded = g.pastTime()
 	}
 	return o
 }
 
-func (g *maker) local() Local {
+func (g *inputGenerator) local() Local {
 	l := Local{
 		Deleted: g.chance(12), Finished: g.chance(12), QuotaReserved: !g.chance(5), Evicted: g.chance(5),
 		Evictions: int64(g.IntN(3)), OtherChecksReady: !g.chance(6), JobActive: g.chance(2),
-		Awaited: g.chance(2),
-		Check:   []CheckState{Pending, Pending, Ready, Ready, Retry, Rejected, ""}[g.IntN(7)],
+		AwaitsUnbinding: g.chance(2),
+		Check:           []CheckState{Pending, Pending, Ready, Ready, Retry, Rejected, ""}[g.IntN(7)],
 	}
-	l.Kept = l.Deleted && g.chance(2)
+	l.KeptForJob = l.Deleted && g.chance(2)
 	if l.QuotaReserved {
-		l.Reservation, l.ReservedAt = []string{"r1", "r2"}[g.IntN(2)], g.past()
+		l.Reservation, l.ReservedAt = []string{"r1", "r2"}[g.IntN(2)], g.pastTime()
 	}
 	l.KillGrace, l.AwaitsSibling = time.Duration(g.IntN(3))*time.Minute, g.chance(8)
 	if g.chance(8) {
@@ -342,73 +344,73 @@ func (g *maker) local() Local {
 	return l
 }
 
-func (g *maker) view(name string) ClusterView {
+func (g *inputGenerator) view(name string) ClusterView {
 	v := ClusterView{Name: name, InConfig: !g.chance(6), EndedUnfinished: g.chance(6), Copy: g.copy(), Job: g.job()}
 	if g.chance(6) {
 		v.Trouble = "namespace missing"
 	}
-	v.Fenced, v.Gone, v.Cordoned, v.Draining, v.Preempting = !g.chance(3), g.chance(8), g.chance(8), g.chance(8), g.chance(4)
-	v.Stopped = int64(g.IntN(4))
-	v.RenewedAt, v.Fit.Score = g.past(), g.IntN(3)
+	v.Fenced, v.DeclaredGone, v.Cordoned, v.Draining, v.Preempting = !g.chance(3), g.chance(8), g.chance(8), g.chance(8), g.chance(4)
+	v.StoppedEpoch = int64(g.IntN(4))
+	v.RenewedAt, v.Fit.Score = g.pastTime(), g.IntN(3)
 	if g.chance(2) {
-		v.OfferedAt = g.past()
+		v.OfferedAt = g.pastTime()
 	}
 	if g.chance(6) {
 		v.Fit.Reason = Refused
 	}
 	switch g.IntN(5) {
 	case 0:
-		v.Link = Link{State: Unreachable, Since: g.past(), Untried: g.chance(4)}
+		v.Link = Link{State: Unreachable, Since: g.pastTime(), Untried: g.chance(4)}
 	case 1:
 		v.Link = Link{State: Unknown}
 	default:
 		v.Link = Link{State: Connected}
 	}
 	if g.chance(2) {
-		v.Live = &Live{Epoch: g.own(), Copy: g.copy(), Job: g.job(), At: noon().Add(-time.Duration(g.IntN(200)) * time.Second)}
+		v.Live = &Live{Epoch: g.own(), Copy: g.copy(), Job: g.job(), At: testNow().Add(-time.Duration(g.IntN(200)) * time.Second)}
 	}
 	return v
 }
 
-func (g *maker) uid() string { return []string{"a", "a", "a", "b"}[g.IntN(4)] }
+func (g *inputGenerator) uid() string { return []string{"a", "a", "a", "b"}[g.IntN(4)] }
 
-func (g *maker) holder() Holder {
+func (g *inputGenerator) holder() Holder {
 	return []Holder{Absent, Absent, Ours, Ours, Ours, Ours, Predecessor, Foreign, Relabelled}[g.IntN(9)]
 }
 
-func (g *maker) outcome() *Outcome {
+func (g *inputGenerator) outcome() *Outcome {
 	if !g.chance(8) {
 		return nil
 	}
 	return &Outcome{Reason: []string{"Succeeded", "Failed", OutOfSync}[g.IntN(3)], Message: "over"}
 }
 
-func (g *maker) copy() Copy {
+func (g *inputGenerator) copy() Copy {
 	c := Copy{Holder: g.holder()}
 	if c.Holder == Absent {
 		return c
 	}
 	c.Epoch, c.SpecMatches, c.Finished = g.epoch(), !g.chance(5), g.outcome()
-	c.PriorityOnly = !c.SpecMatches && g.chance(2)
-	c.Stops, c.GateClosed, c.BlockedOnGate, c.BlockedSince = g.chance(2), g.chance(2), g.chance(2), g.past()
+	c.OnlyPriorityDiffers = !c.SpecMatches && g.chance(2)
+	c.StopsOnHubLost, c.GateClosed, c.BlockedOnGate, c.BlockedSince = g.chance(2), g.chance(2), g.chance(2), g.pastTime()
 	if !c.GateClosed && g.chance(2) {
-		c.GateOpenedAt = g.past()
+		c.GateOpenedAt = g.pastTime()
 	}
-	c.Quota, c.Adopted, c.Evicted = !g.chance(3), g.chance(3), g.chance(5)
+	c.QuotaReserved, c.Adopted, c.Evicted = !g.chance(3), g.chance(3), g.chance(5)
 	if c.Adopted {
 		c.AdoptedBy = g.uid()
 	}
-	c.Stamped = !g.chance(4)
-	c.Admitted, c.AdmittedAt = c.Quota && !g.chance(3), g.past()
-	c.Deactivating, c.Deleting, c.Refused = g.chance(8), g.chance(8), !c.Quota && g.chance(2)
+	c.HasWorkloadUID = !g.chance(4)
+	c.Admitted, c.AdmittedAt = c.QuotaReserved && !g.chance(3), g.pastTime()
+	c.Deactivating, c.Deleting, c.Refused = g.chance(8), g.chance(8), !c.QuotaReserved && g.chance(2)
 	return c
 }
 
-func (g *maker) job() Job {
+func (g *inputGenerator) job() Job {
 	j := Job{Holder: g.holder()}
 	if j.Holder != Absent {
-		j.Epoch, j.Finished, j.Behind, j.Deleting = g.epoch(), g.outcome(), g.chance(2), g.chance(8)
-		j.UID, j.Stamped, j.Named = g.uid(), !g.chance(4), !g.chance(6)
+		j.Epoch, j.Finished, j.StatusBehind, j.Deleting = g.epoch(), g.outcome(), g.chance(2), g.chance(8)
+		j.UID, j.HasWorkloadUID, j.NamesWorkload = g.uid(), !g.chance(4), !g.chance(6)
 	}
 	return j
 }

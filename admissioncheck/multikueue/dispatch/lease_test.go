@@ -9,7 +9,7 @@ import (
 
 func TestUnderRunOnceNothingIsOfferedWhereAFenceWouldStopIt(t *testing.T) {
 	won := `Won; bound w1; stops; nominated; Ready The workload was admitted on "w1"; event`
-	tellUnder(t, runOnce(), []asking{
+	runExplanationCases(t, runOnce(), []explanationCase{
 		{"whose lease cannot be renewed is passed over", "", "quota", "w1 up lease-lapsed:no \n w2 up", "Nominated; nominated w2"},
 		{"and loses the offer", "nominated w1 w2", "quota", "w1 up lease-lapsed:no copy@1 \n w2 up copy@1", "Nominated; nominated w2"},
 		{"which is removed", "nominated w2", "quota", "w1 up lease-lapsed:no copy@1 \n w2 up copy@1", "Offered; Retract w1 below 2 sparing in the foreground"},
@@ -23,7 +23,7 @@ func TestUnderRunOnceNothingIsOfferedWhereAFenceWouldStopIt(t *testing.T) {
 		{"a job that runs is left alone: its worker stops it if need be", "bound w1; stops", "quota Ready", "w1 up lease-lapsed:no copy@1 stops admitted job@1", "Running"},
 		{"nobody moves there", "bound w1; stops", "quota Ready", "w1 up draining copy@1 stops admitted job@1 \n w2 up lease-lapsed:no \n w3 up lease-awaited", "Running"},
 	})
-	tellUnder(t, Compatible(time.Minute), []asking{
+	runExplanationCases(t, Compatible(time.Minute), []explanationCase{
 		{"no other policy cares", "", "quota", "w1 up lease-lapsed:no \n w2 up lease-awaited", "Nominated; nominated w1 w2"},
 	})
 }
@@ -31,7 +31,7 @@ func TestUnderRunOnceNothingIsOfferedWhereAFenceWouldStopIt(t *testing.T) {
 func TestBestFitDoesNotWaitForAClusterWhoseLeaseIsNotRenewed(t *testing.T) {
 	p := bestFit()
 	p.OnHubLost = Stop
-	tellUnder(t, p, []asking{
+	runExplanationCases(t, p, []explanationCase{
 		{"it is not the first choice", "", "quota", "w1 up fit@1 \n w2 up fit@9 lease-lapsed:no", "Nominated; nominated w1; round"},
 		{"nor before its first renewal", "", "quota", "w1 up fit@1 \n w2 up fit@9 lease-awaited", "Nominated; nominated w1; round"},
 		{"what it was to be offered goes to the next", "nominated w2; round 1s", "quota", "w1 up fit@1 \n w2 up fit@9 lease-awaited", "Nominated; nominated w1 w2; round"},
@@ -40,12 +40,12 @@ func TestBestFitDoesNotWaitForAClusterWhoseLeaseIsNotRenewed(t *testing.T) {
 }
 
 func TestTheExplanationSaysThatTheLeaseIsNotRenewed(t *testing.T) {
-	s, l := state(t, "nominated w3"), here(t, "quota")
-	o := Observation{Now: noon(), Local: l, Clusters: clusters(t, "w1 up lease-lapsed:no-rights \n w2 up lease-awaited \n w3 up lease-awaited:slow")}
+	s, l := state(t, "nominated w3"), connectedView(t, "quota")
+	o := Observation{Now: testNow(), Local: l, Clusters: clusters(t, "w1 up lease-lapsed:no-rights \n w2 up lease-awaited \n w3 up lease-awaited:slow")}
 	want := []Explanation{
-		{Cluster: "w1", Phase: PhaseNotEligible, Reason: NotLeased, Message: "its fence would stop the job, because the run lease there is not renewed: no-rights"},
-		{Cluster: "w2", Phase: PhaseNotEligible, Reason: NotLeased, Message: "waits for its run lease to be renewed"},
-		{Cluster: "w3", Phase: PhaseNotEligible, Reason: NotLeased, Message: "waits for its run lease to be renewed: slow"},
+		{Cluster: "w1", Phase: ClusterNotEligible, Reason: NotLeased, Message: "its fence would stop the job, because the run lease there is not renewed: no-rights"},
+		{Cluster: "w2", Phase: ClusterNotEligible, Reason: NotLeased, Message: "waits for its run lease to be renewed"},
+		{Cluster: "w3", Phase: ClusterNotEligible, Reason: NotLeased, Message: "waits for its run lease to be renewed: slow"},
 	}
 	if diff := cmp.Diff(want, Explain(s, o, runOnce()).Clusters); diff != "" {
 		t.Error(diff)

@@ -26,23 +26,23 @@ func msgAdmitted(cluster string) string {
 	return `The workload was admitted on ` + strconv.Quote(cluster)
 }
 
-// previously adds the old state to a message.
-func (t turn) previously(message string) string {
-	return truncate(message + `, Previously: ` + strconv.Quote(string(t.o.Local.Check)))
+// withPrevious adds the old state to a message.
+func (t decision) withPrevious(message string) string {
+	return truncate(message + `, Previously: ` + strconv.Quote(string(t.observed.Local.Check)))
 }
 
-func (t turn) msgEvicted(cluster string) string {
+func (t decision) msgEvicted(cluster string) string {
 	return `Workload evicted on worker cluster: ` + strconv.Quote(cluster) +
-		`, resetting for re-admission. Previously: ` + strconv.Quote(string(t.o.Local.Check))
+		`, resetting for re-admission. Previously: ` + strconv.Quote(string(t.observed.Local.Check))
 }
 
-func (t turn) msgOutOfSync(cluster string) string {
-	return t.previously(`Remote workload on worker cluster ` + strconv.Quote(cluster) +
+func (t decision) msgOutOfSync(cluster string) string {
+	return t.withPrevious(`Remote workload on worker cluster ` + strconv.Quote(cluster) +
 		` is out of sync with its user job, resetting for re-dispatch`)
 }
 
-func (t turn) msgCollision(cluster string) string {
-	return t.previously(`An object of the same name on worker cluster ` + strconv.Quote(cluster) +
+func (t decision) msgCollision(cluster string) string {
+	return t.withPrevious(`An object of the same name on worker cluster ` + strconv.Quote(cluster) +
 		` is not ours, resetting for re-dispatch`)
 }
 
@@ -51,30 +51,30 @@ func msgRelabelled(cluster string) string {
 		`: put it back for its status to be seen here`
 }
 
-func (t turn) msgDrained(cluster string) string {
-	return t.previously(`Worker cluster ` + strconv.Quote(cluster) + ` is being drained, resetting for re-dispatch`)
+func (t decision) msgDrained(cluster string) string {
+	return t.withPrevious(`Worker cluster ` + strconv.Quote(cluster) + ` is being drained, resetting for re-dispatch`)
 }
 
 // msgOwed says who may still run an earlier epoch's job and, if the policy promises that runs never overlap, how that ends.
-func (t turn) msgOwed(clusters []string) string {
-	text := "an earlier attempt may still run on " + list(clusters)
-	for _, d := range t.s.Debts {
+func (t decision) msgOwed(clusters []string) string {
+	text := "an earlier attempt may still run on " + joinNames(clusters)
+	for _, d := range t.state.Debts {
 		v := t.view(d.Cluster)
-		if live := t.answer(v); live != nil && live.Job.stray() {
+		if live := t.liveAnswer(v); live != nil && live.Job.isStray() {
 			text += "; the job on " + strconv.Quote(d.Cluster) + " names this workload, though its label " + originLabel +
 				" is not the hub's: delete it, or put the label back"
 		}
-		if t.strict() && !v.connected() && slices.Contains(clusters, d.Cluster) {
-			text += "; " + t.msgHeld(v, d.Stops)
+		if t.forbidsOverlap() && !v.connected() && slices.Contains(clusters, d.Cluster) {
+			text += "; " + t.msgHeld(v, d.StopsOnHubLost)
 		}
-		if t.strict() && v.connected() && !d.Absent.IsZero() {
-			text += "; " + t.msgEmptied(d)
+		if t.forbidsOverlap() && v.connected() && !d.AbsentSince.IsZero() {
+			text += "; " + t.msgPodsEnding(d)
 		}
 	}
 	return text
 }
 
-func list(names []string) string {
+func joinNames(names []string) string {
 	if len(names) == 0 {
 		return "no cluster"
 	}

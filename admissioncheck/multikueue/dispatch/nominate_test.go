@@ -56,7 +56,7 @@ func TestTheIncrementalDispatcherNominatesInRounds(t *testing.T) {
 		{"what is seen of a lost record begins an epoch and its first round", "nominated w2; round 1m", "w1 up \n w2 up copy@3", "RecordLost; epoch 4 of r1; nominated w1 w2; round; owed w1@3 w2@3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := ask(t, p, c.state, "quota", c.clusters); got != c.want {
+			if got := step(t, p, c.state, "quota", c.clusters); got != c.want {
 				t.Errorf("\n got %s\nwant %s", got, c.want)
 			}
 		})
@@ -66,7 +66,7 @@ func TestTheIncrementalDispatcherNominatesInRounds(t *testing.T) {
 func TestTheIncrementalDispatcherMayGoByName(t *testing.T) {
 	p := Compatible(15 * time.Minute)
 	p.Dispatcher, p.StepSize, p.ByName = Incremental, 2, true
-	if got, want := ask(t, p, "", "quota", "w4 up \n w2 up \n w3 up"), "Nominated; nominated w2 w3; round"; got != want {
+	if got, want := step(t, p, "", "quota", "w4 up \n w2 up \n w3 up"), "Nominated; nominated w2 w3; round"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -75,7 +75,7 @@ func TestTheIncrementalDispatcherSaysWhenNobodyIsLeft(t *testing.T) {
 	p := Compatible(15 * time.Minute)
 	p.Dispatcher = Incremental
 	want := `Offered; Pending waiting for a cluster to admit the workload; no more workers to nominate (clusters: 1 refused); "w1" refused: cannot admit it: never fits`
-	if got := ask(t, p, "nominated w1; round 10m", "quota since=10m", "w1 up copy@1 refused"); got != want {
+	if got := step(t, p, "nominated w1; round 10m", "quota since=10m", "w1 up copy@1 refused"); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 }
@@ -84,7 +84,7 @@ func TestARetreatEndsTheRounds(t *testing.T) {
 	p := Compatible(15 * time.Minute)
 	p.Dispatcher = Incremental
 	want := "LocalEvicted; epoch 2; nominated; no round"
-	if got := ask(t, p, "nominated w1; round 1m", "quota evicted evictions=1", "w1 up copy@1"); got != want {
+	if got := step(t, p, "nominated w1; round 1m", "quota evicted evictions=1", "w1 up copy@1"); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 }
@@ -93,7 +93,7 @@ func TestANewReservationBeginsItsFirstRound(t *testing.T) {
 	p := Compatible(15 * time.Minute)
 	p.Dispatcher, p.StepSize = Incremental, 1
 	want := "Opened; epoch 2 of r2; nominated w1; round"
-	if got := ask(t, p, "epoch 2; owed w1@1", "quota r2 evictions=1", "w1 up live@2 \n w2 up"); got != want {
+	if got := step(t, p, "epoch 2; owed w1@1", "quota r2 evictions=1", "w1 up live@2 \n w2 up"); got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
 }

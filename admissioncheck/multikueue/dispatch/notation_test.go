@@ -13,8 +13,8 @@ import (
 // local: `quota r1 Ready evictions=1 active`. A cluster a line, what a live read found after the word live:
 // `w1 up copy@2 admitted adopted job@2 behind live copy@2 evicted job@2`. An answer is described by describe.
 
-// noon is the Now of all tables.
-func noon() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
+// testNow is the Now of all tables.
+func testNow() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 
 func state(t *testing.T, text string) State {
 	t.Helper()
@@ -33,21 +33,21 @@ func state(t *testing.T, text string) State {
 		case "bound":
 			s.Bound = words[1]
 		case "stops":
-			s.Stops = true
+			s.StopsOnHubLost = true
 		case "nominated":
 			s.Nominated = words[1:]
 		case "round":
-			s.Round = noon().Add(-duration(t, words[1]))
+			s.Round = testNow().Add(-duration(t, words[1]))
 		case "owed":
 			for _, w := range words[1:] {
 				cluster, epoch, _ := strings.Cut(w, "@")
 				epoch, absent, found := strings.Cut(epoch, "~")
 				epoch, stops := strings.CutSuffix(epoch, "!")
-				d := Debt{Cluster: cluster, Epoch: number(t, epoch), Stops: stops}
+				d := Debt{Cluster: cluster, Epoch: number(t, epoch), StopsOnHubLost: stops}
 				if found {
-					d.Absent = noon().Add(-duration(t, absent))
+					d.AbsentSince = testNow().Add(-duration(t, absent))
 				}
-				s = s.owing(d)
+				s = s.withDebt(d)
 			}
 		default:
 			t.Fatalf("a state has no %q", words[0])
@@ -74,8 +74,8 @@ func duration(t *testing.T, text string) time.Duration {
 	return d
 }
 
-// here parses what is local; the other checks are ready unless it says waiting, and quota was reserved a second ago.
-func here(t *testing.T, text string) Local {
+// connectedView parses what is local; the other checks are ready unless it says waiting, and quota was reserved a second ago.
+func connectedView(t *testing.T, text string) Local {
 	t.Helper()
 	l := Local{Check: Pending, OtherChecksReady: true}
 	words := strings.Fields(text)
@@ -83,7 +83,7 @@ func here(t *testing.T, text string) Local {
 		key, value, _ := strings.Cut(w, "=")
 		switch key {
 		case "quota":
-			l.QuotaReserved, l.Reservation, l.ReservedAt = true, "r1", noon().Add(-time.Second)
+			l.QuotaReserved, l.Reservation, l.ReservedAt = true, "r1", testNow().Add(-time.Second)
 		case "r1", "r2":
 			l.Reservation = w
 		case "Pending", "Ready", "Retry", "Rejected":
@@ -91,7 +91,7 @@ func here(t *testing.T, text string) Local {
 		case "left":
 			l.SiblingLeft = true
 		case "awaited":
-			l.Awaited = true
+			l.AwaitsUnbinding = true
 		case "dropped":
 			l.Check = ""
 		case "evicted":
@@ -105,7 +105,7 @@ func here(t *testing.T, text string) Local {
 		case "deleted":
 			l.Deleted = true
 		case "kept":
-			l.Deleted, l.Kept = true, true
+			l.Deleted, l.KeptForJob = true, true
 		case "waiting":
 			l.OtherChecksReady = false
 		case "kill":
@@ -115,7 +115,7 @@ func here(t *testing.T, text string) Local {
 		case "sibling":
 			l.AwaitsSibling = true
 		case "since":
-			l.ReservedAt = noon().Add(-duration(t, value))
+			l.ReservedAt = testNow().Add(-duration(t, value))
 		case "NoAdapter", "NotManaged":
 			l.Refusal = Refusal{Reason: Reason(key), Detail: strings.Join(words[i+1:], " ")}
 			return l
@@ -160,36 +160,36 @@ func (r *viewReader) word(w string) {
 	case "up":
 		r.view.Link = Link{State: Connected}
 	case "lost":
-		r.view.Link = Link{State: Unreachable, Since: noon().Add(-duration(r.t, value))}
+		r.view.Link = Link{State: Unreachable, Since: testNow().Add(-duration(r.t, value))}
 	case "unknown":
 		r.view.Link = Link{}
 	case "untried":
 		r.view.Link.Untried = true
 	case "stopped":
-		r.view.Stopped = number(r.t, value)
+		r.view.StoppedEpoch = number(r.t, value)
 	case "unlisted":
 		r.view.InConfig = false
 	case "ended-unfinished":
 		r.view.EndedUnfinished = true
 	case "live":
-		r.view.Live = &Live{Epoch: number(r.t, value), At: noon().Add(-time.Second)}
+		r.view.Live = &Live{Epoch: number(r.t, value), At: testNow().Add(-time.Second)}
 		r.copy, r.job = &r.view.Live.Copy, &r.view.Live.Job
 	case "old":
-		r.view.Live.At = noon().Add(-time.Minute)
+		r.view.Live.At = testNow().Add(-time.Minute)
 	case "copy":
-		*r.copy, r.onJob = Copy{Holder: Ours, Epoch: number(r.t, value), SpecMatches: true, Stamped: true}, false
+		*r.copy, r.onJob = Copy{Holder: Ours, Epoch: number(r.t, value), SpecMatches: true, HasWorkloadUID: true}, false
 	case "job":
-		*r.job, r.onJob = Job{Holder: Ours, Epoch: number(r.t, value), UID: "job", Stamped: true, Named: true}, true
+		*r.job, r.onJob = Job{Holder: Ours, Epoch: number(r.t, value), UID: "job", HasWorkloadUID: true, NamesWorkload: true}, true
 	case "foreign", "predecessor", "relabelled", "deleting", "finished":
 		r.common(key, outcome)
 	case "was":
-		*r.job = Job{Finished: &Outcome{Reason: outcome, Message: "over"}, Epoch: number(r.t, value), UID: "job", Stamped: true, Named: true}
+		*r.job = Job{Finished: &Outcome{Reason: outcome, Message: "over"}, Epoch: number(r.t, value), UID: "job", HasWorkloadUID: true, NamesWorkload: true}
 	case "fenced":
-		r.view.Fenced, r.view.RenewedAt = true, noon().Add(-duration(r.t, value))
+		r.view.Fenced, r.view.RenewedAt = true, testNow().Add(-duration(r.t, value))
 	case "unrenewed":
 		r.view.RenewedAt = time.Time{}
 	case "gone":
-		r.view.Gone = true
+		r.view.DeclaredGone = true
 	case "lease-awaited":
 		r.view.Lease, r.view.LeaseTrouble = LeaseAwaited, outcome
 	case "lease-lapsed":
@@ -209,24 +209,24 @@ func (r *viewReader) word(w string) {
 	case "unfit":
 		r.view.Fit.Reason, r.view.Fit.Message = Reason(outcome), "no"
 	case "asked": // if it says when: first, and last, as asked@4m@1m
-		r.view.GateAsked = true
+		r.view.GateRequested = true
 		if first, last, ok := strings.Cut(value, "@"); ok {
-			r.view.GateAskedFrom, r.view.GateAskedAt = noon().Add(-duration(r.t, first)), noon().Add(-duration(r.t, last))
+			r.view.GateFirstRequestedAt, r.view.GateRequestedAt = testNow().Add(-duration(r.t, first)), testNow().Add(-duration(r.t, last))
 		}
 	case "offered":
-		r.view.OfferedAt = noon().Add(-duration(r.t, value))
+		r.view.OfferedAt = testNow().Add(-duration(r.t, value))
 	case "preempting":
 		r.view.Preempting = true
 	case "trouble":
 		r.view.Trouble = outcome
 	case "behind":
-		r.job.Behind = true
+		r.job.StatusBehind = true
 	case "unstamped":
-		r.job.Stamped = false
+		r.job.HasWorkloadUID = false
 	case "unnamed":
-		r.job.Named = false
+		r.job.NamesWorkload = false
 	case "unmarked":
-		r.copy.Stamped = false
+		r.copy.HasWorkloadUID = false
 	case "another":
 		r.job.UID = "another"
 	default:
@@ -257,22 +257,22 @@ func (r *viewReader) common(key, outcome string) {
 func (r *viewReader) copyWord(key, value string) {
 	switch key {
 	case "quota":
-		r.copy.Quota = true
+		r.copy.QuotaReserved = true
 	case "admitted":
-		r.copy.Quota, r.copy.Admitted, r.copy.AdmittedAt = true, true, noon().Add(-time.Minute)
+		r.copy.QuotaReserved, r.copy.Admitted, r.copy.AdmittedAt = true, true, testNow().Add(-time.Minute)
 		if value != "" {
-			r.copy.AdmittedAt = noon().Add(-duration(r.t, value))
+			r.copy.AdmittedAt = testNow().Add(-duration(r.t, value))
 		}
 	case "refused":
-		r.copy.Refused, r.copy.Waiting = true, "never fits"
+		r.copy.Refused, r.copy.WaitingMessage = true, "never fits"
 	case "stops":
-		r.copy.Stops = true
+		r.copy.StopsOnHubLost = true
 	case "gated":
 		r.copy.GateClosed = true
 	case "blocked":
-		r.copy.GateClosed, r.copy.BlockedOnGate, r.copy.BlockedSince = true, true, noon().Add(-duration(r.t, value))
+		r.copy.GateClosed, r.copy.BlockedOnGate, r.copy.BlockedSince = true, true, testNow().Add(-duration(r.t, value))
 	case "opened":
-		r.copy.GateOpenedAt = noon().Add(-duration(r.t, value))
+		r.copy.GateOpenedAt = testNow().Add(-duration(r.t, value))
 	case "adopted":
 		r.copy.Adopted, r.copy.AdoptedBy = true, "job"
 	case "unadopted":
@@ -280,14 +280,14 @@ func (r *viewReader) copyWord(key, value string) {
 	case "evicted": // if it says when: evicted@4m
 		r.copy.Evicted = true
 		if value != "" {
-			r.copy.EvictedAt = noon().Add(-duration(r.t, value))
+			r.copy.EvictedAt = testNow().Add(-duration(r.t, value))
 		}
 	case "deactivating":
 		r.copy.Deactivating = true
 	case "changed":
 		r.copy.SpecMatches = false
 	case "reprioritized":
-		r.copy.SpecMatches, r.copy.PriorityOnly = false, true
+		r.copy.SpecMatches, r.copy.OnlyPriorityDiffers = false, true
 	default:
 		r.t.Fatalf("a cluster has no %q", key)
 	}
@@ -295,7 +295,7 @@ func (r *viewReader) copyWord(key, value string) {
 
 // describe says what a plan is: the reason, then what is stored or done.
 func describe(s State, l Local, plan Plan) string {
-	parts := []string{string(plan.Because)}
+	parts := []string{string(plan.Reason)}
 	next := plan.Next
 	if next.Epoch != s.Epoch || next.Reservation != s.Reservation {
 		parts = append(parts, strings.TrimSuffix(fmt.Sprintf("epoch %d of %s", next.Epoch, next.Reservation), " of "))
@@ -303,7 +303,7 @@ func describe(s State, l Local, plan Plan) string {
 	if next.Bound != s.Bound {
 		parts = append(parts, strings.TrimSpace("bound "+next.Bound))
 	}
-	if next.Stops && !s.Stops {
+	if next.StopsOnHubLost && !s.StopsOnHubLost {
 		parts = append(parts, "stops")
 	}
 	if fmt.Sprint(next.Nominated) != fmt.Sprint(s.Nominated) {
@@ -315,15 +315,15 @@ func describe(s State, l Local, plan Plan) string {
 	if fmt.Sprint(next.Debts) != fmt.Sprint(s.Debts) {
 		owed := "owed"
 		for _, d := range next.Debts {
-			owed += fmt.Sprintf(" %s@%d", d.Cluster, d.Epoch) + map[bool]string{true: "!"}[d.Stops]
-			if !d.Absent.IsZero() {
-				owed += "~" + noon().Sub(d.Absent).String()
+			owed += fmt.Sprintf(" %s@%d", d.Cluster, d.Epoch) + map[bool]string{true: "!"}[d.StopsOnHubLost]
+			if !d.AbsentSince.IsZero() {
+				owed += "~" + testNow().Sub(d.AbsentSince).String()
 			}
 		}
 		parts = append(parts, owed)
 	}
-	if plan.Verdict != (Verdict{Check: l.Check, Message: l.CheckMessage}) {
-		parts = append(parts, string(plan.Verdict.Check)+" "+plan.Verdict.Message)
+	if plan.CheckResult != (CheckResult{State: l.Check, Message: l.CheckMessage}) {
+		parts = append(parts, string(plan.CheckResult.State)+" "+plan.CheckResult.Message)
 	}
 	for _, a := range plan.Actions {
 		parts = append(parts, describeAction(a))
@@ -332,7 +332,7 @@ func describe(s State, l Local, plan Plan) string {
 		parts = append(parts, map[bool]string{false: "event", true: "warning"}[e.Warning])
 	}
 	if !plan.WakeAt.IsZero() {
-		parts = append(parts, "wake in "+plan.WakeAt.Sub(noon()).String())
+		parts = append(parts, "wake in "+plan.WakeAt.Sub(testNow()).String())
 	}
 	return strings.TrimSpace(strings.Join(parts, "; "))
 }
@@ -342,14 +342,14 @@ func describeAction(a Action) string {
 	switch a.Verb {
 	case Retract:
 		text += fmt.Sprintf(" below %d", a.Epoch)
-		if a.Spare {
+		if a.SpareFinished {
 			text += " sparing"
 		}
 		if a.Foreground {
 			text += " in the foreground"
 		}
 	case CreateOffer, CreateJob, UpdateOffer, OpenGate:
-		text += fmt.Sprintf("@%d", a.Epoch) + map[bool]string{true: " stops"}[a.Stops] + map[bool]string{true: " gated"}[a.Gated]
+		text += fmt.Sprintf("@%d", a.Epoch) + map[bool]string{true: " stops"}[a.StopsOnHubLost] + map[bool]string{true: " gated"}[a.GateClosed]
 	case EvictRemote:
 		text += " " + a.Message
 	case Finish:
@@ -359,8 +359,8 @@ func describeAction(a Action) string {
 	return strings.TrimSpace(text)
 }
 
-// row is one story: what is stored, what is seen, what follows.
-type row struct {
+// stepCase is one story: what is stored, what is seen, what follows.
+type stepCase struct {
 	name     string
 	state    string
 	local    string
@@ -368,12 +368,12 @@ type row struct {
 	want     string
 }
 
-func tell(t *testing.T, rows []row) {
+func runStepCases(t *testing.T, rows []stepCase) {
 	t.Helper()
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
-			s, l := state(t, r.state), here(t, r.local)
-			o := Observation{Now: noon(), Local: l, Clusters: clusters(t, r.clusters)}
+			s, l := state(t, r.state), connectedView(t, r.local)
+			o := Observation{Now: testNow(), Local: l, Clusters: clusters(t, r.clusters)}
 			got := describe(s, l, Step(s, o, Compatible(15*time.Minute)))
 			if got != r.want {
 				t.Errorf("\n got %s\nwant %s", got, r.want)

@@ -35,7 +35,7 @@ const (
 type Local struct {
 	// Deleted is set when the Workload is gone or going. Nothing is stored any more then, only cleaned up, unless it is Kept: a
 	// finalizer keeps it on behalf of its job, which is to get another Workload, until no cluster is bound and nobody owes.
-	Deleted, Kept bool
+	Deleted, KeptForJob bool
 	// Finished is the Workload's condition of that name.
 	Finished bool
 	// QuotaReserved is the Workload's condition of that name.
@@ -59,9 +59,9 @@ type Local struct {
 	OtherChecksReady bool
 	// Refusal says why the owner cannot be dispatched; its Reason is empty when it can.
 	Refusal Refusal
-	// Awaited is set while the hub has its quota back only when no cluster is bound any more: the hub itself evicts the Workload,
+	// AwaitsUnbinding is set while the hub has its quota back only when no cluster is bound any more: the hub itself evicts the Workload,
 	// and whether its job still runs over there is not to be read from the hub's job.
-	Awaited bool
+	AwaitsUnbinding bool
 	// JobActive is set while the status of the hub's own job shows active pods, which holds up its eviction.
 	JobActive bool
 	// KillGrace is the largest termination grace of the job's pods: how long it may go on after it was told to stop.
@@ -108,10 +108,10 @@ type ClusterView struct {
 	// Copy that no job had adopted. If the watched last state was finished, Job.Finished (and Job.Epoch) keep it instead.
 	// Any later sighting of either object, and any relist, ends both.
 	EndedUnfinished bool
-	// Stopped is the epoch of the last job there, if its deletion was watched, was one in the foreground, and the worker is known to let
+	// StoppedEpoch is the epoch of the last job there, if its deletion was watched, was one in the foreground, and the worker is known to let
 	// nobody hurry that, or it showed no pods before it went; or that of the last copy, if that was watched going without a job
 	// having taken it up. Zero otherwise: pods may outlive a job that others have deleted, or hurried, or that went while nobody looked.
-	Stopped int64
+	StoppedEpoch int64
 	// Fenced is set if the worker's fence was alive when it was last looked at (which is to be remembered across restarts),
 	// and if no copy is seen there that lacks the stamp Stop.
 	Fenced bool
@@ -123,9 +123,9 @@ type ClusterView struct {
 	// renewed, empty if it is or that is not known.
 	Lease        LeaseState
 	LeaseTrouble string
-	// Gone is set if a person has declared that nothing runs there any more. It counts only of a cluster that was tried and cannot
+	// DeclaredGone is set if a person has declared that nothing runs there any more. It counts only of a cluster that was tried and cannot
 	// be reached: nobody's word goes before what can be seen, or is about to be.
-	Gone bool
+	DeclaredGone bool
 	// Cordoned is set if nothing new is to be offered to the cluster; Draining if, besides, the Workload bound to it is to
 	// be moved now. Who is moved when is the caller's to say: BeingDrained is set as long as all are to be moved some time.
 	Cordoned     bool
@@ -138,10 +138,10 @@ type ClusterView struct {
 	// OfferedAt is when the hub began, by its clock, to make the offer of this epoch on the cluster; zero if it has not, or if
 	// that is not known any more.
 	OfferedAt time.Time
-	// GateAsked is set if the cluster was asked in this epoch to open the copy's gate. GateAskedFrom is when that was first, and
+	// GateRequested is set if the cluster was asked in this epoch to open the copy's gate. GateAskedFrom is when that was first, and
 	// GateAskedAt when the last call began that may have opened it although the copy does not show it; zero if there was none.
-	GateAsked                  bool
-	GateAskedFrom, GateAskedAt time.Time
+	GateRequested                         bool
+	GateFirstRequestedAt, GateRequestedAt time.Time
 	// Live is the answer to the last LiveRead, nil if there is none that still holds. An answer holds until the next
 	// write to these objects, the next event about them, or the loss of the connection.
 	Live *Live
@@ -182,9 +182,9 @@ type Link struct {
 	State LinkState
 	// Since is when an Unreachable cluster was lost (the first loss counts), or when this program first tried it.
 	Since time.Time
-	// Never is set if this program has never been connected to an Unreachable cluster, or if there is no such cluster any
+	// NeverConnected is set if this program has never been connected to an Unreachable cluster, or if there is no such cluster any
 	// more: it did not vanish, and says nothing about the hub's own connection as long as others can be reached.
-	Never bool
+	NeverConnected bool
 	// Untried is set while no attempt to connect has failed since an Unreachable cluster was lost, or since its credentials were
 	// replaced: it may be alive, and is about to be reached.
 	Untried bool
@@ -215,20 +215,20 @@ type Copy struct {
 	Epoch int64
 	// SpecMatches is set if its spec equals that of the hub's Workload, preemption gates aside; PriorityOnly if only
 	// priority and priority class differ.
-	SpecMatches  bool
-	PriorityOnly bool
-	// Quota is its condition QuotaReserved; Waiting is the message of that condition while it is False, and WaitingBecause its
+	SpecMatches         bool
+	OnlyPriorityDiffers bool
+	// QuotaReserved is its condition QuotaReserved; Waiting is the message of that condition while it is False, and WaitingBecause its
 	// reason, in the worker's own words. Refused is set if that reason says that the cluster cannot admit it until somebody
 	// changes something there.
-	Quota          bool
-	Waiting        string
-	WaitingBecause string
+	QuotaReserved  bool
+	WaitingMessage string
+	WaitingReason  string
 	Refused        bool
 	// Since is when QuotaReserved became what it is, or when the copy was made; zero if not known. Of a Foreign object it is
 	// always when that was made.
 	Since time.Time
-	// Stops is set if it is stamped so that the worker stops its job when it misses the hub.
-	Stops bool
+	// StopsOnHubLost is set if it is stamped so that the worker stops its job when it misses the hub.
+	StopsOnHubLost bool
 	// GateClosed is set while the hub's preemption gate of the copy is closed, and GateOpenedAt is when it was opened, zero
 	// if it was not. BlockedOnGate is its condition BlockedOnPreemptionGates, and BlockedSince the transition time.
 	GateClosed    bool
@@ -247,8 +247,8 @@ type Copy struct {
 	// AdoptedBy is the UID of that job.
 	Adopted   bool
 	AdoptedBy string
-	// Stamped is set if it bears the UID of the hub's Workload: then so does its job.
-	Stamped bool
+	// HasWorkloadUID is set if it bears the UID of the hub's Workload: then so does its job.
+	HasWorkloadUID bool
 	// Finished is its condition of that name, nil if not True. It may outlast the copy, with Epoch, Adopted and AdoptedBy, which then tell
 	// of the copy that is gone.
 	Finished *Outcome
@@ -261,17 +261,17 @@ type Job struct {
 	Holder Holder
 	// UID is its own.
 	UID string
-	// Stamped is set if it bears the UID of the hub's Workload; Named if it says by name that it is for that Workload. One that is
+	// HasWorkloadUID is set if it bears the UID of the hub's Workload; Named if it says by name that it is for that Workload. One that is
 	// neither is Foreign, whatever its labels.
-	Stamped, Named bool
+	HasWorkloadUID, NamesWorkload bool
 	// Epoch is its stamp; 0 if it has none.
 	Epoch int64
 	// Finished is set once it has ended. It may outlast the job, see ClusterView.EndedUnfinished.
 	Finished *Outcome
 	// Deleting is set while it waits for finalizers.
 	Deleting bool
-	// Behind is set if the hub's job does not show its status yet, as far as the adapter copies it.
-	Behind bool
+	// StatusBehind is set if the hub's job does not show its status yet, as far as the adapter copies it.
+	StatusBehind bool
 	// Since is when it was made; zero if not known.
 	Since time.Time
 }
@@ -297,6 +297,6 @@ type Live struct {
 	Job  Job
 }
 
-// answerAge is how old an answer may be for a run to be given up on it. Otherwise it is good until something newer is
+// maxAnswerAge is how old an answer may be for a run to be given up on it. Otherwise it is good until something newer is
 // known; but a watch may be slow to say so.
-const answerAge = 10 * time.Second
+const maxAnswerAge = 10 * time.Second

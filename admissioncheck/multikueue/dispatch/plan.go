@@ -9,10 +9,10 @@ type Plan struct {
 	Next State
 	// Actions are to be run in order, stopping at the first failure. Empty if Next differs from the State.
 	Actions []Action
-	// Verdict is what the Workload's entry for the check must say.
-	Verdict Verdict
-	// Because is why, for metrics and logs; Message says it in words.
-	Because Reason
+	// CheckResult is what the Workload's entry for the check must say.
+	CheckResult CheckResult
+	// Reason is why, for metrics and logs; Message says it in words.
+	Reason  Reason
 	Message string
 	// Clusters says, cluster by cluster in the Observation's order, why the Workload does not run there (or that it does).
 	// It and Summary are filled by Explain, and not by Step.
@@ -23,13 +23,13 @@ type Plan struct {
 	Event *Event
 	// WakeAt is when to ask again if nothing happens before; zero for never.
 	WakeAt time.Time
-	// Settled is set when nothing of the Workload is seen on a cluster that can be reached: its owner may go.
-	Settled bool
+	// NothingReachable is set when nothing of the Workload is seen on a cluster that can be reached: its owner may go.
+	NothingReachable bool
 }
 
-// Verdict is the check's state and message. It equals the present one unless something is to be said.
-type Verdict struct {
-	Check   CheckState
+// CheckResult is the check's state and message. It equals the present one unless something is to be said.
+type CheckResult struct {
+	State   CheckState
 	Message string
 }
 
@@ -42,32 +42,32 @@ type Event struct {
 // Explanation is why a cluster does not run the Workload, or that it does.
 type Explanation struct {
 	Cluster string
-	Phase   Phase
+	Phase   ClusterPhase
 	Reason  Reason
 	Message string
 	// Since is when that became so, zero if not known.
 	Since time.Time
 }
 
-// Phase is how far a Workload has come on one cluster.
-type Phase string
+// ClusterPhase is how far a Workload has come on one cluster.
+type ClusterPhase string
 
 // The phases.
 const (
-	// PhaseNotEligible: the cluster is not offered the Workload.
-	PhaseNotEligible Phase = "NotEligible"
-	// PhaseOffered: its copy is being made.
-	PhaseOffered Phase = "Offered"
-	// PhaseWaiting: its copy waits there.
-	PhaseWaiting Phase = "Waiting"
-	// PhaseAdmitted: its copy is admitted there; the one that is bound stays in this phase.
-	PhaseAdmitted Phase = "Admitted"
-	// PhaseRefused: the cluster does not take what it is given, or will not admit it.
-	PhaseRefused Phase = "Refused"
-	// PhaseLost: the cluster cannot be reached.
-	PhaseLost Phase = "Lost"
-	// PhaseLeaving: what an earlier attempt left there is being removed, or would be if the cluster could be reached.
-	PhaseLeaving Phase = "Leaving"
+	// ClusterNotEligible: the cluster is not offered the Workload.
+	ClusterNotEligible ClusterPhase = "NotEligible"
+	// ClusterOffered: its copy is being made.
+	ClusterOffered ClusterPhase = "Offered"
+	// ClusterWaiting: its copy waits there.
+	ClusterWaiting ClusterPhase = "Waiting"
+	// ClusterAdmitted: its copy is admitted there; the one that is bound stays in this phase.
+	ClusterAdmitted ClusterPhase = "Admitted"
+	// ClusterRefused: the cluster does not take what it is given, or will not admit it.
+	ClusterRefused ClusterPhase = "Refused"
+	// ClusterLost: the cluster cannot be reached.
+	ClusterLost ClusterPhase = "Lost"
+	// ClusterLeaving: what an earlier attempt left there is being removed, or would be if the cluster could be reached.
+	ClusterLeaving ClusterPhase = "Leaving"
 )
 
 // Verb is the kind of an Action.
@@ -109,14 +109,14 @@ type Action struct {
 	// Epoch is the stamp of what is created or updated, the bound below which Retract and EvictRemote work, and the
 	// current epoch otherwise.
 	Epoch int64
-	// Spare is Retract's: what it removes was not seen finished, so a finished job must not be removed unseen. The caller
+	// SpareFinished is Retract's: what it removes was not seen finished, so a finished job must not be removed unseen. The caller
 	// reads the job first and deletes it on condition that it has not changed since.
-	Spare bool
-	// Stops is CreateOffer's and CreateJob's: what is made is stamped so that the worker stops the job when it misses the
+	SpareFinished bool
+	// StopsOnHubLost is CreateOffer's and CreateJob's: what is made is stamped so that the worker stops the job when it misses the
 	// hub.
-	Stops bool
-	// Gated is CreateOffer's: the copy is made with the hub's preemption gate, closed.
-	Gated bool
+	StopsOnHubLost bool
+	// GateClosed is CreateOffer's: the copy is made with the hub's preemption gate, closed.
+	GateClosed bool
 	// Foreground is Retract's: the job is deleted in such a way that its object stays until its pods have ended. Otherwise a
 	// read that finds no job would say nothing about its pods.
 	Foreground bool

@@ -25,8 +25,8 @@ type Policy struct {
 	// doubles with each further cluster, up to RoundTimeout (if that is set). Zero: only refusals and losses bring another.
 	// It is also how long a copy that would have to preempt waits for one elsewhere that would not.
 	HedgeAfter time.Duration
-	// Orchestrate makes the copies with a closed preemption gate, of which one at a time is opened.
-	Orchestrate bool
+	// OrchestratePreemption makes the copies with a closed preemption gate, of which one at a time is opened.
+	OrchestratePreemption bool
 	// GateTimeout is how long an opened gate has to bring an admission before the next is opened; zero means five minutes.
 	GateTimeout time.Duration
 	// CutOffWindow is how close in time losses must be to count as one (see CutOff).

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// ask is one question under another policy than the compatible one.
-func ask(t *testing.T, p Policy, stored, local, seen string) string {
+// step is one question under another policy than the compatible one.
+func step(t *testing.T, p Policy, stored, local, seen string) string {
 	t.Helper()
-	s, l := state(t, stored), here(t, local)
-	return describe(s, l, Step(s, Observation{Now: noon(), Local: l, Clusters: clusters(t, seen)}, p))
+	s, l := state(t, stored), connectedView(t, local)
+	return describe(s, l, Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, seen)}, p))
 }
 
 func TestWhatAnExternalDispatcherNominatesWaitsForItsSiblings(t *testing.T) {
 	p := Compatible(time.Minute)
 	p.Dispatcher = External
-	tellUnder(t, p, []asking{
+	runExplanationCases(t, p, []explanationCase{
 		{"after a while it says so", "nominated w1", "quota sibling since=1m", "w1 up",
 			`SiblingWait; Pending waiting for the other workloads of the same owner (clusters: 1 not eligible); ` +
 				`"w1" not eligible: the workload waits for the first of its owner's workloads`},
 	})
 	p.ExplainAfter = 0
-	tellUnder(t, p, []asking{
+	runExplanationCases(t, p, []explanationCase{
 		{"it keeps its nominations", "nominated w1", "quota sibling", "w1 up", "SiblingWait"},
 		{"and is offered to nobody", "nominated w1", "quota sibling", "w1 up copy@1", "SiblingWait; Retract w1 below 2 sparing"},
 		{"until the first one has a cluster", "nominated w1", "quota pin=w1", "w1 up", "Offered; CreateOffer w1@1"},
@@ -43,7 +43,7 @@ func TestAnExternalDispatcherNominates(t *testing.T) {
 		{"its nomination outlives a lost record", "nominated w2", "w1 up \n w2 up copy@3", "RecordLost; epoch 4 of r1; owed w1@3 w2@3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := ask(t, p, c.state, "quota", c.clusters); got != c.want {
+			if got := step(t, p, c.state, "quota", c.clusters); got != c.want {
 				t.Errorf("\n got %s\nwant %s", got, c.want)
 			}
 		})
@@ -53,7 +53,7 @@ func TestAnExternalDispatcherNominates(t *testing.T) {
 func TestAPolicyMayHoldALostWorkload(t *testing.T) {
 	p := Compatible(15 * time.Minute)
 	p.OnWorkerLost, p.ExplainAfter = Hold, 0
-	if got, want := ask(t, p, "bound w1", "quota Ready", "w1 lost@50h \n w2 up"), "Held"; got != want {
+	if got, want := step(t, p, "bound w1", "quota Ready", "w1 lost@50h \n w2 up"), "Held"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -63,7 +63,7 @@ func BenchmarkStep(b *testing.B) {
 	for _, n := range []int{2, 20} {
 		b.Run(fmt.Sprintf("clusters=%d", n), func(b *testing.B) {
 			s := State{Epoch: 1}
-			o := Observation{Now: noon(), Local: Local{Check: Pending, QuotaReserved: true, Reservation: "r1", OtherChecksReady: true}}
+			o := Observation{Now: testNow(), Local: Local{Check: Pending, QuotaReserved: true, Reservation: "r1", OtherChecksReady: true}}
 			for i := range n {
 				v := ClusterView{Name: fmt.Sprintf("w%02d", i), InConfig: true, Link: Link{State: Connected}}
 				v.Copy = Copy{Holder: Ours, Epoch: 1, SpecMatches: true}
@@ -73,7 +73,7 @@ func BenchmarkStep(b *testing.B) {
 			p := Compatible(15 * time.Minute)
 			b.ReportAllocs()
 			for b.Loop() {
-				if Step(s, o, p).Because != Offered {
+				if Step(s, o, p).Reason != Offered {
 					b.Fatal("not the case that is measured")
 				}
 			}

@@ -5,7 +5,7 @@ import "testing"
 func TestAJobWhoseCopySomebodyHasRemovedIsRemovedToo(t *testing.T) {
 	const given, local = "epoch 2; bound w1; owed w1@1", "quota evicted awaited evictions=1"
 	const removed = "Retract w1 below 2 sparing in the foreground"
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{"nobody tells any more that it has stopped", given, local, "w1 up job@1", "Draining; " + removed},
 		{"its last status is copied", given, local + " active", "w1 up job@1 behind", "Draining; CopyStatus w1; " + removed},
 		{"an epoch that was lost with the record is made up for", given, local, "w1 up job@5", "LocalEvicted; epoch 6; owed w1@5"},
@@ -23,7 +23,7 @@ func TestAJobWhoseCopySomebodyHasRemovedIsRemovedToo(t *testing.T) {
 
 func TestACopyThatIsNotAdmittedAnyMoreButHasQuotaIsToldOfTheEvictionToo(t *testing.T) {
 	const given, local = "epoch 2; bound w1; owed w1@1", "quota evicted awaited evictions=1"
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{"a check there went back", given, local, "w1 up copy@1 quota adopted job@1", "Draining; EvictRemote w1 Evicted on manager: preempted"},
 		{"it is told once", given, local, "w1 up copy@1 quota adopted deactivating job@1", "Draining"},
 		{"then it has stopped", given, local, "w1 up copy@1 adopted evicted job@1", "LocalEvicted; bound"},

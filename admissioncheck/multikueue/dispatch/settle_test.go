@@ -8,7 +8,7 @@ import (
 // Who deletes a job in the background, or its namespace, does not wait for its pods. Where that matters the hub does.
 func TestAJobThatIsGoneMayHavePods(t *testing.T) {
 	const local = "quota r1 evictions=1 kill=30s"
-	tellUnder(t, runOnce(), []asking{
+	runExplanationCases(t, runOnce(), []explanationCase{
 		{
 			"it is noted when it was found gone", "epoch 2 of r1; nominated w2; owed w1@1", local, "w1 up live@2 \n w2 up copy@2 stops admitted",
 			"Owed; owed w1@1~1s",
@@ -54,7 +54,7 @@ func TestAJobThatIsGoneMayHavePods(t *testing.T) {
 			"w1 up live@2 \n w2 up copy@2 stops admitted", "Owed; wake in " + (2562047*time.Hour - 30*time.Second).String(),
 		},
 	})
-	tell(t, []row{{
+	runStepCases(t, []stepCase{{
 		"the compatible policy waits for nothing", "epoch 2 of r1; nominated w2; owed w1@1", local, "w1 up live@2 \n w2 up copy@2 admitted",
 		`Won; bound w2; nominated; owed; Ready The workload was admitted on "w2"; event`,
 	}})

@@ -19,13 +19,13 @@ type State struct {
 	// Bound is the one cluster that may hold the job of this epoch. It keeps its value during a retreat, until the core
 	// releases the quota; State.Retreating tells the two apart.
 	Bound string
-	// Stops is set if the bound copy is stamped so that the worker stops its job when it misses the hub. It is noted when the
+	// StopsOnHubLost is set if the bound copy is stamped so that the worker stops its job when it misses the hub. It is noted when the
 	// cluster is bound, because afterwards the cluster may be out of reach, and the cache empty.
-	Stops bool
+	StopsOnHubLost bool
 	// Round is when the dispatcher nominated last, in whole seconds; zero if it does not nominate in rounds.
 	Round time.Time
-	// Garbled is set if there is a record that cannot be read, so that what it said is lost. It is not stored.
-	Garbled bool
+	// Unreadable is set if there is a record that cannot be read, so that what it said is lost. It is not stored.
+	Unreadable bool
 	// Debts lists the clusters that may hold a job of an earlier epoch, sorted by name, one entry a cluster.
 	Debts []Debt
 }
@@ -34,20 +34,20 @@ type State struct {
 type Debt struct {
 	Cluster string
 	Epoch   int64
-	// Stops is State.Stops of that time.
-	Stops bool
-	// Absent is when a live read first found nothing there though nobody saw that the pods had ended (see turn.emptied), in whole
+	// StopsOnHubLost is State.Stops of that time.
+	StopsOnHubLost bool
+	// AbsentSince is when a live read first found nothing there though nobody saw that the pods had ended (see turn.emptied), in whole
 	// seconds; zero if none has. It is stored so that neither a restart nor a link that comes and goes begins the wait anew.
-	Absent time.Time
+	AbsentSince time.Time
 }
 
 func (d Debt) equal(o Debt) bool {
-	return d.Cluster == o.Cluster && d.Epoch == o.Epoch && d.Stops == o.Stops && d.Absent.Equal(o.Absent)
+	return d.Cluster == o.Cluster && d.Epoch == o.Epoch && d.StopsOnHubLost == o.StopsOnHubLost && d.AbsentSince.Equal(o.AbsentSince)
 }
 
 // Retreating reports that the bound cluster has been given up already: it is bound and owed by. The binding is then
 // only a name for clients to read, until the core clears it together with the quota reservation.
-func (s State) Retreating() bool { return s.Bound != "" && s.owedBy(s.Bound) }
+func (s State) Retreating() bool { return s.Bound != "" && s.hasDebt(s.Bound) }
 
 // Names returns every cluster the State mentions, sorted. The Observation must have a view of each.
 func (s State) Names() []string {
@@ -64,28 +64,28 @@ func (s State) Names() []string {
 
 // Equal reports whether two States say the same.
 func (s State) Equal(o State) bool {
-	return s.Epoch == o.Epoch && s.Reservation == o.Reservation && s.Bound == o.Bound && s.Stops == o.Stops && s.Round.Equal(o.Round) &&
+	return s.Epoch == o.Epoch && s.Reservation == o.Reservation && s.Bound == o.Bound && s.StopsOnHubLost == o.StopsOnHubLost && s.Round.Equal(o.Round) &&
 		slices.Equal(s.Nominated, o.Nominated) && slices.EqualFunc(s.Debts, o.Debts, Debt.equal)
 }
 
-// nominates reports whether a cluster is nominated.
-func (s State) nominates(cluster string) bool { return slices.Contains(s.Nominated, cluster) }
+// isNominated reports whether a cluster is nominated.
+func (s State) isNominated(cluster string) bool { return slices.Contains(s.Nominated, cluster) }
 
-// owedBy reports whether a cluster is among the debtors.
-func (s State) owedBy(cluster string) bool {
+// hasDebt reports whether a cluster is among the debtors.
+func (s State) hasDebt(cluster string) bool {
 	return slices.ContainsFunc(s.Debts, func(d Debt) bool { return d.Cluster == cluster })
 }
 
-// owing returns the State with a debt added; a later epoch replaces an earlier one of the same cluster, and whether its job
+// withDebt returns the State with a debt added; a later epoch replaces an earlier one of the same cluster, and whether its job
 // stops is only known if it is of both.
-func (s State) owing(debt Debt) State {
+func (s State) withDebt(debt Debt) State {
 	debts := slices.Clone(s.Debts)
 	at, found := slices.BinarySearchFunc(debts, debt.Cluster, func(d Debt, c string) int { return strings.Compare(d.Cluster, c) })
 	switch {
 	case !found:
 		debts = slices.Insert(debts, at, debt)
 	case debts[at].Epoch < debt.Epoch:
-		debt.Stops = debts[at].Stops && debt.Stops
+		debt.StopsOnHubLost = debts[at].StopsOnHubLost && debt.StopsOnHubLost
 		debts[at] = debt
 	}
 	s.Debts = debts
@@ -94,11 +94,11 @@ func (s State) owing(debt Debt) State {
 
 // retreat gives up the epoch: offers are withdrawn, the bound cluster becomes a debtor, the next epoch begins unused.
 func (s State) retreat(next int64) State {
-	if s.Bound != "" && !s.owedBy(s.Bound) {
-		s = s.owing(Debt{Cluster: s.Bound, Epoch: next - 1, Stops: s.Stops})
+	if s.Bound != "" && !s.hasDebt(s.Bound) {
+		s = s.withDebt(Debt{Cluster: s.Bound, Epoch: next - 1, StopsOnHubLost: s.StopsOnHubLost})
 	}
 	s.Epoch = next
-	s.Reservation, s.Stops = "", false
+	s.Reservation, s.StopsOnHubLost = "", false
 	s.Nominated, s.Round = nil, time.Time{}
 	return s
 }

@@ -8,19 +8,19 @@ func Step(s State, o Observation, p Policy) Plan {
 	if s.Epoch < 1 {
 		s.Epoch = 1
 	}
-	o = o.read(s.Epoch)
-	t := turn{s: s, o: o, p: p}
-	plan := t.sayable(t.decide())
+	o = o.normalizeStamps(s.Epoch)
+	t := decision{state: s, observed: o, policy: p}
+	plan := t.withoutEntry(t.decide())
 	if plan.Next.Epoch > s.Epoch && t.recordLost() {
-		plan.Next = t.suspect(plan.Next)
+		plan.Next = t.suspectAll(plan.Next)
 	}
-	if !plan.Next.Equal(s) || plan.Verdict != t.verdict() {
+	if !plan.Next.Equal(s) || plan.CheckResult != t.presentResult() {
 		plan.Actions = nil
 	}
 	if !plan.Writes(s, o.Local) {
-		plan.WakeAt = soonest(plan.WakeAt, t.nextEmptied())
+		plan.WakeAt = earliest(plan.WakeAt, t.nextPodsEnded())
 	}
-	plan.Settled = !t.anythingReachable()
+	plan.NothingReachable = !t.anythingReachable()
 	return plan
 }
 
@@ -28,38 +28,38 @@ func Step(s State, o Observation, p Policy) Plan {
 func Explain(s State, o Observation, p Policy) Plan {
 	plan := Step(s, o, p)
 	s.Epoch = max(s.Epoch, 1)
-	t := turn{s: s, o: o.read(s.Epoch), p: p}
-	plan.Clusters = t.explain(plan.Next)
-	plan.Summary = t.summary(plan)
+	t := decision{state: s, observed: o.normalizeStamps(s.Epoch), policy: p}
+	plan.Clusters = t.explainClusters(plan.Next)
+	plan.Summary = t.summarize(plan)
 	return plan
 }
 
 // Writes reports whether the Plan is one that stores something, given what it was made from, and so must not act.
 func (plan Plan) Writes(s State, l Local) bool {
-	return !plan.Next.Equal(s) || plan.Verdict != Verdict{Check: l.Check, Message: l.CheckMessage}
+	return !plan.Next.Equal(s) || plan.CheckResult != CheckResult{State: l.Check, Message: l.CheckMessage}
 }
 
-// Prepares reports whether Next may go with the very write that makes the reservation that the Plan was made for, instead
+// FitsReservationWrite reports whether Next may go with the very write that makes the reservation that the Plan was made for, instead
 // of one of its own: it begins the reservation's epoch, settles debts and nominates, and nothing else. A binding or a
 // nomination that an earlier reservation left standing is never built upon: its retreat has to be stored first.
-func (plan Plan) Prepares(s State, l Local) bool {
+func (plan Plan) FitsReservationWrite(s State, l Local) bool {
 	return s.Bound == "" && len(s.Nominated) == 0 && !plan.Next.Equal(s) && plan.Next.Bound == "" && plan.Event == nil &&
-		plan.Verdict == Verdict{Check: l.Check, Message: l.CheckMessage}
+		plan.CheckResult == CheckResult{State: l.Check, Message: l.CheckMessage}
 }
 
-// turn is one call of Step: its three inputs, and the questions that the cases ask of them.
-type turn struct {
-	s State
-	o Observation
-	p Policy
+// decision is one call of Step: its three inputs, and the questions that the cases ask of them.
+type decision struct {
+	state    State
+	observed Observation
+	policy   Policy
 }
 
 // decide goes through the cases in the contract's order (multikueue.md 4), with one change: a finished run is a fact
 // even when the hub has just lost its quota or evicts.
-func (t turn) decide() Plan {
-	l := t.o.Local
+func (t decision) decide() Plan {
+	l := t.observed.Local
 	switch {
-	case l.Deleted && l.Kept && !l.Finished:
+	case l.Deleted && l.KeptForJob && !l.Finished:
 		return t.going()
 	case l.Deleted:
 		return t.cleanUp(Deleted)
@@ -73,63 +73,63 @@ func (t turn) decide() Plan {
 	case !l.QuotaReserved:
 		return t.withoutQuota()
 	case l.Refusal.Reason != "" && l.Check != Rejected:
-		return t.refuse()
+		return t.reject()
 	case l.Evicted:
 		return t.evicted()
-	case l.Check == Retry || l.Check == Rejected || t.s.Retreating():
+	case l.Check == Retry || l.Check == Rejected || t.state.Retreating():
 		return t.retreating()
-	case t.s.Bound != "":
+	case t.state.Bound != "":
 		return t.bound()
 	default:
 		return t.open()
 	}
 }
 
-// sayable is the plan where there is a check to say things in. Where the Workload has no entry for it any more, nothing is done
+// withoutEntry is the plan where there is a check to say things in. Where the Workload has no entry for it any more, nothing is done
 // that would have to be said: a run goes on, and cannot be given up, since nobody would be told to evict it.
-func (t turn) sayable(plan Plan) Plan {
+func (t decision) withoutEntry(plan Plan) Plan {
 	switch {
-	case t.o.Local.Check != "" || plan.Verdict == t.verdict():
+	case t.observed.Local.Check != "" || plan.CheckResult == t.presentResult():
 		return plan
-	case plan.Next.Equal(t.s):
-		plan.Verdict, plan.Event = t.verdict(), nil
+	case plan.Next.Equal(t.state):
+		plan.CheckResult, plan.Event = t.presentResult(), nil
 		return plan
 	}
 	wake := plan.WakeAt
-	plan = t.stay(plan.Because, plan.Message, t.dismiss()...)
+	plan = t.act(plan.Reason, plan.Message, t.cleanOthers()...)
 	plan.WakeAt = wake
 	return plan
 }
 
-// verdict is what the check says now.
-func (t turn) verdict() Verdict {
-	return Verdict{Check: t.o.Local.Check, Message: t.o.Local.CheckMessage}
+// presentResult is what the check says now.
+func (t decision) presentResult() CheckResult {
+	return CheckResult{State: t.observed.Local.Check, Message: t.observed.Local.CheckMessage}
 }
 
-// stay is the Plan that stores nothing.
-func (t turn) stay(because Reason, message string, actions ...Action) Plan {
-	return Plan{Next: t.s, Verdict: t.verdict(), Because: because, Message: message, Actions: actions}
+// act is the Plan that stores nothing.
+func (t decision) act(because Reason, message string, actions ...Action) Plan {
+	return Plan{Next: t.state, CheckResult: t.presentResult(), Reason: because, Message: message, Actions: actions}
 }
 
-// move is the Plan that stores another State under the same verdict.
-func (t turn) move(next State, because Reason, message string) Plan {
-	return Plan{Next: next, Verdict: t.verdict(), Because: because, Message: message}
+// store is the Plan that stores another State under the same verdict.
+func (t decision) store(next State, because Reason, message string) Plan {
+	return Plan{Next: next, CheckResult: t.presentResult(), Reason: because, Message: message}
 }
 
 // giveUp is the Plan of a retreat: the epoch is raised, the debt recorded and the check set to Retry in one write.
-func (t turn) giveUp(because Reason, message string, event *Event) Plan {
+func (t decision) giveUp(because Reason, message string, event *Event) Plan {
 	return Plan{
-		Next:    t.s.retreat(t.nextEpoch()),
-		Verdict: Verdict{Check: Retry, Message: truncate(message)},
-		Because: because,
-		Message: message,
-		Event:   event,
+		Next:        t.state.retreat(t.nextEpoch()),
+		CheckResult: CheckResult{State: Retry, Message: truncate(message)},
+		Reason:      because,
+		Message:     message,
+		Event:       event,
 	}
 }
 
 // view returns what is known of a cluster; a cluster nobody told us about is Unknown.
-func (t turn) view(name string) ClusterView {
-	for _, v := range t.o.Clusters {
+func (t decision) view(name string) ClusterView {
+	for _, v := range t.observed.Clusters {
 		if v.Name == name {
 			return v
 		}
@@ -137,8 +137,8 @@ func (t turn) view(name string) ClusterView {
 	return ClusterView{Name: name}
 }
 
-// soonest returns the earlier of two times, where zero means never.
-func soonest(a, b time.Time) time.Time {
+// earliest returns the earlier of two times, where zero means never.
+func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}

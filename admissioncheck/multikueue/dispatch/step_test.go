@@ -3,7 +3,7 @@ package dispatch
 import "testing"
 
 func TestCleaningUp(t *testing.T) {
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"a deleted workload is removed from every cluster that can be reached", "bound w1", "deleted quota Ready",
 			"w1 up copy@1 admitted job@1 \n w2 lost@1h copy@1 \n w3 up copy@1",
@@ -39,7 +39,7 @@ func TestCleaningUp(t *testing.T) {
 }
 
 func TestRefusing(t *testing.T) {
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"an owner of a kind without adapter is rejected", "", "quota NoAdapter v1, Kind=Foo", "w1 up",
 			`NoAdapter; Rejected No multikueue adapter found for owner kind "v1, Kind=Foo", Previously: "Pending"`,
@@ -63,7 +63,7 @@ func TestRefusing(t *testing.T) {
 }
 
 func TestARunThatHasEnded(t *testing.T) {
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"the copy's word is recorded", "bound w1", "quota Ready", "w1 up copy@1 admitted finished:Failed job@1 finished:Succeeded",
 			"RunFinished; Finish w1 Failed",
@@ -107,7 +107,7 @@ func TestARunThatHasEnded(t *testing.T) {
 }
 
 func TestOffering(t *testing.T) {
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"every connected cluster is nominated", "", "quota", "w2 up \n w1 up \n w3 lost@1m",
 			"Nominated; nominated w1 w2",
@@ -163,7 +163,7 @@ func TestOffering(t *testing.T) {
 }
 
 func TestWinning(t *testing.T) {
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"the cluster that admitted first wins", "nominated w1 w2", "quota", "w1 up copy@1 admitted@5s \n w2 up copy@1 admitted@9s",
 			`Won; bound w2; nominated; Ready The workload was admitted on "w2"; event`,
@@ -215,7 +215,7 @@ func TestWinning(t *testing.T) {
 }
 
 func TestEpochs(t *testing.T) {
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"a recorded retreat opens its epoch in the next reservation", "epoch 2; owed w1@1", "quota r2 evictions=1", "w1 up \n w2 up",
 			"Opened; epoch 2 of r2; nominated w1 w2",
@@ -248,7 +248,7 @@ func TestEpochs(t *testing.T) {
 }
 
 func TestStarting(t *testing.T) {
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"the losers' copies go before the job is created", "bound w1", "quota Ready", "w1 up copy@1 admitted \n w2 up copy@1 admitted \n w3 lost@1m copy@1",
 			"Starting; Retract w2 below 2; CreateJob w1@1",
@@ -300,7 +300,7 @@ func TestStarting(t *testing.T) {
 }
 
 func TestLosingABoundCluster(t *testing.T) {
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"it keeps its job during the grace", "bound w1", "quota Ready", "w1 lost@5m copy@1 admitted job@1 \n w2 up",
 			"InGrace; wake in 10m0s",
@@ -327,7 +327,7 @@ func TestLosingABoundCluster(t *testing.T) {
 }
 
 func TestTroubleOnABoundCluster(t *testing.T) {
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"an eviction there is confirmed first", "bound w1", "quota Ready", "w1 up copy@1 evicted job@1",
 			"Looking; LiveRead w1",
@@ -382,7 +382,7 @@ func TestTroubleOnABoundCluster(t *testing.T) {
 }
 
 func TestRetreating(t *testing.T) {
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"an eviction by the hub is recorded before the worker is told", "bound w1", "quota Ready evicted evictions=1", "w1 up copy@1 admitted job@1",
 			"LocalEvicted; epoch 2; owed w1@1",
@@ -424,7 +424,7 @@ func TestRetreating(t *testing.T) {
 }
 
 func TestACheckThatWasDropped(t *testing.T) {
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"a run goes on", "bound w1", "quota dropped", "w1 up copy@1 admitted job@1 behind",
 			"Running; CopyStatus w1",
@@ -457,7 +457,7 @@ func TestACheckThatWasDropped(t *testing.T) {
 func TestTheHubHasItsQuotaBackWhenTheClusterHasStoppedTheJob(t *testing.T) {
 	given := "epoch 2; bound w1; owed w1@1"
 	local := "quota evicted awaited evictions=1"
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"not before it was told", given, local, "w1 up copy@1 admitted adopted job@1",
 			"Draining; EvictRemote w1 Evicted on manager: preempted",

@@ -6,7 +6,7 @@ import "testing"
 // nothing to know.
 func TestAnEpochThatBeginsWithoutTheRecordSuspectsEverybody(t *testing.T) {
 	const others = "w1 up copy@2 admitted adopted job@2 \n w2 lost@1h \n w3 up"
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"evicted while bound", "bound w1", "quota Ready evicted evictions=2", others,
 			`LocalEvicted; epoch 3; owed w1@2 w2@2 w3@2`,
@@ -49,7 +49,7 @@ func TestAnEpochThatBeginsWithoutTheRecordSuspectsEverybody(t *testing.T) {
 }
 
 func TestAnEpochThatEndsAsItsRecordSaysSuspectsNobody(t *testing.T) {
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{"the first eviction", "bound w1", "quota Ready evicted evictions=1", "w1 up copy@1 admitted job@1 \n w2 up", `LocalEvicted; epoch 2; owed w1@1`},
 		{
 			"a later one", "epoch 2 of r1; bound w1", "quota Ready evicted evictions=2", "w1 up copy@2 admitted job@2 \n w2 up",
@@ -61,7 +61,7 @@ func TestAnEpochThatEndsAsItsRecordSaysSuspectsNobody(t *testing.T) {
 
 // What is known of a debtor is not forgotten because everybody is suspected: nothing was offered to it since.
 func TestSuspicionLeavesADebtAlone(t *testing.T) {
-	tellUnder(t, runOnce(), []asking{
+	runExplanationCases(t, runOnce(), []explanationCase{
 		{
 			"it stops without the hub", "epoch 2 of r1; owed w1@1!", "quota r2 evictions=2", "w1 lost@1m fenced@1m copy@1 stops admitted \n w2 up",
 			"RecordLost; epoch 3 of r2; nominated w2; owed w1@1! w2@2",

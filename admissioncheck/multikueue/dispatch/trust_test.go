@@ -4,7 +4,7 @@ import "testing"
 
 // Whose word counts: anybody who may make a Job on a worker can write our public label on it.
 func TestWhoseResultCounts(t *testing.T) {
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"a job on a cluster that the state does not name ends nothing", "nominated w1", "quota", "w1 up copy@1 \n w2 up job@1 finished:Succeeded",
 			"RecordLost; epoch 2 of r1; nominated w1 w2; owed w1@1 w2@1",
@@ -86,7 +86,7 @@ func TestWhoseResultCounts(t *testing.T) {
 
 // What others have changed on a worker is still ours where it may run.
 func TestWhatHasLostItsLabelMayStillRun(t *testing.T) {
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"a debtor's job that bears our stamp is no cleared debt", "epoch 2 of r1; owed w1@1", "quota evictions=1", "w1 up live@2 job@1 relabelled \n w2 up",
 			"Nominated; nominated w1 w2",

@@ -2,10 +2,10 @@ package dispatch
 
 import "time"
 
-// waitsFor says what a copy without quota waits for, by the worker's own reason (contract: kueue-api.md 1.13, QuotaReserved). Workers
+// waitingFor says what a copy without quota waits for, by the worker's own reason (contract: kueue-api.md 1.13, QuotaReserved). Workers
 // that give no detailed reasons say Pending of nearly everything.
-func (c Copy) waitsFor() (because Reason, words string) {
-	switch c.WaitingBecause {
+func (c Copy) waitingFor() (because Reason, words string) {
+	switch c.WaitingReason {
 	case "", "WaitingForQuota":
 		return WaitingForQuota, "waits for quota"
 	case "WaitingForPreemptedWorkloads":
@@ -24,14 +24,14 @@ func (c Copy) waitsFor() (because Reason, words string) {
 	return WaitingThere, "waits"
 }
 
-// quoted is what the worker itself says about a copy without quota: message, and reason in brackets.
-func (c Copy) quoted() string {
+// waitingText is what the worker itself says about a copy without quota: message, and reason in brackets.
+func (c Copy) waitingText() string {
 	text := ""
-	if c.Waiting != "" {
-		text = ": " + c.Waiting
+	if c.WaitingMessage != "" {
+		text = ": " + c.WaitingMessage
 	}
-	if c.WaitingBecause != "" {
-		text += " (" + c.WaitingBecause + ")"
+	if c.WaitingReason != "" {
+		text += " (" + c.WaitingReason + ")"
 	}
 	return text
 }

@@ -138,12 +138,12 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 	priority := o.Gone || samePriority(remote, o.Workload)
 	c := dispatch.Copy{
 		Holder: o.holder(remote), Epoch: Epoch(remote),
-		SpecMatches: same && priority, PriorityOnly: same && !priority,
-		Evicted:      holds(remote, kueue.WorkloadEvicted),
-		Deactivating: holds(remote, kueue.WorkloadDeactivationTarget) || !ptr.Deref(remote.Spec.Active, true),
-		Deleting:     !remote.DeletionTimestamp.IsZero(),
-		Since:        remote.CreationTimestamp.Time,
-		Stops:        StopsWithoutHub(remote), Stamped: o.stamped(remote),
+		SpecMatches: same && priority, OnlyPriorityDiffers: same && !priority,
+		Evicted:        holds(remote, kueue.WorkloadEvicted),
+		Deactivating:   holds(remote, kueue.WorkloadDeactivationTarget) || !ptr.Deref(remote.Spec.Active, true),
+		Deleting:       !remote.DeletionTimestamp.IsZero(),
+		Since:          remote.CreationTimestamp.Time,
+		StopsOnHubLost: StopsWithoutHub(remote), HasWorkloadUID: o.stamped(remote),
 	}
 	c.Adopted, c.AdoptedBy = adopted(remote)
 	gate(&c, remote)
@@ -151,12 +151,12 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 		c.EvictedAt = meta.FindStatusCondition(remote.Status.Conditions, kueue.WorkloadEvicted).LastTransitionTime.Time
 	}
 	if reserved := meta.FindStatusCondition(remote.Status.Conditions, kueue.WorkloadQuotaReserved); reserved != nil {
-		c.Quota = reserved.Status == metav1.ConditionTrue
+		c.QuotaReserved = reserved.Status == metav1.ConditionTrue
 		if c.Holder != dispatch.Foreign {
 			c.Since = reserved.LastTransitionTime.Time
 		}
-		if !c.Quota {
-			c.Waiting, c.WaitingBecause = kube.Sanitize(reserved.Message, wire.MaxText), kube.Sanitize(reserved.Reason, wire.MaxText)
+		if !c.QuotaReserved {
+			c.WaitingMessage, c.WaitingReason = kube.Sanitize(reserved.Message, wire.MaxText), kube.Sanitize(reserved.Reason, wire.MaxText)
 			c.Refused = slices.Contains(refusals(), kueue.Reason(reserved.Reason))
 		}
 	}

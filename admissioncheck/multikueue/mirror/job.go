@@ -25,11 +25,11 @@ func (o Original) JobFacts(remote client.Object) dispatch.Job {
 	j := dispatch.Job{
 		Holder: o.jobHolder(remote), Epoch: Epoch(remote), Finished: Outcome(o.Kind, remote),
 		Deleting: !remote.GetDeletionTimestamp().IsZero(), Since: remote.GetCreationTimestamp().Time,
-		UID: string(remote.GetUID()), Stamped: o.stamped(remote), Named: o.isNamed(remote),
+		UID: string(remote.GetUID()), HasWorkloadUID: o.stamped(remote), NamesWorkload: o.isNamed(remote),
 	}
 	if j.Holder == dispatch.Ours && o.Job != nil {
 		_, behind, _ := o.WithStatus(remote)
-		j.Behind = behind
+		j.StatusBehind = behind
 	}
 	return j
 }

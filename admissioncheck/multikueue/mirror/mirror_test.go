@@ -164,8 +164,8 @@ func TestWhetherACopyStillEqualsItsOriginal(t *testing.T) {
 					StripWorkload(remote)
 				}
 				got := original().Copy(remote)
-				if got.SpecMatches != tc.matches || got.PriorityOnly != tc.priorityOnly {
-					t.Errorf("stripped %v: matches %v, priority only %v", stripped, got.SpecMatches, got.PriorityOnly)
+				if got.SpecMatches != tc.matches || got.OnlyPriorityDiffers != tc.priorityOnly {
+					t.Errorf("stripped %v: matches %v, priority only %v", stripped, got.SpecMatches, got.OnlyPriorityDiffers)
 				}
 			}
 			if len(remote.Spec.PodSets) > 0 {
@@ -272,8 +272,8 @@ func TestTheFactsOfACopy(t *testing.T) {
 		}
 	}))
 	want := dispatch.Copy{
-		Holder: dispatch.Ours, Epoch: 1, SpecMatches: true, Quota: true, Admitted: true, AdmittedAt: since.Time, Evicted: true, EvictedAt: since.Time, Since: since.Time,
-		Deactivating: true, Adopted: true, Stamped: true, Deleting: true, Finished: &dispatch.Outcome{Reason: "Succeeded", Message: "done"},
+		Holder: dispatch.Ours, Epoch: 1, SpecMatches: true, QuotaReserved: true, Admitted: true, AdmittedAt: since.Time, Evicted: true, EvictedAt: since.Time, Since: since.Time,
+		Deactivating: true, Adopted: true, HasWorkloadUID: true, Deleting: true, Finished: &dispatch.Outcome{Reason: "Succeeded", Message: "done"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
@@ -281,13 +281,13 @@ func TestTheFactsOfACopy(t *testing.T) {
 	waiting := original().Copy(onWorker(1, func(wl *kueue.Workload) {
 		wl.Status.Conditions = []metav1.Condition{condition("QuotaReserved", metav1.ConditionFalse, "WaitingForQuota", "no room")}
 	}))
-	if waiting.Quota || waiting.Refused || waiting.Waiting != "no room" || waiting.WaitingBecause != "WaitingForQuota" {
+	if waiting.QuotaReserved || waiting.Refused || waiting.WaitingMessage != "no room" || waiting.WaitingReason != "WaitingForQuota" {
 		t.Errorf("facts %+v", waiting)
 	}
 	refused := original().Copy(onWorker(1, func(wl *kueue.Workload) {
 		wl.Status.Conditions = []metav1.Condition{condition("QuotaReserved", metav1.ConditionFalse, "ExceedsMaxQuota", "too big")}
 	}))
-	if refused.Quota || !refused.Refused || refused.Waiting != "too big" || refused.WaitingBecause != "ExceedsMaxQuota" {
+	if refused.QuotaReserved || !refused.Refused || refused.WaitingMessage != "too big" || refused.WaitingReason != "ExceedsMaxQuota" {
 		t.Errorf("facts %+v", refused)
 	}
 	made := metav1.NewTime(since.Add(-time.Hour))
@@ -657,7 +657,7 @@ func TestTheFactsOfAClaim(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got := original().JobFacts(jobOnWorker(1, tc.change))
-			if got.Holder != tc.holder || got.Stamped != tc.stamped || got.Named != tc.named || got.UID != "remote-job-uid" {
+			if got.Holder != tc.holder || got.HasWorkloadUID != tc.stamped || got.NamesWorkload != tc.named || got.UID != "remote-job-uid" {
 				t.Errorf("%+v", got)
 			}
 		})

@@ -236,7 +236,7 @@ func (o Original) retractWorkload(ctx context.Context, c client.Client, seen *ku
 }
 
 func removable(h dispatch.Holder, obj client.Object, below int64) bool {
-	return h == dispatch.Predecessor || (h == dispatch.Ours || h == dispatch.Relabelled) && dispatch.Before(Epoch(obj), below)
+	return h == dispatch.Predecessor || (h == dispatch.Ours || h == dispatch.Relabelled) && dispatch.IsBelow(Epoch(obj), below)
 }
 
 // remove deletes an object unless that was asked for already.
@@ -276,7 +276,7 @@ func (o Original) Evict(ctx context.Context, c client.Client, below int64, messa
 		return client.IgnoreNotFound(err)
 	}
 	fact := o.Copy(wl)
-	if fact.Holder != dispatch.Ours || !dispatch.Before(fact.Epoch, below) || fact.Deactivating || fact.Evicted || fact.Finished != nil {
+	if fact.Holder != dispatch.Ours || !dispatch.IsBelow(fact.Epoch, below) || fact.Deactivating || fact.Evicted || fact.Finished != nil {
 		return nil
 	}
 	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{

@@ -20,7 +20,7 @@ func Stamps(owner types.UID, epoch int64) map[string]string {
 	}
 }
 
-// Epoch returns the epoch stamp of an object: 0 when it has none, dispatch.Unreadable when what it has is no epoch.
+// Epoch returns the epoch stamp of an object: 0 when it has none, dispatch.UnreadableEpoch when what it has is no epoch.
 func Epoch(obj client.Object) int64 {
 	stamp, stamped := obj.GetAnnotations()[dispatch.EpochAnnotation]
 	if !stamped {
@@ -28,7 +28,7 @@ func Epoch(obj client.Object) int64 {
 	}
 	epoch, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil || epoch < 0 || epoch > dispatch.MaxEpoch {
-		return dispatch.Unreadable
+		return dispatch.UnreadableEpoch
 	}
 	return epoch
 }

@@ -24,7 +24,7 @@ func TestOnlyStopIsStampedOnCopyAndJob(t *testing.T) {
 				t.Errorf("%T is stamped: %t", made, got)
 			}
 		}
-		if got := o.Copy(o.WorkloadCopy(1)).Stops; got != stops {
+		if got := o.Copy(o.WorkloadCopy(1)).StopsOnHubLost; got != stops {
 			t.Errorf("the fact is %t", got)
 		}
 	}
@@ -122,14 +122,14 @@ func TestAGateIsOpenedOnceAndNoOtherIs(t *testing.T) {
 // Who writes anything else over a stamp does not make the object one of another epoch, nor one that no removal is about.
 func TestAStampThatIsNoEpochIsRemovedWhateverTheEpoch(t *testing.T) {
 	for stamp, want := range map[string]int64{
-		"": dispatch.Unreadable, "three": dispatch.Unreadable, "-3": dispatch.Unreadable, "9223372036854775807": dispatch.Unreadable,
-		"9007199254740993": dispatch.Unreadable, "99999999999999999999": dispatch.Unreadable, "3": 3,
+		"": dispatch.UnreadableEpoch, "three": dispatch.UnreadableEpoch, "-3": dispatch.UnreadableEpoch, "9223372036854775807": dispatch.UnreadableEpoch,
+		"9007199254740993": dispatch.UnreadableEpoch, "99999999999999999999": dispatch.UnreadableEpoch, "3": 3,
 	} {
 		wl := onWorker(1, func(wl *kueue.Workload) { wl.Annotations[dispatch.EpochAnnotation] = stamp })
 		if got := Epoch(wl); got != want {
 			t.Errorf("%q is epoch %d, want %d", stamp, got, want)
 		}
-		if got := removable(dispatch.Ours, wl, 2); got != (want == dispatch.Unreadable) {
+		if got := removable(dispatch.Ours, wl, 2); got != (want == dispatch.UnreadableEpoch) {
 			t.Errorf("%q is removed below epoch 2: %v", stamp, got)
 		}
 	}

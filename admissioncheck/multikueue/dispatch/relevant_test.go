@@ -14,14 +14,14 @@ func FuzzStepDecidesAlikeWithoutTheClustersThatDoNotMatter(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		g := &maker{rand.New(rand.NewPCG(seed, 2))}
+		g := &inputGenerator{rand.New(rand.NewPCG(seed, 2))}
 		s, o, p := g.state(), g.observation(), g.policy()
 		for i := range o.Clusters {
 			if v := &o.Clusters[i]; !g.chance(3) {
 				v.Copy, v.Job, v.Live, v.EndedUnfinished = Copy{}, Job{}, nil, false
 			}
 		}
-		near := o.Near(s)
+		near := o.Relevant(s)
 		if NeedsAll(s, near) {
 			return
 		}
@@ -48,7 +48,7 @@ func TestARunningWorkloadNeedsItsOwnClusterOnly(t *testing.T) {
 		{"given up", "epoch 2; bound w1; owed w1@1", "quota Retry", "w1 up", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := Observation{Now: time.Time{}, Local: here(t, c.local), Clusters: clusters(t, c.clusters)}
+			o := Observation{Now: time.Time{}, Local: connectedView(t, c.local), Clusters: clusters(t, c.clusters)}
 			if got := NeedsAll(state(t, c.state), o); got != c.all {
 				t.Errorf("needs all clusters: %v", got)
 			}

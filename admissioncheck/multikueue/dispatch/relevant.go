@@ -10,13 +10,13 @@ import "slices"
 // cluster from a hub that is cut off.
 func NeedsAll(s State, o Observation) bool {
 	s.Epoch = max(s.Epoch, 1)
-	o = o.read(s.Epoch)
-	t := turn{s: s, o: o}
+	o = o.normalizeStamps(s.Epoch)
+	t := decision{state: s, observed: o}
 	if slices.ContainsFunc(s.Names(), func(name string) bool { return t.view(name).Link.State == Unreachable }) {
 		return true
 	}
 	switch l := o.Local; {
-	case l.Deleted && !l.Kept, l.Finished:
+	case l.Deleted && !l.KeptForJob, l.Finished:
 		return false
 	case t.recordLost():
 		return true
@@ -28,15 +28,15 @@ func NeedsAll(s State, o Observation) bool {
 		return true
 	}
 	v := t.view(s.Bound)
-	return v.Draining || v.newest() > max(s.Epoch, 1)
+	return v.Draining || v.newestEpoch() > max(s.Epoch, 1)
 }
 
-// Near is the Observation without the clusters that the State does not name and that show nothing.
-func (o Observation) Near(s State) Observation {
+// Relevant is the Observation without the clusters that the State does not name and that show nothing.
+func (o Observation) Relevant(s State) Observation {
 	names := s.Names()
 	near := make([]ClusterView, 0, len(names)+1)
 	for _, v := range o.Clusters {
-		if slices.Contains(names, v.Name) || v.shows() {
+		if slices.Contains(names, v.Name) || v.showsWorkload() {
 			near = append(near, v)
 		}
 	}
@@ -44,7 +44,7 @@ func (o Observation) Near(s State) Observation {
 	return o
 }
 
-// shows reports whether anything of the Workload is seen, or remembered, on the cluster.
-func (v ClusterView) shows() bool {
+// showsWorkload reports whether anything of the Workload is seen, or remembered, on the cluster.
+func (v ClusterView) showsWorkload() bool {
 	return v.Copy.Holder != Absent || v.Job.Holder != Absent || v.Job.Finished != nil || v.EndedUnfinished || v.Live != nil
 }

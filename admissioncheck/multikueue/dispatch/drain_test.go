@@ -7,11 +7,11 @@ import (
 
 func TestTheCheckSaysWhyAJobStaysOnADrainedCluster(t *testing.T) {
 	s, p := state(t, "bound w1"), Compatible(time.Minute)
-	l := here(t, "quota Ready since=1m")
+	l := connectedView(t, "quota Ready since=1m")
 	l.CheckMessage = msgAdmitted("w1")
 	others := " \n w2 up cordoned \n w3 lost@1m \n w4 up drained \n w5 up unfit:NoRoom \n w6 up unlisted copy@0 foreign \n w7 up copy@0 foreign \n w8 up unlisted trouble:no-such-kind"
 	step := func(text string) Plan {
-		plan := Step(s, Observation{Now: noon(), Local: l, Clusters: clusters(t, text)}, p)
+		plan := Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, text)}, p)
 		if plan.Event != nil {
 			t.Errorf("an event for %q", text)
 		}
@@ -19,7 +19,7 @@ func TestTheCheckSaysWhyAJobStaysOnADrainedCluster(t *testing.T) {
 	}
 	say := func(text string) string {
 		plan := step(text)
-		l.CheckMessage = plan.Verdict.Message
+		l.CheckMessage = plan.CheckResult.Message
 		return l.CheckMessage
 	}
 	running := " copy@1 admitted adopted job@1"
@@ -37,7 +37,7 @@ func TestTheCheckSaysWhyAJobStaysOnADrainedCluster(t *testing.T) {
 		"another's, and somebody could take this": "w1 up drained" + running + " \n w2 up",
 	} {
 		if plan := step(text); plan.Writes(s, l) {
-			t.Errorf("%s: writes %+v", name, plan.Verdict)
+			t.Errorf("%s: writes %+v", name, plan.CheckResult)
 		}
 	}
 	if plan := step("w1 up draining drained" + running + " behind" + others); len(plan.Actions) != 1 || plan.Actions[0].Verb != CopyStatus {
@@ -52,7 +52,7 @@ func TestTheCheckSaysWhyAJobStaysOnADrainedCluster(t *testing.T) {
 }
 
 func TestNothingIsSaidOfADrainBeforeThereIsAJob(t *testing.T) {
-	tell(t, []row{
+	runStepCases(t, []stepCase{
 		{
 			"the job is made first", "bound w1", "quota Ready since=1m", "w1 up draining copy@1 admitted \n w2 up cordoned",
 			"Starting; CreateJob w1@1",

@@ -1,0 +1,52 @@
+package dispatch
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
+
+// staysText is between a Ready check's message and why the job stays on a cluster that is being drained.
+const staysText = "; it is to leave "
+
+// reportStays is run for a Workload whose turn it is to leave its cluster, and that nobody else may take: the check's message says why,
+// cluster by cluster. It is written when its turn finds something else to say, and so no more often than turns come.
+func (t decision) reportStays(v ClusterView) Plan {
+	plan := t.run(v)
+	if t.observed.Local.Check != Ready || !t.state.isCurrentJob(v.Job) || t.policy.ExplainAfter <= 0 || plan.Writes(t.state, t.observed.Local) {
+		return plan
+	}
+	parts := []string{msgAdmitted(v.Name) + staysText + strconv.Quote(v.Name) + ", but no other cluster can take it"}
+	for _, other := range t.observed.Clusters {
+		if (other.InConfig || other.Trouble != "") && other.Name != v.Name {
+			parts = append(parts, strconv.Quote(other.Name)+" "+t.withoutSiblings(v.Name).explainCannotMove(other).String())
+		}
+	}
+	if message := truncate(strings.Join(parts, "; ")); message != t.observed.Local.CheckMessage {
+		plan = t.store(t.state, Running, "nobody else can take what is to leave "+v.Name)
+		plan.CheckResult.Message = message
+	}
+	return plan
+}
+
+// explainCannotMove explains a cluster that the Workload cannot move to.
+func (t decision) explainCannotMove(v ClusterView) Explanation {
+	switch {
+	case !v.connected():
+		return Explanation{Phase: ClusterLost, Reason: NotReachable, Message: "cannot be reached"}
+	case v.hasCollision():
+		return Explanation{Phase: ClusterNotEligible, Reason: NameCollision, Message: "an object of the same name there is not ours"}
+	case !v.InConfig:
+		return Explanation{Phase: ClusterRefused, Reason: Refused, Message: "does not take it: " + v.Trouble}
+	case t.ineligibleReason(v) != "":
+		return t.explainIneligible(v)
+	case t.awaitsLease(v):
+		return v.explainAwaitingLease()
+	}
+	return Explanation{Phase: ClusterNotEligible, Reason: v.Fit.Reason, Message: cmp.Or(v.Fit.Message, string(v.Fit.Reason))}
+}
+
+// reportsStays reports whether the check says of a cluster that is not being drained any more that the Workload is to leave it.
+func (t decision) reportsStays(v ClusterView) bool {
+	return !v.Draining && !v.BeingDrained && strings.HasPrefix(t.observed.Local.CheckMessage, msgAdmitted(v.Name)+staysText)
+}
