@@ -78,8 +78,7 @@ type decision struct {
 
 // carryOutPlan writes or acts, and stops at the first failure.
 func (t *decision) carryOutPlan() error {
-	writes := t.plan.Writes(t.state, t.obs.Local)
-	if writes && !t.parts.DriverBugs.ActsBeforeWrite {
+	if t.plan.Stores && !t.parts.DriverBugs.ActsBeforeWrite {
 		return t.makeCall(t.writeState)
 	}
 	for _, a := range t.plan.Actions {
@@ -96,7 +95,7 @@ func (t *decision) carryOutPlan() error {
 			return err
 		}
 	}
-	if writes {
+	if t.plan.Stores {
 		return t.makeCall(t.writeState)
 	}
 	if t.item.deleting && !t.item.retained && t.plan.NothingReachable {

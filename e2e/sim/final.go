@@ -147,7 +147,7 @@ func (w *World) checkFinal() {
 			continue
 		}
 		plan := w.parts.Step(item.state(), w.observe(item), w.stepPolicy(item))
-		w.mustHold(invFixedPoint, !plan.Writes(item.state(), w.observeLocal(item)) && len(plan.Actions) == 0, "%s: %s %v", name, plan.Reason, plan.Actions)
+		w.mustHold(invFixedPoint, !plan.Stores && len(plan.Actions) == 0, "%s: %s %v", name, plan.Reason, plan.Actions)
 		w.mustHold(invProgress, item.finished != nil || w.isTrueReason(item, plan.Reason), "%s says %s: %s", name, plan.Reason, plan.Message)
 	}
 	for _, c := range w.workers {

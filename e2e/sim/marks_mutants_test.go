@@ -32,7 +32,7 @@ func mutantsOfTrust() []mutant {
 		}))},
 		{mistake: "takes the word of clusters that nobody asked", invariants: []string{invEnded}, step: func(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
 			plan := dispatch.Step(s, o, p)
-			if s.Bound != "" || o.Local.Finished || o.Local.Deleted || plan.Writes(s, o.Local) {
+			if s.Bound != "" || o.Local.Finished || o.Local.Deleted || plan.Stores {
 				return plan
 			}
 			for _, v := range o.Clusters {

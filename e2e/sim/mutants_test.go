@@ -42,7 +42,12 @@ func (m mutant) parts() Parts {
 	p := RealParts()
 	p.DriverBugs = m.driverBugs
 	if m.step != nil {
-		p.Step = m.step
+		p.Step = func(s dispatch.State, o dispatch.Observation, policy dispatch.Policy) dispatch.Plan {
+			plan := m.step(s, o, policy)
+			present := dispatch.CheckResult{State: o.Local.Check, Message: o.Local.CheckMessage}
+			plan.Stores = !plan.Next.Equal(s) || plan.CheckResult != present
+			return plan
+		}
 	}
 	if m.fence != nil {
 		p.Fence = m.fence
@@ -127,7 +132,7 @@ func mutantsOfState() []mutant {
 	return []mutant{
 		{mistake: "acts before it writes", invariants: []string{invOneJob, invNoRerun, invResultKept, invNoOlderJob}, driverBugs: DriverBugs{ActsBeforeWrite: true}, step: func(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
 			plan := dispatch.Step(s, o, p)
-			if plan.Writes(s, o.Local) {
+			if plan.Stores {
 				o.Local.Check, o.Local.CheckMessage = plan.CheckResult.State, plan.CheckResult.Message
 				plan.Actions = dispatch.Step(plan.Next, o, p).Actions
 			}
@@ -339,7 +344,7 @@ func mutantsOfDriver() []mutant {
 
 func offersToDebtors(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
 	plan := dispatch.Step(s, o, p)
-	if plan.Writes(s, o.Local) || s.Bound != "" || !o.Local.QuotaReserved {
+	if plan.Stores || s.Bound != "" || !o.Local.QuotaReserved {
 		return plan
 	}
 	for _, v := range o.Clusters {

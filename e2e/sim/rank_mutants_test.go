@@ -174,7 +174,7 @@ func mutantsOfGates() []mutant {
 	return []mutant{
 		{mistake: "opens the gate of everybody who signals", invariants: []string{invPreemptionGates}, step: func(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
 			plan := dispatch.Step(s, o, p)
-			if !p.OrchestratePreemption || plan.Reason != dispatch.Offered || plan.Writes(s, o.Local) {
+			if !p.OrchestratePreemption || plan.Reason != dispatch.Offered || plan.Stores {
 				return plan
 			}
 			for _, v := range o.Clusters {

@@ -27,7 +27,7 @@ type hubChange struct {
 // executePlan carries out a plan: it either writes the Workload's status, once, and does nothing else, or hands the actions for
 // the workers to the fleet and runs those for the hub.
 func (r *WorkloadReconciler) executePlan(ctx context.Context, s *workloadScope, plan dispatch.Plan) (hubChange, error) {
-	if plan.Writes(s.state, s.observed.Local) || r.hasUnrecordedTopology(s, plan) {
+	if plan.Stores || r.hasUnrecordedTopology(s, plan) {
 		r.submitActions(s, nil)
 		return r.writeStatus(ctx, s, plan)
 	}

@@ -1,29 +1,58 @@
 package dispatch
 
-// bound handles a Workload whose winner is chosen (contract: multikueue.md 4 cases 3a, 4b, 5 and 6). As long as the cache
-// shows the copy as it should be, it is believed; before a run is given up, the cluster itself is asked.
+// bound handles a Workload whose winner is chosen and whose job is not seen there, not yet or not any more (contract: multikueue.md
+// 4 cases 3a, 4b, 5 and 6). As long as the cache shows the copy as it should be, it is believed; before a run is given up, the
+// cluster itself is asked.
 func (t decision) bound() Plan {
-	if next, settled := t.settleDebts(t.state); settled {
-		return t.store(next, Settled, "a cluster owes nothing any more")
-	}
 	v := t.view(t.state.Bound)
+	next, settled := t.settleDebts(t.state)
 	switch {
+	case settled:
+		return t.store(next, Settled, "a cluster owes nothing any more")
 	case !v.connected():
 		return t.holdLost(v)
 	case v.newestEpoch() > t.state.Epoch:
 		return t.restoreRecord(v.newestEpoch())
-	case v.InConfig && t.allowsRun(v.Copy) && v.Copy.StopsOnHubLost && !t.state.StopsOnHubLost:
-		next := t.state
-		next.StopsOnHubLost = true
-		return t.store(next, RecordLost, "the record was lost of how the job stops; taking it from the bound cluster")
-	case v.InConfig && t.allowsRun(v.Copy) && v.Draining && t.canMove(v.Name):
+	case !t.canRunOn(v):
+		return t.confirmLive(v, t.cleanOthers())
+	case t.recordLacksStop(v):
+		return t.recordStop()
+	case v.Draining && t.canMove(v.Name):
 		return t.leaveDrained(v)
-	case v.InConfig && t.allowsRun(v.Copy) && v.Draining:
-		return t.reportStays(v)
-	case v.InConfig && t.allowsRun(v.Copy):
-		return t.run(v)
+	case t.checkIsBehind(v):
+		return t.reportReady(v)
 	}
-	return t.confirmLive(v, t.cleanOthers())
+	return t.startJob(v, t.boundActions(v))
+}
+
+// boundActions removes the losers' copies, and brings the priority of the winner's up to date.
+func (t decision) boundActions(v ClusterView) []Action {
+	actions := t.cleanOthers()
+	if v.Copy.OnlyPriorityDiffers {
+		actions = append(actions, Action{Verb: UpdateOffer, Cluster: v.Name, Epoch: t.state.Epoch})
+	}
+	return actions
+}
+
+// checkIsBehind reports whether the check does not say that the Workload is admitted, or says something beside that has passed.
+func (t decision) checkIsBehind(v ClusterView) bool {
+	check := t.observed.Local.Check
+	return check != Ready && check != "" || t.reportsHold() || t.reportsStays(v) || t.state.isCurrentJob(v.Job) && t.reportsNoJob(v.Name)
+}
+
+func (t decision) reportReady(v ClusterView) Plan {
+	return t.storeReady(t.state, v.Name, Running, "running on "+v.Name)
+}
+
+// recordLacksStop reports whether the bound copy is stamped to stop without the hub and the record does not say so.
+func (t decision) recordLacksStop(v ClusterView) bool {
+	return v.Copy.StopsOnHubLost && !t.state.StopsOnHubLost
+}
+
+func (t decision) recordStop() Plan {
+	next := t.state
+	next.StopsOnHubLost = true
+	return t.store(next, RecordLost, "the record was lost of how the job stops; taking it from the bound cluster")
 }
 
 // allowsRun reports whether a copy allows its job to run.
@@ -67,29 +96,6 @@ func (t decision) holdLost(v ClusterView) Plan {
 	plan.WakeAt = h.until
 	t.reportHold(&plan, v)
 	return plan
-}
-
-// run brings the job to the bound cluster and its status back. The losers' copies are removed first.
-func (t decision) run(v ClusterView) Plan {
-	if l := t.observed.Local; l.Check != Ready && l.Check != "" || t.reportsHold() || t.reportsStays(v) || t.state.isCurrentJob(v.Job) && t.reportsNoJob(v.Name) {
-		plan := t.store(t.state, Running, "running on "+v.Name)
-		t.setReady(&plan, v.Name)
-		return plan
-	}
-	actions := t.cleanOthers()
-	if v.Copy.OnlyPriorityDiffers {
-		actions = append(actions, Action{Verb: UpdateOffer, Cluster: v.Name, Epoch: t.state.Epoch})
-	}
-	switch {
-	case !t.state.isCurrentJob(v.Job):
-		return t.startJob(v, actions)
-	case !t.isWorkloadJob(v.Name, v.Copy, v.Job):
-		return t.confirmLive(v, actions)
-	}
-	if v.Job.StatusBehind {
-		actions = append(actions, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.state.Epoch})
-	}
-	return t.act(Running, "running on "+v.Name, actions...)
 }
 
 // startJob creates the job, once nothing of our name is in its way and no debt forbids it.

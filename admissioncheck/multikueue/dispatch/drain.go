@@ -9,12 +9,11 @@ import (
 // staysText is between a Ready check's message and why the job stays on a cluster that is being drained.
 const staysText = "; it is to leave "
 
-// reportStays is run for a Workload whose turn it is to leave its cluster, and that nobody else may take: the check's message says why,
-// cluster by cluster. It is written when its turn finds something else to say, and so no more often than turns come.
-func (t decision) reportStays(v ClusterView) Plan {
-	plan := t.run(v)
-	if t.observed.Local.Check != Ready || !t.state.isCurrentJob(v.Job) || t.policy.ExplainAfter <= 0 || plan.Writes(t.state, t.observed.Local) {
-		return plan
+// reportStays says in the message of a Ready check why the job stays on a cluster that it is its turn to leave: cluster by cluster,
+// why none can take it. It is written when a turn finds something else to say, and so no more often than turns come.
+func (t decision) reportStays(plan *Plan, v ClusterView) {
+	if t.observed.Local.Check != Ready || t.policy.ExplainAfter <= 0 {
+		return
 	}
 	parts := []string{msgAdmitted(v.Name) + staysText + strconv.Quote(v.Name) + ", but no other cluster can take it"}
 	for _, other := range t.observed.Clusters {
@@ -22,11 +21,7 @@ func (t decision) reportStays(v ClusterView) Plan {
 			parts = append(parts, strconv.Quote(other.Name)+" "+t.withoutSiblings(v.Name).explainCannotMove(other).String())
 		}
 	}
-	if message := truncate(strings.Join(parts, "; ")); message != t.observed.Local.CheckMessage {
-		plan = t.store(t.state, Running, "nobody else can take what is to leave "+v.Name)
-		plan.CheckResult.Message = message
-	}
-	return plan
+	t.report(plan, strings.Join(parts, "; "))
 }
 
 // explainCannotMove explains a cluster that the Workload cannot move to.

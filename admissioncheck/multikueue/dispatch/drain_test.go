@@ -36,7 +36,7 @@ func TestTheCheckSaysWhyAJobStaysOnADrainedCluster(t *testing.T) {
 		"another's, and only this one is shown":   "w1 up drained" + running,
 		"another's, and somebody could take this": "w1 up drained" + running + " \n w2 up",
 	} {
-		if plan := step(text); plan.Writes(s, l) {
+		if plan := step(text); plan.Stores {
 			t.Errorf("%s: writes %+v", name, plan.CheckResult)
 		}
 	}

@@ -212,7 +212,7 @@ func (t decision) reportWaiting(plan *Plan) {
 	for _, e := range told.Clusters {
 		parts = append(parts, strconv.Quote(e.Cluster)+" "+e.String())
 	}
-	plan.CheckResult.Message = truncate(strings.Join(parts, "; "))
+	t.report(plan, strings.Join(parts, "; "))
 }
 
 // String is what is said of the cluster, without its name: how far the Workload is there, since when, and why.
@@ -237,7 +237,7 @@ func (t decision) reportNoJob(plan *Plan, v ClusterView) {
 		plan.WakeAt = earliest(plan.WakeAt, at)
 		return
 	}
-	plan.CheckResult.Message = truncate(msgAdmitted(v.Name) + noJobText + v.Trouble)
+	t.report(plan, msgAdmitted(v.Name)+noJobText+v.Trouble)
 }
 
 // reportsNoJob reports whether the check still says so.

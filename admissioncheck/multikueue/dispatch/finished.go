@@ -1,25 +1,38 @@
 package dispatch
 
-// finished honours a run that has ended (contract: multikueue.md 4 case 3b): one of the present epoch on the bound
-// cluster or, while no cluster is bound, of any epoch on any cluster that the State names. A run of an earlier epoch that ends
-// while a later one is bound is not ours any more.
-func (t decision) finished() (Plan, bool) {
-	for _, v := range t.observed.Clusters {
-		out := t.runResult(v)
-		switch {
-		case out == nil && t.needsProof(v):
-			return t.act(Looking, "something on "+v.Name+" says that the run has ended; reading what it is",
-				Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.state.Epoch}), true
-		case out == nil:
-			continue
-		case t.finalStatusPending(v) && t.liveAnswer(v) == nil:
-			return t.act(RunFinished, "the run on "+v.Name+" has ended; reading its last status",
-				Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.state.Epoch}), true
-		}
-		return t.act(RunFinished, "the run on "+v.Name+" has ended",
-			Action{Verb: Finish, Cluster: v.Name, Epoch: t.state.Epoch, Outcome: *out}), true
+// finished records a run that has ended, and then removes what is left on the workers (contract: multikueue.md 4 cases 2 and 3b).
+func (t decision) finished() Plan {
+	if t.observed.Local.Finished {
+		return t.cleanUp(Done)
 	}
-	return Plan{}, false
+	v, result := t.endedRun()
+	read := Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.state.Epoch}
+	switch {
+	case result == nil:
+		return t.act(Looking, "something on "+v.Name+" says that the run has ended; reading what it is", read)
+	case t.finalStatusPending(v) && t.liveAnswer(v) == nil:
+		return t.act(RunFinished, "the run on "+v.Name+" has ended; reading its last status", read)
+	}
+	return t.act(RunFinished, "the run on "+v.Name+" has ended",
+		Action{Verb: Finish, Cluster: v.Name, Epoch: t.state.Epoch, Outcome: *result})
+}
+
+// hasEndedRun reports whether endedRun finds a cluster.
+func (t decision) hasEndedRun() bool {
+	v, _ := t.endedRun()
+	return v.Name != ""
+}
+
+// endedRun returns the first cluster that shows how the Workload's run has ended, and how; without a result it has yet to be
+// read there. What counts is a run of the present epoch on the bound cluster or, while no cluster is bound, of any epoch on any
+// cluster that the State names. A run of an earlier epoch that ends while a later one is bound is not the Workload's any more.
+func (t decision) endedRun() (ClusterView, *Outcome) {
+	for _, v := range t.observed.Clusters {
+		if result := t.runResult(v); result != nil || t.needsProof(v) {
+			return v, result
+		}
+	}
+	return ClusterView{}, nil
 }
 
 // finalStatusPending reports whether the copy is known to be finished while the job seen in the cache is not yet: its final status

@@ -14,7 +14,7 @@ const defaultGateTimeout = 5 * time.Minute
 // open its gate remains the one for as long as it may be open, whatever becomes of the cluster and whatever signal turns up
 // meanwhile: two opened gates are two preemptions.
 func (t decision) openNextGate(plan *Plan) {
-	if !t.policy.OrchestratePreemption || plan.Writes(t.state, t.observed.Local) {
+	if !t.policy.OrchestratePreemption || plan.Stores {
 		return
 	}
 	if v, until := t.gateInUse(); t.observed.Now.Before(until) {

@@ -147,7 +147,7 @@ func (t decision) reportHold(plan *Plan, v ClusterView) {
 		}
 		return
 	}
-	plan.CheckResult.Message = truncate(t.msgHeld(v, t.state.StopsOnHubLost))
+	t.report(plan, t.msgHeld(v, t.state.StopsOnHubLost))
 }
 
 // reportsHold reports whether the check still says that the Workload is held.

@@ -160,7 +160,7 @@ func TestTheCheckForgetsThatTheJobCouldNotBeMade(t *testing.T) {
 		return Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, text)}, Compatible(time.Minute))
 	}
 	l.CheckMessage = at("w1 up copy@1 admitted trouble:no").CheckResult.Message
-	if got := at("w1 up copy@1 admitted trouble:no"); got.Writes(s, l) {
+	if got := at("w1 up copy@1 admitted trouble:no"); got.Stores {
 		t.Errorf("it is said again: %+v", got.CheckResult)
 	}
 	plan := at("w1 up copy@1 admitted adopted job@1")

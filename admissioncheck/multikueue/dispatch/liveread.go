@@ -5,7 +5,7 @@ package dispatch
 func (t decision) confirmLive(v ClusterView, actions []Action) Plan {
 	if live := t.liveAnswer(v); live != nil {
 		plan := t.decideFromLiveRead(v, *live, actions)
-		if !plan.Writes(t.state, t.observed.Local) || t.isFresh(*live) {
+		if !plan.Stores || t.isFresh(*live) {
 			return plan
 		}
 	}
@@ -68,6 +68,6 @@ func (t decision) runGone(v ClusterView, live Live, actions []Action) Plan {
 	message := `Result unknown: the job is gone from worker cluster "` + v.Name +
 		`" and nobody saw how it ended; delete the workload, or deactivate and reactivate it to run it again`
 	plan := t.act(ResultUnknown, message, actions...)
-	plan.CheckResult.Message = message
+	t.report(&plan, message)
 	return plan
 }

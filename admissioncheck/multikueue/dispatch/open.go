@@ -8,45 +8,63 @@ import (
 	"time"
 )
 
-// open handles a Workload without a winner: it is offered to clusters, and the first that admits it is bound
-// (contract: multikueue.md 4 cases 6b and 8).
+// open handles a Workload without a winner (contract: multikueue.md 4 cases 6b and 8), in this order: an epoch is begun for the
+// reservation; otherwise debts are settled, and the first cluster that has admitted the Workload is bound; what forbids offers is
+// waited for; clusters are nominated; and each gets its offer. All that changes the State goes into one write.
 func (t decision) open() Plan {
-	l := t.observed.Local
-	if l.Check == Ready {
-		plan := t.giveUp(NoRecord, msgNoRecord, nil)
-		plan.Next = t.suspectAll(plan.Next)
-		return plan
+	if t.observed.Local.Check == Ready {
+		return t.giveUpUnrecorded()
 	}
-	next, because := t.beginEpoch()
-	if because == "" {
+	next, change := t.beginEpoch()
+	if change == "" {
 		if settled, ok := t.settleDebts(next); ok {
-			next, because = settled, Settled
+			next, change = settled, Settled
 		}
 		if winner, ok := t.winner(); ok && t.indefiniteDebt(next) == "" {
-			if owing, wake := t.blockers(next); len(owing) > 0 {
-				return t.storeOrOffer(next, Owed, t.msgOwed(owing), wake)
-			}
-			return t.bind(next, winner)
+			return t.bindWinner(next, winner)
 		}
 	}
-	waits, message := t.whyNotOffered()
-	if waits == SiblingWait && t.policy.Dispatcher != External && len(next.Nominated) > 0 {
-		next.Nominated, next.Round, because = nil, time.Time{}, cmp.Or(because, waits)
+	switch reason, message := t.whyNotOffered(); {
+	case reason == SiblingWait:
+		return t.awaitSibling(next, change, message)
+	case reason != "" && len(next.Nominated) == 0 && change != "":
+		return t.store(next, change, message)
+	case reason != "" && len(next.Nominated) == 0:
+		return t.act(reason, message, t.cleanOthers()...)
 	}
-	if waits == SiblingWait && len(next.Nominated) > 0 { // by an external dispatcher: they are not ours to take back
-		return t.storeOrOffer(next, cmp.Or(because, waits), message, time.Time{})
+	return t.updateOffers(next, change)
+}
+
+// giveUpUnrecorded gives up a reservation whose check is Ready although no cluster is recorded: one of them may run the job.
+func (t decision) giveUpUnrecorded() Plan {
+	plan := t.giveUp(NoRecord, msgNoRecord, nil)
+	plan.Next = t.suspectAll(plan.Next)
+	return plan
+}
+
+// bindWinner binds the winner, once no debt forbids a new job. The change of next that is not stored yet goes with it.
+func (t decision) bindWinner(next State, winner string) Plan {
+	if owing, wake := t.blockers(next); len(owing) > 0 {
+		return t.storeOrOffer(next, Owed, t.msgOwed(owing), wake)
 	}
-	if waits != "" && len(next.Nominated) == 0 {
-		if because != "" {
-			return t.store(next, because, message)
-		}
-		plan := t.act(waits, message, t.cleanOthers()...)
-		if waits == SiblingWait {
-			t.reportWaiting(&plan)
-		}
-		return plan
+	return t.bind(next, winner)
+}
+
+// awaitSibling offers the Workload to no cluster before the first of its siblings is bound. Offers are taken back, but not those of
+// an external dispatcher. The change is why next is not stored yet, empty if it is.
+func (t decision) awaitSibling(next State, change Reason, message string) Plan {
+	switch {
+	case len(next.Nominated) > 0 && t.policy.Dispatcher == External:
+		return t.storeOrOffer(next, cmp.Or(change, SiblingWait), message, time.Time{})
+	case len(next.Nominated) > 0:
+		next.Nominated, next.Round, change = nil, time.Time{}, cmp.Or(change, SiblingWait)
 	}
-	return t.updateOffers(next, because)
+	if change != "" {
+		return t.store(next, change, message)
+	}
+	plan := t.act(SiblingWait, message, t.cleanOthers()...)
+	t.reportWaiting(&plan)
+	return plan
 }
 
 // bind stores the winner and says Ready in the same write, before the job is made: that may only be done where we are bound,
@@ -55,17 +73,17 @@ func (t decision) open() Plan {
 func (t decision) bind(next State, winner string) Plan {
 	next.Bound, next.Nominated, next.Round = winner, nil, time.Time{}
 	next.StopsOnHubLost = t.view(winner).Copy.StopsOnHubLost
-	plan := t.store(next, Won, winner+" admitted the workload first")
-	t.setReady(&plan, winner)
-	return plan
+	return t.storeReady(next, winner, Won, winner+" admitted the workload first")
 }
 
-// setReady makes the plan say that the workload is admitted.
-func (t decision) setReady(plan *Plan, cluster string) {
-	plan.CheckResult = CheckResult{State: Ready, Message: msgAdmitted(cluster)}
+// storeReady is the Plan that stores the State and makes the check say that the cluster has admitted the workload.
+func (t decision) storeReady(next State, cluster string, reason Reason, message string) Plan {
+	plan := t.storeCheck(next, Ready, reason, message)
+	plan.CheckResult.Message = msgAdmitted(cluster)
 	if t.observed.Local.Check != Ready {
 		plan.Event = &Event{Message: plan.CheckResult.Message}
 	}
+	return plan
 }
 
 // whyNotOffered returns why nothing may be offered to anybody yet, empty if it may.
@@ -230,24 +248,24 @@ func (t decision) offerActions() []Action {
 	return append(removals, others...)
 }
 
-// clusterActions is tend for one cluster. Nothing is offered to a cluster that may still hold an earlier epoch's job: that job
-// would adopt the new copy and run under its admission.
+// clusterActions is offerActions for one cluster. Nothing is offered to a cluster that may still hold an earlier epoch's job: that
+// job would adopt the new copy and run under its admission. An object that is not as it should be and that no case names goes by
+// itself, or is not ours.
 func (t decision) clusterActions(v ClusterView) []Action {
+	offered := t.state.isNominated(v.Name) && t.ineligibleReason(v) == ""
 	c := v.Copy
-	create := Action{Verb: CreateOffer, Cluster: v.Name, Epoch: t.state.Epoch, StopsOnHubLost: t.policy.OnHubLost == Stop,
-		GateClosed: t.policy.OrchestratePreemption && t.observed.Local.Pin == ""}
 	switch {
-	case t.hasStale(v), t.state.hasDebt(v.Name):
+	case t.hasStale(v) || t.state.hasDebt(v.Name):
 		return t.collectDebt(v)
-	case !slices.Contains(t.state.Nominated, v.Name), t.ineligibleReason(v) != "":
-		if v.removable() {
-			return t.removeAll(v)
-		}
-	case c.Holder == Absent && v.Job.Holder == Absent && t.awaitsLease(v):
-	case c.Holder == Absent && v.Job.Holder == Absent:
-		return []Action{create}
+	case !offered && v.removable():
+		return t.removeAll(v)
+	case !offered:
+		return nil
+	case c.Holder == Absent:
+		return t.createOffer(v)
 	case !t.state.isCurrentCopy(c) || c.Finished != nil || c.Deleting:
-	case c.Deactivating: // it will never be admitted: whoever did that, the fence for one, has ended this offer, not the next
+		return nil
+	case c.Deactivating: // it is never admitted: who deactivated it, the fence for one, has ended this offer, not the next
 		return t.removeAll(v)
 	case c.OnlyPriorityDiffers:
 		return []Action{{Verb: UpdateOffer, Cluster: v.Name, Epoch: t.state.Epoch}}
@@ -255,4 +273,15 @@ func (t decision) clusterActions(v ClusterView) []Action {
 		return t.removeAll(v)
 	}
 	return nil
+}
+
+// createOffer creates the copy, unless a job is in its way or the cluster's fence might stop what is offered.
+func (t decision) createOffer(v ClusterView) []Action {
+	if v.Job.Holder != Absent || t.awaitsLease(v) {
+		return nil
+	}
+	return []Action{{
+		Verb: CreateOffer, Cluster: v.Name, Epoch: t.state.Epoch, StopsOnHubLost: t.policy.OnHubLost == Stop,
+		GateClosed: t.policy.OrchestratePreemption && t.observed.Local.Pin == "",
+	}}
 }

@@ -4,12 +4,16 @@ import "time"
 
 // Plan is the whole outcome of a Step.
 type Plan struct {
-	// Next is the State to store. If it differs from the State that was read, or Verdict from the check as it is, both
-	// are written in one status write and nothing else is done.
+	// Phase is how far the Workload has come.
+	Phase Phase
+	// Stores says which of two things is to be done: to write Next and CheckResult, which differ from what is stored, in one status
+	// write; or, if false, to run the Actions in order, stopping at the first failure.
+	Stores bool
+	// Next is the State to store; the present one unless the Plan stores another.
 	Next State
-	// Actions are to be run in order, stopping at the first failure. Empty if Next differs from the State.
+	// Actions is empty if the Plan stores.
 	Actions []Action
-	// CheckResult is what the Workload's entry for the check must say.
+	// CheckResult is what the Workload's entry for the check must say; what it says now unless the Plan stores something else.
 	CheckResult CheckResult
 	// Reason is why, for metrics and logs; Message says it in words.
 	Reason  Reason
@@ -27,7 +31,7 @@ type Plan struct {
 	NothingReachable bool
 }
 
-// CheckResult is the check's state and message. It equals the present one unless something is to be said.
+// CheckResult is the state and message of an admission check.
 type CheckResult struct {
 	State   CheckState
 	Message string

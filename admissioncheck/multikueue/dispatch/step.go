@@ -10,14 +10,15 @@ func Step(s State, o Observation, p Policy) Plan {
 	}
 	o = o.normalizeStamps(s.Epoch)
 	t := decision{state: s, observed: o, policy: p}
-	plan := t.withoutEntry(t.decide())
+	phase := t.phase()
+	plan := t.withoutEntry(t.decide(phase))
+	plan.Phase = phase
 	if plan.Next.Epoch > s.Epoch && t.recordLost() {
 		plan.Next = t.suspectAll(plan.Next)
 	}
-	if !plan.Next.Equal(s) || plan.CheckResult != t.presentResult() {
+	if plan.Stores {
 		plan.Actions = nil
-	}
-	if !plan.Writes(s, o.Local) {
+	} else {
 		plan.WakeAt = earliest(plan.WakeAt, t.nextPodsEnded())
 	}
 	plan.NothingReachable = !t.anythingReachable()
@@ -32,11 +33,6 @@ func Explain(s State, o Observation, p Policy) Plan {
 	plan.Clusters = t.explainClusters(plan.Next)
 	plan.Summary = t.summarize(plan)
 	return plan
-}
-
-// Writes reports whether the Plan is one that stores something, given what it was made from, and so must not act.
-func (plan Plan) Writes(s State, l Local) bool {
-	return !plan.Next.Equal(s) || plan.CheckResult != CheckResult{State: l.Check, Message: l.CheckMessage}
 }
 
 // FitsReservationWrite reports whether Next may go with the very write that makes the reservation that the Plan was made for, instead
@@ -54,51 +50,39 @@ type decision struct {
 	policy   Policy
 }
 
-// decide goes through the cases in the contract's order (multikueue.md 4), with one change: a finished run is a fact
-// even when the hub has just lost its quota or evicts.
-func (t decision) decide() Plan {
-	l := t.observed.Local
-	switch {
-	case l.Deleted && l.KeptForJob && !l.Finished:
-		return t.going()
-	case l.Deleted:
-		return t.cleanUp(Deleted)
-	case l.Finished:
-		return t.cleanUp(Done)
-	}
-	if plan, ok := t.finished(); ok {
-		return plan
-	}
-	switch {
-	case !l.QuotaReserved:
-		return t.withoutQuota()
-	case l.Refusal.Reason != "" && l.Check != Rejected:
-		return t.reject()
-	case l.Evicted:
-		return t.evicted()
-	case l.Check == Retry || l.Check == Rejected || t.state.Retreating():
-		return t.retreating()
-	case t.state.Bound != "":
-		return t.bound()
-	default:
+// decide calls the function of the phase.
+func (t decision) decide(phase Phase) Plan {
+	switch phase {
+	case PhaseQueued:
+		return t.queued()
+	case PhaseOpen:
 		return t.open()
+	case PhaseBound:
+		return t.bound()
+	case PhaseRunning:
+		return t.running()
+	case PhaseRetreating:
+		return t.retreating()
+	case PhaseFinished:
+		return t.finished()
+	case PhaseGone:
+		return t.gone()
 	}
+	panic("dispatch: unknown phase " + string(phase))
 }
 
-// withoutEntry is the plan where there is a check to say things in. Where the Workload has no entry for it any more, nothing is done
-// that would have to be said: a run goes on, and cannot be given up, since nobody would be told to evict it.
+// withoutEntry is the plan of a Workload that has no entry for the check: nothing is stored that the entry would have to say. A
+// run goes on, and cannot be given up, since the hub would not learn that it has to evict.
 func (t decision) withoutEntry(plan Plan) Plan {
-	switch {
-	case t.observed.Local.Check != "" || plan.CheckResult == t.presentResult():
-		return plan
-	case plan.Next.Equal(t.state):
-		plan.CheckResult, plan.Event = t.presentResult(), nil
+	if t.observed.Local.Check != "" || plan.CheckResult == t.presentResult() {
 		return plan
 	}
-	wake := plan.WakeAt
-	plan = t.act(plan.Reason, plan.Message, t.cleanOthers()...)
-	plan.WakeAt = wake
-	return plan
+	instead := t.act(plan.Reason, plan.Message)
+	instead.WakeAt = plan.WakeAt
+	if !plan.Next.Equal(t.state) {
+		instead.Actions = t.cleanOthers()
+	}
+	return instead
 }
 
 // presentResult is what the check says now.
@@ -107,24 +91,37 @@ func (t decision) presentResult() CheckResult {
 }
 
 // act is the Plan that stores nothing.
-func (t decision) act(because Reason, message string, actions ...Action) Plan {
-	return Plan{Next: t.state, CheckResult: t.presentResult(), Reason: because, Message: message, Actions: actions}
+func (t decision) act(reason Reason, message string, actions ...Action) Plan {
+	return Plan{Next: t.state, CheckResult: t.presentResult(), Reason: reason, Message: message, Actions: actions}
 }
 
-// store is the Plan that stores another State under the same verdict.
-func (t decision) store(next State, because Reason, message string) Plan {
-	return Plan{Next: next, CheckResult: t.presentResult(), Reason: because, Message: message}
+// store is the Plan that stores another State and leaves the check as it is.
+func (t decision) store(next State, reason Reason, message string) Plan {
+	return Plan{Stores: true, Next: next, CheckResult: t.presentResult(), Reason: reason, Message: message}
+}
+
+// storeCheck is the Plan that stores another State, which may be the present one, and what the check says.
+func (t decision) storeCheck(next State, check CheckState, reason Reason, message string) Plan {
+	plan := t.store(next, reason, message)
+	plan.CheckResult = CheckResult{State: check, Message: truncate(message)}
+	return plan
 }
 
 // giveUp is the Plan of a retreat: the epoch is raised, the debt recorded and the check set to Retry in one write.
-func (t decision) giveUp(because Reason, message string, event *Event) Plan {
-	return Plan{
-		Next:        t.state.retreat(t.nextEpoch()),
-		CheckResult: CheckResult{State: Retry, Message: truncate(message)},
-		Reason:      because,
-		Message:     message,
-		Event:       event,
+func (t decision) giveUp(reason Reason, message string, event *Event) Plan {
+	plan := t.storeCheck(t.state.retreat(t.nextEpoch()), Retry, reason, message)
+	plan.Event = event
+	return plan
+}
+
+// report makes the plan store another message of the check, unless the check says that already or the Workload has no entry
+// for it.
+func (t decision) report(plan *Plan, message string) {
+	l := t.observed.Local
+	if message = truncate(message); l.Check == "" || message == l.CheckMessage {
+		return
 	}
+	plan.CheckResult.Message, plan.Stores = message, true
 }
 
 // view returns what is known of a cluster; a cluster nobody told us about is Unknown.

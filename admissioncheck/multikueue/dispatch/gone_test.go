@@ -102,7 +102,7 @@ func TestWhoDeletesAHeldWorkloadIsToldOnce(t *testing.T) {
 		t.Fatalf("told %q, event %+v", told.CheckResult.Message, told.Event)
 	}
 	l.CheckMessage = told.CheckResult.Message
-	if again := ask(); again.Writes(s, l) || again.Event != nil {
+	if again := ask(); again.Stores || again.Event != nil {
 		t.Errorf("told again: %+v", again)
 	}
 }

@@ -6,18 +6,24 @@ import (
 	"time"
 )
 
-// cleanUp removes whatever is seen of a Workload that is no more or has finished (contract: multikueue.md 4 P6, 4 case 2).
-// Clusters out of reach are cleaned when they return: their events, or the orphan sweep, ask again.
-func (t decision) cleanUp(because Reason) Plan {
-	return t.act(because, "removing what is left on the workers", t.removeEverywhere(func(ClusterView) bool { return false })...)
+// gone handles a Workload that is being deleted, or was. One that is kept for its job goes in an orderly way; of any other, what
+// is seen is removed.
+func (t decision) gone() Plan {
+	if t.observed.Local.KeptForJob && !t.observed.Local.Finished {
+		return t.release()
+	}
+	return t.cleanUp(Deleted)
 }
 
-// going handles a Workload that is being deleted and whose job stays. The job gets another Workload, which knows nothing of this
+// cleanUp removes whatever is seen of a Workload that is deleted or has finished (contract: multikueue.md 4 P6, 4 case 2).
+// Clusters out of reach are cleaned when they return: their events, or the orphan sweep, ask again.
+func (t decision) cleanUp(reason Reason) Plan {
+	return t.act(reason, "removing what is left on the workers", t.removeEverywhere(func(ClusterView) bool { return false })...)
+}
+
+// release handles a Workload that is being deleted and whose job stays. The job gets another Workload, which knows nothing of this
 // one: so what may still run somewhere has to be known to be over first, by a live read or as the policy says.
-func (t decision) going() Plan {
-	if plan, ok := t.finished(); ok {
-		return plan
-	}
+func (t decision) release() Plan {
 	if t.state.Bound != "" && !t.state.Retreating() || t.recordLost() {
 		return t.store(t.state.retreat(t.nextEpoch()), Deleted, "the workload is being deleted")
 	}
@@ -115,8 +121,12 @@ func (t decision) reportWhyKept(plan *Plan) {
 		}
 		text += `; worker cluster ` + strconv.Quote(v.Name) + ` cannot be reached since ` + formatTime(v.Link.Since) + ": " + t.deletionReleaseText(h, d.StopsOnHubLost && v.Fenced)
 	}
-	if message := truncate(msgKept + text); text != "" && message != l.CheckMessage {
-		plan.CheckResult.Message, plan.Event = message, &Event{Warning: true, Message: message}
+	if text == "" {
+		return
+	}
+	t.report(plan, msgKept+text)
+	if plan.Stores {
+		plan.Event = &Event{Warning: true, Message: plan.CheckResult.Message}
 	}
 }
 
@@ -126,22 +136,6 @@ func (t decision) deletionReleaseText(h hold, fenced bool) string {
 		return "the workload is let go at " + formatTime(h.release)
 	}
 	return t.releaseText(h, fenced)
-}
-
-// withoutQuota is the same for a Workload that waits for the hub's quota. A binding or nomination that the core left
-// standing is turned into a retreat first, so that it cannot be mistaken for one of the next reservation. What is seen of a
-// predecessor on a cluster out of reach is stored as well: a hub that starts anew sees nothing of it.
-func (t decision) withoutQuota() Plan {
-	next := t.state
-	if next.Bound != "" && !next.Retreating() || len(next.Nominated) > 0 {
-		next = next.retreat(t.nextEpoch())
-	}
-	next.Bound = ""
-	next = t.creditUnrecordedRun(next)
-	if next = t.inheritPredecessorDebts(next); !next.Equal(t.state) {
-		return t.store(next, NoQuota, "the quota reservation ended, or an earlier owner of the name may still run")
-	}
-	return t.act(NoQuota, "waiting for quota on the hub", t.removeEverywhere(t.mustSpareFinished)...)
 }
 
 // removeEverywhere removes everything of ours, of whatever epoch, from every cluster that can be talked to.
@@ -156,21 +150,4 @@ func (t decision) removeEverywhere(spare func(ClusterView) bool) []Action {
 		}
 	}
 	return actions
-}
-
-// reject rejects a Workload whose owner cannot be dispatched (contract: multikueue.md 4 P3 and P4).
-func (t decision) reject() Plan {
-	r := t.observed.Local.Refusal
-	message := `The owner is not managed by Kueue: ` + r.Detail
-	switch {
-	case r.Reason == NoAdapter && r.Detail != "":
-		message = `No multikueue adapter found for owner kind "` + r.Detail + `"`
-	case r.Reason == NoAdapter:
-		message = `No multikueue adapter found`
-	}
-	next := t.state
-	if next.Bound != "" && !next.Retreating() {
-		next = next.retreat(t.nextEpoch())
-	}
-	return Plan{Next: next, CheckResult: CheckResult{State: Rejected, Message: t.withPrevious(message)}, Reason: r.Reason, Message: message}
 }

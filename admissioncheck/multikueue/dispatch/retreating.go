@@ -1,5 +1,38 @@
 package dispatch
 
+// retreating handles a reservation that cannot bring a run any more. First it is recorded why; then the hub is waited for, which
+// evicts the Workload and releases its quota.
+func (t decision) retreating() Plan {
+	l := t.observed.Local
+	switch {
+	case l.Refusal.Reason != "" && l.Check != Rejected:
+		return t.reject()
+	case l.Evicted:
+		return t.evicted()
+	default:
+		return t.awaitEviction()
+	}
+}
+
+// reject rejects a Workload whose owner cannot be dispatched (contract: multikueue.md 4 P3 and P4).
+func (t decision) reject() Plan {
+	r := t.observed.Local.Refusal
+	message := `The owner is not managed by Kueue: ` + r.Detail
+	switch {
+	case r.Reason == NoAdapter && r.Detail != "":
+		message = `No multikueue adapter found for owner kind "` + r.Detail + `"`
+	case r.Reason == NoAdapter:
+		message = `No multikueue adapter found`
+	}
+	next := t.state
+	if next.Bound != "" && !next.Retreating() {
+		next = next.retreat(t.nextEpoch())
+	}
+	plan := t.storeCheck(next, Rejected, r.Reason, t.withPrevious(message))
+	plan.Message = message
+	return plan
+}
+
 // evicted handles an eviction by the hub itself: preemption, deactivation, a stopped queue (contract: multikueue.md 4
 // case 6b). The retreat is recorded before the worker is told, whatever the core does meanwhile.
 func (t decision) evicted() Plan {
@@ -26,7 +59,7 @@ func (t decision) unbind(plan Plan) Plan {
 	case !v.connected():
 		end, _ := t.graceEnd(v)
 		plan.WakeAt = earliest(plan.WakeAt, end)
-	case !seen && t.liveAnswer(v) == nil:
+	case !seen && !plan.Stores && t.liveAnswer(v) == nil:
 		plan.Actions = append(plan.Actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.state.Epoch})
 	}
 	return plan
@@ -49,17 +82,15 @@ func (t decision) stoppedOn(v ClusterView) (over, seen bool) {
 	return false, isRemovable(v.Job.Holder)
 }
 
-// retreating waits for the core to evict after Retry or Rejected. If the retreat is recorded but the check does not say
+// awaitEviction waits for the hub to evict after Retry or Rejected. If the retreat is recorded but the check does not say
 // so, or the other way round, the missing half is written.
-func (t decision) retreating() Plan {
+func (t decision) awaitEviction() Plan {
 	l := t.observed.Local
 	switch {
 	case l.Check == Retry && (t.state.Bound != "" && !t.state.Retreating() || t.retreatOutdated()):
 		return t.store(t.state.retreat(t.nextEpoch()), RecordLost, "the check says Retry but no retreat is recorded")
 	case l.Check == Pending || l.Check == Ready:
-		plan := t.store(t.state, RemoteGone, msgGone)
-		plan.CheckResult = CheckResult{State: Retry, Message: msgGone}
-		return plan
+		return t.storeCheck(t.state, Retry, RemoteGone, msgGone)
 	case t.state.Bound != "" && !t.state.Retreating():
 		return t.act(Draining, "waiting for the core to evict the rejected workload")
 	}

@@ -1,0 +1,61 @@
+package dispatch
+
+// Phase is how far a Workload has come, by the hub's record of it and by what is seen of the clusters. One function of this
+// package decides what happens in each.
+type Phase string
+
+// The phases.
+const (
+	// PhaseQueued: the Workload waits for the hub's quota.
+	PhaseQueued Phase = "Queued"
+	// PhaseOpen: it has the hub's quota and is offered to clusters; none is bound.
+	PhaseOpen Phase = "Open"
+	// PhaseBound: a cluster is bound, and does not show the job that was, or is to be, created there.
+	PhaseBound Phase = "Bound"
+	// PhaseRunning: the bound cluster shows the job, and a copy that allows it to run.
+	PhaseRunning Phase = "Running"
+	// PhaseRetreating: the reservation is being given up, by the hub or by us, until the hub releases the quota.
+	PhaseRetreating Phase = "Retreating"
+	// PhaseFinished: a run has ended. That is recorded on the hub, and then the workers are cleaned up.
+	PhaseFinished Phase = "Finished"
+	// PhaseGone: the Workload is being deleted, or was.
+	PhaseGone Phase = "Gone"
+)
+
+// phase is total: every State and Observation has one phase. The order of its cases is that of the contract (multikueue.md 4), with
+// one change: a run that has ended is a fact even when the hub has just lost its quota or evicts.
+func (t decision) phase() Phase {
+	l := t.observed.Local
+	switch {
+	case l.Deleted && (l.Finished || !l.KeptForJob):
+		return PhaseGone
+	case l.Finished || t.hasEndedRun():
+		return PhaseFinished
+	case l.Deleted:
+		return PhaseGone
+	case !l.QuotaReserved:
+		return PhaseQueued
+	case t.isRetreating():
+		return PhaseRetreating
+	case t.state.Bound == "":
+		return PhaseOpen
+	case t.isRunning(t.view(t.state.Bound)):
+		return PhaseRunning
+	default:
+		return PhaseBound
+	}
+}
+
+// isRetreating reports whether the present reservation cannot bring a run any more.
+func (t decision) isRetreating() bool {
+	l := t.observed.Local
+	return l.Refusal.Reason != "" || l.Evicted || l.Check == Retry || l.Check == Rejected || t.state.Retreating()
+}
+
+// isRunning reports whether a bound cluster shows the job of this epoch, and a copy that allows it to run.
+func (t decision) isRunning(v ClusterView) bool { return t.canRunOn(v) && t.state.isCurrentJob(v.Job) }
+
+// canRunOn reports whether a bound cluster can be reached and its copy allows the job to run.
+func (t decision) canRunOn(v ClusterView) bool {
+	return v.connected() && v.newestEpoch() <= t.state.Epoch && v.InConfig && t.allowsRun(v.Copy)
+}
