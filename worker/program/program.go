@@ -62,7 +62,7 @@ func (p Program) Main() int {
 // Run is Main with everything that belongs to the process as an argument. The logger and the metrics registry are the
 // process's own nevertheless, so at most one program may run in a process.
 func (p Program) Run(ctx context.Context, args []string, stderr io.Writer) int {
-	defer keep(tuneCollector(os.LookupEnv))
+	setMemoryLimit(os.LookupEnv)
 	options, err := p.parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return exitOK
