@@ -98,7 +98,7 @@ func (w *World) rankClusters(item workload) map[string]placement.Choice {
 
 // addFit turns a Choice into what Step is told.
 func addFit(v *dispatch.ClusterView, choice placement.Choice) {
-	v.Fit.Score, v.Preempting = choice.Score, choice.Preempting()
+	v.Fit.Score, v.Fit.Preempting = choice.Score, choice.Preempting()
 	if !choice.Eligible {
 		v.Fit.Reason, v.Fit.Message = dispatch.Reason(choice.Reason), choice.Message
 	}

@@ -54,7 +54,7 @@ func (w *World) newDecision(item workload, f callFault) *decision {
 	t := &w.decision // the one before is over
 	*t = decision{World: w, item: item, fault: f, state: item.state(), policy: w.policyFor(item)}
 	t.obs = w.observe(item)
-	if t.obs.Local.Pin != "" {
+	if t.obs.Local.Siblings.Pin != "" {
 		w.history.lastPinned[item.uid] = w.now
 	}
 	t.plan = w.parts.Step(t.state, t.obs, w.stepPolicy(item))
@@ -187,7 +187,7 @@ func (t *decision) writeState() error {
 		return errRefused
 	}
 	now = now.withState(t.plan.Next)
-	if t.obs.Local.Check != "" {
+	if t.obs.Local.Check.State != "" {
 		now.check, now.message = t.plan.CheckResult.State, t.plan.CheckResult.Message
 	}
 	t.history.checkWrite(t, t.hub.workloads[t.item.name], now)

@@ -36,7 +36,7 @@ func mutantsOfDeletion() []mutant {
 		})},
 		{mistake: "takes the binding back before the worker has stopped", invariants: []string{invQuotaAfterStop}, step: func(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
 			plan := dispatch.Step(s, o, p)
-			if o.Local.AwaitsUnbinding && s.Retreating() && plan.Next.Equal(s) {
+			if o.Local.Quota.AwaitsUnbinding && s.Retreating() && plan.Next.Equal(s) {
 				plan.Next.Bound, plan.Actions = "", nil
 			}
 			return plan
@@ -64,7 +64,7 @@ func dropsLostDebts(s dispatch.State, o dispatch.Observation, p dispatch.Policy)
 func leavesJobRunning(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
 	plan := dispatch.Step(s, o, p)
 	plan.Actions = slices.DeleteFunc(plan.Actions, func(a dispatch.Action) bool {
-		return a.Verb == dispatch.Retract && o.Local.AwaitsUnbinding && s.Bound == a.Cluster && slices.ContainsFunc(o.Clusters, func(v dispatch.ClusterView) bool {
+		return a.Verb == dispatch.Retract && o.Local.Quota.AwaitsUnbinding && s.Bound == a.Cluster && slices.ContainsFunc(o.Clusters, func(v dispatch.ClusterView) bool {
 			return v.Name == a.Cluster && v.Copy.Holder != dispatch.Ours
 		})
 	})

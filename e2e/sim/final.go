@@ -94,7 +94,7 @@ func (w *World) checkHedging() {
 	for _, name := range w.hub.workloadNames() {
 		item := w.hub.workloads[name]
 		admitted := func(c string) bool { return w.lookupWorker(c).workloads[name].admitted }
-		if item.deleting || item.finished != nil || item.evicted || slices.ContainsFunc(item.nominated, admitted) || item.bound != "" || len(item.nominated) == 0 || w.observeLocal(item).Pin != "" ||
+		if item.deleting || item.finished != nil || item.evicted || slices.ContainsFunc(item.nominated, admitted) || item.bound != "" || len(item.nominated) == 0 || w.observeLocal(item).Siblings.Pin != "" ||
 			w.now.Sub(laterTime(item.reservedAt, w.history.lastPinned[item.uid])) < time.Duration(1<<len(w.workers))*w.policy.HedgeAfter {
 			continue
 		}
@@ -166,18 +166,18 @@ func (w *World) isTrueReason(item workload, because dispatch.Reason) bool {
 	case dispatch.NoQuota:
 		return item.inactive || w.hub.freeQuota() < item.gpu
 	case dispatch.NoCluster:
-		pin := w.observeLocal(item).Pin
+		pin := w.observeLocal(item).Siblings.Pin
 		return !slices.ContainsFunc(w.hub.listed, func(c string) bool {
 			fits := w.policy.Dispatcher != dispatch.BestFit || w.couldEverFit(item, c)
 			return !w.hasNameCollision(w.lookupWorker(c), item.name) && (pin == "" || pin == c) && fits
 		})
 	case dispatch.SiblingWait:
-		return w.observeLocal(item).AwaitsSibling
+		return w.observeLocal(item).Siblings.Awaited
 	case dispatch.Offered:
-		if w.observeLocal(item).AwaitsSibling {
+		if w.observeLocal(item).Siblings.Awaited {
 			return w.policy.Dispatcher == dispatch.External // which may nominate who has to wait for a sibling
 		}
-		pin := w.observeLocal(item).Pin
+		pin := w.observeLocal(item).Siblings.Pin
 		for _, cluster := range w.hub.listed {
 			c := w.lookupWorker(cluster)
 			if w.hasNameCollision(c, item.name) || pin != "" && pin != cluster || w.policy.Dispatcher == dispatch.External && !slices.Contains(item.nominated, cluster) {

@@ -90,7 +90,7 @@ func (t *decision) renewAwaitedLeases() {
 		return
 	}
 	for _, v := range t.obs.Clusters {
-		if c := t.lookupWorker(v.Name); c != nil && v.Lease == dispatch.LeaseAwaited && t.leaseState(c) == dispatch.LeaseAwaited {
+		if c := t.lookupWorker(v.Name); c != nil && v.Fence.Lease == dispatch.LeaseAwaited && t.leaseState(c) == dispatch.LeaseAwaited {
 			t.renewLease(c, true)
 		}
 	}

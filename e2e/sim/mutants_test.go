@@ -44,7 +44,7 @@ func (m mutant) parts() Parts {
 	if m.step != nil {
 		p.Step = func(s dispatch.State, o dispatch.Observation, policy dispatch.Policy) dispatch.Plan {
 			plan := m.step(s, o, policy)
-			present := dispatch.CheckResult{State: o.Local.Check, Message: o.Local.CheckMessage}
+			present := dispatch.CheckResult{State: o.Local.Check.State, Message: o.Local.Check.Message}
 			plan.Stores = !plan.Next.Equal(s) || plan.CheckResult != present
 			return plan
 		}
@@ -133,7 +133,7 @@ func mutantsOfState() []mutant {
 		{mistake: "acts before it writes", invariants: []string{invOneJob, invNoRerun, invResultKept, invNoOlderJob}, driverBugs: DriverBugs{ActsBeforeWrite: true}, step: func(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
 			plan := dispatch.Step(s, o, p)
 			if plan.Stores {
-				o.Local.Check, o.Local.CheckMessage = plan.CheckResult.State, plan.CheckResult.Message
+				o.Local.Check.State, o.Local.Check.Message = plan.CheckResult.State, plan.CheckResult.Message
 				plan.Actions = dispatch.Step(plan.Next, o, p).Actions
 			}
 			return plan
@@ -161,7 +161,7 @@ func mutantsOfState() []mutant {
 			}
 		})},
 		{mistake: "takes every reservation for the first one", invariants: []string{invOneJob, invNoRerun, invResultKept, invFixedPoint, invProgress, invNoOlderJob}, step: mutateInput(func(s *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
-			o.Local.Evictions, o.Local.Reservation, s.Reservation = 0, "", ""
+			o.Local.Quota.Evictions, o.Local.Quota.Reservation, s.Reservation = 0, "", ""
 		})},
 		{mistake: "lets the epoch fall", invariants: []string{invEpochs}, step: mutateOutput(func(s dispatch.State, plan *dispatch.Plan) {
 			if plan.Next.Epoch > s.Epoch && s.Epoch > 1 {
@@ -218,7 +218,7 @@ func mutantsOfEvidence() []mutant {
 			}
 		}))},
 		{mistake: "takes what has vanished for unfinished", invariants: []string{invResultKept}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
-			v.EndedUnfinished = true
+			v.Ended.Unfinished = true
 		}))},
 		{mistake: "does not see that a job has taken up the copy", invariants: []string{invNoRerun}, driverBugs: DriverBugs{AdoptsTwice: true}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
 			v.Copy.Adopted = false
@@ -245,7 +245,7 @@ func mutantsOfEvidence() []mutant {
 			}
 		}))},
 		{mistake: "offers before the other checks are ready", invariants: []string{invOtherChecks}, step: mutateInput(func(_ *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
-			o.Local.OtherChecksReady = true
+			o.Local.Check.OthersReady = true
 		})},
 		{mistake: "does not see that a Workload is deleted", invariants: []string{invFinishedFinal}, step: mutateInput(func(_ *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
 			o.Local.Deleted = false
@@ -275,7 +275,7 @@ func mutantsOfTime() []mutant {
 			p.RoundTimeout = 0
 		})},
 		{mistake: "takes a call that failed for a refusal although its copy is there", invariants: []string{invRound, invProgress}, step: mutateInput(mutateViews(func(s dispatch.State, v *dispatch.ClusterView) {
-			if v.Trouble != "" && v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == max(s.Epoch, 1) && v.Copy.SpecMatches && !v.GateRequested {
+			if v.Health.Trouble != "" && v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == max(s.Epoch, 1) && v.Copy.SpecMatches && !v.Offer.GateRequested {
 				v.Copy.Refused = true
 			}
 		}))},
@@ -344,7 +344,7 @@ func mutantsOfDriver() []mutant {
 
 func offersToDebtors(s dispatch.State, o dispatch.Observation, p dispatch.Policy) dispatch.Plan {
 	plan := dispatch.Step(s, o, p)
-	if plan.Stores || s.Bound != "" || !o.Local.QuotaReserved {
+	if plan.Stores || s.Bound != "" || !o.Local.Quota.Reserved {
 		return plan
 	}
 	for _, v := range o.Clusters {

@@ -44,22 +44,22 @@ func (w *World) observeAll(item workload) dispatch.Observation {
 func (w *World) observeLocal(item workload) dispatch.Local {
 	l := localFacts(item)
 	if item.ownsJob() || w.parts.DriverBugs.MatchesJobByName {
-		l.JobActive = item.status.active
+		l.Job.Active = item.status.active
 	}
-	l.AwaitsUnbinding = item.evicted && w.hasCheckEntry(item) && !item.evictedByCheck
+	l.Quota.AwaitsUnbinding = item.evicted && w.hasCheckEntry(item) && !item.evictedByCheck
 	if w.hasCheckEntry(item) {
-		l.Check, l.CheckMessage = item.check, item.message
+		l.Check.State, l.Check.Message = item.check, item.message
 	}
 	first := true
 	for _, sibling := range w.listSiblings(item) {
 		s := sibling.state()
-		if s.Bound != "" && !s.Retreating() && (l.Pin == "" || s.Bound < l.Pin) {
-			l.Pin = s.Bound
+		if s.Bound != "" && !s.Retreating() && (l.Siblings.Pin == "" || s.Bound < l.Siblings.Pin) {
+			l.Siblings.Pin = s.Bound
 		}
-		l.SiblingLeft = l.SiblingLeft || isDebtor(s, item.bound)
+		l.Siblings.Left = l.Siblings.Left || isDebtor(s, item.bound)
 		first = first && item.name < sibling.name
 	}
-	l.AwaitsSibling = l.Pin == "" && !first
+	l.Siblings.Awaited = l.Siblings.Pin == "" && !first
 	return l
 }
 
@@ -78,51 +78,50 @@ func (w *World) listSiblings(item workload) []workload {
 
 func localFacts(item workload) dispatch.Local {
 	return dispatch.Local{
-		Deleted:          item.deleting,
-		KeptForJob:       item.deleting && item.retained && item.ownsJob(),
-		Finished:         item.finished != nil,
-		QuotaReserved:    item.quota,
-		Reservation:      item.reservation,
-		ReservedAt:       item.reservedAt,
-		Evicted:          item.evicted,
-		EvictedMessage:   item.evictedMsg,
-		Evictions:        item.evictions,
-		OtherChecksReady: !item.otherChecksPending,
-		KillGrace:        item.killGrace,
+		Deleted: item.deleting, KeptForJob: item.deleting && item.retained && item.ownsJob(),
+		Finished: item.finished != nil,
+		Quota: dispatch.LocalQuota{
+			Reserved: item.quota, Reservation: item.reservation, ReservedAt: item.reservedAt,
+			Evicted: item.evicted, EvictedMessage: item.evictedMsg, Evictions: item.evictions,
+		},
+		Check: dispatch.LocalCheck{OthersReady: !item.otherChecksPending},
+		Job:   dispatch.LocalJob{KillGrace: item.killGrace},
 	}
 }
 
 func (w *World) observeCluster(item workload, name string, listed bool) dispatch.ClusterView {
 	r := w.driver.remotes[name]
 	v := dispatch.ClusterView{
-		Name:         name,
-		InConfig:     listed,
-		Link:         r.link,
-		DeclaredGone: w.hub.declaredGone[name], Cordoned: w.hub.cordoned[name] || w.hub.draining[name] || w.hub.declaredGone[name],
-		Draining: w.hub.draining[name] && w.driver.drainSlots[name].ownerName == item.ownerName(), BeingDrained: w.hub.draining[name],
-		RenewedAt: r.renewedAt,
-		Copy:      workloadFacts(item, r.informers.workloads.get(item.name)),
-		Job:       jobFacts(item, r.informers.jobs.get(item.name)),
+		Name: name, InConfig: listed, Link: r.link,
+		Operator: dispatch.Operator{
+			DeclaredGone: w.hub.declaredGone[name],
+			Cordoned:     w.hub.cordoned[name] || w.hub.draining[name] || w.hub.declaredGone[name],
+			Draining:     w.hub.draining[name] && w.driver.drainSlots[name].ownerName == item.ownerName(),
+			BeingDrained: w.hub.draining[name],
+		},
+		Fence: dispatch.Fence{RenewedAt: r.renewedAt},
+		Copy:  workloadFacts(item, r.informers.workloads.get(item.name)),
+		Job:   jobFacts(item, r.informers.jobs.get(item.name)),
 	}
 	v.Job.StatusBehind = v.Job.StatusBehind && (item.ownsJob() || w.parts.DriverBugs.MatchesJobByName)
 	if r.link.State == dispatch.Connected && !w.isResponsive(name) {
-		v.Degraded = overdueMessage
+		v.Health.Degraded = overdueMessage
 		w.recordEvent(ClusterDegraded)
 	}
-	if v.DeclaredGone && r.link.Untried && w.isResponsive(name) {
+	if v.Operator.DeclaredGone && r.link.Untried && w.isResponsive(name) {
 		w.recordEvent(GoneDeclarationIgnored)
 	}
-	v.Trouble = r.callErrors[item.name]
+	v.Health.Trouble = r.callErrors[item.name]
 	w.addGateRequest(item, &v)
 	if c := w.lookupWorker(name); c != nil {
-		v.Lease = w.leaseState(c)
+		v.Fence.Lease = w.leaseState(c)
 	}
 	if o := r.offerStarts[item.name]; o.attempt == (attempt{item.uid, item.state().Epoch}) {
-		v.OfferedAt = o.at
+		v.Offer.StartedAt = o.at
 	}
-	v.StoppedEpoch = r.informers.stoppedEpoch(item.name, !w.isStock(name))
+	v.Ended.StoppedEpoch = r.informers.stoppedEpoch(item.name, !w.isStock(name))
 	unstamped := v.Copy.Holder == dispatch.Ours && !v.Copy.StopsOnHubLost
-	v.Fenced = w.hub.fenceSeen[name] && !unstamped
+	v.Fence.Alive = w.hub.fenceSeen[name] && !unstamped
 	w.addDeletedObjects(item, r.informers, &v)
 	if a, ok := r.liveReads[item.name]; ok {
 		v.Live = &dispatch.Live{Epoch: a.epoch, At: a.at, Copy: workloadFacts(item, a.copy), Job: jobFacts(item, a.job)}
@@ -139,7 +138,7 @@ func (w *World) addDeletedObjects(item workload, seen *informers, v *dispatch.Cl
 	now := attempt{item.uid, item.state().Epoch}
 	if last, had := seen.workloads.deleted[item.name]; had && v.Copy.Holder == dispatch.Absent && last.uid == item.uid {
 		v.Copy = dispatch.Copy{Finished: last.finished, Epoch: last.stampedEpoch(), Adopted: last.adopted, AdoptedBy: formatUID(last.adoptedBy)}
-		v.EndedUnfinished = now.epoch == last.stampedEpoch() && !last.adopted && last.finished == nil
+		v.Ended.Unfinished = now.epoch == last.stampedEpoch() && !last.adopted && last.finished == nil
 	}
 	last, had := seen.jobs.deleted[item.name]
 	if !had || v.Job.Holder == dispatch.Ours || last.uid != item.uid {
@@ -150,10 +149,10 @@ func (w *World) addDeletedObjects(item workload, seen *informers, v *dispatch.Cl
 	facts.Holder, facts.StatusBehind, facts.Deleting = dispatch.Absent, false, false
 	switch {
 	case last.finished != nil && (!there || current):
-		v.Job, v.EndedUnfinished = facts, false
+		v.Job, v.Ended.Unfinished = facts, false
 	case !there && current:
 		v.Job = facts
-		v.EndedUnfinished = v.EndedUnfinished || v.Copy.Finished == nil
+		v.Ended.Unfinished = v.Ended.Unfinished || v.Copy.Finished == nil
 	}
 }
 

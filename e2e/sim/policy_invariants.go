@@ -58,7 +58,7 @@ func (l *history) checkFenceStop(w *World, c *worker, name string, obj remoteWor
 // checkDrainTarget checks that a cluster is drained only if somebody else can be asked who, if he has reported, is large enough.
 func (l *history) checkDrainTarget(t *decision, item workload) {
 	taken := slices.ContainsFunc(t.obs.Clusters, func(v dispatch.ClusterView) bool {
-		return v.Name != item.bound && v.InConfig && !v.Cordoned && !v.Draining && !v.DeclaredGone && v.Link.State == dispatch.Connected && t.hasLease(v.Name) && (t.couldEverFit(item, v.Name) || t.obs.Local.SiblingLeft)
+		return v.Name != item.bound && v.InConfig && !v.Operator.Cordoned && !v.Operator.Draining && !v.Operator.DeclaredGone && v.Link.State == dispatch.Connected && t.hasLease(v.Name) && (t.couldEverFit(item, v.Name) || t.obs.Local.Siblings.Left)
 	})
 	t.mustHold(invDrain, taken, "%s leaves %s", item.name, item.bound)
 }
@@ -76,7 +76,9 @@ func (l *history) checkFirstOffer(t *decision, item workload, next dispatch.Stat
 	if t.policy.Dispatcher != dispatch.BestFit || len(next.Nominated) == 0 {
 		return
 	}
-	room := func(name string) bool { return t.hasCapacity(item, name) && clusterView(t.obs, name).Degraded == "" }
+	room := func(name string) bool {
+		return t.hasCapacity(item, name) && clusterView(t.obs, name).Health.Degraded == ""
+	}
 	for _, v := range t.obs.Clusters {
 		refused := v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == t.state.Epoch && (v.Copy.Evicted || v.Copy.Refused)
 		if t.isEligible(v) && room(v.Name) && !refused {

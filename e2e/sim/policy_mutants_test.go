@@ -20,10 +20,10 @@ func mutantsOfHolds() []mutant {
 		{mistake: "takes run once for compatible", invariants: []string{invRunOnce}, step: policy(func(p *dispatch.Policy) { p.OnHubLost = dispatch.KeepRunning })},
 		{mistake: "takes never lose for compatible", invariants: []string{invNeverLose}, step: policy(func(p *dispatch.Policy) { p.OnWorkerLost = dispatch.Redispatch })},
 		{mistake: "forgets the termination grace", invariants: []string{invRunOnce}, step: mutateInput(func(_ *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
-			o.Local.KillGrace = 0
+			o.Local.Job.KillGrace = 0
 		})},
 		{mistake: "takes every worker for fenced", invariants: []string{invRunOnce}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
-			v.Fenced = true
+			v.Fence.Alive = true
 		}))},
 		{mistake: "takes every job for stamped", invariants: []string{invRunOnce, invFinishedFinal, invFixedPoint, invProgress}, step: mutateInput(func(s *dispatch.State, _ *dispatch.Observation, _ *dispatch.Policy) {
 			s.StopsOnHubLost = s.Bound != ""
@@ -33,7 +33,7 @@ func mutantsOfHolds() []mutant {
 			}
 		})},
 		{mistake: "takes a lost cluster for one declared gone", invariants: []string{invNeverLose, invRunOnce, invNoOlderJob, invGrace, invCutOff}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
-			v.DeclaredGone = v.Link.State == dispatch.Unreachable
+			v.Operator.DeclaredGone = v.Link.State == dispatch.Unreachable
 		}))},
 		{mistake: "lets offers lie that the fence has ended", invariants: []string{invProgress, invHedge}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
 			v.Copy.Deactivating = v.Copy.Deactivating && !v.Copy.Evicted && v.Copy.QuotaReserved
@@ -41,20 +41,20 @@ func mutantsOfHolds() []mutant {
 		{mistake: "forgets renewals that were not answered", invariants: []string{invRunOnce}, driverBugs: DriverBugs{ForgetsUnansweredRenewals: true}},
 		{mistake: "relies on fences that need longer than it allows", invariants: []string{invRunOnce}, driverBugs: DriverBugs{TrustsAnyFence: true}},
 		{mistake: "offers where the lease has run out", invariants: []string{invLease}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
-			if v.Lease == dispatch.LeaseLapsed {
-				v.Lease = dispatch.Leased
+			if v.Fence.Lease == dispatch.LeaseLapsed {
+				v.Fence.Lease = dispatch.Leased
 			}
 		}))},
 		{mistake: "offers before the lease is renewed", invariants: []string{invLease}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
-			if v.Lease == dispatch.LeaseAwaited {
-				v.Lease = dispatch.Leased
+			if v.Fence.Lease == dispatch.LeaseAwaited {
+				v.Fence.Lease = dispatch.Leased
 			}
 		}))},
 		{mistake: "heeds a person's word about a cluster that was not tried", invariants: []string{invGoneDeclaration}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
 			v.Link.Untried = false
 		}))},
 		{mistake: "takes what is gone for what has ended", invariants: []string{invRunOnce, invNeverLose}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
-			v.StoppedEpoch = 1 << 60
+			v.Ended.StoppedEpoch = 1 << 60
 		}))},
 		{mistake: "lets a job go that somebody hurries", rare: true, invariants: []string{invRunOnce, invNeverLose}, driverBugs: DriverBugs{AllowsBackgroundDeletion: true}},
 		{mistake: "forgets renewals when it restarts", invariants: []string{invRunOnce}, driverBugs: DriverBugs{ForgetsLeaseOnRestart: true}},
@@ -115,24 +115,24 @@ func mutantsOfPlacement() []mutant {
 	}
 	return []mutant{
 		{mistake: "offers to cordoned clusters", invariants: []string{invCordon}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
-			v.Cordoned, v.Draining = false, false
+			v.Operator.Cordoned, v.Operator.Draining = false, false
 		}))},
 		{mistake: "keeps the offers on a cordoned cluster", invariants: []string{invCordon}, step: mutateInput(mutateViews(func(s dispatch.State, v *dispatch.ClusterView) {
 			if slices.Contains(s.Nominated, v.Name) && v.Copy.Holder == dispatch.Ours {
-				v.Cordoned, v.Draining = false, false
+				v.Operator.Cordoned, v.Operator.Draining = false, false
 			}
 		}))},
 		{mistake: "drains though nobody else can take the workload", invariants: []string{invDrain}, step: mutateInput(func(s *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
 			for _, v := range o.Clusters {
-				if v.Name == s.Bound && v.Draining {
+				if v.Name == s.Bound && v.Operator.Draining {
 					o.Clusters = append(o.Clusters, dispatch.ClusterView{Name: "w9", InConfig: true, Link: dispatch.Link{State: dispatch.Connected}})
 				}
 			}
 		})},
 		{mistake: "drains all at once, on what the cache shows", invariants: []string{invUnseenWork, invDrain, invResultKept}, step: mutateInput(func(s *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
 			for i := range o.Clusters {
-				if v := &o.Clusters[i]; v.Name == s.Bound && v.BeingDrained {
-					v.Draining = true
+				if v := &o.Clusters[i]; v.Name == s.Bound && v.Operator.BeingDrained {
+					v.Operator.Draining = true
 					v.Live = &dispatch.Live{Epoch: s.Epoch, Copy: v.Copy, Job: v.Job}
 				}
 			}
@@ -140,29 +140,29 @@ func mutantsOfPlacement() []mutant {
 		{mistake: "gives the best cluster no time", invariants: []string{invRound, invOfferTime}, step: policy(func(p *dispatch.Policy) { p.HedgeAfter = min(p.HedgeAfter, time.Nanosecond) })},
 		{mistake: "drains jobs that nobody else has room for", invariants: []string{invDrain, invProgress}, step: mutateInput(mutateViews(func(s dispatch.State, v *dispatch.ClusterView) {
 			if s.Bound != "" {
-				v.Fit = dispatch.Fit{}
+				v.Fit = dispatch.Fit{Preempting: v.Fit.Preempting}
 			}
 		}))},
 		{mistake: "starts the time of an offer that was not sent", invariants: []string{invOfferTime}, step: mutateInput(mutateViews(func(s dispatch.State, v *dispatch.ClusterView) {
-			v.OfferedAt = s.Round
+			v.Offer.StartedAt = s.Round
 		}))},
 		{mistake: "never hedges", invariants: []string{invHedge, invProgress}, step: policy(func(p *dispatch.Policy) { p.HedgeAfter = 0 })},
 		{mistake: "waits for clusters that do not answer", invariants: []string{invUnresponsive}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
-			v.Degraded = ""
+			v.Health.Degraded = ""
 		}))},
 		{mistake: "does not notice that calls fail", invariants: []string{invUnresponsive, invProgress}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
-			v.Trouble = ""
+			v.Health.Trouble = ""
 		}))},
 		{mistake: "goes by the config where names count", invariants: []string{invOrder}, step: policy(func(p *dispatch.Policy) { p.ByName = false })},
 		{mistake: "goes by names where the config counts", invariants: []string{invOrder}, step: policy(func(p *dispatch.Policy) { p.ByName = true })},
 		{mistake: "takes back why a job stays as soon as others have their turn", invariants: []string{invDrainMessage}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
-			v.BeingDrained = false
+			v.Operator.BeingDrained = false
 		}))},
 		{mistake: "lets siblings choose who have to wait", invariants: []string{invSibling}, step: mutateInput(func(_ *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
-			o.Local.AwaitsSibling = false
+			o.Local.Siblings.Awaited = false
 		})},
 		{mistake: "parts siblings", invariants: []string{invSibling}, step: mutateInput(func(_ *dispatch.State, o *dispatch.Observation, _ *dispatch.Policy) {
-			o.Local.Pin, o.Local.AwaitsSibling = "", false
+			o.Local.Siblings.Pin, o.Local.Siblings.Awaited = "", false
 		})},
 		{mistake: "ranks the worst cluster first", invariants: []string{invFirstOfferFits}, rank: choices(func(c *placement.Choice) { c.Score = -c.Score })},
 		{mistake: "ranks by name alone", invariants: []string{invFirstOfferFits}, rank: choices(func(c *placement.Choice) { c.Score = 1 })},

@@ -45,7 +45,7 @@ func (w *World) addGateRequest(item workload, v *dispatch.ClusterView) {
 	if !known || asked.epoch != item.state().Epoch {
 		return
 	}
-	v.GateRequested, v.GateFirstRequestedAt, v.GateRequestedAt = true, asked.firstAt, asked.lastAt
+	v.Offer.GateRequested, v.Offer.GateFirstRequestedAt, v.Offer.GateRequestedAt = true, asked.firstAt, asked.lastAt
 	if v.Copy.GateOpenedBy(asked.lastAt) {
 		delete(w.driver.gateRequests[item.name], v.Name) // seen
 		w.markChanged()

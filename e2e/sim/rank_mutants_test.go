@@ -188,11 +188,11 @@ func mutantsOfGates() []mutant {
 			p.GateTimeout = 1
 		})},
 		{mistake: "forgets whom it asked to open a gate", invariants: []string{invPreemptionGates}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
-			v.GateRequested, v.GateFirstRequestedAt, v.GateRequestedAt = false, time.Time{}, time.Time{}
+			v.Offer.GateRequested, v.Offer.GateFirstRequestedAt, v.Offer.GateRequestedAt = false, time.Time{}, time.Time{}
 		}))},
 		{mistake: "takes the gates on lost clusters for closed", rare: true, invariants: []string{invPreemptionGates}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
 			if v.Link.State != dispatch.Connected {
-				v.Copy.GateClosed, v.GateRequestedAt = true, time.Time{}
+				v.Copy.GateClosed, v.Offer.GateRequestedAt = true, time.Time{}
 			}
 		}))},
 		{mistake: "opens no gate", invariants: []string{invProgress}, step: mutateOutput(func(_ dispatch.State, plan *dispatch.Plan) {

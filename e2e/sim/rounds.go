@@ -43,7 +43,7 @@ func (l *history) splitNominated(t *decision, s, next dispatch.State) (fresh, ho
 		case next.Epoch != s.Epoch || next.Reservation != s.Reservation || !slices.Contains(s.Nominated, name):
 			fresh = append(fresh, name)
 		case !canBeOffered(v), v.Copy.Evicted, v.Copy.Refused, v.Copy.Deactivating, v.Copy.Finished != nil, hasRefusedCall(v, s.Epoch):
-		case v.Degraded != "" && v.Copy.Holder == dispatch.Absent && hasReadierCluster(t, s): // it does not even take the offer in time
+		case v.Health.Degraded != "" && v.Copy.Holder == dispatch.Absent && hasReadierCluster(t, s): // it does not even take the offer in time
 		case t.leaseExpired(name), !t.hasLease(name) && v.Copy.Holder == dispatch.Absent: // its fence would stop the job
 		case isBlockedOnGate(v) && hasEasierCluster(t, s, v): // it would have to preempt, another would not
 		default:
@@ -55,8 +55,8 @@ func (l *history) splitNominated(t *decision, s, next dispatch.State) (fresh, ho
 
 // hasRefusedCall reports whether a cluster has turned down what it was asked, for all that it shows.
 func hasRefusedCall(v dispatch.ClusterView, epoch int64) bool {
-	took := v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == epoch && v.Copy.SpecMatches && !v.Copy.Deleting && !v.GateRequested
-	return v.Trouble != "" && !took
+	took := v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == epoch && v.Copy.SpecMatches && !v.Copy.Deleting && !v.Offer.GateRequested
+	return v.Health.Trouble != "" && !took
 }
 
 // canBeOffered reports whether a cluster could be offered something, as far as its connection and our name are concerned.
@@ -66,13 +66,13 @@ func canBeOffered(v dispatch.ClusterView) bool {
 
 // isEligible reports whether nothing stands against offering a cluster this Workload.
 func (t *decision) isEligible(v dispatch.ClusterView) bool {
-	return canBeOffered(v) && t.hasLease(v.Name) && !v.Cordoned && !v.Draining && !v.DeclaredGone && (t.obs.Local.Pin == "" || t.obs.Local.Pin == v.Name)
+	return canBeOffered(v) && t.hasLease(v.Name) && !v.Operator.Cordoned && !v.Operator.Draining && !v.Operator.DeclaredGone && (t.obs.Local.Siblings.Pin == "" || t.obs.Local.Siblings.Pin == v.Name)
 }
 
 // hasReadierCluster reports whether BestFit has a cluster left that answers in time.
 func hasReadierCluster(t *decision, s dispatch.State) bool {
 	return t.policy.Dispatcher == dispatch.BestFit && slices.ContainsFunc(t.obs.Clusters, func(v dispatch.ClusterView) bool {
-		return v.Degraded == "" && v.Link.State == dispatch.Connected && !slices.Contains(s.Nominated, v.Name)
+		return v.Health.Degraded == "" && v.Link.State == dispatch.Connected && !slices.Contains(s.Nominated, v.Name)
 	})
 }
 
@@ -81,7 +81,7 @@ func isBlockedOnGate(v dispatch.ClusterView) bool { return v.Copy.GateClosed && 
 
 func hasEasierCluster(t *decision, s dispatch.State, than dispatch.ClusterView) bool {
 	return slices.ContainsFunc(t.obs.Clusters, func(v dispatch.ClusterView) bool {
-		return v.Name != than.Name && !v.Preempting && t.isEligible(v) && !slices.Contains(s.Nominated, v.Name)
+		return v.Name != than.Name && !v.Fit.Preempting && t.isEligible(v) && !slices.Contains(s.Nominated, v.Name)
 	})
 }
 

@@ -55,24 +55,24 @@ func (r *WorkloadReconciler) buildView(ctx context.Context, s *workloadScope, na
 		InConfig: inConfig,
 	}
 	if known && !servesJobKind(state, o) {
-		v.Trouble = "it does not serve " + o.Kind.GVK().GroupKind().String()
+		v.Health.Trouble = "it does not serve " + o.Kind.GVK().GroupKind().String()
 		v.InConfig = inConfig && s.state.Bound == name // it can be given nothing, but keeps what it has
 	}
 	r.addDeletedObjects(&v, s)
-	v.StoppedEpoch = stoppedEpoch(o, r.lookupDeletedObjects(name, o), state.ServesSwitchyard)
+	v.Ended.StoppedEpoch = stoppedEpoch(o, r.lookupDeletedObjects(name, o), state.ServesSwitchyard)
 	notes := r.lookupClusterInfo(ctx, s, name)
-	v.Degraded, v.OnTrial = state.DegradedReason, state.AllowTrial
+	v.Health.Degraded, v.Health.OnTrial = state.DegradedReason, state.AllowTrial
 	if known {
 		setFenceStatus(&v, state.Fencing, notes)
 		r.setLeaseState(&v, o.Kind, state.Fencing, s.observed.Now)
 	}
-	v.OfferedAt = r.inFlight.sentAt(name, s.key(), s.state.Epoch)
+	v.Offer.StartedAt = r.inFlight.sentAt(name, s.key(), s.state.Epoch)
 	r.preemptionGates.applyTo(s.key(), &v, s.state.Epoch)
 	v.Copy = o.Plausible(v.Copy)
 	m := notes.clusterAnnotations
-	v.DeclaredGone, v.Cordoned = m.declaredGone, m.cordoned || m.draining || m.declaredGone
-	v.BeingDrained = m.draining
-	v.Draining = m.draining && r.drainTargets.contains(name, s.key())
+	v.Operator.DeclaredGone, v.Operator.Cordoned = m.declaredGone, m.cordoned || m.draining || m.declaredGone
+	v.Operator.BeingDrained = m.draining
+	v.Operator.Draining = m.draining && r.drainTargets.contains(name, s.key())
 	if since, is := replacedSince(notes, state, s.observed.Now); is && forbidsOverlap(s.policy) && !o.Gone {
 		return unreachableView(v, since)
 	}
@@ -88,8 +88,8 @@ func (r *WorkloadReconciler) buildView(ctx context.Context, s *workloadScope, na
 // found may have left an older answer than the read that followed it.
 func addActionResults(v *dispatch.ClusterView, o mirror.Original, answers []fleet.ActionResult) {
 	for _, answer := range answers {
-		if answer.Err != nil && v.Trouble == "" {
-			v.Trouble = answer.Err.Error()
+		if answer.Err != nil && v.Health.Trouble == "" {
+			v.Health.Trouble = answer.Err.Error()
 		}
 	}
 	newest := newestRead(answers, func(liveRead) bool { return true })
@@ -151,7 +151,7 @@ func (r *WorkloadReconciler) addDeletedObjects(v *dispatch.ClusterView, s *workl
 		if wl, is := gone.LastState.(*kueue.Workload); ok && is && o.Copy(wl).Holder == dispatch.Ours {
 			last := o.Copy(wl)
 			v.Copy = dispatch.Copy{Finished: last.Finished, Epoch: last.Epoch, Adopted: last.Adopted, AdoptedBy: last.AdoptedBy}
-			v.EndedUnfinished = gone.DeletionObserved && current(wl) && !last.Adopted && last.Finished == nil
+			v.Ended.Unfinished = gone.DeletionObserved && current(wl) && !last.Adopted && last.Finished == nil
 		}
 	}
 	if o.Kind == nil || v.Job.Holder == dispatch.Ours {
@@ -162,10 +162,10 @@ func (r *WorkloadReconciler) addDeletedObjects(v *dispatch.ClusterView, s *workl
 	switch {
 	case !ok || last.Holder != dispatch.Ours || !s.state.IsWorkloadJob(v.Name, v.Copy, last):
 	case last.Finished != nil && (v.Job.Holder == dispatch.Absent || current(gone.LastState)): // somebody may have taken its name since
-		v.Job, v.Job.Holder, v.EndedUnfinished = last, dispatch.Absent, false
+		v.Job, v.Job.Holder, v.Ended.Unfinished = last, dispatch.Absent, false
 	case v.Job.Holder == dispatch.Absent && current(gone.LastState):
 		v.Job, v.Job.Holder = last, dispatch.Absent
-		v.EndedUnfinished = v.EndedUnfinished || gone.DeletionObserved && o.Kind.TellsEnd() && v.Copy.Finished == nil
+		v.Ended.Unfinished = v.Ended.Unfinished || gone.DeletionObserved && o.Kind.TellsEnd() && v.Copy.Finished == nil
 	}
 }
 

@@ -229,8 +229,8 @@ func TestOnlyOfAKindThatTellsItsEndIsAJobThatWentUnfinishedKnownToBeSo(t *testin
 		s := &workloadScope{original: mirror.Original{Origin: origin, Workload: wl, Kind: tc.kind}, state: dispatch.State{Epoch: 1, Bound: "w1"}}
 		v := dispatch.ClusterView{Name: "w1", Copy: dispatch.Copy{Holder: dispatch.Ours}}
 		st.reconciler.addDeletedObjects(&v, s)
-		if v.EndedUnfinished != tc.want {
-			t.Errorf("of a kind that tells its end (%v) it is known to be unfinished: %v", tc.kind.TellsEnd(), v.EndedUnfinished)
+		if v.Ended.Unfinished != tc.want {
+			t.Errorf("of a kind that tells its end (%v) it is known to be unfinished: %v", tc.kind.TellsEnd(), v.Ended.Unfinished)
 		}
 	}
 }

@@ -84,12 +84,12 @@ func fencedCondition(f fleet.Fencing) metav1.Condition {
 // setFenceStatus says of a cluster whether a job there is stopped without the hub, and until when it may believe in the hub. What
 // this program has not looked at itself is as the one before it has left it.
 func setFenceStatus(v *dispatch.ClusterView, f fleet.Fencing, left clusterInfo) {
-	v.RenewedAt = f.RenewedAt
+	v.Fence.RenewedAt = f.RenewedAt
 	is := f.Held && f.FenceAlive
 	if !f.RenewalStarted {
 		is = left.fenced
 	}
-	v.Fenced = is && (v.Copy.Holder != dispatch.Ours || v.Copy.StopsOnHubLost)
+	v.Fence.Alive = is && (v.Copy.Holder != dispatch.Ours || v.Copy.StopsOnHubLost)
 }
 
 // setLeaseState says whether a fence leaves alone what bears the stamp Stop, as jobs of some kinds never do: the hub's lease is renewed, or
@@ -102,11 +102,11 @@ func (r *WorkloadReconciler) setLeaseState(v *dispatch.ClusterView, kind job.Int
 	case !supportsFencing(kind), f.Held && now.Before(f.ExpiresAt), f.FencePresence == fleet.FenceMissing, f.FencePresence == fleet.FenceUnknown && f.HasResult() && !reports():
 		return
 	case f.Expired:
-		v.Lease = dispatch.LeaseLapsed
+		v.Fence.Lease = dispatch.LeaseLapsed
 	default:
-		v.Lease = dispatch.LeaseAwaited
+		v.Fence.Lease = dispatch.LeaseAwaited
 	}
-	v.LeaseTrouble = strings.ReplaceAll(f.Message, "\n", "; ")
+	v.Fence.LeaseTrouble = strings.ReplaceAll(f.Message, "\n", "; ")
 }
 
 // mayStampStop tells whether objects for a cluster may be stamped Stop. Where it is known that the lease cannot be renewed, a fence would
@@ -122,7 +122,7 @@ func (r *WorkloadReconciler) requestLeaseRenewals(s *workloadScope) {
 		return
 	}
 	for _, v := range s.observed.Clusters {
-		if v.Lease == dispatch.LeaseAwaited {
+		if v.Fence.Lease == dispatch.LeaseAwaited {
 			r.Fleet.RequestLeaseRenewal(v.Name)
 		}
 	}

@@ -182,8 +182,9 @@ func forbidsOverlap(p dispatch.Policy) bool {
 func unreachableView(v dispatch.ClusterView, since time.Time) dispatch.ClusterView {
 	return dispatch.ClusterView{
 		Name: v.Name, InConfig: v.InConfig, Link: dispatch.Link{State: dispatch.Unreachable, Since: since},
-		DeclaredGone: v.DeclaredGone, Cordoned: v.Cordoned, BeingDrained: v.BeingDrained, Fenced: v.Fenced, RenewedAt: v.RenewedAt,
-		OfferedAt: v.OfferedAt,
+		Operator: dispatch.Operator{DeclaredGone: v.Operator.DeclaredGone, Cordoned: v.Operator.Cordoned, BeingDrained: v.Operator.BeingDrained},
+		Fence:    dispatch.Fence{Alive: v.Fence.Alive, RenewedAt: v.Fence.RenewedAt},
+		Offer:    dispatch.Offer{StartedAt: v.Offer.StartedAt},
 	}
 }
 

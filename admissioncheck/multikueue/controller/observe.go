@@ -83,12 +83,12 @@ func (r *WorkloadReconciler) observeWorkload(ctx context.Context, wl *kueue.Work
 	}
 	r.resolvePolicy(ctx, s, config)
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: observeLocal(wl, entry)}
-	s.observed.Local.Refusal = refusal
-	s.observed.Local.KillGrace = killGrace(wl)
+	s.observed.Local.Job.Refusal = refusal
+	s.observed.Local.Job.KillGrace = killGrace(wl)
 	s.observed.Local.KeptForJob = isRetained(wl, original.Job)
 	r.observeSiblings(ctx, wl, &s.observed.Local)
 	if original.Job != nil {
-		s.observed.Local.JobActive = original.Kind.Progress(original.Job).HoldsPods()
+		s.observed.Local.Job.Active = original.Kind.Progress(original.Job).HoldsPods()
 	}
 	if entry != nil {
 		s.checkName = entry.Name
@@ -193,26 +193,26 @@ func decodeState(wl *kueue.Workload) dispatch.State {
 // observeLocal says what the hub knows of its own Workload.
 func observeLocal(wl *kueue.Workload, entry *kueue.AdmissionCheckState) dispatch.Local {
 	l := dispatch.Local{
-		Deleted:  !wl.DeletionTimestamp.IsZero(),
-		Finished: workload.IsFinished(wl), QuotaReserved: workload.HasQuota(wl),
-		Evicted: workload.IsEvicted(wl), Evictions: workload.CountEvictions(wl), OtherChecksReady: true,
+		Deleted: !wl.DeletionTimestamp.IsZero(), Finished: workload.IsFinished(wl),
+		Quota: dispatch.LocalQuota{Reserved: workload.HasQuota(wl), Evicted: workload.IsEvicted(wl), Evictions: workload.CountEvictions(wl)},
+		Check: dispatch.LocalCheck{OthersReady: true},
 	}
-	if l.QuotaReserved {
+	if l.Quota.Reserved {
 		reserved := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved)
-		l.ReservedAt = reserved.LastTransitionTime.Time
-		l.Reservation = l.ReservedAt.UTC().Format(time.RFC3339) + "/" + strconv.FormatInt(l.Evictions, 10)
+		l.Quota.ReservedAt = reserved.LastTransitionTime.Time
+		l.Quota.Reservation = l.Quota.ReservedAt.UTC().Format(time.RFC3339) + "/" + strconv.FormatInt(l.Quota.Evictions, 10)
 	}
-	if l.Evicted {
+	if l.Quota.Evicted {
 		evicted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
-		l.EvictedMessage = evicted.Message
-		l.AwaitsUnbinding = entry != nil && evicted.Reason != string(kueue.ReasonAdmissionCheck)
+		l.Quota.EvictedMessage = evicted.Message
+		l.Quota.AwaitsUnbinding = entry != nil && evicted.Reason != string(kueue.ReasonAdmissionCheck)
 	}
 	if entry != nil {
-		l.Check, l.CheckMessage = dispatch.CheckState(entry.State), entry.Message
+		l.Check.State, l.Check.Message = dispatch.CheckState(entry.State), entry.Message
 	}
 	for i := range wl.Status.AdmissionChecks {
 		other := &wl.Status.AdmissionChecks[i]
-		l.OtherChecksReady = l.OtherChecksReady && (other == entry || other.State == kueue.CheckStateReady)
+		l.Check.OthersReady = l.Check.OthersReady && (other == entry || other.State == kueue.CheckStateReady)
 	}
 	return l
 }

@@ -281,7 +281,7 @@ func TestAClusterWhoseFenceWouldStopTheJobIsOfferedItOnceItsLeaseIsRenewed(t *te
 	}
 	state, _ := st.fleet.State("w1")
 	unstamped := dispatch.ClusterView{Name: "w1"}
-	if st.reconciler.setLeaseState(&unstamped, externalKind(), state.Fencing, time.Now()); unstamped.Lease != dispatch.Leased {
+	if st.reconciler.setLeaseState(&unstamped, externalKind(), state.Fencing, time.Now()); unstamped.Fence.Lease != dispatch.Leased {
 		t.Error("a job that no fence stops is to wait for the lease")
 	}
 	st.workers["w1"].setLeaseRefusal(false, false)
@@ -318,8 +318,8 @@ func TestTheFenceIsReportedAndRememberedAcrossRestarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := s.observed.Clusters[0]; !v.Fenced || v.RenewedAt.IsZero() {
-		t.Errorf("after a restart: fenced %t, renewed at %v", v.Fenced, v.RenewedAt)
+	if v := s.observed.Clusters[0]; !v.Fence.Alive || v.Fence.RenewedAt.IsZero() {
+		t.Errorf("after a restart: fenced %t, renewed at %v", v.Fence.Alive, v.Fence.RenewedAt)
 	}
 }
 
@@ -473,7 +473,7 @@ func TestTheFirstOfSeveralSiblingsChoosesTheCluster(t *testing.T) {
 	}) {
 		s := &workloadScope{}
 		st.reconciler.observeSiblings(t.Context(), wl, &s.observed.Local)
-		l.Pin, l.Awaits = s.observed.Local.Pin, s.observed.Local.AwaitsSibling
+		l.Pin, l.Awaits = s.observed.Local.Siblings.Pin, s.observed.Local.Siblings.Awaited
 		return l
 	}
 	if got := seen(first); got.Pin != "" || got.Awaits {

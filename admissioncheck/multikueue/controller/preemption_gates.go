@@ -88,7 +88,7 @@ func (g *preemptionGateTracker) applyTo(key client.ObjectKey, v *dispatch.Cluste
 	if !known || asked.epoch != epoch {
 		return
 	}
-	v.GateRequested, v.GateFirstRequestedAt, v.GateRequestedAt = true, asked.requestedAt, asked.calledAt
+	v.Offer.GateRequested, v.Offer.GateFirstRequestedAt, v.Offer.GateRequestedAt = true, asked.requestedAt, asked.calledAt
 	if v.Copy.GateOpenedBy(asked.calledAt) {
 		delete(g.requests[key], v.Name) // seen
 	}

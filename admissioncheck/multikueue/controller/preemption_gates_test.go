@@ -21,7 +21,7 @@ func TestAPreemptionGateRequestIsRememberedForItsEpochAndUntilAnotherIsMade(t *t
 	var g preemptionGateTracker
 	asked := func(cluster string, epoch int64, want bool) {
 		t.Helper()
-		if got := g.viewOf(cluster, epoch).GateRequested; got != want {
+		if got := g.viewOf(cluster, epoch).Offer.GateRequested; got != want {
 			t.Errorf("asked %s in epoch %d: got %t", cluster, epoch, got)
 		}
 	}
@@ -59,24 +59,24 @@ func TestACallCountsUnlessItSurelyHasNotOpenedThePreemptionGate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var g preemptionGateTracker
 			g.recordRequest(workloadKey(), "w1", 1, noon)
-			if at := g.viewOf("w1", 1).GateRequestedAt; !at.IsZero() {
+			if at := g.viewOf("w1", 1).Offer.GateRequestedAt; !at.IsZero() {
 				t.Errorf("may be open since %v before it was called", at)
 			}
 			first, second := noon.Add(time.Second), noon.Add(time.Minute)
 			call := func(at time.Time, err error) dispatch.ClusterView {
 				var during dispatch.ClusterView
 				_ = g.trackCall(workloadKey(), "w1", 1, at, func() error { during = g.viewOf("w1", 1); return err })
-				if !during.GateRequestedAt.Equal(at) {
-					t.Errorf("during the call of %v: %v", at, during.GateRequestedAt)
+				if !during.Offer.GateRequestedAt.Equal(at) {
+					t.Errorf("during the call of %v: %v", at, during.Offer.GateRequestedAt)
 				}
 				return g.viewOf("w1", 1)
 			}
-			if v := call(first, c.err); v.GateRequestedAt.Equal(first) != c.opens || !v.GateFirstRequestedAt.Equal(noon) {
-				t.Errorf("after it: %v, asked first at %v", v.GateRequestedAt, v.GateFirstRequestedAt)
+			if v := call(first, c.err); v.Offer.GateRequestedAt.Equal(first) != c.opens || !v.Offer.GateFirstRequestedAt.Equal(noon) {
+				t.Errorf("after it: %v, asked first at %v", v.Offer.GateRequestedAt, v.Offer.GateFirstRequestedAt)
 			}
 			_ = call(first, nil)
-			if v := call(second, c.err); v.GateRequestedAt.Equal(second) != c.opens || v.GateRequestedAt.IsZero() {
-				t.Errorf("after a second one: %v", v.GateRequestedAt)
+			if v := call(second, c.err); v.Offer.GateRequestedAt.Equal(second) != c.opens || v.Offer.GateRequestedAt.IsZero() {
+				t.Errorf("after a second one: %v", v.Offer.GateRequestedAt)
 			}
 		})
 	}

@@ -23,7 +23,7 @@ import (
 func (r *WorkloadReconciler) rankClusters(ctx context.Context, s *workloadScope) {
 	l := s.observed.Local
 	chooses := s.policy.Dispatcher == dispatch.BestFit && s.state.Bound == ""
-	if !chooses && !isLeavingCluster(s) || !l.QuotaReserved || l.Finished || l.Deleted || l.Evicted {
+	if !chooses && !isLeavingCluster(s) || !l.Quota.Reserved || l.Finished || l.Deleted || l.Quota.Evicted {
 		return
 	}
 	s.policy.HedgeAfter = r.inFlight.hedgeDelay(s.state.Nominated)
@@ -37,7 +37,7 @@ func (r *WorkloadReconciler) rankClusters(ctx context.Context, s *workloadScope)
 			continue
 		}
 		choice := &s.choices[at]
-		v.Fit, v.Preempting = dispatch.Fit{Score: choice.Score, Message: kube.Sanitize(choice.Message, wire.MaxText)}, choice.Preempting()
+		v.Fit = dispatch.Fit{Score: choice.Score, Message: kube.Sanitize(choice.Message, wire.MaxText), Preempting: choice.Preempting()}
 		if !choice.Eligible {
 			v.Fit.Reason = dispatch.Reason(choice.Reason)
 		}
@@ -64,7 +64,7 @@ func localQueueKey(wl *kueue.Workload) admission.Key {
 
 // isLeavingCluster reports whether the Workload is to leave the cluster that it is bound to, if another can take it.
 func isLeavingCluster(s *workloadScope) bool {
-	return slices.ContainsFunc(s.observed.Clusters, func(v dispatch.ClusterView) bool { return v.Draining && v.Name == s.state.Bound })
+	return slices.ContainsFunc(s.observed.Clusters, func(v dispatch.ClusterView) bool { return v.Operator.Draining && v.Name == s.state.Bound })
 }
 
 // buildPlacementRequest is what the Workload asks of a cluster.
@@ -126,7 +126,7 @@ func (r *WorkloadReconciler) buildPlacementClusters(ctx context.Context, s *work
 		}
 		capacity := r.clusterCapacity(v.Name, s.observed.Now)
 		cluster := placement.Cluster{
-			Name: v.Name, Capacity: capacity, Cordoned: v.Cordoned, Degraded: v.Degraded, OnTrial: v.OnTrial, Weight: r.lookupClusterInfo(ctx, s, v.Name).weight,
+			Name: v.Name, Capacity: capacity, Cordoned: v.Operator.Cordoned, Degraded: v.Health.Degraded, OnTrial: v.Health.OnTrial, Weight: r.lookupClusterInfo(ctx, s, v.Name).weight,
 			Offered: v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == s.state.Epoch,
 		}
 		cluster.Troubles = r.inFlight.countMisses(v.Name, s.observed.Now)
@@ -158,7 +158,7 @@ func (r *WorkloadReconciler) updateTrackers(s *workloadScope, plan dispatch.Plan
 	case l.Deleted || l.Finished:
 		r.inFlight.removeExcept(key)
 		return
-	case !l.QuotaReserved || s.state.Retreating():
+	case !l.Quota.Reserved || s.state.Retreating():
 		r.inFlight.removeStored(key)
 		return
 	}

@@ -54,7 +54,7 @@ func (r *WorkloadReconciler) recordChange(s *workloadScope, plan dispatch.Plan, 
 	}
 	kube.RecordEvents(r.Recorder, s.original.Workload, d.events...)
 	r.recordMetrics(s, plan)
-	if plan.CheckResult.State == dispatch.Ready && s.observed.Local.Check != dispatch.Ready && r.isKnownCluster(plan.Next.Bound) {
+	if plan.CheckResult.State == dispatch.Ready && s.observed.Local.Check.State != dispatch.Ready && r.isKnownCluster(plan.Next.Bound) {
 		admittedTotal.WithLabelValues(reservedClusterQueue(d.wl), plan.Next.Bound).Inc()
 	}
 }

@@ -30,20 +30,20 @@ func (r *WorkloadReconciler) observeSiblings(ctx context.Context, wl *kueue.Work
 	siblings, err := r.listSiblings(ctx, wl)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List the workloads of an owner")
-		l.AwaitsSibling = true
+		l.Siblings.Awaited = true
 		return
 	}
 	first, here := true, decodeState(wl)
 	for i := range siblings {
 		other := &siblings[i]
 		at, _ := componentIndex(other)
-		if state := decodeState(other); state.Bound != "" && !state.Retreating() && (l.Pin == "" || state.Bound < l.Pin) {
-			l.Pin = state.Bound
+		if state := decodeState(other); state.Bound != "" && !state.Retreating() && (l.Siblings.Pin == "" || state.Bound < l.Siblings.Pin) {
+			l.Siblings.Pin = state.Bound
 		}
-		l.SiblingLeft = l.SiblingLeft || hasLeft(other, here.Bound)
+		l.Siblings.Left = l.Siblings.Left || hasLeft(other, here.Bound)
 		first = first && (index < at || index == at && wl.Name < other.Name)
 	}
-	l.AwaitsSibling = l.Pin == "" && !first
+	l.Siblings.Awaited = l.Siblings.Pin == "" && !first
 }
 
 // hasLeft reports whether a Workload has been given up on a cluster.

@@ -74,7 +74,7 @@ func TestTheOthersKnowThatASiblingHasLeftTheirCluster(t *testing.T) {
 	left := func() bool {
 		var l dispatch.Local
 		st.reconciler.observeSiblings(t.Context(), follower, &l)
-		return l.SiblingLeft
+		return l.Siblings.Left
 	}
 	if left() {
 		t.Error("both are there")
@@ -94,7 +94,7 @@ func TestOneOfSeveralSiblingsIsFirstWhateverTheirIndexesAre(t *testing.T) {
 		all := []*kueue.Workload{st.createComponent("b", "set", index, ""), st.createComponent("a", "set", index, ""), st.createComponent("c", "set", index, "")}
 		for _, wl := range all {
 			var l dispatch.Local
-			if st.reconciler.observeSiblings(t.Context(), wl, &l); !l.AwaitsSibling {
+			if st.reconciler.observeSiblings(t.Context(), wl, &l); !l.Siblings.Awaited {
 				free = append(free, wl.Name)
 			}
 		}

@@ -43,7 +43,7 @@ func (r *WorkloadReconciler) copyDueStatus(ctx context.Context, s *workloadScope
 // everything during a retreat, because the quota is held until the pods are gone.
 func (r *WorkloadReconciler) statusDueAt(s *workloadScope, remote client.Object) time.Time {
 	o := s.original
-	if remote == nil || o.Job == nil || s.observed.Local.Evicted || s.readyAt.IsZero() {
+	if remote == nil || o.Job == nil || s.observed.Local.Quota.Evicted || s.readyAt.IsZero() {
 		return time.Time{}
 	}
 	was, is := o.Kind.Progress(o.Job), o.Kind.Progress(remote)
@@ -140,7 +140,7 @@ func (r *WorkloadReconciler) copyStatus(ctx context.Context, s *workloadScope, r
 	if deferred {
 		s.retryAt = kube.Earliest(s.retryAt, s.observed.Now.Add(statusRetryDelay))
 	}
-	if !changed || deferred && !s.observed.Local.Evicted {
+	if !changed || deferred && !s.observed.Local.Quota.Evicted {
 		return nil
 	}
 	return r.patchJobStatus(ctx, s, next)

@@ -59,7 +59,7 @@ func TestWhenTheStatusOfARunningJobIsCopied(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := &workloadScope{readyAt: ready, original: mirror.Original{Kind: batchJobKind(t), Job: c.here, Workload: &kueue.Workload{}}}
-			s.observed = dispatch.Observation{Now: ready.Add(time.Duration(c.now) * time.Second), Local: dispatch.Local{Evicted: c.evicted}}
+			s.observed = dispatch.Observation{Now: ready.Add(time.Duration(c.now) * time.Second), Local: dispatch.Local{Quota: dispatch.LocalQuota{Evicted: c.evicted}}}
 			if c.notReady {
 				s.readyAt = time.Time{}
 			}

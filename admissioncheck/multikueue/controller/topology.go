@@ -14,7 +14,7 @@ import (
 // yet: what has become of the check is stored already, but a worker may place pods after it has admitted them, or again.
 func (r *WorkloadReconciler) hasUnrecordedTopology(s *workloadScope, plan dispatch.Plan) bool {
 	l := s.observed.Local
-	if plan.CheckResult.State != dispatch.Ready || !l.QuotaReserved || l.Evicted || l.Finished || l.Deleted {
+	if plan.CheckResult.State != dispatch.Ready || !l.Quota.Reserved || l.Quota.Evicted || l.Finished || l.Deleted {
 		return false
 	}
 	return len(r.listPlacedPodSets(s.original.Workload, plan.Next)) > 0

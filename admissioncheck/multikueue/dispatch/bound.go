@@ -17,7 +17,7 @@ func (t decision) bound() Plan {
 		return t.confirmLive(v, t.cleanOthers())
 	case t.recordLacksStop(v):
 		return t.recordStop()
-	case v.Draining && t.canMove(v.Name):
+	case v.Operator.Draining && t.canMove(v.Name):
 		return t.leaveDrained(v)
 	case t.checkIsBehind(v):
 		return t.reportReady(v)
@@ -36,7 +36,7 @@ func (t decision) boundActions(v ClusterView) []Action {
 
 // checkIsBehind reports whether the check does not say that the Workload is admitted, or says something beside that has passed.
 func (t decision) checkIsBehind(v ClusterView) bool {
-	check := t.observed.Local.Check
+	check := t.observed.Local.Check.State
 	return check != Ready && check != "" || t.reportsHold() || t.reportsStays(v) || t.state.isCurrentJob(v.Job) && t.reportsNoJob(v.Name)
 }
 
@@ -81,7 +81,7 @@ func (t decision) leaveDrained(v ClusterView) Plan {
 func (t decision) restoreRecord(epoch int64) Plan {
 	next := t.state
 	next.Epoch = epoch
-	next.Reservation = t.observed.Local.Reservation
+	next.Reservation = t.observed.Local.Quota.Reservation
 	next.StopsOnHubLost = t.view(next.Bound).Copy.StopsOnHubLost
 	return t.store(next, RecordLost, "the record of the epoch was lost; taking it from what is seen")
 }
@@ -92,7 +92,7 @@ func (t decision) holdLost(v ClusterView) Plan {
 	if h.over {
 		return t.giveUp(h.reason, msgLost, nil)
 	}
-	plan := t.act(h.reason, v.Name+" cannot be reached; "+t.releaseText(h, t.state.StopsOnHubLost && v.Fenced), t.cleanOthers()...)
+	plan := t.act(h.reason, v.Name+" cannot be reached; "+t.releaseText(h, t.state.StopsOnHubLost && v.Fence.Alive), t.cleanOthers()...)
 	plan.WakeAt = h.until
 	t.reportHold(&plan, v)
 	return plan

@@ -8,7 +8,7 @@ import (
 func TestTheCheckSaysWhyAJobStaysOnADrainedCluster(t *testing.T) {
 	s, p := state(t, "bound w1"), Compatible(time.Minute)
 	l := connectedView(t, "quota Ready since=1m")
-	l.CheckMessage = msgAdmitted("w1")
+	l.Check.Message = msgAdmitted("w1")
 	others := " \n w2 up cordoned \n w3 lost@1m \n w4 up drained \n w5 up unfit:NoRoom \n w6 up unlisted copy@0 foreign \n w7 up copy@0 foreign \n w8 up unlisted trouble:no-such-kind"
 	step := func(text string) Plan {
 		plan := Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, text)}, p)
@@ -19,8 +19,8 @@ func TestTheCheckSaysWhyAJobStaysOnADrainedCluster(t *testing.T) {
 	}
 	say := func(text string) string {
 		plan := step(text)
-		l.CheckMessage = plan.CheckResult.Message
-		return l.CheckMessage
+		l.Check.Message = plan.CheckResult.Message
+		return l.Check.Message
 	}
 	running := " copy@1 admitted adopted job@1"
 

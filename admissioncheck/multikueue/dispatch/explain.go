@@ -36,7 +36,7 @@ func (t decision) explainCluster(s State, v ClusterView) Explanation {
 	case s.Bound != "":
 		return Explanation{Phase: ClusterNotEligible, Reason: Lost, Message: "another cluster was chosen", Since: t.view(s.Bound).Copy.AdmittedAt}
 	case s.TroubleOn(v) != "":
-		e := Explanation{Phase: ClusterRefused, Reason: Refused, Message: "does not take it: " + v.Trouble}
+		e := Explanation{Phase: ClusterRefused, Reason: Refused, Message: "does not take it: " + v.Health.Trouble}
 		if s.isNominated(v.Name) {
 			e.Since = s.Round
 		}
@@ -47,8 +47,8 @@ func (t decision) explainCluster(s State, v ClusterView) Explanation {
 		return v.explainAwaitingLease()
 	case !s.isNominated(v.Name):
 		return t.explainNotNominated(s, v)
-	case !t.state.isCurrentCopy(v.Copy) && v.Degraded != "":
-		return Explanation{Phase: ClusterOffered, Reason: Offered, Message: "being offered, but " + v.Degraded, Since: s.Round}
+	case !t.state.isCurrentCopy(v.Copy) && v.Health.Degraded != "":
+		return Explanation{Phase: ClusterOffered, Reason: Offered, Message: "being offered, but " + v.Health.Degraded, Since: s.Round}
 	case !t.state.isCurrentCopy(v.Copy):
 		return Explanation{Phase: ClusterOffered, Reason: Offered, Message: "being offered", Since: s.Round}
 	}
@@ -62,10 +62,10 @@ func (t decision) explainIneligible(v ClusterView) Explanation {
 	case e.Reason == DeclaredGone:
 		e.Message = "declared gone, but can be reached"
 	case e.Reason == PinnedElsewhere:
-		e.Message = "the other workloads of the same owner are on " + strconv.Quote(t.observed.Local.Pin)
+		e.Message = "the other workloads of the same owner are on " + strconv.Quote(t.observed.Local.Siblings.Pin)
 	case e.Reason == SiblingWait:
 		e.Message = "the workload waits for the first of its owner's workloads"
-	case e.Reason == Cordoned && (v.Draining || v.BeingDrained):
+	case e.Reason == Cordoned && (v.Operator.Draining || v.Operator.BeingDrained):
 		e.Message = "is being drained"
 	case e.Reason == Cordoned:
 		e.Message = "is cordoned"
@@ -84,10 +84,10 @@ func (v ClusterView) explainAwaitingLease() Explanation {
 
 // leaseTroubleText is why the run lease is not renewed, if that is known.
 func (v ClusterView) leaseTroubleText() string {
-	if v.LeaseTrouble == "" {
+	if v.Fence.LeaseTrouble == "" {
 		return ""
 	}
-	return ": " + v.LeaseTrouble
+	return ": " + v.Fence.LeaseTrouble
 }
 
 // explainNotNominated explains a cluster that could be offered the Workload as far as its connection goes.
@@ -139,8 +139,8 @@ func (t decision) explainBound(v ClusterView) Explanation {
 		return Explanation{Phase: ClusterLost, Reason: because, Message: "chosen, but cannot be reached", Since: v.Link.Since}
 	case t.state.isCurrentJob(v.Job):
 		return Explanation{Phase: ClusterAdmitted, Reason: Running, Message: "has the job", Since: c.AdmittedAt}
-	case v.Trouble != "":
-		return Explanation{Phase: ClusterRefused, Reason: Refused, Message: "chosen, but does not take the job: " + v.Trouble, Since: c.AdmittedAt}
+	case v.Health.Trouble != "":
+		return Explanation{Phase: ClusterRefused, Reason: Refused, Message: "chosen, but does not take the job: " + v.Health.Trouble, Since: c.AdmittedAt}
 	}
 	return Explanation{Phase: ClusterAdmitted, Reason: Starting, Message: "chosen", Since: c.AdmittedAt}
 }
@@ -151,7 +151,7 @@ func (t decision) explainDebtor(s State, v ClusterView) Explanation {
 	at := slices.IndexFunc(s.Debts, func(d Debt) bool { return d.Cluster == v.Name })
 	switch h := t.hold(v, s.Debts[at].StopsOnHubLost); h.reason {
 	case FenceWait, Unfenced, Held, DeclaredGone:
-		e.Reason, e.Message = h.reason, "cannot be reached, may still run an earlier attempt; "+t.releaseText(h, s.Debts[at].StopsOnHubLost && v.Fenced)
+		e.Reason, e.Message = h.reason, "cannot be reached, may still run an earlier attempt; "+t.releaseText(h, s.Debts[at].StopsOnHubLost && v.Fence.Alive)
 	default:
 	}
 	return e
@@ -199,10 +199,10 @@ func phaseText(p ClusterPhase) string {
 // be woken for it when it has not. Nothing in them changes by the mere passage of time, so nothing is written for that.
 func (t decision) reportWaiting(plan *Plan) {
 	l := t.observed.Local
-	if t.policy.ExplainAfter <= 0 || l.Check != Pending || l.ReservedAt.IsZero() {
+	if t.policy.ExplainAfter <= 0 || l.Check.State != Pending || l.Quota.ReservedAt.IsZero() {
 		return
 	}
-	if at := l.ReservedAt.Add(t.policy.ExplainAfter); t.observed.Now.Before(at) {
+	if at := l.Quota.ReservedAt.Add(t.policy.ExplainAfter); t.observed.Now.Before(at) {
 		plan.WakeAt = earliest(plan.WakeAt, at)
 		return
 	}
@@ -230,17 +230,17 @@ const noJobText = "; its job cannot be created there: "
 // reportNoJob says in the message of a Ready check why the bound cluster does not take the job, after a while.
 func (t decision) reportNoJob(plan *Plan, v ClusterView) {
 	l := t.observed.Local
-	if v.Trouble == "" || t.policy.ExplainAfter <= 0 || l.ReservedAt.IsZero() {
+	if v.Health.Trouble == "" || t.policy.ExplainAfter <= 0 || l.Quota.ReservedAt.IsZero() {
 		return
 	}
-	if at := l.ReservedAt.Add(t.policy.ExplainAfter); t.observed.Now.Before(at) {
+	if at := l.Quota.ReservedAt.Add(t.policy.ExplainAfter); t.observed.Now.Before(at) {
 		plan.WakeAt = earliest(plan.WakeAt, at)
 		return
 	}
-	t.report(plan, msgAdmitted(v.Name)+noJobText+v.Trouble)
+	t.report(plan, msgAdmitted(v.Name)+noJobText+v.Health.Trouble)
 }
 
 // reportsNoJob reports whether the check still says so.
 func (t decision) reportsNoJob(cluster string) bool {
-	return strings.HasPrefix(t.observed.Local.CheckMessage, msgAdmitted(cluster)+noJobText)
+	return strings.HasPrefix(t.observed.Local.Check.Message, msgAdmitted(cluster)+noJobText)
 }

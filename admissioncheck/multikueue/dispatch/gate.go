@@ -19,7 +19,7 @@ func (t decision) openNextGate(plan *Plan) {
 	}
 	if v, until := t.gateInUse(); t.observed.Now.Before(until) {
 		plan.WakeAt = earliest(plan.WakeAt, until)
-		if t.canOpenGate(v) && t.observed.Now.Before(v.GateFirstRequestedAt.Add(t.gateTimeout())) {
+		if t.canOpenGate(v) && t.observed.Now.Before(v.Offer.GateFirstRequestedAt.Add(t.gateTimeout())) {
 			t.addOpenGate(plan, v) // perhaps it is not open
 		}
 		return
@@ -34,7 +34,7 @@ func (t decision) openNextGate(plan *Plan) {
 	switch {
 	case first == nil:
 		return
-	case t.canAdmitWithoutPreemption() && !first.GateRequested:
+	case t.canAdmitWithoutPreemption() && !first.Offer.GateRequested:
 		if until := first.Copy.BlockedSince.Add(t.policy.HedgeAfter); t.observed.Now.Before(until) {
 			plan.WakeAt = earliest(plan.WakeAt, until)
 			return
@@ -80,9 +80,9 @@ func (t decision) gateOpenedAt(v ClusterView) time.Time {
 	c := v.Copy
 	switch {
 	case t.state.isCurrentCopy(c) && !c.GateClosed:
-		return later(c.GateOpenedAt, v.GateRequestedAt)
-	case !v.connected(), t.state.isCurrentCopy(c) && !c.Deleting && !c.evictedSince(v.GateRequestedAt) && !c.Deactivating && c.Finished == nil:
-		return v.GateRequestedAt
+		return later(c.GateOpenedAt, v.Offer.GateRequestedAt)
+	case !v.connected(), t.state.isCurrentCopy(c) && !c.Deleting && !c.evictedSince(v.Offer.GateRequestedAt) && !c.Deactivating && c.Finished == nil:
+		return v.Offer.GateRequestedAt
 	}
 	return time.Time{}
 }
@@ -114,8 +114,8 @@ func (t decision) waitsForGate(v ClusterView) bool {
 
 // canOpenGate reports whether the gate of a copy can be opened. That the last call to open it has failed is no reason not to try again.
 func (t decision) canOpenGate(v ClusterView) bool {
-	if v.GateRequested {
-		v.Trouble = ""
+	if v.Offer.GateRequested {
+		v.Health.Trouble = ""
 	}
 	return t.waitsForGate(v)
 }
@@ -123,7 +123,7 @@ func (t decision) canOpenGate(v ClusterView) bool {
 // canAdmitWithoutPreemption reports whether some cluster may still admit the Workload without preempting anybody.
 func (t decision) canAdmitWithoutPreemption() bool {
 	for _, v := range t.observed.Clusters {
-		if t.mayStillAdmit(v) && !v.Preempting && !v.Copy.BlockedOnGate {
+		if t.mayStillAdmit(v) && !v.Fit.Preempting && !v.Copy.BlockedOnGate {
 			return true
 		}
 	}
@@ -139,9 +139,9 @@ func opensBefore(a, b ClusterView) bool {
 // gateRank ranks a cluster: it is being asked to open its gate, was not asked, or was asked in vain.
 func (v ClusterView) gateRank() int {
 	switch {
-	case !v.GateRequested:
+	case !v.Offer.GateRequested:
 		return 1
-	case v.GateRequestedAt.IsZero() && v.Trouble == "":
+	case v.Offer.GateRequestedAt.IsZero() && v.Health.Trouble == "":
 		return 0
 	}
 	return 2

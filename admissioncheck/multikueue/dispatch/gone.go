@@ -27,11 +27,11 @@ func (t decision) release() Plan {
 	if t.state.Bound != "" && !t.state.Retreating() || t.recordLost() {
 		return t.store(t.state.retreat(t.nextEpoch()), Deleted, "the workload is being deleted")
 	}
-	if next, ok := t.settleForGood(); ok && !t.observed.Local.JobActive {
+	if next, ok := t.settleForGood(); ok && !t.observed.Local.Job.Active {
 		return t.store(next, Settled, "nothing of the deleted workload runs there any more")
 	}
 	plan := t.act(Deleted, "removing what is left on the workers", t.deletionActions()...)
-	if t.observed.Local.JobActive {
+	if t.observed.Local.Job.Active {
 		t.clearActiveWhenSilent(&plan)
 	}
 	plan.WakeAt = earliest(plan.WakeAt, t.nextRelease())
@@ -81,7 +81,7 @@ func (t decision) deletionActions() []Action {
 			continue
 		case v.removable() || t.hasStale(v):
 			actions = append(actions, t.removeAll(v)...)
-		case owed && t.liveAnswer(v) == nil && !t.observed.Local.JobActive: // who waits for the job to be idle reads it anyway
+		case owed && t.liveAnswer(v) == nil && !t.observed.Local.Job.Active: // who waits for the job to be idle reads it anyway
 			actions = append(actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.state.Epoch})
 		}
 		if v.Name == latest && v.Job.StatusBehind {
@@ -105,7 +105,7 @@ func (t decision) latestReporter() string {
 // reportWhyKept says, after a while, why a Workload that somebody deleted does not go: in the check's message, and by an event.
 func (t decision) reportWhyKept(plan *Plan) {
 	l := t.observed.Local
-	if t.policy.ExplainAfter <= 0 || l.Check == "" {
+	if t.policy.ExplainAfter <= 0 || l.Check.State == "" {
 		return
 	}
 	text := ""
@@ -119,7 +119,7 @@ func (t decision) reportWhyKept(plan *Plan) {
 			plan.WakeAt = earliest(plan.WakeAt, at)
 			continue
 		}
-		text += `; worker cluster ` + strconv.Quote(v.Name) + ` cannot be reached since ` + formatTime(v.Link.Since) + ": " + t.deletionReleaseText(h, d.StopsOnHubLost && v.Fenced)
+		text += `; worker cluster ` + strconv.Quote(v.Name) + ` cannot be reached since ` + formatTime(v.Link.Since) + ": " + t.deletionReleaseText(h, d.StopsOnHubLost && v.Fence.Alive)
 	}
 	if text == "" {
 		return

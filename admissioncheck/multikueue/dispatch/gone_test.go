@@ -101,7 +101,7 @@ func TestWhoDeletesAHeldWorkloadIsToldOnce(t *testing.T) {
 	if told.Event == nil || told.Event.Message != want || told.CheckResult.Message != want || !told.Next.Equal(s) {
 		t.Fatalf("told %q, event %+v", told.CheckResult.Message, told.Event)
 	}
-	l.CheckMessage = told.CheckResult.Message
+	l.Check.Message = told.CheckResult.Message
 	if again := ask(); again.Stores || again.Event != nil {
 		t.Errorf("told again: %+v", again)
 	}

@@ -35,7 +35,7 @@ func (t decision) hold(v ClusterView, stops bool) hold {
 		return t.indefiniteHold(Held, end, early)
 	case t.policy.OnHubLost != Stop:
 		return hold{over: !early, reason: chooseReason(early, InGrace, RemoteLost), until: end, release: end}
-	case !stops || !v.Fenced || v.RenewedAt.IsZero():
+	case !stops || !v.Fence.Alive || v.Fence.RenewedAt.IsZero():
 		return t.indefiniteHold(Unfenced, end, early)
 	}
 	release := later(end, t.stoppedBy(v))
@@ -67,13 +67,13 @@ func chooseReason(first bool, a, b Reason) Reason {
 // run out by its own clock, its program has had time to act, and the pods have had theirs to end. If the hub reached the worker
 // for longer than it renewed the lease, the job may have been made there, and so be stopped, as late as the cluster was lost.
 func (t decision) stoppedBy(v ClusterView) time.Time {
-	return later(v.RenewedAt.Add(t.policy.LeaseDuration), v.Link.Since).Add(t.policy.SkewMargin + t.observed.Local.KillGrace)
+	return later(v.Fence.RenewedAt.Add(t.policy.LeaseDuration), v.Link.Since).Add(t.policy.SkewMargin + t.observed.Local.Job.KillGrace)
 }
 
 // isDeclaredGone reports whether a person's word stands in for what cannot be seen: the cluster was tried in vain since it was lost.
 // Where there is nothing to try it with, the word counts when the grace is over.
 func (t decision) isDeclaredGone(v ClusterView) bool {
-	return v.DeclaredGone && v.Link.State == Unreachable && (!v.Link.Untried || t.pastGrace(v))
+	return v.Operator.DeclaredGone && v.Link.State == Unreachable && (!v.Link.Untried || t.pastGrace(v))
 }
 
 // forbidsOverlap reports whether the policy promises that two runs never overlap.
@@ -106,7 +106,7 @@ func (t decision) msgHeld(v ClusterView, stops bool) string {
 	if v.Link.State == Unreachable {
 		text += ` since ` + formatTime(v.Link.Since)
 	}
-	return text + "; " + t.releaseText(t.hold(v, stops), stops && v.Fenced)
+	return text + "; " + t.releaseText(t.hold(v, stops), stops && v.Fence.Alive)
 }
 
 // releaseText says what ends a hold. It does not change while the hold lasts.
@@ -137,7 +137,7 @@ func (t decision) reportHold(plan *Plan, v ClusterView) {
 	if !t.forbidsOverlap() || t.policy.ExplainAfter <= 0 {
 		return
 	}
-	if l.Check != Ready {
+	if l.Check.State != Ready {
 		t.reportWaiting(plan)
 		return
 	}
@@ -152,5 +152,5 @@ func (t decision) reportHold(plan *Plan, v ClusterView) {
 
 // reportsHold reports whether the check still says that the Workload is held.
 func (t decision) reportsHold() bool {
-	return strings.HasPrefix(t.observed.Local.CheckMessage, heldPrefix)
+	return strings.HasPrefix(t.observed.Local.Check.Message, heldPrefix)
 }

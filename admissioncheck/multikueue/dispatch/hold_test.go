@@ -147,7 +147,7 @@ func TestTheCheckSaysWhichPolicyHoldsTheWorkloadAndUntilWhen(t *testing.T) {
 func TestTheCheckForgetsAHoldThatIsOver(t *testing.T) {
 	p := NeverLose(5 * time.Minute)
 	s, l := state(t, "bound w1"), connectedView(t, "quota Ready")
-	l.CheckMessage = Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, "w1 lost@1m")}, p).CheckResult.Message
+	l.Check.Message = Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, "w1 lost@1m")}, p).CheckResult.Message
 	plan := Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, "w1 up copy@1 admitted job@1")}, p)
 	if want := `The workload was admitted on "w1"`; plan.CheckResult.Message != want || plan.Event != nil {
 		t.Errorf("got %q, event %v; want %q and none", plan.CheckResult.Message, plan.Event, want)
@@ -159,7 +159,7 @@ func TestTheCheckForgetsThatTheJobCouldNotBeMade(t *testing.T) {
 	at := func(text string) Plan {
 		return Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, text)}, Compatible(time.Minute))
 	}
-	l.CheckMessage = at("w1 up copy@1 admitted trouble:no").CheckResult.Message
+	l.Check.Message = at("w1 up copy@1 admitted trouble:no").CheckResult.Message
 	if got := at("w1 up copy@1 admitted trouble:no"); got.Stores {
 		t.Errorf("it is said again: %+v", got.CheckResult)
 	}

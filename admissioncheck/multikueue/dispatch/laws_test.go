@@ -54,9 +54,9 @@ func checkState(t *testing.T, s State, o Observation, plan Plan) {
 	}
 	switch {
 	case next.Bound == s.Bound:
-	case next.Bound == "" && (!o.Local.QuotaReserved || o.Local.KeptForJob):
+	case next.Bound == "" && (!o.Local.Quota.Reserved || o.Local.KeptForJob):
 	case s.Bound == "" && slices.Contains(s.Nominated, next.Bound):
-	case next.Bound == "" && o.Local.Evicted && o.Local.AwaitsUnbinding && s.Retreating():
+	case next.Bound == "" && o.Local.Quota.Evicted && o.Local.Quota.AwaitsUnbinding && s.Retreating():
 	default:
 		t.Errorf("bound goes from %q to %q, nominated were %v", s.Bound, next.Bound, s.Nominated)
 	}
@@ -76,12 +76,12 @@ func checkState(t *testing.T, s State, o Observation, plan Plan) {
 func checkDebts(t *testing.T, s State, o Observation, plan Plan) {
 	t.Helper()
 	next, l := plan.Next, o.Local
-	before := l.Evictions
-	if l.Evicted || !l.QuotaReserved {
+	before := l.Quota.Evictions
+	if l.Quota.Evicted || !l.Quota.Reserved {
 		before--
 	}
 	dropped := s.Epoch == 1 && s.Reservation == "" && before > 0
-	unended := s.Reservation != "" && l.QuotaReserved && s.Reservation != l.Reservation
+	unended := s.Reservation != "" && l.Quota.Reserved && s.Reservation != l.Quota.Reservation
 	if newest := (decision{observed: o.normalizeStamps(s.Epoch)}).newestEpoch(); next.Epoch > s.Epoch && (dropped || unended || s.Unreadable || newest > s.Epoch) {
 		for _, v := range o.Clusters {
 			if !next.hasDebt(v.Name) && v.Name != next.Bound {
@@ -105,14 +105,14 @@ func checkPods(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 	}
 	for _, d := range s.Debts {
 		v := (decision{observed: o}).view(d.Cluster)
-		if !v.connected() || plan.Next.hasDebt(d.Cluster) || v.StoppedEpoch >= d.Epoch {
+		if !v.connected() || plan.Next.hasDebt(d.Cluster) || v.Ended.StoppedEpoch >= d.Epoch {
 			continue
 		}
 		since := d.AbsentSince
 		if since.IsZero() && v.Live != nil {
 			since = v.Live.At
 		}
-		if o.Now.Before(since.Add(o.Local.KillGrace + p.SkewMargin)) {
+		if o.Now.Before(since.Add(o.Local.Job.KillGrace + p.SkewMargin)) {
 			t.Errorf("forgets that pods may end on %s until then: %+v", d.Cluster, plan)
 		}
 	}
@@ -121,10 +121,10 @@ func checkPods(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 // checkActions checks what is done.
 func checkActions(t *testing.T, s State, o Observation, plan Plan) {
 	t.Helper()
-	if o.Local.Check == "" && plan.CheckResult != (CheckResult{Message: o.Local.CheckMessage}) {
+	if o.Local.Check.State == "" && plan.CheckResult != (CheckResult{Message: o.Local.Check.Message}) {
 		t.Errorf("says something that nobody can be told: %+v", plan.CheckResult)
 	}
-	differs := !plan.Next.Equal(s) || plan.CheckResult != CheckResult{State: o.Local.Check, Message: o.Local.CheckMessage}
+	differs := !plan.Next.Equal(s) || plan.CheckResult != CheckResult{State: o.Local.Check.State, Message: o.Local.Check.Message}
 	if plan.Stores != differs || plan.Stores && len(plan.Actions) > 0 {
 		t.Errorf("stores %t what differs %t: %+v", plan.Stores, differs, plan)
 	}
@@ -139,13 +139,13 @@ func checkActions(t *testing.T, s State, o Observation, plan Plan) {
 		if a.Verb == Retract && s.Epoch < maxPlausibleEpoch && v.Copy.Holder == Ours && ReadStamp(v.Copy.Epoch, s.Epoch) == UnreadableEpoch && !IsBelow(v.Copy.Epoch, a.Epoch) {
 			t.Errorf("leaves what nobody can read: %s of %+v", describeAction(a), v.Copy)
 		}
-		if a.Verb == CreateOffer && (v.Cordoned || v.Draining || v.DeclaredGone || o.Local.AwaitsSibling || o.Local.Pin != "" && o.Local.Pin != v.Name) {
+		if a.Verb == CreateOffer && (v.Operator.Cordoned || v.Operator.Draining || v.Operator.DeclaredGone || o.Local.Siblings.Awaited || o.Local.Siblings.Pin != "" && o.Local.Siblings.Pin != v.Name) {
 			t.Errorf("offers to %s: %+v", a.Cluster, v)
 		}
 		if a.Verb == OpenGate && (!v.Copy.GateClosed || !v.Copy.BlockedOnGate || v.Copy.Admitted || !s.isNominated(v.Name)) {
 			t.Errorf("opens the gate of %+v", v)
 		}
-		if a.Verb == CreateOffer && (v.hasCollision() || !v.InConfig || s.Bound != "" || s.hasDebt(a.Cluster) || !o.Local.QuotaReserved) {
+		if a.Verb == CreateOffer && (v.hasCollision() || !v.InConfig || s.Bound != "" || s.hasDebt(a.Cluster) || !o.Local.Quota.Reserved) {
 			t.Errorf("offers to %s: %+v with %+v", a.Cluster, v, s)
 		}
 		if a.Verb == CreateJob {
@@ -160,7 +160,7 @@ func checkCreateJob(t *testing.T, s State, o Observation, v ClusterView, last bo
 	if v.Name != s.Bound || s.Retreating() || !last {
 		t.Errorf("creates a job on %s while bound to %q, last action: %v", v.Name, s.Bound, last)
 	}
-	if !l.QuotaReserved || l.Evicted || l.Finished || l.Deleted || l.Check != Ready && l.Check != "" {
+	if !l.Quota.Reserved || l.Quota.Evicted || l.Finished || l.Deleted || l.Check.State != Ready && l.Check.State != "" {
 		t.Errorf("creates a job for %+v", l)
 	}
 	if v.Job.Holder != Absent || !v.Copy.Admitted || v.Copy.Adopted || !s.isCurrent(v.Copy.Epoch) {
@@ -180,14 +180,14 @@ func checkHolds(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 	mayRun := func(name string, stops bool) bool {
 		v := decision{observed: o}.view(name)
 		tried := v.Link.State == Unreachable && !v.Link.Untried
-		if v.connected() || v.DeclaredGone && (tried || v.Link.State == Unreachable && lostLinkFor(o, v) >= p.WorkerLostTimeout) {
+		if v.connected() || v.Operator.DeclaredGone && (tried || v.Link.State == Unreachable && lostLinkFor(o, v) >= p.WorkerLostTimeout) {
 			return false
 		}
-		stopped := v.RenewedAt.Add(p.LeaseDuration + p.SkewMargin + o.Local.KillGrace)
-		return p.OnWorkerLost == Hold || p.OnHubLost == Stop && (!stops || !v.Fenced || o.Now.Before(stopped))
+		stopped := v.Fence.RenewedAt.Add(p.LeaseDuration + p.SkewMargin + o.Local.Job.KillGrace)
+		return p.OnWorkerLost == Hold || p.OnHubLost == Stop && (!stops || !v.Fence.Alive || o.Now.Before(stopped))
 	}
 	l := o.Local
-	alive := !l.Deleted && s.Bound != "" && !s.Retreating() && l.QuotaReserved && !l.Evicted && l.Refusal.Reason == "" && (l.Check == Pending || l.Check == Ready)
+	alive := !l.Deleted && s.Bound != "" && !s.Retreating() && l.Quota.Reserved && !l.Quota.Evicted && l.Job.Refusal.Reason == "" && (l.Check.State == Pending || l.Check.State == Ready)
 	if alive && plan.Next.Epoch > s.Epoch && mayRun(s.Bound, s.StopsOnHubLost) {
 		t.Errorf("gives up %s, which may still run the job: %+v", s.Bound, plan)
 	}
@@ -246,7 +246,7 @@ func checkWrites(t *testing.T, s State, o Observation, p Policy) {
 			return
 		}
 		s = plan.Next
-		o.Local.Check, o.Local.CheckMessage = plan.CheckResult.State, plan.CheckResult.Message
+		o.Local.Check.State, o.Local.Check.Message = plan.CheckResult.State, plan.CheckResult.Message
 	}
 	t.Errorf("does not stop writing: %+v\n%+v", s, o)
 }
@@ -326,35 +326,35 @@ func (g *inputGenerator) observation() Observation {
 
 func (g *inputGenerator) local() Local {
 	l := Local{
-		Deleted: g.chance(12), Finished: g.chance(12), QuotaReserved: !g.chance(5), Evicted: g.chance(5),
-		Evictions: int64(g.IntN(3)), OtherChecksReady: !g.chance(6), JobActive: g.chance(2),
-		AwaitsUnbinding: g.chance(2),
-		Check:           []CheckState{Pending, Pending, Ready, Ready, Retry, Rejected, ""}[g.IntN(7)],
+		Deleted: g.chance(12), Finished: g.chance(12),
+		Quota: LocalQuota{Reserved: !g.chance(5), Evicted: g.chance(5), Evictions: int64(g.IntN(3)), AwaitsUnbinding: g.chance(2)},
+		Check: LocalCheck{OthersReady: !g.chance(6), State: []CheckState{Pending, Pending, Ready, Ready, Retry, Rejected, ""}[g.IntN(7)]},
+		Job:   LocalJob{Active: g.chance(2)},
 	}
 	l.KeptForJob = l.Deleted && g.chance(2)
-	if l.QuotaReserved {
-		l.Reservation, l.ReservedAt = []string{"r1", "r2"}[g.IntN(2)], g.pastTime()
+	if l.Quota.Reserved {
+		l.Quota.Reservation, l.Quota.ReservedAt = []string{"r1", "r2"}[g.IntN(2)], g.pastTime()
 	}
-	l.KillGrace, l.AwaitsSibling = time.Duration(g.IntN(3))*time.Minute, g.chance(8)
+	l.Job.KillGrace, l.Siblings.Awaited = time.Duration(g.IntN(3))*time.Minute, g.chance(8)
 	if g.chance(8) {
-		l.Pin = g.name()
+		l.Siblings.Pin = g.name()
 	}
 	if g.chance(15) {
-		l.Refusal = Refusal{Reason: NoAdapter}
+		l.Job.Refusal = Refusal{Reason: NoAdapter}
 	}
 	return l
 }
 
 func (g *inputGenerator) view(name string) ClusterView {
-	v := ClusterView{Name: name, InConfig: !g.chance(6), EndedUnfinished: g.chance(6), Copy: g.copy(), Job: g.job()}
+	v := ClusterView{Name: name, InConfig: !g.chance(6), Ended: EndedJob{Unfinished: g.chance(6)}, Copy: g.copy(), Job: g.job()}
 	if g.chance(6) {
-		v.Trouble = "namespace missing"
+		v.Health.Trouble = "namespace missing"
 	}
-	v.Fenced, v.DeclaredGone, v.Cordoned, v.Draining, v.Preempting = !g.chance(3), g.chance(8), g.chance(8), g.chance(8), g.chance(4)
-	v.StoppedEpoch = int64(g.IntN(4))
-	v.RenewedAt, v.Fit.Score = g.pastTime(), g.IntN(3)
+	v.Fence.Alive, v.Operator.DeclaredGone, v.Operator.Cordoned, v.Operator.Draining, v.Fit.Preempting = !g.chance(3), g.chance(8), g.chance(8), g.chance(8), g.chance(4)
+	v.Ended.StoppedEpoch = int64(g.IntN(4))
+	v.Fence.RenewedAt, v.Fit.Score = g.pastTime(), g.IntN(3)
 	if g.chance(2) {
-		v.OfferedAt = g.pastTime()
+		v.Offer.StartedAt = g.pastTime()
 	}
 	if g.chance(6) {
 		v.Fit.Reason = Refused

@@ -32,7 +32,7 @@ func (t decision) decideFromLiveRead(v ClusterView, live Live, actions []Action)
 	case c.Finished != nil:
 		message := t.msgOutOfSync(v.Name)
 		return t.giveUp(RemoteOutOfSync, message, &Event{Warning: true, Message: message})
-	case vanished && !v.EndedUnfinished:
+	case vanished && !v.Ended.Unfinished:
 		return t.runGone(v, live, actions)
 	case c.Evicted:
 		message := t.msgEvicted(v.Name)
@@ -59,7 +59,7 @@ func (t decision) jobStillThere(v ClusterView, live Live) bool {
 // dispatched again only if somebody saw that it had not. A job is never made again within an epoch. Where nothing is left of it and
 // others show a later epoch than the record, the record was lost: without an epoch above theirs their offers would stay for ever.
 func (t decision) runGone(v ClusterView, live Live, actions []Action) Plan {
-	if t.jobStillThere(v, live) || v.EndedUnfinished {
+	if t.jobStillThere(v, live) || v.Ended.Unfinished {
 		return t.giveUp(RemoteGone, msgGone, nil)
 	}
 	if t.recordIsBehind() && live.Copy.Holder != Ours && live.Job.Holder != Ours {

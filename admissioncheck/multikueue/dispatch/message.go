@@ -28,12 +28,12 @@ func msgAdmitted(cluster string) string {
 
 // withPrevious adds the old state to a message.
 func (t decision) withPrevious(message string) string {
-	return truncate(message + `, Previously: ` + strconv.Quote(string(t.observed.Local.Check)))
+	return truncate(message + `, Previously: ` + strconv.Quote(string(t.observed.Local.Check.State)))
 }
 
 func (t decision) msgEvicted(cluster string) string {
 	return `Workload evicted on worker cluster: ` + strconv.Quote(cluster) +
-		`, resetting for re-admission. Previously: ` + strconv.Quote(string(t.observed.Local.Check))
+		`, resetting for re-admission. Previously: ` + strconv.Quote(string(t.observed.Local.Check.State))
 }
 
 func (t decision) msgOutOfSync(cluster string) string {

@@ -39,19 +39,19 @@ func (t decision) nominate(s State) nomination {
 // A nominated cluster that has admitted already is not barred by being cordoned; one that has lost its nomination is not
 // nominated again because it admitted before its copy was withdrawn.
 func (t decision) ineligibleReason(v ClusterView) Reason {
-	pin := t.observed.Local.Pin
+	pin := t.observed.Local.Siblings.Pin
 	switch {
 	case !v.InConfig:
 		return NotInConfig
-	case v.DeclaredGone:
+	case v.Operator.DeclaredGone:
 		return DeclaredGone
 	case pin != "" && pin != v.Name:
 		return PinnedElsewhere
-	case t.observed.Local.AwaitsSibling:
+	case t.observed.Local.Siblings.Awaited:
 		return SiblingWait
-	case t.policy.OnHubLost == Stop && v.Lease == LeaseLapsed:
+	case t.policy.OnHubLost == Stop && v.Fence.Lease == LeaseLapsed:
 		return NotLeased
-	case (v.Cordoned || v.Draining) && (!t.state.isNominated(v.Name) || !t.state.isCurrentCopy(v.Copy) || !v.Copy.Admitted):
+	case (v.Operator.Cordoned || v.Operator.Draining) && (!t.state.isNominated(v.Name) || !t.state.isCurrentCopy(v.Copy) || !v.Copy.Admitted):
 		return Cordoned
 	}
 	return ""
@@ -60,7 +60,7 @@ func (t decision) ineligibleReason(v ClusterView) Reason {
 // awaitsLease reports whether a cluster's fence might stop what is offered, for all that is known yet. Nothing new is offered
 // then; what was offered before stays.
 func (t decision) awaitsLease(v ClusterView) bool {
-	return t.policy.OnHubLost == Stop && v.Lease == LeaseAwaited
+	return t.policy.OnHubLost == Stop && v.Fence.Lease == LeaseAwaited
 }
 
 // eligibleClusters returns the clusters to offer to: not barred, connected, and with our name free; in the order in which the
@@ -85,16 +85,16 @@ func (t decision) canOffer(v ClusterView) bool {
 func (t decision) canMove(than string) bool {
 	free := t.withoutSiblings(than)
 	return slices.ContainsFunc(t.observed.Clusters, func(v ClusterView) bool {
-		fits := v.Fit.Reason == "" || t.observed.Local.SiblingLeft
+		fits := v.Fit.Reason == "" || t.observed.Local.Siblings.Left
 		return v.Name != than && free.canOffer(v) && fits
 	})
 }
 
 // withoutSiblings is the turn of a Workload that leaves a cluster together with its siblings.
 func (t decision) withoutSiblings(from string) decision {
-	t.observed.Local.AwaitsSibling = false
-	if t.observed.Local.Pin == from {
-		t.observed.Local.Pin = ""
+	t.observed.Local.Siblings.Awaited = false
+	if t.observed.Local.Siblings.Pin == from {
+		t.observed.Local.Siblings.Pin = ""
 	}
 	return t
 }
@@ -160,8 +160,8 @@ func (t decision) roundStart(s State) time.Time {
 	for _, name := range s.Nominated {
 		switch v := t.view(name); {
 		case t.cannotAdmit(v), s.hasDebt(name), t.hasStale(v):
-		case !v.OfferedAt.IsZero():
-			began = later(began, v.OfferedAt)
+		case !v.Offer.StartedAt.IsZero():
+			began = later(began, v.Offer.StartedAt)
 		case v.Copy.Holder == Absent && v.Job.Holder == Absent:
 			return later(began, t.observed.Now)
 		}
@@ -223,13 +223,13 @@ func (t decision) hasBetterAlternative(v ClusterView, rest []string) bool {
 	gated, stuck := t.waitsForGate(v), t.policy.Dispatcher == BestFit && (v.isShunned() || t.awaitsLease(v)) && v.Copy.Holder == Absent
 	return slices.ContainsFunc(rest, func(name string) bool {
 		other := t.view(name)
-		easier := !other.Preempting && (t.policy.Dispatcher != BestFit || other.Fit.Score >= v.Fit.Score)
+		easier := !other.Fit.Preempting && (t.policy.Dispatcher != BestFit || other.Fit.Score >= v.Fit.Score)
 		return gated && easier || stuck && !other.isShunned()
 	})
 }
 
 // isShunned reports whether others are preferred to a cluster for how it does what it is asked.
-func (v ClusterView) isShunned() bool { return v.Degraded != "" && !v.OnTrial }
+func (v ClusterView) isShunned() bool { return v.Health.Degraded != "" && !v.Health.OnTrial }
 
 // cannotAdmit reports whether a cluster is known not to admit the Workload as things are: it cannot be reached, does not take
 // what it is given, or has turned its copy away.
@@ -244,8 +244,8 @@ func (t decision) cannotAdmit(v ClusterView) bool {
 // been made twice. It says nothing about a call that came later, to open the copy's gate.
 func (s State) TroubleOn(v ClusterView) string {
 	c := v.Copy
-	if s.isCurrentCopy(c) && c.SpecMatches && !c.Deleting && !v.GateRequested && s.Bound == "" {
+	if s.isCurrentCopy(c) && c.SpecMatches && !c.Deleting && !v.Offer.GateRequested && s.Bound == "" {
 		return ""
 	}
-	return v.Trouble
+	return v.Health.Trouble
 }

@@ -77,29 +77,29 @@ func duration(t *testing.T, text string) time.Duration {
 // connectedView parses what is local; the other checks are ready unless it says waiting, and quota was reserved a second ago.
 func connectedView(t *testing.T, text string) Local {
 	t.Helper()
-	l := Local{Check: Pending, OtherChecksReady: true}
+	l := Local{Check: LocalCheck{State: Pending, OthersReady: true}}
 	words := strings.Fields(text)
 	for i, w := range words {
 		key, value, _ := strings.Cut(w, "=")
 		switch key {
 		case "quota":
-			l.QuotaReserved, l.Reservation, l.ReservedAt = true, "r1", testNow().Add(-time.Second)
+			l.Quota.Reserved, l.Quota.Reservation, l.Quota.ReservedAt = true, "r1", testNow().Add(-time.Second)
 		case "r1", "r2":
-			l.Reservation = w
+			l.Quota.Reservation = w
 		case "Pending", "Ready", "Retry", "Rejected":
-			l.Check = CheckState(w)
+			l.Check.State = CheckState(w)
 		case "left":
-			l.SiblingLeft = true
+			l.Siblings.Left = true
 		case "awaited":
-			l.AwaitsUnbinding = true
+			l.Quota.AwaitsUnbinding = true
 		case "dropped":
-			l.Check = ""
+			l.Check.State = ""
 		case "evicted":
-			l.Evicted, l.EvictedMessage = true, "preempted"
+			l.Quota.Evicted, l.Quota.EvictedMessage = true, "preempted"
 		case "evictions":
-			l.Evictions = number(t, value)
+			l.Quota.Evictions = number(t, value)
 		case "active":
-			l.JobActive = true
+			l.Job.Active = true
 		case "finished":
 			l.Finished = true
 		case "deleted":
@@ -107,17 +107,17 @@ func connectedView(t *testing.T, text string) Local {
 		case "kept":
 			l.Deleted, l.KeptForJob = true, true
 		case "waiting":
-			l.OtherChecksReady = false
+			l.Check.OthersReady = false
 		case "kill":
-			l.KillGrace = duration(t, value)
+			l.Job.KillGrace = duration(t, value)
 		case "pin":
-			l.Pin = value
+			l.Siblings.Pin = value
 		case "sibling":
-			l.AwaitsSibling = true
+			l.Siblings.Awaited = true
 		case "since":
-			l.ReservedAt = testNow().Add(-duration(t, value))
+			l.Quota.ReservedAt = testNow().Add(-duration(t, value))
 		case "NoAdapter", "NotManaged":
-			l.Refusal = Refusal{Reason: Reason(key), Detail: strings.Join(words[i+1:], " ")}
+			l.Job.Refusal = Refusal{Reason: Reason(key), Detail: strings.Join(words[i+1:], " ")}
 			return l
 		default:
 			t.Fatalf("nothing local is %q", w)
@@ -166,11 +166,11 @@ func (r *viewReader) word(w string) {
 	case "untried":
 		r.view.Link.Untried = true
 	case "stopped":
-		r.view.StoppedEpoch = number(r.t, value)
+		r.view.Ended.StoppedEpoch = number(r.t, value)
 	case "unlisted":
 		r.view.InConfig = false
 	case "ended-unfinished":
-		r.view.EndedUnfinished = true
+		r.view.Ended.Unfinished = true
 	case "live":
 		r.view.Live = &Live{Epoch: number(r.t, value), At: testNow().Add(-time.Second)}
 		r.copy, r.job = &r.view.Live.Copy, &r.view.Live.Job
@@ -185,40 +185,40 @@ func (r *viewReader) word(w string) {
 	case "was":
 		*r.job = Job{Finished: &Outcome{Reason: outcome, Message: "over"}, Epoch: number(r.t, value), UID: "job", HasWorkloadUID: true, NamesWorkload: true}
 	case "fenced":
-		r.view.Fenced, r.view.RenewedAt = true, testNow().Add(-duration(r.t, value))
+		r.view.Fence.Alive, r.view.Fence.RenewedAt = true, testNow().Add(-duration(r.t, value))
 	case "unrenewed":
-		r.view.RenewedAt = time.Time{}
+		r.view.Fence.RenewedAt = time.Time{}
 	case "gone":
-		r.view.DeclaredGone = true
+		r.view.Operator.DeclaredGone = true
 	case "lease-awaited":
-		r.view.Lease, r.view.LeaseTrouble = LeaseAwaited, outcome
+		r.view.Fence.Lease, r.view.Fence.LeaseTrouble = LeaseAwaited, outcome
 	case "lease-lapsed":
-		r.view.Lease, r.view.LeaseTrouble = LeaseLapsed, outcome
+		r.view.Fence.Lease, r.view.Fence.LeaseTrouble = LeaseLapsed, outcome
 	case "degraded":
-		r.view.Degraded = "its answers are overdue"
+		r.view.Health.Degraded = "its answers are overdue"
 	case "on-trial":
-		r.view.Degraded, r.view.OnTrial = "calls to it fail", true
+		r.view.Health.Degraded, r.view.Health.OnTrial = "calls to it fail", true
 	case "cordoned":
-		r.view.Cordoned = true
+		r.view.Operator.Cordoned = true
 	case "draining":
-		r.view.Draining = true
+		r.view.Operator.Draining = true
 	case "drained":
-		r.view.Cordoned, r.view.BeingDrained = true, true
+		r.view.Operator.Cordoned, r.view.Operator.BeingDrained = true, true
 	case "fit":
 		r.view.Fit.Score = int(number(r.t, value))
 	case "unfit":
 		r.view.Fit.Reason, r.view.Fit.Message = Reason(outcome), "no"
 	case "asked": // if it says when: first, and last, as asked@4m@1m
-		r.view.GateRequested = true
+		r.view.Offer.GateRequested = true
 		if first, last, ok := strings.Cut(value, "@"); ok {
-			r.view.GateFirstRequestedAt, r.view.GateRequestedAt = testNow().Add(-duration(r.t, first)), testNow().Add(-duration(r.t, last))
+			r.view.Offer.GateFirstRequestedAt, r.view.Offer.GateRequestedAt = testNow().Add(-duration(r.t, first)), testNow().Add(-duration(r.t, last))
 		}
 	case "offered":
-		r.view.OfferedAt = testNow().Add(-duration(r.t, value))
+		r.view.Offer.StartedAt = testNow().Add(-duration(r.t, value))
 	case "preempting":
-		r.view.Preempting = true
+		r.view.Fit.Preempting = true
 	case "trouble":
-		r.view.Trouble = outcome
+		r.view.Health.Trouble = outcome
 	case "behind":
 		r.job.StatusBehind = true
 	case "unstamped":
@@ -322,7 +322,7 @@ func describe(s State, l Local, plan Plan) string {
 		}
 		parts = append(parts, owed)
 	}
-	if plan.CheckResult != (CheckResult{State: l.Check, Message: l.CheckMessage}) {
+	if plan.CheckResult != (CheckResult{State: l.Check.State, Message: l.Check.Message}) {
 		parts = append(parts, string(plan.CheckResult.State)+" "+plan.CheckResult.Message)
 	}
 	for _, a := range plan.Actions {

@@ -33,47 +33,67 @@ const (
 
 // Local is what the hub knows of its own Workload and job.
 type Local struct {
-	// Deleted is set when the Workload is gone or going. Nothing is stored any more then, only cleaned up, unless it is Kept: a
-	// finalizer keeps it on behalf of its job, which is to get another Workload, until no cluster is bound and nobody owes.
+	// Deleted is set when the Workload is gone or going. Nothing is stored any more then, only cleaned up, unless it is KeptForJob: a
+	// finalizer keeps it on behalf of its job, which is to get another Workload, until no cluster is bound and none has a debt.
 	Deleted, KeptForJob bool
 	// Finished is the Workload's condition of that name.
 	Finished bool
-	// QuotaReserved is the Workload's condition of that name.
-	QuotaReserved bool
+	Quota    LocalQuota
+	Check    LocalCheck
+	Job      LocalJob
+	Siblings Siblings
+}
+
+// LocalQuota is what the hub's Workload says of its quota reservation, and of evictions, which end one.
+type LocalQuota struct {
+	// Reserved is the Workload's condition QuotaReserved.
+	Reserved bool
 	// Reservation identifies the present reservation and differs from that of every other one of this Workload; made
 	// from the transition time of QuotaReserved and the eviction counters. Empty without a reservation.
 	Reservation string
 	// ReservedAt is when quota was reserved.
 	ReservedAt time.Time
-	// Evicted and EvictedMessage are the Workload's condition of that name, if it is True.
+	// Evicted and EvictedMessage are the Workload's condition Evicted, if it is True.
 	Evicted        bool
 	EvictedMessage string
 	// Evictions counts how often the Workload was evicted so far: the sum of the counters in its status, or at least 1
 	// when it has a condition Evicted of any status. 0 means never.
 	Evictions int64
-	// Check and CheckMessage are the present state and message of our check; both are empty if the Workload has no entry for it
-	// any more.
-	Check        CheckState
-	CheckMessage string
-	// OtherChecksReady is set when every other check of the Workload is Ready.
-	OtherChecksReady bool
+	// AwaitsUnbinding is set while the hub has its quota back only when no cluster is bound any more: the hub itself evicts the
+	// Workload, and whether its job still runs over there is not to be read from the hub's job.
+	AwaitsUnbinding bool
+}
+
+// LocalCheck is what the hub's Workload says of its admission checks.
+type LocalCheck struct {
+	// State and Message are those of the multikueue check; both are empty if the Workload has no entry for it any more.
+	State   CheckState
+	Message string
+	// OthersReady is set when every other check of the Workload is Ready.
+	OthersReady bool
+}
+
+// LocalJob is what the hub knows of its own job.
+type LocalJob struct {
 	// Refusal says why the owner cannot be dispatched; its Reason is empty when it can.
 	Refusal Refusal
-	// AwaitsUnbinding is set while the hub has its quota back only when no cluster is bound any more: the hub itself evicts the Workload,
-	// and whether its job still runs over there is not to be read from the hub's job.
-	AwaitsUnbinding bool
-	// JobActive is set while the status of the hub's own job shows active pods, which holds up its eviction.
-	JobActive bool
+	// Active is set while the status of the hub's own job shows active pods, which holds up its eviction.
+	Active bool
 	// KillGrace is the largest termination grace of the job's pods: how long it may go on after it was told to stop.
 	KillGrace time.Duration
-	// Pin is the one cluster that this Workload may be offered to, because a sibling of the same owner is bound to it or
-	// was nominated for nothing else; empty for any. AwaitsSibling is set while it must not be offered to anybody nor won, because
-	// the first of the siblings has no cluster yet (contract: multikueue.md 4 case 8). How many siblings there are to be is not
-	// known: no kind that is mirrored says so.
-	Pin           string
-	AwaitsSibling bool
-	// SiblingLeft is set if a sibling has just been given up on the cluster that this one is bound to.
-	SiblingLeft bool
+}
+
+// Siblings are the other Workloads of the same owner: all of them go to one cluster (contract: multikueue.md 4 case 8). How many
+// there are to be is not known: no kind that is mirrored says so.
+type Siblings struct {
+	// Pin is the one cluster that this Workload may be offered to, because a sibling is bound to it or was nominated for nothing
+	// else; empty for any.
+	Pin string
+	// Awaited is set while the Workload must neither be offered to a cluster nor be won by one, because the first of the siblings has
+	// no cluster yet.
+	Awaited bool
+	// Left is set if a sibling has just been given up on the cluster that this one is bound to.
+	Left bool
 }
 
 // Refusal is why a Workload's owner cannot be dispatched.
@@ -96,25 +116,54 @@ type ClusterView struct {
 	// then.
 	Copy Copy
 	Job  Job
-	// Degraded says why a connected cluster may not do what is asked of it: its answers are overdue, or calls fail. Empty if
-	// there is no such sign. OnTrial is set when it is to be given something all the same.
-	Degraded string
-	OnTrial  bool
-	// Trouble is why what was asked of the cluster last has failed, or why nothing of this kind can be asked of it; empty if
-	// neither. It is told, and decides nothing but that the incremental dispatcher goes on to other clusters.
-	Trouble string
-	// EndedUnfinished is positive evidence that the job was not lost to a clean-up after it had finished: the informer
+	// Ended is what is known of a job there that is gone.
+	Ended EndedJob
+	// Live is the answer to the last LiveRead, nil if there is none that still holds. An answer holds until the next
+	// write to these objects, the next event about them, or the loss of the connection.
+	Live *Live
+	// Health is how the cluster does what is asked of it.
+	Health Health
+	// Fence is what would stop a job there that misses the hub.
+	Fence Fence
+	// Operator is what a person has said of the cluster.
+	Operator Operator
+	// Fit says how well the Workload fits there, for BestFit and for a job that is to be moved. A cluster that is known to have
+	// no place is not offered the job that is moved, whatever the dispatcher.
+	Fit Fit
+	// Offer is what the hub has asked of the cluster in this epoch.
+	Offer Offer
+}
+
+// EndedJob is what is known of a job that is not there any more.
+type EndedJob struct {
+	// Unfinished is positive evidence that the job was not lost to a clean-up after it had finished: the informer
 	// watched the job's deletion (not a relist) and its last state was unfinished, or it watched so the deletion of a
 	// Copy that no job had adopted. If the watched last state was finished, Job.Finished (and Job.Epoch) keep it instead.
 	// Any later sighting of either object, and any relist, ends both.
-	EndedUnfinished bool
-	// StoppedEpoch is the epoch of the last job there, if its deletion was watched, was one in the foreground, and the worker is known to let
-	// nobody hurry that, or it showed no pods before it went; or that of the last copy, if that was watched going without a job
-	// having taken it up. Zero otherwise: pods may outlive a job that others have deleted, or hurried, or that went while nobody looked.
+	Unfinished bool
+	// StoppedEpoch is the epoch of the last job there, if its deletion was watched, was one in the foreground, and either the worker is
+	// known to let no client hurry that, or the job showed no pods before it went; or that of the last copy, if that was watched
+	// going without a job having taken it up. Zero otherwise: pods may outlive a job that others have deleted, or hurried, or that
+	// went unwatched.
 	StoppedEpoch int64
-	// Fenced is set if the worker's fence was alive when it was last looked at (which is to be remembered across restarts),
+}
+
+// Health is how a connected cluster does what is asked of it.
+type Health struct {
+	// Degraded says why the cluster may not do what is asked of it: its answers are overdue, or calls fail. Empty if there is no
+	// such sign. OnTrial is set when it is to be given something all the same.
+	Degraded string
+	OnTrial  bool
+	// Trouble is why what was asked of the cluster last has failed, or why nothing of this kind can be asked of it; empty if
+	// neither. It is reported, and decides nothing but that the incremental dispatcher goes on to other clusters.
+	Trouble string
+}
+
+// Fence is what is known of a worker's fence, which stops jobs there that miss the hub.
+type Fence struct {
+	// Alive is set if the worker's fence was alive when it was last looked at (which is to be remembered across restarts),
 	// and if no copy is seen there that lacks the stamp Stop.
-	Fenced bool
+	Alive bool
 	// RenewedAt is when, by the hub's clock, the last renewal of the run lease began that has succeeded or may have: the
 	// worker may believe in it for another LeaseDuration. After a restart of the program nothing earlier than that restart.
 	// Zero: not known, as good as not fenced.
@@ -123,28 +172,18 @@ type ClusterView struct {
 	// renewed, empty if it is or that is not known.
 	Lease        LeaseState
 	LeaseTrouble string
-	// DeclaredGone is set if a person has declared that nothing runs there any more. It counts only of a cluster that was tried and cannot
-	// be reached: nobody's word goes before what can be seen, or is about to be.
+}
+
+// Operator is what a person has said of a cluster.
+type Operator struct {
+	// DeclaredGone is set if a person has declared that nothing runs there any more. It counts only of a cluster that was tried and
+	// cannot be reached: a person's word does not go before what can be seen, or is about to be.
 	DeclaredGone bool
 	// Cordoned is set if nothing new is to be offered to the cluster; Draining if, besides, the Workload bound to it is to
-	// be moved now. Who is moved when is the caller's to say: BeingDrained is set as long as all are to be moved some time.
+	// be moved now. The caller says which Workload is moved when: BeingDrained is set as long as all are to be moved some time.
 	Cordoned     bool
 	Draining     bool
 	BeingDrained bool
-	// Fit says how well the Workload fits there, for BestFit and for a job that is to be moved; Preempting that it would have to
-	// preempt. Whoever is known to have no place is not offered the job that is moved, whatever the dispatcher.
-	Fit        Fit
-	Preempting bool
-	// OfferedAt is when the hub began, by its clock, to make the offer of this epoch on the cluster; zero if it has not, or if
-	// that is not known any more.
-	OfferedAt time.Time
-	// GateRequested is set if the cluster was asked in this epoch to open the copy's gate. GateAskedFrom is when that was first, and
-	// GateAskedAt when the last call began that may have opened it although the copy does not show it; zero if there was none.
-	GateRequested                         bool
-	GateFirstRequestedAt, GateRequestedAt time.Time
-	// Live is the answer to the last LiveRead, nil if there is none that still holds. An answer holds until the next
-	// write to these objects, the next event about them, or the loss of the connection.
-	Live *Live
 }
 
 // Fit is how well a Workload fits a cluster.
@@ -154,6 +193,18 @@ type Fit struct {
 	Message string
 	// Score is higher for a better fit; equal scores go by name.
 	Score int
+	// Preempting is set if the Workload would have to preempt there.
+	Preempting bool
+}
+
+// Offer is what the hub has asked of a cluster in this epoch. Its times are by the hub's clock.
+type Offer struct {
+	// StartedAt is when the hub began to make the offer on the cluster; zero if it has not, or if that is not known any more.
+	StartedAt time.Time
+	// GateRequested is set if the cluster was asked to open the copy's preemption gate. GateFirstRequestedAt is when that was first, and
+	// GateRequestedAt when the last call began that may have opened it although the copy does not show it; zero if there was none.
+	GateRequested                         bool
+	GateFirstRequestedAt, GateRequestedAt time.Time
 }
 
 // LeaseState is whether a fence leaves alone what is to stop without the hub.
@@ -266,7 +317,7 @@ type Job struct {
 	HasWorkloadUID, NamesWorkload bool
 	// Epoch is its stamp; 0 if it has none.
 	Epoch int64
-	// Finished is set once it has ended. It may outlast the job, see ClusterView.EndedUnfinished.
+	// Finished is set once it has ended. It may outlast the job, see EndedJob.Unfinished.
 	Finished *Outcome
 	// Deleting is set while it waits for finalizers.
 	Deleting bool

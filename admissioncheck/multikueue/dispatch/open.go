@@ -12,7 +12,7 @@ import (
 // reservation; otherwise debts are settled, and the first cluster that has admitted the Workload is bound; what forbids offers is
 // waited for; clusters are nominated; and each gets its offer. All that changes the State goes into one write.
 func (t decision) open() Plan {
-	if t.observed.Local.Check == Ready {
+	if t.observed.Local.Check.State == Ready {
 		return t.giveUpUnrecorded()
 	}
 	next, change := t.beginEpoch()
@@ -80,7 +80,7 @@ func (t decision) bind(next State, winner string) Plan {
 func (t decision) storeReady(next State, cluster string, reason Reason, message string) Plan {
 	plan := t.storeCheck(next, Ready, reason, message)
 	plan.CheckResult.Message = msgAdmitted(cluster)
-	if t.observed.Local.Check != Ready {
+	if t.observed.Local.Check.State != Ready {
 		plan.Event = &Event{Message: plan.CheckResult.Message}
 	}
 	return plan
@@ -89,9 +89,9 @@ func (t decision) storeReady(next State, cluster string, reason Reason, message 
 // whyNotOffered returns why nothing may be offered to anybody yet, empty if it may.
 func (t decision) whyNotOffered() (because Reason, message string) {
 	switch {
-	case !t.observed.Local.OtherChecksReady:
+	case !t.observed.Local.Check.OthersReady:
 		return WaitingForChecks, "waiting for the other checks"
-	case t.observed.Local.AwaitsSibling:
+	case t.observed.Local.Siblings.Awaited:
 		return SiblingWait, "waiting for the other workloads of the same owner"
 	}
 	return "", ""
@@ -103,7 +103,7 @@ func (t decision) whyNotOffered() (because Reason, message string) {
 func (t decision) beginEpoch() (State, Reason) {
 	s, l := t.state, t.observed.Local
 	if t.recordLost() {
-		s.Epoch, s.Reservation, s.Round = t.nextEpoch(), l.Reservation, time.Time{}
+		s.Epoch, s.Reservation, s.Round = t.nextEpoch(), l.Quota.Reservation, time.Time{}
 		s = t.suspectAll(s)
 		if t.policy.Dispatcher == Incremental || t.policy.Dispatcher == BestFit {
 			s.Nominated = nil
@@ -111,8 +111,8 @@ func (t decision) beginEpoch() (State, Reason) {
 		return s, RecordLost
 	}
 	s = t.inheritPredecessorDebts(s)
-	if s.Epoch > 1 && s.Reservation != l.Reservation {
-		s.Reservation, s.Round = l.Reservation, time.Time{}
+	if s.Epoch > 1 && s.Reservation != l.Quota.Reservation {
+		s.Reservation, s.Round = l.Quota.Reservation, time.Time{}
 		return s, Opened
 	}
 	if !s.Equal(t.state) {
@@ -205,8 +205,8 @@ func (t decision) updateOffers(next State, because Reason) Plan {
 	case stuck != "":
 		owing, wake := t.blockers(next)
 		return t.storeOrOffer(next, stuck, t.msgOwed(owing), wake)
-	case len(t.state.Nominated) == 0 && t.observed.Local.Pin != "":
-		return t.storeOrOffer(next, NoCluster, `assigned worker cluster `+strconv.Quote(t.observed.Local.Pin)+` is not available`, time.Time{})
+	case len(t.state.Nominated) == 0 && t.observed.Local.Siblings.Pin != "":
+		return t.storeOrOffer(next, NoCluster, `assigned worker cluster `+strconv.Quote(t.observed.Local.Siblings.Pin)+` is not available`, time.Time{})
 	case len(t.state.Nominated) == 0:
 		return t.storeOrOffer(next, NoCluster, "no cluster can be offered the workload", time.Time{})
 	}
@@ -282,6 +282,6 @@ func (t decision) createOffer(v ClusterView) []Action {
 	}
 	return []Action{{
 		Verb: CreateOffer, Cluster: v.Name, Epoch: t.state.Epoch, StopsOnHubLost: t.policy.OnHubLost == Stop,
-		GateClosed: t.policy.OrchestratePreemption && t.observed.Local.Pin == "",
+		GateClosed: t.policy.OrchestratePreemption && t.observed.Local.Siblings.Pin == "",
 	}}
 }

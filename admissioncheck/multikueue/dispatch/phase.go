@@ -33,7 +33,7 @@ func (t decision) phase() Phase {
 		return PhaseFinished
 	case l.Deleted:
 		return PhaseGone
-	case !l.QuotaReserved:
+	case !l.Quota.Reserved:
 		return PhaseQueued
 	case t.isRetreating():
 		return PhaseRetreating
@@ -49,7 +49,7 @@ func (t decision) phase() Phase {
 // isRetreating reports whether the present reservation cannot bring a run any more.
 func (t decision) isRetreating() bool {
 	l := t.observed.Local
-	return l.Refusal.Reason != "" || l.Evicted || l.Check == Retry || l.Check == Rejected || t.state.Retreating()
+	return l.Job.Refusal.Reason != "" || l.Quota.Evicted || l.Check.State == Retry || l.Check.State == Rejected || t.state.Retreating()
 }
 
 // isRunning reports whether a bound cluster shows the job of this epoch, and a copy that allows it to run.

@@ -63,7 +63,7 @@ func BenchmarkStep(b *testing.B) {
 	for _, n := range []int{2, 20} {
 		b.Run(fmt.Sprintf("clusters=%d", n), func(b *testing.B) {
 			s := State{Epoch: 1}
-			o := Observation{Now: testNow(), Local: Local{Check: Pending, QuotaReserved: true, Reservation: "r1", OtherChecksReady: true}}
+			o := Observation{Now: testNow(), Local: Local{Check: LocalCheck{State: Pending, OthersReady: true}, Quota: LocalQuota{Reserved: true, Reservation: "r1"}}}
 			for i := range n {
 				v := ClusterView{Name: fmt.Sprintf("w%02d", i), InConfig: true, Link: Link{State: Connected}}
 				v.Copy = Copy{Holder: Ours, Epoch: 1, SpecMatches: true}

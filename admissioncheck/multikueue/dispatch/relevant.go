@@ -20,15 +20,15 @@ func NeedsAll(s State, o Observation) bool {
 		return false
 	case t.recordLost():
 		return true
-	case l.Deleted, !l.QuotaReserved:
+	case l.Deleted, !l.Quota.Reserved:
 		return false
-	case s.Retreating() && (l.Check == Retry || l.Check == Rejected || l.Evicted):
+	case s.Retreating() && (l.Check.State == Retry || l.Check.State == Rejected || l.Quota.Evicted):
 		return false
-	case s.Bound == "", l.Check != Ready:
+	case s.Bound == "", l.Check.State != Ready:
 		return true
 	}
 	v := t.view(s.Bound)
-	return v.Draining || v.newestEpoch() > max(s.Epoch, 1)
+	return v.Operator.Draining || v.newestEpoch() > max(s.Epoch, 1)
 }
 
 // Relevant is the Observation without the clusters that the State does not name and that show nothing.
@@ -46,5 +46,5 @@ func (o Observation) Relevant(s State) Observation {
 
 // showsWorkload reports whether anything of the Workload is seen, or remembered, on the cluster.
 func (v ClusterView) showsWorkload() bool {
-	return v.Copy.Holder != Absent || v.Job.Holder != Absent || v.Job.Finished != nil || v.EndedUnfinished || v.Live != nil
+	return v.Copy.Holder != Absent || v.Job.Holder != Absent || v.Job.Finished != nil || v.Ended.Unfinished || v.Live != nil
 }

@@ -18,7 +18,7 @@ func FuzzStepDecidesAlikeWithoutTheClustersThatDoNotMatter(f *testing.F) {
 		s, o, p := g.state(), g.observation(), g.policy()
 		for i := range o.Clusters {
 			if v := &o.Clusters[i]; !g.chance(3) {
-				v.Copy, v.Job, v.Live, v.EndedUnfinished = Copy{}, Job{}, nil, false
+				v.Copy, v.Job, v.Live, v.Ended.Unfinished = Copy{}, Job{}, nil, false
 			}
 		}
 		near := o.Relevant(s)

@@ -5,9 +5,9 @@ package dispatch
 func (t decision) retreating() Plan {
 	l := t.observed.Local
 	switch {
-	case l.Refusal.Reason != "" && l.Check != Rejected:
+	case l.Job.Refusal.Reason != "" && l.Check.State != Rejected:
 		return t.reject()
-	case l.Evicted:
+	case l.Quota.Evicted:
 		return t.evicted()
 	default:
 		return t.awaitEviction()
@@ -16,7 +16,7 @@ func (t decision) retreating() Plan {
 
 // reject rejects a Workload whose owner cannot be dispatched (contract: multikueue.md 4 P3 and P4).
 func (t decision) reject() Plan {
-	r := t.observed.Local.Refusal
+	r := t.observed.Local.Job.Refusal
 	message := `The owner is not managed by Kueue: ` + r.Detail
 	switch {
 	case r.Reason == NoAdapter && r.Detail != "":
@@ -46,7 +46,7 @@ func (t decision) evicted() Plan {
 // The debt stays until the next run. Until then it returns the plan, with what is missing for that.
 func (t decision) unbind(plan Plan) Plan {
 	l := t.observed.Local
-	if !l.AwaitsUnbinding || l.JobActive || t.state.Bound == "" {
+	if !l.Quota.AwaitsUnbinding || l.Job.Active || t.state.Bound == "" {
 		return plan
 	}
 	v := t.view(t.state.Bound)
@@ -87,9 +87,9 @@ func (t decision) stoppedOn(v ClusterView) (over, seen bool) {
 func (t decision) awaitEviction() Plan {
 	l := t.observed.Local
 	switch {
-	case l.Check == Retry && (t.state.Bound != "" && !t.state.Retreating() || t.retreatOutdated()):
+	case l.Check.State == Retry && (t.state.Bound != "" && !t.state.Retreating() || t.retreatOutdated()):
 		return t.store(t.state.retreat(t.nextEpoch()), RecordLost, "the check says Retry but no retreat is recorded")
-	case l.Check == Pending || l.Check == Ready:
+	case l.Check.State == Pending || l.Check.State == Ready:
 		return t.storeCheck(t.state, Retry, RemoteGone, msgGone)
 	case t.state.Bound != "" && !t.state.Retreating():
 		return t.act(Draining, "waiting for the core to evict the rejected workload")
@@ -110,7 +110,7 @@ func (t decision) drainJob() Plan {
 	if v := t.view(t.state.Bound); t.state.Bound != "" && v.connected() {
 		plan.Actions = append(plan.Actions, t.stopJob(v)...)
 	}
-	if t.observed.Local.JobActive {
+	if t.observed.Local.Job.Active {
 		t.clearActiveWhenSilent(&plan)
 	}
 	return plan
@@ -121,9 +121,9 @@ func (t decision) stopJob(v ClusterView) []Action {
 	var actions []Action
 	c := v.Copy
 	running := c.Holder == Ours && (c.Admitted || c.QuotaReserved) && !c.Evicted && !c.Deactivating && !c.Deleting && c.Finished == nil
-	if t.observed.Local.Evicted && running {
+	if t.observed.Local.Quota.Evicted && running {
 		actions = append(actions, Action{Verb: EvictRemote, Cluster: v.Name, Epoch: t.state.Epoch,
-			Message: "Evicted on manager: " + t.observed.Local.EvictedMessage})
+			Message: "Evicted on manager: " + t.observed.Local.Quota.EvictedMessage})
 	}
 	if v.Job.StatusBehind && t.mayCopyStatus(v) {
 		actions = append(actions, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.state.Epoch})
@@ -131,7 +131,7 @@ func (t decision) stopJob(v ClusterView) []Action {
 	outOfSync := c.Finished != nil && c.Finished.Reason == OutOfSync
 	live := t.liveAnswer(v)
 	hidden := live != nil && live.Job.Holder == Relabelled
-	if t.observed.Local.AwaitsUnbinding && (v.removable() || hidden) && (c.Holder != Ours || outOfSync) {
+	if t.observed.Local.Quota.AwaitsUnbinding && (v.removable() || hidden) && (c.Holder != Ours || outOfSync) {
 		actions = append(actions, t.removeAbandoned(v)...)
 	}
 	return actions

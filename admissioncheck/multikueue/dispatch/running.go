@@ -10,7 +10,7 @@ func (t decision) running() Plan {
 		return t.store(next, Settled, "a cluster owes nothing any more")
 	case t.recordLacksStop(v):
 		return t.recordStop()
-	case v.Draining && t.canMove(v.Name):
+	case v.Operator.Draining && t.canMove(v.Name):
 		return t.leaveDrained(v)
 	case t.checkIsBehind(v):
 		return t.reportReady(v)
@@ -22,7 +22,7 @@ func (t decision) running() Plan {
 		actions = append(actions, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.state.Epoch})
 	}
 	plan := t.act(Running, "running on "+v.Name, actions...)
-	if v.Draining {
+	if v.Operator.Draining {
 		t.reportStays(&plan, v)
 	}
 	return plan

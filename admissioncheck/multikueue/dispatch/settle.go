@@ -52,7 +52,7 @@ func (t decision) absentSince(v ClusterView, d Debt) time.Time {
 		return time.Time{}
 	case live == nil:
 		return d.AbsentSince
-	case !t.isClean(v), v.StoppedEpoch >= d.Epoch && v.StoppedEpoch > 0:
+	case !t.isClean(v), v.Ended.StoppedEpoch >= d.Epoch && v.Ended.StoppedEpoch > 0:
 		return time.Time{}
 	case d.AbsentSince.IsZero() && !live.At.IsZero():
 		return live.At.Add(time.Second - 1).Truncate(time.Second)
@@ -63,7 +63,7 @@ func (t decision) absentSince(v ClusterView, d Debt) time.Time {
 // podsEndedBy is when the pods of a job that was found gone have surely ended: they were told to stop no later than it was found so,
 // they have their termination grace, and who stops them may be as late as anybody else.
 func (t decision) podsEndedBy(d Debt) time.Time {
-	return d.AbsentSince.Add(t.observed.Local.KillGrace).Add(t.policy.SkewMargin)
+	return d.AbsentSince.Add(t.observed.Local.Job.KillGrace).Add(t.policy.SkewMargin)
 }
 
 // nextPodsEnded is when the next of the clusters that can be reached ceases to owe on its own, zero for never.

@@ -11,7 +11,7 @@ import (
 type State struct {
 	// Epoch counts the retreats of this Workload, from 1. Every remote object is stamped with the epoch it was made in.
 	Epoch int64
-	// Reservation identifies the hub's quota reservation in which Epoch is used (Local.Reservation at that time). Empty
+	// Reservation identifies the hub's quota reservation in which Epoch is used (LocalQuota.Reservation at that time). Empty
 	// means that the epoch has not been used yet, or that it is the first one, which needs no record.
 	Reservation string
 	// Nominated lists the clusters that were offered the Workload, sorted by name; empty once Bound is set.

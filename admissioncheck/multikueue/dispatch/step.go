@@ -40,7 +40,7 @@ func Explain(s State, o Observation, p Policy) Plan {
 // nomination that an earlier reservation left standing is never built upon: its retreat has to be stored first.
 func (plan Plan) FitsReservationWrite(s State, l Local) bool {
 	return s.Bound == "" && len(s.Nominated) == 0 && !plan.Next.Equal(s) && plan.Next.Bound == "" && plan.Event == nil &&
-		plan.CheckResult == CheckResult{State: l.Check, Message: l.CheckMessage}
+		plan.CheckResult == CheckResult{State: l.Check.State, Message: l.Check.Message}
 }
 
 // decision is one call of Step: its three inputs, and the questions that the cases ask of them.
@@ -74,7 +74,7 @@ func (t decision) decide(phase Phase) Plan {
 // withoutEntry is the plan of a Workload that has no entry for the check: nothing is stored that the entry would have to say. A
 // run goes on, and cannot be given up, since the hub would not learn that it has to evict.
 func (t decision) withoutEntry(plan Plan) Plan {
-	if t.observed.Local.Check != "" || plan.CheckResult == t.presentResult() {
+	if t.observed.Local.Check.State != "" || plan.CheckResult == t.presentResult() {
 		return plan
 	}
 	instead := t.act(plan.Reason, plan.Message)
@@ -87,7 +87,7 @@ func (t decision) withoutEntry(plan Plan) Plan {
 
 // presentResult is what the check says now.
 func (t decision) presentResult() CheckResult {
-	return CheckResult{State: t.observed.Local.Check, Message: t.observed.Local.CheckMessage}
+	return CheckResult{State: t.observed.Local.Check.State, Message: t.observed.Local.Check.Message}
 }
 
 // act is the Plan that stores nothing.
@@ -118,7 +118,7 @@ func (t decision) giveUp(reason Reason, message string, event *Event) Plan {
 // for it.
 func (t decision) report(plan *Plan, message string) {
 	l := t.observed.Local
-	if message = truncate(message); l.Check == "" || message == l.CheckMessage {
+	if message = truncate(message); l.Check.State == "" || message == l.Check.Message {
 		return
 	}
 	plan.CheckResult.Message, plan.Stores = message, true

@@ -11,7 +11,7 @@ func (t decision) recordLost() bool {
 	case s.Unreadable || t.recordContradicted():
 		return true
 	case s.Reservation != "":
-		return l.QuotaReserved && s.Reservation != l.Reservation
+		return l.Quota.Reserved && s.Reservation != l.Quota.Reservation
 	}
 	return s.Epoch == 1 && t.earlierEvictions() > 0
 }
@@ -21,10 +21,10 @@ func (t decision) recordLost() bool {
 // eviction ended an epoch as well: it did once its quota is released.
 func (t decision) earlierEvictions() int64 {
 	l := t.observed.Local
-	if l.QuotaReserved && !l.Evicted || l.KeptForJob && !l.QuotaReserved {
-		return l.Evictions
+	if l.Quota.Reserved && !l.Quota.Evicted || l.KeptForJob && !l.Quota.Reserved {
+		return l.Quota.Evictions
 	}
-	return l.Evictions - 1
+	return l.Quota.Evictions - 1
 }
 
 // recordIsBehind reports whether something is seen that was made in an epoch which the record does not know of.

@@ -50,7 +50,7 @@ func (s State) IsWorkloadJob(cluster string, c Copy, j Job) bool {
 // creditUnrecordedRun turns to the clusters that show how a run ended which nobody has recorded: an epoch was over before its retreat was
 // stored, as the hub's own counters or reservations tell, and who was bound then is not known. From there a result counts.
 func (t decision) creditUnrecordedRun(s State) State {
-	if s.Reservation == "" && (s.Epoch > 1 || t.observed.Local.Evictions == 0) {
+	if s.Reservation == "" && (s.Epoch > 1 || t.observed.Local.Quota.Evictions == 0) {
 		return s
 	}
 	epoch := t.nextEpoch()

@@ -106,8 +106,8 @@ func (j Job) epochStamp() int64 {
 // answer with an eviction counts that one too.
 func (t decision) nextEpoch() int64 {
 	l := t.observed.Local
-	evictions := l.Evictions
-	if l.QuotaReserved && !l.Evicted && (t.state.Bound != "" || l.Check == Ready) {
+	evictions := l.Quota.Evictions
+	if l.Quota.Reserved && !l.Quota.Evicted && (t.state.Bound != "" || l.Check.State == Ready) {
 		evictions++
 	}
 	return epochAfter(max(t.state.Epoch, t.newestEpoch(), evictions))
