@@ -60,7 +60,7 @@ func TestBestFitWithoutAHedgeWaitsForARefusal(t *testing.T) {
 }
 
 func TestAHedgeComesRatherLateThanEarly(t *testing.T) {
-	o := Observation{Now: testNow().Add(900 * time.Millisecond), Local: connectedView(t, "quota"), Clusters: clusters(t, "w1 up \n w2 up")}
+	o := Observation{Now: testNow().Add(900 * time.Millisecond), Local: parseLocal(t, "quota"), Clusters: parseClusters(t, "w1 up \n w2 up")}
 	plan := Step(State{Epoch: 1}, o, bestFit())
 	if want := testNow().Add(time.Second); !plan.Next.Round.Equal(want) {
 		t.Errorf("the round begins %v, want %v", plan.Next.Round, want)

@@ -6,12 +6,12 @@ import (
 )
 
 func TestTheCheckSaysWhyAJobStaysOnADrainedCluster(t *testing.T) {
-	s, p := state(t, "bound w1"), Compatible(time.Minute)
-	l := connectedView(t, "quota Ready since=1m")
+	s, p := parseState(t, "bound w1"), Compatible(time.Minute)
+	l := parseLocal(t, "quota Ready since=1m")
 	l.Check.Message = msgAdmitted("w1")
 	others := " \n w2 up cordoned \n w3 lost@1m \n w4 up drained \n w5 up unfit:NoRoom \n w6 up unlisted copy@0 foreign \n w7 up copy@0 foreign \n w8 up unlisted trouble:no-such-kind"
 	step := func(text string) Plan {
-		plan := Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, text)}, p)
+		plan := Step(s, Observation{Now: testNow(), Local: l, Clusters: parseClusters(t, text)}, p)
 		if plan.Event != nil {
 			t.Errorf("an event for %q", text)
 		}

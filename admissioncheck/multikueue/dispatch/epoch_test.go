@@ -50,7 +50,7 @@ func TestAnInventedStampRaisesNothingAndIsRemoved(t *testing.T) {
 
 func TestARecordThatCannotBeReadIsALostOne(t *testing.T) {
 	s := Decode(&Record{Message: "epoch 9223372036854775807"}, nil, "w1")
-	o := Observation{Now: testNow(), Local: connectedView(t, "quota Ready evicted evictions=1"), Clusters: clusters(t, "w1 up copy@1 admitted \n w2 lost@1h")}
+	o := Observation{Now: testNow(), Local: parseLocal(t, "quota Ready evicted evictions=1"), Clusters: parseClusters(t, "w1 up copy@1 admitted \n w2 lost@1h")}
 	if got, want := describe(s, o.Local, Step(s, o, runOnce())), "LocalEvicted; epoch 2; owed w1@1 w2@1"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -10,8 +10,8 @@ import (
 func TestEveryClusterIsExplainedWithItsPhaseReasonAndTime(t *testing.T) {
 	p := RunOnce(5*time.Minute, 40*time.Second, 20*time.Second)
 	p.Dispatcher = BestFit
-	s, l := state(t, "epoch 2 of r1; nominated w1 w2 w3; owed w7@1 w8@1!"), connectedView(t, "quota evictions=1")
-	o := Observation{Now: testNow(), Local: l, Clusters: clusters(t, `
+	s, l := parseState(t, "epoch 2 of r1; nominated w1 w2 w3; owed w7@1 w8@1!"), parseLocal(t, "quota evictions=1")
+	o := Observation{Now: testNow(), Local: l, Clusters: parseClusters(t, `
 		w1 up copy@2 quota
 		w2 up trouble:namespace-missing
 		w3 up
@@ -59,8 +59,8 @@ func TestTheSummaryIsOneLine(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := connectedView(t, c.local)
-			got := Explain(state(t, c.state), Observation{Now: testNow(), Local: l, Clusters: clusters(t, c.clusters)}, p).Summary
+			l := parseLocal(t, c.local)
+			got := Explain(parseState(t, c.state), Observation{Now: testNow(), Local: l, Clusters: parseClusters(t, c.clusters)}, p).Summary
 			if got != c.want {
 				t.Errorf("\n got %s\nwant %s", got, c.want)
 			}

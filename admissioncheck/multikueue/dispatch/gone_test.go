@@ -91,9 +91,9 @@ func TestWhatHoldsAWorkloadKeepsItWhenItIsDeleted(t *testing.T) {
 
 func TestWhoDeletesAHeldWorkloadIsToldOnce(t *testing.T) {
 	p := NeverLose(5 * time.Minute)
-	s, l := state(t, "epoch 2; owed w1@1"), connectedView(t, "kept quota Ready")
+	s, l := parseState(t, "epoch 2; owed w1@1"), parseLocal(t, "kept quota Ready")
 	ask := func() Plan {
-		return Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, "w1 lost@500h \n w2 up")}, p)
+		return Step(s, Observation{Now: testNow(), Local: l, Clusters: parseClusters(t, "w1 lost@500h \n w2 up")}, p)
 	}
 	told := ask()
 	want := `Kept although it is being deleted, because its job may still run; worker cluster "w1" cannot be reached since ` +

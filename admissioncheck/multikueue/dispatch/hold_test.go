@@ -146,18 +146,18 @@ func TestTheCheckSaysWhichPolicyHoldsTheWorkloadAndUntilWhen(t *testing.T) {
 
 func TestTheCheckForgetsAHoldThatIsOver(t *testing.T) {
 	p := NeverLose(5 * time.Minute)
-	s, l := state(t, "bound w1"), connectedView(t, "quota Ready")
-	l.Check.Message = Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, "w1 lost@1m")}, p).CheckResult.Message
-	plan := Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, "w1 up copy@1 admitted job@1")}, p)
+	s, l := parseState(t, "bound w1"), parseLocal(t, "quota Ready")
+	l.Check.Message = Step(s, Observation{Now: testNow(), Local: l, Clusters: parseClusters(t, "w1 lost@1m")}, p).CheckResult.Message
+	plan := Step(s, Observation{Now: testNow(), Local: l, Clusters: parseClusters(t, "w1 up copy@1 admitted job@1")}, p)
 	if want := `The workload was admitted on "w1"`; plan.CheckResult.Message != want || plan.Event != nil {
 		t.Errorf("got %q, event %v; want %q and none", plan.CheckResult.Message, plan.Event, want)
 	}
 }
 
 func TestTheCheckForgetsThatTheJobCouldNotBeMade(t *testing.T) {
-	s, l := state(t, "bound w1"), connectedView(t, "quota Ready since=1m")
+	s, l := parseState(t, "bound w1"), parseLocal(t, "quota Ready since=1m")
 	at := func(text string) Plan {
-		return Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, text)}, Compatible(time.Minute))
+		return Step(s, Observation{Now: testNow(), Local: l, Clusters: parseClusters(t, text)}, Compatible(time.Minute))
 	}
 	l.Check.Message = at("w1 up copy@1 admitted trouble:no").CheckResult.Message
 	if got := at("w1 up copy@1 admitted trouble:no"); got.Stores {

@@ -40,8 +40,8 @@ func TestBestFitDoesNotWaitForAClusterWhoseLeaseIsNotRenewed(t *testing.T) {
 }
 
 func TestTheExplanationSaysThatTheLeaseIsNotRenewed(t *testing.T) {
-	s, l := state(t, "nominated w3"), connectedView(t, "quota")
-	o := Observation{Now: testNow(), Local: l, Clusters: clusters(t, "w1 up lease-lapsed:no-rights \n w2 up lease-awaited \n w3 up lease-awaited:slow")}
+	s, l := parseState(t, "nominated w3"), parseLocal(t, "quota")
+	o := Observation{Now: testNow(), Local: l, Clusters: parseClusters(t, "w1 up lease-lapsed:no-rights \n w2 up lease-awaited \n w3 up lease-awaited:slow")}
 	want := []Explanation{
 		{Cluster: "w1", Phase: ClusterNotEligible, Reason: NotLeased, Message: "its fence would stop the job, because the run lease there is not renewed: no-rights"},
 		{Cluster: "w2", Phase: ClusterNotEligible, Reason: NotLeased, Message: "waits for its run lease to be renewed"},

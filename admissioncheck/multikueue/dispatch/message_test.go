@@ -32,7 +32,7 @@ func TestALongMessageIsCutAtARune(t *testing.T) {
 }
 
 func TestAStateNamesEveryClusterItMentionsOnce(t *testing.T) {
-	s := state(t, "epoch 3; bound w2; owed w1@1 w2@2")
+	s := parseState(t, "epoch 3; bound w2; owed w1@1 w2@2")
 	if got, want := s.Names(), []string{"w1", "w2"}; !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}

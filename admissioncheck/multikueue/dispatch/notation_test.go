@@ -16,7 +16,7 @@ import (
 // testNow is the Now of all tables.
 func testNow() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 
-func state(t *testing.T, text string) State {
+func parseState(t *testing.T, text string) State {
 	t.Helper()
 	s := State{Epoch: 1}
 	for _, clause := range strings.Split(text, ";") {
@@ -74,8 +74,8 @@ func duration(t *testing.T, text string) time.Duration {
 	return d
 }
 
-// connectedView parses what is local; the other checks are ready unless it says waiting, and quota was reserved a second ago.
-func connectedView(t *testing.T, text string) Local {
+// parseLocal parses what is local; the other checks are ready unless it says waiting, and quota was reserved a second ago.
+func parseLocal(t *testing.T, text string) Local {
 	t.Helper()
 	l := Local{Check: LocalCheck{State: Pending, OthersReady: true}}
 	words := strings.Fields(text)
@@ -126,8 +126,8 @@ func connectedView(t *testing.T, text string) Local {
 	return l
 }
 
-// clusters parses one line per cluster.
-func clusters(t *testing.T, text string) []ClusterView {
+// parseClusters parses one line per cluster.
+func parseClusters(t *testing.T, text string) []ClusterView {
 	t.Helper()
 	var views []ClusterView
 	for _, line := range strings.Split(text, "\n") {
@@ -372,8 +372,8 @@ func runStepCases(t *testing.T, rows []stepCase) {
 	t.Helper()
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
-			s, l := state(t, r.state), connectedView(t, r.local)
-			o := Observation{Now: testNow(), Local: l, Clusters: clusters(t, r.clusters)}
+			s, l := parseState(t, r.state), parseLocal(t, r.local)
+			o := Observation{Now: testNow(), Local: l, Clusters: parseClusters(t, r.clusters)}
 			got := describe(s, l, Step(s, o, Compatible(15*time.Minute)))
 			if got != r.want {
 				t.Errorf("\n got %s\nwant %s", got, r.want)

@@ -9,8 +9,8 @@ import (
 // step is one question under another policy than the compatible one.
 func step(t *testing.T, p Policy, stored, local, seen string) string {
 	t.Helper()
-	s, l := state(t, stored), connectedView(t, local)
-	return describe(s, l, Step(s, Observation{Now: testNow(), Local: l, Clusters: clusters(t, seen)}, p))
+	s, l := parseState(t, stored), parseLocal(t, local)
+	return describe(s, l, Step(s, Observation{Now: testNow(), Local: l, Clusters: parseClusters(t, seen)}, p))
 }
 
 func TestWhatAnExternalDispatcherNominatesWaitsForItsSiblings(t *testing.T) {

@@ -48,8 +48,8 @@ func TestARunningWorkloadNeedsItsOwnClusterOnly(t *testing.T) {
 		{"given up", "epoch 2; bound w1; owed w1@1", "quota Retry", "w1 up", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := Observation{Now: time.Time{}, Local: connectedView(t, c.local), Clusters: clusters(t, c.clusters)}
-			if got := NeedsAll(state(t, c.state), o); got != c.all {
+			o := Observation{Now: time.Time{}, Local: parseLocal(t, c.local), Clusters: parseClusters(t, c.clusters)}
+			if got := NeedsAll(parseState(t, c.state), o); got != c.all {
 				t.Errorf("needs all clusters: %v", got)
 			}
 		})

@@ -35,10 +35,10 @@ func TestWhatACopyWaitsForIsSaidByTheWorkersOwnReason(t *testing.T) {
 		{"Pending", "in a word of old", false, WaitingThere, "waiting since 2026-01-01T11:00:00Z: waits: in a word of old (Pending)"},
 		{"Misconfigured", "no such queue", true, Refused, "refused since 2026-01-01T11:00:00Z: cannot admit it: no such queue (Misconfigured)"},
 	} {
-		s, views := state(t, "nominated w1"), clusters(t, "w1 up copy@1")
+		s, views := parseState(t, "nominated w1"), parseClusters(t, "w1 up copy@1")
 		copied := &views[0].Copy
 		copied.WaitingReason, copied.WaitingMessage, copied.Refused, copied.Since = c.because, c.message, c.refused, at
-		got := Explain(s, Observation{Now: testNow(), Local: connectedView(t, "quota"), Clusters: views}, Compatible(time.Minute)).Clusters[0]
+		got := Explain(s, Observation{Now: testNow(), Local: parseLocal(t, "quota"), Clusters: views}, Compatible(time.Minute)).Clusters[0]
 		if got.Reason != c.reason || got.String() != c.want {
 			t.Errorf("%q: %s\n got %s\nwant %s", c.because, got.Reason, got, c.want)
 		}
@@ -47,7 +47,7 @@ func TestWhatACopyWaitsForIsSaidByTheWorkersOwnReason(t *testing.T) {
 
 func TestSinceWhenIsSaidWhereItIsKnown(t *testing.T) {
 	at := func(minutes int) time.Time { return testNow().Add(-time.Duration(minutes) * time.Minute) }
-	views := clusters(t, `
+	views := parseClusters(t, `
 		w1 up copy@1 foreign
 		w2 up job@1 foreign
 		w3 up copy@1 evicted
@@ -55,7 +55,7 @@ func TestSinceWhenIsSaidWhereItIsKnown(t *testing.T) {
 		w5 up unlisted trouble:unserved`)
 	views[0].Copy.Since, views[1].Job.Since, views[2].Copy.EvictedAt = at(1), at(2), at(3)
 	got := map[string]time.Time{}
-	for _, e := range Explain(state(t, "nominated w3 w4; round 4m"), Observation{Now: testNow(), Local: connectedView(t, "quota"), Clusters: views}, Compatible(time.Minute)).Clusters {
+	for _, e := range Explain(parseState(t, "nominated w3 w4; round 4m"), Observation{Now: testNow(), Local: parseLocal(t, "quota"), Clusters: views}, Compatible(time.Minute)).Clusters {
 		got[e.Cluster] = e.Since
 	}
 	want := map[string]time.Time{"w1": at(1), "w2": at(2), "w3": at(3), "w4": at(4), "w5": {}}
@@ -65,9 +65,9 @@ func TestSinceWhenIsSaidWhereItIsKnown(t *testing.T) {
 }
 
 func TestSinceWhenIsSaidOnceAClusterIsChosen(t *testing.T) {
-	views := clusters(t, "w1 up copy@1 admitted@9m trouble:namespace-missing \n w2 up")
+	views := parseClusters(t, "w1 up copy@1 admitted@9m trouble:namespace-missing \n w2 up")
 	since := testNow().Add(-9 * time.Minute)
-	for _, e := range Explain(state(t, "bound w1"), Observation{Now: testNow(), Local: connectedView(t, "quota Ready"), Clusters: views}, Compatible(time.Minute)).Clusters {
+	for _, e := range Explain(parseState(t, "bound w1"), Observation{Now: testNow(), Local: parseLocal(t, "quota Ready"), Clusters: views}, Compatible(time.Minute)).Clusters {
 		if !e.Since.Equal(since) {
 			t.Errorf("%s %s", e.Cluster, e)
 		}
