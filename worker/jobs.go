@@ -76,7 +76,7 @@ func jobOptions(s program.Settings, kinds []job.Integration) (job.Options, error
 		LabelKeysToCopy:            append(slices.Clone(s.Integrations.LabelKeysToCopy), labelKeys...),
 		AnnotationKeysToCopy:       annotationKeys,
 		WaitForPodsReady:           policy.PodsReady != nil,
-		KeepDeactivated:            policy.KeepDeactivated,
+		KeepDeactivated:            policy.DeactivatedRetention,
 		Kinds:                      kinds,
 		ExternalFrameworks:         externalFrameworks(s),
 		Concurrency:                s.Controller.GroupKindConcurrency,

@@ -59,7 +59,7 @@ func unchosen() []string {
 		"job.Options.Dispatches",          // which program it is: a hub's, or not
 		"job.Options.Follow",              // whom to tell, not what to do
 		"job.Options.Stale",               // no choice: an epoch that is over is over
-		"lifecycle.Policy.OwnerGrace",     // who plays an owner has some seconds, whatever is asked for
+		"lifecycle.Policy.OwnerGracePeriod",     // who plays an owner has some seconds, whatever is asked for
 	}
 }
 
@@ -196,7 +196,7 @@ func TestWhatTheSettingsAskOfTheEngine(t *testing.T) {
 			func(s program.Settings) any { return *workload.PolicyFor(s.Configuration, s.Gates).PodsReady },
 			lifecycle.PodsReadyPolicy{
 				Timeout: time.Minute, RecoveryTimeout: 2 * time.Minute, BackoffBase: 7 * time.Second, BackoffMax: 9 * time.Second,
-				Limit: ptr.To[int32](3),
+				RequeueLimit: ptr.To[int32](3),
 			},
 		},
 	} {

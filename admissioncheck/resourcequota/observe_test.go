@@ -293,7 +293,7 @@ func TestAJobIsClaimedOnlyByACopyThatComesBeforeIt(t *testing.T) {
 			if c.owned {
 				wl.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "a", UID: "u"}}
 			}
-			count, found := podDefaults{}.buildClaim(wl).Objects.Get("count/jobs.batch")
+			count, found := podDefaults{}.buildClaim(wl).Objects.Lookup("count/jobs.batch")
 			if found != c.want || found && count != 1 {
 				t.Errorf("claims %d (%v), want %v", count, found, c.want)
 			}
@@ -325,14 +325,14 @@ func TestAQuotaIsEnforcedByItsStatusWhereThatIsLower(t *testing.T) {
 	q.Status.Hard = quantities("pods", "4")
 	q.Status.Used = quantities("pods", "3", "services", "1")
 	got := convertQuotas([]corev1.ResourceQuota{*q})[0]
-	if hard, _ := got.Hard.Get("pods"); hard != 4 {
+	if hard, _ := got.Hard.Lookup("pods"); hard != 4 {
 		t.Errorf("hard %d", hard)
 	}
 	if diff := cmp.Diff(amount.NewVector(amount.Request{Resource: "pods", Amount: 3}), got.Used); diff != "" {
 		t.Errorf("used -want +got:\n%s", diff)
 	}
 	q.Spec.Hard = quantities("pods", "2")
-	if hard, _ := convertQuotas([]corev1.ResourceQuota{*q})[0].Hard.Get("pods"); hard != 2 {
+	if hard, _ := convertQuotas([]corev1.ResourceQuota{*q})[0].Hard.Lookup("pods"); hard != 2 {
 		t.Errorf("lowered: hard %d", hard)
 	}
 }

@@ -43,7 +43,7 @@ func hardLimits(q *corev1.ResourceQuota) amount.Vector {
 	hard := toVector(q.Spec.Hard)
 	enforced := toVector(q.Status.Hard)
 	for i := range hard {
-		if limit, found := enforced.Get(hard[i].Resource); found {
+		if limit, found := enforced.Lookup(hard[i].Resource); found {
 			hard[i].Amount = min(hard[i].Amount, limit)
 		}
 	}

@@ -34,7 +34,7 @@ func flavorOf(tainted bool) admission.Flavor {
 // configureQueue tells the admission core about the worker's flavor and queue.
 func (c *worker) configureQueue() {
 	c.snapshot.UpsertFlavor(flavorOf(c.tainted))
-	c.snapshot.UpsertQueue(admission.Queue{
+	c.snapshot.UpsertQueue(admission.ClusterQueue{
 		Name: queueName, Strategy: admission.BestEffortFIFO, Preemption: admission.Preemption{WithinQueue: admission.LowerPriority},
 		Groups: []admission.ResourceGroup{{
 			Resources: []string{resourceName},
@@ -71,9 +71,9 @@ func newReservation(name string, gpu int64, priority int32) admission.Reservatio
 func (c *worker) quotaBlock() *admission.Block {
 	switch {
 	case c.noLocalQueue:
-		return &admission.Block{Because: admission.Misconfigured, Message: "LocalQueue " + queueName + " doesn't exist"}
+		return &admission.Block{Reason: admission.Misconfigured, Message: "LocalQueue " + queueName + " doesn't exist"}
 	case c.onHold:
-		return &admission.Block{Because: admission.Suspended, Message: "LocalQueue " + queueName + " is on hold"}
+		return &admission.Block{Reason: admission.Suspended, Message: "LocalQueue " + queueName + " is on hold"}
 	}
 	return nil
 }
@@ -117,16 +117,16 @@ func (w *World) runCycle(c *worker) bool {
 	before := w.version
 	for _, d := range cycle.Run(c.snapshot, w.now, cycle.Options{}).Decisions {
 		obj := c.workloads[d.Workload.Name]
-		waits := len(d.ClosedGates) > 0
+		waits := len(d.ClosedPreemptionGates) > 0
 		switch {
-		case d.Verdict == admission.Admit:
+		case d.Outcome == admission.Admit:
 			obj.quota, obj.evicted, obj.waitingReason, obj.refused, obj.blockedAt = true, false, "", false, time.Time{}
-		case d.Verdict == admission.Preempt:
+		case d.Outcome == admission.Preempt:
 			w.recordEvent(Preempts)
 			w.applyPreemption(c, d.Victims)
 			continue
 		case obj.waitingReason != d.Message || waits != !obj.blockedAt.IsZero():
-			obj.waitingReason, obj.refused, obj.blockedAt = d.Message, isRefusal(d.Because), time.Time{}
+			obj.waitingReason, obj.refused, obj.blockedAt = d.Message, isRefusal(d.Reason), time.Time{}
 			if waits {
 				obj.blockedAt = w.now
 			}

@@ -76,16 +76,16 @@ type Reservation struct {
 	Assumed bool
 }
 
-// Verdict is what a cycle decided about a workload.
-type Verdict string
+// Outcome is what a cycle decided about a workload.
+type Outcome string
 
 const (
 	// Admit reserves quota. The snapshot already carries the reservation; undo it with Forget if the write fails.
-	Admit Verdict = "Admit"
+	Admit Outcome = "Admit"
 	// Preempt leaves the workload in its queue and evicts the victims whose quota it is to get.
-	Preempt Verdict = "Preempt"
+	Preempt Outcome = "Preempt"
 	// Wait leaves the workload in its queue.
-	Wait Verdict = "Wait"
+	Wait Outcome = "Wait"
 )
 
 // Victim is a workload to be evicted for another.
@@ -93,8 +93,8 @@ type Victim struct {
 	Workload Key
 	UID      string
 	Queue    string
-	// Because is InClusterQueue, InCohortReclamation, InCohortFairSharing or InCohortReclaimWhileBorrowing.
-	Because Reason
+	// Reason is InClusterQueue, InCohortReclamation, InCohortFairSharing or InCohortReclaimWhileBorrowing.
+	Reason Reason
 	// Evicted is whether the workload is leaving already, so that nothing has to be done.
 	Evicted bool
 }
@@ -104,18 +104,18 @@ type Decision struct {
 	Workload   Key
 	LocalQueue string
 	Queue      string
-	Verdict    Verdict
-	// Because is QuotaReserved for Admit, WaitingForPreemptedWorkloads for Preempt and one of the reasons of
+	Outcome    Outcome
+	// Reason is QuotaReserved for Admit, WaitingForPreemptedWorkloads for Preempt and one of the reasons of
 	// QuotaReserved=False for Wait.
-	Because Reason
+	Reason Reason
 	// Message is for humans, without a final period.
 	Message string
 	// Assignment is set for Admit only.
 	Assignment *Assignment
 	// Victims is set for Preempt only, in the order in which they were chosen.
 	Victims []Victim
-	// ClosedGates is set for Wait only, when preemption would help and these gates forbid it.
-	ClosedGates []string
+	// ClosedPreemptionGates is set for Wait only, when preemption would help and these gates forbid it.
+	ClosedPreemptionGates []string
 }
 
 // Plan is the whole outcome of a cycle.
@@ -126,8 +126,8 @@ type Plan struct {
 	Decisions []Decision
 	// Overlaps are the preemptors that met victims of others, in the order in which they were looked at; for metrics only.
 	Overlaps []Overlap
-	// More means that the cycle stopped at its limit with work left: run another.
-	More bool
-	// WakeAt is when the earliest backoff ends; the zero time when nothing waits for the clock.
-	WakeAt time.Time
+	// HasMore means that the cycle stopped at its limit with work left: run another.
+	HasMore bool
+	// NextCycleAt is when the earliest backoff ends; the zero time when nothing waits for the clock.
+	NextCycleAt time.Time
 }

@@ -6,130 +6,132 @@ import "maps"
 // cycle on the cohort tree has to look at it, too. It holds until the head leaves, or until the next such cycle. Package
 // cycle calls it; a head whose claim ends for another reason than its admission wakes those who lacked the usage.
 func (s *Snapshot) Claim(queue string, u Usage) {
-	if line := s.lineAt(queue); line != nil && line.BlockingHead() != nil {
+	if line := s.lookupPendingQueue(queue); line != nil && line.BlockingHead() != nil {
 		s.claims[queue] = claim{head: line.BlockingHead(), usage: u}
 	}
 }
 
 // claim is a workload's right to quota that others still hold, or of which there is not enough yet.
 type claim struct {
-	head  *Place
+	head  *QueueMember
 	usage Usage
 }
 
-// Book counts the usage as taken without anybody holding it, for the rest of a cycle: Unbook must follow.
-func (s *Snapshot) Book(queue string, u Usage) { s.quota.Reserve(queue, u) }
+// BookUsage counts the usage as taken without anybody holding it, for the rest of a cycle: Unbook must follow.
+func (s *Snapshot) BookUsage(queue string, u Usage) { s.quota.Reserve(queue, u) }
 
-// Unbook undoes Book and wakes nobody.
-func (s *Snapshot) Unbook(queue string, u Usage) { s.quota.Release(queue, u) }
+// UnbookUsage undoes Book and wakes nobody.
+func (s *Snapshot) UnbookUsage(queue string, u Usage) { s.quota.Release(queue, u) }
 
-// PassedBy says that some of the queue's line wait with Want.Claimed, Want.Unconfirmed or Want.Ready.
-func (s *Snapshot) PassedBy(queue string) {
-	if d, found := s.desks[queue]; found && d.line != nil {
-		s.passed[queue] = d
+// MarkForRecheck says that some of the queue's line wait with Want.Claimed, Want.Unconfirmed or Want.Ready.
+func (s *Snapshot) MarkForRecheck(queue string) {
+	if d, found := s.queueStates[queue]; found && d.pendingQueue != nil {
+		s.recheckQueues[queue] = d
 	}
 }
 
-// unclaim drops the claim of a workload that leaves its line. What it was kept for it others may have now.
-func (s *Snapshot) unclaim(e *Waiter) {
-	if c, found := s.claims[e.Queue]; found && c.head == e.place {
+// dropClaim drops the claim of a workload that leaves its line. What it was kept for it others may have now.
+func (s *Snapshot) dropClaim(e *PendingWorkload) {
+	if c, found := s.claims[e.Queue]; found && c.head == e.member {
 		delete(s.claims, e.Queue)
-		s.stir(e.Queue, c.usage)
+		s.recordFreed(e.Queue, c.usage)
 	}
 }
 
-// callClaims makes those with claims, and those who were passed by for them, take part in a cycle on their trees.
-func (s *Snapshot) callClaims() {
+// requeueClaims makes those with claims, and those who were passed by for them, take part in a cycle on their trees.
+func (s *Snapshot) requeueClaims() {
 	if len(s.claims) == 0 {
 		return
 	}
 	roots := map[string]bool{}
-	for _, d := range s.busy {
-		if d.line != nil && d.line.Head() != nil {
+	for _, d := range s.cycleQueues {
+		if d.pendingQueue != nil && d.pendingQueue.Head() != nil {
 			roots[s.Root(d.name)] = true
 		}
 	}
 	for queue := range s.claims {
 		if roots[s.Root(queue)] {
 			delete(s.claims, queue)
-			d := s.desk(queue)
-			d.line.Unblock()
-			s.keepBusy(d)
+			d := s.ensureQueueState(queue)
+			d.pendingQueue.Unblock()
+			s.includeInNextCycle(d)
 		}
 	}
-	for queue, d := range s.passed {
-		if roots[s.Root(queue)] && d.line.RequeueIf(func(w Want) bool { return w.Claimed }) {
-			s.keepBusy(d)
+	for queue, d := range s.recheckQueues {
+		if roots[s.Root(queue)] && d.pendingQueue.RequeueIf(func(w RequeueCondition) bool { return w.QuotaClaimed }) {
+			s.includeInNextCycle(d)
 		}
 	}
 }
 
-// wakeReady wakes those that wait for pods to be ready, once all are.
-func (s *Snapshot) wakeReady() {
-	if s.unready > 0 {
+// requeueWhenAllReady wakes those that wait for pods to be ready, once all are.
+func (s *Snapshot) requeueWhenAllReady() {
+	if s.unreadyCount > 0 {
 		return
 	}
-	for _, d := range s.passed {
-		if d.line.RequeueIf(func(w Want) bool { return w.Ready }) {
-			s.keepBusy(d)
+	for _, d := range s.recheckQueues {
+		if d.pendingQueue.RequeueIf(func(w RequeueCondition) bool { return w.PodsReady }) {
+			s.includeInNextCycle(d)
 		}
 	}
 }
 
 // Root names the queue's cohort tree: by its first queue, or by the queue itself if it is unknown to the quota tree.
 func (s *Snapshot) Root(queue string) string {
-	if family := s.quota.Family(queue); len(family) > 0 {
+	if family := s.quota.QueuesInTree(queue); len(family) > 0 {
 		return family[0]
 	}
 	return queue
 }
 
-// Unready returns the number of workloads that are admitted, or assumed to be, and whose pods are not ready (contract:
+// UnreadyCount returns the number of workloads that are admitted, or assumed to be, and whose pods are not ready (contract:
 // kueue-api.md 4.15). A workload whose checks are pending is not admitted.
-func (s *Snapshot) Unready() int { return s.unready }
+func (s *Snapshot) UnreadyCount() int { return s.unreadyCount }
 
-func (r *Reservation) unready() bool { return r.Assumed || r.Admitted && !r.PodsReady }
+func (r *Reservation) isUnready() bool { return r.Assumed || r.Admitted && !r.PodsReady }
 
-// countHolder keeps the numbers of those whose pods are not ready and of those assumed; by is 1 when r comes and -1 when it
+// updateHolderCounts keeps the numbers of those whose pods are not ready and of those assumed; by is 1 when r comes and -1 when it
 // goes.
-func (s *Snapshot) countHolder(r *Reservation, by int) {
-	if r.unready() {
-		s.unready += by
+func (s *Snapshot) updateHolderCounts(r *Reservation, by int) {
+	if r.isUnready() {
+		s.unreadyCount += by
 	}
 	if r.Assumed {
-		s.assumed += by
+		s.assumedCount += by
 	}
 }
 
-// Unconfirmed reports whether the admission of some workload is still being written, so that it cannot be evicted yet.
-func (s *Snapshot) Unconfirmed() bool { return s.assumed > 0 }
+// HasUnconfirmed reports whether the admission of some workload is still being written, so that it cannot be evicted yet.
+func (s *Snapshot) HasUnconfirmed() bool { return s.assumedCount > 0 }
 
-// noteConfirmed notes that a workload can be evicted from now on.
-func (s *Snapshot) noteConfirmed(was, is *holder) {
+// recordConfirmed notes that a workload can be evicted from now on.
+func (s *Snapshot) recordConfirmed(was, is *quotaHolder) {
 	if was.Assumed && !is.Assumed {
-		reliefOf(s.confirmed, is.Queue).add(is.Usage)
+		ensureFreed(s.confirmedByQueue, is.Queue).add(is.Usage)
 	}
 }
 
-// wakeConfirmed wakes those that may evict somebody whose admission has been written since the last cycle.
-func (s *Snapshot) wakeConfirmed() {
-	if len(s.confirmed) == 0 {
+// requeueForConfirmed wakes those that may evict somebody whose admission has been written since the last cycle.
+func (s *Snapshot) requeueForConfirmed() {
+	if len(s.confirmedByQueue) == 0 {
 		return
 	}
-	byRoot := map[string]*relief{}
-	for queue, r := range s.confirmed {
-		reliefOf(byRoot, s.Root(queue)).merge(r)
+	byRoot := map[string]*freedQuota{}
+	for queue, r := range s.confirmedByQueue {
+		ensureFreed(byRoot, s.Root(queue)).merge(r)
 	}
-	clear(s.confirmed)
-	for queue, d := range s.passed {
+	clear(s.confirmedByQueue)
+	for queue, d := range s.recheckQueues {
 		r, found := byRoot[s.Root(queue)]
-		if found && d.line.RequeueIf(func(w Want) bool { return w.Unconfirmed && (w.Any || w.lacks(r)) }) {
-			s.keepBusy(d)
+		if found && d.pendingQueue.RequeueIf(func(w RequeueCondition) bool { return w.UnconfirmedVictim && (w.AnyFreed || w.hasShortfallIn(r)) }) {
+			s.includeInNextCycle(d)
 		}
 	}
 }
 
-// forgetPassed drops the lines in which nobody waits any more.
-func (s *Snapshot) forgetPassed() {
-	maps.DeleteFunc(s.passed, func(_ string, d *desk) bool { return d.line.PendingInadmissible() == 0 && d.line.BlockingHead() == nil })
+// pruneRecheckQueues drops the lines in which nobody waits any more.
+func (s *Snapshot) pruneRecheckQueues() {
+	maps.DeleteFunc(s.recheckQueues, func(_ string, d *queueState) bool {
+		return d.pendingQueue.PendingInadmissible() == 0 && d.pendingQueue.BlockingHead() == nil
+	})
 }

@@ -36,39 +36,41 @@ func (s *Snapshot) Cohort(name string) (CohortStatus, bool) {
 }
 
 func (s *Snapshot) cohortStatus(n *quota.Node) CohortStatus {
-	status := CohortStatus{Name: n.Name(), Share: n.Share(), Admitted: s.admittedBelow(n), Subtree: n.Balances()}
-	if n.InCycle() {
+	status := CohortStatus{Name: n.Name(), Share: n.Share(), Admitted: s.countAdmitted(n), Subtree: n.Balances()}
+	if n.IsInCycle() {
 		return status
 	}
 	status.Root = n.Name()
-	if above := n.Above(); len(above) > 0 {
+	if above := n.AncestorNames(); len(above) > 0 {
 		status.Parent, status.Root = above[0], above[len(above)-1]
 	}
 	return status
 }
 
-// admittedBelow adds up the queues below the node, or of the node if it is one.
-func (s *Snapshot) admittedBelow(n *quota.Node) int {
+// countAdmitted adds up the queues below the node, or of the node if it is one.
+func (s *Snapshot) countAdmitted(n *quota.Node) int {
 	if n.IsQueue() {
-		return s.peek(n.Name()).tally.admitted
+		return s.lookupQueueState(n.Name()).counters.admitted
 	}
 	count := 0
 	for _, child := range n.Children() {
-		count += s.admittedBelow(child)
+		count += s.countAdmitted(child)
 	}
 	return count
 }
 
-// CohortsAbove lists the cohorts above a ClusterQueue, nearest first; none below a cycle of cohorts.
-func (s *Snapshot) CohortsAbove(queue string) []string {
+// AncestorCohorts lists the cohorts above a ClusterQueue, nearest first; none below a cycle of cohorts.
+func (s *Snapshot) AncestorCohorts(queue string) []string {
 	if n := s.quota.QueueNode(queue); n != nil {
-		return n.Above()
+		return n.AncestorNames()
 	}
 	return nil
 }
 
-// QueuesAround lists the ClusterQueues in the cohort tree of a ClusterQueue, itself included. The slice must not be changed.
-func (s *Snapshot) QueuesAround(queue string) []string { return s.quota.Family(queue) }
+// QueuesInTree lists the ClusterQueues in the cohort tree of a ClusterQueue, itself included. The slice must not be changed.
+func (s *Snapshot) QueuesInTree(queue string) []string { return s.quota.QueuesInTree(queue) }
 
-// QueuesOfTree lists the ClusterQueues in the whole tree that a cohort belongs to. The slice must not be changed.
-func (s *Snapshot) QueuesOfTree(cohort string) []string { return s.quota.CohortFamily(cohort) }
+// QueuesInCohortTree lists the ClusterQueues in the whole tree that a cohort belongs to. The slice must not be changed.
+func (s *Snapshot) QueuesInCohortTree(cohort string) []string {
+	return s.quota.QueuesInCohortTree(cohort)
+}

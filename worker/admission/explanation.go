@@ -7,17 +7,17 @@ import "switchyard.dev/worker/admission/amount"
 type Explanation struct {
 	Workload Key
 	Queue    string
-	// Because and Message are what the workload would be told if it were looked at now, all by itself. Because is
+	// Reason and Message are what the workload would be told if it were looked at now, all by itself. Because is
 	// QuotaReserved if it could be admitted and waits only for those before it.
-	Because Reason
+	Reason  Reason
 	Message string
-	// Before is the number of workloads that rank before it in its queue.
-	Before int
+	// Ahead is the number of workloads that rank before it in its queue.
+	Ahead int
 	// PodSets are in the order of the workload's.
 	PodSets []PodSetExplanation
-	// Ends are workloads that hold quota: if all of them ended, the workload would fit. They are taken in the order in
+	// BlockingHolders are workloads that hold quota: if all of them ended, the workload would fit. They are taken in the order in
 	// which they got their quota, and none of them can be left out. Nil if it fits now, or if no ends would help.
-	Ends []Key
+	BlockingHolders []Key
 	// Victims are those whom policy would let it evict now; nil if it fits, or if preemption cannot help.
 	Victims []Victim
 }
@@ -35,9 +35,9 @@ type PodSetExplanation struct {
 // FlavorExplanation is how one flavor suits a pod set.
 type FlavorExplanation struct {
 	Flavor string
-	// Because is empty if the flavor suits the pod set now, NoMatchingFlavor if it never will, and otherwise the least
+	// Reason is empty if the flavor suits the pod set now, NoMatchingFlavor if it never will, and otherwise the least
 	// hopeful of its resources' reasons.
-	Because Reason
+	Reason Reason
 	// Message says what keeps the pods off the flavor's nodes; empty if nothing does.
 	Message   string
 	Resources []ResourceExplanation
@@ -47,14 +47,14 @@ type FlavorExplanation struct {
 // package amount.
 type ResourceExplanation struct {
 	Resource string
-	// Asked is what all pods of the pod set ask for; it counts against the pod sets before it, too.
-	Asked amount.Amount
+	// Requested is what all pods of the pod set ask for; it counts against the pod sets before it, too.
+	Requested amount.Amount
 	// Nominal is what the queue owns and Used what it uses, however much it borrows for that.
 	Nominal, Used amount.Amount
 	// Borrowable is the most that the queue could have above Nominal if nobody else used anything.
 	Borrowable amount.Amount
 	// Available is what the queue could take now, borrowing included; negative if it uses more than it may.
 	Available amount.Amount
-	// Because is empty if Asked is available, otherwise WaitingForQuota or ExceedsMaxQuota.
-	Because Reason
+	// Reason is empty if Asked is available, otherwise WaitingForQuota or ExceedsMaxQuota.
+	Reason Reason
 }

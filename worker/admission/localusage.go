@@ -14,54 +14,54 @@ func (s *Snapshot) SetLocalUsage(local Key, usage amount.Amount) {
 	} else {
 		s.localUsage[local] = usage
 	}
-	if d, found := s.deskOf[local]; found && d.line != nil {
-		d.line.SetGroupWeight(local.String(), int64(usage))
-		s.keepBusy(d)
+	if d, found := s.usageBasedQueues[local]; found && d.pendingQueue != nil {
+		d.pendingQueue.SetGroupWeight(local.String(), int64(usage))
+		s.includeInNextCycle(d)
 	}
 }
 
 // RecentUsage returns what SetLocalUsage said last.
 func (s *Snapshot) RecentUsage(local Key) amount.Amount { return s.localUsage[local] }
 
-// takeTurns returns the group in which the workload waits: that of its LocalQueue if the queue is ordered by usage.
-func (s *Snapshot) takeTurns(e *Waiter) string {
-	if !e.desk.usageBased() {
+// usageGroup returns the group in which the workload waits: that of its LocalQueue if the queue is ordered by usage.
+func (s *Snapshot) usageGroup(e *PendingWorkload) string {
+	if !e.queueState.isUsageBased() {
 		return ""
 	}
-	s.deskOf[e.localKey()] = e.desk
-	return e.localKey().String()
+	s.usageBasedQueues[e.localQueueKey()] = e.queueState
+	return e.localQueueKey().String()
 }
 
-// weigh gives the group of a workload that joined its weight.
-func (s *Snapshot) weigh(e *Waiter) {
+// setGroupWeight gives the group of a workload that joined its weight.
+func (s *Snapshot) setGroupWeight(e *PendingWorkload) {
 	if len(s.localUsage) == 0 {
 		return
 	}
-	if usage, found := s.localUsage[e.localKey()]; found && s.deskOf[e.localKey()] == e.desk {
-		e.desk.line.SetGroupWeight(e.localKey().String(), int64(usage))
+	if usage, found := s.localUsage[e.localQueueKey()]; found && s.usageBasedQueues[e.localQueueKey()] == e.queueState {
+		e.queueState.pendingQueue.SetGroupWeight(e.localQueueKey().String(), int64(usage))
 	}
 }
 
-// turn returns what the workload's queue orders by before anything else.
-func (s *Snapshot) turn(w *Workload) amount.Amount {
-	if s.peek(w.Queue).usageBased() {
-		return s.localUsage[w.localKey()]
+// usageOrder returns what the workload's queue orders by before anything else.
+func (s *Snapshot) usageOrder(w *Workload) amount.Amount {
+	if s.lookupQueueState(w.Queue).isUsageBased() {
+		return s.localUsage[w.localQueueKey()]
 	}
 	return 0
 }
 
-// regroup takes in that the queue may be ordered differently now: everybody in its line joins it anew.
-func (s *Snapshot) regroup(d *desk, wasUsageBased bool) {
-	if d.line == nil || d.usageBased() == wasUsageBased {
+// regroupPending takes in that the queue may be ordered differently now: everybody in its line joins it anew.
+func (s *Snapshot) regroupPending(d *queueState, wasUsageBased bool) {
+	if d.pendingQueue == nil || d.isUsageBased() == wasUsageBased {
 		return
 	}
-	for _, place := range d.line.All() {
+	for _, place := range d.pendingQueue.All() {
 		e := place.Value
-		s.unclaim(e)
-		d.line.Remove(place)
-		delete(s.deskOf, e.localKey())
-		s.join(e)
+		s.dropClaim(e)
+		d.pendingQueue.Remove(place)
+		delete(s.usageBasedQueues, e.localQueueKey())
+		s.enqueue(e)
 	}
 }
 
-func (d *desk) usageBased() bool { return d.queue != nil && d.queue.UsageBased }
+func (d *queueState) isUsageBased() bool { return d.clusterQueue != nil && d.clusterQueue.UsageBased }

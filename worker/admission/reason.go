@@ -67,10 +67,10 @@ const (
 // Block is something that keeps a workload or a queue from being considered, found outside the core (a namespace that is
 // not selected, a LimitRange that is violated, a stopped queue).
 type Block struct {
-	Because Reason
+	Reason Reason
 	// Message is one human sentence without a final period.
 	Message string
-	// StepsAside lets the workloads behind it pass even in a StrictFIFO queue. True for a namespace mismatch only
+	// LetsOthersPass lets the workloads behind it pass even in a StrictFIFO queue. True for a namespace mismatch only
 	// (contract: kueue-api.md 4.2).
-	StepsAside bool
+	LetsOthersPass bool
 }

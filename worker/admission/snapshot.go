@@ -13,138 +13,138 @@ import (
 //
 // Every workload in it is in exactly one state: it waits in a line, it waits for its backoff to end, or it holds quota.
 type Snapshot struct {
-	quota   *quota.Tree
-	desks   map[string]*desk
-	cohorts map[string]*Cohort
-	flavors map[string]*Flavor
+	quota       *quota.Tree
+	queueStates map[string]*queueState
+	cohorts     map[string]*Cohort
+	flavors     map[string]*Flavor
 
-	tenants map[Key]*tenant
-	delayed *order.Heap[*Waiter]
-	holders holders
-	locals  map[Key]*localDesk
+	workloads        map[Key]*workloadInfo
+	backingOff       *order.Heap[*PendingWorkload]
+	candidates       candidateIndex
+	localQueueStates map[Key]*localQueueState
 
 	// stirred queues and cohorts belong to trees in which quota was released or redistributed since the last cycle.
-	stirredQueues  map[string]*relief
-	stirredCohorts map[string]bool
-	// busy has every desk whose line has a head or news, and possibly others.
-	busy []*desk
-	// busySorted is whether busy is sorted by name.
-	busySorted bool
+	freedByQueue   map[string]*freedQuota
+	changedCohorts map[string]bool
+	// cycleQueues has every desk whose line has a head or news, and possibly others.
+	cycleQueues []*queueState
+	// cycleQueuesSorted is whether busy is sorted by name.
+	cycleQueuesSorted bool
 	// localUsage is the recent usage of the LocalQueues that have any.
 	localUsage map[Key]amount.Amount
-	// deskOf finds the line that a LocalQueue's workloads joined last, if its queue is ordered by usage.
-	deskOf map[Key]*desk
+	// usageBasedQueues finds the line that a LocalQueue's workloads joined last, if its queue is ordered by usage.
+	usageBasedQueues map[Key]*queueState
 	// claims are the heads that wait for quota with a right to it, by queue.
 	claims map[string]claim
-	// passed are the lines in which somebody may wait with Want.Claimed, Want.Unconfirmed or Want.Ready.
-	passed map[string]*desk
-	// assumed counts the reservations that a cycle made and nobody confirmed, and confirmed says by queue what was
+	// recheckQueues are the lines in which somebody may wait with Want.Claimed, Want.Unconfirmed or Want.Ready.
+	recheckQueues map[string]*queueState
+	// assumedCount counts the reservations that a cycle made and nobody confirmed, and confirmed says by queue what was
 	// confirmed since the last cycle.
-	assumed   int
-	confirmed map[string]*relief
-	// unready counts those that are admitted, or assumed to be, and whose pods are not ready.
-	unready int
-	// scratch is reused to spell kinds.
-	scratch []byte
+	assumedCount     int
+	confirmedByQueue map[string]*freedQuota
+	// unreadyCount counts those that are admitted, or assumed to be, and whose pods are not ready.
+	unreadyCount int
+	// classKeyBuffer is reused to spell kinds.
+	classKeyBuffer []byte
 }
 
-// tenant is a workload of the snapshot: it either waits or holds quota.
-type tenant struct {
-	waits *Waiter
-	holds *holder
+// workloadInfo is a workload of the snapshot: it either waits or holds quota.
+type workloadInfo struct {
+	pending *PendingWorkload
+	holder  *quotaHolder
 }
 
-// Waiter is a workload that waits: in a line, or until its NotBefore.
-type Waiter struct {
+// PendingWorkload is a workload that waits: in a line, or until its NotBefore.
+type PendingWorkload struct {
 	Workload
-	tenant *tenant
-	desk   *desk
-	local  *localDesk
-	kind   string
-	// place is nil outside of lines.
-	place *Place
-	at    int
+	info            *workloadInfo
+	queueState      *queueState
+	localQueueState *localQueueState
+	classKey        string
+	// member is nil outside of lines.
+	member    *QueueMember
+	heapIndex int
 }
 
-// Active reports whether the workload will be looked at in the next cycle or as soon as those before it are out of the way:
+// IsActive reports whether the workload will be looked at in the next cycle or as soon as those before it are out of the way:
 // see QueueStatus.
-func (e *Waiter) Active() bool { return e.place != nil && !e.place.IsInadmissible() }
+func (e *PendingWorkload) IsActive() bool { return e.member != nil && !e.member.IsInadmissible() }
 
-// holder is a workload that holds quota.
-type holder struct {
+// quotaHolder is a workload that holds quota.
+type quotaHolder struct {
 	Reservation
-	tenant *tenant
-	desk   *desk
-	local  *localDesk
-	// assumed is the workload as it waited, while no more than a cycle says that it holds quota.
-	assumed *Workload
-	// marked is whether a plan evicts the workload and Admit has not reported it as evicted.
-	marked bool
+	info            *workloadInfo
+	queueState      *queueState
+	localQueueState *localQueueState
+	// assumedFrom is the workload as it waited, while no more than a cycle says that it holds quota.
+	assumedFrom *Workload
+	// evictionMarked is whether a plan evicts the workload and Admit has not reported it as evicted.
+	evictionMarked bool
 }
 
 // NewSnapshot returns an empty snapshot.
 func NewSnapshot() *Snapshot {
 	return &Snapshot{
-		quota:   quota.NewTree(),
-		desks:   map[string]*desk{},
-		cohorts: map[string]*Cohort{},
-		flavors: map[string]*Flavor{},
-		tenants: map[Key]*tenant{},
-		delayed: order.NewHeap(
-			func(a, b *Waiter) int { return a.NotBefore.Compare(b.NotBefore) },
-			func(e *Waiter, at int) { e.at = at },
+		quota:       quota.NewTree(),
+		queueStates: map[string]*queueState{},
+		cohorts:     map[string]*Cohort{},
+		flavors:     map[string]*Flavor{},
+		workloads:   map[Key]*workloadInfo{},
+		backingOff: order.NewHeap(
+			func(a, b *PendingWorkload) int { return a.NotBefore.Compare(b.NotBefore) },
+			func(e *PendingWorkload, at int) { e.heapIndex = at },
 		),
-		holders:        newHolders(),
-		locals:         map[Key]*localDesk{},
-		stirredQueues:  map[string]*relief{},
-		claims:         map[string]claim{},
-		passed:         map[string]*desk{},
-		confirmed:      map[string]*relief{},
-		deskOf:         map[Key]*desk{},
-		stirredCohorts: map[string]bool{},
-		localUsage:     map[Key]amount.Amount{},
+		candidates:       newCandidateIndex(),
+		localQueueStates: map[Key]*localQueueState{},
+		freedByQueue:     map[string]*freedQuota{},
+		claims:           map[string]claim{},
+		recheckQueues:    map[string]*queueState{},
+		confirmedByQueue: map[string]*freedQuota{},
+		usageBasedQueues: map[Key]*queueState{},
+		changedCohorts:   map[string]bool{},
+		localUsage:       map[Key]amount.Amount{},
 	}
 }
 
 // UpsertQueue adds or replaces a ClusterQueue. A change makes the parked workloads of its cohort tree eligible again;
 // repeating what is known does nothing.
-func (s *Snapshot) UpsertQueue(q Queue) {
-	d := s.desk(q.Name)
-	if old := d.queue; old != nil {
+func (s *Snapshot) UpsertQueue(q ClusterQueue) {
+	d := s.ensureQueueState(q.Name)
+	if old := d.clusterQueue; old != nil {
 		if reflect.DeepEqual(*old, q) {
 			return
 		}
-		s.stirredCohorts[old.Cohort] = true
+		s.changedCohorts[old.Cohort] = true
 	}
-	wasUsageBased := d.usageBased()
-	d.queue = &q
+	wasUsageBased := d.isUsageBased()
+	d.clusterQueue = &q
 	s.quota.SetQueue(q.Name, q.Cohort, Grants(q.Groups))
-	s.quota.WeighQueue(q.Name, q.Weight)
-	s.regroup(d, wasUsageBased)
-	s.queueChanged(d)
+	s.quota.SetQueueWeight(q.Name, q.Weight)
+	s.regroupPending(d, wasUsageBased)
+	s.handleQueueChange(d)
 }
 
 // DeleteQueue removes a ClusterQueue. Its waiting workloads stay and are told that it is missing; its reservations stay
 // until released.
 func (s *Snapshot) DeleteQueue(name string) {
-	d := s.peek(name)
-	if d.queue == nil {
+	d := s.lookupQueueState(name)
+	if d.clusterQueue == nil {
 		return
 	}
-	s.stirredCohorts[d.queue.Cohort] = true
-	wasUsageBased := d.usageBased()
-	d.queue = nil
+	s.changedCohorts[d.clusterQueue.Cohort] = true
+	wasUsageBased := d.isUsageBased()
+	d.clusterQueue = nil
 	s.quota.DeleteQueue(name)
-	s.regroup(d, wasUsageBased)
-	s.queueChanged(d)
-	s.tidy(d)
+	s.regroupPending(d, wasUsageBased)
+	s.handleQueueChange(d)
+	s.pruneQueueState(d)
 }
 
-// queueChanged forgets what followed from the queue's specification and wakes its line and its tree.
-func (s *Snapshot) queueChanged(d *desk) {
-	d.menu = nil
-	s.stirAll(d.name)
-	s.wake(d.name)
+// handleQueueChange forgets what followed from the queue's specification and wakes its line and its tree.
+func (s *Snapshot) handleQueueChange(d *queueState) {
+	d.flavorTable = nil
+	s.recordLimitsChanged(d.name)
+	s.requeueAll(d.name)
 }
 
 // UpsertCohort adds or replaces a Cohort object; as with UpsertQueue, a change wakes its tree.
@@ -153,12 +153,12 @@ func (s *Snapshot) UpsertCohort(c Cohort) {
 		if reflect.DeepEqual(*old, c) {
 			return
 		}
-		s.stirredCohorts[old.Parent] = true
+		s.changedCohorts[old.Parent] = true
 	}
 	s.cohorts[c.Name] = &c
 	s.quota.SetCohort(c.Name, c.Parent, Grants(c.Groups))
-	s.quota.WeighCohort(c.Name, c.Weight)
-	s.stirredCohorts[c.Name] = true
+	s.quota.SetCohortWeight(c.Name, c.Weight)
+	s.changedCohorts[c.Name] = true
 }
 
 // DeleteCohort removes a Cohort object. Its members stay together under an implicit cohort of that name.
@@ -169,8 +169,8 @@ func (s *Snapshot) DeleteCohort(name string) {
 	}
 	delete(s.cohorts, name)
 	s.quota.DeleteCohort(name)
-	s.stirredCohorts[old.Parent] = true
-	s.stirredCohorts[name] = true
+	s.changedCohorts[old.Parent] = true
+	s.changedCohorts[name] = true
 }
 
 // UpsertFlavor adds or replaces a ResourceFlavor; a change wakes the queues that use it.
@@ -179,7 +179,7 @@ func (s *Snapshot) UpsertFlavor(f Flavor) {
 		return
 	}
 	s.flavors[f.Name] = &f
-	s.flavorChanged(f.Name)
+	s.handleFlavorChange(f.Name)
 }
 
 // DeleteFlavor removes a ResourceFlavor.
@@ -188,24 +188,24 @@ func (s *Snapshot) DeleteFlavor(name string) {
 		return
 	}
 	delete(s.flavors, name)
-	s.flavorChanged(name)
+	s.handleFlavorChange(name)
 }
 
-func (s *Snapshot) flavorChanged(flavor string) {
-	for name, d := range s.desks {
-		if d.queue != nil && d.queue.offers(flavor) {
-			d.menu = nil
-			s.wake(name)
+func (s *Snapshot) handleFlavorChange(flavor string) {
+	for name, d := range s.queueStates {
+		if d.clusterQueue != nil && d.clusterQueue.hasFlavor(flavor) {
+			d.flavorTable = nil
+			s.requeueAll(name)
 		}
 	}
 }
 
-// Queue returns a ClusterQueue as last upserted.
-func (s *Snapshot) Queue(name string) (Queue, bool) {
-	if q := s.peek(name).queue; q != nil {
+// ClusterQueue returns a ClusterQueue as last upserted.
+func (s *Snapshot) ClusterQueue(name string) (ClusterQueue, bool) {
+	if q := s.lookupQueueState(name).clusterQueue; q != nil {
 		return *q, true
 	}
-	return Queue{}, false
+	return ClusterQueue{}, false
 }
 
 // Flavor returns a ResourceFlavor as last upserted.
@@ -216,14 +216,14 @@ func (s *Snapshot) Flavor(name string) (Flavor, bool) {
 	return Flavor{}, false
 }
 
-// CohortCycle reports whether a ClusterQueue is inactive because its cohort's parents form a cycle (contract:
+// IsInCohortCycle reports whether a ClusterQueue is inactive because its cohort's parents form a cycle (contract:
 // kueue-api.md 4.5).
-func (s *Snapshot) CohortCycle(queue string) bool { return s.quota.Cyclic(queue) }
+func (s *Snapshot) IsInCohortCycle(queue string) bool { return s.quota.IsInCycle(queue) }
 
-// NextWake returns when the earliest backoff ends, the zero time if no workload waits for the clock.
-func (s *Snapshot) NextWake() time.Time {
-	if s.delayed.Len() == 0 {
+// NextBackoffEnd returns when the earliest backoff ends, the zero time if no workload waits for the clock.
+func (s *Snapshot) NextBackoffEnd() time.Time {
+	if s.backingOff.Len() == 0 {
 		return time.Time{}
 	}
-	return s.delayed.First().NotBefore
+	return s.backingOff.First().NotBefore
 }

@@ -12,18 +12,18 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-func build(t *testing.T, script string) *admission.Snapshot {
+func buildSnapshot(t *testing.T, script string) *admission.Snapshot {
 	t.Helper()
-	s, err := admissiontest.Build(script)
+	s, err := admissiontest.BuildSnapshot(script)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func TestWhichChecksApply(t *testing.T) {
-	s := build(t, "queue a check=z check=mk@h100,a100 check=other@l4 check=every h100 gpu=8 l4 gpu=8")
-	q, _ := s.Queue("a")
+func TestAdmissionChecksFor(t *testing.T) {
+	s := buildSnapshot(t, "queue a check=z check=mk@h100,a100 check=other@l4 check=every h100 gpu=8 l4 gpu=8")
+	q, _ := s.ClusterQueue("a")
 	on := func(flavors ...string) admission.Assignment {
 		var uses []quota.Use
 		for _, flavor := range flavors {
@@ -41,15 +41,15 @@ func TestWhichChecksApply(t *testing.T) {
 		{"without flavors only those without", on(), []string{"every", "z"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, q.ChecksFor(c.got)); diff != "" {
+			if diff := cmp.Diff(c.want, q.AdmissionChecksFor(c.got)); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 }
 
-func TestALocalQueueCountsItsOwn(t *testing.T) {
-	s := build(t, `
+func TestLocalQueueStatus(t *testing.T) {
+	s := buildSnapshot(t, `
 		queue a cohort=x f gpu=4 g gpu=2
 		queue b cohort=x f gpu=4
 		pending w1 lq=mine queue=a gpu=1
@@ -82,10 +82,10 @@ func TestALocalQueueCountsItsOwn(t *testing.T) {
 }
 
 func TestAWorkloadIsInOneStateAtATime(t *testing.T) {
-	s := build(t, "flavor f\n queue a f gpu=4\n pending w queue=a gpu=1")
+	s := buildSnapshot(t, "flavor f\n queue a f gpu=4\n pending w queue=a gpu=1")
 	state := func() string {
 		_, waits := s.Pending(admissiontest.Key("w"))
-		_, holds := s.Holding(admissiontest.Key("w"))
+		_, holds := s.Reservation(admissiontest.Key("w"))
 		switch {
 		case waits && holds:
 			return "both"
@@ -124,25 +124,25 @@ func TestAWorkloadIsInOneStateAtATime(t *testing.T) {
 	}
 }
 
-func TestWhatAReservationOfACycleLooksLike(t *testing.T) {
-	s := build(t, "flavor f\n queue a f gpu=4\n pending w lq=mine queue=a gpu=1\n cycle")
-	got, _ := s.Holding(admissiontest.Key("w"))
+func TestAssumedReservation(t *testing.T) {
+	s := buildSnapshot(t, "flavor f\n queue a f gpu=4\n pending w lq=mine queue=a gpu=1\n cycle")
+	got, _ := s.Reservation(admissiontest.Key("w"))
 	want := admission.Reservation{
 		Key: admissiontest.Key("w"), LocalQueue: "mine", Queue: "a", Assumed: true,
-		UID: "w", QueuedAt: admissiontest.At(0), ReservedAt: admissiontest.At(0),
+		UID: "w", QueuedAt: admissiontest.TimeAt(0), ReservedAt: admissiontest.TimeAt(0),
 		Usage: admission.Usage{{FlavorResource: admission.FlavorResource{Flavor: "f", Resource: "gpu"}, Amount: 1}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	s.Admit(got)
-	if got, _ = s.Holding(admissiontest.Key("w")); got.Assumed {
+	if got, _ = s.Reservation(admissiontest.Key("w")); got.Assumed {
 		t.Error("what was confirmed is not assumed any more")
 	}
 }
 
 func TestAFlavorWithoutAQuotaForACoveredResourceHasNone(t *testing.T) {
-	got, err := admissiontest.Play(`
+	got, err := admissiontest.RunScript(`
 		flavor f
 		flavor g
 		queue a cohort=x f gpu=4 cpu=2 g cpu=4

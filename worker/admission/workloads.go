@@ -11,56 +11,56 @@ import (
 // that is only assumed to, gives it back first: do not push what a cycle admitted until its write is known to have failed
 // or to have been undone.
 func (s *Snapshot) Push(w Workload) {
-	s.scratch = appendKind(s.scratch[:0], &w)
-	t := s.tenant(w.Key)
-	if e := t.waits; e != nil {
-		if e.sameAs(&w, s.scratch) {
+	s.classKeyBuffer = appendClassKey(s.classKeyBuffer[:0], &w)
+	t := s.ensureWorkloadInfo(w.Key)
+	if e := t.pending; e != nil {
+		if e.isUnchanged(&w, s.classKeyBuffer) {
 			return
 		}
-		s.leave(e)
+		s.removePending(e)
 	}
-	s.release(t)
-	e := &Waiter{Workload: w, tenant: t, desk: s.desk(w.Queue), local: s.local(w.localKey()), kind: string(s.scratch), at: -1}
-	t.waits = e
-	e.desk.tally.pending++
-	e.local.pending++
+	s.releaseHolder(t)
+	e := &PendingWorkload{Workload: w, info: t, queueState: s.ensureQueueState(w.Queue), localQueueState: s.ensureLocalQueueState(w.localQueueKey()), classKey: string(s.classKeyBuffer), heapIndex: -1}
+	t.pending = e
+	e.queueState.counters.pending++
+	e.localQueueState.pending++
 	if !w.NotBefore.IsZero() {
-		e.desk.tally.delayed++
-		s.delayed.Push(e)
+		e.queueState.counters.backingOff++
+		s.backingOff.Push(e)
 		return
 	}
-	s.join(e)
+	s.enqueue(e)
 }
 
-// tenant finds what is known of a workload, or begins to know it.
-func (s *Snapshot) tenant(k Key) *tenant {
-	t, found := s.tenants[k]
+// ensureWorkloadInfo finds what is known of a workload, or begins to know it.
+func (s *Snapshot) ensureWorkloadInfo(k Key) *workloadInfo {
+	t, found := s.workloads[k]
 	if !found {
-		t = &tenant{}
-		s.tenants[k] = t
+		t = &workloadInfo{}
+		s.workloads[k] = t
 	}
 	return t
 }
 
-// Waiter returns the workload if it waits, nil otherwise.
-func (s *Snapshot) Waiter(k Key) *Waiter {
-	if t, found := s.tenants[k]; found {
-		return t.waits
+// PendingWorkload returns the workload if it waits, nil otherwise.
+func (s *Snapshot) PendingWorkload(k Key) *PendingWorkload {
+	if t, found := s.workloads[k]; found {
+		return t.pending
 	}
 	return nil
 }
 
-// holderOf returns the workload if it holds quota, nil otherwise.
-func (s *Snapshot) holderOf(k Key) *holder {
-	if t, found := s.tenants[k]; found {
-		return t.holds
+// lookupHolder returns the workload if it holds quota, nil otherwise.
+func (s *Snapshot) lookupHolder(k Key) *quotaHolder {
+	if t, found := s.workloads[k]; found {
+		return t.holder
 	}
 	return nil
 }
 
-// sameAs reports whether the entry already says all that the workload, whose kind is spelled, has to say.
-func (e *Waiter) sameAs(w *Workload, kind []byte) bool {
-	return e.kind == string(kind) && e.UID == w.UID && e.LocalQueue == w.LocalQueue && e.Queue == w.Queue &&
+// isUnchanged reports whether the entry already says all that the workload, whose kind is spelled, has to say.
+func (e *PendingWorkload) isUnchanged(w *Workload, kind []byte) bool {
+	return e.classKey == string(kind) && e.UID == w.UID && e.LocalQueue == w.LocalQueue && e.Queue == w.Queue &&
 		e.Priority == w.Priority && e.QueuedAt.Equal(w.QueuedAt) && e.NotBefore.Equal(w.NotBefore)
 }
 
@@ -68,59 +68,59 @@ func (w *Workload) rank() order.Rank {
 	return order.Rank{Priority: w.Priority, QueuedAt: w.QueuedAt, UID: w.UID}
 }
 
-func (w *Workload) localKey() Key { return Key{Namespace: w.Namespace, Name: w.LocalQueue} }
+func (w *Workload) localQueueKey() Key { return Key{Namespace: w.Namespace, Name: w.LocalQueue} }
 
-func (r *Reservation) localKey() Key { return Key{Namespace: r.Namespace, Name: r.LocalQueue} }
+func (r *Reservation) localQueueKey() Key { return Key{Namespace: r.Namespace, Name: r.LocalQueue} }
 
-// join puts a workload that waits for nothing but quota into its queue's line.
-func (s *Snapshot) join(e *Waiter) {
-	e.place = e.desk.openLine().Push(e, e.rank(), order.Membership{Group: s.takeTurns(e), Class: e.kind, Origin: e.local})
-	s.weigh(e)
-	s.keepBusy(e.desk)
+// enqueue puts a workload that waits for nothing but quota into its queue's line.
+func (s *Snapshot) enqueue(e *PendingWorkload) {
+	e.member = e.queueState.ensurePendingQueue().Push(e, e.rank(), order.Membership{Group: s.usageGroup(e), Class: e.classKey, Origin: e.localQueueState})
+	s.setGroupWeight(e)
+	s.includeInNextCycle(e.queueState)
 }
 
-// leave takes a waiting workload out of wherever it waits.
-func (s *Snapshot) leave(e *Waiter) {
-	e.tenant.waits = nil
-	if e.place != nil {
-		s.unclaim(e)
-		e.desk.line.Remove(e.place)
-		s.keepBusy(e.desk)
+// removePending takes a waiting workload out of wherever it waits.
+func (s *Snapshot) removePending(e *PendingWorkload) {
+	e.info.pending = nil
+	if e.member != nil {
+		s.dropClaim(e)
+		e.queueState.pendingQueue.Remove(e.member)
+		s.includeInNextCycle(e.queueState)
 	} else {
-		s.delayed.Remove(e.at)
-		e.desk.tally.delayed--
+		s.backingOff.Remove(e.heapIndex)
+		e.queueState.counters.backingOff--
 	}
-	e.desk.tally.pending--
-	e.local.pending--
-	s.tidy(e.desk)
-	s.tidyLocal(e.local)
+	e.queueState.counters.pending--
+	e.localQueueState.pending--
+	s.pruneQueueState(e.queueState)
+	s.pruneLocalQueueState(e.localQueueState)
 }
 
 // Remove drops a workload, waiting or holding quota; unknown keys are fine.
 func (s *Snapshot) Remove(k Key) {
-	t, found := s.tenants[k]
+	t, found := s.workloads[k]
 	if !found {
 		return
 	}
-	if t.waits != nil {
-		s.leave(t.waits)
+	if t.pending != nil {
+		s.removePending(t.pending)
 	}
-	s.release(t)
-	delete(s.tenants, k)
+	s.releaseHolder(t)
+	delete(s.workloads, k)
 }
 
 // Admit records that a workload holds quota: seen in the API, whether or not a cycle assumed it before. It replaces what
 // is known of the workload, so that it is idempotent.
 func (s *Snapshot) Admit(r Reservation) {
 	r.Assumed = false
-	s.hold(&holder{Reservation: r, tenant: s.tenant(r.Key), desk: s.desk(r.Queue), local: s.local(r.localKey())})
+	s.setHolder(&quotaHolder{Reservation: r, info: s.ensureWorkloadInfo(r.Key), queueState: s.ensureQueueState(r.Queue), localQueueState: s.ensureLocalQueueState(r.localQueueKey())})
 }
 
 // Assume records that a workload that waits holds since now what the assignment says, until Admit confirms it or Forget undoes
 // it. Package cycle calls it for every workload it admits.
-func (s *Snapshot) Assume(e *Waiter, a *Assignment, now time.Time) {
-	s.hold(&holder{
-		tenant: e.tenant, desk: e.desk, local: e.local, assumed: &e.Workload,
+func (s *Snapshot) Assume(e *PendingWorkload, a *Assignment, now time.Time) {
+	s.setHolder(&quotaHolder{
+		info: e.info, queueState: e.queueState, localQueueState: e.localQueueState, assumedFrom: &e.Workload,
 		Reservation: Reservation{
 			Key: e.Key, LocalQueue: e.LocalQueue, Queue: e.Queue, Usage: a.Usage, Assumed: true,
 			UID: e.UID, Priority: e.Priority, QueuedAt: e.QueuedAt, ReservedAt: now,
@@ -128,107 +128,107 @@ func (s *Snapshot) Assume(e *Waiter, a *Assignment, now time.Time) {
 	})
 }
 
-// hold makes h the only thing known of its workload. Quota that shrinks or moves, or is easier to have by an eviction, wakes
+// setHolder makes h the only thing known of its workload. Quota that shrinks or moves, or is easier to have by an eviction, wakes
 // those that wait for it.
-func (s *Snapshot) hold(h *holder) {
-	t := h.tenant
-	old := t.holds
+func (s *Snapshot) setHolder(h *quotaHolder) {
+	t := h.info
+	old := t.holder
 	if old != nil {
-		h.inherit(old)
-		s.noteConfirmed(old, h)
+		h.keepEvictionMark(old)
+		s.recordConfirmed(old, h)
 	}
 	// It is counted before it is no longer counted as what it was, so that nothing is closed in between.
-	h.count(1)
-	if t.waits != nil {
-		s.leave(t.waits)
+	h.updateCounters(1)
+	if t.pending != nil {
+		s.removePending(t.pending)
 	}
 	if old != nil {
-		s.drop(old)
-		if old.Queue != h.Queue || !old.Usage.Within(h.Usage) {
-			s.stir(old.Queue, old.Usage)
+		s.removeHolder(old)
+		if old.Queue != h.Queue || !old.Usage.IsWithin(h.Usage) {
+			s.recordFreed(old.Queue, old.Usage)
 		}
-		if h.easierToEvict(old) {
-			s.stir(h.Queue, h.Usage)
+		if h.isEasierToEvict(old) {
+			s.recordFreed(h.Queue, h.Usage)
 		}
 	}
-	t.holds = h
-	s.holders.add(&h.Reservation)
-	if menu := h.desk.menu; menu != nil {
+	t.holder = h
+	s.candidates.add(&h.Reservation)
+	if menu := h.queueState.flavorTable; menu != nil {
 		menu.Node.Reserve(h.Usage)
 	} else {
 		s.quota.Reserve(h.Queue, h.Usage)
 	}
-	s.countHolder(&h.Reservation, 1)
+	s.updateHolderCounts(&h.Reservation, 1)
 }
 
-// easierToEvict reports whether somebody may evict the workload now who might not as long as it was old: it fell in
+// isEasierToEvict reports whether somebody may evict the workload now who might not as long as it was old: it fell in
 // priority, counts as younger, or is not on its way out any more.
-func (h *holder) easierToEvict(old *holder) bool {
+func (h *quotaHolder) isEasierToEvict(old *quotaHolder) bool {
 	return !h.Evicted && (h.Priority < old.Priority || h.QueuedAt.After(old.QueuedAt) || old.Evicted)
 }
 
-func (h *holder) count(by int) {
-	h.desk.tally.count(&h.Reservation, by)
-	h.local.count(&h.Reservation, by)
+func (h *quotaHolder) updateCounters(by int) {
+	h.queueState.counters.updateFor(&h.Reservation, by)
+	h.localQueueState.updateFor(&h.Reservation, by)
 }
 
-// drop takes a reservation off the books, waking nobody.
-func (s *Snapshot) drop(h *holder) {
-	h.tenant.holds = nil
-	s.holders.remove(&h.Reservation)
+// removeHolder takes a reservation off the books, waking nobody.
+func (s *Snapshot) removeHolder(h *quotaHolder) {
+	h.info.holder = nil
+	s.candidates.remove(&h.Reservation)
 	s.quota.Release(h.Queue, h.Usage)
-	h.count(-1)
-	s.countHolder(&h.Reservation, -1)
-	s.tidy(h.desk)
-	s.tidyLocal(h.local)
+	h.updateCounters(-1)
+	s.updateHolderCounts(&h.Reservation, -1)
+	s.pruneQueueState(h.queueState)
+	s.pruneLocalQueueState(h.localQueueState)
 }
 
 // Release gives back what the workload holds and drops it; parked workloads of the cohort tree become eligible again.
 // Unknown keys are fine.
 func (s *Snapshot) Release(k Key) {
-	if t, found := s.tenants[k]; found && t.holds != nil {
-		s.release(t)
-		delete(s.tenants, k)
+	if t, found := s.workloads[k]; found && t.holder != nil {
+		s.releaseHolder(t)
+		delete(s.workloads, k)
 	}
 }
 
-func (s *Snapshot) release(t *tenant) {
-	if h := t.holds; h != nil {
-		s.drop(h)
-		s.stir(h.Queue, h.Usage)
+func (s *Snapshot) releaseHolder(t *workloadInfo) {
+	if h := t.holder; h != nil {
+		s.removeHolder(h)
+		s.recordFreed(h.Queue, h.Usage)
 	}
 }
 
 // Forget undoes a reservation that a cycle assumed and whose write failed: the quota is given back and the workload waits
 // again where it was. Does nothing once Admit, Push, Release or Remove had the last word about the workload.
 func (s *Snapshot) Forget(k Key) {
-	if h := s.holderOf(k); h != nil && h.assumed != nil {
-		s.Push(*h.assumed)
+	if h := s.lookupHolder(k); h != nil && h.assumedFrom != nil {
+		s.Push(*h.assumedFrom)
 	}
 }
 
 // Pending returns a waiting workload.
 func (s *Snapshot) Pending(k Key) (Workload, bool) {
-	if e := s.Waiter(k); e != nil {
+	if e := s.PendingWorkload(k); e != nil {
 		return e.Workload, true
 	}
 	return Workload{}, false
 }
 
-// Holding returns the reservation of a workload that holds quota.
-func (s *Snapshot) Holding(k Key) (Reservation, bool) {
-	if h := s.holderOf(k); h != nil {
+// Reservation returns the reservation of a workload that holds quota.
+func (s *Snapshot) Reservation(k Key) (Reservation, bool) {
+	if h := s.lookupHolder(k); h != nil {
 		return h.Reservation, true
 	}
 	return Reservation{}, false
 }
 
-// startDue moves the workloads whose backoff is over into their lines.
-func (s *Snapshot) startDue(now time.Time) {
-	for s.delayed.Len() > 0 && !s.delayed.First().NotBefore.After(now) {
-		e := s.delayed.First()
-		s.delayed.Remove(e.at)
-		e.desk.tally.delayed--
-		s.join(e)
+// endBackoffs moves the workloads whose backoff is over into their lines.
+func (s *Snapshot) endBackoffs(now time.Time) {
+	for s.backingOff.Len() > 0 && !s.backingOff.First().NotBefore.After(now) {
+		e := s.backingOff.First()
+		s.backingOff.Remove(e.heapIndex)
+		e.queueState.counters.backingOff--
+		s.enqueue(e)
 	}
 }

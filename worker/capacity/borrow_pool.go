@@ -31,7 +31,7 @@ type borrower struct {
 
 func (p *borrowPool) computeTotals() {
 	for _, l := range p.borrowers {
-		p.total = p.total.Plus(amount.SumOf(l.reclaimableByAny(p.flavorResource)))
+		p.total = p.total.Plus(amount.NewSum(l.reclaimableByAny(p.flavorResource)))
 		for priority, uses := range l.reserved {
 			if priority < math.MaxInt32 && uses[p.flavorResource] != (amount.Sum{}) {
 				p.priorities = append(p.priorities, priority+1)
@@ -43,16 +43,16 @@ func (p *borrowPool) computeTotals() {
 	p.reclaimable = make([]amount.Sum, len(p.priorities))
 	for i, priority := range p.priorities {
 		for _, l := range p.borrowers {
-			p.reclaimable[i] = p.reclaimable[i].Plus(amount.SumOf(l.reclaimableBy(priority, p.flavorResource)))
+			p.reclaimable[i] = p.reclaimable[i].Plus(amount.NewSum(l.reclaimableBy(priority, p.flavorResource)))
 		}
 	}
 }
 
 // reclaimableFor is what the others would give back to a workload of the queue and the priority.
-func (p *borrowPool) reclaimableFor(queue string, priority int32, policy admission.Policy) amount.Amount {
+func (p *borrowPool) reclaimableFor(queue string, priority int32, policy admission.PreemptionPolicy) amount.Amount {
 	own := p.borrowers[queue]
 	if policy == admission.AnyPriority {
-		return p.total.Minus(amount.SumOf(own.reclaimableByAny(p.flavorResource))).Amount()
+		return p.total.Minus(amount.NewSum(own.reclaimableByAny(p.flavorResource))).Amount()
 	}
 	i, exact := slices.BinarySearch(p.priorities, priority)
 	if !exact {
@@ -61,7 +61,7 @@ func (p *borrowPool) reclaimableFor(queue string, priority int32, policy admissi
 	if i < 0 {
 		return 0
 	}
-	return p.reclaimable[i].Minus(amount.SumOf(own.reclaimableBy(p.priorities[i], p.flavorResource))).Amount()
+	return p.reclaimable[i].Minus(amount.NewSum(own.reclaimableBy(p.priorities[i], p.flavorResource))).Amount()
 }
 
 // reclaimableByAny is what the queue would give back to whoever may evict anybody, and from to whoever has the priority.

@@ -101,7 +101,7 @@ func (e *preemptableQuota) priorityThresholds(room *view.QueueCapacity, cells []
 	return slices.Compact(out)
 }
 
-func canPreempt(p admission.Policy) bool { return p != "" && p != admission.Never }
+func canPreempt(p admission.PreemptionPolicy) bool { return p != "" && p != admission.Never }
 
 // maxQuota is the most that a workload of the priority could use of a cell, if the policies let it evict everybody whom they let
 // it evict at all: of its own queue those of lower priority, of others what they borrow, as far as its queue then borrows

@@ -62,7 +62,7 @@ func ThousandthsOf(q resource.Quantity) amount.Amount { return roundUp(rational(
 
 // BillionthsOf counts a quantity in billionths, rounding up, from 0 up to the largest weight.
 func BillionthsOf(q resource.Quantity) int64 {
-	return int64(min(max(roundUp(rational(q), quota.One), 0), amount.Unlimited))
+	return int64(min(max(roundUp(rational(q), quota.UnitWeight), 0), amount.Unlimited))
 }
 
 func saturate(n *big.Int) amount.Amount {

@@ -18,7 +18,7 @@ func AsksNoMore(child, owner *corev1.PodSpec) bool {
 	asked, _ := rules.Of(child, demand.Surroundings{})
 	paid, _ := rules.Of(owner, demand.Surroundings{})
 	for _, request := range asked {
-		if most, _ := paid.Get(request.Resource); request.Amount > most {
+		if most, _ := paid.Lookup(request.Resource); request.Amount > most {
 			return false
 		}
 	}

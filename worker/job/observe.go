@@ -237,7 +237,7 @@ func (r *reconciler[T]) retireAt(wl *kueue.Workload) time.Time {
 		workload.IsActive(wl) || workload.HasQuota(wl) || workload.IsRemoteCopy(wl) {
 		return time.Time{}
 	}
-	if _, cause := lifecycle.Split(admission.Reason(evicted.Reason)); cause == "" {
+	if _, cause := lifecycle.SplitEvictionReason(admission.Reason(evicted.Reason)); cause == "" {
 		return time.Time{}
 	}
 	return evicted.LastTransitionTime.Add(*r.opts.KeepDeactivated)

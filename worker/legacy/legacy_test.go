@@ -293,7 +293,7 @@ func TestOfAdmittedOnlyItsChangesAreSaid(t *testing.T) {
 					t.Fatal(err)
 				}
 				known := workload.State(wl)
-				if next := lifecycle.Derive(known, noon.Add(time.Hour)); !next.Equal(known) {
+				if next := lifecycle.DeriveConditions(known, noon.Add(time.Hour)); !next.Equal(known) {
 					t.Errorf("there is one more write to do:\n%s", cmp.Diff(known, next))
 				}
 			}

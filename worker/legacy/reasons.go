@@ -101,7 +101,7 @@ func neverAdmitted(wl *kueue.Workload) metav1.Condition {
 		Type: kueue.WorkloadAdmitted, Status: metav1.ConditionFalse, Reason: string(kueue.ReasonNoReservation), Message: noReservation,
 		ObservedGeneration: wl.Generation,
 	}
-	derived, _ := lifecycle.Derive(workload.State(wl), time.Time{}).Condition(lifecycle.Admitted)
+	derived, _ := lifecycle.DeriveConditions(workload.State(wl), time.Time{}).Condition(lifecycle.Admitted)
 	if derived.Status == lifecycle.False {
 		c.Reason, c.Message = string(derived.Reason), derived.Message
 	}

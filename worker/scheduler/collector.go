@@ -79,7 +79,7 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 type scrape struct {
 	*queueCollector
 	send           func(d *prometheus.Desc, value float64, labels ...string)
-	pendingCounts  admission.Census
+	pendingCounts  admission.PendingCounts
 	workloadCounts workloadCounts
 	// byLabels is nil unless workloads are told apart by labels of theirs.
 	byLabels *countsByLabels
@@ -184,10 +184,10 @@ func boolToFloat(yes bool) float64 {
 
 // shareValue is the share of a ClusterQueue in thousandths, NaN for one without weight that borrows (contract: messages.md 6.1).
 func shareValue(s quota.Share) float64 {
-	if s.Infinite() {
+	if s.IsInfinite() {
 		return math.NaN()
 	}
-	return s.Float()
+	return s.Thousandths()
 }
 
 // toUnits is an amount in whole units: cores, bytes, devices.

@@ -32,7 +32,7 @@ func (s scrape) sendCohorts() {
 			s.sendPositive(g.reserved, toUnits(b.Resource, b.Usage), c.Name, b.Flavor, b.Resource)
 		}
 		if s.opts.Shares && s.view.CohortMetadata(c.Name) != nil {
-			s.send(g.share, c.Share.Float(), c.Name)
+			s.send(g.share, c.Share.Thousandths(), c.Name)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func countByLabels(labels customLabels, v *view.View, people []view.WorkloadInQu
 }
 
 // pendingIn is how many wait in a ClusterQueue. Nobody is active in one that is not (contract: messages.md 6.1).
-func pendingIn(q admission.QueueCensus, active bool) (n admission.LocalCensus) {
+func pendingIn(q admission.QueuePendingCounts, active bool) (n admission.LocalQueuePendingCounts) {
 	n.Active, n.Inadmissible = q.Active, q.Inadmissible
 	if !active {
 		n.Active, n.Inadmissible = 0, n.Active+n.Inadmissible
@@ -73,7 +73,7 @@ func incrementCount[K, L comparable](counts map[K]map[L]float64, k K, l L) {
 }
 
 // sendPending sends how many wait in a ClusterQueue.
-func (s scrape) sendPending(d *prometheus.Desc, queue string, waiting admission.LocalCensus) {
+func (s scrape) sendPending(d *prometheus.Desc, queue string, waiting admission.LocalQueuePendingCounts) {
 	if s.byLabels == nil {
 		s.send(d, float64(waiting.Active), queue, statusActive)
 		s.send(d, float64(waiting.Inadmissible), queue, statusInadmissible)

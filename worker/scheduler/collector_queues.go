@@ -29,8 +29,8 @@ func (s scrape) sendPendingDetails() {
 	waiting := s.pendingByClusterQueue()
 	for _, name := range s.view.ClusterQueueNames() {
 		q := waiting[name]
-		s.send(g.classes, float64(q.ActiveKinds), name, statusActive)
-		s.send(g.classes, float64(q.InadmissibleKinds), name, statusInadmissible)
+		s.send(g.classes, float64(q.ActiveClasses), name, statusActive)
+		s.send(g.classes, float64(q.InadmissibleClasses), name, statusInadmissible)
 		for resource, a := range s.pendingByResource(name, q) {
 			s.send(g.requests, toUnits(resource, a), name, resource)
 		}
@@ -38,8 +38,8 @@ func (s scrape) sendPendingDetails() {
 }
 
 // pendingByClusterQueue is the census of the ClusterQueues by name.
-func (s scrape) pendingByClusterQueue() map[string]admission.QueueCensus {
-	waiting := make(map[string]admission.QueueCensus, len(s.pendingCounts.Queues))
+func (s scrape) pendingByClusterQueue() map[string]admission.QueuePendingCounts {
+	waiting := make(map[string]admission.QueuePendingCounts, len(s.pendingCounts.Queues))
 	for _, q := range s.pendingCounts.Queues {
 		waiting[q.Queue] = q
 	}
@@ -47,7 +47,7 @@ func (s scrape) pendingByClusterQueue() map[string]admission.QueueCensus {
 }
 
 // pendingByResource has every resource that the queue has quota for or that somebody asks for.
-func (s scrape) pendingByResource(name string, q admission.QueueCensus) map[string]amount.Amount {
+func (s scrape) pendingByResource(name string, q admission.QueuePendingCounts) map[string]amount.Amount {
 	all := map[string]amount.Amount{}
 	if given, known := s.view.Quota(name); known {
 		for _, grant := range given.Grants {
@@ -64,9 +64,9 @@ func (s scrape) sendLocalQueues() {
 	if s.opts.LocalQueues == nil {
 		return
 	}
-	waiting := map[types.NamespacedName]admission.LocalCensus{}
-	for _, l := range s.pendingCounts.Locals {
-		waiting[types.NamespacedName{Namespace: l.Local.Namespace, Name: l.Local.Name}] = l
+	waiting := map[types.NamespacedName]admission.LocalQueuePendingCounts{}
+	for _, l := range s.pendingCounts.LocalQueues {
+		waiting[types.NamespacedName{Namespace: l.LocalQueue.Namespace, Name: l.LocalQueue.Name}] = l
 	}
 	for _, key := range s.view.LocalQueueNames() {
 		if s.opts.LocalQueues(key) {
@@ -75,7 +75,7 @@ func (s scrape) sendLocalQueues() {
 	}
 }
 
-func (s scrape) sendLocalQueue(key types.NamespacedName, waiting admission.LocalCensus) {
+func (s scrape) sendLocalQueue(key types.NamespacedName, waiting admission.LocalQueuePendingCounts) {
 	standing, known := s.view.LocalQueueStatus(key)
 	if !known {
 		return
@@ -97,7 +97,7 @@ func (s scrape) sendLocalQueue(key types.NamespacedName, waiting admission.Local
 	s.sendFlavors(g.reserved, standing.Reserved, queue...)
 	s.sendFlavors(g.used, standing.Used, queue...)
 	if account, kept := s.view.OrderingUsage(key); kept {
-		s.send(newPendingGauges().usage, toUnits(amount.CPU, account.Usage), key.Name, key.Namespace, s.view.ClusterQueueOf(key))
+		s.send(newPendingGauges().usage, toUnits(amount.CPU, account.WeightedUsage), key.Name, key.Namespace, s.view.ClusterQueueOf(key))
 	}
 }
 

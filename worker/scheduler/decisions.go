@@ -15,7 +15,7 @@ func (l *Scheduler) evict(ctx context.Context, p view.Preemption, e view.Evictio
 	now := l.config.Clock.Now()
 	victim := e.Object.DeepCopy()
 	preemption := workload.Preemption{
-		Preemptor: p.Object, Reason: e.Because, Queue: e.Queue, PriorityBoost: l.config.View.PriorityBoostEnabled(),
+		Preemptor: p.Object, Reason: e.Reason, Queue: e.Queue, PriorityBoost: l.config.View.PriorityBoostEnabled(),
 		VictimPath: l.config.View.CohortPath(e.Queue), PreemptorPath: l.config.View.CohortPath(p.Queue),
 	}
 	events := workload.Preempt(victim, preemption, now)
@@ -25,7 +25,7 @@ func (l *Scheduler) evict(ctx context.Context, p view.Preemption, e view.Evictio
 		return
 	}
 	if l.writeDecision(ctx, victim, e.Object, "an eviction") {
-		l.config.Metrics.CountPreempted(p.Queue, e.Because)
+		l.config.Metrics.CountPreempted(p.Queue, e.Reason)
 		l.eventQueue.enqueue(victim, events...)
 		l.eventQueue.enqueue(p.Object, workload.PreemptedWorkloadEvent(e.Object, preemption))
 	}
@@ -36,7 +36,7 @@ func (l *Scheduler) admit(ctx context.Context, d view.WorkloadDecision) {
 	now := l.config.Clock.Now()
 	wl := d.Object.DeepCopy()
 	message := lifecycle.ReservedMessage(d.Queue)
-	events := []kube.Event{{Reason: string(d.Because), Note: reservedMessage(d, now)}}
+	events := []kube.Event{{Reason: string(d.Reason), Note: reservedMessage(d, now)}}
 	events = append(events, workload.ReserveQuota(wl, view.BuildAdmission(d.Queue, d.Assignment), d.Checks, message, now)...)
 	wl.Status.ResourceRequests = nil // They are told while it waits (contract: kueue-api.md 1.2).
 	if l.config.PrepareAdmission != nil {
@@ -50,7 +50,7 @@ func (l *Scheduler) admit(ctx context.Context, d view.WorkloadDecision) {
 
 // reservedMessage is the text of the event about a reservation (contract: messages.md 2.4).
 func reservedMessage(d view.WorkloadDecision, now time.Time) string {
-	waited := lifecycle.WholeSeconds(now.Sub(queuedSince(d.Object)))
+	waited := lifecycle.FormatSeconds(now.Sub(queuedSince(d.Object)))
 	message := lifecycle.ReservedMessage(d.Queue) + ", wait time since queued was " + waited
 	if d.Assignment != nil && d.Assignment.Considered != "" {
 		message += "; Flavors considered: " + d.Assignment.Considered

@@ -30,10 +30,10 @@ func (s *testEnv) decidePreemption() view.CycleResult {
 	s.Helper()
 	return s.view.RunCycle(baseTime.Add(time.Minute), func(*admission.Snapshot) admission.Plan {
 		return admission.Plan{Decisions: []admission.Decision{{
-			Workload: admission.Key{Namespace: "ns", Name: "x"}, LocalQueue: "lq", Queue: "cq", Verdict: admission.Preempt,
-			Because: admission.WaitingForPreemptedWorkloads, Message: "waiting for 1 workload to leave",
+			Workload: admission.Key{Namespace: "ns", Name: "x"}, LocalQueue: "lq", Queue: "cq", Outcome: admission.Preempt,
+			Reason: admission.WaitingForPreemptedWorkloads, Message: "waiting for 1 workload to leave",
 			Victims: []admission.Victim{{
-				Workload: admission.Key{Namespace: "ns", Name: "w"}, UID: "uid-w", Queue: "cq", Because: admission.InClusterQueue,
+				Workload: admission.Key{Namespace: "ns", Name: "w"}, UID: "uid-w", Queue: "cq", Reason: admission.InClusterQueue,
 			}},
 		}}}
 	})

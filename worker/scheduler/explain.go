@@ -23,7 +23,7 @@ func (l *Scheduler) explainWaits(ctx context.Context, s *admission.Snapshot, pla
 	}
 	var list []admission.Explanation
 	for _, d := range plan.Decisions {
-		if d.Verdict != admission.Wait || len(list) == maxExplained {
+		if d.Outcome != admission.Wait || len(list) == maxExplained {
 			continue
 		}
 		if e, waits := cycle.Explain(s, d.Workload, l.config.Cycle); waits {

@@ -58,7 +58,7 @@ func newReasonWriter(parts Config, l *Scheduler) *reasonWriter {
 
 // enqueue keeps the decision until it is time to write it.
 func (r *reasonWriter) enqueue(d view.WorkloadDecision) {
-	if d.Because == admission.PendingEvaluation && d.Message != view.FailedChecksMessage && (!d.Stale || r.config.CoarseReasons) {
+	if d.Reason == admission.PendingEvaluation && d.Message != view.FailedChecksMessage && (!d.Stale || r.config.CoarseReasons) {
 		r.forget(d.Workload)
 		return
 	}
@@ -101,7 +101,7 @@ func (r *reasonWriter) compareReported(d view.WorkloadDecision) reportChange {
 	was, is := lastReported(d.Object), reasonToReport(d)
 	same := was.reason == is.reason || r.config.CoarseReasons && was.message == is.message
 	switch {
-	case !same, len(d.ClosedGates) > 0 && !workload.IsBlockedOnPreemptionGates(d.Object):
+	case !same, len(d.ClosedPreemptionGates) > 0 && !workload.IsBlockedOnPreemptionGates(d.Object):
 		return reasonChanged
 	case was.message != is.message && !isSharedReason(is.reason):
 		return messageChanged
@@ -192,7 +192,7 @@ func (r *reasonWriter) writeReason(ctx context.Context, d view.WorkloadDecision)
 	wl := seen.DeepCopy()
 	telling := reasonToReport(d)
 	changed := workload.SetPending(wl, telling.reason, telling.message, now)
-	if len(d.ClosedGates) > 0 {
+	if len(d.ClosedPreemptionGates) > 0 {
 		changed = workload.SetBlockedOnPreemptionGates(wl, now) || changed
 	}
 	if !changed {
@@ -252,8 +252,8 @@ func lastReported(wl *kueue.Workload) reportedReason {
 
 // reasonToReport is what the workload is to be told: that it may not preempt goes before what it lacks (contract: messages.md 1.2).
 func reasonToReport(d view.WorkloadDecision) reportedReason {
-	if len(d.ClosedGates) > 0 {
+	if len(d.ClosedPreemptionGates) > 0 {
 		return reportedReason{reason: admission.AdmissionGated, message: workload.PreemptionGatedMessage}
 	}
-	return reportedReason{reason: d.Because, message: d.Message}
+	return reportedReason{reason: d.Reason, message: d.Message}
 }

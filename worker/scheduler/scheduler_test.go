@@ -178,7 +178,7 @@ func TestAReasonIsWrittenOnceAndOnlyIfTheWorkloadStillWaits(t *testing.T) {
 		t.Error("it was told the same again")
 	}
 	s.scheduler.reasonWriter.writeReason(s.Context(), view.WorkloadDecision{Decision: admission.Decision{
-		Workload: batch.Admit[0].Workload, Verdict: admission.Wait, Because: admission.WaitingForQuota,
+		Workload: batch.Admit[0].Workload, Outcome: admission.Wait, Reason: admission.WaitingForQuota,
 	}, Object: batch.Admit[0].Object})
 	if s.writes.Load() != writes {
 		t.Error("a workload that holds quota was told that it waits")
@@ -215,7 +215,7 @@ func TestReasonsAreMergedAndLimitedByTheServersLatency(t *testing.T) {
 // waitDecision is a decision that the workload waits for quota.
 func (s *testEnv) waitDecision(name, message string) view.WorkloadDecision {
 	return view.WorkloadDecision{Object: s.getWorkload(name), Decision: admission.Decision{
-		Workload: admission.Key{Namespace: "ns", Name: name}, Verdict: admission.Wait, Because: admission.WaitingForQuota, Message: message,
+		Workload: admission.Key{Namespace: "ns", Name: name}, Outcome: admission.Wait, Reason: admission.WaitingForQuota, Message: message,
 	}}
 }
 
@@ -262,8 +262,8 @@ func TestClosedPreemptionGatesAreReportedOnceWithTheReason(t *testing.T) {
 	s := newTestEnv(t)
 	s.submitWorkload("w", 3)
 	d := view.WorkloadDecision{Object: s.getWorkload("w"), Decision: admission.Decision{
-		Workload: admission.Key{Namespace: "ns", Name: "w"}, Verdict: admission.Wait, Because: admission.WaitingForQuota,
-		Message: "no room", ClosedGates: []string{"g"},
+		Workload: admission.Key{Namespace: "ns", Name: "w"}, Outcome: admission.Wait, Reason: admission.WaitingForQuota,
+		Message: "no room", ClosedPreemptionGates: []string{"g"},
 	}}
 	for range 2 {
 		s.scheduler.reasonWriter.writeReason(s.Context(), d)
@@ -281,7 +281,7 @@ func TestAWorkloadWithFailedChecksGetsThatReason(t *testing.T) {
 	s := newTestEnv(t)
 	s.submitWorkload("w", 1)
 	d := s.waitDecision("w", view.FailedChecksMessage)
-	d.Because = admission.PendingEvaluation
+	d.Reason = admission.PendingEvaluation
 	s.scheduler.reasonWriter.enqueue(d)
 	kept, ok := s.scheduler.reasonWriter.popDecision(d.Workload)
 	if !ok {
@@ -315,7 +315,7 @@ func TestCoarseReasonsAreReportedOnceAndNotForUnevaluatedWorkloads(t *testing.T)
 	if news := s.scheduler.reasonWriter.compareReported(d); news == unchanged {
 		t.Error("another message is no news")
 	}
-	d.Because, d.Stale = admission.PendingEvaluation, true
+	d.Reason, d.Stale = admission.PendingEvaluation, true
 	s.scheduler.reasonWriter.enqueue(d)
 	if _, kept := s.scheduler.reasonWriter.popDecision(d.Workload); kept {
 		t.Error("it will be told that it was not evaluated")

@@ -110,7 +110,7 @@ func TestAWorkloadWithAMissingQueueGetsThatReason(t *testing.T) {
 	wl.Spec.QueueName = "missing"
 	setObjects(v, wl)
 	batch := runCycle(v, baseTime)
-	if len(batch.Wait) != 1 || batch.Wait[0].Because != admission.Misconfigured || batch.Wait[0].Message != "LocalQueue missing doesn't exist" {
+	if len(batch.Wait) != 1 || batch.Wait[0].Reason != admission.Misconfigured || batch.Wait[0].Message != "LocalQueue missing doesn't exist" {
 		t.Errorf("got %+v", batch.Wait)
 	}
 }

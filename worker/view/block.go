@@ -15,13 +15,13 @@ import (
 func (v *View) blockOf(wl *kueue.Workload, lq *localQueue, problem string) *admission.Block {
 	if lq == nil {
 		return &admission.Block{
-			Because: admission.Misconfigured,
+			Reason:  admission.Misconfigured,
 			Message: fmt.Sprintf("LocalQueue %s doesn't exist", wl.Spec.QueueName),
 		}
 	}
 	if !lq.obj.DeletionTimestamp.IsZero() || lq.obj.Spec.StopPolicy.Stops() {
 		return &admission.Block{
-			Because: admission.Suspended,
+			Reason:  admission.Suspended,
 			Message: fmt.Sprintf("LocalQueue %s is inactive", wl.Spec.QueueName),
 		}
 	}
@@ -29,7 +29,7 @@ func (v *View) blockOf(wl *kueue.Workload, lq *localQueue, problem string) *admi
 		return b
 	}
 	if problem != "" {
-		return &admission.Block{Because: admission.Misconfigured, Message: problem}
+		return &admission.Block{Reason: admission.Misconfigured, Message: problem}
 	}
 	return requeueBlock(wl)
 }
@@ -47,7 +47,7 @@ func (v *View) namespaceBlock(namespace string, lq *localQueue) *admission.Block
 	if cq.selectorErr != nil {
 		message = "invalid namespace selector: " + cq.selectorErr.Error()
 	}
-	return &admission.Block{Because: admission.Misconfigured, Message: message, StepsAside: true}
+	return &admission.Block{Reason: admission.Misconfigured, Message: message, LetsOthersPass: true}
 }
 
 // FailedChecksMessage is what a workload is told whose checks have not been reset yet (contract: messages.md 1.2).
@@ -57,13 +57,13 @@ const FailedChecksMessage = "The workload has failed admission checks"
 func requeueBlock(wl *kueue.Workload) *admission.Block {
 	requeued := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadRequeued)
 	if requeued != nil && requeued.Status == metav1.ConditionFalse {
-		return &admission.Block{Because: admission.PendingEvaluation, Message: requeued.Message, StepsAside: true}
+		return &admission.Block{Reason: admission.PendingEvaluation, Message: requeued.Message, LetsOthersPass: true}
 	}
 	for i := range wl.Status.AdmissionChecks {
 		switch c := &wl.Status.AdmissionChecks[i]; c.State {
 		case kueue.CheckStateRetry, kueue.CheckStateRejected:
 			return &admission.Block{
-				Because: admission.PendingEvaluation, Message: FailedChecksMessage, StepsAside: true,
+				Reason: admission.PendingEvaluation, Message: FailedChecksMessage, LetsOthersPass: true,
 			}
 		case kueue.CheckStatePending, kueue.CheckStateReady:
 		}

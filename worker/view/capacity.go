@@ -15,7 +15,7 @@ import (
 // QueueCapacity is what a ClusterQueue has room for.
 type QueueCapacity struct {
 	// Queue shares memory with the snapshot: it must not be changed.
-	admission.Queue
+	admission.ClusterQueue
 	// InactiveMessage says why it admits nothing; empty if it does.
 	InactiveMessage string
 	// Cells are in the order of admission.Grants.
@@ -50,7 +50,7 @@ func (v *View) TreeCapacities(queue string) ([]QueueCapacity, quota.Version) {
 		return nil, quota.Version{}
 	}
 	var rooms []QueueCapacity
-	for _, name := range v.snap.QueuesAround(queue) {
+	for _, name := range v.snap.QueuesInTree(queue) {
 		if v.clusterQueues[name] != nil {
 			rooms = append(rooms, v.queueCapacity(name))
 		}
@@ -59,19 +59,19 @@ func (v *View) TreeCapacities(queue string) ([]QueueCapacity, quota.Version) {
 }
 
 func (v *View) queueCapacity(name string) QueueCapacity {
-	q, _ := v.snap.Queue(name)
-	room := QueueCapacity{Queue: q}
+	q, _ := v.snap.ClusterQueue(name)
+	room := QueueCapacity{ClusterQueue: q}
 	if activity := v.clusterQueues[name].activity; !activity.Active {
 		room.InactiveMessage = activity.Message
-	} else if block := v.snap.Closed(name); block != nil { // such as a cycle of cohorts, of which the condition says nothing
+	} else if block := v.snap.QueueBlock(name); block != nil { // such as a cycle of cohorts, of which the condition says nothing
 		room.InactiveMessage = block.Message
 	}
 	tree := v.snap.Quota()
 	for _, grant := range admission.Grants(q.Groups) {
 		cell := CellCapacity{FlavorResource: grant.FlavorResource}
 		if c := tree.Cell(name, grant.FlavorResource); c != nil {
-			cell.Quota, cell.Usage, cell.Borrowed = c.Quota(), c.Usage(), c.Borrowed()
-			cell.Available, cell.Potential = c.Available(), c.Potential()
+			cell.Quota, cell.Usage, cell.Borrowed = c.SubtreeQuota(), c.Usage(), c.Borrowed()
+			cell.Available, cell.Potential = c.Available(), c.PotentialAvailable()
 		}
 		room.Cells = append(room.Cells, cell)
 	}
@@ -159,7 +159,7 @@ func (in *LocalQueueWorkloads) addReservation(r *admission.Reservation) {
 	}
 	for _, use := range r.Usage {
 		if use.Amount > 0 {
-			holding[use.FlavorResource] = holding[use.FlavorResource].Plus(amount.SumOf(use.Amount))
+			holding[use.FlavorResource] = holding[use.FlavorResource].Plus(amount.NewSum(use.Amount))
 		}
 	}
 }

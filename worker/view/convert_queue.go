@@ -12,11 +12,11 @@ import (
 )
 
 // convertClusterQueue turns a ClusterQueue into the core's. An inactive one tells its waiting workloads why.
-func (v *View) convertClusterQueue(cq *kueue.ClusterQueue, problems []problem) admission.Queue {
-	q := admission.Queue{
+func (v *View) convertClusterQueue(cq *kueue.ClusterQueue, problems []problem) admission.ClusterQueue {
+	q := admission.ClusterQueue{
 		Name:       cq.Name,
 		Cohort:     string(cq.Spec.CohortName),
-		Strategy:   admission.Strategy(cq.Spec.QueueingStrategy),
+		Strategy:   admission.QueueingStrategy(cq.Spec.QueueingStrategy),
 		Groups:     convertResourceGroups(cq.Spec.ResourceGroups),
 		Preemption: convertPreemption(cq.Spec.Preemption),
 		Weight:     fairSharingWeight(cq.Spec.FairSharing),
@@ -25,17 +25,17 @@ func (v *View) convertClusterQueue(cq *kueue.ClusterQueue, problems []problem) a
 	}
 	if f := cq.Spec.FlavorFungibility; f != nil {
 		q.Fungibility = admission.Fungibility{
-			WhenCanBorrow:  admission.Search(f.WhenCanBorrow),
-			WhenCanPreempt: admission.Search(f.WhenCanPreempt),
-			Preference:     admission.Preference(f.Preference),
+			WhenCanBorrow:  admission.FlavorSearch(f.WhenCanBorrow),
+			WhenCanPreempt: admission.FlavorSearch(f.WhenCanPreempt),
+			Preference:     admission.FlavorPreference(f.Preference),
 		}
 	}
 	for _, rule := range checkRules(cq) {
-		q.Checks = append(q.Checks, convertCheckRule(rule))
+		q.AdmissionChecks = append(q.AdmissionChecks, convertCheckRule(rule))
 	}
 	if len(problems) > 0 {
 		message := fmt.Sprintf("ClusterQueue %s is inactive", cq.Name)
-		q.Inactive = &admission.Block{Because: admission.Suspended, Message: message}
+		q.Inactive = &admission.Block{Reason: admission.Suspended, Message: message}
 	}
 	return q
 }
@@ -45,11 +45,11 @@ func convertPreemption(p *kueue.ClusterQueuePreemption) admission.Preemption {
 		return admission.Preemption{}
 	}
 	out := admission.Preemption{
-		WithinQueue:         admission.Policy(p.WithinClusterQueue),
-		ReclaimWithinCohort: admission.Policy(p.ReclaimWithinCohort),
+		WithinQueue:         admission.PreemptionPolicy(p.WithinClusterQueue),
+		ReclaimWithinCohort: admission.PreemptionPolicy(p.ReclaimWithinCohort),
 	}
 	if b := p.BorrowWithinCohort; b != nil {
-		out.BorrowWithinCohort, out.BorrowThreshold = admission.Policy(b.Policy), b.MaxPriorityThreshold
+		out.BorrowWithinCohort, out.BorrowThreshold = admission.PreemptionPolicy(b.Policy), b.MaxPriorityThreshold
 	}
 	return out
 }
@@ -61,8 +61,8 @@ func checkRules(cq *kueue.ClusterQueue) []kueue.AdmissionCheckStrategyRule {
 	return cq.Spec.AdmissionChecksStrategy.AdmissionChecks
 }
 
-func convertCheckRule(rule kueue.AdmissionCheckStrategyRule) admission.CheckRule {
-	out := admission.CheckRule{Name: string(rule.Name)}
+func convertCheckRule(rule kueue.AdmissionCheckStrategyRule) admission.AdmissionCheckRule {
+	out := admission.AdmissionCheckRule{Name: string(rule.Name)}
 	for _, flavor := range rule.OnFlavors {
 		out.OnFlavors = append(out.OnFlavors, string(flavor))
 	}

@@ -48,7 +48,7 @@ func TestPreemptionPoliciesAndWeightOfAClusterQueue(t *testing.T) {
 	if got := convertCohort(cohort).Weight.Billionths(); got != 0 {
 		t.Errorf("the cohort weighs %d billionths", got)
 	}
-	if got := fairSharingWeight(nil).Billionths(); got != quota.One {
+	if got := fairSharingWeight(nil).Billionths(); got != quota.UnitWeight {
 		t.Errorf("without settings a weight is %d billionths", got)
 	}
 }
@@ -166,7 +166,7 @@ func TestOptionsForConfiguration(t *testing.T) {
 		PodRequests: demand.Rules{ExcludePrefixes: []string{"example.com/"}, Transformations: map[corev1.ResourceName]demand.Transformation{
 			"a": {Replace: true, MultiplyBy: "b", Outputs: corev1.ResourceList{"c": resource.MustParse("2")}},
 		}},
-		Usage: &usage.Options{HalfLife: time.Hour, Interval: time.Minute, Weights: []usage.ResourceWeight{{Resource: "gpu", Weight: quota.WeightOf(2_500_000_000)}}},
+		Usage: &usage.Options{HalfLife: time.Hour, Interval: time.Minute, Weights: []usage.ResourceWeight{{Resource: "gpu", Weight: quota.NewWeight(2_500_000_000)}}},
 	}
 	if diff := cmp.Diff(want, OptionsFor(cfg, open), cmp.Comparer(func(a, b quota.Weight) bool { return a == b })); diff != "" {
 		t.Error(diff)

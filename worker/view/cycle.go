@@ -47,7 +47,7 @@ func (v *View) RunCycle(now time.Time, run func(*admission.Snapshot) admission.P
 	restores := v.acceptStaleVersions(now)
 	wake := earlierNonZero(v.sampleUsage(now), restores)
 	plan := run(v.snap)
-	batch := CycleResult{Overlaps: plan.Overlaps, More: plan.More, NextCycleAt: earlierNonZero(plan.WakeAt, wake), Preempt: v.popDeferredEvictions()}
+	batch := CycleResult{Overlaps: plan.Overlaps, More: plan.HasMore, NextCycleAt: earlierNonZero(plan.NextCycleAt, wake), Preempt: v.popDeferredEvictions()}
 	for _, d := range plan.Decisions {
 		w := v.workloads[d.Workload]
 		if w == nil {
@@ -57,7 +57,7 @@ func (v *View) RunCycle(now time.Time, run func(*admission.Snapshot) admission.P
 		if w.entry.pending != nil {
 			decided.PodSets = w.entry.pending.PodSets
 		}
-		switch d.Verdict {
+		switch d.Outcome {
 		case admission.Admit:
 			decided.Checks = v.assume(w, d)
 			batch.Admit = append(batch.Admit, decided)
@@ -69,7 +69,7 @@ func (v *View) RunCycle(now time.Time, run func(*admission.Snapshot) admission.P
 			batch.Wait = append(batch.Wait, w.withBlockReason(decided))
 		}
 	}
-	if !plan.More {
+	if !plan.HasMore {
 		batch.Wait = append(batch.Wait, v.updateStaleReports(now)...)
 	}
 	return batch
@@ -86,7 +86,7 @@ func earlierNonZero(a, b time.Time) time.Time {
 // withBlockReason says what is wrong with a workload that has not even got a ClusterQueue: the core knows only that it has none.
 func (w *workload) withBlockReason(d WorkloadDecision) WorkloadDecision {
 	if waiting := w.entry.pending; waiting != nil && waiting.Queue == "" && waiting.Blocked != nil {
-		d.Because, d.Message = waiting.Blocked.Because, waiting.Blocked.Message
+		d.Reason, d.Message = waiting.Blocked.Reason, waiting.Blocked.Message
 	}
 	return d
 }
@@ -96,8 +96,8 @@ func (v *View) assume(w *workload, d admission.Decision) []string {
 	w.assumed = &pendingWrite{baseVersion: w.obj.ResourceVersion}
 	v.updateUsage(w)
 	v.notifyEntryQueues(w.entry, w.entry)
-	q, _ := v.snap.Queue(d.Queue)
-	return q.ChecksFor(*d.Assignment)
+	q, _ := v.snap.ClusterQueue(d.Queue)
+	return q.AdmissionChecksFor(*d.Assignment)
 }
 
 // LookupPending returns a Workload that waits for quota, as seen last; nil when it does not. It is shared: make a copy before

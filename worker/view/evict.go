@@ -95,6 +95,6 @@ func (v *View) settleEviction(w *workload) {
 // cancelEviction lets a workload stay that a cycle wanted to leave: its eviction has not been written and will not be.
 func (v *View) cancelEviction(w *workload) {
 	w.evicting = nil
-	v.snap.Spare(w.key())
+	v.snap.UnmarkEvicting(w.key())
 	v.requestCycle()
 }

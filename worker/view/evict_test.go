@@ -12,14 +12,14 @@ func planPreemption(preemptor string, victims ...string) func(*admission.Snapsho
 	return func(s *admission.Snapshot) admission.Plan {
 		d := admission.Decision{
 			Workload: keyOf("ns", preemptor), LocalQueue: "lq", Queue: "cq",
-			Verdict: admission.Preempt, Because: admission.WaitingForPreemptedWorkloads,
+			Outcome: admission.Preempt, Reason: admission.WaitingForPreemptedWorkloads,
 		}
 		for _, name := range victims {
-			held, _ := s.Holding(keyOf("ns", name))
+			held, _ := s.Reservation(keyOf("ns", name))
 			d.Victims = append(d.Victims, admission.Victim{
-				Workload: held.Key, UID: held.UID, Queue: held.Queue, Because: admission.InClusterQueue, Evicted: held.Evicted,
+				Workload: held.Key, UID: held.UID, Queue: held.Queue, Reason: admission.InClusterQueue, Evicted: held.Evicted,
 			})
-			s.Evicting(held.Key)
+			s.MarkEvicting(held.Key)
 		}
 		return admission.Plan{Decisions: []admission.Decision{d}}
 	}
@@ -27,7 +27,7 @@ func planPreemption(preemptor string, victims ...string) func(*admission.Snapsho
 
 // describeVictim says how the snapshot and the view see a victim.
 func describeVictim(v *View, name string) string {
-	held, holds := v.snap.Holding(keyOf("ns", name))
+	held, holds := v.snap.Reservation(keyOf("ns", name))
 	text := "gone"
 	if holds {
 		text = "stays"
@@ -143,7 +143,7 @@ func TestAConfirmationRequeuesNoWorkload(t *testing.T) {
 	setObjects(v, testWorkload("big", 4, 2))
 	runCycle(v, baseTime)
 	v.RecordWrite(written)
-	if got := v.snap.Settle(baseTime); len(got) != 0 {
+	if got := v.snap.PrepareCycle(baseTime); len(got) != 0 {
 		t.Errorf("nothing was released, but %d lines are to be looked at", len(got))
 	}
 }

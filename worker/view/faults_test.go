@@ -28,7 +28,7 @@ func runAndDescribe(v *View, name string) string {
 	}
 	for _, d := range batch.Wait {
 		if d.Workload.Name == name {
-			return string(d.Because) + ": " + d.Message
+			return string(d.Reason) + ": " + d.Message
 		}
 	}
 	return "nothing"
@@ -207,11 +207,11 @@ func TestAWorkloadThatMovesToAnotherQueueLeavesNothingBehind(t *testing.T) {
 	moved := testWorkload("w", 3, 2)
 	moved.Spec.QueueName = "lq2"
 	setObjects(v, moved)
-	if n := len(v.workloadsByLocalQueue[keyOf("ns", "lq")]); n != 0 || len(v.snap.Waiting("cq")) != 0 {
-		t.Errorf("%d are left in lq, %v in cq", n, v.snap.Waiting("cq"))
+	if n := len(v.workloadsByLocalQueue[keyOf("ns", "lq")]); n != 0 || len(v.snap.ListPending("cq")) != 0 {
+		t.Errorf("%d are left in lq, %v in cq", n, v.snap.ListPending("cq"))
 	}
 	expectOutcome(t, v, "w", "admitted")
-	if held, _ := v.snap.Holding(admission.Key{Namespace: "ns", Name: "w"}); held.Queue != "cq2" {
+	if held, _ := v.snap.Reservation(admission.Key{Namespace: "ns", Name: "w"}); held.Queue != "cq2" {
 		t.Errorf("it holds quota of %s", held.Queue)
 	}
 }

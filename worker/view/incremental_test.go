@@ -250,11 +250,11 @@ func (s *fakeServer) schedule(v *View, step int) bool {
 // storeWaitReason writes why a workload waits, unless that is over.
 func (s *fakeServer) storeWaitReason(d WorkloadDecision) {
 	stored, exists := s.objects[idOf(d.Object)].(*kueue.Workload)
-	if !exists || stored.UID != d.Object.UID || api.HasQuota(stored) || pendingReason(stored) == d.Because {
+	if !exists || stored.UID != d.Object.UID || api.HasQuota(stored) || pendingReason(stored) == d.Reason {
 		return
 	}
 	wl := stored.DeepCopy()
-	setCondition(&wl.Status.Conditions, kueue.WorkloadQuotaReserved, false, string(d.Because), baseTime)
+	setCondition(&wl.Status.Conditions, kueue.WorkloadQuotaReserved, false, string(d.Reason), baseTime)
 	s.store(wl)
 }
 
@@ -394,7 +394,7 @@ func captureState(v *View) viewState {
 		s, _ := v.ClusterQueueStatus(name)
 		s.QueueStatus.Active, s.Inadmissible = s.QueueStatus.Active+s.Inadmissible, 0
 		p.Queues[name] = s
-		for _, w := range v.snap.Waiting(name) {
+		for _, w := range v.snap.ListPending(name) {
 			p.QueueOrder[name] = append(p.QueueOrder[name], w.Name)
 		}
 	}
@@ -405,7 +405,7 @@ func captureState(v *View) viewState {
 		if waiting, ok := v.snap.Pending(key); ok {
 			p.Pending[key.Name] = waiting
 		}
-		if holding, ok := v.snap.Holding(key); ok {
+		if holding, ok := v.snap.Reservation(key); ok {
 			p.Reservations[key.Name] = holding
 		}
 		if w.assumed != nil {
@@ -476,8 +476,8 @@ func (s *fakeServer) checkReservationsKept(t *testing.T, v *View, seed uint64) {
 		if !ok || !api.HasQuota(wl) || api.IsFinished(wl) {
 			continue
 		}
-		held, holds := v.snap.Holding(keyOf(wl.Namespace, wl.Name))
-		if !holds || !reservedUsage(wl).Within(held.Usage) {
+		held, holds := v.snap.Reservation(keyOf(wl.Namespace, wl.Name))
+		if !holds || !reservedUsage(wl).IsWithin(held.Usage) {
 			t.Fatalf("seed %d: the API says that %s holds %v, the view %v", seed, wl.Name, reservedUsage(wl), held.Usage)
 		}
 	}
@@ -559,7 +559,7 @@ func TestWhenAllIsQuiet(t *testing.T) {
 			t.Errorf("seed %d: %+v and %+v were left waiting", seed, batch.Admit, batch.Preempt)
 		} else {
 			for _, d := range batch.Wait {
-				told[d.Object.UID] = d.Because
+				told[d.Object.UID] = d.Reason
 			}
 		}
 		for _, w := range v.workloads {

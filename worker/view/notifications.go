@@ -141,7 +141,7 @@ func (v *View) flushNotifications() {
 	for n := range v.batchedNotifications {
 		v.notifySubscribers(n)
 		if n.topic == clusterQueueTopic {
-			for _, cohort := range v.snap.CohortsAbove(n.key.Name) {
+			for _, cohort := range v.snap.AncestorCohorts(n.key.Name) {
 				above[cohort] = true
 			}
 		}
@@ -159,9 +159,9 @@ func (v *View) expandTreeNotifications() {
 		var family []string
 		switch n.topic {
 		case clusterQueueTreeTopic:
-			family = v.snap.QueuesAround(n.key.Name)
+			family = v.snap.QueuesInTree(n.key.Name)
 		case cohortTreeTopic:
-			family = v.snap.QueuesOfTree(n.key.Name)
+			family = v.snap.QueuesInCohortTree(n.key.Name)
 		default:
 			continue
 		}

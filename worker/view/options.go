@@ -56,8 +56,8 @@ func usageOptions(cfg *config.AdmissionFairSharing) *usage.Options {
 	}
 	o := &usage.Options{HalfLife: cfg.UsageHalfLifeTime.Duration, Interval: cfg.UsageSamplingInterval.Duration}
 	for name, weight := range cfg.ResourceWeights {
-		billionths := int64(min(max(math.Round(weight*quota.One), 0), math.MaxInt64/2))
-		o.Weights = append(o.Weights, usage.ResourceWeight{Resource: string(name), Weight: quota.WeightOf(billionths)})
+		billionths := int64(min(max(math.Round(weight*quota.UnitWeight), 0), math.MaxInt64/2))
+		o.Weights = append(o.Weights, usage.ResourceWeight{Resource: string(name), Weight: quota.NewWeight(billionths)})
 	}
 	return o
 }

@@ -16,7 +16,7 @@ func (v *View) refreshClusterQueue(cq *clusterQueue) {
 	}
 	v.requestCycle()
 	was, wasCyclic := cq.activity, cq.inCohortCycle
-	cq.activity, cq.inCohortCycle = clusterQueueActivity(problems), v.snap.CohortCycle(cq.obj.Name)
+	cq.activity, cq.inCohortCycle = clusterQueueActivity(problems), v.snap.IsInCohortCycle(cq.obj.Name)
 	if was != cq.activity || wasCyclic != cq.inCohortCycle {
 		v.refreshLocalQueues(cq.obj.Name)
 		v.notifyClusterQueue(cq.obj.Name, notifyNow)

@@ -21,7 +21,7 @@ func (v *View) QueueShare(queue string) quota.Share {
 func (v *View) CohortsAbove(queue string) []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.snap.CohortsAbove(queue)
+	return v.snap.AncestorCohorts(queue)
 }
 
 // CohortStatus returns how a cohort stands; false when there is no such object and nobody names it.
@@ -39,10 +39,10 @@ func (v *View) CohortStatuses() []admission.CohortStatus {
 }
 
 // PendingCounts counts those who wait, for all queues at once. Nobody waits who came through a LocalQueue that is closed.
-func (v *View) PendingCounts() admission.Census {
+func (v *View) PendingCounts() admission.PendingCounts {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.snap.Census(v.isLocalQueueStopped)
+	return v.snap.PendingCounts(v.isLocalQueueStopped)
 }
 
 // isLocalQueueStopped tells whether a LocalQueue is not there, going, or stopped. What came through it waits in no queue (contract:
@@ -142,8 +142,8 @@ func (v *View) PendingWorkloads() []PendingWorkload {
 	defer v.mu.Unlock()
 	var list []PendingWorkload
 	for _, w := range v.workloads {
-		if waiter := v.snap.Waiter(w.key()); waiter != nil && !v.isLocalQueueStopped(keyOf(w.obj.Namespace, string(w.obj.Spec.QueueName))) {
-			list = append(list, PendingWorkload{Workload: w.obj, Queue: waiter.Queue, Active: waiter.Active()})
+		if waiter := v.snap.PendingWorkload(w.key()); waiter != nil && !v.isLocalQueueStopped(keyOf(w.obj.Namespace, string(w.obj.Spec.QueueName))) {
+			list = append(list, PendingWorkload{Workload: w.obj, Queue: waiter.Queue, Active: waiter.IsActive()})
 		}
 	}
 	return list
@@ -181,7 +181,7 @@ func (v *View) CohortMetadata(name string) metav1.Object {
 
 // RecentUsage is what a LocalQueue has consumed lately, whether or not that decides about anybody's order.
 type RecentUsage struct {
-	usage.Account
+	usage.LocalQueueUsage
 	// Enabled tells whether recent usage is configured at all, and Known whether the queue's account has begun.
 	Enabled, Known bool
 }
@@ -193,19 +193,19 @@ func (v *View) RecentUsage(name types.NamespacedName) RecentUsage {
 	if v.usageTracker == nil {
 		return RecentUsage{}
 	}
-	account, known := v.usageTracker.Account(keyOf(name.Namespace, name.Name))
-	return RecentUsage{Account: account, Enabled: true, Known: known}
+	account, known := v.usageTracker.LocalQueueUsage(keyOf(name.Namespace, name.Name))
+	return RecentUsage{LocalQueueUsage: account, Enabled: true, Known: known}
 }
 
 // OrderingUsage returns the recent usage of a LocalQueue whose ClusterQueue orders those who wait by it; false for any
 // other (contract: kueue-api.md 4.14).
-func (v *View) OrderingUsage(name types.NamespacedName) (usage.Account, bool) {
+func (v *View) OrderingUsage(name types.NamespacedName) (usage.LocalQueueUsage, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	key := keyOf(name.Namespace, name.Name)
-	q, known := v.snap.Queue(v.clusterQueueOf(key))
+	q, known := v.snap.ClusterQueue(v.clusterQueueOf(key))
 	if v.usageTracker == nil || !known || !q.UsageBased {
-		return usage.Account{}, false
+		return usage.LocalQueueUsage{}, false
 	}
-	return v.usageTracker.Account(key)
+	return v.usageTracker.LocalQueueUsage(key)
 }

@@ -33,7 +33,7 @@ func TestARuntimeClassAffectsTheWorkloadsThatNameItNow(t *testing.T) {
 		if !waits {
 			return -1
 		}
-		a, _ := w.PodSets[0].Requests.Get("gpu")
+		a, _ := w.PodSets[0].Requests.Lookup("gpu")
 		return int64(a)
 	}
 	for _, step := range []struct {

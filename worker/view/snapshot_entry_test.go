@@ -19,7 +19,7 @@ import (
 // describeEntry says in a word or two where the snapshot has the workload.
 func describeEntry(v *View, name string) string {
 	key := keyOf("ns", name)
-	if r, ok := v.snap.Holding(key); ok {
+	if r, ok := v.snap.Reservation(key); ok {
 		switch {
 		case r.Assumed:
 			return "assumed in " + r.Queue
@@ -33,7 +33,7 @@ func describeEntry(v *View, name string) string {
 	case !ok:
 		return "nowhere"
 	case w.Blocked != nil:
-		return "blocked: " + string(w.Blocked.Because)
+		return "blocked: " + string(w.Blocked.Reason)
 	case !w.NotBefore.IsZero():
 		return "backing off"
 	}

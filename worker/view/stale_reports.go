@@ -43,7 +43,7 @@ func pendingReason(wl *kueue.Workload) admission.Reason {
 
 // recordReport takes in a decision to wait. If another took its place at the head of the queue before, that one has something to hear.
 func (v *View) recordReport(w *workload, d admission.Decision) {
-	w.reportedReason, w.reportedInCycle = d.Because, v.cycles
+	w.reportedReason, w.reportedInCycle = d.Reason, v.cycles
 	if !v.isStrictFIFO(d.Queue) || w.isBypassed() {
 		return
 	}
@@ -54,13 +54,13 @@ func (v *View) recordReport(w *workload, d admission.Decision) {
 }
 
 func (w *workload) isBypassed() bool {
-	return w.entry.pending != nil && w.entry.pending.Blocked != nil && w.entry.pending.Blocked.StepsAside
+	return w.entry.pending != nil && w.entry.pending.Blocked != nil && w.entry.pending.Blocked.LetsOthersPass
 }
 
 // isStrictFIFO tells whether the head of the queue holds up those behind it.
 func (v *View) isStrictFIFO(queue string) bool {
 	cq := v.clusterQueues[queue]
-	return cq != nil && cq.obj.Spec.QueueingStrategy == kueue.StrictFIFO && v.snap.Closed(queue) == nil
+	return cq != nil && cq.obj.Spec.QueueingStrategy == kueue.StrictFIFO && v.snap.QueueBlock(queue) == nil
 }
 
 // updateStaleReports returns those who have to be told, after a complete cycle, that they have not been evaluated.
@@ -105,7 +105,7 @@ func (v *View) updateStaleReport(w *workload, now time.Time) (WorkloadDecision, 
 		Object: w.obj, PodSets: waiting.PodSets, Stale: true,
 		Decision: admission.Decision{
 			Workload: w.key(), LocalQueue: waiting.LocalQueue, Queue: waiting.Queue,
-			Verdict: admission.Wait, Because: admission.PendingEvaluation, Message: message,
+			Outcome: admission.Wait, Reason: admission.PendingEvaluation, Message: message,
 		},
 	}, true
 }

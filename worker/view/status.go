@@ -32,7 +32,7 @@ type ClusterQueueQuota struct {
 func (v *View) CohortPath(queue string) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	cohorts := v.snap.CohortsAbove(queue)
+	cohorts := v.snap.AncestorCohorts(queue)
 	slices.Reverse(cohorts)
 	return "/" + strings.Join(append(cohorts, queue), "/")
 }
@@ -73,7 +73,7 @@ func (v *View) ClusterQueueStatus(name string) (ClusterQueueStatus, bool) {
 func (v *View) Quota(name string) (ClusterQueueQuota, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	q, known := v.snap.Queue(name)
+	q, known := v.snap.ClusterQueue(name)
 	if !known {
 		return ClusterQueueQuota{}, false
 	}
@@ -167,7 +167,7 @@ func (v *View) listClusterQueues(uses func(*kueue.ClusterQueue) bool) []string {
 func (v *View) ChecksForFlavors(queue string, assigned []string) ([]string, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	q, known := v.snap.Queue(queue)
+	q, known := v.snap.ClusterQueue(queue)
 	if !known {
 		return nil, false
 	}
@@ -175,7 +175,7 @@ func (v *View) ChecksForFlavors(queue string, assigned []string) ([]string, bool
 	for _, flavor := range assigned {
 		a.Usage = append(a.Usage, quota.Use{FlavorResource: quota.FlavorResource{Flavor: flavor}})
 	}
-	return q.ChecksFor(a), true
+	return q.AdmissionChecksFor(a), true
 }
 
 // ChecksWhilePending lists the admission checks that a workload has while it waits in the ClusterQueue, sorted; false when the
@@ -183,11 +183,11 @@ func (v *View) ChecksForFlavors(queue string, assigned []string) ([]string, bool
 func (v *View) ChecksWhilePending(queue string) ([]string, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	q, known := v.snap.Queue(queue)
+	q, known := v.snap.ClusterQueue(queue)
 	if !known {
 		return nil, false
 	}
-	return q.ChecksForAll(), true
+	return q.UnconditionalAdmissionChecks(), true
 }
 
 // LocalQueueLabels returns the labels of a LocalQueue; false when it is not known. They must not be changed.

@@ -57,7 +57,7 @@ func inadmissibleWorkload(queue string, gpus int32, version int) *kueue.Workload
 func activeQueues(v *View, now time.Time) []string {
 	var names []string
 	v.RunCycle(now, func(s *admission.Snapshot) admission.Plan {
-		s.Settle(now)
+		s.PrepareCycle(now)
 		for _, queue := range []string{"a", "b", "c"} {
 			for range s.QueueStatus(queue).Active {
 				names = append(names, queue)

@@ -13,7 +13,7 @@ import (
 
 // usageTracker keep the recent usage of LocalQueues (contract: kueue-api.md 4.14). They know the time of the last cycle only.
 type usageTracker struct {
-	*usage.Ledger
+	*usage.Tracker
 	// changedQueues are LocalQueues that are new or have changed since the last cycle.
 	changedQueues map[admission.Key]bool
 }
@@ -22,7 +22,7 @@ func newUsageTracker(o *usage.Options) *usageTracker {
 	if o == nil {
 		return nil
 	}
-	return &usageTracker{Ledger: usage.NewLedger(*o), changedQueues: map[admission.Key]bool{}}
+	return &usageTracker{Tracker: usage.NewTracker(*o), changedQueues: map[admission.Key]bool{}}
 }
 
 // updateUsage notes what the workload's state means for the usage of its LocalQueue: a penalty from the assumption until the
@@ -31,14 +31,14 @@ func (v *View) updateUsage(w *workload) {
 	if v.usageTracker == nil {
 		return
 	}
-	r, holds := v.snap.Holding(w.key())
+	r, holds := v.snap.Reservation(w.key())
 	switch {
 	case api.IsAdmitted(w.obj):
-		v.usageTracker.Settle(w.key())
+		v.usageTracker.ConsumePenalty(w.key())
 	case holds:
-		v.usageTracker.Enter(w.key(), keyOf(r.Namespace, r.LocalQueue), admission.Resources(r.Usage))
+		v.usageTracker.AddPenalty(w.key(), keyOf(r.Namespace, r.LocalQueue), admission.ResourceTotals(r.Usage))
 	default:
-		v.usageTracker.Leave(w.key())
+		v.usageTracker.RemovePenalty(w.key())
 	}
 }
 
@@ -52,7 +52,7 @@ func (v *View) trackUsage(local admission.Key) {
 func (v *View) untrackUsage(local admission.Key) {
 	if v.usageTracker != nil {
 		delete(v.usageTracker.changedQueues, local)
-		v.usageTracker.Close(local)
+		v.usageTracker.RemoveLocalQueue(local)
 		v.snap.SetLocalUsage(local, 0)
 	}
 }
@@ -65,7 +65,7 @@ func (v *View) sampleUsage(now time.Time) time.Time {
 	}
 	for local := range v.usageTracker.changedQueues {
 		if lq := v.localQueues[local]; lq != nil {
-			v.usageTracker.Open(now, local, fairSharingWeight(lq.obj.Spec.FairSharing), storedUsage(lq.obj))
+			v.usageTracker.AddLocalQueue(now, local, fairSharingWeight(lq.obj.Spec.FairSharing), storedUsage(lq.obj))
 			v.notifyLocalQueue(local, notifyBatched)
 			for _, w := range v.workloadsByLocalQueue[local] {
 				v.updateUsage(w)
@@ -73,25 +73,25 @@ func (v *View) sampleUsage(now time.Time) time.Time {
 		}
 	}
 	clear(v.usageTracker.changedQueues)
-	for _, local := range v.usageTracker.Advance(now, v.snap.AdmittedThrough) {
-		if account, _ := v.usageTracker.Account(local); account.ConsumesAnything() {
+	for _, local := range v.usageTracker.Sample(now, v.snap.LocalQueueAdmittedUsage) {
+		if account, _ := v.usageTracker.LocalQueueUsage(local); account.HasConsumed() {
 			v.notifyLocalQueue(local, notifyBatched) // The time of the sample is in the status.
 		}
 	}
-	for _, f := range v.usageTracker.Changes() {
-		v.snap.SetLocalUsage(f.Local, f.Usage)
-		v.notifyLocalQueue(f.Local, notifyBatched)
+	for _, f := range v.usageTracker.TakeChanges() {
+		v.snap.SetLocalUsage(f.LocalQueue, f.Usage)
+		v.notifyLocalQueue(f.LocalQueue, notifyBatched)
 	}
-	return v.usageTracker.NextSample()
+	return v.usageTracker.NextSampleAt()
 }
 
 // storedUsage reads from the status what a former leader knew.
-func storedUsage(lq *kueue.LocalQueue) usage.Account {
+func storedUsage(lq *kueue.LocalQueue) usage.LocalQueueUsage {
 	if lq.Status.FairSharing == nil || lq.Status.FairSharing.AdmissionFairSharingStatus == nil {
-		return usage.Account{}
+		return usage.LocalQueueUsage{}
 	}
 	was := lq.Status.FairSharing.AdmissionFairSharingStatus
-	account := usage.Account{SampledAt: was.LastUpdate.Time}
+	account := usage.LocalQueueUsage{SampledAt: was.LastUpdate.Time}
 	for name, q := range was.ConsumedResources {
 		account.Consumed = append(account.Consumed, usage.Consumed{Resource: string(name), Milli: demand.ThousandthsOf(q)})
 	}
@@ -103,5 +103,5 @@ func fairSharingWeight(f *kueue.FairSharing) quota.Weight {
 	if f == nil || f.Weight == nil {
 		return quota.Weight{}
 	}
-	return quota.WeightOf(demand.BillionthsOf(*f.Weight))
+	return quota.NewWeight(demand.BillionthsOf(*f.Weight))
 }

@@ -78,7 +78,7 @@ func TestUsageIsSampledAtTheTimeOfTheCycle(t *testing.T) {
 			t.Errorf("after %d minutes the figure is %d, want %d", minute, recentUsageOf(v), want)
 		}
 	}
-	if a, known := v.OrderingUsage(types.NamespacedName{Namespace: "ns", Name: "lq"}); !known || !a.SampledAt.Equal(timeAt(180)) || a.Usage != 3500 {
+	if a, known := v.OrderingUsage(types.NamespacedName{Namespace: "ns", Name: "lq"}); !known || !a.SampledAt.Equal(timeAt(180)) || a.WeightedUsage != 3500 {
 		t.Errorf("the account is %+v", a)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // after that write.
 func DeriveConditions(wl *kueue.Workload, now time.Time) []kube.Event {
 	before := State(wl)
-	after := lifecycle.Derive(before, now)
+	after := lifecycle.DeriveConditions(before, now)
 	if !before.Equal(after) {
 		SetState(wl, after)
 	}
@@ -101,14 +101,14 @@ func SetPodsNotReady(wl *kueue.Workload, now time.Time) {
 // anything; a Workload that holds quota is left alone.
 func SetPending(wl *kueue.Workload, reason admission.Reason, message string, now time.Time) bool {
 	return updateState(wl, func(s lifecycle.State) lifecycle.State {
-		return lifecycle.WaitFor(s, reason, kube.Truncate(message, kube.MaxConditionMessage), now)
+		return lifecycle.SetPendingReason(s, reason, kube.Truncate(message, kube.MaxConditionMessage), now)
 	})
 }
 
 // ExpectChecks gives a Workload that waits the entries of the checks that it will need whatever flavors it gets. It reports whether that
 // changed anything; a Workload that holds quota is left alone.
 func ExpectChecks(wl *kueue.Workload, checks []string, now time.Time) bool {
-	return updateState(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Expect(s, checks, now) })
+	return updateState(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.SyncExpectedChecks(s, checks, now) })
 }
 
 // Evict records an eviction and resets the checks; the quota stays reserved until [Release]. It reports whether that

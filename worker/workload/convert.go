@@ -55,7 +55,7 @@ func State(wl *kueue.Workload) lifecycle.State {
 		}
 	}
 	for _, g := range st.PreemptionGates {
-		s.Gates = append(s.Gates, lifecycle.Gate{Name: g.Name, Open: g.Position == kueue.GateOpen, Since: g.LastTransitionTime.Time})
+		s.PreemptionGates = append(s.PreemptionGates, lifecycle.PreemptionGate{Name: g.Name, Open: g.Position == kueue.GateOpen, Since: g.LastTransitionTime.Time})
 	}
 	return s
 }
@@ -101,13 +101,13 @@ func SetState(wl *kueue.Workload, s lifecycle.State) {
 	if len(s.Evictions) > 0 {
 		st.SchedulingStats = &kueue.SchedulingStats{Evictions: convertEvictions(s.Evictions)}
 	}
-	st.PreemptionGates = convertPreemptionGates(s.Gates, wl)
+	st.PreemptionGates = convertPreemptionGates(s.PreemptionGates, wl)
 }
 
 // convertPreemptionGates are the positions of the gates of the spec, in its order. One that has none yet has been closed since the Workload
 // was made (contract: multikueue.md 8). So the first write of the status, whatever it is about, says so too, and gates cost no
 // write of their own.
-func convertPreemptionGates(from []lifecycle.Gate, wl *kueue.Workload) []kueue.PreemptionGateState {
+func convertPreemptionGates(from []lifecycle.PreemptionGate, wl *kueue.Workload) []kueue.PreemptionGateState {
 	var list []kueue.PreemptionGateState
 	for _, gate := range wl.Spec.PreemptionGates {
 		state := kueue.PreemptionGateState{Name: gate.Name, Position: kueue.GateClosed, LastTransitionTime: wl.CreationTimestamp}

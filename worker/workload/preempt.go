@@ -38,7 +38,7 @@ func Preempt(victim *kueue.Workload, p Preemption, now time.Time) []kube.Event {
 		return nil
 	}
 	message := p.message()
-	eviction := lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption, Message: message, PreemptedBecause: p.Reason}
+	eviction := lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption, Message: message, PreemptionReason: p.Reason}
 	owned := metav1.GetControllerOfNoCopy(victim) != nil || !IsRemoteCopy(victim)
 	changed := updateState(victim, func(s lifecycle.State) lifecycle.State {
 		s = lifecycle.Evict(s, eviction, now)
@@ -125,7 +125,9 @@ const PreemptionGatedMessage = "Workload requires preemption, but it's gated"
 // closed gate forbids, in the contract's words (contract: multikueue.md 8). Which gates are closed is in the status anyway. It
 // reports whether that changed anything. The next reservation or eviction takes it back.
 func SetBlockedOnPreemptionGates(wl *kueue.Workload, now time.Time) bool {
-	return updateState(wl, func(s lifecycle.State) lifecycle.State { return lifecycle.Block(s, PreemptionGatedMessage, now) })
+	return updateState(wl, func(s lifecycle.State) lifecycle.State {
+		return lifecycle.SetBlockedOnPreemptionGates(s, PreemptionGatedMessage, now)
+	})
 }
 
 // IsBlockedOnPreemptionGates tells whether closed gates are what keeps the Workload from preempting.

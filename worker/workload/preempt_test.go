@@ -136,7 +136,7 @@ func TestTheFirstStatusWriteClosesTheGatesOfTheSpec(t *testing.T) {
 		"a wait for quota":   func(wl *kueue.Workload) { SetPending(wl, admission.WaitingForQuota, "no room", noon) },
 		"that they block it": func(wl *kueue.Workload) { SetBlockedOnPreemptionGates(wl, noon) },
 		"a step of its life": func(wl *kueue.Workload) {
-			ApplyPlan(wl, lifecycle.Step(State(wl), lifecycle.Observation{Now: noon, GatedBy: []string{"x"}}))
+			ApplyPlan(wl, lifecycle.Step(State(wl), lifecycle.Observation{Now: noon, AdmissionGates: []string{"x"}}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

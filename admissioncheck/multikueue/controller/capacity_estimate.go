@@ -74,7 +74,7 @@ func reservedUsage(cq *kueue.ClusterQueue) quota.Usage {
 			uses = append(uses, quota.Use{FlavorResource: name, Amount: view.AmountOf(name.Resource, r.Total)})
 		}
 	}
-	return quota.Merge(uses)
+	return quota.MergeUses(uses)
 }
 
 // parseKey splits "namespace/name".

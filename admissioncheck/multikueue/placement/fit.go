@@ -131,7 +131,7 @@ func (t *trial) mismatch(unit []*admission.PodSet, flavor string, keys []string)
 	if t.capacity.FlavorsUnknown {
 		return ""
 	}
-	item := admission.MenuFlavor{Name: flavor, Flavor: t.capacity.flavor(flavor)}
+	item := admission.FlavorTableEntry{Name: flavor, Flavor: t.capacity.flavor(flavor)}
 	for _, p := range unit {
 		if why := assign.FlavorMismatch(p, &item, keys); why != "" {
 			return why

@@ -36,14 +36,14 @@ func (l *Ledger) Set(cluster string, workload admission.Key, claims []Claim) {
 		l.clusters[cluster] = a
 	}
 	for _, c := range a.claims[workload] {
-		a.book(c, amount.Sum{}.Minus(amount.SumOf(c.Amount)))
+		a.book(c, amount.Sum{}.Minus(amount.NewSum(c.Amount)))
 	}
 	delete(a.claims, workload)
 	if len(claims) > 0 {
 		a.claims[workload] = claims
 	}
 	for _, c := range claims {
-		a.book(c, amount.SumOf(c.Amount))
+		a.book(c, amount.NewSum(c.Amount))
 	}
 	if len(a.claims) == 0 {
 		delete(l.clusters, cluster)
@@ -77,7 +77,7 @@ func (l *Ledger) InFlight(cluster string, except admission.Key) []Claim {
 	own := map[cellName]amount.Sum{}
 	for _, c := range a.claims[except] {
 		name := cellName{c.Queue, c.Flavor, c.Resource}
-		own[name] = own[name].Plus(amount.SumOf(c.Amount))
+		own[name] = own[name].Plus(amount.NewSum(c.Amount))
 	}
 	claims := make([]Claim, 0, len(a.sums))
 	for name, sum := range a.sums {

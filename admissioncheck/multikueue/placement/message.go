@@ -18,8 +18,8 @@ func (f fitting) message(q *Queue) string {
 	if c == (cell{}) {
 		return "it asks for nothing"
 	}
-	need := amount.Text(c.resource, c.need) + " " + c.resource + " of flavor " + c.flavor
-	free := ": " + amount.Text(c.resource, c.free) + " free"
+	need := amount.Format(c.resource, c.need) + " " + c.resource + " of flavor " + c.flavor
+	free := ": " + amount.Format(c.resource, c.free) + " free"
 	switch f.grade {
 	case owns:
 		return need + " fit in ClusterQueue " + q.Name + free

@@ -46,15 +46,15 @@ func (s *Seen) room(tree *quota.Tree, f admission.FlavorQuota, resources []strin
 	for _, resource := range resources {
 		name := quota.FlavorResource{Flavor: f.Flavor, Resource: resource}
 		cell := tree.Cell(s.Name, name)
-		limit := cell.Quota()
+		limit := cell.SubtreeQuota()
 		if s.Cohort != "" {
 			limit = limit.Add(borrowing(f, resource))
 		}
-		own, free := cell.Quota().Sub(cell.Usage()).AtLeast(0), cell.Available().AtLeast(0)
+		own, free := cell.SubtreeQuota().Sub(cell.Usage()).AtLeast(0), cell.Available().AtLeast(0)
 		room.Own = append(room.Own, min(own, free))
 		room.Free = append(room.Free, free)
 		room.Perhaps = append(room.Perhaps, max(free, limit.Sub(cell.Usage())))
-		room.Largest = append(room.Largest, max(cell.Potential(), limit))
+		room.Largest = append(room.Largest, max(cell.PotentialAvailable(), limit))
 	}
 	return room
 }

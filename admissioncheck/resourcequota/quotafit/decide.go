@@ -159,17 +159,17 @@ func (q Quota) shortages(asked Claim, inFlight []Claim) (short []Shortage, restr
 	asks := asked.usageIn(q)
 	for _, name := range asked.undeclaredIn(q) {
 		restricts = true
-		hard, _ := q.Hard.Get(name)
+		hard, _ := q.Hard.Lookup(name)
 		short = append(short, Shortage{Quota: q.Name, Resource: name, Reason: Undeclared, Hard: hard})
 	}
 	for _, hard := range q.Hard {
-		ask, _ := asks.Get(hard.Resource)
+		ask, _ := asks.Lookup(hard.Resource)
 		if ask <= 0 {
 			continue
 		}
 		restricts = true
 		s := Shortage{Quota: q.Name, Resource: hard.Resource, Requested: ask, Hard: hard.Amount, Promised: sumClaims(q, hard.Resource, inFlight)}
-		used, counted := q.Used.Get(hard.Resource)
+		used, counted := q.Used.Lookup(hard.Resource)
 		s.Used = used
 		switch {
 		case ask > hard.Amount:
@@ -189,7 +189,7 @@ func (q Quota) shortages(asked Claim, inFlight []Claim) (short []Shortage, restr
 func sumClaims(q Quota, resource string, inFlight []Claim) amount.Amount {
 	var sum amount.Amount
 	for _, claim := range inFlight {
-		part, _ := claim.usageIn(q).Get(resource)
+		part, _ := claim.usageIn(q).Lookup(resource)
 		sum = sum.Add(part)
 	}
 	return sum

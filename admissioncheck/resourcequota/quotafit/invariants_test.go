@@ -59,7 +59,7 @@ func (w *namespaceModel) usage(q Quota) amount.Vector {
 		for _, t := range w.running {
 			for k, p := range t.claim.Pods {
 				for range t.existing[k] {
-					if part, _ := p.Each.Get(used[i].Resource); q.appliesTo(p) {
+					if part, _ := p.Each.Lookup(used[i].Resource); q.appliesTo(p) {
 						used[i].Amount += part
 					}
 				}

@@ -39,7 +39,7 @@ func (s Shortage) message() string {
 }
 
 func (s Shortage) amounts() string {
-	text := func(a amount.Amount) string { return amount.Text(BaseName(s.Resource), a) }
+	text := func(a amount.Amount) string { return amount.Format(BaseName(s.Resource), a) }
 	return fmt.Sprintf("%s asked %s, used %s, promised to workloads that start %s, hard %s",
 		s.Resource, text(s.Requested), text(s.Used), text(s.Promised), text(s.Hard))
 }

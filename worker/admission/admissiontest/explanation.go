@@ -18,7 +18,7 @@ import (
 //	victims: z (InClusterQueue)
 func ExplanationText(x admission.Explanation) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s in %s behind %d: %s\n", x.Workload.Name, x.Queue, x.Before, x.Because)
+	fmt.Fprintf(&out, "%s in %s behind %d: %s\n", x.Workload.Name, x.Queue, x.Ahead, x.Reason)
 	for _, podSet := range x.PodSets {
 		for _, f := range podSet.Flavors {
 			fmt.Fprintf(&out, "%s %d on %s: %s\n", podSet.Name, podSet.Count, f.Flavor, flavorText(f))
@@ -27,9 +27,9 @@ func ExplanationText(x admission.Explanation) string {
 			fmt.Fprintf(&out, "%s %d: %s is undeclared\n", podSet.Name, podSet.Count, resource)
 		}
 	}
-	if len(x.Ends) > 0 {
+	if len(x.BlockingHolders) > 0 {
 		out.WriteString("ends:")
-		for _, k := range x.Ends {
+		for _, k := range x.BlockingHolders {
 			out.WriteString(" " + k.Name)
 		}
 		out.WriteString("\n")
@@ -41,7 +41,7 @@ func ExplanationText(x admission.Explanation) string {
 }
 
 func flavorText(f admission.FlavorExplanation) string {
-	head := string(f.Because)
+	head := string(f.Reason)
 	if head == "" {
 		head = "fits"
 	}
@@ -50,11 +50,11 @@ func flavorText(f admission.FlavorExplanation) string {
 	}
 	accounts := make([]string, len(f.Resources))
 	for i, r := range f.Resources {
-		text := func(v amount.Amount) string { return amount.Text(r.Resource, v) }
+		text := func(v amount.Amount) string { return amount.Format(r.Resource, v) }
 		accounts[i] = fmt.Sprintf("%s %s of %s+%s, %s used, %s available",
-			r.Resource, text(r.Asked), text(r.Nominal), text(r.Borrowable), text(r.Used), text(r.Available))
-		if r.Because != "" {
-			accounts[i] += " (" + string(r.Because) + ")"
+			r.Resource, text(r.Requested), text(r.Nominal), text(r.Borrowable), text(r.Used), text(r.Available))
+		if r.Reason != "" {
+			accounts[i] += " (" + string(r.Reason) + ")"
 		}
 	}
 	return head + ": " + strings.Join(accounts, "; ")

@@ -10,13 +10,13 @@ import (
 
 // Facts is what a script has said, without anything that follows from it.
 type Facts struct {
-	Queues  map[string]admission.Queue
-	Cohorts map[string]admission.Cohort
-	Flavors map[string]admission.Flavor
-	Pending map[string]admission.Workload
-	Holding map[string]admission.Reservation
-	// Used is what LocalQueues used of late.
-	Used map[string]amount.Amount
+	Queues       map[string]admission.ClusterQueue
+	Cohorts      map[string]admission.Cohort
+	Flavors      map[string]admission.Flavor
+	Pending      map[string]admission.Workload
+	Reservations map[string]admission.Reservation
+	// RecentUsage is what LocalQueues used of late.
+	RecentUsage map[string]amount.Amount
 	// assumed are workloads that a cycle admitted and that nothing was said about since.
 	assumed map[string]admission.Workload
 }
@@ -24,9 +24,9 @@ type Facts struct {
 // NewFacts returns no facts.
 func NewFacts() *Facts {
 	return &Facts{
-		Queues: map[string]admission.Queue{}, Cohorts: map[string]admission.Cohort{},
+		Queues: map[string]admission.ClusterQueue{}, Cohorts: map[string]admission.Cohort{},
 		Flavors: map[string]admission.Flavor{}, Pending: map[string]admission.Workload{},
-		Holding: map[string]admission.Reservation{}, Used: map[string]amount.Amount{}, assumed: map[string]admission.Workload{},
+		Reservations: map[string]admission.Reservation{}, RecentUsage: map[string]amount.Amount{}, assumed: map[string]admission.Workload{},
 	}
 }
 
@@ -40,36 +40,36 @@ func (f *Facts) Apply(s Step) {
 	case "flavor":
 		f.Flavors[s.Name] = s.Flavor
 	case "pending":
-		f.drop(s.Name)
+		f.removeWorkload(s.Name)
 		f.Pending[s.Name] = s.Workload
 	case "admitted", "reserving":
-		f.drop(s.Name)
-		f.Holding[s.Name] = s.Reservation
+		f.removeWorkload(s.Name)
+		f.Reservations[s.Name] = s.Reservation
 	case "usage":
-		f.Used[s.Name] = s.Usage
+		f.RecentUsage[s.Name] = s.Usage
 	case "remove":
-		f.drop(s.Name)
+		f.removeWorkload(s.Name)
 	case "release":
-		delete(f.Holding, s.Name)
+		delete(f.Reservations, s.Name)
 		delete(f.assumed, s.Name)
 	case "forget":
 		if w, found := f.assumed[s.Name]; found {
-			f.drop(s.Name)
+			f.removeWorkload(s.Name)
 			f.Pending[s.Name] = w
 		}
 	case "delete":
-		f.delete(s)
+		f.deleteObject(s)
 	}
 }
 
-func (f *Facts) drop(name string) {
+func (f *Facts) removeWorkload(name string) {
 	delete(f.Pending, name)
-	delete(f.Holding, name)
+	delete(f.Reservations, name)
 	delete(f.assumed, name)
 }
 
-func (f *Facts) delete(s Step) {
-	switch s.Kind {
+func (f *Facts) deleteObject(s Step) {
+	switch s.ObjectKind {
 	case "queue":
 		delete(f.Queues, s.Name)
 	case "cohort":
@@ -82,9 +82,9 @@ func (f *Facts) delete(s Step) {
 // Assume takes in that a cycle admitted a waiting workload.
 func (f *Facts) Assume(name string, a *admission.Assignment) {
 	w := f.Pending[name]
-	f.drop(name)
+	f.removeWorkload(name)
 	f.assumed[name] = w
-	f.Holding[name] = admission.Reservation{
+	f.Reservations[name] = admission.Reservation{
 		Key: w.Key, LocalQueue: w.LocalQueue, Queue: w.Queue, Usage: a.Usage, Assumed: true,
 		UID: w.UID, Priority: w.Priority, QueuedAt: w.QueuedAt,
 	}
@@ -102,16 +102,16 @@ func (f *Facts) Snapshot() *admission.Snapshot {
 	for _, name := range slices.Sorted(maps.Keys(f.Queues)) {
 		s.UpsertQueue(f.Queues[name])
 	}
-	for name, used := range f.Used {
+	for name, used := range f.RecentUsage {
 		s.SetLocalUsage(Key(name), used)
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.Holding)) {
+	for _, name := range slices.Sorted(maps.Keys(f.Reservations)) {
 		if w, assumed := f.assumed[name]; assumed {
 			s.Push(w)
-			s.Assume(s.Waiter(w.Key), &admission.Assignment{Usage: f.Holding[name].Usage}, f.Holding[name].ReservedAt)
+			s.Assume(s.PendingWorkload(w.Key), &admission.Assignment{Usage: f.Reservations[name].Usage}, f.Reservations[name].ReservedAt)
 			continue
 		}
-		s.Admit(f.Holding[name])
+		s.Admit(f.Reservations[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Pending)) {
 		s.Push(f.Pending[name])

@@ -41,8 +41,8 @@ import (
 // Namespace is where every workload and local queue of a script lives.
 const Namespace = "ns"
 
-// At returns the time that is n seconds after the epoch of all scripts.
-func At(n int) time.Time {
+// TimeAt returns the time that is n seconds after the epoch of all scripts.
+func TimeAt(n int) time.Time {
 	return time.Date(2026, time.November, 1, 0, 0, n, 0, time.UTC)
 }
 
@@ -55,9 +55,9 @@ type Step struct {
 	Verb string
 	// Name is what the verb is about.
 	Name string
-	// Kind is queue, cohort or flavor for the verb delete.
-	Kind        string
-	Queue       admission.Queue
+	// ObjectKind is queue, cohort or flavor for the verb delete.
+	ObjectKind  string
+	Queue       admission.ClusterQueue
 	Cohort      admission.Cohort
 	Flavor      admission.Flavor
 	Workload    admission.Workload
@@ -90,7 +90,7 @@ func (s *Step) parse(words []string) error {
 	case s.Verb == "cycle":
 		return s.parseCycle(words)
 	case s.Verb == "delete" && len(words) == 2:
-		s.Kind, s.Name = words[0], words[1]
+		s.ObjectKind, s.Name = words[0], words[1]
 		return nil
 	case len(words) == 0:
 		return fmt.Errorf("the verb needs a name")
@@ -118,17 +118,17 @@ func (s *Step) parse(words []string) error {
 }
 
 func (s *Step) parseCycle(words []string) error {
-	s.Now = At(0)
+	s.Now = TimeAt(0)
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
 		n, err := strconv.Atoi("0" + value)
 		if err != nil {
 			return err
 		}
-		set, known := cycleSwitches(&s.Options)[key]
+		set, known := cycleOptions(&s.Options)[key]
 		switch {
 		case key == "at":
-			s.Now = At(n)
+			s.Now = TimeAt(n)
 		case key == "max":
 			s.Options.MaxAdmissions = n
 		case known:
@@ -140,8 +140,8 @@ func (s *Step) parseCycle(words []string) error {
 	return nil
 }
 
-// cycleSwitches are the words that switch something on in a cycle.
-func cycleSwitches(o *cycle.Options) map[string]*bool {
+// cycleOptions are the words that switch something on in a cycle.
+func cycleOptions(o *cycle.Options) map[string]*bool {
 	return map[string]*bool{
 		"ignore-undeclared":           &o.IgnoreUndeclared,
 		"block-ready":                 &o.BlockUntilPodsReady,
@@ -155,8 +155,8 @@ func cycleSwitches(o *cycle.Options) map[string]*bool {
 	}
 }
 
-// Amount reads an amount of the resource.
-func Amount(resource, text string) (amount.Amount, error) {
+// ParseAmount reads an amount of the resource.
+func ParseAmount(resource, text string) (amount.Amount, error) {
 	if text == "unlimited" {
 		return amount.Unlimited, nil
 	}

@@ -23,7 +23,7 @@ func (s *Step) parseQueue(words []string) error {
 		case "strict":
 			q.Strategy = admission.StrictFIFO
 		case "inactive":
-			q.Inactive = &admission.Block{Because: admission.Suspended, Message: "ClusterQueue " + q.Name + " is inactive"}
+			q.Inactive = &admission.Block{Reason: admission.Suspended, Message: "ClusterQueue " + q.Name + " is inactive"}
 		case "borrow-next":
 			q.Fungibility.WhenCanBorrow = admission.TryNextFlavor
 		case "preempt-stop":
@@ -32,15 +32,15 @@ func (s *Step) parseQueue(words []string) error {
 			q.Fungibility.Preference = admission.PreemptionOverBorrowing
 		case "check":
 			name, flavors, some := strings.Cut(value, "@")
-			rule := admission.CheckRule{Name: name}
+			rule := admission.AdmissionCheckRule{Name: name}
 			if some {
 				rule.OnFlavors = strings.Split(flavors, ",")
 			}
-			q.Checks = append(q.Checks, rule)
+			q.AdmissionChecks = append(q.AdmissionChecks, rule)
 		default:
-			known, err := preemptionWord(q, key, value)
+			known, err := parsePreemptionWord(q, key, value)
 			if !known && err == nil {
-				err = groups.read(word)
+				err = groups.readWord(word)
 			}
 			if err != nil {
 				return err
@@ -67,7 +67,7 @@ func (s *Step) parseCohort(words []string) error {
 			s.Cohort.Weight = weight
 			continue
 		}
-		if err := groups.read(word); err != nil {
+		if err := groups.readWord(word); err != nil {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ type groupReader struct {
 	split  bool
 }
 
-func (r *groupReader) read(word string) error {
+func (r *groupReader) readWord(word string) error {
 	key, value, limit := strings.Cut(word, "=")
 	if word == "|" {
 		r.split = true
@@ -101,9 +101,9 @@ func (r *groupReader) read(word string) error {
 	group := &r.groups[len(r.groups)-1]
 	flavor := &group.Flavors[len(group.Flavors)-1]
 	if key == "borrow" || key == "lend" {
-		return flavorLimit(flavor, key, value)
+		return parseFlavorLimit(flavor, key, value)
 	}
-	nominal, err := Amount(key, value)
+	nominal, err := ParseAmount(key, value)
 	if err != nil {
 		return err
 	}
@@ -114,12 +114,12 @@ func (r *groupReader) read(word string) error {
 	return nil
 }
 
-func flavorLimit(flavor *admission.FlavorQuota, key, value string) error {
+func parseFlavorLimit(flavor *admission.FlavorQuota, key, value string) error {
 	if len(flavor.Resources) == 0 {
 		return fmt.Errorf("%s needs a resource before it", key)
 	}
 	r := &flavor.Resources[len(flavor.Resources)-1]
-	limit, err := Amount(r.Resource, value)
+	limit, err := ParseAmount(r.Resource, value)
 	if key == "borrow" {
 		r.Borrowing = limit
 	} else {
@@ -135,7 +135,7 @@ func (s *Step) parseFlavor(words []string) error {
 		key, value, _ := strings.Cut(word, "=")
 		switch key {
 		case "label":
-			f.Labels = append(f.Labels, label(value))
+			f.Labels = append(f.Labels, parseLabel(value))
 		case "taint":
 			parts := strings.Split(value, ":")
 			taint := admission.Taint{Key: parts[0], Effect: admission.Effect(parts[len(parts)-1])}
@@ -144,7 +144,7 @@ func (s *Step) parseFlavor(words []string) error {
 			}
 			f.Taints = append(f.Taints, taint)
 		case "tolerate":
-			f.Tolerations = append(f.Tolerations, toleration(value))
+			f.Tolerations = append(f.Tolerations, parseToleration(value))
 		default:
 			return fmt.Errorf("a flavor knows no %q", word)
 		}
@@ -152,13 +152,13 @@ func (s *Step) parseFlavor(words []string) error {
 	return nil
 }
 
-func label(text string) admission.Label {
+func parseLabel(text string) admission.Label {
 	key, value, _ := strings.Cut(text, ":")
 	return admission.Label{Key: key, Value: value}
 }
 
-// toleration reads key, key:value or key:value:effect; * is every key, and a key alone tolerates every value.
-func toleration(text string) admission.Toleration {
+// parseToleration reads key, key:value or key:value:effect; * is every key, and a key alone tolerates every value.
+func parseToleration(text string) admission.Toleration {
 	parts := strings.Split(text, ":")
 	t := admission.Toleration{Key: parts[0], Operator: admission.TolerateExists}
 	if t.Key == "*" {
@@ -176,7 +176,7 @@ func toleration(text string) admission.Toleration {
 func (s *Step) parseReservation(words []string) error {
 	r := &s.Reservation
 	r.Key, r.LocalQueue, r.Admitted = Key(s.Name), "lq", s.Verb == "admitted"
-	r.UID, r.QueuedAt, r.ReservedAt = s.Name, At(0), At(0)
+	r.UID, r.QueuedAt, r.ReservedAt = s.Name, TimeAt(0), TimeAt(0)
 	var uses []quota.Use
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
@@ -187,14 +187,14 @@ func (s *Step) parseReservation(words []string) error {
 		case key == "lq":
 			r.LocalQueue = value
 		case isUse:
-			v, err := Amount(resource, value)
+			v, err := ParseAmount(resource, value)
 			if err != nil {
 				return err
 			}
 			name := quota.FlavorResource{Flavor: flavor, Resource: resource}
 			uses = append(uses, quota.Use{FlavorResource: name, Amount: v})
 		default:
-			if err := holderWord(r, key, value); err != nil {
+			if err := parseReservationWord(r, key, value); err != nil {
 				return err
 			}
 		}
@@ -205,7 +205,7 @@ func (s *Step) parseReservation(words []string) error {
 
 func (s *Step) parseWorkload(words []string) error {
 	w := &s.Workload
-	w.Key, w.UID, w.LocalQueue, w.QueuedAt = Key(s.Name), s.Name, "lq", At(0)
+	w.Key, w.UID, w.LocalQueue, w.QueuedAt = Key(s.Name), s.Name, "lq", TimeAt(0)
 	w.PodSets = []admission.PodSet{{Name: "main", Count: 1}}
 	podSet := &w.PodSets[0]
 	for i := 0; i < len(words); i++ {
@@ -216,9 +216,9 @@ func (s *Step) parseWorkload(words []string) error {
 			continue
 		}
 		key, value, _ := strings.Cut(words[i], "=")
-		known, err := workloadWord(w, key, value)
+		known, err := parseWorkloadWord(w, key, value)
 		if !known && err == nil {
-			err = podSetWord(podSet, key, value)
+			err = parsePodSetWord(podSet, key, value)
 		}
 		if err != nil {
 			return err
@@ -227,16 +227,16 @@ func (s *Step) parseWorkload(words []string) error {
 	return nil
 }
 
-// workloadWord reads a word about the whole workload and reports whether it was one.
-func workloadWord(w *admission.Workload, key, value string) (bool, error) {
+// parseWorkloadWord reads a word about the whole workload and reports whether it was one.
+func parseWorkloadWord(w *admission.Workload, key, value string) (bool, error) {
 	n, err := strconv.Atoi(value)
 	switch key {
 	case "prio":
 		w.Priority = int32(n)
 	case "at":
-		w.QueuedAt = At(n)
+		w.QueuedAt = TimeAt(n)
 	case "after":
-		w.NotBefore = At(n)
+		w.NotBefore = TimeAt(n)
 	case "queue":
 		w.Queue, err = value, nil
 	case "lq":
@@ -244,11 +244,11 @@ func workloadWord(w *admission.Workload, key, value string) (bool, error) {
 	case "gate":
 		w.ClosedGates, err = append(w.ClosedGates, value), nil
 	case "blocked":
-		w.Blocked, err = &admission.Block{Because: admission.Reason(value), Message: "blocked"}, nil
+		w.Blocked, err = &admission.Block{Reason: admission.Reason(value), Message: "blocked"}, nil
 	case "aside":
 		err = nil
 		if w.Blocked != nil {
-			w.Blocked.StepsAside = true
+			w.Blocked.LetsOthersPass = true
 		}
 	default:
 		return false, nil
@@ -256,7 +256,7 @@ func workloadWord(w *admission.Workload, key, value string) (bool, error) {
 	return true, err
 }
 
-func podSetWord(p *admission.PodSet, key, value string) error {
+func parsePodSetWord(p *admission.PodSet, key, value string) error {
 	switch key {
 	case "count":
 		n, err := strconv.Atoi(value)
@@ -269,13 +269,13 @@ func podSetWord(p *admission.PodSet, key, value string) error {
 	case "group":
 		p.Group = value
 	case "select":
-		p.NodeSelector = append(p.NodeSelector, label(value))
+		p.NodeSelector = append(p.NodeSelector, parseLabel(value))
 	case "tolerate":
-		p.Tolerations = append(p.Tolerations, toleration(value))
+		p.Tolerations = append(p.Tolerations, parseToleration(value))
 	case "affinity":
-		p.Affinity = append(p.Affinity, affinityTerm(value))
+		p.Affinity = append(p.Affinity, parseAffinityTerm(value))
 	default:
-		v, err := Amount(key, value)
+		v, err := ParseAmount(key, value)
 		if err != nil {
 			return err
 		}
@@ -284,8 +284,8 @@ func podSetWord(p *admission.PodSet, key, value string) error {
 	return nil
 }
 
-// affinityTerm reads requirements joined by &, each key:operator:value,value.
-func affinityTerm(text string) admission.Term {
+// parseAffinityTerm reads requirements joined by &, each key:operator:value,value.
+func parseAffinityTerm(text string) admission.Term {
 	var term admission.Term
 	for _, part := range strings.Split(text, "&") {
 		fields := strings.SplitN(part, ":", 3)

@@ -11,17 +11,17 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// preemptionWord reads a word about preemption and fair sharing of a queue and reports whether it was one.
-func preemptionWord(q *admission.Queue, key, value string) (bool, error) {
+// parsePreemptionWord reads a word about preemption and fair sharing of a queue and reports whether it was one.
+func parsePreemptionWord(q *admission.ClusterQueue, key, value string) (bool, error) {
 	var err error
 	switch key {
 	case "preempt":
-		q.Preemption.WithinQueue = admission.Policy(value)
+		q.Preemption.WithinQueue = admission.PreemptionPolicy(value)
 	case "reclaim":
-		q.Preemption.ReclaimWithinCohort = admission.Policy(value)
+		q.Preemption.ReclaimWithinCohort = admission.PreemptionPolicy(value)
 	case "borrow-within":
 		policy, threshold, bounded := strings.Cut(value, ":")
-		q.Preemption.BorrowWithinCohort = admission.Policy(policy)
+		q.Preemption.BorrowWithinCohort = admission.PreemptionPolicy(policy)
 		if bounded {
 			n, wrong := strconv.Atoi(threshold)
 			bound := int32(n)
@@ -43,11 +43,11 @@ func parseWeight(text string) (quota.Weight, error) {
 	if !ok {
 		return quota.Weight{}, fmt.Errorf("weight %q is no number", text)
 	}
-	r.Mul(r, big.NewRat(quota.One, 1))
+	r.Mul(r, big.NewRat(quota.UnitWeight, 1))
 	if !r.IsInt() || !r.Num().IsInt64() || r.Sign() < 0 {
 		return quota.Weight{}, fmt.Errorf("weight %q is no number of billionths", text)
 	}
-	return quota.WeightOf(r.Num().Int64()), nil
+	return quota.NewWeight(r.Num().Int64()), nil
 }
 
 func (s *Step) parseUsage(words []string) error {
@@ -63,17 +63,17 @@ func (s *Step) parseUsage(words []string) error {
 	return err
 }
 
-// holderWord reads a word about a workload that holds quota.
-func holderWord(r *admission.Reservation, key, value string) error {
+// parseReservationWord reads a word about a workload that holds quota.
+func parseReservationWord(r *admission.Reservation, key, value string) error {
 	n, err := strconv.Atoi("0" + value)
 	switch key {
 	case "prio":
 		n, err = strconv.Atoi(value)
 		r.Priority = int32(n)
 	case "at":
-		r.QueuedAt = At(n)
+		r.QueuedAt = TimeAt(n)
 	case "since":
-		r.ReservedAt = At(n)
+		r.ReservedAt = TimeAt(n)
 	case "uid":
 		r.UID, err = value, nil
 	case "evicted":

@@ -15,8 +15,8 @@ type Amount int64
 // Unlimited is the largest Amount. As a limit it means "none": adding to it or taking from it leaves it as it is.
 const Unlimited Amount = math.MaxInt64
 
-// lowest is where subtraction saturates.
-const lowest Amount = math.MinInt64
+// minAmount is where subtraction saturates.
+const minAmount Amount = math.MinInt64
 
 // Add returns a+b, saturating; an Unlimited operand makes the sum Unlimited.
 func (a Amount) Add(b Amount) Amount {
@@ -25,8 +25,8 @@ func (a Amount) Add(b Amount) Amount {
 		return Unlimited
 	case b > 0 && a > Unlimited-b:
 		return Unlimited
-	case b < 0 && a < lowest-b:
-		return lowest
+	case b < 0 && a < minAmount-b:
+		return minAmount
 	}
 	return a + b
 }
@@ -38,8 +38,8 @@ func (a Amount) Sub(b Amount) Amount {
 		return Unlimited
 	case b < 0 && a > Unlimited+b:
 		return Unlimited
-	case b > 0 && a < lowest+b:
-		return lowest
+	case b > 0 && a < minAmount+b:
+		return minAmount
 	}
 	return a - b
 }
@@ -56,7 +56,7 @@ func (a Amount) Times(n int64) Amount {
 		return Unlimited
 	}
 	if a < 0 && int64(a) < math.MinInt64/n {
-		return lowest
+		return minAmount
 	}
 	return a * Amount(n)
 }

@@ -12,13 +12,13 @@ func TestArithmeticSaturatesInsteadOfOverflowing(t *testing.T) {
 		got, want Amount
 	}{
 		{"a sum beyond the top is unlimited", Amount(math.MaxInt64 - 1).Add(2), Unlimited},
-		{"a sum beyond the bottom stays at the bottom", lowest.Add(-1), lowest},
+		{"a sum beyond the bottom stays at the bottom", minAmount.Add(-1), minAmount},
 		{"unlimited plus something negative stays unlimited", Unlimited.Add(-5), Unlimited},
 		{"unlimited less anything stays unlimited", Unlimited.Sub(Unlimited), Unlimited},
-		{"a difference beyond the bottom stays at the bottom", Amount(-2).Sub(Unlimited), lowest},
-		{"a difference beyond the top is unlimited", Amount(2).Sub(lowest), Unlimited},
+		{"a difference beyond the bottom stays at the bottom", Amount(-2).Sub(Unlimited), minAmount},
+		{"a difference beyond the top is unlimited", Amount(2).Sub(minAmount), Unlimited},
 		{"a product beyond the top is unlimited", Amount(1 << 40).Times(1 << 40), Unlimited},
-		{"a product beyond the bottom stays at the bottom", Amount(-1 << 40).Times(1 << 40), lowest},
+		{"a product beyond the bottom stays at the bottom", Amount(-1 << 40).Times(1 << 40), minAmount},
 		{"no times unlimited is nothing", Unlimited.Times(0), 0},
 		{"ordinary numbers add", Amount(2).Add(3), 5},
 		{"ordinary numbers subtract", Amount(2).Sub(3), -1},
@@ -32,7 +32,7 @@ func TestArithmeticSaturatesInsteadOfOverflowing(t *testing.T) {
 	}
 }
 
-func TestAmountsReadAsAManifestWouldWriteThem(t *testing.T) {
+func TestFormat(t *testing.T) {
 	for _, c := range []struct {
 		resource string
 		amount   Amount
@@ -49,14 +49,14 @@ func TestAmountsReadAsAManifestWouldWriteThem(t *testing.T) {
 		{"memory", Unlimited, "<unlimited>"},
 		{"cpu", Unlimited, "<unlimited>"},
 	} {
-		if got := Text(c.resource, c.amount); got != c.want {
+		if got := Format(c.resource, c.amount); got != c.want {
 			t.Errorf("%d of %s reads %q, want %q", c.amount, c.resource, got, c.want)
 		}
 	}
 }
 
-func TestOnlyCPUCountsInThousandths(t *testing.T) {
-	if UnitOf("cpu") != Milli || UnitOf("memory") != One || UnitOf("requests.cpu") != One {
+func TestUnitOf(t *testing.T) {
+	if UnitOf("cpu") != Milli || UnitOf("memory") != BaseUnit || UnitOf("requests.cpu") != BaseUnit {
 		t.Error("cpu and nothing else counts in thousandths")
 	}
 }
@@ -66,10 +66,10 @@ func TestAVectorIsSortedAndNamesEachResourceOnce(t *testing.T) {
 	if len(v) != 2 || v[0] != (Request{"cpu", 1}) || v[1] != (Request{"memory", 5}) {
 		t.Fatalf("got %v", v)
 	}
-	if got, found := v.Get("memory"); got != 5 || !found {
+	if got, found := v.Lookup("memory"); got != 5 || !found {
 		t.Errorf("memory is %d, %v", got, found)
 	}
-	if _, found := v.Get("gpu"); found {
+	if _, found := v.Lookup("gpu"); found {
 		t.Error("gpu was never named")
 	}
 	if sum := v.Times(2).Plus(Vector{{"cpu", 1}}); sum[0].Amount != 3 || sum[1].Amount != 10 {
@@ -77,12 +77,12 @@ func TestAVectorIsSortedAndNamesEachResourceOnce(t *testing.T) {
 	}
 }
 
-func FuzzASumForgetsNothing(f *testing.F) {
+func FuzzSumIsReversible(f *testing.F) {
 	f.Add(int64(math.MaxInt64), int64(math.MaxInt64), int64(math.MinInt64))
 	f.Add(int64(-1), int64(1), int64(0))
 	f.Fuzz(func(t *testing.T, a, b, limit int64) {
-		sum := SumOf(Amount(a)).Plus(SumOf(Amount(b)))
-		if sum.Minus(SumOf(Amount(b))) != SumOf(Amount(a)) {
+		sum := NewSum(Amount(a)).Plus(NewSum(Amount(b)))
+		if sum.Minus(NewSum(Amount(b))) != NewSum(Amount(a)) {
 			t.Errorf("%d+%d-%d is not what it was", a, b, b)
 		}
 		exact := new(big.Int).Add(big.NewInt(a), big.NewInt(b))
@@ -93,20 +93,20 @@ func FuzzASumForgetsNothing(f *testing.F) {
 			return
 		}
 		room := new(big.Int).Sub(big.NewInt(limit), exact)
-		if got, want := sum.Room(Amount(limit)), clamp(room); got != want {
+		if got, want := sum.Remaining(Amount(limit)), clamp(room); got != want {
 			t.Errorf("room below %d over %v is %d, want %d", limit, exact, got, want)
 		}
 		over := new(big.Int).Neg(room)
 		if over.Sign() < 0 {
 			over.SetInt64(0)
 		}
-		if got, want := sum.Over(Amount(limit)).Amount(), clamp(over); got != want {
+		if got, want := sum.Excess(Amount(limit)).Amount(), clamp(over); got != want {
 			t.Errorf("%v over %d is %d, want %d", exact, limit, got, want)
 		}
 	})
 }
 
-func FuzzArithmeticIsThatOfIntegersClamped(f *testing.F) {
+func FuzzArithmeticIsClampedIntegerArithmetic(f *testing.F) {
 	f.Add(int64(1), int64(2), uint32(3))
 	f.Add(int64(math.MaxInt64-1), int64(math.MinInt64), uint32(math.MaxUint32))
 	f.Fuzz(func(t *testing.T, a, b int64, n uint32) {
@@ -131,7 +131,7 @@ func clamp(x *big.Int) Amount {
 	case x.IsInt64():
 		return Amount(x.Int64())
 	case x.Sign() < 0:
-		return lowest
+		return minAmount
 	}
 	return Unlimited
 }

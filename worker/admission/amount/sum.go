@@ -12,8 +12,8 @@ type Sum struct {
 	low  uint64
 }
 
-// SumOf returns the sum that holds just a.
-func SumOf(a Amount) Sum { return Sum{high: int64(a) >> 63, low: uint64(a)} }
+// NewSum returns the sum that holds just a.
+func NewSum(a Amount) Sum { return Sum{high: int64(a) >> 63, low: uint64(a)} }
 
 // Plus returns s+t.
 func (s Sum) Plus(t Sum) Sum {
@@ -27,25 +27,25 @@ func (s Sum) Minus(t Sum) Sum {
 	return Sum{high: s.high - t.high - int64(borrow), low: low}
 }
 
-// Over returns the part of s above limit, zero if there is none. Nothing is above Unlimited.
-func (s Sum) Over(limit Amount) Sum {
+// Excess returns the part of s above limit, zero if there is none. Nothing is above Unlimited.
+func (s Sum) Excess(limit Amount) Sum {
 	if limit == Unlimited {
 		return Sum{}
 	}
-	over := s.Minus(SumOf(limit))
+	over := s.Minus(NewSum(limit))
 	if over.high < 0 {
 		return Sum{}
 	}
 	return over
 }
 
-// Room returns limit-s, saturating: what can still be added before s exceeds limit, negative if it already does. Room
+// Remaining returns limit-s, saturating: what can still be added before s exceeds limit, negative if it already does. Room
 // below Unlimited is Unlimited.
-func (s Sum) Room(limit Amount) Amount {
+func (s Sum) Remaining(limit Amount) Amount {
 	if limit == Unlimited {
 		return Unlimited
 	}
-	return SumOf(limit).Minus(s).Amount()
+	return NewSum(limit).Minus(s).Amount()
 }
 
 // Amount returns the sum as an Amount, saturating.
@@ -54,7 +54,7 @@ func (s Sum) Amount() Amount {
 	case fits:
 		return Amount(s.low)
 	case s.high < 0:
-		return lowest
+		return minAmount
 	}
 	return math.MaxInt64
 }

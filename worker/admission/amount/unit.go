@@ -8,8 +8,8 @@ import (
 type Unit int
 
 const (
-	// One counts whole base units: bytes, devices, pods.
-	One Unit = iota
+	// BaseUnit counts whole base units: bytes, devices, pods.
+	BaseUnit Unit = iota
 	// Milli counts thousandths; only cpu does.
 	Milli
 )
@@ -25,11 +25,11 @@ func UnitOf(resource string) Unit {
 	if resource == CPU {
 		return Milli
 	}
-	return One
+	return BaseUnit
 }
 
-// Text writes an amount of the resource the way a manifest would: 1500 of cpu is "1500m", 4294967296 of memory "4Gi".
-func Text(resource string, a Amount) string {
+// Format writes an amount of the resource the way a manifest would: 1500 of cpu is "1500m", 4294967296 of memory "4Gi".
+func Format(resource string, a Amount) string {
 	if a == Unlimited {
 		return "<unlimited>"
 	}
@@ -39,11 +39,11 @@ func Text(resource string, a Amount) string {
 		}
 		return strconv.FormatInt(int64(a), 10) + "m"
 	}
-	return binaryText(a)
+	return formatBinary(a)
 }
 
-// binaryText uses the largest binary suffix that keeps the number whole; anything below 1Ki, or odd, stays plain.
-func binaryText(a Amount) string {
+// formatBinary uses the largest binary suffix that keeps the number whole; anything below 1Ki, or odd, stays plain.
+func formatBinary(a Amount) string {
 	suffixes := [...]string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}
 	i := 0
 	for a != 0 && a%1024 == 0 && i < len(suffixes)-1 {

@@ -29,8 +29,8 @@ func NewVector(requests ...Request) Vector {
 	return Vector(out)
 }
 
-// Get returns the amount of the resource and whether the vector names it at all.
-func (v Vector) Get(resource string) (Amount, bool) {
+// Lookup returns the amount of the resource and whether the vector names it at all.
+func (v Vector) Lookup(resource string) (Amount, bool) {
 	i, found := slices.BinarySearchFunc(v, resource, func(r Request, name string) int {
 		return cmp.Compare(r.Resource, name)
 	})

@@ -35,11 +35,11 @@ type Result struct {
 	Message string
 	// Shortfalls is what was not available now, in every flavor that was tried. Valid until the next assignment by the same
 	// Assigner.
-	Shortfalls []admission.Lack
+	Shortfalls []admission.Shortfall
 }
 
 // Assign chooses flavors for the workload from the menu of its queue.
-func Assign(menu *admission.Menu, w *admission.Workload, opts Options) Result {
+func Assign(menu *admission.FlavorTable, w *admission.Workload, opts Options) Result {
 	return new(Assigner).Assign(menu, w, opts)
 }
 
@@ -48,7 +48,7 @@ func Assign(menu *admission.Menu, w *admission.Workload, opts Options) Result {
 type Assigner struct{ state assignState }
 
 // Assign is the function of the same name.
-func (x *Assigner) Assign(menu *admission.Menu, w *admission.Workload, opts Options) Result {
+func (x *Assigner) Assign(menu *admission.FlavorTable, w *admission.Workload, opts Options) Result {
 	a := &x.state
 	a.reset(menu, w, opts)
 	for i := range w.PodSets {
@@ -71,7 +71,7 @@ func (x *Assigner) Assign(menu *admission.Menu, w *admission.Workload, opts Opti
 
 // assignState is an assignment in the making.
 type assignState struct {
-	flavorTable *admission.Menu
+	flavorTable *admission.FlavorTable
 	workload    *admission.Workload
 	opts        Options
 
@@ -83,7 +83,7 @@ type assignState struct {
 	// of those that can be placed, but not now, as well.
 	failReason admission.Reason
 	messages   []string
-	shortfalls []admission.Lack
+	shortfalls []admission.Shortfall
 
 	slabs slabs
 	// considered are the flavors that were looked at and are not simply free; their obstacles are consecutive in obstacles.
@@ -108,7 +108,7 @@ type assignedUse struct {
 }
 
 // reset forgets the last assignment, except for the memory it took.
-func (a *assignState) reset(menu *admission.Menu, w *admission.Workload, opts Options) {
+func (a *assignState) reset(menu *admission.FlavorTable, w *admission.Workload, opts Options) {
 	a.flavorTable, a.workload, a.opts = menu, w, opts
 	a.podSets = a.slabs.podSets.alloc(len(w.PodSets))
 	a.total = flavorGrade{mode: Fit}

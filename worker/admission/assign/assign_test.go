@@ -17,7 +17,7 @@ import (
 // assignScript plays the script, assigns flavors to the workload w of queue a and writes what comes out.
 func assignScript(t *testing.T, script string, opts assign.Options) string {
 	t.Helper()
-	s, err := admissiontest.Build(script)
+	s, err := admissiontest.BuildSnapshot(script)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func assignScript(t *testing.T, script string, opts assign.Options) string {
 	if !found {
 		t.Fatal("the script has no workload w")
 	}
-	return formatDetails(assign.Assign(s.Menu("a"), &w, opts), w)
+	return formatDetails(assign.Assign(s.FlavorTable("a"), &w, opts), w)
 }
 
 func formatDetails(r assign.Result, w admission.Workload) string {
@@ -33,7 +33,7 @@ func formatDetails(r assign.Result, w admission.Workload) string {
 		return fmt.Sprintf("%s: %s", r.Reason, r.Message)
 	}
 	out := admissiontest.DecisionText(admission.Decision{
-		Workload: w.Key, Queue: w.Queue, Verdict: admission.Admit, Assignment: r.Assignment,
+		Workload: w.Key, Queue: w.Queue, Outcome: admission.Admit, Assignment: r.Assignment,
 	})
 	out = strings.TrimPrefix(out, "admit w to a: ")
 	if r.Mode != assign.Fit {
@@ -261,19 +261,19 @@ func TestPreemptionOracle(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := admissiontest.Build(full + c.script)
+			s, err := admissiontest.BuildSnapshot(full + c.script)
 			if err != nil {
 				t.Fatal(err)
 			}
 			w, _ := s.Pending(admissiontest.Key("w"))
 			modes := map[*quota.Cell]assign.Mode{}
-			for _, flavor := range s.Menu("a").Groups[0].Flavors {
+			for _, flavor := range s.FlavorTable("a").Groups[0].Flavors {
 				modes[flavor.Cells[0]] = map[string]assign.Mode{
 					"f": assign.Reclaim, "g": assign.Preempt, "h": assign.NoCandidates,
 				}[flavor.Name]
 			}
 			oracle := func(cell *quota.Cell, _ amount.Amount) (assign.Mode, int) { return modes[cell], 0 }
-			got := formatDetails(assign.Assign(s.Menu("a"), &w, assign.Options{PreemptionOracle: oracle}), w)
+			got := formatDetails(assign.Assign(s.FlavorTable("a"), &w, assign.Options{PreemptionOracle: oracle}), w)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -297,13 +297,13 @@ func BenchmarkAssign(b *testing.B) {
 		{"three pod sets", "pending w queue=a gpu=1 cpu=8 + workers count=4 gpu=1 cpu=1 + tail cpu=1"},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			s, err := admissiontest.Build("flavor f label=kind:f\n flavor g label=kind:g\n" +
+			s, err := admissiontest.BuildSnapshot("flavor f label=kind:f\n flavor g label=kind:g\n" +
 				"queue a cohort=x f gpu=8 cpu=64 g gpu=8 cpu=64\n" + c.script)
 			if err != nil {
 				b.Fatal(err)
 			}
 			w, _ := s.Pending(admissiontest.Key("w"))
-			menu := s.Menu("a")
+			menu := s.FlavorTable("a")
 			for b.Loop() {
 				assign.Assign(menu, &w, assign.Options{})
 			}

@@ -8,13 +8,13 @@ import (
 
 // flavorChoice is the flavor chosen for a group, nil if there is none.
 type flavorChoice struct {
-	flavor *admission.MenuFlavor
+	flavor *admission.FlavorTableEntry
 	flavorGrade
 }
 
 // chooseFlavor goes through the group's flavors in order, stops at one that is good enough and otherwise takes the best. What is in
 // the way at those that were tried is in a.passed.
-func (a *assignState) chooseFlavor(group *admission.MenuGroup, index int, unit []int, demand []resourceRequest) flavorChoice {
+func (a *assignState) chooseFlavor(group *admission.FlavorTableGroup, index int, unit []int, demand []resourceRequest) flavorChoice {
 	best := flavorChoice{}
 	a.groupFailure.clear()
 	for i := range group.Flavors {
@@ -52,7 +52,7 @@ func (a *assignState) canStopAt(g flavorGrade) bool {
 	return g.canStopSearch(a.flavorTable.Queue.Fungibility)
 }
 
-func (a *assignState) firstMismatch(flavor *admission.MenuFlavor, keys []string, unit []int) string {
+func (a *assignState) firstMismatch(flavor *admission.FlavorTableEntry, keys []string, unit []int) string {
 	for _, i := range unit {
 		if why := flavorMismatch(&a.workload.PodSets[i], *flavor, keys); why != "" {
 			return why
@@ -62,7 +62,7 @@ func (a *assignState) firstMismatch(flavor *admission.MenuFlavor, keys []string,
 }
 
 // gradeFlavor says how the flavor can meet the demand on the group; a.obstacle is what is in the way if not at once.
-func (a *assignState) gradeFlavor(flavor *admission.MenuFlavor, group int, demand []resourceRequest) flavorGrade {
+func (a *assignState) gradeFlavor(flavor *admission.FlavorTableEntry, group int, demand []resourceRequest) flavorGrade {
 	total := flavorGrade{mode: Fit}
 	a.flavorFailure.clear()
 	a.nominalQuotaInUse = a.opts.PreemptionOracle == nil
@@ -90,7 +90,7 @@ func (a *assignState) gradeFlavor(flavor *admission.MenuFlavor, group int, deman
 func (a *assignState) recordShortfall(because admission.Reason, flavor, resource string, cell *quota.Cell, request amount.Amount) {
 	if because == admission.WaitingForQuota {
 		name := quota.FlavorResource{Flavor: flavor, Resource: resource}
-		a.shortfalls = append(a.shortfalls, admission.Lack{FlavorResource: name, Cell: cell, Amount: request})
+		a.shortfalls = append(a.shortfalls, admission.Shortfall{FlavorResource: name, Cell: cell, Amount: request})
 	}
 }
 
@@ -100,7 +100,7 @@ func quotaShortfall(cell *quota.Cell, request amount.Amount, resource, flavor st
 	if request <= available {
 		return "", failureDetail{}
 	}
-	if most := cell.Potential(); request > most {
+	if most := cell.PotentialAvailable(); request > most {
 		return admission.ExceedsMaxQuota, failureDetail{resource: resource, flavor: flavor, requested: request, maximum: most}
 	}
 	return admission.WaitingForQuota, failureDetail{resource: resource, flavor: flavor, requested: request, shortfall: request.Sub(available)}

@@ -71,7 +71,7 @@ func (a *assignState) flavorText(c consideredFlavor, podSet int) string {
 		reasons = append(reasons, string(d.appendTo(nil)))
 	}
 	for _, r := range a.workload.PodSets[podSet].Requests {
-		if column, covered := a.flavorTable.Find(r.Resource); covered && column.Group != c.resourceGroup && r.Amount > 0 {
+		if column, covered := a.flavorTable.FindResource(r.Resource); covered && column.Group != c.resourceGroup && r.Amount > 0 {
 			reasons = append(reasons, "flavor "+c.flavor+" does not provide resource "+r.Resource)
 		}
 	}

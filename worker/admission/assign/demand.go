@@ -9,7 +9,7 @@ import (
 type resourceRequest struct {
 	resource string
 	amount   amount.Amount
-	column   admission.Column
+	column   admission.ResourceIndex
 }
 
 // sumRequests adds up what the unit asks for, pods included if the queue counts them, and notes resources that the queue does
@@ -21,7 +21,7 @@ func (a *assignState) sumRequests(unit []int, failed *failure) []resourceRequest
 		for _, r := range podSet.Requests {
 			wants = a.addRequest(wants, r.Resource, r.Amount.Times(int64(podSet.Count)), failed)
 		}
-		if _, counted := a.flavorTable.Find(amount.Pods); counted {
+		if _, counted := a.flavorTable.FindResource(amount.Pods); counted {
 			wants = a.addRequest(wants, amount.Pods, amount.Amount(podSet.Count), failed)
 		}
 	}
@@ -30,7 +30,7 @@ func (a *assignState) sumRequests(unit []int, failed *failure) []resourceRequest
 }
 
 func (a *assignState) addRequest(wants []resourceRequest, resource string, v amount.Amount, failed *failure) []resourceRequest {
-	column, covered := a.flavorTable.Find(resource)
+	column, covered := a.flavorTable.FindResource(resource)
 	if !covered {
 		if v > 0 && !a.opts.IgnoreUndeclared {
 			failed.addRequired(admission.NoMatchingFlavor, failureDetail{text: "resource " + resource + " unavailable in ClusterQueue"})

@@ -49,17 +49,17 @@ func (d failureDetail) appendTo(b []byte) []byte {
 		b = append(b, "insufficient unused quota for "...)
 		b = d.appendResourceAndFlavor(b)
 		b = append(b, ", "...)
-		b = append(b, amount.Text(d.resource, d.shortfall)...)
+		b = append(b, amount.Format(d.resource, d.shortfall)...)
 		return append(b, " more needed"...)
 	}
 	b = append(b, "insufficient quota for "...)
 	b = d.appendResourceAndFlavor(b)
 	b = append(b, ", previously considered podsets requests ("...)
-	b = append(b, amount.Text(d.resource, d.requestedBefore)...)
+	b = append(b, amount.Format(d.resource, d.requestedBefore)...)
 	b = append(b, ") + current podset request ("...)
-	b = append(b, amount.Text(d.resource, d.requested.Sub(d.requestedBefore))...)
+	b = append(b, amount.Format(d.resource, d.requested.Sub(d.requestedBefore))...)
 	b = append(b, ") > maximum capacity ("...)
-	b = append(b, amount.Text(d.resource, d.maximum)...)
+	b = append(b, amount.Format(d.resource, d.maximum)...)
 	return append(b, ')')
 }
 

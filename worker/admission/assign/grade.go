@@ -53,7 +53,7 @@ func canStopWhenBorrowing(f admission.Fungibility) bool {
 
 // isBetterThan reports whether g is strictly better than other by the queue's preference. Whatever the preference, a grade
 // that nothing can come of is worse than one that something can.
-func (g flavorGrade) isBetterThan(other flavorGrade, p admission.Preference) bool {
+func (g flavorGrade) isBetterThan(other flavorGrade, p admission.FlavorPreference) bool {
 	if a, b := g.mode > NoCandidates, other.mode > NoCandidates; a != b {
 		return a
 	}

@@ -36,7 +36,7 @@ func TestWhenTheSearchMayStop(t *testing.T) {
 func TestWhichFlavorIsPreferred(t *testing.T) {
 	for _, c := range []struct {
 		name          string
-		p             admission.Preference
+		p             admission.FlavorPreference
 		better, worse flavorGrade
 	}{
 		{"by default the better mode, however much it borrows", "", flavorGrade{Fit, 3}, flavorGrade{Reclaim, 0}},

@@ -9,12 +9,12 @@ import (
 
 // FlavorMismatch says why the pods of a pod set may not run on the nodes of a flavor whatever the quota, empty if they may; keys
 // are the label keys of the flavor's group.
-func FlavorMismatch(p *admission.PodSet, flavor *admission.MenuFlavor, keys []string) string {
+func FlavorMismatch(p *admission.PodSet, flavor *admission.FlavorTableEntry, keys []string) string {
 	return flavorMismatch(p, *flavor, keys)
 }
 
 // flavorMismatch says why the pods of a pod set may not run on the flavor's nodes, empty if they may.
-func flavorMismatch(p *admission.PodSet, flavor admission.MenuFlavor, keys []string) string {
+func flavorMismatch(p *admission.PodSet, flavor admission.FlavorTableEntry, keys []string) string {
 	f := flavor.Flavor
 	if f == nil {
 		return "flavor " + flavor.Name + " not found"

@@ -23,7 +23,7 @@ func FuzzAnAssignmentIsWhatWasAskedForAndThereIs(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		script := admissiontest.Script(data)
+		script := admissiontest.GenerateScript(data)
 		steps, err := admissiontest.Parse(script)
 		if err != nil {
 			t.Fatal(err)
@@ -34,7 +34,7 @@ func FuzzAnAssignmentIsWhatWasAskedForAndThereIs(f *testing.F) {
 		}
 		s := facts.Snapshot()
 		for _, name := range slices.Sorted(maps.Keys(facts.Pending)) {
-			if w := facts.Pending[name]; s.Menu(w.Queue) != nil {
+			if w := facts.Pending[name]; s.FlavorTable(w.Queue) != nil {
 				checkAssignment(t, s, w, script)
 			}
 		}
@@ -43,9 +43,9 @@ func FuzzAnAssignmentIsWhatWasAskedForAndThereIs(f *testing.F) {
 
 func checkAssignment(t *testing.T, s *admission.Snapshot, w admission.Workload, script string) {
 	t.Helper()
-	menu := s.Menu(w.Queue)
+	menu := s.FlavorTable(w.Queue)
 	got := assign.Assign(menu, &w, assign.Options{})
-	accounts := cmpopts.IgnoreFields(admission.Lack{}, "Cell")
+	accounts := cmpopts.IgnoreFields(admission.Shortfall{}, "Cell")
 	if diff := cmp.Diff(got, assign.Assign(menu, &w, assign.Options{}), accounts); diff != "" {
 		t.Fatalf("%s is assigned differently the second time\n%s\n%s", w.Name, diff, script)
 	}
@@ -63,15 +63,15 @@ func checkAssignment(t *testing.T, s *admission.Snapshot, w admission.Workload, 
 		given := got.Assignment.PodSets[i]
 		// None of a resource that the queue does not have is as good as not asked for.
 		want := slices.DeleteFunc(podSet.Requests.Times(int64(podSet.Count)), func(r amount.Request) bool {
-			_, covered := menu.Find(r.Resource)
+			_, covered := menu.FindResource(r.Resource)
 			return !covered && r.Amount == 0
 		})
 		if diff := cmp.Diff(want, given.Usage); given.Name != podSet.Name || given.Count != podSet.Count || diff != "" {
 			t.Fatalf("%s does not get what it asks for: %v\n%s", w.Name, diff, script)
 		}
 		for j, flavor := range given.Flavors {
-			if column, covered := menu.Find(flavor.Resource); !covered || flavor.Resource != given.Usage[j].Resource ||
-				!slices.ContainsFunc(menu.Groups[column.Group].Flavors, func(f admission.MenuFlavor) bool { return f.Name == flavor.Flavor }) {
+			if column, covered := menu.FindResource(flavor.Resource); !covered || flavor.Resource != given.Usage[j].Resource ||
+				!slices.ContainsFunc(menu.Groups[column.Group].Flavors, func(f admission.FlavorTableEntry) bool { return f.Name == flavor.Flavor }) {
 				t.Fatalf("%s gets %s from %s, which has none\n%s", w.Name, flavor.Resource, flavor.Flavor, script)
 			}
 		}
@@ -79,12 +79,12 @@ func checkAssignment(t *testing.T, s *admission.Snapshot, w admission.Workload, 
 }
 
 func TestWhatAnAssignmentTakesIsSortedByResource(t *testing.T) {
-	s, err := admissiontest.Build("flavor f\n queue a f tpu=8 pods=8 cpu=8\n pending w queue=a tpu=1 cpu=1")
+	s, err := admissiontest.BuildSnapshot("flavor f\n queue a f tpu=8 pods=8 cpu=8\n pending w queue=a tpu=1 cpu=1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	w, _ := s.Pending(admissiontest.Key("w"))
-	got := assign.Assign(s.Menu("a"), &w, assign.Options{}).Assignment.PodSets[0].Usage
+	got := assign.Assign(s.FlavorTable("a"), &w, assign.Options{}).Assignment.PodSets[0].Usage
 	want := amount.Vector{{Resource: "cpu", Amount: 1000}, {Resource: "pods", Amount: 1}, {Resource: "tpu", Amount: 1}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -15,7 +15,7 @@ func (a *assignState) recordAssignment(i int, chosen []flavorChoice) {
 		Usage:   a.slabs.requests.alloc(len(podSet.Requests) + 1)[:0],
 	}
 	take := func(resource string, v amount.Amount) {
-		column, covered := a.flavorTable.Find(resource)
+		column, covered := a.flavorTable.FindResource(resource)
 		if !covered {
 			return
 		}
@@ -29,7 +29,7 @@ func (a *assignState) recordAssignment(i int, chosen []flavorChoice) {
 	for _, r := range podSet.Requests {
 		take(r.Resource, r.Amount.Times(int64(podSet.Count)))
 	}
-	if _, counted := a.flavorTable.Find(amount.Pods); counted {
+	if _, counted := a.flavorTable.FindResource(amount.Pods); counted {
 		take(amount.Pods, amount.Amount(podSet.Count))
 		insertLastSorted(got.Flavors, got.Usage)
 	}
@@ -49,5 +49,5 @@ func (a *assignState) usage() quota.Usage {
 	for i, t := range a.assigned {
 		uses[i] = t.Use
 	}
-	return quota.Merge(uses)
+	return quota.MergeUses(uses)
 }

@@ -13,7 +13,7 @@ import (
 // consideredFlavor is what is said of the flavors that were considered for w, whom its queue a can admit.
 func consideredFlavor(t *testing.T, script string, opts assign.Options) string {
 	t.Helper()
-	s, err := admissiontest.Build(script)
+	s, err := admissiontest.BuildSnapshot(script)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func consideredFlavor(t *testing.T, script string, opts assign.Options) string {
 	if !found {
 		t.Fatal("the script has no workload w")
 	}
-	r := assign.Assign(s.Menu("a"), &w, opts)
+	r := assign.Assign(s.FlavorTable("a"), &w, opts)
 	if r.Mode != assign.Fit {
 		t.Fatalf("%s: %s", r.Reason, r.Message)
 	}

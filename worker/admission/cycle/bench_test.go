@@ -31,7 +31,7 @@ func (x benchConfig) build() *admission.Snapshot {
 		s.UpsertFlavor(admission.Flavor{Name: name, Labels: []admission.Label{{Key: "gpu", Value: name}}})
 	}
 	for i := range x.queues {
-		s.UpsertQueue(admission.Queue{
+		s.UpsertQueue(admission.ClusterQueue{
 			Name: queueName(i), Cohort: fmt.Sprintf("cohort-%d", i%10), Preemption: x.policy,
 			Groups: []admission.ResourceGroup{{
 				Resources: []string{"cpu", "nvidia.com/gpu"},
@@ -63,7 +63,7 @@ func gpuJob(queue, n int) admission.Workload {
 	name := fmt.Sprintf("w-%04d-%06d", queue, n)
 	return admission.Workload{
 		Key: admission.Key{Namespace: "team", Name: name}, UID: name, LocalQueue: "lq", Queue: queueName(queue),
-		Priority: int32(n % 3), QueuedAt: admissiontest.At(n),
+		Priority: int32(n % 3), QueuedAt: admissiontest.TimeAt(n),
 		PodSets: []admission.PodSet{{
 			Name: "main", Count: int32(1 + n%4),
 			Requests: amount.Vector{{Resource: "cpu", Amount: 1000}, {Resource: "nvidia.com/gpu", Amount: 1}},
@@ -76,7 +76,7 @@ func gpuHolder(queue, n int) admission.Reservation {
 	name, flavor := fmt.Sprintf("h-%04d-%06d", queue, n), []string{"h100", "l4"}[n%2]
 	return admission.Reservation{
 		Key: admission.Key{Namespace: "team", Name: name}, UID: name, LocalQueue: "lq", Queue: queueName(queue),
-		Priority: int32(n % 3), ReservedAt: admissiontest.At(n), Admitted: true, PodsReady: true,
+		Priority: int32(n % 3), ReservedAt: admissiontest.TimeAt(n), Admitted: true, PodsReady: true,
 		Usage: admission.Usage{
 			{FlavorResource: admission.FlavorResource{Flavor: flavor, Resource: "cpu"}, Amount: 1000},
 			{FlavorResource: admission.FlavorResource{Flavor: flavor, Resource: "nvidia.com/gpu"}, Amount: 1},
@@ -148,7 +148,7 @@ func benchDecisions(b *testing.B, limit int) {
 		m.start()
 		for more := true; more; {
 			plan := s.Run(time.Time{}, cycle.Options{MaxAdmissions: limit})
-			more, n = plan.More, n+len(plan.Decisions)
+			more, n = plan.HasMore, n+len(plan.Decisions)
 		}
 		m.stop()
 	}
@@ -196,7 +196,7 @@ func benchOneReleased(b *testing.B) {
 		s.Snapshot().Release(held[n%len(held)])
 		n++
 		for _, d := range s.Run(time.Time{}, cycle.Options{}).Decisions {
-			if d.Verdict == admission.Admit {
+			if d.Outcome == admission.Admit {
 				held = append(held, d.Workload)
 				admitted++
 			}
@@ -237,12 +237,12 @@ func benchVictimSearch(b *testing.B) {
 		w.Priority = 9
 		s.Push(w)
 		plan := scheduler.Run(time.Time{}, cycle.Options{})
-		if len(plan.Decisions) != 1 || plan.Decisions[0].Verdict != admission.Preempt {
+		if len(plan.Decisions) != 1 || plan.Decisions[0].Outcome != admission.Preempt {
 			b.Fatalf("the plan is %v", plan)
 		}
 		s.Remove(w.Key)
 		for _, v := range plan.Decisions[0].Victims {
-			s.Spare(v.Workload)
+			s.UnmarkEvicting(v.Workload)
 		}
 	}
 	m.stop()

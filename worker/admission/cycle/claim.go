@@ -12,7 +12,7 @@ import (
 func (r *run) startPreemption(c *nominatedHead) {
 	if len(c.member.Value.ClosedGates) > 0 {
 		l, why := c.queue, c.rejection
-		why.requeueCondition.Gated = true
+		why.requeueCondition.PreemptionGated = true
 		head := c.member
 		r.recycleHead(c)
 		r.markInadmissible(l, head, why)
@@ -28,12 +28,12 @@ func (r *run) evictVictims(c *nominatedHead) {
 	w, fresh := c.member.Value, false
 	for i := range c.victims {
 		if !c.victims[i].Evicted {
-			r.snapshot.Evicting(c.victims[i].Workload)
+			r.snapshot.MarkEvicting(c.victims[i].Workload)
 			fresh = true
 		}
 	}
 	c.preemptionPending = true
-	n := admission.Notice{
+	n := admission.WaitReason{
 		Reason:  admission.WaitingForPreemptedWorkloads,
 		Message: c.rejection.Message + ". Pending the preemption of " + strconv.Itoa(len(c.victims)) + " workload(s)",
 	}
@@ -44,7 +44,7 @@ func (r *run) evictVictims(c *nominatedHead) {
 	c.lastReported = n
 	r.processed = append(r.processed, admission.Decision{
 		Workload: w.Key, LocalQueue: w.LocalQueue, Queue: w.Queue,
-		Verdict: admission.Preempt, Because: n.Reason, Message: n.Message, Victims: c.victims,
+		Outcome: admission.Preempt, Reason: n.Reason, Message: n.Message, Victims: c.victims,
 	})
 }
 
@@ -56,10 +56,10 @@ func (r *run) claimQuota(c *nominatedHead, u admission.Usage) {
 		c.queue.MakeHeadSticky()
 	}
 	want := c.rejection.requeueCondition
-	want.Any = true
+	want.AnyFreed = true
 	c.queue.BlockOnHead(want)
 	r.markForRecheck(c.queue, want)
-	r.snapshot.Book(queue.Name, u)
+	r.snapshot.BookUsage(queue.Name, u)
 	r.bookedClaims = append(r.bookedClaims, bookedClaim{queue: queue.Name, usage: u})
 	r.snapshot.Claim(queue.Name, u)
 	c.queue = nil
@@ -68,13 +68,13 @@ func (r *run) claimQuota(c *nominatedHead, u admission.Usage) {
 // reservesQuota reports whether a head that nobody can be evicted for keeps others from taking what it lacks only part of: where it
 // holds up its line, whether or not its queue may evict anybody, unless the queue can reclaim what it lends (contract:
 // kueue-api.md 4.4, messages.md 5.9).
-func reservesQuota(q *admission.Queue) bool {
+func reservesQuota(q *admission.ClusterQueue) bool {
 	return q.Strategy == admission.StrictFIFO && q.Preemption.ReclaimWithinCohort != admission.AnyPriority
 }
 
 // reserveAvailable has the contender, whom nobody can be evicted for, hold up its lane and claim as much of what it asks for as there is.
 func (r *run) reserveAvailable(c *nominatedHead) {
-	c.reportReason(c.rejection.Notice)
+	c.reportReason(c.rejection.WaitReason)
 	if part := r.availableUsage(c); len(part) > 0 {
 		r.claimQuota(c, part)
 		return
@@ -99,7 +99,7 @@ func (r *run) availableUsage(c *nominatedHead) admission.Usage {
 // releaseBooked gives back what was claimed; the claims themselves stay.
 func (r *run) releaseBooked() {
 	for _, b := range r.bookedClaims {
-		r.snapshot.Unbook(b.queue, b.usage)
+		r.snapshot.UnbookUsage(b.queue, b.usage)
 	}
 	clear(r.bookedClaims)
 	r.bookedClaims = r.bookedClaims[:0]

@@ -27,11 +27,11 @@ func Run(s *admission.Snapshot, now time.Time, opts Options) admission.Plan {
 // plan admits and the marks of those it evicts: call Snapshot.Forget and Snapshot.Spare for those whose write fails.
 func (s *Scheduler) Run(now time.Time, opts Options) admission.Plan {
 	r := s.newRun(now, opts)
-	lines := s.snapshot.Settle(now)
+	lines := s.snapshot.PrepareCycle(now)
 	r.allocateQueues(len(lines))
 	for i, line := range lines {
 		l := &r.queues[i]
-		l.Line = line
+		l.PendingQueue = line
 		r.reportNotifications(l)
 		r.nominateNext(l)
 	}
@@ -41,7 +41,7 @@ func (s *Scheduler) Run(now time.Time, opts Options) admission.Plan {
 	r.releaseBooked()
 	defer r.releaseQueues()
 	return admission.Plan{
-		Decisions: r.decisions(), Overlaps: r.overlaps, More: r.hasDeferredHeads || r.heads.len() > 0, WakeAt: s.snapshot.NextWake(),
+		Decisions: r.decisions(), Overlaps: r.overlaps, HasMore: r.hasDeferredHeads || r.heads.len() > 0, NextCycleAt: s.snapshot.NextBackoffEnd(),
 	}
 }
 
@@ -89,7 +89,7 @@ type headOrdering interface {
 
 // clusterQueueState is a line in the cycle.
 type clusterQueueState struct {
-	*admission.Line
+	*admission.PendingQueue
 	waitDecisions []waitDecision
 }
 
@@ -127,7 +127,7 @@ func (r *run) processBestHead() {
 		r.nominateNext(l)
 	case again.key != bid || r.options.FairSharing && again.evaluations != looks:
 		r.heads.push(again)
-	case again.mode == assign.Fit && r.options.BlockUntilPodsReady && r.snapshot.Unready() > 0:
+	case again.mode == assign.Fit && r.options.BlockUntilPodsReady && r.snapshot.UnreadyCount() > 0:
 		r.blockUntilPodsReady(again)
 	case again.mode == assign.Fit:
 		r.admit(again)
@@ -144,8 +144,8 @@ func (r *run) admit(c *nominatedHead) {
 	r.snapshot.Assume(c.member.Value, c.assignment, r.now)
 	r.processed = append(r.processed, admission.Decision{
 		Workload: w.Key, LocalQueue: w.LocalQueue, Queue: w.Queue,
-		Verdict: admission.Admit, Because: admission.QuotaReserved,
-		Message: c.flavorTable.Admitted, Assignment: c.assignment,
+		Outcome: admission.Admit, Reason: admission.QuotaReserved,
+		Message: c.flavorTable.AdmittedMessage, Assignment: c.assignment,
 	})
 	r.recycleHead(c)
 }
@@ -162,9 +162,9 @@ func (r *run) nominateAfterAdmission(l *clusterQueueState) {
 
 // blockUntilPodsReady lets the contender hold up its line until the pods of all admitted workloads are ready.
 func (r *run) blockUntilPodsReady(c *nominatedHead) {
-	c.queue.BlockOnHead(admission.Want{Ready: true})
-	r.snapshot.PassedBy(c.queue.Name())
-	c.reportReason(admission.Notice{
+	c.queue.BlockOnHead(admission.RequeueCondition{PodsReady: true})
+	r.snapshot.MarkForRecheck(c.queue.Name())
+	c.reportReason(admission.WaitReason{
 		Reason: admission.WaitingForPodsReady, Message: "waiting for all admitted workloads to be in PodsReady condition",
 	})
 	c.queue = nil

@@ -16,7 +16,7 @@ func runScenarios(t *testing.T, stories []scenario) {
 	t.Helper()
 	for _, c := range stories {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := admissiontest.Play(c.script)
+			got, err := admissiontest.RunScript(c.script)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,13 +16,13 @@ func Explain(s *admission.Snapshot, k admission.Key, opts Options) (admission.Ex
 		return admission.Explanation{}, false
 	}
 	x := admission.Explanation{Workload: k, Queue: w.Queue}
-	x.Before = slices.IndexFunc(s.Waiting(w.Queue), func(other admission.Workload) bool { return other.Key == k })
-	menu := s.Menu(w.Queue)
+	x.Ahead = slices.IndexFunc(s.ListPending(w.Queue), func(other admission.Workload) bool { return other.Key == k })
+	menu := s.FlavorTable(w.Queue)
 	if menu != nil {
 		x.PodSets = explainPodSets(menu, &w)
 	}
 	if b := workloadBlock(s, &w); b != nil {
-		x.Because, x.Message = b.Because, b.Message
+		x.Reason, x.Message = b.Reason, b.Message
 		return x, true
 	}
 	explainReason(s, &w, opts, &x)
@@ -33,17 +33,17 @@ func Explain(s *admission.Snapshot, k admission.Key, opts Options) (admission.Ex
 func explainReason(s *admission.Snapshot, w *admission.Workload, opts Options, x *admission.Explanation) {
 	// The scheduler is this run's own, so that nothing that cycles cache changes.
 	r := &run{Scheduler: &Scheduler{snapshot: s, victimSearch: preempt.New(s, opts.preemptionOptions())}, options: opts}
-	c := &nominatedHead{member: &admission.Place{Value: &admission.Waiter{Workload: *w}}, flavorTable: s.Menu(w.Queue)}
+	c := &nominatedHead{member: &admission.QueueMember{Value: &admission.PendingWorkload{Workload: *w}}, flavorTable: s.FlavorTable(w.Queue)}
 	got := r.findAssignment(c)
-	x.Because, x.Message = got.Reason, got.Message
+	x.Reason, x.Message = got.Reason, got.Message
 	switch {
 	case got.Mode == assign.Fit:
-		x.Because, x.Message = admission.QuotaReserved, c.flavorTable.Admitted
+		x.Reason, x.Message = admission.QuotaReserved, c.flavorTable.AdmittedMessage
 	case got.Mode > assign.NoCandidates:
 		x.Victims = c.victims
 		fallthrough
 	default:
-		x.Ends = r.blockingHolders(c, w)
+		x.BlockingHolders = r.blockingHolders(c, w)
 	}
 }
 
@@ -53,7 +53,7 @@ func (r *run) blockingHolders(c *nominatedHead, w *admission.Workload) []admissi
 	opts := assign.Options{IgnoreUndeclared: r.options.IgnoreUndeclared, FirstFlavor: r.options.WithoutFungibility}
 	fits := func() bool { return r.assigner.Assign(c.flavorTable, w, opts).Mode == assign.Fit }
 	holders := r.snapshot.HoldersByAge(w.Queue)
-	trial := r.snapshot.Quota().Trial()
+	trial := r.snapshot.Quota().BeginTrial()
 	defer trial.Rollback()
 	n := 0
 	for n < len(holders) && !fits() {
@@ -75,7 +75,7 @@ func (r *run) blockingHolders(c *nominatedHead, w *admission.Workload) []admissi
 	return needed
 }
 
-func explainPodSets(menu *admission.Menu, w *admission.Workload) []admission.PodSetExplanation {
+func explainPodSets(menu *admission.FlavorTable, w *admission.Workload) []admission.PodSetExplanation {
 	list := make([]admission.PodSetExplanation, len(w.PodSets))
 	for i := range w.PodSets {
 		podSet := &w.PodSets[i]
@@ -84,7 +84,7 @@ func explainPodSets(menu *admission.Menu, w *admission.Workload) []admission.Pod
 			x.Flavors = append(x.Flavors, explainGroup(menu, g, podSet)...)
 		}
 		for _, request := range podSet.Requests {
-			if _, covered := menu.Find(request.Resource); !covered {
+			if _, covered := menu.FindResource(request.Resource); !covered {
 				x.Undeclared = append(x.Undeclared, request.Resource)
 			}
 		}
@@ -94,13 +94,13 @@ func explainPodSets(menu *admission.Menu, w *admission.Workload) []admission.Pod
 }
 
 // explainGroup says how the flavors of a group suit the pod set, nothing if it asks for none of the group's resources.
-func explainGroup(menu *admission.Menu, group int, podSet *admission.PodSet) []admission.FlavorExplanation {
+func explainGroup(menu *admission.FlavorTable, group int, podSet *admission.PodSet) []admission.FlavorExplanation {
 	asked := podSet.Requests.Times(int64(podSet.Count))
-	if _, counted := menu.Find(amount.Pods); counted {
+	if _, counted := menu.FindResource(amount.Pods); counted {
 		asked = asked.Plus(amount.Vector{{Resource: amount.Pods, Amount: amount.Amount(podSet.Count)}})
 	}
 	asked = slices.DeleteFunc(asked, func(request amount.Request) bool {
-		column, covered := menu.Find(request.Resource)
+		column, covered := menu.FindResource(request.Resource)
 		return !covered || column.Group != group
 	})
 	if len(asked) == 0 {
@@ -113,30 +113,30 @@ func explainGroup(menu *admission.Menu, group int, podSet *admission.PodSet) []a
 	return list
 }
 
-func explainFlavor(menu *admission.Menu, group, flavor int, asked amount.Vector, podSet *admission.PodSet) admission.FlavorExplanation {
+func explainFlavor(menu *admission.FlavorTable, group, flavor int, asked amount.Vector, podSet *admission.PodSet) admission.FlavorExplanation {
 	f := &menu.Groups[group].Flavors[flavor]
 	x := admission.FlavorExplanation{Flavor: f.Name}
 	for _, request := range asked {
-		column, _ := menu.Find(request.Resource)
+		column, _ := menu.FindResource(request.Resource)
 		cell := f.Cells[column.Index]
 		account := admission.ResourceExplanation{
-			Resource: request.Resource, Asked: request.Amount, Nominal: cell.Nominal(), Used: cell.Usage(),
-			Borrowable: cell.Potential().Sub(cell.Nominal()).AtLeast(0), Available: cell.Available(),
+			Resource: request.Resource, Requested: request.Amount, Nominal: cell.Nominal(), Used: cell.Usage(),
+			Borrowable: cell.PotentialAvailable().Sub(cell.Nominal()).AtLeast(0), Available: cell.Available(),
 		}
 		switch {
 		case request.Amount <= 0 || request.Amount <= account.Available:
-		case request.Amount > cell.Potential():
-			account.Because = admission.ExceedsMaxQuota
+		case request.Amount > cell.PotentialAvailable():
+			account.Reason = admission.ExceedsMaxQuota
 		default:
-			account.Because = admission.WaitingForQuota
+			account.Reason = admission.WaitingForQuota
 		}
-		if x.Because == "" || account.Because == admission.ExceedsMaxQuota {
-			x.Because = account.Because
+		if x.Reason == "" || account.Reason == admission.ExceedsMaxQuota {
+			x.Reason = account.Reason
 		}
 		x.Resources = append(x.Resources, account)
 	}
 	if why := assign.FlavorMismatch(podSet, f, menu.Groups[group].LabelKeys); why != "" {
-		x.Because, x.Message = admission.NoMatchingFlavor, why
+		x.Reason, x.Message = admission.NoMatchingFlavor, why
 	}
 	return x
 }

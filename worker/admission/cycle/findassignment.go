@@ -31,7 +31,7 @@ func (r *run) findAssignment(c *nominatedHead) assign.Result {
 // each of the chosen flavors could be had but not all at once, it goes on to others.
 func (r *run) assignWithPreemption(c *nominatedHead, w *admission.Workload) assign.Result {
 	opts := assign.Options{IgnoreUndeclared: r.options.IgnoreUndeclared, FirstFlavor: r.options.WithoutFungibility, PreemptionOracle: gradeWithoutPreemption}
-	if c.flavorTable.Preempts || reservesQuota(c.flavorTable.Queue) {
+	if c.flavorTable.CanPreempt || reservesQuota(c.flavorTable.Queue) {
 		opts.PreemptionOracle = r.preemptionOracle(c, w)
 	}
 	c.exhaustedCells = c.exhaustedCells[:0]
@@ -89,10 +89,10 @@ func (r *run) preemptionOracle(c *nominatedHead, w *admission.Workload) func(*qu
 
 // heightAfterEviction returns the borrowing height of the usage once the victims have left.
 func (r *run) heightAfterEviction(victims []admission.Victim, queue string, u admission.Usage) int {
-	trial := r.snapshot.Quota().Trial()
+	trial := r.snapshot.Quota().BeginTrial()
 	defer trial.Rollback()
 	for _, v := range victims {
-		if held, found := r.snapshot.Holding(v.Workload); found {
+		if held, found := r.snapshot.Reservation(v.Workload); found {
 			trial.Release(held.Queue, held.Usage)
 		}
 	}
@@ -163,18 +163,18 @@ func reduciblePodSet(w *admission.Workload) int {
 // buildRejection says why the contender, which was weighed, is not served, and what it waits for.
 func (r *run) buildRejection(c *nominatedHead, got assign.Result) rejection {
 	w := c.workload()
-	want := admission.Want{
-		Lacks: slices.Clone(got.Shortfalls), Less: c.flavorTable.Preempts || reduciblePodSet(w) >= 0 || reservesQuota(c.flavorTable.Queue),
-		Any:         reduciblePodSet(w) >= 0 || len(w.PodSets) > 1 || c.flavorTable.Preempts && r.options.FairSharing,
-		Claimed:     r.hasBookedClaims(w.Queue),
-		Unconfirmed: c.flavorTable.Preempts && r.snapshot.Unconfirmed(),
+	want := admission.RequeueCondition{
+		Shortfalls: slices.Clone(got.Shortfalls), PartialHelps: c.flavorTable.CanPreempt || reduciblePodSet(w) >= 0 || reservesQuota(c.flavorTable.Queue),
+		AnyFreed:          reduciblePodSet(w) >= 0 || len(w.PodSets) > 1 || c.flavorTable.CanPreempt && r.options.FairSharing,
+		QuotaClaimed:      r.hasBookedClaims(w.Queue),
+		UnconfirmedVictim: c.flavorTable.CanPreempt && r.snapshot.HasUnconfirmed(),
 	}
 	if got.Reason == admission.NoMatchingFlavor {
-		want = admission.Want{}
+		want = admission.RequeueCondition{}
 	}
 	return rejection{
-		Notice:           admission.Notice{Reason: got.Reason, Message: got.Message},
-		requeueCondition: want, rankSensitive: c.flavorTable.Preempts || want.Claimed,
+		WaitReason:       admission.WaitReason{Reason: got.Reason, Message: got.Message},
+		requeueCondition: want, rankSensitive: c.flavorTable.CanPreempt || want.QuotaClaimed,
 	}
 }
 

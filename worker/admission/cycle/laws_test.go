@@ -43,7 +43,7 @@ func FuzzCycleInvariants(f *testing.F) {
 		chance := rand.New(rand.NewSource(seed))
 		data := make([]byte, 500)
 		chance.Read(data)
-		steps, err := admissiontest.Parse(admissiontest.RichScript(data))
+		steps, err := admissiontest.Parse(admissiontest.GenerateRichScript(data))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func (w *apiSimulator) applyLine(text string) {
 
 func (w *apiSimulator) apply(step admissiontest.Step) {
 	w.log = append(w.log, step.Line)
-	was, held := w.facts.Holding[step.Name]
+	was, held := w.facts.Reservations[step.Name]
 	waited, waits := w.facts.Pending[step.Name]
 	step.Apply(w.scheduler)
 	w.facts.Apply(step)
@@ -104,7 +104,7 @@ func (w *apiSimulator) fail(format string, args ...any) {
 // runCycle runs a cycle and checks all that must hold of it.
 func (w *apiSimulator) runCycle() admission.Plan {
 	before := overusedQueues(w.facts)
-	plan := w.scheduler.Run(admissiontest.At(100), w.options)
+	plan := w.scheduler.Run(admissiontest.TimeAt(100), w.options)
 	w.log = append(w.log, "cycle", admissiontest.PlanText(plan))
 	seen := map[string]bool{}
 	for _, d := range plan.Decisions {
@@ -128,23 +128,23 @@ func (w *apiSimulator) runCycle() admission.Plan {
 }
 
 func (w *apiSimulator) applyDecision(d admission.Decision) {
-	switch d.Verdict {
+	switch d.Outcome {
 	case admission.Admit:
 		w.facts.Assume(d.Workload.Name, d.Assignment)
 		w.unconfirmed[d.Workload.Name] = true
 	case admission.Preempt:
-		w.lastReasons[d.Workload.Name] = d.Because
+		w.lastReasons[d.Workload.Name] = d.Reason
 		for _, v := range d.Victims {
 			w.evict(v)
 		}
 	case admission.Wait:
-		w.lastReasons[d.Workload.Name] = d.Because
+		w.lastReasons[d.Workload.Name] = d.Reason
 	}
 }
 
 func (w *apiSimulator) evict(v admission.Victim) {
 	name := v.Workload.Name
-	held, holds := w.facts.Holding[name]
+	held, holds := w.facts.Reservations[name]
 	switch {
 	case !holds || held.Queue != v.Queue || held.UID != v.UID:
 		w.fail("%s holds nothing that it could be evicted for", name)
@@ -158,7 +158,7 @@ func (w *apiSimulator) evict(v admission.Victim) {
 
 func (w *apiSimulator) checkUsage() {
 	sums := map[string][]quota.Use{}
-	for _, held := range w.facts.Holding {
+	for _, held := range w.facts.Reservations {
 		for _, use := range held.Usage {
 			if use.Amount > 0 {
 				sums[held.Queue] = append(sums[held.Queue], use)
@@ -166,7 +166,7 @@ func (w *apiSimulator) checkUsage() {
 		}
 	}
 	for _, queue := range []string{"a", "b", "c", "d"} {
-		want, got := quota.NewUsage(sums[queue]...), w.scheduler.Snapshot().Quota().Uses(queue)
+		want, got := quota.NewUsage(sums[queue]...), w.scheduler.Snapshot().Quota().QueueUsage(queue)
 		if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			w.fail("%s does not use what its workloads hold (-held +used):\n%s", queue, diff)
 		}
@@ -205,7 +205,7 @@ func (w *apiSimulator) progressPending(odds int) {
 		case odds > 1 && happens():
 			w.applyLine("forget " + name)
 		default:
-			held := w.facts.Holding[name]
+			held := w.facts.Reservations[name]
 			held.Assumed, held.Admitted = false, true
 			delete(w.unconfirmed, name)
 			w.apply(admissiontest.Step{Line: "confirm " + name, Verb: "admitted", Name: name, Reservation: held})
@@ -214,7 +214,7 @@ func (w *apiSimulator) progressPending(odds int) {
 	for _, name := range slices.Sorted(maps.Keys(w.evicting)) {
 		switch {
 		case !happens():
-		case odds > 1 && happens() && !w.facts.Holding[name].Evicted:
+		case odds > 1 && happens() && !w.facts.Reservations[name].Evicted:
 			delete(w.evicting, name)
 			w.applyLine("spare " + name)
 		default:
@@ -225,14 +225,14 @@ func (w *apiSimulator) progressPending(odds int) {
 
 // runUntilQuiet lets everything happen that is under way until nothing is, and checks that nobody waits who could start.
 func (w *apiSimulator) runUntilQuiet() {
-	for name, held := range w.facts.Holding {
+	for name, held := range w.facts.Reservations {
 		if held.Evicted {
 			w.evicting[name] = true
 		}
 	}
 	for range 100 {
 		plan := w.runCycle()
-		if len(w.unconfirmed)+len(w.evicting) == 0 && !plan.More && len(plan.Decisions) == 0 {
+		if len(w.unconfirmed)+len(w.evicting) == 0 && !plan.HasMore && len(plan.Decisions) == 0 {
 			w.checkNobodyCouldStart()
 			return
 		}
@@ -242,9 +242,9 @@ func (w *apiSimulator) runUntilQuiet() {
 }
 
 func (w *apiSimulator) checkNobodyCouldStart() {
-	plan := cycle.Run(w.facts.Snapshot(), admissiontest.At(100), w.options)
+	plan := cycle.Run(w.facts.Snapshot(), admissiontest.TimeAt(100), w.options)
 	for _, d := range plan.Decisions {
-		switch d.Verdict {
+		switch d.Outcome {
 		case admission.Admit:
 			w.fail("somebody could start: %s", admissiontest.DecisionText(d))
 		case admission.Preempt:
@@ -259,5 +259,5 @@ func (w *apiSimulator) checkNobodyCouldStart() {
 // onlyInClusterQueue reports whether nobody outside the queue has to go. Those outside may be evicted as long as their queue borrows, and
 // so also because somebody was admitted there, which is no requeue trigger (contract: kueue-api.md 4.10).
 func onlyInClusterQueue(victims []admission.Victim) bool {
-	return !slices.ContainsFunc(victims, func(v admission.Victim) bool { return v.Because != admission.InClusterQueue })
+	return !slices.ContainsFunc(victims, func(v admission.Victim) bool { return v.Reason != admission.InClusterQueue })
 }

@@ -15,12 +15,12 @@ type nominatedHead struct {
 	prefix order.RankPrefix
 	// queue is nil unless the contender is in the contest: it would keep all of a cycle in memory.
 	queue      *clusterQueueState
-	member     *admission.Place
+	member     *admission.QueueMember
 	assignment *admission.Assignment
 	// mode is Fit, Preempt, Reclaim, or NoCandidates for one that can only keep others from taking what there is.
 	mode assign.Mode
 	// flavorTable and version are what the assignment was made with; looks counts how often it was.
-	flavorTable  *admission.Menu
+	flavorTable  *admission.FlavorTable
 	quotaVersion quota.Version
 	// cellRequests are those that an assignment that fits takes from.
 	cellRequests []cellRequest
@@ -36,7 +36,7 @@ type nominatedHead struct {
 	// evaluatedInCycle is the number of the cycle of the last look.
 	evaluatedInCycle uint64
 	// lastReported is what the workload was told last while it held up its line.
-	lastReported admission.Notice
+	lastReported admission.WaitReason
 }
 
 // cellRequest is an amount that an assignment takes from a cell.
@@ -50,7 +50,7 @@ type cellRequest struct {
 type cachedAssignment struct {
 	assignment   *admission.Assignment
 	cellRequests []cellRequest
-	flavorTable  *admission.Menu
+	flavorTable  *admission.FlavorTable
 	quotaVersion quota.Version
 }
 
@@ -58,16 +58,16 @@ func (c *nominatedHead) workload() *admission.Workload { return &c.member.Value.
 
 // rejection is why a head cannot be served.
 type rejection struct {
-	admission.Notice
-	requeueCondition admission.Want
+	admission.WaitReason
+	requeueCondition admission.RequeueCondition
 	// rankSensitive is whether a workload of the same kind may do better if it ranks better.
 	rankSensitive bool
 }
 
 // evaluateHead finds out whether the head can be served now; the contender is nil if it cannot, and the refusal says why. Looking
 // again costs little if nothing happened that matters, in this cycle or in the next.
-func (r *run) evaluateHead(l *clusterQueueState, head *admission.Place) (*nominatedHead, rejection) {
-	menu := r.snapshot.MenuFor(head.Value)
+func (r *run) evaluateHead(l *clusterQueueState, head *admission.QueueMember) (*nominatedHead, rejection) {
+	menu := r.snapshot.FlavorTableFor(head.Value)
 	version := r.quotaVersion(menu, l.Name())
 	c := r.nominated[head]
 	if c == nil {
@@ -78,7 +78,7 @@ func (r *run) evaluateHead(l *clusterQueueState, head *admission.Place) (*nomina
 		return c, rejection{}
 	}
 	if b := workloadBlock(r.snapshot, &head.Value.Workload); b != nil {
-		return nil, rejection{Notice: admission.Notice{Reason: b.Because, Message: b.Message}}
+		return nil, rejection{WaitReason: admission.WaitReason{Reason: b.Reason, Message: b.Message}}
 	}
 	if c == nil {
 		c = r.newNominatedHead(head)
@@ -94,7 +94,7 @@ func (r *run) evaluateHead(l *clusterQueueState, head *admission.Place) (*nomina
 }
 
 // quotaVersion returns the version of the numbers in the queue's tree.
-func (r *run) quotaVersion(menu *admission.Menu, queue string) quota.Version {
+func (r *run) quotaVersion(menu *admission.FlavorTable, queue string) quota.Version {
 	if menu != nil {
 		return menu.Node.Version()
 	}
@@ -103,7 +103,7 @@ func (r *run) quotaVersion(menu *admission.Menu, queue string) quota.Version {
 
 // nominateFromCache returns a contender with what another of the head's kind got, nil if nothing is known of the kind. It has to be seen
 // whether that stands.
-func (r *run) nominateFromCache(head *admission.Place) *nominatedHead {
+func (r *run) nominateFromCache(head *admission.QueueMember) *nominatedHead {
 	f, known := r.assignments[head.Class()]
 	if !known {
 		return nil
@@ -117,7 +117,7 @@ func (r *run) nominateFromCache(head *admission.Place) *nominatedHead {
 // cacheForClass keeps what the contender got for others of its kind, unless that could be different for those of another rank.
 func (r *run) cacheForClass(c *nominatedHead, got assign.Result) {
 	class := c.member.Class()
-	ranked := c.flavorTable.Preempts && (len(got.Shortfalls) > 0 || reduciblePodSet(c.workload()) >= 0)
+	ranked := c.flavorTable.CanPreempt && (len(got.Shortfalls) > 0 || reduciblePodSet(c.workload()) >= 0)
 	if got.Mode != assign.Fit || c.preemptionPending || ranked {
 		delete(r.assignments, class)
 		return
@@ -132,13 +132,13 @@ func (r *run) cacheForClass(c *nominatedHead, got assign.Result) {
 
 // workloadBlock returns what keeps the workload from being considered, nil if nothing does.
 func workloadBlock(s *admission.Snapshot, w *admission.Workload) *admission.Block {
-	if closed := s.Closed(w.Queue); closed != nil {
+	if closed := s.QueueBlock(w.Queue); closed != nil {
 		return closed
 	}
 	return w.Blocked
 }
 
-func (r *run) newNominatedHead(head *admission.Place) *nominatedHead {
+func (r *run) newNominatedHead(head *admission.QueueMember) *nominatedHead {
 	last := len(r.freeHeads) - 1
 	if last < 0 {
 		c := &nominatedHead{member: head}
@@ -199,9 +199,9 @@ func (r *run) setKey(c *nominatedHead) {
 // isStillValid reports whether looking again would change nothing. As long as quota is only taken, a flavor that was passed over
 // stays worse, unless borrowing from farther away makes the chosen one worse in a queue that looks for less borrowing.
 // Whatever closes a queue changes its menu or settles the quota anew.
-func (r *run) isStillValid(c *nominatedHead, menu *admission.Menu, now quota.Version) bool {
+func (r *run) isStillValid(c *nominatedHead, menu *admission.FlavorTable, now quota.Version) bool {
 	switch {
-	case c.assignment == nil || c.flavorTable != menu || !now.OnlyTaken(c.quotaVersion):
+	case c.assignment == nil || c.flavorTable != menu || !now.OnlyReservedSince(c.quotaVersion):
 		return false
 	case c.mode != assign.Fit:
 		return c.quotaVersion == now && c.evaluatedInCycle == r.cycleNumber

@@ -14,7 +14,7 @@ func (r *run) victimsOverlap(c *nominatedHead) bool {
 		return false
 	}
 	return slices.ContainsFunc(c.victims, func(v admission.Victim) bool {
-		h, holds := r.snapshot.Holding(v.Workload)
+		h, holds := r.snapshot.Reservation(v.Workload)
 		return !v.Evicted && holds && h.Evicted
 	})
 }

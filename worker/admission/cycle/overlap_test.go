@@ -33,11 +33,11 @@ func TestOverlappingVictimsAreReported(t *testing.T) {
 		"there is room for the second": {"admitted v1 queue=c prio=1 f/gpu=4", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := admissiontest.Build(borrowed + tc.held)
+			s, err := admissiontest.BuildSnapshot(borrowed + tc.held)
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan := cycle.Run(s, admissiontest.At(100), cycle.Options{})
+			plan := cycle.Run(s, admissiontest.TimeAt(100), cycle.Options{})
 			if diff := cmp.Diff(tc.want, plan.Overlaps); diff != "" {
 				t.Errorf("%s\n%s", diff, admissiontest.PlanText(plan))
 			}

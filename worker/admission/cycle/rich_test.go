@@ -23,7 +23,7 @@ func FuzzPreemptionAndFairSharingMatchNaiveCycle(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		script := admissiontest.RichScript(data)
+		script := admissiontest.GenerateRichScript(data)
 		steps, err := admissiontest.Parse(script)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, script)
@@ -39,10 +39,10 @@ func FuzzPreemptionAndFairSharingMatchNaiveCycle(f *testing.F) {
 		var got []admission.Decision
 		told := map[string]admission.Reason{}
 		for _, d := range plan.Decisions {
-			if d.Verdict != admission.Admit {
-				told[d.Workload.Name] = d.Because
+			if d.Outcome != admission.Admit {
+				told[d.Workload.Name] = d.Reason
 			}
-			if d.Verdict != admission.Wait {
+			if d.Outcome != admission.Wait {
 				d.Message = ""
 				got = append(got, d)
 			}
@@ -60,7 +60,7 @@ func FuzzPreemptionAndFairSharingMatchNaiveCycle(f *testing.F) {
 
 // In a queue that never preempts, a pod set that waits for others to end does not hide that a later one asks for too much.
 func TestALaterPodSetThatIsTooLargeIsReported(t *testing.T) {
-	s, err := admissiontest.Build("flavor f\n queue d f gpu=3\n admitted v queue=d f/gpu=1\n pending w queue=d gpu=3 + more gpu=1")
+	s, err := admissiontest.BuildSnapshot("flavor f\n queue d f gpu=3\n admitted v queue=d f/gpu=1\n pending w queue=d gpu=3 + more gpu=1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestALaterPodSetThatIsTooLargeIsReported(t *testing.T) {
 	const want = "couldn't assign flavors to pod set main: insufficient unused quota for gpu in flavor f, 1 more needed; " +
 		"couldn't assign flavors to pod set more: insufficient quota for gpu in flavor f, previously considered podsets requests (3) " +
 		"+ current podset request (1) > maximum capacity (3)"
-	if len(plan.Decisions) != 1 || plan.Decisions[0].Because != admission.ExceedsMaxQuota || plan.Decisions[0].Message != want {
+	if len(plan.Decisions) != 1 || plan.Decisions[0].Reason != admission.ExceedsMaxQuota || plan.Decisions[0].Message != want {
 		t.Errorf("decided %+v", plan.Decisions)
 	}
 }

@@ -16,7 +16,7 @@ type Scheduler struct {
 	snapshot *admission.Snapshot
 	// nominated are the heads that could be served as things stood when they were last evaluated. One that left the snapshot
 	// stays until sweep finds it.
-	nominated map[*admission.Place]*nominatedHead
+	nominated map[*admission.QueueMember]*nominatedHead
 	// assignments are those that fitted the last evaluated head of a class: all of the class get the same as long as the same
 	// holds.
 	assignments map[*admission.Class]*cachedAssignment
@@ -44,7 +44,7 @@ const minSweep = 256
 // NewScheduler returns the scheduler of a snapshot. No other scheduler may run cycles on the same snapshot.
 func NewScheduler(s *admission.Snapshot) *Scheduler {
 	return &Scheduler{
-		snapshot: s, nominated: map[*admission.Place]*nominatedHead{}, assignments: map[*admission.Class]*cachedAssignment{},
+		snapshot: s, nominated: map[*admission.QueueMember]*nominatedHead{}, assignments: map[*admission.Class]*cachedAssignment{},
 		sweepAt: minSweep, classicalOrdering: newClassicalOrdering(),
 	}
 }
@@ -73,7 +73,7 @@ func (s *Scheduler) sweep() {
 	if len(s.nominated)+len(s.assignments) < s.sweepAt {
 		return
 	}
-	maps.DeleteFunc(s.nominated, func(p *admission.Place, _ *nominatedHead) bool { return !p.IsQueued() })
+	maps.DeleteFunc(s.nominated, func(p *admission.QueueMember, _ *nominatedHead) bool { return !p.IsQueued() })
 	maps.DeleteFunc(s.assignments, func(c *admission.Class, _ *cachedAssignment) bool { return c.Len() == 0 })
 	s.sweepAt = max(minSweep, 2*(len(s.nominated)+len(s.assignments)))
 }

@@ -9,11 +9,11 @@ import (
 
 func TestSweepDropsWhatLeftTheQueues(t *testing.T) {
 	s := NewScheduler(admission.NewSnapshot())
-	q := order.NewQueue[*admission.Waiter, admission.Want]("q")
-	stays := q.Push(&admission.Waiter{}, order.Rank{}, order.Membership{Class: "stays"})
+	q := order.NewQueue[*admission.PendingWorkload, admission.RequeueCondition]("q")
+	stays := q.Push(&admission.PendingWorkload{}, order.Rank{}, order.Membership{Class: "stays"})
 	s.nominated[stays], s.assignments[stays.Class()] = &nominatedHead{}, &cachedAssignment{}
 	for len(s.nominated)+len(s.assignments) < minSweep {
-		leaves := q.Push(&admission.Waiter{}, order.Rank{}, order.Membership{Class: "leaves"})
+		leaves := q.Push(&admission.PendingWorkload{}, order.Rank{}, order.Membership{Class: "leaves"})
 		s.nominated[leaves], s.assignments[leaves.Class()] = &nominatedHead{}, &cachedAssignment{}
 		q.Remove(leaves)
 	}

@@ -110,7 +110,7 @@ func (x *tournament) updatePosition(e *entrant) {
 
 // computeShare finds out what the node's share would be if its head were admitted.
 func (x *tournament) computeShare(e *entrant) {
-	trial := x.tree.Trial()
+	trial := x.tree.BeginTrial()
 	defer trial.Rollback()
 	usage := e.head.assignment.Usage
 	trial.Reserve(e.head.queue.Name(), usage)

@@ -32,7 +32,7 @@ func FuzzCycleMatchesNaiveCycle(f *testing.F) {
 // compareWithNaiveCycle runs a script on a snapshot kept up to date and on the twin that starts from scratch every time.
 func compareWithNaiveCycle(t *testing.T, data []byte) {
 	t.Helper()
-	script := admissiontest.Script(data)
+	script := admissiontest.GenerateScript(data)
 	steps, err := admissiontest.Parse(script)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, script)
@@ -90,8 +90,8 @@ func (p *naiveComparison) recordPlan(plan admission.Plan) []admission.Decision {
 			p.t.Fatalf("%s is decided about twice in\n%s", d.Workload, p.script)
 		}
 		seen[d.Workload] = true
-		if d.Verdict == admission.Wait {
-			p.lastReasons[d.Workload.Name] = d.Because
+		if d.Outcome == admission.Wait {
+			p.lastReasons[d.Workload.Name] = d.Reason
 			continue
 		}
 		d.Message = ""
@@ -115,7 +115,7 @@ func (p *naiveComparison) expectSameStatus(line string) {
 		want.Active, want.Inadmissible = want.Active+want.Inadmissible, 0
 		got.Active, got.Inadmissible = got.Active+got.Inadmissible, 0
 		p.expectSame(line, "statuses of "+queue, want, got)
-		p.expectSame(line, "waiting lists of "+queue, fresh.Waiting(queue), kept.Waiting(queue))
+		p.expectSame(line, "waiting lists of "+queue, fresh.ListPending(queue), kept.ListPending(queue))
 		lq := admissiontest.Key("lq")
 		p.expectSame(line, "local queues", fresh.LocalQueueStatus(lq, queue), kept.LocalQueueStatus(lq, queue))
 	}
@@ -126,12 +126,12 @@ func overusedQueues(f *admissiontest.Facts) map[string]bool {
 	over := map[string]bool{}
 	for queue := range f.Queues {
 		for _, flavor := range []string{"f", "g"} {
-			account := f.Account(quota.FlavorResource{Flavor: flavor, Resource: "gpu"})
+			account := f.NaiveQuota(quota.FlavorResource{Flavor: flavor, Resource: "gpu"})
 			place := admissiontest.QueueNode(queue)
-			if account.Cyclic(place) {
+			if account.IsInCycle(place) {
 				continue
 			}
-			if _, found := account.HighestUsed(place); found {
+			if _, found := account.FindOverused(place); found {
 				over[queue] = true
 			}
 		}
@@ -143,7 +143,7 @@ func TestDecisionOrderIsIndependentOfSnapshotHistory(t *testing.T) {
 	for seed := range int64(100) {
 		data := make([]byte, 300)
 		rand.New(rand.NewSource(seed)).Read(data)
-		steps, err := admissiontest.Parse(admissiontest.Script(data))
+		steps, err := admissiontest.Parse(admissiontest.GenerateScript(data))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,10 +155,10 @@ func TestDecisionOrderIsIndependentOfSnapshotHistory(t *testing.T) {
 				facts.Apply(step)
 			}
 		}
-		want := admissiontest.PlanText(cycle.Run(facts.Snapshot(), admissiontest.At(100), cycle.Options{}))
-		got := admissiontest.PlanText(kept.Run(admissiontest.At(100), cycle.Options{}))
+		want := admissiontest.PlanText(cycle.Run(facts.Snapshot(), admissiontest.TimeAt(100), cycle.Options{}))
+		got := admissiontest.PlanText(kept.Run(admissiontest.TimeAt(100), cycle.Options{}))
 		if diff := gocmp.Diff(want, got); diff != "" {
-			t.Fatalf("seed %d (-from scratch +kept up to date):\n%s\n%s", seed, diff, admissiontest.Script(data))
+			t.Fatalf("seed %d (-from scratch +kept up to date):\n%s\n%s", seed, diff, admissiontest.GenerateScript(data))
 		}
 	}
 }

@@ -26,9 +26,9 @@ func (s State) syncChecks(names []string, now time.Time) State {
 	return s
 }
 
-// Expect gives a workload that waits the entries of the checks that it will need whatever flavors it gets.
-func Expect(s State, names []string, now time.Time) State {
-	if s.Reservation != nil || s.Is(Finished) {
+// SyncExpectedChecks gives a workload that waits the entries of the checks that it will need whatever flavors it gets.
+func SyncExpectedChecks(s State, names []string, now time.Time) State {
+	if s.Reservation != nil || s.IsTrue(Finished) {
 		return s
 	}
 	return s.syncChecks(names, now)
@@ -45,8 +45,8 @@ func (s State) retryAt() time.Time {
 	return at
 }
 
-// saying lists the checks in one state by name, with their messages, for people.
-func (s State) saying(state CheckState) string {
+// checksText lists the checks in one state by name, with their messages, for people.
+func (s State) checksText(state CheckState) string {
 	var said []string
 	for _, c := range slices.SortedFunc(slices.Values(s.Checks), func(a, b Check) int { return strings.Compare(a.Name, b.Name) }) {
 		if c.State != state {

@@ -7,36 +7,36 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// noReservation is the text of Admitted=False without quota.
-const noReservation = "The workload has no reservation"
+// noReservationMessage is the text of Admitted=False without quota.
+const noReservationMessage = "The workload has no reservation"
 
-// Derive returns the state with the conditions that follow from its facts: Admitted from the reservation and the gates
+// DeriveConditions returns the state with the conditions that follow from its facts: Admitted from the reservation and the gates
 // (contract: kueue-api.md 1.13, 4.13). It changes nothing else but the execution time that an admission which ends adds
 // to PastExecution, and it is idempotent.
 //
 // An eviction admits nobody: while Evicted is True an admission may end but not begin.
-func Derive(s State, now time.Time) State {
-	if s.Is(Finished) {
+func DeriveConditions(s State, now time.Time) State {
+	if s.IsTrue(Finished) {
 		return s
 	}
 	was, known := s.Condition(Admitted)
-	admitted := s.Reservation != nil && Merge(s) == Admit && (was.Status == True || !s.Is(Evicted))
+	admitted := s.Reservation != nil && MergeChecks(s) == Admit && (was.Status == True || !s.IsTrue(Evicted))
 	switch {
 	case admitted:
-		return s.with(Admitted, True, admission.Admitted, "The workload is admitted", now)
-	case was.Status == False && Merge(s) == Admit:
+		return s.withCondition(Admitted, True, admission.Admitted, "The workload is admitted", now)
+	case was.Status == False && MergeChecks(s) == Admit:
 		return s // evicted: what kept it from being admitted before still says so
 	case s.Reservation != nil:
-		reason, message := s.unadmitted()
+		reason, message := s.notAdmittedReason()
 		if was.Status == True {
 			// Later than the reservation, also in whole seconds, so that wasAdmitted can tell.
 			reserved, _ := s.Condition(QuotaReserved)
-			return s.endAdmission(now).with(Admitted, False, reason, message, later(now, reserved.Since.Add(time.Second)))
+			return s.endAdmission(now).withCondition(Admitted, False, reason, message, laterTime(now, reserved.Since.Add(time.Second)))
 		}
-		return s.with(Admitted, False, reason, message, now)
+		return s.withCondition(Admitted, False, reason, message, now)
 	case known:
 		s = s.endAdmission(now)
-		return s.with(Admitted, False, admission.NoReservation, noReservation, now)
+		return s.withCondition(Admitted, False, admission.NoReservation, noReservationMessage, now)
 	default:
 		return s
 	}
@@ -49,16 +49,16 @@ func (s State) wasAdmitted() bool {
 	return admitted.Status == True || admitted.Since.After(reserved.Since)
 }
 
-func later(a, b time.Time) time.Time {
+func laterTime(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
 	}
 	return a
 }
 
-// unadmitted says why a workload that holds quota is not admitted.
-func (s State) unadmitted() (admission.Reason, string) {
-	if !s.checksReady() {
+// notAdmittedReason says why a workload that holds quota is not admitted.
+func (s State) notAdmittedReason() (admission.Reason, string) {
+	if !s.areChecksReady() {
 		return admission.UnsatisfiedAdmissionChecks, "The workload has not all checks ready"
 	}
 	if s.Reservation.DelayedTopology {
@@ -89,4 +89,6 @@ func (s State) pastExecution() int64 {
 }
 
 // BecameAdmitted tells whether the workload is admitted in after but was not in before.
-func BecameAdmitted(before, after State) bool { return after.Is(Admitted) && !before.Is(Admitted) }
+func BecameAdmitted(before, after State) bool {
+	return after.IsTrue(Admitted) && !before.IsTrue(Admitted)
+}

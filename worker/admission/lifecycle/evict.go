@@ -11,8 +11,8 @@ import (
 type Eviction struct {
 	Reason  admission.Reason
 	Message string
-	// PreemptedBecause is the reason of Preempted=True; empty when the eviction is no preemption.
-	PreemptedBecause admission.Reason
+	// PreemptionReason is the reason of Preempted=True; empty when the eviction is no preemption.
+	PreemptionReason admission.Reason
 	// RequeueAt is the earliest time to queue again, if that is later than what an earlier eviction has set; zero when the
 	// eviction sets no such bound.
 	RequeueAt time.Time
@@ -23,42 +23,42 @@ type Eviction struct {
 // reason; the same eviction twice changes nothing. A workload without a reservation has nothing to stop and is settled at
 // once.
 func Evict(s State, e Eviction, now time.Time) State {
-	if c, _ := s.Condition(Evicted); c.Status == True && c.Reason == e.Reason && s.Reservation != nil || s.Is(Finished) {
+	if c, _ := s.Condition(Evicted); c.Status == True && c.Reason == e.Reason && s.Reservation != nil || s.IsTrue(Finished) {
 		return s
 	}
-	s = s.with(Evicted, True, e.Reason, e.Message, now)
-	if e.PreemptedBecause != "" {
-		s = s.with(Preempted, True, e.PreemptedBecause, e.Message, now)
+	s = s.withCondition(Evicted, True, e.Reason, e.Message, now)
+	if e.PreemptionReason != "" {
+		s = s.withCondition(Preempted, True, e.PreemptionReason, e.Message, now)
 	}
-	s = s.unblock("Evicted", now)
-	s = s.counted(e.Reason)
+	s = s.clearBlockedOnPreemptionGates("Evicted", now)
+	s = s.countEviction(e.Reason)
 	if e.RequeueAt.After(now) {
-		s.RequeueAt = later(s.RequeueAt, e.RequeueAt)
+		s.RequeueAt = laterTime(s.RequeueAt, e.RequeueAt)
 	}
 	if isDeactivation(e.Reason) {
 		s.RequeueAt, s.RequeueCount = time.Time{}, 0
 	}
 	if s.Reservation == nil {
-		return s.turnAway(e, now)
+		return s.evictWithoutReservation(e, now)
 	}
-	return Derive(s.resetChecks(now), now)
+	return DeriveConditions(s.resetChecks(now), now)
 }
 
-// turnAway settles the eviction of a workload that holds nothing. One that has never been requeued is told of no trigger.
-func (s State) turnAway(e Eviction, now time.Time) State {
+// evictWithoutReservation settles the eviction of a workload that holds nothing. One that has never been requeued is told of no trigger.
+func (s State) evictWithoutReservation(e Eviction, now time.Time) State {
 	_, requeued := s.Condition(Requeued)
 	if requeued || !isDeactivation(e.Reason) {
-		return s.settle(now)
+		return s.finishEviction(now)
 	}
-	return WaitFor(s.resetChecks(now), admission.Deactivated, deactivated, now)
+	return SetPendingReason(s.resetChecks(now), admission.Deactivated, deactivatedMessage, now)
 }
 
-// unsaid leaves why the workload has no quota as it was said before (contract: messages.md 1.5).
-func (s State) unsaid(was State) State {
+// restorePendingReason leaves why the workload has no quota as it was said before (contract: messages.md 1.5).
+func (s State) restorePendingReason(was State) State {
 	for _, t := range []ConditionType{QuotaReserved, Admitted} {
 		c, known := was.Condition(t)
 		if !known {
-			s = s.without(t)
+			s = s.withoutCondition(t)
 			continue
 		}
 		s.Conditions = slices.Clone(s.Conditions)
@@ -89,10 +89,10 @@ func (c Check) reset(now time.Time) Check {
 	return c
 }
 
-func (s State) counted(evicted admission.Reason) State {
-	reason, cause := Split(evicted)
+func (s State) countEviction(evicted admission.Reason) State {
+	reason, cause := SplitEvictionReason(evicted)
 	if evicted == EvictedByPodsReadyTimeout {
-		cause = string(s.awaitedPods())
+		cause = string(s.podsReadyWaitReason())
 	}
 	s.Evictions = slices.Clone(s.Evictions)
 	for i := range s.Evictions {
@@ -105,32 +105,32 @@ func (s State) counted(evicted admission.Reason) State {
 	return s
 }
 
-// Block records that closed gates keep the workload from a preemption that would make room for it (contract: kueue-api.md
+// SetBlockedOnPreemptionGates records that closed gates keep the workload from a preemption that would make room for it (contract: kueue-api.md
 // 4.4). A workload that holds quota needs none.
-func Block(s State, message string, now time.Time) State {
-	if s.Reservation != nil || s.Is(Finished) {
+func SetBlockedOnPreemptionGates(s State, message string, now time.Time) State {
+	if s.Reservation != nil || s.IsTrue(Finished) {
 		return s
 	}
-	return s.with(BlockedOnPreemptionGates, True, PreemptionGated, message, now)
+	return s.withCondition(BlockedOnPreemptionGates, True, PreemptionGated, message, now)
 }
 
-// closeGates closes every gate: whoever opened them did so for the admission that has ended.
-func (s State) closeGates(now time.Time) State {
-	gates := slices.Clone(s.Gates)
+// closePreemptionGates closes every gate: whoever opened them did so for the admission that has ended.
+func (s State) closePreemptionGates(now time.Time) State {
+	gates := slices.Clone(s.PreemptionGates)
 	for i := range gates {
 		if gates[i].Open {
 			gates[i].Open, gates[i].Since = false, now
 		}
 	}
-	s.Gates = gates
+	s.PreemptionGates = gates
 	return s
 }
 
-// unblock takes back the complaint that a preemption gate is closed.
-func (s State) unblock(because admission.Reason, now time.Time) State {
+// clearBlockedOnPreemptionGates takes back the complaint that a preemption gate is closed.
+func (s State) clearBlockedOnPreemptionGates(because admission.Reason, now time.Time) State {
 	c, _ := s.Condition(BlockedOnPreemptionGates)
 	if c.Status != True {
 		return s
 	}
-	return s.with(BlockedOnPreemptionGates, False, because, previously(c.Message), now)
+	return s.withCondition(BlockedOnPreemptionGates, False, because, previousMessage(c.Message), now)
 }

@@ -7,8 +7,8 @@ type QueueState int
 
 // The states of a queue.
 const (
-	// QueueUnseen: nobody looked; it decides nothing.
-	QueueUnseen QueueState = iota
+	// QueueUnknown: nobody looked; it decides nothing.
+	QueueUnknown QueueState = iota
 	// QueueOpen: takes new workloads.
 	QueueOpen
 	// QueueInactive: takes no new ones for a reason that lies in its configuration; what it holds stays.
@@ -27,23 +27,23 @@ type Queue struct {
 	State QueueState
 }
 
-// mustLeave tells whether a workload that holds quota has to give it back.
-func (q Queue) mustLeave(admitted bool) bool {
+// mustEvict tells whether a workload that holds quota has to give it back.
+func (q Queue) mustEvict(admitted bool) bool {
 	switch q.State {
 	case QueueDraining:
 		return true
 	case QueueHeld, QueueMissing:
 		return !admitted
-	case QueueUnseen, QueueOpen, QueueInactive:
+	case QueueUnknown, QueueOpen, QueueInactive:
 		return false
 	default:
 		return false
 	}
 }
 
-// restarted tells whether the queue, which was stopped, is not any more. Whether it can admit is another question, which the
+// isRestarted tells whether the queue, which was stopped, is not any more. Whether it can admit is another question, which the
 // scheduling cycle answers.
-func (q Queue) restarted() bool { return q.State == QueueOpen || q.State == QueueInactive }
+func (q Queue) isRestarted() bool { return q.State == QueueOpen || q.State == QueueInactive }
 
 // Observation is what is true around a workload.
 type Observation struct {
@@ -53,9 +53,9 @@ type Observation struct {
 	// Checks that apply to the reservation, sorted; without one, those that apply whatever flavors are assigned. When the
 	// ClusterQueue is missing or unseen they are ignored.
 	Checks []string
-	// GatedBy are the names in the admission-gated-by annotation, sorted, and Gates is its value as it is.
-	GatedBy []string
-	Gates   string
+	// AdmissionGates are the names in the admission-gated-by annotation, sorted, and Gates is its value as it is.
+	AdmissionGates          []string
+	AdmissionGateAnnotation string
 	// Owned is true when somebody else stops the job, releases the quota after an eviction and lets the workload go at its
 	// end.
 	Owned bool
@@ -72,19 +72,19 @@ type Observation struct {
 type Policy struct {
 	// PodsReady is nil when nobody waits for pods.
 	PodsReady *PodsReadyPolicy
-	// KeepFinished is how long a finished workload is kept, KeepDeactivated how long one without owner that the system has
+	// FinishedRetention is how long a finished workload is kept, KeepDeactivated how long one without owner that the system has
 	// deactivated; nil for ever.
-	KeepFinished, KeepDeactivated *time.Duration
-	// OwnerGrace is how long a workload without owner keeps the quota that it has to give back, and one whose queue does not
+	FinishedRetention, DeactivatedRetention *time.Duration
+	// OwnerGracePeriod is how long a workload without owner keeps the quota that it has to give back, and one whose queue does not
 	// exist a reservation that somebody else made: whoever plays the owner goes first.
-	OwnerGrace time.Duration
+	OwnerGracePeriod time.Duration
 	// FinishOrphans finishes workloads whose owner is gone.
 	FinishOrphans bool
 	// ExplicitStatus says of every workload that nothing keeps back that it waits to be evaluated (gate
 	// UnadmittedWorkloadsExplicitStatus): a write more for each.
 	ExplicitStatus bool
-	// Coarse leaves unsaid what is not said with the gate UnadmittedWorkloadsObservability off.
-	Coarse bool
+	// CoarseReasons leaves unsaid what is not said with the gate UnadmittedWorkloadsObservability off.
+	CoarseReasons bool
 }
 
 // PodsReadyPolicy says how long pods may take to be ready, and when a workload whose pods took longer may queue again
@@ -94,6 +94,6 @@ type PodsReadyPolicy struct {
 	Timeout, RecoveryTimeout time.Duration
 	// BackoffBase is the delay after the first timeout; it doubles with every further one, up to BackoffMax.
 	BackoffBase, BackoffMax time.Duration
-	// Limit is how often the workload is requeued before it is deactivated; nil for any number of times.
-	Limit *int32
+	// RequeueLimit is how often the workload is requeued before it is deactivated; nil for any number of times.
+	RequeueLimit *int32
 }

@@ -68,9 +68,9 @@ func isDeactivation(reason admission.Reason) bool {
 	return reason == EvictedByDeactivation || strings.HasPrefix(string(reason), deactivatedDueTo)
 }
 
-// Split returns the low-cardinality reason of an eviction and, when the system deactivated the workload, the cause
+// SplitEvictionReason returns the low-cardinality reason of an eviction and, when the system deactivated the workload, the cause
 // (contract: kueue-api.md 5, labels reason and underlying_cause).
-func Split(evicted admission.Reason) (reason admission.Reason, cause string) {
+func SplitEvictionReason(evicted admission.Reason) (reason admission.Reason, cause string) {
 	if cause, ok := strings.CutPrefix(string(evicted), deactivatedDueTo); ok {
 		return EvictedByDeactivation, cause
 	}

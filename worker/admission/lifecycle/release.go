@@ -12,47 +12,47 @@ import (
 // whether the workload may queue again at once or which trigger it waits for. A workload that is not evicted, or holds nothing, stays as it is.
 func Release(s State, now time.Time) State {
 	evicted, _ := s.Condition(Evicted)
-	if evicted.Status != True || s.Is(Finished) || !s.holdsSomething() {
+	if evicted.Status != True || s.IsTrue(Finished) || !s.hasAnythingToRelease() {
 		return s
 	}
-	return s.settle(now)
+	return s.finishEviction(now)
 }
 
-// withdraw takes the reservation of a workload that is not admitted. No trigger keeps it from queueing again.
-func (s State) withdraw(now time.Time) State {
+// withdrawReservation takes the reservation of a workload that is not admitted. No trigger keeps it from queueing again.
+func (s State) withdrawReservation(now time.Time) State {
 	s.Reservation = nil
 	s.Cluster, s.Nominated, s.UnhealthyNodes = "", nil, nil
-	s = s.with(QuotaReserved, False, admission.PendingEvaluation, pendingEvaluation, now)
-	return Derive(s.resetChecks(now).closeGates(now), now)
+	s = s.withCondition(QuotaReserved, False, admission.PendingEvaluation, pendingEvaluationMessage, now)
+	return DeriveConditions(s.resetChecks(now).closePreemptionGates(now), now)
 }
 
-// settle takes the reservation of an evicted workload away and decides about its next try.
-func (s State) settle(now time.Time) State {
+// finishEviction takes the reservation of an evicted workload away and decides about its next try.
+func (s State) finishEviction(now time.Time) State {
 	evicted, _ := s.Condition(Evicted)
 	s.Reservation = nil
 	s.Cluster, s.Nominated, s.UnhealthyNodes = "", nil, nil
-	reason, message := pendingAfter(evicted)
-	s = s.with(QuotaReserved, False, reason, message, now)
-	s = Derive(s.resetChecks(now).closeGates(now), now)
+	reason, message := pendingReasonAfter(evicted)
+	s = s.withCondition(QuotaReserved, False, reason, message, now)
+	s = DeriveConditions(s.resetChecks(now).closePreemptionGates(now), now)
 	if evicted.Reason == deactivatedDueTo+DeactivateForExecutionTime {
 		s.PastExecution = nil // whoever reactivates the workload grants it the whole time again
 	}
 	if evicted.Reason == EvictedByPreemption || evicted.Reason == EvictedByNodeFailures {
-		return s.with(Requeued, True, evicted.Reason, evicted.Message, now)
+		return s.withCondition(Requeued, True, evicted.Reason, evicted.Message, now)
 	}
-	s = s.with(Requeued, False, evicted.Reason, evicted.Message, now)
-	return requeue(s, Observation{Now: now})
+	s = s.withCondition(Requeued, False, evicted.Reason, evicted.Message, now)
+	return requeueIfTriggered(s, Observation{Now: now})
 }
 
-// holdsSomething tells whether there is anything that a release would take away.
-func (s State) holdsSomething() bool {
-	return s.Reservation != nil || s.Is(QuotaReserved) || s.Is(Admitted) || s.Cluster != "" || len(s.Nominated) > 0
+// hasAnythingToRelease tells whether there is anything that a release would take away.
+func (s State) hasAnythingToRelease() bool {
+	return s.Reservation != nil || s.IsTrue(QuotaReserved) || s.IsTrue(Admitted) || s.Cluster != "" || len(s.Nominated) > 0
 }
 
-// pendingAfter is what QuotaReserved=False says after an eviction.
-func pendingAfter(evicted Condition) (admission.Reason, string) {
+// pendingReasonAfter is what QuotaReserved=False says after an eviction.
+func pendingReasonAfter(evicted Condition) (admission.Reason, string) {
 	if isDeactivation(evicted.Reason) {
-		return admission.Deactivated, deactivated
+		return admission.Deactivated, deactivatedMessage
 	}
 	return admission.PendingEvaluation, evicted.Message
 }
@@ -63,44 +63,44 @@ func ReservedMessage(queue string) string { return "Quota reserved in ClusterQue
 // Reserve records that the cycle found room (contract: kueue-api.md 4.1 row admit): every applicable check gets an entry,
 // traces of an earlier eviction become False, and the workload is admitted at once when no gate is closed.
 func Reserve(s State, r Reservation, checks []string, message string, now time.Time) State {
-	if s.Is(Finished) {
+	if s.IsTrue(Finished) {
 		return s
 	}
 	s.Reservation = &r
-	s = s.with(QuotaReserved, True, admission.QuotaReserved, message, now)
+	s = s.withCondition(QuotaReserved, True, admission.QuotaReserved, message, now)
 	for _, t := range []ConditionType{Evicted, Preempted, BlockedOnPreemptionGates} {
 		if c, _ := s.Condition(t); c.Status == True {
-			s = s.with(t, False, admission.QuotaReserved, previously(c.Message), now)
+			s = s.withCondition(t, False, admission.QuotaReserved, previousMessage(c.Message), now)
 		}
 	}
 	if !s.RequeueAt.After(now) { // it is over, and nobody has taken it away yet
 		s.RequeueAt = time.Time{}
 	}
-	return Derive(s.syncChecks(checks, now), now)
+	return DeriveConditions(s.syncChecks(checks, now), now)
 }
 
-func previously(message string) string {
+func previousMessage(message string) string {
 	const prefix = "Previously: "
 	return prefix + strings.TrimPrefix(message, prefix)
 }
 
-// WaitFor records why the workload has no quota yet, as QuotaReserved=False and Admitted=False. A workload that holds quota
+// SetPendingReason records why the workload has no quota yet, as QuotaReserved=False and Admitted=False. A workload that holds quota
 // stays as it is.
-func WaitFor(s State, reason admission.Reason, message string, now time.Time) State {
-	if s.Reservation != nil || s.Is(QuotaReserved) || s.Is(Finished) {
+func SetPendingReason(s State, reason admission.Reason, message string, now time.Time) State {
+	if s.Reservation != nil || s.IsTrue(QuotaReserved) || s.IsTrue(Finished) {
 		return s
 	}
-	next := s.with(QuotaReserved, False, reason, message, now)
+	next := s.withCondition(QuotaReserved, False, reason, message, now)
 	if next.Equal(s) {
-		return Derive(s, now)
+		return DeriveConditions(s, now)
 	}
-	return Derive(next, now).with(Admitted, False, admission.NoReservation, noReservation, now)
+	return DeriveConditions(next, now).withCondition(Admitted, False, admission.NoReservation, noReservationMessage, now)
 }
 
 // Finish records how the workload ended. The first outcome stays for ever.
 func Finish(s State, reason admission.Reason, message string, now time.Time) State {
-	if s.Is(Finished) {
+	if s.IsTrue(Finished) {
 		return s
 	}
-	return s.with(Finished, True, reason, message, now)
+	return s.withCondition(Finished, True, reason, message, now)
 }

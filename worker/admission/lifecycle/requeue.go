@@ -6,54 +6,54 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// waitsForTrigger tells whether the workload was evicted and must not queue before something happens.
-func (s State) waitsForTrigger() bool {
+// awaitsRequeueTrigger tells whether the workload was evicted and must not queue before something happens.
+func (s State) awaitsRequeueTrigger() bool {
 	requeued, _ := s.Condition(Requeued)
-	return s.Reservation == nil && s.Is(Evicted) && requeued.Status == False
+	return s.Reservation == nil && s.IsTrue(Evicted) && requeued.Status == False
 }
 
-// requeueWhenTriggered lets an evicted workload queue again once its trigger has come. A time that is over is taken away from a
+// requeueOnTrigger lets an evicted workload queue again once its trigger has come. A time that is over is taken away from a
 // workload without quota, whatever has set it (contract: messages.md 5.3).
-func requeueWhenTriggered(p *Plan, o Observation) {
-	p.Next = requeue(p.Next, o)
+func requeueOnTrigger(p *Plan, o Observation) {
+	p.Next = requeueIfTriggered(p.Next, o)
 	if p.Next.Reservation == nil && !p.Next.RequeueAt.After(o.Now) {
 		p.Next.RequeueAt = time.Time{}
 	}
 }
 
-// requeue sets Requeued to True if the trigger that the eviction waits for has come (contract: kueue-api.md 1.13, 4.11).
-func requeue(s State, o Observation) State {
-	if !s.waitsForTrigger() || s.Active && s.RequeueAt.After(o.Now) {
+// requeueIfTriggered sets Requeued to True if the trigger that the eviction waits for has come (contract: kueue-api.md 1.13, 4.11).
+func requeueIfTriggered(s State, o Observation) State {
+	if !s.awaitsRequeueTrigger() || s.Active && s.RequeueAt.After(o.Now) {
 		return s
 	}
 	evicted, _ := s.Condition(Evicted)
 	switch reason := evicted.Reason; {
 	case isDeactivation(reason) && s.Active:
 		s.RequeueCount = 0
-		return s.requeued(RequeuedReactivated, "The workload was reactivated", o.Now)
-	case reason == EvictedByClusterQueueStopped && o.ClusterQueue.restarted():
-		return s.requeued(RequeuedClusterQueueRestarted, "The ClusterQueue was restarted after being stopped", o.Now)
-	case reason == EvictedByLocalQueueStopped && o.LocalQueue.restarted():
-		return s.requeued(RequeuedLocalQueueRestarted, "The LocalQueue was restarted after being stopped", o.Now)
-	case s.backsOff():
+		return s.setRequeued(RequeuedReactivated, "The workload was reactivated", o.Now)
+	case reason == EvictedByClusterQueueStopped && o.ClusterQueue.isRestarted():
+		return s.setRequeued(RequeuedClusterQueueRestarted, "The ClusterQueue was restarted after being stopped", o.Now)
+	case reason == EvictedByLocalQueueStopped && o.LocalQueue.isRestarted():
+		return s.setRequeued(RequeuedLocalQueueRestarted, "The LocalQueue was restarted after being stopped", o.Now)
+	case s.isBackoffTrigger():
 		s.RequeueAt = time.Time{}
-		return s.requeued(RequeuedBackoffFinished, "The workload backoff was finished", o.Now)
+		return s.setRequeued(RequeuedBackoffFinished, "The workload backoff was finished", o.Now)
 	default:
 		return s
 	}
 }
 
-func (s State) requeued(reason admission.Reason, message string, now time.Time) State {
-	s = s.with(Requeued, True, reason, message, now)
+func (s State) setRequeued(reason admission.Reason, message string, now time.Time) State {
+	s = s.withCondition(Requeued, True, reason, message, now)
 	c, _ := s.Condition(QuotaReserved)
 	if c.Reason == admission.Deactivated || c.Reason == admission.Suspended {
-		s = s.with(QuotaReserved, False, admission.PendingEvaluation, pendingEvaluation, now)
+		s = s.withCondition(QuotaReserved, False, admission.PendingEvaluation, pendingEvaluationMessage, now)
 	}
 	return s
 }
 
-// backsOff tells whether the trigger is a time, rather than somebody's deed.
-func (s State) backsOff() bool {
+// isBackoffTrigger tells whether the trigger is a time, rather than somebody's deed.
+func (s State) isBackoffTrigger() bool {
 	evicted, _ := s.Condition(Evicted)
 	switch {
 	case isDeactivation(evicted.Reason):
@@ -65,9 +65,9 @@ func (s State) backsOff() bool {
 	}
 }
 
-// requeueAt is when the workload's backoff ends; zero when it waits for no time, or holds quota.
-func (s State) requeueAt() time.Time {
-	if s.Reservation == nil && !s.Is(Finished) {
+// backoffEnd is when the workload's backoff ends; zero when it waits for no time, or holds quota.
+func (s State) backoffEnd() time.Time {
+	if s.Reservation == nil && !s.IsTrue(Finished) {
 		return s.RequeueAt
 	}
 	return time.Time{}

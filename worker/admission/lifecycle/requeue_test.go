@@ -9,7 +9,7 @@ import (
 
 // What Requeued and QuotaReserved say right after the release of a job's quota, by the reason of the eviction (contract:
 // kueue-api.md 1.13 rows Requeued, 4.11 step 3).
-func TestWhoQueuesAgainAtOnceAndWhoWaitsForATrigger(t *testing.T) {
+func TestRequeueTriggers(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		evicted  admission.Reason
@@ -27,7 +27,7 @@ func TestWhoQueuesAgainAtOnceAndWhoWaitsForATrigger(t *testing.T) {
 		{"whoever deactivated them", "DeactivatedDueToAdmissionCheck", False, "DeactivatedDueToAdmissionCheck", admission.Deactivated},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := reserved(0)
+			s := reservedState(0)
 			s.Active = !isDeactivation(c.evicted)
 			s = Release(Evict(s, Eviction{Reason: c.evicted, Message: "m", RequeueAt: at(90)}, at(10)), at(20))
 			requeued, _ := s.Condition(Requeued)
@@ -47,14 +47,14 @@ func TestWhoQueuesAgainAtOnceAndWhoWaitsForATrigger(t *testing.T) {
 	}
 }
 
-func TestReactivationAndDeactivationForgetHowOftenPodsWereLate(t *testing.T) {
-	late := reserved(0).change(func(s *State) { s.RequeueCount = 4 })
-	off := Evict(inactive(late), Eviction{Reason: EvictedByDeactivation}, at(5))
+func TestReactivationAndDeactivationResetRequeueCount(t *testing.T) {
+	late := reservedState(0).withChange(func(s *State) { s.RequeueCount = 4 })
+	off := Evict(deactivatedState(late), Eviction{Reason: EvictedByDeactivation}, at(5))
 	if off.RequeueCount != 0 || !off.RequeueAt.IsZero() {
 		t.Errorf("deactivated: %d times, at %v", off.RequeueCount, off.RequeueAt)
 	}
-	waiting := Release(off, at(9)).change(func(s *State) { s.RequeueCount, s.Active = 4, true })
-	if on := Step(waiting, open(10)).Next; on.RequeueCount != 0 {
+	waiting := Release(off, at(9)).withChange(func(s *State) { s.RequeueCount, s.Active = 4, true })
+	if on := Step(waiting, openObservation(10)).Next; on.RequeueCount != 0 {
 		t.Errorf("reactivated: %d times", on.RequeueCount)
 	}
 	moved := Evict(late, Eviction{Reason: EvictedByPreemption}, at(5))
@@ -65,12 +65,12 @@ func TestReactivationAndDeactivationForgetHowOftenPodsWereLate(t *testing.T) {
 
 // A time to queue again only moves forward, is taken away when it is over and the workload waits, and stays else (contract:
 // messages.md 5.3).
-func TestATimeToQueueAgainGoesWhenItIsOver(t *testing.T) {
-	backingOff := func(s State, until int) State { return s.change(func(s *State) { s.RequeueAt = at(until) }) }
-	waiting := WaitFor(queued(), admission.WaitingForQuota, "m", at(0))
-	stopped := Release(Evict(backingOff(reserved(0), 60), Eviction{Reason: EvictedByClusterQueueStopped, Message: "m"}, at(10)), at(20))
-	preempted := Release(Evict(backingOff(reserved(0), 60), Eviction{Reason: EvictedByPreemption, Message: "m"}, at(10)), at(20))
-	retried := Evict(backingOff(reserved(0), 60), Eviction{Reason: EvictedByAdmissionCheck, RequeueAt: at(40)}, at(10))
+func TestExpiredRequeueAtIsCleared(t *testing.T) {
+	backingOff := func(s State, until int) State { return s.withChange(func(s *State) { s.RequeueAt = at(until) }) }
+	waiting := SetPendingReason(queuedState(), admission.WaitingForQuota, "m", at(0))
+	stopped := Release(Evict(backingOff(reservedState(0), 60), Eviction{Reason: EvictedByClusterQueueStopped, Message: "m"}, at(10)), at(20))
+	preempted := Release(Evict(backingOff(reservedState(0), 60), Eviction{Reason: EvictedByPreemption, Message: "m"}, at(10)), at(20))
+	retried := Evict(backingOff(reservedState(0), 60), Eviction{Reason: EvictedByAdmissionCheck, RequeueAt: at(40)}, at(10))
 	closed := func(o *Observation) { o.ClusterQueue.State = QueueHeld }
 	for name, c := range map[string]struct {
 		state  State
@@ -78,17 +78,17 @@ func TestATimeToQueueAgainGoesWhenItIsOver(t *testing.T) {
 		want   int
 		status Status
 	}{
-		"before it, of one that waits":                       {backingOff(waiting, 60), open(59), 60, ""},
-		"over, of one that nobody has evicted":               {backingOff(waiting, 60), open(60), 0, ""},
-		"over, of one that holds quota":                      {backingOff(reserved(0), 60), open(70), 60, ""},
-		"before it, of one whose queue was started again":    {stopped, open(59), 60, False},
-		"over, of one whose queue was started again":         {stopped, open(60), 0, True},
-		"over, of one whose queue is stopped":                {stopped, open(60).with(closed), 0, False},
-		"before it, of a victim, which queues again at once": {preempted, open(30), 60, True},
-		"over, of a victim":                                  {preempted, open(60), 0, True},
-		"an earlier one does not bring it forward":           {retried, open(50), 60, ""},
-		"of one that somebody deactivates":                   {inactive(backingOff(waiting, 60)), open(30), 0, ""},
-		"of one that is deactivated already":                 {backingOff(inactive(Release(Evict(inactive(reserved(0)), Eviction{Reason: EvictedByDeactivation}, at(5)), at(6))), 60), open(30), 0, False},
+		"before it, of one that waits":                       {backingOff(waiting, 60), openObservation(59), 60, ""},
+		"over, of one that nobody has evicted":               {backingOff(waiting, 60), openObservation(60), 0, ""},
+		"over, of one that holds quota":                      {backingOff(reservedState(0), 60), openObservation(70), 60, ""},
+		"before it, of one whose queue was started again":    {stopped, openObservation(59), 60, False},
+		"over, of one whose queue was started again":         {stopped, openObservation(60), 0, True},
+		"over, of one whose queue is stopped":                {stopped, openObservation(60).withChange(closed), 0, False},
+		"before it, of a victim, which queues again at once": {preempted, openObservation(30), 60, True},
+		"over, of a victim":                                  {preempted, openObservation(60), 0, True},
+		"an earlier one does not bring it forward":           {retried, openObservation(50), 60, ""},
+		"of one that somebody deactivates":                   {deactivatedState(backingOff(waiting, 60)), openObservation(30), 0, ""},
+		"of one that is deactivated already":                 {backingOff(deactivatedState(Release(Evict(deactivatedState(reservedState(0)), Eviction{Reason: EvictedByDeactivation}, at(5)), at(6))), 60), openObservation(30), 0, False},
 	} {
 		p := Step(c.state, c.sees)
 		want := at(c.want)
@@ -98,8 +98,8 @@ func TestATimeToQueueAgainGoesWhenItIsOver(t *testing.T) {
 		if !p.Next.RequeueAt.Equal(want) {
 			t.Errorf("%s: requeue at %v, want %v", name, p.Next.RequeueAt, want)
 		}
-		if p.Next.Reservation == nil && !p.WakeAt.Equal(want) {
-			t.Errorf("%s: wakes at %v, want %v", name, p.WakeAt, want)
+		if p.Next.Reservation == nil && !p.RecheckAt.Equal(want) {
+			t.Errorf("%s: wakes at %v, want %v", name, p.RecheckAt, want)
 		}
 		if requeued, _ := p.Next.Condition(Requeued); requeued.Status != c.status {
 			t.Errorf("%s: Requeued is %q, want %q", name, requeued.Status, c.status)
@@ -108,16 +108,16 @@ func TestATimeToQueueAgainGoesWhenItIsOver(t *testing.T) {
 }
 
 // An eviction for late pods says what they were late with, wherever it comes from.
-func TestLatePodsAreCountedByWhatTheyWereLateWith(t *testing.T) {
+func TestPodsReadyTimeoutsAreCountedByCause(t *testing.T) {
 	for name, c := range map[string]struct {
 		state State
 		want  string
 	}{
-		"never said":                       {reserved(0), "WaitForStart"},
-		"said to be waited for":            {reserved(0).ready(False, WaitForStart, 1), "WaitForStart"},
-		"lost":                             {reserved(0).ready(True, "Started", 1).ready(False, WaitForRecovery, 5), "WaitForRecovery"},
-		"lost, in an older version's word": {reserved(0).ready(False, legacyRecovery, 5), "WaitForRecovery"},
-		"lost in an earlier admission":     {reserved(9).ready(False, WaitForRecovery, 5), "WaitForStart"},
+		"never said":                       {reservedState(0), "WaitForStart"},
+		"said to be waited for":            {reservedState(0).withPodsReady(False, WaitForStart, 1), "WaitForStart"},
+		"lost":                             {reservedState(0).withPodsReady(True, "Started", 1).withPodsReady(False, WaitForRecovery, 5), "WaitForRecovery"},
+		"lost, in an older version's word": {reservedState(0).withPodsReady(False, legacyRecovery, 5), "WaitForRecovery"},
+		"lost in an earlier admission":     {reservedState(9).withPodsReady(False, WaitForRecovery, 5), "WaitForStart"},
 	} {
 		evicted := Evict(c.state, Eviction{Reason: EvictedByPodsReadyTimeout}, at(100))
 		if want := (EvictionCount{Reason: "PodsReadyTimeout", Cause: c.want, Count: 1}); len(evicted.Evictions) != 1 || evicted.Evictions[0] != want {

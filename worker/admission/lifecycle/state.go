@@ -79,8 +79,8 @@ type Reservation struct {
 	DelayedTopology bool
 }
 
-// Gate is the position of one preemption gate.
-type Gate struct {
+// PreemptionGate is the position of one preemption gate.
+type PreemptionGate struct {
 	Name string
 	// Open lets the workload preempt as far as this gate is concerned.
 	Open bool
@@ -130,8 +130,8 @@ type State struct {
 	PastExecution *int32
 	// Evictions so far.
 	Evictions []EvictionCount
-	// Gates are the preemption gates that have a position, in the stored order.
-	Gates []Gate
+	// PreemptionGates are the preemption gates that have a position, in the stored order.
+	PreemptionGates []PreemptionGate
 }
 
 // Condition returns the condition of a type; ok tells whether there is one.
@@ -144,8 +144,8 @@ func (s State) Condition(t ConditionType) (c Condition, ok bool) {
 	return Condition{}, false
 }
 
-// Is tells whether the condition is there and True.
-func (s State) Is(t ConditionType) bool {
+// IsTrue tells whether the condition is there and True.
+func (s State) IsTrue(t ConditionType) bool {
 	c, ok := s.Condition(t)
 	return ok && c.Status == True
 }
@@ -161,7 +161,7 @@ func (s State) Equal(t State) bool {
 		s.Cluster == t.Cluster && slices.Equal(s.Nominated, t.Nominated) &&
 		slices.Equal(s.UnhealthyNodes, t.UnhealthyNodes) &&
 		equalPointers(s.PastExecution, t.PastExecution) && slices.Equal(s.Evictions, t.Evictions) &&
-		slices.EqualFunc(s.Gates, t.Gates, Gate.equal)
+		slices.EqualFunc(s.PreemptionGates, t.PreemptionGates, PreemptionGate.equal)
 }
 
 func equalPointers(a, b *int32) bool { return a == b || a != nil && b != nil && *a == *b }
@@ -178,7 +178,7 @@ func (c Check) equal(d Check) bool {
 	return since && c == d
 }
 
-func (g Gate) equal(h Gate) bool {
+func (g PreemptionGate) equal(h PreemptionGate) bool {
 	return g.Name == h.Name && g.Open == h.Open && g.Since.Equal(h.Since)
 }
 
@@ -189,9 +189,9 @@ func (r *Reservation) equal(t *Reservation) bool {
 	return r.ClusterQueue == t.ClusterQueue && r.DelayedTopology == t.DelayedTopology && slices.Equal(r.Flavors, t.Flavors)
 }
 
-// with returns the state with the condition set. Since moves only when the status changes, as readers of conditions
+// withCondition returns the state with the condition set. Since moves only when the status changes, as readers of conditions
 // expect; an equal condition leaves the state as it is.
-func (s State) with(t ConditionType, status Status, reason admission.Reason, message string, now time.Time) State {
+func (s State) withCondition(t ConditionType, status Status, reason admission.Reason, message string, now time.Time) State {
 	set := Condition{Type: t, Status: status, Reason: reason, Message: message, Since: now, Generation: s.Generation}
 	if t == Preempted {
 		set.Generation = 0 // it says nothing of the spec (contract: messages.md 0)
@@ -213,8 +213,8 @@ func (s State) with(t ConditionType, status Status, reason admission.Reason, mes
 	return s
 }
 
-// without returns the state without the condition.
-func (s State) without(t ConditionType) State {
+// withoutCondition returns the state without the condition.
+func (s State) withoutCondition(t ConditionType) State {
 	if _, ok := s.Condition(t); ok {
 		s.Conditions = slices.DeleteFunc(slices.Clone(s.Conditions), func(c Condition) bool { return c.Type == t })
 	}

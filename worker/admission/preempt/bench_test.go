@@ -23,7 +23,7 @@ func gpuUsage(n int) admission.Usage {
 func fullyUsedSnapshot(queues, holdersEach int, deep bool) *admission.Snapshot {
 	s := admission.NewSnapshot()
 	for i := range queues {
-		q := admission.Queue{Name: fmt.Sprintf("queue-%04d", i), Cohort: "all"}
+		q := admission.ClusterQueue{Name: fmt.Sprintf("queue-%04d", i), Cohort: "all"}
 		if deep {
 			q.Cohort = fmt.Sprintf("cohort-%03d", i/10)
 			s.UpsertCohort(admission.Cohort{Name: q.Cohort, Parent: "all"})
@@ -44,7 +44,7 @@ func fullyUsedSnapshot(queues, holdersEach int, deep bool) *admission.Snapshot {
 			name := fmt.Sprintf("w-%04d-%05d", i, j)
 			s.Admit(admission.Reservation{
 				Key: admissiontest.Key(name), UID: name, LocalQueue: "lq", Queue: q.Name, Usage: gpuUsage(1),
-				Priority: int32(j % 7), ReservedAt: admissiontest.At(j * 31 % 1000), Admitted: true,
+				Priority: int32(j % 7), ReservedAt: admissiontest.TimeAt(j * 31 % 1000), Admitted: true,
 			})
 		}
 	}

@@ -33,8 +33,8 @@ func (c *candidateCursor) current() *admission.Reservation { return c.candidates
 // isBorrowing reports whether the queue and all above it borrow, up to where the preemptor is a member, so that what is taken
 // from them is not their own. Once they do not, they never do again in the same search.
 func (c *candidateCursor) isBorrowing() bool {
-	for at := c.cell; at != nil && at.Node() != c.commonAncestor; at = at.Above() {
-		if !at.Over() {
+	for at := c.cell; at != nil && at.Node() != c.commonAncestor; at = at.Parent() {
+		if !at.IsBorrowing() {
 			return false
 		}
 	}
@@ -45,7 +45,7 @@ func (c *candidateCursor) compare(other *candidateCursor) int {
 	if by := c.candidateKey.compare(other.candidateKey); by != 0 {
 		return by
 	}
-	return admission.TakenBefore(c.current(), other.current())
+	return admission.CompareCandidates(c.current(), other.current())
 }
 
 // addQueueCandidates adds what a queue's workloads hold of one flavor-resource.
@@ -54,8 +54,8 @@ func (s *candidateStream) addQueueCandidates(in *admission.Snapshot, as candidat
 		return
 	}
 	queue := cell.Node().Name()
-	for _, roll := range in.Rolls(queue, cell.Name()) {
-		as.candidates, as.recentUsage = roll.Holders, recentUsage(in, queue, roll.LocalQueue)
+	for _, roll := range in.Candidates(queue, cell.Name()) {
+		as.candidates, as.recentUsage = roll.Reservations, recentUsage(in, queue, roll.LocalQueue)
 		s.addCursor(as)
 	}
 }

@@ -115,10 +115,10 @@ func (x *Search) collectAtLevel(level int, cell *quota.Cell, as candidateCursor)
 		return
 	}
 	for range level {
-		cell = cell.Above()
+		cell = cell.Parent()
 	}
 	as.commonAncestor = cell.Node()
-	for _, below := range cell.Below() {
+	for _, below := range cell.Children() {
 		if below.Node() != x.simulation.path[level-1] {
 			x.collectInSubtree(below, as)
 		}
@@ -127,12 +127,12 @@ func (x *Search) collectAtLevel(level int, cell *quota.Cell, as candidateCursor)
 
 func (x *Search) collectInSubtree(cell *quota.Cell, as candidateCursor) {
 	switch {
-	case !cell.Over():
+	case !cell.IsBorrowing():
 	case cell.Node().IsQueue():
 		as.cell = cell
 		x.candidates.addQueueCandidates(x.snapshot, as, cell)
 	default:
-		for _, below := range cell.Below() {
+		for _, below := range cell.Children() {
 			x.collectInSubtree(below, as)
 		}
 	}

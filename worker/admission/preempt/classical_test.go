@@ -164,7 +164,7 @@ func TestAReservationThatIsOnlyAssumedIsNoCandidate(t *testing.T) {
 	if got := preempt.Find(s, need, preempt.Options{}); got != nil {
 		t.Fatalf("%s would be evicted while its admission is being written", victimsText(got))
 	}
-	r, _ := s.Holding(admissiontest.Key("v"))
+	r, _ := s.Reservation(admissiontest.Key("v"))
 	s.Admit(r)
 	if got := victimsText(preempt.Find(s, need, preempt.Options{})); got != "v (InClusterQueue)" {
 		t.Errorf("victims are %q once it is written", got)
@@ -174,14 +174,14 @@ func TestAReservationThatIsOnlyAssumedIsNoCandidate(t *testing.T) {
 func TestAVictimIsChosenOnce(t *testing.T) {
 	s := buildSnapshot(t, "queue a preempt=LowerPriority f gpu=4\n admitted v queue=a f/gpu=4\n admitted u queue=a f/gpu=0")
 	need := parseRequest(t, "queue=a prio=9 f/gpu=4")
-	s.Evicting(admissiontest.Key("v"))
-	want := []admission.Victim{{Workload: admissiontest.Key("v"), UID: "v", Queue: "a", Because: admission.InClusterQueue, Evicted: true}}
+	s.MarkEvicting(admissiontest.Key("v"))
+	want := []admission.Victim{{Workload: admissiontest.Key("v"), UID: "v", Queue: "a", Reason: admission.InClusterQueue, Evicted: true}}
 	for range 2 {
 		if got := preempt.Find(s, need, preempt.Options{}); len(got) != 1 || got[0] != want[0] {
 			t.Errorf("victims are %+v", got)
 		}
 	}
-	s.Spare(admissiontest.Key("v"))
+	s.UnmarkEvicting(admissiontest.Key("v"))
 	if got := victimsText(preempt.Find(s, need, preempt.Options{})); got != "v (InClusterQueue)" {
 		t.Errorf("victims are %q after the eviction failed", got)
 	}

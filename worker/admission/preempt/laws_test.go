@@ -17,7 +17,7 @@ import (
 func snapshotWithout(f *admissiontest.Facts, gone ...string) *admission.Snapshot {
 	c := copyFacts(f)
 	for _, name := range gone {
-		delete(c.Holding, name)
+		delete(c.Reservations, name)
 	}
 	return c.Snapshot()
 }
@@ -61,14 +61,14 @@ func TestVictimsMakeRoomAndNoneIsEvictedAgainstPolicy(t *testing.T) {
 
 // policyViolation says what the victim should have been protected by, empty if nothing.
 func policyViolation(f *admissiontest.Facts, need preempt.Request, v admission.Victim, o preempt.Options) string {
-	r, p, w := f.Holding[v.Workload.Name], f.Queues[need.Queue].Preemption, need.Workload
-	never := func(policy admission.Policy) bool { return policy == "" || policy == admission.Never }
+	r, p, w := f.Reservations[v.Workload.Name], f.Queues[need.Queue].Preemption, need.Workload
+	never := func(policy admission.PreemptionPolicy) bool { return policy == "" || policy == admission.Never }
 	switch {
 	case v.Evicted != r.Evicted || v.Queue != r.Queue || v.UID != r.UID:
 		return "it is somebody else"
 	case v.Evicted:
 		return ""
-	case (v.Because == admission.InClusterQueue) != (v.Queue == need.Queue):
+	case (v.Reason == admission.InClusterQueue) != (v.Queue == need.Queue):
 		return "the reason is about another queue"
 	case v.Queue == need.Queue && never(p.WithinQueue), v.Queue != need.Queue && never(p.ReclaimWithinCohort):
 		return "nobody there may be evicted"
@@ -78,14 +78,14 @@ func policyViolation(f *admissiontest.Facts, need preempt.Request, v admission.V
 		}
 	case v.Queue == need.Queue && r.Priority >= w.Priority:
 		return "its priority is not lower"
-	case v.Because == admission.InCohortReclamation && p.ReclaimWithinCohort == admission.LowerPriority && r.Priority >= w.Priority:
+	case v.Reason == admission.InCohortReclamation && p.ReclaimWithinCohort == admission.LowerPriority && r.Priority >= w.Priority:
 		return "its priority is not lower"
-	case v.Because == admission.InCohortReclaimWhileBorrowing:
+	case v.Reason == admission.InCohortReclaimWhileBorrowing:
 		if o.FairSharing || never(p.BorrowWithinCohort) || r.Priority >= w.Priority ||
 			p.BorrowThreshold != nil && r.Priority > *p.BorrowThreshold {
 			return "nobody borrows at its cost"
 		}
-	case v.Because == admission.InCohortFairSharing && !o.FairSharing:
+	case v.Reason == admission.InCohortFairSharing && !o.FairSharing:
 		return "nobody shares fairly"
 	}
 	if v.Queue != need.Queue && !borrowsAnything(f, v.Queue) {
@@ -97,7 +97,7 @@ func policyViolation(f *admissiontest.Facts, need preempt.Request, v admission.V
 func borrowsAnything(f *admissiontest.Facts, queue string) bool {
 	at := admissiontest.QueueNode(queue)
 	return slices.ContainsFunc(allFlavorResources, func(name admission.FlavorResource) bool {
-		return f.Account(name).Usage(at) > f.Account(name).Quota(at)
+		return f.NaiveQuota(name).Usage(at) > f.NaiveQuota(name).SubtreeQuota(at)
 	})
 }
 
@@ -158,7 +158,7 @@ func TestASetIsFoundWhereThereIsOneAndNobodyInItCouldStay(t *testing.T) {
 
 // exceedsPotential reports whether the need could not even be met if nobody held anything.
 func exceedsPotential(f *admissiontest.Facts, need preempt.Request) bool {
-	return f.Account(need.Usage[0].FlavorResource).Potential(admissiontest.QueueNode(need.Queue)) < need.Usage[0].Amount
+	return f.NaiveQuota(need.Usage[0].FlavorResource).PotentialAvailable(admissiontest.QueueNode(need.Queue)) < need.Usage[0].Amount
 }
 
 // exhaustiveSearch tries all sets of victims in a flat world.
@@ -173,20 +173,20 @@ type exhaustiveSearch struct {
 func newExhaustiveSearch(f *admissiontest.Facts, need preempt.Request, o preempt.Options) *exhaustiveSearch {
 	b := &exhaustiveSearch{naiveSearch: naiveSearch{facts: copyFacts(f), request: need, options: o, needPreemption: []admission.FlavorResource{need.Usage[0].FlavorResource}}}
 	b.path = b.pathToRoot(need.Queue)
-	for _, name := range slices.Sorted(maps.Keys(f.Holding)) {
-		if b.commonLevel(f.Holding[name].Queue) >= 0 {
-			if f.Holding[name].Evicted {
+	for _, name := range slices.Sorted(maps.Keys(f.Reservations)) {
+		if b.commonLevel(f.Reservations[name].Queue) >= 0 {
+			if f.Reservations[name].Evicted {
 				b.leaving = append(b.leaving, name)
-				delete(b.facts.Holding, name)
+				delete(b.facts.Reservations, name)
 			} else {
 				b.candidates = append(b.candidates, name)
 			}
 		}
 	}
-	b.facts.Holding[preemptorName] = admission.Reservation{Key: admissiontest.Key(preemptorName), Queue: need.Queue, Usage: need.Usage}
+	b.facts.Reservations[preemptorName] = admission.Reservation{Key: admissiontest.Key(preemptorName), Queue: need.Queue, Usage: need.Usage}
 	b.initialFacts = copyFacts(b.facts)
 	for _, name := range b.leaving {
-		b.initialFacts.Holding[name] = f.Holding[name]
+		b.initialFacts.Reservations[name] = f.Reservations[name]
 	}
 	for i := range b.path {
 		b.preemptorShares = append(b.preemptorShares, b.shareAt(b.path, i, need.Queue))
@@ -229,11 +229,11 @@ func (b *exhaustiveSearch) isLegal(set int, startsWithin bool) bool {
 	// Own workloads first: they decide whether the queue borrows.
 	names := b.setNames(set)
 	slices.SortStableFunc(names, func(x, y string) int {
-		return b.commonLevel(b.facts.Holding[x].Queue) - b.commonLevel(b.facts.Holding[y].Queue)
+		return b.commonLevel(b.facts.Reservations[x].Queue) - b.commonLevel(b.facts.Reservations[y].Queue)
 	})
 	outside, inside := true, true
 	for _, name := range names {
-		r := b.facts.Holding[name]
+		r := b.facts.Reservations[name]
 		level := b.commonLevel(r.Queue)
 		switch {
 		case level == 0:
@@ -267,22 +267,22 @@ func (b *exhaustiveSearch) checkMinimal(t *testing.T, victims []admission.Victim
 	t.Helper()
 	level := b.rootLevel()
 	for _, v := range victims {
-		if !b.options.FairSharing && !v.Evicted && v.Because == admission.InCohortReclamation {
+		if !b.options.FairSharing && !v.Evicted && v.Reason == admission.InCohortReclamation {
 			level = 0
 		}
 	}
 	b.facts = b.initialFacts
 	for _, v := range victims {
-		b.addVictim(b.facts.Holding[v.Workload.Name], "")
+		b.addVictim(b.facts.Reservations[v.Workload.Name], "")
 	}
 	if !b.isSatisfied(level) {
 		t.Errorf("%s are not enough in\n%s", victimsText(victims), where)
 	}
 	for _, v := range b.victims {
-		b.facts.Holding[v.Name] = v.Reservation
+		b.facts.Reservations[v.Name] = v.Reservation
 		if b.isSatisfied(level) {
 			t.Errorf("%s could stay, but %s go in\n%s", v.Name, victimsText(victims), where)
 		}
-		delete(b.facts.Holding, v.Name)
+		delete(b.facts.Reservations, v.Name)
 	}
 }

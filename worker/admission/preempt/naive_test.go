@@ -51,18 +51,18 @@ func naiveFind(f *admissiontest.Facts, need preempt.Request, o preempt.Options) 
 		n.path = append(n.path, admissiontest.CohortNode(above))
 	}
 	for _, use := range need.Usage {
-		if n.facts.Account(use.FlavorResource).Potential(n.path[0]) < use.Amount {
+		if n.facts.NaiveQuota(use.FlavorResource).PotentialAvailable(n.path[0]) < use.Amount {
 			return nil
 		}
 	}
-	n.facts.Holding[preemptorName] = admission.Reservation{Key: admissiontest.Key(preemptorName), Queue: need.Queue, Usage: need.Usage}
+	n.facts.Reservations[preemptorName] = admission.Reservation{Key: admissiontest.Key(preemptorName), Queue: need.Queue, Usage: need.Usage}
 	if n.fits() || !n.findVictims() {
 		return nil
 	}
 	var victims []admission.Victim
 	for _, v := range n.victims {
 		victims = append(victims, admission.Victim{
-			Workload: v.Key, UID: v.UID, Queue: v.Queue, Because: v.reason, Evicted: v.Evicted,
+			Workload: v.Key, UID: v.UID, Queue: v.Queue, Reason: v.reason, Evicted: v.Evicted,
 		})
 	}
 	return victims
@@ -72,15 +72,15 @@ func copyFacts(f *admissiontest.Facts) *admissiontest.Facts {
 	c := admissiontest.NewFacts()
 	maps.Copy(c.Queues, f.Queues)
 	maps.Copy(c.Cohorts, f.Cohorts)
-	maps.Copy(c.Holding, f.Holding)
-	maps.Copy(c.Used, f.Used)
+	maps.Copy(c.Reservations, f.Reservations)
+	maps.Copy(c.RecentUsage, f.RecentUsage)
 	return c
 }
 
 func (n *naiveSearch) findVictims() bool {
 	reason := n.leavingReason()
 	var leaving []admission.Reservation
-	for name, r := range n.facts.Holding {
+	for name, r := range n.facts.Reservations {
 		if name != preemptorName && r.Evicted && n.commonLevel(r.Queue) >= 0 && n.holdsAny(r, n.requestedResources()) {
 			leaving = append(leaving, r)
 		}
@@ -98,7 +98,7 @@ func (n *naiveSearch) findVictims() bool {
 		return true
 	}
 	for _, name := range n.requestedResources() {
-		if n.facts.Account(name).Available(n.path[0]) < 0 {
+		if n.facts.NaiveQuota(name).Available(n.path[0]) < 0 {
 			n.needPreemption = append(n.needPreemption, name)
 		}
 	}
@@ -121,13 +121,13 @@ func (n *naiveSearch) requestedResources() []quota.FlavorResource {
 func (n *naiveSearch) rootLevel() int { return len(n.path) - 1 }
 
 func (n *naiveSearch) isBorrowing(at admissiontest.Node, name quota.FlavorResource) bool {
-	a := n.facts.Account(name)
-	return a.Quota(at) != amount.Unlimited && a.Usage(at) > a.Quota(at)
+	a := n.facts.NaiveQuota(name)
+	return a.SubtreeQuota(at) != amount.Unlimited && a.Usage(at) > a.SubtreeQuota(at)
 }
 
 func (n *naiveSearch) fits() bool {
 	for _, name := range n.requestedResources() {
-		if n.facts.Account(name).Available(admissiontest.QueueNode(n.request.Queue)) < 0 {
+		if n.facts.NaiveQuota(name).Available(admissiontest.QueueNode(n.request.Queue)) < 0 {
 			return false
 		}
 	}
@@ -175,26 +175,26 @@ func (n *naiveSearch) commonLevel(queue string) int {
 }
 
 func (n *naiveSearch) addVictim(r admission.Reservation, because admission.Reason) {
-	delete(n.facts.Holding, r.Name)
+	delete(n.facts.Reservations, r.Name)
 	n.victims = append(n.victims, naiveVictim{Reservation: r, reason: because})
 }
 
 func (n *naiveSearch) fillBack(level int) {
 	for i := len(n.victims) - 1; i >= 0; i-- {
 		v := n.victims[i]
-		n.facts.Holding[v.Name] = v.Reservation
+		n.facts.Reservations[v.Name] = v.Reservation
 		if n.isSatisfied(level) {
 			n.victims = slices.Delete(n.victims, i, i+1)
 		} else {
-			delete(n.facts.Holding, v.Name)
+			delete(n.facts.Reservations, v.Name)
 		}
 	}
 }
 
 // saveState returns a function that restores the present state.
 func (n *naiveSearch) saveState() func() {
-	holding, taken := maps.Clone(n.facts.Holding), slices.Clone(n.victims)
-	return func() { n.facts.Holding, n.victims = maps.Clone(holding), slices.Clone(taken) }
+	holding, taken := maps.Clone(n.facts.Reservations), slices.Clone(n.victims)
+	return func() { n.facts.Reservations, n.victims = maps.Clone(holding), slices.Clone(taken) }
 }
 
 func (n *naiveSearch) holdsAny(r admission.Reservation, names []quota.FlavorResource) bool {
@@ -214,7 +214,7 @@ func (n *naiveSearch) compareCandidates(a, b admission.Reservation) int {
 		if !n.facts.Queues[r.Queue].UsageBased {
 			return 0
 		}
-		return n.facts.Used[r.LocalQueue]
+		return n.facts.RecentUsage[r.LocalQueue]
 	}
 	return cmp.Or(cmp.Compare(used(b), used(a)), cmp.Compare(a.Priority, b.Priority),
 		b.ReservedAt.Compare(a.ReservedAt), cmp.Compare(a.UID, b.UID))
@@ -222,7 +222,7 @@ func (n *naiveSearch) compareCandidates(a, b admission.Reservation) int {
 
 // isCandidate reports whether the workload may be taken now: policy allows it, it holds something contested, and its queue
 // and all above it up to the preemptor's path borrow that.
-func (n *naiveSearch) isCandidate(r admission.Reservation, policy admission.Policy, level int) bool {
+func (n *naiveSearch) isCandidate(r admission.Reservation, policy admission.PreemptionPolicy, level int) bool {
 	if r.Name == preemptorName || r.Assumed || !n.policyAllows(r, policy) {
 		return false
 	}
@@ -234,7 +234,7 @@ func (n *naiveSearch) isCandidate(r admission.Reservation, policy admission.Poli
 	return false
 }
 
-func (n *naiveSearch) policyAllows(r admission.Reservation, policy admission.Policy) bool {
+func (n *naiveSearch) policyAllows(r admission.Reservation, policy admission.PreemptionPolicy) bool {
 	w := n.request.Workload
 	switch policy {
 	case admission.AnyPriority:
@@ -285,8 +285,8 @@ func (n *naiveSearch) tryScope(within, reach int) bool {
 	anyOutside := false
 	for {
 		var first *naiveVictim
-		for name := range n.facts.Holding {
-			r := n.facts.Holding[name]
+		for name := range n.facts.Reservations {
+			r := n.facts.Reservations[name]
 			because, allowed, outside := n.classicalReason(r, within, reach)
 			anyOutside = anyOutside || outside
 			if allowed && (first == nil || n.compareCandidates(r, first.Reservation) < 0) {
@@ -346,11 +346,11 @@ func (n *naiveSearch) share(at, above admissiontest.Node, weight quota.Weight) n
 	for _, resource := range []string{"gpu", "cpu"} {
 		var borrowed, lendable amount.Amount
 		for _, name := range allFlavorResources {
-			if a := n.facts.Account(name); name.Resource == resource {
+			if a := n.facts.NaiveQuota(name); name.Resource == resource {
 				if n.isBorrowing(at, name) {
-					borrowed = borrowed.Add(a.Usage(at).Sub(a.Quota(at)))
+					borrowed = borrowed.Add(a.Usage(at).Sub(a.SubtreeQuota(at)))
 				}
-				lendable = lendable.Add(a.Potential(above))
+				lendable = lendable.Add(a.PotentialAvailable(above))
 			}
 		}
 		switch r := big.NewRat(int64(borrowed), int64(lendable.AtLeast(1))); {
@@ -365,7 +365,7 @@ func (n *naiveSearch) share(at, above admissiontest.Node, weight quota.Weight) n
 	case weight.Billionths() == 0:
 		return naiveShare{raw: raw}
 	}
-	return naiveShare{value: new(big.Rat).Mul(raw, big.NewRat(quota.One, weight.Billionths())), raw: raw}
+	return naiveShare{value: new(big.Rat).Mul(raw, big.NewRat(quota.UnitWeight, weight.Billionths())), raw: raw}
 }
 
 // shareAt is the share of the i-th of a chain of nodes that leads to a root.
@@ -439,7 +439,7 @@ func (n *naiveSearch) passesShareTest(r admission.Reservation, strategy preempt.
 func (n *naiveSearch) nextTarget() *admission.Reservation {
 	p := n.facts.Queues[n.request.Queue].Preemption
 	var list []admission.Reservation
-	for name, r := range n.facts.Holding {
+	for name, r := range n.facts.Reservations {
 		level := n.commonLevel(r.Queue)
 		policy := p.ReclaimWithinCohort
 		if level == 0 {

@@ -58,8 +58,8 @@ func (x *Search) canPreemptWhileBorrowing(n Request, cell *quota.Cell) bool {
 	case x.options.FairSharing || !p.borrowWithinCohort.allowsNone():
 		return true
 	}
-	for c := cell.Above(); c != nil && c.Above() != nil; c = c.Above() {
-		if n.Usage[0].Amount <= c.Quota() {
+	for c := cell.Parent(); c != nil && c.Parent() != nil; c = c.Parent() {
+		if n.Usage[0].Amount <= c.SubtreeQuota() {
 			return true
 		}
 	}

@@ -73,7 +73,7 @@ func TestOracleAgreesWithFind(t *testing.T) {
 		x := preempt.New(s, options)
 		use := need.Usage[0]
 		cell := s.Quota().Cell("a", use.FlavorResource)
-		if use.Amount == 0 || cell.Available() >= use.Amount || cell.Potential() < use.Amount {
+		if use.Amount == 0 || cell.Available() >= use.Amount || cell.PotentialAvailable() < use.Amount {
 			return
 		}
 		grade := modeName(x.Oracle(need.Workload, "a")(cell, use.Amount))
@@ -105,7 +105,7 @@ func TestOracleChangesNothing(t *testing.T) {
 	if after := quotaText(s); version != s.QuotaVersion("a") || len(before) != len(after) || before[0] != after[0] {
 		t.Errorf("%v became %v", before, after)
 	}
-	if _, holds := s.Holding(admissiontest.Key("v")); !holds {
+	if _, holds := s.Reservation(admissiontest.Key("v")); !holds {
 		t.Error("the victim lost its quota")
 	}
 }

@@ -41,7 +41,7 @@ type priorityRule struct {
 // noPriority is below all priorities.
 const noPriority = math.MinInt64
 
-func newPriorityRule(p admission.Policy, w *admission.Workload) priorityRule {
+func newPriorityRule(p admission.PreemptionPolicy, w *admission.Workload) priorityRule {
 	switch p {
 	case admission.LowerPriority:
 		return priorityRule{belowPriority: int64(w.Priority)}

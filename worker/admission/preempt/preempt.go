@@ -71,7 +71,7 @@ func (x *Search) Find(n Request) []admission.Victim {
 	victims := make([]admission.Victim, len(x.simulation.victims))
 	for i, t := range x.simulation.victims {
 		victims[i] = admission.Victim{
-			Workload: t.Key, UID: t.UID, Queue: t.Queue, Because: t.reason, Evicted: t.Evicted,
+			Workload: t.Key, UID: t.UID, Queue: t.Queue, Reason: t.reason, Evicted: t.Evicted,
 		}
 	}
 	return victims
@@ -83,7 +83,7 @@ func (x *Search) findVictims(n Request) bool {
 	if !t.prepare(x.snapshot, n) || t.policy.forbidsAll() {
 		return false
 	}
-	t.tx = t.tree.Trial()
+	t.tx = t.tree.BeginTrial()
 	defer t.tx.Rollback()
 	t.tx.Reserve(n.Queue, n.Usage)
 	if t.fits() {

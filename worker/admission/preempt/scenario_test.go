@@ -26,7 +26,7 @@ func parseRequest(t *testing.T, text string) preempt.Request {
 
 func buildSnapshot(t *testing.T, script string) *admission.Snapshot {
 	t.Helper()
-	s, err := admissiontest.Build(script)
+	s, err := admissiontest.BuildSnapshot(script)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func buildSnapshot(t *testing.T, script string) *admission.Snapshot {
 func victimsText(victims []admission.Victim) string {
 	words := make([]string, len(victims))
 	for i, v := range victims {
-		why := string(v.Because)
+		why := string(v.Reason)
 		if v.Evicted {
 			why = "leaving"
 		}

@@ -39,7 +39,7 @@ type victim struct {
 // prepare gets ready for a need and reports whether it could ever be met.
 func (t *simulation) prepare(s *admission.Snapshot, n Request) bool {
 	t.victims = t.victims[:0]
-	menu := s.Menu(n.Queue)
+	menu := s.FlavorTable(n.Queue)
 	if menu == nil {
 		t.policy = newEvictionPolicy(admission.Preemption{}, n.Workload)
 		return false
@@ -54,7 +54,7 @@ func (t *simulation) prepare(s *admission.Snapshot, n Request) bool {
 			continue
 		}
 		cell := t.path[0].Cell(use.FlavorResource)
-		if cell == nil || cell.Potential() < use.Amount {
+		if cell == nil || cell.PotentialAvailable() < use.Amount {
 			return false
 		}
 		t.requestedCells = append(t.requestedCells, cell)
@@ -80,9 +80,9 @@ func (t *simulation) fits() bool {
 func (t *simulation) fitsWithoutBorrowing(level int) bool {
 	for _, cell := range t.cellsNeedingPreemption {
 		for range level {
-			cell = cell.Above()
+			cell = cell.Parent()
 		}
-		if cell.Over() {
+		if cell.IsBorrowing() {
 			return false
 		}
 	}
@@ -125,7 +125,7 @@ func (t *simulation) addLeaving(s *admission.Snapshot, fair bool) {
 	t.leaving = s.AppendLeaving(t.leaving[:0], t.request.Queue)
 	t.leaving = slices.DeleteFunc(t.leaving, func(r *admission.Reservation) bool { return !t.holdsRequested(r) })
 	slices.SortFunc(t.leaving, func(a, b *admission.Reservation) int {
-		return cmp.Or(t.keyFor(s, a).compare(t.keyFor(s, b)), admission.TakenBefore(a, b))
+		return cmp.Or(t.keyFor(s, a).compare(t.keyFor(s, b)), admission.CompareCandidates(a, b))
 	})
 	reason := t.leavingReason(fair)
 	for _, r := range t.leaving {
@@ -144,7 +144,7 @@ func (t *simulation) addLeaving(s *admission.Snapshot, fair bool) {
 func (t *simulation) leavingReason(fair bool) admission.Reason {
 	for _, cell := range t.requestedCells {
 		switch {
-		case !cell.Over():
+		case !cell.IsBorrowing():
 		case fair:
 			return admission.InCohortFairSharing
 		default:
@@ -198,7 +198,7 @@ func recentUsage(s *admission.Snapshot, queue string, local admission.Key) amoun
 	if used == 0 {
 		return 0
 	}
-	if menu := s.Menu(queue); menu == nil || !menu.Queue.UsageBased {
+	if menu := s.FlavorTable(queue); menu == nil || !menu.Queue.UsageBased {
 		return 0
 	}
 	return used

@@ -145,5 +145,5 @@ func compareCandidates(a, b *admission.Reservation) int {
 	case b == nil:
 		return -1
 	}
-	return admission.TakenBefore(a, b)
+	return admission.CompareCandidates(a, b)
 }

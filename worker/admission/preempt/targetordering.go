@@ -150,8 +150,8 @@ func (c *targetOrdering) expand(b *targetNode) {
 		if cell == nil {
 			continue
 		}
-		for _, below := range cell.Below() {
-			if n := below.Node(); below.Over() && n != c.preemptorChild(b) && !c.borrowsAny(n, k) {
+		for _, below := range cell.Children() {
+			if n := below.Node(); below.IsBorrowing() && n != c.preemptorChild(b) && !c.borrowsAny(n, k) {
 				c.addChild(b, c.newOutsideNode(b, n))
 			}
 		}
@@ -191,7 +191,7 @@ func (c *targetOrdering) preemptorChild(b *targetNode) *quota.Node {
 // borrowsAny reports whether the node borrows one of the first k contested flavor-resources.
 func (c *targetOrdering) borrowsAny(n *quota.Node, k int) bool {
 	for _, contested := range c.simulation.cellsNeedingPreemption[:k] {
-		if cell := n.Cell(contested.Name()); cell != nil && cell.Over() {
+		if cell := n.Cell(contested.Name()); cell != nil && cell.IsBorrowing() {
 			return true
 		}
 	}

@@ -144,7 +144,7 @@ func compareWithNaive(t *testing.T, data []byte) (found bool) {
 func quotaText(s *admission.Snapshot) []string {
 	var lines []string
 	for _, queue := range []string{"a", "b", "c", "d"} {
-		lines = append(lines, fmt.Sprint(queue, s.Quota().Uses(queue), s.QueueShare(queue)))
+		lines = append(lines, fmt.Sprint(queue, s.Quota().QueueUsage(queue), s.QueueShare(queue)))
 		for _, name := range allFlavorResources {
 			if cell := s.Quota().Cell(queue, name); cell != nil {
 				lines = append(lines, fmt.Sprint(cell.Usage(), cell.Available()))

@@ -21,47 +21,47 @@ type Share struct {
 	weight uint64
 }
 
-// Zero reports whether nothing is borrowed.
-func (s Share) Zero() bool { return s.borrowed == 0 }
+// IsZero reports whether nothing is borrowed.
+func (s Share) IsZero() bool { return s.borrowed == 0 }
 
-// Infinite reports whether the node borrows although its weight is 0.
-func (s Share) Infinite() bool { return s.borrowed > 0 && s.weight == 0 }
+// IsInfinite reports whether the node borrows although its weight is 0.
+func (s Share) IsInfinite() bool { return s.borrowed > 0 && s.weight == 0 }
 
 // Compare is negative if s is the smaller share. Infinite shares are greater than all others; among themselves they compare
 // as if unweighted.
 func (s Share) Compare(other Share) int {
 	switch {
-	case s.Zero() || other.Zero():
+	case s.IsZero() || other.IsZero():
 		return cmp.Compare(s.borrowed, other.borrowed)
-	case s.Infinite() && other.Infinite():
-		return product{}.of(s.borrowed, other.lendable, 1).compare(product{}.of(other.borrowed, s.lendable, 1))
-	case s.Infinite():
+	case s.IsInfinite() && other.IsInfinite():
+		return product{}.multiply(s.borrowed, other.lendable, 1).compare(product{}.multiply(other.borrowed, s.lendable, 1))
+	case s.IsInfinite():
 		return 1
-	case other.Infinite():
+	case other.IsInfinite():
 		return -1
 	}
-	return product{}.of(s.borrowed, other.lendable, other.weight).
-		compare(product{}.of(other.borrowed, s.lendable, s.weight))
+	return product{}.multiply(s.borrowed, other.lendable, other.weight).
+		compare(product{}.multiply(other.borrowed, s.lendable, s.weight))
 }
 
-// Float returns the share in thousandths, not rounded: for metrics, never for comparisons. An infinite share is +Inf.
-func (s Share) Float() float64 {
+// Thousandths returns the share in thousandths, not rounded: for metrics, never for comparisons. An infinite share is +Inf.
+func (s Share) Thousandths() float64 {
 	switch {
-	case s.Zero():
+	case s.IsZero():
 		return 0
-	case s.Infinite():
+	case s.IsInfinite():
 		return math.Inf(1)
 	}
-	return float64(s.borrowed) * 1000 / float64(s.lendable) * One / float64(s.weight)
+	return float64(s.borrowed) * 1000 / float64(s.lendable) * UnitWeight / float64(s.weight)
 }
 
-// Status returns the share in thousandths, rounded up: the weightedShare of the API's status, math.MaxInt64 for an infinite
+// WeightedShare returns the share in thousandths, rounded up: the weightedShare of the API's status, math.MaxInt64 for an infinite
 // share (contract: kueue-api.md 1.3).
-func (s Share) Status() int64 {
+func (s Share) WeightedShare() int64 {
 	switch {
-	case s.Zero():
+	case s.IsZero():
 		return 0
-	case s.Infinite():
+	case s.IsInfinite():
 		return math.MaxInt64
 	}
 	of := func(factors ...uint64) *big.Int {
@@ -71,7 +71,7 @@ func (s Share) Status() int64 {
 		}
 		return p
 	}
-	quotient, rest := new(big.Int).QuoRem(of(s.borrowed, 1000, One), of(s.lendable, s.weight), new(big.Int))
+	quotient, rest := new(big.Int).QuoRem(of(s.borrowed, 1000, UnitWeight), of(s.lendable, s.weight), new(big.Int))
 	if rest.Sign() > 0 {
 		quotient.Add(quotient, big.NewInt(1))
 	}
@@ -84,7 +84,7 @@ func (s Share) Status() int64 {
 // product is an unsigned number of 192 bits, the lowest first: room for the product of three 64-bit factors.
 type product [3]uint64
 
-func (product) of(a, b, c uint64) product {
+func (product) multiply(a, b, c uint64) product {
 	high, low := bits.Mul64(a, b)
 	lowHigh, lowLow := bits.Mul64(low, c)
 	highHigh, highLow := bits.Mul64(high, c)
@@ -96,8 +96,8 @@ func (p product) compare(q product) int {
 	return cmp.Or(cmp.Compare(p[2], q[2]), cmp.Compare(p[1], q[1]), cmp.Compare(p[0], q[0]))
 }
 
-// column is the cells of one resource at a node.
-type column struct {
+// resourceCells is the cells of one resource at a node.
+type resourceCells struct {
 	cells []*Cell
 	// lendable is what the parent could use of the resource if nobody else used any, over all flavors.
 	lendable amount.Amount
@@ -106,20 +106,20 @@ type column struct {
 // Share returns the node's share as its usage is now, a trial's included. A node without a parent has share zero, and so
 // has one below a cycle of cohorts.
 func (n *Node) Share() Share {
-	n.tree.settle()
-	if n.parent == nil || n.cyclic {
+	n.tree.recompute()
+	if n.parent == nil || n.inCycle {
 		return Share{}
 	}
-	if n.columns == nil {
-		n.arrange()
+	if n.byResource == nil {
+		n.groupByResource()
 	}
 	dominant := Share{}
-	for i := range n.columns {
-		if s := n.columns[i].share(); s.dominates(dominant) {
+	for i := range n.byResource {
+		if s := n.byResource[i].share(); s.dominates(dominant) {
 			dominant = s
 		}
 	}
-	if dominant.Zero() {
+	if dominant.IsZero() {
 		return Share{}
 	}
 	dominant.weight = uint64(n.weight.Billionths())
@@ -130,38 +130,38 @@ func (n *Node) Share() Share {
 	return dominant
 }
 
-func (c *column) share() Share {
+func (c *resourceCells) share() Share {
 	var borrowed amount.Sum
 	for _, cell := range c.cells {
-		borrowed = borrowed.Plus(cell.usage.Over(cell.subtree))
+		borrowed = borrowed.Plus(cell.usage.Excess(cell.subtreeQuota))
 	}
 	return Share{borrowed: uint64(borrowed.Amount()), lendable: uint64(c.lendable.AtLeast(1))}
 }
 
 // dominates compares the unweighted shares of two resources of one node.
 func (s Share) dominates(other Share) bool {
-	if s.Zero() || other.Zero() {
+	if s.IsZero() || other.IsZero() {
 		return s.borrowed > other.borrowed
 	}
-	return product{}.of(s.borrowed, other.lendable, 1).compare(product{}.of(other.borrowed, s.lendable, 1)) > 0
+	return product{}.multiply(s.borrowed, other.lendable, 1).compare(product{}.multiply(other.borrowed, s.lendable, 1)) > 0
 }
 
-// arrange sorts the node's cells by resource and finds out what could be lent of each.
-func (n *Node) arrange() {
+// groupByResource sorts the node's cells by resource and finds out what could be lent of each.
+func (n *Node) groupByResource() {
 	at := map[string]int{}
-	n.columns = make([]column, 0, len(n.cells))
+	n.byResource = make([]resourceCells, 0, len(n.cells))
 	for name, cell := range n.cells {
 		i, found := at[name.Resource]
 		if !found {
-			i = len(n.columns)
+			i = len(n.byResource)
 			at[name.Resource] = i
-			n.columns = append(n.columns, column{})
+			n.byResource = append(n.byResource, resourceCells{})
 		}
-		n.columns[i].cells = append(n.columns[i].cells, cell)
+		n.byResource[i].cells = append(n.byResource[i].cells, cell)
 	}
 	for name, cell := range n.parent.cells {
 		if i, found := at[name.Resource]; found {
-			n.columns[i].lendable = n.columns[i].lendable.Add(cell.potential())
+			n.byResource[i].lendable = n.byResource[i].lendable.Add(cell.potentialAvailable())
 		}
 	}
 }

@@ -10,18 +10,18 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// userOf is a tree in which queue a, of the given weight, uses so much of nothing, in a cohort that can lend so much.
-func userOf(used, lendable int64, w quota.Weight) *quota.Tree {
+// treeWithUsage is a tree in which queue a, of the given weight, uses so much of nothing, in a cohort that can lend so much.
+func treeWithUsage(used, lendable int64, w quota.Weight) *quota.Tree {
 	tr := quota.NewTree()
 	tr.SetQueue("a", "x", []quota.Grant{{FlavorResource: gpu, Limits: quota.Nominal(0)}})
 	tr.SetQueue("b", "x", []quota.Grant{{FlavorResource: gpu, Limits: quota.Nominal(amountOf(lendable))}})
-	tr.WeighQueue("a", w)
-	tr.Reserve("a", use(used))
+	tr.SetQueueWeight("a", w)
+	tr.Reserve("a", gpuUsage(used))
 	return tr
 }
 
-func TestWhatAShareIs(t *testing.T) {
-	one, half := quota.WeightOf(quota.One), quota.WeightOf(quota.One/2)
+func TestShare(t *testing.T) {
+	one, half := quota.NewWeight(quota.UnitWeight), quota.NewWeight(quota.UnitWeight/2)
 	for _, c := range []struct {
 		name           string
 		used, lendable int64
@@ -33,25 +33,25 @@ func TestWhatAShareIs(t *testing.T) {
 		{"rounded up", 1, 3, one, 334},
 		{"twice as much at half the weight", 2, 8, half, 500},
 		{"the default weight is one", 2, 8, quota.Weight{}, 250},
-		{"without weight it is infinite", 1, 8, quota.WeightOf(0), math.MaxInt64},
-		{"without weight and usage it is nothing", 0, 8, quota.WeightOf(0), 0},
+		{"without weight it is infinite", 1, 8, quota.NewWeight(0), math.MaxInt64},
+		{"without weight and usage it is nothing", 0, 8, quota.NewWeight(0), 0},
 		{"borrowed from nobody it is large", 2, 0, one, 2000},
 		{"of an unlimited lot it is nothing", 7, math.MaxInt64, one, 0},
-		{"of an unlimited lot without weight it is infinite", 7, math.MaxInt64, quota.WeightOf(0), math.MaxInt64},
-		{"absurd usage saturates", math.MaxInt64, 1, quota.WeightOf(1), math.MaxInt64},
+		{"of an unlimited lot without weight it is infinite", 7, math.MaxInt64, quota.NewWeight(0), math.MaxInt64},
+		{"absurd usage saturates", math.MaxInt64, 1, quota.NewWeight(1), math.MaxInt64},
 	} {
-		s := userOf(c.used, c.lendable, c.weight).QueueNode("a").Share()
-		if got := s.Status(); got != c.want {
+		s := treeWithUsage(c.used, c.lendable, c.weight).QueueNode("a").Share()
+		if got := s.WeightedShare(); got != c.want {
 			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
 		}
-		if infinite := c.weight == quota.WeightOf(0) && c.used > 0; s.Infinite() != infinite {
-			t.Errorf("%s: it is infinite: %v", c.name, s.Infinite())
+		if infinite := c.weight == quota.NewWeight(0) && c.used > 0; s.IsInfinite() != infinite {
+			t.Errorf("%s: it is infinite: %v", c.name, s.IsInfinite())
 		}
 	}
 }
 
-func TestTheDominantResourceIsTheOneOfWhichMostIsBorrowed(t *testing.T) {
-	tr := tree(t, `
+func TestTheMostBorrowedResourceIsDominant(t *testing.T) {
+	tr := buildTree(t, `
 		queue a cohort=x f gpu=1 cpu=1m g gpu=1 cpu=1m
 		queue b cohort=x f gpu=7 cpu=99m g gpu=7 cpu=99m`)
 	for _, u := range []quota.Use{
@@ -61,37 +61,37 @@ func TestTheDominantResourceIsTheOneOfWhichMostIsBorrowed(t *testing.T) {
 		tr.Reserve("a", quota.NewUsage(u))
 	}
 	// 2+2 of 8+8 gpus, 40 of 200 thousandths of cpu.
-	if got := tr.QueueNode("a").Share().Status(); got != 250 {
+	if got := tr.QueueNode("a").Share().WeightedShare(); got != 250 {
 		t.Errorf("the share is %d", got)
 	}
 }
 
 func TestARootHasNoShare(t *testing.T) {
-	tr := tree(t, "queue a f gpu=1\n queue b cohort=x f gpu=1")
-	tr.Reserve("a", use(4))
-	tr.Reserve("b", use(4))
-	if !tr.QueueNode("a").Share().Zero() || !tr.CohortNode("x").Share().Zero() || tr.QueueNode("b").Share().Status() != 3000 {
+	tr := buildTree(t, "queue a f gpu=1\n queue b cohort=x f gpu=1")
+	tr.Reserve("a", gpuUsage(4))
+	tr.Reserve("b", gpuUsage(4))
+	if !tr.QueueNode("a").Share().IsZero() || !tr.CohortNode("x").Share().IsZero() || tr.QueueNode("b").Share().WeightedShare() != 3000 {
 		t.Error("there is nobody to borrow from above a root")
 	}
 }
 
-func TestACohortsShareIsWhatAllBelowItBorrow(t *testing.T) {
-	tr := tree(t, "cohort x parent=top f gpu=1\n cohort top f gpu=8\n queue a cohort=x f gpu=1\n queue b cohort=x f gpu=2")
-	tr.WeighCohort("x", quota.WeightOf(2*quota.One))
-	tr.Reserve("a", use(8))
+func TestCohortShareCoversItsSubtree(t *testing.T) {
+	tr := buildTree(t, "cohort x parent=top f gpu=1\n cohort top f gpu=8\n queue a cohort=x f gpu=1\n queue b cohort=x f gpu=2")
+	tr.SetCohortWeight("x", quota.NewWeight(2*quota.UnitWeight))
+	tr.Reserve("a", gpuUsage(8))
 	// 8-4 borrowed of 12, weight 2.
-	if got := tr.CohortNode("x").Share().Status(); got != 167 {
+	if got := tr.CohortNode("x").Share().WeightedShare(); got != 167 {
 		t.Errorf("the share is %d", got)
 	}
 }
 
-func TestWhatCouldBeLentDoesNotDependOnWhoAsked(t *testing.T) {
-	tr := tree(t, "cohort x parent=top\n cohort top f gpu=8 g gpu=8\n queue a cohort=x f gpu=0\n queue b cohort=x f gpu=0")
-	tr.Reserve("a", use(4))
+func TestLendableQuotaDoesNotDependOnCellsInUse(t *testing.T) {
+	tr := buildTree(t, "cohort x parent=top\n cohort top f gpu=8 g gpu=8\n queue a cohort=x f gpu=0\n queue b cohort=x f gpu=0")
+	tr.Reserve("a", gpuUsage(4))
 	before := tr.QueueNode("a").Share()
 	tr.Reserve("b", quota.NewUsage(quota.Use{FlavorResource: quota.FlavorResource{Flavor: "g", Resource: "gpu"}, Amount: 1}))
-	if after := tr.QueueNode("a").Share(); after.Compare(before) != 0 || after.Status() != 250 {
-		t.Errorf("the share was %d and is %d", before.Status(), after.Status())
+	if after := tr.QueueNode("a").Share(); after.Compare(before) != 0 || after.WeightedShare() != 250 {
+		t.Errorf("the share was %d and is %d", before.WeightedShare(), after.WeightedShare())
 	}
 }
 
@@ -108,9 +108,9 @@ func TestSharesCompareAsRationalNumbersDo(t *testing.T) {
 			a.weight = 0
 		}
 		share := func(d drawn) (quota.Share, *big.Rat) {
-			s := userOf(d.used, d.lendable, quota.WeightOf(d.weight)).QueueNode("a").Share()
+			s := treeWithUsage(d.used, d.lendable, quota.NewWeight(d.weight)).QueueNode("a").Share()
 			return s, new(big.Rat).SetFrac(
-				new(big.Int).Mul(big.NewInt(d.used), big.NewInt(quota.One)),
+				new(big.Int).Mul(big.NewInt(d.used), big.NewInt(quota.UnitWeight)),
 				new(big.Int).Mul(big.NewInt(max(d.lendable, 1)), big.NewInt(max(d.weight, 1))),
 			)
 		}
@@ -118,11 +118,11 @@ func TestSharesCompareAsRationalNumbersDo(t *testing.T) {
 		r, y := share(b)
 		want := x.Cmp(y)
 		switch {
-		case s.Infinite() && r.Infinite():
+		case s.IsInfinite() && r.IsInfinite():
 			want = big.NewRat(a.used, max(a.lendable, 1)).Cmp(big.NewRat(b.used, max(b.lendable, 1)))
-		case s.Infinite():
+		case s.IsInfinite():
 			want = 1
-		case r.Infinite():
+		case r.IsInfinite():
 			want = -1
 		}
 		if got := s.Compare(r); got != want || r.Compare(s) != -want {
@@ -132,11 +132,11 @@ func TestSharesCompareAsRationalNumbersDo(t *testing.T) {
 }
 
 func TestATrialIsInvisibleToVersions(t *testing.T) {
-	tr := tree(t, threeLevels)
+	tr := buildTree(t, threeLevels)
 	before := tr.Version("a")
-	tx := tr.Trial()
-	tx.Reserve("a", use(5))
-	tx.Release("a", use(2))
+	tx := tr.BeginTrial()
+	tx.Reserve("a", gpuUsage(5))
+	tx.Release("a", gpuUsage(2))
 	tx.Rollback()
 	if tr.Version("a") != before {
 		t.Error("somebody would look again for nothing")
@@ -144,65 +144,65 @@ func TestATrialIsInvisibleToVersions(t *testing.T) {
 }
 
 func TestARollbackCountsAsARelease(t *testing.T) {
-	tr := tree(t, threeLevels)
+	tr := buildTree(t, threeLevels)
 	tx := tr.Begin()
-	tx.Reserve("a", use(5))
+	tx.Reserve("a", gpuUsage(5))
 	during := tr.Version("c")
 	tx.Rollback()
-	if tr.Version("c").OnlyTaken(during) {
+	if tr.Version("c").OnlyReservedSince(during) {
 		t.Error("what did not fit in between may fit now")
 	}
 }
 
-func TestATransactionGoesBackToAMark(t *testing.T) {
-	tr, other := tree(t, threeLevels), tree(t, threeLevels)
+func TestUndoRestoresAMark(t *testing.T) {
+	tr, other := buildTree(t, threeLevels), buildTree(t, threeLevels)
 	tx := tr.Begin()
-	tx.Reserve("a", use(5))
+	tx.Reserve("a", gpuUsage(5))
 	mark := tx.Mark()
-	tx.Reserve("b", use(2))
-	tx.Release("a", use(4))
+	tx.Reserve("b", gpuUsage(2))
+	tx.Release("a", gpuUsage(4))
 	tx.Undo(mark)
 	tx.Commit()
-	other.Reserve("a", use(5))
-	if a, b := fmt.Sprint(picture(tr)), fmt.Sprint(picture(other)); a != b {
+	other.Reserve("a", gpuUsage(5))
+	if a, b := fmt.Sprint(quotaText(tr)), fmt.Sprint(quotaText(other)); a != b {
 		t.Errorf("got %s, want %s", a, b)
 	}
 }
 
-func TestACommitInsideIsUndoneByTheRollbackAround(t *testing.T) {
-	tr := tree(t, threeLevels)
-	before := fmt.Sprint(picture(tr))
+func TestAnOuterRollbackUndoesAnInnerCommit(t *testing.T) {
+	tr := buildTree(t, threeLevels)
+	before := fmt.Sprint(quotaText(tr))
 	outer := tr.Begin()
 	inner := tr.Begin()
-	inner.Reserve("a", use(5))
+	inner.Reserve("a", gpuUsage(5))
 	inner.Commit()
 	outer.Rollback()
-	if after := fmt.Sprint(picture(tr)); after != before {
+	if after := fmt.Sprint(quotaText(tr)); after != before {
 		t.Errorf("got %s, want %s", after, before)
 	}
 }
 
-func TestACellIsBelowItsParentOnce(t *testing.T) {
-	tr := tree(t, "cohort x parent=top\n queue a cohort=x f gpu=1\n queue b cohort=x f gpu=1\n queue c cohort=top g gpu=1")
-	cell := tr.Cell("a", gpu).Above()
-	if n := len(cell.Below()); n != 2 {
+func TestACellIsOneChildOfItsParent(t *testing.T) {
+	tr := buildTree(t, "cohort x parent=top\n queue a cohort=x f gpu=1\n queue b cohort=x f gpu=1\n queue c cohort=top g gpu=1")
+	cell := tr.Cell("a", gpu).Parent()
+	if n := len(cell.Children()); n != 2 {
 		t.Errorf("x has %d cells below", n)
 	}
-	if n := len(cell.Above().Below()); n != 1 {
+	if n := len(cell.Parent().Children()); n != 1 {
 		t.Errorf("top has %d cells below", n)
 	}
 }
 
-func TestQuestionsAndTrialsAllocateNothing(t *testing.T) {
-	tr := tree(t, threeLevels)
-	taken, cell, node := use(2), tr.Cell("a", gpu), tr.QueueNode("a")
+func TestQueriesAndTrialsAllocateNothing(t *testing.T) {
+	tr := buildTree(t, threeLevels)
+	taken, cell, node := gpuUsage(2), tr.Cell("a", gpu), tr.QueueNode("a")
 	node.Share()
 	for name, ask := range map[string]func(){
 		"Available": func() { cell.Available() },
 		"Fit":       func() { tr.Fit("a", taken) },
 		"Share":     func() { node.Share() },
 		"a trial": func() {
-			tx := tr.Trial()
+			tx := tr.BeginTrial()
 			tx.Reserve("a", taken)
 			node.Share()
 			tx.Rollback()
@@ -214,14 +214,14 @@ func TestQuestionsAndTrialsAllocateNothing(t *testing.T) {
 	}
 }
 
-func BenchmarkTheSharesOfAThousandQueues(b *testing.B) {
+func BenchmarkSharesOf1000Queues(b *testing.B) {
 	tr := quota.NewTree()
 	for i := range 1000 {
 		tr.SetQueue(fmt.Sprint("q", i), "x", []quota.Grant{
 			{FlavorResource: gpu, Limits: quota.Nominal(1)},
 			{FlavorResource: quota.FlavorResource{Flavor: "f", Resource: "cpu"}, Limits: quota.Nominal(1)},
 		})
-		tr.Reserve(fmt.Sprint("q", i), use(int64(i)%7))
+		tr.Reserve(fmt.Sprint("q", i), gpuUsage(int64(i)%7))
 	}
 	nodes := tr.CohortNode("x").Children()
 	b.ReportAllocs()
@@ -232,8 +232,8 @@ func BenchmarkTheSharesOfAThousandQueues(b *testing.B) {
 				greatest = s
 			}
 		}
-		if greatest.Status() != 5 {
-			b.Fatal(greatest.Status())
+		if greatest.WeightedShare() != 5 {
+			b.Fatal(greatest.WeightedShare())
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/share")

@@ -14,59 +14,59 @@ import (
 
 // Tree is the forest of all cohorts and queues. NewTree makes one.
 type Tree struct {
-	queues  map[string]*Node
-	cohorts map[string]*Node
-	settled bool
-	// settlements counts how often the forest was settled anew.
-	settlements uint64
-	// open counts transactions that are neither committed nor rolled back; the forest must not change its shape then.
-	open int
+	queues   map[string]*Node
+	cohorts  map[string]*Node
+	upToDate bool
+	// generation counts how often the forest was settled anew.
+	generation uint64
+	// openTxs counts transactions that are neither committed nor rolled back; the forest must not change its shape then.
+	openTxs int
 	// journal holds every cell that the open transactions touched as it was before, in the order of the changes.
-	journal []touch
+	journal []journalEntry
 }
 
 // Node is a queue or a cohort. It is valid until the forest changes its shape; ask the Tree for it.
 type Node struct {
-	tree   *Tree
-	name   string
-	cohort bool
+	tree     *Tree
+	name     string
+	isCohort bool
 	// declared nodes were set; the others exist because somebody names them or because they still use quota.
 	declared bool
-	// over is the name of the parent cohort, empty for none.
-	over   string
-	parent *Node
-	grants []Grant
-	weight Weight
-	cells  map[FlavorResource]*Cell
+	// parentName is the name of the parent cohort, empty for none.
+	parentName string
+	parent     *Node
+	grants     []Grant
+	weight     Weight
+	cells      map[FlavorResource]*Cell
 
 	// What follows is computed by settle.
 
 	// height is the distance from the deepest node below.
-	height int
-	depth  int
-	cyclic bool
-	root   *Node
+	height  int
+	depth   int
+	inCycle bool
+	root    *Node
 	// children are the nodes right below, cohorts first, by name.
 	children []*Node
-	// columns are the cells by resource, as shares need them; nil until somebody asks.
-	columns []column
-	// members of a root are the names of the queues below it, sorted.
-	members []string
-	// reserved and released of a root count the bookings below it.
-	reserved, released uint64
+	// byResource are the cells by resource, as shares need them; nil until somebody asks.
+	byResource []resourceCells
+	// queueNames of a root are the names of the queues below it, sorted.
+	queueNames []string
+	// reserveCount and released of a root count the bookings below it.
+	reserveCount, releaseCount uint64
 }
 
 // NewTree returns an empty forest.
 func NewTree() *Tree {
-	return &Tree{queues: map[string]*Node{}, cohorts: map[string]*Node{}, settled: true}
+	return &Tree{queues: map[string]*Node{}, cohorts: map[string]*Node{}, upToDate: true}
 }
 
 // SetQueue adds a queue or replaces its parent and its grants, each flavor-resource at most once. What the queue uses
 // stays booked.
 func (t *Tree) SetQueue(name, cohort string, grants []Grant) {
-	t.unsettle()
-	n := t.queue(name)
-	n.declared, n.over, n.grants = true, cohort, grants
+	t.invalidate()
+	n := t.ensureQueue(name)
+	n.declared, n.parentName, n.grants = true, cohort, grants
 	n.applyGrants()
 }
 
@@ -76,16 +76,16 @@ func (t *Tree) DeleteQueue(name string) {
 	if !found {
 		return
 	}
-	t.unsettle()
-	n.declared, n.over, n.grants, n.weight = false, "", nil, Weight{}
+	t.invalidate()
+	n.declared, n.parentName, n.grants, n.weight = false, "", nil, Weight{}
 	n.applyGrants()
 }
 
 // SetCohort adds a cohort or replaces its parent and its grants.
 func (t *Tree) SetCohort(name, parent string, grants []Grant) {
-	t.unsettle()
-	n := t.cohort(name)
-	n.declared, n.over, n.grants = true, parent, grants
+	t.invalidate()
+	n := t.ensureCohort(name)
+	n.declared, n.parentName, n.grants = true, parent, grants
 }
 
 // DeleteCohort takes the cohort's own quota and its parent away; its members stay together below its name.
@@ -94,25 +94,25 @@ func (t *Tree) DeleteCohort(name string) {
 	if !found {
 		return
 	}
-	t.unsettle()
-	n.declared, n.over, n.grants = false, "", nil
+	t.invalidate()
+	n.declared, n.parentName, n.grants = false, "", nil
 }
 
 // Reserve books the usage for the queue, whether or not it is available. Amounts that are not positive are skipped, here
 // and by Release alike. The queue need not be set yet.
-func (t *Tree) Reserve(queue string, u Usage) { t.queue(queue).Reserve(u) }
+func (t *Tree) Reserve(queue string, u Usage) { t.ensureQueue(queue).Reserve(u) }
 
 // Release gives back what Reserve booked.
 func (t *Tree) Release(queue string, u Usage) {
-	n := t.queue(queue)
-	n.root.released++
+	n := t.ensureQueue(queue)
+	n.root.releaseCount++
 	n.release(u)
 }
 
 func (n *Node) reserve(u Usage) {
 	for _, use := range u {
 		if use.Amount > 0 {
-			n.cell(use.FlavorResource).add(amount.SumOf(use.Amount))
+			n.ensureCell(use.FlavorResource).addUsage(amount.NewSum(use.Amount))
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (n *Node) reserve(u Usage) {
 func (n *Node) release(u Usage) {
 	for _, use := range u {
 		if use.Amount > 0 {
-			n.cell(use.FlavorResource).add(amount.Sum{}.Minus(amount.SumOf(use.Amount)))
+			n.ensureCell(use.FlavorResource).addUsage(amount.Sum{}.Minus(amount.NewSum(use.Amount)))
 		}
 	}
 }
@@ -149,63 +149,63 @@ func (t *Tree) Fit(queue string, u Usage) (height int, fits bool) {
 	return height, true
 }
 
-// Cyclic reports whether the parents of the queue's cohort lead into a cycle, so that no root bounds its usage.
-func (t *Tree) Cyclic(queue string) bool {
+// IsInCycle reports whether the parents of the queue's cohort lead into a cycle, so that no root bounds its usage.
+func (t *Tree) IsInCycle(queue string) bool {
 	// Only names are followed, so that asking after every change of a burst does not settle the forest every time.
 	n := t.queues[queue]
 	for range len(t.cohorts) + 2 {
-		if n == nil || n.over == "" {
+		if n == nil || n.parentName == "" {
 			return false
 		}
-		n = t.cohorts[n.over]
+		n = t.cohorts[n.parentName]
 	}
 	return true
 }
 
 // Version tells states of a queue's tree apart.
 type Version struct {
-	// settlements counts changes of quota, of any queue or cohort.
-	settlements uint64
-	reserved    uint64
-	released    uint64
+	// generation counts changes of quota, of any queue or cohort.
+	generation   uint64
+	reserveCount uint64
+	releaseCount uint64
 }
 
-// OnlyTaken reports whether since the earlier version nothing happened but that quota was taken: no limit moved and
+// OnlyReservedSince reports whether since the earlier version nothing happened but that quota was taken: no limit moved and
 // nothing was given back, so that whatever did not fit then does not fit now.
-func (v Version) OnlyTaken(earlier Version) bool {
-	return v.settlements == earlier.settlements && v.released == earlier.released
+func (v Version) OnlyReservedSince(earlier Version) bool {
+	return v.generation == earlier.generation && v.releaseCount == earlier.releaseCount
 }
 
 // Version returns the version of the queue's tree; equal versions have equal numbers everywhere.
 func (t *Tree) Version(queue string) Version {
-	t.settle()
+	t.recompute()
 	if n, found := t.queues[queue]; found {
 		return n.Version()
 	}
-	return Version{settlements: t.settlements}
+	return Version{generation: t.generation}
 }
 
-// Family returns the sorted names of the queues that share a root with the queue, itself included; the queues below the
+// QueuesInTree returns the sorted names of the queues that share a root with the queue, itself included; the queues below the
 // same cycle are a family too. Nil for a queue that is unknown. The caller must not change it.
-func (t *Tree) Family(queue string) []string {
-	t.settle()
+func (t *Tree) QueuesInTree(queue string) []string {
+	t.recompute()
 	if n, found := t.queues[queue]; found {
-		return n.root.members
+		return n.root.queueNames
 	}
 	return nil
 }
 
-// CohortFamily returns the sorted names of the queues in the cohort's whole tree, nil for a cohort that is unknown.
-func (t *Tree) CohortFamily(cohort string) []string {
-	t.settle()
+// QueuesInCohortTree returns the sorted names of the queues in the cohort's whole tree, nil for a cohort that is unknown.
+func (t *Tree) QueuesInCohortTree(cohort string) []string {
+	t.recompute()
 	if n, found := t.cohorts[cohort]; found {
-		return n.root.members
+		return n.root.queueNames
 	}
 	return nil
 }
 
-// Uses lists what is booked for a queue, zero amounts left out.
-func (t *Tree) Uses(queue string) Usage {
+// QueueUsage lists what is booked for a queue, zero amounts left out.
+func (t *Tree) QueueUsage(queue string) Usage {
 	n, found := t.queues[queue]
 	if !found {
 		return nil
@@ -220,30 +220,30 @@ func (t *Tree) Uses(queue string) Usage {
 	return uses
 }
 
-func (t *Tree) unsettle() {
-	if t.open != 0 {
+func (t *Tree) invalidate() {
+	if t.openTxs != 0 {
 		panic("quota: the forest must not change its shape inside a transaction")
 	}
-	t.settled = false
+	t.upToDate = false
 }
 
-// queue returns the queue's node, an undeclared one if there was none.
-func (t *Tree) queue(name string) *Node {
-	return t.node(t.queues, name, false)
+// ensureQueue returns the queue's node, an undeclared one if there was none.
+func (t *Tree) ensureQueue(name string) *Node {
+	return t.ensureNode(t.queues, name, false)
 }
 
-func (t *Tree) cohort(name string) *Node {
-	return t.node(t.cohorts, name, true)
+func (t *Tree) ensureCohort(name string) *Node {
+	return t.ensureNode(t.cohorts, name, true)
 }
 
-func (t *Tree) node(in map[string]*Node, name string, cohort bool) *Node {
+func (t *Tree) ensureNode(in map[string]*Node, name string, cohort bool) *Node {
 	n, found := in[name]
 	if !found {
-		n = &Node{tree: t, name: name, cohort: cohort, cells: map[FlavorResource]*Cell{}}
+		n = &Node{tree: t, name: name, isCohort: cohort, cells: map[FlavorResource]*Cell{}}
 		n.root = n
 		in[name] = n
 		if !cohort {
-			n.members = []string{name}
+			n.queueNames = []string{name}
 		}
 	}
 	return n
@@ -257,28 +257,28 @@ func (n *Node) applyGrants() {
 	granted := make(map[FlavorResource]bool, len(n.grants))
 	for _, g := range n.grants {
 		granted[g.FlavorResource] = true
-		n.cell(g.FlavorResource).limits = g.Limits
+		n.ensureCell(g.FlavorResource).limits = g.Limits
 	}
 	maps.DeleteFunc(n.cells, func(name FlavorResource, cell *Cell) bool {
 		return !granted[name] && cell.usage == (amount.Sum{})
 	})
 }
 
-// cell returns the node's account of a flavor-resource, opening one if there is none: at a queue without any quota, at a
+// ensureCell returns the node's account of a flavor-resource, opening one if there is none: at a queue without any quota, at a
 // cohort without quota of its own but letting through whatever its members and its parent agree on.
-func (n *Node) cell(name FlavorResource) *Cell {
+func (n *Node) ensureCell(name FlavorResource) *Cell {
 	c, found := n.cells[name]
 	if found {
 		return c
 	}
 	c = &Cell{node: n, name: name}
-	if n.cohort {
+	if n.isCohort {
 		c.limits = Nominal(0)
 	}
 	n.cells[name] = c
-	n.columns = nil
-	if n.parent != nil && !n.cyclic {
-		c.link()
+	n.byResource = nil
+	if n.parent != nil && !n.inCycle {
+		c.linkToParent()
 	}
 	return c
 }

@@ -15,8 +15,8 @@ import (
 
 var gpu = quota.FlavorResource{Flavor: "f", Resource: "gpu"}
 
-// tree builds a tree of the queues, cohorts and reservations of a script.
-func tree(t *testing.T, script string) *quota.Tree {
+// buildTree builds a tree of the queues, cohorts and reservations of a script.
+func buildTree(t *testing.T, script string) *quota.Tree {
 	t.Helper()
 	steps, err := admissiontest.Parse(script)
 	if err != nil {
@@ -24,12 +24,12 @@ func tree(t *testing.T, script string) *quota.Tree {
 	}
 	tr := quota.NewTree()
 	for _, step := range steps {
-		apply(tr, step)
+		applyStep(tr, step)
 	}
 	return tr
 }
 
-func apply(tr *quota.Tree, step admissiontest.Step) {
+func applyStep(tr *quota.Tree, step admissiontest.Step) {
 	switch step.Verb {
 	case "queue":
 		tr.SetQueue(step.Name, step.Queue.Cohort, admission.Grants(step.Queue.Groups))
@@ -38,7 +38,7 @@ func apply(tr *quota.Tree, step admissiontest.Step) {
 	case "admitted":
 		tr.Reserve(step.Reservation.Queue, step.Reservation.Usage)
 	case "delete":
-		if step.Kind == "queue" {
+		if step.ObjectKind == "queue" {
 			tr.DeleteQueue(step.Name)
 		} else {
 			tr.DeleteCohort(step.Name)
@@ -46,7 +46,7 @@ func apply(tr *quota.Tree, step admissiontest.Step) {
 	}
 }
 
-func TestWhatAQueueMayUse(t *testing.T) {
+func TestAvailable(t *testing.T) {
 	for _, c := range []struct{ name, script, want string }{
 		{
 			"a queue on its own has its nominal quota",
@@ -103,12 +103,12 @@ func TestWhatAQueueMayUse(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tr := tree(t, c.script)
+			tr := buildTree(t, c.script)
 			var parts []string
 			for _, name := range []string{"a", "b", "c"} {
 				if cell := tr.Cell(name, gpu); cell != nil {
 					parts = append(parts, fmt.Sprintf("%s: available %s, potential %s", name,
-						amount.Text("gpu", cell.Available()), amount.Text("gpu", cell.Potential())))
+						amount.Format("gpu", cell.Available()), amount.Format("gpu", cell.PotentialAvailable())))
 				}
 			}
 			if diff := cmp.Diff(c.want, strings.Join(parts, "; ")); diff != "" {
@@ -118,8 +118,8 @@ func TestWhatAQueueMayUse(t *testing.T) {
 	}
 }
 
-func TestBorrowingReachesAsHighAsItMust(t *testing.T) {
-	tr := tree(t, `
+func TestBorrowingHeight(t *testing.T) {
+	tr := buildTree(t, `
 		cohort x parent=y
 		cohort y parent=z f gpu=3
 		queue a cohort=x f gpu=2
@@ -138,22 +138,22 @@ func TestBorrowingReachesAsHighAsItMust(t *testing.T) {
 }
 
 func TestQueuesBelowACycleAreCyclicUntilItIsBroken(t *testing.T) {
-	tr := tree(t, `
+	tr := buildTree(t, `
 		cohort x parent=y
 		cohort y parent=x
 		cohort z parent=y
 		queue a cohort=z f gpu=2
 		queue b cohort=x f gpu=2
 		queue c cohort=other f gpu=2`)
-	if !tr.Cyclic("a") || !tr.Cyclic("b") || tr.Cyclic("c") {
+	if !tr.IsInCycle("a") || !tr.IsInCycle("b") || tr.IsInCycle("c") {
 		t.Fatal("a and b are below the cycle, c is not")
 	}
-	if diff := cmp.Diff([]string{"a", "b"}, tr.Family("a")); diff != "" {
+	if diff := cmp.Diff([]string{"a", "b"}, tr.QueuesInTree("a")); diff != "" {
 		t.Error(diff)
 	}
 	tr.Reserve("a", quota.NewUsage(quota.Use{FlavorResource: gpu, Amount: 1}))
 	tr.SetCohort("y", "", nil)
-	if tr.Cyclic("a") || tr.Cyclic("b") {
+	if tr.IsInCycle("a") || tr.IsInCycle("b") {
 		t.Error("the cycle is broken")
 	}
 	if got := tr.Cell("b", gpu).Available(); got != 3 {
@@ -162,14 +162,14 @@ func TestQueuesBelowACycleAreCyclicUntilItIsBroken(t *testing.T) {
 }
 
 func TestACohortThatIsItsOwnParentIsACycle(t *testing.T) {
-	tr := tree(t, "cohort x parent=x f gpu=2\n queue a cohort=x f gpu=2")
-	if !tr.Cyclic("a") {
+	tr := buildTree(t, "cohort x parent=x f gpu=2\n queue a cohort=x f gpu=2")
+	if !tr.IsInCycle("a") {
 		t.Error("nobody bounds a")
 	}
 }
 
 func TestUsageOutlivesItsQueue(t *testing.T) {
-	tr := tree(t, "admitted w queue=a f/gpu=3\n queue a cohort=x f gpu=4\n queue b cohort=x f gpu=4")
+	tr := buildTree(t, "admitted w queue=a f/gpu=3\n queue a cohort=x f gpu=4\n queue b cohort=x f gpu=4")
 	if got := tr.Cell("b", gpu).Available(); got != 5 {
 		t.Errorf("usage booked before the queue was set counts: available %d", got)
 	}
@@ -183,14 +183,14 @@ func TestUsageOutlivesItsQueue(t *testing.T) {
 	}
 }
 
-func TestAFamilySharesARoot(t *testing.T) {
-	tr := tree(t, "cohort x parent=top\n queue c cohort=top\n queue b cohort=x\n queue a cohort=x\n queue lone")
+func TestQueuesInTree(t *testing.T) {
+	tr := buildTree(t, "cohort x parent=top\n queue c cohort=top\n queue b cohort=x\n queue a cohort=x\n queue lone")
 	for _, c := range []struct{ got, want []string }{
-		{tr.Family("a"), []string{"a", "b", "c"}},
-		{tr.CohortFamily("x"), []string{"a", "b", "c"}},
-		{tr.Family("lone"), []string{"lone"}},
-		{tr.Family("unknown"), nil},
-		{tr.CohortFamily("unknown"), nil},
+		{tr.QueuesInTree("a"), []string{"a", "b", "c"}},
+		{tr.QueuesInCohortTree("x"), []string{"a", "b", "c"}},
+		{tr.QueuesInTree("lone"), []string{"lone"}},
+		{tr.QueuesInTree("unknown"), nil},
+		{tr.QueuesInCohortTree("unknown"), nil},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
 			t.Error(diff)
@@ -198,8 +198,8 @@ func TestAFamilySharesARoot(t *testing.T) {
 	}
 }
 
-func TestTheShapeOfTheForestIsFixedDuringATransaction(t *testing.T) {
-	tr := tree(t, "queue a f gpu=4")
+func TestConfigurationCannotChangeDuringATransaction(t *testing.T) {
+	tr := buildTree(t, "queue a f gpu=4")
 	tx := tr.Begin()
 	defer func() {
 		if recover() == nil {

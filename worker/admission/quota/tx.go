@@ -8,45 +8,45 @@ import "switchyard.dev/worker/admission/amount"
 // itself meanwhile is undone, too.
 type Tx struct {
 	tree *Tree
-	// from is the length of the journal when the transaction began.
-	from int
-	// silent transactions do not change the Version of anything.
-	silent bool
+	// startMark is the length of the journal when the transaction began.
+	startMark int
+	// unversioned transactions do not change the Version of anything.
+	unversioned bool
 }
 
-type touch struct {
-	cell *Cell
-	was  amount.Sum
+type journalEntry struct {
+	cell          *Cell
+	previousUsage amount.Sum
 }
 
 // Begin starts a transaction whose effects count in Versions: what it takes as taken, what it or its rollback gives back as
 // released.
 func (t *Tree) Begin() *Tx { return t.begin(false) }
 
-// Trial starts a transaction that Versions do not see, for a question that is asked, answered and rolled back before
+// BeginTrial starts a transaction that Versions do not see, for a question that is asked, answered and rolled back before
 // anybody else looks: nobody may remember a Version in between. It cannot be committed.
-func (t *Tree) Trial() *Tx { return t.begin(true) }
+func (t *Tree) BeginTrial() *Tx { return t.begin(true) }
 
 func (t *Tree) begin(silent bool) *Tx {
-	t.settle()
-	t.open++
-	return &Tx{tree: t, from: len(t.journal), silent: silent}
+	t.recompute()
+	t.openTxs++
+	return &Tx{tree: t, startMark: len(t.journal), unversioned: silent}
 }
 
 // Reserve books the usage for the queue.
 func (x *Tx) Reserve(queue string, u Usage) {
-	n := x.tree.queue(queue)
-	if !x.silent {
-		n.root.reserved++
+	n := x.tree.ensureQueue(queue)
+	if !x.unversioned {
+		n.root.reserveCount++
 	}
 	n.reserve(u)
 }
 
 // Release gives back usage that the queue has booked, in the transaction or before it.
 func (x *Tx) Release(queue string, u Usage) {
-	n := x.tree.queue(queue)
-	if !x.silent {
-		n.root.released++
+	n := x.tree.ensureQueue(queue)
+	if !x.unversioned {
+		n.root.releaseCount++
 	}
 	n.release(u)
 }
@@ -59,9 +59,9 @@ func (x *Tx) Undo(mark int) {
 	journal := x.tree.journal
 	for i := len(journal) - 1; i >= mark; i-- {
 		cell := journal[i].cell
-		cell.usage = journal[i].was
-		if !x.silent {
-			cell.node.root.released++
+		cell.usage = journal[i].previousUsage
+		if !x.unversioned {
+			cell.node.root.releaseCount++
 		}
 	}
 	x.tree.journal = journal[:mark]
@@ -70,20 +70,20 @@ func (x *Tx) Undo(mark int) {
 // Rollback ends the transaction and restores what it changed.
 func (x *Tx) Rollback() {
 	x.mustBeOpen()
-	x.Undo(x.from)
-	x.end()
+	x.Undo(x.startMark)
+	x.close()
 }
 
 // Commit ends the transaction and keeps what it changed, unless a transaction around it is rolled back.
 func (x *Tx) Commit() {
 	x.mustBeOpen()
-	if x.silent {
+	if x.unversioned {
 		panic("quota: a trial is always rolled back")
 	}
-	if x.tree.open == 1 {
+	if x.tree.openTxs == 1 {
 		x.tree.journal = x.tree.journal[:0]
 	}
-	x.end()
+	x.close()
 }
 
 func (x *Tx) mustBeOpen() {
@@ -92,7 +92,7 @@ func (x *Tx) mustBeOpen() {
 	}
 }
 
-func (x *Tx) end() {
-	x.tree.open--
+func (x *Tx) close() {
+	x.tree.openTxs--
 	x.tree = nil
 }

@@ -28,10 +28,10 @@ type Use struct {
 type Usage []Use
 
 // NewUsage sorts uses into a Usage, adding up those of the same flavor-resource.
-func NewUsage(uses ...Use) Usage { return Merge(slices.Clone(uses)) }
+func NewUsage(uses ...Use) Usage { return MergeUses(slices.Clone(uses)) }
 
-// Merge is NewUsage in the memory of uses, which the caller gives away.
-func Merge(uses []Use) Usage {
+// MergeUses is NewUsage in the memory of uses, which the caller gives away.
+func MergeUses(uses []Use) Usage {
 	slices.SortFunc(uses, func(a, b Use) int { return a.Compare(b.FlavorResource) })
 	out := uses[:0]
 	for _, u := range uses {
@@ -44,8 +44,8 @@ func Merge(uses []Use) Usage {
 	return Usage(out)
 }
 
-// Within reports whether u takes no more of anything than v.
-func (u Usage) Within(v Usage) bool {
+// IsWithin reports whether u takes no more of anything than v.
+func (u Usage) IsWithin(v Usage) bool {
 	for _, use := range u {
 		i, found := slices.BinarySearchFunc(v, use.FlavorResource, func(w Use, name FlavorResource) int {
 			return w.Compare(name)

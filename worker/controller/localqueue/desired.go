@@ -29,7 +29,7 @@ func desiredLocalQueue(lq *kueue.LocalQueue, s view.LocalQueueStatus, u view.Rec
 	case !u.Enabled:
 		out.Status.FairSharing = nil
 	case u.Known && s.Active:
-		out.Status.FairSharing = fairSharingStatus(lq.Status.FairSharing, u.Account)
+		out.Status.FairSharing = fairSharingStatus(lq.Status.FairSharing, u.LocalQueueUsage)
 	}
 	meta.SetStatusCondition(&out.Status.Conditions, view.ActiveCondition(s.Activity, lq.Generation, now))
 	return out
@@ -37,14 +37,14 @@ func desiredLocalQueue(lq *kueue.LocalQueue, s view.LocalQueueStatus, u view.Rec
 
 // fairSharingStatus is the status of admission fair sharing, whatever the ClusterQueue orders by (contract: messages.md 5.8). As long as
 // nothing is left of what was consumed, the time of the last sample is not worth a write.
-func fairSharingStatus(was *kueue.LocalQueueFairSharingStatus, account usage.Account) *kueue.LocalQueueFairSharingStatus {
+func fairSharingStatus(was *kueue.LocalQueueFairSharingStatus, account usage.LocalQueueUsage) *kueue.LocalQueueFairSharingStatus {
 	is := &kueue.AdmissionFairSharingStatus{
 		ConsumedResources: corev1.ResourceList{}, LastUpdate: metav1.NewTime(account.SampledAt.Truncate(time.Second)),
 	}
 	for _, c := range account.Consumed {
 		is.ConsumedResources[corev1.ResourceName(c.Resource)] = consumedQuantity(c)
 	}
-	if was != nil && was.AdmissionFairSharingStatus != nil && !account.ConsumesAnything() &&
+	if was != nil && was.AdmissionFairSharingStatus != nil && !account.HasConsumed() &&
 		equality.Semantic.DeepEqual(was.AdmissionFairSharingStatus.ConsumedResources, is.ConsumedResources) {
 		is.LastUpdate = was.AdmissionFairSharingStatus.LastUpdate
 	}

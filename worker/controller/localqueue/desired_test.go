@@ -69,14 +69,14 @@ func TestRecentUsageIsWrittenFromTheBeginningToTheEnd(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
 		was, want *kueue.LocalQueueFairSharingStatus
-		account   usage.Account
+		account   usage.LocalQueueUsage
 	}{
-		{"of a new queue", nil, status(at, none), usage.Account{SampledAt: at}},
-		{"of a queue that has used nothing yet, at a further sample", status(at, none), status(at, none), usage.Account{SampledAt: later}},
-		{"of a queue that uses something", status(at, none), status(later, written), usage.Account{SampledAt: later, Consumed: some}},
-		{"at a further sample of the same", status(at, written), status(later, written), usage.Account{SampledAt: later, Consumed: some}},
-		{"of a queue whose usage has decayed", status(at, written), status(later, zero), usage.Account{SampledAt: later, Consumed: []usage.Consumed{{Resource: "gpu"}}}},
-		{"at every further sample", status(at, zero), status(at, zero), usage.Account{SampledAt: later, Consumed: []usage.Consumed{{Resource: "gpu"}}}},
+		{"of a new queue", nil, status(at, none), usage.LocalQueueUsage{SampledAt: at}},
+		{"of a queue that has used nothing yet, at a further sample", status(at, none), status(at, none), usage.LocalQueueUsage{SampledAt: later}},
+		{"of a queue that uses something", status(at, none), status(later, written), usage.LocalQueueUsage{SampledAt: later, Consumed: some}},
+		{"at a further sample of the same", status(at, written), status(later, written), usage.LocalQueueUsage{SampledAt: later, Consumed: some}},
+		{"of a queue whose usage has decayed", status(at, written), status(later, zero), usage.LocalQueueUsage{SampledAt: later, Consumed: []usage.Consumed{{Resource: "gpu"}}}},
+		{"at every further sample", status(at, zero), status(at, zero), usage.LocalQueueUsage{SampledAt: later, Consumed: []usage.Consumed{{Resource: "gpu"}}}},
 	} {
 		if diff := cmp.Diff(tc.want, fairSharingStatus(tc.was, tc.account)); diff != "" {
 			t.Errorf("%s: %s", tc.name, diff)
@@ -86,15 +86,15 @@ func TestRecentUsageIsWrittenFromTheBeginningToTheEnd(t *testing.T) {
 
 func TestWhoseRecentUsageIsWritten(t *testing.T) {
 	now := time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
-	had := fairSharingStatus(nil, usage.Account{SampledAt: now, Consumed: []usage.Consumed{{Resource: "gpu", Milli: 7}}})
-	recent := view.RecentUsage{Account: usage.Account{SampledAt: now}, Enabled: true, Known: true}
+	had := fairSharingStatus(nil, usage.LocalQueueUsage{SampledAt: now, Consumed: []usage.Consumed{{Resource: "gpu", Milli: 7}}})
+	recent := view.RecentUsage{LocalQueueUsage: usage.LocalQueueUsage{SampledAt: now}, Enabled: true, Known: true}
 	active := view.LocalQueueStatus{Activity: view.Activity{Active: true}}
 	for name, c := range map[string]struct {
 		standing view.LocalQueueStatus
 		recent   view.RecentUsage
 		want     *kueue.LocalQueueFairSharingStatus
 	}{
-		"of an active queue, whatever orders those who wait": {active, recent, fairSharingStatus(nil, recent.Account)},
+		"of an active queue, whatever orders those who wait": {active, recent, fairSharingStatus(nil, recent.LocalQueueUsage)},
 		"of a queue that is stopped it stays":                {view.LocalQueueStatus{}, recent, had},
 		"of a queue that is not known yet it stays":          {active, view.RecentUsage{Enabled: true}, had},
 		"without the configuration it goes":                  {active, view.RecentUsage{}, nil},

@@ -41,5 +41,5 @@ func (p Config) FairSharingStatus(share func() quota.Share) *kueue.FairSharingSt
 	if !p.FairSharing {
 		return nil
 	}
-	return &kueue.FairSharingStatus{WeightedShare: share().Status()}
+	return &kueue.FairSharingStatus{WeightedShare: share().WeightedShare()}
 }

@@ -68,11 +68,11 @@ func TestAFinishedWorkloadIsDeletedWhenItsRetentionIsOver(t *testing.T) {
 	wl.Finalizers = nil
 	workload.Finish(wl, kueue.ReasonSucceeded, "", noon.Add(-time.Minute))
 	s := newTestEnv(t, interceptor.Funcs{}, append(testQueues(openQueues), wl)...)
-	s.Policy.KeepFinished = ptr.To(2 * time.Minute)
+	s.Policy.FinishedRetention = ptr.To(2 * time.Minute)
 	if result := s.reconcile(t); result.RequeueAfter != time.Minute {
 		t.Errorf("looks again after %v", result.RequeueAfter)
 	}
-	s.Policy.KeepFinished = ptr.To(time.Minute)
+	s.Policy.FinishedRetention = ptr.To(time.Minute)
 	s.reconcile(t)
 	if err := s.Client.Get(t.Context(), client.ObjectKeyFromObject(wl), wl); !apierrors.IsNotFound(err) {
 		t.Errorf("still there: %v", err)
@@ -203,20 +203,20 @@ func TestThePolicyIsThatOfTheConfiguration(t *testing.T) {
 	}
 	minute := &metav1.Duration{Duration: time.Minute}
 	half := 30 * time.Minute
-	want := lifecycle.Policy{FinishOrphans: true, OwnerGrace: 5 * time.Second, PodsReady: &lifecycle.PodsReadyPolicy{
+	want := lifecycle.Policy{FinishOrphans: true, OwnerGracePeriod: 5 * time.Second, PodsReady: &lifecycle.PodsReadyPolicy{
 		Timeout: half, RecoveryTimeout: half, BackoffBase: time.Minute, BackoffMax: time.Hour,
 	}}
 	if diff := cmp.Diff(want, PolicyFor(cfg, gates(nil))); diff != "" {
 		t.Errorf("without a file: -want +got:\n%s", diff)
 	}
-	if got := PolicyFor(cfg, gates(map[string]bool{"DisableWaitForPodsReady": true, "FinishOrphanedWorkloads": false})); got != (lifecycle.Policy{OwnerGrace: 5 * time.Second}) {
+	if got := PolicyFor(cfg, gates(map[string]bool{"DisableWaitForPodsReady": true, "FinishOrphanedWorkloads": false})); got != (lifecycle.Policy{OwnerGracePeriod: 5 * time.Second}) {
 		t.Errorf("with the gates: %+v", got)
 	}
 	cfg.WaitForPodsReady.Timeout = minute
 	cfg.WaitForPodsReady.RequeuingStrategy.BackoffLimitCount = ptr.To[int32](3)
 	cfg.ObjectRetentionPolicies = &configapi.ObjectRetentionPolicies{Workloads: &configapi.WorkloadRetentionPolicy{AfterFinished: minute}}
 	got := PolicyFor(cfg, gates(nil))
-	if got.PodsReady.Timeout != time.Minute || *got.PodsReady.Limit != 3 || *got.KeepFinished != time.Minute || got.KeepDeactivated != nil {
+	if got.PodsReady.Timeout != time.Minute || *got.PodsReady.RequeueLimit != 3 || *got.FinishedRetention != time.Minute || got.DeactivatedRetention != nil {
 		t.Errorf("with a file: %+v", got)
 	}
 	cfg.WaitForPodsReady.Disabled = true

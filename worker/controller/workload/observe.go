@@ -19,12 +19,12 @@ import (
 // observe reads what the lifecycle may look at.
 func (r *Reconciler) observe(ctx context.Context, wl *kueue.Workload) (lifecycle.Observation, error) {
 	o := lifecycle.Observation{
-		Now: r.Clock.Now(), GatedBy: workload.AdmissionGates(wl), Gates: wl.Annotations[kueue.AdmissionGatedByAnnotation],
+		Now: r.Clock.Now(), AdmissionGates: workload.AdmissionGates(wl), AdmissionGateAnnotation: wl.Annotations[kueue.AdmissionGatedByAnnotation],
 		Owned: metav1.GetControllerOfNoCopy(wl) != nil, Deleting: !wl.DeletionTimestamp.IsZero(), Policy: r.Policy,
 	}
 	if workload.IsRemoteCopy(wl) { // its hub has to see how it ended, and deletes it then
-		o.Policy.KeepFinished, o.Policy.KeepDeactivated, o.Policy.FinishOrphans = nil, nil, false
-		o.Policy.OwnerGrace = 0 // nobody plays the owner of a copy that no job has taken up
+		o.Policy.FinishedRetention, o.Policy.DeactivatedRetention, o.Policy.FinishOrphans = nil, nil, false
+		o.Policy.OwnerGracePeriod = 0 // nobody plays the owner of a copy that no job has taken up
 	}
 	var err error
 	if o.OwnerGone, err = r.isOwnerDeleted(ctx, wl); err != nil {

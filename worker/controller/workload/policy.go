@@ -15,17 +15,17 @@ import (
 // 7: waitForPodsReady, objectRetentionPolicies; gates DisableWaitForPodsReady, FinishOrphanedWorkloads).
 func PolicyFor(cfg *configapi.Configuration, gates features.Set) lifecycle.Policy {
 	policy := lifecycle.Policy{
-		OwnerGrace:     ownerGrace,
-		FinishOrphans:  gates.Enabled(features.FinishOrphanedWorkloads),
-		Coarse:         !gates.Enabled(features.UnadmittedWorkloadsObservability),
-		ExplicitStatus: gates.Enabled(features.UnadmittedWorkloadsObservability) && gates.Enabled(features.UnadmittedWorkloadsExplicitStatus),
+		OwnerGracePeriod: ownerGrace,
+		FinishOrphans:    gates.Enabled(features.FinishOrphanedWorkloads),
+		CoarseReasons:    !gates.Enabled(features.UnadmittedWorkloadsObservability),
+		ExplicitStatus:   gates.Enabled(features.UnadmittedWorkloadsObservability) && gates.Enabled(features.UnadmittedWorkloadsExplicitStatus),
 	}
 	if wait := cfg.WaitForPodsReady; wait != nil && !wait.Disabled && !gates.Enabled(features.DisableWaitForPodsReady) {
 		policy.PodsReady = podsReadyPolicy(wait)
 	}
 	if cfg.ObjectRetentionPolicies != nil && cfg.ObjectRetentionPolicies.Workloads != nil {
 		keep := cfg.ObjectRetentionPolicies.Workloads
-		policy.KeepFinished, policy.KeepDeactivated = toDuration(keep.AfterFinished), toDuration(keep.AfterDeactivatedByKueue)
+		policy.FinishedRetention, policy.DeactivatedRetention = toDuration(keep.AfterFinished), toDuration(keep.AfterDeactivatedByKueue)
 	}
 	return policy
 }
@@ -38,7 +38,7 @@ func podsReadyPolicy(wait *configapi.WaitForPodsReady) *lifecycle.PodsReadyPolic
 	return &lifecycle.PodsReadyPolicy{
 		Timeout: wait.Timeout.Duration, RecoveryTimeout: wait.RecoveryTimeout.Duration,
 		BackoffBase: toSeconds(requeue.BackoffBaseSeconds), BackoffMax: toSeconds(requeue.BackoffMaxSeconds),
-		Limit: requeue.BackoffLimitCount,
+		RequeueLimit: requeue.BackoffLimitCount,
 	}
 }
 

@@ -57,7 +57,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	r.recordEvents(wl, plan)
-	return kube.RequeueAt(plan.WakeAt, observed.Now), nil
+	return kube.RequeueAt(plan.RecheckAt, observed.Now), nil
 }
 
 // applyPlan writes the status if the plan changes it, and otherwise does the one thing that the plan asks for.
@@ -77,7 +77,7 @@ func (r *Reconciler) applyPlan(ctx context.Context, wl *kueue.Workload, state li
 		return r.patch(ctx, wl, next, "set the priority of")
 	case plan.Delete:
 		return r.deleteWorkload(ctx, wl)
-	case plan.Unguard && controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer):
+	case plan.RemoveFinalizer && controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer):
 		next := wl.DeepCopy()
 		controllerutil.RemoveFinalizer(next, kueue.ResourceInUseFinalizer)
 		return r.patch(ctx, wl, next, "remove the finalizer of")
@@ -103,7 +103,7 @@ func (r *Reconciler) deleteWorkload(ctx context.Context, wl *kueue.Workload) err
 }
 
 func (r *Reconciler) recordEvents(wl *kueue.Workload, plan lifecycle.Plan) {
-	for _, b := range plan.Because {
+	for _, b := range plan.Events {
 		kube.RecordEvents(r.Recorder, wl, kube.Event{Warning: b.Warning, Reason: string(b.Reason), Note: b.Message})
 	}
 }

@@ -254,7 +254,7 @@ func TestOwnersHaveAGracePeriod(t *testing.T) {
 			s := newTestEnv(t, interceptor.Funcs{}, append(row.queues, row.wl)...)
 			clock := testclock.NewFakeClock(noon)
 			s.Clock = clock
-			s.Policy.OwnerGrace = 5 * time.Second
+			s.Policy.OwnerGracePeriod = 5 * time.Second
 			s.reconcile(t)
 			woken := s.reconcile(t).RequeueAfter
 			if left := s.getWorkload(t).Status.Admission == nil; left != row.atOnce {
@@ -281,7 +281,7 @@ func TestAManualReleaseIsKept(t *testing.T) {
 	wl.OwnerReferences = nil
 	workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, noon)
 	s := newTestEnv(t, interceptor.Funcs{}, append(testQueues(openQueues), wl)...)
-	s.Policy.OwnerGrace = 5 * time.Second
+	s.Policy.OwnerGracePeriod = 5 * time.Second
 	s.reconcile(t)
 	released := s.getWorkload(t)
 	released.Status.Admission = nil

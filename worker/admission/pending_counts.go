@@ -1,0 +1,166 @@
+package admission
+
+import (
+	"cmp"
+	"slices"
+
+	"switchyard.dev/worker/admission/amount"
+)
+
+// PendingCounts counts those who wait, as metrics report them.
+type PendingCounts struct {
+	// Queues are the ClusterQueues that somebody waits in, by name.
+	Queues []QueuePendingCounts
+	// LocalQueues are the LocalQueues that somebody waits in, by key.
+	LocalQueues []LocalQueuePendingCounts
+}
+
+// QueuePendingCounts counts those who wait in a ClusterQueue.
+type QueuePendingCounts struct {
+	Queue string
+	// Active and Inadmissible are how many wait: see QueueStatus.
+	Active, Inadmissible int
+	// ActiveClasses and InadmissibleKinds count workloads that differ in what they ask for or, in a queue that takes turns by
+	// recent usage, in their LocalQueue.
+	ActiveClasses, InadmissibleClasses int
+	// Pending is what all of them ask for, whatever the flavor.
+	Pending amount.Vector
+}
+
+// LocalQueuePendingCounts counts those who wait in a LocalQueue: see QueueStatus.
+type LocalQueuePendingCounts struct {
+	LocalQueue           Key
+	Active, Inadmissible int
+}
+
+// PendingCounts counts everybody who waits: it is for a scrape now and then, not for every event. What it costs depends on the
+// number of kinds, not on that of workloads. Those who came through a LocalQueue that closed tells of are left out.
+func (s *Snapshot) PendingCounts(closed func(local Key) bool) PendingCounts {
+	c := pendingCounter{snapshot: s, isClosed: closed, queues: map[string]*queuePendingCounter{}, localQueues: map[*localQueueState]*LocalQueuePendingCounts{}}
+	for name, d := range s.queueStates {
+		if d.pendingQueue != nil {
+			d.pendingQueue.EachClass(func(k classCount) { c.countClass(name, k) })
+		}
+	}
+	c.countDelayed()
+	return c.sorted()
+}
+
+func (c *pendingCounter) countClass(queue string, k classCount) {
+	all := 0
+	for door, n := range k.Origins {
+		if local := door.(*localQueueState); !c.isClosed(local.key) {
+			c.countLocalQueue(local, n, !k.Inadmissible)
+			all += n
+		}
+	}
+	if all == 0 {
+		return
+	}
+	q := c.ensureQueue(queue)
+	q.countClass(k.Inadmissible)
+	q.addWorkloads(&k.First.Value.Workload, all, !k.Inadmissible)
+}
+
+// countDelayed adds those who wait for the clock.
+func (c *pendingCounter) countDelayed() {
+	type kind struct{ queue, kind string }
+	seen := map[kind]bool{}
+	for _, e := range c.snapshot.backingOff.All() {
+		if c.isClosed(e.localQueueState.key) {
+			continue
+		}
+		q := c.ensureQueue(e.Queue)
+		if k := (kind{e.Queue, e.classKey}); !seen[k] {
+			seen[k] = true
+			q.countClass(true)
+		}
+		q.addWorkloads(&e.Workload, 1, false)
+		c.countLocalQueue(e.localQueueState, 1, false)
+	}
+}
+
+type pendingCounter struct {
+	snapshot    *Snapshot
+	isClosed    func(local Key) bool
+	queues      map[string]*queuePendingCounter
+	localQueues map[*localQueueState]*LocalQueuePendingCounts
+}
+
+type queuePendingCounter struct {
+	QueuePendingCounts
+	coversPods bool
+	pending    map[string]amount.Amount
+}
+
+func (c *pendingCounter) ensureQueue(name string) *queuePendingCounter {
+	q, found := c.queues[name]
+	if !found {
+		q = &queuePendingCounter{coversPods: c.snapshot.coversResource(name, amount.Pods), pending: map[string]amount.Amount{}}
+		q.Queue = name
+		c.queues[name] = q
+	}
+	return q
+}
+
+func (c *pendingCounter) countLocalQueue(l *localQueueState, n int, active bool) {
+	if c.localQueues[l] == nil {
+		c.localQueues[l] = &LocalQueuePendingCounts{LocalQueue: l.key}
+	}
+	if active {
+		c.localQueues[l].Active += n
+	} else {
+		c.localQueues[l].Inadmissible += n
+	}
+}
+
+func (q *queuePendingCounter) countClass(aside bool) {
+	if aside {
+		q.InadmissibleClasses++
+	} else {
+		q.ActiveClasses++
+	}
+}
+
+// addWorkloads counts so many workloads like this one, and what they ask for.
+func (q *queuePendingCounter) addWorkloads(w *Workload, times int, active bool) {
+	if active {
+		q.Active += times
+	} else {
+		q.Inadmissible += times
+	}
+	for i := range w.PodSets {
+		p := &w.PodSets[i]
+		count := int64(max(p.Count, 0)) * int64(times)
+		if q.coversPods {
+			q.pending[amount.Pods] = q.pending[amount.Pods].Add(amount.Amount(count))
+		}
+		for _, r := range p.Requests {
+			q.pending[r.Resource] = q.pending[r.Resource].Add(r.Amount.Times(count))
+		}
+	}
+}
+
+// coversResource reports whether some group of the queue has the resource.
+func (s *Snapshot) coversResource(queue, resource string) bool {
+	q := s.lookupQueueState(queue).clusterQueue
+	return q != nil && slices.ContainsFunc(q.Groups, func(g ResourceGroup) bool { return slices.Contains(g.Resources, resource) })
+}
+
+func (c *pendingCounter) sorted() PendingCounts {
+	out := PendingCounts{}
+	for _, q := range c.queues {
+		var requests []amount.Request
+		for resource, a := range q.pending {
+			requests = append(requests, amount.Request{Resource: resource, Amount: a})
+		}
+		q.Pending = amount.NewVector(requests...)
+		out.Queues = append(out.Queues, q.QueuePendingCounts)
+	}
+	for _, l := range c.localQueues {
+		out.LocalQueues = append(out.LocalQueues, *l)
+	}
+	slices.SortFunc(out.Queues, func(a, b QueuePendingCounts) int { return cmp.Compare(a.Queue, b.Queue) })
+	slices.SortFunc(out.LocalQueues, func(a, b LocalQueuePendingCounts) int { return a.LocalQueue.Compare(b.LocalQueue) })
+	return out
+}
