@@ -52,14 +52,14 @@ objectRetentionPolicies: {workloads: {afterFinished: 1h, afterDeactivatedByKueue
 // unchosen are fields that no configuration decides.
 func unchosen() []string {
 	return []string{
-		"act.MetricsOptions.CohortsAbove", // where a queue is, not what is asked for
-		"cycle.Options.MaxAdmissions",     // how long a newcomer waits behind a batch is the loop's affair
-		"job.Options.Clock",               // tests only
-		"job.Options.Created",             // whom to tell, not what to do
-		"job.Options.Dispatches",          // which program it is: a hub's, or not
-		"job.Options.Follow",              // whom to tell, not what to do
-		"job.Options.Stale",               // no choice: an epoch that is over is over
-		"lifecycle.Policy.OwnerGracePeriod",     // who plays an owner has some seconds, whatever is asked for
+		"act.MetricsOptions.CohortsAbove",   // where a queue is, not what is asked for
+		"cycle.Options.MaxAdmissions",       // how long a newcomer waits behind a batch is the loop's affair
+		"job.Options.Clock",                 // tests only
+		"job.Options.Created",               // whom to tell, not what to do
+		"job.Options.Dispatches",            // which program it is: a hub's, or not
+		"job.Options.Follow",                // whom to tell, not what to do
+		"job.Options.Stale",                 // no choice: an epoch that is over is over
+		"lifecycle.Policy.OwnerGracePeriod", // who plays an owner has some seconds, whatever is asked for
 	}
 }
 

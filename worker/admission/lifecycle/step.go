@@ -47,10 +47,8 @@ func Step(s State, o Observation) Plan {
 	}
 	p := Plan{Next: s}
 	o = p.deferToOwner(o)
-	for _, rule := range []func(*Plan, Observation){
-		syncChecksWithQueue, evictDeactivated, deactivateOnRejectedCheck, deactivateOnExecutionTimeout, evictFromStoppedQueue, evictOnCheckRetry, evictOnPodsReadyTimeout, releaseEvicted, requeueOnTrigger, updatePendingReason, deleteDeactivated, syncClassPriority,
-	} {
-		rule(&p, o)
+	for _, apply := range rules() {
+		apply(&p, o)
 	}
 	p.Next = DeriveConditions(p.Next, o.Now)
 	if BecameAdmitted(s, p.Next) {
@@ -61,6 +59,26 @@ func Step(s State, o Observation) Plan {
 	p.scheduleRecheck(p.Next.executionDeadline())
 	p.scheduleRecheck(p.Next.podsReadyDeadline(o.Policy.PodsReady))
 	return p
+}
+
+// rules are what Step applies to a workload that has not ended, each to the result of those before it. First the admission checks
+// are brought up to date; then come the evictions, the first of which decides why; then the release, which an eviction needs; and
+// last what follows from all of that.
+func rules() []func(*Plan, Observation) {
+	return []func(*Plan, Observation){
+		syncChecksWithQueue,
+		evictDeactivated,
+		deactivateOnRejectedCheck,
+		deactivateOnExecutionTimeout,
+		evictFromStoppedQueue,
+		evictOnCheckRetry,
+		evictOnPodsReadyTimeout,
+		releaseEvicted,
+		requeueOnTrigger,
+		updatePendingReason,
+		deleteDeactivated,
+		syncClassPriority,
+	}
 }
 
 // stepEnded is for a workload that does nothing any more: it is let go, and deleted once nobody wants to look at it.
