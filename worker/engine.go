@@ -16,12 +16,7 @@ import (
 	"switchyard.dev/apis/config/features"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/capacity"
-	"switchyard.dev/worker/controller/admissioncheck"
-	"switchyard.dev/worker/controller/clusterqueue"
-	"switchyard.dev/worker/controller/cohort"
-	"switchyard.dev/worker/controller/flavor"
-	"switchyard.dev/worker/controller/localqueue"
-	"switchyard.dev/worker/controller/queuestatus"
+	"switchyard.dev/worker/controller/queue"
 	"switchyard.dev/worker/controller/workload"
 	"switchyard.dev/worker/fence/epoch"
 	"switchyard.dev/worker/fence/guard"
@@ -106,20 +101,20 @@ func (e *engine) addScheduler(ctx context.Context, mgr ctrl.Manager) error {
 
 // addQueues keeps the statuses of queues and cohorts.
 func (e *engine) addQueues(_ context.Context, mgr ctrl.Manager) error {
-	parts := queuestatus.Config{
-		Client: mgr.GetClient(), View: e.view, Metrics: e.metrics, Clock: e.clock, RateLimiter: queuestatus.NewRateLimiter(),
+	parts := queue.Config{
+		Client: mgr.GetClient(), View: e.view, Metrics: e.metrics, Clock: e.clock, RateLimiter: queue.NewRateLimiter(),
 		FairSharing: e.settings.FairSharing != nil,
 	}
-	if err := clusterqueue.Setup(mgr, parts); err != nil {
+	if err := queue.SetupClusterQueues(mgr, parts); err != nil {
 		return err
 	}
-	if err := localqueue.Setup(mgr, parts); err != nil {
+	if err := queue.SetupLocalQueues(mgr, parts); err != nil {
 		return err
 	}
-	if err := cohort.Setup(mgr, parts); err != nil {
+	if err := queue.SetupCohorts(mgr, parts); err != nil {
 		return err
 	}
-	return flavor.Setup(mgr, &flavor.Reconciler{Client: mgr.GetClient(), View: e.view})
+	return queue.SetupResourceFlavors(mgr, &queue.FlavorReconciler{Client: mgr.GetClient(), View: e.view})
 }
 
 func (e *engine) addWorkloads(ctx context.Context, mgr ctrl.Manager) error {
@@ -143,7 +138,7 @@ func (e *engine) addCapacity(_ context.Context, mgr ctrl.Manager) error {
 }
 
 func (e *engine) addAdmissionChecks(ctx context.Context, mgr ctrl.Manager) error {
-	r := &admissioncheck.Reconciler{Client: mgr.GetClient()}
+	r := &queue.AdmissionCheckReconciler{Client: mgr.GetClient()}
 	return r.SetupWithManager(ctx, mgr)
 }
 

@@ -1,4 +1,4 @@
-package localqueue
+package queue
 
 import (
 	"time"
@@ -12,7 +12,6 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/usage"
-	"switchyard.dev/worker/controller/queuestatus"
 	"switchyard.dev/worker/demand"
 	"switchyard.dev/worker/view"
 )
@@ -20,11 +19,11 @@ import (
 // desiredLocalQueue returns the queue with the status that the view gives it.
 func desiredLocalQueue(lq *kueue.LocalQueue, s view.LocalQueueStatus, u view.RecentUsage, now time.Time) *kueue.LocalQueue {
 	out := lq.DeepCopy()
-	out.Status.PendingWorkloads = queuestatus.ClampCount(s.Pending)
-	out.Status.ReservingWorkloads = queuestatus.ClampCount(s.Reserving)
-	out.Status.AdmittedWorkloads = queuestatus.ClampCount(s.Admitted)
-	out.Status.FlavorsReservation = flavorUsages(s.Reserved)
-	out.Status.FlavorsUsage = flavorUsages(s.Used)
+	out.Status.PendingWorkloads = ClampCount(s.Pending)
+	out.Status.ReservingWorkloads = ClampCount(s.Reserving)
+	out.Status.AdmittedWorkloads = ClampCount(s.Admitted)
+	out.Status.FlavorsReservation = localQueueFlavors(s.Reserved)
+	out.Status.FlavorsUsage = localQueueFlavors(s.Used)
 	switch {
 	case !u.Enabled:
 		out.Status.FairSharing = nil
@@ -60,9 +59,9 @@ func consumedQuantity(c usage.Consumed) resource.Quantity {
 	return *resource.NewMilliQuantity(int64(c.Milli), resource.DecimalSI)
 }
 
-func flavorUsages(list []admission.FlavorStatus) []kueue.LocalQueueFlavorUsage {
+func localQueueFlavors(list []admission.FlavorStatus) []kueue.LocalQueueFlavorUsage {
 	var out []kueue.LocalQueueFlavorUsage
-	for _, f := range queuestatus.GroupByFlavor(list) {
+	for _, f := range GroupByFlavor(list) {
 		usage := kueue.LocalQueueFlavorUsage{Name: kueue.ResourceFlavorReference(f.Name)}
 		for _, r := range f.Resources {
 			usage.Resources = append(usage.Resources, kueue.LocalQueueResourceUsage{

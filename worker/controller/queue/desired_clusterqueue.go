@@ -1,4 +1,4 @@
-package clusterqueue
+package queue
 
 import (
 	"time"
@@ -9,7 +9,6 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
-	"switchyard.dev/worker/controller/queuestatus"
 	"switchyard.dev/worker/demand"
 	"switchyard.dev/worker/view"
 )
@@ -21,18 +20,18 @@ func desiredClusterQueue(cq *kueue.ClusterQueue, s view.ClusterQueueStatus, now 
 	if !cq.DeletionTimestamp.IsZero() && s.Reason == kueue.ReasonTerminating && s.Reserving == 0 {
 		controllerutil.RemoveFinalizer(out, kueue.ResourceInUseFinalizer)
 	}
-	out.Status.PendingWorkloads = queuestatus.ClampCount(s.Pending)
-	out.Status.ReservingWorkloads = queuestatus.ClampCount(s.Reserving)
-	out.Status.AdmittedWorkloads = queuestatus.ClampCount(s.Admitted)
-	out.Status.FlavorsReservation = flavorUsages(s.Reserved)
-	out.Status.FlavorsUsage = flavorUsages(s.Used)
+	out.Status.PendingWorkloads = ClampCount(s.Pending)
+	out.Status.ReservingWorkloads = ClampCount(s.Reserving)
+	out.Status.AdmittedWorkloads = ClampCount(s.Admitted)
+	out.Status.FlavorsReservation = clusterQueueFlavors(s.Reserved)
+	out.Status.FlavorsUsage = clusterQueueFlavors(s.Used)
 	meta.SetStatusCondition(&out.Status.Conditions, view.ActiveCondition(s.Activity, cq.Generation, now))
 	return out
 }
 
-func flavorUsages(list []admission.FlavorStatus) []kueue.FlavorUsage {
+func clusterQueueFlavors(list []admission.FlavorStatus) []kueue.FlavorUsage {
 	var out []kueue.FlavorUsage
-	for _, f := range queuestatus.GroupByFlavor(list) {
+	for _, f := range GroupByFlavor(list) {
 		usage := kueue.FlavorUsage{Name: kueue.ResourceFlavorReference(f.Name)}
 		for _, r := range f.Resources {
 			usage.Resources = append(usage.Resources, kueue.ResourceUsage{

@@ -1,4 +1,4 @@
-package clusterqueue
+package queue
 
 import (
 	"time"
@@ -9,19 +9,19 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission/quota"
-	"switchyard.dev/worker/controller/queuestatus"
 )
 
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=clusterqueues,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=clusterqueues/status,verbs=patch
 
-// Setup adds the controller to the manager.
-func Setup(mgr ctrl.Manager, p queuestatus.Config) error {
-	return newReconciler(p).Setup(mgr, "clusterqueue")
+// SetupClusterQueues adds the controller that writes the status of ClusterQueues, gathered, and takes the finalizer off one that is
+// being deleted once no workload holds its quota (contract: kueue-api.md 1.18, 2.3).
+func SetupClusterQueues(mgr ctrl.Manager, p Config) error {
+	return newClusterQueueReconciler(p).Setup(mgr, "clusterqueue")
 }
 
-func newReconciler(p queuestatus.Config) *queuestatus.Reconciler[*kueue.ClusterQueue] {
-	return &queuestatus.Reconciler[*kueue.ClusterQueue]{Config: p, Kind: queuestatus.KindHandler[*kueue.ClusterQueue]{
+func newClusterQueueReconciler(p Config) *StatusReconciler[*kueue.ClusterQueue] {
+	return &StatusReconciler[*kueue.ClusterQueue]{Config: p, Kind: KindHandler[*kueue.ClusterQueue]{
 		Name:   "ClusterQueue",
 		New:    func() *kueue.ClusterQueue { return &kueue.ClusterQueue{} },
 		Source: p.View.ClusterQueueRequests(),

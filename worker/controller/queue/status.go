@@ -1,4 +1,4 @@
-package queuestatus
+package queue
 
 import (
 	"context"
@@ -48,8 +48,8 @@ type KindHandler[T client.Object] struct {
 	OnDeleted func(types.NamespacedName)
 }
 
-// Reconciler keeps the status, and the finalizer, of one kind of object.
-type Reconciler[T client.Object] struct {
+// StatusReconciler keeps the status, and the finalizer, of one kind of object.
+type StatusReconciler[T client.Object] struct {
 	Config
 	Kind KindHandler[T]
 
@@ -57,7 +57,7 @@ type Reconciler[T client.Object] struct {
 }
 
 // Setup adds the controller to the manager. The view says which objects to look at.
-func (r *Reconciler[T]) Setup(mgr ctrl.Manager, name string) error {
+func (r *StatusReconciler[T]) Setup(mgr ctrl.Manager, name string) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WatchesRawSource(r.Kind.Source).
@@ -76,7 +76,7 @@ type objectKey struct {
 }
 
 // Reconcile writes the status of one object, or lets go of it.
-func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *StatusReconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	was, id := r.Kind.New(), objectKey{r.Kind.Name, req.NamespacedName}
 	if err := r.Client.Get(ctx, req.NamespacedName, was); apierrors.IsNotFound(err) {
 		r.RateLimiter.Forget(id)
@@ -107,7 +107,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.R
 }
 
 // writeObject lets go of the object if it should no longer have the finalizer; otherwise it writes the status if that differs.
-func (r *Reconciler[T]) writeObject(ctx context.Context, was, is T) error {
+func (r *StatusReconciler[T]) writeObject(ctx context.Context, was, is T) error {
 	letGo, ok := is.DeepCopyObject().(client.Object)
 	if !ok {
 		return fmt.Errorf("deep copy of %T is not an object", is)

@@ -1,4 +1,4 @@
-package flavor
+package queue
 
 import (
 	"slices"

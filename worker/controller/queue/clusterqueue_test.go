@@ -1,4 +1,4 @@
-package clusterqueue
+package queue
 
 import (
 	"context"
@@ -27,7 +27,6 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
-	"switchyard.dev/worker/controller/queuestatus"
 	"switchyard.dev/worker/demand"
 	"switchyard.dev/worker/scheduler"
 	"switchyard.dev/worker/view"
@@ -35,7 +34,7 @@ import (
 
 var baseTime = time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
 
-func TestTheStatusIsWhatTheViewSays(t *testing.T) {
+func TestDesiredClusterQueue(t *testing.T) {
 	flavor := func(name string, total, borrowed int64) admission.FlavorStatus {
 		s := admission.FlavorStatus{}
 		s.Flavor, s.Resource = name, "memory"
@@ -71,16 +70,16 @@ func TestTheStatusIsWhatTheViewSays(t *testing.T) {
 	}
 }
 
-// testEnv is a reconciler on an API server in memory; informers deliver only what a test tells them to.
-type testEnv struct {
+// clusterQueueEnv is a reconciler on an API server in memory; informers deliver only what a test tells them to.
+type clusterQueueEnv struct {
 	*testing.T
-	*queuestatus.Reconciler[*kueue.ClusterQueue]
+	*StatusReconciler[*kueue.ClusterQueue]
 	clock     *clocktesting.FakeClock
 	informers *informertest.FakeInformers
 	writes    int
 }
 
-func newTestEnv(t *testing.T, objects ...client.Object) *testEnv {
+func newClusterQueueEnv(t *testing.T, objects ...client.Object) *clusterQueueEnv {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme} {
@@ -88,7 +87,7 @@ func newTestEnv(t *testing.T, objects ...client.Object) *testEnv {
 			t.Fatal(err)
 		}
 	}
-	s := &testEnv{T: t, informers: &informertest.FakeInformers{Scheme: scheme}}
+	s := &clusterQueueEnv{T: t, informers: &informertest.FakeInformers{Scheme: scheme}}
 	count := func(ctx context.Context, c client.Client, sub string, obj client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
 		s.writes++
 		return c.SubResource(sub).Patch(ctx, obj, p, opts...)
@@ -100,8 +99,8 @@ func newTestEnv(t *testing.T, objects ...client.Object) *testEnv {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Reconciler = newReconciler(queuestatus.Config{
-		Client: c, View: view.New(view.Options{}), Metrics: metrics, Clock: s.clock, RateLimiter: queuestatus.NewRateLimiter(), FairSharing: true,
+	s.StatusReconciler = newClusterQueueReconciler(Config{
+		Client: c, View: view.New(view.Options{}), Metrics: metrics, Clock: s.clock, RateLimiter: NewRateLimiter(), FairSharing: true,
 	})
 	if err := s.View.Register(t.Context(), s.informers); err != nil {
 		t.Fatal(err)
@@ -110,7 +109,7 @@ func newTestEnv(t *testing.T, objects ...client.Object) *testEnv {
 	return s
 }
 
-func (s *testEnv) deliver(objects ...client.Object) {
+func (s *clusterQueueEnv) deliver(objects ...client.Object) {
 	s.Helper()
 	for _, o := range objects {
 		informer, err := s.informers.FakeInformerFor(s.Context(), o)
@@ -121,7 +120,7 @@ func (s *testEnv) deliver(objects ...client.Object) {
 	}
 }
 
-func (s *testEnv) reconcile() time.Duration {
+func (s *clusterQueueEnv) reconcile() time.Duration {
 	s.Helper()
 	request := ctrl.Request{NamespacedName: types.NamespacedName{Name: "cq"}}
 	result, err := s.Reconcile(s.Context(), request)
@@ -131,7 +130,7 @@ func (s *testEnv) reconcile() time.Duration {
 	return result.RequeueAfter
 }
 
-func (s *testEnv) getClusterQueue() *kueue.ClusterQueue {
+func (s *clusterQueueEnv) getClusterQueue() *kueue.ClusterQueue {
 	s.Helper()
 	cq := &kueue.ClusterQueue{}
 	if err := s.Client.Get(s.Context(), types.NamespacedName{Name: "cq"}, cq); err != nil {
@@ -140,7 +139,7 @@ func (s *testEnv) getClusterQueue() *kueue.ClusterQueue {
 	return cq
 }
 
-func testClusterQueue() *kueue.ClusterQueue {
+func clusterQueueWithGPUs() *kueue.ClusterQueue {
 	return &kueue.ClusterQueue{
 		ObjectMeta: metav1.ObjectMeta{Name: "cq", Finalizers: []string{kueue.ResourceInUseFinalizer}},
 		Spec: kueue.ClusterQueueSpec{ResourceGroups: []kueue.ResourceGroup{{
@@ -166,7 +165,7 @@ func newReservingWorkload() *kueue.Workload {
 }
 
 func TestAStatusIsWrittenOnceAndOnlyWhenItDiffers(t *testing.T) {
-	s := newTestEnv(t, testClusterQueue(), &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
+	s := newClusterQueueEnv(t, clusterQueueWithGPUs(), &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
 	s.reconcile()
 	s.reconcile()
 	if s.writes != 1 {
@@ -191,9 +190,9 @@ func TestAStatusIsWrittenOnceAndOnlyWhenItDiffers(t *testing.T) {
 }
 
 func TestNothingIsComparedWithAStatusFromBeforeOurLastWrite(t *testing.T) {
-	cq := testClusterQueue()
+	cq := clusterQueueWithGPUs()
 	cq.UID = "uid-of-cq"
-	s := newTestEnv(t, cq, &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
+	s := newClusterQueueEnv(t, cq, &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
 	s.reconcile()
 	shown, api := s.getClusterQueue(), s.Client
 	s.deliver(newReservingWorkload())
@@ -225,7 +224,7 @@ func (c staleCache) Get(_ context.Context, _ client.ObjectKey, obj client.Object
 }
 
 func TestAConditionIsWrittenAtOnce(t *testing.T) {
-	s := newTestEnv(t, testClusterQueue(), &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
+	s := newClusterQueueEnv(t, clusterQueueWithGPUs(), &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
 	s.reconcile()
 	stopped := s.getClusterQueue()
 	stopped.Spec.StopPolicy = kueue.Hold
@@ -240,11 +239,11 @@ func TestAConditionIsWrittenAtOnce(t *testing.T) {
 }
 
 func TestTheShareIsThatOfTheCohort(t *testing.T) {
-	borrows, lends := testClusterQueue(), testClusterQueue()
+	borrows, lends := clusterQueueWithGPUs(), clusterQueueWithGPUs()
 	borrows.Spec.CohortName, lends.Spec.CohortName, lends.Name = "co", "co", "lends"
 	wl := newReservingWorkload()
 	wl.Status.Admission.PodSetAssignments[0].ResourceUsage["gpu"] = resource.MustParse("6")
-	s := newTestEnv(t, borrows, lends, &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
+	s := newClusterQueueEnv(t, borrows, lends, &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: "red"}})
 	s.deliver(wl)
 	s.reconcile()
 	if got := s.getClusterQueue().Status.FairSharing; got == nil || got.WeightedShare != 250 { // 2 borrowed of 8.
@@ -272,15 +271,15 @@ func TestAStatusListsNoMoreFlavorsThanItMay(t *testing.T) {
 			standing.Reserved = append(standing.Reserved, f)
 		}
 	}
-	got := desiredClusterQueue(testClusterQueue(), standing, baseTime).Status.FlavorsReservation
+	got := desiredClusterQueue(clusterQueueWithGPUs(), standing, baseTime).Status.FlavorsReservation
 	if len(got) != 64 || len(got[63].Resources) != 2 {
 		t.Errorf("%d flavors are listed", len(got))
 	}
 }
 
 func TestTheFinalizerStaysUntilTheSchedulerKnowsTheDeletion(t *testing.T) {
-	cq := testClusterQueue()
-	s := newTestEnv(t, cq)
+	cq := clusterQueueWithGPUs()
+	s := newClusterQueueEnv(t, cq)
 	if err := s.Client.Delete(t.Context(), cq); err != nil {
 		t.Fatal(err)
 	}
@@ -296,8 +295,8 @@ func TestTheFinalizerStaysUntilTheSchedulerKnowsTheDeletion(t *testing.T) {
 }
 
 func TestTheFinalizerStaysWhileQuotaIsReserved(t *testing.T) {
-	cq := testClusterQueue()
-	s := newTestEnv(t, cq, newReservingWorkload())
+	cq := clusterQueueWithGPUs()
+	s := newClusterQueueEnv(t, cq, newReservingWorkload())
 	if err := s.Client.Delete(t.Context(), cq); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package localqueue
+package queue
 
 import (
 	"time"
@@ -9,19 +9,18 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/controller/queuestatus"
 )
 
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=localqueues,verbs=list;watch
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=localqueues/status,verbs=patch
 
-// Setup adds the controller to the manager.
-func Setup(mgr ctrl.Manager, p queuestatus.Config) error {
-	return newReconciler(p).Setup(mgr, "localqueue")
+// SetupLocalQueues adds the controller that writes the status of LocalQueues, gathered (contract: kueue-api.md 1.18).
+func SetupLocalQueues(mgr ctrl.Manager, p Config) error {
+	return newLocalQueueReconciler(p).Setup(mgr, "localqueue")
 }
 
-func newReconciler(p queuestatus.Config) *queuestatus.Reconciler[*kueue.LocalQueue] {
-	return &queuestatus.Reconciler[*kueue.LocalQueue]{Config: p, Kind: queuestatus.KindHandler[*kueue.LocalQueue]{
+func newLocalQueueReconciler(p Config) *StatusReconciler[*kueue.LocalQueue] {
+	return &StatusReconciler[*kueue.LocalQueue]{Config: p, Kind: KindHandler[*kueue.LocalQueue]{
 		Name:   "LocalQueue",
 		New:    func() *kueue.LocalQueue { return &kueue.LocalQueue{} },
 		Source: p.View.LocalQueueRequests(),

@@ -1,4 +1,4 @@
-package cohort
+package queue
 
 import (
 	"time"
@@ -8,19 +8,19 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission/quota"
-	"switchyard.dev/worker/controller/queuestatus"
 )
 
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=cohorts,verbs=list;watch
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=cohorts/status,verbs=patch
 
-// Setup adds the controller to the manager.
-func Setup(mgr ctrl.Manager, p queuestatus.Config) error {
-	return newReconciler(p).Setup(mgr, "cohort")
+// SetupCohorts adds the controller that writes the share of Cohorts, gathered, under fair sharing (contract: kueue-api.md 1.5), and
+// drops the metrics of cohorts that are gone, those included that never had an object.
+func SetupCohorts(mgr ctrl.Manager, p Config) error {
+	return newCohortReconciler(p).Setup(mgr, "cohort")
 }
 
-func newReconciler(p queuestatus.Config) *queuestatus.Reconciler[*kueue.Cohort] {
-	return &queuestatus.Reconciler[*kueue.Cohort]{Config: p, Kind: queuestatus.KindHandler[*kueue.Cohort]{
+func newCohortReconciler(p Config) *StatusReconciler[*kueue.Cohort] {
+	return &StatusReconciler[*kueue.Cohort]{Config: p, Kind: KindHandler[*kueue.Cohort]{
 		Name:   "Cohort",
 		New:    func() *kueue.Cohort { return &kueue.Cohort{} },
 		Source: p.View.CohortRequests(),

@@ -1,4 +1,4 @@
-package localqueue
+package queue
 
 import (
 	"testing"
@@ -16,7 +16,7 @@ import (
 	"switchyard.dev/worker/view"
 )
 
-func TestTheStatusIsWhatTheViewSays(t *testing.T) {
+func TestDesiredLocalQueue(t *testing.T) {
 	now := time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
 	flavor := func(name, resource string, total int64) admission.FlavorStatus {
 		s := admission.FlavorStatus{}

@@ -1,11 +1,11 @@
-package queuestatus
+package queue
 
 import (
 	"testing"
 	"time"
 )
 
-var baseTime = time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
+var testStart = time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
 
 // runBusyObjects plays objects that always have something to write, each looked at when it is told to come back, and returns when
 // each of them was written.
@@ -13,9 +13,9 @@ func runBusyObjects(p *RateLimiter, objects int, during time.Duration) [][]time.
 	written := make([][]time.Duration, objects)
 	next := make([]time.Time, objects)
 	for i := range next {
-		next[i] = baseTime
+		next[i] = testStart
 	}
-	for now := baseTime; now.Before(baseTime.Add(during)); now = now.Add(10 * time.Millisecond) {
+	for now := testStart; now.Before(testStart.Add(during)); now = now.Add(10 * time.Millisecond) {
 		for i := range next {
 			if next[i].After(now) {
 				continue
@@ -25,7 +25,7 @@ func runBusyObjects(p *RateLimiter, objects int, during time.Duration) [][]time.
 				continue
 			}
 			p.RecordWrite(i, now)
-			written[i] = append(written[i], now.Sub(baseTime))
+			written[i] = append(written[i], now.Sub(testStart))
 		}
 	}
 	return written
@@ -48,7 +48,7 @@ func TestAnObjectThatKeepsChangingIsWrittenLessAndLessOften(t *testing.T) {
 func TestAChangeAfterAQuietTimeIsWrittenAtOnce(t *testing.T) {
 	p := NewRateLimiter()
 	runBusyObjects(p, 1, 20*time.Second)
-	later := baseTime.Add(time.Minute)
+	later := testStart.Add(time.Minute)
 	if wait := p.Delay(0, later); wait != 0 {
 		t.Errorf("it has to wait %v", wait)
 	}
@@ -84,16 +84,16 @@ func TestAFewObjectsAreNotDelayed(t *testing.T) {
 func TestAnUrgentWriteTakesASlot(t *testing.T) {
 	p := NewRateLimiter()
 	for i := range 2 * burstSlots {
-		p.RecordWrite(i, baseTime)
+		p.RecordWrite(i, testStart)
 	}
-	if wait := p.Delay("other", baseTime); wait != (burstSlots+1)*slotDuration {
+	if wait := p.Delay("other", testStart); wait != (burstSlots+1)*slotDuration {
 		t.Errorf("it waits %v, want %v", wait, (burstSlots+1)*slotDuration)
 	}
 }
 
 func TestADeletedObjectIsForgotten(t *testing.T) {
 	p := NewRateLimiter()
-	p.RecordWrite("a", baseTime)
+	p.RecordWrite("a", testStart)
 	p.Forget("a")
 	if len(p.objects) != 0 {
 		t.Error("it is kept")

@@ -1,4 +1,4 @@
-package localqueue
+package queue
 
 import (
 	"testing"
@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/controller/queuestatus"
 	"switchyard.dev/worker/scheduler"
 	"switchyard.dev/worker/view"
 )
@@ -38,9 +37,9 @@ func TestSeriesAreDeletedWhenAQueueIsStopped(t *testing.T) {
 		Spec:       kueue.LocalQueueSpec{ClusterQueue: "cq", StopPolicy: kueue.Hold},
 	}
 	informers := &informertest.FakeInformers{Scheme: scheme}
-	r := newReconciler(queuestatus.Config{
+	r := newLocalQueueReconciler(Config{
 		Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(lq).WithStatusSubresource(lq).Build(),
-		View:   view.New(view.Options{}), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(metav1.Now().Time), RateLimiter: queuestatus.NewRateLimiter(),
+		View:   view.New(view.Options{}), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(metav1.Now().Time), RateLimiter: NewRateLimiter(),
 	})
 	if err := r.View.Register(t.Context(), informers); err != nil {
 		t.Fatal(err)

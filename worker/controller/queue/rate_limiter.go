@@ -1,4 +1,4 @@
-package queuestatus
+package queue
 
 import (
 	"sync"

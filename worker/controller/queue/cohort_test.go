@@ -1,4 +1,4 @@
-package cohort
+package queue
 
 import (
 	"testing"
@@ -19,19 +19,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/controller/queuestatus"
 	"switchyard.dev/worker/scheduler"
 	"switchyard.dev/worker/view"
 )
 
-// testEnv has the cohorts low and lends below top; the queue cq in low, with 4 gpus of its own, uses 6.
-type testEnv struct {
+// cohortEnv has the cohorts low and lends below top; the queue cq in low, with 4 gpus of its own, uses 6.
+type cohortEnv struct {
 	*testing.T
-	*queuestatus.Reconciler[*kueue.Cohort]
+	*StatusReconciler[*kueue.Cohort]
 	informers *informertest.FakeInformers
 }
 
-func newTestEnv(t *testing.T, fairSharing bool) *testEnv {
+func newCohortEnv(t *testing.T, fairSharing bool) *cohortEnv {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, kueue.AddToScheme} {
@@ -44,20 +43,20 @@ func newTestEnv(t *testing.T, fairSharing bool) *testEnv {
 		t.Fatal(err)
 	}
 	cohorts := []client.Object{testCohort("low"), testCohort("lends")}
-	s := &testEnv{T: t, informers: &informertest.FakeInformers{Scheme: scheme}}
-	s.Reconciler = newReconciler(queuestatus.Config{
+	s := &cohortEnv{T: t, informers: &informertest.FakeInformers{Scheme: scheme}}
+	s.StatusReconciler = newCohortReconciler(Config{
 		Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(cohorts...).WithStatusSubresource(&kueue.Cohort{}).Build(),
 		View:   view.New(view.Options{}), Metrics: metrics, Clock: clocktesting.NewFakePassiveClock(metav1.Now().Time),
-		RateLimiter: queuestatus.NewRateLimiter(), FairSharing: fairSharing,
+		RateLimiter: NewRateLimiter(), FairSharing: fairSharing,
 	})
 	if err := s.View.Register(t.Context(), s.informers); err != nil {
 		t.Fatal(err)
 	}
-	s.deliver(append(cohorts, testClusterQueue("cq", "low"), testClusterQueue("other", "lends"), newReservingWorkload())...)
+	s.deliver(append(cohorts, cohortClusterQueue("cq", "low"), cohortClusterQueue("other", "lends"), newCohortWorkload())...)
 	return s
 }
 
-func (s *testEnv) deliver(objects ...client.Object) {
+func (s *cohortEnv) deliver(objects ...client.Object) {
 	s.Helper()
 	for _, o := range objects {
 		informer, err := s.informers.FakeInformerFor(s.Context(), o)
@@ -68,14 +67,14 @@ func (s *testEnv) deliver(objects ...client.Object) {
 	}
 }
 
-func (s *testEnv) reconcile(name string) {
+func (s *cohortEnv) reconcile(name string) {
 	s.Helper()
 	if _, err := s.Reconcile(s.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: name}}); err != nil {
 		s.Fatal(err)
 	}
 }
 
-func (s *testEnv) getFairSharing(name string) *kueue.FairSharingStatus {
+func (s *cohortEnv) getFairSharing(name string) *kueue.FairSharingStatus {
 	s.Helper()
 	c := &kueue.Cohort{}
 	if err := s.Client.Get(s.Context(), types.NamespacedName{Name: name}, c); err != nil {
@@ -88,7 +87,7 @@ func testCohort(name string) *kueue.Cohort {
 	return &kueue.Cohort{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: kueue.CohortSpec{ParentName: "top"}}
 }
 
-func testClusterQueue(name, cohort string) *kueue.ClusterQueue {
+func cohortClusterQueue(name, cohort string) *kueue.ClusterQueue {
 	cq := &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	cq.Spec.CohortName = kueue.CohortReference(cohort)
 	cq.Spec.ResourceGroups = []kueue.ResourceGroup{{
@@ -100,7 +99,7 @@ func testClusterQueue(name, cohort string) *kueue.ClusterQueue {
 	return cq
 }
 
-func newReservingWorkload() *kueue.Workload {
+func newCohortWorkload() *kueue.Workload {
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "w", UID: "u", ResourceVersion: "1"}}
 	wl.Spec.PodSets = []kueue.PodSet{{Name: "main", Count: 6}}
 	wl.Status.Admission = &kueue.Admission{ClusterQueue: "cq", PodSetAssignments: []kueue.PodSetAssignment{{
@@ -112,7 +111,7 @@ func newReservingWorkload() *kueue.Workload {
 }
 
 func TestTheShareOfACohortIsWrittenUnderFairSharing(t *testing.T) {
-	s := newTestEnv(t, true)
+	s := newCohortEnv(t, true)
 	s.reconcile("low")
 	if got := s.getFairSharing("low"); got == nil || got.WeightedShare != 250 { // 2 borrowed of 8.
 		t.Errorf("the share of low is %+v", got)
@@ -124,7 +123,7 @@ func TestTheShareOfACohortIsWrittenUnderFairSharing(t *testing.T) {
 }
 
 func TestWithoutFairSharingThereIsNoShare(t *testing.T) {
-	s := newTestEnv(t, false)
+	s := newCohortEnv(t, false)
 	s.reconcile("low")
 	if got := s.getFairSharing("low"); got != nil {
 		t.Errorf("the share is %+v", got)
@@ -133,16 +132,16 @@ func TestWithoutFairSharingThereIsNoShare(t *testing.T) {
 
 func TestACohortThatNobodyNamesAnyMoreLosesItsSeries(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	s := newTestEnv(t, true)
+	s := newCohortEnv(t, true)
 	metrics, err := scheduler.NewMetrics(registry, scheduler.MetricsOptions{CohortsAbove: s.View.CohortsAbove})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Metrics = metrics
-	s.Reconciler.Kind = newReconciler(s.Config).Kind
-	runs := newReservingWorkload()
+	s.StatusReconciler.Kind = newCohortReconciler(s.Config).Kind
+	runs := newCohortWorkload()
 	meta.SetStatusCondition(&runs.Status.Conditions, metav1.Condition{Type: kueue.WorkloadAdmitted, Status: metav1.ConditionTrue})
-	metrics.ObserveChange(newReservingWorkload(), runs)
+	metrics.ObserveChange(newCohortWorkload(), runs)
 	series := func() int {
 		families, err := registry.Gather()
 		if err != nil {

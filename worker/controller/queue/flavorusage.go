@@ -1,4 +1,4 @@
-package queuestatus
+package queue
 
 import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"

@@ -1,4 +1,4 @@
-package flavor
+package queue
 
 import (
 	"context"
@@ -16,14 +16,14 @@ import (
 
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=resourceflavors,verbs=list;watch;patch
 
-// Reconciler keeps the finalizer of ResourceFlavors. The webhook puts it on; here it is only taken off.
-type Reconciler struct {
+// FlavorReconciler keeps the finalizer of ResourceFlavors. The webhook puts it on; here it is only taken off.
+type FlavorReconciler struct {
 	Client client.Client
 	View   *view.View
 }
 
-// Setup adds the controller to the manager. The view says which flavors changed or came into or out of use.
-func Setup(mgr ctrl.Manager, r *Reconciler) error {
+// SetupResourceFlavors adds the controller to the manager. The view says which flavors changed or came into or out of use.
+func SetupResourceFlavors(mgr ctrl.Manager, r *FlavorReconciler) error {
 	err := ctrl.NewControllerManagedBy(mgr).Named("resourceflavor").WatchesRawSource(r.View.FlavorRequests()).Complete(r)
 	if err != nil {
 		return fmt.Errorf("set up the ResourceFlavor controller: %w", err)
@@ -32,7 +32,7 @@ func Setup(mgr ctrl.Manager, r *Reconciler) error {
 }
 
 // Reconcile lets go of one flavor if it is being deleted and nobody uses it.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *FlavorReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	rf := &kueue.ResourceFlavor{}
 	if err := r.Client.Get(ctx, req.NamespacedName, rf); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)

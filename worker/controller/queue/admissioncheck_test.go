@@ -1,4 +1,4 @@
-package admissioncheck
+package queue
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-func testClusterQueue(checks ...string) *kueue.ClusterQueue {
+func clusterQueueWithChecks(checks ...string) *kueue.ClusterQueue {
 	q := &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "cq"}}
 	if len(checks) > 0 {
 		q.Spec.AdmissionChecksStrategy = &kueue.AdmissionChecksStrategy{}
@@ -47,9 +47,9 @@ func TestACheckStaysAsLongAsAQueueAsksForIt(t *testing.T) {
 		queue    *kueue.ClusterQueue
 		want     string
 	}{
-		{"a new check is guarded though nobody asks for it yet", false, false, testClusterQueue(), "guarded"},
-		{"a check that a queue asks for survives its deletion", true, true, testClusterQueue("other", "check"), "guarded"},
-		{"a check that nobody asks for goes", true, true, testClusterQueue("other"), "gone"},
+		{"a new check is guarded though nobody asks for it yet", false, false, clusterQueueWithChecks(), "guarded"},
+		{"a check that a queue asks for survives its deletion", true, true, clusterQueueWithChecks("other", "check"), "guarded"},
+		{"a check that nobody asks for goes", true, true, clusterQueueWithChecks("other"), "gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			check := &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "check"}}
@@ -59,7 +59,7 @@ func TestACheckStaysAsLongAsAQueueAsksForIt(t *testing.T) {
 			if c.deleting {
 				check.DeletionTimestamp = &now
 			}
-			r := &Reconciler{Client: newFakeClient(t, interceptor.Funcs{}, check, c.queue)}
+			r := &AdmissionCheckReconciler{Client: newFakeClient(t, interceptor.Funcs{}, check, c.queue)}
 			if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "check"}}); err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func TestAConflictingWriteIsRetried(t *testing.T) {
 		return conflict
 	}
 	check := &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "check"}}
-	r := &Reconciler{Client: newFakeClient(t, interceptor.Funcs{Patch: refuse}, check)}
+	r := &AdmissionCheckReconciler{Client: newFakeClient(t, interceptor.Funcs{Patch: refuse}, check)}
 	result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "check"}})
 	if err != nil || result.RequeueAfter != conflictDelay {
 		t.Errorf("result %+v, error %v", result, err)

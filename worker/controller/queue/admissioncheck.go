@@ -1,4 +1,4 @@
-package admissioncheck
+package queue
 
 import (
 	"context"
@@ -30,14 +30,14 @@ const checkNameIndex = "admissioncheck.name"
 // do: the status of a check is written by others and is no event here.
 const conflictDelay = 100 * time.Millisecond
 
-// Reconciler keeps the resource-in-use finalizer of AdmissionChecks: it is there from the beginning, and goes when the
+// AdmissionCheckReconciler keeps the resource-in-use finalizer of AdmissionChecks: it is there from the beginning, and goes when the
 // check is being deleted and no ClusterQueue asks for it (contract: kueue-api.md 2.3).
-type Reconciler struct {
+type AdmissionCheckReconciler struct {
 	Client client.Client
 }
 
 // Reconcile sets or removes the finalizer of one check.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *AdmissionCheckReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	check := &kueue.AdmissionCheck{}
 	if err := r.Client.Get(ctx, req.NamespacedName, check); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -69,7 +69,7 @@ func needsFinalizer(check *kueue.AdmissionCheck, used bool) bool {
 	return used && controllerutil.ContainsFinalizer(check, kueue.ResourceInUseFinalizer)
 }
 
-func (r *Reconciler) inUse(ctx context.Context, name string) (bool, error) {
+func (r *AdmissionCheckReconciler) inUse(ctx context.Context, name string) (bool, error) {
 	queues := &kueue.ClusterQueueList{}
 	if err := r.Client.List(ctx, queues, client.MatchingFields{checkNameIndex: name}, client.Limit(1)); err != nil {
 		return false, fmt.Errorf("list the ClusterQueues that use AdmissionCheck %s: %w", name, err)
@@ -78,7 +78,7 @@ func (r *Reconciler) inUse(ctx context.Context, name string) (bool, error) {
 }
 
 // SetupWithManager adds the controller and its index to the manager.
-func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+func (r *AdmissionCheckReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.ClusterQueue{}, checkNameIndex, checkNames)
 	if err != nil {
 		return fmt.Errorf("index ClusterQueues by %s: %w", checkNameIndex, err)
