@@ -34,7 +34,7 @@ var foreign = map[string][]string{
 // metrics are all metrics that the programs serve, by name, with their labels.
 func metrics(t *testing.T) map[string][]string {
 	t.Helper()
-	text, err := os.ReadFile("../worker/scheduler/testdata/metrics.tsv")
+	text, err := os.ReadFile("../worker/metrics/testdata/metrics.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	componentconfig "k8s.io/component-base/config/v1alpha1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"switchyard.dev/apis/config/features"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -22,6 +22,7 @@ import (
 	"switchyard.dev/worker/fence/guard"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/legacy"
+	"switchyard.dev/worker/metrics"
 	"switchyard.dev/worker/program"
 	"switchyard.dev/worker/scheduler"
 	"switchyard.dev/worker/view"
@@ -33,7 +34,7 @@ type engine struct {
 	settings program.Settings
 	kinds    []job.Integration
 	view     *view.View
-	metrics  *scheduler.Metrics
+	metrics  *metrics.Metrics
 	clock    clock.WithTicker
 	// epochs are what both the webhooks of Workloads and those of jobs go by.
 	epochs *epoch.Memory
@@ -52,17 +53,17 @@ func newEngine(s program.Settings, kinds []job.Integration) (*engine, error) {
 		settings: s, kinds: kinds, clock: clock.RealClock{}, view: view.New(viewOptions(s)),
 		epochs: epoch.NewMemory(epoch.DefaultRemembered), followed: &guard.Kinds{},
 	}
-	options, err := scheduler.MetricsOptionsFor(s.Configuration, e.view)
+	options, err := metrics.OptionsFor(s.Configuration, e.view)
 	if err != nil {
 		return nil, err
 	}
-	if e.metrics, err = scheduler.NewMetrics(metrics.Registry, options); err != nil {
+	if e.metrics, err = metrics.New(crmetrics.Registry, options); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	if err := scheduler.RegisterQueueGauges(metrics.Registry, e.view, options); err != nil {
+	if err := metrics.RegisterQueueGauges(crmetrics.Registry, e.view, options); err != nil {
 		return nil, fmt.Errorf("register the gauges of queues: %w", err)
 	}
-	metrics.Registry = scheduler.WithCustomLabels(metrics.Registry, e.view, e.metrics, options)
+	crmetrics.Registry = metrics.WithCustomLabels(crmetrics.Registry, e.view, e.metrics, options)
 	return e, nil
 }
 
@@ -156,7 +157,7 @@ func (e *engine) addFence(ctx context.Context, mgr ctrl.Manager) error {
 		return err
 	}
 	return guard.Setup(ctx, mgr, guard.Options{
-		Namespace: *e.settings.Namespace, Clock: e.clock, Registry: metrics.Registry,
+		Namespace: *e.settings.Namespace, Clock: e.clock, Registry: crmetrics.Registry,
 		Takeover: takeover(e.settings.LeaderElection), Rate: float64(*e.settings.ClientConnection.QPS),
 		Workloads: options.Workers(kueue.Kind("Workload")), Jobs: fewest(options), Kinds: e.followed,
 	})

@@ -14,8 +14,8 @@ import (
 	"switchyard.dev/worker/controller/workload"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/all"
+	"switchyard.dev/worker/metrics"
 	"switchyard.dev/worker/program"
-	"switchyard.dev/worker/scheduler"
 )
 
 // Kinds are the compiled-in kinds of job that the configuration names, in the order of the catalogue. An error names one
@@ -69,7 +69,7 @@ func jobOptions(s program.Settings, kinds []job.Integration) (job.Options, error
 		return job.Options{}, fmt.Errorf("managedJobsNamespaceSelector: %w", err)
 	}
 	policy := workload.PolicyFor(s.Configuration, s.Gates)
-	labelKeys, annotationKeys := scheduler.WorkloadLabelKeys(s.Configuration, s.Gates)
+	labelKeys, annotationKeys := metrics.WorkloadLabelKeys(s.Configuration, s.Gates)
 	return job.Options{
 		ManageJobsWithoutQueueName: s.ManageJobsWithoutQueueName,
 		Namespaces:                 namespaces,

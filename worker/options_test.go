@@ -17,8 +17,8 @@ import (
 	"switchyard.dev/worker/admission/usage"
 	"switchyard.dev/worker/controller/workload"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/metrics"
 	"switchyard.dev/worker/program"
-	"switchyard.dev/worker/scheduler"
 	"switchyard.dev/worker/view"
 )
 
@@ -100,7 +100,7 @@ func options(t *testing.T, s program.Settings) map[string]any {
 		t.Fatal(err)
 	}
 	seen := viewOptions(s)
-	metrics, err := scheduler.MetricsOptionsFor(s.Configuration, view.New(seen))
+	metrics, err := metrics.OptionsFor(s.Configuration, view.New(seen))
 	if err != nil {
 		t.Fatal(err)
 	}

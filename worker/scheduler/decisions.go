@@ -44,13 +44,13 @@ func (l *Scheduler) admit(ctx context.Context, d view.WorkloadDecision) {
 	}
 	if l.writeDecision(ctx, wl, d.Object, "an admission") {
 		l.eventQueue.enqueue(wl, events...)
-		l.config.Metrics.countReserved(wl, d.Object, now)
+		l.config.Metrics.ObserveReserved(wl, d.Object, now)
 	}
 }
 
 // reservedMessage is the text of the event about a reservation (contract: messages.md 2.4).
 func reservedMessage(d view.WorkloadDecision, now time.Time) string {
-	waited := lifecycle.FormatSeconds(now.Sub(queuedSince(d.Object)))
+	waited := lifecycle.FormatSeconds(now.Sub(workload.QueuedSince(d.Object)))
 	message := lifecycle.ReservedMessage(d.Queue) + ", wait time since queued was " + waited
 	if d.Assignment != nil && d.Assignment.Considered != "" {
 		message += "; Flavors considered: " + d.Assignment.Considered

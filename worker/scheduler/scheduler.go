@@ -15,6 +15,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/cycle"
+	"switchyard.dev/worker/metrics"
 	"switchyard.dev/worker/view"
 )
 
@@ -26,7 +27,7 @@ type Config struct {
 	View     *view.View
 	Client   client.Client
 	Recorder events.EventRecorder
-	Metrics  *Metrics
+	Metrics  *metrics.Metrics
 	// Cycle are the settings of the pure cycle. MaxAdmissions also bounds how long a newcomer waits behind a batch.
 	Cycle cycle.Options
 	Clock clock.WithTicker
@@ -100,7 +101,7 @@ func (l *Scheduler) runCycle(ctx context.Context) view.CycleResult {
 		explained = l.explainWaits(ctx, s, plan)
 		return plan
 	})
-	l.config.Metrics.observeCycle(batch, l.config.Clock.Since(began))
+	l.config.Metrics.ObserveCycle(batch, l.config.Clock.Since(began))
 	l.enqueueDecisions(ctx, batch)
 	logExplanations(ctx, explained)
 	return batch

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/metrics"
 	"switchyard.dev/worker/view"
 )
 
@@ -65,7 +66,7 @@ func newTestEnv(t *testing.T) *testEnv {
 	if err := s.view.Register(s.Context(), s.informers); err != nil {
 		t.Fatal(err)
 	}
-	metrics, err := NewMetrics(s.registry, MetricsOptions{LocalQueues: func(types.NamespacedName) bool { return true }})
+	metrics, err := metrics.New(s.registry, metrics.Options{LocalQueues: func(types.NamespacedName) bool { return true }})
 	if err != nil {
 		t.Fatal(err)
 	}

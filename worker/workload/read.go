@@ -3,6 +3,7 @@ package workload
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -113,4 +114,13 @@ func CountEvictions(wl *kueue.Workload) int64 {
 		return 1
 	}
 	return count
+}
+
+// QueuedSince is when the workload was queued last: created, or requeued after an eviction.
+func QueuedSince(wl *kueue.Workload) time.Time {
+	requeued := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadRequeued)
+	if requeued != nil && requeued.Status == metav1.ConditionTrue {
+		return requeued.LastTransitionTime.Time
+	}
+	return wl.CreationTimestamp.Time
 }

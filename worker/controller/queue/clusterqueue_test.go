@@ -28,7 +28,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/demand"
-	"switchyard.dev/worker/scheduler"
+	"switchyard.dev/worker/metrics"
 	"switchyard.dev/worker/view"
 )
 
@@ -95,7 +95,7 @@ func newClusterQueueEnv(t *testing.T, objects ...client.Object) *clusterQueueEnv
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&kueue.ClusterQueue{}).
 		WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: count}).Build()
 	s.clock = clocktesting.NewFakeClock(baseTime)
-	metrics, err := scheduler.NewMetrics(prometheus.NewRegistry(), scheduler.MetricsOptions{})
+	metrics, err := metrics.New(prometheus.NewRegistry(), metrics.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

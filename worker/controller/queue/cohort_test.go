@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/scheduler"
+	"switchyard.dev/worker/metrics"
 	"switchyard.dev/worker/view"
 )
 
@@ -38,7 +38,7 @@ func newCohortEnv(t *testing.T, fairSharing bool) *cohortEnv {
 			t.Fatal(err)
 		}
 	}
-	metrics, err := scheduler.NewMetrics(prometheus.NewRegistry(), scheduler.MetricsOptions{})
+	metrics, err := metrics.New(prometheus.NewRegistry(), metrics.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestWithoutFairSharingThereIsNoShare(t *testing.T) {
 func TestACohortThatNobodyNamesAnyMoreLosesItsSeries(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	s := newCohortEnv(t, true)
-	metrics, err := scheduler.NewMetrics(registry, scheduler.MetricsOptions{CohortsAbove: s.View.CohortsAbove})
+	metrics, err := metrics.New(registry, metrics.Options{CohortsAbove: s.View.CohortsAbove})
 	if err != nil {
 		t.Fatal(err)
 	}

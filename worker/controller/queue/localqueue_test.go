@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/scheduler"
+	"switchyard.dev/worker/metrics"
 	"switchyard.dev/worker/view"
 )
 
@@ -28,7 +28,7 @@ func TestSeriesAreDeletedWhenAQueueIsStopped(t *testing.T) {
 		}
 	}
 	registry := prometheus.NewRegistry()
-	metrics, err := scheduler.NewMetrics(registry, scheduler.MetricsOptions{LocalQueues: func(types.NamespacedName) bool { return true }})
+	metrics, err := metrics.New(registry, metrics.Options{LocalQueues: func(types.NamespacedName) bool { return true }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"switchyard.dev/worker/kube"
-	"switchyard.dev/worker/scheduler"
+	"switchyard.dev/worker/metrics"
 	"switchyard.dev/worker/view"
 )
 
@@ -26,7 +26,7 @@ const maxConcurrentReconciles = 5
 type Config struct {
 	Client      client.Client
 	View        *view.View
-	Metrics     *scheduler.Metrics
+	Metrics     *metrics.Metrics
 	Clock       clock.PassiveClock
 	RateLimiter *RateLimiter
 	// FairSharing has the weighted shares written (fairSharing in the configuration).

@@ -1,4 +1,4 @@
-package scheduler
+package metrics
 
 import (
 	"slices"
@@ -32,7 +32,7 @@ func newLabelledEnv(t *testing.T, labels ...config.CustomLabel) (*metricsEnv, Re
 		cfg.FeatureGates = map[string]bool{"CustomMetricLabels": true}
 		cfg.Metrics.CustomLabels = labels
 	})
-	opts := MetricsOptions{CustomLabels: labels}
+	opts := Options{CustomLabels: labels}
 	return s, WithCustomLabels(s.registry, s.view, s.metrics, opts)
 }
 
@@ -179,12 +179,12 @@ func TestWorkloadLabelKeysAreThoseThatJobsPassOn(t *testing.T) {
 }
 
 func TestWithTheGateOffThereAreNoCustomLabels(t *testing.T) {
-	opts, err := MetricsOptionsFor(&config.Configuration{Metrics: config.Metrics{CustomLabels: testCustomLabels()}}, nil)
+	opts, err := OptionsFor(&config.Configuration{Metrics: config.Metrics{CustomLabels: testCustomLabels()}}, nil)
 	if err == nil && len(opts.CustomLabels) > 0 {
 		t.Errorf("got %v", opts.CustomLabels)
 	}
 	registry := prometheus.NewRegistry()
-	if got := WithCustomLabels(registry, nil, nil, MetricsOptions{}); got != Registry(registry) {
+	if got := WithCustomLabels(registry, nil, nil, Options{}); got != Registry(registry) {
 		t.Error("the registry is wrapped for nothing")
 	}
 }

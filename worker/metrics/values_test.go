@@ -1,4 +1,4 @@
-package scheduler
+package metrics
 
 import (
 	"testing"
@@ -208,7 +208,7 @@ func TestGatesAndConfigurationChooseTheSeries(t *testing.T) {
 		"MetricForWorkloadCreationLatency": false, "DisableWaitForPodsReady": true,
 	}}
 	cfg.Metrics.LocalQueueMetrics = &config.LocalQueueMetrics{}
-	opts, err := MetricsOptionsFor(cfg, v)
+	opts, err := OptionsFor(cfg, v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,11 +216,11 @@ func TestGatesAndConfigurationChooseTheSeries(t *testing.T) {
 		t.Errorf("everything is switched off, but the options are %+v", opts)
 	}
 	cfg.FeatureGates = map[string]bool{"NoSuchGate": true}
-	if _, err := MetricsOptionsFor(cfg, v); err == nil {
+	if _, err := OptionsFor(cfg, v); err == nil {
 		t.Error("a gate that does not exist is accepted")
 	}
 	cfg.FeatureGates, cfg.Metrics.LocalQueueMetrics.Enable = nil, new(bool)
-	if opts, _ := MetricsOptionsFor(cfg, v); opts.LocalQueues != nil || !opts.Info || opts.CohortsAbove == nil || !opts.PodsReady {
+	if opts, _ := OptionsFor(cfg, v); opts.LocalQueues != nil || !opts.Info || opts.CohortsAbove == nil || !opts.PodsReady {
 		t.Errorf("the options by default, with metrics of LocalQueues disabled, are %+v", opts)
 	}
 }
@@ -282,15 +282,15 @@ func TestAWorkloadIsExecutedInAllItsAdmissions(t *testing.T) {
 func TestWhatACycleDoesIsCounted(t *testing.T) {
 	s := newMetricsEnv(t)
 	m := s.metrics
-	m.observeCycle(view.CycleResult{}, time.Second)
-	m.observeCycle(view.CycleResult{Wait: []view.WorkloadDecision{{}}}, time.Second)
-	m.observeCycle(view.CycleResult{Admit: []view.WorkloadDecision{{}}, Overlaps: []admission.Overlap{
+	m.ObserveCycle(view.CycleResult{}, time.Second)
+	m.ObserveCycle(view.CycleResult{Wait: []view.WorkloadDecision{{}}}, time.Second)
+	m.ObserveCycle(view.CycleResult{Admit: []view.WorkloadDecision{{}}, Overlaps: []admission.Overlap{
 		{Queue: "cq", Recomputed: true, Found: true}, {Queue: "cq", Recomputed: true}, {Queue: "cq"},
 	}}, time.Second)
 	s.expectSeries("kueue_admission_attempts_total", "inadmissible 1", "success 1")
 	s.expectSeries("kueue_preemption_target_recomputations_total", "cq,failure 1", "cq,success 1")
 	s.expectSeries("kueue_admission_cycle_preemption_skips", "cq 2")
-	m.observeCycle(view.CycleResult{Admit: []view.WorkloadDecision{{}}}, time.Second)
+	m.ObserveCycle(view.CycleResult{Admit: []view.WorkloadDecision{{}}}, time.Second)
 	s.expectSeries("kueue_admission_cycle_preemption_skips")
 	m.CountPreempted("cq", admission.InCohortReclamation)
 	s.expectSeries("kueue_preempted_workloads_total", "cq,InCohortReclamation 1")

@@ -1,4 +1,4 @@
-package scheduler
+package metrics
 
 import (
 	"math"
@@ -28,6 +28,24 @@ import (
 	"switchyard.dev/worker/admission/usage"
 	"switchyard.dev/worker/view"
 )
+
+var baseTime = time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
+
+// testClusterQueue has 4 gpus.
+func testClusterQueue() *kueue.ClusterQueue {
+	return &kueue.ClusterQueue{
+		ObjectMeta: metav1.ObjectMeta{Name: "cq"},
+		Spec: kueue.ClusterQueueSpec{
+			NamespaceSelector: &metav1.LabelSelector{},
+			ResourceGroups: []kueue.ResourceGroup{{
+				CoveredResources: []corev1.ResourceName{"gpu"},
+				Flavors: []kueue.FlavorQuotas{{Name: "red", Resources: []kueue.ResourceQuota{
+					{Name: "gpu", NominalQuota: resource.MustParse("4")},
+				}}},
+			}},
+		},
+	}
+}
 
 // registeredElsewhere are the metrics of the contract that are not registered here, and why.
 var registeredElsewhere = map[string]string{
@@ -168,11 +186,11 @@ func newMetricsEnvWith(t *testing.T, configure func(*config.Configuration)) *met
 	cfg.Metrics.EnableClusterQueueResources = true
 	cfg.Metrics.LocalQueueMetrics = &config.LocalQueueMetrics{LocalQueueSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"count": "me"}}}
 	configure(cfg)
-	opts, err := MetricsOptionsFor(cfg, s.view)
+	opts, err := OptionsFor(cfg, s.view)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.metrics, err = NewMetrics(s.registry, opts); err != nil {
+	if s.metrics, err = New(s.registry, opts); err != nil {
 		t.Fatal(err)
 	}
 	if err := RegisterQueueGauges(s.registry, s.view, opts); err != nil {

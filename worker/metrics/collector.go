@@ -1,4 +1,4 @@
-package scheduler
+package metrics
 
 import (
 	"errors"
@@ -20,11 +20,11 @@ import (
 // the answer.
 type queueCollector struct {
 	view *view.View
-	opts MetricsOptions
+	opts Options
 }
 
 // RegisterQueueGauges registers the gauges of queues. In a process with several engines the first one's are served.
-func RegisterQueueGauges(registry prometheus.Registerer, v *view.View, opts MetricsOptions) error {
+func RegisterQueueGauges(registry prometheus.Registerer, v *view.View, opts Options) error {
 	err := registry.Register(&queueCollector{view: v, opts: opts})
 	if errors.As(err, &prometheus.AlreadyRegisteredError{}) {
 		return nil

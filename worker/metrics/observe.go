@@ -1,4 +1,4 @@
-package scheduler
+package metrics
 
 import (
 	"time"
@@ -21,7 +21,7 @@ func (m *Metrics) ObserveChange(was, is *kueue.Workload) {
 	m.countEvicted(was, is)
 	m.observeReleased(was, is)
 	if workload.IsAdmitted(is) && !workload.IsAdmitted(was) {
-		m.countAdmitted(is, queuedSince(was))
+		m.countAdmitted(is, workload.QueuedSince(was))
 	}
 	m.observeReady(was, is)
 	if workload.IsFinished(is) && !workload.IsFinished(was) {
@@ -29,8 +29,8 @@ func (m *Metrics) ObserveChange(was, is *kueue.Workload) {
 	}
 }
 
-// observeCycle counts a cycle; one that had nothing to decide does not count.
-func (m *Metrics) observeCycle(batch view.CycleResult, took time.Duration) {
+// ObserveCycle counts a cycle; one that had nothing to decide does not count.
+func (m *Metrics) ObserveCycle(batch view.CycleResult, took time.Duration) {
 	result := "success"
 	switch {
 	case len(batch.Admit) == 0 && len(batch.Preempt) == 0 && len(batch.Wait) == 0:
@@ -58,12 +58,12 @@ func (m *Metrics) countOverlaps(list []admission.Overlap) {
 	}
 }
 
-// countReserved counts a reservation that has been written.
-func (m *Metrics) countReserved(wl, before *kueue.Workload, now time.Time) {
+// ObserveReserved counts a reservation that has been written.
+func (m *Metrics) ObserveReserved(wl, before *kueue.Workload, now time.Time) {
 	class := priorityClass(wl)
 	m.forEachQueue(wl, func(f *queueMetrics, queue ...string) {
 		addToCounter(f.Reserved, 1, queue, class)
-		observeDuration(f.ReservedWait, now.Sub(queuedSince(before)), queue, class)
+		observeDuration(f.ReservedWait, now.Sub(workload.QueuedSince(before)), queue, class)
 	})
 }
 
@@ -95,7 +95,7 @@ func (m *Metrics) observeReady(was, is *kueue.Workload) {
 	}
 	class, now := priorityClass(is), condition.LastTransitionTime.Time
 	m.forEachQueue(is, func(f *queueMetrics, queue ...string) {
-		observeDuration(f.ReadyWait, now.Sub(queuedSince(is)), queue, class)
+		observeDuration(f.ReadyWait, now.Sub(workload.QueuedSince(is)), queue, class)
 		if workload.IsAdmitted(is) {
 			observeDuration(f.AdmittedReady, now.Sub(conditionSince(is, kueue.WorkloadAdmitted)), queue, class)
 		}
@@ -226,13 +226,4 @@ func priorityClass(wl *kueue.Workload) string {
 		return ""
 	}
 	return wl.Spec.PriorityClassRef.Name
-}
-
-// queuedSince is when the workload was queued last: created, or requeued after an eviction.
-func queuedSince(wl *kueue.Workload) time.Time {
-	requeued := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadRequeued)
-	if requeued != nil && requeued.Status == metav1.ConditionTrue {
-		return requeued.LastTransitionTime.Time
-	}
-	return wl.CreationTimestamp.Time
 }

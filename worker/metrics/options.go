@@ -1,4 +1,4 @@
-package scheduler
+package metrics
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"switchyard.dev/worker/view"
 )
 
-// MetricsOptions choose the series (contract: kueue-api.md 5).
-type MetricsOptions struct {
+// Options choose the series (contract: kueue-api.md 5).
+type Options struct {
 	// LocalQueues selects the LocalQueues that get series of their own; nil selects none.
 	LocalQueues func(types.NamespacedName) bool
 	// Info adds the series that say where in the tree queues and cohorts are (gate MetricsForCohorts).
@@ -36,14 +36,14 @@ type MetricsOptions struct {
 	CustomLabels []config.CustomLabel
 }
 
-// MetricsOptionsFor are the series that a configuration asks for (contract: kueue-api.md 5, 6, 7).
-func MetricsOptionsFor(cfg *config.Configuration, v *view.View) (MetricsOptions, error) {
+// OptionsFor are the series that a configuration asks for (contract: kueue-api.md 5, 6, 7).
+func OptionsFor(cfg *config.Configuration, v *view.View) (Options, error) {
 	gates, err := features.New(cfg.FeatureGates)
 	if err != nil {
-		return MetricsOptions{}, fmt.Errorf("read featureGates: %w", err)
+		return Options{}, fmt.Errorf("read featureGates: %w", err)
 	}
 	on := gates.Enabled
-	opts := MetricsOptions{
+	opts := Options{
 		Info:            on(features.MetricsForCohorts),
 		CohortsAbove:    v.CohortsAbove,
 		Resources:       cfg.Metrics.EnableClusterQueueResources,

@@ -1,4 +1,4 @@
-package scheduler
+package metrics
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 // are read from the view when scraped (see RegisterQueueGauges). The label replica_role is added by the program to all
 // metrics as they are read.
 type Metrics struct {
-	opts MetricsOptions
+	opts Options
 
 	attempts              *prometheus.CounterVec
 	attemptDuration       *prometheus.HistogramVec
@@ -49,8 +49,8 @@ type queueMetrics struct {
 	workloadLabels customLabels
 }
 
-// NewMetrics makes the metrics and registers them. Several engines in one process share the series of a registry.
-func NewMetrics(registry prometheus.Registerer, opts MetricsOptions) (*Metrics, error) {
+// New makes the metrics and registers them. Several engines in one process share the series of a registry.
+func New(registry prometheus.Registerer, opts Options) (*Metrics, error) {
 	if opts.LocalQueues == nil {
 		opts.LocalQueues = func(types.NamespacedName) bool { return false }
 	}

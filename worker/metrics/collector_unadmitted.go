@@ -1,4 +1,4 @@
-package scheduler
+package metrics
 
 import (
 	"k8s.io/apimachinery/pkg/api/meta"

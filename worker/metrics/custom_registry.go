@@ -1,4 +1,4 @@
-package scheduler
+package metrics
 
 import (
 	"slices"
@@ -21,10 +21,10 @@ type Registry interface {
 }
 
 // WithCustomLabels returns the registry with the custom labels that come from queues and cohorts put on as metrics are read
-// (contract: kueue-api.md 5). So they are those of the object as it is now. Labels of Workloads are counted apart, see MetricsOptions.
+// (contract: kueue-api.md 5). So they are those of the object as it is now. Labels of Workloads are counted apart, see Options.
 //
 // What was counted of a queue begins anew when a label of it changes (contract: messages.md 6.2); m forgets it then.
-func WithCustomLabels(inner Registry, v *view.View, m *Metrics, opts MetricsOptions) Registry {
+func WithCustomLabels(inner Registry, v *view.View, m *Metrics, opts Options) Registry {
 	r := customRegistry{Registry: inner, view: v, metrics: m, lastSeen: &lastSeenLabels{values: map[string]string{}}, sources: []labelSource{
 		{labels: filterLabels(opts.CustomLabels, config.SourceKindCohort), objectFor: cohortLookup(v)},
 		{labels: filterLabels(opts.CustomLabels, config.SourceKindLocalQueue), objectFor: localQueueLookup(v)},
