@@ -13,19 +13,19 @@ import (
 	"switchyard.dev/admissioncheck/resourcequota"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker"
-	"switchyard.dev/worker/program"
+	"switchyard.dev/worker/manager"
 )
 
 // Parts composes a worker: the engine, and the checks that every cluster serves. An error says what is wrong with the
 // settings.
-func Parts(s program.Settings) ([]program.Part, error) { return PartsWith(s) }
+func Parts(s manager.Settings) ([]manager.Part, error) { return PartsWith(s) }
 
 // PartsWith is Parts for a program that does more than a worker: see [worker.PartsWith].
-func PartsWith(s program.Settings, prepare ...func(wl *kueue.Workload, now time.Time)) ([]program.Part, error) {
+func PartsWith(s manager.Settings, prepare ...func(wl *kueue.Workload, now time.Time)) ([]manager.Part, error) {
 	parts, err := worker.PartsWith(s, prepare...)
 	if err != nil {
 		return nil, err
 	}
 	check := func(ctx context.Context, mgr ctrl.Manager) error { return resourcequota.Setup(ctx, mgr, s.Gates) }
-	return append(parts, program.Part{Name: "resourcequota", Add: check}), nil
+	return append(parts, manager.Part{Name: "resourcequota", Add: check}), nil
 }

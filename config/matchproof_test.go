@@ -198,7 +198,7 @@ func TestNothingIsSparedTheWebhookThatItWouldRefuse(t *testing.T) {
 						spared++
 					}
 					for _, g := range allGates() {
-						if errs := g.WorkloadUpdate(old, after); len(errs) > 0 {
+						if errs := g.ValidateWorkloadUpdate(old, after); len(errs) > 0 {
 							refused++
 							if !called {
 								t.Errorf("%s, %s, %s: not asked though it says %v", state, first.name, second.name, errs)
@@ -231,7 +231,7 @@ func TestNoNewWorkloadIsSparedTheWebhookThatItWouldRefuse(t *testing.T) {
 				spared++
 			}
 			for _, g := range allGates() {
-				errs := g.Workload(after)
+				errs := g.ValidateWorkload(after)
 				if len(errs) > 0 {
 					refused++
 				}

@@ -17,7 +17,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"switchyard.dev/apis/config"
-	"switchyard.dev/worker/program"
+	"switchyard.dev/worker/manager"
 )
 
 // newOfflineManager is a manager that never talks to a server.
@@ -65,7 +65,7 @@ func TestEveryPartOfAHubFitsIntoOneManager(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := Parts(program.Settings{Configuration: cfg})
+	parts, err := Parts(manager.Settings{Configuration: cfg})
 	if err != nil {
 		t.Fatal(err)
 	}

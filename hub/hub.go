@@ -13,14 +13,14 @@ import (
 	"switchyard.dev/admissioncheck/multikueue"
 	"switchyard.dev/apis/config/features"
 	"switchyard.dev/worker"
-	"switchyard.dev/worker/program"
+	"switchyard.dev/worker/manager"
 )
 
 // Scheme is that of the engine: remote objects are of the same kinds as local ones.
 func Scheme() (*runtime.Scheme, error) { return worker.Scheme() }
 
 // Parts composes a hub. An error says what is wrong with the settings.
-func Parts(s program.Settings) ([]program.Part, error) {
+func Parts(s manager.Settings) ([]manager.Part, error) {
 	if !s.Gates.Enabled(features.MultiKueue) {
 		return admissioncheck.Parts(s)
 	}
@@ -34,8 +34,8 @@ func Parts(s program.Settings) ([]program.Part, error) {
 		return nil, err
 	}
 	// No dispatcher asks a hub what room it has, and the answer would cost a write whenever a job comes or goes.
-	parts = slices.DeleteFunc(parts, func(p program.Part) bool { return p.Name == worker.CapacityPart })
-	return append(parts, program.Part{Name: "multikueue", Add: func(_ context.Context, mgr ctrl.Manager) error {
+	parts = slices.DeleteFunc(parts, func(p manager.Part) bool { return p.Name == worker.CapacityPart })
+	return append(parts, manager.Part{Name: "multikueue", Add: func(_ context.Context, mgr ctrl.Manager) error {
 		return check.Setup(mgr, s.Configuration, kinds...)
 	}}), nil
 }

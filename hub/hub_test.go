@@ -9,10 +9,10 @@ import (
 	"switchyard.dev/admissioncheck"
 	"switchyard.dev/apis/config"
 	"switchyard.dev/apis/config/features"
-	"switchyard.dev/worker/program"
+	"switchyard.dev/worker/manager"
 )
 
-func partNames(t *testing.T, compose func(program.Settings) ([]program.Part, error), gates map[string]bool) []string {
+func partNames(t *testing.T, compose func(manager.Settings) ([]manager.Part, error), gates map[string]bool) []string {
 	t.Helper()
 	cfg, err := config.Load(nil)
 	if err != nil {
@@ -22,7 +22,7 @@ func partNames(t *testing.T, compose func(program.Settings) ([]program.Part, err
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := compose(program.Settings{Configuration: cfg, Gates: set})
+	parts, err := compose(manager.Settings{Configuration: cfg, Gates: set})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestAKindThatIsNotCompiledInIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg.Integrations.Frameworks = []string{"batch/job", "pod"}
-	if _, err := Parts(program.Settings{Configuration: cfg}); err == nil {
+	if _, err := Parts(manager.Settings{Configuration: cfg}); err == nil {
 		t.Error("composed with a kind that nobody has")
 	}
 }

@@ -22,8 +22,8 @@ import (
 	"switchyard.dev/worker/fence/guard"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/legacy"
+	"switchyard.dev/worker/manager"
 	"switchyard.dev/worker/metrics"
-	"switchyard.dev/worker/program"
 	"switchyard.dev/worker/scheduler"
 	"switchyard.dev/worker/view"
 	"switchyard.dev/worker/webhook"
@@ -31,16 +31,16 @@ import (
 
 // engine is what the parts of the admission engine share.
 type engine struct {
-	settings program.Settings
+	settings manager.Settings
 	kinds    []job.Integration
 	view     *view.View
 	metrics  *metrics.Metrics
 	clock    clock.WithTicker
 	// epochs are what both the webhooks of Workloads and those of jobs go by.
 	epochs *epoch.Memory
-	// followed are the kinds of job that the fence looks at.
-	followed *guard.Kinds
-	prepare  []func(wl *kueue.Workload, now time.Time)
+	// followedObjects are the kinds of job that the fence looks at.
+	followedObjects *guard.Kinds
+	preparations    []func(wl *kueue.Workload, now time.Time)
 	// dispatches is set if the program hands jobs to other clusters.
 	dispatches bool
 }
@@ -48,10 +48,10 @@ type engine struct {
 // CapacityPart is the name of the part that publishes what room there is, for dispatchers elsewhere.
 const CapacityPart = "capacity"
 
-func newEngine(s program.Settings, kinds []job.Integration) (*engine, error) {
+func newEngine(s manager.Settings, kinds []job.Integration) (*engine, error) {
 	e := &engine{
 		settings: s, kinds: kinds, clock: clock.RealClock{}, view: view.New(viewOptions(s)),
-		epochs: epoch.NewMemory(epoch.DefaultRemembered), followed: &guard.Kinds{},
+		epochs: epoch.NewMemory(epoch.DefaultRemembered), followedObjects: &guard.Kinds{},
 	}
 	options, err := metrics.OptionsFor(s.Configuration, e.view)
 	if err != nil {
@@ -67,8 +67,8 @@ func newEngine(s program.Settings, kinds []job.Integration) (*engine, error) {
 	return e, nil
 }
 
-func (e *engine) parts() []program.Part {
-	return []program.Part{
+func (e *engine) parts() []manager.Part {
+	return []manager.Part{
 		{Name: "scheduler", Add: e.addScheduler},
 		{Name: "queues", Add: e.addQueues},
 		{Name: "workload", Add: e.addWorkloads},
@@ -93,7 +93,7 @@ func (e *engine) addScheduler(ctx context.Context, mgr ctrl.Manager) error {
 		View: e.view, Client: mgr.GetClient(), Recorder: recorder,
 		Metrics: e.metrics, Cycle: cycleOptions(e.settings), Clock: e.clock, CoarseReasons: coarse,
 		PrepareAdmission: func(wl *kueue.Workload, now time.Time) {
-			for _, complete := range e.prepare {
+			for _, complete := range e.preparations {
 				complete(wl, now)
 			}
 		},
@@ -121,14 +121,14 @@ func (e *engine) addQueues(_ context.Context, mgr ctrl.Manager) error {
 func (e *engine) addWorkloads(ctx context.Context, mgr ctrl.Manager) error {
 	r := &workload.Reconciler{
 		Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager),
-		Clock: e.clock, Handles: e.handles,
+		Clock: e.clock, Handles: e.handlesWorkload,
 		Policy: workload.PolicyFor(e.settings.Configuration, e.settings.Gates),
 	}
 	return r.SetupWithManager(ctx, mgr)
 }
 
-// handles tells whether an enabled integration looks after the owner.
-func (e *engine) handles(owner *metav1.OwnerReference) bool {
+// handlesWorkload tells whether an enabled integration looks after the owner.
+func (e *engine) handlesWorkload(owner *metav1.OwnerReference) bool {
 	group := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
 	return slices.ContainsFunc(e.kinds, func(k job.Integration) bool { return k.GVK().GroupKind() == group })
 }
@@ -158,19 +158,19 @@ func (e *engine) addFence(ctx context.Context, mgr ctrl.Manager) error {
 	}
 	return guard.Setup(ctx, mgr, guard.Options{
 		Namespace: *e.settings.Namespace, Clock: e.clock, Registry: crmetrics.Registry,
-		Takeover: takeover(e.settings.LeaderElection), Rate: float64(*e.settings.ClientConnection.QPS),
-		Workloads: options.Workers(kueue.Kind("Workload")), Jobs: fewest(options), Kinds: e.followed,
+		Takeover: leaderTakeoverTime(e.settings.LeaderElection), Rate: float64(*e.settings.ClientConnection.QPS),
+		Workloads: options.Workers(kueue.Kind("Workload")), Jobs: minConcurrency(options), Kinds: e.followedObjects,
 	})
 }
 
-// takeover is how long it may take until another program leads. Candidates look every retry period, or up to 2.2 times as
+// leaderTakeoverTime is how long it may take until another program leads. Candidates look every retry period, or up to 2.2 times as
 // seldom: so late the next one sees the last renewal, and so late it notices that its time is over.
-func takeover(election *componentconfig.LeaderElectionConfiguration) time.Duration {
+func leaderTakeoverTime(election *componentconfig.LeaderElectionConfiguration) time.Duration {
 	return election.LeaseDuration.Duration + election.RetryPeriod.Duration*44/10
 }
 
-// fewest is how many jobs are reconciled at a time, of the kind of which they are fewest.
-func fewest(options job.Options) int {
+// minConcurrency is how many jobs are reconciled at a time, of the kind of which they are fewest.
+func minConcurrency(options job.Options) int {
 	fewest := 0
 	for _, kind := range options.Kinds {
 		if n := options.Workers(kind.GVK().GroupKind()); fewest == 0 || n < fewest {

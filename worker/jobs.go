@@ -14,13 +14,13 @@ import (
 	"switchyard.dev/worker/controller/workload"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/all"
+	"switchyard.dev/worker/manager"
 	"switchyard.dev/worker/metrics"
-	"switchyard.dev/worker/program"
 )
 
 // Kinds are the compiled-in kinds of job that the configuration names, in the order of the catalogue. An error names one
 // that is not compiled in.
-func Kinds(s program.Settings) ([]job.Integration, error) {
+func Kinds(s manager.Settings) ([]job.Integration, error) {
 	var kinds []job.Integration
 	var names []string
 	for _, kind := range all.Kinds() {
@@ -39,31 +39,31 @@ func Kinds(s program.Settings) ([]job.Integration, error) {
 
 // integrations has a part for every compiled-in kind, and one for jobs of all others. The webhooks of a kind that is not enabled
 // are there and do nothing, so that one static webhook configuration fits all settings.
-func (e *engine) integrations() ([]program.Part, error) {
+func (e *engine) integrations() ([]manager.Part, error) {
 	s, kinds := e.settings, e.kinds
 	options, err := jobOptions(s, kinds)
 	if err != nil {
 		return nil, err
 	}
 	options.Created, options.Stale = e.metrics.ObserveCreation, e.epochs.Create
-	options.Dispatches, options.Follow = e.dispatches, e.followed.Follow
-	var parts []program.Part
+	options.Dispatches, options.Follow = e.dispatches, e.followedObjects.Follow
+	var parts []manager.Part
 	for _, kind := range all.Kinds() {
 		enabled := slices.ContainsFunc(kinds, func(k job.Integration) bool { return k.Name() == kind.Name() })
-		parts = append(parts, program.Part{Name: kind.Name(), Add: func(_ context.Context, mgr ctrl.Manager) error {
+		parts = append(parts, manager.Part{Name: kind.Name(), Add: func(_ context.Context, mgr ctrl.Manager) error {
 			if err := kind.SetupWebhook(mgr, options, enabled); err != nil || !enabled {
 				return err
 			}
 			return kind.Setup(mgr, options)
 		}})
 	}
-	return append(parts, program.Part{Name: "external jobs", Add: func(_ context.Context, mgr ctrl.Manager) error {
+	return append(parts, manager.Part{Name: "external jobs", Add: func(_ context.Context, mgr ctrl.Manager) error {
 		mgr.GetWebhookServer().Register(job.ExternalWebhookPath, job.ExternalWebhook(options))
 		return nil
 	}}), nil
 }
 
-func jobOptions(s program.Settings, kinds []job.Integration) (job.Options, error) {
+func jobOptions(s manager.Settings, kinds []job.Integration) (job.Options, error) {
 	namespaces, err := metav1.LabelSelectorAsSelector(s.ManagedJobsNamespaceSelector)
 	if err != nil {
 		return job.Options{}, fmt.Errorf("managedJobsNamespaceSelector: %w", err)
@@ -104,7 +104,7 @@ func jobGates(gates features.Set) job.Gates {
 }
 
 // externalFrameworks parses names of the form Kind.version.group, which validation has let pass.
-func externalFrameworks(s program.Settings) []schema.GroupVersionKind {
+func externalFrameworks(s manager.Settings) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, name := range s.Integrations.ExternalFrameworks {
 		if gvk, _ := schema.ParseKindArg(name); gvk != nil {

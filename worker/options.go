@@ -8,15 +8,15 @@ import (
 	"switchyard.dev/worker/admission/cycle"
 	"switchyard.dev/worker/admission/preempt"
 	"switchyard.dev/worker/capacity"
-	"switchyard.dev/worker/demand"
 	"switchyard.dev/worker/job"
-	"switchyard.dev/worker/program"
+	"switchyard.dev/worker/manager"
+	"switchyard.dev/worker/podrequests"
 	"switchyard.dev/worker/scheduler"
 	"switchyard.dev/worker/view"
 )
 
 // cycleOptions are what the settings ask of a scheduling cycle (contract: kueue-api.md 6, 7).
-func cycleOptions(s program.Settings) cycle.Options {
+func cycleOptions(s manager.Settings) cycle.Options {
 	on := s.Gates.Enabled
 	o := cycle.Options{
 		MaxAdmissions:            scheduler.DefaultMaxAdmissions,
@@ -40,8 +40,8 @@ func cycleOptions(s program.Settings) cycle.Options {
 
 // capacityOptions are what a report says of the engine itself. Who counts resources otherwise than they are asked for, or
 // not at all, may well admit what asks for some that no group covers.
-func capacityOptions(s program.Settings, kinds []job.Integration) capacity.Options {
-	rules := demand.RulesOf(s.Resources)
+func capacityOptions(s manager.Settings, kinds []job.Integration) capacity.Options {
+	rules := podrequests.NewRules(s.Resources)
 	o := capacity.Options{
 		FairSharing:      s.FairSharing != nil,
 		IgnoresUncovered: cycleOptions(s).IgnoreUndeclared || len(rules.ExcludePrefixes)+len(rules.Transformations) > 0,
@@ -53,17 +53,17 @@ func capacityOptions(s program.Settings, kinds []job.Integration) capacity.Optio
 	return o
 }
 
-// waitsForPods tells whether somebody watches over the start of pods at all.
-func waitsForPods(s program.Settings) bool {
+// waitsForPodsReady tells whether somebody watches over the start of pods at all.
+func waitsForPodsReady(s manager.Settings) bool {
 	return s.WaitForPodsReady != nil && !s.WaitForPodsReady.Disabled && !s.Gates.Enabled(features.DisableWaitForPodsReady)
 }
 
-func blocksAdmission(s program.Settings) bool {
-	return waitsForPods(s) && ptr.Deref(s.WaitForPodsReady.BlockAdmission, false)
+func blocksAdmission(s manager.Settings) bool {
+	return waitsForPodsReady(s) && ptr.Deref(s.WaitForPodsReady.BlockAdmission, false)
 }
 
 // viewOptions are what the settings ask of the view. The stanza of admission fair sharing counts only while its gate is on.
-func viewOptions(s program.Settings) view.Options {
+func viewOptions(s manager.Settings) view.Options {
 	o := view.OptionsFor(s.Configuration, s.Gates)
 	if !s.Gates.Enabled(features.AdmissionFairSharing) {
 		o.Usage = nil

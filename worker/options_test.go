@@ -17,16 +17,16 @@ import (
 	"switchyard.dev/worker/admission/usage"
 	"switchyard.dev/worker/controller/workload"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/manager"
 	"switchyard.dev/worker/metrics"
-	"switchyard.dev/worker/program"
 	"switchyard.dev/worker/view"
 )
 
 // given are the settings of a configuration file, with gates turned to the other side.
-func given(t *testing.T, file string, turned ...features.Name) program.Settings {
+func given(t *testing.T, file string, turned ...features.Name) manager.Settings {
 	t.Helper()
 	cfg, gates := configtest.Given(t, file, turned...)
-	return program.Settings{Configuration: cfg, Gates: gates}
+	return manager.Settings{Configuration: cfg, Gates: gates}
 }
 
 // everything is a file that asks for something else than the defaults wherever it can.
@@ -89,7 +89,7 @@ func fields(prefix string, of any) map[string]any {
 }
 
 // options are all fields that the settings decide.
-func options(t *testing.T, s program.Settings) map[string]any {
+func options(t *testing.T, s manager.Settings) map[string]any {
 	t.Helper()
 	kinds, err := Kinds(s)
 	if err != nil {
@@ -160,40 +160,40 @@ func TestWhatTheSettingsAskOfTheEngine(t *testing.T) {
 	everythingOn := given(t, everything)
 	for _, c := range []struct {
 		name string
-		s    program.Settings
-		got  func(program.Settings) any
+		s    manager.Settings
+		got  func(manager.Settings) any
 		want any
 	}{
-		{"fair sharing is on by its presence", everythingOn, func(s program.Settings) any { return cycleOptions(s).FairSharing }, true},
-		{"and off without", given(t, ""), func(s program.Settings) any { return cycleOptions(s).FairSharing }, false},
-		{"admission blocks on pods when asked to", everythingOn, func(s program.Settings) any { return cycleOptions(s).BlockUntilPodsReady }, true},
+		{"fair sharing is on by its presence", everythingOn, func(s manager.Settings) any { return cycleOptions(s).FairSharing }, true},
+		{"and off without", given(t, ""), func(s manager.Settings) any { return cycleOptions(s).FairSharing }, false},
+		{"admission blocks on pods when asked to", everythingOn, func(s manager.Settings) any { return cycleOptions(s).BlockUntilPodsReady }, true},
 		{
 			"but not when nobody waits for pods", given(t, everything, features.DisableWaitForPodsReady),
-			func(s program.Settings) any { return cycleOptions(s).BlockUntilPodsReady }, false,
+			func(s manager.Settings) any { return cycleOptions(s).BlockUntilPodsReady }, false,
 		},
 		{
 			"undeclared resources are ignored when asked to", everythingOn,
-			func(s program.Settings) any { return cycleOptions(s).IgnoreUndeclared }, true,
+			func(s manager.Settings) any { return cycleOptions(s).IgnoreUndeclared }, true,
 		},
 		{
 			"but not with the gate closed", given(t, everything, features.QuotaCheckStrategy),
-			func(s program.Settings) any { return cycleOptions(s).IgnoreUndeclared }, false,
+			func(s manager.Settings) any { return cycleOptions(s).IgnoreUndeclared }, false,
 		},
 		{
 			"recent use orders LocalQueues when asked to", everythingOn,
-			func(s program.Settings) any { return viewOptions(s).Usage.HalfLife }, time.Hour,
+			func(s manager.Settings) any { return viewOptions(s).Usage.HalfLife }, time.Hour,
 		},
 		{
 			"but not with the gate closed", given(t, everything, features.AdmissionFairSharing),
-			func(s program.Settings) any { return viewOptions(s).Usage == nil }, true,
+			func(s manager.Settings) any { return viewOptions(s).Usage == nil }, true,
 		},
 		{
 			"late pods are waited for without a word in the file", given(t, ""),
-			func(s program.Settings) any { return workload.PolicyFor(s.Configuration, s.Gates).PodsReady.Timeout }, 30 * time.Minute,
+			func(s manager.Settings) any { return workload.PolicyFor(s.Configuration, s.Gates).PodsReady.Timeout }, 30 * time.Minute,
 		},
 		{
 			"and their limits are the file's", everythingOn,
-			func(s program.Settings) any { return *workload.PolicyFor(s.Configuration, s.Gates).PodsReady },
+			func(s manager.Settings) any { return *workload.PolicyFor(s.Configuration, s.Gates).PodsReady },
 			lifecycle.PodsReadyPolicy{
 				Timeout: time.Minute, RecoveryTimeout: 2 * time.Minute, BackoffBase: 7 * time.Second, BackoffMax: 9 * time.Second,
 				RequeueLimit: ptr.To[int32](3),
@@ -218,7 +218,7 @@ func TestAWaitThatIsDisabledIsNoWait(t *testing.T) {
 
 func TestAnAdmissionSaysThatPodsAreWaitedForOnlyWhereTheyAre(t *testing.T) {
 	for name, c := range map[string]struct {
-		s    program.Settings
+		s    manager.Settings
 		want bool
 	}{
 		"by default":                 {given(t, ""), true},
@@ -226,7 +226,7 @@ func TestAnAdmissionSaysThatPodsAreWaitedForOnlyWhereTheyAre(t *testing.T) {
 	} {
 		wl, called := &kueue.Workload{}, false
 		asked := func(*kueue.Workload, time.Time) { called = true }
-		for _, complete := range preparations(c.s, []func(*kueue.Workload, time.Time){asked}) {
+		for _, complete := range preparationsOf(c.s, []func(*kueue.Workload, time.Time){asked}) {
 			complete(wl, time.Now())
 		}
 		said := len(wl.Status.Conditions) == 1 && wl.Status.Conditions[0].Reason == string(kueue.ReasonWaitForStart)
@@ -246,13 +246,13 @@ func TestTheGatesOfJobsAreTheContractsWithoutAWord(t *testing.T) {
 func TestOnlyAHubWithItsDispatcherOnWaitsForIt(t *testing.T) {
 	prepare := []func(*kueue.Workload, time.Time){func(*kueue.Workload, time.Time) {}}
 	on, off := given(t, ""), given(t, "", features.MultiKueue)
-	if !dispatches(on, prepare) {
+	if !dispatchesOf(on, prepare) {
 		t.Error("a hub does not wait for its dispatcher")
 	}
-	if dispatches(off, prepare) {
+	if dispatchesOf(off, prepare) {
 		t.Error("a hub waits for a dispatcher that is off")
 	}
-	if dispatches(on, nil) {
+	if dispatchesOf(on, nil) {
 		t.Error("a worker waits for a dispatcher")
 	}
 }

@@ -17,7 +17,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job/all"
-	"switchyard.dev/worker/program"
+	"switchyard.dev/worker/manager"
 	"switchyard.dev/worker/workload"
 )
 
@@ -37,11 +37,11 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 // Parts composes the engine. An error says what is wrong with the settings.
-func Parts(s program.Settings) ([]program.Part, error) { return PartsWith(s) }
+func Parts(s manager.Settings) ([]manager.Part, error) { return PartsWith(s) }
 
 // PartsWith is Parts for a program that does more than a worker: each of prepare completes an admission before it is written
 // (see act.Config). Whoever asks for that dispatches jobs to other clusters, and says when one that is evicted has stopped there.
-func PartsWith(s program.Settings, prepare ...func(wl *kueue.Workload, now time.Time)) ([]program.Part, error) {
+func PartsWith(s manager.Settings, prepare ...func(wl *kueue.Workload, now time.Time)) ([]manager.Part, error) {
 	kinds, err := Kinds(s)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func PartsWith(s program.Settings, prepare ...func(wl *kueue.Workload, now time.
 	if err != nil {
 		return nil, err
 	}
-	engine.prepare, engine.dispatches = preparations(s, prepare), dispatches(s, prepare)
+	engine.preparations, engine.dispatches = preparationsOf(s, prepare), dispatchesOf(s, prepare)
 	integrations, err := engine.integrations()
 	if err != nil {
 		return nil, err
@@ -58,17 +58,17 @@ func PartsWith(s program.Settings, prepare ...func(wl *kueue.Workload, now time.
 	return append(engine.parts(), integrations...), nil
 }
 
-// preparations are what completes an admission: what the program asks for and, where pods are waited for, that they have not
+// preparationsOf are what completes an admission: what the program asks for and, where pods are waited for, that they have not
 // been ready.
-func preparations(s program.Settings, asked []func(*kueue.Workload, time.Time)) []func(*kueue.Workload, time.Time) {
-	if !waitsForPods(s) {
+func preparationsOf(s manager.Settings, asked []func(*kueue.Workload, time.Time)) []func(*kueue.Workload, time.Time) {
+	if !waitsForPodsReady(s) {
 		return asked
 	}
 	return append(slices.Clone(asked), workload.SetPodsNotReady)
 }
 
-// dispatches reports whether the program hands jobs to other clusters. Where the gate is off nobody is there to say that one has
+// dispatchesOf reports whether the program hands jobs to other clusters. Where the gate is off nobody is there to say that one has
 // stopped over there, and nobody may wait for it.
-func dispatches(s program.Settings, prepare []func(wl *kueue.Workload, now time.Time)) bool {
+func dispatchesOf(s manager.Settings, prepare []func(wl *kueue.Workload, now time.Time)) bool {
 	return len(prepare) > 0 && s.Gates.Enabled(features.MultiKueue)
 }

@@ -16,8 +16,8 @@ import (
 	configapi "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
-	"switchyard.dev/worker/demand"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/podrequests"
 )
 
 // Check is the multikueue check of one hub. The zero value is one that has not been set up yet.
@@ -61,7 +61,7 @@ func settings(cfg *configapi.Configuration, gates features.Set, integrations []j
 		Kinds:             mirrored(cfg.MultiKueue, gates, integrations),
 		NameInLabel:       !gates.Enabled(features.WorkloadIdentifierAnnotations),
 		CredentialSources: access(cfg.MultiKueue, gates),
-		PodRequestRules:   demand.RulesOf(cfg.Resources),
+		PodRequestRules:   podrequests.NewRules(cfg.Resources),
 
 		QuotaAutomation: gates.Enabled(features.MultiKueueManagerQuotaAutomation),
 	}

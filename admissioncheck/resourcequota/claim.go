@@ -16,7 +16,7 @@ import (
 
 	"switchyard.dev/admissioncheck/resourcequota/quotafit"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/podrequests"
 )
 
 // podDefaults is what the cluster adds to pods that are made in a namespace.
@@ -69,7 +69,7 @@ func (p podDefaults) buildClaim(wl *kueue.Workload) quotafit.Claim {
 	for i := range wl.Spec.PodSets {
 		ps := &wl.Spec.PodSets[i]
 		spec := &ps.Template.Spec
-		pods := describePods(spec, int64(p.claimedPods(wl, ps)), demand.Surroundings{LimitRanges: p.limitRanges, RuntimeClass: p.lookupRuntimeClass(spec)})
+		pods := describePods(spec, int64(p.claimedPods(wl, ps)), podrequests.Context{LimitRanges: p.limitRanges, RuntimeClass: p.lookupRuntimeClass(spec)})
 		if pods.PriorityClass == "" {
 			pods.PriorityClass = p.priorityClass
 		}

@@ -10,7 +10,7 @@ import (
 
 	"switchyard.dev/admissioncheck/resourcequota/quotafit"
 	"switchyard.dev/worker/admission/amount"
-	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/podrequests"
 )
 
 // toVector turns a list named as in a ResourceQuota into amounts, by the rules of the admission core for the resource that
@@ -24,12 +24,12 @@ func toVector(list corev1.ResourceList) amount.Vector {
 }
 
 func toAmount(name string, q apiresource.Quantity) amount.Amount {
-	return demand.AmountOf(quotafit.BaseName(name), q)
+	return podrequests.ToAmount(quotafit.BaseName(name), q)
 }
 
 // describePods is what a ResourceQuota looks at in pods of the spec, as they would be made in those surroundings.
-func describePods(spec *corev1.PodSpec, count int64, in demand.Surroundings) quotafit.Pods {
-	made := demand.Pod(spec, in)
+func describePods(spec *corev1.PodSpec, count int64, in podrequests.Context) quotafit.Pods {
+	made := podrequests.Pod(spec, in)
 	return quotafit.Pods{
 		Count: count, Each: podUsage(made), Undeclared: undeclaredResources(&made.Spec),
 		Terminating: spec.ActiveDeadlineSeconds != nil, BestEffort: isBestEffort(&made.Spec),

@@ -12,7 +12,7 @@ import (
 
 	"switchyard.dev/admissioncheck/resourcequota/quotafit"
 	"switchyard.dev/worker/admission/amount"
-	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/podrequests"
 )
 
 func quantities(pairs ...string) corev1.ResourceList {
@@ -69,7 +69,7 @@ func TestAPodUsesWhatAResourceQuotaCounts(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, describePods(&c.spec, 1, demand.Surroundings{}).Each); diff != "" {
+			if diff := cmp.Diff(c.want, describePods(&c.spec, 1, podrequests.Context{}).Each); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -86,7 +86,7 @@ func TestAmountsUnderAPrefixCountInTheUnitOfTheirResource(t *testing.T) {
 }
 
 func TestWhatTheNamespaceAddsToPodsCounts(t *testing.T) {
-	in := demand.Surroundings{
+	in := podrequests.Context{
 		LimitRanges: []*corev1.LimitRange{{Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
 			Type: corev1.LimitTypeContainer, Default: quantities("cpu", "2"), DefaultRequest: quantities("cpu", "1", "memory", "1Gi"),
 		}}}}},
@@ -157,7 +157,7 @@ func TestWhatAQuotaLooksAtInAPod(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, describePods(&c.spec, 0, demand.Surroundings{}), anything); diff != "" {
+			if diff := cmp.Diff(c.want, describePods(&c.spec, 0, podrequests.Context{}), anything); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

@@ -7,9 +7,9 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/hub"
-	"switchyard.dev/worker/program"
+	"switchyard.dev/worker/manager"
 )
 
 func main() {
-	os.Exit(program.Program{Name: "hub", Scheme: hub.Scheme, API: kueue.GroupVersion, Parts: hub.Parts}.Main())
+	os.Exit(manager.Program{Name: "hub", Scheme: hub.Scheme, API: kueue.GroupVersion, Parts: hub.Parts}.Main())
 }

@@ -8,9 +8,9 @@ import (
 	"switchyard.dev/admissioncheck"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker"
-	"switchyard.dev/worker/program"
+	"switchyard.dev/worker/manager"
 )
 
 func main() {
-	os.Exit(program.Program{Name: "worker", Scheme: worker.Scheme, API: kueue.GroupVersion, Parts: admissioncheck.Parts}.Main())
+	os.Exit(manager.Program{Name: "worker", Scheme: worker.Scheme, API: kueue.GroupVersion, Parts: admissioncheck.Parts}.Main())
 }

@@ -44,18 +44,18 @@ func usedElsewhere() []use {
 	const named = "admissionregistration.k8s.io/%[1]swebhookconfigurations kueue-%[1]s-webhook-configuration"
 	return []use{
 		// The program's own certificate: charts/install waits until it is everywhere, with these roles.
-		{right: "update /secrets", of: both, code: "worker/program/certificates.go"},
-		{right: "update " + fmt.Sprintf(named, "mutating"), of: both, code: "worker/program/certificates.go"},
-		{right: "update " + fmt.Sprintf(named, "validating"), of: both, code: "worker/program/certificates.go"},
+		{right: "update /secrets", of: both, code: "worker/manager/certificates.go"},
+		{right: "update " + fmt.Sprintf(named, "mutating"), of: both, code: "worker/manager/certificates.go"},
+		{right: "update " + fmt.Sprintf(named, "validating"), of: both, code: "worker/manager/certificates.go"},
 		{right: "update apiextensions.k8s.io/customresourcedefinitions clusterqueues.kueue.x-k8s.io cohorts.kueue.x-k8s.io " +
-			"localqueues.kueue.x-k8s.io multikueueclusters.kueue.x-k8s.io workloads.kueue.x-k8s.io", of: both, code: "worker/program/certificates.go"},
+			"localqueues.kueue.x-k8s.io multikueueclusters.kueue.x-k8s.io workloads.kueue.x-k8s.io", of: both, code: "worker/manager/certificates.go"},
 		// Asked for by an API server with OwnerReferencesPermissionEnforcement when a Workload gets its job as owner.
 		{right: "update batch/jobs/finalizers", of: both, code: "worker/job/compose.go"},
 		{right: "update jobset.x-k8s.io/jobsets/finalizers", of: both, code: "worker/job/compose.go"},
 		// Leases are not in audit logs: the program's election, the fence's own lease, and the hub's lease on a worker.
-		{right: "create coordination.k8s.io/leases", of: both, code: "worker/program/manager.go"},
-		{right: "get coordination.k8s.io/leases", of: both, code: "worker/program/manager.go"},
-		{right: "update coordination.k8s.io/leases", of: both, code: "worker/program/manager.go"},
+		{right: "create coordination.k8s.io/leases", of: both, code: "worker/manager/manager.go"},
+		{right: "get coordination.k8s.io/leases", of: both, code: "worker/manager/manager.go"},
+		{right: "update coordination.k8s.io/leases", of: both, code: "worker/manager/manager.go"},
 		{right: "patch coordination.k8s.io/leases", of: both, code: "worker/fence/guard/presence.go"},
 		{right: "create coordination.k8s.io/leases", of: away, code: "admissioncheck/multikueue/fleet/lease.go"},
 		{right: "get coordination.k8s.io/leases switchyard-hub-multikueue", of: away, code: "admissioncheck/multikueue/fleet/lease.go"},
@@ -65,32 +65,32 @@ func usedElsewhere() []use {
 		{right: "get /namespaces kube-system", of: away, code: "admissioncheck/multikueue/fleet/identity.go"},
 		// Read from the API server what the cache does not have yet, or no more.
 		{right: "get /namespaces", of: both, code: "worker/job/observe.go"},
-		{right: "get batch/jobs", of: both, code: "worker/job/retire.go"},
-		{right: "get jobset.x-k8s.io/jobsets", of: both, code: "worker/job/retire.go"},
+		{right: "get batch/jobs", of: both, code: "worker/job/retention.go"},
+		{right: "get jobset.x-k8s.io/jobsets", of: both, code: "worker/job/retention.go"},
 		{right: "get kueue.x-k8s.io/localqueues", of: both, code: "worker/job/webhook.go"},
 		{right: "get kueue.x-k8s.io/clusterqueues", of: both, code: "worker/job/webhook.go"},
 		{right: "get kueue.x-k8s.io/admissionchecks", of: both, code: "worker/job/webhook.go"},
 		{right: "get kueue.x-k8s.io/workloadpriorityclasses", of: both, code: "worker/job/priority.go"},
 		{right: "get scheduling.k8s.io/priorityclasses", of: both, code: "worker/job/priority.go"},
-		{right: "get kueue.x-k8s.io/workloads", of: both, code: "worker/job/act.go"},
+		{right: "get kueue.x-k8s.io/workloads", of: both, code: "worker/job/execute.go"},
 		{right: "get jobset.x-k8s.io/jobsets", of: away, code: "admissioncheck/multikueue/mirror/remote.go"},
 		// A Job that is suspended keeps its start time if its controller has not been quick enough to take it away.
-		{right: "patch batch/jobs/status", of: workerAlone, code: "worker/job/act.go"},
+		{right: "patch batch/jobs/status", of: workerAlone, code: "worker/job/execute.go"},
 		// An event that happens again.
 		{right: "patch events.k8s.io/events", of: both, code: "worker/kube/events.go"},
 		// Asked for when the report is applied for the first time; audit logs call that a patch.
 		{right: "create switchyard.dev/capacityreports", of: both, code: "worker/capacity/reconciler.go"},
 
-		{right: "create authentication.k8s.io/tokenreviews", of: both, code: "worker/program/manager.go", spec: "dispatchers_test.go", by: theHub},
-		{right: "create authorization.k8s.io/subjectaccessreviews", of: both, code: "worker/program/manager.go", spec: "dispatchers_test.go", by: theHub},
-		{right: "delete batch/jobs", of: both, code: "worker/job/retire.go", spec: "configured_test.go", by: theHub},
-		{right: "delete jobset.x-k8s.io/jobsets", of: both, code: "worker/job/retire.go", spec: "configured_test.go", by: theHub},
+		{right: "create authentication.k8s.io/tokenreviews", of: both, code: "worker/manager/manager.go", spec: "dispatchers_test.go", by: theHub},
+		{right: "create authorization.k8s.io/subjectaccessreviews", of: both, code: "worker/manager/manager.go", spec: "dispatchers_test.go", by: theHub},
+		{right: "delete batch/jobs", of: both, code: "worker/job/retention.go", spec: "configured_test.go", by: theHub},
+		{right: "delete jobset.x-k8s.io/jobsets", of: both, code: "worker/job/retention.go", spec: "configured_test.go", by: theHub},
 		{right: "delete kueue.x-k8s.io/workloads", of: both, code: "worker/controller/workload/reconciler.go", spec: "configured_test.go", by: theHub},
 		{right: "patch kueue.x-k8s.io/cohorts/status", of: both, code: "worker/controller/queue/status.go", spec: "configured_test.go", by: theHub},
 		{right: "patch switchyard.dev/capacityreports", of: hubAlone, code: "hub/hub.go", spec: "configured_test.go"},
 		{right: "patch kueue.x-k8s.io/clusterqueues", of: both, code: "worker/controller/queue/status.go", spec: "switchctl_test.go"},
 		{right: "patch kueue.x-k8s.io/resourceflavors", of: both, code: "worker/controller/queue/resourceflavor.go", spec: "switchctl_test.go"},
-		{right: "create kueue.x-k8s.io/workloads", of: workerAlone, code: "worker/job/act.go", spec: "queueing_test.go"},
+		{right: "create kueue.x-k8s.io/workloads", of: workerAlone, code: "worker/job/execute.go", spec: "queueing_test.go"},
 		{right: "patch kueue.x-k8s.io/admissionchecks", of: workerAlone, code: "worker/controller/queue/admissioncheck.go", spec: "resourcequota_test.go"},
 		{right: "patch kueue.x-k8s.io/admissionchecks/status", of: workerAlone, code: "admissioncheck/runner/checks.go", spec: "resourcequota_test.go"},
 		{right: "patch kueue.x-k8s.io/workloads", of: away, code: "admissioncheck/multikueue/mirror/remote.go", spec: "rbac_test.go"},

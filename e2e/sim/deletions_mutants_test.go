@@ -21,7 +21,7 @@ func mutantsOfDeletion() []mutant {
 	return []mutant{
 		{mistake: "lets a deleted workload go although its job may run", invariants: []string{invOneRun, invRunOnce, invNeverLose}, step: dropsLostDebts},
 		{mistake: "the job's controller lets every deleted workload go", invariants: []string{invOneRun, invRunOnce, invNeverLose}, job: controller(func(f *job.Facts) {
-			f.Bound, f.Owed, f.Drained = f.Bound && !f.Deleting, f.Owed && !f.Deleting, f.Drained || f.Deleting
+			f.Bound, f.HasDebt, f.Drained = f.Bound && !f.Deleting, f.HasDebt && !f.Deleting, f.Drained || f.Deleting
 		})},
 		{mistake: "never says that a deleted workload may go", invariants: []string{invDeletion}, step: local(func(_ *dispatch.State, l *dispatch.Local) {
 			l.KeptForJob = false

@@ -24,7 +24,7 @@ func (w *World) stepJobController(item workload) bool {
 		w.putWorkload(item)
 	case job.DoRelease:
 		w.releaseQuota(item)
-	case job.DoLetGo:
+	case job.DoRemoveFinalizer:
 		w.removeFinalizer(item)
 	default:
 		return false
@@ -56,7 +56,7 @@ func (w *World) jobControllerFacts(item workload) job.Facts {
 		Dispatched: item.evicted && !given && w.hasCheckEntry(item),
 	}
 	if item.finished == nil {
-		f.Bound, f.Owed = item.bound != "", item.record != nil && item.record.Owed || w.isRecordMissing(item)
+		f.Bound, f.HasDebt = item.bound != "", item.record != nil && item.record.Owed || w.isRecordMissing(item)
 	}
 	if item.status.finished {
 		f.Ended = &job.Outcome{Success: true}

@@ -13,10 +13,10 @@ import (
 // observeChildren finds out, when that is all that keeps quota from being given back, whether jobs that the job's own controller
 // made still have pods. It asks the API server: what a cache does not show yet may hold a device. An ancestor's quota is not
 // released here, nor is that of a job whose children are on another cluster.
-func (r *reconciler[T]) observeChildren(ctx context.Context, s *sight[T]) error {
+func (r *reconciler[T]) observeChildren(ctx context.Context, s *snapshot[T]) error {
 	f := &s.facts
 	awaited := f.Deleting || f.Evicted && f.Reserved || f.Finished && !f.FinishedAsJob || f.Link == LinkOutOfSync
-	if !awaited || !f.Suspended || !f.Drained || f.Ended != nil || r.kind.Children == nil || r.opts.Gates.FastQuotaRelease || r.elsewhere(s.job) {
+	if !awaited || !f.Suspended || !f.Drained || f.Ended != nil || r.kind.Children == nil || r.opts.Gates.FastQuotaRelease || r.runsElsewhere(s.job) {
 		return nil
 	}
 	list := r.kind.Children.NewList()
@@ -26,7 +26,7 @@ func (r *reconciler[T]) observeChildren(ctx context.Context, s *sight[T]) error 
 	}
 	return meta.EachListItem(list, func(item runtime.Object) error {
 		if child, ok := item.(client.Object); ok && metav1.IsControlledBy(child, s.job) && r.kind.Children.HoldsPods(child) {
-			f.Lingering = true
+			f.ChildrenHavePods = true
 		}
 		return nil
 	})

@@ -32,13 +32,13 @@ func (e *missingClassError) Error() string {
 	return fmt.Sprintf("%s %q not found", e.class.kind, e.class.name)
 }
 
-// awaited remembers which jobs wait for a class to come. The zero value remembers none; it is safe for concurrent use.
-type awaited struct {
+// jobsByClass remembers which jobs wait for a class to come. The zero value remembers none; it is safe for concurrent use.
+type jobsByClass struct {
 	mu   sync.Mutex
 	jobs map[types.NamespacedName]class
 }
 
-func (a *awaited) add(job types.NamespacedName, c class) {
+func (a *jobsByClass) add(job types.NamespacedName, c class) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.jobs == nil {
@@ -47,14 +47,14 @@ func (a *awaited) add(job types.NamespacedName, c class) {
 	a.jobs[job] = c
 }
 
-func (a *awaited) remove(job types.NamespacedName) {
+func (a *jobsByClass) remove(job types.NamespacedName) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.jobs, job)
 }
 
-// of lists the jobs that wait for the class, sorted.
-func (a *awaited) of(c class) []types.NamespacedName {
+// listJobs lists the jobs that wait for the class, sorted.
+func (a *jobsByClass) listJobs(c class) []types.NamespacedName {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var jobs []types.NamespacedName
@@ -69,36 +69,36 @@ func (a *awaited) of(c class) []types.NamespacedName {
 	return jobs
 }
 
-// await remembers that the job waits for the class, and reports whether it has come since it was looked for: who creates it later
+// awaitClass remembers that the job waits for the class, and reports whether it has come since it was looked for: who creates it later
 // than this finds the job.
-func (r *reconciler[T]) await(ctx context.Context, job types.NamespacedName, c class) (came bool, err error) {
-	r.awaited.add(job, c)
+func (r *reconciler[T]) awaitClass(ctx context.Context, job types.NamespacedName, c class) (came bool, err error) {
+	r.waitingForClass.add(job, c)
 	var object client.Object = &kueue.WorkloadPriorityClass{}
 	if c.kind == kueue.PodPriorityClassKind {
 		object = &schedulingv1.PriorityClass{}
 	}
-	err = r.compose.reader.Get(ctx, client.ObjectKey{Name: c.name}, object)
+	err = r.composer.reader.Get(ctx, client.ObjectKey{Name: c.name}, object)
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("get %s %s: %w", c.kind, c.name, err)
 	}
 	return err == nil, nil
 }
 
-// jobsOfClass returns the jobs that wait for a class.
-func (r *reconciler[T]) jobsOfClass(_ context.Context, object client.Object) []reconcile.Request {
+// requestsForClass returns the jobs that wait for a class.
+func (r *reconciler[T]) requestsForClass(_ context.Context, object client.Object) []reconcile.Request {
 	c := class{kind: kueue.WorkloadPriorityClassKind, name: object.GetName()}
 	if _, pod := object.(*schedulingv1.PriorityClass); pod {
 		c.kind = kueue.PodPriorityClassKind
 	}
 	var requests []reconcile.Request
-	for _, job := range r.awaited.of(c) {
+	for _, job := range r.waitingForClass.listJobs(c) {
 		requests = append(requests, reconcile.Request{NamespacedName: job})
 	}
 	return requests
 }
 
-// comes passes the creation of an object only.
-func comes() predicate.Predicate {
+// creationPredicate passes the creation of an object only.
+func creationPredicate() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(event.UpdateEvent) bool { return false },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },

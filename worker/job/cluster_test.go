@@ -52,11 +52,11 @@ type cluster struct {
 	clock    *testclock.FakeClock
 	recorder *events.FakeRecorder
 	options  job.Options
-	// blind makes the reconciler's cache forget all Workloads, hidden all Jobs; stale makes it return this job, and
+	// failingReads makes the reconciler's cache forget all Workloads, hidden all Jobs; stale makes it return this job, and
 	// staleWorkload this Workload.
-	blind, hidden bool
-	stale         *batchv1.Job
-	staleWorkload *kueue.Workload
+	failingReads, hidden bool
+	stale                *batchv1.Job
+	staleWorkload        *kueue.Workload
 	// target is the name of the job that is reconciled.
 	target string
 	// writes are the API calls of the reconciler that changed something, in order.
@@ -83,19 +83,19 @@ func newClusterWith(t *testing.T, configure func(*job.Options), objects ...clien
 	c.options = job.Options{WaitForPodsReady: true, Kinds: all.Kinds(), Gates: job.DefaultGates(), Clock: c.clock}
 	configure(&c.options)
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"managed": "yes"}}})
-	inner := job.Indexed(job.Indexed(fake.NewClientBuilder().WithScheme(s), batchjob.Kind()), jobset.Kind()).
+	inner := job.OwnerIndexValues(job.OwnerIndexValues(fake.NewClientBuilder().WithScheme(s), batchjob.Kind()), jobset.Kind()).
 		WithTypeConverters(converters(t, s)...).WithStatusSubresource(&kueue.Workload{}, &batchv1.Job{}, &jobsetv1.JobSet{}).WithObjects(objects...).Build()
 	c.Client = inner
 	c.restart = func() {
-		c.reconciler = job.Reconciler(batchjob.Kind(), c.options, c.counting(inner), inner, c.recorder)
+		c.reconciler = job.NewReconciler(batchjob.Kind(), c.options, c.countWrites(inner), inner, c.recorder)
 	}
 	c.restart()
-	c.jobSets = job.Reconciler(jobset.Kind(), c.options, c.counting(inner), inner, c.recorder)
+	c.jobSets = job.NewReconciler(jobset.Kind(), c.options, c.countWrites(inner), inner, c.recorder)
 	return c
 }
 
-// counting notes every write.
-func (c *cluster) counting(inner client.WithWatch) client.Client {
+// countWrites notes every write.
+func (c *cluster) countWrites(inner client.WithWatch) client.Client {
 	note := func(verb string, obj any, sub string) {
 		kind := strings.TrimPrefix(fmt.Sprintf("%T", obj), "*")
 		kind = kind[strings.LastIndex(kind, ".")+1:]
@@ -103,7 +103,7 @@ func (c *cluster) counting(inner client.WithWatch) client.Client {
 	}
 	return interceptor.NewClient(inner, interceptor.Funcs{
 		List: func(ctx context.Context, w client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			if c.blind {
+			if c.failingReads {
 				return nil
 			}
 			if workloads, ok := list.(*kueue.WorkloadList); ok && c.staleWorkload != nil {
@@ -146,8 +146,8 @@ func (c *cluster) counting(inner client.WithWatch) client.Client {
 	})
 }
 
-// once reconciles the job one time.
-func (c *cluster) once() ctrl.Result {
+// reconcileOnce reconciles the job one time.
+func (c *cluster) reconcileOnce() ctrl.Result {
 	c.Helper()
 	req := ctrl.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: c.target}}
 	result, err := c.reconciler.Reconcile(context.Background(), req)
@@ -157,13 +157,13 @@ func (c *cluster) once() ctrl.Result {
 	return result
 }
 
-// settle reconciles the job until nothing is written any more, and returns what was.
-func (c *cluster) settle() []string {
+// reconcileAll reconciles the job until nothing is written any more, and returns what was.
+func (c *cluster) reconcileAll() []string {
 	c.Helper()
 	c.writes = nil
 	for range 20 {
 		before := len(c.writes)
-		c.once()
+		c.reconcileOnce()
 		if len(c.writes) == before {
 			return c.writes
 		}
@@ -172,9 +172,9 @@ func (c *cluster) settle() []string {
 	return nil
 }
 
-func (c *cluster) wrote(want ...string) {
+func (c *cluster) wantWrites(want ...string) {
 	c.Helper()
-	if diff := cmp.Diff(want, c.settle()); diff != "" {
+	if diff := cmp.Diff(want, c.reconcileAll()); diff != "" {
 		c.Errorf("writes differ (-want +got):\n%s", diff)
 	}
 }
@@ -192,7 +192,7 @@ func (c *cluster) events() []string {
 	}
 }
 
-func (c *cluster) told(want ...string) {
+func (c *cluster) wantEvents(want ...string) {
 	c.Helper()
 	if diff := cmp.Diff(want, c.events()); diff != "" {
 		c.Errorf("events differ (-want +got):\n%s", diff)
@@ -202,7 +202,7 @@ func (c *cluster) told(want ...string) {
 func (c *cluster) job() *batchv1.Job {
 	c.Helper()
 	j := &batchv1.Job{}
-	c.must(c.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: c.target}, j))
+	c.requireNoError(c.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: c.target}, j))
 	return j
 }
 
@@ -219,11 +219,11 @@ func (c *cluster) workload() *kueue.Workload {
 func (c *cluster) workloads() []kueue.Workload {
 	c.Helper()
 	var list kueue.WorkloadList
-	c.must(c.List(context.Background(), &list))
+	c.requireNoError(c.List(context.Background(), &list))
 	return list.Items
 }
 
-func (c *cluster) must(err error) {
+func (c *cluster) requireNoError(err error) {
 	c.Helper()
 	if err != nil {
 		c.Fatal(err)
@@ -235,7 +235,7 @@ func (c *cluster) changeJob(change func(*batchv1.Job)) {
 	c.Helper()
 	j := c.job()
 	change(j)
-	c.must(c.Update(context.Background(), j))
+	c.requireNoError(c.Update(context.Background(), j))
 }
 
 // changeJobStatus changes the status as the kind's own controller would.
@@ -243,7 +243,7 @@ func (c *cluster) changeJobStatus(change func(*batchv1.JobStatus)) {
 	c.Helper()
 	j := c.job()
 	change(&j.Status)
-	c.must(c.Status().Update(context.Background(), j))
+	c.requireNoError(c.Status().Update(context.Background(), j))
 }
 
 // apply changes the admission part of the Workload's status as its other writers do.
@@ -251,7 +251,7 @@ func (c *cluster) apply(change func(*kueue.Workload)) {
 	c.Helper()
 	wl := c.workload()
 	change(wl)
-	c.must(kube.ApplyAdmission(context.Background(), c.Client, wl))
+	c.requireNoError(kube.ApplyAdmission(context.Background(), c.Client, wl))
 }
 
 func (c *cluster) admit(flavor string) {

@@ -9,64 +9,64 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// compare tells whether the Workload still asks for what the job asks for, and prepares what follows from the answer.
-func (r *reconciler[T]) compare(ctx context.Context, s *sight[T]) error {
-	sets, err := r.compose.podSets(s.job)
+// compareWorkload tells whether the Workload still asks for what the job asks for, and prepares what follows from the answer.
+func (r *reconciler[T]) compareWorkload(ctx context.Context, s *snapshot[T]) error {
+	sets, err := r.composer.buildPodSets(s.job)
 	if err != nil {
 		s.facts.Link = LinkStale
 		return s.cannotCompose(err)
 	}
 	var placement []Placement
 	if s.wl.Status.Admission != nil {
-		placement, err = r.placement(ctx, s)
+		placement, err = r.buildPlacements(ctx, s)
 		if err != nil {
 			return err
 		}
 	}
-	if !r.matches(s, sets, placement) {
-		return r.mismatch(ctx, s, sets)
+	if !r.matchesWorkload(s, sets, placement) {
+		return r.observeMismatch(ctx, s, sets)
 	}
-	synced, outdated, err := r.compose.sync(ctx, s.job, s.wl)
+	synced, outdated, err := r.composer.syncWorkload(ctx, s.job, s.wl)
 	if err != nil {
 		return s.cannotCompose(err)
 	}
 	s.desired, s.facts.Outdated = synced, outdated
 	if s.facts.Admitted && s.facts.Suspended && !s.facts.CannotPlace {
-		s.start(r, placement)
+		s.prepareStart(r, placement)
 	}
 	return nil
 }
 
-// placement computes what the admission adds to the job; a contradiction becomes a fact. A job that runs elsewhere is
+// buildPlacements computes what the admission adds to the job; a contradiction becomes a fact. A job that runs elsewhere is
 // placed there and not here (DESIGN.md).
-func (r *reconciler[T]) placement(ctx context.Context, s *sight[T]) ([]Placement, error) {
-	if r.elsewhere(s.job) {
+func (r *reconciler[T]) buildPlacements(ctx context.Context, s *snapshot[T]) ([]Placement, error) {
+	if r.runsElsewhere(s.job) {
 		return nil, nil
 	}
-	flavors, err := flavorsOf(ctx, r.client, s.wl)
+	flavors, err := assignedFlavors(ctx, r.client, s.wl)
 	if apierrors.IsNotFound(err) && !s.facts.Suspended {
 		return nil, nil // The job runs already; nothing is left to place.
 	}
 	if err != nil {
 		return nil, err
 	}
-	placement, err := placements(s.wl, flavors, r.opts.Gates.AssignQueueLabelsForPods)
+	placement, err := buildPlacements(s.wl, flavors, r.opts.Gates.AssignQueueLabelsForPods)
 	return placement, s.cannotPlace(err)
 }
 
-func (s *sight[T]) cannotPlace(err error) error {
+func (s *snapshot[T]) cannotPlace(err error) error {
 	var conflict *ConflictError
 	if errors.As(err, &conflict) {
 		s.facts.CannotPlace = true
-		s.note = err.Error()
+		s.message = err.Error()
 		return nil
 	}
 	return err
 }
 
-// matches compares by what can differ in the state that the job is in: a suspended job looks as it was written or as it
+// matchesWorkload compares by what can differ in the state that the job is in: a suspended job looks as it was written or as it
 // was placed; one that runs or is being stopped cannot change but for the placement.
-func (r *reconciler[T]) matches(s *sight[T], sets []kueue.PodSet, placement []Placement) bool {
+func (r *reconciler[T]) matchesWorkload(s *snapshot[T], sets []kueue.PodSet, placement []Placement) bool {
 	want := s.wl.Spec.PodSets
 	if SamePodSets(sets, want) {
 		return true
@@ -77,25 +77,25 @@ func (r *reconciler[T]) matches(s *sight[T], sets []kueue.PodSet, placement []Pl
 	if !s.facts.Suspended || !s.facts.Stopped || s.facts.Evicted || s.facts.CannotPlace {
 		return sameRequests(sets, s.wl)
 	}
-	if r.elsewhere(s.job) {
+	if r.runsElsewhere(s.job) {
 		return false
 	}
-	started, err := placed(want, placement)
+	started, err := withPlacements(want, placement)
 	return err == nil && SamePodSets(sets, started)
 }
 
-// elsewhere tells whether the job has been handed to the dispatcher.
-func (r *reconciler[T]) elsewhere(job T) bool {
-	return managerOf(&r.kind, job) == kueue.MultiKueueControllerName
+// runsElsewhere tells whether the job has been handed to the dispatcher.
+func (r *reconciler[T]) runsElsewhere(job T) bool {
+	return jobManager(&r.kind, job) == kueue.MultiKueueControllerName
 }
 
-func (r *reconciler[T]) mismatch(ctx context.Context, s *sight[T], sets []kueue.PodSet) error {
+func (r *reconciler[T]) observeMismatch(ctx context.Context, s *snapshot[T], sets []kueue.PodSet) error {
 	if r.opts.Gates.PrebuiltWorkloadName(s.job) != "" {
 		s.facts.Link = LinkOutOfSync
 		return nil
 	}
 	s.facts.Link = LinkStale
-	desired, err := r.compose.compose(ctx, s.job, sets)
+	desired, err := r.composer.buildWorkload(ctx, s.job, sets)
 	if err != nil {
 		return s.cannotCompose(err)
 	}
@@ -108,13 +108,13 @@ func (r *reconciler[T]) mismatch(ctx context.Context, s *sight[T], sets []kueue.
 	return nil
 }
 
-// start prepares the job as it will run.
-func (s *sight[T]) start(r *reconciler[T], placement []Placement) {
-	started := copyOf(s.job)
+// prepareStart prepares the job as it will run.
+func (s *snapshot[T]) prepareStart(r *reconciler[T], placement []Placement) {
+	started := remoteCopy(s.job)
 	if placement != nil {
 		if err := r.kind.Place(started, placement); err != nil {
 			s.facts.CannotPlace = true
-			s.note = err.Error()
+			s.message = err.Error()
 			return
 		}
 	}

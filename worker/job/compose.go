@@ -25,8 +25,8 @@ type composer[T client.Object] struct {
 	reader client.Reader
 }
 
-// podSets returns what the job asks for, as far as the feature gates allow to say it.
-func (c composer[T]) podSets(job T) ([]kueue.PodSet, error) {
+// buildPodSets returns what the job asks for, as far as the feature gates allow to say it.
+func (c composer[T]) buildPodSets(job T) ([]kueue.PodSet, error) {
 	sets, err := c.kind.PodSets(job)
 	if err != nil {
 		return nil, fmt.Errorf("pod sets of %s %s/%s: %w", c.kind.GVK.Kind, job.GetNamespace(), job.GetName(), err)
@@ -39,13 +39,13 @@ func (c composer[T]) podSets(job T) ([]kueue.PodSet, error) {
 	return sets, nil
 }
 
-// compose returns the Workload that the job should have (contract: kueue-api.md 3.1 step 11).
-func (c composer[T]) compose(ctx context.Context, job T, podSets []kueue.PodSet) (*kueue.Workload, error) {
-	p, err := c.priority(ctx, job, podSets)
+// buildWorkload returns the Workload that the job should have (contract: kueue-api.md 3.1 step 11).
+func (c composer[T]) buildWorkload(ctx context.Context, job T, podSets []kueue.PodSet) (*kueue.Workload, error) {
+	p, err := c.resolvePriority(ctx, job, podSets)
 	if err != nil {
 		return nil, err
 	}
-	limit, err := maxExecTime(job)
+	limit, err := parseMaxExecTime(job)
 	if err != nil {
 		return nil, err
 	}
@@ -62,12 +62,12 @@ func (c composer[T]) compose(ctx context.Context, job T, podSets []kueue.PodSet)
 			Priority: &p.value, PriorityClassRef: p.ref, MaximumExecutionTimeSeconds: limit,
 		},
 	}
-	c.own(job, wl)
+	c.setController(job, wl)
 	return wl, nil
 }
 
-// own makes the job the controller of the Workload.
-func (c composer[T]) own(job T, wl *kueue.Workload) {
+// setController makes the job the controller of the Workload.
+func (c composer[T]) setController(job T, wl *kueue.Workload) {
 	wl.OwnerReferences = append(wl.OwnerReferences, *metav1.NewControllerRef(job, c.kind.GVK))
 	metav1.SetMetaDataLabel(&wl.ObjectMeta, kueue.JobUIDLabel, string(job.GetUID()))
 }
@@ -96,9 +96,9 @@ func (c composer[T]) annotations(job T) map[string]string {
 	return passed
 }
 
-// priority finds the job's priority (contract: kueue-api.md 3.1, priority): the label's class, the kind's own, that of the
+// resolvePriority finds the job's priority (contract: kueue-api.md 3.1, priority): the label's class, the kind's own, that of the
 // first pod set that has one, the global default, 0.
-func (c composer[T]) priority(ctx context.Context, job T, podSets []kueue.PodSet) (priority, error) {
+func (c composer[T]) resolvePriority(ctx context.Context, job T, podSets []kueue.PodSet) (priority, error) {
 	if name := job.GetLabels()[kueue.PriorityClassLabel]; name != "" {
 		return workloadPriorityClass(ctx, c.reader, name)
 	}
@@ -112,9 +112,9 @@ func (c composer[T]) priority(ctx context.Context, job T, podSets []kueue.PodSet
 	return podPriorityClass(ctx, c.reader, name)
 }
 
-// sync returns the job's Workload with the queue, priority, gates and time limit of the job as far as the Workload can still
+// syncWorkload returns the job's Workload with the queue, priority, gates and time limit of the job as far as the Workload can still
 // follow (contract: kueue-api.md 3.1 step 7), and whether that differs from what it was. If it does, it is a copy.
-func (c composer[T]) sync(ctx context.Context, job T, wl *kueue.Workload) (*kueue.Workload, bool, error) {
+func (c composer[T]) syncWorkload(ctx context.Context, job T, wl *kueue.Workload) (*kueue.Workload, bool, error) {
 	next := *wl // what it points to is replaced, never changed
 	reserved := wl.Status.Admission != nil
 	if queue := kueue.LocalQueueName(QueueName(job)); !reserved && queue != "" {
@@ -124,7 +124,7 @@ func (c composer[T]) sync(ctx context.Context, job T, wl *kueue.Workload) (*kueu
 		return nil, false, err
 	}
 	if c.opts.Gates.PrebuiltWorkloadName(job) == "" { // Whoever made the Workload has said these two himself.
-		limit, err := maxExecTime(job)
+		limit, err := parseMaxExecTime(job)
 		if err != nil {
 			return nil, false, err
 		}
@@ -164,11 +164,11 @@ func (c composer[T]) syncPriority(ctx context.Context, job T, wl *kueue.Workload
 
 // syncGates removes the gates that were removed from the job. Gates cannot be added to a Workload.
 func syncGates(job client.Object, wl *kueue.Workload) {
-	had := gatesOf(wl)
+	had := admissionGates(wl)
 	if len(had) == 0 && wl.Annotations[kueue.AdmissionGatedByAnnotation] == "" {
 		return
 	}
-	wanted := gatesOf(job)
+	wanted := admissionGates(job)
 	kept := slices.DeleteFunc(slices.Clone(had), func(gate string) bool { return !slices.Contains(wanted, gate) })
 	if len(kept) > 0 && len(kept) == len(had) {
 		return
@@ -184,8 +184,8 @@ func syncGates(job client.Object, wl *kueue.Workload) {
 // errMaxExecTime says that the label is not a positive number of seconds.
 var errMaxExecTime = errors.New("should be greater than 0")
 
-// maxExecTime returns the job's time limit in seconds, nil if it has none.
-func maxExecTime(job client.Object) (*int32, error) {
+// parseMaxExecTime returns the job's time limit in seconds, nil if it has none.
+func parseMaxExecTime(job client.Object) (*int32, error) {
 	value, ok := job.GetLabels()[kueue.MaxExecTimeSecondsLabel]
 	if !ok {
 		return nil, nil
@@ -204,12 +204,12 @@ func maxExecTime(job client.Object) (*int32, error) {
 	return &seconds, nil
 }
 
-// adopted returns a copy of the Workload with the job as its owner. If the job runs elsewhere it has the finalizer too: the
+// adoptWorkload returns a copy of the Workload with the job as its owner. If the job runs elsewhere it has the finalizer too: the
 // record of where must not go before the job has ended there.
-func (c composer[T]) adopted(job T, wl *kueue.Workload) *kueue.Workload {
+func (c composer[T]) adoptWorkload(job T, wl *kueue.Workload) *kueue.Workload {
 	owned := wl.DeepCopy()
-	c.own(job, owned)
-	if c.opts.Dispatches && c.kind.ManagedBy != nil && managerOf(c.kind, job) == kueue.MultiKueueControllerName {
+	c.setController(job, owned)
+	if c.opts.Dispatches && c.kind.ManagedBy != nil && jobManager(c.kind, job) == kueue.MultiKueueControllerName {
 		controllerutil.AddFinalizer(owned, kueue.ResourceInUseFinalizer)
 	}
 	return owned
@@ -221,8 +221,8 @@ func withoutFinalizer(wl *kueue.Workload) *kueue.Workload {
 	return freed
 }
 
-// gatesOf returns the names in the annotation admission-gated-by, blanks around them and empty names left out.
-func gatesOf(obj client.Object) []string {
+// admissionGates returns the names in the annotation admission-gated-by, blanks around them and empty names left out.
+func admissionGates(obj client.Object) []string {
 	var gates []string
 	for gate := range strings.SplitSeq(obj.GetAnnotations()[kueue.AdmissionGatedByAnnotation], ",") {
 		if gate = strings.TrimSpace(gate); gate != "" {

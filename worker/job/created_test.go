@@ -18,7 +18,7 @@ func TestHowLongANewJobWaitedForItsWorkloadIsMeasured(t *testing.T) {
 		c := newClusterWith(t, func(o *job.Options) {
 			o.Created = func(kind string, latency time.Duration) { told = append(told, kind+" "+latency.String()) }
 		}, j)
-		c.settle()
+		c.reconcileAll()
 		if diff := cmp.Diff(want, told); diff != "" {
 			t.Errorf("generation %d: %s", generation, diff)
 		}

@@ -15,8 +15,8 @@ import (
 	"switchyard.dev/worker/job/batchjob"
 )
 
-// madeIn stamps what a hub with the origin of the prebuilt Workload has made for a Workload of its own.
-func madeIn[T client.Object](object T, owner, at string) T {
+// createdInEpoch stamps what a hub with the origin of the prebuilt Workload has made for a Workload of its own.
+func createdInEpoch[T client.Object](object T, owner, at string) T {
 	labels := object.GetLabels()
 	labels[kueue.MultiKueueOriginLabel] = "hub"
 	object.SetLabels(labels)
@@ -36,10 +36,10 @@ func TestAJobTakesUpNoWorkloadOfALaterEpochOrOfAnother(t *testing.T) {
 		"for another Workload of the hub": {"v", "3", false},
 		"that does not say for which":     {"", "3", true},
 	} {
-		j := madeIn(newJob(), c.owner, c.at)
+		j := createdInEpoch(newJob(), c.owner, c.at)
 		j.Spec.Suspend = ptr.To(false) // it ran with the Workload that was there before
-		cl := newCluster(t, j, madeIn(prebuilt(), "u", "3"), newFlavor("h100"))
-		cl.settle()
+		cl := newCluster(t, j, createdInEpoch(prebuilt(), "u", "3"), newFlavor("h100"))
+		cl.reconcileAll()
 		if got := len(cl.workload().OwnerReferences) > 0; got != c.adopted {
 			t.Errorf("a job %s: adopted %v", name, got)
 		}
@@ -57,17 +57,17 @@ func TestAJobOfAnEpochThatIsOverIsNotMade(t *testing.T) {
 			return field.Forbidden(field.NewPath("metadata"), "epoch 2 is over")
 		}
 	})
-	h := job.Webhook(batchjob.Kind(), c.options, c, true)
-	if _, err := h.ValidateCreate(t.Context(), madeIn(newJob(), "u", "2")); err == nil || !strings.Contains(err.Error(), "epoch 2 is over") || asked != "prebuilt" {
+	h := job.NewWebhook(batchjob.Kind(), c.options, c, true)
+	if _, err := h.ValidateCreate(t.Context(), createdInEpoch(newJob(), "u", "2")); err == nil || !strings.Contains(err.Error(), "epoch 2 is over") || asked != "prebuilt" {
 		t.Errorf("asked about %q: %v", asked, err)
 	}
 }
 
 func TestTheEpochOfAJobDoesNotChange(t *testing.T) {
 	c := newCluster(t)
-	h := job.Webhook(batchjob.Kind(), c.options, c, true)
+	h := job.NewWebhook(batchjob.Kind(), c.options, c, true)
 	for to, allowed := range map[string]bool{"2": false, "3": true, "4": false} {
-		old, now := madeIn(newJob(), "u", "3"), madeIn(newJob(), "u", to)
+		old, now := createdInEpoch(newJob(), "u", "3"), createdInEpoch(newJob(), "u", to)
 		if _, err := h.ValidateUpdate(t.Context(), old, now); (err == nil) != allowed {
 			t.Errorf("to %s: %v", to, err)
 		}

@@ -35,20 +35,20 @@ func TestQuotaIsNotReleasedBeforeTheOtherClusterHasStoppedTheJob(t *testing.T) {
 			j.Spec.ManagedBy = ptr.To(kueue.MultiKueueControllerName)
 			at := newClusterWith(t, func(o *job.Options) { o.Dispatches = c.dispatches }, j, newFlavor("h100"), newCheck("mk", kueue.MultiKueueControllerName),
 				newCheck("provisioning", kueue.ProvisioningRequestControllerName))
-			at.settle()
+			at.reconcileAll()
 			at.admit("h100")
 			at.apply(func(wl *kueue.Workload) {
 				wl.Status.ClusterName = ptr.To("w1")
 				wl.Status.AdmissionChecks = []kueue.AdmissionCheckState{{Name: kueue.AdmissionCheckReference(c.check), State: kueue.CheckStateReady, LastTransitionTime: metav1.NewTime(at.clock.Now())}}
 			})
-			at.settle()
+			at.reconcileAll()
 			at.apply(func(wl *kueue.Workload) { workload.Evict(wl, lifecycle.Eviction{Reason: c.reason}, at.clock.Now()) })
-			at.settle()
+			at.reconcileAll()
 			if waits := at.workload().Status.Admission != nil; waits != c.waits {
 				t.Errorf("quota is held: %t", waits)
 			}
 			at.apply(func(wl *kueue.Workload) { wl.Status.ClusterName = nil })
-			at.settle()
+			at.reconcileAll()
 			if at.workload().Status.Admission != nil {
 				t.Error("quota is held although no cluster has the job")
 			}
@@ -63,23 +63,23 @@ func newCheck(name, controller string) *kueue.AdmissionCheck {
 func TestPodsThatAreBeingTerminatedHoldTheirQuota(t *testing.T) {
 	for fast, want := range map[bool]bool{false: true, true: false} {
 		c := newClusterWith(t, func(o *job.Options) { o.Gates.FastQuotaRelease = fast }, newJob(), newFlavor("h100"))
-		c.settle()
+		c.reconcileAll()
 		c.admit("h100")
-		c.settle()
+		c.reconcileAll()
 		c.changeJobStatus(running)
-		c.settle()
+		c.reconcileAll()
 		c.apply(func(wl *kueue.Workload) { workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, c.clock.Now()) })
-		c.settle()
+		c.reconcileAll()
 		c.changeJobStatus(func(s *batchv1.JobStatus) {
 			stoppedPods(s)
 			s.Terminating = ptr.To[int32](2)
 		})
-		c.settle()
+		c.reconcileAll()
 		if held := c.workload().Status.Admission != nil; held != want {
 			t.Errorf("fast release %v: quota is held while pods terminate: %v", fast, held)
 		}
 		c.changeJobStatus(func(s *batchv1.JobStatus) { s.Terminating = ptr.To[int32](0) })
-		c.settle()
+		c.reconcileAll()
 		if c.workload().Status.Admission != nil {
 			t.Errorf("fast release %v: quota is held without pods", fast)
 		}
@@ -108,15 +108,15 @@ func TestAJobSetHoldsItsQuotaWhileItsJobsHavePods(t *testing.T) {
 			js.Spec.Suspend = ptr.To(true)
 			c := newCluster(t, js, child, newFlavor("h100"))
 			c.reconciler, c.target = c.jobSets, js.Name
-			c.settle()
+			c.reconcileAll()
 			c.admit("h100")
-			c.settle()
+			c.reconcileAll()
 			c.apply(func(wl *kueue.Workload) { workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, c.clock.Now()) })
-			c.settle()
+			c.reconcileAll()
 			if held := c.workload().Status.Admission != nil; held != row.held {
 				t.Fatalf("quota is held: %v", held)
 			}
-			if again := c.once().RequeueAfter; (again > 0) != row.held {
+			if again := c.reconcileOnce().RequeueAfter; (again > 0) != row.held {
 				t.Errorf("looks again after %s", again)
 			}
 		})
@@ -142,14 +142,14 @@ func TestAJobThatGrowsWhileItRunsIsStoppedAndCountedAgain(t *testing.T) {
 				j.Annotations[kueue.JobMinParallelismAnnotation] = "1"
 			}
 			c := newCluster(t, j, newFlavor("h100"))
-			c.settle()
+			c.reconcileAll()
 			c.admit("h100")
 			c.apply(func(wl *kueue.Workload) { wl.Status.Admission.PodSetAssignments[0].Count = &row.admitted })
-			c.settle()
+			c.reconcileAll()
 			c.changeJobStatus(running)
-			c.settle()
+			c.reconcileAll()
 			c.changeJob(func(j *batchv1.Job) { j.Spec.Parallelism = &row.parallelism })
-			c.settle()
+			c.reconcileAll()
 			if stopped := *c.job().Spec.Suspend; stopped != row.stops {
 				t.Errorf("it is stopped: %v", stopped)
 			}

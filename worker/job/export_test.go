@@ -14,36 +14,36 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// Indexed registers the indexes that the kind's reconciler needs with a fake client.
-func Indexed[T client.Object](b *fake.ClientBuilder, kind Kind[T]) *fake.ClientBuilder {
+// OwnerIndexValues registers the indexes that the kind's reconciler needs with a fake client.
+func OwnerIndexValues[T client.Object](b *fake.ClientBuilder, kind Kind[T]) *fake.ClientBuilder {
 	r := newReconciler(kind, Options{}, nil, nil)
 	return b.WithIndex(&kueue.Workload{}, r.ownerIndex(), r.ownerName).WithIndex(kind.New(), prebuiltIndex, DefaultGates().prebuiltName)
 }
 
-// Reconciler returns the kind's reconciler on the given client, and on a reader that is never behind.
-func Reconciler[T client.Object](kind Kind[T], o Options, c client.Client, live client.Reader, recorder events.EventRecorder) reconcile.Reconciler {
+// NewReconciler returns the kind's reconciler on the given client, and on a reader that is never behind.
+func NewReconciler[T client.Object](kind Kind[T], o Options, c client.Client, live client.Reader, recorder events.EventRecorder) reconcile.Reconciler {
 	r := newReconciler(kind, o, c, live)
 	r.recorder = recorder
 	return r
 }
 
-// JobsOf returns what the kind's reconciler looks at when a Workload changes.
-func JobsOf[T client.Object](kind Kind[T], c client.Client, wl *kueue.Workload) []ctrl.Request {
-	return newReconciler(kind, Options{}, c, c).jobsOf(context.Background(), wl)
+// RequestsForWorkload returns what the kind's reconciler looks at when a Workload changes.
+func RequestsForWorkload[T client.Object](kind Kind[T], c client.Client, wl *kueue.Workload) []ctrl.Request {
+	return newReconciler(kind, Options{}, c, c).requestsForWorkload(context.Background(), wl)
 }
 
-// JobsOfClass returns what a reconciler of the kind looks at when a priority class comes.
-func JobsOfClass[T client.Object](r reconcile.Reconciler, object client.Object) []ctrl.Request {
-	return r.(*reconciler[T]).jobsOfClass(context.Background(), object)
+// RequestsForClass returns what a reconciler of the kind looks at when a priority class comes.
+func RequestsForClass[T client.Object](r reconcile.Reconciler, object client.Object) []ctrl.Request {
+	return r.(*reconciler[T]).requestsForClass(context.Background(), object)
 }
 
-// Webhook returns the kind's webhook handlers.
-func Webhook[T client.Object](kind Kind[T], o Options, c client.Client, enabled bool) interface {
+// NewWebhook returns the kind's webhook handlers.
+func NewWebhook[T client.Object](kind Kind[T], o Options, c client.Client, enabled bool) interface {
 	admission.Defaulter[T]
 	admission.Validator[T]
 } {
 	return &webhook[T]{kind: kind, opts: o, reader: c, live: c, enabled: enabled}
 }
 
-// CheckNews returns the events about the job that a change of its Workload's checks brings.
-func CheckNews(was, is *kueue.Workload) []kube.Event { return checkNews(was, is) }
+// CheckMessageEvents returns the events about the job that a change of its Workload's checks brings.
+func CheckMessageEvents(was, is *kueue.Workload) []kube.Event { return checkMessageEvents(was, is) }

@@ -29,15 +29,15 @@ func (e external) GVK() schema.GroupVersionKind                 { return e.gvk }
 func (external) AddToScheme(*runtime.Scheme) error              { return nil }
 func (external) Mirrorable() bool                               { return true }
 func (external) Progress(client.Object) Progress                { return Progress{} }
-func (external) Acted(client.Object) time.Time                  { return time.Time{} }
-func (external) Local(client.Object) bool                       { return false }
-func (external) TellsEnd() bool                                 { return false }
+func (external) LastControllerUpdate(client.Object) time.Time   { return time.Time{} }
+func (external) IsLocal(client.Object) bool                     { return false }
+func (external) ReportsOutcome() bool                           { return false }
 func (external) Setup(ctrl.Manager, Options) error              { return nil }
-func (external) covers(_, _ client.Object) bool                 { return true } // what its controllers make is theirs to say
+func (external) coversChild(_, _ client.Object) bool            { return true } // what its controllers make is theirs to say
 func (external) SetupWebhook(ctrl.Manager, Options, bool) error { return nil }
 
-// Awaits nothing: what a status of such a kind means only its controllers know.
-func (external) Awaits(client.Object) (fence.Reaction, time.Duration) { return "", 0 }
+// ExpectedReaction nothing: what a status of such a kind means only its controllers know.
+func (external) ExpectedReaction(client.Object) (fence.Reaction, time.Duration) { return "", 0 }
 
 // DeletePropagation is that of the contract's generic adapter (contract: multikueue.md 6, external GVK).
 func (external) DeletePropagation() metav1.DeletionPropagation {
@@ -75,7 +75,7 @@ func (e external) IsManagedByMultiKueue(obj client.Object) (bool, string) {
 	if manager == kueue.MultiKueueControllerName {
 		return true, ""
 	}
-	return false, notManaged(specField+"."+managedByField, manager)
+	return false, notManagedMessage(specField+"."+managedByField, manager)
 }
 
 // RemoteCopy takes nothing but metadata and spec along, without managedBy. Where the spec has a field suspend, the copy is

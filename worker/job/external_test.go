@@ -13,12 +13,12 @@ import (
 	"switchyard.dev/worker/job"
 )
 
-func simulations() job.Integration {
+func externalGVK() job.Integration {
 	return job.External(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Simulation"})
 }
 
-// simulation is a job on the hub with that spec and status.
-func simulation(spec, status map[string]any) *unstructured.Unstructured {
+// newExternalJob is a job on the hub with that spec and status.
+func newExternalJob(spec, status map[string]any) *unstructured.Unstructured {
 	fields := map[string]any{
 		"apiVersion": "example.com/v1", "kind": "Simulation",
 		"metadata": map[string]any{
@@ -59,7 +59,7 @@ func TestAJobOfAnExternalKindIsTheDispatchersIfItsSpecSaysSo(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			managed, why := simulations().IsManagedByMultiKueue(simulation(tc.spec, nil))
+			managed, why := externalGVK().IsManagedByMultiKueue(newExternalJob(tc.spec, nil))
 			if managed != (tc.want == "") || why != tc.want {
 				t.Errorf("managed %v, because %q", managed, why)
 			}
@@ -68,7 +68,7 @@ func TestAJobOfAnExternalKindIsTheDispatchersIfItsSpecSaysSo(t *testing.T) {
 }
 
 func TestTheRemoteCopyOfAnExternalJobIsItsMetadataAndSpecStamped(t *testing.T) {
-	local := simulation(map[string]any{
+	local := newExternalJob(map[string]any{
 		"managedBy": "kueue.x-k8s.io/multikueue", "suspend": false, "steps": int64(3), "nested": map[string]any{"managedBy": "kept"},
 	}, map[string]any{"phase": "Running"})
 	before := local.DeepCopy()
@@ -85,14 +85,14 @@ func TestTheRemoteCopyOfAnExternalJobIsItsMetadataAndSpecStamped(t *testing.T) {
 		},
 		"spec": map[string]any{"suspend": true, "steps": int64(3), "nested": map[string]any{"managedBy": "kept"}},
 	}}
-	if diff := cmp.Diff(any(want), any(simulations().RemoteCopy(local, o))); diff != "" {
+	if diff := cmp.Diff(any(want), any(externalGVK().RemoteCopy(local, o))); diff != "" {
 		t.Errorf("copy (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(before, local); diff != "" {
 		t.Errorf("the hub's job was changed (-want +got):\n%s", diff)
 	}
 	o.WorkloadNameInLabel = true
-	labelled := simulations().RemoteCopy(local, o)
+	labelled := externalGVK().RemoteCopy(local, o)
 	if labelled.GetLabels()[kueue.PrebuiltWorkloadNameKey] != "the-workload" || job.PrebuiltWorkloadName(labelled) != "the-workload" ||
 		labelled.GetAnnotations()[kueue.PrebuiltWorkloadNameKey] != "" {
 		t.Errorf("labels %v, annotations %v", labelled.GetLabels(), labelled.GetAnnotations())
@@ -111,7 +111,7 @@ func TestNoFieldIsAddedToTheSpecOfAnExternalJob(t *testing.T) {
 		{name: "without a spec"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			copied, ok := simulations().RemoteCopy(simulation(tc.spec, nil), o).(*unstructured.Unstructured)
+			copied, ok := externalGVK().RemoteCopy(newExternalJob(tc.spec, nil), o).(*unstructured.Unstructured)
 			if !ok {
 				t.Fatal("the copy is of another type")
 			}
@@ -140,13 +140,13 @@ func TestTheStatusOfAnExternalJobIsCopiedWhole(t *testing.T) {
 		{name: "none anywhere"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			local, remote := simulation(map[string]any{"here": true}, tc.local), simulation(map[string]any{"here": false}, tc.remote)
+			local, remote := newExternalJob(map[string]any{"here": true}, tc.local), newExternalJob(map[string]any{"here": false}, tc.remote)
 			untouched := remote.DeepCopy()
-			changed, deferred := simulations().CopyStatus(local, remote)
+			changed, deferred := externalGVK().CopyStatus(local, remote)
 			if changed != tc.changed || deferred {
 				t.Errorf("changed %v, deferred %v", changed, deferred)
 			}
-			if diff := cmp.Diff(simulation(map[string]any{"here": true}, tc.want), local); diff != "" {
+			if diff := cmp.Diff(newExternalJob(map[string]any{"here": true}, tc.want), local); diff != "" {
 				t.Errorf("local job (-want +got):\n%s", diff)
 			}
 			if tc.changed {
@@ -160,12 +160,12 @@ func TestTheStatusOfAnExternalJobIsCopiedWhole(t *testing.T) {
 }
 
 func TestWhatIsKeptOfARemoteExternalJobIsMetadataAndStatus(t *testing.T) {
-	kind := simulations()
-	whole := simulation(map[string]any{"large": "template"}, map[string]any{"phase": "Running"})
+	kind := externalGVK()
+	whole := newExternalJob(map[string]any{"large": "template"}, map[string]any{"phase": "Running"})
 	whole.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "m"}})
 	kind.Strip(whole)
 	kind.Strip(whole)
-	want := simulation(nil, map[string]any{"phase": "Running"})
+	want := newExternalJob(nil, map[string]any{"phase": "Running"})
 	delete(want.Object, "extra")
 	if diff := cmp.Diff(want, whole); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -173,9 +173,9 @@ func TestWhatIsKeptOfARemoteExternalJobIsMetadataAndStatus(t *testing.T) {
 }
 
 func TestAnExternalKindSaysWhatItIsAndLeavesJobsToOthers(t *testing.T) {
-	kind := simulations()
-	if kind.Name() != "Simulation.v1.example.com" || !kind.Mirrorable() || kind.TellsEnd() || kind.DeletePropagation() != metav1.DeletePropagationBackground {
-		t.Errorf("name %q, mirrorable %v, tells ends %v, deletion %q", kind.Name(), kind.Mirrorable(), kind.TellsEnd(), kind.DeletePropagation())
+	kind := externalGVK()
+	if kind.Name() != "Simulation.v1.example.com" || !kind.Mirrorable() || kind.ReportsOutcome() || kind.DeletePropagation() != metav1.DeletePropagationBackground {
+		t.Errorf("name %q, mirrorable %v, tells ends %v, deletion %q", kind.Name(), kind.Mirrorable(), kind.ReportsOutcome(), kind.DeletePropagation())
 	}
 	if got := kind.New().GetObjectKind().GroupVersionKind(); got != kind.GVK() {
 		t.Errorf("a new one is %v", got)
@@ -183,7 +183,7 @@ func TestAnExternalKindSaysWhatItIsAndLeavesJobsToOthers(t *testing.T) {
 	if got := kind.NewList().GetObjectKind().GroupVersionKind(); got != kind.GVK().GroupVersion().WithKind("SimulationList") {
 		t.Errorf("a new list is %v", got)
 	}
-	if diff := cmp.Diff(job.Progress{}, kind.Progress(simulation(nil, map[string]any{"phase": "Done"}))); diff != "" {
+	if diff := cmp.Diff(job.Progress{}, kind.Progress(newExternalJob(nil, map[string]any{"phase": "Done"}))); diff != "" {
 		t.Errorf("progress:\n%s", diff)
 	}
 	if err := kind.Setup(nil, job.Options{}); err != nil {

@@ -19,37 +19,37 @@ const ExternalWebhookPath = "/validate-external-job"
 // ExternalWebhook refuses a job of an external kind that a hub has sent too late, and an update that lets its epoch fall. It
 // reads nothing but metadata, and of what no hub has made it refuses nothing.
 func ExternalWebhook(o Options) *admission.Webhook {
-	return admission.WithValidator(runtime.NewScheme(), externalJobs{o.Stale, o.Gates}) // a scheme without kinds takes any for metadata
+	return admission.WithValidator(runtime.NewScheme(), externalWebhook{o.Stale, o.Gates}) // a scheme without kinds takes any for metadata
 }
 
-type externalJobs struct {
+type externalWebhook struct {
 	stale func(ctx context.Context, job client.Object, workload string) *field.Error
 	gates Gates
 }
 
 // ValidateCreate implements admission.Validator.
-func (v externalJobs) ValidateCreate(ctx context.Context, job *metav1.PartialObjectMetadata) (admission.Warnings, error) {
+func (v externalWebhook) ValidateCreate(ctx context.Context, job *metav1.PartialObjectMetadata) (admission.Warnings, error) {
 	if v.stale == nil {
 		return nil, nil
 	}
-	return nil, refusal(v.stale(ctx, job, v.gates.PrebuiltWorkloadName(job)))
+	return nil, denyMessage(v.stale(ctx, job, v.gates.PrebuiltWorkloadName(job)))
 }
 
 // ValidateUpdate implements admission.Validator.
-func (externalJobs) ValidateUpdate(_ context.Context, old, job *metav1.PartialObjectMetadata) (admission.Warnings, error) {
+func (externalWebhook) ValidateUpdate(_ context.Context, old, job *metav1.PartialObjectMetadata) (admission.Warnings, error) {
 	if !job.DeletionTimestamp.IsZero() {
 		return nil, nil
 	}
-	return nil, refusal(epoch.Update(old, job))
+	return nil, denyMessage(epoch.Update(old, job))
 }
 
 // ValidateDelete implements admission.Validator; it is never called.
-func (externalJobs) ValidateDelete(context.Context, *metav1.PartialObjectMetadata) (admission.Warnings, error) {
+func (externalWebhook) ValidateDelete(context.Context, *metav1.PartialObjectMetadata) (admission.Warnings, error) {
 	return nil, nil
 }
 
-// refusal is nil if there is nothing to refuse for, which a nil *field.Error in an error would not be.
-func refusal(because *field.Error) error {
+// denyMessage is nil if there is nothing to refuse for, which a nil *field.Error in an error would not be.
+func denyMessage(because *field.Error) error {
 	if because == nil {
 		return nil
 	}

@@ -16,8 +16,8 @@ import (
 	"switchyard.dev/worker/job"
 )
 
-// review is what an API server asks about an external job; old is nil for one that is new.
-func review(t *testing.T, old, is *unstructured.Unstructured) admission.Request {
+// newReview is what an API server asks about an external job; old is nil for one that is new.
+func newReview(t *testing.T, old, is *unstructured.Unstructured) admission.Request {
 	t.Helper()
 	request := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{UID: "asked", Operation: admissionv1.Create}}
 	for into, from := range map[*runtime.RawExtension]*unstructured.Unstructured{&request.OldObject: old, &request.Object: is} {
@@ -36,8 +36,8 @@ func review(t *testing.T, old, is *unstructured.Unstructured) admission.Request 
 	return request
 }
 
-// judged returns why a webhook refuses; empty if it does not.
-func judged(t *testing.T, o job.Options, request admission.Request) string {
+// denial returns why a webhook refuses; empty if it does not.
+func denial(t *testing.T, o job.Options, request admission.Request) string {
 	t.Helper()
 	answer := job.ExternalWebhook(o).Handle(t.Context(), request)
 	if answer.Allowed != (answer.Result == nil || answer.Result.Message == "") || answer.UID != "asked" {
@@ -58,9 +58,9 @@ func TestAnExternalJobOfAnEpochThatIsOverIsNotMade(t *testing.T) {
 		}
 		return nil
 	}}
-	request := review(t, nil, madeIn(simulation(nil, nil), "u", "2"))
+	request := newReview(t, nil, createdInEpoch(newExternalJob(nil, nil), "u", "2"))
 	const want = `metadata: Forbidden: epoch 2 is over`
-	if got := judged(t, o, request); got != want {
+	if got := denial(t, o, request); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if asked != "prebuilt" || object.GetNamespace() != "ns" || object.GetLabels()["kueue.x-k8s.io/multikueue-origin"] != "hub" ||
@@ -68,18 +68,18 @@ func TestAnExternalJobOfAnEpochThatIsOverIsNotMade(t *testing.T) {
 		t.Errorf("asked for %q about %+v", asked, object)
 	}
 	over = false
-	if got := judged(t, o, request); got != "" {
+	if got := denial(t, o, request); got != "" {
 		t.Errorf("one that is not over is refused: %s", got)
 	}
-	if got := judged(t, job.Options{}, request); got != "" {
+	if got := denial(t, job.Options{}, request); got != "" {
 		t.Errorf("refused by nobody: %s", got)
 	}
 }
 
 func TestTheEpochOfAnExternalJobDoesNotChange(t *testing.T) {
-	made := func(at string) *unstructured.Unstructured { return madeIn(simulation(nil, nil), "u", at) }
+	made := func(at string) *unstructured.Unstructured { return createdInEpoch(newExternalJob(nil, nil), "u", at) }
 	for to, allowed := range map[string]bool{"2": false, "3": true, "4": false} {
-		got := judged(t, job.Options{}, review(t, made("3"), made(to)))
+		got := denial(t, job.Options{}, newReview(t, made("3"), made(to)))
 		if allowed != (got == "") || !allowed && !strings.Contains(got, "must not fall: it is 3") && !strings.Contains(got, "must stay") {
 			t.Errorf("to %s: %q", to, got)
 		}
@@ -88,15 +88,15 @@ func TestTheEpochOfAnExternalJobDoesNotChange(t *testing.T) {
 	if err := unstructured.SetNestedField(leaving.Object, "2026-11-22T01:00:00Z", "metadata", "deletionTimestamp"); err != nil {
 		t.Fatal(err)
 	}
-	if got := judged(t, job.Options{}, review(t, made("3"), leaving)); got != "" {
+	if got := denial(t, job.Options{}, newReview(t, made("3"), leaving)); got != "" {
 		t.Errorf("one that is being deleted keeps its finalizers: %s", got)
 	}
 }
 
 func TestAReviewThatCannotBeReadIsNoPermission(t *testing.T) {
-	request := review(t, nil, simulation(nil, nil))
+	request := newReview(t, nil, newExternalJob(nil, nil))
 	request.Object.Raw = []byte("{")
-	if got := judged(t, job.Options{}, request); got == "" {
+	if got := denial(t, job.Options{}, request); got == "" {
 		t.Error("allowed")
 	}
 }

@@ -44,14 +44,14 @@ type Integration interface {
 	Progress(client.Object) Progress
 	// TellsEnd tells whether Progress says of a job that has ended that it has. Of other kinds only their Workload does, and a
 	// job that is gone may have ended.
-	TellsEnd() bool
+	ReportsOutcome() bool
 	// Awaits tells what the job waits for the kind's own controller to do, and what termination grace its pods have then; empty if
 	// nothing, or if that controller does not look after it.
-	Awaits(client.Object) (fence.Reaction, time.Duration)
+	ExpectedReaction(client.Object) (fence.Reaction, time.Duration)
 	// Acted is the latest time that the kind's own controller has put into the job's status; zero if there is none.
-	Acted(client.Object) time.Time
+	LastControllerUpdate(client.Object) time.Time
 	// Local tells whether the kind's own controller looks after the job, and no other.
-	Local(client.Object) bool
+	IsLocal(client.Object) bool
 	// Strip drops from a cached remote job what CopyStatus and Progress do not read (pod templates).
 	Strip(client.Object)
 	// DeletePropagation is how to delete a remote copy; empty leaves it to the server.
@@ -64,7 +64,7 @@ type Integration interface {
 	SetupWebhook(mgr ctrl.Manager, o Options, enabled bool) error
 
 	// covers tells whether the quota of the owner, a job of this kind, is meant for the child too (see [Children]).
-	covers(owner, child client.Object) bool
+	coversChild(owner, child client.Object) bool
 }
 
 // RemoteOptions are the stamps of a remote copy.

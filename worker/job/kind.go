@@ -43,11 +43,11 @@ type Kind[T client.Object] struct {
 	// Progress reads the job's status. It never fails: what the status does not say is zero.
 	Progress func(T) Progress
 
-	// Noticed, optional, tells whether the status shows that the kind's own controller knows whether the job may run, as the spec has
+	// ControllerObserved, optional, tells whether the status shows that the kind's own controller knows whether the job may run, as the spec has
 	// it now. Without it nothing can be told from a job's status about whether that controller works.
-	Noticed func(T) bool
-	// Acted, required with Noticed, is the latest time that the kind's own controller has put into the status; zero if there is none.
-	Acted func(T) time.Time
+	ControllerObserved func(T) bool
+	// LastControllerUpdate, required with Noticed, is the latest time that the kind's own controller has put into the status; zero if there is none.
+	LastControllerUpdate func(T) time.Time
 
 	// Elastic tells whether the kind may carry the elastic-job annotation.
 	Elastic bool
@@ -63,8 +63,8 @@ type Kind[T client.Object] struct {
 
 	// TemplatePath, optional, is the path of the metadata of the pod template of the job's i-th pod set, for what is wrong with it.
 	TemplatePath func(i int) *field.Path
-	// ChangesFirst tells that the rules about changes come before those that hold for every job, as in the public API.
-	ChangesFirst bool
+	// ValidateChangesFirst tells that the rules about changes come before those that hold for every job, as in the public API.
+	ValidateChangesFirst bool
 
 	// Children, optional, are the jobs of another kind that this kind's controller makes. A kind without is nobody's ancestor:
 	// whatever names such a job as its owner was made by somebody else.
@@ -115,8 +115,8 @@ type Outcome struct {
 	Message string
 }
 
-// Words are the message of the Workload's Finished condition: the job's own, if it has any.
-func (o Outcome) Words() string {
+// FinishedMessage are the message of the Workload's Finished condition: the job's own, if it has any.
+func (o Outcome) FinishedMessage() string {
 	switch {
 	case o.Message != "":
 		return o.Message

@@ -24,27 +24,27 @@ func (c *cluster) deactivated(reason kueue.Reason) {
 	c.Helper()
 	wl := c.workload()
 	wl.Spec.Active = ptr.To(false)
-	c.must(c.Update(context.Background(), wl))
+	c.requireNoError(c.Update(context.Background(), wl))
 	c.apply(func(wl *kueue.Workload) {
 		workload.Evict(wl, lifecycle.Eviction{Reason: admission.Reason(reason)}, c.clock.Now())
 	})
-	c.settle()
+	c.reconcileAll()
 }
 
 func keepMinute(o *options) { o.KeepDeactivated = ptr.To(time.Minute) }
 
 func TestAJobThatTheSystemDeactivatedIsDeletedAfterItsRetention(t *testing.T) {
 	c := newClusterWith(t, keepMinute, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.deactivated(kueue.DeactivatedDueTo(kueue.ReasonAdmissionCheck))
 	c.clock.Step(20 * time.Second)
-	if result := c.once(); result.RequeueAfter != 40*time.Second {
+	if result := c.reconcileOnce(); result.RequeueAfter != 40*time.Second {
 		t.Errorf("looks again after %v", result.RequeueAfter)
 	}
 	c.events()
 	c.clock.Step(40 * time.Second)
-	c.wrote("delete Job", "apply Workload/status", "patch Workload") // the last two are for a cluster without garbage collector
-	c.told(kueue.EventDeleted, kueue.EventDeleted)                   // about the Workload and about the job
+	c.wantWrites("delete Job", "apply Workload/status", "patch Workload") // the last two are for a cluster without garbage collector
+	c.wantEvents(kueue.EventDeleted, kueue.EventDeleted)                  // about the Workload and about the job
 	if err := c.Get(context.Background(), client.ObjectKey{Namespace: namespace, Name: jobName}, &batchv1.Job{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the job is there: %v", err)
 	}
@@ -57,15 +57,15 @@ func TestAJobThatAPersonDeactivatedOrReactivatedStays(t *testing.T) {
 			c.deactivated(kueue.DeactivatedDueTo(kueue.ReasonAdmissionCheck))
 			wl := c.workload()
 			wl.Spec.Active = ptr.To(true)
-			c.must(c.Update(context.Background(), wl))
+			c.requireNoError(c.Update(context.Background(), wl))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newClusterWith(t, keepMinute, newJob())
-			c.settle()
+			c.reconcileAll()
 			then(c)
 			c.clock.Step(time.Hour)
-			c.wrote()
+			c.wantWrites()
 		})
 	}
 }
@@ -74,38 +74,38 @@ func TestACopyFromAHubIsNotDeletedByTheWorker(t *testing.T) {
 	j := newJob()
 	j.Annotations[kueue.PrebuiltWorkloadNameKey] = "prebuilt"
 	c := newClusterWith(t, keepMinute, j, prebuilt())
-	c.settle()
+	c.reconcileAll()
 	c.deactivated(kueue.DeactivatedDueTo(kueue.ReasonEvictedOnManagerCluster))
 	c.clock.Step(time.Hour)
-	c.wrote()
+	c.wantWrites()
 }
 
 func TestAWorkloadWhoseJobIsGoneFinishesAndIsLetGo(t *testing.T) {
 	c := newCluster(t, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
-	c.settle()
-	c.must(c.Delete(context.Background(), c.job()))
-	c.wrote("apply Workload/status", "patch Workload")
+	c.reconcileAll()
+	c.requireNoError(c.Delete(context.Background(), c.job()))
+	c.wantWrites("apply Workload/status", "patch Workload")
 	c.hasCondition(kueue.WorkloadFinished, "True OwnerNotFound")
 }
 
 func TestOrphansAreOnlyLetGoWithTheGateOff(t *testing.T) {
 	c := newClusterWith(t, func(o *options) { o.Gates.FinishOrphanedWorkloads = false }, newJob())
-	c.settle()
-	c.must(c.Delete(context.Background(), c.job()))
-	c.wrote("patch Workload")
+	c.reconcileAll()
+	c.requireNoError(c.Delete(context.Background(), c.job()))
+	c.wantWrites("patch Workload")
 	c.hasCondition(kueue.WorkloadFinished, "")
 }
 
 func TestTheWorkloadOfAJobThatWasReplacedFinishes(t *testing.T) {
 	c := newCluster(t, newJob())
-	c.settle()
-	c.must(c.Delete(context.Background(), c.job()))
+	c.reconcileAll()
+	c.requireNoError(c.Delete(context.Background(), c.job()))
 	again := newJob()
 	again.UID = "another"
-	c.must(c.Create(context.Background(), again))
-	c.wrote("apply Workload/status", "patch Workload", "create Workload")
+	c.requireNoError(c.Create(context.Background(), again))
+	c.wantWrites("apply Workload/status", "patch Workload", "create Workload")
 	finished := 0
 	for _, wl := range c.workloads() {
 		if workload.IsFinished(&wl) {
@@ -119,35 +119,35 @@ func TestTheWorkloadOfAJobThatWasReplacedFinishes(t *testing.T) {
 
 func TestAJobThatTheCacheHasNotSeenYetDoesNotOrphanItsWorkload(t *testing.T) {
 	c := newCluster(t, newJob())
-	c.settle()
+	c.reconcileAll()
 	c.hidden = true
-	c.wrote("patch Workload")
+	c.wantWrites("patch Workload")
 	c.hasCondition(kueue.WorkloadFinished, "")
 }
 
 func TestReadinessOfAnEarlierAdmissionIsNotReadinessNow(t *testing.T) {
 	c := newCluster(t, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
-	c.settle()
+	c.reconcileAll()
 	c.changeJobStatus(running)
-	c.settle()
+	c.reconcileAll()
 	c.hasCondition(kueue.WorkloadPodsReady, "True Started")
 	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Ready = ptr.To[int32](1) })
-	c.settle()
+	c.reconcileAll()
 	c.hasCondition(kueue.WorkloadPodsReady, "False WaitForRecovery")
 	c.apply(func(wl *kueue.Workload) {
 		workload.Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByPodsReadyTimeout}, c.clock.Now())
 	})
-	c.settle()
+	c.reconcileAll()
 	c.changeJobStatus(stoppedPods)
-	c.settle()
+	c.reconcileAll()
 	c.hasCondition(kueue.WorkloadPodsReady, "False WaitForStart")
 	c.clock.Step(time.Minute)
 	c.admit("h100")
-	c.settle()
+	c.reconcileAll()
 	c.changeJobStatus(running)
-	c.wrote("apply Workload/status")
+	c.wantWrites("apply Workload/status")
 	c.hasCondition(kueue.WorkloadPodsReady, "True Started")
 }
 
@@ -158,17 +158,17 @@ func TestWhatIsSaidOfPodsWhileTheirJobLosesItsQuota(t *testing.T) {
 		return meta.FindStatusCondition(c.workload().Status.Conditions, kueue.WorkloadPodsReady).LastTransitionTime.Time
 	}
 	c := newCluster(t, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
-	c.settle()
+	c.reconcileAll()
 	c.changeJobStatus(running)
-	c.settle()
+	c.reconcileAll()
 	c.clock.Step(time.Minute)
 	c.apply(func(wl *kueue.Workload) {
 		workload.Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption}, c.clock.Now())
 	})
 	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Active, s.Ready, s.Terminating = 0, nil, ptr.To[int32](2) })
-	c.settle()
+	c.reconcileAll()
 	c.hasCondition(kueue.WorkloadPodsReady, "False WaitForRecovery")
 	lost := since(c)
 	if c.workload().Status.Admission == nil {
@@ -176,31 +176,31 @@ func TestWhatIsSaidOfPodsWhileTheirJobLosesItsQuota(t *testing.T) {
 	}
 	c.clock.Step(time.Minute)
 	c.changeJobStatus(func(s *batchv1.JobStatus) { stoppedPods(s); s.Terminating = nil })
-	c.settle()
+	c.reconcileAll()
 	c.hasCondition(kueue.WorkloadPodsReady, "False WaitForStart")
 	if wl := c.workload(); wl.Status.Admission != nil || !since(c).Equal(lost) {
 		t.Errorf("admission %v, said since %v, lost at %v", wl.Status.Admission, since(c), lost)
 	}
 	never := newCluster(t, newJob(), newFlavor("h100"))
-	never.settle()
+	never.reconcileAll()
 	never.admit("h100")
-	never.settle()
+	never.reconcileAll()
 	never.apply(func(wl *kueue.Workload) {
 		workload.Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption}, never.clock.Now())
 	})
 	never.changeJobStatus(stoppedPods)
-	never.settle()
+	never.reconcileAll()
 	never.hasCondition(kueue.WorkloadPodsReady, "False WaitForStart")
 	never.hasCondition(kueue.WorkloadRequeued, "True Preempted")
 }
 
 func TestAReadinessThatNobodyTookBackInTimeIsSaidAnew(t *testing.T) {
 	c := newClusterWith(t, func(*options) {}, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
-	c.settle()
+	c.reconcileAll()
 	c.changeJobStatus(running)
-	c.settle()
+	c.reconcileAll()
 	c.clock.Step(time.Minute)
 	c.apply(func(wl *kueue.Workload) { // lost and regained while nobody looked
 		workload.Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption}, c.clock.Now())
@@ -210,7 +210,7 @@ func TestAReadinessThatNobodyTookBackInTimeIsSaidAnew(t *testing.T) {
 	if workload.ArePodsReady(c.workload()) {
 		t.Error("pods of an earlier admission count")
 	}
-	c.wrote("apply Workload/status")
+	c.wantWrites("apply Workload/status")
 	if !workload.ArePodsReady(c.workload()) {
 		t.Error("the pods are ready")
 	}
@@ -218,21 +218,21 @@ func TestAReadinessThatNobodyTookBackInTimeIsSaidAnew(t *testing.T) {
 
 func TestThatNoPodNeedsItsQuotaAnyMoreIsSaidByTheEnd(t *testing.T) {
 	c := newCluster(t, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
-	c.settle()
+	c.reconcileAll()
 	c.changeJobStatus(running)
-	c.settle()
+	c.reconcileAll()
 	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Active, s.Ready, s.Succeeded = 1, ptr.To[int32](1), 1 })
-	c.wrote("apply Workload/status")
+	c.wantWrites("apply Workload/status")
 	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Active, s.Ready, s.Succeeded = 0, nil, 2 })
-	c.wrote()
+	c.wantWrites()
 	c.changeJobStatus(complete)
-	c.wrote("apply Workload/status", "patch Workload")
+	c.wantWrites("apply Workload/status", "patch Workload")
 }
 
-// admitPartly reserves quota for fewer pods than the job asks for.
-func (c *cluster) admitPartly(flavor string, count int32) {
+// admitPartially reserves quota for fewer pods than the job asks for.
+func (c *cluster) admitPartially(flavor string, count int32) {
 	c.Helper()
 	c.apply(func(wl *kueue.Workload) {
 		a := &kueue.Admission{ClusterQueue: "cq", PodSetAssignments: []kueue.PodSetAssignment{assigned("main", flavor, count)}}
@@ -245,32 +245,32 @@ func TestAPartlyAdmittedJobRunsWithTheAdmittedCountAndIsRestoredWhenItStops(t *t
 	j.Spec.Parallelism, j.Spec.Completions = ptr.To[int32](10), ptr.To[int32](10)
 	j.Annotations[kueue.JobMinParallelismAnnotation] = "4"
 	c := newCluster(t, j, newFlavor("h100"))
-	c.wrote("create Workload")
+	c.wantWrites("create Workload")
 	if got := c.workload().Spec.PodSets[0].MinCount; ptr.Deref(got, 0) != 4 {
 		t.Fatalf("minCount is %v", got)
 	}
-	c.admitPartly("h100", 6)
-	c.wrote("patch Job")
+	c.admitPartially("h100", 6)
+	c.wantWrites("patch Job")
 	if got := c.job().Spec; *got.Parallelism != 6 || *got.Completions != 10 || *got.Suspend {
 		t.Errorf("runs with parallelism %d, completions %d", *got.Parallelism, *got.Completions)
 	}
 	c.changeJobStatus(func(s *batchv1.JobStatus) { running(s); s.Active, s.Ready = 6, ptr.To[int32](6) })
-	c.settle()
+	c.reconcileAll()
 	c.hasCondition(kueue.WorkloadPodsReady, "True Started")
 	c.apply(func(wl *kueue.Workload) {
 		workload.Evict(wl, lifecycle.Eviction{Reason: lifecycle.EvictedByPreemption}, c.clock.Now())
 	})
-	c.settle()
+	c.reconcileAll()
 	c.changeJobStatus(stoppedPods)
-	c.settle()
+	c.reconcileAll()
 	if got := c.job().Spec; *got.Parallelism != 10 || !*got.Suspend {
 		t.Errorf("waits with parallelism %d", *got.Parallelism)
 	}
 	if wl := c.workload(); wl.Spec.PodSets[0].Count != 10 || wl.Status.Admission != nil {
 		t.Errorf("the workload asks for %d pods", wl.Spec.PodSets[0].Count)
 	}
-	c.admitPartly("h100", 10)
-	c.wrote("patch Job")
+	c.admitPartially("h100", 10)
+	c.wantWrites("patch Job")
 	if got := c.job().Spec; *got.Parallelism != 10 {
 		t.Errorf("runs with parallelism %d", *got.Parallelism)
 	}
@@ -283,9 +283,9 @@ func TestAnIndexedJobOfEqualCountsKeepsThemEqualWhenPartlyAdmitted(t *testing.T)
 	j.Annotations[kueue.JobMinParallelismAnnotation] = "4"
 	j.Annotations[kueue.JobCompletionsEqualParallelismAnnotation] = "true"
 	c := newCluster(t, j, newFlavor("h100"))
-	c.settle()
-	c.admitPartly("h100", 6)
-	c.wrote("patch Job")
+	c.reconcileAll()
+	c.admitPartially("h100", 6)
+	c.wantWrites("patch Job")
 	if got := c.job().Spec; *got.Parallelism != 6 || *got.Completions != 6 {
 		t.Errorf("runs with parallelism %d, completions %d", *got.Parallelism, *got.Completions)
 	}
@@ -296,7 +296,7 @@ func TestPartialAdmissionIsNotAskedForWithTheGateOff(t *testing.T) {
 	j.Spec.Parallelism = ptr.To[int32](10)
 	j.Annotations[kueue.JobMinParallelismAnnotation] = "1"
 	c := newClusterWith(t, func(o *options) { o.Gates.PartialAdmission = false }, j)
-	c.settle()
+	c.reconcileAll()
 	if got := c.workload().Spec.PodSets[0].MinCount; got != nil {
 		t.Errorf("minCount is %d", *got)
 	}
@@ -320,11 +320,11 @@ func (c *cluster) checkedWith(u kueue.PodSetUpdate) {
 
 func TestWhatACheckWantsIsInThePodsWhenTheyStart(t *testing.T) {
 	c := newCluster(t, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.checkedWith(kueue.PodSetUpdate{
 		Labels: map[string]string{"l": "1"}, Annotations: map[string]string{"a": "2"}, NodeSelector: map[string]string{"pool": "new"},
 	})
-	c.wrote("patch Job")
+	c.wantWrites("patch Job")
 	template := c.job().Spec.Template
 	want := map[string]string{"arch": "arm64", "gpu": "h100", "pool": "new"}
 	if diff := cmp.Diff(want, template.Spec.NodeSelector); diff != "" || template.Labels["l"] != "1" || template.Annotations["a"] != "2" {
@@ -334,9 +334,9 @@ func TestWhatACheckWantsIsInThePodsWhenTheyStart(t *testing.T) {
 
 func TestACheckThatContradictsTheJobEndsTheWorkload(t *testing.T) {
 	c := newCluster(t, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.checkedWith(kueue.PodSetUpdate{NodeSelector: map[string]string{"arch": "amd64"}})
-	c.wrote("apply Workload/status", "patch Workload")
+	c.wantWrites("apply Workload/status", "patch Workload")
 	c.hasCondition(kueue.WorkloadFinished, "True FailedToStart")
 	if !*c.job().Spec.Suspend {
 		t.Error("the job runs")
@@ -345,9 +345,9 @@ func TestACheckThatContradictsTheJobEndsTheWorkload(t *testing.T) {
 
 func TestTwoChecksThatContradictEachOtherEndTheWorkload(t *testing.T) {
 	c := newCluster(t, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.checkedWith(kueue.PodSetUpdate{NodeSelector: map[string]string{"gpu": "other"}})
-	c.settle()
+	c.reconcileAll()
 	c.hasCondition(kueue.WorkloadFinished, "True FailedToStart")
 }
 
@@ -359,11 +359,11 @@ func TestACheckThatContradictsAJobSetEndsItsWorkload(t *testing.T) {
 	set.Spec.ReplicatedJobs[1].Template.Spec.Template = newJob().Spec.Template
 	c := newCluster(t, set, newFlavor("h100"))
 	c.reconciler = c.jobSets
-	c.wrote("create Workload")
+	c.wantWrites("create Workload")
 	c.checkedWith(kueue.PodSetUpdate{NodeSelector: map[string]string{"arch": "amd64"}})
-	c.wrote("apply Workload/status", "patch Workload")
+	c.wantWrites("apply Workload/status", "patch Workload")
 	c.hasCondition(kueue.WorkloadFinished, "True FailedToStart")
-	c.must(c.Get(context.Background(), client.ObjectKeyFromObject(set), set))
+	c.requireNoError(c.Get(context.Background(), client.ObjectKeyFromObject(set), set))
 	if !*set.Spec.Suspend {
 		t.Error("the JobSet runs")
 	}
@@ -373,14 +373,14 @@ func TestTheGatesOfAWorkloadFollowThoseOfItsJobHoweverTheyAreWritten(t *testing.
 	j := newJob()
 	j.Annotations[kueue.AdmissionGatedByAnnotation] = "a, b"
 	c := newCluster(t, j)
-	c.wrote("create Workload")
+	c.wantWrites("create Workload")
 	c.changeJob(func(j *batchv1.Job) { j.Annotations[kueue.AdmissionGatedByAnnotation] = "b" })
-	c.wrote("patch Workload")
+	c.wantWrites("patch Workload")
 	if diff := cmp.Diff([]string{"b"}, workload.AdmissionGates(c.workload())); diff != "" {
 		t.Errorf("gates differ (-want +got):\n%s", diff)
 	}
 	c.changeJob(func(j *batchv1.Job) { delete(j.Annotations, kueue.AdmissionGatedByAnnotation) })
-	c.wrote("patch Workload")
+	c.wantWrites("patch Workload")
 	if gates := workload.AdmissionGates(c.workload()); len(gates) > 0 {
 		t.Errorf("still gated by %q", gates)
 	}

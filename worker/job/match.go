@@ -14,7 +14,7 @@ import (
 func SamePodSets(a, b []kueue.PodSet) bool {
 	return slices.EqualFunc(a, b, func(a, b kueue.PodSet) bool {
 		return a.Name == b.Name && a.Count == b.Count && equality.Semantic.DeepEqual(a.MinCount, b.MinCount) &&
-			sameContainers(&a.Template.Spec, &b.Template.Spec) && samePlace(&a.Template.Spec, &b.Template.Spec)
+			sameContainers(&a.Template.Spec, &b.Template.Spec) && samePlacement(&a.Template.Spec, &b.Template.Spec)
 	})
 }
 
@@ -34,14 +34,14 @@ func sameContainers(a, b *corev1.PodSpec) bool {
 		same(a.RuntimeClassName, b.RuntimeClassName) && a.PriorityClassName == b.PriorityClassName
 }
 
-func samePlace(a, b *corev1.PodSpec) bool {
+func samePlacement(a, b *corev1.PodSpec) bool {
 	same := equality.Semantic.DeepEqual
 	return same(a.NodeSelector, b.NodeSelector) && same(a.Tolerations, b.Tolerations) && same(a.Affinity, b.Affinity)
 }
 
-// placed returns the pod sets as they look in a job that was started with the placements. Partly admitted pod sets have
+// withPlacements returns the pod sets as they look in a job that was started with the placements. Partly admitted pod sets have
 // the smaller count, and no floor once there is nothing between the two.
-func placed(podSets []kueue.PodSet, placements []Placement) ([]kueue.PodSet, error) {
+func withPlacements(podSets []kueue.PodSet, placements []Placement) ([]kueue.PodSet, error) {
 	result := make([]kueue.PodSet, len(podSets))
 	for i := range podSets {
 		ps := podSets[i].DeepCopy()

@@ -23,8 +23,8 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// sight is what one reconcile sees. Objects in it may be the cache's own and must not be changed.
-type sight[T client.Object] struct {
+// snapshot is what one reconcile sees. Objects in it may be the cache's own and must not be changed.
+type snapshot[T client.Object] struct {
 	facts Facts
 	job   T
 	// wl is the job's Workload, nil if there is none.
@@ -39,24 +39,24 @@ type sight[T client.Object] struct {
 	// ready and reclaimable are what to report; ready is nil if there is nothing to say.
 	ready       *metav1.Condition
 	reclaimable []kueue.ReclaimablePod
-	// missing is the class that the job waits for (PriorityClassNotFound).
-	missing class
-	// note explains the decision to the user where the reason does not suffice.
-	note string
+	// missingClass is the class that the job waits for (PriorityClassNotFound).
+	missingClass class
+	// message explains the decision to the user where the reason does not suffice.
+	message string
 }
 
-func (r *reconciler[T]) observe(ctx context.Context, key types.NamespacedName) (*sight[T], error) {
-	s := &sight[T]{job: r.kind.New(), facts: Facts{Now: r.opts.Clock.Now()}}
+func (r *reconciler[T]) observe(ctx context.Context, key types.NamespacedName) (*snapshot[T], error) {
+	s := &snapshot[T]{job: r.kind.New(), facts: Facts{Now: r.opts.Clock.Now()}}
 	err := r.client.Get(ctx, key, s.job)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("get %s: %w", r.kind.GVK.Kind, err)
 	}
-	s.facts.Gone = err != nil || !s.job.GetDeletionTimestamp().IsZero()
+	s.facts.JobDeleted = err != nil || !s.job.GetDeletionTimestamp().IsZero()
 	if err := r.observeWorkloads(ctx, key, s); err != nil {
 		return nil, err
 	}
-	s.facts.Behind = !s.facts.Gone && r.behind(s)
-	if s.facts.Gone || s.facts.Orphans || s.facts.Behind {
+	s.facts.CacheBehind = !s.facts.JobDeleted && r.isCacheBehind(s)
+	if s.facts.JobDeleted || s.facts.Orphans || s.facts.CacheBehind {
 		return s, nil
 	}
 	if err := r.observeScope(ctx, s); err != nil || s.facts.Scope != ScopeOwn {
@@ -69,26 +69,26 @@ func (r *reconciler[T]) observe(ctx context.Context, key types.NamespacedName) (
 	return s, r.observeChildren(ctx, s)
 }
 
-// behind tells whether we have written the job or its Workload since the cache saw them.
-func (r *reconciler[T]) behind(s *sight[T]) bool {
+// isCacheBehind tells whether we have written the job or its Workload since the cache saw them.
+func (r *reconciler[T]) isCacheBehind(s *snapshot[T]) bool {
 	now := s.facts.Now
 	return r.written.IsNewerThan(s.job, now) || s.wl != nil && r.written.IsNewerThan(s.wl, now)
 }
 
 // observeWorkloads sorts the Workloads that a job of this name owns, or has owned.
-func (r *reconciler[T]) observeWorkloads(ctx context.Context, key types.NamespacedName, s *sight[T]) error {
+func (r *reconciler[T]) observeWorkloads(ctx context.Context, key types.NamespacedName, s *snapshot[T]) error {
 	var owned kueue.WorkloadList
 	err := r.client.List(ctx, &owned, client.InNamespace(key.Namespace), client.MatchingFields{r.ownerIndex(): key.Name})
 	if err != nil {
 		return fmt.Errorf("list workloads of %s: %w", r.kind.GVK.Kind, err)
 	}
-	if err := r.sortByWorth(ctx, s, owned.Items); err != nil {
+	if err := r.sortWorkloads(ctx, s, owned.Items); err != nil {
 		return err
 	}
 	needed := r.opts.Gates.PrebuiltWorkloadName(s.job)
 	for i := range owned.Items {
 		wl := &owned.Items[i]
-		ours, guarded := s.owns(wl), controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer)
+		ours, guarded := s.isOwnerOf(wl), controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer)
 		switch {
 		case ours && s.wl == nil && (needed == "" || wl.Name == needed):
 			s.wl = wl
@@ -99,16 +99,16 @@ func (r *reconciler[T]) observeWorkloads(ctx context.Context, key types.Namespac
 		}
 	}
 	s.facts.Orphans, s.facts.Extras = len(s.orphans) > 0, len(s.extras) > 0
-	s.facts.ExtrasHold = slices.ContainsFunc(s.extras, workload.HasQuota)
+	s.facts.ExtrasHaveQuota = slices.ContainsFunc(s.extras, workload.HasQuota)
 	return r.observeExtras(ctx, s)
 }
 
-func (r *reconciler[T]) observeScope(ctx context.Context, s *sight[T]) error {
-	selected, err := selects(ctx, r.client, r.opts.Namespaces, s.job.GetNamespace())
+func (r *reconciler[T]) observeScope(ctx context.Context, s *snapshot[T]) error {
+	selected, err := isNamespaceManaged(ctx, r.client, r.opts.Namespaces, s.job.GetNamespace())
 	if err != nil || !selected {
 		return err
 	}
-	found, err := ancestors(ctx, sureReader{Reader: r.client, live: r.live}, &r.opts, s.job)
+	found, err := findAncestors(ctx, fallbackReader{Reader: r.client, live: r.live}, &r.opts, s.job)
 	switch {
 	case err != nil:
 		return err
@@ -125,7 +125,7 @@ func (r *reconciler[T]) observeScope(ctx context.Context, s *sight[T]) error {
 	return nil
 }
 
-func (r *reconciler[T]) observeAncestor(ctx context.Context, s *sight[T], found ancestry) error {
+func (r *reconciler[T]) observeAncestor(ctx context.Context, s *snapshot[T], found ancestry) error {
 	s.facts.Suspended = r.kind.Suspended(s.job)
 	s.facts.Ended = r.kind.Progress(s.job).Finished
 	name := r.opts.Gates.PrebuiltWorkloadName(found.top)
@@ -143,7 +143,7 @@ func (r *reconciler[T]) observeAncestor(ctx context.Context, s *sight[T], found 
 }
 
 // observeJob reads the job itself, before its Workload is known.
-func (r *reconciler[T]) observeJob(s *sight[T]) {
+func (r *reconciler[T]) observeJob(s *snapshot[T]) {
 	progress := r.kind.Progress(s.job)
 	s.facts.Suspended = r.kind.Suspended(s.job)
 	s.facts.Ended = progress.Finished
@@ -151,7 +151,7 @@ func (r *reconciler[T]) observeJob(s *sight[T]) {
 }
 
 // observeLink finds the job's Workload, and compares the two.
-func (r *reconciler[T]) observeLink(ctx context.Context, s *sight[T]) error {
+func (r *reconciler[T]) observeLink(ctx context.Context, s *snapshot[T]) error {
 	if err := r.observePrebuilt(ctx, s); err != nil {
 		return err
 	}
@@ -162,17 +162,17 @@ func (r *reconciler[T]) observeLink(ctx context.Context, s *sight[T]) error {
 		}
 		return nil
 	}
-	r.observeLife(s)
+	r.observeWorkloadStatus(s)
 	if err := r.observeDispatch(ctx, s); err != nil {
 		return err
 	}
 	if s.facts.Ended != nil || s.facts.Deleting || s.facts.Finished {
 		return nil
 	}
-	return r.compare(ctx, s)
+	return r.compareWorkload(ctx, s)
 }
 
-func (r *reconciler[T]) observePrebuilt(ctx context.Context, s *sight[T]) error {
+func (r *reconciler[T]) observePrebuilt(ctx context.Context, s *snapshot[T]) error {
 	name := r.opts.Gates.PrebuiltWorkloadName(s.job)
 	if name == "" || s.wl != nil {
 		return nil
@@ -182,28 +182,28 @@ func (r *reconciler[T]) observePrebuilt(ctx context.Context, s *sight[T]) error 
 	switch {
 	case apierrors.IsNotFound(err):
 		s.facts.Link = LinkAwaited
-		s.note = fmt.Sprintf("The prebuilt workload %q does not exist", name)
+		s.message = fmt.Sprintf("The prebuilt workload %q does not exist", name)
 	case err != nil:
 		return fmt.Errorf("get prebuilt workload %s: %w", name, err)
 	case metav1.GetControllerOfNoCopy(wl) != nil:
-		s.facts.Link = LinkTaken
-		s.note = fmt.Sprintf("The prebuilt workload %q belongs to another owner", name)
+		s.facts.Link = LinkOwnedByOther
+		s.message = fmt.Sprintf("The prebuilt workload %q belongs to another owner", name)
 	case epoch.Before(s.job, wl):
-		s.facts.Link = LinkTaken
-		s.note = fmt.Sprintf("The prebuilt workload %q was made by the hub in a later epoch than the job", name)
+		s.facts.Link = LinkOwnedByOther
+		s.message = fmt.Sprintf("The prebuilt workload %q was made by the hub in a later epoch than the job", name)
 	case epoch.Unrelated(s.job, wl):
-		s.facts.Link = LinkTaken
-		s.note = fmt.Sprintf("The prebuilt workload %q was made by the hub for another one than the job", name)
+		s.facts.Link = LinkOwnedByOther
+		s.message = fmt.Sprintf("The prebuilt workload %q was made by the hub for another one than the job", name)
 	default:
 		s.facts.Link = LinkUnowned
 		s.wl = wl
-		s.facts.Behind = r.behind(s) // adopted a moment ago
+		s.facts.CacheBehind = r.isCacheBehind(s) // adopted a moment ago
 	}
 	return nil
 }
 
-// observeLife reads how far the Workload has come.
-func (r *reconciler[T]) observeLife(s *sight[T]) {
+// observeWorkloadStatus reads how far the Workload has come.
+func (r *reconciler[T]) observeWorkloadStatus(s *snapshot[T]) {
 	f, wl := &s.facts, s.wl
 	if f.Link == LinkNone {
 		f.Link = LinkMatching
@@ -225,8 +225,8 @@ func (r *reconciler[T]) observeLife(s *sight[T]) {
 
 // isStopped tells whether a stop of the job, if one was begun, is complete. Of a job that is not suspended that is known without
 // trying.
-func (r *reconciler[T]) isStopped(s *sight[T], original []kueue.PodSet) bool {
-	return s.facts.Suspended && r.kind.stop(copyOf(s.job), original) == StopDone
+func (r *reconciler[T]) isStopped(s *snapshot[T], original []kueue.PodSet) bool {
+	return s.facts.Suspended && r.kind.stopFully(remoteCopy(s.job), original) == StopDone
 }
 
 // retireAt is when a job is to be deleted whose Workload was deactivated for a cause, which people do not give. Copies from
@@ -247,7 +247,7 @@ func (r *reconciler[T]) retireAt(wl *kueue.Workload) time.Time {
 // has it, or its dispatcher has given that cluster up and remembers itself what may still run there. The job's own status
 // is then the last that was heard and may never change.
 func (r *reconciler[T]) drainedElsewhere(job T, wl *kueue.Workload) bool {
-	if !r.elsewhere(job) {
+	if !r.runsElsewhere(job) {
 		return false
 	}
 	if wl.Status.ClusterName == nil {
@@ -263,16 +263,16 @@ func (r *reconciler[T]) drainedElsewhere(job T, wl *kueue.Workload) bool {
 }
 
 // observeDesired composes the Workload that the job should get.
-func (r *reconciler[T]) observeDesired(ctx context.Context, s *sight[T]) error {
-	sets, err := r.compose.podSets(s.job)
+func (r *reconciler[T]) observeDesired(ctx context.Context, s *snapshot[T]) error {
+	sets, err := r.composer.buildPodSets(s.job)
 	if err == nil {
-		s.desired, err = r.compose.compose(ctx, s.job, sets)
+		s.desired, err = r.composer.buildWorkload(ctx, s.job, sets)
 	}
 	return s.cannotCompose(err)
 }
 
 // cannotCompose keeps errors that the user has to solve as facts, and returns all others.
-func (s *sight[T]) cannotCompose(err error) error {
+func (s *snapshot[T]) cannotCompose(err error) error {
 	var status apierrors.APIStatus
 	var missing *missingClassError
 	switch {
@@ -280,19 +280,19 @@ func (s *sight[T]) cannotCompose(err error) error {
 		return nil
 	case errors.As(err, &missing):
 		s.facts.CannotCompose = PriorityClassNotFound
-		s.missing = missing.class
+		s.missingClass = missing.class
 	case errors.As(err, &status), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	default:
 		s.facts.CannotCompose = CannotCompose
 	}
-	s.note = err.Error()
+	s.message = err.Error()
 	return nil
 }
 
-// selects tells whether the namespace is one whose jobs are managed (contract: managedJobsNamespaceSelector, which applies
+// isNamespaceManaged tells whether the namespace is one whose jobs are managed (contract: managedJobsNamespaceSelector, which applies
 // to jobs that name a queue too).
-func selects(ctx context.Context, r client.Reader, selector labels.Selector, namespace string) (bool, error) {
+func isNamespaceManaged(ctx context.Context, r client.Reader, selector labels.Selector, namespace string) (bool, error) {
 	if selector == nil || selector.Empty() {
 		return true, nil
 	}

@@ -26,10 +26,10 @@ type ancestry struct {
 	kind Integration
 }
 
-// ancestors walks up the controller owners of a job for as long as they are of known kinds (contract: kueue-api.md 3.1
+// findAncestors walks up the controller owners of a job for as long as they are of known kinds (contract: kueue-api.md 3.1
 // step 3). An owner reference is its writer's claim. So the walk ends where the owner is gone or was replaced by another of its
 // name, and where its kind does not make such objects, or not this one (see [Children]).
-func ancestors(ctx context.Context, r client.Reader, o *Options, job client.Object) (ancestry, error) {
+func findAncestors(ctx context.Context, r client.Reader, o *Options, job client.Object) (ancestry, error) {
 	var found ancestry
 	for current, depth := job, 0; ; depth++ {
 		ref := metav1.GetControllerOfNoCopy(current)
@@ -39,7 +39,7 @@ func ancestors(ctx context.Context, r client.Reader, o *Options, job client.Obje
 		if depth == maxNesting {
 			return ancestry{tooDeep: true}, nil
 		}
-		owner, kind, external := ownerOf(o, ref)
+		owner, kind, external := controllerOf(o, ref)
 		if owner == nil {
 			return found, nil
 		}
@@ -47,7 +47,7 @@ func ancestors(ctx context.Context, r client.Reader, o *Options, job client.Obje
 		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) || err == nil && owner.GetUID() != ref.UID {
 			return found, nil
 		}
-		if err == nil && kind != nil && !kind.covers(owner, current) {
+		if err == nil && kind != nil && !kind.coversChild(owner, current) {
 			return found, nil
 		}
 		if err != nil {
@@ -60,8 +60,8 @@ func ancestors(ctx context.Context, r client.Reader, o *Options, job client.Obje
 	}
 }
 
-// ownerOf returns an empty object of the owner's kind, nil if the kind is not known.
-func ownerOf(o *Options, ref *metav1.OwnerReference) (owner client.Object, kind Integration, external bool) {
+// controllerOf returns an empty object of the owner's kind, nil if the kind is not known.
+func controllerOf(o *Options, ref *metav1.OwnerReference) (owner client.Object, kind Integration, external bool) {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {
 		return nil, nil, false
@@ -73,26 +73,26 @@ func ownerOf(o *Options, ref *metav1.OwnerReference) (owner client.Object, kind 
 		}
 	}
 	if slices.Contains(o.ExternalFrameworks, gvk) {
-		return metadataOf(gvk), nil, true
+		return newMetadata(gvk), nil, true
 	}
 	return nil, nil, false
 }
 
-func metadataOf(gvk schema.GroupVersionKind) client.Object {
+func newMetadata(gvk schema.GroupVersionKind) client.Object {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(gvk)
 	return m
 }
 
-// sureReader reads from the cache, and live what the cache does not have: an object that another one speaks of may be too
+// fallbackReader reads from the cache, and live what the cache does not have: an object that another one speaks of may be too
 // young for the cache. Of kinds that it knows by their metadata only it reads nothing into the cache.
-type sureReader struct {
+type fallbackReader struct {
 	client.Reader
 	live client.Reader
 }
 
 // Get implements client.Reader.
-func (r sureReader) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+func (r fallbackReader) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	if _, foreign := obj.(*metav1.PartialObjectMetadata); foreign && r.live != nil {
 		return r.live.Get(ctx, key, obj, opts...)
 	}

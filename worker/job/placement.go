@@ -31,13 +31,13 @@ type ConflictError struct {
 	// What is the part of the template: "labels", "annotations" or "nodeSelector".
 	What string
 	// Key with its present and wanted value.
-	Key, Has, Wants string
+	Key, Current, Wanted string
 }
 
 // Error implements error in the words of the public API (contract: job-kinds.md 1.5), which blames a check whoever it was.
 func (e *ConflictError) Error() string {
 	const text = "invalid admission check PodSetUpdate: conflict for %s: conflict for key=%s, value1=%s, value2=%s"
-	return fmt.Sprintf(text, e.What, e.Key, e.Has, e.Wants)
+	return fmt.Sprintf(text, e.What, e.Key, e.Current, e.Wanted)
 }
 
 // Merge adds other to p. What both have must agree; tolerations and gates that p has already are not added twice. After
@@ -99,7 +99,7 @@ func RestoreTemplate(t, original *corev1.PodTemplateSpec) {
 func mergeMap(what string, into *map[string]string, from map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(from)) {
 		if has, ok := (*into)[key]; ok && has != from[key] {
-			return &ConflictError{What: what, Key: key, Has: has, Wants: from[key]}
+			return &ConflictError{What: what, Key: key, Current: has, Wanted: from[key]}
 		}
 	}
 	if len(from) == 0 {

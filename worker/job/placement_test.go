@@ -67,7 +67,7 @@ func flavors() map[kueue.ResourceFlavorReference]*kueue.ResourceFlavor {
 }
 
 func TestPlacementsSumUpFlavorsAndReadyChecks(t *testing.T) {
-	got, err := placements(admittedTo(), flavors(), false)
+	got, err := buildPlacements(admittedTo(), flavors(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestPlacementsSumUpFlavorsAndReadyChecks(t *testing.T) {
 func TestFlavorsThatContradictEachOtherAreAConflict(t *testing.T) {
 	contradicting := flavors()
 	contradicting["h100"].Spec.NodeLabels["spot"] = "no"
-	_, err := placements(admittedTo(), contradicting, false)
+	_, err := buildPlacements(admittedTo(), contradicting, false)
 	var conflict *ConflictError
 	if !errors.As(err, &conflict) || conflict.Key != "spot" {
 		t.Errorf("error is %v", err)

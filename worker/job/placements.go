@@ -12,8 +12,8 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// flavorsOf reads the ResourceFlavors that were assigned to the Workload.
-func flavorsOf(ctx context.Context, r client.Reader, wl *kueue.Workload) (map[kueue.ResourceFlavorReference]*kueue.ResourceFlavor, error) {
+// assignedFlavors reads the ResourceFlavors that were assigned to the Workload.
+func assignedFlavors(ctx context.Context, r client.Reader, wl *kueue.Workload) (map[kueue.ResourceFlavorReference]*kueue.ResourceFlavor, error) {
 	flavors := map[kueue.ResourceFlavorReference]*kueue.ResourceFlavor{}
 	for _, a := range wl.Status.Admission.PodSetAssignments {
 		for _, name := range a.Flavors {
@@ -30,9 +30,9 @@ func flavorsOf(ctx context.Context, r client.Reader, wl *kueue.Workload) (map[ku
 	return flavors, nil
 }
 
-// placements turns the Workload's admission into what has to be merged into the job, one entry per pod set, in order. The
+// buildPlacements turns the Workload's admission into what has to be merged into the job, one entry per pod set, in order. The
 // only error is a [ConflictError].
-func placements(
+func buildPlacements(
 	wl *kueue.Workload, flavors map[kueue.ResourceFlavorReference]*kueue.ResourceFlavor, queueLabels bool,
 ) ([]Placement, error) {
 	result := make([]Placement, len(wl.Spec.PodSets))
@@ -108,8 +108,8 @@ func (p *Placement) mergeChecks(wl *kueue.Workload) error {
 	return nil
 }
 
-// stopOnce is the stop of kinds that need one write only.
-func stopOnce[T client.Object](k *Kind[T], job T, original []kueue.PodSet) StopStep {
+// stopOneStep is the stop of kinds that need one write only.
+func stopOneStep[T client.Object](k *Kind[T], job T, original []kueue.PodSet) StopStep {
 	if k.Suspended(job) {
 		return StopDone
 	}
@@ -118,9 +118,9 @@ func stopOnce[T client.Object](k *Kind[T], job T, original []kueue.PodSet) StopS
 	return StopSpec
 }
 
-func (k *Kind[T]) stop(job T, original []kueue.PodSet) StopStep {
+func (k *Kind[T]) stopFully(job T, original []kueue.PodSet) StopStep {
 	if k.Stop != nil {
 		return k.Stop(job, original)
 	}
-	return stopOnce(k, job, original)
+	return stopOneStep(k, job, original)
 }

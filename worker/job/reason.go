@@ -28,8 +28,8 @@ const (
 	WaitingForDispatcher Reason = "WaitingForDispatcher"
 	// WaitingForOutcome means that the Workload has finished and the job's own status is to follow.
 	WaitingForOutcome Reason = "WaitingForOutcome"
-	// Over means that job and Workload have both finished.
-	Over Reason = "Over"
+	// JobEnded means that job and Workload have both finished.
+	JobEnded Reason = "Over"
 	// CannotCompose means that the job cannot be turned into a Workload as it is.
 	CannotCompose Reason = kueue.EventErrWorkloadCompose
 	// PriorityClassNotFound means that the WorkloadPriorityClass that the job names does not exist.
@@ -50,8 +50,8 @@ const (
 	Admitted Reason = "Admitted"
 	// Expired means that a job which the system has deactivated has been kept for as long as it is to be.
 	Expired Reason = "Expired"
-	// JobGone means that the job was deleted.
-	JobGone Reason = "JobGone"
+	// JobDeleted means that the job was deleted.
+	JobDeleted Reason = "JobGone"
 	// JobFinished means that the job has ended.
 	JobFinished Reason = "JobFinished"
 	// CannotPlace means that the admission contradicts the job's pod templates, for good.

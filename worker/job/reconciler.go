@@ -22,14 +22,14 @@ import (
 
 // reconciler keeps the jobs of one kind and their Workloads together.
 type reconciler[T client.Object] struct {
-	kind     Kind[T]
-	opts     Options
-	client   client.Client
-	live     client.Reader
-	recorder events.EventRecorder
-	compose  composer[T]
-	written  kube.WriteTracker
-	awaited  awaited
+	kind            Kind[T]
+	opts            Options
+	client          client.Client
+	live            client.Reader
+	recorder        events.EventRecorder
+	composer        composer[T]
+	written         kube.WriteTracker
+	waitingForClass jobsByClass
 }
 
 // Reconcile takes one job one step further (contract: kueue-api.md 3.1).
@@ -38,26 +38,26 @@ func (r *reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.R
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	r.awaited.remove(req.NamespacedName)
+	r.waitingForClass.remove(req.NamespacedName)
 	plan := Step(s.facts)
-	events, err := r.act(ctx, s, plan)
+	events, err := r.executePlan(ctx, s, plan)
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: conflictDelay}, nil
 	}
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	r.record(ctx, s, plan, events)
-	if plan.Because == PriorityClassNotFound {
-		if came, err := r.await(ctx, req.NamespacedName, s.missing); came || err != nil {
+	r.recordEvents(ctx, s, plan, events)
+	if plan.Reason == PriorityClassNotFound {
+		if came, err := r.awaitClass(ctx, req.NamespacedName, s.missingClass); came || err != nil {
 			return ctrl.Result{RequeueAfter: conflictDelay}, err
 		}
 	}
-	return kube.RequeueAt(plan.WakeAt, s.facts.Now), nil
+	return kube.RequeueAt(plan.RequeueAt, s.facts.Now), nil
 }
 
-func (r *reconciler[T]) record(ctx context.Context, s *sight[T], plan Plan, events []kube.Event) {
-	log.FromContext(ctx).V(3).Info("Looked at job", "do", plan.Do.String(), "because", plan.Because)
+func (r *reconciler[T]) recordEvents(ctx context.Context, s *snapshot[T], plan Plan, events []kube.Event) {
+	log.FromContext(ctx).V(3).Info("Looked at job", "do", plan.Do.String(), "because", plan.Reason)
 	if len(events) > 0 {
 		kube.RecordEvents(r.recorder, s.job, events...)
 	}

@@ -40,9 +40,9 @@ func complete(s *batchv1.JobStatus) {
 
 func TestAJobThatRunsThroughCostsSixWrites(t *testing.T) {
 	c := newCluster(t, newJob(), newFlavor("h100"))
-	c.wrote("create Workload")
+	c.wantWrites("create Workload")
 	c.admit("h100")
-	c.wrote("patch Job")
+	c.wantWrites("patch Job")
 	j := c.job()
 	if *j.Spec.Suspend {
 		t.Error("the admitted job is suspended")
@@ -58,16 +58,16 @@ func TestAJobThatRunsThroughCostsSixWrites(t *testing.T) {
 		t.Errorf("pod labels differ (-want +got):\n%s", diff)
 	}
 	c.changeJobStatus(running)
-	c.wrote("apply Workload/status")
+	c.wantWrites("apply Workload/status")
 	c.hasCondition(kueue.WorkloadPodsReady, "True Started")
 	c.changeJobStatus(complete)
-	c.wrote("apply Workload/status", "patch Workload")
+	c.wantWrites("apply Workload/status", "patch Workload")
 	c.hasCondition(kueue.WorkloadFinished, "True Succeeded")
 	c.hasCondition(kueue.WorkloadPodsReady, "True Started")
 	if wl := c.workload(); len(wl.Finalizers) > 0 {
 		t.Errorf("finalizers left: %v", wl.Finalizers)
 	}
-	c.told(kueue.EventCreatedWorkload, kueue.EventStarted, kueue.EventFinishedWorkload)
+	c.wantEvents(kueue.EventCreatedWorkload, kueue.EventStarted, kueue.EventFinishedWorkload)
 }
 
 func TestTheWorkloadSaysWhatTheJobAsksFor(t *testing.T) {
@@ -80,7 +80,7 @@ func TestTheWorkloadSaysWhatTheJobAsksFor(t *testing.T) {
 	j.Annotations["private"] = "yes"
 	c := newClusterWith(t, func(o *options) { o.LabelKeysToCopy = []string{"team", "missing"} }, j,
 		&kueue.WorkloadPriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 9})
-	c.wrote("create Workload")
+	c.wantWrites("create Workload")
 	wl := c.workload()
 	if wl.Name != "job-train-1b29a" {
 		t.Errorf("name is %s", wl.Name)
@@ -103,7 +103,7 @@ func TestTheWorkloadSaysWhatTheJobAsksFor(t *testing.T) {
 		j.Annotations[kueue.AdmissionGatedByAnnotation] = "legal"
 		j.Labels[kueue.QueueNameLabel] = "other"
 	})
-	c.wrote("patch Workload")
+	c.wantWrites("patch Workload")
 	if wl := c.workload(); wl.Spec.QueueName != "other" || wl.Annotations[kueue.AdmissionGatedByAnnotation] != "legal" {
 		t.Errorf("queue %s, gates %s", wl.Spec.QueueName, wl.Annotations[kueue.AdmissionGatedByAnnotation])
 	}
@@ -112,21 +112,21 @@ func TestTheWorkloadSaysWhatTheJobAsksFor(t *testing.T) {
 func TestAnEvictedJobStopsAndIsRestoredBeforeItsQuotaIsReleased(t *testing.T) {
 	c := newCluster(t, newJob(), newFlavor("h100"))
 	original := c.job().Spec
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
-	c.settle()
+	c.reconcileAll()
 	c.changeJobStatus(running)
-	c.settle()
+	c.reconcileAll()
 	c.events()
 	c.apply(func(wl *kueue.Workload) {
 		workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted", Message: "made room"}, c.clock.Now())
 	})
-	c.wrote("patch Job")
+	c.wantWrites("patch Job")
 	if wl := c.workload(); wl.Status.Admission == nil {
 		t.Error("quota was released while pods run")
 	}
 	c.changeJobStatus(stoppedPods)
-	c.wrote("patch Job/status", "patch Job", "apply Workload/status")
+	c.wantWrites("patch Job/status", "patch Job", "apply Workload/status")
 	if diff := cmp.Diff(original, c.job().Spec); diff != "" {
 		t.Errorf("the job was not restored (-want +got):\n%s", diff)
 	}
@@ -136,10 +136,10 @@ func TestAnEvictedJobStopsAndIsRestoredBeforeItsQuotaIsReleased(t *testing.T) {
 	c.hasCondition(kueue.WorkloadQuotaReserved, "False PendingEvaluation")
 	c.hasCondition(kueue.WorkloadRequeued, "True Preempted")
 	c.hasCondition(kueue.WorkloadPodsReady, "False WaitForStart")
-	c.told(kueue.EventStopped)
+	c.wantEvents(kueue.EventStopped)
 	c.admit("h100")
-	c.wrote("patch Job")
-	c.told(kueue.EventStarted)
+	c.wantWrites("patch Job")
+	c.wantEvents(kueue.EventStarted)
 }
 
 func TestAJobOnAnotherClusterIsResumedButNotPlaced(t *testing.T) {
@@ -147,25 +147,25 @@ func TestAJobOnAnotherClusterIsResumedButNotPlaced(t *testing.T) {
 	j.Spec.ManagedBy = ptr.To(kueue.MultiKueueControllerName)
 	c := newCluster(t, j, newFlavor("h100"))
 	template := c.job().Spec.Template
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
-	c.wrote("patch Job")
+	c.wantWrites("patch Job")
 	if diff := cmp.Diff(template, c.job().Spec.Template); diff != "" {
 		t.Errorf("the template was placed (-want +got):\n%s", diff)
 	}
 	c.apply(func(wl *kueue.Workload) { wl.Status.ClusterName = ptr.To("w1") })
 	c.changeJobStatus(running)
-	c.settle()
+	c.reconcileAll()
 	c.apply(func(wl *kueue.Workload) {
 		workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, c.clock.Now())
 	})
-	c.wrote("patch Job", "apply Workload/status")
+	c.wantWrites("patch Job", "apply Workload/status")
 	c.hasCondition(kueue.WorkloadPodsReady, "False WaitForRecovery")
 	if c.workload().Status.Admission == nil {
 		t.Error("quota was released before the other cluster's pods are gone")
 	}
 	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Active, s.Ready = 0, nil })
-	c.wrote("apply Workload/status")
+	c.wantWrites("apply Workload/status")
 	if c.workload().Status.Admission != nil {
 		t.Error("quota is still reserved")
 	}
@@ -175,15 +175,15 @@ func TestAJobOnALostClusterDoesNotWaitForPodsThatNobodySees(t *testing.T) {
 	j := newJob()
 	j.Spec.ManagedBy = ptr.To(kueue.MultiKueueControllerName)
 	c := newCluster(t, j, newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
 	c.apply(func(wl *kueue.Workload) { wl.Status.ClusterName = ptr.To("w1") })
 	c.changeJobStatus(running)
-	c.settle()
+	c.reconcileAll()
 	c.apply(func(wl *kueue.Workload) {
 		workload.Evict(wl, lifecycle.Eviction{Reason: "AdmissionCheck"}, c.clock.Now())
 	})
-	c.settle()
+	c.reconcileAll()
 	if c.workload().Status.Admission != nil {
 		t.Error("quota is held for pods that nobody can see")
 	}
@@ -193,27 +193,27 @@ func TestADeletedWorkloadStaysWhileAnotherClusterMayRunItsJob(t *testing.T) {
 	j := newJob()
 	j.Spec.ManagedBy = ptr.To(kueue.MultiKueueControllerName)
 	c := newClusterWith(t, func(o *job.Options) { o.Dispatches = true }, j, newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
 	c.apply(func(wl *kueue.Workload) { wl.Status.ClusterName = ptr.To("w1") })
-	c.settle()
-	c.record(metav1.ConditionFalse)
-	c.must(c.Delete(t.Context(), c.workload()))
-	c.settle()
+	c.reconcileAll()
+	c.recordDebt(metav1.ConditionFalse)
+	c.requireNoError(c.Delete(t.Context(), c.workload()))
+	c.reconcileAll()
 	c.isGoing("a cluster is bound")
 	c.apply(func(wl *kueue.Workload) { wl.Status.ClusterName = nil })
-	c.record(metav1.ConditionTrue)
-	c.settle()
+	c.recordDebt(metav1.ConditionTrue)
+	c.reconcileAll()
 	c.isGoing("a cluster may still run the job")
-	c.record(metav1.ConditionFalse)
-	c.settle()
+	c.recordDebt(metav1.ConditionFalse)
+	c.reconcileAll()
 	if wl := c.workload(); !wl.DeletionTimestamp.IsZero() || wl.Status.Admission != nil {
 		t.Errorf("the job has no new workload: %+v", wl)
 	}
 }
 
-// record plays the dispatcher, which says whether clusters may still run the job.
-func (c *cluster) record(owed metav1.ConditionStatus) {
+// recordDebt plays the dispatcher, which says whether clusters may still run the job.
+func (c *cluster) recordDebt(owed metav1.ConditionStatus) {
 	c.Helper()
 	c.apply(func(wl *kueue.Workload) {
 		meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
@@ -247,7 +247,7 @@ func TestAPrebuiltWorkloadIsAdoptedAndItsPodsMarked(t *testing.T) {
 	j := newJob()
 	j.Annotations[kueue.PrebuiltWorkloadNameKey] = "prebuilt"
 	c := newCluster(t, j, prebuilt(), newFlavor("h100"))
-	c.wrote("patch Workload")
+	c.wantWrites("patch Workload")
 	wl := c.workload()
 	if ref := metav1.GetControllerOf(wl); ref == nil || ref.UID != "job-uid" || wl.Labels[kueue.JobUIDLabel] != "job-uid" {
 		t.Errorf("owner %+v, labels %v", ref, wl.Labels)
@@ -256,12 +256,12 @@ func TestAPrebuiltWorkloadIsAdoptedAndItsPodsMarked(t *testing.T) {
 		t.Errorf("priority %d, finalizers %v", *wl.Spec.Priority, wl.Finalizers)
 	}
 	c.admit("h100")
-	c.wrote("patch Job")
+	c.wantWrites("patch Job")
 	if labels := c.job().Spec.Template.Labels; labels[kueue.MultiKueueWorkerWorkloadPodLabel] != "true" {
 		t.Errorf("pod labels %v", labels)
 	}
 	c.changeJobStatus(complete)
-	c.wrote("apply Workload/status")
+	c.wantWrites("apply Workload/status")
 	c.hasCondition(kueue.WorkloadFinished, "True Succeeded")
 }
 
@@ -274,7 +274,7 @@ func TestWithTheGateOffAPrebuiltWorkloadIsNamedByTheLabel(t *testing.T) {
 		adopted bool
 	}{"label": {byLabel, true}, "annotation": {byAnnotation, false}} {
 		cl := newClusterWith(t, func(o *job.Options) { o.Gates.WorkloadIdentifierAnnotations = false }, c.job, prebuilt(), newFlavor("h100"))
-		cl.settle()
+		cl.reconcileAll()
 		owned := slices.ContainsFunc(cl.workloads(), func(wl kueue.Workload) bool { return wl.Name == "prebuilt" && len(wl.OwnerReferences) > 0 })
 		if owned != c.adopted {
 			t.Errorf("named by %s: adopted is %t", name, owned)
@@ -297,7 +297,7 @@ func TestAPrebuiltWorkloadOfAJobThatRunsElsewhereIsKeptUntilItHasEndedThere(t *t
 			j.Annotations[kueue.PrebuiltWorkloadNameKey] = "prebuilt"
 			j.Spec.ManagedBy = c.manager
 			cl := newClusterWith(t, func(o *job.Options) { o.Dispatches = c.dispatches }, j, prebuilt(), newFlavor("h100"))
-			cl.wrote("patch Workload")
+			cl.wantWrites("patch Workload")
 			if got := len(cl.workload().Finalizers) > 0; got != c.kept {
 				t.Errorf("finalizer: %v", got)
 			}
@@ -311,7 +311,7 @@ func TestAPrebuiltWorkloadThatDiffersIsFinishedOutOfSync(t *testing.T) {
 	other := prebuilt()
 	other.Spec.PodSets[0].Count = 3
 	c := newCluster(t, j, other)
-	c.wrote("apply Workload/status")
+	c.wantWrites("apply Workload/status")
 	c.hasCondition(kueue.WorkloadFinished, "True OutOfSync")
 	if message := c.workload().Status.Conditions[0].Message; message != "The prebuilt workload is out of sync with its user job" {
 		t.Errorf("message is %q", message)
@@ -326,19 +326,19 @@ func TestAPrebuiltWorkloadOfAnotherJobIsNeverTouched(t *testing.T) {
 		APIVersion: "batch/v1", Kind: "Job", Name: "other", UID: "other-uid", Controller: ptr.To(true),
 	}}
 	c := newCluster(t, j, taken)
-	c.wrote()
-	c.told(kueue.EventErrWorkloadCompose)
+	c.wantWrites()
+	c.wantEvents(kueue.EventErrWorkloadCompose)
 }
 
 func TestAJobStopsWhenItsPrebuiltWorkloadIsTakenAway(t *testing.T) {
 	j := newJob()
 	j.Annotations[kueue.PrebuiltWorkloadNameKey] = "prebuilt"
 	c := newCluster(t, j, prebuilt(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
-	c.settle()
-	c.must(c.Delete(context.Background(), c.workload()))
-	c.wrote("patch Job")
+	c.reconcileAll()
+	c.requireNoError(c.Delete(context.Background(), c.workload()))
+	c.wantWrites("patch Job")
 	if !*c.job().Spec.Suspend {
 		t.Error("the job runs without a workload")
 	}
@@ -349,10 +349,10 @@ func TestAJobStopsWhenItsPrebuiltWorkloadIsTakenAway(t *testing.T) {
 
 func TestADeletedJobFreesItsWorkload(t *testing.T) {
 	c := newCluster(t, newJob())
-	c.settle()
-	c.must(c.Delete(context.Background(), c.workload()))
-	c.must(c.Delete(context.Background(), c.job()))
-	c.wrote("patch Workload")
+	c.reconcileAll()
+	c.requireNoError(c.Delete(context.Background(), c.workload()))
+	c.requireNoError(c.Delete(context.Background(), c.job()))
+	c.wantWrites("patch Workload")
 	if n := len(c.workloads()); n != 0 {
 		t.Errorf("%d workloads", n)
 	}
@@ -360,11 +360,11 @@ func TestADeletedJobFreesItsWorkload(t *testing.T) {
 
 func TestAWorkloadDeletedByHandIsReplacedOnceTheJobIsStopped(t *testing.T) {
 	c := newCluster(t, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
-	c.settle()
-	c.must(c.Delete(context.Background(), c.workload()))
-	c.wrote("patch Job", "patch Job", "patch Workload", "create Workload")
+	c.reconcileAll()
+	c.requireNoError(c.Delete(context.Background(), c.workload()))
+	c.wantWrites("patch Job", "patch Job", "patch Workload", "create Workload")
 	if wl := c.workload(); wl.Status.Admission != nil {
 		t.Error("the new workload is admitted")
 	}
@@ -375,9 +375,9 @@ func TestAWorkloadDeletedByHandIsReplacedOnceTheJobIsStopped(t *testing.T) {
 
 func TestAChangedJobWithoutQuotaUpdatesItsWorkload(t *testing.T) {
 	c := newCluster(t, newJob())
-	c.settle()
+	c.reconcileAll()
 	c.changeJob(func(j *batchv1.Job) { j.Spec.Parallelism, j.Spec.Completions = ptr.To[int32](5), ptr.To[int32](5) })
-	c.wrote("patch Workload")
+	c.wantWrites("patch Workload")
 	if n := c.workload().Spec.PodSets[0].Count; n != 5 {
 		t.Errorf("count is %d", n)
 	}
@@ -387,9 +387,9 @@ func TestAConflictingAdmissionEndsTheWorkload(t *testing.T) {
 	j := newJob()
 	j.Spec.Template.Spec.NodeSelector["gpu"] = "a100"
 	c := newCluster(t, j, newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
-	c.wrote("apply Workload/status", "patch Workload")
+	c.wantWrites("apply Workload/status", "patch Workload")
 	c.hasCondition(kueue.WorkloadFinished, "True FailedToStart")
 	if !*c.job().Spec.Suspend {
 		t.Error("the job runs")
@@ -400,8 +400,8 @@ func TestAMissingPriorityClassIsToldToTheUser(t *testing.T) {
 	j := newJob()
 	j.Labels[kueue.PriorityClassLabel] = "missing"
 	c := newCluster(t, j)
-	c.wrote()
-	c.told(kueue.EventWorkloadPriorityClassNotFound)
+	c.wantWrites()
+	c.wantEvents(kueue.EventWorkloadPriorityClassNotFound)
 }
 
 func TestAPriorityClassThatComesLaterIsNoticedAtOnce(t *testing.T) {
@@ -428,21 +428,21 @@ func TestAPriorityClassThatComesLaterIsNoticedAtOnce(t *testing.T) {
 			c := newCluster(t, row.job.DeepCopy())
 			woken := func(class client.Object) []string {
 				var names []string
-				for _, request := range job.JobsOfClass[*batchv1.Job](c.reconciler, class) {
+				for _, request := range job.RequestsForClass[*batchv1.Job](c.reconciler, class) {
 					names = append(names, request.String())
 				}
 				return names
 			}
-			c.wrote()
-			c.told(row.events...)
+			c.wantWrites()
+			c.wantEvents(row.events...)
 			if got := woken(row.other); got != nil {
 				t.Errorf("a class of the other kind wakes %q", got)
 			}
-			c.must(c.Create(context.Background(), row.class))
+			c.requireNoError(c.Create(context.Background(), row.class))
 			if diff := cmp.Diff(here, woken(row.class)); diff != "" {
 				t.Errorf("wakes (-want +got):\n%s", diff)
 			}
-			c.wrote("create Workload")
+			c.wantWrites("create Workload")
 			if *c.workload().Spec.Priority != 9 || woken(row.class) != nil {
 				t.Errorf("priority %d, and %q still wait", *c.workload().Spec.Priority, woken(row.class))
 			}
@@ -456,25 +456,25 @@ func TestWhoWaitsForAPriorityClass(t *testing.T) {
 	j.Labels[kueue.PriorityClassLabel] = "late"
 	class := &kueue.WorkloadPriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "late"}, Value: 9}
 	c := newCluster(t, j)
-	c.once()
-	c.must(c.Delete(context.Background(), c.job()))
-	c.once()
-	if left := job.JobsOfClass[*batchv1.Job](c.reconciler, class); len(left) > 0 {
+	c.reconcileOnce()
+	c.requireNoError(c.Delete(context.Background(), c.job()))
+	c.reconcileOnce()
+	if left := job.RequestsForClass[*batchv1.Job](c.reconciler, class); len(left) > 0 {
 		t.Errorf("%v wait", left)
 	}
 }
 
 func TestAClassThatARunningJobIsGivenAndThatIsMissingIsTold(t *testing.T) {
 	c := newCluster(t, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
-	c.settle()
+	c.reconcileAll()
 	c.events()
 	c.changeJob(func(j *batchv1.Job) { j.Labels[kueue.PriorityClassLabel] = "late" })
-	c.wrote()
-	c.told(kueue.EventWorkloadPriorityClassNotFound)
-	c.must(c.Create(context.Background(), &kueue.WorkloadPriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "late"}, Value: 9}))
-	c.wrote("patch Workload")
+	c.wantWrites()
+	c.wantEvents(kueue.EventWorkloadPriorityClassNotFound)
+	c.requireNoError(c.Create(context.Background(), &kueue.WorkloadPriorityClass{ObjectMeta: metav1.ObjectMeta{Name: "late"}, Value: 9}))
+	c.wantWrites("patch Workload")
 	if got := *c.workload().Spec.Priority; got != 9 {
 		t.Errorf("the priority is %d", got)
 	}
@@ -482,47 +482,47 @@ func TestAClassThatARunningJobIsGivenAndThatIsMissingIsTold(t *testing.T) {
 
 func TestPodsThatAreLostAndComeBackAreReported(t *testing.T) {
 	c := newCluster(t, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
-	c.settle()
+	c.reconcileAll()
 	c.changeJobStatus(running)
-	c.settle()
+	c.reconcileAll()
 	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Ready = ptr.To[int32](1) })
-	c.wrote("apply Workload/status")
+	c.wantWrites("apply Workload/status")
 	c.hasCondition(kueue.WorkloadPodsReady, "False WaitForRecovery")
 	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Ready = ptr.To[int32](2) })
-	c.wrote("apply Workload/status")
+	c.wantWrites("apply Workload/status")
 	c.hasCondition(kueue.WorkloadPodsReady, "True Recovered")
 }
 
 func TestReclaimablePodsOnlyGrow(t *testing.T) {
 	c := newClusterWith(t, func(o *options) { o.WaitForPodsReady = false }, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
-	c.settle()
+	c.reconcileAll()
 	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Succeeded = 1 })
-	c.wrote("apply Workload/status")
+	c.wantWrites("apply Workload/status")
 	want := []kueue.ReclaimablePod{{Name: "main", Count: 1}}
 	if diff := cmp.Diff(want, c.workload().Status.ReclaimablePods); diff != "" {
 		t.Errorf("reclaimable pods differ (-want +got):\n%s", diff)
 	}
 	c.changeJobStatus(func(s *batchv1.JobStatus) { s.Succeeded = 0 })
-	c.wrote()
+	c.wantWrites()
 }
 
 func TestOfSeveralWorkloadsTheOneWithQuotaStays(t *testing.T) {
 	c := newCluster(t, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
-	c.settle()
+	c.reconcileAll()
 	extra := c.workload()
 	extra.ObjectMeta = metav1.ObjectMeta{
 		Name: "an-extra-one", Namespace: namespace, UID: "extra", OwnerReferences: extra.OwnerReferences,
 		Finalizers: []string{kueue.ResourceInUseFinalizer},
 	}
 	extra.Status = kueue.WorkloadStatus{}
-	c.must(c.Create(context.Background(), extra))
-	c.wrote("delete Workload", "patch Workload")
+	c.requireNoError(c.Create(context.Background(), extra))
+	c.wantWrites("delete Workload", "patch Workload")
 	if wl := c.workload(); wl.Name == "an-extra-one" || *c.job().Spec.Suspend {
 		t.Errorf("%s was kept", wl.Name)
 	}
@@ -530,64 +530,64 @@ func TestOfSeveralWorkloadsTheOneWithQuotaStays(t *testing.T) {
 
 func TestACacheThatIsBehindDoesNotMakeASecondWorkload(t *testing.T) {
 	c := newCluster(t, newJob())
-	c.settle()
+	c.reconcileAll()
 	c.events()
-	c.blind = true
-	c.once()
+	c.failingReads = true
+	c.reconcileOnce()
 	if n := len(c.workloads()); n != 1 {
 		t.Errorf("%d workloads", n)
 	}
-	c.told()
+	c.wantEvents()
 }
 
 func TestACacheThatIsBehindDoesNotStartAJobTwice(t *testing.T) {
 	c := newCluster(t, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
 	c.stale = c.job()
-	c.once()
+	c.reconcileOnce()
 	c.events()
 	started := c.job().ResourceVersion
-	c.wrote()
+	c.wantWrites()
 	c.restart() // A reconciler that does not remember its write meets a conflict.
 	c.writes = nil
-	if result := c.once(); result.RequeueAfter == 0 || len(c.writes) != 1 {
+	if result := c.reconcileOnce(); result.RequeueAfter == 0 || len(c.writes) != 1 {
 		t.Errorf("looks again after %v, tried %q", result.RequeueAfter, c.writes)
 	}
 	if c.job().ResourceVersion != started {
 		t.Error("the job was written")
 	}
-	c.told()
+	c.wantEvents()
 }
 
 func TestAFinishedWorkloadIsLetGoOnceHoweverLateTheCacheIs(t *testing.T) {
 	c := newCluster(t, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
-	c.settle()
+	c.reconcileAll()
 	c.changeJobStatus(complete)
-	c.once() // Finished and let go
+	c.reconcileOnce() // Finished and let go
 	late := c.workload()
 	late.Finalizers, late.ResourceVersion = []string{kueue.ResourceInUseFinalizer}, "1"
 	c.staleWorkload = late
-	c.wrote()
+	c.wantWrites()
 	c.staleWorkload = nil
-	c.wrote()
+	c.wantWrites()
 }
 
 func TestWhatIsReportedIsReportedOnceHoweverLateTheCacheIs(t *testing.T) {
 	c := newCluster(t, newJob(), newFlavor("h100"))
-	c.settle()
+	c.reconcileAll()
 	c.admit("h100")
-	c.settle()
+	c.reconcileAll()
 	c.staleWorkload = c.workload()
 	c.changeJobStatus(running)
-	c.once()
+	c.reconcileOnce()
 	c.hasCondition(kueue.WorkloadPodsReady, "True Started")
-	c.wrote()
+	c.wantWrites()
 	c.clock.Step(time.Hour) // the cache is as late as ever: nobody waits for it for ever
 	c.writes = nil
-	c.once()
+	c.reconcileOnce()
 	if len(c.writes) != 1 {
 		t.Errorf("wrote %q", c.writes)
 	}

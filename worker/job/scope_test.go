@@ -28,7 +28,7 @@ func TestAJobWithoutQueueIsManagedOnlyWhenAllAre(t *testing.T) {
 		j := newJob()
 		delete(j.Labels, kueue.QueueNameLabel)
 		c := newClusterWith(t, func(o *options) { o.ManageJobsWithoutQueueName = manageAll }, j)
-		c.settle()
+		c.reconcileAll()
 		if n := len(c.workloads()); n != want {
 			t.Errorf("manage all %v: %d workloads, want %d", manageAll, n, want)
 		}
@@ -42,7 +42,7 @@ func TestTheNamespaceSelectorHoldsForJobsWithAQueueToo(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := newClusterWith(t, func(o *options) { o.Namespaces = parsed }, newJob())
-		c.settle()
+		c.reconcileAll()
 		if n := len(c.workloads()); n != want {
 			t.Errorf("selector %s: %d workloads, want %d", selector, n, want)
 		}
@@ -90,8 +90,8 @@ func admittedFor(owner client.Object, gvk schema.GroupVersionKind) *kueue.Worklo
 func TestAChildOfAManagedJobSetHasNoWorkloadAndIsSuspendedUntilAdmission(t *testing.T) {
 	c := newCluster(t, childOf(jobset.Kind().GVK, "set", "set-uid"), managedJobSet())
 	c.target = childName
-	c.wrote("patch Job")
-	c.told(kueue.EventSuspended)
+	c.wantWrites("patch Job")
+	c.wantEvents(kueue.EventSuspended)
 	if n := len(c.workloads()); n != 0 {
 		t.Errorf("%d workloads", n)
 	}
@@ -122,7 +122,7 @@ func TestAChildOfAJobSetRunsWhileItsOwnersWorkloadIsAdmitted(t *testing.T) {
 			row.change(js, wl)
 			c := newCluster(t, childOf(gvk, "set", "set-uid"), js, wl)
 			c.target = childName
-			c.settle()
+			c.reconcileAll()
 			if suspended := ptr.Deref(c.job().Spec.Suspend, false); suspended == row.runs {
 				t.Errorf("suspended %v", suspended)
 			}
@@ -171,7 +171,7 @@ func TestNobodyEscapesQuotaByNamingAnAdmittedOwner(t *testing.T) {
 			c := newClusterWith(t, func(o *options) { o.ManageJobsWithoutQueueName = true }, j, js, admittedFor(js, sets), admittedJob, admittedFor(admittedJob, batch))
 			c.target = j.Name
 			before := len(c.workloads())
-			c.settle()
+			c.reconcileAll()
 			if ran := !ptr.Deref(c.job().Spec.Suspend, false); ran != row.isAChild {
 				t.Errorf("it runs without quota of its own: %v", ran)
 			}
@@ -182,7 +182,7 @@ func TestNobodyEscapesQuotaByNamingAnAdmittedOwner(t *testing.T) {
 			if row.change != nil {
 				row.change(created)
 			}
-			if err := job.Webhook(batchjob.Kind(), c.options, c, true).Default(context.Background(), created); err != nil {
+			if err := job.NewWebhook(batchjob.Kind(), c.options, c, true).Default(context.Background(), created); err != nil {
 				t.Fatal(err)
 			}
 			if ran := !ptr.Deref(created.Spec.Suspend, false); ran != row.isAChild {
@@ -198,7 +198,7 @@ func TestAnOwnerThatWasReplacedSaysNothing(t *testing.T) {
 	child.Spec.Suspend = ptr.To(true)
 	c := newCluster(t, child, managedJobSet())
 	c.target = childName
-	c.wrote("create Workload")
+	c.wantWrites("create Workload")
 }
 
 func TestAChainOfOwnersWithoutEndIsReported(t *testing.T) {
@@ -208,8 +208,8 @@ func TestAChainOfOwnersWithoutEndIsReported(t *testing.T) {
 	j := newJob()
 	j.OwnerReferences = circle.OwnerReferences
 	c := newClusterWith(t, func(o *options) { o.ExternalFrameworks = []schema.GroupVersionKind{external} }, j, circle)
-	c.wrote()
-	c.told(kueue.EventJobNestingTooDeep)
+	c.wantWrites()
+	c.wantEvents(kueue.EventJobNestingTooDeep)
 }
 
 func TestAChangedWorkloadLeadsToItsJob(t *testing.T) {
@@ -226,7 +226,7 @@ func TestAChangedWorkloadLeadsToItsJob(t *testing.T) {
 	}{
 		"by its owner": {owned, 1}, "by the name it was promised under": {prebuilt(), 1}, "not to another kind's": {foreign, 0},
 	} {
-		if got := job.JobsOf(batchjob.Kind(), c, row.wl); len(got) != row.want {
+		if got := job.RequestsForWorkload(batchjob.Kind(), c, row.wl); len(got) != row.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -86,9 +86,9 @@ func (i integration[T]) start(mgr ctrl.Manager, o Options) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("job_"+strings.ToLower(i.kind.GVK.Kind)).
 		For(i.kind.New()).
-		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(r.jobsOf), builder.WithPredicates(r.relay())).
-		Watches(&kueue.WorkloadPriorityClass{}, handler.EnqueueRequestsFromMapFunc(r.jobsOfClass), builder.WithPredicates(comes())).
-		Watches(&schedulingv1.PriorityClass{}, handler.EnqueueRequestsFromMapFunc(r.jobsOfClass), builder.WithPredicates(comes())).
+		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(r.requestsForWorkload), builder.WithPredicates(r.checkMessagePredicate())).
+		Watches(&kueue.WorkloadPriorityClass{}, handler.EnqueueRequestsFromMapFunc(r.requestsForClass), builder.WithPredicates(creationPredicate())).
+		Watches(&schedulingv1.PriorityClass{}, handler.EnqueueRequestsFromMapFunc(r.requestsForClass), builder.WithPredicates(creationPredicate())).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: o.Workers(i.kind.GVK.GroupKind()),
 			SkipNameValidation:      ptr.To(true), // several clusters may be served by one process
@@ -105,7 +105,7 @@ func newReconciler[T client.Object](kind Kind[T], o Options, c client.Client, li
 		o.Clock = clock.RealClock{}
 	}
 	r := &reconciler[T]{kind: kind, opts: o, client: c, live: live}
-	r.compose = composer[T]{kind: &r.kind, opts: &r.opts, reader: sureReader{Reader: c, live: live}}
+	r.composer = composer[T]{kind: &r.kind, opts: &r.opts, reader: fallbackReader{Reader: c, live: live}}
 	return r
 }
 
@@ -125,21 +125,21 @@ func (r *reconciler[T]) ownerIndex() string {
 }
 
 func (r *reconciler[T]) ownerName(wl client.Object) []string {
-	if ref := metav1.GetControllerOfNoCopy(wl); ref != nil && r.owns(ref) {
+	if ref := metav1.GetControllerOfNoCopy(wl); ref != nil && r.ownsReference(ref) {
 		return []string{ref.Name}
 	}
 	return nil
 }
 
-func (r *reconciler[T]) owns(ref *metav1.OwnerReference) bool {
+func (r *reconciler[T]) ownsReference(ref *metav1.OwnerReference) bool {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	return err == nil && gv.Group == r.kind.GVK.Group && ref.Kind == r.kind.GVK.Kind
 }
 
-// jobsOf returns the job that controls a Workload, or those that wait for it as their prebuilt one.
-func (r *reconciler[T]) jobsOf(ctx context.Context, wl client.Object) []reconcile.Request {
+// requestsForWorkload returns the job that controls a Workload, or those that wait for it as their prebuilt one.
+func (r *reconciler[T]) requestsForWorkload(ctx context.Context, wl client.Object) []reconcile.Request {
 	if ref := metav1.GetControllerOfNoCopy(wl); ref != nil {
-		if !r.owns(ref) {
+		if !r.ownsReference(ref) {
 			return nil
 		}
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: wl.GetNamespace(), Name: ref.Name}}}

@@ -14,9 +14,9 @@ const (
 	LinkNone Link = iota
 	// LinkAwaited means that the prebuilt Workload that the job names does not exist.
 	LinkAwaited
-	// LinkTaken means that the prebuilt Workload that the job names belongs to another owner, or to a later epoch of its hub
+	// LinkOwnedByOther means that the prebuilt Workload that the job names belongs to another owner, or to a later epoch of its hub
 	// than the job.
-	LinkTaken
+	LinkOwnedByOther
 	// LinkUnowned means that the prebuilt Workload has no owner and asks for what the job asks for.
 	LinkUnowned
 	// LinkOutOfSync means that the prebuilt Workload, unowned or the job's, asks for something else.
@@ -45,24 +45,24 @@ const (
 type Facts struct {
 	Now   time.Time
 	Scope Scope
-	// Gone tells that the job does not exist any more, or is on its way out.
-	Gone bool
-	// Behind tells that the cache shows the job or its Workload as it was before our own last write.
-	Behind bool
+	// JobDeleted tells that the job does not exist any more, or is on its way out.
+	JobDeleted bool
+	// CacheBehind tells that the cache shows the job or its Workload as it was before our own last write.
+	CacheBehind bool
 	// Orphans tells that our finalizer is on Workloads that no job needs any more.
 	Orphans bool
 	// Extras tells that the job has more Workloads than the one it needs; ExtrasHold, that one of those holds quota, with which
 	// the job may run; ExtrasAway, that each of those is on its way
 	// out and says that another cluster may run the job.
-	Extras, ExtrasHold, ExtrasAway bool
+	Extras, ExtrasHaveQuota, ExtrasRunElsewhere bool
 	// Suspended is the job's spec.
 	Suspended bool
 	// Stopped tells that a stop, if one was begun, is complete: suspended, and restored.
 	Stopped bool
 	// Drained tells that no pod of the job runs, or that those that might are somebody else's to account for.
 	Drained bool
-	// Lingering tells that the jobs which the job's own controller made still have pods, of which its status says nothing.
-	Lingering bool
+	// ChildrenHavePods tells that the jobs which the job's own controller made still have pods, of which its status says nothing.
+	ChildrenHavePods bool
 	// Ended is how the job ended, nil while it has not.
 	Ended *Outcome
 	// AncestorAdmitted is for ScopeChild: the ancestor's Workload is admitted and not evicted.
@@ -79,7 +79,7 @@ type Facts struct {
 	FinishedAsJob bool
 	// Bound and Owed tell, of a Workload that has not finished and whose job runs elsewhere, what its dispatcher has recorded: the
 	// cluster that has the job, and that clusters which were given up may still run it.
-	Bound, Owed bool
+	Bound, HasDebt bool
 	// Finalizer tells whether our finalizer is on the Workload.
 	Finalizer bool
 	// Outdated tells that the Workload's queue, priority, gates or time limit are not those of the job.
@@ -110,58 +110,58 @@ const (
 	DoDelete
 	// DoDeleteExtras deletes all Workloads of the job but the one it needs.
 	DoDeleteExtras
-	// DoForget removes the finalizer from Workloads that no job needs any more.
-	DoForget
+	// DoForgetOrphans removes the finalizer from Workloads that no job needs any more.
+	DoForgetOrphans
 	// DoFinish sets Finished, and then removes the finalizer.
 	DoFinish
-	// DoLetGo removes the finalizer from the job's Workload.
-	DoLetGo
-	// DoReport brings PodsReady and the reclaimable pods in line with the job.
-	DoReport
+	// DoRemoveFinalizer removes the finalizer from the job's Workload.
+	DoRemoveFinalizer
+	// DoUpdateStatus brings PodsReady and the reclaimable pods in line with the job.
+	DoUpdateStatus
 	// DoRelease gives the reservation back (contract: kueue-api.md 4.11).
 	DoRelease
 	// DoStart places the job and lets it run.
 	DoStart
 	// DoStop takes the job one step towards suspended and restored.
 	DoStop
-	// DoRetire deletes the job, and with it its Workload.
-	DoRetire
+	// DoDeleteJob deletes the job, and with it its Workload.
+	DoDeleteJob
 	// DoSuspend suspends a child job and leaves its templates alone.
 	DoSuspend
 )
 
 // Plan is the decision about one job.
 type Plan struct {
-	Do      Do
-	Because Reason
+	Do     Do
+	Reason Reason
 	// Finish is the reason of Finished for DoFinish.
 	Finish kueue.Reason
-	// WakeAt is when to look again without an event; the zero time when an event will come.
-	WakeAt time.Time
+	// RequeueAt is when to look again without an event; the zero time when an event will come.
+	RequeueAt time.Time
 }
 
-// lookAgain is how often a job that cannot be turned into a Workload is looked at, and its user told, though nothing has changed.
-const lookAgain = 15 * time.Second
+// recheckInterval is how often a job that cannot be turned into a Workload is looked at, and its user told, though nothing has changed.
+const recheckInterval = 15 * time.Second
 
-// catchingUp is how long to wait for a cache that does not show our own last write, unless an event comes before.
-const catchingUp = time.Second
+// cacheRetry is how long to wait for a cache that does not show our own last write, unless an event comes before.
+const cacheRetry = time.Second
 
-// lookAtChildren is how often to look whether the pods of a stopped job's children are gone: nothing tells that.
-const lookAtChildren = 2 * time.Second
+// childrenRetry is how often to look whether the pods of a stopped job's children are gone: nothing tells that.
+const childrenRetry = 2 * time.Second
 
 // Step decides what to do with a job (contract: kueue-api.md 3.1). It is total: every combination of facts has an answer.
 func Step(f Facts) Plan {
 	switch {
-	case f.Behind:
-		return Plan{Because: CatchingUp, WakeAt: f.Now.Add(catchingUp)}
+	case f.CacheBehind:
+		return Plan{Reason: CatchingUp, RequeueAt: f.Now.Add(cacheRetry)}
 	case f.Orphans:
-		return Plan{Do: DoForget, Because: JobGone}
-	case f.Gone:
-		return Plan{Because: JobGone}
+		return Plan{Do: DoForgetOrphans, Reason: JobDeleted}
+	case f.JobDeleted:
+		return Plan{Reason: JobDeleted}
 	case f.Scope == ScopeIgnored:
-		return Plan{Because: Unmanaged}
+		return Plan{Reason: Unmanaged}
 	case f.Scope == ScopeTooDeep:
-		return Plan{Because: NestedTooDeep}
+		return Plan{Reason: NestedTooDeep}
 	case f.Scope == ScopeChild:
 		return stepChild(f)
 	case f.Extras:
@@ -169,63 +169,63 @@ func Step(f Facts) Plan {
 	case f.Ended != nil:
 		return stepEnded(f)
 	case f.Deleting:
-		return drain(f, WorkloadDeleted, stepDeleting(f))
+		return drainThen(f, WorkloadDeleted, stepDeleting(f))
 	case f.Finished:
 		return stepFinished(f)
 	case f.Link != LinkMatching:
 		return stepLink(f)
 	case f.Outdated:
-		return Plan{Do: DoUpdate, Because: JobChanged}
+		return Plan{Do: DoUpdate, Reason: JobChanged}
 	case f.CannotCompose != "":
-		return untold(f, stepMatching(f))
+		return reportOutOfSync(f, stepMatching(f))
 	default:
 		return stepMatching(f)
 	}
 }
 
-// untold is for a job whose Workload cannot be brought in line with it. It goes on, and whoever changed the job is told why.
-func untold(f Facts, p Plan) Plan {
-	again := f.Now.Add(lookAgain)
-	if p.Do != DoNothing || !p.WakeAt.IsZero() && p.WakeAt.Before(again) {
+// reportOutOfSync is for a job whose Workload cannot be brought in line with it. It goes on, and whoever changed the job is told why.
+func reportOutOfSync(f Facts, p Plan) Plan {
+	again := f.Now.Add(recheckInterval)
+	if p.Do != DoNothing || !p.RequeueAt.IsZero() && p.RequeueAt.Before(again) {
 		return p
 	}
-	return Plan{Because: f.CannotCompose, WakeAt: again}
+	return Plan{Reason: f.CannotCompose, RequeueAt: again}
 }
 
 func stepChild(f Facts) Plan {
 	if f.AncestorAdmitted || f.Suspended || f.Ended != nil {
-		return Plan{Because: ChildOfManaged}
+		return Plan{Reason: ChildOfManaged}
 	}
-	return Plan{Do: DoSuspend, Because: ChildOfManaged}
+	return Plan{Do: DoSuspend, Reason: ChildOfManaged}
 }
 
 // stepExtras deletes all Workloads of the job but the one that is kept. If another one holds the quota with which the job may run,
 // the job is stopped first; if another one is the record of who may run the job, its dispatcher has the word.
 func stepExtras(f Facts) Plan {
-	then := Plan{Do: DoDeleteExtras, Because: NoMatchingWorkload}
+	then := Plan{Do: DoDeleteExtras, Reason: NoMatchingWorkload}
 	switch {
-	case f.ExtrasAway && f.Ended != nil:
+	case f.ExtrasRunElsewhere && f.Ended != nil:
 		return stepEnded(f)
-	case f.ExtrasAway:
-		then = Plan{Because: WaitingForDispatcher}
+	case f.ExtrasRunElsewhere:
+		then = Plan{Reason: WaitingForDispatcher}
 	}
-	if f.Ended != nil || !f.ExtrasHold || f.Admitted && f.Link == LinkMatching {
+	if f.Ended != nil || !f.ExtrasHaveQuota || f.Admitted && f.Link == LinkMatching {
 		return then
 	}
-	return drain(f, NoMatchingWorkload, then)
+	return drainThen(f, NoMatchingWorkload, then)
 }
 
 // stepEnded never looks at what the Workload asks for: the end of a job is a fact whatever was changed before.
 func stepEnded(f Facts) Plan {
 	switch {
-	case f.Link == LinkNone || f.Link == LinkAwaited || f.Link == LinkTaken:
-		return Plan{Because: Over}
+	case f.Link == LinkNone || f.Link == LinkAwaited || f.Link == LinkOwnedByOther:
+		return Plan{Reason: JobEnded}
 	case f.Finished:
-		return letGo(f, Over)
+		return removeFinalizer(f, JobEnded)
 	case f.Ended.Success:
-		return Plan{Do: DoFinish, Because: JobFinished, Finish: kueue.ReasonSucceeded}
+		return Plan{Do: DoFinish, Reason: JobFinished, Finish: kueue.ReasonSucceeded}
 	default:
-		return Plan{Do: DoFinish, Because: JobFinished, Finish: kueue.ReasonFailed}
+		return Plan{Do: DoFinish, Reason: JobFinished, Finish: kueue.ReasonFailed}
 	}
 }
 
@@ -233,136 +233,136 @@ func stepEnded(f Facts) Plan {
 // know nothing of that. Quota that somebody else is to have is given back meanwhile, once the record stands without it.
 func stepDeleting(f Facts) Plan {
 	switch {
-	case f.Owed && f.Evicted && f.Reserved && !f.Dispatched:
-		return Plan{Do: DoRelease, Because: Drained}
-	case f.Bound || f.Owed:
-		return Plan{Because: WaitingForDispatcher}
+	case f.HasDebt && f.Evicted && f.Reserved && !f.Dispatched:
+		return Plan{Do: DoRelease, Reason: Drained}
+	case f.Bound || f.HasDebt:
+		return Plan{Reason: WaitingForDispatcher}
 	}
-	return letGo(f, WorkloadDeleted)
+	return removeFinalizer(f, WorkloadDeleted)
 }
 
 // stepFinished is for a Workload that has finished before its job. If that was said of the job's own outcome, the job's
 // status is about to follow and must not be disturbed; otherwise the job has lost its right to run.
 func stepFinished(f Facts) Plan {
 	if f.FinishedAsJob {
-		return Plan{Because: WaitingForOutcome}
+		return Plan{Reason: WaitingForOutcome}
 	}
-	return drain(f, NoMatchingWorkload, letGo(f, Over))
+	return drainThen(f, NoMatchingWorkload, removeFinalizer(f, JobEnded))
 }
 
 func stepLink(f Facts) Plan {
 	switch f.Link {
-	case LinkAwaited, LinkTaken:
-		return stopped(f, NoMatchingWorkload, Plan{Because: WaitingForPrebuilt})
+	case LinkAwaited, LinkOwnedByOther:
+		return stopThen(f, NoMatchingWorkload, Plan{Reason: WaitingForPrebuilt})
 	case LinkOutOfSync:
-		return drain(f, NoMatchingWorkload, Plan{Do: DoFinish, Because: OutOfSync, Finish: kueue.ReasonOutOfSync})
+		return drainThen(f, NoMatchingWorkload, Plan{Do: DoFinish, Reason: OutOfSync, Finish: kueue.ReasonOutOfSync})
 	case LinkUnowned:
-		return Plan{Do: DoAdopt, Because: Unowned}
+		return Plan{Do: DoAdopt, Reason: Unowned}
 	case LinkStale:
 		if f.CannotCompose != "" {
-			return stopped(f, NoMatchingWorkload, Plan{Because: f.CannotCompose, WakeAt: f.Now.Add(lookAgain)})
+			return stopThen(f, NoMatchingWorkload, Plan{Reason: f.CannotCompose, RequeueAt: f.Now.Add(recheckInterval)})
 		}
 		if f.Suspended && f.Stopped && !f.Reserved {
-			return Plan{Do: DoUpdate, Because: JobChanged}
+			return Plan{Do: DoUpdate, Reason: JobChanged}
 		}
-		return stopped(f, NoMatchingWorkload, Plan{Do: DoDelete, Because: NoMatchingWorkload})
+		return stopThen(f, NoMatchingWorkload, Plan{Do: DoDelete, Reason: NoMatchingWorkload})
 	case LinkNone, LinkMatching:
 		if f.CannotCompose != "" {
-			return stopped(f, NoMatchingWorkload, Plan{Because: f.CannotCompose, WakeAt: f.Now.Add(lookAgain)})
+			return stopThen(f, NoMatchingWorkload, Plan{Reason: f.CannotCompose, RequeueAt: f.Now.Add(recheckInterval)})
 		}
-		return stopped(f, NoMatchingWorkload, Plan{Do: DoCreate, Because: NoWorkload})
+		return stopThen(f, NoMatchingWorkload, Plan{Do: DoCreate, Reason: NoWorkload})
 	}
-	return Plan{Because: WaitingForPrebuilt}
+	return Plan{Reason: WaitingForPrebuilt}
 }
 
 func stepMatching(f Facts) Plan {
 	switch {
 	case f.Evicted && f.Reserved:
-		return reportWaiting(f, drain(f, WorkloadEvicted, release(f)))
+		return planStatusWaiting(f, drainThen(f, WorkloadEvicted, planRelease(f)))
 	case f.Evicted:
-		return stopped(f, WorkloadEvicted, retire(f))
+		return stopThen(f, WorkloadEvicted, planRetention(f))
 	case !f.Admitted:
-		return stopped(f, NotAdmitted, report(f, WaitingForAdmission))
+		return stopThen(f, NotAdmitted, planStatus(f, WaitingForAdmission))
 	case !f.Suspended:
-		return report(f, Running)
+		return planStatus(f, Running)
 	case f.CannotPlace:
-		return stopped(f, NotAdmitted, Plan{Do: DoFinish, Because: CannotPlace, Finish: kueue.ReasonFailedToStart})
+		return stopThen(f, NotAdmitted, Plan{Do: DoFinish, Reason: CannotPlace, Finish: kueue.ReasonFailedToStart})
 	default: // An unfinished stop is finished first: what it restores is what starting changes.
-		return stopped(f, NotAdmitted, Plan{Do: DoStart, Because: Admitted})
+		return stopThen(f, NotAdmitted, Plan{Do: DoStart, Reason: Admitted})
 	}
 }
 
-// release gives the quota back, which the job must not need any more wherever it runs.
-func release(f Facts) Plan {
+// planRelease gives the quota back, which the job must not need any more wherever it runs.
+func planRelease(f Facts) Plan {
 	if f.Dispatched {
-		return Plan{Because: WaitingForPods}
+		return Plan{Reason: WaitingForPods}
 	}
-	return Plan{Do: DoRelease, Because: Drained}
+	return Plan{Do: DoRelease, Reason: Drained}
 }
 
-// retire is for a job that waits after an eviction: for its next admission, or for the end of its retention.
-func retire(f Facts) Plan {
+// planRetention is for a job that waits after an eviction: for its next admission, or for the end of its retention.
+func planRetention(f Facts) Plan {
 	if f.RetireAt.IsZero() {
-		return report(f, WaitingForAdmission)
+		return planStatus(f, WaitingForAdmission)
 	}
 	if !f.RetireAt.After(f.Now) {
-		return Plan{Do: DoRetire, Because: Expired}
+		return Plan{Do: DoDeleteJob, Reason: Expired}
 	}
-	p := report(f, WaitingForAdmission)
-	p.WakeAt = f.RetireAt
+	p := planStatus(f, WaitingForAdmission)
+	p.RequeueAt = f.RetireAt
 	return p
 }
 
-// stopped returns then for a job that is suspended and restored, and a step towards that otherwise.
-func stopped(f Facts, because Reason, then Plan) Plan {
+// stopThen returns then for a job that is suspended and restored, and a step towards that otherwise.
+func stopThen(f Facts, because Reason, then Plan) Plan {
 	if !f.Suspended || !f.Stopped {
-		return Plan{Do: DoStop, Because: because}
+		return Plan{Do: DoStop, Reason: because}
 	}
 	return then
 }
 
-// drain is stopped, and waits for the pods to be gone too.
-func drain(f Facts, because Reason, then Plan) Plan {
+// drainThen is stopped, and waits for the pods to be gone too.
+func drainThen(f Facts, because Reason, then Plan) Plan {
 	if !f.Suspended || !f.Stopped {
-		return Plan{Do: DoStop, Because: because}
+		return Plan{Do: DoStop, Reason: because}
 	}
 	switch {
 	case !f.Drained:
-		return Plan{Because: WaitingForPods}
-	case f.Lingering:
-		return Plan{Because: WaitingForPods, WakeAt: f.Now.Add(lookAtChildren)}
+		return Plan{Reason: WaitingForPods}
+	case f.ChildrenHavePods:
+		return Plan{Reason: WaitingForPods, RequeueAt: f.Now.Add(childrenRetry)}
 	}
 	return then
 }
 
-func letGo(f Facts, because Reason) Plan {
+func removeFinalizer(f Facts, because Reason) Plan {
 	if f.Finalizer {
-		return Plan{Do: DoLetGo, Because: because}
+		return Plan{Do: DoRemoveFinalizer, Reason: because}
 	}
-	return Plan{Because: because}
+	return Plan{Reason: because}
 }
 
-// reportWaiting brings the Workload in line with the job while there is nothing to do but to wait.
-func reportWaiting(f Facts, p Plan) Plan {
+// planStatusWaiting brings the Workload in line with the job while there is nothing to do but to wait.
+func planStatusWaiting(f Facts, p Plan) Plan {
 	if p.Do == DoNothing && f.StatusOutdated {
-		p.Do = DoReport
+		p.Do = DoUpdateStatus
 	}
 	return p
 }
 
-func report(f Facts, because Reason) Plan {
+func planStatus(f Facts, because Reason) Plan {
 	if f.StatusOutdated {
-		return Plan{Do: DoReport, Because: because}
+		return Plan{Do: DoUpdateStatus, Reason: because}
 	}
-	return Plan{Because: because}
+	return Plan{Reason: because}
 }
 
 // String returns the action's name for logs.
 func (d Do) String() string {
 	names := [...]string{
 		DoNothing: "Nothing", DoCreate: "Create", DoAdopt: "Adopt", DoUpdate: "Update", DoDelete: "Delete",
-		DoDeleteExtras: "DeleteExtras", DoForget: "Forget", DoFinish: "Finish", DoLetGo: "LetGo", DoReport: "Report",
-		DoRelease: "Release", DoStart: "Start", DoStop: "Stop", DoRetire: "Retire", DoSuspend: "Suspend",
+		DoDeleteExtras: "DeleteExtras", DoForgetOrphans: "Forget", DoFinish: "Finish", DoRemoveFinalizer: "LetGo", DoUpdateStatus: "Report",
+		DoRelease: "Release", DoStart: "Start", DoStop: "Stop", DoDeleteJob: "Retire", DoSuspend: "Suspend",
 	}
 	return names[d]
 }

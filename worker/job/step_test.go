@@ -17,91 +17,91 @@ func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
 		want  Plan
 	}{
 		// Step 1: the job is gone.
-		{"a job that is gone frees its workloads", Facts{Gone: true, Orphans: true}, Plan{Do: DoForget, Because: JobGone}},
-		{"a job that is gone leaves nothing to do after that", Facts{Gone: true}, Plan{Because: JobGone}},
-		{"workloads of a job's predecessor are freed first", describe("running").with(orphans), Plan{Do: DoForget, Because: JobGone}},
-		{"a job that we have written and the cache has not seen is looked at later", describe("admitted").with(behind), Plan{Because: CatchingUp, WakeAt: noon.Add(time.Second)}},
+		{"a job that is gone frees its workloads", Facts{JobDeleted: true, Orphans: true}, Plan{Do: DoForgetOrphans, Reason: JobDeleted}},
+		{"a job that is gone leaves nothing to do after that", Facts{JobDeleted: true}, Plan{Reason: JobDeleted}},
+		{"workloads of a job's predecessor are freed first", describe("running").with(orphans), Plan{Do: DoForgetOrphans, Reason: JobDeleted}},
+		{"a job that we have written and the cache has not seen is looked at later", describe("admitted").with(cacheBehind), Plan{Reason: CatchingUp, RequeueAt: noon.Add(time.Second)}},
 		// Steps 2 to 5: scope.
-		{"a job out of scope is left alone", Facts{Scope: ScopeIgnored}, Plan{Because: Unmanaged}},
-		{"a job nested too deep is left alone", Facts{Scope: ScopeTooDeep}, Plan{Because: NestedTooDeep}},
-		{"a child runs with its admitted ancestor", Facts{Scope: ScopeChild, AncestorAdmitted: true}, Plan{Because: ChildOfManaged}},
-		{"a child is suspended without", Facts{Scope: ScopeChild}, Plan{Do: DoSuspend, Because: ChildOfManaged}},
-		{"a suspended child stays so", Facts{Scope: ScopeChild, Suspended: true}, Plan{Because: ChildOfManaged}},
-		{"a finished child is left alone", Facts{Scope: ScopeChild, Ended: &Outcome{}}, Plan{Because: ChildOfManaged}},
+		{"a job out of scope is left alone", Facts{Scope: ScopeIgnored}, Plan{Reason: Unmanaged}},
+		{"a job nested too deep is left alone", Facts{Scope: ScopeTooDeep}, Plan{Reason: NestedTooDeep}},
+		{"a child runs with its admitted ancestor", Facts{Scope: ScopeChild, AncestorAdmitted: true}, Plan{Reason: ChildOfManaged}},
+		{"a child is suspended without", Facts{Scope: ScopeChild}, Plan{Do: DoSuspend, Reason: ChildOfManaged}},
+		{"a suspended child stays so", Facts{Scope: ScopeChild, Suspended: true}, Plan{Reason: ChildOfManaged}},
+		{"a finished child is left alone", Facts{Scope: ScopeChild, Ended: &Outcome{}}, Plan{Reason: ChildOfManaged}},
 		// Step 6: exactly one workload, which matches.
-		{"extra workloads are deleted", describe("waiting").with(extras), Plan{Do: DoDeleteExtras, Because: NoMatchingWorkload}},
-		{"while the job runs with the one that is kept too", describe("running").with(extras, extrasHold), Plan{Do: DoDeleteExtras, Because: NoMatchingWorkload}},
-		{"not before the job has stopped that may run with one of them", describe("running").with(extras, extrasHold).link(LinkStale), Plan{Do: DoStop, Because: NoMatchingWorkload}},
-		{"and its pods are gone", describe("waiting").with(extras, extrasHold, pods), Plan{Because: WaitingForPods}},
-		{"one that says that another cluster may run the job waits", describe("waiting").with(extras, extrasAway), Plan{Because: WaitingForDispatcher}},
-		{"but not the end", describe("running").with(extras, extrasAway, succeeded), Plan{Do: DoFinish, Because: JobFinished, Finish: kueue.ReasonSucceeded}},
-		{"a workload that was changed under a suspended job without quota is updated", describe("waiting").link(LinkStale), Plan{Do: DoUpdate, Because: JobChanged}},
-		{"one with quota is deleted", describe("reserved").link(LinkStale), Plan{Do: DoDelete, Because: NoMatchingWorkload}},
-		{"a running job is stopped before", describe("running").link(LinkStale), Plan{Do: DoStop, Because: NoMatchingWorkload}},
-		{"a job that became impossible keeps its workload and waits", describe("waiting").link(LinkStale).with(impossible), Plan{Because: CannotCompose, WakeAt: noon.Add(lookAgain)}},
-		{"a prebuilt workload without owner is adopted", describe("waiting").link(LinkUnowned), Plan{Do: DoAdopt, Because: Unowned}},
-		{"a prebuilt workload that is missing is waited for", describe("waiting").link(LinkAwaited), Plan{Because: WaitingForPrebuilt}},
-		{"a job does not run without its prebuilt workload", describe("running").link(LinkAwaited), Plan{Do: DoStop, Because: NoMatchingWorkload}},
-		{"a prebuilt workload of somebody else is not touched", describe("waiting").link(LinkTaken), Plan{Because: WaitingForPrebuilt}},
-		{"a prebuilt workload out of sync is finished", describe("waiting").link(LinkOutOfSync), Plan{Do: DoFinish, Because: OutOfSync, Finish: kueue.ReasonOutOfSync}},
-		{"its running job is stopped first", describe("running").link(LinkOutOfSync), Plan{Do: DoStop, Because: NoMatchingWorkload}},
-		{"and drained", describe("reserved").link(LinkOutOfSync).with(pods), Plan{Because: WaitingForPods}},
-		{"a workload that is being deleted stops its job", describe("running").with(deleting), Plan{Do: DoStop, Because: WorkloadDeleted}},
-		{"keeps its quota until the pods are gone", describe("reserved").with(deleting, pods), Plan{Because: WaitingForPods}},
-		{"and is let go then", describe("reserved").with(deleting, finalizer), Plan{Do: DoLetGo, Because: WorkloadDeleted}},
-		{"but not while the cluster that has the job is not given up", describe("reserved").with(deleting, finalizer, bound), Plan{Because: WaitingForDispatcher}},
-		{"nor while another may still run it", describe("reserved").with(deleting, finalizer, owed), Plan{Because: WaitingForDispatcher}},
-		{"nor without quota", describe("waiting").with(deleting, finalizer, owed), Plan{Because: WaitingForDispatcher}},
-		{"quota that is wanted elsewhere is given back meanwhile", describe("reserved").with(deleting, finalizer, owed, evicted), Plan{Do: DoRelease, Because: Drained}},
-		{"not before the job has stopped there", describe("reserved").with(deleting, finalizer, bound, owed, evicted, dispatched), Plan{Because: WaitingForDispatcher}},
-		{"nor before the dispatcher has recorded who may run it", describe("reserved").with(deleting, finalizer, bound, evicted), Plan{Because: WaitingForDispatcher}},
-		{"a job that is gone needs no record", Facts{Gone: true, Orphans: true}.with(owed), Plan{Do: DoForget, Because: JobGone}},
-		{"without finalizer there is nothing to let go", describe("reserved").with(deleting), Plan{Because: WorkloadDeleted}},
+		{"extra workloads are deleted", describe("waiting").with(extras), Plan{Do: DoDeleteExtras, Reason: NoMatchingWorkload}},
+		{"while the job runs with the one that is kept too", describe("running").with(extras, extrasHold), Plan{Do: DoDeleteExtras, Reason: NoMatchingWorkload}},
+		{"not before the job has stopped that may run with one of them", describe("running").with(extras, extrasHold).link(LinkStale), Plan{Do: DoStop, Reason: NoMatchingWorkload}},
+		{"and its pods are gone", describe("waiting").with(extras, extrasHold, pods), Plan{Reason: WaitingForPods}},
+		{"one that says that another cluster may run the job waits", describe("waiting").with(extras, extrasAway), Plan{Reason: WaitingForDispatcher}},
+		{"but not the end", describe("running").with(extras, extrasAway, succeeded), Plan{Do: DoFinish, Reason: JobFinished, Finish: kueue.ReasonSucceeded}},
+		{"a workload that was changed under a suspended job without quota is updated", describe("waiting").link(LinkStale), Plan{Do: DoUpdate, Reason: JobChanged}},
+		{"one with quota is deleted", describe("reserved").link(LinkStale), Plan{Do: DoDelete, Reason: NoMatchingWorkload}},
+		{"a running job is stopped before", describe("running").link(LinkStale), Plan{Do: DoStop, Reason: NoMatchingWorkload}},
+		{"a job that became impossible keeps its workload and waits", describe("waiting").link(LinkStale).with(impossible), Plan{Reason: CannotCompose, RequeueAt: noon.Add(recheckInterval)}},
+		{"a prebuilt workload without owner is adopted", describe("waiting").link(LinkUnowned), Plan{Do: DoAdopt, Reason: Unowned}},
+		{"a prebuilt workload that is missing is waited for", describe("waiting").link(LinkAwaited), Plan{Reason: WaitingForPrebuilt}},
+		{"a job does not run without its prebuilt workload", describe("running").link(LinkAwaited), Plan{Do: DoStop, Reason: NoMatchingWorkload}},
+		{"a prebuilt workload of somebody else is not touched", describe("waiting").link(LinkOwnedByOther), Plan{Reason: WaitingForPrebuilt}},
+		{"a prebuilt workload out of sync is finished", describe("waiting").link(LinkOutOfSync), Plan{Do: DoFinish, Reason: OutOfSync, Finish: kueue.ReasonOutOfSync}},
+		{"its running job is stopped first", describe("running").link(LinkOutOfSync), Plan{Do: DoStop, Reason: NoMatchingWorkload}},
+		{"and drained", describe("reserved").link(LinkOutOfSync).with(pods), Plan{Reason: WaitingForPods}},
+		{"a workload that is being deleted stops its job", describe("running").with(deleting), Plan{Do: DoStop, Reason: WorkloadDeleted}},
+		{"keeps its quota until the pods are gone", describe("reserved").with(deleting, pods), Plan{Reason: WaitingForPods}},
+		{"and is let go then", describe("reserved").with(deleting, finalizer), Plan{Do: DoRemoveFinalizer, Reason: WorkloadDeleted}},
+		{"but not while the cluster that has the job is not given up", describe("reserved").with(deleting, finalizer, bound), Plan{Reason: WaitingForDispatcher}},
+		{"nor while another may still run it", describe("reserved").with(deleting, finalizer, owed), Plan{Reason: WaitingForDispatcher}},
+		{"nor without quota", describe("waiting").with(deleting, finalizer, owed), Plan{Reason: WaitingForDispatcher}},
+		{"quota that is wanted elsewhere is given back meanwhile", describe("reserved").with(deleting, finalizer, owed, evicted), Plan{Do: DoRelease, Reason: Drained}},
+		{"not before the job has stopped there", describe("reserved").with(deleting, finalizer, bound, owed, evicted, dispatched), Plan{Reason: WaitingForDispatcher}},
+		{"nor before the dispatcher has recorded who may run it", describe("reserved").with(deleting, finalizer, bound, evicted), Plan{Reason: WaitingForDispatcher}},
+		{"a job that is gone needs no record", Facts{JobDeleted: true, Orphans: true}.with(owed), Plan{Do: DoForgetOrphans, Reason: JobDeleted}},
+		{"without finalizer there is nothing to let go", describe("reserved").with(deleting), Plan{Reason: WorkloadDeleted}},
 		// Step 7: queue, priority, gates, time limit.
-		{"what may follow the job is updated", describe("waiting").with(outdated), Plan{Do: DoUpdate, Because: JobChanged}},
-		{"also while the job runs", describe("running").with(outdated), Plan{Do: DoUpdate, Because: JobChanged}},
+		{"what may follow the job is updated", describe("waiting").with(outdated), Plan{Do: DoUpdate, Reason: JobChanged}},
+		{"also while the job runs", describe("running").with(outdated), Plan{Do: DoUpdate, Reason: JobChanged}},
 		// Step 9: the job has ended.
-		{"a job that succeeded finishes its workload", describe("running").with(succeeded), Plan{Do: DoFinish, Because: JobFinished, Finish: kueue.ReasonSucceeded}},
-		{"a job that failed too", describe("running").with(failed), Plan{Do: DoFinish, Because: JobFinished, Finish: kueue.ReasonFailed}},
-		{"an end counts even if the workload does not match", describe("running").link(LinkStale).with(succeeded), Plan{Do: DoFinish, Because: JobFinished, Finish: kueue.ReasonSucceeded}},
-		{"a finalizer left behind is removed", describe("running").with(succeeded, finished, finalizer), Plan{Do: DoLetGo, Because: Over}},
-		{"then all is over", describe("running").with(succeeded, finished), Plan{Because: Over}},
-		{"a job that ended without workload gets none", describe("running").link(LinkNone).with(succeeded), Plan{Because: Over}},
-		{"a workload that finished as its job waits for the job's status", describe("running").with(finished, asJob), Plan{Because: WaitingForOutcome}},
-		{"a workload that finished otherwise stops its job", describe("running").with(finished), Plan{Do: DoStop, Because: NoMatchingWorkload}},
-		{"and is let go", describe("reserved").with(finished, finalizer), Plan{Do: DoLetGo, Because: Over}},
+		{"a job that succeeded finishes its workload", describe("running").with(succeeded), Plan{Do: DoFinish, Reason: JobFinished, Finish: kueue.ReasonSucceeded}},
+		{"a job that failed too", describe("running").with(failed), Plan{Do: DoFinish, Reason: JobFinished, Finish: kueue.ReasonFailed}},
+		{"an end counts even if the workload does not match", describe("running").link(LinkStale).with(succeeded), Plan{Do: DoFinish, Reason: JobFinished, Finish: kueue.ReasonSucceeded}},
+		{"a finalizer left behind is removed", describe("running").with(succeeded, finished, finalizer), Plan{Do: DoRemoveFinalizer, Reason: JobEnded}},
+		{"then all is over", describe("running").with(succeeded, finished), Plan{Reason: JobEnded}},
+		{"a job that ended without workload gets none", describe("running").link(LinkNone).with(succeeded), Plan{Reason: JobEnded}},
+		{"a workload that finished as its job waits for the job's status", describe("running").with(finished, asJob), Plan{Reason: WaitingForOutcome}},
+		{"a workload that finished otherwise stops its job", describe("running").with(finished), Plan{Do: DoStop, Reason: NoMatchingWorkload}},
+		{"and is let go", describe("reserved").with(finished, finalizer), Plan{Do: DoRemoveFinalizer, Reason: JobEnded}},
 		// Step 11: no workload.
-		{"a job without workload gets one", describe("waiting").link(LinkNone), Plan{Do: DoCreate, Because: NoWorkload}},
-		{"a job that runs without is stopped first", describe("running").link(LinkNone), Plan{Do: DoStop, Because: NoMatchingWorkload}},
-		{"a change that the workload cannot follow is told", describe("waiting").with(impossible), Plan{Because: CannotCompose, WakeAt: noon.Add(lookAgain)}},
-		{"and does not stop what runs", describe("running").with(impossible), Plan{Because: CannotCompose, WakeAt: noon.Add(lookAgain)}},
-		{"nor keeps an evicted job from stopping", describe("running").with(impossible, evicted), Plan{Do: DoStop, Because: WorkloadEvicted}},
-		{"a job that cannot be composed waits for its user", describe("waiting").link(LinkNone).with(impossible), Plan{Because: CannotCompose, WakeAt: noon.Add(lookAgain)}},
+		{"a job without workload gets one", describe("waiting").link(LinkNone), Plan{Do: DoCreate, Reason: NoWorkload}},
+		{"a job that runs without is stopped first", describe("running").link(LinkNone), Plan{Do: DoStop, Reason: NoMatchingWorkload}},
+		{"a change that the workload cannot follow is told", describe("waiting").with(impossible), Plan{Reason: CannotCompose, RequeueAt: noon.Add(recheckInterval)}},
+		{"and does not stop what runs", describe("running").with(impossible), Plan{Reason: CannotCompose, RequeueAt: noon.Add(recheckInterval)}},
+		{"nor keeps an evicted job from stopping", describe("running").with(impossible, evicted), Plan{Do: DoStop, Reason: WorkloadEvicted}},
+		{"a job that cannot be composed waits for its user", describe("waiting").link(LinkNone).with(impossible), Plan{Reason: CannotCompose, RequeueAt: noon.Add(recheckInterval)}},
 		// Steps 12 and 13: reports.
-		{"a running job is reported on", describe("running").with(reportable), Plan{Do: DoReport, Because: Running}},
-		{"a running job without news is left alone", describe("running"), Plan{Because: Running}},
-		{"pods that are no longer ready are reported while waiting", describe("waiting").with(reportable), Plan{Do: DoReport, Because: WaitingForAdmission}},
+		{"a running job is reported on", describe("running").with(reportable), Plan{Do: DoUpdateStatus, Reason: Running}},
+		{"a running job without news is left alone", describe("running"), Plan{Reason: Running}},
+		{"pods that are no longer ready are reported while waiting", describe("waiting").with(reportable), Plan{Do: DoUpdateStatus, Reason: WaitingForAdmission}},
 		// Step 14: eviction.
-		{"an evicted job is stopped", describe("running").with(evicted), Plan{Do: DoStop, Because: WorkloadEvicted}},
-		{"a stop that was begun goes on", describe("admitted").with(evicted, halfway), Plan{Do: DoStop, Because: WorkloadEvicted}},
-		{"an evicted job keeps its quota until its pods are gone", describe("admitted").with(evicted, pods), Plan{Because: WaitingForPods}},
-		{"and gives it back then", describe("admitted").with(evicted), Plan{Do: DoRelease, Because: Drained}},
-		{"not while it has not stopped on another cluster", describe("admitted").with(evicted, dispatched), Plan{Because: WaitingForPods}},
-		{"which is told as soon as this one is suspended, or before", describe("running").with(evicted, dispatched), Plan{Do: DoStop, Because: WorkloadEvicted}},
-		{"after that it waits", describe("waiting").with(evicted), Plan{Because: WaitingForAdmission}},
-		{"a job that the system deactivated is kept for its time", describe("waiting").with(evicted, retiring(time.Minute)), Plan{Because: WaitingForAdmission, WakeAt: noon.Add(time.Minute)}},
-		{"reported on meanwhile", describe("waiting").with(evicted, reportable, retiring(time.Minute)), Plan{Do: DoReport, Because: WaitingForAdmission, WakeAt: noon.Add(time.Minute)}},
-		{"and then deleted", describe("waiting").with(evicted, retiring(0)), Plan{Do: DoRetire, Because: Expired}},
-		{"but not while its pods run", describe("admitted").with(evicted, pods, retiring(0)), Plan{Because: WaitingForPods}},
-		{"an evicted job that somebody resumed is stopped again", Facts{Scope: ScopeOwn, Link: LinkMatching, Evicted: true}, Plan{Do: DoStop, Because: WorkloadEvicted}},
+		{"an evicted job is stopped", describe("running").with(evicted), Plan{Do: DoStop, Reason: WorkloadEvicted}},
+		{"a stop that was begun goes on", describe("admitted").with(evicted, halfway), Plan{Do: DoStop, Reason: WorkloadEvicted}},
+		{"an evicted job keeps its quota until its pods are gone", describe("admitted").with(evicted, pods), Plan{Reason: WaitingForPods}},
+		{"and gives it back then", describe("admitted").with(evicted), Plan{Do: DoRelease, Reason: Drained}},
+		{"not while it has not stopped on another cluster", describe("admitted").with(evicted, dispatched), Plan{Reason: WaitingForPods}},
+		{"which is told as soon as this one is suspended, or before", describe("running").with(evicted, dispatched), Plan{Do: DoStop, Reason: WorkloadEvicted}},
+		{"after that it waits", describe("waiting").with(evicted), Plan{Reason: WaitingForAdmission}},
+		{"a job that the system deactivated is kept for its time", describe("waiting").with(evicted, retiring(time.Minute)), Plan{Reason: WaitingForAdmission, RequeueAt: noon.Add(time.Minute)}},
+		{"reported on meanwhile", describe("waiting").with(evicted, reportable, retiring(time.Minute)), Plan{Do: DoUpdateStatus, Reason: WaitingForAdmission, RequeueAt: noon.Add(time.Minute)}},
+		{"and then deleted", describe("waiting").with(evicted, retiring(0)), Plan{Do: DoDeleteJob, Reason: Expired}},
+		{"but not while its pods run", describe("admitted").with(evicted, pods, retiring(0)), Plan{Reason: WaitingForPods}},
+		{"an evicted job that somebody resumed is stopped again", Facts{Scope: ScopeOwn, Link: LinkMatching, Evicted: true}, Plan{Do: DoStop, Reason: WorkloadEvicted}},
 		// Step 15: start.
-		{"an admitted job starts", describe("admitted"), Plan{Do: DoStart, Because: Admitted}},
-		{"not before an earlier stop is complete", describe("admitted").with(halfway), Plan{Do: DoStop, Because: NotAdmitted}},
-		{"a contradicting admission ends the workload", describe("admitted").with(contradiction), Plan{Do: DoFinish, Because: CannotPlace, Finish: kueue.ReasonFailedToStart}},
-		{"a contradiction does not matter once the job runs", describe("running").with(contradiction), Plan{Because: Running}},
+		{"an admitted job starts", describe("admitted"), Plan{Do: DoStart, Reason: Admitted}},
+		{"not before an earlier stop is complete", describe("admitted").with(halfway), Plan{Do: DoStop, Reason: NotAdmitted}},
+		{"a contradicting admission ends the workload", describe("admitted").with(contradiction), Plan{Do: DoFinish, Reason: CannotPlace, Finish: kueue.ReasonFailedToStart}},
+		{"a contradiction does not matter once the job runs", describe("running").with(contradiction), Plan{Reason: Running}},
 		// Step 16: no admission.
-		{"a job that runs without admission is stopped", Facts{Scope: ScopeOwn, Link: LinkMatching}, Plan{Do: DoStop, Because: NotAdmitted}},
-		{"a reservation does not start a job", describe("reserved"), Plan{Because: WaitingForAdmission}},
+		{"a job that runs without admission is stopped", Facts{Scope: ScopeOwn, Link: LinkMatching}, Plan{Do: DoStop, Reason: NotAdmitted}},
+		{"a reservation does not start a job", describe("reserved"), Plan{Reason: WaitingForAdmission}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, Step(c.facts)); diff != "" {
@@ -114,12 +114,12 @@ func TestStepAnswersEveryRowOfTheContract(t *testing.T) {
 // Every combination has an answer, and no answer breaks one of the laws.
 func TestStepIsTotalAndKeepsItsLaws(t *testing.T) {
 	changes := []func(*Facts){
-		gone, orphans, extras, suspended, halfway, pods, succeeded, impossible, contradiction, deleting, reserved, admitted,
+		jobDeleted, orphans, extras, suspended, halfway, pods, succeeded, impossible, contradiction, deleting, reserved, admitted,
 		evicted, finished, asJob, outdated,
 	}
 	for scope := ScopeIgnored; scope <= ScopeOwn; scope++ {
 		for link := LinkNone; link <= LinkMatching; link++ {
-			checkLaws(t, Facts{Now: noon, Scope: scope, Link: link}.with(behind, orphans))
+			checkLaws(t, Facts{Now: noon, Scope: scope, Link: link}.with(cacheBehind, orphans))
 			for bits := range 1 << len(changes) {
 				f := Facts{Now: noon, Scope: scope, Link: link, Stopped: true, Drained: true}
 				for i, change := range changes {
@@ -153,29 +153,29 @@ func checkLaws(t *testing.T, f Facts) {
 }
 
 func brokenLaw(f Facts, p Plan) string {
-	touches := p.Do != DoNothing && p.Do != DoForget
+	touches := p.Do != DoNothing && p.Do != DoForgetOrphans
 	switch {
-	case f.Behind && p.Do != DoNothing:
+	case f.CacheBehind && p.Do != DoNothing:
 		return "something was done on what is known to be old"
-	case p.Because == "":
+	case p.Reason == "":
 		return "a plan has no reason"
 	case (p.Do == DoFinish) != (p.Finish != ""):
 		return "Finished without a reason, or a reason without Finished"
 	case touches && f.Scope == ScopeIgnored:
 		return "an unmanaged job was touched"
-	case touches && f.Gone:
+	case touches && f.JobDeleted:
 		return "a job that is gone was touched"
 	case p.Do == DoStart && (!f.Admitted || f.Evicted || f.Finished || f.Deleting || f.Ended != nil || f.Link != LinkMatching):
 		return "a job was started without a right to"
 	case p.Do == DoRelease && (!f.Suspended || !f.Drained || !f.Stopped || f.Dispatched && !f.Deleting):
 		return "quota was released under a job that may run"
-	case p.Do == DoDeleteExtras && f.ExtrasHold && f.Ended == nil && (!f.Admitted || f.Link != LinkMatching) && (!f.Suspended || !f.Drained || !f.Stopped):
+	case p.Do == DoDeleteExtras && f.ExtrasHaveQuota && f.Ended == nil && (!f.Admitted || f.Link != LinkMatching) && (!f.Suspended || !f.Drained || !f.Stopped):
 		return "quota was released under a job that may run with it"
-	case p.Do == DoDeleteExtras && f.ExtrasAway:
+	case p.Do == DoDeleteExtras && f.ExtrasRunElsewhere:
 		return "the record of who may run the job was lost"
-	case p.Do == DoLetGo && f.Deleting && !f.Finished && f.Ended == nil && (f.Bound || f.Owed):
+	case p.Do == DoRemoveFinalizer && f.Deleting && !f.Finished && f.Ended == nil && (f.Bound || f.HasDebt):
 		return "the record of who may run the job was lost"
-	case p.Do == DoRetire && (f.Reserved && f.Evicted || !f.Suspended || f.Ended != nil || f.Link != LinkMatching || f.RetireAt.IsZero()):
+	case p.Do == DoDeleteJob && (f.Reserved && f.Evicted || !f.Suspended || f.Ended != nil || f.Link != LinkMatching || f.RetireAt.IsZero()):
 		return "a job was deleted that may be wanted"
 	case p.Do == DoStop && f.Ended != nil:
 		return "a job that ended was stopped"
@@ -219,12 +219,12 @@ func (f Facts) link(l Link) Facts {
 	return f
 }
 
-func gone(f *Facts)          { f.Gone = true }
-func behind(f *Facts)        { f.Behind = true }
+func jobDeleted(f *Facts)    { f.JobDeleted = true }
+func cacheBehind(f *Facts)   { f.CacheBehind = true }
 func orphans(f *Facts)       { f.Orphans = true }
 func extras(f *Facts)        { f.Extras = true }
-func extrasHold(f *Facts)    { f.ExtrasHold = true }
-func extrasAway(f *Facts)    { f.ExtrasAway = true }
+func extrasHold(f *Facts)    { f.ExtrasHaveQuota = true }
+func extrasAway(f *Facts)    { f.ExtrasRunElsewhere = true }
 func suspended(f *Facts)     { f.Suspended = true }
 func halfway(f *Facts)       { f.Stopped = false }
 func pods(f *Facts)          { f.Drained = false }
@@ -239,7 +239,7 @@ func evicted(f *Facts)       { f.Evicted = true }
 func finished(f *Facts)      { f.Finished = true }
 func asJob(f *Facts)         { f.FinishedAsJob = true }
 func bound(f *Facts)         { f.Bound = true }
-func owed(f *Facts)          { f.Owed = true }
+func owed(f *Facts)          { f.HasDebt = true }
 func finalizer(f *Facts)     { f.Finalizer = true }
 func outdated(f *Facts)      { f.Outdated = true }
 func reportable(f *Facts)    { f.StatusOutdated = true }

@@ -12,8 +12,8 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// templateNotes are the annotations of one pod template, which ask for a place in a topology.
-type templateNotes struct {
+// templateMetadata are the annotations of one pod template, which ask for a place in a topology.
+type templateMetadata struct {
 	// path is that of the annotations.
 	path   *field.Path
 	values map[string]string
@@ -23,7 +23,7 @@ type templateNotes struct {
 
 // validateTopology judges what the templates of a job say about topology, in words and order of the public API (contract:
 // job-kinds.md 1.4).
-func validateTopology(templates []templateNotes, gates Gates) field.ErrorList {
+func validateTopology(templates []templateMetadata, gates Gates) field.ErrorList {
 	var errs field.ErrorList
 	for _, t := range templates {
 		errs = append(errs, t.validateLevels()...)
@@ -34,12 +34,12 @@ func validateTopology(templates []templateNotes, gates Gates) field.ErrorList {
 	return append(errs, validateGroups(templates)...)
 }
 
-func (t templateNotes) has(key string) bool {
+func (t templateMetadata) has(key string) bool {
 	_, found := t.values[key]
 	return found
 }
 
-func (t templateNotes) validateLevels() field.ErrorList {
+func (t templateMetadata) validateLevels() field.ErrorList {
 	const (
 		required, preferred = kueue.PodSetRequiredTopologyAnnotation, kueue.PodSetPreferredTopologyAnnotation
 		unconstrained       = kueue.PodSetUnconstrainedTopologyAnnotation
@@ -66,7 +66,7 @@ func (t templateNotes) validateLevels() field.ErrorList {
 	return errs
 }
 
-func (t templateNotes) validateSlices() field.ErrorList {
+func (t templateMetadata) validateSlices() field.ErrorList {
 	const level, size = kueue.PodSetSliceRequiredTopologyAnnotation, kueue.PodSetSliceSizeAnnotation
 	path, value := t.path.Key(size), t.values[size]
 	switch {
@@ -91,7 +91,7 @@ func (t templateNotes) validateSlices() field.ErrorList {
 }
 
 // validateGroupName judges the name of the group that the pod set is placed with.
-func (t templateNotes) validateGroupName() field.ErrorList {
+func (t templateMetadata) validateGroupName() field.ErrorList {
 	const key, required, preferred = kueue.PodSetGroupNameAnnotation, kueue.PodSetRequiredTopologyAnnotation, kueue.PodSetPreferredTopologyAnnotation
 	if !t.has(key) {
 		return nil
@@ -115,8 +115,8 @@ func (t templateNotes) validateGroupName() field.ErrorList {
 }
 
 // validateGroups judges the groups that the pod sets form, by name.
-func validateGroups(templates []templateNotes) field.ErrorList {
-	groups := map[string][]templateNotes{}
+func validateGroups(templates []templateMetadata) field.ErrorList {
+	groups := map[string][]templateMetadata{}
 	for _, t := range templates {
 		if name, found := t.values[kueue.PodSetGroupNameAnnotation]; found {
 			groups[name] = append(groups[name], t)
@@ -129,7 +129,7 @@ func validateGroups(templates []templateNotes) field.ErrorList {
 	return errs
 }
 
-func validateGroup(name string, members []templateNotes) field.ErrorList {
+func validateGroup(name string, members []templateMetadata) field.ErrorList {
 	const required, preferred = kueue.PodSetRequiredTopologyAnnotation, kueue.PodSetPreferredTopologyAnnotation
 	var errs field.ErrorList
 	each := func(text string) {

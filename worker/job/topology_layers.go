@@ -20,7 +20,7 @@ type layer struct {
 }
 
 // validateLayers judges slices of slices; on tells whether the gate TASMultiLayerTopology allows them.
-func (t templateNotes) validateLayers(on bool) field.ErrorList {
+func (t templateMetadata) validateLayers(on bool) field.ErrorList {
 	const key = kueue.PodSetSliceRequiredTopologyConstraintsAnnotation
 	path, value := t.path.Key(key), t.values[key]
 	switch {
@@ -48,7 +48,7 @@ func (t templateNotes) validateLayers(on bool) field.ErrorList {
 	return errs
 }
 
-func (t templateNotes) validateLayer(path *field.Path, layers []layer, i int) field.ErrorList {
+func (t templateMetadata) validateLayer(path *field.Path, layers []layer, i int) field.ErrorList {
 	l := layers[i]
 	errs := metav1validation.ValidateLabelName(l.Topology, path.Child("topology"))
 	for j := range i {

@@ -27,13 +27,13 @@ func (h *webhook[T]) ValidateCreate(ctx context.Context, job T) (admission.Warni
 		return nil, nil
 	}
 	var none T
-	job = h.read(job)
+	job = h.readJobs(job)
 	errs := validateMeta(job, h.opts.Gates)
 	errs = append(errs, h.validateElastic(job)...)
 	if h.opts.Gates.AdmissionGatedBy {
 		errs = append(errs, workload.ValidateAdmissionGates(job.GetAnnotations()[kueue.AdmissionGatedByAnnotation])...)
 	}
-	if h.managed(job) {
+	if h.isManaged(job) {
 		errs = append(errs, h.validateStale(ctx, job)...)
 	}
 	errs = append(errs, h.validateKind(none, job)...)
@@ -45,11 +45,11 @@ func (h *webhook[T]) ValidateUpdate(ctx context.Context, old, job T) (admission.
 	if !h.enabled || !job.GetDeletionTimestamp().IsZero() {
 		return nil, nil
 	}
-	old, job = h.read(old), h.read(job)
+	old, job = h.readJobs(old), h.readJobs(job)
 	always := validateMeta(job, h.opts.Gates)
 	always = append(always, h.validateElastic(job)...)
 	always = append(always, h.validateKind(old, job)...)
-	always = append(always, fresh(h.validateTemplates(job), h.validateTemplates(old))...)
+	always = append(always, newErrors(h.validateTemplates(job), h.validateTemplates(old))...)
 	emptied, err := h.validateQueueKept(ctx, old, job)
 	if err != nil {
 		return nil, err
@@ -60,18 +60,18 @@ func (h *webhook[T]) ValidateUpdate(ctx context.Context, old, job T) (admission.
 	if err := epoch.Update(old, job); err != nil {
 		changes = append(changes, err)
 	}
-	if h.kind.ChangesFirst {
+	if h.kind.ValidateChangesFirst {
 		return nil, append(changes, always...).ToAggregate()
 	}
 	return nil, append(always, changes...).ToAggregate()
 }
 
-// read returns the job without what the gates make meaningless.
-func (h *webhook[T]) read(job T) T {
+// readJobs returns the job without what the gates make meaningless.
+func (h *webhook[T]) readJobs(job T) T {
 	if _, found := job.GetAnnotations()[kueue.ElasticJobAnnotation]; !found || h.opts.Gates.ElasticJobs {
 		return job
 	}
-	plain := copyOf(job)
+	plain := remoteCopy(job)
 	annotations := maps.Clone(plain.GetAnnotations())
 	delete(annotations, kueue.ElasticJobAnnotation)
 	plain.SetAnnotations(annotations)
@@ -94,16 +94,16 @@ func (h *webhook[T]) validateTemplates(job T) field.ErrorList {
 	if err != nil {
 		return nil
 	}
-	templates := make([]templateNotes, len(sets))
+	templates := make([]templateMetadata, len(sets))
 	for i := range sets {
 		path := h.kind.TemplatePath(i).Child("annotations")
-		templates[i] = templateNotes{path: path, values: sets[i].Template.Annotations, pods: sets[i].Count}
+		templates[i] = templateMetadata{path: path, values: sets[i].Template.Annotations, pods: sets[i].Count}
 	}
 	return validateTopology(templates, h.opts.Gates)
 }
 
-// fresh leaves out what was wrong before the change: a job from before the rule must be allowed to end.
-func fresh(now, before field.ErrorList) field.ErrorList {
+// newErrors leaves out what was wrong before the change: a job from before the rule must be allowed to end.
+func newErrors(now, before field.ErrorList) field.ErrorList {
 	return slices.DeleteFunc(now, func(e *field.Error) bool {
 		return slices.ContainsFunc(before, func(was *field.Error) bool { return was.Error() == e.Error() })
 	})
@@ -149,7 +149,7 @@ func validateMeta(job client.Object, gates Gates) field.ErrorList {
 	errs = append(errs, validateName(labelPath(kueue.QueueNameLabel), QueueName(job))...)
 	errs = append(errs, validateName(labelPath(kueue.PriorityClassLabel), job.GetLabels()[kueue.PriorityClassLabel])...)
 	errs = append(errs, validateName(prebuiltPath(job), gates.PrebuiltWorkloadName(job))...)
-	if _, err := maxExecTime(job); err != nil {
+	if _, err := parseMaxExecTime(job); err != nil {
 		value := job.GetLabels()[kueue.MaxExecTimeSecondsLabel]
 		errs = append(errs, field.Invalid(labelPath(kueue.MaxExecTimeSecondsLabel), value, errors.Unwrap(err).Error()))
 	}
@@ -180,7 +180,7 @@ func validateQueueChange(old, job client.Object, suspended bool) field.ErrorList
 	if suspended {
 		return nil
 	}
-	return unchanged(labelPath(kueue.QueueNameLabel), QueueName(old), QueueName(job))
+	return validateUnchanged(labelPath(kueue.QueueNameLabel), QueueName(old), QueueName(job))
 }
 
 // validateChange checks what else may change while the job runs, in the order of contract: job-kinds.md 1.2.
@@ -188,11 +188,11 @@ func validateChange(old, job client.Object, gates Gates, wasSuspended, isSuspend
 	var errs field.ErrorList
 	elastic := kueue.ElasticJobAnnotation
 	if !isSuspended && job.GetAnnotations()[elastic] != "true" {
-		errs = append(errs, unchanged(prebuiltPath(job), gates.PrebuiltWorkloadName(old), gates.PrebuiltWorkloadName(job))...)
+		errs = append(errs, validateUnchanged(prebuiltPath(job), gates.PrebuiltWorkloadName(old), gates.PrebuiltWorkloadName(job))...)
 	}
 	if !wasSuspended || !isSuspended {
 		key := kueue.MaxExecTimeSecondsLabel
-		errs = append(errs, unchanged(labelPath(key), old.GetLabels()[key], job.GetLabels()[key])...)
+		errs = append(errs, validateUnchanged(labelPath(key), old.GetLabels()[key], job.GetLabels()[key])...)
 	}
 	had, has := old.GetLabels()[kueue.PriorityClassLabel], job.GetLabels()[kueue.PriorityClassLabel]
 	switch {
@@ -202,7 +202,7 @@ func validateChange(old, job client.Object, gates Gates, wasSuspended, isSuspend
 		errs = append(errs, field.Invalid(labelPath(kueue.PriorityClassLabel), has, "WorkloadPriorityClass cannot be removed from a workload"))
 	}
 	if was, is := old.GetAnnotations()[elastic], job.GetAnnotations()[elastic]; (was == "true") != (is == "true") {
-		errs = append(errs, unchanged(annotationPath(elastic), was, is)...)
+		errs = append(errs, validateUnchanged(annotationPath(elastic), was, is)...)
 	}
 	if gates.AdmissionGatedBy {
 		key := kueue.AdmissionGatedByAnnotation
@@ -211,7 +211,7 @@ func validateChange(old, job client.Object, gates Gates, wasSuspended, isSuspend
 	return errs
 }
 
-func unchanged(path *field.Path, was, is string) field.ErrorList {
+func validateUnchanged(path *field.Path, was, is string) field.ErrorList {
 	if was == is {
 		return nil
 	}

@@ -35,18 +35,18 @@ func (h *webhook[T]) Default(ctx context.Context, job T) error {
 	if !h.enabled {
 		return nil
 	}
-	selected, err := selects(ctx, h.sure(), h.opts.Namespaces, job.GetNamespace())
+	selected, err := isNamespaceManaged(ctx, h.newReader(), h.opts.Namespaces, job.GetNamespace())
 	if err != nil || !selected {
 		return err
 	}
-	above, err := ancestors(ctx, h.sure(), &h.opts, job)
+	above, err := findAncestors(ctx, h.newReader(), &h.opts, job)
 	if err != nil || above.tooDeep || above.top != nil {
 		return err
 	}
 	if err := h.defaultQueue(ctx, job); err != nil {
 		return err
 	}
-	if !h.managed(job) {
+	if !h.isManaged(job) {
 		return nil
 	}
 	if err := h.defaultPriorityClass(ctx, job); err != nil {
@@ -56,7 +56,7 @@ func (h *webhook[T]) Default(ctx context.Context, job T) error {
 	return h.defaultManagedBy(ctx, job)
 }
 
-func (h *webhook[T]) managed(job T) bool {
+func (h *webhook[T]) isManaged(job T) bool {
 	return QueueName(job) != "" || h.opts.ManageJobsWithoutQueueName
 }
 
@@ -73,7 +73,7 @@ func (h *webhook[T]) defaultQueue(ctx context.Context, job T) error {
 
 func (h *webhook[T]) hasDefaultQueue(ctx context.Context, namespace string) (bool, error) {
 	key := client.ObjectKey{Namespace: namespace, Name: string(kueue.DefaultLocalQueueName)}
-	return exists(h.reader.Get(ctx, key, &kueue.LocalQueue{}))
+	return checkFound(h.reader.Get(ctx, key, &kueue.LocalQueue{}))
 }
 
 // defaultPriorityClass leaves jobs with a prebuilt Workload alone: that has its priority already.
@@ -82,7 +82,7 @@ func (h *webhook[T]) defaultPriorityClass(ctx context.Context, job T) error {
 		return nil
 	}
 	key := client.ObjectKey{Name: kueue.DefaultWorkloadPriorityClassName}
-	found, err := exists(h.reader.Get(ctx, key, &kueue.WorkloadPriorityClass{}))
+	found, err := checkFound(h.reader.Get(ctx, key, &kueue.WorkloadPriorityClass{}))
 	if err == nil && found {
 		setLabel(job, kueue.PriorityClassLabel, kueue.DefaultWorkloadPriorityClassName)
 	}
@@ -94,7 +94,7 @@ func (h *webhook[T]) defaultManagedBy(ctx context.Context, job T) error {
 	if by == nil || QueueName(job) == "" {
 		return nil
 	}
-	if manager := managerOf(&h.kind, job); manager != "" && manager != by.Default {
+	if manager := jobManager(&h.kind, job); manager != "" && manager != by.Default {
 		return nil
 	}
 	dispatched, err := h.isDispatched(ctx, client.ObjectKey{Namespace: job.GetNamespace(), Name: QueueName(job)})
@@ -109,11 +109,11 @@ func (h *webhook[T]) defaultManagedBy(ctx context.Context, job T) error {
 // exist, or not yet, ask for nothing.
 func (h *webhook[T]) isDispatched(ctx context.Context, queue client.ObjectKey) (bool, error) {
 	lq := &kueue.LocalQueue{}
-	if found, err := exists(h.sure().Get(ctx, queue, lq)); err != nil || !found {
+	if found, err := checkFound(h.newReader().Get(ctx, queue, lq)); err != nil || !found {
 		return false, err
 	}
 	cq := &kueue.ClusterQueue{}
-	if found, err := exists(h.sure().Get(ctx, client.ObjectKey{Name: string(lq.Spec.ClusterQueue)}, cq)); err != nil || !found {
+	if found, err := checkFound(h.newReader().Get(ctx, client.ObjectKey{Name: string(lq.Spec.ClusterQueue)}, cq)); err != nil || !found {
 		return false, err
 	}
 	if cq.Spec.AdmissionChecksStrategy == nil {
@@ -121,7 +121,7 @@ func (h *webhook[T]) isDispatched(ctx context.Context, queue client.ObjectKey) (
 	}
 	for _, rule := range cq.Spec.AdmissionChecksStrategy.AdmissionChecks {
 		check := &kueue.AdmissionCheck{}
-		found, err := exists(h.sure().Get(ctx, client.ObjectKey{Name: string(rule.Name)}, check))
+		found, err := checkFound(h.newReader().Get(ctx, client.ObjectKey{Name: string(rule.Name)}, check))
 		if err != nil || found && check.Spec.ControllerName == kueue.MultiKueueControllerName {
 			return found, err
 		}
@@ -129,10 +129,10 @@ func (h *webhook[T]) isDispatched(ctx context.Context, queue client.ObjectKey) (
 	return false, nil
 }
 
-func (h *webhook[T]) sure() client.Reader { return sureReader{Reader: h.reader, live: h.live} }
+func (h *webhook[T]) newReader() client.Reader { return fallbackReader{Reader: h.reader, live: h.live} }
 
-// exists turns the answer of a Get into whether there is such an object.
-func exists(err error) (bool, error) {
+// checkFound turns the answer of a Get into whether there is such an object.
+func checkFound(err error) (bool, error) {
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("look up a default: %w", err)
 	}
@@ -140,7 +140,7 @@ func exists(err error) (bool, error) {
 }
 
 func setLabel(obj client.Object, key, value string) {
-	labels := cloned(obj.GetLabels())
+	labels := cloneMap(obj.GetLabels())
 	labels[key] = value
 	obj.SetLabels(labels)
 }

@@ -69,7 +69,7 @@ func TestAManagedJobIsSuspendedWhenItIsCreated(t *testing.T) {
 				c.configure = func(*options) {}
 			}
 			cl := newClusterWith(t, c.configure, c.objects...)
-			h := job.Webhook(batchjob.Kind(), cl.options, cl, !c.disabled)
+			h := job.NewWebhook(batchjob.Kind(), cl.options, cl, !c.disabled)
 			if err := h.Default(context.Background(), c.job); err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestAJobOfADispatchedQueueIsHandedToTheDispatcher(t *testing.T) {
 			}
 		})
 		c := newCluster(t, append(dispatched(), localQueue("main"))...)
-		if err := job.Webhook(batchjob.Kind(), c.options, c, true).Default(context.Background(), j); err != nil {
+		if err := job.NewWebhook(batchjob.Kind(), c.options, c, true).Default(context.Background(), j); err != nil {
 			t.Fatal(err)
 		}
 		if got := ptr.Deref(j.Spec.ManagedBy, ""); got != want {
@@ -104,7 +104,7 @@ func TestAJobOfADispatchedQueueIsHandedToTheDispatcher(t *testing.T) {
 func TestAJobOfALocalQueueKeepsItsController(t *testing.T) {
 	j := written(func(*batchv1.Job) {})
 	c := newCluster(t, localQueue("main"), &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "cq"}})
-	if err := job.Webhook(batchjob.Kind(), c.options, c, true).Default(context.Background(), j); err != nil {
+	if err := job.NewWebhook(batchjob.Kind(), c.options, c, true).Default(context.Background(), j); err != nil {
 		t.Fatal(err)
 	}
 	if j.Spec.ManagedBy != nil {
@@ -124,7 +124,7 @@ func TestTheDefaultPriorityClassIsForJobsThatMakeTheirWorkload(t *testing.T) {
 	} {
 		j := written(c.change)
 		cl := newCluster(t, class.DeepCopy())
-		if err := job.Webhook(batchjob.Kind(), cl.options, cl, true).Default(context.Background(), j); err != nil {
+		if err := job.NewWebhook(batchjob.Kind(), cl.options, cl, true).Default(context.Background(), j); err != nil {
 			t.Fatal(err)
 		}
 		if got := j.Labels[kueue.PriorityClassLabel]; got != c.want {
@@ -143,10 +143,10 @@ func TestWhatAManagedJobMustNotSay(t *testing.T) {
 	} {
 		c := newCluster(t)
 		j := written(change)
-		if _, err := job.Webhook(batchjob.Kind(), c.options, c, true).ValidateCreate(context.Background(), j); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := job.NewWebhook(batchjob.Kind(), c.options, c, true).ValidateCreate(context.Background(), j); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := job.Webhook(batchjob.Kind(), c.options, c, false).ValidateCreate(context.Background(), j); err != nil {
+		if _, err := job.NewWebhook(batchjob.Kind(), c.options, c, false).ValidateCreate(context.Background(), j); err != nil {
 			t.Errorf("%s: a switched off kind says %v", name, err)
 		}
 	}
@@ -156,7 +156,7 @@ func TestElasticJobSetsAreRefused(t *testing.T) {
 	js := managedJobSet()
 	js.Annotations = map[string]string{kueue.ElasticJobAnnotation: "true"}
 	c := newCluster(t)
-	if _, err := job.Webhook(jobset.Kind(), c.options, c, true).ValidateCreate(context.Background(), js); err == nil {
+	if _, err := job.NewWebhook(jobset.Kind(), c.options, c, true).ValidateCreate(context.Background(), js); err == nil {
 		t.Error("accepted")
 	}
 }
@@ -206,7 +206,7 @@ func TestWhatMayChangeOfAJob(t *testing.T) {
 				change(now)
 			}
 			cl := newCluster(t, c.objects...)
-			_, err := job.Webhook(batchjob.Kind(), cl.options, cl, true).ValidateUpdate(context.Background(), old, now)
+			_, err := job.NewWebhook(batchjob.Kind(), cl.options, cl, true).ValidateUpdate(context.Background(), old, now)
 			if (err == nil) != c.allowed {
 				t.Errorf("allowed %v: %v", c.allowed, err)
 			}
@@ -220,7 +220,7 @@ func TestGatesAreOnlyGuardedWithTheirFeature(t *testing.T) {
 	old, now := newJob(), newJob()
 	now.Annotations[kueue.AdmissionGatedByAnnotation] = strings.Repeat("g", 64)
 	c := newClusterWith(t, func(o *options) { o.Gates.AdmissionGatedBy = false })
-	h := job.Webhook(batchjob.Kind(), c.options, c, true)
+	h := job.NewWebhook(batchjob.Kind(), c.options, c, true)
 	if _, err := h.ValidateUpdate(context.Background(), old, now); err != nil {
 		t.Errorf("update: %v", err)
 	}

@@ -20,13 +20,13 @@ const (
 // Weights are what one element of a list takes once it is decoded, by the name of the list's field. Without them two bytes of
 // text may become a kilobyte: "{}" is a whole pod template.
 type Weights struct {
-	of      map[string]int64
+	byName  map[string]int64
 	largest int64
 }
 
-// WeightsOf are those of the lists in the types of the given objects. Of fields that share a name the largest counts.
-func WeightsOf(objects ...any) Weights {
-	w := Weights{of: map[string]int64{}, largest: elementWeight}
+// Measure are those of the lists in the types of the given objects. Of fields that share a name the largest counts.
+func Measure(objects ...any) Weights {
+	w := Weights{byName: map[string]int64{}, largest: elementWeight}
 	seen := map[reflect.Type]bool{}
 	for _, o := range objects {
 		w.add(reflect.TypeOf(o), "", seen)
@@ -41,7 +41,7 @@ func (w *Weights) add(t reflect.Type, field string, seen map[reflect.Type]bool) 
 		w.add(t.Elem(), field, seen)
 	case reflect.Slice, reflect.Array:
 		size := max(int64(t.Elem().Size()), elementWeight)
-		w.of[field] = max(w.of[field], size)
+		w.byName[field] = max(w.byName[field], size)
 		w.largest = max(w.largest, size)
 		w.add(t.Elem(), field, seen)
 	case reflect.Struct:
@@ -62,5 +62,5 @@ func (w *Weights) element(field []byte, known bool) int64 {
 	if !known {
 		return max(w.largest, elementWeight)
 	}
-	return max(w.of[string(field)], elementWeight)
+	return max(w.byName[string(field)], elementWeight)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 func weightOf(text string, pieces int) int64 {
-	s := Scanner{Weights: WeightsOf(batchv1.JobList{})}
+	s := Scanner{Weights: Measure(batchv1.JobList{})}
 	for len(text) > 0 {
 		n := min(pieces, len(text))
 		s.Feed([]byte(text[:n]))
@@ -19,7 +19,7 @@ func weightOf(text string, pieces int) int64 {
 }
 
 func TestElementsWeighWhatTheirTypeTakes(t *testing.T) {
-	w := WeightsOf(batchv1.JobList{}, &corev1.PodList{})
+	w := Measure(batchv1.JobList{}, &corev1.PodList{})
 	for field, least := range map[string]int64{"items": 1000, "containers": 400, "args": elementWeight, "unheard of": elementWeight} {
 		if got := w.element([]byte(field), true); got < least || got > 4096 {
 			t.Errorf("an element of %s weighs %d", field, got)

@@ -17,15 +17,15 @@ import (
 // Transform does what inner does (nil: nothing) and makes Workloads detailed before that, for an informers' cache of somebody who
 // only reads them.
 func Transform(inner toolscache.TransformFunc) toolscache.TransformFunc {
-	return after(hearReasons, inner)
+	return compose(refineWorkload, inner)
 }
 
 // OwnTransform does the same for the cache behind [Client], and adds what is not said of Workloads that were never admitted.
 func OwnTransform(inner toolscache.TransformFunc) toolscache.TransformFunc {
-	return after(hearAll, inner)
+	return compose(refineOwnWorkload, inner)
 }
 
-func after(hear func(any), inner toolscache.TransformFunc) toolscache.TransformFunc {
+func compose(hear func(any), inner toolscache.TransformFunc) toolscache.TransformFunc {
 	return func(object any) (any, error) {
 		hear(object)
 		if inner == nil {
@@ -37,25 +37,25 @@ func after(hear func(any), inner toolscache.TransformFunc) toolscache.TransformF
 
 // Client returns a client that writes coarse reasons and answers with detailed ones. Reads are left to the inner client's
 // cache, whose informers need [OwnTransform].
-func Client(inner client.Client) client.Client { return &coarse{Client: inner} }
+func Client(inner client.Client) client.Client { return &coarseClient{Client: inner} }
 
-type coarse struct{ client.Client }
+type coarseClient struct{ client.Client }
 
-func (c *coarse) Patch(ctx context.Context, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
+func (c *coarseClient) Patch(ctx context.Context, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
 	err := c.Client.Patch(ctx, obj, p, opts...)
-	hearAll(obj)
+	refineOwnWorkload(obj)
 	return err
 }
 
-func (c *coarse) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
+func (c *coarseClient) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
 	err := c.Client.Update(ctx, obj, opts...)
-	hearAll(obj)
+	refineOwnWorkload(obj)
 	return err
 }
 
-func (c *coarse) Status() client.SubResourceWriter { return c.SubResource("status") }
+func (c *coarseClient) Status() client.SubResourceWriter { return c.SubResource("status") }
 
-func (c *coarse) SubResource(name string) client.SubResourceClient {
+func (c *coarseClient) SubResource(name string) client.SubResourceClient {
 	inner := c.Client.SubResource(name)
 	if name != "status" {
 		return inner
@@ -67,14 +67,14 @@ type coarseStatus struct{ client.SubResourceClient }
 
 func (s *coarseStatus) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 	if wl, ok := obj.(*kueue.Workload); ok {
-		wl.Status.Conditions = slices.DeleteFunc(wl.Status.Conditions, unsaid)
+		wl.Status.Conditions = slices.DeleteFunc(wl.Status.Conditions, isImplied)
 		ready := allReady(wl.Status.AdmissionChecks)
 		for i := range wl.Status.Conditions {
-			say(&wl.Status.Conditions[i], ready)
+			generalize(&wl.Status.Conditions[i], ready)
 		}
 	}
 	err := s.SubResourceClient.Update(ctx, obj, opts...)
-	hearAll(obj)
+	refineOwnWorkload(obj)
 	return err
 }
 
@@ -88,17 +88,17 @@ func (s *coarseStatus) Patch(ctx context.Context, obj client.Object, p client.Pa
 		return fmt.Errorf("encode the patch of workload %s/%s: %w", wl.Namespace, wl.Name, err)
 	}
 	if p.Type() == types.ApplyPatchType || p.Type() == types.MergePatchType {
-		if data, err = sayIn(data); err != nil {
+		if data, err = generalizePatch(data); err != nil {
 			return fmt.Errorf("translate the patch of workload %s/%s: %w", wl.Namespace, wl.Name, err)
 		}
 	}
 	err = s.SubResourceClient.Patch(ctx, obj, client.RawPatch(p.Type(), data), opts...)
-	hearAll(obj)
+	refineOwnWorkload(obj)
 	return err
 }
 
-// sayIn makes the conditions of a patch coarse, and leaves everything else in it as it is.
-func sayIn(patch []byte) ([]byte, error) {
+// generalizePatch makes the conditions of a patch coarse, and leaves everything else in it as it is.
+func generalizePatch(patch []byte) ([]byte, error) {
 	var whole, status map[string]json.RawMessage
 	if err := json.Unmarshal(patch, &whole); err != nil {
 		return nil, err
@@ -114,11 +114,11 @@ func sayIn(patch []byte) ([]byte, error) {
 	if err := unmarshal(status["admissionChecks"], &checks); err != nil {
 		return nil, err
 	}
-	said := slices.DeleteFunc(conditions, unsaid)
+	said := slices.DeleteFunc(conditions, isImplied)
 	changed := len(said) < len(conditions)
 	conditions = said
 	for i := range conditions {
-		changed = say(&conditions[i], allReady(checks)) || changed
+		changed = generalize(&conditions[i], allReady(checks)) || changed
 	}
 	if !changed {
 		return patch, nil

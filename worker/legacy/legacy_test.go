@@ -209,8 +209,8 @@ func TestWhatSomebodyElseSaidStaysAsItIs(t *testing.T) {
 	for _, message := range []string{"couldn't assign flavors", "LocalQueue lq is inactive", "note: more", "Waits"} {
 		c := metav1.Condition{Type: kueue.WorkloadQuotaReserved, Status: metav1.ConditionFalse, Reason: "Pending", Message: message}
 		was := c
-		hear(&c)
-		if say(&c, true); c != was {
+		refineCondition(&c)
+		if generalize(&c, true); c != was {
 			t.Errorf("got %+v, want %+v", c, was)
 		}
 	}
@@ -219,7 +219,7 @@ func TestWhatSomebodyElseSaidStaysAsItIs(t *testing.T) {
 		{Type: kueue.WorkloadEvicted, Status: metav1.ConditionFalse, Reason: "Deactivated"},
 		{Type: kueue.WorkloadRequeued, Status: metav1.ConditionFalse, Reason: "Deactivated"},
 	} {
-		if was := c; say(&c, false) || c != was {
+		if was := c; generalize(&c, false) || c != was {
 			t.Errorf("got %+v, want %+v", c, was)
 		}
 	}

@@ -20,7 +20,7 @@ func Reason(detailed kueue.Reason, message string) kueue.Reason {
 		kueue.ReasonTopologyPlacementFailed, kueue.ReasonWaitingForPreemptedWorkloads, kueue.ReasonDeactivated:
 		return kueue.ReasonPending
 	case kueue.ReasonMisconfigured, kueue.ReasonSuspended:
-		if ofQueues(message) == "" {
+		if refineQueueMessage(message) == "" {
 			return kueue.ReasonPending
 		}
 		return kueue.ReasonInadmissible
@@ -36,8 +36,8 @@ func Reason(detailed kueue.Reason, message string) kueue.Reason {
 	}
 }
 
-// say makes a condition coarse; ready tells whether all checks of the Workload are. It reports whether that changed anything.
-func say(c *metav1.Condition, ready bool) bool {
+// generalize makes a condition coarse; ready tells whether all checks of the Workload are. It reports whether that changed anything.
+func generalize(c *metav1.Condition, ready bool) bool {
 	was := kueue.Reason(c.Reason)
 	switch {
 	case c.Status != metav1.ConditionFalse:
@@ -47,7 +47,7 @@ func say(c *metav1.Condition, ready bool) bool {
 	case c.Type == kueue.WorkloadAdmitted && was == kueue.ReasonUnsatisfiedAdmissionChecks:
 		c.Reason = string(kueue.ReasonUnsatisfiedChecks)
 	case c.Type == kueue.WorkloadAdmitted && was == kueue.ReasonNoReservation && !ready && c.Message == noReservation:
-		c.Reason, c.Message = string(kueue.ReasonNoReservationUnsatisfiedChecks), neither
+		c.Reason, c.Message = string(kueue.ReasonNoReservationUnsatisfiedChecks), noReason
 	}
 	return c.Reason != string(was)
 }
@@ -55,40 +55,40 @@ func say(c *metav1.Condition, ready bool) bool {
 // What Admitted=False says without quota, and without quota and checks.
 const (
 	noReservation = "The workload has no reservation"
-	neither       = "The workload has no reservation and not all checks ready"
+	noReason      = "The workload has no reservation and not all checks ready"
 )
 
-// hear takes back what say has done, as far as the message tells.
-func hear(c *metav1.Condition) {
+// refineCondition takes back what say has done, as far as the message tells.
+func refineCondition(c *metav1.Condition) {
 	coarse := kueue.Reason(c.Reason)
 	switch {
 	case c.Status != metav1.ConditionFalse:
 	case c.Type == kueue.WorkloadQuotaReserved:
-		if detailed := detailedOf(coarse, c.Message); detailed != "" {
+		if detailed := refine(coarse, c.Message); detailed != "" {
 			c.Reason = string(detailed)
 		}
 	case c.Type == kueue.WorkloadAdmitted && coarse == kueue.ReasonUnsatisfiedChecks:
 		c.Reason = string(kueue.ReasonUnsatisfiedAdmissionChecks)
 	case c.Type == kueue.WorkloadAdmitted && coarse == kueue.ReasonNoReservationUnsatisfiedChecks:
 		c.Reason = string(kueue.ReasonNoReservation)
-		if c.Message == neither {
+		if c.Message == noReason {
 			c.Message = noReservation
 		}
 	}
 }
 
-// hearReasons makes the conditions of a Workload that came from the API detailed.
-func hearReasons(object any) {
+// refineWorkload makes the conditions of a Workload that came from the API detailed.
+func refineWorkload(object any) {
 	if wl, ok := object.(*kueue.Workload); ok {
 		for i := range wl.Status.Conditions {
-			hear(&wl.Status.Conditions[i])
+			refineCondition(&wl.Status.Conditions[i])
 		}
 	}
 }
 
-// hearAll does the same and adds what is not said of a Workload that was never admitted.
-func hearAll(object any) {
-	hearReasons(object)
+// refineOwnWorkload does the same and adds what is not said of a Workload that was never admitted.
+func refineOwnWorkload(object any) {
+	refineWorkload(object)
 	if wl, ok := object.(*kueue.Workload); ok && meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadAdmitted) == nil {
 		wl.Status.Conditions = append(wl.Status.Conditions, neverAdmitted(wl))
 	}
@@ -108,8 +108,8 @@ func neverAdmitted(wl *kueue.Workload) metav1.Condition {
 	return c
 }
 
-// unsaid tells whether a condition is not for the API: a Workload that was never admitted says nothing of Admitted (contract:
+// isImplied tells whether a condition is not for the API: a Workload that was never admitted says nothing of Admitted (contract:
 // messages.md 1.5).
-func unsaid(c metav1.Condition) bool {
+func isImplied(c metav1.Condition) bool {
 	return c.Type == kueue.WorkloadAdmitted && c.Status == metav1.ConditionFalse && c.LastTransitionTime.IsZero()
 }

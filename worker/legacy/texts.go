@@ -9,22 +9,22 @@ import (
 // gatedPreemption is what a Workload is told whose preemption gates are closed.
 const gatedPreemption = "Workload requires preemption, but it's gated"
 
-// detailedOf finds the detailed reason by the message, whose texts are literal; empty if the message is of no known form.
-func detailedOf(coarse kueue.Reason, message string) kueue.Reason {
+// refine finds the detailed reason by the message, whose texts are literal; empty if the message is of no known form.
+func refine(coarse kueue.Reason, message string) kueue.Reason {
 	switch coarse {
 	case kueue.ReasonWaiting:
 		return kueue.ReasonWaitingForPodsReady
 	case kueue.ReasonInadmissible:
-		return ofQueues(message)
+		return refineQueueMessage(message)
 	case kueue.ReasonPending:
-		return ofVerdict(message)
+		return refineSchedulerMessage(message)
 	default:
 		return ""
 	}
 }
 
-// ofQueues is the reason of a message about a queue that is missing or closed.
-func ofQueues(message string) kueue.Reason {
+// refineQueueMessage is the reason of a message about a queue that is missing or closed.
+func refineQueueMessage(message string) kueue.Reason {
 	if !strings.HasPrefix(message, "LocalQueue ") && !strings.HasPrefix(message, "ClusterQueue ") {
 		return ""
 	}
@@ -38,8 +38,8 @@ func ofQueues(message string) kueue.Reason {
 	}
 }
 
-// ofVerdict is the reason of a message of the scheduler or of an eviction.
-func ofVerdict(message string) kueue.Reason {
+// refineSchedulerMessage is the reason of a message of the scheduler or of an eviction.
+func refineSchedulerMessage(message string) kueue.Reason {
 	switch {
 	case message == "The workload is deactivated":
 		return kueue.ReasonDeactivated
@@ -54,7 +54,7 @@ func ofVerdict(message string) kueue.Reason {
 	case startsWith(message, "Workload has overlapping preemption targets", "Workload no longer fits"):
 		return kueue.ReasonWaitingForQuota
 	case startsWith(message, "couldn't assign flavors to pod set ", "failed to assign flavors to pod set "):
-		return ofFlavors(message)
+		return refineFlavorMessage(message)
 	case startsWith(message, "Workload is pending evaluation", "AdmissionGatedBy cleared", "The workload has failed admission checks",
 		"Preempted to accommodate ", "Exceeded the PodsReady timeout ", "Evicted ", "The ClusterQueue is stopped", "The LocalQueue is stopped"):
 		return kueue.ReasonPendingEvaluation
@@ -63,8 +63,8 @@ func ofVerdict(message string) kueue.Reason {
 	}
 }
 
-// ofFlavors names what gives most hope where several things are in the way: who waits without need loses less than who leaves.
-func ofFlavors(message string) kueue.Reason {
+// refineFlavorMessage names what gives most hope where several things are in the way: who waits without need loses less than who leaves.
+func refineFlavorMessage(message string) kueue.Reason {
 	switch {
 	case strings.Contains(message, "insufficient unused quota for "):
 		return kueue.ReasonWaitingForQuota

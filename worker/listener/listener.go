@@ -29,13 +29,13 @@ const (
 // let the first who comes keep everybody else out.
 type Listener struct {
 	net.Listener
-	room   *Room
-	closed func(Refusal)
+	limiter *Limiter
+	closed  func(Refusal)
 }
 
-// Bound bounds the connections of a listener, and tells closed of each that is closed for it.
-func Bound(inner net.Listener, limits Limits, closed func(Refusal)) *Listener {
-	return &Listener{Listener: inner, room: NewRoom(limits.Total, limits.Remote, 0), closed: closed}
+// NewListener bounds the connections of a listener, and tells closed of each that is closed for it.
+func NewListener(inner net.Listener, limits Limits, closed func(Refusal)) *Listener {
+	return &Listener{Listener: inner, limiter: NewLimiter(limits.Total, limits.Remote, 0), closed: closed}
 }
 
 // Accept returns the next connection that there is room for.
@@ -45,7 +45,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		hold, ok := l.room.Enter(RemoteOf(c.RemoteAddr().String()), 1, func() {
+		hold, ok := l.limiter.TryAcquire(RemoteAddress(c.RemoteAddr().String()), 1, func() {
 			l.closed(Displaced)
 			_ = c.Close() // whoever reads from it or writes to it is told
 		})
@@ -65,12 +65,12 @@ type conn struct {
 
 // Close implements net.Conn.
 func (c *conn) Close() error {
-	defer c.hold.Leave()
+	defer c.hold.Release()
 	return c.Conn.Close()
 }
 
-// RemoteOf is the address of a remote, of its address and port; the zero address, which all share, if there is none.
-func RemoteOf(address string) netip.Addr {
+// RemoteAddress is the address of a remote, of its address and port; the zero address, which all share, if there is none.
+func RemoteAddress(address string) netip.Addr {
 	remote, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return netip.Addr{}

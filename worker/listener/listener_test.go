@@ -27,7 +27,7 @@ func serve(t *testing.T, limits Limits, server *http.Server) *service {
 	s := &service{address: inner.Addr().String(), closed: map[Refusal]int{}}
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
 	go func() {
-		_ = server.Serve(Bound(inner, limits, func(why Refusal) {
+		_ = server.Serve(NewListener(inner, limits, func(why Refusal) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.closed[why]++
@@ -147,7 +147,7 @@ func TestARemoteIsItsAddressWhateverItIsWrittenLike(t *testing.T) {
 	for address, want := range map[string]string{
 		"10.0.0.1:1": "10.0.0.1", "[::ffff:10.0.0.1]:2": "10.0.0.1", "[fe80::1%eth0]:3": "fe80::1", "pipe": "invalid IP", "": "invalid IP",
 	} {
-		if got := RemoteOf(address).String(); got != want {
+		if got := RemoteAddress(address).String(); got != want {
 			t.Errorf("%s is of %s", address, got)
 		}
 	}

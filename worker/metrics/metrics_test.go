@@ -49,7 +49,7 @@ func testClusterQueue() *kueue.ClusterQueue {
 
 // registeredElsewhere are the metrics of the contract that are not registered here, and why.
 var registeredElsewhere = map[string]string{
-	"kueue_build_info":                          "worker/program",
+	"kueue_build_info":                          "worker/manager",
 	"multikueue_workloads_admitted_total":       "admissioncheck/multikueue/controller",
 	"multikueue_workloads_dispatched_total":     "admissioncheck/multikueue/controller",
 	"kueue_pod_scheduling_gate_removal_seconds": "comes with the first integration that gates pods",

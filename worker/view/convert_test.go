@@ -17,7 +17,7 @@ import (
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/quota"
 	"switchyard.dev/worker/admission/usage"
-	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/podrequests"
 )
 
 func newFairSharing(text string) *kueue.FairSharing {
@@ -163,7 +163,7 @@ func TestOptionsForConfiguration(t *testing.T) {
 	}
 	want := Options{
 		OrderByCreation: true, PartialAdmission: true, Topologies: true, PriorityBoost: true,
-		PodRequests: demand.Rules{ExcludePrefixes: []string{"example.com/"}, Transformations: map[corev1.ResourceName]demand.Transformation{
+		PodRequests: podrequests.Rules{ExcludePrefixes: []string{"example.com/"}, Transformations: map[corev1.ResourceName]podrequests.Transformation{
 			"a": {Replace: true, MultiplyBy: "b", Outputs: corev1.ResourceList{"c": resource.MustParse("2")}},
 		}},
 		Usage: &usage.Options{HalfLife: time.Hour, Interval: time.Minute, Weights: []usage.ResourceWeight{{Resource: "gpu", Weight: quota.NewWeight(2_500_000_000)}}},

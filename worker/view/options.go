@@ -7,7 +7,7 @@ import (
 	config "switchyard.dev/apis/config/v1beta2"
 	"switchyard.dev/worker/admission/quota"
 	"switchyard.dev/worker/admission/usage"
-	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/podrequests"
 )
 
 // Options are the settings that change what a workload asks for and what its place in its queue is.
@@ -26,7 +26,7 @@ type Options struct {
 	// PriorityBoost adds the annotation priority-boost to the priority (contract: kueue-api.md 4.16).
 	PriorityBoost bool
 	// PodRequests says which resources count, and as what.
-	PodRequests demand.Rules
+	PodRequests podrequests.Rules
 	// Usage orders LocalQueues by recent usage, in the ClusterQueues that ask for it; nil in none (contract:
 	// kueue-api.md 4.14).
 	Usage *usage.Options
@@ -41,7 +41,7 @@ func OptionsFor(cfg *config.Configuration, gates features.Set) Options {
 
 		WithoutReclaimablePods: !gates.Enabled(features.ReclaimablePods),
 
-		PodRequests: demand.RulesOf(cfg.Resources),
+		PodRequests: podrequests.NewRules(cfg.Resources),
 		Usage:       usageOptions(cfg.AdmissionFairSharing),
 	}
 	if w := cfg.WaitForPodsReady; w != nil && w.RequeuingStrategy != nil && w.RequeuingStrategy.Timestamp != nil {

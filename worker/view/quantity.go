@@ -5,14 +5,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"switchyard.dev/worker/admission/amount"
-	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/podrequests"
 )
 
-// AmountOf is [demand.AmountOf].
-func AmountOf(name string, q resource.Quantity) amount.Amount { return demand.AmountOf(name, q) }
+// AmountOf is [demand.ToAmount].
+func AmountOf(name string, q resource.Quantity) amount.Amount { return podrequests.ToAmount(name, q) }
 
-// QuantityOf is [demand.QuantityOf].
-func QuantityOf(name string, a amount.Amount) resource.Quantity { return demand.QuantityOf(name, a) }
+// QuantityOf is [demand.ToQuantity].
+func QuantityOf(name string, a amount.Amount) resource.Quantity {
+	return podrequests.ToQuantity(name, a)
+}
 
-// ResourceListOf is [demand.ListOf].
-func ResourceListOf(v amount.Vector) corev1.ResourceList { return demand.ListOf(v) }
+// ResourceListOf is [demand.ToResourceList].
+func ResourceListOf(v amount.Vector) corev1.ResourceList { return podrequests.ToResourceList(v) }

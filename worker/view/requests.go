@@ -11,7 +11,7 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
-	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/podrequests"
 )
 
 // requestedPodSets is what the spec of a workload asks for in its namespace, computed once for as long as neither changes.
@@ -49,7 +49,7 @@ func (v *View) requestedBy(w *workload) *requestedPodSets {
 
 func (v *View) computeRequested(wl *kueue.Workload) *requestedPodSets {
 	out := &requestedPodSets{podSets: make([]admission.PodSet, 0, len(wl.Spec.PodSets))}
-	var problems demand.Problems
+	var problems podrequests.Problems
 	reducible := !v.opts.PartialAdmission
 	for i := range wl.Spec.PodSets {
 		ps := &wl.Spec.PodSets[i]
@@ -57,15 +57,15 @@ func (v *View) computeRequested(wl *kueue.Workload) *requestedPodSets {
 		if !reducible && ps.MinCount != nil && *ps.MinCount < ps.Count {
 			set.MinCount, reducible = *ps.MinCount, true // Only one may have it.
 		}
-		in := demand.Surroundings{
+		in := podrequests.Context{
 			LimitRanges: v.limitRanges[wl.Namespace],
 			Path:        field.NewPath("spec", "podSets").Index(i).Child("template", "spec"),
 		}
 		if class := ps.Template.Spec.RuntimeClassName; class != nil {
 			in.RuntimeClass = v.runtimeClasses[*class]
 		}
-		var found demand.Problems
-		set.Requests, found = v.opts.PodRequests.Of(&ps.Template.Spec, in)
+		var found podrequests.Problems
+		set.Requests, found = v.opts.PodRequests.Compute(&ps.Template.Spec, in)
 		problems.Add(found)
 		out.podSets = append(out.podSets, set)
 	}
@@ -112,7 +112,7 @@ func BuildPodSetRequests(sets []admission.PodSet) []kueue.PodSetRequest {
 	out := make([]kueue.PodSetRequest, 0, len(sets))
 	for i := range sets {
 		out = append(out, kueue.PodSetRequest{
-			Name: kueue.PodSetReference(sets[i].Name), Resources: demand.ListOf(sets[i].Requests.Times(int64(sets[i].Count))),
+			Name: kueue.PodSetReference(sets[i].Name), Resources: podrequests.ToResourceList(sets[i].Requests.Times(int64(sets[i].Count))),
 		})
 	}
 	return out

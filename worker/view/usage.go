@@ -7,7 +7,7 @@ import (
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/quota"
 	"switchyard.dev/worker/admission/usage"
-	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/podrequests"
 	api "switchyard.dev/worker/workload"
 )
 
@@ -93,7 +93,7 @@ func storedUsage(lq *kueue.LocalQueue) usage.LocalQueueUsage {
 	was := lq.Status.FairSharing.AdmissionFairSharingStatus
 	account := usage.LocalQueueUsage{SampledAt: was.LastUpdate.Time}
 	for name, q := range was.ConsumedResources {
-		account.Consumed = append(account.Consumed, usage.Consumed{Resource: string(name), Milli: demand.ThousandthsOf(q)})
+		account.Consumed = append(account.Consumed, usage.Consumed{Resource: string(name), Milli: podrequests.ToThousandths(q)})
 	}
 	return account
 }
@@ -103,5 +103,5 @@ func fairSharingWeight(f *kueue.FairSharing) quota.Weight {
 	if f == nil || f.Weight == nil {
 		return quota.Weight{}
 	}
-	return quota.NewWeight(demand.BillionthsOf(*f.Weight))
+	return quota.NewWeight(podrequests.ToBillionths(*f.Weight))
 }

@@ -11,40 +11,40 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// ClusterQueue says what is wrong with a new ClusterQueue (contract: messages.md 4.2).
-func (g Gates) ClusterQueue(q *kueue.ClusterQueue) field.ErrorList {
-	return append(g.clusterQueue(q), onFlavors(q, nil)...)
+// ValidateClusterQueue says what is wrong with a new ClusterQueue (contract: messages.md 4.2).
+func (g Gates) ValidateClusterQueue(q *kueue.ClusterQueue) field.ErrorList {
+	return append(g.validateClusterQueue(q), usesFlavors(q, nil)...)
 }
 
-// ClusterQueueUpdate says what is wrong with an update. Names of flavors that the
+// ValidateClusterQueueUpdate says what is wrong with an update. Names of flavors that the
 // queue does not have are tolerated where they were before, unless the gate is on.
-func (g Gates) ClusterQueueUpdate(old, q *kueue.ClusterQueue) field.ErrorList {
+func (g Gates) ValidateClusterQueueUpdate(old, q *kueue.ClusterQueue) field.ErrorList {
 	tolerated := old
 	if g.StrictOnFlavors {
 		tolerated = nil
 	}
-	return slices.Concat(g.clusterQueue(q), onFlavors(q, tolerated), concurrentUpdate(old, q))
+	return slices.Concat(g.validateClusterQueue(q), usesFlavors(q, tolerated), validateConcurrentAdmissionUpdate(old, q))
 }
 
-// clusterQueue leaves out what the schema refuses before: preemption and flavorFungibility.
-func (g Gates) clusterQueue(q *kueue.ClusterQueue) field.ErrorList {
+// validateClusterQueue leaves out what the schema refuses before: preemption and flavorFungibility.
+func (g Gates) validateClusterQueue(q *kueue.ClusterQueue) field.ErrorList {
 	path := field.NewPath("spec")
 	groups := path.Child("resourceGroups")
-	rules := quotaRules{above: "cohort", lends: q.Spec.CohortName != "", lendsAtMostNominal: true}
-	all := rules.groups(q.Spec.ResourceGroups, groups)
+	rules := quotaRules{parentPath: "cohort", lends: q.Spec.CohortName != "", lendsAtMostNominal: true}
+	all := rules.validateGroups(q.Spec.ResourceGroups, groups)
 	if selector := q.Spec.NamespaceSelector; selector != nil {
 		all = append(all, metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, path.Child("namespaceSelector"))...)
 	}
-	all = append(all, fairSharing(q.Spec.FairSharing, path.Child("fairSharing"))...)
-	all = append(all, sizes(q.Spec.ResourceGroups, groups)...)
+	all = append(all, validateFairSharing(q.Spec.FairSharing, path.Child("fairSharing"))...)
+	all = append(all, validateSizes(q.Spec.ResourceGroups, groups)...)
 	if g.Variants {
-		all = append(all, concurrent(&q.Spec, path)...)
+		all = append(all, validateConcurrentAdmission(&q.Spec, path)...)
 	}
 	return all
 }
 
-// sizes bounds the queue as a whole.
-func sizes(groups []kueue.ResourceGroup, path *field.Path) field.ErrorList {
+// validateSizes bounds the queue as a whole.
+func validateSizes(groups []kueue.ResourceGroup, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	flavors, resources := 0, 0
 	for _, group := range groups {
@@ -68,7 +68,7 @@ func sizes(groups []kueue.ResourceGroup, path *field.Path) field.ErrorList {
 	return all
 }
 
-func flavorsOf(q *kueue.ClusterQueueSpec) []kueue.ResourceFlavorReference {
+func listFlavors(q *kueue.ClusterQueueSpec) []kueue.ResourceFlavorReference {
 	var names []kueue.ResourceFlavorReference
 	for _, group := range q.ResourceGroups {
 		for _, flavor := range group.Flavors {
@@ -78,18 +78,18 @@ func flavorsOf(q *kueue.ClusterQueueSpec) []kueue.ResourceFlavorReference {
 	return names
 }
 
-// onFlavors refuses checks on flavors that the queue does not have, but for those
+// usesFlavors refuses checks on flavors that the queue does not have, but for those
 // that the old queue, if there is one, named for the same check.
-func onFlavors(q, old *kueue.ClusterQueue) field.ErrorList {
+func usesFlavors(q, old *kueue.ClusterQueue) field.ErrorList {
 	if q.Spec.AdmissionChecksStrategy == nil {
 		return nil
 	}
 	var all field.ErrorList
-	known := flavorsOf(&q.Spec)
+	known := listFlavors(&q.Spec)
 	slices.Sort(known)
 	path := field.NewPath("spec", "admissionChecksStrategy", "admissionChecks")
 	for i, rule := range q.Spec.AdmissionChecksStrategy.AdmissionChecks {
-		tolerated := onFlavorsBefore(old, rule.Name)
+		tolerated := usesFlavorsBefore(old, rule.Name)
 		for j, flavor := range rule.OnFlavors {
 			if !slices.Contains(known, flavor) && !slices.Contains(tolerated, flavor) {
 				all = append(all, field.NotSupported(path.Index(i).Child("onFlavors").Index(j), flavor, known))
@@ -99,7 +99,7 @@ func onFlavors(q, old *kueue.ClusterQueue) field.ErrorList {
 	return all
 }
 
-func onFlavorsBefore(old *kueue.ClusterQueue, check kueue.AdmissionCheckReference) []kueue.ResourceFlavorReference {
+func usesFlavorsBefore(old *kueue.ClusterQueue, check kueue.AdmissionCheckReference) []kueue.ResourceFlavorReference {
 	if old == nil || old.Spec.AdmissionChecksStrategy == nil {
 		return nil
 	}
@@ -111,29 +111,29 @@ func onFlavorsBefore(old *kueue.ClusterQueue, check kueue.AdmissionCheckReferenc
 	return nil
 }
 
-// concurrent checks a policy to race a workload in several flavors.
-func concurrent(spec *kueue.ClusterQueueSpec, path *field.Path) field.ErrorList {
+// validateConcurrentAdmission checks a policy to race a workload in several flavors.
+func validateConcurrentAdmission(spec *kueue.ClusterQueueSpec, path *field.Path) field.ErrorList {
 	policy := spec.ConcurrentAdmissionPolicy
 	if policy == nil {
 		return nil
 	}
 	const defined = "when ConcurrentAdmissionPolicy is defined"
 	var all field.ErrorList
-	groups, flavors := path.Child("resourceGroups"), flavorsOf(spec)
+	groups, flavors := path.Child("resourceGroups"), listFlavors(spec)
 	if n := len(spec.ResourceGroups); n != 1 {
 		all = append(all, field.Invalid(groups, n, "must have exactly one ResourceGroup "+defined))
 	} else if n := len(flavors); n > maxConcurrentFlavors {
 		all = append(all, field.Invalid(groups.Index(0).Child("flavors"), n,
 			fmt.Sprintf("cannot have more than %d resource flavors in the ResourceGroup %s", maxConcurrentFlavors, defined)))
 	}
-	all = append(all, constraints(&policy.Migration, flavors, path.Child("concurrentAdmissionPolicy", "migration", "constraints"))...)
+	all = append(all, validateConstraints(&policy.Migration, flavors, path.Child("concurrentAdmissionPolicy", "migration", "constraints"))...)
 	if spec.QueueingStrategy == kueue.StrictFIFO {
 		all = append(all, field.Invalid(path.Child("queueingStrategy"), spec.QueueingStrategy, "StrictFIFO queueing strategy cannot be used "+defined))
 	}
 	return all
 }
 
-func constraints(migration *kueue.ConcurrentAdmissionMigration, flavors []kueue.ResourceFlavorReference, path *field.Path) field.ErrorList {
+func validateConstraints(migration *kueue.ConcurrentAdmissionMigration, flavors []kueue.ResourceFlavorReference, path *field.Path) field.ErrorList {
 	if migration.Constraints == nil {
 		return nil
 	}
@@ -148,8 +148,8 @@ func constraints(migration *kueue.ConcurrentAdmissionMigration, flavors []kueue.
 	return all
 }
 
-// concurrentUpdate keeps the policy as it was.
-func concurrentUpdate(old, q *kueue.ClusterQueue) field.ErrorList {
+// validateConcurrentAdmissionUpdate keeps the policy as it was.
+func validateConcurrentAdmissionUpdate(old, q *kueue.ClusterQueue) field.ErrorList {
 	if apiequality.Semantic.DeepEqual(old.Spec.ConcurrentAdmissionPolicy, q.Spec.ConcurrentAdmissionPolicy) {
 		return nil
 	}

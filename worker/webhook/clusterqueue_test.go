@@ -73,9 +73,9 @@ func TestClusterQueues(t *testing.T) {
 			queue := read[kueue.ClusterQueue](t, "spec: {"+c.spec+"}")
 			gates := byDefault()
 			gates.Variants = true
-			expect(t, gates.ClusterQueue(queue), c.want)
+			expect(t, gates.ValidateClusterQueue(queue), c.want)
 			if !strings.Contains(c.name, "it has not") {
-				expect(t, gates.ClusterQueueUpdate(queue, queue), c.want)
+				expect(t, gates.ValidateClusterQueueUpdate(queue, queue), c.want)
 			}
 		})
 	}
@@ -105,7 +105,7 @@ func TestUpdatesOfClusterQueues(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			old := read[kueue.ClusterQueue](t, "spec: {"+quotas("cpu: a")+c.old+"}")
 			queue := read[kueue.ClusterQueue](t, "spec: {"+quotas("cpu: a")+c.spec+"}")
-			expect(t, c.gates.ClusterQueueUpdate(old, queue), c.want)
+			expect(t, c.gates.ValidateClusterQueueUpdate(old, queue), c.want)
 		})
 	}
 }
@@ -123,7 +123,7 @@ func TestCohorts(t *testing.T) {
 		{"a negative weight", `fairSharing: {weight: "-1"}`, "spec.fairSharing must be greater than or equal to 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			expect(t, Cohort(read[kueue.Cohort](t, "metadata: {name: c}\nspec: {"+c.spec+"}")), c.want)
+			expect(t, ValidateCohort(read[kueue.Cohort](t, "metadata: {name: c}\nspec: {"+c.spec+"}")), c.want)
 		})
 	}
 }
@@ -136,7 +136,7 @@ func TestResourceFlavors(t *testing.T) {
 		{"a taint twice", `nodeTaints: [{key: k, value: a, effect: NoSchedule}, {key: k, value: b, effect: NoSchedule}]`, "spec.nodeTaints[1] Duplicate"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			expect(t, ResourceFlavor(read[kueue.ResourceFlavor](t, "spec: {"+c.spec+"}")), c.want)
+			expect(t, ValidateResourceFlavor(read[kueue.ResourceFlavor](t, "spec: {"+c.spec+"}")), c.want)
 		})
 	}
 }

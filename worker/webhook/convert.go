@@ -15,10 +15,10 @@ import (
 const ConversionPath = "/convert"
 
 const (
-	// leastObject is less than any object has, in bytes: each names its kind.
-	leastObject = 32
-	// mostBesides is the most that anything else of a review has.
-	mostBesides = 1 << 10
+	// minObjectSize is less than any object has, in bytes: each names its kind.
+	minObjectSize = 32
+	// maxReviewOverhead is the most that anything else of a review has.
+	maxReviewOverhead = 1 << 10
 )
 
 // ConvertedObjects calls each for the objects that a review would have converted, until it returns false. False means that it did,
@@ -26,13 +26,13 @@ const (
 func ConvertedObjects(review []byte, each func(object []byte) bool) bool {
 	return jsontext.Members(review, func(name, value []byte) bool {
 		if string(name) != "request" {
-			return len(value) <= mostBesides
+			return len(value) <= maxReviewOverhead
 		}
 		return jsontext.Members(value, func(name, value []byte) bool {
 			if string(name) != "objects" {
-				return len(value) <= mostBesides
+				return len(value) <= maxReviewOverhead
 			}
-			return jsontext.Elements(value, func(object []byte) bool { return len(object) >= leastObject && each(object) })
+			return jsontext.Elements(value, func(object []byte) bool { return len(object) >= minObjectSize && each(object) })
 		})
 	})
 }
@@ -133,7 +133,7 @@ func plainSpec(spec []byte) bool {
 		case "queueName", "priority", "active", "maximumExecutionTimeSeconds":
 			return true
 		case "podSets":
-			return jsontext.Elements(value, only("name", "template", "count", "minCount"))
+			return jsontext.Elements(value, isSingle("name", "template", "count", "minCount"))
 		}
 		return false
 	})
@@ -162,14 +162,14 @@ func plainAdmission(admission []byte) bool {
 			return true
 		case "podSetAssignments":
 			assigned = true
-			return jsontext.Elements(value, only("name", "flavors", "resourceUsage", "count"))
+			return jsontext.Elements(value, isSingle("name", "flavors", "resourceUsage", "count"))
 		}
 		return false
 	}) && assigned
 }
 
-// only tells of an object whether it has no other members.
-func only(names ...string) func(object []byte) bool {
+// isSingle tells of an object whether it has no other members.
+func isSingle(names ...string) func(object []byte) bool {
 	return func(object []byte) bool {
 		return jsontext.Members(object, func(name, _ []byte) bool {
 			for _, n := range names {

@@ -11,11 +11,11 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// ResourceFlavor says what is wrong with a ResourceFlavor (contract: messages.md 4.3).
-func ResourceFlavor(f *kueue.ResourceFlavor) field.ErrorList {
+// ValidateResourceFlavor says what is wrong with a ValidateResourceFlavor (contract: messages.md 4.3).
+func ValidateResourceFlavor(f *kueue.ResourceFlavor) field.ErrorList {
 	path := field.NewPath("spec")
 	all := metav1validation.ValidateLabels(f.Spec.NodeLabels, path.Child("nodeLabels"))
-	all = append(all, taints(f.Spec.NodeTaints, path.Child("nodeTaints"))...)
+	all = append(all, validateTaints(f.Spec.NodeTaints, path.Child("nodeTaints"))...)
 	for i := range f.Spec.Tolerations {
 		if key := f.Spec.Tolerations[i].Key; key != "" {
 			all = append(all, metav1validation.ValidateLabelName(key, path.Child("tolerations").Index(i).Child("key"))...)
@@ -24,8 +24,8 @@ func ResourceFlavor(f *kueue.ResourceFlavor) field.ErrorList {
 	return all
 }
 
-// taints must be such as a node can have, and unique by key and effect, as on a node.
-func taints(taints []corev1.Taint, path *field.Path) field.ErrorList {
+// validateTaints must be such as a node can have, and unique by key and effect, as on a node.
+func validateTaints(taints []corev1.Taint, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	seen := map[corev1.Taint]bool{}
 	for i, taint := range taints {

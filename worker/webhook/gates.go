@@ -26,8 +26,8 @@ type Gates struct {
 	PriorityBoost bool
 }
 
-// GatesOf resolves the gates from the feature gates.
-func GatesOf(set features.Set) Gates {
+// NewGates resolves the gates from the feature gates.
+func NewGates(set features.Set) Gates {
 	return Gates{
 		PartialAdmission:     set.Enabled(features.PartialAdmission),
 		Elastic:              set.Enabled(features.ElasticJobsViaWorkloadSlices),

@@ -103,7 +103,7 @@ func TestAClientOfV1beta1MayWriteBackAWorkloadThatHoldsQuota(t *testing.T) {
 			stored := read[kueue.Workload](t, "metadata: {name: w, namespace: ns}\nspec: {podSets: [{name: main, count: 4, template: {}, "+c.podSet+"}], "+c.spec+"}\n"+
 				"status: {"+onTrue+","+assigned("count: 4, resourceUsage: {cpu: 4}")+","+c.status+"}")
 			written, problems := writtenBack[kueue.Workload, kueuev1beta1.Workload](t, "workloads", stored)
-			problems = append(problems, byDefault().WorkloadUpdate(stored, written)...)
+			problems = append(problems, byDefault().ValidateWorkloadUpdate(stored, written)...)
 			expect(t, problems, "")
 			if len(written.Spec.PreemptionGates) != len(stored.Spec.PreemptionGates) || len(written.Status.PreemptionGates) != len(stored.Status.PreemptionGates) {
 				t.Error("its preemption gates are lost")
@@ -115,7 +115,7 @@ func TestAClientOfV1beta1MayWriteBackAWorkloadThatHoldsQuota(t *testing.T) {
 func TestAClientOfV1beta1MayWriteBackAQueueWithFieldsItNeverSaw(t *testing.T) {
 	stored := read[kueue.ClusterQueue](t, "metadata: {name: q}\nspec: {concurrentAdmissionPolicy: {migration: {mode: TryPreferredFlavors}}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 1}]}]}]}")
 	written, problems := writtenBack[kueue.ClusterQueue, kueuev1beta1.ClusterQueue](t, "clusterqueues", stored)
-	expect(t, append(problems, byDefault().ClusterQueueUpdate(stored, written)...), "")
+	expect(t, append(problems, byDefault().ValidateClusterQueueUpdate(stored, written)...), "")
 	if written.Spec.ConcurrentAdmissionPolicy == nil {
 		t.Error("its policy is lost")
 	}

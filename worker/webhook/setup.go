@@ -25,19 +25,19 @@ func Setup(mgr ctrl.Manager, set features.Set, epochs Epochs) error {
 		return fmt.Errorf("registering kueue.x-k8s.io/v1beta1: %w", err)
 	}
 	mgr.GetWebhookServer().Register(ConversionPath, converter{general: conversion.NewWebhookHandler(mgr.GetScheme(), mgr.GetConverterRegistry())})
-	gates := GatesOf(set)
+	gates := NewGates(set)
 	for _, register := range []func() error{
 		ctrl.NewWebhookManagedBy(mgr, &kueue.ClusterQueue{}).
-			WithDefaulter(defaulter[*kueue.ClusterQueue](func(q *kueue.ClusterQueue) { keepInUse(q) })).
-			WithValidator(validator[*kueue.ClusterQueue]{create: gates.ClusterQueue, update: gates.ClusterQueueUpdate}).Complete,
+			WithDefaulter(defaulter[*kueue.ClusterQueue](func(q *kueue.ClusterQueue) { addFinalizer(q) })).
+			WithValidator(validator[*kueue.ClusterQueue]{create: gates.ValidateClusterQueue, update: gates.ValidateClusterQueueUpdate}).Complete,
 		ctrl.NewWebhookManagedBy(mgr, &kueue.Cohort{}).
-			WithValidator(validator[*kueue.Cohort]{create: Cohort, update: func(_, c *kueue.Cohort) field.ErrorList { return Cohort(c) }}).Complete,
+			WithValidator(validator[*kueue.Cohort]{create: ValidateCohort, update: func(_, c *kueue.Cohort) field.ErrorList { return ValidateCohort(c) }}).Complete,
 		ctrl.NewWebhookManagedBy(mgr, &kueue.ResourceFlavor{}).
-			WithDefaulter(defaulter[*kueue.ResourceFlavor](func(f *kueue.ResourceFlavor) { keepInUse(f) })).
-			WithValidator(validator[*kueue.ResourceFlavor]{create: ResourceFlavor, update: func(_, f *kueue.ResourceFlavor) field.ErrorList { return ResourceFlavor(f) }}).Complete,
+			WithDefaulter(defaulter[*kueue.ResourceFlavor](func(f *kueue.ResourceFlavor) { addFinalizer(f) })).
+			WithValidator(validator[*kueue.ResourceFlavor]{create: ValidateResourceFlavor, update: func(_, f *kueue.ResourceFlavor) field.ErrorList { return ValidateResourceFlavor(f) }}).Complete,
 		ctrl.NewWebhookManagedBy(mgr, &kueue.Workload{}).
 			WithDefaulter(defaulter[*kueue.Workload](gates.DefaultWorkload)).
-			WithValidator(workloads{validator[*kueue.Workload]{create: gates.Workload, update: gates.WorkloadUpdate}, epochs}).Complete,
+			WithValidator(workloadWebhook{validator[*kueue.Workload]{create: gates.ValidateWorkload, update: gates.ValidateWorkloadUpdate}, epochs}).Complete,
 		ctrl.NewWebhookManagedBy(mgr, &kueue.LocalQueue{}).Complete,
 		ctrl.NewWebhookManagedBy(mgr, &kueue.MultiKueueCluster{}).Complete,
 	} {
@@ -48,10 +48,10 @@ func Setup(mgr ctrl.Manager, set features.Set, epochs Epochs) error {
 	return nil
 }
 
-// keepInUse adds the finalizer that its controller removes once nothing uses the
+// addFinalizer adds the finalizer that its controller removes once nothing uses the
 // object any more. An object can only get a finalizer before it is being deleted,
 // which on creation is always.
-func keepInUse(object client.Object) {
+func addFinalizer(object client.Object) {
 	controllerutil.AddFinalizer(object, kueue.ResourceInUseFinalizer)
 }
 
@@ -94,14 +94,14 @@ type Epochs interface {
 	Create(ctx context.Context, object client.Object, workload string) *field.Error
 }
 
-// workloads is the validator of Workloads, which for new ones looks at what was seen before.
-type workloads struct {
+// workloadWebhook is the validator of Workloads, which for new ones looks at what was seen before.
+type workloadWebhook struct {
 	validator[*kueue.Workload]
 	epochs Epochs
 }
 
 // ValidateCreate refuses a Workload that must not be created.
-func (v workloads) ValidateCreate(ctx context.Context, w *kueue.Workload) (admission.Warnings, error) {
+func (v workloadWebhook) ValidateCreate(ctx context.Context, w *kueue.Workload) (admission.Warnings, error) {
 	all := v.create(w)
 	if err := v.epochs.Create(ctx, w, w.Name); err != nil {
 		all = append(all, err)

@@ -12,7 +12,7 @@ import (
 )
 
 // byDefault are the gates of a configuration that names none.
-func byDefault() Gates { return GatesOf(features.Set{}) }
+func byDefault() Gates { return NewGates(features.Set{}) }
 
 // read decodes a manifest strictly; an empty one is nil.
 func read[T any](t *testing.T, manifest string) *T {

@@ -57,11 +57,11 @@ func TestWhatIsSaidOfClusterQueuesThatAreRefused(t *testing.T) {
 		"no such last flavor":         quotas("cpu: b a") + try,
 		"variants in strict order":    quotas("cpu: a") + `, queueingStrategy: StrictFIFO` + retain,
 	} {
-		got.add(t, name, everyGate().ClusterQueue(read[kueue.ClusterQueue](t, "spec: {"+spec+"}")))
+		got.add(t, name, everyGate().ValidateClusterQueue(read[kueue.ClusterQueue](t, "spec: {"+spec+"}")))
 	}
 	old := read[kueue.ClusterQueue](t, "spec: {"+quotas("cpu: a")+retain+"}")
 	changed := read[kueue.ClusterQueue](t, "spec: {"+quotas("cpu: a")+`, concurrentAdmissionPolicy: {migration: {mode: TryPreferredFlavors}}}`)
-	got.add(t, "variants change", byDefault().ClusterQueueUpdate(old, changed))
+	got.add(t, "variants change", byDefault().ValidateClusterQueueUpdate(old, changed))
 	contracttest.Compare(t, "cluster queues refused", got)
 }
 
@@ -71,7 +71,7 @@ func TestWhatIsSaidOfCohortsAndFlavorsThatAreRefused(t *testing.T) {
 		"cohort limit without parent": "resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 4, borrowingLimit: 1}]}]}]",
 		"cohort weight":               `fairSharing: {weight: "-1"}`,
 	} {
-		got.add(t, name, Cohort(read[kueue.Cohort](t, "spec: {"+spec+"}")))
+		got.add(t, name, ValidateCohort(read[kueue.Cohort](t, "spec: {"+spec+"}")))
 	}
 	for name, spec := range map[string]string{
 		"taint key":      `nodeTaints: [{key: "@", effect: NoSchedule}]`,
@@ -79,7 +79,7 @@ func TestWhatIsSaidOfCohortsAndFlavorsThatAreRefused(t *testing.T) {
 		"taint twice":    `nodeTaints: [{key: a, value: x, effect: NoSchedule}, {key: a, value: "y", effect: NoSchedule}]`,
 		"toleration key": `tolerations: [{key: "@", operator: Exists}]`,
 	} {
-		got.add(t, name, ResourceFlavor(read[kueue.ResourceFlavor](t, "spec: {"+spec+"}")))
+		got.add(t, name, ValidateResourceFlavor(read[kueue.ResourceFlavor](t, "spec: {"+spec+"}")))
 	}
 	contracttest.Compare(t, "others refused", got)
 }
@@ -110,7 +110,7 @@ func TestWhatIsSaidOfWorkloadsThatAreRefused(t *testing.T) {
 		"empty boost":              {boost + "''", ""},
 	} {
 		w := read[kueue.Workload](t, fmt.Sprintf("metadata: {annotations: {%s}}\nspec: {%s}", c[0], c[1]))
-		got.add(t, name, everyGate().Workload(w))
+		got.add(t, name, everyGate().ValidateWorkload(w))
 	}
 	contracttest.Compare(t, "workloads refused", got)
 }
@@ -138,7 +138,7 @@ func TestWhatIsSaidOfChangesOfWorkloadsThatAreRefused(t *testing.T) {
 		"update of unknown":          {status(""), status(`admissionChecks: [{name: c, state: Ready, message: "", lastTransitionTime: "2026-11-21T00:00:00Z", podSetUpdates: [{name: other}]}]`)},
 		"cluster not nominated":      {status("nominatedClusterNames: [a]"), status("clusterName: b")},
 	} {
-		got.add(t, name, everyGate().WorkloadUpdate(c[0], c[1]))
+		got.add(t, name, everyGate().ValidateWorkloadUpdate(c[0], c[1]))
 	}
 	contracttest.Compare(t, "workload changes refused", got)
 }

@@ -21,40 +21,40 @@ func (g Gates) DefaultWorkload(w *kueue.Workload) {
 	}
 }
 
-// Workload says what is wrong with a new Workload (contract: messages.md 4.4).
-func (g Gates) Workload(w *kueue.Workload) field.ErrorList {
-	all := g.podSets(w)
+// ValidateWorkload says what is wrong with a new Workload (contract: messages.md 4.4).
+func (g Gates) ValidateWorkload(w *kueue.Workload) field.ErrorList {
+	all := g.validatePodSets(w)
 	if g.AdmissionGatedBy {
 		all = append(all, workload.ValidateAdmissionGates(w.Annotations[kueue.AdmissionGatedByAnnotation])...)
 	}
-	return append(all, g.boost(w)...)
+	return append(all, g.validatePriorityBoost(w)...)
 }
 
-// WorkloadUpdate says what is wrong with an update of a Workload or its status.
+// ValidateWorkloadUpdate says what is wrong with an update of a Workload or its status.
 // What did not change is not judged again, so that a rule which came later does
 // not stop an old workload on its way.
-func (g Gates) WorkloadUpdate(old, w *kueue.Workload) field.ErrorList {
-	all := g.podSetsUpdate(old, w)
+func (g Gates) ValidateWorkloadUpdate(old, w *kueue.Workload) field.ErrorList {
+	all := g.validatePodSetsUpdate(old, w)
 	if g.AdmissionGatedBy {
 		const key = kueue.AdmissionGatedByAnnotation
 		all = append(all, workload.ValidateAdmissionGatesUpdate(old.Annotations[key], w.Annotations[key])...)
 	}
 	if old.Annotations[kueue.PriorityBoostAnnotation] != w.Annotations[kueue.PriorityBoostAnnotation] {
-		all = append(all, g.boost(w)...)
+		all = append(all, g.validatePriorityBoost(w)...)
 	}
 	if err := epoch.Update(old, w); err != nil {
 		all = append(all, err)
 	}
-	return append(all, g.statusUpdate(old, w)...)
+	return append(all, g.validateStatusUpdate(old, w)...)
 }
 
-// elastic tells whether the workload may shrink while it holds quota.
-func (g Gates) elastic(w *kueue.Workload) bool {
+// isElastic tells whether the workload may shrink while it holds quota.
+func (g Gates) isElastic(w *kueue.Workload) bool {
 	return g.Elastic && w.Annotations[kueue.ElasticJobAnnotation] == "true"
 }
 
-// boost refuses a boost of priority that is no number.
-func (g Gates) boost(w *kueue.Workload) field.ErrorList {
+// validatePriorityBoost refuses a boost of priority that is no number.
+func (g Gates) validatePriorityBoost(w *kueue.Workload) field.ErrorList {
 	value, boosted := w.Annotations[kueue.PriorityBoostAnnotation]
 	if !g.PriorityBoost || !boosted {
 		return nil

@@ -12,9 +12,9 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// reclaimableUpdate lets the pods that need no quota any more only grow in
+// validateReclaimableUpdate lets the pods that need no quota any more only grow in
 // number while quota is reserved (contract: messages.md 4.5).
-func (g Gates) reclaimableUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
+func (g Gates) validateReclaimableUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
 	if apiequality.Semantic.DeepEqual(old.Status.ReclaimablePods, w.Status.ReclaimablePods) {
 		return nil
 	}
@@ -23,14 +23,14 @@ func (g Gates) reclaimableUpdate(old, w *kueue.Workload, path *field.Path) field
 	for _, pods := range w.Status.ReclaimablePods {
 		now[pods.Name] = pods.Count
 		at := path.Key(string(pods.Name))
-		switch podSet := podSetNamed(w, pods.Name); {
+		switch podSet := findPodSet(w, pods.Name); {
 		case podSet == nil:
 			all = append(all, field.NotSupported(at.Child("name"), pods.Name, podSetNames(w)))
 		case pods.Count > podSet.Count:
 			all = append(all, field.Invalid(at.Child("count"), pods.Count, fmt.Sprintf("should be less or equal to %d", podSet.Count)))
 		}
 	}
-	if !reserved(old) || !reserved(w) || g.elastic(w) {
+	if !isReserved(old) || !isReserved(w) || g.isElastic(w) {
 		return all
 	}
 	for _, pods := range old.Status.ReclaimablePods {
@@ -54,9 +54,9 @@ func podSetNames(w *kueue.Workload) []kueue.PodSetReference {
 	return names
 }
 
-// checksUpdate says what is wrong with what checks add to pods. It stays as it
+// validateChecksUpdate says what is wrong with what checks add to pods. It stays as it
 // was while the check stays Ready, because the pods may have been made already.
-func checksUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
+func validateChecksUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
 	if apiequality.Semantic.DeepEqual(old.Status.AdmissionChecks, w.Status.AdmissionChecks) {
 		return nil
 	}
@@ -64,12 +64,12 @@ func checksUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
 	for i := range w.Status.AdmissionChecks {
 		for j := range w.Status.AdmissionChecks[i].PodSetUpdates {
 			update := &w.Status.AdmissionChecks[i].PodSetUpdates[j]
-			all = append(all, podSetUpdate(w, update, path.Index(i).Child("podSetUpdates").Index(j))...)
+			all = append(all, validatePodSetUpdate(w, update, path.Index(i).Child("podSetUpdates").Index(j))...)
 		}
 	}
 	for i := range old.Status.AdmissionChecks {
 		before := &old.Status.AdmissionChecks[i]
-		after := checkNamed(w, before.Name)
+		after := findCheck(w, before.Name)
 		if after != nil && before.State == kueue.CheckStateReady && after.State == kueue.CheckStateReady &&
 			!apiequality.Semantic.DeepEqual(before.PodSetUpdates, after.PodSetUpdates) {
 			all = append(all, field.Invalid(path.Index(i).Child("podSetUpdates"), after.PodSetUpdates, immutable))
@@ -78,10 +78,10 @@ func checksUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
 	return all
 }
 
-// podSetUpdate must be for a pod set of the workload, and be something that a pod may have.
-func podSetUpdate(w *kueue.Workload, update *kueue.PodSetUpdate, path *field.Path) field.ErrorList {
+// validatePodSetUpdate must be for a pod set of the workload, and be something that a pod may have.
+func validatePodSetUpdate(w *kueue.Workload, update *kueue.PodSetUpdate, path *field.Path) field.ErrorList {
 	var all field.ErrorList
-	if podSetNamed(w, update.Name) == nil {
+	if findPodSet(w, update.Name) == nil {
 		names := podSetNames(w)
 		slices.Sort(names)
 		all = append(all, field.NotSupported(path.Child("name"), update.Name, names))
@@ -96,7 +96,7 @@ func podSetUpdate(w *kueue.Workload, update *kueue.PodSetUpdate, path *field.Pat
 	return append(all, metav1validation.ValidateLabels(update.Labels, path.Child("labels"))...)
 }
 
-func checkNamed(w *kueue.Workload, name kueue.AdmissionCheckReference) *kueue.AdmissionCheckState {
+func findCheck(w *kueue.Workload, name kueue.AdmissionCheckReference) *kueue.AdmissionCheckState {
 	for i := range w.Status.AdmissionChecks {
 		if w.Status.AdmissionChecks[i].Name == name {
 			return &w.Status.AdmissionChecks[i]

@@ -15,8 +15,8 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// podSets says what is wrong with the pod sets of a workload.
-func (g Gates) podSets(w *kueue.Workload) field.ErrorList {
+// validatePodSets says what is wrong with the pod sets of a workload.
+func (g Gates) validatePodSets(w *kueue.Workload) field.ErrorList {
 	var all field.ErrorList
 	variable := 0
 	path := field.NewPath("spec", "podSets")
@@ -25,26 +25,26 @@ func (g Gates) podSets(w *kueue.Workload) field.ErrorList {
 		if podSet.MinCount != nil {
 			variable++
 		}
-		all = append(all, g.template(&podSet.Template, at.Child("template"))...)
-		all = append(all, g.topology(podSet, at.Child("topologyRequest"))...)
+		all = append(all, g.validateTemplate(&podSet.Template, at.Child("template"))...)
+		all = append(all, g.validateTopology(podSet, at.Child("topologyRequest"))...)
 	}
 	if variable > 1 {
 		all = append(all, field.Invalid(path, variable, "at most one podSet can use minCount"))
 	}
-	if variable > 0 && g.elastic(w) {
+	if variable > 0 && g.isElastic(w) {
 		all = append(all, field.Invalid(path, variable, "partial admission and elastic job cannot be used together"))
 	}
 	return all
 }
 
-// podSetsUpdate keeps pod sets as they were while quota is reserved, but for the
+// validatePodSetsUpdate keeps pod sets as they were while quota is reserved, but for the
 // counts of an elastic job, which may fall.
-func (g Gates) podSetsUpdate(old, w *kueue.Workload) field.ErrorList {
+func (g Gates) validatePodSetsUpdate(old, w *kueue.Workload) field.ErrorList {
 	if apiequality.Semantic.DeepEqual(old.Spec.PodSets, w.Spec.PodSets) {
 		return nil
 	}
-	all := g.podSets(w)
-	if !reserved(old) || g.elastic(w) && shrunk(old.Spec.PodSets, w.Spec.PodSets) {
+	all := g.validatePodSets(w)
+	if !isReserved(old) || g.isElastic(w) && hasShrunk(old.Spec.PodSets, w.Spec.PodSets) {
 		return all
 	}
 	path := field.NewPath("spec", "podSets")
@@ -61,8 +61,8 @@ func (g Gates) podSetsUpdate(old, w *kueue.Workload) field.ErrorList {
 
 const immutable = validation.FieldImmutableErrorMsg
 
-// shrunk tells whether the pod sets differ by nothing but counts that fell.
-func shrunk(old, podSets []kueue.PodSet) bool {
+// hasShrunk tells whether the pod sets differ by nothing but counts that fell.
+func hasShrunk(old, podSets []kueue.PodSet) bool {
 	return slices.EqualFunc(old, podSets, func(before, after kueue.PodSet) bool {
 		if after.Count > before.Count {
 			return false
@@ -72,11 +72,11 @@ func shrunk(old, podSets []kueue.PodSet) bool {
 	})
 }
 
-func reserved(w *kueue.Workload) bool {
+func isReserved(w *kueue.Workload) bool {
 	return meta.IsStatusConditionTrue(w.Status.Conditions, kueue.WorkloadQuotaReserved)
 }
 
-func (g Gates) template(template *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
+func (g Gates) validateTemplate(template *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	if g.PodSetMetadata {
 		metadata := path.Child("metadata")
@@ -85,48 +85,48 @@ func (g Gates) template(template *corev1.PodTemplateSpec, path *field.Path) fiel
 	}
 	spec := path.Child("spec")
 	for i := range template.Spec.InitContainers {
-		all = append(all, g.resources(&template.Spec.InitContainers[i].Resources, spec.Child("initContainers").Index(i).Child("resources"))...)
+		all = append(all, g.validateResources(&template.Spec.InitContainers[i].Resources, spec.Child("initContainers").Index(i).Child("resources"))...)
 	}
 	for i := range template.Spec.Containers {
-		all = append(all, g.resources(&template.Spec.Containers[i].Resources, spec.Child("containers").Index(i).Child("resources"))...)
+		all = append(all, g.validateResources(&template.Spec.Containers[i].Resources, spec.Child("containers").Index(i).Child("resources"))...)
 	}
 	if template.Spec.Resources != nil {
-		all = append(all, g.resources(template.Spec.Resources, spec.Child("resources"))...)
+		all = append(all, g.validateResources(template.Spec.Resources, spec.Child("resources"))...)
 	}
 	return all
 }
 
-// resources refuses "pods", in requests and in limits, which would become requests:
+// validateResources refuses "pods", in requests and in limits, which would become requests:
 // they are counted without being asked for. And it refuses quantities below zero.
-func (g Gates) resources(resources *corev1.ResourceRequirements, path *field.Path) field.ErrorList {
+func (g Gates) validateResources(resources *corev1.ResourceRequirements, path *field.Path) field.ErrorList {
 	var all field.ErrorList
-	all = append(all, notForPods(resources.Requests, path.Child("requests"))...)
-	all = append(all, notForPods(resources.Limits, path.Child("limits"))...)
+	all = append(all, validateContainerOnly(resources.Requests, path.Child("requests"))...)
+	all = append(all, validateContainerOnly(resources.Limits, path.Child("limits"))...)
 	if g.NonNegativeResources {
-		all = append(all, allNotNegative(resources.Requests, path.Child("requests"))...)
-		all = append(all, allNotNegative(resources.Limits, path.Child("limits"))...)
+		all = append(all, validateAllNotNegative(resources.Requests, path.Child("requests"))...)
+		all = append(all, validateAllNotNegative(resources.Limits, path.Child("limits"))...)
 	}
 	return all
 }
 
-func notForPods(list corev1.ResourceList, path *field.Path) field.ErrorList {
+func validateContainerOnly(list corev1.ResourceList, path *field.Path) field.ErrorList {
 	if _, named := list[corev1.ResourcePods]; !named {
 		return nil
 	}
 	return field.ErrorList{field.Invalid(path.Key(string(corev1.ResourcePods)), corev1.ResourcePods, "the key is reserved for internal kueue use")}
 }
 
-func allNotNegative(list corev1.ResourceList, path *field.Path) field.ErrorList {
+func validateAllNotNegative(list corev1.ResourceList, path *field.Path) field.ErrorList {
 	var all field.ErrorList
-	for _, name := range sorted(list) {
+	for _, name := range sortedNames(list) {
 		quantity := list[name]
-		all = append(all, notNegative(&quantity, path.Key(string(name)))...)
+		all = append(all, validateNotNegative(&quantity, path.Key(string(name)))...)
 	}
 	return all
 }
 
-// topology says what is wrong with slices.
-func (g Gates) topology(podSet *kueue.PodSet, path *field.Path) field.ErrorList {
+// validateTopology says what is wrong with slices.
+func (g Gates) validateTopology(podSet *kueue.PodSet, path *field.Path) field.ErrorList {
 	request := podSet.TopologyRequest
 	if request == nil {
 		return nil
@@ -140,12 +140,12 @@ func (g Gates) topology(podSet *kueue.PodSet, path *field.Path) field.ErrorList 
 		all = append(all, field.Required(size, "must be set when podSetSliceRequiredTopology is specified"))
 	}
 	if request.PodSetSliceSize != nil {
-		all = append(all, g.sliceSize(*request.PodSetSliceSize, podSet.Count, size)...)
+		all = append(all, g.validateSliceSize(*request.PodSetSliceSize, podSet.Count, size)...)
 	}
-	return append(all, g.layers(podSet, path.Child("podsetSliceRequiredTopologyConstraints"))...)
+	return append(all, g.validateLayers(podSet, path.Child("podsetSliceRequiredTopologyConstraints"))...)
 }
 
-func (g Gates) sliceSize(size, count int32, path *field.Path) field.ErrorList {
+func (g Gates) validateSliceSize(size, count int32, path *field.Path) field.ErrorList {
 	switch {
 	case g.SliceSize && size < 1:
 		return field.ErrorList{field.Invalid(path, size, "must be greater than 0")}
@@ -155,9 +155,9 @@ func (g Gates) sliceSize(size, count int32, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// layers go from outer to inner: levels differ, and a slice holds a whole number
+// validateLayers go from outer to inner: levels differ, and a slice holds a whole number
 // of slices of the next layer.
-func (g Gates) layers(podSet *kueue.PodSet, path *field.Path) field.ErrorList {
+func (g Gates) validateLayers(podSet *kueue.PodSet, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	request := podSet.TopologyRequest
 	layers := request.PodsetSliceRequiredTopologyConstraints
@@ -168,7 +168,7 @@ func (g Gates) layers(podSet *kueue.PodSet, path *field.Path) field.ErrorList {
 		all = append(all, field.Forbidden(path, "may not be set when podSetGroupName is specified"))
 	}
 	for i, layer := range layers {
-		all = append(all, g.sliceSize(layer.Size, podSet.Count, path.Index(i).Child("size"))...)
+		all = append(all, g.validateSliceSize(layer.Size, podSet.Count, path.Index(i).Child("size"))...)
 		for j, outer := range layers[:i] {
 			if outer.Topology == layer.Topology {
 				all = append(all, field.Duplicate(path.Index(i).Child("topology"), fmt.Sprintf("%s (also at index %d)", layer.Topology, j)))

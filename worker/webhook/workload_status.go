@@ -15,24 +15,24 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// statusUpdate says what is wrong with a change of status. Several managers apply
+// validateStatusUpdate says what is wrong with a change of status. Several managers apply
 // parts of it, so a rule looks only at parts that changed.
-func (g Gates) statusUpdate(old, w *kueue.Workload) field.ErrorList {
+func (g Gates) validateStatusUpdate(old, w *kueue.Workload) field.ErrorList {
 	path := field.NewPath("status")
 	var all field.ErrorList
 	if !apiequality.Semantic.DeepEqual(old.Status.Conditions, w.Status.Conditions) {
 		all = append(all, metav1validation.ValidateConditions(w.Status.Conditions, path.Child("conditions"))...)
 	}
-	all = append(all, g.admissionUpdate(old, w, path.Child("admission"))...)
-	all = append(all, g.reclaimableUpdate(old, w, path.Child("reclaimablePods"))...)
-	all = append(all, checksUpdate(old, w, path.Child("admissionChecks"))...)
-	return append(all, g.clusterUpdate(old, w, path.Child("clusterName"))...)
+	all = append(all, g.validateAdmissionUpdate(old, w, path.Child("admission"))...)
+	all = append(all, g.validateReclaimableUpdate(old, w, path.Child("reclaimablePods"))...)
+	all = append(all, validateChecksUpdate(old, w, path.Child("admissionChecks"))...)
+	return append(all, g.validateClusterUpdate(old, w, path.Child("clusterName"))...)
 }
 
-func (g Gates) admissionUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
+func (g Gates) validateAdmissionUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
 	before, after := old.Status.Admission, w.Status.Admission
 	if after == nil {
-		if reserved(w) && !reserved(old) {
+		if isReserved(w) && !isReserved(old) {
 			return field.ErrorList{field.Required(path, "must be set while the QuotaReserved condition is true")}
 		}
 		return nil
@@ -40,16 +40,16 @@ func (g Gates) admissionUpdate(old, w *kueue.Workload, path *field.Path) field.E
 	if apiequality.Semantic.DeepEqual(before, after) {
 		return nil
 	}
-	all := assignments(w, path.Child("podSetAssignments"))
-	if before != nil && !g.sameAdmission(before, after, g.elastic(w)) {
+	all := validateAssignments(w, path.Child("podSetAssignments"))
+	if before != nil && !g.isSameAdmission(before, after, g.isElastic(w)) {
 		all = append(all, field.Invalid(path, after, immutable))
 	}
 	return all
 }
 
-// sameAdmission compares all that must not change once there is an admission:
+// isSameAdmission compares all that must not change once there is an admission:
 // topology may be computed late and anew, and an elastic job may shrink.
-func (Gates) sameAdmission(before, after *kueue.Admission, elastic bool) bool {
+func (Gates) isSameAdmission(before, after *kueue.Admission, elastic bool) bool {
 	if before.ClusterQueue != after.ClusterQueue {
 		return false
 	}
@@ -64,20 +64,20 @@ func (Gates) sameAdmission(before, after *kueue.Admission, elastic bool) bool {
 	})
 }
 
-// assignments must be for pod sets of the workload. Where they state a count, their
+// validateAssignments must be for pod sets of the workload. Where they state a count, their
 // usage is a multiple of what one pod uses; without one nobody knows for how many it is.
-func assignments(w *kueue.Workload, path *field.Path) field.ErrorList {
+func validateAssignments(w *kueue.Workload, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	for i, assignment := range w.Status.Admission.PodSetAssignments {
 		at := path.Index(i)
-		podSet := podSetNamed(w, assignment.Name)
+		podSet := findPodSet(w, assignment.Name)
 		if podSet == nil {
 			all = append(all, field.NotFound(at.Child("name"), assignment.Name))
 			continue
 		}
 		count := ptr.Deref(assignment.Count, 0)
-		for _, name := range sorted(assignment.ResourceUsage) {
-			if usage := assignment.ResourceUsage[name]; !divisible(&usage, count) {
+		for _, name := range sortedNames(assignment.ResourceUsage) {
+			if usage := assignment.ResourceUsage[name]; !validateDivisible(&usage, count) {
 				all = append(all, field.Invalid(at.Child("resourceUsage").Key(string(name)), usage.String(), fmt.Sprintf("is not a multiple of %d", count)))
 			}
 		}
@@ -85,7 +85,7 @@ func assignments(w *kueue.Workload, path *field.Path) field.ErrorList {
 	return all
 }
 
-func podSetNamed(w *kueue.Workload, name kueue.PodSetReference) *kueue.PodSet {
+func findPodSet(w *kueue.Workload, name kueue.PodSetReference) *kueue.PodSet {
 	for i := range w.Spec.PodSets {
 		if w.Spec.PodSets[i].Name == name {
 			return &w.Spec.PodSets[i]
@@ -94,10 +94,10 @@ func podSetNamed(w *kueue.Workload, name kueue.PodSetReference) *kueue.PodSet {
 	return nil
 }
 
-// divisible tells whether a quantity is count times some number of thousandths.
+// validateDivisible tells whether a quantity is count times some number of thousandths.
 // A count of zero is no pods, or none stated: nothing could be judged. A quantity whose thousandths an int64
 // cannot hold is judged by its units.
-func divisible(quantity *resource.Quantity, count int32) bool {
+func validateDivisible(quantity *resource.Quantity, count int32) bool {
 	if count <= 0 {
 		return true
 	}
@@ -107,13 +107,13 @@ func divisible(quantity *resource.Quantity, count int32) bool {
 	return quantity.MilliValue()%int64(count) == 0
 }
 
-// clusterUpdate lets the first cluster be only one that was nominated before. A
+// validateClusterUpdate lets the first cluster be only one that was nominated before. A
 // slice that replaces another goes where that one runs, without nomination.
-func (g Gates) clusterUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
+func (g Gates) validateClusterUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
 	if old.Status.ClusterName != nil || w.Status.ClusterName == nil {
 		return nil
 	}
-	if g.elastic(w) && w.Annotations[kueue.WorkloadSliceReplacementForAnnotation] != "" {
+	if g.isElastic(w) && w.Annotations[kueue.WorkloadSliceReplacementForAnnotation] != "" {
 		return nil
 	}
 	if slices.Contains(old.Status.NominatedClusterNames, *w.Status.ClusterName) {
@@ -122,6 +122,6 @@ func (g Gates) clusterUpdate(old, w *kueue.Workload, path *field.Path) field.Err
 	return field.ErrorList{field.Invalid(path, *w.Status.ClusterName, "when setting clusterName it must be one of the nominatedClusterNames")}
 }
 
-func sorted(list corev1.ResourceList) []corev1.ResourceName {
+func sortedNames(list corev1.ResourceList) []corev1.ResourceName {
 	return slices.Sorted(maps.Keys(list))
 }

@@ -57,7 +57,7 @@ func TestNewWorkloads(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			workload := read[kueue.Workload](t, fmt.Sprintf("metadata: {annotations: {%s}}\nspec: {%s}", c.annotations, c.spec))
-			expect(t, c.gates.Workload(workload), c.want)
+			expect(t, c.gates.ValidateWorkload(workload), c.want)
 		})
 	}
 }

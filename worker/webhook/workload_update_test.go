@@ -85,7 +85,7 @@ func TestUpdatesOfStatus(t *testing.T) {
 			manifest := "metadata: {annotations: {%s}}\nspec: {podSets: [{name: main, count: 4, template: {}}]}\nstatus: {%s}"
 			old := read[kueue.Workload](t, fmt.Sprintf(manifest, c.annotations, c.old))
 			workload := read[kueue.Workload](t, fmt.Sprintf(manifest, c.annotations, c.status))
-			expect(t, byDefault().WorkloadUpdate(old, workload), c.want)
+			expect(t, byDefault().ValidateWorkloadUpdate(old, workload), c.want)
 		})
 	}
 }
@@ -111,7 +111,7 @@ func TestUpdatesOfSpec(t *testing.T) {
 			manifest := "metadata: {labels: {kueue.x-k8s.io/multikueue-origin: eu}, annotations: {%s}}\nspec: {podSets: [{name: main, template: {}, %s}]}\nstatus: {%s}"
 			old := read[kueue.Workload](t, fmt.Sprintf(manifest, c.oldAnnotations, c.old, c.status))
 			workload := read[kueue.Workload](t, fmt.Sprintf(manifest, c.annotations, c.spec, c.status))
-			expect(t, byDefault().WorkloadUpdate(old, workload), c.want)
+			expect(t, byDefault().ValidateWorkloadUpdate(old, workload), c.want)
 		})
 	}
 }
@@ -127,7 +127,7 @@ func TestABoostThatIsChangedMustBeANumber(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old, workload := read[kueue.Workload](t, fmt.Sprintf(boost, c.old)), read[kueue.Workload](t, fmt.Sprintf(boost, c.boost))
-			expect(t, gates.WorkloadUpdate(old, workload), c.want)
+			expect(t, gates.ValidateWorkloadUpdate(old, workload), c.want)
 		})
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/podrequests"
 )
 
 // fakeManager is a manager as far as assembling the check needs one.
@@ -40,7 +40,7 @@ func TestThePartsOfTheCheckAreMadeAsTheSettingsSay(t *testing.T) {
 		for _, inLabel := range []bool{true, false} {
 			r, sweep, err := buildComponents(fakeManager{hub: newBuilder(t, testScheme(t)).Build()}, Settings{
 				Origin: "mine", Policy: policy, GCInterval: every, Namespace: "elsewhere", NameInLabel: inLabel,
-				PodRequestRules: demand.Rules{ExcludePrefixes: []string{"example.com/"}},
+				PodRequestRules: podrequests.Rules{ExcludePrefixes: []string{"example.com/"}},
 			})
 			if err != nil {
 				t.Fatal(err)

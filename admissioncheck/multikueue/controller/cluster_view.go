@@ -165,7 +165,7 @@ func (r *WorkloadReconciler) addDeletedObjects(v *dispatch.ClusterView, s *workl
 		v.Job, v.Job.Holder, v.Ended.Unfinished = last, dispatch.Absent, false
 	case v.Job.Holder == dispatch.Absent && current(gone.LastState):
 		v.Job, v.Job.Holder = last, dispatch.Absent
-		v.Ended.Unfinished = v.Ended.Unfinished || gone.DeletionObserved && o.Kind.TellsEnd() && v.Copy.Finished == nil
+		v.Ended.Unfinished = v.Ended.Unfinished || gone.DeletionObserved && o.Kind.ReportsOutcome() && v.Copy.Finished == nil
 	}
 }
 

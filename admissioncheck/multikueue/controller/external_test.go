@@ -203,7 +203,7 @@ func TestJobsSyncedLateAreRequeuedAndOthersOnlyWhenTheyChange(t *testing.T) {
 // silentKind is a kind that does not tell how its jobs ended.
 type silentKind struct{ job.Integration }
 
-func (silentKind) TellsEnd() bool { return false }
+func (silentKind) ReportsOutcome() bool { return false }
 
 func TestOnlyOfAKindThatTellsItsEndIsAJobThatWentUnfinishedKnownToBeSo(t *testing.T) {
 	st := newTestEnv(t, "w1")
@@ -230,7 +230,7 @@ func TestOnlyOfAKindThatTellsItsEndIsAJobThatWentUnfinishedKnownToBeSo(t *testin
 		v := dispatch.ClusterView{Name: "w1", Copy: dispatch.Copy{Holder: dispatch.Ours}}
 		st.reconciler.addDeletedObjects(&v, s)
 		if v.Ended.Unfinished != tc.want {
-			t.Errorf("of a kind that tells its end (%v) it is known to be unfinished: %v", tc.kind.TellsEnd(), v.Ended.Unfinished)
+			t.Errorf("of a kind that tells its end (%v) it is known to be unfinished: %v", tc.kind.ReportsOutcome(), v.Ended.Unfinished)
 		}
 	}
 }

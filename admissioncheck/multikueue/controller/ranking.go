@@ -12,8 +12,8 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/amount"
-	"switchyard.dev/worker/demand"
 	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/podrequests"
 	"switchyard.dev/worker/view"
 	"switchyard.dev/worker/workload"
 )
@@ -89,7 +89,7 @@ func (r *WorkloadReconciler) buildPlacementRequest(s *workloadScope) placement.R
 
 // buildPodSets is what a Workload asks for by the hub's rules about resources, and the resources that only those rules make of what
 // its pods ask for: the copies have the pods as they are, and every cluster goes by rules of its own.
-func buildPodSets(wl *kueue.Workload, rules *demand.Rules) (sets []admission.PodSet, assumed []string) {
+func buildPodSets(wl *kueue.Workload, rules *podrequests.Rules) (sets []admission.PodSet, assumed []string) {
 	sets = make([]admission.PodSet, 0, len(wl.Spec.PodSets))
 	var asked []string
 	for i := range wl.Spec.PodSets {
@@ -98,10 +98,10 @@ func buildPodSets(wl *kueue.Workload, rules *demand.Rules) (sets []admission.Pod
 		if ps.MinCount != nil && *ps.MinCount < ps.Count {
 			set.MinCount = *ps.MinCount
 		}
-		set.Requests, _ = rules.Of(&ps.Template.Spec, demand.Surroundings{})
+		set.Requests, _ = rules.Compute(&ps.Template.Spec, podrequests.Context{})
 		sets = append(sets, set)
 		if len(rules.Transformations) > 0 {
-			plain, _ := (&demand.Rules{}).Of(&ps.Template.Spec, demand.Surroundings{})
+			plain, _ := (&podrequests.Rules{}).Compute(&ps.Template.Spec, podrequests.Context{})
 			asked, assumed = appendResourceNames(asked, plain), appendResourceNames(assumed, set.Requests)
 		}
 	}

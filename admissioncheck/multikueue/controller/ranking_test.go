@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/podrequests"
 )
 
 func TestWhatOnlyTheHubsRulesMakeOfAPodIsAssumed(t *testing.T) {
@@ -20,24 +20,24 @@ func TestWhatOnlyTheHubsRulesMakeOfAPodIsAssumed(t *testing.T) {
 		}
 		return out
 	}
-	costs := func(replace bool) demand.Rules {
-		return demand.Rules{Transformations: map[corev1.ResourceName]demand.Transformation{
+	costs := func(replace bool) podrequests.Rules {
+		return podrequests.Rules{Transformations: map[corev1.ResourceName]podrequests.Transformation{
 			"gpu": {Replace: replace, Outputs: list("credits", "cpu")},
 		}}
 	}
 	for name, tc := range map[string]struct {
-		rules   demand.Rules
+		rules   podrequests.Rules
 		pods    []corev1.ResourceList
 		asked   string
 		assumed string
 	}{
-		"without rules nothing is":                   {demand.Rules{}, []corev1.ResourceList{list("gpu")}, "gpu", ""},
+		"without rules nothing is":                   {podrequests.Rules{}, []corev1.ResourceList{list("gpu")}, "gpu", ""},
 		"what a rule adds is":                        {costs(false), []corev1.ResourceList{list("gpu")}, "cpu credits gpu", "cpu credits"},
 		"what a rule puts in place of another is":    {costs(true), []corev1.ResourceList{list("gpu")}, "cpu credits", "cpu credits"},
 		"not what the pod asks for as well":          {costs(false), []corev1.ResourceList{list("gpu", "cpu")}, "cpu credits gpu", "credits"},
 		"not what other pods ask for":                {costs(false), []corev1.ResourceList{list("gpu"), list("cpu")}, "cpu credits gpu cpu", "credits"},
 		"nothing where the rule does not apply":      {costs(false), []corev1.ResourceList{list("memory")}, "memory", ""},
-		"nothing where something does not count":     {demand.Rules{ExcludePrefixes: []string{"g"}}, []corev1.ResourceList{list("gpu", "cpu")}, "cpu", ""},
+		"nothing where something does not count":     {podrequests.Rules{ExcludePrefixes: []string{"g"}}, []corev1.ResourceList{list("gpu", "cpu")}, "cpu", ""},
 		"no resource twice, however many ask for it": {costs(true), []corev1.ResourceList{list("gpu"), list("gpu")}, "cpu credits cpu credits", "cpu credits"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,9 +26,9 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
-	"switchyard.dev/worker/demand"
 	"switchyard.dev/worker/fence"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/podrequests"
 )
 
 // Settings are what the composition root chooses.
@@ -48,7 +48,7 @@ type Settings struct {
 	// CredentialSources says where the credentials of clusters may come from.
 	CredentialSources CredentialSources
 	// PodRequestRules are the hub's rules about the resources that a pod asks for.
-	PodRequestRules demand.Rules
+	PodRequestRules podrequests.Rules
 	// Fleet overrides how patient the supervisors are; origin, kinds and scheme in it are ignored.
 	Fleet fleet.Options
 

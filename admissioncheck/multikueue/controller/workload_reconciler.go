@@ -15,8 +15,8 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
-	"switchyard.dev/worker/demand"
 	"switchyard.dev/worker/kube"
+	"switchyard.dev/worker/podrequests"
 )
 
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads,verbs=get;list;watch
@@ -44,7 +44,7 @@ type WorkloadReconciler struct {
 	// Policy holds the operator's choices.
 	Policy dispatch.Policy
 	// PodRequestRules are the hub's rules about the resources that a pod asks for.
-	PodRequestRules demand.Rules
+	PodRequestRules podrequests.Rules
 	// NameInLabel puts the Workload's name into a label of remote jobs (gate WorkloadIdentifierAnnotations off).
 	NameInLabel bool
 	Recorder    events.EventRecorder

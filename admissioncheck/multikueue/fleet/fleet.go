@@ -55,7 +55,7 @@ func objectWeights(kinds []WatchedKind) jsonweight.Weights {
 	for _, k := range kinds {
 		read = append(read, k.New(), k.NewList())
 	}
-	return jsonweight.WeightsOf(read...)
+	return jsonweight.Measure(read...)
 }
 
 // shutdownTimeout is how long the end of the program waits for supervisors; a call without a context may outlast it.

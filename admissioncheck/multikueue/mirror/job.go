@@ -78,7 +78,7 @@ func Outcome(kind job.Integration, remote client.Object) *dispatch.Outcome {
 	if finished.Success {
 		reason = kueue.ReasonSucceeded
 	}
-	return outcome(string(reason), finished.Words())
+	return outcome(string(reason), finished.FinishedMessage())
 }
 
 // WorkloadKeyOfJob names the hub's Workload that a remote job belongs to; false if it does not say.

@@ -57,7 +57,7 @@ func hubWorkload() *kueue.Workload {
 
 func original() Original {
 	return Original{
-		Origin: origin, Workload: hubWorkload(), Kind: job.Of(batchjob.Kind()), JobName: "train",
+		Origin: origin, Workload: hubWorkload(), Kind: job.NewIntegration(batchjob.Kind()), JobName: "train",
 		Job: &batchv1.Job{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "train", UID: "job-uid"},
 			Spec: batchv1.JobSpec{
@@ -568,7 +568,7 @@ func TestTheOutcomeOfAJob(t *testing.T) {
 	ended := func(condition batchv1.JobConditionType, message string) *batchv1.Job {
 		return &batchv1.Job{Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: condition, Status: corev1.ConditionTrue, Message: message}}}}
 	}
-	kind := job.Of(batchjob.Kind())
+	kind := job.NewIntegration(batchjob.Kind())
 	if got := Outcome(kind, &batchv1.Job{}); got != nil {
 		t.Errorf("an unfinished job ended with %+v", got)
 	}

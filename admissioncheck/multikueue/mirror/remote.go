@@ -167,7 +167,7 @@ func (o Original) Retract(ctx context.Context, c client.Client, r Removal) (spar
 	switch {
 	case seen.Job == nil && seen.Workload == nil:
 		seen, err = o.Read(ctx, c)
-	case r.Spare && o.Kind != nil && !o.Kind.TellsEnd():
+	case r.Spare && o.Kind != nil && !o.Kind.ReportsOutcome():
 		seen, err = o.Read(ctx, c)
 	case r.Spare:
 		seen.Job, err = o.readJob(ctx, c)
@@ -192,7 +192,7 @@ func (o Original) Retract(ctx context.Context, c client.Client, r Removal) (spar
 // ended tells whether a job that was found has ended, as it says itself or, where its kind cannot, its Workload of the same
 // epoch does.
 func (o Original) ended(seen Found) bool {
-	if o.Kind.TellsEnd() {
+	if o.Kind.ReportsOutcome() {
 		return Outcome(o.Kind, seen.Job) != nil
 	}
 	wl := o.Copy(seen.Workload)

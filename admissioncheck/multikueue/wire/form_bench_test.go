@@ -49,7 +49,7 @@ func ordinaryJob() *batchv1.Job {
 
 // BenchmarkFormOfAJob is what the hub pays for one event of a Job in each form that API servers offer, and for weighing it.
 func BenchmarkFormOfAJob(b *testing.B) {
-	weights := jsonweight.WeightsOf(batchv1.JobList{})
+	weights := jsonweight.Measure(batchv1.JobList{})
 	for _, mediaType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
 		info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
 		text, err := runtime.Encode(info.Serializer, ordinaryJob())

@@ -27,8 +27,8 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
-	"switchyard.dev/worker/demand"
 	"switchyard.dev/worker/metrics"
+	"switchyard.dev/worker/podrequests"
 	"switchyard.dev/worker/view"
 )
 
@@ -38,7 +38,7 @@ func TestDesiredClusterQueue(t *testing.T) {
 	flavor := func(name string, total, borrowed int64) admission.FlavorStatus {
 		s := admission.FlavorStatus{}
 		s.Flavor, s.Resource = name, "memory"
-		s.Total, s.Borrowed = demand.AmountOf("memory", *resource.NewQuantity(total, resource.BinarySI)), demand.AmountOf("memory", *resource.NewQuantity(borrowed, resource.BinarySI))
+		s.Total, s.Borrowed = podrequests.ToAmount("memory", *resource.NewQuantity(total, resource.BinarySI)), podrequests.ToAmount("memory", *resource.NewQuantity(borrowed, resource.BinarySI))
 		return s
 	}
 	standing := view.ClusterQueueStatus{

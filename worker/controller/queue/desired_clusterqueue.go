@@ -9,7 +9,7 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
-	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/podrequests"
 	"switchyard.dev/worker/view"
 )
 
@@ -36,8 +36,8 @@ func clusterQueueFlavors(list []admission.FlavorStatus) []kueue.FlavorUsage {
 		for _, r := range f.Resources {
 			usage.Resources = append(usage.Resources, kueue.ResourceUsage{
 				Name:     corev1.ResourceName(r.Resource),
-				Total:    demand.QuantityOf(r.Resource, r.Total),
-				Borrowed: demand.QuantityOf(r.Resource, r.Borrowed),
+				Total:    podrequests.ToQuantity(r.Resource, r.Total),
+				Borrowed: podrequests.ToQuantity(r.Resource, r.Borrowed),
 			})
 		}
 		out = append(out, usage)

@@ -12,7 +12,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/usage"
-	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/podrequests"
 	"switchyard.dev/worker/view"
 )
 
@@ -52,7 +52,7 @@ func fairSharingStatus(was *kueue.LocalQueueFairSharingStatus, account usage.Loc
 
 // consumedQuantity keeps thousandths of devices, which a small queue's usage decays through, but no fractions of bytes.
 func consumedQuantity(c usage.Consumed) resource.Quantity {
-	whole := demand.QuantityOf(c.Resource, 0)
+	whole := podrequests.ToQuantity(c.Resource, 0)
 	if whole.Format == resource.BinarySI {
 		return *resource.NewQuantity(int64(c.Milli/1000), resource.BinarySI)
 	}
@@ -65,7 +65,7 @@ func localQueueFlavors(list []admission.FlavorStatus) []kueue.LocalQueueFlavorUs
 		usage := kueue.LocalQueueFlavorUsage{Name: kueue.ResourceFlavorReference(f.Name)}
 		for _, r := range f.Resources {
 			usage.Resources = append(usage.Resources, kueue.LocalQueueResourceUsage{
-				Name: corev1.ResourceName(r.Resource), Total: demand.QuantityOf(r.Resource, r.Total),
+				Name: corev1.ResourceName(r.Resource), Total: podrequests.ToQuantity(r.Resource, r.Total),
 			})
 		}
 		out = append(out, usage)

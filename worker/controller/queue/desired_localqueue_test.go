@@ -12,7 +12,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/usage"
-	"switchyard.dev/worker/demand"
+	"switchyard.dev/worker/podrequests"
 	"switchyard.dev/worker/view"
 )
 
@@ -21,7 +21,7 @@ func TestDesiredLocalQueue(t *testing.T) {
 	flavor := func(name, resource string, total int64) admission.FlavorStatus {
 		s := admission.FlavorStatus{}
 		s.Flavor, s.Resource = name, resource
-		s.Total = demand.AmountOf("gpu", *newQuantity(total))
+		s.Total = podrequests.ToAmount("gpu", *newQuantity(total))
 		return s
 	}
 	standing := view.LocalQueueStatus{

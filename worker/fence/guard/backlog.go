@@ -58,7 +58,7 @@ func (s *survey) waits(ctx context.Context) []fence.Wait {
 	var all []fence.Wait
 	for _, kind := range s.kinds {
 		s.each(ctx, kind, func(obj client.Object) {
-			reaction, grace := kind.Awaits(obj)
+			reaction, grace := kind.ExpectedReaction(obj)
 			if reaction == "" {
 				return
 			}
@@ -75,7 +75,7 @@ func (s *survey) waits(ctx context.Context) []fence.Wait {
 	}
 	for i := range told.Items {
 		if id, ok := s.releasing(ctx, &told.Items[i]); ok {
-			all = append(all, fence.Wait{WaitID: id, Grace: job.Grace(told.Items[i].Spec.PodSets), Age: max(s.now.Sub(toldAt(&told.Items[i])), 0)})
+			all = append(all, fence.Wait{WaitID: id, Grace: job.TerminationGracePeriod(told.Items[i].Spec.PodSets), Age: max(s.now.Sub(toldAt(&told.Items[i])), 0)})
 		}
 	}
 	return all
@@ -97,7 +97,7 @@ func (s *survey) releasing(ctx context.Context, wl *kueue.Workload) (fence.WaitI
 		if client.IgnoreNotFound(err) != nil {
 			s.fail("get the job of a workload that was told to stop", err)
 		}
-		return identify(kind, obj, fence.Released), err == nil && obj.GetUID() == owner.UID && kind.Local(obj)
+		return identify(kind, obj, fence.Released), err == nil && obj.GetUID() == owner.UID && kind.IsLocal(obj)
 	}
 	return fence.WaitID{}, false
 }
@@ -138,7 +138,7 @@ func (s *survey) acted(ctx context.Context) func(string) time.Time {
 			}
 			var latest time.Time
 			s.each(ctx, kind, func(obj client.Object) {
-				if at := kind.Acted(obj); at.After(latest) {
+				if at := kind.LastControllerUpdate(obj); at.After(latest) {
 					latest = at
 				}
 			})

@@ -46,7 +46,7 @@ func (k *Kinds) all() []job.Integration {
 // waits are the values of the index for a job.
 func waits(kind job.Integration) client.IndexerFunc {
 	return func(obj client.Object) []string {
-		if reaction, _ := kind.Awaits(obj); reaction != "" {
+		if reaction, _ := kind.ExpectedReaction(obj); reaction != "" {
 			return []string{anyWait}
 		}
 		return nil

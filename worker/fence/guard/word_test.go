@@ -54,7 +54,7 @@ func newYard(t *testing.T, objects ...client.Object) *yard {
 		t.Fatal(err)
 	}
 	kinds, found := &Kinds{}, indexes{}
-	if err := kinds.Follow(found, job.Of(batchjob.Kind())); err != nil {
+	if err := kinds.Follow(found, job.NewIntegration(batchjob.Kind())); err != nil {
 		t.Fatal(err)
 	}
 	y := &yard{events: events.NewFakeRecorder(10), clock: testclock.NewFakeClock(noon)}

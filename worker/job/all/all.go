@@ -10,7 +10,7 @@ import (
 // Kinds returns every integration, in the order of the contract's catalogue (contract: kueue-api.md 3.2).
 func Kinds() []job.Integration {
 	return []job.Integration{
-		job.Of(batchjob.Kind()),
-		job.Of(jobset.Kind()),
+		job.NewIntegration(batchjob.Kind()),
+		job.NewIntegration(jobset.Kind()),
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// noticed goes by what the Job controller writes at its first look, whether or not it can make pods: the condition Suspended of a
+// controllerObserved goes by what the Job controller writes at its first look, whether or not it can make pods: the condition Suspended of a
 // suspended Job, the start time of any other.
-func noticed(j *batchv1.Job) bool {
+func controllerObserved(j *batchv1.Job) bool {
 	known := false
 	for _, c := range j.Status.Conditions {
 		known = known || c.Type == batchv1.JobSuspended && c.Status == corev1.ConditionTrue
@@ -22,15 +22,15 @@ func noticed(j *batchv1.Job) bool {
 	return !known && j.Status.StartTime != nil
 }
 
-func acted(j *batchv1.Job) time.Time {
-	latest := later(later(time.Time{}, j.Status.StartTime), j.Status.CompletionTime)
+func lastControllerUpdate(j *batchv1.Job) time.Time {
+	latest := laterTime(laterTime(time.Time{}, j.Status.StartTime), j.Status.CompletionTime)
 	for i := range j.Status.Conditions {
-		latest = later(latest, &j.Status.Conditions[i].LastTransitionTime)
+		latest = laterTime(latest, &j.Status.Conditions[i].LastTransitionTime)
 	}
 	return latest
 }
 
-func later(than time.Time, at *metav1.Time) time.Time {
+func laterTime(than time.Time, at *metav1.Time) time.Time {
 	if at != nil && at.After(than) {
 		return at.Time
 	}

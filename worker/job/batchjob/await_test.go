@@ -55,7 +55,7 @@ func TestWhatAJobAwaitsOfItsController(t *testing.T) {
 				change(j)
 			}
 			before := j.DeepCopy()
-			got, grace := job.Of(batchjob.Kind()).Awaits(j)
+			got, grace := job.NewIntegration(batchjob.Kind()).ExpectedReaction(j)
 			if want := 7 * time.Second; got != c.want || got != "" && grace != want {
 				t.Errorf("%q with a grace of %v, want %q", got, grace, c.want)
 			}
@@ -69,7 +69,7 @@ func TestWhatAJobAwaitsOfItsController(t *testing.T) {
 func TestWhenAJobsControllerHasActed(t *testing.T) {
 	at := func(seconds int) metav1.Time { return metav1.NewTime(noon.Add(time.Duration(seconds) * time.Second)) }
 	j := sample()
-	acted := func() time.Time { return job.Of(batchjob.Kind()).Acted(j) }
+	acted := func() time.Time { return job.NewIntegration(batchjob.Kind()).LastControllerUpdate(j) }
 	if got := acted(); !got.IsZero() {
 		t.Errorf("a job that nobody has seen: %v", got)
 	}

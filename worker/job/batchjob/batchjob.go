@@ -31,17 +31,17 @@ func Kind() job.Kind[*batchv1.Job] {
 		New:         func() *batchv1.Job { return &batchv1.Job{} },
 		NewList:     func() client.ObjectList { return &batchv1.JobList{} },
 
-		PodSets:    podSets,
-		Suspended:  func(j *batchv1.Job) bool { return ptr.Deref(j.Spec.Suspend, false) },
-		SetSuspend: func(j *batchv1.Job, suspend bool) { j.Spec.Suspend = &suspend },
-		Place:      place,
-		Restore:    restore,
-		Progress:   progress,
-		Noticed:    noticed,
-		Acted:      acted,
-		Elastic:    true,
-		Stop:       stop,
-		Validate:   validate,
+		PodSets:              podSets,
+		Suspended:            func(j *batchv1.Job) bool { return ptr.Deref(j.Spec.Suspend, false) },
+		SetSuspend:           func(j *batchv1.Job, suspend bool) { j.Spec.Suspend = &suspend },
+		Place:                place,
+		Restore:              restore,
+		Progress:             progress,
+		ControllerObserved:   controllerObserved,
+		LastControllerUpdate: lastControllerUpdate,
+		Elastic:              true,
+		Stop:                 stop,
+		Validate:             validate,
 
 		TemplatePath: func(int) *field.Path { return field.NewPath("spec", "template", "metadata") },
 
@@ -94,7 +94,7 @@ func restore(j *batchv1.Job, podSets []kueue.PodSet) {
 		return
 	}
 	template := &j.Spec.Template
-	own := identity(template.Labels)
+	own := readIdentity(template.Labels)
 	job.RestoreTemplate(template, &podSets[0].Template)
 	dropIdentity(template.Labels)
 	for key, value := range own {
@@ -125,7 +125,7 @@ func setCount(j *batchv1.Job, count int32) {
 func stop(j *batchv1.Job, original []kueue.PodSet) job.StopStep {
 	if !ptr.Deref(j.Spec.Suspend, false) {
 		j.Spec.Suspend = ptr.To(true)
-		if placed(j, original) {
+		if readPlacement(j, original) {
 			metav1.SetMetaDataAnnotation(&j.ObjectMeta, kueue.StoppingAnnotation, "true")
 		}
 		return job.StopSpec
@@ -145,7 +145,7 @@ func stop(j *batchv1.Job, original []kueue.PodSet) job.StopStep {
 	return job.StopSpec
 }
 
-func placed(j *batchv1.Job, original []kueue.PodSet) bool {
+func readPlacement(j *batchv1.Job, original []kueue.PodSet) bool {
 	restored := j.DeepCopy()
 	restore(restored, original)
 	return !sameSpec(restored, j)

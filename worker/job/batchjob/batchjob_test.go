@@ -238,7 +238,7 @@ func TestPodsCountAsReadyBeforeTheirSuccessIsBooked(t *testing.T) {
 func TestARemoteCopyStaysUntilItsResultIsKnown(t *testing.T) {
 	wl := &kueue.Workload{}
 	wl.Spec.PodSets, _ = batchjob.Kind().PodSets(sample())
-	remote, ok := job.Of(batchjob.Kind()).RemoteCopy(sample(), job.RemoteOptions{Origin: "hub", Workload: wl}).(*batchv1.Job)
+	remote, ok := job.NewIntegration(batchjob.Kind()).RemoteCopy(sample(), job.RemoteOptions{Origin: "hub", Workload: wl}).(*batchv1.Job)
 	if !ok || remote.Spec.TTLSecondsAfterFinished != nil || remote.Spec.Selector != nil {
 		t.Errorf("remote spec is %+v", remote.Spec)
 	}

@@ -15,8 +15,8 @@ func identityLabels() []string {
 	}
 }
 
-// identity returns the identity labels among the given ones.
-func identity(labels map[string]string) map[string]string {
+// readIdentity returns the identity labels among the given ones.
+func readIdentity(labels map[string]string) map[string]string {
 	own := map[string]string{}
 	for _, key := range identityLabels() {
 		if value, ok := labels[key]; ok {

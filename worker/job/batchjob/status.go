@@ -22,14 +22,14 @@ func progress(j *batchv1.Job) job.Progress {
 	return job.Progress{
 		Active:      j.Status.Active > 0,
 		Terminating: ptr.Deref(j.Status.Terminating, 0) > 0,
-		Ready:       !ptr.Deref(j.Spec.Suspend, false) && done(j)+ptr.Deref(j.Status.Ready, 0) >= podCount(j),
+		Ready:       !ptr.Deref(j.Spec.Suspend, false) && succeededPods(j)+ptr.Deref(j.Status.Ready, 0) >= podCount(j),
 		Reclaimable: reclaimable(j),
 		Finished:    outcome(j),
 	}
 }
 
-// done counts the pods that have succeeded, those not yet in status.succeeded included.
-func done(j *batchv1.Job) int32 {
+// succeededPods counts the pods that have succeeded, those not yet in status.succeeded included.
+func succeededPods(j *batchv1.Job) int32 {
 	n := j.Status.Succeeded
 	if u := j.Status.UncountedTerminatedPods; u != nil {
 		n += int32(len(u.Succeeded))
@@ -96,14 +96,14 @@ func copyStatus(local, remote *batchv1.Job) (changed, deferred bool) {
 	if outcome(local) != nil {
 		return false, false
 	}
-	local.Status = acceptable(local, remote)
+	local.Status = isStatusAcceptable(local, remote)
 	return !equality.Semantic.DeepEqual(*before, local.Status), false
 }
 
-// acceptable is the remote status as far as the local API server lets it replace the local one. Counters never fall and a
+// isStatusAcceptable is the remote status as far as the local API server lets it replace the local one. Counters never fall and a
 // running Job's start time stays, also when the remote Job is a second one that started over on another cluster. Conditions
 // that announce the end can never be taken back, so they are copied together with the end and not before.
-func acceptable(local, remote *batchv1.Job) batchv1.JobStatus {
+func isStatusAcceptable(local, remote *batchv1.Job) batchv1.JobStatus {
 	was, is := local.Status, *remote.Status.DeepCopy()
 	is.Failed = max(is.Failed, was.Failed)
 	is.Succeeded = max(is.Succeeded, was.Succeeded)
@@ -133,29 +133,29 @@ func markSuspended(local, remote *batchv1.Job) {
 			continue
 		}
 		if c.Status != corev1.ConditionTrue {
-			mark.LastProbeTime, mark.LastTransitionTime = stamp(remote), stamp(remote)
+			mark.LastProbeTime, mark.LastTransitionTime = setTime(remote), setTime(remote)
 			local.Status.Conditions[i] = mark
 		}
 		return
 	}
-	mark.LastProbeTime, mark.LastTransitionTime = stamp(remote), stamp(remote)
+	mark.LastProbeTime, mark.LastTransitionTime = setTime(remote), setTime(remote)
 	local.Status.Conditions = append(local.Status.Conditions, mark)
 }
 
-// stamp is when the remote Job started to differ from the local one; a pure function has no other clock.
-func stamp(remote *batchv1.Job) metav1.Time {
+// setTime is when the remote Job started to differ from the local one; a pure function has no other clock.
+func setTime(remote *batchv1.Job) metav1.Time {
 	return ptr.Deref(remote.Status.StartTime, remote.CreationTimestamp)
 }
 
 func hasCondition(j *batchv1.Job, t batchv1.JobConditionType) bool {
-	return conditionIs(j, t, corev1.ConditionTrue)
+	return hasConditionStatus(j, t, corev1.ConditionTrue)
 }
 
 func isFalse(j *batchv1.Job, t batchv1.JobConditionType) bool {
-	return conditionIs(j, t, corev1.ConditionFalse)
+	return hasConditionStatus(j, t, corev1.ConditionFalse)
 }
 
-func conditionIs(j *batchv1.Job, t batchv1.JobConditionType, status corev1.ConditionStatus) bool {
+func hasConditionStatus(j *batchv1.Job, t batchv1.JobConditionType, status corev1.ConditionStatus) bool {
 	for _, c := range j.Status.Conditions {
 		if c.Type == t {
 			return c.Status == status

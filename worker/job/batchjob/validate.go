@@ -67,7 +67,7 @@ func validateMinParallelism(j *batchv1.Job) field.ErrorList {
 	if *floor < 1 || *floor >= podCount(j) {
 		errs = append(errs, field.Invalid(path, *floor, fmt.Sprintf("should be between 0 and %d", podCount(j)-1)))
 	}
-	if elastic(j) {
+	if isElastic(j) {
 		errs = append(errs, field.Invalid(path, value, "partial admission and elastic job cannot be used together"))
 	}
 	return errs
@@ -98,7 +98,7 @@ func validateCompletions(j *batchv1.Job) field.ErrorList {
 
 // validateElastic refuses pods that must stay together in a Job whose pods come in several lots.
 func validateElastic(j *batchv1.Job) field.ErrorList {
-	if !elastic(j) {
+	if !isElastic(j) {
 		return nil
 	}
 	var errs field.ErrorList
@@ -113,7 +113,7 @@ func validateElastic(j *batchv1.Job) field.ErrorList {
 	return errs
 }
 
-func elastic(j *batchv1.Job) bool { return j.Annotations[kueue.ElasticJobAnnotation] == "true" }
+func isElastic(j *batchv1.Job) bool { return j.Annotations[kueue.ElasticJobAnnotation] == "true" }
 
 func annotation(name string) *field.Path {
 	return field.NewPath("metadata", "annotations").Key(name)

@@ -49,7 +49,7 @@ func TestWhatAJobSetAwaitsOfItsController(t *testing.T) {
 			for _, change := range c.changes {
 				change(js)
 			}
-			got, grace := job.Of(jobset.Kind()).Awaits(js)
+			got, grace := job.NewIntegration(jobset.Kind()).ExpectedReaction(js)
 			if got != c.want || got != "" && grace != 70*time.Second {
 				t.Errorf("%q with a grace of %v, want %q", got, grace, c.want)
 			}
@@ -59,13 +59,13 @@ func TestWhatAJobSetAwaitsOfItsController(t *testing.T) {
 
 func TestWhenAJobSetsControllerHasActed(t *testing.T) {
 	js := sample()
-	if got := job.Of(jobset.Kind()).Acted(js); !got.IsZero() {
+	if got := job.NewIntegration(jobset.Kind()).LastControllerUpdate(js); !got.IsZero() {
 		t.Errorf("a JobSet that nobody has seen: %v", got)
 	}
 	for _, seconds := range []int{3, 1} {
 		js.Status.Conditions = append(js.Status.Conditions, metav1.Condition{LastTransitionTime: metav1.NewTime(noon.Add(time.Duration(seconds) * time.Second))})
 	}
-	if got := job.Of(jobset.Kind()).Acted(js); !got.Equal(noon.Add(3 * time.Second)) {
+	if got := job.NewIntegration(jobset.Kind()).LastControllerUpdate(js); !got.Equal(noon.Add(3 * time.Second)) {
 		t.Errorf("%v", got)
 	}
 }

@@ -35,7 +35,7 @@ func covers(js *jobsetv1.JobSet, child client.Object) bool {
 		number, found := strings.CutPrefix(j.Name, js.Name+"-"+r.Name+"-")
 		index, err := strconv.ParseInt(number, 10, 32)
 		if found && err == nil && strconv.FormatInt(index, 10) == number && index >= 0 && index < int64(r.Replicas) {
-			return podsOf(&j.Spec) <= podsPerJob(r) && job.AsksNoMore(&j.Spec.Template.Spec, &r.Template.Spec.Template.Spec)
+			return jobPodCount(&j.Spec) <= podsPerJob(r) && job.RequestsAtMost(&j.Spec.Template.Spec, &r.Template.Spec.Template.Spec)
 		}
 	}
 	return false
@@ -50,10 +50,10 @@ func holdsPods(child client.Object) bool {
 	if j.Status.Active > 0 || ptr.Deref(j.Status.Terminating, 0) > 0 {
 		return true
 	}
-	return !ptr.Deref(j.Spec.Suspend, false) && !over(j)
+	return !ptr.Deref(j.Spec.Suspend, false) && !isFinished(j)
 }
 
-func over(j *batchv1.Job) bool {
+func isFinished(j *batchv1.Job) bool {
 	for _, c := range j.Status.Conditions {
 		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
 			return true

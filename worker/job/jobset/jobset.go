@@ -36,21 +36,21 @@ func Kind() job.Kind[*jobsetv1.JobSet] {
 		New:         func() *jobsetv1.JobSet { return &jobsetv1.JobSet{} },
 		NewList:     func() client.ObjectList { return &jobsetv1.JobSetList{} },
 
-		PodSets:    podSets,
-		Suspended:  func(js *jobsetv1.JobSet) bool { return ptr.Deref(js.Spec.Suspend, false) },
-		SetSuspend: func(js *jobsetv1.JobSet, suspend bool) { js.Spec.Suspend = &suspend },
-		Place:      place,
-		Restore:    restore,
-		Progress:   progress,
-		Noticed:    noticed,
-		Acted:      acted,
-		Validate:   validate,
-		Children:   children(),
+		PodSets:              podSets,
+		Suspended:            func(js *jobsetv1.JobSet) bool { return ptr.Deref(js.Spec.Suspend, false) },
+		SetSuspend:           func(js *jobsetv1.JobSet, suspend bool) { js.Spec.Suspend = &suspend },
+		Place:                place,
+		Restore:              restore,
+		Progress:             progress,
+		ControllerObserved:   controllerObserved,
+		LastControllerUpdate: lastControllerUpdate,
+		Validate:             validate,
+		Children:             children(),
 
 		TemplatePath: func(i int) *field.Path {
 			return field.NewPath("spec", "replicatedJobs").Index(i).Child("template", "spec", "template", "metadata")
 		},
-		ChangesFirst: true,
+		ValidateChangesFirst: true,
 
 		ManagedBy: &job.ManagedBy[*jobsetv1.JobSet]{
 			Path:    "spec.managedBy",
@@ -109,10 +109,10 @@ func validate(_, js *jobsetv1.JobSet) field.ErrorList {
 }
 
 // podsPerJob is how many pods one replica runs at a time.
-func podsPerJob(r *jobsetv1.ReplicatedJob) int32 { return podsOf(&r.Template.Spec) }
+func podsPerJob(r *jobsetv1.ReplicatedJob) int32 { return jobPodCount(&r.Template.Spec) }
 
-// podsOf is how many pods a Job of the spec runs at a time.
-func podsOf(spec *batchv1.JobSpec) int32 {
+// jobPodCount is how many pods a Job of the spec runs at a time.
+func jobPodCount(spec *batchv1.JobSpec) int32 {
 	parallelism := ptr.Deref(spec.Parallelism, 1)
 	return max(min(parallelism, ptr.Deref(spec.Completions, parallelism)), 0)
 }
@@ -158,7 +158,7 @@ func progress(js *jobsetv1.JobSet) job.Progress {
 	p := job.Progress{Ready: !ptr.Deref(js.Spec.Suspend, false), Finished: outcome(js)}
 	for i := range js.Spec.ReplicatedJobs {
 		r := &js.Spec.ReplicatedJobs[i]
-		s := statusOf(js, r.Name)
+		s := findStatus(js, r.Name)
 		p.Active = p.Active || s.Active > 0
 		p.Ready = p.Ready && s.Ready+s.Succeeded >= r.Replicas
 		if free := int64(min(s.Succeeded, r.Replicas)) * int64(podsPerJob(r)); free > 0 {
@@ -169,7 +169,7 @@ func progress(js *jobsetv1.JobSet) job.Progress {
 	return p
 }
 
-func statusOf(js *jobsetv1.JobSet, replicatedJob string) jobsetv1.ReplicatedJobStatus {
+func findStatus(js *jobsetv1.JobSet, replicatedJob string) jobsetv1.ReplicatedJobStatus {
 	i := slices.IndexFunc(js.Status.ReplicatedJobsStatus, func(s jobsetv1.ReplicatedJobStatus) bool { return s.Name == replicatedJob })
 	if i < 0 {
 		return jobsetv1.ReplicatedJobStatus{}

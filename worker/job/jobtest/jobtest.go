@@ -29,7 +29,7 @@ type Fixtures[T client.Object] struct {
 // Verify runs the suite.
 func Verify[T client.Object](t *testing.T, kind job.Kind[T], f Fixtures[T]) {
 	t.Helper()
-	s := suite[T]{kind: kind, Fixtures: f, erased: job.Of(kind)}
+	s := suite[T]{kind: kind, Fixtures: f, erased: job.NewIntegration(kind)}
 	for name, law := range map[string]func(suite[T]){
 		"types are registered under the kind's GVK":               suite[T].types,
 		"suspending and resuming come back to the same job":       suite[T].suspend,

@@ -1,0 +1,135 @@
+package job
+
+import (
+	"fmt"
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+// NewIntegration forgets the type of a kind.
+func NewIntegration[T client.Object](kind Kind[T]) Integration { return integration[T]{kind: kind} }
+
+type integration[T client.Object] struct{ kind Kind[T] }
+
+func (i integration[T]) Name() string                        { return i.kind.Name }
+func (i integration[T]) GVK() schema.GroupVersionKind        { return i.kind.GVK }
+func (i integration[T]) AddToScheme(s *runtime.Scheme) error { return i.kind.AddToScheme(s) }
+func (i integration[T]) New() client.Object                  { return i.kind.New() }
+func (i integration[T]) NewList() client.ObjectList          { return i.kind.NewList() }
+func (i integration[T]) Mirrorable() bool                    { return i.kind.ManagedBy != nil }
+func (i integration[T]) DeletePropagation() metav1.DeletionPropagation {
+	return i.kind.DeletePropagation
+}
+func (i integration[T]) Progress(obj client.Object) Progress { return i.kind.Progress(i.asJob(obj)) }
+func (i integration[T]) ReportsOutcome() bool                { return true }
+
+func (i integration[T]) asJob(obj client.Object) T {
+	t, ok := obj.(T)
+	if !ok {
+		panic(fmt.Sprintf("integration %s was given a %T", i.kind.Name, obj))
+	}
+	return t
+}
+
+func (i integration[T]) Strip(obj client.Object) {
+	obj.SetManagedFields(nil)
+	if i.kind.Strip != nil {
+		i.kind.Strip(i.asJob(obj))
+	}
+}
+
+func (i integration[T]) IsManagedByMultiKueue(obj client.Object) (bool, string) {
+	if i.kind.ManagedBy == nil {
+		return false, fmt.Sprintf("%s cannot be managed by another controller", i.kind.GVK.Kind)
+	}
+	manager := jobManager(&i.kind, i.asJob(obj))
+	if manager == kueue.MultiKueueControllerName {
+		return true, ""
+	}
+	return false, notManagedMessage(i.kind.ManagedBy.Path, manager)
+}
+
+// notManagedMessage is why a job is not the dispatcher's, in the contract's words (contract: multikueue.md 6).
+func notManagedMessage(path, manager string) string {
+	return fmt.Sprintf("Expecting %s to be %q not %q", path, kueue.MultiKueueControllerName, manager)
+}
+
+func (i integration[T]) CopyStatus(local, remote client.Object) (changed, deferred bool) {
+	return i.kind.CopyStatus(i.asJob(local), i.asJob(remote))
+}
+
+func (i integration[T]) RemoteCopy(obj client.Object, o RemoteOptions) client.Object {
+	k := &i.kind
+	copied := remoteCopy(i.asJob(obj))
+	k.Restore(copied, o.Workload.Spec.PodSets)
+	k.SetSuspend(copied, true)
+	if k.Detach != nil {
+		k.Detach(copied)
+	}
+	*k.ManagedBy.Field(copied) = nil
+	remoteMeta(copied, o)
+	return copied
+}
+
+func (i integration[T]) coversChild(owner, child client.Object) bool {
+	return i.kind.Children != nil && i.kind.Children.Covers(i.asJob(owner), child)
+}
+
+func jobManager[T client.Object](k *Kind[T], job T) string {
+	if k.ManagedBy == nil {
+		return ""
+	}
+	if manager := *k.ManagedBy.Field(job); manager != nil {
+		return *manager
+	}
+	return ""
+}
+
+func remoteCopy[T client.Object](job T) T {
+	copied, ok := job.DeepCopyObject().(T)
+	if !ok {
+		panic(fmt.Sprintf("deep copy of %T has another type", job))
+	}
+	return copied
+}
+
+// remoteMeta leaves of the metadata what a remote copy has in common with the local job, and adds the stamps.
+func remoteMeta(obj client.Object, o RemoteOptions) {
+	labels, annotations := cloneMap(obj.GetLabels()), cloneMap(obj.GetAnnotations())
+	delete(labels, kueue.PrebuiltWorkloadNameKey)
+	delete(annotations, kueue.PrebuiltWorkloadNameKey)
+	labels[kueue.MultiKueueOriginLabel] = o.Origin
+	if name := o.Workload.Name; o.WorkloadNameInLabel && len(name) <= validation.LabelValueMaxLength {
+		labels[kueue.PrebuiltWorkloadNameKey] = name
+	} else {
+		annotations[kueue.PrebuiltWorkloadNameKey] = name
+	}
+	maps.Copy(annotations, o.Annotations)
+	obj.SetLabels(labels)
+	obj.SetAnnotations(annotations)
+	obj.SetUID("")
+	obj.SetResourceVersion("")
+	obj.SetGenerateName("")
+	obj.SetGeneration(0)
+	obj.SetSelfLink("")
+	obj.SetCreationTimestamp(metav1.Time{})
+	obj.SetDeletionTimestamp(nil)
+	obj.SetDeletionGracePeriodSeconds(nil)
+	obj.SetOwnerReferences(nil)
+	obj.SetFinalizers(nil)
+	obj.SetManagedFields(nil)
+}
+
+func cloneMap(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return maps.Clone(m)
+}

@@ -1,0 +1,136 @@
+package manager
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"switchyard.dev/apis/config/features"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/legacy"
+	"switchyard.dev/worker/stream"
+	"switchyard.dev/worker/view"
+)
+
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=kueue-system,resources=leases,verbs=get;create;update
+// +kubebuilder:rbac:groups="",namespace=kueue-system,resources=events,verbs=create
+
+// stopGrace is how long parts may take to end after the program was told to stop.
+const stopGrace = 20 * time.Second
+
+// newManager makes the manager with its servers, certificates and probes, but no parts.
+func newManager(ctx context.Context, connection *rest.Config, s Settings, scheme *runtime.Scheme) (ctrl.Manager, error) {
+	certs := newCertificates(s)
+	exposeRole()
+	options := managerOptions(s, scheme, certs)
+	var err error
+	if options.Cache.NewInformer, err = stream.Informers(connection, scheme); err != nil {
+		return nil, fmt.Errorf("make the cache: %w", err)
+	}
+	mgr, err := ctrl.NewManager(connection, options)
+	if err != nil {
+		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	if err := certs.addTo(mgr); err != nil {
+		return nil, fmt.Errorf("manage certificates: %w", err)
+	}
+	if err := addServers(ctx, mgr, s, certs); err != nil {
+		return nil, err
+	}
+	go followElection(ctx, mgr.Elected(), *s.LeaderElection.LeaderElect)
+	return mgr, nil
+}
+
+func managerOptions(s Settings, scheme *runtime.Scheme, certs *certificates) ctrl.Options {
+	election := s.LeaderElection
+	o := ctrl.Options{
+		Scheme: scheme,
+		Cache:  cacheOptions(s),
+		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Pod{}}}},
+		// What the manager would serve itself has no bounds on connections: see addServers.
+		Metrics:                metricsserver.Options{BindAddress: disabled},
+		HealthProbeBindAddress: disabled,
+		PprofBindAddress:       disabled,
+		WebhookServer:          certs.delayUntilReady(newWebhookServer(s, newRequestLimiter(scheme), certs.dir())),
+
+		LeaderElection:                *election.LeaderElect,
+		LeaderElectionResourceLock:    election.ResourceLock,
+		LeaderElectionNamespace:       election.ResourceNamespace,
+		LeaderElectionID:              election.ResourceName,
+		LeaderElectionReleaseOnCancel: true, // nothing of a program outlives its manager
+		LeaseDuration:                 &election.LeaseDuration.Duration,
+		RenewDeadline:                 &election.RenewDeadline.Duration,
+		RetryPeriod:                   &election.RetryPeriod.Duration,
+		GracefulShutdownTimeout:       new(stopGrace),
+		Controller:                    ctrlconfig.Controller{GroupKindConcurrency: s.Controller.GroupKindConcurrency},
+	}
+	if o.LeaderElectionNamespace == "" {
+		o.LeaderElectionNamespace = *s.Namespace
+	}
+	o.NewClient = newClient(usesLegacyReasons(s))
+	if timeout := s.Controller.CacheSyncTimeout; timeout != nil {
+		o.Controller.CacheSyncTimeout = timeout.Duration
+	}
+	return o
+}
+
+// cacheOptions keep memory and permissions small: no managed fields (nothing here reads them, and updates without them
+// leave them alone), Workloads that share what they have in common, and Secrets and Leases of the program's own namespace
+// only.
+func cacheOptions(s Settings) cache.Options {
+	workloads := view.CompactTransform()
+	if usesLegacyReasons(s) {
+		workloads = legacy.OwnTransform(workloads)
+	}
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Secret{}:        {Namespaces: map[string]cache.Config{*s.Namespace: {}}},
+			&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{*s.Namespace: {}}},
+			&kueue.Workload{}:       {Transform: workloads},
+		},
+	}
+}
+
+// usesLegacyReasons tells whether Workloads are to have the reasons of old (gate UnadmittedWorkloadsObservability off).
+func usesLegacyReasons(s Settings) bool {
+	return !s.Gates.Enabled(features.UnadmittedWorkloadsObservability)
+}
+
+func newClient(coarse bool) client.NewClientFunc {
+	return func(connection *rest.Config, options client.Options) (client.Client, error) {
+		general, err := client.New(connection, options)
+		if err != nil {
+			return nil, err
+		}
+		c, err := stream.Client(general, connection)
+		if err != nil || !coarse {
+			return c, err
+		}
+		return legacy.Client(c), nil
+	}
+}
+
+// tlsConfig restricts a server as the configuration says. HTTP/2 stays off: its stream resets have repeatedly been a way
+// to exhaust servers, and neither webhooks nor metrics need it.
+func tlsConfig(s Settings) *tls.Config {
+	c := &tls.Config{NextProtos: []string{"http/1.1"}}
+	if restrictions := s.TLS.Config(); restrictions != nil {
+		c.MinVersion, c.CipherSuites = restrictions.MinVersion, restrictions.CipherSuites
+		c.CurvePreferences = restrictions.CurvePreferences
+	}
+	return c
+}
