@@ -37,9 +37,9 @@ type engine struct {
 	metrics  *metrics.Metrics
 	clock    clock.WithTicker
 	// epochs are what both the webhooks of Workloads and those of jobs go by.
-	epochs *epoch.Memory
+	epochs *epoch.Cache
 	// followedObjects are the kinds of job that the fence looks at.
-	followedObjects *guard.Kinds
+	followedObjects *guard.FollowedKinds
 	preparations    []func(wl *kueue.Workload, now time.Time)
 	// dispatches is set if the program hands jobs to other clusters.
 	dispatches bool
@@ -51,7 +51,7 @@ const CapacityPart = "capacity"
 func newEngine(s manager.Settings, kinds []job.Integration) (*engine, error) {
 	e := &engine{
 		settings: s, kinds: kinds, clock: clock.RealClock{}, view: view.New(viewOptions(s)),
-		epochs: epoch.NewMemory(epoch.DefaultRemembered), followedObjects: &guard.Kinds{},
+		epochs: epoch.NewCache(epoch.DefaultCacheSize), followedObjects: &guard.FollowedKinds{},
 	}
 	options, err := metrics.OptionsFor(s.Configuration, e.view)
 	if err != nil {

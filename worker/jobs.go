@@ -45,7 +45,7 @@ func (e *engine) integrations() ([]manager.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	options.Created, options.Stale = e.metrics.ObserveCreation, e.epochs.Create
+	options.Created, options.Stale = e.metrics.ObserveCreation, e.epochs.ValidateCreate
 	options.Dispatches, options.Follow = e.dispatches, e.followedObjects.Follow
 	var parts []manager.Part
 	for _, kind := range all.Kinds() {

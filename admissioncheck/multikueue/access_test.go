@@ -35,7 +35,7 @@ func TestWhereCredentialsMayComeFromIsWhatGatesAndConfigurationSay(t *testing.T)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := access(&configapi.MultiKueue{ClusterProfile: tc.profile}, gates)
+			got := credentialSources(&configapi.MultiKueue{ClusterProfile: tc.profile}, gates)
 			if got.AllowAnyPath != tc.anywhere || got.AllowProfiles != tc.profiles || len(got.Providers) != tc.providers {
 				t.Errorf("access %+v", got)
 			}

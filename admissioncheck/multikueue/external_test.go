@@ -37,7 +37,7 @@ func TestTheKindsThatAreDispatchedAreThoseCompiledInAndThoseOfTheConfiguration(t
 				t.Fatal(err)
 			}
 			var got []string
-			for _, kind := range mirrored(cfg.MultiKueue, gates, all.Kinds()) {
+			for _, kind := range mirroredKinds(cfg.MultiKueue, gates, all.Kinds()) {
 				got = append(got, kind.Name())
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {

@@ -17,7 +17,7 @@ import (
 func given(t *testing.T, file string, turned ...features.Name) controller.Settings {
 	t.Helper()
 	cfg, gates := configtest.Given(t, file, turned...)
-	return settings(cfg, gates, all.Kinds())
+	return newSettings(cfg, gates, all.Kinds())
 }
 
 // everything is a file that asks for something else than the defaults wherever it can.

@@ -45,7 +45,7 @@ func (c *Check) Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integratio
 	if !gates.Enabled(features.MultiKueue) {
 		return nil
 	}
-	resolver, err := controller.Setup(context.Background(), mgr, settings(cfg, gates, integrations))
+	resolver, err := controller.Setup(context.Background(), mgr, newSettings(cfg, gates, integrations))
 	if err != nil {
 		return err
 	}
@@ -53,23 +53,23 @@ func (c *Check) Setup(mgr ctrl.Manager, cfg *configapi.Configuration, integratio
 	return nil
 }
 
-// settings are what the check is told by a configuration, its gates, and the integrations that were compiled in.
-func settings(cfg *configapi.Configuration, gates features.Set, integrations []job.Integration) controller.Settings {
+// newSettings are what the check is told by a configuration, its gates, and the integrations that were compiled in.
+func newSettings(cfg *configapi.Configuration, gates features.Set, integrations []job.Integration) controller.Settings {
 	return controller.Settings{
 		Origin: *cfg.MultiKueue.Origin, Policy: policy(cfg.MultiKueue, gates),
 		GCInterval: cfg.MultiKueue.GCInterval.Duration, Namespace: *cfg.Namespace,
-		Kinds:             mirrored(cfg.MultiKueue, gates, integrations),
+		Kinds:             mirroredKinds(cfg.MultiKueue, gates, integrations),
 		NameInLabel:       !gates.Enabled(features.WorkloadIdentifierAnnotations),
-		CredentialSources: access(cfg.MultiKueue, gates),
+		CredentialSources: credentialSources(cfg.MultiKueue, gates),
 		PodRequestRules:   podrequests.NewRules(cfg.Resources),
 
 		QuotaAutomation: gates.Enabled(features.MultiKueueManagerQuotaAutomation),
 	}
 }
 
-// mirrored are those of the integrations that can be mirrored and, with the gate on, the kinds that the configuration adds
+// mirroredKinds are those of the integrations that can be mirrored and, with the gate on, the kinds that the configuration adds
 // (contract: kueue-api.md 3.4). A kind is known by its group and name alone, so of several versions the first one counts.
-func mirrored(m *configapi.MultiKueue, gates features.Set, integrations []job.Integration) []job.Integration {
+func mirroredKinds(m *configapi.MultiKueue, gates features.Set, integrations []job.Integration) []job.Integration {
 	kinds := slices.DeleteFunc(slices.Clone(integrations), func(i job.Integration) bool { return !i.Mirrorable() })
 	if !gates.Enabled(features.MultiKueueAdaptersForCustomJobs) {
 		return kinds
@@ -115,8 +115,8 @@ func policy(m *configapi.MultiKueue, gates features.Set) dispatch.Policy {
 	return p
 }
 
-// access is what the configuration says about the credentials of clusters.
-func access(m *configapi.MultiKueue, gates features.Set) controller.CredentialSources {
+// credentialSources is what the configuration says about the credentials of clusters.
+func credentialSources(m *configapi.MultiKueue, gates features.Set) controller.CredentialSources {
 	return controller.CredentialSources{
 		AllowAnyPath:  !gates.Enabled(features.MultiKueueKubeConfigPathValidation),
 		AllowProfiles: gates.Enabled(features.MultiKueueClusterProfile),

@@ -56,7 +56,7 @@ func usedElsewhere() []use {
 		{right: "create coordination.k8s.io/leases", of: both, code: "worker/manager/manager.go"},
 		{right: "get coordination.k8s.io/leases", of: both, code: "worker/manager/manager.go"},
 		{right: "update coordination.k8s.io/leases", of: both, code: "worker/manager/manager.go"},
-		{right: "patch coordination.k8s.io/leases", of: both, code: "worker/fence/guard/presence.go"},
+		{right: "patch coordination.k8s.io/leases", of: both, code: "worker/fence/guard/lease_holder.go"},
 		{right: "create coordination.k8s.io/leases", of: away, code: "admissioncheck/multikueue/fleet/lease.go"},
 		{right: "get coordination.k8s.io/leases switchyard-hub-multikueue", of: away, code: "admissioncheck/multikueue/fleet/lease.go"},
 		{right: "update coordination.k8s.io/leases switchyard-hub-multikueue", of: away, code: "admissioncheck/multikueue/fleet/lease.go"},

@@ -49,13 +49,13 @@ func (c *worker) placementCapacity(r reportedCapacity) *placement.Capacity {
 	if r.onHold {
 		local.Closed = "it is on hold"
 	}
-	has := placement.Room{Flavor: flavorName, Own: one(r.free), Free: one(r.free), Largest: one(c.gpu)}
+	has := placement.FlavorQuota{Flavor: flavorName, Nominal: one(r.free), Free: one(r.free), Largest: one(c.gpu)}
 	if r.preemptible > 0 {
 		has.Preempting = []placement.Step{{Priority: 0, Free: one(r.free + r.preemptible)}}
 	}
 	capacity := &placement.Capacity{
 		Flavors: []admission.Flavor{flavorOf(r.tainted)},
-		Queues:  []placement.Queue{{Name: queueName, Groups: []placement.Group{{Resources: []string{resourceName}, Flavors: []placement.Room{has}}}}},
+		Queues:  []placement.Queue{{Name: queueName, Groups: []placement.Group{{Resources: []string{resourceName}, Flavors: []placement.FlavorQuota{has}}}}},
 	}
 	if !r.noLocalQueue {
 		capacity.Locals = []placement.LocalQueue{local}
@@ -76,7 +76,7 @@ func (w *World) rankClusters(item workload) map[string]placement.Choice {
 		cluster := placement.Cluster{
 			Name: c.name, Weight: c.weight, Cordoned: w.hub.cordoned[c.name] || w.hub.draining[c.name],
 			Offered:  seen.Holder == dispatch.Ours && seen.Epoch == item.state().Epoch,
-			InFlight: w.driver.inFlight.InFlight(c.name, workloadKey(item.name)),
+			InFlight: w.driver.inFlight.List(c.name, workloadKey(item.name)),
 		}
 		if !c.up {
 			cluster.Degraded = overdueMessage
@@ -85,7 +85,7 @@ func (w *World) rankClusters(item workload) map[string]placement.Choice {
 			cluster.Capacity = c.placementCapacity(r.capacity)
 		}
 		if cluster.Offered && (seen.Refused || seen.Evicted) {
-			request.Refused = append(request.Refused, placement.Refusal{Cluster: c.name, Because: seen.WaitingMessage})
+			request.Refused = append(request.Refused, placement.Refusal{Cluster: c.name, Message: seen.WaitingMessage})
 		}
 		fleet = append(fleet, cluster)
 	}
@@ -136,7 +136,7 @@ func (w *World) couldEverFit(item workload, cluster string) bool {
 func (w *World) hasCapacity(item workload, cluster string) bool {
 	r := w.driver.remotes[cluster]
 	free := r.capacity.free
-	for _, claim := range w.driver.inFlight.InFlight(cluster, workloadKey(item.name)) {
+	for _, claim := range w.driver.inFlight.List(cluster, workloadKey(item.name)) {
 		if claim.Queue == queueName {
 			free -= int64(claim.Amount)
 		}

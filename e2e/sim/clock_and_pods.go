@@ -135,7 +135,7 @@ func (w *World) stopPods(job remoteJob) remoteJob {
 // fenceDueAt is when a fence looks next, if that can change anything: as late as it may be, and at once when its program starts.
 func (w *World) fenceDueAt(c *worker) time.Time {
 	g := &c.fence
-	if g.stock || !slices.ContainsFunc(c.fencedJobs(), fence.Job.Stoppable) {
+	if g.stock || !slices.ContainsFunc(c.fencedJobs(), fence.Workload.IsStoppable) {
 		return time.Time{}
 	}
 	out := g.started.Add(fence.DefaultDuration)
@@ -146,19 +146,19 @@ func (w *World) fenceDueAt(c *worker) time.Time {
 	if !g.downUntil.Before(out) {
 		due = g.downUntil
 	}
-	if again := g.lookedAt.Add(fence.LookEvery); due.Before(again) && !g.lookedAt.Before(g.started) {
+	if again := g.lookedAt.Add(fence.CheckInterval); due.Before(again) && !g.lookedAt.Before(g.started) {
 		due = again
 	}
 	return due
 }
 
 // fencedJobs are the hub's Workloads on a worker as its fence sees them.
-func (c *worker) fencedJobs() []fence.Job {
-	var jobs []fence.Job
+func (c *worker) fencedJobs() []fence.Workload {
+	var jobs []fence.Workload
 	for _, name := range c.objectNames() {
 		if obj, ok := c.workloads[name]; ok && obj.ours {
-			jobs = append(jobs, fence.Job{
-				Name: name, Stop: obj.stopsWithoutHub, Finished: obj.finished != nil, Stopping: obj.deactivating || obj.deleting, Holds: obj.quota,
+			jobs = append(jobs, fence.Workload{
+				Name: name, Stop: obj.stopsWithoutHub, Finished: obj.finished != nil, Stopping: obj.deactivating || obj.deleting, HasQuota: obj.quota,
 			})
 		}
 	}
@@ -172,7 +172,7 @@ func (w *World) stepFence(c *worker) {
 		return
 	}
 	g.lookedAt = w.now
-	o := fence.Observation{Now: w.now.Add(g.skew), Uptime: w.now.Sub(g.started), Jobs: c.fencedJobs()}
+	o := fence.Observation{Now: w.now.Add(g.skew), Uptime: w.now.Sub(g.started), Workloads: c.fencedJobs()}
 	if !g.renewed.IsZero() {
 		o.Lease = &fence.Lease{Renewed: g.renewed, Duration: leaseDuration}
 	}

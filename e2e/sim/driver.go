@@ -23,7 +23,7 @@ type driver struct {
 	// gateRequests are the clusters that were asked to open a Workload's gate.
 	gateRequests map[string]map[string]gateRequest
 	// inFlight are the offers under way, and choices the last ranking of each Workload.
-	inFlight *placement.Ledger
+	inFlight *placement.UsageInFlight
 	choices  map[string]map[string]placement.Choice
 	// drainSlots says whose turn it is to leave each cluster that is being drained.
 	drainSlots map[string]drainSlot
@@ -75,7 +75,7 @@ func (w *World) startDriver(old int) {
 		idleAt:        map[string]checkpoint{},
 		gateRequests:  map[string]map[string]gateRequest{},
 		drainSlots:    map[string]drainSlot{},
-		inFlight:      placement.NewLedger(),
+		inFlight:      placement.NewUsageInFlight(),
 		choices:       map[string]map[string]placement.Choice{},
 	}
 	p.localInformer.watching = true

@@ -11,13 +11,13 @@ import (
 	epochs "switchyard.dev/worker/fence/epoch"
 )
 
-// EpochFunc says whether a job was made in an epoch before that of a copy, so that it must not take it up; epoch.Before, or a
+// EpochFunc says whether a job was made in an epoch before that of a copy, so that it must not take it up; epoch.IsBefore, or a
 // mutant of it.
 type EpochFunc func(job remoteJob, obj remoteWorkload) bool
 
 // isBeforeEpoch asks the real rule of workers that know epochs.
 func isBeforeEpoch(job remoteJob, obj remoteWorkload) bool {
-	return epochs.Before(stampedObject(job.owner, job.stampedEpoch()), stampedObject(obj.owner, obj.stampedEpoch()))
+	return epochs.IsBefore(stampedObject(job.owner, job.stampedEpoch()), stampedObject(obj.owner, obj.stampedEpoch()))
 }
 
 // stampedObject is an object as the hub makes it.

@@ -102,7 +102,7 @@ func (w *World) removeWorkload(name string) {
 	w.markChanged()
 	if w.driver != nil {
 		w.driver.localInformer.enqueue(name, optional[workload]{false, item})
-		w.driver.inFlight.Drop(workloadKey(name))
+		w.driver.inFlight.RemoveWorkload(workloadKey(name))
 	}
 }
 

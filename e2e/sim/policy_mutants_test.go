@@ -65,7 +65,7 @@ func mutantsOfHolds() []mutant {
 func mutantsOfFence() []mutant {
 	mistaken := func(change func(*fence.State, *fence.Observation)) FenceFunc {
 		return func(s fence.State, o fence.Observation) fence.Plan {
-			o.Jobs = slices.Clone(o.Jobs)
+			o.Workloads = slices.Clone(o.Workloads)
 			if o.Lease != nil {
 				lease := *o.Lease
 				o.Lease = &lease
@@ -75,15 +75,15 @@ func mutantsOfFence() []mutant {
 		}
 	}
 	return []mutant{
-		{mistake: "the fence stops nothing", invariants: []string{invRunOnce}, fence: mistaken(func(_ *fence.State, o *fence.Observation) { o.Jobs = nil })},
+		{mistake: "the fence stops nothing", invariants: []string{invRunOnce}, fence: mistaken(func(_ *fence.State, o *fence.Observation) { o.Workloads = nil })},
 		{mistake: "the fence stops what is to keep running", invariants: []string{invFence}, fence: mistaken(func(_ *fence.State, o *fence.Observation) {
-			for i := range o.Jobs {
-				o.Jobs[i].Stop = true
+			for i := range o.Workloads {
+				o.Workloads[i].Stop = true
 			}
 		})},
 		{mistake: "the fence stops what has finished", invariants: []string{invFence}, fence: mistaken(func(_ *fence.State, o *fence.Observation) {
-			for i := range o.Jobs {
-				o.Jobs[i].Finished = false
+			for i := range o.Workloads {
+				o.Workloads[i].Finished = false
 			}
 		})},
 		{mistake: "the fence believes in a lease for twice as long", invariants: []string{invRunOnce}, fence: mistaken(func(_ *fence.State, o *fence.Observation) {

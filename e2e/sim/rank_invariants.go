@@ -82,7 +82,7 @@ func (p *rankPair) newCluster(name string, free amount.Amount) placement.Cluster
 		Kinds: []string{"Job.v1.batch"}, Flavors: []admission.Flavor{{Name: flavorName}},
 		Locals: []placement.LocalQueue{{Key: workloadKey(queueName), Queue: queueName}},
 		Queues: []placement.Queue{{Name: queueName, Groups: []placement.Group{{
-			Resources: []string{resourceName}, Flavors: []placement.Room{{Flavor: flavorName, Own: one(free), Free: one(free), Largest: one(4*free + 8)}},
+			Resources: []string{resourceName}, Flavors: []placement.FlavorQuota{{Flavor: flavorName, Nominal: one(free), Free: one(free), Largest: one(4*free + 8)}},
 		}}}},
 	}}
 }
@@ -90,14 +90,16 @@ func (p *rankPair) newCluster(name string, free amount.Amount) placement.Cluster
 func (p *rankPair) a() *placement.Cluster { return &p.clusters[0] }
 func (p *rankPair) b() *placement.Cluster { return &p.clusters[1] }
 
-func flavorCapacity(c *placement.Cluster) *placement.Room {
+func flavorCapacity(c *placement.Cluster) *placement.FlavorQuota {
 	return &c.Capacity.Queues[0].Groups[0].Flavors[0]
 }
 func clusterQueue(c *placement.Cluster) *placement.Queue { return &c.Capacity.Queues[0] }
 func oneAmount(n amount.Amount) []amount.Amount          { return []amount.Amount{n} }
-func waitingCounts(n int) []placement.Waiting            { return []placement.Waiting{{Priority: 1, Count: n}} }
+func waitingCounts(n int) []placement.PendingClass {
+	return []placement.PendingClass{{Priority: 1, Count: n}}
+}
 func setFree(c *placement.Cluster, n amount.Amount) {
-	flavorCapacity(c).Own, flavorCapacity(c).Free = oneAmount(n), oneAmount(n)
+	flavorCapacity(c).Nominal, flavorCapacity(c).Free = oneAmount(n), oneAmount(n)
 }
 
 // rankOf is what placement says of a cluster, asked with both in a drawn order.
@@ -150,7 +152,7 @@ func (p *rankPair) checkIneligible() {
 }
 
 func (p *rankPair) checkRefused() {
-	p.request.Refused = []placement.Refusal{{Cluster: p.b().Name, Because: "too large"}}
+	p.request.Refused = []placement.Refusal{{Cluster: p.b().Name, Message: "too large"}}
 	a, b := p.rankOf(p.a().Name), p.rankOf(p.b().Name)
 	p.mustHold(rankRefused, a.Eligible && !b.Eligible && b.Reason == placement.Refused, "%+v and %+v", a, b)
 }
@@ -176,13 +178,13 @@ func (p *rankPair) checkClasses() {
 }
 
 func (p *rankPair) checkOwnQuota() {
-	flavorCapacity(p.b()).Own = oneAmount(p.pods - 1)
+	flavorCapacity(p.b()).Nominal = oneAmount(p.pods - 1)
 	p.b().Weight = 100
 	p.expectFirst(rankOwn)
 }
 
 func (p *rankPair) checkPreferred() {
-	flavorCapacity(p.a()).Own = oneAmount(0) // it is preferred even if it has to borrow
+	flavorCapacity(p.a()).Nominal = oneAmount(0) // it is preferred even if it has to borrow
 	p.b().Weight = 100
 	p.request.Prefer = []string{p.a().Name, p.b().Name}
 	p.expectFirst(rankPreferred)
@@ -238,7 +240,7 @@ func (p *rankPair) checkStrictQueue() {
 	p.mustHold(rankStrictQueue, p.rankOf(p.b().Name).Reason == placement.Waits, "%+v", p.rankOf(p.b().Name))
 	p.b().Offered = true // it is the one that waits
 	p.mustHold(rankStrictQueue, p.rankOf(p.b().Name).Reason == placement.Fits, "%+v", p.rankOf(p.b().Name))
-	p.b().Offered, clusterQueue(p.b()).Waiting = false, []placement.Waiting{{Priority: 0, Count: 3}}
+	p.b().Offered, clusterQueue(p.b()).Waiting = false, []placement.PendingClass{{Priority: 0, Count: 3}}
 	p.mustHold(rankStrictQueue, p.rankOf(p.b().Name).Reason == placement.Fits, "behind lower priorities: %+v", p.rankOf(p.b().Name))
 }
 

@@ -41,7 +41,7 @@ func mutateCluster(change func(*placement.Cluster)) RankFunc {
 }
 
 // mutateCapacity is sees for clusters of which something is known.
-func mutateCapacity(change func(*placement.Capacity, *placement.Queue, *placement.Room)) RankFunc {
+func mutateCapacity(change func(*placement.Capacity, *placement.Queue, *placement.FlavorQuota)) RankFunc {
 	return mutateCluster(func(c *placement.Cluster) {
 		if c.Capacity != nil {
 			change(c.Capacity, clusterQueue(c), flavorCapacity(c))
@@ -64,14 +64,14 @@ func mutateChoice(change func(placement.Request, *placement.Choice)) RankFunc {
 // schedules are used.
 func mutantsOfRank() []mutant {
 	const most = 1 << 50
-	locals := mutateCapacity(func(c *placement.Capacity, _ *placement.Queue, _ *placement.Room) {
+	locals := mutateCapacity(func(c *placement.Capacity, _ *placement.Queue, _ *placement.FlavorQuota) {
 		c.Locals = []placement.LocalQueue{{Key: workloadKey(queueName), Queue: queueName}}
 	})
-	taints := mutateCapacity(func(c *placement.Capacity, _ *placement.Queue, _ *placement.Room) { c.Flavors[0].Taints = nil })
+	taints := mutateCapacity(func(c *placement.Capacity, _ *placement.Queue, _ *placement.FlavorQuota) { c.Flavors[0].Taints = nil })
 	flights := mutateCluster(func(c *placement.Cluster) { c.InFlight = nil })
-	preempting := mutateCapacity(func(_ *placement.Capacity, _ *placement.Queue, room *placement.Room) {
+	preempting := mutateCapacity(func(_ *placement.Capacity, _ *placement.Queue, room *placement.FlavorQuota) {
 		if room.Preempting != nil {
-			room.Own, room.Free, room.Preempting = room.Preempting[0].Free, room.Preempting[0].Free, nil
+			room.Nominal, room.Free, room.Preempting = room.Preempting[0].Free, room.Preempting[0].Free, nil
 		}
 	})
 	return []mutant{
@@ -79,17 +79,17 @@ func mutantsOfRank() []mutant {
 		{mistake: "placement forgets LocalQueues in the model", invariants: []string{invNoUnfitOffer, invFirstOfferFits}, rank: locals},
 		{mistake: "placement forgets taints", invariants: []string{rankIneligible}, rank: taints},
 		{mistake: "placement forgets taints in the model", invariants: []string{invNoUnfitOffer, invFirstOfferFits}, rank: taints},
-		{mistake: "placement forgets that a LocalQueue is closed", invariants: []string{rankIneligible}, rank: mutateCapacity(func(c *placement.Capacity, _ *placement.Queue, _ *placement.Room) {
+		{mistake: "placement forgets that a LocalQueue is closed", invariants: []string{rankIneligible}, rank: mutateCapacity(func(c *placement.Capacity, _ *placement.Queue, _ *placement.FlavorQuota) {
 			for i := range c.Locals {
 				c.Locals[i].Closed = ""
 			}
 		})},
-		{mistake: "placement forgets that a ClusterQueue is closed", invariants: []string{rankIneligible}, rank: mutateCapacity(func(_ *placement.Capacity, q *placement.Queue, _ *placement.Room) {
+		{mistake: "placement forgets that a ClusterQueue is closed", invariants: []string{rankIneligible}, rank: mutateCapacity(func(_ *placement.Capacity, q *placement.Queue, _ *placement.FlavorQuota) {
 			q.Closed = ""
 		})},
 		{mistake: "placement takes every kind for served", invariants: []string{rankIneligible}, rank: mutateRequest(func(r *placement.Request) { r.Kind = "" })},
 		{mistake: "placement does not see a cordon", invariants: []string{rankIneligible}, rank: mutateCluster(func(c *placement.Cluster) { c.Cordoned = false })},
-		{mistake: "placement forgets who can never hold a workload", invariants: []string{rankIneligible}, rank: mutateCapacity(func(_ *placement.Capacity, _ *placement.Queue, room *placement.Room) {
+		{mistake: "placement forgets who can never hold a workload", invariants: []string{rankIneligible}, rank: mutateCapacity(func(_ *placement.Capacity, _ *placement.Queue, room *placement.FlavorQuota) {
 			room.Largest = oneAmount(most)
 		})},
 		{mistake: "placement forgets who has refused", invariants: []string{rankRefused}, rank: mutateRequest(func(r *placement.Request) { r.Refused = nil })},
@@ -104,8 +104,8 @@ func mutantsOfRank() []mutant {
 				c.InFlight[i].Queue = queueName
 			}
 		})},
-		{mistake: "placement takes borrowed quota for its own", invariants: []string{rankOwn}, rank: mutateCapacity(func(_ *placement.Capacity, _ *placement.Queue, room *placement.Room) {
-			room.Own = room.Free
+		{mistake: "placement takes borrowed quota for its own", invariants: []string{rankOwn}, rank: mutateCapacity(func(_ *placement.Capacity, _ *placement.Queue, room *placement.FlavorQuota) {
+			room.Nominal = room.Free
 		})},
 		{mistake: "placement forgets preferences", invariants: []string{rankPreferred}, rank: mutateRequest(func(r *placement.Request) { r.Prefer = nil })},
 		{mistake: "placement prefers before it looks for room", invariants: []string{rankClass}, rank: mutateChoice(func(r placement.Request, c *placement.Choice) {
@@ -121,25 +121,25 @@ func mutantsOfRank() []mutant {
 				c.Score += most
 			}
 		})},
-		{mistake: "placement passes the head of a strict queue", invariants: []string{rankStrictQueue}, rank: mutateCapacity(func(_ *placement.Capacity, q *placement.Queue, _ *placement.Room) {
+		{mistake: "placement passes the head of a strict queue", invariants: []string{rankStrictQueue}, rank: mutateCapacity(func(_ *placement.Capacity, q *placement.Queue, _ *placement.FlavorQuota) {
 			q.Strict = false
 		})},
 		{mistake: "placement lets a workload wait for its own copy", invariants: []string{rankStrictQueue}, rank: mutateCluster(func(c *placement.Cluster) { c.Offered = false })},
-		{mistake: "placement lets a workload wait for lower priorities", invariants: []string{rankStrictQueue}, rank: mutateCapacity(func(_ *placement.Capacity, q *placement.Queue, _ *placement.Room) {
+		{mistake: "placement lets a workload wait for lower priorities", invariants: []string{rankStrictQueue}, rank: mutateCapacity(func(_ *placement.Capacity, q *placement.Queue, _ *placement.FlavorQuota) {
 			q.Waiting = slices.Clone(q.Waiting)
 			for i := range q.Waiting {
 				q.Waiting[i].Priority = 1
 			}
 		})},
-		{mistake: "placement forgets who waits where nobody has room", invariants: []string{rankQueue}, rank: mutateCapacity(func(_ *placement.Capacity, q *placement.Queue, _ *placement.Room) {
+		{mistake: "placement forgets who waits where nobody has room", invariants: []string{rankQueue}, rank: mutateCapacity(func(_ *placement.Capacity, q *placement.Queue, _ *placement.FlavorQuota) {
 			if !q.Strict {
 				q.Waiting = nil
 			}
 		})},
-		{mistake: "placement forgets whom a workload may preempt", invariants: []string{rankClass}, rank: mutateCapacity(func(_ *placement.Capacity, _ *placement.Queue, room *placement.Room) {
+		{mistake: "placement forgets whom a workload may preempt", invariants: []string{rankClass}, rank: mutateCapacity(func(_ *placement.Capacity, _ *placement.Queue, room *placement.FlavorQuota) {
 			room.Preempting = nil
 		})},
-		{mistake: "placement lets anybody preempt", invariants: []string{rankPriority}, rank: mutateCapacity(func(_ *placement.Capacity, _ *placement.Queue, room *placement.Room) {
+		{mistake: "placement lets anybody preempt", invariants: []string{rankPriority}, rank: mutateCapacity(func(_ *placement.Capacity, _ *placement.Queue, room *placement.FlavorQuota) {
 			room.Preempting = slices.Clone(room.Preempting)
 			for i := range room.Preempting {
 				room.Preempting[i].Priority = -1

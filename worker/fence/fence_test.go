@@ -38,61 +38,61 @@ func TestWhenALeaseHasRunOut(t *testing.T) {
 		looks []Observation
 		want  Reason
 	}{
-		{"not right after its renewal", []Observation{at(0, 0)}, Holds},
-		{"not a moment before its end", []Observation{at(0, 0), at(39, 0)}, Holds},
-		{"at its end", []Observation{at(0, 0), at(40, 0)}, RanOut},
-		{"not when it was renewed in time", []Observation{at(0, 0), at(30, 30), at(60, 30)}, Holds},
-		{"nor when it was renewed late", []Observation{at(0, 0), at(50, 0), at(60, 60)}, Holds},
-		{"at once for a fence that begins after its end", []Observation{at(100, 0).restarted(100)}, RanOut},
-		{"not for a fence that begins before its end", []Observation{at(30, 0).restarted(30)}, Holds},
-		{"when there is none for a while", []Observation{at(0), at(40)}, Missing},
-		{"not when there is none at the beginning", []Observation{at(0), at(39)}, Awaited},
-		{"not when the first one comes late", []Observation{at(0), at(40), at(41, 41)}, Holds},
-		{"not when it is deleted before its end", []Observation{at(0, 0), at(39)}, Holds},
-		{"at its end when it is deleted", []Observation{at(0, 0), at(40)}, RanOut},
-		{"by the other clock if the hub's is ahead", []Observation{at(0, 600), at(39, 600)}, Holds},
-		{"within its duration if the hub's clock is ahead", []Observation{at(0, 600), at(40, 600)}, NotRenewed},
-		{"early if the worker's clock is ahead", []Observation{at(0, 0).clock(15), at(25, 0).clock(15)}, RanOut},
-		{"on time if the worker's clock is behind", []Observation{at(0, 0).clock(-15), at(40, 0).clock(-15)}, NotRenewed},
-		{"on time if the worker's clock is set backwards", []Observation{at(0, 0), at(20, 0).clock(-3600), at(40, 0).clock(-3600)}, NotRenewed},
-		{"for good though the worker's clock is set backwards", []Observation{at(0, 0), at(40, 0), at(41, 0).clock(-3600)}, RanOut},
-		{"if the worker's clock is set forwards", []Observation{at(0, 0), at(1, 0).clock(3600)}, RanOut},
-		{"not when the hub renews with an older time", []Observation{at(0, 0), at(10, -5), at(34, -5)}, Holds},
+		{"not right after its renewal", []Observation{at(0, 0)}, LeaseHolds},
+		{"not a moment before its end", []Observation{at(0, 0), at(39, 0)}, LeaseHolds},
+		{"at its end", []Observation{at(0, 0), at(40, 0)}, LeaseExpired},
+		{"not when it was renewed in time", []Observation{at(0, 0), at(30, 30), at(60, 30)}, LeaseHolds},
+		{"nor when it was renewed late", []Observation{at(0, 0), at(50, 0), at(60, 60)}, LeaseHolds},
+		{"at once for a fence that begins after its end", []Observation{at(100, 0).restarted(100)}, LeaseExpired},
+		{"not for a fence that begins before its end", []Observation{at(30, 0).restarted(30)}, LeaseHolds},
+		{"when there is none for a while", []Observation{at(0), at(40)}, LeaseMissing},
+		{"not when there is none at the beginning", []Observation{at(0), at(39)}, LeaseAwaited},
+		{"not when the first one comes late", []Observation{at(0), at(40), at(41, 41)}, LeaseHolds},
+		{"not when it is deleted before its end", []Observation{at(0, 0), at(39)}, LeaseHolds},
+		{"at its end when it is deleted", []Observation{at(0, 0), at(40)}, LeaseExpired},
+		{"by the other clock if the hub's is ahead", []Observation{at(0, 600), at(39, 600)}, LeaseHolds},
+		{"within its duration if the hub's clock is ahead", []Observation{at(0, 600), at(40, 600)}, LeaseNotRenewed},
+		{"early if the worker's clock is ahead", []Observation{at(0, 0).clock(15), at(25, 0).clock(15)}, LeaseExpired},
+		{"on time if the worker's clock is behind", []Observation{at(0, 0).clock(-15), at(40, 0).clock(-15)}, LeaseNotRenewed},
+		{"on time if the worker's clock is set backwards", []Observation{at(0, 0), at(20, 0).clock(-3600), at(40, 0).clock(-3600)}, LeaseNotRenewed},
+		{"for good though the worker's clock is set backwards", []Observation{at(0, 0), at(40, 0), at(41, 0).clock(-3600)}, LeaseExpired},
+		{"if the worker's clock is set forwards", []Observation{at(0, 0), at(1, 0).clock(3600)}, LeaseExpired},
+		{"not when the hub renews with an older time", []Observation{at(0, 0), at(10, -5), at(34, -5)}, LeaseHolds},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var s State
 			for _, look := range c.looks {
 				s = Step(s, look).Next
 			}
-			out := c.want != Holds && c.want != Awaited
-			if s.Because != c.want || s.Out != out || (s.Message("h") != "") != out {
-				t.Errorf("got %s, out %v, message %q", s.Because, s.Out, s.Message("h"))
+			out := c.want != LeaseHolds && c.want != LeaseAwaited
+			if s.Reason != c.want || s.Expired != out || (s.Message("h") != "") != out {
+				t.Errorf("got %s, out %v, message %q", s.Reason, s.Expired, s.Message("h"))
 			}
 		})
 	}
 }
 
 func TestALeaseThatDoesNotSayHowLongItHolds(t *testing.T) {
-	for seconds, want := range map[int]Reason{39: Holds, 40: RanOut} {
+	for seconds, want := range map[int]Reason{39: LeaseHolds, 40: LeaseExpired} {
 		o := at(seconds, 0)
 		o.Lease.Duration = 0
-		if got := Step(State{}, o).Next.Because; got != want {
+		if got := Step(State{}, o).Next.Reason; got != want {
 			t.Errorf("after %d s: %s", seconds, got)
 		}
 	}
 }
 
 func TestWhichJobsAreStopped(t *testing.T) {
-	jobs := []Job{
+	jobs := []Workload{
 		{Name: "waiting", Stop: true},
-		{Name: "running", Stop: true, Holds: true},
-		{Name: "another", Namespace: "b", Stop: true, Holds: true},
-		{Name: "kept", Holds: true},
-		{Name: "finished", Stop: true, Holds: true, Finished: true},
-		{Name: "leaving", Stop: true, Holds: true, Stopping: true},
+		{Name: "running", Stop: true, HasQuota: true},
+		{Name: "another", Namespace: "b", Stop: true, HasQuota: true},
+		{Name: "kept", HasQuota: true},
+		{Name: "finished", Stop: true, HasQuota: true, Finished: true},
+		{Name: "leaving", Stop: true, HasQuota: true, Stopping: true},
 	}
 	out, holds := at(40, 0), at(39, 0)
-	out.Jobs, holds.Jobs = jobs, jobs
+	out.Workloads, holds.Workloads = jobs, jobs
 	var got []string
 	for _, job := range Step(State{}, out).Stop {
 		got = append(got, job.Name)
@@ -107,22 +107,22 @@ func TestWhichJobsAreStopped(t *testing.T) {
 
 func TestWhenToLookAgain(t *testing.T) {
 	stop := at(40, 0)
-	stop.Jobs = []Job{{Name: "j", Stop: true}}
+	stop.Workloads = []Workload{{Name: "j", Stop: true}}
 	for _, c := range []struct {
 		name string
 		s    State
 		o    Observation
 		want time.Duration // after the look; 0 for never
 	}{
-		{"before long while the lease holds", State{}, at(0, 0), LookEvery},
+		{"before long while the lease holds", State{}, at(0, 0), CheckInterval},
 		{"at its end when that is near", State{}, at(37, 0), 3 * time.Second},
 		{"at its end by the other clock", Step(State{}, at(0, 600)).Next, at(38, 600), 2 * time.Second},
 		{"when a missing lease has been waited for", State{}, at(36), 4 * time.Second},
-		{"before long when jobs are to be stopped", State{}, stop, LookEvery},
+		{"before long when jobs are to be stopped", State{}, stop, CheckInterval},
 		{"never when there is nothing to stop", State{}, at(40, 0), 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := Step(c.s, c.o).WakeAt
+			got := Step(c.s, c.o).RequeueAt
 			if c.want == 0 && !got.IsZero() || c.want > 0 && got.Sub(c.o.Now) != c.want {
 				t.Errorf("looks again at %v, after %v", got, got.Sub(c.o.Now))
 			}

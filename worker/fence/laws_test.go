@@ -33,8 +33,8 @@ func (l *life) between(low, high time.Duration) time.Duration {
 func (l *life) observation() Observation {
 	o := Observation{Now: noon.Add(l.truth + l.ownClock), Uptime: l.truth - l.began, Lease: l.lease}
 	for _, name := range []string{"c", "a", "b"} {
-		o.Jobs = append(o.Jobs, Job{
-			Name: name, Stop: l.rng.IntN(3) > 0, Finished: l.rng.IntN(5) == 0, Stopping: l.rng.IntN(5) == 0, Holds: l.rng.IntN(2) == 0,
+		o.Workloads = append(o.Workloads, Workload{
+			Name: name, Stop: l.rng.IntN(3) > 0, Finished: l.rng.IntN(5) == 0, Stopping: l.rng.IntN(5) == 0, HasQuota: l.rng.IntN(2) == 0,
 		})
 	}
 	return o
@@ -71,7 +71,7 @@ func FuzzNoJobThatMustStopOutlivesTheHubsBeliefByMoreThanTheSkew(f *testing.F) {
 			for _, job := range p.Stop {
 				stopped[job.Name] = true
 			}
-			for _, job := range o.Jobs {
+			for _, job := range o.Workloads {
 				due := l.lease != nil && l.truth >= l.believed+skew
 				if due && job.Stop && !job.Finished && !job.Stopping && !stopped[job.Name] {
 					t.Fatalf("seed %d: %+v goes on %v after the hub has given it up", seed, job, l.truth-l.believed)
@@ -100,15 +100,15 @@ func FuzzStepDecidesTheSameAgainAndLooksAgainInTime(f *testing.F) {
 			if diff := cmp.Diff(p, Step(p.Next, o)); diff != "" {
 				t.Fatalf("seed %d: decides otherwise the second time: -first +second:\n%s", seed, diff)
 			}
-			due := !p.Next.Out || len(p.Stop) > 0
-			if wait := p.WakeAt.Sub(o.Now); due == p.WakeAt.IsZero() || due && (wait <= 0 || wait > LookEvery) {
+			due := !p.Next.Expired || len(p.Stop) > 0
+			if wait := p.RequeueAt.Sub(o.Now); due == p.RequeueAt.IsZero() || due && (wait <= 0 || wait > CheckInterval) {
 				t.Fatalf("seed %d: looks again after %v", seed, wait)
 			}
-			if !p.Next.Out { // at the time it asks for, with nothing new, it does not oversleep
+			if !p.Next.Expired { // at the time it asks for, with nothing new, it does not oversleep
 				later := o
-				later.Now, later.Uptime = p.WakeAt, o.Uptime+p.WakeAt.Sub(o.Now)
-				if next := Step(p.Next, later); !next.Next.Out && p.WakeAt.Sub(o.Now) < LookEvery {
-					t.Fatalf("seed %d: looks again at %v for nothing", seed, p.WakeAt)
+				later.Now, later.Uptime = p.RequeueAt, o.Uptime+p.RequeueAt.Sub(o.Now)
+				if next := Step(p.Next, later); !next.Next.Expired && p.RequeueAt.Sub(o.Now) < CheckInterval {
+					t.Fatalf("seed %d: looks again at %v for nothing", seed, p.RequeueAt)
 				}
 			}
 			l.state = p.Next

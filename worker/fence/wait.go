@@ -13,24 +13,24 @@ type Reaction string
 // The reactions. The zero Reaction means that nothing is waited for.
 const (
 	// Noticed: the status shows that the job's controller knows whether the job may run.
-	Noticed Reaction = "Noticed"
+	ControllerObserves Reaction = "Noticed"
 	// Told: the job is suspended, and its controller has told its pods to end.
-	Told Reaction = "Told"
+	PodsTold Reaction = "Told"
 	// Ended: the pods that were told to end are gone.
-	Ended Reaction = "Ended"
+	PodsEnd Reaction = "Ended"
 	// Released: the Workload was evicted or deleted, and its job has stopped, so that the quota is free.
-	Released Reaction = "Released"
+	QuotaReleased Reaction = "Released"
 )
 
 const (
-	// stopsWithin is how long a controller that works may take to tell the pods of a suspended job to end, and answersWithin how
+	// stopLimit is how long a controller that works may take to tell the pods of a suspended job to end, and answersWithin how
 	// long it, or a node, may take for anything else.
-	stopsWithin, answersWithin = 30 * time.Second, 60 * time.Second
-	// settled is the uptime from which a fence knows by itself what the one before it has held against the promise: longer than
+	stopLimit, reactionLimit = 30 * time.Second, 60 * time.Second
+	// settledUptime is the uptime from which a fence knows by itself what the one before it has held against the promise: longer than
 	// answersWithin, and the time between two looks.
-	settled = 90 * time.Second
-	// longestGrace bounds the termination grace that is believed: sums of it do not overflow.
-	longestGrace = math.MaxInt32 * time.Second
+	settledUptime = 90 * time.Second
+	// maxGracePeriod bounds the termination grace that is believed: sums of it do not overflow.
+	maxGracePeriod = math.MaxInt32 * time.Second
 )
 
 // WaitID identifies a wait.
@@ -54,32 +54,32 @@ type Wait struct {
 	Age time.Duration
 }
 
-// allowed is how long the wait may last before the promise is broken. Pods that are told to end have their grace; that the
+// limit is how long the wait may last before the promise is broken. Pods that are told to end have their grace; that the
 // controller tells them does not depend on it.
-func (w Wait) allowed() time.Duration {
+func (w Wait) limit() time.Duration {
 	switch w.For {
-	case Told:
-		return stopsWithin
-	case Ended, Released:
-		return min(max(w.Grace, 0), longestGrace) + answersWithin
-	case Noticed:
-		return answersWithin
+	case PodsTold:
+		return stopLimit
+	case PodsEnd, QuotaReleased:
+		return min(max(w.Grace, 0), maxGracePeriod) + reactionLimit
+	case ControllerObserves:
+		return reactionLimit
 	default:
-		return answersWithin
+		return reactionLimit
 	}
 }
 
-// words say what is wrong with a job that has waited for too long.
-func (id WaitID) words() string {
+// message say what is wrong with a job that has waited for too long.
+func (id WaitID) message() string {
 	job := id.Kind + " " + id.Namespace + "/" + id.Name
 	switch id.For {
-	case Told:
+	case PodsTold:
 		return job + " is suspended and keeps active pods: its controller does not act"
-	case Ended:
+	case PodsEnd:
 		return job + " was told to end and keeps pods past their termination grace"
-	case Released:
+	case QuotaReleased:
 		return job + " was evicted and does not stop"
-	case Noticed:
+	case ControllerObserves:
 		return "the controller of " + job + " does not act: the status does not follow the spec"
 	default:
 		return job + " is waited for"

@@ -40,7 +40,7 @@ func (externalWebhook) ValidateUpdate(_ context.Context, old, job *metav1.Partia
 	if !job.DeletionTimestamp.IsZero() {
 		return nil, nil
 	}
-	return nil, denyMessage(epoch.Update(old, job))
+	return nil, denyMessage(epoch.ValidateUpdate(old, job))
 }
 
 // ValidateDelete implements admission.Validator; it is never called.

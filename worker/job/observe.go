@@ -188,10 +188,10 @@ func (r *reconciler[T]) observePrebuilt(ctx context.Context, s *snapshot[T]) err
 	case metav1.GetControllerOfNoCopy(wl) != nil:
 		s.facts.Link = LinkOwnedByOther
 		s.message = fmt.Sprintf("The prebuilt workload %q belongs to another owner", name)
-	case epoch.Before(s.job, wl):
+	case epoch.IsBefore(s.job, wl):
 		s.facts.Link = LinkOwnedByOther
 		s.message = fmt.Sprintf("The prebuilt workload %q was made by the hub in a later epoch than the job", name)
-	case epoch.Unrelated(s.job, wl):
+	case epoch.AreUnrelated(s.job, wl):
 		s.facts.Link = LinkOwnedByOther
 		s.message = fmt.Sprintf("The prebuilt workload %q was made by the hub for another one than the job", name)
 	default:

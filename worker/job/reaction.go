@@ -54,11 +54,11 @@ func (i integration[T]) expectedReaction(job T) fence.Reaction {
 	case progress.Finished != nil:
 		return ""
 	case i.kind.Suspended(job) && progress.Active:
-		return fence.Told
+		return fence.PodsTold
 	case i.kind.Suspended(job) && progress.Terminating:
-		return fence.Ended
+		return fence.PodsEnd
 	case i.kind.ControllerObserved != nil && !i.kind.ControllerObserved(job):
-		return fence.Noticed
+		return fence.ControllerObserves
 	}
 	return ""
 }
@@ -68,7 +68,7 @@ func (i integration[T]) expectedReaction(job T) fence.Reaction {
 func (i integration[T]) expectedRemoval(job T, progress Progress) fence.Reaction {
 	foreground := slices.Contains(job.GetFinalizers(), metav1.FinalizerDeleteDependents)
 	if i.kind.Children == nil && foreground && progress.HoldsPods() {
-		return fence.Ended
+		return fence.PodsEnd
 	}
 	return ""
 }

@@ -57,7 +57,7 @@ func (h *webhook[T]) ValidateUpdate(ctx context.Context, old, job T) (admission.
 	changes := validateQueueChange(old, job, h.kind.Suspended(job))
 	changes = append(changes, emptied...)
 	changes = append(changes, validateChange(old, job, h.opts.Gates, h.kind.Suspended(old), h.kind.Suspended(job))...)
-	if err := epoch.Update(old, job); err != nil {
+	if err := epoch.ValidateUpdate(old, job); err != nil {
 		changes = append(changes, err)
 	}
 	if h.kind.ValidateChangesFirst {

@@ -91,7 +91,7 @@ func (v validator[T]) ValidateDelete(context.Context, T) (admission.Warnings, er
 
 // Epochs refuses what a hub made in an epoch that is over (see package epoch).
 type Epochs interface {
-	Create(ctx context.Context, object client.Object, workload string) *field.Error
+	ValidateCreate(ctx context.Context, object client.Object, workload string) *field.Error
 }
 
 // workloadWebhook is the validator of Workloads, which for new ones looks at what was seen before.
@@ -103,7 +103,7 @@ type workloadWebhook struct {
 // ValidateCreate refuses a Workload that must not be created.
 func (v workloadWebhook) ValidateCreate(ctx context.Context, w *kueue.Workload) (admission.Warnings, error) {
 	all := v.create(w)
-	if err := v.epochs.Create(ctx, w, w.Name); err != nil {
+	if err := v.epochs.ValidateCreate(ctx, w, w.Name); err != nil {
 		all = append(all, err)
 	}
 	return nil, all.ToAggregate()

@@ -27,7 +27,7 @@ import (
 // stale refuses the Workload of that name.
 type stale string
 
-func (s stale) Create(_ context.Context, object client.Object, workload string) *field.Error {
+func (s stale) ValidateCreate(_ context.Context, object client.Object, workload string) *field.Error {
 	if object.GetName() != workload || workload != string(s) {
 		return nil
 	}

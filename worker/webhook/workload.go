@@ -42,7 +42,7 @@ func (g Gates) ValidateWorkloadUpdate(old, w *kueue.Workload) field.ErrorList {
 	if old.Annotations[kueue.PriorityBoostAnnotation] != w.Annotations[kueue.PriorityBoostAnnotation] {
 		all = append(all, g.validatePriorityBoost(w)...)
 	}
-	if err := epoch.Update(old, w); err != nil {
+	if err := epoch.ValidateUpdate(old, w); err != nil {
 		all = append(all, err)
 	}
 	return append(all, g.validateStatusUpdate(old, w)...)

@@ -246,7 +246,7 @@ func TestWithoutAReportCapacityIsEstimatedFromTheQueues(t *testing.T) {
 	local.Status.Conditions = []metav1.Condition{{Type: "Active", Status: metav1.ConditionFalse, Message: "no queue"}}
 	got := estimateCapacity([]client.Object{queue}, []client.Object{local})
 	room := got.Queues[0].Groups[0].Flavors[0]
-	if room.Own[0] != 6000 || room.Free[0] != 6000 || room.Largest[0] != 10000 || got.Queues[0].Waiting[0].Count != 2 {
+	if room.Nominal[0] != 6000 || room.Free[0] != 6000 || room.Largest[0] != 10000 || got.Queues[0].Waiting[0].Count != 2 {
 		t.Errorf("queue %+v", got.Queues[0])
 	}
 	if got.Locals[0].Closed != "no queue" || got.Locals[0].Queue != "cq" || !got.FlavorsUnknown {
@@ -256,7 +256,7 @@ func TestWithoutAReportCapacityIsEstimatedFromTheQueues(t *testing.T) {
 	lender := queue.DeepCopy()
 	lender.Name = "lender"
 	room = estimateCapacity([]client.Object{lender, queue}, nil).Queues[0].Groups[0].Flavors[0]
-	if room.Own[0] != 6000 || room.Free[0] != 12000 || room.Perhaps[0] < 1<<60 {
+	if room.Nominal[0] != 6000 || room.Free[0] != 12000 || room.Potential[0] < 1<<60 {
 		t.Errorf("in a cohort: %+v", room)
 	}
 }

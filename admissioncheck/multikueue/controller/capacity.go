@@ -49,11 +49,11 @@ func (c *capacityCache) termsFor(cluster string, capacity *placement.Capacity, l
 	defer c.mu.Unlock()
 	last := c.clusters[cluster]
 	if last.capacity != capacity {
-		return capacity.Terms(local)
+		return capacity.TermsFor(local)
 	}
 	terms, ok := last.terms[local]
 	if !ok {
-		terms = capacity.Terms(local)
+		terms = capacity.TermsFor(local)
 		last.terms[local] = terms
 	}
 	return terms
@@ -131,7 +131,7 @@ func queueFromReport(q *switchyard.CapacityQueue) placement.Queue {
 	for _, g := range q.Groups {
 		group := placement.Group{Resources: g.Resources}
 		for _, f := range g.Flavors {
-			room := placement.Room{Flavor: f.Flavor, Own: toAmounts(f.Own), Free: toAmounts(f.Free), Largest: toAmounts(f.Largest)}
+			room := placement.FlavorQuota{Flavor: f.Flavor, Nominal: toAmounts(f.Own), Free: toAmounts(f.Free), Largest: toAmounts(f.Largest)}
 			for _, step := range f.Preempting {
 				room.Preempting = append(room.Preempting, placement.Step{Priority: step.Priority, Free: toAmounts(step.Free)})
 			}
@@ -140,7 +140,7 @@ func queueFromReport(q *switchyard.CapacityQueue) placement.Queue {
 		queue.Groups = append(queue.Groups, group)
 	}
 	for _, w := range q.Waiting {
-		queue.Waiting = append(queue.Waiting, placement.Waiting{Priority: w.Priority, Count: int(w.Count), Since: w.Since.Time})
+		queue.Waiting = append(queue.Waiting, placement.PendingClass{Priority: w.Priority, Count: int(w.Count), Since: w.Since.Time})
 	}
 	return queue
 }
@@ -155,12 +155,12 @@ func applyOmissions(q *placement.Queue, omitted []string) {
 			room := &q.Groups[g].Flavors[f]
 			switch {
 			case evicting:
-				room.Perhaps = room.Largest
+				room.Potential = room.Largest
 			case waiting:
-				room.Perhaps = room.Free
+				room.Potential = room.Free
 			}
 			if waiting {
-				room.Own, room.Free = nil, nil
+				room.Nominal, room.Free = nil, nil
 			}
 		}
 	}

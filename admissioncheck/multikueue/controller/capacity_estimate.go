@@ -16,7 +16,7 @@ import (
 )
 
 // estimateCapacity is what can be told of a cluster from the outside, by its ClusterQueues and LocalQueues: quota less reservations,
-// and what cohorts lend as far as it can be seen (placement.FromOutside). Flavors' labels and taints are not known.
+// and what cohorts lend as far as it can be seen (placement.QueuesFromObserved). Flavors' labels and taints are not known.
 func estimateCapacity(queues, locals []client.Object) *placement.Capacity {
 	c := &placement.Capacity{FlavorsUnknown: true, IgnoresUncovered: true, Queues: estimateQueues(queues)}
 	for _, obj := range locals {
@@ -32,22 +32,22 @@ func estimateCapacity(queues, locals []client.Object) *placement.Capacity {
 }
 
 func estimateQueues(queues []client.Object) []placement.Queue {
-	var seen []placement.Seen
+	var seen []placement.ObservedQueue
 	var of []*kueue.ClusterQueue
 	for _, obj := range queues {
 		if cq, ok := obj.(*kueue.ClusterQueue); ok {
 			of = append(of, cq)
-			seen = append(seen, placement.Seen{
+			seen = append(seen, placement.ObservedQueue{
 				Name: cq.Name, Cohort: string(cq.Spec.CohortName), Groups: view.ConvertResourceGroups(cq.Spec.ResourceGroups), Reserved: reservedUsage(cq),
 			})
 		}
 	}
-	list := placement.FromOutside(seen)
+	list := placement.QueuesFromObserved(seen)
 	for i, cq := range of {
 		list[i].Closed = inactiveMessage(cq.Status.Conditions, kueue.ClusterQueueActive)
 		list[i].Strict = cq.Spec.QueueingStrategy == kueue.StrictFIFO
 		if waiting := int(cq.Status.PendingWorkloads); waiting > 0 {
-			list[i].Waiting = []placement.Waiting{{Priority: math.MaxInt32, Count: waiting}} // Nobody says of which priority.
+			list[i].Waiting = []placement.PendingClass{{Priority: math.MaxInt32, Count: waiting}} // Nobody says of which priority.
 		}
 	}
 	return list

@@ -39,11 +39,11 @@ func TestWhatAReportSaysIsTakenAsItIs(t *testing.T) {
 		Locals: []placement.LocalQueue{{Key: admission.Key{Namespace: "team", Name: "gpu"}, Queue: "cq", Closed: "it is stopped"}},
 		Queues: []placement.Queue{{
 			Name: "cq", Closed: "it is on hold", Strict: true,
-			Groups: []placement.Group{{Resources: []string{"cpu"}, Flavors: []placement.Room{{
-				Flavor: "red", Own: amounts(1), Free: amounts(2), Largest: amounts(4),
+			Groups: []placement.Group{{Resources: []string{"cpu"}, Flavors: []placement.FlavorQuota{{
+				Flavor: "red", Nominal: amounts(1), Free: amounts(2), Largest: amounts(4),
 				Preempting: []placement.Step{{Priority: 7, Free: amounts(3)}},
 			}}}},
-			Waiting: []placement.Waiting{{Priority: 5, Count: 6, Since: noon}},
+			Waiting: []placement.PendingClass{{Priority: 5, Count: 6, Since: noon}},
 		}},
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {

@@ -51,7 +51,7 @@ func (r *WorkloadReconciler) buildView(ctx context.Context, s *workloadScope, na
 	r.recordObserved(o, seen)
 	state, known := r.Fleet.State(name)
 	v := dispatch.ClusterView{
-		Name: name, Link: r.clusterLink(ctx, name, state, known), Copy: o.Copy(seen.Workload), Job: o.JobFacts(seen.Job),
+		Name: name, Link: r.clusterLink(ctx, name, state, known), Copy: o.ObserveWorkload(seen.Workload), Job: o.ObserveJob(seen.Job),
 		InConfig: inConfig,
 	}
 	if known && !servesJobKind(state, o) {
@@ -73,7 +73,7 @@ func (r *WorkloadReconciler) buildView(ctx context.Context, s *workloadScope, na
 	v.Operator.DeclaredGone, v.Operator.Cordoned = m.declaredGone, m.cordoned || m.draining || m.declaredGone
 	v.Operator.BeingDrained = m.draining
 	v.Operator.Draining = m.draining && r.drainTargets.contains(name, s.key())
-	if since, is := replacedSince(notes, state, s.observed.Now); is && forbidsOverlap(s.policy) && !o.Gone {
+	if since, is := replacedSince(notes, state, s.observed.Now); is && forbidsOverlap(s.policy) && !o.Deleted {
 		return unreachableView(v, since)
 	}
 	addActionResults(&v, o, r.Fleet.ActionResults(name, o.Key()))
@@ -96,7 +96,7 @@ func addActionResults(v *dispatch.ClusterView, o mirror.Original, answers []flee
 	if newest == nil {
 		return
 	}
-	live := o.Live(newest.epoch, newest.Found)
+	live := o.ObserveLive(newest.epoch, newest.Found)
 	live.At = newest.startedAt
 	v.Live = &live
 	if v.Copy.Holder == dispatch.Absent && live.Copy.Holder == dispatch.Foreign {
@@ -148,8 +148,8 @@ func (r *WorkloadReconciler) addDeletedObjects(v *dispatch.ClusterView, s *workl
 	}
 	if v.Copy.Holder == dispatch.Absent {
 		gone, ok := r.Fleet.LastDeleted(v.Name, workloadGVK(), o.Key())
-		if wl, is := gone.LastState.(*kueue.Workload); ok && is && o.Copy(wl).Holder == dispatch.Ours {
-			last := o.Copy(wl)
+		if wl, is := gone.LastState.(*kueue.Workload); ok && is && o.ObserveWorkload(wl).Holder == dispatch.Ours {
+			last := o.ObserveWorkload(wl)
 			v.Copy = dispatch.Copy{Finished: last.Finished, Epoch: last.Epoch, Adopted: last.Adopted, AdoptedBy: last.AdoptedBy}
 			v.Ended.Unfinished = gone.DeletionObserved && current(wl) && !last.Adopted && last.Finished == nil
 		}
@@ -174,7 +174,7 @@ func deletedJobFacts(o mirror.Original, last client.Object) dispatch.Job {
 	if last == nil {
 		return dispatch.Job{}
 	}
-	f := o.JobFacts(last)
+	f := o.ObserveJob(last)
 	return dispatch.Job{Holder: f.Holder, Epoch: f.Epoch, Finished: f.Finished, UID: f.UID, HasWorkloadUID: f.HasWorkloadUID, NamesWorkload: f.NamesWorkload}
 }
 

@@ -35,7 +35,7 @@ func stoppedEpoch(o mirror.Original, l deletedObjects, guarded bool) int64 {
 		}
 	}
 	wl, ok := l.workload.LastState.(*kueue.Workload)
-	if ok && l.workload.DeletionObserved && !o.Copy(wl).Adopted && max(mirror.Epoch(wl), 1) > before {
+	if ok && l.workload.DeletionObserved && !o.ObserveWorkload(wl).Adopted && max(mirror.Epoch(wl), 1) > before {
 		return max(mirror.Epoch(wl), 1)
 	}
 	return ended

@@ -44,7 +44,7 @@ func actionIDs(a dispatch.Action, o mirror.Original, seen mirror.Found) []string
 // buildFleetAction turns an action for a worker into one for the fleet. It captures what it needs, because it runs later.
 func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Action) fleet.Action {
 	o, epoch, seen := s.original, s.state.Epoch, r.lookupRemote(a.Cluster, s.original)
-	o.Stops, o.Gated = a.StopsOnHubLost && supportsFencing(o.Kind) && r.mayStampStop(a.Cluster), a.GateClosed
+	o.Stops, o.PreemptionGated = a.StopsOnHubLost && supportsFencing(o.Kind) && r.mayStampStop(a.Cluster), a.GateClosed
 	ids := actionIDs(a, o, seen)
 	action := fleet.Action{
 		ID: ids[0], CoveredIDs: ids[1:], ReadOnly: a.Verb == dispatch.LiveRead,
@@ -91,7 +91,7 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 				return nil, nil // it was answered, and is not seen yet
 			}
 			spared, err := o.Retract(ctx, c, mirror.Removal{
-				Below: a.Epoch, Spare: a.SpareFinished, Foreground: a.Foreground, Seen: left, Sure: sure,
+				BelowEpoch: a.Epoch, SpareJob: a.SpareFinished, Foreground: a.Foreground, Seen: left, Confirm: sure,
 			})
 			if err == nil && spared == nil {
 				r.removals.record(removedUIDs(o, left, a.Epoch), connection, r.Clock.Now())
@@ -101,7 +101,7 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 	case dispatch.OpenGate:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
 			now := r.Clock.Now()
-			return nil, r.preemptionGates.trackCall(o.Key(), a.Cluster, a.Epoch, now, func() error { return o.OpenGate(ctx, c, a.Epoch, now) })
+			return nil, r.preemptionGates.trackCall(o.Key(), a.Cluster, a.Epoch, now, func() error { return o.OpenPreemptionGate(ctx, c, a.Epoch, now) })
 		}
 	case dispatch.EvictRemote:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {

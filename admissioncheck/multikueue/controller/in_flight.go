@@ -15,7 +15,7 @@ import (
 // they take. It is a memory, and a guess where it is lost: a restart begins with nothing in flight.
 type inFlightOffers struct {
 	mu         sync.Mutex
-	claims     *placement.Ledger
+	claims     *placement.UsageInFlight
 	offers     map[string]map[types.NamespacedName]*inFlightOffer // by cluster
 	lastSweeps map[string]sweepRecord
 	latencies  map[string]*latencyWindow
@@ -88,7 +88,7 @@ func admissionKey(key types.NamespacedName) admission.Key {
 // getOrCreate returns a flight, made if need be. It needs the lock.
 func (f *inFlightOffers) getOrCreate(cluster string, key types.NamespacedName) *inFlightOffer {
 	if f.offers == nil {
-		f.claims, f.offers = placement.NewLedger(), map[string]map[types.NamespacedName]*inFlightOffer{}
+		f.claims, f.offers = placement.NewUsageInFlight(), map[string]map[types.NamespacedName]*inFlightOffer{}
 	}
 	if f.offers[cluster] == nil {
 		f.offers[cluster] = map[types.NamespacedName]*inFlightOffer{}
@@ -205,7 +205,7 @@ func (f *inFlightOffers) rivalClaims(cluster string, key types.NamespacedName, r
 	if last := f.lastSweeps[cluster]; !last.reportedAt.Equal(report) || !now.Before(last.at.Add(sweepInterval)) {
 		f.expire(cluster, report, now)
 	}
-	return f.claims.InFlight(cluster, admissionKey(key))
+	return f.claims.List(cluster, admissionKey(key))
 }
 
 // expire takes out what the cluster counts itself by now: what got quota before its figures were read. Times of
@@ -257,7 +257,7 @@ func (f *inFlightOffers) forget(cluster string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.claims != nil {
-		f.claims.Forget(cluster)
+		f.claims.RemoveCluster(cluster)
 	}
 	delete(f.offers, cluster)
 	delete(f.lastSweeps, cluster)

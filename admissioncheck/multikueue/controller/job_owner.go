@@ -116,7 +116,7 @@ func (r *WorkloadReconciler) lookupOriginal(ctx context.Context, wl *kueue.Workl
 // it on the workers.
 func (r *WorkloadReconciler) buildOrphan(key client.ObjectKey) mirror.Original {
 	o := mirror.Original{
-		Origin: r.Origin, Hub: r.Hub.identity(), Adopted: r.orphans.listAdoptedHubs(), Gone: true,
+		Origin: r.Origin, Hub: r.Hub.identity(), Adopted: r.orphans.listAdoptedHubs(), Deleted: true,
 		Workload: &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}},
 	}
 	for _, state := range r.Fleet.States() {

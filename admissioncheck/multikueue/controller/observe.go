@@ -113,7 +113,7 @@ func (r *WorkloadReconciler) wasDispatched(s *workloadScope, entry *kueue.Admiss
 		return true
 	}
 	seen := r.lookupRemote(state.Bound, s.original)
-	return s.original.Copy(seen.Workload).Holder == dispatch.Ours || s.original.JobFacts(seen.Job).Holder == dispatch.Ours
+	return s.original.ObserveWorkload(seen.Workload).Holder == dispatch.Ours || s.original.ObserveJob(seen.Job).Holder == dispatch.Ours
 }
 
 // listedClusters are the clusters that count as listed in the config. As long as there is none to be read that is the one bound, and

@@ -92,7 +92,7 @@ func (r *WorkloadReconciler) requeueDeleted() {
 // recordObserved notes that a Workload exists which has a copy made in a time that the hub has no record of: if it goes from now on, this
 // program knows that it did.
 func (r *WorkloadReconciler) recordObserved(o mirror.Original, seen mirror.Found) {
-	if o.Gone || !r.isUnrecorded(o, seen) {
+	if o.Deleted || !r.isUnrecorded(o, seen) {
 		return
 	}
 	r.orphans.mu.Lock()

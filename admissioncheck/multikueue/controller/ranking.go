@@ -80,7 +80,7 @@ func (r *WorkloadReconciler) buildPlacementRequest(s *workloadScope) placement.R
 	}
 	for _, v := range s.observed.Clusters {
 		if c := v.Copy; c.Holder == dispatch.Ours && c.Epoch == s.state.Epoch && (c.Refused || c.Evicted) {
-			request.Refused = append(request.Refused, placement.Refusal{Cluster: v.Name, Because: c.WaitingMessage})
+			request.Refused = append(request.Refused, placement.Refusal{Cluster: v.Name, Message: c.WaitingMessage})
 		}
 	}
 	slices.SortFunc(request.Refused, func(a, b placement.Refusal) int { return strings.Compare(a.Cluster, b.Cluster) })

@@ -83,13 +83,13 @@ func removedUIDs(o mirror.Original, seen mirror.Found, below int64) []types.UID 
 		return h == dispatch.Predecessor || (h == dispatch.Ours || h == dispatch.Relabelled) && dispatch.IsBelow(epoch, below)
 	}
 	var uids []types.UID
-	if c := o.Copy(seen.Workload); removable(c.Holder, c.Epoch) {
+	if c := o.ObserveWorkload(seen.Workload); removable(c.Holder, c.Epoch) {
 		uids = append(uids, seen.Workload.UID)
 	}
 	if seen.Job == nil {
 		return uids
 	}
-	if j := o.JobFacts(seen.Job); removable(j.Holder, j.Epoch) {
+	if j := o.ObserveJob(seen.Job); removable(j.Holder, j.Epoch) {
 		uids = append(uids, seen.Job.GetUID())
 	}
 	return uids

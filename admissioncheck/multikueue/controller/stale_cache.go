@@ -29,7 +29,7 @@ func (r *WorkloadReconciler) newRemovalGuard(s *workloadScope, seen mirror.Found
 	o, l := s.original, s.observed.Local
 	key, uid, version := o.Key(), o.Workload.UID, o.Workload.ResourceVersion
 	own := isMadeFor(uid, seen)
-	if o.Gone || l.Finished && own {
+	if o.Deleted || l.Finished && own {
 		return nil
 	}
 	return func(ctx context.Context) error {

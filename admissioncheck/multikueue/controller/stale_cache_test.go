@@ -196,7 +196,7 @@ func TestWhatIsAskedBeforeAJobIsRemoved(t *testing.T) {
 			}
 			live := &countingReader{Reader: builder.Build()}
 			r := &WorkloadReconciler{APIReader: live}
-			s := &workloadScope{original: mirror.Original{Origin: origin, Workload: cached, Gone: c.gone}}
+			s := &workloadScope{original: mirror.Original{Origin: origin, Workload: cached, Deleted: c.gone}}
 			s.observed.Local.Finished, s.observed.Local.Deleted = c.finished, c.deleted
 			var err error
 			if ask := r.newRemovalGuard(s, c.seen); ask != nil {

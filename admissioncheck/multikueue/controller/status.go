@@ -113,13 +113,13 @@ func (r *finishTimes) finishDelay() time.Duration {
 func (r *WorkloadReconciler) lastKnownJob(s *workloadScope, cluster string) client.Object {
 	o := s.original
 	believed := func(f mirror.Found) bool {
-		return f.Job != nil && s.state.IsWorkloadJob(cluster, o.Copy(f.Workload), o.JobFacts(f.Job))
+		return f.Job != nil && s.state.IsWorkloadJob(cluster, o.ObserveWorkload(f.Workload), o.ObserveJob(f.Job))
 	}
 	if f := newestRead(r.Fleet.ActionResults(cluster, o.Key()), func(f liveRead) bool { return believed(f.Found) }); f != nil {
 		return f.Job
 	}
 	seen := r.lookupRemote(cluster, o)
-	if taken := seen.Job == nil || o.JobFacts(seen.Job).Holder != dispatch.Ours; taken && o.Kind != nil { // gone, and perhaps its name taken
+	if taken := seen.Job == nil || o.ObserveJob(seen.Job).Holder != dispatch.Ours; taken && o.Kind != nil { // gone, and perhaps its name taken
 		gone, _ := r.Fleet.LastDeleted(cluster, o.Kind.GVK(), o.Key())
 		seen.Job = gone.LastState
 	}
@@ -133,7 +133,7 @@ func (r *WorkloadReconciler) lastKnownJob(s *workloadScope, cluster string) clie
 // written only where it helps to stop it; a job that is about to start will take all of it in a moment.
 func (r *WorkloadReconciler) copyStatus(ctx context.Context, s *workloadScope, remote client.Object) error {
 	o := s.original
-	if o.Job == nil || remote == nil || o.JobFacts(remote).Holder != dispatch.Ours {
+	if o.Job == nil || remote == nil || o.ObserveJob(remote).Holder != dispatch.Ours {
 		return nil
 	}
 	next, changed, deferred := o.WithStatus(remote)

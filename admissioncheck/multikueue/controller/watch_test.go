@@ -37,7 +37,7 @@ func TestRefusalsOfWorkersThatSpeakCoarselyAreKnown(t *testing.T) {
 			strip := FleetKinds(nil, &JobNameLookup{})[0].Strip
 			strip(wl)
 			strip(wl) // it may be called again
-			got := mirror.Original{Workload: &kueue.Workload{}, Origin: origin}.Copy(wl)
+			got := mirror.Original{Workload: &kueue.Workload{}, Origin: origin}.ObserveWorkload(wl)
 			if got.Refused != c.refused || got.WaitingReason != c.because {
 				t.Errorf("refused %t, because %s: %s", got.Refused, got.WaitingReason, got.WaitingMessage)
 			}

@@ -139,7 +139,7 @@ func (s *supervisor) awaitAttempt(ctx context.Context) (Credentials, bool) {
 // connect opens a session and returns it once it is complete. Credentials that change meanwhile end the attempt.
 func (s *supervisor) connect(ctx context.Context, credentials Credentials) (*session, error) {
 	exceeded := make(chan error, 1)
-	link := wire.NewLink(s.weights, s.rate, func(err error) { trySend(exceeded, err) })
+	link := wire.NewClusterLimits(s.weights, s.rate, func(err error) { trySend(exceeded, err) })
 	config, disconnect, err := wire.Bounded(credentials.Config, link)
 	if err != nil {
 		return nil, err

@@ -29,9 +29,9 @@ type Original struct {
 	Adopted []types.UID
 	// Workload is the hub's Workload. If Gone is set, only its name and namespace are known.
 	Workload *kueue.Workload
-	// Gone says that the hub has no such Workload any more, as a live read has shown: whatever has our origin and its name
+	// Deleted says that the hub has no such Workload any more, as a live read has shown: whatever has our origin and its name
 	// is ours to remove.
-	Gone bool
+	Deleted bool
 	// Kind is how to deal with its job; nil if the Workload has no owner that can be mirrored.
 	Kind job.Integration
 	// JobName is the name of the job, in the Workload's namespace; empty if unknown.
@@ -41,23 +41,23 @@ type Original struct {
 	// Stops makes copies and jobs that a worker is to stop when the hub's run lease has run out there. Objects without that
 	// stamp keep running.
 	Stops bool
-	// Gated makes copies that may not preempt before the hub opens their gate (contract: multikueue.md 8).
-	Gated bool
+	// PreemptionGated makes copies that may not preempt before the hub opens their gate (contract: multikueue.md 8).
+	PreemptionGated bool
 	// Now is when this is looked at; zero believes whatever workers say of times.
 	Now time.Time
 	// Shape is the Shape of Workload where that is kept, because every copy is compared with it; nil works it out each time.
 	Shape func() string
 }
 
-func (o Original) shape() string {
+func (o Original) workloadShape() string {
 	if o.Shape != nil {
 		return o.Shape()
 	}
 	return Shape(o.Workload)
 }
 
-// stamps are the annotations of what is created in an epoch.
-func (o Original) stamps(epoch int64) map[string]string {
+// stampAnnotations are the annotations of what is created in an epoch.
+func (o Original) stampAnnotations(epoch int64) map[string]string {
 	stamps := Stamps(o.Workload.UID, epoch)
 	if o.Hub != "" {
 		stamps[switchyard.HubUIDAnnotation] = string(o.Hub)
@@ -76,13 +76,13 @@ func (o Original) JobKey() types.NamespacedName {
 	return types.NamespacedName{Namespace: o.Workload.Namespace, Name: o.JobName}
 }
 
-// holder tells whose a remote object is. One that says which hub made it, and names another, is as foreign as one of another
+// holderOf tells whose a remote object is. One that says which hub made it, and names another, is as foreign as one of another
 // origin. An object that says for which Workload it is, and names another, is that of a predecessor. One that was made for this
 // Workload is not nobody's because its label was taken off; with the label of another hub it may be that of a hub which was
 // restored from the same backup.
-func (o Original) holder(obj client.Object) dispatch.Holder {
+func (o Original) holderOf(obj client.Object) dispatch.Holder {
 	owner, says := obj.GetAnnotations()[switchyard.OwnerUIDAnnotation]
-	stamped := o.stamped(obj)
+	stamped := o.isStampedForWorkload(obj)
 	switch {
 	case OtherHub(obj, o.Hub, o.Adopted) != "":
 		return dispatch.Foreign
@@ -90,16 +90,16 @@ func (o Original) holder(obj client.Object) dispatch.Holder {
 		return dispatch.Relabelled
 	case !HasOrigin(obj, o.Origin):
 		return dispatch.Foreign
-	case !o.Gone && says && owner != string(o.Workload.UID):
+	case !o.Deleted && says && owner != string(o.Workload.UID):
 		return dispatch.Predecessor
 	}
 	return dispatch.Ours
 }
 
-// stamped tells whether an object says by UID that it was made for the Workload.
-func (o Original) stamped(obj client.Object) bool {
+// isStampedForWorkload tells whether an object says by UID that it was made for the Workload.
+func (o Original) isStampedForWorkload(obj client.Object) bool {
 	owner := obj.GetAnnotations()[switchyard.OwnerUIDAnnotation]
-	return !o.Gone && owner != "" && owner == string(o.Workload.UID)
+	return !o.Deleted && owner != "" && owner == string(o.Workload.UID)
 }
 
 // WorkloadCopy returns the Workload as it is created on a worker in an epoch: name, labels without the job's UID, plus
@@ -117,8 +117,8 @@ func (o Original) WorkloadCopy(epoch int64) *kueue.Workload {
 		annotations = map[string]string{}
 	}
 	delete(annotations, switchyard.OnHubLostAnnotation) // what the hub's own object says is for nobody else
-	maps.Copy(annotations, o.stamps(epoch))
-	if o.Gated {
+	maps.Copy(annotations, o.stampAnnotations(epoch))
+	if o.PreemptionGated {
 		from.Spec.PreemptionGates = []kueue.PreemptionGate{{Name: kueue.MultiKueuePreemptionGate}}
 	}
 	return &kueue.Workload{
@@ -129,24 +129,24 @@ func (o Original) WorkloadCopy(epoch int64) *kueue.Workload {
 	}
 }
 
-// Copy tells the dispatcher about a Workload of our name on a worker; nil means that there is none.
-func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
+// ObserveWorkload tells the dispatcher about a Workload of our name on a worker; nil means that there is none.
+func (o Original) ObserveWorkload(remote *kueue.Workload) dispatch.Copy {
 	if remote == nil {
 		return dispatch.Copy{}
 	}
-	same := o.Gone || Shape(remote) == o.shape()
-	priority := o.Gone || samePriority(remote, o.Workload)
+	same := o.Deleted || Shape(remote) == o.workloadShape()
+	priority := o.Deleted || samePriority(remote, o.Workload)
 	c := dispatch.Copy{
-		Holder: o.holder(remote), Epoch: Epoch(remote),
+		Holder: o.holderOf(remote), Epoch: Epoch(remote),
 		SpecMatches: same && priority, OnlyPriorityDiffers: same && !priority,
-		Evicted:        holds(remote, kueue.WorkloadEvicted),
-		Deactivating:   holds(remote, kueue.WorkloadDeactivationTarget) || !ptr.Deref(remote.Spec.Active, true),
+		Evicted:        hasCondition(remote, kueue.WorkloadEvicted),
+		Deactivating:   hasCondition(remote, kueue.WorkloadDeactivationTarget) || !ptr.Deref(remote.Spec.Active, true),
 		Deleting:       !remote.DeletionTimestamp.IsZero(),
 		Since:          remote.CreationTimestamp.Time,
-		StopsOnHubLost: StopsWithoutHub(remote), HasWorkloadUID: o.stamped(remote),
+		StopsOnHubLost: StopsWithoutHub(remote), HasWorkloadUID: o.isStampedForWorkload(remote),
 	}
-	c.Adopted, c.AdoptedBy = adopted(remote)
-	gate(&c, remote)
+	c.Adopted, c.AdoptedBy = adoptingJob(remote)
+	setPreemptionGate(&c, remote)
 	if c.Evicted {
 		c.EvictedAt = meta.FindStatusCondition(remote.Status.Conditions, kueue.WorkloadEvicted).LastTransitionTime.Time
 	}
@@ -157,7 +157,7 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 		}
 		if !c.QuotaReserved {
 			c.WaitingMessage, c.WaitingReason = kube.Sanitize(reserved.Message, wire.MaxText), kube.Sanitize(reserved.Reason, wire.MaxText)
-			c.Refused = slices.Contains(refusals(), kueue.Reason(reserved.Reason))
+			c.Refused = slices.Contains(refusalReasons(), kueue.Reason(reserved.Reason))
 		}
 	}
 	if admitted := meta.FindStatusCondition(remote.Status.Conditions, kueue.WorkloadAdmitted); admitted != nil && admitted.Status == metav1.ConditionTrue {
@@ -169,9 +169,9 @@ func (o Original) Copy(remote *kueue.Workload) dispatch.Copy {
 	return c
 }
 
-// adopted tells whether a job has ever taken up the copy, and that job's UID: its owner goes when that job is deleted and leaves its dependents
+// adoptingJob tells whether a job has ever taken up the copy, and that job's UID: its owner goes when that job is deleted and leaves its dependents
 // alone, the job's UID in a label stays (contract: multikueue.md 6).
-func adopted(remote *kueue.Workload) (is bool, by string) {
+func adoptingJob(remote *kueue.Workload) (is bool, by string) {
 	if controller := metav1.GetControllerOfNoCopy(remote); controller != nil {
 		return true, string(controller.UID)
 	}
@@ -179,8 +179,8 @@ func adopted(remote *kueue.Workload) (is bool, by string) {
 	return by != "", by
 }
 
-// gate tells how the hub's preemption gate of a copy stands. One without a position is closed (contract: multikueue.md 8).
-func gate(c *dispatch.Copy, remote *kueue.Workload) {
+// setPreemptionGate tells how the hub's preemption gate of a copy stands. One without a position is closed (contract: multikueue.md 8).
+func setPreemptionGate(c *dispatch.Copy, remote *kueue.Workload) {
 	if blocked := meta.FindStatusCondition(remote.Status.Conditions, kueue.WorkloadBlockedOnPreemptionGates); blocked != nil {
 		c.BlockedOnGate, c.BlockedSince = blocked.Status == metav1.ConditionTrue, blocked.LastTransitionTime.Time
 	}
@@ -194,15 +194,15 @@ func gate(c *dispatch.Copy, remote *kueue.Workload) {
 	}
 }
 
-// refusals are the reasons to have no quota that pass only when somebody changes something on that cluster (contract:
+// refusalReasons are the reasons to have no quota that pass only when somebody changes something on that cluster (contract:
 // kueue-api.md 1.13).
-func refusals() []kueue.Reason {
+func refusalReasons() []kueue.Reason {
 	return []kueue.Reason{
 		kueue.ReasonNoMatchingFlavor, kueue.ReasonExceedsMaxQuota, kueue.ReasonMisconfigured, kueue.ReasonSuspended,
 		kueue.ReasonDeactivated, kueue.ReasonInadmissible,
 	}
 }
 
-func holds(wl *kueue.Workload, condition string) bool {
+func hasCondition(wl *kueue.Workload, condition string) bool {
 	return meta.IsStatusConditionTrue(wl.Status.Conditions, condition)
 }

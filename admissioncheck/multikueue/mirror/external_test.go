@@ -105,7 +105,7 @@ func TestAnExternalJobIsCreatedStampedAndWithoutItsManager(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{kueue.MultiKueueOriginLabel: origin}, created.GetLabels()); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(dispatch.Job{Holder: dispatch.Ours, Epoch: 2, HasWorkloadUID: true, NamesWorkload: true}, o.JobFacts(created)); diff != "" {
+	if diff := cmp.Diff(dispatch.Job{Holder: dispatch.Ours, Epoch: 2, HasWorkloadUID: true, NamesWorkload: true}, o.ObserveJob(created)); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
 }
@@ -117,7 +117,7 @@ func TestTheHubsExternalJobIsBehindUntilItShowsTheWholeStatus(t *testing.T) {
 		t.Fatal("the copy is of another type")
 	}
 	remote.Object["status"] = map[string]any{"phase": "Done", "steps": int64(3)}
-	if facts := o.JobFacts(remote); !facts.StatusBehind || facts.Finished != nil {
+	if facts := o.ObserveJob(remote); !facts.StatusBehind || facts.Finished != nil {
 		t.Errorf("facts %+v", facts)
 	}
 	next, changed, deferred := o.WithStatus(remote)
@@ -128,7 +128,7 @@ func TestTheHubsExternalJobIsBehindUntilItShowsTheWholeStatus(t *testing.T) {
 	if diff := cmp.Diff(remote.Object["status"], next.(*unstructured.Unstructured).Object["status"]); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
-	if facts := o.JobFacts(remote); facts.StatusBehind {
+	if facts := o.ObserveJob(remote); facts.StatusBehind {
 		t.Errorf("facts %+v", facts)
 	}
 }
@@ -161,7 +161,7 @@ func TestAnExternalJobIsRemovedInTheBackgroundUnlessItsWorkloadSaysThatItHasEnde
 			c := externalWorker(t, &deleted, admittedExternal(o, 2, tc.change), remote)
 			// What the caches show is older: the end is not in them yet.
 			seen := Found{Workload: admittedExternal(o, 2, nil), Job: remote}
-			spared, err := o.Retract(t.Context(), c, Removal{Below: 3, Spare: tc.spare, Seen: seen})
+			spared, err := o.Retract(t.Context(), c, Removal{BelowEpoch: 3, SpareJob: tc.spare, Seen: seen})
 			if err != nil || (spared != nil) != tc.spared {
 				t.Fatalf("spared %v, error %v", spared, err)
 			}

@@ -13,19 +13,19 @@ import (
 func (o Original) JobCopy(epoch int64, nameInLabel bool) client.Object {
 	return o.Kind.RemoteCopy(o.Job, job.RemoteOptions{
 		Origin: o.Origin, Workload: o.Workload, WorkloadNameInLabel: nameInLabel,
-		Annotations: o.stamps(epoch),
+		Annotations: o.stampAnnotations(epoch),
 	})
 }
 
-// JobFacts tells the dispatcher about the job of our name on a worker; nil means that there is none.
-func (o Original) JobFacts(remote client.Object) dispatch.Job {
+// ObserveJob tells the dispatcher about the job of our name on a worker; nil means that there is none.
+func (o Original) ObserveJob(remote client.Object) dispatch.Job {
 	if remote == nil || o.Kind == nil {
 		return dispatch.Job{}
 	}
 	j := dispatch.Job{
-		Holder: o.jobHolder(remote), Epoch: Epoch(remote), Finished: Outcome(o.Kind, remote),
+		Holder: o.holderOfJob(remote), Epoch: Epoch(remote), Finished: Outcome(o.Kind, remote),
 		Deleting: !remote.GetDeletionTimestamp().IsZero(), Since: remote.GetCreationTimestamp().Time,
-		UID: string(remote.GetUID()), HasWorkloadUID: o.stamped(remote), NamesWorkload: o.isNamed(remote),
+		UID: string(remote.GetUID()), HasWorkloadUID: o.isStampedForWorkload(remote), NamesWorkload: o.isNamed(remote),
 	}
 	if j.Holder == dispatch.Ours && o.Job != nil {
 		_, behind, _ := o.WithStatus(remote)
@@ -34,15 +34,15 @@ func (o Original) JobFacts(remote client.Object) dispatch.Job {
 	return j
 }
 
-// jobHolder is holder for a job, which may also tell by the name of its Workload that it is a predecessor's: a job that is
+// holderOfJob is holder for a job, which may also tell by the name of its Workload that it is a predecessor's: a job that is
 // deleted and created again under the same name gets another Workload. One that says nothing of a Workload was made by no hub,
 // whatever its label.
-func (o Original) jobHolder(remote client.Object) dispatch.Holder {
-	holder, name := o.holder(remote), job.PrebuiltWorkloadName(remote)
+func (o Original) holderOfJob(remote client.Object) dispatch.Holder {
+	holder, name := o.holderOf(remote), job.PrebuiltWorkloadName(remote)
 	switch {
 	case holder == dispatch.Ours && name != "" && name != o.Workload.Name:
 		return dispatch.Predecessor
-	case holder == dispatch.Ours && name == "" && !o.Gone && !o.stamped(remote):
+	case holder == dispatch.Ours && name == "" && !o.Deleted && !o.isStampedForWorkload(remote):
 		return dispatch.Foreign
 	}
 	return holder
@@ -60,7 +60,7 @@ func (o Original) WithStatus(remote client.Object) (local client.Object, changed
 	if !ok {
 		panic("mirror: the copy of a job is not an object")
 	}
-	shown, small := o.presentable(remote)
+	shown, small := o.sanitizeStatus(remote)
 	if !small {
 		return local, false, false
 	}

@@ -163,7 +163,7 @@ func TestWhetherACopyStillEqualsItsOriginal(t *testing.T) {
 				if stripped {
 					StripWorkload(remote)
 				}
-				got := original().Copy(remote)
+				got := original().ObserveWorkload(remote)
 				if got.SpecMatches != tc.matches || got.OnlyPriorityDiffers != tc.priorityOnly {
 					t.Errorf("stripped %v: matches %v, priority only %v", stripped, got.SpecMatches, got.OnlyPriorityDiffers)
 				}
@@ -190,14 +190,14 @@ func TestNobodyGivesAWorkloadAShapeOfHisChoice(t *testing.T) {
 			if stripped {
 				StripWorkload(remote)
 			}
-			if got := original().Copy(remote); got.SpecMatches {
+			if got := original().ObserveWorkload(remote); got.SpecMatches {
 				t.Errorf("%s, stripped %v: a copy of another count passes for equal", key, stripped)
 			}
 		}
 		hub := original()
 		hub.Workload = hub.Workload.DeepCopy()
 		hub.Workload.Annotations[key] = Shape(remote)
-		if got := hub.Copy(remote); got.SpecMatches {
+		if got := hub.ObserveWorkload(remote); got.SpecMatches {
 			t.Errorf("%s on the hub: a copy of another count passes for equal", key)
 		}
 	}
@@ -229,19 +229,19 @@ func TestWhoseAnObjectOnAWorkerIs(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			o := original()
-			o.Gone = tc.gone
-			got := o.Copy(onWorker(4, tc.change))
+			o.Deleted = tc.gone
+			got := o.ObserveWorkload(onWorker(4, tc.change))
 			if got.Holder != tc.want || got.Epoch != tc.epoch {
 				t.Errorf("holder %v of epoch %d", got.Holder, got.Epoch)
 			}
 		})
 	}
-	if got := original().Copy(nil); got.Holder != dispatch.Absent {
+	if got := original().ObserveWorkload(nil); got.Holder != dispatch.Absent {
 		t.Errorf("nothing is held by %v", got.Holder)
 	}
 	o := original()
 	o.Origin = ""
-	if got := o.Copy(onWorker(1, labelled(""))); got.Holder != dispatch.Foreign {
+	if got := o.ObserveWorkload(onWorker(1, labelled(""))); got.Holder != dispatch.Foreign {
 		t.Errorf("an empty origin owns an object: %v", got.Holder)
 	}
 }
@@ -250,7 +250,7 @@ func TestAJobThatNamesAnotherWorkloadIsAPredecessors(t *testing.T) {
 	remote := jobOnWorker(0, func(j *batchv1.Job) {
 		j.Annotations = map[string]string{kueue.PrebuiltWorkloadNameKey: "another"}
 	})
-	if got := original().JobFacts(remote).Holder; got != dispatch.Predecessor {
+	if got := original().ObserveJob(remote).Holder; got != dispatch.Predecessor {
 		t.Errorf("holder %v", got)
 	}
 }
@@ -260,7 +260,7 @@ func TestTheFactsOfACopy(t *testing.T) {
 	condition := func(name string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
 		return metav1.Condition{Type: name, Status: status, Reason: reason, Message: message, LastTransitionTime: since}
 	}
-	got := original().Copy(onWorker(1, func(wl *kueue.Workload) {
+	got := original().ObserveWorkload(onWorker(1, func(wl *kueue.Workload) {
 		wl.DeletionTimestamp = &since
 		wl.OwnerReferences = []metav1.OwnerReference{{Name: "train", Controller: ptr.To(true)}}
 		wl.Status.Conditions = []metav1.Condition{
@@ -278,20 +278,20 @@ func TestTheFactsOfACopy(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)
 	}
-	waiting := original().Copy(onWorker(1, func(wl *kueue.Workload) {
+	waiting := original().ObserveWorkload(onWorker(1, func(wl *kueue.Workload) {
 		wl.Status.Conditions = []metav1.Condition{condition("QuotaReserved", metav1.ConditionFalse, "WaitingForQuota", "no room")}
 	}))
 	if waiting.QuotaReserved || waiting.Refused || waiting.WaitingMessage != "no room" || waiting.WaitingReason != "WaitingForQuota" {
 		t.Errorf("facts %+v", waiting)
 	}
-	refused := original().Copy(onWorker(1, func(wl *kueue.Workload) {
+	refused := original().ObserveWorkload(onWorker(1, func(wl *kueue.Workload) {
 		wl.Status.Conditions = []metav1.Condition{condition("QuotaReserved", metav1.ConditionFalse, "ExceedsMaxQuota", "too big")}
 	}))
 	if refused.QuotaReserved || !refused.Refused || refused.WaitingMessage != "too big" || refused.WaitingReason != "ExceedsMaxQuota" {
 		t.Errorf("facts %+v", refused)
 	}
 	made := metav1.NewTime(since.Add(-time.Hour))
-	foreign := original().Copy(onWorker(1, func(wl *kueue.Workload) {
+	foreign := original().ObserveWorkload(onWorker(1, func(wl *kueue.Workload) {
 		wl.Labels, wl.Annotations, wl.CreationTimestamp = nil, nil, made
 		wl.Status.Conditions = []metav1.Condition{condition("QuotaReserved", metav1.ConditionTrue, "QuotaReserved", "yes")}
 	}))
@@ -299,7 +299,7 @@ func TestTheFactsOfACopy(t *testing.T) {
 		t.Errorf("a foreign object has had the name since %v", foreign.Since)
 	}
 	remote := jobOnWorker(1, func(j *batchv1.Job) { j.CreationTimestamp = made })
-	if got := original().JobFacts(remote).Since; !got.Equal(made.Time) {
+	if got := original().ObserveJob(remote).Since; !got.Equal(made.Time) {
 		t.Errorf("the job was made %v", got)
 	}
 }
@@ -396,7 +396,7 @@ func TestWhatARetractRemoves(t *testing.T) {
 					objects = append(objects, tc.job.DeepCopy())
 				}
 				c := worker(t, objects...)
-				removal := Removal{Below: tc.below, Spare: tc.spare}
+				removal := Removal{BelowEpoch: tc.below, SpareJob: tc.spare}
 				if seen {
 					found, err := original().Read(context.Background(), c)
 					if err != nil {
@@ -422,7 +422,7 @@ func TestWhatARetractRemoves(t *testing.T) {
 func TestARemovalNeverHitsAnObjectThatTookThePlaceOfTheOneSeen(t *testing.T) {
 	seen := onWorker(1, nil)
 	c := worker(t, onWorker(2, func(wl *kueue.Workload) { wl.UID = "newer" }))
-	_, err := original().Retract(context.Background(), c, Removal{Below: 2, Seen: Found{Workload: seen}})
+	_, err := original().Retract(context.Background(), c, Removal{BelowEpoch: 2, Seen: Found{Workload: seen}})
 	if !apierrors.IsConflict(err) {
 		t.Errorf("error %v, want a conflict", err)
 	}
@@ -440,12 +440,12 @@ func TestOnlyWhatMayRunIsAskedAboutBeforeItIsRemoved(t *testing.T) {
 		removal  Removal
 		asks     bool
 	}{
-		{"an offer", onWorker(1, nil), nil, Removal{Below: 2}, false},
-		{"an offer, sparing", onWorker(1, nil), nil, Removal{Below: 2, Spare: true}, false},
-		{"a job", onWorker(1, nil), jobOnWorker(1, nil), Removal{Below: 2}, true},
-		{"a copy that a job has taken up", onWorker(1, adopted), nil, Removal{Below: 2}, true},
-		{"what is not removed anyway", onWorker(2, adopted), jobOnWorker(2, nil), Removal{Below: 2}, false},
-		{"a job that the cache does not show", onWorker(1, nil), jobOnWorker(1, nil), Removal{Below: 2, Spare: true, Seen: Found{Workload: onWorker(1, nil)}}, true},
+		{"an offer", onWorker(1, nil), nil, Removal{BelowEpoch: 2}, false},
+		{"an offer, sparing", onWorker(1, nil), nil, Removal{BelowEpoch: 2, SpareJob: true}, false},
+		{"a job", onWorker(1, nil), jobOnWorker(1, nil), Removal{BelowEpoch: 2}, true},
+		{"a copy that a job has taken up", onWorker(1, adopted), nil, Removal{BelowEpoch: 2}, true},
+		{"what is not removed anyway", onWorker(2, adopted), jobOnWorker(2, nil), Removal{BelowEpoch: 2}, false},
+		{"a job that the cache does not show", onWorker(1, nil), jobOnWorker(1, nil), Removal{BelowEpoch: 2, SpareJob: true, Seen: Found{Workload: onWorker(1, nil)}}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			objects := []client.Object{tc.workload.DeepCopy()}
@@ -455,7 +455,7 @@ func TestOnlyWhatMayRunIsAskedAboutBeforeItIsRemoved(t *testing.T) {
 			c := worker(t, objects...)
 			doubt := errors.New("nobody knows")
 			asked := false
-			tc.removal.Sure = func(context.Context) error { asked = true; return doubt }
+			tc.removal.Confirm = func(context.Context) error { asked = true; return doubt }
 			if _, err := original().Retract(t.Context(), c, tc.removal); errors.Is(err, doubt) != tc.asks || asked != tc.asks {
 				t.Errorf("asked: %v, error %v", asked, err)
 			}
@@ -522,7 +522,7 @@ func TestAForeignJobIsFoundNotTouched(t *testing.T) {
 	foreign := jobOnWorker(2, func(j *batchv1.Job) { j.Labels, j.Annotations = map[string]string{"mine": "yes"}, nil })
 	c := worker(t, admittedCopy(2, nil), foreign)
 	other, err := original().CreateJob(context.Background(), c, 2, false)
-	if err != nil || other == nil || original().JobFacts(other.Job).Holder != dispatch.Foreign {
+	if err != nil || other == nil || original().ObserveJob(other.Job).Holder != dispatch.Foreign {
 		t.Errorf("found %+v, error %v", other, err)
 	}
 }
@@ -608,8 +608,8 @@ func TestWhatIsForgottenStaysUntilItsPodsHaveEndedOnlyIfItWasToBeFenced(t *testi
 			})
 			c := &deletions{Client: worker(t, left)}
 			o := original()
-			o.Gone = tc.gone
-			if _, err := o.Retract(t.Context(), c, Removal{Below: 2, Foreground: true}); err != nil || c.propagation != tc.want {
+			o.Deleted = tc.gone
+			if _, err := o.Retract(t.Context(), c, Removal{BelowEpoch: 2, Foreground: true}); err != nil || c.propagation != tc.want {
 				t.Errorf("removed with propagation %q, error %v, want %q", c.propagation, err, tc.want)
 			}
 		})
@@ -656,17 +656,17 @@ func TestTheFactsOfAClaim(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := original().JobFacts(jobOnWorker(1, tc.change))
+			got := original().ObserveJob(jobOnWorker(1, tc.change))
 			if got.Holder != tc.holder || got.HasWorkloadUID != tc.stamped || got.NamesWorkload != tc.named || got.UID != "remote-job-uid" {
 				t.Errorf("%+v", got)
 			}
 		})
 	}
-	owned := original().Copy(onWorker(1, func(wl *kueue.Workload) {
+	owned := original().ObserveWorkload(onWorker(1, func(wl *kueue.Workload) {
 		wl.Labels[kueue.JobUIDLabel] = "before"
 		wl.OwnerReferences = []metav1.OwnerReference{{UID: "now", Controller: ptr.To(true)}}
 	}))
-	orphaned := original().Copy(onWorker(1, func(wl *kueue.Workload) { wl.Labels[kueue.JobUIDLabel] = "before" }))
+	orphaned := original().ObserveWorkload(onWorker(1, func(wl *kueue.Workload) { wl.Labels[kueue.JobUIDLabel] = "before" }))
 	if !owned.Adopted || owned.AdoptedBy != "now" || !orphaned.Adopted || orphaned.AdoptedBy != "before" {
 		t.Errorf("owned %+v, orphaned %+v", owned, orphaned)
 	}

@@ -86,7 +86,7 @@ func TestWhatAWorkerCountsAndDatesIsSuchAsItCanMean(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			remote := &batchv1.Job{Status: *tc.says.DeepCopy()}
-			shown, small := ofJob(remote).presentable(remote)
+			shown, small := ofJob(remote).sanitizeStatus(remote)
 			if diff := cmp.Diff(tc.want, shown.(*batchv1.Job).Status); diff != "" || !small {
 				t.Errorf("small %v, want -, is +:\n%s", small, diff)
 			}
@@ -102,7 +102,7 @@ func TestCountsAndTimesOfKindsWithoutGoTypeAreJudgedToo(t *testing.T) {
 		"startTime": "1970-01-01T00:00:00Z", "millis": int64(1_800_000_000_000), "exitCode": int64(-1),
 		"replicaStatuses": map[string]any{"Worker": map[string]any{"active": int64(-4), "succeeded": float64(1e18)}},
 	}}}
-	shown, _ := ofJob(remote).presentable(remote)
+	shown, _ := ofJob(remote).sanitizeStatus(remote)
 	want := map[string]any{
 		"startTime": hubMade.Format(time.RFC3339), "millis": int64(1_800_000_000_000), "exitCode": int64(-1),
 		"replicaStatuses": map[string]any{"Worker": map[string]any{"active": int64(0), "succeeded": float64(MaxCount)}},

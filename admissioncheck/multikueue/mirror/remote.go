@@ -61,9 +61,9 @@ func (o Original) readJob(ctx context.Context, c client.Reader) (client.Object, 
 	return remote, nil
 }
 
-// Live tells the dispatcher about what a live read has found.
-func (o Original) Live(epoch int64, found Found) dispatch.Live {
-	return dispatch.Live{Epoch: epoch, Copy: o.Copy(found.Workload), Job: o.JobFacts(found.Job)}
+// ObserveLive tells the dispatcher about what a live read has found.
+func (o Original) ObserveLive(epoch int64, found Found) dispatch.Live {
+	return dispatch.Live{Epoch: epoch, Copy: o.ObserveWorkload(found.Workload), Job: o.ObserveJob(found.Job)}
 }
 
 // CreateOffer creates the Workload on a worker and reports whether it did. A copy of the same epoch that exists already is
@@ -80,7 +80,7 @@ func (o Original) CreateOffer(ctx context.Context, c client.Client, epoch int64)
 	if err != nil || found.Workload == nil {
 		return false, nil, err
 	}
-	if o.holder(found.Workload) == dispatch.Ours && Epoch(found.Workload) == epoch {
+	if o.holderOf(found.Workload) == dispatch.Ours && Epoch(found.Workload) == epoch {
 		return false, nil, nil
 	}
 	return false, &found, nil
@@ -110,7 +110,7 @@ func (o Original) CreateJob(ctx context.Context, c client.Client, epoch int64, n
 		return nil, fmt.Errorf("read the copy of workload %s: %w", o.Key(), err)
 	}
 	if err != nil || !o.mayRun(wl, epoch) {
-		return o.foundNow(ctx, c)
+		return o.readOther(ctx, c)
 	}
 	err = c.Create(ctx, o.JobCopy(epoch, nameInLabel))
 	switch {
@@ -119,21 +119,21 @@ func (o Original) CreateJob(ctx context.Context, c client.Client, epoch int64, n
 	case !apierrors.IsAlreadyExists(err):
 		return nil, fmt.Errorf("create the copy of job %s: %w", o.JobKey(), err)
 	}
-	found, err := o.foundNow(ctx, c)
-	if err == nil && found.Job != nil && o.jobHolder(found.Job) == dispatch.Ours && Epoch(found.Job) == epoch {
+	found, err := o.readOther(ctx, c)
+	if err == nil && found.Job != nil && o.holderOfJob(found.Job) == dispatch.Ours && Epoch(found.Job) == epoch {
 		return nil, nil
 	}
 	return found, err
 }
 
 func (o Original) mayRun(wl *kueue.Workload, epoch int64) bool {
-	fact := o.Copy(wl)
+	fact := o.ObserveWorkload(wl)
 	current := fact.Epoch == epoch || fact.Epoch == 0 && epoch == 1
 	return fact.Holder == dispatch.Ours && current && fact.Admitted && !fact.Adopted && fact.Finished == nil &&
 		!fact.Deleting && !fact.Evicted && !fact.Deactivating
 }
 
-func (o Original) foundNow(ctx context.Context, c client.Client) (*Found, error) {
+func (o Original) readOther(ctx context.Context, c client.Client) (*Found, error) {
 	found, err := o.Read(ctx, c)
 	if err != nil {
 		return nil, err
@@ -143,11 +143,11 @@ func (o Original) foundNow(ctx context.Context, c client.Client) (*Found, error)
 
 // Removal says what Retract may remove.
 type Removal struct {
-	// Below is the epoch below which objects of ours are removed; those of a predecessor are removed whatever their epoch.
-	Below int64
-	// Spare leaves a job of ours that turns out to have finished alone, and its Workload with it. Nobody waits for the result of
+	// BelowEpoch is the epoch below which objects of ours are removed; those of a predecessor are removed whatever their epoch.
+	BelowEpoch int64
+	// SpareJob leaves a job of ours that turns out to have finished alone, and its Workload with it. Nobody waits for the result of
 	// a predecessor's.
-	Spare bool
+	SpareJob bool
 	// Foreground keeps the job's object until its pods have ended. Of a Workload that the hub does not have any more (Gone)
 	// only a job that was to be fenced is removed so: what it was promised is stamped on it, and the public API removes the
 	// others in the background.
@@ -155,9 +155,9 @@ type Removal struct {
 	// Seen is what the caches show. What they do not show, if they show anything, is taken to be absent: this is no
 	// evidence, but a removal that misses something is asked for again.
 	Seen Found
-	// Sure is asked before a job, or a copy that a job has taken up, is removed; its error gives the removal up. An offer that
+	// Confirm is asked before a job, or a copy that a job has taken up, is removed; its error gives the removal up. An offer that
 	// nobody has taken up goes without. Nil asks nobody.
-	Sure func(context.Context) error
+	Confirm func(context.Context) error
 }
 
 // Retract removes job, then Workload, from a worker. A removal names the UID of the object and, where it depends on a
@@ -167,80 +167,80 @@ func (o Original) Retract(ctx context.Context, c client.Client, r Removal) (spar
 	switch {
 	case seen.Job == nil && seen.Workload == nil:
 		seen, err = o.Read(ctx, c)
-	case r.Spare && o.Kind != nil && !o.Kind.ReportsOutcome():
+	case r.SpareJob && o.Kind != nil && !o.Kind.ReportsOutcome():
 		seen, err = o.Read(ctx, c)
-	case r.Spare:
+	case r.SpareJob:
 		seen.Job, err = o.readJob(ctx, c)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := o.confirm(ctx, seen, r); err != nil {
+	if err := o.confirmRemoval(ctx, seen, r); err != nil {
 		return nil, err
 	}
-	if seen.Job != nil && removable(o.jobHolder(seen.Job), seen.Job, r.Below) {
-		if r.Spare && o.jobHolder(seen.Job) == dispatch.Ours && o.ended(seen) {
-			return o.foundNow(ctx, c)
+	if seen.Job != nil && isRemovable(o.holderOfJob(seen.Job), seen.Job, r.BelowEpoch) {
+		if r.SpareJob && o.holderOfJob(seen.Job) == dispatch.Ours && o.hasEnded(seen) {
+			return o.readOther(ctx, c)
 		}
 		if err := o.deleteJob(ctx, c, seen.Job, r); err != nil {
 			return nil, err
 		}
 	}
-	return nil, o.retractWorkload(ctx, c, seen.Workload, r.Below)
+	return nil, o.retractWorkload(ctx, c, seen.Workload, r.BelowEpoch)
 }
 
-// ended tells whether a job that was found has ended, as it says itself or, where its kind cannot, its Workload of the same
+// hasEnded tells whether a job that was found has ended, as it says itself or, where its kind cannot, its Workload of the same
 // epoch does.
-func (o Original) ended(seen Found) bool {
+func (o Original) hasEnded(seen Found) bool {
 	if o.Kind.ReportsOutcome() {
 		return Outcome(o.Kind, seen.Job) != nil
 	}
-	wl := o.Copy(seen.Workload)
+	wl := o.ObserveWorkload(seen.Workload)
 	return wl.Holder == dispatch.Ours && wl.Epoch == Epoch(seen.Job) && wl.Finished != nil && wl.Finished.Reason != dispatch.OutOfSync
 }
 
-// confirm asks whether work may be destroyed, if any would be.
-func (o Original) confirm(ctx context.Context, seen Found, r Removal) error {
-	job := seen.Job != nil && removable(o.jobHolder(seen.Job), seen.Job, r.Below)
-	taken := seen.Workload != nil && o.Copy(seen.Workload).Adopted && removable(o.holder(seen.Workload), seen.Workload, r.Below)
-	if r.Sure == nil || !job && !taken {
+// confirmRemoval asks whether work may be destroyed, if any would be.
+func (o Original) confirmRemoval(ctx context.Context, seen Found, r Removal) error {
+	job := seen.Job != nil && isRemovable(o.holderOfJob(seen.Job), seen.Job, r.BelowEpoch)
+	taken := seen.Workload != nil && o.ObserveWorkload(seen.Workload).Adopted && isRemovable(o.holderOf(seen.Workload), seen.Workload, r.BelowEpoch)
+	if r.Confirm == nil || !job && !taken {
 		return nil
 	}
-	return r.Sure(ctx)
+	return r.Confirm(ctx)
 }
 
 func (o Original) deleteJob(ctx context.Context, c client.Client, remote client.Object, r Removal) error {
 	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(remote.GetUID())}}
-	if r.Spare {
+	if r.SpareJob {
 		options.Preconditions.ResourceVersion = ptr.To(remote.GetResourceVersion())
 	}
 	if propagation := o.Kind.DeletePropagation(); propagation != "" {
 		options.PropagationPolicy = &propagation
 	}
-	if r.Foreground && (!o.Gone || StopsWithoutHub(remote)) {
+	if r.Foreground && (!o.Deleted || StopsWithoutHub(remote)) {
 		options.PropagationPolicy = ptr.To(metav1.DeletePropagationForeground)
 	}
-	return remove(ctx, c, remote, options)
+	return deleteObject(ctx, c, remote, options)
 }
 
 func (o Original) retractWorkload(ctx context.Context, c client.Client, seen *kueue.Workload, below int64) error {
-	if seen == nil || !removable(o.holder(seen), seen, below) {
+	if seen == nil || !isRemovable(o.holderOf(seen), seen, below) {
 		return nil
 	}
 	if slices.Contains(seen.Finalizers, kueue.ResourceInUseFinalizer) {
-		if err := o.unguard(ctx, c, seen); err != nil {
+		if err := o.removeFinalizer(ctx, c, seen); err != nil {
 			return err
 		}
 	}
-	return remove(ctx, c, seen, &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(seen.UID)}})
+	return deleteObject(ctx, c, seen, &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(seen.UID)}})
 }
 
-func removable(h dispatch.Holder, obj client.Object, below int64) bool {
+func isRemovable(h dispatch.Holder, obj client.Object, below int64) bool {
 	return h == dispatch.Predecessor || (h == dispatch.Ours || h == dispatch.Relabelled) && dispatch.IsBelow(Epoch(obj), below)
 }
 
-// remove deletes an object unless that was asked for already.
-func remove(ctx context.Context, c client.Client, obj client.Object, options *client.DeleteOptions) error {
+// deleteObject deletes an object unless that was asked for already.
+func deleteObject(ctx context.Context, c client.Client, obj client.Object, options *client.DeleteOptions) error {
 	if !obj.GetDeletionTimestamp().IsZero() {
 		return nil
 	}
@@ -254,8 +254,8 @@ func remove(ctx context.Context, c client.Client, obj client.Object, options *cl
 	return nil
 }
 
-// unguard takes our finalizer off a copy; copies are made without it, so this is rare (contract: multikueue.md 4).
-func (o Original) unguard(ctx context.Context, c client.Client, seen *kueue.Workload) error {
+// removeFinalizer takes our finalizer off a copy; copies are made without it, so this is rare (contract: multikueue.md 4).
+func (o Original) removeFinalizer(ctx context.Context, c client.Client, seen *kueue.Workload) error {
 	base := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
 		Name: seen.Name, Namespace: seen.Namespace, ResourceVersion: seen.ResourceVersion, Finalizers: seen.Finalizers,
 	}}
@@ -275,7 +275,7 @@ func (o Original) Evict(ctx context.Context, c client.Client, below int64, messa
 	if err := c.Get(ctx, o.Key(), wl); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	fact := o.Copy(wl)
+	fact := o.ObserveWorkload(wl)
 	if fact.Holder != dispatch.Ours || !dispatch.IsBelow(fact.Epoch, below) || fact.Deactivating || fact.Evicted || fact.Finished != nil {
 		return nil
 	}
@@ -287,14 +287,14 @@ func (o Original) Evict(ctx context.Context, c client.Client, below int64, messa
 	return kube.ApplyAdmission(ctx, c, wl)
 }
 
-// OpenGate opens the hub's preemption gate of a copy that is ours and of this epoch, unless it is open already (contract:
+// OpenPreemptionGate opens the hub's preemption gate of a copy that is ours and of this epoch, unless it is open already (contract:
 // multikueue.md 8). It is written the way the worker writes the status, so that the worker can close it again.
-func (o Original) OpenGate(ctx context.Context, c client.Client, epoch int64, now time.Time) error {
+func (o Original) OpenPreemptionGate(ctx context.Context, c client.Client, epoch int64, now time.Time) error {
 	wl := &kueue.Workload{}
 	if err := c.Get(ctx, o.Key(), wl); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	fact := o.Copy(wl)
+	fact := o.ObserveWorkload(wl)
 	if fact.Holder != dispatch.Ours || fact.Epoch != epoch || !fact.GateClosed || fact.Finished != nil {
 		return nil
 	}
@@ -325,6 +325,6 @@ func (f Found) MayRun() bool {
 	if f.Job != nil || f.Workload == nil {
 		return f.Job != nil
 	}
-	taken, _ := adopted(f.Workload)
+	taken, _ := adoptingJob(f.Workload)
 	return taken
 }

@@ -24,7 +24,7 @@ func TestOnlyStopIsStampedOnCopyAndJob(t *testing.T) {
 				t.Errorf("%T is stamped: %t", made, got)
 			}
 		}
-		if got := o.Copy(o.WorkloadCopy(1)).StopsOnHubLost; got != stops {
+		if got := o.ObserveWorkload(o.WorkloadCopy(1)).StopsOnHubLost; got != stops {
 			t.Errorf("the fact is %t", got)
 		}
 	}
@@ -57,7 +57,7 @@ func gated(position kueue.GatePosition) *kueue.Workload {
 func TestTheHubsGateStandsInForTheWorkloadsOwnAndOnlyWhereItIsAskedFor(t *testing.T) {
 	for gated, want := range map[bool]string{true: kueue.MultiKueuePreemptionGate, false: "gate"} {
 		o := original()
-		o.Gated = gated
+		o.PreemptionGated = gated
 		gates := o.WorkloadCopy(1).Spec.PreemptionGates
 		if len(gates) != 1 || gates[0].Name != want {
 			t.Errorf("gated %t: %+v", gated, gates)
@@ -67,17 +67,17 @@ func TestTheHubsGateStandsInForTheWorkloadsOwnAndOnlyWhereItIsAskedFor(t *testin
 
 func TestTheGateOfACopy(t *testing.T) {
 	o := original()
-	o.Gated = true
-	if made := o.Copy(o.WorkloadCopy(1)); !made.GateClosed || !made.SpecMatches {
+	o.PreemptionGated = true
+	if made := o.ObserveWorkload(o.WorkloadCopy(1)); !made.GateClosed || !made.SpecMatches {
 		t.Errorf("as made: %+v", made)
 	}
 	for position, closed := range map[kueue.GatePosition]bool{"": true, kueue.GateClosed: true, kueue.GateOpen: false} {
-		got := o.Copy(gated(position))
+		got := o.ObserveWorkload(gated(position))
 		if got.GateClosed != closed || got.GateOpenedAt.IsZero() != closed || !got.BlockedOnGate || !got.BlockedSince.Equal(noon) {
 			t.Errorf("position %q: %+v", position, got)
 		}
 	}
-	if got := o.Copy(onWorker(1, nil)); got.GateClosed {
+	if got := o.ObserveWorkload(onWorker(1, nil)); got.GateClosed {
 		t.Error("a copy without gate has a closed one")
 	}
 }
@@ -85,7 +85,7 @@ func TestTheGateOfACopy(t *testing.T) {
 func TestAGateIsOpenedOnceAndNoOtherIs(t *testing.T) {
 	o := original()
 	c := worker(t, gated(kueue.GateClosed))
-	if err := o.OpenGate(t.Context(), c, 2, noon.Add(time.Hour)); err != nil {
+	if err := o.OpenPreemptionGate(t.Context(), c, 2, noon.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	found := &kueue.Workload{}
@@ -95,23 +95,23 @@ func TestAGateIsOpenedOnceAndNoOtherIs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if read(); !o.Copy(found).GateClosed {
+	if read(); !o.ObserveWorkload(found).GateClosed {
 		t.Fatal("opened for another epoch")
 	}
 	for range 2 {
-		if err := o.OpenGate(t.Context(), c, 1, noon.Add(time.Minute)); err != nil {
+		if err := o.OpenPreemptionGate(t.Context(), c, 1, noon.Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	read()
-	if fact := o.Copy(found); fact.GateClosed || !fact.GateOpenedAt.Equal(noon.Add(time.Minute)) {
+	if fact := o.ObserveWorkload(found); fact.GateClosed || !fact.GateOpenedAt.Equal(noon.Add(time.Minute)) {
 		t.Errorf("%+v", fact)
 	}
 	if len(found.Status.PreemptionGates) != 2 {
 		t.Errorf("gates %+v", found.Status.PreemptionGates)
 	}
 	version := found.ResourceVersion
-	if err := o.OpenGate(t.Context(), c, 1, noon.Add(time.Hour)); err != nil {
+	if err := o.OpenPreemptionGate(t.Context(), c, 1, noon.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	if read(); found.ResourceVersion != version {
@@ -129,7 +129,7 @@ func TestAStampThatIsNoEpochIsRemovedWhateverTheEpoch(t *testing.T) {
 		if got := Epoch(wl); got != want {
 			t.Errorf("%q is epoch %d, want %d", stamp, got, want)
 		}
-		if got := removable(dispatch.Ours, wl, 2); got != (want == dispatch.UnreadableEpoch) {
+		if got := isRemovable(dispatch.Ours, wl, 2); got != (want == dispatch.UnreadableEpoch) {
 			t.Errorf("%q is removed below epoch 2: %v", stamp, got)
 		}
 	}
@@ -162,10 +162,10 @@ func TestAnObjectOfAnotherHubIsForeignWhateverItsOrigin(t *testing.T) {
 				}
 				obj.SetAnnotations(notes)
 			}
-			if got := o.Copy(wl).Holder; got != tc.want {
+			if got := o.ObserveWorkload(wl).Holder; got != tc.want {
 				t.Errorf("the copy is %v, want %v", got, tc.want)
 			}
-			if got := o.JobFacts(job).Holder; got != tc.want {
+			if got := o.ObserveJob(job).Holder; got != tc.want {
 				t.Errorf("the job is %v, want %v", got, tc.want)
 			}
 		})

@@ -24,26 +24,26 @@ func outcome(reason, message string) *dispatch.Outcome {
 	return &dispatch.Outcome{Reason: kube.Sanitize(reason, wire.MaxText), Message: kube.Sanitize(message, kube.MaxConditionMessage)}
 }
 
-// presentable returns a remote job whose status says what it says in texts, counts and times fit to be shown as ours, and whether it is
+// sanitizeStatus returns a remote job whose status says what it says in texts, counts and times fit to be shown as ours, and whether it is
 // small enough to be copied. The object itself is not changed.
-func (o Original) presentable(remote client.Object) (shown client.Object, small bool) {
-	t := texts{span: o.statusSpan(remote)}
-	t.visit(statusOf(remote), "")
-	if t.size > MaxStatus || !t.nasty && !disorderly(o.Job, remote) {
+func (o Original) sanitizeStatus(remote client.Object) (shown client.Object, small bool) {
+	t := textSanitizer{span: o.statusSpan(remote)}
+	t.visitStruct(statusField(remote), "")
+	if t.size > MaxStatus || !t.changed && !needsAlignment(o.Job, remote) {
 		return remote, t.size <= MaxStatus
 	}
 	shown, ok := remote.DeepCopyObject().(client.Object)
 	if !ok {
 		panic("mirror: the copy of a job is not an object")
 	}
-	t.clean = true
-	t.visit(statusOf(shown), "")
-	orderly(o.Job, shown)
+	t.replace = true
+	t.visitStruct(statusField(shown), "")
+	alignTimes(o.Job, shown)
 	return shown, true
 }
 
-// statusOf is the status of an object; the zero Value if it has none.
-func statusOf(obj client.Object) reflect.Value {
+// statusField is the status of an object; the zero Value if it has none.
+func statusField(obj client.Object) reflect.Value {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		return reflect.ValueOf(u.Object["status"])
 	}
@@ -54,25 +54,25 @@ func statusOf(obj client.Object) reflect.Value {
 	return v.FieldByName("Status")
 }
 
-// texts walks through a status: what it weighs, and whether it has messages, counts or times that are not fit to be shown.
-type texts struct {
-	span  span // of its times
-	clean bool // them, too
-	nasty bool
-	size  int
+// textSanitizer walks through a status: what it weighs, and whether it has messages, counts or times that are not fit to be shown.
+type textSanitizer struct {
+	span    timeSpan // of its times
+	replace bool     // them, too
+	changed bool
+	size    int
 }
 
-func (t *texts) visit(v reflect.Value, name string) {
+func (t *textSanitizer) visitStruct(v reflect.Value, name string) {
 	switch v.Kind() {
 	case reflect.String:
 		t.text(v, name)
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
-			t.visit(v.Elem(), name)
+			t.visitStruct(v.Elem(), name)
 		}
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
-			t.visit(v.Index(i), name)
+			t.visitStruct(v.Index(i), name)
 		}
 	case reflect.Struct:
 		if at, is := v.Interface().(metav1.Time); is {
@@ -81,7 +81,7 @@ func (t *texts) visit(v reflect.Value, name string) {
 		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
-				t.visit(v.Field(i), v.Type().Field(i).Name)
+				t.visitStruct(v.Field(i), v.Type().Field(i).Name)
 			}
 		}
 	case reflect.Map:
@@ -97,55 +97,55 @@ func (t *texts) visit(v reflect.Value, name string) {
 // number is what one weighs.
 const number = 8
 
-func (t *texts) count(v reflect.Value, n int64) {
+func (t *textSanitizer) count(v reflect.Value, n int64) {
 	plausible := plausibleCount(n)
-	t.nasty = t.nasty || plausible != n
-	if t.clean && v.CanSet() {
+	t.changed = t.changed || plausible != n
+	if t.replace && v.CanSet() {
 		v.SetInt(plausible)
 	}
 }
 
-func (t *texts) time(v reflect.Value, at metav1.Time) {
+func (t *textSanitizer) time(v reflect.Value, at metav1.Time) {
 	t.size += 3 * number
-	plausible := t.span.judge(at.Time)
-	t.nasty = t.nasty || !plausible.Equal(at.Time)
-	if t.clean && v.CanSet() && !plausible.Equal(at.Time) {
+	plausible := t.span.clamp(at.Time)
+	t.changed = t.changed || !plausible.Equal(at.Time)
+	if t.replace && v.CanSet() && !plausible.Equal(at.Time) {
 		v.Set(reflect.ValueOf(metav1.NewTime(plausible)))
 	}
 }
 
 // text judges one text, and puts the clean one in its place if it may.
-func (t *texts) text(v reflect.Value, name string) {
+func (t *textSanitizer) text(v reflect.Value, name string) {
 	t.size += v.Len()
 	if name != "Message" || v.Len() > MaxStatus {
 		return
 	}
 	plain := kube.Sanitize(v.String(), kube.MaxConditionMessage)
-	t.nasty = t.nasty || plain != v.String()
-	if t.clean && v.CanSet() {
+	t.changed = t.changed || plain != v.String()
+	if t.replace && v.CanSet() {
 		v.SetString(plain)
 	}
 }
 
 // entries visits what a map holds, whose values cannot be set but by their keys.
-func (t *texts) entries(v reflect.Value) {
+func (t *textSanitizer) entries(v reflect.Value) {
 	for _, key := range v.MapKeys() {
 		t.size += len(key.String())
 		value := v.MapIndex(key)
 		fit, judged := t.entry(key.String(), value.Interface())
 		if !judged {
-			t.visit(value, "")
+			t.visitStruct(value, "")
 			continue
 		}
-		t.nasty = t.nasty || fit != value.Interface()
-		if t.clean {
+		t.changed = t.changed || fit != value.Interface()
+		if t.replace {
 			v.SetMapIndex(key, reflect.ValueOf(fit))
 		}
 	}
 }
 
 // entry returns what can be shown of a value under a name of an object without Go type.
-func (t *texts) entry(name string, value any) (fit any, judged bool) {
+func (t *textSanitizer) entry(name string, value any) (fit any, judged bool) {
 	switch is := value.(type) {
 	case string:
 		t.size += len(is)
@@ -153,7 +153,7 @@ func (t *texts) entry(name string, value any) (fit any, judged bool) {
 			return kube.Sanitize(is, kube.MaxConditionMessage), true
 		}
 		at, err := time.Parse(time.RFC3339, is)
-		if plausible := t.span.judge(at); err == nil && strings.HasSuffix(name, "Time") && !plausible.Equal(at) {
+		if plausible := t.span.clamp(at); err == nil && strings.HasSuffix(name, "Time") && !plausible.Equal(at) {
 			return plausible.UTC().Format(time.RFC3339), true
 		}
 		return is, true

@@ -33,7 +33,7 @@ type Cluster struct {
 	Troubles int
 }
 
-func (c Cluster) shunned() bool { return c.Degraded != "" && !c.OnTrial }
+func (c Cluster) isShunned() bool { return c.Degraded != "" && !c.OnTrial }
 
 // DefaultWeight is the Weight of a cluster that nobody has given one.
 const DefaultWeight = 10
@@ -71,8 +71,8 @@ func (c *Capacity) Counts(reserved time.Time) bool {
 	return c != nil && !c.At.IsZero() && !c.At.Before(reserved.Add(time.Second))
 }
 
-// local returns the LocalQueue of the key, nil if there is none.
-func (c *Capacity) local(key admission.Key) *LocalQueue {
+// localQueue returns the LocalQueue of the key, nil if there is none.
+func (c *Capacity) localQueue(key admission.Key) *LocalQueue {
 	i, found := slices.BinarySearchFunc(c.Locals, key, func(l LocalQueue, k admission.Key) int { return l.Compare(k) })
 	if !found {
 		return nil
@@ -116,25 +116,25 @@ type Queue struct {
 	Strict bool
 	Groups []Group
 	// Waiting are those who wait there, by priority, highest first.
-	Waiting []Waiting
+	Waiting []PendingClass
 }
 
 // Group is a resource group: its resources always get the same flavor.
 type Group struct {
 	Resources []string
 	// Flavors are in the order in which the cluster tries them.
-	Flavors []Room
+	Flavors []FlavorQuota
 }
 
-// Room is what is free of one flavor; its lists have an amount for each resource of the group, in the group's order.
-type Room struct {
+// FlavorQuota is what is free of one flavor; its lists have an amount for each resource of the group, in the group's order.
+type FlavorQuota struct {
 	Flavor string
-	// Own is free within the ClusterQueue's own quota, and Free what can be used now without evicting anybody: Own, and what
+	// Nominal is free within the ClusterQueue's own quota, and Free what can be used now without evicting anybody: Own, and what
 	// can be borrowed.
-	Own  []amount.Amount
-	Free []amount.Amount
-	// Perhaps is what may be free for all that is known, Free included; nil if Free is all there is.
-	Perhaps []amount.Amount
+	Nominal []amount.Amount
+	Free    []amount.Amount
+	// Potential is what may be free for all that is known, Free included; nil if Free is all there is.
+	Potential []amount.Amount
 	// Largest is the most that one pod set could be given if nobody else used anything.
 	Largest []amount.Amount
 	// Preempting is what can be used by evicting others, by rising priority; nil if nothing, or if that is not known.
@@ -147,8 +147,8 @@ type Step struct {
 	Free     []amount.Amount
 }
 
-// ahead counts those who wait before a workload of the priority that comes now.
-func (q *Queue) ahead(priority int32) int {
+// countAhead counts those who wait before a workload of the priority that comes now.
+func (q *Queue) countAhead(priority int32) int {
 	n := 0
 	for _, w := range q.Waiting {
 		if w.Priority >= priority {
@@ -158,8 +158,8 @@ func (q *Queue) ahead(priority int32) int {
 	return n
 }
 
-// Waiting counts the workloads of one priority that wait.
-type Waiting struct {
+// PendingClass counts the workloads of one priority that wait.
+type PendingClass struct {
 	Priority int32
 	Count    int
 	// Since is when the first of them was queued, by the cluster's clock.

@@ -13,7 +13,7 @@ import (
 )
 
 // anyRoom has figures that agree with each other: own within free within what can be evicted within the largest.
-func anyRoom(rng *rand.Rand, flavor string) Room {
+func anyRoom(rng *rand.Rand, flavor string) FlavorQuota {
 	figures := make([]amount.Amount, 4)
 	for i := range figures {
 		figures[i] = amount.Amount(rng.IntN(12))
@@ -24,7 +24,7 @@ func anyRoom(rng *rand.Rand, flavor string) Room {
 	case 0, 1:
 		r = r.evicting(int32(rng.IntN(3)), figures[2])
 	case 2:
-		r.Perhaps = []amount.Amount{figures[2]}
+		r.Potential = []amount.Amount{figures[2]}
 	}
 	return r
 }
@@ -33,7 +33,7 @@ func anyCluster(rng *rand.Rand, name string) Cluster {
 	if rng.IntN(6) == 0 {
 		return Cluster{Name: name, Weight: rng.IntN(3) * 10}
 	}
-	var rooms []Room
+	var rooms []FlavorQuota
 	for i := range 1 + rng.IntN(2) {
 		rooms = append(rooms, anyRoom(rng, fmt.Sprintf("f%d", i)))
 	}
@@ -44,7 +44,7 @@ func anyCluster(rng *rand.Rand, name string) Cluster {
 			c.Degraded = "its answers are overdue"
 		}
 		for range rng.IntN(3) {
-			q.Waiting = append(q.Waiting, Waiting{Priority: int32(2 - len(q.Waiting)), Count: rng.IntN(4)})
+			q.Waiting = append(q.Waiting, PendingClass{Priority: int32(2 - len(q.Waiting)), Count: rng.IntN(4)})
 		}
 		for i := range rng.IntN(3) {
 			flavor := []string{"", "f0", "f1"}[rng.IntN(3)]
@@ -145,21 +145,21 @@ func lawOfRoom(t *testing.T, rng *rand.Rand, r Request, fleet []Cluster, before 
 	}
 	name := fleet[at].Name
 	was, is := find(before, name), find(Rank(r, grown), name)
-	if was.Eligible && !is.Eligible || is.Score/ofClass < was.Score/ofClass {
+	if was.Eligible && !is.Eligible || is.Score/weightOfClass < was.Score/weightOfClass {
 		t.Errorf("%s with %d more: %s (%s) was %s (%s)", name, more, is.Reason, is.Message, was.Reason, was.Message)
 	}
-	if !r.gang() && is.Score < was.Score {
+	if !r.isGang() && is.Score < was.Score {
 		t.Errorf("%s with %d more has score %d, was %d", name, more, is.Score, was.Score)
 	}
 }
 
 // grow adds to all figures.
-func grow(r *Room, more amount.Amount) {
-	for _, list := range []*[]amount.Amount{&r.Own, &r.Free, &r.Largest} {
+func grow(r *FlavorQuota, more amount.Amount) {
+	for _, list := range []*[]amount.Amount{&r.Nominal, &r.Free, &r.Largest} {
 		*list = []amount.Amount{(*list)[0].Add(more)}
 	}
-	if r.Perhaps != nil {
-		r.Perhaps = []amount.Amount{r.Perhaps[0].Add(more)}
+	if r.Potential != nil {
+		r.Potential = []amount.Amount{r.Potential[0].Add(more)}
 	}
 	r.Preempting = slices.Clone(r.Preempting)
 	for i := range r.Preempting {
@@ -212,10 +212,10 @@ func FuzzTermsDecide(f *testing.F) {
 			}
 		})
 		local := admission.Key{Namespace: r.Namespace, Name: r.LocalQueue}
-		if before.Capacity.Terms(local) != after.Capacity.Terms(local) {
+		if before.Capacity.TermsFor(local) != after.Capacity.TermsFor(local) {
 			return
 		}
-		was, is := choose(&r, &before), choose(&r, &after)
+		was, is := evaluateCluster(&r, &before), evaluateCluster(&r, &after)
 		if was.Eligible != is.Eligible || !was.Eligible && (was.Reason != is.Reason || was.Message != is.Message) {
 			t.Errorf("on the same terms: %s (%s) was %s (%s)", is.Reason, is.Message, was.Reason, was.Message)
 		}
@@ -223,12 +223,12 @@ func FuzzTermsDecide(f *testing.F) {
 }
 
 // refigure gives a room other figures within the same limits.
-func refigure(rng *rand.Rand, r *Room) {
+func refigure(rng *rand.Rand, r *FlavorQuota) {
 	most := int(r.Largest[0])
 	figures := []amount.Amount{amount.Amount(rng.IntN(most + 1)), amount.Amount(rng.IntN(most + 1))}
 	slices.Sort(figures)
-	r.Own, r.Free = figures[:1], figures[1:]
-	r.Perhaps, r.Preempting = nil, nil
+	r.Nominal, r.Free = figures[:1], figures[1:]
+	r.Potential, r.Preempting = nil, nil
 	if rng.IntN(2) == 0 {
 		*r = r.evicting(0, amount.Amount(most))
 	}

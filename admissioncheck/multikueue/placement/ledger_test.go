@@ -11,7 +11,7 @@ import (
 )
 
 func TestALedgerAddsUpWhatIsInFlightToACluster(t *testing.T) {
-	l := NewLedger()
+	l := NewUsageInFlight()
 	a, b := admission.Key{Namespace: "team", Name: "a"}, admission.Key{Namespace: "team", Name: "b"}
 	claim := func(flavor string, v amount.Amount) Claim {
 		return Claim{Queue: "cq", Flavor: flavor, Resource: gpu, Amount: v}
@@ -21,7 +21,7 @@ func TestALedgerAddsUpWhatIsInFlightToACluster(t *testing.T) {
 	l.Set("w2", a, []Claim{claim("x", 4)})
 	expect := func(cluster string, except admission.Key, want ...Claim) {
 		t.Helper()
-		if diff := cmp.Diff(append([]Claim{}, want...), append([]Claim{}, l.InFlight(cluster, except)...)); diff != "" {
+		if diff := cmp.Diff(append([]Claim{}, want...), append([]Claim{}, l.List(cluster, except)...)); diff != "" {
 			t.Errorf("in flight to %s except %s: -want +got:\n%s", cluster, except.Name, diff)
 		}
 	}
@@ -31,11 +31,11 @@ func TestALedgerAddsUpWhatIsInFlightToACluster(t *testing.T) {
 	expect("w2", a)
 	l.Set("w1", b, []Claim{claim("x", 3)})
 	expect("w1", admission.Key{}, claim("x", 7))
-	l.Drop(a)
+	l.RemoveWorkload(a)
 	expect("w1", admission.Key{}, claim("x", 3))
 	expect("w2", admission.Key{})
 	l.Set("w1", a, []Claim{claim("x", 1)})
-	l.Forget("w1")
+	l.RemoveCluster("w1")
 	expect("w1", admission.Key{})
 	if len(l.clusters) != 0 {
 		t.Errorf("the ledger keeps %d clusters of which nothing is in flight", len(l.clusters))

@@ -7,15 +7,15 @@ import (
 )
 
 // message says in words why the cell that decides has the grade.
-func (f fitting) message(q *Queue) string {
+func (f assignment) message(q *Queue) string {
 	c := f.worst
 	if f.grade == noFlavor {
-		if f.why == "" {
+		if f.reason == "" {
 			return "ClusterQueue " + q.Name + " has no flavor for it"
 		}
-		return f.why
+		return f.reason
 	}
-	if c == (cell{}) {
+	if c == (quotaCell{}) {
 		return "it asks for nothing"
 	}
 	need := amount.Format(c.resource, c.need) + " " + c.resource + " of flavor " + c.flavor
@@ -38,8 +38,8 @@ func (f fitting) message(q *Queue) string {
 	return ""
 }
 
-// told is message for a workload that may be offered; queued is set if it has to wait for its turn, whatever the room.
-func (f fitting) told(q *Queue, queued bool, ahead int) string {
+// reasonText is message for a workload that may be offered; queued is set if it has to wait for its turn, whatever the room.
+func (f assignment) reasonText(q *Queue, queued bool, ahead int) string {
 	if queued {
 		return fmt.Sprintf("%d wait before it in ClusterQueue %s, which nobody passes", ahead, q.Name)
 	}

@@ -21,19 +21,19 @@ func request(sets ...admission.PodSet) Request {
 }
 
 // room is a flavor with GPUs: own, free with borrowing, and the largest there could be.
-func room(flavor string, own, free, largest amount.Amount) Room {
+func room(flavor string, own, free, largest amount.Amount) FlavorQuota {
 	one := func(a amount.Amount) []amount.Amount { return []amount.Amount{a} }
-	return Room{Flavor: flavor, Own: one(own), Free: one(free), Largest: one(largest)}
+	return FlavorQuota{Flavor: flavor, Nominal: one(own), Free: one(free), Largest: one(largest)}
 }
 
 // evicting adds what a priority can use by evicting others.
-func (r Room) evicting(priority int32, free amount.Amount) Room {
+func (r FlavorQuota) evicting(priority int32, free amount.Amount) FlavorQuota {
 	r.Preempting = append(r.Preempting[:len(r.Preempting):len(r.Preempting)], Step{Priority: priority, Free: []amount.Amount{free}})
 	return r
 }
 
 // cluster is one whose LocalQueue team/main has the flavors.
-func cluster(name string, rooms ...Room) Cluster {
+func cluster(name string, rooms ...FlavorQuota) Cluster {
 	c := &Capacity{
 		Queues: []Queue{{Name: "cq", Groups: []Group{{Resources: []string{gpu}, Flavors: rooms}}}},
 		Locals: []LocalQueue{{Key: admission.Key{Namespace: "team", Name: "main"}, Queue: "cq"}},

@@ -11,9 +11,9 @@ import (
 )
 
 // seen is a ClusterQueue with GPUs of the flavor a, of which some are reserved.
-func seen(name, cohort string, nominal, borrowing, reserved amount.Amount) Seen {
+func seen(name, cohort string, nominal, borrowing, reserved amount.Amount) ObservedQueue {
 	cell := quota.FlavorResource{Flavor: "a", Resource: gpu}
-	return Seen{
+	return ObservedQueue{
 		Name: name, Cohort: cohort, Reserved: quota.NewUsage(quota.Use{FlavorResource: cell, Amount: reserved}),
 		Groups: []admission.ResourceGroup{{Resources: []string{gpu}, Flavors: []admission.FlavorQuota{{
 			Flavor: "a", Resources: []admission.ResourceQuota{{Resource: gpu, Limits: quota.Limits{
@@ -24,33 +24,33 @@ func seen(name, cohort string, nominal, borrowing, reserved amount.Amount) Seen 
 }
 
 func TestWhatAClusterHasRoomForAsSeenFromOutside(t *testing.T) {
-	perhaps := func(r Room, v amount.Amount) Room {
-		r.Perhaps = []amount.Amount{v}
+	perhaps := func(r FlavorQuota, v amount.Amount) FlavorQuota {
+		r.Potential = []amount.Amount{v}
 		return r
 	}
 	tests := map[string]struct {
-		queues []Seen
-		want   Room
+		queues []ObservedQueue
+		want   FlavorQuota
 	}{
 		"on its own, quota less reservations": {
-			[]Seen{seen("q", "", 8, amount.Unlimited, 3)}, perhaps(room("a", 5, 5, 8), 5),
+			[]ObservedQueue{seen("q", "", 8, amount.Unlimited, 3)}, perhaps(room("a", 5, 5, 8), 5),
 		},
-		"overdrawn, nothing": {[]Seen{seen("q", "", 2, amount.Unlimited, 3)}, perhaps(room("a", 0, 0, 2), 0)},
+		"overdrawn, nothing": {[]ObservedQueue{seen("q", "", 2, amount.Unlimited, 3)}, perhaps(room("a", 0, 0, 2), 0)},
 		"in a cohort, what the others do not use, and perhaps more": {
-			[]Seen{seen("q", "c", 4, amount.Unlimited, 1), seen("r", "c", 4, amount.Unlimited, 2)},
+			[]ObservedQueue{seen("q", "c", 4, amount.Unlimited, 1), seen("r", "c", 4, amount.Unlimited, 2)},
 			perhaps(room("a", 3, 5, amount.Unlimited), amount.Unlimited),
 		},
 		"no more than its borrowing limit": {
-			[]Seen{seen("q", "c", 4, 1, 1), seen("r", "c", 4, amount.Unlimited, 0)}, perhaps(room("a", 3, 4, 5), 4),
+			[]ObservedQueue{seen("q", "c", 4, 1, 1), seen("r", "c", 4, amount.Unlimited, 0)}, perhaps(room("a", 3, 4, 5), 4),
 		},
 		"own quota that others have borrowed is not free": {
-			[]Seen{seen("q", "c", 4, 0, 0), seen("r", "c", 4, amount.Unlimited, 7)}, perhaps(room("a", 1, 1, 4), 4),
+			[]ObservedQueue{seen("q", "c", 4, 0, 0), seen("r", "c", 4, amount.Unlimited, 7)}, perhaps(room("a", 1, 1, 4), 4),
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := FromOutside(test.queues)[0]
-			want := Queue{Name: "q", Groups: []Group{{Resources: []string{gpu}, Flavors: []Room{test.want}}}}
+			got := QueuesFromObserved(test.queues)[0]
+			want := Queue{Name: "q", Groups: []Group{{Resources: []string{gpu}, Flavors: []FlavorQuota{test.want}}}}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -60,7 +60,7 @@ func TestWhatAClusterHasRoomForAsSeenFromOutside(t *testing.T) {
 
 func TestWhatMayBeFreeRanksAfterWhatIsAndBeforePreemption(t *testing.T) {
 	outside := cluster("outside", room("a", 2, 2, 8)).but(func(_ *Cluster, q *Queue) {
-		q.Groups[0].Flavors[0].Perhaps = []amount.Amount{8}
+		q.Groups[0].Flavors[0].Potential = []amount.Amount{8}
 	})
 	fleet := []Cluster{
 		cluster("preempts", room("a", 0, 0, 8).evicting(0, 8)), outside, cluster("borrows", room("a", 0, 8, 8)),

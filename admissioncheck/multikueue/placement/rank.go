@@ -12,7 +12,7 @@ import (
 func Rank(r Request, fleet []Cluster) []Choice {
 	choices := make([]Choice, 0, len(fleet))
 	for i := range fleet {
-		choices = append(choices, choose(&r, &fleet[i]))
+		choices = append(choices, evaluateCluster(&r, &fleet[i]))
 	}
 	slices.SortFunc(choices, func(a, b Choice) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Cluster, b.Cluster))
@@ -20,23 +20,23 @@ func Rank(r Request, fleet []Cluster) []Choice {
 	return choices
 }
 
-// choose judges one cluster: first what rules it out, then how well the workload fits.
-func choose(r *Request, c *Cluster) Choice {
+// evaluateCluster judges one cluster: first what rules it out, then how well the workload fits.
+func evaluateCluster(r *Request, c *Cluster) Choice {
 	if reason, message := excluded(r, c); reason != "" {
 		return Choice{Cluster: c.Name, Reason: reason, Message: message}
 	}
 	if c.Capacity == nil {
-		return unknown(r, c)
+		return unknownChoice(r, c)
 	}
-	q, reason, message := c.Capacity.reach(r)
+	q, reason, message := c.Capacity.findQueue(r)
 	if reason != "" {
 		return Choice{Cluster: c.Name, Reason: reason, Message: message}
 	}
-	f := fit(r, c, q)
+	f := assignFlavors(r, c, q)
 	if f.grade > waits {
 		return Choice{Cluster: c.Name, Reason: f.grade.reason(), Message: f.message(q)}
 	}
-	ahead := q.ahead(r.Priority)
+	ahead := q.countAhead(r.Priority)
 	if c.Offered {
 		ahead = max(ahead-1, 0)
 	}
@@ -44,16 +44,16 @@ func choose(r *Request, c *Cluster) Choice {
 	if queued {
 		f.grade, f.share = waits, permille
 	}
-	return choice(r, c, f, ahead, f.told(q, queued, ahead))
+	return eligibleChoice(r, c, f, ahead, f.reasonText(q, queued, ahead))
 }
 
-// choice is that of a cluster that may be offered the workload. What it has said of its room does not count while it is
+// eligibleChoice is that of a cluster that may be offered the workload. What it has said of its room does not count while it is
 // degraded.
-func choice(r *Request, c *Cluster, f fitting, ahead int, message string) Choice {
+func eligibleChoice(r *Request, c *Cluster, f assignment, ahead int, message string) Choice {
 	if c.Degraded != "" {
 		message = c.Degraded + "; " + message
 	}
-	if c.shunned() && f.grade <= unsure {
+	if c.isShunned() && f.grade <= unsure {
 		f.grade, f.share = unsure, 0
 	}
 	return Choice{
@@ -70,24 +70,24 @@ func excluded(r *Request, c *Cluster) (Reason, string) {
 	for _, refused := range r.Refused {
 		switch {
 		case refused.Cluster != c.Name:
-		case refused.Because == "":
+		case refused.Message == "":
 			return Refused, "the cluster has refused the workload"
 		default:
-			return Refused, "the cluster has refused the workload: " + refused.Because
+			return Refused, "the cluster has refused the workload: " + refused.Message
 		}
 	}
 	return "", ""
 }
 
-// reach finds the ClusterQueue that the workload would wait in, or says what is in its way.
-func (c *Capacity) reach(r *Request) (*Queue, Reason, string) {
+// findQueue finds the ClusterQueue that the workload would wait in, or says what is in its way.
+func (c *Capacity) findQueue(r *Request) (*Queue, Reason, string) {
 	if c.Kinds != nil && r.Kind != "" {
 		if _, served := slices.BinarySearch(c.Kinds, r.Kind); !served {
 			return nil, KindNotServed, "jobs of kind " + r.Kind + " are not served there"
 		}
 	}
 	name := r.Namespace + "/" + r.LocalQueue
-	local := c.local(admission.Key{Namespace: r.Namespace, Name: r.LocalQueue})
+	local := c.localQueue(admission.Key{Namespace: r.Namespace, Name: r.LocalQueue})
 	switch {
 	case local == nil:
 		return nil, NoLocalQueue, "LocalQueue " + name + " doesn't exist there"
@@ -104,9 +104,9 @@ func (c *Capacity) reach(r *Request) (*Queue, Reason, string) {
 	return q, "", ""
 }
 
-// unknown is the choice of a cluster that says nothing of its room.
-func unknown(r *Request, c *Cluster) Choice {
-	known := choice(r, c, fitting{grade: unsure, share: quiet(r, c)}, 0, "what the cluster has room for is not known")
-	known.Claims = wanted(r)
+// unknownChoice is the choice of a cluster that says nothing of its room.
+func unknownChoice(r *Request, c *Cluster) Choice {
+	known := eligibleChoice(r, c, assignment{grade: unsure, share: idleShare(r, c)}, 0, "what the cluster has room for is not known")
+	known.Claims = unassignedClaims(r)
 	return known
 }

@@ -28,7 +28,7 @@ func assuming(r Request, resources ...string) Request {
 // covering has so much of another resource.
 func covering(c Cluster, resource string, free amount.Amount) Cluster {
 	return c.but(func(_ *Cluster, q *Queue) {
-		q.Groups = append(q.Groups[:1:1], Group{Resources: []string{resource}, Flavors: []Room{room("a100", free, free, free)}})
+		q.Groups = append(q.Groups[:1:1], Group{Resources: []string{resource}, Flavors: []FlavorQuota{room("a100", free, free, free)}})
 	})
 }
 
@@ -108,22 +108,22 @@ func TestRank(t *testing.T) {
 		},
 		"of those where it waits the shorter line is first": {
 			one, []Cluster{
-				cluster("long", room("a", 0, 0, 8)).but(func(_ *Cluster, q *Queue) { q.Waiting = []Waiting{{Priority: 0, Count: 9}} }),
+				cluster("long", room("a", 0, 0, 8)).but(func(_ *Cluster, q *Queue) { q.Waiting = []PendingClass{{Priority: 0, Count: 9}} }),
 				cluster("short", room("a", 0, 0, 8)).but(func(_ *Cluster, q *Queue) {
-					q.Waiting = []Waiting{{Priority: 0, Count: 2}, {Priority: -1, Count: 90}}
+					q.Waiting = []PendingClass{{Priority: 0, Count: 2}, {Priority: -1, Count: 90}}
 				}),
 			},
 			"short Waits, long Waits",
 		},
 		"nobody passes the head of a strict queue": {
 			one, []Cluster{
-				some("w1").but(func(_ *Cluster, q *Queue) { q.Strict, q.Waiting = true, []Waiting{{Priority: 0, Count: 1}} }), some("w2"),
+				some("w1").but(func(_ *Cluster, q *Queue) { q.Strict, q.Waiting = true, []PendingClass{{Priority: 0, Count: 1}} }), some("w2"),
 			},
 			"w2 Fits, w1 Waits",
 		},
 		"a workload does not wait behind its own copy": {
 			one, []Cluster{some("w1").but(func(c *Cluster, q *Queue) {
-				q.Strict, q.Waiting, c.Offered = true, []Waiting{{Priority: 0, Count: 1}}, true
+				q.Strict, q.Waiting, c.Offered = true, []PendingClass{{Priority: 0, Count: 1}}, true
 			})},
 			"w1 Fits",
 		},
@@ -280,7 +280,7 @@ func TestWhatIsNotKnownRulesNothingOut(t *testing.T) {
 }
 
 func TestAChoiceSaysWhyAndWhatItWouldTake(t *testing.T) {
-	queued := func(c *Cluster, q *Queue) { q.Waiting, q.Strict = []Waiting{{Count: 3}}, c.Name == "strict" }
+	queued := func(c *Cluster, q *Queue) { q.Waiting, q.Strict = []PendingClass{{Count: 3}}, c.Name == "strict" }
 	fleet := []Cluster{
 		cluster("owns", room("a", 8, 8, 8)),
 		cluster("borrows", room("a", 2, 6, 8)),

@@ -26,12 +26,12 @@ type Request struct {
 // Refusal is a cluster's answer to an offer.
 type Refusal struct {
 	Cluster string
-	// Because is what the cluster said, in words; it may be empty.
-	Because string
+	// Message is what the cluster said, in words; it may be empty.
+	Message string
 }
 
-// gang reports whether the workload has more than one pod.
-func (r *Request) gang() bool {
+// isGang reports whether the workload has more than one pod.
+func (r *Request) isGang() bool {
 	var pods int64
 	for i := range r.PodSets {
 		pods += int64(max(r.PodSets[i].Count, 0))

@@ -5,22 +5,22 @@ import "switchyard.dev/worker/admission/amount"
 // A score is a list of parts, the first that differs decides: class, affinity, own quota, merit. The constants are the
 // weights that keep them apart.
 const (
-	// merits is more than any merit, which is at most 1001 * 101 * 1000.
-	merits = 1_000_000_000
+	// maxPreferenceScore is more than any merit, which is at most 1001 * 101 * 1000.
+	maxPreferenceScore = 1_000_000_000
 	// preferences is more than the places in Request.Prefer that count.
-	preferences = 1_000
-	ofOwn       = merits
-	ofAffinity  = 10 * merits
-	ofClass     = ofAffinity * preferences
+	preferences      = 1_000
+	weightOfOwn      = maxPreferenceScore
+	weightOfAffinity = 10 * maxPreferenceScore
+	weightOfClass    = weightOfAffinity * preferences
 	// permille is the whole in parts of which shares are counted.
 	permille = 1000
 )
 
 // score orders what may be offered; ahead are those who wait before it.
-func score(r *Request, c *Cluster, f fitting, ahead int) int {
-	s := f.grade.class()*ofClass + r.affinity(c.Name)*ofAffinity + merit(c, f, ahead)
+func score(r *Request, c *Cluster, f assignment, ahead int) int {
+	s := f.grade.class()*weightOfClass + r.affinity(c.Name)*weightOfAffinity + preferenceScore(c, f, ahead)
 	if f.grade == owns {
-		s += ofOwn
+		s += weightOfOwn
 	}
 	return s
 }
@@ -35,10 +35,10 @@ func (r *Request) affinity(cluster string) int {
 	return 0
 }
 
-// merit weighs what the user likes, the health of the cluster and how the workload would lie there.
-func merit(c *Cluster, f fitting, ahead int) int {
+// preferenceScore weighs what the user likes, the health of the cluster and how the workload would lie there.
+func preferenceScore(c *Cluster, f assignment, ahead int) int {
 	weight, troubles := min(max(c.Weight, 0), 100), max(c.Troubles, 0)
-	if c.shunned() {
+	if c.isShunned() {
 		troubles = permille
 	}
 	m := (1 + f.share) * (1 + weight) * permille / (1 + min(troubles, permille))
@@ -48,22 +48,22 @@ func merit(c *Cluster, f fitting, ahead int) int {
 	return m
 }
 
-// quiet is how little the hub has under way to a cluster of which nothing else is known, in thousandths: half with as much as
+// idleShare is how little the hub has under way to a cluster of which nothing else is known, in thousandths: half with as much as
 // the workload itself asks for.
-func quiet(r *Request, c *Cluster) int {
+func idleShare(r *Request, c *Cluster) int {
 	under := map[string]amount.Amount{}
 	for _, claim := range c.InFlight {
 		under[claim.Resource] = under[claim.Resource].Add(claim.Amount)
 	}
 	least := permille
-	for _, want := range wanted(r) {
-		least = min(least, portion(want.Amount, want.Amount.Add(under[want.Resource])))
+	for _, want := range unassignedClaims(r) {
+		least = min(least, ratio(want.Amount, want.Amount.Add(under[want.Resource])))
 	}
 	return least
 }
 
-// portion is a/b in thousandths, between 0 and 1000; a thousand if b is unlimited or nothing.
-func portion(a, b amount.Amount) int {
+// ratio is a/b in thousandths, between 0 and 1000; a thousand if b is unlimited or nothing.
+func ratio(a, b amount.Amount) int {
 	switch {
 	case b <= 0 || b == amount.Unlimited || a >= b:
 		return permille

@@ -14,8 +14,8 @@ import (
 // free. Different Terms are no promise that anything is different.
 type Terms uint64
 
-// Terms are those of the LocalQueue; zero of a Capacity that is not known.
-func (c *Capacity) Terms(local admission.Key) Terms {
+// TermsFor are those of the LocalQueue; zero of a Capacity that is not known.
+func (c *Capacity) TermsFor(local admission.Key) Terms {
 	if c == nil {
 		return 0
 	}
@@ -26,7 +26,7 @@ func (c *Capacity) Terms(local admission.Key) Terms {
 		}
 	}
 	write(c.Kinds, c.IgnoresUncovered, c.FlavorsUnknown)
-	if l := c.local(local); l != nil {
+	if l := c.localQueue(local); l != nil {
 		write(*l)
 		if q := c.queue(l.Queue); q != nil {
 			write(q.Name, q.Closed)

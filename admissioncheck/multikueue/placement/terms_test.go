@@ -14,7 +14,7 @@ func TestTermsChangeWithWhatDecidesAndNothingElse(t *testing.T) {
 		same   bool
 	}{
 		"other figures":  {func(_ *Cluster, q *Queue) { q.Groups = []Group{group(room("a100", 1, 2, 8))} }, true},
-		"somebody waits": {func(_ *Cluster, q *Queue) { q.Waiting, q.Strict = []Waiting{{Count: 1}}, true }, true},
+		"somebody waits": {func(_ *Cluster, q *Queue) { q.Waiting, q.Strict = []PendingClass{{Count: 1}}, true }, true},
 		"a LocalQueue of others": {func(c *Cluster, _ *Queue) {
 			c.Capacity.Locals = append(c.Capacity.Locals, LocalQueue{Key: admission.Key{Namespace: "z"}})
 		}, true},
@@ -40,14 +40,14 @@ func TestTermsChangeWithWhatDecidesAndNothingElse(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			other := base.but(test.change)
-			if same := other.Capacity.Terms(main) == base.Capacity.Terms(main); same != test.same {
+			if same := other.Capacity.TermsFor(main) == base.Capacity.TermsFor(main); same != test.same {
 				t.Errorf("the same terms: %v", same)
 			}
 		})
 	}
-	if terms := (*Capacity)(nil).Terms(main); terms != 0 {
+	if terms := (*Capacity)(nil).TermsFor(main); terms != 0 {
 		t.Errorf("of nothing: %d", terms)
 	}
 }
 
-func group(rooms ...Room) Group { return Group{Resources: []string{gpu}, Flavors: rooms} }
+func group(rooms ...FlavorQuota) Group { return Group{Resources: []string{gpu}, Flavors: rooms} }

@@ -36,12 +36,12 @@ func Credentials(p *inventory.ClusterProfile, providers []configapi.ClusterProfi
 	if len(providers) == 0 {
 		return fleet.Credentials{}, ErrNoProvider
 	}
-	chosen, cluster := choose(p, providers)
-	config, err := build(p, chosen, cluster)
+	chosen, cluster := chooseProvider(p, providers)
+	config, err := buildCredentials(p, chosen, cluster)
 	if err != nil {
 		return fleet.Credentials{}, err
 	}
-	if err := complete(config, p.Name, cluster); err != nil {
+	if err := completeConfig(config, p.Name, cluster); err != nil {
 		return fleet.Credentials{}, badConfigError{err}
 	}
 	digest, err := fingerprint(chosen, cluster)
@@ -55,22 +55,22 @@ func Credentials(p *inventory.ClusterProfile, providers []configapi.ClusterProfi
 	return fleet.Credentials{Config: &rest.Config{Host: config.Host, Transport: transport}, Fingerprint: digest}, nil
 }
 
-// choose returns the first provider that the profile knows and what it says about the cluster, as copies; nil if there is
+// chooseProvider returns the first provider that the profile knows and what it says about the cluster, as copies; nil if there is
 // none. Of two statements about one provider, the one under the present name of the field counts.
-func choose(p *inventory.ClusterProfile, providers []configapi.ClusterProfileAccessProvider) ([]access.Provider, *clientcmdv1.Cluster) {
+func chooseProvider(p *inventory.ClusterProfile, providers []configapi.ClusterProfileAccessProvider) ([]access.Provider, *clientcmdv1.Cluster) {
 	known := slices.Concat(p.Status.AccessProviders, p.Status.CredentialProviders)
 	for i := range providers {
 		at := slices.IndexFunc(known, func(a inventory.AccessProvider) bool { return a.Name == providers[i].Name })
 		if at >= 0 {
-			return []access.Provider{providerOf(&providers[i])}, cleaned(known[at].Cluster.DeepCopy())
+			return []access.Provider{findProvider(&providers[i])}, cleanConfig(known[at].Cluster.DeepCopy())
 		}
 	}
 	return nil, nil
 }
 
-// providerOf is a provider of the configuration as the library wants it. The library writes to what it is given, so that
+// findProvider is a provider of the configuration as the library wants it. The library writes to what it is given, so that
 // what one cluster's profile adds would show in the next one's: it gets a new one each time.
-func providerOf(p *configapi.ClusterProfileAccessProvider) access.Provider {
+func findProvider(p *configapi.ClusterProfileAccessProvider) access.Provider {
 	own := p.DeepCopy()
 	run := &clientcmdapi.ExecConfig{
 		Command: own.ExecConfig.Command, Args: own.ExecConfig.Args, APIVersion: own.ExecConfig.APIVersion,
@@ -88,8 +88,8 @@ func providerOf(p *configapi.ClusterProfileAccessProvider) access.Provider {
 	}
 }
 
-// cleaned drops extensions without content, which the library does not expect.
-func cleaned(c *clientcmdv1.Cluster) *clientcmdv1.Cluster {
+// cleanConfig drops extensions without content, which the library does not expect.
+func cleanConfig(c *clientcmdv1.Cluster) *clientcmdv1.Cluster {
 	c.Extensions = slices.DeleteFunc(c.Extensions, func(e clientcmdv1.NamedExtension) bool {
 		raw := bytes.TrimSpace(e.Extension.Raw)
 		return len(raw) == 0 || string(raw) == "null"
@@ -97,8 +97,8 @@ func cleaned(c *clientcmdv1.Cluster) *clientcmdv1.Cluster {
 	return c
 }
 
-// build asks the library, of a profile that says only what concerns the chosen provider.
-func build(p *inventory.ClusterProfile, chosen []access.Provider, cluster *clientcmdv1.Cluster) (*rest.Config, error) {
+// buildCredentials asks the library, of a profile that says only what concerns the chosen provider.
+func buildCredentials(p *inventory.ClusterProfile, chosen []access.Provider, cluster *clientcmdv1.Cluster) (*rest.Config, error) {
 	asked := &inventory.ClusterProfile{ObjectMeta: p.ObjectMeta}
 	for _, provider := range chosen {
 		asked.Status.AccessProviders = append(asked.Status.AccessProviders, inventory.AccessProvider{
@@ -112,9 +112,9 @@ func build(p *inventory.ClusterProfile, chosen []access.Provider, cluster *clien
 	return config, nil
 }
 
-// complete adds to a connection what the library leaves out of it, or says which rule forbids it. The library's proxy is
+// completeConfig adds to a connection what the library leaves out of it, or says which rule forbids it. The library's proxy is
 // that of the profile, which the rules forbid; without it the hub's own environment counts, as for every connection.
-func complete(config *rest.Config, name string, c *clientcmdv1.Cluster) error {
+func completeConfig(config *rest.Config, name string, c *clientcmdv1.Cluster) error {
 	err := fleet.CheckCluster(name, &clientcmdapi.Cluster{
 		Server: c.Server, InsecureSkipTLSVerify: c.InsecureSkipTLSVerify,
 		CertificateAuthority: c.CertificateAuthority, ProxyURL: c.ProxyURL,

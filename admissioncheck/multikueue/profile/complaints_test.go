@@ -10,7 +10,7 @@ import (
 // What a provider's program writes to the hub's log is neither endless nor steers the terminal of whoever reads it.
 func TestWhatAProgramComplainsOfIsShortAndCleanLineByLine(t *testing.T) {
 	log := &bytes.Buffer{}
-	c := &complaints{to: log, left: complaintLimit}
+	c := &stderrLog{logger: log, remaining: stderrLimit}
 	for _, part := range []string{"a \x1b[2", "Jb\nE1122 forged\rover", "written\n", "no end"} {
 		if n, err := fmt.Fprint(c, part); n != len(part) || err != nil {
 			t.Fatalf("wrote %d, %v", n, err)
@@ -24,7 +24,7 @@ func TestWhatAProgramComplainsOfIsShortAndCleanLineByLine(t *testing.T) {
 		_, _ = fmt.Fprintln(c, strings.Repeat("x", 1000))
 	}
 	c.flush()
-	if log.Len() > complaintLimit+100 {
+	if log.Len() > stderrLimit+100 {
 		t.Errorf("%d bytes were logged", log.Len())
 	}
 }

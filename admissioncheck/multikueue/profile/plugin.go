@@ -32,8 +32,8 @@ const (
 	runLimit = time.Minute
 	// outputLimit is how many bytes it may say.
 	outputLimit = 1 << 20
-	// complaintLimit is how many bytes of what it complains of in one run go to the hub's own log.
-	complaintLimit = 8 << 10
+	// stderrLimit is how many bytes of what it complains of in one run go to the hub's own log.
+	stderrLimit = 8 << 10
 	// pipeGrace is how long a program's own children may hold its output open after it has ended.
 	pipeGrace = time.Second
 )
@@ -88,14 +88,14 @@ func newPlugin(config *rest.Config) (*plugin, error) {
 func (p *plugin) run(ctx context.Context) (*credential, error) {
 	ctx, kill := context.WithCancelCause(ctx)
 	defer kill(nil)
-	output := &bounded{full: func() { kill(errLoud) }}
+	output := &boundedBuffer{full: func() { kill(errOutputTooLarge) }}
 	command := exec.CommandContext(ctx, p.config.Command, p.config.Args...)
 	command.Env = os.Environ()
 	for _, v := range p.config.Env {
 		command.Env = append(command.Env, v.Name+"="+v.Value)
 	}
 	command.Env = append(command.Env, execInfo+"="+p.info)
-	complains := &complaints{to: os.Stderr, left: complaintLimit}
+	complains := &stderrLog{logger: os.Stderr, remaining: stderrLimit}
 	command.Stdout, command.Stderr, command.WaitDelay = output, complains, pipeGrace
 	err := command.Run()
 	complains.flush()
@@ -105,7 +105,7 @@ func (p *plugin) run(ctx context.Context) (*credential, error) {
 		}
 		return nil, fmt.Errorf("credential plugin %s: %w", p.config.Command, err)
 	}
-	c, err := p.decode(output.held.Bytes())
+	c, err := p.decode(output.data.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("credential plugin %s: %w", p.config.Command, err)
 	}
@@ -143,56 +143,56 @@ func (p *plugin) decode(answer []byte) (*credential, error) {
 	return c, nil
 }
 
-// errLoud is the cause of death of a program that does not stop talking.
-var errLoud = errors.New("it says too much")
+// errOutputTooLarge is the cause of death of a program that does not stop talking.
+var errOutputTooLarge = errors.New("it says too much")
 
-// bounded is a buffer that refuses to grow beyond outputLimit, and says when it is full. It is no bytes.Buffer itself,
+// boundedBuffer is a buffer that refuses to grow beyond outputLimit, and says when it is full. It is no bytes.Buffer itself,
 // whose ReadFrom would pass by the limit.
-type bounded struct {
-	held bytes.Buffer
+type boundedBuffer struct {
+	data bytes.Buffer
 	full func()
 }
 
 // Write implements io.Writer.
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.held.Len()+len(p) > outputLimit {
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	if b.data.Len()+len(p) > outputLimit {
 		b.full()
-		return 0, errLoud
+		return 0, errOutputTooLarge
 	}
-	b.held.Write(p) // never fails
+	b.data.Write(p) // never fails
 	return len(p), nil
 }
 
-// complaints pass on the first bytes of what a program writes, line by line and fit to be shown, and drop the rest.
-type complaints struct {
-	to   io.Writer
-	left int
-	line []byte // what has come of the last one
+// stderrLog pass on the first bytes of what a program writes, line by line and fit to be shown, and drop the rest.
+type stderrLog struct {
+	logger    io.Writer
+	remaining int
+	line      []byte // what has come of the last one
 }
 
 // Write implements io.Writer. It never fails: a program is not to end because nobody listens.
-func (c *complaints) Write(p []byte) (int, error) {
-	n := min(len(p), c.left)
-	c.left -= n
+func (c *stderrLog) Write(p []byte) (int, error) {
+	n := min(len(p), c.remaining)
+	c.remaining -= n
 	c.line = append(c.line, p[:n]...)
 	for {
 		end := bytes.IndexByte(c.line, '\n')
 		if end < 0 {
 			return len(p), nil
 		}
-		c.pass(c.line[:end])
+		c.logLine(c.line[:end])
 		c.line = c.line[end+1:]
 	}
 }
 
 // flush passes on a last line that has no end.
-func (c *complaints) flush() {
+func (c *stderrLog) flush() {
 	if len(c.line) > 0 {
-		c.pass(c.line)
+		c.logLine(c.line)
 		c.line = nil
 	}
 }
 
-func (c *complaints) pass(line []byte) {
-	_, _ = io.WriteString(c.to, kube.SanitizeForTerminal(string(line))+"\n")
+func (c *stderrLog) logLine(line []byte) {
+	_, _ = io.WriteString(c.logger, kube.SanitizeForTerminal(string(line))+"\n")
 }

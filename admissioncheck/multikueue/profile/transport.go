@@ -14,11 +14,11 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/wire"
 )
 
-// rerun is the least time between two runs of a program that fails, or whose credentials are refused.
-const rerun = 2 * time.Second
+// retryInterval is the least time between two runs of a program that fails, or whose credentials are refused.
+const retryInterval = 2 * time.Second
 
-// errSlow is the cause of death of a program that took too long.
-var errSlow = errors.New("it took too long")
+// errPluginTimeout is the cause of death of a program that took too long.
+var errPluginTimeout = errors.New("it took too long")
 
 // transport makes requests with the credentials of one cluster's program. It runs the program when there is a request and
 // no valid credential, one run at a time, and lets no request wait beyond its context.
@@ -70,7 +70,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	response, err := base.RoundTrip(request)
 	if err == nil && response.StatusCode == http.StatusUnauthorized {
-		t.refused(c)
+		t.onUnauthorized(c)
 	}
 	return response, err
 }
@@ -84,7 +84,7 @@ func (t *transport) credential(ctx context.Context) (*credential, *http.Transpor
 			c, base := t.current, t.base
 			t.mu.Unlock()
 			return c, base, nil
-		case t.running == nil && t.err != nil && (!first || now.Sub(t.ended) < rerun):
+		case t.running == nil && t.err != nil && (!first || now.Sub(t.ended) < retryInterval):
 			err := t.err
 			t.mu.Unlock()
 			return nil, nil, err
@@ -104,7 +104,7 @@ func (t *transport) credential(ctx context.Context) (*credential, *http.Transpor
 
 // renew runs the program once. It depends on no request: others wait for the same answer.
 func (t *transport) renew(done chan struct{}) {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), t.limit, errSlow)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), t.limit, errPluginTimeout)
 	defer cancel()
 	c, err := t.plugin.run(ctx)
 	if err == nil && !c.expires.IsZero() && !t.now().Before(c.expires) {
@@ -114,13 +114,13 @@ func (t *transport) renew(done chan struct{}) {
 	defer t.mu.Unlock()
 	t.ended, t.err, t.running = t.now(), err, nil
 	if err == nil {
-		t.adopt(c)
+		t.useCredential(c)
 	}
 	close(done)
 }
 
-// adopt needs t.mu. Connections made with another certificate are left to the requests that use them.
-func (t *transport) adopt(c *credential) {
+// useCredential needs t.mu. Connections made with another certificate are left to the requests that use them.
+func (t *transport) useCredential(c *credential) {
 	before := t.current
 	t.current = c
 	if t.base != nil && before != nil && before.pem == c.pem {
@@ -136,11 +136,11 @@ func (t *transport) adopt(c *credential) {
 	t.base = wire.Transport(secure)
 }
 
-// refused makes the program run again, because the server does not accept what it gave, unless it has just run.
-func (t *transport) refused(c *credential) {
+// onUnauthorized makes the program run again, because the server does not accept what it gave, unless it has just run.
+func (t *transport) onUnauthorized(c *credential) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.current == c && t.now().Sub(t.ended) >= rerun {
+	if t.current == c && t.now().Sub(t.ended) >= retryInterval {
 		expired := *c
 		expired.expires = t.ended
 		t.current = &expired

@@ -154,7 +154,7 @@ func TestAHangingPluginIsKilledAndRunAgain(t *testing.T) {
 	p := provider(t, "p", "hang-while", stop)
 	client, own := connect(t, s, p)
 	own.limit = 200 * time.Millisecond
-	if _, err := ask(t.Context(), client, s); !errors.Is(err, errSlow) {
+	if _, err := ask(t.Context(), client, s); !errors.Is(err, errPluginTimeout) {
 		t.Fatalf("error %v", err)
 	}
 	if err := os.Remove(stop); err != nil {

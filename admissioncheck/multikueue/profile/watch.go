@@ -45,8 +45,8 @@ type Watch struct {
 	// Every is how often to look for the kind, 10 s unless set.
 	Every time.Duration
 
-	unserved atomic.Bool
-	synced   atomic.Pointer[cache.Cache]
+	isUnserved atomic.Bool
+	synced     atomic.Pointer[cache.Cache]
 }
 
 // ErrUnknown says that it is not known yet which profiles there are.
@@ -97,7 +97,7 @@ func (w *Watch) awaitKind(ctx context.Context) bool {
 		switch {
 		case !meta.IsNoMatchError(err):
 			log.FromContext(ctx).Error(err, "Look for cluster profiles")
-		case !w.unserved.Swap(true):
+		case !w.isUnserved.Swap(true):
 			w.Changed("")
 		}
 		select {
@@ -127,7 +127,7 @@ func (w *Watch) handler() toolscache.ResourceEventHandler {
 func (w *Watch) Get(ctx context.Context, name string) (*inventory.ClusterProfile, error) {
 	c := w.synced.Load()
 	switch {
-	case c == nil && w.unserved.Load():
+	case c == nil && w.isUnserved.Load():
 		return nil, apierrors.NewNotFound(resource, name)
 	case c == nil:
 		return nil, ErrUnknown

@@ -11,8 +11,8 @@ const (
 	// MaxAnswer is the most that one answer, or one event of a watch, may weigh. The largest object that etcd takes weighs some
 	// 10 MiB at worst, and a page of a list some 4 MiB.
 	MaxAnswer = 32 << 20
-	// MaxAtOnce is the most that all answers of one cluster that are being read or decoded may weigh together.
-	MaxAtOnce = 2 * MaxAnswer
+	// MaxConcurrent is the most that all answers of one cluster that are being read or decoded may weigh together.
+	MaxConcurrent = 2 * MaxAnswer
 	// MaxRequest is the most that an object may weigh that is sent to a cluster. The answer has it again, with defaults and with who
 	// wrote what: nobody shall be able to make a cluster look hostile by the size of a job.
 	MaxRequest = MaxAnswer / 4
@@ -33,13 +33,13 @@ const (
 // ErrExceeded is what errors of answers that go beyond a bound are, by errors.Is.
 var ErrExceeded = errors.New("the cluster's answers exceed a bound")
 
-// exceeded says which bound an answer went beyond.
-type exceeded struct{ what string }
+// exceededError says which bound an answer went beyond.
+type exceededError struct{ what string }
 
-func (e exceeded) Error() string   { return e.what }
-func (e exceeded) Is(t error) bool { return t == ErrExceeded }
+func (e exceededError) Error() string   { return e.what }
+func (e exceededError) Is(t error) bool { return t == ErrExceeded }
 
 // Exceeded makes an error that is ErrExceeded.
-func Exceeded(format string, args ...any) error { return exceeded{fmt.Sprintf(format, args...)} }
+func Exceeded(format string, args ...any) error { return exceededError{fmt.Sprintf(format, args...)} }
 
 func mib(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }

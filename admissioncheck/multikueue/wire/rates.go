@@ -37,14 +37,14 @@ func (r *Rates) Cluster() *Rate {
 	return &Rate{common: r, bytes: rate.NewLimiter(ownBytes, ownBytesBurst), events: rate.NewLimiter(ownEvents, ownEventsBurst)}
 }
 
-// pace waits until so many bytes and events of watches are due.
-func (r *Rate) pace(ctx context.Context, bytes, events int) {
-	await(ctx, r.bytes, r.common.bytes, bytes)
-	await(ctx, r.events, r.common.events, events)
+// wait waits until so many bytes and events of watches are due.
+func (r *Rate) wait(ctx context.Context, bytes, events int) {
+	waitFor(ctx, r.bytes, r.common.bytes, bytes)
+	waitFor(ctx, r.events, r.common.events, events)
 }
 
-// await takes n of what is a cluster's own, or else of what is everybody's.
-func await(ctx context.Context, own, common *rate.Limiter, n int) {
+// waitFor takes n of what is a cluster's own, or else of what is everybody's.
+func waitFor(ctx context.Context, own, common *rate.Limiter, n int) {
 	if n == 0 || own.AllowN(time.Now(), n) {
 		return
 	}

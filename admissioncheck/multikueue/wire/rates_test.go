@@ -14,7 +14,7 @@ func taken(t *testing.T, r *Rate, streams int, within time.Duration) int {
 		go func() {
 			n := 0
 			for ; time.Now().Before(ends); n++ {
-				r.pace(t.Context(), 1, 1)
+				r.wait(t.Context(), 1, 1)
 			}
 			counts <- n
 		}()
@@ -55,7 +55,7 @@ func TestAFloodOfOthersDelaysNoClusterWithinItsOwnRate(t *testing.T) {
 		for range 10 * 60 * ownEvents / 2 {
 			<-time.After(2 * time.Second / ownEvents)
 			began := time.Now()
-			modest.pace(t.Context(), ownBytes/ownEvents, 1)
+			modest.wait(t.Context(), ownBytes/ownEvents, 1)
 			if waited := time.Since(began); waited > 0 {
 				t.Fatalf("an event waits for %s", waited)
 			}

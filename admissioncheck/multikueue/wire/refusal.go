@@ -21,15 +21,15 @@ const maxCauses = 16
 // reasonWord is what a reason looks like: clients tell refusals apart by it.
 var reasonWord = regexp.MustCompile(`^[A-Za-z]{0,64}$`)
 
-// refusal puts in the place of an error's answer what of it may be shown: a Status with its texts cut and cleaned, or a text.
-func (b *bounded) refusal(response *http.Response) error {
+// errorResponse puts in the place of an error's answer what of it may be shown: a Status with its texts cut and cleaned, or a text.
+func (b *boundedTransport) errorResponse(response *http.Response) error {
 	read, err := io.ReadAll(io.LimitReader(response.Body, MaxErrorBody))
 	_ = response.Body.Close()
 	if err != nil {
 		return fmt.Errorf("read why the cluster answers with status %d: %w", response.StatusCode, err)
 	}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	text, kind := presentable(read, kind, response.StatusCode)
+	text, kind := printableError(read, kind, response.StatusCode)
 	clampRetryAfter(response.Header)
 	response.Header.Set("Content-Type", kind)
 	response.Header.Del("Warning")
@@ -38,10 +38,10 @@ func (b *bounded) refusal(response *http.Response) error {
 	return nil
 }
 
-func presentable(read []byte, kind string, code int) (text []byte, as string) {
+func printableError(read []byte, kind string, code int) (text []byte, as string) {
 	status := metav1.Status{}
 	if kind == "application/json" && json.Unmarshal(read, &status) == nil && status.Kind == "Status" {
-		if cleaned, err := json.Marshal(clean(status, code)); err == nil {
+		if cleaned, err := json.Marshal(sanitizeStatus(status, code)); err == nil {
 			return cleaned, kind
 		}
 	}
@@ -51,8 +51,8 @@ func presentable(read []byte, kind string, code int) (text []byte, as string) {
 	return []byte(kube.Sanitize(string(read), MaxText)), "text/plain"
 }
 
-// clean cuts and cleans the texts of a Status.
-func clean(status metav1.Status, code int) metav1.Status {
+// sanitizeStatus cuts and cleans the texts of a Status.
+func sanitizeStatus(status metav1.Status, code int) metav1.Status {
 	cleaned := metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code),
 		Message: kube.Sanitize(status.Message, MaxText),

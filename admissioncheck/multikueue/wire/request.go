@@ -14,7 +14,7 @@ import (
 )
 
 // tooLarge refuses, as the cluster would, a request whose answer may go beyond a bound. Nil for any other.
-func (b *bounded) tooLarge(request *http.Request) *http.Response {
+func (b *boundedTransport) tooLarge(request *http.Request) *http.Response {
 	if request.GetBody == nil {
 		return nil
 	}
@@ -28,12 +28,12 @@ func (b *bounded) tooLarge(request *http.Request) *http.Response {
 		return nil
 	}
 	_ = request.Body.Close()
-	return refuse(request, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
+	return localResponse(request, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
 		"the object needs more than %s of memory, and is not sent to other clusters", mib(MaxRequest))).Status())
 }
 
-// refuse answers a request in the place of the cluster.
-func refuse(request *http.Request, status metav1.Status) *http.Response {
+// localResponse answers a request in the place of the cluster.
+func localResponse(request *http.Request, status metav1.Status) *http.Response {
 	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
 	text, err := json.Marshal(status)
 	if err != nil {

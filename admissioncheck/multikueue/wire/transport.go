@@ -22,7 +22,7 @@ func Transport(secure *tls.Config) *http.Transport {
 
 // Bounded returns a configuration to reach a cluster as the given one does, whose answers are bounded by the link: JSON and nothing
 // else, since nothing else can be weighed before it is decoded. Close ends connections that nobody uses.
-func Bounded(config *rest.Config, link *Link) (bound *rest.Config, closeIdle func(), err error) {
+func Bounded(config *rest.Config, link *ClusterLimits) (bound *rest.Config, closeIdle func(), err error) {
 	bound = rest.CopyConfig(config)
 	bound.ContentType, bound.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON
 	bound.DisableCompression = true

@@ -42,7 +42,7 @@ func reach(t *testing.T, http2 bool, answer http.HandlerFunc) *cluster {
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
 	c := &cluster{}
 	weights := jsonweight.Measure(batchv1.JobList{}, corev1.ConfigMapList{})
-	link := wire.NewLink(weights, wire.NewRates().Cluster(), func(err error) { c.reported.CompareAndSwap(nil, &err) })
+	link := wire.NewClusterLimits(weights, wire.NewRates().Cluster(), func(err error) { c.reported.CompareAndSwap(nil, &err) })
 	config := &rest.Config{
 		Host: server.URL, BearerToken: "secret",
 		TLSClientConfig: rest.TLSClientConfig{CAData: certificateOf(server)},

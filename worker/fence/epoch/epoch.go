@@ -22,8 +22,8 @@ const first int64 = 1
 // last is the last epoch that there is. What bears a later one was not stamped by a hub, and says nothing.
 const last int64 = 1 << 53
 
-// Of returns the epoch in which a hub made the object; 1 if it does not say.
-func Of(object client.Object) int64 {
+// Read returns the epoch in which a hub made the object; 1 if it does not say.
+func Read(object client.Object) int64 {
 	epoch, err := strconv.ParseInt(object.GetAnnotations()[switchyard.EpochAnnotation], 10, 64)
 	if err != nil || epoch > last {
 		return first
@@ -31,55 +31,55 @@ func Of(object client.Object) int64 {
 	return max(epoch, first)
 }
 
-// Before tells whether a hub made a for the same Workload as b, in an epoch before b's.
-func Before(a, b client.Object) bool {
-	return isCopy(a) && isCopy(b) && owner(a) == owner(b) && Of(a) < Of(b)
+// IsBefore tells whether a hub made a for the same Workload as b, in an epoch before b's.
+func IsBefore(a, b client.Object) bool {
+	return isCopy(a) && isCopy(b) && owner(a) == owner(b) && Read(a) < Read(b)
 }
 
-// Unrelated tells whether hubs made a and b for different Workloads, as both say: neither is for the other then, and no epoch
+// AreUnrelated tells whether hubs made a and b for different Workloads, as both say: neither is for the other then, and no epoch
 // tells which is older.
-func Unrelated(a, b client.Object) bool {
+func AreUnrelated(a, b client.Object) bool {
 	return isCopy(a) && isCopy(b) && owner(a) != "" && owner(b) != "" && owner(a) != owner(b)
 }
 
-// Update refuses an update that changes what a hub has written on an object to know it by: its origin, the epoch, the UIDs of its
+// ValidateUpdate refuses an update that changes what a hub has written on an object to know it by: its origin, the epoch, the UIDs of its
 // Workload and of the hub, and whether it stops without the hub. No hub ever changes them, and whoever takes one off would have the
 // job run elsewhere as well. Nor may they be put on what no hub has made.
-func Update(old, object client.Object) *field.Error {
+func ValidateUpdate(old, object client.Object) *field.Error {
 	switch {
 	case !isCopy(old) && !isCopy(object):
 		return nil
 	case origin(old) != origin(object):
-		return field.Forbidden(field.NewPath("metadata", "labels").Key(kueue.MultiKueueOriginLabel), changed(origin(old)))
-	case Of(object) < Of(old):
-		return field.Forbidden(path(), fmt.Sprintf("must not fall: it is %d", Of(old)))
-	case Of(old) != Of(object):
-		return field.Forbidden(path(), changed(strconv.FormatInt(Of(old), 10)))
+		return field.Forbidden(field.NewPath("metadata", "labels").Key(kueue.MultiKueueOriginLabel), changedMessage(origin(old)))
+	case Read(object) < Read(old):
+		return field.Forbidden(path(), fmt.Sprintf("must not fall: it is %d", Read(old)))
+	case Read(old) != Read(object):
+		return field.Forbidden(path(), changedMessage(strconv.FormatInt(Read(old), 10)))
 	}
-	for _, name := range stamps() {
+	for _, name := range stampKeys() {
 		if was := old.GetAnnotations()[name]; was != object.GetAnnotations()[name] {
-			return field.Forbidden(field.NewPath("metadata", "annotations").Key(name), changed(was))
+			return field.Forbidden(field.NewPath("metadata", "annotations").Key(name), changedMessage(was))
 		}
 	}
 	return nil
 }
 
-// stamps are the annotations, but for the epoch, that a hub writes once.
-func stamps() []string {
+// stampKeys are the annotations, but for the epoch, that a hub writes once.
+func stampKeys() []string {
 	return []string{switchyard.OwnerUIDAnnotation, switchyard.HubUIDAnnotation, switchyard.OnHubLostAnnotation}
 }
 
-func changed(was string) string {
+func changedMessage(was string) string {
 	return fmt.Sprintf("is written once, by the hub that makes the object, and must stay %q", was)
 }
 
 func origin(object client.Object) string { return object.GetLabels()[kueue.MultiKueueOriginLabel] }
 
-func refused(epoch, seen int64) *field.Error {
+func errEpochOver(epoch, seen int64) *field.Error {
 	return field.Forbidden(path(), fmt.Sprintf("epoch %d is over: the hub has been in epoch %d here", epoch, seen))
 }
 
-func unrelated() *field.Error {
+func errUnrelated() *field.Error {
 	return field.Forbidden(field.NewPath("metadata", "annotations").Key(switchyard.OwnerUIDAnnotation),
 		"is that of another Workload of a hub than the one that its Workload here was made for")
 }

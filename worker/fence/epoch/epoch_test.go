@@ -40,8 +40,8 @@ func TestAStampThatNobodyCanHaveCountedIsNoLaterEpoch(t *testing.T) {
 	for _, stamp := range []string{"9007199254740993", "9223372036854775807", "99999999999999999999", "-1"} {
 		forged := wl("w", "u", 0)
 		forged.Annotations[switchyard.EpochAnnotation] = stamp
-		if Of(forged) != 1 || Before(wl("w", "u", 2), forged) {
-			t.Errorf("%s is epoch %d", stamp, Of(forged))
+		if Read(forged) != 1 || IsBefore(wl("w", "u", 2), forged) {
+			t.Errorf("%s is epoch %d", stamp, Read(forged))
 		}
 	}
 }
@@ -81,7 +81,7 @@ func TestAnUpdateChangesNothingThatAHubGoesBy(t *testing.T) {
 		{"what no hub has made", local, local, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if err := Update(c.old, c.is); (err != nil) != c.refused {
+			if err := ValidateUpdate(c.old, c.is); (err != nil) != c.refused {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -89,13 +89,13 @@ func TestAnUpdateChangesNothingThatAHubGoesBy(t *testing.T) {
 }
 
 // watching is a memory that sees these Workloads.
-func watching(t *testing.T, objects ...client.Object) (*Memory, toolscache.ResourceEventHandler) {
+func watching(t *testing.T, objects ...client.Object) (*Cache, toolscache.ResourceEventHandler) {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := kueue.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	m := NewMemory(2)
+	m := NewCache(2)
 	m.reader = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).Build()
 	m.synced = func() bool { return true }
 	return m, m.handler()
@@ -134,7 +134,7 @@ func TestWhatIsOlderThanWhatWasSeenIsNotMade(t *testing.T) {
 			for _, gone := range c.gone {
 				handler.OnDelete(gone)
 			}
-			err := m.Create(t.Context(), c.make, "w")
+			err := m.ValidateCreate(t.Context(), c.make, "w")
 			if (err != nil) != (c.refused != "") || err != nil && !strings.Contains(err.Error(), c.refused) {
 				t.Errorf("got %v", err)
 			}
@@ -152,15 +152,15 @@ func TestWhatIsGoneIsLearntFromEverySign(t *testing.T) {
 	} {
 		m, handler := watching(t)
 		happens(handler)
-		if m.Create(t.Context(), wl("w", "u", 2), "w") == nil {
+		if m.ValidateCreate(t.Context(), wl("w", "u", 2), "w") == nil {
 			t.Errorf("not from %s", name)
 		}
 	}
 	m, handler := watching(t)
 	handler.OnUpdate(wl("w", "u", 3), wl("w", "u", 3))
 	handler.OnDelete(wl("w", "u", 1))
-	if len(m.young) > 0 {
-		t.Errorf("remembers %v", m.young)
+	if len(m.current) > 0 {
+		t.Errorf("remembers %v", m.current)
 	}
 }
 
@@ -171,14 +171,14 @@ func TestTheOldestIsForgottenFirst(t *testing.T) {
 	}
 	handler.OnDelete(wl("1", "u", 2)) // and keeps what it knew better
 	for name, refused := range map[string]bool{"0": false, "1": true, "2": true, "3": true} {
-		if got := m.Create(t.Context(), wl(name, "u", 2), name) != nil; got != refused {
+		if got := m.ValidateCreate(t.Context(), wl(name, "u", 2), name) != nil; got != refused {
 			t.Errorf("%s: refused %v", name, got)
 		}
 	}
 }
 
 func TestAMemoryThatWatchesNothingRefusesNothing(t *testing.T) {
-	if err := NewMemory(1).Create(t.Context(), wl("w", "u", 1), "w"); err != nil {
+	if err := NewCache(1).ValidateCreate(t.Context(), wl("w", "u", 1), "w"); err != nil {
 		t.Error(err)
 	}
 }
@@ -193,19 +193,19 @@ func TestTheMemoryLearnsFromTheInformersOfACache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := NewMemory(1)
+	m := NewCache(1)
 	if err := m.Watch(t.Context(), informers); err != nil {
 		t.Fatal(err)
 	}
 	informer.Delete(wl("w", "u", 3))
-	if err := m.Create(t.Context(), wl("w", "u", 2), "w"); err == nil {
+	if err := m.ValidateCreate(t.Context(), wl("w", "u", 2), "w"); err == nil {
 		t.Error("nothing learnt")
 	}
 }
 
 func TestOfTwoObjectsOfOneWorkloadOneMayBeBeforeTheOther(t *testing.T) {
-	if !Before(wl("a", "u", 2), wl("b", "u", 3)) || Before(wl("a", "u", 3), wl("b", "u", 3)) || Before(wl("a", "v", 2), wl("b", "u", 3)) ||
-		Before(&kueue.Workload{}, wl("b", "u", 3)) {
+	if !IsBefore(wl("a", "u", 2), wl("b", "u", 3)) || IsBefore(wl("a", "u", 3), wl("b", "u", 3)) || IsBefore(wl("a", "v", 2), wl("b", "u", 3)) ||
+		IsBefore(&kueue.Workload{}, wl("b", "u", 3)) {
 		t.Error("wrong order")
 	}
 }

@@ -14,38 +14,38 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// byLease is the index of the Workloads that would be stopped if a lease ran out, by the lease's name.
-const byLease = "fence.lease"
+// leaseIndex is the index of the Workloads that would be stopped if a lease ran out, by the lease's name.
+const leaseIndex = "fence.lease"
 
-// jobOf tells the fence about a hub's Workload. Only the exact stamp Stop stops: what says something else, or nothing, was
+// fenceWorkload tells the fence about a hub's Workload. Only the exact stamp Stop stops: what says something else, or nothing, was
 // not made by a hub that counts on it.
-func jobOf(wl *kueue.Workload) fence.Job {
-	return fence.Job{
+func fenceWorkload(wl *kueue.Workload) fence.Workload {
+	return fence.Workload{
 		Namespace: wl.Namespace, Name: wl.Name,
 		Stop:     switchyard.OnHubLost(wl.Annotations[switchyard.OnHubLostAnnotation]) == switchyard.Stop,
 		Finished: workload.IsFinished(wl),
 		Stopping: !workload.IsActive(wl) || !wl.DeletionTimestamp.IsZero() ||
 			meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadDeactivationTarget),
-		Holds: workload.HasQuota(wl),
+		HasQuota: workload.HasQuota(wl),
 	}
 }
 
 // anyLease has, in that index, all of them.
 const anyLease = "*"
 
-// indexed are the values of the index for a Workload.
-func indexed(object client.Object) []string {
-	leases := leaseOf(object)
+// leaseIndexValues are the values of the index for a Workload.
+func leaseIndexValues(object client.Object) []string {
+	leases := leaseNames(object)
 	if len(leases) > 0 {
 		leases = append(leases, anyLease)
 	}
 	return leases
 }
 
-// leaseOf names the lease on which it depends whether the Workload goes on; none if nothing does.
-func leaseOf(object client.Object) []string {
+// leaseNames names the lease on which it depends whether the Workload goes on; none if nothing does.
+func leaseNames(object client.Object) []string {
 	wl, ok := object.(*kueue.Workload)
-	if !ok || !workload.IsRemoteCopy(wl) || !jobOf(wl).Stoppable() {
+	if !ok || !workload.IsRemoteCopy(wl) || !fenceWorkload(wl).IsStoppable() {
 		return nil
 	}
 	return []string{fence.LeaseName(wl.Labels[kueue.MultiKueueOriginLabel])}
@@ -56,8 +56,8 @@ func isHubLease(lease client.Object) bool {
 	return strings.HasPrefix(lease.GetName(), switchyard.HubLeasePrefix)
 }
 
-// renewal is what the lease says; nil if it was never renewed.
-func renewal(lease *coordinationv1.Lease) *fence.Lease {
+// readLease is what the lease says; nil if it was never renewed.
+func readLease(lease *coordinationv1.Lease) *fence.Lease {
 	if lease.Spec.RenewTime == nil || lease.Spec.RenewTime.IsZero() {
 		return nil
 	}

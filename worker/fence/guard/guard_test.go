@@ -59,7 +59,7 @@ func newSite(t *testing.T, objects ...client.Object) *site {
 		return c.SubResource(sub).Patch(ctx, o, p, opts...)
 	}
 	c := fake.NewClientBuilder().WithScheme(known(t)).WithObjects(objects...).WithStatusSubresource(&kueue.Workload{}).
-		WithIndex(&kueue.Workload{}, byLease, indexed).WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: patch}).Build()
+		WithIndex(&kueue.Workload{}, leaseIndex, leaseIndexValues).WithInterceptorFuncs(interceptor.Funcs{SubResourcePatch: patch}).Build()
 	s.Reconciler = &Reconciler{Client: c, Live: c, Recorder: s.events, Clock: s.clock, Metrics: metrics}
 	return s
 }
@@ -246,7 +246,7 @@ func TestAJobThatCannotBeStoppedHoldsUpNoOther(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	delete(s.refuse, "b")
-	if result := s.mustLook(t, "eu"); result.RequeueAfter != fence.LookEvery {
+	if result := s.mustLook(t, "eu"); result.RequeueAfter != fence.CheckInterval {
 		t.Errorf("looks again after %v", result.RequeueAfter)
 	}
 	delete(s.refuse, "a")
@@ -262,7 +262,7 @@ func TestAJobThatCannotBeStoppedHoldsUpNoOther(t *testing.T) {
 func TestACacheThatIsBehindStopsNobody(t *testing.T) {
 	behind, live := newSite(t, lease("eu", time.Minute), wl("new")), newSite(t, lease("eu", 10*time.Second))
 	behind.Live = live.Client
-	if result := behind.mustLook(t, "eu"); len(behind.stopped(t)) > 0 || result.RequeueAfter != fence.LookEvery {
+	if result := behind.mustLook(t, "eu"); len(behind.stopped(t)) > 0 || result.RequeueAfter != fence.CheckInterval {
 		t.Errorf("stopped %v, looks again after %v", behind.stopped(t), result.RequeueAfter)
 	}
 	behind.Live = interceptor.NewClient(fake.NewFakeClient(), interceptor.Funcs{

@@ -42,11 +42,11 @@ func TestHowLongAFenceMayTakeDependsOnWhatItWouldStop(t *testing.T) {
 		{"one Workload after the other", 300, 0, func(o *Options) { o.Workloads = 0 }, time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			reader := fake.NewClientBuilder().WithScheme(known(t)).WithIndex(&kueue.Workload{}, byLease, indexed).
+			reader := fake.NewClientBuilder().WithScheme(known(t)).WithIndex(&kueue.Workload{}, leaseIndex, leaseIndexValues).
 				WithObjects(stamped(c.stop, switchyard.Stop)...).WithObjects(stamped(c.keep, switchyard.KeepRunning)...).Build()
 			o := usual
 			c.but(&o)
-			got, err := haste{Options: o, reader: reader}.within(t.Context())
+			got, err := stopEstimate{Options: o, reader: reader}.duration(t.Context())
 			if err != nil || got != c.want {
 				t.Errorf("%v, %v", got, err)
 			}
@@ -59,7 +59,7 @@ func TestTheFencesLeaseSaysHowLongItMayTake(t *testing.T) {
 	p := newPresence(t, "me", nil)
 	for _, takeover := range []time.Duration{17 * time.Second, time.Minute} {
 		y.lookout.Takeover = takeover
-		p.Word = y.lookout.word
+		p.Guarantee = y.lookout.observe
 		p.clock.Step(10 * time.Second)
 		if err := p.renew(t.Context()); err != nil {
 			t.Fatal(err)
@@ -68,7 +68,7 @@ func TestTheFencesLeaseSaysHowLongItMayTake(t *testing.T) {
 		if err := p.Live.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: switchyard.FenceLease}, lease); err != nil {
 			t.Fatal(err)
 		}
-		want, err := y.lookout.within(t.Context())
+		want, err := y.lookout.duration(t.Context())
 		if got := lease.Annotations[switchyard.StopsWithinAnnotation]; err != nil || got != want.String() {
 			t.Errorf("says %q, want %v (%v)", got, want, err)
 		}

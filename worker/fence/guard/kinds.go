@@ -11,40 +11,40 @@ import (
 	"switchyard.dev/worker/job"
 )
 
-// byWait is the index of the jobs that wait for their controllers; all of them are under anyWait.
+// waitIndex is the index of the jobs that wait for their controllers; all of them are under anyWait.
 const (
-	byWait  = "fence.wait"
-	anyWait = "*"
+	waitIndex = "fence.wait"
+	anyWait   = "*"
 )
 
-// Kinds are the kinds of job that the program's cache shows. The fence looks at no others. The zero Kinds are none.
-type Kinds struct {
-	mu   sync.Mutex
-	list []job.Integration
+// FollowedKinds are the kinds of job that the program's cache shows. The fence looks at no others. The zero Kinds are none.
+type FollowedKinds struct {
+	mu    sync.Mutex
+	kinds []job.Integration
 }
 
 // Follow has the fence look at jobs of the kind too. It has to be called before the cache shows any.
-func (k *Kinds) Follow(indexer client.FieldIndexer, kind job.Integration) error {
-	if err := indexer.IndexField(context.Background(), kind.New(), byWait, waits(kind)); err != nil {
+func (k *FollowedKinds) Follow(indexer client.FieldIndexer, kind job.Integration) error {
+	if err := indexer.IndexField(context.Background(), kind.New(), waitIndex, waitIndexer(kind)); err != nil {
 		return fmt.Errorf("index %s by what it waits for: %w", kind.Name(), err)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.list = append(k.list, kind)
+	k.kinds = append(k.kinds, kind)
 	return nil
 }
 
-func (k *Kinds) all() []job.Integration {
+func (k *FollowedKinds) list() []job.Integration {
 	if k == nil {
 		return nil
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return slices.Clone(k.list)
+	return slices.Clone(k.kinds)
 }
 
-// waits are the values of the index for a job.
-func waits(kind job.Integration) client.IndexerFunc {
+// waitIndexer are the values of the index for a job.
+func waitIndexer(kind job.Integration) client.IndexerFunc {
 	return func(obj client.Object) []string {
 		if reaction, _ := kind.ExpectedReaction(obj); reaction != "" {
 			return []string{anyWait}

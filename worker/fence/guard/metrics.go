@@ -12,10 +12,10 @@ import (
 // Metrics tell how the leases of hubs stand, by the name of the lease, how many Workloads were stopped, and whether the fence can
 // promise that.
 type Metrics struct {
-	holds   *prometheus.GaugeVec
-	stopped *prometheus.CounterVec
-	cannot  prometheus.Gauge
-	overdue *prometheus.GaugeVec
+	holds            *prometheus.GaugeVec
+	stopped          *prometheus.CounterVec
+	withoutGuarantee prometheus.Gauge
+	overdue          *prometheus.GaugeVec
 }
 
 // NewMetrics makes the metrics and registers them. Several fences in one process share the series of a registry.
@@ -27,7 +27,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		stopped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "switchyard_fence_stopped_workloads_total", Help: "Workloads stopped because the run lease of their hub has run out, by why it has",
 		}, []string{"lease", "reason"}),
-		cannot: prometheus.NewGauge(prometheus.GaugeOpts{
+		withoutGuarantee: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "switchyard_fence_cannot_stop", Help: "Whether jobs here do not stop when they are told to, so that hubs cannot rely on the fence (1), or can (0)",
 		}),
 		overdue: prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -41,18 +41,18 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	if m.stopped, err = register(registry, m.stopped); err != nil {
 		return nil, err
 	}
-	if m.cannot, err = register(registry, m.cannot); err != nil {
+	if m.withoutGuarantee, err = register(registry, m.withoutGuarantee); err != nil {
 		return nil, err
 	}
 	m.overdue, err = register(registry, m.overdue)
 	return m, err
 }
 
-// keeps shows what the fence can promise.
-func (m *Metrics) keeps(p fence.Promise) {
-	m.cannot.Set(0)
-	if p.Trouble() != "" {
-		m.cannot.Set(1)
+// setGuarantee shows what the fence can promise.
+func (m *Metrics) setGuarantee(p fence.Guarantee) {
+	m.withoutGuarantee.Set(0)
+	if p.Message() != "" {
+		m.withoutGuarantee.Set(1)
 	}
 	m.overdue.Reset()
 	for id := range p.Overdue {
@@ -80,12 +80,12 @@ func (m *Metrics) observe(lease string, s fence.State, stopped int, shown bool) 
 	switch {
 	case !shown:
 		m.holds.DeleteLabelValues(lease)
-	case s.Out:
+	case s.Expired:
 		m.holds.WithLabelValues(lease).Set(0)
 	default:
 		m.holds.WithLabelValues(lease).Set(1)
 	}
 	if stopped > 0 {
-		m.stopped.WithLabelValues(lease, string(s.Because)).Add(float64(stopped))
+		m.stopped.WithLabelValues(lease, string(s.Reason)).Add(float64(stopped))
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // presence is a fence's lease in a world with an API server.
 type presence struct {
-	*Presence
+	*LeaseHolder
 	clock *testclock.FakeClock
 	// writes gets a value for every write; failing makes them fail.
 	writes  chan struct{}
@@ -43,7 +43,7 @@ func newPresence(t *testing.T, identity string, c client.Client) *presence {
 			return errors.Join(p.failing, c.Patch(ctx, o, patch, opts...))
 		},
 	})
-	p.Presence = &Presence{
+	p.LeaseHolder = &LeaseHolder{
 		Client: counted, Live: inner, Synced: func(context.Context) bool { return true }, Clock: p.clock,
 		Namespace: namespace, Identity: identity,
 	}

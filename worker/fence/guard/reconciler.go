@@ -22,8 +22,8 @@ import (
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=workloads/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// confirmFor bounds the second look at a lease that has run out: a server that does not answer must not keep jobs running.
-const confirmFor = 2 * time.Second
+// confirmTimeout bounds the second look at a lease that has run out: a server that does not answer must not keep jobs running.
+const confirmTimeout = 2 * time.Second
 
 // Reconciler stops the jobs of hubs whose lease has run out. A request names a hub's lease, which need not exist.
 type Reconciler struct {
@@ -35,11 +35,11 @@ type Reconciler struct {
 	// Clock is the machine's: differences of its times must not depend on how it is set.
 	Clock   clock.PassiveClock
 	Metrics *Metrics
-	memory  memory
+	memory  stateCache
 }
 
-// sight is what one look at a hub has found.
-type sight struct {
+// snapshot is what one look at a hub has found.
+type snapshot struct {
 	fence.Observation
 	// lease is the name of the hub's lease.
 	lease string
@@ -58,31 +58,31 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	plan := fence.Step(seen.remembered, seen.Observation)
-	r.memory.keep(req.Name, plan.Next, seen.matters(plan))
-	stopped, err := r.act(ctx, seen, plan)
-	r.record(ctx, seen, plan, stopped)
-	return kube.RequeueAt(plan.WakeAt, seen.Now), err
+	r.memory.record(req.Name, plan.Next, seen.isRelevant(plan))
+	stopped, err := r.stopWorkloads(ctx, seen, plan)
+	r.recordEvents(ctx, seen, plan, stopped)
+	return kube.RequeueAt(plan.RequeueAt, seen.Now), err
 }
 
-// matters tells whether the hub is worth remembering: it has a lease, or something waits for it to have one.
-func (s *sight) matters(plan fence.Plan) bool { return s.exists || !plan.WakeAt.IsZero() }
+// isRelevant tells whether the hub is worth remembering: it has a lease, or something waits for it to have one.
+func (s *snapshot) isRelevant(plan fence.Plan) bool { return s.exists || !plan.RequeueAt.IsZero() }
 
 // observe reads the lease and, if it has run out, the jobs that depend on it: while it holds they do not matter, and there
 // may be many. If there are any, the lease is read again, from the API server: a hub that comes back renews it first and
 // makes Workloads then, but a cache may show these first.
-func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*sight, error) {
-	s := &sight{lease: key.Name, Observation: fence.Observation{Now: r.Clock.Now()}}
-	s.remembered, s.Uptime = r.memory.recall(key.Name, s.Now)
+func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*snapshot, error) {
+	s := &snapshot{lease: key.Name, Observation: fence.Observation{Now: r.Clock.Now()}}
+	s.remembered, s.Uptime = r.memory.lookup(key.Name, s.Now)
 	if err := s.readLease(ctx, r.Client, key); err != nil {
 		return s, err
 	}
-	if !s.remembered.Look(s.Observation).Out {
+	if !s.remembered.Observe(s.Observation).Expired {
 		return s, nil
 	}
-	if err := r.readJobs(ctx, key, s); err != nil || len(s.Jobs) == 0 {
+	if err := r.readJobs(ctx, key, s); err != nil || len(s.Workloads) == 0 {
 		return s, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, confirmFor)
+	ctx, cancel := context.WithTimeout(ctx, confirmTimeout)
 	defer cancel()
 	if err := s.readLease(ctx, r.Live, key); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "A lease that has run out was not confirmed; going by the cache")
@@ -91,40 +91,40 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*sight,
 }
 
 // readLease leaves the sight as it is if it fails.
-func (s *sight) readLease(ctx context.Context, from client.Reader, key client.ObjectKey) error {
+func (s *snapshot) readLease(ctx context.Context, from client.Reader, key client.ObjectKey) error {
 	lease := &coordinationv1.Lease{}
 	err := from.Get(ctx, key, lease)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("read the run lease %s: %w", key.Name, err)
 	}
-	s.exists, s.Lease = err == nil, renewal(lease)
+	s.exists, s.Lease = err == nil, readLease(lease)
 	return nil
 }
 
-func (r *Reconciler) readJobs(ctx context.Context, key client.ObjectKey, s *sight) error {
+func (r *Reconciler) readJobs(ctx context.Context, key client.ObjectKey, s *snapshot) error {
 	var list kueue.WorkloadList
-	if err := r.Client.List(ctx, &list, client.MatchingFields{byLease: key.Name}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Client.List(ctx, &list, client.MatchingFields{leaseIndex: key.Name}, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list the workloads under the run lease %s: %w", key.Name, err)
 	}
 	for i := range list.Items {
 		s.workloads = append(s.workloads, &list.Items[i])
-		s.Jobs = append(s.Jobs, jobOf(&list.Items[i]))
+		s.Workloads = append(s.Workloads, fenceWorkload(&list.Items[i]))
 	}
 	return nil
 }
 
-// record tells of the Workloads that were stopped, and of a lease that runs out or is renewed again.
-func (r *Reconciler) record(ctx context.Context, seen *sight, plan fence.Plan, stopped []*kueue.Workload) {
+// recordEvents tells of the Workloads that were stopped, and of a lease that runs out or is renewed again.
+func (r *Reconciler) recordEvents(ctx context.Context, seen *snapshot, plan fence.Plan, stopped []*kueue.Workload) {
 	for _, wl := range stopped {
 		kube.RecordEvents(r.Recorder, wl, kube.Event{
 			Warning: true, Reason: fence.HubLost, Note: plan.Next.Message(wl.Labels[kueue.MultiKueueOriginLabel]),
 		})
 	}
-	r.Metrics.observe(seen.lease, plan.Next, len(stopped), seen.matters(plan))
-	if seen.remembered.Out != plan.Next.Out {
-		ctrl.LoggerFrom(ctx).Info("The standing of a hub's run lease has changed", "lease", seen.lease, "reason", plan.Next.Because)
+	r.Metrics.observe(seen.lease, plan.Next, len(stopped), seen.isRelevant(plan))
+	if seen.remembered.Expired != plan.Next.Expired {
+		ctrl.LoggerFrom(ctx).Info("The standing of a hub's run lease has changed", "lease", seen.lease, "reason", plan.Next.Reason)
 	}
 }
 
-// behind tells whether a write failed because the cache was behind; the next look has caught up.
-func behind(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }
+// isCacheBehind tells whether a write failed because the cache was behind; the next look has caught up.
+func isCacheBehind(err error) bool { return apierrors.IsConflict(err) || apierrors.IsNotFound(err) }

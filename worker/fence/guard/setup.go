@@ -43,7 +43,7 @@ type Options struct {
 	// Workloads and Jobs are how many of them the controllers look at together, of the kind of job of which they are fewest.
 	Workloads, Jobs int
 	// Kinds are the kinds of job that are looked at for whether jobs stop when they are told to.
-	Kinds *Kinds
+	Kinds *FollowedKinds
 }
 
 // Setup adds the guard to a manager: the controller and the fence's own lease.
@@ -63,22 +63,22 @@ func Setup(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("name the holder of the fence's lease: %w", err)
 	}
-	watch := &lookout{
-		haste: haste{Options: o, reader: mgr.GetClient()}, kinds: o.Kinds, clock: o.Clock, recorder: r.Recorder, metrics: metrics,
+	watch := &guaranteeTracker{
+		stopEstimate: stopEstimate{Options: o, reader: mgr.GetClient()}, kinds: o.Kinds, clock: o.Clock, recorder: r.Recorder, metrics: metrics,
 	}
-	return mgr.Add(&Presence{
+	return mgr.Add(&LeaseHolder{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Synced: mgr.GetCache().WaitForCacheSync, Clock: o.Clock,
 		Namespace: o.Namespace, Identity: host + "_" + string(uuid.NewUUID()),
-		Word: watch.word,
+		Guarantee: watch.observe,
 	})
 }
 
 // SetupWithManager adds the controller and its index to the manager.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, namespace string) error {
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.Workload{}, byLease, indexed); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.Workload{}, leaseIndex, leaseIndexValues); err != nil {
 		return fmt.Errorf("index Workloads by the lease they depend on: %w", err)
 	}
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.Workload{}, byRelease, releases); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.Workload{}, releaseIndex, releaseIndexValues); err != nil {
 		return fmt.Errorf("index Workloads that have been told to stop: %w", err)
 	}
 	err := ctrl.NewControllerManagedBy(mgr).
@@ -100,7 +100,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, nam
 func dependsOn(namespace string) handler.MapFunc {
 	return func(_ context.Context, wl client.Object) []reconcile.Request {
 		var requests []reconcile.Request
-		for _, lease := range leaseOf(wl) {
+		for _, lease := range leaseNames(wl) {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Namespace: namespace, Name: lease}})
 		}
 		return requests

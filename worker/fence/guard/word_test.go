@@ -32,7 +32,7 @@ import (
 type yard struct {
 	client.Client
 
-	lookout *lookout
+	lookout *guaranteeTracker
 	events  *events.FakeRecorder
 	clock   *testclock.FakeClock
 	// failing makes reads of jobs fail.
@@ -53,14 +53,14 @@ func newYard(t *testing.T, objects ...client.Object) *yard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds, found := &Kinds{}, indexes{}
+	kinds, found := &FollowedKinds{}, indexes{}
 	if err := kinds.Follow(found, job.NewIntegration(batchjob.Kind())); err != nil {
 		t.Fatal(err)
 	}
 	y := &yard{events: events.NewFakeRecorder(10), clock: testclock.NewFakeClock(noon)}
 	y.Client = fake.NewClientBuilder().WithScheme(known(t)).WithObjects(objects...).WithStatusSubresource(&kueue.Workload{}, &batchv1.Job{}).
-		WithIndex(&kueue.Workload{}, byLease, indexed).WithIndex(&kueue.Workload{}, byRelease, releases).
-		WithIndex(&batchv1.Job{}, byWait, found[byWait]).
+		WithIndex(&kueue.Workload{}, leaseIndex, leaseIndexValues).WithIndex(&kueue.Workload{}, releaseIndex, releaseIndexValues).
+		WithIndex(&batchv1.Job{}, waitIndex, found[waitIndex]).
 		WithInterceptorFuncs(interceptor.Funcs{
 			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 				if _, jobs := list.(*batchv1.JobList); jobs && y.failing != nil {
@@ -69,8 +69,8 @@ func newYard(t *testing.T, objects ...client.Object) *yard {
 				return c.List(ctx, list, opts...)
 			},
 		}).Build()
-	y.lookout = &lookout{
-		haste: haste{Options: Options{Namespace: namespace}, reader: y.Client}, kinds: kinds, clock: y.clock, recorder: y.events, metrics: metrics,
+	y.lookout = &guaranteeTracker{
+		stopEstimate: stopEstimate{Options: Options{Namespace: namespace}, reader: y.Client}, kinds: kinds, clock: y.clock, recorder: y.events, metrics: metrics,
 	}
 	return y
 }
@@ -79,14 +79,14 @@ func newYard(t *testing.T, objects ...client.Object) *yard {
 func (y *yard) after(t *testing.T, d time.Duration) string {
 	t.Helper()
 	y.clock.Step(d)
-	word, err := y.lookout.word(t.Context(), "")
+	word, err := y.lookout.observe(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if (word.Trouble != "") != (word.Within == never) {
-		t.Errorf("says %v, and %q", word.Within, word.Trouble)
+	if (word.Message != "") != (word.Within == noGuarantee) {
+		t.Errorf("says %v, and %q", word.Within, word.Message)
 	}
-	return word.Trouble
+	return word.Message
 }
 
 // status changes the job's status.
@@ -131,7 +131,7 @@ func TestAFenceWhoseSuspendedJobsKeepTheirPodsPromisesNothing(t *testing.T) {
 		t.Errorf("says %q", got)
 	}
 	late := y.lookout.metrics.overdue.WithLabelValues("Job.batch", "Told")
-	if cannot, late := testutil.ToFloat64(y.lookout.metrics.cannot), testutil.ToFloat64(late); cannot != 1 || late != 1 {
+	if cannot, late := testutil.ToFloat64(y.lookout.metrics.withoutGuarantee), testutil.ToFloat64(late); cannot != 1 || late != 1 {
 		t.Errorf("shows %v, %v overdue", cannot, late)
 	}
 	y.after(t, 10*time.Second)
@@ -143,7 +143,7 @@ func TestAFenceWhoseSuspendedJobsKeepTheirPodsPromisesNothing(t *testing.T) {
 	if got := y.after(t, time.Second); got != "" {
 		t.Errorf("when the pods are gone: %q", got)
 	}
-	if cannot, late := testutil.ToFloat64(y.lookout.metrics.cannot), testutil.CollectAndCount(y.lookout.metrics.overdue); cannot != 0 || late != 0 {
+	if cannot, late := testutil.ToFloat64(y.lookout.metrics.withoutGuarantee), testutil.CollectAndCount(y.lookout.metrics.overdue); cannot != 0 || late != 0 {
 		t.Errorf("shows %v, %v overdue", cannot, late)
 	}
 	if told := <-y.events.Events; !strings.HasPrefix(told, "Normal CanStop") {
@@ -252,7 +252,7 @@ func TestAFenceThatCannotLookDoesNotSayThatAllIsWell(t *testing.T) {
 	y := newYard(t, running("preempted", true))
 	y.failing = errors.New("out of order")
 	p := newPresence(t, "me", nil)
-	p.Word = y.lookout.word
+	p.Guarantee = y.lookout.observe
 	if err := p.renew(t.Context()); err == nil || len(p.writes) > 0 {
 		t.Errorf("%v, %d writes", err, len(p.writes))
 	}
@@ -264,7 +264,7 @@ func TestTheLeaseSaysWhyTheFenceCannotPromise(t *testing.T) {
 	says := func(y *yard, after time.Duration) map[string]string {
 		t.Helper()
 		y.clock.Step(after)
-		p.Word = y.lookout.word
+		p.Guarantee = y.lookout.observe
 		if err := p.renew(t.Context()); err != nil {
 			t.Fatal(err)
 		}

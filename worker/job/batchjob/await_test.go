@@ -30,23 +30,23 @@ func TestWhatAJobAwaitsOfItsController(t *testing.T) {
 		changes []func(*batchv1.Job)
 		want    fence.Reaction
 	}{
-		{"created suspended, and nobody has looked", nil, fence.Noticed},
+		{"created suspended, and nobody has looked", nil, fence.ControllerObserves},
 		{"suspended, and its controller knows", []func(*batchv1.Job){suspending}, ""},
-		{"resumed, and its controller takes it for suspended", []func(*batchv1.Job){suspending, resume}, fence.Noticed},
-		{"resumed, and never started", []func(*batchv1.Job){resume}, fence.Noticed},
+		{"resumed, and its controller takes it for suspended", []func(*batchv1.Job){suspending, resume}, fence.ControllerObserves},
+		{"resumed, and never started", []func(*batchv1.Job){resume}, fence.ControllerObserves},
 		{"resumed and started without a pod", []func(*batchv1.Job){resume, func(j *batchv1.Job) { j.Status.StartTime = &noon }}, ""},
 		{"running", []func(*batchv1.Job){resume, started}, ""},
-		{"suspended with active pods", []func(*batchv1.Job){started}, fence.Told},
-		{"suspended with pods on their way out", []func(*batchv1.Job){terminating}, fence.Ended},
+		{"suspended with active pods", []func(*batchv1.Job){started}, fence.PodsTold},
+		{"suspended with pods on their way out", []func(*batchv1.Job){terminating}, fence.PodsEnd},
 		{"succeeded", []func(*batchv1.Job){resume, succeeded}, ""},
 		{"failed, and nobody has seen it suspended", []func(*batchv1.Job){failed}, ""},
-		{"deleted in the foreground while it runs", []func(*batchv1.Job){resume, started, deleted(metav1.FinalizerDeleteDependents)}, fence.Ended},
+		{"deleted in the foreground while it runs", []func(*batchv1.Job){resume, started, deleted(metav1.FinalizerDeleteDependents)}, fence.PodsEnd},
 		{"deleted in the foreground, without pods", []func(*batchv1.Job){deleted(metav1.FinalizerDeleteDependents)}, ""},
 		{"kept by somebody else's finalizer", []func(*batchv1.Job){started, deleted("example.com/keep")}, ""},
 		{"deleted so that its pods stay", []func(*batchv1.Job){started, deleted(metav1.FinalizerOrphanDependents)}, ""},
 		{"run elsewhere", []func(*batchv1.Job){started, managedBy(kueue.MultiKueueControllerName)}, ""},
 		{"run by another controller", []func(*batchv1.Job){started, managedBy("example.com/mine")}, ""},
-		{"expressly run by its own", []func(*batchv1.Job){started, managedBy(batchv1.JobControllerName)}, fence.Told},
+		{"expressly run by its own", []func(*batchv1.Job){started, managedBy(batchv1.JobControllerName)}, fence.PodsTold},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j := sample()

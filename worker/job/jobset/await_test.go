@@ -32,12 +32,12 @@ func TestWhatAJobSetAwaitsOfItsController(t *testing.T) {
 	}{
 		{"that nobody has seen: what keeps its status empty may be its own fault", []change{resume}, ""},
 		{"suspended, and its controller knows", []change{suspending, known(metav1.ConditionTrue)}, ""},
-		{"resumed, and its controller takes it for suspended", []change{suspending, known(metav1.ConditionTrue), resume}, fence.Noticed},
+		{"resumed, and its controller takes it for suspended", []change{suspending, known(metav1.ConditionTrue), resume}, fence.ControllerObserves},
 		{"resumed in order: that is said when all have started", []change{suspending, known(metav1.ConditionTrue), resume, func(js *jobsetv1.JobSet) {
 			js.Spec.StartupPolicy = &jobsetv1.StartupPolicy{StartupPolicyOrder: jobsetv1.InOrder}
 		}}, ""},
 		{"resumed, and its controller knows", []change{started, known(metav1.ConditionFalse), resume}, ""},
-		{"suspended with active jobs", []change{started, known(metav1.ConditionFalse)}, fence.Told},
+		{"suspended with active jobs", []change{started, known(metav1.ConditionFalse)}, fence.PodsTold},
 		{"deleted: its jobs say what becomes of their pods", []change{started, func(js *jobsetv1.JobSet) {
 			js.DeletionTimestamp, js.Finalizers = &noon, []string{metav1.FinalizerDeleteDependents}
 		}}, ""},

@@ -8,68 +8,68 @@ import (
 	"switchyard.dev/worker/admission/amount"
 )
 
-// Ledger adds up what a hub has in flight: offered or given to a cluster that does not count it yet. NewLedger makes one. It
+// UsageInFlight adds up what a hub has in flight: offered or given to a cluster that does not count it yet. NewUsageInFlight makes one. It
 // is not safe for concurrent use.
-type Ledger struct {
-	clusters map[string]*account
+type UsageInFlight struct {
+	clusters map[string]*clusterUsage
 }
 
-// account is that of one cluster.
-type account struct {
+// clusterUsage is that of one cluster.
+type clusterUsage struct {
 	claims map[admission.Key][]Claim
 	sums   map[cellName]amount.Sum
 }
 
 type cellName struct{ queue, flavor, resource string }
 
-// NewLedger returns an empty ledger.
-func NewLedger() *Ledger { return &Ledger{clusters: map[string]*account{}} }
+// NewUsageInFlight returns an empty ledger.
+func NewUsageInFlight() *UsageInFlight { return &UsageInFlight{clusters: map[string]*clusterUsage{}} }
 
 // Set enters what the workload takes on the cluster, in place of what it took before; nothing if there are no claims.
-func (l *Ledger) Set(cluster string, workload admission.Key, claims []Claim) {
+func (l *UsageInFlight) Set(cluster string, workload admission.Key, claims []Claim) {
 	a := l.clusters[cluster]
 	if a == nil {
 		if len(claims) == 0 {
 			return
 		}
-		a = &account{claims: map[admission.Key][]Claim{}, sums: map[cellName]amount.Sum{}}
+		a = &clusterUsage{claims: map[admission.Key][]Claim{}, sums: map[cellName]amount.Sum{}}
 		l.clusters[cluster] = a
 	}
 	for _, c := range a.claims[workload] {
-		a.book(c, amount.Sum{}.Minus(amount.NewSum(c.Amount)))
+		a.add(c, amount.Sum{}.Minus(amount.NewSum(c.Amount)))
 	}
 	delete(a.claims, workload)
 	if len(claims) > 0 {
 		a.claims[workload] = claims
 	}
 	for _, c := range claims {
-		a.book(c, amount.NewSum(c.Amount))
+		a.add(c, amount.NewSum(c.Amount))
 	}
 	if len(a.claims) == 0 {
 		delete(l.clusters, cluster)
 	}
 }
 
-// book adds v, which may be negative, to the claim's cell.
-func (a *account) book(c Claim, v amount.Sum) {
+// add adds v, which may be negative, to the claim's cell.
+func (a *clusterUsage) add(c Claim, v amount.Sum) {
 	name := cellName{c.Queue, c.Flavor, c.Resource}
 	if a.sums[name] = a.sums[name].Plus(v); a.sums[name] == (amount.Sum{}) {
 		delete(a.sums, name)
 	}
 }
 
-// Forget drops all that is in flight to a cluster, and Drop all of a workload.
-func (l *Ledger) Forget(cluster string) { delete(l.clusters, cluster) }
+// RemoveCluster drops all that is in flight to a cluster, and Drop all of a workload.
+func (l *UsageInFlight) RemoveCluster(cluster string) { delete(l.clusters, cluster) }
 
-// Drop drops a workload from all clusters.
-func (l *Ledger) Drop(workload admission.Key) {
+// RemoveWorkload drops a workload from all clusters.
+func (l *UsageInFlight) RemoveWorkload(workload admission.Key) {
 	for name := range l.clusters {
 		l.Set(name, workload, nil)
 	}
 }
 
-// InFlight returns what is in flight to the cluster without what the workload takes itself; sorted.
-func (l *Ledger) InFlight(cluster string, except admission.Key) []Claim {
+// List returns what is in flight to the cluster without what the workload takes itself; sorted.
+func (l *UsageInFlight) List(cluster string, except admission.Key) []Claim {
 	a := l.clusters[cluster]
 	if a == nil {
 		return nil
@@ -85,11 +85,11 @@ func (l *Ledger) InFlight(cluster string, except admission.Key) []Claim {
 			claims = append(claims, Claim{Queue: name.queue, Flavor: name.flavor, Resource: name.resource, Amount: rest})
 		}
 	}
-	return merged(claims)
+	return mergeClaims(claims)
 }
 
-// merged sorts claims in place and adds up those of the same flavor and resource.
-func merged(claims []Claim) []Claim {
+// mergeClaims sorts claims in place and adds up those of the same flavor and resource.
+func mergeClaims(claims []Claim) []Claim {
 	slices.SortFunc(claims, func(a, b Claim) int {
 		return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Flavor, b.Flavor), cmp.Compare(a.Resource, b.Resource))
 	})

@@ -68,7 +68,7 @@ func (p *plant) work() {
 		}
 		left = append(left, job)
 		if !job.removed {
-			y.waits = append(y.waits, waits(job.name, Told))
+			y.waits = append(y.waits, waits(job.name, PodsTold))
 		}
 	}
 	p.jobs = left
@@ -89,7 +89,7 @@ func FuzzAFenceDoesNotPromiseWhatItsControllersDoNotDo(f *testing.F) {
 			}
 			for _, job := range p.jobs {
 				since := p.yard.uptime - job.told
-				if !job.removed && since > stopsWithin+10*time.Second {
+				if !job.removed && since > stopLimit+10*time.Second {
 					broken[job.name] = true
 				}
 				// A look sees it within ten seconds of the beginning, and from then on.

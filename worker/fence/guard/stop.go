@@ -15,13 +15,13 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// atOnce is how many Workloads are written at a time: enough that the client's own rate, and not the API server's answers,
+// concurrentStops is how many Workloads are written at a time: enough that the client's own rate, and not the API server's answers,
 // is what a thousand of them take.
-const atOnce = 16
+const concurrentStops = 16
 
-// act asks for the deactivation of every Workload that the plan stops, in the plan's order, and returns those that were
+// stopWorkloads asks for the deactivation of every Workload that the plan stops, in the plan's order, and returns those that were
 // written. One that fails keeps none of the others waiting.
-func (r *Reconciler) act(ctx context.Context, seen *sight, plan fence.Plan) ([]*kueue.Workload, error) {
+func (r *Reconciler) stopWorkloads(ctx context.Context, seen *snapshot, plan fence.Plan) ([]*kueue.Workload, error) {
 	of := make(map[types.NamespacedName]*kueue.Workload, len(plan.Stop))
 	for _, wl := range seen.workloads {
 		of[types.NamespacedName{Namespace: wl.Namespace, Name: wl.Name}] = wl
@@ -30,14 +30,14 @@ func (r *Reconciler) act(ctx context.Context, seen *sight, plan fence.Plan) ([]*
 		mu      sync.Mutex
 		stopped []*kueue.Workload
 		group   multierror.Group
-		slots   = make(chan struct{}, atOnce)
+		slots   = make(chan struct{}, concurrentStops)
 	)
 	for _, job := range plan.Stop {
 		wl := of[types.NamespacedName{Namespace: job.Namespace, Name: job.Name}]
 		slots <- struct{}{}
 		group.Go(func() error {
 			defer func() { <-slots }()
-			written, err := r.stop(ctx, wl, plan.Next, seen.Now)
+			written, err := r.stopWorkload(ctx, wl, plan.Next, seen.Now)
 			if err == nil && written != nil {
 				mu.Lock()
 				defer mu.Unlock()
@@ -50,16 +50,16 @@ func (r *Reconciler) act(ctx context.Context, seen *sight, plan fence.Plan) ([]*
 	return stopped, err
 }
 
-// stop writes the cause, as for a deactivation by the hub (contract: multikueue.md 4 case 6b). What follows is the
+// stopWorkload writes the cause, as for a deactivation by the hub (contract: multikueue.md 4 case 6b). What follows is the
 // lifecycle's: spec.active=false, the eviction, the job's termination grace, the release of the quota.
-func (r *Reconciler) stop(ctx context.Context, wl *kueue.Workload, because fence.State, now time.Time) (*kueue.Workload, error) {
+func (r *Reconciler) stopWorkload(ctx context.Context, wl *kueue.Workload, because fence.State, now time.Time) (*kueue.Workload, error) {
 	next := wl.DeepCopy()
 	meta.SetStatusCondition(&next.Status.Conditions, metav1.Condition{
 		Type: kueue.WorkloadDeactivationTarget, Status: metav1.ConditionTrue, Reason: fence.HubLost,
 		Message:            kube.Truncate(because.Message(wl.Labels[kueue.MultiKueueOriginLabel]), kube.MaxConditionMessage),
 		LastTransitionTime: metav1.NewTime(now), ObservedGeneration: wl.Generation,
 	})
-	if err := kube.ApplyAdmission(ctx, r.Client, next); behind(err) {
+	if err := kube.ApplyAdmission(ctx, r.Client, next); isCacheBehind(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err

@@ -12,18 +12,18 @@ import (
 	"switchyard.dev/worker/jsonweight"
 )
 
-// Link is one connection to a cluster, as far as it is bounded.
-type Link struct {
-	weights jsonweight.Weights
-	report  func(error)
-	atOnce  atomic.Int64
-	rate    *Rate
+// ClusterLimits is one connection to a cluster, as far as it is bounded.
+type ClusterLimits struct {
+	weights    jsonweight.Weights
+	report     func(error)
+	concurrent atomic.Int64
+	rate       *Rate
 }
 
-// NewLink bounds a connection whose answers are of the given weights, and whose watches bring what the rate allows. Report is told of
+// NewClusterLimits bounds a connection whose answers are of the given weights, and whose watches bring what the rate allows. Report is told of
 // every answer that goes beyond a bound; it must not block.
-func NewLink(weights jsonweight.Weights, rate *Rate, report func(error)) *Link {
-	return &Link{weights: weights, rate: rate, report: report}
+func NewClusterLimits(weights jsonweight.Weights, rate *Rate, report func(error)) *ClusterLimits {
+	return &ClusterLimits{weights: weights, rate: rate, report: report}
 }
 
 type tentative struct{}
@@ -31,27 +31,29 @@ type tentative struct{}
 // Tentative makes it no offence to exceed a bound: whoever asks would ask for less then.
 func Tentative(ctx context.Context) context.Context { return context.WithValue(ctx, tentative{}, true) }
 
-// tell reports an answer that went beyond a bound.
-func (l *Link) tell(ctx context.Context, err error) {
+// reportExceeded reports an answer that went beyond a bound.
+func (l *ClusterLimits) reportExceeded(ctx context.Context, err error) {
 	if ctx.Value(tentative{}) == nil {
 		l.report(err)
 	}
 }
 
 // Wrap bounds what comes through a transport.
-func (l *Link) Wrap(next http.RoundTripper) http.RoundTripper { return &bounded{next: next, link: l} }
+func (l *ClusterLimits) Wrap(next http.RoundTripper) http.RoundTripper {
+	return &boundedTransport{next: next, link: l}
+}
 
-// bounded is a transport whose answers are bounded.
-type bounded struct {
+// boundedTransport is a transport whose answers are bounded.
+type boundedTransport struct {
 	next http.RoundTripper
-	link *Link
+	link *ClusterLimits
 }
 
 // WrappedRoundTripper lets client-go find what it looks for beneath.
-func (b *bounded) WrappedRoundTripper() http.RoundTripper { return b.next }
+func (b *boundedTransport) WrappedRoundTripper() http.RoundTripper { return b.next }
 
 // RoundTrip implements http.RoundTripper.
-func (b *bounded) RoundTrip(request *http.Request) (*http.Response, error) {
+func (b *boundedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if refusal := b.tooLarge(request); refusal != nil {
 		return refusal, nil
 	}
@@ -59,18 +61,18 @@ func (b *bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.judge(request, response); err != nil {
+	if err := b.checkResponse(request, response); err != nil {
 		_ = response.Body.Close()
 		if errors.Is(err, ErrExceeded) {
-			b.link.tell(request.Context(), err)
+			b.link.reportExceeded(request.Context(), err)
 		}
 		return nil, err
 	}
 	return response, nil
 }
 
-// judge refuses an answer that leads elsewhere or has a form that was not asked for, and bounds what is read of any other.
-func (b *bounded) judge(request *http.Request, response *http.Response) error {
+// checkResponse refuses an answer that leads elsewhere or has a form that was not asked for, and bounds what is read of any other.
+func (b *boundedTransport) checkResponse(request *http.Request, response *http.Response) error {
 	status := response.StatusCode
 	switch encoding := response.Header.Get("Content-Encoding"); {
 	case status < http.StatusOK:
@@ -80,7 +82,7 @@ func (b *bounded) judge(request *http.Request, response *http.Response) error {
 	case encoding != "" && encoding != "identity":
 		return Exceeded("the cluster compressed an answer, which it was not asked to")
 	case status >= http.StatusBadRequest:
-		return b.refusal(response)
+		return b.errorResponse(response)
 	}
 	if response.ContentLength == 0 {
 		return nil

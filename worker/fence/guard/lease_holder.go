@@ -22,13 +22,13 @@ const (
 	renewEvery, retryEvery = 10 * time.Second, 2 * time.Second
 	// fenceDuration is for how long, in seconds, a renewal tells that the fence is alive.
 	fenceDuration int32 = 30
-	// releaseFor bounds the goodbye of a program that was told to stop.
-	releaseFor = 2 * time.Second
+	// releaseTimeout bounds the goodbye of a program that was told to stop.
+	releaseTimeout = 2 * time.Second
 )
 
-// Presence keeps the fence's own lease, by which hubs see that somebody looks at theirs. It costs one write every ten
+// LeaseHolder keeps the fence's own lease, by which hubs see that somebody looks at theirs. It costs one write every ten
 // seconds. A program that ends in order gives the lease back: its holder is then empty.
-type Presence struct {
+type LeaseHolder struct {
 	Client client.Client
 	// Live reads from the API server.
 	Live client.Reader
@@ -38,17 +38,17 @@ type Presence struct {
 	Namespace string
 	// Identity is the holder, other than that of any other program or of this one in an earlier life.
 	Identity string
-	// Word is what the fence promises, given what the lease says against that so far; nil promises nothing. It reads caches.
-	Word func(ctx context.Context, before string) (Word, error)
+	// Guarantee is what the fence promises, given what the lease says against that so far; nil promises nothing. It reads caches.
+	Guarantee func(ctx context.Context, before string) (Guarantee, error)
 
 	held *coordinationv1.Lease
 }
 
 // NeedLeaderElection tells that only the leading program has a fence.
-func (p *Presence) NeedLeaderElection() bool { return true }
+func (p *LeaseHolder) NeedLeaderElection() bool { return true }
 
 // Start renews the lease until the context ends, and then gives it back.
-func (p *Presence) Start(ctx context.Context) error {
+func (p *LeaseHolder) Start(ctx context.Context) error {
 	if !p.Synced(ctx) {
 		return nil
 	}
@@ -71,9 +71,9 @@ func (p *Presence) Start(ctx context.Context) error {
 }
 
 // renew writes the lease, which may be there from an earlier program.
-func (p *Presence) renew(ctx context.Context) error {
+func (p *LeaseHolder) renew(ctx context.Context) error {
 	if p.held == nil {
-		lease, err := p.find(ctx)
+		lease, err := p.readLease(ctx)
 		if err != nil {
 			return err
 		}
@@ -86,41 +86,41 @@ func (p *Presence) renew(ctx context.Context) error {
 		next.Spec.LeaseTransitions = ptr.To(ptr.Deref(next.Spec.LeaseTransitions, -1) + 1)
 	}
 	next.Spec.RenewTime, next.Spec.LeaseDurationSeconds = &now, ptr.To(fenceDuration)
-	if p.Word != nil {
-		word, err := p.Word(ctx, next.Annotations[switchyard.CannotStopAnnotation])
+	if p.Guarantee != nil {
+		word, err := p.Guarantee(ctx, next.Annotations[switchyard.CannotStopAnnotation])
 		if err != nil {
 			return err
 		}
-		give(next, word)
+		setAnnotations(next, word)
 	}
-	return p.write(ctx, next)
+	return p.updateLease(ctx, next)
 }
 
-// give puts the word on the lease.
-func give(lease *coordinationv1.Lease, word Word) {
+// setAnnotations puts the word on the lease.
+func setAnnotations(lease *coordinationv1.Lease, word Guarantee) {
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, switchyard.StopsWithinAnnotation, word.Within.String())
-	if word.Trouble == "" {
+	if word.Message == "" {
 		delete(lease.Annotations, switchyard.CannotStopAnnotation)
 		return
 	}
-	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, switchyard.CannotStopAnnotation, word.Trouble)
+	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, switchyard.CannotStopAnnotation, word.Message)
 }
 
 // release gives the lease back, if it is ours.
-func (p *Presence) release(ctx context.Context) error {
+func (p *LeaseHolder) release(ctx context.Context) error {
 	if p.held == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, releaseFor)
+	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
 	next := p.held.DeepCopy()
 	now := metav1.NewMicroTime(p.Clock.Now())
 	next.Spec.HolderIdentity, next.Spec.RenewTime, next.Spec.LeaseDurationSeconds = ptr.To(""), &now, ptr.To[int32](1)
-	return p.write(ctx, next)
+	return p.updateLease(ctx, next)
 }
 
-// write replaces the lease as it was seen last. When that fails it is read again before the next write.
-func (p *Presence) write(ctx context.Context, next *coordinationv1.Lease) error {
+// updateLease replaces the lease as it was seen last. When that fails it is read again before the next write.
+func (p *LeaseHolder) updateLease(ctx context.Context, next *coordinationv1.Lease) error {
 	before := p.held
 	p.held = nil
 	if before.ResourceVersion == "" {
@@ -134,8 +134,8 @@ func (p *Presence) write(ctx context.Context, next *coordinationv1.Lease) error 
 	return nil
 }
 
-// find reads the lease; one that does not exist has no resource version.
-func (p *Presence) find(ctx context.Context) (*coordinationv1.Lease, error) {
+// readLease reads the lease; one that does not exist has no resource version.
+func (p *LeaseHolder) readLease(ctx context.Context) (*coordinationv1.Lease, error) {
 	lease := &coordinationv1.Lease{}
 	err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.Namespace, Name: switchyard.FenceLease}, lease)
 	if apierrors.IsNotFound(err) {

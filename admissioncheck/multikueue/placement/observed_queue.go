@@ -6,8 +6,8 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// Seen is a ClusterQueue as it looks from the outside: what its spec and its status say.
-type Seen struct {
+// ObservedQueue is a ClusterQueue as it looks from the outside: what its spec and its status say.
+type ObservedQueue struct {
 	Name   string
 	Cohort string
 	Groups []admission.ResourceGroup
@@ -15,10 +15,10 @@ type Seen struct {
 	Reserved quota.Usage
 }
 
-// FromOutside derives what ClusterQueues have room for from what all of them look like; in the order given, without what
+// QueuesFromObserved derives what ClusterQueues have room for from what all of them look like; in the order given, without what
 // else is known of them. Cohorts count as far as ClusterQueues name them: a Cohort that has quota of its own, or one above
 // it, cannot be seen. So Free is what is certain, and Perhaps goes up to the borrowing limits.
-func FromOutside(seen []Seen) []Queue {
+func QueuesFromObserved(seen []ObservedQueue) []Queue {
 	tree := quota.NewTree()
 	for _, q := range seen {
 		tree.SetQueue(q.Name, q.Cohort, admission.Grants(q.Groups))
@@ -32,7 +32,7 @@ func FromOutside(seen []Seen) []Queue {
 		for _, g := range seen[i].Groups {
 			group := Group{Resources: g.Resources}
 			for _, f := range g.Flavors {
-				group.Flavors = append(group.Flavors, seen[i].room(tree, f, g.Resources))
+				group.Flavors = append(group.Flavors, seen[i].flavorQuota(tree, f, g.Resources))
 			}
 			out.Groups = append(out.Groups, group)
 		}
@@ -41,26 +41,26 @@ func FromOutside(seen []Seen) []Queue {
 	return queues
 }
 
-func (s *Seen) room(tree *quota.Tree, f admission.FlavorQuota, resources []string) Room {
-	room := Room{Flavor: f.Flavor}
+func (s *ObservedQueue) flavorQuota(tree *quota.Tree, f admission.FlavorQuota, resources []string) FlavorQuota {
+	room := FlavorQuota{Flavor: f.Flavor}
 	for _, resource := range resources {
 		name := quota.FlavorResource{Flavor: f.Flavor, Resource: resource}
 		cell := tree.Cell(s.Name, name)
 		limit := cell.SubtreeQuota()
 		if s.Cohort != "" {
-			limit = limit.Add(borrowing(f, resource))
+			limit = limit.Add(borrowingLimit(f, resource))
 		}
 		own, free := cell.SubtreeQuota().Sub(cell.Usage()).AtLeast(0), cell.Available().AtLeast(0)
-		room.Own = append(room.Own, min(own, free))
+		room.Nominal = append(room.Nominal, min(own, free))
 		room.Free = append(room.Free, free)
-		room.Perhaps = append(room.Perhaps, max(free, limit.Sub(cell.Usage())))
+		room.Potential = append(room.Potential, max(free, limit.Sub(cell.Usage())))
 		room.Largest = append(room.Largest, max(cell.PotentialAvailable(), limit))
 	}
 	return room
 }
 
-// borrowing is the limit of what the queue may borrow of a resource.
-func borrowing(f admission.FlavorQuota, resource string) amount.Amount {
+// borrowingLimit is the limit of what the queue may borrow of a resource.
+func borrowingLimit(f admission.FlavorQuota, resource string) amount.Amount {
 	for _, r := range f.Resources {
 		if r.Resource == resource {
 			return r.Borrowing

@@ -8,7 +8,7 @@ import (
 
 // yard is a cluster whose jobs wait for controllers, looked at by a fence.
 type yard struct {
-	promise Promise
+	promise Guarantee
 	uptime  time.Duration
 	waits   []Wait
 	removed map[string]bool
@@ -17,12 +17,12 @@ type yard struct {
 
 func (y *yard) look() string {
 	acted := noon.Add(y.acted)
-	y.promise = y.promise.Look(Backlog{
+	y.promise = y.promise.Observe(GuaranteeObservation{
 		Now: noon.Add(y.uptime), Uptime: y.uptime, Waits: y.waits,
-		Exists: func(id WaitID) bool { return !y.removed[id.Name] },
-		Acted:  func(string) time.Time { return acted },
+		Exists:               func(id WaitID) bool { return !y.removed[id.Name] },
+		LastControllerUpdate: func(string) time.Time { return acted },
 	})
-	return y.promise.Trouble()
+	return y.promise.Message()
 }
 
 // pass lets time pass and looks at its end.
@@ -48,12 +48,12 @@ func TestHowLongJobsMayWaitForTheirControllers(t *testing.T) {
 		stand time.Duration // for so long the promise stands, and no moment longer
 		says  string
 	}{
-		{"suspended, its pods active: whatever their grace is", waits("a", Told), 30 * time.Second, "team/a is suspended and keeps active pods"},
-		{"told to end: its pods have their grace", waits("a", Ended), 100 * time.Second, "keeps pods past their termination grace"},
-		{"evicted", waits("a", Released), 100 * time.Second, "was evicted and does not stop"},
-		{"not noticed", waits("a", Noticed), 60 * time.Second, "the controller of Job.batch team/a does not act"},
-		{"a grace below zero", odd(Ended, -time.Hour), 60 * time.Second, "past their termination grace"},
-		{"a grace beyond all measure", odd(Ended, 1<<63-1), longest, ""},
+		{"suspended, its pods active: whatever their grace is", waits("a", PodsTold), 30 * time.Second, "team/a is suspended and keeps active pods"},
+		{"told to end: its pods have their grace", waits("a", PodsEnd), 100 * time.Second, "keeps pods past their termination grace"},
+		{"evicted", waits("a", QuotaReleased), 100 * time.Second, "was evicted and does not stop"},
+		{"not noticed", waits("a", ControllerObserves), 60 * time.Second, "the controller of Job.batch team/a does not act"},
+		{"a grace below zero", odd(PodsEnd, -time.Hour), 60 * time.Second, "past their termination grace"},
+		{"a grace beyond all measure", odd(PodsEnd, 1<<63-1), longest, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			y := &yard{waits: []Wait{c.wait}, acted: -time.Hour}
@@ -77,7 +77,7 @@ func TestHowLongJobsMayWaitForTheirControllers(t *testing.T) {
 }
 
 func TestAWaitWhoseBeginningIsKnownCountsFromThere(t *testing.T) {
-	w := waits("a", Released)
+	w := waits("a", QuotaReleased)
 	w.Age = 101 * time.Second
 	if y := (&yard{waits: []Wait{w}}); y.look() == "" {
 		t.Error("a fence that has just begun believes in a job that has not stopped for long")
@@ -85,7 +85,7 @@ func TestAWaitWhoseBeginningIsKnownCountsFromThere(t *testing.T) {
 }
 
 func TestAWaitBeginsAnewForAnotherJobOfTheName(t *testing.T) {
-	y := &yard{waits: []Wait{waits("a", Told)}}
+	y := &yard{waits: []Wait{waits("a", PodsTold)}}
 	y.look()
 	y.uptime = 20 * time.Second
 	y.waits[0].UID = "another"
@@ -96,7 +96,7 @@ func TestAWaitBeginsAnewForAnotherJobOfTheName(t *testing.T) {
 }
 
 func TestAJobThatIsNotNoticedSaysNothingWhereItsControllerActsOnOthers(t *testing.T) {
-	y := &yard{waits: []Wait{waits("a", Noticed)}}
+	y := &yard{waits: []Wait{waits("a", ControllerObserves)}}
 	y.look()
 	for range 20 {
 		y.acted = y.uptime
@@ -114,7 +114,7 @@ func TestAJobThatIsNotNoticedSaysNothingWhereItsControllerActsOnOthers(t *testin
 }
 
 func TestWhatWasRemovedWhileItWasOverdueIsDoubtedUntilTheControllerActs(t *testing.T) {
-	y := &yard{waits: []Wait{waits("a", Told), waits("b", Told)}, removed: map[string]bool{}}
+	y := &yard{waits: []Wait{waits("a", PodsTold), waits("b", PodsTold)}, removed: map[string]bool{}}
 	y.look()
 	if y.pass(31*time.Second) == "" {
 		t.Fatal("nothing is overdue")
@@ -124,8 +124,8 @@ func TestWhatWasRemovedWhileItWasOverdueIsDoubtedUntilTheControllerActs(t *testi
 		t.Errorf("with the job the doubt is gone: %q", got)
 	}
 	y.acted = 32 * time.Second // as it was removed
-	if got := y.pass(time.Hour); got == "" || len(y.promise.Gone) != 1 {
-		t.Errorf("%q, remembers %v", got, y.promise.Gone)
+	if got := y.pass(time.Hour); got == "" || len(y.promise.Removed) != 1 {
+		t.Errorf("%q, remembers %v", got, y.promise.Removed)
 	}
 	y.acted = 33 * time.Second
 	if got := y.look(); got != "" {
@@ -134,7 +134,7 @@ func TestWhatWasRemovedWhileItWasOverdueIsDoubtedUntilTheControllerActs(t *testi
 }
 
 func TestAJobThatWasRemovedInTimeLeavesNoDoubt(t *testing.T) {
-	y := &yard{waits: []Wait{waits("a", Told)}, removed: map[string]bool{"a": true}}
+	y := &yard{waits: []Wait{waits("a", PodsTold)}, removed: map[string]bool{"a": true}}
 	y.look()
 	y.waits = nil
 	if got := y.pass(time.Hour); got != "" {
@@ -143,7 +143,7 @@ func TestAJobThatWasRemovedInTimeLeavesNoDoubt(t *testing.T) {
 }
 
 func TestAFenceThatTakesOverDoubtsWhatTheOneBeforeDoubted(t *testing.T) {
-	y := &yard{promise: Promise{Inherited: "job x does not stop"}, waits: []Wait{waits("a", Told)}}
+	y := &yard{promise: Guarantee{Inherited: "job x does not stop"}, waits: []Wait{waits("a", PodsTold)}}
 	for _, c := range []struct {
 		after time.Duration
 		want  string
