@@ -14,8 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/workload"
 )
 
@@ -165,12 +167,23 @@ func TestWhatIsInFlightIsNotOfferedTwice(t *testing.T) {
 	}
 }
 
+// listUnplaced lists the Workloads that some cluster cannot be offered. There are no terms without digest.
+func (st *testEnv) listUnplaced() []*tracker.Unplaced {
+	var list []*tracker.Unplaced
+	st.reconciler.tracker.do(func(t *tracker.Tracker) {
+		for _, cluster := range t.IneligibleClusters() {
+			list = append(list, t.ChangedTerms(cluster, admission.Key{Namespace: "team", Name: "gpu"}, 0)...)
+		}
+	})
+	return list
+}
+
 func TestChangedCapacityRequeuesUnplacedWorkloads(t *testing.T) {
 	st := newBestFitEnv(t, "w1")
 	st.startCapacityWatcher()
 	st.updateReport("w1", func(r *switchyard.CapacityReport) { r.ClusterQueues[0].Closed = "stopped" })
 	st.submit()
-	st.eventually("nobody can take it", func() bool { return len(st.reconciler.unplaced.list()) == 1 })
+	st.eventually("nobody can take it", func() bool { return len(st.listUnplaced()) == 1 })
 	if got := st.hubWorkload().Status.NominatedClusterNames; len(got) != 0 {
 		t.Fatalf("nominated %v", got)
 	}
@@ -217,7 +230,7 @@ func TestTheReportedReasonIsTheLatest(t *testing.T) {
 
 func TestChangesOfFreeCapacityRequeueNothing(t *testing.T) {
 	st := newFilteredEnv(t, 0)
-	st.eventually("it is known whom news concern", func() bool { return len(st.reconciler.unplaced.list()) == 1 })
+	st.eventually("it is known whom news concern", func() bool { return len(st.listUnplaced()) == 1 })
 	news := &CapacityWatcher{Reconciler: st.reconciler, Clock: clock.RealClock{}}
 	st.updateReport("w2", func(r *switchyard.CapacityReport) {
 		figures := &r.ClusterQueues[0].Groups[0].Flavors[0]
@@ -227,12 +240,12 @@ func TestChangesOfFreeCapacityRequeueNothing(t *testing.T) {
 	if woken := news.requeueAffected(); woken != 0 {
 		t.Errorf("%d were woken", woken)
 	}
-	before := st.reconciler.unplaced.list()[0].ineligible
+	before := st.listUnplaced()[0].Ineligible
 	st.updateReport("w2", func(r *switchyard.CapacityReport) { r.Kinds = nil })
 	st.eventually("other kinds are news", func() bool {
 		news.requeueAffected()
-		now := st.reconciler.unplaced.list()
-		return len(now) == 1 && !slices.Equal(now[0].ineligible, before)
+		now := st.listUnplaced()
+		return len(now) == 1 && !slices.Equal(now[0].Ineligible, before)
 	})
 }
 

@@ -3,18 +3,17 @@ package controller
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
@@ -66,13 +65,11 @@ func (r *WorkloadReconciler) buildView(ctx context.Context, s *workloadScope, na
 		setFenceStatus(&v, state.Fencing, notes)
 		r.setLeaseState(&v, o.Kind, state.Fencing, s.observed.Now)
 	}
-	v.Offer.StartedAt = r.inFlight.sentAt(name, s.key(), s.state.Epoch)
-	r.preemptionGates.applyTo(s.key(), &v, s.state.Epoch)
-	v.Copy = o.Plausible(v.Copy)
 	m := notes.clusterAnnotations
 	v.Operator.DeclaredGone, v.Operator.Cordoned = m.declaredGone, m.cordoned || m.draining || m.declaredGone
 	v.Operator.BeingDrained = m.draining
-	v.Operator.Draining = m.draining && r.drainTargets.contains(name, s.key())
+	r.tracker.do(func(t *tracker.Tracker) { t.AddTo(trackedWorkload(o), s.state.Epoch, &v) })
+	v.Copy = o.Plausible(v.Copy)
 	if since, is := replacedSince(notes, state, s.observed.Now); is && forbidsOverlap(s.policy) && !o.Deleted {
 		return unreachableView(v, since)
 	}
@@ -183,9 +180,9 @@ func deletedJobFacts(o mirror.Original, last client.Object) dispatch.Job {
 func (r *WorkloadReconciler) clusterLink(ctx context.Context, name string, state fleet.State, known bool) dispatch.Link {
 	switch {
 	case !known:
-		return r.missingClusters.link(ctx, r.Client, name)
+		return r.missingLink(ctx, name)
 	case state.Connected:
-		r.missingClusters.forget(name)
+		r.tracker.do(func(t *tracker.Tracker) { t.ClusterFound(name) })
 	}
 	return linkFromState(state)
 }
@@ -201,31 +198,13 @@ func linkFromState(state fleet.State) dispatch.Link {
 	return dispatch.Link{State: dispatch.Unreachable, Since: state.LostSince, NeverConnected: !state.EverConnected, Untried: state.Failures == 0}
 }
 
-// missingClusterTracker remembers since when a name is known to be that of no MultiKueueCluster.
-type missingClusterTracker struct {
-	clock        clock.PassiveClock
-	mu           sync.Mutex
-	missingSince map[string]time.Time
-}
-
-func (a *missingClusterTracker) link(ctx context.Context, c client.Reader, name string) dispatch.Link {
-	if err := c.Get(ctx, client.ObjectKey{Name: name}, &kueue.MultiKueueCluster{}); !apierrors.IsNotFound(err) {
-		a.forget(name)
+// missingLink is the connection to a cluster without a supervisor: unknown if there is a MultiKueueCluster of the name, else lost since
+// that was seen first.
+func (r *WorkloadReconciler) missingLink(ctx context.Context, name string) dispatch.Link {
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: name}, &kueue.MultiKueueCluster{}); !apierrors.IsNotFound(err) {
+		r.tracker.do(func(t *tracker.Tracker) { t.ClusterFound(name) })
 		return dispatch.Link{State: dispatch.Unknown}
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.missingSince == nil {
-		a.missingSince = map[string]time.Time{}
-	}
-	if _, known := a.missingSince[name]; !known {
-		a.missingSince[name] = a.clock.Now()
-	}
-	return dispatch.Link{State: dispatch.Unreachable, Since: a.missingSince[name], NeverConnected: true}
-}
-
-func (a *missingClusterTracker) forget(name string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.missingSince, name)
+	since := readTracker(r.tracker, func(t *tracker.Tracker) time.Time { return t.MissingSince(name, r.Clock.Now()) })
+	return dispatch.Link{State: dispatch.Unreachable, Since: since, NeverConnected: true}
 }

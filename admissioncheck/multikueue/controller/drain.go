@@ -5,44 +5,17 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
 )
-
-// drainTargets remembers which Workloads are to be moved off each cluster now.
-type drainTargets struct {
-	mu        sync.Mutex
-	workloads map[string][]types.NamespacedName
-}
-
-// contains reports whether it is the Workload's turn to leave the cluster.
-func (d *drainTargets) contains(cluster string, key types.NamespacedName) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Contains(d.workloads[cluster], key)
-}
-
-// set gives the turn to the Workloads, or to nobody.
-func (d *drainTargets) set(cluster string, keys []types.NamespacedName) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(keys) == 0 {
-		delete(d.workloads, cluster)
-		return
-	}
-	if d.workloads == nil {
-		d.workloads = map[string][]types.NamespacedName{}
-	}
-	d.workloads[cluster] = keys
-}
 
 // Drainer moves the jobs off clusters that are being drained, one job of a cluster at a time, with all its Workloads: every few seconds
 // the next one, last admitted first, because it loses the least work, and those who have run for long may finish by themselves.
@@ -52,12 +25,7 @@ type Drainer struct {
 	// Interval is the time between two jobs of one cluster.
 	Interval time.Duration
 	Clock    clock.WithTicker
-
-	tried map[string]triedWorkloads
 }
-
-// triedWorkloads are those who had their turn to leave a cluster, and are there still.
-type triedWorkloads map[types.NamespacedName]struct{}
 
 // drainInterval is how often a Workload is moved off a cluster that is being drained.
 const drainInterval = 10 * time.Second
@@ -80,65 +48,48 @@ func (d *Drainer) drainClusters(ctx context.Context) {
 	}
 	for i := range clusters.Items {
 		name := clusters.Items[i].Name
-		var next []types.NamespacedName
-		if parseClusterAnnotations(&clusters.Items[i]).draining {
-			next = d.selectWorkloads(ctx, name)
-		} else {
-			delete(d.tried, name)
+		r := d.Reconciler
+		if !parseClusterAnnotations(&clusters.Items[i]).draining {
+			r.tracker.do(func(t *tracker.Tracker) { t.EndDrain(name) })
+			continue
 		}
-		d.Reconciler.drainTargets.set(name, next)
-		for _, key := range next {
-			d.Reconciler.Fleet.WorkloadRequests().Enqueue(key, 0)
+		for _, key := range d.selectWorkloads(ctx, name) {
+			r.Fleet.WorkloadRequests().Enqueue(namespacedName(key), 0)
 		}
 	}
 }
 
-// selectWorkloads chooses who leaves a cluster next: one Workload and its siblings there, or nobody if none runs there. When all had a turn,
-// they begin anew.
-func (d *Drainer) selectWorkloads(ctx context.Context, cluster string) []types.NamespacedName {
-	there := d.listBoundWorkloads(ctx, cluster)
-	if len(there) == 0 {
+// selectWorkloads gives the turn to leave a cluster to the next Workload and its siblings there, or to none if none runs there, and
+// returns them. When all had a turn, they begin anew.
+func (d *Drainer) selectWorkloads(ctx context.Context, cluster string) (gang []admission.Key) {
+	defer func() {
+		d.Reconciler.tracker.do(func(t *tracker.Tracker) { t.SetDrainTargets(cluster, gang) })
+	}()
+	bound := d.listBoundWorkloads(ctx, cluster)
+	keys := make([]admission.Key, 0, len(bound))
+	for _, wl := range bound {
+		keys = append(keys, admissionKey(client.ObjectKeyFromObject(wl)))
+	}
+	var first int
+	d.Reconciler.tracker.do(func(t *tracker.Tracker) {
+		next, _ := t.NextToDrain(cluster, keys)
+		first = slices.Index(keys, next)
+	})
+	if first < 0 {
 		return nil
 	}
-	first, had := d.tried[cluster].selectNext(there)
-	gang := []types.NamespacedName{client.ObjectKeyFromObject(first)}
-	siblings, err := d.Reconciler.listSiblings(ctx, first)
+	gang = []admission.Key{keys[first]}
+	siblings, err := d.Reconciler.listSiblings(ctx, bound[first])
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Drain a cluster")
 		return nil
 	}
 	for i := range siblings {
 		if isBoundTo(&siblings[i], cluster) {
-			gang = append(gang, client.ObjectKeyFromObject(&siblings[i]))
+			gang = append(gang, admissionKey(client.ObjectKeyFromObject(&siblings[i])))
 		}
 	}
-	for _, key := range gang {
-		had[key] = struct{}{}
-	}
-	if d.tried == nil {
-		d.tried = map[string]triedWorkloads{}
-	}
-	d.tried[cluster] = had
 	return gang
-}
-
-// selectNext returns the first of those there, of whom there is at least one, that had no turn, and those that had one; if all had one,
-// none had.
-func (p triedWorkloads) selectNext(there []*kueue.Workload) (*kueue.Workload, triedWorkloads) {
-	var first *kueue.Workload
-	had := make(triedWorkloads, len(there))
-	for _, wl := range there {
-		key := client.ObjectKeyFromObject(wl)
-		if _, is := p[key]; is {
-			had[key] = struct{}{}
-		} else if first == nil {
-			first = wl
-		}
-	}
-	if first == nil {
-		return there[0], triedWorkloads{}
-	}
-	return first, had
 }
 
 // isBoundTo reports whether a Workload is bound to a cluster and has not been given up there.

@@ -11,6 +11,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/workload"
@@ -79,27 +80,19 @@ func setState(wl *kueue.Workload, s dispatch.State, now time.Time) {
 	})
 }
 
-// loserRemovalTimeout is how long the winner's job waits for the losers' copies to be gone.
-const loserRemovalTimeout = time.Second
-
-// deferJobCreation keeps the contract's order of removing the losers before the job is created (contract: multikueue.md 4 case 6b),
-// as long as they are quick about it: safety does not depend on it, and a slow loser must not delay the winner.
+// deferJobCreation leaves out the creation of the winner's job while the removal of losers is under way.
 func (r *WorkloadReconciler) deferJobCreation(s *workloadScope, actions []dispatch.Action) []dispatch.Action {
-	creates := slices.ContainsFunc(actions, isVerb(dispatch.CreateJob))
-	if !creates || !slices.ContainsFunc(actions, func(a dispatch.Action) bool { return r.isRemovalPending(s, a) }) {
-		r.awaitingLosers.forget(s.key())
-		return actions
+	pending := map[string]bool{}
+	for _, a := range actions {
+		pending[a.Cluster] = pending[a.Cluster] || r.isRemovalPending(s, a)
 	}
-	until := r.awaitingLosers.getOrSet(s.key(), s.observed.Now).Add(loserRemovalTimeout)
-	if !s.observed.Now.Before(until) {
-		return actions
-	}
+	var until time.Time
+	r.tracker.do(func(t *tracker.Tracker) {
+		isPending := func(a dispatch.Action) bool { return pending[a.Cluster] }
+		actions, until = t.DeferJobCreation(trackedWorkload(s.original), actions, isPending, s.observed.Now)
+	})
 	s.retryAt = kube.Earliest(s.retryAt, until)
-	return slices.DeleteFunc(slices.Clone(actions), isVerb(dispatch.CreateJob))
-}
-
-func isVerb(verb dispatch.Verb) func(dispatch.Action) bool {
-	return func(a dispatch.Action) bool { return a.Verb == verb }
+	return actions
 }
 
 // isRemovalPending reports whether an action is a removal that has not failed yet.
@@ -117,10 +110,12 @@ func (r *WorkloadReconciler) isRemovalPending(s *workloadScope, a dispatch.Actio
 // is not looked at any more.
 func (r *WorkloadReconciler) submitActions(s *workloadScope, actions []dispatch.Action) {
 	parts := map[string][]fleet.Action{}
-	for _, a := range actions {
-		if a.Verb == dispatch.OpenGate {
-			r.preemptionGates.recordRequest(s.key(), a.Cluster, a.Epoch, s.observed.Now)
+	r.tracker.do(func(t *tracker.Tracker) {
+		for _, a := range actions {
+			t.Submitted(trackedWorkload(s.original), a, s.observed.Now)
 		}
+	})
+	for _, a := range actions {
 		if a.Remote() {
 			parts[a.Cluster] = append(parts[a.Cluster], r.buildFleetAction(s, a))
 		}

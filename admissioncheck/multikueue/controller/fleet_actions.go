@@ -2,15 +2,19 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/admissioncheck/multikueue/tracker"
 	"switchyard.dev/worker/kube"
 )
 
@@ -64,11 +68,11 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 			if err := current(ctx); err != nil {
 				return nil, err
 			}
-			r.inFlight.recordSend(a.Cluster, o.Key(), a.Epoch, r.Clock.Now())
+			r.recordSent(o, a)
 			created, other, err := o.CreateOffer(ctx, c, a.Epoch)
 			if created {
 				countDispatched(o.Workload, a.Cluster)
-				r.inFlight.recordOffer(a.Cluster, o.Key(), r.Clock.Now())
+				r.recordAnswer(o, a, tracker.Answer{Created: true})
 			}
 			return evidence(other, err)
 		}
@@ -86,7 +90,7 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 	case dispatch.Retract:
 		sure, connection := r.newRemovalGuard(s, seen), r.connectionNumber(a.Cluster)
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
-			left := r.removals.withoutRemoved(seen, connection, r.Clock.Now())
+			left := r.withoutRemoved(seen, connection)
 			if left == (mirror.Found{}) && seen != left {
 				return nil, nil // it was answered, and is not seen yet
 			}
@@ -94,14 +98,16 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 				BelowEpoch: a.Epoch, SpareJob: a.SpareFinished, Foreground: a.Foreground, Seen: left, Confirm: sure,
 			})
 			if err == nil && spared == nil {
-				r.removals.record(removedUIDs(o, left, a.Epoch), connection, r.Clock.Now())
+				r.recordAnswer(o, a, tracker.Answer{Removed: removedUIDs(o, left, a.Epoch), Connection: connection})
 			}
 			return evidence(spared, err)
 		}
 	case dispatch.OpenGate:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
-			now := r.Clock.Now()
-			return nil, r.preemptionGates.trackCall(o.Key(), a.Cluster, a.Epoch, now, func() error { return o.OpenPreemptionGate(ctx, c, a.Epoch, now) })
+			r.recordSent(o, a)
+			err := o.OpenPreemptionGate(ctx, c, a.Epoch, r.Clock.Now())
+			r.recordAnswer(o, a, tracker.Answer{Refused: isDefiniteRefusal(err)})
+			return nil, err
 		}
 	case dispatch.EvictRemote:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
@@ -117,6 +123,24 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 		panic("controller: " + string(a.Verb) + " is not for a worker")
 	}
 	return action
+}
+
+func (r *WorkloadReconciler) recordSent(o mirror.Original, a dispatch.Action) {
+	r.tracker.do(func(t *tracker.Tracker) { t.Sent(trackedWorkload(o), a, r.Clock.Now()) })
+}
+
+func (r *WorkloadReconciler) recordAnswer(o mirror.Original, a dispatch.Action, answer tracker.Answer) {
+	r.tracker.do(func(t *tracker.Tracker) { t.Answered(trackedWorkload(o), a, answer, r.Clock.Now()) })
+}
+
+// isDefiniteRefusal tells an answer of a server that has done nothing from everything else.
+func isDefiniteRefusal(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout
 }
 
 // collisionRecheckInterval is how often a name that a foreign object bears, or one that has lost our label, is looked at again: it is not

@@ -17,6 +17,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/tracker"
 )
 
 // The metrics about each cluster; they go with it. The outcomes of an offer are the values of outcomes below, the causes of
@@ -48,7 +49,12 @@ func (r *WorkloadReconciler) recordMetrics(s *workloadScope, plan dispatch.Plan)
 	if winner == "" || s.state.Bound != "" {
 		return
 	}
-	if took, ok := r.inFlight.recordBound(winner, s.key(), s.observed.Now); ok && r.isKnownCluster(winner) {
+	var took time.Duration
+	var known bool
+	r.tracker.do(func(t *tracker.Tracker) {
+		took, known = t.Bound(trackedWorkload(s.original), s.state, s.observed, s.policy, plan)
+	})
+	if known && r.isKnownCluster(winner) {
 		offerLatency.WithLabelValues(winner).Observe(took.Seconds())
 	}
 	for _, v := range s.observed.Clusters {
@@ -58,30 +64,10 @@ func (r *WorkloadReconciler) recordMetrics(s *workloadScope, plan dispatch.Plan)
 			outcome = outcomeWon
 		case !slices.Contains(s.state.Nominated, v.Name), !r.isKnownCluster(v.Name):
 			continue
-		case hasRefused(s.state, v):
+		case s.state.HasRefused(v):
 			outcome = outcomeRefused
 		}
 		offersTotal.WithLabelValues(v.Name, outcome).Inc()
-	}
-	if s.policy.Dispatcher == dispatch.BestFit {
-		r.recordMisses(s, winner)
-	}
-}
-
-// hasRefused reports whether a cluster has said that it does not take the offer.
-func hasRefused(s dispatch.State, v dispatch.ClusterView) bool {
-	return v.Copy.Refused || v.Copy.Evicted || s.TroubleOn(v) != ""
-}
-
-// recordMisses holds it against the clusters that they said nothing to what they were offered before the winner was. A refusal is an
-// answer, and one about this Workload alone.
-func (r *WorkloadReconciler) recordMisses(s *workloadScope, winner string) {
-	at := func(name string) time.Time { return r.inFlight.sentAt(name, s.key(), s.state.Epoch) }
-	for _, v := range s.observed.Clusters {
-		offered := v.Name != winner && slices.Contains(s.state.Nominated, v.Name)
-		if sent := at(v.Name); offered && !hasRefused(s.state, v) && !sent.IsZero() && sent.Before(at(winner)) {
-			r.inFlight.recordMiss(v.Name, s.observed.Now)
-		}
 	}
 }
 
@@ -93,7 +79,7 @@ func (r *WorkloadReconciler) isKnownCluster(cluster string) bool {
 
 // forgetCluster drops what is known of a cluster that is no more.
 func (r *WorkloadReconciler) forgetCluster(cluster string) {
-	r.inFlight.forget(cluster)
+	r.tracker.do(func(t *tracker.Tracker) { t.ForgetCluster(cluster) })
 	r.capacities.forget(cluster)
 	of := prometheus.Labels{"cluster": cluster}
 	offersTotal.DeletePartialMatch(of)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
@@ -16,7 +17,7 @@ import (
 
 // newMetricsReconciler is a Resolver with a fleet of the named clusters, none of which is ever reached.
 func newMetricsReconciler(names ...string) *WorkloadReconciler {
-	r := &WorkloadReconciler{}
+	r := NewWorkloadReconciler(&WorkloadReconciler{Clock: clock.RealClock{}})
 	r.Fleet = fleet.New(fleet.Options{OnRemoved: r.forgetCluster})
 	for _, name := range names {
 		r.Fleet.Connect(name, fleet.Credentials{Fingerprint: name})

@@ -18,6 +18,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	"switchyard.dev/admissioncheck/multikueue/placement"
+	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/workload"
 )
@@ -33,7 +34,7 @@ type workloadScope struct {
 	// choices are what placement says of the clusters; empty if it was not asked.
 	choices []placement.Choice
 	// ineligible are the clusters that it cannot be offered for what they say of themselves.
-	ineligible []ineligibleCluster
+	ineligible []tracker.Ineligible
 	// clusterInfos are those of the clusters looked at.
 	clusterInfos map[string]clusterInfo
 	// preferredClusters are the clusters that somebody would rather have it on, the most wanted first.
@@ -154,13 +155,7 @@ func (r *WorkloadReconciler) observeDeleted(ctx context.Context, key client.Obje
 		return !hasOwnObjects(v) || r.keepsOrphan(ctx, v.Name, ghost)
 	})
 	if len(s.observed.Clusters) == 0 {
-		r.awaitingLosers.forget(key)
-		r.awaitingFinish.forget(key)
-		r.statusCopies.forget(key)
-		r.preemptionGates.forget(key)
-		r.orphans.forget(key)
-		r.unplaced.update(key, nil)
-		r.inFlight.removeExcept(key)
+		r.tracker.do(func(t *tracker.Tracker) { t.ForgetWorkload(admissionKey(key)) })
 		r.Fleet.ForgetWorkload(key)
 		return nil, nil
 	}

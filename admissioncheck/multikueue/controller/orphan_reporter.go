@@ -84,7 +84,7 @@ func (o *OrphanReporter) reportAll(ctx context.Context) error {
 	if err := o.Client.List(ctx, list); err != nil {
 		return fmt.Errorf("list the clusters: %w", err)
 	}
-	o.Reconciler.orphans.setAdoptedHubs(parseAdoptedHubs(list.Items))
+	o.Reconciler.adoptedHubs.set(parseAdoptedHubs(list.Items))
 	o.deleteStaleMetrics(list.Items)
 	for i := range list.Items {
 		cluster := &list.Items[i]

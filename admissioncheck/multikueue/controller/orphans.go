@@ -2,10 +2,8 @@ package controller
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,74 +16,43 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
-// orphanTracker is what tells copies that this hub may remove, because it has seen or has on record that their Workload went, from
-// those that it must leave to people.
-type orphanTracker struct {
-	adoptedHubs atomic.Pointer[[]types.UID] // hubs whose objects are this one's
+// adoptedHubs are the identities of former hubs whose objects are this hub's. The zero value has none.
+type adoptedHubs struct{ list atomic.Pointer[[]types.UID] }
 
-	mu           sync.Mutex
-	observedUIDs map[client.ObjectKey]string // Workloads seen by this program, of which the hub's record would not tell
-	deleted      map[client.ObjectKey]bool   // Workloads that were seen to go, as long as there may be something of them on workers
-}
-
-// listAdoptedHubs are the identities of former hubs whose objects are this hub's.
-func (o *orphanTracker) listAdoptedHubs() []types.UID {
-	if list := o.adoptedHubs.Load(); list != nil {
+func (a *adoptedHubs) get() []types.UID {
+	if list := a.list.Load(); list != nil {
 		return *list
 	}
 	return nil
 }
 
-func (o *orphanTracker) setAdoptedHubs(hubs []types.UID) { o.adoptedHubs.Store(&hubs) }
-
-func (o *orphanTracker) forget(key client.ObjectKey) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.observedUIDs, key)
-	delete(o.deleted, key)
-}
-
-// recordDeletion notes that a Workload goes.
-func (o *orphanTracker) recordDeletion(key client.ObjectKey) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.deleted == nil {
-		o.deleted = map[client.ObjectKey]bool{}
-	}
-	o.deleted[key] = true
-}
-
-func (o *orphanTracker) wasDeleted(key client.ObjectKey) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.deleted[key]
-}
+func (a *adoptedHubs) set(hubs []types.UID) { a.list.Store(&hubs) }
 
 // OwnsWorkload tells whether a Workload is the hub's as far as this program knows: its cache has it, or had it. What else clusters show
 // anybody may have made who may make jobs there.
 func (r *WorkloadReconciler) OwnsWorkload(key client.ObjectKey) bool {
-	return !r.isWorkloadMissing(context.Background(), key) || r.orphans.wasDeleted(key)
+	return !r.isWorkloadMissing(context.Background(), key) ||
+		readTracker(r.tracker, func(t *tracker.Tracker) bool { return t.WasDeleted(admissionKey(key)) })
 }
 
 // deletionRecorder passes all events of Workloads and notes which of them go.
 func (r *WorkloadReconciler) deletionRecorder() predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
-		r.orphans.recordDeletion(client.ObjectKeyFromObject(e.Object))
+		key := admissionKey(client.ObjectKeyFromObject(e.Object))
+		r.tracker.do(func(t *tracker.Tracker) { t.RecordDeleted(key) })
 		return true
 	}}
 }
 
 // requeueDeleted makes those be looked at again that were seen to go: a cluster that showed something of them is no more.
 func (r *WorkloadReconciler) requeueDeleted() {
-	r.orphans.mu.Lock()
-	keys := slices.Collect(maps.Keys(r.orphans.deleted))
-	r.orphans.mu.Unlock()
-	for _, key := range keys {
-		r.Fleet.WorkloadRequests().EnqueueLowPriority(key)
+	for _, key := range readTracker(r.tracker, (*tracker.Tracker).DeletedWorkloads) {
+		r.Fleet.WorkloadRequests().EnqueueLowPriority(namespacedName(key))
 	}
 }
 
@@ -95,12 +62,7 @@ func (r *WorkloadReconciler) recordObserved(o mirror.Original, seen mirror.Found
 	if o.Deleted || !r.isUnrecorded(o, seen) {
 		return
 	}
-	r.orphans.mu.Lock()
-	defer r.orphans.mu.Unlock()
-	if r.orphans.observedUIDs == nil {
-		r.orphans.observedUIDs = map[client.ObjectKey]string{}
-	}
-	r.orphans.observedUIDs[o.Key()] = string(o.Workload.UID)
+	r.tracker.do(func(t *tracker.Tracker) { t.Witness(trackedWorkload(o)) })
 }
 
 // isUnrecorded tells whether something that is seen was made in a time that the hub has no record of, or by a hub that it has
@@ -122,9 +84,9 @@ func (r *WorkloadReconciler) keepsOrphan(ctx context.Context, cluster string, gh
 	if !seen.MayRun() || !r.isUnrecorded(ghost, seen) {
 		return false
 	}
-	r.orphans.mu.Lock()
-	owner, witnessed := r.orphans.observedUIDs[ghost.Key()]
-	r.orphans.mu.Unlock()
+	var owner string
+	var witnessed bool
+	r.tracker.do(func(t *tracker.Tracker) { owner, witnessed = t.WitnessedUID(admissionKey(ghost.Key())) })
 	made := time.Time{}
 	for _, obj := range seen.Objects() {
 		if witnessed && obj.GetAnnotations()[switchyard.OwnerUIDAnnotation] != owner {
@@ -158,7 +120,7 @@ func (s orphansByHub) add(hub types.UID, key client.ObjectKey) {
 
 // listOrphans looks through the informers of a cluster.
 func (r *WorkloadReconciler) listOrphans(ctx context.Context, cluster string, kinds []fleet.WatchedKind) orphansByHub {
-	found, own, adopted := orphansByHub{}, r.Hub.identity(), r.orphans.listAdoptedHubs()
+	found, own, adopted := orphansByHub{}, r.Hub.identity(), r.adoptedHubs.get()
 	for _, kind := range kinds {
 		for _, obj := range r.Fleet.List(cluster, kind.GVK) {
 			key, ok := kind.WorkloadKey(obj)

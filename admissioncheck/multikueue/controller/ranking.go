@@ -8,6 +8,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/placement"
+	"switchyard.dev/admissioncheck/multikueue/tracker"
 	"switchyard.dev/admissioncheck/multikueue/wire"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
@@ -26,7 +27,7 @@ func (r *WorkloadReconciler) rankClusters(ctx context.Context, s *workloadScope)
 	if !chooses && !isLeavingCluster(s) || !l.Quota.Reserved || l.Finished || l.Deleted || l.Quota.Evicted {
 		return
 	}
-	s.policy.HedgeAfter = r.inFlight.hedgeDelay(s.state.Nominated)
+	s.policy.HedgeAfter = readTracker(r.tracker, func(t *tracker.Tracker) time.Duration { return t.HedgeDelay(s.state.Nominated) })
 	field := r.buildPlacementClusters(ctx, s)
 	s.choices = placement.Rank(r.buildPlacementRequest(s), field)
 	s.ineligible = r.listIneligibleClusters(s, field)
@@ -45,14 +46,14 @@ func (r *WorkloadReconciler) rankClusters(ctx context.Context, s *workloadScope)
 }
 
 // listIneligibleClusters are the clusters that the Workload cannot be offered for what they say of themselves.
-func (r *WorkloadReconciler) listIneligibleClusters(s *workloadScope, field []placement.Cluster) []ineligibleCluster {
-	var kept []ineligibleCluster
+func (r *WorkloadReconciler) listIneligibleClusters(s *workloadScope, field []placement.Cluster) []tracker.Ineligible {
+	var kept []tracker.Ineligible
 	for _, choice := range s.choices {
 		if choice.Eligible || choice.Reason == placement.Cordoned || choice.Reason == placement.Refused {
 			continue
 		}
 		at := slices.IndexFunc(field, func(c placement.Cluster) bool { return c.Name == choice.Cluster })
-		kept = append(kept, ineligibleCluster{choice.Cluster, r.capacities.termsFor(choice.Cluster, field[at].Capacity, localQueueKey(s.original.Workload))})
+		kept = append(kept, tracker.Ineligible{Cluster: choice.Cluster, Terms: r.capacities.termsFor(choice.Cluster, field[at].Capacity, localQueueKey(s.original.Workload))})
 	}
 	return kept
 }
@@ -129,56 +130,36 @@ func (r *WorkloadReconciler) buildPlacementClusters(ctx context.Context, s *work
 			Name: v.Name, Capacity: capacity, Cordoned: v.Operator.Cordoned, Degraded: v.Health.Degraded, OnTrial: v.Health.OnTrial, Weight: r.lookupClusterInfo(ctx, s, v.Name).weight,
 			Offered: v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == s.state.Epoch,
 		}
-		cluster.Troubles = r.inFlight.countMisses(v.Name, s.observed.Now)
-		var counted time.Time
+		var reportedAt time.Time
 		if capacity != nil {
-			counted = capacity.At
+			reportedAt = capacity.At
 		}
-		cluster.InFlight = r.inFlight.rivalClaims(v.Name, s.key(), counted, s.observed.Now)
+		r.tracker.do(func(t *tracker.Tracker) {
+			cluster.Troubles = t.Misses(v.Name, s.observed.Now)
+			cluster.InFlight = t.InFlight(v.Name, admissionKey(s.key()), reportedAt, s.observed.Now)
+		})
 		field = append(field, cluster)
 	}
 	return field
 }
 
-// assumeNominations enters into the books what a plan is about to do, so that the next Workload is not offered the same room.
+// assumeNominations records what a plan is about to do, so that the next Workload is not offered the same quota.
 func (r *WorkloadReconciler) assumeNominations(s *workloadScope, plan dispatch.Plan) {
-	for i := range s.choices {
-		choice := &s.choices[i]
-		if slices.Contains(plan.Next.Nominated, choice.Cluster) && !slices.Contains(s.state.Nominated, choice.Cluster) {
-			r.inFlight.recordNomination(choice.Cluster, s.key(), choice.Claims, s.observed.Now)
+	r.tracker.do(func(t *tracker.Tracker) {
+		for i := range s.choices {
+			choice := &s.choices[i]
+			if slices.Contains(plan.Next.Nominated, choice.Cluster) && !slices.Contains(s.state.Nominated, choice.Cluster) {
+				t.Assume(trackedWorkload(s.original), choice.Cluster, choice.Claims, s.observed.Now)
+			}
 		}
-	}
+	})
 }
 
-// updateTrackers brings the books up to date with what is stored and seen, and remembers whom news of capacity concern.
-func (r *WorkloadReconciler) updateTrackers(s *workloadScope, plan dispatch.Plan) {
-	l, key := s.observed.Local, s.key()
-	r.unplaced.update(key, newUnplacedWorkload(s))
-	switch {
-	case l.Deleted || l.Finished:
-		r.inFlight.removeExcept(key)
-		return
-	case !l.Quota.Reserved || s.state.Retreating():
-		r.inFlight.removeStored(key)
-		return
-	}
-	wanted := slices.Concat(s.state.Nominated, plan.Next.Nominated)
-	if s.state.Bound != "" {
-		wanted = []string{s.state.Bound}
-	}
-	r.inFlight.removeExcept(key, wanted...)
-	for _, v := range s.observed.Clusters {
-		if v.Name != s.state.Bound && !slices.Contains(s.state.Nominated, v.Name) {
-			continue
-		}
-		r.inFlight.recordStored(v.Name, key, reservedAt(v.Copy), s.observed.Now)
-	}
-}
-
-// reservedAt is when a copy got quota; zero while it has none.
-func reservedAt(c dispatch.Copy) time.Time {
-	if !c.QuotaReserved {
-		return time.Time{}
-	}
-	return c.Since
+// observeDone tells the tracker what was decided and carried out.
+func (r *WorkloadReconciler) observeDone(s *workloadScope, plan dispatch.Plan) {
+	r.tracker.do(func(t *tracker.Tracker) {
+		t.SetUnplaced(admissionKey(s.key()), newUnplaced(s))
+		t.Observe(trackedWorkload(s.original), s.state, s.observed, plan)
+		t.Expire(s.observed.Now)
+	})
 }

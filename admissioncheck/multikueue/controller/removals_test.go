@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -16,6 +15,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
@@ -77,36 +77,15 @@ func TestARemovalOfAnOlderEpochSaysNothingOfALaterOne(t *testing.T) {
 	}
 }
 
-func TestRemovalsAreRememberedForAWhileAndNotForEver(t *testing.T) {
-	var m removalCache
-	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{UID: "workload"}}
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{UID: "job"}}
-	both := mirror.Found{Workload: wl, Job: job}
-	m.record([]types.UID{"job"}, 1, noon)
-	if got := m.withoutRemoved(both, 1, noon); got.Workload == nil || got.Job != nil {
-		t.Errorf("left after the job: %+v", got)
-	}
-	if got := m.withoutRemoved(both, 2, noon); got != both {
-		t.Errorf("over another connection, which shows both, are left %+v", got)
-	}
-	m.record([]types.UID{"workload"}, 1, noon.Add(removalTTL-1))
-	if got := m.withoutRemoved(both, 1, noon.Add(2*removalTTL-2)); got != (mirror.Found{}) {
-		t.Errorf("left after both: %+v", got)
-	}
-	if got := m.withoutRemoved(both, 1, noon.Add(4*removalTTL)); got != both {
-		t.Errorf("remembered for too long: %+v", got)
-	}
-}
-
 func TestACopyThatWaitsForOurFinalizerIsRemovedAgain(t *testing.T) {
-	var m removalCache
-	m.record([]types.UID{"workload"}, 1, noon)
+	r := NewWorkloadReconciler(&WorkloadReconciler{Clock: clocktesting.NewFakePassiveClock(noon)})
+	r.recordAnswer(mirror.Original{Workload: &kueue.Workload{}}, dispatch.Action{Verb: dispatch.Retract}, tracker.Answer{Removed: []string{"workload"}, Connection: 1})
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{UID: "workload", Finalizers: []string{kueue.ResourceInUseFinalizer}}}
-	if got := m.withoutRemoved(mirror.Found{Workload: wl}, 1, noon); got.Workload != nil {
+	if got := r.withoutRemoved(mirror.Found{Workload: wl}, 1); got.Workload != nil {
 		t.Error("its removal is not seen yet")
 	}
 	wl.DeletionTimestamp = ptr.To(metav1.NewTime(noon.Add(time.Second)))
-	if got := m.withoutRemoved(mirror.Found{Workload: wl}, 1, noon); got.Workload == nil {
+	if got := r.withoutRemoved(mirror.Found{Workload: wl}, 1); got.Workload == nil {
 		t.Error("nobody takes the finalizer off")
 	}
 }

@@ -135,7 +135,7 @@ func buildComponents(mgr ctrl.Manager, s Settings) (*WorkloadReconciler, *Garbag
 	options.AffectedWorkloads, options.OnRemoved, options.OwnsWorkload = r.AffectedWorkloads, r.forgetCluster, r.OwnsWorkload
 	options.Lease = &fleet.LeaseOptions{
 		Namespace: s.Namespace, Name: fence.LeaseName(s.Origin), Duration: s.Policy.LeaseDuration, IsNeeded: r.IsLeaseNeeded,
-		Margin: s.Policy.SkewMargin, Identity: r.Hub.identity, AdoptedIdentities: r.orphans.listAdoptedHubs,
+		Margin: s.Policy.SkewMargin, Identity: r.Hub.identity, AdoptedIdentities: r.adoptedHubs.get,
 	}
 	r.Fleet = fleet.New(options)
 	sharing.Reconciler = r

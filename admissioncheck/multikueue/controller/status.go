@@ -3,13 +3,13 @@ package controller
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/workload"
@@ -24,10 +24,6 @@ const (
 	startupQuietPeriod = 3 * time.Second
 	// statusCopyInterval is the time between two copies that only count pods.
 	statusCopyInterval = 3 * time.Second
-	// minFinishDelay is how long the hub's own job controller has to record an end that it can see in its job, if it has been quick
-	// about it so far; handoverMost is the longest it may ever take. As a rule it takes some milliseconds, but when many jobs
-	// end at once the last ones wait for seconds, and a write of ours would meet its.
-	minFinishDelay, maxFinishDelay = 2 * time.Second, 30 * time.Second
 )
 
 // copyDueStatus copies the status of a remote job while it runs: at once what decides something, the rest when it is due.
@@ -50,7 +46,8 @@ func (r *WorkloadReconciler) statusDueAt(s *workloadScope, remote client.Object)
 	if is.Finished != nil || is.Ready && !was.Ready {
 		return time.Time{}
 	}
-	due := r.statusCopies.get(s.key()).Add(statusCopyInterval)
+	copied := readTracker(r.tracker, func(t *tracker.Tracker) time.Time { return t.StatusCopiedAt(trackedWorkload(s.original)) })
+	due := copied.Add(statusCopyInterval)
 	if until := s.readyAt.Add(startupQuietPeriod); !is.Ready && until.After(due) {
 		return until
 	}
@@ -70,7 +67,7 @@ func (r *WorkloadReconciler) finishWorkload(ctx context.Context, s *workloadScop
 	}
 	if o := s.original; o.Job != nil {
 		said := mirror.Outcome(o.Kind, o.Job)
-		until := r.awaitingFinish.getOrSet(s.key(), s.observed.Now).Add(r.finishTimes.finishDelay())
+		until := readTracker(r.tracker, func(t *tracker.Tracker) time.Time { return t.AwaitFinish(trackedWorkload(o), s.observed.Now) })
 		if said != nil && *said == a.Outcome && s.observed.Now.Before(until) {
 			s.retryAt = kube.Earliest(s.retryAt, until)
 			return hubChange{}, nil
@@ -83,29 +80,9 @@ func (r *WorkloadReconciler) finishWorkload(ctx context.Context, s *workloadScop
 	if err := kube.ApplyAdmission(ctx, r.Client, next); err != nil {
 		return hubChange{}, err
 	}
-	r.awaitingFinish.forget(s.key()) // it was not the job controller
+	r.tracker.do(func(t *tracker.Tracker) { t.FinishTaken(trackedWorkload(s.original)) })
 	r.writes.Record(next, r.Clock.Now())
 	return hubChange{wl: next}, nil
-}
-
-// finishTimes remember how long the hub's job controller took lately to record ends.
-type finishTimes struct {
-	mu        sync.Mutex
-	latencies latencyWindow
-}
-
-func (r *finishTimes) add(took time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.latencies.add(took)
-}
-
-// finishDelay is how long it has for the next one: several times what nine in ten of the last ones took.
-func (r *finishTimes) finishDelay() time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	const times = 4
-	return min(max(times*r.latencies.percentile90(), minFinishDelay), maxFinishDelay)
 }
 
 // lastKnownJob returns the job on a cluster as it was last seen, by a live read, in the cache, or before it went, unless it is one that
@@ -153,7 +130,7 @@ func (r *WorkloadReconciler) patchJobStatus(ctx context.Context, s *workloadScop
 	}
 	if wrote {
 		r.writes.Record(next, r.Clock.Now())
-		r.statusCopies.set(s.key(), s.observed.Now)
+		r.tracker.do(func(t *tracker.Tracker) { t.StatusCopied(trackedWorkload(s.original), s.observed.Now) })
 		s.original.Job = next
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/all"
@@ -63,9 +64,10 @@ func TestWhenTheStatusOfARunningJobIsCopied(t *testing.T) {
 			if c.notReady {
 				s.readyAt = time.Time{}
 			}
-			r := &WorkloadReconciler{}
+			r := NewWorkloadReconciler(&WorkloadReconciler{})
 			if c.last >= 0 {
-				r.statusCopies.set(s.key(), ready.Add(time.Duration(c.last)*time.Second))
+				copied := ready.Add(time.Duration(c.last) * time.Second)
+				r.tracker.do(func(t *tracker.Tracker) { t.StatusCopied(trackedWorkload(s.original), copied) })
 			}
 			if later := s.observed.Now.Before(r.statusDueAt(s, c.there)); later != c.later {
 				t.Errorf("due %s at %s", r.statusDueAt(s, c.there), s.observed.Now)

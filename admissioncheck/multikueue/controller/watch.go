@@ -114,7 +114,7 @@ func jobOwnerKey(own jobOwner) string { return own.gvk.GroupKind().String() + "/
 // Orphans are not: nothing can be done about them before the cluster is back.
 func (r *WorkloadReconciler) AffectedWorkloads(cluster string) (seekers, others []types.NamespacedName) {
 	named := cluster
-	if r.updateCutOff().affectsAll {
+	if r.updateCutOff().AffectsAll {
 		named = inDispatchValue
 	}
 	seekers, others = r.listIndexed(unplacedValue), r.listIndexed(named)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -50,32 +49,22 @@ type WorkloadReconciler struct {
 	Recorder    events.EventRecorder
 	Clock       clock.PassiveClock
 
-	startVersion    startVersion
-	writes          kube.WriteTracker
-	missingClusters missingClusterTracker
-	cutOff          cutOffDetector
-	// capacities are what the clusters have room for, flights what is under way to them, and starving who found none.
+	startVersion startVersion
+	writes       kube.WriteTracker
+	// tracker is what the dispatcher has done and cannot see yet. Connectivity is held while all connections are read and compared.
+	tracker      *lockedTracker
+	connectivity sync.Mutex
+	// capacities are what the clusters have room for, worked out once for each report.
 	capacities capacityCache
-	inFlight   inFlightOffers
-	unplaced   unplacedWorkloads
-	// drainTargets says whose turn it is to leave a cluster that is being drained.
-	drainTargets    drainTargets
-	awaitingLosers  workloadTimes // jobs that wait for the losers to be gone
-	awaitingFinish  workloadTimes // ends that the hub's own job controller may record
-	finishTimes     finishTimes
-	statusCopies    workloadTimes // when the status of a job was copied last
-	preemptionGates preemptionGateTracker
-	removals        removalCache
-	// orphans are objects of this hub's origin that it neither uses nor removes.
-	orphans orphanTracker
+	// adoptedHubs are former hubs whose objects are this hub's.
+	adoptedHubs adoptedHubs
 	// externalCaches are those of the external kinds, by which the Client reads them too.
 	externalCaches map[schema.GroupVersionKind]*externalCache
 }
 
 // NewWorkloadReconciler completes a Resolver whose exported fields, but for the Fleet, are set.
 func NewWorkloadReconciler(r *WorkloadReconciler) *WorkloadReconciler {
-	r.missingClusters.clock = r.Clock
-	r.cutOff.clock, r.cutOff.window = r.Clock, r.Policy.CutOffWindow
+	r.tracker = newLockedTracker(r.Policy.CutOffWindow)
 	return r
 }
 
@@ -111,61 +100,9 @@ func (r *WorkloadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 		return ctrl.Result{}, err
 	}
 	r.recordChange(s, plan, done)
-	r.updateTrackers(s, plan)
-	if s.observed.Local.Finished {
-		if since := r.awaitingFinish.get(s.key()); !since.IsZero() {
-			r.finishTimes.add(s.observed.Now.Sub(since))
-		}
-		r.awaitingFinish.forget(s.key())
-		r.statusCopies.forget(s.key())
-		r.preemptionGates.forget(s.key())
-	}
+	r.observeDone(s, plan)
 	if s.observed.Local.Finished && plan.NothingReachable {
 		r.Fleet.ForgetWorkload(s.key())
 	}
 	return kube.RequeueAt(kube.Earliest(plan.WakeAt, s.retryAt), s.observed.Now), nil
-}
-
-// workloadTimes remembers, of each Workload, since when it has been waiting for something that must not take long, or when
-// something was done for it last.
-type workloadTimes struct {
-	mu    sync.Mutex
-	since map[client.ObjectKey]time.Time
-}
-
-// getOrSet returns since when, which is now for one that has just begun.
-func (t *workloadTimes) getOrSet(key client.ObjectKey, now time.Time) time.Time {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.since == nil {
-		t.since = map[client.ObjectKey]time.Time{}
-	}
-	if _, ok := t.since[key]; !ok {
-		t.since[key] = now
-	}
-	return t.since[key]
-}
-
-// set sets since when.
-func (t *workloadTimes) set(key client.ObjectKey, now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.since == nil {
-		t.since = map[client.ObjectKey]time.Time{}
-	}
-	t.since[key] = now
-}
-
-// get returns since when; zero for one that does not wait.
-func (t *workloadTimes) get(key client.ObjectKey) time.Time {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.since[key]
-}
-
-// forget ends the waiting.
-func (t *workloadTimes) forget(key client.ObjectKey) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.since, key)
 }

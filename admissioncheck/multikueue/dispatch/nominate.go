@@ -249,3 +249,8 @@ func (s State) TroubleOn(v ClusterView) string {
 	}
 	return v.Health.Trouble
 }
+
+// HasRefused reports whether a cluster has said that it does not take the offer.
+func (s State) HasRefused(v ClusterView) bool {
+	return v.Copy.Refused || v.Copy.Evicted || s.TroubleOn(v) != ""
+}
