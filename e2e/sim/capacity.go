@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"slices"
-
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/placement"
 	"switchyard.dev/worker/admission"
@@ -25,17 +23,12 @@ func (c *worker) currentCapacity() reportedCapacity {
 }
 
 // reportCapacity lets the hub see what a worker has room for; what the hub knows is as old as the last report. What has quota by then is
-// part of it, and in flight no more.
 func (w *World) reportCapacity(c *worker) {
 	r := w.driver.remotes[c.name]
 	if !c.up || r.link.State != dispatch.Connected {
 		return
 	}
-	for name, obj := range c.workloads {
-		if obj.ours && obj.quota {
-			w.driver.inFlight.Set(c.name, workloadKey(name), nil)
-		}
-	}
+	r.reportedAt = w.now
 	if now := c.currentCapacity(); !r.reported || r.capacity != now {
 		r.capacity, r.reported = now, true
 		w.markChanged()
@@ -76,7 +69,7 @@ func (w *World) rankClusters(item workload) map[string]placement.Choice {
 		cluster := placement.Cluster{
 			Name: c.name, Weight: c.weight, Cordoned: w.hub.cordoned[c.name] || w.hub.draining[c.name],
 			Offered:  seen.Holder == dispatch.Ours && seen.Epoch == item.state().Epoch,
-			InFlight: w.driver.inFlight.List(c.name, workloadKey(item.name)),
+			InFlight: w.claimsInFlight(c.name, item.name), Troubles: w.driver.tracker.Misses(c.name, w.now),
 		}
 		if !c.up {
 			cluster.Degraded = overdueMessage
@@ -104,26 +97,9 @@ func addFit(v *dispatch.ClusterView, choice placement.Choice) {
 	}
 }
 
-// recordOffers enters what a turn is about to nominate.
-func (w *World) recordOffers(t *decision) {
-	for _, cluster := range t.plan.Next.Nominated {
-		if choice, ranked := w.driver.choices[t.item.name][cluster]; ranked {
-			w.driver.inFlight.Set(cluster, workloadKey(t.item.name), choice.Claims)
-		}
-	}
-}
-
-// dropStaleOffers takes out what is not under way any more.
-func (w *World) dropStaleOffers(item workload) {
-	if w.driver == nil {
-		return
-	}
-	wanted := item.quota && item.finished == nil && !item.deleting
-	for _, c := range w.workers {
-		if !wanted || c.name != item.bound && !slices.Contains(item.nominated, c.name) {
-			w.driver.inFlight.Set(c.name, workloadKey(item.name), nil)
-		}
-	}
+// claimsInFlight are what other Workloads have under way to a cluster.
+func (w *World) claimsInFlight(cluster, name string) []placement.Claim {
+	return w.driver.tracker.InFlight(cluster, workloadKey(name), w.driver.remotes[cluster].reportedAt, w.now)
 }
 
 // couldEverFit reports whether a worker could take a Workload if nobody else used it, by what it has reported.
@@ -136,7 +112,7 @@ func (w *World) couldEverFit(item workload, cluster string) bool {
 func (w *World) hasCapacity(item workload, cluster string) bool {
 	r := w.driver.remotes[cluster]
 	free := r.capacity.free
-	for _, claim := range w.driver.inFlight.List(cluster, workloadKey(item.name)) {
+	for _, claim := range w.claimsInFlight(cluster, item.name) {
 		if claim.Queue == queueName {
 			free -= int64(claim.Amount)
 		}

@@ -2,7 +2,7 @@ package sim
 
 import "errors"
 
-// What the dispatcher's program asks the hub's API server right before it removes a job or makes an offer (controller/sure.go): its cache
+// What the dispatcher's program asks the hub's API server right before it removes a job or makes an offer (newRemovalGuard and newOfferGuard of the controller): its cache
 // may be behind, and what it does, unlike what it writes, is not guarded by a version.
 
 var errCacheBehind = errors.New("the hub's cache is behind")

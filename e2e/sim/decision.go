@@ -25,15 +25,23 @@ var (
 // stepDispatch is one turn of the dispatcher for one Workload: observe, step, and then either write or act.
 func (w *World) stepDispatch(name string, f callFault) {
 	item := w.driver.localInformer.get(name)
-	if !item.exists || item.value.rv < w.driver.written[name] || w.driver.idleAt[name] == w.checkpoint() || !w.needsDecision(item.value) {
+	if !item.exists {
+		w.forgetDeleted(name)
+		return
+	}
+	if item.value.rv < w.driver.written[name] || w.driver.idleAt[name] == w.checkpoint() || !w.needsDecision(item.value) {
 		return
 	}
 	t := w.newDecision(item.value, f)
 	w.driver.requeueAt[name] = t.plan.WakeAt
 	w.history.checkUnresponsive(t)
-	if errors.Is(t.carryOutPlan(), errCrashed) {
+	t.assumeNominations()
+	switch err := t.carryOutPlan(); {
+	case errors.Is(err, errCrashed):
 		w.crashDriver()
 		return
+	case err == nil:
+		t.observeDone()
 	}
 	t.renewAwaitedLeases()
 	if t.calls == 0 && len(t.plan.Actions) == 0 {
@@ -81,11 +89,13 @@ func (t *decision) carryOutPlan() error {
 	if t.plan.Stores && !t.parts.DriverBugs.ActsBeforeWrite {
 		return t.makeCall(t.writeState)
 	}
-	for _, a := range t.plan.Actions {
+	actions, until := t.driver.tracker.DeferJobCreation(trackedWorkload(t.item), t.plan.Actions, t.isRemovalPending, t.now)
+	t.driver.requeueAt[t.item.name] = earlierTime(t.plan.WakeAt, until)
+	for _, a := range actions {
+		t.driver.tracker.Submitted(trackedWorkload(t.item), a, t.now)
+	}
+	for _, a := range actions {
 		t.history.checkAction(t, a)
-		if a.Verb == dispatch.CreateOffer {
-			t.driver.recordOfferStart(t.item, a, t.now)
-		}
 		if t.out != nil {
 			t.logf("%s: %s (%s)", t.item.name, formatAction(a), t.plan.Reason)
 		}
@@ -110,10 +120,7 @@ func (t *decision) performAction(a dispatch.Action) error {
 	if a.Verb == dispatch.Finish {
 		return t.finishWorkload(a)
 	}
-	if a.Verb == dispatch.OpenGate {
-		return t.requestGate(a)
-	}
-	return t.makeCall(func() error { return t.runAction(a) })
+	return t.callWorker(a)
 }
 
 // recordCallError remembers that a worker refused a call. A worker that is away does not even do that.
@@ -125,14 +132,6 @@ func (t *decision) recordCallError(a dispatch.Action, err error) {
 	delete(trouble, t.item.name)
 	if err != nil {
 		trouble[t.item.name] = err.Error()
-	}
-}
-
-// recordOfferStart remembers when an offer was begun to be made first.
-func (p *driver) recordOfferStart(item workload, a dispatch.Action, now time.Time) {
-	of := attempt{item.uid, a.Epoch}
-	if known := p.remotes[a.Cluster].offerStarts; known[item.name].attempt != of {
-		known[item.name] = offerStart{of, now}
 	}
 }
 
@@ -173,7 +172,7 @@ func (w *World) prepareReservation(item workload) workload {
 	}
 	after := item.withState(t.plan.Next)
 	w.history.checkWrite(t, item, after)
-	w.recordOffers(t)
+	t.assumeNominations()
 	if w.out != nil {
 		w.logf("%s: %s: with the reservation, %s", item.name, t.plan.Reason, formatWrite(t.state, t.plan, item))
 	}
@@ -191,7 +190,7 @@ func (t *decision) writeState() error {
 		now.check, now.message = t.plan.CheckResult.State, t.plan.CheckResult.Message
 	}
 	t.history.checkWrite(t, t.hub.workloads[t.item.name], now)
-	t.recordOffers(t)
+	t.driver.tracker.Bound(trackedWorkload(t.item), t.state, t.obs, t.policy, t.plan)
 	if t.out != nil {
 		t.logf("%s: %s: %s", t.item.name, t.plan.Reason, formatWrite(t.state, t.plan, t.item))
 	}

@@ -6,50 +6,43 @@ import (
 	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/worker/admission"
 )
 
-// Drains go job by job, as controller/drain.go has it, and a person's word about a cluster may be wrong.
+// Drains go job by job, as the Drainer of the controller has it, and a person's word about a cluster may be wrong.
 
 // drainInterval is the time between two turns of a cluster.
 const drainInterval = 10 * time.Second
 
-// drainSlot is whose turn it is to leave a cluster, since when, and who had one before.
-type drainSlot struct {
-	ownerName string
-	since     time.Time
-	done      []string
-}
-
 // assignDrainSlot gives the next Workload that runs on a cluster which is being drained, and its siblings, their turn.
 func (w *World) assignDrainSlot(c *worker) {
-	old := w.driver.drainSlots[c.name]
-	switch {
-	case !w.hub.draining[c.name]:
-		delete(w.driver.drainSlots, c.name)
-		return
-	case old.ownerName != "" && w.now.Before(old.since.Add(drainInterval)):
+	p := w.driver
+	if !w.hub.draining[c.name] {
+		p.tracker.EndDrain(c.name)
+		delete(p.drainedAt, c.name)
 		return
 	}
-	var there []string
+	if last, had := p.drainedAt[c.name]; had && w.now.Before(last.Add(drainInterval)) {
+		return
+	}
+	var bound []admission.Key
+	owners := map[admission.Key]string{}
 	for _, name := range w.hub.workloadNames() {
-		if item := w.driver.localInformer.get(name); item.exists && isBoundTo(item.value, c.name) && !slices.Contains(there, item.value.ownerName()) {
-			there = append(there, item.value.ownerName())
+		if item := p.localInformer.get(name); item.exists && isBoundTo(item.value, c.name) {
+			bound = append(bound, workloadKey(name))
+			owners[workloadKey(name)] = item.value.ownerName()
 		}
 	}
-	next := drainSlot{since: w.now, done: slices.DeleteFunc(slices.Clone(old.done), func(gang string) bool { return !slices.Contains(there, gang) })}
-	if len(next.done) == len(there) {
-		next.done = nil
+	next, ok := p.tracker.NextToDrain(c.name, bound)
+	if !ok {
+		p.tracker.SetDrainTargets(c.name, nil)
+		delete(p.drainedAt, c.name)
+		return
 	}
-	for _, gang := range there {
-		if next.ownerName == "" && !slices.Contains(next.done, gang) {
-			next.ownerName = gang
-			next.done = append(next.done, gang)
-		}
-	}
-	if next.ownerName != old.ownerName {
-		w.markChanged()
-	}
-	w.driver.drainSlots[c.name] = next
+	gang := slices.DeleteFunc(bound, func(key admission.Key) bool { return owners[key] != owners[next] })
+	p.tracker.SetDrainTargets(c.name, gang)
+	p.drainedAt[c.name] = w.now
+	w.markChanged()
 }
 
 // turn w1: somebody who runs there has the turn to leave.

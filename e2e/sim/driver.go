@@ -5,6 +5,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/placement"
+	"switchyard.dev/admissioncheck/multikueue/tracker"
 )
 
 // driver is the dispatcher's shell in the hub's process: everything in it is lost in a crash.
@@ -17,28 +18,36 @@ type driver struct {
 	written       map[string]int64
 	// remotes has one entry per worker that was ever connected to.
 	remotes map[string]*remoteState
-	// cutOff and cutOffEnded follow dispatch.HubCutOff.
-	cutOff      bool
+	// tracker is what the program has done and cannot see yet; connectivity what it said of the connections last.
+	tracker      Tracker
+	connectivity tracker.Connectivity
+	// cutOffFrom are the clusters that the hub is cut off from, and cutOffEnded when it ceased to be last, by what the laws say.
+	cutOffFrom  []string
 	cutOffEnded time.Time
-	// gateRequests are the clusters that were asked to open a Workload's gate.
-	gateRequests map[string]map[string]gateRequest
-	// inFlight are the offers under way, and choices the last ranking of each Workload.
-	inFlight *placement.UsageInFlight
-	choices  map[string]map[string]placement.Choice
-	// drainSlots says whose turn it is to leave each cluster that is being drained.
-	drainSlots map[string]drainSlot
+	// gateCalls are the calls to open a gate that were not refused, by the laws' own count.
+	gateCalls map[gateCall]bool
+	// choices is the last ranking of each Workload.
+	choices map[string]map[string]placement.Choice
+	// drainedAt is when the last turn to leave each cluster began.
+	drainedAt map[string]time.Time
 	// requeueAt is when to look at a Workload again, and idle when there was nothing to do about it.
 	requeueAt map[string]time.Time
 	idleAt    map[string]checkpoint
 }
 
+// gateCall is a call to open the gate of a Workload's copy on a cluster.
+type gateCall struct {
+	attempt attempt
+	cluster string
+}
+
 // remoteState is what the program knows of one worker.
 type remoteState struct {
-	link      dispatch.Link
-	informers *informers
-	liveReads map[string]liveAnswer
-	// offerStarts is when offers were begun to be made there.
-	offerStarts map[string]offerStart
+	link dispatch.Link
+	// connection is the number of the connection.
+	connection int64
+	informers  *informers
+	liveReads  map[string]liveAnswer
 	// renewedAt is when the last renewal of the run lease began that may have taken place.
 	renewedAt time.Time
 	// lease is how its lease stands.
@@ -46,8 +55,9 @@ type remoteState struct {
 	// callErrors is why the last call failed that was made for a Workload.
 	callErrors map[string]string
 	// capacity is what the worker has reported, if it has.
-	capacity reportedCapacity
-	reported bool
+	capacity   reportedCapacity
+	reported   bool
+	reportedAt time.Time
 }
 
 // liveAnswer is what a live read found.
@@ -56,12 +66,6 @@ type liveAnswer struct {
 	at    time.Time
 	copy  optional[remoteWorkload]
 	job   optional[remoteJob]
-}
-
-// offerStart is when the offer of an epoch was begun to be made.
-type offerStart struct {
-	attempt attempt
-	at      time.Time
 }
 
 // startDriver starts the program: it lists the hub's Workloads, as they were so many changes ago, and knows nothing of any worker.
@@ -73,9 +77,9 @@ func (w *World) startDriver(old int) {
 		remotes:       map[string]*remoteState{},
 		requeueAt:     map[string]time.Time{},
 		idleAt:        map[string]checkpoint{},
-		gateRequests:  map[string]map[string]gateRequest{},
-		drainSlots:    map[string]drainSlot{},
-		inFlight:      placement.NewUsageInFlight(),
+		drainedAt:     map[string]time.Time{},
+		gateCalls:     map[gateCall]bool{},
+		tracker:       w.parts.NewTracker(w.policy.CutOffWindow),
 		choices:       map[string]map[string]placement.Choice{},
 	}
 	p.localInformer.watching = true
@@ -83,7 +87,7 @@ func (w *World) startDriver(old int) {
 	w.driver = p
 	for _, c := range w.workers {
 		c.informers = newInformers()
-		p.remotes[c.name] = &remoteState{informers: c.informers, liveReads: map[string]liveAnswer{}, offerStarts: map[string]offerStart{}, renewedAt: w.now, callErrors: map[string]string{}}
+		p.remotes[c.name] = &remoteState{informers: c.informers, liveReads: map[string]liveAnswer{}, renewedAt: w.now, callErrors: map[string]string{}}
 		if w.parts.DriverBugs.ForgetsLeaseOnRestart {
 			p.remotes[c.name].renewedAt = startTime()
 		}
@@ -118,6 +122,9 @@ func (w *World) probeWorker(c *worker) {
 		if r.link.State == dispatch.Unreachable && !r.link.NeverConnected && !w.isGraceOver(c.name) {
 			w.recordEvent(LostClusterReturns)
 		}
+		if r.link.State != dispatch.Connected {
+			r.connection++
+		}
 		r.link = dispatch.Link{State: dispatch.Connected}
 		if c.fence.stopsWithin > 0 {
 			w.recordEvent(SlowFence)
@@ -132,22 +139,6 @@ func (w *World) probeWorker(c *worker) {
 	r.liveReads = map[string]liveAnswer{}
 	w.updateCutOff()
 	w.markChanged()
-}
-
-func (w *World) updateCutOff() {
-	p := w.driver
-	var links []dispatch.Link
-	for _, c := range w.workers {
-		links = append(links, p.remotes[c.name].link)
-	}
-	now := dispatch.HubCutOff(links, w.policy.CutOffWindow)
-	if p.cutOff && !now {
-		p.cutOffEnded = w.now
-	}
-	if now && !p.cutOff {
-		w.recordEvent(HubCutOff)
-	}
-	p.cutOff = now
 }
 
 // deliverRemote lets the program see the next event of a worker's copies or jobs.

@@ -90,7 +90,6 @@ func (w *World) storeWorkload(item workload) workload {
 	w.markChanged()
 	if w.driver != nil {
 		w.driver.localInformer.enqueue(item.name, optional[workload]{true, item})
-		w.dropStaleOffers(item)
 	}
 	return item
 }
@@ -102,7 +101,6 @@ func (w *World) removeWorkload(name string) {
 	w.markChanged()
 	if w.driver != nil {
 		w.driver.localInformer.enqueue(name, optional[workload]{false, item})
-		w.driver.inFlight.RemoveWorkload(workloadKey(name))
 	}
 }
 

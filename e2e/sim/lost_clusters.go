@@ -65,8 +65,8 @@ func (l *history) checkConnectedGiveUp(t *decision, item workload) {
 // lostSince is from when on the grace of a cluster counts.
 func (w *World) lostSince(cluster string) time.Time {
 	since := w.driver.remotes[cluster].link.Since
-	if since.Before(w.driver.cutOffEnded) {
-		return w.driver.cutOffEnded
+	if ended := w.driver.cutOffEnded; since.Before(ended) {
+		return ended
 	}
 	return since
 }

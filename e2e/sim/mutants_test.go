@@ -24,6 +24,7 @@ type mutant struct {
 	rank       RankFunc
 	before     EpochFunc
 	job        JobFunc
+	tracker    *trackerMutant
 	driverBugs DriverBugs
 	// rare: most schedules do not come across what shows the mistake.
 	rare bool
@@ -60,6 +61,13 @@ func (m mutant) parts() Parts {
 	}
 	if m.job != nil {
 		p.Job = m.job
+	}
+	if m.tracker != nil {
+		p.NewTracker = func(window time.Duration) Tracker {
+			mutant := *m.tracker
+			mutant.Tracker = newTracker(window)
+			return &mutant
+		}
 	}
 	return p
 }
@@ -124,7 +132,7 @@ func (l *scriptCache) get(seed uint64) []string {
 
 func mutants() []mutant {
 	return slices.Concat(mutantsOfState(), mutantsOfEvidence(), mutantsOfTime(), mutantsOfActions(), mutantsOfDriver(),
-		mutantsOfHolds(), mutantsOfFence(), mutantsOfPlacement(), mutantsOfRank(), mutantsOfGates(), mutantsOfDeletion(), mutantsOfConfigChange(), mutantsOfTrust())
+		mutantsOfHolds(), mutantsOfFence(), mutantsOfPlacement(), mutantsOfRank(), mutantsOfGates(), mutantsOfDeletion(), mutantsOfConfigChange(), mutantsOfTrust(), mutantsOfTracker())
 }
 
 // mutantsOfState are careless about what is stored.

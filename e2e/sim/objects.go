@@ -112,7 +112,10 @@ type remoteWorkload struct {
 	gpu           int64
 	priority      int64
 	duration, ttl time.Duration
+	// id is its own UID.
+	id            int64
 	quota         bool
+	reservedAt    time.Time
 	admitted      bool
 	admittedAt    time.Time
 	evicted       bool

@@ -9,14 +9,19 @@ import (
 // observe makes the Observation of one Workload from what the program knows, of all clusters only where those near do not do.
 func (w *World) observe(item workload) dispatch.Observation {
 	all := w.observeAll(item)
-	if w.parts.DriverBugs.IgnoresOtherClusters && item.bound != "" || !dispatch.NeedsAll(item.state(), all) {
+	all.Fleet, all.CutOffEnded = w.fleetLinks(all.Clusters)
+	switch {
+	case w.parts.DriverBugs.IgnoresOtherClusters && item.bound != "":
+		all.Fleet = nil
+		return all.Relevant(item.state())
+	case !dispatch.NeedsAll(item.state(), all):
 		return all.Relevant(item.state())
 	}
 	return all
 }
 
 func (w *World) observeAll(item workload) dispatch.Observation {
-	o := dispatch.Observation{Now: w.now, Local: w.observeLocal(item), CutOffEnded: w.driver.cutOffEnded}
+	o := dispatch.Observation{Now: w.now, Local: w.observeLocal(item)}
 	listed := w.listedClusters(item)
 	o.Clusters = w.views[:0]
 	if w.policy.Dispatcher == dispatch.BestFit || w.hub.draining[item.bound] {
@@ -96,7 +101,6 @@ func (w *World) observeCluster(item workload, name string, listed bool) dispatch
 		Operator: dispatch.Operator{
 			DeclaredGone: w.hub.declaredGone[name],
 			Cordoned:     w.hub.cordoned[name] || w.hub.draining[name] || w.hub.declaredGone[name],
-			Draining:     w.hub.draining[name] && w.driver.drainSlots[name].ownerName == item.ownerName(),
 			BeingDrained: w.hub.draining[name],
 		},
 		Fence: dispatch.Fence{RenewedAt: r.renewedAt},
@@ -112,12 +116,9 @@ func (w *World) observeCluster(item workload, name string, listed bool) dispatch
 		w.recordEvent(GoneDeclarationIgnored)
 	}
 	v.Health.Trouble = r.callErrors[item.name]
-	w.addGateRequest(item, &v)
+	w.driver.tracker.AddTo(trackedWorkload(item), item.state().Epoch, &v)
 	if c := w.lookupWorker(name); c != nil {
 		v.Fence.Lease = w.leaseState(c)
-	}
-	if o := r.offerStarts[item.name]; o.attempt == (attempt{item.uid, item.state().Epoch}) {
-		v.Offer.StartedAt = o.at
 	}
 	v.Ended.StoppedEpoch = r.informers.stoppedEpoch(item.name, !w.isStock(name))
 	unstamped := v.Copy.Holder == dispatch.Ours && !v.Copy.StopsOnHubLost
@@ -187,6 +188,7 @@ func workloadFacts(item workload, c optional[remoteWorkload]) dispatch.Copy {
 		SpecMatches:         same && v.priority == item.priority,
 		OnlyPriorityDiffers: same && v.priority != item.priority,
 		QuotaReserved:       v.quota,
+		Since:               v.reservedAt,
 		WaitingMessage:      v.waitingReason,
 		Refused:             v.refused,
 		Admitted:            v.admitted,

@@ -124,7 +124,7 @@ func (l *history) checkGateOpening(t *decision, cluster string) {
 	t.recordEvent(GateOpens)
 	for _, v := range t.obs.Clusters {
 		obj, there := t.lookupWorker(v.Name).workloads[t.item.name]
-		known := v.Copy.Holder == dispatch.Ours && !v.Copy.GateClosed || !t.driver.gateRequests[t.item.name][v.Name].lastAt.IsZero()
+		known := v.Copy.Holder == dispatch.Ours && !v.Copy.GateClosed || t.driver.gateCalls[gateCall{attempt{t.item.uid, t.state.Epoch}, v.Name}]
 		open := there && obj.uid == t.item.uid && obj.epoch == t.state.Epoch && obj.gated && !obj.isGateClosed() && t.now.Before(obj.openedAt.Add(gateTimeout))
 		t.mustHold(invPreemptionGates, v.Name == cluster || !open || !known, "%s on %s, while that on %s is open since %s", t.item.name, cluster, v.Name, obj.openedAt.Format(time.TimeOnly))
 	}

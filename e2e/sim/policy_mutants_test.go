@@ -39,7 +39,7 @@ func mutantsOfHolds() []mutant {
 			v.Copy.Deactivating = v.Copy.Deactivating && !v.Copy.Evicted && v.Copy.QuotaReserved
 		}))},
 		{mistake: "forgets renewals that were not answered", invariants: []string{invRunOnce}, driverBugs: DriverBugs{ForgetsUnansweredRenewals: true}},
-		{mistake: "relies on fences that need longer than it allows", invariants: []string{invRunOnce}, driverBugs: DriverBugs{TrustsAnyFence: true}},
+		{mistake: "relies on fences that need longer than it allows", rare: true, invariants: []string{invRunOnce}, driverBugs: DriverBugs{TrustsAnyFence: true}},
 		{mistake: "offers where the lease has run out", invariants: []string{invLease}, step: mutateInput(mutateViews(func(_ dispatch.State, v *dispatch.ClusterView) {
 			if v.Fence.Lease == dispatch.LeaseLapsed {
 				v.Fence.Lease = dispatch.Leased

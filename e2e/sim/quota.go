@@ -121,6 +121,7 @@ func (w *World) runCycle(c *worker) bool {
 		switch {
 		case d.Outcome == admission.Admit:
 			obj.quota, obj.evicted, obj.waitingReason, obj.refused, obj.blockedAt = true, false, "", false, time.Time{}
+			obj.reservedAt = w.now
 		case d.Outcome == admission.Preempt:
 			w.recordEvent(Preempts)
 			w.applyPreemption(c, d.Victims)

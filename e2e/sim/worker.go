@@ -95,7 +95,7 @@ func (w *World) stepRemoteWorkload(c *worker, name string, obj remoteWorkload, h
 	case obj.deactivating && !obj.evicted:
 		obj.evicted = true
 	case obj.evicted && obj.quota && (!hasJob || !job.running):
-		obj.quota, obj.admitted, obj.openedAt = false, false, time.Time{}
+		obj.quota, obj.admitted, obj.openedAt, obj.reservedAt = false, false, time.Time{}, time.Time{}
 	case !obj.quota && !obj.deactivating:
 		return w.runCycle(c)
 	case obj.quota && !obj.evicted && !obj.admitted:

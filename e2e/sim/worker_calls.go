@@ -18,7 +18,7 @@ func (t *decision) createOffer(c *worker, a dispatch.Action) error {
 		return errRefused
 	}
 	t.putRemoteWorkload(c, t.item.name, remoteWorkload{
-		owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch,
+		owner: owner{ours: true, uid: t.item.uid}, epoch: a.Epoch, id: t.nextID(),
 		stopsWithoutHub: a.StopsOnHubLost, gpu: t.item.gpu, priority: t.item.priority, duration: t.item.duration, ttl: t.item.ttl, createdAt: t.now,
 		tolerates: t.item.tolerates, gated: a.GateClosed,
 	})

@@ -52,6 +52,8 @@ type Parts struct {
 	Rank  RankFunc
 	// Before is the rule about epochs of workers that know them.
 	Before EpochFunc
+	// NewTracker makes what the program remembers.
+	NewTracker NewTrackerFunc
 	// Job is the controller of the hub's jobs.
 	Job        JobFunc
 	DriverBugs DriverBugs
@@ -59,7 +61,7 @@ type Parts struct {
 
 // RealParts are the parts as they are.
 func RealParts() Parts {
-	return Parts{Step: dispatch.Step, Fence: fence.Step, Rank: placement.Rank, Before: isBeforeEpoch, Job: job.Step}
+	return Parts{Step: dispatch.Step, Fence: fence.Step, Rank: placement.Rank, Before: isBeforeEpoch, NewTracker: newTracker, Job: job.Step}
 }
 
 // World is a hub, its workers and everything between them. It changes only by commands (script.go).

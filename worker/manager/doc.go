@@ -1,4 +1,4 @@
-// Package program is what every program around the worker engine has in common: flags, configuration, logs, certificates
+// Package manager is what every program around the worker engine has in common: flags, configuration, logs, certificates
 // and the manager with its servers. A program is a scheme and a list of parts; this package runs them and knows nothing of
 // what they do.
 //

@@ -1,4 +1,4 @@
-// Package demand knows what a pod asks of the quota: what the API server would make of its template in its namespace
+// Package podrequests knows what a pod asks of the quota: what the API server would make of its template in its namespace
 // (RuntimeClass overhead, LimitRange defaults, requests from limits, pod-level resources), less the resources that do not
 // count, with those that count as others turned into them (contract: kueue-api.md 4.16, AdjustResources and transformations).
 //

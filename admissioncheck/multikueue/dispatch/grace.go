@@ -29,17 +29,6 @@ func CutOff(all []Link, lost Link, window time.Duration) bool {
 	return together >= 2 && 2*together > before
 }
 
-// HubCutOff reports whether CutOff holds for any of the clusters. The time at which it ceases to hold is to be given
-// to Step as Observation.CutOffEnded.
-func HubCutOff(all []Link, window time.Duration) bool {
-	for _, l := range all {
-		if CutOff(all, l, window) {
-			return true
-		}
-	}
-	return false
-}
-
 // isCutOff is CutOff among all clusters of the hub, in the config or not: by the same measure its end is told.
 func (t decision) isCutOff(v ClusterView) bool {
 	links := t.observed.Fleet

@@ -15,7 +15,7 @@ type Observation struct {
 	// Fleet are the links of all clusters that the hub has, in no order: whether it is cut off is not to be told from those of
 	// one config. Needed only while one that the State names is Unreachable; empty if Clusters are all.
 	Fleet []Link
-	// CutOffEnded is when the hub was last seen cut off (see HubCutOff), zero if never since the program started. Grace
+	// CutOffEnded is when the hub was last seen cut off from a cluster (see CutOff), zero if never since the program started. Grace
 	// periods begin no earlier.
 	CutOffEnded time.Time
 }

@@ -50,36 +50,36 @@ func (t *Tracker) isEmpty() bool {
 	return len(t.workloads)+len(t.witnessed)+len(t.deleted)+len(u.workloads)+len(u.rechecks)+len(u.clusters) == 0
 }
 
-// check compares the offers of Workloads with those of clusters and with the claims.
-func (t *Tracker) check(test *testing.T, names []string, now time.Time) {
-	test.Helper()
+// checkOffers compares the offers of Workloads with those of clusters and with the claims.
+func checkOffers(t *testing.T, tr *Tracker, names []string) {
+	t.Helper()
 	count := 0
-	for key, s := range t.workloads {
+	for key, s := range tr.workloads {
 		for cluster, of := range s.offers {
 			count++
-			if t.clusters[cluster].offers[key] != of {
-				test.Fatalf("the offer of %s to %s is not the cluster's", key, cluster)
+			if tr.clusters[cluster].offers[key] != of {
+				t.Fatalf("the offer of %s to %s is not the cluster's", key, cluster)
 			}
 		}
 	}
 	for _, name := range names {
 		claims := int64(0)
-		for _, of := range t.lookupCluster(name).offers {
+		for _, of := range tr.lookupCluster(name).offers {
 			count--
 			if !of.isCounted {
 				claims++
 			}
 		}
 		sum := int64(0)
-		for _, c := range t.claims.List(name, admission.Key{}) {
+		for _, c := range tr.claims.List(name, admission.Key{}) {
 			sum += int64(c.Amount)
 		}
 		if sum > 4*claims {
-			test.Fatalf("%s: %d in flight, with %d offers that are not counted", name, sum, claims)
+			t.Fatalf("%s: %d in flight, with %d offers that are not counted", name, sum, claims)
 		}
 	}
 	if count != 0 {
-		test.Fatalf("%d offers are in one place only, at %v", count, now)
+		t.Fatalf("%d offers are in one place only", count)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestWhatIsRememberedEnds(t *testing.T) {
 			default:
 				tr.Expire(now)
 			}
-			tr.check(t, clusters, now)
+			checkOffers(t, tr, clusters)
 		}
 		for _, name := range names {
 			tr.ForgetWorkload(teamKey(name))
@@ -312,7 +312,7 @@ func TestDrainsTakeTurns(t *testing.T) {
 	if tr.AddTo(newWorkload("b"), 1, &v); v.Operator.Draining {
 		t.Error("the drain is over")
 	}
-	if _, any := tr.NextToDrain("w1", nil); any {
+	if _, ok := tr.NextToDrain("w1", nil); ok {
 		t.Error("nothing runs there")
 	}
 }
