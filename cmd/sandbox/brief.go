@@ -11,10 +11,10 @@ var (
 	mismatch     = regexp.MustCompile(`flavor \S+ doesn't match (?:the node selector|node affinity)(, |; |$)`)
 )
 
-// brief shortens the reasons of the public API to what fits into a table: "workers: needs 8 more nvidia.com/gpu in h100".
+// briefReason shortens the reasons of the public API to what fits into a table: "workers: needs 8 more nvidia.com/gpu in h100".
 // Flavors that the job did not ask for are left out, unless that is all there is to say. What it does not know stays as
 // it is.
-func brief(why string) string {
+func briefReason(why string) string {
 	why = podSetPrefix.ReplaceAllString(why, "$1: ")
 	why = shortage.ReplaceAllString(why, "needs $3 more $1 in $2")
 	if strings.Contains(why, "needs ") {

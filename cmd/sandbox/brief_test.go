@@ -25,7 +25,7 @@ func TestAReasonIsShortenedToWhatTheJobIsShortOf(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			if got := brief(c.why); got != c.want {
+			if got := briefReason(c.why); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

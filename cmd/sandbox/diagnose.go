@@ -12,15 +12,15 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-// inactive says which queues, checks and workers are not in working order, and why: the usual cause of jobs that wait
+// listInactive says which queues, checks and workers are not in working order, and why: the usual cause of jobs that wait
 // for nothing that they say themselves.
-func inactive(ctx context.Context, stage *installation.Stage) []string {
+func listInactive(ctx context.Context, stage *installation.Stage) []string {
 	// The caller's context may be what has ended.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	var lines []string
 	for _, site := range stage.Sites() {
-		conditions, err := activity(ctx, site)
+		conditions, err := activeCondition(ctx, site)
 		if err != nil {
 			lines = append(lines, fmt.Sprintf("%s: %v", site.Name, err))
 			continue
@@ -38,8 +38,8 @@ func inactive(ctx context.Context, stage *installation.Stage) []string {
 	return lines
 }
 
-// activity is the conditions of all objects that have one called Active.
-func activity(ctx context.Context, site *installation.Site) (map[string][]metav1.Condition, error) {
+// activeCondition is the conditions of all objects that have one called Active.
+func activeCondition(ctx context.Context, site *installation.Site) (map[string][]metav1.Condition, error) {
 	var (
 		queues      kueue.ClusterQueueList
 		localQueues kueue.LocalQueueList

@@ -32,10 +32,10 @@ type follower struct {
 	submitted []time.Time // when, of the first requests that were submitted so far
 }
 
-// submit creates the jobs one after the other, as users would.
-func (f *follower) submit(ctx context.Context) error {
+// submitJobs creates the jobs one after the other, as users would.
+func (f *follower) submitJobs(ctx context.Context) error {
 	for _, r := range f.requests {
-		object, err := r.object()
+		object, err := r.buildObject()
 		if err != nil {
 			return err
 		}
@@ -50,29 +50,29 @@ func (f *follower) submit(ctx context.Context) error {
 	return nil
 }
 
-// follow submits the jobs and returns the last rows when every one has ended; an error if that takes longer than the
+// run submits the jobs and returns the last rows when every one has ended; an error if that takes longer than the
 // timeout or a program has ended, with what each unfinished job waits for.
-func (f *follower) follow(ctx context.Context, timeout time.Duration) ([]row, error) {
+func (f *follower) run(ctx context.Context, timeout time.Duration) ([]row, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	submitting := make(chan error, 1)
-	go func() { submitting <- f.submit(ctx) }()
-	rows, err := f.watch(ctx, timeout, submitting)
+	go func() { submitting <- f.submitJobs(ctx) }()
+	rows, err := f.watchUntilDone(ctx, timeout, submitting)
 	cancel()
 	return rows, err
 }
 
-func (f *follower) watch(ctx context.Context, timeout time.Duration, submitting <-chan error) ([]row, error) {
+func (f *follower) watchUntilDone(ctx context.Context, timeout time.Duration, submitting <-chan error) ([]row, error) {
 	ticker := time.NewTicker(refreshEvery)
 	defer ticker.Stop()
 	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()
 	for {
-		rows, err := f.look(ctx)
+		rows, err := f.refresh(ctx)
 		if err != nil {
 			return nil, err
 		}
 		f.screen.show(rows, time.Now())
-		if len(rows) == len(f.requests) && allDone(rows) {
+		if len(rows) == len(f.requests) && allFinished(rows) {
 			return rows, nil
 		}
 		select {
@@ -83,7 +83,7 @@ func (f *follower) watch(ctx context.Context, timeout time.Duration, submitting 
 			submitting = nil
 		case <-ticker.C:
 		case <-deadline.C:
-			lines := append(unfinished(rows), inactive(ctx, f.stage)...)
+			lines := append(unfinished(rows), listInactive(ctx, f.stage)...)
 			return nil, fmt.Errorf("not all jobs ended within %s:\n  %s", timeout, strings.Join(lines, "\n  "))
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -91,8 +91,8 @@ func (f *follower) watch(ctx context.Context, timeout time.Duration, submitting 
 	}
 }
 
-// look returns the rows of what was submitted so far, or an error if a program has ended.
-func (f *follower) look(ctx context.Context) ([]row, error) {
+// refresh returns the rows of what was submitted so far, or an error if a program has ended.
+func (f *follower) refresh(ctx context.Context) ([]row, error) {
 	for _, site := range f.stage.Sites() {
 		if ended, err := site.Program.Ended(); ended {
 			return nil, fmt.Errorf("the program beside cluster %s has ended (%w)\n%s", site.Name, cmp.Or(err, errNoReason), site.Program.LogTail())
@@ -104,7 +104,7 @@ func (f *follower) look(ctx context.Context) ([]row, error) {
 	return f.observer.rows(ctx, f.requests[:n])
 }
 
-func allDone(rows []row) bool {
+func allFinished(rows []row) bool {
 	for _, r := range rows {
 		if !r.State.done() {
 			return false
@@ -123,8 +123,8 @@ func unfinished(rows []row) []string {
 	return lines
 }
 
-// waits are the times from submission to the first running pod, of the jobs that ran.
-func (f *follower) waits() []time.Duration {
+// isWaiting are the times from submission to the first running pod, of the jobs that ran.
+func (f *follower) isWaiting() []time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var waits []time.Duration
@@ -162,7 +162,7 @@ func leftovers(ctx context.Context, stage *installation.Stage) ([]string, error)
 		for kind, list := range map[string]client.ObjectList{
 			"Workload": &kueue.WorkloadList{}, "Job": &batchv1.JobList{}, "JobSet": &jobset.JobSetList{}, "Pod": &corev1.PodList{},
 		} {
-			names, err := namesOf(ctx, worker, list)
+			names, err := jobNames(ctx, worker, list)
 			if err != nil {
 				return nil, fmt.Errorf("looking for what is left on %s: %w", worker.Name, err)
 			}
@@ -174,7 +174,7 @@ func leftovers(ctx context.Context, stage *installation.Stage) ([]string, error)
 	return left, nil
 }
 
-func namesOf(ctx context.Context, site *installation.Site, list client.ObjectList) ([]string, error) {
+func jobNames(ctx context.Context, site *installation.Site, list client.ObjectList) ([]string, error) {
 	if err := site.List(ctx, list); err != nil {
 		return nil, err
 	}

@@ -50,8 +50,8 @@ func (r request) kind() string {
 	return "Job"
 }
 
-// wants is the request in short: "2x4 H100", "1x4 any".
-func (r request) wants() string {
+// describeRequest is the request in short: "2x4 H100", "1x4 any".
+func (r request) describeRequest() string {
 	class := r.Class
 	if class == "" {
 		class = "any"
@@ -86,38 +86,38 @@ func requests() []request {
 	return all
 }
 
-// object is the shipped sample of the request's kind, with the request's own numbers.
-func (r request) object() (client.Object, error) {
+// buildObject is the shipped sample of the request's kind, with the request's own numbers.
+func (r request) buildObject() (client.Object, error) {
 	if r.JobSet {
-		return r.jobSet()
+		return r.buildJobSet()
 	}
 	job := &batchv1.Job{}
 	if err := sample("jobs/job.yaml", job); err != nil {
 		return nil, err
 	}
-	r.mark(job)
-	r.fill(&job.Spec, r.Pods, r.GPUs)
+	r.setLabels(job)
+	r.setPodTemplate(&job.Spec, r.Pods, r.GPUs)
 	return job, nil
 }
 
-func (r request) jobSet() (client.Object, error) {
+func (r request) buildJobSet() (client.Object, error) {
 	set := &jobset.JobSet{}
 	if err := sample("jobs/jobset.yaml", set); err != nil {
 		return nil, err
 	}
-	r.mark(set)
+	r.setLabels(set)
 	for i := range set.Spec.ReplicatedJobs {
 		part := &set.Spec.ReplicatedJobs[i]
 		if part.Name == "driver" {
-			r.fill(&part.Template.Spec, 1, 0)
+			r.setPodTemplate(&part.Template.Spec, 1, 0)
 		} else {
-			r.fill(&part.Template.Spec, r.Pods, r.GPUs)
+			r.setPodTemplate(&part.Template.Spec, r.Pods, r.GPUs)
 		}
 	}
 	return set, nil
 }
 
-func (r request) mark(object client.Object) {
+func (r request) setLabels(object client.Object) {
 	object.SetNamespace(r.Namespace)
 	object.SetName(r.Name)
 	labels := object.GetLabels()
@@ -125,7 +125,7 @@ func (r request) mark(object client.Object) {
 	object.SetLabels(labels)
 }
 
-func (r request) fill(spec *batchv1.JobSpec, pods, gpus int) {
+func (r request) setPodTemplate(spec *batchv1.JobSpec, pods, gpus int) {
 	spec.Parallelism, spec.Completions = ptr.To(int32(pods)), ptr.To(int32(pods))
 	template := &spec.Template
 	template.Annotations[clusters.RunForAnnotation] = r.RunFor.String()

@@ -19,7 +19,7 @@ func TestTheRequestsAreMixed(t *testing.T) {
 		seen[r.Namespace]++
 		seen[r.Priority]++
 		seen[r.kind()]++
-		seen[r.wants()[4:]]++
+		seen[r.describeRequest()[4:]]++
 	}
 	if len(all) != 30 || len(names) != len(all) {
 		t.Errorf("%d requests with %d names; want 30 different ones", len(all), len(names))
@@ -33,7 +33,7 @@ func TestTheRequestsAreMixed(t *testing.T) {
 
 func TestAJobIsTheSampleWithTheRequestsNumbers(t *testing.T) {
 	r := requests()[0]
-	object, err := r.object()
+	object, err := r.buildObject()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestAJobIsTheSampleWithTheRequestsNumbers(t *testing.T) {
 
 func TestAJobSetsDriverNeedsNoGPU(t *testing.T) {
 	r := requests()[1]
-	object, err := r.object()
+	object, err := r.buildObject()
 	if err != nil {
 		t.Fatal(err)
 	}

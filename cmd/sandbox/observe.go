@@ -36,8 +36,8 @@ type placement struct {
 	workload client.ObjectKey
 }
 
-// observe starts watching until the context ends, and returns when all caches are filled.
-func observe(ctx context.Context, stage *installation.Stage) (*observer, error) {
+// newObserver starts watching until the context ends, and returns when all caches are filled.
+func newObserver(ctx context.Context, stage *installation.Stage) (*observer, error) {
 	o := &observer{
 		workers:  map[string]cache.Cache{},
 		pods:     map[client.ObjectKey]map[types.UID]podFact{},
@@ -55,7 +55,7 @@ func observe(ctx context.Context, stage *installation.Stage) (*observer, error) 
 		}
 		o.workers[worker.Name] = watched
 		for kind, note := range map[client.Object]func(string, any, time.Time){
-			&corev1.Pod{}: o.notePod, &kueue.Workload{}: o.noteCopy,
+			&corev1.Pod{}: o.recordPod, &kueue.Workload{}: o.recordCopy,
 		} {
 			if err := onEvents(ctx, watched, kind, func(object any) { note(worker.Name, object, time.Now()) }); err != nil {
 				return nil, fmt.Errorf("watching %T of %s: %w", kind, worker.Name, err)
@@ -93,8 +93,8 @@ func onEvents(ctx context.Context, watched cache.Cache, kind client.Object, hand
 	return err
 }
 
-// noteCopy remembers what a worker has admitted: the copy is gone soon after the job has finished.
-func (o *observer) noteCopy(cluster string, object any, _ time.Time) {
+// recordCopy remembers what a worker has admitted: the copy is gone soon after the job has finished.
+func (o *observer) recordCopy(cluster string, object any, _ time.Time) {
 	copied, ok := object.(*kueue.Workload)
 	if !ok || copied.Status.Admission == nil {
 		return
@@ -104,8 +104,8 @@ func (o *observer) noteCopy(cluster string, object any, _ time.Time) {
 	o.admitted[placement{cluster, client.ObjectKeyFromObject(copied)}] = copied
 }
 
-// notePod files a pod under the job at its root.
-func (o *observer) notePod(cluster string, object any, now time.Time) {
+// recordPod files a pod under the job at its root.
+func (o *observer) recordPod(cluster string, object any, now time.Time) {
 	pod, ok := object.(*corev1.Pod)
 	if !ok {
 		return
@@ -124,12 +124,12 @@ func (o *observer) notePod(cluster string, object any, now time.Time) {
 	}
 	fact := podFact{Cluster: cluster, UID: string(pod.UID), Phase: pod.Status.Phase}
 	o.pods[job][pod.UID] = fact
-	if _, seen := o.running[job]; !seen && fact.ran() {
+	if _, seen := o.running[job]; !seen && fact.hasRun() {
 		o.running[job] = now
 	}
 }
 
-func (o *observer) podsOf(r request) []podFact {
+func (o *observer) listPods(r request) []podFact {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var pods []podFact
@@ -161,19 +161,19 @@ func (o *observer) rows(ctx context.Context, all []request) ([]row, error) {
 	}
 	var rows []row
 	for _, r := range all {
-		f := facts{Pods: o.podsOf(r)}
+		f := facts{Pods: o.listPods(r)}
 		uid, err := o.outcome(ctx, r, &f)
 		if err != nil {
 			return nil, err
 		}
 		f.Workload = byOwner[uid]
 		if f.Workload != nil {
-			if f.Copies, err = o.copies(ctx, f.Workload); err != nil {
+			if f.Copies, err = o.listCopies(ctx, f.Workload); err != nil {
 				return nil, err
 			}
 			f.Admitted = o.admittedCopy(f.Workload)
 		}
-		rows = append(rows, rowOf(r, f))
+		rows = append(rows, newRow(r, f))
 	}
 	return rows, nil
 }
@@ -213,7 +213,7 @@ func (o *observer) admittedCopy(workload *kueue.Workload) *kueue.Workload {
 	return o.admitted[placement{deref(workload.Status.ClusterName), client.ObjectKeyFromObject(workload)}]
 }
 
-func (o *observer) copies(ctx context.Context, workload *kueue.Workload) (map[string]*kueue.Workload, error) {
+func (o *observer) listCopies(ctx context.Context, workload *kueue.Workload) (map[string]*kueue.Workload, error) {
 	copies := map[string]*kueue.Workload{}
 	for name, worker := range o.workers {
 		copied := &kueue.Workload{}

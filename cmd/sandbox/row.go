@@ -37,8 +37,8 @@ type podFact struct {
 	Phase   corev1.PodPhase
 }
 
-// ran tells whether the pod got as far as running.
-func (p podFact) ran() bool { return p.Phase != corev1.PodPending && p.Phase != corev1.PodUnknown }
+// hasRun tells whether the pod got as far as running.
+func (p podFact) hasRun() bool { return p.Phase != corev1.PodPending && p.Phase != corev1.PodUnknown }
 
 // facts is all that is known of a job.
 type facts struct {
@@ -66,7 +66,7 @@ type row struct {
 	Why string
 }
 
-func rowOf(r request, f facts) row {
+func newRow(r request, f facts) row {
 	result := row{request: r, State: submitted, Why: "no Workload yet"}
 	for _, pod := range f.Pods {
 		if pod.Phase == corev1.PodRunning || pod.Phase == corev1.PodSucceeded {
@@ -97,14 +97,14 @@ func progress(f facts) (state, string) {
 	case reserved.Status != metav1.ConditionTrue:
 		return queued, reserved.Message
 	case status.ClusterName == nil:
-		return offered, answers(f)
+		return offered, lastAnswers(f)
 	default:
 		return placed, "pods are starting"
 	}
 }
 
-// answers is what the workers that were asked say; until one was asked, what the check says.
-func answers(f facts) string {
+// lastAnswers is what the workers that were asked say; until one was asked, what the check says.
+func lastAnswers(f facts) string {
 	var said []string
 	for name, copied := range f.Copies {
 		if reserved := meta.FindStatusCondition(copied.Status.Conditions, kueue.WorkloadQuotaReserved); reserved != nil {
@@ -159,7 +159,7 @@ func wrongRuns(rows []row, pods func(request) []podFact) []string {
 		}
 		ran := map[string]int{}
 		for _, pod := range pods(r.request) {
-			if pod.ran() {
+			if pod.hasRun() {
 				ran[pod.Cluster]++
 			}
 		}

@@ -58,8 +58,8 @@ func TestARowTellsWhereTheJobIsOnItsWay(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			r := rowOf(two, c.facts)
-			got := strings.Join([]string{string(r.State), r.Cluster, r.Flavor, strings.Fields(r.cells()[7])[0][:1], r.Why}, " ")
+			r := newRow(two, c.facts)
+			got := strings.Join([]string{string(r.State), r.Cluster, r.Flavor, strings.Fields(r.tableCells()[7])[0][:1], r.Why}, " ")
 			if got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}

@@ -34,12 +34,12 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 		}
 		err = errors.Join(fmt.Errorf("%w\nlogs of all components are in %s/{hub,w1,w2}", err, dir), removeData(dir))
 	}()
-	stage, err := raise(ctx, o, dir, out)
+	stage, err := startStage(ctx, o, dir, out)
 	if err != nil {
 		return orInterruption(ctx, err)
 	}
 	defer func() { err = errors.Join(err, stage.Stop()) }()
-	err = orInterruption(ctx, show(ctx, o, stage, out))
+	err = orInterruption(ctx, showProgress(ctx, o, stage, out))
 	if o.keep && ctx.Err() == nil {
 		if err != nil {
 			fmt.Fprintln(out, "\n"+err.Error())
@@ -71,11 +71,11 @@ func removeData(dir string) error {
 	return result.ErrorOrNil()
 }
 
-// show submits the jobs, follows them to their end and checks that all went as it should.
-func show(ctx context.Context, o options, stage *installation.Stage, out io.Writer) error {
+// showProgress submits the jobs, follows them to their end and checks that all went as it should.
+func showProgress(ctx context.Context, o options, stage *installation.Stage, out io.Writer) error {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	seen, err := observe(watching, stage)
+	seen, err := newObserver(watching, stage)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func show(ctx context.Context, o options, stage *installation.Stage, out io.Writ
 	all := requests()
 	fmt.Fprintf(out, "submitting %d Jobs and JobSets to the queues of two teams\n\n", len(all))
 	f := &follower{stage: stage, observer: seen, requests: all, screen: newScreen(out, time.Now())}
-	rows, err := f.follow(ctx, o.timeout)
+	rows, err := f.run(ctx, o.timeout)
 	if err != nil {
 		return err
 	}
@@ -99,8 +99,8 @@ func show(ctx context.Context, o options, stage *installation.Stage, out io.Writ
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(out, "\n"+summary{rows: rows, took: took, waits: f.waits(), writes: after.since(before)}.String())
-	problems := append(wrongRuns(rows, seen.podsOf), left...)
+	fmt.Fprint(out, "\n"+summary{rows: rows, took: took, waits: f.isWaiting(), writes: after.subtract(before)}.String())
+	problems := append(wrongRuns(rows, seen.listPods), left...)
 	if len(problems) > 0 {
 		return errors.New("not all went as it should:\n  " + strings.Join(problems, "\n  "))
 	}

@@ -44,10 +44,10 @@ func (s *screen) show(rows []row, now time.Time) {
 		width, height = 120, 40
 	}
 	// The last line of the terminal stays free: writing there would scroll what is to be replaced.
-	s.draw(table(rows, elapsed, width, height-1))
+	s.redraw(table(rows, elapsed, width, height-1))
 }
 
-func (s *screen) draw(lines []string) {
+func (s *screen) redraw(lines []string) {
 	var b strings.Builder
 	if s.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", s.drawn)

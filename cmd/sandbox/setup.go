@@ -30,8 +30,8 @@ func workerOptions() []clusters.Options {
 	}
 }
 
-// raise starts everything up to the point where jobs can be submitted. What it has started when it fails is stopped.
-func raise(ctx context.Context, o options, dir string, out io.Writer) (*installation.Stage, error) {
+// startStage starts everything up to the point where jobs can be submitted. What it has started when it fails is stopped.
+func startStage(ctx context.Context, o options, dir string, out io.Writer) (*installation.Stage, error) {
 	programs, err := findPrograms(ctx, o.programs, dir, out)
 	if err != nil {
 		return nil, err

@@ -30,8 +30,8 @@ func countWrites(stage *installation.Stage) (writes, error) {
 	return all, nil
 }
 
-// since is what was written after the earlier count.
-func (w writes) since(before writes) writes {
+// subtract is what was written after the earlier count.
+func (w writes) subtract(before writes) writes {
 	var all writes
 	for i, now := range w {
 		then := map[clusters.Write]int{}
@@ -125,7 +125,7 @@ type summary struct {
 func (s summary) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d jobs in %.0f s: %s\n", len(s.rows), s.took.Seconds(), counts(s.rows))
-	for _, line := range s.places() {
+	for _, line := range s.countByCluster() {
 		fmt.Fprintln(&b, "  "+line)
 	}
 	if len(s.waits) > 0 {
@@ -141,8 +141,8 @@ func (s summary) String() string {
 	return b.String()
 }
 
-// places is one line per cluster: "w1: 19 jobs (h100 14, l4 5)".
-func (s summary) places() []string {
+// countByCluster is one line per cluster: "w1: 19 jobs (h100 14, l4 5)".
+func (s summary) countByCluster() []string {
 	jobs := map[string]int{}
 	flavors := map[string]map[string]int{}
 	for _, r := range s.rows {

@@ -30,7 +30,7 @@ func TestTheSummarySaysWhereJobsRanAndWhatTheyCost(t *testing.T) {
 		},
 		took:   90 * time.Second,
 		waits:  []time.Duration{3 * time.Second, time.Second, 10 * time.Second},
-		writes: after.since(before),
+		writes: after.subtract(before),
 	}
 	want := `3 jobs in 90 s: 3 finished
   w1: 2 jobs (h100 1, l4 1)

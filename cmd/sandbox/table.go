@@ -10,8 +10,8 @@ import (
 
 var header = []string{"JOB", "KIND", "PRIORITY", "GPUS", "STATE", "CLUSTER", "FLAVOR", "PODS", "WHY IT WAITS"}
 
-// cells are the columns of one row.
-func (r row) cells() []string {
+// tableCells are the columns of one row.
+func (r row) tableCells() []string {
 	dash := func(s string) string {
 		if s == "" {
 			return "-"
@@ -19,8 +19,8 @@ func (r row) cells() []string {
 		return s
 	}
 	return []string{
-		r.title(), r.kind(), r.Priority, r.wants(), string(r.State), dash(r.Cluster), dash(r.Flavor),
-		fmt.Sprintf("%d/%d", r.Up, r.allPods()), brief(r.Why),
+		r.title(), r.kind(), r.Priority, r.describeRequest(), string(r.State), dash(r.Cluster), dash(r.Flavor),
+		fmt.Sprintf("%d/%d", r.Up, r.allPods()), briefReason(r.Why),
 	}
 }
 
@@ -32,10 +32,10 @@ func table(rows []row, elapsed time.Duration, width, height int) []string {
 	if height > 0 {
 		room = max(1, height-len(lines)-2) // the header and the line about those not shown
 	}
-	shown, hidden := mostTelling(rows, room)
+	shown, hidden := mostInformative(rows, room)
 	cells := [][]string{header}
 	for _, r := range shown {
-		cells = append(cells, r.cells())
+		cells = append(cells, r.tableCells())
 	}
 	lines = append(lines, columns(cells)...)
 	if hidden > 0 {
@@ -62,9 +62,9 @@ func counts(rows []row) string {
 	return strings.Join(parts, ", ")
 }
 
-// mostTelling keeps as many rows as there is room for, in their order: first those that are not done, then failed ones,
+// mostInformative keeps as many rows as there is room for, in their order: first those that are not done, then failed ones,
 // then finished ones.
-func mostTelling(rows []row, room int) (shown []row, hidden int) {
+func mostInformative(rows []row, room int) (shown []row, hidden int) {
 	hidden = max(0, len(rows)-room)
 	rank := func(r row) int {
 		switch r.State {
@@ -134,7 +134,7 @@ func changes(before, after []row, elapsed time.Duration) []string {
 			line += fmt.Sprintf(" on %s %s, pods %d/%d", r.Cluster, r.Flavor, r.Up, r.allPods())
 		}
 		if r.Why != "" && r.State != finished && r.State != placed {
-			line += " (" + brief(r.Why) + ")"
+			line += " (" + briefReason(r.Why) + ")"
 		}
 		lines = append(lines, strings.TrimRight(line, " "))
 	}

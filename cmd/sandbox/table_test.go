@@ -68,8 +68,8 @@ func TestALineIsPrintedForAChangeOfStateButNotOfReason(t *testing.T) {
 func TestTheScreenReplacesItsOwnLinesOnly(t *testing.T) {
 	var out strings.Builder
 	s := &screen{out: &out}
-	s.draw([]string{"a", "b"})
-	s.draw([]string{"c"})
+	s.redraw([]string{"a", "b"})
+	s.redraw([]string{"c"})
 	want := "a\x1b[K\nb\x1b[K\n\x1b[J" + "\x1b[2Ac\x1b[K\n\x1b[J"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)

@@ -29,8 +29,8 @@ import (
 // ends with its Secret, so that a token can be taken back before it expires.
 const boundLabel = "switchyard.dev/tokens-of"
 
-// account is the hub's account on a worker, and how the hub gets there.
-type account struct {
+// hubAccount is the hub's account on a worker, and how the hub gets there.
+type hubAccount struct {
 	access fleet.Access
 	// logs lets the hub's account read pods, their logs and events too.
 	logs bool
@@ -45,14 +45,14 @@ func jobResources() []fleet.JobResource {
 	var list []fleet.JobResource
 	for _, kind := range all.Kinds() {
 		if kind.Mirrorable() {
-			list = append(list, resourceOf(kind.GVK()).GroupResource())
+			list = append(list, resourceName(kind.GVK()).GroupResource())
 		}
 	}
 	return list
 }
 
-// objects are the account and its rights.
-func (t account) objects() []client.Object {
+// accountObjects are the account and its rights.
+func (t hubAccount) accountObjects() []client.Object {
 	objects := t.access.Objects()
 	for _, obj := range objects {
 		if role, ok := obj.(*rbacv1.ClusterRole); ok && t.logs {
@@ -72,21 +72,21 @@ func logRules() []rbacv1.PolicyRule {
 	}
 }
 
-// grant makes the account and its rights be there.
-func (a *app) grant(ctx context.Context, worker *site, t account) error {
-	for _, obj := range t.objects() {
+// applyAccount makes the account and its rights be there.
+func (a *app) applyAccount(ctx context.Context, worker *kubeClient, t hubAccount) error {
+	for _, obj := range t.accountObjects() {
 		kind := obj.GetObjectKind().GroupVersionKind().Kind
-		what, err := ensure(ctx, worker, obj)
+		what, err := applyObject(ctx, worker, obj)
 		if err != nil {
 			return fmt.Errorf("give the hub its rights on the worker: %w", err)
 		}
-		a.say("worker: %s %s %s", kind, obj.GetName(), what)
+		a.printf("worker: %s %s %s", kind, obj.GetName(), what)
 	}
 	return nil
 }
 
-// issue makes a new token and returns a kubeconfig with it, and the name of the Secret that it is bound to.
-func (a *app) issue(ctx context.Context, worker *site, t account) (kubeconfig []byte, bound string, err error) {
+// issueToken makes a new token and returns a kubeconfig with it, and the name of the Secret that it is bound to.
+func (a *app) issueToken(ctx context.Context, worker *kubeClient, t hubAccount) (kubeconfig []byte, bound string, err error) {
 	anchor := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 		Namespace: t.access.Namespace, Name: t.access.ServiceAccount + "-" + a.now().UTC().Format("20060102-150405"),
 		Labels: map[string]string{boundLabel: t.access.ServiceAccount},
@@ -106,16 +106,16 @@ func (a *app) issue(ctx context.Context, worker *site, t account) (kubeconfig []
 		return nil, "", fmt.Errorf("request a token for ServiceAccount %s/%s: %w", who.Namespace, who.Name, err)
 	}
 	until := request.Status.ExpirationTimestamp.Time
-	a.say("worker: token issued, good until %s", until.UTC().Format(time.RFC3339))
+	a.printf("worker: token issued, good until %s", until.UTC().Format(time.RFC3339))
 	if until.Before(a.now().Add(t.duration * 9 / 10)) {
-		a.warn("the worker's API server allows no longer: rotate before then (cluster rotate)")
+		a.warnf("the worker's API server allows no longer: rotate before then (cluster rotate)")
 	}
-	kubeconfig, err = kubeconfigOf(worker.config, t, request.Status.Token)
+	kubeconfig, err = buildKubeconfig(worker.config, t, request.Status.Token)
 	return kubeconfig, anchor.Name, err
 }
 
-// kubeconfigOf is a kubeconfig with everything in it, as the hub's rules want it.
-func kubeconfigOf(config *rest.Config, t account, token string) ([]byte, error) {
+// buildKubeconfig is a kubeconfig with everything in it, as the hub's rules want it.
+func buildKubeconfig(config *rest.Config, t hubAccount, token string) ([]byte, error) {
 	config = rest.CopyConfig(config)
 	if err := rest.LoadTLSFiles(config); err != nil {
 		return nil, fmt.Errorf("read the worker's certificate authority: %w", err)
@@ -140,8 +140,8 @@ func kubeconfigOf(config *rest.Config, t account, token string) ([]byte, error) 
 	return raw, nil
 }
 
-// revoke takes back the account's tokens but the one that is bound to the named Secret; all of them for "".
-func (a *app) revoke(ctx context.Context, worker *site, t account, but string) error {
+// revokeTokens takes back the account's tokens but the one that is bound to the named Secret; all of them for "".
+func (a *app) revokeTokens(ctx context.Context, worker *kubeClient, t hubAccount, but string) error {
 	var anchors corev1.SecretList
 	if err := worker.List(ctx, &anchors, client.InNamespace(t.access.Namespace), client.MatchingLabels{boundLabel: t.access.ServiceAccount}); err != nil {
 		return fmt.Errorf("list the Secrets that tokens are bound to: %w", err)
@@ -153,13 +153,13 @@ func (a *app) revoke(ctx context.Context, worker *site, t account, but string) e
 		if err := client.IgnoreNotFound(worker.Delete(ctx, &anchors.Items[i])); err != nil {
 			return fmt.Errorf("revoke the token of Secret %s: %w", anchors.Items[i].Name, err)
 		}
-		a.say("worker: token of Secret %s revoked", anchors.Items[i].Name)
+		a.printf("worker: token of Secret %s revoked", anchors.Items[i].Name)
 	}
 	return nil
 }
 
-// registration is what the hub keeps of a worker.
-func (a *app) registration(name string, kubeconfig []byte) (*corev1.Secret, *kueue.MultiKueueCluster) {
+// buildRegistration is what the hub keeps of a worker.
+func (a *app) buildRegistration(name string, kubeconfig []byte) (*corev1.Secret, *kueue.MultiKueueCluster) {
 	secret := &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: a.system, Name: name + "-kubeconfig"},
@@ -175,17 +175,17 @@ func (a *app) registration(name string, kubeconfig []byte) (*corev1.Secret, *kue
 	return secret, cluster
 }
 
-// say tells what was done; warn what the user should know although nothing failed.
-func (a *app) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.Out, format+"\n", printable(args)...)
+// printf tells what was done; warn what the user should know although nothing failed.
+func (a *app) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(a.Out, format+"\n", sanitizeText(args)...)
 }
 
-func (a *app) warn(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.ErrOut, "warning: "+format+"\n", printable(args)...)
+func (a *app) warnf(format string, args ...any) {
+	_, _ = fmt.Fprintf(a.ErrOut, "warning: "+format+"\n", sanitizeText(args)...)
 }
 
-// printable are values fit for a terminal: names, texts and errors may be those of a cluster that lies.
-func printable(args []any) []any {
+// sanitizeText are values fit for a terminal: names, texts and errors may be those of a cluster that lies.
+func sanitizeText(args []any) []any {
 	list := make([]any, len(args))
 	for i, arg := range args {
 		switch is := arg.(type) {
@@ -211,8 +211,8 @@ func printableLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// resourceOf is the resource of a kind whose plural is regular, as those of all jobs are.
-func resourceOf(kind schema.GroupVersionKind) schema.GroupVersionResource {
+// resourceName is the resource of a kind whose plural is regular, as those of all jobs are.
+func resourceName(kind schema.GroupVersionKind) schema.GroupVersionResource {
 	plural, _ := meta.UnsafeGuessKindToResource(kind)
 	return plural
 }

@@ -6,7 +6,7 @@ import (
 
 // newCluster is the family of commands about worker clusters.
 func (a *app) newCluster() *cobra.Command {
-	c := family("cluster", "Register worker clusters and look after them",
+	c := newGroupCommand("cluster", "Register worker clusters and look after them",
 		a.newClusterRegister(), a.newClusterList(), a.newClusterCheck(), a.newClusterRotate(), a.newClusterCordon(),
 		a.newClusterUncordon(), a.newClusterDrain(), a.newClusterGone(), a.newClusterAdopt(), a.newClusterDiscard(), a.newClusterUnregister())
 	c.Aliases = []string{"clusters"}

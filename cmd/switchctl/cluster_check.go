@@ -29,17 +29,17 @@ hub's program if that runs in the hub's cluster and you may read it; name them o
 	external := c.Flags().StringSlice(externalFlag, nil, "Kind.version.group of the hub's multiKueue.externalFrameworks, to check it too; can be repeated")
 	format := c.Flags().StringP("output", "o", "", "Output format. One of: json, yaml.")
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
-	c.RunE = a.do(func(ctx context.Context, args []string) error {
+	c.RunE = a.runE(func(ctx context.Context, args []string) error {
 		kinds, err := parseKinds(*external)
 		if err != nil {
 			return err
 		}
-		return a.clusterCheck(ctx, args[0], hubFacts{origin: *origin, externals: externals{named: kinds}}, *format)
+		return a.runClusterCheck(ctx, args[0], hubFacts{origin: *origin, externalOptions: externalOptions{named: kinds}}, *format)
 	})
 	return c
 }
 
-func (a *app) clusterCheck(ctx context.Context, name string, facts hubFacts, format string) error {
+func (a *app) runClusterCheck(ctx context.Context, name string, facts hubFacts, format string) error {
 	if !slices.Contains([]string{"", "json", "yaml"}, format) {
 		return usagef("--output %s: want json or yaml", format)
 	}
@@ -47,14 +47,14 @@ func (a *app) clusterCheck(ctx context.Context, name string, facts hubFacts, for
 	if err != nil {
 		return err
 	}
-	if facts.externals, err = a.externals(ctx, hub, facts.named); err != nil {
+	if facts.externalOptions, err = a.newExternalOptions(ctx, hub, facts.named); err != nil {
 		return err
 	}
-	findings, err := a.examine(ctx, hub, name, facts)
+	findings, err := a.checkCluster(ctx, hub, name, facts)
 	if err != nil {
 		return err
 	}
-	if err := a.report(findings, format); err != nil {
+	if err := a.printFindings(findings, format); err != nil {
 		return err
 	}
 	failed := 0
@@ -69,8 +69,8 @@ func (a *app) clusterCheck(ctx context.Context, name string, facts hubFacts, for
 	return nil
 }
 
-// report prints the findings, as a table unless another format is wanted.
-func (a *app) report(findings []show.Finding, format string) error {
+// printFindings prints the findings, as a table unless another format is wanted.
+func (a *app) printFindings(findings []show.Finding, format string) error {
 	var raw []byte
 	var err error
 	switch format {
@@ -80,7 +80,7 @@ func (a *app) report(findings []show.Finding, format string) error {
 	case "yaml":
 		raw, err = yaml.Marshal(findings)
 	default:
-		return a.table(show.Findings(findings))
+		return a.printPlainTable(show.Findings(findings))
 	}
 	if err != nil {
 		return fmt.Errorf("print: %w", err)

@@ -19,48 +19,48 @@ connected.`,
 		Example: "  switchctl cluster list -o wide", Args: cobra.NoArgs,
 	}
 	o := newOutput(c)
-	c.RunE = a.do(func(ctx context.Context, _ []string) error { return a.clusterList(ctx, o) })
+	c.RunE = a.runE(func(ctx context.Context, _ []string) error { return a.runClusterList(ctx, o) })
 	return c
 }
 
-func (a *app) clusterList(ctx context.Context, o *output) error {
+func (a *app) runClusterList(ctx context.Context, o *output) error {
 	hub, err := a.sites.hub()
 	if err != nil {
 		return err
 	}
-	f, err := a.fleet(ctx, hub)
+	f, err := a.readFleet(ctx, hub)
 	if err != nil {
 		return err
 	}
 	if len(f.Clusters) == 0 && o.tabular() {
-		a.none("")
+		a.printNothingFound("")
 		return nil
 	}
 	if o.format() == "wide" {
-		f.Tokens = a.tokens(ctx, hub, f.Clusters)
+		f.Tokens = a.readTokenExpiries(ctx, hub, f.Clusters)
 	}
-	return a.print(o, printed{table: show.Clusters(f, a.now()), objects: pointers(f.Clusters)})
+	return a.printObjects(o, printable{table: show.Clusters(f, a.now()), objects: objectPointers(f.Clusters)})
 }
 
-// fleet reads what the hub knows of its workers.
-func (a *app) fleet(ctx context.Context, hub *site) (show.Fleet, error) {
+// readFleet reads what the hub knows of its workers.
+func (a *app) readFleet(ctx context.Context, hub *kubeClient) (show.Fleet, error) {
 	var clusters kueue.MultiKueueClusterList
 	var configs kueue.MultiKueueConfigList
 	var workloads kueue.WorkloadList
-	if err := listAll(ctx, hub, &clusters); err != nil {
+	if err := listObjects(ctx, hub, &clusters); err != nil {
 		return show.Fleet{}, err
 	}
-	if err := listAll(ctx, hub, &configs); err != nil {
+	if err := listObjects(ctx, hub, &configs); err != nil {
 		return show.Fleet{}, err
 	}
-	if err := listAll(ctx, hub, &workloads); err != nil {
+	if err := listObjects(ctx, hub, &workloads); err != nil {
 		return show.Fleet{}, err
 	}
 	return show.Fleet{Clusters: clusters.Items, Configs: configs.Items, Workloads: workloads.Items}, nil
 }
 
-// tokens is until when the hub's tokens are good, where that can be seen: the caller may not be allowed to read Secrets.
-func (a *app) tokens(ctx context.Context, hub *site, clusters []kueue.MultiKueueCluster) map[string]time.Time {
+// readTokenExpiries is until when the hub's tokens are good, where that can be seen: the caller may not be allowed to read Secrets.
+func (a *app) readTokenExpiries(ctx context.Context, hub *kubeClient, clusters []kueue.MultiKueueCluster) map[string]time.Time {
 	found := map[string]time.Time{}
 	for i := range clusters {
 		raw, err := a.credentialsOf(ctx, hub, &clusters[i])

@@ -17,7 +17,7 @@ func (a *app) newClusterAdopt() *cobra.Command {
 its namespace kube-system, as "cluster check" shows it. A job of a name that this hub has too is stopped before that runs; the others
 run on until they are discarded.`,
 	}
-	return a.annotating(c, "adopting", func(args []string, had map[string]string) map[string]string {
+	return a.completeAnnotateCommand(c, "adopting", func(args []string, had map[string]string) map[string]string {
 		hubs := strings.FieldsFunc(had[switchyard.AdoptHubsAnnotation], func(r rune) bool { return r == ',' || r == ' ' })
 		if !slices.Contains(hubs, args[1]) {
 			hubs = append(hubs, args[1])
@@ -32,14 +32,14 @@ func (a *app) newClusterDiscard() *cobra.Command {
 		Long: `Remove what is on a cluster now and is this hub's, but of a time that it has no record of: what was dispatched after the backup that
 the hub was restored from, and what hubs that were adopted have left. Jobs of another hub that was not adopted stay.`,
 	}
-	a.annotating(c, "discarding", func([]string, map[string]string) map[string]string {
+	a.completeAnnotateCommand(c, "discarding", func([]string, map[string]string) map[string]string {
 		return map[string]string{switchyard.DiscardOrphansAnnotation: a.now().UTC().Truncate(time.Second).Add(time.Second).Format(time.RFC3339)}
 	})
 	yes := false
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "Do not ask")
 	run := c.RunE
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		if !yes && !a.confirm("Are the jobs on cluster %q that this hub has no record of to be removed, though they may run?", args[0]) {
+		if !yes && !a.askConfirmation("Are the jobs on cluster %q that this hub has no record of to be removed, though they may run?", args[0]) {
 			a.running = true
 			return usagef("nothing was changed: confirm, or pass --yes")
 		}

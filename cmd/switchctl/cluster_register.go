@@ -40,7 +40,7 @@ func (a *app) addWorkerFlags(cmd *cobra.Command) *workerFlags {
 	return w
 }
 
-func (w *workerFlags) access() fleet.Access {
+func (w *workerFlags) hubAccess() fleet.Access {
 	return fleet.Access{Namespace: w.namespace, ServiceAccount: w.accountName(), Origin: w.origin, Jobs: jobResources()}
 }
 
@@ -56,8 +56,8 @@ func (w *workerFlags) accountName() string {
 	return name + "-" + w.origin
 }
 
-// both connects to the hub and to the worker, and makes sure that they are two.
-func (a *app) both(ctx context.Context, w *workerFlags) (hub, worker *site, err error) {
+// connectBoth connects to the hub and to the worker, and makes sure that they are two.
+func (a *app) connectBoth(ctx context.Context, w *workerFlags) (hub, worker *kubeClient, err error) {
 	if w.kubeconfig == "" && w.context == "" {
 		return nil, nil, usagef("which cluster is the worker? Pass its --context, its --kubeconfig, or both")
 	}
@@ -70,11 +70,11 @@ func (a *app) both(ctx context.Context, w *workerFlags) (hub, worker *site, err 
 	if worker, err = a.sites.context(w.kubeconfig, w.context); err != nil {
 		return nil, nil, err
 	}
-	one, err := identity(ctx, hub)
+	one, err := clusterIdentity(ctx, hub)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reach the hub: %w", err)
 	}
-	other, err := identity(ctx, worker)
+	other, err := clusterIdentity(ctx, worker)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reach the worker: %w", err)
 	}
@@ -84,8 +84,8 @@ func (a *app) both(ctx context.Context, w *workerFlags) (hub, worker *site, err 
 	return hub, worker, nil
 }
 
-// identity is what two ways to one cluster have in common.
-func identity(ctx context.Context, s *site) (string, error) {
+// clusterIdentity is what two ways to one cluster have in common.
+func clusterIdentity(ctx context.Context, s *kubeClient) (string, error) {
 	system := &corev1.Namespace{}
 	if err := s.Get(ctx, client.ObjectKey{Name: "kube-system"}, system); err != nil {
 		return "", err
@@ -95,7 +95,7 @@ func identity(ctx context.Context, s *site) (string, error) {
 
 type registerOptions struct {
 	*workerFlags
-	account account
+	account hubAccount
 	// external are kinds of the hub's multiKueue.externalFrameworks, as Kind.version.group.
 	external []string
 	config   string
@@ -130,14 +130,14 @@ named are taken back.`,
 	f.StringVar(&o.config, "config", "", "MultiKueueConfig of the hub that is to list the cluster")
 	f.DurationVar(&o.timeout, "timeout", time.Minute, "How long to wait until the hub is connected")
 	addDryRun(c, &o.dryRun, "client")
-	c.RunE = a.do(func(ctx context.Context, args []string) error {
-		o.account.access = o.access()
-		return a.register(ctx, args[0], o)
+	c.RunE = a.runE(func(ctx context.Context, args []string) error {
+		o.account.access = o.hubAccess()
+		return a.runRegister(ctx, args[0], o)
 	})
 	return c
 }
 
-func (a *app) register(ctx context.Context, name string, o *registerOptions) error {
+func (a *app) runRegister(ctx context.Context, name string, o *registerOptions) error {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return usagef("%q cannot be a cluster's name: %s", name, problems[0])
 	}
@@ -145,15 +145,15 @@ func (a *app) register(ctx context.Context, name string, o *registerOptions) err
 	if err != nil {
 		return err
 	}
-	hub, worker, err := a.both(ctx, o.workerFlags)
+	hub, worker, err := a.connectBoth(ctx, o.workerFlags)
 	if err != nil {
 		return err
 	}
 	facts := hubFacts{origin: o.origin}
-	if facts.externals, err = a.externals(ctx, hub, named); err != nil {
+	if facts.externalOptions, err = a.newExternalOptions(ctx, hub, named); err != nil {
 		return err
 	}
-	if err := a.fit(worker, facts.kinds()); err != nil {
+	if err := a.validateWorker(worker, facts.kinds()); err != nil {
 		return err
 	}
 	external, err := externalResources(worker, facts.kinds())
@@ -164,64 +164,64 @@ func (a *app) register(ctx context.Context, name string, o *registerOptions) err
 	if o.dryRun == "client" {
 		return a.registerManifests(name, worker, o)
 	}
-	if err := a.grant(ctx, worker, o.account); err != nil {
+	if err := a.applyAccount(ctx, worker, o.account); err != nil {
 		return err
 	}
-	raw, _, err := a.issue(ctx, worker, o.account)
+	raw, _, err := a.issueToken(ctx, worker, o.account)
 	if err != nil {
 		return err
 	}
-	if err := a.store(ctx, hub, name, raw); err != nil {
+	if err := a.writeRegistration(ctx, hub, name, raw); err != nil {
 		return err
 	}
 	if o.config != "" {
-		if err := a.enlist(ctx, hub, o.config, name); err != nil {
+		if err := a.addToConfig(ctx, hub, o.config, name); err != nil {
 			return err
 		}
 	}
 	return a.awaitConnection(ctx, hub, name, o.timeout, facts)
 }
 
-// fit refuses a worker on which the hub could do nothing.
-func (a *app) fit(worker *site, external []schema.GroupVersionKind) error {
-	others, _ := servingExternal(worker, external)
-	for _, f := range append(serving(worker), others...) {
+// validateWorker refuses a worker on which the hub could do nothing.
+func (a *app) validateWorker(worker *kubeClient, external []schema.GroupVersionKind) error {
+	others, _ := checkExternalServed(worker, external)
+	for _, f := range append(checkServer(worker), others...) {
 		switch f.Result {
 		case show.Failed:
 			return fmt.Errorf("the worker is not ready for a hub: %s: %s; %s", f.Subject, f.Detail, f.Remedy)
 		case show.Warned:
-			a.complain(f)
+			a.warnFinding(f)
 		case show.Passed:
 		}
 	}
 	return nil
 }
 
-// complain warns of a finding, once.
-func (a *app) complain(f show.Finding) {
+// warnFinding warns of a finding, once.
+func (a *app) warnFinding(f show.Finding) {
 	if slices.Contains(a.complaints, f) {
 		return
 	}
 	a.complaints = append(a.complaints, f)
-	a.warn("%s: %s; %s", f.Subject, f.Detail, f.Remedy)
+	a.warnf("%s: %s; %s", f.Subject, f.Detail, f.Remedy)
 }
 
-// store writes what the hub keeps of a worker.
-func (a *app) store(ctx context.Context, hub *site, name string, raw []byte) error {
-	secret, cluster := a.registration(name, raw)
+// writeRegistration writes what the hub keeps of a worker.
+func (a *app) writeRegistration(ctx context.Context, hub *kubeClient, name string, raw []byte) error {
+	secret, cluster := a.buildRegistration(name, raw)
 	for _, obj := range []client.Object{secret, cluster} {
 		kind := obj.GetObjectKind().GroupVersionKind().Kind
-		what, err := ensure(ctx, hub, obj)
+		what, err := applyObject(ctx, hub, obj)
 		if err != nil {
 			return fmt.Errorf("make the worker known to the hub: %w", err)
 		}
-		a.say("hub: %s %s %s", kind, obj.GetName(), what)
+		a.printf("hub: %s %s %s", kind, obj.GetName(), what)
 	}
 	return nil
 }
 
-// enlist puts a cluster into a MultiKueueConfig, at its end.
-func (a *app) enlist(ctx context.Context, hub *site, config, cluster string) error {
+// addToConfig puts a cluster into a MultiKueueConfig, at its end.
+func (a *app) addToConfig(ctx context.Context, hub *kubeClient, config, cluster string) error {
 	found := &kueue.MultiKueueConfig{}
 	err := hub.Get(ctx, client.ObjectKey{Name: config}, found)
 	if apierrors.IsNotFound(err) {
@@ -229,28 +229,28 @@ func (a *app) enlist(ctx context.Context, hub *site, config, cluster string) err
 		if err := hub.Create(ctx, found); err != nil {
 			return fmt.Errorf("create MultiKueueConfig %s: %w", config, err)
 		}
-		a.say("hub: MultiKueueConfig %s created", config)
+		a.printf("hub: MultiKueueConfig %s created", config)
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("read MultiKueueConfig %s: %w", config, err)
 	}
 	if slices.Contains(found.Spec.Clusters, cluster) {
-		a.say("hub: MultiKueueConfig %s unchanged", config)
+		a.printf("hub: MultiKueueConfig %s unchanged", config)
 		return nil
 	}
 	found.Spec.Clusters = append(found.Spec.Clusters, cluster)
 	if err := hub.Update(ctx, found); err != nil {
 		return fmt.Errorf("list the cluster in MultiKueueConfig %s: %w", config, err)
 	}
-	a.say("hub: MultiKueueConfig %s configured", config)
+	a.printf("hub: MultiKueueConfig %s configured", config)
 	return nil
 }
 
-// connection waits until the hub says that it is connected to a cluster. It returns what the hub said last, also with an
+// waitForConnection waits until the hub says that it is connected to a cluster. It returns what the hub said last, also with an
 // error.
-func (a *app) connection(ctx context.Context, hub *site, name string, timeout time.Duration) (last show.Finding, err error) {
-	err = a.await(ctx, timeout, func(ctx context.Context) (bool, error) {
+func (a *app) waitForConnection(ctx context.Context, hub *kubeClient, name string, timeout time.Duration) (last show.Finding, err error) {
+	err = a.waitFor(ctx, timeout, func(ctx context.Context) (bool, error) {
 		cluster := &kueue.MultiKueueCluster{}
 		if err := hub.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
 			return false, fmt.Errorf("read MultiKueueCluster %s: %w", name, err)
@@ -262,8 +262,8 @@ func (a *app) connection(ctx context.Context, hub *site, name string, timeout ti
 }
 
 // awaitConnection waits for the hub, then says what is still missing.
-func (a *app) awaitConnection(ctx context.Context, hub *site, name string, timeout time.Duration, facts hubFacts) error {
-	last, err := a.connection(ctx, hub, name, timeout)
+func (a *app) awaitConnection(ctx context.Context, hub *kubeClient, name string, timeout time.Duration, facts hubFacts) error {
+	last, err := a.waitForConnection(ctx, hub, name, timeout)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -272,28 +272,28 @@ func (a *app) awaitConnection(ctx context.Context, hub *site, name string, timeo
 	case err != nil:
 		return notReadyf("the hub is not connected to %q after %s: %s; %s", name, timeout, last.Detail, last.Remedy)
 	}
-	a.say("cluster %q is registered, and the hub is connected to it", name)
-	findings, err := a.examine(ctx, hub, name, facts)
+	a.printf("cluster %q is registered, and the hub is connected to it", name)
+	findings, err := a.checkCluster(ctx, hub, name, facts)
 	if err != nil {
 		return err
 	}
 	for _, f := range findings {
 		if f.Result != show.Passed {
-			a.complain(f)
+			a.warnFinding(f)
 		}
 	}
 	return nil
 }
 
 // registerManifests prints what a registration would create, with no token in it.
-func (a *app) registerManifests(name string, worker *site, o *registerOptions) error {
-	raw, err := kubeconfigOf(worker.config, o.account, "TOKEN")
+func (a *app) registerManifests(name string, worker *kubeClient, o *registerOptions) error {
+	raw, err := buildKubeconfig(worker.config, o.account, "TOKEN")
 	if err != nil {
 		return err
 	}
-	secret, cluster := a.registration(name, nil)
+	secret, cluster := a.buildRegistration(name, nil)
 	secret.Data, secret.StringData = nil, map[string]string{kueue.MultiKueueConfigSecretKey: string(raw)}
-	if err := a.manifests("On the worker. The token comes from a TokenRequest of the ServiceAccount.", o.account.objects()...); err != nil {
+	if err := a.manifests("On the worker. The token comes from a TokenRequest of the ServiceAccount.", o.account.accountObjects()...); err != nil {
 		return err
 	}
 	return a.manifests("On the hub.", secret, cluster)

@@ -33,12 +33,12 @@ register or rotate are revoked, after --revoke-after. Rights are not changed: se
 	c.Flags().DurationVar(&o.duration, "token-duration", 90*24*time.Hour, "How long the new token is good")
 	c.Flags().DurationVar(&o.grace, "revoke-after", 15*time.Second, "How long older tokens stay good, for the hub to change over")
 	c.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "How long to wait until the hub is connected")
-	c.RunE = a.do(func(ctx context.Context, args []string) error { return a.rotate(ctx, args[0], o) })
+	c.RunE = a.runE(func(ctx context.Context, args []string) error { return a.runRotate(ctx, args[0], o) })
 	return c
 }
 
-func (a *app) rotate(ctx context.Context, name string, o *rotateOptions) error {
-	hub, worker, err := a.both(ctx, o.workerFlags)
+func (a *app) runRotate(ctx context.Context, name string, o *rotateOptions) error {
+	hub, worker, err := a.connectBoth(ctx, o.workerFlags)
 	if err != nil {
 		return err
 	}
@@ -50,12 +50,12 @@ func (a *app) rotate(ctx context.Context, name string, o *rotateOptions) error {
 	if err != nil {
 		return err
 	}
-	t := account{access: o.access(), duration: o.duration}
-	fresh, bound, err := a.issue(ctx, worker, t)
+	t := hubAccount{access: o.hubAccess(), duration: o.duration}
+	fresh, bound, err := a.issueToken(ctx, worker, t)
 	if err != nil {
 		return err
 	}
-	raw, err := withToken(old, fresh)
+	raw, err := replaceToken(old, fresh)
 	if err != nil {
 		return err
 	}
@@ -68,18 +68,18 @@ func (a *app) rotate(ctx context.Context, name string, o *rotateOptions) error {
 	if err := hub.Update(ctx, secret); err != nil {
 		return fmt.Errorf("store the new token in Secret %s: %w", key, err)
 	}
-	a.say("hub: Secret %s configured", key.Name)
-	if err := a.pause(ctx, o.grace); err != nil {
+	a.printf("hub: Secret %s configured", key.Name)
+	if err := a.sleep(ctx, o.grace); err != nil {
 		return err
 	}
-	if err := a.stillConnected(ctx, hub, name, o.timeout); err != nil {
+	if err := a.waitStillConnected(ctx, hub, name, o.timeout); err != nil {
 		return err
 	}
-	return a.revoke(ctx, worker, t, bound)
+	return a.revokeTokens(ctx, worker, t, bound)
 }
 
-// withToken is the old kubeconfig, whose address was chosen by somebody, with the new one's token.
-func withToken(old, fresh []byte) ([]byte, error) {
+// replaceToken is the old kubeconfig, whose address was chosen by somebody, with the new one's token.
+func replaceToken(old, fresh []byte) ([]byte, error) {
 	config, err := clientcmd.Load(old)
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig that the hub has: %w", err)
@@ -100,8 +100,8 @@ func withToken(old, fresh []byte) ([]byte, error) {
 	return raw, nil
 }
 
-// pause lets some time pass.
-func (a *app) pause(ctx context.Context, d time.Duration) error {
+// sleep lets some time pass.
+func (a *app) sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -112,9 +112,9 @@ func (a *app) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// stillConnected waits until the hub is connected; the old tokens are kept otherwise.
-func (a *app) stillConnected(ctx context.Context, hub *site, name string, timeout time.Duration) error {
-	last, err := a.connection(ctx, hub, name, timeout)
+// waitStillConnected waits until the hub is connected; the old tokens are kept otherwise.
+func (a *app) waitStillConnected(ctx context.Context, hub *kubeClient, name string, timeout time.Duration) error {
+	last, err := a.waitForConnection(ctx, hub, name, timeout)
 	switch {
 	case err == nil:
 		return nil

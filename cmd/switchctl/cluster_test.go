@@ -29,7 +29,7 @@ import (
 )
 
 // withWorker adds a worker that serves what a hub wants and allows everything.
-func (x *terminal) withWorker(name string, objects ...client.Object) *site {
+func (x *terminal) withWorker(name string, objects ...client.Object) *kubeClient {
 	x.t.Helper()
 	w := x.site(name, interceptor.Funcs{}, objects...)
 	serve(w, "v1.36.3", "kueue.x-k8s.io/v1beta2 workloads localqueues clusterqueues", "switchyard.dev/v1alpha1 capacityreports",
@@ -40,7 +40,7 @@ func (x *terminal) withWorker(name string, objects ...client.Object) *site {
 }
 
 // serve makes a worker serve group versions, each with its resources.
-func serve(w *site, kubernetes string, groupVersions ...string) {
+func serve(w *kubeClient, kubernetes string, groupVersions ...string) {
 	discovery, _ := w.kube.Discovery().(*fakediscovery.FakeDiscovery)
 	discovery.FakedServerVersion = &version.Info{GitVersion: kubernetes}
 	discovery.Resources = nil
@@ -55,7 +55,7 @@ func serve(w *site, kubernetes string, groupVersions ...string) {
 }
 
 // allow makes a worker allow everything, or everything but watching, logs, and renewing leases.
-func allow(w *site, all bool) {
+func allow(w *kubeClient, all bool) {
 	kube, _ := w.kube.(*kubefake.Clientset)
 	kube.PrependReactor("create", "selfsubjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		create, _ := action.(clienttesting.CreateAction)
@@ -157,7 +157,7 @@ func TestTwoHubsOfOneWorkerHaveAccountsOfTheirOwn(t *testing.T) {
 	for line, want := range map[workerFlags]string{
 		{origin: "multikueue"}: "switchyard-hub", {origin: "east"}: "switchyard-hub-east", {origin: "east", account: "mine"}: "mine",
 	} {
-		if got := line.access(); got.ServiceAccount != want || got.Origin != line.origin {
+		if got := line.hubAccess(); got.ServiceAccount != want || got.Origin != line.origin {
 			t.Errorf("%+v: got %+v, want account %s", line, got, want)
 		}
 	}
@@ -184,9 +184,9 @@ func TestARegistrationSaysWhatIsMissing(t *testing.T) {
 	x.fails("cluster register w1 --context w1 --dry-run=bogus", exitUsage, "must be one of")
 	x.fails("cluster register w1 --context w1 --timeout 10ms", exitNotReady, "the hub has not said anything about the cluster")
 	serve(w1, "v1.36.3", "batch/v1 jobs")
-	x.fails("cluster register w1 --context w1", exitError, "install Switchyard there as a worker")
+	x.fails("cluster register w1 --context w1", exitFailed, "install Switchyard there as a worker")
 	serve(w1, "v1.29.0", "kueue.x-k8s.io/v1beta2 workloads localqueues clusterqueues")
-	x.fails("cluster register w1 --context w1", exitError, "upgrade it to 1.31.0")
+	x.fails("cluster register w1 --context w1", exitFailed, "upgrade it to 1.31.0")
 }
 
 func aQueue(name, check string) *kueue.ClusterQueue {
@@ -315,7 +315,7 @@ func TestADrainThatDoesNotEndNamesAJobThatIsLeft(t *testing.T) {
 
 func TestUnregisteringRefusesWhileJobsAreThereAndThenLeavesNothing(t *testing.T) {
 	x := aFleet(t)
-	x.fails("cluster unregister w1", exitError, "drain it first")
+	x.fails("cluster unregister w1", exitFailed, "drain it first")
 	wl := get(x, x.hub, "team", "running", &kueue.Workload{})
 	wl.Status.ClusterName = ptr.To("w2")
 	if err := x.hub.Status().Update(t.Context(), wl); err != nil {
@@ -323,8 +323,8 @@ func TestUnregisteringRefusesWhileJobsAreThereAndThenLeavesNothing(t *testing.T)
 	}
 	w1 := x.withWorker("w1")
 	a, _, _ := x.app()
-	access := (&workerFlags{namespace: "kueue-system", account: "switchyard-hub", origin: "multikueue"}).access()
-	if err := a.grant(t.Context(), w1, account{access: access, duration: time.Hour}); err != nil {
+	access := (&workerFlags{namespace: "kueue-system", account: "switchyard-hub", origin: "multikueue"}).hubAccess()
+	if err := a.applyAccount(t.Context(), w1, hubAccount{access: access, duration: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	x.ok("cluster unregister w1 --context w1")
@@ -338,7 +338,7 @@ func TestUnregisteringRefusesWhileJobsAreThereAndThenLeavesNothing(t *testing.T)
 	if absent(x, w1, "", "kueue-system", &corev1.Namespace{}) {
 		t.Error("the worker's namespace is gone")
 	}
-	x.fails("cluster unregister w2 --force", exitError, "lists no other cluster")
+	x.fails("cluster unregister w2 --force", exitFailed, "lists no other cluster")
 }
 
 func TestATokenSaysWhenItEnds(t *testing.T) {

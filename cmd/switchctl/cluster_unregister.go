@@ -30,18 +30,18 @@ unless --force: drain it first.`,
 	}
 	o.workerFlags = a.addWorkerFlags(c)
 	c.Flags().BoolVar(&o.force, "force", false, "Even while jobs are bound to the cluster")
-	c.RunE = a.do(func(ctx context.Context, args []string) error { return a.unregister(ctx, args[0], o) })
+	c.RunE = a.runE(func(ctx context.Context, args []string) error { return a.runUnregister(ctx, args[0], o) })
 	return c
 }
 
-func (a *app) unregister(ctx context.Context, name string, o *unregisterOptions) error {
+func (a *app) runUnregister(ctx context.Context, name string, o *unregisterOptions) error {
 	hub, err := a.sites.hub()
 	if err != nil {
 		return err
 	}
-	var worker *site
+	var worker *kubeClient
 	if o.kubeconfig != "" || o.context != "" {
-		if hub, worker, err = a.both(ctx, o.workerFlags); err != nil {
+		if hub, worker, err = a.connectBoth(ctx, o.workerFlags); err != nil {
 			return err
 		}
 	}
@@ -49,36 +49,36 @@ func (a *app) unregister(ctx context.Context, name string, o *unregisterOptions)
 	if err := hub.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
 		return fmt.Errorf("read MultiKueueCluster %s: %w", name, err)
 	}
-	left, err := boundTo(ctx, hub, name)
+	left, err := countBoundWorkloads(ctx, hub, name)
 	if err != nil {
 		return err
 	}
 	if len(left) > 0 && !o.force {
 		return fmt.Errorf("%d jobs are on cluster %q, %s among them: drain it first (cluster drain %s --wait), or pass --force", len(left), name, left[0], name)
 	}
-	if err := a.strike(ctx, hub, name); err != nil {
+	if err := a.removeFromConfigs(ctx, hub, name); err != nil {
 		return err
 	}
-	if err := a.remove(ctx, hub, "hub", cluster); err != nil {
+	if err := a.deleteIfPresent(ctx, hub, "hub", cluster); err != nil {
 		return err
 	}
 	if secret := kubeconfigSecret(cluster); secret != "" {
 		gone := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.system, Name: secret}}
-		if err := a.remove(ctx, hub, "hub", gone); err != nil {
+		if err := a.deleteIfPresent(ctx, hub, "hub", gone); err != nil {
 			return err
 		}
 	}
 	if worker == nil {
-		a.warn("the hub's account on the worker is still there: delete it, or run this with the worker's --context")
+		a.warnf("the hub's account on the worker is still there: delete it, or run this with the worker's --context")
 		return nil
 	}
-	return a.dismiss(ctx, worker, account{access: o.access()})
+	return a.deleteAccount(ctx, worker, hubAccount{access: o.hubAccess()})
 }
 
-// strike takes a cluster out of all MultiKueueConfigs. One that would be empty is not valid any more.
-func (a *app) strike(ctx context.Context, hub *site, cluster string) error {
+// removeFromConfigs takes a cluster out of all MultiKueueConfigs. One that would be empty is not valid any more.
+func (a *app) removeFromConfigs(ctx context.Context, hub *kubeClient, cluster string) error {
 	var configs kueue.MultiKueueConfigList
-	if err := listAll(ctx, hub, &configs); err != nil {
+	if err := listObjects(ctx, hub, &configs); err != nil {
 		return err
 	}
 	for i := range configs.Items {
@@ -95,39 +95,39 @@ func (a *app) strike(ctx context.Context, hub *site, cluster string) error {
 			if err := hub.Update(ctx, c); err != nil {
 				return fmt.Errorf("take the cluster out of MultiKueueConfig %s: %w", c.Name, err)
 			}
-			a.say("hub: MultiKueueConfig %s configured", c.Name)
+			a.printf("hub: MultiKueueConfig %s configured", c.Name)
 		}
 	}
 	return nil
 }
 
-// dismiss removes the hub's account, its tokens and rights from a worker. The namespace is the worker's own.
-func (a *app) dismiss(ctx context.Context, worker *site, t account) error {
-	if err := a.revoke(ctx, worker, t, ""); err != nil {
+// deleteAccount removes the hub's account, its tokens and rights from a worker. The namespace is the worker's own.
+func (a *app) deleteAccount(ctx context.Context, worker *kubeClient, t hubAccount) error {
+	if err := a.revokeTokens(ctx, worker, t, ""); err != nil {
 		return err
 	}
-	objects := t.objects()
+	objects := t.accountObjects()
 	slices.Reverse(objects)
 	for _, obj := range objects {
 		if _, ok := obj.(*corev1.Namespace); ok {
 			continue
 		}
-		if err := a.remove(ctx, worker, "worker", obj); err != nil {
+		if err := a.deleteIfPresent(ctx, worker, "worker", obj); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// remove deletes an object that may be gone already.
-func (a *app) remove(ctx context.Context, from *site, where string, obj client.Object) error {
-	if err := typed(obj); err != nil {
+// deleteIfPresent deletes an object that may be gone already.
+func (a *app) deleteIfPresent(ctx context.Context, from *kubeClient, where string, obj client.Object) error {
+	if err := setKind(obj); err != nil {
 		return err
 	}
 	kind := obj.GetObjectKind().GroupVersionKind().Kind
 	if err := client.IgnoreNotFound(from.Delete(ctx, obj)); err != nil {
 		return fmt.Errorf("delete %s %s: %w", kind, obj.GetName(), err)
 	}
-	a.say("%s: %s %s deleted", where, kind, obj.GetName())
+	a.printf("%s: %s %s deleted", where, kind, obj.GetName())
 	return nil
 }

@@ -14,18 +14,18 @@ import (
 
 // newCreate creates queues and flavors, with kueuectl's names and flags (contract: kueue-api.md 8.1).
 func (a *app) newCreate() *cobra.Command {
-	return family("create", "Create queues and flavors", a.newCreateClusterQueue(), a.newCreateLocalQueue(), a.newCreateFlavor())
+	return newGroupCommand("create", "Create queues and flavors", a.newCreateClusterQueue(), a.newCreateLocalQueue(), a.newCreateFlavor())
 }
 
 func (a *app) newCreateLocalQueue() *cobra.Command {
-	c := ofKind(ourLocalQueue, "NAME", "Create a LocalQueue")
+	c := newKindCommand(kindLocalQueue, "NAME", "Create a LocalQueue")
 	c.Example = "  switchctl create localqueue train -c gpus -n vision"
 	c.Args = cobra.ExactArgs(1)
-	o := newChange(c, "created")
+	o := newChangeOptions(c, "created")
 	queue := c.Flags().StringP("clusterqueue", "c", "", "The ClusterQueue that it leads to")
 	unknown := c.Flags().BoolP("ignore-unknown-cq", "i", false, "Create it even if there is no such ClusterQueue")
 	_ = c.MarkFlagRequired("clusterqueue")
-	c.RunE = a.do(func(ctx context.Context, args []string) error {
+	c.RunE = a.runE(func(ctx context.Context, args []string) error {
 		hub, err := a.sites.hub()
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ func (a *app) newCreateLocalQueue() *cobra.Command {
 				return fmt.Errorf("read ClusterQueue %s (see --ignore-unknown-cq): %w", *queue, err)
 			}
 		}
-		return a.create(ctx, hub, &kueue.LocalQueue{
+		return a.createObject(ctx, hub, &kueue.LocalQueue{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: args[0]},
 			Spec:       kueue.LocalQueueSpec{ClusterQueue: kueue.ClusterQueueReference(*queue)},
 		}, o)
@@ -54,12 +54,12 @@ type clusterQueueFlags struct {
 }
 
 func (a *app) newCreateClusterQueue() *cobra.Command {
-	c := ofKind(ourClusterQueue, "NAME", "Create a ClusterQueue")
+	c := newKindCommand(kindClusterQueue, "NAME", "Create a ClusterQueue")
 	c.Long = `Create a ClusterQueue. Quotas are given as FLAVOR:RESOURCE=QUANTITY[;RESOURCE=QUANTITY...], one or more, separated by commas;
 flavors with the same resources become one resource group. Without --namespace-selector every namespace may use it.`
 	c.Example = `  switchctl create clusterqueue gpus --cohort research --nominal-quota "h100:cpu=64;nvidia.com/gpu=8,l4:cpu=64;nvidia.com/gpu=4"`
 	c.Args = cobra.ExactArgs(1)
-	o := newChange(c, "created")
+	o := newChangeOptions(c, "created")
 	f := &clusterQueueFlags{}
 	flags := c.Flags()
 	flags.StringVar(&f.cohort, "cohort", "", "The cohort that it belongs to")
@@ -70,8 +70,8 @@ flavors with the same resources become one resource group. Without --namespace-s
 	flags.StringSliceVar(&f.nominal, "nominal-quota", nil, "FLAVOR:RESOURCE=QUANTITY[;...]: what it owns")
 	flags.StringSliceVar(&f.borrowing, "borrowing-limit", nil, "FLAVOR:RESOURCE=QUANTITY[;...]: the most it may borrow")
 	flags.StringSliceVar(&f.lending, "lending-limit", nil, "FLAVOR:RESOURCE=QUANTITY[;...]: the most it lends")
-	c.RunE = a.do(func(ctx context.Context, args []string) error {
-		queue, err := f.queue(args[0])
+	c.RunE = a.runE(func(ctx context.Context, args []string) error {
+		queue, err := f.buildClusterQueue(args[0])
 		if err != nil {
 			return err
 		}
@@ -79,13 +79,13 @@ flavors with the same resources become one resource group. Without --namespace-s
 		if err != nil {
 			return err
 		}
-		return a.create(ctx, hub, queue, o)
+		return a.createObject(ctx, hub, queue, o)
 	})
 	return c
 }
 
-// queue is the ClusterQueue that the flags describe.
-func (f *clusterQueueFlags) queue(name string) (*kueue.ClusterQueue, error) {
+// buildClusterQueue is the ClusterQueue that the flags describe.
+func (f *clusterQueueFlags) buildClusterQueue(name string) (*kueue.ClusterQueue, error) {
 	for _, choice := range []struct {
 		flag, value string
 		of          []string
@@ -118,14 +118,14 @@ func (f *clusterQueueFlags) queue(name string) (*kueue.ClusterQueue, error) {
 }
 
 func (a *app) newCreateFlavor() *cobra.Command {
-	c := ofKind(ourFlavor, "NAME", "Create a ResourceFlavor")
+	c := newKindCommand(kindFlavor, "NAME", "Create a ResourceFlavor")
 	c.Example = "  switchctl create resourceflavor h100 --node-labels gpu.nvidia.com/class=H100 --tolerations nvidia.com/gpu:NoSchedule"
 	c.Args = cobra.ExactArgs(1)
-	o := newChange(c, "created")
+	o := newChangeOptions(c, "created")
 	labels := c.Flags().StringToString("node-labels", nil, "Labels of the flavor's nodes")
 	taints := c.Flags().StringSlice("node-taints", nil, "KEY[=VALUE]:EFFECT: taints of the flavor's nodes")
 	tolerations := c.Flags().StringSlice("tolerations", nil, "KEY[=VALUE][:EFFECT]: tolerations that pods get with the flavor")
-	c.RunE = a.do(func(ctx context.Context, args []string) error {
+	c.RunE = a.runE(func(ctx context.Context, args []string) error {
 		flavor := &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: args[0]}, Spec: kueue.ResourceFlavorSpec{NodeLabels: *labels}}
 		for _, text := range *taints {
 			taint, err := parseTaint(text)
@@ -145,7 +145,7 @@ func (a *app) newCreateFlavor() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.create(ctx, hub, flavor, o)
+		return a.createObject(ctx, hub, flavor, o)
 	})
 	return c
 }

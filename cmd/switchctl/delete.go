@@ -14,13 +14,13 @@ import (
 
 // newDelete deletes workloads with their jobs; queues and flavors are kubectl's to delete.
 func (a *app) newDelete() *cobra.Command {
-	return family("delete", "Delete workloads with their jobs, queues and flavors", a.newDeleteWorkload(),
-		a.deleteBy(ourLocalQueue), a.deleteBy(ourClusterQueue), a.deleteBy(ourFlavor))
+	return newGroupCommand("delete", "Delete workloads with their jobs, queues and flavors", a.newDeleteWorkload(),
+		a.newKubectlDelete(kindLocalQueue), a.newKubectlDelete(kindClusterQueue), a.newKubectlDelete(kindFlavor))
 }
 
-// deleteBy passes the deletion of a kind to kubectl.
-func (a *app) deleteBy(kind ours) *cobra.Command {
-	c := ofKind(kind, "NAME... [FLAGS]", "Delete by kubectl")
+// newKubectlDelete passes the deletion of a kind to kubectl.
+func (a *app) newKubectlDelete(kind resourceKind) *cobra.Command {
+	c := newKindCommand(kind, "NAME... [FLAGS]", "Delete by kubectl")
 	c.DisableFlagParsing = true
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a.running = true
@@ -30,18 +30,18 @@ func (a *app) deleteBy(kind ours) *cobra.Command {
 }
 
 type deleteOptions struct {
-	*change
+	*changeOptions
 	yes, all, allNamespaces bool
 }
 
 func (a *app) newDeleteWorkload() *cobra.Command {
-	c := ofKind(ourWorkload, "NAME...", "Delete workloads and the jobs that they were made for")
-	c.ValidArgsFunction = a.complete(func() client.ObjectList { return &kueue.WorkloadList{} }, true)
-	o := &deleteOptions{change: newChange(c, "deleted")}
+	c := newKindCommand(kindWorkload, "NAME...", "Delete workloads and the jobs that they were made for")
+	c.ValidArgsFunction = a.completeNames(func() client.ObjectList { return &kueue.WorkloadList{} }, true)
+	o := &deleteOptions{changeOptions: newChangeOptions(c, "deleted")}
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "Do not ask")
 	c.Flags().BoolVar(&o.all, "all", false, "Delete all workloads of the namespace")
 	c.Flags().BoolVarP(&o.allNamespaces, "all-namespaces", "A", false, "With --all, those of all namespaces")
-	c.RunE = a.do(func(ctx context.Context, args []string) error { return a.deleteWorkloads(ctx, args, o) })
+	c.RunE = a.runE(func(ctx context.Context, args []string) error { return a.deleteWorkloads(ctx, args, o) })
 	return c
 }
 
@@ -59,34 +59,34 @@ func (a *app) deleteWorkloads(ctx context.Context, names []string, o *deleteOpti
 			return err
 		}
 	}
-	found, err := fetch(ctx, hub, &kueue.WorkloadList{}, func(l *kueue.WorkloadList) *[]kueue.Workload { return &l.Items }, names,
+	found, err := fetchTable(ctx, hub, &kueue.WorkloadList{}, func(l *kueue.WorkloadList) *[]kueue.Workload { return &l.Items }, names,
 		[]client.ListOption{client.InNamespace(namespace)})
 	if err != nil {
 		return err
 	}
 	if len(found) == 0 {
-		a.none(namespace)
+		a.printNothingFound(namespace)
 		return nil
 	}
-	targets := deletions(found)
+	targets := deletableKinds(found)
 	if !o.yes && o.run == "none" {
 		for _, t := range targets {
-			_, _ = fmt.Fprintf(a.ErrOut, "  %s %s\n", t.GetObjectKind().GroupVersionKind().Kind, printableLines(fmt.Sprint(key(t))))
+			_, _ = fmt.Fprintf(a.ErrOut, "  %s %s\n", t.GetObjectKind().GroupVersionKind().Kind, printableLines(fmt.Sprint(objectKey(t))))
 		}
-		if !a.confirm("Delete these?") {
+		if !a.askConfirmation("Delete these?") {
 			return usagef("nothing was deleted: confirm, or pass --yes")
 		}
 	}
 	for _, t := range targets {
-		if err := a.deleteOne(ctx, hub, t, o.change); err != nil {
+		if err := a.deleteObject(ctx, hub, t, o.changeOptions); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// deletions are what to delete so that workloads go: the jobs that own them, which takes them along, or else themselves.
-func deletions(workloads []kueue.Workload) []client.Object {
+// deletableKinds are what to delete so that workloads go: the jobs that own them, which takes them along, or else themselves.
+func deletableKinds(workloads []kueue.Workload) []client.Object {
 	var list []client.Object
 	for i := range workloads {
 		wl := &workloads[i]
@@ -108,15 +108,15 @@ func deletions(workloads []kueue.Workload) []client.Object {
 	return list
 }
 
-func (a *app) deleteOne(ctx context.Context, hub *site, obj client.Object, o *change) error {
-	if !o.client() {
+func (a *app) deleteObject(ctx context.Context, hub *kubeClient, obj client.Object, o *changeOptions) error {
+	if !o.clientDryRun() {
 		options := []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}
-		if o.server() {
+		if o.serverDryRun() {
 			options = append(options, client.DryRunAll)
 		}
 		if err := client.IgnoreNotFound(hub.Delete(ctx, obj, options...)); err != nil {
-			return fmt.Errorf("delete %s: %w", key(obj), err)
+			return fmt.Errorf("delete %s: %w", objectKey(obj), err)
 		}
 	}
-	return a.told(o, obj)
+	return a.printChanged(o, obj)
 }

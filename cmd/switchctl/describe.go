@@ -18,16 +18,16 @@ func (a *app) newDescribe() *cobra.Command {
 		Long: `Describe workloads and queues. Other kinds, and flags that only kubectl has, are passed to kubectl.`,
 		Args: cobra.ArbitraryArgs, DisableFlagParsing: true,
 	}
-	c.RunE = a.orKubectl("describe", []ours{ourWorkload, ourLocalQueue, ourClusterQueue}, func() *cobra.Command {
+	c.RunE = a.ownOrKubectl("describe", []resourceKind{kindWorkload, kindLocalQueue, kindClusterQueue}, func() *cobra.Command {
 		return &cobra.Command{Use: "describe", RunE: func(cmd *cobra.Command, args []string) error {
-			return a.describe(cmd.Context(), args[0], args[1:])
+			return a.runDescribe(cmd.Context(), args[0], args[1:])
 		}}
 	})
 	return c
 }
 
-func (a *app) describe(ctx context.Context, word string, names []string) error {
-	kind := kindWord(word)
+func (a *app) runDescribe(ctx context.Context, word string, names []string) error {
+	kind := lookupKind(word)
 	if len(names) == 0 {
 		return usagef("which %s? Give its name, or see \"list %s\"", kind, kind)
 	}
@@ -36,7 +36,7 @@ func (a *app) describe(ctx context.Context, word string, names []string) error {
 		return err
 	}
 	for i, name := range names {
-		text, err := a.description(ctx, hub, kind, name)
+		text, err := a.describeObject(ctx, hub, kind, name)
 		if err != nil {
 			return err
 		}
@@ -48,31 +48,31 @@ func (a *app) describe(ctx context.Context, word string, names []string) error {
 	return nil
 }
 
-func (a *app) description(ctx context.Context, hub *site, kind ours, name string) (string, error) {
+func (a *app) describeObject(ctx context.Context, hub *kubeClient, kind resourceKind, name string) (string, error) {
 	namespace, err := a.namespace()
 	if err != nil {
 		return "", err
 	}
 	var workloads kueue.WorkloadList
 	switch kind {
-	case ourLocalQueue:
+	case kindLocalQueue:
 		q := &kueue.LocalQueue{}
 		if err := hub.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, q); err != nil {
 			return "", fmt.Errorf("read LocalQueue %s of namespace %s: %w", name, namespace, err)
 		}
-		events, err := eventsOf(ctx, hub, namespace, exactly("LocalQueue", q))
+		events, err := listEvents(ctx, hub, namespace, isObject("LocalQueue", q))
 		if err == nil {
-			err = listAll(ctx, hub, &workloads, client.InNamespace(namespace))
+			err = listObjects(ctx, hub, &workloads, client.InNamespace(namespace))
 		}
 		return show.DescribeLocalQueue(q, workloads.Items, events, a.now()), err
-	case ourClusterQueue:
+	case kindClusterQueue:
 		q := &kueue.ClusterQueue{}
 		if err := hub.Get(ctx, client.ObjectKey{Name: name}, q); err != nil {
 			return "", fmt.Errorf("read ClusterQueue %s: %w", name, err)
 		}
-		events, err := eventsOf(ctx, hub, "", exactly("ClusterQueue", q))
+		events, err := listEvents(ctx, hub, "", isObject("ClusterQueue", q))
 		if err == nil {
-			err = listAll(ctx, hub, &workloads)
+			err = listObjects(ctx, hub, &workloads)
 		}
 		return show.DescribeClusterQueue(q, workloads.Items, events, a.now()), err
 	default:
@@ -80,11 +80,11 @@ func (a *app) description(ctx context.Context, hub *site, kind ours, name string
 		if err != nil {
 			return "", err
 		}
-		q, err := question(ctx, hub, wl)
+		q, err := explainQuestion(ctx, hub, wl)
 		if err != nil {
 			return "", err
 		}
-		events, err := eventsOf(ctx, hub, wl.Namespace, exactly("Workload", wl))
+		events, err := listEvents(ctx, hub, wl.Namespace, isObject("Workload", wl))
 		return show.DescribeWorkload(q, events, a.now()), err
 	}
 }

@@ -21,11 +21,11 @@ func (a *app) newEvents() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 	}
 	w := newWorkerAccess(c)
-	c.RunE = a.do(func(ctx context.Context, args []string) error { return a.events(ctx, args[0], w) })
+	c.RunE = a.runE(func(ctx context.Context, args []string) error { return a.runEvents(ctx, args[0], w) })
 	return c
 }
 
-func (a *app) events(ctx context.Context, text string, w *workerAccess) error {
+func (a *app) runEvents(ctx context.Context, text string, w *workerAccess) error {
 	hub, err := a.sites.hub()
 	if err != nil {
 		return err
@@ -38,50 +38,50 @@ func (a *app) events(ctx context.Context, text string, w *workerAccess) error {
 	if err != nil {
 		return err
 	}
-	wl, err := workloadOf(ctx, hub, namespace, j)
+	wl, err := findWorkloadOf(ctx, hub, namespace, j)
 	if err != nil {
 		return err
 	}
-	others, err := namesakes(ctx, hub, namespace, j)
+	others, err := listSimilarJobs(ctx, hub, namespace, j)
 	if err != nil {
 		return err
 	}
 	about := func(r corev1.ObjectReference) bool {
-		return r.Kind == "Workload" && r.Name == wl.Name || r.Kind == j.kind.Kind && r.Name == j.name || belongs(r, j, others)
+		return r.Kind == "Workload" && r.Name == wl.Name || r.Kind == j.kind.Kind && r.Name == j.name || isPartOfJob(r, j, others)
 	}
 	happened := map[string][]show.Event{}
-	if happened["hub"], err = eventsOf(ctx, hub, namespace, about); err != nil {
+	if happened["hub"], err = listEvents(ctx, hub, namespace, about); err != nil {
 		return err
 	}
 	if wl.Status.ClusterName != nil {
 		name := *wl.Status.ClusterName
-		p := place{cluster: name, namespace: namespace, job: j}
-		if p.site, err = a.worker(ctx, hub, name, w); err == nil {
-			happened[name], err = eventsOf(ctx, p, namespace, about)
+		p := jobPlace{cluster: name, namespace: namespace, job: j}
+		if p.kubeClient, err = a.connectWorker(ctx, hub, name, w); err == nil {
+			happened[name], err = listEvents(ctx, p, namespace, about)
 		}
 		if err != nil {
-			a.warn("%v", p.denied(err, "read events"))
+			a.warnf("%v", p.explainDenied(err, "read events"))
 		}
 	}
 	table := show.Events(happened, a.now())
 	if len(table.Rows) == 0 {
-		a.none(namespace)
+		a.printNothingFound(namespace)
 		return nil
 	}
-	return a.table(table)
+	return a.printPlainTable(table)
 }
 
-// belongs tells whether an object's name is one that the job's controllers give to its parts, pods and child jobs: the
+// isPartOfJob tells whether an object's name is one that the job's controllers give to its parts, pods and child jobs: the
 // job's name, a dash, and more; but not that of another job, or of its parts.
-func belongs(r corev1.ObjectReference, j jobRef, others []string) bool {
+func isPartOfJob(r corev1.ObjectReference, j jobRef, others []string) bool {
 	return slices.Contains([]string{"Pod", "Job"}, r.Kind) && strings.HasPrefix(r.Name, j.name+"-") &&
 		!slices.ContainsFunc(others, func(other string) bool { return r.Name == other || strings.HasPrefix(r.Name, other+"-") })
 }
 
-// namesakes are the other queued jobs of the namespace whose names begin like the job's and a dash.
-func namesakes(ctx context.Context, hub *site, namespace string, j jobRef) ([]string, error) {
+// listSimilarJobs are the other queued jobs of the namespace whose names begin like the job's and a dash.
+func listSimilarJobs(ctx context.Context, hub *kubeClient, namespace string, j jobRef) ([]string, error) {
 	var all kueue.WorkloadList
-	if err := listAll(ctx, hub, &all, client.InNamespace(namespace)); err != nil {
+	if err := listObjects(ctx, hub, &all, client.InNamespace(namespace)); err != nil {
 		return nil, err
 	}
 	var names []string

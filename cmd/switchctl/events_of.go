@@ -13,14 +13,14 @@ import (
 	"switchyard.dev/cmd/switchctl/show"
 )
 
-// eventsOf are the events in a namespace about objects that are asked for, the oldest first. Events about objects that are in
+// listEvents are the events in a namespace about objects that are asked for, the oldest first. Events about objects that are in
 // no namespace are in "default".
-func eventsOf(ctx context.Context, c client.Reader, namespace string, about func(corev1.ObjectReference) bool) ([]show.Event, error) {
+func listEvents(ctx context.Context, c client.Reader, namespace string, about func(corev1.ObjectReference) bool) ([]show.Event, error) {
 	if namespace == "" {
 		namespace = corev1.NamespaceDefault
 	}
 	var all corev1.EventList
-	if err := listAll(ctx, c, &all, client.InNamespace(namespace)); err != nil {
+	if err := listObjects(ctx, c, &all, client.InNamespace(namespace)); err != nil {
 		return nil, err
 	}
 	var found []show.Event
@@ -51,8 +51,8 @@ func lastSeen(e *corev1.Event) time.Time {
 	return e.CreationTimestamp.Time
 }
 
-// exactly is about one object.
-func exactly(kind string, obj client.Object) func(corev1.ObjectReference) bool {
+// isObject is about one object.
+func isObject(kind string, obj client.Object) func(corev1.ObjectReference) bool {
 	return func(r corev1.ObjectReference) bool {
 		return r.Kind == kind && r.Name == obj.GetName() && (r.UID == "" || obj.GetUID() == "" || r.UID == obj.GetUID())
 	}

@@ -19,7 +19,7 @@ import (
 // Exit codes, for scripts; exitCodesText documents them.
 const (
 	exitOK          = 0
-	exitError       = 1
+	exitFailed      = 1
 	exitUsage       = 2
 	exitNotFound    = 3
 	exitNotReady    = 4
@@ -40,33 +40,33 @@ const exitCodesText = `Exit codes that scripts can use:
 A command that is passed to kubectl (edit, patch, and get, describe or delete of kinds that are not ours) ends with kubectl's
 own code.`
 
-// outcome is an error with an exit code of its own.
-type outcome struct {
+// exitError is an error with an exit code of its own.
+type exitError struct {
 	code int
 	err  error
 }
 
 // Error implements error.
-func (o *outcome) Error() string { return o.err.Error() }
+func (o *exitError) Error() string { return o.err.Error() }
 
 // Unwrap implements errors.Unwrap.
-func (o *outcome) Unwrap() error { return o.err }
+func (o *exitError) Unwrap() error { return o.err }
 
 func usagef(format string, args ...any) error {
-	return &outcome{exitUsage, fmt.Errorf(format, args...)}
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
 func notFoundf(format string, args ...any) error {
-	return &outcome{exitNotFound, fmt.Errorf(format, args...)}
+	return &exitError{exitNotFound, fmt.Errorf(format, args...)}
 }
 
 func notReadyf(format string, args ...any) error {
-	return &outcome{exitNotReady, fmt.Errorf(format, args...)}
+	return &exitError{exitNotReady, fmt.Errorf(format, args...)}
 }
 
-// codeOf is the exit code for what a command returned.
-func codeOf(err error) int {
-	var o *outcome
+// exitCode is the exit code for what a command returned.
+func exitCode(err error) int {
+	var o *exitError
 	switch {
 	case err == nil:
 		return exitOK
@@ -76,28 +76,28 @@ func codeOf(err error) int {
 		return exitInterrupted
 	case apierrors.IsNotFound(err):
 		return exitNotFound
-	case apierrors.IsForbidden(err) && !refused(err), apierrors.IsUnauthorized(err):
+	case apierrors.IsForbidden(err) && !isAdmissionDenied(err), apierrors.IsUnauthorized(err):
 		return exitDenied
 	case wait.Interrupted(err):
 		return exitNotReady
 	}
-	return exitError
+	return exitFailed
 }
 
-// advice is what the user can do about an error that comes from below; empty if the error says so itself.
-func advice(err error) string {
+// adviceFor is what the user can do about an error that comes from below; empty if the error says so itself.
+func adviceFor(err error) string {
 	var noMatch *meta.NoKindMatchError
 	var network *net.OpError
 	var call *url.Error
 	var certificate *tls.CertificateVerificationError
 	switch {
-	case anyIs(err, clientcmd.IsEmptyConfig):
+	case anyInChain(err, clientcmd.IsEmptyConfig):
 		return "is there a kubeconfig, and does it have a current context? Set KUBECONFIG, or pass --kubeconfig or --context"
 	case errors.As(err, &noMatch):
 		return "the cluster does not serve this kind: is the context the hub's (--context), and is Switchyard installed there?"
 	case apierrors.IsUnauthorized(err):
 		return "the cluster does not accept these credentials: log in again, or choose others with --context or --user"
-	case apierrors.IsForbidden(err) && !refused(err):
+	case apierrors.IsForbidden(err) && !isAdmissionDenied(err):
 		return "ask for the ClusterRole kueue-batch-user-role (jobs, looking) or kueue-batch-admin-role (queues, clusters), or use another --context"
 	case apierrors.IsConflict(err):
 		return "somebody else has just changed it: try again"
@@ -109,9 +109,9 @@ func advice(err error) string {
 	return ""
 }
 
-// refused tells that a webhook or policy refused an object, which has the code of missing rights but is not: whoever has all of
+// isAdmissionDenied tells that a webhook or policy refused an object, which has the code of missing rights but is not: whoever has all of
 // them would be refused as well.
-func refused(err error) bool {
+func isAdmissionDenied(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return false
@@ -120,8 +120,8 @@ func refused(err error) bool {
 	return strings.HasPrefix(message, "admission webhook ") || strings.Contains(message, ": ValidatingAdmissionPolicy ")
 }
 
-// anyIs asks about an error and all that it wraps, for those who ask about the outermost only.
-func anyIs(err error, is func(error) bool) bool {
+// anyInChain asks about an error and all that it wraps, for those who ask about the outermost only.
+func anyInChain(err error, is func(error) bool) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if is(err) {
 			return true

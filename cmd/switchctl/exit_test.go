@@ -20,9 +20,9 @@ func TestARefusalOfAnObjectIsNoLackOfRights(t *testing.T) {
 		err     error
 		code    int
 		advised bool
-	}{{rights, exitDenied, true}, {webhook, exitError, false}, {policy, exitError, false}} {
+	}{{rights, exitDenied, true}, {webhook, exitFailed, false}, {policy, exitFailed, false}} {
 		err := fmt.Errorf("create it: %w", c.err)
-		if code, said := codeOf(err), advice(err); code != c.code || (said != "") != c.advised {
+		if code, said := exitCode(err), adviceFor(err); code != c.code || (said != "") != c.advised {
 			t.Errorf("%v: exit code %d, advice %q", err, code, said)
 		}
 	}

@@ -17,9 +17,9 @@ func (a *app) newExplain() *cobra.Command {
 		Long: `Say where a job is, and why it is not further: on the hub flavor by flavor, then cluster by cluster. The hub writes what the
 clusters say some seconds after it has offered the job to them.`,
 		Example: "  switchctl explain job/train\n  switchctl explain jobset/pretrain -n language",
-		Args:    cobra.ExactArgs(1), ValidArgsFunction: a.complete(func() client.ObjectList { return &kueue.WorkloadList{} }, true),
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: a.completeNames(func() client.ObjectList { return &kueue.WorkloadList{} }, true),
 	}
-	c.RunE = a.do(func(ctx context.Context, args []string) error {
+	c.RunE = a.runE(func(ctx context.Context, args []string) error {
 		hub, err := a.sites.hub()
 		if err != nil {
 			return err
@@ -28,7 +28,7 @@ clusters say some seconds after it has offered the job to them.`,
 		if err != nil {
 			return err
 		}
-		q, err := question(ctx, hub, wl)
+		q, err := explainQuestion(ctx, hub, wl)
 		if err != nil {
 			return err
 		}
@@ -38,12 +38,12 @@ clusters say some seconds after it has offered the job to them.`,
 	return c
 }
 
-// question collects what the hub knows about a workload. What this user may not read is left out: batch users see neither
+// explainQuestion collects what the hub knows about a workload. What this user may not read is left out: batch users see neither
 // clusters nor checks.
-func question(ctx context.Context, hub *site, wl *kueue.Workload) (show.Question, error) {
+func explainQuestion(ctx context.Context, hub *kubeClient, wl *kueue.Workload) (show.Question, error) {
 	q := show.Question{Workload: wl}
 	local := &kueue.LocalQueue{}
-	found, err := peek(ctx, hub, client.ObjectKey{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}, local)
+	found, err := getIfAllowed(ctx, hub, client.ObjectKey{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}, local)
 	if err != nil {
 		return q, err
 	}
@@ -55,7 +55,7 @@ func question(ctx context.Context, hub *site, wl *kueue.Workload) (show.Question
 		name = string(wl.Status.Admission.ClusterQueue)
 	}
 	queue := &kueue.ClusterQueue{}
-	if found, err = peek(ctx, hub, client.ObjectKey{Name: name}, queue); err != nil {
+	if found, err = getIfAllowed(ctx, hub, client.ObjectKey{Name: name}, queue); err != nil {
 		return q, err
 	} else if found {
 		q.ClusterQueue = queue
@@ -64,30 +64,30 @@ func question(ctx context.Context, hub *site, wl *kueue.Workload) (show.Question
 	var configs kueue.MultiKueueConfigList
 	var checks kueue.AdmissionCheckList
 	for _, list := range []client.ObjectList{&clusters, &configs, &checks} {
-		if err := listAll(ctx, hub, list); err != nil && codeOf(err) != exitDenied {
+		if err := listObjects(ctx, hub, list); err != nil && exitCode(err) != exitDenied {
 			return q, err
 		}
 	}
 	q.Clusters, q.Configs, q.Checks = clusters.Items, configs.Items, checks.Items
 	if len(q.Checks) == 0 && wl.Status.ClusterName == nil && len(wl.Status.AdmissionChecks) == 1 {
-		q.Checks = []kueue.AdmissionCheck{assumed(wl)}
+		q.Checks = []kueue.AdmissionCheck{assumedCheck(wl)}
 	}
 	return q, nil
 }
 
-// assumed is the check of a workload for a user who may not read checks: the only one is taken for the dispatcher's.
-func assumed(wl *kueue.Workload) kueue.AdmissionCheck {
+// assumedCheck is the check of a workload for a user who may not read checks: the only one is taken for the dispatcher's.
+func assumedCheck(wl *kueue.Workload) kueue.AdmissionCheck {
 	check := kueue.AdmissionCheck{Spec: kueue.AdmissionCheckSpec{ControllerName: kueue.MultiKueueControllerName}}
 	check.Name = string(wl.Status.AdmissionChecks[0].Name)
 	return check
 }
 
-// peek reads an object that may not exist, or not for this user.
-func peek(ctx context.Context, c client.Reader, key client.ObjectKey, into client.Object) (bool, error) {
+// getIfAllowed reads an object that may not exist, or not for this user.
+func getIfAllowed(ctx context.Context, c client.Reader, key client.ObjectKey, into client.Object) (bool, error) {
 	if key.Name == "" {
 		return false, nil
 	}
-	switch err := c.Get(ctx, key, into); codeOf(err) {
+	switch err := c.Get(ctx, key, into); exitCode(err) {
 	case exitOK:
 		return true, nil
 	case exitNotFound, exitDenied:

@@ -30,8 +30,8 @@ const (
 // externalFlag names kinds of job that only the hub's configuration knows, for a command that has to know them too.
 const externalFlag = "external-framework"
 
-// externals are the kinds of job that only the hub's configuration knows (multiKueue.externalFrameworks).
-type externals struct {
+// externalOptions are the kinds of job that only the hub's configuration knows (multiKueue.externalFrameworks).
+type externalOptions struct {
 	// named are those of the command line, configured those of the configuration that was found.
 	named, configured []schema.GroupVersionKind
 	// account is the ServiceAccount of the hub's program; empty if that was not found.
@@ -39,7 +39,7 @@ type externals struct {
 }
 
 // kinds are all of them, the command line's first.
-func (e externals) kinds() []schema.GroupVersionKind {
+func (e externalOptions) kinds() []schema.GroupVersionKind {
 	all := slices.Clone(e.named)
 	for _, kind := range e.configured {
 		if !slices.Contains(all, kind) {
@@ -50,16 +50,16 @@ func (e externals) kinds() []schema.GroupVersionKind {
 }
 
 // flags are what registers all of them.
-func (e externals) flags() string {
+func (e externalOptions) flags() string {
 	var text strings.Builder
 	for _, kind := range e.kinds() {
-		fmt.Fprintf(&text, " --%s %s", externalFlag, nameOf(kind))
+		fmt.Fprintf(&text, " --%s %s", externalFlag, kindArgument(kind))
 	}
 	return text.String()
 }
 
-// nameOf is Kind.version.group.
-func nameOf(kind schema.GroupVersionKind) string {
+// kindArgument is Kind.version.group.
+func kindArgument(kind schema.GroupVersionKind) string {
 	return kind.Kind + "." + kind.Version + "." + kind.Group
 }
 
@@ -76,13 +76,13 @@ func parseKinds(names []string) ([]schema.GroupVersionKind, error) {
 	return kinds, nil
 }
 
-// externals adds to the kinds of the command line those of the hub's configuration. Where that cannot be seen (the program runs
+// newExternalOptions adds to the kinds of the command line those of the hub's configuration. Where that cannot be seen (the program runs
 // outside of its cluster, or the caller may not look) the command line has to say it all. An error is that of a hub that does not
 // answer: then it is not known what is meant.
-func (a *app) externals(ctx context.Context, hub *site, named []schema.GroupVersionKind) (externals, error) {
-	e := externals{named: named}
+func (a *app) newExternalOptions(ctx context.Context, hub *kubeClient, named []schema.GroupVersionKind) (externalOptions, error) {
+	e := externalOptions{named: named}
 	program := &appsv1.Deployment{}
-	found, err := peek(ctx, hub, client.ObjectKey{Namespace: a.system, Name: hubDeployment}, program)
+	found, err := getIfAllowed(ctx, hub, client.ObjectKey{Namespace: a.system, Name: hubDeployment}, program)
 	if err != nil || !found {
 		return e, err
 	}
@@ -93,17 +93,17 @@ func (a *app) externals(ctx context.Context, hub *site, named []schema.GroupVers
 			continue
 		}
 		file := &corev1.ConfigMap{}
-		if found, err = peek(ctx, hub, client.ObjectKey{Namespace: a.system, Name: volume.ConfigMap.Name}, file); err != nil {
+		if found, err = getIfAllowed(ctx, hub, client.ObjectKey{Namespace: a.system, Name: volume.ConfigMap.Name}, file); err != nil {
 			return e, err
 		} else if found {
-			e.configured = configured(file.Data["config.yaml"])
+			e.configured = parseExternalKinds(file.Data["config.yaml"])
 		}
 	}
 	return e, nil
 }
 
-// configured are the external kinds that a hub with that configuration dispatches.
-func configured(text string) []schema.GroupVersionKind {
+// parseExternalKinds are the external kinds that a hub with that configuration dispatches.
+func parseExternalKinds(text string) []schema.GroupVersionKind {
 	c, err := config.Load([]byte(text))
 	if err != nil || c.MultiKueue == nil {
 		return nil // the program would not run with it either
@@ -122,31 +122,31 @@ func configured(text string) []schema.GroupVersionKind {
 }
 
 // externalResources are the resources of kinds: as the worker serves them, or else as they are called if their plural is regular.
-func externalResources(worker *site, kinds []schema.GroupVersionKind) ([]fleet.JobResource, error) {
+func externalResources(worker *kubeClient, kinds []schema.GroupVersionKind) ([]fleet.JobResource, error) {
 	var list []fleet.JobResource
 	for _, kind := range kinds {
-		resource := resourceOf(kind).GroupResource()
+		resource := resourceName(kind).GroupResource()
 		mapping, err := worker.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 		switch {
 		case err == nil:
 			resource = mapping.Resource.GroupResource()
 		case !meta.IsNoMatchError(err):
-			return nil, fmt.Errorf("look for %s on the worker: %w", nameOf(kind), err)
+			return nil, fmt.Errorf("look for %s on the worker: %w", kindArgument(kind), err)
 		}
 		list = append(list, resource)
 	}
 	return list, nil
 }
 
-// external is how a cluster serves a kind. An empty plural says that it does not.
-type external struct {
+// externalResource is how a cluster serves a kind. An empty plural says that it does not.
+type externalResource struct {
 	plural string
 	// status tells that the status has an endpoint of its own.
 	status bool
 }
 
-func lookUp(at *site, kind schema.GroupVersionKind) (external, error) {
-	var found external
+func lookupExternal(at *kubeClient, kind schema.GroupVersionKind) (externalResource, error) {
+	var found externalResource
 	list, err := at.kube.Discovery().ServerResourcesForGroupVersion(kind.GroupVersion().String())
 	if err != nil {
 		return found, client.IgnoreNotFound(err)
@@ -159,11 +159,11 @@ func lookUp(at *site, kind schema.GroupVersionKind) (external, error) {
 	return found, nil
 }
 
-// servingExternal checks how a worker serves external kinds, and returns the resources of those that it does.
-func servingExternal(worker *site, kinds []schema.GroupVersionKind) (findings []show.Finding, served []fleet.JobResource) {
+// checkExternalServed checks how a worker serves external kinds, and returns the resources of those that it does.
+func checkExternalServed(worker *kubeClient, kinds []schema.GroupVersionKind) (findings []show.Finding, served []fleet.JobResource) {
 	for _, kind := range kinds {
 		f := show.Finding{Subject: kind.GroupVersion().String(), Result: show.Passed}
-		found, err := lookUp(worker, kind)
+		found, err := lookupExternal(worker, kind)
 		switch {
 		case err != nil:
 			f.Result, f.Detail, f.Remedy = show.Warned, err.Error(), "try again"
@@ -182,13 +182,13 @@ func servingExternal(worker *site, kinds []schema.GroupVersionKind) (findings []
 	return findings, served
 }
 
-// handedOver checks, for every external kind, whether the hub can dispatch its jobs at all: whether it serves the kind, whether a
+// checkExternalDispatch checks, for every external kind, whether the hub can dispatch its jobs at all: whether it serves the kind, whether a
 // job can be handed to the dispatcher and has a status to be written, and whether the program's account may see it and write that.
-func (a *app) handedOver(ctx context.Context, hub *site, e externals) []show.Finding {
+func (a *app) checkExternalDispatch(ctx context.Context, hub *kubeClient, e externalOptions) []show.Finding {
 	var findings []show.Finding
 	for _, kind := range e.kinds() {
 		f := show.Finding{Subject: "hub: " + kind.GroupVersion().String(), Result: show.Warned}
-		found, err := lookUp(hub, kind)
+		found, err := lookupExternal(hub, kind)
 		managed, known := true, false
 		if err == nil && found.plural != "" {
 			managed, known = hasField(hub, kind, "spec", "managedBy")
@@ -205,15 +205,15 @@ func (a *app) handedOver(ctx context.Context, hub *site, e externals) []show.Fin
 			f.Detail = found.plural + " have no status subresource, so that nobody sees on the hub what became of one"
 			f.Remedy = "give the CRD subresources: {status: {}}"
 		default:
-			f = a.seen(ctx, hub, e.account, schema.GroupResource{Group: kind.Group, Resource: found.plural}, f)
+			f = a.checkExternalPermissions(ctx, hub, e.account, schema.GroupResource{Group: kind.Group, Resource: found.plural}, f)
 		}
 		findings = append(findings, f)
 	}
 	return findings
 }
 
-// seen completes a finding about a resource that the hub serves by what the account of the hub's program may do with it.
-func (a *app) seen(ctx context.Context, hub *site, account string, resource schema.GroupResource, f show.Finding) show.Finding {
+// checkExternalPermissions completes a finding about a resource that the hub serves by what the account of the hub's program may do with it.
+func (a *app) checkExternalPermissions(ctx context.Context, hub *kubeClient, account string, resource schema.GroupResource, f show.Finding) show.Finding {
 	f.Result, f.Detail = show.Passed, "serves "+resource.Resource
 	if account == "" {
 		return f
@@ -234,7 +234,7 @@ func (a *app) seen(ctx context.Context, hub *site, account string, resource sche
 			f.Result, f.Detail, f.Remedy = show.Warned, "cannot be asked: "+err.Error(), "try again"
 			return f
 		case !answer.Status.Allowed:
-			missing = append(missing, right(want))
+			missing = append(missing, formatPermission(want))
 		}
 	}
 	if len(missing) == 0 {

@@ -43,7 +43,7 @@ func program(stanza string) []client.Object {
 const oneExternal = `multiKueue: {externalFrameworks: [{name: Simulation.v1.example.com}]}`
 
 // serveSimulations makes a cluster serve the kind, with a schema of its spec, and with an endpoint of its status if subresource is set.
-func serveSimulations(s *site, spec string, subresource bool) {
+func serveSimulations(s *kubeClient, spec string, subresource bool) {
 	discovery, _ := s.kube.Discovery().(*fakediscovery.FakeDiscovery)
 	list := &metav1.APIResourceList{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{
 		{Name: "others", Kind: "Other"}, {Name: "simulations", Kind: "Simulation"},
@@ -71,7 +71,7 @@ func letHub(x *terminal, denied ...string) (asked *[]string) {
 	kube.PrependReactor("create", "subjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		create, _ := action.(clienttesting.CreateAction)
 		review, _ := create.GetObject().(*authorizationv1.SubjectAccessReview)
-		what := right(*review.Spec.ResourceAttributes)
+		what := formatPermission(*review.Spec.ResourceAttributes)
 		*asked = append(*asked, review.Spec.User+" "+what)
 		review.Status.Allowed = !slices.Contains(denied, what)
 		return true, review, nil
@@ -80,7 +80,7 @@ func letHub(x *terminal, denied ...string) (asked *[]string) {
 }
 
 // connectedHub is one that is connected to a worker from which nothing is missing.
-func connectedHub(t *testing.T, objects ...client.Object) (x *terminal, w1 *site) {
+func connectedHub(t *testing.T, objects ...client.Object) (x *terminal, w1 *kubeClient) {
 	t.Helper()
 	x = newTerminal(t, append(objects, workerCluster("w1", metav1.ConditionTrue, "Active", "Connected"), kubeconfigFor("w1"), fleetConfig("workers", "w1"))...)
 	return x, x.withWorker("w1")
@@ -161,9 +161,11 @@ func TestACheckLooksAtTheExternalKindsOfTheHubsConfiguration(t *testing.T) {
 }
 
 func TestACheckSaysWhatKeepsJobsOfExternalKindsFromRunning(t *testing.T) {
-	served := func(spec string, status bool) func(*site) { return func(s *site) { serveSimulations(s, spec, status) } }
+	served := func(spec string, status bool) func(*kubeClient) {
+		return func(s *kubeClient) { serveSimulations(s, spec, status) }
+	}
 	for name, c := range map[string]struct {
-		hub, worker func(*site)
+		hub, worker func(*kubeClient)
 		denied      []string
 		want        []string
 	}{
@@ -257,8 +259,8 @@ func TestRightsAreNotTakenBackOnlyBecauseTheHubDoesNotSayWhichKindsItDispatches(
 				return c.Get(ctx, key, obj, options...)
 			},
 		}, program(oneExternal)...)
-		x.fails("cluster register w1 --context w1", exitError, "starting")
-		x.fails("cluster check w1", exitError, "starting")
+		x.fails("cluster register w1 --context w1", exitFailed, "starting")
+		x.fails("cluster check w1", exitFailed, "starting")
 	}
 	if diff := cmp.Diff(before, get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{}).Rules); diff != "" {
 		t.Error(diff)
@@ -266,7 +268,7 @@ func TestRightsAreNotTakenBackOnlyBecauseTheHubDoesNotSayWhichKindsItDispatches(
 }
 
 func TestAFieldOfAKindWithoutPublishedSchemaIsNotKnown(t *testing.T) {
-	s := &site{schemas: openapitest.NewFakeClient()}
+	s := &kubeClient{schemas: openapitest.NewFakeClient()}
 	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Simulation"}
 	if has, known := hasField(s, kind, "spec"); has || known {
 		t.Errorf("has %v, known %v", has, known)

@@ -8,13 +8,13 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
-// files is -f of a command, as kubectl has it: files, directories, URLs, or "-".
-type files struct {
+// manifestFiles is -f of a command, as kubectl has it: files, directories, URLs, or "-".
+type manifestFiles struct {
 	resource.FilenameOptions
 }
 
-func newFiles(cmd *cobra.Command, what string) *files {
-	f := &files{}
+func newManifestFiles(cmd *cobra.Command, what string) *manifestFiles {
+	f := &manifestFiles{}
 	cmd.Flags().StringSliceVarP(&f.Filenames, "filename", "f", nil, what+": files, directories, URLs, or - for the standard input")
 	cmd.Flags().BoolVarP(&f.Recursive, "recursive", "R", false, "Use directories within the given ones too")
 	_ = cmd.MarkFlagRequired("filename")
@@ -37,7 +37,7 @@ func (d document) title() string {
 }
 
 // read reads all documents. No cluster is asked about them.
-func (f *files) read() ([]document, error) {
+func (f *manifestFiles) read() ([]document, error) {
 	infos, err := resource.NewLocalBuilder().Unstructured().FilenameParam(false, &f.FilenameOptions).Flatten().Do().Infos()
 	if err != nil {
 		return nil, usagef("read the manifests, each of which must be YAML or JSON with an apiVersion and a kind: %w", err)

@@ -20,31 +20,31 @@ func (a *app) newGet() *cobra.Command {
 that only kubectl has (such as --watch), are passed to kubectl.`,
 		Args: cobra.ArbitraryArgs, DisableFlagParsing: true,
 	}
-	c.RunE = a.orKubectl("get", []ours{ourWorkload, ourLocalQueue, ourClusterQueue, ourWorkerCluster}, a.nativeGet)
+	c.RunE = a.ownOrKubectl("get", []resourceKind{kindWorkload, kindLocalQueue, kindClusterQueue, kindWorkerCluster}, a.getNative)
 	return c
 }
 
-func (a *app) nativeGet() *cobra.Command {
+func (a *app) getNative() *cobra.Command {
 	c := &cobra.Command{Use: "get", Args: cobra.MinimumNArgs(1)}
 	s := newSelection(c, true)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := s.validate(); err != nil {
 			return err
 		}
-		return a.get(cmd.Context(), s, kindWord(args[0]), args[1:])
+		return a.runGet(cmd.Context(), s, lookupKind(args[0]), args[1:])
 	}
 	return c
 }
 
-func (a *app) get(ctx context.Context, s *selection, kind ours, names []string) error {
+func (a *app) runGet(ctx context.Context, s *selection, kind resourceKind, names []string) error {
 	hub, err := a.sites.hub()
 	if err != nil {
 		return err
 	}
-	if kind == ourClusterQueue || kind == ourWorkerCluster {
+	if kind == kindClusterQueue || kind == kindWorkerCluster {
 		s.allNamespaces = true
 	}
-	options, namespace, err := a.options(s)
+	options, namespace, err := a.listOptions(s)
 	if err != nil {
 		return err
 	}
@@ -53,33 +53,33 @@ func (a *app) get(ctx context.Context, s *selection, kind ours, names []string) 
 	}
 	s.single = len(names) == 1
 	switch kind {
-	case ourLocalQueue:
-		found, err := fetch(ctx, hub, &kueue.LocalQueueList{}, func(l *kueue.LocalQueueList) *[]kueue.LocalQueue { return &l.Items }, names, options)
+	case kindLocalQueue:
+		found, err := fetchTable(ctx, hub, &kueue.LocalQueueList{}, func(l *kueue.LocalQueueList) *[]kueue.LocalQueue { return &l.Items }, names, options)
 		if err != nil {
 			return err
 		}
 		return a.showLocalQueues(ctx, hub, s.output, found, namespace)
-	case ourClusterQueue:
-		found, err := fetch(ctx, hub, &kueue.ClusterQueueList{}, func(l *kueue.ClusterQueueList) *[]kueue.ClusterQueue { return &l.Items }, names, options)
+	case kindClusterQueue:
+		found, err := fetchTable(ctx, hub, &kueue.ClusterQueueList{}, func(l *kueue.ClusterQueueList) *[]kueue.ClusterQueue { return &l.Items }, names, options)
 		if err != nil {
 			return err
 		}
 		return a.showClusterQueues(ctx, hub, s.output, found)
-	case ourWorkerCluster:
-		f, err := a.fleet(ctx, hub)
+	case kindWorkerCluster:
+		f, err := a.readFleet(ctx, hub)
 		if err != nil {
 			return err
 		}
-		if f.Clusters, err = named(f.Clusters, names); err != nil {
+		if f.Clusters, err = withNames(f.Clusters, names); err != nil {
 			return err
 		}
-		return a.print(s.output, printed{table: show.Clusters(f, a.now()), objects: pointers(f.Clusters)})
+		return a.printObjects(s.output, printable{table: show.Clusters(f, a.now()), objects: objectPointers(f.Clusters)})
 	default:
-		found, err := fetch(ctx, hub, &kueue.WorkloadList{}, func(l *kueue.WorkloadList) *[]kueue.Workload { return &l.Items }, names, options)
+		found, err := fetchTable(ctx, hub, &kueue.WorkloadList{}, func(l *kueue.WorkloadList) *[]kueue.Workload { return &l.Items }, names, options)
 		if err != nil {
 			return err
 		}
-		queues, err := queuesOf(ctx, hub, namespace)
+		queues, err := readQueues(ctx, hub, namespace)
 		if err != nil {
 			return err
 		}
@@ -87,21 +87,21 @@ func (a *app) get(ctx context.Context, s *selection, kind ours, names []string) 
 	}
 }
 
-func namespacedKind(kind ours) bool { return kind == ourWorkload || kind == ourLocalQueue }
+func namespacedKind(kind resourceKind) bool { return kind == kindWorkload || kind == kindLocalQueue }
 
-// fetch lists, and keeps the named objects, all of which must be there.
-func fetch[L client.ObjectList, T any, P interface {
+// fetchTable lists, and keeps the named objects, all of which must be there.
+func fetchTable[L client.ObjectList, T any, P interface {
 	*T
 	client.Object
-}](ctx context.Context, hub *site, list L, items func(L) *[]T, names []string, options []client.ListOption) ([]T, error) {
-	if err := listAll(ctx, hub, list, options...); err != nil {
+}](ctx context.Context, hub *kubeClient, list L, items func(L) *[]T, names []string, options []client.ListOption) ([]T, error) {
+	if err := listObjects(ctx, hub, list, options...); err != nil {
 		return nil, err
 	}
-	return named[T, P](*items(list), names)
+	return withNames[T, P](*items(list), names)
 }
 
-// named keeps the objects of those names, in their order; all for none.
-func named[T any, P interface {
+// withNames keeps the objects of those names, in their order; all for none.
+func withNames[T any, P interface {
 	*T
 	client.Object
 }](items []T, names []string) ([]T, error) {

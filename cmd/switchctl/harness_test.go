@@ -38,9 +38,9 @@ func ago(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
 // terminal is a run of the program against clusters in memory.
 type terminal struct {
 	t   *testing.T
-	hub *site
+	hub *kubeClient
 	// workers by the name of their context; the hub's kubeconfigs lead to them by the host https://<name>.
-	workers map[string]*site
+	workers map[string]*kubeClient
 	// kubectl collects what was passed to it.
 	kubectl []string
 	// pending is what the visibility API answers; empty if it is not served.
@@ -51,19 +51,19 @@ type terminal struct {
 
 func newTerminal(t *testing.T, objects ...client.Object) *terminal {
 	t.Helper()
-	x := &terminal{t: t, workers: map[string]*site{}}
+	x := &terminal{t: t, workers: map[string]*kubeClient{}}
 	x.hub = x.site("hub", interceptor.Funcs{}, objects...)
 	return x
 }
 
 // site is a cluster in memory that lets everything be seen as a real one does of these kinds.
-func (x *terminal) site(name string, calls interceptor.Funcs, objects ...client.Object) *site {
+func (x *terminal) site(name string, calls interceptor.Funcs, objects ...client.Object) *kubeClient {
 	x.t.Helper()
 	system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: types.UID("uid-of-" + name)}}
 	builder := fake.NewClientBuilder().WithScheme(scheme()).WithRESTMapper(mapper()).
 		WithObjects(append(objects, system)...).WithInterceptorFuncs(calls).
 		WithStatusSubresource(&kueue.Workload{}, &kueue.MultiKueueCluster{})
-	return &site{
+	return &kubeClient{
 		Client: builder.Build(), kube: kubefake.NewClientset(), schemas: openapitest.NewFakeClient(),
 		config: &rest.Config{Host: "https://" + name, TLSClientConfig: rest.TLSClientConfig{CAData: []byte("authority of " + name)}},
 	}
@@ -105,7 +105,7 @@ func (x *terminal) app() (a *app, out, errs *bytes.Buffer) {
 	a.flags.Namespace = &namespace
 	a.now = func() time.Time { return now }
 	a.poll = time.Millisecond
-	a.pendingIn = func(context.Context, *site, string) ([]byte, error) {
+	a.pendingIn = func(context.Context, *kubeClient, string) ([]byte, error) {
 		if x.pending == "" {
 			return nil, errors.New("not served")
 		}
@@ -115,15 +115,15 @@ func (x *terminal) app() (a *app, out, errs *bytes.Buffer) {
 		x.kubectl = args
 		return nil
 	}
-	a.sites = sites{
-		hub: func() (*site, error) { return x.hub, nil },
-		context: func(_, name string) (*site, error) {
+	a.sites = clientGetter{
+		hub: func() (*kubeClient, error) { return x.hub, nil },
+		context: func(_, name string) (*kubeClient, error) {
 			if found, ok := x.workers[name]; ok {
 				return found, nil
 			}
 			return nil, errors.New("no such context")
 		},
-		credentials: func(raw []byte) (*site, error) {
+		credentials: func(raw []byte) (*kubeClient, error) {
 			for name, found := range x.workers {
 				if strings.Contains(string(raw), "https://"+name) {
 					return found, nil
@@ -141,7 +141,7 @@ func (x *terminal) run(line string) (code int, out, errs string) {
 	a, o, e := x.app()
 	ctx, cancel := context.WithTimeout(x.t.Context(), 10*time.Second)
 	defer cancel()
-	code = a.execute(ctx, append([]string{"switchctl"}, strings.Fields(line)...))
+	code = a.runCommandLine(ctx, append([]string{"switchctl"}, strings.Fields(line)...))
 	return code, o.String(), e.String()
 }
 
@@ -165,7 +165,7 @@ func (x *terminal) fails(line string, code int, says string) {
 }
 
 // get reads an object that must be there.
-func get[T client.Object](x *terminal, from *site, namespace, name string, into T) T {
+func get[T client.Object](x *terminal, from *kubeClient, namespace, name string, into T) T {
 	x.t.Helper()
 	if err := from.Get(x.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, into); err != nil {
 		kind, _ := apiutil.GVKForObject(into, scheme())
@@ -175,7 +175,7 @@ func get[T client.Object](x *terminal, from *site, namespace, name string, into 
 }
 
 // absent tells whether there is no such object.
-func absent(x *terminal, from *site, namespace, name string, kind client.Object) bool {
+func absent(x *terminal, from *kubeClient, namespace, name string, kind client.Object) bool {
 	x.t.Helper()
 	err := from.Get(x.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, kind)
 	if client.IgnoreNotFound(err) != nil {

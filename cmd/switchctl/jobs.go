@@ -22,7 +22,7 @@ type jobRef struct {
 }
 
 // parseJob reads TYPE[.GROUP]/NAME. The hub says what a type is, short names included.
-func parseJob(hub *site, text string) (jobRef, error) {
+func parseJob(hub *kubeClient, text string) (jobRef, error) {
 	kind, name, ok := strings.Cut(text, "/")
 	if !ok {
 		kind, name = "job.batch", text
@@ -30,7 +30,7 @@ func parseJob(hub *site, text string) (jobRef, error) {
 	if kind == "" || name == "" || strings.Contains(name, "/") {
 		return jobRef{}, usagef("%q names no job: want TYPE[.GROUP]/NAME, such as job/train", text)
 	}
-	gvk, err := kindNamed(hub.RESTMapper(), kind)
+	gvk, err := parseKind(hub.RESTMapper(), kind)
 	if meta.IsNoMatchError(err) {
 		return jobRef{}, usagef("%q names no kind of job that the hub knows: %w", kind, err)
 	}
@@ -40,8 +40,8 @@ func parseJob(hub *site, text string) (jobRef, error) {
 	return jobRef{kind: gvk, name: name}, nil
 }
 
-// kindNamed resolves a resource name or a kind, with its group or without.
-func kindNamed(mapper meta.RESTMapper, text string) (schema.GroupVersionKind, error) {
+// parseKind resolves a resource name or a kind, with its group or without.
+func parseKind(mapper meta.RESTMapper, text string) (schema.GroupVersionKind, error) {
 	group := schema.ParseGroupResource(strings.ToLower(text))
 	kind, err := mapper.KindFor(group.WithVersion(""))
 	if err == nil || !meta.IsNoMatchError(err) {
@@ -63,8 +63,8 @@ func (j jobRef) String() string {
 	return kind + "/" + j.name
 }
 
-// owns tells whether a workload was made for the job.
-func (j jobRef) owns(wl *kueue.Workload) bool {
+// isOwnerOf tells whether a workload was made for the job.
+func (j jobRef) isOwnerOf(wl *kueue.Workload) bool {
 	for _, owner := range wl.OwnerReferences {
 		gv, err := schema.ParseGroupVersion(owner.APIVersion)
 		if err == nil && gv.Group == j.kind.Group && owner.Kind == j.kind.Kind && owner.Name == j.name {
@@ -74,16 +74,16 @@ func (j jobRef) owns(wl *kueue.Workload) bool {
 	return false
 }
 
-// workloadOf is the newest workload of a job.
-func workloadOf(ctx context.Context, hub *site, namespace string, j jobRef) (*kueue.Workload, error) {
+// findWorkloadOf is the newest workload of a job.
+func findWorkloadOf(ctx context.Context, hub *kubeClient, namespace string, j jobRef) (*kueue.Workload, error) {
 	var all kueue.WorkloadList
-	if err := listAll(ctx, hub, &all, client.InNamespace(namespace)); err != nil {
+	if err := listObjects(ctx, hub, &all, client.InNamespace(namespace)); err != nil {
 		return nil, err
 	}
 	var found *kueue.Workload
 	for i := range all.Items {
 		wl := &all.Items[i]
-		if j.owns(wl) && (found == nil || found.CreationTimestamp.Before(&wl.CreationTimestamp)) {
+		if j.isOwnerOf(wl) && (found == nil || found.CreationTimestamp.Before(&wl.CreationTimestamp)) {
 			found = wl
 		}
 	}
@@ -103,7 +103,7 @@ func workloadOf(ctx context.Context, hub *site, namespace string, j jobRef) (*ku
 
 // findWorkload is the workload that a user means: by its own name, or by TYPE[.GROUP]/NAME of its job; NAME alone is that of a batch
 // Job if no workload is called so.
-func (a *app) findWorkload(ctx context.Context, hub *site, text string) (*kueue.Workload, error) {
+func (a *app) findWorkload(ctx context.Context, hub *kubeClient, text string) (*kueue.Workload, error) {
 	namespace, err := a.namespace()
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (a *app) findWorkload(ctx context.Context, hub *site, text string) (*kueue.
 		if err != nil {
 			return nil, err
 		}
-		return workloadOf(ctx, hub, namespace, j)
+		return findWorkloadOf(ctx, hub, namespace, j)
 	} else if ok {
 		text = name
 	}
@@ -122,7 +122,7 @@ func (a *app) findWorkload(ctx context.Context, hub *site, text string) (*kueue.
 	if apierrors.IsNotFound(err) {
 		var asJob error
 		j := jobRef{kind: batchv1.SchemeGroupVersion.WithKind("Job"), name: text}
-		if wl, asJob = workloadOf(ctx, hub, namespace, j); !apierrors.IsNotFound(asJob) {
+		if wl, asJob = findWorkloadOf(ctx, hub, namespace, j); !apierrors.IsNotFound(asJob) {
 			return wl, asJob
 		}
 	}

@@ -8,45 +8,45 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// ours is a kind that commands show by themselves; others are left to kubectl.
-type ours string
+// resourceKind is a kind that commands show by themselves; others are left to kubectl.
+type resourceKind string
 
 const (
-	ourWorkload      ours = "workload"
-	ourLocalQueue    ours = "localqueue"
-	ourClusterQueue  ours = "clusterqueue"
-	ourFlavor        ours = "resourceflavor"
-	ourPods          ours = "pods"
-	ourWorkerCluster ours = "multikueuecluster"
+	kindWorkload      resourceKind = "workload"
+	kindLocalQueue    resourceKind = "localqueue"
+	kindClusterQueue  resourceKind = "clusterqueue"
+	kindFlavor        resourceKind = "resourceflavor"
+	kindPods          resourceKind = "pods"
+	kindWorkerCluster resourceKind = "multikueuecluster"
 )
 
-// aliases are the names of our kinds besides their own, as the API's and kueuectl's users know them.
-func aliases(kind ours) []string {
+// kindAliases are the names of our kinds besides their own, as the API's and kueuectl's users know them.
+func kindAliases(kind resourceKind) []string {
 	switch kind {
-	case ourWorkload:
+	case kindWorkload:
 		return []string{"workloads", "wl", "kwl", "kueueworkload", "kueueworkloads"}
-	case ourLocalQueue:
+	case kindLocalQueue:
 		return []string{"localqueues", "lq", "queue", "queues"}
-	case ourClusterQueue:
+	case kindClusterQueue:
 		return []string{"clusterqueues", "cq"}
-	case ourFlavor:
+	case kindFlavor:
 		return []string{"resourceflavors", "rf"}
-	case ourPods:
+	case kindPods:
 		return []string{"pod", "po"}
-	case ourWorkerCluster:
+	case kindWorkerCluster:
 		return []string{"multikueueclusters", "mkc", "cluster", "clusters"}
 	}
 	return nil
 }
 
-// kindWord is the kind that a word names; "" if it is none of ours.
-func kindWord(word string) ours {
+// lookupKind is the kind that a word names; "" if it is none of ours.
+func lookupKind(word string) resourceKind {
 	word = strings.TrimSuffix(strings.ToLower(word), "."+kueue.GroupVersion.Group)
-	for _, kind := range []ours{ourWorkload, ourLocalQueue, ourClusterQueue, ourFlavor, ourPods, ourWorkerCluster} {
+	for _, kind := range []resourceKind{kindWorkload, kindLocalQueue, kindClusterQueue, kindFlavor, kindPods, kindWorkerCluster} {
 		if word == string(kind) {
 			return kind
 		}
-		for _, alias := range aliases(kind) {
+		for _, alias := range kindAliases(kind) {
 			if word == alias {
 				return kind
 			}
@@ -55,7 +55,7 @@ func kindWord(word string) ours {
 	return ""
 }
 
-// ofKind is a command about one of our kinds.
-func ofKind(kind ours, use, short string) *cobra.Command {
-	return &cobra.Command{Use: strings.TrimSpace(string(kind) + " " + use), Aliases: aliases(kind), Short: short}
+// newKindCommand is a command about one of our kinds.
+func newKindCommand(kind resourceKind, use, short string) *cobra.Command {
+	return &cobra.Command{Use: strings.TrimSpace(string(kind) + " " + use), Aliases: kindAliases(kind), Short: short}
 }

@@ -27,7 +27,7 @@ func runKubectl(ctx context.Context, streams genericiooptions.IOStreams, args []
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):
-		return &kubectlError{max(exit.ExitCode(), exitError)}
+		return &kubectlError{max(exit.ExitCode(), exitFailed)}
 	case err != nil:
 		return fmt.Errorf("run kubectl: %w", err)
 	}

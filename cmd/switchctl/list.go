@@ -17,7 +17,7 @@ import (
 
 // newList is the family of commands that list; names and flags are kueuectl's (contract: kueue-api.md 8.1), --cluster ours.
 func (a *app) newList() *cobra.Command {
-	c := family("list", "List workloads, queues, flavors and pods, with the clusters they are on",
+	c := newGroupCommand("list", "List workloads, queues, flavors and pods, with the clusters they are on",
 		a.newListWorkload(), a.newListLocalQueue(), a.newListClusterQueue(), a.newListFlavor(), a.newListPods())
 	c.Aliases = []string{"ls"}
 	return c
@@ -40,8 +40,8 @@ func newSelection(c *cobra.Command, namespaced bool) *selection {
 	return s
 }
 
-// options are the selection as a client has it; the namespace is empty for all.
-func (a *app) options(s *selection) (options []client.ListOption, namespace string, err error) {
+// listOptions are the selection as a client has it; the namespace is empty for all.
+func (a *app) listOptions(s *selection) (options []client.ListOption, namespace string, err error) {
 	if !s.allNamespaces {
 		if namespace, err = a.namespace(); err != nil {
 			return nil, "", err
@@ -65,16 +65,16 @@ func (a *app) options(s *selection) (options []client.ListOption, namespace stri
 	return options, namespace, nil
 }
 
-// selected fills a list with what the hub has of the selection. The namespace is empty for all.
-func (a *app) selected(ctx context.Context, s *selection, list client.ObjectList) (hub *site, namespace string, err error) {
+// listSelected fills a list with what the hub has of the selection. The namespace is empty for all.
+func (a *app) listSelected(ctx context.Context, s *selection, list client.ObjectList) (hub *kubeClient, namespace string, err error) {
 	if hub, err = a.sites.hub(); err != nil {
 		return nil, "", err
 	}
-	options, namespace, err := a.options(s)
+	options, namespace, err := a.listOptions(s)
 	if err != nil {
 		return nil, "", err
 	}
-	return hub, namespace, listAll(ctx, hub, list, options...)
+	return hub, namespace, listObjects(ctx, hub, list, options...)
 }
 
 type workloadFilter struct {
@@ -84,7 +84,7 @@ type workloadFilter struct {
 }
 
 func (a *app) newListWorkload() *cobra.Command {
-	c := ofKind(ourWorkload, "", "List workloads")
+	c := newKindCommand(kindWorkload, "", "List workloads")
 	c.Args = cobra.NoArgs
 	c.Example = `  switchctl list workload -A --status pending -o wide
   switchctl list workload --for job/train`
@@ -96,7 +96,7 @@ func (a *app) newListWorkload() *cobra.Command {
 	c.Flags().StringArrayVar(&f.status, "status", nil, "Only those of a status, which can be given several times: all, pending, quotareserved, admitted, finished")
 	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]string{"all", "pending", "quotareserved", "admitted", "finished"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("cluster-name", a.completeClusters)
-	c.RunE = a.do(func(ctx context.Context, _ []string) error { return a.listWorkloads(ctx, f) })
+	c.RunE = a.runE(func(ctx context.Context, _ []string) error { return a.listWorkloads(ctx, f) })
 	return c
 }
 
@@ -107,15 +107,15 @@ func (a *app) listWorkloads(ctx context.Context, f *workloadFilter) error {
 		}
 	}
 	var found kueue.WorkloadList
-	hub, namespace, err := a.selected(ctx, f.selection, &found)
+	hub, namespace, err := a.listSelected(ctx, f.selection, &found)
 	if err != nil {
 		return err
 	}
-	queues, err := queuesOf(ctx, hub, namespace)
+	queues, err := readQueues(ctx, hub, namespace)
 	if err != nil {
 		return err
 	}
-	keep, err := f.keep(hub, queues)
+	keep, err := f.buildFilter(hub, queues)
 	if err != nil {
 		return err
 	}
@@ -123,8 +123,8 @@ func (a *app) listWorkloads(ctx context.Context, f *workloadFilter) error {
 	return a.showWorkloads(ctx, hub, f.output, found.Items, queues, namespace)
 }
 
-// keep is the filter as a function.
-func (f *workloadFilter) keep(hub *site, queues show.Queues) (func(*kueue.Workload) bool, error) {
+// buildFilter is the filter as a function.
+func (f *workloadFilter) buildFilter(hub *kubeClient, queues show.Queues) (func(*kueue.Workload) bool, error) {
 	var job *jobRef
 	if f.owner != "" {
 		parsed, err := parseJob(hub, f.owner)
@@ -135,20 +135,20 @@ func (f *workloadFilter) keep(hub *site, queues show.Queues) (func(*kueue.Worklo
 	}
 	return func(wl *kueue.Workload) bool {
 		status := slices.ContainsFunc(f.status, func(s string) bool {
-			return strings.EqualFold(s, "all") || strings.EqualFold(s, string(show.StatusOf(wl)))
+			return strings.EqualFold(s, "all") || strings.EqualFold(s, string(show.WorkloadStatus(wl)))
 		})
 		return (len(f.status) == 0 || status) &&
-			(f.clusterQueue == "" || queues.ClusterQueueOf(wl) == f.clusterQueue) &&
+			(f.clusterQueue == "" || queues.ClusterQueueFor(wl) == f.clusterQueue) &&
 			(f.localQueue == "" || string(wl.Spec.QueueName) == f.localQueue) &&
 			(f.cluster == "" || wl.Status.ClusterName != nil && *wl.Status.ClusterName == f.cluster) &&
-			(job == nil || job.owns(wl))
+			(job == nil || job.isOwnerOf(wl))
 	}, nil
 }
 
-// queuesOf tells which ClusterQueue the LocalQueues of a namespace lead to; of all for "".
-func queuesOf(ctx context.Context, hub *site, namespace string) (show.Queues, error) {
+// readQueues tells which ClusterQueue the LocalQueues of a namespace lead to; of all for "".
+func readQueues(ctx context.Context, hub *kubeClient, namespace string) (show.Queues, error) {
 	var locals kueue.LocalQueueList
-	if err := listAll(ctx, hub, &locals, client.InNamespace(namespace)); err != nil {
+	if err := listObjects(ctx, hub, &locals, client.InNamespace(namespace)); err != nil {
 		return nil, err
 	}
 	queues := show.Queues{}
@@ -158,28 +158,28 @@ func queuesOf(ctx context.Context, hub *site, namespace string) (show.Queues, er
 	return queues, nil
 }
 
-func (a *app) showWorkloads(ctx context.Context, hub *site, o *output, found []kueue.Workload, queues show.Queues, namespace string) error {
+func (a *app) showWorkloads(ctx context.Context, hub *kubeClient, o *output, found []kueue.Workload, queues show.Queues, namespace string) error {
 	if len(found) == 0 && o.tabular() {
-		a.none(namespace)
+		a.printNothingFound(namespace)
 		return nil
 	}
 	var positions map[string]int
 	if o.tabular() {
-		positions = a.positions(ctx, hub, found, queues)
+		positions = a.readPositions(ctx, hub, found, queues)
 	}
-	return a.print(o, printed{
-		table: show.Workloads(found, queues, positions, namespace != "", a.now()), objects: pointers(found),
+	return a.printObjects(o, printable{
+		table: show.Workloads(found, queues, positions, namespace != "", a.now()), objects: objectPointers(found),
 	})
 }
 
 func (a *app) newListLocalQueue() *cobra.Command {
-	c := ofKind(ourLocalQueue, "", "List LocalQueues")
+	c := newKindCommand(kindLocalQueue, "", "List LocalQueues")
 	c.Args = cobra.NoArgs
 	s := newSelection(c, true)
 	queue := c.Flags().StringP("clusterqueue", "c", "", "Only those that lead to a ClusterQueue")
-	c.RunE = a.do(func(ctx context.Context, _ []string) error {
+	c.RunE = a.runE(func(ctx context.Context, _ []string) error {
 		var found kueue.LocalQueueList
-		hub, namespace, err := a.selected(ctx, s, &found)
+		hub, namespace, err := a.listSelected(ctx, s, &found)
 		if err != nil {
 			return err
 		}
@@ -191,33 +191,33 @@ func (a *app) newListLocalQueue() *cobra.Command {
 	return c
 }
 
-func (a *app) showLocalQueues(ctx context.Context, hub *site, o *output, found []kueue.LocalQueue, namespace string) error {
+func (a *app) showLocalQueues(ctx context.Context, hub *kubeClient, o *output, found []kueue.LocalQueue, namespace string) error {
 	if len(found) == 0 && o.tabular() {
-		a.none(namespace)
+		a.printNothingFound(namespace)
 		return nil
 	}
 	var workloads kueue.WorkloadList
 	if o.tabular() {
-		if err := listAll(ctx, hub, &workloads, client.InNamespace(namespace)); err != nil {
+		if err := listObjects(ctx, hub, &workloads, client.InNamespace(namespace)); err != nil {
 			return err
 		}
 	}
-	return a.print(o, printed{table: show.LocalQueues(found, workloads.Items, namespace != "", a.now()), objects: pointers(found)})
+	return a.printObjects(o, printable{table: show.LocalQueues(found, workloads.Items, namespace != "", a.now()), objects: objectPointers(found)})
 }
 
 func (a *app) newListClusterQueue() *cobra.Command {
-	c := ofKind(ourClusterQueue, "", "List ClusterQueues")
+	c := newKindCommand(kindClusterQueue, "", "List ClusterQueues")
 	c.Args = cobra.NoArgs
 	s := newSelection(c, false)
 	active := c.Flags().StringSlice("active", nil, "Only those that are active (true), or are not (false)")
-	c.RunE = a.do(func(ctx context.Context, _ []string) error {
+	c.RunE = a.runE(func(ctx context.Context, _ []string) error {
 		for _, text := range *active {
 			if text != "true" && text != "false" {
 				return usagef("--active %s: want true or false", text)
 			}
 		}
 		var found kueue.ClusterQueueList
-		hub, _, err := a.selected(ctx, s, &found)
+		hub, _, err := a.listSelected(ctx, s, &found)
 		if err != nil {
 			return err
 		}
@@ -233,34 +233,34 @@ func (a *app) newListClusterQueue() *cobra.Command {
 	return c
 }
 
-func (a *app) showClusterQueues(ctx context.Context, hub *site, o *output, found []kueue.ClusterQueue) error {
+func (a *app) showClusterQueues(ctx context.Context, hub *kubeClient, o *output, found []kueue.ClusterQueue) error {
 	if len(found) == 0 && o.tabular() {
-		a.none("")
+		a.printNothingFound("")
 		return nil
 	}
 	var workloads kueue.WorkloadList
 	if o.tabular() {
-		if err := listAll(ctx, hub, &workloads); err != nil {
+		if err := listObjects(ctx, hub, &workloads); err != nil {
 			return err
 		}
 	}
-	return a.print(o, printed{table: show.ClusterQueues(found, workloads.Items, a.now()), objects: pointers(found)})
+	return a.printObjects(o, printable{table: show.ClusterQueues(found, workloads.Items, a.now()), objects: objectPointers(found)})
 }
 
 func (a *app) newListFlavor() *cobra.Command {
-	c := ofKind(ourFlavor, "", "List ResourceFlavors")
+	c := newKindCommand(kindFlavor, "", "List ResourceFlavors")
 	c.Args = cobra.NoArgs
 	s := newSelection(c, false)
-	c.RunE = a.do(func(ctx context.Context, _ []string) error {
+	c.RunE = a.runE(func(ctx context.Context, _ []string) error {
 		var found kueue.ResourceFlavorList
-		if _, _, err := a.selected(ctx, s, &found); err != nil {
+		if _, _, err := a.listSelected(ctx, s, &found); err != nil {
 			return err
 		}
 		if len(found.Items) == 0 && s.tabular() {
-			a.none("")
+			a.printNothingFound("")
 			return nil
 		}
-		return a.print(s.output, printed{table: show.ResourceFlavors(found.Items, a.now()), objects: pointers(found.Items)})
+		return a.printObjects(s.output, printable{table: show.ResourceFlavors(found.Items, a.now()), objects: objectPointers(found.Items)})
 	})
 	return c
 }

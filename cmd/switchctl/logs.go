@@ -40,11 +40,11 @@ only if the worker was registered with --allow-logs, or by a kubeconfig of your 
 	f.Int64Var(&o.tail, "tail", -1, "The last lines only; -1 for all")
 	f.DurationVar(&o.since, "since", 0, "Only what is no older, such as 10m")
 	f.BoolVar(&o.prefix, "prefix", false, "Begin each line with its pod and container, as is done anyway where there are several")
-	c.RunE = a.do(func(ctx context.Context, args []string) error { return a.logs(ctx, args[0], o) })
+	c.RunE = a.runE(func(ctx context.Context, args []string) error { return a.runLogs(ctx, args[0], o) })
 	return c
 }
 
-func (a *app) logs(ctx context.Context, job string, o *logsOptions) error {
+func (a *app) runLogs(ctx context.Context, job string, o *logsOptions) error {
 	if o.tail >= 0 {
 		o.TailLines = &o.tail
 	}
@@ -52,15 +52,15 @@ func (a *app) logs(ctx context.Context, job string, o *logsOptions) error {
 		seconds := int64(o.since.Round(time.Second).Seconds())
 		o.SinceSeconds = &seconds
 	}
-	p, err := a.whereIs(ctx, job, o.workerAccess)
+	p, err := a.findJobPlace(ctx, job, o.workerAccess)
 	if err != nil {
 		return err
 	}
-	pods, err := p.pods(ctx)
+	pods, err := p.listPods(ctx)
 	if err != nil {
 		return err
 	}
-	sources := o.sources(pods)
+	sources := o.listSources(pods)
 	if len(sources) == 0 && p.ended && p.cluster != "" {
 		return notFoundf("%s has finished: its pods on %s went with it, and their logs; read logs with -f while a job runs, or "+
 			"collect them on the worker", p.job, p)
@@ -68,27 +68,27 @@ func (a *app) logs(ctx context.Context, job string, o *logsOptions) error {
 	if len(sources) == 0 {
 		return notReadyf("%s has no pods on %s yet; see \"events %s\"", p.job, p, p.job)
 	}
-	return a.stream(ctx, p, sources, o)
+	return a.streamLogs(ctx, p, sources, o)
 }
 
-// source is a container whose log is read.
-type source struct{ pod, container string }
+// logSource is a container whose log is read.
+type logSource struct{ pod, container string }
 
-// sources are the containers to read, pod by pod.
-func (o *logsOptions) sources(pods []corev1.Pod) []source {
-	var list []source
+// listSources are the containers to read, pod by pod.
+func (o *logsOptions) listSources(pods []corev1.Pod) []logSource {
+	var list []logSource
 	for i := range pods {
 		for at, c := range pods[i].Spec.Containers {
 			if o.all || o.Container == c.Name || o.Container == "" && at == 0 {
-				list = append(list, source{pods[i].Name, c.Name})
+				list = append(list, logSource{pods[i].Name, c.Name})
 			}
 		}
 	}
 	return list
 }
 
-// stream copies the logs, one after another or, while they are followed, side by side, line by line.
-func (a *app) stream(ctx context.Context, p place, sources []source, o *logsOptions) error {
+// streamLogs copies the logs, one after another or, while they are followed, side by side, line by line.
+func (a *app) streamLogs(ctx context.Context, p jobPlace, sources []logSource, o *logsOptions) error {
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(1)
@@ -101,7 +101,7 @@ func (a *app) stream(ctx context.Context, p place, sources []source, o *logsOpti
 			options.Container = s.container
 			log, err := p.kube.CoreV1().Pods(p.namespace).GetLogs(s.pod, &options).Stream(ctx)
 			if err != nil {
-				return p.denied(err, "read the log of pod "+s.pod)
+				return p.explainDenied(err, "read the log of pod "+s.pod)
 			}
 			before := ""
 			if o.prefix || len(sources) > 1 {

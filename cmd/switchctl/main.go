@@ -19,7 +19,7 @@ func main() {
 	klog.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	a := newApp(genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
-	code := a.execute(ctx, os.Args)
+	code := a.runCommandLine(ctx, os.Args)
 	stop()
 	os.Exit(code)
 }

@@ -29,7 +29,7 @@ func manifest(obj client.Object) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("write %T: %w", obj, err)
 	}
-	authored(fields)
+	keepAuthoredFields(fields)
 	raw, err := yaml.Marshal(fields)
 	if err != nil {
 		return "", fmt.Errorf("write %T: %w", obj, err)
@@ -37,8 +37,8 @@ func manifest(obj client.Object) (string, error) {
 	return string(raw), nil
 }
 
-// authored leaves of an object's fields what a person writes: neither status nor what servers put into metadata.
-func authored(fields map[string]any) {
+// keepAuthoredFields leaves of an object's fields what a person writes: neither status nor what servers put into metadata.
+func keepAuthoredFields(fields map[string]any) {
 	delete(fields, "status")
 	if metadata, ok := fields["metadata"].(map[string]any); ok {
 		for _, key := range []string{"creationTimestamp", "uid", "resourceVersion", "generation", "managedFields", "selfLink"} {

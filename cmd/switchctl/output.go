@@ -51,15 +51,15 @@ func (o *output) format() string { return *o.flags.OutputFormat }
 // tabular tells whether a table is wanted.
 func (o *output) tabular() bool { return o.format() == "" || o.format() == "wide" }
 
-// printed is what a command shows.
-type printed struct {
+// printable is what a command shows.
+type printable struct {
 	// table of the objects.
 	table *metav1.Table
 	// objects themselves.
 	objects []client.Object
 }
 
-func (a *app) print(o *output, p printed) error {
+func (a *app) printObjects(o *output, p printable) error {
 	if o.tabular() {
 		return printTable(a.Out, p.table, printers.PrintOptions{NoHeaders: o.noHeaders, Wide: o.format() == "wide"})
 	}
@@ -69,7 +69,7 @@ func (a *app) print(o *output, p printed) error {
 	}
 	objects := p.objects
 	for _, obj := range objects {
-		if err := typed(obj); err != nil {
+		if err := setKind(obj); err != nil {
 			return err
 		}
 	}
@@ -91,8 +91,8 @@ func (a *app) print(o *output, p printed) error {
 	return nil
 }
 
-// table prints a table that is not about objects.
-func (a *app) table(table *metav1.Table) error {
+// printPlainTable prints a table that is not about objects.
+func (a *app) printPlainTable(table *metav1.Table) error {
 	return printTable(a.Out, table, printers.PrintOptions{})
 }
 
@@ -104,8 +104,8 @@ func printTable(to io.Writer, table *metav1.Table, options printers.PrintOptions
 	return w.Flush()
 }
 
-// typed gives an object its kind, which typed clients leave out.
-func typed(obj client.Object) error {
+// setKind gives an object its kind, which typed clients leave out.
+func setKind(obj client.Object) error {
 	kind, err := apiutil.GVKForObject(obj, scheme())
 	if err != nil {
 		return fmt.Errorf("find the kind of %s: %w", obj.GetName(), err)
@@ -114,8 +114,8 @@ func typed(obj client.Object) error {
 	return nil
 }
 
-// none tells on the error stream, as kubectl does, that there is nothing.
-func (a *app) none(namespace string) {
+// printNothingFound tells on the error stream, as kubectl does, that there is nothing.
+func (a *app) printNothingFound(namespace string) {
 	if namespace == "" {
 		_, _ = fmt.Fprintln(a.ErrOut, "No resources found")
 		return
@@ -123,8 +123,8 @@ func (a *app) none(namespace string) {
 	_, _ = fmt.Fprintf(a.ErrOut, "No resources found in %s namespace.\n", namespace)
 }
 
-// pointers are the items of a list as objects.
-func pointers[T any, P interface {
+// objectPointers are the items of a list as objects.
+func objectPointers[T any, P interface {
 	*T
 	client.Object
 }](items []T) []client.Object {
@@ -135,8 +135,8 @@ func pointers[T any, P interface {
 	return list
 }
 
-// objectsOf are the items of a list.
-func objectsOf(list client.ObjectList) []client.Object {
+// listItems are the items of a list.
+func listItems(list client.ObjectList) []client.Object {
 	items, err := meta.ExtractList(list)
 	if err != nil {
 		return nil

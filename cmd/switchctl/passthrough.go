@@ -40,7 +40,7 @@ func (a *app) kubectlArgs(args []string) []string {
 		case arg == "--":
 			return append(kept, args[at:]...)
 		case strings.HasPrefix(arg, "-") && arg != "-":
-			if !valued && a.takesValue(flag) && at+1 < len(args) {
+			if !valued && a.flagTakesValue(flag) && at+1 < len(args) {
 				kept = append(kept, arg)
 				at++
 				arg = args[at]
@@ -48,7 +48,7 @@ func (a *app) kubectlArgs(args []string) []string {
 		case !kindSeen:
 			kindSeen = true
 			word, name, slash := strings.Cut(arg, "/")
-			if kind := kindWord(word); kind != "" && kind != ourPods {
+			if kind := lookupKind(word); kind != "" && kind != kindPods {
 				arg = string(kind)
 				if slash {
 					arg += "/" + name
@@ -60,9 +60,9 @@ func (a *app) kubectlArgs(args []string) []string {
 	return kept
 }
 
-// takesValue tells whether the word after a flag of kubectl's is its value: one of the flags that every command has, or of those that
+// flagTakesValue tells whether the word after a flag of kubectl's is its value: one of the flags that every command has, or of those that
 // its verbs have and people use.
-func (a *app) takesValue(flag string) bool {
+func (a *app) flagTakesValue(flag string) bool {
 	common := pflag.NewFlagSet("", pflag.ContinueOnError)
 	a.flags.AddFlags(common)
 	name, long := strings.CutPrefix(flag, "--")
@@ -79,8 +79,8 @@ func (a *app) takesValue(flag string) bool {
 	}, flag)
 }
 
-// orKubectl runs our own command if the first argument is one of the kinds and all flags are known, else kubectl's verb.
-func (a *app) orKubectl(verb string, kinds []ours, own func() *cobra.Command) func(*cobra.Command, []string) error {
+// ownOrKubectl runs our own command if the first argument is one of the kinds and all flags are known, else kubectl's verb.
+func (a *app) ownOrKubectl(verb string, kinds []resourceKind, own func() *cobra.Command) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		for _, arg := range args {
 			if arg == "-h" || arg == "--help" {
@@ -95,7 +95,7 @@ func (a *app) orKubectl(verb string, kinds []ours, own func() *cobra.Command) fu
 		native.SetErr(io.Discard)
 		err := native.ParseFlags(args)
 		words := native.Flags().Args()
-		mine := len(words) > 0 && slices.Contains(kinds, kindWord(strings.SplitN(words[0], "/", 2)[0]))
+		mine := len(words) > 0 && slices.Contains(kinds, lookupKind(strings.SplitN(words[0], "/", 2)[0]))
 		if format := native.Flag("output"); format != nil && strings.HasPrefix(format.Value.String(), "custom-columns") {
 			mine = false // a printer that is kubectl's own
 		}

@@ -38,9 +38,9 @@ func newWorkerAccess(c *cobra.Command) *workerAccess {
 	return w
 }
 
-// place is where a job runs.
-type place struct {
-	*site
+// jobPlace is where a job runs.
+type jobPlace struct {
+	*kubeClient
 	// cluster is the worker's name; empty if the job runs on the hub itself.
 	cluster   string
 	namespace string
@@ -50,46 +50,46 @@ type place struct {
 }
 
 // String names the cluster for messages.
-func (p place) String() string {
+func (p jobPlace) String() string {
 	if p.cluster == "" {
 		return "the hub"
 	}
 	return fmt.Sprintf("cluster %q", p.cluster)
 }
 
-// whereIs finds the cluster that runs a job, and connects to it.
-func (a *app) whereIs(ctx context.Context, text string, w *workerAccess) (place, error) {
+// findJobPlace finds the cluster that runs a job, and connects to it.
+func (a *app) findJobPlace(ctx context.Context, text string, w *workerAccess) (jobPlace, error) {
 	hub, err := a.sites.hub()
 	if err != nil {
-		return place{}, err
+		return jobPlace{}, err
 	}
 	j, err := parseJob(hub, text)
 	if err != nil {
-		return place{}, err
+		return jobPlace{}, err
 	}
 	namespace, err := a.namespace()
 	if err != nil {
-		return place{}, err
+		return jobPlace{}, err
 	}
-	wl, err := workloadOf(ctx, hub, namespace, j)
+	wl, err := findWorkloadOf(ctx, hub, namespace, j)
 	if err != nil {
-		return place{}, err
+		return jobPlace{}, err
 	}
-	p := place{namespace: namespace, job: j, ended: show.StatusOf(wl) == show.Finished}
+	p := jobPlace{namespace: namespace, job: j, ended: show.WorkloadStatus(wl) == show.Finished}
 	if wl.Status.ClusterName == nil {
-		if len(wl.Status.AdmissionChecks) == 0 && show.StatusOf(wl) == show.Admitted {
-			p.site = hub // a queue without workers
+		if len(wl.Status.AdmissionChecks) == 0 && show.WorkloadStatus(wl) == show.Admitted {
+			p.kubeClient = hub // a queue without workers
 			return p, nil
 		}
-		return place{}, notReadyf("%s has no cluster (%s): %s; see \"explain %s\"", j, show.StatusOf(wl), show.Why(wl), j)
+		return jobPlace{}, notReadyf("%s has no cluster (%s): %s; see \"explain %s\"", j, show.WorkloadStatus(wl), show.PendingReason(wl), j)
 	}
 	p.cluster = *wl.Status.ClusterName
-	p.site, err = a.worker(ctx, hub, p.cluster, w)
+	p.kubeClient, err = a.connectWorker(ctx, hub, p.cluster, w)
 	return p, err
 }
 
-// worker connects to a worker, as the user says or else as the hub does.
-func (a *app) worker(ctx context.Context, hub *site, name string, w *workerAccess) (*site, error) {
+// connectWorker connects to a worker, as the user says or else as the hub does.
+func (a *app) connectWorker(ctx context.Context, hub *kubeClient, name string, w *workerAccess) (*kubeClient, error) {
 	if w.kubeconfig != "" || w.context != "" {
 		return a.sites.context(w.kubeconfig, w.context)
 	}
@@ -104,8 +104,8 @@ func (a *app) worker(ctx context.Context, hub *site, name string, w *workerAcces
 	return a.sites.credentials(raw)
 }
 
-// pods are those of the job on its cluster.
-func (p place) pods(ctx context.Context) ([]corev1.Pod, error) {
+// listPods are those of the job on its cluster.
+func (p jobPlace) listPods(ctx context.Context) ([]corev1.Pod, error) {
 	label, ok := podLabels[p.job.kind.Group+"/"+p.job.kind.Kind]
 	if !ok {
 		return nil, usagef("how to find the pods of a %s is not known: look for them on %s with kubectl", p.job.kind.Kind, p)
@@ -113,14 +113,14 @@ func (p place) pods(ctx context.Context) ([]corev1.Pod, error) {
 	var found corev1.PodList
 	selector := labels.SelectorFromSet(labels.Set{label: p.job.name})
 	if err := p.List(ctx, &found, client.InNamespace(p.namespace), client.MatchingLabelsSelector{Selector: selector}); err != nil {
-		return nil, p.denied(err, "list the pods of "+p.job.String())
+		return nil, p.explainDenied(err, "list the pods of "+p.job.String())
 	}
 	return found.Items, nil
 }
 
-// denied says what to do when the hub's account may not look at pods, as it may not by default.
-func (p place) denied(err error, what string) error {
-	if codeOf(err) == exitDenied && p.cluster != "" {
+// explainDenied says what to do when the hub's account may not look at pods, as it may not by default.
+func (p jobPlace) explainDenied(err error, what string) error {
+	if exitCode(err) == exitDenied && p.cluster != "" {
 		return fmt.Errorf("%s on %s: %w\npass --worker-context or --worker-kubeconfig of your own, or let the hub's account do it: cluster register %s --allow-logs",
 			what, p, err, p.cluster)
 	}
@@ -128,25 +128,25 @@ func (p place) denied(err error, what string) error {
 }
 
 func (a *app) newListPods() *cobra.Command {
-	c := ofKind(ourPods, "--for TYPE[.GROUP]/NAME", "List the pods of a job, on the cluster that runs it")
+	c := newKindCommand(kindPods, "--for TYPE[.GROUP]/NAME", "List the pods of a job, on the cluster that runs it")
 	c.Args = cobra.NoArgs
 	o, w := newOutput(c), newWorkerAccess(c)
 	owner := c.Flags().String("for", "", "The job, TYPE[.GROUP]/NAME")
 	_ = c.MarkFlagRequired("for")
-	c.RunE = a.do(func(ctx context.Context, _ []string) error {
-		p, err := a.whereIs(ctx, *owner, w)
+	c.RunE = a.runE(func(ctx context.Context, _ []string) error {
+		p, err := a.findJobPlace(ctx, *owner, w)
 		if err != nil {
 			return err
 		}
-		found, err := p.pods(ctx)
+		found, err := p.listPods(ctx)
 		if err != nil {
 			return err
 		}
 		if len(found) == 0 && o.tabular() {
-			a.none(p.namespace)
+			a.printNothingFound(p.namespace)
 			return nil
 		}
-		return a.print(o, printed{table: show.Pods(found, p.cluster, a.now()), objects: pointers(found)})
+		return a.printObjects(o, printable{table: show.Pods(found, p.cluster, a.now()), objects: objectPointers(found)})
 	})
 	return c
 }

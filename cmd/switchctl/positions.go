@@ -14,13 +14,13 @@ import (
 // kueue-api.md 1.17).
 const pendingPath = "/apis/visibility.kueue.x-k8s.io/v1beta2/clusterqueues/"
 
-// positions are those of the pending workloads in their ClusterQueues, by namespace/name. A hub that does not serve them, or
+// readPositions are those of the pending workloads in their ClusterQueues, by namespace/name. A hub that does not serve them, or
 // not to this user, leaves the column empty.
-func (a *app) positions(ctx context.Context, hub *site, workloads []kueue.Workload, queues show.Queues) map[string]int {
+func (a *app) readPositions(ctx context.Context, hub *kubeClient, workloads []kueue.Workload, queues show.Queues) map[string]int {
 	found, asked := map[string]int{}, map[string]bool{}
 	for i := range workloads {
-		queue := queues.ClusterQueueOf(&workloads[i])
-		if queue == "" || asked[queue] || show.StatusOf(&workloads[i]) != show.Pending {
+		queue := queues.ClusterQueueFor(&workloads[i])
+		if queue == "" || asked[queue] || show.WorkloadStatus(&workloads[i]) != show.Pending {
 			continue
 		}
 		asked[queue] = true
@@ -35,8 +35,8 @@ func (a *app) positions(ctx context.Context, hub *site, workloads []kueue.Worklo
 	return found
 }
 
-// askPending asks the visibility API.
-func askPending(ctx context.Context, hub *site, queue string) ([]byte, error) {
+// requestPending asks the visibility API.
+func requestPending(ctx context.Context, hub *kubeClient, queue string) ([]byte, error) {
 	api, ok := hub.kube.CoreV1().RESTClient().(*rest.RESTClient)
 	if !ok || api == nil {
 		return nil, context.Canceled

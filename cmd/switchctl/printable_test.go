@@ -12,8 +12,8 @@ import (
 func TestWhatIsToldOfClustersDoesNotSteerATerminal(t *testing.T) {
 	var out, errOut bytes.Buffer
 	a := &app{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}}
-	a.say("%s is %v at %d", "w\x1b[2J1", errors.New("lost\u009b8m"), 3)
-	a.warn("%v", errors.New("\x1b]0;owned\x07gone"))
+	a.printf("%s is %v at %d", "w\x1b[2J1", errors.New("lost\u009b8m"), 3)
+	a.warnf("%v", errors.New("\x1b]0;owned\x07gone"))
 	if out.String() != "w1 is lost 8m at 3\n" || errOut.String() != "warning: gone\n" {
 		t.Errorf("told %q and %q", out.String(), errOut.String())
 	}

@@ -14,7 +14,7 @@ import (
 const setupText = `Set up queues on the hub and its workers from one file, showing the difference first.
 
 The file holds plain manifests: Namespace, LocalQueue, ClusterQueue, Cohort, ResourceFlavor, Topology, WorkloadPriorityClass,
-AdmissionCheck, MultiKueueConfig. The annotation ` + onAnnotation + ` says where each belongs:
+AdmissionCheck, MultiKueueConfig. The annotation ` + targetAnnotation + ` says where each belongs:
 
   hub       the hub (what is meant where the annotation is missing, but for Namespaces)
   workers   every worker registered at the hub
@@ -26,7 +26,7 @@ What a file does not say about an object stays as it is, and nothing is ever del
 comes before the first change, so that a file with a mistake changes nothing anywhere.`
 
 type setupOptions struct {
-	*files
+	*manifestFiles
 	contexts []string
 	yes      bool
 	dryRun   string
@@ -39,15 +39,15 @@ func (a *app) newQueueSetup() *cobra.Command {
 		Example: `  switchctl queue setup -f teams.yaml --dry-run=server
   switchctl queue setup -f teams.yaml --worker w1=kind-w1 --worker w2=kind-w2 --yes`,
 	}
-	o.files = newFiles(c, "The manifests")
+	o.manifestFiles = newManifestFiles(c, "The manifests")
 	c.Flags().StringSliceVar(&o.contexts, "worker", nil, "NAME=CONTEXT: the context by which a worker is reached")
 	c.Flags().BoolVarP(&o.yes, "yes", "y", false, "Do not ask")
 	addDryRun(c, &o.dryRun, "client", "server")
-	c.RunE = a.do(func(ctx context.Context, _ []string) error { return a.queueSetup(ctx, o) })
+	c.RunE = a.runE(func(ctx context.Context, _ []string) error { return a.runQueueSetup(ctx, o) })
 	return c
 }
 
-func (a *app) queueSetup(ctx context.Context, o *setupOptions) error {
+func (a *app) runQueueSetup(ctx context.Context, o *setupOptions) error {
 	documents, err := o.read()
 	if err != nil {
 		return err
@@ -57,64 +57,64 @@ func (a *app) queueSetup(ctx context.Context, o *setupOptions) error {
 		return err
 	}
 	var clusters kueue.MultiKueueClusterList
-	if err := listAll(ctx, hub, &clusters); err != nil {
+	if err := listObjects(ctx, hub, &clusters); err != nil {
 		return err
 	}
 	var workers []string
 	for _, c := range clusters.Items {
 		workers = append(workers, c.Name)
 	}
-	wanted, err := allot(documents, workers)
+	wanted, err := targetDocuments(documents, workers)
 	if err != nil {
 		return err
 	}
-	named, err := contextsOf(o.contexts, workers)
+	named, err := parseContexts(o.contexts, workers)
 	if err != nil {
 		return err
 	}
-	reached, err := a.reachAll(hub, wanted, named)
+	reached, err := a.connectAll(hub, wanted, named)
 	if err != nil {
 		return err
 	}
-	steps, err := compare(ctx, wanted, reached)
+	steps, err := planSteps(ctx, wanted, reached)
 	if err != nil {
 		return err
 	}
-	return a.carryOut(ctx, steps, o)
+	return a.executeSteps(ctx, steps, o)
 }
 
-// carryOut shows the steps, and takes them if it may.
-func (a *app) carryOut(ctx context.Context, steps []step, o *setupOptions) error {
-	_, _ = fmt.Fprint(a.Out, difference(steps))
-	todo := pending(steps)
+// executeSteps shows the steps, and takes them if it may.
+func (a *app) executeSteps(ctx context.Context, steps []setupStep, o *setupOptions) error {
+	_, _ = fmt.Fprint(a.Out, diffSteps(steps))
+	todo := pendingSteps(steps)
 	if len(todo) == 0 {
-		a.say("nothing to change: %d objects are as the file says", len(steps))
+		a.printf("nothing to change: %d objects are as the file says", len(steps))
 		return nil
 	}
 	if o.dryRun == "client" {
 		return nil
 	}
-	if err := rehearse(ctx, todo); err != nil {
+	if err := dryRunSteps(ctx, todo); err != nil {
 		return err
 	}
 	if o.dryRun == "server" {
-		a.say("the API servers would accept all %d changes", len(todo))
+		a.printf("the API servers would accept all %d changes", len(todo))
 		return nil
 	}
-	if !o.yes && !a.confirm("Make %d changes?", len(todo)) {
+	if !o.yes && !a.askConfirmation("Make %d changes?", len(todo)) {
 		return usagef("nothing was changed: confirm, or pass --yes")
 	}
 	for _, s := range todo {
-		if err := s.take(ctx); err != nil {
+		if err := s.execute(ctx); err != nil {
 			return fmt.Errorf("%w (what is printed above was done; run it again when this is repaired)", err)
 		}
-		a.say("%s: %s %s %s", s.cluster, s.wanted.GetKind(), key(s.wanted), s.past())
+		a.printf("%s: %s %s %s", s.cluster, s.wanted.GetKind(), objectKey(s.wanted), s.describeDone())
 	}
 	return nil
 }
 
-// contextsOf are the contexts of workers, by name.
-func contextsOf(pairs, workers []string) (map[string]string, error) {
+// parseContexts are the contexts of workers, by name.
+func parseContexts(pairs, workers []string) (map[string]string, error) {
 	named := map[string]string{}
 	for _, pair := range pairs {
 		name, context, ok := strings.Cut(pair, "=")
@@ -129,9 +129,9 @@ func contextsOf(pairs, workers []string) (map[string]string, error) {
 	return named, nil
 }
 
-// reachAll connects to every cluster for which there is something.
-func (a *app) reachAll(hub *site, wanted []allotment, named map[string]string) (map[string]*site, error) {
-	reached := map[string]*site{hubName: hub}
+// connectAll connects to every cluster for which there is something.
+func (a *app) connectAll(hub *kubeClient, wanted []targetedDocument, named map[string]string) (map[string]*kubeClient, error) {
+	reached := map[string]*kubeClient{hubTarget: hub}
 	for _, w := range wanted {
 		if reached[w.cluster] != nil {
 			continue

@@ -18,52 +18,52 @@ import (
 	"switchyard.dev/cmd/switchctl/show"
 )
 
-// onAnnotation on a manifest says on which clusters "queue setup" puts it. It is not stored with the object.
-const onAnnotation = "switchyard.dev/on"
+// targetAnnotation on a manifest says on which clusters "queue setup" puts it. It is not stored with the object.
+const targetAnnotation = "switchyard.dev/on"
 
-// hubName is the hub among clusters.
-const hubName = "hub"
+// hubTarget is the hub among clusters.
+const hubTarget = "hub"
 
-// setupOrder lists the kinds that can be set up, each after those that it refers to.
-var setupOrder = []string{
+// kindOrder lists the kinds that can be set up, each after those that it refers to.
+var kindOrder = []string{
 	"Namespace", "Topology", "ResourceFlavor", "WorkloadPriorityClass", "MultiKueueConfig", "AdmissionCheck", "Cohort",
 	"ClusterQueue", "LocalQueue",
 }
 
-// allotment is an object for a cluster.
-type allotment struct {
+// targetedDocument is an object for a cluster.
+type targetedDocument struct {
 	cluster string
 	object  document
 }
 
-// allot says for each document on which clusters it belongs: in the order of clusters, then of kinds, then of the file.
-func allot(documents []document, workers []string) ([]allotment, error) {
+// targetDocuments says for each document on which clusters it belongs: in the order of clusters, then of kinds, then of the file.
+func targetDocuments(documents []document, workers []string) ([]targetedDocument, error) {
 	var result *multierror.Error
-	var list []allotment
+	var list []targetedDocument
 	for _, d := range documents {
-		where, err := destinations(d, workers)
+		where, err := documentTargets(d, workers)
 		if err == nil {
-			d.Unstructured, err = canonical(d)
+			d.Unstructured, err = canonicalObject(d)
 		}
 		if err != nil {
 			result = multierror.Append(result, err)
 			continue
 		}
 		for _, cluster := range where {
-			list = append(list, allotment{cluster, d})
+			list = append(list, targetedDocument{cluster, d})
 		}
 	}
 	if err := result.ErrorOrNil(); err != nil {
-		return nil, &outcome{exitUsage, err}
+		return nil, &exitError{exitUsage, err}
 	}
-	rank := func(a allotment) int { return slices.Index(setupOrder, a.object.GetKind()) }
-	slices.SortStableFunc(list, func(a, b allotment) int {
+	rank := func(a targetedDocument) int { return slices.Index(kindOrder, a.object.GetKind()) }
+	slices.SortStableFunc(list, func(a, b targetedDocument) int {
 		switch {
 		case a.cluster == b.cluster:
 			return rank(a) - rank(b)
-		case a.cluster == hubName:
+		case a.cluster == hubTarget:
 			return -1
-		case b.cluster == hubName:
+		case b.cluster == hubTarget:
 			return 1
 		}
 		return strings.Compare(a.cluster, b.cluster)
@@ -71,38 +71,38 @@ func allot(documents []document, workers []string) ([]allotment, error) {
 	return list, nil
 }
 
-func destinations(d document, workers []string) ([]string, error) {
-	text, ok := d.GetAnnotations()[onAnnotation]
+func documentTargets(d document, workers []string) ([]string, error) {
+	text, ok := d.GetAnnotations()[targetAnnotation]
 	if !ok && d.GetKind() == "Namespace" {
 		text = "all"
 	} else if !ok {
-		text = hubName
+		text = hubTarget
 	}
 	var list []string
 	for name := range strings.SplitSeq(text, ",") {
 		switch name = strings.TrimSpace(name); {
 		case name == "all":
-			list = append(append(list, hubName), workers...)
+			list = append(append(list, hubTarget), workers...)
 		case name == "workers":
 			list = append(list, workers...)
-		case name == hubName || slices.Contains(workers, name):
+		case name == hubTarget || slices.Contains(workers, name):
 			list = append(list, name)
 		default:
 			return nil, fmt.Errorf("%s: annotation %s names %q, which is no worker of the hub (%s); register it first, or say hub, workers or all",
-				d.title(), onAnnotation, name, strings.Join(workers, ", "))
+				d.title(), targetAnnotation, name, strings.Join(workers, ", "))
 		}
 	}
 	slices.Sort(list)
 	return slices.Compact(list), nil
 }
 
-// canonical is a document as an API server would write it, quantities above all, without the annotation that says where it
+// canonicalObject is a document as an API server would write it, quantities above all, without the annotation that says where it
 // belongs. Fields that do not exist are errors.
-func canonical(d document) (*unstructured.Unstructured, error) {
+func canonicalObject(d document) (*unstructured.Unstructured, error) {
 	kind := d.GroupVersionKind()
-	if !slices.Contains(setupOrder, kind.Kind) || kind.Version == "v1beta1" || !scheme().Recognizes(kind) {
+	if !slices.Contains(kindOrder, kind.Kind) || kind.Version == "v1beta1" || !scheme().Recognizes(kind) {
 		return nil, fmt.Errorf("%s: %s is not set up by this command, only %s of %s (and v1 Namespace)",
-			d.title(), d.GetAPIVersion(), strings.Join(setupOrder[1:], ", "), kueue.GroupVersion)
+			d.title(), d.GetAPIVersion(), strings.Join(kindOrder[1:], ", "), kueue.GroupVersion)
 	}
 	made, err := scheme().New(kind)
 	if err != nil {
@@ -115,10 +115,10 @@ func canonical(d document) (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.title(), err)
 	}
-	authored(fields)
+	keepAuthoredFields(fields)
 	obj := &unstructured.Unstructured{Object: fields}
 	annotations := obj.GetAnnotations()
-	delete(annotations, onAnnotation)
+	delete(annotations, targetAnnotation)
 	obj.SetAnnotations(annotations)
 	if len(annotations) == 0 {
 		unstructured.RemoveNestedField(obj.Object, "metadata", "annotations")
@@ -129,20 +129,20 @@ func canonical(d document) (*unstructured.Unstructured, error) {
 	return obj, nil
 }
 
-// step is what has to be done about an object on a cluster.
-type step struct {
+// setupStep is what has to be done about an object on a cluster.
+type setupStep struct {
 	cluster string
-	site    *site
+	site    *kubeClient
 	wanted  *unstructured.Unstructured
 	// there is what the cluster has of what is said about the object; nil if it does not exist.
 	there map[string]any
 }
 
-// compare reads what is there.
-func compare(ctx context.Context, wanted []allotment, reached map[string]*site) ([]step, error) {
-	var steps []step
+// planSteps reads what is there.
+func planSteps(ctx context.Context, wanted []targetedDocument, reached map[string]*kubeClient) ([]setupStep, error) {
+	var steps []setupStep
 	for _, w := range wanted {
-		s := step{cluster: w.cluster, site: reached[w.cluster], wanted: w.object.Unstructured}
+		s := setupStep{cluster: w.cluster, site: reached[w.cluster], wanted: w.object.Unstructured}
 		found := &unstructured.Unstructured{}
 		found.SetGroupVersionKind(s.wanted.GroupVersionKind())
 		err := s.site.Get(ctx, client.ObjectKeyFromObject(s.wanted), found)
@@ -151,15 +151,15 @@ func compare(ctx context.Context, wanted []allotment, reached map[string]*site) 
 		case err != nil:
 			return nil, fmt.Errorf("%s: read %s %s: %w", s.cluster, s.wanted.GetKind(), s.wanted.GetName(), err)
 		default:
-			s.there, _ = show.Said(s.wanted.Object, found.Object).(map[string]any)
+			s.there, _ = show.ConditionText(s.wanted.Object, found.Object).(map[string]any)
 		}
 		steps = append(steps, s)
 	}
 	return steps, nil
 }
 
-// texts are what is there and what is wanted, as YAML.
-func (s step) texts() (before, after string) {
+// yamlTexts are what is there and what is wanted, as YAML.
+func (s setupStep) yamlTexts() (before, after string) {
 	if s.there != nil {
 		raw, _ := yaml.Marshal(s.there) // made of what JSON knows: cannot fail
 		before = string(raw)
@@ -168,49 +168,49 @@ func (s step) texts() (before, after string) {
 	return before, string(raw)
 }
 
-// pending are the steps with something to do.
-func pending(steps []step) []step {
-	return slices.DeleteFunc(slices.Clone(steps), func(s step) bool {
-		before, after := s.texts()
+// pendingSteps are the steps with something to do.
+func pendingSteps(steps []setupStep) []setupStep {
+	return slices.DeleteFunc(slices.Clone(steps), func(s setupStep) bool {
+		before, after := s.yamlTexts()
 		return before == after
 	})
 }
 
-// difference is what the steps would change.
-func difference(steps []step) string {
+// diffSteps is what the steps would change.
+func diffSteps(steps []setupStep) string {
 	var out strings.Builder
 	for _, s := range steps {
-		before, after := s.texts()
+		before, after := s.yamlTexts()
 		if diff := show.Diff(before, after); diff != "" {
-			fmt.Fprintf(&out, "--- %s: %s %s%s\n%s", s.cluster, s.wanted.GetKind(), key(s.wanted), s.novelty(), diff)
+			fmt.Fprintf(&out, "--- %s: %s %s%s\n%s", s.cluster, s.wanted.GetKind(), objectKey(s.wanted), s.describeAction(), diff)
 		}
 	}
 	return out.String()
 }
 
-func (s step) novelty() string {
+func (s setupStep) describeAction() string {
 	if s.there == nil {
 		return " (new)"
 	}
 	return ""
 }
 
-func (s step) past() string {
+func (s setupStep) describeDone() string {
 	if s.there == nil {
 		return "created"
 	}
 	return "configured"
 }
 
-func key(obj client.Object) string {
+func objectKey(obj client.Object) string {
 	if obj.GetNamespace() == "" {
 		return obj.GetName()
 	}
 	return obj.GetNamespace() + "/" + obj.GetName()
 }
 
-// rehearse lets the API servers check everything, as far as they can before namespaces exist that are made too.
-func rehearse(ctx context.Context, steps []step) error {
+// dryRunSteps lets the API servers check everything, as far as they can before namespaces exist that are made too.
+func dryRunSteps(ctx context.Context, steps []setupStep) error {
 	var result *multierror.Error
 	fresh := map[string]bool{}
 	for _, s := range steps {
@@ -220,8 +220,8 @@ func rehearse(ctx context.Context, steps []step) error {
 		if s.wanted.GetNamespace() != "" && fresh[s.cluster+"/"+s.wanted.GetNamespace()] {
 			continue
 		}
-		if err := s.do(ctx, true); err != nil {
-			result = multierror.Append(result, fmt.Errorf("%s: %s %s: %w", s.cluster, s.wanted.GetKind(), key(s.wanted), err))
+		if err := s.apply(ctx, true); err != nil {
+			result = multierror.Append(result, fmt.Errorf("%s: %s %s: %w", s.cluster, s.wanted.GetKind(), objectKey(s.wanted), err))
 		}
 	}
 	if err := result.ErrorOrNil(); err != nil {
@@ -230,15 +230,15 @@ func rehearse(ctx context.Context, steps []step) error {
 	return nil
 }
 
-// take makes the change.
-func (s step) take(ctx context.Context) error {
-	if err := s.do(ctx, false); err != nil {
-		return fmt.Errorf("%s: %s %s: %w", s.cluster, s.wanted.GetKind(), key(s.wanted), err)
+// execute makes the change.
+func (s setupStep) execute(ctx context.Context) error {
+	if err := s.apply(ctx, false); err != nil {
+		return fmt.Errorf("%s: %s %s: %w", s.cluster, s.wanted.GetKind(), objectKey(s.wanted), err)
 	}
 	return nil
 }
 
-func (s step) do(ctx context.Context, dry bool) error {
+func (s setupStep) apply(ctx context.Context, dry bool) error {
 	obj := s.wanted.DeepCopy()
 	if s.there == nil {
 		var options []client.CreateOption

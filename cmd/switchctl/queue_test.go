@@ -22,7 +22,7 @@ func file(t *testing.T, text string) string {
 	return name
 }
 
-func twoWorkers(t *testing.T) (x *terminal, w1, w2 *site) {
+func twoWorkers(t *testing.T) (x *terminal, w1, w2 *kubeClient) {
 	t.Helper()
 	x = newTerminal(t, workerCluster("w1", metav1.ConditionTrue, "Active", "Connected"),
 		workerCluster("w2", metav1.ConditionTrue, "Active", "Connected"))

@@ -24,7 +24,7 @@ func resourceGroups(nominal, borrowing, lending []string) ([]kueue.ResourceGroup
 		}
 		for _, l := range limits {
 			for _, r := range l.Resources {
-				to := quotaOf(flavors, l.Name, r.Name)
+				to := findQuota(flavors, l.Name, r.Name)
 				if to == nil {
 					return nil, usagef("--%s %s:%s has no --nominal-quota", flag, l.Name, r.Name)
 				}
@@ -53,7 +53,7 @@ func resourceGroups(nominal, borrowing, lending []string) ([]kueue.ResourceGroup
 	return groups, nil
 }
 
-func quotaOf(flavors []kueue.FlavorQuotas, flavor kueue.ResourceFlavorReference, name corev1.ResourceName) *kueue.ResourceQuota {
+func findQuota(flavors []kueue.FlavorQuotas, flavor kueue.ResourceFlavorReference, name corev1.ResourceName) *kueue.ResourceQuota {
 	for i := range flavors {
 		for j := range flavors[i].Resources {
 			if flavors[i].Name == flavor && flavors[i].Resources[j].Name == name {

@@ -26,11 +26,11 @@ type app struct {
 	// system is the namespace of the hub's program, in which kubeconfig Secrets are.
 	system string
 	// sites reaches clusters.
-	sites sites
+	sites clientGetter
 	// kubectl runs kubectl with arguments.
 	kubectl func(ctx context.Context, streams genericiooptions.IOStreams, args []string) error
 	// pendingIn asks the hub for the pending workloads of a ClusterQueue, in order.
-	pendingIn func(ctx context.Context, hub *site, queue string) ([]byte, error)
+	pendingIn func(ctx context.Context, hub *kubeClient, queue string) ([]byte, error)
 	// now is the clock, poll how often a state that is waited for is looked at.
 	now  func() time.Time
 	poll time.Duration
@@ -45,17 +45,17 @@ func newApp(streams genericiooptions.IOStreams) *app {
 	flags := genericclioptions.NewConfigFlags(true)
 	return &app{
 		IOStreams: streams, flags: flags, system: defaultSystemNamespace,
-		sites: reach(flags), kubectl: runKubectl, pendingIn: askPending, now: time.Now, poll: time.Second,
+		sites: newClientGetter(flags), kubectl: runKubectl, pendingIn: requestPending, now: time.Now, poll: time.Second,
 	}
 }
 
-// execute runs a command line, the program's own name first, and returns the exit code.
-func (a *app) execute(ctx context.Context, argv []string) int {
-	root := a.root(argv[0])
+// runCommandLine runs a command line, the program's own name first, and returns the exit code.
+func (a *app) runCommandLine(ctx context.Context, argv []string) int {
+	root := a.newRootCommand(argv[0])
 	root.SetArgs(argv[1:])
 	command, err := root.ExecuteContextC(ctx)
 	if err != nil && !a.running {
-		var o *outcome
+		var o *exitError
 		if !errors.As(err, &o) {
 			err = usagef("%w\n%sSee '%s --help'.", err, useLine(command), command.CommandPath())
 		}
@@ -66,11 +66,11 @@ func (a *app) execute(ctx context.Context, argv []string) int {
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(a.ErrOut, "error:", printableLines(err.Error()))
-		if text := advice(err); text != "" {
+		if text := adviceFor(err); text != "" {
 			_, _ = fmt.Fprintln(a.ErrOut, "hint:", text)
 		}
 	}
-	return codeOf(err)
+	return exitCode(err)
 }
 
 // useLine is what should have been typed, if the command is one that does something.
@@ -81,7 +81,7 @@ func useLine(c *cobra.Command) string {
 	return "Usage: " + c.UseLine() + "\n"
 }
 
-func (a *app) root(argv0 string) *cobra.Command {
+func (a *app) newRootCommand(argv0 string) *cobra.Command {
 	root := &cobra.Command{
 		Use: "switchctl", Short: "Submit jobs to a Switchyard hub, look after its queues and its worker clusters",
 		Long: `switchctl submits jobs to the queues of a Switchyard hub, says where they run and why they wait, and looks after the hub's
@@ -129,16 +129,16 @@ func displayName(argv0 string) string {
 	return "switchctl"
 }
 
-// do is a command's RunE: from here on, errors are not about the command line.
-func (a *app) do(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+// runE is a command's RunE: from here on, errors are not about the command line.
+func (a *app) runE(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.running = true
 		return run(cmd.Context(), args)
 	}
 }
 
-// family is a command that only has others below it.
-func family(use, short string, commands ...*cobra.Command) *cobra.Command {
+// newGroupCommand is a command that only has others below it.
+func newGroupCommand(use, short string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use: use, Short: short,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -9,41 +9,41 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// shape is what the schema of an object, or of a part of one, says of its fields.
-type shape struct {
-	Ref        string           `json:"$ref"`
-	AllOf      []shape          `json:"allOf"`
-	Properties map[string]shape `json:"properties"`
+// schemaNode is what the schema of an object, or of a part of one, says of its fields.
+type schemaNode struct {
+	Ref        string                `json:"$ref"`
+	AllOf      []schemaNode          `json:"allOf"`
+	Properties map[string]schemaNode `json:"properties"`
 	// Open lets there be fields of which it says nothing.
 	Open  bool                                    `json:"x-kubernetes-preserve-unknown-fields"`
 	Kinds []struct{ Group, Version, Kind string } `json:"x-kubernetes-group-version-kind"`
 }
 
-// publication is what an API server publishes of a group version, by the names of its schemas.
-type publication struct {
+// openAPISchema is what an API server publishes of a group version, by the names of its schemas.
+type openAPISchema struct {
 	Components struct {
-		Schemas map[string]shape `json:"schemas"`
+		Schemas map[string]schemaNode `json:"schemas"`
 	} `json:"components"`
 }
 
 // hasField tells whether objects of a kind can have a field, by the schema that the cluster publishes, which everybody may read;
 // not known if that cannot be read.
-func hasField(at *site, kind schema.GroupVersionKind, path ...string) (has, known bool) {
-	d, err := published(at, kind.GroupVersion())
+func hasField(at *kubeClient, kind schema.GroupVersionKind, path ...string) (has, known bool) {
+	d, err := readSchema(at, kind.GroupVersion())
 	if err != nil {
 		return false, false
 	}
 	for _, s := range d.Components.Schemas {
 		for _, k := range s.Kinds {
 			if k.Group == kind.Group && k.Version == kind.Version && k.Kind == kind.Kind {
-				return d.has(s, path), true
+				return d.hasPath(s, path), true
 			}
 		}
 	}
 	return false, false
 }
 
-func published(at *site, of schema.GroupVersion) (*publication, error) {
+func readSchema(at *kubeClient, of schema.GroupVersion) (*openAPISchema, error) {
 	paths, err := at.schemas.Paths()
 	if err != nil {
 		return nil, fmt.Errorf("list the schemas: %w", err)
@@ -56,15 +56,15 @@ func published(at *site, of schema.GroupVersion) (*publication, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the schema of %s: %w", of, err)
 	}
-	d := &publication{}
+	d := &openAPISchema{}
 	if err := json.Unmarshal(raw, d); err != nil {
 		return nil, fmt.Errorf("read the schema of %s: %w", of, err)
 	}
 	return d, nil
 }
 
-// has follows a path into the schema. A schema that refers to another is that one.
-func (d *publication) has(s shape, path []string) bool {
+// hasPath follows a path into the schema. A schema that refers to another is that one.
+func (d *openAPISchema) hasPath(s schemaNode, path []string) bool {
 	for s.Ref != "" || len(s.AllOf) == 1 {
 		if s.Ref != "" {
 			s = d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
@@ -79,5 +79,5 @@ func (d *publication) has(s shape, path []string) bool {
 	if !found {
 		return s.Open
 	}
-	return d.has(next, path[1:])
+	return d.hasPath(next, path[1:])
 }

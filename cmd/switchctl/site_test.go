@@ -96,7 +96,7 @@ contexts: [{name: hub, context: {cluster: hub, user: me, namespace: vision}}, {n
 func TestContextsAndKubeconfigsLeadToTheirClusters(t *testing.T) {
 	name := file(t, threeClusters)
 	t.Setenv("KUBECONFIG", name)
-	reached := reach(genericclioptions.NewConfigFlags(true))
+	reached := newClientGetter(genericclioptions.NewConfigFlags(true))
 	for context, want := range map[string]string{"": "https://hub", "w1": "https://w1"} {
 		found, err := reached.context(name, context)
 		if err != nil || found.config.Host != want {

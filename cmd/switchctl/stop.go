@@ -13,24 +13,24 @@ import (
 
 // newStop stops workloads and queues, as kueuectl does (contract: kueue-api.md 8.1).
 func (a *app) newStop() *cobra.Command {
-	return family("stop", "Stop workloads and queues",
-		a.switching(ourWorkload, "Stop workloads: they are evicted and not queued again until resumed", "stopped",
+	return newGroupCommand("stop", "Stop workloads and queues",
+		a.newSwitchCommand(kindWorkload, "Stop workloads: they are evicted and not queued again until resumed", "stopped",
 			func(obj client.Object, _ bool) { obj.(*kueue.Workload).Spec.Active = ptr.To(false) }),
-		a.switching(ourLocalQueue, "Stop LocalQueues: nothing is admitted through them any more", "stopped", setPolicy(true)),
-		a.switching(ourClusterQueue, "Stop ClusterQueues: nothing is admitted by them any more", "stopped", setPolicy(true)))
+		a.newSwitchCommand(kindLocalQueue, "Stop LocalQueues: nothing is admitted through them any more", "stopped", setStopPolicy(true)),
+		a.newSwitchCommand(kindClusterQueue, "Stop ClusterQueues: nothing is admitted by them any more", "stopped", setStopPolicy(true)))
 }
 
 // newResume takes back what stop did.
 func (a *app) newResume() *cobra.Command {
-	return family("resume", "Resume workloads and queues",
-		a.switching(ourWorkload, "Resume workloads that were stopped", "resumed",
+	return newGroupCommand("resume", "Resume workloads and queues",
+		a.newSwitchCommand(kindWorkload, "Resume workloads that were stopped", "resumed",
 			func(obj client.Object, _ bool) { obj.(*kueue.Workload).Spec.Active = ptr.To(true) }),
-		a.switching(ourLocalQueue, "Resume LocalQueues that were stopped", "resumed", setPolicy(false)),
-		a.switching(ourClusterQueue, "Resume ClusterQueues that were stopped", "resumed", setPolicy(false)))
+		a.newSwitchCommand(kindLocalQueue, "Resume LocalQueues that were stopped", "resumed", setStopPolicy(false)),
+		a.newSwitchCommand(kindClusterQueue, "Resume ClusterQueues that were stopped", "resumed", setStopPolicy(false)))
 }
 
-// setPolicy stops a queue, and evicts what runs unless that is to be kept; or lets it go on.
-func setPolicy(stop bool) func(client.Object, bool) {
+// setStopPolicy stops a queue, and evicts what runs unless that is to be kept; or lets it go on.
+func setStopPolicy(stop bool) func(client.Object, bool) {
 	return func(obj client.Object, keep bool) {
 		policy := kueue.None
 		switch {
@@ -48,29 +48,29 @@ func setPolicy(stop bool) func(client.Object, bool) {
 	}
 }
 
-// blank is an empty object of one of our kinds that can be stopped, and an empty list.
-func blank(kind ours) (client.Object, func() client.ObjectList) {
+// newStoppable is an empty object of one of our kinds that can be stopped, and an empty list.
+func newStoppable(kind resourceKind) (client.Object, func() client.ObjectList) {
 	switch kind {
-	case ourLocalQueue:
+	case kindLocalQueue:
 		return &kueue.LocalQueue{}, func() client.ObjectList { return &kueue.LocalQueueList{} }
-	case ourClusterQueue:
+	case kindClusterQueue:
 		return &kueue.ClusterQueue{}, func() client.ObjectList { return &kueue.ClusterQueueList{} }
 	default:
 		return &kueue.Workload{}, func() client.ObjectList { return &kueue.WorkloadList{} }
 	}
 }
 
-// switching is a command that changes objects of a kind.
-func (a *app) switching(kind ours, short, done string, edit func(obj client.Object, keep bool)) *cobra.Command {
-	c := ofKind(kind, "NAME...", short)
-	_, list := blank(kind)
-	c.Args, c.ValidArgsFunction = cobra.MinimumNArgs(1), a.complete(list, namespacedKind(kind))
-	o := newChange(c, done)
+// newSwitchCommand is a command that changes objects of a kind.
+func (a *app) newSwitchCommand(kind resourceKind, short, done string, edit func(obj client.Object, keep bool)) *cobra.Command {
+	c := newKindCommand(kind, "NAME...", short)
+	_, list := newStoppable(kind)
+	c.Args, c.ValidArgsFunction = cobra.MinimumNArgs(1), a.completeNames(list, namespacedKind(kind))
+	o := newChangeOptions(c, done)
 	keep := false
-	if done == "stopped" && kind != ourWorkload {
+	if done == "stopped" && kind != kindWorkload {
 		c.Flags().BoolVar(&keep, "keep-already-running", false, "Let what is admitted go on; without it, it is evicted")
 	}
-	c.RunE = a.do(func(ctx context.Context, args []string) error {
+	c.RunE = a.runE(func(ctx context.Context, args []string) error {
 		hub, err := a.sites.hub()
 		if err != nil {
 			return err
@@ -83,11 +83,11 @@ func (a *app) switching(kind ours, short, done string, edit func(obj client.Obje
 			namespace = ""
 		}
 		for _, name := range args {
-			obj, _ := blank(kind)
+			obj, _ := newStoppable(kind)
 			if err := hub.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, obj); err != nil {
 				return fmt.Errorf("read %s %s: %w", kind, name, err)
 			}
-			if err := a.patch(ctx, hub, obj, o, func() { edit(obj, keep) }); err != nil {
+			if err := a.patchObject(ctx, hub, obj, o, func() { edit(obj, keep) }); err != nil {
 				return err
 			}
 		}

@@ -18,8 +18,8 @@ import (
 )
 
 type submitOptions struct {
-	*files
-	*change
+	*manifestFiles
+	*changeOptions
 	queue, priority, prefer string
 	anyKind                 bool
 	wait                    string
@@ -38,7 +38,7 @@ a cluster. Code 4 says that the time was over first.`,
   switchctl submit -f train.yaml --queue train --priority urgent --wait --timeout 2h`,
 		Args: cobra.NoArgs,
 	}
-	o := &submitOptions{files: newFiles(c, "The jobs"), change: newChange(c, "submitted")}
+	o := &submitOptions{manifestFiles: newManifestFiles(c, "The jobs"), changeOptions: newChangeOptions(c, "submitted")}
 	f := c.Flags()
 	f.StringVarP(&o.queue, "queue", "q", "", "The LocalQueue (default: the one that the manifest's label "+kueue.QueueNameLabel+" names)")
 	f.StringVar(&o.priority, "priority", "", "The WorkloadPriorityClass")
@@ -48,13 +48,13 @@ a cluster. Code 4 says that the time was over first.`,
 	c.Flag("wait").NoOptDefVal = "finished"
 	f.DurationVar(&o.timeout, "timeout", time.Hour, "How long to wait")
 	_ = c.RegisterFlagCompletionFunc("queue", func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		return a.names(cmd.Context(), &kueue.LocalQueueList{}, true, begun), cobra.ShellCompDirectiveNoFileComp
+		return a.listNames(cmd.Context(), &kueue.LocalQueueList{}, true, begun), cobra.ShellCompDirectiveNoFileComp
 	})
-	c.RunE = a.do(func(ctx context.Context, _ []string) error { return a.submit(ctx, o) })
+	c.RunE = a.runE(func(ctx context.Context, _ []string) error { return a.runSubmit(ctx, o) })
 	return c
 }
 
-func (a *app) submit(ctx context.Context, o *submitOptions) error {
+func (a *app) runSubmit(ctx context.Context, o *submitOptions) error {
 	if !slices.Contains([]string{"", "finished", "admitted"}, o.wait) {
 		return usagef("--wait=%s: want finished or admitted", o.wait)
 	}
@@ -67,26 +67,26 @@ func (a *app) submit(ctx context.Context, o *submitOptions) error {
 		return err
 	}
 	for _, d := range documents { // all of them before the first is created
-		if err := a.prepare(d, o); err != nil {
+		if err := a.prepareManifest(d, o); err != nil {
 			return err
 		}
-		if err := a.knownQueue(ctx, hub, d); err != nil {
+		if err := a.validateQueue(ctx, hub, d); err != nil {
 			return err
 		}
 	}
 	for _, d := range documents {
-		if err := a.create(ctx, hub, d.Unstructured, o.change); err != nil {
+		if err := a.createObject(ctx, hub, d.Unstructured, o.changeOptions); err != nil {
 			return fmt.Errorf("%s: %w", d.title(), err)
 		}
 	}
-	if o.wait == "" || o.client() || o.server() {
+	if o.wait == "" || o.clientDryRun() || o.serverDryRun() {
 		return nil
 	}
 	return a.awaitJobs(ctx, hub, documents, o)
 }
 
-// prepare checks a manifest and puts queue and namespace into it.
-func (a *app) prepare(d document, o *submitOptions) error {
+// prepareManifest checks a manifest and puts queue and namespace into it.
+func (a *app) prepareManifest(d document, o *submitOptions) error {
 	if kinds := queuedKinds(); !o.anyKind && !slices.Contains(kinds, d.GroupVersionKind().GroupKind().String()) {
 		return usagef("%s: this kind is not queued, only %s; jobs that nobody queues start at once, outside every quota. If your hub queues it, pass --any-kind",
 			d.title(), strings.Join(kinds, ", "))
@@ -139,10 +139,10 @@ func queuedKinds() []string {
 	return kinds
 }
 
-// knownQueue refuses a queue that does not exist: the job would wait for ever.
-func (a *app) knownQueue(ctx context.Context, hub *site, d document) error {
+// validateQueue refuses a queue that does not exist: the job would wait for ever.
+func (a *app) validateQueue(ctx context.Context, hub *kubeClient, d document) error {
 	var queues kueue.LocalQueueList
-	if err := listAll(ctx, hub, &queues, client.InNamespace(d.GetNamespace())); err != nil {
+	if err := listObjects(ctx, hub, &queues, client.InNamespace(d.GetNamespace())); err != nil {
 		return err
 	}
 	name := d.GetLabels()[kueue.QueueNameLabel]
@@ -160,20 +160,20 @@ func (a *app) knownQueue(ctx context.Context, hub *site, d document) error {
 }
 
 // awaitJobs waits for all jobs, and tells how each ended.
-func (a *app) awaitJobs(ctx context.Context, hub *site, documents []document, o *submitOptions) error {
+func (a *app) awaitJobs(ctx context.Context, hub *kubeClient, documents []document, o *submitOptions) error {
 	told := map[string]string{}
 	failed, left := 0, ""
-	err := a.await(ctx, o.timeout, func(ctx context.Context) (bool, error) {
+	err := a.waitFor(ctx, o.timeout, func(ctx context.Context) (bool, error) {
 		failed, left = 0, ""
 		for _, d := range documents {
 			j := jobRef{kind: d.GroupVersionKind(), name: d.GetName()}
-			state, done, bad, err := a.progress(ctx, hub, d.GetNamespace(), j, o.wait)
+			state, done, bad, err := a.jobProgress(ctx, hub, d.GetNamespace(), j, o.wait)
 			if err != nil {
 				return false, err
 			}
 			if key := d.GetNamespace() + " " + j.String(); told[key] != state {
 				told[key] = state
-				a.say("%s: %s", j, state)
+				a.printf("%s: %s", j, state)
 			}
 			if bad {
 				failed++
@@ -197,17 +197,17 @@ func (a *app) awaitJobs(ctx context.Context, hub *site, documents []document, o 
 	return nil
 }
 
-// progress is how far a job is, in words, and whether that is what is waited for.
-func (a *app) progress(ctx context.Context, hub *site, namespace string, j jobRef, until string) (state string, done, failed bool, err error) {
-	wl, err := workloadOf(ctx, hub, namespace, j)
-	if codeOf(err) == exitNotFound {
+// jobProgress is how far a job is, in words, and whether that is what is waited for.
+func (a *app) jobProgress(ctx context.Context, hub *kubeClient, namespace string, j jobRef, until string) (state string, done, failed bool, err error) {
+	wl, err := findWorkloadOf(ctx, hub, namespace, j)
+	if exitCode(err) == exitNotFound {
 		return "submitted", false, false, nil
 	}
 	if err != nil {
 		return "", false, false, err
 	}
 	finished := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished)
-	switch show.StatusOf(wl) {
+	switch show.WorkloadStatus(wl) {
 	case show.Finished:
 		failed = finished.Reason != string(kueue.ReasonSucceeded)
 		return fmt.Sprintf("finished, %s: %s", finished.Reason, finished.Message), true, failed, nil

@@ -18,12 +18,12 @@ import (
 // reportTimeout keeps a cluster that does not answer from holding up the others.
 const reportTimeout = 3 * time.Second
 
-// rests is how many times as long as a look took is waited at least before the next: on a large hub a look reads many
+// pauseBetween is how many times as long as a look took is waited at least before the next: on a large hub a look reads many
 // workloads, and nobody's curiosity shall be its main load.
-const rests = 5
+const pauseBetween = 5
 
-// wipe moves to the terminal's upper left corner and clears it.
-const wipe = "\x1b[H\x1b[2J"
+// clearScreen moves to the terminal's upper left corner and clears it.
+const clearScreen = "\x1b[H\x1b[2J"
 
 func (a *app) newTop() *cobra.Command {
 	c := &cobra.Command{
@@ -35,57 +35,57 @@ hub's ClusterQueues. Capacity is read by the hub's kubeconfig Secrets, from work
 	}
 	once := c.Flags().Bool("once", false, "Show it once, for scripts")
 	every := c.Flags().Duration("interval", 2*time.Second, "How often to look, at most")
-	c.RunE = a.do(func(ctx context.Context, _ []string) error {
+	c.RunE = a.runE(func(ctx context.Context, _ []string) error {
 		hub, err := a.sites.hub()
 		if err != nil {
 			return err
 		}
-		workers := &connections{known: map[string]*site{}}
+		workers := &workerConnections{known: map[string]*kubeClient{}}
 		file, isFile := a.Out.(*os.File)
 		if *once || !isFile || !term.IsTerminal(int(file.Fd())) {
-			text, err := a.overview(ctx, hub, workers)
+			text, err := a.renderTop(ctx, hub, workers)
 			_, _ = fmt.Fprint(a.Out, text)
 			return err
 		}
-		return a.watch(ctx, hub, workers, *every)
+		return a.watchTop(ctx, hub, workers, *every)
 	})
 	return c
 }
 
-// watch shows the fleet again and again, until the user has seen enough.
-func (a *app) watch(ctx context.Context, hub *site, workers *connections, every time.Duration) error {
+// watchTop shows the fleet again and again, until the user has seen enough.
+func (a *app) watchTop(ctx context.Context, hub *kubeClient, workers *workerConnections, every time.Duration) error {
 	for ctx.Err() == nil {
 		began := time.Now()
-		text, err := a.overview(ctx, hub, workers)
+		text, err := a.renderTop(ctx, hub, workers)
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
-		_, _ = fmt.Fprint(a.Out, wipe+text)
-		_ = a.pause(ctx, max(every, rests*time.Since(began))) // ends early only with the loop
+		_, _ = fmt.Fprint(a.Out, clearScreen+text)
+		_ = a.sleep(ctx, max(every, pauseBetween*time.Since(began))) // ends early only with the loop
 	}
 	return nil
 }
 
-// connections are those to workers, kept from one look to the next.
-type connections struct {
+// workerConnections are those to workers, kept from one look to the next.
+type workerConnections struct {
 	mu    sync.Mutex
-	known map[string]*site
+	known map[string]*kubeClient
 }
 
-func (a *app) overview(ctx context.Context, hub *site, workers *connections) (string, error) {
-	f, err := a.fleet(ctx, hub)
+func (a *app) renderTop(ctx context.Context, hub *kubeClient, workers *workerConnections) (string, error) {
+	f, err := a.readFleet(ctx, hub)
 	if err != nil {
 		return "", err
 	}
 	var queues kueue.ClusterQueueList
-	if err := listAll(ctx, hub, &queues); err != nil {
+	if err := listObjects(ctx, hub, &queues); err != nil {
 		return "", err
 	}
-	return show.Top(f, a.capacities(ctx, hub, workers, f.Clusters), queues.Items, a.now()), nil
+	return show.Top(f, a.readCapacities(ctx, hub, workers, f.Clusters), queues.Items, a.now()), nil
 }
 
-// capacities asks all workers at once.
-func (a *app) capacities(ctx context.Context, hub *site, workers *connections, clusters []kueue.MultiKueueCluster) map[string]show.Capacity {
+// readCapacities asks all workers at once.
+func (a *app) readCapacities(ctx context.Context, hub *kubeClient, workers *workerConnections, clusters []kueue.MultiKueueCluster) map[string]show.Capacity {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
 	found := map[string]show.Capacity{}
@@ -93,7 +93,7 @@ func (a *app) capacities(ctx context.Context, hub *site, workers *connections, c
 	var all sync.WaitGroup
 	for i := range clusters {
 		all.Go(func() {
-			answer := a.capacity(ctx, hub, workers, &clusters[i])
+			answer := a.readCapacity(ctx, hub, workers, &clusters[i])
 			mu.Lock()
 			defer mu.Unlock()
 			found[clusters[i].Name] = answer
@@ -103,9 +103,9 @@ func (a *app) capacities(ctx context.Context, hub *site, workers *connections, c
 	return found
 }
 
-// capacity is what a worker reports, or why that is not known.
-func (a *app) capacity(ctx context.Context, hub *site, workers *connections, cluster *kueue.MultiKueueCluster) show.Capacity {
-	worker, err := workers.to(cluster.Name, func() (*site, error) {
+// readCapacity is what a worker reports, or why that is not known.
+func (a *app) readCapacity(ctx context.Context, hub *kubeClient, workers *workerConnections, cluster *kueue.MultiKueueCluster) show.Capacity {
+	worker, err := workers.get(cluster.Name, func() (*kubeClient, error) {
 		raw, err := a.credentialsOf(ctx, hub, cluster)
 		if err != nil {
 			return nil, err
@@ -117,7 +117,7 @@ func (a *app) capacity(ctx context.Context, hub *site, workers *connections, clu
 	}
 	var reports switchyard.CapacityReportList // the hub's account may list them, and get none
 	if err := worker.List(ctx, &reports); err != nil {
-		workers.drop(cluster.Name)
+		workers.remove(cluster.Name)
 		return show.Capacity{Unknown: err.Error()}
 	}
 	for i := range reports.Items {
@@ -128,7 +128,7 @@ func (a *app) capacity(ctx context.Context, hub *site, workers *connections, clu
 	return show.Capacity{Unknown: "no CapacityReport"}
 }
 
-func (c *connections) to(name string, connect func() (*site, error)) (*site, error) {
+func (c *workerConnections) get(name string, connect func() (*kubeClient, error)) (*kubeClient, error) {
 	c.mu.Lock()
 	known := c.known[name]
 	c.mu.Unlock()
@@ -144,8 +144,8 @@ func (c *connections) to(name string, connect func() (*site, error)) (*site, err
 	return made, err
 }
 
-// drop forgets a connection that failed: the credentials may have been rotated.
-func (c *connections) drop(name string) {
+// remove forgets a connection that failed: the credentials may have been rotated.
+func (c *workerConnections) remove(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.known, name)

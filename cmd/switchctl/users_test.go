@@ -36,7 +36,7 @@ func atShell(t *testing.T, kubeconfig string, line ...string) (code int, errs st
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	var out, err bytes.Buffer
 	a := newApp(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &err})
-	return a.execute(t.Context(), append([]string{"switchctl"}, line...)), err.String()
+	return a.runCommandLine(t.Context(), append([]string{"switchctl"}, line...)), err.String()
 }
 
 const twoContexts = `{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],
@@ -58,8 +58,8 @@ func TestWhoeverHasNoClusterIsToldWhatToPass(t *testing.T) {
 		},
 		{"no such file", "", []string{"cluster", "list", "--kubeconfig", "/nowhere/kubeconfig"}, exitUsage, "read the kubeconfig: stat /nowhere/kubeconfig"},
 		{"not a kubeconfig", "a: [b", []string{"cluster", "list"}, exitUsage, "read the kubeconfig: error loading config file"},
-		{"nobody answers", twoContexts, []string{"cluster", "list", "--context", "west"}, exitError, "hint: the API server cannot be reached"},
-		{"nobody answers what a job is", twoContexts, []string{"logs", "job/x", "--context", "west"}, exitError, "hint: the API server cannot be reached"},
+		{"nobody answers", twoContexts, []string{"cluster", "list", "--context", "west"}, exitFailed, "hint: the API server cannot be reached"},
+		{"nobody answers what a job is", twoContexts, []string{"logs", "job/x", "--context", "west"}, exitFailed, "hint: the API server cannot be reached"},
 		{"a format that there is not", twoContexts, []string{"list", "workload", "-o", "bogus"}, exitUsage, `output format "bogus"`},
 		{"a format that there is not, of get", twoContexts, []string{"get", "workload", "-o", "bogus"}, exitUsage, `output format "bogus"`},
 		{"a format that there is not, of a change", twoContexts, []string{"stop", "workload", "x", "-o", "bogus"}, exitUsage, `output format "bogus"`},
@@ -152,7 +152,7 @@ func TestATokenThatEndsSoonOrHasEndedIsFound(t *testing.T) {
 	for left, want := range map[time.Duration]show.Result{
 		-time.Hour: show.Failed, 24 * time.Hour: show.Warned, 60 * 24 * time.Hour: show.Passed,
 	} {
-		if got := a.token("w1", tokenUntil(now.Add(left))); got.Result != want {
+		if got := a.checkToken("w1", tokenUntil(now.Add(left))); got.Result != want {
 			t.Errorf("%s left: %+v, want %s", left, got, want)
 		}
 	}
@@ -188,7 +188,7 @@ func TestTheProgressOfAJobIsToldInWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		state, done, failed, err := a.progress(t.Context(), x.hub, "team", j, "admitted")
+		state, done, failed, err := a.jobProgress(t.Context(), x.hub, "team", j, "admitted")
 		if err != nil || state != want || failed || done != (name == "jobset/running" || name == "job/done") {
 			t.Errorf("%s: %q done=%t failed=%t %v, want %q", name, state, done, failed, err, want)
 		}
@@ -225,7 +225,7 @@ func TestKubectlIsRunAsItIsAndEndsTheProgramWithItsCode(t *testing.T) {
 	x := newTerminal(t)
 	a, out, errs := x.app()
 	a.kubectl = runKubectl
-	if code := a.execute(t.Context(), []string{"switchctl", "edit", "cq", "gpus"}); code != 7 || out.String() != "kubectl edit clusterqueue gpus\n" || errs.String() != "" {
+	if code := a.runCommandLine(t.Context(), []string{"switchctl", "edit", "cq", "gpus"}); code != 7 || out.String() != "kubectl edit clusterqueue gpus\n" || errs.String() != "" {
 		t.Errorf("code %d, out %q, errors %q", code, out, errs)
 	}
 	t.Setenv("PATH", "")

@@ -237,14 +237,14 @@ func TestTopIsWatchedUntilTheUserHasSeenEnough(t *testing.T) {
 	defer cancel()
 	looks := 0
 	a.Out = onWrite(func(text []byte) {
-		if looks++; !bytes.HasPrefix(text, []byte(wipe)) {
+		if looks++; !bytes.HasPrefix(text, []byte(clearScreen)) {
 			t.Errorf("look %d does not begin on a clear screen", looks)
 		}
 		if looks == 2 {
 			cancel()
 		}
 	})
-	if err := a.watch(ctx, x.hub, &connections{known: map[string]*site{}}, time.Millisecond); err != nil {
+	if err := a.watchTop(ctx, x.hub, &workerConnections{known: map[string]*kubeClient{}}, time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	if looks != 2 {
@@ -270,7 +270,7 @@ func TestTheProgramIsAPluginOfKubectlByItsName(t *testing.T) {
 		}
 	}
 	a, out, _ := newTerminal(t).app()
-	a.execute(t.Context(), []string{"kubectl-switchyard", "cluster", "--help"})
+	a.runCommandLine(t.Context(), []string{"kubectl-switchyard", "cluster", "--help"})
 	if !strings.Contains(out.String(), "kubectl switchyard cluster [command]") {
 		t.Error(out)
 	}

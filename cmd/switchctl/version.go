@@ -16,8 +16,8 @@ func (a *app) newVersion() *cobra.Command {
 		Use: "version", Short: "Show the versions of switchctl, of the hub's Kubernetes and of the program there", Args: cobra.NoArgs,
 	}
 	only := c.Flags().Bool("client", false, "Show that of switchctl only")
-	c.RunE = a.do(func(ctx context.Context, _ []string) error {
-		a.say("Client Version: %s", clientVersion())
+	c.RunE = a.runE(func(ctx context.Context, _ []string) error {
+		a.printf("Client Version: %s", clientVersion())
 		if *only {
 			return nil
 		}
@@ -29,20 +29,20 @@ func (a *app) newVersion() *cobra.Command {
 		if err != nil {
 			return fmt.Errorf("ask the hub for its version: %w", err)
 		}
-		a.say("Kubernetes Version: %s", server.GitVersion)
+		a.printf("Kubernetes Version: %s", server.GitVersion)
 		images, err := a.managerImages(ctx, hub)
-		if codeOf(err) == exitDenied {
-			a.warn("you may not see the program's image in namespace %s", a.system)
+		if exitCode(err) == exitDenied {
+			a.warnf("you may not see the program's image in namespace %s", a.system)
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		for _, image := range images {
-			a.say("Manager Image: %s", image)
+			a.printf("Manager Image: %s", image)
 		}
 		if len(images) == 0 {
-			a.warn("there is no deployment of Switchyard or Kueue in namespace %s: see --system-namespace", a.system)
+			a.warnf("there is no deployment of Switchyard or Kueue in namespace %s: see --system-namespace", a.system)
 		}
 		return nil
 	})
@@ -65,7 +65,7 @@ func clientVersion() string {
 }
 
 // managerImages are those of the programs in the hub's system namespace, sorted.
-func (a *app) managerImages(ctx context.Context, hub *site) ([]string, error) {
+func (a *app) managerImages(ctx context.Context, hub *kubeClient) ([]string, error) {
 	var found appsv1.DeploymentList
 	if err := hub.List(ctx, &found, client.InNamespace(a.system)); err != nil {
 		return nil, fmt.Errorf("list the deployments of namespace %s: %w", a.system, err)

@@ -12,26 +12,26 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// await looks until it sees what it waits for, at once for the first time. An API server that does not answer for a while, or not
+// waitFor looks until it sees what it waits for, at once for the first time. An API server that does not answer for a while, or not
 // now, is asked again: who waits for hours must not have to begin anew because it was restarted.
-func (a *app) await(ctx context.Context, timeout time.Duration, seen func(context.Context) (bool, error)) error {
+func (a *app) waitFor(ctx context.Context, timeout time.Duration, seen func(context.Context) (bool, error)) error {
 	answers := true
 	return wait.PollUntilContextTimeout(ctx, a.poll, timeout, true, func(ctx context.Context) (bool, error) {
 		done, err := seen(ctx)
-		if !passing(err) || ctx.Err() != nil {
+		if !isTransient(err) || ctx.Err() != nil {
 			answers = true
 			return done, err
 		}
 		if answers {
-			a.warn("%v; waiting on", err)
+			a.warnf("%v; waiting on", err)
 		}
 		answers = false
 		return false, nil
 	})
 }
 
-// passing tells of an error that is over when the API server, or the way to it, is back.
-func passing(err error) bool {
+// isTransient tells of an error that is over when the API server, or the way to it, is back.
+func isTransient(err error) bool {
 	var network *net.OpError
 	return errors.As(err, &network) || apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) ||
 		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsInternalError(err)

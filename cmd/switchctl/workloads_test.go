@@ -222,7 +222,7 @@ func TestAWrongSubmissionSaysWhatToChange(t *testing.T) {
 	x.fails("submit -f "+file(t, "{apiVersion: v1, kind: Pod, metadata: {name: p}}")+" -q train", exitUsage, "only Job.batch, JobSet.jobset.x-k8s.io")
 	x.fails("submit -q train -n team -f "+file(t, strings.Replace(trainJob, "name: train", "name: train, namespace: other", 1)), exitUsage, "the command line team")
 	x.ok("submit -q train -f " + job)
-	x.fails("submit -q train -f "+job, exitError, "already exists")
+	x.fails("submit -q train -f "+job, exitFailed, "already exists")
 }
 
 // finishing makes every job that is created have a finished workload at once.
@@ -250,7 +250,7 @@ func TestASubmissionCanWaitForTheEnd(t *testing.T) {
 		t.Error(out)
 	}
 	finishing(x, "Failed", aLocalQueue("team", "train", "gpus"))
-	x.fails(line, exitError, "1 of 1 jobs failed")
+	x.fails(line, exitFailed, "1 of 1 jobs failed")
 	x.hub = x.site("hub", interceptor.Funcs{}, aLocalQueue("team", "train", "gpus"))
 	x.fails(line+" --timeout 10ms", exitNotReady, "not finished after 10ms: job.batch/train: submitted")
 }

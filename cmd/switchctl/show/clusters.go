@@ -31,17 +31,17 @@ func Clusters(f Fleet, now time.Time) *metav1.Table {
 		column("Token", wide), column("Source", wide), column("Configs", wide), column("Message", wide))}
 	for i := range f.Clusters {
 		c := &f.Clusters[i]
-		jobs, offers := placed(f.Workloads, c.Name)
+		jobs, offers := countPlaced(f.Workloads, c.Name)
 		connected, since, message := connection(c)
 		table.Rows = append(table.Rows, row(
-			c.Name, connected, Standing(c), int64(jobs), int64(offers), age(now, since), age(now, c.CreationTimestamp),
-			validity(f.Tokens, c.Name, now), source(c), orNone(strings.Join(ConfigsOf(f.Configs, c.Name), ",")), message))
+			c.Name, connected, AnnotationText(c), int64(jobs), int64(offers), age(now, since), age(now, c.CreationTimestamp),
+			tokenValidity(f.Tokens, c.Name, now), sourceText(c), orNone(strings.Join(ListConfigs(f.Configs, c.Name), ",")), message))
 	}
 	return table
 }
 
-// Standing is what people say of a cluster by its annotations.
-func Standing(c *kueue.MultiKueueCluster) string {
+// AnnotationText is what people say of a cluster by its annotations.
+func AnnotationText(c *kueue.MultiKueueCluster) string {
 	var words []string
 	for _, mark := range []struct{ key, word string }{
 		{switchyard.GoneAnnotation, "Gone"}, {switchyard.DrainAnnotation, "Draining"}, {switchyard.CordonedAnnotation, "Cordoned"},
@@ -56,8 +56,8 @@ func Standing(c *kueue.MultiKueueCluster) string {
 	return strings.Join(words, ",")
 }
 
-// ConfigsOf names the MultiKueueConfigs that list a cluster.
-func ConfigsOf(configs []kueue.MultiKueueConfig, cluster string) []string {
+// ListConfigs names the MultiKueueConfigs that list a cluster.
+func ListConfigs(configs []kueue.MultiKueueConfig, cluster string) []string {
 	var names []string
 	for _, c := range configs {
 		if slices.Contains(c.Spec.Clusters, cluster) {
@@ -68,13 +68,13 @@ func ConfigsOf(configs []kueue.MultiKueueConfig, cluster string) []string {
 	return names
 }
 
-// placed counts the unfinished workloads that are bound to a cluster, and those that are offered to it.
-func placed(workloads []kueue.Workload, cluster string) (bound, offered int) {
+// countPlaced counts the unfinished workloads that are bound to a cluster, and those that are offered to it.
+func countPlaced(workloads []kueue.Workload, cluster string) (bound, offered int) {
 	for i := range workloads {
 		wl := &workloads[i]
 		switch {
 		case meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished):
-		case clusterOf(wl) == cluster:
+		case boundCluster(wl) == cluster:
 			bound++
 		case slices.Contains(wl.Status.NominatedClusterNames, cluster):
 			offered++
@@ -83,7 +83,7 @@ func placed(workloads []kueue.Workload, cluster string) (bound, offered int) {
 	return bound, offered
 }
 
-func clusterOf(wl *kueue.Workload) string {
+func boundCluster(wl *kueue.Workload) string {
 	if wl.Status.ClusterName == nil {
 		return ""
 	}
@@ -102,7 +102,7 @@ func connection(c *kueue.MultiKueueCluster) (status string, since metav1.Time, m
 	return string(active.Status), active.LastTransitionTime, active.Reason + ": " + active.Message
 }
 
-func source(c *kueue.MultiKueueCluster) string {
+func sourceText(c *kueue.MultiKueueCluster) string {
 	s := c.Spec.ClusterSource
 	switch {
 	case s.ClusterProfileRef != nil:
@@ -115,8 +115,8 @@ func source(c *kueue.MultiKueueCluster) string {
 	return "Secret/" + s.KubeConfig.Location
 }
 
-// validity says how long a cluster's token is good.
-func validity(tokens map[string]time.Time, cluster string, now time.Time) string {
+// tokenValidity says how long a cluster's token is good.
+func tokenValidity(tokens map[string]time.Time, cluster string, now time.Time) string {
 	until, ok := tokens[cluster]
 	switch {
 	case !ok:

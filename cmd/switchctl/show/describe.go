@@ -23,41 +23,41 @@ type Event struct {
 
 // DescribeWorkload is all about a workload: what was asked, where it is, its conditions, checks and events.
 func DescribeWorkload(q Question, events []Event, now time.Time) string {
-	t := &text{}
+	t := &textBuilder{}
 	wl := q.Workload
-	kind, name := jobOf(wl)
-	head(t, wl.Name, wl.Namespace, wl.Labels, wl.CreationTimestamp, now)
-	t.pair("Job", orNone(strings.TrimSuffix(kind+"/"+name, "/")))
-	t.pair("LocalQueue", orNone(string(wl.Spec.QueueName)))
-	t.pair("ClusterQueue", orNone(clusterQueueName(q)))
-	t.pair("Priority", fmt.Sprint(priority(wl))+priorityClass(wl))
-	t.pair("Active", fmt.Sprint(wl.Spec.Active == nil || *wl.Spec.Active))
-	t.pair("Status", string(StatusOf(wl)))
-	t.pair("Cluster", orNone(clusterOf(wl)))
-	t.pair("Offered To", orNone(strings.Join(wl.Status.NominatedClusterNames, ", ")))
-	t.line("Pod Sets:")
+	kind, name := jobName(wl)
+	writeHead(t, wl.Name, wl.Namespace, wl.Labels, wl.CreationTimestamp, now)
+	t.writePair("Job", orNone(strings.TrimSuffix(kind+"/"+name, "/")))
+	t.writePair("LocalQueue", orNone(string(wl.Spec.QueueName)))
+	t.writePair("ClusterQueue", orNone(clusterQueueName(q)))
+	t.writePair("Priority", fmt.Sprint(priority(wl))+priorityClass(wl))
+	t.writePair("Active", fmt.Sprint(wl.Spec.Active == nil || *wl.Spec.Active))
+	t.writePair("Status", string(WorkloadStatus(wl)))
+	t.writePair("Cluster", orNone(boundCluster(wl)))
+	t.writePair("Offered To", orNone(strings.Join(wl.Status.NominatedClusterNames, ", ")))
+	t.writeLine("Pod Sets:")
 	for _, p := range wl.Spec.PodSets {
-		t.indent().line("%s: %d pods%s", p.Name, p.Count, podSetQuota(wl, p.Name))
+		t.indented().writeLine("%s: %d pods%s", p.Name, p.Count, podSetQuota(wl, p.Name))
 	}
 	for i, c := range wl.Status.AdmissionChecks {
 		if i == 0 {
-			t.line("Admission Checks:")
+			t.writeLine("Admission Checks:")
 		}
-		t.indent().line("%s: %s since %s, %s", c.Name, c.State, age(now, c.LastTransitionTime), orNone(c.Message))
+		t.indented().writeLine("%s: %s since %s, %s", c.Name, c.State, age(now, c.LastTransitionTime), orNone(c.Message))
 	}
-	conditions(t, wl.Status.Conditions, now)
-	happened(t, events, now)
+	writeConditions(t, wl.Status.Conditions, now)
+	formatEventTime(t, events, now)
 	return t.String()
 }
 
 // DescribeLocalQueue is all about a LocalQueue.
 func DescribeLocalQueue(q *kueue.LocalQueue, workloads []kueue.Workload, events []Event, now time.Time) string {
-	t := &text{}
-	head(t, q.Name, q.Namespace, q.Labels, q.CreationTimestamp, now)
-	t.pair("ClusterQueue", string(q.Spec.ClusterQueue))
-	t.pair("Stop Policy", policy(q.Spec.StopPolicy))
-	t.pair("Workloads", fmt.Sprintf("%d pending, %d reserving, %d admitted", q.Status.PendingWorkloads, q.Status.ReservingWorkloads, q.Status.AdmittedWorkloads))
-	t.pair("Clusters", orNone(spread(workloads, func(wl *kueue.Workload) bool {
+	t := &textBuilder{}
+	writeHead(t, q.Name, q.Namespace, q.Labels, q.CreationTimestamp, now)
+	t.writePair("ClusterQueue", string(q.Spec.ClusterQueue))
+	t.writePair("Stop Policy", stopPolicy(q.Spec.StopPolicy))
+	t.writePair("Workloads", fmt.Sprintf("%d pending, %d reserving, %d admitted", q.Status.PendingWorkloads, q.Status.ReservingWorkloads, q.Status.AdmittedWorkloads))
+	t.writePair("Clusters", orNone(formatCounts(workloads, func(wl *kueue.Workload) bool {
 		return wl.Namespace == q.Namespace && string(wl.Spec.QueueName) == q.Name
 	})))
 	rows := [][]string{{"FLAVOR", "RESOURCE", "RESERVED"}}
@@ -67,28 +67,28 @@ func DescribeLocalQueue(q *kueue.LocalQueue, workloads []kueue.Workload, events 
 		}
 	}
 	usage(t, rows)
-	conditions(t, q.Status.Conditions, now)
-	happened(t, events, now)
+	writeConditions(t, q.Status.Conditions, now)
+	formatEventTime(t, events, now)
 	return t.String()
 }
 
 // DescribeClusterQueue is all about a ClusterQueue.
 func DescribeClusterQueue(q *kueue.ClusterQueue, workloads []kueue.Workload, events []Event, now time.Time) string {
-	t := &text{}
-	head(t, q.Name, "", q.Labels, q.CreationTimestamp, now)
-	t.pair("Cohort", orNone(string(q.Spec.CohortName)))
-	t.pair("Strategy", orNone(string(q.Spec.QueueingStrategy)))
-	t.pair("Stop Policy", policy(q.Spec.StopPolicy))
-	t.pair("Namespaces", metav1.FormatLabelSelector(q.Spec.NamespaceSelector))
+	t := &textBuilder{}
+	writeHead(t, q.Name, "", q.Labels, q.CreationTimestamp, now)
+	t.writePair("Cohort", orNone(string(q.Spec.CohortName)))
+	t.writePair("Strategy", orNone(string(q.Spec.QueueingStrategy)))
+	t.writePair("Stop Policy", stopPolicy(q.Spec.StopPolicy))
+	t.writePair("Namespaces", metav1.FormatLabelSelector(q.Spec.NamespaceSelector))
 	var checks []string
 	if s := q.Spec.AdmissionChecksStrategy; s != nil {
 		for _, c := range s.AdmissionChecks {
 			checks = append(checks, string(c.Name))
 		}
 	}
-	t.pair("Admission Checks", orNone(strings.Join(checks, ", ")))
-	t.pair("Workloads", fmt.Sprintf("%d pending, %d reserving, %d admitted", q.Status.PendingWorkloads, q.Status.ReservingWorkloads, q.Status.AdmittedWorkloads))
-	t.pair("Clusters", orNone(spread(workloads, func(wl *kueue.Workload) bool {
+	t.writePair("Admission Checks", orNone(strings.Join(checks, ", ")))
+	t.writePair("Workloads", fmt.Sprintf("%d pending, %d reserving, %d admitted", q.Status.PendingWorkloads, q.Status.ReservingWorkloads, q.Status.AdmittedWorkloads))
+	t.writePair("Clusters", orNone(formatCounts(workloads, func(wl *kueue.Workload) bool {
 		return wl.Status.Admission != nil && string(wl.Status.Admission.ClusterQueue) == q.Name
 	})))
 	rows := [][]string{{"FLAVOR", "RESOURCE", "QUOTA", "BORROWING LIMIT", "RESERVED"}}
@@ -99,27 +99,27 @@ func DescribeClusterQueue(q *kueue.ClusterQueue, workloads []kueue.Workload, eve
 				if r.BorrowingLimit != nil {
 					limit = r.BorrowingLimit.String()
 				}
-				rows = append(rows, []string{string(f.Name), string(r.Name), r.NominalQuota.String(), limit, reserved(q, f.Name, r.Name).String()})
+				rows = append(rows, []string{string(f.Name), string(r.Name), r.NominalQuota.String(), limit, isReserved(q, f.Name, r.Name).String()})
 			}
 		}
 	}
 	usage(t, rows)
-	conditions(t, q.Status.Conditions, now)
-	happened(t, events, now)
+	writeConditions(t, q.Status.Conditions, now)
+	formatEventTime(t, events, now)
 	return t.String()
 }
 
-func head(t *text, name, namespace string, labels map[string]string, created metav1.Time, now time.Time) {
-	t.pair("Name", name)
+func writeHead(t *textBuilder, name, namespace string, labels map[string]string, created metav1.Time, now time.Time) {
+	t.writePair("Name", name)
 	if namespace != "" {
-		t.pair("Namespace", namespace)
+		t.writePair("Namespace", namespace)
 	}
 	var list []string
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		list = append(list, key+"="+labels[key])
 	}
-	t.pair("Labels", orNone(strings.Join(list, ", ")))
-	t.pair("Age", age(now, created))
+	t.writePair("Labels", orNone(strings.Join(list, ", ")))
+	t.writePair("Age", age(now, created))
 }
 
 func clusterQueueName(q Question) string {
@@ -146,40 +146,40 @@ func podSetQuota(wl *kueue.Workload, name kueue.PodSetReference) string {
 	}
 	for _, p := range wl.Status.Admission.PodSetAssignments {
 		if p.Name == name {
-			return ", " + assigned(p)
+			return ", " + assignedFlavors(p)
 		}
 	}
 	return ""
 }
 
-func usage(t *text, rows [][]string) {
+func usage(t *textBuilder, rows [][]string) {
 	if len(rows) > 1 {
-		t.line("Quota:")
-		t.indent().columns(rows)
+		t.writeLine("Quota:")
+		t.indented().writeColumns(rows)
 	}
 }
 
-func conditions(t *text, list []metav1.Condition, now time.Time) {
+func writeConditions(t *textBuilder, list []metav1.Condition, now time.Time) {
 	if len(list) == 0 {
 		return
 	}
-	t.line("Conditions:")
+	t.writeLine("Conditions:")
 	rows := [][]string{{"TYPE", "STATUS", "SINCE", "REASON", "MESSAGE"}}
 	for _, c := range list {
 		rows = append(rows, []string{c.Type, string(c.Status), age(now, c.LastTransitionTime), c.Reason, c.Message})
 	}
-	t.indent().columns(rows)
+	t.indented().writeColumns(rows)
 }
 
-func happened(t *text, events []Event, now time.Time) {
+func formatEventTime(t *textBuilder, events []Event, now time.Time) {
 	if len(events) == 0 {
-		t.pair("Events", orNone(""))
+		t.writePair("Events", orNone(""))
 		return
 	}
-	t.line("Events:")
+	t.writeLine("Events:")
 	rows := [][]string{{"AGE", "TYPE", "REASON", "FROM", "MESSAGE"}}
 	for _, e := range events {
 		rows = append(rows, []string{age(now, metav1.NewTime(e.At)), e.Type, e.Reason, e.From, e.Message})
 	}
-	t.indent().columns(rows)
+	t.indented().writeColumns(rows)
 }

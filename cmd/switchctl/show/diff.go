@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// Said leaves of what is there only that about which something is said: of maps the keys, of lists of the same length the
+// ConditionText leaves of what is there only that about which something is said: of maps the keys, of lists of the same length the
 // elements' keys. So defaults and other people's fields are no differences.
-func Said(said, there any) any {
+func ConditionText(said, there any) any {
 	switch s := said.(type) {
 	case map[string]any:
 		t, ok := there.(map[string]any)
@@ -16,7 +16,7 @@ func Said(said, there any) any {
 		kept := map[string]any{}
 		for key, value := range s {
 			if found, ok := t[key]; ok {
-				kept[key] = Said(value, found)
+				kept[key] = ConditionText(value, found)
 			}
 		}
 		return kept
@@ -27,7 +27,7 @@ func Said(said, there any) any {
 		}
 		kept := make([]any, len(s))
 		for i := range s {
-			kept[i] = Said(s[i], t[i])
+			kept[i] = ConditionText(s[i], t[i])
 		}
 		return kept
 	}
@@ -39,7 +39,7 @@ func Diff(before, after string) string {
 	if before == after {
 		return ""
 	}
-	a, b := lines(before), lines(after)
+	a, b := splitLines(before), splitLines(after)
 	// common[i][j] is the length of the longest common subsequence of a[i:] and b[j:].
 	common := make([][]int, len(a)+1)
 	for i := range common {
@@ -71,7 +71,7 @@ func Diff(before, after string) string {
 	return out.String()
 }
 
-func lines(text string) []string {
+func splitLines(text string) []string {
 	if text == "" {
 		return nil
 	}

@@ -25,7 +25,7 @@ func TestOnlyWhatIsSaidIsCompared(t *testing.T) {
 		"list": []any{map[string]any{"name": "b", "defaulted": true}}, "more": []any{"x", "y"}, "status": "s",
 	}
 	want := map[string]any{"list": []any{map[string]any{"name": "b"}}, "more": []any{"x", "y"}}
-	if diff := cmp.Diff(any(want), Said(said, there)); diff != "" {
+	if diff := cmp.Diff(any(want), ConditionText(said, there)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -31,55 +31,55 @@ type Question struct {
 
 // Explain says where a workload is, and why it is not further: on the hub flavor by flavor, then cluster by cluster.
 func Explain(q Question, now time.Time) string {
-	t := &text{}
+	t := &textBuilder{}
 	wl := q.Workload
-	kind, name := jobOf(wl)
-	t.line("Workload %s/%s of %s", wl.Namespace, wl.Name, orNone(strings.TrimSuffix(kind+"/"+name, "/")))
-	t.line("%s", headline(wl, now))
-	for _, line := range besides(wl, now) {
-		t.line("%s", line)
+	kind, name := jobName(wl)
+	t.writeLine("Workload %s/%s of %s", wl.Namespace, wl.Name, orNone(strings.TrimSuffix(kind+"/"+name, "/")))
+	t.writeLine("%s", firstLine(wl, now))
+	for _, line := range otherReasons(wl, now) {
+		t.writeLine("%s", line)
 	}
-	if StatusOf(wl) == Finished {
+	if WorkloadStatus(wl) == Finished {
 		return t.String()
 	}
-	t.line("")
-	t.line("On the hub")
-	q.hub(t.indent(), now)
-	others, dispatched := q.checks()
+	t.writeLine("")
+	t.writeLine("On the hub")
+	q.explainHub(t.indented(), now)
+	others, dispatched := q.explainChecks()
 	if len(others) > 0 {
-		t.line("")
-		t.line("Other admission checks")
+		t.writeLine("")
+		t.writeLine("Other admission checks")
 		for _, c := range others {
-			t.indent().line("%s: %s, %s", c.Name, c.State, orNone(c.Message))
+			t.indented().writeLine("%s: %s, %s", c.Name, c.State, orNone(c.Message))
 		}
 	}
 	if dispatched != nil {
-		t.line("")
-		t.line("On the worker clusters (admission check %s: %s)", dispatched.Name, dispatched.State)
-		q.clusters(t.indent(), dispatched)
+		t.writeLine("")
+		t.writeLine("On the worker clusters (admission check %s: %s)", dispatched.Name, dispatched.State)
+		q.explainClusters(t.indented(), dispatched)
 	}
 	return t.String()
 }
 
-// headline is the state in a line.
-func headline(wl *kueue.Workload, now time.Time) string {
+// firstLine is the state in a line.
+func firstLine(wl *kueue.Workload, now time.Time) string {
 	since := func(condition string) string {
 		if c := meta.FindStatusCondition(wl.Status.Conditions, condition); c != nil {
 			return " for " + age(now, c.LastTransitionTime)
 		}
 		return ""
 	}
-	switch StatusOf(wl) {
+	switch WorkloadStatus(wl) {
 	case Finished:
 		c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished)
 		return fmt.Sprintf("FINISHED %s ago, %s: %s", age(now, c.LastTransitionTime), c.Reason, c.Message)
 	case Admitted:
-		if on := clusterOf(wl); on != "" {
+		if on := boundCluster(wl); on != "" {
 			return fmt.Sprintf("ADMITTED%s: it is on cluster %q", since(kueue.WorkloadAdmitted), on)
 		}
 		return "ADMITTED" + since(kueue.WorkloadAdmitted)
 	case QuotaReserved:
-		if on := clusterOf(wl); on != "" {
+		if on := boundCluster(wl); on != "" {
 			return fmt.Sprintf("QUOTARESERVED%s: it goes to cluster %q", since(kueue.WorkloadQuotaReserved), on)
 		}
 		return "QUOTARESERVED" + since(kueue.WorkloadQuotaReserved) + ": it waits for its admission checks"
@@ -91,49 +91,49 @@ func headline(wl *kueue.Workload, now time.Time) string {
 	return "PENDING for " + age(now, wl.CreationTimestamp) + ": it waits for quota on the hub"
 }
 
-// patience is for how long pods may start before that is worth a word.
-const patience = time.Minute
+// waitAdvice is for how long pods may start before that is worth a word.
+const waitAdvice = time.Minute
 
-// besides is what else there is to say of a workload at its head: why it is still there though somebody has deleted it, and that its
+// otherReasons is what else there is to say of a workload at its head: why it is still there though somebody has deleted it, and that its
 // pods do not come up.
-func besides(wl *kueue.Workload, now time.Time) []string {
+func otherReasons(wl *kueue.Workload, now time.Time) []string {
 	var lines []string
 	if !wl.DeletionTimestamp.IsZero() {
 		lines = append(lines, "it was deleted "+age(now, *wl.DeletionTimestamp)+" ago, and goes when no cluster can be running its job any more")
 	}
 	ready := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadPodsReady)
-	if StatusOf(wl) == Admitted && ready != nil && ready.Status == metav1.ConditionFalse && now.Sub(ready.LastTransitionTime.Time) > patience {
-		kind, name := jobOf(wl)
+	if WorkloadStatus(wl) == Admitted && ready != nil && ready.Status == metav1.ConditionFalse && now.Sub(ready.LastTransitionTime.Time) > waitAdvice {
+		kind, name := jobName(wl)
 		lines = append(lines, fmt.Sprintf("its pods are not ready for %s, %s: %s; see \"events %s/%s\"",
 			age(now, ready.LastTransitionTime), ready.Reason, ready.Message, kind, name))
 	}
 	return lines
 }
 
-// hub explains the part of the hub's own queue.
-func (q Question) hub(t *text, now time.Time) {
+// explainHub explains the part of the hub's own queue.
+func (q Question) explainHub(t *textBuilder, now time.Time) {
 	wl := q.Workload
-	t.line("LocalQueue %s, %s", wl.Spec.QueueName, q.localState())
-	t.line("ClusterQueue %s", q.clusterState())
+	t.writeLine("LocalQueue %s, %s", wl.Spec.QueueName, q.localState())
+	t.writeLine("ClusterQueue %s", q.clusterState())
 	if gone := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted); gone != nil && gone.Status == metav1.ConditionTrue {
-		t.line("evicted %s ago, %s: %s", age(now, gone.LastTransitionTime), gone.Reason, gone.Message)
+		t.writeLine("evicted %s ago, %s: %s", age(now, gone.LastTransitionTime), gone.Reason, gone.Message)
 	}
 	if wl.Status.RequeueState != nil && wl.Status.RequeueState.RequeueAt != nil {
-		t.line("not before %s", wl.Status.RequeueState.RequeueAt.UTC().Format(time.RFC3339))
+		t.writeLine("not before %s", wl.Status.RequeueState.RequeueAt.UTC().Format(time.RFC3339))
 	}
 	if wl.Status.Admission != nil {
 		for _, p := range wl.Status.Admission.PodSetAssignments {
-			t.line("pod set %s has quota: %s", p.Name, assigned(p))
+			t.writeLine("pod set %s has quota: %s", p.Name, assignedFlavors(p))
 		}
 		return
 	}
 	c := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadQuotaReserved)
 	if c == nil {
-		t.line("the scheduler has not looked at it yet")
+		t.writeLine("the scheduler has not looked at it yet")
 		return
 	}
-	t.line("no quota, %s: %s", c.Reason, c.Message)
-	q.flavors(t, FlavorVerdicts(c.Message))
+	t.writeLine("no quota, %s: %s", c.Reason, c.Message)
+	q.explainFlavors(t, ParseFlavorResults(c.Message))
 }
 
 func (q Question) localState() string {
@@ -164,8 +164,8 @@ func (q Question) clusterState() string {
 	return fmt.Sprintf("%s, with %d pending workloads and %d that hold quota", c.Name, c.Status.PendingWorkloads, c.Status.ReservingWorkloads)
 }
 
-// flavors is what every flavor has of what the workload asks for.
-func (q Question) flavors(t *text, verdicts []FlavorVerdict) {
+// explainFlavors is what every flavor has of what the workload asks for.
+func (q Question) explainFlavors(t *textBuilder, verdicts []FlavorResult) {
 	if q.ClusterQueue == nil {
 		return
 	}
@@ -173,22 +173,22 @@ func (q Question) flavors(t *text, verdicts []FlavorVerdict) {
 	rows := [][]string{{"FLAVOR", "RESOURCE", "ASKED", "QUOTA", "USED", "VERDICT"}}
 	for _, g := range q.ClusterQueue.Spec.ResourceGroups {
 		for _, f := range g.Flavors {
-			whole := about(verdicts, string(f.Name), "")
+			whole := isAbout(verdicts, string(f.Name), "")
 			for _, r := range f.Resources {
 				want, ok := asked[r.Name]
 				if !ok {
 					continue
 				}
-				used := reserved(q.ClusterQueue, f.Name, r.Name)
+				used := isReserved(q.ClusterQueue, f.Name, r.Name)
 				rows = append(rows, []string{string(f.Name), string(r.Name), want.String(), r.NominalQuota.String(), used.String(),
-					cmp.Or(about(verdicts, string(f.Name), string(r.Name)), whole)})
+					cmp.Or(isAbout(verdicts, string(f.Name), string(r.Name)), whole)})
 				whole = ""
 			}
 		}
 	}
 	if len(rows) > 1 {
-		t.line("")
-		t.columns(rows)
+		t.writeLine("")
+		t.writeColumns(rows)
 	}
 }
 
@@ -220,8 +220,8 @@ func requests(wl *kueue.Workload) corev1.ResourceList {
 	return total
 }
 
-// reserved is what workloads hold of a flavor's resource in a ClusterQueue.
-func reserved(queue *kueue.ClusterQueue, flavor kueue.ResourceFlavorReference, name corev1.ResourceName) *resource.Quantity {
+// isReserved is what workloads hold of a flavor's resource in a ClusterQueue.
+func isReserved(queue *kueue.ClusterQueue, flavor kueue.ResourceFlavorReference, name corev1.ResourceName) *resource.Quantity {
 	for _, f := range queue.Status.FlavorsReservation {
 		for i := range f.Resources {
 			if f.Name == flavor && f.Resources[i].Name == name {
@@ -232,8 +232,8 @@ func reserved(queue *kueue.ClusterQueue, flavor kueue.ResourceFlavorReference, n
 	return resource.NewQuantity(0, resource.DecimalSI)
 }
 
-// assigned is what a pod set got: "nvidia.com/gpu 8 (h100), cpu 16 (h100)".
-func assigned(p kueue.PodSetAssignment) string {
+// assignedFlavors is what a pod set got: "nvidia.com/gpu 8 (h100), cpu 16 (h100)".
+func assignedFlavors(p kueue.PodSetAssignment) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(p.Flavors)) {
 		usage := p.ResourceUsage[name]
@@ -242,8 +242,8 @@ func assigned(p kueue.PodSetAssignment) string {
 	return strings.Join(parts, ", ")
 }
 
-// checks are the workload's checks that have begun, as they do once it has quota; the one that dispatches apart, nil if there is none.
-func (q Question) checks() (others []kueue.AdmissionCheckState, dispatched *kueue.AdmissionCheckState) {
+// explainChecks are the workload's checks that have begun, as they do once it has quota; the one that dispatches apart, nil if there is none.
+func (q Question) explainChecks() (others []kueue.AdmissionCheckState, dispatched *kueue.AdmissionCheckState) {
 	for i := range q.Workload.Status.AdmissionChecks {
 		state := &q.Workload.Status.AdmissionChecks[i]
 		if state.State == kueue.CheckStatePending && state.Message == "" && !workload.HasQuota(q.Workload) {
@@ -261,8 +261,8 @@ func (q Question) checks() (others []kueue.AdmissionCheckState, dispatched *kueu
 	return others, dispatched
 }
 
-// clusters explains the dispatch, cluster by cluster.
-func (q Question) clusters(t *text, check *kueue.AdmissionCheckState) {
+// explainClusters explains the dispatch, cluster by cluster.
+func (q Question) explainClusters(t *textBuilder, check *kueue.AdmissionCheckState) {
 	var names []string
 	for i := range q.Clusters {
 		names = append(names, q.Clusters[i].Name)
@@ -272,36 +272,36 @@ func (q Question) clusters(t *text, check *kueue.AdmissionCheckState) {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	waits, verdicts := ClusterVerdicts(check.Message, names)
-	t.line("%s", orNone(waits))
+	waits, verdicts := ParseClusterResults(check.Message, names)
+	t.writeLine("%s", orNone(waits))
 	rows := [][]string{{"CLUSTER", "CONNECTED", "STANDING", "SAYS"}}
 	for _, name := range names {
-		rows = append(rows, q.cluster(name, verdicts))
+		rows = append(rows, q.explainCluster(name, verdicts))
 	}
 	if len(rows) > 1 {
-		t.line("")
-		t.columns(rows)
+		t.writeLine("")
+		t.writeColumns(rows)
 	}
 	if check.State == kueue.CheckStatePending && len(verdicts) == 0 {
-		t.line("")
-		t.line("what each cluster says is written some seconds after the offer; look again")
+		t.writeLine("")
+		t.writeLine("what each cluster says is written some seconds after the offer; look again")
 	}
 }
 
-func (q Question) cluster(name string, verdicts []Verdict) []string {
+func (q Question) explainCluster(name string, verdicts []PlacementResult) []string {
 	says := ""
-	if at := slices.IndexFunc(verdicts, func(v Verdict) bool { return v.Of == name }); at >= 0 {
+	if at := slices.IndexFunc(verdicts, func(v PlacementResult) bool { return v.Of == name }); at >= 0 {
 		says = verdicts[at].Says
 	}
 	switch {
 	case says != "":
-	case clusterOf(q.Workload) == name:
+	case boundCluster(q.Workload) == name:
 		says = "has the workload"
-	case clusterOf(q.Workload) != "":
+	case boundCluster(q.Workload) != "":
 		says = "another cluster was chosen"
 	case slices.Contains(q.Workload.Status.NominatedClusterNames, name):
 		says = "the workload is offered to it"
-	case len(ConfigsOf(q.Configs, name)) == 0:
+	case len(ListConfigs(q.Configs, name)) == 0:
 		says = "no MultiKueueConfig lists it"
 	default:
 		says = "not asked yet"
@@ -314,5 +314,5 @@ func (q Question) cluster(name string, verdicts []Verdict) []string {
 	if connected != "True" {
 		says += " (" + why + ")"
 	}
-	return []string{name, connected, Standing(&q.Clusters[at]), says}
+	return []string{name, connected, AnnotationText(&q.Clusters[at]), says}
 }

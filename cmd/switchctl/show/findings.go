@@ -78,13 +78,13 @@ func Connection(cluster *kueue.MultiKueueCluster) Finding {
 		f.Result, f.Detail = Passed, active.Message
 	default:
 		f.Detail = fmt.Sprintf("%s: %s", active.Reason, active.Message)
-		f.Remedy = remedy(kueue.Reason(active.Reason), cluster.Name)
+		f.Remedy = indentRemedy(kueue.Reason(active.Reason), cluster.Name)
 	}
 	return f
 }
 
-// remedy is what to do about a reason of the contract (multikueue.md 2).
-func remedy(reason kueue.Reason, cluster string) string {
+// indentRemedy is what to do about a reason of the contract (multikueue.md 2).
+func indentRemedy(reason kueue.Reason, cluster string) string {
 	switch reason {
 	case kueue.ReasonBadKubeConfig, kueue.ReasonInsecureKubeConfig:
 		return fmt.Sprintf("make a kubeconfig that the hub accepts: cluster register %s", cluster)

@@ -20,15 +20,15 @@ func LocalQueues(queues []kueue.LocalQueue, workloads []kueue.Workload, namespac
 	var namespaces []string
 	for i := range queues {
 		q := &queues[i]
-		on := spread(workloads, func(wl *kueue.Workload) bool {
+		on := formatCounts(workloads, func(wl *kueue.Workload) bool {
 			return wl.Namespace == q.Namespace && string(wl.Spec.QueueName) == q.Name
 		})
 		table.Rows = append(table.Rows, row(q.Name, string(q.Spec.ClusterQueue), int64(q.Status.PendingWorkloads),
-			int64(q.Status.AdmittedWorkloads), age(now, q.CreationTimestamp), on, ActiveText(q.Status.Conditions), policy(q.Spec.StopPolicy)))
+			int64(q.Status.AdmittedWorkloads), age(now, q.CreationTimestamp), on, ActiveText(q.Status.Conditions), stopPolicy(q.Spec.StopPolicy)))
 		namespaces = append(namespaces, q.Namespace)
 	}
 	if !namespaced {
-		within(table, namespaces)
+		indentTable(table, namespaces)
 	}
 	return table
 }
@@ -40,7 +40,7 @@ func ClusterQueues(queues []kueue.ClusterQueue, workloads []kueue.Workload, now 
 		column("Strategy", wide), column("Stop Policy", wide), column("Why Inactive", wide))}
 	for i := range queues {
 		q := &queues[i]
-		on := spread(workloads, func(wl *kueue.Workload) bool {
+		on := formatCounts(workloads, func(wl *kueue.Workload) bool {
 			return wl.Status.Admission != nil && string(wl.Status.Admission.ClusterQueue) == q.Name
 		})
 		why := ""
@@ -49,7 +49,7 @@ func ClusterQueues(queues []kueue.ClusterQueue, workloads []kueue.Workload, now 
 		}
 		table.Rows = append(table.Rows, row(q.Name, string(q.Spec.CohortName), int64(q.Status.PendingWorkloads),
 			int64(q.Status.AdmittedWorkloads), ActiveText(q.Status.Conditions), age(now, q.CreationTimestamp), on,
-			string(q.Spec.QueueingStrategy), policy(q.Spec.StopPolicy), why))
+			string(q.Spec.QueueingStrategy), stopPolicy(q.Spec.StopPolicy), why))
 	}
 	return table
 }
@@ -76,19 +76,19 @@ func ActiveText(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-func policy(p kueue.StopPolicy) string {
+func stopPolicy(p kueue.StopPolicy) string {
 	if p == "" {
 		return string(kueue.None)
 	}
 	return string(p)
 }
 
-// spread counts unfinished workloads by cluster, as "w1:3,w2:1".
-func spread(workloads []kueue.Workload, of func(*kueue.Workload) bool) string {
+// formatCounts counts unfinished workloads by cluster, as "w1:3,w2:1".
+func formatCounts(workloads []kueue.Workload, of func(*kueue.Workload) bool) string {
 	counts := map[string]int{}
 	for i := range workloads {
 		wl := &workloads[i]
-		if name := clusterOf(wl); name != "" && StatusOf(wl) != Finished && of(wl) {
+		if name := boundCluster(wl); name != "" && WorkloadStatus(wl) != Finished && of(wl) {
 			counts[name]++
 		}
 	}

@@ -36,8 +36,8 @@ func row(cells ...any) metav1.TableRow {
 	return metav1.TableRow{Cells: cells}
 }
 
-// within puts the namespace first, for tables over all namespaces.
-func within(table *metav1.Table, namespaces []string) {
+// indentTable puts the namespace first, for tables over all namespaces.
+func indentTable(table *metav1.Table, namespaces []string) {
 	table.ColumnDefinitions = append(plain("Namespace"), table.ColumnDefinitions...)
 	for i, namespace := range namespaces {
 		table.Rows[i].Cells = append([]any{namespace}, table.Rows[i].Cells...)

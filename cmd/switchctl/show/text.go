@@ -8,31 +8,31 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// text is lines under one another, some of them further in. What clusters say cannot leave its line, nor steer a terminal.
-type text struct {
+// textBuilder is lines under one another, some of them further in. What clusters say cannot leave its line, nor steer a terminal.
+type textBuilder struct {
 	out   *strings.Builder
 	depth int
 }
 
-func (t *text) indent() *text {
-	t.ensure()
-	return &text{out: t.out, depth: t.depth + 1}
+func (t *textBuilder) indented() *textBuilder {
+	t.ensureBlankLine()
+	return &textBuilder{out: t.out, depth: t.depth + 1}
 }
 
-func (t *text) ensure() {
+func (t *textBuilder) ensureBlankLine() {
 	if t.out == nil {
 		t.out = &strings.Builder{}
 	}
 }
 
-func (t *text) line(format string, args ...any) {
-	t.ensure()
+func (t *textBuilder) writeLine(format string, args ...any) {
+	t.ensureBlankLine()
 	line := strings.Repeat("  ", t.depth) + kube.SanitizeForTerminal(fmt.Sprintf(format, args...))
 	t.out.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
-// columns writes rows with every column but the last as wide as its widest cell.
-func (t *text) columns(rows [][]string) {
+// writeColumns writes rows with every column but the last as wide as its widest cell.
+func (t *textBuilder) writeColumns(rows [][]string) {
 	for _, cells := range rows {
 		for i := range cells {
 			cells[i] = kube.SanitizeForTerminal(cells[i])
@@ -52,17 +52,17 @@ func (t *text) columns(rows [][]string) {
 				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+3))
 			}
 		}
-		t.line("%s", b.String())
+		t.writeLine("%s", b.String())
 	}
 }
 
-// pair writes a name and a value, as descriptions do.
-func (t *text) pair(name, value string) {
-	t.line("%-20s %s", name+":", value)
+// writePair writes a name and a value, as descriptions do.
+func (t *textBuilder) writePair(name, value string) {
+	t.writeLine("%-20s %s", name+":", value)
 }
 
 // String is all lines.
-func (t *text) String() string {
-	t.ensure()
+func (t *textBuilder) String() string {
+	t.ensureBlankLine()
 	return t.out.String()
 }

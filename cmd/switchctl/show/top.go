@@ -24,10 +24,10 @@ type Capacity struct {
 
 // Top is the fleet at a glance: its clusters, what each has free, and the hub's queues.
 func Top(f Fleet, capacities map[string]Capacity, queues []kueue.ClusterQueue, now time.Time) string {
-	t := &text{}
+	t := &textBuilder{}
 	waiting, running := 0, 0
 	for i := range f.Workloads {
-		switch StatusOf(&f.Workloads[i]) {
+		switch WorkloadStatus(&f.Workloads[i]) {
 		case Pending, QuotaReserved:
 			waiting++
 		case Admitted:
@@ -42,25 +42,25 @@ func Top(f Fleet, capacities map[string]Capacity, queues []kueue.ClusterQueue, n
 		if meta.IsStatusConditionTrue(c.Status.Conditions, kueue.MultiKueueClusterActive) {
 			connected++
 		}
-		rows = append(rows, clusterAtAGlance(f, c, capacities[c.Name], now))
+		rows = append(rows, clusterSummary(f, c, capacities[c.Name], now))
 	}
-	t.line("%s   clusters: %d of %d connected   workloads: %d waiting, %d admitted", now.UTC().Format(time.DateTime), connected, len(f.Clusters), waiting, running)
-	t.line("")
-	t.columns(rows)
-	t.line("")
-	t.columns(capacityRows(f.Clusters, capacities))
-	t.line("")
+	t.writeLine("%s   clusters: %d of %d connected   workloads: %d waiting, %d admitted", now.UTC().Format(time.DateTime), connected, len(f.Clusters), waiting, running)
+	t.writeLine("")
+	t.writeColumns(rows)
+	t.writeLine("")
+	t.writeColumns(capacityRows(f.Clusters, capacities))
+	t.writeLine("")
 	rows = [][]string{{"CLUSTERQUEUE", "PENDING", "RESERVING", "ADMITTED", "ACTIVE"}}
 	for i := range queues {
 		s := &queues[i].Status
 		rows = append(rows, []string{queues[i].Name, fmt.Sprint(s.PendingWorkloads), fmt.Sprint(s.ReservingWorkloads), fmt.Sprint(s.AdmittedWorkloads), ActiveText(s.Conditions)})
 	}
-	t.columns(rows)
+	t.writeColumns(rows)
 	return t.String()
 }
 
-func clusterAtAGlance(f Fleet, c *kueue.MultiKueueCluster, capacity Capacity, now time.Time) []string {
-	jobs, offers := placed(f.Workloads, c.Name)
+func clusterSummary(f Fleet, c *kueue.MultiKueueCluster, capacity Capacity, now time.Time) []string {
+	jobs, offers := countPlaced(f.Workloads, c.Name)
 	status, since, _ := connection(c)
 	there, reported := "-", "-"
 	if r := capacity.Report; r != nil {
@@ -72,7 +72,7 @@ func clusterAtAGlance(f Fleet, c *kueue.MultiKueueCluster, capacity Capacity, no
 		}
 		there, reported = strconv.Itoa(n), age(now, metav1.NewTime(r.ObservedAt.Time))+" ago"
 	}
-	return []string{c.Name, status, Standing(c), age(now, since), strconv.Itoa(jobs), strconv.Itoa(offers), there, reported}
+	return []string{c.Name, status, AnnotationText(c), age(now, since), strconv.Itoa(jobs), strconv.Itoa(offers), there, reported}
 }
 
 // capacityRows are what every cluster's queues have free, flavor by flavor.
@@ -82,7 +82,7 @@ func capacityRows(clusters []kueue.MultiKueueCluster, capacities map[string]Capa
 		name := clusters[i].Name
 		c := capacities[name]
 		if c.Report == nil {
-			rows = append(rows, []string{name, "-", "-", "unknown: " + orNone(firstLine(c.Unknown)), ""})
+			rows = append(rows, []string{name, "-", "-", "unknown: " + orNone(cutToLine(c.Unknown)), ""})
 			continue
 		}
 		for _, q := range c.Report.ClusterQueues {
@@ -92,7 +92,7 @@ func capacityRows(clusters []kueue.MultiKueueCluster, capacities map[string]Capa
 			}
 			for _, g := range q.Groups {
 				for _, flavor := range g.Flavors {
-					rows = append(rows, []string{name, q.Name, flavor.Flavor, figures(g.Resources, flavor.Free), figures(g.Resources, flavor.Largest)})
+					rows = append(rows, []string{name, q.Name, flavor.Flavor, formatFigures(g.Resources, flavor.Free), formatFigures(g.Resources, flavor.Largest)})
 				}
 			}
 		}
@@ -100,8 +100,8 @@ func capacityRows(clusters []kueue.MultiKueueCluster, capacities map[string]Capa
 	return rows
 }
 
-// figures are amounts of a CapacityReport as quantities: thousandths of cpu, whole units of everything else.
-func figures(resources []string, amounts []int64) string {
+// formatFigures are amounts of a CapacityReport as quantities: thousandths of cpu, whole units of everything else.
+func formatFigures(resources []string, amounts []int64) string {
 	var parts []string
 	for i, name := range resources {
 		if i >= len(amounts) {
@@ -124,7 +124,7 @@ func figures(resources []string, amounts []int64) string {
 	return strings.Join(parts, " ")
 }
 
-func firstLine(text string) string {
+func cutToLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line
 }

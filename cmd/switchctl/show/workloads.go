@@ -22,8 +22,8 @@ const (
 	Finished      Status = "FINISHED"
 )
 
-// StatusOf says how far a workload is.
-func StatusOf(wl *kueue.Workload) Status {
+// WorkloadStatus says how far a workload is.
+func WorkloadStatus(wl *kueue.Workload) Status {
 	for _, s := range []struct {
 		condition string
 		status    Status
@@ -40,8 +40,8 @@ func StatusOf(wl *kueue.Workload) Status {
 // Queues tells which ClusterQueue a LocalQueue leads to, by namespace/name.
 type Queues map[string]string
 
-// ClusterQueueOf is the ClusterQueue of a workload: the one that has admitted it, or else that of its LocalQueue.
-func (q Queues) ClusterQueueOf(wl *kueue.Workload) string {
+// ClusterQueueFor is the ClusterQueue of a workload: the one that has admitted it, or else that of its LocalQueue.
+func (q Queues) ClusterQueueFor(wl *kueue.Workload) string {
 	if wl.Status.Admission != nil {
 		return string(wl.Status.Admission.ClusterQueue)
 	}
@@ -57,24 +57,24 @@ func Workloads(workloads []kueue.Workload, queues Queues, positions map[string]i
 	var namespaces []string
 	for i := range workloads {
 		wl := &workloads[i]
-		kind, name := jobOf(wl)
+		kind, name := jobName(wl)
 		var position any = ""
-		if at, ok := positions[wl.Namespace+"/"+wl.Name]; ok && StatusOf(wl) == Pending {
+		if at, ok := positions[wl.Namespace+"/"+wl.Name]; ok && WorkloadStatus(wl) == Pending {
 			position = int64(at)
 		}
-		table.Rows = append(table.Rows, row(wl.Name, kind, name, string(wl.Spec.QueueName), queues.ClusterQueueOf(wl),
-			string(StatusOf(wl)), position, executed(wl, now), age(now, wl.CreationTimestamp), clusterOf(wl),
-			priority(wl), strings.Join(wl.Status.NominatedClusterNames, ","), Why(wl)))
+		table.Rows = append(table.Rows, row(wl.Name, kind, name, string(wl.Spec.QueueName), queues.ClusterQueueFor(wl),
+			string(WorkloadStatus(wl)), position, executionTime(wl, now), age(now, wl.CreationTimestamp), boundCluster(wl),
+			priority(wl), strings.Join(wl.Status.NominatedClusterNames, ","), PendingReason(wl)))
 		namespaces = append(namespaces, wl.Namespace)
 	}
 	if !namespaced {
-		within(table, namespaces)
+		indentTable(table, namespaces)
 	}
 	return table
 }
 
-// jobOf is the type (kind.group, in lower case) and the name of the job that a workload was made for.
-func jobOf(wl *kueue.Workload) (kind, name string) {
+// jobName is the type (kind.group, in lower case) and the name of the job that a workload was made for.
+func jobName(wl *kueue.Workload) (kind, name string) {
 	if len(wl.OwnerReferences) == 0 {
 		return "", ""
 	}
@@ -93,8 +93,8 @@ func priority(wl *kueue.Workload) any {
 	return int64(*wl.Spec.Priority)
 }
 
-// executed is how long a workload has been admitted, all its admissions together.
-func executed(wl *kueue.Workload, now time.Time) string {
+// executionTime is how long a workload has been admitted, all its admissions together.
+func executionTime(wl *kueue.Workload, now time.Time) string {
 	var past time.Duration
 	if s := wl.Status.AccumulatedPastExecutionTimeSeconds; s != nil {
 		past = time.Duration(*s) * time.Second
@@ -112,9 +112,9 @@ func executed(wl *kueue.Workload, now time.Time) string {
 	return duration.HumanDuration(past)
 }
 
-// Why is, in a line, why a workload does not run; empty if it does.
-func Why(wl *kueue.Workload) string {
-	switch StatusOf(wl) {
+// PendingReason is, in a line, why a workload does not run; empty if it does.
+func PendingReason(wl *kueue.Workload) string {
+	switch WorkloadStatus(wl) {
 	case Finished:
 		return meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadFinished).Message
 	case Admitted:

@@ -13,9 +13,9 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// ensure makes an object be there with what it says, and returns what that took: created, configured or unchanged. What
+// applyObject makes an object be there with what it says, and returns what that took: created, configured or unchanged. What
 // others have put into the object beside that stays.
-func ensure(ctx context.Context, c client.Client, wanted client.Object) (string, error) {
+func applyObject(ctx context.Context, c client.Client, wanted client.Object) (string, error) {
 	name := wanted.GetObjectKind().GroupVersionKind().Kind + " " + wanted.GetName()
 	found, ok := wanted.DeepCopyObject().(client.Object)
 	if !ok {
@@ -32,7 +32,7 @@ func ensure(ctx context.Context, c client.Client, wanted client.Object) (string,
 		return "", fmt.Errorf("read %s: %w", name, err)
 	}
 	before, _ := found.DeepCopyObject().(client.Object)
-	if err := carry(wanted, found); err != nil {
+	if err := mergeWanted(wanted, found); err != nil {
 		return "", err
 	}
 	if equality.Semantic.DeepEqual(before, found) {
@@ -44,8 +44,8 @@ func ensure(ctx context.Context, c client.Client, wanted client.Object) (string,
 	return "configured", nil
 }
 
-// carry puts into an object that was found what is wanted of it.
-func carry(wanted, found client.Object) error {
+// mergeWanted puts into an object that was found what is wanted of it.
+func mergeWanted(wanted, found client.Object) error {
 	switch to := found.(type) {
 	case *rbacv1.ClusterRole:
 		if from, ok := wanted.(*rbacv1.ClusterRole); ok {

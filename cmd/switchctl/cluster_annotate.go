@@ -14,19 +14,19 @@ import (
 )
 
 func (a *app) newClusterCordon() *cobra.Command {
-	return a.marking("cordon NAME", "Offer nothing new to a cluster",
+	return a.newAnnotateCommand("cordon NAME", "Offer nothing new to a cluster",
 		`Offer nothing new to a cluster. Offers that it has not admitted yet are withdrawn; jobs that run there go on.`,
 		"cordoned", map[string]string{switchyard.CordonedAnnotation: "true"})
 }
 
 func (a *app) newClusterUncordon() *cobra.Command {
-	return a.marking("uncordon NAME", "Use a cluster again that was cordoned, drained or declared gone",
+	return a.newAnnotateCommand("uncordon NAME", "Use a cluster again that was cordoned, drained or declared gone",
 		`Use a cluster again: what cordon, drain and gone have said is taken back.`,
 		"uncordoned", map[string]string{switchyard.CordonedAnnotation: "", switchyard.DrainAnnotation: "", switchyard.GoneAnnotation: ""})
 }
 
 func (a *app) newClusterGone() *cobra.Command {
-	c := a.marking("gone NAME", "Declare that nothing runs on a cluster any more",
+	c := a.newAnnotateCommand("gone NAME", "Declare that nothing runs on a cluster any more",
 		`Declare that a cluster is gone for good and nothing of it runs any more: what is held because it might is free at once, and
 runs elsewhere. If jobs do still run there, they run twice. It has no effect while the hub reaches the cluster.`,
 		"declared gone", map[string]string{switchyard.GoneAnnotation: "true"})
@@ -34,7 +34,7 @@ runs elsewhere. If jobs do still run there, they run twice. It has no effect whi
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "Do not ask")
 	run := c.RunE
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		if !yes && !a.confirm("Does nothing run on cluster %q any more, for certain?", args[0]) {
+		if !yes && !a.askConfirmation("Does nothing run on cluster %q any more, for certain?", args[0]) {
 			a.running = true
 			return usagef("nothing was changed: confirm, or pass --yes")
 		}
@@ -44,7 +44,7 @@ runs elsewhere. If jobs do still run there, they run twice. It has no effect whi
 }
 
 func (a *app) newClusterDrain() *cobra.Command {
-	c := a.marking("drain NAME", "Move the jobs of a cluster elsewhere",
+	c := a.newAnnotateCommand("drain NAME", "Move the jobs of a cluster elsewhere",
 		`Offer nothing new to a cluster and move the jobs that run there to others, one after another. A job that no other cluster may
 take stays. With --wait it returns when no job is left there.`,
 		"draining", map[string]string{switchyard.DrainAnnotation: "true"})
@@ -63,18 +63,18 @@ take stays. With --wait it returns when no job is left there.`,
 	return c
 }
 
-// marking is a command that sets annotations on a cluster; an empty value removes one.
-func (a *app) marking(use, short, long, done string, marks map[string]string) *cobra.Command {
+// newAnnotateCommand is a command that sets annotations on a cluster; an empty value removes one.
+func (a *app) newAnnotateCommand(use, short, long, done string, marks map[string]string) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.ExactArgs(1)}
-	return a.annotating(c, done, func([]string, map[string]string) map[string]string { return marks })
+	return a.completeAnnotateCommand(c, done, func([]string, map[string]string) map[string]string { return marks })
 }
 
-// annotating completes a command whose first argument is a cluster: it sets annotations on that, which follow from the arguments and
+// completeAnnotateCommand completes a command whose first argument is a cluster: it sets annotations on that, which follow from the arguments and
 // from those that it has. An empty value removes one.
-func (a *app) annotating(c *cobra.Command, done string, marksOf func(args []string, had map[string]string) map[string]string) *cobra.Command {
+func (a *app) completeAnnotateCommand(c *cobra.Command, done string, marksOf func(args []string, had map[string]string) map[string]string) *cobra.Command {
 	c.ValidArgsFunction = a.completeClusters
-	o := newChange(c, done)
-	c.RunE = a.do(func(ctx context.Context, args []string) error {
+	o := newChangeOptions(c, done)
+	c.RunE = a.runE(func(ctx context.Context, args []string) error {
 		hub, err := a.sites.hub()
 		if err != nil {
 			return err
@@ -83,7 +83,7 @@ func (a *app) annotating(c *cobra.Command, done string, marksOf func(args []stri
 		if err := hub.Get(ctx, client.ObjectKey{Name: args[0]}, cluster); err != nil {
 			return fmt.Errorf("read MultiKueueCluster %s: %w", args[0], err)
 		}
-		return a.patch(ctx, hub, cluster, o, func() {
+		return a.patchObject(ctx, hub, cluster, o, func() {
 			annotations := map[string]string{}
 			for key, value := range cluster.Annotations {
 				annotations[key] = value
@@ -108,8 +108,8 @@ func (a *app) awaitDrained(ctx context.Context, name string, timeout time.Durati
 		return err
 	}
 	left := []string{}
-	err = a.await(ctx, timeout, func(ctx context.Context) (bool, error) {
-		left, err = boundTo(ctx, hub, name)
+	err = a.waitFor(ctx, timeout, func(ctx context.Context) (bool, error) {
+		left, err = countBoundWorkloads(ctx, hub, name)
 		return len(left) == 0, err
 	})
 	switch {
@@ -120,14 +120,14 @@ func (a *app) awaitDrained(ctx context.Context, name string, timeout time.Durati
 	case err != nil:
 		return err
 	}
-	a.say("no job is left on cluster %q", name)
+	a.printf("no job is left on cluster %q", name)
 	return nil
 }
 
-// boundTo are the unfinished workloads on a cluster, as namespace/name.
-func boundTo(ctx context.Context, hub *site, cluster string) ([]string, error) {
+// countBoundWorkloads are the unfinished workloads on a cluster, as namespace/name.
+func countBoundWorkloads(ctx context.Context, hub *kubeClient, cluster string) ([]string, error) {
 	var workloads kueue.WorkloadList
-	if err := listAll(ctx, hub, &workloads); err != nil {
+	if err := listObjects(ctx, hub, &workloads); err != nil {
 		return nil, err
 	}
 	var names []string

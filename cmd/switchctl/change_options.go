@@ -11,17 +11,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// change is what commands have in common that change an object: -o and --dry-run.
-type change struct {
+// changeOptions is what commands have in common that change an object: -o and --dry-run.
+type changeOptions struct {
 	flags *genericclioptions.PrintFlags
 	run   string
 	// marked is set once the printer says that it was a dry run.
 	marked bool
 }
 
-// newChange adds the flags; done is what is said of the object afterwards, such as "stopped".
-func newChange(cmd *cobra.Command, done string) *change {
-	o := &change{flags: genericclioptions.NewPrintFlags(done).WithTypeSetter(scheme())}
+// newChangeOptions adds the flags; done is what is said of the object afterwards, such as "stopped".
+func newChangeOptions(cmd *cobra.Command, done string) *changeOptions {
+	o := &changeOptions{flags: genericclioptions.NewPrintFlags(done).WithTypeSetter(scheme())}
 	o.flags.AddFlags(cmd)
 	addDryRun(cmd, &o.run, "client", "server")
 	cmd.PreRunE = func(*cobra.Command, []string) error { return o.validate() }
@@ -29,21 +29,21 @@ func newChange(cmd *cobra.Command, done string) *change {
 }
 
 // validate finds a format that there is not, before anything is changed.
-func (o *change) validate() error {
+func (o *changeOptions) validate() error {
 	if _, err := o.flags.ToPrinter(); err != nil {
 		return usagef("%w", err)
 	}
 	return nil
 }
 
-// client tells whether nothing is to be sent.
-func (o *change) client() bool { return o.run == "client" }
+// clientDryRun tells whether nothing is to be sent.
+func (o *changeOptions) clientDryRun() bool { return o.run == "client" }
 
-// server tells whether the server is to check and change nothing.
-func (o *change) server() bool { return o.run == "server" }
+// serverDryRun tells whether the server is to check and change nothing.
+func (o *changeOptions) serverDryRun() bool { return o.run == "server" }
 
-// told prints the object after the change.
-func (a *app) told(o *change, obj client.Object) error {
+// printChanged prints the object after the change.
+func (a *app) printChanged(o *changeOptions, obj client.Object) error {
 	if o.run != "none" && !o.marked {
 		if err := o.flags.Complete("%s (" + o.run + " dry run)"); err != nil {
 			return usagef("%w", err)
@@ -60,42 +60,42 @@ func (a *app) told(o *change, obj client.Object) error {
 	return nil
 }
 
-// patch changes an object that was read, and says so.
-func (a *app) patch(ctx context.Context, to *site, obj client.Object, o *change, edit func()) error {
+// patchObject changes an object that was read, and says so.
+func (a *app) patchObject(ctx context.Context, to *kubeClient, obj client.Object, o *changeOptions, edit func()) error {
 	before, ok := obj.DeepCopyObject().(client.Object)
 	if !ok {
 		return fmt.Errorf("%T is no object", obj)
 	}
 	edit()
-	if !o.client() {
+	if !o.clientDryRun() {
 		var options []client.PatchOption
-		if o.server() {
+		if o.serverDryRun() {
 			options = append(options, client.DryRunAll)
 		}
 		if err := to.Patch(ctx, obj, client.MergeFrom(before), options...); err != nil {
 			return fmt.Errorf("change %s: %w", obj.GetName(), err)
 		}
 	}
-	return a.told(o, obj)
+	return a.printChanged(o, obj)
 }
 
-// create creates an object, and says so.
-func (a *app) create(ctx context.Context, to *site, obj client.Object, o *change) error {
-	if !o.client() {
+// createObject creates an object, and says so.
+func (a *app) createObject(ctx context.Context, to *kubeClient, obj client.Object, o *changeOptions) error {
+	if !o.clientDryRun() {
 		var options []client.CreateOption
-		if o.server() {
+		if o.serverDryRun() {
 			options = append(options, client.DryRunAll)
 		}
 		if err := to.Create(ctx, obj, options...); err != nil {
 			return fmt.Errorf("create %s: %w", obj.GetName(), err)
 		}
 	}
-	return a.told(o, obj)
+	return a.printChanged(o, obj)
 }
 
-// confirm asks a person; without one, the answer is no.
-func (a *app) confirm(format string, args ...any) bool {
-	_, _ = fmt.Fprintf(a.ErrOut, format+" [y/N] ", printable(args)...)
+// askConfirmation asks a person; without one, the answer is no.
+func (a *app) askConfirmation(format string, args ...any) bool {
+	_, _ = fmt.Fprintf(a.ErrOut, format+" [y/N] ", sanitizeText(args)...)
 	line, _ := bufio.NewReader(a.In).ReadString('\n')
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":

@@ -31,8 +31,8 @@ import (
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
-// site is a cluster that a command works on.
-type site struct {
+// kubeClient is a cluster that a command works on.
+type kubeClient struct {
 	client.Client
 	// kube is for what the client has no verb for: versions, discovery, logs, access reviews.
 	kube kubernetes.Interface
@@ -42,19 +42,19 @@ type site struct {
 	config *rest.Config
 }
 
-// sites reaches clusters. Nothing is called before a command does.
-type sites struct {
+// clientGetter reaches clusters. Nothing is called before a command does.
+type clientGetter struct {
 	// hub is the cluster that the global flags lead to.
-	hub func() (*site, error)
+	hub func() (*kubeClient, error)
 	// context is the cluster of a context in a kubeconfig file; empty strings mean the usual file and its current context.
-	context func(file, context string) (*site, error)
+	context func(file, context string) (*kubeClient, error)
 	// credentials is the cluster that a kubeconfig with everything in it leads to, as a hub would use it.
-	credentials func(raw []byte) (*site, error)
+	credentials func(raw []byte) (*kubeClient, error)
 }
 
-func reach(flags *genericclioptions.ConfigFlags) sites {
-	return sites{
-		hub: func() (*site, error) {
+func newClientGetter(flags *genericclioptions.ConfigFlags) clientGetter {
+	return clientGetter{
+		hub: func() (*kubeClient, error) {
 			raw, err := kubeconfig(flags.ToRawKubeConfigLoader(), *flags.Context)
 			if err != nil {
 				return nil, err
@@ -63,16 +63,16 @@ func reach(flags *genericclioptions.ConfigFlags) sites {
 			if err != nil {
 				return nil, usagef("find the hub in the kubeconfig: %w", err)
 			}
-			if madeUp(config, raw, flags) {
+			if isDefaultServer(config, raw, flags) {
 				return nil, usagef("there is no kubeconfig, or it has no current context: set KUBECONFIG, or pass --kubeconfig or --context")
 			}
 			mapper, err := flags.ToRESTMapper()
 			if err != nil {
 				return nil, fmt.Errorf("connect to the hub: %w", err)
 			}
-			return connect(config, client.Options{Scheme: scheme(), Mapper: mapper})
+			return newKubeClient(config, client.Options{Scheme: scheme(), Mapper: mapper})
 		},
-		context: func(file, name string) (*site, error) {
+		context: func(file, name string) (*kubeClient, error) {
 			rules := clientcmd.NewDefaultClientConfigLoadingRules()
 			rules.ExplicitPath = file
 			loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: name})
@@ -83,14 +83,14 @@ func reach(flags *genericclioptions.ConfigFlags) sites {
 			if err != nil {
 				return nil, usagef("find the cluster in the kubeconfig: %w", err)
 			}
-			return connect(config, client.Options{Scheme: scheme()})
+			return newKubeClient(config, client.Options{Scheme: scheme()})
 		},
-		credentials: func(raw []byte) (*site, error) {
+		credentials: func(raw []byte) (*kubeClient, error) {
 			config, err := fleet.ParseKubeconfig(raw)
 			if err != nil {
 				return nil, fmt.Errorf("read the kubeconfig that the hub has: %w", err)
 			}
-			return connect(config, client.Options{Scheme: scheme()})
+			return newKubeClient(config, client.Options{Scheme: scheme()})
 		},
 	}
 }
@@ -108,14 +108,14 @@ func kubeconfig(loader clientcmd.ClientConfig, context string) (clientcmdapi.Con
 	return raw, nil
 }
 
-// madeUp tells whether a connection is the one that kubectl tries when neither a kubeconfig nor a flag names a server.
-func madeUp(config *rest.Config, raw clientcmdapi.Config, flags *genericclioptions.ConfigFlags) bool {
+// isDefaultServer tells whether a connection is the one that kubectl tries when neither a kubeconfig nor a flag names a server.
+func isDefaultServer(config *rest.Config, raw clientcmdapi.Config, flags *genericclioptions.ConfigFlags) bool {
 	_, found := raw.Contexts[cmp.Or(*flags.Context, raw.CurrentContext)]
 	return config.Host == clientcmd.ClusterDefaults.Server && os.Getenv("KUBERNETES_MASTER") == "" &&
 		!found && *flags.APIServer == "" && *flags.ClusterName == ""
 }
 
-func connect(config *rest.Config, options client.Options) (*site, error) {
+func newKubeClient(config *rest.Config, options client.Options) (*kubeClient, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent = "switchctl"
 	config.QPS, config.Burst = 50, 100
@@ -128,7 +128,7 @@ func connect(config *rest.Config, options client.Options) (*site, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", config.Host, err)
 	}
-	return &site{Client: c, kube: kube, schemas: kube.Discovery().OpenAPIV3(), config: config}, nil
+	return &kubeClient{Client: c, kube: kube, schemas: kube.Discovery().OpenAPIV3(), config: config}, nil
 }
 
 // scheme knows every kind that the commands deal with. It is made once: dozens of commands ask for it at every start.
@@ -151,7 +151,7 @@ func kubeconfigSecret(cluster *kueue.MultiKueueCluster) string {
 }
 
 // credentialsOf reads the kubeconfig that the hub has for a cluster.
-func (a *app) credentialsOf(ctx context.Context, hub *site, cluster *kueue.MultiKueueCluster) ([]byte, error) {
+func (a *app) credentialsOf(ctx context.Context, hub *kubeClient, cluster *kueue.MultiKueueCluster) ([]byte, error) {
 	name := kubeconfigSecret(cluster)
 	if name == "" {
 		return nil, fmt.Errorf("the hub reaches cluster %q by a file or a ClusterProfile, not by a Secret: pass a kubeconfig of your own", cluster.Name)
@@ -167,9 +167,9 @@ func (a *app) credentialsOf(ctx context.Context, hub *site, cluster *kueue.Multi
 	return raw, nil
 }
 
-// listAll lists page by page, so that no answer is too large for anybody. The page's size is KUEUECTL_LIST_REQUEST_LIMIT,
+// listObjects lists page by page, so that no answer is too large for anybody. The page's size is KUEUECTL_LIST_REQUEST_LIMIT,
 // 100 by default (contract: kueue-api.md 8.1).
-func listAll(ctx context.Context, c client.Reader, list client.ObjectList, options ...client.ListOption) error {
+func listObjects(ctx context.Context, c client.Reader, list client.ObjectList, options ...client.ListOption) error {
 	size, err := strconv.ParseInt(os.Getenv("KUEUECTL_LIST_REQUEST_LIMIT"), 10, 64)
 	if err != nil || size < 1 {
 		size = 100
@@ -182,11 +182,11 @@ func listAll(ctx context.Context, c client.Reader, list client.ObjectList, optio
 			return fmt.Errorf("%T is no list", empty)
 		}
 		if err := c.List(ctx, page, append(slices.Clone(options), client.Limit(size), client.Continue(next))...); err != nil {
-			return fmt.Errorf("list %s: %w", kindOf(list), err)
+			return fmt.Errorf("list %s: %w", kindOfObject(list), err)
 		}
 		items, err := meta.ExtractList(page)
 		if err != nil {
-			return fmt.Errorf("list %s: %w", kindOf(list), err)
+			return fmt.Errorf("list %s: %w", kindOfObject(list), err)
 		}
 		all = append(all, items...)
 		if next = page.GetContinue(); next == "" {
@@ -194,13 +194,13 @@ func listAll(ctx context.Context, c client.Reader, list client.ObjectList, optio
 		}
 	}
 	if err := meta.SetList(list, all); err != nil {
-		return fmt.Errorf("list %s: %w", kindOf(list), err)
+		return fmt.Errorf("list %s: %w", kindOfObject(list), err)
 	}
 	return nil
 }
 
-// kindOf names a list by what is in it.
-func kindOf(list client.ObjectList) string {
+// kindOfObject names a list by what is in it.
+func kindOfObject(list client.ObjectList) string {
 	kind, err := apiutil.GVKForObject(list, scheme())
 	if err != nil {
 		return "objects"

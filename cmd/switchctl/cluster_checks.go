@@ -24,8 +24,8 @@ import (
 	"switchyard.dev/worker/job/all"
 )
 
-// oldest is the oldest Kubernetes that a worker may have, as the chart says.
-const oldest = "1.31.0"
+// oldestLocalQueue is the oldest Kubernetes that a worker may have, as the chart says.
+const oldestLocalQueue = "1.31.0"
 
 // expiresSoon is when a token's end becomes a warning.
 const expiresSoon = 14 * 24 * time.Hour
@@ -33,52 +33,52 @@ const expiresSoon = 14 * 24 * time.Hour
 // hubFacts are what a check has to know of the hub and cannot ask its API.
 type hubFacts struct {
 	origin string
-	externals
+	externalOptions
 }
 
-// examine checks everything about a registered cluster of a hub that can be seen from here.
-func (a *app) examine(ctx context.Context, hub *site, name string, facts hubFacts) ([]show.Finding, error) {
+// checkCluster checks everything about a registered cluster of a hub that can be seen from here.
+func (a *app) checkCluster(ctx context.Context, hub *kubeClient, name string, facts hubFacts) ([]show.Finding, error) {
 	cluster := &kueue.MultiKueueCluster{}
 	if err := hub.Get(ctx, client.ObjectKey{Name: name}, cluster); err != nil {
 		return nil, fmt.Errorf("read MultiKueueCluster %s: %w", name, err)
 	}
-	findings := append([]show.Finding{show.Connection(cluster), standing(cluster)}, show.Identity(cluster)...)
-	listed, err := listing(ctx, hub, name)
+	findings := append([]show.Finding{show.Connection(cluster), checkAnnotations(cluster)}, show.Identity(cluster)...)
+	listed, err := checkConfigs(ctx, hub, name)
 	if err != nil {
 		return nil, err
 	}
-	findings = append(append(findings, listed), a.handedOver(ctx, hub, facts.externals)...)
-	return append(findings, a.beyond(ctx, hub, cluster, facts)...), nil
+	findings = append(append(findings, listed), a.checkExternalDispatch(ctx, hub, facts.externalOptions)...)
+	return append(findings, a.checkWorker(ctx, hub, cluster, facts)...), nil
 }
 
-// beyond checks what can be seen only with the hub's credentials: those themselves, and the worker.
-func (a *app) beyond(ctx context.Context, hub *site, cluster *kueue.MultiKueueCluster, facts hubFacts) []show.Finding {
+// checkWorker checks what can be seen only with the hub's credentials: those themselves, and the worker.
+func (a *app) checkWorker(ctx context.Context, hub *kubeClient, cluster *kueue.MultiKueueCluster, facts hubFacts) []show.Finding {
 	raw, err := a.credentialsOf(ctx, hub, cluster)
 	if err != nil {
 		return []show.Finding{{
 			Subject: "kubeconfig", Result: show.Warned, Detail: err.Error(), Remedy: "without it the cluster itself cannot be checked from here",
 		}}
 	}
-	findings := []show.Finding{a.token(cluster.Name, raw)}
+	findings := []show.Finding{a.checkToken(cluster.Name, raw)}
 	worker, err := a.sites.credentials(raw)
 	if err != nil {
 		return append(findings, show.Finding{
 			Subject: "kubeconfig", Result: show.Failed, Detail: err.Error(), Remedy: "cluster register " + cluster.Name,
 		})
 	}
-	inspected := serving(worker)
+	inspected := checkServer(worker)
 	if len(inspected) > 1 { // else it does not answer
-		others, jobs := servingExternal(worker, facts.kinds())
+		others, jobs := checkExternalServed(worker, facts.kinds())
 		remedy := fmt.Sprintf("cluster register %s --context CONTEXT", cluster.Name)
-		inspected = append(append(inspected, others...), permitted(ctx, worker, append(jobResources(), jobs...), remedy+facts.flags()),
-			a.fencing(ctx, worker, facts.origin, remedy), logged(ctx, worker), queued(ctx, hub, worker))
+		inspected = append(append(inspected, others...), checkPermissions(ctx, worker, append(jobResources(), jobs...), remedy+facts.flags()),
+			a.checkLeasePermissions(ctx, worker, facts.origin, remedy), checkLogPermissions(ctx, worker), checkLocalQueues(ctx, hub, worker))
 	}
 	return append(findings, inspected...)
 }
 
-// standing reports what people have said of the cluster.
-func standing(cluster *kueue.MultiKueueCluster) show.Finding {
-	words := show.Standing(cluster)
+// checkAnnotations reports what people have said of the cluster.
+func checkAnnotations(cluster *kueue.MultiKueueCluster) show.Finding {
+	words := show.AnnotationText(cluster)
 	f := show.Finding{Subject: "standing", Result: show.Passed, Detail: words}
 	if words != "Ready" {
 		f.Result, f.Remedy = show.Warned, "nothing new is offered to it: cluster uncordon "+cluster.Name
@@ -86,14 +86,14 @@ func standing(cluster *kueue.MultiKueueCluster) show.Finding {
 	return f
 }
 
-// listing tells whether jobs can be offered to the cluster at all.
-func listing(ctx context.Context, hub *site, name string) (show.Finding, error) {
+// checkConfigs tells whether jobs can be offered to the cluster at all.
+func checkConfigs(ctx context.Context, hub *kubeClient, name string) (show.Finding, error) {
 	var configs kueue.MultiKueueConfigList
-	if err := listAll(ctx, hub, &configs); err != nil {
+	if err := listObjects(ctx, hub, &configs); err != nil {
 		return show.Finding{}, err
 	}
 	f := show.Finding{Subject: "configuration", Result: show.Passed}
-	names := show.ConfigsOf(configs.Items, name)
+	names := show.ListConfigs(configs.Items, name)
 	if len(names) == 0 {
 		f.Result, f.Detail = show.Failed, "no MultiKueueConfig lists the cluster: no job is ever offered to it"
 		f.Remedy = fmt.Sprintf("cluster register %s --config CONFIG, or kubectl edit multikueueconfig", name)
@@ -103,8 +103,8 @@ func listing(ctx context.Context, hub *site, name string) (show.Finding, error) 
 	return f, nil
 }
 
-// token judges the life of the hub's token.
-func (a *app) token(cluster string, raw []byte) show.Finding {
+// checkToken judges the life of the hub's token.
+func (a *app) checkToken(cluster string, raw []byte) show.Finding {
 	f := show.Finding{Subject: "token", Result: show.Passed, Detail: "does not say when it ends"}
 	until, ok := tokenExpiry(raw)
 	if !ok {
@@ -124,9 +124,9 @@ func (a *app) token(cluster string, raw []byte) show.Finding {
 	return f
 }
 
-// serving checks the worker's version and what it serves. The first finding is the server; it is the only one if the
+// checkServer checks the worker's version and what it serves. The first finding is the server; it is the only one if the
 // server does not answer.
-func serving(worker *site) []show.Finding {
+func checkServer(worker *kubeClient) []show.Finding {
 	server := show.Finding{Subject: "server", Result: show.Passed}
 	info, err := worker.kube.Discovery().ServerVersion()
 	if err != nil {
@@ -135,26 +135,26 @@ func serving(worker *site) []show.Finding {
 		return []show.Finding{server}
 	}
 	server.Detail = "Kubernetes " + info.GitVersion
-	if v, err := version.ParseGeneric(info.GitVersion); err == nil && v.LessThan(version.MustParseGeneric(oldest)) {
-		server.Result, server.Remedy = show.Failed, "upgrade it to "+oldest+" or newer"
+	if v, err := version.ParseGeneric(info.GitVersion); err == nil && v.LessThan(version.MustParseGeneric(oldestLocalQueue)) {
+		server.Result, server.Remedy = show.Failed, "upgrade it to "+oldestLocalQueue+" or newer"
 	}
-	findings := []show.Finding{server, served(worker, kueue.GroupVersion.String(), show.Failed,
+	findings := []show.Finding{server, checkServed(worker, kueue.GroupVersion.String(), show.Failed,
 		"install Switchyard there as a worker: helm install switchyard charts/switchyard --set role=worker",
 		"workloads", "localqueues", "clusterqueues")}
-	findings = append(findings, served(worker, switchyard.GroupVersion.String(), show.Warned,
+	findings = append(findings, checkServed(worker, switchyard.GroupVersion.String(), show.Warned,
 		"without Switchyard as its worker, placement does not know its capacity", "capacityreports"))
 	for _, kind := range all.Kinds() {
 		if kind.Mirrorable() {
-			plural := resourceOf(kind.GVK())
-			findings = append(findings, served(worker, kind.GVK().GroupVersion().String(), show.Warned,
+			plural := resourceName(kind.GVK())
+			findings = append(findings, checkServed(worker, kind.GVK().GroupVersion().String(), show.Warned,
 				"install its CRD there if jobs of that kind are to run on it", plural.Resource))
 		}
 	}
 	return findings
 }
 
-// served checks that a group version serves resources.
-func served(worker *site, groupVersion string, otherwise show.Result, remedy string, resources ...string) show.Finding {
+// checkServed checks that a group version serves resources.
+func checkServed(worker *kubeClient, groupVersion string, otherwise show.Result, remedy string, resources ...string) show.Finding {
 	f := show.Finding{Subject: groupVersion, Result: show.Passed, Detail: "serves " + strings.Join(resources, ", ")}
 	list, err := worker.kube.Discovery().ServerResourcesForGroupVersion(groupVersion)
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -173,38 +173,38 @@ func served(worker *site, groupVersion string, otherwise show.Result, remedy str
 	return f
 }
 
-// permitted asks the worker whether the hub's credentials have every right that dispatching these jobs needs.
-func permitted(ctx context.Context, worker *site, jobs []fleet.JobResource, remedy string) show.Finding {
+// checkPermissions asks the worker whether the hub's credentials have every right that dispatching these jobs needs.
+func checkPermissions(ctx context.Context, worker *kubeClient, jobs []fleet.JobResource, remedy string) show.Finding {
 	f := show.Finding{Subject: "rights", Result: show.Passed, Detail: "the hub may do all it needs"}
-	return judged(ctx, worker, attributes(fleet.WorkerRules(jobs...), ""), f, show.Finding{
+	return checkAccess(ctx, worker, resourceAttributes(fleet.WorkerRules(jobs...), ""), f, show.Finding{
 		Result: show.Failed, Detail: "the hub may not ", Remedy: remedy,
 	})
 }
 
-// fencing asks the worker whether the hub's credentials let it renew its run lease. Jobs run without it; but then run policy
+// checkLeasePermissions asks the worker whether the hub's credentials let it renew its run lease. Jobs run without it; but then run policy
 // run-once (switchyard.dev/run-policy) has them wait for the worker whenever it is out of reach.
-func (a *app) fencing(ctx context.Context, worker *site, origin, remedy string) show.Finding {
+func (a *app) checkLeasePermissions(ctx context.Context, worker *kubeClient, origin, remedy string) show.Finding {
 	f := show.Finding{
 		Subject: "run lease", Result: show.Passed,
 		Detail: fmt.Sprintf("the hub may renew %s in namespace %s", fence.LeaseName(origin), a.system),
 	}
-	return judged(ctx, worker, attributes(fleet.LeaseRules(origin), a.system), f, show.Finding{
+	return checkAccess(ctx, worker, resourceAttributes(fleet.LeaseRules(origin), a.system), f, show.Finding{
 		Result: show.Warned, Detail: fmt.Sprintf("run policy run-once cannot be kept there: in namespace %s the hub may not ", a.system),
 		Remedy: remedy,
 	})
 }
 
-// logged tells whether the hub's credentials have what --allow-logs gives, which whoever reads them then has too. Either way
+// checkLogPermissions tells whether the hub's credentials have what --allow-logs gives, which whoever reads them then has too. Either way
 // is fine.
-func logged(ctx context.Context, worker *site) show.Finding {
+func checkLogPermissions(ctx context.Context, worker *kubeClient) show.Finding {
 	f := show.Finding{Subject: "logs", Result: show.Passed, Detail: "the hub's account reads those of every namespace (--allow-logs)"}
-	return judged(ctx, worker, attributes(logRules(), ""), f, show.Finding{
+	return checkAccess(ctx, worker, resourceAttributes(logRules(), ""), f, show.Finding{
 		Result: show.Passed, Detail: "the hub's account reads none: it may not ",
 	})
 }
 
-// judged is passed if the worker lets the credentials do everything, else a finding with the rest of the list.
-func judged(ctx context.Context, worker *site, wanted []authorizationv1.ResourceAttributes, passed, otherwise show.Finding) show.Finding {
+// checkAccess is passed if the worker lets the credentials do everything, else a finding with the rest of the list.
+func checkAccess(ctx context.Context, worker *kubeClient, wanted []authorizationv1.ResourceAttributes, passed, otherwise show.Finding) show.Finding {
 	var missing []string
 	for _, want := range wanted {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &want}}
@@ -213,7 +213,7 @@ func judged(ctx context.Context, worker *site, wanted []authorizationv1.Resource
 			return show.Finding{Subject: passed.Subject, Result: show.Warned, Detail: "cannot be asked: " + err.Error(), Remedy: "try again"}
 		}
 		if !answer.Status.Allowed {
-			missing = append(missing, right(want))
+			missing = append(missing, formatPermission(want))
 		}
 	}
 	if len(missing) == 0 {
@@ -223,8 +223,8 @@ func judged(ctx context.Context, worker *site, wanted []authorizationv1.Resource
 	return otherwise
 }
 
-// right names a single right: "patch workloads/status", "get leases switchyard-fence".
-func right(a authorizationv1.ResourceAttributes) string {
+// formatPermission names a single right: "patch workloads/status", "get leases switchyard-fence".
+func formatPermission(a authorizationv1.ResourceAttributes) string {
 	text := a.Verb + " " + a.Resource
 	if a.Subresource != "" {
 		text += "/" + a.Subresource
@@ -235,8 +235,8 @@ func right(a authorizationv1.ResourceAttributes) string {
 	return text
 }
 
-// attributes are the single rights that rules grant.
-func attributes(rules []rbacv1.PolicyRule, namespace string) []authorizationv1.ResourceAttributes {
+// resourceAttributes are the single rights that rules grant.
+func resourceAttributes(rules []rbacv1.PolicyRule, namespace string) []authorizationv1.ResourceAttributes {
 	var list []authorizationv1.ResourceAttributes
 	for _, r := range rules {
 		names := r.ResourceNames
@@ -257,12 +257,12 @@ func attributes(rules []rbacv1.PolicyRule, namespace string) []authorizationv1.R
 	return list
 }
 
-// queued compares the hub's LocalQueues, as far as they lead to workers, with those of the worker.
-func queued(ctx context.Context, hub, worker *site) show.Finding {
+// checkLocalQueues compares the hub's LocalQueues, as far as they lead to workers, with those of the worker.
+func checkLocalQueues(ctx context.Context, hub, worker *kubeClient) show.Finding {
 	f := show.Finding{Subject: "queues", Result: show.Passed, Detail: "has the hub's LocalQueues"}
-	wanted, err := dispatchedQueues(ctx, hub)
+	wanted, err := listDispatchedQueues(ctx, hub)
 	var there kueue.LocalQueueList
-	if err = errors.Join(err, listAll(ctx, worker, &there)); err != nil {
+	if err = errors.Join(err, listObjects(ctx, worker, &there)); err != nil {
 		f.Result, f.Detail, f.Remedy = show.Warned, "cannot be compared: "+err.Error(), "try again"
 		return f
 	}
@@ -282,20 +282,20 @@ func queued(ctx context.Context, hub, worker *site) show.Finding {
 	return f
 }
 
-// dispatchedQueues are the LocalQueues of the hub whose ClusterQueue has a multikueue check, as namespace/name, sorted.
-func dispatchedQueues(ctx context.Context, hub *site) ([]string, error) {
+// listDispatchedQueues are the LocalQueues of the hub whose ClusterQueue has a multikueue check, as namespace/name, sorted.
+func listDispatchedQueues(ctx context.Context, hub *kubeClient) ([]string, error) {
 	var checks kueue.AdmissionCheckList
 	var queues kueue.ClusterQueueList
 	var locals kueue.LocalQueueList
 	for _, list := range []client.ObjectList{&checks, &queues, &locals} {
-		if err := listAll(ctx, hub, list); err != nil {
+		if err := listObjects(ctx, hub, list); err != nil {
 			return nil, err
 		}
 	}
 	var names []string
 	for _, l := range locals.Items {
 		for i := range queues.Items {
-			if queues.Items[i].Name == string(l.Spec.ClusterQueue) && dispatches(&queues.Items[i], checks.Items) {
+			if queues.Items[i].Name == string(l.Spec.ClusterQueue) && isDispatched(&queues.Items[i], checks.Items) {
 				names = append(names, l.Namespace+"/"+l.Name)
 			}
 		}
@@ -304,8 +304,8 @@ func dispatchedQueues(ctx context.Context, hub *site) ([]string, error) {
 	return names, nil
 }
 
-// dispatches tells whether a ClusterQueue sends its jobs to workers.
-func dispatches(queue *kueue.ClusterQueue, checks []kueue.AdmissionCheck) bool {
+// isDispatched tells whether a ClusterQueue sends its jobs to workers.
+func isDispatched(queue *kueue.ClusterQueue, checks []kueue.AdmissionCheck) bool {
 	if queue.Spec.AdmissionChecksStrategy == nil {
 		return false
 	}
