@@ -54,7 +54,7 @@ func startStage(ctx context.Context, o options, dir string, out io.Writer) (*ins
 	for _, each := range append([]*clusters.Options{&stageOptions.Hub}, pointers(stageOptions.Workers)...) {
 		each.Dir, each.Binaries = dir, binaries
 	}
-	stage, err := installation.Raise(ctx, stageOptions)
+	stage, err := installation.StartStage(ctx, stageOptions)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func TestAdmissionBench(t *testing.T) {
 			t.Fatal(err)
 		}
 		l = l.scaled(*benchScale)
-		results, err := measureAll(t.Context(), contestants(t, root, l), func(ctx context.Context, c contestant) (result, error) {
+		results, err := measureAll(t.Context(), newControllers(t, root, l), func(ctx context.Context, c controllerSpec) (result, error) {
 			return measure(ctx, c, l, programs)
 		})
 		if err != nil {
@@ -61,25 +61,25 @@ func TestAdmissionBench(t *testing.T) {
 	}
 }
 
-// contestants are Switchyard's worker and, if there is one, the other controller.
-func contestants(t *testing.T, root string, l load) []contestant {
+// newControllers are Switchyard's worker and, if there is one, the other controller.
+func newControllers(t *testing.T, root string, l load) []controllerSpec {
 	t.Helper()
-	ours := contestant{name: "switchyard"}
+	ours := controllerSpec{name: "switchyard"}
 	if *benchProfile != "" {
 		ours.configuration = map[string]any{"pprofBindAddress": *benchProfile}
 	}
-	list := []contestant{ours}
+	list := []controllerSpec{ours}
 	if *benchBare {
 		bare := ours
 		bare.name, bare.bare = "without webhooks", true
 		list = append(list, bare)
 	}
 	if *benchFloor {
-		list = append(list, contestant{name: "the floor", floor: &l})
+		list = append(list, controllerSpec{name: "the floor", floor: &l})
 	}
 	if *benchController != "" {
 		manifests := cmp.Or(*benchManifests, filepath.Join(root, "config", "crd", "bases"))
-		list = append(list, contestant{name: filepath.Base(strings.Fields(*benchController)[0]), command: *benchController, manifests: manifests})
+		list = append(list, controllerSpec{name: filepath.Base(strings.Fields(*benchController)[0]), command: *benchController, manifests: manifests})
 	}
 	return list
 }

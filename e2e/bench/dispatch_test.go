@@ -49,7 +49,7 @@ func TestDispatchBench(t *testing.T) {
 		if err := stage.Hub.Create(ctx, job); err != nil {
 			t.Fatal(err)
 		}
-		resumed, err := seen.wait(ctx, job.Name)
+		resumed, err := seen.waitFor(ctx, job.Name)
 		if err != nil {
 			t.Fatalf("job %s was not started: %v\n%s", job.Name, err, unfinishedOn(ctx, stage))
 		}
@@ -82,7 +82,7 @@ func raise(ctx context.Context, t *testing.T) *installation.Stage {
 		t.Fatal(err)
 	}
 	nodes := []clusters.NodePool{{Name: "cpu", Count: 4}}
-	stage, err := installation.Raise(ctx, installation.StageOptions{
+	stage, err := installation.StartStage(ctx, installation.StageOptions{
 		Hub: clusters.Options{Name: "hub", Controllers: true, JobSetCRD: true, CountReadsOf: installation.Users()},
 		Workers: []clusters.Options{
 			{Name: "w1", Nodes: nodes, JobSetCRD: true, CountReadsOf: installation.Users()},
@@ -156,13 +156,13 @@ func benchJob(name string) *batchv1.Job {
 	}
 }
 
-// sightings collects when each job was first seen resumed on any worker.
-type sightings struct {
+// resumeTimes collects when each job was first seen resumed on any worker.
+type resumeTimes struct {
 	mu    sync.Mutex
 	first map[string]chan time.Time
 }
 
-func (s *sightings) of(name string) chan time.Time {
+func (s *resumeTimes) get(name string) chan time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.first[name] == nil {
@@ -171,20 +171,20 @@ func (s *sightings) of(name string) chan time.Time {
 	return s.first[name]
 }
 
-func (s *sightings) wait(ctx context.Context, name string) (time.Time, error) {
+func (s *resumeTimes) waitFor(ctx context.Context, name string) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	select {
-	case at := <-s.of(name):
+	case at := <-s.get(name):
 		return at, nil
 	case <-ctx.Done():
 		return time.Time{}, ctx.Err()
 	}
 }
 
-func watchResumed(ctx context.Context, t *testing.T, workers []*installation.Site) *sightings {
+func watchResumed(ctx context.Context, t *testing.T, workers []*installation.Site) *resumeTimes {
 	t.Helper()
-	s := &sightings{first: map[string]chan time.Time{}}
+	s := &resumeTimes{first: map[string]chan time.Time{}}
 	for _, worker := range workers {
 		events, err := worker.Watch(ctx, &batchv1.JobList{}, client.InNamespace(team))
 		if err != nil {
@@ -196,7 +196,7 @@ func watchResumed(ctx context.Context, t *testing.T, workers []*installation.Sit
 				job, ok := event.Object.(*batchv1.Job)
 				if ok && event.Type != watch.Deleted && !ptr.Deref(job.Spec.Suspend, false) {
 					select {
-					case s.of(job.Name) <- time.Now():
+					case s.get(job.Name) <- time.Now():
 					default:
 					}
 				}

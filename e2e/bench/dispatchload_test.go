@@ -50,14 +50,14 @@ func TestDispatchLoadBench(t *testing.T) {
 }
 
 // measureFleet raises a stage with the contestant and sends all traffic over it, one after the other.
-func measureFleet(t *testing.T, c fleetContestant, stage, programs string) {
+func measureFleet(t *testing.T, c fleetSpec, stage, programs string) {
 	t.Helper()
 	var workers, jobs int
 	if _, err := fmt.Sscanf(stage, "%dx%d", &workers, &jobs); err != nil {
 		t.Fatalf("stage %q is not <workers>x<jobs>: %v", stage, err)
 	}
 	jobs = max(int(float64(jobs)**benchScale), 1)
-	a, err := raiseArena(t.Context(), c, workers, programs)
+	a, err := startBenchFleet(t.Context(), c, workers, programs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,22 +66,22 @@ func measureFleet(t *testing.T, c fleetContestant, stage, programs string) {
 			t.Error(err)
 		}
 	}()
-	if err := a.furnish(t.Context()); err != nil {
+	if err := a.createObjects(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var runs []figures
+	var runs []trafficResult
 	defer func() { // what was measured is worth telling whatever came after it
 		title := fmt.Sprintf("\n%s, %d workers, %d Jobs each", c.name, workers, jobs)
-		if err := printFigures(os.Stdout, title, runs); err != nil {
+		if err := printTable(os.Stdout, title, runs); err != nil {
 			t.Error(err)
 		}
 	}()
 	for word := range strings.SplitSeq(*benchTraffic, ",") {
 		t.Logf("%s: %s", c.name, word)
-		f, err := drive(t.Context(), a, trafficNamed(t, word, jobs))
+		f, err := runTraffic(t.Context(), a, trafficNamed(t, word, jobs))
 		f.contestant = c.name
 		if err != nil {
-			t.Fatalf("%s: %v", f.label(), err)
+			t.Fatalf("%s: %v", f.nameLabel(), err)
 		}
 		runs = append(runs, f)
 	}
@@ -115,7 +115,7 @@ func trafficNamed(t *testing.T, word string, jobs int) traffic {
 }
 
 // fleets are Switchyard with each dispatcher and, if there is one, the other hub with its workers.
-func fleets(t *testing.T, root string) []fleetContestant {
+func fleets(t *testing.T, root string) []fleetSpec {
 	t.Helper()
 	over := map[string]any{}
 	if *benchOurs != "" {
@@ -123,7 +123,7 @@ func fleets(t *testing.T, root string) []fleetContestant {
 			t.Fatal(err)
 		}
 	}
-	var list []fleetContestant
+	var list []fleetSpec
 	for dispatcher := range strings.SplitSeq(*benchDispatcher, ",") {
 		hub, worker := map[string]any{"multiKueue": map[string]any{"dispatcherName": dispatcherNamed(dispatcher)}}, map[string]any{}
 		for key, value := range over {
@@ -132,19 +132,19 @@ func fleets(t *testing.T, root string) []fleetContestant {
 		if *benchProfile != "" {
 			hub["pprofBindAddress"] = *benchProfile
 		}
-		list = append(list, fleetContestant{
+		list = append(list, fleetSpec{
 			name: "switchyard, " + dispatcher,
-			hub:  contestant{name: "hub", program: "hub", configuration: hub}, worker: contestant{name: "worker", program: "worker", configuration: worker},
+			hub:  controllerSpec{name: "hub", program: "hub", configuration: hub}, worker: controllerSpec{name: "worker", program: "worker", configuration: worker},
 		})
 	}
 	if *benchHub == "" {
 		return list
 	}
 	manifests := cmp.Or(*benchManifests, filepath.Join(root, "config", "crd", "bases"))
-	return append(list, fleetContestant{
+	return append(list, fleetSpec{
 		name:   filepath.Base(strings.Fields(*benchHub)[0]),
-		hub:    contestant{name: "hub", command: *benchHub, manifests: manifests, settings: contents(t, *benchHubConfig)},
-		worker: contestant{name: "worker", command: cmp.Or(*benchWorker, *benchHub), manifests: cmp.Or(*benchWorkerCRDs, manifests), settings: contents(t, *benchWorkerConfig)},
+		hub:    controllerSpec{name: "hub", command: *benchHub, manifests: manifests, settings: contents(t, *benchHubConfig)},
+		worker: controllerSpec{name: "worker", command: cmp.Or(*benchWorker, *benchHub), manifests: cmp.Or(*benchWorkerCRDs, manifests), settings: contents(t, *benchWorkerConfig)},
 	})
 }
 

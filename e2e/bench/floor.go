@@ -27,19 +27,19 @@ import (
 
 const floorUser = "bench-floor"
 
-// floor admits the Workloads of a load as the ideal would, each with one write, from within the runner: no webhooks, no
+// apiServerFloor admits the Workloads of a load as the ideal would, each with one write, from within the runner: no webhooks, no
 // conversions, no events, no statuses of queues. What is left is the control plane's own work for the three writes of each
 // Workload's life, so no controller can be faster on the same machine.
-type floor struct {
+type apiServerFloor struct {
 	client client.Client
 	group  *errgroup.Group
 	fail   context.CancelCauseFunc
 
 	mu    sync.Mutex
-	ideal *ideal
+	ideal *idealScheduler
 }
 
-func startFloor(ctx context.Context, cluster *clusters.Cluster, l load) (*entrant, error) {
+func startFloor(ctx context.Context, cluster *clusters.Cluster, l load) (*runningController, error) {
 	if err := installStoredVersions(ctx, cluster); err != nil {
 		return nil, err
 	}
@@ -47,12 +47,12 @@ func startFloor(ctx context.Context, cluster *clusters.Cluster, l load) (*entran
 	if err != nil {
 		return nil, err
 	}
-	f := &floor{group: &errgroup.Group{}, ideal: newIdeal(l)}
+	f := &apiServerFloor{group: &errgroup.Group{}, ideal: newIdealScheduler(l)}
 	if f.client, err = client.New(rest, client.Options{Scheme: installation.Scheme()}); err != nil {
 		return nil, fmt.Errorf("client of the floor: %w", err)
 	}
 	ctx, f.fail = context.WithCancelCause(ctx)
-	if err := f.follow(ctx, rest); err != nil {
+	if err := f.run(ctx, rest); err != nil {
 		f.fail(err)
 		return nil, fmt.Errorf("watch Workloads: %w", err)
 	}
@@ -66,10 +66,10 @@ func startFloor(ctx context.Context, cluster *clusters.Cluster, l load) (*entran
 		}
 		return nil
 	}
-	return &entrant{user: floorUser, stop: stop, died: died}, nil
+	return &runningController{user: floorUser, stop: stop, died: died}, nil
 }
 
-func (f *floor) follow(ctx context.Context, config *rest.Config) error {
+func (f *apiServerFloor) run(ctx context.Context, config *rest.Config) error {
 	seen, err := cache.New(config, cache.Options{Scheme: installation.Scheme()})
 	if err != nil {
 		return err
@@ -79,10 +79,10 @@ func (f *floor) follow(ctx context.Context, config *rest.Config) error {
 		return err
 	}
 	handler := toolscache.ResourceEventHandlerFuncs{
-		AddFunc: func(o any) { f.see(ctx, o, f.ideal.arrive) },
+		AddFunc: func(o any) { f.recordWorkload(ctx, o, f.ideal.addWorkload) },
 		UpdateFunc: func(_, o any) {
 			if wl, ok := o.(*kueue.Workload); ok && meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) {
-				f.see(ctx, o, f.ideal.leave)
+				f.recordWorkload(ctx, o, f.ideal.removeWorkload)
 			}
 		},
 	}
@@ -93,8 +93,8 @@ func (f *floor) follow(ctx context.Context, config *rest.Config) error {
 	return nil
 }
 
-// see tells the ideal what has happened and admits whom it lets in.
-func (f *floor) see(ctx context.Context, object any, happened func(*kueue.Workload) []*kueue.Workload) {
+// recordWorkload tells the ideal what has happened and admits whom it lets in.
+func (f *apiServerFloor) recordWorkload(ctx context.Context, object any, happened func(*kueue.Workload) []*kueue.Workload) {
 	wl, ok := object.(*kueue.Workload)
 	if !ok {
 		return
@@ -103,13 +103,13 @@ func (f *floor) see(ctx context.Context, object any, happened func(*kueue.Worklo
 	defer f.mu.Unlock()
 	for _, in := range happened(wl) {
 		f.group.Go(func() error {
-			f.admit(ctx, in)
+			f.admitWorkload(ctx, in)
 			return nil
 		})
 	}
 }
 
-func (f *floor) admit(ctx context.Context, wl *kueue.Workload) {
+func (f *apiServerFloor) admitWorkload(ctx context.Context, wl *kueue.Workload) {
 	err := persist(ctx, func() error { return kube.ApplyAdmission(ctx, f.client, admitted(wl)) })
 	if err == nil || apierrors.IsConflict(err) || ctx.Err() != nil {
 		return // A conflict: the try before took effect although its answer was an error.

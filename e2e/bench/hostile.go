@@ -10,19 +10,23 @@ import (
 	"time"
 )
 
-// manner is how a hostile worker answers: false if it leaves a request to its server.
-type manner func(http.ResponseWriter, *http.Request) bool
+// hostileBehaviour is how a hostile worker answers: false if it leaves a request to its server.
+type hostileBehaviour func(http.ResponseWriter, *http.Request) bool
 
-// beyond are manners that ask more of the hub than it gives any worker.
-func beyond() []manner { return []manner{endlessList, gzipBomb, giantEvent} }
+// behavioursBeyondLimits are manners that ask more of the hub than it gives any worker.
+func behavioursBeyondLimits() []hostileBehaviour {
+	return []hostileBehaviour{endlessList, gzipBomb, giantEvent}
+}
 
-// within are manners of who stays just within what the hub gives each worker, and takes all of that.
-func within() []manner { return []manner{flood(512, 1), flood(64<<10, 1), flood(512, 50)} }
+// behavioursWithinLimits are manners of who stays just within what the hub gives each worker, and takes all of that.
+func behavioursWithinLimits() []hostileBehaviour {
+	return []hostileBehaviour{floodEvents(512, 1), floodEvents(64<<10, 1), floodEvents(512, 50)}
+}
 
 func isWatch(r *http.Request) bool { return strings.Contains(r.URL.RawQuery, "watch=") }
 
-// isOf tells whether a request reads many objects of one kind.
-func isOf(r *http.Request, plural string) bool {
+// isResource tells whether a request reads many objects of one kind.
+func isResource(r *http.Request, plural string) bool {
 	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/"+plural)
 }
 
@@ -35,7 +39,7 @@ func apiVersionOf(plural string) (version, kind string) {
 
 func pluralAsked(r *http.Request) (string, bool) {
 	for _, plural := range []string{"workloads", "jobs"} {
-		if isOf(r, plural) {
+		if isResource(r, plural) {
 			return plural, true
 		}
 	}
@@ -58,8 +62,8 @@ func endlessList(w http.ResponseWriter, r *http.Request) bool {
 	}
 }
 
-// bomb is a gigabyte of spaces.
-var bomb = sync.OnceValue(func() []byte {
+// zipBomb is a gigabyte of spaces.
+var zipBomb = sync.OnceValue(func() []byte {
 	var packed bytes.Buffer
 	packer := gzip.NewWriter(&packed)
 	chunk := bytes.Repeat([]byte(" "), 1<<20)
@@ -77,7 +81,7 @@ func gzipBomb(w http.ResponseWriter, r *http.Request) bool {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Encoding", "gzip")
-	_, _ = w.Write(bomb()) // whoever hangs up has had enough
+	_, _ = w.Write(zipBomb()) // whoever hangs up has had enough
 	return true
 }
 
@@ -98,8 +102,8 @@ func giantEvent(w http.ResponseWriter, r *http.Request) bool {
 	}
 }
 
-// flood tells of changes of the same few objects as fast as they are taken, each with so many bytes of annotation and containers.
-func flood(text, containers int) manner {
+// floodEvents tells of changes of the same few objects as fast as they are taken, each with so many bytes of annotation and containers.
+func floodEvents(text, containers int) hostileBehaviour {
 	annotation := strings.Repeat("x", text)
 	template := `{"spec":{"restartPolicy":"Never","containers":[` +
 		strings.TrimSuffix(strings.Repeat(`{"name":"c","image":"i","resources":{"requests":{"cpu":"1"}}},`, containers), ",") + `]}}`
@@ -126,8 +130,8 @@ func flood(text, containers int) manner {
 	}
 }
 
-// turnHostile has some of the workers answer in these manners from now on, to a hub that has to connect anew.
-func (h *hamlet) turnHostile(manners []manner) {
+// makeHostile has some of the workers answer in these manners from now on, to a hub that has to connect anew.
+func (h *memoryFleet) makeHostile(manners []hostileBehaviour) {
 	for i, answer := range manners {
 		h.workers[i].server.Intercept(answer)
 		h.links[i].Partition()

@@ -9,52 +9,52 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// ideal shares out the quota of a load's cohorts without taking any time: the most important Workload first, then the one
+// idealScheduler shares out the quota of a load's cohorts without taking any time: the most important Workload first, then the one
 // that came first; none takes what a more important one waits for. It is what a controller would do that costs nothing.
-type ideal struct {
+type idealScheduler struct {
 	free    map[string]int
-	waiting map[string]*line
+	waiting map[string]*pendingHeap
 	// holds are the cores of the Workloads that have been let in.
 	holds map[string]int
 	// cores of a cohort, and how many Workloads have come.
 	cores, came int
 }
 
-func newIdeal(l load) *ideal {
-	return &ideal{free: map[string]int{}, waiting: map[string]*line{}, holds: map[string]int{}, cores: l.queues * nominal}
+func newIdealScheduler(l load) *idealScheduler {
+	return &idealScheduler{free: map[string]int{}, waiting: map[string]*pendingHeap{}, holds: map[string]int{}, cores: l.queues * nominal}
 }
 
-// arrive queues a Workload and returns those to let in.
-func (i *ideal) arrive(wl *kueue.Workload) []*kueue.Workload {
-	cohort := cohortOf(wl)
+// addWorkload queues a Workload and returns those to let in.
+func (i *idealScheduler) addWorkload(wl *kueue.Workload) []*kueue.Workload {
+	cohort := cohortName(wl)
 	if i.waiting[cohort] == nil {
-		i.waiting[cohort], i.free[cohort] = &line{}, i.cores
+		i.waiting[cohort], i.free[cohort] = &pendingHeap{}, i.cores
 	}
 	i.came++
-	heap.Push(i.waiting[cohort], inLine{wl, i.came})
-	return i.letIn(cohort)
+	heap.Push(i.waiting[cohort], pendingItem{wl, i.came})
+	return i.admitNext(cohort)
 }
 
-// leave gives back what a Workload held, if it held anything, and returns those to let in.
-func (i *ideal) leave(wl *kueue.Workload) []*kueue.Workload {
+// removeWorkload gives back what a Workload held, if it held anything, and returns those to let in.
+func (i *idealScheduler) removeWorkload(wl *kueue.Workload) []*kueue.Workload {
 	held, there := i.holds[wl.Name]
 	if !there {
 		return nil
 	}
 	delete(i.holds, wl.Name)
-	cohort := cohortOf(wl)
+	cohort := cohortName(wl)
 	i.free[cohort] += held
-	return i.letIn(cohort)
+	return i.admitNext(cohort)
 }
 
-func (i *ideal) letIn(cohort string) []*kueue.Workload {
+func (i *idealScheduler) admitNext(cohort string) []*kueue.Workload {
 	var in []*kueue.Workload
 	for line := i.waiting[cohort]; line.Len() > 0; {
-		cores := coresOf((*line)[0].wl)
+		cores := requestedCores((*line)[0].wl)
 		if cores > i.free[cohort] {
 			break
 		}
-		next := heap.Pop(line).(inLine).wl
+		next := heap.Pop(line).(pendingItem).wl
 		i.free[cohort] -= cores
 		i.holds[next.Name] = cores
 		in = append(in, next)
@@ -62,27 +62,27 @@ func (i *ideal) letIn(cohort string) []*kueue.Workload {
 	return in
 }
 
-func cohortOf(wl *kueue.Workload) string {
+func cohortName(wl *kueue.Workload) string {
 	cohort, _, _ := strings.Cut(string(wl.Spec.QueueName), "-")
 	return cohort
 }
 
-func coresOf(wl *kueue.Workload) int {
+func requestedCores(wl *kueue.Workload) int {
 	cpu := wl.Spec.PodSets[0].Template.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU]
 	return int(cpu.Value())
 }
 
-type inLine struct {
+type pendingItem struct {
 	wl   *kueue.Workload
 	came int
 }
 
-// line is a heap of Workloads that wait.
-type line []inLine
+// pendingHeap is a heap of Workloads that wait.
+type pendingHeap []pendingItem
 
-func (l *line) Len() int      { return len(*l) }
-func (l *line) Swap(i, j int) { (*l)[i], (*l)[j] = (*l)[j], (*l)[i] }
-func (l *line) Less(i, j int) bool {
+func (l *pendingHeap) Len() int      { return len(*l) }
+func (l *pendingHeap) Swap(i, j int) { (*l)[i], (*l)[j] = (*l)[j], (*l)[i] }
+func (l *pendingHeap) Less(i, j int) bool {
 	a, b := (*l)[i], (*l)[j]
 	if p, q := *a.wl.Spec.Priority, *b.wl.Spec.Priority; p != q {
 		return p > q
@@ -90,9 +90,9 @@ func (l *line) Less(i, j int) bool {
 	return a.came < b.came
 }
 
-func (l *line) Push(x any) { *l = append(*l, x.(inLine)) }
+func (l *pendingHeap) Push(x any) { *l = append(*l, x.(pendingItem)) }
 
-func (l *line) Pop() any {
+func (l *pendingHeap) Pop() any {
 	last := len(*l) - 1
 	x := (*l)[last]
 	*l = (*l)[:last]

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// class is one kind of Workload that every queue of a load gets.
-type class struct {
+// workloadClass is one kind of Workload that every queue of a load gets.
+type workloadClass struct {
 	name string
 	// count of Workloads per queue, of cpu cores each.
 	count, cpu int
@@ -20,9 +20,9 @@ type class struct {
 type load struct {
 	name            string
 	cohorts, queues int
-	classes         []class
+	classes         []workloadClass
 	// reference is what was measured elsewhere for the whole load; nil for nothing.
-	reference *reference
+	reference *stockReference
 }
 
 // quota of a queue in cores, and how much it may borrow.
@@ -31,8 +31,8 @@ const (
 	borrowing = 100
 )
 
-// reference holds the figures of a stock controller with nothing but its scheduler, on two cores with everything on them.
-type reference struct {
+// stockReference holds the figures of a stock controller with nothing but its scheduler, on two cores with everything on them.
+type stockReference struct {
 	wall           time.Duration
 	rate           float64
 	admission      map[string]time.Duration
@@ -46,12 +46,12 @@ type reference struct {
 func baseline() load {
 	return load{
 		name: "baseline", cohorts: 5, queues: 6,
-		classes: []class{
+		classes: []workloadClass{
 			{name: "small", count: 350, cpu: 1, priority: 50, run: 200 * time.Millisecond, every: 100 * time.Millisecond},
 			{name: "medium", count: 100, cpu: 5, priority: 100, run: 500 * time.Millisecond, every: 500 * time.Millisecond},
 			{name: "large", count: 50, cpu: 20, priority: 200, run: time.Second, every: 1200 * time.Millisecond},
 		},
-		reference: &reference{
+		reference: &stockReference{
 			wall: 402 * time.Second, rate: 37, writes: 4.7, millis: 7.3, mebibytes: 634,
 			admission: map[string]time.Duration{"large": 37 * time.Second, "medium": 108 * time.Second, "small": 229 * time.Second},
 			target: map[string]string{
@@ -64,7 +64,7 @@ func baseline() load {
 func large() load {
 	return load{
 		name: "large", cohorts: 10, queues: 100,
-		classes: []class{
+		classes: []workloadClass{
 			{name: "small", count: 35, cpu: 1, priority: 50, run: 150 * time.Millisecond, every: 100 * time.Millisecond},
 			{name: "medium", count: 11, cpu: 5, priority: 100, run: 350 * time.Millisecond, every: 500 * time.Millisecond},
 			{name: "large", count: 4, cpu: 20, priority: 200, run: 700 * time.Millisecond, every: 1200 * time.Millisecond},
@@ -85,7 +85,7 @@ func loadNamed(name string) (load, error) {
 // scaled is the load with a fraction of the Workloads of each class, at least one, and everything else the same: it is
 // shorter, not lighter. References do not apply to it, except those that are per Workload.
 func (l load) scaled(by float64) load {
-	classes := make([]class, len(l.classes))
+	classes := make([]workloadClass, len(l.classes))
 	for i, c := range l.classes {
 		c.count = max(int(math.Round(float64(c.count)*by)), 1)
 		classes[i] = c

@@ -41,9 +41,9 @@ func version(admitted, evicted bool, at int64) *kueue.Workload {
 }
 
 func TestTheBookCountsRunsAndEvictionsOnceEach(t *testing.T) {
-	b := newBook(1, 1)
+	b := newWorkloadLog(1, 1)
 	start := time.Unix(1000, 0)
-	b.creating("w", 0, start)
+	b.recordCreation("w", 0, start)
 	for i, step := range []struct {
 		is   *kueue.Workload
 		runs int
@@ -55,7 +55,7 @@ func TestTheBookCountsRunsAndEvictionsOnceEach(t *testing.T) {
 		{version(false, true, 3), 0},
 		{version(true, false, 4), 2},
 	} {
-		if run, _ := b.see(step.is, start.Add(time.Duration(i)*time.Second)); run != step.runs {
+		if run, _ := b.recordUpdate(step.is, start.Add(time.Duration(i)*time.Second)); run != step.runs {
 			t.Errorf("step %d begins run %d, want %d", i, run, step.runs)
 		}
 	}
@@ -64,8 +64,8 @@ func TestTheBookCountsRunsAndEvictionsOnceEach(t *testing.T) {
 	}
 	done := version(true, false, 4)
 	meta.SetStatusCondition(&done.Status.Conditions, metav1.Condition{Type: kueue.WorkloadFinished, Status: metav1.ConditionTrue})
-	b.see(done, start)
-	b.see(done, start)
+	b.recordUpdate(done, start)
+	b.recordUpdate(done, start)
 	if b.unfinished() != 0 || b.running("w", 2) {
 		t.Errorf("%d are left", b.unfinished())
 	}
@@ -79,11 +79,11 @@ func TestWhatAProcessUsesIsRead(t *testing.T) {
 	if p.peak < 1<<20 || p.name == "" {
 		t.Errorf("this process is %+v", p)
 	}
-	cpu, err := cpuOf("12 (a name) R 1 2 3 4 5 6 7 8 9 10 150 50 0 0")
+	cpu, err := parseCPU("12 (a name) R 1 2 3 4 5 6 7 8 9 10 150 50 0 0")
 	if err != nil || cpu != 2*time.Second {
 		t.Errorf("CPU time is %s, error %v", cpu, err)
 	}
-	if _, err := cpuOf("12 (short) R 1"); err == nil {
+	if _, err := parseCPU("12 (short) R 1"); err == nil {
 		t.Error("a short line is no error")
 	}
 }

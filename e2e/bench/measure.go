@@ -40,7 +40,7 @@ const (
 )
 
 // measureAll measures the contestants one after the other. The error names those that failed; the results are of the others.
-func measureAll(ctx context.Context, list []contestant, measure func(context.Context, contestant) (result, error)) ([]result, error) {
+func measureAll(ctx context.Context, list []controllerSpec, measure func(context.Context, controllerSpec) (result, error)) ([]result, error) {
 	var results []result
 	var failed *multierror.Error
 	for _, c := range list {
@@ -55,7 +55,7 @@ func measureAll(ctx context.Context, list []contestant, measure func(context.Con
 }
 
 // measure runs the load on a control plane of its own with one controller.
-func measure(ctx context.Context, c contestant, l load, programs string) (result, error) {
+func measure(ctx context.Context, c controllerSpec, l load, programs string) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, stuckAfter)
 	defer cancel()
 	cluster, err := clusters.Start(ctx, clusters.Options{Name: "bench"})
@@ -66,7 +66,7 @@ func measure(ctx context.Context, c contestant, l load, programs string) (result
 	return r, errors.Join(err, cluster.Stop())
 }
 
-func measureOn(ctx context.Context, cluster *clusters.Cluster, c contestant, l load, programs string) (result, error) {
+func measureOn(ctx context.Context, cluster *clusters.Cluster, c controllerSpec, l load, programs string) (result, error) {
 	e, err := c.start(ctx, cluster, programs)
 	if err != nil {
 		return result{}, err
@@ -76,7 +76,7 @@ func measureOn(ctx context.Context, cluster *clusters.Cluster, c contestant, l l
 	return r, errors.Join(err, e.died(), e.stop())
 }
 
-func (e *entrant) run(ctx context.Context, cluster *clusters.Cluster, l load) (result, error) {
+func (e *runningController) run(ctx context.Context, cluster *clusters.Cluster, l load) (result, error) {
 	if err := createAll(ctx, cluster, l.objects()); err != nil {
 		return result{}, err
 	}
@@ -88,8 +88,8 @@ func (e *entrant) run(ctx context.Context, cluster *clusters.Cluster, l load) (r
 	if err != nil {
 		return result{}, err
 	}
-	b := newBook(len(l.classes), l.workloads())
-	wall, err := play(ctx, config, l, b)
+	b := newWorkloadLog(len(l.classes), l.workloads())
+	wall, err := runBenchmark(ctx, config, l, b)
 	if err != nil {
 		return result{}, err
 	}
@@ -112,7 +112,7 @@ type meter struct {
 	peak   int64
 }
 
-func (e *entrant) meter(cluster *clusters.Cluster) (meter, error) {
+func (e *runningController) meter(cluster *clusters.Cluster) (meter, error) {
 	m := meter{cpu: map[string]time.Duration{}}
 	var err error
 	if m.writes, err = cluster.WriteCounts(); err != nil {

@@ -13,35 +13,35 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// family are a Job of the hub that runs on a worker, its Workload, and the copies of both, as the servers keep them.
-type family struct {
-	worker                       *player
+// jobObjects are a Job of the hub that runs on a worker, its Workload, and the copies of both, as the servers keep them.
+type jobObjects struct {
+	worker                       *simulatedWorker
 	job, workload, copied, mated string
 	// names are what is different in every family: names and UIDs.
 	names []string
 }
 
-// multiply makes of every Job that runs as many more as it takes until so many are held, each with objects as the hub and the
+// addJobs makes of every Job that runs as many more as it takes until so many are held, each with objects as the hub and the
 // workers would have made them. The hub's program must not run.
-func (h *hamlet) multiply(s *sightseeing, held int) error {
-	var families []family
+func (h *memoryFleet) addJobs(s *resumeLog, held int) error {
+	var families []jobObjects
 	for _, name := range slices.Sorted(maps.Keys(s.ran)) {
-		f, err := h.family(name, h.workers[s.ran[name].worker])
+		f, err := h.buildJob(name, h.workers[s.ran[name].worker])
 		if err != nil {
 			return err
 		}
 		families = append(families, f)
 	}
 	for i := range held - len(families) {
-		if err := families[i%len(families)].clone(h, i); err != nil {
+		if err := families[i%len(families)].cloneObjects(h, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *hamlet) family(name string, at *player) (family, error) {
-	f := family{worker: at}
+func (h *memoryFleet) buildJob(name string, at *simulatedWorker) (jobObjects, error) {
+	f := jobObjects{worker: at}
 	hubJob, workerJob := &batchv1.Job{}, &batchv1.Job{}
 	hubWorkload, workerWorkload := &kueue.Workload{}, &kueue.Workload{}
 	if err := at.server.Get("jobs", team, name, workerJob); err != nil {
@@ -80,8 +80,8 @@ func (h *hamlet) family(name string, at *player) (family, error) {
 	return f, nil
 }
 
-// clone stores the family once more, under other names.
-func (f family) clone(h *hamlet, number int) error {
+// cloneObjects stores the family once more, under other names.
+func (f jobObjects) cloneObjects(h *memoryFleet, number int) error {
 	var pairs []string
 	for i, name := range f.names {
 		other := string(uuid.NewUUID())
@@ -103,6 +103,6 @@ func (f family) clone(h *hamlet, number int) error {
 			return err
 		}
 	}
-	f.worker.hold(1)
+	f.worker.adjustUsage(1)
 	return nil
 }

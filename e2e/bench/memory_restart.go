@@ -28,19 +28,19 @@ type restart struct {
 
 // restart has a Job run on every worker, kills the hub's program, as a crash would, multiplies the Jobs until so many are held,
 // and starts the program again.
-func (h *hamlet) restart(ctx context.Context, held int) (restart, error) {
+func (h *memoryFleet) restart(ctx context.Context, held int) (restart, error) {
 	r := restart{held: held, workers: len(h.workers), lists: map[string]int{}}
-	s := h.see()
-	if err := h.spread(ctx, s); err != nil {
+	s := h.recordJob()
+	if err := h.spreadJobs(ctx, s); err != nil {
 		return r, err
 	}
 	if err := h.process.Kill(); err != nil {
 		return r, err
 	}
-	if err := h.multiply(s, held); err != nil {
+	if err := h.addJobs(s, held); err != nil {
 		return r, err
 	}
-	s = h.see()
+	s = h.recordJob()
 	workloads, writes := h.hub.Count("workloads"), h.writes()
 	before := make([]map[string]int, len(h.workers))
 	for i, w := range h.workers {
@@ -81,31 +81,31 @@ func (h *hamlet) restart(ctx context.Context, held int) (restart, error) {
 	return r, err
 }
 
-// spread has one Job run on each worker: Jobs come until there is one.
-func (h *hamlet) spread(ctx context.Context, s *sightseeing) error {
+// spreadJobs has one Job run on each worker: Jobs come until there is one.
+func (h *memoryFleet) spreadJobs(ctx context.Context, s *resumeLog) error {
 	if err := h.submit(ctx, s, jobNames("held", 2*len(h.workers)), 0); err != nil {
 		return err
 	}
-	if err := waitProgress(ctx, "Jobs to run", func() (int, error) { return s.left(nil), h.died() }); err != nil {
+	if err := waitProgress(ctx, "Jobs to run", func() (int, error) { return s.countMissing(nil), h.exitedProgram() }); err != nil {
 		return err
 	}
 	return pause(ctx, 5*time.Second) // what is written after they have begun to run
 }
 
-func (h *hamlet) writes() int {
+func (h *memoryFleet) writes() int {
 	writes, _ := between(nil, h.hub.Requests())
 	return writes
 }
 
 // firstDispatch has a Job come every second, the first one now, until any of them is resumed, and tells when that was. Jobs that
 // are there when a program starts wait behind all it holds; later ones do not.
-func (h *hamlet) firstDispatch(ctx context.Context, s *sightseeing) (time.Time, error) {
+func (h *memoryFleet) firstDispatch(ctx context.Context, s *resumeLog) (time.Time, error) {
 	const patience = 300
 	for i := range patience {
 		if err := h.submit(ctx, s, []string{fmt.Sprintf("again-%03d", i)}, 0); err != nil {
 			return time.Time{}, err
 		}
-		if err := errors.Join(pause(ctx, time.Second), h.died()); err != nil {
+		if err := errors.Join(pause(ctx, time.Second), h.exitedProgram()); err != nil {
 			return time.Time{}, err
 		}
 		if at, ok := s.earliest(); ok {
@@ -116,7 +116,7 @@ func (h *hamlet) firstDispatch(ctx context.Context, s *sightseeing) (time.Time, 
 }
 
 // earliest is when the first Job was resumed, if any was.
-func (s *sightseeing) earliest() (first time.Time, ok bool) {
+func (s *resumeLog) earliest() (first time.Time, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, ran := range s.ran {
@@ -131,7 +131,7 @@ func (s *sightseeing) earliest() (first time.Time, ok bool) {
 const probe = "switchyard.dev/probe"
 
 // listsOf are the lists that a worker was asked for, by resource; those that ask for nothing are left out.
-func listsOf(w *player) map[string]int {
+func listsOf(w *simulatedWorker) map[string]int {
 	lists := map[string]int{}
 	for request, n := range w.server.Requests() {
 		if request.Verb == "list" && !strings.Contains(request.Selector, probe) {
@@ -142,7 +142,7 @@ func listsOf(w *player) map[string]int {
 }
 
 // forgetConnections takes away what the hub's program said about its connections, so that it is seen to say it anew.
-func (h *hamlet) forgetConnections() error {
+func (h *memoryFleet) forgetConnections() error {
 	for _, w := range h.workers {
 		err := h.hub.Change("multikueueclusters", "", w.server.Name, func(cluster map[string]any) { delete(cluster, "status") })
 		if err != nil {

@@ -16,11 +16,11 @@ import (
 	"switchyard.dev/e2e/memory"
 )
 
-// sightseeing is what the runner sees of the Jobs of one run on a hamlet.
-type sightseeing struct {
+// resumeLog is what the runner sees of the Jobs of one run on a hamlet.
+type resumeLog struct {
 	mu      sync.Mutex
 	created map[string]time.Time
-	ran     map[string]arrival
+	ran     map[string]resumed
 	// first are the clusters that the hub nominated at first, bound the one where a Job is to run, by job; told are the
 	// Workloads of which both are known.
 	first map[string][]string
@@ -28,22 +28,22 @@ type sightseeing struct {
 	told  map[string]bool
 }
 
-// arrival is where and when a Job was resumed.
-type arrival struct {
+// resumed is where and when a Job was resumed.
+type resumed struct {
 	worker int
 	at     time.Time
 }
 
-func (h *hamlet) see() *sightseeing {
-	s := &sightseeing{created: map[string]time.Time{}, ran: map[string]arrival{}, first: map[string][]string{}, bound: map[string]string{}, told: map[string]bool{}}
-	h.hub.Follow(s.note)
+func (h *memoryFleet) recordJob() *resumeLog {
+	s := &resumeLog{created: map[string]time.Time{}, ran: map[string]resumed{}, first: map[string][]string{}, bound: map[string]string{}, told: map[string]bool{}}
+	h.hub.Subscribe(s.record)
 	for i, w := range h.workers {
 		w.mu.Lock()
 		w.resumed = func(job string, at time.Time) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if _, seen := s.ran[job]; !seen {
-				s.ran[job] = arrival{worker: i, at: at}
+				s.ran[job] = resumed{worker: i, at: at}
 			}
 		}
 		w.mu.Unlock()
@@ -51,8 +51,8 @@ func (h *hamlet) see() *sightseeing {
 	return s
 }
 
-// note takes the first nomination of a Workload, and its cluster.
-func (s *sightseeing) note(c memory.Change) {
+// record takes the first nomination of a Workload, and its cluster.
+func (s *resumeLog) record(c memory.Change) {
 	if c.Resource != "workloads" {
 		return
 	}
@@ -80,9 +80,9 @@ func (s *sightseeing) note(c memory.Change) {
 	}
 }
 
-// left counts the Jobs that have not been resumed. One that is bound to a worker that does not count is none of them: what
+// countMissing counts the Jobs that have not been resumed. One that is bound to a worker that does not count is none of them: what
 // may run on a worker that was lost stays there for as long as its policy says.
-func (s *sightseeing) left(counts func(worker int) bool) int {
+func (s *resumeLog) countMissing(counts func(worker int) bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	left := 0
@@ -97,7 +97,7 @@ func (s *sightseeing) left(counts func(worker int) bool) int {
 }
 
 // submit creates Jobs on the hub, in turn for each queue: at a rate a second, or as fast as the server takes them.
-func (h *hamlet) submit(ctx context.Context, s *sightseeing, names []string, rate float64) error {
+func (h *memoryFleet) submit(ctx context.Context, s *resumeLog, names []string, rate float64) error {
 	groups := (len(h.workers) + perCheck - 1) / perCheck
 	began := time.Now()
 	for i, name := range names {
@@ -125,8 +125,8 @@ func jobNames(prefix string, n int) []string {
 	return names
 }
 
-// hamletFigures are what a run on a hamlet cost.
-type hamletFigures struct {
+// memoryFleetResult are what a run on a hamlet cost.
+type memoryFleetResult struct {
 	name string
 	jobs int
 	wall time.Duration
@@ -143,22 +143,22 @@ type hamletFigures struct {
 	// endCPU and endWrites are what came when the Jobs ended, of the hub and on its own server; zero if they were left running.
 	endCPU    time.Duration
 	endWrites int
-	seen      *sightseeing
+	seen      *resumeLog
 	// failed are the hub's writes that were refused, by what they were about, until all Jobs ran and until they had ended.
 	failed, endFailed string
 	// workersUsed is how many of the workers got a Job.
 	workersUsed int
 }
 
-// hamletMeter is what the counters show at one time.
-type hamletMeter struct {
+// memoryFleetMeter is what the counters show at one time.
+type memoryFleetMeter struct {
 	hub     map[memory.Request]int
 	workers []map[memory.Request]int
 	process process
 }
 
-func (h *hamlet) meter() (hamletMeter, error) {
-	m := hamletMeter{hub: h.hub.Requests()}
+func (h *memoryFleet) meter() (memoryFleetMeter, error) {
+	m := memoryFleetMeter{hub: h.hub.Requests()}
 	for _, w := range h.workers {
 		m.workers = append(m.workers, w.server.Requests())
 	}
@@ -198,9 +198,9 @@ func refused(before, after map[memory.Request]int, jobs int) string {
 }
 
 // run dispatches Jobs and measures. Only Jobs on workers for which counts is true go into the waits; nil counts all.
-func (h *hamlet) run(ctx context.Context, name string, jobs int, rate float64, counts func(worker int) bool) (hamletFigures, error) {
-	f := hamletFigures{name: name, jobs: jobs}
-	s := h.see()
+func (h *memoryFleet) run(ctx context.Context, name string, jobs int, rate float64, counts func(worker int) bool) (memoryFleetResult, error) {
+	f := memoryFleetResult{name: name, jobs: jobs}
+	s := h.recordJob()
 	f.seen = s
 	before, err := h.meter()
 	if err != nil {
@@ -209,7 +209,7 @@ func (h *hamlet) run(ctx context.Context, name string, jobs int, rate float64, c
 	if err := h.submit(ctx, s, jobNames(name, jobs), rate); err != nil {
 		return f, err
 	}
-	err = waitProgress(ctx, "Jobs to run", func() (int, error) { return s.left(counts), h.died() })
+	err = waitProgress(ctx, "Jobs to run", func() (int, error) { return s.countMissing(counts), h.exitedProgram() })
 	if err != nil {
 		return f, fmt.Errorf("%w\n%s", err, h.process.LogTail())
 	}
@@ -227,11 +227,11 @@ func (h *hamlet) run(ctx context.Context, name string, jobs int, rate float64, c
 		writes, reads := between(before.workers[i], after.workers[i])
 		f.workerWrites, f.workerReads = f.workerWrites+writes, f.workerReads+reads
 	}
-	f.tell(s, counts)
+	f.printLine(s, counts)
 	return f, nil
 }
 
-func (f *hamletFigures) tell(s *sightseeing, counts func(worker int) bool) {
+func (f *memoryFleetResult) printLine(s *resumeLog, counts func(worker int) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var first, last time.Time
@@ -271,16 +271,16 @@ func workerIndex(name string) int {
 }
 
 // finish ends all Jobs of a run, waits until their copies are gone and measures that.
-func (h *hamlet) finish(ctx context.Context, f *hamletFigures) error {
+func (h *memoryFleet) finish(ctx context.Context, f *memoryFleetResult) error {
 	before, err := h.meter()
 	if err != nil {
 		return err
 	}
-	others := h.copies() - 2*len(f.seen.ran) // of other runs
+	others := h.countCopies() - 2*len(f.seen.ran) // of other runs
 	for name, ran := range f.seen.ran {
-		h.workers[ran.worker].finish(name)
+		h.workers[ran.worker].finishJob(name)
 	}
-	err = waitProgress(ctx, "copies to go", func() (int, error) { return max(h.copies()-others, 0), h.died() })
+	err = waitProgress(ctx, "copies to go", func() (int, error) { return max(h.countCopies()-others, 0), h.exitedProgram() })
 	if err != nil {
 		return err
 	}
@@ -291,8 +291,8 @@ func (h *hamlet) finish(ctx context.Context, f *hamletFigures) error {
 	return err
 }
 
-// copies counts the objects that the hub has on the workers.
-func (h *hamlet) copies() int {
+// countCopies counts the objects that the hub has on the workers.
+func (h *memoryFleet) countCopies() int {
 	n := 0
 	for _, w := range h.workers {
 		n += w.server.Count("jobs") + w.server.Count("workloads")
@@ -300,7 +300,7 @@ func (h *hamlet) copies() int {
 	return n
 }
 
-func printHamlet(out io.Writer, title string, runs []hamletFigures) error {
+func printMemoryFleet(out io.Writer, title string, runs []memoryFleetResult) error {
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "\n"+title+"\t"+strings.Join([]string{
 		"Jobs", "jobs/s", "p50", "p99", "the direct, p99", "hub CPU per job", "to finish", "hub peak", "hub writes", "to finish", "hub reads",

@@ -26,8 +26,8 @@ var (
 	benchLimits = flag.Float64("bench-memory-qps", 10000, "the hub's own client limit (clientConnection.qps) in these runs; 0 leaves the default")
 )
 
-// village builds a hamlet that ends with the test.
-func village(t *testing.T, o hamletOptions) *hamlet {
+// memoryFleetSpec builds a hamlet that ends with the test.
+func memoryFleetSpec(t *testing.T, o memoryFleetOptions) *memoryFleet {
 	t.Helper()
 	root, err := clusters.SourceRoot()
 	if err != nil {
@@ -41,19 +41,19 @@ func village(t *testing.T, o hamletOptions) *hamlet {
 	if *benchProfile != "" {
 		o.configuration["pprofBindAddress"] = *benchProfile
 	}
-	h, err := buildHamlet(t.Context(), o)
+	h, err := startMemoryFleet(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := h.raze(); err != nil {
+		if err := h.removeData(); err != nil {
 			t.Error(err)
 		}
 	})
 	return h
 }
 
-func (h *hamlet) mustRun(t *testing.T, name string, jobs int, rate float64, counts func(int) bool) hamletFigures {
+func (h *memoryFleet) mustRun(t *testing.T, name string, jobs int, rate float64, counts func(int) bool) memoryFleetResult {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), stuckAfter)
 	defer cancel()
@@ -64,9 +64,9 @@ func (h *hamlet) mustRun(t *testing.T, name string, jobs int, rate float64, coun
 	return f
 }
 
-func show(t *testing.T, title string, runs ...hamletFigures) {
+func show(t *testing.T, title string, runs ...memoryFleetResult) {
 	t.Helper()
-	if err := printHamlet(os.Stdout, title+", "+*benchDispatcher, runs); err != nil {
+	if err := printMemoryFleet(os.Stdout, title+", "+*benchDispatcher, runs); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -85,9 +85,9 @@ func wanted(t *testing.T, name string) {
 // TestMemoryAloneBench has nobody work but the hub: its API server answers after 1 ms, the workers' at once.
 func TestMemoryAloneBench(t *testing.T) {
 	wanted(t, "alone")
-	h := village(t, hamletOptions{workers: cmp.Or(*benchFleet, perCheck), latency: time.Millisecond})
+	h := memoryFleetSpec(t, memoryFleetOptions{workers: cmp.Or(*benchFleet, perCheck), latency: time.Millisecond})
 	jobs := cmp.Or(*benchSize, 2000)
-	runs := []hamletFigures{h.mustRun(t, "first", jobs/10, 0, nil), h.mustRun(t, "alone", jobs, 0, nil)}
+	runs := []memoryFleetResult{h.mustRun(t, "first", jobs/10, 0, nil), h.mustRun(t, "alone", jobs, 0, nil)}
 	for i := range runs {
 		if err := h.finish(t.Context(), &runs[i]); err != nil {
 			t.Fatal(err)
@@ -99,7 +99,7 @@ func TestMemoryAloneBench(t *testing.T) {
 // TestMemoryLatencyBench puts workers 100 ms away, there and back.
 func TestMemoryLatencyBench(t *testing.T) {
 	wanted(t, "latency")
-	h := village(t, hamletOptions{workers: cmp.Or(*benchFleet, perCheck), latency: time.Millisecond, delay: 50 * time.Millisecond})
+	h := memoryFleetSpec(t, memoryFleetOptions{workers: cmp.Or(*benchFleet, perCheck), latency: time.Millisecond, delay: 50 * time.Millisecond})
 	jobs := cmp.Or(*benchSize, 1000)
 	show(t, "workers 100 ms away", h.mustRun(t, "latency", jobs, *benchRate, nil))
 }
@@ -110,9 +110,9 @@ func TestMemorySickBench(t *testing.T) {
 	wanted(t, "sick")
 	const black, slow, turns = 5, 2, 5
 	jobs, rate := cmp.Or(*benchSize, 600), cmp.Or(*benchRate, 20)
-	healthy := village(t, hamletOptions{workers: perCheck - black - slow, latency: time.Millisecond})
-	h := village(t, hamletOptions{workers: perCheck, latency: time.Millisecond})
-	for _, warming := range []*hamlet{healthy, h} {
+	healthy := memoryFleetSpec(t, memoryFleetOptions{workers: perCheck - black - slow, latency: time.Millisecond})
+	h := memoryFleetSpec(t, memoryFleetOptions{workers: perCheck, latency: time.Millisecond})
+	for _, warming := range []*memoryFleet{healthy, h} {
 		warming.mustRun(t, "warm", jobs/10, rate, nil)
 	}
 	for i := range black {
@@ -123,7 +123,7 @@ func TestMemorySickBench(t *testing.T) {
 	}
 	well := func(worker int) bool { return worker >= black+slow }
 	p99 := func(waits []time.Duration) float64 { return float64(quantile(waits, 0.99)) }
-	runs := []hamletFigures{h.mustRun(t, "falling-sick", jobs, rate, well)}
+	runs := []memoryFleetResult{h.mustRun(t, "falling-sick", jobs, rate, well)}
 	var without, ratios []float64
 	for turn := range turns {
 		a := healthy.mustRun(t, fmt.Sprintf("without-%d", turn), jobs/turns, rate, nil)
@@ -142,26 +142,26 @@ func TestMemoryHostileBench(t *testing.T) {
 	wanted(t, "hostile")
 	for _, c := range []struct {
 		name    string
-		manners []manner
-	}{{"beyond", beyond()}, {"within", within()}} {
+		manners []hostileBehaviour
+	}{{"beyond", behavioursBeyondLimits()}, {"within", behavioursWithinLimits()}} {
 		t.Run(c.name, func(t *testing.T) { compareHostile(t, c.name, c.manners) })
 	}
 }
 
-func compareHostile(t *testing.T, name string, manners []manner) {
+func compareHostile(t *testing.T, name string, manners []hostileBehaviour) {
 	t.Helper()
 	const turns = 9
 	jobs, rate := cmp.Or(*benchSize, 900), cmp.Or(*benchRate, 20)
-	quiet := village(t, hamletOptions{workers: perCheck, latency: time.Millisecond})
-	hostile := village(t, hamletOptions{workers: perCheck, latency: time.Millisecond})
+	quiet := memoryFleetSpec(t, memoryFleetOptions{workers: perCheck, latency: time.Millisecond})
+	hostile := memoryFleetSpec(t, memoryFleetOptions{workers: perCheck, latency: time.Millisecond})
 	for i := range manners {
 		quiet.links[i].Partition()
 	}
-	hostile.turnHostile(manners)
+	hostile.makeHostile(manners)
 	well := func(worker int) bool { return worker >= len(manners) }
-	sides := []*hamlet{quiet, hostile}
+	sides := []*memoryFleet{quiet, hostile}
 	names := []string{"quiet", "hostile"}
-	var runs []hamletFigures
+	var runs []memoryFleetResult
 	for i, h := range sides {
 		runs = append(runs, h.mustRun(t, "first-"+names[i], jobs/turns, rate, well))
 	}
@@ -187,7 +187,7 @@ func median(list []float64) float64 { return slices.Sorted(slices.Values(list))[
 // TestMemoryRestartBench has a hub hold Workloads that run on a hundred workers, kills it and starts it again.
 func TestMemoryRestartBench(t *testing.T) {
 	wanted(t, "restart")
-	h := village(t, hamletOptions{workers: cmp.Or(*benchFleet, 100)})
+	h := memoryFleetSpec(t, memoryFleetOptions{workers: cmp.Or(*benchFleet, 100)})
 	held := cmp.Or(*benchSize, 50_000)
 	h.hub.SetLatency(time.Millisecond)
 	r, err := h.restart(t.Context(), held)

@@ -14,16 +14,16 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// owes tells whether a Workload has been evicted and still holds its quota. Giving it back is its owner's work, and the benchmark's
+// hasDebt tells whether a Workload has been evicted and still holds its quota. Giving it back is its owner's work, and the benchmark's
 // Workloads have no other owner than the runner.
-func owes(wl *kueue.Workload) bool {
+func hasDebt(wl *kueue.Workload) bool {
 	is := func(condition string) bool { return meta.IsStatusConditionTrue(wl.Status.Conditions, condition) }
 	return wl.Status.Admission != nil && is(kueue.WorkloadEvicted) && !is(kueue.WorkloadFinished)
 }
 
-// giveBack takes the reservation of an evicted Workload away, as the reconciler of its job would once its pods are gone. A Workload
+// releaseQuota takes the reservation of an evicted Workload away, as the reconciler of its job would once its pods are gone. A Workload
 // that has changed meanwhile is seen again.
-func (r *runner) giveBack(ctx context.Context, wl *kueue.Workload) error {
+func (r *benchRunner) releaseQuota(ctx context.Context, wl *kueue.Workload) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": wl.ResourceVersion},
 		"status":   map[string]any{"admission": nil, "conditions": withoutQuota(wl.Status.Conditions)},

@@ -31,7 +31,7 @@ func evictedWorkload() *kueue.Workload {
 func TestTheRunnerGivesBackTheQuotaOfWhatIsEvicted(t *testing.T) {
 	wl := evictedWorkload()
 	c := fake.NewClientBuilder().WithScheme(installation.Scheme()).WithStatusSubresource(wl).WithObjects(wl).Build()
-	r := &runner{client: c, load: baseline(), book: newBook(1, 1), ending: make(chan struct{}, 1), fail: func(err error) { t.Error(err) }}
+	r := &benchRunner{client: c, load: baseline(), book: newWorkloadLog(1, 1), ending: make(chan struct{}, 1), fail: func(err error) { t.Error(err) }}
 	seen := &kueue.Workload{}
 	read := func() {
 		if err := c.Get(t.Context(), client.ObjectKeyFromObject(wl), seen); err != nil {
@@ -39,7 +39,7 @@ func TestTheRunnerGivesBackTheQuotaOfWhatIsEvicted(t *testing.T) {
 		}
 	}
 	read()
-	r.see(t.Context(), seen)
+	r.recordWorkload(t.Context(), seen)
 	r.settling.Wait()
 	read()
 	conditions := seen.Status.Conditions
@@ -49,7 +49,7 @@ func TestTheRunnerGivesBackTheQuotaOfWhatIsEvicted(t *testing.T) {
 		t.Errorf("admission %v, conditions %+v", seen.Status.Admission, conditions)
 	}
 	version := seen.ResourceVersion
-	r.see(t.Context(), seen)
+	r.recordWorkload(t.Context(), seen)
 	r.settling.Wait()
 	if read(); seen.ResourceVersion != version {
 		t.Error("the quota was given back twice")
@@ -59,8 +59,8 @@ func TestTheRunnerGivesBackTheQuotaOfWhatIsEvicted(t *testing.T) {
 // What hangs is ended and told, and the figures of the others are printed.
 func TestAContestantThatHangsLeavesTheFiguresOfTheOthers(t *testing.T) {
 	hangs := errors.New("nothing happened")
-	list := []contestant{{name: "ours"}, {name: "hangs"}, {name: "the floor"}}
-	results, err := measureAll(t.Context(), list, func(_ context.Context, c contestant) (result, error) {
+	list := []controllerSpec{{name: "ours"}, {name: "hangs"}, {name: "the floor"}}
+	results, err := measureAll(t.Context(), list, func(_ context.Context, c controllerSpec) (result, error) {
 		if c.name == "hangs" {
 			return result{}, hangs
 		}
@@ -79,22 +79,22 @@ func TestAContestantThatHangsLeavesTheFiguresOfTheOthers(t *testing.T) {
 }
 
 func TestARunInWhichNothingMovesIsEnded(t *testing.T) {
-	b := newBook(1, 1)
+	b := newWorkloadLog(1, 1)
 	now := time.Unix(1000, 0)
 	wl := evictedWorkload()
-	b.see(wl, now)
-	if b.stuck(now.Add(idleAfter)) {
+	b.recordUpdate(wl, now)
+	if b.isStuck(now.Add(idleAfter)) {
 		t.Error("it is stuck although something has just happened")
 	}
 	again := wl.DeepCopy()
 	again.ResourceVersion = "2"
-	b.see(again, now.Add(idleAfter))
-	if !b.stuck(now.Add(idleAfter + time.Second)) {
+	b.recordUpdate(again, now.Add(idleAfter))
+	if !b.isStuck(now.Add(idleAfter + time.Second)) {
 		t.Error("a version that changes nothing counts as progress")
 	}
 	meta.SetStatusCondition(&again.Status.Conditions, metav1.Condition{Type: kueue.WorkloadFinished, Status: metav1.ConditionTrue, Reason: "Succeeded"})
-	b.see(again, now.Add(2*idleAfter))
-	if b.stuck(now.Add(2*idleAfter + time.Second)) {
+	b.recordUpdate(again, now.Add(2*idleAfter))
+	if b.isStuck(now.Add(2*idleAfter + time.Second)) {
 		t.Error("an end is no progress")
 	}
 }

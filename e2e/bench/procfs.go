@@ -31,7 +31,7 @@ func readProcess(pid int) (process, error) {
 	if err != nil {
 		return process{}, fmt.Errorf("read process %d: %w", pid, err)
 	}
-	cpu, err := cpuOf(string(stat))
+	cpu, err := parseCPU(string(stat))
 	if err != nil {
 		return process{}, fmt.Errorf("read process %d: %w", pid, err)
 	}
@@ -43,8 +43,8 @@ func readProcess(pid int) (process, error) {
 	return process{name: name, cpu: cpu, peak: kilobytes * 1024}, nil
 }
 
-// cpuOf adds up the times in user and kernel mode of a line of /proc/<pid>/stat.
-func cpuOf(stat string) (time.Duration, error) {
+// parseCPU adds up the times in user and kernel mode of a line of /proc/<pid>/stat.
+func parseCPU(stat string) (time.Duration, error) {
 	_, rest, found := strings.Cut(stat, ") ") // the name may hold blanks
 	fields := strings.Fields(rest)
 	const user, system = 11, 12

@@ -34,12 +34,12 @@ const (
 	finishers = 50
 )
 
-// runner plays everybody but the controller: it creates Workloads on schedule, finishes them when their time is over, and gives back
+// benchRunner plays everybody but the controller: it creates Workloads on schedule, finishes them when their time is over, and gives back
 // their quota when they are evicted.
-type runner struct {
+type benchRunner struct {
 	client client.Client
 	load   load
-	book   *book
+	book   *workloadLog
 	// ending bounds the runs that are being ended.
 	ending chan struct{}
 	// settling are the Workloads whose quota is being given back.
@@ -47,27 +47,27 @@ type runner struct {
 	fail     context.CancelCauseFunc
 }
 
-// play runs the whole load and returns the time from its begin to the last end seen.
-func play(ctx context.Context, config *rest.Config, l load, b *book) (time.Duration, error) {
+// runBenchmark runs the whole load and returns the time from its begin to the last end seen.
+func runBenchmark(ctx context.Context, config *rest.Config, l load, b *workloadLog) (time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c, err := client.New(config, client.Options{Scheme: installation.Scheme()})
 	if err != nil {
 		return 0, fmt.Errorf("client of the runner: %w", err)
 	}
-	r := &runner{client: c, load: l, book: b, ending: make(chan struct{}, finishers), fail: cancel}
-	if err := r.follow(ctx, config); err != nil {
+	r := &benchRunner{client: c, load: l, book: b, ending: make(chan struct{}, finishers), fail: cancel}
+	if err := r.watchWorkloads(ctx, config); err != nil {
 		return 0, err
 	}
 	began := time.Now()
 	if err := r.create(ctx); err != nil {
 		return 0, errors.Join(err, context.Cause(ctx))
 	}
-	return r.await(ctx, began)
+	return r.waitFinished(ctx, began)
 }
 
-// await returns when all Workloads have finished, or nothing has moved for too long.
-func (r *runner) await(ctx context.Context, began time.Time) (time.Duration, error) {
+// waitFinished returns when all Workloads have finished, or nothing has moved for too long.
+func (r *benchRunner) waitFinished(ctx context.Context, began time.Time) (time.Duration, error) {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
 	for {
@@ -77,15 +77,15 @@ func (r *runner) await(ctx context.Context, began time.Time) (time.Duration, err
 		case <-ctx.Done():
 			return 0, fmt.Errorf("%d Workloads have not finished: %w", r.book.unfinished(), context.Cause(ctx))
 		case now := <-look.C:
-			if r.book.stuck(now) {
+			if r.book.isStuck(now) {
 				return 0, fmt.Errorf("no Workload was admitted, evicted or finished for %s, and %d have not finished", idleAfter, r.book.unfinished())
 			}
 		}
 	}
 }
 
-// follow hands every version of a Workload that an informer sees to the book.
-func (r *runner) follow(ctx context.Context, config *rest.Config) error {
+// watchWorkloads hands every version of a Workload that an informer sees to the book.
+func (r *benchRunner) watchWorkloads(ctx context.Context, config *rest.Config) error {
 	seen, err := cache.New(config, cache.Options{Scheme: installation.Scheme(), DefaultTransform: bare})
 	if err != nil {
 		return fmt.Errorf("watch Workloads: %w", err)
@@ -95,8 +95,8 @@ func (r *runner) follow(ctx context.Context, config *rest.Config) error {
 		return fmt.Errorf("watch Workloads: %w", err)
 	}
 	handler := toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { r.see(ctx, o) },
-		UpdateFunc: func(_, o any) { r.see(ctx, o) },
+		AddFunc:    func(o any) { r.recordWorkload(ctx, o) },
+		UpdateFunc: func(_, o any) { r.recordWorkload(ctx, o) },
 	}
 	if _, err := informer.AddEventHandler(handler); err != nil {
 		return fmt.Errorf("watch Workloads: %w", err)
@@ -120,27 +120,27 @@ func bare(object any) (any, error) {
 	return object, nil
 }
 
-// see starts a timer for every run that begins.
-func (r *runner) see(ctx context.Context, object any) {
+// recordWorkload starts a timer for every run that begins.
+func (r *benchRunner) recordWorkload(ctx context.Context, object any) {
 	wl, ok := object.(*kueue.Workload)
 	if !ok {
 		return
 	}
-	run, class := r.book.see(wl, time.Now())
-	if owes(wl) {
-		r.settling.Go(func() { r.within(ctx, func() error { return r.giveBack(ctx, wl) }) })
+	run, class := r.book.recordUpdate(wl, time.Now())
+	if hasDebt(wl) {
+		r.settling.Go(func() { r.withinTime(ctx, func() error { return r.releaseQuota(ctx, wl) }) })
 	}
 	if run == 0 {
 		return
 	}
 	name := wl.Name
 	time.AfterFunc(r.load.classes[class].run, func() {
-		r.within(ctx, func() error { return r.finish(ctx, name, run) })
+		r.withinTime(ctx, func() error { return r.finish(ctx, name, run) })
 	})
 }
 
-// within makes a request when there is a place for it. One that fails ends the benchmark.
-func (r *runner) within(ctx context.Context, request func() error) {
+// withinTime makes a request when there is a place for it. One that fails ends the benchmark.
+func (r *benchRunner) withinTime(ctx context.Context, request func() error) {
 	r.ending <- struct{}{}
 	defer func() { <-r.ending }()
 	if err := request(); err != nil && ctx.Err() == nil {
@@ -150,27 +150,27 @@ func (r *runner) within(ctx context.Context, request func() error) {
 
 // create creates all Workloads, each class of each queue in a row of its own: one after the other, at its interval or as
 // fast as the API server takes them.
-func (r *runner) create(ctx context.Context) error {
+func (r *benchRunner) create(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	places := make(chan struct{}, creators)
 	for cohort := range r.load.cohorts {
 		for queue := range r.load.queues {
 			for i := range r.load.classes {
-				group.Go(func() error { return r.row(ctx, queueName(cohort, queue), i, places) })
+				group.Go(func() error { return r.resultRow(ctx, queueName(cohort, queue), i, places) })
 			}
 		}
 	}
 	return group.Wait()
 }
 
-func (r *runner) row(ctx context.Context, queue string, index int, places chan struct{}) error {
+func (r *benchRunner) resultRow(ctx context.Context, queue string, index int, places chan struct{}) error {
 	c := r.load.classes[index]
 	ticker := time.NewTicker(c.every)
 	defer ticker.Stop()
 	for i := range c.count {
-		wl := workloadOf(fmt.Sprintf("%s-%s-%d", queue, c.name, i), queue, c)
+		wl := workloadName(fmt.Sprintf("%s-%s-%d", queue, c.name, i), queue, c)
 		places <- struct{}{}
-		r.book.creating(wl.Name, index, time.Now())
+		r.book.recordCreation(wl.Name, index, time.Now())
 		err := persist(ctx, func() error { return r.client.Create(ctx, wl) })
 		<-places
 		if client.IgnoreAlreadyExists(err) != nil {
@@ -201,7 +201,7 @@ func persist(ctx context.Context, write func() error) error {
 	return err
 }
 
-func workloadOf(name, queue string, c class) *kueue.Workload {
+func workloadName(name, queue string, c workloadClass) *kueue.Workload {
 	return &kueue.Workload{
 		ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: name},
 		Spec: kueue.WorkloadSpec{
@@ -220,7 +220,7 @@ func workloadOf(name, queue string, c class) *kueue.Workload {
 }
 
 // finish ends a Workload as its job's controller would, unless it has been evicted since it was admitted.
-func (r *runner) finish(ctx context.Context, name string, run int) error {
+func (r *benchRunner) finish(ctx context.Context, name string, run int) error {
 	if !r.book.running(name, run) {
 		return nil
 	}

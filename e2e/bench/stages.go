@@ -10,8 +10,8 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-// figures are what one traffic of Jobs cost with one contestant.
-type figures struct {
+// trafficResult are what one traffic of Jobs cost with one contestant.
+type trafficResult struct {
 	contestant string
 	traffic    traffic
 	workers    int
@@ -22,15 +22,15 @@ type figures struct {
 	// that were seen to run on two.
 	single, chosen, twice int
 	// dispatch is what was spent until all ran, finish what came after that.
-	dispatch, finish spent
+	dispatch, finish meterDifference
 	// hubPeak and workerPeak are the most memory that the hub's program and the greediest worker's ever had, in bytes.
 	hubPeak, workerPeak int64
 	// idle are the calls while nothing happened.
-	idle spent
+	idle meterDifference
 }
 
-// spent is the difference of two meters.
-type spent struct {
+// meterDifference is the difference of two meters.
+type meterDifference struct {
 	cpu map[string]time.Duration
 	// hub and workers are the requests of the programs on the hub and in sum on the workers; others those of everybody else
 	// but the runner.
@@ -38,8 +38,8 @@ type spent struct {
 	others                              int
 }
 
-// arenaMeter is what the counters of all clusters show at one time.
-type arenaMeter struct {
+// fleetMeter is what the counters of all clusters show at one time.
+type fleetMeter struct {
 	writes, reads [][]clusters.WriteCount
 	cpu           map[string]time.Duration
 	peaks         []int64
@@ -51,9 +51,9 @@ const (
 	cpuRunner                      = "runner"
 )
 
-func (a *arena) meter() (arenaMeter, error) {
-	m := arenaMeter{cpu: map[string]time.Duration{}}
-	for _, p := range a.parties() {
+func (a *clusterFleet) meter() (fleetMeter, error) {
+	m := fleetMeter{cpu: map[string]time.Duration{}}
+	for _, p := range a.clusterPrograms() {
 		writes, err := p.WriteCounts()
 		if err != nil {
 			return m, err
@@ -82,14 +82,14 @@ func (a *arena) meter() (arenaMeter, error) {
 	return m, err
 }
 
-func (m *arenaMeter) add(name string, pid int) (int64, error) {
+func (m *fleetMeter) add(name string, pid int) (int64, error) {
 	p, err := readProcess(pid)
 	m.cpu[name] += p.cpu
 	return p.peak, err
 }
 
 // requests is how many were counted in all, by which one sees that nothing happens any more.
-func (m *arenaMeter) requests() int {
+func (m *fleetMeter) requests() int {
 	n := 0
 	for _, site := range append(m.writes, m.reads...) {
 		for _, w := range site {
@@ -101,15 +101,15 @@ func (m *arenaMeter) requests() int {
 	return n
 }
 
-// settle returns a meter once next to no request has been made for a while: a probe now and then is no work.
-func (a *arena) settle(ctx context.Context) (arenaMeter, error) {
+// waitIdle returns a meter once next to no request has been made for a while: a probe now and then is no work.
+func (a *clusterFleet) waitIdle(ctx context.Context) (fleetMeter, error) {
 	const quiet, patience, probes = 2 * time.Second, 45 * time.Second, 2
 	last, err := a.meter()
 	for began := time.Now(); err == nil && time.Since(began) < patience; {
 		if err := pause(ctx, quiet); err != nil {
 			return last, err
 		}
-		var next arenaMeter
+		var next fleetMeter
 		next, err = a.meter()
 		if next.requests()-last.requests() <= probes*len(a.workers) {
 			return next, err
@@ -129,9 +129,9 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// since is what was spent between two meters.
-func (m *arenaMeter) since(before arenaMeter) spent {
-	s := spent{cpu: map[string]time.Duration{}}
+// spentSince is what was spent between two meters.
+func (m *fleetMeter) spentSince(before fleetMeter) meterDifference {
+	s := meterDifference{cpu: map[string]time.Duration{}}
 	for name, cpu := range m.cpu {
 		s.cpu[name] = cpu - before.cpu[name]
 	}
@@ -194,16 +194,16 @@ func sum(costs []cost) int {
 	return n
 }
 
-// drive sends the traffic and measures.
-func drive(ctx context.Context, a *arena, t traffic) (figures, error) {
+// runTraffic sends the traffic and measures.
+func runTraffic(ctx context.Context, a *clusterFleet, t traffic) (trafficResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	f := figures{traffic: t, workers: len(a.workers)}
-	s := newScene()
-	if err := s.follow(ctx, a); err != nil {
+	f := trafficResult{traffic: t, workers: len(a.workers)}
+	s := newJobLog()
+	if err := s.watchAll(ctx, a); err != nil {
 		return f, err
 	}
-	before, err := a.settle(ctx)
+	before, err := a.waitIdle(ctx)
 	if err != nil {
 		return f, err
 	}
@@ -211,46 +211,46 @@ func drive(ctx context.Context, a *arena, t traffic) (figures, error) {
 		return f, err
 	}
 	names := t.names()
-	if err := waitProgress(ctx, "Jobs to run", s.lacking(names, func(p *span) bool { return p.worker != nil })); err != nil {
+	if err := waitProgress(ctx, "Jobs to run", s.missingJobs(names, func(p *jobTimes) bool { return p.worker != nil })); err != nil {
 		return f, err
 	}
-	dispatched, err := a.settle(ctx)
+	dispatched, err := a.waitIdle(ctx)
 	if err != nil {
 		return f, err
 	}
-	f.dispatch = dispatched.since(before)
-	if err := f.rest(ctx, a, s); err != nil {
+	f.dispatch = dispatched.spentSince(before)
+	if err := f.measureIdle(ctx, a, s); err != nil {
 		return f, err
 	}
-	f.tell(s)
-	return f, a.died()
+	f.printLine(s)
+	return f, a.exitedProgram()
 }
 
-// rest watches the Jobs run, if the traffic says so, and ends them.
-func (f *figures) rest(ctx context.Context, a *arena, s *scene) error {
+// measureIdle watches the Jobs run, if the traffic says so, and ends them.
+func (f *trafficResult) measureIdle(ctx context.Context, a *clusterFleet, s *jobLog) error {
 	names := f.traffic.names()
 	if f.traffic.idle > 0 {
-		if err := f.watchIdle(ctx, a, s); err != nil {
+		if err := f.countIdleCalls(ctx, a, s); err != nil {
 			return err
 		}
 	}
-	before, err := a.settle(ctx)
+	before, err := a.waitIdle(ctx)
 	if err != nil {
 		return err
 	}
 	if f.traffic.fill == 0 {
-		if err := s.play(ctx, names, true); err != nil {
+		if err := s.runWorkers(ctx, names, true); err != nil {
 			return err
 		}
 	}
-	if err := waitProgress(ctx, "Jobs to finish and their copies to go", s.lacking(names, func(p *span) bool { return p.finished && p.gone })); err != nil {
+	if err := waitProgress(ctx, "Jobs to finish and their copies to go", s.missingJobs(names, func(p *jobTimes) bool { return p.finished && p.gone })); err != nil {
 		return err
 	}
-	after, err := a.settle(ctx)
+	after, err := a.waitIdle(ctx)
 	if err != nil {
 		return err
 	}
-	f.finish = after.since(before)
+	f.finish = after.spentSince(before)
 	f.hubPeak = after.peaks[0]
 	for _, peak := range after.peaks[1:] {
 		f.workerPeak = max(f.workerPeak, peak)
@@ -258,12 +258,12 @@ func (f *figures) rest(ctx context.Context, a *arena, s *scene) error {
 	return nil
 }
 
-// watchIdle counts the calls while all Jobs run and nothing happens.
-func (f *figures) watchIdle(ctx context.Context, a *arena, s *scene) error {
-	if err := s.play(ctx, f.traffic.names(), false); err != nil {
+// countIdleCalls counts the calls while all Jobs run and nothing happens.
+func (f *trafficResult) countIdleCalls(ctx context.Context, a *clusterFleet, s *jobLog) error {
+	if err := s.runWorkers(ctx, f.traffic.names(), false); err != nil {
 		return err
 	}
-	before, err := a.settle(ctx)
+	before, err := a.waitIdle(ctx)
 	if err != nil {
 		return err
 	}
@@ -271,22 +271,22 @@ func (f *figures) watchIdle(ctx context.Context, a *arena, s *scene) error {
 		return err
 	}
 	after, err := a.meter()
-	f.idle = after.since(before)
+	f.idle = after.spentSince(before)
 	return err
 }
 
-// lacking counts the names whose span is not as it should be.
-func (s *scene) lacking(names []string, is func(*span) bool) func() (int, error) {
-	return func() (int, error) { return s.count(names, func(p *span) bool { return !is(p) }), nil }
+// missingJobs counts the names whose span is not as it should be.
+func (s *jobLog) missingJobs(names []string, is func(*jobTimes) bool) func() (int, error) {
+	return func() (int, error) { return s.count(names, func(p *jobTimes) bool { return !is(p) }), nil }
 }
 
-// tell takes from the scene what it has seen of the Jobs.
-func (f *figures) tell(s *scene) {
+// printLine takes from the scene what it has seen of the Jobs.
+func (f *trafficResult) printLine(s *jobLog) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var first, last time.Time
 	for _, name := range f.traffic.names() {
-		p := s.of(name)
+		p := s.lookup(name)
 		f.waits = append(f.waits, p.resumed.Sub(p.created))
 		if first.IsZero() || p.created.Before(first) {
 			first = p.created
@@ -304,7 +304,7 @@ func (f *figures) tell(s *scene) {
 	f.wall, f.twice = last.Sub(first), s.twice
 }
 
-// label names the run in a table.
-func (f *figures) label() string {
+// nameLabel names the run in a table.
+func (f *trafficResult) nameLabel() string {
 	return fmt.Sprintf("%s, %d workers, %s", f.contestant, f.workers, f.traffic.name)
 }

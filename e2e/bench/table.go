@@ -12,7 +12,7 @@ import (
 // that depend on the size of the load are compared only when it was run as a whole.
 func printResults(out io.Writer, l load, whole bool, results []result) error {
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	sheet := &sheet{load: l, whole: whole, results: results}
+	sheet := &resultTable{load: l, whole: whole, results: results}
 	lines := append([]string{sheet.title()}, sheet.lines()...)
 	if _, err := fmt.Fprintln(table, strings.Join(lines, "\n")); err != nil {
 		return err
@@ -28,13 +28,13 @@ func printResults(out io.Writer, l load, whole bool, results []result) error {
 	return nil
 }
 
-type sheet struct {
+type resultTable struct {
 	load    load
 	whole   bool
 	results []result
 }
 
-func (s *sheet) title() string {
+func (s *resultTable) title() string {
 	cells := []string{""}
 	for _, r := range s.results {
 		cells = append(cells, r.contestant)
@@ -46,7 +46,7 @@ func (s *sheet) title() string {
 }
 
 // row is a line of the sheet: a figure of each result, the reference and the target for it.
-func (s *sheet) row(name string, of func(result) float64, format string, stock float64, target string) string {
+func (s *resultTable) row(name string, of func(result) float64, format string, stock float64, target string) string {
 	cells := []string{name}
 	for _, r := range s.results {
 		cells = append(cells, fmt.Sprintf(format, of(r)))
@@ -58,14 +58,14 @@ func (s *sheet) row(name string, of func(result) float64, format string, stock f
 	return strings.Join(cells, "\t")
 }
 
-func (s *sheet) lines() []string {
-	var ref reference
+func (s *resultTable) lines() []string {
+	var ref stockReference
 	if s.load.reference != nil {
 		ref = *s.load.reference
 	}
 	sized := ref
 	if !s.whole {
-		sized = reference{}
+		sized = stockReference{}
 	}
 	n := float64(s.load.workloads())
 	lines := []string{

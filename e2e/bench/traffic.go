@@ -37,7 +37,7 @@ func (t traffic) names() []string {
 }
 
 // send submits all Jobs as the traffic says and returns when the last is created.
-func (t traffic) send(ctx context.Context, a *arena, s *scene) error {
+func (t traffic) send(ctx context.Context, a *clusterFleet, s *jobLog) error {
 	if t.fill > 0 {
 		return t.sendFilling(ctx, a, s)
 	}
@@ -50,7 +50,7 @@ func (t traffic) send(ctx context.Context, a *arena, s *scene) error {
 		pace = ticker.C
 	}
 	for _, name := range t.names() {
-		group.Go(func() error { return s.submit(groupCtx, a, queuedJob(name, wide, 1)) })
+		group.Go(func() error { return s.submit(groupCtx, a, queuedJob(name, unlimitedQueue, 1)) })
 		if pace == nil {
 			continue
 		}
@@ -65,42 +65,42 @@ func (t traffic) send(ctx context.Context, a *arena, s *scene) error {
 
 // sendFilling keeps the quota filled to the fraction. Cores count from the Job's creation until the hub says that it has
 // finished, so that the load is never more than was asked for.
-func (t traffic) sendFilling(ctx context.Context, a *arena, s *scene) error {
+func (t traffic) sendFilling(ctx context.Context, a *clusterFleet, s *jobLog) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.mu.Lock()
 	s.resumed = func(name string) {
 		time.AfterFunc(t.run, func() {
-			if err := s.playJob(ctx, name, true); err != nil && ctx.Err() == nil {
+			if err := s.runJob(ctx, name, true); err != nil && ctx.Err() == nil {
 				cancel(err)
 			}
 		})
 	}
 	s.mu.Unlock()
-	limit := int(t.fill * float64(tightCores*len(a.workers)))
+	limit := int(t.fill * float64(limitedCores*len(a.workers)))
 	random := rand.New(rand.NewPCG(1, 2))
 	under := map[string]int{}
 	for _, name := range t.names() {
 		cores := sizes()[random.IntN(len(sizes()))]
-		if err := s.makeRoom(ctx, under, limit-cores); err != nil {
+		if err := s.waitForCores(ctx, under, limit-cores); err != nil {
 			return errors.Join(err, context.Cause(ctx))
 		}
 		under[name] = cores
-		if err := s.submit(ctx, a, queuedJob(name, tight, cores)); err != nil {
+		if err := s.submit(ctx, a, queuedJob(name, limitedQueue, cores)); err != nil {
 			return err
 		}
 	}
-	return s.makeRoom(ctx, under, 0)
+	return s.waitForCores(ctx, under, 0)
 }
 
-// makeRoom waits until those of the Jobs that have not finished have no more cores than the limit, and drops the others.
-func (s *scene) makeRoom(ctx context.Context, under map[string]int, limit int) error {
+// waitForCores waits until those of the Jobs that have not finished have no more cores than the limit, and drops the others.
+func (s *jobLog) waitForCores(ctx context.Context, under map[string]int, limit int) error {
 	return waitProgress(ctx, "room", func() (int, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		cores := 0
 		for name, n := range under {
-			if s.of(name).finished {
+			if s.lookup(name).finished {
 				delete(under, name)
 				continue
 			}

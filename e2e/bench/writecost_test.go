@@ -58,16 +58,16 @@ func TestWriteCostBench(t *testing.T) {
 	}
 	table := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "write\tkube-apiserver CPU\tetcd CPU")
-	for _, way := range ways() {
+	for _, way := range writeMethods() {
 		list := make([]*kueue.Workload, *benchWrites)
 		for i := range list {
-			list[i] = workloadOf(fmt.Sprintf("%s-%d", way.name, i), "q", baseline().classes[0])
+			list[i] = workloadName(fmt.Sprintf("%s-%d", way.name, i), "q", baseline().classes[0])
 		}
 		if way.name != "create" {
-			each(t, list, func(wl *kueue.Workload) error { return c.Create(ctx, wl) })
+			forEach(t, list, func(wl *kueue.Workload) error { return c.Create(ctx, wl) })
 		}
 		before := controlPlane(t, cluster)
-		each(t, list, func(wl *kueue.Workload) error { return way.write(ctx, c, wl) })
+		forEach(t, list, func(wl *kueue.Workload) error { return way.write(ctx, c, wl) })
 		after := controlPlane(t, cluster)
 		per := func(name string) time.Duration { return (after[name] - before[name]) / time.Duration(len(list)) }
 		fmt.Fprintf(table, "%s\t%s\t%s\n", way.name, per("kube-apiserver"), per("etcd"))
@@ -77,7 +77,7 @@ func TestWriteCostBench(t *testing.T) {
 	}
 }
 
-func each(t *testing.T, list []*kueue.Workload, do func(*kueue.Workload) error) {
+func forEach(t *testing.T, list []*kueue.Workload, do func(*kueue.Workload) error) {
 	t.Helper()
 	group := errgroup.Group{}
 	group.SetLimit(8)
@@ -102,13 +102,13 @@ func controlPlane(t *testing.T, cluster *clusters.Cluster) map[string]time.Durat
 	return cpu
 }
 
-type way struct {
+type writeMethod struct {
 	name  string
 	write func(ctx context.Context, c client.Client, wl *kueue.Workload) error
 }
 
-func ways() []way {
-	return []way{
+func writeMethods() []writeMethod {
+	return []writeMethod{
 		{"create", func(ctx context.Context, c client.Client, wl *kueue.Workload) error { return c.Create(ctx, wl) }},
 		{"apply", func(ctx context.Context, c client.Client, wl *kueue.Workload) error {
 			return kube.ApplyAdmission(ctx, c, admitted(wl))

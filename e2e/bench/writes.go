@@ -10,8 +10,8 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-// programOf names who made a write: Switchyard's program beside the cluster, the hub from afar, or nobody of ours.
-func programOf(w clusters.Write) (string, bool) {
+// programName names who made a write: Switchyard's program beside the cluster, the hub from afar, or nobody of ours.
+func programName(w clusters.Write) (string, bool) {
 	switch {
 	case strings.HasPrefix(w.User, "switchyard-"):
 		return strings.TrimPrefix(w.User, "switchyard-"), true
@@ -23,7 +23,7 @@ func programOf(w clusters.Write) (string, bool) {
 
 // costsBetween are the writes that Switchyard made on a cluster between two counts, failed ones marked as such.
 func costsBetween(before, after []clusters.WriteCount) []cost {
-	return differ(before, after, programOf)
+	return differ(before, after, programName)
 }
 
 // writesBetween are all writes between two counts by user, except the Workloads that the runner created.

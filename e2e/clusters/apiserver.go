@@ -143,7 +143,7 @@ func (c *Cluster) StartAPIServer(ctx context.Context) error {
 	if c.apiserver != nil {
 		return fmt.Errorf("the API server of %s has been started already", c.Name)
 	}
-	if err := c.mendAuditLog(); err != nil {
+	if err := c.repairAuditLog(); err != nil {
 		return err
 	}
 	process, err := StartProcess(Command{

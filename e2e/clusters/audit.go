@@ -76,9 +76,9 @@ func (c *Cluster) requestCounts(counted func(verb string) bool) ([]WriteCount, e
 	return counts, nil
 }
 
-// mendAuditLog cuts off the line that a server which was killed in the middle of a write left without its end, so that
+// repairAuditLog cuts off the line that a server which was killed in the middle of a write left without its end, so that
 // the next server's first line is its own. What the line was about has or has not been done; nobody was told.
-func (c *Cluster) mendAuditLog() error {
+func (c *Cluster) repairAuditLog() error {
 	log, err := os.ReadFile(c.auditLog())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -122,12 +122,12 @@ func countRequests(log io.Reader, counted func(verb string) bool) ([]WriteCount,
 			return nil, err
 		}
 		if event.Object != nil && counted(event.Verb) {
-			counts[writeOf(event)]++
+			counts[parseWrite(event)]++
 		}
 	}
 }
 
-func writeOf(event auditEvent) Write {
+func parseWrite(event auditEvent) Write {
 	agent, _, _ := strings.Cut(event.UserAgent, "/")
 	resource := event.Object.Resource
 	if event.Object.Subresource != "" {

@@ -44,7 +44,7 @@ func (c *Cluster) Restore(ctx context.Context, b Backup) error {
 	if err := c.replaceData(b); err != nil {
 		return fmt.Errorf("restore %s: %w", c.Name, err)
 	}
-	if err := c.again(0); err != nil {
+	if err := c.restart(0); err != nil {
 		return err
 	}
 	if err := c.waitForEtcd(ctx, c.processes[0]); err != nil {
@@ -54,7 +54,7 @@ func (c *Cluster) Restore(ctx context.Context, b Backup) error {
 		return err
 	}
 	for i := 1; i < len(c.processes); i++ {
-		if err := c.again(i); err != nil {
+		if err := c.restart(i); err != nil {
 			return err
 		}
 	}
@@ -78,8 +78,8 @@ func (c *Cluster) replaceData(b Backup) error {
 	})
 }
 
-// again starts a component that has ended once more.
-func (c *Cluster) again(i int) error {
+// restart starts a component that has ended once more.
+func (c *Cluster) restart(i int) error {
 	process, err := StartProcess(c.processes[i].command)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) int {
 	if os.Getenv(childVariable) != "" {
-		return beParent()
+		return runAsParent()
 	}
 	began := time.Now()
 	c, err := clusters.Start(context.Background(), clusters.Options{

@@ -84,7 +84,7 @@ func (c *Cluster) InstallCRDs(ctx context.Context, crds []*apiextensionsv1.Custo
 			if err != nil {
 				return err
 			}
-			return established(got)
+			return isEstablished(got)
 		})
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ func (c *Cluster) InstallCRDs(ctx context.Context, crds []*apiextensionsv1.Custo
 	return nil
 }
 
-func established(crd *apiextensionsv1.CustomResourceDefinition) error {
+func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) error {
 	for _, condition := range crd.Status.Conditions {
 		if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
 			return nil

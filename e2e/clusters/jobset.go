@@ -78,7 +78,7 @@ func (c *Cluster) runJobSetController(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = waitFor(ctx, process, "readiness", func(ctx context.Context) error { return getOK(ctx, "http://"+health.Addr()+"/readyz") })
+	err = waitFor(ctx, process, "readiness", func(ctx context.Context) error { return waitForOK(ctx, "http://"+health.Addr()+"/readyz") })
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func readYAML(path string, into any) error {
 	return nil
 }
 
-func getOK(ctx context.Context, url string) error {
+func waitForOK(ctx context.Context, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 // processes that made, and waits for its end.
 const childVariable = "SWITCHYARD_TEST_PARENT"
 
-func beParent() int {
+func runAsParent() int {
 	c, err := clusters.Start(context.Background(), clusters.Options{
 		Name:  "orphans",
 		Dir:   os.Getenv(childVariable),
@@ -63,12 +63,12 @@ func TestKillingTheParentLeavesNoProcess(t *testing.T) {
 		t.Fatalf("the parent started processes %v (%v); want etcd, API server, controllers, scheduler and kwok", pids, decodeErr)
 	}
 	for _, pid := range pids {
-		eventually(t, fmt.Sprintf("process %d is gone", pid), func() error { return gone(pid) })
+		eventually(t, fmt.Sprintf("process %d is gone", pid), func() error { return hasExited(pid) })
 	}
 }
 
-// gone also takes a process for gone that has ended and that whoever inherited it has not waited for yet.
-func gone(pid int) error {
+// hasExited also takes a process for gone that has ended and that whoever inherited it has not waited for yet.
+func hasExited(pid int) error {
 	if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
 		return nil
 	}

@@ -113,8 +113,8 @@ func ignoreExists(err error) error {
 	return err
 }
 
-// Through is a kubeconfig that reaches its server at another address of this machine, "host:port": that of a proxy.
-func Through(kubeconfig []byte, address string) ([]byte, error) {
+// ThroughProxy is a kubeconfig that reaches its server at another address of this machine, "host:port": that of a proxy.
+func ThroughProxy(kubeconfig []byte, address string) ([]byte, error) {
 	config, err := clientcmd.Load(kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig through %s: %w", address, err)

@@ -74,8 +74,8 @@ func YAML(file string) (string, error) {
 	return "", fmt.Errorf("%s: no block is marked yaml", file)
 }
 
-// fence is a fenced block of any kind; line is that of the first line in it.
-type fence struct {
+// codeFence is a fenced block of any kind; line is that of the first line in it.
+type codeFence struct {
 	info, body string
 	line       int
 	closed     bool
@@ -84,15 +84,15 @@ type fence struct {
 const marker = "```"
 
 // fences are the fenced blocks of a text; those of lists are indented, with what is in them.
-func fences(text string) []fence {
-	var found []fence
+func fences(text string) []codeFence {
+	var found []codeFence
 	open, indent := false, ""
 	for i, line := range strings.Split(text, "\n") {
 		trimmed := strings.TrimLeft(line, " ")
 		switch {
 		case !open && strings.HasPrefix(trimmed, marker):
 			open, indent = true, line[:len(line)-len(trimmed)]
-			found = append(found, fence{info: strings.TrimSpace(trimmed[len(marker):]), line: i + 2})
+			found = append(found, codeFence{info: strings.TrimSpace(trimmed[len(marker):]), line: i + 2})
 		case open && strings.TrimSpace(line) == marker:
 			open = false
 			found[len(found)-1].closed = true

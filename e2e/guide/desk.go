@@ -11,8 +11,8 @@ import (
 	"switchyard.dev/e2e/clusters"
 )
 
-// Desk is what a reader of guides has before the first command.
-type Desk struct {
+// CommandEnv is what a reader of guides has before the first command.
+type CommandEnv struct {
 	// Contexts are the clusters that the reader administers, by the names of their contexts.
 	Contexts map[string]*clusters.Cluster
 	// Current is the current context; empty for none.
@@ -24,8 +24,8 @@ type Desk struct {
 	Programs map[string]string
 }
 
-// Lay puts everything into a directory that is the reader's alone: home, working directory, kubeconfig and programs.
-func (d Desk) Lay(dir string) (Shell, error) {
+// Setup puts everything into a directory that is the reader's alone: home, working directory, kubeconfig and programs.
+func (d CommandEnv) Setup(dir string) (Shell, error) {
 	bin, work := filepath.Join(dir, "bin"), filepath.Join(dir, "work")
 	for _, made := range []string{bin, work} {
 		if err := os.MkdirAll(made, 0o700); err != nil {
@@ -51,7 +51,7 @@ func (d Desk) Lay(dir string) (Shell, error) {
 }
 
 // writeKubeconfig writes a file with an administrator of every cluster.
-func (d Desk) writeKubeconfig(file string) error {
+func (d CommandEnv) writeKubeconfig(file string) error {
 	all := clientcmdapi.NewConfig()
 	for name, c := range d.Contexts {
 		data, err := c.UserKubeconfig("administrator", "system:masters")

@@ -62,12 +62,12 @@ func matches(want, got []string) bool {
 	case want[0] == "...":
 		return matches(want[1:], got) || len(got) > 0 && matches(want, got[1:])
 	default:
-		return len(got) > 0 && like(want[0], got[0]) && matches(want[1:], got[1:])
+		return len(got) > 0 && matchesPattern(want[0], got[0]) && matches(want[1:], got[1:])
 	}
 }
 
-// like tells whether a line is as shown.
-func like(shown, line string) bool {
+// matchesPattern tells whether a line is as shown.
+func matchesPattern(shown, line string) bool {
 	parts := strings.Split(shown, "...")
 	for i, part := range parts {
 		parts[i] = regexp.QuoteMeta(part)

@@ -13,10 +13,10 @@ import (
 	"switchyard.dev/e2e/guide"
 )
 
-const fence = "```"
+const codeFence = "```"
 
 // fenced is Markdown in which ”' stands for the fence.
-func fenced(text string) string { return strings.ReplaceAll(text, "'''", fence) }
+func fenced(text string) string { return strings.ReplaceAll(text, "'''", codeFence) }
 
 func TestTheBlocksOfAGuideAreReadInOrderWithWhatTheyPrint(t *testing.T) {
 	got, err := guide.Blocks(fenced(`# Guide
@@ -126,7 +126,7 @@ func TestTheDeskShowsProgramsAndTree(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(tree, "file"), []byte("content\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	shell, err := guide.Desk{Tree: tree, Shows: []string{"file"}, Programs: map[string]string{"say": "/bin/echo"}}.Lay(t.TempDir())
+	shell, err := guide.CommandEnv{Tree: tree, Shows: []string{"file"}, Programs: map[string]string{"say": "/bin/echo"}}.Setup(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func Prepare(o Options) (*Program, error) {
 func writeAccess(o Options, name string) (string, error) {
 	kubeconfig, err := o.Cluster.UserKubeconfig(userOf(filepath.Base(o.Binary)))
 	if err == nil && o.Server != "" {
-		kubeconfig, err = clusters.Through(kubeconfig, o.Server)
+		kubeconfig, err = clusters.ThroughProxy(kubeconfig, o.Server)
 	}
 	if err != nil {
 		return "", err
@@ -202,8 +202,8 @@ func (p *Program) Ended() (bool, error) {
 	return p.ended, p.endErr
 }
 
-// leave ends supervision and returns the process that runs, or ran last; nil before the first start.
-func (p *Program) leave() *clusters.Process {
+// endSupervision ends supervision and returns the process that runs, or ran last; nil before the first start.
+func (p *Program) endSupervision() *clusters.Process {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.wanted != nil {
@@ -248,9 +248,9 @@ func (p *Program) WaitReady(ctx context.Context) error {
 }
 
 // Ready tells whether the program answers on its readiness endpoint now.
-func (p *Program) Ready(ctx context.Context) bool { return answers(ctx, p.Health+"/readyz") }
+func (p *Program) Ready(ctx context.Context) bool { return isAnswering(ctx, p.Health+"/readyz") }
 
-func answers(ctx context.Context, url string) bool {
+func isAnswering(ctx context.Context, url string) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return false
@@ -263,7 +263,7 @@ func answers(ctx context.Context, url string) bool {
 }
 
 // Kill ends the program as a crash would, with SIGKILL, and does not start it again.
-func (p *Program) Kill() error { return p.leave().Kill() }
+func (p *Program) Kill() error { return p.endSupervision().Kill() }
 
 // Pause stops the program in its tracks (SIGSTOP), as a machine does that hangs, until Resume.
 func (p *Program) Pause() error { return p.current().Signal(syscall.SIGSTOP) }
@@ -273,7 +273,7 @@ func (p *Program) Resume() error { return p.current().Signal(syscall.SIGCONT) }
 
 // Stop asks the program to end and kills it if it does not within the grace.
 func (p *Program) Stop() error {
-	process := p.leave()
+	process := p.endSupervision()
 	if process == nil {
 		return nil
 	}

@@ -53,7 +53,7 @@ func WorkerAccess(ctx context.Context, worker *clusters.Cluster) ([]byte, error)
 func Register(ctx context.Context, hub, worker *clusters.Cluster, address string) error {
 	kubeconfig, err := WorkerAccess(ctx, worker)
 	if err == nil && address != "" {
-		kubeconfig, err = clusters.Through(kubeconfig, address)
+		kubeconfig, err = clusters.ThroughProxy(kubeconfig, address)
 	}
 	if err != nil {
 		return err

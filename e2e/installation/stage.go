@@ -48,9 +48,9 @@ type StageOptions struct {
 // connectTimeout is how long Raise waits for the hub to connect to its workers.
 const connectTimeout = 30 * time.Second
 
-// Raise starts clusters and programs side by side and registers the workers at the hub. After an error nothing is left
+// StartStage starts clusters and programs side by side and registers the workers at the hub. After an error nothing is left
 // running. Certificates of the clusters and lives of the processes do not depend on ctx, only the waiting does.
-func Raise(ctx context.Context, o StageOptions) (*Stage, error) {
+func StartStage(ctx context.Context, o StageOptions) (*Stage, error) {
 	started, err := clusters.StartAll(ctx, append([]clusters.Options{o.Hub}, o.Workers...)...)
 	if err != nil {
 		return nil, err

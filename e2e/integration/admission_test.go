@@ -18,7 +18,7 @@ var _ = Describe("A cluster that speaks of admission as it used to", Ordered, Co
 	var old *installation.Site
 
 	BeforeAll(func(ctx SpecContext) {
-		old = raiseAlone(ctx, "old", 1, map[string]any{"featureGates": map[string]any{"UnadmittedWorkloadsObservability": false}})
+		old = startSingleCluster(ctx, "old", 1, map[string]any{"featureGates": map[string]any{"UnadmittedWorkloadsObservability": false}})
 	}, NodeTimeout(5*time.Minute))
 
 	It("gives a waiting job the reasons of old, and admits it when it may", func(ctx SpecContext) {

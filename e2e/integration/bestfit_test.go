@@ -110,7 +110,7 @@ var _ = Describe("The best-fit dispatcher", Ordered, ContinueOnFailure, Serial, 
 		expectReported(ctx, full, 0, 8)
 		expectReported(ctx, listing, 1, 8)
 
-		otherHub{name: "hub-best-fit", configuration: alone(map[string]any{"dispatcherName": switchyard.BestFitDispatcherName})}.takePlace(ctx)
+		otherHub{name: "hub-best-fit", configuration: runAlone(map[string]any{"dispatcherName": switchyard.BestFitDispatcherName})}.takeOver(ctx)
 		By("waiting until it knows both workers")
 		for i, t := range only {
 			expectBestOn(ctx, t.job("train", 1, "100ms"), workers[i].Name, workers[i].Name)
@@ -150,7 +150,7 @@ var _ = Describe("The best-fit dispatcher", Ordered, ContinueOnFailure, Serial, 
 		other := newTeam(ctx, 8)
 		expectReported(ctx, other, 8, 8)
 		Eventually(firstChoice(ctx, other)).WithContext(ctx).Should(Equal("w1"))
-		mark(ctx, w2, switchyard.WeightAnnotation, "50")
+		setAnnotation(ctx, w2, switchyard.WeightAnnotation, "50")
 		Eventually(firstChoice(ctx, other)).WithContext(ctx).Should(Equal("w2"))
 		expectNothingLeft(ctx, choosy)
 	})

@@ -98,14 +98,14 @@ func valueOrNull(value string) *string {
 	return ptr.To(value)
 }
 
-// mark gives the hub's object of a worker an annotation, until the end of the spec at most.
-func mark(ctx context.Context, w *installation.Site, key, value string) {
+// setAnnotation gives the hub's object of a worker an annotation, until the end of the spec at most.
+func setAnnotation(ctx context.Context, w *installation.Site, key, value string) {
 	GinkgoHelper()
 	annotate(ctx, hub, registered(w), key, value)
-	DeferCleanup(unmark, w, key)
+	DeferCleanup(removeAnnotation, w, key)
 }
 
-func unmark(ctx context.Context, w *installation.Site, key string) {
+func removeAnnotation(ctx context.Context, w *installation.Site, key string) {
 	GinkgoHelper()
 	annotate(ctx, hub, registered(w), key, "")
 }

@@ -39,9 +39,9 @@ func relist(ctx context.Context, t team, listed ...string) {
 	Expect(hub.Patch(ctx, config, client.MergeFrom(before))).To(Succeed())
 }
 
-// pointTo makes a team's check use a MultiKueueConfig of another name, which lists those workers. Of it there is what the spec
+// switchConfig makes a team's check use a MultiKueueConfig of another name, which lists those workers. Of it there is what the spec
 // leaves until its end.
-func pointTo(ctx context.Context, t team, name string, listed ...string) *kueue.MultiKueueConfig {
+func switchConfig(ctx context.Context, t team, name string, listed ...string) *kueue.MultiKueueConfig {
 	GinkgoHelper()
 	config := &kueue.MultiKueueConfig{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: kueue.MultiKueueConfigSpec{Clusters: listed}}
 	Expect(hub.Create(ctx, config)).To(Succeed())
@@ -90,8 +90,8 @@ func (t team) runAndWait(ctx context.Context) (runs, waits *batchv1.Job) {
 	return runs, waits
 }
 
-// letEnd lets the pod of an unending job end that runs on a worker.
-func letEnd(ctx context.Context, w *installation.Site, job *batchv1.Job) {
+// endJob lets the pod of an unending job end that runs on a worker.
+func endJob(ctx context.Context, w *installation.Site, job *batchv1.Job) {
 	GinkgoHelper()
 	var list corev1.PodList
 	Expect(w.List(ctx, &list, client.InNamespace(job.Namespace), client.MatchingLabels{batchv1.JobNameLabel: job.Name})).To(Succeed())
@@ -109,14 +109,14 @@ func crash(ctx context.Context, meanwhile ...func()) {
 	Expect(hub.Program.Start(ctx)).To(Succeed())
 }
 
-// owes tells whether the hub's Workload of a job has it on record that an earlier run may not be over.
-func owes(ctx context.Context, job *batchv1.Job) (bool, error) {
+// hasDebt tells whether the hub's Workload of a job has it on record that an earlier run may not be over.
+func hasDebt(ctx context.Context, job *batchv1.Job) (bool, error) {
 	wl, err := workloadOf(ctx, job)
 	return err == nil && wl != nil && meta.IsStatusConditionTrue(wl.Status.Conditions, dispatch.ConditionType), err
 }
 
-// runsOf lists the workers on which the job of a hub's job was made, in that order.
-func runsOf(job *batchv1.Job) []string {
+// countRuns lists the workers on which the job of a hub's job was made, in that order.
+func countRuns(job *batchv1.Job) []string {
 	GinkgoHelper()
 	var names []string
 	for _, made := range creationsOf(job, "jobs", job.Name) {
@@ -129,7 +129,7 @@ func runsOf(job *batchv1.Job) []string {
 var _ = Describe("The clusters that a MultiKueueConfig lists", Ordered, ContinueOnFailure, Serial, func() {
 	BeforeAll(func(ctx SpecContext) {
 		// Nothing here is to depend on whether somebody is quicker than a grace.
-		otherHub{name: "hub-configs", configuration: alone(map[string]any{"workerLostTimeout": "1h"})}.takePlace(ctx)
+		otherHub{name: "hub-configs", configuration: runAlone(map[string]any{"workerLostTimeout": "1h"})}.takeOver(ctx)
 	})
 
 	It("may change while a job waits: it loses its copy where it may not run any more, and runs where it now may", func(ctx SpecContext) {
@@ -151,7 +151,7 @@ var _ = Describe("The clusters that a MultiKueueConfig lists", Ordered, Continue
 		relist(ctx, t, "w2", "w1")
 		expectComplete(ctx, job)
 		Expect(offersOf(job)).To(ConsistOf("w1", "w2", "w1"))
-		Expect(runsOf(job)).To(Equal([]string{"w1"}))
+		Expect(countRuns(job)).To(Equal([]string{"w1"}))
 		expectNothingLeftBut(ctx, t, "local")
 	})
 
@@ -177,14 +177,14 @@ var _ = Describe("The clusters that a MultiKueueConfig lists", Ordered, Continue
 		By("taking it out and killing the hub as soon as it has begun to leave")
 		openQueue(ctx, w2, t)
 		relist(ctx, t, "w2")
-		Eventually(owes).WithContext(ctx).WithArguments(job).WithPolling(5 * time.Millisecond).Should(BeTrue())
+		Eventually(hasDebt).WithContext(ctx).WithArguments(job).WithPolling(5 * time.Millisecond).Should(BeTrue())
 		crash(ctx)
 		awaitOn(ctx, w2, job)
 
-		letEnd(ctx, w2, job)
+		endJob(ctx, w2, job)
 		expectComplete(ctx, job)
-		Expect(runsOf(job)).To(Equal([]string{"w1", "w1", "w2"}))
-		Expect(seen.trouble()).To(BeEmpty())
+		Expect(countRuns(job)).To(Equal([]string{"w1", "w1", "w2"}))
+		Expect(seen.listFaults()).To(BeEmpty())
 		expectNothingLeft(ctx, t)
 	})
 
@@ -194,15 +194,15 @@ var _ = Describe("The clusters that a MultiKueueConfig lists", Ordered, Continue
 		runs, waits := t.runAndWait(ctx)
 
 		By("pointing the check to another one")
-		other := pointTo(ctx, t, t.name+"-other", "w1")
+		other := switchConfig(ctx, t, t.name+"-other", "w1")
 		Eventually(copiesOf).WithContext(ctx).WithArguments(waits).Should(Equal([]string{"w1"}))
 
 		By("deleting that, and killing the hub while the job ends")
 		Expect(hub.Delete(ctx, other)).To(Succeed())
 		Eventually(checkActive).WithContext(ctx).WithArguments(t.name).Should(HavePrefix("False BadConfig Cannot load the AdmissionChecks parameters: "))
 		crash(ctx, func() {
-			letEnd(ctx, w1, runs)
-			ended.wait(ctx, runs)
+			endJob(ctx, w1, runs)
+			ended.waitUntil(ctx, runs)
 		})
 		expectComplete(ctx, runs)
 		Eventually(jobAt).WithContext(ctx).WithArguments(w1, runs).Should(BeFalse())
@@ -212,8 +212,8 @@ var _ = Describe("The clusters that a MultiKueueConfig lists", Ordered, Continue
 		By("making it anew")
 		Expect(hub.Create(ctx, &kueue.MultiKueueConfig{ObjectMeta: metav1.ObjectMeta{Name: other.Name}, Spec: other.Spec})).To(Succeed())
 		expectComplete(ctx, waits)
-		Expect(runsOf(runs)).To(Equal([]string{"w1"}))
-		Expect(runsOf(waits)).To(Equal([]string{"w1"}))
+		Expect(countRuns(runs)).To(Equal([]string{"w1"}))
+		Expect(countRuns(waits)).To(Equal([]string{"w1"}))
 		expectNothingLeftBut(ctx, t, "local")
 	})
 
@@ -230,8 +230,8 @@ var _ = Describe("The clusters that a MultiKueueConfig lists", Ordered, Continue
 		Expect(w2.Delete(ctx, local, client.PropagationPolicy(metav1.DeletePropagationForeground))).To(Succeed())
 		expectComplete(ctx, waits)
 		Expect(clusterOf(ctx, waits)).To(Equal("w2"))
-		letEnd(ctx, w1, runs)
-		ended.wait(ctx, runs)
+		endJob(ctx, w1, runs)
+		ended.waitUntil(ctx, runs)
 		Expect(clusterOf(ctx, runs)).To(Equal("w1"))
 		Expect(copyAt(ctx, w1, waits)).NotTo(BeNil(), "nobody could take it away")
 
@@ -239,8 +239,8 @@ var _ = Describe("The clusters that a MultiKueueConfig lists", Ordered, Continue
 		register(ctx)
 		expectComplete(ctx, runs)
 		expectNothingLeft(ctx, t)
-		Expect(runsOf(runs)).To(Equal([]string{"w1"}))
-		Expect(runsOf(waits)).To(Equal([]string{"w2"}))
+		Expect(countRuns(runs)).To(Equal([]string{"w1"}))
+		Expect(countRuns(waits)).To(Equal([]string{"w2"}))
 	})
 })
 

@@ -37,7 +37,7 @@ var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFa
 	var alone *installation.Site
 
 	BeforeAll(func(ctx SpecContext) {
-		alone = raiseAlone(ctx, "alone", 2, map[string]any{
+		alone = startSingleCluster(ctx, "alone", 2, map[string]any{
 			"fairSharing": map[string]any{
 				"preemptionStrategies": []string{"LessThanOrEqualToFinalShare", "LessThanInitialShare"},
 			},
@@ -59,7 +59,7 @@ var _ = Describe("A cluster that is configured otherwise", Ordered, ContinueOnFa
 		})
 	}, NodeTimeout(5*time.Minute))
 
-	AfterAll(func() { noteDoings(alone) })
+	AfterAll(func() { newActionLog(alone) })
 
 	It("shares what a cohort owns evenly, by preemption where one queue took it all", func(ctx SpecContext) {
 		a, b := newTeamAt(ctx, alone, 0), newTeamAt(ctx, alone, 0)

@@ -25,12 +25,12 @@ var _ = Describe("A worker that somebody looks after", Serial, func() {
 		Expect(hub.Create(ctx, waits)).To(Succeed())
 		Eventually(copiesOf).WithContext(ctx).WithArguments(waits).Should(Equal([]string{"w1", "w2"}))
 
-		mark(ctx, w1, switchyard.CordonedAnnotation, "true")
+		setAnnotation(ctx, w1, switchyard.CordonedAnnotation, "true")
 		Eventually(copiesOf).WithContext(ctx).WithArguments(waits).Should(Equal([]string{"w2"}))
 		Eventually(checkMessage).WithContext(ctx).WithArguments(waits).Should(ContainSubstring(`"w1" not eligible: is cordoned`))
 		Expect(clusterOf(ctx, stays)).To(Equal("w1"))
 
-		unmark(ctx, w1, switchyard.CordonedAnnotation)
+		removeAnnotation(ctx, w1, switchyard.CordonedAnnotation)
 		Eventually(copiesOf).WithContext(ctx).WithArguments(waits).Should(Equal([]string{"w1", "w2"}))
 		openQueue(ctx, w1, t)
 		expectComplete(ctx, waits)
@@ -45,7 +45,7 @@ var _ = Describe("A worker that somebody looks after", Serial, func() {
 		first, last := t.job("b-first", 1, "1h"), t.job("a-last", 1, "1h")
 		startOn(ctx, w1, t, first, last)
 
-		mark(ctx, w1, switchyard.DrainAnnotation, "true")
+		setAnnotation(ctx, w1, switchyard.DrainAnnotation, "true")
 		during := t.job("during", 1, "100ms")
 		expectCompleteOn(ctx, "w2", during)
 		for _, job := range []*batchv1.Job{last, first} {
@@ -59,10 +59,10 @@ var _ = Describe("A worker that somebody looks after", Serial, func() {
 		Expect(firsts).To(HaveLen(2), "on w1, and moved")
 		Expect(firsts[1].at.Sub(lasts[1].at)).To(BeNumerically(">", 5*time.Second), "there are ten seconds between two turns")
 		Expect(creationsOf(during, "jobs", during.Name)).To(HaveLen(1))
-		Expect(seen.trouble()).To(BeEmpty())
+		Expect(seen.listFaults()).To(BeEmpty())
 
 		By("being a worker like any other afterwards")
-		unmark(ctx, w1, switchyard.DrainAnnotation)
+		removeAnnotation(ctx, w1, switchyard.DrainAnnotation)
 		after := t.job("after", 1, "1h")
 		startOn(ctx, w1, t, after)
 		for _, job := range []*batchv1.Job{first, last, after} {

@@ -24,9 +24,9 @@ import (
 	"switchyard.dev/e2e/network"
 )
 
-// executioner kills the hub behind each kind of write about a job, once behind the first of it in a dispatch, once behind
+// programKiller kills the hub behind each kind of write about a job, once behind the first of it in a dispatch, once behind
 // the second and so on, or onlyFirst: it took effect, the hub never learns, and nothing that it sends afterwards gets through.
-type executioner struct {
+type programKiller struct {
 	namespace  string
 	onlyFirst  bool
 	checkpoint *network.Checkpoint
@@ -41,8 +41,8 @@ type executioner struct {
 	killed chan error
 }
 
-// target chooses the next job, "" none. The channel gets something when the hub is dead.
-func (e *executioner) target(job string) <-chan error {
+// pickTarget chooses the next job, "" none. The channel gets something when the hub is dead.
+func (e *programKiller) pickTarget(job string) <-chan error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.job, e.counted, e.killed = job, map[string]int{}, make(chan error, 1)
@@ -50,12 +50,12 @@ func (e *executioner) target(job string) <-chan error {
 }
 
 // counts leaves out what is no state: leases and events. Events also come at times of their own.
-func (e *executioner) counts(_, path string) bool {
+func (e *programKiller) counts(_, path string) bool {
 	return strings.Contains(path, "/namespaces/"+e.namespace+"/") && !strings.HasSuffix(path, "/events")
 }
 
-// passed is called by the checkpoint, one write at a time.
-func (e *executioner) passed(w network.Write) bool {
+// writesPassed is called by the checkpoint, one write at a time.
+func (e *programKiller) writesPassed(w network.Write) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.job == "" || !w.Mentions(e.job) {
@@ -74,20 +74,20 @@ func (e *executioner) passed(w network.Write) bool {
 	return false
 }
 
-// watchOver puts a hub program in the place of the suite's, whose writes all go by the executioner.
-func (e *executioner) watchOver(ctx context.Context, name string) {
+// intercept puts a hub program in the place of the suite's, whose writes all go by the executioner.
+func (e *programKiller) intercept(ctx context.Context, name string) {
 	GinkgoHelper()
-	e.checkpoint = &network.Checkpoint{Counts: e.counts, Passed: e.passed}
+	e.checkpoint = &network.Checkpoint{Counts: e.counts, Passed: e.writesPassed}
 	for _, w := range workers {
-		moveTo(ctx, w, through(e.checkpoint, w, rest.AnonymousClientConfig(w.Config)).Addr())
+		moveTo(ctx, w, useProxy(e.checkpoint, w, rest.AnonymousClientConfig(w.Config)).Addr())
 	}
-	otherHub{name: name, server: through(e.checkpoint, hub, restUser()).Addr(), configuration: alone(nil)}.takePlace(ctx)
+	otherHub{name: name, server: useProxy(e.checkpoint, hub, restUser()).Addr(), configuration: runAlone(nil)}.takeOver(ctx)
 }
 
-// strikes tells whether the hub was killed before what somebody does about a job was done. Then it runs again.
-func (e *executioner) strikes(ctx context.Context, job string, somebody func(), done func() (bool, error)) bool {
+// killOnWrite tells whether the hub was killed before what somebody does about a job was done. Then it runs again.
+func (e *programKiller) killOnWrite(ctx context.Context, job string, somebody func(), done func() (bool, error)) bool {
 	GinkgoHelper()
-	killed := e.target(job)
+	killed := e.pickTarget(job)
 	somebody()
 	Eventually(func() (bool, error) {
 		select {
@@ -97,7 +97,7 @@ func (e *executioner) strikes(ctx context.Context, job string, somebody func(), 
 		}
 		return done()
 	}).WithContext(ctx).WithTimeout(2 * time.Minute).WithPolling(20 * time.Millisecond).Should(BeTrue())
-	e.target("") // nobody, from here on
+	e.pickTarget("") // nobody, from here on
 	if hub.Program.Running() {
 		return false
 	}
@@ -106,9 +106,9 @@ func (e *executioner) strikes(ctx context.Context, job string, somebody func(), 
 	return true
 }
 
-// through serves a proxy before a site's API server that puts the hub's writes through the checkpoint. The hub's own
+// useProxy serves a proxy before a site's API server that puts the hub's writes through the checkpoint. The hub's own
 // certificate ends at the proxy, which uses the credentials; tokens are handed on.
-func through(checkpoint *network.Checkpoint, s *installation.Site, credentials *rest.Config) *network.Proxy {
+func useProxy(checkpoint *network.Checkpoint, s *installation.Site, credentials *rest.Config) *network.Proxy {
 	GinkgoHelper()
 	transport, err := rest.TransportFor(credentials)
 	Expect(err).NotTo(HaveOccurred())
@@ -128,7 +128,7 @@ func moveTo(ctx context.Context, w *installation.Site, address string) {
 	write := func(ctx context.Context, address string) {
 		GinkgoHelper()
 		Expect(hub.Get(ctx, key, secret)).To(Succeed())
-		kubeconfig, err := clusters.Through(secret.Data["kubeconfig"], address)
+		kubeconfig, err := clusters.ThroughProxy(secret.Data["kubeconfig"], address)
 		Expect(err).NotTo(HaveOccurred())
 		secret.Data["kubeconfig"] = kubeconfig
 		Expect(hub.Update(ctx, secret)).To(Succeed())
@@ -147,8 +147,8 @@ func restUser() *rest.Config {
 	return config
 }
 
-// done tells whether a job has completed on the hub and nothing of it is left on the workers.
-func done(ctx context.Context, t team, job *batchv1.Job) (bool, error) {
+// isFinished tells whether a job has completed on the hub and nothing of it is left on the workers.
+func isFinished(ctx context.Context, t team, job *batchv1.Job) (bool, error) {
 	ended, err := complete(ctx, job)
 	if err != nil || !ended {
 		return false, err
@@ -170,8 +170,8 @@ var _ = Describe("A hub that is killed", Serial, func() {
 	// A hub that is killed forgets all: nothing is there before a write that was not there behind the last one. So these are
 	// the states that a crash can leave. The jobs that were hit go on while the next one is submitted; some are hit again.
 	It("behind any one write of a dispatch: each job runs once, ends well, and leaves nothing", func(ctx SpecContext) {
-		executioner := &executioner{}
-		executioner.watchOver(ctx, "hub-counted")
+		executioner := &programKiller{}
+		executioner.intercept(ctx, "hub-counted")
 		t := newTeam(ctx, 8)
 		executioner.namespace = t.name
 
@@ -181,7 +181,7 @@ var _ = Describe("A hub that is killed", Serial, func() {
 			job := t.job(fmt.Sprintf("train-%02d", len(jobs)), 1, "100ms")
 			jobs = append(jobs, job)
 			submits := func() { Expect(hub.Create(ctx, job)).To(Succeed()) }
-			if executioner.strikes(ctx, job.Name, submits, func() (bool, error) { return done(ctx, t, job) }) {
+			if executioner.killOnWrite(ctx, job.Name, submits, func() (bool, error) { return isFinished(ctx, t, job) }) {
 				untouched = 0
 			} else {
 				untouched++
@@ -200,8 +200,8 @@ var _ = Describe("A hub that is killed", Serial, func() {
 
 	// The job goes to and fro, because its cluster is taken out of the config each time, until no kind of write is left.
 	It("behind any kind of write of a move: the job has ended there before it runs elsewhere", func(ctx SpecContext) {
-		executioner := &executioner{onlyFirst: true}
-		executioner.watchOver(ctx, "hub-moving")
+		executioner := &programKiller{onlyFirst: true}
+		executioner.intercept(ctx, "hub-moving")
 		t := newTeamOn(ctx, switchyard.NeverLose, []string{"w1"}, 8, 8)
 		executioner.namespace = t.name
 		seen := watchPods(t)
@@ -215,20 +215,20 @@ var _ = Describe("A hub that is killed", Serial, func() {
 		for hit := true; hit; {
 			to := workers[len(moves)%2]
 			moves = append(moves, to.Name)
-			hit = executioner.strikes(ctx, job.Name, func() { relist(ctx, t, to.Name) }, func() (bool, error) { return shownOn(ctx, to, job) })
+			hit = executioner.killOnWrite(ctx, job.Name, func() { relist(ctx, t, to.Name) }, func() (bool, error) { return seenOn(ctx, to, job) })
 			awaitOn(ctx, to, job)
 		}
 		AddReportEntry("killed behind", strings.Join(executioner.behind, "\n"), ReportEntryVisibilityFailureOrVerbose)
-		letEnd(ctx, workers[(len(moves)-1)%2], job)
+		endJob(ctx, workers[(len(moves)-1)%2], job)
 		expectComplete(ctx, job)
-		Expect(runsOf(job)).To(Equal(moves))
-		Expect(seen.trouble()).To(BeEmpty())
+		Expect(countRuns(job)).To(Equal(moves))
+		Expect(seen.listFaults()).To(BeEmpty())
 		expectNothingLeft(ctx, t)
 	}, SpecTimeout(10*time.Minute))
 })
 
-// shownOn tells whether a job of one pod is bound to that worker, runs there, and is seen to run on the hub.
-func shownOn(ctx context.Context, w *installation.Site, job *batchv1.Job) (bool, error) {
+// seenOn tells whether a job of one pod is bound to that worker, runs there, and is seen to run on the hub.
+func seenOn(ctx context.Context, w *installation.Site, job *batchv1.Job) (bool, error) {
 	at, err := clusterOf(ctx, job)
 	if err != nil || at != w.Name {
 		return false, err

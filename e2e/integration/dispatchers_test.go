@@ -52,12 +52,12 @@ var _ = Describe("The incremental dispatcher", Ordered, ContinueOnFailure, Seria
 		metrics, err = clusters.ReservePort()
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func() { Expect(metrics.Release()).To(Succeed()) })
-		all := alone(map[string]any{
+		all := runAlone(map[string]any{
 			"dispatcherName":              "kueue.x-k8s.io/multikueue-dispatcher-incremental",
 			"incrementalDispatcherConfig": map[string]any{"stepSize": 1},
 		})
 		all["metrics"] = map[string]any{"bindAddress": fmt.Sprintf("0.0.0.0:%d", metrics.Number)}
-		otherHub{name: "hub-incremental", configuration: all}.takePlace(ctx)
+		otherHub{name: "hub-incremental", configuration: all}.takeOver(ctx)
 		By("waiting until it knows both workers")
 		for i, only := range [][]int{{8, 0}, {0, 8}} {
 			job := newTeamOf(ctx, 8, only...).job("train", 1, "100ms")
@@ -127,7 +127,7 @@ var _ = Describe("The incremental dispatcher", Ordered, ContinueOnFailure, Seria
 
 var _ = Describe("An external dispatcher", Serial, func() {
 	It("is waited for, and its choice is what a job is offered to, whoever it is", func(ctx SpecContext) {
-		otherHub{name: "hub-external", configuration: alone(map[string]any{"dispatcherName": "example.com/by-hand"})}.takePlace(ctx)
+		otherHub{name: "hub-external", configuration: runAlone(map[string]any{"dispatcherName": "example.com/by-hand"})}.takeOver(ctx)
 		t := newTeam(ctx, 8)
 		job := t.job("train", 1, "100ms")
 		Expect(hub.Create(ctx, job)).To(Succeed())

@@ -22,7 +22,7 @@ import (
 
 var _ = Describe("An external dispatcher that applies its choice under its own name", Serial, Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
-		otherHub{name: "hub-applied", configuration: alone(map[string]any{"dispatcherName": "example.com/by-hand"})}.takePlace(ctx)
+		otherHub{name: "hub-applied", configuration: runAlone(map[string]any{"dispatcherName": "example.com/by-hand"})}.takeOver(ctx)
 	})
 
 	It("is obeyed without the policy that clears it, at the cost of a refused write", func(ctx SpecContext) {

@@ -35,8 +35,8 @@ func simulationGVK() schema.GroupVersionKind {
 // A kind of job that no program has compiled in: its own controllers, which the spec plays, make and end its Workloads.
 var _ = Describe("A hub that is told of a kind of job", func() {
 	It("dispatches it when it may see it, copies its status whole, and turns down what is somebody else's", func(ctx SpecContext) {
-		configuration := alone(map[string]any{"externalFrameworks": []any{map[string]any{"name": "Simulation.v1.example.com"}}})
-		otherHub{name: "hub-external", configuration: configuration}.takePlace(ctx)
+		configuration := runAlone(map[string]any{"externalFrameworks": []any{map[string]any{"name": "Simulation.v1.example.com"}}})
+		otherHub{name: "hub-external", configuration: configuration}.takeOver(ctx)
 		Eventually(checkActive).WithContext(ctx).WithArguments("multikueue").Should(HavePrefix("True"))
 		t := newTeamOf(ctx, 8, 8, 0) // only w1 can take it
 
@@ -69,14 +69,14 @@ var _ = Describe("A hub that is told of a kind of job", func() {
 
 		By("running it there")
 		adoptWorkload(ctx, w1, wl, away)
-		tell(ctx, w1, away, map[string]any{"phase": "Running", "done": int64(1), "ranks": []any{"a", "b"}})
+		setStatus(ctx, w1, away, map[string]any{"phase": "Running", "done": int64(1), "ranks": []any{"a", "b"}})
 		Consistently(statusOf).WithContext(ctx).WithArguments(hub, sim).Should(BeNil(), "the hub may not write it yet")
 		grantSimulations(ctx, hub, theHub, "patch")
 		Eventually(statusOf).WithContext(ctx).WithArguments(hub, sim).
 			Should(Equal(map[string]any{"phase": "Running", "done": int64(1), "ranks": []any{"a", "b"}}))
 
 		By("ending it there")
-		tell(ctx, w1, away, map[string]any{"phase": "Done", "done": int64(3)})
+		setStatus(ctx, w1, away, map[string]any{"phase": "Done", "done": int64(3)})
 		endWorkload(ctx, w1, wl)
 		Eventually(workloadCondition).WithContext(ctx).WithArguments(client.Object(sim), kueue.WorkloadFinished).
 			Should(Equal("True Succeeded three steps done"))
@@ -104,10 +104,10 @@ var _ = Describe("A hub that is told of a kind of job", func() {
 // Quota says where such a job fits as well as it does of any other; but nobody can promise that its pods stop.
 var _ = Describe("A hub that promises to run jobs of an external kind once", Serial, func() {
 	It("places one where it fits, and waits for its worker when that is lost", func(ctx SpecContext) {
-		otherHub{name: "hub-external-once", configuration: alone(map[string]any{
+		otherHub{name: "hub-external-once", configuration: runAlone(map[string]any{
 			"externalFrameworks": []any{map[string]any{"name": "Simulation.v1.example.com"}},
 			"dispatcherName":     switchyard.BestFitDispatcherName,
-		})}.takePlace(ctx)
+		})}.takeOver(ctx)
 		Eventually(checkActive).WithContext(ctx).WithArguments("multikueue").Should(HavePrefix("True"))
 		t := newTeamBy(ctx, func(name string) *kueue.ClusterQueue {
 			queue := clusterQueue(name, 8, "multikueue")
@@ -147,7 +147,7 @@ var _ = Describe("A hub that promises to run jobs of an external kind once", Ser
 		Expect(offersUnder(sim, wl.Name)).To(Equal([]string{"w2"}))
 
 		By("going on when it is back")
-		heal(ctx, w2)
+		restoreLink(ctx, w2)
 		Expect(w2.Get(ctx, client.ObjectKeyFromObject(sim), away)).To(Succeed())
 		adoptWorkload(ctx, w2, wl, away)
 		endWorkload(ctx, w2, wl)
@@ -162,7 +162,7 @@ var _ = Describe("A worker that is asked about jobs of an external kind", func()
 	It("takes none of an epoch that is over, whether its Workload is there or gone", func(ctx SpecContext) {
 		t := newTeamOf(ctx, 8, 8, 0)
 		serveSimulations(ctx, w1)
-		judgeSimulations(ctx, w1)
+		validateSimulations(ctx, w1)
 		made := func(object client.Object, epoch string) {
 			object.SetLabels(map[string]string{kueue.MultiKueueOriginLabel: "elsewhere"})
 			object.SetAnnotations(map[string]string{
@@ -202,9 +202,9 @@ var _ = Describe("A worker that is asked about jobs of an external kind", func()
 	})
 })
 
-// judgeSimulations makes a site's API server ask the program about external jobs, as the chart does for a kind that the
+// validateSimulations makes a site's API server ask the program about external jobs, as the chart does for a kind that the
 // Configuration names, until the spec ends.
-func judgeSimulations(ctx context.Context, s *installation.Site) {
+func validateSimulations(ctx context.Context, s *installation.Site) {
 	GinkgoHelper()
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "external-jobs"},
@@ -315,8 +315,8 @@ func workloadFor(ctx context.Context, s *installation.Site, t team, owner client
 	return wl
 }
 
-// tell sets the status of a job.
-func tell(ctx context.Context, s *installation.Site, u *unstructured.Unstructured, status map[string]any) {
+// setStatus sets the status of a job.
+func setStatus(ctx context.Context, s *installation.Site, u *unstructured.Unstructured, status map[string]any) {
 	GinkgoHelper()
 	Expect(s.Get(ctx, client.ObjectKeyFromObject(u), u)).To(Succeed())
 	u.Object["status"] = status

@@ -41,8 +41,8 @@ func replica(name string) *installation.Program {
 	return otherHub{name: name, configuration: all}.prepare()
 }
 
-// letLead makes the replica the leader and the suite's hub program the one that waits.
-func letLead(ctx context.Context, replica *installation.Program) {
+// waitForLeader makes the replica the leader and the suite's hub program the one that waits.
+func waitForLeader(ctx context.Context, replica *installation.Program) {
 	GinkgoHelper()
 	before, err := leader(ctx)
 	Expect(err).NotTo(HaveOccurred())
@@ -54,14 +54,14 @@ func letLead(ctx context.Context, replica *installation.Program) {
 
 // submit makes jobs of which some wait for quota, some are being dispatched and some run, when the moment has come for the
 // first.
-func submit(ctx context.Context, t team, at moment) []*batchv1.Job {
+func submit(ctx context.Context, t team, at crashPoint) []*batchv1.Job {
 	GinkgoHelper()
 	var jobs []*batchv1.Job
 	for i := range 6 {
 		jobs = append(jobs, t.job(fmt.Sprintf("train-%d", i), 2, "1s"))
 		Expect(hub.Create(ctx, jobs[i])).To(Succeed())
 	}
-	at.wait(ctx, jobs[0])
+	at.waitUntil(ctx, jobs[0])
 	return jobs
 }
 
@@ -97,7 +97,7 @@ var _ = Describe("Two hub programs", Serial, func() {
 	It("are one hub: when the leader is killed in the middle of dispatches the other one goes on", func(ctx SpecContext) {
 		second := replica("hub-second")
 		DeferCleanup(func() { Expect(second.Stop()).To(Succeed()) })
-		letLead(ctx, second)
+		waitForLeader(ctx, second)
 		t := newTeam(ctx, 8)
 		jobs := submit(ctx, t, bound)
 		dead, err := leader(ctx)
@@ -115,7 +115,7 @@ var _ = Describe("Two hub programs", Serial, func() {
 	It("are one hub: a leader that hung while the other one took over makes nothing run twice when it wakes", func(ctx SpecContext) {
 		second := replica("hub-third")
 		DeferCleanup(func() { Expect(second.Stop()).To(Succeed()) })
-		letLead(ctx, second)
+		waitForLeader(ctx, second)
 		t := newTeam(ctx, 8)
 		jobs := submit(ctx, t, offered)
 		asleep, err := leader(ctx)
@@ -124,7 +124,7 @@ var _ = Describe("Two hub programs", Serial, func() {
 		Eventually(leader).WithContext(ctx).Should(And(Not(BeEmpty()), Not(Equal(asleep))))
 		heir, err := leader(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		bound.wait(ctx, jobs[0])
+		bound.waitUntil(ctx, jobs[0])
 		Expect(second.Resume()).To(Succeed())
 		expectAllOnce(ctx, t, jobs)
 		Eventually(func() bool {

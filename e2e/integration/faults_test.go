@@ -14,8 +14,8 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// moment is a point in the life of a dispatched job that a test can wait for.
-type moment struct {
+// crashPoint is a point in the life of a dispatched job that a test can wait for.
+type crashPoint struct {
 	name    string
 	reached func(ctx context.Context, job *batchv1.Job) (bool, error)
 }
@@ -46,29 +46,29 @@ func onAWorker(holds func(*batchv1.Job) bool) func(context.Context, *batchv1.Job
 
 // Moments in the life of a dispatched job.
 var (
-	offered = moment{"it was offered to the workers", onHub(func(wl *kueue.Workload) bool {
+	offered = crashPoint{"it was offered to the workers", onHub(func(wl *kueue.Workload) bool {
 		return len(wl.Status.NominatedClusterNames) > 0 || wl.Status.ClusterName != nil
 	})}
-	bound = moment{"it is bound to a worker", onHub(func(wl *kueue.Workload) bool { return wl.Status.ClusterName != nil })}
-	ended = moment{"it has ended on the worker", onAWorker(func(j *batchv1.Job) bool {
+	bound = crashPoint{"it is bound to a worker", onHub(func(wl *kueue.Workload) bool { return wl.Status.ClusterName != nil })}
+	ended = crashPoint{"it has ended on the worker", onAWorker(func(j *batchv1.Job) bool {
 		return slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobComplete })
 	})}
 )
 
-// wait returns the moment the moment has come.
-func (m moment) wait(ctx context.Context, job *batchv1.Job) {
+// waitUntil returns the moment the moment has come.
+func (m crashPoint) waitUntil(ctx context.Context, job *batchv1.Job) {
 	GinkgoHelper()
 	Eventually(m.reached).WithContext(ctx).WithArguments(job).WithPolling(5*time.Millisecond).Should(BeTrue(), m.name)
 }
 
 var _ = Describe("Faults", Serial, func() {
 	// Every other moment is in crash_test.go; here the next hub has to wait for the lease of the dead one.
-	for _, m := range []moment{bound, ended} {
+	for _, m := range []crashPoint{bound, ended} {
 		It("loses nothing and runs nothing twice when the hub is killed the moment "+m.name, func(ctx SpecContext) {
 			t := newTeam(ctx, 8)
 			job := t.job("train", 1, "3s")
 			Expect(hub.Create(ctx, job)).To(Succeed())
-			m.wait(ctx, job)
+			m.waitUntil(ctx, job)
 			Expect(hub.Program.Kill()).To(Succeed())
 			Expect(hub.Program.Start(ctx)).To(Succeed())
 
@@ -86,11 +86,11 @@ var _ = Describe("Faults", Serial, func() {
 			jobs = append(jobs, job)
 			Expect(hub.Create(ctx, job)).To(Succeed())
 		}
-		offered.wait(ctx, jobs[0])
+		offered.waitUntil(ctx, jobs[0])
 		Expect(w1.StopAPIServer()).To(Succeed())
 		Eventually(connected).WithContext(ctx).WithArguments("w1").Should(HavePrefix("False ClientConnectionFailed"))
 		Expect(w1.StartAPIServer(ctx)).To(Succeed())
-		heal(ctx, w1)
+		restoreLink(ctx, w1)
 
 		for _, job := range jobs {
 			expectComplete(ctx, job)

@@ -19,28 +19,28 @@ import (
 	"switchyard.dev/worker/fence"
 )
 
-// strangeHub makes copies on w1 as a hub does, with an origin that the suite's hub does not sweep.
-type strangeHub struct {
+// foreignHub makes copies on w1 as a hub does, with an origin that the suite's hub does not sweep.
+type foreignHub struct {
 	team   team
 	origin string
 	uid    string // as its objects say, if they say any
 }
 
-// copyOf is the Workload that the hub makes for a job of its own, in an epoch.
-func (h strangeHub) copyOf(ctx context.Context, job *batchv1.Job, stop switchyard.OnHubLost, at string) *kueue.Workload {
+// buildCopy is the Workload that the hub makes for a job of its own, in an epoch.
+func (h foreignHub) buildCopy(ctx context.Context, job *batchv1.Job, stop switchyard.OnHubLost, at string) *kueue.Workload {
 	GinkgoHelper()
 	asStored := job.DeepCopy()
 	Expect(w1.Create(ctx, asStored, client.DryRunAll)).To(Succeed())
 	asStored.Spec.Template.Labels = nil
 	return &kueue.Workload{
-		ObjectMeta: h.meta("job-"+job.Name, stop, at),
+		ObjectMeta: h.buildMeta("job-"+job.Name, stop, at),
 		Spec: kueue.WorkloadSpec{QueueName: queueName, PodSets: []kueue.PodSet{{
 			Name: kueue.DefaultPodSetName, Count: 1, Template: asStored.Spec.Template,
 		}}},
 	}
 }
 
-func (h strangeHub) meta(name string, stop switchyard.OnHubLost, at string) metav1.ObjectMeta {
+func (h foreignHub) buildMeta(name string, stop switchyard.OnHubLost, at string) metav1.ObjectMeta {
 	made := metav1.ObjectMeta{
 		Namespace: h.team.name, Name: name, Labels: map[string]string{kueue.MultiKueueOriginLabel: h.origin},
 		Annotations: map[string]string{
@@ -54,11 +54,11 @@ func (h strangeHub) meta(name string, stop switchyard.OnHubLost, at string) meta
 }
 
 // run makes copy and job.
-func (h strangeHub) run(ctx context.Context, name string, stop switchyard.OnHubLost) *batchv1.Job {
+func (h foreignHub) run(ctx context.Context, name string, stop switchyard.OnHubLost) *batchv1.Job {
 	GinkgoHelper()
 	job := h.team.job(name, 1, "1h")
-	Expect(w1.Create(ctx, h.copyOf(ctx, job, stop, "1"))).To(Succeed())
-	made := h.meta("job-"+name, stop, "1")
+	Expect(w1.Create(ctx, h.buildCopy(ctx, job, stop, "1"))).To(Succeed())
+	made := h.buildMeta("job-"+name, stop, "1")
 	job.Labels[kueue.MultiKueueOriginLabel] = h.origin
 	job.Annotations = made.Annotations
 	job.Annotations[kueue.PrebuiltWorkloadNameKey] = made.Name
@@ -67,7 +67,7 @@ func (h strangeHub) run(ctx context.Context, name string, stop switchyard.OnHubL
 }
 
 // renew keeps the run lease for another three seconds.
-func (h strangeHub) renew(ctx context.Context) error {
+func (h foreignHub) renew(ctx context.Context) error {
 	lease := &coordinationv1.Lease{}
 	err := w1.Get(ctx, client.ObjectKey{Namespace: installation.Namespace, Name: fence.LeaseName(h.origin)}, lease)
 	lease.Spec.RenewTime, lease.Spec.LeaseDurationSeconds = &metav1.MicroTime{Time: time.Now()}, ptr.To[int32](3)
@@ -86,8 +86,8 @@ func activePods(ctx context.Context, job *batchv1.Job) (int32, error) {
 	return activePodsAt(ctx, w1, job)
 }
 
-// whileRenewed is activePods, with the hub there.
-func (h strangeHub) whileRenewed(ctx context.Context, job *batchv1.Job) (int32, error) {
+// activePodsWhileRenewed is activePods, with the hub there.
+func (h foreignHub) activePodsWhileRenewed(ctx context.Context, job *batchv1.Job) (int32, error) {
 	if err := h.renew(ctx); err != nil {
 		return 0, err
 	}
@@ -97,7 +97,7 @@ func (h strangeHub) whileRenewed(ctx context.Context, job *batchv1.Job) (int32, 
 var _ = Describe("The fence", func() {
 	It("stops the jobs of a hub whose run lease has run out, but for those that are to keep running", func(ctx SpecContext) {
 		t := newTeam(ctx, 8)
-		h := strangeHub{team: t, origin: t.name}
+		h := foreignHub{team: t, origin: t.name}
 		Expect(h.renew(ctx)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {
 			lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: installation.Namespace, Name: fence.LeaseName(h.origin)}}
@@ -105,10 +105,10 @@ var _ = Describe("The fence", func() {
 		})
 		stops, keeps := h.run(ctx, "stops", switchyard.Stop), h.run(ctx, "keeps", switchyard.KeepRunning)
 		for _, job := range []*batchv1.Job{stops, keeps} {
-			Eventually(h.whileRenewed).WithContext(ctx).WithArguments(job).Should(Equal(int32(1)))
+			Eventually(h.activePodsWhileRenewed).WithContext(ctx).WithArguments(job).Should(Equal(int32(1)))
 		}
 		By("leaving them alone while the lease is renewed, for longer than it holds")
-		Consistently(h.whileRenewed, "4s", "500ms").WithContext(ctx).WithArguments(stops).Should(Equal(int32(1)))
+		Consistently(h.activePodsWhileRenewed, "4s", "500ms").WithContext(ctx).WithArguments(stops).Should(Equal(int32(1)))
 
 		By("evicting what is to stop when it is not renewed any more")
 		Eventually(activePods).WithContext(ctx).WithArguments(stops).Should(BeZero())
@@ -120,7 +120,7 @@ var _ = Describe("The fence", func() {
 		Expect(activePods(ctx, keeps)).To(Equal(int32(1)))
 
 		By("letting nothing new of that hub begin")
-		late := h.copyOf(ctx, t.job("late", 1, "1h"), switchyard.Stop, "1")
+		late := h.buildCopy(ctx, t.job("late", 1, "1h"), switchyard.Stop, "1")
 		Expect(w1.Create(ctx, late)).To(Succeed())
 		Eventually(func() (*bool, error) {
 			err := w1.Get(ctx, client.ObjectKeyFromObject(late), late)
@@ -136,9 +136,9 @@ var _ = Describe("The fence", func() {
 
 	It("refuses what a hub made in an epoch that is over", func(ctx SpecContext) {
 		t := newTeam(ctx, 8)
-		h := strangeHub{team: t, origin: t.name}
+		h := foreignHub{team: t, origin: t.name}
 		of := func(at string) *kueue.Workload {
-			return h.copyOf(ctx, t.job("train", 1, "1h"), switchyard.KeepRunning, at)
+			return h.buildCopy(ctx, t.job("train", 1, "1h"), switchyard.KeepRunning, at)
 		}
 		made := of("3")
 		Expect(w1.Create(ctx, made)).To(Succeed())

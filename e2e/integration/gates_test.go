@@ -38,7 +38,7 @@ func evicted(ctx context.Context, w *installation.Site, job *batchv1.Job) (strin
 
 var _ = Describe("Orchestrated preemption", Serial, func() {
 	It("lets one worker preempt for a job, of two that would have to", func(ctx SpecContext) {
-		configuration := alone(nil)
+		configuration := runAlone(nil)
 		configuration["featureGates"] = map[string]any{"MultiKueueOrchestratedPreemption": true}
 		t := newTeamOf(ctx, 8, 8, 8)
 		victims := map[string]*batchv1.Job{}
@@ -52,7 +52,7 @@ var _ = Describe("Orchestrated preemption", Serial, func() {
 			Expect(w.Create(ctx, victims[w.Name])).To(Succeed())
 			expectRunning(ctx, w, victims[w.Name])
 		}
-		otherHub{name: "hub-gates", configuration: configuration}.takePlace(ctx)
+		otherHub{name: "hub-gates", configuration: configuration}.takeOver(ctx)
 
 		job := withPriority(t.job("urgent", 8, "1h"), "high")
 		Expect(hub.Create(ctx, job)).To(Succeed())

@@ -14,8 +14,8 @@ import (
 	"switchyard.dev/e2e/clusters"
 )
 
-// audited are the verbs that the audit logs of the guides' clusters have: all but those of a watch.
-var audited = []string{"get", "create", "update", "patch", "delete", "deletecollection"}
+// readAuditLog are the verbs that the audit logs of the guides' clusters have: all but those of a watch.
+var readAuditLog = []string{"get", "create", "update", "patch", "delete", "deletecollection"}
 
 // holder is an account whose rights are held against what it did.
 type holder struct {
@@ -50,12 +50,12 @@ func (r reader) expectRights() {
 		used, denied := calls(h.name, h.at)
 		denied = slices.DeleteFunc(denied, func(right string) bool { return slices.Contains(used, right) }) // a guide takes rights away
 		Expect(denied).To(BeEmpty(), "denied to the %s", h.name)
-		granted := rights(h.rules, audited...)
+		granted := permissions(h.rules, readAuditLog...)
 		for _, right := range granted {
 			if slices.Contains(used, right) {
 				continue
 			}
-			i := slices.IndexFunc(known, func(u use) bool { return u.right == right && slices.Contains(u.of, h.name) })
+			i := slices.IndexFunc(known, func(u permissionUse) bool { return u.right == right && slices.Contains(u.of, h.name) })
 			if i < 0 {
 				unknown = append(unknown, h.name+": "+right)
 				continue

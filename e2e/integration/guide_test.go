@@ -86,10 +86,10 @@ func newReader(ctx context.Context) reader {
 		DeferCleanup(func() { Expect(program.Stop()).To(Succeed()) })
 		r.programs = append(r.programs, program)
 	}
-	r.shell, err = guide.Desk{
+	r.shell, err = guide.CommandEnv{
 		Contexts: contexts, Current: "hub", Tree: root, Shows: []string{"config", "charts", "go.mod", "go.sum"},
 		Programs: map[string]string{"kubectl": started[0].Kubectl(), "switchctl": filepath.Join(root, "bin", "switchctl")},
-	}.Lay(GinkgoT().TempDir())
+	}.Setup(GinkgoT().TempDir())
 	Expect(err).NotTo(HaveOccurred())
 	modules, err := exec.CommandContext(ctx, "go", "env", "GOMODCACHE").Output()
 	Expect(err).NotTo(HaveOccurred())

@@ -33,16 +33,16 @@ func (o otherHub) prepare() *installation.Program {
 	return program
 }
 
-// alone is a configuration for a hub that runs alone and need not wait for anybody's lease, be it that of the program it
+// runAlone is a configuration for a hub that runs alone and need not wait for anybody's lease, be it that of the program it
 // takes the place of, or its own from before it was killed.
-func alone(multiKueue map[string]any) map[string]any {
+func runAlone(multiKueue map[string]any) map[string]any {
 	all := configuration(multiKueue)
 	all["leaderElection"] = map[string]any{"leaderElect": false}
 	return all
 }
 
-// takePlace stops the suite's hub program and starts the other one. After the spec it is the other way round.
-func (o otherHub) takePlace(ctx context.Context) *installation.Program {
+// takeOver stops the suite's hub program and starts the other one. After the spec it is the other way round.
+func (o otherHub) takeOver(ctx context.Context) *installation.Program {
 	GinkgoHelper()
 	other, usual := o.prepare(), hub.Program
 	Expect(usual.Stop()).To(Succeed())

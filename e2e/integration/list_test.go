@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// namesIn lists the names of a list's items.
-func namesIn(list client.ObjectList) ([]string, error) {
+// listNames lists the names of a list's items.
+func listNames(list client.ObjectList) ([]string, error) {
 	items, err := meta.ExtractList(list)
 	if err != nil {
 		return nil, fmt.Errorf("items of %T: %w", list, err)

@@ -22,12 +22,12 @@ import (
 func breakLink(w *installation.Site, how func(*network.Link)) {
 	GinkgoHelper()
 	how(w.Link)
-	DeferCleanup(heal, w)
+	DeferCleanup(restoreLink, w)
 }
 
-// heal mends the link of a worker and returns when the hub is connected to it. If it is not, it tries now, as when somebody
+// restoreLink mends the link of a worker and returns when the hub is connected to it. If it is not, it tries now, as when somebody
 // has written new credentials: left alone it may wait for minutes after many attempts.
-func heal(ctx context.Context, w *installation.Site) {
+func restoreLink(ctx context.Context, w *installation.Site) {
 	GinkgoHelper()
 	w.Link.Pass()
 	said, err := connected(ctx, w.Name)

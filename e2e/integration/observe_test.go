@@ -118,7 +118,7 @@ func leftovers(ctx context.Context, t team) ([]string, error) {
 			if err := w.List(ctx, list, client.InNamespace(t.name)); err != nil {
 				return nil, err
 			}
-			names, err := namesIn(list)
+			names, err := listNames(list)
 			if err != nil {
 				return nil, err
 			}

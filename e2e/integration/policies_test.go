@@ -27,7 +27,7 @@ type tenant struct {
 	job *batchv1.Job
 	// pod is the one that runs on w1 at first.
 	pod  []string
-	seen *sightings
+	seen *podLog
 	// until is when its job must have been stopped on w1.
 	until time.Time
 }
@@ -142,12 +142,12 @@ var _ = Describe("A worker out of reach", Ordered, Serial, Label("slow"), func()
 			made := creationsOf(one.job, "jobs", "train")
 			Expect(made).To(HaveLen(2))
 			Expect(made[1].at).To(BeTemporally(">=", one.until))
-			Expect(one.seen.trouble()).To(BeEmpty())
+			Expect(one.seen.listFaults()).To(BeEmpty())
 		}
 	}, SpecTimeout(5*time.Minute))
 
 	It("still has what it is never to lose when it is back, and nothing of what runs elsewhere", func(ctx SpecContext) {
-		heal(ctx, w1)
+		restoreLink(ctx, w1)
 		Eventually(checkMessage).WithContext(ctx).WithArguments(neverLose.job).Should(Equal(`The workload was admitted on "w1"`))
 		Expect(neverLose.pods(ctx, w1)).To(Equal(neverLose.pod), "it ran on all the time")
 		Expect(creations(neverLose.team, "jobs", "train")).To(Equal(1))
@@ -157,7 +157,7 @@ var _ = Describe("A worker out of reach", Ordered, Serial, Label("slow"), func()
 			Expect(creations(one.team, "jobs", "train")).To(Equal(2))
 		}
 		for _, one := range []*tenant{runOnce, runOnceFleet, neverLose} {
-			Expect(one.seen.trouble()).To(BeEmpty())
+			Expect(one.seen.listFaults()).To(BeEmpty())
 		}
 		for _, one := range []*tenant{compatible, runOnce, runOnceFleet, neverLose} {
 			Expect(hub.Delete(ctx, one.job, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
@@ -209,7 +209,7 @@ var _ = Describe("A worker out of reach for good", Serial, func() {
 		}
 
 		By("believing a person")
-		mark(ctx, w1, switchyard.GoneAnnotation, "true")
+		setAnnotation(ctx, w1, switchyard.GoneAnnotation, "true")
 		for _, one := range both {
 			Eventually(activePodsAt).WithContext(ctx).WithArguments(w2, one.job).Should(Equal(int32(1)))
 			Expect(clusterOf(ctx, one.job)).To(Equal("w2"))
@@ -217,8 +217,8 @@ var _ = Describe("A worker out of reach for good", Serial, func() {
 
 		By("cleaning up there when it is back after all")
 		Expect(w1.Program.Start(ctx)).To(Succeed())
-		unmark(ctx, w1, switchyard.GoneAnnotation)
-		heal(ctx, w1)
+		removeAnnotation(ctx, w1, switchyard.GoneAnnotation)
+		restoreLink(ctx, w1)
 		for _, one := range both {
 			Eventually(jobAt).WithContext(ctx).WithArguments(w1, one.job).Should(BeFalse())
 			Expect(activePodsAt(ctx, w2, one.job)).To(Equal(int32(1)))

@@ -25,15 +25,15 @@ import (
 
 var _ = Describe("A hub that knows its worker by a ClusterProfile, and takes its quota over", func() {
 	It("connects once CRD, profile and credentials are there, and runs a Job there", func(ctx SpecContext) {
-		worker := serverOf(ctx, w1)
+		worker := serverAddress(ctx, w1)
 		says := filepath.Join(GinkgoT().TempDir(), "credential.json")
-		configuration := alone(map[string]any{"clusterProfile": map[string]any{"accessProviders": []any{map[string]any{
+		configuration := runAlone(map[string]any{"clusterProfile": map[string]any{"accessProviders": []any{map[string]any{
 			"name": "file", "execConfig": map[string]any{
 				"apiVersion": "client.authentication.k8s.io/v1", "command": "cat", "args": []any{says},
 			},
 		}}}})
 		configuration["featureGates"] = map[string]any{"MultiKueueClusterProfile": true, "MultiKueueManagerQuotaAutomation": true}
-		otherHub{name: "hub-profiles", configuration: configuration}.takePlace(ctx)
+		otherHub{name: "hub-profiles", configuration: configuration}.takeOver(ctx)
 
 		By("forgetting the worker as the suite knows it: one cluster under two names would be two owners of what is there")
 		unregister(ctx, w1)
@@ -113,8 +113,8 @@ var _ = Describe("A hub that knows its worker by a ClusterProfile, and takes its
 	}, SpecTimeout(3*1e11))
 })
 
-// serverOf is how the hub's account reaches a worker.
-func serverOf(ctx SpecContext, w *installation.Site) *rest.Config {
+// serverAddress is how the hub's account reaches a worker.
+func serverAddress(ctx SpecContext, w *installation.Site) *rest.Config {
 	GinkgoHelper()
 	kubeconfig, err := installation.WorkerAccess(ctx, w.Cluster)
 	Expect(err).NotTo(HaveOccurred())

@@ -72,10 +72,10 @@ func queueStatus(ctx context.Context, s *installation.Site, t team) (string, err
 			}
 		}
 	}
-	return "pending " + itoa(queue.Status.PendingWorkloads) + ", admitted " + itoa(queue.Status.AdmittedWorkloads) + ", GPUs " + used, err
+	return "pending " + formatInt(queue.Status.PendingWorkloads) + ", admitted " + formatInt(queue.Status.AdmittedWorkloads) + ", GPUs " + used, err
 }
 
-func itoa(n int32) string { return resource.NewQuantity(int64(n), resource.DecimalSI).String() }
+func formatInt(n int32) string { return resource.NewQuantity(int64(n), resource.DecimalSI).String() }
 
 // A worker needs no hub: its own queues work as those of any cluster do.
 var _ = Describe("One cluster", func() {

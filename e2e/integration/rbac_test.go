@@ -23,15 +23,15 @@ import (
 // dispatched are the kinds that the hub dispatches here.
 var dispatched = []fleet.JobResource{{Group: "batch", Resource: "jobs"}, {Group: "jobset.x-k8s.io", Resource: "jobsets"}}
 
-// rights renders rules as "verb group/resource", with the names that they are restricted to; only the given verbs if any.
-func rights(rules []rbacv1.PolicyRule, verbs ...string) []string {
+// permissions renders rules as "verb group/resource", with the names that they are restricted to; only the given verbs if any.
+func permissions(rules []rbacv1.PolicyRule, verbs ...string) []string {
 	var list []string
 	for _, r := range rules {
 		for _, group := range r.APIGroups {
 			for _, resource := range r.Resources {
 				for _, verb := range r.Verbs {
 					if len(verbs) == 0 || slices.Contains(verbs, verb) {
-						list = append(list, right(verb, group, resource, r.ResourceNames...))
+						list = append(list, permission(verb, group, resource, r.ResourceNames...))
 					}
 				}
 			}
@@ -40,7 +40,7 @@ func rights(rules []rbacv1.PolicyRule, verbs ...string) []string {
 	return list
 }
 
-func right(verb, group, resource string, names ...string) string {
+func permission(verb, group, resource string, names ...string) string {
 	text := verb + " " + group + "/" + resource
 	for _, name := range names {
 		text += " " + name
@@ -66,17 +66,17 @@ func granted(ctx SpecContext, kubeconfig []byte, namespace string) []string {
 			rules = append(rules, rbacv1.PolicyRule{APIGroups: r.APIGroups, Resources: r.Resources, Verbs: r.Verbs, ResourceNames: r.ResourceNames})
 		}
 	}
-	return rights(rules)
+	return permissions(rules)
 }
 
 var _ = Describe("The hub's account on a worker", func() {
 	It("has the rights of the manifest for workers and no others", func(ctx SpecContext) {
 		kubeconfig, err := installation.WorkerAccess(ctx, w1.Cluster)
 		Expect(err).NotTo(HaveOccurred())
-		everywhere := rights(fleet.WorkerRules(dispatched...))
+		everywhere := permissions(fleet.WorkerRules(dispatched...))
 		Expect(granted(ctx, kubeconfig, "default")).To(ConsistOf(everywhere))
 		Expect(granted(ctx, kubeconfig, installation.Namespace)).To(ConsistOf(
-			append(everywhere, rights(fleet.LeaseRules(configapi.DefaultMultiKueueOrigin))...)))
+			append(everywhere, permissions(fleet.LeaseRules(configapi.DefaultMultiKueueOrigin))...)))
 	})
 
 	It("makes every kind of write that it may make, and no other", func(ctx SpecContext) {
@@ -124,7 +124,7 @@ var _ = Describe("The hub's account on a worker", func() {
 		Eventually(workloadCondition).WithContext(ctx).WithArguments(client.Object(job), kueue.WorkloadQuotaReserved).
 			Should(HavePrefix("False"))
 		expectNothingLeft(ctx, t)
-		Expect(writesOfHub(t)).To(ConsistOf(rights(fleet.WorkerRules(dispatched[0]), "create", "update", "patch", "delete", "deletecollection")))
+		Expect(writesOfHub(t)).To(ConsistOf(permissions(fleet.WorkerRules(dispatched[0]), "create", "update", "patch", "delete", "deletecollection")))
 	}, SpecTimeout(2*1e11))
 })
 
@@ -144,7 +144,7 @@ func writesOfHub(t team) []string {
 			if ref.Subresource != "" {
 				resource += "/" + ref.Subresource
 			}
-			if text := right(event.Verb, ref.APIGroup, resource); !slices.Contains(list, text) {
+			if text := permission(event.Verb, ref.APIGroup, resource); !slices.Contains(list, text) {
 				list = append(list, text)
 			}
 		}

@@ -29,20 +29,20 @@ func orphans(ctx context.Context, w *installation.Site) (string, error) {
 	return condition(cluster.Status.Conditions, switchyard.OrphansCondition), err
 }
 
-// past is a team with jobs on w1, and a backup of that moment.
-type past struct {
+// backupState is a team with jobs on w1, and a backup of that moment.
+type backupState struct {
 	team
-	seen *sightings
+	seen *podLog
 	// goesOn and ends ran when the backup was made, waits waited for quota on the hub, until ends has ended.
 	goesOn, ends, waits *batchv1.Job
 	backup              clusters.Backup
 	at                  time.Time // of the backup
 }
 
-// newPast makes a team and backs a site up.
-func newPast(ctx context.Context, of *installation.Site) past {
+// newBackupState makes a team and backs a site up.
+func newBackupState(ctx context.Context, of *installation.Site) backupState {
 	GinkgoHelper()
-	p := past{team: newTeamOn(ctx, switchyard.RunOnce, []string{"w1", "w2"}, 8, 8)}
+	p := backupState{team: newTeamOn(ctx, switchyard.RunOnce, []string{"w1", "w2"}, 8, 8)}
 	p.seen = watchPods(p.team)
 	p.goesOn, p.ends, p.waits = p.unending("goes-on", 1), p.unending("ends", 1), p.unending("waits", 7)
 	startOn(ctx, w1, p.team, p.goesOn, p.ends)
@@ -56,30 +56,30 @@ func newPast(ctx context.Context, of *installation.Site) past {
 	return p
 }
 
-// pass lets time pass after the backup: one job ends, so that the next one runs.
-func (p past) pass(ctx context.Context) {
+// changeAfterBackup lets time pass after the backup: one job ends, so that the next one runs.
+func (p backupState) changeAfterBackup(ctx context.Context) {
 	GinkgoHelper()
 	closeQueue(ctx, w2, p.team)
-	letEnd(ctx, w1, p.ends)
+	endJob(ctx, w1, p.ends)
 	expectComplete(ctx, p.ends)
 	awaitOn(ctx, w1, p.waits)
 	openQueue(ctx, w2, p.team)
 	Eventually(jobAt).WithContext(ctx).WithArguments(w1, p.ends).Should(BeFalse())
 }
 
-func (p past) remove(ctx context.Context, job *batchv1.Job) {
+func (p backupState) remove(ctx context.Context, job *batchv1.Job) {
 	GinkgoHelper()
 	Expect(hub.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
 }
 
 var _ = Describe("A hub whose etcd is put back to a backup", Serial, Label("slow"), func() {
-	var p past
+	var p backupState
 	var made *batchv1.Job // after the backup
 
 	BeforeEach(func(ctx SpecContext) {
-		p = newPast(ctx, hub)
+		p = newBackupState(ctx, hub)
 		By("letting time pass: a job ends, a waiting one runs, another one is submitted")
-		p.pass(ctx)
+		p.changeAfterBackup(ctx)
 		made = p.unending("made", 0)
 		startOn(ctx, w1, p.team, made)
 		// The program goes by its record. It would not notice that it was put back by less than the ten seconds between two entries.
@@ -101,7 +101,7 @@ var _ = Describe("A hub whose etcd is put back to a backup", Serial, Label("slow
 		By("not making a result again that it cannot see any more")
 		Eventually(checkMessage).WithContext(ctx).WithArguments(p.ends).Should(Equal(resultUnknown))
 		By("recording the end of what ran all the time")
-		letEnd(ctx, w1, p.goesOn)
+		endJob(ctx, w1, p.goesOn)
 		expectComplete(ctx, p.goesOn)
 		By("dispatching anew what it knows in an older state, when the first run has been stopped")
 		// It may be on w1 again before anybody looks: the second creation tells, and the sightings that the first run was over.
@@ -109,35 +109,35 @@ var _ = Describe("A hub whose etcd is put back to a backup", Serial, Label("slow
 		p.remove(ctx, p.ends)
 		at := boundTo(ctx, p.waits)
 		Eventually(activePodsAt).WithContext(ctx).WithArguments(at, p.waits).Should(Equal(int32(1)))
-		letEnd(ctx, at, p.waits)
+		endJob(ctx, at, p.waits)
 		expectComplete(ctx, p.waits)
 		for job, runs := range map[string]int{"goes-on": 1, "ends": 1, "waits": 2, "made": 1} {
 			Expect(creations(p.team, "jobs", job)).To(Equal(runs), job)
 		}
-		Expect(p.seen.trouble()).To(BeEmpty())
+		Expect(p.seen.listFaults()).To(BeEmpty())
 		Expect(activePodsAt(ctx, w1, made)).To(Equal(int32(1)), "it runs on")
 	}
 
 	It("and whose program is started afterwards goes by what it has, runs nothing twice, and leaves alone what it does not know", func(ctx SpecContext) {
-		former := strangeHub{team: p.team, origin: configapi.DefaultMultiKueueOrigin, uid: "uid-of-a-former-hub"}
+		former := foreignHub{team: p.team, origin: configapi.DefaultMultiKueueOrigin, uid: "uid-of-a-former-hub"}
 		left := former.run(ctx, "left", switchyard.KeepRunning)
 		Expect(hub.Program.Stop()).To(Succeed())
 		Expect(hub.Restore(ctx, p.backup)).To(Succeed())
 		Expect(hub.Program.Start(ctx)).To(Succeed())
 
-		at := newTerminal()
-		Eventually(at.says).WithContext(ctx).WithArguments("cluster", "check", "w1").Should(And(
+		at := newSwitchctlSession()
+		Eventually(at.expectOutput).WithContext(ctx).WithArguments("cluster", "check", "w1").Should(And(
 			ContainSubstring("1 of a time that this hub has no record of ("+p.name+"/job-made-"),
 			ContainSubstring("1 of another hub, uid-of-a-former-hub ("+p.name+"/job-left)")))
 		By("adopting what a former hub has left: it runs on until it is discarded")
-		DeferCleanup(unmark, w1, switchyard.AdoptHubsAnnotation)
-		at.prints(ctx, "cluster", "adopt", "w1", "uid-of-a-former-hub")
+		DeferCleanup(removeAnnotation, w1, switchyard.AdoptHubsAnnotation)
+		at.expectPrinted(ctx, "cluster", "adopt", "w1", "uid-of-a-former-hub")
 		Eventually(orphans).WithContext(ctx).WithArguments(w1).Should(ContainSubstring("2 of a time that this hub has no record of"))
 		expectTrue(ctx)
 		Expect(activePodsAt(ctx, w1, left)).To(Equal(int32(1)))
 		By("discarding both")
-		DeferCleanup(unmark, w1, switchyard.DiscardOrphansAnnotation)
-		at.prints(ctx, "cluster", "discard", "w1", "--yes")
+		DeferCleanup(removeAnnotation, w1, switchyard.DiscardOrphansAnnotation)
+		at.expectPrinted(ctx, "cluster", "discard", "w1", "--yes")
 		expectNothingLeft(ctx, p.team)
 		Eventually(orphans).WithContext(ctx).WithArguments(w1).Should(HavePrefix("False NoOrphans"))
 	}, SpecTimeout(3*time.Minute))
@@ -145,16 +145,16 @@ var _ = Describe("A hub whose etcd is put back to a backup", Serial, Label("slow
 	It("and whose program is left running finds out by itself, and does the same", func(ctx SpecContext) {
 		Expect(hub.Restore(ctx, p.backup)).To(Succeed())
 		expectTrue(ctx)
-		DeferCleanup(unmark, w1, switchyard.DiscardOrphansAnnotation)
-		newTerminal().prints(ctx, "cluster", "discard", "w1", "--yes")
+		DeferCleanup(removeAnnotation, w1, switchyard.DiscardOrphansAnnotation)
+		newSwitchctlSession().expectPrinted(ctx, "cluster", "discard", "w1", "--yes")
 		expectNothingLeft(ctx, p.team)
 	}, SpecTimeout(3*time.Minute))
 })
 
 var _ = Describe("A worker whose etcd is put back to a backup, under its own program", Serial, Label("slow"), func() {
 	It("goes on with what it has, takes new jobs, and what it does not have is not run again", func(ctx SpecContext) {
-		p := newPast(ctx, w1)
-		p.pass(ctx)
+		p := newBackupState(ctx, w1)
+		p.changeAfterBackup(ctx)
 		Expect(w1.Restore(ctx, p.backup)).To(Succeed())
 
 		By("removing what has come back though the hub has its end on record")
@@ -163,13 +163,13 @@ var _ = Describe("A worker whose etcd is put back to a backup, under its own pro
 		By("not running again what has vanished with the backup")
 		Eventually(checkMessage).WithContext(ctx).WithArguments(p.waits).Should(Equal(resultUnknown))
 		By("recording the end of what ran all the time")
-		letEnd(ctx, w1, p.goesOn)
+		endJob(ctx, w1, p.goesOn)
 		expectComplete(ctx, p.goesOn)
 		By("taking new jobs")
 		p.remove(ctx, p.waits)
 		next := p.unending("next", 7)
 		startOn(ctx, w1, p.team, next)
-		letEnd(ctx, w1, next)
+		endJob(ctx, w1, next)
 		expectComplete(ctx, next)
 		for job, runs := range map[string]int{"goes-on": 1, "ends": 1, "waits": 1, "next": 1} {
 			Expect(creations(p.team, "jobs", job)).To(Equal(runs), job)

@@ -26,8 +26,8 @@ func userOf(holder string) string {
 	return installation.Users()[slices.Index([]string{theHub, theWorker, theHubAway}, holder)]
 }
 
-// use is what a right is there for that following the guides does not need, or not always.
-type use struct {
+// permissionUse is what a right is there for that following the guides does not need, or not always.
+type permissionUse struct {
 	right string
 	// of are the accounts that have it for this.
 	of []string
@@ -39,10 +39,10 @@ type use struct {
 }
 
 // usedElsewhere are the rights that following the guides does not use, or may not use.
-func usedElsewhere() []use {
+func usedElsewhere() []permissionUse {
 	both, hubAlone, workerAlone, away := []string{theHub, theWorker}, []string{theHub}, []string{theWorker}, []string{theHubAway}
 	const named = "admissionregistration.k8s.io/%[1]swebhookconfigurations kueue-%[1]s-webhook-configuration"
-	return []use{
+	return []permissionUse{
 		// The program's own certificate: charts/install waits until it is everywhere, with these roles.
 		{right: "update /secrets", of: both, code: "worker/manager/certificates.go"},
 		{right: "update " + fmt.Sprintf(named, "mutating"), of: both, code: "worker/manager/certificates.go"},
@@ -97,11 +97,11 @@ func usedElsewhere() []use {
 	}
 }
 
-// doings are, by account, the rights that were used by the clusters of a stage that may be gone by now.
-var doings = map[string][]string{}
+// actionLog are, by account, the rights that were used by the clusters of a stage that may be gone by now.
+var actionLog = map[string][]string{}
 
-// noteDoings keeps what was done at clusters that are about to be stopped.
-func noteDoings(sites ...*installation.Site) {
+// newActionLog keeps what was done at clusters that are about to be stopped.
+func newActionLog(sites ...*installation.Site) {
 	GinkgoHelper()
 	for _, s := range sites {
 		if s == nil {
@@ -109,7 +109,7 @@ func noteDoings(sites ...*installation.Site) {
 		}
 		for _, holder := range []string{theHub, theWorker, theHubAway} {
 			used, _ := calls(holder, []*clusters.Cluster{s.Cluster})
-			doings[holder] = append(doings[holder], used...)
+			actionLog[holder] = append(actionLog[holder], used...)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func calls(holder string, at []*clusters.Cluster) (used, denied []string) {
 			if ref.Subresource != "" {
 				resource += "/" + ref.Subresource
 			}
-			to, text := &used, right(event.Verb, ref.APIGroup, resource)
+			to, text := &used, permission(event.Verb, ref.APIGroup, resource)
 			if event.Annotations["authorization.k8s.io/decision"] == "forbid" {
 				to = &denied
 			}
@@ -140,7 +140,7 @@ func calls(holder string, at []*clusters.Cluster) (used, denied []string) {
 	return used, denied
 }
 
-var _ = AfterSuite(func() { noteDoings(hub, w1, w2) })
+var _ = AfterSuite(func() { newActionLog(hub, w1, w2) })
 
 // Whoever says where a right is used is taken at his word: if all of those specs were run, the audit logs have it.
 var _ = ReportAfterSuite("rights are used where that is said", func(report Report) {
@@ -154,7 +154,7 @@ var _ = ReportAfterSuite("rights are used where that is said", func(report Repor
 			accounts = []string{u.by}
 		}
 		for _, account := range accounts {
-			if u.spec != "" && allPassed(report, u.spec) && !slices.Contains(doings[account], u.right) {
+			if u.spec != "" && allPassed(report, u.spec) && !slices.Contains(actionLog[account], u.right) {
 				wrong = append(wrong, fmt.Sprintf("the %s does not %s in %s", account, u.right, u.spec))
 			}
 		}

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// sightings is what was seen of a team's pods on the workers, without a gap.
-type sightings struct {
+// podLog is what was seen of a team's pods on the workers, without a gap.
+type podLog struct {
 	mu sync.Mutex
 	// alive are the pods that have neither gone nor ended, by job, each with its worker.
 	alive map[string]map[types.UID]string
@@ -26,10 +26,10 @@ type sightings struct {
 
 // watchPods follows a team's pods on all workers, past the links, until the end of the spec or container that it is
 // called in.
-func watchPods(t team) *sightings {
+func watchPods(t team) *podLog {
 	GinkgoHelper()
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &sightings{alive: map[string]map[types.UID]string{}}
+	s := &podLog{alive: map[string]map[types.UID]string{}}
 	var following sync.WaitGroup
 	DeferCleanup(func() {
 		cancel()
@@ -41,20 +41,20 @@ func watchPods(t team) *sightings {
 		following.Go(func() {
 			defer watcher.Stop()
 			for event := range watcher.ResultChan() {
-				s.see(w.Name, event)
+				s.recordPod(w.Name, event)
 			}
 			if ctx.Err() == nil {
-				s.note("the watch of pods on " + w.Name + " has ended")
+				s.recordFault("the watch of pods on " + w.Name + " has ended")
 			}
 		})
 	}
 	return s
 }
 
-func (s *sightings) see(worker string, event watch.Event) {
+func (s *podLog) recordPod(worker string, event watch.Event) {
 	pod, ok := event.Object.(*corev1.Pod)
 	if !ok {
-		s.note(fmt.Sprintf("the watch of pods on %s brought %T", worker, event.Object))
+		s.recordFault(fmt.Sprintf("the watch of pods on %s brought %T", worker, event.Object))
 		return
 	}
 	s.mu.Lock()
@@ -75,14 +75,14 @@ func (s *sightings) see(worker string, event watch.Event) {
 	}
 }
 
-func (s *sightings) note(text string) {
+func (s *podLog) recordFault(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wrong = append(s.wrong, text)
 }
 
-// trouble lists what was wrong so far.
-func (s *sightings) trouble() []string {
+// listFaults lists what was wrong so far.
+func (s *podLog) listFaults() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.wrong)

@@ -16,12 +16,12 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-// raiseAlone puts one cluster on a stage of its own, a hub without workers, until the end of the container.
-func raiseAlone(ctx context.Context, name string, nodes int, configuration map[string]any) *installation.Site {
+// startSingleCluster puts one cluster on a stage of its own, a hub without workers, until the end of the container.
+func startSingleCluster(ctx context.Context, name string, nodes int, configuration map[string]any) *installation.Site {
 	GinkgoHelper()
 	root, err := clusters.SourceRoot()
 	Expect(err).NotTo(HaveOccurred())
-	stage, err := installation.Raise(ctx, installation.StageOptions{
+	stage, err := installation.StartStage(ctx, installation.StageOptions{
 		Hub: clusters.Options{
 			Name: name, JobSet: true,
 			Nodes: []clusters.NodePool{{Name: "gpu", Count: nodes, GPUClass: "H100", GPUs: 8}},

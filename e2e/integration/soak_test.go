@@ -101,8 +101,8 @@ func (s *soak) longest() time.Duration {
 	return min(longest, *soakFor/6)
 }
 
-// breakThings breaks one thing after the other and mends each, until the time is over.
-func (s *soak) breakThings(ctx context.Context, until time.Time) {
+// injectFaults breaks one thing after the other and mends each, until the time is over.
+func (s *soak) injectFaults(ctx context.Context, until time.Time) {
 	for time.Now().Before(until) {
 		longest := s.longest()
 		pause(ctx, s.between(longest/10, longest/2))
@@ -188,7 +188,7 @@ var _ = Describe("A soak", Serial, func() {
 	// No worker is away for longer than its grace here, so nothing may ever run twice. API servers are paused, not killed: a
 	// killed one may forget a line of its audit log.
 	It("with random faults loses no job, runs none twice and leaves nothing", func(ctx SpecContext) {
-		otherHub{name: "hub-soak", configuration: alone(map[string]any{"workerLostTimeout": "1h"})}.takePlace(ctx)
+		otherHub{name: "hub-soak", configuration: runAlone(map[string]any{"workerLostTimeout": "1h"})}.takeOver(ctx)
 		s := &soak{team: newTeam(ctx, 16), chance: rand.New(rand.NewPCG(*soakSeed, 1)), faults: map[string]int{}}
 		until := time.Now().Add(*soakFor)
 		submitted := make(chan []string, 1)
@@ -197,10 +197,10 @@ var _ = Describe("A soak", Serial, func() {
 			defer close(submitted)
 			submitted <- s.submit(ctx, rand.New(rand.NewPCG(*soakSeed, 2)), until)
 		}()
-		s.breakThings(ctx, until)
+		s.injectFaults(ctx, until)
 		names := <-submitted
 		for _, w := range workers {
-			heal(ctx, w)
+			restoreLink(ctx, w)
 		}
 		Eventually(s.unfinished).WithContext(ctx).WithTimeout(5*time.Minute + *soakFor).WithPolling(time.Second).Should(BeEmpty())
 		Eventually(leftovers).WithContext(ctx).WithArguments(s.team).WithTimeout(2 * time.Minute).Should(BeEmpty())

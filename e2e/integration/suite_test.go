@@ -43,7 +43,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	root, err := clusters.SourceRoot()
 	Expect(err).NotTo(HaveOccurred())
 	nodes := []clusters.NodePool{{Name: "gpu", Count: 2, GPUClass: "H100", GPUs: 8}}
-	stage, err := installation.Raise(ctx, installation.StageOptions{
+	stage, err := installation.StartStage(ctx, installation.StageOptions{
 		Hub: clusters.Options{Name: "hub", Controllers: true, JobSetCRD: true},
 		Workers: []clusters.Options{
 			{Name: "w1", Nodes: nodes, JobSet: true},

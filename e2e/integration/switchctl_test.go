@@ -30,28 +30,28 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-// terminal is where somebody types who administers the hub, which is the current context, and the workers.
-type terminal struct {
+// switchctlSession is where somebody types who administers the hub, which is the current context, and the workers.
+type switchctlSession struct {
 	guide.Shell
 	// typed are the command lines.
 	typed []string
 }
 
-func newTerminal() *terminal {
+func newSwitchctlSession() *switchctlSession {
 	GinkgoHelper()
 	root, err := clusters.SourceRoot()
 	Expect(err).NotTo(HaveOccurred())
-	shell, err := guide.Desk{
+	shell, err := guide.CommandEnv{
 		Contexts: map[string]*clusters.Cluster{"hub": hub.Cluster, "w1": w1.Cluster, "w2": w2.Cluster}, Current: "hub",
 		Programs: map[string]string{"kubectl": hub.Kubectl(), "switchctl": filepath.Join(root, "bin", "switchctl")},
-	}.Lay(GinkgoT().TempDir())
+	}.Setup(GinkgoT().TempDir())
 	Expect(err).NotTo(HaveOccurred())
 	shell.Env = append(shell.Env, "KUBE_EDITOR=true") // an editor that leaves everything as it is
-	return &terminal{Shell: shell}
+	return &switchctlSession{Shell: shell}
 }
 
 // types runs switchctl, which must end with that code, and returns what it prints, the errors apart.
-func (t *terminal) types(ctx context.Context, code int, args ...string) (out, errs string) {
+func (t *switchctlSession) types(ctx context.Context, code int, args ...string) (out, errs string) {
 	GinkgoHelper()
 	out, errs, ended := t.run(ctx, args...)
 	Expect(ended).To(Equal(code), "switchctl %s\n%s%s", strings.Join(args, " "), out, errs)
@@ -59,7 +59,7 @@ func (t *terminal) types(ctx context.Context, code int, args ...string) (out, er
 }
 
 // run runs switchctl and returns what it prints, the errors apart, and its exit code.
-func (t *terminal) run(ctx context.Context, args ...string) (out, errs string, code int) {
+func (t *switchctlSession) run(ctx context.Context, args ...string) (out, errs string, code int) {
 	GinkgoHelper()
 	line := "switchctl " + strings.Join(args, " ")
 	t.typed = append(t.typed, line)
@@ -76,22 +76,22 @@ func (t *terminal) run(ctx context.Context, args ...string) (out, errs string, c
 	return stdout.String(), stderr.String(), program.ProcessState.ExitCode()
 }
 
-// prints runs switchctl, which must end well, and returns what it prints.
-func (t *terminal) prints(ctx context.Context, args ...string) string {
+// expectPrinted runs switchctl, which must end well, and returns what it prints.
+func (t *switchctlSession) expectPrinted(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	out, _ := t.types(ctx, 0, args...)
 	return out
 }
 
-// says runs switchctl, however that ends, and returns what it prints.
-func (t *terminal) says(ctx context.Context, args ...string) string {
+// expectOutput runs switchctl, however that ends, and returns what it prints.
+func (t *switchctlSession) expectOutput(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	out, _, _ := t.run(ctx, args...)
 	return out
 }
 
-// fails runs switchctl, which must end with that code, and returns its error.
-func (t *terminal) fails(ctx context.Context, code int, args ...string) string {
+// expectFailure runs switchctl, which must end with that code, and returns its error.
+func (t *switchctlSession) expectFailure(ctx context.Context, code int, args ...string) string {
 	GinkgoHelper()
 	_, errs := t.types(ctx, code, args...)
 	return errs
@@ -115,10 +115,10 @@ type list[T any] struct {
 
 // What the guides do not do with switchctl, on the stage that all have in common.
 var _ = Describe("switchctl", Ordered, ContinueOnFailure, Serial, func() {
-	var at *terminal
+	var at *switchctlSession
 	const name = "typed"
 
-	BeforeAll(func() { at = newTerminal() })
+	BeforeAll(func() { at = newSwitchctlSession() })
 
 	for _, where := range []string{"hub", "w1"} {
 		It("creates, shows, changes and deletes queues and flavors at "+where, func(ctx SpecContext) {
@@ -129,20 +129,20 @@ var _ = Describe("switchctl", Ordered, ContinueOnFailure, Serial, func() {
 	}
 
 	It("shows worker clusters, and takes somebody's word that one is gone", func(ctx SpecContext) {
-		DeferCleanup(func(ctx SpecContext) { unmark(ctx, w2, switchyard.GoneAnnotation) })
-		Eventually(func() string { return at.prints(ctx, "cluster", "list") }).WithContext(ctx).Should(MatchRegexp(`(?m)^w2 +True +Ready `))
-		Expect(at.prints(ctx, "get", "multikueuecluster", "w2", "w1", "-o", "name")).To(Equal(
+		DeferCleanup(func(ctx SpecContext) { removeAnnotation(ctx, w2, switchyard.GoneAnnotation) })
+		Eventually(func() string { return at.expectPrinted(ctx, "cluster", "list") }).WithContext(ctx).Should(MatchRegexp(`(?m)^w2 +True +Ready `))
+		Expect(at.expectPrinted(ctx, "get", "multikueuecluster", "w2", "w1", "-o", "name")).To(Equal(
 			"multikueuecluster.kueue.x-k8s.io/w2\nmultikueuecluster.kueue.x-k8s.io/w1\n"))
-		Expect(at.fails(ctx, 2, "cluster", "gone", "w2")).To(ContainSubstring("nothing was changed: confirm, or pass --yes"))
-		said := object[kueue.MultiKueueCluster](at.prints(ctx, "cluster", "gone", "w2", "--yes", "--dry-run=server", "-o", "yaml"))
+		Expect(at.expectFailure(ctx, 2, "cluster", "gone", "w2")).To(ContainSubstring("nothing was changed: confirm, or pass --yes"))
+		said := object[kueue.MultiKueueCluster](at.expectPrinted(ctx, "cluster", "gone", "w2", "--yes", "--dry-run=server", "-o", "yaml"))
 		Expect(said.Annotations).To(HaveKeyWithValue(switchyard.GoneAnnotation, "true"))
-		Expect(at.prints(ctx, "cluster", "list")).NotTo(ContainSubstring("Gone"), "a dry run changes nothing")
-		Expect(at.prints(ctx, "cluster", "gone", "w2", "--yes")).To(Equal("multikueuecluster.kueue.x-k8s.io/w2 declared gone\n"))
-		Expect(at.prints(ctx, "get", "multikueuecluster", "w2", "-o", "wide")).To(MatchRegexp(`(?m)^w2 +\S+ +Gone `))
-		Expect(at.prints(ctx, "cluster", "uncordon", "w2")).To(Equal("multikueuecluster.kueue.x-k8s.io/w2 uncordoned\n"))
-		Expect(object[list[kueue.MultiKueueCluster]](at.prints(ctx, "cluster", "list", "-o", "json")).Items).To(
+		Expect(at.expectPrinted(ctx, "cluster", "list")).NotTo(ContainSubstring("Gone"), "a dry run changes nothing")
+		Expect(at.expectPrinted(ctx, "cluster", "gone", "w2", "--yes")).To(Equal("multikueuecluster.kueue.x-k8s.io/w2 declared gone\n"))
+		Expect(at.expectPrinted(ctx, "get", "multikueuecluster", "w2", "-o", "wide")).To(MatchRegexp(`(?m)^w2 +\S+ +Gone `))
+		Expect(at.expectPrinted(ctx, "cluster", "uncordon", "w2")).To(Equal("multikueuecluster.kueue.x-k8s.io/w2 uncordoned\n"))
+		Expect(object[list[kueue.MultiKueueCluster]](at.expectPrinted(ctx, "cluster", "list", "-o", "json")).Items).To(
 			HaveEach(HaveField("ObjectMeta.Annotations", Not(HaveKey(switchyard.GoneAnnotation)))))
-		Expect(at.fails(ctx, 3, "cluster", "gone", "w9", "--yes")).To(ContainSubstring(`"w9" not found`))
+		Expect(at.expectFailure(ctx, 3, "cluster", "gone", "w9", "--yes")).To(ContainSubstring(`"w9" not found`))
 	})
 
 	It("stops a workload where it runs, resumes it, and shows the pods of Jobs and JobSets", func(ctx SpecContext) {
@@ -154,51 +154,53 @@ var _ = Describe("switchctl", Ordered, ContinueOnFailure, Serial, func() {
 		worker := at.runs(ctx, t, job)
 
 		By("looking at the pods, as somebody who may and by the hub's account, which may not")
-		Expect(at.prints(ctx, in("list", "pods", "--for", "job/train", "--worker-context", worker, "-o", "name")...)).To(
+		Expect(at.expectPrinted(ctx, in("list", "pods", "--for", "job/train", "--worker-context", worker, "-o", "name")...)).To(
 			MatchRegexp(`^pod/train-\w+\n$`))
 		Eventually(func() string {
-			return at.prints(ctx, in("list", "pods", "--for", "job/train", "--worker-context", worker, "-o", "wide")...)
+			return at.expectPrinted(ctx, in("list", "pods", "--for", "job/train", "--worker-context", worker, "-o", "wide")...)
 		}).WithContext(ctx).Should(MatchRegexp(`(?m)^train-\w+ .* Running .*gpu-`))
 		setAt := at.runs(ctx, t, set)
 		Eventually(func() string {
-			return at.prints(ctx, in("list", "pods", "--for", "jobset/parts", "--worker-context", setAt, "--no-headers")...)
+			return at.expectPrinted(ctx, in("list", "pods", "--for", "jobset/parts", "--worker-context", setAt, "--no-headers")...)
 		}).WithContext(ctx).Should(MatchRegexp(`^(parts-workers-\d-\S+ .* Running .*\n){2}$`))
 		for _, command := range [][]string{{"list", "pods", "--for", "job/train"}, {"logs", "job/train"}, {"logs", "jobset/parts"}} {
-			Expect(at.fails(ctx, 5, in(command...)...)).To(ContainSubstring("cluster register "), "%v", command)
+			Expect(at.expectFailure(ctx, 5, in(command...)...)).To(ContainSubstring("cluster register "), "%v", command)
 		}
-		Eventually(func() string { return at.prints(ctx, in("events", "jobset/parts", "--worker-context", setAt)...) }).WithContext(ctx).
+		Eventually(func() string {
+			return at.expectPrinted(ctx, in("events", "jobset/parts", "--worker-context", setAt)...)
+		}).WithContext(ctx).
 			Should(ContainSubstring("Admitted"))
 
 		By("stopping and resuming it")
-		full := strings.TrimSpace(at.prints(ctx, in("list", "workload", "--for", "job/train", "-o", "name")...))
+		full := strings.TrimSpace(at.expectPrinted(ctx, in("list", "workload", "--for", "job/train", "-o", "name")...))
 		_, wl, _ := strings.Cut(full, "/")
-		Expect(at.prints(ctx, in("stop", "workload", wl)...)).To(Equal(full + " stopped\n"))
+		Expect(at.expectPrinted(ctx, in("stop", "workload", wl)...)).To(Equal(full + " stopped\n"))
 		Eventually(activePodsAt).WithContext(ctx).WithArguments(at.site(worker), job).Should(BeZero())
 		Eventually(clusterOf).WithContext(ctx).WithArguments(client.Object(job)).Should(BeEmpty())
-		Expect(object[kueue.Workload](at.prints(ctx, in("get", "workload", wl, "-o", "json")...)).Spec.Active).To(HaveValue(BeFalse()))
-		Eventually(func() string { return at.prints(ctx, in("explain", "job/train")...) }).WithContext(ctx).Should(
+		Expect(object[kueue.Workload](at.expectPrinted(ctx, in("get", "workload", wl, "-o", "json")...)).Spec.Active).To(HaveValue(BeFalse()))
+		Eventually(func() string { return at.expectPrinted(ctx, in("explain", "job/train")...) }).WithContext(ctx).Should(
 			ContainSubstring("resume workload " + wl))
-		Expect(at.fails(ctx, 4, in("logs", "job/train")...)).To(ContainSubstring("explain"))
-		Expect(at.prints(ctx, in("resume", "workload", wl, "-o", "name")...)).To(Equal(full + "\n"))
+		Expect(at.expectFailure(ctx, 4, in("logs", "job/train")...)).To(ContainSubstring("explain"))
+		Expect(at.expectPrinted(ctx, in("resume", "workload", wl, "-o", "name")...)).To(Equal(full + "\n"))
 		Expect(at.runs(ctx, t, job)).To(BeElementOf("w1", "w2"))
-		Expect(at.prints(ctx, in("describe", "workload", wl)...)).To(ContainSubstring(wl))
-		Expect(at.fails(ctx, 3, in("stop", "workload", "nobody")...)).To(ContainSubstring(`"nobody" not found`))
+		Expect(at.expectPrinted(ctx, in("describe", "workload", wl)...)).To(ContainSubstring(wl))
+		Expect(at.expectFailure(ctx, 3, in("stop", "workload", "nobody")...)).To(ContainSubstring(`"nobody" not found`))
 
 		By("deleting both")
-		Expect(at.fails(ctx, 2, in("delete", "workload", "--all")...)).To(ContainSubstring("nothing was deleted"))
-		Expect(at.prints(ctx, in("delete", "workload", "--all", "--yes", "-o", "name")...)).To(
+		Expect(at.expectFailure(ctx, 2, in("delete", "workload", "--all")...)).To(ContainSubstring("nothing was deleted"))
+		Expect(at.expectPrinted(ctx, in("delete", "workload", "--all", "--yes", "-o", "name")...)).To(
 			Equal("job.batch/train\njobset.jobset.x-k8s.io/parts\n"))
 		expectNothingLeft(ctx, t)
 		Eventually(workloadOf).WithContext(ctx).WithArguments(client.Object(job)).Should(BeNil())
-		Expect(at.fails(ctx, 3, in("explain", "job/train")...)).To(ContainSubstring(`"train" not found`))
+		Expect(at.expectFailure(ctx, 3, in("explain", "job/train")...)).To(ContainSubstring(`"train" not found`))
 	})
 
 	It("checks how the hub and a worker serve a kind of job that only the configuration names", func(ctx SpecContext) {
 		check := func(args ...string) string {
-			return at.says(ctx, append([]string{"cluster", "check", "w1"}, args...)...)
+			return at.expectOutput(ctx, append([]string{"cluster", "check", "w1"}, args...)...)
 		}
 		named := []string{"--external-framework", "Simulation.v1.example.com"}
-		Expect(at.fails(ctx, 2, "cluster", "check", "w1", "--external-framework", "Simulation")).To(ContainSubstring("want Kind.version.group"))
+		Expect(at.expectFailure(ctx, 2, "cluster", "check", "w1", "--external-framework", "Simulation")).To(ContainSubstring("want Kind.version.group"))
 		Expect(check(named...)).To(And(MatchRegexp(`(?m)^hub: example.com/v1 +warning +does not serve Simulation`),
 			MatchRegexp(`(?m)^example.com/v1 +warning +does not serve Simulation `)))
 
@@ -225,12 +227,12 @@ var _ = Describe("switchctl", Ordered, ContinueOnFailure, Serial, func() {
 	})
 
 	It("knows the versions, the contexts and how to complete names", func(ctx SpecContext) {
-		Expect(at.prints(ctx, "version")).To(MatchRegexp(`(?m)^Kubernetes Version: v1\.`))
-		Expect(at.prints(ctx, "__complete", "cluster", "check", "w")).To(HavePrefix("w1\nw2\n"))
-		Expect(at.prints(ctx, "options")).To(ContainSubstring("--context"))
-		Expect(at.fails(ctx, 2, "list", "workload", "--context", "w9")).To(ContainSubstring("its contexts are: hub, w1, w2"))
+		Expect(at.expectPrinted(ctx, "version")).To(MatchRegexp(`(?m)^Kubernetes Version: v1\.`))
+		Expect(at.expectPrinted(ctx, "__complete", "cluster", "check", "w")).To(HavePrefix("w1\nw2\n"))
+		Expect(at.expectPrinted(ctx, "options")).To(ContainSubstring("--context"))
+		Expect(at.expectFailure(ctx, 2, "list", "workload", "--context", "w9")).To(ContainSubstring("its contexts are: hub, w1, w2"))
 		for _, shell := range []string{"bash", "zsh", "fish"} {
-			Expect(at.prints(ctx, "completion", shell)).To(ContainSubstring("switchctl"), shell)
+			Expect(at.expectPrinted(ctx, "completion", shell)).To(ContainSubstring("switchctl"), shell)
 		}
 	})
 
@@ -278,12 +280,12 @@ multiKueue: {externalFrameworks: [{name: Simulation.v1.example.com}]}
 }
 
 // site is the worker of that name.
-func (t *terminal) site(name string) *installation.Site {
+func (t *switchctlSession) site(name string) *installation.Site {
 	return workers[slices.Index([]string{"w1", "w2"}, name)]
 }
 
 // runs waits until a job's pods run at a worker, and returns which.
-func (t *terminal) runs(ctx context.Context, of team, job client.Object) (worker string) {
+func (t *switchctlSession) runs(ctx context.Context, of team, job client.Object) (worker string) {
 	GinkgoHelper()
 	Eventually(func() (string, error) {
 		var err error
@@ -297,66 +299,66 @@ func (t *terminal) runs(ctx context.Context, of team, job client.Object) (worker
 }
 
 // makesQueues creates a flavor, a ClusterQueue and a LocalQueue.
-func (t *terminal) makesQueues(ctx context.Context, where, name string) {
+func (t *switchctlSession) makesQueues(ctx context.Context, where, name string) {
 	GinkgoHelper()
 	flavor := "resourceflavor.kueue.x-k8s.io/" + name
-	Expect(t.prints(ctx, "--context", where, "create", "resourceflavor", name, "--node-labels", "gpu.nvidia.com/class=H100", "-o", "name")).To(
+	Expect(t.expectPrinted(ctx, "--context", where, "create", "resourceflavor", name, "--node-labels", "gpu.nvidia.com/class=H100", "-o", "name")).To(
 		Equal(flavor + "\n"))
 	quota := name + ":nvidia.com/gpu=2"
-	Expect(t.prints(ctx, "--context", where, "create", "clusterqueue", name, "--nominal-quota", quota, "--dry-run=server")).To(
+	Expect(t.expectPrinted(ctx, "--context", where, "create", "clusterqueue", name, "--nominal-quota", quota, "--dry-run=server")).To(
 		Equal("clusterqueue.kueue.x-k8s.io/" + name + " created (server dry run)\n"))
-	made := object[kueue.ClusterQueue](t.prints(ctx, "--context", where, "create", "clusterqueue", name, "--nominal-quota", quota, "-o", "json"))
+	made := object[kueue.ClusterQueue](t.expectPrinted(ctx, "--context", where, "create", "clusterqueue", name, "--nominal-quota", quota, "-o", "json"))
 	Expect(made.UID).NotTo(BeEmpty())
-	Expect(t.fails(ctx, 1, "--context", where, "create", "clusterqueue", name, "--nominal-quota", quota)).To(ContainSubstring("already exists"))
-	Expect(t.fails(ctx, 2, "--context", where, "create", "clusterqueue", name, "--nominal-quota", "gpu")).To(ContainSubstring("FLAVOR:RESOURCE=QUANTITY"))
-	Expect(t.fails(ctx, 3, "--context", where, "create", "localqueue", name, "-c", "nobody")).To(ContainSubstring("--ignore-unknown-cq"))
-	queue := object[kueue.LocalQueue](t.prints(ctx, "--context", where, "create", "localqueue", name, "-c", name, "-o", "yaml"))
+	Expect(t.expectFailure(ctx, 1, "--context", where, "create", "clusterqueue", name, "--nominal-quota", quota)).To(ContainSubstring("already exists"))
+	Expect(t.expectFailure(ctx, 2, "--context", where, "create", "clusterqueue", name, "--nominal-quota", "gpu")).To(ContainSubstring("FLAVOR:RESOURCE=QUANTITY"))
+	Expect(t.expectFailure(ctx, 3, "--context", where, "create", "localqueue", name, "-c", "nobody")).To(ContainSubstring("--ignore-unknown-cq"))
+	queue := object[kueue.LocalQueue](t.expectPrinted(ctx, "--context", where, "create", "localqueue", name, "-c", name, "-o", "yaml"))
 	Expect(queue.Spec.ClusterQueue).To(BeEquivalentTo(name))
 }
 
 // showsQueues lists, gets and describes what makesQueues has made, in every format.
-func (t *terminal) showsQueues(ctx context.Context, where, name string) {
+func (t *switchctlSession) showsQueues(ctx context.Context, where, name string) {
 	GinkgoHelper()
 	for kind, plain := range map[string]string{"resourceflavor": "resourceflavors", "clusterqueue": "clusterqueues", "localqueue": "localqueues"} {
 		full := kind + ".kueue.x-k8s.io/" + name
-		Expect(t.prints(ctx, "--context", where, "list", kind, "-o", "name")).To(ContainSubstring(full + "\n"))
-		all := object[list[map[string]any]](t.prints(ctx, "--context", where, "list", plain, "-o", "json"))
+		Expect(t.expectPrinted(ctx, "--context", where, "list", kind, "-o", "name")).To(ContainSubstring(full + "\n"))
+		all := object[list[map[string]any]](t.expectPrinted(ctx, "--context", where, "list", plain, "-o", "json"))
 		Expect(all.Kind).To(Equal("List"))
 		Expect(all.Items).To(ContainElement(HaveKeyWithValue("metadata", HaveKeyWithValue("name", name))), kind)
-		Expect(t.prints(ctx, "--context", where, "list", kind, "-o", "wide")).To(MatchRegexp(`(?m)^NAME .*\n(.*\n)*` + name + ` `))
-		Expect(t.prints(ctx, "--context", where, "get", kind, name, "-o", "name")).To(Equal(full + "\n"))
+		Expect(t.expectPrinted(ctx, "--context", where, "list", kind, "-o", "wide")).To(MatchRegexp(`(?m)^NAME .*\n(.*\n)*` + name + ` `))
+		Expect(t.expectPrinted(ctx, "--context", where, "get", kind, name, "-o", "name")).To(Equal(full + "\n"))
 		for _, format := range []string{"json", "yaml"} {
-			one := object[map[string]any](t.prints(ctx, "--context", where, "get", kind, name, "-o", format))
+			one := object[map[string]any](t.expectPrinted(ctx, "--context", where, "get", kind, name, "-o", format))
 			Expect(one).To(HaveKeyWithValue("metadata", HaveKeyWithValue("name", name)), "%s as %s", kind, format)
 		}
-		Expect(t.prints(ctx, "--context", where, "describe", kind, name)).To(MatchRegexp(`Name: +` + name + `\n`))
+		Expect(t.expectPrinted(ctx, "--context", where, "describe", kind, name)).To(MatchRegexp(`Name: +` + name + `\n`))
 	}
 	for _, kind := range []string{"clusterqueue", "localqueue"} {
-		Expect(t.fails(ctx, 3, "--context", where, "get", kind, "nobody")).To(ContainSubstring(`"nobody" not found`))
-		Expect(t.fails(ctx, 3, "--context", where, "describe", kind, "nobody")).To(ContainSubstring(`"nobody" not found`))
+		Expect(t.expectFailure(ctx, 3, "--context", where, "get", kind, "nobody")).To(ContainSubstring(`"nobody" not found`))
+		Expect(t.expectFailure(ctx, 3, "--context", where, "describe", kind, "nobody")).To(ContainSubstring(`"nobody" not found`))
 	}
 }
 
 // changesQueues patches, edits and deletes what makesQueues has made; what is in use goes last.
-func (t *terminal) changesQueues(ctx context.Context, where, name string) {
+func (t *switchctlSession) changesQueues(ctx context.Context, where, name string) {
 	GinkgoHelper()
-	Expect(t.prints(ctx, "--context", where, "patch", "cq", name, "--type=merge", "--patch", `{"spec":{"stopPolicy":"Hold"}}`)).To(
+	Expect(t.expectPrinted(ctx, "--context", where, "patch", "cq", name, "--type=merge", "--patch", `{"spec":{"stopPolicy":"Hold"}}`)).To(
 		Equal("clusterqueue.kueue.x-k8s.io/" + name + " patched\n"))
 	queue := &kueue.ClusterQueue{}
-	Expect(json.Unmarshal([]byte(t.prints(ctx, "--context", where, "get", "cq", name, "-o", "json")), queue)).To(Succeed())
+	Expect(json.Unmarshal([]byte(t.expectPrinted(ctx, "--context", where, "get", "cq", name, "-o", "json")), queue)).To(Succeed())
 	Expect(queue.Spec.StopPolicy).To(HaveValue(Equal(kueue.Hold)))
-	Expect(t.fails(ctx, 0, "--context", where, "edit", "cq", name)).To(ContainSubstring("Edit cancelled"))
+	Expect(t.expectFailure(ctx, 0, "--context", where, "edit", "cq", name)).To(ContainSubstring("Edit cancelled"))
 	for _, kind := range []string{"localqueue", "clusterqueue", "resourceflavor"} {
-		Expect(t.prints(ctx, "--context", where, "delete", kind, name)).To(ContainSubstring(name))
-		Expect(t.prints(ctx, "--context", where, "list", kind, "-o", "name")).NotTo(ContainSubstring("/" + name + "\n"))
+		Expect(t.expectPrinted(ctx, "--context", where, "delete", kind, name)).To(ContainSubstring(name))
+		Expect(t.expectPrinted(ctx, "--context", where, "list", kind, "-o", "name")).NotTo(ContainSubstring("/" + name + "\n"))
 	}
 }
 
 // verbs are the commands of switchctl that do something, as its own completion has them.
-func (t *terminal) verbs(ctx context.Context, family ...string) []string {
+func (t *switchctlSession) verbs(ctx context.Context, family ...string) []string {
 	GinkgoHelper()
 	var verbs []string
-	for line := range strings.Lines(t.prints(ctx, slices.Concat([]string{"__complete"}, family, []string{""})...)) {
+	for line := range strings.Lines(t.expectPrinted(ctx, slices.Concat([]string{"__complete"}, family, []string{""})...)) {
 		word, _, described := strings.Cut(line, "\t")
 		if !described || strings.HasPrefix(word, "-") || word == "help" || word == "powershell" {
 			continue // names of objects have no description, and flags are no verbs

@@ -45,20 +45,20 @@ type kindCluster struct {
 // A cluster that does not come up is made once more, for it is not what is tested.
 func create(provider *cluster.Provider, name, image, dir string) (*kindCluster, error) {
 	kubeconfig := filepath.Join(dir, name+".kubeconfig")
-	err := boot(provider, name, image, kubeconfig)
+	err := bootCluster(provider, name, image, kubeconfig)
 	if err != nil {
-		say("%s does not come up, and is made again: %v", name, err)
-		err = boot(provider, name, image, kubeconfig)
+		logf("%s does not come up, and is made again: %v", name, err)
+		err = bootCluster(provider, name, image, kubeconfig)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return reach(provider, name, kubeconfig)
+	return connectTo(provider, name, kubeconfig)
 }
 
-func boot(provider *cluster.Provider, name, image, kubeconfig string) error {
+func bootCluster(provider *cluster.Provider, name, image, kubeconfig string) error {
 	if err := provider.Delete(prefix+name, kubeconfig); err != nil { // of a run that was killed
-		return fmt.Errorf("delete an old %s: %w", name, told(err))
+		return fmt.Errorf("delete an old %s: %w", name, resultText(err))
 	}
 	options := []cluster.CreateOption{
 		cluster.CreateWithRawConfig(fmt.Appendf(nil, clusterConfig, filepath.Dir(kubeconfig))),
@@ -69,12 +69,12 @@ func boot(provider *cluster.Provider, name, image, kubeconfig string) error {
 		options = append(options, cluster.CreateWithNodeImage(image))
 	}
 	if err := provider.Create(prefix+name, options...); err != nil {
-		return fmt.Errorf("create %s: %w", name, told(err))
+		return fmt.Errorf("create %s: %w", name, resultText(err))
 	}
 	return nil
 }
 
-func reach(provider *cluster.Provider, name, kubeconfig string) (*kindCluster, error) {
+func connectTo(provider *cluster.Provider, name, kubeconfig string) (*kindCluster, error) {
 	c := &kindCluster{name: name}
 	all, err := provider.ListInternalNodes(prefix + name)
 	if err != nil || len(all) != 1 {
@@ -82,7 +82,7 @@ func reach(provider *cluster.Provider, name, kubeconfig string) (*kindCluster, e
 	}
 	c.node = all[0]
 	if c.ip, _, err = c.node.IP(); err != nil {
-		return nil, fmt.Errorf("address of %s: %w", name, told(err))
+		return nil, fmt.Errorf("address of %s: %w", name, resultText(err))
 	}
 	if c.config, err = clientcmd.BuildConfigFromFlags("", kubeconfig); err != nil {
 		return nil, fmt.Errorf("kubeconfig of %s: %w", name, err)
@@ -105,7 +105,7 @@ func (c *kindCluster) load(file string) error {
 	}
 	defer func() { _ = in.Close() }() // only read
 	if err := nodeutils.LoadImageArchive(c.node, in); err != nil {
-		return fmt.Errorf("load %s into %s: %w", file, c.name, told(err))
+		return fmt.Errorf("load %s into %s: %w", file, c.name, resultText(err))
 	}
 	return nil
 }
@@ -129,13 +129,13 @@ func (c *kindCluster) tag(ctx context.Context, repository, tag string) error {
 func (c *kindCluster) run(ctx context.Context, name string, args ...string) (string, error) {
 	out, err := exec.Output(c.node.CommandContext(ctx, name, args...))
 	if err != nil {
-		return "", fmt.Errorf("%s on %s: %w", name, c.name, told(err))
+		return "", fmt.Errorf("%s on %s: %w", name, c.name, resultText(err))
 	}
 	return string(out), nil
 }
 
-// told adds what a command of kind's has said to its error.
-func told(err error) error {
+// resultText adds what a command of kind's has said to its error.
+func resultText(err error) error {
 	if run := exec.RunErrorForError(err); run != nil {
 		return errors.Join(err, errors.New(strings.TrimSpace(string(run.Output))))
 	}

@@ -18,8 +18,8 @@ import (
 // leaderLease is the name of the lease of the chart's programs.
 const leaderLease = "c1f6bfd2.kueue.x-k8s.io"
 
-// burst is more jobs than the queue has room for, so that some are always on their way.
-const burst = 12
+// submitBurst is more jobs than the queue has room for, so that some are always on their way.
+const submitBurst = 12
 
 func survivesTheHubsDeath(ctx SpecContext) {
 	var jobs []*batchv1.Job
@@ -29,7 +29,7 @@ func survivesTheHubsDeath(ctx SpecContext) {
 		// While one of two programs is gone a call of its webhooks may fail, and is tried again.
 		Eventually(hub.Create).WithContext(ctx).WithArguments(client.Object(j)).Should(Succeed())
 	}
-	for i := range burst {
+	for i := range submitBurst {
 		submit(fmt.Sprintf("burst-%d", i))
 	}
 	Eventually(creationsOf).WithContext(ctx).WithArguments(client.Object(jobs[0])).ShouldNot(BeEmpty())
@@ -41,7 +41,7 @@ func survivesTheHubsDeath(ctx SpecContext) {
 		return err
 	}).WithContext(ctx).Should(Succeed())
 	killed := time.Now()
-	say("killed the leading hub program, %s, with jobs on their way", leader)
+	logf("killed the leading hub program, %s, with jobs on their way", leader)
 	submit("late") // should all others have been dispatched on a slow machine
 	Eventually(restartsOf).WithContext(ctx).WithArguments(leader).Should(BeNumerically(">", restarts))
 
@@ -61,7 +61,7 @@ func survivesTheHubsDeath(ctx SpecContext) {
 	}
 	Expect(after).To(And(BeNumerically(">", 0), BeNumerically("<", len(jobs))), "some were dispatched before, others after")
 	remove(ctx, objects...)
-	say("%d jobs ran once each, %d of them dispatched after the kill", len(jobs), after)
+	logf("%d jobs ran once each, %d of them dispatched after the kill", len(jobs), after)
 }
 
 // killLeader kills the program that leads on the hub, and tells its pod and how often that had been started again before.

@@ -133,12 +133,12 @@ func remove(ctx context.Context, jobs ...client.Object) {
 		Expect(client.IgnoreNotFound(hub.Delete(ctx, j, client.PropagationPolicy(metav1.DeletePropagationBackground)))).To(Succeed())
 	}
 	for _, c := range []*kindCluster{hub, w1, w2} {
-		Eventually(c.held).WithContext(ctx).Should(BeEmpty(), "on %s", c.name)
+		Eventually(c.listTeamObjects).WithContext(ctx).Should(BeEmpty(), "on %s", c.name)
 	}
 }
 
-// held lists the team's jobs, pods and Workloads on the cluster.
-func (c *kindCluster) held(ctx context.Context) ([]string, error) {
+// listTeamObjects lists the team's jobs, pods and Workloads on the cluster.
+func (c *kindCluster) listTeamObjects(ctx context.Context) ([]string, error) {
 	var held []string
 	for kind, list := range map[string]client.ObjectList{
 		"Job": &batchv1.JobList{}, "JobSet": &jobset.JobSetList{}, "Pod": &corev1.PodList{}, "Workload": &kueue.WorkloadList{},

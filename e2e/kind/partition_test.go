@@ -35,22 +35,22 @@ func survivesAPartition(ctx SpecContext) {
 	its, err := lost.Watch(ctx, &pods, client.InNamespace(once.Namespace), client.MatchingLabels{batchv1.JobNameLabel: once.Name})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(its.Stop)
-	Expect(part(ctx, lost)).To(Succeed())
+	Expect(cutNetwork(ctx, lost)).To(Succeed())
 	parted := time.Now()
-	DeferCleanup(heal, lost)
+	DeferCleanup(restoreNetwork, lost)
 	Eventually(registered).WithContext(ctx).WithArguments(lost, kueue.MultiKueueClusterActive).Should(HavePrefix("False"))
-	say("%s is cut off from the hub, which has noticed after %.0f s", lost.name, time.Since(parted).Seconds())
+	logf("%s is cut off from the hub, which has noticed after %.0f s", lost.name, time.Since(parted).Seconds())
 	stopped, err := ended(ctx, its)
 	Expect(err).NotTo(HaveOccurred())
-	say("its fence has stopped the job after %.0f s", stopped.Sub(parted).Seconds())
+	logf("its fence has stopped the job after %.0f s", stopped.Sub(parted).Seconds())
 	Eventually(running).WithContext(ctx).WithTimeout(10 * time.Minute).WithArguments(once).Should(Equal(other.name))
-	say("the job runs on %s after %.0f s", other.name, time.Since(parted).Seconds())
+	logf("the job runs on %s after %.0f s", other.name, time.Since(parted).Seconds())
 
-	Expect(heal(ctx, lost)).To(Succeed())
+	Expect(restoreNetwork(ctx, lost)).To(Succeed())
 	healed := time.Now()
 	Eventually(registered).WithContext(ctx).WithTimeout(12*time.Minute).WithArguments(lost, kueue.MultiKueueClusterActive).Should(HavePrefix("True"))
-	say("%s is connected again %.0f s after the network", lost.name, time.Since(healed).Seconds())
-	Eventually(lost.held).WithContext(ctx).Should(BeEmpty())
+	logf("%s is connected again %.0f s after the network", lost.name, time.Since(healed).Seconds())
+	Eventually(lost.listTeamObjects).WithContext(ctx).Should(BeEmpty())
 	Expect(running(ctx, once)).To(Equal(other.name))
 	made, err := creationsOf(ctx, once)
 	Expect(err).NotTo(HaveOccurred())
@@ -83,11 +83,11 @@ func ended(ctx context.Context, pods watch.Interface) (time.Time, error) {
 	}
 }
 
-// part drops everything between the hub's node and the worker's; both keep their addresses and the rest of the network.
-func part(ctx context.Context, w *kindCluster) error { return firewall(ctx, w, "-I") }
+// cutNetwork drops everything between the hub's node and the worker's; both keep their addresses and the rest of the network.
+func cutNetwork(ctx context.Context, w *kindCluster) error { return firewall(ctx, w, "-I") }
 
-// heal undoes part; it may have been undone already.
-func heal(ctx context.Context, w *kindCluster) error {
+// restoreNetwork undoes part; it may have been undone already.
+func restoreNetwork(ctx context.Context, w *kindCluster) error {
 	if _, err := w.run(ctx, "iptables", "-w", "-C", "INPUT", "-s", hub.ip, "-j", "DROP"); err != nil {
 		return nil //nolint:nilerr // there is no such rule
 	}

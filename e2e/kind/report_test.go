@@ -35,7 +35,7 @@ var _ = ReportAfterEach(func(report SpecReport) {
 		for _, part := range []struct {
 			what string
 			tell func(context.Context, io.Writer) error
-		}{{"logs", c.tellLogs}, {"pods", c.tellPods}, {"events", c.tellEvents}, {"workloads", c.tellWorkloads}} {
+		}{{"logs", c.printLogs}, {"pods", c.printPods}, {"events", c.printEvents}, {"workloads", c.printWorkloads}} {
 			fmt.Fprintf(&out, "--- %s: %s\n", c.name, part.what)
 			if err := part.tell(ctx, &out); err != nil {
 				fmt.Fprintln(&out, err)
@@ -45,7 +45,7 @@ var _ = ReportAfterEach(func(report SpecReport) {
 	}
 })
 
-func (c *kindCluster) tellPods(ctx context.Context, out io.Writer) error {
+func (c *kindCluster) printPods(ctx context.Context, out io.Writer) error {
 	pods, err := c.kube.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func stateOf(s corev1.ContainerState) string {
 	return "runs"
 }
 
-func (c *kindCluster) tellWorkloads(ctx context.Context, out io.Writer) error {
+func (c *kindCluster) printWorkloads(ctx context.Context, out io.Writer) error {
 	var list kueue.WorkloadList
 	if err := c.List(ctx, &list); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (c *kindCluster) tellWorkloads(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-func (c *kindCluster) tellEvents(ctx context.Context, out io.Writer) error {
+func (c *kindCluster) printEvents(ctx context.Context, out io.Writer) error {
 	for _, namespace := range []string{team, system} {
 		events, err := c.kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -112,7 +112,7 @@ func (c *kindCluster) tellEvents(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-func (c *kindCluster) tellLogs(ctx context.Context, out io.Writer) error {
+func (c *kindCluster) printLogs(ctx context.Context, out io.Writer) error {
 	pods, err := c.kube.CoreV1().Pods(system).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return err

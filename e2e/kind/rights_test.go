@@ -28,7 +28,7 @@ func wasDeniedNothing(ctx SpecContext) {
 			granted, err := rights(ctx, c, account)
 			Expect(err).NotTo(HaveOccurred())
 			unused := slices.DeleteFunc(slices.Clone(granted), func(right string) bool { return slices.Contains(used, right) })
-			say("rights of %s on %s: %d granted, none missing, %d not used in this run", account, c.name, len(granted), len(unused))
+			logf("rights of %s on %s: %d granted, none missing, %d not used in this run", account, c.name, len(granted), len(unused))
 			GinkgoWriter.Printf("not used by %s on %s: %s\n", account, c.name, strings.Join(unused, ", "))
 		}
 	}

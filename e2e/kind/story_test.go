@@ -22,7 +22,7 @@ var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 	It("is installed by its chart, in namespaces that enforce the restricted standard", func(ctx SpecContext) {
 		all := []*kindCluster{hub, w1, w2}
 		Expect(onAll(ctx, all, loadImages)).To(Succeed())
-		say("images are loaded")
+		logf("images are loaded")
 		manifests, err := jobSetManifests()
 		Expect(err).NotTo(HaveOccurred(), "manifests of JobSet")
 		Expect(onAll(ctx, all, func(ctx context.Context, c *kindCluster) error { return installJobSet(ctx, c, manifests) })).To(Succeed())
@@ -32,11 +32,11 @@ var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 		}
 		firstInstall = time.Now()
 		Expect(onAll(ctx, all, install)).To(Succeed())
-		say("the chart is installed everywhere, and ready")
+		logf("the chart is installed everywhere, and ready")
 		for _, w := range workers {
 			Eventually(w.available).WithContext(ctx).WithArguments(jobSetNamespace, "jobset-controller-manager").Should(Succeed())
 		}
-		say("so is the JobSet controller on the workers")
+		logf("so is the JobSet controller on the workers")
 	}, NodeTimeout(20*time.Minute))
 
 	It("knows its workers and queues when switchctl has registered them and set them up", func(ctx SpecContext) {
@@ -44,12 +44,12 @@ var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 			switchctl(ctx, "cluster", "register", w.name, "--context", w.name, "--hub-context", "hub",
 				"--address", "https://"+w.ip+":6443", "--config", "workers", "--allow-logs", "--timeout", "6m")
 		}
-		say("both workers are registered and connected")
+		logf("both workers are registered and connected")
 		switchctl(ctx, "queue", "setup", "-f", "testdata/teams.yaml", "--yes")
 		for _, w := range workers {
 			switchctl(ctx, "cluster", "check", w.name)
 		}
-		say("queues are set up on the hub and both workers")
+		logf("queues are set up on the hub and both workers")
 		for _, c := range []*kindCluster{hub, w1, w2} {
 			program := "worker"
 			if c == hub {
@@ -58,7 +58,7 @@ var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 			memory, err := c.memory(ctx, program)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(memory).NotTo(BeEmpty())
-			say("memory at rest of the programs on %s: %s", c.name, memory)
+			logf("memory at rest of the programs on %s: %s", c.name, memory)
 		}
 	}, NodeTimeout(15*time.Minute))
 
@@ -66,7 +66,7 @@ var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 		hello := job("hello", main, "echo", "hello")
 		Expect(hub.Create(ctx, hello)).To(Succeed())
 		Eventually(clusterOf).WithContext(ctx).WithArguments(client.Object(hello)).Should(BeElementOf("w1", "w2"))
-		say("the first job is dispatched %.0f s after the start of helm install", time.Since(firstInstall).Seconds())
+		logf("the first job is dispatched %.0f s after the start of helm install", time.Since(firstInstall).Seconds())
 		expectComplete(ctx, hello)
 		talk := job("talk", main, "sleep", "1h") // what has ended is taken from the worker, with its log
 		Expect(hub.Create(ctx, talk)).To(Succeed())
@@ -74,7 +74,7 @@ var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 		Eventually(command).WithContext(ctx).WithArguments("switchctl", "logs", "job/talk", "--namespace", team).
 			Should(Equal("sleeping for 1h0m0s\n"))
 		remove(ctx, hello, talk)
-		say("a Job ran, and its log was read")
+		logf("a Job ran, and its log was read")
 	}, NodeTimeout(10*time.Minute))
 
 	It("runs a JobSet in one worker's containers", func(ctx SpecContext) {
@@ -86,7 +86,7 @@ var _ = Describe("Switchyard on kind clusters", Ordered, func() {
 		}).WithContext(ctx).Should(ContainElement(And(
 			HaveField("Type", string(jobset.JobSetCompleted)), HaveField("Status", metav1.ConditionTrue))))
 		remove(ctx, set)
-		say("a JobSet ran")
+		logf("a JobSet ran")
 	}, NodeTimeout(10*time.Minute))
 
 	It("stops a Job on its worker for a more urgent one, and runs it again later", preempts, NodeTimeout(12*time.Minute))
@@ -119,7 +119,7 @@ func preempts(ctx SpecContext) {
 	Eventually(running).WithContext(ctx).WithArguments(low).ShouldNot(BeEmpty())
 	Expect(podOf(ctx, low)).NotTo(Equal(first), "it was stopped, and runs again")
 	remove(ctx, low, high)
-	say("a Job was preempted, and ran again after the urgent one")
+	logf("a Job was preempted, and ran again after the urgent one")
 }
 
 // images are the prepared ones that each cluster needs, its program's first.

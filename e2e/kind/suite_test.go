@@ -57,7 +57,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	hub, w1, w2, workers = all[0], all[1], all[2], all[1:]
 	kubeconfig, err = mergeKubeconfigs(dir, "hub", "w1", "w2")
 	Expect(err).NotTo(HaveOccurred())
-	say("a hub and two workers are ready")
+	logf("a hub and two workers are ready")
 }, NodeTimeout(25*time.Minute))
 
 // createAll makes all clusters at once, and deletes them after the suite.
@@ -77,8 +77,8 @@ func createAll(dir string, names ...string) []*kindCluster {
 	return all
 }
 
-// say prints a step with the time since the start.
-func say(format string, args ...any) {
+// logf prints a step with the time since the start.
+func logf(format string, args ...any) {
 	_, _ = fmt.Fprintf(os.Stdout, "e2e-kind [%4.0fs] %s\n", time.Since(started).Seconds(), fmt.Sprintf(format, args...))
 }
 

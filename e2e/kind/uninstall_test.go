@@ -61,8 +61,8 @@ func (c *kindCluster) inventory(ctx context.Context) ([]string, error) {
 	return all, nil
 }
 
-// more is what the cluster has now and had not then.
-func (c *kindCluster) more(ctx context.Context, then []string) ([]string, error) {
+// inventoryDifference is what the cluster has now and had not then.
+func (c *kindCluster) inventoryDifference(ctx context.Context, then []string) ([]string, error) {
 	now, err := c.inventory(ctx)
 	return slices.DeleteFunc(now, func(object string) bool { return slices.Contains(then, object) }), err
 }
@@ -71,7 +71,7 @@ func (c *kindCluster) more(ctx context.Context, then []string) ([]string, error)
 func leavesNothing(ctx context.Context, before map[string][]string) {
 	GinkgoHelper()
 	for _, c := range []*kindCluster{hub, w1, w2} {
-		Expect(c.more(ctx, before[c.name])).NotTo(BeEmpty(), "there is something to remove")
+		Expect(c.inventoryDifference(ctx, before[c.name])).NotTo(BeEmpty(), "there is something to remove")
 	}
 	By("deleting what uses queues while the programs run")
 	for _, object := range []client.Object{
@@ -104,9 +104,9 @@ func leavesNothing(ctx context.Context, before map[string][]string) {
 	By("uninstalling the releases, and then what they keep")
 	Expect(onAll(ctx, []*kindCluster{hub, w1, w2}, uninstall)).To(Succeed())
 	for _, c := range []*kindCluster{hub, w1, w2} {
-		Eventually(c.more).WithContext(ctx).WithArguments(before[c.name]).Should(BeEmpty(), "left on %s", c.name)
+		Eventually(c.inventoryDifference).WithContext(ctx).WithArguments(before[c.name]).Should(BeEmpty(), "left on %s", c.name)
 	}
-	say("the programs are uninstalled, and nothing of them is left")
+	logf("the programs are uninstalled, and nothing of them is left")
 }
 
 // deleteCRDs lists every kind first: an API server that has not listed one since its CRD changed may keep it for minutes.

@@ -44,7 +44,7 @@ func upgradesUnderLoad(ctx SpecContext) {
 		default:
 		}
 	}
-	say("all programs were replaced in %.0f s; %d jobs were submitted meanwhile, and ran", time.Since(began).Seconds(), submitted)
+	logf("all programs were replaced in %.0f s; %d jobs were submitted meanwhile, and ran", time.Since(began).Seconds(), submitted)
 
 	for _, c := range []*kindCluster{hub, w1, w2} {
 		Expect(programImages(ctx, c)).To(HaveEach(HaveSuffix(":" + nextTag)))

@@ -27,7 +27,7 @@ func (s *Server) Put(plural string, o client.Object) error {
 	c := s.collection(plural)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.objects[keyOf(o.GetNamespace(), o.GetName())] != nil {
+	if c.objects[objectKey(o.GetNamespace(), o.GetName())] != nil {
 		return fmt.Errorf("%s %s is on %s already", plural, o.GetName(), s.Name)
 	}
 	_, err = c.add(unstructured.Unstructured{Object: fields}, uuid.NewUUID())
@@ -40,7 +40,7 @@ func (s *Server) Change(plural, namespace, name string, change func(fields map[s
 	c := s.collection(plural)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	was := c.objects[keyOf(namespace, name)]
+	was := c.objects[objectKey(namespace, name)]
 	if was == nil {
 		return apierrors.NewNotFound(c.resource(), name)
 	}
@@ -48,7 +48,7 @@ func (s *Server) Change(plural, namespace, name string, change func(fields map[s
 	change(fields)
 	_, err := c.put(fields)
 	if err == nil {
-		c.announce()
+		c.notifyWatchers()
 	}
 	return err
 }

@@ -47,8 +47,8 @@ func mergePatch(live, patch map[string]any) map[string]any {
 	return live
 }
 
-// keysOf are the members by which the entries of a list are told apart; lists of other names are replaced as a whole.
-func keysOf(list string) string {
+// listKeys are the members by which the entries of a list are told apart; lists of other names are replaced as a whole.
+func listKeys(list string) string {
 	return map[string]string{
 		"conditions": "type", "admissionChecks": "name", "reclaimablePods": "name", "ownerReferences": "uid", "preemptionGates": "name",
 	}[list]
@@ -65,7 +65,7 @@ func (c *collection) apply(live, applied map[string]any, manager string) map[str
 	delete(applied, "apiVersion")
 	delete(applied, "kind")
 	liveMeta, _ := live["metadata"].(map[string]any)
-	key := keyOf(fmt.Sprint(orEmpty(liveMeta["namespace"])), fmt.Sprint(liveMeta["name"]))
+	key := objectKey(fmt.Sprint(orEmpty(liveMeta["namespace"])), fmt.Sprint(liveMeta["name"]))
 	if c.applied[key] == nil {
 		c.applied[key] = map[string]map[string]any{}
 	}
@@ -77,8 +77,8 @@ func (c *collection) apply(live, applied map[string]any, manager string) map[str
 			others = append(others, fields)
 		}
 	}
-	withdraw(live, before, append(others, applied))
-	next := overlay(live, copyOf(applied)) // what is remembered must not share anything with what is stored
+	removeFields(live, before, append(others, applied))
+	next := overlay(live, deepCopy(applied)) // what is remembered must not share anything with what is stored
 	nextMeta, _ := next["metadata"].(map[string]any)
 	if version != nil {
 		nextMeta["resourceVersion"] = version
@@ -96,7 +96,7 @@ func orEmpty(value any) any {
 	return value
 }
 
-func copyOf(m map[string]any) map[string]any {
+func deepCopy(m map[string]any) map[string]any {
 	data, err := json.Marshal(m)
 	if err == nil {
 		m = map[string]any{}
@@ -120,7 +120,7 @@ func overlay(live, applied map[string]any) map[string]any {
 			}
 			live[name] = overlay(below, value)
 		case []any:
-			live[name] = overlayList(live[name], value, keysOf(name))
+			live[name] = overlayList(live[name], value, listKeys(name))
 		default:
 			live[name] = value
 		}
@@ -146,8 +146,8 @@ func overlayList(live any, applied []any, key string) []any {
 	return list
 }
 
-// withdraw removes from live what was applied before and is applied by nobody now.
-func withdraw(live, before map[string]any, now []map[string]any) {
+// removeFields removes from live what was applied before and is applied by nobody now.
+func removeFields(live, before map[string]any, now []map[string]any) {
 	for name, value := range before {
 		var still []any
 		for _, m := range now {
@@ -159,12 +159,12 @@ func withdraw(live, before map[string]any, now []map[string]any) {
 		was, isMap := value.(map[string]any)
 		list, isList := value.([]any)
 		switch {
-		case len(still) == 0 && (!isList || keysOf(name) == ""):
+		case len(still) == 0 && (!isList || listKeys(name) == ""):
 			delete(live, name)
 		case isMap && below != nil:
-			withdraw(below, was, mapsOf(still))
-		case isList && keysOf(name) != "":
-			live[name] = withdrawEntries(live[name], list, still, keysOf(name))
+			removeFields(below, was, asMaps(still))
+		case isList && listKeys(name) != "":
+			live[name] = removeEntries(live[name], list, still, listKeys(name))
 			if left, _ := live[name].([]any); len(left) == 0 {
 				delete(live, name)
 			}
@@ -172,7 +172,7 @@ func withdraw(live, before map[string]any, now []map[string]any) {
 	}
 }
 
-func mapsOf(values []any) []map[string]any {
+func asMaps(values []any) []map[string]any {
 	var list []map[string]any
 	for _, v := range values {
 		if m, ok := v.(map[string]any); ok {
@@ -182,9 +182,9 @@ func mapsOf(values []any) []map[string]any {
 	return list
 }
 
-// withdrawEntries removes the entries of a list that were applied before and are in none of the lists applied now; of those
+// removeEntries removes the entries of a list that were applied before and are in none of the lists applied now; of those
 // that are, the members.
-func withdrawEntries(live any, before, now []any, key string) []any {
+func removeEntries(live any, before, now []any, key string) []any {
 	list, _ := live.([]any)
 	for _, entry := range before {
 		was, _ := entry.(map[string]any)
@@ -193,7 +193,7 @@ func withdrawEntries(live any, before, now []any, key string) []any {
 		for _, other := range now {
 			others, _ := other.([]any)
 			if i := slices.IndexFunc(others, same); i >= 0 {
-				still = append(still, mapsOf([]any{others[i]})...)
+				still = append(still, asMaps([]any{others[i]})...)
 			}
 		}
 		i := slices.IndexFunc(list, same)
@@ -203,7 +203,7 @@ func withdrawEntries(live any, before, now []any, key string) []any {
 			list = slices.Delete(list, i, i+1)
 		default:
 			below, _ := list[i].(map[string]any)
-			withdraw(below, maps.Clone(was), still)
+			removeFields(below, maps.Clone(was), still)
 		}
 	}
 	return list

@@ -25,8 +25,8 @@ type Resource struct {
 	Forget bool
 }
 
-// OfCRD are the resources of a definition, the storage version only.
-func OfCRD(crd *apiextensionsv1.CustomResourceDefinition) []Resource {
+// ResourceOfCRD are the resources of a definition, the storage version only.
+func ResourceOfCRD(crd *apiextensionsv1.CustomResourceDefinition) []Resource {
 	var list []Resource
 	for _, v := range crd.Spec.Versions {
 		if v.Storage {
@@ -46,8 +46,8 @@ const (
 	verbCreate, verbUpdate, verbPatch, verbDelete = "create", "update", "patch", "delete"
 )
 
-// call is what a request asks for.
-type call struct {
+// request is what a request asks for.
+type request struct {
 	verb            string
 	of              *collection
 	namespace, name string
@@ -56,7 +56,7 @@ type call struct {
 }
 
 // parse finds out what a request asks for.
-func (s *Server) parse(r *http.Request) (call, error) {
+func (s *Server) parse(r *http.Request) (request, error) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	var gv schema.GroupVersion
 	switch {
@@ -65,9 +65,9 @@ func (s *Server) parse(r *http.Request) (call, error) {
 	case len(parts) > 3 && parts[0] == "apis":
 		gv, parts = schema.GroupVersion{Group: parts[1], Version: parts[2]}, parts[3:]
 	default:
-		return call{}, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{}, "", "no such path", 0, false)
+		return request{}, apierrors.NewGenericServerResponse(http.StatusNotFound, r.Method, schema.GroupResource{}, "", "no such path", 0, false)
 	}
-	c := call{query: r.URL.Query()}
+	c := request{query: r.URL.Query()}
 	if parts[0] == "namespaces" && len(parts) > 2 {
 		c.namespace, parts = parts[1], parts[2:]
 	}
@@ -89,7 +89,7 @@ func (s *Server) parse(r *http.Request) (call, error) {
 	return c, nil
 }
 
-func verbOf(method string, c call) string {
+func verbOf(method string, c request) string {
 	switch {
 	case method == http.MethodGet && c.name != "":
 		return verbGet
@@ -128,11 +128,11 @@ func (s *Server) discovery(w http.ResponseWriter, path string) bool {
 	}
 	switch {
 	case path == "api":
-		answer(w, http.StatusOK, core)
+		writeResponse(w, http.StatusOK, core)
 	case path == "apis":
-		answer(w, http.StatusOK, list)
+		writeResponse(w, http.StatusOK, list)
 	case of.GroupVersion != "":
-		answer(w, http.StatusOK, of)
+		writeResponse(w, http.StatusOK, of)
 	default:
 		return false
 	}
@@ -152,7 +152,7 @@ func (r Resource) resource() schema.GroupResource {
 	return schema.GroupResource{Group: r.Group, Resource: r.Plural}
 }
 
-func answer(w http.ResponseWriter, code int, body any) {
+func writeResponse(w http.ResponseWriter, code int, body any) {
 	data, err := json.Marshal(body)
 	if err != nil {
 		code, data = http.StatusInternalServerError, []byte(fmt.Sprintf("%q", err))
@@ -166,12 +166,12 @@ func write(w http.ResponseWriter, code int, data []byte) {
 	_, _ = w.Write(data) // a caller that has gone misses nothing
 }
 
-// refuse answers with a Status.
-func refuse(w http.ResponseWriter, err error) {
+// writeError answers with a Status.
+func writeError(w http.ResponseWriter, err error) {
 	status := apierrors.NewInternalError(err).Status()
 	if known := apierrors.APIStatus(nil); asStatus(err, &known) {
 		status = known.Status()
 	}
 	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
-	answer(w, int(status.Code), status)
+	writeResponse(w, int(status.Code), status)
 }

@@ -19,7 +19,7 @@ import (
 const protobuf = "application/vnd.kubernetes.protobuf"
 
 // serve does what a call asks for and answers, unless it returns an error.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, c call) error {
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, c request) error {
 	var o *object
 	var err error
 	code := http.StatusOK
@@ -53,7 +53,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, c call) error {
 	return nil
 }
 
-func (s *Server) create(r *http.Request, c call) (*object, error) {
+func (s *Server) create(r *http.Request, c request) (*object, error) {
 	fields, err := s.body(r)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (s *Server) create(r *http.Request, c call) (*object, error) {
 	return &object{data: data}, nil
 }
 
-func (s *Server) patch(r *http.Request, c call) (*object, error) {
+func (s *Server) patch(r *http.Request, c request) (*object, error) {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
@@ -92,7 +92,7 @@ func (s *Server) patch(r *http.Request, c call) (*object, error) {
 	return c.of.create(c.namespace, fields) // an apply creates what is not there
 }
 
-func (s *Server) delete(r *http.Request, c call) (*object, error) {
+func (s *Server) delete(r *http.Request, c request) (*object, error) {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())

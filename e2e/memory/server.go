@@ -127,18 +127,18 @@ func (s *Server) Requests() map[Request]int {
 	return maps.Clone(s.requests)
 }
 
-// Follow has every change told, in order for each resource, after it was made and before its writer is answered. The function
+// Subscribe has every change told, in order for each resource, after it was made and before its writer is answered. The function
 // must not block and must not write.
-func (s *Server) Follow(tell func(Change)) {
+func (s *Server) Subscribe(tell func(Change)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.follow = append(s.follow, tell)
 	for _, c := range s.resources {
-		c.tell = s.told
+		c.tell = s.notifySubscribers
 	}
 }
 
-func (s *Server) told(c Change) {
+func (s *Server) notifySubscribers(c Change) {
 	s.mu.Lock()
 	followers := s.follow
 	s.mu.Unlock()
@@ -158,7 +158,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	call, err := s.parse(r)
 	if err != nil {
-		refuse(w, err)
+		writeError(w, err)
 		return
 	}
 	if call.verb != verbWatch && !s.pause(r.Context()) {
@@ -167,7 +167,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err = s.serve(w, r, call)
 	s.count(user, call, err != nil)
 	if err != nil {
-		refuse(w, err)
+		writeError(w, err)
 	}
 }
 
@@ -188,7 +188,7 @@ func (s *Server) pause(ctx context.Context) bool {
 	return false
 }
 
-func (s *Server) count(user string, c call, failed bool) {
+func (s *Server) count(user string, c request, failed bool) {
 	if c.of.Group == "coordination.k8s.io" {
 		return
 	}

@@ -201,7 +201,7 @@ func TestAWatchTellsOfWhatEntersAndLeavesItsSelection(t *testing.T) {
 
 func TestAWatchFromBeforeWhatIsRememberedHasExpired(t *testing.T) {
 	s, c := begin(t)
-	for range remembered + remembered/4 + 2 {
+	for range maxHistory + maxHistory/4 + 2 {
 		o := s.collection("namespaces")
 		o.mu.Lock()
 		_, err := o.put(map[string]any{"metadata": map[string]any{"name": "x"}})
@@ -244,7 +244,7 @@ func TestACacheSyncsAndFollows(t *testing.T) {
 func TestAChangeOnTheSpotIsToldLikeAnyOther(t *testing.T) {
 	s, _ := begin(t)
 	var told []string
-	s.Follow(func(c Change) { told = append(told, string(c.Type)+" "+c.Name) })
+	s.Subscribe(func(c Change) { told = append(told, string(c.Type)+" "+c.Name) })
 	must(t, s.Put(jobs, job("a")))
 	must(t, s.Change(jobs, "n", "a", func(fields map[string]any) { fields["status"] = map[string]any{"active": int64(1)} }))
 	got := &batchv1.Job{}

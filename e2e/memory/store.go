@@ -42,8 +42,8 @@ type Change struct {
 // Fields are the object as it is now, or was last; the caller owns them.
 func (c Change) Fields() map[string]any { return c.now.fields() }
 
-// remembered is how many changes of a resource are kept for watches that begin in the past.
-const remembered = 20_000
+// maxHistory is how many changes of a resource are kept for watches that begin in the past.
+const maxHistory = 20_000
 
 // collection holds all objects of one resource and what has changed lately.
 type collection struct {
@@ -70,12 +70,12 @@ func newCollection(r Resource, versions *atomic.Uint64) *collection {
 	}
 }
 
-func keyOf(namespace, name string) string { return namespace + "/" + name }
+func objectKey(namespace, name string) string { return namespace + "/" + name }
 
 func (c *collection) get(namespace, name string) (*object, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if o := c.objects[keyOf(namespace, name)]; o != nil {
+	if o := c.objects[objectKey(namespace, name)]; o != nil {
 		return o, nil
 	}
 	return nil, apierrors.NewNotFound(c.resource(), name)
@@ -91,7 +91,7 @@ func (c *collection) put(fields map[string]any) (*object, error) {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	now := &object{namespace: u.GetNamespace(), name: u.GetName(), labels: u.GetLabels(), version: version, data: data}
-	key := keyOf(now.namespace, now.name)
+	key := objectKey(now.namespace, now.name)
 	before := c.objects[key]
 	c.objects[key] = now
 	kind := watch.Modified
@@ -108,7 +108,7 @@ func (c *collection) remove(fields map[string]any) error {
 	if err != nil {
 		return err
 	}
-	key := keyOf(now.namespace, now.name)
+	key := objectKey(now.namespace, now.name)
 	delete(c.objects, key)
 	delete(c.applied, key)
 	last := &c.log[len(c.log)-1]
@@ -119,7 +119,7 @@ func (c *collection) remove(fields map[string]any) error {
 func (c *collection) append(change Change) {
 	change.Resource, change.Namespace, change.Name = c.Plural, change.now.namespace, change.now.name
 	c.log = append(c.log, change)
-	if spare := len(c.log) - remembered; spare > remembered/4 {
+	if spare := len(c.log) - maxHistory; spare > maxHistory/4 {
 		c.trimmed = c.log[spare-1].now.version
 		c.begun += spare
 		c.log = append([]Change(nil), c.log[spare:]...)

@@ -17,15 +17,15 @@ import (
 // bookmarkEvery is how often a watch that asks for bookmarks gets one.
 const bookmarkEvery = time.Minute
 
-// selection is what of a collection a call wants.
-type selection struct {
+// selector is what of a collection a call wants.
+type selector struct {
 	namespace string
 	labels    labels.Selector
 	fields    fields.Selector
 }
 
-func (c call) selection() (selection, error) {
-	s := selection{namespace: c.namespace}
+func (c request) selection() (selector, error) {
+	s := selector{namespace: c.namespace}
 	var err error
 	if s.labels, err = labels.Parse(c.query.Get("labelSelector")); err == nil {
 		s.fields, err = fields.ParseSelector(c.query.Get("fieldSelector"))
@@ -36,17 +36,17 @@ func (c call) selection() (selection, error) {
 	return s, nil
 }
 
-func (s selection) has(o *object) bool {
+func (s selector) matches(o *object) bool {
 	return o != nil && (s.namespace == "" || s.namespace == o.namespace) && s.labels.Matches(o.labels) &&
 		s.fields.Matches(fields.Set{"metadata.name": o.name, "metadata.namespace": o.namespace})
 }
 
 // all are the selected objects, and the version as of which they are. mu must not be held.
-func (c *collection) all(want selection) (list []*object, version uint64, position int) {
+func (c *collection) all(want selector) (list []*object, version uint64, position int) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for _, o := range c.objects {
-		if want.has(o) {
+		if want.matches(o) {
 			list = append(list, o)
 		}
 	}
@@ -54,7 +54,7 @@ func (c *collection) all(want selection) (list []*object, version uint64, positi
 }
 
 // list answers with all selected objects: limits are not kept to, as by an API server's own cache.
-func (c *collection) list(w http.ResponseWriter, asked call) error {
+func (c *collection) list(w http.ResponseWriter, asked request) error {
 	want, err := asked.selection()
 	if err != nil {
 		return err
@@ -77,14 +77,14 @@ type watcher struct {
 	out      http.ResponseWriter
 	flush    func()
 	of       *collection
-	want     selection
+	want     selector
 	position int
 	failed   bool
 }
 
 // watch sends changes until the caller leaves, its time is over or the server stops. One that asks for initial events, or for
 // no version, gets all objects first.
-func (s *Server) watch(w http.ResponseWriter, r *http.Request, c call) error {
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, c request) error {
 	want, err := c.selection()
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, c call) error {
 }
 
 // begin finds where the watch begins, and returns what is to be sent first.
-func (w *watcher) begin(c call) (func(), error) {
+func (w *watcher) begin(c request) (func(), error) {
 	from := c.query.Get("resourceVersion")
 	initial := c.query.Get("sendInitialEvents") == "true"
 	if !initial && from != "" && from != "0" {
@@ -140,7 +140,7 @@ func (w *watcher) begin(c call) (func(), error) {
 		if err != nil {
 			return nil, apierrors.NewBadRequest(fmt.Sprintf("resourceVersion: %v", err))
 		}
-		return func() {}, w.after(version)
+		return func() {}, w.eventsSince(version)
 	}
 	objects, _, position := w.of.all(w.want)
 	w.position = position
@@ -154,8 +154,8 @@ func (w *watcher) begin(c call) (func(), error) {
 	}, nil
 }
 
-// after finds the first change after a version.
-func (w *watcher) after(version uint64) error {
+// eventsSince finds the first change after a version.
+func (w *watcher) eventsSince(version uint64) error {
 	w.of.mu.RLock()
 	defer w.of.mu.RUnlock()
 	if version < w.of.trimmed {
@@ -196,8 +196,8 @@ func (w *watcher) advance() <-chan struct{} {
 
 // kindOf is what a change is for those who see only a selection; empty if it is nothing.
 func (w *watcher) kindOf(c Change) watch.EventType {
-	is := c.Type != watch.Deleted && w.want.has(c.now)
-	was := w.want.has(c.before)
+	is := c.Type != watch.Deleted && w.want.matches(c.now)
+	was := w.want.matches(c.before)
 	switch {
 	case is && was:
 		return watch.Modified

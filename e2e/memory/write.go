@@ -32,7 +32,7 @@ func (c *collection) create(namespace string, fields map[string]any) (*object, e
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.objects[keyOf(u.GetNamespace(), u.GetName())] != nil {
+	if c.objects[objectKey(u.GetNamespace(), u.GetName())] != nil {
 		return nil, apierrors.NewAlreadyExists(c.resource(), u.GetName())
 	}
 	return c.add(u, uuid.NewUUID())
@@ -47,12 +47,12 @@ func (c *collection) add(u unstructured.Unstructured, uid types.UID) (*object, e
 	u.SetManagedFields(nil)
 	now, err := c.put(u.Object)
 	if err == nil {
-		c.announce()
+		c.notifyWatchers()
 	}
 	return now, err
 }
 
-func (c *collection) announce() {
+func (c *collection) notifyWatchers() {
 	if c.tell != nil {
 		c.tell(c.last())
 	}
@@ -63,7 +63,7 @@ func (c *collection) announce() {
 func (c *collection) modify(namespace, name, sub string, change func(live map[string]any) (map[string]any, error)) (*object, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	was := c.objects[keyOf(namespace, name)]
+	was := c.objects[objectKey(namespace, name)]
 	if was == nil {
 		return nil, apierrors.NewNotFound(c.resource(), name)
 	}
@@ -82,12 +82,12 @@ func (c *collection) modify(namespace, name, sub string, change func(live map[st
 	u := unstructured.Unstructured{Object: next}
 	if u.GetDeletionTimestamp() != nil && len(u.GetFinalizers()) == 0 {
 		err := c.remove(next)
-		c.announce()
+		c.notifyWatchers()
 		return c.last().now, err
 	}
 	now, err := c.put(next)
 	if err == nil {
-		c.announce()
+		c.notifyWatchers()
 	}
 	return now, err
 }
@@ -147,7 +147,7 @@ func (c *collection) complete(sub string, live, next map[string]any) {
 func (c *collection) delete(namespace, name string, options *metav1.DeleteOptions) (*object, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	was := c.objects[keyOf(namespace, name)]
+	was := c.objects[objectKey(namespace, name)]
 	if was == nil {
 		return nil, apierrors.NewNotFound(c.resource(), name)
 	}
@@ -159,7 +159,7 @@ func (c *collection) delete(namespace, name string, options *metav1.DeleteOption
 	}
 	if len(u.GetFinalizers()) == 0 {
 		err := c.remove(u.Object)
-		c.announce()
+		c.notifyWatchers()
 		return c.last().now, err
 	}
 	if u.GetDeletionTimestamp() != nil {
@@ -170,7 +170,7 @@ func (c *collection) delete(namespace, name string, options *metav1.DeleteOption
 	u.SetGeneration(u.GetGeneration() + 1)
 	going, err := c.put(u.Object)
 	if err == nil {
-		c.announce()
+		c.notifyWatchers()
 	}
 	return going, err
 }

@@ -17,14 +17,14 @@ type Link struct {
 	serving  sync.WaitGroup
 
 	mu      sync.Mutex
-	weather weather
+	weather networkMode
 	changed chan struct{} // closed, and replaced, when the weather changes
 	conns   map[*connection]struct{}
 	closed  bool
 }
 
-// weather is what a Link does to packets.
-type weather struct {
+// networkMode is what a Link does to packets.
+type networkMode struct {
 	mode  mode
 	delay time.Duration
 }
@@ -52,14 +52,14 @@ func Open(target string) (*Link, error) {
 func (l *Link) Addr() string { return l.listener.Addr().String() }
 
 // Pass heals the link. What a black hole held back arrives now, as it would be sent again by TCP.
-func (l *Link) Pass() { l.become(weather{mode: passing}) }
+func (l *Link) Pass() { l.setMode(networkMode{mode: passing}) }
 
 // Delay passes everything on, each packet d later, in either direction.
-func (l *Link) Delay(d time.Duration) { l.become(weather{mode: passing, delay: d}) }
+func (l *Link) Delay(d time.Duration) { l.setMode(networkMode{mode: passing, delay: d}) }
 
 // Partition resets all connections, and every new one as soon as it is made.
 func (l *Link) Partition() {
-	l.become(weather{mode: refusing})
+	l.setMode(networkMode{mode: refusing})
 	for _, c := range l.open() {
 		c.abort()
 	}
@@ -67,7 +67,7 @@ func (l *Link) Partition() {
 
 // BlackHole lets nothing through, neither data nor ends of connections, and says so to nobody: connections stay, and new
 // ones are accepted, but nothing is ever answered.
-func (l *Link) BlackHole() { l.become(weather{mode: silent}) }
+func (l *Link) BlackHole() { l.setMode(networkMode{mode: silent}) }
 
 // Connections is how many there are now, by which a test knows that somebody uses the link.
 func (l *Link) Connections() int { return len(l.open()) }
@@ -88,7 +88,7 @@ func (l *Link) Close() error {
 	return nil
 }
 
-func (l *Link) become(w weather) {
+func (l *Link) setMode(w networkMode) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.weather = w
@@ -97,7 +97,7 @@ func (l *Link) become(w weather) {
 }
 
 // now is the weather, and a channel that is closed when it changes.
-func (l *Link) now() (weather, <-chan struct{}) {
+func (l *Link) now() (networkMode, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.weather, l.changed
@@ -123,7 +123,7 @@ func (l *Link) accept() {
 			continue // out of files, say: the client was told by the kernel
 		}
 		c := &connection{link: l, client: client, done: make(chan struct{})}
-		if !l.admit(c) {
+		if !l.acceptConnection(c) {
 			c.abort()
 			continue
 		}
@@ -134,8 +134,8 @@ func (l *Link) accept() {
 	}
 }
 
-// admit takes a connection in, unless the link refuses. Both are decided at once, so that none slips past a Partition.
-func (l *Link) admit(c *connection) bool {
+// acceptConnection takes a connection in, unless the link refuses. Both are decided at once, so that none slips past a Partition.
+func (l *Link) acceptConnection(c *connection) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed || l.weather.mode == refusing {

@@ -61,15 +61,15 @@ func dial(t *testing.T, link *Link) net.Conn {
 	return conn
 }
 
-func say(t *testing.T, conn net.Conn, text string) {
+func writeLine(t *testing.T, conn net.Conn, text string) {
 	t.Helper()
 	if _, err := conn.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// hear reads as many bytes as the text has, within the time.
-func hear(t *testing.T, conn net.Conn, text string, within time.Duration) error {
+// readLine reads as many bytes as the text has, within the time.
+func readLine(t *testing.T, conn net.Conn, text string, within time.Duration) error {
 	t.Helper()
 	if err := conn.SetReadDeadline(time.Now().Add(within)); err != nil {
 		t.Fatal(err)
@@ -86,15 +86,15 @@ func hear(t *testing.T, conn net.Conn, text string, within time.Duration) error 
 
 func expectEcho(t *testing.T, conn net.Conn, text string) {
 	t.Helper()
-	say(t, conn, text)
-	if err := hear(t, conn, text, time.Minute); err != nil {
+	writeLine(t, conn, text)
+	if err := readLine(t, conn, text, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func expectSilence(t *testing.T, conn net.Conn) {
 	t.Helper()
-	if err := hear(t, conn, "?", silence); !errors.Is(err, os.ErrDeadlineExceeded) {
+	if err := readLine(t, conn, "?", silence); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("heard %v, want nothing", err)
 	}
 }
@@ -102,7 +102,7 @@ func expectSilence(t *testing.T, conn net.Conn) {
 // expectReset reads until the connection has failed, which is neither an orderly end nor silence.
 func expectReset(t *testing.T, conn net.Conn) {
 	t.Helper()
-	err := hear(t, conn, "?", time.Minute)
+	err := readLine(t, conn, "?", time.Minute)
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("the connection ended with %v, want a reset", err)
 	}
@@ -144,14 +144,14 @@ func TestABlackHoleSwallowsWithoutAResetAndDeliversWhenItHeals(t *testing.T) {
 	old := dial(t, link)
 	expectEcho(t, old, "before")
 	link.BlackHole()
-	say(t, old, "old")
+	writeLine(t, old, "old")
 	expectSilence(t, old)
 	late := dial(t, link)
-	say(t, late, "late")
+	writeLine(t, late, "late")
 	expectSilence(t, late)
 	link.Pass()
 	for conn, text := range map[net.Conn]string{old: "old", late: "late"} {
-		if err := hear(t, conn, text, time.Minute); err != nil {
+		if err := readLine(t, conn, text, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		expectEcho(t, conn, "after")
@@ -180,7 +180,7 @@ func TestABlackHoleHidesTheEndOfAConnection(t *testing.T) {
 	}
 	defer link.Close()
 	conn := dial(t, link)
-	if err := hear(t, conn, "hello", time.Minute); err != nil {
+	if err := readLine(t, conn, "hello", time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	link.BlackHole()
@@ -206,9 +206,9 @@ func TestADelayIsLatencyNotThroughput(t *testing.T) {
 	conn := dial(t, link)
 	start := time.Now()
 	for range 100 {
-		say(t, conn, "x")
+		writeLine(t, conn, "x")
 	}
-	if err := hear(t, conn, string(bytes.Repeat([]byte("x"), 100)), time.Minute); err != nil {
+	if err := readLine(t, conn, string(bytes.Repeat([]byte("x"), 100)), time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(start); took < 2*d || took > 50*d {

@@ -10,8 +10,8 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// life is what the runner has seen of one Workload.
-type life struct {
+// workloadTimes is what the runner has seen of one Workload.
+type workloadTimes struct {
 	class             int
 	created, admitted time.Time
 	// run says which admission it is in, 0 for none so far; runs is true while it is in one.
@@ -22,10 +22,10 @@ type life struct {
 	finished bool
 }
 
-// book keeps what the runner sees. It is safe for concurrent use.
-type book struct {
+// workloadLog keeps what the runner sees. It is safe for concurrent use.
+type workloadLog struct {
 	mu    sync.Mutex
-	lives map[string]*life
+	lives map[string]*workloadTimes
 	// left counts the Workloads that have not been seen to finish; done is closed with the last.
 	left int
 	done chan struct{}
@@ -36,36 +36,36 @@ type book struct {
 	waits     [][]time.Duration
 }
 
-func newBook(classes, workloads int) *book {
-	return &book{lives: make(map[string]*life, workloads), left: workloads, done: make(chan struct{}), waits: make([][]time.Duration, classes)}
+func newWorkloadLog(classes, workloads int) *workloadLog {
+	return &workloadLog{lives: make(map[string]*workloadTimes, workloads), left: workloads, done: make(chan struct{}), waits: make([][]time.Duration, classes)}
 }
 
-// of finds a life, which begins with whoever hears of it first: its creator or the watch.
-func (b *book) of(name string) *life {
+// lookup finds a life, which begins with whoever hears of it first: its creator or the watch.
+func (b *workloadLog) lookup(name string) *workloadTimes {
 	l := b.lives[name]
 	if l == nil {
-		l = &life{}
+		l = &workloadTimes{}
 		b.lives[name] = l
 	}
 	return l
 }
 
-// creating notes that a Workload is about to be created.
-func (b *book) creating(name string, class int, now time.Time) {
+// recordCreation notes that a Workload is about to be created.
+func (b *workloadLog) recordCreation(name string, class int, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	l := b.of(name)
+	l := b.lookup(name)
 	l.class, l.created, b.moved = class, now, now
 }
 
-// see takes a version of a Workload. It returns the number of the run that has begun with it, 0 for none, and the class.
-func (b *book) see(wl *kueue.Workload, now time.Time) (run, class int) {
+// recordUpdate takes a version of a Workload. It returns the number of the run that has begun with it, 0 for none, and the class.
+func (b *workloadLog) recordUpdate(wl *kueue.Workload, now time.Time) (run, class int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	l := b.of(wl.Name)
+	l := b.lookup(wl.Name)
 	b.countEviction(l, wl, now)
 	if meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) {
-		b.finish(l, now)
+		b.recordFinish(l, now)
 		return 0, l.class
 	}
 	runs := meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadAdmitted) &&
@@ -84,7 +84,7 @@ func (b *book) see(wl *kueue.Workload, now time.Time) (run, class int) {
 	return l.run, l.class
 }
 
-func (b *book) countEviction(l *life, wl *kueue.Workload, now time.Time) {
+func (b *workloadLog) countEviction(l *workloadTimes, wl *kueue.Workload, now time.Time) {
 	evicted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
 	if evicted != nil && evicted.Status == metav1.ConditionTrue && !evicted.LastTransitionTime.Equal(&l.evicted) {
 		l.evicted = evicted.LastTransitionTime
@@ -93,7 +93,7 @@ func (b *book) countEviction(l *life, wl *kueue.Workload, now time.Time) {
 	}
 }
 
-func (b *book) finish(l *life, now time.Time) {
+func (b *workloadLog) recordFinish(l *workloadTimes, now time.Time) {
 	if l.finished {
 		return
 	}
@@ -106,15 +106,15 @@ func (b *book) finish(l *life, now time.Time) {
 }
 
 // running tells whether the Workload is still in that run.
-func (b *book) running(name string, run int) bool {
+func (b *workloadLog) running(name string, run int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	l := b.of(name)
+	l := b.lookup(name)
 	return l.runs && l.run == run && !l.finished
 }
 
 // unfinished is how many Workloads are left.
-func (b *book) unfinished() int {
+func (b *workloadLog) unfinished() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.left
@@ -123,8 +123,8 @@ func (b *book) unfinished() int {
 // idleAfter is how long a contestant may go without anything happening: several times the longest run of any load.
 const idleAfter = 3 * time.Minute
 
-// stuck tells whether nothing has happened for too long.
-func (b *book) stuck(now time.Time) bool {
+// isStuck tells whether nothing has happened for too long.
+func (b *workloadLog) isStuck(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return !b.moved.IsZero() && now.Sub(b.moved) > idleAfter

@@ -65,38 +65,38 @@ func inMemory(t *testing.T) client.WithWatch {
 func TestAWatchThatEndsIsResumed(t *testing.T) {
 	ends := &watches{}
 	server := interceptor.NewClient(inMemory(t), interceptor.Funcs{Watch: ends.begin})
-	if err := server.Create(t.Context(), queuedJob("first", wide, 1)); err != nil { // a real server's versions do not begin at 0
+	if err := server.Create(t.Context(), queuedJob("first", unlimitedQueue, 1)); err != nil { // a real server's versions do not begin at 0
 		t.Fatal(err)
 	}
-	w1, s := &party{Cluster: &clusters.Cluster{Name: "w1"}, client: server}, newScene()
-	if err := s.watch(t.Context(), w1, &batchv1.JobList{}, func(kind watch.EventType, o client.Object) { s.seeJob(w1, kind, o) }); err != nil {
+	w1, s := &clusterProgram{Cluster: &clusters.Cluster{Name: "w1"}, client: server}, newJobLog()
+	if err := s.watch(t.Context(), w1, &batchv1.JobList{}, func(kind watch.EventType, o client.Object) { s.recordJob(w1, kind, o) }); err != nil {
 		t.Fatal(err)
 	}
 	runs := func(name string) {
 		t.Helper()
-		job := queuedJob(name, wide, 1)
+		job := queuedJob(name, unlimitedQueue, 1)
 		job.Spec.Suspend = ptr.To(false)
 		if err := server.Create(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
-		lacks(t, s, name, func(p *span) bool { return p.worker == w1 })
+		missingText(t, s, name, func(p *jobTimes) bool { return p.worker == w1 })
 	}
 	runs("before")
 	ends.end()
-	if err := server.Delete(t.Context(), queuedJob("before", wide, 1)); err != nil {
+	if err := server.Delete(t.Context(), queuedJob("before", unlimitedQueue, 1)); err != nil {
 		t.Fatal(err)
 	}
 	runs("after")
-	lacks(t, s, "before", func(p *span) bool { return p.gone })
+	missingText(t, s, "before", func(p *jobTimes) bool { return p.gone })
 }
 
-// lacks waits until a Job is seen as it should be.
-func lacks(t *testing.T, s *scene, name string, is func(*span) bool) {
+// missingText waits until a Job is seen as it should be.
+func missingText(t *testing.T, s *jobLog, name string, is func(*jobTimes) bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		return s.count([]string{name}, is) == 1, nil
 	})
 	if err != nil {
-		t.Fatalf("%s: %+v: %v", name, s.of(name), err)
+		t.Fatalf("%s: %+v: %v", name, s.lookup(name), err)
 	}
 }

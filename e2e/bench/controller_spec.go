@@ -20,8 +20,8 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-// contestant is a controller to be measured.
-type contestant struct {
+// controllerSpec is a controller to be measured.
+type controllerSpec struct {
 	name string
 	// program of Switchyard's, hub or worker; empty means worker.
 	program string
@@ -41,8 +41,8 @@ type contestant struct {
 	floor *load
 }
 
-// entrant is a contestant that runs.
-type entrant struct {
+// runningController is a contestant that runs.
+type runningController struct {
 	// user is how the API server knows it.
 	user string
 	// pid is 0 when it runs within this process.
@@ -52,7 +52,7 @@ type entrant struct {
 	died func() error
 }
 
-func (c contestant) start(ctx context.Context, cluster *clusters.Cluster, programs string) (*entrant, error) {
+func (c controllerSpec) start(ctx context.Context, cluster *clusters.Cluster, programs string) (*runningController, error) {
 	switch {
 	case c.floor != nil:
 		return startFloor(ctx, cluster, *c.floor)
@@ -82,7 +82,7 @@ func (c contestant) start(ctx context.Context, cluster *clusters.Cluster, progra
 		}
 		return nil
 	}
-	return &entrant{user: "switchyard-" + name, pid: pid, stop: program.Stop, died: died}, nil
+	return &runningController{user: "switchyard-" + name, pid: pid, stop: program.Stop, died: died}, nil
 }
 
 func removeWebhooks(ctx context.Context, cluster *clusters.Cluster) error {
@@ -96,7 +96,7 @@ func removeWebhooks(ctx context.Context, cluster *clusters.Cluster) error {
 	)
 }
 
-func (c contestant) startCommand(ctx context.Context, cluster *clusters.Cluster) (*entrant, error) {
+func (c controllerSpec) startCommand(ctx context.Context, cluster *clusters.Cluster) (*runningController, error) {
 	found, err := readManifests(c.manifests)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (c contestant) startCommand(ctx context.Context, cluster *clusters.Cluster)
 		return nil, err
 	}
 	const user = "bench-controller"
-	values, err := c.values(cluster, user)
+	values, err := c.helmValues(cluster, user)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (c contestant) startCommand(ctx context.Context, cluster *clusters.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	e := &entrant{user: user, pid: process.PID(), stop: func() error { return process.Stop(stopGrace) }, died: func() error {
+	e := &runningController{user: user, pid: process.PID(), stop: func() error { return process.Stop(stopGrace) }, died: func() error {
 		if ended, err := process.Exited(); ended {
 			return fmt.Errorf("it ended: %w", errors.Join(err, errors.New(process.LogTail())))
 		}
@@ -131,8 +131,8 @@ func (c contestant) startCommand(ctx context.Context, cluster *clusters.Cluster)
 	return e, nil
 }
 
-// values are what the variables of a command line and its Configuration stand for, the file with the Configuration included.
-func (c contestant) values(cluster *clusters.Cluster, user string) (map[string]string, error) {
+// helmValues are what the variables of a command line and its Configuration stand for, the file with the Configuration included.
+func (c controllerSpec) helmValues(cluster *clusters.Cluster, user string) (map[string]string, error) {
 	kubeconfig, err := cluster.UserKubeconfigFile(user, "system:masters")
 	if err != nil {
 		return nil, err

@@ -25,11 +25,11 @@ import (
 	"switchyard.dev/e2e/network"
 )
 
-// hamlet is the hub's program, as a process, on an API server in memory, and workers on others, whose programs the runner
+// memoryFleet is the hub's program, as a process, on an API server in memory, and workers on others, whose programs the runner
 // plays on the spot: only the hub works, and only for the hub are there calls.
-type hamlet struct {
+type memoryFleet struct {
 	hub     *memory.Server
-	workers []*player
+	workers []*simulatedWorker
 	links   []*network.Link
 
 	dir     string
@@ -38,8 +38,8 @@ type hamlet struct {
 	process *clusters.Process
 }
 
-// hamletOptions say what to build.
-type hamletOptions struct {
+// memoryFleetOptions say what to build.
+type memoryFleetOptions struct {
 	workers int
 	// dispatcher by its full name.
 	dispatcher string
@@ -87,13 +87,13 @@ func served() ([]memory.Resource, error) {
 		return nil, err
 	}
 	for _, crd := range crds {
-		list = append(list, memory.OfCRD(crd)...)
+		list = append(list, memory.ResourceOfCRD(crd)...)
 	}
 	return list, nil
 }
 
-// buildHamlet starts all servers and the hub's program, and returns when that is connected to all workers.
-func buildHamlet(ctx context.Context, o hamletOptions) (*hamlet, error) {
+// startMemoryFleet starts all servers and the hub's program, and returns when that is connected to all workers.
+func startMemoryFleet(ctx context.Context, o memoryFleetOptions) (*memoryFleet, error) {
 	resources, err := served()
 	if err != nil {
 		return nil, err
@@ -102,30 +102,30 @@ func buildHamlet(ctx context.Context, o hamletOptions) (*hamlet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("directory of the hub's program: %w", err)
 	}
-	h := &hamlet{dir: dir, hub: memory.Start("hub", resources...)}
-	if err := h.furnish(resources, o); err != nil {
-		return nil, errors.Join(err, h.raze())
+	h := &memoryFleet{dir: dir, hub: memory.Start("hub", resources...)}
+	if err := h.createObjects(resources, o); err != nil {
+		return nil, errors.Join(err, h.removeData())
 	}
-	if err := h.prepare(o); err != nil {
-		return nil, errors.Join(err, h.raze())
+	if err := h.prepareDirectory(o); err != nil {
+		return nil, errors.Join(err, h.removeData())
 	}
 	if err := errors.Join(h.start(), h.waitConnected(ctx, o.workers, 2*time.Minute)); err != nil {
-		return nil, errors.Join(err, h.raze())
+		return nil, errors.Join(err, h.removeData())
 	}
 	h.hub.SetLatency(o.latency)
 	return h, nil
 }
 
-func (h *hamlet) furnish(resources []memory.Resource, o hamletOptions) error {
+func (h *memoryFleet) createObjects(resources []memory.Resource, o memoryFleetOptions) error {
 	groups := (o.workers + perCheck - 1) / perCheck
-	if err := putAll(h.hub, append(hamletObjects(groups, o.workers), programsNamespace())); err != nil {
+	if err := putAll(h.hub, append(memoryFleetObjects(groups, o.workers), programsNamespace())); err != nil {
 		return err
 	}
 	for i := range o.workers {
 		server := memory.Start(fmt.Sprintf("w%03d", i), resources...)
-		p := newPlayer(server, i/perCheck)
+		p := newSimulatedWorker(server, i/perCheck)
 		h.workers = append(h.workers, p)
-		if err := p.furnish(); err != nil {
+		if err := p.createObjects(); err != nil {
 			return err
 		}
 		link, err := network.Open(server.Addr())
@@ -148,8 +148,8 @@ func (h *hamlet) furnish(resources []memory.Resource, o hamletOptions) error {
 // groupQueue names the queue, and all that belongs to it, of a group of clusters.
 func groupQueue(group int) string { return fmt.Sprintf("group-%d", group) }
 
-// hamletObjects are the namespace, flavor and queues of a hub.
-func hamletObjects(groups, workers int) []client.Object {
+// memoryFleetObjects are the namespace, flavor and queues of a hub.
+func memoryFleetObjects(groups, workers int) []client.Object {
 	objects := []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}},
 		&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: team}},
@@ -160,7 +160,7 @@ func hamletObjects(groups, workers int) []client.Object {
 			members = append(members, fmt.Sprintf("w%03d", i))
 		}
 		name := groupQueue(g)
-		queue := clusterQueue(name, wideCores)
+		queue := clusterQueue(name, unlimitedCores)
 		queue.Spec.AdmissionChecksStrategy = &kueue.AdmissionChecksStrategy{AdmissionChecks: []kueue.AdmissionCheckStrategyRule{
 			{Name: kueue.AdmissionCheckReference(name)},
 		}}
@@ -203,8 +203,8 @@ func putAll(s *memory.Server, objects []client.Object) error {
 	return nil
 }
 
-// prepare writes the files of the hub's program.
-func (h *hamlet) prepare(o hamletOptions) error {
+// prepareDirectory writes the files of the hub's program.
+func (h *memoryFleet) prepareDirectory(o memoryFleetOptions) error {
 	kubeconfig, err := h.hub.Kubeconfig(hubUser, "")
 	if err != nil {
 		return err
@@ -249,16 +249,16 @@ func (h *hamlet) prepare(o hamletOptions) error {
 	return nil
 }
 
-func (h *hamlet) file(name string) string { return filepath.Join(h.dir, name) }
+func (h *memoryFleet) file(name string) string { return filepath.Join(h.dir, name) }
 
-func (h *hamlet) start() error {
+func (h *memoryFleet) start() error {
 	var err error
 	h.process, err = clusters.StartProcess(h.command)
 	return err
 }
 
 // waitConnected returns when the hub says that it is connected to so many workers.
-func (h *hamlet) waitConnected(ctx context.Context, workers int, patience time.Duration) error {
+func (h *memoryFleet) waitConnected(ctx context.Context, workers int, patience time.Duration) error {
 	connected := 0
 	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, patience, true, func(context.Context) (bool, error) {
 		connected = 0
@@ -271,7 +271,7 @@ func (h *hamlet) waitConnected(ctx context.Context, workers int, patience time.D
 				connected++
 			}
 		}
-		return connected >= workers && h.ready(), h.died()
+		return connected >= workers && h.ready(), h.exitedProgram()
 	})
 	if err != nil {
 		return fmt.Errorf("the hub is connected to %d of %d workers: %w\n%s", connected, workers, err, h.process.LogTail())
@@ -279,7 +279,7 @@ func (h *hamlet) waitConnected(ctx context.Context, workers int, patience time.D
 	return nil
 }
 
-func (h *hamlet) ready() bool {
+func (h *memoryFleet) ready() bool {
 	response, err := http.Get(h.health) //nolint:noctx // an address of this machine, polled
 	if err != nil {
 		return false
@@ -287,17 +287,17 @@ func (h *hamlet) ready() bool {
 	return response.Body.Close() == nil && response.StatusCode == http.StatusOK
 }
 
-func (h *hamlet) died() error {
+func (h *memoryFleet) exitedProgram() error {
 	if ended, err := h.process.Exited(); ended {
-		return fmt.Errorf("the hub's program ended: %w\n%s", errors.Join(err, errProgramEnded), h.process.LogTail())
+		return fmt.Errorf("the hub's program ended: %w\n%s", errors.Join(err, errProgramExited), h.process.LogTail())
 	}
 	return nil
 }
 
-var errProgramEnded = errors.New("nobody asked it to")
+var errProgramExited = errors.New("nobody asked it to")
 
-// raze ends everything.
-func (h *hamlet) raze() error {
+// removeData ends everything.
+func (h *memoryFleet) removeData() error {
 	var err error
 	if h.process != nil {
 		err = h.process.Stop(stopGrace)

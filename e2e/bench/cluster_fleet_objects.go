@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// wide is a queue in which everything fits, tight one whose quota on each worker is tightCores.
-	wide, tight = "wide", "tight"
-	wideCores   = 1_000_000
-	tightCores  = 40
+	// unlimitedQueue is a queue in which everything fits, tight one whose quota on each worker is tightCores.
+	unlimitedQueue, limitedQueue = "wide", "tight"
+	unlimitedCores               = 1_000_000
+	limitedCores                 = 40
 )
 
 func programsNamespace() client.Object {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: installation.Namespace}}
 }
 
-// arenaObjects are the namespace, flavor and queues of a cluster; of the hub for so many workers, of a worker for none.
-func arenaObjects(workers []string) []client.Object {
+// hubObjects are the namespace, flavor and queues of a cluster; of the hub for so many workers, of a worker for none.
+func hubObjects(workers []string) []client.Object {
 	objects := []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}},
 		&kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: team}},
@@ -32,7 +32,7 @@ func arenaObjects(workers []string) []client.Object {
 	if len(workers) > 0 {
 		objects = append(objects, installation.MultiKueueCheck("multikueue", workers...)...)
 	}
-	for name, cores := range map[string]int64{wide: wideCores, tight: tightCores * int64(max(len(workers), 1))} {
+	for name, cores := range map[string]int64{unlimitedQueue: unlimitedCores, limitedQueue: limitedCores * int64(max(len(workers), 1))} {
 		queue := clusterQueue(name, cores)
 		if len(workers) > 0 {
 			queue.Spec.AdmissionChecksStrategy = &kueue.AdmissionChecksStrategy{

@@ -20,12 +20,12 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// span is what the runner has seen of one Job of the hub.
-type span struct {
+// jobTimes is what the runner has seen of one Job of the hub.
+type jobTimes struct {
 	created, resumed time.Time
 	// worker is where it was resumed first, bound the cluster that the hub recorded, first the clusters that the hub
 	// nominated at first.
-	worker *party
+	worker *clusterProgram
 	bound  string
 	first  []string
 	// started is set when its pods were said to run.
@@ -34,57 +34,57 @@ type span struct {
 	finished, gone bool
 }
 
-// scene keeps what the runner sees on the hub and on the workers. It is safe for concurrent use.
-type scene struct {
+// jobLog keeps what the runner sees on the hub and on the workers. It is safe for concurrent use.
+type jobLog struct {
 	mu    sync.Mutex
-	spans map[string]*span
+	spans map[string]*jobTimes
 	// resumed, if set, is told of each Job that is resumed on a worker for the first time.
 	resumed func(name string)
 	// twice counts Jobs that were resumed on a second worker.
 	twice int
 }
 
-func newScene() *scene { return &scene{spans: map[string]*span{}} }
+func newJobLog() *jobLog { return &jobLog{spans: map[string]*jobTimes{}} }
 
-func (s *scene) of(name string) *span {
+func (s *jobLog) lookup(name string) *jobTimes {
 	if s.spans[name] == nil {
-		s.spans[name] = &span{}
+		s.spans[name] = &jobTimes{}
 	}
 	return s.spans[name]
 }
 
 // count counts the spans of the names that satisfy the condition.
-func (s *scene) count(names []string, is func(*span) bool) int {
+func (s *jobLog) count(names []string, is func(*jobTimes) bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
 	for _, name := range names {
-		if is(s.of(name)) {
+		if is(s.lookup(name)) {
 			n++
 		}
 	}
 	return n
 }
 
-// follow begins to watch, until ctx ends.
-func (s *scene) follow(ctx context.Context, a *arena) error {
+// watchAll begins to watch, until ctx ends.
+func (s *jobLog) watchAll(ctx context.Context, a *clusterFleet) error {
 	for _, w := range a.workers {
-		if err := s.watch(ctx, w, &batchv1.JobList{}, func(kind watch.EventType, o client.Object) { s.seeJob(w, kind, o) }); err != nil {
+		if err := s.watch(ctx, w, &batchv1.JobList{}, func(kind watch.EventType, o client.Object) { s.recordJob(w, kind, o) }); err != nil {
 			return err
 		}
 	}
-	return s.watch(ctx, a.hub, &kueue.WorkloadList{}, s.seeWorkload)
+	return s.watch(ctx, a.hub, &kueue.WorkloadList{}, s.recordWorkload)
 }
 
-// listed is listed first and then watched, which in-memory servers do too.
-type listed struct{ *cache.ListWatch }
+// listedWatch is listed first and then watched, which in-memory servers do too.
+type listedWatch struct{ *cache.ListWatch }
 
 // IsWatchListSemanticsUnSupported implements what a reflector asks.
-func (listed) IsWatchListSemanticsUnSupported() bool { return true }
+func (listedWatch) IsWatchListSemanticsUnSupported() bool { return true }
 
 // watch shows every change of what a list has. A watch that ends, as any may on a busy server, is resumed, and what was missed
 // meanwhile is seen then.
-func (s *scene) watch(ctx context.Context, at *party, list client.ObjectList, see func(watch.EventType, client.Object)) error {
+func (s *jobLog) watch(ctx context.Context, at *clusterProgram, list client.ObjectList, see func(watch.EventType, client.Object)) error {
 	here := func(raw metav1.ListOptions) *client.ListOptions {
 		return &client.ListOptions{Namespace: team, Raw: &raw}
 	}
@@ -106,7 +106,7 @@ func (s *scene) watch(ctx context.Context, at *party, list client.ObjectList, se
 		}
 	}
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: listed{&cache.ListWatch{
+		ListerWatcher: listedWatch{&cache.ListWatch{
 			ListWithContextFunc: func(ctx context.Context, raw metav1.ListOptions) (runtime.Object, error) {
 				own, err := empty()
 				if err != nil {
@@ -133,13 +133,13 @@ func (s *scene) watch(ctx context.Context, at *party, list client.ObjectList, se
 	return nil
 }
 
-func (s *scene) seeJob(at *party, kind watch.EventType, o client.Object) {
+func (s *jobLog) recordJob(at *clusterProgram, kind watch.EventType, o client.Object) {
 	job, ok := o.(*batchv1.Job)
 	if !ok {
 		return
 	}
 	s.mu.Lock()
-	span := s.of(job.Name)
+	span := s.lookup(job.Name)
 	span.gone = kind == watch.Deleted && (span.worker == nil || span.worker == at)
 	news := false
 	if kind != watch.Deleted && !ptr.Deref(job.Spec.Suspend, false) {
@@ -157,14 +157,14 @@ func (s *scene) seeJob(at *party, kind watch.EventType, o client.Object) {
 	}
 }
 
-func (s *scene) seeWorkload(_ watch.EventType, o client.Object) {
+func (s *jobLog) recordWorkload(_ watch.EventType, o client.Object) {
 	wl, ok := o.(*kueue.Workload)
 	if !ok || len(wl.OwnerReferences) == 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	span := s.of(wl.OwnerReferences[0].Name)
+	span := s.lookup(wl.OwnerReferences[0].Name)
 	if span.first == nil && len(wl.Status.NominatedClusterNames) > 0 {
 		span.first = wl.Status.NominatedClusterNames
 	}
@@ -173,9 +173,9 @@ func (s *scene) seeWorkload(_ watch.EventType, o client.Object) {
 }
 
 // submit creates a Job on the hub.
-func (s *scene) submit(ctx context.Context, a *arena, job *batchv1.Job) error {
+func (s *jobLog) submit(ctx context.Context, a *clusterFleet, job *batchv1.Job) error {
 	s.mu.Lock()
-	s.of(job.Name).created = time.Now()
+	s.lookup(job.Name).created = time.Now()
 	s.mu.Unlock()
 	err := persist(ctx, func() error { return a.hub.client.Create(ctx, job) })
 	if client.IgnoreAlreadyExists(err) != nil {
@@ -184,19 +184,19 @@ func (s *scene) submit(ctx context.Context, a *arena, job *batchv1.Job) error {
 	return nil
 }
 
-// play says that the pods of the Jobs run, as a job controller would, or that they have succeeded.
-func (s *scene) play(ctx context.Context, names []string, ended bool) error {
+// runWorkers says that the pods of the Jobs run, as a job controller would, or that they have succeeded.
+func (s *jobLog) runWorkers(ctx context.Context, names []string, ended bool) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(finishers)
 	for _, name := range names {
-		group.Go(func() error { return s.playJob(ctx, name, ended) })
+		group.Go(func() error { return s.runJob(ctx, name, ended) })
 	}
 	return group.Wait()
 }
 
-func (s *scene) playJob(ctx context.Context, name string, ended bool) error {
+func (s *jobLog) runJob(ctx context.Context, name string, ended bool) error {
 	s.mu.Lock()
-	span := s.of(name)
+	span := s.lookup(name)
 	at, started := span.worker, span.started
 	span.started = true
 	s.mu.Unlock()

@@ -17,9 +17,9 @@ import (
 	"switchyard.dev/e2e/memory"
 )
 
-// player is the worker's program on one in-memory server: it admits at once whatever comes, resumes jobs at once, and
+// simulatedWorker is the worker's program on one in-memory server: it admits at once whatever comes, resumes jobs at once, and
 // publishes how much room there is.
-type player struct {
+type simulatedWorker struct {
 	server *memory.Server
 	queue  string
 	// resumed, if set before anything is dispatched, is told of each job that is resumed.
@@ -37,31 +37,31 @@ type player struct {
 // reportEvery is how often a worker's program publishes its capacity at most.
 const reportEvery = 2 * time.Second
 
-func newPlayer(server *memory.Server, group int) *player {
-	return &player{server: server, queue: groupQueue(group), done: make(chan struct{}), woken: make(chan struct{}, 1)}
+func newSimulatedWorker(server *memory.Server, group int) *simulatedWorker {
+	return &simulatedWorker{server: server, queue: groupQueue(group), done: make(chan struct{}), woken: make(chan struct{}, 1)}
 }
 
-// furnish creates what a worker has, and begins to play.
-func (p *player) furnish() error {
+// createObjects creates what a worker has, and begins to play.
+func (p *simulatedWorker) createObjects() error {
 	if err := putAll(p.server, workerObjects(p.queue)); err != nil {
 		return err
 	}
-	if err := p.server.Put("capacityreports", p.report()); err != nil {
+	if err := p.server.Put("capacityreports", p.buildReport()); err != nil {
 		return err
 	}
-	p.server.Follow(p.note)
-	p.ended.Go(p.play)
+	p.server.Subscribe(p.recordEvent)
+	p.ended.Go(p.run)
 	return nil
 }
 
-func (p *player) stop() {
+func (p *simulatedWorker) stop() {
 	close(p.done)
 	p.ended.Wait()
 	p.server.Stop()
 }
 
-// note takes a change that is to be answered.
-func (p *player) note(c memory.Change) {
+// recordEvent takes a change that is to be answered.
+func (p *simulatedWorker) recordEvent(c memory.Change) {
 	if c.Resource != "workloads" && c.Resource != "jobs" || c.Type == watch.Modified {
 		return
 	}
@@ -74,7 +74,7 @@ func (p *player) note(c memory.Change) {
 	}
 }
 
-func (p *player) play() {
+func (p *simulatedWorker) run() {
 	ticker := time.NewTicker(reportEvery)
 	defer ticker.Stop()
 	for {
@@ -83,40 +83,40 @@ func (p *player) play() {
 			return
 		case <-p.woken:
 		case <-ticker.C:
-			p.publish()
+			p.publishReport()
 		}
 		p.mu.Lock()
 		todo := p.todo
 		p.todo = nil
 		p.mu.Unlock()
 		for _, c := range todo {
-			p.answer(c)
+			p.handleChange(c)
 		}
 	}
 }
 
-// answer does what a worker's program does about a change. An object that is gone by now needs nothing any more.
-func (p *player) answer(c memory.Change) {
+// handleChange does what a worker's program does about a change. An object that is gone by now needs nothing any more.
+func (p *simulatedWorker) handleChange(c memory.Change) {
 	switch {
 	case c.Resource == "workloads" && c.Type == watch.Added:
-		_ = p.server.Change(c.Resource, c.Namespace, c.Name, func(wl map[string]any) { p.admit(wl) })
+		_ = p.server.Change(c.Resource, c.Namespace, c.Name, func(wl map[string]any) { p.admitCopy(wl) })
 	case c.Resource == "workloads":
-		p.hold(-1)
+		p.adjustUsage(-1)
 	case c.Type == watch.Added:
-		p.start(c)
+		p.startJob(c)
 	}
 }
 
-func (p *player) hold(n int64) {
+func (p *simulatedWorker) adjustUsage(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held += n
 	p.news = true
 }
 
-// admit gives a Workload quota.
-func (p *player) admit(wl map[string]any) {
-	p.hold(1)
+// admitCopy gives a Workload quota.
+func (p *simulatedWorker) admitCopy(wl map[string]any) {
+	p.adjustUsage(1)
 	now := time.Now().UTC().Format(time.RFC3339)
 	condition := func(kind, reason, message string) any {
 		return map[string]any{
@@ -134,8 +134,8 @@ func (p *player) admit(wl map[string]any) {
 	}
 }
 
-// start resumes a job and has it take up its Workload.
-func (p *player) start(c memory.Change) {
+// startJob resumes a job and has it take up its Workload.
+func (p *simulatedWorker) startJob(c memory.Change) {
 	job := c.Fields()
 	metadata, _ := job["metadata"].(map[string]any)
 	workload, uid := prebuilt(metadata), fmt.Sprint(metadata["uid"])
@@ -173,8 +173,8 @@ func prebuilt(metadata map[string]any) string {
 	return ""
 }
 
-// finish ends a job that runs here, and its Workload.
-func (p *player) finish(job string) {
+// finishJob ends a job that runs here, and its Workload.
+func (p *simulatedWorker) finishJob(job string) {
 	now := metav1.Now()
 	status := batchv1.JobStatus{StartTime: &now, CompletionTime: &now, Succeeded: 1, Ready: ptr.To[int32](0)}
 	for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
@@ -182,22 +182,22 @@ func (p *player) finish(job string) {
 	}
 	workload := ""
 	_ = p.server.Change("jobs", team, job, func(fields map[string]any) {
-		fields["status"] = fieldsOf(status)
+		fields["status"] = readFields(status)
 		metadata, _ := fields["metadata"].(map[string]any)
 		workload = prebuilt(metadata)
 	})
 	_ = p.server.Change("workloads", team, workload, func(wl map[string]any) {
 		status, _ := wl["status"].(map[string]any)
 		conditions, _ := status["conditions"].([]any)
-		status["conditions"] = append(conditions, fieldsOf(metav1.Condition{
+		status["conditions"] = append(conditions, readFields(metav1.Condition{
 			Type: kueue.WorkloadFinished, Status: metav1.ConditionTrue, Reason: "Succeeded", Message: "Job finished successfully",
 			LastTransitionTime: now,
 		}))
 	})
 }
 
-// publish writes the capacity report if there is news.
-func (p *player) publish() {
+// publishReport writes the capacity report if there is news.
+func (p *simulatedWorker) publishReport() {
 	p.mu.Lock()
 	news := p.news
 	p.news = false
@@ -206,12 +206,12 @@ func (p *player) publish() {
 		return
 	}
 	_ = p.server.Change("capacityreports", "", switchyard.CapacityReportName, func(report map[string]any) {
-		is := fieldsOf(p.report())
+		is := readFields(p.buildReport())
 		report["observedAt"], report["clusterQueues"] = is["observedAt"], is["clusterQueues"]
 	})
 }
 
-func (p *player) report() *switchyard.CapacityReport {
+func (p *simulatedWorker) buildReport() *switchyard.CapacityReport {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	const whole = workerCores * 1000 // thousandths of a core
@@ -229,7 +229,7 @@ func (p *player) report() *switchyard.CapacityReport {
 	}
 }
 
-func fieldsOf(value any) map[string]any {
+func readFields(value any) map[string]any {
 	fields := map[string]any{}
 	data, err := json.Marshal(value)
 	if err == nil {

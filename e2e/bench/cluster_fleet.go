@@ -16,30 +16,30 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-// fleetContestant is a hub and its workers, to be measured together.
-type fleetContestant struct {
+// fleetSpec is a hub and its workers, to be measured together.
+type fleetSpec struct {
 	name        string
-	hub, worker contestant
+	hub, worker controllerSpec
 }
 
-// party is a cluster with its program, and a client of the runner's.
-type party struct {
+// clusterProgram is a cluster with its program, and a client of the runner's.
+type clusterProgram struct {
 	*clusters.Cluster
 	client client.WithWatch
-	*entrant
+	*runningController
 }
 
-// arena is a hub and its workers, connected. No job controller runs there: the runner plays it.
-type arena struct {
-	hub     *party
-	workers []*party
+// clusterFleet is a hub and its workers, connected. No job controller runs there: the runner plays it.
+type clusterFleet struct {
+	hub     *clusterProgram
+	workers []*clusterProgram
 }
 
 // afarUser is who the hub of somebody else is on the workers, where it may do everything.
 const afarUser = "bench-afar"
 
-// raiseArena starts clusters and programs and registers the workers. After an error nothing is left running.
-func raiseArena(ctx context.Context, c fleetContestant, workers int, programs string) (*arena, error) {
+// startBenchFleet starts clusters and programs and registers the workers. After an error nothing is left running.
+func startBenchFleet(ctx context.Context, c fleetSpec, workers int, programs string) (*clusterFleet, error) {
 	readers := append(installation.Users(), "bench-controller", afarUser)
 	options := []clusters.Options{{Name: "hub", JobSetCRD: true, CountReadsOf: readers}}
 	for i := range workers {
@@ -49,9 +49,9 @@ func raiseArena(ctx context.Context, c fleetContestant, workers int, programs st
 	if err != nil {
 		return nil, err
 	}
-	a := &arena{}
+	a := &clusterFleet{}
 	for i, cluster := range started {
-		p := &party{Cluster: cluster}
+		p := &clusterProgram{Cluster: cluster}
 		if i == 0 {
 			a.hub = p
 		} else {
@@ -66,11 +66,13 @@ func raiseArena(ctx context.Context, c fleetContestant, workers int, programs st
 
 func workerName(i int) string { return fmt.Sprintf("w%d", i+1) }
 
-func (a *arena) parties() []*party { return append([]*party{a.hub}, a.workers...) }
+func (a *clusterFleet) clusterPrograms() []*clusterProgram {
+	return append([]*clusterProgram{a.hub}, a.workers...)
+}
 
 // install starts one program after the other: by that their processes are told apart.
-func (a *arena) install(ctx context.Context, c fleetContestant, programs string) error {
-	for _, p := range a.parties() {
+func (a *clusterFleet) install(ctx context.Context, c fleetSpec, programs string) error {
+	for _, p := range a.clusterPrograms() {
 		of := c.worker
 		if p == a.hub {
 			of = c.hub
@@ -82,7 +84,7 @@ func (a *arena) install(ctx context.Context, c fleetContestant, programs string)
 		if p.client, err = client.NewWithWatch(config, client.Options{Scheme: installation.Scheme()}); err != nil {
 			return fmt.Errorf("client of the runner on %s: %w", p.Name, err)
 		}
-		if p.entrant, err = of.start(ctx, p.Cluster, programs); err != nil {
+		if p.runningController, err = of.start(ctx, p.Cluster, programs); err != nil {
 			return fmt.Errorf("start the program of %s: %w", p.Name, err)
 		}
 	}
@@ -95,7 +97,7 @@ func (a *arena) install(ctx context.Context, c fleetContestant, programs string)
 }
 
 // register makes a worker known to the hub: to ours with the rights that it needs, to any other with all.
-func (a *arena) register(ctx context.Context, w *party, ours bool) error {
+func (a *clusterFleet) register(ctx context.Context, w *clusterProgram, ours bool) error {
 	if ours {
 		return installation.Register(ctx, a.hub.Cluster, w.Cluster, "")
 	}
@@ -106,7 +108,7 @@ func (a *arena) register(ctx context.Context, w *party, ours bool) error {
 	return createAll(ctx, a.hub.Cluster, append([]client.Object{programsNamespace()}, installation.Registration(w.Name, kubeconfig)...))
 }
 
-func (a *arena) waitConnected(ctx context.Context) error {
+func (a *clusterFleet) waitConnected(ctx context.Context) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		for _, w := range a.workers {
@@ -124,36 +126,36 @@ func (a *arena) waitConnected(ctx context.Context) error {
 	return nil
 }
 
-// died tells of programs that have ended.
-func (a *arena) died() error {
+// exitedProgram tells of programs that have ended.
+func (a *clusterFleet) exitedProgram() error {
 	var result *multierror.Error
-	for _, p := range a.parties() {
-		result = multierror.Append(result, p.entrant.died())
+	for _, p := range a.clusterPrograms() {
+		result = multierror.Append(result, p.runningController.died())
 	}
 	return result.ErrorOrNil()
 }
 
 // stop ends the programs, then the clusters.
-func (a *arena) stop() error {
+func (a *clusterFleet) stop() error {
 	var result *multierror.Error
 	var all []*clusters.Cluster
-	for _, p := range a.parties() {
-		if p.entrant != nil {
-			result = multierror.Append(result, p.entrant.stop())
+	for _, p := range a.clusterPrograms() {
+		if p.runningController != nil {
+			result = multierror.Append(result, p.runningController.stop())
 		}
 		all = append(all, p.Cluster)
 	}
 	return multierror.Append(result, clusters.StopAll(all...)).ErrorOrNil()
 }
 
-// furnish creates the queues, the hub's last: its check wants clusters.
-func (a *arena) furnish(ctx context.Context) error {
+// createObjects creates the queues, the hub's last: its check wants clusters.
+func (a *clusterFleet) createObjects(ctx context.Context) error {
 	var names []string
 	for _, w := range a.workers {
-		if err := createAll(ctx, w.Cluster, arenaObjects(nil)); err != nil {
+		if err := createAll(ctx, w.Cluster, hubObjects(nil)); err != nil {
 			return err
 		}
 		names = append(names, w.Name)
 	}
-	return createAll(ctx, a.hub.Cluster, arenaObjects(names))
+	return createAll(ctx, a.hub.Cluster, hubObjects(names))
 }
