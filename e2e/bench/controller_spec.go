@@ -41,7 +41,7 @@ type controllerSpec struct {
 	floor *load
 }
 
-// runningController is a contestant that runs.
+// runningController is a controller that runs.
 type runningController struct {
 	// user is how the API server knows it.
 	user string

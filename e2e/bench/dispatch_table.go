@@ -80,7 +80,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds())
 
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
-// ownPerJob is what programs of the contestant requested until all Jobs ran, and for their end. Where Jobs end while others
+// ownPerJob is what programs of the controller requested until all Jobs ran, and for their end. Where Jobs end while others
 // begin the two are not told apart.
 func ownPerJob(list func(*meterDifference) []cost) func(*trafficResult) string {
 	return func(f *trafficResult) string {

@@ -49,7 +49,7 @@ func TestDispatchLoadBench(t *testing.T) {
 	}
 }
 
-// measureFleet raises a stage with the contestant and sends all traffic over it, one after the other.
+// measureFleet raises a stage with the controller and sends all traffic over it, one after the other.
 func measureFleet(t *testing.T, c fleetSpec, stage, programs string) {
 	t.Helper()
 	var workers, jobs int
@@ -79,7 +79,7 @@ func measureFleet(t *testing.T, c fleetSpec, stage, programs string) {
 	for word := range strings.SplitSeq(*benchTraffic, ",") {
 		t.Logf("%s: %s", c.name, word)
 		f, err := runTraffic(t.Context(), a, trafficNamed(t, word, jobs))
-		f.contestant = c.name
+		f.controller = c.name
 		if err != nil {
 			t.Fatalf("%s: %v", f.nameLabel(), err)
 		}

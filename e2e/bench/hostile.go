@@ -13,12 +13,12 @@ import (
 // hostileBehaviour is how a hostile worker answers: false if it leaves a request to its server.
 type hostileBehaviour func(http.ResponseWriter, *http.Request) bool
 
-// behavioursBeyondLimits are manners that ask more of the hub than it gives any worker.
+// behavioursBeyondLimits are behaviours that ask more of the hub than it gives any worker.
 func behavioursBeyondLimits() []hostileBehaviour {
 	return []hostileBehaviour{endlessList, gzipBomb, giantEvent}
 }
 
-// behavioursWithinLimits are manners of who stays just within what the hub gives each worker, and takes all of that.
+// behavioursWithinLimits are behaviours of who stays just within what the hub gives each worker, and takes all of that.
 func behavioursWithinLimits() []hostileBehaviour {
 	return []hostileBehaviour{floodEvents(512, 1), floodEvents(64<<10, 1), floodEvents(512, 50)}
 }
@@ -130,7 +130,7 @@ func floodEvents(text, containers int) hostileBehaviour {
 	}
 }
 
-// makeHostile has some of the workers answer in these manners from now on, to a hub that has to connect anew.
+// makeHostile has some of the workers answer in these behaviours from now on, to a hub that has to connect anew.
 func (h *memoryFleet) makeHostile(manners []hostileBehaviour) {
 	for i, answer := range manners {
 		h.workers[i].server.Intercept(answer)

@@ -102,7 +102,7 @@ func TestTheRunnersCreationsAreNotCounted(t *testing.T) {
 }
 
 func TestReferencesOfSizeAreOnlyForTheWholeLoad(t *testing.T) {
-	r := result{contestant: "ours", wall: 100 * time.Second, waits: make([][]time.Duration, 3)}
+	r := result{controller: "ours", wall: 100 * time.Second, waits: make([][]time.Duration, 3)}
 	for whole, want := range map[bool]bool{true: true, false: false} {
 		out := &strings.Builder{}
 		if err := printResults(out, baseline(), whole, []result{r}); err != nil {

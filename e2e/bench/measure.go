@@ -19,7 +19,7 @@ import (
 
 // result is what a load cost with one controller.
 type result struct {
-	contestant string
+	controller string
 	wall       time.Duration
 	// waits are the times from creation to the first admission, by class.
 	waits     [][]time.Duration
@@ -39,7 +39,7 @@ const (
 	stuckAfter = 30 * time.Minute
 )
 
-// measureAll measures the contestants one after the other. The error names those that failed; the results are of the others.
+// measureAll measures the controllers one after the other. The error names those that failed; the results are of the others.
 func measureAll(ctx context.Context, list []controllerSpec, measure func(context.Context, controllerSpec) (result, error)) ([]result, error) {
 	var results []result
 	var failed *multierror.Error
@@ -72,7 +72,7 @@ func measureOn(ctx context.Context, cluster *clusters.Cluster, c controllerSpec,
 		return result{}, err
 	}
 	r, err := e.run(ctx, cluster, l)
-	r.contestant = c.name
+	r.controller = c.name
 	return r, errors.Join(err, e.died(), e.stop())
 }
 

@@ -79,7 +79,7 @@ func builtins() []memory.Resource {
 	}
 }
 
-// served is what every server of a hamlet serves.
+// served is what every server of a fleet in memory serves.
 func served() ([]memory.Resource, error) {
 	list := builtins()
 	crds, err := config.CRDs()

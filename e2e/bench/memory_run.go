@@ -16,7 +16,7 @@ import (
 	"switchyard.dev/e2e/memory"
 )
 
-// resumeLog is what the runner sees of the Jobs of one run on a hamlet.
+// resumeLog is what the runner sees of the Jobs of one run on a fleet in memory.
 type resumeLog struct {
 	mu      sync.Mutex
 	created map[string]time.Time
@@ -125,7 +125,7 @@ func jobNames(prefix string, n int) []string {
 	return names
 }
 
-// memoryFleetResult are what a run on a hamlet cost.
+// memoryFleetResult are what a run on a fleet in memory cost.
 type memoryFleetResult struct {
 	name string
 	jobs int

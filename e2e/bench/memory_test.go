@@ -26,7 +26,7 @@ var (
 	benchLimits = flag.Float64("bench-memory-qps", 10000, "the hub's own client limit (clientConnection.qps) in these runs; 0 leaves the default")
 )
 
-// memoryFleetSpec builds a hamlet that ends with the test.
+// memoryFleetSpec builds a fleet in memory that ends with the test.
 func memoryFleetSpec(t *testing.T, o memoryFleetOptions) *memoryFleet {
 	t.Helper()
 	root, err := clusters.SourceRoot()

@@ -64,11 +64,11 @@ func TestAContestantThatHangsLeavesTheFiguresOfTheOthers(t *testing.T) {
 		if c.name == "hangs" {
 			return result{}, hangs
 		}
-		return result{contestant: c.name}, nil
+		return result{controller: c.name}, nil
 	})
 	var names []string
 	for _, r := range results {
-		names = append(names, r.contestant)
+		names = append(names, r.controller)
 	}
 	if !slices.Equal(names, []string{"ours", "the floor"}) {
 		t.Errorf("there are figures of %q", names)

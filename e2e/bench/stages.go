@@ -10,9 +10,9 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-// trafficResult are what one traffic of Jobs cost with one contestant.
+// trafficResult are what one traffic of Jobs cost with one controller.
 type trafficResult struct {
-	contestant string
+	controller string
 	traffic    traffic
 	workers    int
 	// wall is the time from the first Job's creation to the last one's resumption on a worker, waits that of each.
@@ -306,5 +306,5 @@ func (f *trafficResult) printLine(s *jobLog) {
 
 // nameLabel names the run in a table.
 func (f *trafficResult) nameLabel() string {
-	return fmt.Sprintf("%s, %d workers, %s", f.contestant, f.workers, f.traffic.name)
+	return fmt.Sprintf("%s, %d workers, %s", f.controller, f.workers, f.traffic.name)
 }

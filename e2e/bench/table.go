@@ -37,7 +37,7 @@ type resultTable struct {
 func (s *resultTable) title() string {
 	cells := []string{""}
 	for _, r := range s.results {
-		cells = append(cells, r.contestant)
+		cells = append(cells, r.controller)
 	}
 	if s.load.reference != nil {
 		cells = append(cells, "stock, measured", "ratio", "target")
@@ -118,7 +118,7 @@ func (r result) total(user string) int {
 
 func printWrites(out io.Writer, r result, workloads int) error {
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	lines := []string{"writes per workload with " + r.contestant + " (the runner's creations left out)"}
+	lines := []string{"writes per workload with " + r.controller + " (the runner's creations left out)"}
 	for _, c := range r.writes {
 		lines = append(lines, fmt.Sprintf("  %s\t%s\t%s\t%.3f", c.program, c.verb, c.resource, perJob(c.count, workloads)))
 	}

@@ -120,7 +120,7 @@ func (b *workloadLog) unfinished() int {
 	return b.left
 }
 
-// idleAfter is how long a contestant may go without anything happening: several times the longest run of any load.
+// idleAfter is how long a controller may go without anything happening: several times the longest run of any load.
 const idleAfter = 3 * time.Minute
 
 // isStuck tells whether nothing has happened for too long.

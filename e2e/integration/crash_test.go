@@ -74,7 +74,7 @@ func (e *programKiller) writesPassed(w network.Write) bool {
 	return false
 }
 
-// intercept puts a hub program in the place of the suite's, whose writes all go by the executioner.
+// intercept puts a hub program in the place of the suite's, whose writes all go by the program killer.
 func (e *programKiller) intercept(ctx context.Context, name string) {
 	GinkgoHelper()
 	e.checkpoint = &network.Checkpoint{Counts: e.counts, Passed: e.writesPassed}

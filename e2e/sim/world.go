@@ -16,32 +16,32 @@ type StepFunc func(dispatch.State, dispatch.Observation, dispatch.Policy) dispat
 
 // DriverBugs says which mistakes the program around Step makes; none by default.
 type DriverBugs struct {
-	// ActsFirst: it carries out the actions of a plan that also writes, before it writes.
+	// ActsBeforeWrite: it carries out the actions of a plan that also writes, before it writes.
 	ActsBeforeWrite bool
-	// KeepsAnswers: it holds on to the answer of a live read when newer things become known.
+	// KeepsLiveReads: it holds on to the answer of a live read when newer things become known.
 	KeepsLiveReads bool
-	// Overwrites: it writes although somebody else has written since it read.
+	// IgnoresConflicts: it writes although somebody else has written since it read.
 	IgnoresConflicts bool
-	// ForgetsUnanswered: it takes a renewal of the lease that was not answered for one that did not take place.
+	// ForgetsUnansweredRenewals: it takes a renewal of the lease that was not answered for one that did not take place.
 	ForgetsUnansweredRenewals bool
-	// TrustsItsMemory: after a restart it takes the lease for as old as it remembers, which is nothing.
+	// ForgetsLeaseOnRestart: after a restart it takes the lease for as old as it remembers, which is nothing.
 	ForgetsLeaseOnRestart bool
-	// AdoptsAgain: it makes a job under a copy that another job has taken up.
+	// AdoptsTwice: it makes a job under a copy that another job has taken up.
 	AdoptsTwice bool
-	// TakesTheName: it takes the job that bears the name for the Workload's.
+	// MatchesJobByName: it takes the job that bears the name for the Workload's.
 	MatchesJobByName bool
-	// ForgetsTheAdrift: it does nothing about a Workload whose check or config is missing; RemembersTheConfig: it goes on as if
-	// it were there; GuessesThePolicy: it takes the policy for the compatible one meanwhile.
+	// DropsUnconfigured: it does nothing about a Workload whose check or config is missing; KeepsOldConfig: it goes on as if
+	// it were there; AssumesDefaultPolicy: it takes the policy for the compatible one meanwhile.
 	DropsUnconfigured, KeepsOldConfig, AssumesDefaultPolicy bool
-	// LetsOthersHurry: a worker of ours lets a job go that is deleted once more while its pods end.
+	// AllowsBackgroundDeletion: a worker of ours lets a job go that is deleted once more while its pods end.
 	AllowsBackgroundDeletion bool
-	// TakesAnyFence: it relies on fences that need longer than it allows.
+	// TrustsAnyFence: it relies on fences that need longer than it allows.
 	TrustsAnyFence bool
-	// BelievesItsCache: it removes jobs without a look at the hub's API server.
+	// TrustsItsCache: it removes jobs without a look at the hub's API server.
 	TrustsItsCache bool
-	// OffersUnasked: it makes offers on what its cache shows from before it began.
+	// OffersFromStaleCache: it makes offers on what its cache shows from before it began.
 	OffersFromStaleCache bool
-	// NeverLooksAround: once a cluster is bound it looks at no other that shows nothing.
+	// IgnoresOtherClusters: once a cluster is bound it looks at no other that shows nothing.
 	IgnoresOtherClusters bool
 }
 
