@@ -10,7 +10,7 @@ import (
 // candidateIndex finds the workloads that hold quota by what they could be evicted for. Reservations that are only assumed are in
 // none of its lists: their admission is being written, and an eviction would race with it.
 type candidateIndex struct {
-	// lists has a roll for every LocalQueue through which some flavor-resource of a queue is held by workloads that have
+	// lists has a candidate list for every LocalQueue through which some flavor-resource of a queue is held by workloads that have
 	// not been told to stop.
 	lists map[candidateListKey][]*CandidateList
 	// leaving has those that have been told, by queue; queues without any are not in it.
@@ -77,7 +77,7 @@ func (x *candidateIndex) remove(r *Reservation) {
 	}
 }
 
-// ensureList returns the roll of a LocalQueue, opening one if there is none.
+// ensureList returns the candidate list of a LocalQueue, creating one if there is none.
 func (x *candidateIndex) ensureList(at candidateListKey, local Key) *CandidateList {
 	rolls := x.lists[at]
 	i, found := slices.BinarySearchFunc(rolls, local, compareLocalQueue)
@@ -88,7 +88,7 @@ func (x *candidateIndex) ensureList(at candidateListKey, local Key) *CandidateLi
 	return rolls[i]
 }
 
-// removeFromList takes a reservation off its roll and closes what is empty.
+// removeFromList takes a reservation from its list and removes lists that are empty.
 func (x *candidateIndex) removeFromList(at candidateListKey, r *Reservation) {
 	rolls := x.lists[at]
 	i, found := slices.BinarySearchFunc(rolls, r.localQueueKey(), compareLocalQueue)
@@ -139,7 +139,7 @@ func (s *Snapshot) AppendLeaving(list []*Reservation, queue string) []*Reservati
 	return list
 }
 
-// Quota returns the account of all reservations, for questions and trials: whoever books something must take it back.
+// Quota returns the account of all reservations, for questions and trials: what is reserved must be released again.
 func (s *Snapshot) Quota() *quota.Tree { return s.quota }
 
 // QueueShare returns the share that a ClusterQueue has of what can be borrowed, zero for one that is unknown (contract:

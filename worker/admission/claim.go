@@ -4,7 +4,7 @@ import "maps"
 
 // Claim says that the head that blocks the queue's line waits for quota that nobody after it in the order may take: each
 // cycle on the cohort tree has to look at it, too. It holds until the head leaves, or until the next such cycle. Package
-// cycle calls it; a head whose claim ends for another reason than its admission wakes those who lacked the usage.
+// cycle calls it; a head whose claim ends for another reason than its admission requeues those who lacked the usage.
 func (s *Snapshot) Claim(queue string, u Usage) {
 	if line := s.lookupPendingQueue(queue); line != nil && line.BlockingHead() != nil {
 		s.claims[queue] = claim{head: line.BlockingHead(), usage: u}
@@ -20,7 +20,7 @@ type claim struct {
 // BookUsage counts the usage as taken without anybody holding it, for the rest of a cycle: Unbook must follow.
 func (s *Snapshot) BookUsage(queue string, u Usage) { s.quota.Reserve(queue, u) }
 
-// UnbookUsage undoes Book and wakes nobody.
+// UnbookUsage undoes BookUsage and requeues nothing.
 func (s *Snapshot) UnbookUsage(queue string, u Usage) { s.quota.Release(queue, u) }
 
 // MarkForRecheck says that some of the queue's line wait with Want.Claimed, Want.Unconfirmed or Want.Ready.
@@ -64,7 +64,7 @@ func (s *Snapshot) requeueClaims() {
 	}
 }
 
-// requeueWhenAllReady wakes those that wait for pods to be ready, once all are.
+// requeueWhenAllReady requeues those that wait for pods to be ready, once all are.
 func (s *Snapshot) requeueWhenAllReady() {
 	if s.unreadyCount > 0 {
 		return
@@ -111,7 +111,7 @@ func (s *Snapshot) recordConfirmed(was, is *quotaHolder) {
 	}
 }
 
-// requeueForConfirmed wakes those that may evict somebody whose admission has been written since the last cycle.
+// requeueForConfirmed requeues those that may evict somebody whose admission has been written since the last cycle.
 func (s *Snapshot) requeueForConfirmed() {
 	if len(s.confirmedByQueue) == 0 {
 		return

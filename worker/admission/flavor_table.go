@@ -39,7 +39,7 @@ type FlavorTableEntry struct {
 	Cells []*quota.Cell
 }
 
-// ResourceIndex is where a menu has a resource: the index of its group, and its index in the Cells of that group's flavors.
+// ResourceIndex is where a flavor table has a resource: the index of its group, and its index in the Cells of that group's flavors.
 type ResourceIndex struct {
 	Group int
 	Index int
@@ -51,13 +51,13 @@ func (m *FlavorTable) FindResource(resource string) (ResourceIndex, bool) {
 	return c, found
 }
 
-// FlavorTable returns the menu of a ClusterQueue, nil if there is no such queue. It is valid until the snapshot's next mutation
+// FlavorTable returns the flavor table of a ClusterQueue, nil if there is no such queue. It is valid until the snapshot's next mutation
 // of a queue, a cohort or a flavor.
 func (s *Snapshot) FlavorTable(queue string) *FlavorTable {
 	return s.flavorTableOf(s.lookupQueueState(queue))
 }
 
-// FlavorTableFor returns the menu of the ClusterQueue that the workload waits in, nil if there is no such queue.
+// FlavorTableFor returns the flavor table of the ClusterQueue that the workload waits in, nil if there is no such queue.
 func (s *Snapshot) FlavorTableFor(w *PendingWorkload) *FlavorTable {
 	return s.flavorTableOf(w.queueState)
 }

@@ -89,7 +89,7 @@ func (s *Snapshot) flavorStatus(queue string, booked usageSums) []FlavorStatus {
 	return list
 }
 
-// ListPending lists the workloads that wait in a ClusterQueue by rank, parked ones included; a workload's position is its
+// ListPending lists the workloads that wait in a ClusterQueue by rank, inadmissible ones included; a workload's position is its
 // index (contract: kueue-api.md 1.17).
 func (s *Snapshot) ListPending(queue string) []Workload {
 	var list []Workload

@@ -18,11 +18,11 @@ type queueState struct {
 	// pendingQueue is nil if nobody waited in it yet.
 	pendingQueue *PendingQueue
 	counters     counters
-	// inNextCycle is whether the desk is on the list of those.
+	// inNextCycle is whether the queue is on the list of those.
 	inNextCycle bool
 }
 
-// ensureQueueState finds a desk or opens it.
+// ensureQueueState finds the state of a queue or creates it.
 func (s *Snapshot) ensureQueueState(queue string) *queueState {
 	d, found := s.queueStates[queue]
 	if !found {
@@ -32,7 +32,7 @@ func (s *Snapshot) ensureQueueState(queue string) *queueState {
 	return d
 }
 
-// lookupQueueState returns a desk without opening it: one that is empty if there is none.
+// lookupQueueState returns the state of a queue without creating it: an empty one if there is none.
 func (s *Snapshot) lookupQueueState(queue string) *queueState {
 	if d, found := s.queueStates[queue]; found {
 		return d
@@ -40,7 +40,7 @@ func (s *Snapshot) lookupQueueState(queue string) *queueState {
 	return &queueState{name: queue}
 }
 
-// pruneQueueState closes a desk that nobody needs.
+// pruneQueueState removes a state that is not needed any more.
 func (s *Snapshot) pruneQueueState(d *queueState) {
 	if d.clusterQueue != nil || d.pendingQueue != nil && d.pendingQueue.Len() > 0 {
 		return
@@ -52,7 +52,7 @@ func (s *Snapshot) pruneQueueState(d *queueState) {
 	}
 }
 
-// lookupPendingQueue returns the line of a queue, nil if there is none.
+// lookupPendingQueue returns the pending queue of a ClusterQueue, nil if there is none.
 func (s *Snapshot) lookupPendingQueue(queue string) *PendingQueue {
 	if d, found := s.queueStates[queue]; found {
 		return d.pendingQueue
@@ -60,7 +60,7 @@ func (s *Snapshot) lookupPendingQueue(queue string) *PendingQueue {
 	return nil
 }
 
-// ensurePendingQueue returns the line of the desk, opening one if there is none.
+// ensurePendingQueue returns the pending queue of the state, creating one if there is none.
 func (d *queueState) ensurePendingQueue() *PendingQueue {
 	if d.pendingQueue == nil {
 		d.pendingQueue = order.NewQueue[*PendingWorkload, RequeueCondition](d.name)
@@ -68,7 +68,7 @@ func (d *queueState) ensurePendingQueue() *PendingQueue {
 	return d.pendingQueue
 }
 
-// includeInNextCycle has the next cycle look at the desk's line.
+// includeInNextCycle has the next cycle look at the queue.
 func (s *Snapshot) includeInNextCycle(d *queueState) {
 	if !d.inNextCycle {
 		d.inNextCycle = true

@@ -11,13 +11,13 @@ import (
 // PendingQueue is the waiting line of a ClusterQueue.
 type PendingQueue = order.Queue[*PendingWorkload, RequeueCondition]
 
-// QueueMember is a workload's place in a line.
+// QueueMember is a workload's place in a queue.
 type QueueMember = order.Member[*PendingWorkload, RequeueCondition]
 
-// Class is the workloads in a line that quota and flavors cannot tell apart.
+// Class is the workloads in a queue that quota and flavors cannot tell apart.
 type Class = order.EquivalenceClass[*PendingWorkload, RequeueCondition]
 
-// classCount is how many of one kind wait in a line.
+// classCount is how many of one kind wait in a queue.
 type classCount = order.ClassCount[*PendingWorkload, RequeueCondition]
 
 // WaitReason is what a waiting workload is told.
@@ -113,7 +113,7 @@ func ensureFreed(reliefs map[string]*freedQuota, queue string) *freedQuota {
 	return r
 }
 
-// requeueForFreedQuota wakes those that wait for what was given back or redistributed in their trees.
+// requeueForFreedQuota requeues those that wait for what was given back or redistributed in their trees.
 func (s *Snapshot) requeueForFreedQuota() {
 	if len(s.changedCohorts)+len(s.freedByQueue) == 0 {
 		return

@@ -11,7 +11,7 @@ import (
 
 // Snapshot is the state that scheduling cycles decide on. NewSnapshot makes one.
 //
-// Every workload in it is in exactly one state: it waits in a line, it waits for its backoff to end, or it holds quota.
+// Every workload in it is in exactly one state: it waits in a queue, it waits for its backoff to end, or it holds quota.
 type Snapshot struct {
 	quota       *quota.Tree
 	queueStates map[string]*queueState
@@ -26,13 +26,13 @@ type Snapshot struct {
 	// stirred queues and cohorts belong to trees in which quota was released or redistributed since the last cycle.
 	freedByQueue   map[string]*freedQuota
 	changedCohorts map[string]bool
-	// cycleQueues has every desk whose line has a head or news, and possibly others.
+	// cycleQueues has the state of every queue that has a head or news, and possibly others.
 	cycleQueues []*queueState
 	// cycleQueuesSorted is whether busy is sorted by name.
 	cycleQueuesSorted bool
 	// localUsage is the recent usage of the LocalQueues that have any.
 	localUsage map[Key]amount.Amount
-	// usageBasedQueues finds the line that a LocalQueue's workloads joined last, if its queue is ordered by usage.
+	// usageBasedQueues finds the queue that a LocalQueue's workloads joined last, if its queue is ordered by usage.
 	usageBasedQueues map[Key]*queueState
 	// claims are the heads that wait for quota with a right to it, by queue.
 	claims map[string]claim
@@ -54,7 +54,7 @@ type workloadInfo struct {
 	holder  *quotaHolder
 }
 
-// PendingWorkload is a workload that waits: in a line, or until its NotBefore.
+// PendingWorkload is a workload that waits: in a queue, or until its NotBefore.
 type PendingWorkload struct {
 	Workload
 	info            *workloadInfo
@@ -106,7 +106,7 @@ func NewSnapshot() *Snapshot {
 	}
 }
 
-// UpsertQueue adds or replaces a ClusterQueue. A change makes the parked workloads of its cohort tree eligible again;
+// UpsertQueue adds or replaces a ClusterQueue. A change makes the inadmissible workloads of its cohort tree eligible again;
 // repeating what is known does nothing.
 func (s *Snapshot) UpsertQueue(q ClusterQueue) {
 	d := s.ensureQueueState(q.Name)
@@ -140,14 +140,14 @@ func (s *Snapshot) DeleteQueue(name string) {
 	s.pruneQueueState(d)
 }
 
-// handleQueueChange forgets what followed from the queue's specification and wakes its line and its tree.
+// handleQueueChange forgets what followed from the queue's specification and requeues its queue and its tree.
 func (s *Snapshot) handleQueueChange(d *queueState) {
 	d.flavorTable = nil
 	s.recordLimitsChanged(d.name)
 	s.requeueAll(d.name)
 }
 
-// UpsertCohort adds or replaces a Cohort object; as with UpsertQueue, a change wakes its tree.
+// UpsertCohort adds or replaces a Cohort object; as with UpsertQueue, a change requeues its tree.
 func (s *Snapshot) UpsertCohort(c Cohort) {
 	if old, found := s.cohorts[c.Name]; found {
 		if reflect.DeepEqual(*old, c) {
@@ -173,7 +173,7 @@ func (s *Snapshot) DeleteCohort(name string) {
 	s.changedCohorts[name] = true
 }
 
-// UpsertFlavor adds or replaces a ResourceFlavor; a change wakes the queues that use it.
+// UpsertFlavor adds or replaces a ResourceFlavor; a change requeues the queues that use it.
 func (s *Snapshot) UpsertFlavor(f Flavor) {
 	if old, found := s.flavors[f.Name]; found && reflect.DeepEqual(*old, f) {
 		return

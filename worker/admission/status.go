@@ -14,7 +14,7 @@ type FlavorStatus struct {
 type QueueStatus struct {
 	// Active workloads will be looked at in the next cycle or as soon as those before them are out of the way.
 	Active int
-	// Inadmissible workloads are parked until something changes for them, or wait for their backoff to end.
+	// Inadmissible workloads are inadmissible until something changes for them, or wait for their backoff to end.
 	Inadmissible int
 	// Reserving workloads hold quota, admitted or not.
 	Reserving int

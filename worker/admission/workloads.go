@@ -6,8 +6,8 @@ import (
 	"switchyard.dev/worker/admission/order"
 )
 
-// Push adds a waiting workload or replaces what is known of it. A workload that did not change keeps its place, parked or
-// not; one that did is looked at again, unless others of its new kind are parked. A workload that holds quota, even one
+// Push adds a waiting workload or replaces what is known of it. A workload that did not change keeps its place, inadmissible or
+// not; one that did is looked at again, unless others of its new class are inadmissible. A workload that holds quota, even one
 // that is only assumed to, gives it back first: do not push what a cycle admitted until its write is known to have failed
 // or to have been undone.
 func (s *Snapshot) Push(w Workload) {
@@ -128,7 +128,7 @@ func (s *Snapshot) Assume(e *PendingWorkload, a *Assignment, now time.Time) {
 	})
 }
 
-// setHolder makes h the only thing known of its workload. Quota that shrinks or moves, or is easier to have by an eviction, wakes
+// setHolder makes h the only thing known of its workload. Quota that shrinks or moves, or is easier to have by an eviction, requeues
 // those that wait for it.
 func (s *Snapshot) setHolder(h *quotaHolder) {
 	t := h.info
@@ -172,7 +172,7 @@ func (h *quotaHolder) updateCounters(by int) {
 	h.localQueueState.updateFor(&h.Reservation, by)
 }
 
-// removeHolder takes a reservation off the books, waking nobody.
+// removeHolder removes a reservation from the usage, requeueing nothing.
 func (s *Snapshot) removeHolder(h *quotaHolder) {
 	h.info.holder = nil
 	s.candidates.remove(&h.Reservation)
@@ -183,7 +183,7 @@ func (s *Snapshot) removeHolder(h *quotaHolder) {
 	s.pruneLocalQueueState(h.localQueueState)
 }
 
-// Release gives back what the workload holds and drops it; parked workloads of the cohort tree become eligible again.
+// Release gives back what the workload holds and drops it; inadmissible workloads of the cohort tree become eligible again.
 // Unknown keys are fine.
 func (s *Snapshot) Release(k Key) {
 	if t, found := s.workloads[k]; found && t.holder != nil {

@@ -105,7 +105,7 @@ func (r *Reconciler) nextReconcile(now time.Time) ctrl.Result {
 	return kube.RequeueAt(kube.Earliest(r.refreshedAt.Add(refreshInterval), r.lastWritten.ObservedAt.Add(switchyard.CapacityReportRenewal)), now)
 }
 
-// refreshReport keeps the books and returns what they say.
+// refreshReport updates the report and returns it.
 func (r *Reconciler) refreshReport(now time.Time) *switchyard.CapacityReport {
 	r.mu.Lock()
 	changed := r.changed

@@ -39,7 +39,7 @@ func newReportCache(fair bool) *reportCache {
 	}
 }
 
-// changedNames are names of what changed since the books were kept last.
+// changedNames are names of what changed since the last update.
 type changedNames struct {
 	clusterQueues map[string]bool
 	localQueues   map[types.NamespacedName]bool
@@ -49,7 +49,7 @@ func newChangedNames() changedNames {
 	return changedNames{clusterQueues: map[string]bool{}, localQueues: map[types.NamespacedName]bool{}}
 }
 
-// markAllChanged adds everything that there is now or was when the books were kept last.
+// markAllChanged adds everything that there is now or was at the last update.
 func (b *reportCache) markAllChanged(source *view.View, changed changedNames) {
 	for _, name := range source.ClusterQueueNames() {
 		changed.clusterQueues[name] = true
@@ -65,7 +65,7 @@ func (b *reportCache) markAllChanged(source *view.View, changed changedNames) {
 	}
 }
 
-// update brings the books up to date.
+// update brings the report up to date.
 func (b *reportCache) update(source *view.View, changed changedNames) {
 	queues := maps.Clone(changed.clusterQueues)
 	for name := range changed.localQueues {

@@ -6,7 +6,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// RequeueAt asks the controller to look again at the given time. The zero time means "no wake". A time that is not after now
+// RequeueAt asks the controller to look again at the given time. The zero time means "no requeue". A time that is not after now
 // asks for another look at once.
 func RequeueAt(at, now time.Time) ctrl.Result {
 	if at.IsZero() {
@@ -15,7 +15,7 @@ func RequeueAt(at, now time.Time) ctrl.Result {
 	return ctrl.Result{RequeueAfter: max(at.Sub(now), time.Nanosecond)}
 }
 
-// Earliest returns the first of the given times, ignoring zero ones, which mean "no wake" and so can never win; it is
+// Earliest returns the first of the given times, ignoring zero ones, which mean "no requeue" and so can never win; it is
 // zero when there is no other.
 func Earliest(times ...time.Time) time.Time {
 	var first time.Time

@@ -37,7 +37,7 @@ func (s scrape) sendPendingDetails() {
 	}
 }
 
-// pendingByClusterQueue is the census of the ClusterQueues by name.
+// pendingByClusterQueue is the count of pending Workloads of the ClusterQueues by name.
 func (s scrape) pendingByClusterQueue() map[string]admission.QueuePendingCounts {
 	waiting := make(map[string]admission.QueuePendingCounts, len(s.pendingCounts.Queues))
 	for _, q := range s.pendingCounts.Queues {

@@ -89,7 +89,7 @@ func (h *eventQueue) pause(ctx context.Context) bool {
 	}
 }
 
-// sendNext sends the events of the oldest bulletin and returns their number.
+// sendNext sends the events of the oldest queued event and returns their number.
 func (h *eventQueue) sendNext(ctx context.Context) int {
 	next, dropped := h.pop()
 	if dropped > 0 {

@@ -45,7 +45,7 @@ type writePool struct {
 	unfinished, activeWriters, started int
 	added                              int64
 	full                               bool
-	// notFull is signalled when the desk is not full any more.
+	// notFull is signalled when the write pool is not full any more.
 	notFull chan struct{}
 	writers sync.WaitGroup
 }

@@ -372,7 +372,7 @@ func (s *fakeServer) buildView() *View {
 	return v
 }
 
-// viewState is all that can be asked of a view, apart from who is parked, which depends on the past.
+// viewState is all that can be asked of a view, apart from who is inadmissible, which depends on the past.
 type viewState struct {
 	Queues       map[string]ClusterQueueStatus
 	LocalQueues  map[string]LocalQueueStatus

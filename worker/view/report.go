@@ -131,7 +131,7 @@ func (v *View) listWorkloads() ([]WorkloadInQueue, map[admission.Key]localQueueT
 type PendingWorkload struct {
 	Workload *kueue.Workload
 	Queue    string
-	// Active is false for one that is parked or waits for its backoff to end.
+	// Active is false for one that is inadmissible or waits for its backoff to end.
 	Active bool
 }
 

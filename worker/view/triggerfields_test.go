@@ -39,7 +39,7 @@ func fieldPaths(t reflect.Type, path string) []string {
 	return paths
 }
 
-// runFieldTriggers changes each field of a spec in a view in which everybody is parked. A field without row, and a row without
+// runFieldTriggers changes each field of a spec in a view in which everybody is inadmissible. A field without row, and a row without
 // field, is an error.
 func runFieldTriggers[T, Spec any](t *testing.T, base func() *T, rows map[string]fieldTrigger[T]) {
 	t.Helper()

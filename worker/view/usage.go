@@ -57,7 +57,7 @@ func (v *View) untrackUsage(local admission.Key) {
 	}
 }
 
-// sampleUsage brings the books up to the time and tells the snapshot what changed. It returns when to do so again; the zero
+// sampleUsage brings the usage up to the time and tells the snapshot what changed. It returns when to do so again; the zero
 // time when never.
 func (v *View) sampleUsage(now time.Time) time.Time {
 	if v.usageTracker == nil {

@@ -11,7 +11,7 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// CapacityWatcher makes the resolver look again at Workloads that some cluster could not be offered, once what decides that is not what
+// CapacityWatcher makes the reconciler look again at Workloads that some cluster could not be offered, once what decides that is not what
 // it was: a LocalQueue was made there, a queue resumed, a quota raised, or a report has ceased to count. It compares, and so
 // misses nothing, however late: what a Workload was refused by was noted when that was decided. Figures that only say how
 // much is free decide nothing, and are no news.
@@ -23,7 +23,7 @@ type CapacityWatcher struct {
 }
 
 const (
-	// capacityWatchInterval is how long news of capacity take at most, and newsMost how many Workloads they wake at a time, those that
+	// capacityWatchInterval is how long news of capacity take at most, and maxCapacityRequeues how many Workloads they requeue at a time, those that
 	// were looked at longest ago first: a queue that opens and closes with a thousand waiting for it costs no more than that.
 	capacityWatchInterval, maxCapacityRequeues = 500 * time.Millisecond, 100
 )

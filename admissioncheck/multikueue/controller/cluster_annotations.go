@@ -53,7 +53,7 @@ type clusterInfo struct {
 	replacedAt time.Time
 }
 
-// lookupClusterInfo reads them, once for each subject; a cluster that is not there has none.
+// lookupClusterInfo reads them, once for each scope; a cluster that is not there has none.
 func (r *WorkloadReconciler) lookupClusterInfo(ctx context.Context, s *workloadScope, cluster string) clusterInfo {
 	if read, ok := s.clusterInfos[cluster]; ok {
 		return read

@@ -36,7 +36,7 @@ func (r *WorkloadReconciler) executePlan(ctx context.Context, s *workloadScope, 
 	return r.runHubActions(ctx, s, plan.Actions)
 }
 
-// writeStatus writes state and verdict, with everything that follows from them, in one apply.
+// writeStatus writes state and check result, with everything that follows from them, in one apply.
 func (r *WorkloadReconciler) writeStatus(ctx context.Context, s *workloadScope, plan dispatch.Plan) (hubChange, error) {
 	next := s.original.Workload.DeepCopy()
 	now := s.observed.Now

@@ -13,7 +13,7 @@ import (
 	"switchyard.dev/worker/job"
 )
 
-// hubWatch is a kind of object on the hub whose changes make the resolver look at Workloads: at whom, and after which. DESIGN.md has
+// hubWatch is a kind of object on the hub whose changes make the reconciler look at Workloads: at whom, and after which. DESIGN.md has
 // what each wait of a Workload is ended by.
 type hubWatch struct {
 	object    client.Object

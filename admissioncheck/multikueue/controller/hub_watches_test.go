@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// startHubWatches has the resolver told of what changes on the hub exactly as the program has: by its own wakers.
+// startHubWatches has the reconciler told of what changes on the hub exactly as the program has: by its own wakers.
 func (st *testEnv) startHubWatches(ctx context.Context, running *sync.WaitGroup) {
 	wakers := st.reconciler.hubWatches()
 	for _, kind := range st.reconciler.Kinds {

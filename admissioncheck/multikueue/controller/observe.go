@@ -23,7 +23,7 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// workloadScope is one Workload as the resolver sees it: what Step is given, and what its plan is carried out on. Its objects are the
+// workloadScope is one Workload as the reconciler sees it: what Step is given, and what its plan is carried out on. Its objects are the
 // caches' own and must not be changed.
 type workloadScope struct {
 	original  mirror.Original
@@ -47,7 +47,7 @@ type workloadScope struct {
 
 func (s *workloadScope) key() client.ObjectKey { return s.original.Key() }
 
-// observe reads what Step may look at: the hub's caches and what the fleet has seen. It calls no worker. A nil subject
+// observe reads what Step may look at: the hub's caches and what the fleet has seen. It calls no worker. A nil scope
 // means that there is nothing to decide.
 func (r *WorkloadReconciler) observe(ctx context.Context, key client.ObjectKey) (*workloadScope, error) {
 	wl := &kueue.Workload{}

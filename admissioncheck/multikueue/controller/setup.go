@@ -56,7 +56,7 @@ type Settings struct {
 	quotaRequests *fleet.RequestSource
 }
 
-// Setup adds the multikueue check to a manager: the fleet, the controllers and the sweep. It returns the Resolver, whose
+// Setup adds the multikueue check to a manager: the fleet, the controllers and the sweep. It returns the WorkloadReconciler, whose
 // Prepare is for the hub's scheduler.
 func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*WorkloadReconciler, error) {
 	for _, i := range fieldIndexes() {
@@ -204,7 +204,7 @@ func controllerOptions() ctrlcontroller.Options {
 	return ctrlcontroller.Options{SkipNameValidation: &skip}
 }
 
-// jobWatch makes the resolver look at the Workload of a hub job with news, see jobWaker. It begins once the hub serves the kind.
+// jobWatch makes the reconciler look at the Workload of a hub job with news, see jobWatch. It begins once the hub serves the kind.
 type jobWatch struct {
 	manager    ctrl.Manager
 	controller ctrlcontroller.Controller

@@ -206,7 +206,7 @@ func (r *WorkloadReconciler) requestsForJob(kind job.Integration) func(context.C
 
 // FleetKinds are what the fleet follows on every worker: Workloads, and every kind of job that can be mirrored. Changes of
 // a job that only count pods may wait for others; its first sight, its first pods and its end may not.
-// Sharing is set to the Resolver once it exists.
+// Sharing is set to the WorkloadReconciler once it exists.
 func FleetKinds(integrations []job.Integration, sharing *JobNameLookup) []fleet.WatchedKind {
 	slim := legacy.Transform(view.CompactTransform())
 	list := []fleet.WatchedKind{{

@@ -62,7 +62,7 @@ type WorkloadReconciler struct {
 	externalCaches map[schema.GroupVersionKind]*externalCache
 }
 
-// NewWorkloadReconciler completes a Resolver whose exported fields, but for the Fleet, are set.
+// NewWorkloadReconciler completes a WorkloadReconciler whose exported fields, but for the Fleet, are set.
 func NewWorkloadReconciler(r *WorkloadReconciler) *WorkloadReconciler {
 	r.tracker = newLockedTracker(r.Policy.CutOffWindow)
 	return r

@@ -18,10 +18,10 @@ const (
 	eventSettleTime = 250 * time.Millisecond
 )
 
-// actionQueues hold what one cluster has yet to do, a lane for each Workload. Actions of one lane run in order, one at a time;
-// lanes are independent. A new plan replaces what is left of the old one, so that nothing outdated is ever started.
+// actionQueues hold what one cluster has yet to do, a queue for each Workload. Actions of one queue run in order, one at a time;
+// queues are independent. A new plan replaces what is left of the old one, so that nothing outdated is ever started.
 type actionQueues struct {
-	// onChange, optional, is told when there begins, or ceases, to be a lane for a Workload.
+	// onChange, optional, is told when there begins, or ceases, to be a queue for a Workload.
 	onChange func(key types.NamespacedName, there bool)
 
 	mu     sync.Mutex
@@ -46,7 +46,7 @@ func newActionQueues() *actionQueues {
 	return &actionQueues{queues: map[types.NamespacedName]*actionQueue{}}
 }
 
-// setActions replaces the lane's actions and reports whether there is something to run. Failures of actions that are no longer
+// setActions replaces the queue's actions and reports whether there is something to run. Failures of actions that are no longer
 // wanted are forgotten; evidence is kept.
 func (l *actionQueues) setActions(key types.NamespacedName, actions []Action) bool {
 	l.mu.Lock()
@@ -140,7 +140,7 @@ func (l *actionQueues) nextRun(key types.NamespacedName, now time.Time) (r actio
 	return actionRun{}, wait
 }
 
-// markHeld notes that the breaker keeps a lane waiting, and reports whether that is new.
+// markHeld notes that the breaker keeps a queue waiting, and reports whether that is new.
 func (l *actionQueues) markHeld(key types.NamespacedName) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,7 +19,7 @@ type indexKey struct {
 	key  string
 }
 
-// What there is of a Workload besides objects: a lane, and a memory.
+// What there is of a Workload besides objects: an action queue, and what was deleted.
 const (
 	actionQueueKind = -1 - iota
 	deletedObjectKind

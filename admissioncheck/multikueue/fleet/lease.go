@@ -194,7 +194,7 @@ func (f *Fleet) RequestLeaseRenewal(cluster string) {
 }
 
 // runLeaseRenewal renews the run lease until the session ends. It has its own goroutine and its own deadline, so that neither a
-// full lane nor a slow probe can let it run out.
+// full action queue nor a slow probe can let it run out.
 func (s *session) runLeaseRenewal(ctx context.Context) {
 	ticker := s.options.Clock.NewTicker(s.options.Lease.RenewInterval)
 	defer ticker.Stop()

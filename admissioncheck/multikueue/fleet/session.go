@@ -296,7 +296,7 @@ func (s *session) kindsKnown() (bool, error) {
 	return all, nil
 }
 
-// runWriter runs the actions of the lanes until the session ends.
+// runWriter runs the actions of the action queues until the session ends.
 func (s *session) runWriter(ctx context.Context) {
 	for {
 		key, shutdown := s.workQueue.Get()

@@ -47,7 +47,7 @@ func (s *supervisor) collectStats() Stats {
 	return figures
 }
 
-// countWaiting counts the lanes in which something is left to be done. What has succeeded is not, while its effect may still show.
+// countWaiting counts the action queues in which something is left to be done. What has succeeded is not, while its effect may still show.
 func (l *actionQueues) countWaiting(now time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -52,7 +52,7 @@ func (f assignment) add(other assignment) assignment {
 	return sum
 }
 
-// claims are the cells as a hub enters them in its ledger.
+// claims are the cells as a hub enters them in its usage in flight.
 func (f assignment) claims() []Claim {
 	claims := make([]Claim, 0, len(f.taken))
 	for _, c := range f.taken {

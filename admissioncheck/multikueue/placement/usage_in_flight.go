@@ -22,7 +22,7 @@ type clusterUsage struct {
 
 type cellName struct{ queue, flavor, resource string }
 
-// NewUsageInFlight returns an empty ledger.
+// NewUsageInFlight returns an empty usage in flight.
 func NewUsageInFlight() *UsageInFlight { return &UsageInFlight{clusters: map[string]*clusterUsage{}} }
 
 // Set enters what the workload takes on the cluster, in place of what it took before; nothing if there are no claims.
@@ -58,7 +58,7 @@ func (a *clusterUsage) add(c Claim, v amount.Sum) {
 	}
 }
 
-// RemoveCluster drops all that is in flight to a cluster, and Drop all of a workload.
+// RemoveCluster removes all that is in flight to a cluster, and RemoveWorkload all of a workload.
 func (l *UsageInFlight) RemoveCluster(cluster string) { delete(l.clusters, cluster) }
 
 // RemoveWorkload drops a workload from all clusters.

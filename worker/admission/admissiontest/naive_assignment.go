@@ -73,7 +73,7 @@ func (b naiveHead) rank() order.Rank {
 	return order.Rank{Priority: b.Priority, QueuedAt: b.QueuedAt, UID: b.UID}
 }
 
-// bestHead returns the bid that is served next.
+// bestHead returns the head that is served next.
 func (n *naiveCycle) bestHead() naiveHead {
 	if !n.opts.FairSharing {
 		return slices.MinFunc(n.heads, n.compareHeads)
@@ -114,7 +114,7 @@ func (n *naiveCycle) pathToRoot(queue string) []Node {
 	}
 }
 
-// bestInSubtree returns the best bid below the cohort, each child being represented by its own best.
+// bestInSubtree returns the best head below the cohort, each child being represented by its own best.
 func (n *naiveCycle) bestInSubtree(cohort Node) naiveHead {
 	type entry struct {
 		bid     naiveHead
@@ -153,7 +153,7 @@ func (n *naiveCycle) bestInSubtree(cohort Node) naiveHead {
 	}).bid
 }
 
-// shareAfterAdmission returns the node's share once the bid was admitted, and whether it would borrow what the bid asks for.
+// shareAfterAdmission returns the node's share once the head was admitted, and whether it would borrow what the head asks for.
 func (n *naiveCycle) shareAfterAdmission(p Node, b naiveHead) (quota.Share, bool) {
 	s := n.buildSnapshot()
 	s.BookUsage(b.Queue, b.assignment.Usage)

@@ -142,7 +142,7 @@ func (n *naiveCycle) processBestHead() {
 	}
 }
 
-// isStillValid reports whether a bid of a queue that may preempt stands although others are leaving now, so that flavors that
+// isStillValid reports whether a head of a queue that may preempt stands although others are leaving now, so that flavors that
 // it passed over might do, too.
 func (n *naiveCycle) isStillValid(b naiveHead) bool {
 	q := n.facts.Queues[b.Queue]

@@ -38,7 +38,7 @@ type Result struct {
 	Shortfalls []admission.Shortfall
 }
 
-// Assign chooses flavors for the workload from the menu of its queue.
+// Assign chooses flavors for the workload from the flavor table of its queue.
 func Assign(menu *admission.FlavorTable, w *admission.Workload, opts Options) Result {
 	return new(Assigner).Assign(menu, w, opts)
 }

@@ -5,7 +5,7 @@ import (
 	"switchyard.dev/worker/admission/amount"
 )
 
-// resourceRequest is how much a unit asks for of a resource that the menu has.
+// resourceRequest is how much a unit asks for of a resource that the flavor table has.
 type resourceRequest struct {
 	resource string
 	amount   amount.Amount

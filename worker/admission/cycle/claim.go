@@ -7,7 +7,7 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// startPreemption evicts whom the contender needs to be gone, as far as they are not leaving already, and has it wait for them
+// startPreemption evicts whom the head needs to be gone, as far as they are not leaving already, and has it wait for them
 // with a claim to its quota.
 func (r *run) startPreemption(c *nominatedHead) {
 	if len(c.member.Value.ClosedGates) > 0 {
@@ -48,7 +48,7 @@ func (r *run) evictVictims(c *nominatedHead) {
 	})
 }
 
-// claimQuota has the contender hold up its lane and counts the usage as taken for the rest of the cycle, and of each later one
+// claimQuota has the head block its queue and counts the usage as taken for the rest of the cycle, and of each later one
 // on its cohort tree, once its turn has come.
 func (r *run) claimQuota(c *nominatedHead, u admission.Usage) {
 	queue := c.flavorTable.Queue
@@ -72,7 +72,7 @@ func reservesQuota(q *admission.ClusterQueue) bool {
 	return q.Strategy == admission.StrictFIFO && q.Preemption.ReclaimWithinCohort != admission.AnyPriority
 }
 
-// reserveAvailable has the contender, whom nobody can be evicted for, hold up its lane and claim as much of what it asks for as there is.
+// reserveAvailable has the head, whom nobody can be evicted for, block its queue and claim as much of what it asks for as there is.
 func (r *run) reserveAvailable(c *nominatedHead) {
 	c.reportReason(c.rejection.WaitReason)
 	if part := r.availableUsage(c); len(part) > 0 {
@@ -84,7 +84,7 @@ func (r *run) reserveAvailable(c *nominatedHead) {
 	c.queue, c.assignment = nil, nil
 }
 
-// availableUsage returns the part of what the contender asks for that its queue could take now.
+// availableUsage returns the part of what the head asks for that its queue could take now.
 func (r *run) availableUsage(c *nominatedHead) admission.Usage {
 	var part admission.Usage
 	for _, use := range c.assignment.Usage {

@@ -2,10 +2,10 @@ package cycle
 
 import "switchyard.dev/worker/admission/order"
 
-// classicalOrdering is the contest without fair sharing: all heads against all (contract: kueue-api.md 4.3).
+// classicalOrdering is the ordering without fair sharing: all heads against all (contract: kueue-api.md 4.3).
 type classicalOrdering struct{ heap *order.Heap[heapItem] }
 
-// heapItem is a contender in the heap, with what nearly always decides at hand.
+// heapItem is a head in the heap, with what nearly always decides at hand.
 type heapItem struct {
 	preferred       bool
 	borrowingHeight int32

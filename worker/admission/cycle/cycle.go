@@ -3,7 +3,7 @@
 // 4.1 to 4.9, 4.15).
 //
 // A cycle looks only at the lines that something happened to. In each it looks at the head: one that can neither be
-// admitted nor make room is parked together with its kind (or, in a StrictFIFO queue, blocks the line) until a requeue
+// admitted nor make room is inadmissible together with its class (or, in a StrictFIFO queue, blocks the queue) until a requeue
 // trigger; one that can competes with the heads of the other lines. The best of them is served: it is admitted, and its
 // line comes up with its next head; or it has others evicted and holds up its line until they have left. So it goes on
 // until no head is left.
@@ -45,7 +45,7 @@ func (s *Scheduler) Run(now time.Time, opts Options) admission.Plan {
 	}
 }
 
-// allocateQueues takes so many empty lanes.
+// allocateQueues takes so many empty queue states.
 func (r *run) allocateQueues(n int) {
 	if cap(r.spareQueues) < n {
 		r.spareQueues = make([]clusterQueueState, n)
@@ -53,7 +53,7 @@ func (r *run) allocateQueues(n int) {
 	r.queues = r.spareQueues[:n]
 }
 
-// releaseQueues lets the next cycle have the lanes.
+// releaseQueues lets the next cycle have the queue states.
 func (r *run) releaseQueues() {
 	clear(r.queues)
 	r.classicalOrdering.heap.Clear()
@@ -66,12 +66,12 @@ type run struct {
 	now     time.Time
 	// queues are the lines that take part, by queue name.
 	queues []clusterQueueState
-	// heads holds the head of every lane that has one that can be served.
+	// heads holds the head of every queue that has one that can be served.
 	heads headOrdering
 	// processed are the admissions and preemptions.
 	processed []admission.Decision
 	overlaps  []admission.Overlap
-	// hasDeferredHeads is whether some lane has a head that may only be looked at in the next cycle.
+	// hasDeferredHeads is whether some queue has a head that may only be looked at in the next cycle.
 	hasDeferredHeads bool
 }
 
@@ -99,7 +99,7 @@ type waitDecision struct {
 	decision admission.Decision
 }
 
-// nominateNext looks at the lane's heads until one can be served, which enters the contest, or none is left.
+// nominateNext looks at the queue's heads until one can be served, which takes part in the ordering, or none is left.
 func (r *run) nominateNext(l *clusterQueueState) {
 	for head := l.Head(); head != nil; head = l.Head() {
 		c, why := r.evaluateHead(l, head)
@@ -111,7 +111,7 @@ func (r *run) nominateNext(l *clusterQueueState) {
 	}
 }
 
-// processBestHead gives the best contender what it can have, or has it take its place again if others changed what it found.
+// processBestHead gives the best head what it can have, or has it take its place again if others changed what it found.
 func (r *run) processBestHead() {
 	best := r.heads.pop()
 	// An evaluation that ends in a rejection recycles the head.
@@ -150,7 +150,7 @@ func (r *run) admit(c *nominatedHead) {
 	r.recycleHead(c)
 }
 
-// nominateAfterAdmission brings up the lane's next head, unless its queue takes turns by the recent usage of LocalQueues, of
+// nominateAfterAdmission brings up the queue's next head, unless its queue takes turns by the recent usage of LocalQueues, of
 // which the admission is a part that the snapshot learns of only after the cycle.
 func (r *run) nominateAfterAdmission(l *clusterQueueState) {
 	if l.ActiveGroupCount() > 1 {
@@ -160,7 +160,7 @@ func (r *run) nominateAfterAdmission(l *clusterQueueState) {
 	r.nominateNext(l)
 }
 
-// blockUntilPodsReady lets the contender hold up its line until the pods of all admitted workloads are ready.
+// blockUntilPodsReady lets the head hold up its line until the pods of all admitted workloads are ready.
 func (r *run) blockUntilPodsReady(c *nominatedHead) {
 	c.queue.BlockOnHead(admission.RequeueCondition{PodsReady: true})
 	r.snapshot.MarkForRecheck(c.queue.Name())
@@ -184,7 +184,7 @@ func (r *run) decisions() []admission.Decision {
 		l := &r.queues[i]
 		slices.SortStableFunc(l.waitDecisions, func(a, b waitDecision) int { return a.rank.Compare(b.rank) })
 		for j, w := range l.waitDecisions {
-			// A head that lost its place in a kind that was parked later was told twice: the last word counts.
+			// A head that lost its place in a class that was marked inadmissible later was told twice: the last word counts.
 			if j+1 == len(l.waitDecisions) || l.waitDecisions[j+1].decision.Workload != w.decision.Workload {
 				all = append(all, w.decision)
 			}

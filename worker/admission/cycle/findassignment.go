@@ -10,7 +10,7 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// findAssignment finds the best that the contender can get: if others leave for it already, then whatever fits or what they leave;
+// findAssignment finds the best that the head can get: if others leave for it already, then whatever fits or what they leave;
 // otherwise all of its pods, or else fewer.
 func (r *run) findAssignment(c *nominatedHead) assign.Result {
 	w := c.workload()
@@ -27,7 +27,7 @@ func (r *run) findAssignment(c *nominatedHead) assign.Result {
 	return r.assignFewerPods(c, w, got)
 }
 
-// assignWithPreemption chooses flavors for the workload, which may be the contender's with fewer pods, and victims if it needs any. Where
+// assignWithPreemption chooses flavors for the workload, which may be the head's with fewer pods, and victims if it needs any. Where
 // each of the chosen flavors could be had but not all at once, it goes on to others.
 func (r *run) assignWithPreemption(c *nominatedHead, w *admission.Workload) assign.Result {
 	opts := assign.Options{IgnoreUndeclared: r.options.IgnoreUndeclared, FirstFlavor: r.options.WithoutFungibility, PreemptionOracle: gradeWithoutPreemption}
@@ -105,7 +105,7 @@ func (r *run) heightAfterEviction(victims []admission.Victim, queue string, u ad
 	return height
 }
 
-// findPendingAssignment finds out whether the contender fits now in any flavor, those behind the one it waits for included, and
+// findPendingAssignment finds out whether the head fits now in any flavor, those behind the one it waits for included, and
 // otherwise whether what it waits for is still enough.
 func (r *run) findPendingAssignment(c *nominatedHead, w *admission.Workload) (assign.Result, bool) {
 	opts := assign.Options{IgnoreUndeclared: r.options.IgnoreUndeclared, FirstFlavor: r.options.WithoutFungibility}
@@ -160,7 +160,7 @@ func reduciblePodSet(w *admission.Workload) int {
 	return slices.IndexFunc(w.PodSets, func(p admission.PodSet) bool { return p.MinCount > 0 && p.MinCount < p.Count })
 }
 
-// buildRejection says why the contender, which was weighed, is not served, and what it waits for.
+// buildRejection says why the head, which was weighed, is not served, and what it waits for.
 func (r *run) buildRejection(c *nominatedHead, got assign.Result) rejection {
 	w := c.workload()
 	want := admission.RequeueCondition{

@@ -36,7 +36,7 @@ func FuzzCycleInvariants(f *testing.F) {
 	for seed := range int64(200) {
 		f.Add(seed)
 	}
-	f.Add(int64(1006)) // a head that loses its place, with its kind parked behind it
+	f.Add(int64(1006)) // a head that loses its place, with its class inadmissible behind it
 	f.Add(int64(214))  // one that exceeds all quota but for fewer pods, with a victim whose admission is being written
 	f.Add(int64(760))  // the same, keeping its part in a strict queue
 	f.Fuzz(func(t *testing.T, seed int64) {

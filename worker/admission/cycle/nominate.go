@@ -11,9 +11,9 @@ import (
 // nominatedHead is a head that can be served as things stood when it was looked at. It is remembered at the head's place.
 type nominatedHead struct {
 	key order.HeadKey
-	// prefix is the bid's.
+	// prefix is the head's.
 	prefix order.RankPrefix
-	// queue is nil unless the contender is in the contest: it would keep all of a cycle in memory.
+	// queue is nil unless the head takes part in the ordering: it would keep all of a cycle in memory.
 	queue      *clusterQueueState
 	member     *admission.QueueMember
 	assignment *admission.Assignment
@@ -45,7 +45,7 @@ type cellRequest struct {
 	amount amount.Amount
 }
 
-// cachedAssignment is an assignment that fitted a workload. It is remembered for the workload's kind: all that are of it get the same
+// cachedAssignment is an assignment that fitted a workload. It is remembered for the workload's class: all that are of it get the same
 // as long as the same stands.
 type cachedAssignment struct {
 	assignment   *admission.Assignment
@@ -60,11 +60,11 @@ func (c *nominatedHead) workload() *admission.Workload { return &c.member.Value.
 type rejection struct {
 	admission.WaitReason
 	requeueCondition admission.RequeueCondition
-	// rankSensitive is whether a workload of the same kind may do better if it ranks better.
+	// rankSensitive is whether a workload of the same class may do better if it ranks better.
 	rankSensitive bool
 }
 
-// evaluateHead finds out whether the head can be served now; the contender is nil if it cannot, and the refusal says why. Looking
+// evaluateHead finds out whether the head can be served now; the head is nil if it cannot, and the refusal says why. Looking
 // again costs little if nothing happened that matters, in this cycle or in the next.
 func (r *run) evaluateHead(l *clusterQueueState, head *admission.QueueMember) (*nominatedHead, rejection) {
 	menu := r.snapshot.FlavorTableFor(head.Value)
@@ -101,7 +101,7 @@ func (r *run) quotaVersion(menu *admission.FlavorTable, queue string) quota.Vers
 	return r.snapshot.QuotaVersion(queue)
 }
 
-// nominateFromCache returns a contender with what another of the head's kind got, nil if nothing is known of the kind. It has to be seen
+// nominateFromCache returns a head with what another of the head's class got, nil if nothing is known of the class. It has to be seen
 // whether that stands.
 func (r *run) nominateFromCache(head *admission.QueueMember) *nominatedHead {
 	f, known := r.assignments[head.Class()]
@@ -114,7 +114,7 @@ func (r *run) nominateFromCache(head *admission.QueueMember) *nominatedHead {
 	return c
 }
 
-// cacheForClass keeps what the contender got for others of its kind, unless that could be different for those of another rank.
+// cacheForClass keeps what the head got for others of its class, unless that could be different for those of another rank.
 func (r *run) cacheForClass(c *nominatedHead, got assign.Result) {
 	class := c.member.Class()
 	ranked := c.flavorTable.CanPreempt && (len(got.Shortfalls) > 0 || reduciblePodSet(c.workload()) >= 0)
@@ -158,7 +158,7 @@ func (r *run) recycleHead(c *nominatedHead) {
 	r.freeHeads = append(r.freeHeads, c)
 }
 
-// applyResult takes in what was found and reports whether the contender can be served with it.
+// applyResult takes in what was found and reports whether the head can be served with it.
 func (r *run) applyResult(c *nominatedHead, got assign.Result) bool {
 	c.assignment, c.mode = got.Assignment, got.Mode
 	if got.Mode == assign.Fit {
@@ -184,7 +184,7 @@ func newCellRequests(queue *quota.Node, u admission.Usage) []cellRequest {
 	return list
 }
 
-// setKey has the contender bid for its assignment.
+// setKey sets the ordering key of the head from its assignment.
 func (r *run) setKey(c *nominatedHead) {
 	c.key = order.HeadKey{
 		Preferred:       c.preemptionPending && r.options.PrioritizePreemptors,
@@ -198,7 +198,7 @@ func (r *run) setKey(c *nominatedHead) {
 
 // isStillValid reports whether looking again would change nothing. As long as quota is only taken, a flavor that was passed over
 // stays worse, unless borrowing from farther away makes the chosen one worse in a queue that looks for less borrowing.
-// Whatever closes a queue changes its menu or settles the quota anew.
+// Whatever closes a queue changes its flavor table or settles the quota anew.
 func (r *run) isStillValid(c *nominatedHead, menu *admission.FlavorTable, now quota.Version) bool {
 	switch {
 	case c.assignment == nil || c.flavorTable != menu || !now.OnlyReservedSince(c.quotaVersion):

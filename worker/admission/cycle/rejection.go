@@ -5,7 +5,7 @@ import (
 	"switchyard.dev/worker/admission/order"
 )
 
-// markInadmissible parks the head with its kind or, where order must be kept, lets it block the lane.
+// markInadmissible marks the head inadmissible with its class or, where order must be kept, lets it block the queue.
 func (r *run) markInadmissible(l *clusterQueueState, head *admission.QueueMember, why rejection) {
 	r.markForRecheck(l, why.requeueCondition)
 	if r.blocksQueue(l, &head.Value.Workload) {
@@ -18,7 +18,7 @@ func (r *run) markInadmissible(l *clusterQueueState, head *admission.QueueMember
 	}
 }
 
-// markForRecheck notes that somebody in the lane waits for more than quota that is given back.
+// markForRecheck notes that somebody in the queue waits for more than quota that is given back.
 func (r *run) markForRecheck(l *clusterQueueState, want admission.RequeueCondition) {
 	if want.QuotaClaimed || want.UnconfirmedVictim {
 		r.snapshot.MarkForRecheck(l.Name())
@@ -35,7 +35,7 @@ func (r *run) blocksQueue(l *clusterQueueState, w *admission.Workload) bool {
 	return w.Blocked == nil || !w.Blocked.LetsOthersPass
 }
 
-// reportNotifications tells those who joined a kind that was parked already what the kind was told.
+// reportNotifications tells those who joined a class that was inadmissible already what the class was told.
 func (r *run) reportNotifications(l *clusterQueueState) {
 	for _, told := range l.TakeNotifications() {
 		for _, place := range told.Members {
@@ -56,7 +56,7 @@ func (l *clusterQueueState) addWait(place *admission.QueueMember, n admission.Wa
 	l.waitDecisions = append(l.waitDecisions, waitDecision{rank: place.Rank(), decision: d})
 }
 
-// reportReason tells a contender that holds up its lane why, unless it knows the reason.
+// reportReason tells a head that blocks its queue why, unless it knows the reason.
 func (c *nominatedHead) reportReason(n admission.WaitReason) {
 	if c.lastReported.Reason != n.Reason {
 		c.lastReported = n

@@ -31,7 +31,7 @@ type Scheduler struct {
 	searchOptions preempt.Options
 	// freeHeads are free for the next heads.
 	freeHeads []*nominatedHead
-	// spareQueues are the lanes of the next cycle, empty, and classical is its contest if shares do not matter.
+	// spareQueues are the queue states of the next cycle, empty, and classical is its ordering if shares do not matter.
 	spareQueues       []clusterQueueState
 	classicalOrdering *classicalOrdering
 	// bookedClaims are the claims that count as taken until the end of the cycle.

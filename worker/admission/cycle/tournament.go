@@ -5,7 +5,7 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// tournament is the contest under fair sharing: at each cohort the subtrees below compete with their best heads, and the
+// tournament is the ordering under fair sharing: at each cohort the subtrees below compete with their best heads, and the
 // winner competes at the cohort above (contract: kueue-api.md 4.3). Only what is booked at a queue or above it changes a
 // share, so that serving a head costs new comparisons along one branch and no more.
 type tournament struct {
@@ -13,7 +13,7 @@ type tournament struct {
 	// nonBorrowingFirst puts subtrees that would not borrow what the head asks for before those that would.
 	nonBorrowingFirst bool
 	entrants          map[*quota.Node]*entrant
-	// roots compete as in the classical contest: they have nothing in common.
+	// roots compete as in the classical ordering: they have nothing in common.
 	roots     *order.Heap[*entrant]
 	headCount int
 	// lastPopped is the queue whose head came out last. What was booked for it since is not taken in yet.

@@ -3,7 +3,7 @@ package lifecycle
 // CheckResult is what all gates of a workload say together.
 type CheckResult int
 
-// The verdicts, weakest first: any Reject beats any Retry beats any Wait beats Admit.
+// The results, weakest first: any Reject beats any Retry beats any Wait beats Admit.
 const (
 	// Admit: quota is reserved and every gate is open.
 	Admit CheckResult = iota
@@ -15,7 +15,7 @@ const (
 	Reject
 )
 
-// MergeChecks returns the verdict of all gates of the state. It is total: a check state that nobody knows waits.
+// MergeChecks returns the result of all admission checks of the state. It is total: a check state that nobody knows waits.
 func MergeChecks(s State) CheckResult {
 	verdict := Admit
 	if s.Reservation == nil || s.Reservation.DelayedTopology {

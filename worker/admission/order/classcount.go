@@ -2,13 +2,13 @@ package order
 
 import "iter"
 
-// originCount is something that members of a kind came in by, and how many did.
+// originCount is something that members of a class came in by, and how many did.
 type originCount struct {
 	origin any
 	count  int
 }
 
-// countOrigin counts one more (by 1) or one fewer (by -1) of those who came in by a door. The door that was used last stands first:
+// countOrigin counts one more (by 1) or one fewer (by -1) of those that came in by an origin. The origin that was used last stands first:
 // members that come or go together often share theirs.
 func (k *EquivalenceClass[T, C]) countOrigin(in any, by int) {
 	at := 0
@@ -26,7 +26,7 @@ func (k *EquivalenceClass[T, C]) countOrigin(in any, by int) {
 	}
 }
 
-// ClassCount is how many members of one kind there are.
+// ClassCount is how many members of one class there are.
 type ClassCount[T, C any] struct {
 	// First is the first of them.
 	First        *Member[T, C]
@@ -36,7 +36,7 @@ type ClassCount[T, C any] struct {
 	Origins iter.Seq2[any, int]
 }
 
-// EachClass shows every kind of every group, in no order. What it costs depends on their number, and on that of the doors, but
+// EachClass shows every class of every group, in no order. What it costs depends on their number, and on that of the doors, but
 // not on the number of members.
 func (l *Queue[T, C]) EachClass(see func(ClassCount[T, C])) {
 	for _, g := range l.groups {

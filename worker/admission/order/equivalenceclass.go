@@ -10,9 +10,9 @@ type group[T, C any] struct {
 	name    string
 	weight  int64
 	classes map[string]*EquivalenceClass[T, C]
-	// activeClasses has the kinds that are not parked.
+	// activeClasses has the classes that are not inadmissible.
 	activeClasses *Heap[*EquivalenceClass[T, C]]
-	// index is the index in the line's turns.
+	// index is the index in the queue's turns.
 	index int
 }
 
@@ -24,14 +24,14 @@ type EquivalenceClass[T, C any] struct {
 	// head is the first of members, as long as there are any.
 	head           heapItem[T, C]
 	isInadmissible bool
-	// notificationQueued is whether the kind is among the line's news.
+	// notificationQueued is whether the class is among the queue's notifications.
 	notificationQueued bool
-	// index is the index in the group's active heap or the line's parked list.
+	// index is the index in the group's active heap or the queue's list of inadmissible classes.
 	index int
-	// lastReason is what the kind was told when it was last parked.
+	// lastReason is what the class was told when it was last marked inadmissible.
 	lastReason WaitReason
 	Inadmissible[C]
-	// headRank is the rank of the member that the kind was parked for.
+	// headRank is the rank of the member that the class was marked inadmissible for.
 	headRank Rank
 	// origins are what the members came in by. There is room for one.
 	origins      []originCount
@@ -103,7 +103,7 @@ func (k *EquivalenceClass[T, C]) remove(m *Member[T, C]) {
 	}
 }
 
-// removeClass drops a kind that nobody is of any more.
+// removeClass drops a class that nobody is of any more.
 func (l *Queue[T, C]) removeClass(k *EquivalenceClass[T, C]) {
 	g := k.group
 	delete(g.classes, k.name)
@@ -112,7 +112,7 @@ func (l *Queue[T, C]) removeClass(k *EquivalenceClass[T, C]) {
 	}
 }
 
-// activateClass puts a kind that has members among those whose turn comes.
+// activateClass puts a class that has members among those whose turn comes.
 func (l *Queue[T, C]) activateClass(k *EquivalenceClass[T, C]) {
 	g := k.group
 	g.activeClasses.Push(k)
@@ -126,7 +126,7 @@ func (l *Queue[T, C]) activateClass(k *EquivalenceClass[T, C]) {
 func (l *Queue[T, C]) deactivateClass(k *EquivalenceClass[T, C]) {
 	g := k.group
 	if g.activeClasses.Len() == 1 {
-		// The group leaves before the kind, by whose first member it is compared; but a kind may be empty by now, so that
+		// The group leaves before the class, by whose first member it is compared; but a class may be empty by now, so that
 		// nothing is compared with it: removing moves only others.
 		l.activeGroups.Remove(g.index)
 		g.activeClasses.Remove(k.index)
@@ -139,7 +139,7 @@ func (l *Queue[T, C]) deactivateClass(k *EquivalenceClass[T, C]) {
 	}
 }
 
-// reorderClass takes in that another member of an active kind may be its first now.
+// reorderClass takes in that another member of an active class may be its first now.
 func (l *Queue[T, C]) reorderClass(k *EquivalenceClass[T, C]) {
 	g := k.group
 	wasFirst := k.index == 0
@@ -157,7 +157,7 @@ func (k *EquivalenceClass[T, C]) addUnnotified(m *Member[T, C]) {
 	k.unnotified = append(k.unnotified, m)
 }
 
-// resetNotified makes everybody of the kind one to be told.
+// resetNotified makes everybody of the class one to be told.
 func (k *EquivalenceClass[T, C]) resetNotified() {
 	k.unnotified = k.unnotified[:0]
 	for _, s := range k.members.All() {

@@ -2,17 +2,17 @@ package order
 
 import "slices"
 
-// Inadmissible says what takes a parked kind back into the line.
+// Inadmissible says what takes an inadmissible class back into the active queue.
 type Inadmissible[C any] struct {
-	// Until is what the kind waits for; WakeIf is asked about it.
+	// Until is what the class waits for; WakeIf is asked about it.
 	Until C
-	// RankSensitive kinds may do better for a member of a better rank.
+	// RankSensitive classes may do better for a member of a better rank.
 	RankSensitive bool
 }
 
-// MarkInadmissible takes the head and all of its kind aside until they are woken. It returns those to be told: everybody of the kind that
+// MarkInadmissible marks the head and all of its class inadmissible until they are requeued. It returns those to be told: everybody of the class that
 // was not told the same reason before, and the head unless it was told the very same, by rank. The line must have a head. A head that is stuck although
-// others of its kind rank before it, which may do better, only loses its place.
+// others of its class rank before it, which may do better, only loses its place.
 func (l *Queue[T, C]) MarkInadmissible(n WaitReason, aside Inadmissible[C]) []*Member[T, C] {
 	head := l.Head()
 	k := head.class
@@ -40,7 +40,7 @@ func (l *Queue[T, C]) MarkInadmissible(n WaitReason, aside Inadmissible[C]) []*M
 	return k.takeUnnotified()
 }
 
-// RequeueAll makes everybody active again and unblocks the line.
+// RequeueAll makes everybody active again and unblocks the queue.
 func (l *Queue[T, C]) RequeueAll() {
 	l.blockingHead = nil
 	for _, k := range l.inadmissibleClasses {
@@ -52,7 +52,7 @@ func (l *Queue[T, C]) RequeueAll() {
 	l.activeCount, l.inadmissibleCount = l.activeCount+l.inadmissibleCount, 0
 }
 
-// RequeueIf makes those active again whose wait is over, as over says of what they wait for; the head that blocks the line is
+// RequeueIf makes those active again whose wait is over, as over says of what they wait for; the head that blocks the queue is
 // one of them. It reports whether there was any.
 func (l *Queue[T, C]) RequeueIf(over func(C) bool) bool {
 	woken := false
@@ -86,7 +86,7 @@ type Notification[T, C any] struct {
 	Members []*Member[T, C]
 }
 
-// TakeNotifications returns those who joined kinds that were parked already, with what their kind was told, and forgets them.
+// TakeNotifications returns those who joined classes that were inadmissible already, with what their class was told, and forgets them.
 func (l *Queue[T, C]) TakeNotifications() []Notification[T, C] {
 	var told []Notification[T, C]
 	for _, k := range l.classesToNotify {
@@ -110,7 +110,7 @@ func (l *Queue[T, C]) queueNotification(k *EquivalenceClass[T, C]) {
 	}
 }
 
-// removeInadmissible takes the kind off the list of those parked.
+// removeInadmissible takes the class off the list of those inadmissible.
 func (l *Queue[T, C]) removeInadmissible(k *EquivalenceClass[T, C]) {
 	last := l.inadmissibleClasses[len(l.inadmissibleClasses)-1]
 	l.inadmissibleClasses[k.index], last.index = last, k.index
@@ -119,5 +119,5 @@ func (l *Queue[T, C]) removeInadmissible(k *EquivalenceClass[T, C]) {
 	k.isInadmissible = false
 }
 
-// IsInadmissible reports whether the member's kind is parked. The member must be in a line.
+// IsInadmissible reports whether the member's class is inadmissible. The member must be in a queue.
 func (m *Member[T, C]) IsInadmissible() bool { return m.class.isInadmissible }

@@ -112,7 +112,7 @@ func newTestQueue() testQueue {
 	return testQueue{NewQueue[string, string]("q"), map[string]*Member[string, string]{}}
 }
 
-// push adds a member whose kind is the first letter of its name and whose priority is the number after it. Kinds from m on
+// push adds a member whose class is the first letter of its name and whose priority is the number after it. Kinds from m on
 // are in a group of their own.
 func (l testQueue) push(name string) {
 	l.members[name] = l.Push(name, Rank{Priority: int32(priorityFromName(name)), UID: name}, Membership{Group: groupFromName(name), Class: name[:1]})
@@ -138,7 +138,7 @@ func (l testQueue) remove(name string) {
 	delete(l.members, name)
 }
 
-// markInadmissible parks the head until somebody wakes the kind by its letter.
+// markInadmissible parks the head until somebody requeues the class by its letter.
 func (l testQueue) markInadmissible(because string) string {
 	return l.markInadmissibleRanked(because, false)
 }
@@ -490,7 +490,7 @@ func (m *queueModel) head() string {
 	return "nobody"
 }
 
-// firstActive returns who comes first of those not parked: by weight, then the one that sticks, then by rank.
+// firstActive returns who comes first of those not inadmissible: by weight, then the one that sticks, then by rank.
 func (m *queueModel) firstActive() string {
 	weight := func(name string) int {
 		if groupFromName(name) == "" {

@@ -1,7 +1,7 @@
 package order
 
-// Queue is the waiting line of one queue. Members of the same kind are interchangeable to the quota: when the first of them
-// cannot be admitted, none can, so that they are looked at, parked and woken as one, at a cost that does not depend on
+// Queue is the waiting line of one queue. Members of the same class are interchangeable to the quota: when the first of them
+// cannot be admitted, none can, so that they are looked at, marked inadmissible and requeued as one, at a cost that does not depend on
 // their number. T is what waits, C the type of the condition under which an inadmissible class is requeued.
 //
 //	join -> active --Park--> parked --Wake--> active
@@ -22,12 +22,12 @@ type Queue[T, C any] struct {
 	blockedUntil C
 	// stickyHead is the member that goes first in its group.
 	stickyHead *Member[T, C]
-	// classesToNotify are parked kinds that somebody joined after they were parked.
+	// classesToNotify are inadmissible classes that somebody joined after they became inadmissible.
 	classesToNotify                []*EquivalenceClass[T, C]
 	activeCount, inadmissibleCount int
 }
 
-// Member is a place in a line.
+// Member is a place in a queue.
 type Member[T, C any] struct {
 	Value    T
 	rank     Rank
@@ -55,9 +55,9 @@ type WaitReason struct {
 	Message string
 }
 
-// Membership is where in a line a member belongs.
+// Membership is where in a queue a member belongs.
 type Membership struct {
-	// Group is empty in a line without groups. Members of different groups are never of the same kind.
+	// Group is empty in a queue without groups. Members of different groups are never of the same class.
 	Group string
 	Class string
 	// Origin is what the member came in by, for EachKind to count; it must be comparable.
@@ -79,10 +79,10 @@ func NewQueue[T, C any](name string) *Queue[T, C] {
 // Name returns the name given to NewQueue: the queue's.
 func (l *Queue[T, C]) Name() string { return l.name }
 
-// PendingActive returns the number of members that are not parked.
+// PendingActive returns the number of members that are not inadmissible.
 func (l *Queue[T, C]) PendingActive() int { return l.activeCount }
 
-// PendingInadmissible returns the number of members that are parked.
+// PendingInadmissible returns the number of members that are inadmissible.
 func (l *Queue[T, C]) PendingInadmissible() int { return l.inadmissibleCount }
 
 // Len returns the number of members.
@@ -91,8 +91,8 @@ func (l *Queue[T, C]) Len() int { return l.activeCount + l.inadmissibleCount }
 // ActiveGroupCount returns the number of groups that somebody active is in.
 func (l *Queue[T, C]) ActiveGroupCount() int { return l.activeGroups.Len() }
 
-// Push adds a member. It is parked right away if its kind is: News will tell. But a kind that was parked as Ranked becomes
-// active for one that ranks before those it was parked for.
+// Push adds a member. It is inadmissible right away if its class is: News will tell. But a class that was marked inadmissible as Ranked becomes
+// active for one that ranks before those it was marked inadmissible for.
 func (l *Queue[T, C]) Push(value T, rank Rank, spot Membership) *Member[T, C] {
 	g := l.ensureGroup(spot.Group)
 	k, found := g.classes[spot.Class]
@@ -148,7 +148,7 @@ func (l *Queue[T, C]) Remove(m *Member[T, C]) {
 	}
 }
 
-// Head returns the member to look at next, nil if there is none: nobody is active, or the head blocks the line.
+// Head returns the member to look at next, nil if there is none: nobody is active, or the head blocks the queue.
 func (l *Queue[T, C]) Head() *Member[T, C] {
 	head := l.firstActive()
 	if head == l.blockingHead {
@@ -168,11 +168,11 @@ func (l *Queue[T, C]) firstActive() *Member[T, C] {
 	return g.head().member
 }
 
-// MakeHeadSticky makes the head go first in its group until it is parked or leaves, whoever joins.
+// MakeHeadSticky makes the head go first in its group until it is inadmissible or leaves, whoever joins.
 func (l *Queue[T, C]) MakeHeadSticky() { l.stickyHead = l.firstActive() }
 
-// BlockOnHead makes the head hold up the line until Wake, until it leaves or until somebody joins before it. It is told why by
-// itself, so that it has yet to be told what its kind was told, when that is parked again.
+// BlockOnHead makes the head block the queue until a requeue, until it leaves or until somebody joins before it. It is told why by
+// itself, so that it has yet to be told what its class was told, when that becomes inadmissible again.
 func (l *Queue[T, C]) BlockOnHead(until C) {
 	head := l.Head()
 	if head == nil {
@@ -185,7 +185,7 @@ func (l *Queue[T, C]) BlockOnHead(until C) {
 	}
 }
 
-// BlockingHead returns the head that blocks the line, nil if none does.
+// BlockingHead returns the head that blocks the queue, nil if none does.
 func (l *Queue[T, C]) BlockingHead() *Member[T, C] {
 	if l.blockingHead != nil && l.firstActive() == l.blockingHead {
 		return l.blockingHead

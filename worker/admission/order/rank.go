@@ -1,5 +1,5 @@
 // Package order knows who is next: the rank of a workload within its queue, the order among the heads of queues, and the
-// waiting line of a queue with the workloads that nothing can be done for parked at its side.
+// pending workloads of a queue with the workloads that nothing can be done for set aside as inadmissible.
 //
 // Every order here is strict and total as long as UIDs differ, so that no outcome depends on how things were inserted.
 package order
@@ -64,14 +64,14 @@ func (m RankPrefix) Compare(other RankPrefix) int {
 
 // HeadKey is a head that could be admitted, now or once others have left, as it competes with the heads of other queues.
 type HeadKey struct {
-	// Preferred puts the bid before all that do not have it.
+	// Preferred puts the head before all that do not have it.
 	Preferred bool
 	// BorrowingHeight is the height of the subtree whose quota the head needs.
 	BorrowingHeight int
 	Rank
 }
 
-// CompareHeads orders bids: lower borrowing height, then rank (contract: kueue-api.md 4.3). Fair sharing, when it is enabled,
+// CompareHeads orders heads: lower borrowing height, then rank (contract: kueue-api.md 4.3). Fair sharing, when it is enabled,
 // puts a tournament in its place.
 func CompareHeads(a, b HeadKey) int {
 	if a.Preferred != b.Preferred {

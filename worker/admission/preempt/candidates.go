@@ -14,13 +14,13 @@ type candidateStream struct {
 	byOrder *order.Heap[int]
 }
 
-// candidateCursor is a place in a roll.
+// candidateCursor is a place in a candidate list.
 type candidateCursor struct {
 	candidateKey
 	candidates []*admission.Reservation
 	index      int
 	rule       priorityRule
-	// cell is the account of the contested flavor-resource at the queue of the roll, nil if it is the preemptor's own queue.
+	// cell is the usage of the contested flavor-resource at the queue of the list, nil if it is the preemptor's own queue.
 	cell *quota.Cell
 	// commonAncestor is the lowest node above both that queue and the preemptor's.
 	commonAncestor *quota.Node

@@ -9,7 +9,7 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// simulation is what a search tries out: the need is booked as if it had been met, and candidates are taken off the books until
+// simulation is what a search tries out: the need is reserved as if it had been met, and candidates are removed from the usage until
 // nothing is overdrawn.
 type simulation struct {
 	request Request
@@ -24,7 +24,7 @@ type simulation struct {
 	// evicted who does not hold one of them.
 	cellsNeedingPreemption []*quota.Cell
 	victims                []victim
-	// leavingVictims are those who leave anyway, and start is the state of the books once they have.
+	// leavingVictims are those who leave anyway, and start is the usage once they have.
 	leavingVictims []victim
 	startMark      int
 	leaving        []*admission.Reservation

@@ -131,7 +131,7 @@ func (c *Cell) BorrowingHeight(v amount.Amount) int {
 	return c.node.height
 }
 
-// addUsage books v more (or, negative, less) at the cell and the part of it that the node does not cover itself at those
+// addUsage adds v (or, negative, less) at the cell and the part of it that the node does not cover itself at those
 // above. Every cell it changes is noted in the journal while a transaction is open.
 func (c *Cell) addUsage(v amount.Sum) {
 	t := c.node.tree

@@ -98,7 +98,7 @@ func (t *Tree) DeleteCohort(name string) {
 	n.declared, n.parentName, n.grants = false, "", nil
 }
 
-// Reserve books the usage for the queue, whether or not it is available. Amounts that are not positive are skipped, here
+// Reserve reserves the usage for the queue, whether or not it is available. Amounts that are not positive are skipped, here
 // and by Release alike. The queue need not be set yet.
 func (t *Tree) Reserve(queue string, u Usage) { t.ensureQueue(queue).Reserve(u) }
 

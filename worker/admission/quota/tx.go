@@ -33,7 +33,7 @@ func (t *Tree) begin(silent bool) *Tx {
 	return &Tx{tree: t, startMark: len(t.journal), unversioned: silent}
 }
 
-// Reserve books the usage for the queue.
+// Reserve reserves the usage for the queue.
 func (x *Tx) Reserve(queue string, u Usage) {
 	n := x.tree.ensureQueue(queue)
 	if !x.unversioned {

@@ -1,4 +1,4 @@
-// Package usage keeps the books of admission fair sharing (contract: kueue-api.md 4.14): how much each LocalQueue has used
+// Package usage keeps the usage of admission fair sharing (contract: kueue-api.md 4.14): how much each LocalQueue has used
 // lately, so that the one that used least goes first.
 //
 // What a LocalQueue consumed follows what it uses with a half-life: once per sampling interval, the old value is kept in
