@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"switchyard.dev/admissioncheck/multikueue/cluster"
 	"switchyard.dev/admissioncheck/multikueue/controller"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/apis/config/features"
@@ -116,8 +117,8 @@ func policy(m *configapi.MultiKueue, gates features.Set) dispatch.Policy {
 }
 
 // credentialSources is what the configuration says about the credentials of clusters.
-func credentialSources(m *configapi.MultiKueue, gates features.Set) controller.CredentialSources {
-	return controller.CredentialSources{
+func credentialSources(m *configapi.MultiKueue, gates features.Set) cluster.CredentialSources {
+	return cluster.CredentialSources{
 		AllowAnyPath:  !gates.Enabled(features.MultiKueueKubeConfigPathValidation),
 		AllowProfiles: gates.Enabled(features.MultiKueueClusterProfile),
 		Providers:     m.ClusterProfile.Providers(),

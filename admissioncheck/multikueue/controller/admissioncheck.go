@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/runner"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
@@ -27,7 +28,7 @@ func newAdmissionCheckReconciler(c client.Client) *runner.CheckReconciler {
 
 // condition finds out which clusters of the check are missing or inactive.
 func (r admissionChecks) condition(ctx context.Context, ac *kueue.AdmissionCheck) (metav1.Condition, error) {
-	config, err := lookupConfig(ctx, r.client, ac)
+	config, err := checkconfig.FindConfig(ctx, r.client, ac)
 	if err == nil {
 		err = validateRunPolicies(ctx, r.client, ac, config)
 	}

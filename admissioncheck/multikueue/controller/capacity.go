@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/placement"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
@@ -90,12 +91,12 @@ func (r *WorkloadReconciler) clusterCapacity(cluster string, now time.Time) *pla
 
 // estimateClusterCapacity is the capacity of a cluster without report; nil unless its queues of both kinds are followed and known.
 func (r *WorkloadReconciler) estimateClusterCapacity(cluster string) *placement.Capacity {
-	for _, gvk := range []schema.GroupVersionKind{localQueueGVK(), clusterQueueGVK()} {
+	for _, gvk := range []schema.GroupVersionKind{checkconfig.LocalQueueGVK(), checkconfig.ClusterQueueGVK()} {
 		if _, served := r.Fleet.Get(cluster, gvk, client.ObjectKey{}); !served {
 			return nil
 		}
 	}
-	return estimateCapacity(r.Fleet.List(cluster, clusterQueueGVK()), r.Fleet.List(cluster, localQueueGVK()))
+	return estimateCapacity(r.Fleet.List(cluster, checkconfig.ClusterQueueGVK()), r.Fleet.List(cluster, checkconfig.LocalQueueGVK()))
 }
 
 // capacityFromReport is the capacity that a report tells of; nil if the queues had to be left out of it.

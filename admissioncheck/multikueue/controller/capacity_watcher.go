@@ -9,6 +9,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/kube"
 )
 
 // CapacityWatcher makes the reconciler look again at Workloads that some cluster could not be offered, once what decides that is not what
@@ -33,7 +34,7 @@ func (n *CapacityWatcher) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable.
 func (n *CapacityWatcher) Start(ctx context.Context) error {
-	runPeriodically(ctx, n.Clock, n.Interval, func() { n.requeueAffected() })
+	kube.RunPeriodically(ctx, n.Clock, n.Interval, func() { n.requeueAffected() })
 	return nil
 }
 

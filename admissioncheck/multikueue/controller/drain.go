@@ -15,6 +15,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/kube"
 )
 
 // Drainer moves the jobs off clusters that are being drained, one job of a cluster at a time, with all its Workloads: every few seconds
@@ -35,7 +36,7 @@ func (d *Drainer) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable.
 func (d *Drainer) Start(ctx context.Context) error {
-	runPeriodically(ctx, d.Clock, d.Interval, func() { d.drainClusters(ctx) })
+	kube.RunPeriodically(ctx, d.Clock, d.Interval, func() { d.drainClusters(ctx) })
 	return nil
 }
 

@@ -60,7 +60,7 @@ func (r *FencingReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 	meta.SetStatusCondition(&next.Status.Conditions, condition)
 	switch _, err := r.writes.PatchStatus(ctx, r.Client, cluster, next, r.Clock.Now()); {
 	case apierrors.IsConflict(err):
-		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+		return ctrl.Result{RequeueAfter: kube.ConflictDelay}, nil
 	case client.IgnoreNotFound(err) != nil:
 		return ctrl.Result{}, fmt.Errorf("report the fencing of MultiKueueCluster %s: %w", cluster.Name, err)
 	}

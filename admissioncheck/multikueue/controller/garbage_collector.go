@@ -10,6 +10,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/workload"
 )
 
@@ -30,7 +31,7 @@ func (s *GarbageCollector) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable.
 func (s *GarbageCollector) Start(ctx context.Context) error {
-	runPeriodically(ctx, s.Clock, s.Interval, func() { s.requeueGarbage(ctx) })
+	kube.RunPeriodically(ctx, s.Clock, s.Interval, func() { s.requeueGarbage(ctx) })
 	return nil
 }
 

@@ -36,6 +36,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -355,7 +356,7 @@ func newTestEnv(t *testing.T, names ...string) *testEnv {
 			ObjectMeta: metav1.ObjectMeta{Name: "mk"},
 			Spec: kueue.AdmissionCheckSpec{
 				ControllerName: kueue.MultiKueueControllerName,
-				Parameters:     &kueue.AdmissionCheckParametersReference{APIGroup: kueue.GroupVersion.Group, Kind: configKind, Name: "config"},
+				Parameters:     &kueue.AdmissionCheckParametersReference{APIGroup: kueue.GroupVersion.Group, Kind: checkconfig.ConfigKind, Name: "config"},
 			},
 		},
 		&kueue.MultiKueueConfig{ObjectMeta: metav1.ObjectMeta{Name: "config"}, Spec: kueue.MultiKueueConfigSpec{Clusters: names}},

@@ -16,6 +16,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -68,7 +69,7 @@ func (r *IdentityReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	wrote, err := r.writes.PatchStatus(ctx, r.Client, cluster, next, r.Clock.Now())
 	switch {
 	case apierrors.IsConflict(err):
-		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+		return ctrl.Result{RequeueAfter: kube.ConflictDelay}, nil
 	case client.IgnoreNotFound(err) != nil:
 		return ctrl.Result{}, fmt.Errorf("report the identity of MultiKueueCluster %s: %w", cluster.Name, err)
 	}
@@ -142,7 +143,7 @@ func (r *WorkloadReconciler) hasStrictWorkloads(ctx context.Context, cluster str
 		if !mayRunOn(decodeState(wl), cluster) || meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) {
 			continue
 		}
-		_, ac, err := lookupAdmissionCheck(ctx, r.Client, wl)
+		_, ac, err := checkconfig.FindAdmissionCheck(ctx, r.Client, wl)
 		if err != nil {
 			return true, err
 		}

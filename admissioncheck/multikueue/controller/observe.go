@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	"switchyard.dev/admissioncheck/multikueue/placement"
@@ -65,7 +66,7 @@ func (r *WorkloadReconciler) observe(ctx context.Context, key client.ObjectKey) 
 
 // observeWorkload is observe for a Workload as it is, or is about to be written.
 func (r *WorkloadReconciler) observeWorkload(ctx context.Context, wl *kueue.Workload) (*workloadScope, error) {
-	entry, ac, err := lookupAdmissionCheck(ctx, r.Client, wl)
+	entry, ac, err := checkconfig.FindAdmissionCheck(ctx, r.Client, wl)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +135,7 @@ func (r *WorkloadReconciler) lookupUsableConfig(ctx context.Context, ac *kueue.A
 	if ac == nil {
 		return nil, nil
 	}
-	config, err := lookupConfig(ctx, r.Client, ac)
+	config, err := checkconfig.FindConfig(ctx, r.Client, ac)
 	var status apierrors.APIStatus
 	if asStatus(err, &status) && !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("read the config of AdmissionCheck %s: %w", ac.Name, err)

@@ -19,6 +19,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/cluster"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
@@ -58,7 +59,7 @@ type OrphanReporter struct {
 
 func newOrphanReporter(mgr ctrl.Manager, r *WorkloadReconciler, kinds []fleet.WatchedKind) *OrphanReporter {
 	return &OrphanReporter{
-		Client: mgr.GetClient(), Reconciler: r, Kinds: kinds, Recorder: mgr.GetEventRecorder(clusterRecorderName), Clock: clock.RealClock{},
+		Client: mgr.GetClient(), Reconciler: r, Kinds: kinds, Recorder: mgr.GetEventRecorder(cluster.RecorderName), Clock: clock.RealClock{},
 		Interval: orphanReportInterval,
 	}
 }
@@ -74,7 +75,7 @@ func (o *OrphanReporter) Start(ctx context.Context) error {
 		}
 	}
 	look()
-	runPeriodically(ctx, o.Clock, o.Interval, look)
+	kube.RunPeriodically(ctx, o.Clock, o.Interval, look)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
@@ -26,7 +27,7 @@ func EffectiveRunPolicy(config *kueue.MultiKueueConfig, queue *kueue.ClusterQueu
 	}
 	if config != nil {
 		if policy, ok := config.Annotations[switchyard.RunPolicyAnnotation]; ok {
-			return parseRunPolicy(policy, configKind, config)
+			return parseRunPolicy(policy, checkconfig.ConfigKind, config)
 		}
 	}
 	return switchyard.Compatible, nil

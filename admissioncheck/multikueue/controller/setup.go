@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -22,12 +21,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"switchyard.dev/admissioncheck/multikueue/checkconfig"
+	"switchyard.dev/admissioncheck/multikueue/cluster"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/quota"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/fence"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/podrequests"
 )
 
@@ -46,7 +49,7 @@ type Settings struct {
 	// QuotaAutomation is the gate MultiKueueManagerQuotaAutomation.
 	QuotaAutomation bool
 	// CredentialSources says where the credentials of clusters may come from.
-	CredentialSources CredentialSources
+	CredentialSources cluster.CredentialSources
 	// PodRequestRules are the hub's rules about the resources that a pod asks for.
 	PodRequestRules podrequests.Rules
 	// Fleet overrides how patient the supervisors are; origin, kinds and scheme in it are ignored.
@@ -87,12 +90,12 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*WorkloadReconcil
 		func() error { return resolver.setup(mgr) },
 		func() error { return setupFencing(mgr, resolver.Fleet) },
 		func() error { return setupIdentities(mgr, resolver) },
-		func() error { return setupClusters(mgr, resolver.Fleet, s) },
+		func() error { return cluster.Setup(mgr, resolver.Fleet, s.Namespace, s.CredentialSources) },
 		func() error {
 			if !s.QuotaAutomation {
 				return nil
 			}
-			return setupQuota(ctx, mgr, resolver.Fleet, s)
+			return quota.Setup(ctx, mgr, resolver.Fleet, s.Policy.WorkerLostTimeout, s.quotaRequests)
 		},
 		func() error { return setupAdmissionChecks(mgr) },
 	}
@@ -120,7 +123,7 @@ func buildComponents(mgr ctrl.Manager, s Settings) (*WorkloadReconciler, *Garbag
 	}
 	options.Kinds = slices.Concat(kinds, capacity)
 	if s.quotaRequests != nil {
-		options.Kinds = withQuotaKinds(slices.Clone(options.Kinds), s.quotaRequests)
+		options.Kinds = quota.WithWatchedQueues(slices.Clone(options.Kinds), s.quotaRequests)
 	}
 	jobs, err := newExternalCaches(mgr, s.Kinds)
 	if err != nil {
@@ -150,7 +153,7 @@ func (r *WorkloadReconciler) setup(mgr ctrl.Manager) error {
 	c, err := workloads.
 		Watches(&kueue.ClusterQueue{}, queueDeletionHandler()).
 		WatchesRawSource(r.Fleet.WorkloadRequests().Source()).
-		WithOptions(controllerOptions()).
+		WithOptions(kube.ControllerOptions()).
 		Build(r)
 	if err != nil {
 		return fmt.Errorf("controller of workloads: %w", err)
@@ -176,7 +179,7 @@ func setupFencing(mgr ctrl.Manager, f *fleet.Fleet) error {
 		Named("multikueue_fencing").
 		For(&kueue.MultiKueueCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(f.ClusterRequests().Source()).
-		WithOptions(controllerOptions()).
+		WithOptions(kube.ControllerOptions()).
 		Complete(&FencingReconciler{Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}})
 	if err != nil {
 		return fmt.Errorf("controller of fences: %w", err)
@@ -190,18 +193,12 @@ func setupIdentities(mgr ctrl.Manager, r *WorkloadReconciler) error {
 		Named("multikueue_identity").
 		For(&kueue.MultiKueueCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(r.Fleet.ClusterRequests().Source()).
-		WithOptions(controllerOptions()).
-		Complete(&IdentityReconciler{Client: mgr.GetClient(), Reconciler: r, Recorder: mgr.GetEventRecorder(clusterRecorderName), Clock: clock.RealClock{}})
+		WithOptions(kube.ControllerOptions()).
+		Complete(&IdentityReconciler{Client: mgr.GetClient(), Reconciler: r, Recorder: mgr.GetEventRecorder(cluster.RecorderName), Clock: clock.RealClock{}})
 	if err != nil {
 		return fmt.Errorf("controller of identities: %w", err)
 	}
 	return nil
-}
-
-// controllerOptions lets several hubs be served by one process, as tests do.
-func controllerOptions() ctrlcontroller.Options {
-	skip := true
-	return ctrlcontroller.Options{SkipNameValidation: &skip}
 }
 
 // jobWatch makes the reconciler look at the Workload of a hub job with news, see jobWatch. It begins once the hub serves the kind.
@@ -251,23 +248,13 @@ func setupAdmissionChecks(mgr ctrl.Manager) error {
 			builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, annotationsChanged()))).
 		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(requestsForQueueChecks),
 			builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, annotationsChanged()))).
-		Watches(&kueue.MultiKueueCluster{}, handler.EnqueueRequestsFromMapFunc(checks.requestsForCluster), builder.WithPredicates(activeChanged())).
-		WithOptions(controllerOptions()).
+		Watches(&kueue.MultiKueueCluster{}, handler.EnqueueRequestsFromMapFunc(checks.requestsForCluster), builder.WithPredicates(checkconfig.ClusterActiveChanged())).
+		WithOptions(kube.ControllerOptions()).
 		Complete(newAdmissionCheckReconciler(mgr.GetClient()))
 	if err != nil {
 		return fmt.Errorf("controller of admission checks: %w", err)
 	}
 	return nil
-}
-
-// activeChanged passes creations, deletions, and changes of the condition Active.
-func activeChanged() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		was, ok := e.ObjectOld.(*kueue.MultiKueueCluster)
-		is, okay := e.ObjectNew.(*kueue.MultiKueueCluster)
-		return ok && okay && meta.IsStatusConditionTrue(was.Status.Conditions, kueue.MultiKueueClusterActive) !=
-			meta.IsStatusConditionTrue(is.Status.Conditions, kueue.MultiKueueClusterActive)
-	}}
 }
 
 func (r admissionChecks) requestsForConfig(ctx context.Context, config client.Object) []reconcile.Request {

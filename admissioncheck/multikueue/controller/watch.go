@@ -10,11 +10,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"switchyard.dev/admissioncheck/multikueue/checkconfig"
+	"switchyard.dev/admissioncheck/multikueue/cluster"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/legacy"
 	"switchyard.dev/worker/view"
 	"switchyard.dev/worker/workload"
@@ -32,8 +35,6 @@ const (
 	// byRunPolicy finds the ClusterQueues that have a run policy of their own, each by its word and under anyPolicy.
 	byRunPolicy  = "multikueue.runpolicy"
 	anyRunPolicy = "*"
-	// bySecret finds MultiKueueClusters by the Secret of their kubeconfig.
-	bySecret = "multikueue.secret"
 	// byConfig finds AdmissionChecks by their MultiKueueConfig.
 	byConfig = "multikueue.config"
 	// byConfigCluster finds MultiKueueConfigs by their clusters.
@@ -49,42 +50,32 @@ type fieldIndex struct {
 
 func fieldIndexes() []fieldIndex {
 	return []fieldIndex{
-		{&kueue.Workload{}, byCluster, typedIndexer(clusterIndexValues)},
-		{&kueue.Workload{}, byOwner, typedIndexer(func(wl *kueue.Workload) []string {
+		{&kueue.Workload{}, byCluster, kube.TypedIndexer(clusterIndexValues)},
+		{&kueue.Workload{}, byOwner, kube.TypedIndexer(func(wl *kueue.Workload) []string {
 			if own, ok := lookupJobOwner(wl); ok {
 				return []string{jobOwnerKey(own)}
 			}
 			return nil
 		})},
-		{&kueue.ClusterQueue{}, byRunPolicy, typedIndexer(func(cq *kueue.ClusterQueue) []string {
+		{&kueue.ClusterQueue{}, byRunPolicy, kube.TypedIndexer(func(cq *kueue.ClusterQueue) []string {
 			if policy, ok := cq.Annotations[switchyard.RunPolicyAnnotation]; ok {
 				return []string{policy, anyRunPolicy}
 			}
 			return nil
 		})},
-		{&kueue.MultiKueueCluster{}, bySecret, typedIndexer(func(c *kueue.MultiKueueCluster) []string {
+		{&kueue.MultiKueueCluster{}, cluster.SecretIndex, kube.TypedIndexer(func(c *kueue.MultiKueueCluster) []string {
 			if k := c.Spec.ClusterSource.KubeConfig; k != nil && k.LocationType != kueue.PathLocationType {
 				return []string{k.Location}
 			}
 			return nil
 		})},
-		{&kueue.AdmissionCheck{}, byConfig, typedIndexer(func(ac *kueue.AdmissionCheck) []string {
-			if p := ac.Spec.Parameters; p != nil && p.Kind == configKind && ac.Spec.ControllerName == kueue.MultiKueueControllerName {
+		{&kueue.AdmissionCheck{}, byConfig, kube.TypedIndexer(func(ac *kueue.AdmissionCheck) []string {
+			if p := ac.Spec.Parameters; p != nil && p.Kind == checkconfig.ConfigKind && ac.Spec.ControllerName == kueue.MultiKueueControllerName {
 				return []string{p.Name}
 			}
 			return nil
 		})},
-		{&kueue.MultiKueueConfig{}, byConfigCluster, typedIndexer(func(c *kueue.MultiKueueConfig) []string { return c.Spec.Clusters })},
-	}
-}
-
-func typedIndexer[T client.Object](values func(T) []string) client.IndexerFunc {
-	return func(obj client.Object) []string {
-		typed, ok := obj.(T)
-		if !ok {
-			return nil
-		}
-		return values(typed)
+		{&kueue.MultiKueueConfig{}, byConfigCluster, kube.TypedIndexer(func(c *kueue.MultiKueueConfig) []string { return c.Spec.Clusters })},
 	}
 }
 
@@ -247,9 +238,9 @@ func CapacityKinds() []fleet.WatchedKind {
 	report := kind(capacityReportGVK(), func() client.Object { return &switchyard.CapacityReport{} },
 		func() client.ObjectList { return &switchyard.CapacityReportList{} })
 	report.RenewalTimeout = 3 * switchyard.CapacityReportRenewal
-	queues := kind(clusterQueueGVK(), func() client.Object { return &kueue.ClusterQueue{} },
+	queues := kind(checkconfig.ClusterQueueGVK(), func() client.Object { return &kueue.ClusterQueue{} },
 		func() client.ObjectList { return &kueue.ClusterQueueList{} })
-	locals := kind(localQueueGVK(), func() client.Object { return &kueue.LocalQueue{} },
+	locals := kind(checkconfig.LocalQueueGVK(), func() client.Object { return &kueue.LocalQueue{} },
 		func() client.ObjectList { return &kueue.LocalQueueList{} })
 	queues.FallbackFor, locals.FallbackFor = report.GVK, report.GVK
 	return []fleet.WatchedKind{report, queues, locals}

@@ -93,7 +93,7 @@ func (r *WorkloadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	switch {
 	case apierrors.IsConflict(err):
 		// The cache was behind. A Workload's next version comes here by itself, but a job's does not if only its status moved.
-		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+		return ctrl.Result{RequeueAfter: kube.ConflictDelay}, nil
 	case apierrors.IsNotFound(err):
 		return ctrl.Result{}, nil // its deletion is on its way here
 	case err != nil:

@@ -1,4 +1,5 @@
-package controller
+// Package quota keeps the nominal quotas of the hub's ClusterQueues at the sum of what their workers have (contract: multikueue.md 9).
+package quota
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package controller
+package quota
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/kube"
@@ -23,10 +23,10 @@ import (
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=clusterqueues,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=clusterqueues/status,verbs=patch
 
-// QuotaReconciler keeps the nominal quotas of ClusterQueues with a multikueue check at the sum of what their workers have, where
+// Reconciler keeps the nominal quotas of ClusterQueues with a multikueue check at the sum of what their workers have, where
 // their MultiKueueConfig asks for it (contract: multikueue.md 9). It is added only with the gate
 // MultiKueueManagerQuotaAutomation, and calls no worker.
-type QuotaReconciler struct {
+type Reconciler struct {
 	Client client.Client
 	Fleet  *fleet.Fleet
 	Clock  clock.PassiveClock
@@ -39,7 +39,7 @@ type QuotaReconciler struct {
 }
 
 // Reconcile brings the quota or the condition of one ClusterQueue up to date.
-func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	if req.Name == "" {
 		return ctrl.Result{}, r.enqueueAll(ctx)
 	}
@@ -57,7 +57,7 @@ func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 	plan := planQuota(in)
 	switch err := r.executePlan(ctx, queue, plan); {
 	case apierrors.IsConflict(err):
-		return ctrl.Result{RequeueAfter: conflictDelay}, nil
+		return ctrl.Result{RequeueAfter: kube.ConflictDelay}, nil
 	case client.IgnoreNotFound(err) != nil:
 		return ctrl.Result{}, fmt.Errorf("keep the quota of ClusterQueue %s: %w", queue.Name, err)
 	}
@@ -65,7 +65,7 @@ func (r *QuotaReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl
 }
 
 // enqueueAll makes every ClusterQueue with a check be looked at.
-func (r *QuotaReconciler) enqueueAll(ctx context.Context) error {
+func (r *Reconciler) enqueueAll(ctx context.Context) error {
 	list := &kueue.ClusterQueueList{}
 	if err := r.Client.List(ctx, list); err != nil {
 		return fmt.Errorf("list ClusterQueues: %w", err)
@@ -79,7 +79,7 @@ func (r *QuotaReconciler) enqueueAll(ctx context.Context) error {
 	return nil
 }
 
-func (r *QuotaReconciler) observe(ctx context.Context, queue *kueue.ClusterQueue) (quotaInput, error) {
+func (r *Reconciler) observe(ctx context.Context, queue *kueue.ClusterQueue) (quotaInput, error) {
 	in := quotaInput{Now: r.Clock.Now(), Groups: queue.Spec.ResourceGroups, Grace: r.Grace}
 	ac, err := r.lookupAdmissionCheck(ctx, queue)
 	if err != nil || ac == nil {
@@ -87,7 +87,7 @@ func (r *QuotaReconciler) observe(ctx context.Context, queue *kueue.ClusterQueue
 	}
 	in.HasCheck = true
 	config := &kueue.MultiKueueConfig{}
-	if p := ac.Spec.Parameters; p == nil || p.Kind != configKind {
+	if p := ac.Spec.Parameters; p == nil || p.Kind != checkconfig.ConfigKind {
 		return in, nil
 	}
 	switch err := r.Client.Get(ctx, client.ObjectKey{Name: ac.Spec.Parameters.Name}, config); {
@@ -105,7 +105,7 @@ func (r *QuotaReconciler) observe(ctx context.Context, queue *kueue.ClusterQueue
 }
 
 // lookupAdmissionCheck returns the multikueue check of a ClusterQueue, nil if there is none.
-func (r *QuotaReconciler) lookupAdmissionCheck(ctx context.Context, queue *kueue.ClusterQueue) (*kueue.AdmissionCheck, error) {
+func (r *Reconciler) lookupAdmissionCheck(ctx context.Context, queue *kueue.ClusterQueue) (*kueue.AdmissionCheck, error) {
 	if queue.Spec.AdmissionChecksStrategy == nil {
 		return nil, nil
 	}
@@ -124,7 +124,7 @@ func (r *QuotaReconciler) lookupAdmissionCheck(ctx context.Context, queue *kueue
 }
 
 // observeWorkers is what the clusters of a config have to give. A cluster that does not exist gives nothing.
-func (r *QuotaReconciler) observeWorkers(ctx context.Context, queue *kueue.ClusterQueue, config *kueue.MultiKueueConfig) ([]quotaWorker, error) {
+func (r *Reconciler) observeWorkers(ctx context.Context, queue *kueue.ClusterQueue, config *kueue.MultiKueueConfig) ([]quotaWorker, error) {
 	locals := &kueue.LocalQueueList{}
 	if err := r.Client.List(ctx, locals, client.MatchingFields{byClusterQueue: queue.Name}); err != nil {
 		return nil, fmt.Errorf("list LocalQueues of %s: %w", queue.Name, err)
@@ -144,26 +144,26 @@ func (r *QuotaReconciler) observeWorkers(ctx context.Context, queue *kueue.Clust
 }
 
 // observeWorker is what one cluster has to give behind the LocalQueues of the same namespaces and names, as the fleet saw it last.
-func (r *QuotaReconciler) observeWorker(name string, locals []kueue.LocalQueue) quotaWorker {
+func (r *Reconciler) observeWorker(name string, locals []kueue.LocalQueue) quotaWorker {
 	state, known := r.Fleet.State(name)
 	w := quotaWorker{Name: name, Connected: state.Connected, LostSince: state.LostSince}
 	if !known {
 		w.LostSince = r.Clock.Now()
 	}
-	_, queues := r.Fleet.Get(name, clusterQueueGVK(), types.NamespacedName{})
-	_, ways := r.Fleet.Get(name, localQueueGVK(), types.NamespacedName{})
+	_, queues := r.Fleet.Get(name, checkconfig.ClusterQueueGVK(), types.NamespacedName{})
+	_, ways := r.Fleet.Get(name, checkconfig.LocalQueueGVK(), types.NamespacedName{})
 	if w.GroupsKnown = queues && ways; !w.GroupsKnown {
 		return w
 	}
 	counted := map[kueue.ClusterQueueReference]bool{}
 	for i := range locals {
-		obj, _ := r.Fleet.Get(name, localQueueGVK(), client.ObjectKeyFromObject(&locals[i]))
+		obj, _ := r.Fleet.Get(name, checkconfig.LocalQueueGVK(), client.ObjectKeyFromObject(&locals[i]))
 		local, ok := obj.(*kueue.LocalQueue)
 		if !ok || counted[local.Spec.ClusterQueue] {
 			continue
 		}
 		counted[local.Spec.ClusterQueue] = true
-		obj, _ = r.Fleet.Get(name, clusterQueueGVK(), types.NamespacedName{Name: string(local.Spec.ClusterQueue)})
+		obj, _ = r.Fleet.Get(name, checkconfig.ClusterQueueGVK(), types.NamespacedName{Name: string(local.Spec.ClusterQueue)})
 		if behind, ok := obj.(*kueue.ClusterQueue); ok {
 			w.Groups = append(w.Groups, behind.Spec.ResourceGroups...)
 		}
@@ -173,7 +173,7 @@ func (r *QuotaReconciler) observeWorker(name string, locals []kueue.LocalQueue) 
 
 // executePlan writes the quota, or else the condition: the condition speaks of a quota that is there. A quota that the API server
 // does not take, because the ClusterQueue's own limits forbid it, becomes a condition.
-func (r *QuotaReconciler) executePlan(ctx context.Context, queue *kueue.ClusterQueue, plan quotaPlan) error {
+func (r *Reconciler) executePlan(ctx context.Context, queue *kueue.ClusterQueue, plan quotaPlan) error {
 	next := queue.DeepCopy()
 	if !equality.Semantic.DeepEqual(plan.Groups, queue.Spec.ResourceGroups) {
 		next.Spec.ResourceGroups = plan.Groups
@@ -194,6 +194,3 @@ func (r *QuotaReconciler) executePlan(ctx context.Context, queue *kueue.ClusterQ
 	_, err := r.writes.PatchStatus(ctx, r.Client, queue, next, r.Clock.Now())
 	return err
 }
-
-func clusterQueueGVK() schema.GroupVersionKind { return kueue.GroupVersion.WithKind("ClusterQueue") }
-func localQueueGVK() schema.GroupVersionKind   { return kueue.GroupVersion.WithKind("LocalQueue") }

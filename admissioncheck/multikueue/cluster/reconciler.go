@@ -1,4 +1,6 @@
-package controller
+// Package cluster is the controller of MultiKueueClusters: it gives the fleet their credentials and reports how their connections stand
+// (contract: multikueue.md 2).
+package cluster
 
 import (
 	"context"
@@ -27,9 +29,9 @@ import (
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=multikueueclusters/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=list;watch,namespace=kueue-system
 
-// ClusterReconciler gives the fleet the credentials of MultiKueueClusters and reports how their connections stand (contract:
+// Reconciler gives the fleet the credentials of MultiKueueClusters and reports how their connections stand (contract:
 // multikueue.md 2). It never waits for a connection.
-type ClusterReconciler struct {
+type Reconciler struct {
 	Client      client.Client
 	Fleet       *fleet.Fleet
 	Credentials CredentialsLoader
@@ -47,12 +49,8 @@ type ClusterReconciler struct {
 // kinds are tried again at least as often.
 const kubeconfigRereadInterval = 15 * time.Second
 
-// conflictDelay is how long to let the cache catch up after somebody else's write was met. Waiting for its event would not
-// do: changes of metadata alone are no events here.
-const conflictDelay = 100 * time.Millisecond
-
 // Reconcile brings one cluster's credentials to the fleet and its state to the status.
-func (r *ClusterReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	cluster := &kueue.MultiKueueCluster{}
 	err := r.Client.Get(ctx, req.NamespacedName, cluster)
 	switch {
@@ -69,7 +67,7 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 	if condition != nil {
 		switch err := r.writeCondition(ctx, cluster, *condition); {
 		case apierrors.IsConflict(err):
-			return ctrl.Result{RequeueAfter: conflictDelay}, nil
+			return ctrl.Result{RequeueAfter: kube.ConflictDelay}, nil
 		case err != nil:
 			return ctrl.Result{}, err
 		}
@@ -85,7 +83,7 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ct
 
 // connect hands over credentials and returns the condition that follows, nil while nothing is known yet of these
 // credentials; and why there are none, if so.
-func (r *ClusterReconciler) connect(ctx context.Context, cluster *kueue.MultiKueueCluster) (*metav1.Condition, *credentialsError) {
+func (r *Reconciler) connect(ctx context.Context, cluster *kueue.MultiKueueCluster) (*metav1.Condition, *credentialsError) {
 	credentials, err := r.Credentials.load(ctx, cluster)
 	var bad *credentialsError
 	switch {
@@ -109,7 +107,7 @@ func usesKubeconfigFile(cluster *kueue.MultiKueueCluster) bool {
 }
 
 // kubeconfigPath is the kubeconfig file of a cluster that has one and may have it, else empty.
-func (r *ClusterReconciler) kubeconfigPath(cluster *kueue.MultiKueueCluster) string {
+func (r *Reconciler) kubeconfigPath(cluster *kueue.MultiKueueCluster) string {
 	if !usesKubeconfigFile(cluster) {
 		return ""
 	}
@@ -122,7 +120,7 @@ const deprecatedPathMessage = "Using locationType=Path without MultiKueueKubeCon
 	kueue.MultiKueueKubeConfigPathPrefix + "/."
 
 // warnDeprecatedPath tells once of each version of a spec that reads a file from anywhere (contract: multikueue.md 2, step 1).
-func (r *ClusterReconciler) warnDeprecatedPath(cluster *kueue.MultiKueueCluster) {
+func (r *Reconciler) warnDeprecatedPath(cluster *kueue.MultiKueueCluster) {
 	if usesKubeconfigFile(cluster) && r.Credentials.PathPrefix == "" && r.warned.addIfNew(cluster) {
 		r.Recorder.Eventf(cluster, nil, corev1.EventTypeWarning, kueue.EventDeprecatedPathUsage, kueue.EventDeprecatedPathUsage,
 			deprecatedPathMessage)
@@ -187,7 +185,7 @@ func newClusterCondition(status metav1.ConditionStatus, reason kueue.Reason, mes
 }
 
 // writeCondition writes the condition if it says something new.
-func (r *ClusterReconciler) writeCondition(ctx context.Context, cluster *kueue.MultiKueueCluster, c metav1.Condition) error {
+func (r *Reconciler) writeCondition(ctx context.Context, cluster *kueue.MultiKueueCluster, c metav1.Condition) error {
 	c.ObservedGeneration = cluster.Generation
 	c.LastTransitionTime = metav1.NewTime(r.Clock.Now())
 	next := cluster.DeepCopy()

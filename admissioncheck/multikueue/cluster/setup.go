@@ -1,4 +1,4 @@
-package controller
+package cluster
 
 import (
 	"context"
@@ -23,24 +23,28 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/profile"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
 )
 
-// clusterRecorderName is the event source of the controller of clusters (contract: multikueue.md 1).
-const clusterRecorderName = "multikueue-cluster"
+// SecretIndex finds MultiKueueClusters by the Secret of their kubeconfig.
+const SecretIndex = "multikueue.secret"
 
-// setupClusters adds the controller of MultiKueueClusters.
-func setupClusters(mgr ctrl.Manager, f *fleet.Fleet, s Settings) error {
-	r := &ClusterReconciler{
-		Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}, Recorder: mgr.GetEventRecorder(clusterRecorderName),
+// RecorderName is the event source of the controller of clusters (contract: multikueue.md 1).
+const RecorderName = "multikueue-cluster"
+
+// Setup adds the controller of MultiKueueClusters. The namespace is that of kubeconfig Secrets.
+func Setup(mgr ctrl.Manager, f *fleet.Fleet, namespace string, sources CredentialSources) error {
+	r := &Reconciler{
+		Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}, Recorder: mgr.GetEventRecorder(RecorderName),
 		Credentials: CredentialsLoader{
-			Secrets: mgr.GetClient(), Namespace: s.Namespace, PathPrefix: kueue.MultiKueueKubeConfigPathPrefix,
-			Providers: s.CredentialSources.Providers,
+			Secrets: mgr.GetClient(), Namespace: namespace, PathPrefix: kueue.MultiKueueKubeConfigPathPrefix,
+			Providers: sources.Providers,
 		},
 	}
-	if s.CredentialSources.AllowAnyPath {
+	if sources.AllowAnyPath {
 		r.Credentials.PathPrefix = ""
 	}
-	if s.CredentialSources.AllowProfiles {
+	if sources.AllowProfiles {
 		if err := r.watchProfiles(mgr); err != nil {
 			return err
 		}
@@ -53,7 +57,7 @@ func setupClusters(mgr ctrl.Manager, f *fleet.Fleet, s Settings) error {
 
 // watchKubeconfigFiles makes clusters be looked at again when their kubeconfig files change. A machine that cannot tell (it may have
 // run out of watches) has them read again every now and then.
-func (r *ClusterReconciler) watchKubeconfigFiles(mgr ctrl.Manager) error {
+func (r *Reconciler) watchKubeconfigFiles(mgr ctrl.Manager) error {
 	files, err := newKubeconfigWatcher(func(cluster string) {
 		r.Fleet.ClusterRequests().Enqueue(client.ObjectKey{Name: cluster}, fileSettleDelay)
 	})
@@ -66,7 +70,7 @@ func (r *ClusterReconciler) watchKubeconfigFiles(mgr ctrl.Manager) error {
 }
 
 // watchProfiles makes clusters be looked at again when their profiles change.
-func (r *ClusterReconciler) watchProfiles(mgr ctrl.Manager) error {
+func (r *Reconciler) watchProfiles(mgr ctrl.Manager) error {
 	if err := inventory.AddToScheme(mgr.GetScheme()); err != nil {
 		return fmt.Errorf("know cluster profiles: %w", err)
 	}
@@ -84,7 +88,7 @@ func (r *ClusterReconciler) watchProfiles(mgr ctrl.Manager) error {
 }
 
 // enqueueForProfile makes the clusters of a profile be looked at, of any profile if it is "".
-func (r *ClusterReconciler) enqueueForProfile(name string) {
+func (r *Reconciler) enqueueForProfile(name string) {
 	list := &kueue.MultiKueueClusterList{}
 	if err := r.Client.List(context.Background(), list); err != nil {
 		ctrl.Log.Error(err, "List clusters of a profile")
@@ -98,7 +102,7 @@ func (r *ClusterReconciler) enqueueForProfile(name string) {
 	}
 }
 
-func (r *ClusterReconciler) setup(mgr ctrl.Manager) error {
+func (r *Reconciler) setup(mgr ctrl.Manager) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("multikueue_cluster").
 		For(&kueue.MultiKueueCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -114,7 +118,7 @@ func (r *ClusterReconciler) setup(mgr ctrl.Manager) error {
 
 // clusterControllerOptions bound the wait after failures, which by default grows to a quarter of an hour.
 func clusterControllerOptions() ctrlcontroller.Options {
-	o := controllerOptions()
+	o := kube.ControllerOptions()
 	o.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetryDelay, kubeconfigRereadInterval)
 	return o
 }
@@ -123,12 +127,12 @@ func clusterControllerOptions() ctrlcontroller.Options {
 const minRetryDelay = 5 * time.Millisecond
 
 // requestsForSecret lists the clusters whose kubeconfig is in the Secret.
-func (r *ClusterReconciler) requestsForSecret(ctx context.Context, secret *corev1.Secret) []reconcile.Request {
+func (r *Reconciler) requestsForSecret(ctx context.Context, secret *corev1.Secret) []reconcile.Request {
 	if secret.Namespace != r.Credentials.Namespace {
 		return nil
 	}
 	list := &kueue.MultiKueueClusterList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{bySecret: secret.Name}); err != nil {
+	if err := r.Client.List(ctx, list, client.MatchingFields{SecretIndex: secret.Name}); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List clusters of a secret")
 		return nil
 	}

@@ -1,4 +1,4 @@
-package controller
+package quota
 
 import (
 	"context"
@@ -14,8 +14,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
 )
 
 // byClusterQueue finds LocalQueues by their ClusterQueue.
@@ -25,9 +27,9 @@ const byClusterQueue = "multikueue.clusterqueue"
 // every admission, their quotas hardly ever.
 const quotaBatchDelay = 2 * time.Second
 
-// withQuotaKinds adds to the kinds that a fleet follows those that quota automation needs, on every cluster and as a whole.
+// WithWatchedQueues adds to the kinds that a fleet follows those that quota automation needs, on every cluster and as a whole.
 // Changed is told of every change.
-func withQuotaKinds(kinds []fleet.WatchedKind, changed *fleet.RequestSource) []fleet.WatchedKind {
+func WithWatchedQueues(kinds []fleet.WatchedKind, changed *fleet.RequestSource) []fleet.WatchedKind {
 	tell := func(client.Object) []types.NamespacedName {
 		changed.Enqueue(types.NamespacedName{}, quotaBatchDelay)
 		return nil
@@ -35,12 +37,12 @@ func withQuotaKinds(kinds []fleet.WatchedKind, changed *fleet.RequestSource) []f
 	nobody := func(client.Object) (types.NamespacedName, bool) { return types.NamespacedName{}, false }
 	for _, needed := range []fleet.WatchedKind{
 		{
-			GVK: clusterQueueGVK(), AllOrigins: true, WorkloadKey: nobody, RelatedWorkloads: tell,
+			GVK: checkconfig.ClusterQueueGVK(), AllOrigins: true, WorkloadKey: nobody, RelatedWorkloads: tell,
 			New:     func() client.Object { return &kueue.ClusterQueue{} },
 			NewList: func() client.ObjectList { return &kueue.ClusterQueueList{} },
 		},
 		{
-			GVK: localQueueGVK(), AllOrigins: true, WorkloadKey: nobody, RelatedWorkloads: tell,
+			GVK: checkconfig.LocalQueueGVK(), AllOrigins: true, WorkloadKey: nobody, RelatedWorkloads: tell,
 			New:     func() client.Object { return &kueue.LocalQueue{} },
 			NewList: func() client.ObjectList { return &kueue.LocalQueueList{} },
 		},
@@ -66,13 +68,14 @@ func mergeKind(kinds []fleet.WatchedKind, needed fleet.WatchedKind) []fleet.Watc
 	return append(kinds, needed)
 }
 
-// setupQuota adds the controller of quotas.
-func setupQuota(ctx context.Context, mgr ctrl.Manager, f *fleet.Fleet, s Settings) error {
-	ofQueue := typedIndexer(func(q *kueue.LocalQueue) []string { return []string{string(q.Spec.ClusterQueue)} })
+// Setup adds the controller of quotas. Grace is how long the quota of a worker that cannot be reached still counts; requests are told of
+// changes on workers, see [WithWatchedQueues].
+func Setup(ctx context.Context, mgr ctrl.Manager, f *fleet.Fleet, grace time.Duration, requests *fleet.RequestSource) error {
+	ofQueue := kube.TypedIndexer(func(q *kueue.LocalQueue) []string { return []string{string(q.Spec.ClusterQueue)} })
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &kueue.LocalQueue{}, byClusterQueue, ofQueue); err != nil {
 		return fmt.Errorf("index LocalQueues by their ClusterQueue: %w", err)
 	}
-	r := &QuotaReconciler{Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}, Grace: s.Policy.WorkerLostTimeout, Requests: s.quotaRequests}
+	r := &Reconciler{Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}, Grace: grace, Requests: requests}
 	all := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
 		return []reconcile.Request{{}}
 	})
@@ -82,9 +85,9 @@ func setupQuota(ctx context.Context, mgr ctrl.Manager, f *fleet.Fleet, s Setting
 		Watches(&kueue.LocalQueue{}, handler.EnqueueRequestsFromMapFunc(requestsForLocalQueue), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&kueue.MultiKueueConfig{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&kueue.AdmissionCheck{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&kueue.MultiKueueCluster{}, all, builder.WithPredicates(activeChanged())).
+		Watches(&kueue.MultiKueueCluster{}, all, builder.WithPredicates(checkconfig.ClusterActiveChanged())).
 		WatchesRawSource(r.Requests.Source()).
-		WithOptions(controllerOptions()).
+		WithOptions(kube.ControllerOptions()).
 		Complete(r)
 	if err != nil {
 		return fmt.Errorf("controller of quotas: %w", err)

@@ -1,4 +1,4 @@
-package controller
+package cluster
 
 import (
 	"context"
@@ -29,7 +29,7 @@ import (
 type clusterEnv struct {
 	t          *testing.T
 	hub        client.WithWatch
-	reconciler *ClusterReconciler
+	reconciler *Reconciler
 	events     *events.FakeRecorder
 
 	mu     sync.Mutex
@@ -39,13 +39,13 @@ type clusterEnv struct {
 func newClusterEnv(t *testing.T, source kueue.ClusterSource, objects ...client.Object) *clusterEnv {
 	t.Helper()
 	scheme := testScheme(t)
-	worker := newFakeServer(t, scheme)
+	worker := newBuilder(t, scheme).Build()
 	o := &clusterEnv{t: t, events: events.NewFakeRecorder(10)}
 	o.hub = newBuilder(t, scheme).WithObjects(append(objects, &kueue.MultiKueueCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: "w1", UID: "u1", Generation: 1}, Spec: kueue.MultiKueueClusterSpec{ClusterSource: source},
 	})...).Build()
 	f := fleet.New(fleet.Options{
-		Origin: origin, Scheme: scheme, Kinds: FleetKinds(nil, nil),
+		Origin: origin, Scheme: scheme, Kinds: workloadKinds(),
 		Dial: func(c *rest.Config) (client.WithWatch, error) {
 			o.mu.Lock()
 			defer o.mu.Unlock()
@@ -57,7 +57,7 @@ func newClusterEnv(t *testing.T, source kueue.ClusterSource, objects ...client.O
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = f.Start(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended })
-	o.reconciler = &ClusterReconciler{
+	o.reconciler = &Reconciler{
 		Client: o.hub, Fleet: f, Clock: clock.RealClock{}, Recorder: o.events,
 		Credentials: CredentialsLoader{Secrets: o.hub, Namespace: "kueue-system"},
 	}
@@ -242,7 +242,7 @@ func TestClustersOfAProfileAreRequeuedWhenItChanges(t *testing.T) {
 	}
 	hub := newBuilder(t, scheme).WithObjects(cluster("a", "p"), cluster("b", "q"), cluster("c", "p"), cluster("d", "")).Build()
 	for name, want := range map[string]string{"p": "a c", "q": "b", "": "a b c", "none": ""} {
-		r := &ClusterReconciler{Client: hub, Fleet: fleet.New(fleet.Options{Origin: origin, Scheme: scheme, Kinds: FleetKinds(nil, nil)})}
+		r := &Reconciler{Client: hub, Fleet: fleet.New(fleet.Options{Origin: origin, Scheme: scheme, Kinds: workloadKinds()})}
 		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 		if err := r.Fleet.ClusterRequests().Source().Start(context.Background(), queue); err != nil {
 			t.Fatal(err)

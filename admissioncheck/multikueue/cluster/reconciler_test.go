@@ -1,4 +1,4 @@
-package controller
+package cluster
 
 import (
 	"context"
@@ -183,7 +183,7 @@ func TestTheConditionOfACluster(t *testing.T) {
 
 func TestAClusterIsReportedConnectedAndThenDisconnectedWhenItsSecretGoes(t *testing.T) {
 	scheme := testScheme(t)
-	worker := newFakeServer(t, scheme)
+	worker := newBuilder(t, scheme).Build()
 	hub := newBuilder(t, scheme).WithObjects(
 		&kueue.MultiKueueCluster{
 			ObjectMeta: metav1.ObjectMeta{Name: "w1", Generation: 3},
@@ -192,14 +192,14 @@ func TestAClusterIsReportedConnectedAndThenDisconnectedWhenItsSecretGoes(t *test
 		kubeconfigSecret("w1", "kubeconfig", sampleKubeconfig),
 	).Build()
 	f := fleet.New(fleet.Options{
-		Origin: origin, Scheme: scheme, Kinds: FleetKinds(nil, nil),
+		Origin: origin, Scheme: scheme, Kinds: workloadKinds(),
 		Dial: func(*rest.Config) (client.WithWatch, error) { return worker, nil },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = f.Start(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended })
-	r := &ClusterReconciler{Client: hub, Fleet: f, Clock: clock.RealClock{}, Credentials: CredentialsLoader{Secrets: hub, Namespace: "kueue-system"}}
+	r := &Reconciler{Client: hub, Fleet: f, Clock: clock.RealClock{}, Credentials: CredentialsLoader{Secrets: hub, Namespace: "kueue-system"}}
 
 	condition := func() *metav1.Condition {
 		t.Helper()
@@ -231,98 +231,5 @@ func TestAClusterIsReportedConnectedAndThenDisconnectedWhenItsSecretGoes(t *test
 	}
 	if _, known := f.State("w1"); known {
 		t.Error("a deleted cluster still has a supervisor")
-	}
-}
-
-func waitUntil(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	if !eventuallyTrue(condition) {
-		t.Fatalf("never: %s", what)
-	}
-}
-
-func TestTheConditionOfACheck(t *testing.T) {
-	cluster := func(name string, status metav1.ConditionStatus) *kueue.MultiKueueCluster {
-		return &kueue.MultiKueueCluster{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Status:     kueue.MultiKueueClusterStatus{Conditions: []metav1.Condition{{Type: "Active", Status: status}}},
-		}
-	}
-	config := func(clusters ...string) *kueue.MultiKueueConfig {
-		return &kueue.MultiKueueConfig{ObjectMeta: metav1.ObjectMeta{Name: "config"}, Spec: kueue.MultiKueueConfigSpec{Clusters: clusters}}
-	}
-	ref := &kueue.AdmissionCheckParametersReference{APIGroup: kueue.GroupVersion.Group, Kind: "MultiKueueConfig", Name: "config"}
-	on, off := cluster("on", metav1.ConditionTrue), cluster("off", metav1.ConditionFalse)
-	for _, tc := range []struct {
-		name    string
-		ref     *kueue.AdmissionCheckParametersReference
-		objects []client.Object
-		status  metav1.ConditionStatus
-		reason  string
-		message string
-	}{
-		{
-			name: "no parameters", status: metav1.ConditionFalse, reason: "BadConfig",
-			message: "Cannot load the AdmissionChecks parameters: missing parameters reference",
-		},
-		{
-			name: "no such config", ref: ref, status: metav1.ConditionFalse, reason: "BadConfig",
-			message: `Cannot load the AdmissionChecks parameters: multikueueconfigs.kueue.x-k8s.io "config" not found`,
-		},
-		{
-			name: "all clusters active", ref: ref, objects: []client.Object{config("on"), on},
-			status: metav1.ConditionTrue, reason: "Active", message: "The admission check is active",
-		},
-		{
-			name: "some missing and some inactive", ref: ref, objects: []client.Object{config("gone", "on", "lost", "off"), on, off},
-			status: metav1.ConditionTrue, reason: "SomeActiveClusters", message: "Missing clusters: [gone lost], Inactive clusters: [off]",
-		},
-		{
-			name: "none usable", ref: ref, objects: []client.Object{config("gone", "off"), off},
-			status: metav1.ConditionFalse, reason: "NoUsableClusters", message: "Missing clusters: [gone], Inactive clusters: [off]",
-		},
-		{
-			name: "all inactive", ref: ref, objects: []client.Object{config("off"), off},
-			status: metav1.ConditionFalse, reason: "NoUsableClusters", message: "Inactive clusters: [off]",
-		},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			ac := &kueue.AdmissionCheck{
-				ObjectMeta: metav1.ObjectMeta{Name: "mk"},
-				Spec:       kueue.AdmissionCheckSpec{ControllerName: kueue.MultiKueueControllerName, Parameters: tc.ref},
-			}
-			c := newBuilder(t, testScheme(t)).WithObjects(append(tc.objects, ac)...).Build()
-			r := newAdmissionCheckReconciler(c)
-			request := ctrl.Request{NamespacedName: client.ObjectKey{Name: "mk"}}
-			if _, err := r.Reconcile(context.Background(), request); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.Get(context.Background(), request.NamespacedName, ac); err != nil {
-				t.Fatal(err)
-			}
-			got := meta.FindStatusCondition(ac.Status.Conditions, kueue.AdmissionCheckActive)
-			if got == nil || got.Status != tc.status || got.Reason != tc.reason || got.Message != tc.message {
-				t.Errorf("condition %+v", got)
-			}
-			version := ac.ResourceVersion
-			if _, err := r.Reconcile(context.Background(), request); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.Get(context.Background(), request.NamespacedName, ac); err != nil || ac.ResourceVersion != version {
-				t.Errorf("an unchanged condition was written again (%v)", err)
-			}
-		})
-	}
-}
-
-func TestACheckOfAnotherControllerIsLeftAlone(t *testing.T) {
-	ac := &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "other"}, Spec: kueue.AdmissionCheckSpec{ControllerName: "example.com/other"}}
-	c := newBuilder(t, testScheme(t)).WithObjects(ac).Build()
-	request := ctrl.Request{NamespacedName: client.ObjectKey{Name: "other"}}
-	if _, err := (newAdmissionCheckReconciler(c)).Reconcile(context.Background(), request); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Get(context.Background(), request.NamespacedName, ac); err != nil || len(ac.Status.Conditions) > 0 {
-		t.Errorf("conditions %v, error %v", ac.Status.Conditions, err)
 	}
 }

@@ -1,4 +1,4 @@
-package controller
+package kube
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// runPeriodically calls do once a period until the context ends; never if there is no period.
-func runPeriodically(ctx context.Context, clock clock.WithTicker, period time.Duration, do func()) {
+// RunPeriodically calls do once a period until the context ends; never if there is no period.
+func RunPeriodically(ctx context.Context, clock clock.WithTicker, period time.Duration, do func()) {
 	if period <= 0 {
 		return
 	}

@@ -1,4 +1,4 @@
-package controller
+package quota
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
@@ -25,9 +26,9 @@ import (
 type quotaEnv struct {
 	t        *testing.T
 	hub      client.WithWatch
-	workers  map[string]*fakeServer
+	workers  map[string]client.WithWatch
 	fleet    *fleet.Fleet
-	quota    *QuotaReconciler
+	quota    *Reconciler
 	patchErr error
 }
 
@@ -45,7 +46,7 @@ func newClusterQueue(name, groups string) *kueue.ClusterQueue {
 func newQuotaEnv(t *testing.T, workers ...string) *quotaEnv {
 	t.Helper()
 	scheme := testScheme(t)
-	s := &quotaEnv{t: t, workers: map[string]*fakeServer{}}
+	s := &quotaEnv{t: t, workers: map[string]client.WithWatch{}}
 	queue := newClusterQueue("team", "any: cpu=1")
 	queue.Spec.AdmissionChecksStrategy = &kueue.AdmissionChecksStrategy{AdmissionChecks: []kueue.AdmissionCheckStrategyRule{{Name: "other"}, {Name: "mk"}}}
 	objects := []client.Object{
@@ -59,7 +60,7 @@ func newQuotaEnv(t *testing.T, workers ...string) *quotaEnv {
 		}},
 	}
 	for _, w := range workers {
-		s.workers[w] = newFakeServer(t, scheme)
+		s.workers[w] = newBuilder(t, scheme).Build()
 		objects = append(objects, &kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: w}})
 	}
 	ofQueue := func(obj client.Object) []string { return []string{string(obj.(*kueue.LocalQueue).Spec.ClusterQueue)} }
@@ -74,7 +75,7 @@ func newQuotaEnv(t *testing.T, workers ...string) *quotaEnv {
 	}).Build()
 	changed := &fleet.RequestSource{}
 	s.fleet = fleet.New(fleet.Options{
-		Origin: origin, Scheme: scheme, Kinds: withQuotaKinds(FleetKinds(nil, nil), changed),
+		Origin: origin, Scheme: scheme, Kinds: WithWatchedQueues(workloadKinds(), changed),
 		ProbeInterval: 20 * time.Millisecond, ProbeTimeout: time.Second, Backoff: func(int) time.Duration { return 20 * time.Millisecond },
 		Dial: func(c *rest.Config) (client.WithWatch, error) { return s.workers[c.Host], nil },
 	})
@@ -82,7 +83,7 @@ func newQuotaEnv(t *testing.T, workers ...string) *quotaEnv {
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = s.fleet.Start(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended })
-	s.quota = &QuotaReconciler{Client: s.hub, Fleet: s.fleet, Clock: clock.RealClock{}, Grace: time.Hour, Requests: changed}
+	s.quota = &Reconciler{Client: s.hub, Fleet: s.fleet, Clock: clock.RealClock{}, Grace: time.Hour, Requests: changed}
 	return s
 }
 
@@ -190,7 +191,7 @@ func TestAQuotaThatTheServerRefusesIsReported(t *testing.T) {
 	s := newQuotaEnv(t, "w1")
 	s.createOn("w1", newClusterQueue("here", "a: cpu=8"), newLocalQueue("ns", "main", "here"))
 	s.connect("w1")
-	s.patchErr = apierrors.NewInvalid(clusterQueueGVK().GroupKind(), "team", field.ErrorList{field.Invalid(field.NewPath("spec"), 1, "lends too much")})
+	s.patchErr = apierrors.NewInvalid(checkconfig.ClusterQueueGVK().GroupKind(), "team", field.ErrorList{field.Invalid(field.NewPath("spec"), 1, "lends too much")})
 	s.waitQuota("any: cpu=1 (UnsupportedConfiguration)")
 	s.patchErr = nil
 	s.waitQuota("any: cpu=8 (QuotaAutomated)")
@@ -199,11 +200,11 @@ func TestAQuotaThatTheServerRefusesIsReported(t *testing.T) {
 func TestAFleetThatFollowsQueuesAnywayFollowsThemOnEveryClusterForQuota(t *testing.T) {
 	signal := &fleet.RequestSource{}
 	told := 0
-	kinds := withQuotaKinds([]fleet.WatchedKind{{
-		GVK: clusterQueueGVK(), FallbackFor: localQueueGVK(), AllOrigins: true,
+	kinds := WithWatchedQueues([]fleet.WatchedKind{{
+		GVK: checkconfig.ClusterQueueGVK(), FallbackFor: checkconfig.LocalQueueGVK(), AllOrigins: true,
 		RelatedWorkloads: func(client.Object) []client.ObjectKey { told++; return []client.ObjectKey{{Name: "wl"}} },
 	}}, signal)
-	if len(kinds) != 2 || !kinds[0].FallbackFor.Empty() || kinds[1].GVK != localQueueGVK() || !kinds[1].AllOrigins {
+	if len(kinds) != 2 || !kinds[0].FallbackFor.Empty() || kinds[1].GVK != checkconfig.LocalQueueGVK() || !kinds[1].AllOrigins {
 		t.Fatalf("kinds %+v", kinds)
 	}
 	if keys := kinds[0].RelatedWorkloads(&kueue.ClusterQueue{}); len(keys) != 1 || told != 1 {

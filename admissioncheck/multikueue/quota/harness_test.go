@@ -1,0 +1,63 @@
+package quota
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	kueue "switchyard.dev/apis/kueue/v1beta2"
+)
+
+const origin = "hub"
+
+// testTimeout is how long a test waits for what goes on beside it.
+const testTimeout = 20 * time.Second
+
+func testScheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{kueue.AddToScheme, corev1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return scheme
+}
+
+func newBuilder(t *testing.T, scheme *runtime.Scheme) *fake.ClientBuilder {
+	t.Helper()
+	return fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(testrestmapper.TestOnlyStaticRESTMapper(scheme)).
+		WithStatusSubresource(&kueue.Workload{}, &kueue.MultiKueueCluster{})
+}
+
+// workloadKinds is what the fleet watches: Workloads, by their own names.
+func workloadKinds() []fleet.WatchedKind {
+	return []fleet.WatchedKind{{
+		Required: true,
+		GVK:      kueue.GroupVersion.WithKind("Workload"), New: func() client.Object { return &kueue.Workload{} },
+		NewList:     func() client.ObjectList { return &kueue.WorkloadList{} },
+		WorkloadKey: func(obj client.Object) (client.ObjectKey, bool) { return client.ObjectKeyFromObject(obj), true },
+	}}
+}
+
+// eventuallyTrue polls for a condition and reports whether it came to hold.
+func eventuallyTrue(condition func() bool) bool {
+	err := wait.PollUntilContextTimeout(context.Background(), 2*time.Millisecond, testTimeout, true,
+		func(context.Context) (bool, error) { return condition(), nil })
+	return err == nil
+}
+
+func waitUntil(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	if !eventuallyTrue(condition) {
+		t.Fatalf("never: %s", what)
+	}
+}
