@@ -44,7 +44,7 @@ func (j judge) calls(t *testing.T, subresource string, old, object map[string]an
 	}
 	attributes := &admission.VersionedAttributes{
 		Attributes:    admission.NewAttributesRecord(after, before, kind, "team", "w", resource, subresource, operation, nil, false, nil),
-		VersionedKind: kind, VersionedOldObject: before, VersionedObject: after,
+		VersionedKind: kind, VersionedOldObject: admission.NewLazyObject(before), VersionedObject: admission.NewLazyObject(after),
 	}
 	match := j.matcher.Match(t.Context(), attributes, nil, nil)
 	if match.Error != nil {

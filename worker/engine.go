@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
 	componentconfig "k8s.io/component-base/config/v1alpha1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -84,7 +85,7 @@ func (e *engine) addScheduler(ctx context.Context, mgr ctrl.Manager) error {
 	if err := e.view.Register(ctx, mgr.GetCache()); err != nil {
 		return err
 	}
-	recorder := mgr.GetEventRecorder(kueue.AdmissionManager)
+	var recorder events.EventRecorder = mgr.GetEventRecorder(kueue.AdmissionManager)
 	coarse := !e.settings.Gates.Enabled(features.UnadmittedWorkloadsObservability)
 	if coarse {
 		recorder = legacy.Recorder(recorder)

@@ -14,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
@@ -28,10 +29,12 @@ type fakeManager struct {
 	hub client.Client
 }
 
-func (s fakeManager) GetScheme() *runtime.Scheme                   { return s.hub.Scheme() }
-func (s fakeManager) GetClient() client.Client                     { return s.hub }
-func (s fakeManager) GetAPIReader() client.Reader                  { return s.hub }
-func (s fakeManager) GetEventRecorder(string) events.EventRecorder { return events.NewFakeRecorder(1) }
+func (s fakeManager) GetScheme() *runtime.Scheme  { return s.hub.Scheme() }
+func (s fakeManager) GetClient() client.Client    { return s.hub }
+func (s fakeManager) GetAPIReader() client.Reader { return s.hub }
+func (s fakeManager) GetEventRecorder(string) recorder.EventRecorder {
+	return events.NewFakeRecorder(1)
+}
 
 func TestThePartsOfTheCheckAreMadeAsTheSettingsSay(t *testing.T) {
 	policy := dispatch.Compatible(3 * time.Minute)

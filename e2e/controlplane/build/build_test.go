@@ -44,11 +44,11 @@ func TestOnlyProgramsThatCanRunAreTaken(t *testing.T) {
 
 func TestKubernetesProgramsReportTheVersionTheyWereBuiltFrom(t *testing.T) {
 	for _, p := range programs {
-		flags := p.ldflags("v1.36.3")
+		flags := p.ldflags("v1.37.2")
 		if p.module != kubernetes {
 			continue
 		}
-		for _, want := range []string{"component-base/version.gitVersion=v1.36.3", "version.gitMajor=1 ", "version.gitMinor=36 "} {
+		for _, want := range []string{"component-base/version.gitVersion=v1.37.2", "version.gitMajor=1 ", "version.gitMinor=37 "} {
 			if !strings.Contains(flags, want) {
 				t.Errorf("%s: flags %q lack %s", p.name, flags, want)
 			}
