@@ -17,6 +17,7 @@ func ControllerOptions() ctrlcontroller.Options {
 	return ctrlcontroller.Options{SkipNameValidation: &skip}
 }
 
+// TypedIndexer is an index function for one type of object; any other object has no values.
 func TypedIndexer[T client.Object](values func(T) []string) client.IndexerFunc {
 	return func(obj client.Object) []string {
 		typed, ok := obj.(T)
