@@ -29,7 +29,7 @@ func (r *WorkloadReconciler[O]) applyResults(ctx context.Context, s *workloadSco
 	if err := kube.ApplyAdmission(ctx, r.Client, next); err != nil {
 		return nil, err
 	}
-	r.recentWrites.record(next, s.now)
+	r.recentWrites.Record(next, next, s.now)
 	return told, nil
 }
 

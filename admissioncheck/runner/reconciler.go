@@ -29,7 +29,9 @@ type WorkloadReconciler[O any] struct {
 	Clock    clock.PassiveClock
 	Resolver Resolver[O]
 
-	recentWrites writeCache
+	// recentWrites are Workloads as they were written last: two Workloads must not both be promised the same thing because the first promise
+	// is still on its way to the cache.
+	recentWrites kube.Expectations[*kueue.Workload]
 }
 
 // errCacheBehind says that our own last write is still on its way to the cache.
@@ -77,12 +79,11 @@ func (r *WorkloadReconciler[O]) observe(ctx context.Context, key client.ObjectKe
 	wl := &kueue.Workload{}
 	switch err := r.Client.Get(ctx, key, wl); {
 	case apierrors.IsNotFound(err):
-		r.recentWrites.forget(key)
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("read workload %s: %w", key, err)
 	}
-	if r.recentWrites.isNewerThan(wl, r.Clock.Now()) {
+	if r.recentWrites.IsNewerThan(wl, r.Clock.Now()) {
 		return nil, errCacheBehind
 	}
 	if !needsCheck(wl) {

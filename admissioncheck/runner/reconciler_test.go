@@ -291,8 +291,8 @@ func TestAPassedWorkloadCountsBeforeTheCacheShowsIt(t *testing.T) {
 	if len(s.observed) != asked+1 || !slices.Equal(s.passed, []string{"second"}) {
 		t.Errorf("when the cache has caught up: asked %q, passed %q", s.observed, s.passed)
 	}
-	if len(s.runner.recentWrites.writes) != 0 {
-		t.Errorf("still remembers %d workloads", len(s.runner.recentWrites.writes))
+	if s.runner.recentWrites.Len() != 0 {
+		t.Errorf("still remembers %d workloads", s.runner.recentWrites.Len())
 	}
 }
 
@@ -307,8 +307,8 @@ func TestWhatIsDeletedIsForgotten(t *testing.T) {
 	if len(s.passed) != 0 {
 		t.Errorf("passed %q", s.passed)
 	}
-	if len(s.runner.recentWrites.writes) != 1 {
-		t.Errorf("remembers %d workloads, want the second only", len(s.runner.recentWrites.writes))
+	if s.runner.recentWrites.Len() != 1 {
+		t.Errorf("remembers %d workloads, want the second only", s.runner.recentWrites.Len())
 	}
 }
 
@@ -317,7 +317,7 @@ func TestACachedWriteIsForgottenWhenNoCacheShowsIt(t *testing.T) {
 	s := newRunnerEnv(t, newCheck("a", ownController), reservedWorkload("first", "a", "Pending"), reservedWorkload("second", "a", "Pending"))
 	undone := s.workload("first")
 	undone.ResourceVersion = "1000000"
-	s.runner.recentWrites.record(undone, now)
+	s.runner.recentWrites.Record(undone, undone, now)
 	request := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "ns", Name: "first"}}
 	result, err := s.runner.Reconcile(t.Context(), request)
 	if err != nil || len(s.observed) > 0 || result.RequeueAfter != kube.MaxCacheLag {
@@ -325,8 +325,8 @@ func TestACachedWriteIsForgottenWhenNoCacheShowsIt(t *testing.T) {
 	}
 	s.runner.Clock = testclock.NewFakePassiveClock(now.Add(kube.MaxCacheLag + time.Second))
 	s.reconcile("first")
-	if !slices.Equal(s.observed, []string{"a Pending"}) || len(s.runner.recentWrites.writes) != 1 {
-		t.Errorf("asked %q, remembers %d", s.observed, len(s.runner.recentWrites.writes))
+	if !slices.Equal(s.observed, []string{"a Pending"}) || s.runner.recentWrites.Len() != 1 {
+		t.Errorf("asked %q, remembers %d", s.observed, s.runner.recentWrites.Len())
 	}
 }
 
@@ -338,8 +338,8 @@ func TestAFailedWritePromisesNothingAndTellsNothing(t *testing.T) {
 	if !errors.Is(err, s.writeErr) {
 		t.Errorf("got %v", err)
 	}
-	if told := s.drainEvents(); len(told) > 0 || len(s.runner.recentWrites.writes) > 0 {
-		t.Errorf("told %q, remembers %d", told, len(s.runner.recentWrites.writes))
+	if told := s.drainEvents(); len(told) > 0 || s.runner.recentWrites.Len() > 0 {
+		t.Errorf("told %q, remembers %d", told, s.runner.recentWrites.Len())
 	}
 }
 

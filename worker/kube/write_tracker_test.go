@@ -45,8 +45,27 @@ func TestACacheIsBehindUntilItShowsOurWriteOrALaterOne(t *testing.T) {
 		t.Error("waits for a cache that will never catch up")
 	}
 	w.Record(workloadWithVersion("", ""), noon)
-	if len(w.versions) != 0 {
-		t.Errorf("remembers %v", w.versions)
+	if w.writes.Len() != 0 {
+		t.Errorf("remembers %d writes", w.writes.Len())
+	}
+}
+
+func TestExpectationsAreOfTheObjectThatWasWritten(t *testing.T) {
+	var e Expectations[string]
+	e.Record(workloadWithVersion("a", "20"), "first", noon)
+	if e.IsNewerThan(workloadWithVersion("made again", "9"), noon) || e.Len() != 1 {
+		t.Error("an object of the same name is another one")
+	}
+	if e.IsNewerThan(workloadWithVersion("a", "not a version"), noon) || e.Len() != 0 {
+		t.Error("waits for a version that cannot be compared")
+	}
+	e.Record(workloadWithVersion("a", "20"), "first", noon)
+	e.Record(workloadWithVersion("a", "30"), "second", noon)
+	if got := e.Values(); len(got) != 1 || got[0] != "second" {
+		t.Errorf("expected: %v", got)
+	}
+	if e.Forget("a"); e.IsNewerThan(workloadWithVersion("a", "9"), noon) {
+		t.Error("expected although the object is no more")
 	}
 }
 
@@ -55,7 +74,7 @@ func TestWritesOfDeletedObjectsAreForgotten(t *testing.T) {
 	for i := range 100 * minSweepSize {
 		w.Record(workloadWithVersion(strconv.Itoa(i), "1"), noon.Add(time.Duration(i)*MaxCacheLag/minSweepSize))
 	}
-	if n := len(w.versions); n > 3*minSweepSize {
+	if n := w.writes.Len(); n > 3*minSweepSize {
 		t.Errorf("remembers %d writes", n)
 	}
 }
