@@ -17,6 +17,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	configapi "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
 )
 
@@ -73,7 +74,10 @@ var _ = Describe("The hub's account on a worker", func() {
 	It("has the rights of the manifest for workers and no others", func(ctx SpecContext) {
 		kubeconfig, err := installation.WorkerAccess(ctx, w1.Cluster)
 		Expect(err).NotTo(HaveOccurred())
-		everywhere := permissions(fleet.WorkerRules(dispatched...))
+		By("asking what every account may do: since Kubernetes 1.37 that is to read trust bundles")
+		unbound, err := w1.ServiceAccountKubeconfig(ctx, clusters.ServiceAccount{Namespace: metav1.NamespaceDefault, Name: "without-rights"})
+		Expect(err).NotTo(HaveOccurred())
+		everywhere := append(permissions(fleet.WorkerRules(dispatched...)), granted(ctx, unbound, "default")...)
 		Expect(granted(ctx, kubeconfig, "default")).To(ConsistOf(everywhere))
 		Expect(granted(ctx, kubeconfig, installation.Namespace)).To(ConsistOf(
 			append(everywhere, permissions(fleet.LeaseRules(configapi.DefaultMultiKueueOrigin))...)))

@@ -2,12 +2,14 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -41,13 +43,18 @@ type LeaseHolder struct {
 	// Guarantee is what the fence promises, given what the lease says against that so far; nil promises nothing. It reads caches.
 	Guarantee func(ctx context.Context, before string) (Guarantee, error)
 
-	held *coordinationv1.Lease
+	// held is the lease as it was seen last; nil if it has to be read. written is the lease as this program wrote it last.
+	held, written *coordinationv1.Lease
 }
+
+// ErrRestored says that the API server was put back to an earlier state while this program ran. Its caches may show what is not there any
+// more, and their watches need not end: the program has to end, and to begin anew.
+var ErrRestored = errors.New("the API server was put back to an earlier state; this program ends, to begin anew with what is there")
 
 // NeedLeaderElection tells that only the leading program has a fence.
 func (p *LeaseHolder) NeedLeaderElection() bool { return true }
 
-// Start renews the lease until the context ends, and then gives it back.
+// Start renews the lease until the context ends, and then gives it back. It ends with ErrRestored if the API server was put back.
 func (p *LeaseHolder) Start(ctx context.Context) error {
 	if !p.Synced(ctx) {
 		return nil
@@ -55,7 +62,11 @@ func (p *LeaseHolder) Start(ctx context.Context) error {
 	log := ctrl.LoggerFrom(ctx).WithName("fence")
 	for {
 		wait := renewEvery
-		if err := p.renew(ctx); err != nil && ctx.Err() == nil {
+		err := p.renew(ctx)
+		if errors.Is(err, ErrRestored) {
+			return err
+		}
+		if err != nil && ctx.Err() == nil {
 			log.Error(err, "The fence's lease was not renewed; hubs will take this cluster for unfenced")
 			wait = retryEvery
 		}
@@ -130,8 +141,17 @@ func (p *LeaseHolder) updateLease(ctx context.Context, next *coordinationv1.Leas
 	} else if _, err := kube.Patch(ctx, p.Client, before, next); err != nil {
 		return fmt.Errorf("renew the fence's lease: %w", err)
 	}
-	p.held = next
+	p.held, p.written = next, next
 	return nil
+}
+
+// wasRestored reports whether a lease is older than this program has written it.
+func (p *LeaseHolder) wasRestored(lease *coordinationv1.Lease) bool {
+	if p.written == nil || lease.UID != p.written.UID {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(lease.ResourceVersion, p.written.ResourceVersion)
+	return err == nil && order < 0
 }
 
 // readLease reads the lease; one that does not exist has no resource version.
@@ -143,6 +163,9 @@ func (p *LeaseHolder) readLease(ctx context.Context) (*coordinationv1.Lease, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the fence's lease: %w", err)
+	}
+	if p.wasRestored(lease) {
+		return nil, ErrRestored
 	}
 	return lease, nil
 }

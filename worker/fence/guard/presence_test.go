@@ -91,6 +91,37 @@ func TestTheFenceRenewsItsLeaseEveryTenSecondsAndGivesItBack(t *testing.T) {
 	}
 }
 
+func TestAProgramEndsWhenItsAPIServerWasPutBack(t *testing.T) {
+	p := newPresence(t, "me", nil)
+	var backup *coordinationv1.Lease
+	for range 2 {
+		if err := p.renew(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if backup == nil {
+			backup = p.held.DeepCopy()
+		}
+		p.clock.Step(10 * time.Second)
+	}
+	inner, ok := p.Live.(client.WithWatch)
+	if !ok {
+		t.Fatal("the client cannot watch")
+	}
+	p.Live = interceptor.NewClient(inner, interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+			backup.DeepCopyInto(obj.(*coordinationv1.Lease))
+			return nil
+		},
+	})
+	p.failing = errors.New("conflict")
+	if err := p.renew(t.Context()); err == nil || errors.Is(err, ErrRestored) {
+		t.Fatalf("a write that fails says nothing: %v", err)
+	}
+	if err := p.Start(t.Context()); !errors.Is(err, ErrRestored) {
+		t.Errorf("it goes on: %v", err)
+	}
+}
+
 func TestTheLeaseOfAProgramThatIsGoneIsTakenOver(t *testing.T) {
 	before := newPresence(t, "before", nil)
 	if err := before.renew(t.Context()); err != nil {
