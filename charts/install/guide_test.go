@@ -24,7 +24,7 @@ const blockTime = 3 * time.Minute
 // anything. Where there is a Deployment its program runs, as a process.
 func TestTheGuidesCommandsInstallRegisterUpgradeAndUninstall(t *testing.T) {
 	hub, worker := bare(t)
-	shell := desk(t, hub, worker)
+	shell := commandShell(t, hub, worker)
 	kubelets := []*kubelet{{c: hub, role: "hub"}, {c: worker, role: "worker"}}
 	for _, block := range blocks(t, "../README.md") {
 		follow(t, shell, block)
@@ -105,8 +105,8 @@ func bare(t *testing.T) (hub, worker *clusters.Cluster) {
 	return started[0], started[1]
 }
 
-// desk is that of an administrator of both clusters, as the contexts "hub" and "w1", at the top of the source tree.
-func desk(t *testing.T, hub, worker *clusters.Cluster) guide.Shell {
+// commandShell runs commands as an administrator of both clusters, as the contexts "hub" and "w1", at the top of the source tree.
+func commandShell(t *testing.T, hub, worker *clusters.Cluster) guide.Shell {
 	t.Helper()
 	tree, err := filepath.Abs("../..")
 	if err != nil {
@@ -116,11 +116,11 @@ func desk(t *testing.T, hub, worker *clusters.Cluster) guide.Shell {
 	if _, err := os.Stat(switchctl); err != nil {
 		t.Fatalf("run make build: %v", err)
 	}
-	shell, err := guide.Desk{
+	shell, err := guide.CommandEnv{
 		Contexts: map[string]*clusters.Cluster{"hub": hub, "w1": worker},
 		Tree:     tree, Shows: []string{"charts", "config"},
 		Programs: map[string]string{"helm": helm(t), "kubectl": hub.Kubectl(), "switchctl": switchctl},
-	}.Lay(t.TempDir())
+	}.Setup(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

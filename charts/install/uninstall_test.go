@@ -31,9 +31,9 @@ func TestTheGuideDeletesTheCRDsEveryTime(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	shell, err := guide.Desk{
+	shell, err := guide.CommandEnv{
 		Contexts: map[string]*clusters.Cluster{"hub": c}, Tree: "../..", Programs: map[string]string{"kubectl": c.Kubectl()},
-	}.Lay(t.TempDir())
+	}.Setup(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,17 +29,17 @@ func (d CommandEnv) Setup(dir string) (Shell, error) {
 	bin, work := filepath.Join(dir, "bin"), filepath.Join(dir, "work")
 	for _, made := range []string{bin, work} {
 		if err := os.MkdirAll(made, 0o700); err != nil {
-			return Shell{}, fmt.Errorf("lay the desk: %w", err)
+			return Shell{}, fmt.Errorf("set up the commands: %w", err)
 		}
 	}
 	for name, path := range d.Programs {
 		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
-			return Shell{}, fmt.Errorf("lay the desk: %w", err)
+			return Shell{}, fmt.Errorf("set up the commands: %w", err)
 		}
 	}
 	for _, name := range d.Shows {
 		if err := os.Symlink(filepath.Join(d.Tree, name), filepath.Join(work, name)); err != nil {
-			return Shell{}, fmt.Errorf("lay the desk: %w", err)
+			return Shell{}, fmt.Errorf("set up the commands: %w", err)
 		}
 	}
 	kubeconfig := filepath.Join(dir, "kubeconfig")
