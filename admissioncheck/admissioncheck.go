@@ -6,26 +6,23 @@ package admissioncheck
 
 import (
 	"context"
-	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"switchyard.dev/admissioncheck/resourcequota"
-	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker"
 	"switchyard.dev/worker/manager"
 )
 
-// Parts composes a worker: the engine, and the checks that every cluster serves. An error says what is wrong with the
-// settings.
-func Parts(s manager.Settings) ([]manager.Part, error) { return PartsWith(s) }
-
-// PartsWith is Parts for a program that does more than a worker: see [worker.PartsWith].
-func PartsWith(s manager.Settings, prepare ...func(wl *kueue.Workload, now time.Time)) ([]manager.Part, error) {
-	parts, err := worker.PartsWith(s, prepare...)
+// Compose returns the composition of a worker: the engine, and the checks that every cluster serves. An error says what is wrong
+// with the settings.
+func Compose(s manager.Settings) (*worker.Composition, error) {
+	c, err := worker.Compose(s)
 	if err != nil {
 		return nil, err
 	}
-	check := func(ctx context.Context, mgr ctrl.Manager) error { return resourcequota.Setup(ctx, mgr, s.Gates) }
-	return append(parts, manager.Part{Name: "resourcequota", Add: check}), nil
+	c.Parts = append(c.Parts, manager.Part{Name: "resourcequota", Add: func(ctx context.Context, mgr ctrl.Manager) error {
+		return resourcequota.Setup(ctx, mgr, s.Gates)
+	}})
+	return c, nil
 }

@@ -17,13 +17,14 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"switchyard.dev/apis/config"
+	"switchyard.dev/worker"
 	"switchyard.dev/worker/manager"
 )
 
 // newOfflineManager is a manager that never talks to a server.
 func newOfflineManager(t *testing.T) ctrl.Manager {
 	t.Helper()
-	scheme, err := Scheme()
+	scheme, err := worker.Scheme()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,11 @@ func TestEveryPartOfAHubFitsIntoOneManager(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := Parts(manager.Settings{Configuration: cfg})
+	composition, err := Compose(manager.Settings{Configuration: cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, _, err := composition.Build()
 	if err != nil {
 		t.Fatal(err)
 	}

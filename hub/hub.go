@@ -4,9 +4,7 @@ package hub
 
 import (
 	"context"
-	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"switchyard.dev/admissioncheck"
@@ -16,26 +14,20 @@ import (
 	"switchyard.dev/worker/manager"
 )
 
-// Scheme is that of the engine: remote objects are of the same kinds as local ones.
-func Scheme() (*runtime.Scheme, error) { return worker.Scheme() }
-
-// Parts composes a hub. An error says what is wrong with the settings.
-func Parts(s manager.Settings) ([]manager.Part, error) {
-	if !s.Gates.Enabled(features.MultiKueue) {
-		return admissioncheck.Parts(s)
+// Compose returns the composition of a hub; that of a worker where the gate MultiKueue is off. An error says what is wrong with
+// the settings.
+func Compose(s manager.Settings) (*worker.Composition, error) {
+	c, err := admissioncheck.Compose(s)
+	if err != nil || !s.Gates.Enabled(features.MultiKueue) {
+		return c, err
 	}
 	check := &multikueue.Check{}
-	parts, err := admissioncheck.PartsWith(s, check.Prepare)
-	if err != nil {
-		return nil, err
-	}
-	kinds, err := worker.Kinds(s)
-	if err != nil {
-		return nil, err
-	}
+	c.PrepareAdmission = append(c.PrepareAdmission, check.Prepare)
+	c.DispatchesJobs = true
 	// No dispatcher asks a hub what room it has, and the answer would cost a write whenever a job comes or goes.
-	parts = slices.DeleteFunc(parts, func(p manager.Part) bool { return p.Name == worker.CapacityPart })
-	return append(parts, manager.Part{Name: "multikueue", Add: func(_ context.Context, mgr ctrl.Manager) error {
-		return check.Setup(mgr, s.Configuration, kinds...)
-	}}), nil
+	c.ReportsCapacity = false
+	c.Parts = append(c.Parts, manager.Part{Name: "multikueue", Add: func(_ context.Context, mgr ctrl.Manager) error {
+		return check.Setup(mgr, s.Configuration, c.Kinds...)
+	}})
+	return c, nil
 }

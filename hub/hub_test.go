@@ -9,10 +9,13 @@ import (
 	"switchyard.dev/admissioncheck"
 	"switchyard.dev/apis/config"
 	"switchyard.dev/apis/config/features"
+	"switchyard.dev/worker"
 	"switchyard.dev/worker/manager"
 )
 
-func partNames(t *testing.T, compose func(manager.Settings) ([]manager.Part, error), gates map[string]bool) []string {
+func composed(
+	t *testing.T, compose func(manager.Settings) (*worker.Composition, error), gates map[string]bool,
+) *worker.Composition {
 	t.Helper()
 	cfg, err := config.Load(nil)
 	if err != nil {
@@ -22,7 +25,16 @@ func partNames(t *testing.T, compose func(manager.Settings) ([]manager.Part, err
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := compose(manager.Settings{Configuration: cfg, Gates: set})
+	c, err := compose(manager.Settings{Configuration: cfg, Gates: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func partNames(t *testing.T, c *worker.Composition) []string {
+	t.Helper()
+	parts, _, err := c.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,13 +46,26 @@ func partNames(t *testing.T, compose func(manager.Settings) ([]manager.Part, err
 }
 
 func TestAHubIsAWorkerWithOneMoreGate(t *testing.T) {
-	engine := partNames(t, admissioncheck.Parts, nil)
+	engine := partNames(t, composed(t, admissioncheck.Compose, nil))
 	want := slices.DeleteFunc(slices.Clone(engine), func(name string) bool { return name == "capacity" }) // nobody asks a hub
-	if diff := cmp.Diff(append(want, "multikueue"), partNames(t, Parts, nil)); diff != "" {
+	if diff := cmp.Diff(append(want, "multikueue"), partNames(t, composed(t, Compose, nil))); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(engine, partNames(t, Parts, map[string]bool{"MultiKueue": false})); diff != "" {
+	if diff := cmp.Diff(engine, partNames(t, composed(t, Compose, map[string]bool{"MultiKueue": false}))); diff != "" {
 		t.Errorf("without the feature: -want +got:\n%s", diff)
+	}
+}
+
+// A hub whose dispatcher is off would wait for ever for a word that nobody gives.
+func TestOnlyAHubWithItsDispatcherOnWaitsForIt(t *testing.T) {
+	if !composed(t, Compose, nil).DispatchesJobs {
+		t.Error("a hub does not wait for its dispatcher")
+	}
+	if composed(t, Compose, map[string]bool{"MultiKueue": false}).DispatchesJobs {
+		t.Error("a hub waits for a dispatcher that is off")
+	}
+	if composed(t, admissioncheck.Compose, nil).DispatchesJobs {
+		t.Error("a worker waits for a dispatcher")
 	}
 }
 
@@ -50,7 +75,7 @@ func TestAKindThatIsNotCompiledInIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg.Integrations.Frameworks = []string{"batch/job", "pod"}
-	if _, err := Parts(manager.Settings{Configuration: cfg}); err == nil {
+	if _, err := Compose(manager.Settings{Configuration: cfg}); err == nil {
 		t.Error("composed with a kind that nobody has")
 	}
 }

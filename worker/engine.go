@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
@@ -32,29 +33,24 @@ import (
 
 // engine is what the parts of the admission engine share.
 type engine struct {
-	settings manager.Settings
-	kinds    []job.Integration
-	view     *view.View
-	metrics  *metrics.Metrics
+	*Composition
+	view    *view.View
+	metrics *metrics.Metrics
+	// gatherer reads all metrics of the program, with the custom labels.
+	gatherer prometheus.Gatherer
 	clock    clock.WithTicker
 	// epochs are what both the webhooks of Workloads and those of jobs go by.
 	epochs *epoch.Cache
 	// followedObjects are the kinds of job that the fence looks at.
 	followedObjects *guard.FollowedKinds
-	preparations    []func(wl *kueue.Workload, now time.Time)
-	// dispatches is set if the program hands jobs to other clusters.
-	dispatches bool
 }
 
-// CapacityPart is the name of the part that publishes what room there is, for dispatchers elsewhere.
-const CapacityPart = "capacity"
-
-func newEngine(s manager.Settings, kinds []job.Integration) (*engine, error) {
+func newEngine(c *Composition) (*engine, error) {
 	e := &engine{
-		settings: s, kinds: kinds, clock: clock.RealClock{}, view: view.New(viewOptions(s)),
+		Composition: c, clock: clock.RealClock{}, view: view.New(viewOptions(c.Settings)),
 		epochs: epoch.NewCache(epoch.DefaultCacheSize), followedObjects: &guard.FollowedKinds{},
 	}
-	options, err := metrics.OptionsFor(s.Configuration, e.view)
+	options, err := metrics.OptionsFor(c.Settings.Configuration, e.view)
 	if err != nil {
 		return nil, err
 	}
@@ -64,20 +60,21 @@ func newEngine(s manager.Settings, kinds []job.Integration) (*engine, error) {
 	if err := metrics.RegisterQueueGauges(crmetrics.Registry, e.view, options); err != nil {
 		return nil, fmt.Errorf("register the gauges of queues: %w", err)
 	}
-	crmetrics.Registry = metrics.WithCustomLabels(crmetrics.Registry, e.view, e.metrics, options)
+	e.gatherer = metrics.WithCustomLabels(crmetrics.Registry, e.view, e.metrics, options)
 	return e, nil
 }
 
-func (e *engine) parts() []manager.Part {
-	return []manager.Part{
+func (e *engine) ownParts() []manager.Part {
+	parts := []manager.Part{
 		{Name: "scheduler", Add: e.addScheduler},
 		{Name: "queues", Add: e.addQueues},
 		{Name: "workload", Add: e.addWorkloads},
 		{Name: "admissioncheck", Add: e.addAdmissionChecks},
-		{Name: CapacityPart, Add: e.addCapacity},
-		{Name: "fence", Add: e.addFence},
-		{Name: "webhooks", Add: e.addWebhooks},
 	}
+	if e.ReportsCapacity {
+		parts = append(parts, manager.Part{Name: "capacity", Add: e.addCapacity})
+	}
+	return append(parts, manager.Part{Name: "fence", Add: e.addFence}, manager.Part{Name: "webhooks", Add: e.addWebhooks})
 }
 
 // addScheduler keeps the view fed and runs the scheduling loop on it.
@@ -86,15 +83,16 @@ func (e *engine) addScheduler(ctx context.Context, mgr ctrl.Manager) error {
 		return err
 	}
 	var recorder events.EventRecorder = mgr.GetEventRecorder(kueue.AdmissionManager)
-	coarse := !e.settings.Gates.Enabled(features.UnadmittedWorkloadsObservability)
+	preparations := e.preparations()
+	coarse := !e.Settings.Gates.Enabled(features.UnadmittedWorkloadsObservability)
 	if coarse {
 		recorder = legacy.Recorder(recorder)
 	}
 	return mgr.Add(scheduler.NewScheduler(scheduler.Config{
 		View: e.view, Client: mgr.GetClient(), Recorder: recorder,
-		Metrics: e.metrics, Cycle: cycleOptions(e.settings), Clock: e.clock, CoarseReasons: coarse,
+		Metrics: e.metrics, Cycle: cycleOptions(e.Settings), Clock: e.clock, CoarseReasons: coarse,
 		PrepareAdmission: func(wl *kueue.Workload, now time.Time) {
-			for _, complete := range e.preparations {
+			for _, complete := range preparations {
 				complete(wl, now)
 			}
 		},
@@ -105,7 +103,7 @@ func (e *engine) addScheduler(ctx context.Context, mgr ctrl.Manager) error {
 func (e *engine) addQueues(_ context.Context, mgr ctrl.Manager) error {
 	parts := queue.Config{
 		Client: mgr.GetClient(), View: e.view, Metrics: e.metrics, Clock: e.clock, RateLimiter: queue.NewRateLimiter(),
-		FairSharing: e.settings.FairSharing != nil,
+		FairSharing: e.Settings.FairSharing != nil,
 	}
 	if err := queue.SetupClusterQueues(mgr, parts); err != nil {
 		return err
@@ -123,7 +121,7 @@ func (e *engine) addWorkloads(ctx context.Context, mgr ctrl.Manager) error {
 	r := &workload.Reconciler{
 		Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager),
 		Clock: e.clock, Handles: e.handlesWorkload,
-		Policy: workload.PolicyFor(e.settings.Configuration, e.settings.Gates),
+		Policy: workload.PolicyFor(e.Settings.Configuration, e.Settings.Gates),
 	}
 	return r.SetupWithManager(ctx, mgr)
 }
@@ -131,12 +129,12 @@ func (e *engine) addWorkloads(ctx context.Context, mgr ctrl.Manager) error {
 // handlesWorkload tells whether an enabled integration looks after the owner.
 func (e *engine) handlesWorkload(owner *metav1.OwnerReference) bool {
 	group := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
-	return slices.ContainsFunc(e.kinds, func(k job.Integration) bool { return k.GVK().GroupKind() == group })
+	return slices.ContainsFunc(e.Kinds, func(k job.Integration) bool { return k.GVK().GroupKind() == group })
 }
 
 // addCapacity tells whoever hands out work to several clusters what this one has room for.
 func (e *engine) addCapacity(_ context.Context, mgr ctrl.Manager) error {
-	return capacity.New(mgr.GetClient(), e.view, e.clock, capacityOptions(e.settings, e.kinds)).Setup(mgr)
+	return capacity.New(mgr.GetClient(), e.view, e.clock, capacityOptions(e.Settings, e.Kinds)).Setup(mgr)
 }
 
 func (e *engine) addAdmissionChecks(ctx context.Context, mgr ctrl.Manager) error {
@@ -148,18 +146,18 @@ func (e *engine) addWebhooks(ctx context.Context, mgr ctrl.Manager) error {
 	if err := e.epochs.Watch(ctx, mgr.GetCache()); err != nil {
 		return err
 	}
-	return webhook.Setup(mgr, e.settings.Gates, e.epochs)
+	return webhook.Setup(mgr, e.Settings.Gates, e.epochs)
 }
 
 // addFence stops the jobs of hubs that have not renewed their run lease.
 func (e *engine) addFence(ctx context.Context, mgr ctrl.Manager) error {
-	options, err := jobOptions(e.settings, e.kinds)
+	options, err := jobOptions(e.Settings, e.Kinds)
 	if err != nil {
 		return err
 	}
 	return guard.Setup(ctx, mgr, guard.Options{
-		Namespace: *e.settings.Namespace, Clock: e.clock, Registry: crmetrics.Registry,
-		Takeover: leaderTakeoverTime(e.settings.LeaderElection), Rate: float64(*e.settings.ClientConnection.QPS),
+		Namespace: *e.Settings.Namespace, Clock: e.clock, Registry: crmetrics.Registry,
+		Takeover: leaderTakeoverTime(e.Settings.LeaderElection), Rate: float64(*e.Settings.ClientConnection.QPS),
 		Workloads: options.Workers(kueue.Kind("Workload")), Jobs: minConcurrency(options), Kinds: e.followedObjects,
 	})
 }

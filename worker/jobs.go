@@ -40,13 +40,13 @@ func Kinds(s manager.Settings) ([]job.Integration, error) {
 // integrations has a part for every compiled-in kind, and one for jobs of all others. The webhooks of a kind that is not enabled
 // are there and do nothing, so that one static webhook configuration fits all settings.
 func (e *engine) integrations() ([]manager.Part, error) {
-	s, kinds := e.settings, e.kinds
+	s, kinds := e.Settings, e.Kinds
 	options, err := jobOptions(s, kinds)
 	if err != nil {
 		return nil, err
 	}
 	options.Created, options.Stale = e.metrics.ObserveCreation, e.epochs.ValidateCreate
-	options.Dispatches, options.Follow = e.dispatches, e.followedObjects.Follow
+	options.Dispatches, options.Follow = e.DispatchesJobs, e.followedObjects.Follow
 	var parts []manager.Part
 	for _, kind := range all.Kinds() {
 		enabled := slices.ContainsFunc(kinds, func(k job.Integration) bool { return k.Name() == kind.Name() })

@@ -226,7 +226,8 @@ func TestAnAdmissionSaysThatPodsAreWaitedForOnlyWhereTheyAre(t *testing.T) {
 	} {
 		wl, called := &kueue.Workload{}, false
 		asked := func(*kueue.Workload, time.Time) { called = true }
-		for _, complete := range preparationsOf(c.s, []func(*kueue.Workload, time.Time){asked}) {
+		composition := &Composition{Settings: c.s, PrepareAdmission: []func(*kueue.Workload, time.Time){asked}}
+		for _, complete := range composition.preparations() {
 			complete(wl, time.Now())
 		}
 		said := len(wl.Status.Conditions) == 1 && wl.Status.Conditions[0].Reason == string(kueue.ReasonWaitForStart)
@@ -239,20 +240,5 @@ func TestAnAdmissionSaysThatPodsAreWaitedForOnlyWhereTheyAre(t *testing.T) {
 func TestTheGatesOfJobsAreTheContractsWithoutAWord(t *testing.T) {
 	if got := jobGates(given(t, "").Gates); got != job.DefaultGates() {
 		t.Errorf("got %+v", got)
-	}
-}
-
-// A hub whose dispatcher is off would wait for ever for a word that nobody gives.
-func TestOnlyAHubWithItsDispatcherOnWaitsForIt(t *testing.T) {
-	prepare := []func(*kueue.Workload, time.Time){func(*kueue.Workload, time.Time) {}}
-	on, off := given(t, ""), given(t, "", features.MultiKueue)
-	if !dispatchesOf(on, prepare) {
-		t.Error("a hub does not wait for its dispatcher")
-	}
-	if dispatchesOf(off, prepare) {
-		t.Error("a hub waits for a dispatcher that is off")
-	}
-	if dispatchesOf(on, nil) {
-		t.Error("a worker waits for a dispatcher")
 	}
 }

@@ -1,24 +1,22 @@
 // Package worker is the composition root of the engine that admits work against quota in one cluster. It chooses the parts
 // that the settings ask for and puts them together; it decides nothing about workloads.
 //
-// A hub is this engine with one more admission check, so nothing here or below knows of hubs.
+// A hub is this engine with one more admission check. So nothing here or below knows of hubs: a [Composition] says what a
+// program does otherwise than a worker.
 package worker
 
 import (
 	"fmt"
-	"slices"
-	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
-	"switchyard.dev/apis/config/features"
 	kueuev1beta1 "switchyard.dev/apis/kueue/v1beta1"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job/all"
 	"switchyard.dev/worker/manager"
-	"switchyard.dev/worker/workload"
 )
 
 // Scheme knows the public API, both its versions, our own, and every compiled-in kind of job.
@@ -36,39 +34,16 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// Parts composes the engine. An error says what is wrong with the settings.
-func Parts(s manager.Settings) ([]manager.Part, error) { return PartsWith(s) }
-
-// PartsWith is Parts for a program that does more than a worker: each of prepare completes an admission before it is written
-// (see act.Config). Whoever asks for that dispatches jobs to other clusters, and says when one that is evicted has stopped there.
-func PartsWith(s manager.Settings, prepare ...func(wl *kueue.Workload, now time.Time)) ([]manager.Part, error) {
-	kinds, err := Kinds(s)
-	if err != nil {
-		return nil, err
+// Program is the executable of this name. It serves the kinds of kueue.x-k8s.io.
+func Program(name string, compose func(manager.Settings) (*Composition, error)) manager.Program {
+	return manager.Program{
+		Name: name, Scheme: Scheme, API: kueue.GroupVersion,
+		Compose: func(s manager.Settings) ([]manager.Part, prometheus.Gatherer, error) {
+			c, err := compose(s)
+			if err != nil {
+				return nil, nil, err
+			}
+			return c.Build()
+		},
 	}
-	engine, err := newEngine(s, kinds)
-	if err != nil {
-		return nil, err
-	}
-	engine.preparations, engine.dispatches = preparationsOf(s, prepare), dispatchesOf(s, prepare)
-	integrations, err := engine.integrations()
-	if err != nil {
-		return nil, err
-	}
-	return append(engine.parts(), integrations...), nil
-}
-
-// preparationsOf are what completes an admission: what the program asks for and, where pods are waited for, that they have not
-// been ready.
-func preparationsOf(s manager.Settings, asked []func(*kueue.Workload, time.Time)) []func(*kueue.Workload, time.Time) {
-	if !waitsForPodsReady(s) {
-		return asked
-	}
-	return append(slices.Clone(asked), workload.SetPodsNotReady)
-}
-
-// dispatchesOf reports whether the program hands jobs to other clusters. Where the gate is off nobody is there to say that one has
-// stopped over there, and nobody may wait for it.
-func dispatchesOf(s manager.Settings, prepare []func(wl *kueue.Workload, now time.Time)) bool {
-	return len(prepare) > 0 && s.Gates.Enabled(features.MultiKueue)
 }

@@ -5,11 +5,10 @@ package main
 import (
 	"os"
 
-	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/hub"
-	"switchyard.dev/worker/manager"
+	"switchyard.dev/worker"
 )
 
 func main() {
-	os.Exit(manager.Program{Name: "hub", Scheme: hub.Scheme, API: kueue.GroupVersion, Parts: hub.Parts}.Main())
+	os.Exit(worker.Program("hub", hub.Compose).Main())
 }

@@ -6,11 +6,9 @@ import (
 	"os"
 
 	"switchyard.dev/admissioncheck"
-	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker"
-	"switchyard.dev/worker/manager"
 )
 
 func main() {
-	os.Exit(manager.Program{Name: "worker", Scheme: worker.Scheme, API: kueue.GroupVersion, Parts: admissioncheck.Parts}.Main())
+	os.Exit(worker.Program("worker", admissioncheck.Compose).Main())
 }

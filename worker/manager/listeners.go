@@ -40,11 +40,11 @@ var closedConnections = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Help: "Connections closed because their remote address, or all together, had too many open, by listener and reason",
 }, []string{"listener", "reason"})
 
-func init() { metrics.Registry.MustRegister(closedConnections) }
+func init() { metrics.Registry.MustRegister(closedConnections, newBuildInfo()) }
 
 // addServers serves metrics, probes and profiles; webhooks have the manager's own place for them.
-func addServers(ctx context.Context, mgr manager.Manager, s Settings, certs *certificates) error {
-	if err := addMetrics(ctx, mgr, s); err != nil {
+func addServers(ctx context.Context, mgr manager.Manager, s Settings, certs *certificates, gatherer prometheus.Gatherer) error {
+	if err := addMetrics(ctx, mgr, s, gatherer); err != nil {
 		return fmt.Errorf("serve metrics: %w", err)
 	}
 	if err := addProbes(ctx, mgr, s, certs); err != nil {

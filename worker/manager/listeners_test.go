@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/client-go/rest"
 	certutil "k8s.io/client-go/util/cert"
@@ -159,7 +160,7 @@ func managerWith(t *testing.T, s Settings, certs *certificates) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := addServers(t.Context(), mgr, s, certs); err != nil {
+	if err := addServers(t.Context(), mgr, s, certs, prometheus.NewRegistry()); err != nil {
 		t.Fatal(err)
 	}
 	run(t, mgr.Start)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,10 +32,11 @@ import (
 // stopGrace is how long parts may take to end after the program was told to stop.
 const stopGrace = 20 * time.Second
 
-// newManager makes the manager with its servers, certificates and probes, but no parts.
-func newManager(ctx context.Context, connection *rest.Config, s Settings, scheme *runtime.Scheme) (ctrl.Manager, error) {
-	certs := newCertificates(s)
-	exposeRole()
+// newManager makes the manager with its servers, certificates and probes, but no parts. It serves what the gatherer reads.
+func newManager(
+	ctx context.Context, connection *rest.Config, s Settings, scheme *runtime.Scheme, gatherer prometheus.Gatherer,
+) (ctrl.Manager, error) {
+	certs, self := newCertificates(s), &replica{}
 	options := managerOptions(s, scheme, certs)
 	var err error
 	if options.Cache.NewInformer, err = stream.Informers(connection, scheme); err != nil {
@@ -47,10 +49,10 @@ func newManager(ctx context.Context, connection *rest.Config, s Settings, scheme
 	if err := certs.addTo(mgr); err != nil {
 		return nil, fmt.Errorf("manage certificates: %w", err)
 	}
-	if err := addServers(ctx, mgr, s, certs); err != nil {
+	if err := addServers(ctx, mgr, s, certs, roleGatherer{gatherer, self}); err != nil {
 		return nil, err
 	}
-	go followElection(ctx, mgr.Elected(), *s.LeaderElection.LeaderElect)
+	go self.followElection(ctx, mgr.Elected(), *s.LeaderElection.LeaderElect)
 	return mgr, nil
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
 // role is what this replica is, the value of the label replica_role (contract: kueue-api.md 5).
@@ -26,48 +25,42 @@ const (
 	buildInfo = "kueue_build_info"
 )
 
-// processRole is the role of this process.
-var processRole atomic.Value
+// replica knows the role of one replica of a program. Its zero value is a follower.
+type replica struct{ role atomic.Value }
 
-func currentRole() role {
-	r, ok := processRole.Load().(role)
+func (r *replica) currentRole() role {
+	current, ok := r.role.Load().(role)
 	if !ok {
 		return follower
 	}
-	return r
+	return current
 }
 
 // followElection keeps the role up to date: standalone without election, else follower until elected. A leader that loses
 // its lease ends.
-func followElection(ctx context.Context, elected <-chan struct{}, elects bool) {
+func (r *replica) followElection(ctx context.Context, elected <-chan struct{}, elects bool) {
 	if !elects {
-		processRole.Store(standalone)
+		r.role.Store(standalone)
 		return
 	}
-	processRole.Store(follower)
 	select {
 	case <-elected:
-		processRole.Store(leader)
+		r.role.Store(leader)
 	case <-ctx.Done():
 	}
 }
 
-// exposeRole puts the label replica_role on every metric of the public contract as it is read, except on the build info.
+// roleGatherer puts the label replica_role on every metric of the public contract as it is read, except on the build info.
 // Those who count need not know the role, and it is right also for what was counted before it changed.
-func exposeRole() {
-	if _, done := metrics.Registry.(roleRegistry); done {
-		return
-	}
-	metrics.Registry.MustRegister(newBuildInfo())
-	metrics.Registry = roleRegistry{metrics.Registry}
+type roleGatherer struct {
+	prometheus.Gatherer
+	replica *replica
 }
 
-type roleRegistry struct{ metrics.RegistererGatherer }
-
 // Gather implements prometheus.Gatherer.
-func (r roleRegistry) Gather() ([]*dto.MetricFamily, error) {
-	families, err := r.RegistererGatherer.Gather()
-	value := string(currentRole())
+func (g roleGatherer) Gather() ([]*dto.MetricFamily, error) {
+	families, err := g.Gatherer.Gather()
+	value := string(g.replica.currentRole())
 	for _, family := range families {
 		if !hasRoleLabel(family.GetName()) {
 			continue

@@ -10,12 +10,12 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	certutil "k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 )
 
@@ -24,9 +24,9 @@ const metricsPath = "/metrics"
 
 // addMetrics serves metrics with TLS to whom the API server allows to read them; in plain text and to everybody when the address is a
 // loopback address, which only this machine can reach.
-func addMetrics(ctx context.Context, mgr manager.Manager, s Settings) error {
+func addMetrics(ctx context.Context, mgr manager.Manager, s Settings, gatherer prometheus.Gatherer) error {
 	e := endpoint{name: "metrics", address: s.Metrics.BindAddress, limits: metricsLimits}
-	handler := promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
+	handler := promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
 	if e.address != disabled && !isLoopback(e.address) {
 		allow, err := filters.WithAuthenticationAndAuthorization(mgr.GetConfig(), mgr.GetHTTPClient())
 		if err != nil {

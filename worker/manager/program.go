@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -42,8 +43,8 @@ type Program struct {
 	Scheme func() (*runtime.Scheme, error)
 	// API is the group and version whose kinds the API server must serve before the parts are added.
 	API schema.GroupVersion
-	// Parts composes the program; an error says what is wrong with the settings.
-	Parts func(Settings) ([]Part, error)
+	// Compose makes the parts of the program, and what reads the metrics that it serves. An error says what is wrong with the settings.
+	Compose func(Settings) ([]Part, prometheus.Gatherer, error)
 }
 
 // Exit codes.
@@ -79,12 +80,12 @@ func (p Program) Run(ctx context.Context, args []string, stderr io.Writer) int {
 		log.Error(err, "Wrong configuration", "file", options.configFile)
 		return exitBadInput
 	}
-	parts, err := p.Parts(settings)
+	parts, gatherer, err := p.Compose(settings)
 	if err != nil {
 		log.Error(err, "The configuration asks for what this program does not have", "file", options.configFile)
 		return exitBadInput
 	}
-	if err := p.serve(ctx, settings, parts, log); err != nil {
+	if err := p.serve(ctx, settings, parts, gatherer, log); err != nil {
 		log.Error(err, "The program failed")
 		return exitFailed
 	}
@@ -108,7 +109,7 @@ func (o options) settings() (Settings, error) {
 	return Settings{Configuration: cfg, Gates: gates}, nil
 }
 
-func (p Program) serve(ctx context.Context, settings Settings, parts []Part, log logr.Logger) error {
+func (p Program) serve(ctx context.Context, settings Settings, parts []Part, gatherer prometheus.Gatherer, log logr.Logger) error {
 	scheme, err := p.Scheme()
 	if err != nil {
 		return fmt.Errorf("register types: %w", err)
@@ -121,7 +122,7 @@ func (p Program) serve(ctx context.Context, settings Settings, parts []Part, log
 	if err := p.waitForKinds(ctx, connection, scheme, log); err != nil || ctx.Err() != nil {
 		return err
 	}
-	mgr, err := newManager(ctx, connection, settings, scheme)
+	mgr, err := newManager(ctx, connection, settings, scheme, gatherer)
 	if err != nil {
 		return err
 	}

@@ -18,9 +18,9 @@ import (
 )
 
 // broken would fail the test if anything past its settings ran.
-func broken(t *testing.T, parts func(Settings) ([]Part, error)) Program {
+func broken(t *testing.T, compose func(Settings) ([]Part, prometheus.Gatherer, error)) Program {
 	t.Helper()
-	return Program{Name: "test", Parts: parts, Scheme: func() (*runtime.Scheme, error) {
+	return Program{Name: "test", Compose: compose, Scheme: func() (*runtime.Scheme, error) {
 		t.Error("went on with bad settings")
 		return nil, errors.New("not reached")
 	}}
@@ -80,7 +80,7 @@ func TestAskingForHelpIsNoFailure(t *testing.T) {
 
 func TestSettingsThatNoPartCanServeEndTheProgram(t *testing.T) {
 	var stderr bytes.Buffer
-	p := broken(t, func(Settings) ([]Part, error) { return nil, errors.New("no such framework") })
+	p := broken(t, func(Settings) ([]Part, prometheus.Gatherer, error) { return nil, nil, errors.New("no such framework") })
 	if code := p.Run(context.Background(), nil, &stderr); code != exitBadInput || !strings.Contains(stderr.String(), "no such framework") {
 		t.Errorf("exit code %d, says %q", code, stderr.String())
 	}
@@ -122,8 +122,9 @@ func TestTheRoleIsOnMetricsOfTheContractOnly(t *testing.T) {
 		g.WithLabelValues("cq", "active").Set(1)
 		inner.MustRegister(g)
 	}
-	processRole.Store(leader)
-	families, err := roleRegistry{inner}.Gather()
+	self := &replica{}
+	self.role.Store(leader)
+	families, err := roleGatherer{inner, self}.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

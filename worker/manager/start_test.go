@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -139,7 +140,7 @@ func TestAProgramThatIsStartedBeforeItsCRDsWaitsForThem(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- p.serve(ctx, Settings{cfg, gates}, nil, logr.Discard()) }()
+	go func() { ended <- p.serve(ctx, Settings{cfg, gates}, nil, prometheus.NewRegistry(), logr.Discard()) }()
 	for range 100 { // more than one look takes
 		select {
 		case <-asked:

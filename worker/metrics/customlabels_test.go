@@ -26,7 +26,7 @@ func testCustomLabels() []config.CustomLabel {
 }
 
 // newLabelledEnv is a scene with custom labels.
-func newLabelledEnv(t *testing.T, labels ...config.CustomLabel) (*metricsEnv, Registry) {
+func newLabelledEnv(t *testing.T, labels ...config.CustomLabel) (*metricsEnv, prometheus.Gatherer) {
 	t.Helper()
 	s := newMetricsEnvWith(t, func(cfg *config.Configuration) {
 		cfg.FeatureGates = map[string]bool{"CustomMetricLabels": true}
@@ -184,7 +184,7 @@ func TestWithTheGateOffThereAreNoCustomLabels(t *testing.T) {
 		t.Errorf("got %v", opts.CustomLabels)
 	}
 	registry := prometheus.NewRegistry()
-	if got := WithCustomLabels(registry, nil, nil, Options{}); got != Registry(registry) {
+	if got := WithCustomLabels(registry, nil, nil, Options{}); got != prometheus.Gatherer(registry) {
 		t.Error("the registry is wrapped for nothing")
 	}
 }

@@ -14,30 +14,24 @@ import (
 	"switchyard.dev/worker/view"
 )
 
-// Registry is where metrics are registered and read.
-type Registry interface {
-	prometheus.Registerer
-	prometheus.Gatherer
-}
-
-// WithCustomLabels returns the registry with the custom labels that come from queues and cohorts put on as metrics are read
+// WithCustomLabels returns a gatherer with the custom labels that come from queues and cohorts put on as metrics are read
 // (contract: kueue-api.md 5). So they are those of the object as it is now. Labels of Workloads are counted apart, see Options.
 //
 // What was counted of a queue begins anew when a label of it changes (contract: messages.md 6.2); m forgets it then.
-func WithCustomLabels(inner Registry, v *view.View, m *Metrics, opts Options) Registry {
-	r := customRegistry{Registry: inner, view: v, metrics: m, lastSeen: &lastSeenLabels{values: map[string]string{}}, sources: []labelSource{
+func WithCustomLabels(inner prometheus.Gatherer, v *view.View, m *Metrics, opts Options) prometheus.Gatherer {
+	g := customGatherer{Gatherer: inner, view: v, metrics: m, lastSeen: &lastSeenLabels{values: map[string]string{}}, sources: []labelSource{
 		{labels: filterLabels(opts.CustomLabels, config.SourceKindCohort), objectFor: cohortLookup(v)},
 		{labels: filterLabels(opts.CustomLabels, config.SourceKindLocalQueue), objectFor: localQueueLookup(v)},
 		{labels: filterLabels(opts.CustomLabels, config.SourceKindClusterQueue), objectFor: clusterQueueLookup(v)},
 	}}
-	if !slices.ContainsFunc(r.sources, func(s labelSource) bool { return len(s.labels) > 0 }) {
+	if !slices.ContainsFunc(g.sources, func(s labelSource) bool { return len(s.labels) > 0 }) {
 		return inner
 	}
-	return r
+	return g
 }
 
-type customRegistry struct {
-	Registry
+type customGatherer struct {
+	prometheus.Gatherer
 	sources  []labelSource
 	view     *view.View
 	metrics  *Metrics
@@ -57,12 +51,12 @@ type labelSource struct {
 }
 
 // Gather implements prometheus.Gatherer.
-func (r customRegistry) Gather() ([]*dto.MetricFamily, error) {
-	r.deleteChangedSeries()
-	families, err := r.Registry.Gather()
+func (g customGatherer) Gather() ([]*dto.MetricFamily, error) {
+	g.deleteChangedSeries()
+	families, err := g.Gatherer.Gather()
 	for _, family := range families {
 		for _, m := range family.Metric {
-			for _, s := range r.sources {
+			for _, s := range g.sources {
 				if object, about := s.objectFor(family.GetName(), m); about {
 					m.Label = withLabels(m.Label, s.labels.names(), s.labels.values(object))
 					break
@@ -74,24 +68,24 @@ func (r customRegistry) Gather() ([]*dto.MetricFamily, error) {
 }
 
 // deleteChangedSeries drops what was counted of queues that have other labels than when metrics were read last.
-func (r customRegistry) deleteChangedSeries() {
-	r.lastSeen.mu.Lock()
-	defer r.lastSeen.mu.Unlock()
-	was, is := r.lastSeen.values, map[string]string{}
+func (g customGatherer) deleteChangedSeries() {
+	g.lastSeen.mu.Lock()
+	defer g.lastSeen.mu.Unlock()
+	was, is := g.lastSeen.values, map[string]string{}
 	look := func(key string, values []string, drop func()) {
 		is[key] = strings.Join(values, "\x00")
-		if before, known := was[key]; known && before != is[key] && r.metrics != nil {
+		if before, known := was[key]; known && before != is[key] && g.metrics != nil {
 			drop()
 		}
 	}
-	ofLocals, ofClusters := r.sources[1].labels, r.sources[2].labels
-	for _, key := range r.view.LocalQueueNames() {
-		look(key.String(), ofLocals.values(r.view.LocalQueueMetadata(key)), func() { r.metrics.DeleteLocalQueue(key) })
+	ofLocals, ofClusters := g.sources[1].labels, g.sources[2].labels
+	for _, key := range g.view.LocalQueueNames() {
+		look(key.String(), ofLocals.values(g.view.LocalQueueMetadata(key)), func() { g.metrics.DeleteLocalQueue(key) })
 	}
-	for _, name := range r.view.ClusterQueueNames() {
-		look(name, ofClusters.values(r.view.ClusterQueueMetadata(name)), func() { r.metrics.DeleteClusterQueue(name) })
+	for _, name := range g.view.ClusterQueueNames() {
+		look(name, ofClusters.values(g.view.ClusterQueueMetadata(name)), func() { g.metrics.DeleteClusterQueue(name) })
 	}
-	r.lastSeen.values = is
+	g.lastSeen.values = is
 }
 
 const (
