@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	monitoring "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
-	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 	"sigs.k8s.io/yaml"
 )
@@ -136,7 +136,7 @@ func checkQuery(t *testing.T, known map[string][]string, where, query string) {
 			t.Errorf("%s: nobody serves %s", where, selector.Name)
 		}
 		for _, m := range selector.LabelMatchers {
-			if m.Name != labels.MetricName && m.Name != "namespace" && !slices.Contains(has, m.Name) {
+			if m.Name != model.MetricNameLabel && m.Name != "namespace" && !slices.Contains(has, m.Name) {
 				t.Errorf("%s: %s has no label %s", where, selector.Name, m.Name)
 			}
 		}

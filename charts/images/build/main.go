@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -33,14 +34,15 @@ func main() {
 	flag.StringVar(&o.platforms, "platforms", "linux/amd64,linux/arm64", "Comma-separated.")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o); err != nil {
+	err := run(ctx, o, os.Stdout)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, o options) error {
+func run(ctx context.Context, o options, stdout io.Writer) error {
 	platforms, err := images.ParsePlatforms(o.platforms)
 	if err != nil {
 		return err
@@ -65,14 +67,14 @@ func run(ctx context.Context, o options) error {
 			Name: o.registry + "/" + program, Tag: o.tag, Dir: o.source, Package: pkg,
 			Platforms: platforms, Created: created, Revision: git(ctx, o.source, "rev-parse", "HEAD"),
 		}
-		if err := build(ctx, spec, filepath.Join(o.out, program+".tar")); err != nil {
+		if err := build(ctx, spec, filepath.Join(o.out, program+".tar"), stdout); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func build(ctx context.Context, spec images.Spec, file string) error {
+func build(ctx context.Context, spec images.Spec, file string, stdout io.Writer) error {
 	built, err := images.Build(ctx, spec)
 	if err != nil {
 		return err
@@ -85,7 +87,7 @@ func build(ctx context.Context, spec images.Spec, file string) error {
 	if err != nil {
 		return fmt.Errorf("size of %s: %w", file, err)
 	}
-	fmt.Printf("%s:%s@%s  %s  %d MB for %d platforms\n", spec.Name, spec.Tag, digest, file, info.Size()/1e6, len(spec.Platforms))
+	fmt.Fprintf(stdout, "%s:%s@%s  %s  %d MB for %d platforms\n", spec.Name, spec.Tag, digest, file, info.Size()/1e6, len(spec.Platforms))
 	return nil
 }
 
