@@ -114,11 +114,7 @@ func usesLegacyReasons(s Settings) bool {
 
 func newClient(coarse bool) client.NewClientFunc {
 	return func(connection *rest.Config, options client.Options) (client.Client, error) {
-		general, err := client.New(connection, options)
-		if err != nil {
-			return nil, err
-		}
-		c, err := stream.Client(general, connection)
+		c, err := client.New(connection, options)
 		if err != nil || !coarse {
 			return c, err
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -52,7 +53,10 @@ func said(t *testing.T, s Settings) string {
 	if err := kueue.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	c, err := managerOptions(s, scheme, newCertificates(s)).NewClient(&rest.Config{Host: server.URL}, client.Options{Scheme: scheme})
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(kueue.GroupVersion.WithKind("Workload"), meta.RESTScopeNamespace)
+	options := client.Options{Scheme: scheme, Mapper: mapper}
+	c, err := managerOptions(s, scheme, newCertificates(s)).NewClient(&rest.Config{Host: server.URL}, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 // NewInformer makes informers of a cache; it is what cache.Options.NewInformer asks for.
 type NewInformer = func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer
 
-// Informers returns what makes the informers of a cache of all namespaces, without selectors on Workloads. That of Workloads
-// watches as this package does, and lists as it would anyway.
+// Informers returns the constructor of the informers of a cache of all namespaces, without selectors on Workloads. The informer of
+// Workloads watches as this package does, and lists as it would anyway.
 func Informers(connection *rest.Config, scheme *runtime.Scheme) (NewInformer, error) {
 	c, err := restClient(connection, scheme)
 	if err != nil {
@@ -34,7 +34,7 @@ func Informers(connection *rest.Config, scheme *runtime.Scheme) (NewInformer, er
 	}, nil
 }
 
-// restClient speaks of Workloads.
+// restClient returns a client that decodes with negotiated.
 func restClient(connection *rest.Config, scheme *runtime.Scheme) (rest.Interface, error) {
 	own := rest.CopyConfig(connection)
 	own.APIPath, own.GroupVersion = "/apis", &kueue.GroupVersion

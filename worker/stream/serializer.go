@@ -17,24 +17,21 @@ import (
 )
 
 // negotiated is what a REST client that watches Workloads decodes with.
-type negotiated struct {
-	runtime.NegotiatedSerializer
-	specs *specs
-}
+type negotiated struct{ runtime.NegotiatedSerializer }
 
 func newNegotiated(scheme *runtime.Scheme) negotiated {
 	codecs := serializer.WithoutConversionCodecFactory{CodecFactory: serializer.NewCodecFactory(scheme)}
-	return negotiated{NegotiatedSerializer: codecs, specs: newSpecs()}
+	return negotiated{NegotiatedSerializer: codecs}
 }
 
-// SupportedMediaTypes are those of the general client; that of JSON has Workloads and events of a watch read as here.
+// SupportedMediaTypes are those of the general client. That of JSON decodes Workloads and events of a watch with quick.
 func (n negotiated) SupportedMediaTypes() []runtime.SerializerInfo {
 	all := slices.Clone(n.NegotiatedSerializer.SupportedMediaTypes())
 	for i := range all {
 		if all[i].MediaType == runtime.ContentTypeJSON {
-			all[i].Serializer = quick{Serializer: all[i].Serializer, specs: n.specs}
+			all[i].Serializer = quick{Serializer: all[i].Serializer}
 			all[i].StreamSerializer = &runtime.StreamSerializerInfo{
-				EncodesAsText: true, Serializer: quick{Serializer: all[i].StreamSerializer.Serializer, specs: n.specs}, Framer: lines{},
+				EncodesAsText: true, Serializer: quick{Serializer: all[i].StreamSerializer.Serializer}, Framer: lines{},
 			}
 		}
 	}
@@ -42,30 +39,18 @@ func (n negotiated) SupportedMediaTypes() []runtime.SerializerInfo {
 }
 
 // quick decodes Workloads and events, and leaves all else to the serializer within.
-type quick struct {
-	runtime.Serializer
-	specs *specs
-}
+type quick struct{ runtime.Serializer }
 
 // Decode decodes one object.
 func (q quick) Decode(text []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	if event, ok := into.(*metav1.WatchEvent); ok && readEvent(text, event) {
 		return event, &schema.GroupVersionKind{Version: "v1", Kind: "WatchEvent"}, nil
 	}
-	answer, isAnswer := into.(*kueue.Workload)
-	if isAnswer || into == nil {
-		if wl, ok := q.specs.workload(text); ok {
+	if into == nil {
+		if wl, ok := decodeWorkload(text); ok {
 			kind := kueue.GroupVersion.WithKind("Workload")
-			if !isAnswer {
-				return wl, &kind, nil
-			}
-			wl.Spec = *wl.Spec.DeepCopy() // who asked may change it
-			*answer = *wl
-			return answer, &kind, nil
+			return wl, &kind, nil
 		}
-	}
-	if isAnswer {
-		*answer = kueue.Workload{} // the server's answer is the whole
 	}
 	return q.Serializer.Decode(text, defaults, into)
 }

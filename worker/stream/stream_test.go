@@ -3,7 +3,6 @@ package stream
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -93,8 +92,7 @@ func TestAWorkloadIsDecodedAsAnyClientDoes(t *testing.T) {
 	for seed := range int64(40) {
 		text := random(t, seed)
 		alike(t, ours, general, text)
-		alike(t, ours, general, text) // with a spec that is known
-		if _, ok := newSpecs().workload(text); !ok {
+		if _, ok := decodeWorkload(text); !ok {
 			t.Fatalf("seed %d looks unusual", seed)
 		}
 	}
@@ -119,23 +117,6 @@ func TestWhatLooksUnusualIsDecodedAsAnyClientDoes(t *testing.T) {
 		`{"metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"resourceVersion":"9"},` + is + `,"spec":{"podSets":null}}`,
 	} {
 		alike(t, ours, general, []byte(text))
-	}
-}
-
-func TestWorkloadsOfEqualSpecShareIt(t *testing.T) {
-	s := newSpecs()
-	text := func(name, queue string) []byte {
-		return fmt.Appendf(nil, `{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metadata":{"name":%q},"spec":{"queueName":%q,"podSets":[{"name":"main","count":1,"template":{}}]}}`, name, queue)
-	}
-	sets := func(text []byte) *kueue.PodSet {
-		wl, ok := s.workload(text)
-		if !ok {
-			t.Fatalf("cannot decode %s", text)
-		}
-		return &wl.Spec.PodSets[0]
-	}
-	if sets(text("a", "q")) != sets(text("b", "q")) || sets(text("a", "q")) == sets(text("a", "r")) {
-		t.Error("equal ones do not, or others do")
 	}
 }
 
@@ -242,20 +223,3 @@ const typical = `{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"Workload","metad
 	`"conditions":[{"lastTransitionTime":"2026-11-21T20:00:01Z","message":"Quota reserved in ClusterQueue cohort-0-queue-3","observedGeneration":1,` +
 	`"reason":"QuotaReserved","status":"True","type":"QuotaReserved"},{"lastTransitionTime":"2026-11-21T20:00:01Z","message":"The workload is admitted",` +
 	`"observedGeneration":1,"reason":"Admitted","status":"True","type":"Admitted"}]}}`
-
-func TestWhatIsRememberedOfSpecsIsBounded(t *testing.T) {
-	s := newSpecs()
-	long := strings.Repeat("x", 100<<10)
-	for i := range 100 {
-		if _, ok := s.of(fmt.Appendf(nil, `{"queueName":"%s-%d"}`, long, i)); !ok {
-			t.Fatalf("spec %d is not decoded", i)
-		}
-		size := 0
-		for text := range s.known {
-			size += len(text)
-		}
-		if size > remembered || size != s.size {
-			t.Fatalf("%d bytes are remembered after %d specs, and counted as %d", size, i+1, s.size)
-		}
-	}
-}

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -49,7 +50,7 @@ func (c converter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the review cannot be read", http.StatusBadRequest)
 		return
 	}
-	if answer, ok := convertPlain(review); ok {
+	if answer, ok := convertPlain(review); ok && json.Valid(answer) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(answer) // nobody is left to be told of an error
 		return
@@ -58,7 +59,8 @@ func (c converter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.general.ServeHTTP(w, r)
 }
 
-// convertPlain answers a review of nothing but plain Workloads of v1beta2 to be converted into v1beta1; false for any other.
+// convertPlain answers a review of nothing but plain Workloads of v1beta2 to be converted into v1beta1; false for any other. It passes
+// texts on without having checked them: the caller does.
 func convertPlain(review []byte) ([]byte, bool) {
 	var request, uid, objects []byte
 	ok := jsontext.Members(review, func(name, value []byte) bool {
