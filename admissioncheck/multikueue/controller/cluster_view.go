@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,8 +17,6 @@ import (
 )
 
 func workloadGVK() schema.GroupVersionKind { return kueue.GroupVersion.WithKind("Workload") }
-
-func namespaceGVK() schema.GroupVersionKind { return corev1.SchemeGroupVersion.WithKind("Namespace") }
 
 func asStatus(err error, status *apierrors.APIStatus) bool { return errors.As(err, status) }
 

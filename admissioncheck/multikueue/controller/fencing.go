@@ -13,6 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/capacity"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
@@ -96,7 +97,7 @@ func setFenceStatus(v *dispatch.ClusterView, f fleet.Fencing, left clusterInfo) 
 // nobody goes by it. A worker that does not let us look for a fence has one if it reports its capacity, as no other program does.
 func (r *WorkloadReconciler) setLeaseState(v *dispatch.ClusterView, kind job.Integration, f fleet.Fencing, now time.Time) {
 	reports := func() bool {
-		return r.Fleet.GetFresh(v.Name, capacityReportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName}) != nil
+		return r.Fleet.GetFresh(v.Name, capacity.ReportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName}) != nil
 	}
 	switch {
 	case !supportsFencing(kind), f.Held && now.Before(f.ExpiresAt), f.FencePresence == fleet.FenceMissing, f.FencePresence == fleet.FenceUnknown && f.HasResult() && !reports():

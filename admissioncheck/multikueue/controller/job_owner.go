@@ -83,7 +83,7 @@ func isOwnedBy(wl *kueue.Workload, own jobOwner, named client.Object) bool {
 // seen is no reason: it may be on its way, or gone already, and so may another be in its place.
 func (r *WorkloadReconciler) lookupOriginal(ctx context.Context, wl *kueue.Workload) (mirror.Original, dispatch.Refusal, error) {
 	o := mirror.Original{
-		Origin: r.Origin, Hub: r.Hub.identity(), Adopted: r.adoptedHubs.get(), Workload: wl,
+		Origin: r.Origin, Hub: r.Hub.Identity(), Adopted: r.adoptedHubs.get(), Workload: wl,
 		Now: r.Clock.Now(), Shape: sync.OnceValue(func() string { return mirror.Shape(wl) }),
 	}
 	own, ok := lookupJobOwner(wl)
@@ -116,7 +116,7 @@ func (r *WorkloadReconciler) lookupOriginal(ctx context.Context, wl *kueue.Workl
 // it on the workers.
 func (r *WorkloadReconciler) buildOrphan(key client.ObjectKey) mirror.Original {
 	o := mirror.Original{
-		Origin: r.Origin, Hub: r.Hub.identity(), Adopted: r.adoptedHubs.get(), Deleted: true,
+		Origin: r.Origin, Hub: r.Hub.Identity(), Adopted: r.adoptedHubs.get(), Deleted: true,
 		Workload: &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}},
 	}
 	for _, state := range r.Fleet.States() {

@@ -80,7 +80,7 @@ func (r *WorkloadReconciler) isKnownCluster(cluster string) bool {
 // forgetCluster drops what is known of a cluster that is no more.
 func (r *WorkloadReconciler) forgetCluster(cluster string) {
 	r.tracker.do(func(t *tracker.Tracker) { t.ForgetCluster(cluster) })
-	r.capacities.forget(cluster)
+	r.capacities.Forget(cluster)
 	of := prometheus.Labels{"cluster": cluster}
 	offersTotal.DeletePartialMatch(of)
 	offerLatency.DeletePartialMatch(of)

@@ -169,7 +169,7 @@ func (r *WorkloadReconciler) observeDeleted(ctx context.Context, key client.Obje
 	if !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("make sure that workload %s is gone: %w", key, err)
 	}
-	if err := r.Hub.verifyNotRestored(ctx); err != nil {
+	if err := r.Hub.VerifyNotRestored(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -115,7 +115,7 @@ func (o *OrphanReporter) deleteStaleMetrics(clusters []kueue.MultiKueueCluster) 
 
 // reportCluster writes the condition if it has changed, and tells of it.
 func (o *OrphanReporter) reportCluster(ctx context.Context, cluster *kueue.MultiKueueCluster, found orphansByHub) error {
-	own := o.Reconciler.Hub.identity()
+	own := o.Reconciler.Hub.Identity()
 	orphanGauge.WithLabelValues(cluster.Name, reasonOtherHub).Set(float64(found.count(own, false)))
 	orphanGauge.WithLabelValues(cluster.Name, reasonNoRecord).Set(float64(found.count(own, true)))
 	was := meta.FindStatusCondition(cluster.Status.Conditions, switchyard.OrphansCondition)

@@ -70,7 +70,7 @@ func (r *WorkloadReconciler) recordObserved(o mirror.Original, seen mirror.Found
 func (r *WorkloadReconciler) isUnrecorded(o mirror.Original, seen mirror.Found) bool {
 	for _, obj := range seen.Objects() {
 		hub := types.UID(obj.GetAnnotations()[switchyard.HubUIDAnnotation])
-		if hub != "" && (slices.Contains(o.Adopted, hub) || hub == o.Hub && r.Hub.isUnrecorded(obj.GetCreationTimestamp().Time)) {
+		if hub != "" && (slices.Contains(o.Adopted, hub) || hub == o.Hub && r.Hub.IsUnrecorded(obj.GetCreationTimestamp().Time)) {
 			return true
 		}
 	}
@@ -120,7 +120,7 @@ func (s orphansByHub) add(hub types.UID, key client.ObjectKey) {
 
 // listOrphans looks through the informers of a cluster.
 func (r *WorkloadReconciler) listOrphans(ctx context.Context, cluster string, kinds []fleet.WatchedKind) orphansByHub {
-	found, own, adopted := orphansByHub{}, r.Hub.identity(), r.adoptedHubs.get()
+	found, own, adopted := orphansByHub{}, r.Hub.Identity(), r.adoptedHubs.get()
 	for _, kind := range kinds {
 		for _, obj := range r.Fleet.List(cluster, kind.GVK) {
 			key, ok := kind.WorkloadKey(obj)

@@ -7,17 +7,37 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"switchyard.dev/admissioncheck/multikueue/uptime"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
+
+const hubUID = "uid-of-the-hub"
+
+// systemNamespaceObject is the namespace by which a cluster is known.
+func systemNamespaceObject(uid string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: types.UID(uid)}}
+}
+
+func readUptimeLease(t *testing.T, server client.Client) *coordinationv1.Lease {
+	t.Helper()
+	lease := &coordinationv1.Lease{}
+	if err := server.Get(t.Context(), client.ObjectKey{Namespace: "kueue-system", Name: switchyard.UptimeLease}, lease); err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
 
 // restartWithRecord makes the hub's program one that knows its hub, whose record says that the last program ran until some time ago; meanwhile
 // things happen.
@@ -27,9 +47,9 @@ func (st *testEnv) restartWithRecord(ago time.Duration, meanwhile ...func()) {
 	for _, happens := range meanwhile {
 		happens()
 	}
-	past := &Hub{APIReader: st.hub, Client: st.hub, Namespace: "kueue-system", Clock: clock.RealClock{}}
+	past := &uptime.Hub{APIReader: st.hub, Client: st.hub, Namespace: "kueue-system", Clock: clock.RealClock{}}
 	st.create(systemNamespaceObject(hubUID))
-	if err := past.ensureRegistered(st.t.Context()); err != nil {
+	if err := past.EnsureRegistered(st.t.Context()); err != nil {
 		st.t.Fatal(err)
 	}
 	lease := readUptimeLease(st.t, st.hub)
@@ -38,7 +58,7 @@ func (st *testEnv) restartWithRecord(ago time.Duration, meanwhile ...func()) {
 	if err := st.hub.Update(st.t.Context(), lease); err != nil {
 		st.t.Fatal(err)
 	}
-	st.hubRecord = &Hub{APIReader: st.hub, Client: st.hub, Namespace: "kueue-system", Clock: clock.RealClock{}}
+	st.hubRecord = &uptime.Hub{APIReader: st.hub, Client: st.hub, Namespace: "kueue-system", Clock: clock.RealClock{}}
 	st.restart(st.policy)
 	st.waitConnected()
 }
@@ -210,7 +230,7 @@ func TestCopiesOfAnObservedDeletionAreRemovedWheneverTheyWereMade(t *testing.T) 
 	st.workers["w1"].setCreationTime(time.Now())
 	st.submit()
 	st.runOn("w1")
-	if seen := st.copyOn("w1"); seen.CreationTimestamp.IsZero() || !st.hubRecord.isUnrecorded(seen.CreationTimestamp.Time) {
+	if seen := st.copyOn("w1"); seen.CreationTimestamp.IsZero() || !st.hubRecord.IsUnrecorded(seen.CreationTimestamp.Time) {
 		t.Fatalf("the copy is of %v, which is on record", seen.CreationTimestamp)
 	}
 	st.eventually("the hub sees the job", func() bool {
@@ -228,7 +248,7 @@ func TestCopiesOfAnObservedDeletionAreRemovedWheneverTheyWereMade(t *testing.T) 
 func TestARestoredAPIServerStopsRemovals(t *testing.T) {
 	st := newTestEnv(t, "w1")
 	st.restartWithRecord(2 * time.Hour)
-	if err := st.hubRecord.ensureRegistered(t.Context()); err != nil {
+	if err := st.hubRecord.EnsureRegistered(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	lease := readUptimeLease(t, st.hub)
@@ -237,7 +257,7 @@ func TestARestoredAPIServerStopsRemovals(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.createOrphan("w1", hubUID, 3*time.Hour, true)
-	st.eventually("the hub finds out", func() bool { _, err := st.hubRecord.recordedUptime(); return err != nil })
+	st.eventually("the hub finds out", func() bool { return st.hubRecord.EnsureRegistered(t.Context()) != nil })
 	if st.jobOn("w1") == nil {
 		t.Error("a job was removed on the word of a hub that was put back")
 	}

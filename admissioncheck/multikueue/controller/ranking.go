@@ -53,7 +53,7 @@ func (r *WorkloadReconciler) listIneligibleClusters(s *workloadScope, field []pl
 			continue
 		}
 		at := slices.IndexFunc(field, func(c placement.Cluster) bool { return c.Name == choice.Cluster })
-		kept = append(kept, tracker.Ineligible{Cluster: choice.Cluster, Terms: r.capacities.termsFor(choice.Cluster, field[at].Capacity, localQueueKey(s.original.Workload))})
+		kept = append(kept, tracker.Ineligible{Cluster: choice.Cluster, Terms: r.capacities.TermsFor(choice.Cluster, field[at].Capacity, localQueueKey(s.original.Workload))})
 	}
 	return kept
 }
@@ -125,7 +125,7 @@ func (r *WorkloadReconciler) buildPlacementClusters(ctx context.Context, s *work
 		if !v.InConfig || v.Link.State != dispatch.Connected {
 			continue
 		}
-		capacity := r.clusterCapacity(v.Name, s.observed.Now)
+		capacity := r.capacities.Lookup(v.Name, s.observed.Now)
 		cluster := placement.Cluster{
 			Name: v.Name, Capacity: capacity, Cordoned: v.Operator.Cordoned, Degraded: v.Health.Degraded, OnTrial: v.Health.OnTrial, Weight: r.lookupClusterInfo(ctx, s, v.Name).weight,
 			Offered: v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == s.state.Epoch,

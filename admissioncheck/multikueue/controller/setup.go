@@ -26,6 +26,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/quota"
+	"switchyard.dev/admissioncheck/multikueue/uptime"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/fence"
@@ -133,14 +134,14 @@ func buildComponents(mgr ctrl.Manager, s Settings) (*WorkloadReconciler, *Garbag
 		Client: externalKindClient{Client: mgr.GetClient(), caches: jobs}, APIReader: mgr.GetAPIReader(), externalCaches: jobs,
 		Kinds: s.Kinds, Origin: s.Origin, Policy: s.Policy, PodRequestRules: s.PodRequestRules,
 		NameInLabel: s.NameInLabel, Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager), Clock: clock.RealClock{},
-		Hub: &Hub{APIReader: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: s.Namespace, Clock: clock.RealClock{}},
+		Hub: &uptime.Hub{APIReader: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: s.Namespace, Clock: clock.RealClock{}},
 	})
 	options.AffectedWorkloads, options.OnRemoved, options.OwnsWorkload = r.AffectedWorkloads, r.forgetCluster, r.OwnsWorkload
 	options.Lease = &fleet.LeaseOptions{
 		Namespace: s.Namespace, Name: fence.LeaseName(s.Origin), Duration: s.Policy.LeaseDuration, IsNeeded: r.IsLeaseNeeded,
-		Margin: s.Policy.SkewMargin, Identity: r.Hub.identity, AdoptedIdentities: r.adoptedHubs.get,
+		Margin: s.Policy.SkewMargin, Identity: r.Hub.Identity, AdoptedIdentities: r.adoptedHubs.get,
 	}
-	r.Fleet = fleet.New(options)
+	r.SetFleet(fleet.New(options))
 	sharing.Reconciler = r
 	return r, &GarbageCollector{Client: mgr.GetClient(), Fleet: r.Fleet, Kinds: kinds, Interval: s.GCInterval, Clock: clock.RealClock{}}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"switchyard.dev/admissioncheck/multikueue/capacity"
 	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/cluster"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
@@ -235,7 +236,7 @@ func CapacityKinds() []fleet.WatchedKind {
 	kind := func(gvk schema.GroupVersionKind, one func() client.Object, list func() client.ObjectList) fleet.WatchedKind {
 		return fleet.WatchedKind{GVK: gvk, AllOrigins: true, New: one, NewList: list, WorkloadKey: nobody}
 	}
-	report := kind(capacityReportGVK(), func() client.Object { return &switchyard.CapacityReport{} },
+	report := kind(capacity.ReportGVK(), func() client.Object { return &switchyard.CapacityReport{} },
 		func() client.ObjectList { return &switchyard.CapacityReportList{} })
 	report.RenewalTimeout = 3 * switchyard.CapacityReportRenewal
 	queues := kind(checkconfig.ClusterQueueGVK(), func() client.Object { return &kueue.ClusterQueue{} },

@@ -12,8 +12,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/capacity"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/uptime"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/podrequests"
 )
@@ -39,7 +41,7 @@ type WorkloadReconciler struct {
 	// Origin is the hub's origin.
 	Origin string
 	// Hub is the hub itself; nil for one without identity.
-	Hub *Hub
+	Hub *uptime.Hub
 	// Policy holds the operator's choices.
 	Policy dispatch.Policy
 	// PodRequestRules are the hub's rules about the resources that a pod asks for.
@@ -54,8 +56,8 @@ type WorkloadReconciler struct {
 	// tracker is what the dispatcher has done and cannot see yet. Connectivity is held while all connections are read and compared.
 	tracker      *lockedTracker
 	connectivity sync.Mutex
-	// capacities are what the clusters have room for, worked out once for each report.
-	capacities capacityCache
+	// capacities are what the clusters have room for.
+	capacities *capacity.Cache
 	// adoptedHubs are former hubs whose objects are this hub's.
 	adoptedHubs adoptedHubs
 	// externalCaches are those of the external kinds, by which the Client reads them too.
@@ -68,12 +70,18 @@ func NewWorkloadReconciler(r *WorkloadReconciler) *WorkloadReconciler {
 	return r
 }
 
+// SetFleet gives the reconciler its Fleet, which is made with the reconciler's callbacks and therefore after it.
+func (r *WorkloadReconciler) SetFleet(f *fleet.Fleet) {
+	r.Fleet = f
+	r.capacities = capacity.NewCache(f)
+}
+
 // errCacheBehind says that our own last write is still on its way to the cache.
 var errCacheBehind = errors.New("the cache does not show our own last write yet")
 
 // Reconcile asks dispatch what follows for one Workload, and does it.
 func (r *WorkloadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	if err := r.Hub.ensureRegistered(ctx); err != nil {
+	if err := r.Hub.EnsureRegistered(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
 	if err := r.startVersion.ensureRead(ctx, r.APIReader); err != nil {
