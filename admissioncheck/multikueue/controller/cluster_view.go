@@ -12,6 +12,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/admissioncheck/multikueue/runpolicy"
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
@@ -62,12 +63,12 @@ func (r *WorkloadReconciler) buildView(ctx context.Context, s *workloadScope, na
 		setFenceStatus(&v, state.Fencing, notes)
 		r.setLeaseState(&v, o.Kind, state.Fencing, s.observed.Now)
 	}
-	m := notes.clusterAnnotations
-	v.Operator.DeclaredGone, v.Operator.Cordoned = m.declaredGone, m.cordoned || m.draining || m.declaredGone
-	v.Operator.BeingDrained = m.draining
+	m := notes.Annotations
+	v.Operator.DeclaredGone, v.Operator.Cordoned = m.DeclaredGone, m.Cordoned || m.Draining || m.DeclaredGone
+	v.Operator.BeingDrained = m.Draining
 	r.tracker.do(func(t *tracker.Tracker) { t.AddTo(trackedWorkload(o), s.state.Epoch, &v) })
 	v.Copy = o.Plausible(v.Copy)
-	if since, is := replacedSince(notes, state, s.observed.Now); is && forbidsOverlap(s.policy) && !o.Deleted {
+	if since, is := replacedSince(notes, state, s.observed.Now); is && runpolicy.ForbidsOverlap(s.policy) && !o.Deleted {
 		return unreachableView(v, since)
 	}
 	addActionResults(&v, o, r.Fleet.ActionResults(name, o.Key()))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 )
 
@@ -13,7 +14,7 @@ import (
 func (r *WorkloadReconciler) updateCutOff() tracker.Connectivity {
 	s := r.observeLinks()
 	if s.Changed {
-		for _, key := range r.listIndexed(inDispatchValue) {
+		for _, key := range r.listIndexed(hubworkload.InDispatchValue) {
 			r.Fleet.WorkloadRequests().Enqueue(key, 0)
 		}
 	}

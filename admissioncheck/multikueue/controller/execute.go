@@ -5,12 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
-
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/kube"
@@ -40,7 +37,7 @@ func (r *WorkloadReconciler) executePlan(ctx context.Context, s *workloadScope, 
 func (r *WorkloadReconciler) writeStatus(ctx context.Context, s *workloadScope, plan dispatch.Plan) (hubChange, error) {
 	next := s.original.Workload.DeepCopy()
 	now := s.observed.Now
-	setState(next, plan.Next, now)
+	hubworkload.SetState(next, plan.Next, now)
 	if s.checkName != "" {
 		workload.SetAdmissionCheck(next, s.checkName, kueue.CheckState(plan.CheckResult.State), plan.CheckResult.Message, now)
 	}
@@ -56,28 +53,6 @@ func (r *WorkloadReconciler) writeStatus(ctx context.Context, s *workloadScope, 
 	}
 	r.writes.Record(next, r.Clock.Now())
 	return d, nil
-}
-
-// setState stores a State on the Workload: nominated and bound in their fields, the rest in one condition.
-func setState(wl *kueue.Workload, s dispatch.State, now time.Time) {
-	wl.Status.NominatedClusterNames = s.Nominated
-	wl.Status.ClusterName = nil
-	if s.Bound != "" {
-		wl.Status.ClusterName = ptr.To(s.Bound)
-	}
-	record, ok := dispatch.Encode(s)
-	if !ok {
-		meta.RemoveStatusCondition(&wl.Status.Conditions, dispatch.ConditionType)
-		return
-	}
-	status := metav1.ConditionFalse
-	if record.Owed {
-		status = metav1.ConditionTrue
-	}
-	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
-		Type: dispatch.ConditionType, Status: status, Reason: record.Reason, Message: record.Message,
-		ObservedGeneration: record.ObservedGeneration, LastTransitionTime: metav1.NewTime(now),
-	})
 }
 
 // deferJobCreation leaves out the creation of the winner's job while the removal of losers is under way.

@@ -17,6 +17,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/orphans"
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 )
 
@@ -87,7 +88,7 @@ func (r *WorkloadReconciler) forgetCluster(cluster string) {
 	retreatsTotal.DeletePartialMatch(of)
 	dispatchedTotal.DeletePartialMatch(of)
 	admittedTotal.DeletePartialMatch(of)
-	orphanGauge.DeletePartialMatch(of)
+	orphans.Gauge.DeletePartialMatch(of)
 	r.requeueDeleted()
 }
 

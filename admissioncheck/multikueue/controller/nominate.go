@@ -7,6 +7,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
@@ -24,7 +25,7 @@ func (r *WorkloadReconciler) NominateClusters(ctx context.Context, wl *kueue.Wor
 	}
 	plan := dispatch.Step(s.state, s.observed, s.policy)
 	if plan.FitsReservationWrite(s.state, s.observed.Local) {
-		setState(wl, plan.Next, now)
+		hubworkload.SetState(wl, plan.Next, now)
 		r.assumeNominations(s, plan)
 	}
 }

@@ -11,14 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	"switchyard.dev/admissioncheck/multikueue/placement"
+	"switchyard.dev/admissioncheck/multikueue/runpolicy"
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/workload"
@@ -78,7 +79,7 @@ func (r *WorkloadReconciler) observeWorkload(ctx context.Context, wl *kueue.Work
 	if err != nil {
 		return nil, err
 	}
-	s := &workloadScope{original: original, state: decodeState(wl)}
+	s := &workloadScope{original: original, state: hubworkload.DecodeState(wl)}
 	adrift := (entry == nil || config == nil) && wl.DeletionTimestamp.IsZero() && workload.HasQuota(wl) && !workload.IsFinished(wl)
 	if adrift && !r.wasDispatched(s, entry) {
 		return nil, nil
@@ -150,7 +151,7 @@ func (r *WorkloadReconciler) lookupUsableConfig(ctx context.Context, ac *kueue.A
 // believed: before anything is removed, the API server of the hub has to say so too.
 func (r *WorkloadReconciler) observeDeleted(ctx context.Context, key client.ObjectKey) (*workloadScope, error) {
 	ghost := r.buildOrphan(key)
-	s := &workloadScope{original: ghost, state: dispatch.State{Epoch: 1}, policy: orphanPolicy(r.Policy)}
+	s := &workloadScope{original: ghost, state: dispatch.State{Epoch: 1}, policy: runpolicy.ForOrphans(r.Policy)}
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: dispatch.Local{Deleted: true}}
 	s.observed.Clusters = slices.DeleteFunc(r.selectViews(ctx, s, nil), func(v dispatch.ClusterView) bool {
 		return !hasOwnObjects(v) || r.keepsOrphan(ctx, v.Name, ghost)
@@ -173,17 +174,6 @@ func (r *WorkloadReconciler) observeDeleted(ctx context.Context, key client.Obje
 		return nil, err
 	}
 	return s, nil
-}
-
-// decodeState decodes what is stored on the Workload.
-func decodeState(wl *kueue.Workload) dispatch.State {
-	var record *dispatch.Record
-	if c := meta.FindStatusCondition(wl.Status.Conditions, dispatch.ConditionType); c != nil {
-		record = &dispatch.Record{
-			Owed: c.Status == metav1.ConditionTrue, ObservedGeneration: c.ObservedGeneration, Reason: c.Reason, Message: c.Message,
-		}
-	}
-	return dispatch.Decode(record, wl.Status.NominatedClusterNames, ptr.Deref(wl.Status.ClusterName, ""))
 }
 
 // observeLocal says what the hub knows of its own Workload.

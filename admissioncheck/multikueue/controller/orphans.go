@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/admissioncheck/multikueue/orphans"
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
@@ -96,7 +96,7 @@ func (r *WorkloadReconciler) keepsOrphan(ctx context.Context, cluster string, gh
 			made = at
 		}
 	}
-	return !witnessed && !made.Before(r.lookupClusterInfo(ctx, &workloadScope{}, cluster).discardOrphansBefore)
+	return !witnessed && !made.Before(r.lookupClusterInfo(ctx, &workloadScope{}, cluster).DiscardOrphansBefore)
 }
 
 // hasOwnObjects tells whether anything that is seen on a cluster is this hub's.
@@ -108,19 +108,9 @@ func hasOwnObjects(v dispatch.ClusterView) bool {
 	return ours(v.Copy.Holder) || ours(v.Job.Holder)
 }
 
-// orphansByHub is what is left alone on a cluster: Workloads, as namespace/name, by the hub that made them, as they say.
-type orphansByHub map[types.UID]map[string]struct{}
-
-func (s orphansByHub) add(hub types.UID, key client.ObjectKey) {
-	if s[hub] == nil {
-		s[hub] = map[string]struct{}{}
-	}
-	s[hub][key.String()] = struct{}{}
-}
-
-// listOrphans looks through the informers of a cluster.
-func (r *WorkloadReconciler) listOrphans(ctx context.Context, cluster string, kinds []fleet.WatchedKind) orphansByHub {
-	found, own, adopted := orphansByHub{}, r.Hub.Identity(), r.adoptedHubs.get()
+// ListOrphans looks through the informers of a cluster.
+func (r *WorkloadReconciler) ListOrphans(ctx context.Context, cluster string, kinds []fleet.WatchedKind) orphans.ByHub {
+	found, own, adopted := orphans.ByHub{}, r.Hub.Identity(), r.adoptedHubs.get()
 	for _, kind := range kinds {
 		for _, obj := range r.Fleet.List(cluster, kind.GVK) {
 			key, ok := kind.WorkloadKey(obj)
@@ -128,10 +118,10 @@ func (r *WorkloadReconciler) listOrphans(ctx context.Context, cluster string, ki
 				if !ok {
 					key = client.ObjectKeyFromObject(obj)
 				}
-				found.add(other, key)
+				found.Add(other, key)
 			} else if ok && r.isUnrecorded(mirror.Original{Hub: own, Adopted: adopted}, mirror.Found{Job: obj}) && r.isWorkloadMissing(ctx, key) {
 				if ghost := r.buildOrphan(key); r.keepsOrphan(ctx, cluster, ghost) {
-					found.add(own, key)
+					found.Add(own, key)
 				} else {
 					r.Fleet.RequeueWorkload(cluster, key) // somebody may have said that it is to go
 				}
@@ -146,16 +136,8 @@ func (r *WorkloadReconciler) isWorkloadMissing(ctx context.Context, key client.O
 	return apierrors.IsNotFound(r.Client.Get(ctx, key, &kueue.Workload{}, client.UnsafeDisableDeepCopy))
 }
 
-// parseAdoptedHubs are the hubs that people have said are this one's now, by a mark on any of the clusters.
-func parseAdoptedHubs(clusters []kueue.MultiKueueCluster) []types.UID {
-	var hubs []types.UID
-	for i := range clusters {
-		for _, name := range splitNames(strings.TrimSpace(clusters[i].Annotations[switchyard.AdoptHubsAnnotation])) {
-			if !slices.Contains(hubs, types.UID(name)) {
-				hubs = append(hubs, types.UID(name))
-			}
-		}
-	}
-	slices.Sort(hubs)
-	return hubs
-}
+// HubIdentity implements orphans.Finder.
+func (r *WorkloadReconciler) HubIdentity() types.UID { return r.Hub.Identity() }
+
+// SetAdoptedHubs implements orphans.Finder.
+func (r *WorkloadReconciler) SetAdoptedHubs(hubs []types.UID) { r.adoptedHubs.set(hubs) }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"switchyard.dev/admissioncheck/multikueue/orphans"
 	"switchyard.dev/admissioncheck/multikueue/uptime"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
@@ -92,18 +93,18 @@ func (st *testEnv) createOrphan(worker, hub string, ago time.Duration, runs bool
 // reportOrphans reports on the orphans and returns the condition of a cluster and how many of a reason were counted.
 func (st *testEnv) reportOrphans(worker, reason string) (*metav1.Condition, float64) {
 	st.t.Helper()
-	o := &OrphanReporter{
-		Client: st.hub, Reconciler: st.reconciler, Kinds: FleetKinds(st.reconciler.Kinds, &JobNameLookup{Reconciler: st.reconciler}),
+	o := &orphans.Reporter{
+		Client: st.hub, Finder: st.reconciler, Fleet: st.fleet, Kinds: FleetKinds(st.reconciler.Kinds, &JobNameLookup{Reconciler: st.reconciler}),
 		Recorder: events.NewFakeRecorder(100), Clock: clock.RealClock{},
 	}
-	if err := o.reportAll(st.t.Context()); err != nil {
+	if err := o.ReportAll(st.t.Context()); err != nil {
 		st.t.Fatal(err)
 	}
 	cluster := &kueue.MultiKueueCluster{}
 	if err := st.hub.Get(st.t.Context(), client.ObjectKey{Name: worker}, cluster); err != nil {
 		st.t.Fatal(err)
 	}
-	return meta.FindStatusCondition(cluster.Status.Conditions, switchyard.OrphansCondition), testutil.ToFloat64(orphanGauge.WithLabelValues(worker, reason))
+	return meta.FindStatusCondition(cluster.Status.Conditions, switchyard.OrphansCondition), testutil.ToFloat64(orphans.Gauge.WithLabelValues(worker, reason))
 }
 
 // waitOrphanReason waits until the condition of a worker has a reason.
@@ -140,11 +141,11 @@ const anotherHub = "uid-of-another-hub"
 func TestAnotherHubsJobsAreReportedAndNeverRemoved(t *testing.T) {
 	st := newTestEnv(t, "w1")
 	st.restartWithRecord(time.Second, func() { st.createOrphan("w1", anotherHub, 24*time.Hour, true) })
-	c := st.waitOrphanReason("w1", reasonOtherHub)
+	c := st.waitOrphanReason("w1", orphans.ReasonOtherHub)
 	if want := "1 of another hub, " + anotherHub + " (team/job-train)"; c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, want) {
 		t.Errorf("the condition is %+v, want it to say %q", c, want)
 	}
-	if _, count := st.reportOrphans("w1", reasonOtherHub); count != 1 {
+	if _, count := st.reportOrphans("w1", orphans.ReasonOtherHub); count != 1 {
 		t.Errorf("%v are counted", count)
 	}
 	st.expectKept("w1")
@@ -172,15 +173,15 @@ func TestAnotherHubsJobOfTheSameNameIsNotOurs(t *testing.T) {
 func TestWhatAFormerHubLeftGoesWhenAPersonAdoptsAndDiscardsIt(t *testing.T) {
 	st := newTestEnv(t, "w1")
 	st.restartWithRecord(time.Second, func() { st.createOrphan("w1", anotherHub, 24*time.Hour, true) })
-	st.waitOrphanReason("w1", reasonOtherHub)
+	st.waitOrphanReason("w1", orphans.ReasonOtherHub)
 	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.AdoptHubsAnnotation, "somebody, "+anotherHub)
-	st.waitOrphanReason("w1", reasonNoRecord)
+	st.waitOrphanReason("w1", orphans.ReasonNoRecord)
 	st.expectKept("w1")
 	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.DiscardOrphansAnnotation, time.Now().Add(-48*time.Hour).Format(time.RFC3339))
-	st.waitOrphanReason("w1", reasonNoRecord)
+	st.waitOrphanReason("w1", orphans.ReasonNoRecord)
 	st.expectKept("w1")
 	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.DiscardOrphansAnnotation, time.Now().Format(time.RFC3339))
-	st.waitOrphanReason("w1", reasonNoOrphans)
+	st.waitOrphanReason("w1", orphans.ReasonNone)
 	st.waitClean("w1")
 }
 
@@ -188,17 +189,17 @@ func TestWhatAFormerHubLeftGoesWhenAPersonAdoptsAndDiscardsIt(t *testing.T) {
 func TestAJobThatARestoredHubKnowsNothingOfIsKeptUntilAPersonDiscardsIt(t *testing.T) {
 	st := newTestEnv(t, "w1")
 	st.restartWithRecord(2*time.Hour, func() { st.createOrphan("w1", hubUID, time.Hour, true) })
-	c := st.waitOrphanReason("w1", reasonNoRecord)
+	c := st.waitOrphanReason("w1", orphans.ReasonNoRecord)
 	if want := "1 of a time that this hub has no record of (team/job-train)"; !strings.Contains(c.Message, want) {
 		t.Errorf("the condition says %q, want %q", c.Message, want)
 	}
 	st.expectKept("w1")
 	st.restart(st.policy) // who begins a second time still knows
 	st.waitConnected()
-	st.waitOrphanReason("w1", reasonNoRecord)
+	st.waitOrphanReason("w1", orphans.ReasonNoRecord)
 	st.expectKept("w1")
 	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.DiscardOrphansAnnotation, time.Now().Format(time.RFC3339))
-	st.waitOrphanReason("w1", reasonNoOrphans)
+	st.waitOrphanReason("w1", orphans.ReasonNone)
 	st.waitClean("w1")
 }
 
@@ -216,7 +217,7 @@ func TestOrphansFromRecordedTimesAreRemovedAtOnce(t *testing.T) {
 			st := newTestEnv(t, "w1")
 			st.restartWithRecord(2*time.Hour, func() { st.createOrphan("w1", tc.hub, tc.made, tc.runs) })
 			st.waitClean("w1")
-			if c, _ := st.reportOrphans("w1", reasonNoRecord); c != nil {
+			if c, _ := st.reportOrphans("w1", orphans.ReasonNoRecord); c != nil {
 				t.Errorf("reported: %+v", c)
 			}
 		})

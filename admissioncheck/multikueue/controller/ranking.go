@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/external"
 	"switchyard.dev/admissioncheck/multikueue/placement"
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 	"switchyard.dev/admissioncheck/multikueue/wire"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/podrequests"
 	"switchyard.dev/worker/view"
@@ -127,7 +129,7 @@ func (r *WorkloadReconciler) buildPlacementClusters(ctx context.Context, s *work
 		}
 		capacity := r.capacities.Lookup(v.Name, s.observed.Now)
 		cluster := placement.Cluster{
-			Name: v.Name, Capacity: capacity, Cordoned: v.Operator.Cordoned, Degraded: v.Health.Degraded, OnTrial: v.Health.OnTrial, Weight: r.lookupClusterInfo(ctx, s, v.Name).weight,
+			Name: v.Name, Capacity: capacity, Cordoned: v.Operator.Cordoned, Degraded: v.Health.Degraded, OnTrial: v.Health.OnTrial, Weight: r.lookupClusterInfo(ctx, s, v.Name).Weight,
 			Offered: v.Copy.Holder == dispatch.Ours && v.Copy.Epoch == s.state.Epoch,
 		}
 		var reportedAt time.Time
@@ -162,4 +164,14 @@ func (r *WorkloadReconciler) observeDone(s *workloadScope, plan dispatch.Plan) {
 		t.Observe(trackedWorkload(s.original), s.state, s.observed, plan)
 		t.Expire(s.observed.Now)
 	})
+}
+
+// capacityReportKind is the kind's name in capacity reports; empty if they cannot have it. Of an external kind a worker's engine knows
+// nothing: that its API is served there is all that can be asked for.
+func capacityReportKind(kind job.Integration) string {
+	if external.IsExternal(kind) {
+		return ""
+	}
+	gvk := kind.GVK()
+	return gvk.Kind + "." + gvk.Version + "." + gvk.Group
 }

@@ -45,3 +45,19 @@ func admissionKey(key types.NamespacedName) admission.Key {
 func namespacedName(key admission.Key) types.NamespacedName {
 	return types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
 }
+
+// NextToDrain implements drain.Turns.
+func (l *lockedTracker) NextToDrain(cluster string, bound []admission.Key) (next admission.Key, ok bool) {
+	l.do(func(t *tracker.Tracker) { next, ok = t.NextToDrain(cluster, bound) })
+	return next, ok
+}
+
+// SetDrainTargets implements drain.Turns.
+func (l *lockedTracker) SetDrainTargets(cluster string, workloads []admission.Key) {
+	l.do(func(t *tracker.Tracker) { t.SetDrainTargets(cluster, workloads) })
+}
+
+// EndDrain implements drain.Turns.
+func (l *lockedTracker) EndDrain(cluster string) {
+	l.do(func(t *tracker.Tracker) { t.EndDrain(cluster) })
+}

@@ -14,32 +14,15 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/cluster"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/admissioncheck/multikueue/runpolicy"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/legacy"
 	"switchyard.dev/worker/view"
-	"switchyard.dev/worker/workload"
-)
-
-// Names and special values of the indexes of the hub's cache.
-const (
-	// byCluster finds Workloads by the clusters that their State names, those that look for one under everyCluster, and
-	// all that are being dispatched, or wait for a cluster still, under inDispatch.
-	byCluster       = "multikueue.cluster"
-	unplacedValue   = "*"
-	inDispatchValue = "**"
-	// byOwner finds Workloads by their job, as "Kind.group/name".
-	byOwner = "multikueue.owner"
-	// byRunPolicy finds the ClusterQueues that have a run policy of their own, each by its word and under anyPolicy.
-	byRunPolicy  = "multikueue.runpolicy"
-	anyRunPolicy = "*"
-	// byConfig finds AdmissionChecks by their MultiKueueConfig.
-	byConfig = "multikueue.config"
-	// byConfigCluster finds MultiKueueConfigs by their clusters.
-	byConfigCluster = "multikueue.member"
 )
 
 // fieldIndex is one index of the hub's cache.
@@ -51,54 +34,14 @@ type fieldIndex struct {
 
 func fieldIndexes() []fieldIndex {
 	return []fieldIndex{
-		{&kueue.Workload{}, byCluster, kube.TypedIndexer(clusterIndexValues)},
-		{&kueue.Workload{}, byOwner, kube.TypedIndexer(func(wl *kueue.Workload) []string {
-			if own, ok := lookupJobOwner(wl); ok {
-				return []string{jobOwnerKey(own)}
-			}
-			return nil
-		})},
-		{&kueue.ClusterQueue{}, byRunPolicy, kube.TypedIndexer(func(cq *kueue.ClusterQueue) []string {
-			if policy, ok := cq.Annotations[switchyard.RunPolicyAnnotation]; ok {
-				return []string{policy, anyRunPolicy}
-			}
-			return nil
-		})},
-		{&kueue.MultiKueueCluster{}, cluster.SecretIndex, kube.TypedIndexer(func(c *kueue.MultiKueueCluster) []string {
-			if k := c.Spec.ClusterSource.KubeConfig; k != nil && k.LocationType != kueue.PathLocationType {
-				return []string{k.Location}
-			}
-			return nil
-		})},
-		{&kueue.AdmissionCheck{}, byConfig, kube.TypedIndexer(func(ac *kueue.AdmissionCheck) []string {
-			if p := ac.Spec.Parameters; p != nil && p.Kind == checkconfig.ConfigKind && ac.Spec.ControllerName == kueue.MultiKueueControllerName {
-				return []string{p.Name}
-			}
-			return nil
-		})},
-		{&kueue.MultiKueueConfig{}, byConfigCluster, kube.TypedIndexer(func(c *kueue.MultiKueueConfig) []string { return c.Spec.Clusters })},
+		{&kueue.Workload{}, hubworkload.ByCluster, kube.TypedIndexer(hubworkload.ClusterIndexValues)},
+		{&kueue.Workload{}, hubworkload.ByOwner, kube.TypedIndexer(hubworkload.OwnerIndexValues)},
+		{&kueue.ClusterQueue{}, runpolicy.Index, kube.TypedIndexer(runpolicy.IndexValues)},
+		{&kueue.MultiKueueCluster{}, cluster.SecretIndex, kube.TypedIndexer(cluster.SecretIndexValues)},
+		{&kueue.AdmissionCheck{}, checkconfig.ByConfig, kube.TypedIndexer(checkconfig.ConfigIndexValues)},
+		{&kueue.MultiKueueConfig{}, checkconfig.ByCluster, kube.TypedIndexer(func(c *kueue.MultiKueueConfig) []string { return c.Spec.Clusters })},
 	}
 }
-
-// clusterIndexValues are the values of byCluster. Who has no quota looks for no cluster, but waits for those that it names: it may
-// not go before they have nothing of it.
-func clusterIndexValues(wl *kueue.Workload) []string {
-	state := decodeState(wl)
-	names := state.Names()
-	if workload.IsFinished(wl) {
-		return names
-	}
-	quota := workload.HasQuota(wl)
-	if quota && state.Bound == "" {
-		names = append(names, unplacedValue)
-	}
-	if quota || len(names) > 0 {
-		names = append(names, inDispatchValue)
-	}
-	return names
-}
-
-func jobOwnerKey(own jobOwner) string { return own.gvk.GroupKind().String() + "/" + own.name }
 
 // AffectedWorkloads lists the Workloads that a change of a cluster's connection may matter to: those that look for a cluster, and the
 // others that name this one, or all of them when the hub is, or was until now, cut off from most. Those that only show something
@@ -107,9 +50,9 @@ func jobOwnerKey(own jobOwner) string { return own.gvk.GroupKind().String() + "/
 func (r *WorkloadReconciler) AffectedWorkloads(cluster string) (seekers, others []types.NamespacedName) {
 	named := cluster
 	if r.updateCutOff().AffectsAll {
-		named = inDispatchValue
+		named = hubworkload.InDispatchValue
 	}
-	seekers, others = r.listIndexed(unplacedValue), r.listIndexed(named)
+	seekers, others = r.listIndexed(hubworkload.UnplacedValue), r.listIndexed(named)
 	if state, known := r.Fleet.State(cluster); known && !state.Connected {
 		for _, left := range r.Fleet.List(cluster, workloadGVK()) {
 			if key := client.ObjectKeyFromObject(left); r.OwnsWorkload(key) {
@@ -120,9 +63,9 @@ func (r *WorkloadReconciler) AffectedWorkloads(cluster string) (seekers, others 
 	return seekers, others
 }
 
-// listIndexed lists the Workloads that byCluster has under a value.
+// listIndexed lists the Workloads that hubworkload.ByCluster has under a value.
 func (r *WorkloadReconciler) listIndexed(value string) []types.NamespacedName {
-	requests := r.listRequests(context.Background(), client.MatchingFields{byCluster: value})
+	requests := r.listRequests(context.Background(), client.MatchingFields{hubworkload.ByCluster: value})
 	keys := make([]types.NamespacedName, len(requests))
 	for i := range requests {
 		keys[i] = requests[i].NamespacedName
@@ -146,7 +89,7 @@ func (r *WorkloadReconciler) listRequests(ctx context.Context, options ...client
 
 // requestsInDispatch lists all Workloads that are being dispatched or wait for a cluster still.
 func (r *WorkloadReconciler) requestsInDispatch(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.listRequests(ctx, client.MatchingFields{byCluster: inDispatchValue})
+	return r.listRequests(ctx, client.MatchingFields{hubworkload.ByCluster: hubworkload.InDispatchValue})
 }
 
 // requestsForCluster lists the Workloads that a word about a cluster may matter to.
@@ -162,7 +105,7 @@ func (r *WorkloadReconciler) requestsForCluster(_ context.Context, cluster clien
 // requestsForClusterQueue lists those of them that are subject to a ClusterQueue.
 func (r *WorkloadReconciler) requestsForClusterQueue(ctx context.Context, queue client.Object) []reconcile.Request {
 	list := &kueue.WorkloadList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{byCluster: inDispatchValue}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Client.List(ctx, list, client.MatchingFields{hubworkload.ByCluster: hubworkload.InDispatchValue}, client.UnsafeDisableDeepCopy); err != nil {
 		log.FromContext(ctx).Error(err, "List workloads of a queue")
 		return nil
 	}
@@ -175,24 +118,11 @@ func (r *WorkloadReconciler) requestsForClusterQueue(ctx context.Context, queue 
 	return requests
 }
 
-// requestsForQueueChecks lists the checks of a ClusterQueue.
-func requestsForQueueChecks(_ context.Context, obj client.Object) []reconcile.Request {
-	queue, ok := obj.(*kueue.ClusterQueue)
-	if !ok {
-		return nil
-	}
-	var requests []reconcile.Request
-	for _, name := range listAdmissionChecks(queue) {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Name: name}})
-	}
-	return requests
-}
-
 // requestsForJob lists the Workloads of a job of the given kind.
 func (r *WorkloadReconciler) requestsForJob(kind job.Integration) func(context.Context, client.Object) []reconcile.Request {
 	return func(ctx context.Context, obj client.Object) []reconcile.Request {
-		key := jobOwnerKey(jobOwner{gvk: kind.GVK(), name: obj.GetName()})
-		return r.listRequests(ctx, client.InNamespace(obj.GetNamespace()), client.MatchingFields{byOwner: key})
+		key := hubworkload.Owner{GVK: kind.GVK(), Name: obj.GetName()}.IndexValue()
+		return r.listRequests(ctx, client.InNamespace(obj.GetNamespace()), client.MatchingFields{hubworkload.ByOwner: key})
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -14,6 +13,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/capacity"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/external"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/uptime"
 	"switchyard.dev/worker/kube"
@@ -61,7 +61,7 @@ type WorkloadReconciler struct {
 	// adoptedHubs are former hubs whose objects are this hub's.
 	adoptedHubs adoptedHubs
 	// externalCaches are those of the external kinds, by which the Client reads them too.
-	externalCaches map[schema.GroupVersionKind]*externalCache
+	externalCaches external.Caches
 }
 
 // NewWorkloadReconciler completes a WorkloadReconciler whose exported fields, but for the Fleet, are set.
