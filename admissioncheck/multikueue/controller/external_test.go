@@ -76,7 +76,7 @@ func TestOnlyOfAKindThatTellsItsEndIsAJobThatWentUnfinishedKnownToBeSo(t *testin
 	}{{kind, true}, {silentKind{kind}, false}} {
 		s := &workloadScope{original: mirror.Original{Origin: origin, Workload: wl, Kind: tc.kind}, state: dispatch.State{Epoch: 1, Bound: "w1"}}
 		v := dispatch.ClusterView{Name: "w1", Copy: dispatch.Copy{Holder: dispatch.Ours}}
-		st.reconciler.addDeletedObjects(&v, s)
+		st.reconciler.remote.addDeletedObjects(&v, s)
 		if v.Ended.Unfinished != tc.want {
 			t.Errorf("of a kind that tells its end (%v) it is known to be unfinished: %v", tc.kind.ReportsOutcome(), v.Ended.Unfinished)
 		}
@@ -90,7 +90,7 @@ func TestACapacityReportSaysNothingOfAnExternalKindSoNothingIsAskedOfIt(t *testi
 		want string
 	}{{batchJobKind(t), "Job.v1.batch"}, {externalKind(), ""}, {nil, ""}} {
 		s := &workloadScope{original: mirror.Original{Origin: origin, Workload: &kueue.Workload{}, Kind: tc.kind}}
-		if got := st.reconciler.buildPlacementRequest(s).Kind; got != tc.want {
+		if got := st.reconciler.ranker.buildPlacementRequest(s).Kind; got != tc.want {
 			t.Errorf("asks for %q, want %q", got, tc.want)
 		}
 	}
@@ -99,7 +99,7 @@ func TestACapacityReportSaysNothingOfAnExternalKindSoNothingIsAskedOfIt(t *testi
 func TestAnExternalJobIsNotStampedToStopWithoutTheHubBecauseNobodyCanPromiseThatItDoes(t *testing.T) {
 	st := newTestEnv(t, "w1")
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "wl", UID: "u", ResourceVersion: "2"}}
-	st.reconciler.startVersion.version = "1"
+	st.reconciler.guard.startVersion.version = "1"
 	for _, tc := range []struct {
 		kind job.Integration
 		want bool

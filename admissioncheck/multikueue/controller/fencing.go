@@ -70,7 +70,7 @@ func (r *WorkloadReconciler) requestLeaseRenewals(s *workloadScope) {
 // that was stamped under one.
 func (r *WorkloadReconciler) IsLeaseNeeded(cluster string) bool {
 	ctx := context.Background()
-	if state, _ := r.Fleet.State(cluster); isReplaced(r.lookupClusterInfo(ctx, &workloadScope{}, cluster).identity, state) {
+	if state, _ := r.Fleet.State(cluster); isReplaced(lookupClusterInfo(ctx, r.Client, &workloadScope{}, cluster).identity, state) {
 		return false // it would be said of the cluster before that it has heard of us
 	}
 	configs := &kueue.MultiKueueConfigList{}

@@ -426,7 +426,7 @@ func (st *testEnv) startHub() {
 		kinds = append(kinds, CapacityKinds()...)
 	}
 	r.SetFleet(fleet.New(fleet.Options{
-		Origin: origin, Scheme: scheme, Kinds: kinds, AffectedWorkloads: r.AffectedWorkloads, OwnsWorkload: r.OwnsWorkload, Clock: st.fleetClock,
+		Origin: origin, Scheme: scheme, Kinds: kinds, AffectedWorkloads: r.AffectedWorkloads, OwnsWorkload: r.orphans.OwnsWorkload, Clock: st.fleetClock,
 		Lease:         &fleet.LeaseOptions{Duration: st.leaseDuration, RenewInterval: 20 * time.Millisecond, IsNeeded: r.IsLeaseNeeded},
 		ProbeInterval: 20 * time.Millisecond, Coalesce: time.Millisecond,
 		Backoff: func(int) time.Duration { return 20 * time.Millisecond },
@@ -451,7 +451,7 @@ func (st *testEnv) startController() {
 	if err := st.fleet.WorkloadRequests().Source().Start(ctx, st.queue); err != nil {
 		st.t.Fatal(err)
 	}
-	departures := st.reconciler.deletionRecorder()
+	departures := st.reconciler.orphans.deletionRecorder()
 	var running sync.WaitGroup
 	running.Go(func() { _ = st.fleet.Start(ctx) })
 	running.Go(func() {

@@ -25,11 +25,11 @@ type hubWatch struct {
 func (r *WorkloadReconciler) hubWatches() []hubWatch {
 	spec := predicate.GenerationChangedPredicate{}
 	return []hubWatch{
-		{&kueue.MultiKueueConfig{}, r.requestsInDispatch, predicate.And(skipInitialList(), predicate.Or[client.Object](spec, checkconfig.AnnotationsChanged()))},
-		{&kueue.AdmissionCheck{}, r.requestsInDispatch, predicate.And[client.Object](skipInitialList(), spec)},
+		{&kueue.MultiKueueConfig{}, r.index.requestsInDispatch, predicate.And(skipInitialList(), predicate.Or[client.Object](spec, checkconfig.AnnotationsChanged()))},
+		{&kueue.AdmissionCheck{}, r.index.requestsInDispatch, predicate.And[client.Object](skipInitialList(), spec)},
 		{&kueue.MultiKueueCluster{}, r.requestsForCluster, predicate.And(skipInitialList(), checkconfig.AnnotationsChanged())},
-		{&kueue.Workload{}, r.requestsForSiblings, hubworkload.SiblingChanged()},
-		{&kueue.ClusterQueue{}, r.requestsForClusterQueue, predicate.And(skipInitialList(), checkconfig.AnnotationsChanged())},
+		{&kueue.Workload{}, r.index.requestsForSiblings, hubworkload.SiblingChanged()},
+		{&kueue.ClusterQueue{}, r.index.requestsForClusterQueue, predicate.And(skipInitialList(), checkconfig.AnnotationsChanged())},
 	}
 }
 
@@ -37,7 +37,7 @@ func (r *WorkloadReconciler) hubWatches() []hubWatch {
 // that goes nobody waits for its Workload, and one that shows no pods any more lets go of the binding. Late is a watch that
 // begins when Workloads may have been looked at without it.
 func (r *WorkloadReconciler) jobHubWatch(kind job.Integration, late bool) hubWatch {
-	return hubWatch{kind.New(), r.requestsForJob(kind), predicate.Or(jobEventPredicate(late), becameIdle(kind))}
+	return hubWatch{kind.New(), r.index.requestsForJob(kind), predicate.Or(jobEventPredicate(late), becameIdle(kind))}
 }
 
 // skipInitialList passes all but what is there when the program starts: all Workloads are looked at then anyway, each once.

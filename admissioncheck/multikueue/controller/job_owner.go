@@ -8,7 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,7 +33,7 @@ func (k jobKinds) lookup(gk schema.GroupKind) job.Integration {
 // seen is no reason: it may be on its way, or gone already, and so may another be in its place.
 func (r *WorkloadReconciler) lookupOriginal(ctx context.Context, wl *kueue.Workload) (mirror.Original, dispatch.Refusal, error) {
 	o := mirror.Original{
-		Origin: r.Origin, Hub: r.Hub.Identity(), Adopted: r.adoptedHubs.get(), Workload: wl,
+		Origin: r.Origin, Hub: r.Hub.Identity(), Adopted: r.orphans.adoptedHubs.get(), Workload: wl,
 		Now: r.Clock.Now(), Shape: sync.OnceValue(func() string { return mirror.Shape(wl) }),
 	}
 	own, ok := hubworkload.LookupOwner(wl)
@@ -61,22 +60,4 @@ func (r *WorkloadReconciler) lookupOriginal(ctx context.Context, wl *kueue.Workl
 		return o, dispatch.Refusal{Reason: dispatch.NotManaged, Detail: why}, nil
 	}
 	return o, dispatch.Refusal{}, nil
-}
-
-// buildOrphan is the Original of a Workload that the hub does not have: kind and name of its job are taken from what is seen of
-// it on the workers.
-func (r *WorkloadReconciler) buildOrphan(key client.ObjectKey) mirror.Original {
-	o := mirror.Original{
-		Origin: r.Origin, Hub: r.Hub.Identity(), Adopted: r.adoptedHubs.get(), Deleted: true,
-		Workload: &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}},
-	}
-	for _, state := range r.Fleet.States() {
-		for _, kind := range r.Kinds {
-			if seen := r.Fleet.ListForWorkload(state.Cluster, kind.GVK(), key); len(seen) > 0 {
-				o.Kind, o.JobName = kind, seen[0].GetName()
-				return o
-			}
-		}
-	}
-	return o
 }

@@ -89,7 +89,7 @@ func (r *WorkloadReconciler) forgetCluster(cluster string) {
 	dispatchedTotal.DeletePartialMatch(of)
 	admittedTotal.DeletePartialMatch(of)
 	orphans.Gauge.DeletePartialMatch(of)
-	r.requeueDeleted()
+	r.orphans.requeueDeleted()
 }
 
 // deleteQueueMetrics drops the series of a ClusterQueue that is no more (contract: kueue-api.md 5).

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -100,8 +99,8 @@ func (r *WorkloadReconciler) observeWorkload(ctx context.Context, wl *kueue.Work
 		}
 	}
 	s.observed.Clusters = r.selectViews(ctx, s, listedClusters(s, config, adrift))
-	s.observed.Fleet, s.observed.CutOffEnded = r.fleetLinks(s.observed.Clusters)
-	r.rankClusters(ctx, s)
+	s.observed.Fleet, s.observed.CutOffEnded = r.links.fleetLinks(s.observed.Clusters)
+	r.ranker.rankClusters(ctx, s)
 	return s, nil
 }
 
@@ -115,7 +114,7 @@ func (r *WorkloadReconciler) wasDispatched(s *workloadScope, entry *kueue.Admiss
 	if entry != nil || meta.FindStatusCondition(s.original.Workload.Status.Conditions, dispatch.ConditionType) != nil {
 		return true
 	}
-	seen := r.lookupRemote(state.Bound, s.original)
+	seen := r.remote.lookupRemote(state.Bound, s.original)
 	return s.original.ObserveWorkload(seen.Workload).Holder == dispatch.Ours || s.original.ObserveJob(seen.Job).Holder == dispatch.Ours
 }
 
@@ -150,11 +149,11 @@ func (r *WorkloadReconciler) lookupUsableConfig(ctx context.Context, ac *kueue.A
 // observeDeleted looks after what is left on the workers of a Workload that the cache does not have. The cache is not
 // believed: before anything is removed, the API server of the hub has to say so too.
 func (r *WorkloadReconciler) observeDeleted(ctx context.Context, key client.ObjectKey) (*workloadScope, error) {
-	ghost := r.buildOrphan(key)
+	ghost := r.orphans.buildOrphan(key)
 	s := &workloadScope{original: ghost, state: dispatch.State{Epoch: 1}, policy: runpolicy.ForOrphans(r.Policy)}
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: dispatch.Local{Deleted: true}}
 	s.observed.Clusters = slices.DeleteFunc(r.selectViews(ctx, s, nil), func(v dispatch.ClusterView) bool {
-		return !hasOwnObjects(v) || r.keepsOrphan(ctx, v.Name, ghost)
+		return !hasOwnObjects(v) || r.orphans.keepsOrphan(ctx, v.Name, ghost)
 	})
 	if len(s.observed.Clusters) == 0 {
 		r.tracker.do(func(t *tracker.Tracker) { t.ForgetWorkload(admissionKey(key)) })
@@ -214,7 +213,7 @@ func isRetained(wl *kueue.Workload, owner client.Object) bool {
 // of those of the config, in its order, and of every other one that the State mentions or that shows something of the
 // Workload, by name.
 func (r *WorkloadReconciler) selectViews(ctx context.Context, s *workloadScope, config []string) []dispatch.ClusterView {
-	near := slices.Concat(s.state.Names(), r.clustersFor(s.original))
+	near := slices.Concat(s.state.Names(), r.remote.clustersFor(s.original))
 	slices.Sort(near)
 	near = slices.Compact(near)
 	listed := config
@@ -227,14 +226,6 @@ func (r *WorkloadReconciler) selectViews(ctx context.Context, s *workloadScope, 
 		return r.buildViews(ctx, s, config, near)
 	}
 	return o.Clusters
-}
-
-// clustersFor names the clusters that show anything of a Workload.
-func (r *WorkloadReconciler) clustersFor(o mirror.Original) []string {
-	if o.Kind == nil || o.JobName == "" {
-		return r.Fleet.ClustersFor(o.Key(), workloadGVK(), schema.GroupVersionKind{}, client.ObjectKey{})
-	}
-	return r.Fleet.ClustersFor(o.Key(), workloadGVK(), o.Kind.GVK(), o.JobKey())
 }
 
 // buildViews returns the views of the listed clusters, and then of the others near that the State mentions or that show an

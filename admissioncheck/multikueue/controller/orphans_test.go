@@ -94,7 +94,7 @@ func (st *testEnv) createOrphan(worker, hub string, ago time.Duration, runs bool
 func (st *testEnv) reportOrphans(worker, reason string) (*metav1.Condition, float64) {
 	st.t.Helper()
 	o := &orphans.Reporter{
-		Client: st.hub, Finder: st.reconciler, Fleet: st.fleet, Kinds: FleetKinds(st.reconciler.Kinds, &JobNameLookup{Reconciler: st.reconciler}),
+		Client: st.hub, Finder: st.reconciler.orphans, Fleet: st.fleet, Kinds: FleetKinds(st.reconciler.Kinds, &JobNameLookup{Reconciler: st.reconciler}),
 		Recorder: events.NewFakeRecorder(100), Clock: clock.RealClock{},
 	}
 	if err := o.ReportAll(st.t.Context()); err != nil {

@@ -41,7 +41,7 @@ func killGrace(wl *kueue.Workload) time.Duration {
 // resolvePolicy settles what the people who run the fleet and the queue want for a Workload.
 func (r *WorkloadReconciler) resolvePolicy(ctx context.Context, s *workloadScope, config *kueue.MultiKueueConfig) {
 	var queue *kueue.ClusterQueue
-	if name := r.lookupClusterQueue(ctx, s.original.Workload); name != "" {
+	if name := r.index.lookupClusterQueue(ctx, s.original.Workload); name != "" {
 		found := &kueue.ClusterQueue{}
 		if err := r.Client.Get(ctx, client.ObjectKey{Name: name}, found, client.UnsafeDisableDeepCopy); err == nil {
 			queue = found
@@ -58,18 +58,4 @@ func (r *WorkloadReconciler) resolvePolicy(ctx context.Context, s *workloadScope
 	if s.preferredClusters == nil && queue != nil {
 		s.preferredClusters = cluster.ListPreferred(queue)
 	}
-}
-
-// lookupClusterQueue is the ClusterQueue that has given the Workload quota or, before and after that, the one that its LocalQueue points to:
-// what runs is subject to a policy until it has ended, and that may be after the quota was released. Empty if there is none.
-func (r *WorkloadReconciler) lookupClusterQueue(ctx context.Context, wl *kueue.Workload) string {
-	if name := reservedClusterQueue(wl); name != "" {
-		return name
-	}
-	local := &kueue.LocalQueue{}
-	key := client.ObjectKey{Namespace: wl.Namespace, Name: string(wl.Spec.QueueName)}
-	if err := r.Client.Get(ctx, key, local, client.UnsafeDisableDeepCopy); err != nil {
-		return "" // nobody points anywhere
-	}
-	return string(local.Spec.ClusterQueue)
 }

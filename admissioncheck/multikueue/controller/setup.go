@@ -83,7 +83,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*WorkloadReconcil
 		func() error { return mgr.Add(resolver.Fleet) },
 		func() error { return mgr.Add(sweep) },
 		func() error { return mgr.Add(resolver.Hub) },
-		func() error { return mgr.Add(orphans.NewReporter(mgr, resolver.Fleet, resolver, sweep.Kinds)) },
+		func() error { return mgr.Add(orphans.NewReporter(mgr, resolver.Fleet, resolver.orphans, sweep.Kinds)) },
 		func() error {
 			return mgr.Add(resolver.newDrainer())
 		},
@@ -138,10 +138,10 @@ func buildComponents(mgr ctrl.Manager, s Settings) (*WorkloadReconciler, *orphan
 		NameInLabel: s.NameInLabel, Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager), Clock: clock.RealClock{},
 		Hub: &uptime.Hub{APIReader: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: s.Namespace, Clock: clock.RealClock{}},
 	})
-	options.AffectedWorkloads, options.OnRemoved, options.OwnsWorkload = r.AffectedWorkloads, r.forgetCluster, r.OwnsWorkload
+	options.AffectedWorkloads, options.OnRemoved, options.OwnsWorkload = r.AffectedWorkloads, r.forgetCluster, r.orphans.OwnsWorkload
 	options.Lease = &fleet.LeaseOptions{
 		Namespace: s.Namespace, Name: fence.LeaseName(s.Origin), Duration: s.Policy.LeaseDuration, IsNeeded: r.IsLeaseNeeded,
-		Margin: s.Policy.SkewMargin, Identity: r.Hub.Identity, AdoptedIdentities: r.adoptedHubs.get,
+		Margin: s.Policy.SkewMargin, Identity: r.Hub.Identity, AdoptedIdentities: r.orphans.adoptedHubs.get,
 	}
 	r.SetFleet(fleet.New(options))
 	sharing.Reconciler = r
@@ -156,7 +156,7 @@ func (r *WorkloadReconciler) newDrainer() *drain.Drainer {
 }
 
 func (r *WorkloadReconciler) setup(mgr ctrl.Manager) error {
-	workloads := ctrl.NewControllerManagedBy(mgr).Named("multikueue_workload").For(&kueue.Workload{}, builder.WithPredicates(r.deletionRecorder()))
+	workloads := ctrl.NewControllerManagedBy(mgr).Named("multikueue_workload").For(&kueue.Workload{}, builder.WithPredicates(r.orphans.deletionRecorder()))
 	for _, s := range r.hubWatches() {
 		workloads = workloads.Watches(s.object, handler.EnqueueRequestsFromMapFunc(s.mapFunc), builder.WithPredicates(s.predicate))
 	}
@@ -178,7 +178,7 @@ func (r *WorkloadReconciler) setup(mgr ctrl.Manager) error {
 
 func (r *WorkloadReconciler) newJobWatch(mgr ctrl.Manager, c ctrlcontroller.Controller, kind job.Integration) manager.Runnable {
 	if o := r.externalCaches[kind.GVK()]; o != nil {
-		return &external.Watch{Controller: c, Cache: o, MapFunc: r.requestsForJob(kind), Predicate: jobEventPredicate}
+		return &external.Watch{Controller: c, Cache: o, MapFunc: r.index.requestsForJob(kind), Predicate: jobEventPredicate}
 	}
 	return &jobWatch{manager: mgr, controller: c, reconciler: r, kind: kind}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/hubworkload"
@@ -38,22 +36,4 @@ func (r *WorkloadReconciler) observeSiblings(ctx context.Context, wl *kueue.Work
 		first = first && (index < at || index == at && wl.Name < other.Name)
 	}
 	l.Siblings.Awaited = l.Siblings.Pin == "" && !first
-}
-
-// requestsForSiblings lists the Workloads that wait, or may wait, for a Workload of the same owner.
-func (r *WorkloadReconciler) requestsForSiblings(ctx context.Context, obj client.Object) []reconcile.Request {
-	wl, ok := obj.(*kueue.Workload)
-	if !ok {
-		return nil
-	}
-	siblings, err := hubworkload.ListSiblings(ctx, r.Client, wl)
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "List the workloads of an owner")
-		return nil
-	}
-	requests := make([]reconcile.Request, 0, len(siblings))
-	for i := range siblings {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&siblings[i])})
-	}
-	return requests
 }

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"switchyard.dev/admissioncheck/multikueue/capacity"
@@ -49,47 +48,18 @@ func fieldIndexes() []fieldIndex {
 // Orphans are not: nothing can be done about them before the cluster is back.
 func (r *WorkloadReconciler) AffectedWorkloads(cluster string) (seekers, others []types.NamespacedName) {
 	named := cluster
-	if r.updateCutOff().AffectsAll {
+	if r.links.updateCutOff().AffectsAll {
 		named = hubworkload.InDispatchValue
 	}
-	seekers, others = r.listIndexed(hubworkload.UnplacedValue), r.listIndexed(named)
+	seekers, others = r.index.listIndexed(hubworkload.UnplacedValue), r.index.listIndexed(named)
 	if state, known := r.Fleet.State(cluster); known && !state.Connected {
 		for _, left := range r.Fleet.List(cluster, workloadGVK()) {
-			if key := client.ObjectKeyFromObject(left); r.OwnsWorkload(key) {
+			if key := client.ObjectKeyFromObject(left); r.orphans.OwnsWorkload(key) {
 				others = append(others, key)
 			}
 		}
 	}
 	return seekers, others
-}
-
-// listIndexed lists the Workloads that hubworkload.ByCluster has under a value.
-func (r *WorkloadReconciler) listIndexed(value string) []types.NamespacedName {
-	requests := r.listRequests(context.Background(), client.MatchingFields{hubworkload.ByCluster: value})
-	keys := make([]types.NamespacedName, len(requests))
-	for i := range requests {
-		keys[i] = requests[i].NamespacedName
-	}
-	return keys
-}
-
-// listRequests lists Workloads of the hub's cache. A failure is only told: what is missed is found by the next event.
-func (r *WorkloadReconciler) listRequests(ctx context.Context, options ...client.ListOption) []reconcile.Request {
-	list := &kueue.WorkloadList{}
-	if err := r.Client.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
-		log.FromContext(ctx).Error(err, "List workloads")
-		return nil
-	}
-	requests := make([]reconcile.Request, 0, len(list.Items))
-	for i := range list.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-	}
-	return requests
-}
-
-// requestsInDispatch lists all Workloads that are being dispatched or wait for a cluster still.
-func (r *WorkloadReconciler) requestsInDispatch(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.listRequests(ctx, client.MatchingFields{hubworkload.ByCluster: hubworkload.InDispatchValue})
 }
 
 // requestsForCluster lists the Workloads that a word about a cluster may matter to.
@@ -100,30 +70,6 @@ func (r *WorkloadReconciler) requestsForCluster(_ context.Context, cluster clien
 		requests = append(requests, reconcile.Request{NamespacedName: key})
 	}
 	return requests
-}
-
-// requestsForClusterQueue lists those of them that are subject to a ClusterQueue.
-func (r *WorkloadReconciler) requestsForClusterQueue(ctx context.Context, queue client.Object) []reconcile.Request {
-	list := &kueue.WorkloadList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{hubworkload.ByCluster: hubworkload.InDispatchValue}, client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "List workloads of a queue")
-		return nil
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		if r.lookupClusterQueue(ctx, &list.Items[i]) == queue.GetName() {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-	}
-	return requests
-}
-
-// requestsForJob lists the Workloads of a job of the given kind.
-func (r *WorkloadReconciler) requestsForJob(kind job.Integration) func(context.Context, client.Object) []reconcile.Request {
-	return func(ctx context.Context, obj client.Object) []reconcile.Request {
-		key := hubworkload.Owner{GVK: kind.GVK(), Name: obj.GetName()}.IndexValue()
-		return r.listRequests(ctx, client.InNamespace(obj.GetNamespace()), client.MatchingFields{hubworkload.ByOwner: key})
-	}
 }
 
 // FleetKinds are what the fleet follows on every worker: Workloads, and every kind of job that can be mirrored. Changes of
@@ -183,7 +129,7 @@ type JobNameLookup struct{ Reconciler *WorkloadReconciler }
 
 func (s *JobNameLookup) listWorkloads(kind job.Integration, obj client.Object) []types.NamespacedName {
 	var keys []types.NamespacedName
-	for _, request := range s.Reconciler.requestsForJob(kind)(context.Background(), obj) {
+	for _, request := range s.Reconciler.index.requestsForJob(kind)(context.Background(), obj) {
 		keys = append(keys, request.NamespacedName)
 	}
 	return keys

@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"errors"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
@@ -51,15 +50,20 @@ type WorkloadReconciler struct {
 	Recorder    events.EventRecorder
 	Clock       clock.PassiveClock
 
-	startVersion startVersion
-	writes       kube.WriteTracker
-	// tracker is what the dispatcher has done and cannot see yet. Connectivity is held while all connections are read and compared.
-	tracker      *lockedTracker
-	connectivity sync.Mutex
+	writes kube.WriteTracker
+	// tracker is what the dispatcher has done and cannot see yet.
+	tracker *lockedTracker
 	// capacities are what the clusters have room for.
 	capacities *capacity.Cache
-	// adoptedHubs are former hubs whose objects are this hub's.
-	adoptedHubs adoptedHubs
+
+	// The parts. Each has what it needs of the above.
+	index    *workloadIndex
+	remote   *remoteObjects
+	links    *linkObserver
+	ranker   *ranker
+	orphans  *orphanFinder
+	statuses *statusCopier
+	guard    *staleGuard
 	// externalCaches are those of the external kinds, by which the Client reads them too.
 	externalCaches external.Caches
 }
@@ -67,13 +71,20 @@ type WorkloadReconciler struct {
 // NewWorkloadReconciler completes a WorkloadReconciler whose exported fields, but for the Fleet, are set.
 func NewWorkloadReconciler(r *WorkloadReconciler) *WorkloadReconciler {
 	r.tracker = newLockedTracker(r.Policy.CutOffWindow)
+	r.index, r.remote = &workloadIndex{client: r.Client}, &remoteObjects{}
+	r.links = &linkObserver{client: r.Client, index: r.index, tracker: r.tracker, clock: r.Clock}
+	r.ranker = &ranker{client: r.Client, tracker: r.tracker, rules: &r.PodRequestRules}
+	r.orphans = &orphanFinder{client: r.Client, hub: r.Hub, remote: r.remote, kinds: r.Kinds, origin: r.Origin, tracker: r.tracker}
+	r.statuses = &statusCopier{client: r.Client, clock: r.Clock, writes: &r.writes, tracker: r.tracker}
+	r.guard = &staleGuard{live: r.APIReader}
 	return r
 }
 
 // SetFleet gives the reconciler its Fleet, which is made with the reconciler's callbacks and therefore after it.
 func (r *WorkloadReconciler) SetFleet(f *fleet.Fleet) {
-	r.Fleet = f
+	r.Fleet, r.remote.fleet, r.links.fleet, r.orphans.fleet = f, f, f, f
 	r.capacities = capacity.NewCache(f)
+	r.ranker.capacities = r.capacities
 }
 
 // errCacheBehind says that our own last write is still on its way to the cache.
@@ -84,7 +95,7 @@ func (r *WorkloadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	if err := r.Hub.EnsureRegistered(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.startVersion.ensureRead(ctx, r.APIReader); err != nil {
+	if err := r.guard.startVersion.ensureRead(ctx, r.APIReader); err != nil {
 		return ctrl.Result{}, err
 	}
 	s, err := r.observe(ctx, req.NamespacedName)
@@ -96,7 +107,7 @@ func (r *WorkloadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	}
 	plan := dispatch.Step(s.state, s.observed, s.policy)
 	r.requestLeaseRenewals(s)
-	r.assumeNominations(s, plan)
+	r.ranker.assumeNominations(s, plan)
 	done, err := r.executePlan(ctx, s, plan)
 	switch {
 	case apierrors.IsConflict(err):
