@@ -16,7 +16,8 @@ import (
 
 const (
 	// Index finds the ClusterQueues that have a run policy of their own, each by its value and under AnyValue.
-	Index    = "multikueue.runpolicy"
+	Index = "multikueue.runpolicy"
+	// AnyValue is the value of all of them.
 	AnyValue = "*"
 )
 
