@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"switchyard.dev/admissioncheck/multikueue/controller"
+	"switchyard.dev/admissioncheck/multikueue/fencing"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/e2e/installation"
@@ -90,7 +90,7 @@ func msgHeld(policy, prospect string) string {
 func fenced(ctx context.Context, w *installation.Site) (string, error) {
 	cluster := registered(w)
 	err := hub.Get(ctx, client.ObjectKeyFromObject(cluster), cluster)
-	return condition(cluster.Status.Conditions, controller.FencedCondition), err
+	return condition(cluster.Status.Conditions, fencing.Condition), err
 }
 
 // One partition for all policies: it has to last for as long as a run lease, a margin and a termination grace.

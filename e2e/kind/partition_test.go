@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"switchyard.dev/admissioncheck/multikueue/controller"
+	"switchyard.dev/admissioncheck/multikueue/fencing"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
@@ -29,7 +29,7 @@ func survivesAPartition(ctx SpecContext) {
 	if name == w2.name {
 		lost, other = w2, w1
 	}
-	Eventually(registered).WithContext(ctx).WithArguments(lost, controller.FencedCondition).Should(HavePrefix("True"))
+	Eventually(registered).WithContext(ctx).WithArguments(lost, fencing.Condition).Should(HavePrefix("True"))
 
 	var pods corev1.PodList
 	its, err := lost.Watch(ctx, &pods, client.InNamespace(once.Namespace), client.MatchingLabels{batchv1.JobNameLabel: once.Name})

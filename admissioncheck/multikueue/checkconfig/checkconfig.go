@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,10 +16,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
 // ConfigKind is the kind that the parameters of a multikueue check must refer to.
 const ConfigKind = "MultiKueueConfig"
+
+// Names of the indexes of the hub's cache.
+const (
+	// ByConfig finds AdmissionChecks by their MultiKueueConfig.
+	ByConfig = "multikueue.config"
+	// ByCluster finds MultiKueueConfigs by their clusters.
+	ByCluster = "multikueue.member"
+)
+
+// ConfigIndexValues returns the values of ByConfig.
+func ConfigIndexValues(ac *kueue.AdmissionCheck) []string {
+	if p := ac.Spec.Parameters; p != nil && p.Kind == ConfigKind && ac.Spec.ControllerName == kueue.MultiKueueControllerName {
+		return []string{p.Name}
+	}
+	return nil
+}
 
 // FindAdmissionCheck returns the Workload's entry for a multikueue check, the first there is; nil if there is none (contract:
 // multikueue.md 4 P2). The entry points into wl; the check is the cache's own.
@@ -72,3 +90,28 @@ func ClusterQueueGVK() schema.GroupVersionKind { return kueue.GroupVersion.WithK
 
 // LocalQueueGVK is the kind of LocalQueues.
 func LocalQueueGVK() schema.GroupVersionKind { return kueue.GroupVersion.WithKind("LocalQueue") }
+
+// ListChecks names the admission checks of a ClusterQueue.
+func ListChecks(queue *kueue.ClusterQueue) []string {
+	if queue.Spec.AdmissionChecksStrategy == nil {
+		return nil
+	}
+	var names []string
+	for _, rule := range queue.Spec.AdmissionChecksStrategy.AdmissionChecks {
+		names = append(names, string(rule.Name))
+	}
+	return names
+}
+
+// AnnotationsChanged passes creations, deletions, and updates that change one of our annotations.
+func AnnotationsChanged() predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			was, is := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
+			return slices.ContainsFunc([]string{
+				switchyard.RunPolicyAnnotation, switchyard.PreferClustersAnnotation, switchyard.CordonedAnnotation,
+				switchyard.DrainAnnotation, switchyard.GoneAnnotation, switchyard.WeightAnnotation,
+			}, func(name string) bool { return was[name] != is[name] })
+		},
+	}
+}

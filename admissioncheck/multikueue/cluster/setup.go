@@ -142,3 +142,11 @@ func (r *Reconciler) requestsForSecret(ctx context.Context, secret *corev1.Secre
 	}
 	return requests
 }
+
+// SecretIndexValues returns the values of SecretIndex.
+func SecretIndexValues(c *kueue.MultiKueueCluster) []string {
+	if k := c.Spec.ClusterSource.KubeConfig; k != nil && k.LocationType != kueue.PathLocationType {
+		return []string{k.Location}
+	}
+	return nil
+}

@@ -18,6 +18,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/orphans"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/podrequests"
 )
@@ -100,7 +101,7 @@ func TestGarbageCollectionRunsAtItsIntervalOrNotAtAll(t *testing.T) {
 	})
 
 	clock := clocktesting.NewFakeClock(time.Now())
-	sweep := &GarbageCollector{Client: hub, Fleet: f, Kinds: kinds, Clock: clock}
+	sweep := &orphans.GarbageCollector{Client: hub, Fleet: f, Kinds: kinds, Clock: clock}
 	if err := sweep.Start(ctx); err != nil || clock.HasWaiters() {
 		t.Fatalf("a sweep that is off waits, or fails: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"switchyard.dev/admissioncheck/multikueue/capacity"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -66,7 +67,7 @@ func (st *testEnv) updateReport(worker string, change func(*switchyard.CapacityR
 		st.t.Fatal(err)
 	}
 	st.eventually("the hub knows what "+worker+" has published", func() bool {
-		obj, _ := st.fleet.Get(worker, capacityReportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
+		obj, _ := st.fleet.Get(worker, capacity.ReportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
 		return obj != nil && obj.GetResourceVersion() == report.ResourceVersion
 	})
 }
@@ -102,7 +103,7 @@ func (st *testEnv) publishReport(worker string, pods int64) {
 func (st *testEnv) waitReported(worker string, pods int64) {
 	st.t.Helper()
 	st.eventually(worker+" has reported", func() bool {
-		obj, _ := st.fleet.Get(worker, capacityReportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
+		obj, _ := st.fleet.Get(worker, capacity.ReportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName})
 		report, ok := obj.(*switchyard.CapacityReport)
 		return ok && report.ClusterQueues[0].Groups[0].Flavors[0].Own[0] == pods
 	})
@@ -247,29 +248,4 @@ func TestChangesOfFreeCapacityRequeueNothing(t *testing.T) {
 		now := st.listUnplaced()
 		return len(now) == 1 && !slices.Equal(now[0].Ineligible, before)
 	})
-}
-
-func TestWithoutAReportCapacityIsEstimatedFromTheQueues(t *testing.T) {
-	queue := &kueue.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "cq"}}
-	queue.Spec.ResourceGroups = []kueue.ResourceGroup{resourceGroup("gpu", "10")}
-	queue.Status.FlavorsReservation = []kueue.FlavorUsage{{Name: "gpu", Resources: []kueue.ResourceUsage{{Name: "cpu", Total: quantity("4")}}}}
-	queue.Status.PendingWorkloads = 2
-	local := &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "gpu"}}
-	local.Spec.ClusterQueue = "cq"
-	local.Status.Conditions = []metav1.Condition{{Type: "Active", Status: metav1.ConditionFalse, Message: "no queue"}}
-	got := estimateCapacity([]client.Object{queue}, []client.Object{local})
-	room := got.Queues[0].Groups[0].Flavors[0]
-	if room.Nominal[0] != 6000 || room.Free[0] != 6000 || room.Largest[0] != 10000 || got.Queues[0].Waiting[0].Count != 2 {
-		t.Errorf("queue %+v", got.Queues[0])
-	}
-	if got.Locals[0].Closed != "no queue" || got.Locals[0].Queue != "cq" || !got.FlavorsUnknown {
-		t.Errorf("%+v", got)
-	}
-	queue.Spec.CohortName = "all"
-	lender := queue.DeepCopy()
-	lender.Name = "lender"
-	room = estimateCapacity([]client.Object{lender, queue}, nil).Queues[0].Groups[0].Flavors[0]
-	if room.Nominal[0] != 6000 || room.Free[0] != 12000 || room.Potential[0] < 1<<60 {
-		t.Errorf("in a cohort: %+v", room)
-	}
 }

@@ -46,10 +46,10 @@ func (n *CapacityWatcher) requeueAffected() int {
 	var affected []*tracker.Unplaced
 	r.tracker.do(func(t *tracker.Tracker) { clusters, affected = t.IneligibleClusters(), t.OverdueUnplaced(now) })
 	for _, name := range clusters {
-		capacity := r.clusterCapacity(name, now)
+		capacity := r.capacities.Lookup(name, now)
 		queues := readTracker(r.tracker, func(t *tracker.Tracker) []admission.Key { return t.UncomparedQueues(name, capacity) })
 		for _, queue := range queues {
-			terms := r.capacities.termsFor(name, capacity, queue)
+			terms := r.capacities.TermsFor(name, capacity, queue)
 			r.tracker.do(func(t *tracker.Tracker) { affected = append(affected, t.ChangedTerms(name, queue, terms)...) })
 		}
 	}

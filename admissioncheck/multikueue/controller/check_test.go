@@ -9,6 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/check"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
@@ -70,7 +71,7 @@ func TestTheConditionOfACheck(t *testing.T) {
 				Spec:       kueue.AdmissionCheckSpec{ControllerName: kueue.MultiKueueControllerName, Parameters: tc.ref},
 			}
 			c := newBuilder(t, testScheme(t)).WithObjects(append(tc.objects, ac)...).Build()
-			r := newAdmissionCheckReconciler(c)
+			r := check.NewReconciler(c)
 			request := ctrl.Request{NamespacedName: client.ObjectKey{Name: "mk"}}
 			if _, err := r.Reconcile(context.Background(), request); err != nil {
 				t.Fatal(err)
@@ -97,7 +98,7 @@ func TestACheckOfAnotherControllerIsLeftAlone(t *testing.T) {
 	ac := &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: "other"}, Spec: kueue.AdmissionCheckSpec{ControllerName: "example.com/other"}}
 	c := newBuilder(t, testScheme(t)).WithObjects(ac).Build()
 	request := ctrl.Request{NamespacedName: client.ObjectKey{Name: "other"}}
-	if _, err := (newAdmissionCheckReconciler(c)).Reconcile(context.Background(), request); err != nil {
+	if _, err := (check.NewReconciler(c)).Reconcile(context.Background(), request); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Get(context.Background(), request.NamespacedName, ac); err != nil || len(ac.Status.Conditions) > 0 {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/admission/lifecycle"
@@ -150,7 +151,7 @@ func TestTheBindingOfAnEvictedJobIsTakenBackWhenTheGraceOfItsLostClusterIsOver(t
 	st.runWithPods("w1")
 	st.evictOnHub(kueue.ReasonPreempted)
 	st.setSuspended(true)
-	st.eventually("the retreat is stored", func() bool { return decodeState(st.hubWorkload()).Retreating() })
+	st.eventually("the retreat is stored", func() bool { return hubworkload.DecodeState(st.hubWorkload()).Retreating() })
 	st.disconnectWorkers("w1")
 	st.eventually("the hub's job shows no pods", func() bool { return st.hubJob().Status.Active == 0 })
 	st.clockStopped.Store(true)
@@ -162,7 +163,7 @@ func TestTheBindingOfAnEvictedJobIsTakenBackWhenItsLastPodHasEnded(t *testing.T)
 	st.runWithPods("w1")
 	st.evictOnHub(kueue.ReasonPreempted)
 	st.setSuspended(true)
-	st.eventually("the retreat is stored", func() bool { return decodeState(st.hubWorkload()).Retreating() })
+	st.eventually("the retreat is stored", func() bool { return hubworkload.DecodeState(st.hubWorkload()).Retreating() })
 	updateWorkloadStatus(t, st.workers["w1"], func(wl *kueue.Workload) {
 		workload.Evict(wl, lifecycle.Eviction{Reason: "Deactivated"}, time.Now())
 		workload.ReleaseQuota(wl, time.Now())
@@ -198,7 +199,7 @@ func (st *testEnv) queueWithDebt(worker string) {
 	st.submit()
 	st.runOn(worker)
 	st.evictOnHub(kueue.ReasonPreempted)
-	st.eventually("the retreat is stored", func() bool { return decodeState(st.hubWorkload()).Retreating() })
+	st.eventually("the retreat is stored", func() bool { return hubworkload.DecodeState(st.hubWorkload()).Retreating() })
 	updateWorkloadStatus(st.t, st.workers[worker], func(wl *kueue.Workload) {
 		workload.Evict(wl, lifecycle.Eviction{Reason: "Deactivated"}, time.Now())
 		workload.ReleaseQuota(wl, time.Now())
@@ -210,7 +211,7 @@ func (st *testEnv) queueWithDebt(worker string) {
 		seen, _ := st.fleet.Get(worker, batchJobKind(st.t).GVK(), jobKey())
 		return st.copyOn(worker) == nil && st.jobOn(worker) == nil && copied == nil && seen == nil
 	})
-	if state := decodeState(st.hubWorkload()); len(state.Debts) != 1 || state.Bound != "" {
+	if state := hubworkload.DecodeState(st.hubWorkload()); len(state.Debts) != 1 || state.Bound != "" {
 		st.t.Fatalf("it does not wait as it should: %+v", state)
 	}
 }

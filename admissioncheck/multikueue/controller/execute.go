@@ -5,12 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/kube"
@@ -28,7 +27,7 @@ type hubChange struct {
 // executePlan carries out a plan: it either writes the Workload's status, once, and does nothing else, or hands the actions for
 // the workers to the fleet and runs those for the hub.
 func (r *WorkloadReconciler) executePlan(ctx context.Context, s *workloadScope, plan dispatch.Plan) (hubChange, error) {
-	if plan.Stores || r.hasUnrecordedTopology(s, plan) {
+	if plan.Stores || r.remote.hasUnrecordedTopology(s, plan) {
 		r.submitActions(s, nil)
 		return r.writeStatus(ctx, s, plan)
 	}
@@ -40,12 +39,12 @@ func (r *WorkloadReconciler) executePlan(ctx context.Context, s *workloadScope, 
 func (r *WorkloadReconciler) writeStatus(ctx context.Context, s *workloadScope, plan dispatch.Plan) (hubChange, error) {
 	next := s.original.Workload.DeepCopy()
 	now := s.observed.Now
-	setState(next, plan.Next, now)
+	hubworkload.SetState(next, plan.Next, now)
 	if s.checkName != "" {
 		workload.SetAdmissionCheck(next, s.checkName, kueue.CheckState(plan.CheckResult.State), plan.CheckResult.Message, now)
 	}
 	if plan.CheckResult.State == dispatch.Ready {
-		r.recordTopology(next, plan.Next)
+		r.remote.recordTopology(next, plan.Next)
 	}
 	d := hubChange{wl: next, events: workload.DeriveConditions(next, now)}
 	if e := plan.Event; e != nil {
@@ -56,28 +55,6 @@ func (r *WorkloadReconciler) writeStatus(ctx context.Context, s *workloadScope, 
 	}
 	r.writes.Record(next, r.Clock.Now())
 	return d, nil
-}
-
-// setState stores a State on the Workload: nominated and bound in their fields, the rest in one condition.
-func setState(wl *kueue.Workload, s dispatch.State, now time.Time) {
-	wl.Status.NominatedClusterNames = s.Nominated
-	wl.Status.ClusterName = nil
-	if s.Bound != "" {
-		wl.Status.ClusterName = ptr.To(s.Bound)
-	}
-	record, ok := dispatch.Encode(s)
-	if !ok {
-		meta.RemoveStatusCondition(&wl.Status.Conditions, dispatch.ConditionType)
-		return
-	}
-	status := metav1.ConditionFalse
-	if record.Owed {
-		status = metav1.ConditionTrue
-	}
-	meta.SetStatusCondition(&wl.Status.Conditions, metav1.Condition{
-		Type: dispatch.ConditionType, Status: status, Reason: record.Reason, Message: record.Message,
-		ObservedGeneration: record.ObservedGeneration, LastTransitionTime: metav1.NewTime(now),
-	})
 }
 
 // deferJobCreation leaves out the creation of the winner's job while the removal of losers is under way.
@@ -100,7 +77,7 @@ func (r *WorkloadReconciler) isRemovalPending(s *workloadScope, a dispatch.Actio
 	if a.Verb != dispatch.Retract {
 		return false
 	}
-	ids := actionIDs(a, s.original, r.lookupRemote(a.Cluster, s.original))
+	ids := actionIDs(a, s.original, r.remote.lookupRemote(a.Cluster, s.original))
 	return !slices.ContainsFunc(r.Fleet.ActionResults(a.Cluster, s.key()), func(answer fleet.ActionResult) bool {
 		return answer.Err != nil && slices.Contains(ids, answer.ID)
 	})
@@ -139,9 +116,9 @@ func (r *WorkloadReconciler) runHubActions(ctx context.Context, s *workloadScope
 		var err error
 		switch a.Verb {
 		case dispatch.CopyStatus:
-			err = r.copyDueStatus(ctx, s, r.lastKnownJob(s, a.Cluster))
+			err = r.statuses.copyDueStatus(ctx, s, r.remote.lastKnownJob(s, a.Cluster))
 		case dispatch.DrainStatus:
-			err = r.clearActivePods(ctx, s)
+			err = r.statuses.clearActivePods(ctx, s)
 		case dispatch.Finish:
 			d, err = r.finishWorkload(ctx, s, a)
 		case dispatch.CreateOffer, dispatch.UpdateOffer, dispatch.CreateJob, dispatch.Retract, dispatch.OpenGate,
@@ -152,4 +129,23 @@ func (r *WorkloadReconciler) runHubActions(ctx context.Context, s *workloadScope
 		}
 	}
 	return hubChange{}, nil
+}
+
+// NominateClusters adds to a reservation that is about to be written what the dispatcher would store next: as a rule, the clusters
+// to offer to. State first still holds, in one write instead of two: the copies are created once the cache shows it. The
+// write has to demand the version that wl was read at, as that of a reservation does. Where anything but a nomination is
+// called for, or something cannot be read, wl is left to the reconciler. Only caches are read.
+func (r *WorkloadReconciler) NominateClusters(ctx context.Context, wl *kueue.Workload, now time.Time) {
+	s, err := r.observeWorkload(ctx, wl)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Could not nominate clusters together with the reservation", "workload", wl.Name)
+	}
+	if s == nil || err != nil {
+		return
+	}
+	plan := dispatch.Step(s.state, s.observed, s.policy)
+	if plan.FitsReservationWrite(s.state, s.observed.Local) {
+		hubworkload.SetState(wl, plan.Next, now)
+		r.ranker.assumeNominations(s, plan)
+	}
 }

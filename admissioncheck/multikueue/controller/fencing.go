@@ -2,84 +2,22 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/capacity"
+	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/external"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/admissioncheck/multikueue/runpolicy"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
-	"switchyard.dev/worker/kube"
 )
-
-// FencedCondition is the condition of a MultiKueueCluster that says whether its fence stops the jobs of a hub that it
-// misses. It is absent as long as no policy has asked for that. After a restart of the hub it is what is known of a cluster out of reach.
-const FencedCondition = "switchyard.dev/Fenced"
-
-// The reasons of FencedCondition.
-const (
-	reasonFenced          = "Fenced"
-	reasonNoFence         = "NoFence"
-	reasonLeaseNotRenewed = "LeaseNotRenewed"
-	fencedMessage         = "The cluster stops this hub's jobs when the run lease runs out"
-	noLeaseMessage        = "The run lease cannot be renewed there; jobs are not stamped to be stopped: "
-	noFenceMessage        = "Nothing there stops this hub's jobs when the run lease runs out: "
-)
-
-// FencingReconciler keeps the condition FencedCondition. It has no other writer.
-type FencingReconciler struct {
-	Client client.Client
-	Fleet  *fleet.Fleet
-	Clock  clock.PassiveClock
-
-	writes kube.WriteTracker
-}
-
-// Reconcile writes the condition of one cluster if it has changed. An attempt that has not ended says nothing: what the program
-// before this one has seen stays.
-func (r *FencingReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	state, ok := r.Fleet.State(req.Name)
-	cluster := &kueue.MultiKueueCluster{}
-	if err := r.Client.Get(ctx, req.NamespacedName, cluster); err != nil || !ok || !state.Fencing.HasResult() {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	next := cluster.DeepCopy()
-	condition := fencedCondition(state.Fencing)
-	condition.ObservedGeneration = cluster.Generation
-	condition.LastTransitionTime = metav1.NewTime(r.Clock.Now())
-	meta.SetStatusCondition(&next.Status.Conditions, condition)
-	switch _, err := r.writes.PatchStatus(ctx, r.Client, cluster, next, r.Clock.Now()); {
-	case apierrors.IsConflict(err):
-		return ctrl.Result{RequeueAfter: kube.ConflictDelay}, nil
-	case client.IgnoreNotFound(err) != nil:
-		return ctrl.Result{}, fmt.Errorf("report the fencing of MultiKueueCluster %s: %w", cluster.Name, err)
-	}
-	return ctrl.Result{}, nil
-}
-
-func fencedCondition(f fleet.Fencing) metav1.Condition {
-	condition := metav1.Condition{Type: FencedCondition, Status: metav1.ConditionFalse}
-	switch {
-	case !f.Held || f.Expired:
-		condition.Reason, condition.Message = reasonLeaseNotRenewed, noLeaseMessage+f.Message
-	case !f.FenceAlive:
-		condition.Reason, condition.Message = reasonNoFence, noFenceMessage+f.Message
-	default:
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionTrue, reasonFenced, fencedMessage
-	}
-	condition.Message = kube.Truncate(condition.Message, kube.MaxConditionMessage)
-	return condition
-}
 
 // setFenceStatus says of a cluster whether a job there is stopped without the hub, and until when it may believe in the hub. What
 // this program has not looked at itself is as the one before it has left it.
@@ -96,7 +34,7 @@ func setFenceStatus(v *dispatch.ClusterView, f fleet.Fencing, left clusterInfo) 
 // nobody goes by it. A worker that does not let us look for a fence has one if it reports its capacity, as no other program does.
 func (r *WorkloadReconciler) setLeaseState(v *dispatch.ClusterView, kind job.Integration, f fleet.Fencing, now time.Time) {
 	reports := func() bool {
-		return r.Fleet.GetFresh(v.Name, capacityReportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName}) != nil
+		return r.Fleet.GetFresh(v.Name, capacity.ReportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName}) != nil
 	}
 	switch {
 	case !supportsFencing(kind), f.Held && now.Before(f.ExpiresAt), f.FencePresence == fleet.FenceMissing, f.FencePresence == fleet.FenceUnknown && f.HasResult() && !reports():
@@ -132,21 +70,26 @@ func (r *WorkloadReconciler) requestLeaseRenewals(s *workloadScope) {
 // that was stamped under one.
 func (r *WorkloadReconciler) IsLeaseNeeded(cluster string) bool {
 	ctx := context.Background()
-	if state, _ := r.Fleet.State(cluster); isReplaced(r.lookupClusterInfo(ctx, &workloadScope{}, cluster).identity, state) {
+	if state, _ := r.Fleet.State(cluster); isReplaced(lookupClusterInfo(ctx, r.Client, &workloadScope{}, cluster).identity, state) {
 		return false // it would be said of the cluster before that it has heard of us
 	}
 	configs := &kueue.MultiKueueConfigList{}
-	if err := r.Client.List(ctx, configs, client.MatchingFields{byConfigCluster: cluster}); err != nil {
+	if err := r.Client.List(ctx, configs, client.MatchingFields{checkconfig.ByCluster: cluster}); err != nil {
 		return true
 	}
 	for i := range configs.Items {
-		if policy, _ := EffectiveRunPolicy(&configs.Items[i], nil); policy == switchyard.RunOnce {
+		if policy, _ := runpolicy.Effective(&configs.Items[i], nil); policy == switchyard.RunOnce {
 			return true
 		}
 	}
 	queues := &kueue.ClusterQueueList{}
-	if err := r.Client.List(ctx, queues, client.MatchingFields{byRunPolicy: string(switchyard.RunOnce)}); err != nil || len(queues.Items) > 0 {
+	if err := r.Client.List(ctx, queues, client.MatchingFields{runpolicy.Index: string(switchyard.RunOnce)}); err != nil || len(queues.Items) > 0 {
 		return true
 	}
 	return r.Fleet.AnyMatch(cluster, workloadGVK(), mirror.StopsWithoutHub)
 }
+
+// supportsFencing tells whether a worker's fence can promise that jobs of a kind stop when the hub is missed. Workloads of an external
+// kind it can deactivate like all others; but whether the pods go then is up to controllers that nobody here knows. No stamp is
+// put on those, so that nothing counts on it: under run-once they wait for a cluster that is out of reach (fencing: none).
+func supportsFencing(kind job.Integration) bool { return kind == nil || !external.IsExternal(kind) }

@@ -47,7 +47,7 @@ func actionIDs(a dispatch.Action, o mirror.Original, seen mirror.Found) []string
 
 // buildFleetAction turns an action for a worker into one for the fleet. It captures what it needs, because it runs later.
 func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Action) fleet.Action {
-	o, epoch, seen := s.original, s.state.Epoch, r.lookupRemote(a.Cluster, s.original)
+	o, epoch, seen := s.original, s.state.Epoch, r.remote.lookupRemote(a.Cluster, s.original)
 	o.Stops, o.PreemptionGated = a.StopsOnHubLost && supportsFencing(o.Kind) && r.mayStampStop(a.Cluster), a.GateClosed
 	ids := actionIDs(a, o, seen)
 	action := fleet.Action{
@@ -63,16 +63,16 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 	evidence := func(f *mirror.Found, err error) (any, error) { return read(r.Clock.Now(), f, err) }
 	switch a.Verb {
 	case dispatch.CreateOffer:
-		current := r.newOfferGuard(o)
+		current := r.guard.newOfferGuard(o)
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
 			if err := current(ctx); err != nil {
 				return nil, err
 			}
-			r.recordSent(o, a)
+			r.tracker.recordSent(o, a, r.Clock.Now())
 			created, other, err := o.CreateOffer(ctx, c, a.Epoch)
 			if created {
 				countDispatched(o.Workload, a.Cluster)
-				r.recordAnswer(o, a, tracker.Answer{Created: true})
+				r.tracker.recordAnswer(o, a, tracker.Answer{Created: true}, r.Clock.Now())
 			}
 			return evidence(other, err)
 		}
@@ -88,9 +88,9 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 			return evidence(o.CreateJob(ctx, c, a.Epoch, r.NameInLabel))
 		}
 	case dispatch.Retract:
-		sure, connection := r.newRemovalGuard(s, seen), r.connectionNumber(a.Cluster)
+		sure, connection := r.guard.newRemovalGuard(s, seen), r.remote.connectionNumber(a.Cluster)
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
-			left := r.withoutRemoved(seen, connection)
+			left := r.tracker.withoutRemoved(seen, connection, r.Clock.Now())
 			if left == (mirror.Found{}) && seen != left {
 				return nil, nil // it was answered, and is not seen yet
 			}
@@ -98,15 +98,15 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 				BelowEpoch: a.Epoch, SpareJob: a.SpareFinished, Foreground: a.Foreground, Seen: left, Confirm: sure,
 			})
 			if err == nil && spared == nil {
-				r.recordAnswer(o, a, tracker.Answer{Removed: removedUIDs(o, left, a.Epoch), Connection: connection})
+				r.tracker.recordAnswer(o, a, tracker.Answer{Removed: removedUIDs(o, left, a.Epoch), Connection: connection}, r.Clock.Now())
 			}
 			return evidence(spared, err)
 		}
 	case dispatch.OpenGate:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
-			r.recordSent(o, a)
+			r.tracker.recordSent(o, a, r.Clock.Now())
 			err := o.OpenPreemptionGate(ctx, c, a.Epoch, r.Clock.Now())
-			r.recordAnswer(o, a, tracker.Answer{Refused: isDefiniteRefusal(err)})
+			r.tracker.recordAnswer(o, a, tracker.Answer{Refused: isDefiniteRefusal(err)}, r.Clock.Now())
 			return nil, err
 		}
 	case dispatch.EvictRemote:
@@ -123,14 +123,6 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 		panic("controller: " + string(a.Verb) + " is not for a worker")
 	}
 	return action
-}
-
-func (r *WorkloadReconciler) recordSent(o mirror.Original, a dispatch.Action) {
-	r.tracker.do(func(t *tracker.Tracker) { t.Sent(trackedWorkload(o), a, r.Clock.Now()) })
-}
-
-func (r *WorkloadReconciler) recordAnswer(o mirror.Original, a dispatch.Action, answer tracker.Answer) {
-	r.tracker.do(func(t *tracker.Tracker) { t.Answered(trackedWorkload(o), a, answer, r.Clock.Now()) })
 }
 
 // isDefiniteRefusal tells an answer of a server that has done nothing from everything else.
@@ -165,4 +157,22 @@ func (r *WorkloadReconciler) recheckCollision(s *workloadScope, v dispatch.Clust
 		return nil
 	}
 	return []fleet.Action{r.buildFleetAction(s, dispatch.Action{Verb: dispatch.LiveRead, Cluster: v.Name, Epoch: s.state.Epoch})}
+}
+
+// removedUIDs are the objects seen that a removal below an epoch removes, see mirror.Removal.
+func removedUIDs(o mirror.Original, seen mirror.Found, below int64) []string {
+	removable := func(h dispatch.Holder, epoch int64) bool {
+		return h == dispatch.Predecessor || (h == dispatch.Ours || h == dispatch.Relabelled) && dispatch.IsBelow(epoch, below)
+	}
+	var uids []string
+	if c := o.ObserveWorkload(seen.Workload); removable(c.Holder, c.Epoch) {
+		uids = append(uids, string(seen.Workload.UID))
+	}
+	if seen.Job == nil {
+		return uids
+	}
+	if j := o.ObserveJob(seen.Job); removable(j.Holder, j.Epoch) {
+		uids = append(uids, string(seen.Job.GetUID()))
+	}
+	return uids
 }

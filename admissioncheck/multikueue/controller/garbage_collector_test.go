@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/orphans"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
@@ -55,7 +56,7 @@ func TestGarbageCollectionFindsWhatHasNoBusinessOnACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	drainQueue(queue)
-	(&GarbageCollector{Client: hub, Fleet: f, Kinds: kinds}).requeueGarbage(ctx)
+	(&orphans.GarbageCollector{Client: hub, Fleet: f, Kinds: kinds}).RequeueGarbage(ctx)
 	if got := drainQueue(queue); !slices.Equal(got, []string{"bound-elsewhere", "finished-here", "no-workload"}) {
 		t.Errorf("found %v", got)
 	}

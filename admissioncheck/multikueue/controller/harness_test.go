@@ -39,6 +39,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/uptime"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
@@ -74,7 +75,7 @@ type testEnv struct {
 	cache     client.Client
 	apiReader *countingReader
 	// hubRecord is the hub by its identity; nil for one without.
-	hubRecord *Hub
+	hubRecord *uptime.Hub
 	// fleetClock is the clock of the fleet; nil for the real one.
 	fleetClock clock.WithTickerAndDelayedExecution
 	// listVersion is what the hub's API server calls the newest version of its Workloads.
@@ -424,13 +425,13 @@ func (st *testEnv) startHub() {
 	if st.policy.Dispatcher == dispatch.BestFit {
 		kinds = append(kinds, CapacityKinds()...)
 	}
-	r.Fleet = fleet.New(fleet.Options{
-		Origin: origin, Scheme: scheme, Kinds: kinds, AffectedWorkloads: r.AffectedWorkloads, OwnsWorkload: r.OwnsWorkload, Clock: st.fleetClock,
+	r.SetFleet(fleet.New(fleet.Options{
+		Origin: origin, Scheme: scheme, Kinds: kinds, AffectedWorkloads: r.AffectedWorkloads, OwnsWorkload: r.orphans.OwnsWorkload, Clock: st.fleetClock,
 		Lease:         &fleet.LeaseOptions{Duration: st.leaseDuration, RenewInterval: 20 * time.Millisecond, IsNeeded: r.IsLeaseNeeded},
 		ProbeInterval: 20 * time.Millisecond, Coalesce: time.Millisecond,
 		Backoff: func(int) time.Duration { return 20 * time.Millisecond },
 		Dial:    func(c *rest.Config) (client.WithWatch, error) { return st.workers[c.Host], nil },
-	})
+	}))
 	sharing.Reconciler = r
 	st.fleet, st.reconciler = r.Fleet, r
 	st.startController()
@@ -450,7 +451,7 @@ func (st *testEnv) startController() {
 	if err := st.fleet.WorkloadRequests().Source().Start(ctx, st.queue); err != nil {
 		st.t.Fatal(err)
 	}
-	departures := st.reconciler.deletionRecorder()
+	departures := st.reconciler.orphans.deletionRecorder()
 	var running sync.WaitGroup
 	running.Go(func() { _ = st.fleet.Start(ctx) })
 	running.Go(func() {

@@ -1,15 +1,14 @@
 package controller
 
 import (
-	"slices"
-
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"switchyard.dev/admissioncheck/multikueue/checkconfig"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
 )
 
@@ -26,11 +25,11 @@ type hubWatch struct {
 func (r *WorkloadReconciler) hubWatches() []hubWatch {
 	spec := predicate.GenerationChangedPredicate{}
 	return []hubWatch{
-		{&kueue.MultiKueueConfig{}, r.requestsInDispatch, predicate.And(skipInitialList(), predicate.Or[client.Object](spec, annotationsChanged()))},
-		{&kueue.AdmissionCheck{}, r.requestsInDispatch, predicate.And[client.Object](skipInitialList(), spec)},
-		{&kueue.MultiKueueCluster{}, r.requestsForCluster, predicate.And(skipInitialList(), annotationsChanged())},
-		{&kueue.Workload{}, r.requestsForSiblings, siblingChanged()},
-		{&kueue.ClusterQueue{}, r.requestsForClusterQueue, predicate.And(skipInitialList(), annotationsChanged())},
+		{&kueue.MultiKueueConfig{}, r.index.requestsInDispatch, predicate.And(skipInitialList(), predicate.Or[client.Object](spec, checkconfig.AnnotationsChanged()))},
+		{&kueue.AdmissionCheck{}, r.index.requestsInDispatch, predicate.And[client.Object](skipInitialList(), spec)},
+		{&kueue.MultiKueueCluster{}, r.requestsForCluster, predicate.And(skipInitialList(), checkconfig.AnnotationsChanged())},
+		{&kueue.Workload{}, r.index.requestsForSiblings, hubworkload.SiblingChanged()},
+		{&kueue.ClusterQueue{}, r.index.requestsForClusterQueue, predicate.And(skipInitialList(), checkconfig.AnnotationsChanged())},
 	}
 }
 
@@ -38,7 +37,7 @@ func (r *WorkloadReconciler) hubWatches() []hubWatch {
 // that goes nobody waits for its Workload, and one that shows no pods any more lets go of the binding. Late is a watch that
 // begins when Workloads may have been looked at without it.
 func (r *WorkloadReconciler) jobHubWatch(kind job.Integration, late bool) hubWatch {
-	return hubWatch{kind.New(), r.requestsForJob(kind), predicate.Or(jobEventPredicate(late), becameIdle(kind))}
+	return hubWatch{kind.New(), r.index.requestsForJob(kind), predicate.Or(jobEventPredicate(late), becameIdle(kind))}
 }
 
 // skipInitialList passes all but what is there when the program starts: all Workloads are looked at then anyway, each once.
@@ -66,15 +65,11 @@ func onlyDeletions() predicate.Predicate {
 	}
 }
 
-// annotationsChanged passes creations, deletions, and updates that change one of our annotations.
-func annotationsChanged() predicate.Predicate {
-	return predicate.Funcs{
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			was, is := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
-			return slices.ContainsFunc([]string{
-				switchyard.RunPolicyAnnotation, switchyard.PreferClustersAnnotation, switchyard.CordonedAnnotation,
-				switchyard.DrainAnnotation, switchyard.GoneAnnotation, switchyard.WeightAnnotation,
-			}, func(name string) bool { return was[name] != is[name] })
-		},
+// jobEventPredicate passes what jobWatch does and, if it begins late, all that is there.
+func jobEventPredicate(late bool) predicate.Predicate {
+	changes := predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, onlyDeletions())
+	if late {
+		return changes
 	}
+	return predicate.And(skipInitialList(), changes)
 }

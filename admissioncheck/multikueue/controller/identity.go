@@ -19,6 +19,8 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
+	"switchyard.dev/admissioncheck/multikueue/runpolicy"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/kube"
@@ -135,12 +137,12 @@ func identityCondition(was types.UID, state fleet.State, waits bool) metav1.Cond
 // hasStrictWorkloads tells whether a Workload whose policy promises not to run twice may run on a cluster.
 func (r *WorkloadReconciler) hasStrictWorkloads(ctx context.Context, cluster string) (bool, error) {
 	list := &kueue.WorkloadList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{byCluster: cluster}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Client.List(ctx, list, client.MatchingFields{hubworkload.ByCluster: cluster}, client.UnsafeDisableDeepCopy); err != nil {
 		return true, fmt.Errorf("list the workloads of cluster %s: %w", cluster, err)
 	}
 	for i := range list.Items {
 		wl := &list.Items[i]
-		if !mayRunOn(decodeState(wl), cluster) || meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) {
+		if !mayRunOn(hubworkload.DecodeState(wl), cluster) || meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadFinished) {
 			continue
 		}
 		_, ac, err := checkconfig.FindAdmissionCheck(ctx, r.Client, wl)
@@ -153,7 +155,7 @@ func (r *WorkloadReconciler) hasStrictWorkloads(ctx context.Context, cluster str
 		}
 		s := &workloadScope{}
 		s.original.Workload = wl
-		if r.resolvePolicy(ctx, s, config); forbidsOverlap(s.policy) {
+		if r.resolvePolicy(ctx, s, config); runpolicy.ForbidsOverlap(s.policy) {
 			return true, nil
 		}
 	}
@@ -171,11 +173,6 @@ func mayRunOn(s dispatch.State, cluster string) bool {
 		}
 	}
 	return false
-}
-
-// forbidsOverlap tells whether a policy promises that two runs never overlap.
-func forbidsOverlap(p dispatch.Policy) bool {
-	return p.OnHubLost == dispatch.Stop || p.OnWorkerLost == dispatch.Hold
 }
 
 // unreachableView is the view of a cluster in whose place there is another now, for those who must know what becomes of the first: as if

@@ -67,7 +67,7 @@ func (st *testEnv) replaceCluster(cluster string) {
 			st.t.Fatal(err)
 		}
 	}
-	if err := errors.Join(client.IgnoreNotFound(server.Delete(st.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}})),
+	if err := errors.Join(client.IgnoreNotFound(server.Delete(st.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}})),
 		server.Create(st.t.Context(), systemNamespaceObject(""))); err != nil {
 		st.t.Fatal(err)
 	}

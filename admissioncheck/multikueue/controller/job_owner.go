@@ -4,56 +4,19 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job"
 )
-
-// jobOwner is the job of a Workload as the Workload names it.
-type jobOwner struct {
-	gvk  schema.GroupVersionKind
-	name string
-}
-
-// lookupJobOwner names the job of a Workload: by its annotations, else by its controller, else by its first owner (contract:
-// multikueue.md 4 P3). False if it has none.
-func lookupJobOwner(wl *kueue.Workload) (jobOwner, bool) {
-	text, name := wl.Annotations[kueue.JobOwnerGVKAnnotation], wl.Annotations[kueue.JobOwnerNameAnnotation]
-	if gvk := parseGVK(text); gvk != nil && name != "" {
-		return jobOwner{gvk: *gvk, name: name}, true
-	}
-	ref := metav1.GetControllerOf(wl)
-	if ref == nil && len(wl.OwnerReferences) > 0 {
-		ref = &wl.OwnerReferences[0]
-	}
-	if ref == nil {
-		return jobOwner{}, false
-	}
-	return jobOwner{gvk: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), name: ref.Name}, true
-}
-
-// parseGVK reads "group/version, Kind=kind", the way the annotation is written; nil if it is not of that form.
-func parseGVK(text string) *schema.GroupVersionKind {
-	gv, kind, ok := strings.Cut(text, ", Kind=")
-	if !ok || kind == "" {
-		return nil
-	}
-	parsed, err := schema.ParseGroupVersion(gv)
-	if err != nil {
-		return nil
-	}
-	return new(parsed.WithKind(kind))
-}
 
 // jobKinds are the integrations that can be mirrored.
 type jobKinds []job.Integration
@@ -66,33 +29,20 @@ func (k jobKinds) lookup(gk schema.GroupKind) job.Integration {
 	return k[i]
 }
 
-// isOwnedBy tells whether the job that bears the name of a Workload's job is that job. One that was deleted and made again is not:
-// how the first ended would be written into the second, which would then never run. A Workload that does not say by UID whose
-// it is, as one of several of its owner may not, belongs to the name.
-func isOwnedBy(wl *kueue.Workload, own jobOwner, named client.Object) bool {
-	if ref := metav1.GetControllerOfNoCopy(wl); ref != nil {
-		of := jobOwner{gvk: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), name: ref.Name}
-		return of.gvk.GroupKind() != own.gvk.GroupKind() || of.name != own.name || ref.UID == named.GetUID()
-	}
-	_, component := componentIndex(wl)
-	uid := wl.Labels[kueue.JobUIDLabel]
-	return uid == "" || component || uid == string(named.GetUID())
-}
-
 // lookupOriginal finds the job of a Workload and how to mirror it, and says why it cannot be mirrored if so. A job that is not
 // seen is no reason: it may be on its way, or gone already, and so may another be in its place.
 func (r *WorkloadReconciler) lookupOriginal(ctx context.Context, wl *kueue.Workload) (mirror.Original, dispatch.Refusal, error) {
 	o := mirror.Original{
-		Origin: r.Origin, Hub: r.Hub.identity(), Adopted: r.adoptedHubs.get(), Workload: wl,
+		Origin: r.Origin, Hub: r.Hub.Identity(), Adopted: r.orphans.adoptedHubs.get(), Workload: wl,
 		Now: r.Clock.Now(), Shape: sync.OnceValue(func() string { return mirror.Shape(wl) }),
 	}
-	own, ok := lookupJobOwner(wl)
+	own, ok := hubworkload.LookupOwner(wl)
 	if !ok {
 		return o, dispatch.Refusal{Reason: dispatch.NoAdapter}, nil
 	}
-	o.Kind, o.JobName = r.Kinds.lookup(own.gvk.GroupKind()), own.name
+	o.Kind, o.JobName = r.Kinds.lookup(own.GVK.GroupKind()), own.Name
 	if o.Kind == nil {
-		return o, dispatch.Refusal{Reason: dispatch.NoAdapter, Detail: own.gvk.String()}, nil
+		return o, dispatch.Refusal{Reason: dispatch.NoAdapter, Detail: own.GVK.String()}, nil
 	}
 	local := o.Kind.New()
 	err := r.Client.Get(ctx, o.JobKey(), local, client.UnsafeDisableDeepCopy)
@@ -102,7 +52,7 @@ func (r *WorkloadReconciler) lookupOriginal(ctx context.Context, wl *kueue.Workl
 	case err != nil:
 		return o, dispatch.Refusal{}, fmt.Errorf("read job %s: %w", o.JobKey(), err)
 	}
-	if !isOwnedBy(wl, own, local) {
+	if !hubworkload.IsOwnedBy(wl, own, local) {
 		return o, dispatch.Refusal{}, nil
 	}
 	o.Job = local
@@ -110,22 +60,4 @@ func (r *WorkloadReconciler) lookupOriginal(ctx context.Context, wl *kueue.Workl
 		return o, dispatch.Refusal{Reason: dispatch.NotManaged, Detail: why}, nil
 	}
 	return o, dispatch.Refusal{}, nil
-}
-
-// buildOrphan is the Original of a Workload that the hub does not have: kind and name of its job are taken from what is seen of
-// it on the workers.
-func (r *WorkloadReconciler) buildOrphan(key client.ObjectKey) mirror.Original {
-	o := mirror.Original{
-		Origin: r.Origin, Hub: r.Hub.identity(), Adopted: r.adoptedHubs.get(), Deleted: true,
-		Workload: &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}},
-	}
-	for _, state := range r.Fleet.States() {
-		for _, kind := range r.Kinds {
-			if seen := r.Fleet.ListForWorkload(state.Cluster, kind.GVK(), key); len(seen) > 0 {
-				o.Kind, o.JobName = kind, seen[0].GetName()
-				return o
-			}
-		}
-	}
-	return o
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/workload"
 )
@@ -56,11 +57,11 @@ func TestWhoseJobBearsTheNameOfAWorkloadsJob(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			wl := &kueue.Workload{}
 			c.wl(wl)
-			own, ok := lookupJobOwner(wl)
-			if !ok || own.name != "train" {
+			own, ok := hubworkload.LookupOwner(wl)
+			if !ok || own.Name != "train" {
 				t.Fatalf("its job is %+v", own)
 			}
-			if got := isOwnedBy(wl, own, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "train", UID: "job-uid"}}); got != c.want {
+			if got := hubworkload.IsOwnedBy(wl, own, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "train", UID: "job-uid"}}); got != c.want {
 				t.Errorf("got %v", got)
 			}
 		})

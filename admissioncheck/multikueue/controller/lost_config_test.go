@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/lifecycle"
@@ -87,7 +88,7 @@ func TestAWorkloadWithoutConfigIsDispatchedOnWhenThereIsOneAgain(t *testing.T) {
 	st.evictAndRelease("AdmissionCheck")
 	st.eventually("w1 clean", func() bool { return st.copyOn("w1") == nil && st.jobOn("w1") == nil })
 	st.reserveQuota()
-	st.eventually("w1 owes nothing", func() bool { return len(decodeState(st.hubWorkload()).Debts) == 0 })
+	st.eventually("w1 owes nothing", func() bool { return len(hubworkload.DecodeState(st.hubWorkload()).Debts) == 0 })
 	if got := st.hubWorkload().Status.NominatedClusterNames; len(got) > 0 || st.copyOn("w1") != nil || st.copyOn("w2") != nil {
 		t.Errorf("offered to %v without a config", got)
 	}
@@ -163,7 +164,7 @@ func TestTheBindingIsTakenBackWhenTheWorkerHasStoppedTheEvictedJob(t *testing.T)
 		workload.ReleaseQuota(wl, time.Now())
 	})
 	st.eventually("no cluster is bound", func() bool { return st.hubWorkload().Status.ClusterName == nil })
-	if state := decodeState(st.hubWorkload()); len(state.Debts) != 1 || !workload.HasQuota(st.hubWorkload()) {
+	if state := hubworkload.DecodeState(st.hubWorkload()); len(state.Debts) != 1 || !workload.HasQuota(st.hubWorkload()) {
 		t.Errorf("more than the binding was taken back: %+v", state)
 	}
 }

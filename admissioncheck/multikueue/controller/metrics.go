@@ -17,6 +17,7 @@ import (
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/orphans"
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 )
 
@@ -80,15 +81,15 @@ func (r *WorkloadReconciler) isKnownCluster(cluster string) bool {
 // forgetCluster drops what is known of a cluster that is no more.
 func (r *WorkloadReconciler) forgetCluster(cluster string) {
 	r.tracker.do(func(t *tracker.Tracker) { t.ForgetCluster(cluster) })
-	r.capacities.forget(cluster)
+	r.capacities.Forget(cluster)
 	of := prometheus.Labels{"cluster": cluster}
 	offersTotal.DeletePartialMatch(of)
 	offerLatency.DeletePartialMatch(of)
 	retreatsTotal.DeletePartialMatch(of)
 	dispatchedTotal.DeletePartialMatch(of)
 	admittedTotal.DeletePartialMatch(of)
-	orphanGauge.DeletePartialMatch(of)
-	r.requeueDeleted()
+	orphans.Gauge.DeletePartialMatch(of)
+	r.orphans.requeueDeleted()
 }
 
 // deleteQueueMetrics drops the series of a ClusterQueue that is no more (contract: kueue-api.md 5).

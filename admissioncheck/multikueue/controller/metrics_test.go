@@ -18,7 +18,7 @@ import (
 // newMetricsReconciler is a Resolver with a fleet of the named clusters, none of which is ever reached.
 func newMetricsReconciler(names ...string) *WorkloadReconciler {
 	r := NewWorkloadReconciler(&WorkloadReconciler{Clock: clock.RealClock{}})
-	r.Fleet = fleet.New(fleet.Options{OnRemoved: r.forgetCluster})
+	r.SetFleet(fleet.New(fleet.Options{OnRemoved: r.forgetCluster}))
 	for _, name := range names {
 		r.Fleet.Connect(name, fleet.Credentials{Fingerprint: name})
 	}

@@ -10,15 +10,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
 	"switchyard.dev/admissioncheck/multikueue/placement"
+	"switchyard.dev/admissioncheck/multikueue/runpolicy"
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/workload"
@@ -78,7 +78,7 @@ func (r *WorkloadReconciler) observeWorkload(ctx context.Context, wl *kueue.Work
 	if err != nil {
 		return nil, err
 	}
-	s := &workloadScope{original: original, state: decodeState(wl)}
+	s := &workloadScope{original: original, state: hubworkload.DecodeState(wl)}
 	adrift := (entry == nil || config == nil) && wl.DeletionTimestamp.IsZero() && workload.HasQuota(wl) && !workload.IsFinished(wl)
 	if adrift && !r.wasDispatched(s, entry) {
 		return nil, nil
@@ -99,8 +99,8 @@ func (r *WorkloadReconciler) observeWorkload(ctx context.Context, wl *kueue.Work
 		}
 	}
 	s.observed.Clusters = r.selectViews(ctx, s, listedClusters(s, config, adrift))
-	s.observed.Fleet, s.observed.CutOffEnded = r.fleetLinks(s.observed.Clusters)
-	r.rankClusters(ctx, s)
+	s.observed.Fleet, s.observed.CutOffEnded = r.links.fleetLinks(s.observed.Clusters)
+	r.ranker.rankClusters(ctx, s)
 	return s, nil
 }
 
@@ -114,7 +114,7 @@ func (r *WorkloadReconciler) wasDispatched(s *workloadScope, entry *kueue.Admiss
 	if entry != nil || meta.FindStatusCondition(s.original.Workload.Status.Conditions, dispatch.ConditionType) != nil {
 		return true
 	}
-	seen := r.lookupRemote(state.Bound, s.original)
+	seen := r.remote.lookupRemote(state.Bound, s.original)
 	return s.original.ObserveWorkload(seen.Workload).Holder == dispatch.Ours || s.original.ObserveJob(seen.Job).Holder == dispatch.Ours
 }
 
@@ -149,11 +149,11 @@ func (r *WorkloadReconciler) lookupUsableConfig(ctx context.Context, ac *kueue.A
 // observeDeleted looks after what is left on the workers of a Workload that the cache does not have. The cache is not
 // believed: before anything is removed, the API server of the hub has to say so too.
 func (r *WorkloadReconciler) observeDeleted(ctx context.Context, key client.ObjectKey) (*workloadScope, error) {
-	ghost := r.buildOrphan(key)
-	s := &workloadScope{original: ghost, state: dispatch.State{Epoch: 1}, policy: orphanPolicy(r.Policy)}
+	ghost := r.orphans.buildOrphan(key)
+	s := &workloadScope{original: ghost, state: dispatch.State{Epoch: 1}, policy: runpolicy.ForOrphans(r.Policy)}
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: dispatch.Local{Deleted: true}}
 	s.observed.Clusters = slices.DeleteFunc(r.selectViews(ctx, s, nil), func(v dispatch.ClusterView) bool {
-		return !hasOwnObjects(v) || r.keepsOrphan(ctx, v.Name, ghost)
+		return !hasOwnObjects(v) || r.orphans.keepsOrphan(ctx, v.Name, ghost)
 	})
 	if len(s.observed.Clusters) == 0 {
 		r.tracker.do(func(t *tracker.Tracker) { t.ForgetWorkload(admissionKey(key)) })
@@ -169,21 +169,10 @@ func (r *WorkloadReconciler) observeDeleted(ctx context.Context, key client.Obje
 	if !apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("make sure that workload %s is gone: %w", key, err)
 	}
-	if err := r.Hub.verifyNotRestored(ctx); err != nil {
+	if err := r.Hub.VerifyNotRestored(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil
-}
-
-// decodeState decodes what is stored on the Workload.
-func decodeState(wl *kueue.Workload) dispatch.State {
-	var record *dispatch.Record
-	if c := meta.FindStatusCondition(wl.Status.Conditions, dispatch.ConditionType); c != nil {
-		record = &dispatch.Record{
-			Owed: c.Status == metav1.ConditionTrue, ObservedGeneration: c.ObservedGeneration, Reason: c.Reason, Message: c.Message,
-		}
-	}
-	return dispatch.Decode(record, wl.Status.NominatedClusterNames, ptr.Deref(wl.Status.ClusterName, ""))
 }
 
 // observeLocal says what the hub knows of its own Workload.
@@ -224,7 +213,7 @@ func isRetained(wl *kueue.Workload, owner client.Object) bool {
 // of those of the config, in its order, and of every other one that the State mentions or that shows something of the
 // Workload, by name.
 func (r *WorkloadReconciler) selectViews(ctx context.Context, s *workloadScope, config []string) []dispatch.ClusterView {
-	near := slices.Concat(s.state.Names(), r.clustersFor(s.original))
+	near := slices.Concat(s.state.Names(), r.remote.clustersFor(s.original))
 	slices.Sort(near)
 	near = slices.Compact(near)
 	listed := config
@@ -237,14 +226,6 @@ func (r *WorkloadReconciler) selectViews(ctx context.Context, s *workloadScope, 
 		return r.buildViews(ctx, s, config, near)
 	}
 	return o.Clusters
-}
-
-// clustersFor names the clusters that show anything of a Workload.
-func (r *WorkloadReconciler) clustersFor(o mirror.Original) []string {
-	if o.Kind == nil || o.JobName == "" {
-		return r.Fleet.ClustersFor(o.Key(), workloadGVK(), schema.GroupVersionKind{}, client.ObjectKey{})
-	}
-	return r.Fleet.ClustersFor(o.Key(), workloadGVK(), o.Kind.GVK(), o.JobKey())
 }
 
 // buildViews returns the views of the listed clusters, and then of the others near that the State mentions or that show an

@@ -3,11 +3,11 @@ package controller
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -16,7 +16,9 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/admissioncheck/multikueue/orphans"
 	"switchyard.dev/admissioncheck/multikueue/tracker"
+	"switchyard.dev/admissioncheck/multikueue/uptime"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
@@ -33,72 +35,6 @@ func (a *adoptedHubs) get() []types.UID {
 
 func (a *adoptedHubs) set(hubs []types.UID) { a.list.Store(&hubs) }
 
-// OwnsWorkload tells whether a Workload is the hub's as far as this program knows: its cache has it, or had it. What else clusters show
-// anybody may have made who may make jobs there.
-func (r *WorkloadReconciler) OwnsWorkload(key client.ObjectKey) bool {
-	return !r.isWorkloadMissing(context.Background(), key) ||
-		readTracker(r.tracker, func(t *tracker.Tracker) bool { return t.WasDeleted(admissionKey(key)) })
-}
-
-// deletionRecorder passes all events of Workloads and notes which of them go.
-func (r *WorkloadReconciler) deletionRecorder() predicate.Predicate {
-	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
-		key := admissionKey(client.ObjectKeyFromObject(e.Object))
-		r.tracker.do(func(t *tracker.Tracker) { t.RecordDeleted(key) })
-		return true
-	}}
-}
-
-// requeueDeleted makes those be looked at again that were seen to go: a cluster that showed something of them is no more.
-func (r *WorkloadReconciler) requeueDeleted() {
-	for _, key := range readTracker(r.tracker, (*tracker.Tracker).DeletedWorkloads) {
-		r.Fleet.WorkloadRequests().EnqueueLowPriority(namespacedName(key))
-	}
-}
-
-// recordObserved notes that a Workload exists which has a copy made in a time that the hub has no record of: if it goes from now on, this
-// program knows that it did.
-func (r *WorkloadReconciler) recordObserved(o mirror.Original, seen mirror.Found) {
-	if o.Deleted || !r.isUnrecorded(o, seen) {
-		return
-	}
-	r.tracker.do(func(t *tracker.Tracker) { t.Witness(trackedWorkload(o)) })
-}
-
-// isUnrecorded tells whether something that is seen was made in a time that the hub has no record of, or by a hub that it has
-// adopted. What does not name its hub was made by a program that keeps no record.
-func (r *WorkloadReconciler) isUnrecorded(o mirror.Original, seen mirror.Found) bool {
-	for _, obj := range seen.Objects() {
-		hub := types.UID(obj.GetAnnotations()[switchyard.HubUIDAnnotation])
-		if hub != "" && (slices.Contains(o.Adopted, hub) || hub == o.Hub && r.Hub.isUnrecorded(obj.GetCreationTimestamp().Time)) {
-			return true
-		}
-	}
-	return false
-}
-
-// keepsOrphan tells whether what a cluster shows of a Workload that the hub does not have is kept: a job may run there, and the hub may
-// just not know. A Workload that this program has seen was deleted. People may have it removed.
-func (r *WorkloadReconciler) keepsOrphan(ctx context.Context, cluster string, ghost mirror.Original) bool {
-	seen := r.lookupRemote(cluster, ghost)
-	if !seen.MayRun() || !r.isUnrecorded(ghost, seen) {
-		return false
-	}
-	var owner string
-	var witnessed bool
-	r.tracker.do(func(t *tracker.Tracker) { owner, witnessed = t.WitnessedUID(admissionKey(ghost.Key())) })
-	made := time.Time{}
-	for _, obj := range seen.Objects() {
-		if witnessed && obj.GetAnnotations()[switchyard.OwnerUIDAnnotation] != owner {
-			witnessed = false
-		}
-		if at := obj.GetCreationTimestamp().Time; at.After(made) {
-			made = at
-		}
-	}
-	return !witnessed && !made.Before(r.lookupClusterInfo(ctx, &workloadScope{}, cluster).discardOrphansBefore)
-}
-
 // hasOwnObjects tells whether anything that is seen on a cluster is this hub's.
 func hasOwnObjects(v dispatch.ClusterView) bool {
 	ours := func(h dispatch.Holder) bool { return h == dispatch.Ours || h == dispatch.Predecessor }
@@ -108,32 +44,86 @@ func hasOwnObjects(v dispatch.ClusterView) bool {
 	return ours(v.Copy.Holder) || ours(v.Job.Holder)
 }
 
-// orphansByHub is what is left alone on a cluster: Workloads, as namespace/name, by the hub that made them, as they say.
-type orphansByHub map[types.UID]map[string]struct{}
-
-func (s orphansByHub) add(hub types.UID, key client.ObjectKey) {
-	if s[hub] == nil {
-		s[hub] = map[string]struct{}{}
-	}
-	s[hub][key.String()] = struct{}{}
+// orphanFinder knows which objects on the workers are this hub's, and which of them belong to no Workload that the hub has.
+type orphanFinder struct {
+	client client.Reader
+	fleet  *fleet.Fleet
+	hub    *uptime.Hub
+	remote *remoteObjects
+	// kinds and origin are the reconciler's.
+	kinds   jobKinds
+	origin  string
+	tracker *lockedTracker
+	// adoptedHubs are former hubs whose objects are this hub's.
+	adoptedHubs adoptedHubs
 }
 
-// listOrphans looks through the informers of a cluster.
-func (r *WorkloadReconciler) listOrphans(ctx context.Context, cluster string, kinds []fleet.WatchedKind) orphansByHub {
-	found, own, adopted := orphansByHub{}, r.Hub.identity(), r.adoptedHubs.get()
+// OwnsWorkload tells whether a Workload is the hub's as far as this program knows: its cache has it, or had it. What else clusters show
+// anybody may have made who may make jobs there.
+func (f *orphanFinder) OwnsWorkload(key client.ObjectKey) bool {
+	return !f.isWorkloadMissing(context.Background(), key) ||
+		readTracker(f.tracker, func(t *tracker.Tracker) bool { return t.WasDeleted(admissionKey(key)) })
+}
+
+// recordObserved notes that a Workload exists which has a copy made in a time that the hub has no record of: if it goes from now on, this
+// program knows that it did.
+func (f *orphanFinder) recordObserved(o mirror.Original, seen mirror.Found) {
+	if o.Deleted || !f.isUnrecorded(o, seen) {
+		return
+	}
+	f.tracker.do(func(t *tracker.Tracker) { t.Witness(trackedWorkload(o)) })
+}
+
+// isUnrecorded tells whether something that is seen was made in a time that the hub has no record of, or by a hub that it has
+// adopted. What does not name its hub was made by a program that keeps no record.
+func (f *orphanFinder) isUnrecorded(o mirror.Original, seen mirror.Found) bool {
+	for _, obj := range seen.Objects() {
+		hub := types.UID(obj.GetAnnotations()[switchyard.HubUIDAnnotation])
+		if hub != "" && (slices.Contains(o.Adopted, hub) || hub == o.Hub && f.hub.IsUnrecorded(obj.GetCreationTimestamp().Time)) {
+			return true
+		}
+	}
+	return false
+}
+
+// keepsOrphan tells whether what a cluster shows of a Workload that the hub does not have is kept: a job may run there, and the hub may
+// just not know. A Workload that this program has seen was deleted. People may have it removed.
+func (f *orphanFinder) keepsOrphan(ctx context.Context, cluster string, ghost mirror.Original) bool {
+	seen := f.remote.lookupRemote(cluster, ghost)
+	if !seen.MayRun() || !f.isUnrecorded(ghost, seen) {
+		return false
+	}
+	var owner string
+	var witnessed bool
+	f.tracker.do(func(t *tracker.Tracker) { owner, witnessed = t.WitnessedUID(admissionKey(ghost.Key())) })
+	made := time.Time{}
+	for _, obj := range seen.Objects() {
+		if witnessed && obj.GetAnnotations()[switchyard.OwnerUIDAnnotation] != owner {
+			witnessed = false
+		}
+		if at := obj.GetCreationTimestamp().Time; at.After(made) {
+			made = at
+		}
+	}
+	return !witnessed && !made.Before(lookupClusterInfo(ctx, f.client, &workloadScope{}, cluster).DiscardOrphansBefore)
+}
+
+// ListOrphans looks through the informers of a cluster.
+func (f *orphanFinder) ListOrphans(ctx context.Context, cluster string, kinds []fleet.WatchedKind) orphans.ByHub {
+	found, own, adopted := orphans.ByHub{}, f.hub.Identity(), f.adoptedHubs.get()
 	for _, kind := range kinds {
-		for _, obj := range r.Fleet.List(cluster, kind.GVK) {
+		for _, obj := range f.fleet.List(cluster, kind.GVK) {
 			key, ok := kind.WorkloadKey(obj)
 			if other := mirror.OtherHub(obj, own, adopted); other != "" {
 				if !ok {
 					key = client.ObjectKeyFromObject(obj)
 				}
-				found.add(other, key)
-			} else if ok && r.isUnrecorded(mirror.Original{Hub: own, Adopted: adopted}, mirror.Found{Job: obj}) && r.isWorkloadMissing(ctx, key) {
-				if ghost := r.buildOrphan(key); r.keepsOrphan(ctx, cluster, ghost) {
-					found.add(own, key)
+				found.Add(other, key)
+			} else if ok && f.isUnrecorded(mirror.Original{Hub: own, Adopted: adopted}, mirror.Found{Job: obj}) && f.isWorkloadMissing(ctx, key) {
+				if ghost := f.buildOrphan(key); f.keepsOrphan(ctx, cluster, ghost) {
+					found.Add(own, key)
 				} else {
-					r.Fleet.RequeueWorkload(cluster, key) // somebody may have said that it is to go
+					f.fleet.RequeueWorkload(cluster, key) // somebody may have said that it is to go
 				}
 			}
 		}
@@ -142,20 +132,46 @@ func (r *WorkloadReconciler) listOrphans(ctx context.Context, cluster string, ki
 }
 
 // isWorkloadMissing tells whether, as far as the hub's cache knows, it has no such Workload.
-func (r *WorkloadReconciler) isWorkloadMissing(ctx context.Context, key client.ObjectKey) bool {
-	return apierrors.IsNotFound(r.Client.Get(ctx, key, &kueue.Workload{}, client.UnsafeDisableDeepCopy))
+func (f *orphanFinder) isWorkloadMissing(ctx context.Context, key client.ObjectKey) bool {
+	return apierrors.IsNotFound(f.client.Get(ctx, key, &kueue.Workload{}, client.UnsafeDisableDeepCopy))
 }
 
-// parseAdoptedHubs are the hubs that people have said are this one's now, by a mark on any of the clusters.
-func parseAdoptedHubs(clusters []kueue.MultiKueueCluster) []types.UID {
-	var hubs []types.UID
-	for i := range clusters {
-		for _, name := range splitNames(strings.TrimSpace(clusters[i].Annotations[switchyard.AdoptHubsAnnotation])) {
-			if !slices.Contains(hubs, types.UID(name)) {
-				hubs = append(hubs, types.UID(name))
+// HubIdentity implements orphans.Finder.
+func (f *orphanFinder) HubIdentity() types.UID { return f.hub.Identity() }
+
+// SetAdoptedHubs implements orphans.Finder.
+func (f *orphanFinder) SetAdoptedHubs(hubs []types.UID) { f.adoptedHubs.set(hubs) }
+
+// buildOrphan is the Original of a Workload that the hub does not have: kind and name of its job are taken from what is seen of
+// it on the workers.
+func (f *orphanFinder) buildOrphan(key client.ObjectKey) mirror.Original {
+	o := mirror.Original{
+		Origin: f.origin, Hub: f.hub.Identity(), Adopted: f.adoptedHubs.get(), Deleted: true,
+		Workload: &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}},
+	}
+	for _, state := range f.fleet.States() {
+		for _, kind := range f.kinds {
+			if seen := f.fleet.ListForWorkload(state.Cluster, kind.GVK(), key); len(seen) > 0 {
+				o.Kind, o.JobName = kind, seen[0].GetName()
+				return o
 			}
 		}
 	}
-	slices.Sort(hubs)
-	return hubs
+	return o
+}
+
+// deletionRecorder passes all events of Workloads and notes which of them go.
+func (f *orphanFinder) deletionRecorder() predicate.Predicate {
+	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
+		key := admissionKey(client.ObjectKeyFromObject(e.Object))
+		f.tracker.do(func(t *tracker.Tracker) { t.RecordDeleted(key) })
+		return true
+	}}
+}
+
+// requeueDeleted makes those be looked at again that were seen to go: a cluster that showed something of them is no more.
+func (f *orphanFinder) requeueDeleted() {
+	for _, key := range readTracker(f.tracker, (*tracker.Tracker).DeletedWorkloads) {
+		f.fleet.WorkloadRequests().EnqueueLowPriority(namespacedName(key))
+	}
 }

@@ -79,5 +79,5 @@ func TestWorkloadsThatWereSeenToGoAreNoOrphans(t *testing.T) {
 		}
 	}
 	st.waitClean("w1")
-	st.eventually("it is forgotten", func() bool { return !st.reconciler.OwnsWorkload(workloadKey()) })
+	st.eventually("it is forgotten", func() bool { return !st.reconciler.orphans.OwnsWorkload(workloadKey()) })
 }

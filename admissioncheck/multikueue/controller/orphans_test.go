@@ -7,17 +7,38 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"switchyard.dev/admissioncheck/multikueue/orphans"
+	"switchyard.dev/admissioncheck/multikueue/uptime"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
+
+const hubUID = "uid-of-the-hub"
+
+// systemNamespaceObject is the namespace by which a cluster is known.
+func systemNamespaceObject(uid string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: types.UID(uid)}}
+}
+
+func readUptimeLease(t *testing.T, server client.Client) *coordinationv1.Lease {
+	t.Helper()
+	lease := &coordinationv1.Lease{}
+	if err := server.Get(t.Context(), client.ObjectKey{Namespace: "kueue-system", Name: switchyard.UptimeLease}, lease); err != nil {
+		t.Fatal(err)
+	}
+	return lease
+}
 
 // restartWithRecord makes the hub's program one that knows its hub, whose record says that the last program ran until some time ago; meanwhile
 // things happen.
@@ -27,9 +48,9 @@ func (st *testEnv) restartWithRecord(ago time.Duration, meanwhile ...func()) {
 	for _, happens := range meanwhile {
 		happens()
 	}
-	past := &Hub{APIReader: st.hub, Client: st.hub, Namespace: "kueue-system", Clock: clock.RealClock{}}
+	past := &uptime.Hub{APIReader: st.hub, Client: st.hub, Namespace: "kueue-system", Clock: clock.RealClock{}}
 	st.create(systemNamespaceObject(hubUID))
-	if err := past.ensureRegistered(st.t.Context()); err != nil {
+	if err := past.EnsureRegistered(st.t.Context()); err != nil {
 		st.t.Fatal(err)
 	}
 	lease := readUptimeLease(st.t, st.hub)
@@ -38,7 +59,7 @@ func (st *testEnv) restartWithRecord(ago time.Duration, meanwhile ...func()) {
 	if err := st.hub.Update(st.t.Context(), lease); err != nil {
 		st.t.Fatal(err)
 	}
-	st.hubRecord = &Hub{APIReader: st.hub, Client: st.hub, Namespace: "kueue-system", Clock: clock.RealClock{}}
+	st.hubRecord = &uptime.Hub{APIReader: st.hub, Client: st.hub, Namespace: "kueue-system", Clock: clock.RealClock{}}
 	st.restart(st.policy)
 	st.waitConnected()
 }
@@ -72,18 +93,18 @@ func (st *testEnv) createOrphan(worker, hub string, ago time.Duration, runs bool
 // reportOrphans reports on the orphans and returns the condition of a cluster and how many of a reason were counted.
 func (st *testEnv) reportOrphans(worker, reason string) (*metav1.Condition, float64) {
 	st.t.Helper()
-	o := &OrphanReporter{
-		Client: st.hub, Reconciler: st.reconciler, Kinds: FleetKinds(st.reconciler.Kinds, &JobNameLookup{Reconciler: st.reconciler}),
+	o := &orphans.Reporter{
+		Client: st.hub, Finder: st.reconciler.orphans, Fleet: st.fleet, Kinds: FleetKinds(st.reconciler.Kinds, &JobNameLookup{Reconciler: st.reconciler}),
 		Recorder: events.NewFakeRecorder(100), Clock: clock.RealClock{},
 	}
-	if err := o.reportAll(st.t.Context()); err != nil {
+	if err := o.ReportAll(st.t.Context()); err != nil {
 		st.t.Fatal(err)
 	}
 	cluster := &kueue.MultiKueueCluster{}
 	if err := st.hub.Get(st.t.Context(), client.ObjectKey{Name: worker}, cluster); err != nil {
 		st.t.Fatal(err)
 	}
-	return meta.FindStatusCondition(cluster.Status.Conditions, switchyard.OrphansCondition), testutil.ToFloat64(orphanGauge.WithLabelValues(worker, reason))
+	return meta.FindStatusCondition(cluster.Status.Conditions, switchyard.OrphansCondition), testutil.ToFloat64(orphans.Gauge.WithLabelValues(worker, reason))
 }
 
 // waitOrphanReason waits until the condition of a worker has a reason.
@@ -120,11 +141,11 @@ const anotherHub = "uid-of-another-hub"
 func TestAnotherHubsJobsAreReportedAndNeverRemoved(t *testing.T) {
 	st := newTestEnv(t, "w1")
 	st.restartWithRecord(time.Second, func() { st.createOrphan("w1", anotherHub, 24*time.Hour, true) })
-	c := st.waitOrphanReason("w1", reasonOtherHub)
+	c := st.waitOrphanReason("w1", orphans.ReasonOtherHub)
 	if want := "1 of another hub, " + anotherHub + " (team/job-train)"; c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, want) {
 		t.Errorf("the condition is %+v, want it to say %q", c, want)
 	}
-	if _, count := st.reportOrphans("w1", reasonOtherHub); count != 1 {
+	if _, count := st.reportOrphans("w1", orphans.ReasonOtherHub); count != 1 {
 		t.Errorf("%v are counted", count)
 	}
 	st.expectKept("w1")
@@ -152,15 +173,15 @@ func TestAnotherHubsJobOfTheSameNameIsNotOurs(t *testing.T) {
 func TestWhatAFormerHubLeftGoesWhenAPersonAdoptsAndDiscardsIt(t *testing.T) {
 	st := newTestEnv(t, "w1")
 	st.restartWithRecord(time.Second, func() { st.createOrphan("w1", anotherHub, 24*time.Hour, true) })
-	st.waitOrphanReason("w1", reasonOtherHub)
+	st.waitOrphanReason("w1", orphans.ReasonOtherHub)
 	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.AdoptHubsAnnotation, "somebody, "+anotherHub)
-	st.waitOrphanReason("w1", reasonNoRecord)
+	st.waitOrphanReason("w1", orphans.ReasonNoRecord)
 	st.expectKept("w1")
 	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.DiscardOrphansAnnotation, time.Now().Add(-48*time.Hour).Format(time.RFC3339))
-	st.waitOrphanReason("w1", reasonNoRecord)
+	st.waitOrphanReason("w1", orphans.ReasonNoRecord)
 	st.expectKept("w1")
 	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.DiscardOrphansAnnotation, time.Now().Format(time.RFC3339))
-	st.waitOrphanReason("w1", reasonNoOrphans)
+	st.waitOrphanReason("w1", orphans.ReasonNone)
 	st.waitClean("w1")
 }
 
@@ -168,17 +189,17 @@ func TestWhatAFormerHubLeftGoesWhenAPersonAdoptsAndDiscardsIt(t *testing.T) {
 func TestAJobThatARestoredHubKnowsNothingOfIsKeptUntilAPersonDiscardsIt(t *testing.T) {
 	st := newTestEnv(t, "w1")
 	st.restartWithRecord(2*time.Hour, func() { st.createOrphan("w1", hubUID, time.Hour, true) })
-	c := st.waitOrphanReason("w1", reasonNoRecord)
+	c := st.waitOrphanReason("w1", orphans.ReasonNoRecord)
 	if want := "1 of a time that this hub has no record of (team/job-train)"; !strings.Contains(c.Message, want) {
 		t.Errorf("the condition says %q, want %q", c.Message, want)
 	}
 	st.expectKept("w1")
 	st.restart(st.policy) // who begins a second time still knows
 	st.waitConnected()
-	st.waitOrphanReason("w1", reasonNoRecord)
+	st.waitOrphanReason("w1", orphans.ReasonNoRecord)
 	st.expectKept("w1")
 	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.DiscardOrphansAnnotation, time.Now().Format(time.RFC3339))
-	st.waitOrphanReason("w1", reasonNoOrphans)
+	st.waitOrphanReason("w1", orphans.ReasonNone)
 	st.waitClean("w1")
 }
 
@@ -196,7 +217,7 @@ func TestOrphansFromRecordedTimesAreRemovedAtOnce(t *testing.T) {
 			st := newTestEnv(t, "w1")
 			st.restartWithRecord(2*time.Hour, func() { st.createOrphan("w1", tc.hub, tc.made, tc.runs) })
 			st.waitClean("w1")
-			if c, _ := st.reportOrphans("w1", reasonNoRecord); c != nil {
+			if c, _ := st.reportOrphans("w1", orphans.ReasonNoRecord); c != nil {
 				t.Errorf("reported: %+v", c)
 			}
 		})
@@ -210,7 +231,7 @@ func TestCopiesOfAnObservedDeletionAreRemovedWheneverTheyWereMade(t *testing.T) 
 	st.workers["w1"].setCreationTime(time.Now())
 	st.submit()
 	st.runOn("w1")
-	if seen := st.copyOn("w1"); seen.CreationTimestamp.IsZero() || !st.hubRecord.isUnrecorded(seen.CreationTimestamp.Time) {
+	if seen := st.copyOn("w1"); seen.CreationTimestamp.IsZero() || !st.hubRecord.IsUnrecorded(seen.CreationTimestamp.Time) {
 		t.Fatalf("the copy is of %v, which is on record", seen.CreationTimestamp)
 	}
 	st.eventually("the hub sees the job", func() bool {
@@ -228,7 +249,7 @@ func TestCopiesOfAnObservedDeletionAreRemovedWheneverTheyWereMade(t *testing.T) 
 func TestARestoredAPIServerStopsRemovals(t *testing.T) {
 	st := newTestEnv(t, "w1")
 	st.restartWithRecord(2 * time.Hour)
-	if err := st.hubRecord.ensureRegistered(t.Context()); err != nil {
+	if err := st.hubRecord.EnsureRegistered(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	lease := readUptimeLease(t, st.hub)
@@ -237,7 +258,7 @@ func TestARestoredAPIServerStopsRemovals(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.createOrphan("w1", hubUID, 3*time.Hour, true)
-	st.eventually("the hub finds out", func() bool { _, err := st.hubRecord.recordedUptime(); return err != nil })
+	st.eventually("the hub finds out", func() bool { return st.hubRecord.EnsureRegistered(t.Context()) != nil })
 	if st.jobOn("w1") == nil {
 		t.Error("a job was removed on the word of a hub that was put back")
 	}

@@ -19,9 +19,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/check"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
-	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/fencing"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/admissioncheck/multikueue/runpolicy"
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
@@ -70,7 +72,7 @@ func TestTheRunPolicyOfAQueueGoesBeforeThatOfItsFleet(t *testing.T) {
 			if tc.queue != nil {
 				queue = &kueue.ClusterQueue{ObjectMeta: *tc.queue}
 			}
-			got, err := EffectiveRunPolicy(config, queue)
+			got, err := runpolicy.Effective(config, queue)
 			if got != tc.want || (err != nil) != (tc.wrong != "") || err != nil && !strings.Contains(err.Error(), tc.wrong) {
 				t.Errorf("%q, %v", got, err)
 			}
@@ -224,7 +226,7 @@ func TestAQueueMayWantALeaseWhereItsFleetDoesNot(t *testing.T) {
 func TestAnUnknownRunPolicyMakesTheCheckInactive(t *testing.T) {
 	st := newTestEnv(t, "w1")
 	st.annotate(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, "sometimes")
-	r := newAdmissionCheckReconciler(st.hub)
+	r := check.NewReconciler(st.hub)
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "mk"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +310,7 @@ func TestTheFenceIsReportedAndRememberedAcrossRestarts(t *testing.T) {
 	st.annotate(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
 	st.createFence("w1")
 	st.eventually("the fence is seen", func() bool { s, _ := st.fleet.State("w1"); return s.Fencing.FenceAlive && s.Fencing.Held })
-	r := &FencingReconciler{Client: st.hub, Fleet: st.fleet, Clock: clock.RealClock{}}
+	r := &fencing.Reconciler{Client: st.hub, Fleet: st.fleet, Clock: clock.RealClock{}}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "w1"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -322,66 +324,6 @@ func TestTheFenceIsReportedAndRememberedAcrossRestarts(t *testing.T) {
 	if v := s.observed.Clusters[0]; !v.Fence.Alive || v.Fence.RenewedAt.IsZero() {
 		t.Errorf("after a restart: fenced %t, renewed at %v", v.Fence.Alive, v.Fence.RenewedAt)
 	}
-}
-
-func TestTheFenceIsReportedThoughTheCacheIsBehindOurLastReport(t *testing.T) {
-	st := newTestEnv(t, "w1")
-	st.annotate(&kueue.MultiKueueConfig{}, "config", switchyard.RunPolicyAnnotation, string(switchyard.RunOnce))
-	st.createFence("w1")
-	st.eventually("the fence is seen", func() bool { s, _ := st.fleet.State("w1"); return s.Fencing.FenceAlive && s.Fencing.Held })
-	name := client.ObjectKey{Name: "w1"}
-	identified := &kueue.MultiKueueCluster{}
-	if err := st.hub.Get(t.Context(), name, identified); err != nil {
-		t.Fatal(err)
-	}
-	identified.UID = "uid-of-w1"
-	if err := st.hub.Update(t.Context(), identified); err != nil {
-		t.Fatal(err)
-	}
-	cache := &staleClusterCache{Client: st.hub}
-	r := &FencingReconciler{Client: cache, Fleet: st.fleet, Clock: clock.RealClock{}}
-	report := func() ctrl.Result {
-		t.Helper()
-		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return result
-	}
-	report()
-	cache.shows = &kueue.MultiKueueCluster{}
-	if err := st.hub.Get(t.Context(), name, cache.shows); err != nil {
-		t.Fatal(err)
-	}
-	// What another report of ours has changed meanwhile the cache does not show.
-	next := cache.shows.DeepCopy()
-	meta.SetStatusCondition(&next.Status.Conditions, fencedCondition(fleet.Fencing{Message: "refused"}))
-	if _, err := r.writes.PatchStatus(t.Context(), st.hub, cache.shows, next, time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	if result := report(); result.RequeueAfter == 0 {
-		t.Error("nobody looks again")
-	}
-	cache.shows = nil
-	report()
-	cluster := &kueue.MultiKueueCluster{}
-	if err := st.hub.Get(t.Context(), name, cluster); err != nil || !meta.IsStatusConditionTrue(cluster.Status.Conditions, FencedCondition) {
-		t.Errorf("conditions %+v, %v", cluster.Status.Conditions, err)
-	}
-}
-
-// staleClusterCache shows a cluster as it was.
-type staleClusterCache struct {
-	client.Client
-	shows *kueue.MultiKueueCluster
-}
-
-func (c *staleClusterCache) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-	if cluster, ok := obj.(*kueue.MultiKueueCluster); ok && c.shows != nil {
-		c.shows.DeepCopyInto(cluster)
-		return nil
-	}
-	return c.Client.Get(ctx, key, obj, opts...)
 }
 
 func TestACordonedClusterIsOfferedNothing(t *testing.T) {
@@ -405,18 +347,18 @@ func TestADrainMovesOneWorkloadAfterAnother(t *testing.T) {
 	st := newTestEnv(t, "w1", "w2")
 	st.submit()
 	st.runOn("w1")
-	d := &Drainer{Reconciler: st.reconciler, Interval: time.Hour, Clock: clock.RealClock{}}
-	d.drainClusters(t.Context())
+	d := st.reconciler.newDrainer()
+	d.DrainClusters(t.Context())
 	if st.mustLeave("w1") {
 		t.Error("moved although nobody drains")
 	}
 	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.DrainAnnotation, "true")
-	d.drainClusters(t.Context())
+	d.DrainClusters(t.Context())
 	if !st.mustLeave("w1") || st.mustLeave("w2") {
 		t.Error("not the turn of who runs there")
 	}
 	st.eventually("retreated from w1", func() bool { return st.checkState().State == kueue.CheckStateRetry })
-	d.drainClusters(t.Context())
+	d.DrainClusters(t.Context())
 	if st.mustLeave("w1") {
 		t.Error("who has been given up has a turn again")
 	}
@@ -432,7 +374,7 @@ func TestTheCheckSaysWhyAJobStaysOnADrainedClusterUntilTheDrainIsOver(t *testing
 		seen, _ := st.fleet.Get("w1", batchJobKind(t).GVK(), jobKey())
 		return seen != nil
 	})
-	(&Drainer{Reconciler: st.reconciler}).drainClusters(t.Context())
+	st.reconciler.newDrainer().DrainClusters(t.Context())
 	want := `The workload was admitted on "w1"; it is to leave "w1", but no other cluster can take it; "w2" not eligible: is cordoned`
 	st.eventually("the check says so", func() bool { return st.checkState().Message == want })
 	st.annotate(&kueue.MultiKueueCluster{}, "w1", switchyard.DrainAnnotation, "false")
@@ -455,9 +397,9 @@ func TestTheLastAdmittedLeavesADrainedClusterFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := &Drainer{Reconciler: st.reconciler}
+	d := st.reconciler.newDrainer()
 	for _, want := range []string{"young", "middle", "old", "young"} {
-		if got := d.selectWorkloads(t.Context(), "w1"); len(got) != 1 || got[0].Name != want {
+		if got := d.SelectWorkloads(t.Context(), "w1"); len(got) != 1 || got[0].Name != want {
 			t.Errorf("%s instead of %s", got, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/orphans"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/kube"
 )
@@ -27,7 +28,7 @@ var (
 
 // RegisterMetrics adds the check's metrics to a registry; several hubs of one process share them.
 func RegisterMetrics(registry metrics.RegistererGatherer) error {
-	for _, c := range []prometheus.Collector{dispatchedTotal, admittedTotal, offersTotal, offerLatency, retreatsTotal, orphanGauge} {
+	for _, c := range []prometheus.Collector{dispatchedTotal, admittedTotal, offersTotal, offerLatency, retreatsTotal, orphans.Gauge} {
 		var twice prometheus.AlreadyRegisteredError
 		if err := registry.Register(c); err != nil && !errors.As(err, &twice) {
 			return fmt.Errorf("register metrics: %w", err)

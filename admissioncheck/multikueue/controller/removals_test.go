@@ -79,13 +79,13 @@ func TestARemovalOfAnOlderEpochSaysNothingOfALaterOne(t *testing.T) {
 
 func TestACopyThatWaitsForOurFinalizerIsRemovedAgain(t *testing.T) {
 	r := NewWorkloadReconciler(&WorkloadReconciler{Clock: clocktesting.NewFakePassiveClock(noon)})
-	r.recordAnswer(mirror.Original{Workload: &kueue.Workload{}}, dispatch.Action{Verb: dispatch.Retract}, tracker.Answer{Removed: []string{"workload"}, Connection: 1})
+	r.tracker.recordAnswer(mirror.Original{Workload: &kueue.Workload{}}, dispatch.Action{Verb: dispatch.Retract}, tracker.Answer{Removed: []string{"workload"}, Connection: 1}, r.Clock.Now())
 	wl := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{UID: "workload", Finalizers: []string{kueue.ResourceInUseFinalizer}}}
-	if got := r.withoutRemoved(mirror.Found{Workload: wl}, 1); got.Workload != nil {
+	if got := r.tracker.withoutRemoved(mirror.Found{Workload: wl}, 1, r.Clock.Now()); got.Workload != nil {
 		t.Error("its removal is not seen yet")
 	}
 	wl.DeletionTimestamp = ptr.To(metav1.NewTime(noon.Add(time.Second)))
-	if got := r.withoutRemoved(mirror.Found{Workload: wl}, 1); got.Workload == nil {
+	if got := r.tracker.withoutRemoved(mirror.Found{Workload: wl}, 1, r.Clock.Now()); got.Workload == nil {
 		t.Error("nobody takes the finalizer off")
 	}
 }

@@ -12,20 +12,23 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"switchyard.dev/admissioncheck/multikueue/checkconfig"
+	"switchyard.dev/admissioncheck/multikueue/check"
 	"switchyard.dev/admissioncheck/multikueue/cluster"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/drain"
+	"switchyard.dev/admissioncheck/multikueue/external"
+	"switchyard.dev/admissioncheck/multikueue/fencing"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/orphans"
 	"switchyard.dev/admissioncheck/multikueue/quota"
+	"switchyard.dev/admissioncheck/multikueue/uptime"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/fence"
@@ -80,15 +83,15 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*WorkloadReconcil
 		func() error { return mgr.Add(resolver.Fleet) },
 		func() error { return mgr.Add(sweep) },
 		func() error { return mgr.Add(resolver.Hub) },
-		func() error { return mgr.Add(newOrphanReporter(mgr, resolver, sweep.Kinds)) },
+		func() error { return mgr.Add(orphans.NewReporter(mgr, resolver.Fleet, resolver.orphans, sweep.Kinds)) },
 		func() error {
-			return mgr.Add(&Drainer{Reconciler: resolver, Interval: drainInterval, Clock: clock.RealClock{}})
+			return mgr.Add(resolver.newDrainer())
 		},
 		func() error {
 			return mgr.Add(&CapacityWatcher{Reconciler: resolver, Interval: capacityWatchInterval, Clock: clock.RealClock{}})
 		},
 		func() error { return resolver.setup(mgr) },
-		func() error { return setupFencing(mgr, resolver.Fleet) },
+		func() error { return fencing.Setup(mgr, resolver.Fleet) },
 		func() error { return setupIdentities(mgr, resolver) },
 		func() error { return cluster.Setup(mgr, resolver.Fleet, s.Namespace, s.CredentialSources) },
 		func() error {
@@ -97,7 +100,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*WorkloadReconcil
 			}
 			return quota.Setup(ctx, mgr, resolver.Fleet, s.Policy.WorkerLostTimeout, s.quotaRequests)
 		},
-		func() error { return setupAdmissionChecks(mgr) },
+		func() error { return check.Setup(mgr) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -107,7 +110,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*WorkloadReconcil
 	return resolver, nil
 }
 
-func buildComponents(mgr ctrl.Manager, s Settings) (*WorkloadReconciler, *GarbageCollector, error) {
+func buildComponents(mgr ctrl.Manager, s Settings) (*WorkloadReconciler, *orphans.GarbageCollector, error) {
 	for _, add := range []func(*runtime.Scheme) error{coordinationv1.AddToScheme, switchyard.AddToScheme} {
 		if err := add(mgr.GetScheme()); err != nil {
 			return nil, nil, fmt.Errorf("know the types of what is followed on workers: %w", err)
@@ -125,28 +128,35 @@ func buildComponents(mgr ctrl.Manager, s Settings) (*WorkloadReconciler, *Garbag
 	if s.quotaRequests != nil {
 		options.Kinds = quota.WithWatchedQueues(slices.Clone(options.Kinds), s.quotaRequests)
 	}
-	jobs, err := newExternalCaches(mgr, s.Kinds)
+	jobs, err := external.NewCaches(mgr, s.Kinds)
 	if err != nil {
 		return nil, nil, err
 	}
 	r := NewWorkloadReconciler(&WorkloadReconciler{
-		Client: externalKindClient{Client: mgr.GetClient(), caches: jobs}, APIReader: mgr.GetAPIReader(), externalCaches: jobs,
+		Client: external.Client{Client: mgr.GetClient(), Caches: jobs}, APIReader: mgr.GetAPIReader(), externalCaches: jobs,
 		Kinds: s.Kinds, Origin: s.Origin, Policy: s.Policy, PodRequestRules: s.PodRequestRules,
 		NameInLabel: s.NameInLabel, Recorder: mgr.GetEventRecorder(kueue.WorkloadControllerManager), Clock: clock.RealClock{},
-		Hub: &Hub{APIReader: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: s.Namespace, Clock: clock.RealClock{}},
+		Hub: &uptime.Hub{APIReader: mgr.GetAPIReader(), Client: mgr.GetClient(), Namespace: s.Namespace, Clock: clock.RealClock{}},
 	})
-	options.AffectedWorkloads, options.OnRemoved, options.OwnsWorkload = r.AffectedWorkloads, r.forgetCluster, r.OwnsWorkload
+	options.AffectedWorkloads, options.OnRemoved, options.OwnsWorkload = r.AffectedWorkloads, r.forgetCluster, r.orphans.OwnsWorkload
 	options.Lease = &fleet.LeaseOptions{
 		Namespace: s.Namespace, Name: fence.LeaseName(s.Origin), Duration: s.Policy.LeaseDuration, IsNeeded: r.IsLeaseNeeded,
-		Margin: s.Policy.SkewMargin, Identity: r.Hub.identity, AdoptedIdentities: r.adoptedHubs.get,
+		Margin: s.Policy.SkewMargin, Identity: r.Hub.Identity, AdoptedIdentities: r.orphans.adoptedHubs.get,
 	}
-	r.Fleet = fleet.New(options)
+	r.SetFleet(fleet.New(options))
 	sharing.Reconciler = r
-	return r, &GarbageCollector{Client: mgr.GetClient(), Fleet: r.Fleet, Kinds: kinds, Interval: s.GCInterval, Clock: clock.RealClock{}}, nil
+	return r, &orphans.GarbageCollector{Client: mgr.GetClient(), Fleet: r.Fleet, Kinds: kinds, Interval: s.GCInterval, Clock: clock.RealClock{}}, nil
+}
+
+// newDrainer returns what gives the Workloads on clusters that are being drained their turns to leave.
+func (r *WorkloadReconciler) newDrainer() *drain.Drainer {
+	return &drain.Drainer{
+		Client: r.Client, Turns: r.tracker, Requests: r.Fleet.WorkloadRequests(), Interval: drain.Interval, Clock: clock.RealClock{},
+	}
 }
 
 func (r *WorkloadReconciler) setup(mgr ctrl.Manager) error {
-	workloads := ctrl.NewControllerManagedBy(mgr).Named("multikueue_workload").For(&kueue.Workload{}, builder.WithPredicates(r.deletionRecorder()))
+	workloads := ctrl.NewControllerManagedBy(mgr).Named("multikueue_workload").For(&kueue.Workload{}, builder.WithPredicates(r.orphans.deletionRecorder()))
 	for _, s := range r.hubWatches() {
 		workloads = workloads.Watches(s.object, handler.EnqueueRequestsFromMapFunc(s.mapFunc), builder.WithPredicates(s.predicate))
 	}
@@ -168,23 +178,9 @@ func (r *WorkloadReconciler) setup(mgr ctrl.Manager) error {
 
 func (r *WorkloadReconciler) newJobWatch(mgr ctrl.Manager, c ctrlcontroller.Controller, kind job.Integration) manager.Runnable {
 	if o := r.externalCaches[kind.GVK()]; o != nil {
-		return &externalJobWatch{controller: c, reconciler: r, externalCache: o}
+		return &external.Watch{Controller: c, Cache: o, MapFunc: r.index.requestsForJob(kind), Predicate: jobEventPredicate}
 	}
 	return &jobWatch{manager: mgr, controller: c, reconciler: r, kind: kind}
-}
-
-// setupFencing adds the controller that reports on fences.
-func setupFencing(mgr ctrl.Manager, f *fleet.Fleet) error {
-	err := ctrl.NewControllerManagedBy(mgr).
-		Named("multikueue_fencing").
-		For(&kueue.MultiKueueCluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		WatchesRawSource(f.ClusterRequests().Source()).
-		WithOptions(kube.ControllerOptions()).
-		Complete(&FencingReconciler{Client: mgr.GetClient(), Fleet: f, Clock: clock.RealClock{}})
-	if err != nil {
-		return fmt.Errorf("controller of fences: %w", err)
-	}
-	return nil
 }
 
 // setupIdentities adds the controller that reports which clusters these are.
@@ -237,48 +233,4 @@ func (w *jobWatch) Start(ctx context.Context) error {
 	}
 	s := w.reconciler.jobHubWatch(w.kind, late)
 	return w.controller.Watch(source.Kind(w.manager.GetCache(), s.object, handler.EnqueueRequestsFromMapFunc(s.mapFunc), s.predicate))
-}
-
-func setupAdmissionChecks(mgr ctrl.Manager) error {
-	checks := admissionChecks{client: mgr.GetClient()}
-	err := ctrl.NewControllerManagedBy(mgr).
-		Named("multikueue_admissioncheck").
-		For(&kueue.AdmissionCheck{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&kueue.MultiKueueConfig{}, handler.EnqueueRequestsFromMapFunc(checks.requestsForConfig),
-			builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, annotationsChanged()))).
-		Watches(&kueue.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(requestsForQueueChecks),
-			builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, annotationsChanged()))).
-		Watches(&kueue.MultiKueueCluster{}, handler.EnqueueRequestsFromMapFunc(checks.requestsForCluster), builder.WithPredicates(checkconfig.ClusterActiveChanged())).
-		WithOptions(kube.ControllerOptions()).
-		Complete(newAdmissionCheckReconciler(mgr.GetClient()))
-	if err != nil {
-		return fmt.Errorf("controller of admission checks: %w", err)
-	}
-	return nil
-}
-
-func (r admissionChecks) requestsForConfig(ctx context.Context, config client.Object) []reconcile.Request {
-	list := &kueue.AdmissionCheckList{}
-	if err := r.client.List(ctx, list, client.MatchingFields{byConfig: config.GetName()}); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "List checks of a config")
-		return nil
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-	}
-	return requests
-}
-
-func (r admissionChecks) requestsForCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
-	list := &kueue.MultiKueueConfigList{}
-	if err := r.client.List(ctx, list, client.MatchingFields{byConfigCluster: cluster.GetName()}); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "List configs of a cluster")
-		return nil
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		requests = append(requests, r.requestsForConfig(ctx, &list.Items[i])...)
-	}
-	return requests
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/workload"
 )
@@ -46,9 +47,9 @@ func TestSiblingsLeaveADrainedClusterTogether(t *testing.T) {
 	st.createComponent("b", "set", "1", "w1")
 	st.createComponent("c", "set", "2", "")
 	st.createComponent("d", "another", "0", "w1")
-	d := &Drainer{Reconciler: st.reconciler}
+	d := st.reconciler.newDrainer()
 	next := func() (names []string) {
-		for _, key := range d.selectWorkloads(t.Context(), "w1") {
+		for _, key := range d.SelectWorkloads(t.Context(), "w1") {
 			names = append(names, key.Name)
 		}
 		return names
@@ -58,7 +59,7 @@ func TestSiblingsLeaveADrainedClusterTogether(t *testing.T) {
 			t.Errorf("who leaves (-want +got):\n%s", diff)
 		}
 	}
-	setState(leader, dispatch.State{Epoch: 2, Bound: "w1", Debts: []dispatch.Debt{{Cluster: "w1", Epoch: 1}}}, metav1.Now().Time)
+	hubworkload.SetState(leader, dispatch.State{Epoch: 2, Bound: "w1", Debts: []dispatch.Debt{{Cluster: "w1", Epoch: 1}}}, metav1.Now().Time)
 	st.updateWorkload(leader)
 	for _, want := range [][]string{{"d"}, {"b"}} {
 		if diff := cmp.Diff(want, next()); diff != "" {
@@ -79,7 +80,7 @@ func TestTheOthersKnowThatASiblingHasLeftTheirCluster(t *testing.T) {
 	if left() {
 		t.Error("both are there")
 	}
-	setState(leader, dispatch.State{Epoch: 2, Bound: "w1", Debts: []dispatch.Debt{{Cluster: "w1", Epoch: 1}}}, metav1.Now().Time)
+	hubworkload.SetState(leader, dispatch.State{Epoch: 2, Bound: "w1", Debts: []dispatch.Debt{{Cluster: "w1", Epoch: 1}}}, metav1.Now().Time)
 	st.updateWorkload(leader)
 	if !left() {
 		t.Error("the first has been given up there")
@@ -146,7 +147,7 @@ func TestWhichChangesRequeueSiblings(t *testing.T) {
 		{"nothing", bound, bound, false},
 		{"a cluster is bound", func(*kueue.Workload) {}, bound, true},
 		{"it is given up there", bound, func(wl *kueue.Workload) {
-			setState(wl, dispatch.State{Epoch: 2, Bound: "w1", Debts: []dispatch.Debt{{Cluster: "w1", Epoch: 1}}}, time.Now())
+			hubworkload.SetState(wl, dispatch.State{Epoch: 2, Bound: "w1", Debts: []dispatch.Debt{{Cluster: "w1", Epoch: 1}}}, time.Now())
 		}, true},
 		{"it is over", bound, func(wl *kueue.Workload) { bound(wl); workload.Finish(wl, "Succeeded", "done", time.Now()) }, true},
 		{"it is going", bound, func(wl *kueue.Workload) { bound(wl); wl.DeletionTimestamp = ptr.To(metav1.Now()) }, true},
@@ -159,7 +160,7 @@ func TestWhichChangesRequeueSiblings(t *testing.T) {
 				change(wl)
 				return wl
 			}
-			if got := siblingChanged().Update(event.UpdateEvent{ObjectOld: of(c.old), ObjectNew: of(c.now)}); got != c.want {
+			if got := hubworkload.SiblingChanged().Update(event.UpdateEvent{ObjectOld: of(c.old), ObjectNew: of(c.now)}); got != c.want {
 				t.Errorf("told: %t", got)
 			}
 		})

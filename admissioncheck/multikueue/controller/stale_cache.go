@@ -21,56 +21,6 @@ import (
 // errStaleDecision is why a removal or an offer was given up: what it was decided on is over.
 var errStaleDecision = errors.New("the hub's cache is behind its API server; nothing is removed or offered on its word")
 
-// newRemovalGuard returns what is asked right before a job is removed from a worker: whether the hub's Workload still is what the removal
-// was decided on. Writes are guarded by its version, but actions are not, and the cache of a program that takes over, or of a
-// leader that slept, may show a Workload that queues while it runs, or the last cluster but one. It costs a read of metadata for
-// each job that is removed unfinished. That a Workload has finished, or goes, cannot change any more; nil is for those.
-func (r *WorkloadReconciler) newRemovalGuard(s *workloadScope, seen mirror.Found) func(context.Context) error {
-	o, l := s.original, s.observed.Local
-	key, uid, version := o.Key(), o.Workload.UID, o.Workload.ResourceVersion
-	own := isMadeFor(uid, seen)
-	if o.Deleted || l.Finished && own {
-		return nil
-	}
-	return func(ctx context.Context) error {
-		live, err := r.readLiveMetadata(ctx, key)
-		switch {
-		case apierrors.IsNotFound(err): // then nobody owns what is there
-			return nil
-		case err != nil:
-			return newStaleConflict(key, errors.New("read it from the hub's API server: "+err.Error()))
-		case live.UID == uid && (live.ResourceVersion == version || l.Deleted && own):
-			return nil
-		}
-		return newStaleConflict(key, errStaleDecision)
-	}
-}
-
-// newOfferGuard returns what is asked right before an offer is made: whether the hub's Workload still is what the offer was decided on.
-// A cache that shows one without a winner, while its job has run and ended, would have the job run again in the same epoch. What
-// changed after this program began is as nobody but this program left it; only older versions cost a read of metadata.
-func (r *WorkloadReconciler) newOfferGuard(o mirror.Original) func(context.Context) error {
-	key, uid, version := o.Key(), o.Workload.UID, o.Workload.ResourceVersion
-	return func(ctx context.Context) error {
-		if r.startVersion.precedes(version) {
-			return nil
-		}
-		switch live, err := r.readLiveMetadata(ctx, key); {
-		case client.IgnoreNotFound(err) != nil:
-			return newStaleConflict(key, errors.New("read it from the hub's API server: "+err.Error()))
-		case err != nil || live.UID != uid || live.ResourceVersion != version:
-			return newStaleConflict(key, errStaleDecision)
-		}
-		return nil
-	}
-}
-
-func (r *WorkloadReconciler) readLiveMetadata(ctx context.Context, key client.ObjectKey) (*metav1.PartialObjectMetadata, error) {
-	live := &metav1.PartialObjectMetadata{}
-	live.SetGroupVersionKind(workloadGVK())
-	return live, r.APIReader.Get(ctx, key, live)
-}
-
 // startVersion is the version of the hub's Workloads when this program began to dispatch them. As long as it is not known, all of them
 // count as older.
 type startVersion struct {
@@ -115,4 +65,60 @@ func isMadeFor(uid types.UID, seen mirror.Found) bool {
 		return !stamped || owner == string(uid)
 	}
 	return (seen.Workload != nil || seen.Job != nil) && (seen.Workload == nil || its(seen.Workload)) && (seen.Job == nil || its(seen.Job))
+}
+
+// staleGuard reads the hub's API server right before something is done that an old cache must not decide.
+type staleGuard struct {
+	live         client.Reader
+	startVersion startVersion
+}
+
+// newRemovalGuard returns what is asked right before a job is removed from a worker: whether the hub's Workload still is what the removal
+// was decided on. Writes are guarded by its version, but actions are not, and the cache of a program that takes over, or of a
+// leader that slept, may show a Workload that queues while it runs, or the last cluster but one. It costs a read of metadata for
+// each job that is removed unfinished. That a Workload has finished, or goes, cannot change any more; nil is for those.
+func (g *staleGuard) newRemovalGuard(s *workloadScope, seen mirror.Found) func(context.Context) error {
+	o, l := s.original, s.observed.Local
+	key, uid, version := o.Key(), o.Workload.UID, o.Workload.ResourceVersion
+	own := isMadeFor(uid, seen)
+	if o.Deleted || l.Finished && own {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		live, err := g.readLiveMetadata(ctx, key)
+		switch {
+		case apierrors.IsNotFound(err): // then nobody owns what is there
+			return nil
+		case err != nil:
+			return newStaleConflict(key, errors.New("read it from the hub's API server: "+err.Error()))
+		case live.UID == uid && (live.ResourceVersion == version || l.Deleted && own):
+			return nil
+		}
+		return newStaleConflict(key, errStaleDecision)
+	}
+}
+
+// newOfferGuard returns what is asked right before an offer is made: whether the hub's Workload still is what the offer was decided on.
+// A cache that shows one without a winner, while its job has run and ended, would have the job run again in the same epoch. What
+// changed after this program began is as nobody but this program left it; only older versions cost a read of metadata.
+func (g *staleGuard) newOfferGuard(o mirror.Original) func(context.Context) error {
+	key, uid, version := o.Key(), o.Workload.UID, o.Workload.ResourceVersion
+	return func(ctx context.Context) error {
+		if g.startVersion.precedes(version) {
+			return nil
+		}
+		switch live, err := g.readLiveMetadata(ctx, key); {
+		case client.IgnoreNotFound(err) != nil:
+			return newStaleConflict(key, errors.New("read it from the hub's API server: "+err.Error()))
+		case err != nil || live.UID != uid || live.ResourceVersion != version:
+			return newStaleConflict(key, errStaleDecision)
+		}
+		return nil
+	}
+}
+
+func (g *staleGuard) readLiveMetadata(ctx context.Context, key client.ObjectKey) (*metav1.PartialObjectMetadata, error) {
+	live := &metav1.PartialObjectMetadata{}
+	live.SetGroupVersionKind(workloadGVK())
+	return live, g.live.Get(ctx, key, live)
 }

@@ -195,11 +195,11 @@ func TestWhatIsAskedBeforeAJobIsRemoved(t *testing.T) {
 				builder = builder.WithObjects(c.live)
 			}
 			live := &countingReader{Reader: builder.Build()}
-			r := &WorkloadReconciler{APIReader: live}
+			g := &staleGuard{live: live}
 			s := &workloadScope{original: mirror.Original{Origin: origin, Workload: cached, Deleted: c.gone}}
 			s.observed.Local.Finished, s.observed.Local.Deleted = c.finished, c.deleted
 			var err error
-			if ask := r.newRemovalGuard(s, c.seen); ask != nil {
+			if ask := g.newRemovalGuard(s, c.seen); ask != nil {
 				err = ask(t.Context())
 			}
 			if (err == nil) != c.sure || (live.count.Load() > 0) != c.asks {

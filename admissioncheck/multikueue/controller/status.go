@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
@@ -26,34 +27,6 @@ const (
 	statusCopyInterval = 3 * time.Second
 )
 
-// copyDueStatus copies the status of a remote job while it runs: at once what decides something, the rest when it is due.
-func (r *WorkloadReconciler) copyDueStatus(ctx context.Context, s *workloadScope, remote client.Object) error {
-	if due := r.statusDueAt(s, remote); s.observed.Now.Before(due) {
-		s.retryAt = kube.Earliest(s.retryAt, due)
-		return nil
-	}
-	return r.copyStatus(ctx, s, remote)
-}
-
-// statusDueAt is when the status of a remote job is to be copied, zero for at once: its end, its pods all being ready, and
-// everything during a retreat, because the quota is held until the pods are gone.
-func (r *WorkloadReconciler) statusDueAt(s *workloadScope, remote client.Object) time.Time {
-	o := s.original
-	if remote == nil || o.Job == nil || s.observed.Local.Quota.Evicted || s.readyAt.IsZero() {
-		return time.Time{}
-	}
-	was, is := o.Kind.Progress(o.Job), o.Kind.Progress(remote)
-	if is.Finished != nil || is.Ready && !was.Ready {
-		return time.Time{}
-	}
-	copied := readTracker(r.tracker, func(t *tracker.Tracker) time.Time { return t.StatusCopiedAt(trackedWorkload(s.original)) })
-	due := copied.Add(statusCopyInterval)
-	if until := s.readyAt.Add(startupQuietPeriod); !is.Ready && until.After(due) {
-		return until
-	}
-	return due
-}
-
 // finishWorkload copies the last status of the job to the hub's and then records the outcome; never the other way round, because
 // a finished Workload is cleaned up and its remote job gone for good. If the hub's job then says the very same, its own
 // controller is about to record it, and only if it does not we do.
@@ -62,7 +35,7 @@ func (r *WorkloadReconciler) finishWorkload(ctx context.Context, s *workloadScop
 		s.retryAt = kube.Earliest(s.retryAt, s.observed.Now.Add(cacheEchoDelay)) // what the hub's job shows now is not known yet
 		return hubChange{}, nil
 	}
-	if err := r.copyStatus(ctx, s, r.lastKnownJob(s, a.Cluster)); err != nil {
+	if err := r.statuses.copyStatus(ctx, s, r.remote.lastKnownJob(s, a.Cluster)); err != nil {
 		return hubChange{}, err
 	}
 	if o := s.original; o.Job != nil {
@@ -85,30 +58,46 @@ func (r *WorkloadReconciler) finishWorkload(ctx context.Context, s *workloadScop
 	return hubChange{wl: next}, nil
 }
 
-// lastKnownJob returns the job on a cluster as it was last seen, by a live read, in the cache, or before it went, unless it is one that
-// has taken the name of the Workload's.
-func (r *WorkloadReconciler) lastKnownJob(s *workloadScope, cluster string) client.Object {
-	o := s.original
-	believed := func(f mirror.Found) bool {
-		return f.Job != nil && s.state.IsWorkloadJob(cluster, o.ObserveWorkload(f.Workload), o.ObserveJob(f.Job))
-	}
-	if f := newestRead(r.Fleet.ActionResults(cluster, o.Key()), func(f liveRead) bool { return believed(f.Found) }); f != nil {
-		return f.Job
-	}
-	seen := r.lookupRemote(cluster, o)
-	if taken := seen.Job == nil || o.ObserveJob(seen.Job).Holder != dispatch.Ours; taken && o.Kind != nil { // gone, and perhaps its name taken
-		gone, _ := r.Fleet.LastDeleted(cluster, o.Kind.GVK(), o.Key())
-		seen.Job = gone.LastState
-	}
-	if !believed(seen) {
+// statusCopier copies the status of a job on a worker to the hub's job.
+type statusCopier struct {
+	client client.Client
+	clock  clock.PassiveClock
+	// writes are the reconciler's own.
+	writes  *kube.WriteTracker
+	tracker *lockedTracker
+}
+
+// copyDueStatus copies the status of a remote job while it runs: at once what decides something, the rest when it is due.
+func (c *statusCopier) copyDueStatus(ctx context.Context, s *workloadScope, remote client.Object) error {
+	if due := c.statusDueAt(s, remote); s.observed.Now.Before(due) {
+		s.retryAt = kube.Earliest(s.retryAt, due)
 		return nil
 	}
-	return seen.Job
+	return c.copyStatus(ctx, s, remote)
+}
+
+// statusDueAt is when the status of a remote job is to be copied, zero for at once: its end, its pods all being ready, and
+// everything during a retreat, because the quota is held until the pods are gone.
+func (c *statusCopier) statusDueAt(s *workloadScope, remote client.Object) time.Time {
+	o := s.original
+	if remote == nil || o.Job == nil || s.observed.Local.Quota.Evicted || s.readyAt.IsZero() {
+		return time.Time{}
+	}
+	was, is := o.Kind.Progress(o.Job), o.Kind.Progress(remote)
+	if is.Finished != nil || is.Ready && !was.Ready {
+		return time.Time{}
+	}
+	copied := readTracker(c.tracker, func(t *tracker.Tracker) time.Time { return t.StatusCopiedAt(trackedWorkload(s.original)) })
+	due := copied.Add(statusCopyInterval)
+	if until := s.readyAt.Add(startupQuietPeriod); !is.Ready && until.After(due) {
+		return until
+	}
+	return due
 }
 
 // copyStatus writes the status of a remote job to the hub's job if that changes it. What the hub's job cannot take yet is
 // written only where it helps to stop it; a job that is about to start will take all of it in a moment.
-func (r *WorkloadReconciler) copyStatus(ctx context.Context, s *workloadScope, remote client.Object) error {
+func (c *statusCopier) copyStatus(ctx context.Context, s *workloadScope, remote client.Object) error {
 	o := s.original
 	if o.Job == nil || remote == nil || o.ObserveJob(remote).Holder != dispatch.Ours {
 		return nil
@@ -120,24 +109,24 @@ func (r *WorkloadReconciler) copyStatus(ctx context.Context, s *workloadScope, r
 	if !changed || deferred && !s.observed.Local.Quota.Evicted {
 		return nil
 	}
-	return r.patchJobStatus(ctx, s, next)
+	return c.patchJobStatus(ctx, s, next)
 }
 
-func (r *WorkloadReconciler) patchJobStatus(ctx context.Context, s *workloadScope, next client.Object) error {
-	wrote, err := kube.PatchStatus(ctx, r.Client, s.original.Job, next)
+func (c *statusCopier) patchJobStatus(ctx context.Context, s *workloadScope, next client.Object) error {
+	wrote, err := kube.PatchStatus(ctx, c.client, s.original.Job, next)
 	if err != nil {
 		return fmt.Errorf("copy the status of job %s: %w", s.original.JobKey(), err)
 	}
 	if wrote {
-		r.writes.Record(next, r.Clock.Now())
-		r.tracker.do(func(t *tracker.Tracker) { t.StatusCopied(trackedWorkload(s.original), s.observed.Now) })
+		c.writes.Record(next, c.clock.Now())
+		c.tracker.do(func(t *tracker.Tracker) { t.StatusCopied(trackedWorkload(s.original), s.observed.Now) })
 		s.original.Job = next
 	}
 	return nil
 }
 
 // clearActivePods makes the hub's job show no active pods, because no cluster will ever report on them again.
-func (r *WorkloadReconciler) clearActivePods(ctx context.Context, s *workloadScope) error {
+func (c *statusCopier) clearActivePods(ctx context.Context, s *workloadScope) error {
 	o := s.original
 	if o.Job == nil {
 		return nil
@@ -146,5 +135,5 @@ func (r *WorkloadReconciler) clearActivePods(ctx context.Context, s *workloadSco
 	if !changed {
 		return nil
 	}
-	return r.patchJobStatus(ctx, s, next)
+	return c.patchJobStatus(ctx, s, next)
 }

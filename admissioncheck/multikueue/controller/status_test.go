@@ -69,8 +69,8 @@ func TestWhenTheStatusOfARunningJobIsCopied(t *testing.T) {
 				copied := ready.Add(time.Duration(c.last) * time.Second)
 				r.tracker.do(func(t *tracker.Tracker) { t.StatusCopied(trackedWorkload(s.original), copied) })
 			}
-			if later := s.observed.Now.Before(r.statusDueAt(s, c.there)); later != c.later {
-				t.Errorf("due %s at %s", r.statusDueAt(s, c.there), s.observed.Now)
+			if later := s.observed.Now.Before(r.statuses.statusDueAt(s, c.there)); later != c.later {
+				t.Errorf("due %s at %s", r.statuses.statusDueAt(s, c.there), s.observed.Now)
 			}
 		})
 	}

@@ -7,38 +7,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"switchyard.dev/admissioncheck/multikueue/capacity"
 	"switchyard.dev/admissioncheck/multikueue/checkconfig"
 	"switchyard.dev/admissioncheck/multikueue/cluster"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	"switchyard.dev/admissioncheck/multikueue/mirror"
+	"switchyard.dev/admissioncheck/multikueue/runpolicy"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/legacy"
 	"switchyard.dev/worker/view"
-	"switchyard.dev/worker/workload"
-)
-
-// Names and special values of the indexes of the hub's cache.
-const (
-	// byCluster finds Workloads by the clusters that their State names, those that look for one under everyCluster, and
-	// all that are being dispatched, or wait for a cluster still, under inDispatch.
-	byCluster       = "multikueue.cluster"
-	unplacedValue   = "*"
-	inDispatchValue = "**"
-	// byOwner finds Workloads by their job, as "Kind.group/name".
-	byOwner = "multikueue.owner"
-	// byRunPolicy finds the ClusterQueues that have a run policy of their own, each by its word and under anyPolicy.
-	byRunPolicy  = "multikueue.runpolicy"
-	anyRunPolicy = "*"
-	// byConfig finds AdmissionChecks by their MultiKueueConfig.
-	byConfig = "multikueue.config"
-	// byConfigCluster finds MultiKueueConfigs by their clusters.
-	byConfigCluster = "multikueue.member"
 )
 
 // fieldIndex is one index of the hub's cache.
@@ -50,54 +33,14 @@ type fieldIndex struct {
 
 func fieldIndexes() []fieldIndex {
 	return []fieldIndex{
-		{&kueue.Workload{}, byCluster, kube.TypedIndexer(clusterIndexValues)},
-		{&kueue.Workload{}, byOwner, kube.TypedIndexer(func(wl *kueue.Workload) []string {
-			if own, ok := lookupJobOwner(wl); ok {
-				return []string{jobOwnerKey(own)}
-			}
-			return nil
-		})},
-		{&kueue.ClusterQueue{}, byRunPolicy, kube.TypedIndexer(func(cq *kueue.ClusterQueue) []string {
-			if policy, ok := cq.Annotations[switchyard.RunPolicyAnnotation]; ok {
-				return []string{policy, anyRunPolicy}
-			}
-			return nil
-		})},
-		{&kueue.MultiKueueCluster{}, cluster.SecretIndex, kube.TypedIndexer(func(c *kueue.MultiKueueCluster) []string {
-			if k := c.Spec.ClusterSource.KubeConfig; k != nil && k.LocationType != kueue.PathLocationType {
-				return []string{k.Location}
-			}
-			return nil
-		})},
-		{&kueue.AdmissionCheck{}, byConfig, kube.TypedIndexer(func(ac *kueue.AdmissionCheck) []string {
-			if p := ac.Spec.Parameters; p != nil && p.Kind == checkconfig.ConfigKind && ac.Spec.ControllerName == kueue.MultiKueueControllerName {
-				return []string{p.Name}
-			}
-			return nil
-		})},
-		{&kueue.MultiKueueConfig{}, byConfigCluster, kube.TypedIndexer(func(c *kueue.MultiKueueConfig) []string { return c.Spec.Clusters })},
+		{&kueue.Workload{}, hubworkload.ByCluster, kube.TypedIndexer(hubworkload.ClusterIndexValues)},
+		{&kueue.Workload{}, hubworkload.ByOwner, kube.TypedIndexer(hubworkload.OwnerIndexValues)},
+		{&kueue.ClusterQueue{}, runpolicy.Index, kube.TypedIndexer(runpolicy.IndexValues)},
+		{&kueue.MultiKueueCluster{}, cluster.SecretIndex, kube.TypedIndexer(cluster.SecretIndexValues)},
+		{&kueue.AdmissionCheck{}, checkconfig.ByConfig, kube.TypedIndexer(checkconfig.ConfigIndexValues)},
+		{&kueue.MultiKueueConfig{}, checkconfig.ByCluster, kube.TypedIndexer(func(c *kueue.MultiKueueConfig) []string { return c.Spec.Clusters })},
 	}
 }
-
-// clusterIndexValues are the values of byCluster. Who has no quota looks for no cluster, but waits for those that it names: it may
-// not go before they have nothing of it.
-func clusterIndexValues(wl *kueue.Workload) []string {
-	state := decodeState(wl)
-	names := state.Names()
-	if workload.IsFinished(wl) {
-		return names
-	}
-	quota := workload.HasQuota(wl)
-	if quota && state.Bound == "" {
-		names = append(names, unplacedValue)
-	}
-	if quota || len(names) > 0 {
-		names = append(names, inDispatchValue)
-	}
-	return names
-}
-
-func jobOwnerKey(own jobOwner) string { return own.gvk.GroupKind().String() + "/" + own.name }
 
 // AffectedWorkloads lists the Workloads that a change of a cluster's connection may matter to: those that look for a cluster, and the
 // others that name this one, or all of them when the hub is, or was until now, cut off from most. Those that only show something
@@ -105,47 +48,18 @@ func jobOwnerKey(own jobOwner) string { return own.gvk.GroupKind().String() + "/
 // Orphans are not: nothing can be done about them before the cluster is back.
 func (r *WorkloadReconciler) AffectedWorkloads(cluster string) (seekers, others []types.NamespacedName) {
 	named := cluster
-	if r.updateCutOff().AffectsAll {
-		named = inDispatchValue
+	if r.links.updateCutOff().AffectsAll {
+		named = hubworkload.InDispatchValue
 	}
-	seekers, others = r.listIndexed(unplacedValue), r.listIndexed(named)
+	seekers, others = r.index.listIndexed(hubworkload.UnplacedValue), r.index.listIndexed(named)
 	if state, known := r.Fleet.State(cluster); known && !state.Connected {
 		for _, left := range r.Fleet.List(cluster, workloadGVK()) {
-			if key := client.ObjectKeyFromObject(left); r.OwnsWorkload(key) {
+			if key := client.ObjectKeyFromObject(left); r.orphans.OwnsWorkload(key) {
 				others = append(others, key)
 			}
 		}
 	}
 	return seekers, others
-}
-
-// listIndexed lists the Workloads that byCluster has under a value.
-func (r *WorkloadReconciler) listIndexed(value string) []types.NamespacedName {
-	requests := r.listRequests(context.Background(), client.MatchingFields{byCluster: value})
-	keys := make([]types.NamespacedName, len(requests))
-	for i := range requests {
-		keys[i] = requests[i].NamespacedName
-	}
-	return keys
-}
-
-// listRequests lists Workloads of the hub's cache. A failure is only told: what is missed is found by the next event.
-func (r *WorkloadReconciler) listRequests(ctx context.Context, options ...client.ListOption) []reconcile.Request {
-	list := &kueue.WorkloadList{}
-	if err := r.Client.List(ctx, list, append(options, client.UnsafeDisableDeepCopy)...); err != nil {
-		log.FromContext(ctx).Error(err, "List workloads")
-		return nil
-	}
-	requests := make([]reconcile.Request, 0, len(list.Items))
-	for i := range list.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-	}
-	return requests
-}
-
-// requestsInDispatch lists all Workloads that are being dispatched or wait for a cluster still.
-func (r *WorkloadReconciler) requestsInDispatch(ctx context.Context, _ client.Object) []reconcile.Request {
-	return r.listRequests(ctx, client.MatchingFields{byCluster: inDispatchValue})
 }
 
 // requestsForCluster lists the Workloads that a word about a cluster may matter to.
@@ -156,43 +70,6 @@ func (r *WorkloadReconciler) requestsForCluster(_ context.Context, cluster clien
 		requests = append(requests, reconcile.Request{NamespacedName: key})
 	}
 	return requests
-}
-
-// requestsForClusterQueue lists those of them that are subject to a ClusterQueue.
-func (r *WorkloadReconciler) requestsForClusterQueue(ctx context.Context, queue client.Object) []reconcile.Request {
-	list := &kueue.WorkloadList{}
-	if err := r.Client.List(ctx, list, client.MatchingFields{byCluster: inDispatchValue}, client.UnsafeDisableDeepCopy); err != nil {
-		log.FromContext(ctx).Error(err, "List workloads of a queue")
-		return nil
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		if r.lookupClusterQueue(ctx, &list.Items[i]) == queue.GetName() {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
-		}
-	}
-	return requests
-}
-
-// requestsForQueueChecks lists the checks of a ClusterQueue.
-func requestsForQueueChecks(_ context.Context, obj client.Object) []reconcile.Request {
-	queue, ok := obj.(*kueue.ClusterQueue)
-	if !ok {
-		return nil
-	}
-	var requests []reconcile.Request
-	for _, name := range listAdmissionChecks(queue) {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKey{Name: name}})
-	}
-	return requests
-}
-
-// requestsForJob lists the Workloads of a job of the given kind.
-func (r *WorkloadReconciler) requestsForJob(kind job.Integration) func(context.Context, client.Object) []reconcile.Request {
-	return func(ctx context.Context, obj client.Object) []reconcile.Request {
-		key := jobOwnerKey(jobOwner{gvk: kind.GVK(), name: obj.GetName()})
-		return r.listRequests(ctx, client.InNamespace(obj.GetNamespace()), client.MatchingFields{byOwner: key})
-	}
 }
 
 // FleetKinds are what the fleet follows on every worker: Workloads, and every kind of job that can be mirrored. Changes of
@@ -235,7 +112,7 @@ func CapacityKinds() []fleet.WatchedKind {
 	kind := func(gvk schema.GroupVersionKind, one func() client.Object, list func() client.ObjectList) fleet.WatchedKind {
 		return fleet.WatchedKind{GVK: gvk, AllOrigins: true, New: one, NewList: list, WorkloadKey: nobody}
 	}
-	report := kind(capacityReportGVK(), func() client.Object { return &switchyard.CapacityReport{} },
+	report := kind(capacity.ReportGVK(), func() client.Object { return &switchyard.CapacityReport{} },
 		func() client.ObjectList { return &switchyard.CapacityReportList{} })
 	report.RenewalTimeout = 3 * switchyard.CapacityReportRenewal
 	queues := kind(checkconfig.ClusterQueueGVK(), func() client.Object { return &kueue.ClusterQueue{} },
@@ -252,7 +129,7 @@ type JobNameLookup struct{ Reconciler *WorkloadReconciler }
 
 func (s *JobNameLookup) listWorkloads(kind job.Integration, obj client.Object) []types.NamespacedName {
 	var keys []types.NamespacedName
-	for _, request := range s.Reconciler.requestsForJob(kind)(context.Background(), obj) {
+	for _, request := range s.Reconciler.index.requestsForJob(kind)(context.Background(), obj) {
 		keys = append(keys, request.NamespacedName)
 	}
 	return keys

@@ -3,17 +3,18 @@ package controller
 import (
 	"context"
 	"errors"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/admissioncheck/multikueue/capacity"
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/admissioncheck/multikueue/external"
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/uptime"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/podrequests"
 )
@@ -39,7 +40,7 @@ type WorkloadReconciler struct {
 	// Origin is the hub's origin.
 	Origin string
 	// Hub is the hub itself; nil for one without identity.
-	Hub *Hub
+	Hub *uptime.Hub
 	// Policy holds the operator's choices.
 	Policy dispatch.Policy
 	// PodRequestRules are the hub's rules about the resources that a pod asks for.
@@ -49,23 +50,41 @@ type WorkloadReconciler struct {
 	Recorder    events.EventRecorder
 	Clock       clock.PassiveClock
 
-	startVersion startVersion
-	writes       kube.WriteTracker
-	// tracker is what the dispatcher has done and cannot see yet. Connectivity is held while all connections are read and compared.
-	tracker      *lockedTracker
-	connectivity sync.Mutex
-	// capacities are what the clusters have room for, worked out once for each report.
-	capacities capacityCache
-	// adoptedHubs are former hubs whose objects are this hub's.
-	adoptedHubs adoptedHubs
+	writes kube.WriteTracker
+	// tracker is what the dispatcher has done and cannot see yet.
+	tracker *lockedTracker
+	// capacities are what the clusters have room for.
+	capacities *capacity.Cache
+
+	// The parts. Each has what it needs of the above.
+	index    *workloadIndex
+	remote   *remoteObjects
+	links    *linkObserver
+	ranker   *ranker
+	orphans  *orphanFinder
+	statuses *statusCopier
+	guard    *staleGuard
 	// externalCaches are those of the external kinds, by which the Client reads them too.
-	externalCaches map[schema.GroupVersionKind]*externalCache
+	externalCaches external.Caches
 }
 
 // NewWorkloadReconciler completes a WorkloadReconciler whose exported fields, but for the Fleet, are set.
 func NewWorkloadReconciler(r *WorkloadReconciler) *WorkloadReconciler {
 	r.tracker = newLockedTracker(r.Policy.CutOffWindow)
+	r.index, r.remote = &workloadIndex{client: r.Client}, &remoteObjects{}
+	r.links = &linkObserver{client: r.Client, index: r.index, tracker: r.tracker, clock: r.Clock}
+	r.ranker = &ranker{client: r.Client, tracker: r.tracker, rules: &r.PodRequestRules}
+	r.orphans = &orphanFinder{client: r.Client, hub: r.Hub, remote: r.remote, kinds: r.Kinds, origin: r.Origin, tracker: r.tracker}
+	r.statuses = &statusCopier{client: r.Client, clock: r.Clock, writes: &r.writes, tracker: r.tracker}
+	r.guard = &staleGuard{live: r.APIReader}
 	return r
+}
+
+// SetFleet gives the reconciler its Fleet, which is made with the reconciler's callbacks and therefore after it.
+func (r *WorkloadReconciler) SetFleet(f *fleet.Fleet) {
+	r.Fleet, r.remote.fleet, r.links.fleet, r.orphans.fleet = f, f, f, f
+	r.capacities = capacity.NewCache(f)
+	r.ranker.capacities = r.capacities
 }
 
 // errCacheBehind says that our own last write is still on its way to the cache.
@@ -73,10 +92,10 @@ var errCacheBehind = errors.New("the cache does not show our own last write yet"
 
 // Reconcile asks dispatch what follows for one Workload, and does it.
 func (r *WorkloadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	if err := r.Hub.ensureRegistered(ctx); err != nil {
+	if err := r.Hub.EnsureRegistered(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.startVersion.ensureRead(ctx, r.APIReader); err != nil {
+	if err := r.guard.startVersion.ensureRead(ctx, r.APIReader); err != nil {
 		return ctrl.Result{}, err
 	}
 	s, err := r.observe(ctx, req.NamespacedName)
@@ -88,7 +107,7 @@ func (r *WorkloadReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	}
 	plan := dispatch.Step(s.state, s.observed, s.policy)
 	r.requestLeaseRenewals(s)
-	r.assumeNominations(s, plan)
+	r.ranker.assumeNominations(s, plan)
 	done, err := r.executePlan(ctx, s, plan)
 	switch {
 	case apierrors.IsConflict(err):

@@ -1,4 +1,4 @@
-package controller
+package orphans
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/workload"
@@ -31,11 +32,12 @@ func (s *GarbageCollector) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable.
 func (s *GarbageCollector) Start(ctx context.Context) error {
-	kube.RunPeriodically(ctx, s.Clock, s.Interval, func() { s.requeueGarbage(ctx) })
+	kube.RunPeriodically(ctx, s.Clock, s.Interval, func() { s.RequeueGarbage(ctx) })
 	return nil
 }
 
-func (s *GarbageCollector) requeueGarbage(ctx context.Context) {
+// RequeueGarbage looks through all connected clusters once.
+func (s *GarbageCollector) RequeueGarbage(ctx context.Context) {
 	for _, state := range s.Fleet.States() {
 		if !state.Connected {
 			continue
@@ -60,7 +62,7 @@ func (s *GarbageCollector) isGarbage(ctx context.Context, key client.ObjectKey, 
 	if workload.IsFinished(wl) {
 		return true
 	}
-	for _, name := range decodeState(wl).Names() {
+	for _, name := range hubworkload.DecodeState(wl).Names() {
 		if name == cluster {
 			return false
 		}

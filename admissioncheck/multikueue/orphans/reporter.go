@@ -1,4 +1,4 @@
-package controller
+package orphans
 
 import (
 	"context"
@@ -26,51 +26,64 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// orphanGauge counts what is left alone on the clusters. It is of OtherHub or of NoRecord.
-var orphanGauge = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+// Gauge counts what is left alone on the clusters. It is of OtherHub or of NoRecord.
+var Gauge = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 	Name: "switchyard_multikueue_cluster_orphans",
 	Help: "Workloads on a cluster that bear the hub's origin and are neither used nor removed: of another hub, or of a time that the hub has no record of",
 }, []string{"cluster", "reason"})
 
 // The reasons of the condition switchyard.dev/Orphans, and of the metric. The condition has the first that applies.
 const (
-	reasonOtherHub  = "OtherHub"
-	reasonNoRecord  = "NoRecord"
-	reasonNoOrphans = "NoOrphans"
+	ReasonOtherHub = "OtherHub"
+	ReasonNoRecord = "NoRecord"
+	ReasonNone     = "NoOrphans"
 )
 
 // eventOrphansFound is told of a cluster whose orphans have changed.
 const eventOrphansFound = "OrphansFound"
 
-// orphanReportInterval is how often the clusters are looked through. It costs no call.
-const orphanReportInterval = 15 * time.Second
+// reportInterval is how often the clusters are looked through. It costs no call.
+const reportInterval = 15 * time.Second
 
-// OrphanReporter keeps the condition switchyard.dev/Orphans of the clusters; it has no other writer. It also reads which hubs were adopted.
-type OrphanReporter struct {
-	Client     client.Client
-	Reconciler *WorkloadReconciler
-	Kinds      []fleet.WatchedKind
-	Recorder   events.EventRecorder
-	Clock      clock.WithTicker
-	Interval   time.Duration
+// Finder knows which objects on the workers are orphans. It is controller.WorkloadReconciler.
+type Finder interface {
+	// HubIdentity is the identity of this hub; empty if it is not known yet.
+	HubIdentity() types.UID
+	// ListOrphans returns the orphans that the informers of a cluster show.
+	ListOrphans(ctx context.Context, cluster string, kinds []fleet.WatchedKind) ByHub
+	// SetAdoptedHubs sets the former hubs whose objects are this hub's.
+	SetAdoptedHubs(hubs []types.UID)
+}
+
+// Reporter keeps the condition switchyard.dev/Orphans of the clusters; it has no other writer. It also reads which hubs were adopted.
+type Reporter struct {
+	Client client.Client
+	// Finder finds the orphans.
+	Finder   Finder
+	Fleet    *fleet.Fleet
+	Kinds    []fleet.WatchedKind
+	Recorder events.EventRecorder
+	Clock    clock.WithTicker
+	Interval time.Duration
 
 	reportedClusters []string // clusters that have metrics
 }
 
-func newOrphanReporter(mgr ctrl.Manager, r *WorkloadReconciler, kinds []fleet.WatchedKind) *OrphanReporter {
-	return &OrphanReporter{
-		Client: mgr.GetClient(), Reconciler: r, Kinds: kinds, Recorder: mgr.GetEventRecorder(cluster.RecorderName), Clock: clock.RealClock{},
-		Interval: orphanReportInterval,
+// NewReporter returns the Reporter of a manager's hub. Kinds are those in which orphans are looked for.
+func NewReporter(mgr ctrl.Manager, f *fleet.Fleet, finder Finder, kinds []fleet.WatchedKind) *Reporter {
+	return &Reporter{
+		Client: mgr.GetClient(), Finder: finder, Fleet: f, Kinds: kinds, Recorder: mgr.GetEventRecorder(cluster.RecorderName),
+		Clock: clock.RealClock{}, Interval: reportInterval,
 	}
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (o *OrphanReporter) NeedLeaderElection() bool { return true }
+func (o *Reporter) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable.
-func (o *OrphanReporter) Start(ctx context.Context) error {
+func (o *Reporter) Start(ctx context.Context) error {
 	look := func() {
-		if err := o.reportAll(ctx); err != nil && ctx.Err() == nil {
+		if err := o.ReportAll(ctx); err != nil && ctx.Err() == nil {
 			ctrl.LoggerFrom(ctx).Error(err, "Look for orphans on the clusters")
 		}
 	}
@@ -79,20 +92,20 @@ func (o *OrphanReporter) Start(ctx context.Context) error {
 	return nil
 }
 
-// reportAll looks through all clusters that are connected and reports on them.
-func (o *OrphanReporter) reportAll(ctx context.Context) error {
+// ReportAll looks through all clusters that are connected and reports on them.
+func (o *Reporter) ReportAll(ctx context.Context) error {
 	list := &kueue.MultiKueueClusterList{}
 	if err := o.Client.List(ctx, list); err != nil {
 		return fmt.Errorf("list the clusters: %w", err)
 	}
-	o.Reconciler.adoptedHubs.set(parseAdoptedHubs(list.Items))
+	o.Finder.SetAdoptedHubs(ParseAdoptedHubs(list.Items))
 	o.deleteStaleMetrics(list.Items)
 	for i := range list.Items {
 		cluster := &list.Items[i]
-		if state, ok := o.Reconciler.Fleet.State(cluster.Name); !ok || !state.Connected {
+		if state, ok := o.Fleet.State(cluster.Name); !ok || !state.Connected {
 			continue // what was last seen stands
 		}
-		if err := o.reportCluster(ctx, cluster, o.Reconciler.listOrphans(ctx, cluster.Name, o.Kinds)); err != nil {
+		if err := o.reportCluster(ctx, cluster, o.Finder.ListOrphans(ctx, cluster.Name, o.Kinds)); err != nil {
 			return err
 		}
 	}
@@ -100,7 +113,7 @@ func (o *OrphanReporter) reportAll(ctx context.Context) error {
 }
 
 // deleteStaleMetrics takes away the metrics of clusters that are no more.
-func (o *OrphanReporter) deleteStaleMetrics(clusters []kueue.MultiKueueCluster) {
+func (o *Reporter) deleteStaleMetrics(clusters []kueue.MultiKueueCluster) {
 	gone := o.reportedClusters
 	o.reportedClusters = nil
 	for i := range clusters {
@@ -109,15 +122,15 @@ func (o *OrphanReporter) deleteStaleMetrics(clusters []kueue.MultiKueueCluster) 
 		gone = slices.DeleteFunc(gone, func(was string) bool { return was == name })
 	}
 	for _, cluster := range gone {
-		orphanGauge.DeletePartialMatch(prometheus.Labels{"cluster": cluster})
+		Gauge.DeletePartialMatch(prometheus.Labels{"cluster": cluster})
 	}
 }
 
 // reportCluster writes the condition if it has changed, and tells of it.
-func (o *OrphanReporter) reportCluster(ctx context.Context, cluster *kueue.MultiKueueCluster, found orphansByHub) error {
-	own := o.Reconciler.Hub.identity()
-	orphanGauge.WithLabelValues(cluster.Name, reasonOtherHub).Set(float64(found.count(own, false)))
-	orphanGauge.WithLabelValues(cluster.Name, reasonNoRecord).Set(float64(found.count(own, true)))
+func (o *Reporter) reportCluster(ctx context.Context, cluster *kueue.MultiKueueCluster, found ByHub) error {
+	own := o.Finder.HubIdentity()
+	Gauge.WithLabelValues(cluster.Name, ReasonOtherHub).Set(float64(found.count(own, false)))
+	Gauge.WithLabelValues(cluster.Name, ReasonNoRecord).Set(float64(found.count(own, true)))
 	was := meta.FindStatusCondition(cluster.Status.Conditions, switchyard.OrphansCondition)
 	is := found.condition(own)
 	if was == nil && is.Status == metav1.ConditionFalse || was != nil && was.Status == is.Status && was.Message == is.Message {
@@ -140,7 +153,7 @@ func (o *OrphanReporter) reportCluster(ctx context.Context, cluster *kueue.Multi
 }
 
 // count counts the Workloads of this hub, or of others.
-func (s orphansByHub) count(own types.UID, ours bool) int {
+func (s ByHub) count(own types.UID, ours bool) int {
 	n := 0
 	for hub, list := range s {
 		if (hub == own) == ours {
@@ -154,9 +167,9 @@ func (s orphansByHub) count(own types.UID, ours bool) int {
 // may have it say whatever hub he likes.
 const maxNamedOrphans, maxNamedHubs = 5, 10
 
-func (s orphansByHub) condition(own types.UID) metav1.Condition {
+func (s ByHub) condition(own types.UID) metav1.Condition {
 	c := metav1.Condition{
-		Type: switchyard.OrphansCondition, Status: metav1.ConditionFalse, Reason: reasonNoOrphans,
+		Type: switchyard.OrphansCondition, Status: metav1.ConditionFalse, Reason: ReasonNone,
 		Message: "Everything of this hub's origin there is this hub's",
 	}
 	var parts []string
@@ -174,9 +187,9 @@ func (s orphansByHub) condition(own types.UID) metav1.Condition {
 	if len(parts) == 0 {
 		return c
 	}
-	c.Status, c.Reason = metav1.ConditionTrue, reasonNoRecord
+	c.Status, c.Reason = metav1.ConditionTrue, ReasonNoRecord
 	if s.count(own, false) > 0 {
-		c.Reason = reasonOtherHub
+		c.Reason = ReasonOtherHub
 	}
 	c.Message = kube.Truncate("Left alone there, though they bear this hub's origin: "+strings.Join(parts, "; "), kube.MaxConditionMessage)
 	return c

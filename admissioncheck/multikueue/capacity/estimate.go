@@ -1,4 +1,4 @@
-package controller
+package capacity
 
 import (
 	"math"
@@ -15,9 +15,9 @@ import (
 	"switchyard.dev/worker/view"
 )
 
-// estimateCapacity is what can be told of a cluster from the outside, by its ClusterQueues and LocalQueues: quota less reservations,
+// estimate is what can be told of a cluster from the outside, by its ClusterQueues and LocalQueues: quota less reservations,
 // and what cohorts lend as far as it can be seen (placement.QueuesFromObserved). Flavors' labels and taints are not known.
-func estimateCapacity(queues, locals []client.Object) *placement.Capacity {
+func estimate(queues, locals []client.Object) *placement.Capacity {
 	c := &placement.Capacity{FlavorsUnknown: true, IgnoresUncovered: true, Queues: estimateQueues(queues)}
 	for _, obj := range locals {
 		if lq, ok := obj.(*kueue.LocalQueue); ok {

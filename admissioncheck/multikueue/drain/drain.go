@@ -1,4 +1,5 @@
-package controller
+// Package drain moves jobs off the clusters that are being drained.
+package drain
 
 import (
 	"cmp"
@@ -12,82 +13,90 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"switchyard.dev/admissioncheck/multikueue/tracker"
+	"switchyard.dev/admissioncheck/multikueue/cluster"
+	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/hubworkload"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/kube"
 )
 
+// Turns remembers which Workload of a cluster leaves it next. tracker.Tracker has these methods.
+type Turns interface {
+	// NextToDrain returns the next of the Workloads that are bound to the cluster, false if there is none.
+	NextToDrain(cluster string, bound []admission.Key) (admission.Key, bool)
+	// SetDrainTargets sets the Workloads that are to leave the cluster now.
+	SetDrainTargets(cluster string, workloads []admission.Key)
+	// EndDrain forgets the turns of a cluster that is not being drained.
+	EndDrain(cluster string)
+}
+
 // Drainer moves the jobs off clusters that are being drained, one job of a cluster at a time, with all its Workloads: every few seconds
 // the next one, last admitted first, because it loses the least work, and those who have run for long may finish by themselves.
 // Whether and how one moves is decided by dispatch; one that cannot is passed over.
 type Drainer struct {
-	Reconciler *WorkloadReconciler
+	Client   client.Reader
+	Turns    Turns
+	Requests *fleet.RequestSource
 	// Interval is the time between two jobs of one cluster.
 	Interval time.Duration
 	Clock    clock.WithTicker
 }
 
-// drainInterval is how often a Workload is moved off a cluster that is being drained.
-const drainInterval = 10 * time.Second
+// Interval is how often a Workload is moved off a cluster that is being drained.
+const Interval = 10 * time.Second
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (d *Drainer) NeedLeaderElection() bool { return true }
 
 // Start implements manager.Runnable.
 func (d *Drainer) Start(ctx context.Context) error {
-	kube.RunPeriodically(ctx, d.Clock, d.Interval, func() { d.drainClusters(ctx) })
+	kube.RunPeriodically(ctx, d.Clock, d.Interval, func() { d.DrainClusters(ctx) })
 	return nil
 }
 
-// drainClusters gives every cluster that is being drained its next turn.
-func (d *Drainer) drainClusters(ctx context.Context) {
+// DrainClusters gives every cluster that is being drained its next turn.
+func (d *Drainer) DrainClusters(ctx context.Context) {
 	clusters := &kueue.MultiKueueClusterList{}
-	if err := d.Reconciler.Client.List(ctx, clusters); err != nil {
+	if err := d.Client.List(ctx, clusters); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List clusters to drain")
 		return
 	}
 	for i := range clusters.Items {
 		name := clusters.Items[i].Name
-		r := d.Reconciler
-		if !parseClusterAnnotations(&clusters.Items[i]).draining {
-			r.tracker.do(func(t *tracker.Tracker) { t.EndDrain(name) })
+		if !cluster.ParseAnnotations(&clusters.Items[i]).Draining {
+			d.Turns.EndDrain(name)
 			continue
 		}
-		for _, key := range d.selectWorkloads(ctx, name) {
-			r.Fleet.WorkloadRequests().Enqueue(namespacedName(key), 0)
+		for _, key := range d.SelectWorkloads(ctx, name) {
+			d.Requests.Enqueue(client.ObjectKey{Namespace: key.Namespace, Name: key.Name}, 0)
 		}
 	}
 }
 
-// selectWorkloads gives the turn to leave a cluster to the next Workload and its siblings there, or to none if none runs there, and
+// SelectWorkloads gives the turn to leave a cluster to the next Workload and its siblings there, or to none if none runs there, and
 // returns them. When all had a turn, they begin anew.
-func (d *Drainer) selectWorkloads(ctx context.Context, cluster string) (gang []admission.Key) {
-	defer func() {
-		d.Reconciler.tracker.do(func(t *tracker.Tracker) { t.SetDrainTargets(cluster, gang) })
-	}()
+func (d *Drainer) SelectWorkloads(ctx context.Context, cluster string) (gang []admission.Key) {
+	defer func() { d.Turns.SetDrainTargets(cluster, gang) }()
 	bound := d.listBoundWorkloads(ctx, cluster)
 	keys := make([]admission.Key, 0, len(bound))
 	for _, wl := range bound {
-		keys = append(keys, admissionKey(client.ObjectKeyFromObject(wl)))
+		keys = append(keys, keyOf(wl))
 	}
-	var first int
-	d.Reconciler.tracker.do(func(t *tracker.Tracker) {
-		next, _ := t.NextToDrain(cluster, keys)
-		first = slices.Index(keys, next)
-	})
+	next, _ := d.Turns.NextToDrain(cluster, keys)
+	first := slices.Index(keys, next)
 	if first < 0 {
 		return nil
 	}
 	gang = []admission.Key{keys[first]}
-	siblings, err := d.Reconciler.listSiblings(ctx, bound[first])
+	siblings, err := hubworkload.ListSiblings(ctx, d.Client, bound[first])
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Drain a cluster")
 		return nil
 	}
 	for i := range siblings {
 		if isBoundTo(&siblings[i], cluster) {
-			gang = append(gang, admissionKey(client.ObjectKeyFromObject(&siblings[i])))
+			gang = append(gang, keyOf(&siblings[i]))
 		}
 	}
 	return gang
@@ -95,7 +104,7 @@ func (d *Drainer) selectWorkloads(ctx context.Context, cluster string) (gang []a
 
 // isBoundTo reports whether a Workload is bound to a cluster and has not been given up there.
 func isBoundTo(wl *kueue.Workload, cluster string) bool {
-	state := decodeState(wl)
+	state := hubworkload.DecodeState(wl)
 	return state.Bound == cluster && !state.Retreating()
 }
 
@@ -103,7 +112,7 @@ func isBoundTo(wl *kueue.Workload, cluster string) bool {
 // the cache's own.
 func (d *Drainer) listBoundWorkloads(ctx context.Context, cluster string) []*kueue.Workload {
 	list := &kueue.WorkloadList{}
-	if err := d.Reconciler.Client.List(ctx, list, client.MatchingFields{byCluster: cluster}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := d.Client.List(ctx, list, client.MatchingFields{hubworkload.ByCluster: cluster}, client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List the workloads of a cluster to drain")
 		return nil
 	}
@@ -124,4 +133,8 @@ func admittedAt(wl *kueue.Workload) time.Time {
 		return c.LastTransitionTime.Time
 	}
 	return time.Time{}
+}
+
+func keyOf(wl *kueue.Workload) admission.Key {
+	return admission.Key{Namespace: wl.Namespace, Name: wl.Name}
 }

@@ -1,4 +1,4 @@
-package controller
+package capacity
 
 import (
 	"testing"
@@ -30,7 +30,7 @@ func TestWhatAReportLeavesOutIsNotTakenForNothing(t *testing.T) {
 		{"more than there is does not fit in any case", []string{preempting, waiting}, true, 9, placement.TooLarge},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			capacity := capacityFromReport(&switchyard.CapacityReport{
+			capacity := fromReport(&switchyard.CapacityReport{
 				Omitted: c.omitted, IgnoresUncovered: true, Flavors: []switchyard.CapacityFlavor{{Name: "red"}},
 				ClusterQueues: []switchyard.CapacityQueue{{
 					Name: "cq", Strict: c.strict, LocalQueues: []switchyard.CapacityLocalQueue{{Name: "team/main"}},

@@ -1,4 +1,4 @@
-package controller
+package uptime
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -49,8 +50,8 @@ var ErrRestored = errors.New("the hub's API server was put back to an earlier st
 // systemNamespace bears the identity of a cluster: it comes and goes with it.
 const systemNamespace = metav1.NamespaceSystem
 
-// ensureRegistered learns who the hub is and puts on record that its program runs, once.
-func (h *Hub) ensureRegistered(ctx context.Context) error {
+// EnsureRegistered learns who the hub is and puts on record that its program runs, once.
+func (h *Hub) EnsureRegistered(ctx context.Context) error {
 	if h == nil {
 		return nil
 	}
@@ -63,7 +64,7 @@ func (h *Hub) ensureRegistered(ctx context.Context) error {
 		return err
 	}
 	namespace := &metav1.PartialObjectMetadata{}
-	namespace.SetGroupVersionKind(namespaceGVK())
+	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	if err := h.APIReader.Get(ctx, client.ObjectKey{Name: systemNamespace}, namespace); err != nil {
 		return fmt.Errorf("read the hub's identity, the UID of its namespace %s: %w", systemNamespace, err)
 	}
@@ -117,9 +118,9 @@ func (h *Hub) writeUptimeLease(ctx context.Context, lease *coordinationv1.Lease,
 	return nil
 }
 
-// verifyNotRestored asks the API server whether it still has our last record. A Workload that a read before this one did not find was not
+// VerifyNotRestored asks the API server whether it still has our last record. A Workload that a read before this one did not find was not
 // undone by a restore.
-func (h *Hub) verifyNotRestored(ctx context.Context) error {
+func (h *Hub) VerifyNotRestored(ctx context.Context) error {
 	if h == nil {
 		return nil
 	}
@@ -160,11 +161,11 @@ func (h *Hub) renewUptime(ctx context.Context) error {
 		return err
 	}
 	next.until = h.Clock.Now()
-	return h.writeUptimeLease(ctx, lease, next, h.identity())
+	return h.writeUptimeLease(ctx, lease, next, h.Identity())
 }
 
-// identity is empty as long as it is not known.
-func (h *Hub) identity() types.UID {
+// Identity is empty as long as it is not known.
+func (h *Hub) Identity() types.UID {
 	if h == nil {
 		return ""
 	}
@@ -173,8 +174,8 @@ func (h *Hub) identity() types.UID {
 	return h.uid
 }
 
-// isUnrecorded tells whether the hub has no record of a time.
-func (h *Hub) isUnrecorded(made time.Time) bool {
+// IsUnrecorded tells whether the hub has no record of a time.
+func (h *Hub) IsUnrecorded(made time.Time) bool {
 	if h == nil {
 		return false
 	}
