@@ -63,7 +63,7 @@ func Resolver(r Reader) runner.Resolver[Observed] {
 	}
 }
 
-// validateCheck refuses parameters: whoever gives some expects them to matter.
+// validateCheck refuses parameters: they would have no effect.
 func validateCheck(check *kueue.AdmissionCheck) *runner.CheckFault {
 	if check.Spec.Parameters == nil {
 		return nil

@@ -24,7 +24,7 @@ import (
 // +kubebuilder:rbac:groups=scheduling.k8s.io,resources=priorityclasses,verbs=list;watch
 
 // Reader reads what a decision needs. What must not be too old is read from the API server itself: the use of a quota grows
-// before a pod is stored, so whoever has seen the pods and reads the quota afterwards misses none.
+// before a pod is stored, so that a caller that has seen the pods and reads the quota afterwards misses none.
 type Reader struct {
 	Cached, Live client.Reader
 	// WithoutReclaimablePods ignores status.reclaimablePods, as the admission core does (gate ReclaimablePods off; contract:

@@ -19,7 +19,7 @@ import (
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=admissionchecks,verbs=list;watch
 // +kubebuilder:rbac:groups=kueue.x-k8s.io,resources=admissionchecks/status,verbs=patch
 
-// conflictDelay is how long to let the cache catch up after somebody else's write was met: a change of the status alone is
+// conflictDelay is how long to let the cache catch up after a conflict with another writer: a change of the status alone is
 // no event here.
 const conflictDelay = 100 * time.Millisecond
 

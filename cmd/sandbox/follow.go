@@ -154,8 +154,8 @@ func waitEmpty(ctx context.Context, stage *installation.Stage) ([]string, error)
 	}
 }
 
-// leftovers reads from the API servers, not from caches. Nobody but the hub puts anything on these workers, so that
-// whatever is there is the hub's, with its label or without.
+// leftovers reads from the API servers, not from caches. Only the hub puts anything on these workers, so that all that is
+// there is the hub's, with its label or without.
 func leftovers(ctx context.Context, stage *installation.Stage) ([]string, error) {
 	var left []string
 	for _, worker := range stage.Workers {

@@ -58,7 +58,7 @@ func orInterruption(ctx context.Context, err error) error {
 	return err
 }
 
-// removeData removes what nobody reads after a failure: the clusters' databases.
+// removeData removes what is of no use after a failure: the clusters' databases.
 func removeData(dir string) error {
 	data, err := filepath.Glob(filepath.Join(dir, "*", "etcd"))
 	if err != nil {

@@ -46,7 +46,7 @@ func startStage(ctx context.Context, o options, dir string, out io.Writer) (*ins
 		Hub:      clusters.Options{Name: "hub", Controllers: true, JobSet: true},
 		Workers:  workerOptions(),
 		Programs: programs,
-		// Leases as long as this machine may be busy with something else: nobody waits to take over here.
+		// Leases last as long as this machine may be busy with something else: no other replica waits to take over here.
 		Configuration: map[string]any{"leaderElection": map[string]any{
 			"leaderElect": true, "leaseDuration": "60s", "renewDeadline": "40s", "retryPeriod": "5s",
 		}},

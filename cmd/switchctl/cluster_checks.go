@@ -194,8 +194,8 @@ func (a *app) checkLeasePermissions(ctx context.Context, worker *kubeClient, ori
 	})
 }
 
-// checkLogPermissions tells whether the hub's credentials have what --allow-logs gives, which whoever reads them then has too. Either way
-// is fine.
+// checkLogPermissions checks whether the hub's credentials have what --allow-logs gives, which all readers of the credentials
+// have then. Either way is fine.
 func checkLogPermissions(ctx context.Context, worker *kubeClient) show.Finding {
 	f := show.Finding{Subject: "logs", Result: show.Passed, Detail: "the hub's account reads those of every namespace (--allow-logs)"}
 	return checkAccess(ctx, worker, resourceAttributes(logRules(), ""), f, show.Finding{

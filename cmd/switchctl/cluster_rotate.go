@@ -78,7 +78,7 @@ func (a *app) runRotate(ctx context.Context, name string, o *rotateOptions) erro
 	return a.revokeTokens(ctx, worker, t, bound)
 }
 
-// replaceToken is the old kubeconfig, whose address was chosen by somebody, with the new one's token.
+// replaceToken returns the old kubeconfig, whose address an administrator chose, with the new one's token.
 func replaceToken(old, fresh []byte) ([]byte, error) {
 	config, err := clientcmd.Load(old)
 	if err != nil {

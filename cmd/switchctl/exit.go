@@ -109,8 +109,8 @@ func adviceFor(err error) string {
 	return ""
 }
 
-// isAdmissionDenied tells that a webhook or policy refused an object, which has the code of missing rights but is not: whoever has all of
-// them would be refused as well.
+// isAdmissionDenied reports whether a webhook or policy refused an object. That has the code of missing rights but is not: a
+// user with all rights would be refused as well.
 func isAdmissionDenied(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -120,7 +120,7 @@ func isAdmissionDenied(err error) bool {
 	return strings.HasPrefix(message, "admission webhook ") || strings.Contains(message, ": ValidatingAdmissionPolicy ")
 }
 
-// anyInChain asks about an error and all that it wraps, for those who ask about the outermost only.
+// anyInChain applies a test for one error to an error and all that it wraps.
 func anyInChain(err error, is func(error) bool) bool {
 	for ; err != nil; err = errors.Unwrap(err) {
 		if is(err) {

@@ -167,8 +167,8 @@ func (a *app) credentialsOf(ctx context.Context, hub *kubeClient, cluster *kueue
 	return raw, nil
 }
 
-// listObjects lists page by page, so that no answer is too large for anybody. The page's size is KUEUECTL_LIST_REQUEST_LIMIT,
-// 100 by default (contract: kueue-api.md 8.1).
+// listObjects lists page by page, so that no answer is too large. The page's size is KUEUECTL_LIST_REQUEST_LIMIT, 100 by
+// default (contract: kueue-api.md 8.1).
 func listObjects(ctx context.Context, c client.Reader, list client.ObjectList, options ...client.ListOption) error {
 	size, err := strconv.ParseInt(os.Getenv("KUEUECTL_LIST_REQUEST_LIMIT"), 10, 64)
 	if err != nil || size < 1 {

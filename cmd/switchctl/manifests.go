@@ -23,7 +23,7 @@ func (a *app) manifests(remark string, objects ...client.Object) error {
 	return nil
 }
 
-// manifest is an object as somebody would write it.
+// manifest is an object as a user would write it.
 func manifest(obj client.Object) (string, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
 	if err != nil {

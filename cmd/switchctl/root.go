@@ -15,7 +15,7 @@ import (
 	"switchyard.dev/cmd/switchctl/show"
 )
 
-// defaultSystemNamespace is where the programs are installed unless somebody chose otherwise.
+// defaultSystemNamespace is where the programs are installed by default.
 const defaultSystemNamespace = "kueue-system"
 
 // app is one run of the program: where it reads and writes, and how it reaches clusters.

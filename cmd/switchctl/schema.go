@@ -26,8 +26,8 @@ type openAPISchema struct {
 	} `json:"components"`
 }
 
-// hasField tells whether objects of a kind can have a field, by the schema that the cluster publishes, which everybody may read;
-// not known if that cannot be read.
+// hasField reports whether objects of a kind can have a field, by the schema that the cluster publishes, which all users may
+// read; not known if that cannot be read.
 func hasField(at *kubeClient, kind schema.GroupVersionKind, path ...string) (has, known bool) {
 	d, err := readSchema(at, kind.GroupVersion())
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // reportTimeout keeps a cluster that does not answer from holding up the others.
 const reportTimeout = 3 * time.Second
 
-// pauseBetween is how many times as long as a look took is waited at least before the next: on a large hub a look reads many
-// workloads, and nobody's curiosity shall be its main load.
+// pauseBetween is the shortest pause before the next read, as a multiple of the time that the last one took. On a large hub a
+// read covers many workloads, and it must not become the hub's main load.
 const pauseBetween = 5
 
 // clearScreen moves to the terminal's upper left corner and clears it.

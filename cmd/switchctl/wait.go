@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// waitFor looks until it sees what it waits for, at once for the first time. An API server that does not answer for a while, or not
-// now, is asked again: who waits for hours must not have to begin anew because it was restarted.
+// waitFor looks until it sees what it waits for, at once for the first time. An API server that does not answer for a while,
+// or not now, is asked again: a wait of hours must not end because the server was restarted.
 func (a *app) waitFor(ctx context.Context, timeout time.Duration, seen func(context.Context) (bool, error)) error {
 	answers := true
 	return wait.PollUntilContextTimeout(ctx, a.poll, timeout, true, func(ctx context.Context) (bool, error) {

@@ -58,8 +58,9 @@ func queueFromReport(q *switchyard.CapacityQueue) placement.Queue {
 	return queue
 }
 
-// applyOmissions takes back what a report does not say, because it would have been too large: that nobody can be evicted; and that there is
-// room in a strict queue, where somebody may wait for it.
+// applyOmissions corrects the figures for what a report leaves out because it would have been too large. Without the
+// preemption steps, preemption may be possible. Without the pending workloads, a strict queue may have some that wait for its
+// room.
 func applyOmissions(q *placement.Queue, omitted []string) {
 	evicting := slices.Contains(omitted, switchyard.OmittedPreempting)
 	waiting := q.Strict && slices.Contains(omitted, switchyard.OmittedWaiting)

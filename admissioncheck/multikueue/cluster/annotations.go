@@ -11,7 +11,7 @@ import (
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
-// Annotations are what the people who run a cluster say of it, by annotations on its MultiKueueCluster.
+// Annotations are the administrators' annotations on a MultiKueueCluster.
 type Annotations struct {
 	Cordoned, Draining, DeclaredGone bool
 	Weight                           int
@@ -19,7 +19,7 @@ type Annotations struct {
 	DiscardOrphansBefore time.Time
 }
 
-// maxWeight is the most that somebody can like a cluster.
+// maxWeight is the largest weight that a cluster can have.
 const maxWeight = 100
 
 // ParseAnnotations reads the annotations. Whatever is not "true" is false, and a weight that is no number is the default.

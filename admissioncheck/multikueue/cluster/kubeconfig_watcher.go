@@ -14,8 +14,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// fileSettleDelay is how long a kubeconfig file is left to settle after an event: whoever replaces a mounted file causes several
-// (contract: multikueue.md 2, "Triggers").
+// fileSettleDelay is how long a kubeconfig file is left to settle after an event: replacing a mounted file causes several
+// events (contract: multikueue.md 2, "Triggers").
 const fileSettleDelay = 100 * time.Millisecond
 
 // kubeconfigWatcher tells when the kubeconfig files of clusters appear, change or go. It watches directories, since a file is

@@ -30,8 +30,9 @@ func setFenceStatus(v *dispatch.ClusterView, f fleet.Fencing, left clusterInfo) 
 	v.Fence.Alive = is && (v.Copy.Holder != dispatch.Ours || v.Copy.StopsOnHubLost)
 }
 
-// setLeaseState says whether a fence leaves alone what bears the stamp Stop, as jobs of some kinds never do: the hub's lease is renewed, or
-// nobody goes by it. A worker that does not let us look for a fence has one if it reports its capacity, as no other program does.
+// setLeaseState sets whether a fence leaves objects with the stamp Stop alone. It does if the hub's lease is renewed, or if
+// no fence goes by the lease. Jobs of some kinds are never stamped. A worker that does not let us look for a fence has one if
+// it reports its capacity, as no other program does.
 func (r *WorkloadReconciler) setLeaseState(v *dispatch.ClusterView, kind job.Integration, f fleet.Fencing, now time.Time) {
 	reports := func() bool {
 		return r.Fleet.GetFresh(v.Name, capacity.ReportGVK(), client.ObjectKey{Name: switchyard.CapacityReportName}) != nil
@@ -54,7 +55,7 @@ func (r *WorkloadReconciler) mayStampStop(cluster string) bool {
 	return !ok || !state.Fencing.RenewalStarted || state.Fencing.Held && !state.Fencing.Expired
 }
 
-// requestLeaseRenewals asks for the leases that are not held and that somebody waits for.
+// requestLeaseRenewals requests the leases that are not held and that the Workload waits for.
 func (r *WorkloadReconciler) requestLeaseRenewals(s *workloadScope) {
 	if s.policy.OnHubLost != dispatch.Stop || s.state.Bound != "" {
 		return
@@ -89,7 +90,8 @@ func (r *WorkloadReconciler) IsLeaseNeeded(cluster string) bool {
 	return r.Fleet.AnyMatch(cluster, workloadGVK(), mirror.StopsWithoutHub)
 }
 
-// supportsFencing tells whether a worker's fence can promise that jobs of a kind stop when the hub is missed. Workloads of an external
-// kind it can deactivate like all others; but whether the pods go then is up to controllers that nobody here knows. No stamp is
-// put on those, so that nothing counts on it: under run-once they wait for a cluster that is out of reach (fencing: none).
+// supportsFencing reports whether a worker's fence can promise that jobs of a kind stop when the hub is out of reach. It can
+// deactivate a Workload of an external kind like any other; but whether the pods go then is up to a controller that this
+// program does not know. Such jobs get no stamp, so that nothing counts on it: under run-once they wait for a cluster that is
+// out of reach (fencing: none).
 func supportsFencing(kind job.Integration) bool { return kind == nil || !external.IsExternal(kind) }

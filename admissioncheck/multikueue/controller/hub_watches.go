@@ -12,8 +12,8 @@ import (
 	"switchyard.dev/worker/job"
 )
 
-// hubWatch is a kind of object on the hub whose changes make the reconciler look at Workloads: at whom, and after which. DESIGN.md has
-// what each wait of a Workload is ended by.
+// hubWatch is a kind of object on the hub, with the Workloads that a change of it requeues and the changes that count.
+// DESIGN.md lists what ends each wait of a Workload.
 type hubWatch struct {
 	object    client.Object
 	mapFunc   handler.MapFunc
@@ -33,9 +33,9 @@ func (r *WorkloadReconciler) hubWatches() []hubWatch {
 	}
 }
 
-// jobHubWatch is that of the hub's jobs of a kind: a job that was resumed can take a status that it could not take before, with a job
-// that goes nobody waits for its Workload, and one that shows no pods any more lets go of the binding. Late is a watch that
-// begins when Workloads may have been looked at without it.
+// jobHubWatch is the watch of the hub's jobs of a kind. A job that was resumed can take a status that it could not take
+// before. A job that is being deleted no longer keeps its Workload. A job that no longer shows pods lets go of the binding.
+// Late is a watch that begins when Workloads may have been reconciled without it.
 func (r *WorkloadReconciler) jobHubWatch(kind job.Integration, late bool) hubWatch {
 	return hubWatch{kind.New(), r.index.requestsForJob(kind), predicate.Or(jobEventPredicate(late), becameIdle(kind))}
 }

@@ -88,7 +88,7 @@ func (r *IdentityReconciler) Reconcile(ctx context.Context, req ctrl.Request) (c
 	return ctrl.Result{}, nil
 }
 
-// requeueAffected makes those be looked at again who took the cluster for one out of reach.
+// requeueAffected requeues the Workloads that took the cluster for one out of reach.
 func (r *IdentityReconciler) requeueAffected(cluster string) {
 	seekers, others := r.Reconciler.AffectedWorkloads(cluster)
 	for _, key := range append(seekers, others...) {
@@ -114,7 +114,8 @@ func isReplaced(was types.UID, state fleet.State) bool {
 	return was != "" && state.Identity != "" && was != state.Identity
 }
 
-// identityCondition says which cluster jobs were sent to. It stays that one as long as anybody waits for it.
+// identityCondition returns the condition that names the cluster that jobs were sent to. It names that cluster as long as a
+// Workload waits for it.
 func identityCondition(was types.UID, state fleet.State, waits bool) metav1.Condition {
 	c := metav1.Condition{Type: switchyard.IdentityCondition, Status: metav1.ConditionTrue, Reason: reasonIdentified, Message: string(state.Identity)}
 	switch {
@@ -175,8 +176,8 @@ func mayRunOn(s dispatch.State, cluster string) bool {
 	return false
 }
 
-// unreachableView is the view of a cluster in whose place there is another now, for those who must know what becomes of the first: as if
-// it could not be talked to, since then.
+// unreachableView is the view of a cluster that another has taken the place of, for Workloads that must know what becomes of
+// the first: as if it had been out of reach since then.
 func unreachableView(v dispatch.ClusterView, since time.Time) dispatch.ClusterView {
 	return dispatch.ClusterView{
 		Name: v.Name, InConfig: v.InConfig, Link: dispatch.Link{State: dispatch.Unreachable, Since: since},

@@ -28,8 +28,8 @@ type linkObserver struct {
 	connectivity sync.Mutex
 }
 
-// updateCutOff looks at all connections. Whoever notices that the hub is cut off, or is not any more, tells everybody: who went by
-// what was before waits for nothing else.
+// updateCutOff compares all connections. When the hub becomes cut off, or no longer is, it requeues all Workloads in
+// dispatch: no other event would.
 func (l *linkObserver) updateCutOff() tracker.Connectivity {
 	s := l.observeLinks()
 	if s.Changed {
@@ -53,8 +53,8 @@ func (l *linkObserver) observeLinks() tracker.Connectivity {
 	return readTracker(l.tracker, func(t *tracker.Tracker) tracker.Connectivity { return t.ObserveLinks(links, l.clock.Now()) })
 }
 
-// fleetLinks are the links of all clusters and when a cut-off ended last, if somebody may ask whether the hub is cut off from most
-// of them. They are no older than the views.
+// fleetLinks returns the links of all clusters and when a cut-off ended last. It returns nothing unless a view shows a lost
+// cluster, because only then does dispatch ask whether the hub is cut off. The links are no older than the views.
 func (l *linkObserver) fleetLinks(views []dispatch.ClusterView) (all []dispatch.Link, cutOffEnded time.Time) {
 	lost := func(v dispatch.ClusterView) bool { return v.Link.State == dispatch.Unreachable }
 	if !slices.ContainsFunc(views, lost) {

@@ -99,7 +99,7 @@ func deleteQueueMetrics(queue string) {
 	admittedTotal.DeletePartialMatch(of)
 }
 
-// queueDeletionHandler look at no Workload, and tell who counts by ClusterQueue.
+// queueDeletionHandler drops the metrics of deleted ClusterQueues. It requeues no Workload.
 func queueDeletionHandler() handler.EventHandler {
 	return handler.Funcs{
 		DeleteFunc: func(_ context.Context, e event.DeleteEvent, _ workqueue.TypedRateLimitingInterface[reconcile.Request]) {
@@ -108,7 +108,7 @@ func queueDeletionHandler() handler.EventHandler {
 	}
 }
 
-// fleetCollector tells of the connections to the clusters of the fleets of this process, as they are when somebody asks.
+// fleetCollector collects the metrics of the connections to the clusters of all fleets of this process.
 type fleetCollector struct {
 	mu     sync.Mutex
 	fleets []*fleet.Fleet

@@ -38,7 +38,7 @@ type workloadScope struct {
 	ineligible []tracker.Ineligible
 	// clusterInfos are those of the clusters looked at.
 	clusterInfos map[string]clusterInfo
-	// preferredClusters are the clusters that somebody would rather have it on, the most wanted first.
+	// preferredClusters are the clusters that the job or its ClusterQueue prefers, the most preferred first.
 	preferredClusters []string
 	// readyAt is when the check became Ready; zero while it is not.
 	readyAt time.Time
@@ -118,8 +118,8 @@ func (r *WorkloadReconciler) wasDispatched(s *workloadScope, entry *kueue.Admiss
 	return s.original.ObserveWorkload(seen.Workload).Holder == dispatch.Ours || s.original.ObserveJob(seen.Job).Holder == dispatch.Ours
 }
 
-// listedClusters are the clusters that count as listed in the config. As long as there is none to be read that is the one bound, and
-// nothing new is offered to anybody.
+// listedClusters are the clusters that count as listed in the config. Without a readable config that is the bound cluster
+// alone, and no cluster gets a new offer.
 func listedClusters(s *workloadScope, config *kueue.MultiKueueConfig, adrift bool) []string {
 	switch {
 	case config != nil && !adrift:
@@ -202,8 +202,8 @@ func observeLocal(wl *kueue.Workload, entry *kueue.AdmissionCheckState) dispatch
 	return l
 }
 
-// isRetained tells whether a Workload that is being deleted stays until its dispatcher has no cluster on record that may run the job: the
-// job's controller keeps it then. Who deletes the job as well waits for nothing.
+// isRetained reports whether a Workload that is being deleted stays until its dispatcher has no cluster on record that may
+// run the job: the job's controller keeps it then. If the job is being deleted as well, the Workload does not stay.
 func isRetained(wl *kueue.Workload, owner client.Object) bool {
 	return !wl.DeletionTimestamp.IsZero() && controllerutil.ContainsFinalizer(wl, kueue.ResourceInUseFinalizer) &&
 		owner != nil && owner.GetDeletionTimestamp().IsZero() && metav1.IsControlledBy(wl, owner)

@@ -58,8 +58,8 @@ type orphanFinder struct {
 	adoptedHubs adoptedHubs
 }
 
-// OwnsWorkload tells whether a Workload is the hub's as far as this program knows: its cache has it, or had it. What else clusters show
-// anybody may have made who may make jobs there.
+// OwnsWorkload reports whether a Workload is the hub's as far as this program knows: its cache has it, or had it. Objects of
+// other names on a cluster may have been made by any user with the right to create jobs there.
 func (f *orphanFinder) OwnsWorkload(key client.ObjectKey) bool {
 	return !f.isWorkloadMissing(context.Background(), key) ||
 		readTracker(f.tracker, func(t *tracker.Tracker) bool { return t.WasDeleted(admissionKey(key)) })

@@ -38,7 +38,7 @@ func killGrace(wl *kueue.Workload) time.Duration {
 	return longest
 }
 
-// resolvePolicy settles what the people who run the fleet and the queue want for a Workload.
+// resolvePolicy settles what the administrators of the fleet and of the queue want for a Workload.
 func (r *WorkloadReconciler) resolvePolicy(ctx context.Context, s *workloadScope, config *kueue.MultiKueueConfig) {
 	var queue *kueue.ClusterQueue
 	if name := r.index.lookupClusterQueue(ctx, s.original.Workload); name != "" {

@@ -151,9 +151,9 @@ func (c *remoteObjects) listPlacedPodSets(wl *kueue.Workload, state dispatch.Sta
 // deletedObjects is what is remembered of a Workload's objects that are gone from a cluster; without a Last where there is nothing.
 type deletedObjects struct{ job, workload fleet.DeletedObject }
 
-// stoppedEpoch is dispatch.ClusterView.Stopped. A job that was deleted in the foreground stays until its pods have ended, unless somebody
-// deletes it once more and does not wait: guarded tells that the worker refuses that (charts/README.md). Elsewhere it has to have shown that none is left,
-// which its controller, late by a moment, mostly does not come to.
+// stoppedEpoch is dispatch.ClusterView.Stopped. A job that was deleted in the foreground stays until its pods have ended,
+// unless a user deletes it again without waiting: guarded says that the worker refuses that (charts/README.md). On other
+// workers the job must have shown that it has no pods left, which its controller is mostly too late to write.
 func stoppedEpoch(o mirror.Original, l deletedObjects, guarded bool) int64 {
 	var before, ended int64
 	if l.job.LastState != nil {

@@ -58,7 +58,8 @@ func newStaleConflict(key client.ObjectKey, why error) error {
 	return apierrors.NewConflict(schema.GroupResource{Group: kueue.GroupVersion.Group, Resource: "workloads"}, key.Name, why)
 }
 
-// isMadeFor tells whether all that is seen, if anything is, was made for the Workload with a UID, or does not say for whom.
+// isMadeFor reports whether at least one object was found, and each object found was made for the Workload with the UID or
+// does not name a Workload.
 func isMadeFor(uid types.UID, seen mirror.Found) bool {
 	its := func(obj client.Object) bool {
 		owner, stamped := obj.GetAnnotations()[switchyard.OwnerUIDAnnotation]
@@ -98,9 +99,9 @@ func (g *staleGuard) newRemovalGuard(s *workloadScope, seen mirror.Found) func(c
 	}
 }
 
-// newOfferGuard returns what is asked right before an offer is made: whether the hub's Workload still is what the offer was decided on.
-// A cache that shows one without a winner, while its job has run and ended, would have the job run again in the same epoch. What
-// changed after this program began is as nobody but this program left it; only older versions cost a read of metadata.
+// newOfferGuard returns what is asked right before an offer is made: whether the hub's Workload still is what the offer was
+// decided on. A cache that shows one without a winner, while its job has run and ended, would have the job run again in the
+// same epoch. Only this program writes what has changed since it began, so that only older versions cost a read of metadata.
 func (g *staleGuard) newOfferGuard(o mirror.Original) func(context.Context) error {
 	key, uid, version := o.Key(), o.Workload.UID, o.Workload.ResourceVersion
 	return func(ctx context.Context) error {

@@ -42,10 +42,10 @@ func fieldIndexes() []fieldIndex {
 	}
 }
 
-// AffectedWorkloads lists the Workloads that a change of a cluster's connection may matter to: those that look for a cluster, and the
-// others that name this one, or all of them when the hub is, or was until now, cut off from most. Those that only show something
-// on a cluster that is lost are among them: what an earlier owner of the name has left there is in nobody's way any more, but owed.
-// Orphans are not: nothing can be done about them before the cluster is back.
+// AffectedWorkloads lists the Workloads that a change of a cluster's connection may matter to: those that look for a cluster,
+// and the others that name this one. All of them are listed when the hub is, or was until now, cut off from most clusters.
+// Workloads that only show an object on a lost cluster are among them: what an earlier owner of the name left there no longer
+// collides, but is owed. Orphans are not: nothing can be done about them before the cluster is back.
 func (r *WorkloadReconciler) AffectedWorkloads(cluster string) (seekers, others []types.NamespacedName) {
 	named := cluster
 	if r.links.updateCutOff().AffectsAll {
@@ -105,8 +105,8 @@ func FleetKinds(integrations []job.Integration, sharing *JobNameLookup) []fleet.
 	return list
 }
 
-// CapacityKinds are what is followed besides to know what a cluster has room for: its own report, which is the first or,
-// where there is none that anybody keeps, its queues. Whom their changes concern is for News to find out.
+// CapacityKinds are the kinds that are followed besides to know a cluster's capacity: its own report, which is the first, or
+// its queues where no program keeps a report. CapacityWatcher finds out which Workloads their changes concern.
 func CapacityKinds() []fleet.WatchedKind {
 	nobody := func(client.Object) (types.NamespacedName, bool) { return types.NamespacedName{}, false }
 	kind := func(gvk schema.GroupVersionKind, one func() client.Object, list func() client.ObjectList) fleet.WatchedKind {

@@ -31,9 +31,9 @@ type Turns interface {
 	EndDrain(cluster string)
 }
 
-// Drainer moves the jobs off clusters that are being drained, one job of a cluster at a time, with all its Workloads: every few seconds
-// the next one, last admitted first, because it loses the least work, and those who have run for long may finish by themselves.
-// Whether and how one moves is decided by dispatch; one that cannot is passed over.
+// Drainer moves the jobs off clusters that are being drained, one job of a cluster at a time, with all its Workloads. Every
+// few seconds it takes the job that was admitted last, because that loses the least work; a job that has run for long may
+// finish by itself. Whether and how one moves is decided by dispatch; one that cannot is passed over.
 type Drainer struct {
 	Client   client.Reader
 	Turns    Turns

@@ -23,8 +23,8 @@ type breaker struct {
 	nextTryAt time.Time // of the next try
 }
 
-// delay is how long the next action has to wait; zero means that it may run now, and that the others wait for its outcome, at
-// most for the given time. Who has nothing to run anyway uses up no try.
+// delay is how long the next action has to wait. Zero means that it may run now, and that the others wait for its outcome, at
+// most for the given time. A caller without an action uses up no try.
 func (b *breaker) delay(now time.Time, trial time.Duration, idle bool) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -38,8 +38,8 @@ func (b *breaker) delay(now time.Time, trial time.Duration, idle bool) time.Dura
 	return 0
 }
 
-// isOpen reports whether the breaker is open, and then whether something may be tried now: whoever passed over the cluster for as long
-// as it fails would never find out that it does not any more.
+// isOpen reports whether the breaker is open, and then whether something may be tried now: a caller that passes over the
+// cluster for as long as it fails would never find out that it works again.
 func (b *breaker) isOpen(now time.Time) (open, trial bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 type DeletedObject struct {
 	// LastState is its last known state.
 	LastState client.Object
-	// DeletionObserved tells that the deletion itself was watched, so that Last was its very last state. Otherwise it vanished
-	// while nobody looked, and may have changed since Last.
+	// DeletionObserved is set if the deletion itself was watched, so that LastState was its very last state. Otherwise the
+	// object vanished between two sessions, and may have changed since LastState.
 	DeletionObserved bool
 }
 

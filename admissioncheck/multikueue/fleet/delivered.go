@@ -74,8 +74,8 @@ func (s *deliveredObjects) get(key string) client.Object {
 	return s.objects[key].Object
 }
 
-// lookup returns an object of the kind; nil if there is none, and what is remembered of it is complete. Whoever saw neither the
-// object nor a memory of it would make it again, although it may have ended.
+// lookup returns an object of the kind, or nil if there is none; then what is remembered of it is complete. A caller that saw
+// neither the object nor its memory would make it again, although it may have ended.
 func (f *kindInformer) lookup(key string) client.Object {
 	item, found, _ := f.informer.GetStore().GetByKey(key)
 	if found {

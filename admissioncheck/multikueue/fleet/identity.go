@@ -15,8 +15,8 @@ import (
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
-// readIdentity reads by whose UID the cluster is known from any other: its namespace kube-system comes and goes with it. A cluster that
-// does not let us is used without, as nothing but what depends on its identity is lost.
+// readIdentity reads the UID that tells the cluster from any other: that of its namespace kube-system, which comes and goes
+// with the cluster. A cluster that does not permit it is used without; only what depends on its identity is lost.
 func (s *session) readIdentity(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.ProbeTimeout)
 	defer cancel()

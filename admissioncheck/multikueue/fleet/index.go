@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// clusterIndex finds the clusters on which there is something of a name, so that nobody has to look at all of them.
+// clusterIndex finds the clusters that have an object of a name, so that no caller has to search all of them.
 type clusterIndex struct {
 	mu      sync.RWMutex
 	entries map[indexKey][]indexEntry

@@ -16,7 +16,7 @@ const PathPrefix = "/etc/multikueue/kubeconfigs"
 
 // ReadPath reads a kubeconfig file below prefix, following symbolic links first, so that a link cannot lead out of it
 // (contract: multikueue.md 2, "Path rules"). With an empty prefix, the file may be anywhere. Errors of the file system are
-// returned as they are, and only about what lies below the prefix: of other files nobody learns whether they exist.
+// returned as they are, but only for files below the prefix: whether other files exist is not revealed.
 func ReadPath(prefix, path string) ([]byte, error) {
 	if path == "" {
 		return nil, errors.New("kubeconfig path must not be empty")

@@ -23,7 +23,8 @@ type latencyTracker struct {
 	lastWasLate bool              // the last answer was
 }
 
-// startCall notes that a call begins now. It returns how long the answer may take, and whom to tell when it is there or given up.
+// startCall records that a call begins now. It returns how long the answer may take, and the function to call when the answer
+// is there or given up.
 func (p *latencyTracker) startCall(now time.Time) (limit time.Duration, answered func(now time.Time)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

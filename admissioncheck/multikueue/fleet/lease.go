@@ -21,7 +21,7 @@ import (
 // LeaseOptions say how the run lease of the hub is kept on each worker. Zero values mean the default given with each.
 type LeaseOptions struct {
 	// Namespace of the worker's program, where both leases live (kueue-system). Name is that of the hub's lease (after the
-	// origin), Holder who renews it (the same).
+	// origin), Holder the holder that renews it (the same).
 	Namespace, Name, Holder string
 	// Identity of the hub, empty or nil as long as it is not known: a lease that another hub keeps is not renewed. Adopted are those
 	// of former hubs whose leases are taken over.

@@ -37,8 +37,8 @@ type lister struct {
 	checkMemoryLimit func(kept int64) error
 }
 
-// list returns all objects, as an informer wants them. It asks for the newest version, because a server answers with all at once
-// to who is content with any.
+// list returns all objects, as an informer wants them. It asks for the newest version, because a server answers all at once
+// if any version will do.
 func (l lister) list(ctx context.Context) (runtime.Object, error) {
 	select {
 	case l.slots <- struct{}{}:

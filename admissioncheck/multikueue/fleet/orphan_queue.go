@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// orphanInterval is the time between two orphans of one cluster that the hub is made to look at: each costs it calls of its own API
-	// server, in the queue that all clusters share, and whoever may make a job on a worker can make any number of them.
+	// orphanInterval is the time between two orphans of one cluster that the hub is made to look at. Each costs the hub calls
+	// of its own API server, in the queue that all clusters share, and any user with the right to create jobs on a worker can
+	// make any number of them.
 	orphanInterval = 100 * time.Millisecond
 	// orphanBurst is how many it looks at without that wait, after a time in which there were none.
 	orphanBurst = 100
@@ -133,7 +134,8 @@ func (s *supervisor) requeueLowPriority(key types.NamespacedName) {
 	s.orphans.add(key)
 }
 
-// forgetOrphan forgets an orphan of which a session shows nothing any more, and tells whether it was one. There is nobody to be told.
+// forgetOrphan forgets an orphan of which a session no longer shows anything, and reports whether it was one. Nothing is
+// requeued for it.
 func (s *supervisor) forgetOrphan(key types.NamespacedName, session *session) bool {
 	if s.options.OwnsWorkload(key) || session.hasObjects(key) {
 		return false

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// renewalTracker remember when objects of a cluster that have to be renewed were seen to change last, by our own clock. They
-// outlive sessions: what nobody renews does not begin anew with a connection.
+// renewalTracker remembers when objects of a cluster that have to be renewed were last seen to change, by our own clock. The
+// times outlive sessions: a new connection does not make an object fresh that no program renews.
 type renewalTracker struct {
 	mu   sync.Mutex
 	last map[renewalKey]renewalRecord
@@ -61,8 +61,8 @@ func (r *renewalTracker) isFresh(k WatchedKind, obj client.Object, now time.Time
 	return last.version != obj.GetResourceVersion() || now.Before(last.at.Add(k.RenewalTimeout))
 }
 
-// GetFresh is Get for an object that has to be renewed (Kind.Renewed): nil also if nobody has for too long, and if it is not
-// known what there is.
+// GetFresh is Get for an object that has to be renewed (WatchedKind.RenewalTimeout): nil also if it has not been renewed for
+// too long, and if it is not known what there is.
 func (f *Fleet) GetFresh(cluster string, gvk schema.GroupVersionKind, key types.NamespacedName) client.Object {
 	s := f.lookup(cluster)
 	if s == nil {

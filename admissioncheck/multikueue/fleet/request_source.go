@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// RequestSource carries "look at this object again" from supervisors to controllers of the hub. Sending never blocks; what is
-// sent before anybody listens is kept for the first who does, and comes after what is new then.
+// RequestSource carries "look at this object again" from supervisors to controllers of the hub. Sending never blocks. What is
+// sent before a controller listens is kept for the first that does, and comes after what is new then.
 type RequestSource struct {
 	mu      sync.Mutex
 	queues  []workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -60,7 +60,7 @@ func (s *RequestSource) EnqueueLowPriority(key types.NamespacedName) {
 	}
 }
 
-// keepPending remembers what nobody listens to yet; it needs the lock.
+// keepPending remembers requests until a controller listens. The caller holds the lock.
 func (s *RequestSource) keepPending(key types.NamespacedName) {
 	if len(s.queues) > 0 {
 		return

@@ -15,7 +15,7 @@ type sanitizedError struct {
 func (e sanitizedError) Error() string { return e.text }
 func (e sanitizedError) Unwrap() error { return e.error }
 
-// sanitizeError returns an error of a call as everybody but the caller is to see it.
+// sanitizeError returns an error of a call in the form that is shown outside of the call.
 func sanitizeError(err error) error {
 	if err == nil {
 		return nil

@@ -366,8 +366,8 @@ func (s *session) logBreaker(ctx context.Context, err error, pause time.Duration
 	}
 }
 
-// requeueUnplaced makes those who look for a cluster look again when this one may be tried again, unless it was by then: they have passed
-// it over.
+// requeueUnplaced requeues the Workloads that look for a cluster when this one may be tried again, unless it was by then:
+// they have passed it over.
 func (s *session) requeueUnplaced(ctx context.Context, now time.Time, pause time.Duration) {
 	look := func() {
 		seekers, _ := s.options.AffectedWorkloads(s.name)

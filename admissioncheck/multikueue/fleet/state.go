@@ -27,9 +27,9 @@ type State struct {
 	ConnectionNumber int64
 	// EverConnected tells that it has been connected at some time since this program started.
 	EverConnected bool
-	// DegradedReason says why a cluster that is connected may not do what is asked of it: an answer takes much longer than usual, or
-	// the last one did, or calls fail one after the other. Empty if there is no such sign. OnTrial is set when it is to be given
-	// something all the same: otherwise nobody would find out that it does what it is asked again.
+	// DegradedReason says why a cluster that is connected may not do what is asked of it: an answer takes much longer than
+	// usual, or the last one did, or calls fail one after the other. Empty if there is no such sign. OnTrial is set when it
+	// is to be given something all the same, because otherwise the hub would never find out that it works again.
 	DegradedReason string
 	AllowTrial     bool
 	// LostSince is when contact was lost, zero while connected. The first loss counts, failed attempts since do not move

@@ -62,11 +62,11 @@ func (l *actionQueues) countWaiting(now time.Time) int {
 
 // callStats are the counters of one supervisor.
 type callStats struct {
-	// onUnanswered is called for each request that got no answer though nobody gave it up.
+	// onUnanswered is called for each request that got no answer although its caller did not give it up.
 	onUnanswered func()
 
 	connections, calls, errors atomic.Int64
-	// dropped counts the requests that got no answer though nobody gave them up.
+	// dropped counts the requests that got no answer although their callers did not give them up.
 	dropped atomic.Int64
 }
 

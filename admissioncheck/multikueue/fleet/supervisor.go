@@ -161,8 +161,8 @@ func (s *supervisor) connect(ctx context.Context, credentials Credentials) (*ses
 	return session, nil
 }
 
-// establish returns when the cluster answers and its informers are complete. Nobody waits at the entrance for a cluster that
-// does not answer.
+// establish returns when the cluster answers and its informers are complete. A cluster that does not answer keeps no other
+// waiting at the list limiter.
 func (s *supervisor) establish(ctx context.Context, opened *session, start func()) error {
 	for _, ask := range []func(context.Context) error{opened.probe, opened.readIdentity} {
 		if err := s.runStep(ctx, opened, ask); err != nil {
@@ -198,7 +198,8 @@ func (s *supervisor) runStep(ctx context.Context, opened *session, do func(conte
 	}
 }
 
-// requestProbe has the present connection probed at once: a watch that is refused keeps trying for long before it tells anybody.
+// requestProbe has the present connection probed at once: a watch that is refused keeps trying for long before it reports
+// that.
 func (s *supervisor) requestProbe() {
 	if session := s.currentSession(); session != nil {
 		session.requestProbe()
@@ -261,8 +262,8 @@ func (s *supervisor) monitorSession(ctx context.Context, session *session) error
 	}
 }
 
-// setConnected makes a complete session the one that the hub sees. What vanished since the last one is remembered before:
-// whoever misses it shall find out how it ended.
+// setConnected makes a complete session the one that the hub sees. What vanished since the last one is remembered before, so
+// that a reconcile that misses an object finds out how it ended.
 func (s *supervisor) setConnected(credentials Credentials, session *session) {
 	before := s.currentSession()
 	s.recordVanished(before, session)
@@ -370,7 +371,8 @@ func (s *supervisor) recordLoss(err error) {
 // requeueAffected makes the hub look at the cluster and at every Workload that depends on it.
 func (s *supervisor) requeueAffected() { s.requeueAffectedWith(s.requeueNow) }
 
-// requeueAffectedWith is announce with a way to look at those that look for no cluster: as a rule those who do are few, and somebody waits.
+// requeueAffectedWith is requeueAffected with a choice of how to requeue the Workloads that look for no cluster. Those that
+// look for one are few as a rule, and urgent.
 func (s *supervisor) requeueAffectedWith(look func(types.NamespacedName)) {
 	s.clusterRequests.Enqueue(types.NamespacedName{Name: s.name}, 0)
 	seekers, others := s.options.AffectedWorkloads(s.name)

@@ -26,8 +26,8 @@ type WatchedKind struct {
 	// AllOrigins follows all objects of the kind, not only those of our origin: what a cluster has to offer is not ours.
 	// Lacking such a kind is no defect of a cluster and is not reported.
 	AllOrigins bool
-	// RenewalTimeout, optional, is how long an object of the kind counts without a change, by our own clock: whoever writes it renews
-	// it more often. See Fleet.Current.
+	// RenewalTimeout, optional, is how long an object of the kind counts without a change, by our own clock: its writer
+	// renews it more often. See Fleet.GetFresh.
 	RenewalTimeout time.Duration
 	// FallbackFor, optional, names another kind that makes this one needless: it is followed only on clusters that are known not
 	// to serve the other one or, if objects of that have to be renewed, to have none that was. The other must be among the

@@ -48,9 +48,9 @@ func parseGVK(text string) *schema.GroupVersionKind {
 	return new(parsed.WithKind(kind))
 }
 
-// IsOwnedBy tells whether the job that bears the name of a Workload's job is that job. One that was deleted and made again is not:
-// how the first ended would be written into the second, which would then never run. A Workload that does not say by UID whose
-// it is, as one of several of its owner may not, belongs to the name.
+// IsOwnedBy reports whether the job that bears the name of a Workload's job is that job. One that was deleted and made again
+// is not: how the first ended would be written into the second, which would then never run. A Workload may not name its owner
+// by UID, as one of several of its owner; then the name decides.
 func IsOwnedBy(wl *kueue.Workload, own Owner, named client.Object) bool {
 	if ref := metav1.GetControllerOfNoCopy(wl); ref != nil {
 		of := Owner{GVK: schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind), Name: ref.Name}

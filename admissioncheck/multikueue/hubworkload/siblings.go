@@ -47,8 +47,8 @@ func ComponentIndex(wl *kueue.Workload) (int, bool) {
 	return index, true
 }
 
-// SiblingChanged passes what changes the say of one of several Workloads of an owner: which clusters it is bound to and has left, and
-// that it is over, whoever has seen to that. It comes with what is in the cache, so that whoever is told sees it.
+// SiblingChanged passes the changes of a Workload that matter to its siblings: the cluster that it is bound to, the clusters
+// that it has left, and its end or deletion by any writer. Its events come after the cache has the change.
 func SiblingChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },

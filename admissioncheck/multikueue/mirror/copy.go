@@ -76,10 +76,10 @@ func (o Original) JobKey() types.NamespacedName {
 	return types.NamespacedName{Namespace: o.Workload.Namespace, Name: o.JobName}
 }
 
-// holderOf tells whose a remote object is. One that says which hub made it, and names another, is as foreign as one of another
-// origin. An object that says for which Workload it is, and names another, is that of a predecessor. One that was made for this
-// Workload is not nobody's because its label was taken off; with the label of another hub it may be that of a hub which was
-// restored from the same backup.
+// holderOf says which hub and Workload a remote object belongs to. An object that names another hub is as foreign as one of
+// another origin. An object that names another Workload is that of a predecessor. An object that was made for this Workload
+// and has lost its label is still ours (Relabelled); with the label of another hub it may be that of a hub which was restored
+// from the same backup.
 func (o Original) holderOf(obj client.Object) dispatch.Holder {
 	owner, says := obj.GetAnnotations()[switchyard.OwnerUIDAnnotation]
 	stamped := o.isStampedForWorkload(obj)
@@ -194,8 +194,8 @@ func setPreemptionGate(c *dispatch.Copy, remote *kueue.Workload) {
 	}
 }
 
-// refusalReasons are the reasons to have no quota that pass only when somebody changes something on that cluster (contract:
-// kueue-api.md 1.13).
+// refusalReasons are the reasons to have no quota that pass only when an administrator changes something on that cluster
+// (contract: kueue-api.md 1.13).
 func refusalReasons() []kueue.Reason {
 	return []kueue.Reason{
 		kueue.ReasonNoMatchingFlavor, kueue.ReasonExceedsMaxQuota, kueue.ReasonMisconfigured, kueue.ReasonSuspended,

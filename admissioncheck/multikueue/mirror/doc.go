@@ -1,5 +1,6 @@
-// Package mirror knows what a hub's Workload and job look like on a worker cluster: how a copy is made and stamped, whose
-// an object found there is, whether it still equals the original, and how it is created, removed and read.
+// Package mirror knows what a hub's Workload and job look like on a worker cluster: how a copy is made and stamped, which hub
+// and Workload an object found there belongs to, whether it still equals the original, and how it is created, removed and
+// read.
 //
 // A copy is stamped in its metadata only, never in its spec: the origin label says which hub made it (contract:
 // multikueue.md 0), the annotations of this package which Workload it was made for and in which epoch. A copy without

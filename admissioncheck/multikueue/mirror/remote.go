@@ -18,8 +18,8 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// ErrNoJob says that the hub's job is not there to be copied. It has the form of a refusal by an API server, so that nobody takes
-// it for a failure of the worker.
+// ErrNoJob says that the hub's job is not there to be copied. It has the form of a refusal by an API server, so that it is
+// not taken for a failure of the worker.
 var ErrNoJob error = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Message: "the hub's job does not exist",
 }}
@@ -145,8 +145,8 @@ func (o Original) readOther(ctx context.Context, c client.Client) (*Found, error
 type Removal struct {
 	// BelowEpoch is the epoch below which objects of ours are removed; those of a predecessor are removed whatever their epoch.
 	BelowEpoch int64
-	// SpareJob leaves a job of ours that turns out to have finished alone, and its Workload with it. Nobody waits for the result of
-	// a predecessor's.
+	// SpareJob leaves a job of ours that turns out to have finished alone, and its Workload with it. The result of a
+	// predecessor's job is not waited for.
 	SpareJob bool
 	// Foreground keeps the job's object until its pods have ended. Of a Workload that the hub does not have any more (Gone)
 	// only a job that was to be fenced is removed so: what it was promised is stamped on it, and the public API removes the
@@ -155,8 +155,8 @@ type Removal struct {
 	// Seen is what the caches show. What they do not show, if they show anything, is taken to be absent: this is no
 	// evidence, but a removal that misses something is asked for again.
 	Seen Found
-	// Confirm is asked before a job, or a copy that a job has taken up, is removed; its error gives the removal up. An offer that
-	// nobody has taken up goes without. Nil asks nobody.
+	// Confirm is called before a job, or a copy that a job has taken up, is removed; its error gives the removal up. An offer
+	// that no job has taken up is removed without it. Nil confirms everything.
 	Confirm func(context.Context) error
 }
 

@@ -12,8 +12,8 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// shapeAnnotation keeps, in a cache only, the shape of a Workload whose pod sets have been stripped. No API server stores a key
-// with a blank in it, so nobody can give a Workload a shape of his choice.
+// shapeAnnotation keeps, in a cache only, the shape of a Workload whose pod sets have been stripped. No API server stores a
+// key with a blank in it, so that no user can give a Workload a shape of his choice.
 const shapeAnnotation = "switchyard.dev/cached shape"
 
 // Shape returns a digest of everything in a Workload's spec that its copy must share, except the priority: equal specs

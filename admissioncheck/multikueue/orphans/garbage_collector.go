@@ -15,9 +15,10 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// GarbageCollector looks in the fleet's caches for objects of our origin whose Workload the hub does not have, or does not have there,
-// and makes the reconciler look at it (contract: multikueue.md 5). It removes nothing and calls nobody: the reconciler does,
-// after it has made sure. What a connection shows first is looked at in any case; the sweep is for what was missed.
+// GarbageCollector looks in the fleet's caches for objects of our origin whose Workload the hub does not have, or does not
+// have there, and makes the reconciler look at it (contract: multikueue.md 5). It removes nothing and makes no calls: the
+// reconciler does, after it has made sure. What a connection shows first is looked at in any case; the sweep is for what was
+// missed.
 type GarbageCollector struct {
 	Client client.Reader
 	Fleet  *fleet.Fleet

@@ -39,7 +39,7 @@ const (
 	ReasonNone     = "NoOrphans"
 )
 
-// eventOrphansFound is told of a cluster whose orphans have changed.
+// eventOrphansFound is the event on a cluster whose orphans have changed.
 const eventOrphansFound = "OrphansFound"
 
 // reportInterval is how often the clusters are looked through. It costs no call.
@@ -163,8 +163,8 @@ func (s ByHub) count(own types.UID, ours bool) int {
 	return n
 }
 
-// maxNamedOrphans is how many Workloads of a hub are named in a message, and of how many hubs. Anybody who may make a job on a worker
-// may have it say whatever hub he likes.
+// maxNamedOrphans is how many Workloads of a hub are named in a message, and of how many hubs. Any user with the right to
+// create jobs on a worker can make a job that names any hub.
 const maxNamedOrphans, maxNamedHubs = 5, 10
 
 func (s ByHub) condition(own types.UID) metav1.Condition {

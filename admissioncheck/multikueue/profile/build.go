@@ -31,7 +31,8 @@ func (badConfigError) Is(target error) bool { return target == ErrBadConfig }
 func (b badConfigError) Unwrap() error      { return b.error }
 
 // Credentials are those that the profile gives by the first of the providers that it knows. An error that is not an
-// ErrBadConfig is one of the profile or of the provider. Neither profile nor providers are changed, and nothing is run and nobody called.
+// ErrBadConfig is one of the profile or of the provider. Neither profile nor providers are changed; no program is run and no
+// call made.
 func Credentials(p *inventory.ClusterProfile, providers []configapi.ClusterProfileAccessProvider) (fleet.Credentials, error) {
 	if len(providers) == 0 {
 		return fleet.Credentials{}, ErrNoProvider

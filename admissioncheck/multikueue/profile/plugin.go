@@ -170,7 +170,7 @@ type stderrLog struct {
 	line      []byte // what has come of the last one
 }
 
-// Write implements io.Writer. It never fails: a program is not to end because nobody listens.
+// Write implements io.Writer. It never fails: a program is not to end because its output is not read.
 func (c *stderrLog) Write(p []byte) (int, error) {
 	n := min(len(p), c.remaining)
 	c.remaining -= n

@@ -106,8 +106,8 @@ func quotaCondition(status metav1.ConditionStatus, reason kueue.Reason, message 
 	}
 }
 
-// selectWorkers leaves out the workers whose grace is over. While none of them is connected it is rather the hub that is cut
-// off, and no grace ends. Held tells that a worker counts which was never seen: what it gave before is then in the present
+// selectWorkers leaves out the workers whose grace is over. If none of them is connected, the hub itself is more likely cut
+// off, and no grace ends. Held says that a worker counts that was never seen: what it gave before is then in the present
 // quota, which must not fall.
 func (in quotaInput) selectWorkers() (workers []quotaWorker, held bool, wake time.Time) {
 	cutOff := !slices.ContainsFunc(in.Workers, func(w quotaWorker) bool { return w.Connected })

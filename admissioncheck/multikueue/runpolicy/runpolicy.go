@@ -54,8 +54,8 @@ func parse(text, kind string, of client.Object) (switchyard.RunPolicy, error) {
 		switchyard.RunPolicyAnnotation, kind, of.GetName(), text, switchyard.Compatible, switchyard.RunOnce, switchyard.NeverLose)
 }
 
-// Validate returns what to change if the config of a check, or a ClusterQueue that uses the check, asks for a run policy
-// that there is not. A word that nobody knows is not guessed at.
+// Validate returns what to change if the config of a check, or a ClusterQueue that uses the check, asks for an unknown run
+// policy. An unknown value is not guessed at.
 func Validate(ctx context.Context, c client.Reader, ac *kueue.AdmissionCheck, config *kueue.MultiKueueConfig) error {
 	_, err := Effective(config, nil)
 	if err != nil {
@@ -75,8 +75,8 @@ func Validate(ctx context.Context, c client.Reader, ac *kueue.AdmissionCheck, co
 	return nil
 }
 
-// ForOrphans is the policy for what is left of Workloads that the hub does not have any more. Nobody knows what they were
-// promised but by the stamps on what is left (mirror.Removal.Foreground).
+// ForOrphans returns the policy for what is left of Workloads that the hub no longer has. Only the stamps on what is left say
+// what they were promised (mirror.Removal.Foreground).
 func ForOrphans(p dispatch.Policy) dispatch.Policy { return Apply(p, switchyard.NeverLose) }
 
 // IsSet tells whether a ClusterQueue, which may be nil, has a run policy of its own.

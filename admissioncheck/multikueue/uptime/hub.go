@@ -23,8 +23,8 @@ import (
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=kueue-system,resources=leases,verbs=get;create;update
 
-// Hub is the cluster that this program is the hub of: who it is, and when it has run by its own record. Nothing is dispatched
-// before both are known. A nil Hub has no identity and no record.
+// Hub is the cluster that this program is the hub of: its identity, and its own record of when the program has run. Nothing
+// is dispatched before both are known. A nil Hub has no identity and no record.
 type Hub struct {
 	// APIReader reads from the hub's API server, Client writes to it.
 	APIReader client.Reader
@@ -50,7 +50,7 @@ var ErrRestored = errors.New("the hub's API server was put back to an earlier st
 // systemNamespace bears the identity of a cluster: it comes and goes with it.
 const systemNamespace = metav1.NamespaceSystem
 
-// EnsureRegistered learns who the hub is and puts on record that its program runs, once.
+// EnsureRegistered reads the hub's identity and puts on record that its program runs, once.
 func (h *Hub) EnsureRegistered(ctx context.Context) error {
 	if h == nil {
 		return nil

@@ -13,12 +13,12 @@ const (
 	MaxAnswer = 32 << 20
 	// MaxConcurrent is the most that all answers of one cluster that are being read or decoded may weigh together.
 	MaxConcurrent = 2 * MaxAnswer
-	// MaxRequest is the most that an object may weigh that is sent to a cluster. The answer has it again, with defaults and with who
-	// wrote what: nobody shall be able to make a cluster look hostile by the size of a job.
+	// MaxRequest is the largest object, by weight, that is sent to a cluster. The answer contains it again, with defaults and
+	// managed fields: a user must not be able to make a cluster look hostile by the size of a job.
 	MaxRequest = MaxAnswer / 4
 	// MaxHeader is the most bytes of an answer's header. API servers send less than 1 KiB, and warnings.
 	MaxHeader = 256 << 10
-	// MaxStream is how many bytes of one stream are taken before somebody reads them.
+	// MaxStream is how many bytes of one stream are taken before they are read.
 	MaxStream = 1 << 20
 	// MaxErrorBody is how many bytes of a refusal are read. What is left of it is MaxText, in each text.
 	MaxErrorBody = 64 << 10

@@ -28,7 +28,7 @@ func NewClusterLimits(weights jsonweight.Weights, rate *Rate, report func(error)
 
 type tentative struct{}
 
-// Tentative makes it no offence to exceed a bound: whoever asks would ask for less then.
+// Tentative makes it no offence to exceed a bound: the caller would ask for less then.
 func Tentative(ctx context.Context) context.Context { return context.WithValue(ctx, tentative{}, true) }
 
 // reportExceeded reports an answer that went beyond a bound.

@@ -26,7 +26,7 @@ func NewRates() *Rates {
 	return &Rates{bytes: rate.NewLimiter(commonBytes, commonBytesBurst), events: rate.NewLimiter(commonEvents, commonEventsBurst)}
 }
 
-// Rate is what the watches of one cluster may bring, over all its connections: who connects anew has no new burst.
+// Rate is what the watches of one cluster may bring, over all its connections: a new connection has no new burst.
 type Rate struct {
 	common        *Rates
 	bytes, events *rate.Limiter
@@ -43,7 +43,7 @@ func (r *Rate) wait(ctx context.Context, bytes, events int) {
 	waitFor(ctx, r.events, r.common.events, events)
 }
 
-// waitFor takes n of what is a cluster's own, or else of what is everybody's.
+// waitFor takes n from the cluster's own allowance, or else from the one that all clusters share.
 func waitFor(ctx context.Context, own, common *rate.Limiter, n int) {
 	if n == 0 || own.AllowN(time.Now(), n) {
 		return

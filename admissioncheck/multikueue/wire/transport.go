@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Transport makes connections that bound what an answer's header and a stream that nobody reads may take, and ask for no
-// compression: a byte of the hub's memory is then one that the worker has sent.
+// Transport makes connections that bound what an answer's header and an unread stream may take, and ask for no compression: a
+// byte of the hub's memory is then one that the worker has sent.
 func Transport(secure *tls.Config) *http.Transport {
 	return utilnet.SetTransportDefaults(&http.Transport{
 		TLSClientConfig: secure, DisableCompression: true,
@@ -20,8 +20,8 @@ func Transport(secure *tls.Config) *http.Transport {
 	})
 }
 
-// Bounded returns a configuration to reach a cluster as the given one does, whose answers are bounded by the link: JSON and nothing
-// else, since nothing else can be weighed before it is decoded. Close ends connections that nobody uses.
+// Bounded returns a configuration to reach a cluster as the given one does, with answers that are bounded by the link: JSON
+// and nothing else, since nothing else can be weighed before it is decoded. Close ends unused connections.
 func Bounded(config *rest.Config, link *ClusterLimits) (bound *rest.Config, closeIdle func(), err error) {
 	bound = rest.CopyConfig(config)
 	bound.ContentType, bound.AcceptContentTypes = runtime.ContentTypeJSON, runtime.ContentTypeJSON

@@ -28,8 +28,8 @@ type Policy struct {
 	// GracePeriod is how long after the reservation to wait for room, holding it, before the workload is sent back. Quotas are
 	// counted down a moment after a pod ends, often just after its end has let the next workload in.
 	GracePeriod time.Duration
-	// BaseDelay is the delay before the first new try; it doubles with each, up to LongestDelay, which also is the delay of
-	// a workload that waits for somebody to change something.
+	// BaseDelay is the delay before the first new try; it doubles with each, up to LongestDelay, which also is the delay of a
+	// workload that waits for a change by an administrator.
 	BaseDelay, MaxDelay time.Duration
 }
 

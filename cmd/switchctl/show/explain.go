@@ -94,8 +94,8 @@ func firstLine(wl *kueue.Workload, now time.Time) string {
 // waitAdvice is for how long pods may start before that is worth a word.
 const waitAdvice = time.Minute
 
-// otherReasons is what else there is to say of a workload at its head: why it is still there though somebody has deleted it, and that its
-// pods do not come up.
+// otherReasons is what else there is to say of a workload at its head: why it is still there although it was deleted, and
+// that its pods do not come up.
 func otherReasons(wl *kueue.Workload, now time.Time) []string {
 	var lines []string
 	if !wl.DeletionTimestamp.IsZero() {

@@ -43,8 +43,8 @@ func Findings(findings []Finding) *metav1.Table {
 	return table
 }
 
-// Identity is what the hub says of who is there: that credentials lead to another cluster than jobs were sent to, and that there are
-// jobs which it leaves to people. As a rule there is nothing to say.
+// Identity is what the hub says of the cluster's identity: that credentials lead to another cluster than jobs were sent to,
+// and that there are jobs which it leaves to administrators. Both are rare.
 func Identity(cluster *kueue.MultiKueueCluster) []Finding {
 	var list []Finding
 	if c := meta.FindStatusCondition(cluster.Status.Conditions, switchyard.IdentityCondition); c != nil && c.Status != metav1.ConditionTrue {
