@@ -132,7 +132,7 @@ func (e *engine) handlesWorkload(owner *metav1.OwnerReference) bool {
 	return slices.ContainsFunc(e.Kinds, func(k job.Integration) bool { return k.GVK().GroupKind() == group })
 }
 
-// addCapacity tells whoever hands out work to several clusters what this one has room for.
+// addCapacity adds the publisher of the capacity report, for programs that hand out work to several clusters.
 func (e *engine) addCapacity(_ context.Context, mgr ctrl.Manager) error {
 	return capacity.New(mgr.GetClient(), e.view, e.clock, capacityOptions(e.Settings, e.Kinds)).Setup(mgr)
 }

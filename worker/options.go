@@ -38,8 +38,8 @@ func cycleOptions(s manager.Settings) cycle.Options {
 	return o
 }
 
-// capacityOptions are what a report says of the engine itself. Who counts resources otherwise than they are asked for, or
-// not at all, may well admit what asks for some that no group covers.
+// capacityOptions are what a report says of the engine itself. An engine that counts resources otherwise than they are
+// requested, or not at all, may well admit a workload that asks for some that no group covers.
 func capacityOptions(s manager.Settings, kinds []job.Integration) capacity.Options {
 	rules := podrequests.NewRules(s.Resources)
 	o := capacity.Options{
@@ -53,7 +53,7 @@ func capacityOptions(s manager.Settings, kinds []job.Integration) capacity.Optio
 	return o
 }
 
-// waitsForPodsReady tells whether somebody watches over the start of pods at all.
+// waitsForPodsReady reports whether the start of pods is watched at all.
 func waitsForPodsReady(s manager.Settings) bool {
 	return s.WaitForPodsReady != nil && !s.WaitForPodsReady.Disabled && !s.Gates.Enabled(features.DisableWaitForPodsReady)
 }

@@ -118,14 +118,14 @@ func removeCandidate(list []*Reservation, r *Reservation) []*Reservation {
 	return slices.Delete(list, i, i+1)
 }
 
-// Candidates returns who holds the flavor-resource through the queue, those that are leaving or only assumed left out; by
-// LocalQueue. The caller must change nothing in it and lose it at the snapshot's next mutation.
+// Candidates returns the workloads that hold the flavor-resource through the queue, by LocalQueue. Workloads that are leaving
+// or only assumed are left out. The caller must not change the result; it is valid until the snapshot's next mutation.
 func (s *Snapshot) Candidates(queue string, name FlavorResource) []*CandidateList {
 	return s.candidates.lists[candidateListKey{queue: queue, FlavorResource: name}]
 }
 
-// AppendLeaving appends to the list, in no particular order, those who hold quota in the same tree as the queue and have
-// been told to stop.
+// AppendLeaving appends to the list, in no particular order, the workloads that hold quota in the same tree as the queue and
+// have been told to stop.
 func (s *Snapshot) AppendLeaving(list []*Reservation, queue string) []*Reservation {
 	if len(s.candidates.leaving) == 0 {
 		return list

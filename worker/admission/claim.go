@@ -2,9 +2,9 @@ package admission
 
 import "maps"
 
-// Claim says that the head that blocks the queue's line waits for quota that nobody after it in the order may take: each
-// cycle on the cohort tree has to look at it, too. It holds until the head leaves, or until the next such cycle. Package
-// cycle calls it; a head whose claim ends for another reason than its admission requeues those who lacked the usage.
+// Claim says that the head that blocks the queue waits for quota that no later workload in the order may take: each cycle on
+// the cohort tree has to look at it, too. It holds until the head leaves, or until the next such cycle. Package cycle calls
+// it; a head whose claim ends for another reason than its admission requeues the workloads that lacked the usage.
 func (s *Snapshot) Claim(queue string, u Usage) {
 	if line := s.lookupPendingQueue(queue); line != nil && line.BlockingHead() != nil {
 		s.claims[queue] = claim{head: line.BlockingHead(), usage: u}
@@ -17,7 +17,7 @@ type claim struct {
 	usage Usage
 }
 
-// BookUsage counts the usage as taken without anybody holding it, for the rest of a cycle: Unbook must follow.
+// BookUsage counts the usage as taken, although no workload holds it, for the rest of a cycle: Unbook must follow.
 func (s *Snapshot) BookUsage(queue string, u Usage) { s.quota.Reserve(queue, u) }
 
 // UnbookUsage undoes BookUsage and requeues nothing.
@@ -38,7 +38,7 @@ func (s *Snapshot) dropClaim(e *PendingWorkload) {
 	}
 }
 
-// requeueClaims makes those with claims, and those who were passed by for them, take part in a cycle on their trees.
+// requeueClaims makes heads with claims, and heads that were passed by for them, take part in a cycle on their trees.
 func (s *Snapshot) requeueClaims() {
 	if len(s.claims) == 0 {
 		return
@@ -111,7 +111,7 @@ func (s *Snapshot) recordConfirmed(was, is *quotaHolder) {
 	}
 }
 
-// requeueForConfirmed requeues those that may evict somebody whose admission has been written since the last cycle.
+// requeueForConfirmed requeues the workloads that may evict one whose admission has been written since the last cycle.
 func (s *Snapshot) requeueForConfirmed() {
 	if len(s.confirmedByQueue) == 0 {
 		return
@@ -129,7 +129,7 @@ func (s *Snapshot) requeueForConfirmed() {
 	}
 }
 
-// pruneRecheckQueues drops the lines in which nobody waits any more.
+// pruneRecheckQueues drops the queues without pending workloads.
 func (s *Snapshot) pruneRecheckQueues() {
 	maps.DeleteFunc(s.recheckQueues, func(_ string, d *queueState) bool {
 		return d.pendingQueue.PendingInadmissible() == 0 && d.pendingQueue.BlockingHead() == nil

@@ -4,9 +4,9 @@ import (
 	"strconv"
 )
 
-// appendClassKey appends a text that two workloads share exactly if quota, flavors and reasons to wait cannot tell them apart:
-// their pod sets, what blocks them and the gates that keep them from preempting. Priority and age are not part of it: they
-// rank, and whoever ranks better may preempt more (see order.Inadmissible).
+// appendClassKey appends a text that two workloads share exactly if quota, flavors and reasons to wait cannot tell them
+// apart: their pod sets, what blocks them and the gates that keep them from preempting. Priority and age are not part of it:
+// a better rank may allow more preemption (see order.Inadmissible).
 func appendClassKey(b []byte, w *Workload) []byte {
 	if w.Blocked != nil {
 		b = append(b, 'B')

@@ -55,7 +55,7 @@ const (
 	AnyPriority               PreemptionPolicy = "Any"
 )
 
-// Preemption is whom the workloads of a queue may evict.
+// Preemption says which workloads those of a queue may evict.
 type Preemption struct {
 	// WithinQueue is about the queue's own workloads; Any is not allowed.
 	WithinQueue PreemptionPolicy
@@ -67,7 +67,7 @@ type Preemption struct {
 	BorrowThreshold *int32
 }
 
-// isEnabled reports whether anybody may be evicted at all.
+// isEnabled reports whether any workload may be evicted.
 func (p Preemption) isEnabled() bool {
 	return p.WithinQueue.isEnabled() || p.ReclaimWithinCohort.isEnabled() || p.BorrowWithinCohort.isEnabled()
 }

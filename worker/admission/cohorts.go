@@ -26,7 +26,7 @@ func (s *Snapshot) Cohorts() []CohortStatus {
 	return list
 }
 
-// Cohort returns how one cohort stands; false when nobody knows or names it.
+// Cohort returns how one cohort stands; false if it is neither declared nor named by a queue or cohort.
 func (s *Snapshot) Cohort(name string) (CohortStatus, bool) {
 	n := s.quota.CohortNode(name)
 	if n == nil {

@@ -11,8 +11,8 @@ func (s *Snapshot) MarkEvicting(k Key) {
 	}
 }
 
-// UnmarkEvicting undoes Evicting when the eviction's write failed: the workload stays, and those who wait for it to leave are
-// looked at again. Does nothing once Admit reported the workload as evicted.
+// UnmarkEvicting undoes Evicting when the eviction's write failed: the workload stays, and the workloads that wait for it to
+// leave are requeued. It does nothing once Admit reported the workload as evicted.
 func (s *Snapshot) UnmarkEvicting(k Key) {
 	if h := s.lookupHolder(k); h != nil && h.evictionMarked {
 		s.candidates.remove(&h.Reservation)

@@ -18,7 +18,7 @@ type Explanation struct {
 	// BlockingHolders are workloads that hold quota: if all of them ended, the workload would fit. They are taken in the order in
 	// which they got their quota, and none of them can be left out. Nil if it fits now, or if no ends would help.
 	BlockingHolders []Key
-	// Victims are those whom policy would let it evict now; nil if it fits, or if preemption cannot help.
+	// Victims are the workloads that policy would let it evict now; nil if it fits, or if preemption cannot help.
 	Victims []Victim
 }
 
@@ -51,7 +51,7 @@ type ResourceExplanation struct {
 	Requested amount.Amount
 	// Nominal is what the queue owns and Used what it uses, however much it borrows for that.
 	Nominal, Used amount.Amount
-	// Borrowable is the most that the queue could have above Nominal if nobody else used anything.
+	// Borrowable is the most that the queue could have above Nominal if no other queue used anything.
 	Borrowable amount.Amount
 	// Available is what the queue could take now, borrowing included; negative if it uses more than it may.
 	Available amount.Amount

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// HoldersByAge lists who holds quota in the queue's tree by the time they got it, the oldest first: the order in which
-// they may be expected to end. It looks at everybody who holds quota: for explanations, not for cycles.
+// HoldersByAge lists the workloads that hold quota in the queue's tree by the time they got it, the oldest first: the order
+// in which they may be expected to end. It visits every holder: for explanations, not for cycles.
 func (s *Snapshot) HoldersByAge(queue string) []Reservation {
 	root := s.Root(queue)
 	var list []Reservation

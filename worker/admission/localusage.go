@@ -2,9 +2,9 @@ package admission
 
 import "switchyard.dev/worker/admission/amount"
 
-// SetLocalUsage says how much a LocalQueue used of late, in thousandths of a weighted unit; amount.Unlimited for
-// infinitely much. In a queue with UsageBased it orders those who wait: the lower, the earlier, before priority
-// (contract: kueue-api.md 4.14). A LocalQueue that was never mentioned used nothing.
+// SetLocalUsage sets how much a LocalQueue used of late, in thousandths of a weighted unit; amount.Unlimited for infinitely
+// much. In a queue with UsageBased it orders the pending workloads: the lower, the earlier, before priority (contract:
+// kueue-api.md 4.14). A LocalQueue without a value used nothing.
 func (s *Snapshot) SetLocalUsage(local Key, usage amount.Amount) {
 	if s.localUsage[local] == usage {
 		return
@@ -50,7 +50,7 @@ func (s *Snapshot) usageOrder(w *Workload) amount.Amount {
 	return 0
 }
 
-// regroupPending takes in that the queue may be ordered differently now: everybody in its line joins it anew.
+// regroupPending applies a change of the queue's ordering: all its pending workloads are pushed anew.
 func (s *Snapshot) regroupPending(d *queueState, wasUsageBased bool) {
 	if d.pendingQueue == nil || d.isUsageBased() == wasUsageBased {
 		return

@@ -7,15 +7,15 @@ import (
 	"switchyard.dev/worker/admission/amount"
 )
 
-// PendingCounts counts those who wait, as metrics report them.
+// PendingCounts counts the pending workloads, as metrics report them.
 type PendingCounts struct {
-	// Queues are the ClusterQueues that somebody waits in, by name.
+	// Queues are the ClusterQueues with pending workloads, by name.
 	Queues []QueuePendingCounts
-	// LocalQueues are the LocalQueues that somebody waits in, by key.
+	// LocalQueues are the LocalQueues with pending workloads, by key.
 	LocalQueues []LocalQueuePendingCounts
 }
 
-// QueuePendingCounts counts those who wait in a ClusterQueue.
+// QueuePendingCounts counts the pending workloads of a ClusterQueue.
 type QueuePendingCounts struct {
 	Queue string
 	// Active and Inadmissible are how many wait: see QueueStatus.
@@ -27,14 +27,14 @@ type QueuePendingCounts struct {
 	Pending amount.Vector
 }
 
-// LocalQueuePendingCounts counts those who wait in a LocalQueue: see QueueStatus.
+// LocalQueuePendingCounts counts the pending workloads of a LocalQueue: see QueueStatus.
 type LocalQueuePendingCounts struct {
 	LocalQueue           Key
 	Active, Inadmissible int
 }
 
-// PendingCounts counts everybody who waits: it is for a scrape now and then, not for every event. What it costs depends on the
-// number of kinds, not on that of workloads. Those who came through a LocalQueue that closed tells of are left out.
+// PendingCounts counts all pending workloads: it is for a scrape now and then, not for every event. What it costs depends on
+// the number of classes, not on that of workloads. Workloads of a LocalQueue that closed reports are left out.
 func (s *Snapshot) PendingCounts(closed func(local Key) bool) PendingCounts {
 	c := pendingCounter{snapshot: s, isClosed: closed, queues: map[string]*queuePendingCounter{}, localQueues: map[*localQueueState]*LocalQueuePendingCounts{}}
 	for name, d := range s.queueStates {
@@ -62,7 +62,7 @@ func (c *pendingCounter) countClass(queue string, k classCount) {
 	q.addWorkloads(&k.First.Value.Workload, all, !k.Inadmissible)
 }
 
-// countDelayed adds those who wait for the clock.
+// countDelayed adds the workloads in a backoff.
 func (c *pendingCounter) countDelayed() {
 	type kind struct{ queue, kind string }
 	seen := map[kind]bool{}

@@ -13,9 +13,9 @@ type queueState struct {
 	name string
 	// clusterQueue is nil as long as there is no such queue.
 	clusterQueue *ClusterQueue
-	// flavorTable is nil until somebody asks for it.
+	// flavorTable is nil until it is first read.
 	flavorTable *FlavorTable
-	// pendingQueue is nil if nobody waited in it yet.
+	// pendingQueue is nil if the queue never had a pending workload.
 	pendingQueue *PendingQueue
 	counters     counters
 	// inNextCycle is whether the queue is on the list of those.

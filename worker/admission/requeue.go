@@ -34,10 +34,11 @@ type RequeueCondition struct {
 	// PartialHelps is whether it could help to lack less, because preemption might find the rest; otherwise at least one of Lacks
 	// must be available in full.
 	PartialHelps bool
-	// QuotaClaimed is whether the quota of those who wait for their victims was counted as taken, so that each cycle on the
-	// cohort tree has to look again.
+	// QuotaClaimed is whether the quota of workloads that wait for their victims was counted as taken, so that each cycle on
+	// the cohort tree has to look again.
 	QuotaClaimed bool
-	// UnconfirmedVictim is whether the admission of somebody was still being written, who could be evicted for it afterwards.
+	// UnconfirmedVictim is whether the admission of a workload was still being written that could be evicted for it
+	// afterwards.
 	UnconfirmedVictim bool
 	// PreemptionGated is whether it could evict others if its preemption gates were open.
 	PreemptionGated bool
@@ -146,7 +147,7 @@ func (s *Snapshot) requeueForFreedQuota() {
 	clear(s.freedByQueue)
 }
 
-// requeueAll makes everybody in the queue's line eligible again.
+// requeueAll makes all pending workloads of the queue eligible again.
 func (s *Snapshot) requeueAll(queue string) {
 	if d, found := s.queueStates[queue]; found && d.pendingQueue != nil {
 		d.pendingQueue.RequeueAll()

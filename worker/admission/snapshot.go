@@ -36,10 +36,10 @@ type Snapshot struct {
 	usageBasedQueues map[Key]*queueState
 	// claims are the heads that wait for quota with a right to it, by queue.
 	claims map[string]claim
-	// recheckQueues are the lines in which somebody may wait with Want.Claimed, Want.Unconfirmed or Want.Ready.
+	// recheckQueues are the queues in which a workload may wait for a claim, an unconfirmed admission or pods that get ready.
 	recheckQueues map[string]*queueState
-	// assumedCount counts the reservations that a cycle made and nobody confirmed, and confirmed says by queue what was
-	// confirmed since the last cycle.
+	// assumedCount counts the reservations that a cycle made and the API has not confirmed, and confirmed says by queue what
+	// was confirmed since the last cycle.
 	assumedCount     int
 	confirmedByQueue map[string]*freedQuota
 	// unreadyCount counts those that are admitted, or assumed to be, and whose pods are not ready.

@@ -161,8 +161,8 @@ func (s *Snapshot) setHolder(h *quotaHolder) {
 	s.updateHolderCounts(&h.Reservation, 1)
 }
 
-// isEasierToEvict reports whether somebody may evict the workload now who might not as long as it was old: it fell in
-// priority, counts as younger, or is not on its way out any more.
+// isEasierToEvict reports whether some workload may evict this one now that could not before: it fell in priority, counts as
+// younger, or is not on its way out any more.
 func (h *quotaHolder) isEasierToEvict(old *quotaHolder) bool {
 	return !h.Evicted && (h.Priority < old.Priority || h.QueuedAt.After(old.QueuedAt) || old.Evicted)
 }

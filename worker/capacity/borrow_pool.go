@@ -17,13 +17,13 @@ const maxThresholds = 16
 type borrowPool struct {
 	flavorResource quota.FlavorResource
 	borrowers      map[string]borrower
-	// priorities rise; whoever has at least priorities[i] could get back below[i] if all queues were to give.
+	// priorities rise; a workload with at least priorities[i] could get back below[i] if all queues were to give.
 	priorities  []int32
 	reclaimable []amount.Sum
 	total       amount.Sum
 }
 
-// borrower is what one queue borrows, and who holds what of its quota.
+// borrower is what one queue borrows, with the workloads that hold its quota.
 type borrower struct {
 	amount   amount.Amount
 	reserved reservedByPriority
@@ -64,7 +64,8 @@ func (p *borrowPool) reclaimableFor(queue string, priority int32, policy admissi
 	return p.reclaimable[i].Minus(amount.NewSum(own.reclaimableBy(p.priorities[i], p.flavorResource))).Amount()
 }
 
-// reclaimableByAny is what the queue would give back to whoever may evict anybody, and from to whoever has the priority.
+// reclaimableByAny is what the queue would give back to a queue that may evict any workload, and from what it would give back
+// by the preemptor's priority.
 func (l borrower) reclaimableByAny(name quota.FlavorResource) amount.Amount {
 	var sum amount.Sum
 	for _, uses := range l.reserved {

@@ -77,7 +77,7 @@ func (e *preemptableQuota) capacitySteps(room *view.QueueCapacity, cells []view.
 	return downsample(steps, maxPriorities)
 }
 
-// priorityThresholds are the priorities at which somebody more could be evicted, rising.
+// priorityThresholds are the priorities at which one more workload could be evicted, rising.
 func (e *preemptableQuota) priorityThresholds(room *view.QueueCapacity, cells []view.CellCapacity) []int32 {
 	var out []int32
 	for i := range cells {
@@ -103,8 +103,8 @@ func (e *preemptableQuota) priorityThresholds(room *view.QueueCapacity, cells []
 
 func canPreempt(p admission.PreemptionPolicy) bool { return p != "" && p != admission.Never }
 
-// maxQuota is the most that a workload of the priority could use of a cell, if the policies let it evict everybody whom they let
-// it evict at all: of its own queue those of lower priority, of others what they borrow, as far as its queue then borrows
+// maxQuota is the most that a workload of the priority could use of a cell if it evicted all workloads that the policies let
+// it evict: of its own queue those of lower priority, of other queues what they borrow, as far as its queue then borrows
 // nothing itself or may do so.
 func (e *preemptableQuota) maxQuota(room *view.QueueCapacity, c *view.CellCapacity, priority int32) amount.Amount {
 	var within amount.Amount

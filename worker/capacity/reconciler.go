@@ -124,8 +124,8 @@ func (r *Reconciler) refreshReport(now time.Time) *switchyard.CapacityReport {
 	return is
 }
 
-// needsWrite reports whether there is anything to write: other figures, the same figures of other reservations, or that they have
-// been the same for so long that somebody might think that nobody looks any more.
+// needsWrite reports whether there is anything to write: other figures, the same figures of other reservations, or figures
+// that have been the same for so long that readers might take the report for abandoned.
 func (r *Reconciler) needsWrite(is *switchyard.CapacityReport) bool {
 	if r.lastWritten == nil || !maps.Equal(r.writtenVersions, r.cache.versions) ||
 		is.ObservedAt.Sub(r.lastWritten.ObservedAt.Time) >= switchyard.CapacityReportRenewal {

@@ -26,7 +26,7 @@ type reportCache struct {
 	localQueuesByClusterQueue map[string]map[types.NamespacedName]bool
 }
 
-// localQueueEntry is a LocalQueue and who is in it.
+// localQueueEntry is a LocalQueue and the workloads in it.
 type localQueueEntry struct {
 	queue string
 	view.LocalQueueWorkloads
@@ -94,7 +94,8 @@ func (b *reportCache) update(source *view.View, changed changedNames) {
 	}
 }
 
-// refreshLocalQueue counts who is in a LocalQueue, and returns the ClusterQueues that it pointed to before and points to now.
+// refreshLocalQueue counts the workloads in a LocalQueue, and returns the ClusterQueues that it pointed to before and points
+// to now.
 func (b *reportCache) refreshLocalQueue(source *view.View, name types.NamespacedName) (was, is string) {
 	was = b.localQueues[name].queue
 	delete(b.localQueues, name)

@@ -52,11 +52,11 @@ type singleRequestQueue struct {
 	onName func(types.NamespacedName)
 }
 
-// firstChangeDelay is how long the first news waits for those that come with it: who makes a flavor and its queues makes them one after
+// firstChangeDelay is how long the first change waits for those that come with it: a flavor and its queues are made one after
 // the other, and a report without the last of them would stand for an Interval.
 const firstChangeDelay = 100 * time.Millisecond
 
-// Add notes the name before the request is made, so that whoever handles the request finds it.
+// Add records the name before the request is made, so that the handler of the request finds it.
 func (f singleRequestQueue) Add(request reconcile.Request) {
 	f.onName(request.NamespacedName)
 	f.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Name: switchyard.CapacityReportName}}, firstChangeDelay)

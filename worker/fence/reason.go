@@ -5,7 +5,7 @@ import "time"
 // Reason says how a hub's lease stands. There are few of them, so that they can be a metric's label.
 type Reason string
 
-// The reasons. The zero Reason means that nobody has looked.
+// The reasons. The zero Reason means that the fence has not looked yet.
 const (
 	// Holds: the lease was renewed in time.
 	LeaseHolds Reason = "Holds"

@@ -69,8 +69,8 @@ func (a *jobsByClass) listJobs(c class) []types.NamespacedName {
 	return jobs
 }
 
-// awaitClass remembers that the job waits for the class, and reports whether it has come since it was looked for: who creates it later
-// than this finds the job.
+// awaitClass remembers that the job waits for the class, and reports whether the class has come since it was looked for. A
+// class that is created later than this call finds the job.
 func (r *reconciler[T]) awaitClass(ctx context.Context, job types.NamespacedName, c class) (came bool, err error) {
 	r.waitingForClass.add(job, c)
 	var object client.Object = &kueue.WorkloadPriorityClass{}

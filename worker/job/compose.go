@@ -82,7 +82,7 @@ func (c composer[T]) labels(job T) map[string]string {
 	return labels
 }
 
-// annotations passes on what is addressed to those who deal with the Workload.
+// annotations returns the annotations of the job that the Workload takes over.
 func (c composer[T]) annotations(job T) map[string]string {
 	passed := map[string]string{}
 	for key, value := range job.GetAnnotations() {

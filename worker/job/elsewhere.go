@@ -58,8 +58,8 @@ func (r *reconciler[T]) mayRunElsewhere(ctx context.Context, wl *kueue.Workload)
 	return r.lacksRecord(ctx, wl)
 }
 
-// lacksRecord tells whether a Workload that is being deleted has no dispatcher's record although it was evicted: somebody has dropped
-// it, or its dispatcher has not looked since. Then the dispatcher has to write one before the Workload may go.
+// lacksRecord reports whether a Workload that is being deleted has no dispatcher's record although it was evicted: it was
+// dropped, or the dispatcher has not looked since. Then the dispatcher has to write one before the Workload may go.
 func (r *reconciler[T]) lacksRecord(ctx context.Context, wl *kueue.Workload) (bool, error) {
 	recorded := meta.FindStatusCondition(wl.Status.Conditions, switchyard.DispatchCondition) != nil
 	over := workload.CountEvictions(wl)

@@ -16,10 +16,10 @@ import (
 	"switchyard.dev/worker/fence"
 )
 
-// External is a kind that nobody compiled in and that the dispatcher can mirror all the same (contract: kueue-api.md 3.4,
-// multiKueue.externalFrameworks): a CRD with spec.managedBy and a status subresource. Its jobs are *unstructured.Unstructured.
-// Somebody else's controllers make its Workloads, on the hub and on the workers, and say in them how a job ended: of such a
-// kind Progress knows nothing, and Setup and SetupWebhook add nothing.
+// External is a kind without a Go type that the dispatcher can mirror all the same (contract: kueue-api.md 3.4,
+// multiKueue.externalFrameworks): a CRD with spec.managedBy and a status subresource. Its jobs are
+// *unstructured.Unstructured. Its own controllers make its Workloads, on the hub and on the workers, and say in them how a
+// job ended: of such a kind Progress knows nothing, and Setup and SetupWebhook add nothing.
 func External(gvk schema.GroupVersionKind) Integration { return external{gvk: gvk} }
 
 type external struct{ gvk schema.GroupVersionKind }

@@ -16,7 +16,7 @@ import (
 
 // rank is what decides which of several Workloads a job keeps. The first difference counts.
 type rank struct {
-	// hasRecord that the Workload says where the job may run, or how it has ended: nobody else knows.
+	// hasRecord reports whether the Workload says where the job may run, or how it has ended: nothing else does.
 	hasRecord bool
 	// isRetained is false for a Workload that is being deleted.
 	isRetained bool

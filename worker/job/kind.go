@@ -66,8 +66,8 @@ type Kind[T client.Object] struct {
 	// ValidateChangesFirst tells that the rules about changes come before those that hold for every job, as in the public API.
 	ValidateChangesFirst bool
 
-	// Children, optional, are the jobs of another kind that this kind's controller makes. A kind without is nobody's ancestor:
-	// whatever names such a job as its owner was made by somebody else.
+	// Children, optional, are the jobs of another kind that this kind's controller makes. A kind without is no ancestor: a
+	// job that names one as its owner was made by another program.
 	Children *Children[T]
 
 	// ManagedBy, optional, is the job's field that names the controller responsible for it. Without it the job cannot be

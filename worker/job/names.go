@@ -35,8 +35,8 @@ func WorkloadName(owner schema.GroupVersionKind, name string, uid types.UID, sho
 // QueueName returns the name of the LocalQueue that the object asks for, empty if none.
 func QueueName(obj client.Object) string { return obj.GetLabels()[kueue.QueueNameLabel] }
 
-// PrebuiltWorkloadName returns the name of the Workload that somebody made for the job, empty if none. The annotation is
-// preferred over the label (contract: kueue-api.md 2.1, 2.2).
+// PrebuiltWorkloadName returns the name of the Workload that was made for the job in advance, empty if none. The annotation
+// is preferred over the label (contract: kueue-api.md 2.1, 2.2).
 func PrebuiltWorkloadName(obj client.Object) string {
 	if name := obj.GetAnnotations()[kueue.PrebuiltWorkloadNameKey]; name != "" {
 		return name

@@ -29,8 +29,8 @@ type snapshot[T client.Object] struct {
 	job   T
 	// wl is the job's Workload, nil if there is none.
 	wl *kueue.Workload
-	// extras are other Workloads of this very job; orphans are those whose finalizer nobody needs: of a job of the same name
-	// that is gone.
+	// extras are other Workloads of this very job; orphans are those whose finalizer is of no use any more: of a job of the
+	// same name that is gone.
 	extras, orphans []*kueue.Workload
 	// desired is what to create (DoCreate) or what the Workload should be (DoUpdate).
 	desired *kueue.Workload

@@ -30,7 +30,7 @@ type Options struct {
 	KeepDeactivated *time.Duration
 	// Kinds are the enabled integrations, for finding managed ancestors of a job.
 	Kinds []Integration
-	// ExternalFrameworks are kinds that somebody else manages; their children are left alone.
+	// ExternalFrameworks are kinds that other programs manage; their children are left alone.
 	ExternalFrameworks []schema.GroupVersionKind
 	// Concurrency is how many jobs of a kind, by its "Kind.group", are reconciled at a time; see Workers.
 	Concurrency map[string]int

@@ -19,7 +19,7 @@ const maxNesting = 10
 type ancestry struct {
 	// tooDeep tells that there were more owners than the framework follows.
 	tooDeep bool
-	// external tells that the top-most managed ancestor is of a kind that somebody else deals with.
+	// external is set if the top-most managed ancestor is of a kind that another program manages.
 	external bool
 	// top is the top-most managed ancestor, nil if there is none; kind is its integration, nil if external.
 	top  client.Object

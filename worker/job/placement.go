@@ -34,7 +34,7 @@ type ConflictError struct {
 	Key, Current, Wanted string
 }
 
-// Error implements error in the words of the public API (contract: job-kinds.md 1.5), which blames a check whoever it was.
+// Error implements error in the words of the public API (contract: job-kinds.md 1.5), which blames a check in every case.
 func (e *ConflictError) Error() string {
 	const text = "invalid admission check PodSetUpdate: conflict for %s: conflict for key=%s, value1=%s, value2=%s"
 	return fmt.Sprintf(text, e.What, e.Key, e.Current, e.Wanted)

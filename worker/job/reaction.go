@@ -63,8 +63,8 @@ func (i integration[T]) expectedReaction(job T) fence.Reaction {
 	return ""
 }
 
-// expectedRemoval is about a job that is being deleted. Its pods end before it does only if it is deleted in the foreground; otherwise
-// whatever keeps it keeps them. What has children leaves their pods to these: nobody keeps its status any more.
+// expectedRemoval is about a job that is being deleted. Its pods end before it does only if it is deleted in the foreground;
+// otherwise its finalizers keep its pods as well. A job with children leaves its pods to these: its status is no longer kept.
 func (i integration[T]) expectedRemoval(job T, progress Progress) fence.Reaction {
 	foreground := slices.Contains(job.GetFinalizers(), metav1.FinalizerDeleteDependents)
 	if i.kind.Children == nil && foreground && progress.HoldsPods() {

@@ -14,8 +14,8 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// forgetOrphans lets go of Workloads that no job needs any more. One that nobody has deleted and that has not finished is told
-// first that its job is gone, which also frees its quota (contract: kueue-api.md 4.16, orphan WL).
+// forgetOrphans lets go of Workloads that no job needs any more. One that has neither been deleted nor finished is first told
+// that its job is gone, which also frees its quota (contract: kueue-api.md 4.16, orphan WL).
 func (r *reconciler[T]) forgetOrphans(ctx context.Context, s *snapshot[T]) error {
 	var failed *multierror.Error
 	for _, wl := range s.orphans {

@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	// conflictDelay is how long to let the cache catch up after somebody else's write was met.
+	// conflictDelay is how long to let the cache catch up after a conflict with another writer.
 	conflictDelay = 100 * time.Millisecond
 	// pollAPI is how often to look for a kind that the cluster does not serve yet.
 	pollAPI = 10 * time.Second

@@ -10,7 +10,7 @@ import (
 type Link int
 
 const (
-	// LinkNone means that there is no Workload and nobody else is going to make one.
+	// LinkNone means that there is no Workload and no other program is going to make one.
 	LinkNone Link = iota
 	// LinkAwaited means that the prebuilt Workload that the job names does not exist.
 	LinkAwaited
@@ -59,7 +59,7 @@ type Facts struct {
 	Suspended bool
 	// Stopped tells that a stop, if one was begun, is complete: suspended, and restored.
 	Stopped bool
-	// Drained tells that no pod of the job runs, or that those that might are somebody else's to account for.
+	// Drained is set if no pod of the job runs, or those that might are another program's to account for.
 	Drained bool
 	// ChildrenHavePods tells that the jobs which the job's own controller made still have pods, of which its status says nothing.
 	ChildrenHavePods bool
@@ -183,7 +183,8 @@ func Step(f Facts) Plan {
 	}
 }
 
-// reportOutOfSync is for a job whose Workload cannot be brought in line with it. It goes on, and whoever changed the job is told why.
+// reportOutOfSync is for a job whose Workload cannot be brought in line with it. It goes on, and an event on the job tells
+// its user why.
 func reportOutOfSync(f Facts, p Plan) Plan {
 	again := f.Now.Add(recheckInterval)
 	if p.Do != DoNothing || !p.RequeueAt.IsZero() && p.RequeueAt.Before(again) {
@@ -199,8 +200,8 @@ func stepChild(f Facts) Plan {
 	return Plan{Do: DoSuspend, Reason: ChildOfManaged}
 }
 
-// stepExtras deletes all Workloads of the job but the one that is kept. If another one holds the quota with which the job may run,
-// the job is stopped first; if another one is the record of who may run the job, its dispatcher has the word.
+// stepExtras deletes all Workloads of the job but the one that is kept. If another one holds the quota with which the job may
+// run, the job is stopped first. If another one records which clusters may run the job, its dispatcher decides.
 func stepExtras(f Facts) Plan {
 	then := Plan{Do: DoDeleteExtras, Reason: NoMatchingWorkload}
 	switch {
@@ -229,8 +230,8 @@ func stepEnded(f Facts) Plan {
 	}
 }
 
-// stepDeleting keeps a Workload for as long as the job may run on another cluster: the job is about to get a new one, which would
-// know nothing of that. Quota that somebody else is to have is given back meanwhile, once the record stands without it.
+// stepDeleting keeps a Workload for as long as the job may run on another cluster: the job is about to get a new one, which
+// would know nothing of that. The quota is given back meanwhile, once the record stands without it.
 func stepDeleting(f Facts) Plan {
 	switch {
 	case f.HasDebt && f.Evicted && f.Reserved && !f.Dispatched:

@@ -21,7 +21,7 @@ import (
 func labelPath(key string) *field.Path      { return field.NewPath("metadata", "labels").Key(key) }
 func annotationPath(key string) *field.Path { return field.NewPath("metadata", "annotations").Key(key) }
 
-// ValidateCreate implements admission.Validator. As in the public API the rules hold for jobs that nobody manages, too.
+// ValidateCreate implements admission.Validator. As in the public API the rules hold for unmanaged jobs, too.
 func (h *webhook[T]) ValidateCreate(ctx context.Context, job T) (admission.Warnings, error) {
 	if !h.enabled {
 		return nil, nil

@@ -1,8 +1,8 @@
 // Package jsontext finds the parts of a JSON text by where they begin and end, without decoding them: for texts that the API
 // server has written, of which most is passed on or thrown away. It looks at each byte once.
 //
-// It does not check the text. Of one that is no JSON it may find parts that are none either, so that whoever is not sure of
-// the text has the parts that matter checked by a decoder.
+// It does not check the text. Of one that is no JSON it may find parts that are none either. A caller that is not sure of the
+// text has the parts that matter checked by a decoder.
 package jsontext
 
 import (

@@ -7,7 +7,7 @@ import (
 	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 )
 
-// ConflictDelay is how long to let the cache catch up after somebody else's write was met. Waiting for its event would not
+// ConflictDelay is how long to let the cache catch up after a conflict with another writer. Waiting for its event would not
 // do: changes of metadata alone are no events here.
 const ConflictDelay = 100 * time.Millisecond
 

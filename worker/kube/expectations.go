@@ -13,7 +13,7 @@ const (
 	// MaxCacheLag is how long a cache is given to show our own write. After that the write is forgotten: a server that was
 	// restored from a backup counts versions anew, and a conflict is not the end of the world.
 	MaxCacheLag = time.Minute
-	// minSweepSize is how many writes are remembered before those that nobody asks about any more are looked for.
+	// minSweepSize is how many writes are remembered before forgotten ones are looked for.
 	minSweepSize = 1024
 )
 

@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Patch writes metadata and spec (everything but status) of after where they differ from before, as one merge patch that
-// fails with a conflict when somebody else wrote since before was read. It reports whether it wrote; after then holds the
-// server's answer, except that a status changed in memory is kept.
+// Patch writes metadata and spec (everything but status) of after where they differ from before, as one merge patch. It fails
+// with a conflict if the object was written since before was read. It reports whether it wrote; after then holds the server's
+// answer, except that a status changed in memory is kept.
 func Patch(ctx context.Context, c client.Client, before, after client.Object) (bool, error) {
 	return patchDifference(before, after, false, func(p client.Patch) error {
 		status, err := statusFields(after)

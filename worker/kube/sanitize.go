@@ -10,7 +10,7 @@ import (
 // terminalEscapes are sequences that steer a terminal instead of being shown.
 var terminalEscapes = regexp.MustCompile(`\x1b(\[[0-9:;<=>?]*[ !"#$%&'()*+,\-./]*[@A-Z\[\\\]^_\x60a-z{|}~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@A-Z\\\-_])`)
 
-// Sanitize makes a text that somebody else wrote fit to be shown as ours: at most limit bytes of one line of valid UTF-8, without what
+// Sanitize makes a text from outside fit to be shown as ours: at most limit bytes of one line of valid UTF-8, without what
 // would steer a terminal, hide or turn around what follows, or be read as markup. It costs no more than a text of some times
 // limit does, however long the text is.
 func Sanitize(text string, limit int) string {
@@ -30,8 +30,8 @@ func Sanitize(text string, limit int) string {
 	return Truncate(text, limit)
 }
 
-// SanitizeForTerminal makes a text that somebody else wrote fit for a terminal, on one line: without what would steer it, hide or turn around
-// what follows. Unlike Plain it keeps blanks and what is markup elsewhere, and cuts nothing.
+// SanitizeForTerminal makes a text from outside fit for a terminal, on one line: without what would steer it, hide or turn
+// around what follows. Unlike Sanitize it keeps blanks and what is markup elsewhere, and cuts nothing.
 func SanitizeForTerminal(text string) string {
 	if isPrintable(text) {
 		return text

@@ -14,8 +14,8 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// Transform does what inner does (nil: nothing) and makes Workloads detailed before that, for an informers' cache of somebody who
-// only reads them.
+// Transform does what inner does (nil: nothing) and makes Workloads detailed before that, for an informers' cache of a
+// program that only reads them.
 func Transform(inner toolscache.TransformFunc) toolscache.TransformFunc {
 	return compose(refineWorkload, inner)
 }

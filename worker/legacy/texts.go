@@ -63,7 +63,8 @@ func refineSchedulerMessage(message string) kueue.Reason {
 	}
 }
 
-// refineFlavorMessage names what gives most hope where several things are in the way: who waits without need loses less than who leaves.
+// refineFlavorMessage names what gives most hope where several things are in the way: a workload that waits without need
+// loses less than one that leaves.
 func refineFlavorMessage(message string) kueue.Reason {
 	switch {
 	case strings.Contains(message, "insufficient unused quota for "):

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Limiter is what all who connect to a server share: connections, or bytes of memory. Nobody who connects can be told to be modest, so
-// that whoever finds it full may take from the remote that holds most, as long as that one holds more than the newcomer then would.
-// Greedy remotes take from one another, and whoever stays below its fair share is always served.
+// Limiter bounds what all remotes of a server share: connections, or bytes of memory. A remote that finds it full may take
+// from the one that holds most, as long as that one holds more than the newcomer then would. Greedy remotes take from one
+// another, and a remote below its fair share is always served.
 type Limiter struct {
 	total, perRemote int64
 	grace            time.Duration
@@ -45,13 +45,14 @@ type waiter struct {
 	ready    chan struct{}
 }
 
-// NewLimiter makes a room of so much in total, of which one remote has no more than each. Nobody is displaced sooner than the patience.
+// NewLimiter makes a Limiter of so much in total, of which one remote has no more than each. No hold is displaced sooner than
+// the patience.
 func NewLimiter(total, each int64, patience time.Duration) *Limiter {
 	return &Limiter{total: total, perRemote: each, grace: patience, remotes: map[netip.Addr]*remoteUsage{}, waiting: list.New()}
 }
 
-// TryAcquire takes part of the room, or returns false at once if the remote is to have no more. Who is displaced later is told by a call of
-// displace, which must not block; it has left by then.
+// TryAcquire takes part of the room, or returns false at once if the remote is to have no more. If the hold is displaced
+// later, displace is called, which must not block; the hold has left by then.
 func (r *Limiter) TryAcquire(remote netip.Addr, weight int64, displace func()) (*Hold, bool) {
 	h := &Hold{limiter: r, remote: remote, weight: weight, displace: displace}
 	r.mu.Lock()
@@ -61,8 +62,8 @@ func (r *Limiter) TryAcquire(remote netip.Addr, weight int64, displace func()) (
 	return h, ok
 }
 
-// Acquire is Enter that waits, until the context ends, for what others leave or have had for long. Of those who wait, the remote that
-// holds least comes first.
+// Acquire is TryAcquire that waits, until the context ends, for what others leave or have had for long. Of the waiting
+// remotes, the one that holds least comes first.
 func (r *Limiter) Acquire(ctx context.Context, remote netip.Addr, weight int64, displace func()) (*Hold, bool) {
 	w := &waiter{hold: &Hold{limiter: r, remote: remote, weight: weight, displace: displace}, ready: make(chan struct{})}
 	r.mu.Lock()

@@ -1,6 +1,6 @@
-// Package listener bounds what those who connect to a server may hold, so that nobody who merely reaches a port keeps others from
-// being served. Its Room is shared fairly among remote addresses; its Listener closes at once what finds no room. It knows nothing of
-// Kubernetes.
+// Package listener bounds what the remotes of a server may hold, so that a client that merely reaches a port does not keep
+// others from being served. Its Limiter is shared fairly among remote addresses; its Listener closes at once what finds no
+// room. It knows nothing of Kubernetes.
 package listener
 
 import (
@@ -19,14 +19,14 @@ type Refusal string
 
 // Reasons to close a connection.
 const (
-	// Refused: its remote address, or everybody together, had as many as it may.
+	// Refused: its remote address, or all together, had as many as it may.
 	Refused Refusal = "Refused"
 	// Displaced: another remote address that holds less needed room.
 	Displaced Refusal = "Displaced"
 )
 
-// Listener keeps no more connections open than its limits say. One that waited in accept, as listeners with limits mostly do, would
-// let the first who comes keep everybody else out.
+// Listener keeps no more connections open than its limits say. A listener that waited in accept, as most with limits do,
+// would let the first client keep all others out.
 type Listener struct {
 	net.Listener
 	limiter *Limiter

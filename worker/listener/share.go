@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// admit gives a hold its part, and returns who has to go for it; false if the remote is to have no more, and then nobody goes.
+// admit gives a hold its part, and returns the holds that are displaced for it; false if the remote is to have no more, and
+// then none is displaced.
 func (r *Limiter) admit(h *Hold) (displaced []*Hold, ok bool) {
 	then := r.heldBy(h.remote) + h.weight
 	if then > r.perRemote || h.weight > r.total {
@@ -33,8 +34,8 @@ func (r *Limiter) admit(h *Hold) (displaced []*Hold, ok bool) {
 	return displaced, true
 }
 
-// findDisplaceable is who has been longest of the remote that holds most, if that is more than the least; nil if nobody is, or not
-// for long enough.
+// findDisplaceable returns the oldest hold of the remote that holds most, if that is more than the least; nil if there is
+// none, or none that is old enough.
 func (r *Limiter) findDisplaceable(but netip.Addr, least int64) *Hold {
 	var oldest *Hold
 	for remote, of := range r.remotes {
@@ -48,7 +49,7 @@ func (r *Limiter) findDisplaceable(but netip.Addr, least int64) *Hold {
 	return oldest
 }
 
-// admitWaiting admits those who wait, as many as can be: who holds least first, and then who came first.
+// admitWaiting admits as many of the waiting holds as possible: those of the remote that holds least first, and then by age.
 func (r *Limiter) admitWaiting() (displaced []*Hold) {
 	if r.waiting.Len() == 0 {
 		return nil

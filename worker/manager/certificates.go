@@ -34,8 +34,8 @@ func convertedKinds() []string {
 var errNotReady = errors.New("certificates are not ready")
 
 // certificates are those of the webhook server. Either the program makes and rotates them in a Secret, from which each
-// replica copies them into its certificate directory, or somebody else (cert-manager, a person) puts them into that
-// directory; in both cases the server notices new ones by itself.
+// replica copies them into its certificate directory, or cert-manager or an administrator puts them into that directory. In
+// both cases the server notices new ones by itself.
 type certificates struct {
 	settings Settings
 	ready    chan struct{}

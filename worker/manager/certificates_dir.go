@@ -14,9 +14,9 @@ const (
 	generations = "..generation-"
 )
 
-// directory is the path of a directory whose files change together: each file is a link to the one of its name in
-// ..data, itself a link to a directory that is complete before it is linked to. The kubelet lays out a mounted Secret
-// likewise, so who watches such files sees nothing new.
+// directory is the path of a directory whose files change together: each file is a link to the one of its name in ..data,
+// itself a link to a directory that is complete before it is linked to. The kubelet lays out a mounted Secret likewise, so
+// that a watcher of such files sees nothing new.
 type directory string
 
 type file struct {

@@ -29,7 +29,7 @@ type publisher struct {
 	dir     directory
 }
 
-// addPublisher watches the Secret, and no other, from the start on and whoever leads.
+// addPublisher watches the Secret, and no other, from the start on and on every replica.
 func addPublisher(mgr ctrl.Manager, secret types.NamespacedName, dir string) error {
 	secrets, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),

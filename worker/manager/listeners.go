@@ -19,7 +19,7 @@ const (
 	// headerTimeout is how long a handshake and the head of a request may take each, idleTimeout how long a connection may be of no use.
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 90 * time.Second
-	// exchangeTimeout is how long a request and its answer may take, which is longer than anybody waits for one.
+	// exchangeTimeout is how long a request and its answer may take, which is longer than any client waits for one.
 	exchangeTimeout = time.Minute
 	// maxHeader is the most that the head of a request may have, in bytes.
 	maxHeader = 32 << 10
@@ -27,7 +27,7 @@ const (
 	shutdownTimeout = time.Minute
 )
 
-// Limits of each listener. API servers open a connection for each review at a time; nobody else opens many.
+// Limits of each listener. API servers open a connection for each review at a time; no other client opens many.
 var (
 	webhookLimits = listener.Limits{Total: 2048, Remote: 1024}
 	metricsLimits = listener.Limits{Total: 256, Remote: 64}
@@ -63,7 +63,7 @@ type endpoint struct {
 	limits  listener.Limits
 	// tls is nil for plain text.
 	tls *tls.Config
-	// streams says that answers take as long as who asks wants them to.
+	// streams says that an answer takes as long as the client wants it to.
 	streams bool
 }
 

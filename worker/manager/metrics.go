@@ -51,7 +51,7 @@ func (r *replica) followElection(ctx context.Context, elected <-chan struct{}, e
 }
 
 // roleGatherer puts the label replica_role on every metric of the public contract as it is read, except on the build info.
-// Those who count need not know the role, and it is right also for what was counted before it changed.
+// The counting code need not know the role, and the label is right also for what was counted before the role changed.
 type roleGatherer struct {
 	prometheus.Gatherer
 	replica *replica

@@ -22,8 +22,8 @@ import (
 // metricsPath is where metrics are read.
 const metricsPath = "/metrics"
 
-// addMetrics serves metrics with TLS to whom the API server allows to read them; in plain text and to everybody when the address is a
-// loopback address, which only this machine can reach.
+// addMetrics serves metrics with TLS to users that the API server allows to read them; in plain text and to all users when
+// the address is a loopback address, which only this machine can reach.
 func addMetrics(ctx context.Context, mgr manager.Manager, s Settings, gatherer prometheus.Gatherer) error {
 	e := endpoint{name: "metrics", address: s.Metrics.BindAddress, limits: metricsLimits}
 	handler := promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})

@@ -16,8 +16,8 @@ import (
 	ours "switchyard.dev/worker/webhook"
 )
 
-// What anybody who reaches the webhooks' port may make the program hold. API servers do not say who they are, so that these bounds
-// are all there is.
+// What a client that reaches the webhooks' port may make the program hold. API servers do not identify themselves, so that
+// these bounds are all there is.
 const (
 	// maxReview is the largest admission review, in bytes: an object before and after, of 3 MiB at most each.
 	maxReview = 7 << 20
@@ -25,14 +25,15 @@ const (
 	maxConversion = 128 << 20
 	// maxObject is what the structure of a review, or of one object of a conversion, may take besides its text.
 	maxObject = 64 << 20
-	// smallBody is what is held apart, so that whoever sends large bodies keeps nobody from being admitted.
+	// smallBody is the size up to which bodies have room of their own, so that large bodies keep no small one from being
+	// admitted.
 	smallBody = 1 << 20
 	// maxSmall and maxLarge bound all small and all large bodies at one time.
 	maxSmall, maxLarge = 64 << 20, maxConversion
 	// bodyTimeout is how long a body may take to arrive, and to wait for its turn. API servers give up after 30 s.
 	bodyTimeout = 30 * time.Second
-	// bodyGrace is how long a body may be on its way, or its answer, before others who hold less may have its room. API servers
-	// send and read at once.
+	// bodyGrace is how long a body may be on its way, or its answer, before a remote that holds less may have its room. API
+	// servers send and read at once.
 	bodyGrace = time.Second
 )
 
@@ -100,7 +101,7 @@ func (b *requestLimiter) limit(path string, next http.Handler) http.Handler {
 	})
 }
 
-// acquire waits until there is room for a body. Whoever is displaced is told by a call of displace.
+// acquire waits until there is room for a body. If the body is displaced later, displace is called.
 func (b *requestLimiter) acquire(r *http.Request, size int64, displace func()) (*listener.Hold, bool) {
 	room := b.smallBodies
 	if size > smallBody {
@@ -138,7 +139,7 @@ func (b *requestLimiter) isLight(text []byte) bool {
 	return s.Feed(text) && s.Weight()-2*int64(len(text)) <= maxObject
 }
 
-// withoutBody refuses what is sent to those who only answer: metrics.
+// withoutBody refuses bodies at endpoints that only answer: metrics.
 func withoutBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength != 0 || !strings.EqualFold(r.Method, http.MethodGet) && !strings.EqualFold(r.Method, http.MethodHead) {

@@ -20,13 +20,13 @@ import (
 
 var errNotServing = errors.New("webhooks are not served yet")
 
-// webhookServer serves webhooks to whoever connects, with bounds on their connections and bodies. Of the server that it is made of it
-// takes only what counts requests: that one would open a listener without bounds.
+// webhookServer serves webhooks to all clients, with bounds on their connections and bodies. Of the server that it is made of
+// it takes only what counts requests: that one would open a listener without bounds.
 type webhookServer struct {
 	webhook.Server
 	limiter  *requestLimiter
 	endpoint endpoint
-	// certificates is the directory of tls.crt and tls.key; who changes them needs not tell.
+	// certificates is the directory of tls.crt and tls.key; changes are noticed.
 	certificates string
 	mux          *http.ServeMux
 	serving      *atomic.Pointer[net.Addr]

@@ -56,7 +56,7 @@ func countByLabels(labels customLabels, v *view.View, people []view.WorkloadInQu
 	return n
 }
 
-// pendingIn is how many wait in a ClusterQueue. Nobody is active in one that is not (contract: messages.md 6.1).
+// pendingIn is how many workloads wait in a ClusterQueue. None is active in a queue that is not (contract: messages.md 6.1).
 func pendingIn(q admission.QueuePendingCounts, active bool) (n admission.LocalQueuePendingCounts) {
 	n.Active, n.Inadmissible = q.Active, q.Inadmissible
 	if !active {

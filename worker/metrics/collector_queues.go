@@ -8,7 +8,7 @@ import (
 	"switchyard.dev/worker/admission/amount"
 )
 
-// pendingGauges are the descriptions of what can be said about those who wait, beyond their number.
+// pendingGauges are the descriptions of what can be said about pending workloads, beyond their number.
 type pendingGauges struct {
 	requests, classes, usage *prometheus.Desc
 }
@@ -23,7 +23,7 @@ func newPendingGauges() pendingGauges {
 	}
 }
 
-// sendPendingDetails sends zeros for queues that nobody waits in, so that graphs go down when the last one leaves.
+// sendPendingDetails sends zeros for queues without pending workloads, so that graphs go down when the last one leaves.
 func (s scrape) sendPendingDetails() {
 	g := newPendingGauges()
 	waiting := s.pendingByClusterQueue()
@@ -46,7 +46,7 @@ func (s scrape) pendingByClusterQueue() map[string]admission.QueuePendingCounts 
 	return waiting
 }
 
-// pendingByResource has every resource that the queue has quota for or that somebody asks for.
+// pendingByResource has every resource that the queue has quota for or that a pending workload asks for.
 func (s scrape) pendingByResource(name string, q admission.QueuePendingCounts) map[string]amount.Amount {
 	all := map[string]amount.Amount{}
 	if given, known := s.view.Quota(name); known {

@@ -15,7 +15,7 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// ObserveChange counts what is seen to happen to a workload, whoever wrote it: a check's controller admits, a job's controller
+// ObserveChange counts what is seen to happen to a workload, by any writer: a check's controller admits, a job's controller
 // finishes, and several of the steps may have been one write.
 func (m *Metrics) ObserveChange(was, is *kueue.Workload) {
 	m.countEvicted(was, is)
@@ -43,7 +43,7 @@ func (m *Metrics) ObserveCycle(batch view.CycleResult, took time.Duration) {
 	m.countOverlaps(batch.Overlaps)
 }
 
-// countOverlaps counts second searches for victims, and says who was skipped in this cycle.
+// countOverlaps counts second searches for victims, and returns the heads that were skipped in this cycle.
 func (m *Metrics) countOverlaps(list []admission.Overlap) {
 	m.skipped.Reset()
 	for _, o := range list {
@@ -103,7 +103,7 @@ func (m *Metrics) observeReady(was, is *kueue.Workload) {
 }
 
 // countEvicted counts evictions by the difference of the workload's own counters, so that none is missed when it was requeued
-// before anybody looked.
+// in between.
 func (m *Metrics) countEvicted(was, is *kueue.Workload) {
 	before := evictionStats(was)
 	for _, e := range evictionStats(is) {

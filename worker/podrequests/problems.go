@@ -11,7 +11,7 @@ import (
 
 // Problems are why the API server would not create a pod.
 type Problems struct {
-	// Contradictions are requests that the pod's own limits forbid, or that nobody can have.
+	// Contradictions are requests that the pod's own limits forbid, or that no pod can have.
 	Contradictions field.ErrorList
 	// Restrictions are what LimitRanges forbid.
 	Restrictions field.ErrorList

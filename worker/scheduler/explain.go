@@ -16,7 +16,7 @@ const (
 	maxExplained = 50
 )
 
-// explainWaits accounts for the decisions to wait, if anybody listens.
+// explainWaits accounts for the decisions to wait, if there is a listener.
 func (l *Scheduler) explainWaits(ctx context.Context, s *admission.Snapshot, plan admission.Plan) []admission.Explanation {
 	if !logr.FromContextOrDiscard(ctx).V(explainLogLevel).Enabled() {
 		return nil

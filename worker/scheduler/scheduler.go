@@ -31,8 +31,8 @@ type Config struct {
 	// Cycle are the settings of the pure cycle. MaxAdmissions also bounds how long a newcomer waits behind a batch.
 	Cycle cycle.Options
 	Clock clock.WithTicker
-	// CoarseReasons is for the gate UnadmittedWorkloadsObservability off: reasons are told apart by their messages then, and nothing is said
-	// of who has not been evaluated.
+	// CoarseReasons is for the gate UnadmittedWorkloadsObservability off: reasons are told apart by their messages then, and
+	// nothing is said of workloads that have not been evaluated.
 	CoarseReasons bool
 	// PrepareAdmission, unless nil, completes the admission part of the status of a workload that has just been given quota, before
 	// that is written: what it adds costs no write of its own. A hub nominates clusters here (status.nominatedClusterNames).
@@ -107,7 +107,7 @@ func (l *Scheduler) runCycle(ctx context.Context) view.CycleResult {
 	return batch
 }
 
-// enqueueDecisions hands every decision of a cycle to who writes it.
+// enqueueDecisions hands every decision of a cycle to the write pool.
 func (l *Scheduler) enqueueDecisions(ctx context.Context, batch view.CycleResult) {
 	for _, p := range batch.Preempt {
 		for _, e := range p.Evictions {

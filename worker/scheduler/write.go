@@ -25,7 +25,7 @@ func (l *Scheduler) writeDecision(ctx context.Context, wl, seen *kueue.Workload,
 	case isOutdated(err):
 		l.config.View.RecordConflict(seen)
 	case ctx.Err() != nil:
-		// Whoever leads next reads from the API what became of it.
+		// The next leader reads from the API what became of it.
 	default:
 		logr.FromContextOrDiscard(ctx).Error(err, "The API refused "+what, "workload", klog.KObj(seen))
 		l.config.View.RecordRefusal(seen, l.config.Clock.Now())

@@ -71,8 +71,8 @@ func (v *View) observeWorkload(w *workload, wl *kueue.Workload) {
 	v.syncWorkload(w)
 }
 
-// settleWrites ends the attempts of which the API's last word says what became of them. What was assumed and is confirmed stays in
-// the snapshot as it is until put replaces it, so that nobody takes it for released.
+// settleWrites ends the attempts of which the API's last word says what became of them. What was assumed and is confirmed
+// stays in the snapshot as it is until put replaces it, so that it never counts as released.
 func (v *View) settleWrites(w *workload) {
 	if w.assumed != nil {
 		switch {
@@ -181,7 +181,7 @@ func (c workloadChange) conditionsChanged() bool {
 	})
 }
 
-// unlockAndReport gives the mutex back and then tells of the changes seen meanwhile: who is told may ask the view.
+// unlockAndReport unlocks the mutex and then reports the changes seen meanwhile: the listeners may read the view.
 func (v *View) unlockAndReport() {
 	untold, tell := v.unreportedChanges, v.onConditionChange
 	v.unreportedChanges = nil

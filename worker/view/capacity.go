@@ -30,7 +30,7 @@ type CellCapacity struct {
 	// Quota is the queue's own, Usage what it uses and Borrowed the part of it above Quota.
 	Quota, Usage, Borrowed amount.Amount
 	// Available is what more it may use now, borrowing included, negative if too much is used. Potential is the most that it
-	// could use if nobody else used anything.
+	// could use if no other queue used anything.
 	Available, Potential amount.Amount
 }
 
@@ -95,7 +95,7 @@ func (v *View) localQueueInactiveMessage(namespace string, lq *localQueue) strin
 
 // LocalQueueWorkloads is the workloads of a LocalQueue.
 type LocalQueueWorkloads struct {
-	// Pending are those who wait in the ClusterQueue that it points to, by priority.
+	// Pending are the pending workloads of the ClusterQueue that it points to, by priority.
 	Pending map[int32]PendingGroup
 	// Reserved is what the others hold there, by priority; those that have been told to stop or whose admission is still being
 	// written left out.

@@ -13,8 +13,8 @@ import (
 type Preemption struct {
 	// Decided is about the preemptor.
 	WorkloadDecision
-	// Evictions are the victims whose eviction has to be written now, in the order in which they were chosen; those who are
-	// leaving already are not among them. Each must end in exactly one call of Written, Conflicted or Refused.
+	// Evictions are the victims whose eviction has to be written now, in the order in which they were chosen. Victims that
+	// are leaving already are not among them. Each must end in exactly one call of Written, Conflicted or Refused.
 	Evictions []Eviction
 	// Deferred says that the preemptor was told in an earlier batch: what follows are the victims that were not ready then, as
 	// their own admission had not been answered.
@@ -37,7 +37,7 @@ type pendingEviction struct {
 	preemptor WorkloadDecision
 }
 
-// startEvictions notes who is to leave for the preemptor and returns those whose eviction can be written at once.
+// startEvictions records the victims of the preemptor and returns those whose eviction can be written at once.
 func (v *View) startEvictions(preemptor WorkloadDecision) []Eviction {
 	var now []Eviction
 	for _, victim := range preemptor.Victims {
@@ -81,7 +81,7 @@ func (v *View) popDeferredEvictions() []Preemption {
 }
 
 // settleEviction ends an eviction of which the API's last word says what became of it. The snapshot has the victim marked
-// until then, so that nobody else is evicted for the same quota.
+// until then, so that no other workload is evicted for the same quota.
 func (v *View) settleEviction(w *workload) {
 	switch {
 	case w.evicting == nil || w.assumed != nil:

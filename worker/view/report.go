@@ -24,7 +24,7 @@ func (v *View) CohortsAbove(queue string) []string {
 	return v.snap.AncestorCohorts(queue)
 }
 
-// CohortStatus returns how a cohort stands; false when there is no such object and nobody names it.
+// CohortStatus returns how a cohort stands; false when there is no such object and none names it.
 func (v *View) CohortStatus(name string) (admission.CohortStatus, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -38,7 +38,7 @@ func (v *View) CohortStatuses() []admission.CohortStatus {
 	return v.snap.Cohorts()
 }
 
-// PendingCounts counts those who wait, for all queues at once. Nobody waits who came through a LocalQueue that is closed.
+// PendingCounts counts the pending workloads of all queues at once. Workloads of a LocalQueue that is closed do not count.
 func (v *View) PendingCounts() admission.PendingCounts {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -56,7 +56,7 @@ func (lq *localQueue) isStopped() bool {
 	return !lq.obj.DeletionTimestamp.IsZero() || lq.obj.Spec.StopPolicy.Stops()
 }
 
-// countPendingInStopped counts those who wait in a ClusterQueue and came through a LocalQueue that is closed.
+// countPendingInStopped counts the pending workloads of a ClusterQueue that came through a LocalQueue that is closed.
 func (v *View) countPendingInStopped(queue string) int {
 	n := 0
 	for key, lq := range v.localQueuesByClusterQueue[queue] {
@@ -90,8 +90,8 @@ type WorkloadInQueue struct {
 	QueueInactive bool
 }
 
-// Workloads lists all workloads, in no order. Only pointers are copied while the mutex is held, since the scheduler waits
-// for it; the rest is found out afterwards, of objects that nobody changes.
+// Workloads lists all workloads, in no order. Only pointers are copied while the mutex is held, since the scheduler waits for
+// it; the rest is read afterwards, of objects that are never changed.
 func (v *View) Workloads() []WorkloadInQueue {
 	list, behind := v.listWorkloads()
 	for i := range list {
@@ -135,8 +135,8 @@ type PendingWorkload struct {
 	Active bool
 }
 
-// PendingWorkloads lists those who wait, in no order, but for those who came through a LocalQueue that is closed. It is for a scrape that has
-// to tell them apart.
+// PendingWorkloads lists the pending workloads, in no order, without those that came through a LocalQueue that is closed. It
+// is for a scrape that has to tell them apart.
 func (v *View) PendingWorkloads() []PendingWorkload {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -179,7 +179,7 @@ func (v *View) CohortMetadata(name string) metav1.Object {
 	return nil
 }
 
-// RecentUsage is what a LocalQueue has consumed lately, whether or not that decides about anybody's order.
+// RecentUsage is what a LocalQueue has consumed lately, whether or not that decides about the order of workloads.
 type RecentUsage struct {
 	usage.LocalQueueUsage
 	// Enabled tells whether recent usage is configured at all, and Known whether the queue's account has begun.
@@ -197,7 +197,7 @@ func (v *View) RecentUsage(name types.NamespacedName) RecentUsage {
 	return RecentUsage{LocalQueueUsage: account, Enabled: true, Known: known}
 }
 
-// OrderingUsage returns the recent usage of a LocalQueue whose ClusterQueue orders those who wait by it; false for any
+// OrderingUsage returns the recent usage of a LocalQueue whose ClusterQueue orders pending workloads by it; false for any
 // other (contract: kueue-api.md 4.14).
 func (v *View) OrderingUsage(name types.NamespacedName) (usage.LocalQueueUsage, bool) {
 	v.mu.Lock()

@@ -165,7 +165,7 @@ func (v *View) deleteRuntimeClass(c *nodev1.RuntimeClass) {
 	v.recomputeRequestsForClass(c.Name)
 }
 
-// recomputeRequestsForClass looks at those who name a RuntimeClass.
+// recomputeRequestsForClass recomputes the requests of workloads that name a RuntimeClass.
 func (v *View) recomputeRequestsForClass(class string) {
 	clear(v.requestCache)
 	for _, w := range v.workloadsByRuntimeClass[class] {

@@ -9,12 +9,12 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// A cycle speaks to those that it looks at. In a StrictFIFO queue that is the head only, so that what somebody behind it was
-// told before (that the queue was stopped, that it lacked quota when it was the head itself) would stay although it is not
-// true any more. The same holds for who waits for a backoff to end. They are told that they have not been evaluated: once,
-// and only if they were told something else.
+// A cycle reports a reason only for workloads that it looks at. In a StrictFIFO queue that is the head only. So an earlier
+// reason of a workload behind it (that the queue was stopped, that it lacked quota when it was the head itself) would stay
+// although it is not true any more. The same holds for a workload in a backoff. Such workloads are reported as not evaluated:
+// once, and only if they had another reason.
 
-// staleReports is who may have to be told again.
+// staleReports are the workloads whose reported reason may be out of date.
 type staleReports struct {
 	// workloads are the workloads that have changed since the last complete cycle.
 	workloads []*workload
@@ -63,7 +63,7 @@ func (v *View) isStrictFIFO(queue string) bool {
 	return cq != nil && cq.obj.Spec.QueueingStrategy == kueue.StrictFIFO && v.snap.QueueBlock(queue) == nil
 }
 
-// updateStaleReports returns those who have to be told, after a complete cycle, that they have not been evaluated.
+// updateStaleReports returns the workloads that, after a complete cycle, have to be reported as not evaluated.
 func (v *View) updateStaleReports(now time.Time) []WorkloadDecision {
 	var told []WorkloadDecision
 	for _, w := range v.staleReports.workloads {
@@ -98,7 +98,7 @@ func (v *View) updateStaleReport(w *workload, now time.Time) (WorkloadDecision, 
 		return WorkloadDecision{}, false
 	}
 	w.reportedReason = admission.PendingEvaluation
-	// The core remembers who knows what its kind was told: as somebody new, the workload will be told again.
+	// The core remembers which members have the reason of their class: as a new member, the workload will get it again.
 	v.snap.Remove(w.key())
 	v.snap.Push(*waiting)
 	return WorkloadDecision{

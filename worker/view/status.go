@@ -16,7 +16,8 @@ import (
 type ClusterQueueStatus struct {
 	Activity
 	admission.QueueStatus
-	// Pending is how many wait, without those who came through a LocalQueue that is closed (contract: messages.md 5.8).
+	// Pending is how many workloads wait, without those that came through a LocalQueue that is closed (contract: messages.md
+	// 5.8).
 	Pending int
 }
 
@@ -201,8 +202,8 @@ func (v *View) LocalQueueLabels(name types.NamespacedName) (labels.Set, bool) {
 	return lq.obj.Labels, true
 }
 
-// OnConditionChange has the function called for every workload of which a condition is seen to change from now on, whoever wrote
-// that, with its state before and after. It must not block; it may ask the view.
+// OnConditionChange has the function called for every workload of which a condition is seen to change from now on, by any
+// writer, with its state before and after. It must not block; it may read the view.
 func (v *View) OnConditionChange(tell func(was, is *kueue.Workload)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

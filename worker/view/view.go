@@ -53,7 +53,7 @@ type View struct {
 	subscribers []subscriber
 	// batchedNotifications are changes that subscribers will be told of when the interval is over.
 	batchedNotifications map[notification]bool
-	// onConditionChange is told about every workload of which a condition is seen to change; nil for nobody.
+	// onConditionChange is called for every workload of which a condition is seen to change; nil for none.
 	onConditionChange func(was, is *kueue.Workload)
 	// unreportedChanges are the changes it has not been told about yet, because the mutex is held.
 	unreportedChanges []workloadChange
@@ -83,7 +83,7 @@ type localQueue struct {
 type workload struct {
 	// obj belongs to the informer's store: it is never changed.
 	obj *kueue.Workload
-	// requested is what obj asks for; nil until somebody wants to know.
+	// requested is what obj asks for; nil until it is first read.
 	requested *requestedPodSets
 	// entry is what the snapshot was told last.
 	entry snapshotEntry

@@ -64,8 +64,8 @@ func (Gates) isSameAdmission(before, after *kueue.Admission, elastic bool) bool 
 	})
 }
 
-// validateAssignments must be for pod sets of the workload. Where they state a count, their
-// usage is a multiple of what one pod uses; without one nobody knows for how many it is.
+// validateAssignments must be for pod sets of the workload. Where they state a count, their usage is a multiple of what one
+// pod uses; without one it is not known for how many it is.
 func validateAssignments(w *kueue.Workload, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	for i, assignment := range w.Status.Admission.PodSetAssignments {

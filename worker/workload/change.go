@@ -13,10 +13,10 @@ import (
 	"switchyard.dev/worker/kube"
 )
 
-// DeriveConditions sets the conditions that follow from the rest of the status: Admitted from the reservation and the states of the
-// checks. Every writer of the admission part calls it before [switchyard.dev/worker/kube.ApplyAdmission], so that, for
-// example, whoever turns the last check Ready also admits the Workload, in the same write. It returns the events to record
-// after that write.
+// DeriveConditions sets the conditions that follow from the rest of the status: Admitted from the reservation and the states
+// of the checks. Every writer of the admission part calls it before [switchyard.dev/worker/kube.ApplyAdmission], so that, for
+// example, the controller that turns the last check Ready also admits the Workload, in the same write. It returns the events
+// to record after that write.
 func DeriveConditions(wl *kueue.Workload, now time.Time) []kube.Event {
 	before := State(wl)
 	after := lifecycle.DeriveConditions(before, now)
@@ -84,8 +84,9 @@ func appliesToAllFlavors(cq *kueue.ClusterQueue, on []kueue.ResourceFlavorRefere
 	return true
 }
 
-// SetPodsNotReady records, with a reservation or its end, that the pods of the Workload have not been ready yet (contract: kueue-api.md
-// 1.13, PodsReady; messages.md 5.4): what was said in an earlier admission is about other pods. It is for who waits for pods only.
+// SetPodsNotReady records, with a reservation or its end, that the pods of the Workload have not been ready yet (contract:
+// kueue-api.md 1.13, PodsReady; messages.md 5.4): what was said in an earlier admission is about other pods. It is for
+// engines that wait for pods only.
 func SetPodsNotReady(wl *kueue.Workload, now time.Time) {
 	was := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadPodsReady)
 	if was != nil && was.Status == metav1.ConditionFalse && was.Reason == string(kueue.ReasonWaitForStart) {

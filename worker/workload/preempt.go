@@ -29,10 +29,10 @@ type Preemption struct {
 }
 
 // Preempt evicts the victim in favour of the preemptor: Evicted and Preempted with their reasons, the counter of evictions,
-// checks reset, and, for a hub's copy that no job has taken up, the release of its quota, all for one write (contract: kueue-api.md
-// 4.11). Quota of other Workloads is given back by their owner, or by who plays it (see lifecycle.Policy.OwnerGrace). It returns
-// the events to record about the victim after that write;
-// none if there is nothing to write, because the victim has finished, holds no quota or is leaving already.
+// checks reset, and, for a hub's copy that no job has taken up, the release of its quota, all for one write (contract:
+// kueue-api.md 4.11). The quota of other Workloads is given back by their owner, or by what plays it (see
+// lifecycle.Policy.OwnerGrace). It returns the events to record about the victim after that write; none if there is nothing
+// to write, because the victim has finished, holds no quota or is leaving already.
 func Preempt(victim *kueue.Workload, p Preemption, now time.Time) []kube.Event {
 	if !HasQuota(victim) || IsEvicted(victim) {
 		return nil

@@ -81,7 +81,7 @@ func (n *naiveCycle) nominateNext(queue string) {
 	}
 }
 
-// markInadmissible notes the reason; where order must be kept nobody behind the workload is looked at.
+// markInadmissible records the reason. In a strict queue no workload behind it is looked at.
 func (n *naiveCycle) markInadmissible(w admission.Workload, because admission.Reason) {
 	n.reasons[w.Name] = because
 	if n.isStrictFIFO(w.Queue) && (w.Blocked == nil || !w.Blocked.LetsOthersPass) {

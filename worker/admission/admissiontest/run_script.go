@@ -135,7 +135,7 @@ func DecisionText(d admission.Decision) string {
 	return text
 }
 
-// VictimsText writes who is evicted: "x (InClusterQueue), y (leaving)".
+// VictimsText writes the victims with their reasons: "x (InClusterQueue), y (leaving)".
 func VictimsText(victims []admission.Victim) string {
 	texts := make([]string, len(victims))
 	for i, v := range victims {

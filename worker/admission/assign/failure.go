@@ -30,7 +30,7 @@ type failure struct {
 	details []failureDetail
 }
 
-// failureDetail is one thing that is wrong. It becomes a text only if somebody is told.
+// failureDetail is one thing that is wrong. It becomes a text only when it is reported.
 type failureDetail struct {
 	// text is the whole detail; empty for one about quota.
 	text             string

@@ -13,7 +13,7 @@ type Mode int
 const (
 	// NoFit: not at all.
 	NoFit Mode = iota
-	// NoCandidates: policy allows preemption but there is nobody to preempt.
+	// NoCandidates: policy allows preemption but there is no candidate.
 	NoCandidates
 	// Preempt: by preempting within the queue.
 	Preempt

@@ -7,8 +7,8 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// startPreemption evicts whom the head needs to be gone, as far as they are not leaving already, and has it wait for them
-// with a claim to its quota.
+// startPreemption evicts the head's victims, except those that are leaving already, and has the head wait for them with a
+// claim to its quota.
 func (r *run) startPreemption(c *nominatedHead) {
 	if len(c.member.Value.ClosedGates) > 0 {
 		l, why := c.queue, c.rejection
@@ -65,14 +65,14 @@ func (r *run) claimQuota(c *nominatedHead, u admission.Usage) {
 	c.queue = nil
 }
 
-// reservesQuota reports whether a head that nobody can be evicted for keeps others from taking what it lacks only part of: where it
-// holds up its line, whether or not its queue may evict anybody, unless the queue can reclaim what it lends (contract:
-// kueue-api.md 4.4, messages.md 5.9).
+// reservesQuota reports whether a head without victims keeps others from taking what it lacks only part of: if it blocks its
+// queue, whether or not its queue may evict, unless the queue can reclaim what it lends (contract: kueue-api.md 4.4,
+// messages.md 5.9).
 func reservesQuota(q *admission.ClusterQueue) bool {
 	return q.Strategy == admission.StrictFIFO && q.Preemption.ReclaimWithinCohort != admission.AnyPriority
 }
 
-// reserveAvailable has the head, whom nobody can be evicted for, block its queue and claim as much of what it asks for as there is.
+// reserveAvailable has the head, which has no victims, block its queue and claim as much of what it asks for as there is.
 func (r *run) reserveAvailable(c *nominatedHead) {
 	c.reportReason(c.rejection.WaitReason)
 	if part := r.availableUsage(c); len(part) > 0 {

@@ -80,7 +80,7 @@ type bookedClaim struct {
 	usage admission.Usage
 }
 
-// headOrdering is the competition among heads. Whoever is pushed comes out before all that are worse.
+// headOrdering orders the heads of a cycle. A head that is pushed comes out before all that rank lower.
 type headOrdering interface {
 	push(*nominatedHead)
 	pop() *nominatedHead

@@ -29,7 +29,7 @@ func Explain(s *admission.Snapshot, k admission.Key, opts Options) (admission.Ex
 	return x, true
 }
 
-// explainReason says what the workload would be told, all by itself, and who is in its way.
+// explainReason returns the reason that the workload would get by itself, and the workloads that are in its way.
 func explainReason(s *admission.Snapshot, w *admission.Workload, opts Options, x *admission.Explanation) {
 	// The scheduler is this run's own, so that nothing that cycles cache changes.
 	r := &run{Scheduler: &Scheduler{snapshot: s, victimSearch: preempt.New(s, opts.preemptionOptions())}, options: opts}
@@ -47,8 +47,8 @@ func explainReason(s *admission.Snapshot, w *admission.Workload, opts Options, x
 	}
 }
 
-// blockingHolders returns whose end would let the workload fit: those that hold quota in its tree, by the time they got it, as far as
-// nobody among them can be left out.
+// blockingHolders returns the workloads whose end would let the workload fit: holders of quota in its tree, by the time they
+// got it, as few of them as will do.
 func (r *run) blockingHolders(c *nominatedHead, w *admission.Workload) []admission.Key {
 	opts := assign.Options{IgnoreUndeclared: r.options.IgnoreUndeclared, FirstFlavor: r.options.WithoutFungibility}
 	fits := func() bool { return r.assigner.Assign(c.flavorTable, w, opts).Mode == assign.Fit }

@@ -123,7 +123,7 @@ func (r *run) findPendingAssignment(c *nominatedHead, w *admission.Workload) (as
 	}
 	mode := c.mode
 	if mode == assign.Fit {
-		// It fitted before somebody else was served in this cycle.
+		// It fitted before another head was admitted in this cycle.
 		mode = assign.Preempt
 	}
 	return assign.Result{
@@ -178,7 +178,8 @@ func (r *run) buildRejection(c *nominatedHead, got assign.Result) rejection {
 	}
 }
 
-// hasBookedClaims reports whether quota of the queue's tree counts as taken that nobody holds.
+// hasBookedClaims reports whether quota of the queue's tree is booked for claims, that is, counts as taken although no
+// workload holds it.
 func (r *run) hasBookedClaims(queue string) bool {
 	if len(r.bookedClaims) == 0 {
 		return false

@@ -28,7 +28,7 @@ type nominatedHead struct {
 	// rejection is what happens if it cannot be served after all.
 	rejection rejection
 
-	// victims are those whom it needs to be gone, as of the last look; pending is whether they were told to leave for it.
+	// victims are the workloads that must leave for it, as of the last search; pending is whether they were told to.
 	preemptionPending bool
 	victims           []admission.Victim
 	// exhaustedCells are accounts for which no victims were found in the last look although each of them alone could be met.

@@ -12,7 +12,7 @@ type Options struct {
 	// IgnoreUndeclared skips requested resources that no group of the queue covers, instead of failing the workload
 	// (resources.quotaCheckStrategy).
 	IgnoreUndeclared bool
-	// BlockUntilPodsReady admits nobody while some admitted workload's pods are not ready, and so one workload at a time
+	// BlockUntilPodsReady admits no workload while the pods of an admitted one are not ready, and so one workload at a time
 	// (waitForPodsReady.blockAdmission; contract: kueue-api.md 4.15).
 	BlockUntilPodsReady bool
 	// FairSharing makes the queues of a root cohort compete by their shares of what they borrow, in place of borrowing

@@ -7,7 +7,7 @@ import (
 	"switchyard.dev/worker/admission/assign"
 )
 
-// victimsOverlap reports whether an earlier preemptor of this cycle evicts somebody whom the head had chosen (contract:
+// victimsOverlap reports whether an earlier preemptor of this cycle evicts a victim that the head had chosen (contract:
 // kueue-api.md 4.4).
 func (r *run) victimsOverlap(c *nominatedHead) bool {
 	if c.mode != assign.Preempt && c.mode != assign.Reclaim {

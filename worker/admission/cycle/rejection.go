@@ -18,7 +18,7 @@ func (r *run) markInadmissible(l *clusterQueueState, head *admission.QueueMember
 	}
 }
 
-// markForRecheck notes that somebody in the queue waits for more than quota that is given back.
+// markForRecheck records that a workload in the queue waits for more than quota that is given back.
 func (r *run) markForRecheck(l *clusterQueueState, want admission.RequeueCondition) {
 	if want.QuotaClaimed || want.UnconfirmedVictim {
 		r.snapshot.MarkForRecheck(l.Name())
@@ -26,7 +26,7 @@ func (r *run) markForRecheck(l *clusterQueueState, want admission.RequeueConditi
 }
 
 // blocksQueue reports whether the workload, which cannot be admitted, holds up those behind it (contract: kueue-api.md 4.2).
-// In a queue that is closed there is nothing to hold up: everybody is to be told.
+// A closed queue holds up nothing: each of its workloads gets the reason.
 func (r *run) blocksQueue(l *clusterQueueState, w *admission.Workload) bool {
 	queue, found := r.snapshot.ClusterQueue(l.Name())
 	if !found || queue.Strategy != admission.StrictFIFO || r.snapshot.QueueBlock(l.Name()) != nil {
@@ -35,7 +35,7 @@ func (r *run) blocksQueue(l *clusterQueueState, w *admission.Workload) bool {
 	return w.Blocked == nil || !w.Blocked.LetsOthersPass
 }
 
-// reportNotifications tells those who joined a class that was inadmissible already what the class was told.
+// reportNotifications gives workloads that joined a class which was inadmissible already the class's reason.
 func (r *run) reportNotifications(l *clusterQueueState) {
 	for _, told := range l.TakeNotifications() {
 		for _, place := range told.Members {

@@ -15,7 +15,7 @@ const (
 	Reject
 )
 
-// MergeChecks returns the result of all admission checks of the state. It is total: a check state that nobody knows waits.
+// MergeChecks returns the result of all admission checks of the state. It is total: an unknown check state counts as waiting.
 func MergeChecks(s State) CheckResult {
 	verdict := Admit
 	if s.Reservation == nil || s.Reservation.DelayedTopology {

@@ -14,7 +14,7 @@ const noReservationMessage = "The workload has no reservation"
 // (contract: kueue-api.md 1.13, 4.13). It changes nothing else but the execution time that an admission which ends adds
 // to PastExecution, and it is idempotent.
 //
-// An eviction admits nobody: while Evicted is True an admission may end but not begin.
+// An eviction admits no workload: while Evicted is True an admission may end but not begin.
 func DeriveConditions(s State, now time.Time) State {
 	if s.IsTrue(Finished) {
 		return s

@@ -114,7 +114,7 @@ func SetBlockedOnPreemptionGates(s State, message string, now time.Time) State {
 	return s.withCondition(BlockedOnPreemptionGates, True, PreemptionGated, message, now)
 }
 
-// closePreemptionGates closes every gate: whoever opened them did so for the admission that has ended.
+// closePreemptionGates closes every gate: they were opened for the admission that has ended.
 func (s State) closePreemptionGates(now time.Time) State {
 	gates := slices.Clone(s.PreemptionGates)
 	for i := range gates {

@@ -20,7 +20,7 @@ func (s State) executionDeadline() time.Time {
 	return admitted.Since.Add(time.Duration(left) * time.Second)
 }
 
-// isRunning tells whether the job may run and nobody has told it to stop.
+// isRunning reports whether the job may run and has not been told to stop.
 func (s State) isRunning() bool {
 	return s.Active && s.Reservation != nil && s.IsTrue(Admitted) && !s.IsTrue(Evicted) && !s.IsTrue(DeactivationTarget) && !s.IsTrue(Finished)
 }
@@ -104,7 +104,7 @@ func (p *PodsReadyPolicy) backoff(uid string, times int32) time.Duration {
 	return delay + time.Duration(int64(delay)/jitterSteps*int64(h.Sum32()%jitterSteps)/jitterSteps)
 }
 
-// deleteDeactivated deletes a workload without owner that the system has deactivated, once nobody wants to look at it. One with an
+// deleteDeactivated deletes a workload without owner that the system has deactivated, once its retention is over. One with an
 // owner goes with its owner, which is the job's reconciler's to delete (contract: kueue-api.md 4.16, retention).
 func deleteDeactivated(p *Plan, o Observation) {
 	s := p.Next

@@ -7,7 +7,7 @@ type QueueState int
 
 // The states of a queue.
 const (
-	// QueueUnknown: nobody looked; it decides nothing.
+	// QueueUnknown: the queue was not looked up; it decides nothing.
 	QueueUnknown QueueState = iota
 	// QueueOpen: takes new workloads.
 	QueueOpen
@@ -56,13 +56,13 @@ type Observation struct {
 	// AdmissionGates are the names in the admission-gated-by annotation, sorted, and Gates is its value as it is.
 	AdmissionGates          []string
 	AdmissionGateAnnotation string
-	// Owned is true when somebody else stops the job, releases the quota after an eviction and lets the workload go at its
-	// end.
+	// Owned is true when a job's reconciler stops the job, releases the quota after an eviction and lets the workload go at
+	// its end.
 	Owned bool
 	// Deleting is true once deletion has been asked for; OwnerGone once a live read said that no owner is left.
 	Deleting, OwnerGone bool
 	// ClassPriority is the value of the WorkloadPriorityClass that the workload's priority comes from; nil when there is no
-	// such class, or somebody else decides about the priority.
+	// such class, or the priority is decided elsewhere.
 	ClassPriority *int32
 	// Policy is what the configuration asks for.
 	Policy Policy
@@ -70,13 +70,14 @@ type Observation struct {
 
 // Policy is what the configuration says about every workload's life. The zero value asks for nothing.
 type Policy struct {
-	// PodsReady is nil when nobody waits for pods.
+	// PodsReady is nil when pods are not waited for.
 	PodsReady *PodsReadyPolicy
 	// FinishedRetention is how long a finished workload is kept, KeepDeactivated how long one without owner that the system has
 	// deactivated; nil for ever.
 	FinishedRetention, DeactivatedRetention *time.Duration
-	// OwnerGracePeriod is how long a workload without owner keeps the quota that it has to give back, and one whose queue does not
-	// exist a reservation that somebody else made: whoever plays the owner goes first.
+	// OwnerGracePeriod is how long a workload without owner keeps the quota that it has to give back, and how long one whose
+	// queue does not exist keeps a reservation that another program made: a program or person that plays the owner goes
+	// first.
 	OwnerGracePeriod time.Duration
 	// FinishOrphans finishes workloads whose owner is gone.
 	FinishOrphans bool

@@ -2,9 +2,9 @@ package lifecycle
 
 import "time"
 
-// deferToOwner leaves what the public API leaves to others for them to do first (contract: messages.md 5.4): somebody who plays the
-// owner of a workload without one gives the quota back, and somebody who reserves by hand may do so before there is such a queue.
-// Only what nobody has done after the policy's OwnerGrace is done here.
+// deferToOwner leaves what the public API leaves to others for them to do first (contract: messages.md 5.4). A program or
+// person that plays the owner of a workload without one gives the quota back, and may reserve by hand before there is such a
+// queue. Only what has not been done after the policy's OwnerGrace is done here.
 func (p *Plan) deferToOwner(o Observation) Observation {
 	reserved, _ := p.Next.Condition(QuotaReserved)
 	if p.Next.Reservation == nil || o.ClusterQueue.State != QueueMissing && o.LocalQueue.State != QueueMissing || !p.isInOwnerGrace(reserved.Since, o) {

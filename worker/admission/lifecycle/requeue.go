@@ -52,7 +52,7 @@ func (s State) setRequeued(reason admission.Reason, message string, now time.Tim
 	return s
 }
 
-// isBackoffTrigger tells whether the trigger is a time, rather than somebody's deed.
+// isBackoffTrigger reports whether the trigger is a time, rather than a change by a user or program.
 func (s State) isBackoffTrigger() bool {
 	evicted, _ := s.Condition(Evicted)
 	switch {

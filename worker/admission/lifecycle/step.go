@@ -26,7 +26,7 @@ type Plan struct {
 	Delete bool
 	// Priority asks to set spec.priority; nil when it is right.
 	Priority *int32
-	// RemoveFinalizer allows the resource-in-use finalizer to be removed, as nobody else will do it.
+	// RemoveFinalizer allows the resource-in-use finalizer to be removed, as no other program will do it.
 	RemoveFinalizer bool
 	// Events lists what happened, to be told after Next has been stored.
 	Events []Event
@@ -81,7 +81,7 @@ func rules() []func(*Plan, Observation) {
 	}
 }
 
-// stepEnded is for a workload that does nothing any more: it is let go, and deleted once nobody wants to look at it.
+// stepEnded is for a workload that does nothing any more: it is let go, and deleted once its retention is over.
 func stepEnded(s State, o Observation) Plan {
 	p := Plan{Next: s, CheckResult: MergeChecks(s), RemoveFinalizer: !o.Owned || o.OwnerGone}
 	if finished, _ := s.Condition(Finished); !o.Deleting && o.Policy.FinishedRetention != nil {
@@ -191,7 +191,7 @@ func evictOnCheckRetry(p *Plan, o Observation) {
 	}, o.Now)
 }
 
-// releaseEvicted frees the quota of an evicted workload that has nobody to do it.
+// releaseEvicted frees the quota of an evicted workload that has no owner to do it.
 func releaseEvicted(p *Plan, o Observation) {
 	if o.Owned {
 		return

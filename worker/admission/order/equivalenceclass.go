@@ -103,7 +103,7 @@ func (k *EquivalenceClass[T, C]) remove(m *Member[T, C]) {
 	}
 }
 
-// removeClass drops a class that nobody is of any more.
+// removeClass drops a class without members.
 func (l *Queue[T, C]) removeClass(k *EquivalenceClass[T, C]) {
 	g := k.group
 	delete(g.classes, k.name)
@@ -157,7 +157,7 @@ func (k *EquivalenceClass[T, C]) addUnnotified(m *Member[T, C]) {
 	k.unnotified = append(k.unnotified, m)
 }
 
-// resetNotified makes everybody of the class one to be told.
+// resetNotified marks all members of the class as not yet notified.
 func (k *EquivalenceClass[T, C]) resetNotified() {
 	k.unnotified = k.unnotified[:0]
 	for _, s := range k.members.All() {

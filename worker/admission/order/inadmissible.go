@@ -10,9 +10,10 @@ type Inadmissible[C any] struct {
 	RankSensitive bool
 }
 
-// MarkInadmissible marks the head and all of its class inadmissible until they are requeued. It returns those to be told: everybody of the class that
-// was not told the same reason before, and the head unless it was told the very same, by rank. The line must have a head. A head that is stuck although
-// others of its class rank before it, which may do better, only loses its place.
+// MarkInadmissible marks the head and all of its class inadmissible until they are requeued. It returns the members to
+// notify, by rank: each of the class that did not get the same reason before, and the head unless it got the very same. The
+// queue must have a head. A sticky head with better-ranked members of its class behind it, which may do better, only loses
+// its place.
 func (l *Queue[T, C]) MarkInadmissible(n WaitReason, aside Inadmissible[C]) []*Member[T, C] {
 	head := l.Head()
 	k := head.class
@@ -40,7 +41,7 @@ func (l *Queue[T, C]) MarkInadmissible(n WaitReason, aside Inadmissible[C]) []*M
 	return k.takeUnnotified()
 }
 
-// RequeueAll makes everybody active again and unblocks the queue.
+// RequeueAll makes all members active again and unblocks the queue.
 func (l *Queue[T, C]) RequeueAll() {
 	l.blockingHead = nil
 	for _, k := range l.inadmissibleClasses {
@@ -86,7 +87,8 @@ type Notification[T, C any] struct {
 	Members []*Member[T, C]
 }
 
-// TakeNotifications returns those who joined classes that were inadmissible already, with what their class was told, and forgets them.
+// TakeNotifications returns the members that joined classes which were inadmissible already, with the reason of their class,
+// and forgets them.
 func (l *Queue[T, C]) TakeNotifications() []Notification[T, C] {
 	var told []Notification[T, C]
 	for _, k := range l.classesToNotify {

@@ -8,21 +8,21 @@ package order
 //	          |  \--Block--> the head and all behind it stay active, but nobody is looked at --Wake--> active
 //	          \-> leave
 //
-// Members belong to groups, too, of which the one with the least weight goes first, whatever the ranks; a line that has no
-// use for that puts everybody into the same.
+// Members belong to groups, too, of which the one with the least weight goes first, whatever the ranks; a queue that does not
+// use groups puts all members into the same.
 type Queue[T, C any] struct {
 	name string
-	// groups finds a group by name; those that nobody is in are forgotten.
+	// groups finds a group by name; empty groups are forgotten.
 	groups map[string]*group[T, C]
-	// activeGroups has the groups that somebody active is in.
+	// activeGroups has the groups with active members.
 	activeGroups        *Heap[*group[T, C]]
 	inadmissibleClasses []*EquivalenceClass[T, C]
-	// blockingHead is the head that holds up everybody, as long as it is the head, and until what.
+	// blockingHead is the head that holds up the queue, as long as it is the head, and until what.
 	blockingHead *Member[T, C]
 	blockedUntil C
 	// stickyHead is the member that goes first in its group.
 	stickyHead *Member[T, C]
-	// classesToNotify are inadmissible classes that somebody joined after they became inadmissible.
+	// classesToNotify are inadmissible classes that got members after they became inadmissible.
 	classesToNotify                []*EquivalenceClass[T, C]
 	activeCount, inadmissibleCount int
 }
@@ -88,7 +88,7 @@ func (l *Queue[T, C]) PendingInadmissible() int { return l.inadmissibleCount }
 // Len returns the number of members.
 func (l *Queue[T, C]) Len() int { return l.activeCount + l.inadmissibleCount }
 
-// ActiveGroupCount returns the number of groups that somebody active is in.
+// ActiveGroupCount returns the number of groups with active members.
 func (l *Queue[T, C]) ActiveGroupCount() int { return l.activeGroups.Len() }
 
 // Push adds a member. It is inadmissible right away if its class is: News will tell. But a class that was marked inadmissible as Ranked becomes
@@ -148,7 +148,7 @@ func (l *Queue[T, C]) Remove(m *Member[T, C]) {
 	}
 }
 
-// Head returns the member to look at next, nil if there is none: nobody is active, or the head blocks the queue.
+// Head returns the member to look at next, nil if there is none: no member is active, or the head blocks the queue.
 func (l *Queue[T, C]) Head() *Member[T, C] {
 	head := l.firstActive()
 	if head == l.blockingHead {
@@ -168,11 +168,11 @@ func (l *Queue[T, C]) firstActive() *Member[T, C] {
 	return g.head().member
 }
 
-// MakeHeadSticky makes the head go first in its group until it is inadmissible or leaves, whoever joins.
+// MakeHeadSticky makes the head go first in its group until it is inadmissible or leaves, whatever joins.
 func (l *Queue[T, C]) MakeHeadSticky() { l.stickyHead = l.firstActive() }
 
-// BlockOnHead makes the head block the queue until a requeue, until it leaves or until somebody joins before it. It is told why by
-// itself, so that it has yet to be told what its class was told, when that becomes inadmissible again.
+// BlockOnHead makes the head block the queue until a requeue, until it leaves or until a member joins before it. The head got
+// its reason by itself. So it has yet to get the reason of its class when that becomes inadmissible again.
 func (l *Queue[T, C]) BlockOnHead(until C) {
 	head := l.Head()
 	if head == nil {
@@ -196,7 +196,7 @@ func (l *Queue[T, C]) BlockingHead() *Member[T, C] {
 // Unblock lets the head be looked at again.
 func (l *Queue[T, C]) Unblock() { l.blockingHead = nil }
 
-// SetGroupWeight gives a group its weight, 0 if it was never weighed. Only groups that somebody is in remember it.
+// SetGroupWeight gives a group its weight, 0 if it was never weighed. Empty groups forget it.
 func (l *Queue[T, C]) SetGroupWeight(name string, weight int64) {
 	g, found := l.groups[name]
 	if !found || g.weight == weight {

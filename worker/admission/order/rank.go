@@ -1,5 +1,5 @@
-// Package order knows who is next: the rank of a workload within its queue, the order among the heads of queues, and the
-// pending workloads of a queue with the workloads that nothing can be done for set aside as inadmissible.
+// Package order knows which workload is next: the rank of a workload within its queue, the order among the heads of queues,
+// and the pending workloads of a queue, with those that nothing can be done for set aside as inadmissible.
 //
 // Every order here is strict and total as long as UIDs differ, so that no outcome depends on how things were inserted.
 package order

@@ -16,7 +16,7 @@ type searchScope struct {
 }
 
 // findClassical tries to make room without borrowing, then by borrowing from ever farther away (contract: kueue-api.md 4.7,
-// where a cohort without a parent has two attempts). An attempt that takes from nobody outside gains nothing by not
+// where a cohort without a parent has two attempts). An attempt that takes nothing from outside gains nothing by not
 // borrowing, so that its candidates are tried again with borrowing: fewer of them have to go.
 func (x *Search) findClassical() bool {
 	t := &x.simulation
@@ -28,7 +28,7 @@ func (x *Search) findClassical() bool {
 	return x.tryScope(searchScope{noBorrowLevel: t.rootLevel(), maxLevel: t.rootLevel()})
 }
 
-// tryScope makes an attempt and reports whether it left a set without anybody who is not needed in trial.taken.
+// tryScope makes an attempt and reports whether it left a set without unnecessary victims in trial.taken.
 func (x *Search) tryScope(a searchScope) bool {
 	t := &x.simulation
 	if a.noBorrowLevel < t.rootLevel() && !x.canFitWithoutBorrowing(a.noBorrowLevel) {
@@ -45,8 +45,8 @@ func (x *Search) tryScope(a searchScope) bool {
 	return true
 }
 
-// canFitWithoutBorrowing reports whether the subtree at the level gets by with its own quota once all candidates inside are gone;
-// nobody outside makes a difference for that.
+// canFitWithoutBorrowing reports whether the subtree at the level gets by with its own quota once all candidates inside are
+// gone; candidates outside make no difference for that.
 func (x *Search) canFitWithoutBorrowing(level int) bool {
 	t := &x.simulation
 	t.reset()
@@ -75,7 +75,7 @@ func (x *Search) addVictimsUntil(done func() bool) bool {
 	return false
 }
 
-// hasReclaimed reports whether somebody has to go for what the preemptor's side owns.
+// hasReclaimed reports whether a victim has to go for what the preemptor's side owns.
 func (t *simulation) hasReclaimed() bool {
 	for _, k := range t.victims {
 		if !k.Evicted && k.reason == admission.InCohortReclamation {
@@ -85,7 +85,7 @@ func (t *simulation) hasReclaimed() bool {
 	return false
 }
 
-// collectCandidates fills the stream with the attempt's candidates and reports whether somebody outside is among them.
+// collectCandidates fills the stream with the attempt's candidates and reports whether one from outside is among them.
 func (x *Search) collectCandidates(a searchScope) (outside bool) {
 	t := &x.simulation
 	x.candidates.reset()

@@ -39,7 +39,7 @@ func (x *Search) preemptionMode(n Request, cell *quota.Cell) assign.Mode {
 	return assign.Reclaim
 }
 
-// hasOwnVictims reports whether somebody of the preemptor's own queue is among those taken.
+// hasOwnVictims reports whether a workload of the preemptor's own queue is among those taken.
 func (t *simulation) hasOwnVictims() bool {
 	for _, k := range t.victims {
 		if k.Queue == t.request.Queue {

@@ -6,7 +6,7 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// evictionPolicy is whom the preemptor may evict, by whose they are.
+// evictionPolicy says which workloads the preemptor may evict, by their queue.
 type evictionPolicy struct {
 	// withinQueue is about workloads of the preemptor's queue, outside about those of queues that borrow from a subtree in which the
 	// preemptor does not, inside about those of queues that borrow where the preemptor does, too.
@@ -25,7 +25,7 @@ func newEvictionPolicy(p admission.Preemption, w *admission.Workload) evictionPo
 	return all
 }
 
-// forbidsAll reports whether there is nobody whom the preemptor might evict.
+// forbidsAll reports whether the preemptor may evict no workload at all.
 func (p evictionPolicy) forbidsAll() bool {
 	return p.withinQueue.allowsNone() && p.reclaimWithinCohort.allowsNone()
 }

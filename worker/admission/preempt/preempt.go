@@ -1,4 +1,4 @@
-// Package preempt knows whom to evict so that a workload fits (contract: kueue-api.md 4.7, 4.8).
+// Package preempt finds the workloads to evict so that a workload fits (contract: kueue-api.md 4.7, 4.8).
 //
 // It decides on trials: it takes quota from candidates in the snapshot's quota tree, sees what that changes, and puts
 // everything back. Nothing in the snapshot differs after a search, not even the versions of its quota.
@@ -40,8 +40,8 @@ type Request struct {
 	Usage admission.Usage
 }
 
-// Find returns whom to evict so that the need can be met, in the order in which they were chosen; nil if there is no
-// such set or nobody has to go. If all victims are Evicted already, there is nothing to do but to wait for them.
+// Find returns the workloads to evict so that the need can be met, in the order in which they were chosen; nil if there is no
+// such set or none has to go. If all victims are Evicted already, there is nothing to do but to wait for them.
 func Find(s *admission.Snapshot, n Request, o Options) []admission.Victim {
 	return New(s, o).Find(n)
 }

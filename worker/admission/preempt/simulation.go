@@ -20,11 +20,11 @@ type simulation struct {
 	path []*quota.Node
 	// requestedCells are the queue's accounts of what is needed.
 	requestedCells []*quota.Cell
-	// cellsNeedingPreemption are those of the cells that have too little left when everybody who leaves anyway has left. Nobody is
-	// evicted who does not hold one of them.
+	// cellsNeedingPreemption are those of the cells that have too little left when all leaving workloads have left. Only
+	// holders of one of them are evicted.
 	cellsNeedingPreemption []*quota.Cell
 	victims                []victim
-	// leavingVictims are those who leave anyway, and start is the usage once they have.
+	// leavingVictims are the workloads that leave anyway, and start is the usage once they have left.
 	leavingVictims []victim
 	startMark      int
 	leaving        []*admission.Reservation
@@ -99,14 +99,14 @@ func (t *simulation) addVictim(r *admission.Reservation, because admission.Reaso
 	t.victims = append(t.victims, victim{Reservation: r, reason: because})
 }
 
-// reset gives back everything but what those leave behind who leave anyway.
+// reset gives back everything but what workloads that leave anyway leave behind.
 func (t *simulation) reset() {
 	t.tx.Undo(t.startMark)
 	t.victims = append(t.victims[:0], t.leavingVictims...)
 }
 
-// fillBack spares, the last taken first, everybody without whom it is done as well. Taking more never undoes what is done,
-// so that nobody who is left could be spared either.
+// fillBack spares, the last taken first, each victim without which the need is met as well. Taking more never undoes that, so
+// that none of the victims left could be spared either.
 func (t *simulation) fillBack(level int) {
 	for i := len(t.victims) - 1; i >= 0; i-- {
 		k := t.victims[i]
@@ -119,8 +119,8 @@ func (t *simulation) fillBack(level int) {
 	}
 }
 
-// addLeaving takes what those give back who were told to stop already, whatever the policies say: nobody is evicted for
-// quota that is about to be free.
+// addLeaving takes the quota of workloads that were told to stop already, whatever the policies say: no workload is evicted
+// for quota that is about to be free.
 func (t *simulation) addLeaving(s *admission.Snapshot, fair bool) {
 	t.leaving = s.AppendLeaving(t.leaving[:0], t.request.Queue)
 	t.leaving = slices.DeleteFunc(t.leaving, func(r *admission.Reservation) bool { return !t.holdsRequested(r) })

@@ -135,7 +135,7 @@ func compareBool(a, b bool) int {
 	}
 }
 
-// compareCandidates is TakenBefore, and puts nobody last.
+// compareCandidates is TakenBefore, and puts nil last.
 func compareCandidates(a, b *admission.Reservation) int {
 	switch {
 	case a == nil && b == nil:

@@ -48,7 +48,7 @@ func (c *targetOrdering) newNode(n *quota.Node, level int) *targetNode {
 	return b
 }
 
-// nextTarget returns the queue to take from next, nil if nobody is left.
+// nextTarget returns the queue to take from next, nil if none is left.
 func (c *targetOrdering) nextTarget() *targetNode {
 	b := c.root
 	for !b.exhausted {

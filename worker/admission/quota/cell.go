@@ -96,7 +96,8 @@ func (c *Cell) available() amount.Amount {
 	return c.usage.Remaining(c.localQuota()).AtLeast(0).Add(fromAbove)
 }
 
-// PotentialAvailable returns the most the node could use if nobody else used anything: an upper bound for a single workload.
+// PotentialAvailable returns the most the node could use if no other node used anything: an upper bound for a single
+// workload.
 func (c *Cell) PotentialAvailable() amount.Amount {
 	c.node.tree.recompute()
 	return c.potentialAvailable()

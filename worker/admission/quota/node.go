@@ -57,5 +57,5 @@ func (n *Node) Version() Version {
 	return Version{generation: n.tree.generation, reserveCount: n.root.reserveCount, releaseCount: n.root.releaseCount}
 }
 
-// Cell returns the node's account of a flavor-resource, nil if neither it nor anybody below grants or uses it.
+// Cell returns the node's account of a flavor-resource, nil if neither it nor a node below grants or uses it.
 func (n *Node) Cell(name FlavorResource) *Cell { return n.cells[name] }

@@ -39,7 +39,7 @@ func (t *Tree) recompute() {
 	}
 }
 
-// prune drops the nodes that exist for no reason any more. Cohorts that somebody names come back in link.
+// prune drops the nodes that exist for no reason any more. Cohorts that are still named come back in link.
 func (t *Tree) prune() {
 	maps.DeleteFunc(t.cohorts, func(_ string, n *Node) bool { return !n.declared })
 	maps.DeleteFunc(t.queues, func(_ string, n *Node) bool {
@@ -154,8 +154,8 @@ func (n *Node) siblingRank() int {
 	return 1
 }
 
-// addParentCells gives a cohort a cell for all that its parent knows, so that it makes no difference for what it could
-// borrow whether somebody below has asked for it yet.
+// addParentCells gives a cohort a cell for all that its parent knows, so that what it could borrow does not depend on whether
+// a node below has asked for it yet.
 func (n *Node) addParentCells() {
 	if !n.isCohort || n.parent == nil || n.inCycle {
 		return

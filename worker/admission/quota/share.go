@@ -99,7 +99,7 @@ func (p product) compare(q product) int {
 // resourceCells is the cells of one resource at a node.
 type resourceCells struct {
 	cells []*Cell
-	// lendable is what the parent could use of the resource if nobody else used any, over all flavors.
+	// lendable is what the parent could use of the resource if no other node used any, over all flavors.
 	lendable amount.Amount
 }
 

@@ -30,7 +30,7 @@ type Node struct {
 	tree     *Tree
 	name     string
 	isCohort bool
-	// declared nodes were set; the others exist because somebody names them or because they still use quota.
+	// declared nodes were set; the others exist because a queue or cohort names them or because they still use quota.
 	declared bool
 	// parentName is the name of the parent cohort, empty for none.
 	parentName string
@@ -48,7 +48,7 @@ type Node struct {
 	root    *Node
 	// children are the nodes right below, cohorts first, by name.
 	children []*Node
-	// byResource are the cells by resource, as shares need them; nil until somebody asks.
+	// byResource are the cells by resource, as shares need them; nil until first read.
 	byResource []resourceCells
 	// queueNames of a root are the names of the queues below it, sorted.
 	queueNames []string

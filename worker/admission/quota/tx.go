@@ -24,7 +24,7 @@ type journalEntry struct {
 func (t *Tree) Begin() *Tx { return t.begin(false) }
 
 // BeginTrial starts a transaction that Versions do not see, for a question that is asked, answered and rolled back before
-// anybody else looks: nobody may remember a Version in between. It cannot be committed.
+// anything else reads the tree: no Version may be remembered in between. It cannot be committed.
 func (t *Tree) BeginTrial() *Tx { return t.begin(true) }
 
 func (t *Tree) begin(silent bool) *Tx {

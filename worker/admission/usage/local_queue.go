@@ -68,8 +68,8 @@ func (l *Tracker) LocalQueueUsage(local admission.Key) (LocalQueueUsage, bool) {
 	return out, true
 }
 
-// TakeChanges returns the LocalQueues whose figure differs from the one returned last, sorted; of a new account only a figure
-// that is not zero. Whoever keeps figures drops that of a LocalQueue when its account is closed.
+// TakeChanges returns the LocalQueues whose usage differs from the one returned last, sorted; of a new LocalQueue only a
+// usage that is not zero. A caller that keeps the values drops that of a LocalQueue when it is removed.
 func (l *Tracker) TakeChanges() []UsageChange {
 	var list []UsageChange
 	for local, a := range l.changed {

@@ -79,7 +79,8 @@ type trackedQueue struct {
 	consumed  map[string]fixedPoint
 	// pendingPenalties adds up the penalties of the entries.
 	pendingPenalties map[string]exactSum
-	// reported is the figure that was told last; it is zero before the first time, like that of a LocalQueue nobody told about.
+	// reported is the value that was returned last; it is zero before the first time, like that of a LocalQueue without a
+	// value.
 	reported amount.Amount
 }
 

@@ -26,7 +26,7 @@ import (
 // checkNameIndex is the name of the index that finds the ClusterQueues that ask for a check.
 const checkNameIndex = "admissioncheck.name"
 
-// conflictDelay is how long to let the cache catch up after somebody else's write was met. Waiting for its event would not
+// conflictDelay is how long to let the cache catch up after a conflict with another writer. Waiting for its event would not
 // do: the status of a check is written by others and is no event here.
 const conflictDelay = 100 * time.Millisecond
 

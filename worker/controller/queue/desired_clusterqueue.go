@@ -13,8 +13,9 @@ import (
 	"switchyard.dev/worker/view"
 )
 
-// desiredClusterQueue returns the queue as it should be: its status from the view, and without the finalizer when it is being deleted and
-// nobody holds its quota. That the view calls it terminating matters: before, a cycle could still admit somebody.
+// desiredClusterQueue returns the queue as it should be: its status from the view, and without the finalizer when it is being
+// deleted and no workload holds its quota. That the view calls it terminating matters: before, a cycle could still admit a
+// workload.
 func desiredClusterQueue(cq *kueue.ClusterQueue, s view.ClusterQueueStatus, now time.Time) *kueue.ClusterQueue {
 	out := cq.DeepCopy()
 	if !cq.DeletionTimestamp.IsZero() && s.Reason == kueue.ReasonTerminating && s.Reserving == 0 {

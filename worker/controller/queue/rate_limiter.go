@@ -34,11 +34,11 @@ type writeSchedule struct {
 	reservedSlot time.Time
 }
 
-// NewRateLimiter returns a pace that nobody has used yet. All controllers of one engine share it.
+// NewRateLimiter returns an unused RateLimiter. All controllers of one engine share it.
 func NewRateLimiter() *RateLimiter { return &RateLimiter{objects: map[any]*writeSchedule{}} }
 
-// Delay returns how long the figures of the object, of which there is something to write, have to wait; zero if it is their
-// turn. Who waits asks again when the time is over.
+// Delay returns how long the status of the object, which has something to write, has to wait; zero if it is its turn. The
+// caller asks again when the time is over.
 func (p *RateLimiter) Delay(object any, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

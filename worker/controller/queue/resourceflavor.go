@@ -31,7 +31,7 @@ func SetupResourceFlavors(mgr ctrl.Manager, r *FlavorReconciler) error {
 	return nil
 }
 
-// Reconcile lets go of one flavor if it is being deleted and nobody uses it.
+// Reconcile lets go of one flavor if it is being deleted and no queue uses it.
 func (r *FlavorReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	rf := &kueue.ResourceFlavor{}
 	if err := r.Client.Get(ctx, req.NamespacedName, rf); err != nil {

@@ -42,9 +42,9 @@ func AreUnrelated(a, b client.Object) bool {
 	return isCopy(a) && isCopy(b) && owner(a) != "" && owner(b) != "" && owner(a) != owner(b)
 }
 
-// ValidateUpdate refuses an update that changes what a hub has written on an object to know it by: its origin, the epoch, the UIDs of its
-// Workload and of the hub, and whether it stops without the hub. No hub ever changes them, and whoever takes one off would have the
-// job run elsewhere as well. Nor may they be put on what no hub has made.
+// ValidateUpdate refuses an update that changes what a hub has written on an object to know it by: its origin, the epoch, the
+// UIDs of its Workload and of the hub, and whether it stops without the hub. No hub ever changes them, and taking one off
+// would have the job run elsewhere as well. Nor may they be put on what no hub has made.
 func ValidateUpdate(old, object client.Object) *field.Error {
 	switch {
 	case !isCopy(old) && !isCopy(object):

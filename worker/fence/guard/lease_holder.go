@@ -28,13 +28,13 @@ const (
 	releaseTimeout = 2 * time.Second
 )
 
-// LeaseHolder keeps the fence's own lease, by which hubs see that somebody looks at theirs. It costs one write every ten
+// LeaseHolder keeps the fence's own lease, by which hubs see that a fence looks at theirs. It costs one write every ten
 // seconds. A program that ends in order gives the lease back: its holder is then empty.
 type LeaseHolder struct {
 	Client client.Client
 	// Live reads from the API server.
 	Live client.Reader
-	// Synced blocks until the caches show what there is: before, nobody looks.
+	// Synced blocks until the caches show what there is. The fence does nothing before that.
 	Synced    func(context.Context) bool
 	Clock     clock.WithTicker
 	Namespace string

@@ -32,8 +32,8 @@ func dropIdentity(labels map[string]string) {
 	}
 }
 
-// detach leaves what the user wrote: the API server of another cluster generates selector and identity anew. A finished
-// copy must not vanish before its result is known; it is deleted by whoever made it.
+// detach leaves what the user wrote: the API server of another cluster generates selector and identity anew. A finished copy
+// must not vanish before its result is known; its maker deletes it.
 func detach(j *batchv1.Job) {
 	dropIdentity(j.Spec.Template.Labels)
 	if len(j.Spec.Template.Labels) == 0 {

@@ -141,8 +141,7 @@ func template(js *jobsetv1.JobSet, i int) *corev1.PodTemplateSpec {
 	return &js.Spec.ReplicatedJobs[i].Template.Spec.Template
 }
 
-// detach leaves what the user wrote. A finished copy must not vanish before its result is known; it is deleted by whoever
-// made it.
+// detach leaves what the user wrote. A finished copy must not vanish before its result is known; its maker deletes it.
 func detach(js *jobsetv1.JobSet) {
 	js.Spec.TTLSecondsAfterFinished = nil
 	js.Status = jobsetv1.JobSetStatus{}
