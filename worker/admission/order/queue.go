@@ -1,12 +1,12 @@
 package order
 
-// Queue is the waiting line of one queue. Members of the same class are interchangeable to the quota: when the first of them
-// cannot be admitted, none can, so that they are looked at, marked inadmissible and requeued as one, at a cost that does not depend on
-// their number. T is what waits, C the type of the condition under which an inadmissible class is requeued.
+// Queue holds the pending workloads of one ClusterQueue. Members of the same equivalence class are interchangeable to the quota: when the
+// first of them cannot be admitted, none can. So they are looked at, marked inadmissible and requeued as one, at a cost that does not
+// depend on their number. T is what waits, C the type of the condition under which an inadmissible class is requeued.
 //
-//	join -> active --Park--> parked --Wake--> active
-//	          |  \--Block--> the head and all behind it stay active, but nobody is looked at --Wake--> active
-//	          \-> leave
+//	Push -> active --MarkInadmissible--> inadmissible --Requeue--> active
+//	          |  \--BlockOnHead--> the head and all behind it stay active, but none is looked at --Requeue--> active
+//	          \-> Remove
 //
 // Members belong to groups, too, of which the one with the least weight goes first, whatever the ranks; a queue that does not
 // use groups puts all members into the same.
