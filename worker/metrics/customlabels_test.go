@@ -13,6 +13,7 @@ import (
 	config "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
+	"switchyard.dev/worker/view"
 )
 
 func testCustomLabels() []config.CustomLabel {
@@ -179,7 +180,7 @@ func TestWorkloadLabelKeysAreThoseThatJobsPassOn(t *testing.T) {
 }
 
 func TestWithTheGateOffThereAreNoCustomLabels(t *testing.T) {
-	opts, err := OptionsFor(&config.Configuration{Metrics: config.Metrics{CustomLabels: testCustomLabels()}}, nil)
+	opts, err := OptionsFor(&config.Configuration{Metrics: config.Metrics{CustomLabels: testCustomLabels()}}, view.New(view.Options{}))
 	if err == nil && len(opts.CustomLabels) > 0 {
 		t.Errorf("got %v", opts.CustomLabels)
 	}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/kube"
 )
 
@@ -25,20 +26,6 @@ type Activity struct {
 type problem struct {
 	reason  kueue.Reason
 	message string
-}
-
-// clusterQueueProblems names every problem of the ClusterQueue, in the order of the public API (contract: messages.md 3). A cycle of
-// cohorts is not among them: such a queue is active, and the core says to its workloads what keeps them.
-func (v *View) clusterQueueProblems(cq *kueue.ClusterQueue) []problem {
-	if !cq.DeletionTimestamp.IsZero() {
-		return []problem{{kueue.ReasonTerminating, ""}}
-	}
-	var found []problem
-	if cq.Spec.StopPolicy.Stops() {
-		found = append(found, problem{kueue.ReasonStopped, "is stopped"})
-	}
-	missing, topologies := v.flavorProblems(cq)
-	return append(append(append(found, missing...), v.checkProblems(cq)...), topologies...)
 }
 
 // clusterQueueActivity takes the first problem as the reason and tells them all. A queue that is being deleted has no other.
@@ -56,21 +43,6 @@ func clusterQueueActivity(problems []problem) Activity {
 	return Activity{Reason: problems[0].reason, Message: "Can't admit new workloads: " + strings.Join(said, ", ") + "."}
 }
 
-// flavorProblems are the flavors that are missing, and those whose topology is, in the order of the spec.
-func (v *View) flavorProblems(cq *kueue.ClusterQueue) (missing, topologies []problem) {
-	var names []string
-	for _, name := range flavorNames(cq) {
-		flavor := v.flavors[name]
-		if flavor == nil {
-			names = append(names, name)
-		} else if t := string(flavor.Spec.TopologyName); v.opts.Topologies && t != "" && !v.topologies[t] {
-			message := fmt.Sprintf("there is no Topology %q for TAS flavor %q", t, name)
-			topologies = append(topologies, problem{kueue.ReasonTopologyNotFound, message})
-		}
-	}
-	return problemWithNames(kueue.ReasonFlavorNotFound, "references missing ResourceFlavor(s)", names), topologies
-}
-
 // flavorNames lists the flavors of a ClusterQueue in the order of its spec, each once.
 func flavorNames(cq *kueue.ClusterQueue) []string {
 	var names []string
@@ -82,33 +54,6 @@ func flavorNames(cq *kueue.ClusterQueue) []string {
 		}
 	}
 	return names
-}
-
-func (v *View) checkProblems(cq *kueue.ClusterQueue) []problem {
-	var missing, inactive, multi, perFlavor, provisioning []string
-	for _, rule := range sortedCheckRules(cq) {
-		name := string(rule.Name)
-		check := v.checks[name]
-		if check == nil {
-			missing = append(missing, name)
-			continue
-		}
-		if !meta.IsStatusConditionTrue(check.Status.Conditions, kueue.AdmissionCheckActive) {
-			inactive = append(inactive, name)
-		}
-		switch check.Spec.ControllerName {
-		case kueue.MultiKueueControllerName:
-			multi = append(multi, name)
-			if len(rule.OnFlavors) > 0 {
-				perFlavor = append(perFlavor, name)
-			}
-		case kueue.ProvisioningRequestControllerName:
-			provisioning = append(provisioning, name)
-		}
-	}
-	found := problemWithNames(kueue.ReasonAdmissionCheckNotFound, "references missing AdmissionCheck(s)", missing)
-	found = append(found, problemWithNames(kueue.ReasonAdmissionCheckInactive, "references inactive AdmissionCheck(s)", inactive)...)
-	return append(found, multiKueueProblems(multi, perFlavor, provisioning)...)
 }
 
 // multiKueueProblems are the rules about checks of multikueue: one at most, for all flavors, and none of provisioning beside it.
@@ -146,9 +91,77 @@ func problemWithNames(reason kueue.Reason, text string, names []string) []proble
 // clusterQueueInactiveMessage is what a LocalQueue says whose ClusterQueue takes nothing; the reason tells why.
 const clusterQueueInactiveMessage = "Can't submit new workloads to clusterQueue"
 
+// ActiveCondition is the Active condition of a queue (contract: kueue-api.md 1.13).
+func ActiveCondition(a Activity, generation int64, now time.Time) metav1.Condition {
+	status := metav1.ConditionFalse
+	if a.Active {
+		status = metav1.ConditionTrue
+	}
+	return metav1.Condition{
+		Type: kueue.ClusterQueueActive, Status: status, Reason: string(a.Reason), ObservedGeneration: generation,
+		Message: kube.Truncate(a.Message, kube.MaxConditionMessage), LastTransitionTime: metav1.NewTime(now),
+	}
+}
+
+// clusterQueueProblems names every problem of the ClusterQueue, in the order of the public API (contract: messages.md 3). A cycle of
+// cohorts is not among them: such a queue is active, and the core says to its workloads what keeps them.
+func (x *objectIndex) clusterQueueProblems(cq *kueue.ClusterQueue) []problem {
+	if !cq.DeletionTimestamp.IsZero() {
+		return []problem{{kueue.ReasonTerminating, ""}}
+	}
+	var found []problem
+	if cq.Spec.StopPolicy.Stops() {
+		found = append(found, problem{kueue.ReasonStopped, "is stopped"})
+	}
+	missing, topologies := x.flavorProblems(cq)
+	return append(append(append(found, missing...), x.checkProblems(cq)...), topologies...)
+}
+
+// flavorProblems are the flavors that are missing, and those whose topology is, in the order of the spec.
+func (x *objectIndex) flavorProblems(cq *kueue.ClusterQueue) (missing, topologies []problem) {
+	var names []string
+	for _, name := range flavorNames(cq) {
+		flavor := x.flavors[name]
+		if flavor == nil {
+			names = append(names, name)
+		} else if t := string(flavor.Spec.TopologyName); x.opts.Topologies && t != "" && !x.topologies[t] {
+			message := fmt.Sprintf("there is no Topology %q for TAS flavor %q", t, name)
+			topologies = append(topologies, problem{kueue.ReasonTopologyNotFound, message})
+		}
+	}
+	return problemWithNames(kueue.ReasonFlavorNotFound, "references missing ResourceFlavor(s)", names), topologies
+}
+
+func (x *objectIndex) checkProblems(cq *kueue.ClusterQueue) []problem {
+	var missing, inactive, multi, perFlavor, provisioning []string
+	for _, rule := range sortedCheckRules(cq) {
+		name := string(rule.Name)
+		check := x.checks[name]
+		if check == nil {
+			missing = append(missing, name)
+			continue
+		}
+		if !meta.IsStatusConditionTrue(check.Status.Conditions, kueue.AdmissionCheckActive) {
+			inactive = append(inactive, name)
+		}
+		switch check.Spec.ControllerName {
+		case kueue.MultiKueueControllerName:
+			multi = append(multi, name)
+			if len(rule.OnFlavors) > 0 {
+				perFlavor = append(perFlavor, name)
+			}
+		case kueue.ProvisioningRequestControllerName:
+			provisioning = append(provisioning, name)
+		}
+	}
+	found := problemWithNames(kueue.ReasonAdmissionCheckNotFound, "references missing AdmissionCheck(s)", missing)
+	found = append(found, problemWithNames(kueue.ReasonAdmissionCheckInactive, "references inactive AdmissionCheck(s)", inactive)...)
+	return append(found, multiKueueProblems(multi, perFlavor, provisioning)...)
+}
+
 // localQueueActivity follows that of the ClusterQueue, unless the LocalQueue itself is stopped.
-func (v *View) localQueueActivity(lq *kueue.LocalQueue) Activity {
-	cq := v.clusterQueues[string(lq.Spec.ClusterQueue)]
+func (x *objectIndex) localQueueActivity(lq *kueue.LocalQueue) Activity {
+	cq := x.clusterQueues[string(lq.Spec.ClusterQueue)]
 	switch {
 	case lq.Spec.StopPolicy.Stops():
 		return Activity{Reason: kueue.ReasonStopped, Message: "LocalQueue is stopped"}
@@ -160,14 +173,63 @@ func (v *View) localQueueActivity(lq *kueue.LocalQueue) Activity {
 	return Activity{Active: true, Reason: kueue.ReasonReady, Message: "Can submit new workloads to localQueue"}
 }
 
-// ActiveCondition is the Active condition of a queue (contract: kueue-api.md 1.13).
-func ActiveCondition(a Activity, generation int64, now time.Time) metav1.Condition {
-	status := metav1.ConditionFalse
-	if a.Active {
-		status = metav1.ConditionTrue
+// FailedChecksMessage is what a workload is told whose checks have not been reset yet (contract: messages.md 1.2).
+const FailedChecksMessage = "The workload has failed admission checks"
+
+// requeueBlock covers what the workload itself still waits for: a trigger that requeues it, or the reset of its checks.
+func requeueBlock(wl *kueue.Workload) *admission.Block {
+	requeued := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadRequeued)
+	if requeued != nil && requeued.Status == metav1.ConditionFalse {
+		return &admission.Block{Reason: admission.PendingEvaluation, Message: requeued.Message, LetsOthersPass: true}
 	}
-	return metav1.Condition{
-		Type: kueue.ClusterQueueActive, Status: status, Reason: string(a.Reason), ObservedGeneration: generation,
-		Message: kube.Truncate(a.Message, kube.MaxConditionMessage), LastTransitionTime: metav1.NewTime(now),
+	for i := range wl.Status.AdmissionChecks {
+		switch c := &wl.Status.AdmissionChecks[i]; c.State {
+		case kueue.CheckStateRetry, kueue.CheckStateRejected:
+			return &admission.Block{
+				Reason: admission.PendingEvaluation, Message: FailedChecksMessage, LetsOthersPass: true,
+			}
+		case kueue.CheckStatePending, kueue.CheckStateReady:
+		}
 	}
+	return nil
+}
+
+// blockOf says what keeps a queued workload from being evaluated, or nil. A missing or inactive ClusterQueue is not said
+// here: the core knows. The first that applies wins (contract: messages.md 1.2).
+func (x *objectIndex) blockOf(wl *kueue.Workload, lq *localQueue, problem string) *admission.Block {
+	if lq == nil {
+		return &admission.Block{
+			Reason:  admission.Misconfigured,
+			Message: fmt.Sprintf("LocalQueue %s doesn't exist", wl.Spec.QueueName),
+		}
+	}
+	if !lq.obj.DeletionTimestamp.IsZero() || lq.obj.Spec.StopPolicy.Stops() {
+		return &admission.Block{
+			Reason:  admission.Suspended,
+			Message: fmt.Sprintf("LocalQueue %s is inactive", wl.Spec.QueueName),
+		}
+	}
+	if b := x.namespaceBlock(wl.Namespace, lq); b != nil {
+		return b
+	}
+	if problem != "" {
+		return &admission.Block{Reason: admission.Misconfigured, Message: problem}
+	}
+	return requeueBlock(wl)
+}
+
+// namespaceBlock applies the ClusterQueue's namespaceSelector: nil selects none, {} all (contract: kueue-api.md 1.3).
+func (x *objectIndex) namespaceBlock(namespace string, lq *localQueue) *admission.Block {
+	cq := x.clusterQueues[string(lq.obj.Spec.ClusterQueue)]
+	if cq == nil {
+		return nil
+	}
+	if cq.selectorErr == nil && cq.selector.Matches(x.namespaces[namespace]) {
+		return nil
+	}
+	message := "workload namespace doesn't match ClusterQueue selector"
+	if cq.selectorErr != nil {
+		message = "invalid namespace selector: " + cq.selectorErr.Error()
+	}
+	return &admission.Block{Reason: admission.Misconfigured, Message: message, LetsOthersPass: true}
 }

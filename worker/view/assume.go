@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
-	"switchyard.dev/worker/admission"
 	api "switchyard.dev/worker/workload"
 )
 
@@ -98,42 +97,6 @@ func (v *View) deleteWorkload(wl *kueue.Workload) {
 	v.unindexWorkload(w.obj)
 	delete(v.workloads, key)
 	v.requestCycle()
-}
-
-func (v *View) indexWorkload(w *workload) {
-	local := keyOf(w.obj.Namespace, string(w.obj.Spec.QueueName))
-	if v.workloadsByLocalQueue[local] == nil {
-		v.workloadsByLocalQueue[local] = map[admission.Key]*workload{}
-	}
-	v.workloadsByLocalQueue[local][keyOf(w.obj.Namespace, w.obj.Name)] = w
-	v.indexRuntimeClasses(w)
-}
-
-func (v *View) unindexWorkload(wl *kueue.Workload) {
-	local := keyOf(wl.Namespace, string(wl.Spec.QueueName))
-	delete(v.workloadsByLocalQueue[local], keyOf(wl.Namespace, wl.Name))
-	if len(v.workloadsByLocalQueue[local]) == 0 {
-		delete(v.workloadsByLocalQueue, local)
-	}
-	v.unindexRuntimeClasses(wl)
-}
-
-func (v *View) indexRuntimeClasses(w *workload) {
-	for _, class := range runtimeClassNames(w.obj) {
-		if v.workloadsByRuntimeClass[class] == nil {
-			v.workloadsByRuntimeClass[class] = map[admission.Key]*workload{}
-		}
-		v.workloadsByRuntimeClass[class][w.key()] = w
-	}
-}
-
-func (v *View) unindexRuntimeClasses(wl *kueue.Workload) {
-	for _, class := range runtimeClassNames(wl) {
-		delete(v.workloadsByRuntimeClass[class], keyOf(wl.Namespace, wl.Name))
-		if len(v.workloadsByRuntimeClass[class]) == 0 {
-			delete(v.workloadsByRuntimeClass, class)
-		}
-	}
 }
 
 // runtimeClassNames names the RuntimeClass of each pod set that has one.
@@ -249,17 +212,45 @@ func (v *View) pendingWriteFor(seen *kueue.Workload) (*workload, *pendingWrite) 
 	return w, nil
 }
 
-// lookupWorkload returns what is known of the same Workload: one that was deleted and made again is another.
-func (v *View) lookupWorkload(wl *kueue.Workload) *workload {
-	w := v.workloads[keyOf(wl.Namespace, wl.Name)]
-	if w == nil || w.obj.UID != wl.UID {
-		return nil
-	}
-	return w
-}
-
 // isOlder compares versions of one object. Versions that cannot be compared count as news.
 func isOlder(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order < 0
+}
+
+// maxInformerLag is how long the informer may show versions older than the answer to our own write. If that is its last word for so
+// long, the server was restored from a backup, and counts versions anew: our write is undone, and what it shows is true.
+const maxInformerLag = time.Minute
+
+// deferStaleVersion passes over a version that is older than the answer to our last write, and keeps it in case no newer one comes.
+func (v *View) deferStaleVersion(w *workload, wl *kueue.Workload) {
+	if w.staleVersion == nil {
+		v.lagging[w.key()] = w
+		v.requestCycle()
+	}
+	w.staleVersion = wl
+}
+
+// clearWritten forgets our last write: the informer shows it, or a later one, or the object is gone.
+func (v *View) clearWritten(w *workload) {
+	w.written, w.staleVersion, w.staleSince = "", nil, time.Time{}
+	delete(v.lagging, w.key())
+}
+
+// acceptStaleVersions believes what has been passed over for too long, and returns when to do so for the next; the zero time for none.
+func (v *View) acceptStaleVersions(now time.Time) time.Time {
+	var next time.Time
+	for _, w := range v.lagging {
+		if w.staleSince.IsZero() {
+			w.staleSince = now
+		}
+		if at := w.staleSince.Add(maxInformerLag); now.Before(at) {
+			next = earlierNonZero(next, at)
+			continue
+		}
+		last := w.staleVersion
+		v.clearWritten(w)
+		v.observeWorkload(w, last)
+	}
+	return next
 }

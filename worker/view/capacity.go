@@ -41,58 +41,6 @@ type LocalQueueAccess struct {
 	InactiveMessage string
 }
 
-// TreeCapacities returns what all ClusterQueues in the cohort tree of the named one have room for, at one moment and assumed
-// reservations included, and the version of these figures; nil if the queue is not known.
-func (v *View) TreeCapacities(queue string) ([]QueueCapacity, quota.Version) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.clusterQueues[queue] == nil {
-		return nil, quota.Version{}
-	}
-	var rooms []QueueCapacity
-	for _, name := range v.snap.QueuesInTree(queue) {
-		if v.clusterQueues[name] != nil {
-			rooms = append(rooms, v.queueCapacity(name))
-		}
-	}
-	return rooms, v.snap.QuotaVersion(queue)
-}
-
-func (v *View) queueCapacity(name string) QueueCapacity {
-	q, _ := v.snap.ClusterQueue(name)
-	room := QueueCapacity{ClusterQueue: q}
-	if activity := v.clusterQueues[name].activity; !activity.Active {
-		room.InactiveMessage = activity.Message
-	} else if block := v.snap.QueueBlock(name); block != nil { // such as a cycle of cohorts, of which the condition says nothing
-		room.InactiveMessage = block.Message
-	}
-	tree := v.snap.Quota()
-	for _, grant := range admission.Grants(q.Groups) {
-		cell := CellCapacity{FlavorResource: grant.FlavorResource}
-		if c := tree.Cell(name, grant.FlavorResource); c != nil {
-			cell.Quota, cell.Usage, cell.Borrowed = c.SubtreeQuota(), c.Usage(), c.Borrowed()
-			cell.Available, cell.Potential = c.Available(), c.PotentialAvailable()
-		}
-		room.Cells = append(room.Cells, cell)
-	}
-	for key, lq := range v.localQueuesByClusterQueue[name] {
-		room.LocalQueues = append(room.LocalQueues, LocalQueueAccess{Key: key, InactiveMessage: v.localQueueInactiveMessage(key.Namespace, lq)})
-	}
-	slices.SortFunc(room.LocalQueues, func(a, b LocalQueueAccess) int { return a.Compare(b.Key) })
-	return room
-}
-
-// localQueueInactiveMessage says why a LocalQueue lets nothing through, though its ClusterQueue may admit.
-func (v *View) localQueueInactiveMessage(namespace string, lq *localQueue) string {
-	if lq.activity.Reason == kueue.ReasonStopped || !lq.obj.DeletionTimestamp.IsZero() {
-		return "it is stopped"
-	}
-	if b := v.namespaceBlock(namespace, lq); b != nil {
-		return b.Message
-	}
-	return ""
-}
-
 // LocalQueueWorkloads is the workloads of a LocalQueue.
 type LocalQueueWorkloads struct {
 	// Pending are the pending workloads of the ClusterQueue that it points to, by priority.
@@ -123,30 +71,6 @@ func (w PendingGroup) Merge(other PendingGroup) PendingGroup {
 	return w
 }
 
-// LocalQueueWorkloads counts the workloads of a LocalQueue, and names the ClusterQueue that it points to; false if the LocalQueue
-// is not known. It costs as much as there are workloads.
-func (v *View) LocalQueueWorkloads(local types.NamespacedName) (LocalQueueWorkloads, string, bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	key := keyOf(local.Namespace, local.Name)
-	lq := v.localQueues[key]
-	if lq == nil {
-		return LocalQueueWorkloads{}, "", false
-	}
-	queue := string(lq.obj.Spec.ClusterQueue)
-	in := LocalQueueWorkloads{Pending: map[int32]PendingGroup{}, Reserved: map[int32]map[quota.FlavorResource]amount.Sum{}}
-	for _, w := range v.workloadsByLocalQueue[key] {
-		switch holding, waiting := w.entry.reservation, w.entry.pending; {
-		case w.assumed != nil:
-		case waiting != nil && waiting.Queue == queue:
-			in.addPending(waiting)
-		case holding != nil && holding.Queue == queue && !holding.Evicted && w.evicting == nil:
-			in.addReservation(holding)
-		}
-	}
-	return in, queue, true
-}
-
 func (in *LocalQueueWorkloads) addPending(w *admission.Workload) {
 	in.Pending[w.Priority] = in.Pending[w.Priority].Merge(PendingGroup{Count: 1, Since: w.QueuedAt})
 }
@@ -164,13 +88,6 @@ func (in *LocalQueueWorkloads) addReservation(r *admission.Reservation) {
 	}
 }
 
-// ResourceFlavor returns a ResourceFlavor, nil if there is none. It must not be changed.
-func (v *View) ResourceFlavor(name string) *kueue.ResourceFlavor {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.flavors[name]
-}
-
 // ConvertPodSet turns a pod set into the core's, without what it requests.
 func ConvertPodSet(ps *kueue.PodSet) admission.PodSet { return convertPodSet(ps) }
 
@@ -180,4 +97,76 @@ func ConvertFlavor(f *kueue.ResourceFlavor) admission.Flavor { return convertFla
 // ConvertResourceGroups turns resource groups into the core's.
 func ConvertResourceGroups(groups []kueue.ResourceGroup) []admission.ResourceGroup {
 	return convertResourceGroups(groups)
+}
+
+// TreeCapacities returns what all ClusterQueues in the cohort tree of the named one have room for, at one moment and assumed
+// reservations included, and the version of these figures; nil if the queue is not known.
+func (r *Reports) TreeCapacities(queue string) ([]QueueCapacity, quota.Version) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.objects.clusterQueues[queue] == nil {
+		return nil, quota.Version{}
+	}
+	var rooms []QueueCapacity
+	for _, name := range r.snap.QueuesInTree(queue) {
+		if r.objects.clusterQueues[name] != nil {
+			rooms = append(rooms, r.queueCapacity(name))
+		}
+	}
+	return rooms, r.snap.QuotaVersion(queue)
+}
+
+func (r *Reports) queueCapacity(name string) QueueCapacity {
+	q, _ := r.snap.ClusterQueue(name)
+	room := QueueCapacity{ClusterQueue: q}
+	if activity := r.objects.clusterQueues[name].activity; !activity.Active {
+		room.InactiveMessage = activity.Message
+	} else if block := r.snap.QueueBlock(name); block != nil { // such as a cycle of cohorts, of which the condition says nothing
+		room.InactiveMessage = block.Message
+	}
+	tree := r.snap.Quota()
+	for _, grant := range admission.Grants(q.Groups) {
+		cell := CellCapacity{FlavorResource: grant.FlavorResource}
+		if c := tree.Cell(name, grant.FlavorResource); c != nil {
+			cell.Quota, cell.Usage, cell.Borrowed = c.SubtreeQuota(), c.Usage(), c.Borrowed()
+			cell.Available, cell.Potential = c.Available(), c.PotentialAvailable()
+		}
+		room.Cells = append(room.Cells, cell)
+	}
+	for key, lq := range r.objects.localQueuesByClusterQueue[name] {
+		room.LocalQueues = append(room.LocalQueues, LocalQueueAccess{Key: key, InactiveMessage: r.objects.localQueueInactiveMessage(key.Namespace, lq)})
+	}
+	slices.SortFunc(room.LocalQueues, func(a, b LocalQueueAccess) int { return a.Compare(b.Key) })
+	return room
+}
+
+// LocalQueueWorkloads counts the workloads of a LocalQueue, and names the ClusterQueue that it points to; false if the LocalQueue
+// is not known. It costs as much as there are workloads.
+func (r *Reports) LocalQueueWorkloads(local types.NamespacedName) (LocalQueueWorkloads, string, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := keyOf(local.Namespace, local.Name)
+	lq := r.objects.localQueues[key]
+	if lq == nil {
+		return LocalQueueWorkloads{}, "", false
+	}
+	queue := string(lq.obj.Spec.ClusterQueue)
+	in := LocalQueueWorkloads{Pending: map[int32]PendingGroup{}, Reserved: map[int32]map[quota.FlavorResource]amount.Sum{}}
+	for _, w := range r.index.workloadsByLocalQueue[key] {
+		switch holding, waiting := w.entry.reservation, w.entry.pending; {
+		case w.assumed != nil:
+		case waiting != nil && waiting.Queue == queue:
+			in.addPending(waiting)
+		case holding != nil && holding.Queue == queue && !holding.Evicted && w.evicting == nil:
+			in.addReservation(holding)
+		}
+	}
+	return in, queue, true
+}
+
+// ResourceFlavor returns a ResourceFlavor, nil if there is none. It must not be changed.
+func (r *Reports) ResourceFlavor(name string) *kueue.ResourceFlavor {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.objects.flavors[name]
 }

@@ -38,5 +38,5 @@ func TestAPodSetKeepsWhatDecidesAboutFlavors(t *testing.T) {
 
 // podSetsOf is what a workload asks for in a view with no settings.
 func podSetsOf(wl *kueue.Workload) []admission.PodSet {
-	return New(Options{}).computeRequested(wl).remaining(wl, Options{})
+	return newRequestCalculator(Options{}).computeRequested(wl).remaining(wl, Options{})
 }

@@ -9,36 +9,8 @@ import (
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/amount"
 	"switchyard.dev/worker/admission/quota"
+	"switchyard.dev/worker/podrequests"
 )
-
-// convertClusterQueue turns a ClusterQueue into the core's. An inactive one tells its waiting workloads why.
-func (v *View) convertClusterQueue(cq *kueue.ClusterQueue, problems []problem) admission.ClusterQueue {
-	q := admission.ClusterQueue{
-		Name:       cq.Name,
-		Cohort:     string(cq.Spec.CohortName),
-		Strategy:   admission.QueueingStrategy(cq.Spec.QueueingStrategy),
-		Groups:     convertResourceGroups(cq.Spec.ResourceGroups),
-		Preemption: convertPreemption(cq.Spec.Preemption),
-		Weight:     fairSharingWeight(cq.Spec.FairSharing),
-		UsageBased: v.usageTracker != nil && cq.Spec.AdmissionScope != nil &&
-			cq.Spec.AdmissionScope.AdmissionMode == kueue.UsageBasedAdmissionFairSharing,
-	}
-	if f := cq.Spec.FlavorFungibility; f != nil {
-		q.Fungibility = admission.Fungibility{
-			WhenCanBorrow:  admission.FlavorSearch(f.WhenCanBorrow),
-			WhenCanPreempt: admission.FlavorSearch(f.WhenCanPreempt),
-			Preference:     admission.FlavorPreference(f.Preference),
-		}
-	}
-	for _, rule := range checkRules(cq) {
-		q.AdmissionChecks = append(q.AdmissionChecks, convertCheckRule(rule))
-	}
-	if len(problems) > 0 {
-		message := fmt.Sprintf("ClusterQueue %s is inactive", cq.Name)
-		q.Inactive = &admission.Block{Reason: admission.Suspended, Message: message}
-	}
-	return q
-}
 
 func convertPreemption(p *kueue.ClusterQueuePreemption) admission.Preemption {
 	if p == nil {
@@ -106,7 +78,7 @@ func convertFlavorQuotas(f kueue.FlavorQuotas) admission.FlavorQuota {
 		out.Resources = append(out.Resources, admission.ResourceQuota{
 			Resource: name,
 			Limits: quota.Limits{
-				Nominal:   AmountOf(name, r.NominalQuota),
+				Nominal:   podrequests.ToAmount(name, r.NominalQuota),
 				Borrowing: convertLimit(name, r.BorrowingLimit),
 				Lending:   convertLimit(name, r.LendingLimit),
 			},
@@ -120,5 +92,34 @@ func convertLimit(name string, q *resource.Quantity) amount.Amount {
 	if q == nil {
 		return amount.Unlimited
 	}
-	return AmountOf(name, *q)
+	return podrequests.ToAmount(name, *q)
+}
+
+// convertClusterQueue turns a ClusterQueue into the core's. An inactive one tells its waiting workloads why.
+func (x *objectIndex) convertClusterQueue(cq *kueue.ClusterQueue, problems []problem) admission.ClusterQueue {
+	q := admission.ClusterQueue{
+		Name:       cq.Name,
+		Cohort:     string(cq.Spec.CohortName),
+		Strategy:   admission.QueueingStrategy(cq.Spec.QueueingStrategy),
+		Groups:     convertResourceGroups(cq.Spec.ResourceGroups),
+		Preemption: convertPreemption(cq.Spec.Preemption),
+		Weight:     fairSharingWeight(cq.Spec.FairSharing),
+		UsageBased: x.opts.Usage != nil && cq.Spec.AdmissionScope != nil &&
+			cq.Spec.AdmissionScope.AdmissionMode == kueue.UsageBasedAdmissionFairSharing,
+	}
+	if f := cq.Spec.FlavorFungibility; f != nil {
+		q.Fungibility = admission.Fungibility{
+			WhenCanBorrow:  admission.FlavorSearch(f.WhenCanBorrow),
+			WhenCanPreempt: admission.FlavorSearch(f.WhenCanPreempt),
+			Preference:     admission.FlavorPreference(f.Preference),
+		}
+	}
+	for _, rule := range checkRules(cq) {
+		q.AdmissionChecks = append(q.AdmissionChecks, convertCheckRule(rule))
+	}
+	if len(problems) > 0 {
+		message := fmt.Sprintf("ClusterQueue %s is inactive", cq.Name)
+		q.Inactive = &admission.Block{Reason: admission.Suspended, Message: message}
+	}
+	return q
 }

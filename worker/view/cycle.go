@@ -43,7 +43,7 @@ type CycleResult struct {
 func (v *View) RunCycle(now time.Time, run func(*admission.Snapshot) admission.Plan) CycleResult {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.cycles++
+	v.staleReports.cycles++
 	restores := v.acceptStaleVersions(now)
 	wake := earlierNonZero(v.sampleUsage(now), restores)
 	plan := run(v.snap)
@@ -62,15 +62,15 @@ func (v *View) RunCycle(now time.Time, run func(*admission.Snapshot) admission.P
 			decided.Checks = v.assume(w, d)
 			batch.Admit = append(batch.Admit, decided)
 		case admission.Preempt:
-			v.recordReport(w, d)
+			v.staleReports.recordReport(w, d)
 			batch.Preempt = append(batch.Preempt, Preemption{WorkloadDecision: decided, Evictions: v.startEvictions(decided)})
 		case admission.Wait:
-			v.recordReport(w, d)
+			v.staleReports.recordReport(w, d)
 			batch.Wait = append(batch.Wait, w.withBlockReason(decided))
 		}
 	}
 	if !plan.HasMore {
-		batch.Wait = append(batch.Wait, v.updateStaleReports(now)...)
+		batch.Wait = append(batch.Wait, v.staleReports.updateStaleReports(now)...)
 	}
 	return batch
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -38,55 +39,20 @@ const (
 	notifyBatched urgency = true
 )
 
+// broadcaster tells controllers which objects stand otherwise in the view. Its unexported methods need the view's mutex.
+type broadcaster struct {
+	mu      *sync.Mutex
+	objects *objectIndex
+	snap    *admission.Snapshot
+
+	subscribers []subscriber
+	// batchedNotifications are changes that subscribers will be told of when the interval is over.
+	batchedNotifications map[notification]bool
+}
+
 type subscriber struct {
 	topic topic
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request]
-}
-
-// ClusterQueueRequests tells a controller which ClusterQueues have changed: their activity at once, their figures gathered. All
-// that are known when the controller starts count as changed.
-func (v *View) ClusterQueueRequests() source.Source { return v.newSource(clusterQueueTopic) }
-
-// LocalQueueRequests does the same for LocalQueues.
-func (v *View) LocalQueueRequests() source.Source { return v.newSource(localQueueTopic) }
-
-// FlavorRequests tells a controller which ResourceFlavors have changed, or came into or out of use by a ClusterQueue.
-func (v *View) FlavorRequests() source.Source { return v.newSource(flavorTopic) }
-
-// CohortRequests tells a controller which cohorts have changed, with or without an object: their place in the tree at once, the
-// figures of the queues below them gathered.
-func (v *View) CohortRequests() source.Source { return v.newSource(cohortTopic) }
-
-func (v *View) newSource(t topic) source.Source {
-	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		v.subscribers = append(v.subscribers, subscriber{topic: t, queue: queue})
-		for _, key := range v.topicKeys(t) {
-			queue.Add(requestFor(key))
-		}
-		return nil
-	})
-}
-
-func (v *View) topicKeys(t topic) []admission.Key {
-	var keys []admission.Key
-	switch t {
-	case clusterQueueTopic:
-		keys = clusterScopedKeys(v.clusterQueues)
-	case localQueueTopic:
-		for key := range v.localQueues {
-			keys = append(keys, key)
-		}
-	case flavorTopic:
-		keys = clusterScopedKeys(v.flavors)
-	case cohortTopic:
-		for _, c := range v.snap.Cohorts() {
-			keys = append(keys, admission.Key{Name: c.Name})
-		}
-	case clusterQueueTreeTopic, cohortTreeTopic: // Nobody subscribes to them.
-	}
-	return keys
 }
 
 func clusterScopedKeys[T any](objects map[string]T) []admission.Key {
@@ -101,31 +67,77 @@ func requestFor(key admission.Key) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: key.Namespace, Name: key.Name}}
 }
 
-// notify adds to the controllers' queues, which keep each name once. Names that may wait are kept until the interval is
-// over: one timer for all of them. A name that is gathered for and then changes at once is looked at twice; the second look
-// finds nothing to do.
-func (v *View) notify(t topic, key admission.Key, u urgency) {
-	if len(v.subscribers) == 0 {
-		return
-	}
-	if u == notifyBatched {
-		if len(v.batchedNotifications) == 0 {
-			time.AfterFunc(StatusInterval, v.flushNotifications)
-		}
-		v.batchedNotifications[notification{t, key}] = true
-		return
-	}
-	v.notifySubscribers(notification{t, key})
-}
-
 // notification is that something about an object changed.
 type notification struct {
 	topic topic
 	key   admission.Key
 }
 
-func (v *View) notifySubscribers(n notification) {
-	for _, s := range v.subscribers {
+// ClusterQueueRequests tells a controller which ClusterQueues have changed: their activity at once, their figures gathered. All
+// that are known when the controller starts count as changed.
+func (b *broadcaster) ClusterQueueRequests() source.Source { return b.newSource(clusterQueueTopic) }
+
+// LocalQueueRequests does the same for LocalQueues.
+func (b *broadcaster) LocalQueueRequests() source.Source { return b.newSource(localQueueTopic) }
+
+// FlavorRequests tells a controller which ResourceFlavors have changed, or came into or out of use by a ClusterQueue.
+func (b *broadcaster) FlavorRequests() source.Source { return b.newSource(flavorTopic) }
+
+// CohortRequests tells a controller which cohorts have changed, with or without an object: their place in the tree at once, the
+// figures of the queues below them gathered.
+func (b *broadcaster) CohortRequests() source.Source { return b.newSource(cohortTopic) }
+
+func (b *broadcaster) newSource(t topic) source.Source {
+	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.subscribers = append(b.subscribers, subscriber{topic: t, queue: queue})
+		for _, key := range b.topicKeys(t) {
+			queue.Add(requestFor(key))
+		}
+		return nil
+	})
+}
+
+func (b *broadcaster) topicKeys(t topic) []admission.Key {
+	var keys []admission.Key
+	switch t {
+	case clusterQueueTopic:
+		keys = clusterScopedKeys(b.objects.clusterQueues)
+	case localQueueTopic:
+		for key := range b.objects.localQueues {
+			keys = append(keys, key)
+		}
+	case flavorTopic:
+		keys = clusterScopedKeys(b.objects.flavors)
+	case cohortTopic:
+		for _, c := range b.snap.Cohorts() {
+			keys = append(keys, admission.Key{Name: c.Name})
+		}
+	case clusterQueueTreeTopic, cohortTreeTopic: // Nobody subscribes to them.
+	}
+	return keys
+}
+
+// notify adds to the controllers' queues, which keep each name once. Names that may wait are kept until the interval is
+// over: one timer for all of them. A name that is gathered for and then changes at once is looked at twice; the second look
+// finds nothing to do.
+func (b *broadcaster) notify(t topic, key admission.Key, u urgency) {
+	if len(b.subscribers) == 0 {
+		return
+	}
+	if u == notifyBatched {
+		if len(b.batchedNotifications) == 0 {
+			time.AfterFunc(StatusInterval, b.flushNotifications)
+		}
+		b.batchedNotifications[notification{t, key}] = true
+		return
+	}
+	b.notifySubscribers(notification{t, key})
+}
+
+func (b *broadcaster) notifySubscribers(n notification) {
+	for _, s := range b.subscribers {
 		if s.topic == n.topic {
 			s.queue.Add(requestFor(n.key))
 		}
@@ -133,35 +145,35 @@ func (v *View) notifySubscribers(n notification) {
 }
 
 // flushNotifications tells what has been gathered. What changes in a queue changes the cohorts above it.
-func (v *View) flushNotifications() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.expandTreeNotifications()
+func (b *broadcaster) flushNotifications() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expandTreeNotifications()
 	above := map[string]bool{}
-	for n := range v.batchedNotifications {
-		v.notifySubscribers(n)
+	for n := range b.batchedNotifications {
+		b.notifySubscribers(n)
 		if n.topic == clusterQueueTopic {
-			for _, cohort := range v.snap.AncestorCohorts(n.key.Name) {
+			for _, cohort := range b.snap.AncestorCohorts(n.key.Name) {
 				above[cohort] = true
 			}
 		}
 	}
 	for cohort := range above {
-		v.notifyCohort(cohort)
+		b.notifyCohort(cohort)
 	}
-	clear(v.batchedNotifications)
+	clear(b.batchedNotifications)
 }
 
 // expandTreeNotifications adds the queues of the trees in which quota changed: the share of each is one of what all have.
-func (v *View) expandTreeNotifications() {
+func (b *broadcaster) expandTreeNotifications() {
 	seen := map[string]bool{} // Trees by their first queue.
-	for n := range v.batchedNotifications {
+	for n := range b.batchedNotifications {
 		var family []string
 		switch n.topic {
 		case clusterQueueTreeTopic:
-			family = v.snap.QueuesInTree(n.key.Name)
+			family = b.snap.QueuesInTree(n.key.Name)
 		case cohortTreeTopic:
-			family = v.snap.QueuesInCohortTree(n.key.Name)
+			family = b.snap.QueuesInCohortTree(n.key.Name)
 		default:
 			continue
 		}
@@ -170,76 +182,80 @@ func (v *View) expandTreeNotifications() {
 		}
 		seen[family[0]] = true
 		for _, name := range family {
-			v.batchedNotifications[notification{clusterQueueTopic, admission.Key{Name: name}}] = true
+			b.batchedNotifications[notification{clusterQueueTopic, admission.Key{Name: name}}] = true
 		}
 	}
 }
 
 // notifyCohort says that a cohort came, went or stands otherwise. The name may be empty.
-func (v *View) notifyCohort(name string) {
+func (b *broadcaster) notifyCohort(name string) {
 	if name != "" {
-		v.notify(cohortTopic, admission.Key{Name: name}, notifyNow)
+		b.notify(cohortTopic, admission.Key{Name: name}, notifyNow)
 	}
 }
 
 // notifyClusterQueueQuota says that a ClusterQueue came, went, moved or has other quota; either version may be nil.
-func (v *View) notifyClusterQueueQuota(was, is *clusterQueue) {
+func (b *broadcaster) notifyClusterQueueQuota(was, is *clusterQueue) {
 	for _, cq := range []*clusterQueue{was, is} {
 		if cq != nil {
 			cohort := string(cq.obj.Spec.CohortName)
-			v.notifyCohort(cohort)
-			v.notify(cohortTreeTopic, admission.Key{Name: cohort}, notifyBatched)
-			v.notify(clusterQueueTreeTopic, admission.Key{Name: cq.obj.Name}, notifyBatched)
+			b.notifyCohort(cohort)
+			b.notify(cohortTreeTopic, admission.Key{Name: cohort}, notifyBatched)
+			b.notify(clusterQueueTreeTopic, admission.Key{Name: cq.obj.Name}, notifyBatched)
 		}
 	}
 }
 
 // notifyCohortQuota is the same for a Cohort.
-func (v *View) notifyCohortQuota(was, is *kueue.Cohort) {
+func (b *broadcaster) notifyCohortQuota(was, is *kueue.Cohort) {
 	for _, c := range []*kueue.Cohort{was, is} {
 		if c != nil {
-			v.notifyCohort(c.Name)
-			v.notifyCohort(string(c.Spec.ParentName))
-			v.notify(cohortTreeTopic, admission.Key{Name: c.Name}, notifyBatched)
-			v.notify(cohortTreeTopic, admission.Key{Name: string(c.Spec.ParentName)}, notifyBatched)
+			b.notifyCohort(c.Name)
+			b.notifyCohort(string(c.Spec.ParentName))
+			b.notify(cohortTreeTopic, admission.Key{Name: c.Name}, notifyBatched)
+			b.notify(cohortTreeTopic, admission.Key{Name: string(c.Spec.ParentName)}, notifyBatched)
 		}
 	}
 }
 
-func (v *View) notifyClusterQueue(name string, u urgency) {
-	v.notify(clusterQueueTopic, admission.Key{Name: name}, u)
+func (b *broadcaster) notifyClusterQueue(name string, u urgency) {
+	b.notify(clusterQueueTopic, admission.Key{Name: name}, u)
 }
 
-func (v *View) notifyLocalQueue(key admission.Key, u urgency) { v.notify(localQueueTopic, key, u) }
+func (b *broadcaster) notifyLocalQueue(key admission.Key, u urgency) {
+	b.notify(localQueueTopic, key, u)
+}
 
-func (v *View) notifyFlavor(name string) { v.notify(flavorTopic, admission.Key{Name: name}, notifyNow) }
+func (b *broadcaster) notifyFlavor(name string) {
+	b.notify(flavorTopic, admission.Key{Name: name}, notifyNow)
+}
 
 // notifyEntryQueues says that figures changed in the queues of both places.
-func (v *View) notifyEntryQueues(was, is snapshotEntry) {
+func (b *broadcaster) notifyEntryQueues(was, is snapshotEntry) {
 	wasQueue, wasLocal := was.queueNames()
 	isQueue, isLocal := is.queueNames()
 	if wasQueue != "" {
-		v.notifyClusterQueue(wasQueue, notifyBatched)
+		b.notifyClusterQueue(wasQueue, notifyBatched)
 	}
 	if isQueue != "" && isQueue != wasQueue {
-		v.notifyClusterQueue(isQueue, notifyBatched)
+		b.notifyClusterQueue(isQueue, notifyBatched)
 	}
 	if wasLocal != (admission.Key{}) {
-		v.notifyLocalQueue(wasLocal, notifyBatched)
+		b.notifyLocalQueue(wasLocal, notifyBatched)
 	}
 	if isLocal != wasLocal && isLocal != (admission.Key{}) {
-		v.notifyLocalQueue(isLocal, notifyBatched)
+		b.notifyLocalQueue(isLocal, notifyBatched)
 	}
 }
 
 // notifyFlavorsOf says that the flavors of a ClusterQueue may have come into or out of use.
-func (v *View) notifyFlavorsOf(was, is *clusterQueue) {
+func (b *broadcaster) notifyFlavorsOf(was, is *clusterQueue) {
 	for _, cq := range []*clusterQueue{was, is} {
 		if cq == nil {
 			continue
 		}
 		for _, name := range flavorNames(cq.obj) {
-			v.notifyFlavor(name)
+			b.notifyFlavor(name)
 		}
 	}
 }

@@ -84,19 +84,6 @@ func (v *View) deleteLocalQueue(lq *kueue.LocalQueue) {
 	v.notifyLocalQueue(key, notifyNow)
 }
 
-// unindexLocalQueue forgets which ClusterQueue the LocalQueue points to.
-func (v *View) unindexLocalQueue(key admission.Key) {
-	was := v.localQueues[key]
-	if was == nil {
-		return
-	}
-	queue := string(was.obj.Spec.ClusterQueue)
-	delete(v.localQueuesByClusterQueue[queue], key)
-	if len(v.localQueuesByClusterQueue[queue]) == 0 {
-		delete(v.localQueuesByClusterQueue, queue)
-	}
-}
-
 func (v *View) setCohort(c *kueue.Cohort) {
 	was := v.cohorts[c.Name]
 	v.cohorts[c.Name] = c

@@ -66,13 +66,6 @@ func usesFlavor(cq *kueue.ClusterQueue, name string) bool {
 	return slices.Contains(flavorNames(cq), name)
 }
 
-func (v *View) usesTopology(cq *kueue.ClusterQueue, name string) bool {
-	return slices.ContainsFunc(flavorNames(cq), func(flavor string) bool {
-		f := v.flavors[flavor]
-		return f != nil && string(f.Spec.TopologyName) == name
-	})
-}
-
 func usesCheck(cq *kueue.ClusterQueue, name string) bool {
 	return slices.ContainsFunc(checkRules(cq), func(r kueue.AdmissionCheckStrategyRule) bool { return string(r.Name) == name })
 }

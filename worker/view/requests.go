@@ -28,8 +28,25 @@ type requestCacheKey struct {
 	podSets   *kueue.PodSet
 }
 
+// requestCalculator computes what workloads ask for. Callers hold the view's mutex.
+type requestCalculator struct {
+	opts Options
+	// limitRanges are by namespace, those of one namespace by name.
+	limitRanges    map[string][]*corev1.LimitRange
+	runtimeClasses map[string]*nodev1.RuntimeClass
+	// cache remembers what workloads ask for that share their pod sets.
+	cache map[requestCacheKey]*requestedPodSets
+}
+
+func newRequestCalculator(opts Options) *requestCalculator {
+	return &requestCalculator{
+		opts: opts, limitRanges: map[string][]*corev1.LimitRange{}, runtimeClasses: map[string]*nodev1.RuntimeClass{},
+		cache: map[requestCacheKey]*requestedPodSets{},
+	}
+}
+
 // requestedBy returns what the workload asks for.
-func (v *View) requestedBy(w *workload) *requestedPodSets {
+func (c *requestCalculator) requestedBy(w *workload) *requestedPodSets {
 	if w.requested != nil {
 		return w.requested
 	}
@@ -37,20 +54,20 @@ func (v *View) requestedBy(w *workload) *requestedPodSets {
 		return &requestedPodSets{}
 	}
 	of := requestCacheKey{w.obj.Namespace, &w.obj.Spec.PodSets[0]}
-	if v.requestCache[of] == nil {
-		if len(v.requestCache) >= maxCacheEntries {
-			clear(v.requestCache)
+	if c.cache[of] == nil {
+		if len(c.cache) >= maxCacheEntries {
+			clear(c.cache)
 		}
-		v.requestCache[of] = v.computeRequested(w.obj)
+		c.cache[of] = c.computeRequested(w.obj)
 	}
-	w.requested = v.requestCache[of]
+	w.requested = c.cache[of]
 	return w.requested
 }
 
-func (v *View) computeRequested(wl *kueue.Workload) *requestedPodSets {
+func (c *requestCalculator) computeRequested(wl *kueue.Workload) *requestedPodSets {
 	out := &requestedPodSets{podSets: make([]admission.PodSet, 0, len(wl.Spec.PodSets))}
 	var problems podrequests.Problems
-	reducible := !v.opts.PartialAdmission
+	reducible := !c.opts.PartialAdmission
 	for i := range wl.Spec.PodSets {
 		ps := &wl.Spec.PodSets[i]
 		set := convertPodSet(ps)
@@ -58,14 +75,14 @@ func (v *View) computeRequested(wl *kueue.Workload) *requestedPodSets {
 			set.MinCount, reducible = *ps.MinCount, true // Only one may have it.
 		}
 		in := podrequests.Context{
-			LimitRanges: v.limitRanges[wl.Namespace],
+			LimitRanges: c.limitRanges[wl.Namespace],
 			Path:        field.NewPath("spec", "podSets").Index(i).Child("template", "spec"),
 		}
 		if class := ps.Template.Spec.RuntimeClassName; class != nil {
-			in.RuntimeClass = v.runtimeClasses[*class]
+			in.RuntimeClass = c.runtimeClasses[*class]
 		}
 		var found podrequests.Problems
-		set.Requests, found = v.opts.PodRequests.Compute(&ps.Template.Spec, in)
+		set.Requests, found = c.opts.PodRequests.Compute(&ps.Template.Spec, in)
 		problems.Add(found)
 		out.podSets = append(out.podSets, set)
 	}
@@ -119,11 +136,11 @@ func BuildPodSetRequests(sets []admission.PodSet) []kueue.PodSetRequest {
 }
 
 func (v *View) setLimitRange(lr *corev1.LimitRange) {
-	ranges := v.limitRanges[lr.Namespace]
+	ranges := v.requests.limitRanges[lr.Namespace]
 	at, found := slices.BinarySearchFunc(ranges, lr.Name, func(l *corev1.LimitRange, name string) int { return cmp.Compare(l.Name, name) })
 	switch {
 	case !found:
-		v.limitRanges[lr.Namespace] = slices.Insert(ranges, at, lr)
+		v.requests.limitRanges[lr.Namespace] = slices.Insert(ranges, at, lr)
 	case reflect.DeepEqual(ranges[at].Spec, lr.Spec):
 		return
 	default:
@@ -133,16 +150,16 @@ func (v *View) setLimitRange(lr *corev1.LimitRange) {
 }
 
 func (v *View) deleteLimitRange(lr *corev1.LimitRange) {
-	left := slices.DeleteFunc(v.limitRanges[lr.Namespace], func(l *corev1.LimitRange) bool { return l.Name == lr.Name })
-	v.limitRanges[lr.Namespace] = left
+	left := slices.DeleteFunc(v.requests.limitRanges[lr.Namespace], func(l *corev1.LimitRange) bool { return l.Name == lr.Name })
+	v.requests.limitRanges[lr.Namespace] = left
 	if len(left) == 0 {
-		delete(v.limitRanges, lr.Namespace)
+		delete(v.requests.limitRanges, lr.Namespace)
 	}
 	v.recomputeRequestsInNamespace(lr.Namespace)
 }
 
 func (v *View) recomputeRequestsInNamespace(namespace string) {
-	clear(v.requestCache)
+	clear(v.requests.cache)
 	for key := range v.workloadsByLocalQueue {
 		if key.Namespace == namespace {
 			for _, w := range v.workloadsByLocalQueue[key] {
@@ -153,21 +170,21 @@ func (v *View) recomputeRequestsInNamespace(namespace string) {
 }
 
 func (v *View) setRuntimeClass(c *nodev1.RuntimeClass) {
-	was := v.runtimeClasses[c.Name]
-	v.runtimeClasses[c.Name] = c
+	was := v.requests.runtimeClasses[c.Name]
+	v.requests.runtimeClasses[c.Name] = c
 	if was == nil || !reflect.DeepEqual(was.Overhead, c.Overhead) {
 		v.recomputeRequestsForClass(c.Name)
 	}
 }
 
 func (v *View) deleteRuntimeClass(c *nodev1.RuntimeClass) {
-	delete(v.runtimeClasses, c.Name)
+	delete(v.requests.runtimeClasses, c.Name)
 	v.recomputeRequestsForClass(c.Name)
 }
 
 // recomputeRequestsForClass recomputes the requests of workloads that name a RuntimeClass.
 func (v *View) recomputeRequestsForClass(class string) {
-	clear(v.requestCache)
+	clear(v.requests.cache)
 	for _, w := range v.workloadsByRuntimeClass[class] {
 		v.recomputeRequests(w)
 	}

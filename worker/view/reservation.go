@@ -11,6 +11,7 @@ import (
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/amount"
 	"switchyard.dev/worker/admission/quota"
+	"switchyard.dev/worker/podrequests"
 	api "switchyard.dev/worker/workload"
 )
 
@@ -54,7 +55,7 @@ func (o Options) reservedUsage(wl *kueue.Workload) admission.Usage {
 		psa := &wl.Status.Admission.PodSetAssignments[i]
 		assigned, needed := o.podCounts(wl, psa)
 		for name, flavor := range psa.Flavors {
-			total := AmountOf(string(name), psa.ResourceUsage[name]).AtLeast(0) // Whoever wrote less must not make room for it.
+			total := podrequests.ToAmount(string(name), psa.ResourceUsage[name]).AtLeast(0) // Whoever wrote less must not make room for it.
 			uses = append(uses, quota.Use{
 				FlavorResource: quota.FlavorResource{Flavor: string(flavor), Resource: string(name)},
 				Amount:         proportionalShare(total, assigned, needed),
@@ -104,6 +105,6 @@ func convertPodSetAssignment(ps admission.PodSetAssignment) kueue.PodSetAssignme
 		flavors[corev1.ResourceName(f.Resource)] = kueue.ResourceFlavorReference(f.Flavor)
 	}
 	return kueue.PodSetAssignment{
-		Name: kueue.PodSetReference(ps.Name), Flavors: flavors, ResourceUsage: ResourceListOf(ps.Usage), Count: ptr.To(ps.Count),
+		Name: kueue.PodSetReference(ps.Name), Flavors: flavors, ResourceUsage: podrequests.ToResourceList(ps.Usage), Count: ptr.To(ps.Count),
 	}
 }

@@ -109,7 +109,7 @@ func (v *View) buildPendingWorkload(w *workload) admission.Workload {
 		Priority:    api.Priority(wl, v.opts.PriorityBoost),
 		ClosedGates: api.ClosedPreemptionGates(wl),
 	}
-	asked := v.requestedBy(w)
+	asked := v.requests.requestedBy(w)
 	out.PodSets = asked.remaining(wl, v.opts)
 	lq := v.localQueues[keyOf(wl.Namespace, out.LocalQueue)]
 	if lq != nil {

@@ -16,6 +16,12 @@ import (
 
 // staleReports are the workloads whose reported reason may be out of date.
 type staleReports struct {
+	objects *objectIndex
+	index   *workloadIndex
+	snap    *admission.Snapshot
+
+	// cycles counts them.
+	cycles uint64
 	// workloads are the workloads that have changed since the last complete cycle.
 	workloads []*workload
 	// strictQueues are the StrictFIFO queues that have changed since then.
@@ -24,8 +30,10 @@ type staleReports struct {
 	reportedHeads map[string]*workload
 }
 
-func newStaleReports() staleReports {
-	return staleReports{strictQueues: map[string]bool{}, reportedHeads: map[string]*workload{}}
+func newStaleReports(objects *objectIndex, index *workloadIndex, snap *admission.Snapshot) *staleReports {
+	return &staleReports{
+		objects: objects, index: index, snap: snap, strictQueues: map[string]bool{}, reportedHeads: map[string]*workload{},
+	}
 }
 
 // hasStaleReport tells whether the workload waits and was told something that need not be true any more.
@@ -41,52 +49,52 @@ func pendingReason(wl *kueue.Workload) admission.Reason {
 	return ""
 }
 
-// recordReport takes in a decision to wait. If another took its place at the head of the queue before, that one has something to hear.
-func (v *View) recordReport(w *workload, d admission.Decision) {
-	w.reportedReason, w.reportedInCycle = d.Reason, v.cycles
-	if !v.isStrictFIFO(d.Queue) || w.isBypassed() {
-		return
-	}
-	if was := v.staleReports.reportedHeads[d.Queue]; was != nil && was != w {
-		v.staleReports.workloads = append(v.staleReports.workloads, was)
-	}
-	v.staleReports.reportedHeads[d.Queue] = w
-}
-
 func (w *workload) isBypassed() bool {
 	return w.entry.pending != nil && w.entry.pending.Blocked != nil && w.entry.pending.Blocked.LetsOthersPass
 }
 
+// recordReport takes in a decision to wait. If another took its place at the head of the queue before, that one has something to hear.
+func (s *staleReports) recordReport(w *workload, d admission.Decision) {
+	w.reportedReason, w.reportedInCycle = d.Reason, s.cycles
+	if !s.isStrictFIFO(d.Queue) || w.isBypassed() {
+		return
+	}
+	if was := s.reportedHeads[d.Queue]; was != nil && was != w {
+		s.workloads = append(s.workloads, was)
+	}
+	s.reportedHeads[d.Queue] = w
+}
+
 // isStrictFIFO tells whether the head of the queue holds up those behind it.
-func (v *View) isStrictFIFO(queue string) bool {
-	cq := v.clusterQueues[queue]
-	return cq != nil && cq.obj.Spec.QueueingStrategy == kueue.StrictFIFO && v.snap.QueueBlock(queue) == nil
+func (s *staleReports) isStrictFIFO(queue string) bool {
+	cq := s.objects.clusterQueues[queue]
+	return cq != nil && cq.obj.Spec.QueueingStrategy == kueue.StrictFIFO && s.snap.QueueBlock(queue) == nil
 }
 
 // updateStaleReports returns the workloads that, after a complete cycle, have to be reported as not evaluated.
-func (v *View) updateStaleReports(now time.Time) []WorkloadDecision {
+func (s *staleReports) updateStaleReports(now time.Time) []WorkloadDecision {
 	var told []WorkloadDecision
-	for _, w := range v.staleReports.workloads {
-		if d, stale := v.updateStaleReport(w, now); stale {
+	for _, w := range s.workloads {
+		if d, stale := s.updateStaleReport(w, now); stale {
 			told = append(told, d)
 		}
 	}
-	for queue := range v.staleReports.strictQueues {
-		for local := range v.localQueuesByClusterQueue[queue] {
-			for _, w := range v.workloadsByLocalQueue[local] {
-				if d, stale := v.updateStaleReport(w, now); stale {
+	for queue := range s.strictQueues {
+		for local := range s.objects.localQueuesByClusterQueue[queue] {
+			for _, w := range s.index.workloadsByLocalQueue[local] {
+				if d, stale := s.updateStaleReport(w, now); stale {
 					told = append(told, d)
 				}
 			}
 		}
 	}
-	v.staleReports.workloads = nil
-	clear(v.staleReports.strictQueues)
+	s.workloads = nil
+	clear(s.strictQueues)
 	return told
 }
 
-func (v *View) updateStaleReport(w *workload, now time.Time) (WorkloadDecision, bool) {
-	if !w.hasStaleReport() || w.reportedInCycle == v.cycles || v.workloads[w.key()] != w {
+func (s *staleReports) updateStaleReport(w *workload, now time.Time) (WorkloadDecision, bool) {
+	if !w.hasStaleReport() || w.reportedInCycle == s.cycles || s.index.workloads[w.key()] != w {
 		return WorkloadDecision{}, false
 	}
 	waiting := w.entry.pending
@@ -94,13 +102,13 @@ func (v *View) updateStaleReport(w *workload, now time.Time) (WorkloadDecision, 
 	switch {
 	case waiting.NotBefore.After(now):
 		message = "Waits until " + waiting.NotBefore.UTC().Format(time.RFC3339)
-	case !v.isStrictFIFO(waiting.Queue) || v.staleReports.reportedHeads[waiting.Queue] == w || w.isBypassed():
+	case !s.isStrictFIFO(waiting.Queue) || s.reportedHeads[waiting.Queue] == w || w.isBypassed():
 		return WorkloadDecision{}, false
 	}
 	w.reportedReason = admission.PendingEvaluation
 	// The core remembers which members have the reason of their class: as a new member, the workload will get it again.
-	v.snap.Remove(w.key())
-	v.snap.Push(*waiting)
+	s.snap.Remove(w.key())
+	s.snap.Push(*waiting)
 	return WorkloadDecision{
 		Object: w.obj, PodSets: waiting.PodSets, Stale: true,
 		Decision: admission.Decision{

@@ -29,18 +29,6 @@ type ClusterQueueQuota struct {
 	Grants []quota.Grant
 }
 
-// CohortPath leads from the root of the cohorts to a ClusterQueue: /<root>/.../<ClusterQueue>.
-func (v *View) CohortPath(queue string) string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	cohorts := v.snap.AncestorCohorts(queue)
-	slices.Reverse(cohorts)
-	return "/" + strings.Join(append(cohorts, queue), "/")
-}
-
-// PriorityBoostEnabled tells whether boosts of priorities count.
-func (v *View) PriorityBoostEnabled() bool { return v.opts.PriorityBoost }
-
 // Parent is the cohort unless its parents form a cycle.
 func (q ClusterQueueQuota) Parent() string {
 	if q.Root == "" {
@@ -57,72 +45,79 @@ type LocalQueueStatus struct {
 	Stopped bool
 }
 
-// ClusterQueueStatus returns how the queue stands, assumed reservations included; false when it is not known.
-func (v *View) ClusterQueueStatus(name string) (ClusterQueueStatus, bool) {
+// OnConditionChange has the function called for every workload of which a condition is seen to change from now on, by any
+// writer, with its state before and after. It must not block; it may read the view.
+func (v *View) OnConditionChange(tell func(was, is *kueue.Workload)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	cq := v.clusterQueues[name]
+	v.onConditionChange = tell
+}
+
+// CohortPath leads from the root of the cohorts to a ClusterQueue: /<root>/.../<ClusterQueue>.
+func (r *Reports) CohortPath(queue string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	cohorts := r.snap.AncestorCohorts(queue)
+	slices.Reverse(cohorts)
+	return "/" + strings.Join(append(cohorts, queue), "/")
+}
+
+// PriorityBoostEnabled tells whether boosts of priorities count.
+func (r *Reports) PriorityBoostEnabled() bool { return r.opts.PriorityBoost }
+
+// ClusterQueueStatus returns how the queue stands, assumed reservations included; false when it is not known.
+func (r *Reports) ClusterQueueStatus(name string) (ClusterQueueStatus, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	cq := r.objects.clusterQueues[name]
 	if cq == nil {
 		return ClusterQueueStatus{}, false
 	}
-	standing := ClusterQueueStatus{Activity: cq.activity, QueueStatus: v.snap.QueueStatus(name)}
-	standing.Pending = standing.QueueStatus.Active + standing.Inadmissible - v.countPendingInStopped(name)
+	standing := ClusterQueueStatus{Activity: cq.activity, QueueStatus: r.snap.QueueStatus(name)}
+	standing.Pending = standing.QueueStatus.Active + standing.Inadmissible - r.countPendingInStopped(name)
 	return standing, true
 }
 
 // Quota returns what the ClusterQueue has been given; false when it is not known.
-func (v *View) Quota(name string) (ClusterQueueQuota, bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	q, known := v.snap.ClusterQueue(name)
+func (r *Reports) Quota(name string) (ClusterQueueQuota, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	q, known := r.snap.ClusterQueue(name)
 	if !known {
 		return ClusterQueueQuota{}, false
 	}
-	return ClusterQueueQuota{Cohort: q.Cohort, Root: v.rootCohort(q.Cohort), Grants: admission.Grants(q.Groups)}, true
-}
-
-func (v *View) rootCohort(cohort string) string {
-	seen := map[string]bool{}
-	for !seen[cohort] {
-		seen[cohort] = true
-		c := v.cohorts[cohort]
-		if c == nil || c.Spec.ParentName == "" {
-			return cohort
-		}
-		cohort = string(c.Spec.ParentName)
-	}
-	return ""
+	return ClusterQueueQuota{Cohort: q.Cohort, Root: r.objects.rootCohort(q.Cohort), Grants: admission.Grants(q.Groups)}, true
 }
 
 // LocalQueueStatus returns how the queue stands; false when it is not known. A stopped queue reports no pending workloads
 // (contract: kueue-api.md 1.18), and one whose ClusterQueue does not exist only those (contract: messages.md 5.8).
-func (v *View) LocalQueueStatus(name types.NamespacedName) (LocalQueueStatus, bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+func (r *Reports) LocalQueueStatus(name types.NamespacedName) (LocalQueueStatus, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	key := keyOf(name.Namespace, name.Name)
-	lq := v.localQueues[key]
+	lq := r.objects.localQueues[key]
 	if lq == nil {
 		return LocalQueueStatus{}, false
 	}
 	standing := LocalQueueStatus{
 		Activity:         lq.activity,
-		LocalQueueStatus: v.snap.LocalQueueStatus(key, string(lq.obj.Spec.ClusterQueue)),
+		LocalQueueStatus: r.snap.LocalQueueStatus(key, string(lq.obj.Spec.ClusterQueue)),
 	}
 	if standing.Stopped = lq.obj.Spec.StopPolicy.Stops(); standing.Stopped {
 		standing.Pending = 0
 	}
-	if v.clusterQueues[string(lq.obj.Spec.ClusterQueue)] == nil {
+	if r.objects.clusterQueues[string(lq.obj.Spec.ClusterQueue)] == nil {
 		standing.Reserving, standing.Admitted, standing.Reserved, standing.Used = 0, 0, nil, nil
 	}
 	return standing, true
 }
 
 // ClusterQueueNames lists the known ClusterQueues, sorted.
-func (v *View) ClusterQueueNames() []string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	names := make([]string, 0, len(v.clusterQueues))
-	for name := range v.clusterQueues {
+func (r *Reports) ClusterQueueNames() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	names := make([]string, 0, len(r.objects.clusterQueues))
+	for name := range r.objects.clusterQueues {
 		names = append(names, name)
 	}
 	slices.Sort(names)
@@ -130,11 +125,11 @@ func (v *View) ClusterQueueNames() []string {
 }
 
 // LocalQueueNames lists the known LocalQueues, sorted.
-func (v *View) LocalQueueNames() []types.NamespacedName {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	keys := make([]admission.Key, 0, len(v.localQueues))
-	for key := range v.localQueues {
+func (r *Reports) LocalQueueNames() []types.NamespacedName {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	keys := make([]admission.Key, 0, len(r.objects.localQueues))
+	for key := range r.objects.localQueues {
 		keys = append(keys, key)
 	}
 	slices.SortFunc(keys, admission.Key.Compare)
@@ -146,15 +141,15 @@ func (v *View) LocalQueueNames() []types.NamespacedName {
 }
 
 // ClusterQueuesWithFlavor lists the ClusterQueues that name the ResourceFlavor, sorted.
-func (v *View) ClusterQueuesWithFlavor(flavor string) []string {
-	return v.listClusterQueues(func(cq *kueue.ClusterQueue) bool { return usesFlavor(cq, flavor) })
+func (r *Reports) ClusterQueuesWithFlavor(flavor string) []string {
+	return r.listClusterQueues(func(cq *kueue.ClusterQueue) bool { return usesFlavor(cq, flavor) })
 }
 
-func (v *View) listClusterQueues(uses func(*kueue.ClusterQueue) bool) []string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+func (r *Reports) listClusterQueues(uses func(*kueue.ClusterQueue) bool) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var names []string
-	for name, cq := range v.clusterQueues {
+	for name, cq := range r.objects.clusterQueues {
 		if uses(cq.obj) {
 			names = append(names, name)
 		}
@@ -165,10 +160,10 @@ func (v *View) listClusterQueues(uses func(*kueue.ClusterQueue) bool) []string {
 
 // ChecksForFlavors lists the admission checks that apply to a workload that got these flavors in the ClusterQueue, sorted; false
 // when the ClusterQueue is not known (contract: kueue-api.md 4.13).
-func (v *View) ChecksForFlavors(queue string, assigned []string) ([]string, bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	q, known := v.snap.ClusterQueue(queue)
+func (r *Reports) ChecksForFlavors(queue string, assigned []string) ([]string, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	q, known := r.snap.ClusterQueue(queue)
 	if !known {
 		return nil, false
 	}
@@ -181,10 +176,10 @@ func (v *View) ChecksForFlavors(queue string, assigned []string) ([]string, bool
 
 // ChecksWhilePending lists the admission checks that a workload has while it waits in the ClusterQueue, sorted; false when the
 // ClusterQueue is not known (contract: messages.md 5.2).
-func (v *View) ChecksWhilePending(queue string) ([]string, bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	q, known := v.snap.ClusterQueue(queue)
+func (r *Reports) ChecksWhilePending(queue string) ([]string, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	q, known := r.snap.ClusterQueue(queue)
 	if !known {
 		return nil, false
 	}
@@ -192,20 +187,12 @@ func (v *View) ChecksWhilePending(queue string) ([]string, bool) {
 }
 
 // LocalQueueLabels returns the labels of a LocalQueue; false when it is not known. They must not be changed.
-func (v *View) LocalQueueLabels(name types.NamespacedName) (labels.Set, bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	lq := v.localQueues[keyOf(name.Namespace, name.Name)]
+func (r *Reports) LocalQueueLabels(name types.NamespacedName) (labels.Set, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lq := r.objects.localQueues[keyOf(name.Namespace, name.Name)]
 	if lq == nil {
 		return nil, false
 	}
 	return lq.obj.Labels, true
-}
-
-// OnConditionChange has the function called for every workload of which a condition is seen to change from now on, by any
-// writer, with its state before and after. It must not block; it may read the view.
-func (v *View) OnConditionChange(tell func(was, is *kueue.Workload)) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.onConditionChange = tell
 }

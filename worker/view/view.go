@@ -4,8 +4,6 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	toolscache "k8s.io/client-go/tools/cache"
 
@@ -14,45 +12,27 @@ import (
 )
 
 // View is the state of one cluster's queues. New makes one, Register feeds it. It is safe for concurrent use.
+//
+// The indexes have what the API said last. Reports answers questions. The View itself has the law of assumptions: it decides where a
+// workload belongs in the snapshot, by the indexes and by what this process has written and the API has not shown yet.
 type View struct {
 	opts Options
 
-	mu            sync.Mutex
-	snap          *admission.Snapshot
-	clusterQueues map[string]*clusterQueue
-	localQueues   map[admission.Key]*localQueue
-	cohorts       map[string]*kueue.Cohort
-	flavors       map[string]*kueue.ResourceFlavor
-	checks        map[string]*kueue.AdmissionCheck
-	// topologies are the names of those that exist.
-	topologies map[string]bool
-	namespaces map[string]labels.Set
-	// limitRanges are by namespace, those of one namespace by name.
-	limitRanges    map[string][]*corev1.LimitRange
-	runtimeClasses map[string]*nodev1.RuntimeClass
-	// requestCache remembers what workloads ask for that share their pod sets.
-	requestCache map[requestCacheKey]*requestedPodSets
+	mu   sync.Mutex
+	snap *admission.Snapshot
+	*objectIndex
+	*workloadIndex
+	*Reports
+	*broadcaster
+	requests *requestCalculator
 	// usageTracker is nil unless recent usage counts.
 	usageTracker *usageTracker
-	workloads    map[admission.Key]*workload
-	// workloadsByLocalQueue finds the workloads of a LocalQueue, which need not exist.
-	workloadsByLocalQueue map[admission.Key]map[admission.Key]*workload
-	// workloadsByRuntimeClass finds the workloads whose pods name a RuntimeClass, which need not exist.
-	workloadsByRuntimeClass map[string]map[admission.Key]*workload
-	// localQueuesByClusterQueue finds the LocalQueues of a ClusterQueue, which need not exist.
-	localQueuesByClusterQueue map[string]map[admission.Key]*localQueue
-
-	// cycles counts them.
-	cycles       uint64
-	staleReports staleReports
+	staleReports *staleReports
 	// deferredEvictions are victims to be evicted as soon as the API has confirmed their admission.
 	deferredEvictions map[admission.Key]*workload
 	// lagging are the workloads of which the informer shows a version older than our own last write.
 	lagging map[admission.Key]*workload
 
-	subscribers []subscriber
-	// batchedNotifications are changes that subscribers will be told of when the interval is over.
-	batchedNotifications map[notification]bool
 	// onConditionChange is called for every workload of which a condition is seen to change; nil for none.
 	onConditionChange func(was, is *kueue.Workload)
 	// unreportedChanges are the changes it has not been told about yet, because the mutex is held.
@@ -111,30 +91,23 @@ func (w *workload) key() admission.Key { return keyOf(w.obj.Namespace, w.obj.Nam
 
 // New returns an empty view.
 func New(opts Options) *View {
-	return &View{
-		opts:                      opts,
-		snap:                      admission.NewSnapshot(),
-		clusterQueues:             map[string]*clusterQueue{},
-		localQueues:               map[admission.Key]*localQueue{},
-		cohorts:                   map[string]*kueue.Cohort{},
-		flavors:                   map[string]*kueue.ResourceFlavor{},
-		checks:                    map[string]*kueue.AdmissionCheck{},
-		topologies:                map[string]bool{},
-		namespaces:                map[string]labels.Set{},
-		limitRanges:               map[string][]*corev1.LimitRange{},
-		runtimeClasses:            map[string]*nodev1.RuntimeClass{},
-		requestCache:              map[requestCacheKey]*requestedPodSets{},
-		usageTracker:              newUsageTracker(opts.Usage),
-		workloads:                 map[admission.Key]*workload{},
-		workloadsByLocalQueue:     map[admission.Key]map[admission.Key]*workload{},
-		workloadsByRuntimeClass:   map[string]map[admission.Key]*workload{},
-		localQueuesByClusterQueue: map[string]map[admission.Key]*localQueue{},
-		batchedNotifications:      map[notification]bool{},
-		staleReports:              newStaleReports(),
-		deferredEvictions:         map[admission.Key]*workload{},
-		lagging:                   map[admission.Key]*workload{},
-		cycleRequests:             make(chan struct{}, 1),
+	v := &View{
+		opts:              opts,
+		snap:              admission.NewSnapshot(),
+		objectIndex:       newObjectIndex(opts),
+		workloadIndex:     newWorkloadIndex(),
+		requests:          newRequestCalculator(opts),
+		usageTracker:      newUsageTracker(opts.Usage),
+		deferredEvictions: map[admission.Key]*workload{},
+		lagging:           map[admission.Key]*workload{},
+		cycleRequests:     make(chan struct{}, 1),
 	}
+	v.staleReports = newStaleReports(v.objectIndex, v.workloadIndex, v.snap)
+	v.broadcaster = &broadcaster{mu: &v.mu, objects: v.objectIndex, snap: v.snap, batchedNotifications: map[notification]bool{}}
+	v.Reports = &Reports{
+		mu: &v.mu, opts: opts, objects: v.objectIndex, index: v.workloadIndex, snap: v.snap, usageTracker: v.usageTracker,
+	}
+	return v
 }
 
 // CycleRequests is signalled when something changed that could let a workload be admitted. Signals coalesce.

@@ -12,6 +12,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/admission"
 	"switchyard.dev/worker/admission/quota"
+	"switchyard.dev/worker/podrequests"
 	"switchyard.dev/worker/view"
 )
 
@@ -71,7 +72,7 @@ func reservedUsage(cq *kueue.ClusterQueue) quota.Usage {
 	for _, flavor := range cq.Status.FlavorsReservation {
 		for _, r := range flavor.Resources {
 			name := quota.FlavorResource{Flavor: string(flavor.Name), Resource: string(r.Name)}
-			uses = append(uses, quota.Use{FlavorResource: name, Amount: view.AmountOf(name.Resource, r.Total)})
+			uses = append(uses, quota.Use{FlavorResource: name, Amount: podrequests.ToAmount(name.Resource, r.Total)})
 		}
 	}
 	return quota.MergeUses(uses)
