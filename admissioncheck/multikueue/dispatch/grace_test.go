@@ -49,18 +49,16 @@ func TestTheHubIsCutOffWhenMostClustersVanishTogether(t *testing.T) {
 // The clock of a cluster that stays lost after the others are back begins when the hub was back.
 func TestAGraceBeginsNoEarlierThanTheEndOfACutOff(t *testing.T) {
 	v := ClusterView{Name: "w1", Link: lostLink(0)}
-	tr := decision{
-		observed: Observation{Now: at(70), Clusters: []ClusterView{v, {Name: "w2", Link: Link{State: Connected}}}, CutOffEnded: at(60)},
-		policy:   Compatible(15 * time.Minute),
-	}
-	if end, runs := tr.graceEnd(v); !runs || !end.Equal(at(75)) {
+	o, p := Observation{Now: at(70), Clusters: []ClusterView{v, {Name: "w2", Link: Link{State: Connected}}}, CutOffEnded: at(60)}, Compatible(15*time.Minute)
+	lost := lostClusters{observed: &o, policy: &p}
+	if end, runs := lost.graceEnd(v); !runs || !end.Equal(at(75)) {
 		t.Errorf("ends %v, %v", end, runs)
 	}
-	if tr.graceOver(v) {
+	if lost.graceOver(v) {
 		t.Error("is over too early")
 	}
-	tr.observed.Now = at(75)
-	if !tr.graceOver(v) {
+	o.Now = at(75)
+	if !lost.graceOver(v) {
 		t.Error("is not over in time")
 	}
 }
@@ -69,19 +67,17 @@ func TestAGraceBeginsNoEarlierThanTheEndOfACutOff(t *testing.T) {
 func TestWhetherTheHubIsCutOffIsToldFromAllItsClusters(t *testing.T) {
 	up := Link{State: Connected}
 	v := ClusterView{Name: "a1", Link: lostLink(0)}
-	tr := decision{
-		observed: Observation{Now: at(5), Clusters: []ClusterView{v, {Name: "a2", Link: lostLink(0.5)}, {Name: "a3", Link: up}}},
-		policy:   Compatible(15 * time.Minute),
-	}
-	if _, runs := tr.graceEnd(v); runs {
+	o, p := Observation{Now: at(5), Clusters: []ClusterView{v, {Name: "a2", Link: lostLink(0.5)}, {Name: "a3", Link: up}}}, Compatible(15*time.Minute)
+	lost := lostClusters{observed: &o, policy: &p}
+	if _, runs := lost.graceEnd(v); runs {
 		t.Error("a clock runs while most of all clusters are lost together")
 	}
-	tr.observed.Fleet = []Link{lostLink(0), lostLink(0.5), up, up, up, up}
-	if end, runs := tr.graceEnd(v); !runs || !end.Equal(at(15)) {
+	o.Fleet = []Link{lostLink(0), lostLink(0.5), up, up, up, up}
+	if end, runs := lost.graceEnd(v); !runs || !end.Equal(at(15)) {
 		t.Errorf("ends %v, %v", end, runs)
 	}
-	tr.observed.Fleet = []Link{lostLink(0), lostLink(0.5), lostLink(0.2), lostLink(0.2), up, up}
-	if _, runs := tr.graceEnd(v); runs {
+	o.Fleet = []Link{lostLink(0), lostLink(0.5), lostLink(0.2), lostLink(0.2), up, up}
+	if _, runs := lost.graceEnd(v); runs {
 		t.Error("a clock runs while the hub is cut off")
 	}
 }

@@ -82,7 +82,7 @@ func checkDebts(t *testing.T, s State, o Observation, plan Plan) {
 	}
 	dropped := s.Epoch == 1 && s.Reservation == "" && before > 0
 	unended := s.Reservation != "" && l.Quota.Reserved && s.Reservation != l.Quota.Reservation
-	if newest := (decision{observed: o.normalizeStamps(s.Epoch)}).newestEpoch(); next.Epoch > s.Epoch && (dropped || unended || s.Unreadable || newest > s.Epoch) {
+	if newest := o.normalizeStamps(s.Epoch).newestEpoch(); next.Epoch > s.Epoch && (dropped || unended || s.Unreadable || newest > s.Epoch) {
 		for _, v := range o.Clusters {
 			if !next.hasDebt(v.Name) && v.Name != next.Bound {
 				t.Errorf("epoch %d begins as if nobody had owed: %+v", next.Epoch, next)
@@ -90,7 +90,7 @@ func checkDebts(t *testing.T, s State, o Observation, plan Plan) {
 		}
 	}
 	for _, d := range s.Debts {
-		shows := (decision{observed: o.normalizeStamps(s.Epoch)}).view(d.Cluster).newestEpoch() >= s.Epoch
+		shows := o.normalizeStamps(s.Epoch).view(d.Cluster).newestEpoch() >= s.Epoch
 		if d.StopsOnHubLost && !shows && slices.Contains(next.Debts, Debt{Cluster: d.Cluster, Epoch: next.Epoch - 1}) {
 			t.Errorf("forgets that %s stops its job: %+v", d.Cluster, next)
 		}
@@ -104,7 +104,7 @@ func checkPods(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 		return
 	}
 	for _, d := range s.Debts {
-		v := (decision{observed: o}).view(d.Cluster)
+		v := o.view(d.Cluster)
 		if !v.connected() || plan.Next.hasDebt(d.Cluster) || v.Ended.StoppedEpoch >= d.Epoch {
 			continue
 		}
@@ -129,7 +129,7 @@ func checkActions(t *testing.T, s State, o Observation, plan Plan) {
 		t.Errorf("stores %t what differs %t: %+v", plan.Stores, differs, plan)
 	}
 	for i, a := range plan.Actions {
-		v := decision{observed: o}.view(a.Cluster)
+		v := o.view(a.Cluster)
 		if a.Remote() && !v.connected() {
 			t.Errorf("%s targets %s, which is %v", a.Verb, a.Cluster, v.Link.State)
 		}
@@ -167,7 +167,7 @@ func checkCreateJob(t *testing.T, s State, o Observation, v ClusterView, last bo
 		t.Errorf("creates a job where there is %+v", v)
 	}
 	for _, d := range s.Debts {
-		if (decision{observed: o}).view(d.Cluster).connected() {
+		if o.view(d.Cluster).connected() {
 			t.Errorf("creates a job while %s owes", d.Cluster)
 		}
 	}
@@ -178,7 +178,7 @@ func checkCreateJob(t *testing.T, s State, o Observation, v ClusterView, last bo
 func checkHolds(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 	t.Helper()
 	mayRun := func(name string, stops bool) bool {
-		v := decision{observed: o}.view(name)
+		v := o.view(name)
 		tried := v.Link.State == Unreachable && !v.Link.Untried
 		if v.connected() || v.Operator.DeclaredGone && (tried || v.Link.State == Unreachable && lostLinkFor(o, v) >= p.WorkerLostTimeout) {
 			return false
@@ -210,7 +210,7 @@ func checkHolds(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 func checkTrust(t *testing.T, s State, o Observation, plan Plan) {
 	t.Helper()
 	for _, a := range plan.Actions {
-		v := (decision{observed: o}).view(a.Cluster)
+		v := o.view(a.Cluster)
 		asked := s.Bound == v.Name || s.hasDebt(v.Name)
 		sound := func(c Copy, j Job) bool {
 			taken := c.Holder == Ours && c.AdoptedBy == j.UID
@@ -227,9 +227,9 @@ func checkTrust(t *testing.T, s State, o Observation, plan Plan) {
 		}
 	}
 	for _, d := range s.Debts {
-		live := (decision{observed: o}).view(d.Cluster).Live
+		live := o.view(d.Cluster).Live
 		marked := live != nil && (live.Job.Holder == Relabelled || live.Job.Holder == Foreign && live.Job.Finished == nil && (live.Job.NamesWorkload || live.Job.HasWorkloadUID))
-		if marked && !plan.Next.hasDebt(d.Cluster) && (decision{observed: o}).view(d.Cluster).connected() {
+		if marked && !plan.Next.hasDebt(d.Cluster) && o.view(d.Cluster).connected() {
 			t.Errorf("%s owes nothing any more, where there is %+v", d.Cluster, live.Job)
 		}
 	}

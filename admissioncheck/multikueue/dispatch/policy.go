@@ -115,3 +115,21 @@ func (p Policy) Name() string {
 	}
 	return "compatible"
 }
+
+func (p Policy) gateTimeout() time.Duration {
+	if p.GateTimeout > 0 {
+		return p.GateTimeout
+	}
+	return defaultGateTimeout
+}
+
+// forbidsOverlap reports whether the policy promises that two runs never overlap.
+func (p Policy) forbidsOverlap() bool {
+	return p.OnHubLost == Stop || p.OnWorkerLost == Hold
+}
+
+// awaitsLease reports whether a cluster's fence might stop what is offered, for all that is known yet. Nothing new is offered
+// then; what was offered before stays.
+func (p Policy) awaitsLease(v ClusterView) bool {
+	return p.OnHubLost == Stop && v.Fence.Lease == LeaseAwaited
+}
