@@ -164,13 +164,14 @@ func (w workerActions) latestReporter() string {
 	return name
 }
 
-// removeEverywhere removes everything of ours, of whatever epoch, from every cluster that can be talked to.
-func (w workerActions) removeEverywhere(spare func(ClusterView) bool) []Action {
+// removeEverywhere removes everything of ours, of whatever epoch, from every cluster that can be talked to. Without spareResults it
+// removes jobs that have ended as well, though their result was not seen.
+func (w workerActions) removeEverywhere(spareResults bool) []Action {
 	var actions []Action
 	for _, v := range w.observed.Clusters {
 		if v.connected() && v.removable() {
 			for _, a := range w.removeAll(v) {
-				a.SpareFinished = spare(v)
+				a.SpareFinished = a.SpareFinished && spareResults
 				actions = append(actions, a)
 			}
 		}

@@ -12,7 +12,7 @@ func (t decision) gone() Plan {
 // cleanUp removes whatever is seen of a Workload that is deleted or has finished (contract: multikueue.md 4 P6, 4 case 2).
 // Clusters out of reach are cleaned when they return: their events, or the orphan sweep, ask again.
 func (t decision) cleanUp(reason Reason) Plan {
-	return t.planner.act(reason, "removing what is left on the workers", t.actions.removeEverywhere(func(ClusterView) bool { return false })...)
+	return t.planner.act(reason, "removing what is left on the workers", t.actions.removeEverywhere(false)...)
 }
 
 // release handles a Workload that is being deleted and whose job stays. The job gets another Workload, which knows nothing of this

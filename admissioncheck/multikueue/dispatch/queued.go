@@ -13,7 +13,7 @@ func (t decision) queued() Plan {
 	if next = t.debts.inheritFromPredecessors(next); !next.Equal(*t.state) {
 		return t.planner.store(next, NoQuota, "the quota reservation ended, or an earlier owner of the name may still run")
 	}
-	return t.planner.act(NoQuota, "waiting for quota on the hub", t.actions.removeEverywhere(t.results.mustSpareFinished)...)
+	return t.planner.act(NoQuota, "waiting for quota on the hub", t.actions.removeEverywhere(true)...)
 }
 
 // creditUnrecordedRun turns to the clusters that show how a run ended which nobody has recorded: an epoch was over before its retreat was

@@ -25,14 +25,11 @@ type Tracker struct {
 	workloads map[admission.Key]*workloadState
 	clusters  map[string]*clusterState
 	// claims are those of all offers that their clusters do not count themselves, by cluster and Workload.
-	claims   *placement.UsageInFlight
-	removals removals
-	cutOff   cutOff
-	unplaced unplacedIndex
-	// witnessed are the UIDs of Workloads that this program has seen, of which the hub's own record would not tell; deleted are the
-	// Workloads that were seen to go. Both count until nothing of the Workload is left on any cluster.
-	witnessed map[admission.Key]string
-	deleted   map[admission.Key]bool
+	claims    *placement.UsageInFlight
+	removals  removals
+	cutOff    cutOff
+	unplaced  UnplacedIndex
+	deletions Deletions
 	// finishes are how long the hub's job controller took lately to record an end.
 	finishes  latencyWindow
 	expiredAt time.Time
@@ -79,7 +76,7 @@ func New(cutOffWindow time.Duration) *Tracker {
 	return &Tracker{
 		workloads: map[admission.Key]*workloadState{}, clusters: map[string]*clusterState{},
 		claims: placement.NewUsageInFlight(), cutOff: cutOff{window: cutOffWindow}, unplaced: newUnplacedIndex(),
-		witnessed: map[admission.Key]string{}, deleted: map[admission.Key]bool{},
+		deletions: Deletions{witnessed: map[admission.Key]string{}, deleted: map[admission.Key]bool{}},
 	}
 }
 
@@ -123,8 +120,7 @@ func (t *Tracker) lookupCluster(name string) *clusterState {
 
 // ForgetWorkload forgets the Workload of a name, of which nothing is left anywhere. It is the one place that does.
 func (t *Tracker) ForgetWorkload(key admission.Key) {
-	delete(t.witnessed, key)
-	delete(t.deleted, key)
+	t.deletions.forget(key)
 	t.forgetState(key)
 }
 

@@ -47,7 +47,7 @@ func (t *Tracker) isEmpty() bool {
 		}
 	}
 	u := t.unplaced
-	return len(t.workloads)+len(t.witnessed)+len(t.deleted)+len(u.workloads)+len(u.rechecks)+len(u.clusters) == 0
+	return len(t.workloads)+len(t.deletions.witnessed)+len(t.deletions.deleted)+len(u.workloads)+len(u.rechecks)+len(u.clusters) == 0
 }
 
 // checkOffers compares the offers of Workloads with those of clusters and with the claims.
@@ -119,9 +119,9 @@ func TestWhatIsRememberedEnds(t *testing.T) {
 			case 9:
 				tr.Bound(w, offered(clusters...), seen, dispatch.Policy{Dispatcher: dispatch.BestFit}, dispatch.Plan{Next: dispatch.State{Bound: cluster}})
 			case 10:
-				tr.SetUnplaced(w.Key, &Unplaced{Key: w.Key, RecheckAt: now, Ineligible: []Ineligible{{cluster, 1}}})
-				tr.RecordDeleted(w.Key)
-				tr.Witness(w)
+				tr.Unplaced().Set(w.Key, &Unplaced{Key: w.Key, RecheckAt: now, Ineligible: []Ineligible{{cluster, 1}}})
+				tr.Deletions().Record(w.Key)
+				tr.Deletions().Witness(w)
 			case 11:
 				tr.DeferJobCreation(w, []dispatch.Action{a}, func(dispatch.Action) bool { return true }, now)
 				tr.AwaitFinish(w, now)
