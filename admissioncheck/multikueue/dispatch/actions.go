@@ -46,7 +46,7 @@ func (w workerActions) clusterActions(v ClusterView) []Action {
 		return w.createOffer(v)
 	case !w.state.isCurrentCopy(c) || c.Finished != nil || c.Deleting:
 		return nil
-	case c.Deactivating: // it is never admitted: who deactivated it, the fence for one, has ended this offer, not the next
+	case c.Deactivating: // a deactivated copy is never admitted: its fence, or a user, has ended this offer, not the next
 		return w.removeAll(v)
 	case c.OnlyPriorityDiffers:
 		return []Action{{Verb: UpdateOffer, Cluster: v.Name, Epoch: w.state.Epoch}}
@@ -56,7 +56,8 @@ func (w workerActions) clusterActions(v ClusterView) []Action {
 	return nil
 }
 
-// createOffer creates the copy, unless a job is in its way or the cluster's fence might stop what is offered.
+// createOffer creates the copy. It does nothing if a job is in the way, or if the cluster's fence might stop what is offered. The
+// copy's preemption gate is made closed where preemption is orchestrated and no sibling has chosen the cluster.
 func (w workerActions) createOffer(v ClusterView) []Action {
 	if v.Job.Holder != Absent || w.policy.awaitsLease(v) {
 		return nil
@@ -99,7 +100,8 @@ func (w workerActions) cleanOthers() []Action {
 	return actions
 }
 
-// collectDebt works on one reachable debt: remove what is seen, else look.
+// collectDebt returns the actions for a debtor that can be reached: to remove what is seen there, or to read it if nothing is seen and
+// no answer is at hand. It does nothing if the answer is at hand: settle looks at that.
 func (w workerActions) collectDebt(v ClusterView) []Action {
 	switch {
 	case w.state.hasStale(v):
@@ -110,7 +112,8 @@ func (w workerActions) collectDebt(v ClusterView) []Action {
 	return nil
 }
 
-// stopJob tells the given-up cluster that the hub evicts, and copies the status of its job while it stops.
+// stopJob tells the given-up cluster that the hub evicts, and copies the status of its job while it stops. An abandoned job is removed
+// if the hub waits for the cluster to be unbound.
 func (w workerActions) stopJob(v ClusterView) []Action {
 	var actions []Action
 	c := v.Copy
@@ -131,8 +134,8 @@ func (w workerActions) stopJob(v ClusterView) []Action {
 	return actions
 }
 
-// deletionActions removes what is seen, reads the debtors that show nothing, and copies the last that is heard of the job: of several
-// debtors, that of the latest one, or their statuses would take turns.
+// deletionActions removes what is seen, reads the debtors that show nothing, and copies the last status of the job. Of several debtors
+// that have a job, the status of the latest one is copied: otherwise their statuses would take turns.
 func (w workerActions) deletionActions() []Action {
 	var actions, copies []Action
 	latest := w.latestReporter()
@@ -143,7 +146,7 @@ func (w workerActions) deletionActions() []Action {
 			continue
 		case v.removable() || w.state.hasStale(v):
 			actions = append(actions, w.removeAll(v)...)
-		case owed && w.state.liveAnswer(v) == nil && !w.observed.Local.Job.Active: // who waits for the job to be idle reads it anyway
+		case owed && w.state.liveAnswer(v) == nil && !w.observed.Local.Job.Active: // clearActiveWhenSilent reads an active one
 			actions = append(actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: w.state.Epoch})
 		}
 		if v.Name == latest && v.Job.StatusBehind {
@@ -153,7 +156,7 @@ func (w workerActions) deletionActions() []Action {
 	return append(actions, copies...)
 }
 
-// latestReporter is the debtor whose job may be shown as the hub's and was made last, empty if there is none.
+// latestReporter returns the debtor whose job may be shown as the hub's and has the highest epoch; empty if there is none.
 func (w workerActions) latestReporter() string {
 	name, epoch := "", int64(-1)
 	for _, v := range w.observed.Clusters {
@@ -179,8 +182,8 @@ func (w workerActions) removeEverywhere(spareResults bool) []Action {
 	return actions
 }
 
-// removeAbandoned removes a job whose copy somebody has removed, or that is out of sync with its copy: nobody over there would tell any more
-// that it has stopped. Its object stays until its pods have ended, so that a read that finds nothing tells that.
+// removeAbandoned removes a job whose copy was removed by others, or that is out of sync with its copy. Nothing on the cluster would
+// tell any more that such a job has stopped. Its object stays until its pods have ended, so that a read that finds nothing tells that.
 func (w workerActions) removeAbandoned(v ClusterView) []Action {
 	actions := w.remove(v, max(w.state.Epoch, v.newestEpoch()+1))
 	for i := range actions {
@@ -189,7 +192,7 @@ func (w workerActions) removeAbandoned(v ClusterView) []Action {
 	return actions
 }
 
-// removeStale removes what earlier epochs and owners left on a cluster.
+// removeStale removes what earlier epochs and owners left on a cluster. Objects of the present epoch stay.
 func (w workerActions) removeStale(v ClusterView) []Action { return w.remove(v, w.state.Epoch) }
 
 // removeAll removes everything of ours that is seen there, of whatever epoch.
@@ -201,8 +204,8 @@ func (w workerActions) removeAll(v ClusterView) []Action {
 	return w.remove(v, newest+1)
 }
 
-// remove is nothing if all that is left is a job on its way out already. A copy is told again: it may wait for us to
-// strip its finalizer.
+// remove removes what was made below an epoch. It does nothing if all that is left is a job that is being deleted already. The removal
+// of a copy is repeated: the copy may wait for the hub to take its finalizer off.
 func (w workerActions) remove(v ClusterView, below int64) []Action {
 	if v.Copy.Holder == Absent && v.Job.Deleting {
 		return nil

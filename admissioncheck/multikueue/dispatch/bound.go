@@ -31,18 +31,20 @@ func (t decision) checkIsBehind(v ClusterView) bool {
 	return check != Ready && check != "" || t.planner.reportsHold() || t.planner.reportsStays(v) || t.state.isCurrentJob(v.Job) && t.planner.reportsNoJob(v.Name)
 }
 
+// reportReady stores again that the bound cluster has admitted the Workload, without what the message said beside that.
 func (t decision) reportReady(v ClusterView) Plan {
 	return t.planner.storeReady(*t.state, v.Name, Running, "running on "+v.Name)
 }
 
+// recordStop stores that the bound job stops without the hub, which the bound copy's stamp shows and the record does not.
 func (t decision) recordStop() Plan {
 	next := *t.state
 	next.StopsOnHubLost = true
 	return t.planner.store(next, RecordLost, "the record was lost of how the job stops; taking it from the bound cluster")
 }
 
-// leaveDrained gives up a cluster that is being drained. Nobody forces us to, so the run may not have ended unseen: the
-// cluster is asked first.
+// leaveDrained gives up a cluster that is being drained. The cluster is read first: nothing forces the hub to move the job, so that
+// a run that has ended unseen must not be given up.
 func (t decision) leaveDrained(v ClusterView) Plan {
 	live := t.state.liveAnswer(v)
 	switch {
@@ -56,9 +58,9 @@ func (t decision) leaveDrained(v ClusterView) Plan {
 	return t.giveUp(Drained, message, &Event{Message: message})
 }
 
-// restoreRecord takes the epoch from the bound cluster after the record of it was lost: what is there was made by us, in the
-// epoch in which that cluster was bound; or from others, if nothing is there any more. What was owed then is not known, so everybody
-// else is suspected.
+// restoreRecord takes the epoch from the bound cluster after the record of it was lost: what is there was made by this
+// hub, in the epoch in which that cluster was bound. If nothing is there any more, the epoch comes from other clusters. The debts of
+// then are not known, so that every other cluster is suspected.
 func (t decision) restoreRecord(epoch int64) Plan {
 	next := *t.state
 	next.Epoch = epoch
@@ -122,7 +124,8 @@ func (t decision) confirmLive(v ClusterView, actions []Action) Plan {
 		append(actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.state.Epoch})...)
 }
 
-// decideFromLiveRead decides from what a live read found on the bound cluster. A run that has ended was honoured before.
+// decideFromLiveRead decides from what a live read found on the bound cluster. A run that has ended counts before this is called: it
+// makes the phase PhaseFinished. The first case that holds decides. Where none holds, the cache is merely behind.
 func (t decision) decideFromLiveRead(v ClusterView, live Live, actions []Action) Plan {
 	c := live.Copy
 	vanished := !t.state.jobStillThere(v, live) && c.Adopted
@@ -155,7 +158,7 @@ func (t decision) decideFromLiveRead(v ClusterView, live Live, actions []Action)
 
 // runGone handles a bound copy or job that is not there any more (case 6a). If the job is still there, its run has lost its
 // permission and nothing else has happened. If it is not, it may have finished and been cleaned up: the Workload is
-// dispatched again only if somebody saw that it had not. A job is never made again within an epoch. Where nothing is left of it and
+// dispatched again only if it was seen that it had not. A job is never made again within an epoch. Where nothing is left of it and
 // others show a later epoch than the record, the record was lost: without an epoch above theirs their offers would stay for ever.
 func (t decision) runGone(v ClusterView, live Live, actions []Action) Plan {
 	if t.state.jobStillThere(v, live) || v.Ended.Unfinished {

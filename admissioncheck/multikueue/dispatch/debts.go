@@ -65,8 +65,8 @@ func (ds debts) isDischarged(v ClusterView, d Debt) bool {
 }
 
 // absentSince is since when a debtor is known to have nothing of ours although its pods may not have ended yet; zero while it has
-// something, and where that promises nothing: under the compatible policy, and if somebody saw that the pods had ended. Who deletes a
-// job, or a namespace, does not wait for that, and the object is gone before them.
+// something, and where that promises nothing: under the compatible policy, and if the pods were seen to have ended. A client that deletes
+// a job, or a namespace, need not wait for the pods, so that the object may be gone before them.
 func (ds debts) absentSince(v ClusterView, d Debt) time.Time {
 	live := ds.state.liveAnswer(v)
 	switch {
@@ -83,7 +83,7 @@ func (ds debts) absentSince(v ClusterView, d Debt) time.Time {
 }
 
 // podsEndedBy is when the pods of a job that was found gone have surely ended: they were told to stop no later than it was found so,
-// they have their termination grace, and who stops them may be as late as anybody else.
+// they have their termination grace, and the program that stops them may be as late as the margin allows.
 func (ds debts) podsEndedBy(d Debt) time.Time {
 	return d.AbsentSince.Add(ds.observed.Local.Job.KillGrace).Add(ds.policy.SkewMargin)
 }
@@ -146,7 +146,7 @@ func (ds debts) inheritFromPredecessors(s State) State {
 	return s
 }
 
-// stoppedOn reports whether a given-up cluster has no pods of the Workload any more, as far as anybody will ever say, and whether
+// stoppedOn reports whether a given-up cluster has no pods of the Workload any more, as far as will ever be known, and whether
 // its cache shows enough to wait for that. A copy that has lost its quota has lost its pods before; one that is out of sync is over
 // while the pods still end.
 func (ds debts) stoppedOn(v ClusterView) (over, seen bool) {
@@ -163,7 +163,7 @@ func (ds debts) stoppedOn(v ClusterView) (over, seen bool) {
 	return false, isRemovable(v.Job.Holder)
 }
 
-// msgOwed says who may still run an earlier epoch's job and, if the policy promises that runs never overlap, how that ends.
+// msgOwed says which clusters may still run an earlier epoch's job and, if the policy promises that runs never overlap, how that ends.
 func (ds debts) msgOwed(clusters []string) string {
 	text := "an earlier attempt may still run on " + joinNames(clusters)
 	for _, d := range ds.state.Debts {

@@ -18,8 +18,8 @@ type preemptionGates struct {
 const defaultGateTimeout = 5 * time.Minute
 
 // openNextGate lets one copy preempt, if preemption is orchestrated: the first that has signalled that it must, unless a gate
-// was opened a short while ago, or a cluster that would not have to preempt has the copy and still some time. Who was asked to
-// open its gate remains the one for as long as it may be open, whatever becomes of the cluster and whatever signal turns up
+// was opened a short while ago, or a cluster that would not have to preempt has the copy and still some time. A cluster that was
+// asked to open its gate remains the one for as long as that may be open, whatever becomes of the cluster and whatever signal turns up
 // meanwhile: two opened gates are two preemptions.
 func (g preemptionGates) openNextGate(plan *Plan) {
 	if !g.policy.OrchestratePreemption || plan.Stores {
@@ -51,6 +51,7 @@ func (g preemptionGates) openNextGate(plan *Plan) {
 	g.addOpenGate(plan, *first)
 }
 
+// addOpenGate adds to the plan that the gate of a cluster's copy is opened.
 func (g preemptionGates) addOpenGate(plan *Plan, v ClusterView) {
 	plan.Actions = append(plan.Actions, Action{Verb: OpenGate, Cluster: v.Name, Epoch: g.state.Epoch})
 }
@@ -103,7 +104,7 @@ func (c Copy) GateOpenedBy(call time.Time) bool {
 	return c.Holder == Ours && !c.GateClosed && !c.GateOpenedAt.Before(call.Add(-maxClockSkew))
 }
 
-// canAdmitWithoutPreemption reports whether some cluster may still admit the Workload without preempting anybody.
+// canAdmitWithoutPreemption reports whether some cluster may still admit the Workload without preempting others.
 func (g preemptionGates) canAdmitWithoutPreemption() bool {
 	for _, v := range g.observed.Clusters {
 		if g.eligibility.mayStillAdmit(v) && !v.Fit.Preempting && !v.Copy.BlockedOnGate {
@@ -113,8 +114,8 @@ func (g preemptionGates) canAdmitWithoutPreemption() bool {
 	return false
 }
 
-// opensBefore says whose gate is to be opened of two that are closed: of the one that is being asked; otherwise of the one whose
-// signal came first, equal times by name; and of one that was asked in vain only if there is no other.
+// opensBefore reports whether the gate on a is opened before that on b. A cluster that is being asked comes first, one that was asked
+// in vain last. Otherwise the earlier signal decides, and then the name.
 func opensBefore(a, b ClusterView) bool {
 	return cmp.Or(cmp.Compare(a.gateRank(), b.gateRank()), a.Copy.BlockedSince.Compare(b.Copy.BlockedSince), strings.Compare(a.Name, b.Name)) < 0
 }

@@ -63,17 +63,17 @@ func (l lostClusters) deletionReleaseText(h hold, fenced bool) string {
 // CutOff reports whether so many clusters were lost together with the given one that it is the hub that is cut off: at
 // least two, and more than half of those that were alive right before. While it is, no clock runs.
 //
-// Clusters that were never connected count only while nobody is: a hub that starts among dead clusters is not cut off as
+// Clusters that were never connected count only while no cluster is connected: a hub that starts among dead clusters is not cut off as
 // long as it reaches a living one, or their Workloads would wait for ever.
 func CutOff(all []Link, lost Link, window time.Duration) bool {
-	anybody := slices.ContainsFunc(all, func(l Link) bool { return l.State == Connected })
-	if lost.State != Unreachable || lost.NeverConnected && anybody {
+	anyConnected := slices.ContainsFunc(all, func(l Link) bool { return l.State == Connected })
+	if lost.State != Unreachable || lost.NeverConnected && anyConnected {
 		return false
 	}
 	together, before := 0, 0
 	for _, l := range all {
 		switch {
-		case l.NeverConnected && anybody:
+		case l.NeverConnected && anyConnected:
 		case l.State == Connected || l.State == Unreachable && l.Since.After(lost.Since.Add(window)):
 			before++
 		case l.State == Unreachable && !l.Since.Before(lost.Since.Add(-window)):
@@ -131,6 +131,7 @@ func indefiniteHold(because Reason, end time.Time, early bool) hold {
 	return hold{reason: because}
 }
 
+// chooseReason returns a if first is set, and b otherwise.
 func chooseReason(first bool, a, b Reason) Reason {
 	if first {
 		return a
@@ -151,7 +152,7 @@ func (l lostClusters) isDeclaredGone(v ClusterView) bool {
 	return v.Operator.DeclaredGone && v.Link.State == Unreachable && (!v.Link.Untried || l.pastGrace(v))
 }
 
-// indefiniteDebt returns the reason for which a debt forbids a new job for as long as nobody can say; empty if none does. Offers would
+// indefiniteDebt returns the reason for which a debt forbids a new job for an unknown time; empty if none does. Offers would
 // only keep the quota of workers from others then. An external dispatcher's nominations are not ours to take back.
 func (l lostClusters) indefiniteDebt(s State) Reason {
 	if l.policy.Dispatcher == External {

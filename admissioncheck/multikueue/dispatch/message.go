@@ -71,7 +71,7 @@ func (x explainer) reportNoJob(plan *Plan, v ClusterView) {
 	x.planner.report(plan, msgAdmitted(v.Name)+noJobText+v.Health.Trouble)
 }
 
-// reportWhyKept says, after a while, why a Workload that somebody deleted does not go: in the check's message, and by an event.
+// reportWhyKept says, after a while, why a Workload that is being deleted does not go: in the check's message, and by an event.
 func (x explainer) reportWhyKept(plan *Plan) {
 	l := x.observed.Local
 	if x.policy.ExplainAfter <= 0 || l.Check.State == "" {

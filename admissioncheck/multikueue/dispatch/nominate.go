@@ -77,6 +77,8 @@ func (el eligibility) cannotAdmit(v ClusterView) bool {
 	return el.ineligibleReason(v) != "" || !v.connected() || v.hasCollision() || el.state.TroubleOn(v) != "" || turnedAway
 }
 
+// mayWin reports whether a cluster may be bound now: it is nominated, eligible and connected, and shows a copy of this epoch that is
+// admitted, as it should be, and not on its way out.
 func (el eligibility) mayWin(v ClusterView) bool {
 	c := v.Copy
 	return slices.Contains(el.state.Nominated, v.Name) && el.ineligibleReason(v) == "" && v.connected() && !v.hasCollision() && el.state.isCurrentCopy(c) &&
@@ -188,7 +190,7 @@ func (n nominator) nominateRound(s State) nomination {
 }
 
 // roundStart is when the time of those nominated began: with the round or, under BestFit, when the last of those that may still
-// admit was sent its offer. As long as one was not, it begins now: nobody is hedged against because the hub is behind with its
+// admit was sent its offer. As long as one was not, it begins now: no cluster is hedged against because the hub is behind with its
 // own work, which hedges would only add to. Where something earlier is in the offer's way, it is not the hub that is behind.
 func (n nominator) roundStart(s State) time.Time {
 	began := s.Round
@@ -285,6 +287,7 @@ func (n nominator) winner() (string, bool) {
 	return best.Name, true
 }
 
+// sortedNames sorts the names in place and returns them.
 func sortedNames(names []string) []string {
 	slices.Sort(names)
 	return names

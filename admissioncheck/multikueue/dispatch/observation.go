@@ -254,7 +254,7 @@ const (
 	Predecessor
 	// Foreign: another origin or none. A name collision: never touched.
 	Foreign
-	// Relabelled: our owner's UID and no origin label at all: somebody has taken that off what we made. Informers do not show it,
+	// Relabelled: our owner's UID and no origin label at all: a client has taken that off what the hub made. Informers do not show it,
 	// live reads do. It may run like any of ours and is removed like any, but nothing that it says counts.
 	Relabelled
 )
@@ -269,7 +269,7 @@ type Copy struct {
 	SpecMatches         bool
 	OnlyPriorityDiffers bool
 	// QuotaReserved is its condition QuotaReserved; Waiting is the message of that condition while it is False, and WaitingBecause its
-	// reason, in the worker's own words. Refused is set if that reason says that the cluster cannot admit it until somebody
+	// reason, in the worker's own words. Refused is set if that reason says that the cluster cannot admit it until a person
 	// changes something there.
 	QuotaReserved  bool
 	WaitingMessage string

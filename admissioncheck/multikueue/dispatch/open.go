@@ -65,8 +65,8 @@ func (t decision) awaitSibling(next State, change Reason, message string) Plan {
 	return plan
 }
 
-// bind stores the winner and says Ready in the same write, before the job is made: that may only be done where we are bound,
-// and a write between the two would tell nobody anything. Whether the job ever came into being is not to be read from Ready,
+// bind stores the winner and says Ready in the same write, before the job is made: that may only be done on the cluster
+// that is bound, and a write between the two would tell clients nothing. Whether the job ever came into being is not to be read from Ready,
 // but from the copy: nothing runs there before a job has adopted it.
 func (t decision) bind(next State, winner string) Plan {
 	next.Bound, next.Nominated, next.Round = winner, nil, time.Time{}
@@ -74,7 +74,7 @@ func (t decision) bind(next State, winner string) Plan {
 	return t.planner.storeReady(next, winner, Won, winner+" admitted the workload first")
 }
 
-// whyNotOffered returns why nothing may be offered to anybody yet, empty if it may.
+// whyNotOffered returns why nothing may be offered to any cluster yet, empty if it may.
 func (t decision) whyNotOffered() (because Reason, message string) {
 	switch {
 	case !t.observed.Local.Check.OthersReady:

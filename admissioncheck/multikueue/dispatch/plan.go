@@ -88,7 +88,7 @@ const (
 	CreateJob Verb = "CreateJob"
 	// Retract removes job, then copy, from Cluster if they have our origin and either an epoch below Epoch (no stamp
 	// counts as 0) or a predecessor's UID. Nothing else is touched. With Spare, a job that turns out to have finished is
-	// left alone, and its copy with it: nobody has seen its result yet.
+	// left alone, and its copy with it: its result has not been seen yet.
 	Retract Verb = "Retract"
 	// OpenGate opens the preemption gate of the copy of this Epoch, once (contract: multikueue.md 8).
 	OpenGate Verb = "OpenGate"
@@ -108,7 +108,9 @@ const (
 // Action is one thing to do to one cluster (CreateOffer, UpdateOffer, CreateJob, Retract, OpenGate, EvictRemote, LiveRead) or,
 // from what is seen of that cluster, to the hub (CopyStatus, DrainStatus, Finish).
 type Action struct {
-	Verb    Verb
+	// Verb is what to do. An action without one is a mistake: [Action.Remote] panics on it.
+	Verb Verb
+	// Cluster is the name of the MultiKueueCluster; empty for DrainStatus only.
 	Cluster string
 	// Epoch is the stamp of what is created or updated, the bound below which Retract and EvictRemote work, and the
 	// current epoch otherwise.
@@ -124,9 +126,9 @@ type Action struct {
 	// Foreground is Retract's: the job is deleted in such a way that its object stays until its pods have ended. Otherwise a
 	// read that finds no job would say nothing about its pods.
 	Foreground bool
-	// Message is EvictRemote's.
+	// Message is EvictRemote's: the message of the condition that it sets.
 	Message string
-	// Outcome is Finish's.
+	// Outcome is Finish's: how the run ended, for the condition Finished of the hub's Workload.
 	Outcome Outcome
 }
 

@@ -16,8 +16,9 @@ func (t decision) queued() Plan {
 	return t.planner.act(NoQuota, "waiting for quota on the hub", t.actions.removeEverywhere(true)...)
 }
 
-// creditUnrecordedRun turns to the clusters that show how a run ended which nobody has recorded: an epoch was over before its retreat was
-// stored, as the hub's own counters or reservations tell, and who was bound then is not known. From there a result counts.
+// creditUnrecordedRun adds a debt of each cluster that shows how an unrecorded run ended, so that its result counts. Such a run was of an
+// epoch that was over before its retreat was stored, as the hub's own counters or reservations tell. The cluster that was bound then is
+// not known. It returns s itself if the record tells that there was no such epoch.
 func (t decision) creditUnrecordedRun(s State) State {
 	if s.Reservation == "" && (s.Epoch > 1 || t.observed.Local.Quota.Evictions == 0) {
 		return s

@@ -8,8 +8,8 @@ type recordCheck struct {
 	observed *Observation
 }
 
-// isLost reports whether the record cannot be all that there was: somebody has dropped it or put an older one in its place, or
-// an epoch ended that nobody could record. Who owed then is not known. The evidence lasts until an epoch begins, which hides it,
+// isLost reports whether the record cannot be all that there was: a client has dropped it or put an older one in its place, or
+// an epoch ended unrecorded. The debts of then are not known. The evidence lasts until an epoch begins, which hides it,
 // and whichever case begins one, every cluster is suspected with it (see Step).
 func (r recordCheck) isLost() bool {
 	s, l := *r.state, r.observed.Local
@@ -84,11 +84,11 @@ func (r recordCheck) nextEpoch() int64 {
 // MaxEpoch is the last epoch that there is, and the largest stamp that can be read.
 const MaxEpoch int64 = 1 << 53
 
-// maxPlausibleEpoch is further than anybody counts. A stamp above it does not raise a Workload's epoch: whoever forges one must not leave it
-// without epochs to come.
+// maxPlausibleEpoch is above any epoch that is ever reached. A stamp above it does not raise a Workload's epoch: a forged stamp must not
+// leave the Workload without epochs to come.
 const maxPlausibleEpoch = MaxEpoch / 2
 
-// UnreadableEpoch is the epoch of an object whose stamp is none, is negative, or is further than anybody counts. No Workload is ever in
+// UnreadableEpoch is the epoch of an object whose stamp is none, is negative, or is above maxPlausibleEpoch. No Workload is ever in
 // that epoch: such an object is always one to be removed.
 const UnreadableEpoch int64 = -1
 
@@ -125,6 +125,7 @@ type stampReader struct {
 	changed int
 }
 
+// normalizeStamps returns the view with its stamps as they are read in an epoch. The view itself, and its Live, stay as they are.
 func (v ClusterView) normalizeStamps(epoch int64) stampReader {
 	r := stampReader{ClusterView: v}
 	r.normalize(&r.Copy.Epoch, epoch)
@@ -138,6 +139,7 @@ func (v ClusterView) normalizeStamps(epoch int64) stampReader {
 	return r
 }
 
+// normalize replaces a stamp by the epoch that it says, and counts that if the two differ.
 func (r *stampReader) normalize(stamp *int64, epoch int64) {
 	if is := ReadStamp(*stamp, epoch); is != *stamp {
 		*stamp = is

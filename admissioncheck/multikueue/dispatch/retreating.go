@@ -42,7 +42,7 @@ func (t decision) evicted() Plan {
 	return t.unbind(t.drainJob())
 }
 
-// unbind takes the binding back, for which the hub waits, once the cluster has stopped the job or nobody can say when it will.
+// unbind takes the binding back, for which the hub waits, once the cluster has stopped the job or it cannot be known when it will.
 // The debt stays until the next run. Until then it returns the plan, with what is missing for that.
 func (t decision) unbind(plan Plan) Plan {
 	l := t.observed.Local
@@ -99,8 +99,8 @@ func (t decision) drainJob() Plan {
 	return plan
 }
 
-// clearActiveWhenSilent sees to it that the hub's job does not show active pods for ever: once no debtor is left that could still
-// report on them, their counts are cleared. A reachable debtor could until a live read shows no job there, any other
+// clearActiveWhenSilent clears the counts of active pods in the hub's job once no debtor is left that could still report on them. The
+// job would show them for ever otherwise, and the core would wait. A reachable debtor could until a live read shows no job there, any other
 // one until its grace is over.
 func (t decision) clearActiveWhenSilent(plan *Plan) {
 	silent := true
@@ -117,7 +117,7 @@ func (t decision) clearActiveWhenSilent(plan *Plan) {
 		case v.Job.Holder == Ours || live != nil && live.Job.Holder == Ours:
 			silent = false
 		case live != nil && live.Job.isHidden():
-			over, _ := t.debts.stoppedOn(v) // it tells nobody, its copy does
+			over, _ := t.debts.stoppedOn(v) // such a job reports nothing, its copy does
 			silent = silent && over
 		case live == nil:
 			silent = false

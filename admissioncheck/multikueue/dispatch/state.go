@@ -32,15 +32,18 @@ type State struct {
 
 // Debt says that Cluster may still hold a job made in Epoch or before.
 type Debt struct {
+	// Cluster is the name of the debtor.
 	Cluster string
-	Epoch   int64
-	// StopsOnHubLost is State.Stops of that time.
+	// Epoch is the last one that the job can be of; 0 for a predecessor's that was seen in the first epoch.
+	Epoch int64
+	// StopsOnHubLost is State.StopsOnHubLost of that time.
 	StopsOnHubLost bool
-	// AbsentSince is when a live read first found nothing there though nobody saw that the pods had ended (see turn.emptied), in whole
+	// AbsentSince is when a live read first found nothing there though the pods were not seen to have ended (see debts.absentSince), in whole
 	// seconds; zero if none has. It is stored so that neither a restart nor a link that comes and goes begins the wait anew.
 	AbsentSince time.Time
 }
 
+// equal reports whether two debts say the same.
 func (d Debt) equal(o Debt) bool {
 	return d.Cluster == o.Cluster && d.Epoch == o.Epoch && d.StopsOnHubLost == o.StopsOnHubLost && d.AbsentSince.Equal(o.AbsentSince)
 }

@@ -38,8 +38,8 @@ func (v ClusterView) collisionSince() time.Time {
 	return v.Job.Since
 }
 
-// isStray reports whether a job that is not ours by its label, but names our Workload or bears its UID, may run: somebody may have
-// changed the rest. It is not ours to remove.
+// isStray reports whether a job that is not ours by its label, but names our Workload or bears its UID, may run: a client may have
+// changed the rest. It is not the hub's to remove.
 func (j Job) isStray() bool {
 	return j.Holder == Foreign && (j.NamesWorkload || j.HasWorkloadUID) && j.Finished == nil
 }
@@ -148,7 +148,7 @@ func (s State) lostLabels(c Copy, j Job) bool {
 	return j.Holder == Relabelled && s.isCurrent(j.Epoch) || j.Holder == Foreign && j.NamesWorkload && c.isAdoptedBy(j)
 }
 
-// isCurrentCopy and currentJob report whether a fact is about an object of ours and of the present epoch.
+// isCurrentCopy and isCurrentJob report whether a fact is about an object of ours and of the present epoch.
 func (s State) isCurrentCopy(c Copy) bool { return c.Holder == Ours && s.isCurrent(c.Epoch) }
 func (s State) isCurrentJob(j Job) bool   { return j.Holder == Ours && s.isCurrent(j.Epoch) }
 
@@ -157,9 +157,10 @@ func (s State) isStaleJob(j Job) bool {
 	return s.isStaleObject(j.Holder, j.Epoch)
 }
 
-// isStaleCopy is staleJob for a copy.
+// isStaleCopy is isStaleJob for a copy.
 func (s State) isStaleCopy(c Copy) bool { return s.isStaleObject(c.Holder, c.Epoch) }
 
+// isStaleObject reports whether an object is a predecessor's, or ours and of another epoch than the present one.
 func (s State) isStaleObject(h Holder, stamp int64) bool {
 	return h == Predecessor || (h == Ours || h == Relabelled) && !s.isCurrent(stamp)
 }
@@ -198,7 +199,7 @@ func (o Observation) Relevant(s State) Observation {
 	return o
 }
 
-// view returns what is known of a cluster; a cluster nobody told us about is Unknown.
+// view returns what is known of a cluster; a cluster that is not among Clusters is Unknown.
 func (o Observation) view(name string) ClusterView {
 	for _, v := range o.Clusters {
 		if v.Name == name {
@@ -255,4 +256,5 @@ func NeedsAll(s State, o Observation) bool {
 	return v.Operator.Draining || v.newestEpoch() > max(s.Epoch, 1)
 }
 
+// isRemovable reports whether the hub may remove an object of the holder.
 func isRemovable(h Holder) bool { return h == Ours || h == Predecessor || h == Relabelled }

@@ -41,7 +41,8 @@ type Choice struct {
 	Cluster string
 	// Eligible is whether the cluster may be offered the workload.
 	Eligible bool
-	Reason   Reason
+	// Reason is why: one of the first list if Eligible, and one of the second otherwise.
+	Reason Reason
 	// Message explains the reason to a person.
 	Message string
 	// Score orders eligible clusters, higher being better; equal scores are ordered by name. It is positive, and 0 for those

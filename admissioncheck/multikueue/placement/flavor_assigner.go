@@ -32,7 +32,7 @@ type remainingQuota struct {
 	over amount.Amount
 }
 
-// deduct takes what is in flight. Claims whose flavor nobody knows fill the flavors in their order, as the cluster would.
+// deduct takes what is in flight. Claims whose flavor is not known fill the flavors in their order, as the cluster would.
 func (t *flavorAssigner) deduct(claims []Claim) {
 	for _, c := range claims {
 		if c.Queue != t.queue.Name {
