@@ -1,7 +1,7 @@
 package dispatch
 
-// workerActions returns the actions for the worker clusters that bring them where the State wants them: one offer for each nominated
-// cluster, and nothing that is not wanted any more.
+// workerActions returns the actions for the worker clusters that bring them where the State wants them: one offer for each
+// nominated cluster, and nothing that is not wanted any more.
 type workerActions struct {
 	state       *State
 	observed    *Observation
@@ -29,9 +29,9 @@ func (w workerActions) offerActions() []Action {
 	return append(removals, others...)
 }
 
-// clusterActions is offerActions for one cluster. Nothing is offered to a cluster that may still hold an earlier epoch's job: that
-// job would adopt the new copy and run under its admission. An object that is not as it should be and that no case names goes by
-// itself, or is not ours.
+// clusterActions is offerActions for one cluster. Nothing is offered to a cluster that may still hold an earlier epoch's job:
+// that job would adopt the new copy and run under its admission. An object that is not as it should be and that no case names
+// goes by itself, or is not ours.
 func (w workerActions) clusterActions(v ClusterView) []Action {
 	offered := w.state.isNominated(v.Name) && w.eligibility.ineligibleReason(v) == ""
 	c := v.Copy
@@ -100,8 +100,8 @@ func (w workerActions) cleanOthers() []Action {
 	return actions
 }
 
-// collectDebt returns the actions for a debtor that can be reached: to remove what is seen there, or to read it if nothing is seen and
-// no answer is at hand. It does nothing if the answer is at hand: settle looks at that.
+// collectDebt returns the actions for a debtor that can be reached: to remove what is seen there, or to read it if nothing is
+// seen and no answer is at hand. It does nothing if the answer is at hand: settle looks at that.
 func (w workerActions) collectDebt(v ClusterView) []Action {
 	switch {
 	case w.state.hasStale(v):
@@ -112,8 +112,8 @@ func (w workerActions) collectDebt(v ClusterView) []Action {
 	return nil
 }
 
-// stopJob tells the given-up cluster that the hub evicts, and copies the status of its job while it stops. An abandoned job is removed
-// if the hub waits for the cluster to be unbound.
+// stopJob tells the given-up cluster that the hub evicts, and copies the status of its job while it stops. An abandoned job is
+// removed if the hub waits for the cluster to be unbound.
 func (w workerActions) stopJob(v ClusterView) []Action {
 	var actions []Action
 	c := v.Copy
@@ -134,8 +134,8 @@ func (w workerActions) stopJob(v ClusterView) []Action {
 	return actions
 }
 
-// deletionActions removes what is seen, reads the debtors that show nothing, and copies the last status of the job. Of several debtors
-// that have a job, the status of the latest one is copied: otherwise their statuses would take turns.
+// deletionActions removes what is seen, reads the debtors that show nothing, and copies the last status of the job. Of several
+// debtors that have a job, the status of the latest one is copied: otherwise their statuses would take turns.
 func (w workerActions) deletionActions() []Action {
 	var actions, copies []Action
 	latest := w.latestReporter()
@@ -167,8 +167,8 @@ func (w workerActions) latestReporter() string {
 	return name
 }
 
-// removeEverywhere removes everything of ours, of whatever epoch, from every cluster that can be talked to. Without spareResults it
-// removes jobs that have ended as well, though their result was not seen.
+// removeEverywhere removes everything of ours, of whatever epoch, from every cluster that can be talked to. Without spareResults
+// it removes jobs that have ended as well, though their result was not seen.
 func (w workerActions) removeEverywhere(spareResults bool) []Action {
 	var actions []Action
 	for _, v := range w.observed.Clusters {
@@ -182,8 +182,9 @@ func (w workerActions) removeEverywhere(spareResults bool) []Action {
 	return actions
 }
 
-// removeAbandoned removes a job whose copy was removed by others, or that is out of sync with its copy. Nothing on the cluster would
-// tell any more that such a job has stopped. Its object stays until its pods have ended, so that a read that finds nothing tells that.
+// removeAbandoned removes a job whose copy was removed by others, or that is out of sync with its copy. Nothing on the cluster
+// would tell any more that such a job has stopped. Its object stays until its pods have ended, so that a read that finds nothing
+// tells that.
 func (w workerActions) removeAbandoned(v ClusterView) []Action {
 	actions := w.remove(v, max(w.state.Epoch, v.newestEpoch()+1))
 	for i := range actions {
@@ -204,8 +205,8 @@ func (w workerActions) removeAll(v ClusterView) []Action {
 	return w.remove(v, newest+1)
 }
 
-// remove removes what was made below an epoch. It does nothing if all that is left is a job that is being deleted already. The removal
-// of a copy is repeated: the copy may wait for the hub to take its finalizer off.
+// remove removes what was made below an epoch. It does nothing if all that is left is a job that is being deleted already. The
+// removal of a copy is repeated: the copy may wait for the hub to take its finalizer off.
 func (w workerActions) remove(v ClusterView, below int64) []Action {
 	if v.Copy.Holder == Absent && v.Job.Deleting {
 		return nil

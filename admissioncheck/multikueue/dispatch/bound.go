@@ -1,8 +1,8 @@
 package dispatch
 
-// bound handles a Workload whose winner is chosen and whose job is not seen there, not yet or not any more (contract: multikueue.md
-// 4 cases 3a, 4b, 5 and 6). As long as the cache shows the copy as it should be, it is believed; before a run is given up, the
-// cluster itself is asked.
+// bound handles a Workload whose winner is chosen and whose job is not seen there, not yet or not any more (contract:
+// multikueue.md 4 cases 3a, 4b, 5 and 6). As long as the cache shows the copy as it should be, it is believed; before a run is
+// given up, the cluster itself is asked.
 func (t decision) bound() Plan {
 	v := t.observed.view(t.state.Bound)
 	next, settled := t.debts.settle(*t.state)
@@ -43,8 +43,8 @@ func (t decision) recordStop() Plan {
 	return t.planner.store(next, RecordLost, "the record was lost of how the job stops; taking it from the bound cluster")
 }
 
-// leaveDrained gives up a cluster that is being drained. The cluster is read first: nothing forces the hub to move the job, so that
-// a run that has ended unseen must not be given up.
+// leaveDrained gives up a cluster that is being drained. The cluster is read first: nothing forces the hub to move the job, so
+// that a run that has ended unseen must not be given up.
 func (t decision) leaveDrained(v ClusterView) Plan {
 	live := t.state.liveAnswer(v)
 	switch {
@@ -58,8 +58,8 @@ func (t decision) leaveDrained(v ClusterView) Plan {
 	return t.giveUp(Drained, message, &Event{Message: message})
 }
 
-// restoreRecord takes the epoch from the bound cluster after the record of it was lost: what is there was made by this
-// hub, in the epoch in which that cluster was bound. If nothing is there any more, the epoch comes from other clusters. The debts of
+// restoreRecord takes the epoch from the bound cluster after the record of it was lost: what is there was made by this hub, in
+// the epoch in which that cluster was bound. If nothing is there any more, the epoch comes from other clusters. The debts of
 // then are not known, so that every other cluster is suspected.
 func (t decision) restoreRecord(epoch int64) Plan {
 	next := *t.state
@@ -124,8 +124,8 @@ func (t decision) confirmLive(v ClusterView, actions []Action) Plan {
 		append(actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.state.Epoch})...)
 }
 
-// decideFromLiveRead decides from what a live read found on the bound cluster. A run that has ended counts before this is called: it
-// makes the phase PhaseFinished. The first case that holds decides. Where none holds, the cache is merely behind.
+// decideFromLiveRead decides from what a live read found on the bound cluster. A run that has ended counts before this is
+// called: it makes the phase PhaseFinished. The first case that holds decides. Where none holds, the cache is merely behind.
 func (t decision) decideFromLiveRead(v ClusterView, live Live, actions []Action) Plan {
 	c := live.Copy
 	vanished := !t.state.jobStillThere(v, live) && c.Adopted
@@ -157,9 +157,9 @@ func (t decision) decideFromLiveRead(v ClusterView, live Live, actions []Action)
 }
 
 // runGone handles a bound copy or job that is not there any more (case 6a). If the job is still there, its run has lost its
-// permission and nothing else has happened. If it is not, it may have finished and been cleaned up: the Workload is
-// dispatched again only if it was seen that it had not. A job is never made again within an epoch. Where nothing is left of it and
-// others show a later epoch than the record, the record was lost: without an epoch above theirs their offers would stay for ever.
+// permission and nothing else has happened. If it is not, it may have finished and been cleaned up: the Workload is dispatched
+// again only if it was seen that it had not. A job is never made again within an epoch. Where nothing is left of it and others
+// show a later epoch than the record, the record was lost: without an epoch above theirs their offers would stay for ever.
 func (t decision) runGone(v ClusterView, live Live, actions []Action) Plan {
 	if t.state.jobStillThere(v, live) || v.Ended.Unfinished {
 		return t.giveUp(RemoteGone, msgGone, nil)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// debts says what earlier epochs, and earlier owners of the name, may still run on clusters; what of it is settled; and until when the rest
-// forbids a new job.
+// debts says what earlier epochs, and earlier owners of the name, may still run on clusters; what of it is settled; and until
+// when the rest forbids a new job.
 type debts struct {
 	state    *State
 	observed *Observation
@@ -36,8 +36,8 @@ func (ds debts) settle(s State) (State, bool) {
 	return s, changed
 }
 
-// settleForGood is settle for a Workload that is not going to run again: also what the policy waits for no longer is settled, because
-// there is no next job that would look.
+// settleForGood is settle for a Workload that is not going to run again: also what the policy waits for no longer is settled,
+// because there is no next job that would look.
 func (ds debts) settleForGood() (State, bool) {
 	next, changed := ds.settle(*ds.state)
 	debts := slices.DeleteFunc(slices.Clone(next.Debts), func(d Debt) bool {
@@ -64,9 +64,9 @@ func (ds debts) isDischarged(v ClusterView, d Debt) bool {
 	return d.AbsentSince.IsZero() || !ds.observed.Now.Before(ds.podsEndedBy(d))
 }
 
-// absentSince is since when a debtor is known to have nothing of ours although its pods may not have ended yet; zero while it has
-// something, and where that promises nothing: under the compatible policy, and if the pods were seen to have ended. A client that deletes
-// a job, or a namespace, need not wait for the pods, so that the object may be gone before them.
+// absentSince is since when a debtor is known to have nothing of ours although its pods may not have ended yet; zero while it
+// has something, and where that promises nothing: under the compatible policy, and if the pods were seen to have ended. A client
+// that deletes a job, or a namespace, need not wait for the pods, so that the object may be gone before them.
 func (ds debts) absentSince(v ClusterView, d Debt) time.Time {
 	live := ds.state.liveAnswer(v)
 	switch {
@@ -82,8 +82,8 @@ func (ds debts) absentSince(v ClusterView, d Debt) time.Time {
 	return d.AbsentSince
 }
 
-// podsEndedBy is when the pods of a job that was found gone have surely ended: they were told to stop no later than it was found so,
-// they have their termination grace, and the program that stops them may be as late as the margin allows.
+// podsEndedBy is when the pods of a job that was found gone have surely ended: they were told to stop no later than it was found
+// so, they have their termination grace, and the program that stops them may be as late as the margin allows.
 func (ds debts) podsEndedBy(d Debt) time.Time {
 	return d.AbsentSince.Add(ds.observed.Local.Job.KillGrace).Add(ds.policy.SkewMargin)
 }
@@ -132,8 +132,8 @@ func (ds debts) blockers(s State) (names []string, wake time.Time) {
 	return names, wake
 }
 
-// inheritFromPredecessors adds a debt of every cluster out of reach where a predecessor's job was seen last, or may have been made since: it
-// runs under the same name, and possibly for the very same job.
+// inheritFromPredecessors adds a debt of every cluster out of reach where a predecessor's job was seen last, or may have been
+// made since: it runs under the same name, and possibly for the very same job.
 func (ds debts) inheritFromPredecessors(s State) State {
 	for _, v := range ds.observed.Clusters {
 		c, j := v.Copy, v.Job
@@ -147,8 +147,8 @@ func (ds debts) inheritFromPredecessors(s State) State {
 }
 
 // stoppedOn reports whether a given-up cluster has no pods of the Workload any more, as far as will ever be known, and whether
-// its cache shows enough to wait for that. A copy that has lost its quota has lost its pods before; one that is out of sync is over
-// while the pods still end.
+// its cache shows enough to wait for that. A copy that has lost its quota has lost its pods before; one that is out of sync is
+// over while the pods still end.
 func (ds debts) stoppedOn(v ClusterView) (over, seen bool) {
 	c, live := v.Copy, ds.state.liveAnswer(v)
 	switch {
@@ -163,7 +163,8 @@ func (ds debts) stoppedOn(v ClusterView) (over, seen bool) {
 	return false, isRemovable(v.Job.Holder)
 }
 
-// msgOwed says which clusters may still run an earlier epoch's job and, if the policy promises that runs never overlap, how that ends.
+// msgOwed says which clusters may still run an earlier epoch's job and, if the policy promises that runs never overlap, how that
+// ends.
 func (ds debts) msgOwed(clusters []string) string {
 	text := "an earlier attempt may still run on " + joinNames(clusters)
 	for _, d := range ds.state.Debts {

@@ -17,8 +17,8 @@ func (t decision) finished() Plan {
 		Action{Verb: Finish, Cluster: v.Name, Epoch: t.state.Epoch, Outcome: *result})
 }
 
-// finalStatusPending reports whether the copy is known to be finished while the job seen in the cache is not yet: its final status
-// would be missed if it were copied now.
+// finalStatusPending reports whether the copy is known to be finished while the job seen in the cache is not yet: its final
+// status would be missed if it were copied now.
 func (v ClusterView) finalStatusPending() bool {
 	return v.connected() && v.Copy.Finished != nil && v.Job.Holder == Ours && v.Job.Finished == nil
 }

@@ -19,8 +19,8 @@ const defaultGateTimeout = 5 * time.Minute
 
 // openNextGate lets one copy preempt, if preemption is orchestrated: the first that has signalled that it must, unless a gate
 // was opened a short while ago, or a cluster that would not have to preempt has the copy and still some time. A cluster that was
-// asked to open its gate remains the one for as long as that may be open, whatever becomes of the cluster and whatever signal turns up
-// meanwhile: two opened gates are two preemptions.
+// asked to open its gate remains the one for as long as that may be open, whatever becomes of the cluster and whatever signal
+// turns up meanwhile: two opened gates are two preemptions.
 func (g preemptionGates) openNextGate(plan *Plan) {
 	if !g.policy.OrchestratePreemption || plan.Stores {
 		return
@@ -76,8 +76,8 @@ func (g preemptionGates) inUse() (last ClusterView, until time.Time) {
 	return last, at.Add(g.policy.gateTimeout())
 }
 
-// gateOpenedAt is when the gate of a copy was opened, or may have been; zero if it was not. What has been evicted there since has a closed
-// gate, and what is not there any more has none.
+// gateOpenedAt is when the gate of a copy was opened, or may have been; zero if it was not. What has been evicted there since
+// has a closed gate, and what is not there any more has none.
 func (s State) gateOpenedAt(v ClusterView) time.Time {
 	c := v.Copy
 	switch {
@@ -89,17 +89,18 @@ func (s State) gateOpenedAt(v ClusterView) time.Time {
 	return time.Time{}
 }
 
-// evictedSince reports whether a copy was evicted after a call, as far as the clocks of two clusters tell: a gate that was opened after
-// the eviction is open.
+// evictedSince reports whether a copy was evicted after a call, as far as the clocks of two clusters tell: a gate that was
+// opened after the eviction is open.
 func (c Copy) evictedSince(call time.Time) bool {
 	return c.Evicted && c.EvictedAt.After(call.Add(maxClockSkew))
 }
 
-// maxClockSkew is how far the clocks of a worker and of the hub may be apart for its word on when a gate was opened, or closed, to be taken.
+// maxClockSkew is how far the clocks of a worker and of the hub may be apart for its word on when a gate was opened, or closed,
+// to be taken.
 const maxClockSkew = time.Minute
 
-// GateOpenedBy reports whether a copy shows the gate that a call opened, which began at a time: not one that was opened long before, and may
-// have been closed since.
+// GateOpenedBy reports whether a copy shows the gate that a call opened, which began at a time: not one that was opened long
+// before, and may have been closed since.
 func (c Copy) GateOpenedBy(call time.Time) bool {
 	return c.Holder == Ours && !c.GateClosed && !c.GateOpenedAt.Before(call.Add(-maxClockSkew))
 }
@@ -114,8 +115,8 @@ func (g preemptionGates) canAdmitWithoutPreemption() bool {
 	return false
 }
 
-// opensBefore reports whether the gate on a is opened before that on b. A cluster that is being asked comes first, one that was asked
-// in vain last. Otherwise the earlier signal decides, and then the name.
+// opensBefore reports whether the gate on a is opened before that on b. A cluster that is being asked comes first, one that was
+// asked in vain last. Otherwise the earlier signal decides, and then the name.
 func opensBefore(a, b ClusterView) bool {
 	return cmp.Or(cmp.Compare(a.gateRank(), b.gateRank()), a.Copy.BlockedSince.Compare(b.Copy.BlockedSince), strings.Compare(a.Name, b.Name)) < 0
 }

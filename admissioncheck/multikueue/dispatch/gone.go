@@ -15,8 +15,8 @@ func (t decision) cleanUp(reason Reason) Plan {
 	return t.planner.act(reason, "removing what is left on the workers", t.actions.removeEverywhere(false)...)
 }
 
-// release handles a Workload that is being deleted and whose job stays. The job gets another Workload, which knows nothing of this
-// one: so what may still run somewhere has to be known to be over first, by a live read or as the policy says.
+// release handles a Workload that is being deleted and whose job stays. The job gets another Workload, which knows nothing of
+// this one: so what may still run somewhere has to be known to be over first, by a live read or as the policy says.
 func (t decision) release() Plan {
 	if t.state.Bound != "" && !t.state.Retreating() || t.record.isLost() {
 		return t.planner.store(t.state.retreat(t.record.nextEpoch()), Deleted, "the workload is being deleted")

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// lostClusters says how long a cluster that cannot be reached keeps what it may run: by the policy, the hub's clock, and the links
-// of all clusters. It knows nothing of the State.
+// lostClusters says how long a cluster that cannot be reached keeps what it may run: by the policy, the hub's clock, and the
+// links of all clusters. It knows nothing of the State.
 type lostClusters struct {
 	observed *Observation
 	policy   *Policy
@@ -63,8 +63,8 @@ func (l lostClusters) deletionReleaseText(h hold, fenced bool) string {
 // CutOff reports whether so many clusters were lost together with the given one that it is the hub that is cut off: at
 // least two, and more than half of those that were alive right before. While it is, no clock runs.
 //
-// Clusters that were never connected count only while no cluster is connected: a hub that starts among dead clusters is not cut off as
-// long as it reaches a living one, or their Workloads would wait for ever.
+// Clusters that were never connected count only while no cluster is connected: a hub that starts among dead clusters is not cut
+// off as long as it reaches a living one, or their Workloads would wait for ever.
 func CutOff(all []Link, lost Link, window time.Duration) bool {
 	anyConnected := slices.ContainsFunc(all, func(l Link) bool { return l.State == Connected })
 	if lost.State != Unreachable || lost.NeverConnected && anyConnected {
@@ -146,8 +146,8 @@ func (l lostClusters) stoppedBy(v ClusterView) time.Time {
 	return later(v.Fence.RenewedAt.Add(l.policy.LeaseDuration), v.Link.Since).Add(l.policy.SkewMargin + l.observed.Local.Job.KillGrace)
 }
 
-// isDeclaredGone reports whether a person's word stands in for what cannot be seen: the cluster was tried in vain since it was lost.
-// Where there is nothing to try it with, the word counts when the grace is over.
+// isDeclaredGone reports whether a person's word stands in for what cannot be seen: the cluster was tried in vain since it was
+// lost. Where there is nothing to try it with, the word counts when the grace is over.
 func (l lostClusters) isDeclaredGone(v ClusterView) bool {
 	return v.Operator.DeclaredGone && v.Link.State == Unreachable && (!v.Link.Untried || l.pastGrace(v))
 }

@@ -9,7 +9,8 @@ import (
 // staysText is between a Ready check's message and why the job stays on a cluster that is being drained.
 const staysText = "; it is to leave "
 
-// originLabel is the public label of everything that a hub makes on workers; package mirror has a test that it is that of the API.
+// originLabel is the public label of everything that a hub makes on workers; package mirror has a test that it is that of the
+// API.
 const originLabel = "kueue.x-k8s.io/multikueue-origin"
 
 // The messages of the check (contract: multikueue.md 4).
@@ -23,8 +24,8 @@ const (
 // messageLimit is the longest message a check may have, in bytes (contract: kueue-api.md 1.2).
 const messageLimit = 32768
 
-// reportStays says in the message of a Ready check why the job stays on a cluster that it is its turn to leave: cluster by cluster,
-// why none can take it. It is written when a turn finds something else to say, and so no more often than turns come.
+// reportStays says in the message of a Ready check why the job stays on a cluster that it is its turn to leave: cluster by
+// cluster, why none can take it. It is written when a turn finds something else to say, and so no more often than turns come.
 func (x explainer) reportStays(plan *Plan, v ClusterView) {
 	if x.observed.Local.Check.State != Ready || x.policy.ExplainAfter <= 0 {
 		return
@@ -38,8 +39,8 @@ func (x explainer) reportStays(plan *Plan, v ClusterView) {
 	x.planner.report(plan, strings.Join(parts, "; "))
 }
 
-// reportWaiting puts the summary and the explanations into the message of a check that has been Pending for long enough, and asks to
-// be woken for it when it has not. Nothing in them changes by the mere passage of time, so nothing is written for that.
+// reportWaiting puts the summary and the explanations into the message of a check that has been Pending for long enough, and
+// asks to be woken for it when it has not. Nothing in them changes by the mere passage of time, so nothing is written for that.
 func (x explainer) reportWaiting(plan *Plan) {
 	l := x.observed.Local
 	if x.policy.ExplainAfter <= 0 || l.Check.State != Pending || l.Quota.ReservedAt.IsZero() {

@@ -25,7 +25,8 @@ func (el eligibility) waitsForGate(v ClusterView) bool {
 	return el.policy.OrchestratePreemption && el.mayStillAdmit(v) && v.Copy.GateClosed && v.Copy.BlockedOnGate
 }
 
-// canOpenGate reports whether the gate of a copy can be opened. That the last call to open it has failed is no reason not to try again.
+// canOpenGate reports whether the gate of a copy can be opened. That the last call to open it has failed is no reason not to try
+// again.
 func (el eligibility) canOpenGate(v ClusterView) bool {
 	if v.Offer.GateRequested {
 		v.Health.Trouble = ""
@@ -33,8 +34,8 @@ func (el eligibility) canOpenGate(v ClusterView) bool {
 	return el.waitsForGate(v)
 }
 
-// ineligibleReason returns why a cluster must not be offered anything, nor keep an offer, though it can be reached; empty if it may.
-// A nominated cluster that has admitted already is not barred by being cordoned; one that has lost its nomination is not
+// ineligibleReason returns why a cluster must not be offered anything, nor keep an offer, though it can be reached; empty if it
+// may. A nominated cluster that has admitted already is not barred by being cordoned; one that has lost its nomination is not
 // nominated again because it admitted before its copy was withdrawn.
 func (el eligibility) ineligibleReason(v ClusterView) Reason {
 	pin := el.siblings.Pin
@@ -77,8 +78,8 @@ func (el eligibility) cannotAdmit(v ClusterView) bool {
 	return el.ineligibleReason(v) != "" || !v.connected() || v.hasCollision() || el.state.TroubleOn(v) != "" || turnedAway
 }
 
-// mayWin reports whether a cluster may be bound now: it is nominated, eligible and connected, and shows a copy of this epoch that is
-// admitted, as it should be, and not on its way out.
+// mayWin reports whether a cluster may be bound now: it is nominated, eligible and connected, and shows a copy of this epoch
+// that is admitted, as it should be, and not on its way out.
 func (el eligibility) mayWin(v ClusterView) bool {
 	c := v.Copy
 	return slices.Contains(el.state.Nominated, v.Name) && el.ineligibleReason(v) == "" && v.connected() && !v.hasCollision() && el.state.isCurrentCopy(c) &&
@@ -160,8 +161,8 @@ func (n nominator) byPreference() []ClusterView {
 	return views
 }
 
-// nominateRound nominates a few clusters after the others: as many as the step at once; as many more when these had their time; and
-// one more for each that refuses while fewer than the step are left that may still admit. Nominations add up, and are
+// nominateRound nominates a few clusters after the others: as many as the step at once; as many more when these had their time;
+// and one more for each that refuses while fewer than the step are left that may still admit. Nominations add up, and are
 // withdrawn only from a cluster that is barred. A round whose start is not known begins now.
 func (n nominator) nominateRound(s State) nomination {
 	s.Nominated = n.withoutIneligible(s.Nominated)
@@ -190,8 +191,8 @@ func (n nominator) nominateRound(s State) nomination {
 }
 
 // roundStart is when the time of those nominated began: with the round or, under BestFit, when the last of those that may still
-// admit was sent its offer. As long as one was not, it begins now: no cluster is hedged against because the hub is behind with its
-// own work, which hedges would only add to. Where something earlier is in the offer's way, it is not the hub that is behind.
+// admit was sent its offer. As long as one was not, it begins now: no cluster is hedged against because the hub is behind with
+// its own work, which hedges would only add to. Where something earlier is in the offer's way, it is not the hub that is behind.
 func (n nominator) roundStart(s State) time.Time {
 	began := s.Round
 	if n.policy.Dispatcher != BestFit {
@@ -225,8 +226,8 @@ func (n nominator) roundLimits(nominated int) (step int, timeout time.Duration) 
 	return 1, timeout
 }
 
-// newRoundStart is when a round begins that is nominated now, in the whole seconds that are stored: a hedge comes rather late than
-// early.
+// newRoundStart is when a round begins that is nominated now, in the whole seconds that are stored: a hedge comes rather late
+// than early.
 func (n nominator) newRoundStart() time.Time {
 	now := n.observed.Now.UTC()
 	whole := now.Truncate(time.Second)
@@ -296,9 +297,9 @@ func sortedNames(names []string) []string {
 // isShunned reports whether others are preferred to a cluster for how it does what it is asked.
 func (v ClusterView) isShunned() bool { return v.Health.Degraded != "" && !v.Health.OnTrial }
 
-// TroubleOn is why a cluster does not take what it was asked last, empty if it does. A copy of this epoch that is as it should be
-// shows that the offer was taken, whatever its call said: one that failed may have taken effect, and one that was refused may have
-// been made twice. It says nothing about a call that came later, to open the copy's gate.
+// TroubleOn is why a cluster does not take what it was asked last, empty if it does. A copy of this epoch that is as it should
+// be shows that the offer was taken, whatever its call said: one that failed may have taken effect, and one that was refused may
+// have been made twice. It says nothing about a call that came later, to open the copy's gate.
 func (s State) TroubleOn(v ClusterView) string {
 	c := v.Copy
 	if s.isCurrentCopy(c) && c.SpecMatches && !c.Deleting && !v.Offer.GateRequested && s.Bound == "" {

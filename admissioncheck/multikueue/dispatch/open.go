@@ -48,8 +48,8 @@ func (t decision) bindWinner(next State, winner string) Plan {
 	return t.bind(next, winner)
 }
 
-// awaitSibling offers the Workload to no cluster before the first of its siblings is bound. Offers are taken back, but not those of
-// an external dispatcher. The change is why next is not stored yet, empty if it is.
+// awaitSibling offers the Workload to no cluster before the first of its siblings is bound. Offers are taken back, but not those
+// of an external dispatcher. The change is why next is not stored yet, empty if it is.
 func (t decision) awaitSibling(next State, change Reason, message string) Plan {
 	switch {
 	case len(next.Nominated) > 0 && t.policy.Dispatcher == External:
@@ -65,9 +65,9 @@ func (t decision) awaitSibling(next State, change Reason, message string) Plan {
 	return plan
 }
 
-// bind stores the winner and says Ready in the same write, before the job is made: that may only be done on the cluster
-// that is bound, and a write between the two would tell clients nothing. Whether the job ever came into being is not to be read from Ready,
-// but from the copy: nothing runs there before a job has adopted it.
+// bind stores the winner and says Ready in the same write, before the job is made: that may only be done on the cluster that is
+// bound, and a write between the two would tell clients nothing. Whether the job ever came into being is not to be read from
+// Ready, but from the copy: nothing runs there before a job has adopted it.
 func (t decision) bind(next State, winner string) Plan {
 	next.Bound, next.Nominated, next.Round = winner, nil, time.Time{}
 	next.StopsOnHubLost = t.observed.view(winner).Copy.StopsOnHubLost

@@ -22,8 +22,8 @@ const (
 	PhaseGone Phase = "Gone"
 )
 
-// phase is total: every State and Observation has one phase. The order of its cases is that of the contract (multikueue.md 4), with
-// one change: a run that has ended is a fact even when the hub has just lost its quota or evicts.
+// phase is total: every State and Observation has one phase. The order of its cases is that of the contract (multikueue.md 4),
+// with one change: a run that has ended is a fact even when the hub has just lost its quota or evicts.
 func (t decision) phase() Phase {
 	l := t.observed.Local
 	switch {

@@ -6,8 +6,8 @@ import "time"
 type Plan struct {
 	// Phase is how far the Workload has come.
 	Phase Phase
-	// Stores says which of two things is to be done: to write Next and CheckResult, which differ from what is stored, in one status
-	// write; or, if false, to run the Actions in order, stopping at the first failure.
+	// Stores says which of two things is to be done: to write Next and CheckResult, which differ from what is stored, in one
+	// status write; or, if false, to run the Actions in order, stopping at the first failure.
 	Stores bool
 	// Next is the State to store; the present one unless the Plan stores another.
 	Next State
@@ -118,8 +118,8 @@ type Action struct {
 	// SpareFinished is Retract's: what it removes was not seen finished, so a finished job must not be removed unseen. The caller
 	// reads the job first and deletes it on condition that it has not changed since.
 	SpareFinished bool
-	// StopsOnHubLost is CreateOffer's and CreateJob's: what is made is stamped so that the worker stops the job when it misses the
-	// hub.
+	// StopsOnHubLost is CreateOffer's and CreateJob's: what is made is stamped so that the worker stops the job when it misses
+	// the hub.
 	StopsOnHubLost bool
 	// GateClosed is CreateOffer's: the copy is made with the hub's preemption gate, closed.
 	GateClosed bool

@@ -2,7 +2,8 @@ package dispatch
 
 import "slices"
 
-// recordCheck compares the State that is stored with what is seen: whether the record is all that there was, and which epoch comes next.
+// recordCheck compares the State that is stored with what is seen: whether the record is all that there was, and which epoch
+// comes next.
 type recordCheck struct {
 	state    *State
 	observed *Observation
@@ -22,9 +23,9 @@ func (r recordCheck) isLost() bool {
 	return s.Epoch == 1 && r.earlierEvictions() > 0
 }
 
-// earlierEvictions is how often the Workload was evicted before the reservation that it has, or had last. Each has ended an epoch,
-// so that the first is not the present one. One that is being deleted gets no other reservation that would show that the last
-// eviction ended an epoch as well: it did once its quota is released.
+// earlierEvictions is how often the Workload was evicted before the reservation that it has, or had last. Each has ended an
+// epoch, so that the first is not the present one. One that is being deleted gets no other reservation that would show that the
+// last eviction ended an epoch as well: it did once its quota is released.
 func (r recordCheck) earlierEvictions() int64 {
 	l := r.observed.Local
 	if l.Quota.Reserved && !l.Quota.Evicted || l.KeptForJob && !l.Quota.Reserved {
@@ -84,12 +85,12 @@ func (r recordCheck) nextEpoch() int64 {
 // MaxEpoch is the last epoch that there is, and the largest stamp that can be read.
 const MaxEpoch int64 = 1 << 53
 
-// maxPlausibleEpoch is above any epoch that is ever reached. A stamp above it does not raise a Workload's epoch: a forged stamp must not
-// leave the Workload without epochs to come.
+// maxPlausibleEpoch is above any epoch that is ever reached. A stamp above it does not raise a Workload's epoch: a forged stamp
+// must not leave the Workload without epochs to come.
 const maxPlausibleEpoch = MaxEpoch / 2
 
-// UnreadableEpoch is the epoch of an object whose stamp is none, is negative, or is above maxPlausibleEpoch. No Workload is ever in
-// that epoch: such an object is always one to be removed.
+// UnreadableEpoch is the epoch of an object whose stamp is none, is negative, or is above maxPlausibleEpoch. No Workload is ever
+// in that epoch: such an object is always one to be removed.
 const UnreadableEpoch int64 = -1
 
 // ReadStamp returns the epoch that a stamp says to a Workload in the given epoch.

@@ -59,8 +59,8 @@ func (r runResults) copySaysEnded(c Copy) bool {
 	return c.Finished != nil && c.Finished.Reason != OutOfSync && (r.endCounts(c.Holder, c.Epoch) || c.Holder == Absent && r.endCounts(Ours, c.Epoch))
 }
 
-// jobSaysEnded reports whether a job says that it has ended, also one that is no more, and its copy does not say that it was no job
-// of that Workload.
+// jobSaysEnded reports whether a job says that it has ended, also one that is no more, and its copy does not say that it was no
+// job of that Workload.
 func (r runResults) jobSaysEnded(c Copy, j Job) bool {
 	outOfSync := (c.Holder == Ours || c.Holder == Absent) && c.Finished != nil && c.Finished.Reason == OutOfSync
 	watchedEnd := j.Holder == Absent && j.Finished != nil
@@ -87,21 +87,21 @@ func (r runResults) counts(v ClusterView) bool {
 	return c.Holder != Ours || (c.SpecMatches || c.OnlyPriorityDiffers) && !outOfSync
 }
 
-// mustSpareFinished reports whether a removal has to leave a job alone that has ended meanwhile: its result would count, and has not
-// been seen. What was read and has been found not to count may go.
+// mustSpareFinished reports whether a removal has to leave a job alone that has ended meanwhile: its result would count, and has
+// not been seen. What was read and has been found not to count may go.
 func (r runResults) mustSpareFinished(v ClusterView) bool {
 	live := r.state.liveAnswer(v)
 	return r.counts(v) && (live == nil || !r.jobSaysEnded(live.Copy, live.Job))
 }
 
-// mayComeFrom reports whether a result may come from a cluster: the State says that the job may be there. One that was merely nominated
-// has to be listed, too, because others may nominate; a cluster that is bound or owes was listed when that was stored.
+// mayComeFrom reports whether a result may come from a cluster: the State says that the job may be there. One that was merely
+// nominated has to be listed, too, because others may nominate; a cluster that is bound or owes was listed when that was stored.
 func (r runResults) mayComeFrom(v ClusterView) bool {
 	return r.state.mayHaveJob(v.Name) || v.InConfig && r.state.isNominated(v.Name)
 }
 
-// copyHadRun reports whether a copy that says how its run ended had one: a job has taken it up, and, where none was to be made, is there
-// and says so as well.
+// copyHadRun reports whether a copy that says how its run ended had one: a job has taken it up, and, where none was to be made,
+// is there and says so as well.
 func (r runResults) copyHadRun(v ClusterView, c Copy, j Job) bool {
 	return c.Adopted && (r.state.mayHaveJob(v.Name) || c.isAdoptedBy(j) && j.Finished != nil)
 }
@@ -109,8 +109,8 @@ func (r runResults) copyHadRun(v ClusterView, c Copy, j Job) bool {
 // holdsCluster reports whether a cluster is bound and not given up.
 func (s State) holdsCluster() bool { return s.Bound != "" && !s.Retreating() }
 
-// The queries below say whose word counts. What an object says of itself is a claim: any user that may make Jobs on a worker can put
-// the public origin label on one. A worker that is not asked to run a Workload has nothing to say about it.
+// The queries below say whose word counts. What an object says of itself is a claim: any user that may make Jobs on a worker can
+// put the public origin label on one. A worker that is not asked to run a Workload has nothing to say about it.
 
 // mayHaveJob reports whether the State says that a job was made on a cluster, or may have been.
 func (s State) mayHaveJob(cluster string) bool {

@@ -42,8 +42,8 @@ func (t decision) evicted() Plan {
 	return t.unbind(t.drainJob())
 }
 
-// unbind takes the binding back, for which the hub waits, once the cluster has stopped the job or it cannot be known when it will.
-// The debt stays until the next run. Until then it returns the plan, with what is missing for that.
+// unbind takes the binding back, for which the hub waits, once the cluster has stopped the job or it cannot be known when it
+// will. The debt stays until the next run. Until then it returns the plan, with what is missing for that.
 func (t decision) unbind(plan Plan) Plan {
 	l := t.observed.Local
 	if !l.Quota.AwaitsUnbinding || l.Job.Active || t.state.Bound == "" {
@@ -99,9 +99,9 @@ func (t decision) drainJob() Plan {
 	return plan
 }
 
-// clearActiveWhenSilent clears the counts of active pods in the hub's job once no debtor is left that could still report on them. The
-// job would show them for ever otherwise, and the core would wait. A reachable debtor could until a live read shows no job there, any other
-// one until its grace is over.
+// clearActiveWhenSilent clears the counts of active pods in the hub's job once no debtor is left that could still report on
+// them. The job would show them for ever otherwise, and the core would wait. A reachable debtor could until a live read shows no
+// job there, any other one until its grace is over.
 func (t decision) clearActiveWhenSilent(plan *Plan) {
 	silent := true
 	for _, d := range t.state.Debts {

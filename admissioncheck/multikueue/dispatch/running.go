@@ -1,7 +1,7 @@
 package dispatch
 
-// running handles a Workload whose job is seen on the bound cluster: its status is brought back (contract: multikueue.md 4 case 5).
-// The losers' copies are removed first.
+// running handles a Workload whose job is seen on the bound cluster: its status is brought back (contract: multikueue.md 4 case
+// 5). The losers' copies are removed first.
 func (t decision) running() Plan {
 	v := t.observed.view(t.state.Bound)
 	next, settled := t.debts.settle(*t.state)

@@ -36,16 +36,16 @@ func Explain(s State, o Observation, p Policy) Plan {
 	return plan
 }
 
-// FitsReservationWrite reports whether Next may go with the very write that makes the reservation that the Plan was made for, instead
-// of one of its own: it begins the reservation's epoch, settles debts and nominates, and nothing else. A binding or a
+// FitsReservationWrite reports whether Next may go with the very write that makes the reservation that the Plan was made for,
+// instead of one of its own: it begins the reservation's epoch, settles debts and nominates, and nothing else. A binding or a
 // nomination that an earlier reservation left standing is never built upon: its retreat has to be stored first.
 func (plan Plan) FitsReservationWrite(s State, l Local) bool {
 	return s.Bound == "" && len(s.Nominated) == 0 && !plan.Next.Equal(s) && plan.Next.Bound == "" && plan.Event == nil &&
 		plan.CheckResult == CheckResult{State: l.Check.State, Message: l.Check.Message}
 }
 
-// decision is one call of Step. Its methods are the phases: each looks at the three inputs, asks the parts below, and returns a Plan.
-// Nothing in it changes while it decides.
+// decision is one call of Step. Its methods are the phases: each looks at the three inputs, asks the parts below, and returns a
+// Plan. Nothing in it changes while it decides.
 type decision struct {
 	// state, observed and policy are the inputs. The epoch is at least 1, and the stamps are those that count.
 	state    *State
@@ -62,7 +62,8 @@ type decision struct {
 	eligibility eligibility
 	nominator   nominator
 	gates       preemptionGates
-	// actions, planner and explainer make the outcome: the actions for each cluster, the Plan, and the words of the check's message.
+	// actions, planner and explainer make the outcome: the actions for each cluster, the Plan, and the words of the check's
+	// message.
 	actions   workerActions
 	planner   planner
 	explainer explainer

@@ -38,8 +38,8 @@ func (v ClusterView) collisionSince() time.Time {
 	return v.Job.Since
 }
 
-// isStray reports whether a job that is not ours by its label, but names our Workload or bears its UID, may run: a client may have
-// changed the rest. It is not the hub's to remove.
+// isStray reports whether a job that is not ours by its label, but names our Workload or bears its UID, may run: a client may
+// have changed the rest. It is not the hub's to remove.
 func (j Job) isStray() bool {
 	return j.Holder == Foreign && (j.NamesWorkload || j.HasWorkloadUID) && j.Finished == nil
 }
@@ -63,8 +63,8 @@ func (j Job) epochStamp() int64 {
 	return j.Epoch
 }
 
-// waitingFor says what a copy without quota waits for, by the worker's own reason (contract: kueue-api.md 1.13, QuotaReserved). Workers
-// that give no detailed reasons say Pending of nearly everything.
+// waitingFor says what a copy without quota waits for, by the worker's own reason (contract: kueue-api.md 1.13, QuotaReserved).
+// Workers that give no detailed reasons say Pending of nearly everything.
 func (c Copy) waitingFor() (because Reason, words string) {
 	switch c.WaitingReason {
 	case "", "WaitingForQuota":
@@ -142,8 +142,8 @@ func (s State) isCurrent(stamp int64) bool {
 	return stamp == s.Epoch || stamp == 0 && s.Epoch == 1
 }
 
-// lostLabels reports whether a job of the present epoch has lost our label, or all our marks, so that only its copy knows it: it runs
-// on, and its copy tells how it ends.
+// lostLabels reports whether a job of the present epoch has lost our label, or all our marks, so that only its copy knows it: it
+// runs on, and its copy tells how it ends.
 func (s State) lostLabels(c Copy, j Job) bool {
 	return j.Holder == Relabelled && s.isCurrent(j.Epoch) || j.Holder == Foreign && j.NamesWorkload && c.isAdoptedBy(j)
 }

@@ -48,7 +48,7 @@ type Choice struct {
 	// Score orders eligible clusters, higher being better; equal scores are ordered by name. It is positive, and 0 for those
 	// that are not eligible. It compares clusters ranked together for one workload and means nothing else.
 	Score int
-	// Claims are what the workload would take there and of which flavors, as far as that is known; to be entered in a Ledger
+	// Claims are what the workload would take there and of which flavors, as far as that is known; to be set in a UsageInFlight
 	// when it is offered. Sorted, each flavor and resource once.
 	Claims []Claim
 }

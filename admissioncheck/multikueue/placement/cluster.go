@@ -16,7 +16,7 @@ type Cluster struct {
 	// Capacity is what the cluster has room for; nil if nothing is known of it, which keeps it from nothing. It may be shared
 	// by any number of Clusters and is never changed.
 	Capacity *Capacity
-	// InFlight is what the hub has offered or given to the cluster and Capacity does not count yet. See Ledger.
+	// InFlight is what the hub has offered or given to the cluster and Capacity does not count yet. See UsageInFlight.
 	InFlight []Claim
 	// Offered is set if the cluster has a copy of this very workload, which is among those that wait there; what it takes is
 	// not part of InFlight.
@@ -111,11 +111,13 @@ type LocalQueue struct {
 
 // Queue is what a ClusterQueue has room for.
 type Queue struct {
+	// Name is the name of the ClusterQueue on its cluster.
 	Name string
 	// Closed says why it admits nothing at all; empty if it does.
 	Closed string
 	// Strict is set if no workload passes one that waits at the head.
 	Strict bool
+	// Groups are its resource groups. A resource is in at most one of them.
 	Groups []Group
 	// Waiting are the workloads that wait there, by priority, highest first.
 	Waiting []PendingClass
@@ -123,6 +125,7 @@ type Queue struct {
 
 // Group is a resource group: its resources always get the same flavor.
 type Group struct {
+	// Resources are the names of the resources that the group covers. The lists of each FlavorQuota follow their order.
 	Resources []string
 	// Flavors are in the order in which the cluster tries them.
 	Flavors []FlavorQuota
@@ -130,9 +133,10 @@ type Group struct {
 
 // FlavorQuota is what is free of one flavor; its lists have an amount for each resource of the group, in the group's order.
 type FlavorQuota struct {
+	// Flavor is the name of the ResourceFlavor.
 	Flavor string
-	// Nominal is free within the ClusterQueue's own quota, and Free what can be used now without evicting others: Own, and what
-	// can be borrowed.
+	// Nominal is free within the ClusterQueue's own quota, and Free what can be used now without evicting others: Nominal, and
+	// what can be borrowed.
 	Nominal []amount.Amount
 	Free    []amount.Amount
 	// Potential is what may be free for all that is known, Free included; nil if Free is all there is.
@@ -145,8 +149,10 @@ type FlavorQuota struct {
 
 // Step is what a workload of at least the priority can use by evicting others, what is free anyway included.
 type Step struct {
+	// Priority is the lowest that may evict for it.
 	Priority int32
-	Free     []amount.Amount
+	// Free is the amount of each resource of the group, in its order.
+	Free []amount.Amount
 }
 
 // countAhead counts those that wait before a workload of the priority that comes now.
@@ -162,6 +168,7 @@ func (q *Queue) countAhead(priority int32) int {
 
 // PendingClass counts the workloads of one priority that wait.
 type PendingClass struct {
+	// Priority is that of each of them, and Count how many there are.
 	Priority int32
 	Count    int
 	// Since is when the first of them was queued, by the cluster's clock.

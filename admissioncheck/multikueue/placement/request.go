@@ -25,6 +25,7 @@ type Request struct {
 
 // Refusal is a cluster's answer to an offer.
 type Refusal struct {
+	// Cluster is the name of the MultiKueueCluster.
 	Cluster string
 	// Message is what the cluster said, in words; it may be empty.
 	Message string

@@ -8,18 +8,20 @@ import (
 	"switchyard.dev/worker/admission/amount"
 )
 
-// UsageInFlight adds up what a hub has in flight: offered or given to a cluster that does not count it yet. NewUsageInFlight makes one. It
-// is not safe for concurrent use.
+// UsageInFlight adds up what a hub has in flight: offered or given to a cluster that does not count it yet. NewUsageInFlight
+// makes one. It is not safe for concurrent use.
 type UsageInFlight struct {
 	clusters map[string]*clusterUsage
 }
 
 // clusterUsage is that of one cluster.
 type clusterUsage struct {
+	// claims are those of each workload, and sums what all of them add up to. A sum of zero has no entry.
 	claims map[admission.Key][]Claim
 	sums   map[cellName]amount.Sum
 }
 
+// cellName names an amount of a cluster: a resource of a flavor of a ClusterQueue. Flavor is empty while it is not known.
 type cellName struct{ queue, flavor, resource string }
 
 // NewUsageInFlight returns an empty usage in flight.

@@ -7,8 +7,8 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// Deletions remembers which Workloads were seen to go. [Tracker.Deletions] returns it. What it knows of a Workload counts until nothing of
-// the Workload is left on any cluster, see [Tracker.ForgetWorkload].
+// Deletions remembers which Workloads were seen to go. [Tracker.Deletions] returns it. What it knows of a Workload counts until
+// nothing of the Workload is left on any cluster, see [Tracker.ForgetWorkload].
 type Deletions struct {
 	// witnessed are the UIDs of Workloads that this program has seen, of which the hub's own record would not tell.
 	witnessed map[admission.Key]string
@@ -19,8 +19,8 @@ type Deletions struct {
 // Deletions returns what is remembered of Workloads that have gone. It is guarded by the lock of the Tracker.
 func (t *Tracker) Deletions() *Deletions { return &t.deletions }
 
-// Witness records that a Workload exists which has a copy made in a time that the hub has no record of: if it goes from now on, this
-// program knows that it did.
+// Witness records that a Workload exists which has a copy made in a time that the hub has no record of: if it goes from now on,
+// this program knows that it did.
 func (d *Deletions) Witness(w Workload) { d.witnessed[w.Key] = w.UID }
 
 // WitnessedUID returns the UID of the Workload of a name that was witnessed; false for none.

@@ -10,11 +10,12 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// PodSetsRecheckInterval is after how long a Workload with several pod sets is looked at again in any case: for it figures may decide.
+// PodSetsRecheckInterval is after how long a Workload with several pod sets is looked at again in any case: for it figures may
+// decide.
 const PodSetsRecheckInterval = time.Minute
 
-// Unplaced is a Workload that looks for a cluster and that some clusters cannot be offered as things are there, whether it has an offer
-// elsewhere or not. It is decided again once what kept it from one of them has changed.
+// Unplaced is a Workload that looks for a cluster and that some clusters cannot be offered as things are there, whether it has
+// an offer elsewhere or not. It is decided again once what kept it from one of them has changed.
 type Unplaced struct {
 	Key admission.Key
 	// LocalQueue is that of the Workload, and of its copies.
@@ -31,8 +32,8 @@ type Ineligible struct {
 	Terms   placement.Terms
 }
 
-// UnplacedIndex finds Workloads by what kept them from clusters, so that what has not changed costs nothing however many they are.
-// [Tracker.Unplaced] returns it. A Workload that is forgotten leaves it.
+// UnplacedIndex finds Workloads by what kept them from clusters, so that what has not changed costs nothing however many they
+// are. [Tracker.Unplaced] returns it. A Workload that is forgotten leaves it.
 type UnplacedIndex struct {
 	// workloads has every Workload of the index once.
 	workloads map[admission.Key]*Unplaced
@@ -53,6 +54,7 @@ type ineligibleIndex struct {
 // Unplaced returns the index of the Workloads that some clusters cannot be offered. It is guarded by the lock of the Tracker.
 func (t *Tracker) Unplaced() *UnplacedIndex { return &t.unplaced }
 
+// newUnplacedIndex returns an empty index.
 func newUnplacedIndex() UnplacedIndex {
 	return UnplacedIndex{
 		workloads: map[admission.Key]*Unplaced{}, rechecks: map[admission.Key]*Unplaced{}, clusters: map[string]*ineligibleIndex{},
@@ -91,6 +93,7 @@ func (x *ineligibleIndex) add(u *Unplaced, terms placement.Terms) {
 	x.workloads[u.LocalQueue][terms][u.Key] = u
 }
 
+// remove takes a Workload out, wherever it is entered. It does nothing for one that is not in the index.
 func (x *UnplacedIndex) remove(key admission.Key) {
 	u := x.workloads[key]
 	if u == nil {
@@ -119,8 +122,8 @@ func (x *UnplacedIndex) IneligibleClusters() []string {
 	return slices.Collect(maps.Keys(x.clusters))
 }
 
-// UncomparedQueues returns the LocalQueues whose terms on a cluster have to be compared with those that Workloads were refused by, and
-// takes that for done: all of them if the capacity is another one than at the last comparison, else those entered since.
+// UncomparedQueues returns the LocalQueues whose terms on a cluster have to be compared with those that Workloads were refused
+// by, and takes that for done: all of them if the capacity is another one than at the last comparison, else those entered since.
 func (x *UnplacedIndex) UncomparedQueues(cluster string, capacity *placement.Capacity) []admission.Key {
 	by := x.clusters[cluster]
 	if by == nil {
