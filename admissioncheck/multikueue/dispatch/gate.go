@@ -25,7 +25,7 @@ func (g preemptionGates) openNextGate(plan *Plan) {
 	if !g.policy.OrchestratePreemption || plan.Stores {
 		return
 	}
-	if v, until := g.inUse(); g.observed.Now.Before(until) {
+	if v, until := g.gateInUse(); g.observed.Now.Before(until) {
 		plan.WakeAt = earliest(plan.WakeAt, until)
 		if g.eligibility.canOpenGate(v) && g.observed.Now.Before(v.Offer.GateFirstRequestedAt.Add(g.policy.gateTimeout())) {
 			g.addOpenGate(plan, v) // perhaps it is not open
@@ -56,9 +56,9 @@ func (g preemptionGates) addOpenGate(plan *Plan, v ClusterView) {
 	plan.Actions = append(plan.Actions, Action{Verb: OpenGate, Cluster: v.Name, Epoch: g.state.Epoch})
 }
 
-// inUse returns the cluster whose gate was opened last, or may have been, and how long that keeps the others closed: not
+// gateInUse returns the cluster whose gate was opened last, or may have been, and how long that keeps the others closed: not
 // at all if there is none. One that is seen open comes before those that were asked: workers have clocks of their own.
-func (g preemptionGates) inUse() (last ClusterView, until time.Time) {
+func (g preemptionGates) gateInUse() (last ClusterView, until time.Time) {
 	var at time.Time
 	seen := false
 	for _, v := range g.observed.Clusters {

@@ -26,7 +26,7 @@ func (t decision) creditUnrecordedRun(s State) State {
 	epoch := t.record.nextEpoch()
 	for _, v := range t.observed.Clusters {
 		told := v.Copy.Finished != nil && v.Copy.Adopted && t.results.endCounts(v.Copy.Holder, v.Copy.Epoch)
-		if t.results.counts(v) && !s.hasDebt(v.Name) && (told || t.results.jobSaysEnded(v.Copy, v.Job)) {
+		if t.results.countsOn(v) && !s.hasDebt(v.Name) && (told || t.results.jobSaysEnded(v.Copy, v.Job)) {
 			s.Epoch, s.Reservation = epoch, ""
 			s = s.withDebt(Debt{Cluster: v.Name, Epoch: epoch - 1})
 		}

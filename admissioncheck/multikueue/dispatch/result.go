@@ -17,29 +17,29 @@ func (r runResults) hasEndedRun() bool {
 // cluster that the State names. A run of an earlier epoch that ends while a later one is bound is not the Workload's any more.
 func (r runResults) endedRun() (ClusterView, *Outcome) {
 	for _, v := range r.observed.Clusters {
-		if result := r.on(v); result != nil || r.needsProof(v) {
+		if result := r.resultOn(v); result != nil || r.needsProof(v) {
 			return v, result
 		}
 	}
 	return ClusterView{}, nil
 }
 
-// on returns how the Workload's run on a cluster ended, nil if it did not or does not count.
-func (r runResults) on(v ClusterView) *Outcome {
-	if !r.counts(v) || !r.mayComeFrom(v) {
+// resultOn returns how the Workload's run on a cluster ended, nil if it did not or does not count.
+func (r runResults) resultOn(v ClusterView) *Outcome {
+	if !r.countsOn(v) || !r.mayComeFrom(v) {
 		return nil
 	}
-	if out := r.claimedBy(v, v.Copy, v.Job); out != nil {
+	if out := r.claimedResult(v, v.Copy, v.Job); out != nil {
 		return out
 	}
 	if live := r.state.liveAnswer(v); live != nil {
-		return r.claimedBy(v, live.Copy, live.Job)
+		return r.claimedResult(v, live.Copy, live.Job)
 	}
 	return nil
 }
 
-// claimedBy is what a copy and a job say of the end: the copy's word is the worker's own, the job's comes earlier.
-func (r runResults) claimedBy(v ClusterView, c Copy, j Job) *Outcome {
+// claimedResult is what a copy and a job say of the end: the copy's word is the worker's own, the job's comes earlier.
+func (r runResults) claimedResult(v ClusterView, c Copy, j Job) *Outcome {
 	if r.copySaysEnded(c) && r.copyHadRun(v, c, j) {
 		return c.Finished
 	}
@@ -70,15 +70,15 @@ func (r runResults) jobSaysEnded(c Copy, j Job) bool {
 // needsProof reports whether the cache shows a result that would count but for a proof which the cluster itself may have: one
 // watch may be ahead of the other.
 func (r runResults) needsProof(v ClusterView) bool {
-	if !v.connected() || r.state.liveAnswer(v) != nil || !r.counts(v) || !r.mayComeFrom(v) {
+	if !v.connected() || r.state.liveAnswer(v) != nil || !r.countsOn(v) || !r.mayComeFrom(v) {
 		return false
 	}
 	return r.copySaysEnded(v.Copy) || r.jobSaysEnded(v.Copy, v.Job)
 }
 
-// counts reports whether a run that ends on a cluster would be the Workload's result: while a cluster is held, only its
+// countsOn reports whether a run that ends on a cluster would be the Workload's result: while a cluster is held, only its
 // runs are; otherwise any, unless the Workload has become another one since, or the worker says that the job has.
-func (r runResults) counts(v ClusterView) bool {
+func (r runResults) countsOn(v ClusterView) bool {
 	if r.state.holdsCluster() {
 		return v.Name == r.state.Bound
 	}
@@ -91,7 +91,7 @@ func (r runResults) counts(v ClusterView) bool {
 // not been seen. What was read and has been found not to count may go.
 func (r runResults) mustSpareFinished(v ClusterView) bool {
 	live := r.state.liveAnswer(v)
-	return r.counts(v) && (live == nil || !r.jobSaysEnded(live.Copy, live.Job))
+	return r.countsOn(v) && (live == nil || !r.jobSaysEnded(live.Copy, live.Job))
 }
 
 // mayComeFrom reports whether a result may come from a cluster: the State says that the job may be there. One that was merely

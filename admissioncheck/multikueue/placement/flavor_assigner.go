@@ -16,7 +16,7 @@ type flavorAssigner struct {
 	// priority is the workload's: it says which steps of preemption are open to it. Gang is set if it has more than one pod.
 	priority int32
 	gang     bool
-	// assumed are the resources of Request.Assumed, which rule no flavor out.
+	// assumed are the resources of Request.Assumed, which a ClusterQueue need not cover.
 	assumed []string
 	// used has few entries, so that looking through them is faster than hashing two names.
 	used []flavorUsage
