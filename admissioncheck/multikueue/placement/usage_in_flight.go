@@ -60,16 +60,6 @@ func (a *clusterUsage) add(c Claim, v amount.Sum) {
 	}
 }
 
-// RemoveCluster removes all that is in flight to a cluster, and RemoveWorkload all of a workload.
-func (l *UsageInFlight) RemoveCluster(cluster string) { delete(l.clusters, cluster) }
-
-// RemoveWorkload drops a workload from all clusters.
-func (l *UsageInFlight) RemoveWorkload(workload admission.Key) {
-	for name := range l.clusters {
-		l.Set(name, workload, nil)
-	}
-}
-
 // List returns what is in flight to the cluster without what the workload takes itself; sorted.
 func (l *UsageInFlight) List(cluster string, except admission.Key) []Claim {
 	a := l.clusters[cluster]
