@@ -20,8 +20,8 @@ func TestTheHubIsCutOffWhenMostClustersVanishTogether(t *testing.T) {
 		links []Link
 		want  bool
 	}{
-		"nobody is lost": {[]Link{up, up}, false},
-		"the only cluster is lost: nobody else could tell": {[]Link{lostLink(0)}, false},
+		"no cluster is lost": {[]Link{up, up}, false},
+		"the only cluster is lost: no other one could tell": {[]Link{lostLink(0)}, false},
 		"one of two is lost":                                  {[]Link{lostLink(0), up}, false},
 		"both of two are lost together":                       {[]Link{lostLink(0), lostLink(0.5)}, true},
 		"both of two are lost, but hours apart":               {[]Link{lostLink(0), lostLink(120)}, false},
@@ -32,8 +32,8 @@ func TestTheHubIsCutOffWhenMostClustersVanishTogether(t *testing.T) {
 		"what was never tried does not count in either way":   {[]Link{lostLink(0), lostLink(0), unknown, unknown, up}, true},
 		"two together, while three were lost after them":      {[]Link{lostLink(0), lostLink(0), lostLink(9), lostLink(20), lostLink(30)}, false},
 		"most were never seen, but one is alive":              {[]Link{never, never, up}, false},
-		"most were never seen, and nobody is alive":           {[]Link{never, never, lostLink(0)}, true},
-		"nobody was ever seen":                                {[]Link{never, never}, true},
+		"most were never seen, and none is alive":             {[]Link{never, never, lostLink(0)}, true},
+		"none was ever seen":                                  {[]Link{never, never}, true},
 		"the living vanish together, never mind the others":   {[]Link{never, never, lostLink(0), lostLink(0), up}, true},
 		"everybody is lost together":                          {[]Link{lostLink(0), lostLink(0), lostLink(0)}, true},
 		"lost one by one, each a little after the one before": {[]Link{lostLink(0), lostLink(5), lostLink(10)}, false},

@@ -72,7 +72,7 @@ func checkState(t *testing.T, s State, o Observation, plan Plan) {
 }
 
 // checkDebts checks that what is owed is not forgotten: an epoch that begins on a record that is not all there was suspects
-// everybody, and who owes already keeps what is known of it.
+// every cluster, and one that owes already keeps what is known of it.
 func checkDebts(t *testing.T, s State, o Observation, plan Plan) {
 	t.Helper()
 	next, l := plan.Next, o.Local
@@ -85,7 +85,7 @@ func checkDebts(t *testing.T, s State, o Observation, plan Plan) {
 	if newest := o.normalizeStamps(s.Epoch).newestEpoch(); next.Epoch > s.Epoch && (dropped || unended || s.Unreadable || newest > s.Epoch) {
 		for _, v := range o.Clusters {
 			if !next.hasDebt(v.Name) && v.Name != next.Bound {
-				t.Errorf("epoch %d begins as if nobody had owed: %+v", next.Epoch, next)
+				t.Errorf("epoch %d begins as if no cluster had owed: %+v", next.Epoch, next)
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func checkPods(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 func checkActions(t *testing.T, s State, o Observation, plan Plan) {
 	t.Helper()
 	if o.Local.Check.State == "" && plan.CheckResult != (CheckResult{Message: o.Local.Check.Message}) {
-		t.Errorf("says something that nobody can be told: %+v", plan.CheckResult)
+		t.Errorf("says something that has no entry to be in: %+v", plan.CheckResult)
 	}
 	differs := !plan.Next.Equal(s) || plan.CheckResult != CheckResult{State: o.Local.Check.State, Message: o.Local.Check.Message}
 	if plan.Stores != differs || plan.Stores && len(plan.Actions) > 0 {
@@ -137,7 +137,7 @@ func checkActions(t *testing.T, s State, o Observation, plan Plan) {
 			t.Errorf("Retract from %s, where nothing of ours is", a.Cluster)
 		}
 		if a.Verb == Retract && s.Epoch < maxPlausibleEpoch && v.Copy.Holder == Ours && ReadStamp(v.Copy.Epoch, s.Epoch) == UnreadableEpoch && !IsBelow(v.Copy.Epoch, a.Epoch) {
-			t.Errorf("leaves what nobody can read: %s of %+v", describeAction(a), v.Copy)
+			t.Errorf("leaves what cannot be read: %s of %+v", describeAction(a), v.Copy)
 		}
 		if a.Verb == CreateOffer && (v.Operator.Cordoned || v.Operator.Draining || v.Operator.DeclaredGone || o.Local.Siblings.Awaited || o.Local.Siblings.Pin != "" && o.Local.Siblings.Pin != v.Name) {
 			t.Errorf("offers to %s: %+v", a.Cluster, v)
@@ -205,8 +205,8 @@ func checkHolds(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 	}
 }
 
-// checkTrust checks that nothing is believed of whom nobody asked, and nothing shown of a job that took another's name. It reckons
-// on its own who may say what.
+// checkTrust checks that nothing is believed of clusters that were not asked, and nothing shown of a job that took another's
+// name. It reckons on its own which cluster may say what.
 func checkTrust(t *testing.T, s State, o Observation, plan Plan) {
 	t.Helper()
 	for _, a := range plan.Actions {
@@ -220,7 +220,7 @@ func checkTrust(t *testing.T, s State, o Observation, plan Plan) {
 		}
 		switch {
 		case a.Verb == Finish && !asked && (!s.isNominated(v.Name) || !v.InConfig):
-			t.Errorf("takes the word of %s, which nobody asked: %+v", v.Name, s)
+			t.Errorf("takes the word of %s, which was not asked: %+v", v.Name, s)
 		case a.Verb == Finish && !sound(v.Copy, v.Job) && (v.Live == nil || !sound(v.Live.Copy, v.Live.Job)),
 			a.Verb == CopyStatus && !sound(v.Copy, v.Job):
 			t.Errorf("%s of a job that is not known to be the workload's: %+v", a.Verb, v)
@@ -256,7 +256,7 @@ type inputGenerator struct{ *rand.Rand }
 
 func (g *inputGenerator) chance(one int) bool { return g.IntN(one) == 0 }
 
-// epoch is a small one, mostly, and now and then one that only somebody can have made up.
+// epoch is a small one, mostly, and now and then one that only a user can have made up.
 func (g *inputGenerator) epoch() int64 {
 	if g.chance(40) {
 		return []int64{maxPlausibleEpoch - 1, maxPlausibleEpoch, maxPlausibleEpoch + 1, MaxEpoch - 1, MaxEpoch, MaxEpoch + 1, math.MaxInt64 - 1, math.MaxInt64, -1, math.MinInt64}[g.IntN(10)]

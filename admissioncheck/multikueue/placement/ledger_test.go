@@ -51,12 +51,12 @@ func TestAReservationIsCountedOnceTheFiguresAreCertainlyYounger(t *testing.T) {
 		reserved time.Time
 		want     bool
 	}{
-		"two seconds before":            {&Capacity{At: at}, at.Add(-2 * time.Second).Truncate(time.Second), true},
-		"in the second before":          {&Capacity{At: at}, at.Add(-time.Second).Truncate(time.Second), true},
-		"in the same second":            {&Capacity{At: at}, at.Truncate(time.Second), false},
-		"afterwards":                    {&Capacity{At: at}, at.Add(time.Minute), false},
-		"nobody knows when it was read": {&Capacity{}, at.Add(-time.Hour), false},
-		"nothing is known":              {nil, at.Add(-time.Hour), false},
+		"two seconds before":               {&Capacity{At: at}, at.Add(-2 * time.Second).Truncate(time.Second), true},
+		"in the second before":             {&Capacity{At: at}, at.Add(-time.Second).Truncate(time.Second), true},
+		"in the same second":               {&Capacity{At: at}, at.Truncate(time.Second), false},
+		"afterwards":                       {&Capacity{At: at}, at.Add(time.Minute), false},
+		"it is not known when it was read": {&Capacity{}, at.Add(-time.Hour), false},
+		"nothing is known":                 {nil, at.Add(-time.Hour), false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

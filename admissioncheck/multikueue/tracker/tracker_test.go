@@ -83,8 +83,8 @@ func checkOffers(t *testing.T, tr *Tracker, names []string) {
 	}
 }
 
-// TestWhatIsRememberedEnds does anything in any order: what is remembered is consistent at any time, and nothing is left of a Workload
-// that was forgotten, or never observed.
+// TestWhatIsRememberedEnds does anything in any order: what is remembered is consistent at any time, and nothing is left of a
+// Workload that was forgotten, or never observed.
 func TestWhatIsRememberedEnds(t *testing.T) {
 	clusters, names := []string{"w1", "w2", "w3"}, []string{"a", "b", "c", "d"}
 	verbs := []dispatch.Verb{dispatch.CreateOffer, dispatch.OpenGate, dispatch.Retract, dispatch.CreateJob, dispatch.LiveRead}

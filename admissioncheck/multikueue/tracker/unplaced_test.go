@@ -89,11 +89,11 @@ func TestTermsAreComparedOncePerQueueAndOnlyAfterAChange(t *testing.T) {
 	has["c2"] = &placement.Capacity{At: noon}
 	look("a cluster has reported", 0, map[string]int{"c2 0": 1, "c2 1": 1})
 	enter("more of the same", "1", 1)
-	look("somebody is kept by the terms that were compared", 0, map[string]int{})
+	look("a workload is kept by the terms that were compared", 0, map[string]int{})
 	enter("behind", "1", 7)
-	look("somebody was kept by what is over", 1, map[string]int{"c1 1": 1})
+	look("a workload was kept by what is over", 1, map[string]int{"c1 1": 1})
 	enter("new", "2", 1)
-	look("a queue that nobody waited in", 0, map[string]int{"c1 2": 1, "c2 2": 1})
+	look("a queue that no workload waited in", 0, map[string]int{"c1 2": 1, "c2 2": 1})
 }
 
 func TestRemovedUnplacedWorkloadsLeaveNothingBehind(t *testing.T) {
