@@ -172,8 +172,8 @@ func TestWhatIsInFlightIsNotOfferedTwice(t *testing.T) {
 func (st *testEnv) listUnplaced() []*tracker.Unplaced {
 	var list []*tracker.Unplaced
 	st.reconciler.tracker.do(func(t *tracker.Tracker) {
-		for _, cluster := range t.IneligibleClusters() {
-			list = append(list, t.ChangedTerms(cluster, admission.Key{Namespace: "team", Name: "gpu"}, 0)...)
+		for _, cluster := range t.Unplaced().IneligibleClusters() {
+			list = append(list, t.Unplaced().ChangedTerms(cluster, admission.Key{Namespace: "team", Name: "gpu"}, 0)...)
 		}
 	})
 	return list

@@ -44,16 +44,20 @@ func (n *CapacityWatcher) requeueAffected() int {
 	r, now := n.Reconciler, n.Clock.Now()
 	var clusters []string
 	var affected []*tracker.Unplaced
-	r.tracker.do(func(t *tracker.Tracker) { clusters, affected = t.IneligibleClusters(), t.OverdueUnplaced(now) })
+	r.tracker.do(func(t *tracker.Tracker) {
+		clusters, affected = t.Unplaced().IneligibleClusters(), t.Unplaced().Overdue(now)
+	})
 	for _, name := range clusters {
 		capacity := r.capacities.Lookup(name, now)
-		queues := readTracker(r.tracker, func(t *tracker.Tracker) []admission.Key { return t.UncomparedQueues(name, capacity) })
+		queues := readTracker(r.tracker, func(t *tracker.Tracker) []admission.Key { return t.Unplaced().UncomparedQueues(name, capacity) })
 		for _, queue := range queues {
 			terms := r.capacities.TermsFor(name, capacity, queue)
-			r.tracker.do(func(t *tracker.Tracker) { affected = append(affected, t.ChangedTerms(name, queue, terms)...) })
+			r.tracker.do(func(t *tracker.Tracker) {
+				affected = append(affected, t.Unplaced().ChangedTerms(name, queue, terms)...)
+			})
 		}
 	}
-	due := readTracker(r.tracker, func(t *tracker.Tracker) []admission.Key { return t.PopUnplaced(affected, maxCapacityRequeues) })
+	due := readTracker(r.tracker, func(t *tracker.Tracker) []admission.Key { return t.Unplaced().Pop(affected, maxCapacityRequeues) })
 	for _, key := range due {
 		r.Fleet.WorkloadRequests().Enqueue(namespacedName(key), 0)
 	}

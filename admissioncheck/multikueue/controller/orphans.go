@@ -21,6 +21,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/uptime"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/worker/admission"
 )
 
 // adoptedHubs are the identities of former hubs whose objects are this hub's. The zero value has none.
@@ -62,7 +63,7 @@ type orphanFinder struct {
 // other names on a cluster may have been made by any user with the right to create jobs there.
 func (f *orphanFinder) OwnsWorkload(key client.ObjectKey) bool {
 	return !f.isWorkloadMissing(context.Background(), key) ||
-		readTracker(f.tracker, func(t *tracker.Tracker) bool { return t.WasDeleted(admissionKey(key)) })
+		readTracker(f.tracker, func(t *tracker.Tracker) bool { return t.Deletions().Contains(admissionKey(key)) })
 }
 
 // recordObserved notes that a Workload exists which has a copy made in a time that the hub has no record of: if it goes from now on, this
@@ -71,7 +72,7 @@ func (f *orphanFinder) recordObserved(o mirror.Original, seen mirror.Found) {
 	if o.Deleted || !f.isUnrecorded(o, seen) {
 		return
 	}
-	f.tracker.do(func(t *tracker.Tracker) { t.Witness(trackedWorkload(o)) })
+	f.tracker.do(func(t *tracker.Tracker) { t.Deletions().Witness(trackedWorkload(o)) })
 }
 
 // isUnrecorded tells whether something that is seen was made in a time that the hub has no record of, or by a hub that it has
@@ -95,7 +96,7 @@ func (f *orphanFinder) keepsOrphan(ctx context.Context, cluster string, ghost mi
 	}
 	var owner string
 	var witnessed bool
-	f.tracker.do(func(t *tracker.Tracker) { owner, witnessed = t.WitnessedUID(admissionKey(ghost.Key())) })
+	f.tracker.do(func(t *tracker.Tracker) { owner, witnessed = t.Deletions().WitnessedUID(admissionKey(ghost.Key())) })
 	made := time.Time{}
 	for _, obj := range seen.Objects() {
 		if witnessed && obj.GetAnnotations()[switchyard.OwnerUIDAnnotation] != owner {
@@ -164,14 +165,14 @@ func (f *orphanFinder) buildOrphan(key client.ObjectKey) mirror.Original {
 func (f *orphanFinder) deletionRecorder() predicate.Predicate {
 	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
 		key := admissionKey(client.ObjectKeyFromObject(e.Object))
-		f.tracker.do(func(t *tracker.Tracker) { t.RecordDeleted(key) })
+		f.tracker.do(func(t *tracker.Tracker) { t.Deletions().Record(key) })
 		return true
 	}}
 }
 
 // requeueDeleted makes those be looked at again that were seen to go: a cluster that showed something of them is no more.
 func (f *orphanFinder) requeueDeleted() {
-	for _, key := range readTracker(f.tracker, (*tracker.Tracker).DeletedWorkloads) {
+	for _, key := range readTracker(f.tracker, func(t *tracker.Tracker) []admission.Key { return t.Deletions().List() }) {
 		f.fleet.WorkloadRequests().EnqueueLowPriority(namespacedName(key))
 	}
 }

@@ -67,7 +67,7 @@ func appendResourceNames(names []string, requests amount.Vector) []string {
 // observeDone tells the tracker what was decided and carried out.
 func (r *WorkloadReconciler) observeDone(s *workloadScope, plan dispatch.Plan) {
 	r.tracker.do(func(t *tracker.Tracker) {
-		t.SetUnplaced(admissionKey(s.key()), newUnplaced(s))
+		t.Unplaced().Set(admissionKey(s.key()), newUnplaced(s))
 		t.Observe(trackedWorkload(s.original), s.state, s.observed, plan)
 		t.Expire(s.observed.Now)
 	})

@@ -18,7 +18,7 @@ func TestBestFitOffersToOneAndHedges(t *testing.T) {
 		{"equals go by name", "", "quota", "w3 up fit@5 \n w2 up fit@5 \n w1 up fit@1", "Nominated; nominated w2; round"},
 		{"the score says whether preempting is better than waiting", "", "quota", "w1 up fit@1 \n w2 up fit@9 preempting", "Nominated; nominated w2; round"},
 		{"who does not fit is offered nothing", "", "quota", "w1 up fit@1 \n w2 up fit@9 unfit:NoRoom", "Nominated; nominated w1; round"},
-		{"nobody fits", "", "quota", "w1 up unfit:NoRoom", "NoCluster"},
+		{"no cluster fits", "", "quota", "w1 up unfit:NoRoom", "NoCluster"},
 		{"it is given time", "nominated w2; round 4s", "quota", "w1 up fit@1 \n w2 up fit@9 copy@1 \n w3 up fit@5", "Offered; wake in 6s"},
 		{"then the next best is offered it as well", "nominated w2; round 10s", "quota", "w1 up fit@1 \n w2 up fit@9 copy@1 \n w3 up fit@5", "Nominated; nominated w2 w3; round"},
 		{"its time begins when it is sent the offer", "nominated w2; round 10s", "quota", "w1 up fit@1 \n w2 up fit@9 offered@4s copy@1", "Offered; wake in 6s"},
@@ -78,12 +78,12 @@ func TestCordonedClustersGetNothingNew(t *testing.T) {
 	})
 }
 
-func TestADrainedClusterIsLeftIfSomebodyElseCanTakeTheWorkload(t *testing.T) {
+func TestADrainedClusterIsLeftIfAnotherOneCanTakeTheWorkload(t *testing.T) {
 	moved := `Drained; epoch 2; owed w1@1; Retry Worker cluster "w1" is being drained, resetting for re-dispatch, Previously: "Ready"; event`
 	runExplanationCases(t, Compatible(15*time.Minute), []explanationCase{
 		{"the cluster is asked first", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 up", "Looking; LiveRead w1"},
 		{"again, if that was long ago", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 live@1 old copy@1 admitted job@1 \n w2 up", "Looking; LiveRead w1"},
-		{"somebody can", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 live@1 copy@1 admitted job@1 \n w2 up", moved},
+		{"another cluster can", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 live@1 copy@1 admitted job@1 \n w2 up", moved},
 		{"nobody can be reached", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 lost@1m", `Running; Ready The workload was admitted on "w1"; it is to leave "w1", but no other cluster can take it; "w2" lost: cannot be reached`},
 		{"the others are cordoned", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 up cordoned", `Running; Ready The workload was admitted on "w1"; it is to leave "w1", but no other cluster can take it; "w2" not eligible: is cordoned`},
 		{"the others are known to have no place", "bound w1", "quota Ready", "w1 up draining copy@1 admitted job@1 \n w2 up unfit:NoRoom", `Running; Ready The workload was admitted on "w1"; it is to leave "w1", but no other cluster can take it; "w2" not eligible: no`},
@@ -109,7 +109,7 @@ func TestSiblingsStayTogether(t *testing.T) {
 		{"and say so after a while", "", "quota sibling since=1m", "w1 up",
 			`SiblingWait; Pending waiting for the other workloads of the same owner (clusters: 1 not eligible); ` +
 				`"w1" not eligible: the workload waits for the first of its owner's workloads`},
-		{"also who was nominated before the first one came", "nominated w1", "quota sibling", "w1 up", "SiblingWait; nominated"},
+		{"also a cluster that was nominated before the first one came", "nominated w1", "quota sibling", "w1 up", "SiblingWait; nominated"},
 		{"in rounds or not", "nominated w1; round 1s", "quota sibling", "w1 up copy@1", "SiblingWait; nominated; no round"},
 		{"what it was offered is withdrawn", "", "quota sibling", "w1 up copy@1", "SiblingWait; Retract w1 below 2 sparing; wake in 4s"},
 		{"though it was admitted", "nominated w1", "quota sibling", "w1 up copy@1 admitted", "SiblingWait; nominated"},

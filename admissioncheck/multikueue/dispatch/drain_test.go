@@ -31,10 +31,10 @@ func TestTheCheckSaysWhyAJobStaysOnADrainedCluster(t *testing.T) {
 		t.Errorf("its turn fails:\n got %s\nwant %s", got, want)
 	}
 	for name, text := range map[string]string{
-		"its turn fails again":                    "w1 up draining drained" + running + others,
-		"it is another's turn":                    "w1 up drained" + running + others,
-		"another's, and only this one is shown":   "w1 up drained" + running,
-		"another's, and somebody could take this": "w1 up drained" + running + " \n w2 up",
+		"its turn fails again":                           "w1 up draining drained" + running + others,
+		"it is another's turn":                           "w1 up drained" + running + others,
+		"another's, and only this one is shown":          "w1 up drained" + running,
+		"another's, and another cluster could take this": "w1 up drained" + running + " \n w2 up",
 	} {
 		if plan := step(text); plan.Stores {
 			t.Errorf("%s: writes %+v", name, plan.CheckResult)

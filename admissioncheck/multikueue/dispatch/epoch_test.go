@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAStampThatNobodyCanHaveCountedIsUnreadable(t *testing.T) {
+func TestAStampAboveEveryPossibleEpochIsUnreadable(t *testing.T) {
 	for _, c := range []struct{ stamp, epoch, want int64 }{
 		{0, 1, 0}, {3, 1, 3}, {maxPlausibleEpoch, 1, maxPlausibleEpoch}, {maxPlausibleEpoch + 1, 1, UnreadableEpoch}, {math.MaxInt64, 1, UnreadableEpoch}, {-1, 1, UnreadableEpoch},
 		{math.MinInt64, 1, UnreadableEpoch}, {maxPlausibleEpoch + 7, maxPlausibleEpoch + 7, maxPlausibleEpoch + 7}, {maxPlausibleEpoch + 8, maxPlausibleEpoch + 7, UnreadableEpoch},
@@ -26,7 +26,8 @@ func TestAStampThatNobodyCanHaveCountedIsUnreadable(t *testing.T) {
 	}
 }
 
-// Whoever writes a stamp near the largest number on a worker neither moves the Workload's epoch nor leaves anything that no plan removes.
+// A stamp near the largest number, written on a worker by a user, neither moves the Workload's epoch nor leaves anything that no
+// plan removes.
 func TestAnInventedStampRaisesNothingAndIsRemoved(t *testing.T) {
 	const largest, far = "9223372036854775807", "9007199254740993"
 	runStepCases(t, []stepCase{

@@ -1,16 +1,44 @@
 package dispatch
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
+// explainer says in words why the clusters do not run the Workload, and puts that into the message of its check.
+type explainer struct {
+	state       *State
+	observed    *Observation
+	policy      *Policy
+	lost        lostClusters
+	eligibility eligibility
+	planner     planner
+}
+
+// explainCannotMove explains a cluster that the Workload cannot move to.
+func (el eligibility) explainCannotMove(v ClusterView) Explanation {
+	switch {
+	case !v.connected():
+		return Explanation{Phase: ClusterLost, Reason: NotReachable, Message: "cannot be reached"}
+	case v.hasCollision():
+		return Explanation{Phase: ClusterNotEligible, Reason: NameCollision, Message: "an object of the same name there is not ours"}
+	case !v.InConfig:
+		return Explanation{Phase: ClusterRefused, Reason: Refused, Message: "does not take it: " + v.Health.Trouble}
+	case el.ineligibleReason(v) != "":
+		return el.explainIneligible(v)
+	case el.policy.awaitsLease(v):
+		return v.explainAwaitingLease()
+	}
+	return Explanation{Phase: ClusterNotEligible, Reason: v.Fit.Reason, Message: cmp.Or(v.Fit.Message, string(v.Fit.Reason))}
+}
+
 // explainClusters says of every cluster why it does not run the Workload, or that it does.
-func (t decision) explainClusters(next State) []Explanation {
-	out := make([]Explanation, 0, len(t.observed.Clusters))
-	for _, v := range t.observed.Clusters {
-		e := t.explainCluster(next, v)
+func (x explainer) explainClusters(next State) []Explanation {
+	out := make([]Explanation, 0, len(x.observed.Clusters))
+	for _, v := range x.observed.Clusters {
+		e := x.explainCluster(next, v)
 		e.Cluster = v.Name
 		out = append(out, e)
 	}
@@ -18,51 +46,51 @@ func (t decision) explainClusters(next State) []Explanation {
 }
 
 // explainCluster explains one cluster.
-func (t decision) explainCluster(s State, v ClusterView) Explanation {
+func (x explainer) explainCluster(s State, v ClusterView) Explanation {
 	held := s.Bound == v.Name && !s.Retreating()
 	switch {
 	case held:
-		return t.explainBound(v)
+		return x.explainBound(v)
 	case !v.connected() && s.hasDebt(v.Name):
-		return t.explainDebtor(s, v)
-	case t.isDeclaredGone(v):
+		return x.explainDebtor(s, v)
+	case x.lost.isDeclaredGone(v):
 		return Explanation{Phase: ClusterNotEligible, Reason: DeclaredGone, Message: "declared gone"}
 	case !v.connected():
 		return Explanation{Phase: ClusterLost, Reason: NotReachable, Message: "cannot be reached", Since: v.Link.Since}
 	case v.hasCollision():
 		return Explanation{Phase: ClusterNotEligible, Reason: NameCollision, Message: "an object of the same name there is not ours", Since: v.collisionSince()}
-	case s.hasDebt(v.Name) || t.hasStale(v):
+	case s.hasDebt(v.Name) || x.state.hasStale(v):
 		return Explanation{Phase: ClusterLeaving, Reason: Retracting, Message: "what an earlier attempt left there is being removed"}
 	case s.Bound != "":
-		return Explanation{Phase: ClusterNotEligible, Reason: Lost, Message: "another cluster was chosen", Since: t.view(s.Bound).Copy.AdmittedAt}
+		return Explanation{Phase: ClusterNotEligible, Reason: Lost, Message: "another cluster was chosen", Since: x.observed.view(s.Bound).Copy.AdmittedAt}
 	case s.TroubleOn(v) != "":
 		e := Explanation{Phase: ClusterRefused, Reason: Refused, Message: "does not take it: " + v.Health.Trouble}
 		if s.isNominated(v.Name) {
 			e.Since = s.Round
 		}
 		return e
-	case t.ineligibleReason(v) != "":
-		return t.explainIneligible(v)
-	case t.awaitsLease(v) && !t.state.isCurrentCopy(v.Copy):
+	case x.eligibility.ineligibleReason(v) != "":
+		return x.eligibility.explainIneligible(v)
+	case x.policy.awaitsLease(v) && !x.state.isCurrentCopy(v.Copy):
 		return v.explainAwaitingLease()
 	case !s.isNominated(v.Name):
-		return t.explainNotNominated(s, v)
-	case !t.state.isCurrentCopy(v.Copy) && v.Health.Degraded != "":
+		return x.explainNotNominated(s, v)
+	case !x.state.isCurrentCopy(v.Copy) && v.Health.Degraded != "":
 		return Explanation{Phase: ClusterOffered, Reason: Offered, Message: "being offered, but " + v.Health.Degraded, Since: s.Round}
-	case !t.state.isCurrentCopy(v.Copy):
+	case !x.state.isCurrentCopy(v.Copy):
 		return Explanation{Phase: ClusterOffered, Reason: Offered, Message: "being offered", Since: s.Round}
 	}
-	return t.explainOffered(v.Copy)
+	return v.Copy.explainOffered()
 }
 
 // explainIneligible explains a cluster that can be reached and must not be offered anything.
-func (t decision) explainIneligible(v ClusterView) Explanation {
-	e := Explanation{Phase: ClusterNotEligible, Reason: t.ineligibleReason(v)}
+func (el eligibility) explainIneligible(v ClusterView) Explanation {
+	e := Explanation{Phase: ClusterNotEligible, Reason: el.ineligibleReason(v)}
 	switch {
 	case e.Reason == DeclaredGone:
 		e.Message = "declared gone, but can be reached"
 	case e.Reason == PinnedElsewhere:
-		e.Message = "the other workloads of the same owner are on " + strconv.Quote(t.observed.Local.Siblings.Pin)
+		e.Message = "the other workloads of the same owner are on " + strconv.Quote(el.siblings.Pin)
 	case e.Reason == SiblingWait:
 		e.Message = "the workload waits for the first of its owner's workloads"
 	case e.Reason == Cordoned && (v.Operator.Draining || v.Operator.BeingDrained):
@@ -91,18 +119,18 @@ func (v ClusterView) leaseTroubleText() string {
 }
 
 // explainNotNominated explains a cluster that could be offered the Workload as far as its connection goes.
-func (t decision) explainNotNominated(s State, v ClusterView) Explanation {
-	if t.policy.Dispatcher == BestFit && v.Fit.Reason != "" {
+func (x explainer) explainNotNominated(s State, v ClusterView) Explanation {
+	if x.policy.Dispatcher == BestFit && v.Fit.Reason != "" {
 		return Explanation{Phase: ClusterNotEligible, Reason: v.Fit.Reason, Message: v.Fit.Message}
 	}
-	if t.policy.Dispatcher == BestFit && len(s.Nominated) > 0 {
+	if x.policy.Dispatcher == BestFit && len(s.Nominated) > 0 {
 		return Explanation{Phase: ClusterNotEligible, Reason: HedgeWait, Message: "a better one has it and still has time", Since: s.Round}
 	}
 	return Explanation{Phase: ClusterNotEligible, Reason: NotNominated, Message: "not nominated"}
 }
 
 // explainOffered explains a cluster that has a copy.
-func (t decision) explainOffered(c Copy) Explanation {
+func (c Copy) explainOffered() Explanation {
 	waiting := func(because Reason, message string) Explanation {
 		return Explanation{Phase: ClusterWaiting, Reason: because, Message: message, Since: c.Since}
 	}
@@ -127,17 +155,17 @@ func (t decision) explainOffered(c Copy) Explanation {
 }
 
 // explainBound explains the cluster that is bound.
-func (t decision) explainBound(v ClusterView) Explanation {
+func (x explainer) explainBound(v ClusterView) Explanation {
 	c := v.Copy
 	switch {
 	case !v.connected():
-		h := t.hold(v, t.state.StopsOnHubLost)
+		h := x.lost.hold(v, x.state.StopsOnHubLost)
 		because := h.reason
 		if because == InGrace || because == RemoteLost {
 			because = NotReachable
 		}
 		return Explanation{Phase: ClusterLost, Reason: because, Message: "chosen, but cannot be reached", Since: v.Link.Since}
-	case t.state.isCurrentJob(v.Job):
+	case x.state.isCurrentJob(v.Job):
 		return Explanation{Phase: ClusterAdmitted, Reason: Running, Message: "has the job", Since: c.AdmittedAt}
 	case v.Health.Trouble != "":
 		return Explanation{Phase: ClusterRefused, Reason: Refused, Message: "chosen, but does not take the job: " + v.Health.Trouble, Since: c.AdmittedAt}
@@ -146,12 +174,12 @@ func (t decision) explainBound(v ClusterView) Explanation {
 }
 
 // explainDebtor explains a cluster out of reach that may still run an earlier attempt.
-func (t decision) explainDebtor(s State, v ClusterView) Explanation {
+func (x explainer) explainDebtor(s State, v ClusterView) Explanation {
 	e := Explanation{Phase: ClusterLost, Reason: NotReachable, Message: "cannot be reached", Since: v.Link.Since}
 	at := slices.IndexFunc(s.Debts, func(d Debt) bool { return d.Cluster == v.Name })
-	switch h := t.hold(v, s.Debts[at].StopsOnHubLost); h.reason {
+	switch h := x.lost.hold(v, s.Debts[at].StopsOnHubLost); h.reason {
 	case FenceWait, Unfenced, Held, DeclaredGone:
-		e.Reason, e.Message = h.reason, "cannot be reached, may still run an earlier attempt; "+t.releaseText(h, s.Debts[at].StopsOnHubLost && v.Fence.Alive)
+		e.Reason, e.Message = h.reason, "cannot be reached, may still run an earlier attempt; "+x.lost.releaseText(h, s.Debts[at].StopsOnHubLost && v.Fence.Alive)
 	default:
 	}
 	return e
@@ -159,7 +187,7 @@ func (t decision) explainDebtor(s State, v ClusterView) Explanation {
 
 // summarize is the whole plan in one line: what is being waited for, how many clusters are how far, and the policy that holds
 // the Workload, if it is one that promises something.
-func (t decision) summarize(plan Plan) string {
+func (x explainer) summarize(plan Plan) string {
 	var counts []string
 	for _, phase := range []ClusterPhase{ClusterAdmitted, ClusterWaiting, ClusterOffered, ClusterRefused, ClusterLeaving, ClusterLost, ClusterNotEligible} {
 		n := 0
@@ -176,10 +204,10 @@ func (t decision) summarize(plan Plan) string {
 	if len(counts) > 0 {
 		text += " (clusters: " + strings.Join(counts, ", ") + ")"
 	}
-	if t.forbidsOverlap() {
-		text += "; policy " + strconv.Quote(t.policy.Name())
-		if v := t.view(plan.Next.Bound); t.holdsCluster() && !v.connected() {
-			if h := t.hold(v, t.state.StopsOnHubLost); !h.release.IsZero() {
+	if x.policy.forbidsOverlap() {
+		text += "; policy " + strconv.Quote(x.policy.Name())
+		if v := x.observed.view(plan.Next.Bound); x.state.holdsCluster() && !v.connected() {
+			if h := x.lost.hold(v, x.state.StopsOnHubLost); !h.release.IsZero() {
 				text += " until " + formatTime(h.release)
 			}
 		}
@@ -195,26 +223,6 @@ func phaseText(p ClusterPhase) string {
 	return strings.ToLower(string(p))
 }
 
-// reportWaiting puts the summary and the explanations into the message of a check that has been Pending for long enough, and asks to
-// be woken for it when it has not. Nothing in them changes by the mere passage of time, so nothing is written for that.
-func (t decision) reportWaiting(plan *Plan) {
-	l := t.observed.Local
-	if t.policy.ExplainAfter <= 0 || l.Check.State != Pending || l.Quota.ReservedAt.IsZero() {
-		return
-	}
-	if at := l.Quota.ReservedAt.Add(t.policy.ExplainAfter); t.observed.Now.Before(at) {
-		plan.WakeAt = earliest(plan.WakeAt, at)
-		return
-	}
-	told := *plan
-	told.Clusters = t.explainClusters(plan.Next)
-	parts := []string{t.summarize(told)}
-	for _, e := range told.Clusters {
-		parts = append(parts, strconv.Quote(e.Cluster)+" "+e.String())
-	}
-	t.report(plan, strings.Join(parts, "; "))
-}
-
 // String is what is said of the cluster, without its name: how far the Workload is there, since when, and why.
 func (e Explanation) String() string {
 	text := phaseText(e.Phase)
@@ -226,21 +234,3 @@ func (e Explanation) String() string {
 
 // noJobText is between a Ready check's message and why there is no job all the same.
 const noJobText = "; its job cannot be created there: "
-
-// reportNoJob says in the message of a Ready check why the bound cluster does not take the job, after a while.
-func (t decision) reportNoJob(plan *Plan, v ClusterView) {
-	l := t.observed.Local
-	if v.Health.Trouble == "" || t.policy.ExplainAfter <= 0 || l.Quota.ReservedAt.IsZero() {
-		return
-	}
-	if at := l.Quota.ReservedAt.Add(t.policy.ExplainAfter); t.observed.Now.Before(at) {
-		plan.WakeAt = earliest(plan.WakeAt, at)
-		return
-	}
-	t.report(plan, msgAdmitted(v.Name)+noJobText+v.Health.Trouble)
-}
-
-// reportsNoJob reports whether the check still says so.
-func (t decision) reportsNoJob(cluster string) bool {
-	return strings.HasPrefix(t.observed.Local.Check.Message, msgAdmitted(cluster)+noJobText)
-}

@@ -11,7 +11,7 @@ func TestGatesAreOpenedOneAfterAnother(t *testing.T) {
 	runExplanationCases(t, p, []explanationCase{
 		{"copies are made with a closed gate", "nominated w1", "quota", "w1 up", "Offered; CreateOffer w1@1 gated"},
 		{"a sibling's copy is made without", "nominated w1", "quota pin=w1", "w1 up", "Offered; CreateOffer w1@1"},
-		{"nobody has signalled", "nominated w1 w2", "quota", "w1 up copy@1 gated \n w2 up copy@1 gated", "Offered"},
+		{"no copy has signalled", "nominated w1 w2", "quota", "w1 up copy@1 gated \n w2 up copy@1 gated", "Offered"},
 		{"the first to signal is opened", "nominated w1 w2", "quota", "w1 up copy@1 blocked@5s \n w2 up copy@1 blocked@9s", "Offered; OpenGate w2@1"},
 		{"equal times go by name", "nominated w1 w2", "quota", "w2 up copy@1 blocked@5s \n w1 up copy@1 blocked@5s", "Offered; OpenGate w1@1"},
 		{"who was asked stays the one, although another's signal turns up that was earlier by its clock", "nominated w1 w2", "quota", "w1 up copy@1 blocked@9s \n w2 up copy@1 blocked@5s asked", "Offered; OpenGate w2@1"},
@@ -30,7 +30,7 @@ func TestWhoseGateMayBeOpenRemainsTheOne(t *testing.T) {
 	const both, ready = "nominated w1 w2", "w1 up copy@1 blocked@9s \n "
 	runExplanationCases(t, p, []explanationCase{
 		{"it is asked again until it is seen", both, "quota", ready + "w2 up copy@1 blocked@5s asked@1s@1s", "Offered; OpenGate w2@1; wake in 4m59s"},
-		{"also if that has failed: nobody knows what became of it", both, "quota", ready + "w2 up copy@1 blocked@5s asked@9s@1s trouble:reset", "Offered; OpenGate w2@1; wake in 4m59s"},
+		{"also if that has failed: it is not known what became of it", both, "quota", ready + "w2 up copy@1 blocked@5s asked@9s@1s trouble:reset", "Offered; OpenGate w2@1; wake in 4m59s"},
 		{"if the cluster is lost", "nominated w1", "quota", ready + "w2 lost@1s copy@1 blocked@5s asked@1s@1s", "Offered; wake in 4m59s"},
 		{"if the cluster is lost and nothing was seen there", "nominated w1", "quota", ready + "w2 lost@1s asked@1s@1s", "Offered; wake in 4m59s"},
 		{"if its queue is closed now", both, "quota", ready + "w2 up copy@1 refused blocked@5s asked@1s@1s", "Offered; wake in 4m59s"},
@@ -46,7 +46,7 @@ func TestWhoseGateMayBeOpenRemainsTheOne(t *testing.T) {
 	})
 }
 
-func TestNobodyIsPreemptedWhileAnotherClusterMayDoWithout(t *testing.T) {
+func TestNoGateOpensWhileAnotherClusterMayAdmitWithoutPreemption(t *testing.T) {
 	p := bestFit()
 	p.OrchestratePreemption = true
 	runExplanationCases(t, p, []explanationCase{

@@ -81,7 +81,7 @@ func TestWhatHoldsAWorkloadKeepsItWhenItIsDeleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			runExplanationCases(t, p, []explanationCase{
 				{"for as long as the cluster is away", left, local, "w1 lost@500h \n w2 up", "Deleted"},
-				{"but the hub's quota, if somebody else is to have it, for the grace only", "epoch 2; bound w1; owed w1@1", local + " evicted awaited", "w1 lost@500h \n w2 up", "LocalEvicted; bound"},
+				{"but the hub's quota, if another workload is to have it, for the grace only", "epoch 2; bound w1; owed w1@1", local + " evicted awaited", "w1 lost@500h \n w2 up", "LocalEvicted; bound"},
 				{"until a person gives the word", left, local, "w1 lost@500h gone \n w2 up", "Settled; owed"},
 				{"or it is back and was read", left, local, "w1 up live@2 stopped@1 \n w2 up", "Settled; owed"},
 			})
@@ -113,7 +113,7 @@ func TestAPredecessorsJobOnAClusterOutOfReachIsADebt(t *testing.T) {
 	runExplanationCases(t, p, []explanationCase{
 		{"that of a job that was seen last", "", "quota", "w1 lost@1h copy@3 predecessor job@3 predecessor \n w2 up", "Owed; owed w1@0"},
 		{"also of one that may have been made since", "", "quota", "w1 lost@1h copy@3 predecessor admitted \n w2 up", "Owed; owed w1@0"},
-		{"and while somebody was nominated already", "nominated w2", "quota", "w1 lost@1h copy@1 predecessor admitted \n w2 up copy@1 admitted", "Owed; nominated; owed w1@0"},
+		{"and while a cluster was nominated already", "nominated w2", "quota", "w1 lost@1h copy@1 predecessor admitted \n w2 up copy@1 admitted", "Owed; nominated; owed w1@0"},
 		{"it is recorded once", "owed w1@0", "quota", "w1 lost@1h job@3 predecessor \n w2 up", "Held"},
 		{"an offer that was never admitted is none", "", "quota", "w1 lost@1h copy@3 predecessor \n w2 up", "Nominated; nominated w2"},
 		{"nor is a run that has ended", "", "quota", "w1 lost@1h copy@3 predecessor admitted adopted job@3 predecessor finished:Failed \n w2 up", "Nominated; nominated w2"},

@@ -20,8 +20,8 @@ func TestTheHubIsCutOffWhenMostClustersVanishTogether(t *testing.T) {
 		links []Link
 		want  bool
 	}{
-		"nobody is lost": {[]Link{up, up}, false},
-		"the only cluster is lost: nobody else could tell": {[]Link{lostLink(0)}, false},
+		"no cluster is lost": {[]Link{up, up}, false},
+		"the only cluster is lost: no other one could tell": {[]Link{lostLink(0)}, false},
 		"one of two is lost":                                  {[]Link{lostLink(0), up}, false},
 		"both of two are lost together":                       {[]Link{lostLink(0), lostLink(0.5)}, true},
 		"both of two are lost, but hours apart":               {[]Link{lostLink(0), lostLink(120)}, false},
@@ -32,8 +32,8 @@ func TestTheHubIsCutOffWhenMostClustersVanishTogether(t *testing.T) {
 		"what was never tried does not count in either way":   {[]Link{lostLink(0), lostLink(0), unknown, unknown, up}, true},
 		"two together, while three were lost after them":      {[]Link{lostLink(0), lostLink(0), lostLink(9), lostLink(20), lostLink(30)}, false},
 		"most were never seen, but one is alive":              {[]Link{never, never, up}, false},
-		"most were never seen, and nobody is alive":           {[]Link{never, never, lostLink(0)}, true},
-		"nobody was ever seen":                                {[]Link{never, never}, true},
+		"most were never seen, and none is alive":             {[]Link{never, never, lostLink(0)}, true},
+		"none was ever seen":                                  {[]Link{never, never}, true},
 		"the living vanish together, never mind the others":   {[]Link{never, never, lostLink(0), lostLink(0), up}, true},
 		"everybody is lost together":                          {[]Link{lostLink(0), lostLink(0), lostLink(0)}, true},
 		"lost one by one, each a little after the one before": {[]Link{lostLink(0), lostLink(5), lostLink(10)}, false},
@@ -49,18 +49,16 @@ func TestTheHubIsCutOffWhenMostClustersVanishTogether(t *testing.T) {
 // The clock of a cluster that stays lost after the others are back begins when the hub was back.
 func TestAGraceBeginsNoEarlierThanTheEndOfACutOff(t *testing.T) {
 	v := ClusterView{Name: "w1", Link: lostLink(0)}
-	tr := decision{
-		observed: Observation{Now: at(70), Clusters: []ClusterView{v, {Name: "w2", Link: Link{State: Connected}}}, CutOffEnded: at(60)},
-		policy:   Compatible(15 * time.Minute),
-	}
-	if end, runs := tr.graceEnd(v); !runs || !end.Equal(at(75)) {
+	o, p := Observation{Now: at(70), Clusters: []ClusterView{v, {Name: "w2", Link: Link{State: Connected}}}, CutOffEnded: at(60)}, Compatible(15*time.Minute)
+	lost := lostClusters{observed: &o, policy: &p}
+	if end, runs := lost.graceEnd(v); !runs || !end.Equal(at(75)) {
 		t.Errorf("ends %v, %v", end, runs)
 	}
-	if tr.graceOver(v) {
+	if lost.graceOver(v) {
 		t.Error("is over too early")
 	}
-	tr.observed.Now = at(75)
-	if !tr.graceOver(v) {
+	o.Now = at(75)
+	if !lost.graceOver(v) {
 		t.Error("is not over in time")
 	}
 }
@@ -69,19 +67,17 @@ func TestAGraceBeginsNoEarlierThanTheEndOfACutOff(t *testing.T) {
 func TestWhetherTheHubIsCutOffIsToldFromAllItsClusters(t *testing.T) {
 	up := Link{State: Connected}
 	v := ClusterView{Name: "a1", Link: lostLink(0)}
-	tr := decision{
-		observed: Observation{Now: at(5), Clusters: []ClusterView{v, {Name: "a2", Link: lostLink(0.5)}, {Name: "a3", Link: up}}},
-		policy:   Compatible(15 * time.Minute),
-	}
-	if _, runs := tr.graceEnd(v); runs {
+	o, p := Observation{Now: at(5), Clusters: []ClusterView{v, {Name: "a2", Link: lostLink(0.5)}, {Name: "a3", Link: up}}}, Compatible(15*time.Minute)
+	lost := lostClusters{observed: &o, policy: &p}
+	if _, runs := lost.graceEnd(v); runs {
 		t.Error("a clock runs while most of all clusters are lost together")
 	}
-	tr.observed.Fleet = []Link{lostLink(0), lostLink(0.5), up, up, up, up}
-	if end, runs := tr.graceEnd(v); !runs || !end.Equal(at(15)) {
+	o.Fleet = []Link{lostLink(0), lostLink(0.5), up, up, up, up}
+	if end, runs := lost.graceEnd(v); !runs || !end.Equal(at(15)) {
 		t.Errorf("ends %v, %v", end, runs)
 	}
-	tr.observed.Fleet = []Link{lostLink(0), lostLink(0.5), lostLink(0.2), lostLink(0.2), up, up}
-	if _, runs := tr.graceEnd(v); runs {
+	o.Fleet = []Link{lostLink(0), lostLink(0.5), lostLink(0.2), lostLink(0.2), up, up}
+	if _, runs := lost.graceEnd(v); runs {
 		t.Error("a clock runs while the hub is cut off")
 	}
 }

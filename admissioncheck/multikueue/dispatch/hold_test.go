@@ -39,14 +39,14 @@ func TestRunOnceWaitsUntilTheJobMustHaveStopped(t *testing.T) {
 		{"not a second earlier: the grace", stored, "quota Ready", "w1 lost@299s fenced@299s \n w2 up", "InGrace; wake in 1s"},
 		{"a long termination grace outlasts the timeout", stored, "quota Ready kill=1h", "w1 lost@5m fenced@5m \n w2 up", "FenceWait; wake in 56m0s"},
 		{"a worker without a fence is held for ever", stored, "quota Ready", "w1 lost@50h \n w2 up", "Unfenced"},
-		{"so is one whose lease nobody knows", stored, "quota Ready", "w1 lost@50h fenced@50h unrenewed \n w2 up", "Unfenced"},
+		{"so is one whose lease is not known", stored, "quota Ready", "w1 lost@50h fenced@50h unrenewed \n w2 up", "Unfenced"},
 		{"so is a job that was not stamped to stop", "bound w1", "quota Ready", "w1 lost@50h fenced@50h \n w2 up", "Unfenced"},
 		{
 			"until a person declares it gone", stored, "quota Ready", "w1 lost@1s gone \n w2 up",
 			"DeclaredGone; epoch 2; owed w1@1!; Retry Admitting remote lost",
 		},
 		{"a person's word counts for nothing about a cluster in reach", stored, "quota Ready", "w1 up gone copy@1 stops admitted job@1", "Running"},
-		{"nor about one that was not tried yet: it may be a word that somebody forgot", stored, "quota Ready", "w1 unknown gone \n w2 up", "InGrace"},
+		{"nor about one that was not tried yet: it may be a word that a person forgot", stored, "quota Ready", "w1 unknown gone \n w2 up", "InGrace"},
 		{"nor between a loss and the first attempt that fails", stored, "quota Ready", "w1 lost@1s untried gone fenced@1s \n w2 up", "InGrace; wake in 4m59s"},
 		{
 			"a cluster without credentials is never tried: the word counts when the grace is over", stored, "quota Ready",
@@ -66,7 +66,7 @@ func TestRunOnceKeepsTheNextJobFromStarting(t *testing.T) {
 		{"while the lease may be believed in", stored, local, "w1 lost@5m fenced@50s \n w2 up copy@2 stops admitted", "Owed; wake in 10s"},
 		{"and lets it afterwards", stored, local, "w1 lost@5m fenced@60s \n w2 up copy@2 stops admitted", `Won; bound w2; stops; nominated; Ready The workload was admitted on "w2"; event`},
 		{
-			"offers are taken back from everybody while nobody can say how long", "epoch 2 of r2; nominated w2; owed w1@1", local,
+			"offers are taken back from all clusters while it is not known how long", "epoch 2 of r2; nominated w2; owed w1@1", local,
 			"w1 lost@5m fenced@60s \n w2 up copy@2 stops admitted", "Unfenced; nominated",
 		},
 		{
@@ -101,7 +101,7 @@ func TestNeverLoseWaitsForTheWorkerOrAPerson(t *testing.T) {
 		{"and for ever after", "bound w1", "quota Ready", "w1 lost@500h \n w2 up", "Held"},
 		{"a person's word ends it", "bound w1", "quota Ready", "w1 lost@1m gone \n w2 up", "DeclaredGone; epoch 2; owed w1@1; Retry Admitting remote lost"},
 		{"a debt is owed until its cluster is back", "epoch 2 of r2; owed w1@1", "quota r2 evictions=1", "w1 lost@500h \n w2 up", "Held"},
-		{"or until somebody says so", "epoch 2 of r2; owed w1@1", "quota r2 evictions=1", "w1 lost@500h gone \n w2 up", "Settled; nominated w2; owed"},
+		{"or until a person says so", "epoch 2 of r2; owed w1@1", "quota r2 evictions=1", "w1 lost@500h gone \n w2 up", "Settled; nominated w2; owed"},
 		{"back again, the run goes on", "bound w1", "quota Ready", "w1 up copy@1 admitted job@1", "Running"},
 	})
 }

@@ -72,7 +72,7 @@ func checkState(t *testing.T, s State, o Observation, plan Plan) {
 }
 
 // checkDebts checks that what is owed is not forgotten: an epoch that begins on a record that is not all there was suspects
-// everybody, and who owes already keeps what is known of it.
+// every cluster, and one that owes already keeps what is known of it.
 func checkDebts(t *testing.T, s State, o Observation, plan Plan) {
 	t.Helper()
 	next, l := plan.Next, o.Local
@@ -82,15 +82,15 @@ func checkDebts(t *testing.T, s State, o Observation, plan Plan) {
 	}
 	dropped := s.Epoch == 1 && s.Reservation == "" && before > 0
 	unended := s.Reservation != "" && l.Quota.Reserved && s.Reservation != l.Quota.Reservation
-	if newest := (decision{observed: o.normalizeStamps(s.Epoch)}).newestEpoch(); next.Epoch > s.Epoch && (dropped || unended || s.Unreadable || newest > s.Epoch) {
+	if newest := o.normalizeStamps(s.Epoch).newestEpoch(); next.Epoch > s.Epoch && (dropped || unended || s.Unreadable || newest > s.Epoch) {
 		for _, v := range o.Clusters {
 			if !next.hasDebt(v.Name) && v.Name != next.Bound {
-				t.Errorf("epoch %d begins as if nobody had owed: %+v", next.Epoch, next)
+				t.Errorf("epoch %d begins as if no cluster had owed: %+v", next.Epoch, next)
 			}
 		}
 	}
 	for _, d := range s.Debts {
-		shows := (decision{observed: o.normalizeStamps(s.Epoch)}).view(d.Cluster).newestEpoch() >= s.Epoch
+		shows := o.normalizeStamps(s.Epoch).view(d.Cluster).newestEpoch() >= s.Epoch
 		if d.StopsOnHubLost && !shows && slices.Contains(next.Debts, Debt{Cluster: d.Cluster, Epoch: next.Epoch - 1}) {
 			t.Errorf("forgets that %s stops its job: %+v", d.Cluster, next)
 		}
@@ -104,7 +104,7 @@ func checkPods(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 		return
 	}
 	for _, d := range s.Debts {
-		v := (decision{observed: o}).view(d.Cluster)
+		v := o.view(d.Cluster)
 		if !v.connected() || plan.Next.hasDebt(d.Cluster) || v.Ended.StoppedEpoch >= d.Epoch {
 			continue
 		}
@@ -122,14 +122,14 @@ func checkPods(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 func checkActions(t *testing.T, s State, o Observation, plan Plan) {
 	t.Helper()
 	if o.Local.Check.State == "" && plan.CheckResult != (CheckResult{Message: o.Local.Check.Message}) {
-		t.Errorf("says something that nobody can be told: %+v", plan.CheckResult)
+		t.Errorf("says something that has no entry to be in: %+v", plan.CheckResult)
 	}
 	differs := !plan.Next.Equal(s) || plan.CheckResult != CheckResult{State: o.Local.Check.State, Message: o.Local.Check.Message}
 	if plan.Stores != differs || plan.Stores && len(plan.Actions) > 0 {
 		t.Errorf("stores %t what differs %t: %+v", plan.Stores, differs, plan)
 	}
 	for i, a := range plan.Actions {
-		v := decision{observed: o}.view(a.Cluster)
+		v := o.view(a.Cluster)
 		if a.Remote() && !v.connected() {
 			t.Errorf("%s targets %s, which is %v", a.Verb, a.Cluster, v.Link.State)
 		}
@@ -137,7 +137,7 @@ func checkActions(t *testing.T, s State, o Observation, plan Plan) {
 			t.Errorf("Retract from %s, where nothing of ours is", a.Cluster)
 		}
 		if a.Verb == Retract && s.Epoch < maxPlausibleEpoch && v.Copy.Holder == Ours && ReadStamp(v.Copy.Epoch, s.Epoch) == UnreadableEpoch && !IsBelow(v.Copy.Epoch, a.Epoch) {
-			t.Errorf("leaves what nobody can read: %s of %+v", describeAction(a), v.Copy)
+			t.Errorf("leaves what cannot be read: %s of %+v", describeAction(a), v.Copy)
 		}
 		if a.Verb == CreateOffer && (v.Operator.Cordoned || v.Operator.Draining || v.Operator.DeclaredGone || o.Local.Siblings.Awaited || o.Local.Siblings.Pin != "" && o.Local.Siblings.Pin != v.Name) {
 			t.Errorf("offers to %s: %+v", a.Cluster, v)
@@ -167,7 +167,7 @@ func checkCreateJob(t *testing.T, s State, o Observation, v ClusterView, last bo
 		t.Errorf("creates a job where there is %+v", v)
 	}
 	for _, d := range s.Debts {
-		if (decision{observed: o}).view(d.Cluster).connected() {
+		if o.view(d.Cluster).connected() {
 			t.Errorf("creates a job while %s owes", d.Cluster)
 		}
 	}
@@ -178,7 +178,7 @@ func checkCreateJob(t *testing.T, s State, o Observation, v ClusterView, last bo
 func checkHolds(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 	t.Helper()
 	mayRun := func(name string, stops bool) bool {
-		v := decision{observed: o}.view(name)
+		v := o.view(name)
 		tried := v.Link.State == Unreachable && !v.Link.Untried
 		if v.connected() || v.Operator.DeclaredGone && (tried || v.Link.State == Unreachable && lostLinkFor(o, v) >= p.WorkerLostTimeout) {
 			return false
@@ -205,12 +205,12 @@ func checkHolds(t *testing.T, s State, o Observation, p Policy, plan Plan) {
 	}
 }
 
-// checkTrust checks that nothing is believed of whom nobody asked, and nothing shown of a job that took another's name. It reckons
-// on its own who may say what.
+// checkTrust checks that nothing is believed of clusters that were not asked, and nothing shown of a job that took another's
+// name. It reckons on its own which cluster may say what.
 func checkTrust(t *testing.T, s State, o Observation, plan Plan) {
 	t.Helper()
 	for _, a := range plan.Actions {
-		v := (decision{observed: o}).view(a.Cluster)
+		v := o.view(a.Cluster)
 		asked := s.Bound == v.Name || s.hasDebt(v.Name)
 		sound := func(c Copy, j Job) bool {
 			taken := c.Holder == Ours && c.AdoptedBy == j.UID
@@ -220,16 +220,16 @@ func checkTrust(t *testing.T, s State, o Observation, plan Plan) {
 		}
 		switch {
 		case a.Verb == Finish && !asked && (!s.isNominated(v.Name) || !v.InConfig):
-			t.Errorf("takes the word of %s, which nobody asked: %+v", v.Name, s)
+			t.Errorf("takes the word of %s, which was not asked: %+v", v.Name, s)
 		case a.Verb == Finish && !sound(v.Copy, v.Job) && (v.Live == nil || !sound(v.Live.Copy, v.Live.Job)),
 			a.Verb == CopyStatus && !sound(v.Copy, v.Job):
 			t.Errorf("%s of a job that is not known to be the workload's: %+v", a.Verb, v)
 		}
 	}
 	for _, d := range s.Debts {
-		live := (decision{observed: o}).view(d.Cluster).Live
+		live := o.view(d.Cluster).Live
 		marked := live != nil && (live.Job.Holder == Relabelled || live.Job.Holder == Foreign && live.Job.Finished == nil && (live.Job.NamesWorkload || live.Job.HasWorkloadUID))
-		if marked && !plan.Next.hasDebt(d.Cluster) && (decision{observed: o}).view(d.Cluster).connected() {
+		if marked && !plan.Next.hasDebt(d.Cluster) && o.view(d.Cluster).connected() {
 			t.Errorf("%s owes nothing any more, where there is %+v", d.Cluster, live.Job)
 		}
 	}
@@ -256,7 +256,7 @@ type inputGenerator struct{ *rand.Rand }
 
 func (g *inputGenerator) chance(one int) bool { return g.IntN(one) == 0 }
 
-// epoch is a small one, mostly, and now and then one that only somebody can have made up.
+// epoch is a small one, mostly, and now and then one that only a user can have made up.
 func (g *inputGenerator) epoch() int64 {
 	if g.chance(40) {
 		return []int64{maxPlausibleEpoch - 1, maxPlausibleEpoch, maxPlausibleEpoch + 1, MaxEpoch - 1, MaxEpoch, MaxEpoch + 1, math.MaxInt64 - 1, math.MaxInt64, -1, math.MinInt64}[g.IntN(10)]

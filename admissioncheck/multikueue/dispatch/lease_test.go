@@ -21,7 +21,7 @@ func TestUnderRunOnceNothingIsOfferedWhereAFenceWouldStopIt(t *testing.T) {
 		{"but what is there stays: after a restart no renewal is known", "nominated w1", "quota", "w1 up lease-awaited copy@1 stops", "Offered"},
 		{"and may win", "nominated w1", "quota", "w1 up lease-awaited copy@1 stops admitted", won},
 		{"a job that runs is left alone: its worker stops it if need be", "bound w1; stops", "quota Ready", "w1 up lease-lapsed:no copy@1 stops admitted job@1", "Running"},
-		{"nobody moves there", "bound w1; stops", "quota Ready", "w1 up draining copy@1 stops admitted job@1 \n w2 up lease-lapsed:no \n w3 up lease-awaited", "Running"},
+		{"no job moves there", "bound w1; stops", "quota Ready", "w1 up draining copy@1 stops admitted job@1 \n w2 up lease-lapsed:no \n w3 up lease-awaited", "Running"},
 	})
 	runExplanationCases(t, Compatible(time.Minute), []explanationCase{
 		{"no other policy cares", "", "quota", "w1 up lease-lapsed:no \n w2 up lease-awaited", "Nominated; nominated w1 w2"},

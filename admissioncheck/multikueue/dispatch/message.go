@@ -1,13 +1,16 @@
 package dispatch
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// originLabel is the public label of everything that a hub makes on workers; package mirror has a test that it is that of the API.
+// staysText is between a Ready check's message and why the job stays on a cluster that is being drained.
+const staysText = "; it is to leave "
+
+// originLabel is the public label of everything that a hub makes on workers; package mirror has a test that it is that of the
+// API.
 const originLabel = "kueue.x-k8s.io/multikueue-origin"
 
 // The messages of the check (contract: multikueue.md 4).
@@ -21,57 +24,110 @@ const (
 // messageLimit is the longest message a check may have, in bytes (contract: kueue-api.md 1.2).
 const messageLimit = 32768
 
+// reportStays says in the message of a Ready check why the job stays on a cluster that it is its turn to leave: cluster by
+// cluster, why none can take it. It is written when a turn finds something else to say, and so no more often than turns come.
+func (x explainer) reportStays(plan *Plan, v ClusterView) {
+	if x.observed.Local.Check.State != Ready || x.policy.ExplainAfter <= 0 {
+		return
+	}
+	parts := []string{msgAdmitted(v.Name) + staysText + strconv.Quote(v.Name) + ", but no other cluster can take it"}
+	for _, other := range x.observed.Clusters {
+		if (other.InConfig || other.Health.Trouble != "") && other.Name != v.Name {
+			parts = append(parts, strconv.Quote(other.Name)+" "+x.eligibility.withoutSiblings(v.Name).explainCannotMove(other).String())
+		}
+	}
+	x.planner.report(plan, strings.Join(parts, "; "))
+}
+
+// reportWaiting puts the summary and the explanations into the message of a check that has been Pending for long enough, and
+// asks to be woken for it when it has not. Nothing in them changes by the mere passage of time, so nothing is written for that.
+func (x explainer) reportWaiting(plan *Plan) {
+	l := x.observed.Local
+	if x.policy.ExplainAfter <= 0 || l.Check.State != Pending || l.Quota.ReservedAt.IsZero() {
+		return
+	}
+	if at := l.Quota.ReservedAt.Add(x.policy.ExplainAfter); x.observed.Now.Before(at) {
+		plan.WakeAt = earliest(plan.WakeAt, at)
+		return
+	}
+	told := *plan
+	told.Clusters = x.explainClusters(plan.Next)
+	parts := []string{x.summarize(told)}
+	for _, e := range told.Clusters {
+		parts = append(parts, strconv.Quote(e.Cluster)+" "+e.String())
+	}
+	x.planner.report(plan, strings.Join(parts, "; "))
+}
+
+// reportNoJob says in the message of a Ready check why the bound cluster does not take the job, after a while.
+func (x explainer) reportNoJob(plan *Plan, v ClusterView) {
+	l := x.observed.Local
+	if v.Health.Trouble == "" || x.policy.ExplainAfter <= 0 || l.Quota.ReservedAt.IsZero() {
+		return
+	}
+	if at := l.Quota.ReservedAt.Add(x.policy.ExplainAfter); x.observed.Now.Before(at) {
+		plan.WakeAt = earliest(plan.WakeAt, at)
+		return
+	}
+	x.planner.report(plan, msgAdmitted(v.Name)+noJobText+v.Health.Trouble)
+}
+
+// reportWhyKept says, after a while, why a Workload that is being deleted does not go: in the check's message, and by an event.
+func (x explainer) reportWhyKept(plan *Plan) {
+	l := x.observed.Local
+	if x.policy.ExplainAfter <= 0 || l.Check.State == "" {
+		return
+	}
+	text := ""
+	for _, d := range x.state.Debts {
+		v := x.observed.view(d.Cluster)
+		h := x.lost.hold(v, d.StopsOnHubLost)
+		if v.Link.State != Unreachable || h.over {
+			continue
+		}
+		if at := v.Link.Since.Add(x.policy.ExplainAfter); x.observed.Now.Before(at) {
+			plan.WakeAt = earliest(plan.WakeAt, at)
+			continue
+		}
+		text += `; worker cluster ` + strconv.Quote(v.Name) + ` cannot be reached since ` + formatTime(v.Link.Since) + ": " + x.lost.deletionReleaseText(h, d.StopsOnHubLost && v.Fence.Alive)
+	}
+	if text == "" {
+		return
+	}
+	x.planner.report(plan, msgKept+text)
+	if plan.Stores {
+		plan.Event = &Event{Warning: true, Message: plan.CheckResult.Message}
+	}
+}
+
+// reportHold says in the message of a Ready check that, and how, a policy other than the compatible one holds the Workload.
+// Clients of the public API are told nothing of a mere grace.
+func (x explainer) reportHold(plan *Plan, v ClusterView) {
+	l := x.observed.Local
+	if !x.policy.forbidsOverlap() || x.policy.ExplainAfter <= 0 {
+		return
+	}
+	if l.Check.State != Ready {
+		x.reportWaiting(plan)
+		return
+	}
+	if at := v.Link.Since.Add(x.policy.ExplainAfter); v.Link.State != Unreachable || x.observed.Now.Before(at) {
+		if v.Link.State == Unreachable {
+			plan.WakeAt = earliest(plan.WakeAt, at)
+		}
+		return
+	}
+	x.planner.report(plan, x.lost.msgHeld(v, x.state.StopsOnHubLost))
+}
+
 // msgAdmitted is what a Ready check says, and the beginning of what it says when the job cannot be made.
 func msgAdmitted(cluster string) string {
 	return `The workload was admitted on ` + strconv.Quote(cluster)
 }
 
-// withPrevious adds the old state to a message.
-func (t decision) withPrevious(message string) string {
-	return truncate(message + `, Previously: ` + strconv.Quote(string(t.observed.Local.Check.State)))
-}
-
-func (t decision) msgEvicted(cluster string) string {
-	return `Workload evicted on worker cluster: ` + strconv.Quote(cluster) +
-		`, resetting for re-admission. Previously: ` + strconv.Quote(string(t.observed.Local.Check.State))
-}
-
-func (t decision) msgOutOfSync(cluster string) string {
-	return t.withPrevious(`Remote workload on worker cluster ` + strconv.Quote(cluster) +
-		` is out of sync with its user job, resetting for re-dispatch`)
-}
-
-func (t decision) msgCollision(cluster string) string {
-	return t.withPrevious(`An object of the same name on worker cluster ` + strconv.Quote(cluster) +
-		` is not ours, resetting for re-dispatch`)
-}
-
 func msgRelabelled(cluster string) string {
 	return `Somebody has taken the label ` + originLabel + ` off the job on worker cluster ` + strconv.Quote(cluster) +
 		`: put it back for its status to be seen here`
-}
-
-func (t decision) msgDrained(cluster string) string {
-	return t.withPrevious(`Worker cluster ` + strconv.Quote(cluster) + ` is being drained, resetting for re-dispatch`)
-}
-
-// msgOwed says who may still run an earlier epoch's job and, if the policy promises that runs never overlap, how that ends.
-func (t decision) msgOwed(clusters []string) string {
-	text := "an earlier attempt may still run on " + joinNames(clusters)
-	for _, d := range t.state.Debts {
-		v := t.view(d.Cluster)
-		if live := t.liveAnswer(v); live != nil && live.Job.isStray() {
-			text += "; the job on " + strconv.Quote(d.Cluster) + " names this workload, though its label " + originLabel +
-				" is not the hub's: delete it, or put the label back"
-		}
-		if t.forbidsOverlap() && !v.connected() && slices.Contains(clusters, d.Cluster) {
-			text += "; " + t.msgHeld(v, d.StopsOnHubLost)
-		}
-		if t.forbidsOverlap() && v.connected() && !d.AbsentSince.IsZero() {
-			text += "; " + t.msgPodsEnding(d)
-		}
-	}
-	return text
 }
 
 func joinNames(names []string) string {

@@ -52,7 +52,7 @@ func TestTheIncrementalDispatcherNominatesInRounds(t *testing.T) {
 			"w2 up copy@1 \n w3 up \n w4 unlisted up copy@1", "Nominated; nominated w2 w3; round",
 		},
 		{"the first to admit wins and ends the rounds", "nominated w2 w4; round 1m", "w4 up copy@1 admitted \n w2 up copy@1", `Won; bound w4; nominated; no round; Ready The workload was admitted on "w4"; event`},
-		{"nobody is there yet", "", "w1 lost@1m", "NoCluster"},
+		{"no cluster is there yet", "", "w1 lost@1m", "NoCluster"},
 		{"what is seen of a lost record begins an epoch and its first round", "nominated w2; round 1m", "w1 up \n w2 up copy@3", "RecordLost; epoch 4 of r1; nominated w1 w2; round; owed w1@3 w2@3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestTheIncrementalDispatcherMayGoByName(t *testing.T) {
 	}
 }
 
-func TestTheIncrementalDispatcherSaysWhenNobodyIsLeft(t *testing.T) {
+func TestTheIncrementalDispatcherSaysWhenNoClusterIsLeft(t *testing.T) {
 	p := Compatible(15 * time.Minute)
 	p.Dispatcher = Incremental
 	want := `Offered; Pending waiting for a cluster to admit the workload; no more workers to nominate (clusters: 1 refused); "w1" refused: cannot admit it: never fits`

@@ -15,8 +15,8 @@ type Observation struct {
 	// Fleet are the links of all clusters that the hub has, in no order: whether it is cut off is not to be told from those of
 	// one config. Needed only while one that the State names is Unreachable; empty if Clusters are all.
 	Fleet []Link
-	// CutOffEnded is when the hub was last seen cut off from a cluster (see CutOff), zero if never since the program started. Grace
-	// periods begin no earlier.
+	// CutOffEnded is when the hub was last seen cut off from a cluster (see CutOff), zero if never since the program started.
+	// Grace periods begin no earlier.
 	CutOffEnded time.Time
 }
 
@@ -33,8 +33,9 @@ const (
 
 // Local is what the hub knows of its own Workload and job.
 type Local struct {
-	// Deleted is set when the Workload is gone or going. Nothing is stored any more then, only cleaned up, unless it is KeptForJob: a
-	// finalizer keeps it on behalf of its job, which is to get another Workload, until no cluster is bound and none has a debt.
+	// Deleted is set when the Workload is gone or going. Nothing is stored any more then, only cleaned up, unless it is
+	// KeptForJob: a finalizer keeps it on behalf of its job, which is to get another Workload, until no cluster is bound and
+	// none has a debt.
 	Deleted, KeptForJob bool
 	// Finished is the Workload's condition of that name.
 	Finished bool
@@ -89,8 +90,8 @@ type Siblings struct {
 	// Pin is the one cluster that this Workload may be offered to, because a sibling is bound to it or was nominated for nothing
 	// else; empty for any.
 	Pin string
-	// Awaited is set while the Workload must neither be offered to a cluster nor be won by one, because the first of the siblings has
-	// no cluster yet.
+	// Awaited is set while the Workload must neither be offered to a cluster nor be won by one, because the first of the
+	// siblings has no cluster yet.
 	Awaited bool
 	// Left is set if a sibling has just been given up on the cluster that this one is bound to.
 	Left bool
@@ -141,10 +142,10 @@ type EndedJob struct {
 	// Copy that no job had adopted. If the watched last state was finished, Job.Finished (and Job.Epoch) keep it instead.
 	// Any later sighting of either object, and any relist, ends both.
 	Unfinished bool
-	// StoppedEpoch is the epoch of the last job there, if its deletion was watched, was one in the foreground, and either the worker is
-	// known to let no client hurry that, or the job showed no pods before it went; or that of the last copy, if that was watched
-	// going without a job having taken it up. Zero otherwise: pods may outlive a job that others have deleted, or hurried, or that
-	// went unwatched.
+	// StoppedEpoch is the epoch of the last job there, if its deletion was watched, was one in the foreground, and either the
+	// worker is known to let no client hurry that, or the job showed no pods before it went; or that of the last copy, if that
+	// was watched going without a job having taken it up. Zero otherwise: pods may outlive a job that others have deleted, or
+	// hurried, or that went unwatched.
 	StoppedEpoch int64
 }
 
@@ -176,8 +177,8 @@ type Fence struct {
 
 // Operator is what a person has said of a cluster.
 type Operator struct {
-	// DeclaredGone is set if a person has declared that nothing runs there any more. It counts only of a cluster that was tried and
-	// cannot be reached: a person's word does not go before what can be seen, or is about to be.
+	// DeclaredGone is set if a person has declared that nothing runs there any more. It counts only of a cluster that was tried
+	// and cannot be reached: a person's word does not go before what can be seen, or is about to be.
 	DeclaredGone bool
 	// Cordoned is set if nothing new is to be offered to the cluster; Draining if, besides, the Workload bound to it is to
 	// be moved now. The caller says which Workload is moved when: BeingDrained is set as long as all are to be moved some time.
@@ -201,8 +202,9 @@ type Fit struct {
 type Offer struct {
 	// StartedAt is when the hub began to make the offer on the cluster; zero if it has not, or if that is not known any more.
 	StartedAt time.Time
-	// GateRequested is set if the cluster was asked to open the copy's preemption gate. GateFirstRequestedAt is when that was first, and
-	// GateRequestedAt when the last call began that may have opened it although the copy does not show it; zero if there was none.
+	// GateRequested is set if the cluster was asked to open the copy's preemption gate. GateFirstRequestedAt is when that was
+	// first, and GateRequestedAt when the last call began that may have opened it although the copy does not show it; zero if
+	// there was none.
 	GateRequested                         bool
 	GateFirstRequestedAt, GateRequestedAt time.Time
 }
@@ -233,8 +235,8 @@ type Link struct {
 	State LinkState
 	// Since is when an Unreachable cluster was lost (the first loss counts), or when this program first tried it.
 	Since time.Time
-	// NeverConnected is set if this program has never been connected to an Unreachable cluster, or if there is no such cluster any
-	// more: it did not vanish, and says nothing about the hub's own connection as long as others can be reached.
+	// NeverConnected is set if this program has never been connected to an Unreachable cluster, or if there is no such cluster
+	// any more: it did not vanish, and says nothing about the hub's own connection as long as others can be reached.
 	NeverConnected bool
 	// Untried is set while no attempt to connect has failed since an Unreachable cluster was lost, or since its credentials were
 	// replaced: it may be alive, and is about to be reached.
@@ -254,8 +256,8 @@ const (
 	Predecessor
 	// Foreign: another origin or none. A name collision: never touched.
 	Foreign
-	// Relabelled: our owner's UID and no origin label at all: somebody has taken that off what we made. Informers do not show it,
-	// live reads do. It may run like any of ours and is removed like any, but nothing that it says counts.
+	// Relabelled: our owner's UID and no origin label at all: a client has taken that off what the hub made. Informers do not
+	// show it, live reads do. It may run like any of ours and is removed like any, but nothing that it says counts.
 	Relabelled
 )
 
@@ -268,9 +270,9 @@ type Copy struct {
 	// priority and priority class differ.
 	SpecMatches         bool
 	OnlyPriorityDiffers bool
-	// QuotaReserved is its condition QuotaReserved; Waiting is the message of that condition while it is False, and WaitingBecause its
-	// reason, in the worker's own words. Refused is set if that reason says that the cluster cannot admit it until somebody
-	// changes something there.
+	// QuotaReserved is its condition QuotaReserved; Waiting is the message of that condition while it is False, and
+	// WaitingBecause its reason, in the worker's own words. Refused is set if that reason says that the cluster cannot admit it
+	// until a person changes something there.
 	QuotaReserved  bool
 	WaitingMessage string
 	WaitingReason  string
@@ -300,8 +302,8 @@ type Copy struct {
 	AdoptedBy string
 	// HasWorkloadUID is set if it bears the UID of the hub's Workload: then so does its job.
 	HasWorkloadUID bool
-	// Finished is its condition of that name, nil if not True. It may outlast the copy, with Epoch, Adopted and AdoptedBy, which then tell
-	// of the copy that is gone.
+	// Finished is its condition of that name, nil if not True. It may outlast the copy, with Epoch, Adopted and AdoptedBy, which
+	// then tell of the copy that is gone.
 	Finished *Outcome
 	// Deleting is set while it waits for finalizers.
 	Deleting bool
@@ -312,8 +314,8 @@ type Job struct {
 	Holder Holder
 	// UID is its own.
 	UID string
-	// HasWorkloadUID is set if it bears the UID of the hub's Workload; Named if it says by name that it is for that Workload. One that is
-	// neither is Foreign, whatever its labels.
+	// HasWorkloadUID is set if it bears the UID of the hub's Workload; Named if it says by name that it is for that Workload.
+	// One that is neither is Foreign, whatever its labels.
 	HasWorkloadUID, NamesWorkload bool
 	// Epoch is its stamp; 0 if it has none.
 	Epoch int64

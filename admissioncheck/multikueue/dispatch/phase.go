@@ -22,14 +22,14 @@ const (
 	PhaseGone Phase = "Gone"
 )
 
-// phase is total: every State and Observation has one phase. The order of its cases is that of the contract (multikueue.md 4), with
-// one change: a run that has ended is a fact even when the hub has just lost its quota or evicts.
+// phase is total: every State and Observation has one phase. The order of its cases is that of the contract (multikueue.md 4),
+// with one change: a run that has ended is a fact even when the hub has just lost its quota or evicts.
 func (t decision) phase() Phase {
 	l := t.observed.Local
 	switch {
 	case l.Deleted && (l.Finished || !l.KeptForJob):
 		return PhaseGone
-	case l.Finished || t.hasEndedRun():
+	case l.Finished || t.results.hasEndedRun():
 		return PhaseFinished
 	case l.Deleted:
 		return PhaseGone
@@ -39,7 +39,7 @@ func (t decision) phase() Phase {
 		return PhaseRetreating
 	case t.state.Bound == "":
 		return PhaseOpen
-	case t.isRunning(t.view(t.state.Bound)):
+	case t.state.isRunning(t.observed.view(t.state.Bound)):
 		return PhaseRunning
 	default:
 		return PhaseBound
@@ -52,10 +52,44 @@ func (t decision) isRetreating() bool {
 	return l.Job.Refusal.Reason != "" || l.Quota.Evicted || l.Check.State == Retry || l.Check.State == Rejected || t.state.Retreating()
 }
 
-// isRunning reports whether a bound cluster shows the job of this epoch, and a copy that allows it to run.
-func (t decision) isRunning(v ClusterView) bool { return t.canRunOn(v) && t.state.isCurrentJob(v.Job) }
+// decide calls the function of the phase.
+func (t decision) decide(phase Phase) Plan {
+	switch phase {
+	case PhaseQueued:
+		return t.queued()
+	case PhaseOpen:
+		return t.open()
+	case PhaseBound:
+		return t.bound()
+	case PhaseRunning:
+		return t.running()
+	case PhaseRetreating:
+		return t.retreating()
+	case PhaseFinished:
+		return t.finished()
+	case PhaseGone:
+		return t.gone()
+	}
+	panic("dispatch: unknown phase " + string(phase))
+}
 
-// canRunOn reports whether a bound cluster can be reached and its copy allows the job to run.
-func (t decision) canRunOn(v ClusterView) bool {
-	return v.connected() && v.newestEpoch() <= t.state.Epoch && v.InConfig && t.allowsRun(v.Copy)
+// withoutEntry is the plan of a Workload that has no entry for the check: nothing is stored that the entry would have to say. A
+// run goes on, and cannot be given up, since the hub would not learn that it has to evict.
+func (t decision) withoutEntry(plan Plan) Plan {
+	if t.observed.Local.Check.State != "" || plan.CheckResult == t.planner.presentResult() {
+		return plan
+	}
+	instead := t.planner.act(plan.Reason, plan.Message)
+	instead.WakeAt = plan.WakeAt
+	if !plan.Next.Equal(*t.state) {
+		instead.Actions = t.actions.cleanOthers()
+	}
+	return instead
+}
+
+// giveUp is the Plan of a retreat: the epoch is raised, the debt recorded and the check set to Retry in one write.
+func (t decision) giveUp(reason Reason, message string, event *Event) Plan {
+	plan := t.planner.storeCheck(t.state.retreat(t.record.nextEpoch()), Retry, reason, message)
+	plan.Event = event
+	return plan
 }

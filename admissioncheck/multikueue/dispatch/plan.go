@@ -6,8 +6,8 @@ import "time"
 type Plan struct {
 	// Phase is how far the Workload has come.
 	Phase Phase
-	// Stores says which of two things is to be done: to write Next and CheckResult, which differ from what is stored, in one status
-	// write; or, if false, to run the Actions in order, stopping at the first failure.
+	// Stores says which of two things is to be done: to write Next and CheckResult, which differ from what is stored, in one
+	// status write; or, if false, to run the Actions in order, stopping at the first failure.
 	Stores bool
 	// Next is the State to store; the present one unless the Plan stores another.
 	Next State
@@ -88,7 +88,7 @@ const (
 	CreateJob Verb = "CreateJob"
 	// Retract removes job, then copy, from Cluster if they have our origin and either an epoch below Epoch (no stamp
 	// counts as 0) or a predecessor's UID. Nothing else is touched. With Spare, a job that turns out to have finished is
-	// left alone, and its copy with it: nobody has seen its result yet.
+	// left alone, and its copy with it: its result has not been seen yet.
 	Retract Verb = "Retract"
 	// OpenGate opens the preemption gate of the copy of this Epoch, once (contract: multikueue.md 8).
 	OpenGate Verb = "OpenGate"
@@ -108,7 +108,9 @@ const (
 // Action is one thing to do to one cluster (CreateOffer, UpdateOffer, CreateJob, Retract, OpenGate, EvictRemote, LiveRead) or,
 // from what is seen of that cluster, to the hub (CopyStatus, DrainStatus, Finish).
 type Action struct {
-	Verb    Verb
+	// Verb is what to do. An action without one is a mistake: [Action.Remote] panics on it.
+	Verb Verb
+	// Cluster is the name of the MultiKueueCluster; empty for DrainStatus only.
 	Cluster string
 	// Epoch is the stamp of what is created or updated, the bound below which Retract and EvictRemote work, and the
 	// current epoch otherwise.
@@ -116,17 +118,17 @@ type Action struct {
 	// SpareFinished is Retract's: what it removes was not seen finished, so a finished job must not be removed unseen. The caller
 	// reads the job first and deletes it on condition that it has not changed since.
 	SpareFinished bool
-	// StopsOnHubLost is CreateOffer's and CreateJob's: what is made is stamped so that the worker stops the job when it misses the
-	// hub.
+	// StopsOnHubLost is CreateOffer's and CreateJob's: what is made is stamped so that the worker stops the job when it misses
+	// the hub.
 	StopsOnHubLost bool
 	// GateClosed is CreateOffer's: the copy is made with the hub's preemption gate, closed.
 	GateClosed bool
 	// Foreground is Retract's: the job is deleted in such a way that its object stays until its pods have ended. Otherwise a
 	// read that finds no job would say nothing about its pods.
 	Foreground bool
-	// Message is EvictRemote's.
+	// Message is EvictRemote's: the message of the condition that it sets.
 	Message string
-	// Outcome is Finish's.
+	// Outcome is Finish's: how the run ended, for the condition Finished of the hub's Workload.
 	Outcome Outcome
 }
 

@@ -14,7 +14,7 @@ type Policy struct {
 	// LeaseDuration is how long a renewal of the run lease lets the workers go on. SkewMargin bounds, in sum, how much the
 	// clocks differ and how long a worker's program may take to act on a lease that has run out, a restart of it included.
 	LeaseDuration, SkewMargin time.Duration
-	// Dispatcher says who fills Nominated.
+	// Dispatcher says how Nominated is filled.
 	Dispatcher Dispatcher
 	// StepSize is how many clusters the incremental dispatcher nominates in a round, at least 1, and RoundTimeout how long
 	// they have to admit before the next. ByName makes it go by the clusters' names instead of the config's order.
@@ -36,7 +36,7 @@ type Policy struct {
 	ExplainAfter time.Duration
 }
 
-// Dispatcher says who nominates clusters.
+// Dispatcher says what nominates clusters.
 type Dispatcher string
 
 // The dispatchers (contract: multikueue.md 7).
@@ -58,7 +58,7 @@ type OnWorkerLost string
 const (
 	// Redispatch retries elsewhere. If the workers keep jobs running without the hub, the job may run twice.
 	Redispatch OnWorkerLost = "Redispatch"
-	// Hold waits for the cluster, however long, or for a person who declares it gone.
+	// Hold waits for the cluster, however long, or for a person that declares it gone.
 	Hold OnWorkerLost = "Hold"
 )
 
@@ -89,14 +89,14 @@ func Compatible(workerLostTimeout time.Duration) Policy {
 }
 
 // RunOnce is Compatible, except that workers stop what the hub does not renew the lease of, and that a lost worker's
-// Workload is dispatched again only when its job must have been stopped. Where nobody can see to that, it is held.
+// Workload is dispatched again only when its job must have been stopped. Where nothing can see to that, it is held.
 func RunOnce(workerLostTimeout, leaseDuration, skewMargin time.Duration) Policy {
 	p := Compatible(workerLostTimeout)
 	p.OnHubLost, p.LeaseDuration, p.SkewMargin = Stop, leaseDuration, skewMargin
 	return p
 }
 
-// NeverLose is Compatible, except that a lost worker's Workload waits for the worker, or for a person who declares it gone.
+// NeverLose is Compatible, except that a lost worker's Workload waits for the worker, or for a person that declares it gone.
 func NeverLose(workerLostTimeout time.Duration) Policy {
 	p := Compatible(workerLostTimeout)
 	p.OnWorkerLost = Hold
@@ -114,4 +114,23 @@ func (p Policy) Name() string {
 		return "never lose"
 	}
 	return "compatible"
+}
+
+// gateTimeout returns GateTimeout, or its default.
+func (p Policy) gateTimeout() time.Duration {
+	if p.GateTimeout > 0 {
+		return p.GateTimeout
+	}
+	return defaultGateTimeout
+}
+
+// forbidsOverlap reports whether the policy promises that two runs never overlap.
+func (p Policy) forbidsOverlap() bool {
+	return p.OnHubLost == Stop || p.OnWorkerLost == Hold
+}
+
+// awaitsLease reports whether a cluster's fence might stop what is offered, for all that is known yet. Nothing new is offered
+// then; what was offered before stays.
+func (p Policy) awaitsLease(v ClusterView) bool {
+	return p.OnHubLost == Stop && v.Fence.Lease == LeaseAwaited
 }

@@ -24,7 +24,7 @@ func TestWhatAnExternalDispatcherNominatesWaitsForItsSiblings(t *testing.T) {
 	p.ExplainAfter = 0
 	runExplanationCases(t, p, []explanationCase{
 		{"it keeps its nominations", "nominated w1", "quota sibling", "w1 up", "SiblingWait"},
-		{"and is offered to nobody", "nominated w1", "quota sibling", "w1 up copy@1", "SiblingWait; Retract w1 below 2 sparing"},
+		{"and is offered to no cluster", "nominated w1", "quota sibling", "w1 up copy@1", "SiblingWait; Retract w1 below 2 sparing"},
 		{"until the first one has a cluster", "nominated w1", "quota pin=w1", "w1 up", "Offered; CreateOffer w1@1"},
 	})
 }

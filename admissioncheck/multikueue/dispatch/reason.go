@@ -69,7 +69,7 @@ const (
 	SiblingWait Reason = "SiblingWait"
 	// Looking: a cache shows nothing where something should be; the cluster is being read.
 	Looking Reason = "Looking"
-	// ResultUnknown: job and copy are gone from the bound cluster and nobody saw how the run ended.
+	// ResultUnknown: job and copy are gone from the bound cluster and it was not seen how the run ended.
 	ResultUnknown Reason = "ResultUnknown"
 	// LocalEvicted: the hub evicts the Workload.
 	LocalEvicted Reason = "LocalEvicted"

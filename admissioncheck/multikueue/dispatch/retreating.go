@@ -24,11 +24,11 @@ func (t decision) reject() Plan {
 	case r.Reason == NoAdapter:
 		message = `No multikueue adapter found`
 	}
-	next := t.state
+	next := *t.state
 	if next.Bound != "" && !next.Retreating() {
-		next = next.retreat(t.nextEpoch())
+		next = next.retreat(t.record.nextEpoch())
 	}
-	plan := t.storeCheck(next, Rejected, r.Reason, t.withPrevious(message))
+	plan := t.planner.storeCheck(next, Rejected, r.Reason, t.planner.withPrevious(message))
 	plan.Message = message
 	return plan
 }
@@ -36,50 +36,33 @@ func (t decision) reject() Plan {
 // evicted handles an eviction by the hub itself: preemption, deactivation, a stopped queue (contract: multikueue.md 4
 // case 6b). The retreat is recorded before the worker is told, whatever the core does meanwhile.
 func (t decision) evicted() Plan {
-	if t.state.Bound != "" && !t.state.Retreating() || len(t.state.Nominated) > 0 || t.retreatOutdated() {
-		return t.store(t.state.retreat(t.nextEpoch()), LocalEvicted, "the hub evicts the workload")
+	if t.state.Bound != "" && !t.state.Retreating() || len(t.state.Nominated) > 0 || t.record.isRetreatOutdated() {
+		return t.planner.store(t.state.retreat(t.record.nextEpoch()), LocalEvicted, "the hub evicts the workload")
 	}
 	return t.unbind(t.drainJob())
 }
 
-// unbind takes the binding back, for which the hub waits, once the cluster has stopped the job or nobody can say when it will.
-// The debt stays until the next run. Until then it returns the plan, with what is missing for that.
+// unbind takes the binding back, for which the hub waits, once the cluster has stopped the job or it cannot be known when it
+// will. The debt stays until the next run. Until then it returns the plan, with what is missing for that.
 func (t decision) unbind(plan Plan) Plan {
 	l := t.observed.Local
 	if !l.Quota.AwaitsUnbinding || l.Job.Active || t.state.Bound == "" {
 		return plan
 	}
-	v := t.view(t.state.Bound)
-	over, seen := t.stoppedOn(v)
+	v := t.observed.view(t.state.Bound)
+	over, seen := t.debts.stoppedOn(v)
 	switch {
 	case over:
-		next := t.state
+		next := *t.state
 		next.Bound = ""
-		return t.store(next, LocalEvicted, v.Name+" has stopped the evicted workload")
+		return t.planner.store(next, LocalEvicted, v.Name+" has stopped the evicted workload")
 	case !v.connected():
-		end, _ := t.graceEnd(v)
+		end, _ := t.lost.graceEnd(v)
 		plan.WakeAt = earliest(plan.WakeAt, end)
-	case !seen && !plan.Stores && t.liveAnswer(v) == nil:
+	case !seen && !plan.Stores && t.state.liveAnswer(v) == nil:
 		plan.Actions = append(plan.Actions, Action{Verb: LiveRead, Cluster: v.Name, Epoch: t.state.Epoch})
 	}
 	return plan
-}
-
-// stoppedOn reports whether a given-up cluster has no pods of the Workload any more, as far as anybody will ever say, and whether
-// its cache shows enough to wait for that. A copy that has lost its quota has lost its pods before; one that is out of sync is over
-// while the pods still end.
-func (t decision) stoppedOn(v ClusterView) (over, seen bool) {
-	c, live := v.Copy, t.liveAnswer(v)
-	switch {
-	case !v.connected():
-		return t.graceOver(v), true
-	case live != nil && !isRemovable(live.Job.Holder) && !live.Job.isStray() && (!isRemovable(live.Copy.Holder) || !live.Copy.Admitted || live.Copy.Evicted):
-		return true, true
-	case c.Holder == Ours:
-		ended := !c.QuotaReserved || c.Finished != nil && c.Finished.Reason != OutOfSync
-		return ended || c.Evicted && !c.Adopted && v.Job.Holder == Absent, !c.Adopted || v.Job.Holder != Absent
-	}
-	return false, isRemovable(v.Job.Holder)
 }
 
 // awaitEviction waits for the hub to evict after Retry or Rejected. If the retreat is recorded but the check does not say
@@ -87,12 +70,12 @@ func (t decision) stoppedOn(v ClusterView) (over, seen bool) {
 func (t decision) awaitEviction() Plan {
 	l := t.observed.Local
 	switch {
-	case l.Check.State == Retry && (t.state.Bound != "" && !t.state.Retreating() || t.retreatOutdated()):
-		return t.store(t.state.retreat(t.nextEpoch()), RecordLost, "the check says Retry but no retreat is recorded")
+	case l.Check.State == Retry && (t.state.Bound != "" && !t.state.Retreating() || t.record.isRetreatOutdated()):
+		return t.planner.store(t.state.retreat(t.record.nextEpoch()), RecordLost, "the check says Retry but no retreat is recorded")
 	case l.Check.State == Pending || l.Check.State == Ready:
-		return t.storeCheck(t.state, Retry, RemoteGone, msgGone)
+		return t.planner.storeCheck(*t.state, Retry, RemoteGone, msgGone)
 	case t.state.Bound != "" && !t.state.Retreating():
-		return t.act(Draining, "waiting for the core to evict the rejected workload")
+		return t.planner.act(Draining, "waiting for the core to evict the rejected workload")
 	}
 	return t.drainJob()
 }
@@ -101,14 +84,14 @@ func (t decision) awaitEviction() Plan {
 // quota only when the hub's job shows no active pods (contract: multikueue.md 4 case 4a). Everything else of the earlier
 // epochs is removed at once.
 func (t decision) drainJob() Plan {
-	plan := t.act(Draining, "waiting for the core to release the quota")
+	plan := t.planner.act(Draining, "waiting for the core to release the quota")
 	for _, v := range t.observed.Clusters {
-		if v.Name != t.state.Bound && v.connected() && t.hasStale(v) {
-			plan.Actions = append(plan.Actions, t.removeStale(v)...)
+		if v.Name != t.state.Bound && v.connected() && t.state.hasStale(v) {
+			plan.Actions = append(plan.Actions, t.actions.removeStale(v)...)
 		}
 	}
-	if v := t.view(t.state.Bound); t.state.Bound != "" && v.connected() {
-		plan.Actions = append(plan.Actions, t.stopJob(v)...)
+	if v := t.observed.view(t.state.Bound); t.state.Bound != "" && v.connected() {
+		plan.Actions = append(plan.Actions, t.actions.stopJob(v)...)
 	}
 	if t.observed.Local.Job.Active {
 		t.clearActiveWhenSilent(&plan)
@@ -116,56 +99,25 @@ func (t decision) drainJob() Plan {
 	return plan
 }
 
-// stopJob tells the given-up cluster that the hub evicts, and copies the status of its job while it stops.
-func (t decision) stopJob(v ClusterView) []Action {
-	var actions []Action
-	c := v.Copy
-	running := c.Holder == Ours && (c.Admitted || c.QuotaReserved) && !c.Evicted && !c.Deactivating && !c.Deleting && c.Finished == nil
-	if t.observed.Local.Quota.Evicted && running {
-		actions = append(actions, Action{Verb: EvictRemote, Cluster: v.Name, Epoch: t.state.Epoch,
-			Message: "Evicted on manager: " + t.observed.Local.Quota.EvictedMessage})
-	}
-	if v.Job.StatusBehind && t.mayCopyStatus(v) {
-		actions = append(actions, Action{Verb: CopyStatus, Cluster: v.Name, Epoch: t.state.Epoch})
-	}
-	outOfSync := c.Finished != nil && c.Finished.Reason == OutOfSync
-	live := t.liveAnswer(v)
-	hidden := live != nil && live.Job.Holder == Relabelled
-	if t.observed.Local.Quota.AwaitsUnbinding && (v.removable() || hidden) && (c.Holder != Ours || outOfSync) {
-		actions = append(actions, t.removeAbandoned(v)...)
-	}
-	return actions
-}
-
-// removeAbandoned removes a job whose copy somebody has removed, or that is out of sync with its copy: nobody over there would tell any more
-// that it has stopped. Its object stays until its pods have ended, so that a read that finds nothing tells that.
-func (t decision) removeAbandoned(v ClusterView) []Action {
-	actions := t.remove(v, max(t.state.Epoch, v.newestEpoch()+1))
-	for i := range actions {
-		actions[i].Foreground = true
-	}
-	return actions
-}
-
-// clearActiveWhenSilent sees to it that the hub's job does not show active pods for ever: once no debtor is left that could still
-// report on them, their counts are cleared. A reachable debtor could until a live read shows no job there, any other
-// one until its grace is over.
+// clearActiveWhenSilent clears the counts of active pods in the hub's job once no debtor is left that could still report on
+// them. The job would show them for ever otherwise, and the core would wait. A reachable debtor could until a live read shows no
+// job there, any other one until its grace is over.
 func (t decision) clearActiveWhenSilent(plan *Plan) {
 	silent := true
 	for _, d := range t.state.Debts {
-		v := t.view(d.Cluster)
-		live := t.liveAnswer(v)
+		v := t.observed.view(d.Cluster)
+		live := t.state.liveAnswer(v)
 		switch {
 		case !v.connected():
-			if !t.graceOver(v) {
+			if !t.lost.graceOver(v) {
 				silent = false
-				end, _ := t.graceEnd(v)
+				end, _ := t.lost.graceEnd(v)
 				plan.WakeAt = earliest(plan.WakeAt, end)
 			}
 		case v.Job.Holder == Ours || live != nil && live.Job.Holder == Ours:
 			silent = false
 		case live != nil && live.Job.isHidden():
-			over, _ := t.stoppedOn(v) // it tells nobody, its copy does
+			over, _ := t.debts.stoppedOn(v) // such a job reports nothing, its copy does
 			silent = silent && over
 		case live == nil:
 			silent = false
@@ -175,25 +127,4 @@ func (t decision) clearActiveWhenSilent(plan *Plan) {
 	if silent {
 		plan.Actions = append(plan.Actions, Action{Verb: DrainStatus, Epoch: t.state.Epoch})
 	}
-}
-
-// removeStale removes what earlier epochs and owners left on a cluster.
-func (t decision) removeStale(v ClusterView) []Action { return t.remove(v, t.state.Epoch) }
-
-// removeAll removes everything of ours that is seen there, of whatever epoch.
-func (t decision) removeAll(v ClusterView) []Action {
-	newest := max(t.state.Epoch, t.newestEpoch())
-	if newest >= maxPlausibleEpoch {
-		newest = MaxEpoch
-	}
-	return t.remove(v, newest+1)
-}
-
-// remove is nothing if all that is left is a job on its way out already. A copy is told again: it may wait for us to
-// strip its finalizer.
-func (t decision) remove(v ClusterView, below int64) []Action {
-	if v.Copy.Holder == Absent && v.Job.Deleting {
-		return nil
-	}
-	return []Action{{Verb: Retract, Cluster: v.Name, Epoch: below, SpareFinished: t.mustSpareFinished(v), Foreground: t.forbidsOverlap()}}
 }

@@ -2,22 +2,22 @@ package dispatch
 
 import "testing"
 
-func TestAJobWhoseCopySomebodyHasRemovedIsRemovedToo(t *testing.T) {
+func TestAJobWhoseCopyWasRemovedIsRemovedToo(t *testing.T) {
 	const given, local = "epoch 2; bound w1; owed w1@1", "quota evicted awaited evictions=1"
 	const removed = "Retract w1 below 2 sparing in the foreground"
 	runStepCases(t, []stepCase{
-		{"nobody tells any more that it has stopped", given, local, "w1 up job@1", "Draining; " + removed},
+		{"nothing tells any more that it has stopped", given, local, "w1 up job@1", "Draining; " + removed},
 		{"its last status is copied", given, local + " active", "w1 up job@1 behind", "Draining; CopyStatus w1; " + removed},
 		{"an epoch that was lost with the record is made up for", given, local, "w1 up job@5", "LocalEvicted; epoch 6; owed w1@5"},
 		{"and its job removed, too", "epoch 6; bound w1; owed w1@5", local, "w1 up job@5", "Draining; Retract w1 below 6 sparing in the foreground"},
-		{"or somebody else's copy is in its place", given, local, "w1 up copy@1 foreign job@1", "Draining; " + removed},
+		{"or a foreign copy is in its place", given, local, "w1 up copy@1 foreign job@1", "Draining; " + removed},
 		{"what an earlier owner left there too", given, local, "w1 up job@1 predecessor", "Draining; " + removed},
 		{"until it goes", given, local, "w1 up job@1 deleting", "Draining"},
 		{"then the cluster is asked", given, local, "w1 up", "Draining; LiveRead w1"},
 		{"and the hub has its quota", given, local, "w1 up live@2", "LocalEvicted; bound"},
 		{"if it had ended, it has", given, local, "w1 up job@1 finished:Succeeded", "RunFinished; Finish w1 Succeeded"},
 		{"a cluster out of reach is not talked to", given, local, "w1 lost@5m job@1", "Draining; wake in 10m0s"},
-		{"nobody waits after an eviction for the check's sake", given, "quota evicted evictions=1", "w1 up job@1", "Draining"},
+		{"nothing waits after an eviction for the check's sake", given, "quota evicted evictions=1", "w1 up job@1", "Draining"},
 	})
 }
 

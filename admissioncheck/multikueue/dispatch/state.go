@@ -19,8 +19,8 @@ type State struct {
 	// Bound is the one cluster that may hold the job of this epoch. It keeps its value during a retreat, until the core
 	// releases the quota; State.Retreating tells the two apart.
 	Bound string
-	// StopsOnHubLost is set if the bound copy is stamped so that the worker stops its job when it misses the hub. It is noted when the
-	// cluster is bound, because afterwards the cluster may be out of reach, and the cache empty.
+	// StopsOnHubLost is set if the bound copy is stamped so that the worker stops its job when it misses the hub. It is noted
+	// when the cluster is bound, because afterwards the cluster may be out of reach, and the cache empty.
 	StopsOnHubLost bool
 	// Round is when the dispatcher nominated last, in whole seconds; zero if it does not nominate in rounds.
 	Round time.Time
@@ -32,15 +32,19 @@ type State struct {
 
 // Debt says that Cluster may still hold a job made in Epoch or before.
 type Debt struct {
+	// Cluster is the name of the debtor.
 	Cluster string
-	Epoch   int64
-	// StopsOnHubLost is State.Stops of that time.
+	// Epoch is the last one that the job can be of; 0 for a predecessor's that was seen in the first epoch.
+	Epoch int64
+	// StopsOnHubLost is State.StopsOnHubLost of that time.
 	StopsOnHubLost bool
-	// AbsentSince is when a live read first found nothing there though nobody saw that the pods had ended (see turn.emptied), in whole
-	// seconds; zero if none has. It is stored so that neither a restart nor a link that comes and goes begins the wait anew.
+	// AbsentSince is when a live read first found nothing there though the pods were not seen to have ended (see
+	// debts.absentSince), in whole seconds; zero if none has. It is stored so that neither a restart nor a link that comes and
+	// goes begins the wait anew.
 	AbsentSince time.Time
 }
 
+// equal reports whether two debts say the same.
 func (d Debt) equal(o Debt) bool {
 	return d.Cluster == o.Cluster && d.Epoch == o.Epoch && d.StopsOnHubLost == o.StopsOnHubLost && d.AbsentSince.Equal(o.AbsentSince)
 }

@@ -19,7 +19,7 @@ func TestCleaningUp(t *testing.T) {
 			"a foreign object is never touched", "bound w1", "deleted", "w1 up copy@1 foreign job@1 foreign",
 			"Deleted",
 		}, {
-			"without quota everything goes, but no result that nobody has seen", "", "Pending", "w1 up copy@1",
+			"without quota everything goes, but no result that was not seen", "", "Pending", "w1 up copy@1",
 			"NoQuota; Retract w1 below 2 sparing",
 		}, {
 			"a binding that outlived its quota is turned into a debt", "bound w1", "Pending", "w1 up copy@1",
@@ -86,7 +86,7 @@ func TestARunThatHasEnded(t *testing.T) {
 			"a result counts although the hub has just lost its quota", "epoch 2; owed w1@1", "evictions=1", "w1 up copy@1 finished:Succeeded",
 			"RunFinished; Finish w1 Succeeded",
 		}, {
-			"a result of an earlier epoch counts while nobody is bound", "epoch 2 of r1; nominated w2; owed w1@1", "quota evictions=1",
+			"a result of an earlier epoch counts while no cluster is bound", "epoch 2 of r1; nominated w2; owed w1@1", "quota evictions=1",
 			"w1 up copy@1 finished:Succeeded job@1 finished:Succeeded \n w2 up copy@2",
 			"RunFinished; Finish w1 Succeeded",
 		}, {
@@ -180,7 +180,7 @@ func TestWinning(t *testing.T) {
 			"a copy being evicted cannot win", "nominated w1", "quota", "w1 up copy@1 admitted evicted",
 			"Offered; wake in 4s",
 		}, {
-			"nobody wins while a reachable cluster owes", "epoch 2 of r1; nominated w2; owed w1@1", "quota evictions=1",
+			"no cluster wins while a reachable cluster owes", "epoch 2 of r1; nominated w2; owed w1@1", "quota evictions=1",
 			"w1 up unlisted \n w2 up copy@2 admitted",
 			"Owed; LiveRead w1; wake in 4s",
 		}, {
@@ -203,7 +203,7 @@ func TestWinning(t *testing.T) {
 			"and no longer", "epoch 2 of r1; nominated w2; owed w1@1", "quota evictions=1", "w1 lost@15m \n w2 up copy@2 admitted",
 			`Won; bound w2; nominated; Ready The workload was admitted on "w2"; event`,
 		}, {
-			"an old job that is seen blocks although nobody recorded it", "epoch 2 of r1; nominated w2", "quota evictions=1",
+			"an old job that is seen blocks although it was not recorded", "epoch 2 of r1; nominated w2", "quota evictions=1",
 			"w1 up unlisted job@1 \n w2 up copy@2 admitted",
 			"Owed; Retract w1 below 2 sparing; wake in 4s",
 		}, {
@@ -229,7 +229,7 @@ func TestEpochs(t *testing.T) {
 			"a stamp from the future says that the record was lost", "nominated w1", "quota", "w1 up copy@4 \n w2 up",
 			"RecordLost; epoch 5 of r1; nominated w1 w2; owed w1@4 w2@4",
 		}, {
-			"so does a job of this epoch although nobody is bound", "nominated w1", "quota", "w1 up copy@1 job@1 \n w2 up",
+			"so does a job of this epoch although no cluster is bound", "nominated w1", "quota", "w1 up copy@1 job@1 \n w2 up",
 			"RecordLost; epoch 2 of r1; nominated w1 w2; owed w1@1 w2@1",
 		}, {
 			"and a copy of this epoch on a debtor", "epoch 2 of r1; nominated w1; owed w1@1", "quota evictions=1", "w1 up copy@2",
@@ -399,7 +399,7 @@ func TestRetreating(t *testing.T) {
 			"other clusters lose their copies at once", "epoch 2; bound w1; owed w1@1", "quota Retry", "w1 up copy@1 evicted job@1 \n w2 up copy@1",
 			"Draining; Retract w2 below 2 sparing",
 		}, {
-			"a job nobody can report on is looked for", "epoch 2; bound w1; owed w1@1", "quota Retry evicted evictions=1 active", "w1 up",
+			"a job that no cluster can report on is looked for", "epoch 2; bound w1; owed w1@1", "quota Retry evicted evictions=1 active", "w1 up",
 			"Draining; LiveRead w1",
 		}, {
 			"and then the hub's job is drained", "epoch 2; bound w1; owed w1@1", "quota Retry evicted evictions=1 active", "w1 up live@2",
@@ -441,7 +441,7 @@ func TestACheckThatWasDropped(t *testing.T) {
 			"and goes on as any other", "epoch 2; bound w1; owed w1@1", "quota dropped evicted evictions=1", "w1 up copy@1 admitted job@1",
 			"Draining; EvictRemote w1 Evicted on manager: preempted",
 		}, {
-			"nobody could be told to evict it, so that it is not given up", "bound w1", "quota dropped",
+			"the hub could not be told to evict it, so that it is not given up", "bound w1", "quota dropped",
 			"w1 up copy@1 admitted evicted job@1 live@1 copy@1 admitted evicted job@1 \n w2 up copy@1",
 			"RemoteEvicted; Retract w2 below 2",
 		}, {
@@ -487,7 +487,7 @@ func TestTheHubHasItsQuotaBackWhenTheClusterHasStoppedTheJob(t *testing.T) {
 		}, {
 			"and no more than that", given, local, "w1 lost@15m copy@1 admitted adopted job@1", "LocalEvicted; bound",
 		}, {
-			"nobody waits after an eviction for the check's sake", given, "quota evicted evictions=1", "w1 up copy@1 evicted deactivating adopted job@1", "Draining",
+			"nothing waits after an eviction for the check's sake", given, "quota evicted evictions=1", "w1 up copy@1 evicted deactivating adopted job@1", "Draining",
 		}, {
 			"what is left is removed afterwards", "epoch 2; owed w1@1", local, "w1 up copy@1 evicted deactivating adopted job@1",
 			"Draining; Retract w1 below 2 sparing",

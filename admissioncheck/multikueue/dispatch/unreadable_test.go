@@ -20,8 +20,8 @@ func TestACopyThatIsThereRefutesTheCallThatFailed(t *testing.T) {
 	})
 	p = bestFit()
 	runExplanationCases(t, p, []explanationCase{
-		{"whoever has the offer keeps its time", "nominated w1; round 1s", "quota", "w1 up copy@1 trouble:timeout \n w2 up", "Offered; wake in 9s"},
-		{"whoever has not does not", "nominated w1; round 1s", "quota", "w1 up trouble:timeout \n w2 up", "Nominated; nominated w1 w2; round"},
+		{"a cluster that has the offer keeps its time", "nominated w1; round 1s", "quota", "w1 up copy@1 trouble:timeout \n w2 up", "Offered; wake in 9s"},
+		{"one that has not does not", "nominated w1; round 1s", "quota", "w1 up trouble:timeout \n w2 up", "Nominated; nominated w1 w2; round"},
 	})
 }
 

@@ -41,13 +41,14 @@ type Choice struct {
 	Cluster string
 	// Eligible is whether the cluster may be offered the workload.
 	Eligible bool
-	Reason   Reason
+	// Reason is why: one of the first list if Eligible, and one of the second otherwise.
+	Reason Reason
 	// Message explains the reason to a person.
 	Message string
 	// Score orders eligible clusters, higher being better; equal scores are ordered by name. It is positive, and 0 for those
 	// that are not eligible. It compares clusters ranked together for one workload and means nothing else.
 	Score int
-	// Claims are what the workload would take there and of which flavors, as far as that is known; to be entered in a Ledger
+	// Claims are what the workload would take there and of which flavors, as far as that is known; to be set in a UsageInFlight
 	// when it is offered. Sorted, each flavor and resource once.
 	Claims []Claim
 }

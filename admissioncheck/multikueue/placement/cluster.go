@@ -16,7 +16,7 @@ type Cluster struct {
 	// Capacity is what the cluster has room for; nil if nothing is known of it, which keeps it from nothing. It may be shared
 	// by any number of Clusters and is never changed.
 	Capacity *Capacity
-	// InFlight is what the hub has offered or given to the cluster and Capacity does not count yet. See Ledger.
+	// InFlight is what the hub has offered or given to the cluster and Capacity does not count yet. See UsageInFlight.
 	InFlight []Claim
 	// Offered is set if the cluster has a copy of this very workload, which is among those that wait there; what it takes is
 	// not part of InFlight.
@@ -27,23 +27,25 @@ type Cluster struct {
 	// nothing is wrong with it. OnTrial is set when it is to be given something all the same, and what it has said is believed.
 	Degraded string
 	OnTrial  bool
-	// Weight is how much the user likes the cluster, from 0 to 100; DefaultWeight if nobody has said.
+	// Weight is how much the user likes the cluster, from 0 to 100; DefaultWeight if the user has not said.
 	Weight int
 	// Troubles counts the offers in a row that the cluster neither admitted nor refused in time lately.
 	Troubles int
 }
 
+// isShunned reports whether other clusters are preferred for how this one does what it is asked.
 func (c Cluster) isShunned() bool { return c.Degraded != "" && !c.OnTrial }
 
-// DefaultWeight is the Weight of a cluster that nobody has given one.
+// DefaultWeight is the Weight of a cluster that was given none.
 const DefaultWeight = 10
 
 // Claim is an amount that the hub has under way to a ClusterQueue.
 type Claim struct {
 	// Queue is the ClusterQueue on the cluster.
 	Queue string
-	// Flavor is the one it has got there; empty while nobody knows.
-	Flavor   string
+	// Flavor is the one it has got there; empty while that is not known.
+	Flavor string
+	// Resource is the name of the resource, as pods request it, and Amount how much of it is under way.
 	Resource string
 	Amount   amount.Amount
 }
@@ -109,18 +111,21 @@ type LocalQueue struct {
 
 // Queue is what a ClusterQueue has room for.
 type Queue struct {
+	// Name is the name of the ClusterQueue on its cluster.
 	Name string
 	// Closed says why it admits nothing at all; empty if it does.
 	Closed string
-	// Strict is set if nobody passes a workload that waits at the head.
+	// Strict is set if no workload passes one that waits at the head.
 	Strict bool
+	// Groups are its resource groups. A resource is in at most one of them.
 	Groups []Group
-	// Waiting are those who wait there, by priority, highest first.
+	// Waiting are the workloads that wait there, by priority, highest first.
 	Waiting []PendingClass
 }
 
 // Group is a resource group: its resources always get the same flavor.
 type Group struct {
+	// Resources are the names of the resources that the group covers. The lists of each FlavorQuota follow their order.
 	Resources []string
 	// Flavors are in the order in which the cluster tries them.
 	Flavors []FlavorQuota
@@ -128,26 +133,29 @@ type Group struct {
 
 // FlavorQuota is what is free of one flavor; its lists have an amount for each resource of the group, in the group's order.
 type FlavorQuota struct {
+	// Flavor is the name of the ResourceFlavor.
 	Flavor string
-	// Nominal is free within the ClusterQueue's own quota, and Free what can be used now without evicting anybody: Own, and what
-	// can be borrowed.
+	// Nominal is free within the ClusterQueue's own quota, and Free what can be used now without evicting others: Nominal, and
+	// what can be borrowed.
 	Nominal []amount.Amount
 	Free    []amount.Amount
 	// Potential is what may be free for all that is known, Free included; nil if Free is all there is.
 	Potential []amount.Amount
-	// Largest is the most that one pod set could be given if nobody else used anything.
+	// Largest is the most that one pod set could be given if no other workload used anything.
 	Largest []amount.Amount
 	// Preempting is what can be used by evicting others, by rising priority; nil if nothing, or if that is not known.
 	Preempting []Step
 }
 
-// Step is what whoever has at least the priority can use by evicting others, what is free anyway included.
+// Step is what a workload of at least the priority can use by evicting others, what is free anyway included.
 type Step struct {
+	// Priority is the lowest that may evict for it.
 	Priority int32
-	Free     []amount.Amount
+	// Free is the amount of each resource of the group, in its order.
+	Free []amount.Amount
 }
 
-// countAhead counts those who wait before a workload of the priority that comes now.
+// countAhead counts those that wait before a workload of the priority that comes now.
 func (q *Queue) countAhead(priority int32) int {
 	n := 0
 	for _, w := range q.Waiting {
@@ -160,6 +168,7 @@ func (q *Queue) countAhead(priority int32) int {
 
 // PendingClass counts the workloads of one priority that wait.
 type PendingClass struct {
+	// Priority is that of each of them, and Count how many there are.
 	Priority int32
 	Count    int
 	// Since is when the first of them was queued, by the cluster's clock.

@@ -10,11 +10,14 @@ import (
 
 // flavorAssigner is a workload being fitted into a ClusterQueue: the figures, less what is taken already.
 type flavorAssigner struct {
+	// capacity and queue are the figures of the cluster. They are shared, and never changed.
 	capacity *Capacity
 	queue    *Queue
+	// priority is the workload's: it says which steps of preemption are open to it. Gang is set if it has more than one pod.
 	priority int32
 	gang     bool
-	assumed  []string
+	// assumed are the resources of Request.Assumed, which a ClusterQueue need not cover.
+	assumed []string
 	// used has few entries, so that looking through them is faster than hashing two names.
 	used []flavorUsage
 }
@@ -25,14 +28,15 @@ type flavorUsage struct {
 	total, own       amount.Amount
 }
 
-// remainingQuota are those of one flavor and resource, for the workload in question.
+// remainingQuota is what is left of one flavor's resource, for the workload in question. Own is free within the queue's own
+// quota. Free is at least own. Potential and preempting are at least free, and largest is at least each of them.
 type remainingQuota struct {
 	own, free, potential, preempting, largest amount.Amount
 	// over is what is taken beyond what is free: figures that are older than what they are held against.
 	over amount.Amount
 }
 
-// deduct takes what is in flight. Claims whose flavor nobody knows fill the flavors in their order, as the cluster would.
+// deduct takes what is in flight. Claims whose flavor is not known fill the flavors in their order, as the cluster would.
 func (t *flavorAssigner) deduct(claims []Claim) {
 	for _, c := range claims {
 		if c.Queue != t.queue.Name {
@@ -60,6 +64,7 @@ func (t *flavorAssigner) usageOf(flavor, resource string) *flavorUsage {
 	return &t.used[len(t.used)-1]
 }
 
+// addUsage takes an amount of a flavor's resource for other workloads.
 func (t *flavorAssigner) addUsage(flavor, resource string, v amount.Amount) {
 	at := t.usageOf(flavor, resource)
 	at.total = at.total.Add(v)
@@ -179,7 +184,8 @@ func (t *flavorAssigner) suitableFlavors(group *Group, unit []*admission.PodSet)
 	return rooms, whys
 }
 
-// gradeFlavor grades one flavor: it is as good as the worst of its resources. The share is the part that is free of what is asked.
+// gradeFlavor grades one flavor: it is as good as the worst of its resources. The share is the part that is free of what is
+// asked.
 func (t *flavorAssigner) gradeFlavor(room *FlavorQuota, resources []string, asked []resourceRequest) assignment {
 	total := assignment{share: permille, taken: make([]quotaCell, 0, len(asked))}
 	for _, w := range asked {
@@ -194,6 +200,8 @@ func (t *flavorAssigner) gradeFlavor(room *FlavorQuota, resources []string, aske
 	return total
 }
 
+// gradeRequest returns the best grade that the request has for one flavor. A request waits, and is not too large, if its least
+// indivisible part fits in an empty cluster.
 func (f remainingQuota) gradeRequest(w resourceRequest) grade {
 	switch {
 	case w.total <= f.own:

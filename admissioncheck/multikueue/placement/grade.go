@@ -3,13 +3,22 @@ package placement
 // grade is how well something fits; less is better.
 type grade int
 
+// The grades, from the best to the worst. The grade of a workload is the worst of its parts. Up to waits a cluster may be
+// offered the workload.
 const (
+	// owns: it fits within the ClusterQueue's own quota.
 	owns grade = iota
+	// borrows: it fits, some of it borrowed.
 	borrows
+	// unsure: it may fit, as far as is known.
 	unsure
+	// preempts: it fits if others are evicted.
 	preempts
+	// waits: it fits once others have finished.
 	waits
+	// tooLarge: it would not fit in an empty cluster.
 	tooLarge
+	// noFlavor: no flavor is for its pods, or none covers a resource.
 	noFlavor
 )
 

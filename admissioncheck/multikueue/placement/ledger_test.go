@@ -31,11 +31,13 @@ func TestALedgerAddsUpWhatIsInFlightToACluster(t *testing.T) {
 	expect("w2", a)
 	l.Set("w1", b, []Claim{claim("x", 3)})
 	expect("w1", admission.Key{}, claim("x", 7))
-	l.RemoveWorkload(a)
+	l.Set("w1", a, nil)
+	l.Set("w2", a, nil)
 	expect("w1", admission.Key{}, claim("x", 3))
 	expect("w2", admission.Key{})
 	l.Set("w1", a, []Claim{claim("x", 1)})
-	l.RemoveCluster("w1")
+	l.Set("w1", a, nil)
+	l.Set("w1", b, nil)
 	expect("w1", admission.Key{})
 	if len(l.clusters) != 0 {
 		t.Errorf("the ledger keeps %d clusters of which nothing is in flight", len(l.clusters))
@@ -49,12 +51,12 @@ func TestAReservationIsCountedOnceTheFiguresAreCertainlyYounger(t *testing.T) {
 		reserved time.Time
 		want     bool
 	}{
-		"two seconds before":            {&Capacity{At: at}, at.Add(-2 * time.Second).Truncate(time.Second), true},
-		"in the second before":          {&Capacity{At: at}, at.Add(-time.Second).Truncate(time.Second), true},
-		"in the same second":            {&Capacity{At: at}, at.Truncate(time.Second), false},
-		"afterwards":                    {&Capacity{At: at}, at.Add(time.Minute), false},
-		"nobody knows when it was read": {&Capacity{}, at.Add(-time.Hour), false},
-		"nothing is known":              {nil, at.Add(-time.Hour), false},
+		"two seconds before":               {&Capacity{At: at}, at.Add(-2 * time.Second).Truncate(time.Second), true},
+		"in the second before":             {&Capacity{At: at}, at.Add(-time.Second).Truncate(time.Second), true},
+		"in the same second":               {&Capacity{At: at}, at.Truncate(time.Second), false},
+		"afterwards":                       {&Capacity{At: at}, at.Add(time.Minute), false},
+		"it is not known when it was read": {&Capacity{}, at.Add(-time.Hour), false},
+		"nothing is known":                 {nil, at.Add(-time.Hour), false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -8,8 +8,10 @@ import (
 
 // ObservedQueue is a ClusterQueue as it looks from the outside: what its spec and its status say.
 type ObservedQueue struct {
+	// Name is the name of the ClusterQueue, and Cohort that of its Cohort, empty for none.
 	Name   string
 	Cohort string
+	// Groups are the resource groups of its spec, with their quotas.
 	Groups []admission.ResourceGroup
 	// Reserved is what its workloads hold (flavorsReservation in its status).
 	Reserved quota.Usage
@@ -17,7 +19,7 @@ type ObservedQueue struct {
 
 // QueuesFromObserved derives what ClusterQueues have room for from what all of them look like; in the order given, without what
 // else is known of them. Cohorts count as far as ClusterQueues name them: a Cohort that has quota of its own, or one above
-// it, cannot be seen. So Free is what is certain, and Perhaps goes up to the borrowing limits.
+// it, cannot be seen. So Free is what is certain, and Potential goes up to the borrowing limits.
 func QueuesFromObserved(seen []ObservedQueue) []Queue {
 	tree := quota.NewTree()
 	for _, q := range seen {
@@ -41,6 +43,8 @@ func QueuesFromObserved(seen []ObservedQueue) []Queue {
 	return queues
 }
 
+// flavorQuota derives what is free of one flavor, with an amount for each of the resources. The tree must hold all queues and
+// what they have reserved.
 func (s *ObservedQueue) flavorQuota(tree *quota.Tree, f admission.FlavorQuota, resources []string) FlavorQuota {
 	room := FlavorQuota{Flavor: f.Flavor}
 	for _, resource := range resources {

@@ -20,7 +20,9 @@ func Rank(r Request, fleet []Cluster) []Choice {
 	return choices
 }
 
-// evaluateCluster judges one cluster: first what rules it out, then how well the workload fits.
+// evaluateCluster returns the Choice for one cluster: first comes what rules it out, then how well the workload fits. A workload
+// that fits waits all the same if others wait before it in a strict queue. Its own copy, if it was offered there, is not one of
+// them.
 func evaluateCluster(r *Request, c *Cluster) Choice {
 	if reason, message := excluded(r, c); reason != "" {
 		return Choice{Cluster: c.Name, Reason: reason, Message: message}
@@ -62,7 +64,7 @@ func eligibleChoice(r *Request, c *Cluster, f assignment, ahead int, message str
 	}
 }
 
-// excluded says why the workload must not be offered to the cluster, whatever room it has.
+// excluded returns why the workload must not be offered to the cluster, whatever room it has.
 func excluded(r *Request, c *Cluster) (Reason, string) {
 	if c.Cordoned {
 		return Cordoned, "the cluster is cordoned"
@@ -79,7 +81,8 @@ func excluded(r *Request, c *Cluster) (Reason, string) {
 	return "", ""
 }
 
-// findQueue finds the ClusterQueue that the workload would wait in, or says what is in its way.
+// findQueue returns the ClusterQueue that the workload would wait in. If there is none, it returns nil with the reason and its
+// message.
 func (c *Capacity) findQueue(r *Request) (*Queue, Reason, string) {
 	if c.Kinds != nil && r.Kind != "" {
 		if _, served := slices.BinarySearch(c.Kinds, r.Kind); !served {

@@ -115,7 +115,7 @@ func TestRank(t *testing.T) {
 			},
 			"short Waits, long Waits",
 		},
-		"nobody passes the head of a strict queue": {
+		"no workload passes the head of a strict queue": {
 			one, []Cluster{
 				some("w1").but(func(_ *Cluster, q *Queue) { q.Strict, q.Waiting = true, []PendingClass{{Priority: 0, Count: 1}} }), some("w2"),
 			},

@@ -9,11 +9,11 @@ type Request struct {
 	LocalQueue string
 	// Kind of the job, as Kind.version.group; empty if that does not matter.
 	Kind string
-	// Priority decides whom it could evict, and who waits before it.
+	// Priority decides which workloads it could evict, and which wait before it.
 	Priority int32
 	// PodSets are what it asks for, as the admission core has it.
 	PodSets []admission.PodSet
-	// Assumed are resources that no pod asks for: rules of whoever asks make them of others. Another cluster need not know
+	// Assumed are resources that no pod asks for: rules of the asking cluster make them of others. Another cluster need not know
 	// them, so that one which covers none of them is not ruled out; one that does is taken to count them alike. Sorted.
 	Assumed []string
 	// Prefer are the names of clusters that are taken before others that fit as well, the first before the second.
@@ -25,6 +25,7 @@ type Request struct {
 
 // Refusal is a cluster's answer to an offer.
 type Refusal struct {
+	// Cluster is the name of the MultiKueueCluster.
 	Cluster string
 	// Message is what the cluster said, in words; it may be empty.
 	Message string

@@ -16,7 +16,7 @@ const (
 	permille = 1000
 )
 
-// score orders what may be offered; ahead are those who wait before it.
+// score orders what may be offered; ahead are those that wait before it.
 func score(r *Request, c *Cluster, f assignment, ahead int) int {
 	s := f.grade.class()*weightOfClass + r.affinity(c.Name)*weightOfAffinity + preferenceScore(c, f, ahead)
 	if f.grade == owns {

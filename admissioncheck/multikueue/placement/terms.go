@@ -9,7 +9,7 @@ import (
 
 // Terms stand for all that decides whether workloads of a LocalQueue may be offered to a cluster at all: the kinds served, the
 // LocalQueue and its ClusterQueue, their flavors, and the most that each could give. As long as they are equal, so is the
-// answer for a workload of one pod set, Cordoned and Refused aside, with its words; what is free at the moment, and who waits,
+// answer for a workload of one pod set, Cordoned and Refused aside, with its words; what is free at the moment, and what waits,
 // is not part of them. With several pod sets it may be another: the cluster chooses flavors for one after the other, by what is
 // free. Different Terms are no promise that anything is different.
 type Terms uint64

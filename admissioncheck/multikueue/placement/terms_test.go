@@ -13,8 +13,8 @@ func TestTermsChangeWithWhatDecidesAndNothingElse(t *testing.T) {
 		change func(c *Cluster, q *Queue)
 		same   bool
 	}{
-		"other figures":  {func(_ *Cluster, q *Queue) { q.Groups = []Group{group(room("a100", 1, 2, 8))} }, true},
-		"somebody waits": {func(_ *Cluster, q *Queue) { q.Waiting, q.Strict = []PendingClass{{Count: 1}}, true }, true},
+		"other figures":    {func(_ *Cluster, q *Queue) { q.Groups = []Group{group(room("a100", 1, 2, 8))} }, true},
+		"a workload waits": {func(_ *Cluster, q *Queue) { q.Waiting, q.Strict = []PendingClass{{Count: 1}}, true }, true},
 		"a LocalQueue of others": {func(c *Cluster, _ *Queue) {
 			c.Capacity.Locals = append(c.Capacity.Locals, LocalQueue{Key: admission.Key{Namespace: "z"}})
 		}, true},

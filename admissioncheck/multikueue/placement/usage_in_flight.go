@@ -8,18 +8,20 @@ import (
 	"switchyard.dev/worker/admission/amount"
 )
 
-// UsageInFlight adds up what a hub has in flight: offered or given to a cluster that does not count it yet. NewUsageInFlight makes one. It
-// is not safe for concurrent use.
+// UsageInFlight adds up what a hub has in flight: offered or given to a cluster that does not count it yet. NewUsageInFlight
+// makes one. It is not safe for concurrent use.
 type UsageInFlight struct {
 	clusters map[string]*clusterUsage
 }
 
 // clusterUsage is that of one cluster.
 type clusterUsage struct {
+	// claims are those of each workload, and sums what all of them add up to. A sum of zero has no entry.
 	claims map[admission.Key][]Claim
 	sums   map[cellName]amount.Sum
 }
 
+// cellName names an amount of a cluster: a resource of a flavor of a ClusterQueue. Flavor is empty while it is not known.
 type cellName struct{ queue, flavor, resource string }
 
 // NewUsageInFlight returns an empty usage in flight.
@@ -55,16 +57,6 @@ func (a *clusterUsage) add(c Claim, v amount.Sum) {
 	name := cellName{c.Queue, c.Flavor, c.Resource}
 	if a.sums[name] = a.sums[name].Plus(v); a.sums[name] == (amount.Sum{}) {
 		delete(a.sums, name)
-	}
-}
-
-// RemoveCluster removes all that is in flight to a cluster, and RemoveWorkload all of a workload.
-func (l *UsageInFlight) RemoveCluster(cluster string) { delete(l.clusters, cluster) }
-
-// RemoveWorkload drops a workload from all clusters.
-func (l *UsageInFlight) RemoveWorkload(workload admission.Key) {
-	for name := range l.clusters {
-		l.Set(name, workload, nil)
 	}
 }
 

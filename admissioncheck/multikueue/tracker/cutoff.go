@@ -7,8 +7,8 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
 
-// cutOff remembers from which clusters the hub is cut off. When it ceases to be cut off from one, the grace periods of those that stay
-// lost begin anew.
+// cutOff remembers from which clusters the hub is cut off. When it ceases to be cut off from one, the grace periods of those
+// that stay lost begin anew.
 type cutOff struct {
 	window time.Duration
 	// clusters are those that the hub is cut off from, in the order of the last look.
@@ -28,8 +28,8 @@ type Connectivity struct {
 	Links []dispatch.Link
 	// CutOffEndedAt is when the hub ceased to be cut off from a cluster last; zero for never.
 	CutOffEndedAt time.Time
-	// AffectsAll is set if the hub is, or was until now, cut off from any cluster: then every Workload is concerned. Changed is set if that
-	// is so of other clusters than at the last look.
+	// AffectsAll is set if the hub is, or was until now, cut off from any cluster: then every Workload is concerned. Changed is
+	// set if that is so of other clusters than at the last look.
 	AffectsAll, Changed bool
 }
 

@@ -6,8 +6,8 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// NextToDrain returns which of the Workloads bound to a cluster, in the given order, is the next one to leave it: the first that had no
-// turn. If all of them had one, the turns begin anew. False if there are none.
+// NextToDrain returns which of the Workloads bound to a cluster, in the given order, is the next one to leave it: the first that
+// had no turn. If all of them had one, the turns begin anew. False if there are none.
 func (t *Tracker) NextToDrain(cluster string, bound []admission.Key) (admission.Key, bool) {
 	if len(bound) == 0 {
 		return admission.Key{}, false
@@ -52,6 +52,7 @@ func (t *Tracker) EndDrain(cluster string) {
 	}
 }
 
+// isDraining reports whether it is the turn of a Workload to leave a cluster.
 func (t *Tracker) isDraining(cluster string, key admission.Key) bool {
 	c := t.clusters[cluster]
 	return c != nil && slices.Contains(c.draining, key)

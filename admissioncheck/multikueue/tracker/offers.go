@@ -18,7 +18,8 @@ type offer struct {
 	epoch  int64
 	// createdAt is when the copy was made; zero if that is not known.
 	createdAt time.Time
-	// reservedAt is when the copy got quota, by the cluster's clock, and reservationSeenAt when the hub saw it; zero while it has none.
+	// reservedAt is when the copy got quota, by the cluster's clock, and reservationSeenAt when the hub saw it; zero while it
+	// has none.
 	reservedAt, reservationSeenAt time.Time
 	// expiresAt is when the offer is dropped unless its nomination was observed to be stored; zero once it was.
 	expiresAt time.Time
@@ -26,6 +27,7 @@ type offer struct {
 	isCounted bool
 }
 
+// isExpired reports whether the offer was not confirmed in time.
 func (o *offer) isExpired(now time.Time) bool {
 	return !o.expiresAt.IsZero() && !now.Before(o.expiresAt)
 }
@@ -40,8 +42,8 @@ const (
 	sweepInterval = time.Second
 )
 
-// offer returns the offer of a Workload to a cluster, beginning if need be. One that no nomination precedes expires: its Workload may
-// have gone.
+// offer returns the offer of a Workload to a cluster, beginning if need be. One that no nomination precedes expires: its
+// Workload may have gone.
 func (t *Tracker) offer(w Workload, cluster string, now time.Time) *offer {
 	s := t.state(w, now)
 	of := s.offers[cluster]
@@ -52,8 +54,8 @@ func (t *Tracker) offer(w Workload, cluster string, now time.Time) *offer {
 	return of
 }
 
-// Assume records what a Workload will take on a cluster that it is about to be nominated to, so that the next Workload is not offered
-// the same quota.
+// Assume records what a Workload will take on a cluster that it is about to be nominated to, so that the next Workload is not
+// offered the same quota.
 func (t *Tracker) Assume(w Workload, cluster string, claims []placement.Claim, now time.Time) {
 	of := t.offer(w, cluster, now)
 	if !of.isCounted {
@@ -76,8 +78,8 @@ func (o *offer) create(now time.Time) {
 	}
 }
 
-// observeOffers brings the offers of a Workload up to date. Without a reservation the stored ones have ended, but not those that are
-// about to be stored together with their reservation: the observation may be older than either.
+// observeOffers brings the offers of a Workload up to date. Without a reservation the stored ones have ended, but not those that
+// are about to be stored together with their reservation: the observation may be older than either.
 func (t *Tracker) observeOffers(w Workload, s dispatch.State, o dispatch.Observation, plan dispatch.Plan) {
 	l, known := o.Local, t.lookup(w)
 	switch {
@@ -109,6 +111,7 @@ func (o *offer) confirm(c dispatch.Copy, now time.Time) {
 	}
 }
 
+// removeOffers removes those of the offers of a Workload that the function picks.
 func (t *Tracker) removeOffers(key admission.Key, s *workloadState, which func(cluster string, of *offer) bool) {
 	for cluster, of := range s.offers {
 		if which(cluster, of) {
@@ -117,14 +120,15 @@ func (t *Tracker) removeOffers(key admission.Key, s *workloadState, which func(c
 	}
 }
 
+// removeOffer removes an offer from the states of its Workload and of its cluster, with its claims.
 func (t *Tracker) removeOffer(key admission.Key, s *workloadState, cluster string) {
 	t.claims.Set(cluster, key, nil)
 	delete(s.offers, cluster)
 	delete(t.cluster(cluster).offers, key)
 }
 
-// InFlight returns what other Workloads have under way to a cluster. ReportedAt is when the cluster's own figures were read, by its
-// clock; zero if that is not known. What those figures count is in flight no more.
+// InFlight returns what other Workloads have under way to a cluster. ReportedAt is when the cluster's own figures were read, by
+// its clock; zero if that is not known. What those figures count is in flight no more.
 func (t *Tracker) InFlight(cluster string, except admission.Key, reportedAt, now time.Time) []placement.Claim {
 	if last := t.lookupCluster(cluster).sweep; !last.reportedAt.Equal(reportedAt) || !now.Before(last.at.Add(sweepInterval)) {
 		t.sweepOffers(cluster, reportedAt, now)

@@ -2,9 +2,9 @@ package tracker
 
 import "time"
 
-// removals remembers for some seconds which objects a cluster was told to remove, and answered that it does or that they are gone: on a
-// busy machine the informers show them for a while yet. What a later connection shows is there, or there again: a worker may have been
-// restored from a backup.
+// removals remembers for some seconds which objects a cluster was told to remove, and answered that it does or that they are
+// gone: on a busy machine the informers show them for a while yet. What a later connection shows is there, or there again: a
+// worker may have been restored from a backup.
 //
 // It keeps two generations. Current begins at rotatedAt; previous is the one before.
 type removals struct {
@@ -18,9 +18,11 @@ type removedObject struct {
 	connection int64
 }
 
-// removalTTL is how long a removal is remembered at least; at most it is twice as long. What is still there afterwards is removed again.
+// removalTTL is how long a removal is remembered at least; at most it is twice as long. What is still there afterwards is
+// removed again.
 const removalTTL = 10 * time.Second
 
+// record remembers objects that were removed over a connection.
 func (r *removals) record(uids []string, connection int64, now time.Time) {
 	r.rotate(now)
 	if r.current == nil {
@@ -31,6 +33,7 @@ func (r *removals) record(uids []string, connection int64, now time.Time) {
 	}
 }
 
+// rotate begins a new generation if the present one is removalTTL old.
 func (r *removals) rotate(now time.Time) {
 	age := now.Sub(r.rotatedAt)
 	if age < removalTTL {

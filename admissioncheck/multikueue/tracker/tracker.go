@@ -8,8 +8,8 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// Workload identifies a Workload of the hub. A Workload that was deleted and made again under the same name has another UID, and shares
-// nothing with the one before.
+// Workload identifies a Workload of the hub. A Workload that was deleted and made again under the same name has another UID, and
+// shares nothing with the one before.
 type Workload struct {
 	admission.Key
 	UID string
@@ -18,21 +18,18 @@ type Workload struct {
 // Tracker remembers Workloads and clusters. [New] makes one. It is not safe for concurrent use.
 //
 // One rule of lifetime holds for everything that is remembered of a Workload. It lives until [Tracker.ForgetWorkload], which the
-// dispatcher calls when nothing of the Workload is left anywhere; what is under way ends when [Tracker.Observe] sees it finished. What
-// was recorded of a Workload that [Tracker.Observe] never confirms ends by itself after [UnconfirmedTTL]: the answer of a call may come
-// after the Workload has gone. What is remembered of a cluster lives until [Tracker.ForgetCluster].
+// dispatcher calls when nothing of the Workload is left anywhere; what is under way ends when [Tracker.Observe] sees it
+// finished. What was recorded of a Workload that [Tracker.Observe] never confirms ends by itself after [UnconfirmedTTL]: the
+// answer of a call may come after the Workload has gone. What is remembered of a cluster lives until [Tracker.ForgetCluster].
 type Tracker struct {
 	workloads map[admission.Key]*workloadState
 	clusters  map[string]*clusterState
 	// claims are those of all offers that their clusters do not count themselves, by cluster and Workload.
-	claims   *placement.UsageInFlight
-	removals removals
-	cutOff   cutOff
-	unplaced unplacedIndex
-	// witnessed are the UIDs of Workloads that this program has seen, of which the hub's own record would not tell; deleted are the
-	// Workloads that were seen to go. Both count until nothing of the Workload is left on any cluster.
-	witnessed map[admission.Key]string
-	deleted   map[admission.Key]bool
+	claims    *placement.UsageInFlight
+	removals  removals
+	cutOff    cutOff
+	unplaced  UnplacedIndex
+	deletions Deletions
 	// finishes are how long the hub's job controller took lately to record an end.
 	finishes  latencyWindow
 	expiredAt time.Time
@@ -49,8 +46,8 @@ type workloadState struct {
 	confirmed bool
 	// recordedAt is when something was recorded last.
 	recordedAt time.Time
-	// losersAwaitedAt is since when the winner's job waits for the losers' copies to be gone; finishAwaitedAt since when the hub's job
-	// controller has had the end before it. Zero while nothing is awaited.
+	// losersAwaitedAt is since when the winner's job waits for the losers' copies to be gone; finishAwaitedAt since when the
+	// hub's job controller has had the end before it. Zero while nothing is awaited.
 	losersAwaitedAt, finishAwaitedAt time.Time
 	// statusCopiedAt is when the status of the remote job was copied last; zero for never.
 	statusCopiedAt time.Time
@@ -70,16 +67,17 @@ type clusterState struct {
 	drained  map[admission.Key]bool
 }
 
-// UnconfirmedTTL is how long something counts that was recorded of a Workload, or of an offer, and that no observation has confirmed.
+// UnconfirmedTTL is how long something counts that was recorded of a Workload, or of an offer, and that no observation has
+// confirmed.
 const UnconfirmedTTL = 30 * time.Second
 
-// New returns a Tracker that remembers nothing. The window is how close together clusters have to be lost for the hub to be the one
-// that is cut off, see [dispatch.CutOff].
+// New returns a Tracker that remembers nothing. The window is how close together clusters have to be lost for the hub to be the
+// one that is cut off, see [dispatch.CutOff].
 func New(cutOffWindow time.Duration) *Tracker {
 	return &Tracker{
 		workloads: map[admission.Key]*workloadState{}, clusters: map[string]*clusterState{},
 		claims: placement.NewUsageInFlight(), cutOff: cutOff{window: cutOffWindow}, unplaced: newUnplacedIndex(),
-		witnessed: map[admission.Key]string{}, deleted: map[admission.Key]bool{},
+		deletions: Deletions{witnessed: map[admission.Key]string{}, deleted: map[admission.Key]bool{}},
 	}
 }
 
@@ -95,7 +93,8 @@ func (t *Tracker) state(w Workload, now time.Time) *workloadState {
 	return s
 }
 
-// lookup returns what is remembered of a Workload, nil for nothing. What is remembered of another Workload of the name does not count.
+// lookup returns what is remembered of a Workload, nil for nothing. What is remembered of another Workload of the name does not
+// count.
 func (t *Tracker) lookup(w Workload) *workloadState {
 	if s := t.workloads[w.Key]; s != nil && s.uid == w.UID {
 		return s
@@ -123,8 +122,7 @@ func (t *Tracker) lookupCluster(name string) *clusterState {
 
 // ForgetWorkload forgets the Workload of a name, of which nothing is left anywhere. It is the one place that does.
 func (t *Tracker) ForgetWorkload(key admission.Key) {
-	delete(t.witnessed, key)
-	delete(t.deleted, key)
+	t.deletions.forget(key)
 	t.forgetState(key)
 }
 
@@ -172,7 +170,8 @@ func (t *Tracker) Sent(w Workload, a dispatch.Action, now time.Time) {
 type Answer struct {
 	// Created tells that the call made a copy; Refused, that the server surely has not done what it was asked.
 	Created, Refused bool
-	// Removed are the UIDs of the objects that the call removed, and Connection the number of the connection over which they were seen.
+	// Removed are the UIDs of the objects that the call removed, and Connection the number of the connection over which they
+	// were seen.
 	Removed    []string
 	Connection int64
 }
@@ -189,8 +188,9 @@ func (t *Tracker) Answered(w Workload, a dispatch.Action, answer Answer, now tim
 	}
 }
 
-// Observe brings what is remembered of a Workload up to date with a decision that was carried out: the State and the Observation that it
-// was made on, and its plan. A Workload that has finished, or is being deleted, has no offers under way; a finished one is forgotten.
+// Observe brings what is remembered of a Workload up to date with a decision that was carried out: the State and the Observation
+// that it was made on, and its plan. A Workload that has finished, or is being deleted, has no offers under way; a finished one
+// is forgotten.
 func (t *Tracker) Observe(w Workload, s dispatch.State, o dispatch.Observation, plan dispatch.Plan) {
 	switch known := t.lookup(w); {
 	case o.Local.Finished:
@@ -202,8 +202,8 @@ func (t *Tracker) Observe(w Workload, s dispatch.State, o dispatch.Observation, 
 	}
 }
 
-// AddTo adds to the view of a cluster what is remembered of the Workload there in the given epoch. A request to open the preemption gate
-// is forgotten once the copy shows that it was granted.
+// AddTo adds to the view of a cluster what is remembered of the Workload there in the given epoch. A request to open the
+// preemption gate is forgotten once the copy shows that it was granted.
 func (t *Tracker) AddTo(w Workload, epoch int64, v *dispatch.ClusterView) {
 	v.Operator.Draining = v.Operator.BeingDrained && t.isDraining(v.Name, w.Key)
 	s := t.lookup(w)

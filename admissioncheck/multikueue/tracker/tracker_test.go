@@ -47,7 +47,7 @@ func (t *Tracker) isEmpty() bool {
 		}
 	}
 	u := t.unplaced
-	return len(t.workloads)+len(t.witnessed)+len(t.deleted)+len(u.workloads)+len(u.rechecks)+len(u.clusters) == 0
+	return len(t.workloads)+len(t.deletions.witnessed)+len(t.deletions.deleted)+len(u.workloads)+len(u.rechecks)+len(u.clusters) == 0
 }
 
 // checkOffers compares the offers of Workloads with those of clusters and with the claims.
@@ -83,8 +83,8 @@ func checkOffers(t *testing.T, tr *Tracker, names []string) {
 	}
 }
 
-// TestWhatIsRememberedEnds does anything in any order: what is remembered is consistent at any time, and nothing is left of a Workload
-// that was forgotten, or never observed.
+// TestWhatIsRememberedEnds does anything in any order: what is remembered is consistent at any time, and nothing is left of a
+// Workload that was forgotten, or never observed.
 func TestWhatIsRememberedEnds(t *testing.T) {
 	clusters, names := []string{"w1", "w2", "w3"}, []string{"a", "b", "c", "d"}
 	verbs := []dispatch.Verb{dispatch.CreateOffer, dispatch.OpenGate, dispatch.Retract, dispatch.CreateJob, dispatch.LiveRead}
@@ -119,9 +119,9 @@ func TestWhatIsRememberedEnds(t *testing.T) {
 			case 9:
 				tr.Bound(w, offered(clusters...), seen, dispatch.Policy{Dispatcher: dispatch.BestFit}, dispatch.Plan{Next: dispatch.State{Bound: cluster}})
 			case 10:
-				tr.SetUnplaced(w.Key, &Unplaced{Key: w.Key, RecheckAt: now, Ineligible: []Ineligible{{cluster, 1}}})
-				tr.RecordDeleted(w.Key)
-				tr.Witness(w)
+				tr.Unplaced().Set(w.Key, &Unplaced{Key: w.Key, RecheckAt: now, Ineligible: []Ineligible{{cluster, 1}}})
+				tr.Deletions().Record(w.Key)
+				tr.Deletions().Witness(w)
 			case 11:
 				tr.DeferJobCreation(w, []dispatch.Action{a}, func(dispatch.Action) bool { return true }, now)
 				tr.AwaitFinish(w, now)

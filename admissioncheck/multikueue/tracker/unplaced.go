@@ -10,11 +10,12 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// PodSetsRecheckInterval is after how long a Workload with several pod sets is looked at again in any case: for it figures may decide.
+// PodSetsRecheckInterval is after how long a Workload with several pod sets is looked at again in any case: for it figures may
+// decide.
 const PodSetsRecheckInterval = time.Minute
 
-// Unplaced is a Workload that looks for a cluster and that some clusters cannot be offered as things are there, whether it has an offer
-// elsewhere or not. It is decided again once what kept it from one of them has changed.
+// Unplaced is a Workload that looks for a cluster and that some clusters cannot be offered as things are there, whether it has
+// an offer elsewhere or not. It is decided again once what kept it from one of them has changed.
 type Unplaced struct {
 	Key admission.Key
 	// LocalQueue is that of the Workload, and of its copies.
@@ -31,8 +32,10 @@ type Ineligible struct {
 	Terms   placement.Terms
 }
 
-// unplacedIndex finds Workloads by what kept them, so that what has not changed costs nothing however many they are.
-type unplacedIndex struct {
+// UnplacedIndex finds Workloads by what kept them from clusters, so that what has not changed costs nothing however many they
+// are. [Tracker.Unplaced] returns it. A Workload that is forgotten leaves it.
+type UnplacedIndex struct {
+	// workloads has every Workload of the index once.
 	workloads map[admission.Key]*Unplaced
 	// rechecks are those with a RecheckAt.
 	rechecks map[admission.Key]*Unplaced
@@ -48,15 +51,18 @@ type ineligibleIndex struct {
 	workloads map[admission.Key]map[placement.Terms]map[admission.Key]*Unplaced
 }
 
-func newUnplacedIndex() unplacedIndex {
-	return unplacedIndex{
+// Unplaced returns the index of the Workloads that some clusters cannot be offered. It is guarded by the lock of the Tracker.
+func (t *Tracker) Unplaced() *UnplacedIndex { return &t.unplaced }
+
+// newUnplacedIndex returns an empty index.
+func newUnplacedIndex() UnplacedIndex {
+	return UnplacedIndex{
 		workloads: map[admission.Key]*Unplaced{}, rechecks: map[admission.Key]*Unplaced{}, clusters: map[string]*ineligibleIndex{},
 	}
 }
 
-// SetUnplaced records what was decided of a Workload last; nil for one that no news of capacity concern.
-func (t *Tracker) SetUnplaced(key admission.Key, u *Unplaced) {
-	x := &t.unplaced
+// Set records what was decided of a Workload last; nil for one that no news of capacity concern.
+func (x *UnplacedIndex) Set(key admission.Key, u *Unplaced) {
 	x.remove(key)
 	if u == nil {
 		return
@@ -87,7 +93,8 @@ func (x *ineligibleIndex) add(u *Unplaced, terms placement.Terms) {
 	x.workloads[u.LocalQueue][terms][u.Key] = u
 }
 
-func (x *unplacedIndex) remove(key admission.Key) {
+// remove takes a Workload out, wherever it is entered. It does nothing for one that is not in the index.
+func (x *UnplacedIndex) remove(key admission.Key) {
 	u := x.workloads[key]
 	if u == nil {
 		return
@@ -111,14 +118,14 @@ func (x *unplacedIndex) remove(key admission.Key) {
 }
 
 // IneligibleClusters names the clusters that some Workload cannot be offered.
-func (t *Tracker) IneligibleClusters() []string {
-	return slices.Collect(maps.Keys(t.unplaced.clusters))
+func (x *UnplacedIndex) IneligibleClusters() []string {
+	return slices.Collect(maps.Keys(x.clusters))
 }
 
-// UncomparedQueues returns the LocalQueues whose terms on a cluster have to be compared with those that Workloads were refused by, and
-// takes that for done: all of them if the capacity is another one than at the last comparison, else those entered since.
-func (t *Tracker) UncomparedQueues(cluster string, capacity *placement.Capacity) []admission.Key {
-	by := t.unplaced.clusters[cluster]
+// UncomparedQueues returns the LocalQueues whose terms on a cluster have to be compared with those that Workloads were refused
+// by, and takes that for done: all of them if the capacity is another one than at the last comparison, else those entered since.
+func (x *UnplacedIndex) UncomparedQueues(cluster string, capacity *placement.Capacity) []admission.Key {
+	by := x.clusters[cluster]
 	if by == nil {
 		return nil
 	}
@@ -131,8 +138,8 @@ func (t *Tracker) UncomparedQueues(cluster string, capacity *placement.Capacity)
 }
 
 // ChangedTerms returns the Workloads of a LocalQueue that were kept from a cluster by other terms than it has now.
-func (t *Tracker) ChangedTerms(cluster string, queue admission.Key, terms placement.Terms) []*Unplaced {
-	by := t.unplaced.clusters[cluster]
+func (x *UnplacedIndex) ChangedTerms(cluster string, queue admission.Key, terms placement.Terms) []*Unplaced {
+	by := x.clusters[cluster]
 	if by == nil {
 		return nil
 	}
@@ -145,10 +152,10 @@ func (t *Tracker) ChangedTerms(cluster string, queue admission.Key, terms placem
 	return list
 }
 
-// OverdueUnplaced returns the Workloads that are decided again in any case.
-func (t *Tracker) OverdueUnplaced(now time.Time) []*Unplaced {
+// Overdue returns the Workloads that are decided again in any case.
+func (x *UnplacedIndex) Overdue(now time.Time) []*Unplaced {
 	var list []*Unplaced
-	for _, u := range t.unplaced.rechecks {
+	for _, u := range x.rechecks {
 		if !now.Before(u.RecheckAt) {
 			list = append(list, u)
 		}
@@ -156,22 +163,22 @@ func (t *Tracker) OverdueUnplaced(now time.Time) []*Unplaced {
 	return list
 }
 
-// PopUnplaced takes out those of the Workloads that were decided longest ago, at most so many, and returns their names. The others have
-// to be compared again. Whoever is decided again is entered again if need be.
-func (t *Tracker) PopUnplaced(affected []*Unplaced, most int) []admission.Key {
+// Pop takes out those of the Workloads that were decided longest ago, at most so many, and returns their names. The others have
+// to be compared again. A Workload that is decided again is entered again if need be.
+func (x *UnplacedIndex) Pop(affected []*Unplaced, most int) []admission.Key {
 	slices.SortFunc(affected, func(a, b *Unplaced) int {
 		return cmp.Or(a.DecidedAt.Compare(b.DecidedAt), a.Key.Compare(b.Key))
 	})
 	var keys []admission.Key
 	for i, u := range slices.Compact(affected) {
 		switch {
-		case t.unplaced.workloads[u.Key] != u:
+		case x.workloads[u.Key] != u:
 		case i < most:
-			t.unplaced.remove(u.Key)
+			x.remove(u.Key)
 			keys = append(keys, u.Key)
 		default:
 			for _, in := range u.Ineligible {
-				t.unplaced.clusters[in.Cluster].uncompared[u.LocalQueue] = true
+				x.clusters[in.Cluster].uncompared[u.LocalQueue] = true
 			}
 		}
 	}

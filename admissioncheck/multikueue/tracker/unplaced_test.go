@@ -18,14 +18,14 @@ const batch = 100
 func (t *Tracker) popDue(
 	now time.Time, capacity func(string) *placement.Capacity, terms func(string, *placement.Capacity, admission.Key) placement.Terms,
 ) []admission.Key {
-	affected := t.OverdueUnplaced(now)
-	for _, name := range t.IneligibleClusters() {
+	affected := t.Unplaced().Overdue(now)
+	for _, name := range t.Unplaced().IneligibleClusters() {
 		has := capacity(name)
-		for _, queue := range t.UncomparedQueues(name, has) {
-			affected = append(affected, t.ChangedTerms(name, queue, terms(name, has, queue))...)
+		for _, queue := range t.Unplaced().UncomparedQueues(name, has) {
+			affected = append(affected, t.Unplaced().ChangedTerms(name, queue, terms(name, has, queue))...)
 		}
 	}
-	return t.PopUnplaced(affected, batch)
+	return t.Unplaced().Pop(affected, batch)
 }
 
 // popAll is popDue where all terms are the same, everywhere, and the capacities are new.
@@ -40,7 +40,7 @@ func TestUnplacedWorkloadsAreRequeuedOldestFirstAndNotAllAtOnce(t *testing.T) {
 	for i := range many {
 		name := fmt.Sprintf("w%04d", i)
 		since := noon.Add(-time.Duration(i) * time.Second)
-		s.SetUnplaced(teamKey(name), &Unplaced{Key: teamKey(name), DecidedAt: since, Ineligible: []Ineligible{{"c1", 1}, {"c2", 1}}})
+		s.Unplaced().Set(teamKey(name), &Unplaced{Key: teamKey(name), DecidedAt: since, Ineligible: []Ineligible{{"c1", 1}, {"c2", 1}}})
 	}
 	if due := s.popAll(noon, 1); len(due) != 0 {
 		t.Fatalf("nothing has changed, but %d are woken", len(due))
@@ -63,7 +63,7 @@ func TestTermsAreComparedOncePerQueueAndOnlyAfterAChange(t *testing.T) {
 	s := New(time.Minute)
 	enter := func(name, local string, terms placement.Terms) {
 		is := &Unplaced{Key: teamKey(name), LocalQueue: teamKey(local), Ineligible: []Ineligible{{"c1", terms}, {"c2", 1}}}
-		s.SetUnplaced(is.Key, is)
+		s.Unplaced().Set(is.Key, is)
 	}
 	for i := range 100 {
 		enter(fmt.Sprint(i), fmt.Sprint(i%2), 1)
@@ -89,27 +89,27 @@ func TestTermsAreComparedOncePerQueueAndOnlyAfterAChange(t *testing.T) {
 	has["c2"] = &placement.Capacity{At: noon}
 	look("a cluster has reported", 0, map[string]int{"c2 0": 1, "c2 1": 1})
 	enter("more of the same", "1", 1)
-	look("somebody is kept by the terms that were compared", 0, map[string]int{})
+	look("a workload is kept by the terms that were compared", 0, map[string]int{})
 	enter("behind", "1", 7)
-	look("somebody was kept by what is over", 1, map[string]int{"c1 1": 1})
+	look("a workload was kept by what is over", 1, map[string]int{"c1 1": 1})
 	enter("new", "2", 1)
-	look("a queue that nobody waited in", 0, map[string]int{"c1 2": 1, "c2 2": 1})
+	look("a queue that no workload waited in", 0, map[string]int{"c1 2": 1, "c2 2": 1})
 }
 
 func TestRemovedUnplacedWorkloadsLeaveNothingBehind(t *testing.T) {
 	s := New(time.Minute)
 	for _, name := range []string{"a", "b"} {
-		s.SetUnplaced(teamKey(name), &Unplaced{Key: teamKey(name), RecheckAt: noon, Ineligible: []Ineligible{{"c1", 1}, {"c2", 1}}})
+		s.Unplaced().Set(teamKey(name), &Unplaced{Key: teamKey(name), RecheckAt: noon, Ineligible: []Ineligible{{"c1", 1}, {"c2", 1}}})
 	}
-	s.SetUnplaced(teamKey("a"), nil)
+	s.Unplaced().Set(teamKey("a"), nil)
 	if len(s.unplaced.clusters["c1"].workloads) != 1 || len(s.unplaced.rechecks) != 1 {
 		t.Errorf("%+v, %+v", s.unplaced.clusters["c1"], s.unplaced.rechecks)
 	}
-	s.SetUnplaced(teamKey("b"), &Unplaced{Key: teamKey("b"), Ineligible: []Ineligible{{"c2", 1}}})
+	s.Unplaced().Set(teamKey("b"), &Unplaced{Key: teamKey("b"), Ineligible: []Ineligible{{"c2", 1}}})
 	if len(s.unplaced.clusters) != 1 || len(s.unplaced.rechecks) != 0 {
 		t.Errorf("%+v, %+v", s.unplaced.clusters, s.unplaced.rechecks)
 	}
-	s.SetUnplaced(teamKey("b"), nil)
+	s.Unplaced().Set(teamKey("b"), nil)
 	if len(s.unplaced.clusters) != 0 || len(s.unplaced.workloads) != 0 {
 		t.Errorf("%+v, %+v", s.unplaced.clusters, s.unplaced.workloads)
 	}
@@ -117,7 +117,7 @@ func TestRemovedUnplacedWorkloadsLeaveNothingBehind(t *testing.T) {
 
 func TestAWorkloadIsDecidedAgainWhenItsRecheckIsDue(t *testing.T) {
 	tr := New(time.Minute)
-	tr.SetUnplaced(teamKey("a"), &Unplaced{Key: teamKey("a"), RecheckAt: noon, Ineligible: []Ineligible{{"c1", 1}}})
+	tr.Unplaced().Set(teamKey("a"), &Unplaced{Key: teamKey("a"), RecheckAt: noon, Ineligible: []Ineligible{{"c1", 1}}})
 	if due := tr.popAll(noon.Add(-time.Second), 1); len(due) != 0 {
 		t.Error("too early")
 	}

@@ -10,10 +10,10 @@ import (
 // loserRemovalTimeout is how long the winner's job waits for the losers' copies to be gone.
 const loserRemovalTimeout = time.Second
 
-// DeferJobCreation keeps the contract's order of removing the losers before the winner's job is created (contract: multikueue.md 4 case
-// 6b), as long as the losers are quick: safety does not depend on the order, and a slow loser must not delay the winner. Pending
-// reports whether a removal is under way and has not failed. It returns the actions to carry out, and when to decide again; zero for
-// no particular time.
+// DeferJobCreation keeps the contract's order of removing the losers before the winner's job is created (contract: multikueue.md
+// 4 case 6b), as long as the losers are quick: safety does not depend on the order, and a slow loser must not delay the winner.
+// Pending reports whether a removal is under way and has not failed. It returns the actions to carry out, and when to decide
+// again; zero for no particular time.
 func (t *Tracker) DeferJobCreation(
 	w Workload, actions []dispatch.Action, pending func(dispatch.Action) bool, now time.Time,
 ) (due []dispatch.Action, until time.Time) {
@@ -35,8 +35,8 @@ func (t *Tracker) DeferJobCreation(
 	return slices.DeleteFunc(slices.Clone(actions), creates), until
 }
 
-// AwaitFinish returns until when the hub's job controller may record the end that the hub's job shows: several times what nine in ten of
-// the last ends took, since the first call for this Workload.
+// AwaitFinish returns until when the hub's job controller may record the end that the hub's job shows: several times what nine
+// in ten of the last ends took, since the first call for this Workload.
 func (t *Tracker) AwaitFinish(w Workload, now time.Time) (until time.Time) {
 	s := t.state(w, now)
 	if s.finishAwaitedAt.IsZero() {

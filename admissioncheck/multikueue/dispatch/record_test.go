@@ -2,7 +2,7 @@ package dispatch
 
 import "testing"
 
-// A record that somebody has dropped is missed at every write that begins an epoch: afterwards it would look as if there had been
+// A record that a client has dropped is missed at every write that begins an epoch: afterwards it would look as if there had been
 // nothing to know.
 func TestAnEpochThatBeginsWithoutTheRecordSuspectsEverybody(t *testing.T) {
 	const others = "w1 up copy@2 admitted adopted job@2 \n w2 lost@1h \n w3 up"
@@ -22,7 +22,7 @@ func TestAnEpochThatBeginsWithoutTheRecordSuspectsEverybody(t *testing.T) {
 			"being deleted", "bound w1", "kept quota Ready evictions=1", others, `Deleted; epoch 3; owed w1@2 w2@2 w3@2`,
 		},
 		{
-			"being deleted when nobody is bound: it is not let go as if nobody owed", "", "kept evictions=2", "w1 up \n w2 lost@1h",
+			"being deleted when no cluster is bound: it is not let go as if none owed", "", "kept evictions=2", "w1 up \n w2 lost@1h",
 			`Deleted; epoch 3; owed w1@2 w2@2`,
 		},
 		{
@@ -42,13 +42,13 @@ func TestAnEpochThatBeginsWithoutTheRecordSuspectsEverybody(t *testing.T) {
 			`LocalEvicted; epoch 4; owed w1@3 w2@3`,
 		},
 		{
-			"offered by somebody else's dispatcher in a reservation that nobody looked at", "epoch 2 of r1; nominated w1",
+			"offered by an external dispatcher in a reservation that was not looked at", "epoch 2 of r1; nominated w1",
 			"quota r2 evicted evictions=2", "w1 up \n w2 lost@1h", "LocalEvicted; epoch 3; nominated; owed w1@2 w2@2",
 		},
 	})
 }
 
-func TestAnEpochThatEndsAsItsRecordSaysSuspectsNobody(t *testing.T) {
+func TestAnEpochThatEndsAsItsRecordSaysSuspectsNoCluster(t *testing.T) {
 	runStepCases(t, []stepCase{
 		{"the first eviction", "bound w1", "quota Ready evicted evictions=1", "w1 up copy@1 admitted job@1 \n w2 up", `LocalEvicted; epoch 2; owed w1@1`},
 		{

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Who deletes a job in the background, or its namespace, does not wait for its pods. Where that matters the hub does.
+// A client that deletes a job in the background, or its namespace, does not wait for its pods. Where that matters the hub does.
 func TestAJobThatIsGoneMayHavePods(t *testing.T) {
 	const local = "quota r1 evictions=1 kill=30s"
 	runExplanationCases(t, runOnce(), []explanationCase{
@@ -22,7 +22,7 @@ func TestAJobThatIsGoneMayHavePods(t *testing.T) {
 			`Won; bound w2; stops; nominated; owed; Ready The workload was admitted on "w2"; event`,
 		},
 		{
-			"not when somebody saw that they had ended", "epoch 2 of r1; nominated w2; owed w1@1", local,
+			"not when they were seen to have ended", "epoch 2 of r1; nominated w2; owed w1@1", local,
 			"w1 up stopped@1 live@2 \n w2 up copy@2 stops admitted",
 			`Won; bound w2; stops; nominated; owed; Ready The workload was admitted on "w2"; event`,
 		},

@@ -2,7 +2,7 @@ package dispatch
 
 import "testing"
 
-// Whose word counts: anybody who may make a Job on a worker can write our public label on it.
+// Whose word counts: any user that may make a Job on a worker can write our public label on it.
 func TestWhoseResultCounts(t *testing.T) {
 	runStepCases(t, []stepCase{
 		{
@@ -103,7 +103,7 @@ func TestWhatHasLostItsLabelMayStillRun(t *testing.T) {
 			"w1 up job@1 foreign live@2 job@1 foreign finished:Succeeded \n w2 up copy@2 admitted",
 			`Won; bound w2; nominated; owed; Ready The workload was admitted on "w2"; event`,
 		}, {
-			"one of the name that is nobody's is in nobody's way", "epoch 2 of r1; nominated w2; owed w1@1", "quota evictions=1",
+			"one of the name that is of no hub is in no hub's way", "epoch 2 of r1; nominated w2; owed w1@1", "quota evictions=1",
 			"w1 up job@1 foreign live@2 job@0 foreign unstamped unnamed \n w2 up copy@2 admitted",
 			`Won; bound w2; nominated; owed; Ready The workload was admitted on "w2"; event`,
 		}, {
