@@ -7,7 +7,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	"switchyard.dev/config/samples"
 )
 
@@ -16,9 +16,9 @@ func TestTheSampleGrantsAHubExactlyWhatItNeedsOnAWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fleet.WorkerRules(
-		fleet.JobResource{Group: "batch", Resource: "jobs"},
-		fleet.JobResource{Group: "jobset.x-k8s.io", Resource: "jobsets"},
+	want := workeraccess.WorkerRules(
+		workeraccess.JobResource{Group: "batch", Resource: "jobs"},
+		workeraccess.JobResource{Group: "jobset.x-k8s.io", Resource: "jobsets"},
 	)
 	for _, object := range objects {
 		if object.GetKind() != "ClusterRole" {

@@ -19,7 +19,8 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/kubeconfig"
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job/all"
 	"switchyard.dev/worker/kube"
@@ -31,7 +32,7 @@ const boundLabel = "switchyard.dev/tokens-of"
 
 // hubAccount is the hub's account on a worker, and how the hub gets there.
 type hubAccount struct {
-	access fleet.Access
+	access workeraccess.Access
 	// logs lets the hub's account read pods, their logs and events too.
 	logs bool
 	// duration is how long a token is to be good.
@@ -41,8 +42,8 @@ type hubAccount struct {
 }
 
 // jobResources are the kinds of job that this version can dispatch.
-func jobResources() []fleet.JobResource {
-	var list []fleet.JobResource
+func jobResources() []workeraccess.JobResource {
+	var list []workeraccess.JobResource
 	for _, kind := range all.Kinds() {
 		if kind.Mirrorable() {
 			list = append(list, resourceName(kind.GVK()).GroupResource())
@@ -63,7 +64,7 @@ func (t hubAccount) accountObjects() []client.Object {
 }
 
 // logRules are what "logs", "events" and "list pods" need when they go by the hub's account: all that --allow-logs adds to
-// fleet.WorkerRules. The hub itself uses none of it.
+// workeraccess.WorkerRules. The hub itself uses none of it.
 func logRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
@@ -134,7 +135,7 @@ func buildKubeconfig(config *rest.Config, t hubAccount, token string) ([]byte, e
 	if err != nil {
 		return nil, fmt.Errorf("write the kubeconfig for the hub: %w", err)
 	}
-	if _, err := fleet.ParseKubeconfig(raw); err != nil {
+	if _, err := kubeconfig.Parse(raw); err != nil {
 		return nil, usagef("the hub would not accept a kubeconfig for %s: %w: give an address that it can use with --address", server, err)
 	}
 	return raw, nil

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 	"switchyard.dev/cmd/switchctl/show"
@@ -174,9 +174,9 @@ func checkServed(worker *kubeClient, groupVersion string, otherwise show.Result,
 }
 
 // checkPermissions asks the worker whether the hub's credentials have every right that dispatching these jobs needs.
-func checkPermissions(ctx context.Context, worker *kubeClient, jobs []fleet.JobResource, remedy string) show.Finding {
+func checkPermissions(ctx context.Context, worker *kubeClient, jobs []workeraccess.JobResource, remedy string) show.Finding {
 	f := show.Finding{Subject: "rights", Result: show.Passed, Detail: "the hub may do all it needs"}
-	return checkAccess(ctx, worker, resourceAttributes(fleet.WorkerRules(jobs...), ""), f, show.Finding{
+	return checkAccess(ctx, worker, resourceAttributes(workeraccess.WorkerRules(jobs...), ""), f, show.Finding{
 		Result: show.Failed, Detail: "the hub may not ", Remedy: remedy,
 	})
 }
@@ -188,7 +188,7 @@ func (a *app) checkLeasePermissions(ctx context.Context, worker *kubeClient, ori
 		Subject: "run lease", Result: show.Passed,
 		Detail: fmt.Sprintf("the hub may renew %s in namespace %s", fence.LeaseName(origin), a.system),
 	}
-	return checkAccess(ctx, worker, resourceAttributes(fleet.LeaseRules(origin), a.system), f, show.Finding{
+	return checkAccess(ctx, worker, resourceAttributes(workeraccess.LeaseRules(origin), a.system), f, show.Finding{
 		Result: show.Warned, Detail: fmt.Sprintf("run policy run-once cannot be kept there: in namespace %s the hub may not ", a.system),
 		Remedy: remedy,
 	})

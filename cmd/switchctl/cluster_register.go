@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	configapi "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/cmd/switchctl/show"
@@ -40,8 +40,8 @@ func (a *app) addWorkerFlags(cmd *cobra.Command) *workerFlags {
 	return w
 }
 
-func (w *workerFlags) hubAccess() fleet.Access {
-	return fleet.Access{Namespace: w.namespace, ServiceAccount: w.accountName(), Origin: w.origin, Jobs: jobResources()}
+func (w *workerFlags) hubAccess() workeraccess.Access {
+	return workeraccess.Access{Namespace: w.namespace, ServiceAccount: w.accountName(), Origin: w.origin, Jobs: jobResources()}
 }
 
 // accountName keeps the hubs of one worker apart: what is done about one hub's account must not touch another's.

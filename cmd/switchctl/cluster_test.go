@@ -23,7 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/kubeconfig"
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
@@ -85,11 +86,11 @@ func TestARegistrationGivesTheHubALeastPrivilegeAccountAndWaitsUntilItIsConnecte
 	golden(t, "cluster-register.txt", x.ok("cluster register w1 --context w1 --config workers"))
 
 	role := get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{})
-	if diff := cmp.Diff(fleet.WorkerRules(jobResources()...), role.Rules); diff != "" {
+	if diff := cmp.Diff(workeraccess.WorkerRules(jobResources()...), role.Rules); diff != "" {
 		t.Error(diff)
 	}
 	secret := get(x, x.hub, "kueue-system", "w1-kubeconfig", &corev1.Secret{})
-	config, err := fleet.ParseKubeconfig(secret.Data["kubeconfig"])
+	config, err := kubeconfig.Parse(secret.Data["kubeconfig"])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func TestARegistrationCanBeRunAgainAndRepairsRights(t *testing.T) {
 		}
 	}
 	role = get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{})
-	if want := append(fleet.WorkerRules(jobResources()...), logRules()...); !cmp.Equal(want, role.Rules) {
+	if want := append(workeraccess.WorkerRules(jobResources()...), logRules()...); !cmp.Equal(want, role.Rules) {
 		t.Error(cmp.Diff(want, role.Rules))
 	}
 }

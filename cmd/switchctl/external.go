@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	"switchyard.dev/apis/config"
 	"switchyard.dev/apis/config/features"
 	"switchyard.dev/cmd/switchctl/show"
@@ -122,8 +122,8 @@ func parseExternalKinds(text string) []schema.GroupVersionKind {
 }
 
 // externalResources are the resources of kinds: as the worker serves them, or else as they are called if their plural is regular.
-func externalResources(worker *kubeClient, kinds []schema.GroupVersionKind) ([]fleet.JobResource, error) {
-	var list []fleet.JobResource
+func externalResources(worker *kubeClient, kinds []schema.GroupVersionKind) ([]workeraccess.JobResource, error) {
+	var list []workeraccess.JobResource
 	for _, kind := range kinds {
 		resource := resourceName(kind).GroupResource()
 		mapping, err := worker.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
@@ -160,7 +160,7 @@ func lookupExternal(at *kubeClient, kind schema.GroupVersionKind) (externalResou
 }
 
 // checkExternalServed checks how a worker serves external kinds, and returns the resources of those that it does.
-func checkExternalServed(worker *kubeClient, kinds []schema.GroupVersionKind) (findings []show.Finding, served []fleet.JobResource) {
+func checkExternalServed(worker *kubeClient, kinds []schema.GroupVersionKind) (findings []show.Finding, served []workeraccess.JobResource) {
 	for _, kind := range kinds {
 		f := show.Finding{Subject: kind.GroupVersion().String(), Result: show.Passed}
 		found, err := lookupExternal(worker, kind)
@@ -175,7 +175,7 @@ func checkExternalServed(worker *kubeClient, kinds []schema.GroupVersionKind) (f
 			if has, known := hasField(worker, kind, "spec", "suspend"); known && !has {
 				f.Detail += ", which have no spec.suspend: only their own controllers can stop one"
 			}
-			served = append(served, fleet.JobResource{Group: kind.Group, Resource: found.plural})
+			served = append(served, workeraccess.JobResource{Group: kind.Group, Resource: found.plural})
 		}
 		findings = append(findings, f)
 	}

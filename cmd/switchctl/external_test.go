@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 )
 
 // program is the hub's program as the chart installs it, with that stanza in its configuration.
@@ -101,18 +101,18 @@ func TestARegistrationLetsTheHubRunJobsOfExternalKindsToo(t *testing.T) {
 	for name, c := range map[string]struct {
 		program []client.Object
 		line    string
-		want    []fleet.JobResource
+		want    []workeraccess.JobResource
 	}{
 		"of the command line": {
 			line: "--external-framework Simulation.v1.example.com --external-framework Study.v2.example.com",
-			want: []fleet.JobResource{{Group: "example.com", Resource: "simulations"}, {Group: "example.com", Resource: "studies"}},
+			want: []workeraccess.JobResource{{Group: "example.com", Resource: "simulations"}, {Group: "example.com", Resource: "studies"}},
 		},
 		"of the hub's configuration": {
-			program: program(oneExternal), want: []fleet.JobResource{{Group: "example.com", Resource: "simulations"}},
+			program: program(oneExternal), want: []workeraccess.JobResource{{Group: "example.com", Resource: "simulations"}},
 		},
 		"of both": {
 			program: program(oneExternal), line: "--external-framework Study.v2.example.com,Simulation.v1.example.com",
-			want: []fleet.JobResource{{Group: "example.com", Resource: "simulations"}, {Group: "example.com", Resource: "studies"}},
+			want: []workeraccess.JobResource{{Group: "example.com", Resource: "simulations"}, {Group: "example.com", Resource: "studies"}},
 		},
 		"none if the gate is off":                          {program: program(oneExternal + `, featureGates: {MultiKueueAdaptersForCustomJobs: false}`)},
 		"none of a configuration that the program refuses": {program: program(`multiKueue: {externalFrameworks: [{name: Simulation}]}`)},
@@ -123,7 +123,7 @@ func TestARegistrationLetsTheHubRunJobsOfExternalKindsToo(t *testing.T) {
 			w1 := x.withWorker("w1")
 			x.ok("cluster register w1 --context w1 " + c.line)
 			role := get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{})
-			if diff := cmp.Diff(fleet.WorkerRules(append(jobResources(), c.want...)...), role.Rules); diff != "" {
+			if diff := cmp.Diff(workeraccess.WorkerRules(append(jobResources(), c.want...)...), role.Rules); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/kubeconfig"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
@@ -55,7 +55,7 @@ type clientGetter struct {
 func newClientGetter(flags *genericclioptions.ConfigFlags) clientGetter {
 	return clientGetter{
 		hub: func() (*kubeClient, error) {
-			raw, err := kubeconfig(flags.ToRawKubeConfigLoader(), *flags.Context)
+			raw, err := loadKubeconfig(flags.ToRawKubeConfigLoader(), *flags.Context)
 			if err != nil {
 				return nil, err
 			}
@@ -76,7 +76,7 @@ func newClientGetter(flags *genericclioptions.ConfigFlags) clientGetter {
 			rules := clientcmd.NewDefaultClientConfigLoadingRules()
 			rules.ExplicitPath = file
 			loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: name})
-			if _, err := kubeconfig(loader, name); err != nil {
+			if _, err := loadKubeconfig(loader, name); err != nil {
 				return nil, err
 			}
 			config, err := loader.ClientConfig()
@@ -86,7 +86,7 @@ func newClientGetter(flags *genericclioptions.ConfigFlags) clientGetter {
 			return newKubeClient(config, client.Options{Scheme: scheme()})
 		},
 		credentials: func(raw []byte) (*kubeClient, error) {
-			config, err := fleet.ParseKubeconfig(raw)
+			config, err := kubeconfig.Parse(raw)
 			if err != nil {
 				return nil, fmt.Errorf("read the kubeconfig that the hub has: %w", err)
 			}
@@ -95,8 +95,8 @@ func newClientGetter(flags *genericclioptions.ConfigFlags) clientGetter {
 	}
 }
 
-// kubeconfig reads the kubeconfig, which must have the context if one is named.
-func kubeconfig(loader clientcmd.ClientConfig, context string) (clientcmdapi.Config, error) {
+// loadKubeconfig reads the kubeconfig, which must have the context if one is named.
+func loadKubeconfig(loader clientcmd.ClientConfig, context string) (clientcmdapi.Config, error) {
 	raw, err := loader.RawConfig()
 	if err != nil {
 		return raw, usagef("read the kubeconfig: %w", err)

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobset "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
-	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	configapi "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
@@ -25,12 +25,12 @@ const HubAccount = "switchyard-hub"
 // WorkerAccess makes a kubeconfig by which a hub of the default origin may do on the worker what it needs and nothing
 // more: a service account in the programs' namespace, with a token, and what the manifest for workers grants it.
 func WorkerAccess(ctx context.Context, worker *clusters.Cluster) ([]byte, error) {
-	access := fleet.Access{
+	access := workeraccess.Access{
 		Namespace: Namespace, ServiceAccount: HubAccount, Origin: configapi.DefaultMultiKueueOrigin,
-		Jobs: []fleet.JobResource{{Group: "batch", Resource: "jobs"}, {Group: "jobset.x-k8s.io", Resource: "jobsets"}},
+		Jobs: []workeraccess.JobResource{{Group: "batch", Resource: "jobs"}, {Group: "jobset.x-k8s.io", Resource: "jobsets"}},
 	}
 	kubeconfig, err := worker.ServiceAccountKubeconfig(ctx, clusters.ServiceAccount{
-		Namespace: Namespace, Name: HubAccount, Rules: fleet.WorkerRules(access.Jobs...),
+		Namespace: Namespace, Name: HubAccount, Rules: workeraccess.WorkerRules(access.Jobs...),
 	})
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	configapi "switchyard.dev/apis/config/v1beta2"
 	"switchyard.dev/config"
 	"switchyard.dev/e2e/clusters"
@@ -36,7 +36,7 @@ func (r reader) holders() []holder {
 	}
 	return []holder{hub, worker, {
 		name: theHubAway, at: r.clusters[1:],
-		rules: append(fleet.WorkerRules(dispatched...), fleet.LeaseRules(configapi.DefaultMultiKueueOrigin)...),
+		rules: append(workeraccess.WorkerRules(dispatched...), workeraccess.LeaseRules(configapi.DefaultMultiKueueOrigin)...),
 	}}
 }
 

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	configapi "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/e2e/clusters"
@@ -22,7 +22,7 @@ import (
 )
 
 // dispatched are the kinds that the hub dispatches here.
-var dispatched = []fleet.JobResource{{Group: "batch", Resource: "jobs"}, {Group: "jobset.x-k8s.io", Resource: "jobsets"}}
+var dispatched = []workeraccess.JobResource{{Group: "batch", Resource: "jobs"}, {Group: "jobset.x-k8s.io", Resource: "jobsets"}}
 
 // permissions renders rules as "verb group/resource", with the names that they are restricted to; only the given verbs if any.
 func permissions(rules []rbacv1.PolicyRule, verbs ...string) []string {
@@ -77,10 +77,10 @@ var _ = Describe("The hub's account on a worker", func() {
 		By("asking what every account may do: since Kubernetes 1.37 that is to read trust bundles")
 		unbound, err := w1.ServiceAccountKubeconfig(ctx, clusters.ServiceAccount{Namespace: metav1.NamespaceDefault, Name: "without-rights"})
 		Expect(err).NotTo(HaveOccurred())
-		everywhere := append(permissions(fleet.WorkerRules(dispatched...)), granted(ctx, unbound, "default")...)
+		everywhere := append(permissions(workeraccess.WorkerRules(dispatched...)), granted(ctx, unbound, "default")...)
 		Expect(granted(ctx, kubeconfig, "default")).To(ConsistOf(everywhere))
 		Expect(granted(ctx, kubeconfig, installation.Namespace)).To(ConsistOf(
-			append(everywhere, permissions(fleet.LeaseRules(configapi.DefaultMultiKueueOrigin))...)))
+			append(everywhere, permissions(workeraccess.LeaseRules(configapi.DefaultMultiKueueOrigin))...)))
 	})
 
 	It("makes every kind of write that it may make, and no other", func(ctx SpecContext) {
@@ -128,7 +128,7 @@ var _ = Describe("The hub's account on a worker", func() {
 		Eventually(workloadCondition).WithContext(ctx).WithArguments(client.Object(job), kueue.WorkloadQuotaReserved).
 			Should(HavePrefix("False"))
 		expectNothingLeft(ctx, t)
-		Expect(writesOfHub(t)).To(ConsistOf(permissions(fleet.WorkerRules(dispatched[0]), "create", "update", "patch", "delete", "deletecollection")))
+		Expect(writesOfHub(t)).To(ConsistOf(permissions(workeraccess.WorkerRules(dispatched[0]), "create", "update", "patch", "delete", "deletecollection")))
 	}, SpecTimeout(2*1e11))
 })
 

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/kubeconfig"
 	"switchyard.dev/admissioncheck/multikueue/profile"
 	configapi "switchyard.dev/apis/config/v1beta2"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -76,9 +77,9 @@ func (c CredentialsLoader) load(ctx context.Context, cluster *kueue.MultiKueueCl
 	if err != nil {
 		return fleet.Credentials{}, &credentialsError{kueue.ReasonBadKubeConfig, err}
 	}
-	config, err := fleet.ParseKubeconfig(raw)
+	config, err := kubeconfig.Parse(raw)
 	switch {
-	case errors.Is(err, fleet.ErrInsecure):
+	case errors.Is(err, kubeconfig.ErrInsecure):
 		return fleet.Credentials{}, &credentialsError{kueue.ReasonInsecureKubeConfig, err}
 	case err != nil:
 		return fleet.Credentials{}, &credentialsError{kueue.ReasonBadKubeConfig, err}
@@ -89,7 +90,7 @@ func (c CredentialsLoader) load(ctx context.Context, cluster *kueue.MultiKueueCl
 
 func (c CredentialsLoader) readKubeconfig(ctx context.Context, from *kueue.KubeConfig) ([]byte, error) {
 	if from.LocationType == kueue.PathLocationType {
-		return fleet.ReadPath(c.PathPrefix, from.Location)
+		return kubeconfig.ReadPath(c.PathPrefix, from.Location)
 	}
 	secret := &corev1.Secret{}
 	if err := c.Secrets.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: from.Location}, secret); err != nil {

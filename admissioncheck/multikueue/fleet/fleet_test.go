@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
@@ -563,7 +564,7 @@ func TestEveryAffectedWorkloadIsRequeuedWhenAClusterHasNoCredentials(t *testing.
 
 func TestWorkerRulesNameEveryKindOfJobOnce(t *testing.T) {
 	jobs := schema.GroupResource{Group: "batch", Resource: "jobs"}
-	rules := WorkerRules(jobs, schema.GroupResource{Group: "jobset.x-k8s.io", Resource: "jobsets"}, jobs)
+	rules := workeraccess.WorkerRules(jobs, schema.GroupResource{Group: "jobset.x-k8s.io", Resource: "jobsets"}, jobs)
 	var got []string
 	for _, r := range rules {
 		got = append(got, r.APIGroups[0]+"/"+r.Resources[0])

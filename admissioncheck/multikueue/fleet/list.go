@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/wire"
@@ -107,4 +109,30 @@ func (k WatchedKind) strip(obj any) {
 			k.Strip(o)
 		}
 	}
+}
+
+// listLimiter lets few clusters at a time list what they hold. A hub that starts decodes everything there is on all of them; side by
+// side, all would be complete at the very end, and take each other for dead meanwhile.
+type listLimiter chan struct{}
+
+const (
+	// maxListingClusters is how many list at a time; headStart is after how long one makes room for the next, complete or not.
+	maxListingClusters = 8
+	listSlotTimeout    = 3 * time.Second
+)
+
+func newListLimiter() listLimiter { return make(listLimiter, maxListingClusters) }
+
+// acquire waits for its turn and returns what ends it, which may be called again. Credentials that change meanwhile end the wait.
+func (e listLimiter) acquire(ctx context.Context, renew <-chan struct{}, c clock.WithDelayedExecution) (leave func(), err error) {
+	select {
+	case e <- struct{}{}:
+	case <-renew:
+		return nil, errCredentialsChanged
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait until other clusters are listed: %w", context.Cause(ctx))
+	}
+	once := sync.OnceFunc(func() { <-e })
+	timer := c.AfterFunc(listSlotTimeout, once)
+	return func() { timer.Stop(); once() }, nil
 }

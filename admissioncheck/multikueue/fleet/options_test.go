@@ -16,6 +16,7 @@ import (
 	inventory "sigs.k8s.io/cluster-inventory-api/apis/v1alpha1"
 
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/kubeconfig"
 	"switchyard.dev/admissioncheck/multikueue/profile"
 	configapi "switchyard.dev/apis/config/v1beta2"
 )
@@ -44,7 +45,7 @@ func profileConfig(t *testing.T) *rest.Config {
 }
 
 func TestEveryWorkerIsDialledWithTheFleetsBudget(t *testing.T) {
-	parsed, err := fleet.ParseKubeconfig([]byte(minimalKubeconfig))
+	parsed, err := kubeconfig.Parse([]byte(minimalKubeconfig))
 	if err != nil {
 		t.Fatal(err)
 	}

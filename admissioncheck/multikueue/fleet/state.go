@@ -1,6 +1,10 @@
 package fleet
 
 import (
+	"maps"
+	"net/http"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -10,7 +14,7 @@ import (
 
 // Credentials are how to reach a cluster.
 type Credentials struct {
-	// Config was accepted by CheckRESTConfig.
+	// Config was accepted by kubeconfig.CheckRESTConfig.
 	Config *rest.Config
 	// Fingerprint is equal for equal credentials; a new one makes the supervisor connect anew.
 	Fingerprint string
@@ -62,3 +66,93 @@ type Unserved struct {
 	GVK schema.GroupVersionKind
 	Err error
 }
+
+// Stats are figures about one cluster since the program began to supervise it.
+type Stats struct {
+	// Cluster is its name, and Connected as in its State.
+	Cluster   string
+	Connected bool
+	// Connections counts how often contact was made.
+	Connections int64
+	// Calls counts HTTP requests, watches included, and Errors those without answer or with one of 5xx or 429.
+	Calls, Errors int64
+	// Queued is how many Workloads have something left to be done: it waits for a writer, for a retry or for the breaker.
+	Queued int
+}
+
+// Stats returns the figures of every cluster, by name.
+func (f *Fleet) Stats() []Stats {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	list := make([]Stats, 0, len(f.supervisors))
+	for _, name := range slices.Sorted(maps.Keys(f.supervisors)) {
+		list = append(list, f.supervisors[name].collectStats())
+	}
+	return list
+}
+
+func (s *supervisor) collectStats() Stats {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	figures := Stats{
+		Cluster: s.name, Connected: s.state.Connected, Connections: s.stats.connections.Load(), Calls: s.stats.calls.Load(),
+		Errors: s.stats.errors.Load(),
+	}
+	if s.state.Connected {
+		figures.Queued = s.actionQueues.countWaiting(s.options.Clock.Now())
+	}
+	return figures
+}
+
+// countWaiting counts the action queues in which something is left to be done. What has succeeded is not, while its effect may still show.
+func (l *actionQueues) countWaiting(now time.Time) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, ln := range l.queues {
+		if slices.ContainsFunc(ln.pending, func(a Action) bool { return !now.Before(ln.succeeded[a.ID].until) }) {
+			n++
+		}
+	}
+	return n
+}
+
+// callStats are the counters of one supervisor.
+type callStats struct {
+	// onUnanswered is called for each request that got no answer although its caller did not give it up.
+	onUnanswered func()
+
+	connections, calls, errors atomic.Int64
+	// dropped counts the requests that got no answer although their callers did not give them up.
+	dropped atomic.Int64
+}
+
+// wrapConfig returns the config, made to count what is called by it.
+func (s *callStats) wrapConfig(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &countingTransport{next: next, stats: s} })
+	return config
+}
+
+// countingTransport counts the requests that pass through it.
+type countingTransport struct {
+	next  http.RoundTripper
+	stats *callStats
+}
+
+// RoundTrip implements http.RoundTripper.
+func (c *countingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	c.stats.calls.Add(1)
+	response, err := c.next.RoundTrip(request)
+	if err != nil && request.Context().Err() == nil {
+		c.stats.dropped.Add(1)
+		c.stats.onUnanswered()
+	}
+	if err != nil || response.StatusCode >= http.StatusInternalServerError || response.StatusCode == http.StatusTooManyRequests {
+		c.stats.errors.Add(1)
+	}
+	return response, err
+}
+
+// WrappedRoundTripper lets client-go find what it looks for beneath.
+func (c *countingTransport) WrappedRoundTripper() http.RoundTripper { return c.next }

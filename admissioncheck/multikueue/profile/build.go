@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/cluster-inventory-api/pkg/access"
 
 	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/kubeconfig"
 	configapi "switchyard.dev/apis/config/v1beta2"
 )
 
@@ -116,7 +117,7 @@ func buildCredentials(p *inventory.ClusterProfile, chosen []access.Provider, clu
 // completeConfig adds to a connection what the library leaves out of it, or says which rule forbids it. The library's proxy is
 // that of the profile, which the rules forbid; without it the hub's own environment counts, as for every connection.
 func completeConfig(config *rest.Config, name string, c *clientcmdv1.Cluster) error {
-	err := fleet.CheckCluster(name, &clientcmdapi.Cluster{
+	err := kubeconfig.CheckCluster(name, &clientcmdapi.Cluster{
 		Server: c.Server, InsecureSkipTLSVerify: c.InsecureSkipTLSVerify,
 		CertificateAuthority: c.CertificateAuthority, ProxyURL: c.ProxyURL,
 	})
@@ -124,7 +125,7 @@ func completeConfig(config *rest.Config, name string, c *clientcmdv1.Cluster) er
 		return err
 	}
 	config.ServerName, config.DisableCompression, config.Proxy = c.TLSServerName, c.DisableCompression, nil
-	return fleet.CheckProfileConfig(config)
+	return kubeconfig.CheckProfileConfig(config)
 }
 
 // fingerprint is equal for equal inputs. The connections themselves cannot be compared: they hold functions.

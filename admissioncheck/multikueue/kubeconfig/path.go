@@ -1,4 +1,4 @@
-package fleet
+package kubeconfig
 
 import (
 	"errors"
@@ -31,8 +31,8 @@ func ReadPath(prefix, path string) ([]byte, error) {
 	return readBounded(file)
 }
 
-// MaxKubeconfig is the largest kubeconfig, in bytes: that of a Secret.
-const MaxKubeconfig = 1 << 20
+// MaxSize is the largest kubeconfig, in bytes: that of a Secret.
+const MaxSize = 1 << 20
 
 // readBounded reads a file as os.ReadFile does, and says the same of one that cannot be read. A pipe or a device is refused, since it
 // may have no end, or never begin.
@@ -45,12 +45,12 @@ func readBounded(file string) ([]byte, error) {
 	if info, err := opened.Stat(); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
 		return nil, errors.Join(fmt.Errorf("%s is not a regular file", file), err)
 	}
-	raw, err := io.ReadAll(io.LimitReader(opened, MaxKubeconfig+1))
+	raw, err := io.ReadAll(io.LimitReader(opened, MaxSize+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(raw) > MaxKubeconfig {
-		return nil, fmt.Errorf("%s has more than %d bytes", file, MaxKubeconfig)
+	if len(raw) > MaxSize {
+		return nil, fmt.Errorf("%s has more than %d bytes", file, MaxSize)
 	}
 	return raw, nil
 }

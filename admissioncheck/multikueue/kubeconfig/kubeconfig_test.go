@@ -1,4 +1,4 @@
-package fleet
+package kubeconfig
 
 import (
 	"errors"
@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 const validKubeconfig = `
@@ -75,7 +74,7 @@ func TestKubeconfigRules(t *testing.T) {
 		{"impersonation of a group", user("token: secret\n    as-groups: [admins]"), "impersonation is not allowed for user hub"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			config, err := ParseKubeconfig([]byte(tc.kubeconfig))
+			config, err := Parse([]byte(tc.kubeconfig))
 			if tc.want == "" {
 				if err != nil || config == nil {
 					t.Fatalf("rejected: %v", err)
@@ -90,7 +89,7 @@ func TestKubeconfigRules(t *testing.T) {
 }
 
 func TestAKubeconfigWithoutAContextIsBadButNotInsecure(t *testing.T) {
-	_, err := ParseKubeconfig([]byte(strings.Replace(validKubeconfig, "current-context: main", "current-context: other", 1)))
+	_, err := Parse([]byte(strings.Replace(validKubeconfig, "current-context: main", "current-context: other", 1)))
 	if err == nil || errors.Is(err, ErrInsecure) {
 		t.Errorf("error %v", err)
 	}
@@ -131,20 +130,5 @@ func TestKubeconfigFilesAreReadBelowThePrefixOnly(t *testing.T) {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
 		})
-	}
-}
-
-func TestReconnectBackoffDoublesUpToItsLimit(t *testing.T) {
-	for failures, want := range map[int]time.Duration{
-		0: 5 * time.Second, 1: 5 * time.Second, 2: 10 * time.Second, 4: 40 * time.Second, 7: 320 * time.Second, 100: 320 * time.Second,
-	} {
-		if got := ReconnectBackoff(failures); got != want {
-			t.Errorf("after %d failures: %v, want %v", failures, got, want)
-		}
-	}
-	for failures, want := range map[int]time.Duration{0: time.Minute, 1: 2 * time.Minute, 3: 8 * time.Minute, 4: 10 * time.Minute, 99: 10 * time.Minute} {
-		if got := ConnectTimeout(failures); got != want {
-			t.Errorf("patience after %d failures: %v, want %v", failures, got, want)
-		}
 	}
 }

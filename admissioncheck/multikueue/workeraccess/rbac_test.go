@@ -1,4 +1,4 @@
-package fleet_test
+package workeraccess_test
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"switchyard.dev/admissioncheck/multikueue/fleet"
+	"switchyard.dev/admissioncheck/multikueue/workeraccess"
 	"switchyard.dev/worker/job/all"
 )
 
@@ -28,8 +28,8 @@ const manifestHead = `# What a hub may do on this worker: see its queue's copies
 # Generated: go test ./admissioncheck/multikueue/fleet -run Manifest -update
 `
 
-func sampleAccess() fleet.Access {
-	a := fleet.Access{Namespace: "kueue-system", ServiceAccount: "switchyard-hub", Origin: "multikueue"}
+func sampleAccess() workeraccess.Access {
+	a := workeraccess.Access{Namespace: "kueue-system", ServiceAccount: "switchyard-hub", Origin: "multikueue"}
 	for _, kind := range all.Kinds() {
 		if kind.Mirrorable() {
 			resource, _ := meta.UnsafeGuessKindToResource(kind.GVK())
@@ -84,7 +84,7 @@ func TestTheRightsOfAHubInTheNamespaceOfAWorkersProgramAreThoseOfItsLease(t *tes
 		"get coordination.k8s.io/leases switchyard-hub-east",
 		"update coordination.k8s.io/leases switchyard-hub-east",
 	}
-	if diff := cmp.Diff(want, formatRules(fleet.LeaseRules("east"))); diff != "" {
+	if diff := cmp.Diff(want, formatRules(workeraccess.LeaseRules("east"))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -100,8 +100,8 @@ func TestTheRightsOfAHubOnAWorkerAreEnumerated(t *testing.T) {
 		"watch batch/jobs", "watch kueue.x-k8s.io/clusterqueues", "watch kueue.x-k8s.io/localqueues", "watch kueue.x-k8s.io/workloads",
 		"watch switchyard.dev/capacityreports",
 	}
-	job := fleet.JobResource{Group: "batch", Resource: "jobs"}
-	if diff := cmp.Diff(want, formatRules(fleet.WorkerRules(job, job))); diff != "" {
+	job := workeraccess.JobResource{Group: "batch", Resource: "jobs"}
+	if diff := cmp.Diff(want, formatRules(workeraccess.WorkerRules(job, job))); diff != "" {
 		t.Error(diff)
 	}
 }

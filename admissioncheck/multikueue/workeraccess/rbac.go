@@ -1,4 +1,5 @@
-package fleet
+// Package workeraccess knows the account by which a hub works on a worker cluster, with exactly the rights that it uses.
+package workeraccess
 
 import (
 	"bytes"

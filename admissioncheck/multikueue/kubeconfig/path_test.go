@@ -1,4 +1,4 @@
-package fleet
+package kubeconfig
 
 import (
 	"os"
@@ -82,7 +82,7 @@ func TestAKubeconfigFileIsOneAndIsBounded(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(big, make([]byte, MaxKubeconfig+1), 0o600); err != nil {
+	if err := os.WriteFile(big, make([]byte, MaxSize+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{pipe: "not a regular file", "/dev/zero": "not a regular file", big: "more than 1048576 bytes"} {

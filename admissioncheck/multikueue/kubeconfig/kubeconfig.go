@@ -1,4 +1,5 @@
-package fleet
+// Package kubeconfig reads kubeconfigs of workers, and refuses those whose connection would not be safe.
+package kubeconfig
 
 import (
 	"errors"
@@ -28,10 +29,10 @@ func newInsecureError(format string, args ...any) error {
 	return insecureError{message: fmt.Sprintf(format, args...)}
 }
 
-// ParseKubeconfig turns a kubeconfig into a connection configuration, or says in words for the user which rule it
+// Parse turns a kubeconfig into a connection configuration, or says in words for the user which rule it
 // breaks; errors.Is(err, ErrInsecure) then holds. Everything a connection needs must be inside the file, so that a
 // kubeconfig can neither read a file of the hub, nor run a program there, nor send its traffic elsewhere.
-func ParseKubeconfig(raw []byte) (*rest.Config, error) {
+func Parse(raw []byte) (*rest.Config, error) {
 	config, err := clientcmd.Load(raw)
 	if err != nil {
 		return nil, newInsecureError("failed to parse kubeconfig(apiconfig): %v", err)
