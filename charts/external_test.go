@@ -138,7 +138,7 @@ func TestAHubMaySeeTheKindsThatItDispatchesByNameAndWriteTheirStatus(t *testing.
 	}
 }
 
-// The guide says what who installs without Helm has to add.
+// The guide says what an installation without Helm has to add.
 func TestTheGuidesPatchForOverlaysIsTheChartsWebhook(t *testing.T) {
 	guide, err := os.ReadFile("README.md")
 	if err != nil {

@@ -115,7 +115,7 @@ func TestTheDashboardAsksForMetricsThatExist(t *testing.T) {
 
 var ofHistogram = regexp.MustCompile(`_(bucket|count|sum)$`)
 
-// checkQuery fails for what does not parse, and for metrics and labels that nobody serves.
+// checkQuery fails for what does not parse, and for metrics and labels that do not exist.
 func checkQuery(t *testing.T, known map[string][]string, where, query string) {
 	t.Helper()
 	expr, err := parser.NewParser(parser.Options{}).ParseExpr(query)

@@ -30,7 +30,8 @@ func TestEachProgramHasAClusterRoleAndARoleOfItsOwn(t *testing.T) {
 	}
 }
 
-// Everything else is patched. Whoever may update any webhook configuration or CRD can have himself shown all requests.
+// Everything else is patched. A user with the right to update any webhook configuration or CRD could have all requests sent
+// to himself.
 func TestAProgramUpdatesInAllTheClusterOnlyWhatCarriesItsCertificateAndWhatOwnersAskFor(t *testing.T) {
 	mutating, validating := webhookNames(t)
 	want := map[string][]string{

@@ -56,7 +56,7 @@ func TestAHubIsAWorkerWithOneMoreGate(t *testing.T) {
 	}
 }
 
-// A hub whose dispatcher is off would wait for ever for a word that nobody gives.
+// A hub whose dispatcher is off would wait for ever for a word that does not come.
 func TestOnlyAHubWithItsDispatcherOnWaitsForIt(t *testing.T) {
 	if !composed(t, Compose, nil).DispatchesJobs {
 		t.Error("a hub does not wait for its dispatcher")

@@ -244,7 +244,8 @@ func TestOnlyPodsThatMayStillBeAreClaimed(t *testing.T) {
 	}
 }
 
-// With the gate off, what a status says of pods that are not needed any more counts neither for who asks nor for who was promised.
+// With the gate off, what a status says of pods that are not needed any more counts neither for requests nor for
+// reservations.
 func TestPodsThatWereGivenBackAreClaimedWhileTheGateIsOff(t *testing.T) {
 	givenBack := func(name string, pods, gone int32) *kueue.Workload {
 		wl := reservedWorkload(name, pods)

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// User is the number of the user and of the group as whom programs run: "nonroot" of many images without a shell.
+// User is the number of the user and of the group that programs run as: "nonroot" of many images without a shell.
 const User = 65532
 
 const (

@@ -38,7 +38,7 @@ func Write(b Built, file string) (v1.Hash, error) {
 	return digest, writeBills(b, file)
 }
 
-// names are how containerd, and those who follow the specification of layouts, name what they load.
+// names are how containerd, and other programs that follow the specification of layouts, name what they load.
 func names(s Spec) map[string]string {
 	return map[string]string{
 		"io.containerd.image.name": s.reference(), "org.opencontainers.image.ref.name": s.Tag,

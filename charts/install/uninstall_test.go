@@ -19,8 +19,8 @@ import (
 
 var uninstalls = flag.Int("uninstalls", 3, "how many times the CRDs are installed and deleted")
 
-// The guide's commands delete the CRDs on API servers that have not looked at a kind since its CRD was made, with objects in
-// them that nobody takes the finalizers off any more: the program is gone.
+// The guide's commands delete the CRDs on API servers that have not looked at a kind since its CRD was made. There are
+// objects in them whose finalizers are not taken off any more: the program is gone.
 func TestTheGuideDeletesTheCRDsEveryTime(t *testing.T) {
 	c, err := clusters.Start(t.Context(), clusters.Options{Name: "crds", Controllers: true})
 	if err != nil {

@@ -35,7 +35,7 @@ type clusterFleet struct {
 	workers []*clusterProgram
 }
 
-// afarUser is who the hub of somebody else is on the workers, where it may do everything.
+// afarUser is the user of another owner's hub on the workers, where it may do everything.
 const afarUser = "bench-afar"
 
 // startBenchFleet starts clusters and programs and registers the workers. After an error nothing is left running.

@@ -48,7 +48,7 @@ type runningController struct {
 	// pid is 0 when it runs within this process.
 	pid  int
 	stop func() error
-	// died tells of an end that nobody asked for.
+	// died reports an end that was not asked for.
 	died func() error
 }
 

@@ -21,7 +21,8 @@ type tableLine struct {
 	target, stock, lifted string
 }
 
-// printTable prints what the runs on one stage cost, a column each, beside targets and reference, and then who wrote what.
+// printTable prints what the runs on one stage cost, a column each, beside targets and reference, and then the writes by
+// user.
 func printTable(out io.Writer, title string, runs []trafficResult) error {
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	head := []string{title}
@@ -120,7 +121,7 @@ func (f *trafficResult) idleRate() string {
 	return fmt.Sprintf("%.4f (%.2f/s in all)", perSecond/float64(f.traffic.jobs), perSecond)
 }
 
-// printRequests prints who requested what, per job, until all ran and for their end.
+// printRequests prints the requests by user, per job, until all ran and for their end.
 func (f *trafficResult) printRequests(out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	lines := []string{f.nameLabel() + ": requests per job, to run + to finish"}

@@ -93,7 +93,7 @@ func (f *apiServerFloor) run(ctx context.Context, config *rest.Config) error {
 	return nil
 }
 
-// recordWorkload tells the ideal what has happened and admits whom it lets in.
+// recordWorkload records an event and admits the Workloads that it lets in.
 func (f *apiServerFloor) recordWorkload(ctx context.Context, object any, happened func(*kueue.Workload) []*kueue.Workload) {
 	wl, ok := object.(*kueue.Workload)
 	if !ok {

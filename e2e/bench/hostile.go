@@ -18,7 +18,7 @@ func behavioursBeyondLimits() []hostileBehaviour {
 	return []hostileBehaviour{endlessList, gzipBomb, giantEvent}
 }
 
-// behavioursWithinLimits are behaviours of who stays just within what the hub gives each worker, and takes all of that.
+// behavioursWithinLimits are workers that stay just within what the hub gives each worker, and take all of that.
 func behavioursWithinLimits() []hostileBehaviour {
 	return []hostileBehaviour{floodEvents(512, 1), floodEvents(64<<10, 1), floodEvents(512, 50)}
 }
@@ -85,7 +85,7 @@ func gzipBomb(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// giantEvent lists like anybody, and then tells of one object without end.
+// giantEvent lists like any worker, and then sends one object without end.
 func giantEvent(w http.ResponseWriter, r *http.Request) bool {
 	plural, ok := pluralAsked(r)
 	if !ok || !isWatch(r) {

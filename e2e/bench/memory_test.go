@@ -82,7 +82,7 @@ func wanted(t *testing.T, name string) {
 	t.Skip("give -bench-memory (make bench-memory does)")
 }
 
-// TestMemoryAloneBench has nobody work but the hub: its API server answers after 1 ms, the workers' at once.
+// TestMemoryAloneBench measures the hub alone: its API server answers after 1 ms, the workers' at once.
 func TestMemoryAloneBench(t *testing.T) {
 	wanted(t, "alone")
 	h := memoryFleetSpec(t, memoryFleetOptions{workers: cmp.Or(*benchFleet, perCheck), latency: time.Millisecond})

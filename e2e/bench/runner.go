@@ -34,8 +34,8 @@ const (
 	finishers = 50
 )
 
-// benchRunner plays everybody but the controller: it creates Workloads on schedule, finishes them when their time is over, and gives back
-// their quota when they are evicted.
+// benchRunner plays all parts but the controller's: it creates Workloads on schedule, finishes them when their time is over,
+// and gives back their quota when they are evicted.
 type benchRunner struct {
 	client client.Client
 	load   load
@@ -244,7 +244,7 @@ func (r *benchRunner) finish(ctx context.Context, name string, run int) error {
 	return nil
 }
 
-// userConfig is a client configuration of somebody who may do everything, by which the API server tells them from the rest.
+// userConfig is a client configuration of a user with all rights, by which the API server tells its requests from the rest.
 func userConfig(cluster *clusters.Cluster, user string) (*rest.Config, error) {
 	kubeconfig, err := cluster.UserKubeconfig(user, "system:masters")
 	if err != nil {

@@ -32,7 +32,7 @@ type trafficResult struct {
 // meterDifference is the difference of two meters.
 type meterDifference struct {
 	cpu map[string]time.Duration
-	// hub and workers are the requests of the programs on the hub and in sum on the workers; others those of everybody else
+	// hub and workers are the requests of the programs on the hub and in sum on the workers; others those of all other users
 	// but the runner.
 	hub, workers, hubReads, workerReads []cost
 	others                              int

@@ -105,7 +105,7 @@ func average(list []time.Duration) time.Duration {
 	return sum / time.Duration(max(len(list), 1))
 }
 
-// total counts a user's writes, everybody's for the empty name.
+// total counts a user's writes, and those of all users for the empty name.
 func (r result) total(user string) int {
 	sum := 0
 	for _, c := range r.writes {

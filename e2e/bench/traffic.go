@@ -20,7 +20,7 @@ type traffic struct {
 	// that, has one of sizes, and runs for run once it is resumed.
 	fill float64
 	run  time.Duration
-	// idle, if not 0, is how long the Jobs, all running, are watched for calls that somebody makes because of them.
+	// idle, if not 0, is how long the Jobs, all running, are watched for calls because of them.
 	idle time.Duration
 }
 

@@ -40,7 +40,7 @@ func newWorkloadLog(classes, workloads int) *workloadLog {
 	return &workloadLog{lives: make(map[string]*workloadTimes, workloads), left: workloads, done: make(chan struct{}), waits: make([][]time.Duration, classes)}
 }
 
-// lookup finds a life, which begins with whoever hears of it first: its creator or the watch.
+// lookup finds a life. It begins with its creation or with the first event of the watch, whichever comes first.
 func (b *workloadLog) lookup(name string) *workloadTimes {
 	l := b.lives[name]
 	if l == nil {

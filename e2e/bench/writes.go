@@ -10,7 +10,7 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-// programName names who made a write: Switchyard's program beside the cluster, the hub from afar, or nobody of ours.
+// programName names the writer: Switchyard's program beside the cluster, the hub from afar, or none of ours.
 func programName(w clusters.Write) (string, bool) {
 	switch {
 	case strings.HasPrefix(w.User, "switchyard-"):

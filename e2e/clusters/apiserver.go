@@ -125,14 +125,15 @@ func (c *Cluster) apiServerArgs() []string {
 		"--authorization-mode=RBAC",
 		"--allow-privileged",
 		"--disable-admission-plugins=" + disabledAdmission,
-		// Not on by default, but on many clusters: who makes a dependent that blocks its owner's deletion needs a right to do so.
+		// Not on by default, but on many clusters: to make a dependent that blocks its owner's deletion needs a right to do
+		// so.
 		"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 		// Every caller is on this machine: fair queueing among them would only cost CPU.
 		"--enable-priority-and-fairness=false",
 		"--profiling=false",
 		"--audit-policy-file=" + c.file("audit-policy.yaml"),
 		"--audit-log-path=" + c.auditLog(),
-		// Not rotated: whoever counts what was done wants all of it.
+		// Not rotated: the counts need all of it.
 		"--audit-log-maxsize=0",
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// auditPolicy records who wrote what, once per request, after it was answered; reads are recorded of the given users
-// only. Leases are kept out at the source: they measure time, not work.
+// auditPolicy records the writer of each write, once per request, after it was answered; reads are recorded of the given
+// users only. Leases are kept out at the source: they measure time, not work.
 func auditPolicy(readers []string) string {
 	policy := `apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -76,8 +76,8 @@ func (c *Cluster) requestCounts(counted func(verb string) bool) ([]WriteCount, e
 	return counts, nil
 }
 
-// repairAuditLog cuts off the line that a server which was killed in the middle of a write left without its end, so that
-// the next server's first line is its own. What the line was about has or has not been done; nobody was told.
+// repairAuditLog cuts off the line that a server which was killed in the middle of a write left without its end, so that the
+// next server's first line is its own. What the line was about has or has not been done; its client got no answer.
 func (c *Cluster) repairAuditLog() error {
 	log, err := os.ReadFile(c.auditLog())
 	if errors.Is(err, os.ErrNotExist) {

@@ -69,7 +69,7 @@ func (c *Cluster) replaceData(b Backup) error {
 	if err := os.CopyFS(data, os.DirFS(b.dir)); err != nil {
 		return err
 	}
-	// etcd insists on a directory that is nobody else's.
+	// etcd insists on a directory that no other user can read.
 	return filepath.WalkDir(data, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
 			return err

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// controllers are those whose work can be seen through a job: its pods, their removal with it, its
-// TTL, its namespace, and the tokens and roles of those who watch it.
+// controllers are those whose work can be seen through a job: its pods, their removal with it, its TTL, its namespace, and
+// the tokens and roles of programs that watch it.
 var controllers = []string{
 	"job-controller",
 	"garbage-collector-controller",

@@ -23,7 +23,7 @@ func (c *Cluster) startKwok() error {
 		"--kubeconfig="+kubeconfig,
 		"--config="+c.file("kwok.yaml"),
 		"--manage-all-nodes",
-		// Nobody watches node leases here (the node lifecycle controller does not run).
+		// Node leases are not watched here (the node lifecycle controller does not run).
 		"--node-lease-duration-seconds=0",
 	)
 	return err

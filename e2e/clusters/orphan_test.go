@@ -67,7 +67,7 @@ func TestKillingTheParentLeavesNoProcess(t *testing.T) {
 	}
 }
 
-// hasExited also takes a process for gone that has ended and that whoever inherited it has not waited for yet.
+// hasExited also takes a process for gone that has ended and that its parent has not waited for yet.
 func hasExited(pid int) error {
 	if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
 		return nil

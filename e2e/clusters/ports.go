@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// Ports are taken from below the kernel's range for outgoing connections (32768 and up on Linux,
-// 49152 on darwin): a port from within that range could be lost to somebody's outgoing connection
-// while a test has stopped the API server that is to come back on it.
+// Ports are taken from below the kernel's range for outgoing connections (32768 and up on Linux, 49152 on darwin): a port
+// from within that range could be lost to another program's outgoing connection while a test has stopped the API server that
+// is to come back on it.
 const (
 	firstPort = 20000
 	lastPort  = 29999
@@ -24,9 +24,8 @@ const (
 // another, until it is released or the process ends.
 type Port struct{ Number int }
 
-// reserved holds the lock files of this process' ports. They are kept here rather than in Port: a file
-// that nobody refers to is closed by the garbage collector, and its lock is lost, while a caller may
-// well remember a port by its number only.
+// reserved holds the lock files of this process' ports. They are kept here rather than in Port: an unreferenced file is
+// closed by the garbage collector, and its lock is lost, while a caller may well remember a port by its number only.
 var reserved = struct {
 	sync.Mutex
 	locks map[int]*os.File
@@ -35,7 +34,7 @@ var reserved = struct {
 // Addr is the port as host:port.
 func (p Port) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Number)) }
 
-// Release gives the port back. Whoever listens on it should have ended.
+// Release gives the port back. Its listener should have ended.
 func (p Port) Release() error {
 	reserved.Lock()
 	defer reserved.Unlock()
@@ -47,8 +46,8 @@ func (p Port) Release() error {
 	return lock.Close()
 }
 
-// ReservePort finds a port that nobody listens on and locks it by a file that the kernel unlocks
-// when the process ends, however it ends.
+// ReservePort finds a port without a listener and locks it by a file that the kernel unlocks when the process ends, however
+// it ends.
 func ReservePort() (Port, error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("switchyard-ports-%d", os.Getuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -52,9 +52,9 @@ type ServiceAccount struct {
 	TokenLife time.Duration
 }
 
-// ServiceAccountKubeconfig makes the namespace and service account if missing, a ClusterRole and
-// binding named <namespace>-<name> with exactly the rules, and a kubeconfig with a token of it: what
-// a user does to register this cluster as somebody's worker.
+// ServiceAccountKubeconfig makes the namespace and service account if missing, a ClusterRole and binding named
+// <namespace>-<name> with exactly the rules, and a kubeconfig with a token of it: what a user does to register this cluster
+// as a worker of a hub.
 func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, sa ServiceAccount) ([]byte, error) {
 	client, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-// What admission says of itself where somebody has switched off how it says it today.
+// What admission says of itself with the gate of today's reasons switched off.
 var _ = Describe("A cluster that speaks of admission as it used to", Ordered, ContinueOnFailure, func() {
 	var old *installation.Site
 

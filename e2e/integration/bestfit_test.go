@@ -65,7 +65,7 @@ func firstChoice(ctx context.Context, t team) func() (string, error) {
 	}
 }
 
-// neverAdmits makes a team's queue on a worker reserve quota and then wait for a check that nobody looks after.
+// neverAdmits makes a team's queue on a worker reserve quota and then wait for a check without a controller.
 func neverAdmits(ctx context.Context, w *installation.Site, t team) {
 	GinkgoHelper()
 	check := &kueue.AdmissionCheck{ObjectMeta: metav1.ObjectMeta{Name: t.name}, Spec: kueue.AdmissionCheckSpec{ControllerName: "example.com/never"}}

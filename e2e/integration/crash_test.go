@@ -84,7 +84,7 @@ func (e *programKiller) intercept(ctx context.Context, name string) {
 	otherHub{name: name, server: useProxy(e.checkpoint, hub, restUser()).Addr(), configuration: runAlone(nil)}.takeOver(ctx)
 }
 
-// killOnWrite tells whether the hub was killed before what somebody does about a job was done. Then it runs again.
+// killOnWrite reports whether the hub was killed before a step of a job was done. Then it runs again.
 func (e *programKiller) killOnWrite(ctx context.Context, job string, somebody func(), done func() (bool, error)) bool {
 	GinkgoHelper()
 	killed := e.pickTarget(job)

@@ -228,8 +228,8 @@ var _ = Describe("The public API", func() {
 		expectNothingLeft(ctx, t)
 	})
 
-	// An API server that has just been started forbids everybody everything until it has read the roles, so only what was
-	// never allowed counts.
+	// An API server that has just been started forbids everything until it has read the roles, so only what was never allowed
+	// counts.
 	It("is asked for nothing that the roles of the programs and of the hub's account forbid", func() {
 		account := "system:serviceaccount:" + installation.Namespace + ":" + installation.HubAccount
 		for _, s := range []*installation.Site{hub, w1, w2} {

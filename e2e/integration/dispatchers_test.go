@@ -69,7 +69,7 @@ var _ = Describe("The incremental dispatcher", Ordered, ContinueOnFailure, Seria
 		expectRunOn(ctx, newTeam(ctx, 8), "w1", "w1")
 	})
 
-	// A round lasts five minutes; nobody waits for its end here.
+	// A round lasts five minutes; its end is not waited for here.
 	It("goes on to the next cluster at once when one refuses", func(ctx SpecContext) {
 		expectRunOn(ctx, newTeamOf(ctx, 8, 0, 8), "w2", "w1", "w2")
 	})

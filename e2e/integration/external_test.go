@@ -101,7 +101,7 @@ var _ = Describe("A hub that is told of a kind of job", func() {
 	}, SpecTimeout(5*60*1e9))
 })
 
-// Quota says where such a job fits as well as it does of any other; but nobody can promise that its pods stop.
+// Quota says where such a job fits as well as it does of any other; but no fence can promise that its pods stop.
 var _ = Describe("A hub that promises to run jobs of an external kind once", Serial, func() {
 	It("places one where it fits, and waits for its worker when that is lost", func(ctx SpecContext) {
 		otherHub{name: "hub-external-once", configuration: runAlone(map[string]any{

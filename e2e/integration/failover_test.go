@@ -29,8 +29,8 @@ func leader(ctx context.Context) (string, error) {
 	return *lease.Spec.HolderIdentity, nil
 }
 
-// replica prepares a hub program beside the suite's. The API server asks the suite's for webhooks, so this one listens
-// where nobody calls.
+// replica prepares a hub program beside the suite's. The API server calls the webhooks of the suite's, so this one listens
+// where it gets no calls.
 func replica(name string) *installation.Program {
 	GinkgoHelper()
 	webhooks, err := clusters.ReservePort()

@@ -33,8 +33,8 @@ func (o otherHub) prepare() *installation.Program {
 	return program
 }
 
-// runAlone is a configuration for a hub that runs alone and need not wait for anybody's lease, be it that of the program it
-// takes the place of, or its own from before it was killed.
+// runAlone is a configuration for a hub that runs alone and need not wait for another program's lease, be it that of the
+// program it takes the place of, or its own from before it was killed.
 func runAlone(multiKueue map[string]any) map[string]any {
 	all := configuration(multiKueue)
 	all["leaderElection"] = map[string]any{"leaderElect": false}

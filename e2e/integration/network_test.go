@@ -25,8 +25,8 @@ func breakLink(w *installation.Site, how func(*network.Link)) {
 	DeferCleanup(restoreLink, w)
 }
 
-// restoreLink mends the link of a worker and returns when the hub is connected to it. If it is not, it tries now, as when somebody
-// has written new credentials: left alone it may wait for minutes after many attempts.
+// restoreLink mends the link of a worker and returns when the hub is connected to it. If it is not, it tries now, as when an
+// administrator has written new credentials: left alone it may wait for minutes after many attempts.
 func restoreLink(ctx context.Context, w *installation.Site) {
 	GinkgoHelper()
 	w.Link.Pass()

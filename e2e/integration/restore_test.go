@@ -104,7 +104,8 @@ var _ = Describe("A hub whose etcd is put back to a backup", Serial, Label("slow
 		endJob(ctx, w1, p.goesOn)
 		expectComplete(ctx, p.goesOn)
 		By("dispatching anew what it knows in an older state, when the first run has been stopped")
-		// It may be on w1 again before anybody looks: the second creation tells, and the sightings that the first run was over.
+		// It may be on w1 again before the next look: the second creation tells, and the sightings that the first run was
+		// over.
 		Eventually(creations).WithArguments(p.team, "jobs", "waits").Should(Equal(2))
 		p.remove(ctx, p.ends)
 		at := boundTo(ctx, p.waits)

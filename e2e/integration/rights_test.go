@@ -34,7 +34,7 @@ type permissionUse struct {
 	// code is the file that makes the call.
 	code string
 	// spec is the file of specs by which each of the accounts, or else the one named by, makes it whenever they run. Without
-	// one, the call depends on who is quicker, or is made where the comment says.
+	// one, the call depends on which program is quicker, or is made where the comment says.
 	spec, by string
 }
 
@@ -142,7 +142,7 @@ func calls(holder string, at []*clusters.Cluster) (used, denied []string) {
 
 var _ = AfterSuite(func() { newActionLog(hub, w1, w2) })
 
-// Whoever says where a right is used is taken at his word: if all of those specs were run, the audit logs have it.
+// The table is believed about where a right is used: if all of those specs were run, the audit logs have it.
 var _ = ReportAfterSuite("rights are used where that is said", func(report Report) {
 	var wrong []string
 	for _, u := range usedElsewhere() {

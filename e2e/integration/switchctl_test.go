@@ -30,7 +30,7 @@ import (
 	"switchyard.dev/e2e/installation"
 )
 
-// switchctlSession is where somebody types who administers the hub, which is the current context, and the workers.
+// switchctlSession is the shell of an administrator of the hub, which is the current context, and of the workers.
 type switchctlSession struct {
 	guide.Shell
 	// typed are the command lines.

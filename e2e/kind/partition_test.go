@@ -18,7 +18,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// What the worker does for itself while nobody can tell it anything, and the hub only then.
+// What the worker does for itself while no hub can reach it, and the hub only then.
 func survivesAPartition(ctx SpecContext) {
 	once := job("once", main, "sleep", "1h")
 	Expect(hub.Create(ctx, once)).To(Succeed())

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Put creates an object, its status included, without a request: by somebody on the spot.
+// Put creates an object, its status included, without a request: as if by hand on the server.
 func (s *Server) Put(plural string, o client.Object) error {
 	data, err := json.Marshal(o)
 	if err != nil {

@@ -146,7 +146,7 @@ func overlayList(live any, applied []any, key string) []any {
 	return list
 }
 
-// removeFields removes from live what was applied before and is applied by nobody now.
+// removeFields removes from live what was applied before and is not applied by any manager now.
 func removeFields(live, before map[string]any, now []map[string]any) {
 	for name, value := range before {
 		var still []any

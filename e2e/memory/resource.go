@@ -21,7 +21,7 @@ type Resource struct {
 	Namespaced bool
 	// Status is set if it has a status subresource.
 	Status bool
-	// Forget makes creations succeed and leave nothing: for events, which nobody reads here.
+	// Forget makes creations succeed and leave nothing: for events, which are not read here.
 	Forget bool
 }
 

@@ -97,7 +97,8 @@ func (s *Server) Stop() {
 // SetLatency makes every request but watches wait so long before it is served.
 func (s *Server) SetLatency(d time.Duration) { s.latency.Store(int64(d)) }
 
-// Intercept has requests answered by somebody else, who returns false for those that the server is to serve. They are not counted.
+// Intercept has requests answered by a function, which returns false for those that the server is to serve. They are not
+// counted.
 func (s *Server) Intercept(answer func(http.ResponseWriter, *http.Request) bool) {
 	s.intercept.Store(&answer)
 }

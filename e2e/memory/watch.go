@@ -194,7 +194,7 @@ func (w *watcher) advance() <-chan struct{} {
 	return changed
 }
 
-// kindOf is what a change is for those who see only a selection; empty if it is nothing.
+// kindOf is what a change is for a client that sees only a selection; empty if it is nothing.
 func (w *watcher) kindOf(c Change) watch.EventType {
 	is := c.Type != watch.Deleted && w.want.matches(c.now)
 	was := w.want.matches(c.before)

@@ -65,11 +65,11 @@ func (l *Link) Partition() {
 	}
 }
 
-// BlackHole lets nothing through, neither data nor ends of connections, and says so to nobody: connections stay, and new
-// ones are accepted, but nothing is ever answered.
+// BlackHole lets nothing through, neither data nor ends of connections, and reports nothing: connections stay, and new ones
+// are accepted, but nothing is ever answered.
 func (l *Link) BlackHole() { l.setMode(networkMode{mode: silent}) }
 
-// Connections is how many there are now, by which a test knows that somebody uses the link.
+// Connections is how many there are now, by which a test knows that the link is in use.
 func (l *Link) Connections() int { return len(l.open()) }
 
 // Close resets all connections and gives up the address.

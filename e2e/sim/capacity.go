@@ -12,7 +12,7 @@ type RankFunc func(placement.Request, []placement.Cluster) []placement.Choice
 
 // reportedCapacity is what a worker says that it has room for.
 type reportedCapacity struct {
-	// free is what nobody has reserved, and squatted what a copy could have by evicting others.
+	// free is what no Workload has reserved, and squatted what a copy could have by evicting others.
 	free, preemptible int64
 	// noLocalQueue is set if the LocalQueue is missing, closed if it is on hold, tainted if only some pods may run there.
 	noLocalQueue, onHold, tainted bool
@@ -102,7 +102,7 @@ func (w *World) claimsInFlight(cluster, name string) []placement.Claim {
 	return w.driver.tracker.InFlight(cluster, workloadKey(name), w.driver.remotes[cluster].reportedAt, w.now)
 }
 
-// couldEverFit reports whether a worker could take a Workload if nobody else used it, by what it has reported.
+// couldEverFit reports whether a worker could take a Workload if no other used it, by what it has reported.
 func (w *World) couldEverFit(item workload, cluster string) bool {
 	r, c := w.driver.remotes[cluster], w.lookupWorker(cluster)
 	return !r.reported || !r.capacity.noLocalQueue && !r.capacity.onHold && (!r.capacity.tainted || item.tolerates) && c.gpu >= item.gpu

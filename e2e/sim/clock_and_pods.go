@@ -7,8 +7,8 @@ import (
 	"switchyard.dev/worker/fence"
 )
 
-// What happens whether anybody has a turn or not: leases are renewed as long as the hub reaches the worker, the fence of a
-// worker looks at them, and pods that were told to stop end when their grace is over.
+// What happens whether any program takes a step or not: leases are renewed as long as the hub reaches the worker, the fence
+// of a worker looks at them, and pods that were told to stop end when their grace is over.
 
 const (
 	// leaseDuration is how long the hub's renewal holds, and renewEvery how often it renews.
@@ -101,8 +101,8 @@ func (w *World) nextEvent(until time.Time) (at time.Time, happen func()) {
 	return at, happen
 }
 
-// mustStopJob reports whether a job runs though its copy is being deactivated, or evicted. The worker's program does something about that before time
-// goes by: clocks that run without turns would excuse nobody.
+// mustStopJob reports whether a job runs though its copy is being deactivated, or evicted. The worker's program does
+// something about that before time goes by: else a clock that runs without steps would break the law.
 func (c *worker) mustStopJob(name string, job remoteJob) bool {
 	obj, there := c.workloads[name]
 	return there && (obj.deactivating || obj.evicted) && obj.owner == job.owner && job.running && job.stopAt.IsZero()

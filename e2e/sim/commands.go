@@ -178,7 +178,7 @@ func (c command) setDispatcher() error {
 	return nil
 }
 
-// nominateClusters j1 w1 w2: by a dispatcher of somebody else.
+// nominateClusters j1 w1 w2: by another dispatcher.
 func (c command) nominateClusters() error {
 	c.World.nominate(c.arg(0), c.args[1:])
 	return nil
@@ -297,7 +297,7 @@ func setListed(listed bool) func(command) error {
 	}
 }
 
-// removeObject w1 job j1, or remove w1 copy j1: by hand, as kubectl does it. Nobody waits for the pods.
+// removeObject w1 job j1, or remove w1 copy j1: by hand, as kubectl does it. It does not wait for the pods.
 func (c command) removeObject() error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(2)
 	if _, ok := w.jobs[name]; ok && c.arg(1) == "job" {
@@ -310,7 +310,8 @@ func (c command) removeObject() error {
 	return nil
 }
 
-// overwriteStamp w1 job j1 9223372036854775807, or stamp w1 copy j1 -1: somebody writes another epoch over the stamp of what is ours.
+// overwriteStamp w1 job j1 9223372036854775807, or stamp w1 copy j1 -1: a user writes another epoch over the stamp of what is
+// ours.
 func (c command) overwriteStamp() error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(2)
 	epoch, err := strconv.ParseInt(c.arg(3), 10, 64)
@@ -328,7 +329,7 @@ func (c command) overwriteStamp() error {
 	return nil
 }
 
-// corruptRecord j1: somebody writes over the dispatcher's record what cannot be read.
+// corruptRecord j1: a user writes over the dispatcher's record what cannot be read.
 func (c command) corruptRecord() error {
 	return c.updateWorkload(func(item *workload) {
 		if item.record != nil {
@@ -338,7 +339,7 @@ func (c command) corruptRecord() error {
 	})
 }
 
-// wipeNamespace w1: somebody deletes the namespace there, and with it all that is ours.
+// wipeNamespace w1: a user deletes the namespace there, and with it all that is ours.
 func (c command) wipeNamespace() error {
 	w := c.lookupWorker(c.arg(0))
 	for _, name := range w.objectNames() {
@@ -352,8 +353,8 @@ func (c command) wipeNamespace() error {
 	return nil
 }
 
-// stopPodsAtOnce is what the worker's program does about a job that has lost its permission: within no time to speak of, which
-// matters as soon as clocks run and nobody has a turn.
+// stopPodsAtOnce is what the worker's program does about a job that has lost its permission: within no time to speak of,
+// which matters as soon as clocks run and no program takes a step.
 func (w *World) stopPodsAtOnce(c *worker, name string) {
 	if job, ok := c.jobs[name]; ok && job.ours && job.running {
 		w.putJob(c, name, w.stopPods(job))
@@ -371,7 +372,7 @@ func (c command) setOutOfSync() error {
 	})
 }
 
-// createForeign w1 j1: somebody else makes objects of that name, if it is free.
+// createForeign w1 j1: another program makes objects of that name, if it is free.
 func (c command) createForeign() error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(1)
 	_, hasCopy := w.workloads[name]

@@ -179,7 +179,7 @@ func (w *World) prepareReservation(item workload) workload {
 	return after
 }
 
-// writeState stores Next and Verdict in one status write, on condition that nobody wrote since.
+// writeState stores Next and CheckResult in one status write, on condition that the Workload was not written since.
 func (t *decision) writeState() error {
 	now, ok := t.hub.workloads[t.item.name]
 	if !ok || now.ownRV != t.item.ownRV && !t.parts.DriverBugs.IgnoresConflicts {

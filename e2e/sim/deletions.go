@@ -7,8 +7,8 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
 
-// What must hold of Workloads that lose their cluster because the hub wants it so: its quota is for somebody else, or they are deleted
-// and their job stays, or is made anew.
+// What must hold of Workloads that lose their cluster because the hub wants it so: another Workload gets its quota, or they
+// are deleted and their job stays, or is made anew.
 
 // awaitsStop reports whether the hub is to have the quota of a Workload back only when its job has stopped: it evicts it itself, and its
 // jobs are the dispatcher's to answer for.
@@ -96,7 +96,7 @@ func (s *informer[T]) isBehind(name string) bool {
 	return !s.watching || slices.ContainsFunc(s.queue, func(e watchEvent[T]) bool { return e.list != nil || e.name == name })
 }
 
-// discardWorkload j1: somebody deletes the Workload; the job stays, and is to get another.
+// discardWorkload j1: a user deletes the Workload; the job stays, and is to get another.
 func (c command) discardWorkload() error {
 	return c.updateWorkload(func(item *workload) {
 		if item.deleting || !item.ownsJob() || item.foreignController {
@@ -110,7 +110,7 @@ func (c command) discardWorkload() error {
 	})
 }
 
-// remakeJob j1: somebody deletes the job and makes it anew, and its Workload is there still.
+// remakeJob j1: a user deletes the job and makes it anew, and its Workload is there still.
 func (c command) remakeJob() error {
 	return c.updateWorkload(func(item *workload) {
 		c.hub.lastVersion++

@@ -45,7 +45,7 @@ func (w *World) assignDrainSlot(c *worker) {
 	w.markChanged()
 }
 
-// turn w1: somebody who runs there has the turn to leave.
+// turn w1: a Workload that runs there has the turn to leave.
 func (c command) runDrainSlot() error {
 	if w := c.lookupWorker(c.arg(0)); c.driver != nil {
 		c.assignDrainSlot(w)
@@ -53,7 +53,7 @@ func (c command) runDrainSlot() error {
 	return nil
 }
 
-// declareGone w1: somebody says of a cluster that is alive and in reach that nothing runs there any more.
+// declareGone w1: an administrator says of a cluster that is alive and in reach that nothing runs there any more.
 func (c command) declareGone() error {
 	if w := c.lookupWorker(c.arg(0)); w.up {
 		c.hub.declaredGone[w.name] = true

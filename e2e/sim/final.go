@@ -7,7 +7,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
 
-// healFaults ends every fault and lets everything come to rest. From then on somebody else's dispatcher, if there is one, does its
+// healFaults ends every fault and lets everything come to rest. From then on the other dispatcher, if there is one, does its
 // part at once.
 func (w *World) healFaults() {
 	clear(w.frozen)
@@ -72,7 +72,7 @@ func (w *World) checkAtRest() {
 	w.checkSiblingsAtRest()
 }
 
-// checkSiblingsAtRest checks that nobody runs on another cluster than its siblings.
+// checkSiblingsAtRest checks that no Workload runs on another cluster than its siblings.
 func (w *World) checkSiblingsAtRest() {
 	for _, name := range w.hub.workloadNames() {
 		for _, other := range w.hub.workloadNames() {
@@ -85,7 +85,7 @@ func (w *World) checkSiblingsAtRest() {
 	}
 }
 
-// checkHedging checks that BestFit offers a Workload that nobody has admitted for a while to everybody that could.
+// checkHedging checks that BestFit offers a Workload that no cluster has admitted for a while to every cluster that could.
 func (w *World) checkHedging() {
 	if w.policy.Dispatcher != dispatch.BestFit || w.policy.HedgeAfter == 0 || w.history.violation != "" {
 		return

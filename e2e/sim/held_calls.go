@@ -36,8 +36,8 @@ type heldCall struct {
 	apply   func() error
 }
 
-// holdCall keeps the call under way for later, if it is one that makes something. The worker must know epochs: any other would
-// let a job of an epoch that is over take up a later copy, which nobody can prevent.
+// holdCall keeps the call under way for later, if it is one that makes something. The worker must know epochs: any other
+// would let a job of an epoch that is over take up a later copy, which nothing can prevent.
 func (t *decision) holdCall() {
 	a := t.action
 	if a.Verb != dispatch.CreateOffer && a.Verb != dispatch.CreateJob || t.lookupWorker(a.Cluster).fence.stock || !t.lookupWorker(a.Cluster).up {

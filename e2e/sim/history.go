@@ -114,7 +114,7 @@ func (l *history) excuseResults(uid int64, from time.Time) {
 	}
 }
 
-// excuseCluster takes back what ended on a cluster that is no more: nobody can know.
+// excuseCluster takes back what ended on a cluster that is no more: the hub cannot know it.
 func (l *history) excuseCluster(c *worker) {
 	for uid := range l.results {
 		for i, r := range l.results[uid] {

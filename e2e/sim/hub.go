@@ -146,7 +146,7 @@ func (w *World) markEvicted(item workload, message string) workload {
 	return item
 }
 
-// nominate is what somebody else's dispatcher writes; the API takes it while there is a reservation and no cluster bound.
+// nominate is what another dispatcher writes; the API takes it while there is a reservation and no cluster bound.
 func (w *World) nominate(name string, clusters []string) {
 	item, ok := w.hub.workloads[name]
 	open := ok && item.quota && !item.evicted && item.bound == "" && item.finished == nil && !item.deleting

@@ -13,8 +13,8 @@ func newInformers() *informers {
 	return &informers{workloads: newInformer[remoteWorkload](), jobs: newInformer[remoteJob]()}
 }
 
-// informer is an informer: a cache, and the events that it has not seen yet. A closed one gets no more events, nor does
-// anybody tell it so.
+// informer is an informer: a cache, and the events that it has not seen yet. A closed one gets no more events, nor does it
+// learn that it is closed.
 type informer[T any] struct {
 	watching bool
 	queue    []watchEvent[T]
@@ -79,8 +79,8 @@ func (s *informer[T]) get(name string) optional[T] {
 	return optional[T]{there, obj}
 }
 
-// stoppedEpoch is dispatch.ClusterView.Stopped; believing takes whatever was deleted in the foreground for what has ended, whoever may have
-// hurried it.
+// stoppedEpoch is dispatch.ClusterView.Stopped; believing takes whatever was deleted in the foreground for what has ended,
+// even if a user has hurried it.
 func (w *informers) stoppedEpoch(name string, believing bool) (epoch int64) {
 	job, hadJob := w.jobs.deleted[name]
 	if hadJob && job.foreground && (believing || !job.running) {

@@ -7,8 +7,8 @@ import (
 	"switchyard.dev/worker/job"
 )
 
-// The controller of the hub's jobs: it records ends, gives quota back, and keeps a Workload that somebody has deleted for as long as
-// its job may run somewhere. The real one decides.
+// The controller of the hub's jobs: it records ends, gives quota back, and keeps a Workload that was deleted for as long as
+// its job may run on a cluster. The real one decides.
 
 // JobFunc is job.Step, or a mutant of it.
 type JobFunc func(job.Facts) job.Plan

@@ -77,8 +77,8 @@ func (w *World) isGraceOver(cluster string) bool {
 	return lost && !w.now.Before(w.lostSince(cluster).Add(w.policy.WorkerLostTimeout))
 }
 
-// isHubCutOff reports whether most clusters that were there right before vanished together with one: then it is the hub that is cut
-// off. Those that it never reached say nothing while it reaches anybody.
+// isHubCutOff reports whether most clusters that were there right before vanished together with one: then it is the hub that
+// is cut off. Clusters that it never reached say nothing while it reaches any other.
 func (w *World) isHubCutOff(cluster string) bool {
 	reaches := slices.ContainsFunc(w.workers, func(c *worker) bool { return w.driver.remotes[c.name].link.State == dispatch.Connected })
 	lost := w.driver.remotes[cluster].link

@@ -9,7 +9,7 @@ import (
 // What others do to jobs on a worker: they make some that bear the public label and say that they have ended, and take the hub's marks
 // off its own.
 
-// lostMarks is how much of what the hub wrote on a job somebody has taken off.
+// lostMarks is how much of what the hub wrote on a job a user has taken off.
 type lostMarks int
 
 const (
@@ -56,8 +56,8 @@ func (c *worker) listedJobs() map[string]remoteJob {
 	return jobs
 }
 
-// forgeJob w1 j1 [named]: somebody makes a job of that name with our label, which says that it has succeeded. It may name the
-// Workload; its UID only those know who could do anything.
+// forgeJob w1 j1 [named]: a user makes a job of that name with our label, which says that it has succeeded. It may name the
+// Workload; its UID is known only to users that could do anything.
 func (c command) forgeJob() error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(1)
 	if _, exists := w.jobs[name]; exists {
@@ -71,7 +71,8 @@ func (c command) forgeJob() error {
 	return nil
 }
 
-// relabelJob w1 j1 [all]: somebody takes the label off the hub's job, or all but the Workload's name. Workers of ours do not let them.
+// relabelJob w1 j1 [all]: a user takes the label off the hub's job, or all but the Workload's name. Workers of ours refuse
+// that.
 func (c command) relabelJob() error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(1)
 	job, exists := w.jobs[name]

@@ -14,7 +14,7 @@ import (
 const seedsPerMutant = 2000
 
 // mutant is a dispatcher, a fence, a ranking or a worker with one mistake. A mutant that survives means that an invariant is
-// missing; one that is caught by another law than those that it is meant to break, that nobody knows what it does.
+// missing. One that is caught by another law than those that it is meant to break means that its effect is not understood.
 type mutant struct {
 	mistake string
 	// invariants are the laws that it is meant to break, of which it must break one.

@@ -28,8 +28,8 @@ type workload struct {
 	// tolerates is set if its pods may run on tainted nodes.
 	tolerates bool
 
-	// deleting is set once somebody has deleted it; kept, if not its job too: then the job's controller keeps it for as long as
-	// the job may run somewhere, and makes another one after that.
+	// deleting is set once a user has deleted it; kept, if not its job too: then the job's controller keeps it for as long as
+	// the job may run on a cluster, and makes another one after that.
 	deleting, retained bool
 	// otherChecksPending is set while another check of it is not ready, and unasked while its queue does not ask for the dispatcher's.
 	otherChecksPending, noCheckEntry bool
@@ -96,7 +96,7 @@ type jobStatus struct {
 	finished bool
 }
 
-// owner says who made a remote object.
+// owner says which program made a remote object.
 type owner struct {
 	// ours is the origin label; uid is that of the hub's Workload.
 	ours bool
@@ -107,7 +107,7 @@ type owner struct {
 type remoteWorkload struct {
 	owner
 	epoch int64
-	// forgedEpoch is the epoch that somebody has written over the stamp, zero if nobody has.
+	// forgedEpoch is the epoch that a user has written over the stamp, zero if none has.
 	forgedEpoch   int64
 	gpu           int64
 	priority      int64
@@ -150,7 +150,7 @@ func (j remoteJob) stampedEpoch() int64 { return cmp.Or(j.forgedEpoch, j.epoch) 
 type remoteJob struct {
 	owner
 	epoch int64
-	// forgedEpoch is the epoch that somebody has written over the stamp, zero if nobody has.
+	// forgedEpoch is the epoch that a user has written over the stamp, zero if none has.
 	forgedEpoch   int64
 	running       bool
 	started       time.Time

@@ -7,7 +7,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
 
-// The commands of the people who run the clusters, and what goes wrong with the programs of workers.
+// The commands of administrators of the clusters, and what goes wrong with the programs of workers.
 
 // policy run-once [grace=15m]: what is done about clusters out of reach.
 func (c command) setPolicy() error {
@@ -79,7 +79,7 @@ func setAnnotation(of func(*hub) map[string]bool, set bool) func(command) error 
 func cordonedClusters(h *hub) map[string]bool { return h.cordoned }
 func drainingClusters(h *hub) map[string]bool { return h.draining }
 
-// destroyCluster w1: the cluster burns down, and somebody says so. What it had not told is lost.
+// destroyCluster w1: the cluster burns down, and an administrator says so. What it had not told is lost.
 func (c command) destroyCluster() error {
 	w := c.lookupWorker(c.arg(0))
 	w.up = false

@@ -40,7 +40,8 @@ func (l *history) checkOlderJobStopped(t *decision, other *worker, job remoteJob
 	t.mustHold(overlapInvariant(t.policy), t.policy.OnWorkerLost != dispatch.Hold && !job.running, "a job of %s is created while %s has one of epoch %d", t.item.name, other.name, job.epoch)
 }
 
-// checkLostGiveUp checks that a bound cluster out of reach is given up only if nothing runs there any more, or somebody said so.
+// checkLostGiveUp checks that a bound cluster out of reach is given up only if nothing runs there any more, or an
+// administrator said so.
 func (l *history) checkLostGiveUp(t *decision, item workload) {
 	if t.hub.declaredGone[item.bound] || overlapInvariant(t.policy) == "" {
 		return
@@ -55,7 +56,7 @@ func (l *history) checkFenceStop(w *World, c *worker, name string, obj remoteWor
 	w.mustHold(invFence, obj.stopsWithoutHub && obj.finished == nil && w.policy.OnHubLost == dispatch.Stop, "%s on %s", name, c.name)
 }
 
-// checkDrainTarget checks that a cluster is drained only if somebody else can be asked who, if he has reported, is large enough.
+// checkDrainTarget checks that a cluster is drained only if another can be asked that, if it has reported, is large enough.
 func (l *history) checkDrainTarget(t *decision, item workload) {
 	taken := slices.ContainsFunc(t.obs.Clusters, func(v dispatch.ClusterView) bool {
 		return v.Name != item.bound && v.InConfig && !v.Operator.Cordoned && !v.Operator.Draining && !v.Operator.DeclaredGone && v.Link.State == dispatch.Connected && t.hasLease(v.Name) && (t.couldEverFit(item, v.Name) || t.obs.Local.Siblings.Left)
@@ -71,7 +72,7 @@ func (l *history) checkSiblingBinding(t *decision, cluster string) {
 	}
 }
 
-// checkFirstOffer checks whom BestFit nominates first, by what the workers have reported.
+// checkFirstOffer checks which cluster BestFit nominates first, by what the workers have reported.
 func (l *history) checkFirstOffer(t *decision, item workload, next dispatch.State) {
 	if t.policy.Dispatcher != dispatch.BestFit || len(next.Nominated) == 0 {
 		return

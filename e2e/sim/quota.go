@@ -142,7 +142,7 @@ func (w *World) runCycle(c *worker) bool {
 	return w.version != before
 }
 
-// isRefusal reports whether somebody must change something on the cluster before it admits a copy.
+// isRefusal reports whether something must be changed by hand on the cluster before it admits a copy.
 func isRefusal(because admission.Reason) bool {
 	switch because {
 	case admission.ExceedsMaxQuota, admission.NoMatchingFlavor, admission.Misconfigured, admission.Suspended:
@@ -152,7 +152,7 @@ func isRefusal(because admission.Reason) bool {
 	}
 }
 
-// applyPreemption evicts those who have to make room: the squatter, which is gone at once.
+// applyPreemption evicts the victims: the squatter, which is gone at once.
 func (w *World) applyPreemption(c *worker, victims []admission.Victim) {
 	for _, victim := range victims {
 		if victim.Workload.Name == preemptibleWorkload {

@@ -2,8 +2,8 @@ package sim
 
 // The part of random scripts in which things go that others go by: Workloads, jobs, configs, leaders.
 
-// deleteOrRemake lets somebody delete a Workload, or make its job anew, whose cluster may have been lost a moment ago, and lets time pass in
-// which the next one may run.
+// deleteOrRemake has a user delete a Workload, or make its job anew, whose cluster may have been lost a moment ago, and lets
+// time pass in which the next one may run.
 func (g *scriptGenerator) deleteOrRemake() {
 	job, c := g.pickJob(), g.pickCluster()
 	if g.rand.IntN(2) == 0 {
@@ -141,7 +141,7 @@ func (g *scriptGenerator) requestGates() {
 	}
 }
 
-// drainCluster drains one cluster while nobody else takes anything, for some turns.
+// drainCluster drains one cluster while no other takes anything, for some steps.
 func (g *scriptGenerator) drainCluster(c string) {
 	g.addf("round")
 	for _, other := range g.names {
@@ -164,8 +164,8 @@ func (g *scriptGenerator) drainCluster(c string) {
 	g.addf("undrain %s", c)
 }
 
-// expireLease lets a cluster be lost right after a renewal that nobody answered, and its program be down when the lease runs out: then the
-// job runs for as long as it may.
+// expireLease has a cluster lost right after a renewal that was not answered, and its program down when the lease runs out:
+// then the job runs for as long as it may.
 func (g *scriptGenerator) expireLease(c string) {
 	g.addf("until-quiet")
 	g.addf("clock 9s")

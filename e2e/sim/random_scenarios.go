@@ -1,6 +1,6 @@
 package sim
 
-// The part of random scripts that is about policies, placement and the people who run the clusters.
+// The part of random scripts that is about policies, placement and the administrators of the clusters.
 
 // addPolicy chooses what is done about clusters out of reach, and where that cannot be kept.
 func (g *scriptGenerator) addPolicy() {
@@ -127,8 +127,8 @@ func (g *scriptGenerator) endUnobserved(c string) {
 	}
 }
 
-// isolateCluster lets a bound cluster drop out of sight, its lease run out while its program may be down, and the hub's patience
-// end on the second, while everybody else goes on.
+// isolateCluster lets a bound cluster drop out of sight, its lease run out while its program may be down, and the hub's
+// patience end on the second, while all others go on.
 func (g *scriptGenerator) isolateCluster() {
 	c, job := g.pickCluster(), g.pickJob()
 	if g.rand.IntN(2) == 0 {

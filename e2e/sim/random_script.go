@@ -31,7 +31,7 @@ type scriptGenerator struct {
 	// laggingCluster is a cluster of which the hub sees little; theme is the kind of trouble that prevails.
 	laggingCluster string
 	scenario       int
-	// external says that somebody else nominates clusters.
+	// external says that another dispatcher nominates clusters.
 	external bool
 	// strictPolicy is the policy, empty for the compatible one.
 	strictPolicy string
@@ -405,7 +405,7 @@ func (g *scriptGenerator) stepAllClusters(job string) {
 	}
 }
 
-// cutOffHub parts the hub from everybody for a while, and then from some for longer.
+// cutOffHub parts the hub from all clusters for a while, and then from some for longer.
 func (g *scriptGenerator) cutOffHub() {
 	for _, c := range g.names {
 		g.addf("partition %s", c)
@@ -505,8 +505,8 @@ func (g *scriptGenerator) holdOffer(job string) {
 	g.addf("land")
 }
 
-// deleteOnWorker lets somebody delete on a worker what runs there, or stops there, or is being removed, in the background as kubectl does
-// it, and the hub go on at once.
+// deleteOnWorker has a user delete on a worker what runs there, or stops there, or is being removed, in the background as
+// kubectl does it, and the hub go on at once.
 func (g *scriptGenerator) deleteOnWorker() {
 	c, job := g.pickCluster(), g.pickJob()
 	if g.rand.IntN(2) == 0 {

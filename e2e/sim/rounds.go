@@ -8,10 +8,10 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
 
-// What must hold of nominations in rounds. That goes by what the hub was shown: who may still admit is what it can know.
+// What must hold of nominations in rounds. That goes by what the hub was shown: it can know which clusters may still admit.
 
-// checkRounds checks what the incremental dispatcher and best fit nominate: no more than a step at a time, and nobody new before
-// those that were nominated had their time, unless too few of them are left that may admit.
+// checkRounds checks what the incremental dispatcher and best fit nominate: no more than a step at a time, and no new cluster
+// before the nominated ones had their time, unless too few of them are left that may admit.
 func (l *history) checkRounds(t *decision, item workload, s, next dispatch.State) {
 	step, timeout := t.policy.StepSize, t.policy.RoundTimeout
 	switch t.policy.Dispatcher {
@@ -85,7 +85,7 @@ func hasEasierCluster(t *decision, s dispatch.State, than dispatch.ClusterView) 
 	})
 }
 
-// checkOrder checks that the incremental dispatcher passes over nobody: whoever comes before one of those that are nominated is
+// checkOrder checks that the incremental dispatcher passes over no cluster: each that comes before a nominated one is
 // nominated too, or could not be.
 func (l *history) checkOrder(t *decision, item workload, next dispatch.State) {
 	order := slices.Clone(t.obs.Clusters)
@@ -106,8 +106,8 @@ func (l *history) checkOrder(t *decision, item workload, next dispatch.State) {
 	}
 }
 
-// checkOfferTime checks that those who may still admit were sent their offers long enough ago, unless something of an earlier epoch,
-// or a job that is none of ours, was in the way. A program that was started since does not know when.
+// checkOfferTime checks that the clusters which may still admit were sent their offers long enough ago, unless something of
+// an earlier epoch, or a job that is none of ours, was in the way. A program that was started since does not know when.
 func (l *history) checkOfferTime(t *decision, key attempt, hopeful []string, timeout time.Duration) {
 	for _, name := range hopeful {
 		v := clusterView(t.obs, name)

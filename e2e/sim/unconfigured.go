@@ -6,8 +6,8 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 )
 
-// Workloads whose check or config is missing for a time, as controller/observe.go has it: one that was dispatched before is carried
-// on with where it is, nothing new is offered, and nothing is run twice, because nobody knows what was meant.
+// Workloads whose check or config is missing for a time, as controller/observe.go has it: one that was dispatched before is
+// carried on with where it is, nothing new is offered, and nothing is run twice, because what was meant is not known.
 
 // hasConfig reports whether there is a config to go by for a Workload.
 func (w *World) hasConfig(item workload) bool { return w.hasCheckEntry(item) && !w.hub.noConfig }

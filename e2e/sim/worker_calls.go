@@ -83,8 +83,8 @@ func (t *decision) postJob(c *worker, a dispatch.Action, late bool) error {
 	return nil
 }
 
-// removalOptions is how a job is removed: one that has finished is spared, its object stays until its pods have ended, and who is not sure
-// gives it up.
+// removalOptions is how a job is removed: one that has finished is spared, its object stays until its pods have ended, and a
+// caller that is not sure gives it up.
 type removalOptions struct {
 	spareFinished, foreground bool
 	confirm                   func() error

@@ -20,7 +20,7 @@ type DriverBugs struct {
 	ActsBeforeWrite bool
 	// KeepsLiveReads: it holds on to the answer of a live read when newer things become known.
 	KeepsLiveReads bool
-	// IgnoresConflicts: it writes although somebody else has written since it read.
+	// IgnoresConflicts: it writes although the object was written since it was read.
 	IgnoresConflicts bool
 	// ForgetsUnansweredRenewals: it takes a renewal of the lease that was not answered for one that did not take place.
 	ForgetsUnansweredRenewals bool

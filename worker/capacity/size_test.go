@@ -11,7 +11,8 @@ import (
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
 )
 
-// newReportOfSize is a report of so many queues that somebody waits in, with a name of so many bytes and so many steps of preemption.
+// newReportOfSize is a report of so many queues with pending workloads, with a name of so many bytes and so many steps of
+// preemption.
 func newReportOfSize(queues, name, steps int) *switchyard.CapacityReport {
 	r := &switchyard.CapacityReport{Kinds: []string{"Job.v1.batch"}}
 	for i := range queues {

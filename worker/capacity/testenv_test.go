@@ -161,7 +161,7 @@ func testFlavor(name string) *kueue.ResourceFlavor {
 	return &kueue.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// testClusterQueue has that many gpus of the flavor red, and whom its workloads may evict.
+// testClusterQueue has that many gpus of the flavor red, and the given preemption policy.
 func testClusterQueue(name, cohort string, gpus int64, within, reclaim kueue.PreemptionPolicy) *kueue.ClusterQueue {
 	return &kueue.ClusterQueue{
 		ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)},

@@ -13,7 +13,8 @@ import (
 	"switchyard.dev/worker/job"
 )
 
-// Whoever writes a status of which it knows the public part alone may drop the record of a Workload that waits to be let go.
+// A client that writes a status of which it knows the public part alone may drop the record of a Workload that waits to be
+// let go.
 func TestADeletedWorkloadWhoseRecordIsMissingWaitsForItsDispatcher(t *testing.T) {
 	for name, c := range map[string]struct {
 		controller string

@@ -130,8 +130,8 @@ func TestAChildOfAJobSetRunsWhileItsOwnersWorkloadIsAdmitted(t *testing.T) {
 	}
 }
 
-// Whoever writes a Job writes its owner references too. Only a Job that its owner's controller makes, and no larger one, is paid
-// for by the owner's quota.
+// The author of a Job writes its owner references too. Only a Job that its owner's controller makes, and no larger one, is
+// paid for by the owner's quota.
 func TestNobodyEscapesQuotaByNamingAnAdmittedOwner(t *testing.T) {
 	sets := jobset.Kind().GVK
 	batch := batchjob.Kind().GVK

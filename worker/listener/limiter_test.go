@@ -16,7 +16,8 @@ var (
 	otherPod  = netip.MustParseAddr("10.1.0.2")
 )
 
-// fill has a remote enter with a weight of one until it may not, and returns its holds and whom of them others displace.
+// fill has a remote enter with a weight of one until it may not, and returns its holds and those of them that others
+// displace.
 func fill(t *testing.T, r *Limiter, remote netip.Addr) (holds []*Hold, displaced *[]int) {
 	t.Helper()
 	displaced = new([]int)

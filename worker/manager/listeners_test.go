@@ -35,7 +35,7 @@ func settingsOf(t *testing.T, yaml string) Settings {
 	return Settings{Configuration: cfg}
 }
 
-// freeAddress is one of this machine where nobody listens.
+// freeAddress is one of this machine without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -60,7 +60,7 @@ func run(t *testing.T, start func(context.Context) error) {
 	})
 }
 
-// from is a client with TLS of an address of the loopback network, that trusts everybody.
+// from is a client with TLS of an address of the loopback network, that trusts every certificate.
 func from(t *testing.T, address string) *http.Client {
 	t.Helper()
 	transport := &http.Transport{
@@ -71,7 +71,7 @@ func from(t *testing.T, address string) *http.Client {
 	return &http.Client{Transport: transport, Timeout: 20 * time.Second}
 }
 
-// get returns the status of what is there, and its text; zero if nobody answers.
+// get returns the status of what is there, and its text; zero without an answer.
 func get(t *testing.T, client *http.Client, url string) (int, string) {
 	t.Helper()
 	response, err := client.Get(url)
@@ -145,7 +145,7 @@ func TestNobodyWhoReachesTheWebhooksKeepsOthersFromThem(t *testing.T) {
 	}
 }
 
-// managerWith runs a manager with the servers of a configuration, of an API server that knows nobody.
+// managerWith runs a manager with the servers of a configuration, of an API server that knows no user.
 func managerWith(t *testing.T, s Settings, certs *certificates) {
 	t.Helper()
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -44,7 +44,7 @@ func serveBodies(t *testing.T, answer int) *httptest.Server {
 	return server
 }
 
-// review sends one from another address than those who are slow, in the time that API servers give webhooks.
+// review sends one from another address than the slow remotes, in the time that API servers give webhooks.
 func review(t *testing.T, server *httptest.Server) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)

@@ -138,7 +138,7 @@ func BenchmarkQueueStatusEvent(b *testing.B) {
 	}
 }
 
-// BenchmarkNewQueue is what a new ClusterQueue costs with everybody else waiting elsewhere.
+// BenchmarkNewQueue is what a new ClusterQueue costs with all workloads waiting elsewhere.
 func BenchmarkNewQueue(b *testing.B) {
 	v, _ := newLoadedView(10_000)
 	cq := testQueue("new", "1000", "red")

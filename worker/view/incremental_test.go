@@ -216,7 +216,7 @@ type serverWrite struct {
 	refused   bool
 }
 
-// isUnchanged is the live read of who is refused after a try whose answer was lost: that try may have taken effect.
+// isUnchanged is the live read of a writer that is refused after a try whose answer was lost: that try may have taken effect.
 func (s *fakeServer) isUnchanged(wl *kueue.Workload) bool {
 	stored, exists := s.objects[idOf(wl)]
 	return exists && stored.GetResourceVersion() == wl.ResourceVersion
@@ -372,7 +372,7 @@ func (s *fakeServer) buildView() *View {
 	return v
 }
 
-// viewState is all that can be asked of a view, apart from who is inadmissible, which depends on the past.
+// viewState is all that can be asked of a view, apart from which workloads are inadmissible: that depends on the past.
 type viewState struct {
 	Queues       map[string]ClusterQueueStatus
 	LocalQueues  map[string]LocalQueueStatus
@@ -502,8 +502,8 @@ func FuzzTheIncrementalViewEqualsOneBuiltFromScratch(f *testing.F) {
 	f.Fuzz(checkIncrementalView)
 }
 
-// TestQuotaIsNeverGivenTwice is the law of assumptions: however late, doubled or lost the news are, and whoever leads, the
-// API never holds reservations for more than there is.
+// TestQuotaIsNeverGivenTwice is the law of assumptions: however late, doubled or lost the news are, and whichever replica
+// leads, the API never holds reservations for more than there is.
 func TestQuotaIsNeverGivenTwice(t *testing.T) {
 	for seed := range seedCount() {
 		s := newFakeServer(seed)
@@ -541,8 +541,8 @@ func TestQuotaIsNeverGivenTwice(t *testing.T) {
 	}
 }
 
-// TestWhenAllIsQuiet is liveness and truth: nothing that fits is left waiting, what is used is what is reserved, and everybody
-// who waits was told last what a scheduler that starts afresh would say.
+// TestWhenAllIsQuiet is liveness and truth: nothing that fits is left waiting, what is used is what is reserved, and each
+// pending workload's last reason is what a scheduler that starts afresh would say.
 func TestWhenAllIsQuiet(t *testing.T) {
 	for seed := range seedCount() {
 		s := newFakeServer(seed)

@@ -17,7 +17,7 @@ import (
 	"switchyard.dev/worker/admission/usage"
 )
 
-// fieldTrigger is a change of one field, and who is looked at again because of it.
+// fieldTrigger is a change of one field, and the workloads that are requeued because of it.
 type fieldTrigger[T any] struct {
 	change func(*T)
 	want   []string
@@ -39,8 +39,8 @@ func fieldPaths(t reflect.Type, path string) []string {
 	return paths
 }
 
-// runFieldTriggers changes each field of a spec in a view in which everybody is inadmissible. A field without row, and a row without
-// field, is an error.
+// runFieldTriggers changes each field of a spec in a view in which all workloads are inadmissible. A field without row, and a
+// row without field, is an error.
 func runFieldTriggers[T, Spec any](t *testing.T, base func() *T, rows map[string]fieldTrigger[T]) {
 	t.Helper()
 	var spec Spec
@@ -243,7 +243,7 @@ func TestAChangeOfEachFieldOfAWorkloadThatWaits(t *testing.T) {
 		"podSets.minCount": {podSet(func(ps *kueue.PodSet) { ps.MinCount = ptr.To(int32(1)) }), own},
 		"queueName":        {spec(func(s *kueue.WorkloadSpec) { s.QueueName = "lq-b" }), nil}, // It joins a kind that is parked there.
 		"priority":         {spec(func(s *kueue.WorkloadSpec) { s.Priority = ptr.To(int32(9)) }), own},
-		// The priority counts, which whoever follows the class writes.
+		// The priority counts, which a controller of the class writes.
 		"priorityClassRef.group":      {class(kueue.PriorityClassRef{Group: kueue.WorkloadPriorityClassGroup}), nil},
 		"priorityClassRef.kind":       {class(kueue.PriorityClassRef{Kind: kueue.WorkloadPriorityClassKind}), nil},
 		"priorityClassRef.name":       {class(kueue.PriorityClassRef{Name: "high"}), nil},

@@ -15,8 +15,9 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
-// newInadmissibleView is a view in which everybody has been turned away: ClusterQueues a and b of cohort tree, and c on its own, each with
-// 4 gpus of red that a holder uses, its LocalQueue lq-a, lq-b or lq-c, and two workloads of different kinds: 2 gpus and 3.
+// newInadmissibleView is a view in which all workloads are inadmissible: ClusterQueues a and b of cohort tree, and c on its
+// own, each with 4 gpus of red that a holder uses, its LocalQueue lq-a, lq-b or lq-c, and two workloads of different classes:
+// 2 gpus and 3.
 func newInadmissibleView() *View { return newInadmissibleViewWith(Options{}) }
 
 func newInadmissibleViewWith(o Options) *View {
@@ -53,7 +54,7 @@ func inadmissibleWorkload(queue string, gpus int32, version int) *kueue.Workload
 	return withLocalQueue(queue, testWorkload(queue+string('0'+gpus), gpus, version))
 }
 
-// activeQueues settles what happened and names the ClusterQueues with somebody to look at, one time for each.
+// activeQueues settles what happened and names the ClusterQueues with workloads to look at, one time for each.
 func activeQueues(v *View, now time.Time) []string {
 	var names []string
 	v.RunCycle(now, func(s *admission.Snapshot) admission.Plan {
@@ -73,7 +74,8 @@ var (
 	cohortTreeQueues = []string{"a", "a", "b", "b"}
 )
 
-// TestRequeueTriggers has the rows of contract kueue-api.md 4.10: what happens, and who is looked at again because of it.
+// TestRequeueTriggers has the rows of contract kueue-api.md 4.10: what happens, and which workloads are requeued because of
+// it.
 func TestRequeueTriggers(t *testing.T) {
 	holder := func(version int) *kueue.Workload {
 		return withLocalQueue("a", setReservation(testWorkload("holder-a", 4, version), "a", "red"))
@@ -159,7 +161,7 @@ func TestRequeueTriggers(t *testing.T) {
 	}
 }
 
-// TestRequeueTriggersOfBlockedWorkloads are the rows in which somebody could not be queued before.
+// TestRequeueTriggersOfBlockedWorkloads are the rows in which a workload could not be queued before.
 func TestRequeueTriggersOfBlockedWorkloads(t *testing.T) {
 	stopped := testLocalQueue("lq", "cq")
 	stopped.Spec.StopPolicy = kueue.Hold

@@ -11,7 +11,7 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 )
 
-// Of three clusters all were lost together. The others are back, which nobody has noticed so far; the first is not.
+// Three clusters were lost together. Two are back, which no reconcile has noticed so far; the first is not.
 func TestARunIsNotGivenUpByWhoNoticesFirstThatACutOffIsOver(t *testing.T) {
 	st := newTestEnv(t, "w1", "w2", "w3")
 	st.submit()

@@ -13,7 +13,7 @@ import (
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// What is gone has ended only if somebody saw that it had: an object that is deleted in the background goes before its pods.
+// What is gone has ended only if its end was seen: an object that is deleted in the background goes before its pods.
 func TestWhetherThePodsOfWhatIsGoneHaveEnded(t *testing.T) {
 	const foreground = metav1.FinalizerDeleteDependents
 	jobOf := func(epoch int64, active int32, finalizers ...string) client.Object {

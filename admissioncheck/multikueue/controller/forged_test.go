@@ -18,7 +18,8 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// forgeJob makes a job of the Workload's job's name on a worker that says that it has succeeded, as anybody may who may make jobs there.
+// forgeJob makes a job of the name of the Workload's job on a worker. It says that it has succeeded, as any user with the
+// right to create jobs there could write.
 func (st *testEnv) forgeJob(worker string, change func(*batchv1.Job)) *batchv1.Job {
 	st.t.Helper()
 	j := &batchv1.Job{
@@ -76,7 +77,8 @@ func (st *testEnv) expectRun(worker string) {
 
 func TestAForgedJobEndsNothing(t *testing.T) {
 	named := func(j *batchv1.Job) { j.Labels[kueue.PrebuiltWorkloadNameKey] = "job-train" }
-	// Who knows the Workload's UID may make what the hub would make, and is not told from a hub whose record was lost.
+	// A user that knows the Workload's UID can make what the hub would make, and cannot be told from a hub whose record was
+	// lost.
 	for name, change := range map[string]func(*batchv1.Job){"with the public label only": nil, "that names the Workload": named} {
 		t.Run(name+", on a cluster that is not listed", func(t *testing.T) {
 			st := newTestEnv(t, "w1", "w2")

@@ -68,7 +68,7 @@ type testEnv struct {
 	stop       func()
 	// leaseDuration is how long a run lease lasts; zero for the default.
 	leaseDuration time.Duration
-	// clockStopped is set once nobody is to be woken by the clock any more: then whatever is waited for has to be told of.
+	// clockStopped is set once the clock is to wake no Workload any more: then an event has to end each wait.
 	clockStopped atomic.Bool
 	// cache is what the hub's program takes for its cache; nil for the API server itself. asked counts what it read from there
 	// besides.

@@ -35,8 +35,8 @@ func (st *testEnv) countJobs(worker string) int {
 	return len(list.Items)
 }
 
-// Each orphan is removed only after the hub's API server has said that its Workload is gone. Whoever can make jobs on one worker must
-// not be able to spend the hub's calls, nor to have the Workloads of all other clusters wait.
+// Each orphan is removed only after the hub's API server has said that its Workload is gone. A user with the right to create
+// jobs on one worker must not be able to spend the hub's calls, nor to have the Workloads of all other clusters wait.
 func TestOrphansOfOneClusterDelayNoWorkloadOfAnother(t *testing.T) {
 	const many, atOnce = 10_000, 100
 	st := newTestEnv(t, "w1", "w2")
@@ -62,7 +62,8 @@ func TestOrphansOfOneClusterDelayNoWorkloadOfAnother(t *testing.T) {
 	}
 }
 
-// Who deletes a thousand jobs on the hub does not wait for what nobody has seen there: these Workloads were the hub's.
+// The deletion of a thousand jobs on the hub does not wait for objects that were never seen there: these Workloads were the
+// hub's.
 func TestWorkloadsThatWereSeenToGoAreNoOrphans(t *testing.T) {
 	st := newTestEnv(t, "w1")
 	st.stop()

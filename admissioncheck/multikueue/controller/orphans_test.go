@@ -224,7 +224,8 @@ func TestOrphansFromRecordedTimesAreRemovedAtOnce(t *testing.T) {
 	}
 }
 
-// Whoever is deleted while this program looks is swept, also if the copy is of the last moments of the program before it.
+// A Workload that is deleted while this program looks is swept, also if the copy is of the last moments of the program before
+// it.
 func TestCopiesOfAnObservedDeletionAreRemovedWheneverTheyWereMade(t *testing.T) {
 	st := newTestEnv(t, "w1")
 	st.restartWithRecord(time.Second)

@@ -90,8 +90,8 @@ func TestACopyThatWaitsForOurFinalizerIsRemovedAgain(t *testing.T) {
 	}
 }
 
-// A worker that is put back to a backup shows again what it had removed. Nobody tells the hub of it but the list of the next
-// connection, or, if nobody has noticed, the cache.
+// A worker that is put back to a backup shows again what it had removed. Only the list of the next connection tells the hub
+// of it or, if the connection lives on, the cache.
 func TestWhatAWorkerHasAgainAfterARestoreIsRemovedAgain(t *testing.T) {
 	st := newTestEnv(t, "w1")
 	st.submit()

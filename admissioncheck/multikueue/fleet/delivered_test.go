@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// An informer takes an object out of its store before it tells anybody: who looks in between shall see the object, or what is
-// remembered of it.
+// An informer takes an object out of its store before it calls the handlers: a reader in between shall see the object, or
+// what is remembered of it.
 func TestWhatGoesIsSeenUntilItIsRemembered(t *testing.T) {
 	told, goOn := make(chan struct{}), make(chan struct{})
 	w := newTestEnv(t, func(o *Options) {

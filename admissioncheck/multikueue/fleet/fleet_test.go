@@ -258,7 +258,7 @@ func TestARequestThatGetsNoAnswerIsLookedIntoAtOnce(t *testing.T) {
 	w.eventually("it is lost", func() bool { return !w.state("w1").Connected })
 }
 
-// refusingAddress is an address at which nobody listens.
+// refusingAddress is an address without a listener.
 func refusingAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -35,7 +35,7 @@ func workloadJSON(name, filler string) string {
 		`"resourceVersion":"2","labels":{"kueue.x-k8s.io/multikueue-origin":"hub"},"annotations":{"a":%q}}}`, name, filler)
 }
 
-// flood writes again and again what next makes, until nobody reads or a gigabyte has gone.
+// flood writes again and again what next makes, until it is not read any more or a gigabyte has gone.
 func flood(w io.Writer, next func(i int) string) {
 	for i, sent := 0, 0; sent < 1<<30; i++ {
 		text := next(i)

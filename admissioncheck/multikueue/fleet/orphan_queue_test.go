@@ -64,7 +64,7 @@ func (o *orphanEnv) createOrphans(cluster string, from, until int) {
 	}
 }
 
-// Anybody who may make jobs on one worker can make any number that look like the hub's.
+// Any user with the right to create jobs on one worker can make any number that look like the hub's.
 func TestOrphansOfOneClusterAreRequeuedTenASecondAndAfterAllElse(t *testing.T) {
 	const many = 10_000
 	o := newOrphanEnv(t, "w1", "w2")
@@ -129,7 +129,7 @@ func TestOfOrphansThatWentNothingIsKept(t *testing.T) {
 	}
 }
 
-// What was begun for an orphan ends with it: nobody looks at it any more to say so.
+// What was begun for an orphan ends with it: no reconcile looks at it any more to say so.
 func TestWhatWasToBeDoneForAnOrphanIsForgottenWithIt(t *testing.T) {
 	o := newOrphanEnv(t, "w1")
 	o.connect("w1")

@@ -563,7 +563,8 @@ func TestAnEvictionIsWrittenOnceAndKeepsWhatTheWorkerHasWritten(t *testing.T) {
 	}
 }
 
-// Whatever the job says of its end, the worker's Workload and the hub's say the same: whoever compares them waits for nobody.
+// Whatever the job says of its end, the worker's Workload and the hub's say the same: a program that compares them does not
+// wait in vain.
 func TestTheOutcomeOfAJob(t *testing.T) {
 	ended := func(condition batchv1.JobConditionType, message string) *batchv1.Job {
 		return &batchv1.Job{Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: condition, Status: corev1.ConditionTrue, Message: message}}}}
@@ -628,8 +629,8 @@ func (d *deletions) Delete(_ context.Context, _ client.Object, o ...client.Delet
 	return nil
 }
 
-// What the facts say of a job that claims to be the Workload's: whether it bears its UID, whether it names it, and who took up
-// the copy.
+// What the facts say of a job that claims to be the Workload's: whether it bears its UID, whether it names it, and which job
+// took up the copy.
 func TestTheFactsOfAClaim(t *testing.T) {
 	bare := func(j *batchv1.Job) {
 		j.Annotations, j.Labels = nil, map[string]string{kueue.MultiKueueOriginLabel: origin}

@@ -119,7 +119,7 @@ func TestAGateIsOpenedOnceAndNoOtherIs(t *testing.T) {
 	}
 }
 
-// Who writes anything else over a stamp does not make the object one of another epoch, nor one that no removal is about.
+// Another value written over a stamp does not make the object one of another epoch, nor one that no removal is about.
 func TestAStampThatIsNoEpochIsRemovedWhateverTheEpoch(t *testing.T) {
 	for stamp, want := range map[string]int64{
 		"": dispatch.UnreadableEpoch, "three": dispatch.UnreadableEpoch, "-3": dispatch.UnreadableEpoch, "9223372036854775807": dispatch.UnreadableEpoch,

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What a provider's program writes to the hub's log is neither endless nor steers the terminal of whoever reads it.
+// What a provider's program writes to the hub's log is neither endless nor steers the reader's terminal.
 func TestWhatAProgramComplainsOfIsShortAndCleanLineByLine(t *testing.T) {
 	log := &bytes.Buffer{}
 	c := &stderrLog{logger: log, remaining: stderrLimit}

@@ -69,7 +69,7 @@ func play(mode string) {
 	}
 }
 
-// say is the plugin's answer. It ends when nobody listens any more.
+// say is the plugin's answer. It ends when the reader has gone.
 func say(text string) {
 	if _, err := os.Stdout.WriteString(text); err != nil {
 		os.Exit(1)

@@ -26,7 +26,8 @@ import (
 	configapi "switchyard.dev/apis/config/v1beta2"
 )
 
-// worker is an API server that answers with who asked, as "token/certificate/server name", and 401 to the token "old".
+// worker is an API server that answers with the identity of the request, as "token/certificate/server name", and 401 to the
+// token "old".
 func worker(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -68,7 +68,7 @@ func ctxOf(t *testing.T) context.Context {
 
 func answerJSON(w http.ResponseWriter) { w.Header().Set("Content-Type", "application/json") }
 
-// endless writes a piece again and again until nobody reads any more, and returns how many bytes went.
+// endless writes a piece again and again until it is not read any more, and returns how many bytes went.
 func endless(w io.Writer, first, piece string) {
 	if _, err := io.WriteString(w, first); err != nil {
 		return

@@ -10,7 +10,7 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// consideredFlavor is what is said of the flavors that were considered for w, whom its queue a can admit.
+// consideredFlavor is what is said of the flavors that were considered for w, which its queue a can admit.
 func consideredFlavor(t *testing.T, script string, opts assign.Options) string {
 	t.Helper()
 	s, err := admissiontest.BuildSnapshot(script)

@@ -173,7 +173,7 @@ func (w *apiSimulator) checkUsage() {
 	}
 }
 
-// checkReasons finds workloads that nobody told why they wait, although nothing holds up their line.
+// checkReasons finds workloads that did not get the reason why they wait, although nothing holds up their queue.
 func (w *apiSimulator) checkReasons() {
 	if w.options.MaxAdmissions > 0 {
 		return
@@ -186,7 +186,7 @@ func (w *apiSimulator) checkReasons() {
 	}
 }
 
-// hasPendingPreemption reports whether somebody of the queue was told to wait for others to leave.
+// hasPendingPreemption reports whether a workload of the queue was told to wait for others to leave.
 func (w *apiSimulator) hasPendingPreemption(queue string) bool {
 	for name, workload := range w.facts.Pending {
 		if workload.Queue == queue && w.lastReasons[name] == admission.WaitingForPreemptedWorkloads {
@@ -223,7 +223,8 @@ func (w *apiSimulator) progressPending(odds int) {
 	}
 }
 
-// runUntilQuiet lets everything happen that is under way until nothing is, and checks that nobody waits who could start.
+// runUntilQuiet lets everything happen that is under way until nothing is, and checks that no workload waits that could
+// start.
 func (w *apiSimulator) runUntilQuiet() {
 	for name, held := range w.facts.Reservations {
 		if held.Evicted {
@@ -256,8 +257,9 @@ func (w *apiSimulator) checkNobodyCouldStart() {
 	}
 }
 
-// onlyInClusterQueue reports whether nobody outside the queue has to go. Those outside may be evicted as long as their queue borrows, and
-// so also because somebody was admitted there, which is no requeue trigger (contract: kueue-api.md 4.10).
+// onlyInClusterQueue reports whether no workload outside the queue has to go. Those outside may be evicted as long as their
+// queue borrows, and so also because another one was admitted there, which is no requeue trigger (contract: kueue-api.md
+// 4.10).
 func onlyInClusterQueue(victims []admission.Victim) bool {
 	return !slices.ContainsFunc(victims, func(v admission.Victim) bool { return v.Reason != admission.InClusterQueue })
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// actorSimulation is one workload among those who act on it: users, queues, checks, the scheduling cycle and the job's reconciler.
-// Each of them sees the stored state and writes it, as over an API.
+// actorSimulation is one workload among the programs that act on it: users, queues, checks, the scheduling cycle and the
+// job's reconciler. Each of them sees the stored state and writes it, as over an API.
 type actorSimulation struct {
 	rng        *rand.Rand
 	now        time.Time
@@ -77,7 +77,7 @@ func (w *actorSimulation) runJob(well bool) {
 	}
 }
 
-// runCheck answers as it likes; when all is well, Ready to whoever waits for its answer.
+// runCheck answers as it likes; when all is well, Ready to each workload that waits for its answer.
 func (w *actorSimulation) runCheck(well bool) {
 	if len(w.state.Checks) == 0 {
 		return
@@ -139,7 +139,7 @@ func (w *actorSimulation) runActor(well bool) {
 	}
 }
 
-// run goes through trouble, then lets all be well: queues open, checks say yes to who waits for them, and a person
+// run goes through trouble, then lets all be well: queues open, checks say yes to workloads that wait for them, and a person
 // reactivates a workload that was deactivated. It returns what went wrong.
 func (w *actorSimulation) run() error {
 	for range 60 {

@@ -138,7 +138,7 @@ func (l testQueue) remove(name string) {
 	delete(l.members, name)
 }
 
-// markInadmissible parks the head until somebody requeues the class by its letter.
+// markInadmissible marks the head inadmissible until the class is requeued by its letter.
 func (l testQueue) markInadmissible(because string) string {
 	return l.markInadmissibleRanked(because, false)
 }
@@ -490,7 +490,7 @@ func (m *queueModel) head() string {
 	return "nobody"
 }
 
-// firstActive returns who comes first of those not inadmissible: by weight, then the one that sticks, then by rank.
+// firstActive returns the first of the members that are not inadmissible: by weight, then the sticky head, then by rank.
 func (m *queueModel) firstActive() string {
 	weight := func(name string) int {
 		if groupFromName(name) == "" {

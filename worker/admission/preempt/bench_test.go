@@ -18,8 +18,8 @@ func gpuUsage(n int) admission.Usage {
 	return admission.Usage{{FlavorResource: gpu, Amount: amount.Amount(n)}}
 }
 
-// fullyUsedSnapshot is so many queues, ten to a cohort if deep, and in each so many workloads of one gpu; only the first queue, which
-// may evict anybody whom policy can allow, owns more than it uses.
+// fullyUsedSnapshot is so many queues, ten to a cohort if deep, and in each so many workloads of one gpu; only the first
+// queue, which may evict whatever policy can allow, owns more than it uses.
 func fullyUsedSnapshot(queues, holdersEach int, deep bool) *admission.Snapshot {
 	s := admission.NewSnapshot()
 	for i := range queues {

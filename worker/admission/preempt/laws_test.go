@@ -101,7 +101,8 @@ func borrowsAnything(f *admissiontest.Facts, queue string) bool {
 	})
 }
 
-// flatScript draws a world of one cohort without a parent, with one flavor-resource, in which everybody holds one, and a need.
+// flatScript draws a world of one cohort without a parent, with one flavor-resource, in which each workload holds one, and a
+// need.
 func (g *scriptGenerator) flatScript(own bool) (script, need string) {
 	var lines []string
 	for _, queue := range []string{"a", "b", "c"} {
@@ -156,7 +157,7 @@ func TestASetIsFoundWhereThereIsOneAndNobodyInItCouldStay(t *testing.T) {
 	}
 }
 
-// exceedsPotential reports whether the need could not even be met if nobody held anything.
+// exceedsPotential reports whether the need could not even be met if no workload held anything.
 func exceedsPotential(f *admissiontest.Facts, need preempt.Request) bool {
 	return f.NaiveQuota(need.Usage[0].FlavorResource).PotentialAvailable(admissiontest.QueueNode(need.Queue)) < need.Usage[0].Amount
 }
@@ -164,7 +165,7 @@ func exceedsPotential(f *admissiontest.Facts, need preempt.Request) bool {
 // exhaustiveSearch tries all sets of victims in a flat world.
 type exhaustiveSearch struct {
 	naiveSearch
-	// initialFacts has everybody, and the need.
+	// initialFacts has all workloads, and the need.
 	initialFacts *admissiontest.Facts
 	candidates   []string
 	leaving      []string
@@ -194,7 +195,7 @@ func newExhaustiveSearch(f *admissiontest.Facts, need preempt.Request, o preempt
 	return b
 }
 
-// findAnySet names a set that policy allows and that makes room, beside those who leave anyway; none if there is none.
+// findAnySet names a set that policy allows and that makes room, beside workloads that leave anyway; none if there is none.
 func (b *exhaustiveSearch) findAnySet() string {
 	p := b.facts.Queues[b.request.Queue].Preemption
 	if cmp.Or(p.WithinQueue, admission.Never) == admission.Never && cmp.Or(p.ReclaimWithinCohort, admission.Never) == admission.Never {
@@ -222,8 +223,8 @@ func (b *exhaustiveSearch) setNames(set int) []string {
 	return names
 }
 
-// isLegal takes the set one by one and reports whether each of it may be taken in some way. Everybody holds one, so that the
-// order makes no difference.
+// isLegal takes the set one by one and reports whether each of it may be taken in some way. Each workload holds one, so that
+// the order makes no difference.
 func (b *exhaustiveSearch) isLegal(set int, startsWithin bool) bool {
 	p := b.facts.Queues[b.request.Queue].Preemption
 	// Own workloads first: they decide whether the queue borrows.

@@ -11,7 +11,7 @@ import (
 	"switchyard.dev/worker/admission/preempt"
 )
 
-// parseRequest reads who needs what: "queue=a prio=5 f/gpu=4".
+// parseRequest reads a preemptor and its need: "queue=a prio=5 f/gpu=4".
 func parseRequest(t *testing.T, text string) preempt.Request {
 	t.Helper()
 	steps, err := admissiontest.Parse("admitted w " + text)

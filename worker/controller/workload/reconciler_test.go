@@ -219,8 +219,8 @@ func TestTheFinalizerGoesWithTheOwnerAndNotBefore(t *testing.T) {
 	}
 }
 
-// Whoever plays the owner of a Workload without one gives its quota back himself, and reserves before there is such a queue.
-// Only what nobody does for some seconds is done here.
+// A program that plays the owner of a Workload without one gives its quota back itself, and reserves before there is such a
+// queue. Only what is not done for some seconds is done here.
 func TestOwnersHaveAGracePeriod(t *testing.T) {
 	unowned := func(change func(*kueue.Workload)) *kueue.Workload {
 		wl := newAdmittedWorkload()
@@ -275,7 +275,7 @@ func TestOwnersHaveAGracePeriod(t *testing.T) {
 	}
 }
 
-// Who plays the owner within his time is not disturbed: what he has written stays.
+// An owner that acts within its time is not disturbed: what it has written stays.
 func TestAManualReleaseIsKept(t *testing.T) {
 	wl := newAdmittedWorkload()
 	wl.OwnerReferences = nil
