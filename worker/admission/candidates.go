@@ -144,7 +144,7 @@ func (s *Snapshot) Quota() *quota.Tree { return s.quota }
 
 // QueueShare returns the share that a ClusterQueue has of what can be borrowed, zero for one that is unknown (contract:
 // kueue-api.md 4.8).
-func (s *Snapshot) QueueShare(name string) quota.Share {
+func (s *Status) QueueShare(name string) quota.Share {
 	if n := s.quota.QueueNode(name); n != nil {
 		return n.Share()
 	}
@@ -152,7 +152,7 @@ func (s *Snapshot) QueueShare(name string) quota.Share {
 }
 
 // CohortShare is QueueShare for a cohort.
-func (s *Snapshot) CohortShare(name string) quota.Share {
+func (s *Status) CohortShare(name string) quota.Share {
 	if n := s.quota.CohortNode(name); n != nil {
 		return n.Share()
 	}

@@ -17,7 +17,7 @@ type CohortStatus struct {
 }
 
 // Cohorts returns how the cohorts stand, by name; those that are only named by others are among them.
-func (s *Snapshot) Cohorts() []CohortStatus {
+func (s *Status) Cohorts() []CohortStatus {
 	nodes := s.quota.Cohorts()
 	list := make([]CohortStatus, 0, len(nodes))
 	for _, n := range nodes {
@@ -27,7 +27,7 @@ func (s *Snapshot) Cohorts() []CohortStatus {
 }
 
 // Cohort returns how one cohort stands; false if it is neither declared nor named by a queue or cohort.
-func (s *Snapshot) Cohort(name string) (CohortStatus, bool) {
+func (s *Status) Cohort(name string) (CohortStatus, bool) {
 	n := s.quota.CohortNode(name)
 	if n == nil {
 		return CohortStatus{}, false
@@ -35,7 +35,7 @@ func (s *Snapshot) Cohort(name string) (CohortStatus, bool) {
 	return s.cohortStatus(n), true
 }
 
-func (s *Snapshot) cohortStatus(n *quota.Node) CohortStatus {
+func (s *Status) cohortStatus(n *quota.Node) CohortStatus {
 	status := CohortStatus{Name: n.Name(), Share: n.Share(), Admitted: s.countAdmitted(n), Subtree: n.Balances()}
 	if n.IsInCycle() {
 		return status
@@ -48,9 +48,9 @@ func (s *Snapshot) cohortStatus(n *quota.Node) CohortStatus {
 }
 
 // countAdmitted adds up the queues below the node, or of the node if it is one.
-func (s *Snapshot) countAdmitted(n *quota.Node) int {
+func (s *Status) countAdmitted(n *quota.Node) int {
 	if n.IsQueue() {
-		return s.lookupQueueState(n.Name()).counters.admitted
+		return s.queues.lookupQueueState(n.Name()).counters.admitted
 	}
 	count := 0
 	for _, child := range n.Children() {
@@ -60,7 +60,7 @@ func (s *Snapshot) countAdmitted(n *quota.Node) int {
 }
 
 // AncestorCohorts lists the cohorts above a ClusterQueue, nearest first; none below a cycle of cohorts.
-func (s *Snapshot) AncestorCohorts(queue string) []string {
+func (s *Status) AncestorCohorts(queue string) []string {
 	if n := s.quota.QueueNode(queue); n != nil {
 		return n.AncestorNames()
 	}
@@ -68,9 +68,9 @@ func (s *Snapshot) AncestorCohorts(queue string) []string {
 }
 
 // QueuesInTree lists the ClusterQueues in the cohort tree of a ClusterQueue, itself included. The slice must not be changed.
-func (s *Snapshot) QueuesInTree(queue string) []string { return s.quota.QueuesInTree(queue) }
+func (s *Status) QueuesInTree(queue string) []string { return s.quota.QueuesInTree(queue) }
 
 // QueuesInCohortTree lists the ClusterQueues in the whole tree that a cohort belongs to. The slice must not be changed.
-func (s *Snapshot) QueuesInCohortTree(cohort string) []string {
+func (s *Status) QueuesInCohortTree(cohort string) []string {
 	return s.quota.QueuesInCohortTree(cohort)
 }

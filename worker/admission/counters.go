@@ -77,30 +77,12 @@ type localQueueState struct {
 	counters
 }
 
-// ensureLocalQueueState finds a LocalQueue's tally or opens it.
-func (s *Snapshot) ensureLocalQueueState(k Key) *localQueueState {
-	l, found := s.localQueueStates[k]
-	if !found {
-		l = &localQueueState{key: k}
-		s.localQueueStates[k] = l
-	}
-	return l
-}
-
 // pruneLocalQueueState forgets a LocalQueue without workloads.
 func (s *Snapshot) pruneLocalQueueState(l *localQueueState) {
 	if l.isEmpty() {
 		delete(s.localQueueStates, l.key)
 		delete(s.usageBasedQueues, l.key)
 	}
-}
-
-// localQueueCounters returns the tally of a LocalQueue without keeping one that is empty.
-func (s *Snapshot) localQueueCounters(k Key) counters {
-	if l, found := s.localQueueStates[k]; found {
-		return l.counters
-	}
-	return counters{}
 }
 
 // ResourceTotals adds up a usage by resource, whatever the flavors.
@@ -112,9 +94,27 @@ func ResourceTotals(u Usage) amount.Vector {
 	return amount.NewVector(requests...)
 }
 
+// ensureLocalQueueState finds a LocalQueue's tally or opens it.
+func (x *queueIndex) ensureLocalQueueState(k Key) *localQueueState {
+	l, found := x.localQueueStates[k]
+	if !found {
+		l = &localQueueState{key: k}
+		x.localQueueStates[k] = l
+	}
+	return l
+}
+
+// localQueueCounters returns the tally of a LocalQueue without keeping one that is empty.
+func (x *queueIndex) localQueueCounters(k Key) counters {
+	if l, found := x.localQueueStates[k]; found {
+		return l.counters
+	}
+	return counters{}
+}
+
 // LocalQueueAdmittedUsage returns what the admitted workloads of a LocalQueue use, by resource (contract: kueue-api.md 4.14).
-func (s *Snapshot) LocalQueueAdmittedUsage(lq Key) amount.Vector {
-	t := s.localQueueCounters(lq)
+func (x *queueIndex) LocalQueueAdmittedUsage(lq Key) amount.Vector {
+	t := x.localQueueCounters(lq)
 	requests := make([]amount.Request, 0, len(t.used))
 	for _, u := range t.used {
 		requests = append(requests, amount.Request{Resource: u.Resource, Amount: u.Amount()})

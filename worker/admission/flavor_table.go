@@ -62,34 +62,40 @@ func (s *Snapshot) FlavorTableFor(w *PendingWorkload) *FlavorTable {
 	return s.flavorTableOf(w.queueState)
 }
 
-func (s *Snapshot) flavorTableOf(d *queueState) *FlavorTable {
+// flavorCatalog has the ResourceFlavors, and makes the flavor tables of ClusterQueues.
+type flavorCatalog struct {
+	quota   *quota.Tree
+	flavors map[string]*Flavor
+}
+
+func (c *flavorCatalog) flavorTableOf(d *queueState) *FlavorTable {
 	if d.clusterQueue == nil {
 		return nil
 	}
 	if d.flavorTable == nil {
-		d.flavorTable = s.newFlavorTable(d.clusterQueue)
+		d.flavorTable = c.newFlavorTable(d.clusterQueue)
 	}
 	return d.flavorTable
 }
 
-func (s *Snapshot) newFlavorTable(q *ClusterQueue) *FlavorTable {
+func (c *flavorCatalog) newFlavorTable(q *ClusterQueue) *FlavorTable {
 	m := &FlavorTable{
-		Queue: q, Node: s.quota.UnsettledQueueNode(q.Name), CanPreempt: q.Preemption.isEnabled(), resources: map[string]ResourceIndex{},
+		Queue: q, Node: c.quota.UnsettledQueueNode(q.Name), CanPreempt: q.Preemption.isEnabled(), resources: map[string]ResourceIndex{},
 		AdmittedMessage: "Quota reserved in ClusterQueue " + q.Name,
 	}
 	for i, group := range q.Groups {
 		for j, resource := range group.Resources {
 			m.resources[resource] = ResourceIndex{Group: i, Index: j}
 		}
-		m.Groups = append(m.Groups, s.newFlavorTableGroup(m.Node, group))
+		m.Groups = append(m.Groups, c.newFlavorTableGroup(m.Node, group))
 	}
 	return m
 }
 
-func (s *Snapshot) newFlavorTableGroup(node *quota.Node, group ResourceGroup) FlavorTableGroup {
+func (c *flavorCatalog) newFlavorTableGroup(node *quota.Node, group ResourceGroup) FlavorTableGroup {
 	var g FlavorTableGroup
 	for _, f := range group.Flavors {
-		flavor := FlavorTableEntry{Name: f.Flavor, Flavor: s.flavors[f.Flavor]}
+		flavor := FlavorTableEntry{Name: f.Flavor, Flavor: c.flavors[f.Flavor]}
 		for _, resource := range group.Resources {
 			cell := node.Cell(FlavorResource{Flavor: f.Flavor, Resource: resource})
 			if cell == nil {
@@ -107,4 +113,12 @@ func (s *Snapshot) newFlavorTableGroup(node *quota.Node, group ResourceGroup) Fl
 	slices.Sort(g.LabelKeys)
 	g.LabelKeys = slices.Compact(g.LabelKeys)
 	return g
+}
+
+// Flavor returns a ResourceFlavor as last upserted.
+func (c *flavorCatalog) Flavor(name string) (Flavor, bool) {
+	if f, found := c.flavors[name]; found {
+		return *f, true
+	}
+	return Flavor{}, false
 }

@@ -33,19 +33,6 @@ type LocalQueuePendingCounts struct {
 	Active, Inadmissible int
 }
 
-// PendingCounts counts all pending workloads: it is for a scrape now and then, not for every event. What it costs depends on
-// the number of classes, not on that of workloads. Workloads of a LocalQueue that closed reports are left out.
-func (s *Snapshot) PendingCounts(closed func(local Key) bool) PendingCounts {
-	c := pendingCounter{snapshot: s, isClosed: closed, queues: map[string]*queuePendingCounter{}, localQueues: map[*localQueueState]*LocalQueuePendingCounts{}}
-	for name, d := range s.queueStates {
-		if d.pendingQueue != nil {
-			d.pendingQueue.EachClass(func(k classCount) { c.countClass(name, k) })
-		}
-	}
-	c.countDelayed()
-	return c.sorted()
-}
-
 func (c *pendingCounter) countClass(queue string, k classCount) {
 	all := 0
 	for door, n := range k.Origins {
@@ -66,7 +53,7 @@ func (c *pendingCounter) countClass(queue string, k classCount) {
 func (c *pendingCounter) countDelayed() {
 	type kind struct{ queue, kind string }
 	seen := map[kind]bool{}
-	for _, e := range c.snapshot.backingOff.All() {
+	for _, e := range c.status.backingOff.All() {
 		if c.isClosed(e.localQueueState.key) {
 			continue
 		}
@@ -81,7 +68,7 @@ func (c *pendingCounter) countDelayed() {
 }
 
 type pendingCounter struct {
-	snapshot    *Snapshot
+	status      *Status
 	isClosed    func(local Key) bool
 	queues      map[string]*queuePendingCounter
 	localQueues map[*localQueueState]*LocalQueuePendingCounts
@@ -96,7 +83,7 @@ type queuePendingCounter struct {
 func (c *pendingCounter) ensureQueue(name string) *queuePendingCounter {
 	q, found := c.queues[name]
 	if !found {
-		q = &queuePendingCounter{coversPods: c.snapshot.coversResource(name, amount.Pods), pending: map[string]amount.Amount{}}
+		q = &queuePendingCounter{coversPods: c.status.coversResource(name, amount.Pods), pending: map[string]amount.Amount{}}
 		q.Queue = name
 		c.queues[name] = q
 	}
@@ -141,12 +128,6 @@ func (q *queuePendingCounter) addWorkloads(w *Workload, times int, active bool) 
 	}
 }
 
-// coversResource reports whether some group of the queue has the resource.
-func (s *Snapshot) coversResource(queue, resource string) bool {
-	q := s.lookupQueueState(queue).clusterQueue
-	return q != nil && slices.ContainsFunc(q.Groups, func(g ResourceGroup) bool { return slices.Contains(g.Resources, resource) })
-}
-
 func (c *pendingCounter) sorted() PendingCounts {
 	out := PendingCounts{}
 	for _, q := range c.queues {
@@ -163,4 +144,23 @@ func (c *pendingCounter) sorted() PendingCounts {
 	slices.SortFunc(out.Queues, func(a, b QueuePendingCounts) int { return cmp.Compare(a.Queue, b.Queue) })
 	slices.SortFunc(out.LocalQueues, func(a, b LocalQueuePendingCounts) int { return a.LocalQueue.Compare(b.LocalQueue) })
 	return out
+}
+
+// PendingCounts counts all pending workloads: it is for a scrape now and then, not for every event. What it costs depends on
+// the number of classes, not on that of workloads. Workloads of a LocalQueue that closed reports are left out.
+func (s *Status) PendingCounts(closed func(local Key) bool) PendingCounts {
+	c := pendingCounter{status: s, isClosed: closed, queues: map[string]*queuePendingCounter{}, localQueues: map[*localQueueState]*LocalQueuePendingCounts{}}
+	for name, d := range s.queues.queueStates {
+		if d.pendingQueue != nil {
+			d.pendingQueue.EachClass(func(k classCount) { c.countClass(name, k) })
+		}
+	}
+	c.countDelayed()
+	return c.sorted()
+}
+
+// coversResource reports whether some group of the queue has the resource.
+func (s *Status) coversResource(queue, resource string) bool {
+	q := s.queues.lookupQueueState(queue).clusterQueue
+	return q != nil && slices.ContainsFunc(q.Groups, func(g ResourceGroup) bool { return slices.Contains(g.Resources, resource) })
 }

@@ -22,8 +22,8 @@ func (s *Snapshot) PrepareCycle(now time.Time) []*PendingQueue {
 }
 
 // QueueBlock returns what keeps a ClusterQueue from admitting anything, nil if nothing does.
-func (s *Snapshot) QueueBlock(queue string) *Block {
-	q := s.lookupQueueState(queue).clusterQueue
+func (s *Status) QueueBlock(queue string) *Block {
+	q := s.queues.lookupQueueState(queue).clusterQueue
 	switch {
 	case q == nil:
 		return &Block{Reason: Misconfigured, Message: "ClusterQueue " + queue + " doesn't exist"}
@@ -37,14 +37,14 @@ func (s *Snapshot) QueueBlock(queue string) *Block {
 }
 
 // QuotaVersion returns the version of the numbers in the queue's tree.
-func (s *Snapshot) QuotaVersion(queue string) quota.Version { return s.quota.Version(queue) }
+func (s *Status) QuotaVersion(queue string) quota.Version { return s.quota.Version(queue) }
 
 // Fit returns the borrowing height that the usage needs in the queue now, and whether it fits at all.
-func (s *Snapshot) Fit(queue string, u Usage) (height int, fits bool) { return s.quota.Fit(queue, u) }
+func (s *Status) Fit(queue string, u Usage) (height int, fits bool) { return s.quota.Fit(queue, u) }
 
 // QueueStatus returns the counters of a ClusterQueue; all zero for one that is unknown.
-func (s *Snapshot) QueueStatus(name string) QueueStatus {
-	d := s.lookupQueueState(name)
+func (s *Status) QueueStatus(name string) QueueStatus {
+	d := s.queues.lookupQueueState(name)
 	t := &d.counters
 	status := QueueStatus{
 		Active: t.pending - t.backingOff, Inadmissible: t.backingOff,
@@ -59,8 +59,8 @@ func (s *Snapshot) QueueStatus(name string) QueueStatus {
 }
 
 // LocalQueueStatus returns the counters of a LocalQueue; queue is the ClusterQueue it points to, whose flavors are listed.
-func (s *Snapshot) LocalQueueStatus(lq Key, queue string) LocalQueueStatus {
-	t := s.localQueueCounters(lq)
+func (s *Status) LocalQueueStatus(lq Key, queue string) LocalQueueStatus {
+	t := s.queues.localQueueCounters(lq)
 	status := LocalQueueStatus{
 		Pending: t.pending, Reserving: t.reserving, Admitted: t.admitted,
 		Reserved: s.flavorStatus(queue, t.reserved), Used: s.flavorStatus(queue, t.used),
@@ -74,8 +74,8 @@ func (s *Snapshot) LocalQueueStatus(lq Key, queue string) LocalQueueStatus {
 }
 
 // flavorStatus lists the sums for what the queue grants, in the queue's order.
-func (s *Snapshot) flavorStatus(queue string, booked usageSums) []FlavorStatus {
-	q := s.lookupQueueState(queue).clusterQueue
+func (s *Status) flavorStatus(queue string, booked usageSums) []FlavorStatus {
+	q := s.queues.lookupQueueState(queue).clusterQueue
 	if q == nil {
 		return nil
 	}
@@ -91,9 +91,9 @@ func (s *Snapshot) flavorStatus(queue string, booked usageSums) []FlavorStatus {
 
 // ListPending lists the workloads that wait in a ClusterQueue by rank, inadmissible ones included; a workload's position is its
 // index (contract: kueue-api.md 1.17).
-func (s *Snapshot) ListPending(queue string) []Workload {
+func (s *Status) ListPending(queue string) []Workload {
 	var list []Workload
-	if line := s.lookupPendingQueue(queue); line != nil {
+	if line := s.queues.lookupPendingQueue(queue); line != nil {
 		for _, place := range line.All() {
 			list = append(list, place.Value.Workload)
 		}
@@ -104,7 +104,7 @@ func (s *Snapshot) ListPending(queue string) []Workload {
 		}
 	}
 	slices.SortFunc(list, func(a, b Workload) int {
-		return cmp.Or(cmp.Compare(s.usageOrder(&a), s.usageOrder(&b)), a.rank().Compare(b.rank()))
+		return cmp.Or(cmp.Compare(s.usage.usageOrder(&a), s.usage.usageOrder(&b)), a.rank().Compare(b.rank()))
 	})
 	return list
 }

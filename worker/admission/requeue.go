@@ -71,6 +71,27 @@ func (w RequeueCondition) isMetBy(r *freedQuota) bool {
 	return false
 }
 
+// requeuer makes inadmissible workloads eligible again when what they wait for has happened: quota was freed, a claim came up, a victim's
+// admission was confirmed, or all pods are ready.
+type requeuer struct {
+	quota  *quota.Tree
+	queues *queueIndex
+	// freedByQueue and changedCohorts name the queues and cohorts in whose trees quota was freed or limits changed since the last
+	// cycle.
+	freedByQueue   map[string]*freedQuota
+	changedCohorts map[string]bool
+	// claims are the heads that wait for quota with a right to it, by queue.
+	claims map[string]claim
+	// recheckQueues are the queues in which a workload may wait for a claim, an unconfirmed admission or pods that get ready.
+	recheckQueues map[string]*queueState
+	// assumedCount counts the reservations that a cycle made and the API has not confirmed.
+	assumedCount int
+	// confirmedByQueue says what was confirmed since the last cycle.
+	confirmedByQueue map[string]*freedQuota
+	// unreadyCount counts the workloads that are admitted, or assumed to be, and whose pods are not ready.
+	unreadyCount int
+}
+
 // freedQuota is what a cohort tree has more of since the last cycle.
 type freedQuota struct {
 	// limitsChanged stands for anything: limits may have moved.
@@ -97,14 +118,6 @@ func (r *freedQuota) merge(other *freedQuota) {
 	}
 }
 
-// recordFreed notes that the queue's tree has back what the usage says.
-func (s *Snapshot) recordFreed(queue string, u Usage) { ensureFreed(s.freedByQueue, queue).add(u) }
-
-// recordLimitsChanged notes that limits in the queue's tree may have moved.
-func (s *Snapshot) recordLimitsChanged(queue string) {
-	ensureFreed(s.freedByQueue, queue).limitsChanged = true
-}
-
 func ensureFreed(reliefs map[string]*freedQuota, queue string) *freedQuota {
 	r, found := reliefs[queue]
 	if !found {
@@ -114,9 +127,17 @@ func ensureFreed(reliefs map[string]*freedQuota, queue string) *freedQuota {
 	return r
 }
 
-// requeueForFreedQuota requeues those that wait for what was given back or redistributed in their trees.
-func (s *Snapshot) requeueForFreedQuota() {
-	if len(s.changedCohorts)+len(s.freedByQueue) == 0 {
+// recordFreed notes that the queue's tree has back what the usage says.
+func (q *requeuer) recordFreed(queue string, u Usage) { ensureFreed(q.freedByQueue, queue).add(u) }
+
+// recordLimitsChanged notes that limits in the queue's tree may have moved.
+func (q *requeuer) recordLimitsChanged(queue string) {
+	ensureFreed(q.freedByQueue, queue).limitsChanged = true
+}
+
+// requeueForFreedQuota requeues the workloads that wait for what was given back or redistributed in their trees.
+func (q *requeuer) requeueForFreedQuota() {
+	if len(q.changedCohorts)+len(q.freedByQueue) == 0 {
 		return
 	}
 	// Families are disjoint, so that their first member names them.
@@ -132,31 +153,31 @@ func (s *Snapshot) requeueForFreedQuota() {
 		}
 		reliefs[family[0]], families[family[0]] = r, family
 	}
-	for cohort := range s.changedCohorts {
-		note(s.quota.QueuesInCohortTree(cohort), &freedQuota{limitsChanged: true})
+	for cohort := range q.changedCohorts {
+		note(q.quota.QueuesInCohortTree(cohort), &freedQuota{limitsChanged: true})
 	}
-	for queue, r := range s.freedByQueue {
-		note(s.quota.QueuesInTree(queue), r)
+	for queue, r := range q.freedByQueue {
+		note(q.quota.QueuesInTree(queue), r)
 	}
 	for root, r := range reliefs {
 		for _, queue := range families[root] {
-			s.requeueIf(queue, func(w RequeueCondition) bool { return w.isMetBy(r) })
+			q.requeueIf(queue, func(w RequeueCondition) bool { return w.isMetBy(r) })
 		}
 	}
-	clear(s.changedCohorts)
-	clear(s.freedByQueue)
+	clear(q.changedCohorts)
+	clear(q.freedByQueue)
 }
 
 // requeueAll makes all pending workloads of the queue eligible again.
-func (s *Snapshot) requeueAll(queue string) {
-	if d, found := s.queueStates[queue]; found && d.pendingQueue != nil {
+func (q *requeuer) requeueAll(queue string) {
+	if d, found := q.queues.queueStates[queue]; found && d.pendingQueue != nil {
 		d.pendingQueue.RequeueAll()
-		s.includeInNextCycle(d)
+		q.queues.includeInNextCycle(d)
 	}
 }
 
-func (s *Snapshot) requeueIf(queue string, over func(RequeueCondition) bool) {
-	if d, found := s.queueStates[queue]; found && d.pendingQueue != nil && d.pendingQueue.RequeueIf(over) {
-		s.includeInNextCycle(d)
+func (q *requeuer) requeueIf(queue string, over func(RequeueCondition) bool) {
+	if d, found := q.queues.queueStates[queue]; found && d.pendingQueue != nil && d.pendingQueue.RequeueIf(over) {
+		q.queues.includeInNextCycle(d)
 	}
 }

@@ -12,39 +12,22 @@ import (
 // Snapshot is the state that scheduling cycles decide on. NewSnapshot makes one.
 //
 // Every workload in it is in exactly one state: it waits in a queue, it waits for its backoff to end, or it holds quota.
+//
+// Its parts have state of their own: the queues, their ordering by usage, and what requeues inadmissible workloads. Status answers
+// questions. The Snapshot itself moves workloads from one state to another.
 type Snapshot struct {
-	quota       *quota.Tree
-	queueStates map[string]*queueState
-	cohorts     map[string]*Cohort
-	flavors     map[string]*Flavor
+	*queueIndex
+	*usageOrdering
+	*requeuer
+	*flavorCatalog
+	*Status
+	quota   *quota.Tree
+	cohorts map[string]*Cohort
 
-	workloads        map[Key]*workloadInfo
-	backingOff       *order.Heap[*PendingWorkload]
-	candidates       candidateIndex
-	localQueueStates map[Key]*localQueueState
-
-	// stirred queues and cohorts belong to trees in which quota was released or redistributed since the last cycle.
-	freedByQueue   map[string]*freedQuota
-	changedCohorts map[string]bool
-	// cycleQueues has the state of every queue that has a head or news, and possibly others.
-	cycleQueues []*queueState
-	// cycleQueuesSorted is whether busy is sorted by name.
-	cycleQueuesSorted bool
-	// localUsage is the recent usage of the LocalQueues that have any.
-	localUsage map[Key]amount.Amount
-	// usageBasedQueues finds the queue that a LocalQueue's workloads joined last, if its queue is ordered by usage.
-	usageBasedQueues map[Key]*queueState
-	// claims are the heads that wait for quota with a right to it, by queue.
-	claims map[string]claim
-	// recheckQueues are the queues in which a workload may wait for a claim, an unconfirmed admission or pods that get ready.
-	recheckQueues map[string]*queueState
-	// assumedCount counts the reservations that a cycle made and the API has not confirmed, and confirmed says by queue what
-	// was confirmed since the last cycle.
-	assumedCount     int
-	confirmedByQueue map[string]*freedQuota
-	// unreadyCount counts those that are admitted, or assumed to be, and whose pods are not ready.
-	unreadyCount int
-	// classKeyBuffer is reused to spell kinds.
+	workloads  map[Key]*workloadInfo
+	backingOff *order.Heap[*PendingWorkload]
+	candidates candidateIndex
+	// classKeyBuffer is reused to spell equivalence classes.
 	classKeyBuffer []byte
 }
 
@@ -84,25 +67,25 @@ type quotaHolder struct {
 
 // NewSnapshot returns an empty snapshot.
 func NewSnapshot() *Snapshot {
+	tree, queues := quota.NewTree(), &queueIndex{queueStates: map[string]*queueState{}, localQueueStates: map[Key]*localQueueState{}}
+	usage := &usageOrdering{queues: queues, localUsage: map[Key]amount.Amount{}, usageBasedQueues: map[Key]*queueState{}}
+	backingOff := order.NewHeap(
+		func(a, b *PendingWorkload) int { return a.NotBefore.Compare(b.NotBefore) },
+		func(e *PendingWorkload, at int) { e.heapIndex = at },
+	)
 	return &Snapshot{
-		quota:       quota.NewTree(),
-		queueStates: map[string]*queueState{},
-		cohorts:     map[string]*Cohort{},
-		flavors:     map[string]*Flavor{},
-		workloads:   map[Key]*workloadInfo{},
-		backingOff: order.NewHeap(
-			func(a, b *PendingWorkload) int { return a.NotBefore.Compare(b.NotBefore) },
-			func(e *PendingWorkload, at int) { e.heapIndex = at },
-		),
-		candidates:       newCandidateIndex(),
-		localQueueStates: map[Key]*localQueueState{},
-		freedByQueue:     map[string]*freedQuota{},
-		claims:           map[string]claim{},
-		recheckQueues:    map[string]*queueState{},
-		confirmedByQueue: map[string]*freedQuota{},
-		usageBasedQueues: map[Key]*queueState{},
-		changedCohorts:   map[string]bool{},
-		localUsage:       map[Key]amount.Amount{},
+		queueIndex: queues, usageOrdering: usage,
+		requeuer: &requeuer{
+			quota: tree, queues: queues, freedByQueue: map[string]*freedQuota{}, changedCohorts: map[string]bool{}, claims: map[string]claim{},
+			recheckQueues: map[string]*queueState{}, confirmedByQueue: map[string]*freedQuota{},
+		},
+		flavorCatalog: &flavorCatalog{quota: tree, flavors: map[string]*Flavor{}},
+		Status:        &Status{quota: tree, queues: queues, usage: usage, backingOff: backingOff},
+		quota:         tree,
+		cohorts:       map[string]*Cohort{},
+		workloads:     map[Key]*workloadInfo{},
+		backingOff:    backingOff,
+		candidates:    newCandidateIndex(),
 	}
 }
 
@@ -208,20 +191,12 @@ func (s *Snapshot) ClusterQueue(name string) (ClusterQueue, bool) {
 	return ClusterQueue{}, false
 }
 
-// Flavor returns a ResourceFlavor as last upserted.
-func (s *Snapshot) Flavor(name string) (Flavor, bool) {
-	if f, found := s.flavors[name]; found {
-		return *f, true
-	}
-	return Flavor{}, false
-}
-
 // IsInCohortCycle reports whether a ClusterQueue is inactive because its cohort's parents form a cycle (contract:
 // kueue-api.md 4.5).
-func (s *Snapshot) IsInCohortCycle(queue string) bool { return s.quota.IsInCycle(queue) }
+func (s *Status) IsInCohortCycle(queue string) bool { return s.quota.IsInCycle(queue) }
 
 // NextBackoffEnd returns when the earliest backoff ends, the zero time if no workload waits for the clock.
-func (s *Snapshot) NextBackoffEnd() time.Time {
+func (s *Status) NextBackoffEnd() time.Time {
 	if s.backingOff.Len() == 0 {
 		return time.Time{}
 	}

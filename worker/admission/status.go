@@ -1,6 +1,10 @@
 package admission
 
-import "switchyard.dev/worker/admission/amount"
+import (
+	"switchyard.dev/worker/admission/amount"
+	"switchyard.dev/worker/admission/order"
+	"switchyard.dev/worker/admission/quota"
+)
 
 // FlavorStatus is how much of a flavor-resource is taken through a queue.
 type FlavorStatus struct {
@@ -34,4 +38,13 @@ type LocalQueueStatus struct {
 	// Reserved and Used are in the order of the cluster queue's groups, zero entries kept; Borrowed is 0.
 	Reserved []FlavorStatus
 	Used     []FlavorStatus
+}
+
+// Status answers questions about a Snapshot: how its queues and cohorts stand, and what waits in them. It changes nothing.
+type Status struct {
+	quota  *quota.Tree
+	queues *queueIndex
+	usage  *usageOrdering
+	// backingOff are the workloads that wait for their backoff to end.
+	backingOff *order.Heap[*PendingWorkload]
 }
