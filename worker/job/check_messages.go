@@ -14,36 +14,6 @@ import (
 	"switchyard.dev/worker/workload"
 )
 
-// checkMessagePredicate lets every event pass, and tells the job's readers what admission checks have to say about its Workload (contract:
-// kueue-api.md 1.14, UpdatedAdmissionCheck). Only here are both the old and the new messages known.
-func (r *reconciler[T]) checkMessagePredicate() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		was, ok := e.ObjectOld.(*kueue.Workload)
-		is, ok2 := e.ObjectNew.(*kueue.Workload)
-		if !ok || !ok2 {
-			return true
-		}
-		if owner := r.ownerOf(is); owner != nil {
-			kube.RecordEvents(r.recorder, owner, checkMessageEvents(was, is)...)
-		}
-		return true
-	}}
-}
-
-// ownerOf returns enough of the job that controls the Workload to record events about it; nil if it is of another kind.
-func (r *reconciler[T]) ownerOf(wl *kueue.Workload) client.Object {
-	ref := metav1.GetControllerOfNoCopy(wl)
-	if ref == nil || !r.ownsReference(ref) {
-		return nil
-	}
-	owner := r.kind.New()
-	owner.GetObjectKind().SetGroupVersionKind(r.kind.GVK)
-	owner.SetNamespace(wl.Namespace)
-	owner.SetName(ref.Name)
-	owner.SetUID(ref.UID)
-	return owner
-}
-
 // checkMessageEvents tells what the checks say, all at once, that a job waits for. Nothing is told twice.
 func checkMessageEvents(was, is *kueue.Workload) []kube.Event {
 	said := checkMessages(is)
@@ -65,4 +35,34 @@ func checkMessages(wl *kueue.Workload) string {
 		}
 	}
 	return strings.Join(list, "; ")
+}
+
+// checkMessagePredicate lets every event pass, and tells the job's readers what admission checks have to say about its Workload (contract:
+// kueue-api.md 1.14, UpdatedAdmissionCheck). Only here are both the old and the new messages known.
+func (w *watches[T]) checkMessagePredicate() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		was, ok := e.ObjectOld.(*kueue.Workload)
+		is, ok2 := e.ObjectNew.(*kueue.Workload)
+		if !ok || !ok2 {
+			return true
+		}
+		if owner := w.ownerOf(is); owner != nil {
+			kube.RecordEvents(w.recorder, owner, checkMessageEvents(was, is)...)
+		}
+		return true
+	}}
+}
+
+// ownerOf returns enough of the job that controls the Workload to record events about it; nil if it is of another kind.
+func (w *watches[T]) ownerOf(wl *kueue.Workload) client.Object {
+	ref := metav1.GetControllerOfNoCopy(wl)
+	if ref == nil || !w.ownsReference(ref) {
+		return nil
+	}
+	owner := w.kind.New()
+	owner.GetObjectKind().SetGroupVersionKind(w.kind.GVK)
+	owner.SetNamespace(wl.Namespace)
+	owner.SetName(ref.Name)
+	owner.SetUID(ref.UID)
+	return owner
 }

@@ -69,32 +69,19 @@ func (a *jobsByClass) listJobs(c class) []types.NamespacedName {
 	return jobs
 }
 
-// awaitClass remembers that the job waits for the class, and reports whether the class has come since it was looked for. A
+// await remembers that the job waits for the class, and reports whether the class has come since it was looked for. A
 // class that is created later than this call finds the job.
-func (r *reconciler[T]) awaitClass(ctx context.Context, job types.NamespacedName, c class) (came bool, err error) {
-	r.waitingForClass.add(job, c)
+func (a *jobsByClass) await(ctx context.Context, reader client.Reader, job types.NamespacedName, c class) (came bool, err error) {
+	a.add(job, c)
 	var object client.Object = &kueue.WorkloadPriorityClass{}
 	if c.kind == kueue.PodPriorityClassKind {
 		object = &schedulingv1.PriorityClass{}
 	}
-	err = r.composer.reader.Get(ctx, client.ObjectKey{Name: c.name}, object)
+	err = reader.Get(ctx, client.ObjectKey{Name: c.name}, object)
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("get %s %s: %w", c.kind, c.name, err)
 	}
 	return err == nil, nil
-}
-
-// requestsForClass returns the jobs that wait for a class.
-func (r *reconciler[T]) requestsForClass(_ context.Context, object client.Object) []reconcile.Request {
-	c := class{kind: kueue.WorkloadPriorityClassKind, name: object.GetName()}
-	if _, pod := object.(*schedulingv1.PriorityClass); pod {
-		c.kind = kueue.PodPriorityClassKind
-	}
-	var requests []reconcile.Request
-	for _, job := range r.waitingForClass.listJobs(c) {
-		requests = append(requests, reconcile.Request{NamespacedName: job})
-	}
-	return requests
 }
 
 // creationPredicate passes the creation of an object only.
@@ -103,4 +90,17 @@ func creationPredicate() predicate.Predicate {
 		UpdateFunc: func(event.UpdateEvent) bool { return false },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	}
+}
+
+// requestsForClass returns the jobs that wait for a class.
+func (w *watches[T]) requestsForClass(_ context.Context, object client.Object) []reconcile.Request {
+	c := class{kind: kueue.WorkloadPriorityClassKind, name: object.GetName()}
+	if _, pod := object.(*schedulingv1.PriorityClass); pod {
+		c.kind = kueue.PodPriorityClassKind
+	}
+	var requests []reconcile.Request
+	for _, job := range w.waitingForClass.listJobs(c) {
+		requests = append(requests, reconcile.Request{NamespacedName: job})
+	}
+	return requests
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -25,34 +26,34 @@ func (r *reconciler[T]) executePlan(ctx context.Context, s *snapshot[T], plan Pl
 	case DoCreate:
 		return r.createWorkload(ctx, s)
 	case DoAdopt:
-		return nil, r.patchJob(ctx, s.wl, r.composer.adoptWorkload(s.job, s.wl))
+		return nil, r.writer.patchObject(ctx, s.wl, r.composer.adoptWorkload(s.job, s.wl))
 	case DoUpdate:
-		return s.updateEvents(), r.patchJob(ctx, s.wl, s.desired)
+		return s.updateEvents(), r.writer.patchObject(ctx, s.wl, s.desired)
 	case DoDelete:
 		return r.deleteWorkload(ctx, s.wl)
 	case DoDeleteExtras:
 		return r.deleteExtras(ctx, s)
 	case DoForgetOrphans:
-		return nil, r.forgetOrphans(ctx, s)
+		return nil, r.orphans.forgetOrphans(ctx, s.orphans)
 	case DoDeleteJob:
 		return r.deleteJob(ctx, s)
 	case DoFinish:
 		return r.finishWorkload(ctx, s, plan)
 	case DoRemoveFinalizer:
-		return nil, r.patchJob(ctx, s.wl, withoutFinalizer(s.wl))
+		return nil, r.writer.patchObject(ctx, s.wl, withoutFinalizer(s.wl))
 	case DoUpdateStatus:
 		return nil, r.updateStatus(ctx, s)
 	case DoRelease:
 		return nil, r.releaseQuota(ctx, s)
 	case DoStart:
 		note := fmt.Sprintf("Admitted by clusterQueue %s", s.wl.Status.Admission.ClusterQueue)
-		return newEvents(kueue.EventStarted, note), r.patchJob(ctx, s.job, s.started)
+		return newEvents(kueue.EventStarted, note), r.writer.patchObject(ctx, s.job, s.started)
 	case DoStop:
 		return r.stopJob(ctx, s, plan)
 	case DoSuspend:
 		suspended := remoteCopy(s.job)
 		r.kind.SetSuspend(suspended, true)
-		return newEvents(kueue.EventSuspended, "Kueue managed child job suspended"), r.patchJob(ctx, s.job, suspended)
+		return newEvents(kueue.EventSuspended, "Kueue managed child job suspended"), r.writer.patchObject(ctx, s.job, suspended)
 	}
 	panic(fmt.Sprintf("plan without action: %d", plan.Do))
 }
@@ -82,18 +83,6 @@ func (r *reconciler[T]) measureCreation(job client.Object) {
 	}
 }
 
-// patchJob writes metadata and spec. An object that is gone needs no change any more.
-func (r *reconciler[T]) patchJob(ctx context.Context, before, after client.Object) error {
-	_, err := kube.Patch(ctx, r.client, before, after)
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("patch %T %s/%s: %w", before, before.GetNamespace(), before.GetName(), err)
-	}
-	if err == nil {
-		r.written.Record(after, r.opts.Clock.Now())
-	}
-	return nil
-}
-
 // deleteWorkload deletes Workloads, provided that they are those that were seen.
 func (r *reconciler[T]) deleteWorkload(ctx context.Context, workloads ...*kueue.Workload) ([]kube.Event, error) {
 	var events []kube.Event
@@ -114,11 +103,11 @@ func (r *reconciler[T]) deleteWorkload(ctx context.Context, workloads ...*kueue.
 func (r *reconciler[T]) finishWorkload(ctx context.Context, s *snapshot[T], plan Plan) ([]kube.Event, error) {
 	wl := s.wl.DeepCopy()
 	workload.Finish(wl, plan.Finish, s.finishedMessage(plan), s.facts.Now)
-	if err := r.applyAdmission(ctx, wl); err != nil {
+	if err := r.writer.applyAdmission(ctx, wl); err != nil {
 		return nil, err
 	}
 	events := newEvents(kueue.EventFinishedWorkload, fmt.Sprintf("Workload '%s' is declared finished", workloadName(wl)))
-	return events, r.patchJob(ctx, wl, withoutFinalizer(wl))
+	return events, r.writer.patchObject(ctx, wl, withoutFinalizer(wl))
 }
 
 // finishedMessage is the message of Finished.
@@ -141,16 +130,7 @@ func (r *reconciler[T]) releaseQuota(ctx context.Context, s *snapshot[T]) error 
 	if r.opts.WaitForPodsReady {
 		workload.SetPodsNotReady(wl, s.facts.Now)
 	}
-	return r.applyAdmission(ctx, wl)
-}
-
-// applyAdmission writes the admission part of the Workload's status.
-func (r *reconciler[T]) applyAdmission(ctx context.Context, wl *kueue.Workload) error {
-	if err := kube.ApplyAdmission(ctx, r.client, wl); err != nil {
-		return err
-	}
-	r.written.Record(wl, r.opts.Clock.Now())
-	return nil
+	return r.writer.applyAdmission(ctx, wl)
 }
 
 // stopJob takes one step; the event is for the first.
@@ -171,12 +151,40 @@ func (r *reconciler[T]) stopJob(ctx context.Context, s *snapshot[T], plan Plan) 
 		if client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("patch status of %s %s: %w", r.kind.GVK.Kind, s.job.GetName(), err)
 		}
-		r.written.Record(next, s.facts.Now)
+		r.writer.written.Record(next, s.facts.Now)
 		return nil, nil
 	case StopSpec:
 	}
-	if err := r.patchJob(ctx, s.job, next); err != nil || s.facts.Suspended {
+	if err := r.writer.patchObject(ctx, s.job, next); err != nil || s.facts.Suspended {
 		return nil, err
 	}
 	return newEvents(kueue.EventStopped, s.stopMessage(plan)), nil
+}
+
+// writer writes Workloads and jobs, and remembers its writes until the cache shows them.
+type writer struct {
+	client  client.Client
+	clock   clock.PassiveClock
+	written kube.WriteTracker
+}
+
+// patchObject writes metadata and spec. An object that is gone needs no change any more.
+func (w *writer) patchObject(ctx context.Context, before, after client.Object) error {
+	_, err := kube.Patch(ctx, w.client, before, after)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("patch %T %s/%s: %w", before, before.GetNamespace(), before.GetName(), err)
+	}
+	if err == nil {
+		w.written.Record(after, w.clock.Now())
+	}
+	return nil
+}
+
+// applyAdmission writes the admission part of the Workload's status.
+func (w *writer) applyAdmission(ctx context.Context, wl *kueue.Workload) error {
+	if err := kube.ApplyAdmission(ctx, w.client, wl); err != nil {
+		return err
+	}
+	w.written.Record(wl, w.clock.Now())
+	return nil
 }

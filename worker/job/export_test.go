@@ -17,24 +17,24 @@ import (
 // OwnerIndexValues registers the indexes that the kind's reconciler needs with a fake client.
 func OwnerIndexValues[T client.Object](b *fake.ClientBuilder, kind Kind[T]) *fake.ClientBuilder {
 	r := newReconciler(kind, Options{}, nil, nil)
-	return b.WithIndex(&kueue.Workload{}, r.ownerIndex(), r.ownerName).WithIndex(kind.New(), prebuiltIndex, DefaultGates().prebuiltName)
+	return b.WithIndex(&kueue.Workload{}, r.watches.ownerIndex(), r.watches.ownerName).WithIndex(kind.New(), prebuiltIndex, DefaultGates().prebuiltName)
 }
 
 // NewReconciler returns the kind's reconciler on the given client, and on a reader that is never behind.
 func NewReconciler[T client.Object](kind Kind[T], o Options, c client.Client, live client.Reader, recorder events.EventRecorder) reconcile.Reconciler {
 	r := newReconciler(kind, o, c, live)
-	r.recorder = recorder
+	r.recorder, r.watches.recorder = recorder, recorder
 	return r
 }
 
 // RequestsForWorkload returns what the kind's reconciler looks at when a Workload changes.
 func RequestsForWorkload[T client.Object](kind Kind[T], c client.Client, wl *kueue.Workload) []ctrl.Request {
-	return newReconciler(kind, Options{}, c, c).requestsForWorkload(context.Background(), wl)
+	return newReconciler(kind, Options{}, c, c).watches.requestsForWorkload(context.Background(), wl)
 }
 
 // RequestsForClass returns what a reconciler of the kind looks at when a priority class comes.
 func RequestsForClass[T client.Object](r reconcile.Reconciler, object client.Object) []ctrl.Request {
-	return r.(*reconciler[T]).requestsForClass(context.Background(), object)
+	return r.(*reconciler[T]).watches.requestsForClass(context.Background(), object)
 }
 
 // NewWebhook returns the kind's webhook handlers.

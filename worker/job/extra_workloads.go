@@ -116,7 +116,7 @@ func (r *reconciler[T]) deleteExtras(ctx context.Context, s *snapshot[T]) ([]kub
 			}
 			continue
 		}
-		if err := r.patchJob(ctx, wl, withoutFinalizer(wl)); err != nil {
+		if err := r.writer.patchObject(ctx, wl, withoutFinalizer(wl)); err != nil {
 			return nil, err
 		}
 	}

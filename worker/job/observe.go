@@ -72,13 +72,13 @@ func (r *reconciler[T]) observe(ctx context.Context, key types.NamespacedName) (
 // isCacheBehind tells whether we have written the job or its Workload since the cache saw them.
 func (r *reconciler[T]) isCacheBehind(s *snapshot[T]) bool {
 	now := s.facts.Now
-	return r.written.IsNewerThan(s.job, now) || s.wl != nil && r.written.IsNewerThan(s.wl, now)
+	return r.writer.written.IsNewerThan(s.job, now) || s.wl != nil && r.writer.written.IsNewerThan(s.wl, now)
 }
 
 // observeWorkloads sorts the Workloads that a job of this name owns, or has owned.
 func (r *reconciler[T]) observeWorkloads(ctx context.Context, key types.NamespacedName, s *snapshot[T]) error {
 	var owned kueue.WorkloadList
-	err := r.client.List(ctx, &owned, client.InNamespace(key.Namespace), client.MatchingFields{r.ownerIndex(): key.Name})
+	err := r.client.List(ctx, &owned, client.InNamespace(key.Namespace), client.MatchingFields{r.watches.ownerIndex(): key.Name})
 	if err != nil {
 		return fmt.Errorf("list workloads of %s: %w", r.kind.GVK.Kind, err)
 	}
@@ -94,7 +94,7 @@ func (r *reconciler[T]) observeWorkloads(ctx context.Context, key types.Namespac
 			s.wl = wl
 		case ours && (wl.DeletionTimestamp.IsZero() || guarded):
 			s.extras = append(s.extras, wl)
-		case guarded, r.mayBeOrphan(wl):
+		case guarded, r.orphans.mayBeOrphan(wl):
 			s.orphans = append(s.orphans, wl)
 		}
 	}

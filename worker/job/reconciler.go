@@ -28,7 +28,9 @@ type reconciler[T client.Object] struct {
 	live            client.Reader
 	recorder        events.EventRecorder
 	composer        composer[T]
-	written         kube.WriteTracker
+	writer          *writer
+	watches         *watches[T]
+	orphans         *orphanFinisher[T]
 	waitingForClass jobsByClass
 }
 
@@ -49,7 +51,7 @@ func (r *reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.R
 	}
 	r.recordEvents(ctx, s, plan, events)
 	if plan.Reason == PriorityClassNotFound {
-		if came, err := r.awaitClass(ctx, req.NamespacedName, s.missingClass); came || err != nil {
+		if came, err := r.waitingForClass.await(ctx, r.composer.reader, req.NamespacedName, s.missingClass); came || err != nil {
 			return ctrl.Result{RequeueAfter: conflictDelay}, err
 		}
 	}

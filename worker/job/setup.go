@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -71,8 +72,9 @@ func isServed(mapper meta.RESTMapper, gvk schema.GroupVersionKind) (bool, error)
 func (i integration[T]) start(mgr ctrl.Manager, o Options) error {
 	r := newReconciler(i.kind, o, mgr.GetClient(), mgr.GetAPIReader())
 	r.recorder = mgr.GetEventRecorder(i.kind.Name + "-kueue-controller")
+	r.watches.recorder = r.recorder
 	indexer := mgr.GetFieldIndexer()
-	if err := indexer.IndexField(context.Background(), &kueue.Workload{}, r.ownerIndex(), r.ownerName); err != nil {
+	if err := indexer.IndexField(context.Background(), &kueue.Workload{}, r.watches.ownerIndex(), r.watches.ownerName); err != nil {
 		return fmt.Errorf("index workloads by their %s: %w", i.kind.GVK.Kind, err)
 	}
 	if err := indexer.IndexField(context.Background(), i.kind.New(), prebuiltIndex, o.Gates.prebuiltName); err != nil {
@@ -86,9 +88,9 @@ func (i integration[T]) start(mgr ctrl.Manager, o Options) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("job_"+strings.ToLower(i.kind.GVK.Kind)).
 		For(i.kind.New()).
-		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(r.requestsForWorkload), builder.WithPredicates(r.checkMessagePredicate())).
-		Watches(&kueue.WorkloadPriorityClass{}, handler.EnqueueRequestsFromMapFunc(r.requestsForClass), builder.WithPredicates(creationPredicate())).
-		Watches(&schedulingv1.PriorityClass{}, handler.EnqueueRequestsFromMapFunc(r.requestsForClass), builder.WithPredicates(creationPredicate())).
+		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(r.watches.requestsForWorkload), builder.WithPredicates(r.watches.checkMessagePredicate())).
+		Watches(&kueue.WorkloadPriorityClass{}, handler.EnqueueRequestsFromMapFunc(r.watches.requestsForClass), builder.WithPredicates(creationPredicate())).
+		Watches(&schedulingv1.PriorityClass{}, handler.EnqueueRequestsFromMapFunc(r.watches.requestsForClass), builder.WithPredicates(creationPredicate())).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: o.Workers(i.kind.GVK.GroupKind()),
 			SkipNameValidation:      ptr.To(true), // several clusters may be served by one process
@@ -105,8 +107,20 @@ func newReconciler[T client.Object](kind Kind[T], o Options, c client.Client, li
 		o.Clock = clock.RealClock{}
 	}
 	r := &reconciler[T]{kind: kind, opts: o, client: c, live: live}
+	r.writer = &writer{client: c, clock: o.Clock}
+	r.watches = &watches[T]{kind: &r.kind, client: c, waitingForClass: &r.waitingForClass}
+	r.orphans = &orphanFinisher[T]{kind: &r.kind, opts: &r.opts, live: live, writer: r.writer}
 	r.composer = composer[T]{kind: &r.kind, opts: &r.opts, reader: fallbackReader{Reader: c, live: live}}
 	return r
+}
+
+// watches maps events to the jobs of one kind.
+type watches[T client.Object] struct {
+	kind     *Kind[T]
+	client   client.Client
+	recorder events.EventRecorder
+	// waitingForClass are the jobs whose priority class does not exist yet.
+	waitingForClass *jobsByClass
 }
 
 // prebuiltIndex finds jobs by the name of their prebuilt Workload.
@@ -120,32 +134,32 @@ func (g Gates) prebuiltName(obj client.Object) []string {
 }
 
 // ownerIndex finds Workloads by the name of the job that controls them; every kind has its own.
-func (r *reconciler[T]) ownerIndex() string {
-	return "switchyard.owner." + r.kind.GVK.GroupKind().String()
+func (w *watches[T]) ownerIndex() string {
+	return "switchyard.owner." + w.kind.GVK.GroupKind().String()
 }
 
-func (r *reconciler[T]) ownerName(wl client.Object) []string {
-	if ref := metav1.GetControllerOfNoCopy(wl); ref != nil && r.ownsReference(ref) {
+func (w *watches[T]) ownerName(wl client.Object) []string {
+	if ref := metav1.GetControllerOfNoCopy(wl); ref != nil && w.ownsReference(ref) {
 		return []string{ref.Name}
 	}
 	return nil
 }
 
-func (r *reconciler[T]) ownsReference(ref *metav1.OwnerReference) bool {
+func (w *watches[T]) ownsReference(ref *metav1.OwnerReference) bool {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	return err == nil && gv.Group == r.kind.GVK.Group && ref.Kind == r.kind.GVK.Kind
+	return err == nil && gv.Group == w.kind.GVK.Group && ref.Kind == w.kind.GVK.Kind
 }
 
 // requestsForWorkload returns the job that controls a Workload, or those that wait for it as their prebuilt one.
-func (r *reconciler[T]) requestsForWorkload(ctx context.Context, wl client.Object) []reconcile.Request {
+func (w *watches[T]) requestsForWorkload(ctx context.Context, wl client.Object) []reconcile.Request {
 	if ref := metav1.GetControllerOfNoCopy(wl); ref != nil {
-		if !r.ownsReference(ref) {
+		if !w.ownsReference(ref) {
 			return nil
 		}
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: wl.GetNamespace(), Name: ref.Name}}}
 	}
-	list := r.kind.NewList()
-	err := r.client.List(ctx, list, client.InNamespace(wl.GetNamespace()), client.MatchingFields{prebuiltIndex: wl.GetName()})
+	list := w.kind.NewList()
+	err := w.client.List(ctx, list, client.InNamespace(wl.GetNamespace()), client.MatchingFields{prebuiltIndex: wl.GetName()})
 	if err != nil {
 		log.FromContext(ctx).Error(err, "List the jobs that wait for a prebuilt workload", "workload", wl.GetName())
 		return nil

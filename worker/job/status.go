@@ -113,17 +113,17 @@ func admittedCount(wl *kueue.Workload, ps *kueue.PodSet) int32 {
 func (r *reconciler[T]) updateStatus(ctx context.Context, s *snapshot[T]) error {
 	if s.ready != nil {
 		manager := kueue.JobControllerManagerPrefix + s.ready.Type
-		if err := r.applyStatus(ctx, s.wl, manager, map[string]any{"conditions": []metav1.Condition{*s.ready}}); err != nil {
+		if err := r.writer.applyStatus(ctx, s.wl, manager, map[string]any{"conditions": []metav1.Condition{*s.ready}}); err != nil {
 			return err
 		}
 	}
 	if _, changed := reclaimablePods(s.wl, s.reclaimable); !changed || !r.opts.Gates.ReclaimablePods {
 		return nil
 	}
-	return r.applyStatus(ctx, s.wl, kueue.ReclaimablePodsManager, map[string]any{"reclaimablePods": append([]kueue.ReclaimablePod{}, s.reclaimable...)}) // none is [], not null
+	return r.writer.applyStatus(ctx, s.wl, kueue.ReclaimablePodsManager, map[string]any{"reclaimablePods": append([]kueue.ReclaimablePod{}, s.reclaimable...)}) // none is [], not null
 }
 
-func (r *reconciler[T]) applyStatus(ctx context.Context, wl *kueue.Workload, manager string, status map[string]any) error {
+func (w *writer) applyStatus(ctx context.Context, wl *kueue.Workload, manager string, status map[string]any) error {
 	data, err := json.Marshal(map[string]any{
 		"apiVersion": kueue.GroupVersion.String(), "kind": "Workload",
 		"metadata": map[string]any{"name": wl.Name, "namespace": wl.Namespace, "uid": wl.UID},
@@ -133,10 +133,10 @@ func (r *reconciler[T]) applyStatus(ctx context.Context, wl *kueue.Workload, man
 		return fmt.Errorf("encode status of workload %s/%s: %w", wl.Namespace, wl.Name, err)
 	}
 	answer := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: wl.Namespace, Name: wl.Name}}
-	err = r.client.Status().Patch(ctx, answer, client.RawPatch(types.ApplyPatchType, data), client.FieldOwner(manager), client.ForceOwnership)
+	err = w.client.Status().Patch(ctx, answer, client.RawPatch(types.ApplyPatchType, data), client.FieldOwner(manager), client.ForceOwnership)
 	if err != nil {
 		return fmt.Errorf("apply status of workload %s/%s as %s: %w", wl.Namespace, wl.Name, manager, err)
 	}
-	r.written.Record(answer, r.opts.Clock.Now())
+	w.written.Record(answer, w.clock.Now())
 	return nil
 }
