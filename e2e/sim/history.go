@@ -19,10 +19,8 @@ type history struct {
 	epochs map[int64]int64
 	// results are the runs that have ended.
 	results map[int64][]runResult
-	// lastNominated is when clusters were nominated for a Workload last, if that is done in rounds.
-	lastNominated map[int64]time.Time
-	// offersSent is when each cluster was begun to be sent the offer of an attempt.
-	offersSent map[attempt]map[string]time.Time
+	// rounds is what is remembered of nominations.
+	rounds *roundHistory
 	// lastTrouble is when anything was wrong last with a bound copy or its job.
 	lastTrouble map[int64]time.Time
 	// lastPinned is when Workloads were last kept where a sibling is.
@@ -65,8 +63,9 @@ const maxLiveReadAge = 10 * time.Second
 func newHistory() *history {
 	return &history{
 		createdOn: map[attempt]string{}, allowedOverlaps: map[attempt][]string{}, epochs: map[int64]int64{},
-		results: map[int64][]runResult{}, lastNominated: map[int64]time.Time{}, lastTrouble: map[int64]time.Time{},
-		offersSent: map[attempt]map[string]time.Time{}, recordsLost: map[int64]bool{}, lastPinned: map[int64]time.Time{}, started: map[attempt]bool{}, promises: map[attempt]string{},
+		results: map[int64][]runResult{}, lastTrouble: map[int64]time.Time{},
+		rounds:      &roundHistory{lastNominated: map[int64]time.Time{}, offersSent: map[attempt]map[string]time.Time{}},
+		recordsLost: map[int64]bool{}, lastPinned: map[int64]time.Time{}, started: map[attempt]bool{}, promises: map[attempt]string{},
 		jobOf: map[int64]int64{}, excused: map[jobCluster]bool{},
 		checkCounts: map[string]int{}, eventCounts: map[Event]int{},
 	}
@@ -122,16 +121,6 @@ func (l *history) excuseCluster(c *worker) {
 				l.results[uid][i].counted = false
 			}
 		}
-	}
-}
-
-// recordOfferSent notes when an offer is begun to be made first.
-func (l *history) recordOfferSent(key attempt, cluster string, now time.Time) {
-	if l.offersSent[key] == nil {
-		l.offersSent[key] = map[string]time.Time{}
-	}
-	if _, known := l.offersSent[key][cluster]; !known {
-		l.offersSent[key][cluster] = now
 	}
 }
 

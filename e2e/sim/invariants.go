@@ -24,7 +24,7 @@ func (l *history) checkAction(t *decision, a dispatch.Action) {
 	t.mustHold(invListed, t.hasConfig(t.item) && slices.Contains(t.hub.listed, a.Cluster), "%s for %s", formatAction(a), t.item.name)
 	t.mustHold(invCordon, !t.hub.cordoned[a.Cluster] && !t.hub.draining[a.Cluster], "%s for %s", formatAction(a), t.item.name)
 	l.checkLease(t, t.hasLease(a.Cluster), a.Cluster)
-	l.recordOfferSent(attempt{t.item.uid, a.Epoch}, a.Cluster, t.now)
+	l.rounds.recordOfferSent(attempt{t.item.uid, a.Epoch}, a.Cluster, t.now)
 }
 
 // checkLosersRetracted checks that every loser that is seen was retracted earlier in the same turn.
@@ -128,7 +128,7 @@ func (l *history) checkWrite(t *decision, before, after workload) {
 		c := clusterView(t.obs, after.bound).Copy
 		t.mustHold(invReady, c.Holder == dispatch.Ours && c.Epoch == next.Epoch && c.Admitted, "%s says so of %q, where there is %+v", before.name, after.bound, c)
 	}
-	l.checkRounds(t, before, s, next)
+	l.rounds.checkRounds(t, before, s, next)
 	if len(s.Nominated) == 0 {
 		l.checkFirstOffer(t, before, next)
 		t.mustHold(invOtherChecks, len(next.Nominated) == 0 || !before.otherChecksPending, "%s is offered to %v", before.name, next.Nominated)

@@ -10,33 +10,51 @@ import (
 
 // What must hold of nominations in rounds. That goes by what the hub was shown: it can know which clusters may still admit.
 
+// roundHistory is what is remembered of nominations in rounds.
+type roundHistory struct {
+	// lastNominated is when clusters were nominated for a Workload last, if that is done in rounds.
+	lastNominated map[int64]time.Time
+	// offersSent is when each cluster was begun to be sent the offer of an attempt.
+	offersSent map[attempt]map[string]time.Time
+}
+
 // checkRounds checks what the incremental dispatcher and best fit nominate: no more than a step at a time, and no new cluster
 // before the nominated ones had their time, unless too few of them are left that may admit.
-func (l *history) checkRounds(t *decision, item workload, s, next dispatch.State) {
+func (r *roundHistory) checkRounds(t *decision, item workload, s, next dispatch.State) {
 	step, timeout := t.policy.StepSize, t.policy.RoundTimeout
 	switch t.policy.Dispatcher {
 	case dispatch.Incremental:
-		l.checkOrder(t, item, next)
+		r.checkOrder(t, item, next)
 	case dispatch.BestFit:
 		step, timeout = 1, min(timeout, t.policy.HedgeAfter<<max(countKept(s, next)-1, 0))
 	case dispatch.AllAtOnce, dispatch.External:
 		return
 	}
-	fresh, hopeful := l.splitNominated(t, s, next)
+	fresh, hopeful := r.splitNominated(t, s, next)
 	if len(fresh) == 0 {
 		return
 	}
-	over := !t.now.Before(l.lastNominated[item.uid].Add(timeout))
+	over := !t.now.Before(r.lastNominated[item.uid].Add(timeout))
 	if t.policy.Dispatcher == dispatch.BestFit && len(hopeful)+len(fresh) > step {
-		l.checkOfferTime(t, attempt{item.uid, s.Epoch}, hopeful, timeout)
+		r.checkOfferTime(t, attempt{item.uid, s.Epoch}, hopeful, timeout)
 	}
 	t.mustHold(invRound, len(fresh) <= step && (len(hopeful)+len(fresh) <= step || over), "%s has %v, %d of them new, last round at %s",
-		item.name, next.Nominated, len(fresh), l.lastNominated[item.uid].Format(time.TimeOnly))
-	l.lastNominated[item.uid] = t.now
+		item.name, next.Nominated, len(fresh), r.lastNominated[item.uid].Format(time.TimeOnly))
+	r.lastNominated[item.uid] = t.now
+}
+
+// recordOfferSent notes when an offer is begun to be made first.
+func (r *roundHistory) recordOfferSent(key attempt, cluster string, now time.Time) {
+	if r.offersSent[key] == nil {
+		r.offersSent[key] = map[string]time.Time{}
+	}
+	if _, known := r.offersSent[key][cluster]; !known {
+		r.offersSent[key][cluster] = now
+	}
 }
 
 // splitNominated parts the nominated clusters into the new ones and, of the others, those that may still admit.
-func (l *history) splitNominated(t *decision, s, next dispatch.State) (fresh, hopeful []string) {
+func (r *roundHistory) splitNominated(t *decision, s, next dispatch.State) (fresh, hopeful []string) {
 	for _, name := range next.Nominated {
 		v := clusterView(t.obs, name)
 		switch {
@@ -87,7 +105,7 @@ func hasEasierCluster(t *decision, s dispatch.State, than dispatch.ClusterView) 
 
 // checkOrder checks that the incremental dispatcher passes over no cluster: each that comes before a nominated one is
 // nominated too, or could not be.
-func (l *history) checkOrder(t *decision, item workload, next dispatch.State) {
+func (r *roundHistory) checkOrder(t *decision, item workload, next dispatch.State) {
 	order := slices.Clone(t.obs.Clusters)
 	if t.policy.ByName {
 		slices.SortFunc(order, func(a, b dispatch.ClusterView) int { return strings.Compare(a.Name, b.Name) })
@@ -108,7 +126,7 @@ func (l *history) checkOrder(t *decision, item workload, next dispatch.State) {
 
 // checkOfferTime checks that the clusters which may still admit were sent their offers long enough ago, unless something of
 // an earlier epoch, or a job that is none of ours, was in the way. A program that was started since does not know when.
-func (l *history) checkOfferTime(t *decision, key attempt, hopeful []string, timeout time.Duration) {
+func (r *roundHistory) checkOfferTime(t *decision, key attempt, hopeful []string, timeout time.Duration) {
 	for _, name := range hopeful {
 		v := clusterView(t.obs, name)
 		earlier := v.Copy.Holder == dispatch.Predecessor || v.Copy.Holder != dispatch.Absent && v.Copy.Epoch != key.epoch ||
@@ -116,7 +134,7 @@ func (l *history) checkOfferTime(t *decision, key attempt, hopeful []string, tim
 		if isDebtor(t.state, name) || earlier {
 			continue
 		}
-		sent, ok := l.offersSent[key][name]
+		sent, ok := r.offersSent[key][name]
 		had := ok && (!t.now.Before(sent.Add(timeout)) || !t.driver.started.Before(sent))
 		t.mustHold(invOfferTime, had, "%s is to be hedged on others, %s was sent its offer at %s", t.item.name, name, sent.Format(time.TimeOnly))
 	}
