@@ -8,8 +8,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/admission"
 	api "switchyard.dev/worker/workload"
 )
+
+// assumptions are the decisions of cycles that are in the snapshot, and that the API has not confirmed yet. Callers hold the view's mutex.
+type assumptions struct {
+	snap        *admission.Snapshot
+	index       *workloadIndex
+	broadcaster *broadcaster
+	writer      *snapshotWriter
+	// deferredEvictions are victims to be evicted as soon as the API has confirmed their admission.
+	deferredEvictions map[admission.Key]*workload
+	// lagging are the workloads of which the informer shows a version older than our own last write.
+	lagging map[admission.Key]*workload
+}
 
 // pendingWrite is a write about a workload that has not been answered for good. Because it carries the resourceVersion that the
 // decision was based on, the first version after that one says for certain what became of it.
@@ -70,20 +83,6 @@ func (v *View) observeWorkload(w *workload, wl *kueue.Workload) {
 	v.syncWorkload(w)
 }
 
-// settleWrites ends the attempts of which the API's last word says what became of them. What was assumed and is confirmed
-// stays in the snapshot as it is until put replaces it, so that it never counts as released.
-func (v *View) settleWrites(w *workload) {
-	if w.assumed != nil {
-		switch {
-		case api.HasQuota(w.obj):
-			w.assumed = nil
-		case w.assumed.hasFailed(w.obj):
-			v.forgetAssumed(w)
-		}
-	}
-	v.settleEviction(w)
-}
-
 // deleteWorkload forgets a deleted workload, whatever was assumed of it.
 func (v *View) deleteWorkload(wl *kueue.Workload) {
 	key := keyOf(wl.Namespace, wl.Name)
@@ -108,15 +107,6 @@ func runtimeClassNames(wl *kueue.Workload) []string {
 		}
 	}
 	return classes
-}
-
-// forgetAssumed ends an assumption that did not come true: the snapshot has the workload where it was before the cycle.
-func (v *View) forgetAssumed(w *workload) {
-	w.assumed, w.evicting = nil, nil
-	v.snap.Forget(w.key())
-	v.updateUsage(w)
-	v.notifyEntryQueues(w.entry, w.entry)
-	v.requestCycle()
 }
 
 // RecordWrite takes the answer to a successful write of a Workload's status. It settles an assumption, and what the informer
@@ -188,30 +178,6 @@ func (v *View) RecordRefusal(seen *kueue.Workload, now time.Time) {
 	}
 }
 
-// backOff keeps the workload out of the cycle for a while; nil is fine.
-func (v *View) backOff(w *workload, now time.Time) {
-	if w == nil {
-		return
-	}
-	w.retryAt = now.Add(min(time.Second<<min(w.retries, 20), 5*time.Minute))
-	w.retries++
-	v.syncWorkload(w)
-}
-
-// pendingWriteFor returns the attempt that was based on the object; nil when that is over.
-func (v *View) pendingWriteFor(seen *kueue.Workload) (*workload, *pendingWrite) {
-	w := v.lookupWorkload(seen)
-	switch {
-	case w == nil:
-		return nil, nil
-	case w.assumed != nil && w.assumed.baseVersion == seen.ResourceVersion:
-		return w, w.assumed
-	case w.evicting != nil && w.evicting.baseVersion == seen.ResourceVersion:
-		return w, &w.evicting.pendingWrite
-	}
-	return w, nil
-}
-
 // isOlder compares versions of one object. Versions that cannot be compared count as news.
 func isOlder(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
@@ -221,21 +187,6 @@ func isOlder(a, b string) bool {
 // maxInformerLag is how long the informer may show versions older than the answer to our own write. If that is its last word for so
 // long, the server was restored from a backup, and counts versions anew: our write is undone, and what it shows is true.
 const maxInformerLag = time.Minute
-
-// deferStaleVersion passes over a version that is older than the answer to our last write, and keeps it in case no newer one comes.
-func (v *View) deferStaleVersion(w *workload, wl *kueue.Workload) {
-	if w.staleVersion == nil {
-		v.lagging[w.key()] = w
-		v.requestCycle()
-	}
-	w.staleVersion = wl
-}
-
-// clearWritten forgets our last write: the informer shows it, or a later one, or the object is gone.
-func (v *View) clearWritten(w *workload) {
-	w.written, w.staleVersion, w.staleSince = "", nil, time.Time{}
-	delete(v.lagging, w.key())
-}
 
 // acceptStaleVersions believes what has been passed over for too long, and returns when to do so for the next; the zero time for none.
 func (v *View) acceptStaleVersions(now time.Time) time.Time {
@@ -253,4 +204,66 @@ func (v *View) acceptStaleVersions(now time.Time) time.Time {
 		v.observeWorkload(w, last)
 	}
 	return next
+}
+
+// forgetAssumed ends an assumption that did not come true: the snapshot has the workload where it was before the cycle.
+func (p *assumptions) forgetAssumed(w *workload) {
+	w.assumed, w.evicting = nil, nil
+	p.snap.Forget(w.key())
+	p.writer.updateUsage(w)
+	p.broadcaster.notifyEntryQueues(w.entry, w.entry)
+	p.writer.requestCycle()
+}
+
+// settleWrites ends the attempts of which the API's last word says what became of them. What was assumed and is confirmed
+// stays in the snapshot as it is until put replaces it, so that it never counts as released.
+func (p *assumptions) settleWrites(w *workload) {
+	if w.assumed != nil {
+		switch {
+		case api.HasQuota(w.obj):
+			w.assumed = nil
+		case w.assumed.hasFailed(w.obj):
+			p.forgetAssumed(w)
+		}
+	}
+	p.settleEviction(w)
+}
+
+// pendingWriteFor returns the attempt that was based on the object; nil when that is over.
+func (p *assumptions) pendingWriteFor(seen *kueue.Workload) (*workload, *pendingWrite) {
+	w := p.index.lookupWorkload(seen)
+	switch {
+	case w == nil:
+		return nil, nil
+	case w.assumed != nil && w.assumed.baseVersion == seen.ResourceVersion:
+		return w, w.assumed
+	case w.evicting != nil && w.evicting.baseVersion == seen.ResourceVersion:
+		return w, &w.evicting.pendingWrite
+	}
+	return w, nil
+}
+
+// backOff keeps the workload out of the cycle for a while; nil is fine.
+func (p *assumptions) backOff(w *workload, now time.Time) {
+	if w == nil {
+		return
+	}
+	w.retryAt = now.Add(min(time.Second<<min(w.retries, 20), 5*time.Minute))
+	w.retries++
+	p.writer.syncWorkload(w)
+}
+
+// clearWritten forgets our last write: the informer shows it, or a later one, or the object is gone.
+func (p *assumptions) clearWritten(w *workload) {
+	w.written, w.staleVersion, w.staleSince = "", nil, time.Time{}
+	delete(p.lagging, w.key())
+}
+
+// deferStaleVersion passes over a version that is older than the answer to our last write, and keeps it in case no newer one comes.
+func (p *assumptions) deferStaleVersion(w *workload, wl *kueue.Workload) {
+	if w.staleVersion == nil {
+		p.lagging[w.key()] = w
+		p.writer.requestCycle()
+	}
+	w.staleVersion = wl
 }

@@ -91,15 +91,6 @@ func (w *workload) withBlockReason(d WorkloadDecision) WorkloadDecision {
 	return d
 }
 
-// assume notes that the snapshot is ahead of the API, and returns the checks that apply.
-func (v *View) assume(w *workload, d admission.Decision) []string {
-	w.assumed = &pendingWrite{baseVersion: w.obj.ResourceVersion}
-	v.updateUsage(w)
-	v.notifyEntryQueues(w.entry, w.entry)
-	q, _ := v.snap.ClusterQueue(d.Queue)
-	return q.AdmissionChecksFor(*d.Assignment)
-}
-
 // LookupPending returns a Workload that waits for quota, as seen last; nil when it does not. It is shared: make a copy before
 // changing it.
 func (v *View) LookupPending(key admission.Key) *kueue.Workload {
@@ -110,4 +101,13 @@ func (v *View) LookupPending(key admission.Key) *kueue.Workload {
 		return nil
 	}
 	return w.obj
+}
+
+// assume notes that the snapshot is ahead of the API, and returns the checks that apply.
+func (p *assumptions) assume(w *workload, d admission.Decision) []string {
+	w.assumed = &pendingWrite{baseVersion: w.obj.ResourceVersion}
+	p.writer.updateUsage(w)
+	p.broadcaster.notifyEntryQueues(w.entry, w.entry)
+	q, _ := p.snap.ClusterQueue(d.Queue)
+	return q.AdmissionChecksFor(*d.Assignment)
 }

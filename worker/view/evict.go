@@ -37,11 +37,35 @@ type pendingEviction struct {
 	preemptor WorkloadDecision
 }
 
+func (w *workload) issueEviction() Eviction {
+	w.evicting.baseVersion = w.obj.ResourceVersion
+	return Eviction{Victim: w.evicting.victim, Object: w.obj}
+}
+
+// settleEviction ends an eviction of which the API's last word says what became of it. The snapshot has the victim marked
+// until then, so that no other workload is evicted for the same quota.
+func (p *assumptions) settleEviction(w *workload) {
+	switch {
+	case w.evicting == nil || w.assumed != nil:
+	case api.IsFinished(w.obj) || !api.HasQuota(w.obj) || api.IsEvicted(w.obj):
+		w.evicting = nil
+	case w.evicting.hasFailed(w.obj):
+		p.cancelEviction(w)
+	}
+}
+
+// cancelEviction lets a workload stay that a cycle wanted to leave: its eviction has not been written and will not be.
+func (p *assumptions) cancelEviction(w *workload) {
+	w.evicting = nil
+	p.snap.UnmarkEvicting(w.key())
+	p.writer.requestCycle()
+}
+
 // startEvictions records the victims of the preemptor and returns those whose eviction can be written at once.
-func (v *View) startEvictions(preemptor WorkloadDecision) []Eviction {
+func (p *assumptions) startEvictions(preemptor WorkloadDecision) []Eviction {
 	var now []Eviction
 	for _, victim := range preemptor.Victims {
-		w := v.workloads[victim.Workload]
+		w := p.index.workloads[victim.Workload]
 		switch {
 		case w == nil:
 			panic("view: the snapshot holds only workloads that the view knows: " + victim.Workload.String())
@@ -50,7 +74,7 @@ func (v *View) startEvictions(preemptor WorkloadDecision) []Eviction {
 		}
 		w.evicting = &pendingEviction{victim: victim, preemptor: preemptor}
 		if w.assumed != nil {
-			v.deferredEvictions[w.key()] = w
+			p.deferredEvictions[w.key()] = w
 			continue
 		}
 		now = append(now, w.issueEviction())
@@ -58,43 +82,19 @@ func (v *View) startEvictions(preemptor WorkloadDecision) []Eviction {
 	return now
 }
 
-func (w *workload) issueEviction() Eviction {
-	w.evicting.baseVersion = w.obj.ResourceVersion
-	return Eviction{Victim: w.evicting.victim, Object: w.obj}
-}
-
 // popDeferredEvictions hands out the evictions of those whose admission has been confirmed meanwhile, and forgets those that are moot.
-func (v *View) popDeferredEvictions() []Preemption {
+func (p *assumptions) popDeferredEvictions() []Preemption {
 	var late []Preemption
-	for _, key := range slices.SortedFunc(maps.Keys(v.deferredEvictions), admission.Key.Compare) {
-		w := v.deferredEvictions[key]
+	for _, key := range slices.SortedFunc(maps.Keys(p.deferredEvictions), admission.Key.Compare) {
+		w := p.deferredEvictions[key]
 		if w.assumed != nil {
 			continue
 		}
-		delete(v.deferredEvictions, key)
+		delete(p.deferredEvictions, key)
 		if w.evicting != nil && w.evicting.baseVersion == "" {
 			preemptor := w.evicting.preemptor
 			late = append(late, Preemption{WorkloadDecision: preemptor, Evictions: []Eviction{w.issueEviction()}, Deferred: true})
 		}
 	}
 	return late
-}
-
-// settleEviction ends an eviction of which the API's last word says what became of it. The snapshot has the victim marked
-// until then, so that no other workload is evicted for the same quota.
-func (v *View) settleEviction(w *workload) {
-	switch {
-	case w.evicting == nil || w.assumed != nil:
-	case api.IsFinished(w.obj) || !api.HasQuota(w.obj) || api.IsEvicted(w.obj):
-		w.evicting = nil
-	case w.evicting.hasFailed(w.obj):
-		v.cancelEviction(w)
-	}
-}
-
-// cancelEviction lets a workload stay that a cycle wanted to leave: its eviction has not been written and will not be.
-func (v *View) cancelEviction(w *workload) {
-	w.evicting = nil
-	v.snap.UnmarkEvicting(w.key())
-	v.requestCycle()
 }

@@ -15,23 +15,6 @@ import (
 	api "switchyard.dev/worker/workload"
 )
 
-// buildReservation reads what the workload holds from its status.
-func (v *View) buildReservation(wl *kueue.Workload) admission.Reservation {
-	return admission.Reservation{
-		Key:        keyOf(wl.Namespace, wl.Name),
-		LocalQueue: string(wl.Spec.QueueName),
-		Queue:      string(wl.Status.Admission.ClusterQueue),
-		Usage:      v.opts.reservedUsage(wl),
-		UID:        string(wl.UID),
-		Priority:   api.Priority(wl, v.opts.PriorityBoost),
-		QueuedAt:   v.queuedAt(wl),
-		ReservedAt: conditionSince(wl, kueue.WorkloadQuotaReserved),
-		Evicted:    api.IsEvicted(wl),
-		Admitted:   api.IsAdmitted(wl),
-		PodsReady:  arePodsReady(wl),
-	}
-}
-
 // conditionSince is when the condition became what it is; the zero time when it is not there.
 func conditionSince(wl *kueue.Workload, condition string) time.Time {
 	if c := meta.FindStatusCondition(wl.Status.Conditions, condition); c != nil {
@@ -106,5 +89,22 @@ func convertPodSetAssignment(ps admission.PodSetAssignment) kueue.PodSetAssignme
 	}
 	return kueue.PodSetAssignment{
 		Name: kueue.PodSetReference(ps.Name), Flavors: flavors, ResourceUsage: podrequests.ToResourceList(ps.Usage), Count: ptr.To(ps.Count),
+	}
+}
+
+// buildReservation reads what the workload holds from its status.
+func (s *snapshotWriter) buildReservation(wl *kueue.Workload) admission.Reservation {
+	return admission.Reservation{
+		Key:        keyOf(wl.Namespace, wl.Name),
+		LocalQueue: string(wl.Spec.QueueName),
+		Queue:      string(wl.Status.Admission.ClusterQueue),
+		Usage:      s.opts.reservedUsage(wl),
+		UID:        string(wl.UID),
+		Priority:   api.Priority(wl, s.opts.PriorityBoost),
+		QueuedAt:   s.queuedAt(wl),
+		ReservedAt: conditionSince(wl, kueue.WorkloadQuotaReserved),
+		Evicted:    api.IsEvicted(wl),
+		Admitted:   api.IsAdmitted(wl),
+		PodsReady:  arePodsReady(wl),
 	}
 }

@@ -11,6 +11,20 @@ import (
 	api "switchyard.dev/worker/workload"
 )
 
+// snapshotWriter tells the snapshot where workloads belong. No other code writes workloads to it. Callers hold the view's mutex.
+type snapshotWriter struct {
+	opts         Options
+	snap         *admission.Snapshot
+	objects      *objectIndex
+	index        *workloadIndex
+	requests     *requestCalculator
+	broadcaster  *broadcaster
+	staleReports *staleReports
+	// usageTracker is nil unless recent usage counts.
+	usageTracker  *usageTracker
+	cycleRequests chan struct{}
+}
+
 // snapshotEntry is where a workload belongs in the snapshot: at most one of its fields is set.
 type snapshotEntry struct {
 	pending     *admission.Workload
@@ -28,108 +42,12 @@ func (p snapshotEntry) queueNames() (queue string, local admission.Key) {
 	return "", admission.Key{}
 }
 
-// syncWorkload tells the snapshot where the workload belongs, unless it knows (contract: kueue-api.md 1.18, 4.1, 4.10). While a
-// reservation is assumed the cycle had the last word and nothing happens.
-func (v *View) syncWorkload(w *workload) {
-	wl := w.obj
-	switch {
-	case w.assumed != nil:
-	case api.IsFinished(wl):
-		v.removeFromSnapshot(w)
-	case api.HasQuota(wl):
-		v.syncReservation(w)
-	case !isQueueable(wl):
-		v.removeFromSnapshot(w)
-	default:
-		v.syncPending(w)
-	}
-}
-
-func (v *View) removeFromSnapshot(w *workload) {
-	w.requested = nil
-	if w.entry != (snapshotEntry{}) {
-		v.setSnapshotEntry(w, snapshotEntry{})
-	}
-}
-
-func (v *View) syncReservation(w *workload) {
-	w.requested = nil
-	next := v.buildReservation(w.obj)
-	if was := w.entry.reservation; was == nil || !sameReservation(was, &next) {
-		v.setSnapshotEntry(w, snapshotEntry{reservation: new(next)})
-	}
-}
-
-func (v *View) syncPending(w *workload) {
-	next := v.buildPendingWorkload(w)
-	was := w.entry.pending
-	if was != nil && samePending(was, &next) {
-		return
-	}
-	if was == nil {
-		w.reportedReason = pendingReason(w.obj)
-	}
-	v.setSnapshotEntry(w, snapshotEntry{pending: new(next)})
-	if w.hasStaleReport() {
-		v.staleReports.workloads = append(v.staleReports.workloads, w)
-	}
-}
-
-func (v *View) setSnapshotEntry(w *workload, next snapshotEntry) {
-	switch {
-	case next.pending != nil:
-		v.snap.Push(*next.pending)
-	case next.reservation != nil:
-		v.snap.Admit(*next.reservation)
-	default:
-		v.snap.Remove(w.key())
-	}
-	v.updateUsage(w)
-	v.notifyEntryQueues(w.entry, next)
-	w.entry = next
-	v.requestCycle()
-}
-
 // isQueueable tells whether a workload without quota asks for some: it names a queue, is active, not going away and not
 // gated. What waits for a trigger or a time is queued all the same, blocked (see pendingBlock), so that it is counted as
 // pending.
 func isQueueable(wl *kueue.Workload) bool {
 	return wl.Spec.QueueName != "" && wl.DeletionTimestamp.IsZero() && api.IsActive(wl) && len(api.AdmissionGates(wl)) == 0 &&
 		!meta.IsStatusConditionTrue(wl.Status.Conditions, kueue.WorkloadDeactivationTarget)
-}
-
-func (v *View) buildPendingWorkload(w *workload) admission.Workload {
-	wl := w.obj
-	out := admission.Workload{
-		Key:         keyOf(wl.Namespace, wl.Name),
-		UID:         string(wl.UID),
-		LocalQueue:  string(wl.Spec.QueueName),
-		QueuedAt:    v.queuedAt(wl),
-		NotBefore:   later(requeueAt(wl), w.retryAt),
-		Priority:    api.Priority(wl, v.opts.PriorityBoost),
-		ClosedGates: api.ClosedPreemptionGates(wl),
-	}
-	asked := v.requests.requestedBy(w)
-	out.PodSets = asked.remaining(wl, v.opts)
-	lq := v.localQueues[keyOf(wl.Namespace, out.LocalQueue)]
-	if lq != nil {
-		out.Queue = string(lq.obj.Spec.ClusterQueue)
-	}
-	out.Blocked = v.blockOf(wl, lq, asked.problem)
-	return out
-}
-
-// queuedAt is the queue-order timestamp: the eviction that counts, or the creation.
-func (v *View) queuedAt(wl *kueue.Workload) time.Time {
-	evicted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
-	if evicted == nil || evicted.Status != metav1.ConditionTrue {
-		return wl.CreationTimestamp.Time
-	}
-	reason := kueue.Reason(evicted.Reason)
-	if reason == kueue.ReasonAdmissionCheck || reason == kueue.ReasonPodsReadyTimeout && !v.opts.OrderByCreation {
-		return evicted.LastTransitionTime.Time
-	}
-	return wl.CreationTimestamp.Time
 }
 
 func requeueAt(wl *kueue.Workload) time.Time {
@@ -144,4 +62,100 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// syncWorkload tells the snapshot where the workload belongs, unless it knows (contract: kueue-api.md 1.18, 4.1, 4.10). While a
+// reservation is assumed the cycle had the last word and nothing happens.
+func (s *snapshotWriter) syncWorkload(w *workload) {
+	wl := w.obj
+	switch {
+	case w.assumed != nil:
+	case api.IsFinished(wl):
+		s.removeFromSnapshot(w)
+	case api.HasQuota(wl):
+		s.syncReservation(w)
+	case !isQueueable(wl):
+		s.removeFromSnapshot(w)
+	default:
+		s.syncPending(w)
+	}
+}
+
+func (s *snapshotWriter) removeFromSnapshot(w *workload) {
+	w.requested = nil
+	if w.entry != (snapshotEntry{}) {
+		s.setSnapshotEntry(w, snapshotEntry{})
+	}
+}
+
+func (s *snapshotWriter) syncReservation(w *workload) {
+	w.requested = nil
+	next := s.buildReservation(w.obj)
+	if was := w.entry.reservation; was == nil || !sameReservation(was, &next) {
+		s.setSnapshotEntry(w, snapshotEntry{reservation: new(next)})
+	}
+}
+
+func (s *snapshotWriter) syncPending(w *workload) {
+	next := s.buildPendingWorkload(w)
+	was := w.entry.pending
+	if was != nil && samePending(was, &next) {
+		return
+	}
+	if was == nil {
+		w.reportedReason = pendingReason(w.obj)
+	}
+	s.setSnapshotEntry(w, snapshotEntry{pending: new(next)})
+	if w.hasStaleReport() {
+		s.staleReports.workloads = append(s.staleReports.workloads, w)
+	}
+}
+
+func (s *snapshotWriter) setSnapshotEntry(w *workload, next snapshotEntry) {
+	switch {
+	case next.pending != nil:
+		s.snap.Push(*next.pending)
+	case next.reservation != nil:
+		s.snap.Admit(*next.reservation)
+	default:
+		s.snap.Remove(w.key())
+	}
+	s.updateUsage(w)
+	s.broadcaster.notifyEntryQueues(w.entry, next)
+	w.entry = next
+	s.requestCycle()
+}
+
+func (s *snapshotWriter) buildPendingWorkload(w *workload) admission.Workload {
+	wl := w.obj
+	out := admission.Workload{
+		Key:         keyOf(wl.Namespace, wl.Name),
+		UID:         string(wl.UID),
+		LocalQueue:  string(wl.Spec.QueueName),
+		QueuedAt:    s.queuedAt(wl),
+		NotBefore:   later(requeueAt(wl), w.retryAt),
+		Priority:    api.Priority(wl, s.opts.PriorityBoost),
+		ClosedGates: api.ClosedPreemptionGates(wl),
+	}
+	asked := s.requests.requestedBy(w)
+	out.PodSets = asked.remaining(wl, s.opts)
+	lq := s.objects.localQueues[keyOf(wl.Namespace, out.LocalQueue)]
+	if lq != nil {
+		out.Queue = string(lq.obj.Spec.ClusterQueue)
+	}
+	out.Blocked = s.objects.blockOf(wl, lq, asked.problem)
+	return out
+}
+
+// queuedAt is the queue-order timestamp: the eviction that counts, or the creation.
+func (s *snapshotWriter) queuedAt(wl *kueue.Workload) time.Time {
+	evicted := meta.FindStatusCondition(wl.Status.Conditions, kueue.WorkloadEvicted)
+	if evicted == nil || evicted.Status != metav1.ConditionTrue {
+		return wl.CreationTimestamp.Time
+	}
+	reason := kueue.Reason(evicted.Reason)
+	if reason == kueue.ReasonAdmissionCheck || reason == kueue.ReasonPodsReadyTimeout && !s.opts.OrderByCreation {
+		return evicted.LastTransitionTime.Time
+	}
+	return wl.CreationTimestamp.Time
 }

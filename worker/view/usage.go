@@ -25,66 +25,6 @@ func newUsageTracker(o *usage.Options) *usageTracker {
 	return &usageTracker{Tracker: usage.NewTracker(*o), changedQueues: map[admission.Key]bool{}}
 }
 
-// updateUsage notes what the workload's state means for the usage of its LocalQueue: a penalty from the assumption until the
-// admission, which makes it part of what was consumed.
-func (v *View) updateUsage(w *workload) {
-	if v.usageTracker == nil {
-		return
-	}
-	r, holds := v.snap.Reservation(w.key())
-	switch {
-	case api.IsAdmitted(w.obj):
-		v.usageTracker.ConsumePenalty(w.key())
-	case holds:
-		v.usageTracker.AddPenalty(w.key(), keyOf(r.Namespace, r.LocalQueue), admission.ResourceTotals(r.Usage))
-	default:
-		v.usageTracker.RemovePenalty(w.key())
-	}
-}
-
-func (v *View) trackUsage(local admission.Key) {
-	if v.usageTracker != nil {
-		v.usageTracker.changedQueues[local] = true
-		v.requestCycle()
-	}
-}
-
-func (v *View) untrackUsage(local admission.Key) {
-	if v.usageTracker != nil {
-		delete(v.usageTracker.changedQueues, local)
-		v.usageTracker.RemoveLocalQueue(local)
-		v.snap.SetLocalUsage(local, 0)
-	}
-}
-
-// sampleUsage brings the usage up to the time and tells the snapshot what changed. It returns when to do so again; the zero
-// time when never.
-func (v *View) sampleUsage(now time.Time) time.Time {
-	if v.usageTracker == nil {
-		return time.Time{}
-	}
-	for local := range v.usageTracker.changedQueues {
-		if lq := v.localQueues[local]; lq != nil {
-			v.usageTracker.AddLocalQueue(now, local, fairSharingWeight(lq.obj.Spec.FairSharing), storedUsage(lq.obj))
-			v.notifyLocalQueue(local, notifyBatched)
-			for _, w := range v.workloadsByLocalQueue[local] {
-				v.updateUsage(w)
-			}
-		}
-	}
-	clear(v.usageTracker.changedQueues)
-	for _, local := range v.usageTracker.Sample(now, v.snap.LocalQueueAdmittedUsage) {
-		if account, _ := v.usageTracker.LocalQueueUsage(local); account.HasConsumed() {
-			v.notifyLocalQueue(local, notifyBatched) // The time of the sample is in the status.
-		}
-	}
-	for _, f := range v.usageTracker.TakeChanges() {
-		v.snap.SetLocalUsage(f.LocalQueue, f.Usage)
-		v.notifyLocalQueue(f.LocalQueue, notifyBatched)
-	}
-	return v.usageTracker.NextSampleAt()
-}
-
 // storedUsage reads from the status what a former leader knew.
 func storedUsage(lq *kueue.LocalQueue) usage.LocalQueueUsage {
 	if lq.Status.FairSharing == nil || lq.Status.FairSharing.AdmissionFairSharingStatus == nil {
@@ -104,4 +44,64 @@ func fairSharingWeight(f *kueue.FairSharing) quota.Weight {
 		return quota.Weight{}
 	}
 	return quota.NewWeight(podrequests.ToBillionths(*f.Weight))
+}
+
+// updateUsage notes what the workload's state means for the usage of its LocalQueue: a penalty from the assumption until the
+// admission, which makes it part of what was consumed.
+func (s *snapshotWriter) updateUsage(w *workload) {
+	if s.usageTracker == nil {
+		return
+	}
+	r, holds := s.snap.Reservation(w.key())
+	switch {
+	case api.IsAdmitted(w.obj):
+		s.usageTracker.ConsumePenalty(w.key())
+	case holds:
+		s.usageTracker.AddPenalty(w.key(), keyOf(r.Namespace, r.LocalQueue), admission.ResourceTotals(r.Usage))
+	default:
+		s.usageTracker.RemovePenalty(w.key())
+	}
+}
+
+func (s *snapshotWriter) trackUsage(local admission.Key) {
+	if s.usageTracker != nil {
+		s.usageTracker.changedQueues[local] = true
+		s.requestCycle()
+	}
+}
+
+func (s *snapshotWriter) untrackUsage(local admission.Key) {
+	if s.usageTracker != nil {
+		delete(s.usageTracker.changedQueues, local)
+		s.usageTracker.RemoveLocalQueue(local)
+		s.snap.SetLocalUsage(local, 0)
+	}
+}
+
+// sampleUsage brings the usage up to the time and tells the snapshot what changed. It returns when to do so again; the zero
+// time when never.
+func (s *snapshotWriter) sampleUsage(now time.Time) time.Time {
+	if s.usageTracker == nil {
+		return time.Time{}
+	}
+	for local := range s.usageTracker.changedQueues {
+		if lq := s.objects.localQueues[local]; lq != nil {
+			s.usageTracker.AddLocalQueue(now, local, fairSharingWeight(lq.obj.Spec.FairSharing), storedUsage(lq.obj))
+			s.broadcaster.notifyLocalQueue(local, notifyBatched)
+			for _, w := range s.index.workloadsByLocalQueue[local] {
+				s.updateUsage(w)
+			}
+		}
+	}
+	clear(s.usageTracker.changedQueues)
+	for _, local := range s.usageTracker.Sample(now, s.snap.LocalQueueAdmittedUsage) {
+		if account, _ := s.usageTracker.LocalQueueUsage(local); account.HasConsumed() {
+			s.broadcaster.notifyLocalQueue(local, notifyBatched) // The time of the sample is in the status.
+		}
+	}
+	for _, f := range s.usageTracker.TakeChanges() {
+		s.snap.SetLocalUsage(f.LocalQueue, f.Usage)
+		s.broadcaster.notifyLocalQueue(f.LocalQueue, notifyBatched)
+	}
+	return s.usageTracker.NextSampleAt()
 }

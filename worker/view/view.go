@@ -13,8 +13,8 @@ import (
 
 // View is the state of one cluster's queues. New makes one, Register feeds it. It is safe for concurrent use.
 //
-// The indexes have what the API said last. Reports answers questions. The View itself has the law of assumptions: it decides where a
-// workload belongs in the snapshot, by the indexes and by what this process has written and the API has not shown yet.
+// The indexes have what the API said last, and the assumptions what this process has decided and the API has not confirmed. From both
+// follows where a workload belongs in the snapshot. Reports answers questions. The View itself takes the events in.
 type View struct {
 	opts Options
 
@@ -24,20 +24,15 @@ type View struct {
 	*workloadIndex
 	*Reports
 	*broadcaster
-	requests *requestCalculator
-	// usageTracker is nil unless recent usage counts.
-	usageTracker *usageTracker
+	*snapshotWriter
+	*assumptions
+	requests     *requestCalculator
 	staleReports *staleReports
-	// deferredEvictions are victims to be evicted as soon as the API has confirmed their admission.
-	deferredEvictions map[admission.Key]*workload
-	// lagging are the workloads of which the informer shows a version older than our own last write.
-	lagging map[admission.Key]*workload
 
 	// onConditionChange is called for every workload of which a condition is seen to change; nil for none.
 	onConditionChange func(was, is *kueue.Workload)
 	// unreportedChanges are the changes it has not been told about yet, because the mutex is held.
 	unreportedChanges []workloadChange
-	cycleRequests     chan struct{}
 	// hasSynced is complete once Register has returned.
 	hasSynced []toolscache.InformerSynced
 }
@@ -92,34 +87,39 @@ func (w *workload) key() admission.Key { return keyOf(w.obj.Namespace, w.obj.Nam
 // New returns an empty view.
 func New(opts Options) *View {
 	v := &View{
-		opts:              opts,
-		snap:              admission.NewSnapshot(),
-		objectIndex:       newObjectIndex(opts),
-		workloadIndex:     newWorkloadIndex(),
-		requests:          newRequestCalculator(opts),
-		usageTracker:      newUsageTracker(opts.Usage),
-		deferredEvictions: map[admission.Key]*workload{},
-		lagging:           map[admission.Key]*workload{},
-		cycleRequests:     make(chan struct{}, 1),
+		opts:          opts,
+		snap:          admission.NewSnapshot(),
+		objectIndex:   newObjectIndex(opts),
+		workloadIndex: newWorkloadIndex(),
+		requests:      newRequestCalculator(opts),
 	}
+	usage := newUsageTracker(opts.Usage)
 	v.staleReports = newStaleReports(v.objectIndex, v.workloadIndex, v.snap)
 	v.broadcaster = &broadcaster{mu: &v.mu, objects: v.objectIndex, snap: v.snap, batchedNotifications: map[notification]bool{}}
+	v.snapshotWriter = &snapshotWriter{
+		opts: opts, snap: v.snap, objects: v.objectIndex, index: v.workloadIndex, requests: v.requests, broadcaster: v.broadcaster,
+		staleReports: v.staleReports, usageTracker: usage, cycleRequests: make(chan struct{}, 1),
+	}
+	v.assumptions = &assumptions{
+		snap: v.snap, index: v.workloadIndex, broadcaster: v.broadcaster, writer: v.snapshotWriter,
+		deferredEvictions: map[admission.Key]*workload{}, lagging: map[admission.Key]*workload{},
+	}
 	v.Reports = &Reports{
-		mu: &v.mu, opts: opts, objects: v.objectIndex, index: v.workloadIndex, snap: v.snap, usageTracker: v.usageTracker,
+		mu: &v.mu, opts: opts, objects: v.objectIndex, index: v.workloadIndex, snap: v.snap, usageTracker: usage,
 	}
 	return v
-}
-
-// CycleRequests is signalled when something changed that could let a workload be admitted. Signals coalesce.
-func (v *View) CycleRequests() <-chan struct{} { return v.cycleRequests }
-
-func (v *View) requestCycle() {
-	select {
-	case v.cycleRequests <- struct{}{}:
-	default:
-	}
 }
 
 func keyOf(namespace, name string) admission.Key {
 	return admission.Key{Namespace: namespace, Name: name}
 }
+
+func (s *snapshotWriter) requestCycle() {
+	select {
+	case s.cycleRequests <- struct{}{}:
+	default:
+	}
+}
+
+// CycleRequests is signalled when something changed that could let a workload be admitted. Signals coalesce.
+func (s *snapshotWriter) CycleRequests() <-chan struct{} { return s.cycleRequests }
