@@ -1,10 +1,9 @@
 // Package config carries the generated manifests, so that programs, the sandbox
 // and tests can install them without knowing where the sources are.
 //
-// The manifests are written by "make generate" (see apis/DESIGN.md) and name the
-// Service of a default installation as their webhook server; whoever serves
-// webhooks elsewhere passes what is returned here to ServeConversion and
-// ServeWebhooks before installing it.
+// The manifests are written by "make generate" (see apis/DESIGN.md) and name the Service of a default installation as their
+// webhook server. A program that serves webhooks elsewhere passes what is returned here to ServeConversion and ServeWebhooks
+// before installing it.
 package config
 
 import (

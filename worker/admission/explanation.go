@@ -7,7 +7,7 @@ import "switchyard.dev/worker/admission/amount"
 type Explanation struct {
 	Workload Key
 	Queue    string
-	// Reason and Message are what the workload would be told if it were looked at now, all by itself. Because is
+	// Reason and Message are what the workload would be told if it were looked at now, all by itself. Reason is
 	// QuotaReserved if it could be admitted and waits only for those before it.
 	Reason  Reason
 	Message string

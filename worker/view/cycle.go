@@ -16,7 +16,7 @@ type WorkloadDecision struct {
 	Checks []string
 	// PodSets are what the workload asks for now. They are shared: BuildPodSetRequests makes a status of them.
 	PodSets []admission.PodSet
-	// Stale says that the workload was not looked at, and that what it was told before need not be true any more: Because is
+	// Stale says that the workload was not looked at, and that what it was told before need not be true any more: Reason is
 	// PendingEvaluation, which otherwise is for the workload's own controller to say.
 	Stale bool
 }

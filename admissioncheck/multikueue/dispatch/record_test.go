@@ -59,7 +59,7 @@ func TestAnEpochThatEndsAsItsRecordSaysSuspectsNoCluster(t *testing.T) {
 	})
 }
 
-// What is known of a debtor is not forgotten because everybody is suspected: nothing was offered to it since.
+// What is known of a debtor is not forgotten because all clusters are suspected: nothing was offered to it since.
 func TestSuspicionLeavesADebtAlone(t *testing.T) {
 	runExplanationCases(t, runOnce(), []explanationCase{
 		{

@@ -27,8 +27,8 @@ type MultiKueue struct {
 	// WorkerLostTimeout is how long a workload stays with a cluster that cannot be
 	// reached. Never nil after defaulting.
 	WorkerLostTimeout *metav1.Duration `json:"workerLostTimeout,omitempty"`
-	// DispatcherName says who nominates clusters; a name that is not built in
-	// leaves it to others. Never nil after defaulting.
+	// DispatcherName says which dispatcher nominates clusters; a name that is not built in leaves it to another program.
+	// Never nil after defaulting.
 	DispatcherName *string `json:"dispatcherName,omitempty"`
 	// IncrementalDispatcherConfig belongs to the incremental dispatcher; never nil
 	// after defaulting when that is chosen, else nil.

@@ -1,6 +1,6 @@
-// Package contracttest holds the texts that clients of the public API see, as facts: who says what in which situation
-// (texts.tsv). A package that says some of them has a test that brings about each situation of a section, and compares
-// what its code says then with the table.
+// Package contracttest holds the texts that clients of the public API see, as facts: which program says what in which
+// situation (texts.tsv). A package that says some of them has a test that brings about each situation of a section, and
+// compares what its code says then with the table.
 package contracttest
 
 import (

@@ -11,7 +11,7 @@ import (
 
 // BeyondAnnotation is on objects of this version only. It holds, as JSON, what they have in v1beta2 that this version has no
 // word for, so that a client which reads an object, changes it and writes it back changes nothing that it never saw: it would
-// be refused where that is immutable, and would lose it elsewhere. Whoever drops the annotation drops those fields.
+// be refused where that is immutable, and would lose it elsewhere. A client that drops the annotation drops those fields.
 const BeyondAnnotation = "switchyard.dev/v1beta2-fields"
 
 // beyondWorkload is what a Workload of v1beta2 has beyond this version.
@@ -77,7 +77,7 @@ func keepBeyond(meta *metav1.ObjectMeta, beyond any, none bool) error {
 	return nil
 }
 
-// takeBeyond reads and removes the note. One that somebody else has written, and that cannot be read, says nothing.
+// takeBeyond reads and removes the note. One that another client has written, and that cannot be read, says nothing.
 func takeBeyond(meta *metav1.ObjectMeta, beyond any) bool {
 	text, noted := meta.Annotations[BeyondAnnotation]
 	if !noted {

@@ -64,7 +64,7 @@ type ClusterQueueSpec struct {
 	// +optional
 	// +kubebuilder:default={}
 	FlavorFungibility *FlavorFungibility `json:"flavorFungibility,omitempty"`
-	// preemption says whom the workloads of the queue may preempt.
+	// preemption says which workloads those of the queue may preempt.
 	// +optional
 	// +kubebuilder:default={}
 	Preemption *v1beta2.ClusterQueuePreemption `json:"preemption,omitempty"`

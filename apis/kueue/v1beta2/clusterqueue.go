@@ -65,7 +65,7 @@ type ClusterQueueSpec struct {
 	// +kubebuilder:default={}
 	FlavorFungibility *FlavorFungibility `json:"flavorFungibility,omitempty"`
 
-	// preemption says whom the workloads of the queue may preempt.
+	// preemption says which workloads those of the queue may preempt.
 	// +optional
 	// +kubebuilder:default={}
 	Preemption *ClusterQueuePreemption `json:"preemption,omitempty"`
@@ -161,7 +161,7 @@ const (
 	PreemptionPolicyAny PreemptionPolicy = "Any"
 )
 
-// ClusterQueuePreemption says whom the workloads of a queue may preempt.
+// ClusterQueuePreemption says which workloads those of a queue may preempt.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.reclaimWithinCohort) && self.reclaimWithinCohort == 'Never' && has(self.borrowWithinCohort) && has(self.borrowWithinCohort.policy) && self.borrowWithinCohort.policy != 'Never')",message="reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never"
 type ClusterQueuePreemption struct {
@@ -183,7 +183,7 @@ type ClusterQueuePreemption struct {
 	WithinClusterQueue PreemptionPolicy `json:"withinClusterQueue,omitempty"`
 }
 
-// BorrowWithinCohort says whom a workload that borrows may preempt.
+// BorrowWithinCohort says which workloads one that borrows may preempt.
 type BorrowWithinCohort struct {
 	// policy is Never or LowerPriority.
 	// +optional

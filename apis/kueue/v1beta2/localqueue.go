@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// LocalQueue is the door of one namespace to a ClusterQueue (contract: kueue-api.md 1.4).
+// LocalQueue is the way of one namespace to a ClusterQueue (contract: kueue-api.md 1.4).
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion

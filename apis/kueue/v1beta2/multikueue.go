@@ -130,12 +130,12 @@ type MultiKueueConfigSpec struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	// +kubebuilder:validation:XValidation:rule="self.all(x, self.exists_one(y, x == y))",message="must be unique"
 	Clusters []string `json:"clusters"`
-	// quotaManagement says who keeps the quota of the hub; unset, it is Manual.
+	// quotaManagement says what keeps the quota of the hub; unset, it is Manual.
 	// +optional
 	QuotaManagement QuotaManagement `json:"quotaManagement,omitempty"`
 }
 
-// QuotaManagement is who keeps the quota of the hub's ClusterQueues.
+// QuotaManagement is what keeps the quota of the hub's ClusterQueues: an administrator or the hub itself.
 //
 // +kubebuilder:validation:Enum=Manual;Automated
 type QuotaManagement string

@@ -12,7 +12,7 @@ type ClusterQueueReference string
 // +kubebuilder:validation:Pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 type CohortReference string
 
-// LocalQueueName is the name of a LocalQueue in the namespace of whoever names it.
+// LocalQueueName is the name of a LocalQueue in the namespace of the object that names it.
 //
 // +kubebuilder:validation:MaxLength=253
 // +kubebuilder:validation:Pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"

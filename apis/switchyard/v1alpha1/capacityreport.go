@@ -10,8 +10,8 @@ import (
 // CapacityReportName is the name of the one CapacityReport of a cluster.
 const CapacityReportName = "switchyard"
 
-// CapacityReportRenewal is how often a CapacityReport is written at least, changed or not. Whoever reads it takes one that was
-// not renewed three times in a row for one that nobody keeps any more.
+// CapacityReportRenewal is how often a CapacityReport is written at least, changed or not. A reader takes one that was not
+// renewed three times in a row for abandoned.
 const CapacityReportRenewal = 5 * time.Minute
 
 // What is left out of a CapacityReport that would be too large to be stored, in this order.
@@ -24,8 +24,8 @@ const (
 // Unlimited as a figure of a CapacityReport means that there is no bound.
 const Unlimited int64 = 1<<63 - 1
 
-// CapacityReport is what a cluster has room for, as its admission engine sees it. It is a report and no promise: whoever
-// offers a job there may still be refused. The engine writes it when figures change, at most once in two seconds, and every
+// CapacityReport is what a cluster has room for, as its admission engine sees it. It is a report and no promise: a job that
+// is offered there may still be refused. The engine writes it when figures change, at most once in two seconds, and every
 // five minutes if they do not.
 //
 // Figures are integers: thousandths of cpu, and whole base units (bytes, devices, pods) of every other resource. They are
@@ -99,7 +99,7 @@ type CapacityQueue struct {
 	// closed says why the ClusterQueue admits nothing at all; empty if it does.
 	// +optional
 	Closed string `json:"closed,omitempty"`
-	// strict is set if nobody passes a workload at the head that has to wait (StrictFIFO).
+	// strict is set if no workload passes the one at the head that has to wait (StrictFIFO).
 	// +optional
 	Strict bool `json:"strict,omitempty"`
 	// localQueues are those that point to the ClusterQueue, by name.
@@ -144,15 +144,15 @@ type CapacityFigures struct {
 	// own is free within the ClusterQueue's own quota.
 	// +listType=atomic
 	Own []int64 `json:"own"`
-	// free is what can be used now without evicting anybody: own, and what can be borrowed.
+	// free is what can be used now without evictions: own, and what can be borrowed.
 	// +listType=atomic
 	Free []int64 `json:"free"`
 	// largest is the largest single placement: the most that one pod set could be given of the flavor, borrowing included, if
-	// nobody else used anything. Who asks for more is never admitted, however long it waits.
+	// no other queue used anything. A workload that asks for more is never admitted, however long it waits.
 	// +listType=atomic
 	Largest []int64 `json:"largest"`
-	// preempting is what can be used by evicting others, by rising priority of whoever asks. It is an upper bound: it may take
-	// more evictions than the policies allow for one workload.
+	// preempting is what can be used by evicting others, by rising priority of the preemptor. It is an upper bound: it may
+	// take more evictions than the policies allow for one workload.
 	// +optional
 	// +listType=atomic
 	Preempting []CapacityStep `json:"preempting,omitempty"`

@@ -45,7 +45,7 @@ type OnWorkerLost string
 const (
 	// Redispatch runs the job elsewhere.
 	Redispatch OnWorkerLost = "Redispatch"
-	// Hold waits for the worker, or for somebody to declare it gone.
+	// Hold waits for the worker, or for an administrator to declare it gone.
 	Hold OnWorkerLost = "Hold"
 )
 
@@ -67,8 +67,8 @@ const (
 	NeverLose RunPolicy = "never-lose"
 )
 
-// Run leases. The hub renews one Lease (coordination.k8s.io/v1) on each worker, in the namespace of the worker's program;
-// the worker's fence renews one of its own beside it, by which the hub sees that somebody looks.
+// Run leases. The hub renews one Lease (coordination.k8s.io/v1) on each worker, in the namespace of the worker's program. The
+// worker's fence renews one of its own beside it, by which the hub sees that a fence is at work.
 const (
 	// HubLeasePrefix and the hub's origin are the name of the hub's run lease. Its renewTime and leaseDurationSeconds say
 	// until when the hub is there; past that a worker stops the jobs with OnHubLost Stop of that origin.
@@ -84,7 +84,7 @@ const (
 	CannotStopAnnotation = "switchyard.dev/cannot-stop"
 )
 
-// Annotations on a MultiKueueCluster, for the people who run it.
+// Annotations on a MultiKueueCluster, for its administrators.
 const (
 	// CordonedAnnotation "true": nothing new is offered to the cluster; offers not yet admitted are withdrawn.
 	CordonedAnnotation = "switchyard.dev/cordoned"

@@ -60,8 +60,8 @@ func (o Observation) areChecksKnown() bool {
 	return (lq == QueueOpen || lq == QueueInactive) && cq != QueueUnknown && cq != QueueMissing
 }
 
-// pendingBlock is what keeps the workload from being evaluated, as far as it is seen here; its Because is empty for nothing. A gate
-// that was told stays told while the LocalQueue is missing: the two would take turns.
+// pendingBlock is what keeps the workload from being evaluated, as far as it is seen here; its Reason is empty for nothing. A gate
+// that was reported stays reported while the LocalQueue is missing: the two would take turns.
 func (s State) pendingBlock(o Observation) admission.Block {
 	lq, cq := o.LocalQueue, o.ClusterQueue
 	gate := admission.Block{}

@@ -32,11 +32,11 @@ type ClassCount[T, C any] struct {
 	First        *Member[T, C]
 	Len          int
 	Inadmissible bool
-	// Origins shows by which doors they came in, and how many by each, in no order.
+	// Origins yields the origins of the members, and how many have each, in no order.
 	Origins iter.Seq2[any, int]
 }
 
-// EachClass shows every class of every group, in no order. What it costs depends on their number, and on that of the doors, but
+// EachClass shows every class of every group, in no order. What it costs depends on their number, and on that of the origins, but
 // not on the number of members.
 func (l *Queue[T, C]) EachClass(see func(ClassCount[T, C])) {
 	for _, g := range l.groups {

@@ -6,8 +6,8 @@ import (
 	"switchyard.dev/worker/admission/quota"
 )
 
-// candidateStream yields candidates in the order in which to take them. It merges rolls that are sorted already, so that it costs
-// what is read of it, not what there is.
+// candidateStream yields candidates in the order in which to take them. It merges candidate lists that are sorted already, so
+// that it costs what is read of it, not what there is.
 type candidateStream struct {
 	cursors []candidateCursor
 	// byOrder has the indices of the cursors that are not exhausted; nil before the first use.

@@ -109,7 +109,7 @@ func (x *Search) collectCandidates(a searchScope) (outside bool) {
 	return outside
 }
 
-// collectAtLevel opens the rolls below the path's node at the level and on no lower one, as far as borrowing goes.
+// collectAtLevel opens the candidate lists below the path's node at the level and on no lower one, as far as borrowing goes.
 func (x *Search) collectAtLevel(level int, cell *quota.Cell, as candidateCursor) {
 	if as.rule.allowsNone() {
 		return
