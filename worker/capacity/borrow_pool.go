@@ -29,6 +29,8 @@ type borrower struct {
 	reserved reservedByPriority
 }
 
+// computeTotals sums what all borrowers of the pool would give back: in all, and by the priority of the preemptor. It is
+// called once, when all borrowers are in.
 func (p *borrowPool) computeTotals() {
 	for _, l := range p.borrowers {
 		p.total = p.total.Plus(amount.NewSum(l.reclaimableByAny(p.flavorResource)))

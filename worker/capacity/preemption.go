@@ -34,6 +34,8 @@ type preemptableQuota struct {
 	pools map[quota.FlavorResource]*borrowPool
 }
 
+// newPreemptableQuota collects the queues of a tree that borrow, by what they borrow. Populations are the reservations of
+// each queue by priority.
 func newPreemptableQuota(rooms []view.QueueCapacity, populations map[string]reservedByPriority, fair bool) *preemptableQuota {
 	e := &preemptableQuota{fairSharing: fair, reserved: populations, pools: map[quota.FlavorResource]*borrowPool{}}
 	for i := range rooms {

@@ -135,6 +135,7 @@ func (b *reportCache) computeTree(rooms []view.QueueCapacity, version quota.Vers
 	}
 }
 
+// reservedIn sums what the workloads of a ClusterQueue's LocalQueues hold, by priority.
 func (b *reportCache) reservedIn(queue string) reservedByPriority {
 	sum := reservedByPriority{}
 	for name := range b.localQueuesByClusterQueue[queue] {
@@ -150,6 +151,8 @@ func (b *reportCache) reservedIn(queue string) reservedByPriority {
 	return sum
 }
 
+// pendingIn lists the pending workloads of a ClusterQueue's LocalQueues by falling priority. Beyond maxPriorities entries,
+// lower priorities are merged into the last.
 func (b *reportCache) pendingIn(queue string) []switchyard.CapacityWaiting {
 	sum := map[int32]view.PendingGroup{}
 	for name := range b.localQueuesByClusterQueue[queue] {

@@ -53,6 +53,8 @@ func ApplyAdmission(ctx context.Context, c client.Client, wl *kueue.Workload) er
 	return nil
 }
 
+// admissionPart returns the part of a status that the admission field manager owns: all but reclaimable pods, and PodsReady
+// unless the admission itself has set it.
 func admissionPart(status *kueue.WorkloadStatus) *kueue.WorkloadStatus {
 	part := status.DeepCopy()
 	part.ReclaimablePods = nil

@@ -112,6 +112,7 @@ func statusFields(obj client.Object) (map[string]any, error) {
 	return status, nil
 }
 
+// setStatus replaces the status of an object by fields that were read from it; nil leaves it as it is.
 func setStatus(obj client.Object, status map[string]any) error {
 	m, err := toFields(obj)
 	if err != nil {

@@ -43,6 +43,7 @@ func newEventQueue(parts Config, p *latencyTracker) *eventQueue {
 	return &eventQueue{config: parts, latency: p, notEmpty: make(chan struct{}, 1)}
 }
 
+// enqueue adds events about an object. Beyond maxQueuedEvents the oldest are dropped and counted. It never blocks.
 func (h *eventQueue) enqueue(about runtime.Object, list ...kube.Event) {
 	if len(list) == 0 {
 		return
@@ -101,6 +102,8 @@ func (h *eventQueue) sendNext(ctx context.Context) int {
 	return len(next.events)
 }
 
+// pop returns the oldest entry, and how many were dropped since that was last returned. While the queue is long, the events
+// of an entry are merged.
 func (h *eventQueue) pop() (next queuedEvent, dropped int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

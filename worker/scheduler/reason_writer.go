@@ -45,6 +45,7 @@ type reasonWriter struct {
 	pending map[admission.Key]view.WorkloadDecision
 }
 
+// newReasonWriter returns a writer without decisions. It writes once it is started.
 func newReasonWriter(parts Config, l *Scheduler) *reasonWriter {
 	config := workqueue.TypedDelayingQueueConfig[admission.Key]{Clock: parts.Clock}
 	return &reasonWriter{

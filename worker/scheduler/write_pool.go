@@ -26,6 +26,7 @@ type workItem struct {
 	write    func(context.Context)
 }
 
+// isBefore orders items: those that free quota first, then by priority, then by age.
 func (t *workItem) isBefore(other *workItem) bool {
 	switch {
 	case t.freesQuota != other.freesQuota:
@@ -81,6 +82,8 @@ func (d *writePool) run(ctx context.Context) {
 	}
 }
 
+// popItem returns the next item, or nil if there is none; then the caller has to stop writing. Every oldestFirstEvery-th
+// item is the oldest, so that none waits for ever.
 func (d *writePool) popItem() *workItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -102,6 +105,7 @@ func (d *writePool) popItem() *workItem {
 	return t
 }
 
+// finishItem counts an item as written. Once half of the room is free again, it tells the scheduler.
 func (d *writePool) finishItem() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -132,6 +132,8 @@ func (x *objectIndex) flavorProblems(cq *kueue.ClusterQueue) (missing, topologie
 	return problemWithNames(kueue.ReasonFlavorNotFound, "references missing ResourceFlavor(s)", names), topologies
 }
 
+// checkProblems returns what is wrong with the admission checks of a ClusterQueue: missing, inactive, or of kinds that
+// exclude one another.
 func (x *objectIndex) checkProblems(cq *kueue.ClusterQueue) []problem {
 	var missing, inactive, multi, perFlavor, provisioning []string
 	for _, rule := range sortedCheckRules(cq) {

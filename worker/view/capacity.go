@@ -75,6 +75,7 @@ func (in *LocalQueueWorkloads) addPending(w *admission.Workload) {
 	in.Pending[w.Priority] = in.Pending[w.Priority].Merge(PendingGroup{Count: 1, Since: w.QueuedAt})
 }
 
+// addReservation adds what a reservation holds, under its priority. Negative amounts do not count.
 func (in *LocalQueueWorkloads) addReservation(r *admission.Reservation) {
 	holding := in.Reserved[r.Priority]
 	if holding == nil {
@@ -116,6 +117,7 @@ func (r *Reports) TreeCapacities(queue string) ([]QueueCapacity, quota.Version) 
 	return rooms, r.snap.QuotaVersion(queue)
 }
 
+// queueCapacity returns the capacity of a ClusterQueue that the view knows. The caller holds the mutex.
 func (r *Reports) queueCapacity(name string) QueueCapacity {
 	q, _ := r.snap.ClusterQueue(name)
 	room := QueueCapacity{ClusterQueue: q}

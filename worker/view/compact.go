@@ -43,6 +43,8 @@ type compactor struct {
 	buffer      []byte
 }
 
+// compact replaces the parts of a Workload that equal ones seen before by those. The Workload must not be in use elsewhere
+// yet.
 func (s *compactor) compact(wl *kueue.Workload) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,6 +113,7 @@ func appendPodSetsKey(b []byte, sets []kueue.PodSet) ([]byte, bool) {
 	return b, true
 }
 
+// appendAssignmentsKey appends a text that only equal assignments share; false if there is none, as with topologies.
 func appendAssignmentsKey(b []byte, list []kueue.PodSetAssignment) ([]byte, bool) {
 	for i := range list {
 		psa := &list[i]

@@ -12,6 +12,7 @@ import (
 	"switchyard.dev/worker/podrequests"
 )
 
+// convertPreemption converts the preemption policies. Without any, nothing may be preempted.
 func convertPreemption(p *kueue.ClusterQueuePreemption) admission.Preemption {
 	if p == nil {
 		return admission.Preemption{}
@@ -56,6 +57,7 @@ func convertFlavor(f *kueue.ResourceFlavor) admission.Flavor {
 	}
 }
 
+// convertResourceGroups converts resource groups, in the order of the spec.
 func convertResourceGroups(groups []kueue.ResourceGroup) []admission.ResourceGroup {
 	out := make([]admission.ResourceGroup, 0, len(groups))
 	for _, g := range groups {
@@ -71,6 +73,7 @@ func convertResourceGroups(groups []kueue.ResourceGroup) []admission.ResourceGro
 	return out
 }
 
+// convertFlavorQuotas converts the quotas of one flavor, with amounts in the units of package amount.
 func convertFlavorQuotas(f kueue.FlavorQuotas) admission.FlavorQuota {
 	out := admission.FlavorQuota{Flavor: string(f.Name)}
 	for _, r := range f.Resources {

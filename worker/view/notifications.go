@@ -87,6 +87,7 @@ func (b *broadcaster) FlavorRequests() source.Source { return b.newSource(flavor
 // figures of the queues below them gathered.
 func (b *broadcaster) CohortRequests() source.Source { return b.newSource(cohortTopic) }
 
+// newSource returns a source that subscribes when its controller starts, and requests all that is known of the topic then.
 func (b *broadcaster) newSource(t topic) source.Source {
 	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		b.mu.Lock()
@@ -99,6 +100,7 @@ func (b *broadcaster) newSource(t topic) source.Source {
 	})
 }
 
+// topicKeys lists the objects of a topic that are known now.
 func (b *broadcaster) topicKeys(t topic) []admission.Key {
 	var keys []admission.Key
 	switch t {

@@ -60,6 +60,7 @@ func (x *objectIndex) clusterQueueOf(local admission.Key) string {
 	return ""
 }
 
+// rootCohort returns the last ancestor of a cohort, itself if it has no parent, and empty if the parents form a cycle.
 func (x *objectIndex) rootCohort(cohort string) string {
 	seen := map[string]bool{}
 	for !seen[cohort] {

@@ -14,6 +14,7 @@ import (
 // The set and drop methods below are what informer events do; the caller holds the mutex. Setting what is known already
 // costs a comparison and changes nothing.
 
+// setClusterQueue takes a ClusterQueue in. A change of the status alone costs a comparison.
 func (v *View) setClusterQueue(cq *kueue.ClusterQueue) {
 	was := v.clusterQueues[cq.Name]
 	if was != nil && was.obj.DeletionTimestamp.Equal(cq.DeletionTimestamp) && reflect.DeepEqual(was.obj.Spec, cq.Spec) {
@@ -32,6 +33,7 @@ func (v *View) setClusterQueue(cq *kueue.ClusterQueue) {
 	v.notifyClusterQueue(cq.Name, notifyNow)
 }
 
+// deleteClusterQueue takes the deletion of a ClusterQueue in. Its workloads stay, and get the reason that it is missing.
 func (v *View) deleteClusterQueue(cq *kueue.ClusterQueue) {
 	was := v.clusterQueues[cq.Name]
 	if was == nil {
@@ -48,6 +50,7 @@ func (v *View) deleteClusterQueue(cq *kueue.ClusterQueue) {
 	v.requestCycle()
 }
 
+// setLocalQueue takes a LocalQueue in. One of another UID begins its recent usage anew.
 func (v *View) setLocalQueue(lq *kueue.LocalQueue) {
 	key := keyOf(lq.Namespace, lq.Name)
 	was := v.localQueues[key]
@@ -84,6 +87,7 @@ func (v *View) deleteLocalQueue(lq *kueue.LocalQueue) {
 	v.notifyLocalQueue(key, notifyNow)
 }
 
+// setCohort takes a Cohort in. A changed spec may end or begin a cycle, so that all ClusterQueues are looked at.
 func (v *View) setCohort(c *kueue.Cohort) {
 	was := v.cohorts[c.Name]
 	v.cohorts[c.Name] = c
@@ -104,6 +108,7 @@ func (v *View) deleteCohort(c *kueue.Cohort) {
 	v.requestCycle()
 }
 
+// setFlavor takes a ResourceFlavor in.
 func (v *View) setFlavor(f *kueue.ResourceFlavor) {
 	was := v.flavors[f.Name]
 	v.flavors[f.Name] = f

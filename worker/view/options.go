@@ -50,6 +50,7 @@ func OptionsFor(cfg *config.Configuration, gates features.Set) Options {
 	return o
 }
 
+// usageOptions returns the options of recent usage; nil if the configuration does not ask for it.
 func usageOptions(cfg *config.AdmissionFairSharing) *usage.Options {
 	if cfg == nil {
 		return nil

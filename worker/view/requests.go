@@ -64,6 +64,8 @@ func (c *requestCalculator) requestedBy(w *workload) *requestedPodSets {
 	return w.requested
 }
 
+// computeRequested returns what all pods of a Workload ask for, by LimitRanges and RuntimeClass. At most one pod set may be
+// reduced.
 func (c *requestCalculator) computeRequested(wl *kueue.Workload) *requestedPodSets {
 	out := &requestedPodSets{podSets: make([]admission.PodSet, 0, len(wl.Spec.PodSets))}
 	var problems podrequests.Problems
@@ -135,6 +137,7 @@ func BuildPodSetRequests(sets []admission.PodSet) []kueue.PodSetRequest {
 	return out
 }
 
+// setLimitRange takes a LimitRange in. A changed spec recomputes the requests of its namespace.
 func (v *View) setLimitRange(lr *corev1.LimitRange) {
 	ranges := v.requests.limitRanges[lr.Namespace]
 	at, found := slices.BinarySearchFunc(ranges, lr.Name, func(l *corev1.LimitRange, name string) int { return cmp.Compare(l.Name, name) })
@@ -158,6 +161,7 @@ func (v *View) deleteLimitRange(lr *corev1.LimitRange) {
 	v.recomputeRequestsInNamespace(lr.Namespace)
 }
 
+// recomputeRequestsInNamespace recomputes the requests of all workloads of a namespace.
 func (v *View) recomputeRequestsInNamespace(namespace string) {
 	clear(v.requests.cache)
 	for key := range v.workloadsByLocalQueue {

@@ -96,6 +96,7 @@ func (s *snapshotWriter) syncReservation(w *workload) {
 	}
 }
 
+// syncPending has the workload wait in the snapshot, unless it does already in the same way.
 func (s *snapshotWriter) syncPending(w *workload) {
 	next := s.buildPendingWorkload(w)
 	was := w.entry.pending
@@ -111,6 +112,8 @@ func (s *snapshotWriter) syncPending(w *workload) {
 	}
 }
 
+// setSnapshotEntry changes where the workload is in the snapshot, tells controllers of the queues of both places, and asks
+// for a cycle.
 func (s *snapshotWriter) setSnapshotEntry(w *workload, next snapshotEntry) {
 	switch {
 	case next.pending != nil:
@@ -126,6 +129,7 @@ func (s *snapshotWriter) setSnapshotEntry(w *workload, next snapshotEntry) {
 	s.requestCycle()
 }
 
+// buildPendingWorkload returns the workload as it waits: in its queue, blocked with a reason, or until a time.
 func (s *snapshotWriter) buildPendingWorkload(w *workload) admission.Workload {
 	wl := w.obj
 	out := admission.Workload{

@@ -93,6 +93,7 @@ func (s *staleReports) updateStaleReports(now time.Time) []WorkloadDecision {
 	return told
 }
 
+// updateStaleReport returns the report that the workload was not evaluated; false if its last reason may still be true.
 func (s *staleReports) updateStaleReport(w *workload, now time.Time) (WorkloadDecision, bool) {
 	if !w.hasStaleReport() || w.reportedInCycle == s.cycles || s.index.workloads[w.key()] != w {
 		return WorkloadDecision{}, false

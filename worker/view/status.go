@@ -145,6 +145,7 @@ func (r *Reports) ClusterQueuesWithFlavor(flavor string) []string {
 	return r.listClusterQueues(func(cq *kueue.ClusterQueue) bool { return usesFlavor(cq, flavor) })
 }
 
+// listClusterQueues lists the ClusterQueues that a condition holds for, sorted.
 func (r *Reports) listClusterQueues(uses func(*kueue.ClusterQueue) bool) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -99,6 +99,7 @@ func usesFlavors(q, old *kueue.ClusterQueue) field.ErrorList {
 	return all
 }
 
+// usesFlavorsBefore returns the flavors that a check was for before the update; nil for none.
 func usesFlavorsBefore(old *kueue.ClusterQueue, check kueue.AdmissionCheckReference) []kueue.ResourceFlavorReference {
 	if old == nil || old.Spec.AdmissionChecksStrategy == nil {
 		return nil
@@ -133,6 +134,7 @@ func validateConcurrentAdmission(spec *kueue.ClusterQueueSpec, path *field.Path)
 	return all
 }
 
+// validateConstraints validates the constraints of a migration against its mode and the flavors of the ClusterQueue.
 func validateConstraints(migration *kueue.ConcurrentAdmissionMigration, flavors []kueue.ResourceFlavorReference, path *field.Path) field.ErrorList {
 	if migration.Constraints == nil {
 		return nil

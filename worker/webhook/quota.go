@@ -70,6 +70,7 @@ func (r quotaRules) validateFlavor(covered []corev1.ResourceName, quotas []kueue
 	return all
 }
 
+// validateQuota validates the quota of one resource and its limits.
 func (r quotaRules) validateQuota(quota kueue.ResourceQuota, path *field.Path) field.ErrorList {
 	all := validateNotNegative(&quota.NominalQuota, path.Child("nominalQuota"))
 	all = append(all, r.validateLimit(quota.BorrowingLimit, path.Child("borrowingLimit"))...)
@@ -81,6 +82,7 @@ func (r quotaRules) validateQuota(quota kueue.ResourceQuota, path *field.Path) f
 	return all
 }
 
+// validateLimit validates a borrowing or lending limit, which needs a cohort; nil is always fine.
 func (r quotaRules) validateLimit(limit *resource.Quantity, path *field.Path) field.ErrorList {
 	if limit == nil {
 		return nil

@@ -76,6 +76,7 @@ func isReserved(w *kueue.Workload) bool {
 	return meta.IsStatusConditionTrue(w.Status.Conditions, kueue.WorkloadQuotaReserved)
 }
 
+// validateTemplate validates the labels and annotations of a pod template, and the resources of its containers.
 func (g Gates) validateTemplate(template *corev1.PodTemplateSpec, path *field.Path) field.ErrorList {
 	var all field.ErrorList
 	if g.PodSetMetadata {

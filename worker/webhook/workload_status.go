@@ -29,6 +29,7 @@ func (g Gates) validateStatusUpdate(old, w *kueue.Workload) field.ErrorList {
 	return append(all, g.validateClusterUpdate(old, w, path.Child("clusterName"))...)
 }
 
+// validateAdmissionUpdate validates a change of status.admission, which is immutable as long as quota is reserved.
 func (g Gates) validateAdmissionUpdate(old, w *kueue.Workload, path *field.Path) field.ErrorList {
 	before, after := old.Status.Admission, w.Status.Admission
 	if after == nil {

@@ -60,6 +60,7 @@ func State(wl *kueue.Workload) lifecycle.State {
 	return s
 }
 
+// convertReservation converts status.admission; nil without one. The flavors are sorted.
 func convertReservation(a *kueue.Admission) *lifecycle.Reservation {
 	if a == nil {
 		return nil
@@ -124,6 +125,7 @@ func convertPreemptionGates(from []lifecycle.PreemptionGate, wl *kueue.Workload)
 	return list
 }
 
+// convertConditions converts conditions into the form of the API, with messages cut to its bound.
 func convertConditions(from []lifecycle.Condition) []metav1.Condition {
 	var list []metav1.Condition
 	for _, c := range from {
@@ -154,6 +156,7 @@ func convertChecks(from []lifecycle.Check, were []kueue.AdmissionCheckState) []k
 	return list
 }
 
+// convertRequeueState converts the requeue state; nil if nothing is to be requeued and nothing was.
 func convertRequeueState(s lifecycle.State) *kueue.RequeueState {
 	if s.RequeueAt.IsZero() && s.RequeueCount == 0 {
 		return nil

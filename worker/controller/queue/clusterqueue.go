@@ -20,6 +20,8 @@ func SetupClusterQueues(mgr ctrl.Manager, p Config) error {
 	return newClusterQueueReconciler(p).Setup(mgr, "clusterqueue")
 }
 
+// newClusterQueueReconciler returns the writer of ClusterQueue statuses. A queue that the view does not know yet is left
+// alone.
 func newClusterQueueReconciler(p Config) *StatusReconciler[*kueue.ClusterQueue] {
 	return &StatusReconciler[*kueue.ClusterQueue]{Config: p, Kind: KindHandler[*kueue.ClusterQueue]{
 		Name:   "ClusterQueue",

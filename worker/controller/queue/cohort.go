@@ -19,6 +19,7 @@ func SetupCohorts(mgr ctrl.Manager, p Config) error {
 	return newCohortReconciler(p).Setup(mgr, "cohort")
 }
 
+// newCohortReconciler returns the writer of Cohort statuses.
 func newCohortReconciler(p Config) *StatusReconciler[*kueue.Cohort] {
 	return &StatusReconciler[*kueue.Cohort]{Config: p, Kind: KindHandler[*kueue.Cohort]{
 		Name:   "Cohort",

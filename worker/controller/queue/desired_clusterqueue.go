@@ -30,6 +30,7 @@ func desiredClusterQueue(cq *kueue.ClusterQueue, s view.ClusterQueueStatus, now 
 	return out
 }
 
+// clusterQueueFlavors converts flavor counters into the form of the status, in their order.
 func clusterQueueFlavors(list []admission.FlavorStatus) []kueue.FlavorUsage {
 	var out []kueue.FlavorUsage
 	for _, f := range GroupByFlavor(list) {

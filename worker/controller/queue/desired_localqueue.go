@@ -59,6 +59,8 @@ func consumedQuantity(c usage.Consumed) resource.Quantity {
 	return *resource.NewMilliQuantity(int64(c.Milli), resource.DecimalSI)
 }
 
+// localQueueFlavors converts flavor counters into the form of the status, in their order. A LocalQueue's have nothing
+// borrowed.
 func localQueueFlavors(list []admission.FlavorStatus) []kueue.LocalQueueFlavorUsage {
 	var out []kueue.LocalQueueFlavorUsage
 	for _, f := range GroupByFlavor(list) {

@@ -19,6 +19,7 @@ func SetupLocalQueues(mgr ctrl.Manager, p Config) error {
 	return newLocalQueueReconciler(p).Setup(mgr, "localqueue")
 }
 
+// newLocalQueueReconciler returns the writer of LocalQueue statuses. A queue that the view does not know yet is left alone.
 func newLocalQueueReconciler(p Config) *StatusReconciler[*kueue.LocalQueue] {
 	return &StatusReconciler[*kueue.LocalQueue]{Config: p, Kind: KindHandler[*kueue.LocalQueue]{
 		Name:   "LocalQueue",

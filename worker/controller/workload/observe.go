@@ -104,6 +104,7 @@ func localQueueState(lq *kueue.LocalQueue) lifecycle.QueueState {
 	return stopState(lq, lq.Spec.StopPolicy)
 }
 
+// clusterQueueState returns what the ClusterQueue allows its workloads. A stop policy goes before the condition Active.
 func clusterQueueState(cq *kueue.ClusterQueue) lifecycle.QueueState {
 	if cq == nil {
 		return lifecycle.QueueMissing
@@ -115,6 +116,7 @@ func clusterQueueState(cq *kueue.ClusterQueue) lifecycle.QueueState {
 	return state
 }
 
+// stopState returns what a queue's stop policy allows. A queue that is being deleted counts as held.
 func stopState(queue client.Object, policy kueue.StopPolicy) lifecycle.QueueState {
 	switch {
 	case policy == kueue.HoldAndDrain:

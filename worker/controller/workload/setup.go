@@ -46,6 +46,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	return nil
 }
 
+// addIndexes adds the indexes by which the Workloads of a queue are found. Finished Workloads are in none.
 func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	for _, index := range []struct {
 		of    client.Object
@@ -99,6 +100,7 @@ type queueState struct {
 	active bool
 }
 
+// queueStateOf returns the part of a queue whose change requeues its Workloads.
 func queueStateOf(queue client.Object) queueState {
 	switch q := queue.(type) {
 	case *kueue.LocalQueue:
@@ -140,6 +142,8 @@ func dependsOnQueues(wl *kueue.Workload) bool {
 	return wl.Status.Admission != nil || workload.IsEvicted(wl)
 }
 
+// buildRequests returns requests for the Workloads of a list that are wanted. An error of listing is logged, and requests
+// nothing.
 func (r *Reconciler) buildRequests(ctx context.Context, list *kueue.WorkloadList, err error, want func(*kueue.Workload) bool) []reconcile.Request {
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "List the Workloads of a queue")
