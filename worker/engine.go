@@ -45,6 +45,7 @@ type engine struct {
 	followedObjects *guard.FollowedKinds
 }
 
+// newEngine returns the engine of a composition, with its view and metrics. Its parts are not added yet.
 func newEngine(c *Composition) (*engine, error) {
 	e := &engine{
 		Composition: c, clock: clock.RealClock{}, view: view.New(viewOptions(c.Settings)),
@@ -64,6 +65,7 @@ func newEngine(c *Composition) (*engine, error) {
 	return e, nil
 }
 
+// ownParts are the parts that every program of the engine has, in the order in which they are added.
 func (e *engine) ownParts() []manager.Part {
 	parts := []manager.Part{
 		{Name: "scheduler", Add: e.addScheduler},

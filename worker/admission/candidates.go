@@ -61,6 +61,7 @@ func (x *candidateIndex) add(r *Reservation) {
 	}
 }
 
+// remove takes out a reservation that add entered. It must not have changed since.
 func (x *candidateIndex) remove(r *Reservation) {
 	switch {
 	case r.Assumed:

@@ -24,6 +24,7 @@ func appendClassKey(b []byte, w *Workload) []byte {
 	return b
 }
 
+// appendPodSet appends all of a pod set that decides about flavors and quota.
 func appendPodSet(b []byte, p *PodSet) []byte {
 	b = append(b, 'P')
 	b = AppendKeyPart(b, p.Name)
@@ -55,6 +56,7 @@ func appendPodSet(b []byte, p *PodSet) []byte {
 	return b
 }
 
+// appendTerm appends one term of a node affinity.
 func appendTerm(b []byte, term Term) []byte {
 	for _, r := range term {
 		b = append(b, 'E')

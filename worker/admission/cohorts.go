@@ -35,6 +35,7 @@ func (s *Status) Cohort(name string) (CohortStatus, bool) {
 	return s.cohortStatus(n), true
 }
 
+// cohortStatus returns how the cohort of a node stands.
 func (s *Status) cohortStatus(n *quota.Node) CohortStatus {
 	status := CohortStatus{Name: n.Name(), Share: n.Share(), Admitted: s.countAdmitted(n), Subtree: n.Balances()}
 	if n.IsInCycle() {

@@ -54,6 +54,7 @@ func bookUsage(s usageSums, u Usage, by int) usageSums {
 	return s
 }
 
+// add adds to one sum, and drops it when it becomes zero.
 func (s usageSums) add(name FlavorResource, v amount.Sum) usageSums {
 	if v == (amount.Sum{}) {
 		return s

@@ -78,6 +78,7 @@ func (c *flavorCatalog) flavorTableOf(d *queueState) *FlavorTable {
 	return d.flavorTable
 }
 
+// newFlavorTable makes the flavor table of a ClusterQueue. It holds until the queue or one of its flavors changes.
 func (c *flavorCatalog) newFlavorTable(q *ClusterQueue) *FlavorTable {
 	m := &FlavorTable{
 		Queue: q, Node: c.quota.UnsettledQueueNode(q.Name), CanPreempt: q.Preemption.isEnabled(), resources: map[string]ResourceIndex{},
@@ -92,6 +93,7 @@ func (c *flavorCatalog) newFlavorTable(q *ClusterQueue) *FlavorTable {
 	return m
 }
 
+// newFlavorTableGroup makes the part of the table for one resource group, with the quota cells of its flavors.
 func (c *flavorCatalog) newFlavorTableGroup(node *quota.Node, group ResourceGroup) FlavorTableGroup {
 	var g FlavorTableGroup
 	for _, f := range group.Flavors {

@@ -33,6 +33,7 @@ type LocalQueuePendingCounts struct {
 	Active, Inadmissible int
 }
 
+// countClass adds the members of a class, except those of closed LocalQueues.
 func (c *pendingCounter) countClass(queue string, k classCount) {
 	all := 0
 	for door, n := range k.Origins {
@@ -90,6 +91,7 @@ func (c *pendingCounter) ensureQueue(name string) *queuePendingCounter {
 	return q
 }
 
+// countLocalQueue adds n workloads to a LocalQueue.
 func (c *pendingCounter) countLocalQueue(l *localQueueState, n int, active bool) {
 	if c.localQueues[l] == nil {
 		c.localQueues[l] = &LocalQueuePendingCounts{LocalQueue: l.key}
@@ -128,6 +130,7 @@ func (q *queuePendingCounter) addWorkloads(w *Workload, times int, active bool) 
 	}
 }
 
+// sorted returns the counts, by name.
 func (c *pendingCounter) sorted() PendingCounts {
 	out := PendingCounts{}
 	for _, q := range c.queues {

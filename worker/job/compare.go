@@ -89,6 +89,8 @@ func (r *reconciler[T]) runsElsewhere(job T) bool {
 	return jobManager(&r.kind, job) == kueue.MultiKueueControllerName
 }
 
+// observeMismatch notes that the Workload does not match the job: out of sync if it is prebuilt, else stale, with the
+// Workload as it should be.
 func (r *reconciler[T]) observeMismatch(ctx context.Context, s *snapshot[T], sets []kueue.PodSet) error {
 	if r.opts.Gates.PrebuiltWorkloadName(s.job) != "" {
 		s.facts.Link = LinkOutOfSync

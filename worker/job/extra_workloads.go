@@ -58,6 +58,7 @@ func (w rank) compare(v rank) int {
 	return cmp.Or(yes(w.hasRecord)-yes(v.hasRecord), yes(w.isRetained)-yes(v.isRetained), yes(w.matchesJob)-yes(v.matchesJob), yes(w.hasQuota)-yes(v.hasQuota))
 }
 
+// rankWorkload returns how much speaks for keeping one of several Workloads of a job.
 func (r *reconciler[T]) rankWorkload(ctx context.Context, s *snapshot[T], wl *kueue.Workload) (rank, error) {
 	probe := &snapshot[T]{job: s.job, wl: wl, facts: Facts{Now: s.facts.Now}}
 	r.observeJob(probe)

@@ -45,6 +45,7 @@ func (i integration[T]) Strip(obj client.Object) {
 	}
 }
 
+// IsManagedByMultiKueue implements Integration.
 func (i integration[T]) IsManagedByMultiKueue(obj client.Object) (bool, string) {
 	if i.kind.ManagedBy == nil {
 		return false, fmt.Sprintf("%s cannot be managed by another controller", i.kind.GVK.Kind)
@@ -65,6 +66,7 @@ func (i integration[T]) CopyStatus(local, remote client.Object) (changed, deferr
 	return i.kind.CopyStatus(i.asJob(local), i.asJob(remote))
 }
 
+// RemoteCopy implements Integration.
 func (i integration[T]) RemoteCopy(obj client.Object, o RemoteOptions) client.Object {
 	k := &i.kind
 	copied := remoteCopy(i.asJob(obj))

@@ -45,6 +45,8 @@ type snapshot[T client.Object] struct {
 	message string
 }
 
+// observe reads the job, its Workload and what else Step decides by. Where the first facts decide already, the rest is not
+// read.
 func (r *reconciler[T]) observe(ctx context.Context, key types.NamespacedName) (*snapshot[T], error) {
 	s := &snapshot[T]{job: r.kind.New(), facts: Facts{Now: r.opts.Clock.Now()}}
 	err := r.client.Get(ctx, key, s.job)
@@ -103,6 +105,7 @@ func (r *reconciler[T]) observeWorkloads(ctx context.Context, key types.Namespac
 	return r.observeExtras(ctx, s)
 }
 
+// observeScope finds out whether the job is to be managed: by its namespace and by the jobs that own it.
 func (r *reconciler[T]) observeScope(ctx context.Context, s *snapshot[T]) error {
 	selected, err := isNamespaceManaged(ctx, r.client, r.opts.Namespaces, s.job.GetNamespace())
 	if err != nil || !selected {
@@ -125,6 +128,7 @@ func (r *reconciler[T]) observeScope(ctx context.Context, s *snapshot[T]) error 
 	return nil
 }
 
+// observeAncestor finds out whether the Workload of the managed ancestor is admitted: the job runs only then.
 func (r *reconciler[T]) observeAncestor(ctx context.Context, s *snapshot[T], found ancestry) error {
 	s.facts.Suspended = r.kind.Suspended(s.job)
 	s.facts.Ended = r.kind.Progress(s.job).Finished
@@ -172,6 +176,7 @@ func (r *reconciler[T]) observeLink(ctx context.Context, s *snapshot[T]) error {
 	return r.compareWorkload(ctx, s)
 }
 
+// observePrebuilt finds the prebuilt Workload that the job names, if it has no Workload yet.
 func (r *reconciler[T]) observePrebuilt(ctx context.Context, s *snapshot[T]) error {
 	name := r.opts.Gates.PrebuiltWorkloadName(s.job)
 	if name == "" || s.wl != nil {

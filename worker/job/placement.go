@@ -96,6 +96,7 @@ func RestoreTemplate(t, original *corev1.PodTemplateSpec) {
 	t.Spec.SchedulingGates = slices.Clone(original.Spec.SchedulingGates)
 }
 
+// mergeMap adds entries to a map. An entry that is there with another value is a ConflictError.
 func mergeMap(what string, into *map[string]string, from map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(from)) {
 		if has, ok := (*into)[key]; ok && has != from[key] {

@@ -43,6 +43,8 @@ func podPriorityClass(ctx context.Context, r client.Reader, name string) (priori
 	return podPriority(class), nil
 }
 
+// globalDefault returns the priority of the default PriorityClass: of several, the one with the lowest value, as Kubernetes
+// does. Zero if there is none.
 func globalDefault(ctx context.Context, r client.Reader) (priority, error) {
 	var classes schedulingv1.PriorityClassList
 	if err := r.List(ctx, &classes); err != nil {

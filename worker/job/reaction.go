@@ -44,6 +44,7 @@ func (i integration[T]) ExpectedReaction(obj client.Object) (fence.Reaction, tim
 	return awaited, TerminationGracePeriod(sets)
 }
 
+// expectedReaction returns what the job's controller has to do next; empty if nothing.
 func (i integration[T]) expectedReaction(job T) fence.Reaction {
 	progress := i.kind.Progress(job)
 	switch {

@@ -51,6 +51,7 @@ func (o *orphanFinisher[T]) forgetOrphans(ctx context.Context, list []*kueue.Wor
 	return failed.ErrorOrNil()
 }
 
+// forgetOrphan finishes a Workload whose job is gone, if that is asked for, and takes the finalizer off.
 func (o *orphanFinisher[T]) forgetOrphan(ctx context.Context, wl *kueue.Workload) error {
 	orphaned, err := o.isOrphan(ctx, wl)
 	if err != nil {

@@ -58,6 +58,7 @@ func (a *assignState) firstPodSet(i int) int {
 	return slices.IndexFunc(a.workload.PodSets, func(ps admission.PodSet) bool { return ps.Group == group })
 }
 
+// flavorText writes one considered flavor for a pod set: its name, mode, borrowing height and what was in the way.
 func (a *assignState) flavorText(c consideredFlavor, podSet int) string {
 	if c.mode == NoFit && c.nominalQuotaInUse {
 		c.mode = NoCandidates

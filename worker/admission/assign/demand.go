@@ -29,6 +29,8 @@ func (a *assignState) sumRequests(unit []int, failed *failure) []resourceRequest
 	return wants
 }
 
+// addRequest adds an amount of a resource to the requests. A resource that no group covers fails the pod set, unless
+// undeclared resources are ignored.
 func (a *assignState) addRequest(wants []resourceRequest, resource string, v amount.Amount, failed *failure) []resourceRequest {
 	column, covered := a.flavorTable.FindResource(resource)
 	if !covered {

@@ -41,6 +41,7 @@ type failureDetail struct {
 	requestedBefore, shortfall, maximum amount.Amount
 }
 
+// appendTo appends the detail in the words of the public API.
 func (d failureDetail) appendTo(b []byte) []byte {
 	if d.text != "" {
 		return append(b, d.text...)

@@ -139,6 +139,7 @@ func (r *run) processBestHead() {
 	}
 }
 
+// admit assumes the head's reservation in the snapshot and records the decision.
 func (r *run) admit(c *nominatedHead) {
 	w := c.workload()
 	r.snapshot.Assume(c.member.Value, c.assignment, r.now)

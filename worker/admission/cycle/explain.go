@@ -75,6 +75,7 @@ func (r *run) blockingHolders(c *nominatedHead, w *admission.Workload) []admissi
 	return needed
 }
 
+// explainPodSets explains each pod set by itself, with all flavors of its groups.
 func explainPodSets(menu *admission.FlavorTable, w *admission.Workload) []admission.PodSetExplanation {
 	list := make([]admission.PodSetExplanation, len(w.PodSets))
 	for i := range w.PodSets {
@@ -113,6 +114,7 @@ func explainGroup(menu *admission.FlavorTable, group int, podSet *admission.PodS
 	return list
 }
 
+// explainFlavor explains one flavor for the resources that a pod set asks for.
 func explainFlavor(menu *admission.FlavorTable, group, flavor int, asked amount.Vector, podSet *admission.PodSet) admission.FlavorExplanation {
 	f := &menu.Groups[group].Flavors[flavor]
 	x := admission.FlavorExplanation{Flavor: f.Name}

@@ -138,6 +138,7 @@ func workloadBlock(s *admission.Snapshot, w *admission.Workload) *admission.Bloc
 	return w.Blocked
 }
 
+// newNominatedHead returns an empty entry for a head. Entries of earlier cycles are reused.
 func (r *run) newNominatedHead(head *admission.QueueMember) *nominatedHead {
 	last := len(r.freeHeads) - 1
 	if last < 0 {

@@ -44,6 +44,7 @@ func (r *run) reportNotifications(l *clusterQueueState) {
 	}
 }
 
+// addWait records a decision to wait. Gated says that closed preemption gates are among the reasons.
 func (l *clusterQueueState) addWait(place *admission.QueueMember, n admission.WaitReason, gated bool) {
 	w := place.Value
 	d := admission.Decision{

@@ -52,6 +52,7 @@ func NewScheduler(s *admission.Snapshot) *Scheduler {
 // Snapshot returns the snapshot that the cycles run on.
 func (s *Scheduler) Snapshot() *admission.Snapshot { return s.snapshot }
 
+// newRun begins a cycle. What the scheduler remembers is kept for as long as the options that it depends on do not change.
 func (s *Scheduler) newRun(now time.Time, opts Options) *run {
 	if search := opts.preemptionOptions(); s.victimSearch == nil || !sameSearchOptions(s.searchOptions, search) {
 		s.searchOptions, s.victimSearch = search, preempt.New(s.snapshot, search)

@@ -122,6 +122,7 @@ func (x *tournament) computeShare(e *entrant) {
 	}
 }
 
+// ensureEntrant returns the entrant of a node, and makes it and those above it if needed.
 func (x *tournament) ensureEntrant(n *quota.Node) *entrant {
 	if e, found := x.entrants[n]; found {
 		return e

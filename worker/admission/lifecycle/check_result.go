@@ -27,6 +27,7 @@ func MergeChecks(s State) CheckResult {
 	return verdict
 }
 
+// result returns what one check says of the workload.
 func (c Check) result() CheckResult {
 	switch c.State {
 	case CheckReady:

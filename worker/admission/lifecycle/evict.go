@@ -77,6 +77,7 @@ func (s State) resetChecks(now time.Time) State {
 	return s
 }
 
+// reset returns the check as it is after an eviction: Pending, with its last state in the message.
 func (c Check) reset(now time.Time) Check {
 	if c.State == CheckPending {
 		return c
@@ -89,6 +90,7 @@ func (c Check) reset(now time.Time) Check {
 	return c
 }
 
+// countEviction counts an eviction by reason and underlying cause.
 func (s State) countEviction(evicted admission.Reason) State {
 	reason, cause := SplitEvictionReason(evicted)
 	if evicted == EvictedByPodsReadyTimeout {

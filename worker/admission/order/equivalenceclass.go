@@ -123,6 +123,7 @@ func (l *Queue[T, C]) activateClass(k *EquivalenceClass[T, C]) {
 	}
 }
 
+// deactivateClass takes a class out of the order of active ones, and its group as well if it has no other.
 func (l *Queue[T, C]) deactivateClass(k *EquivalenceClass[T, C]) {
 	g := k.group
 	if g.activeClasses.Len() == 1 {

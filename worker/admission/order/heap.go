@@ -68,6 +68,7 @@ func (h *Heap[T]) Fix(index int) {
 	}
 }
 
+// up moves the element at i towards the first as far as it belongs.
 func (h *Heap[T]) up(i int) {
 	element := h.elements[i]
 	for i > 0 {

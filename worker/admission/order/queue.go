@@ -157,6 +157,7 @@ func (l *Queue[T, C]) Head() *Member[T, C] {
 	return head
 }
 
+// firstActive returns the active member that comes first: the sticky head, unless a group of less weight goes before it.
 func (l *Queue[T, C]) firstActive() *Member[T, C] {
 	if l.activeGroups.Len() == 0 {
 		return nil

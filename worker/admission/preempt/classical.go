@@ -125,6 +125,8 @@ func (x *Search) collectAtLevel(level int, cell *quota.Cell, as candidateCursor)
 	}
 }
 
+// collectInSubtree adds the candidates of all queues below the cell that borrow, as far as the nodes above them borrow as
+// well.
 func (x *Search) collectInSubtree(cell *quota.Cell, as candidateCursor) {
 	switch {
 	case !cell.IsBorrowing():

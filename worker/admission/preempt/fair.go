@@ -79,6 +79,7 @@ func (j fairShareTest) evictIfAllowed(leaf *targetNode, r *admission.Reservation
 	return true
 }
 
+// allows reports whether the shares permit taking the reservation from the leaf.
 func (j fairShareTest) allows(leaf *targetNode, r *admission.Reservation) bool {
 	switch j.strategy {
 	case LessThanInitialShare:

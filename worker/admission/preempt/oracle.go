@@ -25,6 +25,7 @@ func (x *Search) Oracle(w *admission.Workload, queue string) func(*quota.Cell, a
 	}
 }
 
+// preemptionMode returns what preemption could do for a request of one flavor-resource. It changes nothing.
 func (x *Search) preemptionMode(n Request, cell *quota.Cell) assign.Mode {
 	t := &x.simulation
 	found := x.findVictims(n)

@@ -13,6 +13,7 @@ type evictionPolicy struct {
 	withinQueue, reclaimWithinCohort, borrowWithinCohort priorityRule
 }
 
+// newEvictionPolicy returns the policies of a queue as they apply to a preemptor.
 func newEvictionPolicy(p admission.Preemption, w *admission.Workload) evictionPolicy {
 	all := evictionPolicy{withinQueue: newPriorityRule(p.WithinQueue, w), reclaimWithinCohort: newPriorityRule(p.ReclaimWithinCohort, w)}
 	if all.reclaimWithinCohort.allowsNone() {
@@ -41,6 +42,7 @@ type priorityRule struct {
 // noPriority is below all priorities.
 const noPriority = math.MinInt64
 
+// newPriorityRule returns which candidates one policy lets the preemptor take.
 func newPriorityRule(p admission.PreemptionPolicy, w *admission.Workload) priorityRule {
 	switch p {
 	case admission.LowerPriority:

@@ -177,6 +177,7 @@ type candidateKey struct {
 	recentUsage amount.Amount
 }
 
+// compare orders candidates of other queues before those of the preemptor's own, and these by falling recent usage.
 func (a candidateKey) compare(b candidateKey) int {
 	switch {
 	case a.sameQueue == b.sameQueue:
@@ -193,6 +194,7 @@ func (t *simulation) keyFor(s *admission.Snapshot, r *admission.Reservation) can
 	return candidateKey{sameQueue: r.Queue == t.request.Queue, recentUsage: recentUsage(s, r.Queue, local)}
 }
 
+// recentUsage returns the recent usage of a LocalQueue; 0 in a queue that is not ordered by it.
 func recentUsage(s *admission.Snapshot, queue string, local admission.Key) amount.Amount {
 	used := s.RecentUsage(local)
 	if used == 0 {

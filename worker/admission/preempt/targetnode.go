@@ -71,6 +71,7 @@ func (b *targetNode) peekCandidate() (candidateCursor, bool) {
 	}
 }
 
+// peekCursor returns the next candidate of the queue without taking it; false if there is none.
 func (b *targetNode) peekCursor() (candidateCursor, bool) {
 	if !b.retrying {
 		return b.candidates.peek()

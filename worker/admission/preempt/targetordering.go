@@ -198,6 +198,7 @@ func (c *targetOrdering) borrowsAny(n *quota.Node, k int) bool {
 	return false
 }
 
+// addCandidates adds the candidates of the node's queue, by the policy that applies to it.
 func (c *targetOrdering) addCandidates(b *targetNode) {
 	as := candidateCursor{rule: c.simulation.policy.reclaimWithinCohort, commonAncestor: c.simulation.path[b.level]}
 	if b.almostLCA == nil {

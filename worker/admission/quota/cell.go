@@ -84,6 +84,7 @@ func (c *Cell) Available() amount.Amount {
 	return c.available()
 }
 
+// available computes Available from the cells above. It may be negative.
 func (c *Cell) available() amount.Amount {
 	if c.parent == nil {
 		return c.usage.Remaining(c.subtreeQuota)
@@ -103,6 +104,7 @@ func (c *Cell) PotentialAvailable() amount.Amount {
 	return c.potentialAvailable()
 }
 
+// potentialAvailable computes PotentialAvailable from the cells above.
 func (c *Cell) potentialAvailable() amount.Amount {
 	if c.parent == nil {
 		return c.subtreeQuota

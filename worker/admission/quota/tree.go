@@ -236,6 +236,7 @@ func (t *Tree) ensureCohort(name string) *Node {
 	return t.ensureNode(t.cohorts, name, true)
 }
 
+// ensureNode returns the node of a name, and makes it if needed: a root without cells.
 func (t *Tree) ensureNode(in map[string]*Node, name string, cohort bool) *Node {
 	n, found := in[name]
 	if !found {

@@ -36,6 +36,7 @@ type weightedSum struct {
 	high, low uint64
 }
 
+// plus adds thousandths times a weight. A sum that would overflow stays at the largest value.
 func (f weightedSum) plus(thousandths uint64, w quota.Weight) weightedSum {
 	high, low := bits.Mul64(thousandths, uint64(max(w.Billionths(), 0)))
 	var carry uint64

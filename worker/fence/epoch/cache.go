@@ -72,6 +72,7 @@ func (m *Cache) handler() toolscache.ResourceEventHandler {
 	}
 }
 
+// record remembers the epoch of a deleted copy. The older half of what is remembered is dropped when the newer is full.
 func (m *Cache) record(gone client.Object) {
 	epoch := Read(gone)
 	if !isCopy(gone) || epoch == first {

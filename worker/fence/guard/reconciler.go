@@ -101,6 +101,7 @@ func (s *snapshot) readLease(ctx context.Context, from client.Reader, key client
 	return nil
 }
 
+// readJobs adds the Workloads that depend on the run lease to the snapshot.
 func (r *Reconciler) readJobs(ctx context.Context, key client.ObjectKey, s *snapshot) error {
 	var list kueue.WorkloadList
 	if err := r.Client.List(ctx, &list, client.MatchingFields{leaseIndex: key.Name}, client.UnsafeDisableDeepCopy); err != nil {

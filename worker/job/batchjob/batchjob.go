@@ -89,6 +89,8 @@ func place(j *batchv1.Job, placements []job.Placement) error {
 	return nil
 }
 
+// restore puts the template back to what the user wrote, by the pod sets of the Workload. The Job's own identity labels
+// stay.
 func restore(j *batchv1.Job, podSets []kueue.PodSet) {
 	if len(podSets) == 0 {
 		return

@@ -123,6 +123,7 @@ func isStatusAcceptable(local, remote *batchv1.Job) batchv1.JobStatus {
 	return is
 }
 
+// markSuspended sets the condition Suspended on the hub's Job, which another cluster runs.
 func markSuspended(local, remote *batchv1.Job) {
 	mark := batchv1.JobCondition{
 		Type: batchv1.JobSuspended, Status: corev1.ConditionTrue, Reason: reasonAdapter,

@@ -53,6 +53,7 @@ func validateChange(old, j *batchv1.Job) field.ErrorList {
 	return errs
 }
 
+// validateMinParallelism validates the annotation for partial admission against the number of pods.
 func validateMinParallelism(j *batchv1.Job) field.ErrorList {
 	value := j.Annotations[kueue.JobMinParallelismAnnotation]
 	path := annotation(kueue.JobMinParallelismAnnotation)
@@ -73,6 +74,7 @@ func validateMinParallelism(j *batchv1.Job) field.ErrorList {
 	return errs
 }
 
+// validateCompletions validates the annotation that keeps completions equal to parallelism: it needs an indexed Job.
 func validateCompletions(j *batchv1.Job) field.ErrorList {
 	const name = kueue.JobCompletionsEqualParallelismAnnotation
 	value, ok := j.Annotations[name]

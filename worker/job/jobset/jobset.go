@@ -63,6 +63,7 @@ func Kind() job.Kind[*jobsetv1.JobSet] {
 	}
 }
 
+// podSets returns a pod set for each replicated job.
 func podSets(js *jobsetv1.JobSet) ([]kueue.PodSet, error) {
 	sets := make([]kueue.PodSet, len(js.Spec.ReplicatedJobs))
 	for i := range js.Spec.ReplicatedJobs {
@@ -153,6 +154,7 @@ func strip(js *jobsetv1.JobSet) {
 	}
 }
 
+// progress returns how far the JobSet is, by the statuses of its replicated jobs.
 func progress(js *jobsetv1.JobSet) job.Progress {
 	p := job.Progress{Ready: !ptr.Deref(js.Spec.Suspend, false), Finished: outcome(js)}
 	for i := range js.Spec.ReplicatedJobs {
@@ -176,6 +178,7 @@ func findStatus(js *jobsetv1.JobSet, replicatedJob string) jobsetv1.ReplicatedJo
 	return js.Status.ReplicatedJobsStatus[i]
 }
 
+// outcome returns how the JobSet ended; nil while it has not.
 func outcome(js *jobsetv1.JobSet) *job.Outcome {
 	for _, end := range []struct {
 		condition jobsetv1.JobSetConditionType
