@@ -54,8 +54,8 @@ func (x *candidateIndex) add(r *Reservation) {
 		for _, use := range r.Usage {
 			if use.Amount > 0 {
 				at := candidateListKey{queue: r.Queue, FlavorResource: use.FlavorResource}
-				roll := x.ensureList(at, r.localQueueKey())
-				roll.Reservations = insertCandidate(roll.Reservations, r)
+				list := x.ensureList(at, r.localQueueKey())
+				list.Reservations = insertCandidate(list.Reservations, r)
 			}
 		}
 	}
@@ -80,26 +80,26 @@ func (x *candidateIndex) remove(r *Reservation) {
 
 // ensureList returns the candidate list of a LocalQueue, creating one if there is none.
 func (x *candidateIndex) ensureList(at candidateListKey, local Key) *CandidateList {
-	rolls := x.lists[at]
-	i, found := slices.BinarySearchFunc(rolls, local, compareLocalQueue)
+	lists := x.lists[at]
+	i, found := slices.BinarySearchFunc(lists, local, compareLocalQueue)
 	if !found {
-		rolls = slices.Insert(rolls, i, &CandidateList{LocalQueue: local})
-		x.lists[at] = rolls
+		lists = slices.Insert(lists, i, &CandidateList{LocalQueue: local})
+		x.lists[at] = lists
 	}
-	return rolls[i]
+	return lists[i]
 }
 
 // removeFromList takes a reservation from its list and removes lists that are empty.
 func (x *candidateIndex) removeFromList(at candidateListKey, r *Reservation) {
-	rolls := x.lists[at]
-	i, found := slices.BinarySearchFunc(rolls, r.localQueueKey(), compareLocalQueue)
+	lists := x.lists[at]
+	i, found := slices.BinarySearchFunc(lists, r.localQueueKey(), compareLocalQueue)
 	if !found {
 		panic("admission: every holder is on the rolls of what it holds")
 	}
-	if rolls[i].Reservations = removeCandidate(rolls[i].Reservations, r); len(rolls[i].Reservations) > 0 {
+	if lists[i].Reservations = removeCandidate(lists[i].Reservations, r); len(lists[i].Reservations) > 0 {
 		return
 	}
-	if x.lists[at] = slices.Delete(rolls, i, i+1); len(x.lists[at]) == 0 {
+	if x.lists[at] = slices.Delete(lists, i, i+1); len(x.lists[at]) == 0 {
 		delete(x.lists, at)
 	}
 }

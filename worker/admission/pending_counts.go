@@ -36,8 +36,8 @@ type LocalQueuePendingCounts struct {
 // countClass adds the members of a class, except those of closed LocalQueues.
 func (c *pendingCounter) countClass(queue string, k classCount) {
 	all := 0
-	for door, n := range k.Origins {
-		if local := door.(*localQueueState); !c.isClosed(local.key) {
+	for origin, n := range k.Origins {
+		if local := origin.(*localQueueState); !c.isClosed(local.key) {
 			c.countLocalQueue(local, n, !k.Inadmissible)
 			all += n
 		}
@@ -103,8 +103,8 @@ func (c *pendingCounter) countLocalQueue(l *localQueueState, n int, active bool)
 	}
 }
 
-func (q *queuePendingCounter) countClass(aside bool) {
-	if aside {
+func (q *queuePendingCounter) countClass(inadmissible bool) {
+	if inadmissible {
 		q.InadmissibleClasses++
 	} else {
 		q.ActiveClasses++

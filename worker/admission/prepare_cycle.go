@@ -93,8 +93,8 @@ func (s *Status) flavorStatus(queue string, booked usageSums) []FlavorStatus {
 // index (contract: kueue-api.md 1.17).
 func (s *Status) ListPending(queue string) []Workload {
 	var list []Workload
-	if line := s.queues.lookupPendingQueue(queue); line != nil {
-		for _, place := range line.All() {
+	if queue := s.queues.lookupPendingQueue(queue); queue != nil {
+		for _, place := range queue.All() {
 			list = append(list, place.Value.Workload)
 		}
 	}

@@ -96,9 +96,9 @@ func (x *queueIndex) queuesForCycle() []*PendingQueue {
 		slices.SortFunc(x.cycleQueues, func(a, b *queueState) int { return cmp.Compare(a.name, b.name) })
 		x.cycleQueuesSorted = true
 	}
-	lines := make([]*PendingQueue, len(x.cycleQueues))
+	queues := make([]*PendingQueue, len(x.cycleQueues))
 	for i, d := range x.cycleQueues {
-		lines[i] = d.pendingQueue
+		queues[i] = d.pendingQueue
 	}
-	return lines
+	return queues
 }

@@ -118,11 +118,11 @@ func (r *freedQuota) merge(other *freedQuota) {
 	}
 }
 
-func ensureFreed(reliefs map[string]*freedQuota, queue string) *freedQuota {
-	r, found := reliefs[queue]
+func ensureFreed(freed map[string]*freedQuota, queue string) *freedQuota {
+	r, found := freed[queue]
 	if !found {
 		r = &freedQuota{}
-		reliefs[queue] = r
+		freed[queue] = r
 	}
 	return r
 }
@@ -141,17 +141,17 @@ func (q *requeuer) requeueForFreedQuota() {
 		return
 	}
 	// Families are disjoint, so that their first member names them.
-	reliefs := map[string]*freedQuota{}
+	freed := map[string]*freedQuota{}
 	families := map[string][]string{}
 	note := func(family []string, r *freedQuota) {
 		if len(family) == 0 {
 			return
 		}
-		if sum, found := reliefs[family[0]]; found {
+		if sum, found := freed[family[0]]; found {
 			sum.merge(r)
 			return
 		}
-		reliefs[family[0]], families[family[0]] = r, family
+		freed[family[0]], families[family[0]] = r, family
 	}
 	for cohort := range q.changedCohorts {
 		note(q.quota.QueuesInCohortTree(cohort), &freedQuota{limitsChanged: true})
@@ -159,7 +159,7 @@ func (q *requeuer) requeueForFreedQuota() {
 	for queue, r := range q.freedByQueue {
 		note(q.quota.QueuesInTree(queue), r)
 	}
-	for root, r := range reliefs {
+	for root, r := range freed {
 		for _, queue := range families[root] {
 			q.requeueIf(queue, func(w RequeueCondition) bool { return w.isMetBy(r) })
 		}

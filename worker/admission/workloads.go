@@ -153,8 +153,8 @@ func (s *Snapshot) setHolder(h *quotaHolder) {
 	}
 	t.holder = h
 	s.candidates.add(&h.Reservation)
-	if menu := h.queueState.flavorTable; menu != nil {
-		menu.Node.Reserve(h.Usage)
+	if flavors := h.queueState.flavorTable; flavors != nil {
+		flavors.Node.Reserve(h.Usage)
 	} else {
 		s.quota.Reserve(h.Queue, h.Usage)
 	}

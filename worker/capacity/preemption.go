@@ -39,9 +39,9 @@ type preemptableQuota struct {
 func newPreemptableQuota(rooms []view.QueueCapacity, populations map[string]reservedByPriority, fair bool) *preemptableQuota {
 	e := &preemptableQuota{fairSharing: fair, reserved: populations, pools: map[quota.FlavorResource]*borrowPool{}}
 	for i := range rooms {
-		people := populations[rooms[i].Name]
+		reservations := populations[rooms[i].Name]
 		for _, c := range rooms[i].Cells {
-			if c.Borrowed <= 0 || len(people) == 0 {
+			if c.Borrowed <= 0 || len(reservations) == 0 {
 				continue
 			}
 			p := e.pools[c.FlavorResource]
@@ -49,7 +49,7 @@ func newPreemptableQuota(rooms []view.QueueCapacity, populations map[string]rese
 				p = &borrowPool{flavorResource: c.FlavorResource, borrowers: map[string]borrower{}}
 				e.pools[c.FlavorResource] = p
 			}
-			p.borrowers[rooms[i].Name] = borrower{c.Borrowed, people}
+			p.borrowers[rooms[i].Name] = borrower{c.Borrowed, reservations}
 		}
 	}
 	for _, p := range e.pools {

@@ -103,11 +103,11 @@ func (b *reportCache) refreshLocalQueue(source *view.View, name types.Namespaced
 	if len(b.localQueuesByClusterQueue[was]) == 0 {
 		delete(b.localQueuesByClusterQueue, was)
 	}
-	people, is, known := source.LocalQueueWorkloads(name)
+	counts, is, known := source.LocalQueueWorkloads(name)
 	if !known {
 		return was, ""
 	}
-	b.localQueues[name] = localQueueEntry{queue: is, LocalQueueWorkloads: people}
+	b.localQueues[name] = localQueueEntry{queue: is, LocalQueueWorkloads: counts}
 	if b.localQueuesByClusterQueue[is] == nil {
 		b.localQueuesByClusterQueue[is] = map[types.NamespacedName]bool{}
 	}
@@ -119,8 +119,8 @@ func (b *reportCache) refreshLocalQueue(source *view.View, name types.Namespaced
 func (b *reportCache) computeTree(rooms []view.QueueCapacity, version quota.Version) {
 	populations := map[string]reservedByPriority{}
 	for i := range rooms {
-		if people := b.reservedIn(rooms[i].Name); len(people) > 0 {
-			populations[rooms[i].Name] = people
+		if counts := b.reservedIn(rooms[i].Name); len(counts) > 0 {
+			populations[rooms[i].Name] = counts
 		}
 	}
 	evict := newPreemptableQuota(rooms, populations, b.fairSharing)

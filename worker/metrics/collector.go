@@ -56,15 +56,15 @@ func (c *queueCollector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
-	people, census := c.view.Workloads(), c.view.PendingCounts()
+	workloads, pending := c.view.Workloads(), c.view.PendingCounts()
 	s := scrape{
 		queueCollector: c,
 		send: func(d *prometheus.Desc, value float64, labels ...string) {
 			out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 		},
-		pendingCounts:  census,
-		workloadCounts: countWorkloads(people),
-		byLabels:       countByLabels(c.workloadLabels(), c.view, people),
+		pendingCounts:  pending,
+		workloadCounts: countWorkloads(workloads),
+		byLabels:       countByLabels(c.workloadLabels(), c.view, workloads),
 	}
 	s.sendClusterQueues()
 	s.sendLocalQueues()

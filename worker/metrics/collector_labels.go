@@ -29,7 +29,7 @@ type countsByLabels struct {
 }
 
 // countByLabels returns nil if no custom label comes from Workloads: then numbers are enough, which the view has at hand.
-func countByLabels(labels customLabels, v *view.View, people []view.WorkloadInQueue) *countsByLabels {
+func countByLabels(labels customLabels, v *view.View, workloads []view.WorkloadInQueue) *countsByLabels {
 	if len(labels) == 0 {
 		return nil
 	}
@@ -44,7 +44,7 @@ func countByLabels(labels customLabels, v *view.View, people []view.WorkloadInQu
 		}
 		incrementCount(n.pending, w.Queue, pendingKey{status, labels.workloadValues(w.Workload)})
 	}
-	for _, in := range people {
+	for _, in := range workloads {
 		wl := in.Workload
 		if !workload.HasQuota(wl) || !workload.IsAdmitted(wl) || workload.IsFinished(wl) {
 			continue

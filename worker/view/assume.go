@@ -136,11 +136,11 @@ func (c workloadChange) conditionsChanged() bool {
 
 // unlockAndReport unlocks the mutex and then reports the changes seen meanwhile: the listeners may read the view.
 func (v *View) unlockAndReport() {
-	untold, tell := v.unreportedChanges, v.onConditionChange
+	unreported, call := v.unreportedChanges, v.onConditionChange
 	v.unreportedChanges = nil
 	v.mu.Unlock()
-	for _, c := range untold {
-		tell(c.before, c.after)
+	for _, c := range unreported {
+		call(c.before, c.after)
 	}
 }
 

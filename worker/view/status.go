@@ -47,10 +47,10 @@ type LocalQueueStatus struct {
 
 // OnConditionChange has the function called for every workload of which a condition is seen to change from now on, by any
 // writer, with its state before and after. It must not block; it may read the view.
-func (v *View) OnConditionChange(tell func(was, is *kueue.Workload)) {
+func (v *View) OnConditionChange(call func(was, is *kueue.Workload)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.onConditionChange = tell
+	v.onConditionChange = call
 }
 
 // CohortPath leads from the root of the cohorts to a ClusterQueue: /<root>/.../<ClusterQueue>.

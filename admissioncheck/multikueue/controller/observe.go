@@ -149,11 +149,11 @@ func (r *WorkloadReconciler) lookupUsableConfig(ctx context.Context, ac *kueue.A
 // observeDeleted looks after what is left on the workers of a Workload that the cache does not have. The cache is not
 // believed: before anything is removed, the API server of the hub has to say so too.
 func (r *WorkloadReconciler) observeDeleted(ctx context.Context, key client.ObjectKey) (*workloadScope, error) {
-	ghost := r.orphans.buildOrphan(key)
-	s := &workloadScope{original: ghost, state: dispatch.State{Epoch: 1}, policy: runpolicy.ForOrphans(r.Policy)}
+	orphan := r.orphans.buildOrphan(key)
+	s := &workloadScope{original: orphan, state: dispatch.State{Epoch: 1}, policy: runpolicy.ForOrphans(r.Policy)}
 	s.observed = dispatch.Observation{Now: r.Clock.Now(), Local: dispatch.Local{Deleted: true}}
 	s.observed.Clusters = slices.DeleteFunc(r.selectViews(ctx, s, nil), func(v dispatch.ClusterView) bool {
-		return !hasOwnObjects(v) || r.orphans.keepsOrphan(ctx, v.Name, ghost)
+		return !hasOwnObjects(v) || r.orphans.keepsOrphan(ctx, v.Name, orphan)
 	})
 	if len(s.observed.Clusters) == 0 {
 		r.tracker.do(func(t *tracker.Tracker) { t.ForgetWorkload(admissionKey(key)) })

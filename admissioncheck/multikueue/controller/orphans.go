@@ -89,14 +89,14 @@ func (f *orphanFinder) isUnrecorded(o mirror.Original, seen mirror.Found) bool {
 
 // keepsOrphan tells whether what a cluster shows of a Workload that the hub does not have is kept: a job may run there, and the hub may
 // just not know. A Workload that this program has seen was deleted. People may have it removed.
-func (f *orphanFinder) keepsOrphan(ctx context.Context, cluster string, ghost mirror.Original) bool {
-	seen := f.remote.lookupRemote(cluster, ghost)
-	if !seen.MayRun() || !f.isUnrecorded(ghost, seen) {
+func (f *orphanFinder) keepsOrphan(ctx context.Context, cluster string, orphan mirror.Original) bool {
+	seen := f.remote.lookupRemote(cluster, orphan)
+	if !seen.MayRun() || !f.isUnrecorded(orphan, seen) {
 		return false
 	}
 	var owner string
 	var witnessed bool
-	f.tracker.do(func(t *tracker.Tracker) { owner, witnessed = t.Deletions().WitnessedUID(admissionKey(ghost.Key())) })
+	f.tracker.do(func(t *tracker.Tracker) { owner, witnessed = t.Deletions().WitnessedUID(admissionKey(orphan.Key())) })
 	made := time.Time{}
 	for _, obj := range seen.Objects() {
 		if witnessed && obj.GetAnnotations()[switchyard.OwnerUIDAnnotation] != owner {
@@ -121,7 +121,7 @@ func (f *orphanFinder) ListOrphans(ctx context.Context, cluster string, kinds []
 				}
 				found.Add(other, key)
 			} else if ok && f.isUnrecorded(mirror.Original{Hub: own, Adopted: adopted}, mirror.Found{Job: obj}) && f.isWorkloadMissing(ctx, key) {
-				if ghost := f.buildOrphan(key); f.keepsOrphan(ctx, cluster, ghost) {
+				if orphan := f.buildOrphan(key); f.keepsOrphan(ctx, cluster, orphan) {
 					found.Add(own, key)
 				} else {
 					f.fleet.RequeueWorkload(cluster, key) // somebody may have said that it is to go

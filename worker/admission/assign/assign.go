@@ -39,8 +39,8 @@ type Result struct {
 }
 
 // Assign chooses flavors for the workload from the flavor table of its queue.
-func Assign(menu *admission.FlavorTable, w *admission.Workload, opts Options) Result {
-	return new(Assigner).Assign(menu, w, opts)
+func Assign(flavors *admission.FlavorTable, w *admission.Workload, opts Options) Result {
+	return new(Assigner).Assign(flavors, w, opts)
 }
 
 // Assigner is memory that assignments use one after the other; the zero value is ready. What it returns it does not touch
@@ -48,9 +48,9 @@ func Assign(menu *admission.FlavorTable, w *admission.Workload, opts Options) Re
 type Assigner struct{ state assignState }
 
 // Assign is the function of the same name.
-func (x *Assigner) Assign(menu *admission.FlavorTable, w *admission.Workload, opts Options) Result {
+func (x *Assigner) Assign(flavors *admission.FlavorTable, w *admission.Workload, opts Options) Result {
 	a := &x.state
-	a.reset(menu, w, opts)
+	a.reset(flavors, w, opts)
 	for i := range w.PodSets {
 		if unit := a.podSetGroup(i); unit != nil {
 			a.assignPodSets(unit)
@@ -108,8 +108,8 @@ type assignedUse struct {
 }
 
 // reset forgets the last assignment, except for the memory it took.
-func (a *assignState) reset(menu *admission.FlavorTable, w *admission.Workload, opts Options) {
-	a.flavorTable, a.workload, a.opts = menu, w, opts
+func (a *assignState) reset(flavors *admission.FlavorTable, w *admission.Workload, opts Options) {
+	a.flavorTable, a.workload, a.opts = flavors, w, opts
 	a.podSets = a.slabs.podSets.alloc(len(w.PodSets))
 	a.total = flavorGrade{mode: Fit}
 	a.failReason = ""

@@ -27,11 +27,11 @@ func Run(s *admission.Snapshot, now time.Time, opts Options) admission.Plan {
 // plan admits and the marks of those it evicts: call Snapshot.Forget and Snapshot.Spare for those whose write fails.
 func (s *Scheduler) Run(now time.Time, opts Options) admission.Plan {
 	r := s.newRun(now, opts)
-	lines := s.snapshot.PrepareCycle(now)
-	r.allocateQueues(len(lines))
-	for i, line := range lines {
+	queues := s.snapshot.PrepareCycle(now)
+	r.allocateQueues(len(queues))
+	for i, queue := range queues {
 		l := &r.queues[i]
-		l.PendingQueue = line
+		l.PendingQueue = queue
 		r.reportNotifications(l)
 		r.nominateNext(l)
 	}

@@ -17,9 +17,9 @@ func Explain(s *admission.Snapshot, k admission.Key, opts Options) (admission.Ex
 	}
 	x := admission.Explanation{Workload: k, Queue: w.Queue}
 	x.Ahead = slices.IndexFunc(s.ListPending(w.Queue), func(other admission.Workload) bool { return other.Key == k })
-	menu := s.FlavorTable(w.Queue)
-	if menu != nil {
-		x.PodSets = explainPodSets(menu, &w)
+	flavors := s.FlavorTable(w.Queue)
+	if flavors != nil {
+		x.PodSets = explainPodSets(flavors, &w)
 	}
 	if b := workloadBlock(s, &w); b != nil {
 		x.Reason, x.Message = b.Reason, b.Message
@@ -76,16 +76,16 @@ func (r *run) blockingHolders(c *nominatedHead, w *admission.Workload) []admissi
 }
 
 // explainPodSets explains each pod set by itself, with all flavors of its groups.
-func explainPodSets(menu *admission.FlavorTable, w *admission.Workload) []admission.PodSetExplanation {
+func explainPodSets(flavors *admission.FlavorTable, w *admission.Workload) []admission.PodSetExplanation {
 	list := make([]admission.PodSetExplanation, len(w.PodSets))
 	for i := range w.PodSets {
 		podSet := &w.PodSets[i]
 		x := admission.PodSetExplanation{Name: podSet.Name, Count: podSet.Count}
-		for g := range menu.Groups {
-			x.Flavors = append(x.Flavors, explainGroup(menu, g, podSet)...)
+		for g := range flavors.Groups {
+			x.Flavors = append(x.Flavors, explainGroup(flavors, g, podSet)...)
 		}
 		for _, request := range podSet.Requests {
-			if _, covered := menu.FindResource(request.Resource); !covered {
+			if _, covered := flavors.FindResource(request.Resource); !covered {
 				x.Undeclared = append(x.Undeclared, request.Resource)
 			}
 		}
@@ -95,31 +95,31 @@ func explainPodSets(menu *admission.FlavorTable, w *admission.Workload) []admiss
 }
 
 // explainGroup says how the flavors of a group suit the pod set, nothing if it asks for none of the group's resources.
-func explainGroup(menu *admission.FlavorTable, group int, podSet *admission.PodSet) []admission.FlavorExplanation {
+func explainGroup(flavors *admission.FlavorTable, group int, podSet *admission.PodSet) []admission.FlavorExplanation {
 	asked := podSet.Requests.Times(int64(podSet.Count))
-	if _, counted := menu.FindResource(amount.Pods); counted {
+	if _, counted := flavors.FindResource(amount.Pods); counted {
 		asked = asked.Plus(amount.Vector{{Resource: amount.Pods, Amount: amount.Amount(podSet.Count)}})
 	}
 	asked = slices.DeleteFunc(asked, func(request amount.Request) bool {
-		column, covered := menu.FindResource(request.Resource)
+		column, covered := flavors.FindResource(request.Resource)
 		return !covered || column.Group != group
 	})
 	if len(asked) == 0 {
 		return nil
 	}
 	var list []admission.FlavorExplanation
-	for i := range menu.Groups[group].Flavors {
-		list = append(list, explainFlavor(menu, group, i, asked, podSet))
+	for i := range flavors.Groups[group].Flavors {
+		list = append(list, explainFlavor(flavors, group, i, asked, podSet))
 	}
 	return list
 }
 
 // explainFlavor explains one flavor for the resources that a pod set asks for.
-func explainFlavor(menu *admission.FlavorTable, group, flavor int, asked amount.Vector, podSet *admission.PodSet) admission.FlavorExplanation {
-	f := &menu.Groups[group].Flavors[flavor]
+func explainFlavor(flavors *admission.FlavorTable, group, flavor int, asked amount.Vector, podSet *admission.PodSet) admission.FlavorExplanation {
+	f := &flavors.Groups[group].Flavors[flavor]
 	x := admission.FlavorExplanation{Flavor: f.Name}
 	for _, request := range asked {
-		column, _ := menu.FindResource(request.Resource)
+		column, _ := flavors.FindResource(request.Resource)
 		cell := f.Cells[column.Index]
 		account := admission.ResourceExplanation{
 			Resource: request.Resource, Requested: request.Amount, Nominal: cell.Nominal(), Used: cell.Usage(),
@@ -137,7 +137,7 @@ func explainFlavor(menu *admission.FlavorTable, group, flavor int, asked amount.
 		}
 		x.Resources = append(x.Resources, account)
 	}
-	if why := assign.FlavorMismatch(podSet, f, menu.Groups[group].LabelKeys); why != "" {
+	if why := assign.FlavorMismatch(podSet, f, flavors.Groups[group].LabelKeys); why != "" {
 		x.Reason, x.Message = admission.NoMatchingFlavor, why
 	}
 	return x

@@ -67,13 +67,13 @@ type rejection struct {
 // evaluateHead finds out whether the head can be served now; the head is nil if it cannot, and the refusal says why. Looking
 // again costs little if nothing happened that matters, in this cycle or in the next.
 func (r *run) evaluateHead(l *clusterQueueState, head *admission.QueueMember) (*nominatedHead, rejection) {
-	menu := r.snapshot.FlavorTableFor(head.Value)
-	version := r.quotaVersion(menu, l.Name())
+	flavors := r.snapshot.FlavorTableFor(head.Value)
+	version := r.quotaVersion(flavors, l.Name())
 	c := r.nominated[head]
 	if c == nil {
 		c = r.nominateFromCache(head)
 	}
-	if c != nil && r.isStillValid(c, menu, version) {
+	if c != nil && r.isStillValid(c, flavors, version) {
 		c.queue, c.quotaVersion = l, version
 		return c, rejection{}
 	}
@@ -83,7 +83,7 @@ func (r *run) evaluateHead(l *clusterQueueState, head *admission.QueueMember) (*
 	if c == nil {
 		c = r.newNominatedHead(head)
 	}
-	c.queue, c.flavorTable, c.quotaVersion, c.evaluatedInCycle = l, menu, version, r.cycleNumber
+	c.queue, c.flavorTable, c.quotaVersion, c.evaluatedInCycle = l, flavors, version, r.cycleNumber
 	c.evaluations++
 	if r.applyResult(c, r.findAssignment(c)) {
 		return c, rejection{}
@@ -94,9 +94,9 @@ func (r *run) evaluateHead(l *clusterQueueState, head *admission.QueueMember) (*
 }
 
 // quotaVersion returns the version of the numbers in the queue's tree.
-func (r *run) quotaVersion(menu *admission.FlavorTable, queue string) quota.Version {
-	if menu != nil {
-		return menu.Node.Version()
+func (r *run) quotaVersion(flavors *admission.FlavorTable, queue string) quota.Version {
+	if flavors != nil {
+		return flavors.Node.Version()
 	}
 	return r.snapshot.QuotaVersion(queue)
 }
@@ -200,15 +200,15 @@ func (r *run) setKey(c *nominatedHead) {
 // isStillValid reports whether looking again would change nothing. As long as quota is only taken, a flavor that was passed over
 // stays worse, unless borrowing from farther away makes the chosen one worse in a queue that looks for less borrowing.
 // Whatever closes a queue changes its flavor table or settles the quota anew.
-func (r *run) isStillValid(c *nominatedHead, menu *admission.FlavorTable, now quota.Version) bool {
+func (r *run) isStillValid(c *nominatedHead, flavors *admission.FlavorTable, now quota.Version) bool {
 	switch {
-	case c.assignment == nil || c.flavorTable != menu || !now.OnlyReservedSince(c.quotaVersion):
+	case c.assignment == nil || c.flavorTable != flavors || !now.OnlyReservedSince(c.quotaVersion):
 		return false
 	case c.mode != assign.Fit:
 		return c.quotaVersion == now && c.evaluatedInCycle == r.cycleNumber
 	case c.quotaVersion == now:
 		return true
-	case menu.Queue.Fungibility.WhenCanBorrow == admission.TryNextFlavor:
+	case flavors.Queue.Fungibility.WhenCanBorrow == admission.TryNextFlavor:
 		return false
 	}
 	height := 0

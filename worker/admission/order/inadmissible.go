@@ -14,18 +14,18 @@ type Inadmissible[C any] struct {
 // notify, by rank: each of the class that did not get the same reason before, and the head unless it got the very same. The
 // queue must have a head. A sticky head with better-ranked members of its class behind it, which may do better, only loses
 // its place.
-func (l *Queue[T, C]) MarkInadmissible(n WaitReason, aside Inadmissible[C]) []*Member[T, C] {
+func (l *Queue[T, C]) MarkInadmissible(n WaitReason, inadmissible Inadmissible[C]) []*Member[T, C] {
 	head := l.Head()
 	k := head.class
 	if l.stickyHead != nil && l.stickyHead.class == k {
 		l.stickyHead = nil
-		if aside.RankSensitive && k.head.member != head {
+		if inadmissible.RankSensitive && k.head.member != head {
 			return []*Member[T, C]{head}
 		}
 	}
 	l.deactivateClass(k)
 	k.isInadmissible, k.index = true, len(l.inadmissibleClasses)
-	k.Inadmissible, k.headRank = aside, head.rank
+	k.Inadmissible, k.headRank = inadmissible, head.rank
 	l.inadmissibleClasses = append(l.inadmissibleClasses, k)
 	l.activeCount -= k.members.Len()
 	l.inadmissibleCount += k.members.Len()

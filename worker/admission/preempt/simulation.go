@@ -39,12 +39,12 @@ type victim struct {
 // prepare gets ready for a need and reports whether it could ever be met.
 func (t *simulation) prepare(s *admission.Snapshot, n Request) bool {
 	t.victims = t.victims[:0]
-	menu := s.FlavorTable(n.Queue)
-	if menu == nil {
+	flavors := s.FlavorTable(n.Queue)
+	if flavors == nil {
 		t.policy = newEvictionPolicy(admission.Preemption{}, n.Workload)
 		return false
 	}
-	t.request, t.tree, t.policy = n, s.Quota(), newEvictionPolicy(menu.Queue.Preemption, n.Workload)
+	t.request, t.tree, t.policy = n, s.Quota(), newEvictionPolicy(flavors.Queue.Preemption, n.Workload)
 	t.path, t.requestedCells, t.cellsNeedingPreemption = t.path[:0], t.requestedCells[:0], t.cellsNeedingPreemption[:0]
 	for at := t.tree.QueueNode(n.Queue); at != nil; at = at.Parent() {
 		t.path = append(t.path, at)
@@ -200,7 +200,7 @@ func recentUsage(s *admission.Snapshot, queue string, local admission.Key) amoun
 	if used == 0 {
 		return 0
 	}
-	if menu := s.FlavorTable(queue); menu == nil || !menu.Queue.UsageBased {
+	if flavors := s.FlavorTable(queue); flavors == nil || !flavors.Queue.UsageBased {
 		return 0
 	}
 	return used

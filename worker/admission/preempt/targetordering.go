@@ -142,11 +142,11 @@ func (c *targetOrdering) expand(b *targetNode) {
 	if b.almostLCA == nil && b.level > 0 {
 		c.addChild(b, c.newNode(c.simulation.path[b.level-1], b.level-1))
 	}
-	for k, contested := range c.simulation.cellsNeedingPreemption {
+	for k, lacking := range c.simulation.cellsNeedingPreemption {
 		if policy.reclaimWithinCohort.allowsNone() {
 			break
 		}
-		cell := b.node.Cell(contested.Name())
+		cell := b.node.Cell(lacking.Name())
 		if cell == nil {
 			continue
 		}
@@ -190,8 +190,8 @@ func (c *targetOrdering) preemptorChild(b *targetNode) *quota.Node {
 
 // borrowsAny reports whether the node borrows one of the first k contested flavor-resources.
 func (c *targetOrdering) borrowsAny(n *quota.Node, k int) bool {
-	for _, contested := range c.simulation.cellsNeedingPreemption[:k] {
-		if cell := n.Cell(contested.Name()); cell != nil && cell.IsBorrowing() {
+	for _, lacking := range c.simulation.cellsNeedingPreemption[:k] {
+		if cell := n.Cell(lacking.Name()); cell != nil && cell.IsBorrowing() {
 			return true
 		}
 	}
@@ -204,8 +204,8 @@ func (c *targetOrdering) addCandidates(b *targetNode) {
 	if b.almostLCA == nil {
 		as.rule, as.sameQueue = c.simulation.policy.withinQueue, true
 	}
-	for _, contested := range c.simulation.cellsNeedingPreemption {
-		cell := b.node.Cell(contested.Name())
+	for _, lacking := range c.simulation.cellsNeedingPreemption {
+		cell := b.node.Cell(lacking.Name())
 		if cell == nil {
 			continue
 		}
