@@ -57,6 +57,7 @@ func (i integration[T]) Setup(mgr ctrl.Manager, o Options) error {
 	}))
 }
 
+// isServed reports whether the API server serves a kind. An error is one of asking.
 func isServed(mapper meta.RESTMapper, gvk schema.GroupVersionKind) (bool, error) {
 	_, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if meta.IsNoMatchError(err) {
@@ -102,6 +103,8 @@ func (i integration[T]) start(mgr ctrl.Manager, o Options) error {
 	return nil
 }
 
+// newReconciler returns a reconciler with its parts; the recorder is set by its caller. Without a clock it goes by the real
+// one.
 func newReconciler[T client.Object](kind Kind[T], o Options, c client.Client, live client.Reader) *reconciler[T] {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

@@ -123,6 +123,8 @@ func (r *reconciler[T]) updateStatus(ctx context.Context, s *snapshot[T]) error 
 	return r.writer.applyStatus(ctx, s.wl, kueue.ReclaimablePodsManager, map[string]any{"reclaimablePods": append([]kueue.ReclaimablePod{}, s.reclaimable...)}) // none is [], not null
 }
 
+// applyStatus applies a part of the Workload's status as a field manager of its own. The UID keeps it off a Workload that
+// was made anew.
 func (w *writer) applyStatus(ctx context.Context, wl *kueue.Workload, manager string, status map[string]any) error {
 	data, err := json.Marshal(map[string]any{
 		"apiVersion": kueue.GroupVersion.String(), "kind": "Workload",

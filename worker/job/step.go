@@ -251,6 +251,7 @@ func stepFinished(f Facts) Plan {
 	return drainThen(f, NoMatchingWorkload, removeFinalizer(f, JobEnded))
 }
 
+// stepLink decides for a job whose Workload is missing, another's, or does not match it.
 func stepLink(f Facts) Plan {
 	switch f.Link {
 	case LinkAwaited, LinkOwnedByOther:
@@ -276,6 +277,8 @@ func stepLink(f Facts) Plan {
 	return Plan{Reason: WaitingForPrebuilt}
 }
 
+// stepMatching decides for a job with a Workload of its own that matches. The order of cases is that of urgency: an
+// eviction goes before all else.
 func stepMatching(f Facts) Plan {
 	switch {
 	case f.Evicted && f.Reserved:

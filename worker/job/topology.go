@@ -39,6 +39,7 @@ func (t templateMetadata) has(key string) bool {
 	return found
 }
 
+// validateLevels validates the level that all pods of the template are to share.
 func (t templateMetadata) validateLevels() field.ErrorList {
 	const (
 		required, preferred = kueue.PodSetRequiredTopologyAnnotation, kueue.PodSetPreferredTopologyAnnotation
@@ -66,6 +67,7 @@ func (t templateMetadata) validateLevels() field.ErrorList {
 	return errs
 }
 
+// validateSlices validates the slices into which the pods are to be placed: their size and their level.
 func (t templateMetadata) validateSlices() field.ErrorList {
 	const level, size = kueue.PodSetSliceRequiredTopologyAnnotation, kueue.PodSetSliceSizeAnnotation
 	path, value := t.path.Key(size), t.values[size]
@@ -129,6 +131,7 @@ func validateGroups(templates []templateMetadata) field.ErrorList {
 	return errs
 }
 
+// validateGroup validates one group: two templates, one of them of a single pod, that ask for the same level.
 func validateGroup(name string, members []templateMetadata) field.ErrorList {
 	const required, preferred = kueue.PodSetRequiredTopologyAnnotation, kueue.PodSetPreferredTopologyAnnotation
 	var errs field.ErrorList

@@ -48,6 +48,7 @@ func (t templateMetadata) validateLayers(on bool) field.ErrorList {
 	return errs
 }
 
+// validateLayer validates one layer against the layers outside of it.
 func (t templateMetadata) validateLayer(path *field.Path, layers []layer, i int) field.ErrorList {
 	l := layers[i]
 	errs := metav1validation.ValidateLabelName(l.Topology, path.Child("topology"))

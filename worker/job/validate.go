@@ -165,6 +165,7 @@ func prebuiltPath(job client.Object) *field.Path {
 	return annotationPath(key)
 }
 
+// validateName validates the name of an object; an empty one is fine.
 func validateName(path *field.Path, name string) field.ErrorList {
 	var errs field.ErrorList
 	if name == "" {

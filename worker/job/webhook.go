@@ -60,6 +60,7 @@ func (h *webhook[T]) isManaged(job T) bool {
 	return QueueName(job) != "" || h.opts.ManageJobsWithoutQueueName
 }
 
+// defaultQueue names the default LocalQueue if the job names none and the namespace has it.
 func (h *webhook[T]) defaultQueue(ctx context.Context, job T) error {
 	if QueueName(job) != "" {
 		return nil
@@ -89,6 +90,7 @@ func (h *webhook[T]) defaultPriorityClass(ctx context.Context, job T) error {
 	return err
 }
 
+// defaultManagedBy hands the job to the dispatcher if its queue dispatches, unless the user chose another manager.
 func (h *webhook[T]) defaultManagedBy(ctx context.Context, job T) error {
 	by := h.kind.ManagedBy
 	if by == nil || QueueName(job) == "" {

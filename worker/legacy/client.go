@@ -65,6 +65,7 @@ func (c *coarseClient) SubResource(name string) client.SubResourceClient {
 
 type coarseStatus struct{ client.SubResourceClient }
 
+// Update implements client.SubResourceWriter with coarse reasons. The object has the detailed ones afterwards.
 func (s *coarseStatus) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 	if wl, ok := obj.(*kueue.Workload); ok {
 		wl.Status.Conditions = slices.DeleteFunc(wl.Status.Conditions, isImplied)
@@ -78,6 +79,7 @@ func (s *coarseStatus) Update(ctx context.Context, obj client.Object, opts ...cl
 	return err
 }
 
+// Patch implements client.SubResourceWriter with coarse reasons in the patch. The object has the detailed ones afterwards.
 func (s *coarseStatus) Patch(ctx context.Context, obj client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
 	wl, ok := obj.(*kueue.Workload)
 	if !ok {

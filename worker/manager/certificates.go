@@ -86,6 +86,7 @@ func (c *certificates) addTo(mgr ctrl.Manager) error {
 	})
 }
 
+// injectedWebhooks lists what gets the CA of the program's own certificates: webhook configurations and conversions.
 func injectedWebhooks() []rotator.WebhookInfo {
 	infos := []rotator.WebhookInfo{
 		{Type: rotator.Mutating, Name: mutatingWebhooks},

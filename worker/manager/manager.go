@@ -56,6 +56,8 @@ func newManager(
 	return mgr, nil
 }
 
+// managerOptions returns the manager's options for the settings. Metrics, probes and profiles are served by addServers
+// instead.
 func managerOptions(s Settings, scheme *runtime.Scheme, certs *certificates) ctrl.Options {
 	election := s.LeaderElection
 	o := ctrl.Options{

@@ -93,6 +93,8 @@ func (p Program) Run(ctx context.Context, args []string, stderr io.Writer) int {
 	return exitOK
 }
 
+// settings reads the configuration, with the feature gates of the command line over those of the file. All gates are
+// spelled out afterwards.
 func (o options) settings() (Settings, error) {
 	cfg, err := config.LoadFile(o.configFile)
 	if err != nil {
@@ -109,6 +111,7 @@ func (o options) settings() (Settings, error) {
 	return Settings{Configuration: cfg, Gates: gates}, nil
 }
 
+// serve runs the manager with the parts until the context ends.
 func (p Program) serve(ctx context.Context, settings Settings, parts []Part, gatherer prometheus.Gatherer, log logr.Logger) error {
 	scheme, err := p.Scheme()
 	if err != nil {

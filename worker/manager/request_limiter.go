@@ -43,6 +43,7 @@ type requestLimiter struct {
 	weights                  jsonweight.Weights
 }
 
+// newRequestLimiter returns a limiter that weighs objects by the types of the scheme.
 func newRequestLimiter(scheme *runtime.Scheme) *requestLimiter {
 	var known []any
 	for gvk := range scheme.AllKnownTypes() {

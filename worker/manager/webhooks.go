@@ -32,6 +32,7 @@ type webhookServer struct {
 	serving      *atomic.Pointer[net.Addr]
 }
 
+// newWebhookServer returns the server of the webhooks. It reads the certificates when it starts.
 func newWebhookServer(s Settings, b *requestLimiter, certificates string) webhookServer {
 	mux := http.NewServeMux()
 	return webhookServer{

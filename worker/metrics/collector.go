@@ -95,6 +95,7 @@ type queueGauges struct {
 	pending, reserving, admitted, finished, status, reserved, used, unadmitted *prometheus.Desc
 }
 
+// clusterGauges describes the gauges of ClusterQueues, with the custom labels of workloads.
 func (c *queueCollector) clusterGauges() queueGauges {
 	custom := c.workloadLabels().names()
 	each := []string{"cohort", "cluster_queue", "flavor", "resource"}
@@ -111,6 +112,7 @@ func (c *queueCollector) clusterGauges() queueGauges {
 	}
 }
 
+// localGauges describes the gauges of LocalQueues.
 func (c *queueCollector) localGauges() queueGauges {
 	queue := func(more ...string) []string { return append([]string{"name", "namespace"}, more...) }
 	return queueGauges{
@@ -126,6 +128,7 @@ func (c *queueCollector) localGauges() queueGauges {
 	}
 }
 
+// sendClusterQueues sends the gauges of all known ClusterQueues.
 func (s scrape) sendClusterQueues() {
 	g, q := s.clusterGauges(), newQuotaGauges()
 	waiting := s.pendingByClusterQueue()

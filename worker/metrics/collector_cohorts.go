@@ -7,6 +7,7 @@ type cohortGauges struct {
 	info, admitted, quota, reserved, share *prometheus.Desc
 }
 
+// newCohortGauges describes the gauges of cohorts.
 func newCohortGauges() cohortGauges {
 	return cohortGauges{
 		info: describe("kueue_cohort_info", "1 for every cohort", "cohort", "parent_cohort", "root_cohort"),
@@ -20,6 +21,7 @@ func newCohortGauges() cohortGauges {
 	}
 }
 
+// sendCohorts sends the gauges of all cohorts. Only a cohort with an object has a share.
 func (s scrape) sendCohorts() {
 	g := newCohortGauges()
 	for _, c := range s.view.CohortStatuses() {

@@ -60,6 +60,7 @@ func (s scrape) pendingByResource(name string, q admission.QueuePendingCounts) m
 	return all
 }
 
+// sendLocalQueues sends the gauges of the LocalQueues that the configuration selects.
 func (s scrape) sendLocalQueues() {
 	if s.opts.LocalQueues == nil {
 		return
@@ -75,6 +76,8 @@ func (s scrape) sendLocalQueues() {
 	}
 }
 
+// sendLocalQueue sends the gauges of one LocalQueue. In an inactive ClusterQueue all pending workloads count as
+// inadmissible.
 func (s scrape) sendLocalQueue(key types.NamespacedName, waiting admission.LocalQueuePendingCounts) {
 	standing, known := s.view.LocalQueueStatus(key)
 	if !known {

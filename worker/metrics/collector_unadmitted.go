@@ -30,6 +30,7 @@ type localQueueKey struct {
 	clusterQueue string
 }
 
+// countWorkloads counts finished and unadmitted workloads by queue, in one pass.
 func countWorkloads(list []view.WorkloadInQueue) workloadCounts {
 	n := workloadCounts{
 		finished: map[string]int{}, finishedByLocalQueue: map[types.NamespacedName]int{},
@@ -53,6 +54,7 @@ func countWorkloads(list []view.WorkloadInQueue) workloadCounts {
 	return n
 }
 
+// sendUnadmitted sends how many workloads are not admitted, by reason.
 func (s scrape) sendUnadmitted() {
 	c, l := s.clusterGauges().unadmitted, s.localGauges().unadmitted
 	for name, counts := range s.workloadCounts.unadmitted {

@@ -104,6 +104,7 @@ func cohortLookup(v *view.View) func(string, *dto.Metric) (metav1.Object, bool) 
 	}
 }
 
+// localQueueLookup returns what finds the LocalQueue that a metric is about; false for metrics about other things.
 func localQueueLookup(v *view.View) func(string, *dto.Metric) (metav1.Object, bool) {
 	return func(family string, m *dto.Metric) (metav1.Object, bool) {
 		namespace, _ := findLabel(m, "namespace")
@@ -115,6 +116,7 @@ func localQueueLookup(v *view.View) func(string, *dto.Metric) (metav1.Object, bo
 	}
 }
 
+// clusterQueueLookup returns what finds the ClusterQueue that a metric is about; false for metrics about other things.
 func clusterQueueLookup(v *view.View) func(string, *dto.Metric) (metav1.Object, bool) {
 	return func(family string, m *dto.Metric) (metav1.Object, bool) {
 		if !strings.HasPrefix(family, queuePrefix) || strings.HasPrefix(family, localQueuePrefix) {

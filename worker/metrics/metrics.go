@@ -83,6 +83,7 @@ func New(registry prometheus.Registerer, opts Options) (*Metrics, error) {
 	return m, nil
 }
 
+// newClusterQueueMetrics returns the counters and histograms of ClusterQueues, not registered yet.
 func newClusterQueueMetrics() queueMetrics {
 	const queue = "cluster_queue"
 	f := newQueueMetrics("kueue_", 16, queue)
@@ -158,6 +159,7 @@ func (f *queueMetrics) histograms() []**prometheus.HistogramVec {
 	}
 }
 
+// register registers all metrics. One that is registered already is used in place of ours.
 func (m *Metrics) register(registry prometheus.Registerer) error {
 	counters := []**prometheus.CounterVec{&m.attempts, &m.preempted, &m.recomputed, &m.admittedInCohort}
 	histograms := []**prometheus.HistogramVec{&m.attemptDuration, &m.creationLatency}

@@ -11,6 +11,7 @@ type quotaGauges struct {
 	info, nominal, borrowing, lending, share *prometheus.Desc
 }
 
+// newQuotaGauges describes the gauges of what a ClusterQueue was given.
 func newQuotaGauges() quotaGauges {
 	each := []string{"cohort", "cluster_queue", "flavor", "resource"}
 	return quotaGauges{

@@ -25,6 +25,8 @@ func adjustPodSet(spec *corev1.PodSpec, in Context) *corev1.Pod {
 	return pod
 }
 
+// adjustedContainers returns the containers with the defaults of LimitRanges and of their own limits. Unchanged containers
+// are not copied.
 func adjustedContainers(containers []corev1.Container, ranges []*corev1.LimitRange) []corev1.Container {
 	if len(ranges) == 0 && !slices.ContainsFunc(containers, lacksRequest) {
 		return containers

@@ -67,6 +67,7 @@ func podTotal(pod *corev1.Pod) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: resource.PodRequests(pod, opts), Limits: resource.PodLimits(pod, opts)}
 }
 
+// contradictions lists requests that are negative or above their limits.
 func contradictions(path *field.Path, r corev1.ResourceRequirements) field.ErrorList {
 	var negative, above namedProblems
 	for name, request := range r.Requests {
