@@ -32,6 +32,8 @@ func estimate(queues, locals []client.Object) *placement.Capacity {
 	return c
 }
 
+// estimateQueues returns the ClusterQueues with what is left of their quota by their status. Pending workloads count with
+// the highest priority.
 func estimateQueues(queues []client.Object) []placement.Queue {
 	var seen []placement.ObservedQueue
 	var of []*kueue.ClusterQueue

@@ -39,6 +39,7 @@ func fromReport(from *switchyard.CapacityReport) *placement.Capacity {
 	return c
 }
 
+// queueFromReport converts one ClusterQueue of a report. Its numbers are taken as they are.
 func queueFromReport(q *switchyard.CapacityQueue) placement.Queue {
 	queue := placement.Queue{Name: q.Name, Closed: q.Closed, Strict: q.Strict}
 	for _, g := range q.Groups {

@@ -103,6 +103,7 @@ func Setup(mgr ctrl.Manager) error {
 	return nil
 }
 
+// requestsForConfig returns requests for the checks that refer to a MultiKueueConfig.
 func (r admissionChecks) requestsForConfig(ctx context.Context, config client.Object) []reconcile.Request {
 	list := &kueue.AdmissionCheckList{}
 	if err := r.client.List(ctx, list, client.MatchingFields{checkconfig.ByConfig: config.GetName()}); err != nil {
@@ -116,6 +117,7 @@ func (r admissionChecks) requestsForConfig(ctx context.Context, config client.Ob
 	return requests
 }
 
+// requestsForCluster returns requests for the checks whose config lists a cluster.
 func (r admissionChecks) requestsForCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
 	list := &kueue.MultiKueueConfigList{}
 	if err := r.client.List(ctx, list, client.MatchingFields{checkconfig.ByCluster: cluster.GetName()}); err != nil {

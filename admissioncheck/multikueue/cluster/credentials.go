@@ -88,6 +88,7 @@ func (c CredentialsLoader) load(ctx context.Context, cluster *kueue.MultiKueueCl
 	return fleet.Credentials{Config: config, Fingerprint: hex.EncodeToString(sum[:])}, nil
 }
 
+// readKubeconfig returns the kubeconfig as it is stored, in a Secret of the hub's namespace or in a file below the prefix.
 func (c CredentialsLoader) readKubeconfig(ctx context.Context, from *kueue.KubeConfig) ([]byte, error) {
 	if from.LocationType == kueue.PathLocationType {
 		return kubeconfig.ReadPath(c.PathPrefix, from.Location)

@@ -110,6 +110,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, s Settings) (*WorkloadReconcil
 	return resolver, nil
 }
 
+// buildComponents makes the fleet, the reconciler over it and the garbage collector. Nothing of them runs yet.
 func buildComponents(mgr ctrl.Manager, s Settings) (*WorkloadReconciler, *orphans.GarbageCollector, error) {
 	for _, add := range []func(*runtime.Scheme) error{coordinationv1.AddToScheme, switchyard.AddToScheme} {
 		if err := add(mgr.GetScheme()); err != nil {
@@ -155,6 +156,7 @@ func (r *WorkloadReconciler) newDrainer() *drain.Drainer {
 	}
 }
 
+// setup adds the controller of Workloads, with all that requeues them.
 func (r *WorkloadReconciler) setup(mgr ctrl.Manager) error {
 	workloads := ctrl.NewControllerManagedBy(mgr).Named("multikueue_workload").For(&kueue.Workload{}, builder.WithPredicates(r.orphans.deletionRecorder()))
 	for _, s := range r.hubWatches() {

@@ -112,6 +112,7 @@ func (c *statusCopier) copyStatus(ctx context.Context, s *workloadScope, remote 
 	return c.patchJobStatus(ctx, s, next)
 }
 
+// patchJobStatus writes the status of the hub's job. The scope has the written job afterwards.
 func (c *statusCopier) patchJobStatus(ctx context.Context, s *workloadScope, next client.Object) error {
 	wrote, err := kube.PatchStatus(ctx, c.client, s.original.Job, next)
 	if err != nil {

@@ -31,6 +31,7 @@ type fieldIndex struct {
 	extract client.IndexerFunc
 }
 
+// fieldIndexes are the indexes of the hub's cache that this check needs.
 func fieldIndexes() []fieldIndex {
 	return []fieldIndex{
 		{&kueue.Workload{}, hubworkload.ByCluster, kube.TypedIndexer(hubworkload.ClusterIndexValues)},

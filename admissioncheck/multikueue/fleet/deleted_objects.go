@@ -31,6 +31,7 @@ func newDeletedObjects() *deletedObjects {
 	return &deletedObjects{objects: map[types.NamespacedName]map[schema.GroupVersionKind]DeletedObject{}}
 }
 
+// add remembers an object that is gone, under its Workload and kind. It replaces what was remembered there.
 func (m *deletedObjects) add(key types.NamespacedName, gvk schema.GroupVersionKind, g DeletedObject) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,6 +59,7 @@ func (m *deletedObjects) get(key types.NamespacedName, gvk schema.GroupVersionKi
 	return g, ok
 }
 
+// forget drops all that is remembered of a Workload's objects.
 func (m *deletedObjects) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

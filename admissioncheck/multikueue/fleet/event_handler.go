@@ -59,6 +59,7 @@ func (h *eventHandler) OnDelete(old any) {
 	h.notifyHub(last, nil)
 }
 
+// notifyHub requeues the Workloads that a change of an object concerns; old or now is nil at its creation or deletion.
 func (h *eventHandler) notifyHub(old, now client.Object) {
 	present := now
 	if present == nil {
@@ -79,6 +80,7 @@ func (h *eventHandler) notifyHub(old, now client.Object) {
 	}
 }
 
+// affectedWorkloads returns the Workload that an object belongs to, and others that its name may matter to.
 func (h *eventHandler) affectedWorkloads(obj client.Object) []types.NamespacedName {
 	var keys []types.NamespacedName
 	if h.kind.RelatedWorkloads != nil {

@@ -101,6 +101,7 @@ func (f *Fleet) Disconnect(cluster string, reason error) {
 	f.ensureSupervisor(cluster).setCredentials(nil, reason)
 }
 
+// ensureSupervisor returns the supervisor of a cluster, and starts one if there is none and the fleet runs.
 func (f *Fleet) ensureSupervisor(cluster string) *supervisor {
 	f.mu.Lock()
 	defer f.mu.Unlock()

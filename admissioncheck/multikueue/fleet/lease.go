@@ -39,6 +39,7 @@ type LeaseOptions struct {
 	IsNeeded func(cluster string) bool
 }
 
+// withDefaults fills in what is not set.
 func (o LeaseOptions) withDefaults(origin string) LeaseOptions {
 	o.Namespace = valueOr(o.Namespace, "kueue-system")
 	o.Name = valueOr(o.Name, fence.LeaseName(origin))
@@ -211,6 +212,7 @@ func (s *session) runLeaseRenewal(ctx context.Context) {
 	}
 }
 
+// renewLease renews the run lease and looks for the worker's fence, each within its timeout, and records what came of it.
 func (s *session) renewLease(ctx context.Context) {
 	began := s.options.Clock.Now()
 	before := s.lease.beginRenewal(began)

@@ -90,6 +90,8 @@ func (l lister) listPage(ctx context.Context, from string, size int64) (client.O
 	}
 }
 
+// requestPage reads one page of a list. One that exceeds a bound is asked for again with fewer objects, so that only a page
+// of one object is an offence.
 func (l lister) requestPage(ctx context.Context, page client.ObjectList, from string, size int64) error {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()

@@ -47,6 +47,8 @@ func referencedSize(v reflect.Value) int64 {
 	}
 }
 
+// referencedListSize returns the memory that the elements of a list or array refer to, in bytes, and that of a slice's own
+// array.
 func referencedListSize(v reflect.Value) int64 {
 	var sum int64
 	if v.Kind() == reflect.Slice {

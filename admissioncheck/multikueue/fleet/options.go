@@ -59,6 +59,7 @@ type Options struct {
 	Burst   int
 }
 
+// withDefaults fills in what is not set.
 func (o Options) withDefaults() Options {
 	if o.AffectedWorkloads == nil {
 		o.AffectedWorkloads = func(string) (seekers, others []types.NamespacedName) { return nil, nil }

@@ -24,6 +24,7 @@ type RequestSource struct {
 // Source is what a controller watches.
 func (s *RequestSource) Source() source.Source { return source.Func(s.start) }
 
+// start feeds a controller's queue from now on, at first with what was kept.
 func (s *RequestSource) start(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -284,6 +284,7 @@ func (s *session) awaitKinds(ctx context.Context) error {
 	}
 }
 
+// kindsKnown reports whether each kind is listed or known not to be served. An error is one of a required kind.
 func (s *session) kindsKnown() (bool, error) {
 	all := true
 	for _, k := range s.options.Kinds {
@@ -308,6 +309,8 @@ func (s *session) runWriter(ctx context.Context) {
 	}
 }
 
+// runQueue runs the actions of one Workload on the cluster, one after the other, until there is none or the breaker holds
+// them back.
 func (s *session) runQueue(ctx context.Context, key types.NamespacedName) {
 	for ctx.Err() == nil {
 		if wait := s.breaker.delay(s.options.Clock.Now(), s.options.CallTimeout, s.actionQueues.isIdle(key)); wait > 0 {
@@ -328,6 +331,8 @@ func (s *session) runQueue(ctx context.Context, key types.NamespacedName) {
 	}
 }
 
+// runAction runs one action within its timeout, and records its result. One that is overdue has the connection probed and
+// the Workload requeued.
 func (s *session) runAction(ctx context.Context, key types.NamespacedName, r actionRun) {
 	call, cancel := context.WithTimeout(ctx, s.options.CallTimeout)
 	defer cancel()

@@ -91,6 +91,7 @@ func (f *Fleet) Stats() []Stats {
 	return list
 }
 
+// collectStats returns the figures of the cluster's connection.
 func (s *supervisor) collectStats() Stats {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -51,6 +51,7 @@ type supervisor struct {
 	shortSessions int // how many sessions in a row did not hold; began is when the last one did
 }
 
+// newSupervisor returns the supervisor of a cluster without credentials. It connects once it runs and has some.
 func newSupervisor(name string, f *Fleet) *supervisor {
 	s := &supervisor{
 		name: name, options: f.options, actionQueues: newActionQueues(), deletedObjects: newDeletedObjects(), lease: newLeaseTracker(f.options.Clock.Now(), f.options.Lease),
@@ -325,6 +326,7 @@ func (s *supervisor) refreshUnserved(session *session) {
 	}
 }
 
+// recordFailure records a failed attempt to connect. It does not count if the credentials were replaced meanwhile.
 func (s *supervisor) recordFailure(credentials Credentials, err error) {
 	s.mu.Lock()
 	if s.credentials != nil && s.credentials.Fingerprint == credentials.Fingerprint {

@@ -65,6 +65,7 @@ func (l lister) listWatch() listWatch {
 // byWorkload is the index of objects by the hub Workload that they belong to, if that has not the very same name.
 const byWorkload = "workload"
 
+// newInformer returns an informer of one kind on a cluster, with an index by Workload.
 func newInformer(l lister) (cache.SharedIndexInformer, error) {
 	k := l.kind
 	informer := cache.NewSharedIndexInformerWithOptions(l.listWatch(), k.New(), cache.SharedIndexInformerOptions{

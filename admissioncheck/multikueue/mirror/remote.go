@@ -209,6 +209,8 @@ func (o Original) confirmRemoval(ctx context.Context, seen Found, r Removal) err
 	return r.Confirm(ctx)
 }
 
+// deleteJob deletes a remote job, provided that it is the one that was seen; a job that is to be spared if it has finished
+// must not have changed either.
 func (o Original) deleteJob(ctx context.Context, c client.Client, remote client.Object, r Removal) error {
 	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(remote.GetUID())}}
 	if r.SpareJob {
@@ -223,6 +225,7 @@ func (o Original) deleteJob(ctx context.Context, c client.Client, remote client.
 	return deleteObject(ctx, c, remote, options)
 }
 
+// retractWorkload deletes a copy below the epoch, and takes our finalizer off it first.
 func (o Original) retractWorkload(ctx context.Context, c client.Client, seen *kueue.Workload, below int64) error {
 	if seen == nil || !isRemovable(o.holderOf(seen), seen, below) {
 		return nil

@@ -62,6 +62,7 @@ type textSanitizer struct {
 	size    int
 }
 
+// visitStruct visits all texts below a value. Name is that of the field that holds it.
 func (t *textSanitizer) visitStruct(v reflect.Value, name string) {
 	switch v.Kind() {
 	case reflect.String:

@@ -57,6 +57,7 @@ type credential struct {
 	expires time.Time
 }
 
+// newPlugin returns the access provider of a configuration. It runs nothing yet.
 func newPlugin(config *rest.Config) (*plugin, error) {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})

@@ -39,6 +39,7 @@ type transport struct {
 	base    *http.Transport // for the current certificate
 }
 
+// newTransport returns a transport that authenticates by a provider's program, over TLS without credentials of its own.
 func newTransport(config *rest.Config) (*transport, error) {
 	p, err := newPlugin(config)
 	if err != nil {

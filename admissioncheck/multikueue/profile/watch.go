@@ -108,6 +108,7 @@ func (w *Watch) awaitKind(ctx context.Context) bool {
 	}
 }
 
+// handler passes on the names of ClusterProfiles that come, change or go.
 func (w *Watch) handler() toolscache.ResourceEventHandler {
 	tell := func(obj any) {
 		if gone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {

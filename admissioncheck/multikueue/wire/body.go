@@ -23,6 +23,7 @@ type boundedBody struct {
 	err      error
 }
 
+// newBody returns a body that is weighed while it is read. Of a watch each event is weighed by itself.
 func (l *ClusterLimits) newBody(ctx context.Context, from io.ReadCloser, watch bool) *boundedBody {
 	b := &boundedBody{ReadCloser: from, link: l, watch: watch, ctx: ctx, scan: jsonweight.Scanner{Weights: l.weights}}
 	if watch {

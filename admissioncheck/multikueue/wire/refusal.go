@@ -38,6 +38,7 @@ func (b *boundedTransport) errorResponse(response *http.Response) error {
 	return nil
 }
 
+// printableError returns the text of an error answer fit to be shown, and its content type.
 func printableError(read []byte, kind string, code int) (text []byte, as string) {
 	status := metav1.Status{}
 	if kind == "application/json" && json.Unmarshal(read, &status) == nil && status.Kind == "Status" {
