@@ -8,6 +8,7 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/cmd/switchctl/exit"
 )
 
 func aFleet(t *testing.T) *terminal {
@@ -50,6 +51,6 @@ func TestAHubWithoutClustersSaysSo(t *testing.T) {
 func TestWrongCommandLinesEndWithTheCodeForUsage(t *testing.T) {
 	x := newTerminal(t)
 	for _, line := range []string{"bogus", "cluster bogus", "cluster list extra", "cluster list --bogus", "cluster list -o bogus"} {
-		x.fails(line, exitUsage, "error: ")
+		x.fails(line, exit.Usage, "error: ")
 	}
 }

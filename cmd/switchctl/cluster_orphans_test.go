@@ -9,6 +9,7 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/cmd/switchctl/exit"
 )
 
 func TestWhatAHubLeavesToPeopleIsAdoptedAndDiscarded(t *testing.T) {
@@ -22,7 +23,7 @@ func TestWhatAHubLeavesToPeopleIsAdoptedAndDiscarded(t *testing.T) {
 	if got := mark(switchyard.AdoptHubsAnnotation); got != "hub-a,hub-b" {
 		t.Errorf("adopted %q", got)
 	}
-	x.fails("cluster discard w1", exitUsage, "nothing was changed")
+	x.fails("cluster discard w1", exit.Usage, "nothing was changed")
 	if got := mark(switchyard.DiscardOrphansAnnotation); got != "" {
 		t.Errorf("discarded before %q without a word", got)
 	}
@@ -44,7 +45,7 @@ func TestACheckSaysWhoIsThere(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", want, out)
 		}
 	}
-	if code != exitNotReady {
+	if code != exit.NotReady {
 		t.Errorf("code %d", code)
 	}
 }

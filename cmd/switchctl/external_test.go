@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	fakediscovery "k8s.io/client-go/discovery/fake"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/openapi/openapitest"
@@ -24,6 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"switchyard.dev/admissioncheck/multikueue/workeraccess"
+	"switchyard.dev/cmd/switchctl/exit"
+	"switchyard.dev/cmd/switchctl/kubeclient"
 )
 
 // program is the hub's program as the chart installs it, with that stanza in its configuration.
@@ -43,8 +44,8 @@ func program(stanza string) []client.Object {
 const oneExternal = `multiKueue: {externalFrameworks: [{name: Simulation.v1.example.com}]}`
 
 // serveSimulations makes a cluster serve the kind, with a schema of its spec, and with an endpoint of its status if subresource is set.
-func serveSimulations(s *kubeClient, spec string, subresource bool) {
-	discovery, _ := s.kube.Discovery().(*fakediscovery.FakeDiscovery)
+func serveSimulations(s *kubeclient.Client, spec string, subresource bool) {
+	discovery, _ := s.Kube.Discovery().(*fakediscovery.FakeDiscovery)
 	list := &metav1.APIResourceList{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{
 		{Name: "others", Kind: "Other"}, {Name: "simulations", Kind: "Simulation"},
 	}}
@@ -59,7 +60,7 @@ func serveSimulations(s *kubeClient, spec string, subresource bool) {
 		"com.example.v1.Simulation": {"properties": {"spec": ` + spec + `},
 			"x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Simulation"}]},
 		"shared": {"properties": {"suspend": {"type": "boolean"}, "managedBy": {"type": "string"}}}}}}`)}
-	s.schemas = schemas
+	s.Schemas = schemas
 }
 
 const whole = `{"properties": {"suspend": {"type": "boolean"}, "managedBy": {"type": "string"}}}`
@@ -67,11 +68,11 @@ const whole = `{"properties": {"suspend": {"type": "boolean"}, "managedBy": {"ty
 // letHub answers for the hub's account: denied are its rights that are not there, such as "watch simulations".
 func letHub(x *terminal, denied ...string) (asked *[]string) {
 	asked = &[]string{}
-	kube, _ := x.hub.kube.(*kubefake.Clientset)
+	kube, _ := x.hub.Kube.(*kubefake.Clientset)
 	kube.PrependReactor("create", "subjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		create, _ := action.(clienttesting.CreateAction)
 		review, _ := create.GetObject().(*authorizationv1.SubjectAccessReview)
-		what := formatPermission(*review.Spec.ResourceAttributes)
+		what := permission(*review.Spec.ResourceAttributes)
 		*asked = append(*asked, review.Spec.User+" "+what)
 		review.Status.Allowed = !slices.Contains(denied, what)
 		return true, review, nil
@@ -79,8 +80,17 @@ func letHub(x *terminal, denied ...string) (asked *[]string) {
 	return asked
 }
 
+// permission is a permission as findings name it: verb, resource/subresource, name.
+func permission(of authorizationv1.ResourceAttributes) string {
+	text := of.Verb + " " + of.Resource
+	if of.Subresource != "" {
+		text += "/" + of.Subresource
+	}
+	return strings.TrimSpace(text + " " + of.Name)
+}
+
 // connectedHub is one that is connected to a worker from which nothing is missing.
-func connectedHub(t *testing.T, objects ...client.Object) (x *terminal, w1 *kubeClient) {
+func connectedHub(t *testing.T, objects ...client.Object) (x *terminal, w1 *kubeclient.Client) {
 	t.Helper()
 	x = newTerminal(t, append(objects, workerCluster("w1", metav1.ConditionTrue, "Active", "Connected"), kubeconfigFor("w1"), fleetConfig("workers", "w1"))...)
 	return x, x.withWorker("w1")
@@ -123,7 +133,7 @@ func TestARegistrationLetsTheHubRunJobsOfExternalKindsToo(t *testing.T) {
 			w1 := x.withWorker("w1")
 			x.ok("cluster register w1 --context w1 " + c.line)
 			role := get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{})
-			if diff := cmp.Diff(workeraccess.WorkerRules(append(jobResources(), c.want...)...), role.Rules); diff != "" {
+			if diff := cmp.Diff(workeraccess.WorkerRules(append(mirrored(), c.want...)...), role.Rules); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -132,8 +142,8 @@ func TestARegistrationLetsTheHubRunJobsOfExternalKindsToo(t *testing.T) {
 
 func TestWhatIsNoKindIsRefusedBeforeAnythingIsAsked(t *testing.T) {
 	x := newTerminal(t)
-	x.fails("cluster register w1 --context nowhere --external-framework Simulation", exitUsage, "want Kind.version.group")
-	x.fails("cluster check w1 --external-framework Simulation.v1", exitUsage, "want Kind.version.group")
+	x.fails("cluster register w1 --context nowhere --external-framework Simulation", exit.Usage, "want Kind.version.group")
+	x.fails("cluster check w1 --external-framework Simulation.v1", exit.Usage, "want Kind.version.group")
 }
 
 func TestACheckLooksAtTheExternalKindsOfTheHubsConfiguration(t *testing.T) {
@@ -161,11 +171,11 @@ func TestACheckLooksAtTheExternalKindsOfTheHubsConfiguration(t *testing.T) {
 }
 
 func TestACheckSaysWhatKeepsJobsOfExternalKindsFromRunning(t *testing.T) {
-	served := func(spec string, status bool) func(*kubeClient) {
-		return func(s *kubeClient) { serveSimulations(s, spec, status) }
+	served := func(spec string, status bool) func(*kubeclient.Client) {
+		return func(s *kubeclient.Client) { serveSimulations(s, spec, status) }
 	}
 	for name, c := range map[string]struct {
-		hub, worker func(*kubeClient)
+		hub, worker func(*kubeclient.Client)
 		denied      []string
 		want        []string
 	}{
@@ -219,7 +229,7 @@ func TestACheckSaysWhatKeepsJobsOfExternalKindsFromRunning(t *testing.T) {
 func TestACheckNamesTheRightsThatJobsOfAnExternalKindNeedOnTheWorker(t *testing.T) {
 	x, w1 := connectedHub(t)
 	serveSimulations(w1, whole, true)
-	kube, _ := w1.kube.(*kubefake.Clientset)
+	kube, _ := w1.Kube.(*kubefake.Clientset)
 	kube.PrependReactor("create", "selfsubjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
 		create, _ := action.(clienttesting.CreateAction)
 		review, _ := create.GetObject().(*authorizationv1.SelfSubjectAccessReview)
@@ -228,9 +238,9 @@ func TestACheckNamesTheRightsThatJobsOfAnExternalKindNeedOnTheWorker(t *testing.
 	})
 	x.ok("cluster check w1")
 	const line = "cluster check w1 --external-framework Simulation.v1.example.com"
-	x.fails(line, exitNotReady, "the hub may not create simulations, delete simulations, get simulations, watch simulations")
-	x.fails(line, exitNotReady, "cluster register w1 --context CONTEXT --external-framework Simulation.v1.example.com")
-	x.fails(line, exitNotReady, "1 of ")
+	x.fails(line, exit.NotReady, "the hub may not create simulations, delete simulations, get simulations, watch simulations")
+	x.fails(line, exit.NotReady, "cluster register w1 --context CONTEXT --external-framework Simulation.v1.example.com")
+	x.fails(line, exit.NotReady, "1 of ")
 }
 
 func TestWhereTheHubsProgramIsNotSeenItsAccountIsNotAskedAbout(t *testing.T) {
@@ -259,18 +269,10 @@ func TestRightsAreNotTakenBackOnlyBecauseTheHubDoesNotSayWhichKindsItDispatches(
 				return c.Get(ctx, key, obj, options...)
 			},
 		}, program(oneExternal)...)
-		x.fails("cluster register w1 --context w1", exitFailed, "starting")
-		x.fails("cluster check w1", exitFailed, "starting")
+		x.fails("cluster register w1 --context w1", exit.Failed, "starting")
+		x.fails("cluster check w1", exit.Failed, "starting")
 	}
 	if diff := cmp.Diff(before, get(x, w1, "", "kueue-system-switchyard-hub", &rbacv1.ClusterRole{}).Rules); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestAFieldOfAKindWithoutPublishedSchemaIsNotKnown(t *testing.T) {
-	s := &kubeClient{schemas: openapitest.NewFakeClient()}
-	kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Simulation"}
-	if has, known := hasField(s, kind, "spec"); has || known {
-		t.Errorf("has %v, known %v", has, known)
 	}
 }

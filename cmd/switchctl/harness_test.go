@@ -27,6 +27,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/cmd/switchctl/cli"
+	"switchyard.dev/cmd/switchctl/kubeclient"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -38,9 +40,9 @@ func ago(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
 // terminal is a run of the program against clusters in memory.
 type terminal struct {
 	t   *testing.T
-	hub *kubeClient
+	hub *kubeclient.Client
 	// workers by the name of their context; the hub's kubeconfigs lead to them by the host https://<name>.
-	workers map[string]*kubeClient
+	workers map[string]*kubeclient.Client
 	// kubectl collects what was passed to it.
 	kubectl []string
 	// pending is what the visibility API answers; empty if it is not served.
@@ -51,21 +53,21 @@ type terminal struct {
 
 func newTerminal(t *testing.T, objects ...client.Object) *terminal {
 	t.Helper()
-	x := &terminal{t: t, workers: map[string]*kubeClient{}}
+	x := &terminal{t: t, workers: map[string]*kubeclient.Client{}}
 	x.hub = x.site("hub", interceptor.Funcs{}, objects...)
 	return x
 }
 
 // site is a cluster in memory that lets everything be seen as a real one does of these kinds.
-func (x *terminal) site(name string, calls interceptor.Funcs, objects ...client.Object) *kubeClient {
+func (x *terminal) site(name string, calls interceptor.Funcs, objects ...client.Object) *kubeclient.Client {
 	x.t.Helper()
 	system := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: types.UID("uid-of-" + name)}}
-	builder := fake.NewClientBuilder().WithScheme(scheme()).WithRESTMapper(mapper()).
+	builder := fake.NewClientBuilder().WithScheme(kubeclient.Scheme()).WithRESTMapper(mapper()).
 		WithObjects(append(objects, system)...).WithInterceptorFuncs(calls).
 		WithStatusSubresource(&kueue.Workload{}, &kueue.MultiKueueCluster{})
-	return &kubeClient{
-		Client: builder.Build(), kube: kubefake.NewClientset(), schemas: openapitest.NewFakeClient(),
-		config: &rest.Config{Host: "https://" + name, TLSClientConfig: rest.TLSClientConfig{CAData: []byte("authority of " + name)}},
+	return &kubeclient.Client{
+		Client: builder.Build(), Kube: kubefake.NewClientset(), Schemas: openapitest.NewFakeClient(),
+		Config: &rest.Config{Host: "https://" + name, TLSClientConfig: rest.TLSClientConfig{CAData: []byte("authority of " + name)}},
 	}
 }
 
@@ -77,7 +79,7 @@ func mapper() meta.RESTMapper {
 		"AdmissionCheck": true, "WorkloadPriorityClass": true, "Topology": true, "CapacityReport": true, "Namespace": true,
 		"ClusterRole": true, "ClusterRoleBinding": true, "Node": true,
 	}
-	for kind := range scheme().AllKnownTypes() {
+	for kind := range kubeclient.Scheme().AllKnownTypes() {
 		if !relevant(kind) {
 			continue
 		}
@@ -98,32 +100,32 @@ func relevant(kind schema.GroupVersionKind) bool {
 	return false
 }
 
-func (x *terminal) app() (a *app, out, errs *bytes.Buffer) {
+func (x *terminal) app() (a *cli.App, out, errs *bytes.Buffer) {
 	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
-	a = newApp(genericiooptions.IOStreams{In: strings.NewReader(x.stdin), Out: out, ErrOut: errs})
+	a = cli.NewApp(genericiooptions.IOStreams{In: strings.NewReader(x.stdin), Out: out, ErrOut: errs})
 	namespace := "team"
-	a.flags.Namespace = &namespace
-	a.now = func() time.Time { return now }
-	a.poll = time.Millisecond
-	a.pendingIn = func(context.Context, *kubeClient, string) ([]byte, error) {
+	a.Flags.Namespace = &namespace
+	a.Now = func() time.Time { return now }
+	a.PollInterval = time.Millisecond
+	a.PendingWorkloads = func(context.Context, *kubeclient.Client, string) ([]byte, error) {
 		if x.pending == "" {
 			return nil, errors.New("not served")
 		}
 		return []byte(x.pending), nil
 	}
-	a.kubectl = func(_ context.Context, _ genericiooptions.IOStreams, args []string) error {
+	a.Kubectl = func(_ context.Context, _ genericiooptions.IOStreams, args []string) error {
 		x.kubectl = args
 		return nil
 	}
-	a.sites = clientGetter{
-		hub: func() (*kubeClient, error) { return x.hub, nil },
-		context: func(_, name string) (*kubeClient, error) {
+	a.Clusters = kubeclient.Getter{
+		Hub: func() (*kubeclient.Client, error) { return x.hub, nil },
+		Context: func(_, name string) (*kubeclient.Client, error) {
 			if found, ok := x.workers[name]; ok {
 				return found, nil
 			}
 			return nil, errors.New("no such context")
 		},
-		credentials: func(raw []byte) (*kubeClient, error) {
+		Credentials: func(raw []byte) (*kubeclient.Client, error) {
 			for name, found := range x.workers {
 				if strings.Contains(string(raw), "https://"+name) {
 					return found, nil
@@ -141,7 +143,7 @@ func (x *terminal) run(line string) (code int, out, errs string) {
 	a, o, e := x.app()
 	ctx, cancel := context.WithTimeout(x.t.Context(), 10*time.Second)
 	defer cancel()
-	code = a.runCommandLine(ctx, append([]string{"switchctl"}, strings.Fields(line)...))
+	code = runCommandLine(ctx, a, append([]string{"switchctl"}, strings.Fields(line)...))
 	return code, o.String(), e.String()
 }
 
@@ -165,17 +167,17 @@ func (x *terminal) fails(line string, code int, says string) {
 }
 
 // get reads an object that must be there.
-func get[T client.Object](x *terminal, from *kubeClient, namespace, name string, into T) T {
+func get[T client.Object](x *terminal, from *kubeclient.Client, namespace, name string, into T) T {
 	x.t.Helper()
 	if err := from.Get(x.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, into); err != nil {
-		kind, _ := apiutil.GVKForObject(into, scheme())
+		kind, _ := apiutil.GVKForObject(into, kubeclient.Scheme())
 		x.t.Fatalf("%s %s/%s: %v", kind.Kind, namespace, name, err)
 	}
 	return into
 }
 
 // absent tells whether there is no such object.
-func absent(x *terminal, from *kubeClient, namespace, name string, kind client.Object) bool {
+func absent(x *terminal, from *kubeclient.Client, namespace, name string, kind client.Object) bool {
 	x.t.Helper()
 	err := from.Get(x.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, kind)
 	if client.IgnoreNotFound(err) != nil {

@@ -12,14 +12,16 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"switchyard.dev/cmd/switchctl/cli"
 )
 
 func main() {
 	ctrllog.SetLogger(logr.Discard()) // what went wrong comes back as errors
 	klog.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	a := newApp(genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
-	code := a.runCommandLine(ctx, os.Args)
+	a := cli.NewApp(genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
+	code := runCommandLine(ctx, a, os.Args)
 	stop()
 	os.Exit(code)
 }

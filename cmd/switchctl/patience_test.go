@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/cmd/switchctl/exit"
 )
 
 func TestWhoWaitsGoesOnWaitingWhileTheHubIsAwayForAMoment(t *testing.T) {
@@ -23,10 +24,10 @@ func TestWhoWaitsGoesOnWaitingWhileTheHubIsAwayForAMoment(t *testing.T) {
 		err  error
 		code int
 	}{
-		"restarted":              {apierrors.NewServiceUnavailable("starting"), exitOK},
-		"out of reach":           {&net.OpError{Op: "dial", Err: errors.New("refused")}, exitOK},
-		"busy":                   {apierrors.NewTooManyRequests("busy", 1), exitOK},
-		"no longer ours to read": {apierrors.NewForbidden(kueue.GroupVersion.WithResource("workloads").GroupResource(), "", nil), exitDenied},
+		"restarted":              {apierrors.NewServiceUnavailable("starting"), exit.OK},
+		"out of reach":           {&net.OpError{Op: "dial", Err: errors.New("refused")}, exit.OK},
+		"busy":                   {apierrors.NewTooManyRequests("busy", 1), exit.OK},
+		"no longer ours to read": {apierrors.NewForbidden(kueue.GroupVersion.WithResource("workloads").GroupResource(), "", nil), exit.Denied},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := newTerminal(t)
@@ -53,7 +54,7 @@ func TestWhoWaitsGoesOnWaitingWhileTheHubIsAwayForAMoment(t *testing.T) {
 				},
 			}, aLocalQueue("team", "train", "gpus"))
 			code, out, errs := x.run("submit -q train --wait -f " + file(t, trainJob))
-			if code != c.code || code == exitOK && (!strings.Contains(out, "finished, Succeeded") || strings.Count(errs, "waiting on") != 1) {
+			if code != c.code || code == exit.OK && (!strings.Contains(out, "finished, Succeeded") || strings.Count(errs, "waiting on") != 1) {
 				t.Errorf("code %d, want %d\n%s%s", code, c.code, out, errs)
 			}
 		})
@@ -91,8 +92,8 @@ func TestANameAloneIsAWorkloadsOrElseAJobs(t *testing.T) {
 			t.Errorf("%s: want %s got %s", name, want, out)
 		}
 	}
-	x.fails("explain free", exitNotFound, "it names no queue")
-	x.fails("explain nobody", exitNotFound, `read workload nobody of namespace team (a job is named as job/NAME)`)
+	x.fails("explain free", exit.NotFound, "it names no queue")
+	x.fails("explain nobody", exit.NotFound, `read workload nobody of namespace team (a job is named as job/NAME)`)
 }
 
 func TestARegistrationComplainsOfAThingOnce(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/cmd/switchctl/exit"
+	"switchyard.dev/cmd/switchctl/kubeclient"
 )
 
 // file writes a file for the command line.
@@ -22,7 +24,7 @@ func file(t *testing.T, text string) string {
 	return name
 }
 
-func twoWorkers(t *testing.T) (x *terminal, w1, w2 *kubeClient) {
+func twoWorkers(t *testing.T) (x *terminal, w1, w2 *kubeclient.Client) {
 	t.Helper()
 	x = newTerminal(t, workerCluster("w1", metav1.ConditionTrue, "Active", "Connected"),
 		workerCluster("w2", metav1.ConditionTrue, "Active", "Connected"))
@@ -32,7 +34,7 @@ func twoWorkers(t *testing.T) (x *terminal, w1, w2 *kubeClient) {
 func TestOneFileSetsUpQueuesOnHubAndWorkersAndShowsTheDifferenceFirst(t *testing.T) {
 	x, w1, w2 := twoWorkers(t)
 	const setup = "queue setup -f testdata/teams.yaml"
-	x.fails(setup, exitUsage, "nothing was changed")
+	x.fails(setup, exit.Usage, "nothing was changed")
 	if !absent(x, w1, "", "vision", &corev1.Namespace{}) {
 		t.Fatal("it did not wait for an answer")
 	}
@@ -78,15 +80,15 @@ func TestAMistakeInAFileIsTheUsersAndChangesNothing(t *testing.T) {
 		"{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: a, annotations: {switchyard.dev/on: w9}}}":                                     "which is no worker of the hub (w1, w2)",
 		"{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n---\n{apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: a}, bogus: true}": "unknown field",
 	} {
-		x.fails("queue setup --yes -f "+file(t, text), exitUsage, says)
+		x.fails("queue setup --yes -f "+file(t, text), exit.Usage, says)
 	}
-	x.fails("queue setup", exitUsage, "required flag")
-	x.fails("queue setup --yes -f testdata/teams.yaml --worker w1", exitUsage, "want NAME=CONTEXT")
-	x.fails("queue setup --yes -f testdata/teams.yaml --worker w9=w1", exitUsage, "the hub has no worker")
-	x.fails("queue setup -f no-such-file", exitUsage, "no-such-file")
+	x.fails("queue setup", exit.Usage, "required flag")
+	x.fails("queue setup --yes -f testdata/teams.yaml --worker w1", exit.Usage, "want NAME=CONTEXT")
+	x.fails("queue setup --yes -f testdata/teams.yaml --worker w9=w1", exit.Usage, "the hub has no worker")
+	x.fails("queue setup -f no-such-file", exit.Usage, "no-such-file")
 	if !absent(x, x.hub, "", "a", &corev1.Namespace{}) {
 		t.Error("something was created")
 	}
 	delete(x.workers, "w2")
-	x.fails("queue setup --yes -f testdata/teams.yaml", exitUsage, "--worker w2=CONTEXT")
+	x.fails("queue setup --yes -f testdata/teams.yaml", exit.Usage, "--worker w2=CONTEXT")
 }

@@ -6,71 +6,40 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"switchyard.dev/cmd/switchctl/show"
+	"switchyard.dev/cmd/switchctl/cli"
+	"switchyard.dev/cmd/switchctl/cluster"
+	"switchyard.dev/cmd/switchctl/exit"
+	"switchyard.dev/cmd/switchctl/queue"
+	"switchyard.dev/cmd/switchctl/resource"
+	"switchyard.dev/cmd/switchctl/top"
+	"switchyard.dev/cmd/switchctl/workload"
 )
 
-// defaultSystemNamespace is where the programs are installed by default.
-const defaultSystemNamespace = "kueue-system"
-
-// app is one run of the program: where it reads and writes, and how it reaches clusters.
-type app struct {
-	genericiooptions.IOStreams
-	// flags are kubectl's global flags; they lead to the hub.
-	flags *genericclioptions.ConfigFlags
-	// system is the namespace of the hub's program, in which kubeconfig Secrets are.
-	system string
-	// sites reaches clusters.
-	sites clientGetter
-	// kubectl runs kubectl with arguments.
-	kubectl func(ctx context.Context, streams genericiooptions.IOStreams, args []string) error
-	// pendingIn asks the hub for the pending workloads of a ClusterQueue, in order.
-	pendingIn func(ctx context.Context, hub *kubeClient, queue string) ([]byte, error)
-	// now is the clock, poll how often a state that is waited for is looked at.
-	now  func() time.Time
-	poll time.Duration
-
-	// complaints are findings that the user was told of.
-	complaints []show.Finding
-	// running is set once the command line was understood: errors before that are the user's.
-	running bool
-}
-
-func newApp(streams genericiooptions.IOStreams) *app {
-	flags := genericclioptions.NewConfigFlags(true)
-	return &app{
-		IOStreams: streams, flags: flags, system: defaultSystemNamespace,
-		sites: newClientGetter(flags), kubectl: runKubectl, pendingIn: requestPending, now: time.Now, poll: time.Second,
-	}
-}
-
 // runCommandLine runs a command line, the program's own name first, and returns the exit code.
-func (a *app) runCommandLine(ctx context.Context, argv []string) int {
-	root := a.newRootCommand(argv[0])
+func runCommandLine(ctx context.Context, a *cli.App, argv []string) int {
+	root := newRootCommand(a, argv[0])
 	root.SetArgs(argv[1:])
 	command, err := root.ExecuteContextC(ctx)
-	if err != nil && !a.running {
-		var o *exitError
+	if err != nil && !a.Parsed {
+		var o *exit.Error
 		if !errors.As(err, &o) {
-			err = usagef("%w\n%sSee '%s --help'.", err, useLine(command), command.CommandPath())
+			err = exit.Usagef("%w\n%sSee '%s --help'.", err, useLine(command), command.CommandPath())
 		}
 	}
-	var kubectl *kubectlError
+	var kubectl *cli.KubectlError
 	if errors.As(err, &kubectl) {
-		return kubectl.code // it has said why
+		return kubectl.Code // it has said why
 	}
 	if err != nil {
-		_, _ = fmt.Fprintln(a.ErrOut, "error:", printableLines(err.Error()))
-		if text := adviceFor(err); text != "" {
+		_, _ = fmt.Fprintln(a.ErrOut, "error:", cli.PrintableLines(err.Error()))
+		if text := exit.AdviceFor(err); text != "" {
 			_, _ = fmt.Fprintln(a.ErrOut, "hint:", text)
 		}
 	}
-	return exitCode(err)
+	return exit.Code(err)
 }
 
 // useLine is what should have been typed, if the command is one that does something.
@@ -81,7 +50,8 @@ func useLine(c *cobra.Command) string {
 	return "Usage: " + c.UseLine() + "\n"
 }
 
-func (a *app) newRootCommand(argv0 string) *cobra.Command {
+// newRootCommand is the program with all its commands, in the groups of its help.
+func newRootCommand(a *cli.App, argv0 string) *cobra.Command {
 	root := &cobra.Command{
 		Use: "switchctl", Short: "Submit jobs to a Switchyard hub, look after its queues and its worker clusters",
 		Long: `switchctl submits jobs to the queues of a Switchyard hub, says where they run and why they wait, and looks after the hub's
@@ -95,25 +65,26 @@ As an executable named kubectl-switchyard on the PATH it is a plugin: kubectl sw
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.ErrOut)
-	a.flags.AddFlags(root.PersistentFlags())
-	root.PersistentFlags().StringVar(&a.system, "system-namespace", a.system, "Namespace of Switchyard's program, and of kubeconfig Secrets, on the hub")
+	a.Flags.AddFlags(root.PersistentFlags())
+	root.PersistentFlags().StringVar(&a.SystemNamespace, "system-namespace", a.SystemNamespace, "Namespace of Switchyard's program, and of kubeconfig Secrets, on the hub")
 	root.AddGroup(
 		&cobra.Group{ID: groupJobs, Title: "Jobs:"},
 		&cobra.Group{ID: groupQueues, Title: "Queues and workloads:"},
 		&cobra.Group{ID: groupFleet, Title: "Worker clusters:"},
 	)
-	root.AddCommand(newExitCodesTopic())
+	root.AddCommand(exit.NewCodesTopic())
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group
 			root.AddCommand(c)
 		}
 	}
-	add(groupJobs, a.newSubmit(), a.newExplain(), a.newLogs(), a.newEvents())
-	add(groupQueues, a.newQueue(), a.newList(), a.newGet(), a.newDescribe(), a.newCreate(), a.newDelete(), a.newStop(), a.newResume(),
-		a.newPassThrough("edit", "Edit an object"), a.newPassThrough("patch", "Change fields of an object"))
-	add(groupFleet, a.newCluster(), a.newTop())
-	root.AddCommand(a.newVersion(), newOptions())
+	add(groupJobs, workload.NewSubmit(a), workload.NewExplain(a), workload.NewLogs(a), workload.NewEvents(a))
+	add(groupQueues, queue.NewCommand(a), resource.NewList(a), resource.NewGet(a), resource.NewDescribe(a), resource.NewCreate(a),
+		resource.NewDelete(a), resource.NewStop(a), resource.NewResume(a),
+		resource.NewPassThrough(a, "edit", "Edit an object"), resource.NewPassThrough(a, "patch", "Change fields of an object"))
+	add(groupFleet, cluster.NewCommand(a), top.NewCommand(a))
+	root.AddCommand(newVersion(a), newOptions())
 	root.SetUsageTemplate(withoutCommonFlags(root.UsageTemplate()))
 	return root
 }
@@ -127,36 +98,4 @@ func displayName(argv0 string) string {
 		return "kubectl " + strings.ReplaceAll(plugin, "_", "-")
 	}
 	return "switchctl"
-}
-
-// runE is a command's RunE: from here on, errors are not about the command line.
-func (a *app) runE(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		a.running = true
-		return run(cmd.Context(), args)
-	}
-}
-
-// newGroupCommand is a command that only has others below it.
-func newGroupCommand(use, short string, commands ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{
-		Use: use, Short: short,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
-			}
-			return cmd.Help()
-		},
-	}
-	c.AddCommand(commands...)
-	return c
-}
-
-// namespace is the one that -n or the context names.
-func (a *app) namespace() (string, error) {
-	name, _, err := a.flags.ToRawKubeConfigLoader().Namespace()
-	if err != nil {
-		return "", fmt.Errorf("find the namespace: %w", err)
-	}
-	return name, nil
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/cmd/switchctl/kubeclient"
 )
 
 // pages answers lists page by page, one flavor each.
@@ -62,7 +63,7 @@ func TestListsAreReadToTheLastPage(t *testing.T) {
 func TestAWorkerThatDoesNotAnswerFromHereIsNoFailure(t *testing.T) {
 	x := newTerminal(t, workerCluster("w1", metav1.ConditionTrue, "Active", "Connected"), kubeconfigFor("w1"), fleetConfig("workers", "w1"))
 	w1 := x.withWorker("w1")
-	kube, _ := w1.kube.(*kubefake.Clientset)
+	kube, _ := w1.Kube.(*kubefake.Clientset)
 	kube.PrependReactor("get", "version", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errors.New("timeout") })
 	if out := x.ok("cluster check w1"); !strings.Contains(out, "that is fine if only the hub's pods reach it") || strings.Contains(out, "rights") {
 		t.Error(out)
@@ -96,20 +97,20 @@ contexts: [{name: hub, context: {cluster: hub, user: me, namespace: vision}}, {n
 func TestContextsAndKubeconfigsLeadToTheirClusters(t *testing.T) {
 	name := file(t, threeClusters)
 	t.Setenv("KUBECONFIG", name)
-	reached := newClientGetter(genericclioptions.NewConfigFlags(true))
+	reached := kubeclient.NewGetter(genericclioptions.NewConfigFlags(true))
 	for context, want := range map[string]string{"": "https://hub", "w1": "https://w1"} {
-		found, err := reached.context(name, context)
-		if err != nil || found.config.Host != want {
+		found, err := reached.Context(name, context)
+		if err != nil || found.Config.Host != want {
 			t.Errorf("context %q: %v, %v", context, found, err)
 		}
 	}
-	if _, err := reached.context(name, "bogus"); err == nil || !strings.Contains(err.Error(), `no context "bogus"`) {
+	if _, err := reached.Context(name, "bogus"); err == nil || !strings.Contains(err.Error(), `no context "bogus"`) {
 		t.Error(err)
 	}
-	if _, err := reached.credentials([]byte(strings.ReplaceAll(threeClusters, "https://hub", "http://hub"))); err == nil {
+	if _, err := reached.Credentials([]byte(strings.ReplaceAll(threeClusters, "https://hub", "http://hub"))); err == nil {
 		t.Error("an insecure kubeconfig is used")
 	}
-	if found, err := reached.credentials([]byte(threeClusters)); err != nil || found.config.Host != "https://hub" {
+	if found, err := reached.Credentials([]byte(threeClusters)); err != nil || found.Config.Host != "https://hub" {
 		t.Errorf("%v, %v", found, err)
 	}
 }

@@ -21,7 +21,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/cmd/switchctl/cli"
+	"switchyard.dev/cmd/switchctl/exit"
 	"switchyard.dev/cmd/switchctl/show"
+	"switchyard.dev/cmd/switchctl/workload"
 )
 
 // atShell runs a command line as a shell would, without any cluster in memory.
@@ -35,8 +38,8 @@ func atShell(t *testing.T, kubeconfig string, line ...string) (code int, errs st
 	t.Setenv("KUBERNETES_MASTER", "")
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
 	var out, err bytes.Buffer
-	a := newApp(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &err})
-	return a.runCommandLine(t.Context(), append([]string{"switchctl"}, line...)), err.String()
+	a := cli.NewApp(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &err})
+	return runCommandLine(t.Context(), a, append([]string{"switchctl"}, line...)), err.String()
 }
 
 const twoContexts = `{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}],
@@ -49,22 +52,22 @@ func TestWhoeverHasNoClusterIsToldWhatToPass(t *testing.T) {
 		code             int
 		want             string
 	}{
-		{"no kubeconfig", "", []string{"cluster", "list"}, exitUsage, "set KUBECONFIG, or pass --kubeconfig or --context"},
-		{"no current context", twoContexts, []string{"list", "workload"}, exitUsage, "set KUBECONFIG, or pass --kubeconfig or --context"},
-		{"no such context", twoContexts, []string{"top", "--once", "--context", "north"}, exitUsage, `no context "north"; its contexts are: east, west`},
+		{"no kubeconfig", "", []string{"cluster", "list"}, exit.Usage, "set KUBECONFIG, or pass --kubeconfig or --context"},
+		{"no current context", twoContexts, []string{"list", "workload"}, exit.Usage, "set KUBECONFIG, or pass --kubeconfig or --context"},
+		{"no such context", twoContexts, []string{"top", "--once", "--context", "north"}, exit.Usage, `no context "north"; its contexts are: east, west`},
 		{
-			"no such context of the worker", twoContexts, []string{"cluster", "register", "w1", "--context", "north", "--hub-context", "west"}, exitUsage,
+			"no such context of the worker", twoContexts, []string{"cluster", "register", "w1", "--context", "north", "--hub-context", "west"}, exit.Usage,
 			`no context "north"; its contexts are: east, west`,
 		},
-		{"no such file", "", []string{"cluster", "list", "--kubeconfig", "/nowhere/kubeconfig"}, exitUsage, "read the kubeconfig: stat /nowhere/kubeconfig"},
-		{"not a kubeconfig", "a: [b", []string{"cluster", "list"}, exitUsage, "read the kubeconfig: error loading config file"},
-		{"nobody answers", twoContexts, []string{"cluster", "list", "--context", "west"}, exitFailed, "hint: the API server cannot be reached"},
-		{"nobody answers what a job is", twoContexts, []string{"logs", "job/x", "--context", "west"}, exitFailed, "hint: the API server cannot be reached"},
-		{"a format that there is not", twoContexts, []string{"list", "workload", "-o", "bogus"}, exitUsage, `output format "bogus"`},
-		{"a format that there is not, of get", twoContexts, []string{"get", "workload", "-o", "bogus"}, exitUsage, `output format "bogus"`},
-		{"a format that there is not, of a change", twoContexts, []string{"stop", "workload", "x", "-o", "bogus"}, exitUsage, `output format "bogus"`},
-		{"no name", twoContexts, []string{"cluster", "register"}, exitUsage, "Usage: switchctl cluster register NAME [flags]\nSee 'switchctl cluster register --help'."},
-		{"no kind", twoContexts, []string{"get"}, exitUsage, "which kind? get workload, "},
+		{"no such file", "", []string{"cluster", "list", "--kubeconfig", "/nowhere/kubeconfig"}, exit.Usage, "read the kubeconfig: stat /nowhere/kubeconfig"},
+		{"not a kubeconfig", "a: [b", []string{"cluster", "list"}, exit.Usage, "read the kubeconfig: error loading config file"},
+		{"nobody answers", twoContexts, []string{"cluster", "list", "--context", "west"}, exit.Failed, "hint: the API server cannot be reached"},
+		{"nobody answers what a job is", twoContexts, []string{"logs", "job/x", "--context", "west"}, exit.Failed, "hint: the API server cannot be reached"},
+		{"a format that there is not", twoContexts, []string{"list", "workload", "-o", "bogus"}, exit.Usage, `output format "bogus"`},
+		{"a format that there is not, of get", twoContexts, []string{"get", "workload", "-o", "bogus"}, exit.Usage, `output format "bogus"`},
+		{"a format that there is not, of a change", twoContexts, []string{"stop", "workload", "x", "-o", "bogus"}, exit.Usage, `output format "bogus"`},
+		{"no name", twoContexts, []string{"cluster", "register"}, exit.Usage, "Usage: switchctl cluster register NAME [flags]\nSee 'switchctl cluster register --help'."},
+		{"no kind", twoContexts, []string{"get"}, exit.Usage, "which kind? get workload, "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if code, errs := atShell(t, c.kubeconfig, c.line...); code != c.code || !strings.Contains(errs, c.want) {
@@ -131,14 +134,14 @@ func TestSelectorsAndNamesOfGetAreUnderstoodAsKubectlDoes(t *testing.T) {
 	if out := x.ok("get wl job-done-1 job-waiting-1 -o name"); strings.Count(out, "\n") != 2 {
 		t.Errorf("%q", out)
 	}
-	x.fails("list lq -l a=b=c", exitUsage, "--selector")
-	x.fails("list lq --field-selector a", exitUsage, "--field-selector")
-	x.fails("get wl a -l b=c", exitUsage, "names cannot be given together")
-	x.fails("get wl a -A", exitUsage, "names cannot be given together")
-	x.fails("get lq nobody", exitNotFound, "nobody")
-	x.fails("get cq nobody", exitNotFound, "nobody")
-	x.fails("get mkc nobody", exitNotFound, "nobody")
-	x.fails("get wl -o bogus", exitUsage, "bogus")
+	x.fails("list lq -l a=b=c", exit.Usage, "--selector")
+	x.fails("list lq --field-selector a", exit.Usage, "--field-selector")
+	x.fails("get wl a -l b=c", exit.Usage, "names cannot be given together")
+	x.fails("get wl a -A", exit.Usage, "names cannot be given together")
+	x.fails("get lq nobody", exit.NotFound, "nobody")
+	x.fails("get cq nobody", exit.NotFound, "nobody")
+	x.fails("get mkc nobody", exit.NotFound, "nobody")
+	x.fails("get wl -o bogus", exit.Usage, "bogus")
 }
 
 // tokenUntil is a kubeconfig with a token that ends at a time.
@@ -148,15 +151,19 @@ func tokenUntil(at time.Time) []byte {
 }
 
 func TestATokenThatEndsSoonOrHasEndedIsFound(t *testing.T) {
-	a, _, _ := newTerminal(t).app()
+	secret := kubeconfigFor("w1")
 	for left, want := range map[time.Duration]show.Result{
 		-time.Hour: show.Failed, 24 * time.Hour: show.Warned, 60 * 24 * time.Hour: show.Passed,
 	} {
-		if got := a.checkToken("w1", tokenUntil(now.Add(left))); got.Result != want {
-			t.Errorf("%s left: %+v, want %s", left, got, want)
+		secret.Data["kubeconfig"] = tokenUntil(now.Add(left))
+		x := newTerminal(t, workerCluster("w1", metav1.ConditionTrue, "Active", "Connected"), secret.DeepCopy())
+		x.withWorker("w1")
+		_, out, _ := x.run("cluster check w1")
+		i := strings.Index(out, "token ")
+		if i < 0 || !strings.HasPrefix(strings.TrimSpace(out[i+len("token "):]), string(want)) {
+			t.Errorf("%s left: want %s:\n%s", left, want, out)
 		}
 	}
-	secret := kubeconfigFor("w1")
 	secret.Data["kubeconfig"] = tokenUntil(now.Add(30 * 24 * time.Hour))
 	x := newTerminal(t, workerCluster("w1", metav1.ConditionTrue, "Active", "Connected"), secret)
 	if out := x.ok("cluster list -o wide"); !strings.Contains(out, "for 30d") {
@@ -184,11 +191,11 @@ func TestTheProgressOfAJobIsToldInWords(t *testing.T) {
 		"job/waiting": "waits for quota", "job/offered": "has quota, waits for a cluster", "jobset/running": `admitted on cluster "w1"`,
 		"job/done": "finished, Succeeded: Job finished successfully", "job/nobody": "submitted",
 	} {
-		j, err := parseJob(x.hub, name)
+		j, err := workload.ParseJob(x.hub, name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		state, done, failed, err := a.jobProgress(t.Context(), x.hub, "team", j, "admitted")
+		state, done, failed, err := workload.Progress(t.Context(), a, x.hub, "team", j, "admitted")
 		if err != nil || state != want || failed || done != (name == "jobset/running" || name == "job/done") {
 			t.Errorf("%s: %q done=%t failed=%t %v, want %q", name, state, done, failed, err, want)
 		}
@@ -224,12 +231,12 @@ func TestKubectlIsRunAsItIsAndEndsTheProgramWithItsCode(t *testing.T) {
 	t.Setenv("PATH", dir)
 	x := newTerminal(t)
 	a, out, errs := x.app()
-	a.kubectl = runKubectl
-	if code := a.runCommandLine(t.Context(), []string{"switchctl", "edit", "cq", "gpus"}); code != 7 || out.String() != "kubectl edit clusterqueue gpus\n" || errs.String() != "" {
+	a.Kubectl = cli.RunKubectl
+	if code := runCommandLine(t.Context(), a, []string{"switchctl", "edit", "cq", "gpus"}); code != 7 || out.String() != "kubectl edit clusterqueue gpus\n" || errs.String() != "" {
 		t.Errorf("code %d, out %q, errors %q", code, out, errs)
 	}
 	t.Setenv("PATH", "")
-	err := runKubectl(t.Context(), genericiooptions.NewTestIOStreamsDiscard(), nil)
+	err := cli.RunKubectl(t.Context(), genericiooptions.NewTestIOStreamsDiscard(), nil)
 	if err == nil || !strings.Contains(err.Error(), "install kubectl") {
 		t.Error(err)
 	}

@@ -19,6 +19,8 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	switchyard "switchyard.dev/apis/switchyard/v1alpha1"
+	"switchyard.dev/cmd/switchctl/exit"
+	"switchyard.dev/cmd/switchctl/top"
 )
 
 func TestStopAndResumeChangeWorkloadsAndQueues(t *testing.T) {
@@ -60,9 +62,9 @@ func TestStopAndResumeChangeWorkloadsAndQueues(t *testing.T) {
 			t.Errorf("a dry run stopped %s", name)
 		}
 	}
-	x.fails("stop workload nobody", exitNotFound, "nobody")
-	x.fails("stop workload", exitUsage, "requires at least 1 arg")
-	x.fails("stop workload x --keep-already-running", exitUsage, "unknown flag")
+	x.fails("stop workload nobody", exit.NotFound, "nobody")
+	x.fails("stop workload", exit.Usage, "requires at least 1 arg")
+	x.fails("stop workload x --keep-already-running", exit.Usage, "unknown flag")
 }
 
 func TestQueuesAndFlavorsAreCreatedFromFlags(t *testing.T) {
@@ -73,7 +75,7 @@ func TestQueuesAndFlavorsAreCreatedFromFlags(t *testing.T) {
 	golden(t, "create-clusterqueue.txt", out)
 	out = x.ok("create rf h100 --node-labels gpu=H100 --node-taints gpu=yes:NoSchedule --tolerations gpu:NoSchedule,team=vision -o yaml")
 	golden(t, "create-resourceflavor.txt", out)
-	x.fails("create localqueue train -c gpus", exitNotFound, "see --ignore-unknown-cq")
+	x.fails("create localqueue train -c gpus", exit.NotFound, "see --ignore-unknown-cq")
 	x.ok("create localqueue train -c gpus -i")
 	if got := get(x, x.hub, "team", "train", &kueue.LocalQueue{}).Spec.ClusterQueue; got != "gpus" {
 		t.Error(got)
@@ -88,7 +90,7 @@ func TestQueuesAndFlavorsAreCreatedFromFlags(t *testing.T) {
 		"create resourceflavor a --node-taints gpu":                     "want KEY[=VALUE]:EFFECT",
 		"create resourceflavor a --tolerations gpu=yes:Bogus":           "want KEY[=VALUE][:EFFECT]",
 	} {
-		x.fails(line, exitUsage, says)
+		x.fails(line, exit.Usage, says)
 	}
 }
 
@@ -103,10 +105,10 @@ func TestDeletingAWorkloadDeletesItsJob(t *testing.T) {
 	if err := x.hub.Create(t.Context(), lonely); err != nil {
 		t.Fatal(err)
 	}
-	x.fails("delete workload job-waiting-1", exitUsage, "nothing was deleted")
-	x.fails("delete workload", exitUsage, "or --all")
-	x.fails("delete workload a -A", exitUsage, "or --all")
-	x.fails("delete workload nobody", exitNotFound, "nobody")
+	x.fails("delete workload job-waiting-1", exit.Usage, "nothing was deleted")
+	x.fails("delete workload", exit.Usage, "or --all")
+	x.fails("delete workload a -A", exit.Usage, "or --all")
+	x.fails("delete workload nobody", exit.NotFound, "nobody")
 	if out := x.ok("delete workload lonely job-waiting-1 --dry-run=server"); strings.Count(out, "(server dry run)") != 2 {
 		t.Error(out)
 	}
@@ -175,14 +177,14 @@ func TestPodsLogsAndEventsComeFromTheClusterThatRunsTheJob(t *testing.T) {
 	if out := x.ok("logs jobset/running -f --tail 5 --since 1m -c side"); strings.Count(out, "/side] fake logs") != 2 {
 		t.Error(out)
 	}
-	x.fails("logs jobset/running -c bogus", exitNotReady, "has no pods")
+	x.fails("logs jobset/running -c bogus", exit.NotReady, "has no pods")
 	if err := x.hub.Create(t.Context(), finishedOn("w1")); err != nil {
 		t.Fatal(err)
 	}
-	x.fails("logs ended", exitNotFound, "its pods on cluster \"w1\" went with it")
-	x.fails("logs waiting", exitNotReady, `has no cluster (PENDING)`)
-	x.fails("logs nobody", exitNotFound, "nobody")
-	x.fails("list pods", exitUsage, "required flag")
+	x.fails("logs ended", exit.NotFound, "its pods on cluster \"w1\" went with it")
+	x.fails("logs waiting", exit.NotReady, `has no cluster (PENDING)`)
+	x.fails("logs nobody", exit.NotFound, "nobody")
+	x.fails("list pods", exit.Usage, "required flag")
 }
 
 func finishedOn(cluster string) *kueue.Workload {
@@ -199,7 +201,7 @@ func TestALogThatTheHubsAccountMayNotReadSaysHowToGetAtIt(t *testing.T) {
 	x.workers["w1"] = x.site("w1", interceptor.Funcs{List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil)
 	}})
-	x.fails("logs jobset/running", exitDenied, "cluster register w1 --allow-logs")
+	x.fails("logs jobset/running", exit.Denied, "cluster register w1 --allow-logs")
 	code, out, errs := x.run("events jobset/running")
 	if code != 0 || !strings.Contains(errs, "--allow-logs") || !strings.Contains(out, "The workload was admitted") {
 		t.Errorf("code %d\n%s%s", code, out, errs)
@@ -237,14 +239,14 @@ func TestTopIsWatchedUntilTheUserHasSeenEnough(t *testing.T) {
 	defer cancel()
 	looks := 0
 	a.Out = onWrite(func(text []byte) {
-		if looks++; !bytes.HasPrefix(text, []byte(clearScreen)) {
+		if looks++; !bytes.HasPrefix(text, []byte("\x1b[H\x1b[2J")) {
 			t.Errorf("look %d does not begin on a clear screen", looks)
 		}
 		if looks == 2 {
 			cancel()
 		}
 	})
-	if err := a.watchTop(ctx, x.hub, &workerConnections{known: map[string]*kubeClient{}}, time.Millisecond); err != nil {
+	if err := top.Watch(ctx, a, x.hub, time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	if looks != 2 {
@@ -270,7 +272,7 @@ func TestTheProgramIsAPluginOfKubectlByItsName(t *testing.T) {
 		}
 	}
 	a, out, _ := newTerminal(t).app()
-	a.runCommandLine(t.Context(), []string{"kubectl-switchyard", "cluster", "--help"})
+	runCommandLine(t.Context(), a, []string{"kubectl-switchyard", "cluster", "--help"})
 	if !strings.Contains(out.String(), "kubectl switchyard cluster [command]") {
 		t.Error(out)
 	}
@@ -303,7 +305,7 @@ func TestShellsAreGivenCompletionsAndNames(t *testing.T) {
 }
 
 func TestExitCodesAreATopicOfTheHelp(t *testing.T) {
-	if out := newTerminal(t).ok("help exit-codes"); !strings.Contains(out, exitCodesText) {
+	if out := newTerminal(t).ok("help exit-codes"); !strings.Contains(out, exit.CodesText) {
 		t.Error(out)
 	}
 }
@@ -313,5 +315,5 @@ func TestDeniedCallsEndWithTheirOwnCode(t *testing.T) {
 	x.hub = x.site("hub", interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "multikueueclusters"}, "", nil)
 	}})
-	x.fails("cluster list", exitDenied, "hint: ask for the ClusterRole")
+	x.fails("cluster list", exit.Denied, "hint: ask for the ClusterRole")
 }

@@ -9,40 +9,44 @@ import (
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"switchyard.dev/cmd/switchctl/cli"
+	"switchyard.dev/cmd/switchctl/exit"
+	"switchyard.dev/cmd/switchctl/kubeclient"
 )
 
-func (a *app) newVersion() *cobra.Command {
+func newVersion(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "version", Short: "Show the versions of switchctl, of the hub's Kubernetes and of the program there", Args: cobra.NoArgs,
 	}
 	only := c.Flags().Bool("client", false, "Show that of switchctl only")
-	c.RunE = a.runE(func(ctx context.Context, _ []string) error {
-		a.printf("Client Version: %s", clientVersion())
+	c.RunE = a.RunE(func(ctx context.Context, _ []string) error {
+		a.Printf("Client Version: %s", clientVersion())
 		if *only {
 			return nil
 		}
-		hub, err := a.sites.hub()
+		hub, err := a.Clusters.Hub()
 		if err != nil {
 			return err
 		}
-		server, err := hub.kube.Discovery().ServerVersion()
+		server, err := hub.Kube.Discovery().ServerVersion()
 		if err != nil {
 			return fmt.Errorf("ask the hub for its version: %w", err)
 		}
-		a.printf("Kubernetes Version: %s", server.GitVersion)
-		images, err := a.managerImages(ctx, hub)
-		if exitCode(err) == exitDenied {
-			a.warnf("you may not see the program's image in namespace %s", a.system)
+		a.Printf("Kubernetes Version: %s", server.GitVersion)
+		images, err := managerImages(ctx, a, hub)
+		if exit.Code(err) == exit.Denied {
+			a.Warnf("you may not see the program's image in namespace %s", a.SystemNamespace)
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		for _, image := range images {
-			a.printf("Manager Image: %s", image)
+			a.Printf("Manager Image: %s", image)
 		}
 		if len(images) == 0 {
-			a.warnf("there is no deployment of Switchyard or Kueue in namespace %s: see --system-namespace", a.system)
+			a.Warnf("there is no deployment of Switchyard or Kueue in namespace %s: see --system-namespace", a.SystemNamespace)
 		}
 		return nil
 	})
@@ -65,10 +69,10 @@ func clientVersion() string {
 }
 
 // managerImages are those of the programs in the hub's system namespace, sorted.
-func (a *app) managerImages(ctx context.Context, hub *kubeClient) ([]string, error) {
+func managerImages(ctx context.Context, a *cli.App, hub *kubeclient.Client) ([]string, error) {
 	var found appsv1.DeploymentList
-	if err := hub.List(ctx, &found, client.InNamespace(a.system)); err != nil {
-		return nil, fmt.Errorf("list the deployments of namespace %s: %w", a.system, err)
+	if err := hub.List(ctx, &found, client.InNamespace(a.SystemNamespace)); err != nil {
+		return nil, fmt.Errorf("list the deployments of namespace %s: %w", a.SystemNamespace, err)
 	}
 	var images []string
 	for i := range found.Items {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/cmd/switchctl/exit"
 )
 
 // aWorkload is one of the namespace team, of queue train, that asks for four GPUs.
@@ -131,10 +132,10 @@ func TestListsAreFiltered(t *testing.T) {
 	if out := x.ok("list clusterqueue --active false -o name"); out != "" {
 		t.Error(out)
 	}
-	x.fails("list workload --status bogus", exitUsage, "want all, pending")
-	x.fails("list workload --for bogus/x", exitUsage, "names no kind of job")
-	x.fails("list clusterqueue --active maybe", exitUsage, "want true or false")
-	x.fails("get workload nobody", exitNotFound, "nobody")
+	x.fails("list workload --status bogus", exit.Usage, "want all, pending")
+	x.fails("list workload --for bogus/x", exit.Usage, "names no kind of job")
+	x.fails("list clusterqueue --active maybe", exit.Usage, "want true or false")
+	x.fails("get workload nobody", exit.NotFound, "nobody")
 }
 
 func TestAWorkloadIsExplainedFlavorByFlavorAndClusterByCluster(t *testing.T) {
@@ -143,16 +144,16 @@ func TestAWorkloadIsExplainedFlavorByFlavorAndClusterByCluster(t *testing.T) {
 	golden(t, "explain-offered.txt", x.ok("explain job-offered-1"))
 	golden(t, "explain-running.txt", x.ok("explain workload/jobset-running-1"))
 	golden(t, "explain-done.txt", x.ok("explain job/done"))
-	x.fails("explain nobody", exitNotFound, "a job is named as job/NAME")
-	x.fails("explain job/nobody", exitNotFound, "find job.batch/nobody")
+	x.fails("explain nobody", exit.NotFound, "a job is named as job/NAME")
+	x.fails("explain job/nobody", exit.NotFound, "find job.batch/nobody")
 }
 
 func TestAJobThatNobodyQueuesIsExplainedToo(t *testing.T) {
 	x := newTerminal(t, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "free"}},
 		&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "lost", Labels: map[string]string{kueue.QueueNameLabel: "nowhere"}}},
 		aWorkload("job-orphan", "Job", "orphan"))
-	x.fails("explain job/free", exitNotFound, "it names no queue")
-	x.fails("explain job/lost", exitNotFound, `does its LocalQueue "nowhere" exist`)
+	x.fails("explain job/free", exit.NotFound, "it names no queue")
+	x.fails("explain job/lost", exit.NotFound, `does its LocalQueue "nowhere" exist`)
 	if out := x.ok("explain job/orphan"); !strings.Contains(out, "does not exist: create it") {
 		t.Error(out)
 	}
@@ -163,8 +164,8 @@ func TestDescriptionsHaveTheClusterAndTheEvents(t *testing.T) {
 	golden(t, "describe-workload.txt", x.ok("describe workload jobset-running-1"))
 	golden(t, "describe-localqueue.txt", x.ok("describe lq train"))
 	golden(t, "describe-clusterqueue.txt", x.ok("describe cq gpus"))
-	x.fails("describe cq", exitUsage, "which clusterqueue?")
-	x.fails("describe cq nobody", exitNotFound, "nobody")
+	x.fails("describe cq", exit.Usage, "which clusterqueue?")
+	x.fails("describe cq nobody", exit.NotFound, "nobody")
 }
 
 func TestOtherKindsAndFlagsAreKubectls(t *testing.T) {
@@ -216,13 +217,13 @@ func TestAJobIsSubmittedIntoItsQueue(t *testing.T) {
 func TestAWrongSubmissionSaysWhatToChange(t *testing.T) {
 	x := aHub(t)
 	job := file(t, trainJob)
-	x.fails("submit -f "+job, exitUsage, "which queue?")
-	x.fails("submit -f "+job+" -q nowhere", exitNotFound, `has no LocalQueue "nowhere"; there is train`)
-	x.fails("submit -f "+job+" -q train --wait=bogus", exitUsage, "want finished or admitted")
-	x.fails("submit -f "+file(t, "{apiVersion: v1, kind: Pod, metadata: {name: p}}")+" -q train", exitUsage, "only Job.batch, JobSet.jobset.x-k8s.io")
-	x.fails("submit -q train -n team -f "+file(t, strings.Replace(trainJob, "name: train", "name: train, namespace: other", 1)), exitUsage, "the command line team")
+	x.fails("submit -f "+job, exit.Usage, "which queue?")
+	x.fails("submit -f "+job+" -q nowhere", exit.NotFound, `has no LocalQueue "nowhere"; there is train`)
+	x.fails("submit -f "+job+" -q train --wait=bogus", exit.Usage, "want finished or admitted")
+	x.fails("submit -f "+file(t, "{apiVersion: v1, kind: Pod, metadata: {name: p}}")+" -q train", exit.Usage, "only Job.batch, JobSet.jobset.x-k8s.io")
+	x.fails("submit -q train -n team -f "+file(t, strings.Replace(trainJob, "name: train", "name: train, namespace: other", 1)), exit.Usage, "the command line team")
 	x.ok("submit -q train -f " + job)
-	x.fails("submit -q train -f "+job, exitFailed, "already exists")
+	x.fails("submit -q train -f "+job, exit.Failed, "already exists")
 }
 
 // finishing makes every job that is created have a finished workload at once.
@@ -250,7 +251,7 @@ func TestASubmissionCanWaitForTheEnd(t *testing.T) {
 		t.Error(out)
 	}
 	finishing(x, "Failed", aLocalQueue("team", "train", "gpus"))
-	x.fails(line, exitFailed, "1 of 1 jobs failed")
+	x.fails(line, exit.Failed, "1 of 1 jobs failed")
 	x.hub = x.site("hub", interceptor.Funcs{}, aLocalQueue("team", "train", "gpus"))
-	x.fails(line+" --timeout 10ms", exitNotReady, "not finished after 10ms: job.batch/train: submitted")
+	x.fails(line+" --timeout 10ms", exit.NotReady, "not finished after 10ms: job.batch/train: submitted")
 }
