@@ -149,12 +149,17 @@ var _ = Describe("An external dispatcher", Serial, func() {
 
 var _ = Describe("The metrics", func() {
 	It("tell of a dispatch, on the hub and on the worker", func(ctx SpecContext) {
-		t := newTeam(ctx, 8)
-		job := t.job("train", 1, "1s")
+		t, won := newTeam(ctx, 8), w1
+		closeQueue(ctx, w1, t)
+		closeQueue(ctx, w2, t)
+		job := t.unending("train", 1)
 		Expect(hub.Create(ctx, job)).To(Succeed())
-		won := boundTo(ctx, job)
+		Eventually(copiesOf).WithContext(ctx).WithArguments(job).Should(Equal([]string{"w1", "w2"}), "both are asked before one admits")
+		openQueue(ctx, won, t)
+		awaitOn(ctx, won, job)
 		Eventually(metricsOf).WithContext(ctx).WithArguments(won).Should(ContainSubstring(
 			`kueue_admitted_active_workloads{cluster_queue="%s",replica_role="leader"} 1`, t.name))
+		endJob(ctx, won, job)
 		expectComplete(ctx, job)
 		expectNothingLeft(ctx, t)
 		for _, line := range []string{
