@@ -67,6 +67,20 @@ func (p backupState) changeAfterBackup(ctx context.Context) {
 	Eventually(jobAt).WithContext(ctx).WithArguments(w1, p.ends).Should(BeFalse())
 }
 
+// awaitRecord returns when a site's program has written its lease after the backup. The program goes by that lease: it does not
+// notice that it was put back by less than the ten seconds between two entries.
+func (p backupState) awaitRecord(ctx context.Context, of *installation.Site, lease string) {
+	GinkgoHelper()
+	Eventually(func() (time.Time, error) {
+		record := &coordinationv1.Lease{}
+		err := of.Get(ctx, client.ObjectKey{Namespace: installation.Namespace, Name: lease}, record)
+		if err != nil || record.Spec.RenewTime == nil {
+			return time.Time{}, err
+		}
+		return record.Spec.RenewTime.Time, nil
+	}).WithContext(ctx).Should(BeTemporally(">", p.at))
+}
+
 func (p backupState) remove(ctx context.Context, job *batchv1.Job) {
 	GinkgoHelper()
 	Expect(hub.Delete(ctx, job, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
@@ -82,15 +96,7 @@ var _ = Describe("A hub whose etcd is put back to a backup", Serial, Label("slow
 		p.changeAfterBackup(ctx)
 		made = p.unending("made", 0)
 		startOn(ctx, w1, p.team, made)
-		// The program goes by its record. It would not notice that it was put back by less than the ten seconds between two entries.
-		Eventually(func() (time.Time, error) {
-			record := &coordinationv1.Lease{}
-			err := hub.Get(ctx, client.ObjectKey{Namespace: installation.Namespace, Name: switchyard.UptimeLease}, record)
-			if err != nil || record.Spec.RenewTime == nil {
-				return time.Time{}, err
-			}
-			return record.Spec.RenewTime.Time, nil
-		}).WithContext(ctx).Should(BeTemporally(">", p.at))
+		p.awaitRecord(ctx, hub, switchyard.UptimeLease)
 	})
 
 	// expectTrue holds the README's words against what the hub does.
@@ -156,6 +162,7 @@ var _ = Describe("A worker whose etcd is put back to a backup, under its own pro
 	It("goes on with what it has, takes new jobs, and what it does not have is not run again", func(ctx SpecContext) {
 		p := newBackupState(ctx, w1)
 		p.changeAfterBackup(ctx)
+		p.awaitRecord(ctx, w1, switchyard.FenceLease)
 		Expect(w1.Restore(ctx, p.backup)).To(Succeed())
 
 		By("removing what has come back though the hub has its end on record")

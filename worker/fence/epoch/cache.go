@@ -3,17 +3,17 @@ package epoch
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 )
 
-// DefaultCacheSize is how many Workloads that are gone a Memory knows at least, once there were so many.
+// DefaultCacheSize is how many Workloads that are gone a Cache remembers.
 const DefaultCacheSize = 16384
 
 // key names what has epochs: a Workload here that was made for one of a hub.
@@ -23,21 +23,18 @@ type key struct{ namespace, name, owner string }
 // are gone by what its watch has seen of them. Those that were never in another epoch than the first, as nearly all are, take
 // no room. It lives as long as the program, in every replica.
 type Cache struct {
-	remembered int
-	reader     client.Reader
-	synced     func() bool
+	reader client.Reader
+	synced func() bool
 
-	mu sync.Mutex
-	// current and old are the epochs of what is gone; when young is full, old is forgotten and young becomes old.
-	current, previous map[key]int64
+	// deleted has the epochs of what is gone, an int64 by key. When it is full, what was neither recorded nor asked for the
+	// longest is forgotten. Only the handler writes to it, one event at a time.
+	deleted *lru.Cache
 }
 
-// NewCache makes a memory that knows nothing and refuses nothing until [Memory.Watch].
-func NewCache(remembered int) *Cache {
-	return &Cache{remembered: remembered, current: map[key]int64{}}
-}
+// NewCache returns a Cache of a size. It knows nothing and refuses nothing until [Cache.Watch].
+func NewCache(size int) *Cache { return &Cache{deleted: lru.New(size)} }
 
-// Watch lets the memory learn from a cache, which need not have started. Call it once, before any other method.
+// Watch lets it learn from a cache, which need not have started. Call it once, before any other method.
 func (m *Cache) Watch(ctx context.Context, from cache.Cache) error {
 	informer, err := from.GetInformer(ctx, &kueue.Workload{}, cache.BlockUntilSynced(false))
 	if err != nil {
@@ -72,26 +69,21 @@ func (m *Cache) handler() toolscache.ResourceEventHandler {
 	}
 }
 
-// record remembers the epoch of a deleted copy. The older half of what is remembered is dropped when the newer is full.
+// record remembers the epoch of a deleted copy, unless a later one is known.
 func (m *Cache) record(gone client.Object) {
 	epoch := Read(gone)
 	if !isCopy(gone) || epoch == first {
 		return
 	}
 	k := key{gone.GetNamespace(), gone.GetName(), owner(gone)}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	epoch = max(epoch, m.current[k], m.previous[k])
-	if len(m.current) >= m.remembered {
-		m.previous, m.current = m.current, map[key]int64{}
-	}
-	m.current[k] = epoch
+	m.deleted.Add(k, max(epoch, m.lastDeleted(k)))
 }
 
-func (m *Cache) recordDeleted(k key) int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return max(m.current[k], m.previous[k])
+// lastDeleted returns the highest epoch of a Workload that is gone; 0 if none is remembered.
+func (m *Cache) lastDeleted(k key) int64 {
+	last, _ := m.deleted.Get(k)
+	epoch, _ := last.(int64)
+	return epoch
 }
 
 // ValidateCreate refuses a new object of a hub, a Workload or a job, whose epoch is over for the Workload of that name, and a job whose
@@ -101,7 +93,7 @@ func (m *Cache) ValidateCreate(ctx context.Context, object client.Object, worklo
 		return nil
 	}
 	epoch := Read(object)
-	seen := m.recordDeleted(key{object.GetNamespace(), workload, owner(object)})
+	seen := m.lastDeleted(key{object.GetNamespace(), workload, owner(object)})
 	if there := m.exists(ctx, object.GetNamespace(), workload); there != nil {
 		if _, is := object.(*kueue.Workload); !is && AreUnrelated(object, there) {
 			return errUnrelated()
