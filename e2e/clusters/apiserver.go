@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -16,10 +15,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 )
-
-func (c *Cluster) file(name string) string { return filepath.Join(c.Dir, name) }
-
-func (c *Cluster) auditLog() string { return c.file("audit.log") }
 
 // Address is where the API server listens, "127.0.0.1:port".
 func (c *Cluster) Address() string { return c.apiPort.Addr() }
@@ -132,7 +127,7 @@ func (c *Cluster) apiServerArgs() []string {
 		"--enable-priority-and-fairness=false",
 		"--profiling=false",
 		"--audit-policy-file=" + c.file("audit-policy.yaml"),
-		"--audit-log-path=" + c.auditLog(),
+		"--audit-log-path=" + c.path,
 		// Not rotated: the counts need all of it.
 		"--audit-log-maxsize=0",
 	}
@@ -144,7 +139,7 @@ func (c *Cluster) StartAPIServer(ctx context.Context) error {
 	if c.apiserver != nil {
 		return fmt.Errorf("the API server of %s has been started already", c.Name)
 	}
-	if err := c.repairAuditLog(); err != nil {
+	if err := c.repair(); err != nil {
 		return err
 	}
 	process, err := StartProcess(Command{

@@ -52,42 +52,45 @@ type WriteCount struct {
 	Count int
 }
 
+// auditLog is the log of the API server's answered requests.
+type auditLog struct{ path string }
+
 // WriteCounts is the number of API writes since the cluster was started, most frequent first, ties
 // in the order of the fields. The difference of two calls is the cost of what happened between.
-func (c *Cluster) WriteCounts() ([]WriteCount, error) {
-	return c.requestCounts(func(verb string) bool { return !isRead(verb) })
+func (l auditLog) WriteCounts() ([]WriteCount, error) {
+	return l.requestCounts(func(verb string) bool { return !isRead(verb) })
 }
 
 // ReadCounts is the same for reads (get and list) by the users of Options.CountReadsOf.
-func (c *Cluster) ReadCounts() ([]WriteCount, error) { return c.requestCounts(isRead) }
+func (l auditLog) ReadCounts() ([]WriteCount, error) { return l.requestCounts(isRead) }
 
 func isRead(verb string) bool { return verb == "get" || verb == "list" }
 
-func (c *Cluster) requestCounts(counted func(verb string) bool) ([]WriteCount, error) {
-	log, err := os.Open(c.auditLog())
+func (l auditLog) requestCounts(counted func(verb string) bool) ([]WriteCount, error) {
+	log, err := os.Open(l.path)
 	if err != nil {
-		return nil, fmt.Errorf("audit log of %s: %w", c.Name, err)
+		return nil, fmt.Errorf("audit log %s: %w", l.path, err)
 	}
 	defer log.Close()
 	counts, err := countRequests(log, counted)
 	if err != nil {
-		return nil, fmt.Errorf("audit log of %s: %w", c.Name, err)
+		return nil, fmt.Errorf("audit log %s: %w", l.path, err)
 	}
 	return counts, nil
 }
 
-// repairAuditLog cuts off the line that a server which was killed in the middle of a write left without its end, so that the
+// repair cuts off the line that a server which was killed in the middle of a write left without its end, so that the
 // next server's first line is its own. What the line was about has or has not been done; its client got no answer.
-func (c *Cluster) repairAuditLog() error {
-	log, err := os.ReadFile(c.auditLog())
+func (l auditLog) repair() error {
+	log, err := os.ReadFile(l.path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("audit log of %s: %w", c.Name, err)
+		return fmt.Errorf("audit log %s: %w", l.path, err)
 	}
-	if err := os.Truncate(c.auditLog(), int64(bytes.LastIndexByte(log, '\n')+1)); err != nil {
-		return fmt.Errorf("audit log of %s: %w", c.Name, err)
+	if err := os.Truncate(l.path, int64(bytes.LastIndexByte(log, '\n')+1)); err != nil {
+		return fmt.Errorf("audit log %s: %w", l.path, err)
 	}
 	return nil
 }

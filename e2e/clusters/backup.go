@@ -77,16 +77,3 @@ func (c *Cluster) replaceData(b Backup) error {
 		return os.Chmod(path, 0o700)
 	})
 }
-
-// restart starts a component that has ended once more.
-func (c *Cluster) restart(i int) error {
-	process, err := StartProcess(c.processes[i].command)
-	if err != nil {
-		return err
-	}
-	if c.manager == c.processes[i] {
-		c.manager = process
-	}
-	c.processes[i] = process
-	return nil
-}

@@ -16,9 +16,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-multierror"
@@ -31,26 +31,60 @@ import (
 type Cluster struct {
 	// Name is Options.Name.
 	Name string
-	// Dir holds the cluster's data, certificates, kubeconfigs and one log per component.
-	Dir string
 	// Config is an administrator's, without client-side rate limits. Copy it before changing it.
 	Config *rest.Config
 	// Webhooks is where this cluster's API server expects the webhooks of the program under test;
 	// see InstallWebhooks and InstallCRDs.
 	Webhooks WebhookServer
 
+	runDirectory
+	auditLog
+	components
 	options   Options
 	ca        *authority
 	etcdPort  Port
 	peerPort  Port
 	apiPort   Port
 	others    []Port
-	dirLock   *os.File // held while a temporary directory is in use
 	apiserver *Process
-	processes []*Process // everything but the API server, in the order started: etcd first
-	manager   *Process   // kube-controller-manager; one of the processes
-	backups   int        // how many were made
+	backups   int // how many were made
 }
+
+// components are the processes of a cluster but for the API server, which is stopped and started by itself.
+type components struct {
+	// processes are in the order in which they were started: etcd first.
+	processes []*Process
+	// manager is kube-controller-manager, one of the processes; nil if it does not run.
+	manager *Process
+}
+
+// restart starts a component that has ended once more.
+func (c *components) restart(i int) error {
+	process, err := StartProcess(c.processes[i].command)
+	if err != nil {
+		return err
+	}
+	if c.manager == c.processes[i] {
+		c.manager = process
+	}
+	c.processes[i] = process
+	return nil
+}
+
+// signalManager sends a signal to kube-controller-manager.
+func (c *components) signalManager(sig syscall.Signal) error {
+	if c.manager == nil {
+		return errors.New("the cluster has no kube-controller-manager")
+	}
+	return c.manager.Signal(sig)
+}
+
+// PauseControllers stops kube-controller-manager in its tracks (SIGSTOP): no Job gets a pod or loses one, and nothing that was removed
+// takes along what it owned, until ResumeControllers.
+func (c *components) PauseControllers() error { return c.signalManager(syscall.SIGSTOP) }
+
+// ResumeControllers lets a paused kube-controller-manager go on.
+func (c *components) ResumeControllers() error { return c.signalManager(syscall.SIGCONT) }
 
 // Start starts a cluster and returns when its API server is ready, its nodes exist and, where asked
 // for, the JobSet webhooks answer. After an error nothing of it is left running; the error ends with
@@ -125,9 +159,10 @@ func (c *Cluster) start(ctx context.Context) error {
 
 // prepare makes everything that exists before the first process: directory, ports, certificates.
 func (c *Cluster) prepare(context.Context) error {
-	if err := c.makeDir(); err != nil {
+	if err := c.make(c.options.Dir, c.Name); err != nil {
 		return err
 	}
+	c.path = c.file("audit.log")
 	for _, port := range []*Port{&c.etcdPort, &c.peerPort, &c.apiPort} {
 		var err error
 		if *port, err = c.reserve(); err != nil {
@@ -155,6 +190,11 @@ func (c *Cluster) reserve() (Port, error) {
 	return port, err
 }
 
+// restarts is how often a component is started again that ends by itself. kwok makes the environments of its stages when it sees the
+// first objects, without a lock: where it finds nodes and pods when it starts, as after a restore, it may end with "concurrent map
+// writes".
+var restarts = map[string]int{"kwok": 3}
+
 // run starts a component that lives until Stop.
 func (c *Cluster) run(name string, args ...string) (*Process, error) {
 	process, err := StartProcess(Command{
@@ -162,7 +202,9 @@ func (c *Cluster) run(name string, args ...string) (*Process, error) {
 		Path: c.options.Binaries.Program(name),
 		Args: args,
 		Env:  []string{"KWOK_WORKDIR=" + c.Dir},
-		Log:  filepath.Join(c.Dir, name+".log"),
+		Log:  c.file(name + ".log"),
+
+		Restarts: restarts[name],
 	})
 	if err == nil {
 		c.processes = append(c.processes, process)
@@ -191,7 +233,7 @@ func (c *Cluster) Stop() error {
 		result = multierror.Append(result, port.Release())
 	}
 	c.processes, c.apiserver, c.others = nil, nil, nil
-	result = multierror.Append(result, c.removeDir())
+	result = multierror.Append(result, c.remove())
 	return result.ErrorOrNil()
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -46,20 +45,6 @@ func (c *Cluster) startControllers(context.Context) error {
 		"--profiling=false",
 	)
 	return err
-}
-
-// PauseControllers stops kube-controller-manager in its tracks (SIGSTOP): no Job gets a pod or loses one, and nothing that was removed
-// takes along what it owned, until ResumeControllers.
-func (c *Cluster) PauseControllers() error { return c.signalControllers(syscall.SIGSTOP) }
-
-// ResumeControllers lets a paused kube-controller-manager go on.
-func (c *Cluster) ResumeControllers() error { return c.signalControllers(syscall.SIGCONT) }
-
-func (c *Cluster) signalControllers(sig syscall.Signal) error {
-	if c.manager == nil {
-		return fmt.Errorf("cluster %s has no kube-controller-manager", c.Name)
-	}
-	return c.manager.Signal(sig)
 }
 
 // startNodes creates the nodes, already Ready, and starts what places and plays their pods.

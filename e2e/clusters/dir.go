@@ -16,16 +16,27 @@ const (
 	lockName   = "in-use"
 )
 
-// makeDir makes the cluster's directory. A temporary one is marked as in use by a file that stays
-// locked for as long as this process lives.
-func (c *Cluster) makeDir() error {
-	if c.options.Dir != "" {
-		abs, err := filepath.Abs(filepath.Join(c.options.Dir, c.Name))
+// runDirectory is where a cluster keeps its files.
+type runDirectory struct {
+	// Dir holds the cluster's data, certificates, kubeconfigs and one log per component; "" until it is made.
+	Dir string
+	// lock is held while a temporary directory is in use; nil for one that the caller named, which is never removed.
+	lock *os.File
+}
+
+// file is the path of a file in the directory.
+func (d *runDirectory) file(name string) string { return filepath.Join(d.Dir, name) }
+
+// make makes the directory of a cluster below parent, or a temporary one if that is "". A temporary one is marked as in use by a
+// file that stays locked for as long as this process lives.
+func (d *runDirectory) make(parent, cluster string) error {
+	if parent != "" {
+		abs, err := filepath.Abs(filepath.Join(parent, cluster))
 		if err != nil {
 			return fmt.Errorf("run directory: %w", err)
 		}
-		c.Dir = abs
-		if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		d.Dir = abs
+		if err := os.MkdirAll(d.Dir, 0o700); err != nil {
 			return fmt.Errorf("run directory: %w", err)
 		}
 		return nil
@@ -33,27 +44,25 @@ func (c *Cluster) makeDir() error {
 	if err := sweep(os.TempDir(), time.Now()); err != nil {
 		return fmt.Errorf("removing directories of killed runs: %w", err)
 	}
-	dir, err := os.MkdirTemp("", tempPrefix+c.Name+"-")
+	dir, err := os.MkdirTemp("", tempPrefix+cluster+"-")
 	if err != nil {
 		return fmt.Errorf("run directory: %w", err)
 	}
-	c.Dir = dir
-	c.dirLock, err = lockFile(filepath.Join(dir, lockName))
+	d.Dir = dir
+	d.lock, err = lockFile(filepath.Join(dir, lockName))
 	if err != nil {
-		return fmt.Errorf("lock of the run directory: %w", err)
+		return fmt.Errorf("lock of the run directory: %w", errors.Join(err, os.RemoveAll(dir)))
 	}
 	return nil
 }
 
-func (c *Cluster) removeDir() error {
-	if c.options.Dir != "" || c.Dir == "" {
+// remove removes the directory if it is a temporary one.
+func (d *runDirectory) remove() error {
+	if d.lock == nil {
 		return nil
 	}
-	err := os.RemoveAll(c.Dir)
-	if c.dirLock != nil {
-		err = errors.Join(err, c.dirLock.Close())
-		c.dirLock = nil
-	}
+	err := errors.Join(os.RemoveAll(d.Dir), d.lock.Close())
+	d.lock = nil
 	return err
 }
 

@@ -20,11 +20,14 @@ type Process struct {
 	name    string
 	log     string
 	command Command
-	cmd     *exec.Cmd
 	done    chan struct{}
 
-	mu  sync.Mutex
-	err error
+	mu sync.Mutex
+	// cmd is the child that runs, or ran last.
+	cmd *exec.Cmd
+	// ending is set once the child was asked to end: it is not started again.
+	ending bool
+	err    error
 }
 
 // Command says what StartProcess runs.
@@ -37,22 +40,15 @@ type Command struct {
 	Env []string
 	// Log is the file to which standard output and error are appended.
 	Log string
+	// Restarts is how often the child is started again when it ends without being asked to, as systemd does with a kubelet.
+	Restarts int
 }
 
 // StartProcess starts a command. The child ends with this process.
 func StartProcess(c Command) (*Process, error) {
-	out, err := os.OpenFile(c.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("log of %s: %w", c.Name, err)
-	}
-	// No context: the child's life is Stop's, Kill's and the kernel's matter.
-	cmd := exec.CommandContext(context.Background(), c.Path, c.Args...)
-	cmd.Env = append(os.Environ(), c.Env...)
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = childAttributes()
-	p := &Process{name: c.Name, log: c.Log, command: c, cmd: cmd, done: make(chan struct{})}
+	p := &Process{name: c.Name, log: c.Log, command: c, done: make(chan struct{})}
 	started := make(chan error, 1)
-	go p.run(out, started)
+	go p.run(started)
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("starting %s: %w", c.Name, err)
 	}
@@ -62,37 +58,75 @@ func StartProcess(c Command) (*Process, error) {
 // run holds one OS thread for as long as the child lives: the kernel sends a child its parent-death
 // signal when the thread that forked it ends, and Go ends threads as it likes unless a goroutine
 // is locked to them.
-func (p *Process) run(out *os.File, started chan<- error) {
+func (p *Process) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := p.cmd.Start()
-	closeErr := out.Close()
+	err := p.start()
+	started <- err
 	if err != nil {
-		started <- errors.Join(err, closeErr)
 		return
 	}
-	started <- nil
 	err = p.cmd.Wait()
+	for range p.command.Restarts {
+		if restarted, startErr := p.startAgain(); !restarted {
+			err = errors.Join(err, startErr)
+			break
+		}
+		err = p.cmd.Wait()
+	}
 	p.mu.Lock()
 	p.err = err
 	p.mu.Unlock()
 	close(p.done)
 }
 
+// start starts a child.
+func (p *Process) start() error {
+	out, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("log of %s: %w", p.name, err)
+	}
+	// No context: the child's life is Stop's, Kill's and the kernel's matter.
+	cmd := exec.CommandContext(context.Background(), p.command.Path, p.command.Args...)
+	cmd.Env = append(os.Environ(), p.command.Env...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = childAttributes()
+	p.cmd = cmd
+	return errors.Join(cmd.Start(), out.Close())
+}
+
+// startAgain starts another child unless the last one was asked to end.
+func (p *Process) startAgain() (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ending {
+		return false, nil
+	}
+	err := p.start()
+	return err == nil, err
+}
+
 // PID is the child's process id.
-func (p *Process) PID() int { return p.cmd.Process.Pid }
+func (p *Process) PID() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cmd.Process.Pid
+}
 
 // Done is closed when the child has ended and was waited for.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Signal sends a signal to the child's process group; a child that has ended is no error.
 func (p *Process) Signal(sig syscall.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ending = p.ending || sig == syscall.SIGKILL || sig == syscall.SIGTERM
 	select {
 	case <-p.done:
 		return nil
 	default:
 	}
-	if err := syscall.Kill(-p.PID(), sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+	if err := syscall.Kill(-p.cmd.Process.Pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("sending %s to %s: %w", sig, p.name, err)
 	}
 	return nil
