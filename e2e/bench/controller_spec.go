@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"switchyard.dev/e2e/bench/procfs"
 	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
 )
@@ -61,7 +62,7 @@ func (c controllerSpec) start(ctx context.Context, cluster *clusters.Cluster, pr
 	}
 	name := cmp.Or(c.program, "worker")
 	binary := filepath.Join(programs, name)
-	before, err := childrenRunning(binary)
+	before, err := procfs.ChildrenRunning(binary)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,7 @@ func (c controllerSpec) start(ctx context.Context, cluster *clusters.Cluster, pr
 	if err != nil {
 		return nil, err
 	}
-	pid, err := newChild(binary, before)
+	pid, err := procfs.NewChild(binary, before)
 	if err == nil && c.bare {
 		err = removeWebhooks(ctx, cluster)
 	}

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -68,23 +67,6 @@ func TestTheBookCountsRunsAndEvictionsOnceEach(t *testing.T) {
 	b.recordUpdate(done, start)
 	if b.unfinished() != 0 || b.running("w", 2) {
 		t.Errorf("%d are left", b.unfinished())
-	}
-}
-
-func TestWhatAProcessUsesIsRead(t *testing.T) {
-	p, err := readProcess(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.peak < 1<<20 || p.name == "" {
-		t.Errorf("this process is %+v", p)
-	}
-	cpu, err := parseCPU("12 (a name) R 1 2 3 4 5 6 7 8 9 10 150 50 0 0")
-	if err != nil || cpu != 2*time.Second {
-		t.Errorf("CPU time is %s, error %v", cpu, err)
-	}
-	if _, err := parseCPU("12 (short) R 1"); err == nil {
-		t.Error("a short line is no error")
 	}
 }
 

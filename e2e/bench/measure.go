@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"switchyard.dev/e2e/bench/procfs"
 	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
 )
@@ -122,17 +123,17 @@ func (e *runningController) meter(cluster *clusters.Cluster) (meter, error) {
 		if pid == 0 {
 			continue
 		}
-		p, err := readProcess(pid)
+		p, err := procfs.Read(pid)
 		if err != nil {
 			return m, err
 		}
 		switch pid {
 		case os.Getpid():
-			p.name = "runner"
+			p.Name = "runner"
 		case e.pid:
-			p.name, m.peak = programOwn, p.peak
+			p.Name, m.peak = programOwn, p.Peak
 		}
-		m.cpu[p.name] += p.cpu
+		m.cpu[p.Name] += p.CPU
 	}
 	return m, nil
 }

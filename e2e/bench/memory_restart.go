@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"switchyard.dev/e2e/bench/procfs"
 )
 
 // restart is what a hub's program needed to be of use again.
@@ -76,8 +78,8 @@ func (h *memoryFleet) restart(ctx context.Context, held int) (restart, error) {
 		}
 	}
 	r.created, r.writes = h.hub.Count("workloads")-workloads, h.writes()-writes
-	p, err := readProcess(h.process.PID())
-	r.cpu, r.peak = p.cpu, p.peak
+	p, err := procfs.Read(h.process.PID())
+	r.cpu, r.peak = p.CPU, p.Peak
 	return r, err
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"switchyard.dev/e2e/bench/procfs"
 	"switchyard.dev/e2e/memory"
 )
 
@@ -154,7 +155,7 @@ type memoryFleetResult struct {
 type memoryFleetMeter struct {
 	hub     map[memory.Request]int
 	workers []map[memory.Request]int
-	process process
+	process procfs.Process
 }
 
 func (h *memoryFleet) meter() (memoryFleetMeter, error) {
@@ -163,7 +164,7 @@ func (h *memoryFleet) meter() (memoryFleetMeter, error) {
 		m.workers = append(m.workers, w.server.Requests())
 	}
 	var err error
-	m.process, err = readProcess(h.process.PID())
+	m.process, err = procfs.Read(h.process.PID())
 	return m, err
 }
 
@@ -220,7 +221,7 @@ func (h *memoryFleet) run(ctx context.Context, name string, jobs int, rate float
 	if err != nil {
 		return f, err
 	}
-	f.cpu, f.peak = after.process.cpu-before.process.cpu, after.process.peak
+	f.cpu, f.peak = after.process.CPU-before.process.CPU, after.process.Peak
 	f.writes, f.reads = between(before.hub, after.hub)
 	f.failed = refused(before.hub, after.hub, jobs)
 	for i := range after.workers {
@@ -285,7 +286,7 @@ func (h *memoryFleet) finish(ctx context.Context, f *memoryFleetResult) error {
 		return err
 	}
 	after, err := h.meter()
-	f.endCPU, f.peak = after.process.cpu-before.process.cpu, after.process.peak
+	f.endCPU, f.peak = after.process.CPU-before.process.CPU, after.process.Peak
 	f.endWrites, _ = between(before.hub, after.hub)
 	f.endFailed = refused(before.hub, after.hub, f.jobs)
 	return err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"switchyard.dev/e2e/bench/procfs"
 	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
 )
@@ -83,9 +84,9 @@ func (a *clusterFleet) meter() (fleetMeter, error) {
 }
 
 func (m *fleetMeter) add(name string, pid int) (int64, error) {
-	p, err := readProcess(pid)
-	m.cpu[name] += p.cpu
-	return p.peak, err
+	p, err := procfs.Read(pid)
+	m.cpu[name] += p.CPU
+	return p.Peak, err
 }
 
 // requests is how many were counted in all, by which one sees that nothing happens any more.

@@ -19,6 +19,7 @@ import (
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/config"
+	"switchyard.dev/e2e/bench/procfs"
 	"switchyard.dev/e2e/clusters"
 	"switchyard.dev/e2e/installation"
 	"switchyard.dev/worker/kube"
@@ -93,11 +94,11 @@ func controlPlane(t *testing.T, cluster *clusters.Cluster) map[string]time.Durat
 	t.Helper()
 	cpu := map[string]time.Duration{}
 	for _, pid := range cluster.PIDs() {
-		p, err := readProcess(pid)
+		p, err := procfs.Read(pid)
 		if err != nil {
 			t.Fatal(err)
 		}
-		cpu[p.name] += p.cpu
+		cpu[p.Name] += p.CPU
 	}
 	return cpu
 }

@@ -1,4 +1,5 @@
-package bench
+// Package procfs reads what Linux tells of processes in /proc: the CPU time and the memory that they have used.
+package procfs
 
 import (
 	"fmt"
@@ -13,34 +14,37 @@ import (
 // ticksPerSecond is the unit of CPU times in /proc on every Linux that Go supports.
 const ticksPerSecond = 100
 
-// process is what /proc tells of a process.
-type process struct {
-	name string
-	cpu  time.Duration
-	// peak is the most memory that it ever had resident, in bytes.
-	peak int64
+// Process is what /proc tells of a process.
+type Process struct {
+	// Name is that of the program, cut off after 15 bytes.
+	Name string
+	// CPU is the time that it has spent in user and kernel mode.
+	CPU time.Duration
+	// Peak is the most memory that it ever had resident, in bytes.
+	Peak int64
 }
 
-func readProcess(pid int) (process, error) {
+// Read reads what a process has used so far. It fails if there is no such process.
+func Read(pid int) (Process, error) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err != nil {
-		return process{}, fmt.Errorf("read process %d: %w", pid, err)
+		return Process{}, fmt.Errorf("read process %d: %w", pid, err)
 	}
 	status, err := os.ReadFile(filepath.Join(dir, "status"))
 	if err != nil {
-		return process{}, fmt.Errorf("read process %d: %w", pid, err)
+		return Process{}, fmt.Errorf("read process %d: %w", pid, err)
 	}
 	cpu, err := parseCPU(string(stat))
 	if err != nil {
-		return process{}, fmt.Errorf("read process %d: %w", pid, err)
+		return Process{}, fmt.Errorf("read process %d: %w", pid, err)
 	}
 	name := field(string(status), "Name:")
 	kilobytes, err := strconv.ParseInt(strings.TrimSuffix(field(string(status), "VmHWM:"), " kB"), 10, 64)
 	if err != nil {
-		return process{}, fmt.Errorf("peak memory of process %d: %w", pid, err)
+		return Process{}, fmt.Errorf("peak memory of process %d: %w", pid, err)
 	}
-	return process{name: name, cpu: cpu, peak: kilobytes * 1024}, nil
+	return Process{Name: name, CPU: cpu, Peak: kilobytes * 1024}, nil
 }
 
 // parseCPU adds up the times in user and kernel mode of a line of /proc/<pid>/stat.
@@ -72,8 +76,8 @@ func field(text, key string) string {
 	return ""
 }
 
-// childrenRunning finds the child processes of ours that run the program.
-func childrenRunning(program string) ([]int, error) {
+// ChildrenRunning finds the child processes of ours that run the program.
+func ChildrenRunning(program string) ([]int, error) {
 	path, err := filepath.EvalSymlinks(program)
 	if err != nil {
 		return nil, fmt.Errorf("find %s: %w", program, err)
@@ -97,9 +101,9 @@ func childrenRunning(program string) ([]int, error) {
 	return pids, nil
 }
 
-// newChild finds the one child that runs the program and did not before.
-func newChild(program string, before []int) (int, error) {
-	now, err := childrenRunning(program)
+// NewChild finds the one child that runs the program and did not before.
+func NewChild(program string, before []int) (int, error) {
+	now, err := ChildrenRunning(program)
 	if err != nil {
 		return 0, err
 	}
