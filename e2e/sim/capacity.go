@@ -23,7 +23,7 @@ func (c *worker) currentCapacity() reportedCapacity {
 }
 
 // reportCapacity lets the hub see what a worker has room for; what the hub knows is as old as the last report. What has quota by then is
-func (w *World) reportCapacity(c *worker) {
+func (w *program) reportCapacity(c *worker) {
 	r := w.driver.remotes[c.name]
 	if !c.up || r.link.State != dispatch.Connected {
 		return
@@ -57,7 +57,7 @@ func (c *worker) placementCapacity(r reportedCapacity) *placement.Capacity {
 }
 
 // rankClusters says how well a Workload fits the workers, by what they have reported and what is under way to them.
-func (w *World) rankClusters(item workload) map[string]placement.Choice {
+func (w *program) rankClusters(item workload) map[string]placement.Choice {
 	var fleet []placement.Cluster
 	request := placement.Request{
 		Namespace: workloadKey(queueName).Namespace, LocalQueue: queueName, Priority: int32(item.priority),
@@ -98,18 +98,18 @@ func addFit(v *dispatch.ClusterView, choice placement.Choice) {
 }
 
 // claimsInFlight are what other Workloads have under way to a cluster.
-func (w *World) claimsInFlight(cluster, name string) []placement.Claim {
+func (w *program) claimsInFlight(cluster, name string) []placement.Claim {
 	return w.driver.tracker.InFlight(cluster, workloadKey(name), w.driver.remotes[cluster].reportedAt, w.now)
 }
 
 // couldEverFit reports whether a worker could take a Workload if no other used it, by what it has reported.
-func (w *World) couldEverFit(item workload, cluster string) bool {
+func (w *program) couldEverFit(item workload, cluster string) bool {
 	r, c := w.driver.remotes[cluster], w.lookupWorker(cluster)
 	return !r.reported || !r.capacity.noLocalQueue && !r.capacity.onHold && (!r.capacity.tainted || item.tolerates) && c.gpu >= item.gpu
 }
 
 // hasCapacity reports whether a worker has reported enough for a Workload, what is under way to it taken into account.
-func (w *World) hasCapacity(item workload, cluster string) bool {
+func (w *program) hasCapacity(item workload, cluster string) bool {
 	r := w.driver.remotes[cluster]
 	free := r.capacity.free
 	for _, claim := range w.claimsInFlight(cluster, item.name) {

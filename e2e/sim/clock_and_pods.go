@@ -54,7 +54,7 @@ type orphanedPods struct {
 }
 
 // passTime lets time go by.
-func (w *World) passTime(to time.Time) {
+func (w *program) passTime(to time.Time) {
 	if to.Before(w.now) {
 		return
 	}
@@ -78,7 +78,7 @@ func (w *World) passTime(to time.Time) {
 }
 
 // nextEvent is what happens next until a time, nil for nothing.
-func (w *World) nextEvent(until time.Time) (at time.Time, happen func()) {
+func (w *workerClusters) nextEvent(until time.Time) (at time.Time, happen func()) {
 	consider := func(when time.Time, do func()) {
 		if !when.IsZero() && !when.After(until) && (happen == nil || when.Before(at)) {
 			at, happen = when, do
@@ -109,19 +109,19 @@ func (c *worker) mustStopJob(name string, job remoteJob) bool {
 }
 
 // endPods stops a job whose termination grace is over.
-func (w *World) endPods(c *worker, name string) {
+func (w *workerClusters) endPods(c *worker, name string) {
 	job := c.jobs[name]
 	job.running, job.stopAt = false, time.Time{}
 	w.putJob(c, name, job)
 }
 
-func (w *World) endOrphanedPods(c *worker, g orphanedPods) {
+func (w *workerClusters) endOrphanedPods(c *worker, g orphanedPods) {
 	c.orphanedPods = slices.DeleteFunc(c.orphanedPods, func(other orphanedPods) bool { return other == g })
 	w.markChanged()
 }
 
 // stopPods tells the pods of a job to stop; they take their time.
-func (w *World) stopPods(job remoteJob) remoteJob {
+func (w *workerClusters) stopPods(job remoteJob) remoteJob {
 	switch {
 	case !job.running || !job.stopAt.IsZero():
 	case job.killGrace == 0:
@@ -133,7 +133,7 @@ func (w *World) stopPods(job remoteJob) remoteJob {
 }
 
 // fenceDueAt is when a fence looks next, if that can change anything: as late as it may be, and at once when its program starts.
-func (w *World) fenceDueAt(c *worker) time.Time {
+func (w *workerClusters) fenceDueAt(c *worker) time.Time {
 	g := &c.fence
 	if g.stock || !slices.ContainsFunc(c.fencedJobs(), fence.Workload.IsStoppable) {
 		return time.Time{}
@@ -166,7 +166,7 @@ func (c *worker) fencedJobs() []fence.Workload {
 }
 
 // stepFence is one look of a worker's fence: the real one decides. Stopping a job is evicting its Workload and telling its pods.
-func (w *World) stepFence(c *worker) {
+func (w *workerClusters) stepFence(c *worker) {
 	g := &c.fence
 	if g.stock || c.isDown(w.now) {
 		return
@@ -191,7 +191,7 @@ func (w *World) stepFence(c *worker) {
 }
 
 // crashWorker ends the program of a worker, for a time that the margin allows; it forgets what its fence has seen.
-func (w *World) crashWorker(c *worker, pause time.Duration) {
+func (w *workerClusters) crashWorker(c *worker, pause time.Duration) {
 	if c.isDown(w.now) || pause > maxDown {
 		return
 	}
@@ -202,7 +202,7 @@ func (w *World) crashWorker(c *worker, pause time.Duration) {
 }
 
 // nextWorkerEvent is when something will happen on a worker by itself that others will want to see.
-func (w *World) nextWorkerEvent(c *worker) (at time.Time) {
+func (w *program) nextWorkerEvent(c *worker) (at time.Time) {
 	for _, job := range c.jobs {
 		if job.running && job.stopAt.After(w.now) {
 			at = earlierTime(at, job.stopAt)

@@ -61,31 +61,31 @@ var sharedCommands = sync.OnceValue(newCommands)
 // one actor one turn, the fourth lets all run.
 func newCommands() map[string]func(command) error {
 	return map[string]func(command) error{
-		"clusters": command.addClusters, "hub-gpu": command.setHubGPU, "submit": command.submitJob,
-		"dispatcher": command.setDispatcher, "nominate": command.nominateClusters,
+		"clusters": addClusters, "hub-gpu": setHubGPU, "submit": submitJob,
+		"dispatcher": setDispatcher, "nominate": nominateClusters,
 
-		"delete": command.deleteHubJob, "discard": command.discardWorkload, "remake": command.remakeJob, "config": setMissing(func(h *hub) *bool { return &h.noConfig }),
-		"check": setMissing(func(h *hub) *bool { return &h.noCheck }), "unask": command.removeCheckEntry, "turn": command.runDrainSlot,
-		"declare": command.declareGone, "blink": command.interruptConnection, "sluggish": command.slowFence, "ask": command.addCheckEntry, "reorder": command.reorderClusters,
+		"delete": deleteHubJob, "discard": discardWorkload, "remake": remakeJob, "config": setMissing(func(h *hub) *bool { return &h.noConfig }),
+		"check": setMissing(func(h *hub) *bool { return &h.noCheck }), "unask": removeCheckEntry, "turn": runDrainSlot,
+		"declare": declareGone, "blink": interruptConnection, "sluggish": slowFence, "ask": addCheckEntry, "reorder": reorderClusters,
 
-		"evict": command.evictWorkload, "partition": setConnection(false), "reconnect": setConnection(true),
-		"crash": command.crashHub, "restart": command.restartHub, "list": setListed(true), "unlist": setListed(false),
-		"stamp": command.overwriteStamp, "scribble": command.corruptRecord, "remove": command.removeObject, "wipe": command.wipeNamespace, "out-of-sync": command.setOutOfSync, "foreign": command.createForeign, "forget": command.dropRecord,
-		"forge": command.forgeJob, "relabel": command.relabelJob,
-		"reprioritize": command.setPriority, "resize": command.setGPU, "slow": setSlow(true), "fast": setSlow(false), "drop": command.dropWatches,
+		"evict": evictWorkload, "partition": setConnection(false), "reconnect": setConnection(true),
+		"crash": crashHub, "restart": restartHub, "list": setListed(true), "unlist": setListed(false),
+		"stamp": overwriteStamp, "scribble": corruptRecord, "remove": removeObject, "wipe": wipeNamespace, "out-of-sync": setOutOfSync, "foreign": createForeign, "forget": dropRecord,
+		"forge": forgeJob, "relabel": relabelJob,
+		"reprioritize": setPriority, "resize": setGPU, "slow": setSlow(true), "fast": setSlow(false), "drop": dropWatches,
 
-		"policy": command.setPolicy, "stock": command.useStockWorker, "skew": command.setSkew, "down": command.stopWorkerProgram, "gone": command.destroyCluster, "back": command.restoreCluster,
+		"policy": setPolicy, "stock": useStockWorker, "skew": setSkew, "down": stopWorkerProgram, "gone": destroyCluster, "back": restoreCluster,
 		"deny": setRenewalDenied(true), "grant": setRenewalDenied(false),
 		"cordon": setAnnotation(cordonedClusters, true), "uncordon": setAnnotation(cordonedClusters, false), "drain": setAnnotation(drainingClusters, true), "undrain": setAnnotation(drainingClusters, false),
 
-		"squat": command.addPreemptible, "weight": command.setWeight, "checks": command.setOtherChecks, "orchestrate": command.enableOrchestration, "by-name": command.setByName,
+		"squat": addPreemptible, "weight": setWeight, "checks": setOtherChecks, "orchestrate": enableOrchestration, "by-name": setByName,
 		"taint": changeTrait(func(w *worker) { w.tainted = true }), "bare": changeTrait(func(w *worker) { w.noLocalQueue = true }),
 		"hold": changeTrait(func(w *worker) { w.onHold = true }), "release": changeTrait(func(w *worker) { w.onHold = false }),
 		"land": withoutArgs((*World).landHeldCalls),
 
-		"fence": command.runFence, "renew": command.runRenew, "report": command.runReport,
-		"dispatch": command.runDispatch, "core": command.runCore, "work": command.runWork, "deliver": command.runDeliver,
-		"probe": command.runProbe, "sweep": command.runSweep,
+		"fence": runFence, "renew": runRenew, "report": runReport,
+		"dispatch": runDispatch, "core": runCore, "work": runWork, "deliver": runDeliver,
+		"probe": runProbe, "sweep": runSweep,
 		"clock": withDuration(func(w *World, d time.Duration) { w.passTime(w.now.Add(d)) }),
 
 		"round": withoutArgs(func(w *World) { w.runRound() }), "until-quiet": withoutArgs((*World).runUntilQuiet), "tick": withDuration((*World).advanceClock),
@@ -127,7 +127,7 @@ func (c command) option(key, otherwise string) string {
 }
 
 // addClusters w1 w2=4: workers with their GPUs (8 if not said), all listed in this order.
-func (c command) addClusters() error {
+func addClusters(c command) error {
 	for _, a := range c.args {
 		name, gpu, found := strings.Cut(a, "=")
 		if !found {
@@ -149,13 +149,13 @@ func (c command) addClusters() error {
 }
 
 // hub-gpu 8: the hub's quota.
-func (c command) setHubGPU() (err error) {
+func setHubGPU(c command) (err error) {
 	c.hub.gpu, err = strconv.ParseInt(c.arg(0), 10, 64)
 	return err
 }
 
 // setDispatcher incremental [step=1], dispatcher best-fit [hedge=10s], or dispatcher external: instead of offering to all at once.
-func (c command) setDispatcher() error {
+func setDispatcher(c command) error {
 	step, err := strconv.Atoi(c.option("step", "3"))
 	if err != nil {
 		return err
@@ -179,13 +179,13 @@ func (c command) setDispatcher() error {
 }
 
 // nominateClusters j1 w1 w2: by another dispatcher.
-func (c command) nominateClusters() error {
+func nominateClusters(c command) error {
 	c.World.nominate(c.arg(0), c.args[1:])
 	return nil
 }
 
 // submitJob j1 gpu=4 run=30s ttl=10s kill=30s with=j2 taint=tolerates checks=wait jobs=theirs
-func (c command) submitJob() error {
+func submitJob(c command) error {
 	if _, exists := c.hub.workloads[c.arg(0)]; exists {
 		return nil
 	}
@@ -223,12 +223,12 @@ func (c command) updateWorkload(change func(*workload)) error {
 }
 
 // deleteHubJob j1: the job, and its Workload with it.
-func (c command) deleteHubJob() error {
+func deleteHubJob(c command) error {
 	return c.updateWorkload(func(item *workload) { item.deleting, item.retained, item.jobUID = true, false, 0 })
 }
 
 // evict hub j1, or evict w1 j1 [for=1m]: how long the worker does not admit it again.
-func (c command) evictWorkload() error {
+func evictWorkload(c command) error {
 	if c.arg(0) == "hub" {
 		item, ok := c.hub.workloads[c.arg(1)]
 		if ok && item.quota && !item.evicted && item.finished == nil && (!item.deleting || item.retained) {
@@ -270,7 +270,7 @@ func setConnection(up bool) func(command) error {
 }
 
 // crash hub; restart hub.
-func (c command) crashHub() error {
+func crashHub(c command) error {
 	if c.driver != nil {
 		c.World.crashDriver()
 	}
@@ -278,7 +278,7 @@ func (c command) crashHub() error {
 }
 
 // restartHub hub, or restart hub old=5: its cache begins so many changes ago.
-func (c command) restartHub() error {
+func restartHub(c command) error {
 	old, err := strconv.Atoi(c.option("old", "0"))
 	if c.driver == nil && err == nil {
 		c.startDriver(old)
@@ -298,7 +298,7 @@ func setListed(listed bool) func(command) error {
 }
 
 // removeObject w1 job j1, or remove w1 copy j1: by hand, as kubectl does it. It does not wait for the pods.
-func (c command) removeObject() error {
+func removeObject(c command) error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(2)
 	if _, ok := w.jobs[name]; ok && c.arg(1) == "job" {
 		c.deleteInBackground(w, name)
@@ -312,7 +312,7 @@ func (c command) removeObject() error {
 
 // overwriteStamp w1 job j1 9223372036854775807, or stamp w1 copy j1 -1: a user writes another epoch over the stamp of what is
 // ours.
-func (c command) overwriteStamp() error {
+func overwriteStamp(c command) error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(2)
 	epoch, err := strconv.ParseInt(c.arg(3), 10, 64)
 	if err != nil {
@@ -330,7 +330,7 @@ func (c command) overwriteStamp() error {
 }
 
 // corruptRecord j1: a user writes over the dispatcher's record what cannot be read.
-func (c command) corruptRecord() error {
+func corruptRecord(c command) error {
 	return c.updateWorkload(func(item *workload) {
 		if item.record != nil {
 			c.history.recordsLost[item.uid] = true
@@ -340,7 +340,7 @@ func (c command) corruptRecord() error {
 }
 
 // wipeNamespace w1: a user deletes the namespace there, and with it all that is ours.
-func (c command) wipeNamespace() error {
+func wipeNamespace(c command) error {
 	w := c.lookupWorker(c.arg(0))
 	for _, name := range w.objectNames() {
 		if w.jobs[name].ours {
@@ -355,13 +355,13 @@ func (c command) wipeNamespace() error {
 
 // stopPodsAtOnce is what the worker's program does about a job that has lost its permission: within no time to speak of,
 // which matters as soon as clocks run and no program takes a step.
-func (w *World) stopPodsAtOnce(c *worker, name string) {
+func (w *workerClusters) stopPodsAtOnce(c *worker, name string) {
 	if job, ok := c.jobs[name]; ok && job.ours && job.running {
 		w.putJob(c, name, w.stopPods(job))
 	}
 }
 
-func (c command) setOutOfSync() error {
+func setOutOfSync(c command) error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(1)
 	job, there := w.jobs[name]
 	return c.updateRemoteWorkload(func(obj *remoteWorkload) {
@@ -373,7 +373,7 @@ func (c command) setOutOfSync() error {
 }
 
 // createForeign w1 j1: another program makes objects of that name, if it is free.
-func (c command) createForeign() error {
+func createForeign(c command) error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(1)
 	_, hasCopy := w.workloads[name]
 	_, hasJob := w.jobs[name]
@@ -385,7 +385,7 @@ func (c command) createForeign() error {
 }
 
 // dropRecord j1: a client that knows only the public types rewrites the Workload's status.
-func (c command) dropRecord() error {
+func dropRecord(c command) error {
 	return c.updateWorkload(func(item *workload) {
 		if item.record != nil {
 			c.history.recordsLost[item.uid] = true
@@ -394,7 +394,7 @@ func (c command) dropRecord() error {
 	})
 }
 
-func (c command) setPriority() error {
+func setPriority(c command) error {
 	n, err := strconv.ParseInt(c.arg(1), 10, 64)
 	if err != nil {
 		return err
@@ -403,7 +403,7 @@ func (c command) setPriority() error {
 }
 
 // setGPU j1 2: only while it is queued, as the public API has it.
-func (c command) setGPU() error {
+func setGPU(c command) error {
 	n, err := strconv.ParseInt(c.arg(1), 10, 64)
 	if err != nil {
 		return err
@@ -423,7 +423,7 @@ func setSlow(slow bool) func(command) error {
 }
 
 // dropWatches w1: the watch ends without a word; what it had not delivered is lost until the next probe.
-func (c command) dropWatches() error {
+func dropWatches(c command) error {
 	w := c.lookupWorker(c.arg(0))
 	w.informers.workloads.stop()
 	w.informers.jobs.stop()
@@ -431,7 +431,7 @@ func (c command) dropWatches() error {
 }
 
 // dispatch j1 [fail=2|late=2|held=2|crash=2]
-func (c command) runDispatch() error {
+func runDispatch(c command) error {
 	if c.driver == nil {
 		return nil
 	}
@@ -448,18 +448,18 @@ func (c command) runDispatch() error {
 }
 
 // core j1, or core j1 plain: of a core that knows no dispatcher.
-func (c command) runCore() error {
+func runCore(c command) error {
 	c.World.stepCore(c.arg(0), c.arg(1) != "plain")
 	return nil
 }
 
-func (c command) runWork() error {
+func runWork(c command) error {
 	c.stepWorker(c.lookupWorker(c.arg(0)), c.arg(1))
 	return nil
 }
 
 // deliver hub, or deliver w1 jobs, or deliver w1 copies
-func (c command) runDeliver() error {
+func runDeliver(c command) error {
 	switch {
 	case c.driver == nil:
 	case c.arg(0) == "hub":
@@ -470,14 +470,14 @@ func (c command) runDeliver() error {
 	return nil
 }
 
-func (c command) runProbe() error {
+func runProbe(c command) error {
 	if c.driver != nil {
 		c.probeWorker(c.lookupWorker(c.arg(0)))
 	}
 	return nil
 }
 
-func (c command) runSweep() error {
+func runSweep(c command) error {
 	if c.driver != nil {
 		c.sweepOrphans(c.lookupWorker(c.arg(0)))
 	}

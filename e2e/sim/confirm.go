@@ -8,7 +8,7 @@ import "errors"
 var errCacheBehind = errors.New("the hub's cache is behind")
 
 // confirmRemoval reports whether the Workload still is what the removal was decided on. That one has finished, or goes, cannot change any more.
-func (w *World) confirmRemoval(c *worker, seen workload) error {
+func (w *program) confirmRemoval(c *worker, seen workload) error {
 	own := w.isMadeFor(c, seen)
 	now, there := w.hub.workloads[seen.name]
 	switch {
@@ -34,14 +34,14 @@ func (t *decision) confirmOffer() error {
 }
 
 // isMadeFor reports whether all that is seen on a worker was made for the Workload.
-func (w *World) isMadeFor(c *worker, item workload) bool {
+func (w *program) isMadeFor(c *worker, item workload) bool {
 	r := w.driver.remotes[c.name]
 	obj, job := r.informers.workloads.get(item.name), r.informers.jobs.get(item.name)
 	return (obj.exists || job.exists) && (!obj.exists || obj.value.uid == item.uid) && (!job.exists || job.value.uid == item.uid)
 }
 
 // confirmOrphanRemoval is sure for what the cache has no Workload of, or another.
-func (w *World) confirmOrphanRemoval(c *worker, name string, cached optional[workload]) error {
+func (w *program) confirmOrphanRemoval(c *worker, name string, cached optional[workload]) error {
 	if cached.exists {
 		return w.confirmRemoval(c, cached.value)
 	}

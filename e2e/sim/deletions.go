@@ -17,7 +17,7 @@ func (l *history) awaitsStop(item workload) bool {
 }
 
 // checkQuotaRelease checks that a cluster has stopped a Workload whose quota is given back, as far as the hub can be shown that.
-func (l *history) checkQuotaRelease(w *World, item workload, cluster string) {
+func (l *history) checkQuotaRelease(w *program, item workload, cluster string) {
 	c := w.lookupWorker(cluster)
 	if c == nil {
 		return
@@ -30,7 +30,7 @@ func (l *history) checkQuotaRelease(w *World, item workload, cluster string) {
 }
 
 // isCacheBehind reports whether the hub reaches a worker and has not been shown all that there is of a name.
-func (w *World) isCacheBehind(c *worker, name string) bool {
+func (w *program) isCacheBehind(c *worker, name string) bool {
 	if w.driver.remotes[c.name].link.State != dispatch.Connected {
 		return false
 	}
@@ -40,7 +40,7 @@ func (w *World) isCacheBehind(c *worker, name string) bool {
 // checkUnbinding checks a write by which a Workload loses its binding or its debts without a retreat.
 func (l *history) checkUnbinding(t *decision, before workload, s, next dispatch.State) {
 	if s.Bound != "" && next.Bound == "" && before.quota && l.awaitsStop(before) {
-		l.checkQuotaRelease(t.World, before, s.Bound)
+		l.checkQuotaRelease(t.program, before, s.Bound)
 	}
 	for _, d := range s.Debts {
 		if isDebtor(next, d.Cluster) || t.driver.remotes[d.Cluster].link.State == dispatch.Connected {
@@ -71,7 +71,7 @@ func (l *history) checkPredecessors(t *decision, c *worker) {
 }
 
 // checkJobStatus checks a status that is about to be written into a job: one of its own runs has come to it.
-func (l *history) checkJobStatus(w *World, item workload, status jobStatus) {
+func (l *history) checkJobStatus(w *workerClusters, item workload, status jobStatus) {
 	if status.finished {
 		w.mustHold(invRemadeJob, len(l.resultsOf(item.jobUID)) > 0, "%s ends", item.name)
 	}
@@ -97,7 +97,7 @@ func (s *informer[T]) isBehind(name string) bool {
 }
 
 // discardWorkload j1: a user deletes the Workload; the job stays, and is to get another.
-func (c command) discardWorkload() error {
+func discardWorkload(c command) error {
 	return c.updateWorkload(func(item *workload) {
 		if item.deleting || !item.ownsJob() || item.foreignController {
 			return
@@ -111,7 +111,7 @@ func (c command) discardWorkload() error {
 }
 
 // remakeJob j1: a user deletes the job and makes it anew, and its Workload is there still.
-func (c command) remakeJob() error {
+func remakeJob(c command) error {
 	return c.updateWorkload(func(item *workload) {
 		c.hub.lastVersion++
 		item.jobUID, item.jobRV, item.status = c.hub.lastVersion, c.hub.lastVersion, jobStatus{}

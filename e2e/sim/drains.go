@@ -15,7 +15,7 @@ import (
 const drainInterval = 10 * time.Second
 
 // assignDrainSlot gives the next Workload that runs on a cluster which is being drained, and its siblings, their turn.
-func (w *World) assignDrainSlot(c *worker) {
+func (w *program) assignDrainSlot(c *worker) {
 	p := w.driver
 	if !w.hub.draining[c.name] {
 		p.tracker.EndDrain(c.name)
@@ -46,7 +46,7 @@ func (w *World) assignDrainSlot(c *worker) {
 }
 
 // turn w1: a Workload that runs there has the turn to leave.
-func (c command) runDrainSlot() error {
+func runDrainSlot(c command) error {
 	if w := c.lookupWorker(c.arg(0)); c.driver != nil {
 		c.assignDrainSlot(w)
 	}
@@ -54,7 +54,7 @@ func (c command) runDrainSlot() error {
 }
 
 // declareGone w1: an administrator says of a cluster that is alive and in reach that nothing runs there any more.
-func (c command) declareGone() error {
+func declareGone(c command) error {
 	if w := c.lookupWorker(c.arg(0)); w.up {
 		c.hub.declaredGone[w.name] = true
 		c.markChanged()
@@ -63,7 +63,7 @@ func (c command) declareGone() error {
 }
 
 // interruptConnection w1: the connection ends, and no attempt was made to connect again.
-func (c command) interruptConnection() error {
+func interruptConnection(c command) error {
 	w := c.lookupWorker(c.arg(0))
 	if c.driver == nil || c.driver.remotes[w.name].link.State != dispatch.Connected {
 		return nil
@@ -79,7 +79,7 @@ func (c command) interruptConnection() error {
 }
 
 // slowFence w1 2m: that worker's fence needs so long to stop its jobs, and says so.
-func (c command) slowFence() error {
+func slowFence(c command) error {
 	d, err := time.ParseDuration(c.arg(1))
 	if w := c.lookupWorker(c.arg(0)); err == nil && d > skewMargin-maxSkew {
 		w.fence.stopsWithin = d

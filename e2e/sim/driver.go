@@ -8,6 +8,15 @@ import (
 	"switchyard.dev/admissioncheck/multikueue/tracker"
 )
 
+// program is the dispatcher's process on the hub: what it is shown of the workers, and what it believes of them.
+type program struct {
+	*workerClusters
+	// driver is what the process holds in memory; nil while it is down.
+	driver *driver
+	// views are what the last decision was shown; the next one takes their place.
+	views []dispatch.ClusterView
+}
+
 // driver is the dispatcher's shell in the hub's process: everything in it is lost in a crash.
 type driver struct {
 	started time.Time
@@ -69,7 +78,7 @@ type liveAnswer struct {
 }
 
 // startDriver starts the program: it lists the hub's Workloads, as they were so many changes ago, and knows nothing of any worker.
-func (w *World) startDriver(old int) {
+func (w *program) startDriver(old int) {
 	p := &driver{
 		started: w.now, startVersion: w.hub.lastVersion,
 		localInformer: newInformer[workload](),
@@ -84,7 +93,7 @@ func (w *World) startDriver(old int) {
 	}
 	p.localInformer.watching = true
 	p.localInformer.cache, p.localInformer.queue = w.hub.rewind(old)
-	w.driver = p
+	w.driver, w.hub.watcher = p, p.localInformer
 	for _, c := range w.workers {
 		c.informers = newInformers()
 		p.remotes[c.name] = &remoteState{informers: c.informers, liveReads: map[string]liveAnswer{}, renewedAt: w.now, callErrors: map[string]string{}}
@@ -96,8 +105,8 @@ func (w *World) startDriver(old int) {
 }
 
 // crashDriver ends the program.
-func (w *World) crashDriver() {
-	w.driver = nil
+func (w *program) crashDriver() {
+	w.driver, w.hub.watcher = nil, nil
 	for _, c := range w.workers {
 		c.informers = newInformers()
 	}
@@ -105,7 +114,7 @@ func (w *World) crashDriver() {
 }
 
 // probeWorker lets the program find out whether a worker can be reached, and list it anew if its watch has ended.
-func (w *World) probeWorker(c *worker) {
+func (w *program) probeWorker(c *worker) {
 	r := w.driver.remotes[c.name]
 	switch {
 	case !c.up && r.link.State != dispatch.Unreachable:
@@ -142,7 +151,7 @@ func (w *World) probeWorker(c *worker) {
 }
 
 // deliverRemote lets the program see the next event of a worker's copies or jobs.
-func (w *World) deliverRemote(c *worker, kind string) bool {
+func (w *program) deliverRemote(c *worker, kind string) bool {
 	r := w.driver.remotes[c.name]
 	deliver := r.informers.workloads.deliverNext
 	if kind == "jobs" {
@@ -163,7 +172,7 @@ func (w *World) deliverRemote(c *worker, kind string) bool {
 }
 
 // deliverLocal lets the program see the next change of the hub's own Workloads.
-func (w *World) deliverLocal() bool {
+func (w *program) deliverLocal() bool {
 	_, ok := w.driver.localInformer.deliverNext()
 	if ok {
 		w.markChanged()

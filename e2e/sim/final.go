@@ -73,7 +73,7 @@ func (w *World) checkAtRest() {
 }
 
 // checkSiblingsAtRest checks that no Workload runs on another cluster than its siblings.
-func (w *World) checkSiblingsAtRest() {
+func (w *hubCluster) checkSiblingsAtRest() {
 	for _, name := range w.hub.workloadNames() {
 		for _, other := range w.hub.workloadNames() {
 			a, b := w.hub.workloads[name], w.hub.workloads[other]
@@ -108,7 +108,7 @@ func (w *World) checkHedging() {
 }
 
 // checkCordonsAtRest checks that no offer waits on a cordoned cluster.
-func (w *World) checkCordonsAtRest() {
+func (w *workerClusters) checkCordonsAtRest() {
 	for _, c := range w.workers {
 		for name, obj := range c.workloads {
 			closed := w.hub.cordoned[c.name] || w.hub.draining[c.name]
@@ -118,7 +118,7 @@ func (w *World) checkCordonsAtRest() {
 	}
 }
 
-func (w *World) checkPrioritiesAtRest() {
+func (w *workerClusters) checkPrioritiesAtRest() {
 	for _, c := range w.workers {
 		for name, obj := range c.workloads {
 			item := w.hub.workloads[name]
@@ -131,7 +131,7 @@ func (w *World) checkPrioritiesAtRest() {
 
 // isRefusedForEpoch reports whether the hub has lost the record of a Workload of which a worker remembers a later epoch, with nothing left that
 // shows it: the worker refuses what the hub offers, for as long as it remembers, and says so.
-func (w *World) isRefusedForEpoch(item workload) bool {
+func (w *workerClusters) isRefusedForEpoch(item workload) bool {
 	return w.history.recordsLost[item.uid] && slices.ContainsFunc(w.workers, func(c *worker) bool {
 		return c.knownEpoch(item.name, item.uid) > item.state().Epoch
 	})
@@ -158,7 +158,7 @@ func (w *World) checkFinal() {
 }
 
 // isTrueReason reports whether a reason to wait for ever is true.
-func (w *World) isTrueReason(item workload, because dispatch.Reason) bool {
+func (w *program) isTrueReason(item workload, because dispatch.Reason) bool {
 	switch because {
 	case dispatch.ResultUnknown:
 		job, there := w.lookupWorker(item.bound).jobs[item.name]
@@ -193,14 +193,14 @@ func (w *World) isTrueReason(item workload, because dispatch.Reason) bool {
 	}
 }
 
-func (w *World) hasNameCollision(c *worker, name string) bool {
+func (w *workerClusters) hasNameCollision(c *worker, name string) bool {
 	obj, hasCopy := c.workloads[name]
 	job, hasJob := c.jobs[name]
 	return hasCopy && !obj.ours || hasJob && (!job.ours || job.uid == 0 && !job.namesWorkload)
 }
 
 // checkObjectOwner checks that a remote object has an owner that wants it there.
-func (w *World) checkObjectOwner(c *worker, name string) {
+func (w *workerClusters) checkObjectOwner(c *worker, name string) {
 	item, alive := w.hub.workloads[name]
 	wanted := func(o owner, epoch int64, isJob bool) bool {
 		if !o.ours {

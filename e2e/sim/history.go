@@ -10,7 +10,7 @@ import (
 
 // history remembers what the invariants need to know of the past. It sees the truth, not what the hub sees.
 type history struct {
-	violation string
+	*checkLog
 	// createdOn says where an epoch's job was created; apart lists the clusters that held an older job of the Workload
 	// then, but had been out of reach for longer than the grace: the overlap that the compatible policy allows.
 	createdOn       map[attempt]string
@@ -35,9 +35,6 @@ type history struct {
 	// the policy allows, when a Workload of a job was let go.
 	jobOf   map[int64]int64
 	excused map[jobCluster]bool
-	// checkCounts counts by law how often it was put to the test, and reached what has happened.
-	checkCounts map[string]int
-	eventCounts map[Event]int
 }
 
 // attempt is one epoch of one Workload.
@@ -60,14 +57,14 @@ type runResult struct {
 // maxLiveReadAge is how old an answer may be on which a run is given up; a run may end meanwhile.
 const maxLiveReadAge = 10 * time.Second
 
-func newHistory() *history {
+func newHistory(s *scene) *history {
 	return &history{
+		checkLog:  &checkLog{scene: s, checkCounts: map[string]int{}, eventCounts: map[Event]int{}},
 		createdOn: map[attempt]string{}, allowedOverlaps: map[attempt][]string{}, epochs: map[int64]int64{},
 		results: map[int64][]runResult{}, lastTrouble: map[int64]time.Time{},
 		rounds:      &roundHistory{lastNominated: map[int64]time.Time{}, offersSent: map[attempt]map[string]time.Time{}},
 		recordsLost: map[int64]bool{}, lastPinned: map[int64]time.Time{}, started: map[attempt]bool{}, promises: map[attempt]string{},
 		jobOf: map[int64]int64{}, excused: map[jobCluster]bool{},
-		checkCounts: map[string]int{}, eventCounts: map[Event]int{},
 	}
 }
 
@@ -93,7 +90,7 @@ func isBoundTo(item workload, cluster string) bool {
 }
 
 // recordEnd records a run that came to its end.
-func (l *history) recordEnd(w *World, c *worker, name string, job remoteJob) {
+func (l *history) recordEnd(w *workerClusters, c *worker, name string, job remoteJob) {
 	item := w.hub.workloads[name]
 	mine := item.uid == job.uid && item.state().Epoch == job.epoch
 	seen := job.lostMarks == lostNone // what has lost its marks is not shown to the hub

@@ -22,6 +22,21 @@ type hub struct {
 	changes []workloadChange
 	// cordoned, draining and gone are what people have said of clusters; fenced are those on which a fence was seen.
 	cordoned, draining, declaredGone, fenceSeen map[string]bool
+	// watcher is the informer of the dispatcher's process, nil while that is down.
+	watcher *informer[workload]
+}
+
+// notify sends a change of a Workload to the dispatcher's process.
+func (h *hub) notify(name string, change optional[workload]) {
+	if h.watcher != nil {
+		h.watcher.enqueue(name, change)
+	}
+}
+
+// hubCluster is the hub: its API server, its admission core and its job controller. What the dispatcher does there is the program's.
+type hubCluster struct {
+	*history
+	hub *hub
 }
 
 func newHub() *hub {
@@ -76,32 +91,28 @@ func (h *hub) workloadNames() []string {
 }
 
 // putWorkload stores a Workload and tells the program's informer.
-func (w *World) putWorkload(item workload) workload {
+func (w *hubCluster) putWorkload(item workload) workload {
 	w.hub.lastVersion++
 	item.ownRV = w.hub.lastVersion
 	return w.storeWorkload(item)
 }
 
 // storeWorkload is put for what is changed of the job alone; the version is counted already.
-func (w *World) storeWorkload(item workload) workload {
+func (w *hubCluster) storeWorkload(item workload) workload {
 	item.rv = w.hub.lastVersion
 	w.hub.recordChange(item.name, optional[workload]{true, item})
 	w.hub.workloads[item.name] = item
 	w.markChanged()
-	if w.driver != nil {
-		w.driver.localInformer.enqueue(item.name, optional[workload]{true, item})
-	}
+	w.hub.notify(item.name, optional[workload]{true, item})
 	return item
 }
 
-func (w *World) removeWorkload(name string) {
+func (w *hubCluster) removeWorkload(name string) {
 	item := w.hub.workloads[name]
 	w.hub.recordChange(name, optional[workload]{})
 	delete(w.hub.workloads, name)
 	w.markChanged()
-	if w.driver != nil {
-		w.driver.localInformer.enqueue(name, optional[workload]{false, item})
-	}
+	w.hub.notify(name, optional[workload]{false, item})
 }
 
 // stepCore makes the next transition of one Workload in the hub's admission core (contract: kueue-api.md 4.11 and 4.13) and
@@ -139,7 +150,7 @@ func (w *World) stepCore(name string, prepared bool) bool {
 }
 
 // markEvicted is the first half of an eviction.
-func (w *World) markEvicted(item workload, message string) workload {
+func (w *hubCluster) markEvicted(item workload, message string) workload {
 	item.evicted, item.evictedByCheck, item.evictedMsg = true, false, message
 	item.evictions++
 	item.requeueAt = w.now.Add(time.Second)
@@ -147,7 +158,7 @@ func (w *World) markEvicted(item workload, message string) workload {
 }
 
 // nominate is what another dispatcher writes; the API takes it while there is a reservation and no cluster bound.
-func (w *World) nominate(name string, clusters []string) {
+func (w *hubCluster) nominate(name string, clusters []string) {
 	item, ok := w.hub.workloads[name]
 	open := ok && item.quota && !item.evicted && item.bound == "" && item.finished == nil && !item.deleting
 	clusters = slices.Sorted(slices.Values(clusters))
@@ -159,7 +170,7 @@ func (w *World) nominate(name string, clusters []string) {
 }
 
 // nominateAll is the choice of a dispatcher that offers everything everywhere.
-func (w *World) nominateAll() {
+func (w *hubCluster) nominateAll() {
 	for _, name := range w.hub.workloadNames() {
 		w.nominate(name, w.hub.listed)
 	}

@@ -71,22 +71,32 @@ func Invariants() []string {
 	}
 }
 
+// checkLog counts what was checked and what happened, and keeps the first violation.
+type checkLog struct {
+	*scene
+	// violation is the first invariant that was broken, and how; "" for none.
+	violation string
+	// checkCounts counts by invariant how often it was put to the test, eventCounts how often an event has happened.
+	checkCounts map[string]int
+	eventCounts map[Event]int
+}
+
 // mustHold puts an invariant to the test.
-func (w *World) mustHold(law string, holds bool, format string, args ...any) {
-	w.history.checkCounts[law]++
+func (w *checkLog) mustHold(law string, holds bool, format string, args ...any) {
+	w.checkCounts[law]++
 	if !holds {
 		w.recordViolation(law, format, args...)
 	}
 }
 
 // recordViolation records the first broken invariant.
-func (w *World) recordViolation(law, format string, args ...any) {
+func (w *checkLog) recordViolation(law, format string, args ...any) {
 	if !slices.Contains(Invariants(), law) {
 		panic("sim: no such invariant: " + law)
 	}
-	if w.history.violation == "" {
-		w.history.violation = law + ": " + fmt.Sprintf(format, args...)
-		w.logf("VIOLATION %s", w.history.violation)
+	if w.violation == "" {
+		w.violation = law + ": " + fmt.Sprintf(format, args...)
+		w.logf("VIOLATION %s", w.violation)
 	}
 }
 
@@ -141,4 +151,4 @@ func Events() []Event {
 }
 
 // recordEvent notes that something has happened.
-func (w *World) recordEvent(e Event) { w.history.eventCounts[e]++ }
+func (w *checkLog) recordEvent(e Event) { w.eventCounts[e]++ }

@@ -74,7 +74,7 @@ func (l *history) recordOverlap(t *decision, key attempt, other *worker, job rem
 }
 
 // checkJobStart checks that a job that begins to run is the only one.
-func (l *history) checkJobStart(w *World, c *worker, name string, job remoteJob) {
+func (l *history) checkJobStart(w *workerClusters, c *worker, name string, job remoteJob) {
 	l.started[attempt{job.uid, job.epoch}] = true
 	if !c.fence.stock {
 		w.mustHold(invLateEpoch, c.workloads[name].epoch == job.epoch, "%s of epoch %d on %s, admitted in epoch %d", name, job.epoch, c.name, c.workloads[name].epoch)
@@ -98,7 +98,7 @@ func (l *history) checkJobStart(w *World, c *worker, name string, job remoteJob)
 }
 
 // checkJobRemoval checks a job that is about to be removed by the hub, which saw its Workload like this.
-func (l *history) checkJobRemoval(w *World, c *worker, seen workload, job remoteJob) {
+func (l *history) checkJobRemoval(w *workerClusters, c *worker, seen workload, job remoteJob) {
 	item, ok := w.hub.workloads[seen.name]
 	over := func(item workload) bool { return item.deleting && !item.retained || item.finished != nil }
 	if !ok || job.deleting || item.uid != job.uid || over(item) || over(seen) {

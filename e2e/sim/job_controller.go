@@ -14,7 +14,7 @@ import (
 type JobFunc func(job.Facts) job.Plan
 
 // stepJobController lets it do what it would do now, and reports whether there was anything.
-func (w *World) stepJobController(item workload) bool {
+func (w *program) stepJobController(item workload) bool {
 	if !item.ownsJob() {
 		return w.finishOrphan(item)
 	}
@@ -33,7 +33,7 @@ func (w *World) stepJobController(item workload) bool {
 }
 
 // planJob asks the real controller, or does what one of another make does: it goes by what the job shows.
-func (w *World) planJob(item workload) job.Plan {
+func (w *hubCluster) planJob(item workload) job.Plan {
 	switch {
 	case !item.foreignController:
 		return w.parts.Job(w.jobControllerFacts(item))
@@ -47,7 +47,7 @@ func (w *World) planJob(item workload) job.Plan {
 }
 
 // jobControllerFacts are what it sees of a job that is stopped as soon as that is asked for.
-func (w *World) jobControllerFacts(item workload) job.Facts {
+func (w *hubCluster) jobControllerFacts(item workload) job.Facts {
 	given := item.bound == "" || item.check == dispatch.Retry || item.check == dispatch.Rejected || item.evicted && item.evictedByCheck
 	f := job.Facts{
 		Now: w.now, Scope: job.ScopeOwn, Suspended: true, Stopped: true, Link: job.LinkMatching, Finalizer: item.deleting,
@@ -65,10 +65,10 @@ func (w *World) jobControllerFacts(item workload) job.Facts {
 }
 
 // hasCheckEntry reports whether the Workload has an entry for the dispatcher's check, and there is such a check.
-func (w *World) hasCheckEntry(item workload) bool { return item.check != "" && !w.hub.noCheck }
+func (w *hubCluster) hasCheckEntry(item workload) bool { return item.check != "" && !w.hub.noCheck }
 
 // isRecordMissing reports whether a Workload that is being deleted has no record although it was evicted: it waits for its dispatcher.
-func (w *World) isRecordMissing(item workload) bool {
+func (w *hubCluster) isRecordMissing(item workload) bool {
 	over := item.evictions
 	if item.quota && item.evicted {
 		over--
@@ -77,7 +77,7 @@ func (w *World) isRecordMissing(item workload) bool {
 }
 
 // finishOrphan ends and lets go a Workload whose job is no more, another bearing its name.
-func (w *World) finishOrphan(item workload) bool {
+func (w *hubCluster) finishOrphan(item workload) bool {
 	if item.finished == nil && !item.deleting {
 		item.finished = &dispatch.Outcome{Reason: "OwnerNotFound"}
 		w.putWorkload(item)
@@ -96,7 +96,7 @@ func (w workload) initialCheckState() dispatch.CheckState {
 }
 
 // releaseQuota gives the hub's quota back.
-func (w *World) releaseQuota(item workload) {
+func (w *program) releaseQuota(item workload) {
 	if w.history.awaitsStop(item) && w.hasCheckEntry(item) && item.bound != "" {
 		w.history.checkQuotaRelease(w, item, item.bound)
 	}
@@ -108,7 +108,7 @@ func (w *World) releaseQuota(item workload) {
 
 // removeFinalizer takes the finalizer off a Workload that is being deleted. If its job, or another of its name, is there and has not ended, it
 // gets a Workload of its own, which knows nothing of this one.
-func (w *World) removeFinalizer(item workload) {
+func (w *hubCluster) removeFinalizer(item workload) {
 	w.removeWorkload(item.name)
 	if item.jobUID == 0 || item.status.finished {
 		return
@@ -120,7 +120,7 @@ func (w *World) removeFinalizer(item workload) {
 }
 
 // submitWorkload makes the Workload of a job.
-func (w *World) submitWorkload(item workload) {
+func (w *hubCluster) submitWorkload(item workload) {
 	w.hub.lastVersion++
 	item.uid, item.ownerUID = w.hub.lastVersion, item.jobUID
 	w.history.jobOf[item.uid] = item.jobUID

@@ -17,12 +17,12 @@ type leaseRecord struct {
 }
 
 // canRenew reports whether the hub's program renews a worker's lease, as far as it can tell.
-func (w *World) canRenew(c *worker) bool {
+func (w *program) canRenew(c *worker) bool {
 	return w.driver != nil && !w.frozen["renew"] && !c.fence.stock && w.driver.remotes[c.name].link.State == dispatch.Connected
 }
 
 // renewDueLeases makes the renewals that are due. Those that go nowhere have an outcome that the hub does not know.
-func (w *World) renewDueLeases(to time.Time) {
+func (w *program) renewDueLeases(to time.Time) {
 	for _, c := range w.workers {
 		if !w.canRenew(c) {
 			continue
@@ -39,7 +39,7 @@ func (w *World) renewDueLeases(to time.Time) {
 }
 
 // renewLease is one renewal, now; its answer may get lost.
-func (w *World) renewLease(c *worker, answered bool) {
+func (w *program) renewLease(c *worker, answered bool) {
 	if w.canRenew(c) && c.up {
 		w.applyRenewal(c, w.now, answered)
 	}
@@ -47,7 +47,7 @@ func (w *World) renewLease(c *worker, answered bool) {
 
 // applyRenewal is one that begins at a time. A worker that is away may have got it all the same, for all that the hub knows; one that
 // turns it down has not.
-func (w *World) applyRenewal(c *worker, at time.Time, answered bool) {
+func (w *program) applyRenewal(c *worker, at time.Time, answered bool) {
 	r, before := w.driver.remotes[c.name], w.leaseState(c)
 	if r.lease.firstTryAt.IsZero() {
 		r.lease.firstTryAt = at
@@ -72,7 +72,7 @@ func (w *World) applyRenewal(c *worker, at time.Time, answered bool) {
 }
 
 // leaseState says how the run lease stands on a worker, for all that the hub's program knows.
-func (w *World) leaseState(c *worker) dispatch.LeaseState {
+func (w *program) leaseState(c *worker) dispatch.LeaseState {
 	t := w.driver.remotes[c.name].lease
 	switch {
 	case c.fence.stock, w.now.Before(t.expiresAt):

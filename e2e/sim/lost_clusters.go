@@ -63,7 +63,7 @@ func (l *history) checkConnectedGiveUp(t *decision, item workload) {
 }
 
 // lostSince is from when on the grace of a cluster counts.
-func (w *World) lostSince(cluster string) time.Time {
+func (w *program) lostSince(cluster string) time.Time {
 	since := w.driver.remotes[cluster].link.Since
 	if ended := w.driver.cutOffEnded; since.Before(ended) {
 		return ended
@@ -72,14 +72,14 @@ func (w *World) lostSince(cluster string) time.Time {
 }
 
 // isGraceOver reports whether a cluster was out of the hub's reach for longer than the grace, and it is not the hub's own doing.
-func (w *World) isGraceOver(cluster string) bool {
+func (w *program) isGraceOver(cluster string) bool {
 	lost := w.driver.remotes[cluster].link.State == dispatch.Unreachable && !w.isHubCutOff(cluster)
 	return lost && !w.now.Before(w.lostSince(cluster).Add(w.policy.WorkerLostTimeout))
 }
 
 // isHubCutOff reports whether most clusters that were there right before vanished together with one: then it is the hub that
 // is cut off. Clusters that it never reached say nothing while it reaches any other.
-func (w *World) isHubCutOff(cluster string) bool {
+func (w *program) isHubCutOff(cluster string) bool {
 	reaches := slices.ContainsFunc(w.workers, func(c *worker) bool { return w.driver.remotes[c.name].link.State == dispatch.Connected })
 	lost := w.driver.remotes[cluster].link
 	if lost.State != dispatch.Unreachable || lost.NeverConnected && reaches {
@@ -101,7 +101,7 @@ func (w *World) isHubCutOff(cluster string) bool {
 }
 
 // isTroubled reports whether anything is wrong with a bound Workload's copy or job, in truth.
-func (w *World) isTroubled(item workload) bool {
+func (w *workerClusters) isTroubled(item workload) bool {
 	c := w.lookupWorker(item.bound)
 	obj, ok := c.workloads[item.name]
 	job, hasJob := c.jobs[item.name]
@@ -111,7 +111,7 @@ func (w *World) isTroubled(item workload) bool {
 }
 
 // recordTrouble notes that something was wrong until now; it is called before anything on a worker changes.
-func (w *World) recordTrouble(c *worker, name string) {
+func (w *workerClusters) recordTrouble(c *worker, name string) {
 	if item, ok := w.hub.workloads[name]; ok && item.bound == c.name && w.isTroubled(item) {
 		w.history.lastTrouble[item.uid] = w.now
 	}

@@ -58,7 +58,7 @@ func (c *worker) listedJobs() map[string]remoteJob {
 
 // forgeJob w1 j1 [named]: a user makes a job of that name with our label, which says that it has succeeded. It may name the
 // Workload; its UID is known only to users that could do anything.
-func (c command) forgeJob() error {
+func forgeJob(c command) error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(1)
 	if _, exists := w.jobs[name]; exists {
 		return nil
@@ -73,7 +73,7 @@ func (c command) forgeJob() error {
 
 // relabelJob w1 j1 [all]: a user takes the label off the hub's job, or all but the Workload's name. Workers of ours refuse
 // that.
-func (c command) relabelJob() error {
+func relabelJob(c command) error {
 	w, name := c.lookupWorker(c.arg(0)), c.arg(1)
 	job, exists := w.jobs[name]
 	if !exists || !job.ours || job.uid == 0 || !w.fence.stock || job.lostMarks != lostNone {
@@ -89,7 +89,7 @@ func (c command) relabelJob() error {
 }
 
 // restoreMarks puts the marks back, as a person does that is told to.
-func (w *World) restoreMarks() {
+func (w *workerClusters) restoreMarks() {
 	for _, c := range w.workers {
 		for _, name := range c.objectNames() {
 			if job, ok := c.jobs[name]; ok && job.lostMarks != lostNone {
@@ -100,7 +100,7 @@ func (w *World) restoreMarks() {
 	}
 }
 
-func (w *World) nextID() int64 {
+func (w *hubCluster) nextID() int64 {
 	w.hub.lastVersion++
 	return w.hub.lastVersion
 }

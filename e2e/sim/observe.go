@@ -7,7 +7,7 @@ import (
 )
 
 // observe makes the Observation of one Workload from what the program knows, of all clusters only where those near do not do.
-func (w *World) observe(item workload) dispatch.Observation {
+func (w *program) observe(item workload) dispatch.Observation {
 	all := w.observeAll(item)
 	all.Fleet, all.CutOffEnded = w.fleetLinks(all.Clusters)
 	switch {
@@ -20,7 +20,7 @@ func (w *World) observe(item workload) dispatch.Observation {
 	return all
 }
 
-func (w *World) observeAll(item workload) dispatch.Observation {
+func (w *program) observeAll(item workload) dispatch.Observation {
 	o := dispatch.Observation{Now: w.now, Local: w.observeLocal(item)}
 	listed := w.listedClusters(item)
 	o.Clusters = w.views[:0]
@@ -46,7 +46,7 @@ func (w *World) observeAll(item workload) dispatch.Observation {
 }
 
 // observeLocal is what the hub knows of a Workload, its siblings included.
-func (w *World) observeLocal(item workload) dispatch.Local {
+func (w *program) observeLocal(item workload) dispatch.Local {
 	l := localFacts(item)
 	if item.ownsJob() || w.parts.DriverBugs.MatchesJobByName {
 		l.Job.Active = item.status.active
@@ -69,7 +69,7 @@ func (w *World) observeLocal(item workload) dispatch.Local {
 }
 
 // listSiblings are the other Workloads of the same owner that are not over, as the program sees them.
-func (w *World) listSiblings(item workload) []workload {
+func (w *program) listSiblings(item workload) []workload {
 	var list []workload
 	for _, name := range w.hub.workloadNames() {
 		other := w.driver.localInformer.get(name)
@@ -94,7 +94,7 @@ func localFacts(item workload) dispatch.Local {
 	}
 }
 
-func (w *World) observeCluster(item workload, name string, listed bool) dispatch.ClusterView {
+func (w *program) observeCluster(item workload, name string, listed bool) dispatch.ClusterView {
 	r := w.driver.remotes[name]
 	v := dispatch.ClusterView{
 		Name: name, InConfig: listed, Link: r.link,
@@ -135,7 +135,7 @@ func (w *World) observeCluster(item workload, name string, listed bool) dispatch
 
 // addDeletedObjects adds what is remembered of objects that are no more: how the run ended, in whatever epoch, or that those of the present
 // one were seen to go unfinished.
-func (w *World) addDeletedObjects(item workload, seen *informers, v *dispatch.ClusterView) {
+func (w *program) addDeletedObjects(item workload, seen *informers, v *dispatch.ClusterView) {
 	now := attempt{item.uid, item.state().Epoch}
 	if last, had := seen.workloads.deleted[item.name]; had && v.Copy.Holder == dispatch.Absent && last.uid == item.uid {
 		v.Copy = dispatch.Copy{Finished: last.finished, Epoch: last.stampedEpoch(), Adopted: last.adopted, AdoptedBy: formatUID(last.adoptedBy)}
@@ -161,7 +161,7 @@ func (w *World) addDeletedObjects(item workload, seen *informers, v *dispatch.Cl
 const overdueMessage = "its answers are overdue"
 
 // isResponsive reports whether a worker does.
-func (w *World) isResponsive(name string) bool {
+func (w *workerClusters) isResponsive(name string) bool {
 	c := w.lookupWorker(name)
 	return c != nil && c.up
 }

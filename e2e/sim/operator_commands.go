@@ -10,7 +10,7 @@ import (
 // The commands of administrators of the clusters, and what goes wrong with the programs of workers.
 
 // policy run-once [grace=15m]: what is done about clusters out of reach.
-func (c command) setPolicy() error {
+func setPolicy(c command) error {
 	grace, err := time.ParseDuration(c.option("grace", "15m"))
 	if err != nil {
 		return err
@@ -32,13 +32,13 @@ func (c command) setPolicy() error {
 }
 
 // useStockWorker w1: that worker has no fence.
-func (c command) useStockWorker() error {
+func useStockWorker(c command) error {
 	c.lookupWorker(c.arg(0)).fence.stock = true
 	return nil
 }
 
 // setSkew w1 -10s: that worker's clock is so much ahead of the hub's; at most what the margin allows.
-func (c command) setSkew() error {
+func setSkew(c command) error {
 	d, err := time.ParseDuration(c.arg(1))
 	if err == nil && d.Abs() <= maxSkew {
 		c.lookupWorker(c.arg(0)).fence.skew = d
@@ -47,7 +47,7 @@ func (c command) setSkew() error {
 }
 
 // down w1 for=15s: that worker's program crashes and is started again.
-func (c command) stopWorkerProgram() error {
+func stopWorkerProgram(c command) error {
 	d, err := time.ParseDuration(c.option("for", "0s"))
 	if err == nil {
 		c.crashWorker(c.lookupWorker(c.arg(0)), d)
@@ -56,13 +56,13 @@ func (c command) stopWorkerProgram() error {
 }
 
 // runFence is the command fence w1: that worker's fence looks now.
-func (c command) runFence() error {
+func runFence(c command) error {
 	c.stepFence(c.lookupWorker(c.arg(0)))
 	return nil
 }
 
 // renew w1, or renew w1 unanswered: the hub renews its lease, and perhaps never learns that it has.
-func (c command) runRenew() error {
+func runRenew(c command) error {
 	c.renewLease(c.lookupWorker(c.arg(0)), c.arg(1) != "unanswered")
 	return nil
 }
@@ -80,7 +80,7 @@ func cordonedClusters(h *hub) map[string]bool { return h.cordoned }
 func drainingClusters(h *hub) map[string]bool { return h.draining }
 
 // destroyCluster w1: the cluster burns down, and an administrator says so. What it had not told is lost.
-func (c command) destroyCluster() error {
+func destroyCluster(c command) error {
 	w := c.lookupWorker(c.arg(0))
 	w.up = false
 	for name := range w.workloads {
@@ -95,7 +95,7 @@ func (c command) destroyCluster() error {
 }
 
 // restoreCluster w1: an empty cluster takes its place.
-func (c command) restoreCluster() error {
+func restoreCluster(c command) error {
 	c.hub.declaredGone[c.arg(0)] = false
 	c.lookupWorker(c.arg(0)).up = true
 	c.markChanged()
@@ -103,7 +103,7 @@ func (c command) restoreCluster() error {
 }
 
 // runReport is the command report w1: the hub learns what room there is.
-func (c command) runReport() error {
+func runReport(c command) error {
 	if c.driver != nil {
 		c.reportCapacity(c.lookupWorker(c.arg(0)))
 	}

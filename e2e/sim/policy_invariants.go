@@ -22,7 +22,7 @@ func overlapInvariant(p dispatch.Policy) string {
 
 // checkNoOverlap checks that a job that begins to run is the only one, its predecessors' dying pods included. A predecessor that
 // has been started again behind its back is checked when it starts.
-func (l *history) checkNoOverlap(w *World, c *worker, name string, job remoteJob) {
+func (l *history) checkNoOverlap(w *workerClusters, c *worker, name string, job remoteJob) {
 	promise := l.promises[attempt{job.uid, job.epoch}]
 	for _, other := range w.workers {
 		o, ok := other.jobs[name]
@@ -51,7 +51,7 @@ func (l *history) checkLostGiveUp(t *decision, item workload) {
 }
 
 // checkFenceStop checks a job that a fence is about to stop.
-func (l *history) checkFenceStop(w *World, c *worker, name string, obj remoteWorkload) {
+func (l *history) checkFenceStop(w *workerClusters, c *worker, name string, obj remoteWorkload) {
 	w.recordEvent(FenceStops)
 	w.mustHold(invFence, obj.stopsWithoutHub && obj.finished == nil && w.policy.OnHubLost == dispatch.Stop, "%s on %s", name, c.name)
 }

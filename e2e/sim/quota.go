@@ -113,7 +113,7 @@ func podSet(gpu int64, tolerates bool) admission.PodSet {
 }
 
 // runCycle runs the worker's scheduler once and reports whether anything came of it.
-func (w *World) runCycle(c *worker) bool {
+func (w *workerClusters) runCycle(c *worker) bool {
 	before := w.version
 	for _, d := range cycle.Run(c.snapshot, w.now, cycle.Options{}).Decisions {
 		obj := c.workloads[d.Workload.Name]
@@ -153,7 +153,7 @@ func isRefusal(because admission.Reason) bool {
 }
 
 // applyPreemption evicts the victims: the squatter, which is gone at once.
-func (w *World) applyPreemption(c *worker, victims []admission.Victim) {
+func (w *workerClusters) applyPreemption(c *worker, victims []admission.Victim) {
 	for _, victim := range victims {
 		if victim.Workload.Name == preemptibleWorkload {
 			c.preemptibleGPU = 0

@@ -22,7 +22,7 @@ func changeTrait(change func(*worker)) func(command) error {
 }
 
 // addPreemptible w1 4: a workload of that cluster's own, with a lower priority, holds so many GPUs, if they are free.
-func (c command) addPreemptible() error {
+func addPreemptible(c command) error {
 	n, err := strconv.ParseInt(c.arg(1), 10, 64)
 	if w := c.lookupWorker(c.arg(0)); err == nil && w.preemptibleGPU == 0 && w.freeQuota() >= n {
 		w.preemptibleGPU = n
@@ -33,7 +33,7 @@ func (c command) addPreemptible() error {
 }
 
 // weight w1 50: how much people like that cluster.
-func (c command) setWeight() error {
+func setWeight(c command) error {
 	n, err := strconv.Atoi(c.arg(1))
 	if err == nil {
 		c.lookupWorker(c.arg(0)).weight = n
@@ -42,18 +42,18 @@ func (c command) setWeight() error {
 }
 
 // setOtherChecks j1 wait, or checks j1 ready: the other checks of that Workload.
-func (c command) setOtherChecks() error {
+func setOtherChecks(c command) error {
 	return c.updateWorkload(func(item *workload) { item.otherChecksPending = c.arg(1) == "wait" })
 }
 
 // orchestrate: copies are made with a preemption gate from now on.
-func (c command) enableOrchestration() error {
+func enableOrchestration(c command) error {
 	c.policy.OrchestratePreemption = true
 	return nil
 }
 
 // by-name: the incremental dispatcher goes by the names of the clusters.
-func (c command) setByName() error {
+func setByName(c command) error {
 	if c.arg(0) != "" {
 		return errors.New("too many words")
 	}

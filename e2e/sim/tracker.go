@@ -43,7 +43,7 @@ func trackedWorkload(item workload) tracker.Workload {
 }
 
 // updateCutOff tells the Tracker of all connections.
-func (w *World) updateCutOff() {
+func (w *program) updateCutOff() {
 	links := make([]tracker.ClusterLink, 0, len(w.workers))
 	for _, c := range w.workers {
 		links = append(links, tracker.ClusterLink{Cluster: c.name, Link: w.driver.remotes[c.name].link})
@@ -65,7 +65,7 @@ func (w *World) updateCutOff() {
 }
 
 // fleetLinks are all connections, if some cluster in view is lost, and when the hub ceased to be cut off last.
-func (w *World) fleetLinks(views []dispatch.ClusterView) ([]dispatch.Link, time.Time) {
+func (w *program) fleetLinks(views []dispatch.ClusterView) ([]dispatch.Link, time.Time) {
 	if !slices.ContainsFunc(views, func(v dispatch.ClusterView) bool { return v.Link.State == dispatch.Unreachable }) {
 		return nil, time.Time{}
 	}
@@ -136,7 +136,7 @@ func (t *decision) isRemovalPending(a dispatch.Action) bool {
 }
 
 // forgetDeleted lets the Tracker forget a Workload that the hub does not have, once nothing of it is seen anywhere.
-func (w *World) forgetDeleted(name string) {
+func (w *program) forgetDeleted(name string) {
 	for _, r := range w.driver.remotes {
 		if r.informers.workloads.get(name).exists || r.informers.jobs.get(name).exists {
 			return

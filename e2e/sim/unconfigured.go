@@ -10,10 +10,10 @@ import (
 // carried on with where it is, nothing new is offered, and nothing is run twice, because what was meant is not known.
 
 // hasConfig reports whether there is a config to go by for a Workload.
-func (w *World) hasConfig(item workload) bool { return w.hasCheckEntry(item) && !w.hub.noConfig }
+func (w *hubCluster) hasConfig(item workload) bool { return w.hasCheckEntry(item) && !w.hub.noConfig }
 
 // listedClusters are the clusters that count as listed for a Workload.
-func (w *World) listedClusters(item workload) []string {
+func (w *hubCluster) listedClusters(item workload) []string {
 	switch {
 	case w.hasConfig(item) || w.parts.DriverBugs.KeepsOldConfig:
 		return w.hub.listed
@@ -24,7 +24,7 @@ func (w *World) listedClusters(item workload) []string {
 }
 
 // needsDecision reports whether there is anything to decide about a Workload.
-func (w *World) needsDecision(item workload) bool {
+func (w *program) needsDecision(item workload) bool {
 	adrift := !w.hasConfig(item) && !item.deleting && item.quota && item.finished == nil
 	if !adrift || w.parts.DriverBugs.KeepsOldConfig {
 		return true
@@ -43,7 +43,7 @@ func (w *World) needsDecision(item workload) bool {
 }
 
 // policyFor is the policy that holds for a Workload.
-func (w *World) policyFor(item workload) dispatch.Policy {
+func (w *hubCluster) policyFor(item workload) dispatch.Policy {
 	p := w.policy
 	if !w.hasConfig(item) {
 		p.OnHubLost, p.OnWorkerLost = dispatch.KeepRunning, dispatch.Hold
@@ -52,7 +52,7 @@ func (w *World) policyFor(item workload) dispatch.Policy {
 }
 
 // stepPolicy is what the program takes for that.
-func (w *World) stepPolicy(item workload) dispatch.Policy {
+func (w *hubCluster) stepPolicy(item workload) dispatch.Policy {
 	p := w.policyFor(item)
 	if w.parts.DriverBugs.AssumesDefaultPolicy && !w.hasConfig(item) {
 		p.OnHubLost, p.OnWorkerLost = dispatch.KeepRunning, dispatch.Redispatch
@@ -62,7 +62,7 @@ func (w *World) stepPolicy(item workload) dispatch.Policy {
 
 // checkUnconfiguredAtRest checks, while checks and configs are still missing, that what has ended on the cluster that is bound is known on the hub,
 // and that what was evicted has been stopped.
-func (w *World) checkUnconfiguredAtRest() {
+func (w *workerClusters) checkUnconfiguredAtRest() {
 	for _, name := range w.hub.workloadNames() {
 		item := w.hub.workloads[name]
 		c := w.lookupWorker(item.bound)
@@ -76,7 +76,7 @@ func (w *World) checkUnconfiguredAtRest() {
 }
 
 // restoreConfig brings back what was missing.
-func (w *World) restoreConfig() {
+func (w *hubCluster) restoreConfig() {
 	w.hub.noConfig, w.hub.noCheck = false, false
 	w.markChanged()
 	for _, name := range w.hub.workloadNames() {
@@ -105,16 +105,16 @@ func setMissing(what func(*hub) *bool) func(command) error {
 }
 
 // removeCheckEntry j1, ask j1: the queue asks for the check of the dispatcher no more, or does again.
-func (c command) removeCheckEntry() error {
+func removeCheckEntry(c command) error {
 	return c.updateWorkload(func(item *workload) { item.noCheckEntry, item.check, item.message = true, "", "" })
 }
 
-func (c command) addCheckEntry() error {
+func addCheckEntry(c command) error {
 	return c.updateWorkload(func(item *workload) { *item = item.withCheckEntry() })
 }
 
 // reorderClusters w2 w1: the config lists these clusters, and no others, in this order.
-func (c command) reorderClusters() error {
+func reorderClusters(c command) error {
 	c.hub.listed = nil
 	for _, name := range c.args {
 		if c.lookupWorker(name) != nil && !slices.Contains(c.hub.listed, name) {

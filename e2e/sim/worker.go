@@ -7,6 +7,12 @@ import (
 	"switchyard.dev/worker/admission"
 )
 
+// workerClusters are the workers, and all that happens on them without the hub.
+type workerClusters struct {
+	*hubCluster
+	workers []*worker
+}
+
 // worker is a cluster that admits copies with the real admission core and runs jobs, one small transition at a time. One with
 // nothing but the public API (stock) knows no epochs: a job takes up whatever Workload bears the name it was made for.
 type worker struct {
@@ -31,7 +37,7 @@ type worker struct {
 }
 
 // stepWorker makes the next transition of one name and reports whether there was one.
-func (w *World) stepWorker(c *worker, name string) bool {
+func (w *workerClusters) stepWorker(c *worker, name string) bool {
 	job, hasJob := c.jobs[name]
 	obj, hasCopy := c.workloads[name]
 	switch {
@@ -53,7 +59,7 @@ func (obj remoteWorkload) permits(job remoteJob) bool {
 }
 
 // stepRemoteJob starts, stops, ends or removes a job.
-func (w *World) stepRemoteJob(c *worker, name string, job remoteJob, obj optional[remoteWorkload]) bool {
+func (w *workerClusters) stepRemoteJob(c *worker, name string, job remoteJob, obj optional[remoteWorkload]) bool {
 	allowed := obj.exists && obj.value.permits(job) && !job.deleting && job.ours
 	switch {
 	case job.finished != nil:
@@ -81,7 +87,7 @@ func (w *World) stepRemoteJob(c *worker, name string, job remoteJob, obj optiona
 }
 
 // stepRemoteWorkload admits, evicts, finishes or removes a Workload.
-func (w *World) stepRemoteWorkload(c *worker, name string, obj remoteWorkload, hasJob bool, job remoteJob) bool {
+func (w *workerClusters) stepRemoteWorkload(c *worker, name string, obj remoteWorkload, hasJob bool, job remoteJob) bool {
 	switch {
 	case obj.adopted && !hasJob:
 		w.removeRemoteWorkload(c, name)
@@ -121,7 +127,7 @@ func (c *worker) nextTimer(now time.Time) (at time.Time) {
 	return at
 }
 
-func (w *World) putRemoteWorkload(c *worker, name string, obj remoteWorkload) {
+func (w *workerClusters) putRemoteWorkload(c *worker, name string, obj remoteWorkload) {
 	w.recordTrouble(c, name)
 	c.workloads[name] = obj
 	c.syncSnapshot(name, optional[remoteWorkload]{true, obj})
@@ -129,7 +135,7 @@ func (w *World) putRemoteWorkload(c *worker, name string, obj remoteWorkload) {
 	c.informers.workloads.enqueue(name, optional[remoteWorkload]{true, obj})
 }
 
-func (w *World) removeRemoteWorkload(c *worker, name string) {
+func (w *workerClusters) removeRemoteWorkload(c *worker, name string) {
 	w.recordTrouble(c, name)
 	obj := c.workloads[name]
 	if obj.ours && obj.epoch > 1 {
@@ -141,14 +147,14 @@ func (w *World) removeRemoteWorkload(c *worker, name string) {
 	c.informers.workloads.enqueue(name, optional[remoteWorkload]{false, obj})
 }
 
-func (w *World) putJob(c *worker, name string, job remoteJob) {
+func (w *workerClusters) putJob(c *worker, name string, job remoteJob) {
 	w.recordTrouble(c, name)
 	c.jobs[name] = job
 	w.markChanged()
 	c.informers.jobs.enqueue(name, job.informerView())
 }
 
-func (w *World) removeJob(c *worker, name string) {
+func (w *workerClusters) removeJob(c *worker, name string) {
 	w.recordTrouble(c, name)
 	job := c.jobs[name]
 	delete(c.jobs, name)

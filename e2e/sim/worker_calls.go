@@ -92,7 +92,7 @@ type removalOptions struct {
 
 // retractObjects removes job and copy of a Workload, as the dispatcher saw it, if they are to go; a finished job that is to be
 // spared saves both.
-func (w *World) retractObjects(c *worker, item workload, how removalOptions, goes func(owner, int64) bool) error {
+func (w *workerClusters) retractObjects(c *worker, item workload, how removalOptions, goes func(owner, int64) bool) error {
 	name := item.name
 	job, hasJob := c.jobs[name]
 	obj, hasCopy := c.workloads[name]
@@ -115,7 +115,7 @@ func (w *World) retractObjects(c *worker, item workload, how removalOptions, goe
 }
 
 // deleteJob removes a job at once, or when the worker is not slow any more, or when its pods have ended.
-func (w *World) deleteJob(c *worker, name string, job remoteJob, how removalOptions) {
+func (w *workerClusters) deleteJob(c *worker, name string, job remoteJob, how removalOptions) {
 	stopped := w.stopPods(job)
 	switch {
 	case c.slow || how.foreground && stopped.running:
@@ -135,7 +135,7 @@ func (w *World) deleteJob(c *worker, name string, job remoteJob, how removalOpti
 
 // deleteInBackground removes a job at once. Its pods are told to stop by that, unless they were before, and outlive it. A worker of
 // ours refuses that for one that goes in the foreground already.
-func (w *World) deleteInBackground(c *worker, name string) {
+func (w *workerClusters) deleteInBackground(c *worker, name string) {
 	job := c.jobs[name]
 	if job.deleting && job.foreground && !c.fence.stock && !w.parts.DriverBugs.AllowsBackgroundDeletion {
 		return
@@ -181,7 +181,7 @@ func (t *decision) setJobStatus(status jobStatus) error {
 	case now.jobRV != t.item.jobRV:
 		return errRefused
 	}
-	t.history.checkJobStatus(t.World, now, status)
+	t.history.checkJobStatus(t.workerClusters, now, status)
 	t.hub.lastVersion++
 	now.status, now.jobRV = status, t.hub.lastVersion
 	t.storeWorkload(now)

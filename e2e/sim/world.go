@@ -64,33 +64,36 @@ func RealParts() Parts {
 	return Parts{Step: dispatch.Step, Fence: fence.Step, Rank: placement.Rank, Before: isBeforeEpoch, NewTracker: newTracker, Job: job.Step}
 }
 
-// World is a hub, its workers and everything between them. It changes only by commands (script.go).
-type World struct {
-	now     time.Time
-	policy  dispatch.Policy
-	parts   Parts
-	hub     *hub
-	workers []*worker
-	driver  *driver
-	history *history
+// scene is what all actors share.
+type scene struct {
+	now    time.Time
+	policy dispatch.Policy
+	parts  Parts
 	// version counts changes of anything, to tell when nothing happens any more.
 	version int
-	// decision is the last turn of the dispatcher, and views what it was shown; the next one takes their place.
-	decision decision
-	views    []dispatch.ClusterView
-	// commandCount counts the commands, of which each may change anything.
-	commandCount int
 	// frozen are the actors that take no turn in a round: dispatch, core, deliver, or the name of a worker, which then
 	// stands still; deliver/<worker> freezes what the hub sees of it.
 	frozen map[string]bool
+	// out is what is told to the reader; nil in a random run.
+	out *strings.Builder
+}
+
+// World is a hub, its workers and everything between them. It changes only by commands (script.go).
+//
+// It is made of layers. Each has state of its own, and knows those below it: scene, history (what the invariants know), hubCluster,
+// workerClusters, program (the dispatcher's, in the hub's process).
+type World struct {
+	*program
+	// decision is the last turn of the dispatcher; the next one takes its place.
+	decision decision
+	// commandCount counts the commands, of which each may change anything.
+	commandCount int
 	// heldCalls are calls that the hub has given up and that are still on their way.
 	heldCalls []heldCall
 	// healed is set once every fault has ended.
 	healed bool
 	// commands is what the words of a script mean.
 	commands map[string]func(command) error
-	// out is what is told to the reader; nil in a random run.
-	out *strings.Builder
 }
 
 // startTime is when every World begins.
@@ -98,41 +101,36 @@ func startTime() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) 
 
 // New returns a World with a hub of 100 GPUs and no workers, in which the given parts run.
 func New(parts Parts) *World {
-	w := &World{
-		now:     startTime(),
-		policy:  dispatch.Compatible(15 * time.Minute),
-		parts:   parts,
-		hub:     newHub(),
-		history: newHistory(),
-		frozen:  map[string]bool{}, commands: sharedCommands(),
-	}
+	base := &scene{now: startTime(), policy: dispatch.Compatible(15 * time.Minute), parts: parts, frozen: map[string]bool{}}
+	hub := &hubCluster{history: newHistory(base), hub: newHub()}
+	w := &World{program: &program{workerClusters: &workerClusters{hubCluster: hub}}, commands: sharedCommands()}
 	w.startDriver(0)
 	return w
 }
 
 // Violation returns the first invariant that was broken, "" for none.
-func (w *World) Violation() string { return w.history.violation }
+func (w *checkLog) Violation() string { return w.violation }
 
-func (w *World) markChanged() { w.version++ }
+func (w *scene) markChanged() { w.version++ }
 
 // logf tells the reader what happens.
-func (w *World) logf(format string, args ...any) {
+func (w *scene) logf(format string, args ...any) {
 	if w.out != nil {
 		fmt.Fprintf(w.out, "  %s  %s\n", w.formatClock(), fmt.Sprintf(format, args...))
 	}
 }
 
 // formatClock is the time since the beginning.
-func (w *World) formatClock() string {
+func (w *scene) formatClock() string {
 	return time.Time{}.Add(w.now.Sub(startTime())).Format("15:04:05")
 }
 
-func (w *World) isStock(name string) bool {
+func (w *workerClusters) isStock(name string) bool {
 	c := w.lookupWorker(name)
 	return c != nil && c.fence.stock
 }
 
-func (w *World) lookupWorker(name string) *worker {
+func (w *workerClusters) lookupWorker(name string) *worker {
 	for _, c := range w.workers {
 		if c.name == name {
 			return c
@@ -189,7 +187,7 @@ func (w *World) runWorkerRound(c *worker) {
 }
 
 // repeatStep repeats a transition of an actor until there is none, at most often enough to catch a loop.
-func (w *World) repeatStep(actor string, do func() bool) {
+func (w *scene) repeatStep(actor string, do func() bool) {
 	for i := 0; i < 1000 && !w.frozen[actor]; i++ {
 		if !do() {
 			return
@@ -208,7 +206,7 @@ func (w *World) runUntilQuiet() {
 }
 
 // nextTimer is when something will happen on its own, zero for never.
-func (w *World) nextTimer() (at time.Time) {
+func (w *program) nextTimer() (at time.Time) {
 	for _, c := range w.workers {
 		at = earlierTime(earlierTime(at, c.nextTimer(w.now)), w.nextWorkerEvent(c))
 	}
