@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
+	"switchyard.dev/e2e/sim/script"
 )
 
 // seedsPerMutant is within how many seeds a mutant must be caught; one that takes a rare schedule to show has four times as many.
@@ -125,7 +126,7 @@ func (l *scriptCache) get(seed uint64) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, ok := l.lines[seed]; !ok {
-		l.lines[seed] = RandomScript(seed, *scriptLength)
+		l.lines[seed] = script.Random(seed, *scriptLength)
 	}
 	return l.lines[seed]
 }

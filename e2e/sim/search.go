@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"switchyard.dev/e2e/sim/script"
 )
 
 // SearchResult is what came of the random scripts of many seeds.
@@ -60,7 +62,7 @@ func SearchSeeds(parts Parts, first, seeds uint64, length int) SearchResult {
 
 // runSeed runs one seed and reports whether it breaks an invariant.
 func (s *SearchResult) runSeed(parts Parts, seed uint64, length int) bool {
-	result := Replay(parts, RandomScript(seed, length))
+	result := Replay(parts, script.Random(seed, length))
 	s.Schedules++
 	s.Policies[result.Policy]++
 	addCounts(s.Checks, result.Checks)

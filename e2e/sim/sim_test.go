@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"switchyard.dev/e2e/sim/script"
 )
 
 var (
@@ -108,7 +110,7 @@ func searchSeeds(t *testing.T, from, n uint64) SearchResult {
 	for i, f := range found.Failures {
 		t.Errorf("seed %d breaks %q\nreplay it: go test ./e2e/sim -run InRandomRuns -sim.seeds 1 -sim.seed %d -sim.length %d", f.Seed, f.Violation, f.Seed, *scriptLength)
 		if i == 0 && !f.InRanking {
-			short := strings.Join(Shrink(RealParts(), RandomScript(f.Seed, *scriptLength)), "\n")
+			short := strings.Join(Shrink(RealParts(), script.Random(f.Seed, *scriptLength)), "\n")
 			story, _ := Trace(RealParts(), short)
 			t.Errorf("this script replays it:\n%s\n\nwhat happens:\n%s", short, story)
 		}

@@ -78,7 +78,7 @@ type scene struct {
 	out *strings.Builder
 }
 
-// World is a hub, its workers and everything between them. It changes only by commands (script.go).
+// World is a hub, its workers and everything between them. It changes only by commands (commands.go).
 //
 // It is made of layers. Each has state of its own, and knows those below it: scene, history (what the invariants know), hubCluster,
 // workerClusters, program (the dispatcher's, in the hub's process).

@@ -1,14 +1,15 @@
-package sim
+// Package script makes random scripts for the simulation: lists of commands that let single actors take turns, and break things.
+package script
 
 import (
 	"fmt"
 	"math/rand/v2"
 )
 
-// RandomScript returns the random script of a seed: a scene, some hundreds of commands that give single actors single turns
+// Random returns the random script of a seed: a scene, some hundreds of commands that give single actors single turns
 // and break things in between, and then the healing of every fault, after which everything must come to rest.
-func RandomScript(seed uint64, length int) []string {
-	g := &scriptGenerator{rand: rand.New(rand.NewPCG(seed, 0x5317c4a4d))}
+func Random(seed uint64, length int) []string {
+	g := &generator{rand: rand.New(rand.NewPCG(seed, 0x5317c4a4d))}
 	g.commands = g.weightedCommands()
 	g.lines = make([]string, 0, length+length/4)
 	g.addSetup()
@@ -21,7 +22,7 @@ func RandomScript(seed uint64, length int) []string {
 	return append(g.lines, "final")
 }
 
-type scriptGenerator struct {
+type generator struct {
 	rand  *rand.Rand
 	lines []string
 	names []string
@@ -53,19 +54,19 @@ const (
 	takeoverScenario
 )
 
-func (g *scriptGenerator) addf(format string, args ...any) {
+func (g *generator) addf(format string, args ...any) {
 	if len(args) > 0 {
 		format = fmt.Sprintf(format, args...)
 	}
 	g.lines = append(g.lines, format)
 }
 
-func (g *scriptGenerator) pick(from ...string) string { return from[g.rand.IntN(len(from))] }
-func (g *scriptGenerator) pickCluster() string        { return g.pick(g.names...) }
-func (g *scriptGenerator) pickJob() string            { return g.pick(g.jobs...) }
+func (g *generator) pick(from ...string) string { return from[g.rand.IntN(len(from))] }
+func (g *generator) pickCluster() string        { return g.pick(g.names...) }
+func (g *generator) pickJob() string            { return g.pick(g.jobs...) }
 
 // addSetup makes two to four clusters and one to three jobs.
-func (g *scriptGenerator) addSetup() {
+func (g *generator) addSetup() {
 	line := "clusters"
 	for i := range 2 + g.rand.IntN(3) {
 		g.names = append(g.names, fmt.Sprintf("w%d", i+1))
@@ -104,12 +105,12 @@ func (g *scriptGenerator) addSetup() {
 	}
 }
 
-func (g *scriptGenerator) pickScenario() int {
+func (g *generator) pickScenario() int {
 	themes := []int{anyScenario, hubCrashScenario, disconnectScenario, disconnectScenario, evictionScenario, evictionScenario, operatorScenario, deletionScenario, configChangeScenario, takeoverScenario}
 	return themes[g.rand.IntN(len(themes))]
 }
 
-func (g *scriptGenerator) addSubmit(job string) {
+func (g *generator) addSubmit(job string) {
 	line := fmt.Sprintf("submit %s gpu=%d run=%s ttl=%s kill=%s", job, 1+g.rand.IntN(6), g.pick("10s", "2m", "30m"), g.pick("-1s", "-1s", "0s", "30s"), g.pickKillGrace())
 	if g.rand.IntN(3) == 0 {
 		line += " taint=tolerates"
@@ -124,7 +125,7 @@ func (g *scriptGenerator) addSubmit(job string) {
 }
 
 // pickDeliveringCluster returns the cluster whose events are delivered next: the laggard's only now and then.
-func (g *scriptGenerator) pickDeliveringCluster() string {
+func (g *generator) pickDeliveringCluster() string {
 	if c := g.pickCluster(); c != g.laggingCluster || g.rand.IntN(6) == 0 {
 		return c
 	}
@@ -132,7 +133,7 @@ func (g *scriptGenerator) pickDeliveringCluster() string {
 }
 
 // addNext adds one command. Nine in ten give an actor a turn; the others change the world.
-func (g *scriptGenerator) addNext() {
+func (g *generator) addNext() {
 	if g.delayedCommand != "" && len(g.lines) > 60 {
 		g.addf("%s", g.delayedCommand)
 		g.delayedCommand = ""
@@ -152,7 +153,7 @@ type weightedCommand struct {
 	add    func()
 }
 
-func (g *scriptGenerator) weightedCommands() []weightedCommand {
+func (g *generator) weightedCommands() []weightedCommand {
 	return []weightedCommand{
 		{250, g.addDispatch},
 		{210, func() { g.addf("work %s %s", g.pickCluster(), g.pickJob()) }},
@@ -170,7 +171,7 @@ func (g *scriptGenerator) weightedCommands() []weightedCommand {
 }
 
 // addDispatch is a turn of the dispatcher, in which now and then a call fails or the hub crashes.
-func (g *scriptGenerator) addDispatch() {
+func (g *generator) addDispatch() {
 	line := "dispatch " + g.pickJob()
 	if g.rand.IntN(8) == 0 {
 		line += fmt.Sprintf(" %s=%d", g.pick("fail", "late", "held", "crash"), 1+g.rand.IntN(3))
@@ -179,7 +180,7 @@ func (g *scriptGenerator) addDispatch() {
 }
 
 // injectFault changes the world; half of the time in the way of the theme.
-func (g *scriptGenerator) injectFault() {
+func (g *generator) injectFault() {
 	if g.scenario != anyScenario && g.rand.IntN(2) == 0 {
 		g.injectScenarioFault()
 		return
@@ -217,7 +218,7 @@ func (g *scriptGenerator) injectFault() {
 	}
 }
 
-func (g *scriptGenerator) injectRareFault() {
+func (g *generator) injectRareFault() {
 	switch g.rand.IntN(22) {
 	case 20:
 		g.addf("forge %s %s %s", g.pickCluster(), g.pickJob(), g.pick("named", "named", "bare"))
@@ -270,7 +271,7 @@ func (g *scriptGenerator) injectRareFault() {
 	}
 }
 
-func (g *scriptGenerator) injectScenarioFault() {
+func (g *generator) injectScenarioFault() {
 	switch g.scenario {
 	case deletionScenario:
 		g.deleteOrRemake()
@@ -304,7 +305,7 @@ func (g *scriptGenerator) injectScenarioFault() {
 }
 
 // removeMarks takes marks off a job, wherever it is, and may have its cluster given up.
-func (g *scriptGenerator) removeMarks() {
+func (g *generator) removeMarks() {
 	job := g.pickJob()
 	for _, c := range g.names {
 		g.addf("relabel %s %s %s", c, job, g.pick("label", "all"))
@@ -318,7 +319,7 @@ func (g *scriptGenerator) removeMarks() {
 }
 
 // addNomination lets an external dispatcher choose some clusters, one of them perhaps of no such name.
-func (g *scriptGenerator) addNomination() {
+func (g *generator) addNomination() {
 	line := "nominate " + g.pickJob()
 	for _, name := range append(g.names, "w9") {
 		if g.rand.IntN(3) > 0 {
@@ -330,7 +331,7 @@ func (g *scriptGenerator) addNomination() {
 
 // evictWhileLagging evicts, and lets the next attempt go on while the laggard shows little of the last one: its copies but not its jobs,
 // or nothing. The job may have ended there, or be slow to go.
-func (g *scriptGenerator) evictWhileLagging() {
+func (g *generator) evictWhileLagging() {
 	job, shown := g.pickJob(), g.rand.IntN(2) == 0
 	switch g.rand.IntN(12) {
 	case 0:
@@ -371,7 +372,7 @@ func (g *scriptGenerator) evictWhileLagging() {
 }
 
 // holdCalls holds up the calls that make things, wherever they go.
-func (g *scriptGenerator) holdCalls(job string) {
+func (g *generator) holdCalls(job string) {
 	for range 4 {
 		g.addf("core %s", job)
 		g.addf("deliver hub")
@@ -396,7 +397,7 @@ func (g *scriptGenerator) holdCalls(job string) {
 }
 
 // stepAllClusters lets every cluster do something about a job, and the hub see its copies.
-func (g *scriptGenerator) stepAllClusters(job string) {
+func (g *generator) stepAllClusters(job string) {
 	for _, c := range g.names {
 		for range 3 {
 			g.addf("work %s %s", c, job)
@@ -406,7 +407,7 @@ func (g *scriptGenerator) stepAllClusters(job string) {
 }
 
 // cutOffHub parts the hub from all clusters for a while, and then from some for longer.
-func (g *scriptGenerator) cutOffHub() {
+func (g *generator) cutOffHub() {
 	for _, c := range g.names {
 		g.addf("partition %s", c)
 		g.addf("probe %s", c)
@@ -424,7 +425,7 @@ func (g *scriptGenerator) cutOffHub() {
 }
 
 // restartHub brings the hub back without anything in its caches, perhaps out of the middle of a turn.
-func (g *scriptGenerator) restartHub() {
+func (g *generator) restartHub() {
 	if g.rand.IntN(2) == 0 {
 		g.addf("dispatch %s crash=%d", g.pickJob(), 1+g.rand.IntN(2))
 	}
@@ -436,7 +437,7 @@ func (g *scriptGenerator) restartHub() {
 }
 
 // evictAndWait evicts, and lets time pass until the next attempt, in which much may happen.
-func (g *scriptGenerator) evictAndWait() {
+func (g *generator) evictAndWait() {
 	job := g.pickJob()
 	if g.rand.IntN(4) == 0 {
 		g.dropRecord(job)
@@ -457,7 +458,7 @@ func (g *scriptGenerator) evictAndWait() {
 
 // dropRecord drops the dispatcher's record, as a client does that knows only the public types, at a moment when little of what it
 // says can be seen: some cluster is out of reach, the hub evicts before the dispatcher looks, or has just been restarted.
-func (g *scriptGenerator) dropRecord(job string) {
+func (g *generator) dropRecord(job string) {
 	if g.rand.IntN(3) == 0 {
 		c := g.pickCluster()
 		g.addf("partition %s", c)
@@ -484,7 +485,7 @@ func (g *scriptGenerator) dropRecord(job string) {
 }
 
 // holdOffer holds up an offer until the next attempt has been offered too, and has been won by another.
-func (g *scriptGenerator) holdOffer(job string) {
+func (g *generator) holdOffer(job string) {
 	g.addf("evict hub %s", job)
 	for range 3 {
 		g.addf("deliver hub")
@@ -507,7 +508,7 @@ func (g *scriptGenerator) holdOffer(job string) {
 
 // deleteOnWorker has a user delete on a worker what runs there, or stops there, or is being removed, in the background as
 // kubectl does it, and the hub go on at once.
-func (g *scriptGenerator) deleteOnWorker() {
+func (g *generator) deleteOnWorker() {
 	c, job := g.pickCluster(), g.pickJob()
 	if g.rand.IntN(2) == 0 {
 		g.addf("until-quiet")

@@ -1,9 +1,9 @@
-package sim
+package script
 
 // The part of random scripts that is about policies, placement and the administrators of the clusters.
 
 // addPolicy chooses what is done about clusters out of reach, and where that cannot be kept.
-func (g *scriptGenerator) addPolicy() {
+func (g *generator) addPolicy() {
 	switch g.rand.IntN(5) {
 	case 0, 1:
 		g.strictPolicy = "run-once"
@@ -35,7 +35,7 @@ func (g *scriptGenerator) addPolicy() {
 }
 
 // addTraits makes the clusters differ.
-func (g *scriptGenerator) addTraits() {
+func (g *generator) addTraits() {
 	if g.rand.IntN(5) == 0 {
 		g.addf("orchestrate")
 		for i, c := range g.names {
@@ -62,7 +62,7 @@ func (g *scriptGenerator) addTraits() {
 }
 
 // pickKillGrace is the termination grace of a job.
-func (g *scriptGenerator) pickKillGrace() string {
+func (g *generator) pickKillGrace() string {
 	if g.strictPolicy == "" {
 		return "0s"
 	}
@@ -70,7 +70,7 @@ func (g *scriptGenerator) pickKillGrace() string {
 }
 
 // addOperatorAction is what people do with clusters.
-func (g *scriptGenerator) addOperatorAction() {
+func (g *generator) addOperatorAction() {
 	switch c := g.pickCluster(); g.rand.IntN(12) {
 	case 9: // somebody has forgotten to take a word back
 		g.addf("declare %s", c)
@@ -113,7 +113,7 @@ func (g *scriptGenerator) addOperatorAction() {
 }
 
 // endUnobserved lets what runs on a cluster come to its end while the hub's watch is lost, and be gone by the time that it looks.
-func (g *scriptGenerator) endUnobserved(c string) {
+func (g *generator) endUnobserved(c string) {
 	g.addf("until-quiet")
 	g.addf("clock %s", g.pick("10s", "2m"))
 	g.addf("drop %s", c)
@@ -129,7 +129,7 @@ func (g *scriptGenerator) endUnobserved(c string) {
 
 // isolateCluster lets a bound cluster drop out of sight, its lease run out while its program may be down, and the hub's
 // patience end on the second, while all others go on.
-func (g *scriptGenerator) isolateCluster() {
+func (g *generator) isolateCluster() {
 	c, job := g.pickCluster(), g.pickJob()
 	if g.rand.IntN(2) == 0 {
 		g.addf("round")

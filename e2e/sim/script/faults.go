@@ -1,10 +1,10 @@
-package sim
+package script
 
 // The part of random scripts in which things go that others go by: Workloads, jobs, configs, leaders.
 
 // deleteOrRemake has a user delete a Workload, or make its job anew, whose cluster may have been lost a moment ago, and lets
 // time pass in which the next one may run.
-func (g *scriptGenerator) deleteOrRemake() {
+func (g *generator) deleteOrRemake() {
 	job, c := g.pickJob(), g.pickCluster()
 	if g.rand.IntN(2) == 0 {
 		g.addf("round")
@@ -47,7 +47,7 @@ func (g *scriptGenerator) deleteOrRemake() {
 
 // changeConfig takes the check or the config away, or clusters out of it, while something runs, lets something happen to it, and may bring
 // them back.
-func (g *scriptGenerator) changeConfig() {
+func (g *generator) changeConfig() {
 	job := g.pickJob()
 	if g.rand.IntN(2) == 0 {
 		g.addf("round")
@@ -92,7 +92,7 @@ func (g *scriptGenerator) changeConfig() {
 }
 
 // takeOverLeadership lets another program lead whose cache is behind, and that acts before it has caught up.
-func (g *scriptGenerator) takeOverLeadership() {
+func (g *generator) takeOverLeadership() {
 	job, unseen := g.pickJob(), g.rand.IntN(2) == 0
 	if unseen {
 		g.addf("until-quiet")
@@ -123,7 +123,7 @@ func (g *scriptGenerator) takeOverLeadership() {
 }
 
 // requestGates lets copies signal that they would have to preempt, and be shown one after the other, while the hub opens gates.
-func (g *scriptGenerator) requestGates() {
+func (g *generator) requestGates() {
 	job := g.pickJob()
 	g.addf("core %s", job)
 	for range 2 {
@@ -142,7 +142,7 @@ func (g *scriptGenerator) requestGates() {
 }
 
 // drainCluster drains one cluster while no other takes anything, for some steps.
-func (g *scriptGenerator) drainCluster(c string) {
+func (g *generator) drainCluster(c string) {
 	g.addf("round")
 	for _, other := range g.names {
 		if other != c && g.rand.IntN(4) > 0 {
@@ -166,7 +166,7 @@ func (g *scriptGenerator) drainCluster(c string) {
 
 // expireLease has a cluster lost right after a renewal that was not answered, and its program down when the lease runs out:
 // then the job runs for as long as it may.
-func (g *scriptGenerator) expireLease(c string) {
+func (g *generator) expireLease(c string) {
 	g.addf("until-quiet")
 	g.addf("clock 9s")
 	g.addf("renew %s unanswered", c)
