@@ -101,6 +101,7 @@ func (a *App) PrintPlainTable(table *metav1.Table) error {
 	return printTable(a.Out, table, printers.PrintOptions{})
 }
 
+// printTable prints with kubectl's printer, in aligned columns.
 func printTable(to io.Writer, table *metav1.Table, options printers.PrintOptions) error {
 	w := printers.GetNewTabWriter(to)
 	if err := printers.NewTablePrinter(options).PrintObj(table, w); err != nil {

@@ -16,18 +16,21 @@ import (
 	"switchyard.dev/cmd/switchctl/kubeclient"
 )
 
+// newCordon is "cluster cordon": it sets an annotation of the MultiKueueCluster, which the hub's program acts on.
 func newCordon(a *cli.App) *cobra.Command {
 	return newAnnotateCommand(a, "cordon NAME", "Offer nothing new to a cluster",
 		`Offer nothing new to a cluster. Offers that it has not admitted yet are withdrawn; jobs that run there go on.`,
 		"cordoned", map[string]string{switchyard.CordonedAnnotation: "true"})
 }
 
+// newUncordon is "cluster uncordon": it takes the annotations of cordon, drain and gone away.
 func newUncordon(a *cli.App) *cobra.Command {
 	return newAnnotateCommand(a, "uncordon NAME", "Use a cluster again that was cordoned, drained or declared gone",
 		`Use a cluster again: what cordon, drain and gone have said is taken back.`,
 		"uncordoned", map[string]string{switchyard.CordonedAnnotation: "", switchyard.DrainAnnotation: "", switchyard.GoneAnnotation: ""})
 }
 
+// newGone is "cluster gone". It asks first, because jobs run twice if the declaration is wrong.
 func newGone(a *cli.App) *cobra.Command {
 	c := newAnnotateCommand(a, "gone NAME", "Declare that nothing runs on a cluster any more",
 		`Declare that a cluster is gone for good and nothing of it runs any more: what is held because it might is free at once, and
@@ -46,6 +49,7 @@ runs elsewhere. If jobs do still run there, they run twice. It has no effect whi
 	return c
 }
 
+// newDrain is "cluster drain". With --wait it ends when no Workload is bound to the cluster any more.
 func newDrain(a *cli.App) *cobra.Command {
 	c := newAnnotateCommand(a, "drain NAME", "Move the jobs of a cluster elsewhere",
 		`Offer nothing new to a cluster and move the jobs that run there to others, one after another. A job that no other cluster may

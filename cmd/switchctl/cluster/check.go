@@ -15,6 +15,7 @@ import (
 	"switchyard.dev/cmd/switchctl/show"
 )
 
+// newCheck is "cluster check".
 func newCheck(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "check NAME", Short: "Check a worker cluster, and say what is missing",
@@ -41,6 +42,8 @@ hub's program if that runs in the hub's cluster and you may read it; name them o
 	return c
 }
 
+// runCheck prints all findings about a cluster. It fails with the code "not ready" if one of them keeps jobs from running
+// there.
 func runCheck(ctx context.Context, a *cli.App, name string, facts hubFacts, format string) error {
 	if !slices.Contains([]string{"", "json", "yaml"}, format) {
 		return exit.Usagef("--output %s: want json or yaml", format)

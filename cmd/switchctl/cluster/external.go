@@ -148,6 +148,7 @@ type externalResource struct {
 	status bool
 }
 
+// lookupExternal returns the resource of a kind as the cluster serves it; the zero value if it does not serve the kind.
 func lookupExternal(at *kubeclient.Client, kind schema.GroupVersionKind) (externalResource, error) {
 	var found externalResource
 	list, err := at.Kube.Discovery().ServerResourcesForGroupVersion(kind.GroupVersion().String())

@@ -12,6 +12,7 @@ import (
 	"switchyard.dev/cmd/switchctl/show"
 )
 
+// newList is "cluster list".
 func newList(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the worker clusters of the hub",
@@ -25,6 +26,7 @@ connected.`,
 	return c
 }
 
+// runList prints the worker clusters. What the user may not read, such as Secrets, is left out of the table.
 func runList(ctx context.Context, a *cli.App, o *cli.Output) error {
 	hub, err := a.Clusters.Hub()
 	if err != nil {

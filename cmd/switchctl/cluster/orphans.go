@@ -12,6 +12,7 @@ import (
 	"switchyard.dev/cmd/switchctl/exit"
 )
 
+// newAdopt is "cluster adopt". It adds the former hub to those that the cluster's annotation names already.
 func newAdopt(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "adopt NAME HUB", Short: "Declare that what a former hub left behind is this hub's", Args: cobra.ExactArgs(2),
@@ -28,6 +29,8 @@ run on until they are discarded.`,
 	})
 }
 
+// newDiscard is "cluster discard". The annotation has the time of the command, so that what comes later is not removed; the
+// API counts full seconds.
 func newDiscard(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "discard NAME", Short: "Remove the jobs on a cluster that this hub has no record of", Args: cobra.ExactArgs(1),

@@ -31,6 +31,7 @@ type workerFlags struct {
 	origin              string
 }
 
+// addWorkerFlags adds the flags of commands about access to a worker. There, --kubeconfig and --context are the worker's.
 func addWorkerFlags(a *cli.App, cmd *cobra.Command) *workerFlags {
 	w := &workerFlags{}
 	f := cmd.Flags()
@@ -107,6 +108,7 @@ type registerOptions struct {
 	timeout  time.Duration
 }
 
+// newRegister is "cluster register".
 func newRegister(a *cli.App) *cobra.Command {
 	o := &registerOptions{}
 	c := &cobra.Command{
@@ -141,6 +143,7 @@ named are taken back.`,
 	return c
 }
 
+// runRegister checks everything before it writes anything. It can be repeated: what is there already is repaired.
 func runRegister(ctx context.Context, a *cli.App, name string, o *registerOptions) error {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
 		return exit.Usagef("%q cannot be a cluster's name: %s", name, problems[0])

@@ -24,6 +24,7 @@ type rotateOptions struct {
 	timeout  time.Duration
 }
 
+// newRotate is "cluster rotate".
 func newRotate(a *cli.App) *cobra.Command {
 	o := &rotateOptions{}
 	c := &cobra.Command{
@@ -40,6 +41,7 @@ register or rotate are revoked, after --revoke-after. Rights are not changed: se
 	return c
 }
 
+// runRotate gives the hub a new token, waits until it is connected, and only then revokes the older tokens.
 func runRotate(ctx context.Context, a *cli.App, name string, o *rotateOptions) error {
 	hub, worker, err := connectBoth(ctx, a, o.workerFlags)
 	if err != nil {

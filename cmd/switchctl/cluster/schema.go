@@ -45,6 +45,7 @@ func hasField(at *kubeclient.Client, kind schema.GroupVersionKind, path ...strin
 	return false, false
 }
 
+// readSchema reads what the API server publishes of the kinds of a group and version.
 func readSchema(at *kubeclient.Client, of schema.GroupVersion) (*openAPISchema, error) {
 	paths, err := at.Schemas.Paths()
 	if err != nil {

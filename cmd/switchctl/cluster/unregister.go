@@ -20,6 +20,7 @@ type unregisterOptions struct {
 	force bool
 }
 
+// newUnregister is "cluster unregister".
 func newUnregister(a *cli.App) *cobra.Command {
 	o := &unregisterOptions{}
 	c := &cobra.Command{
@@ -36,6 +37,8 @@ unless --force: drain it first.`,
 	return c
 }
 
+// runUnregister removes a cluster from the hub, and the hub's account from the worker if that can be reached. It changes
+// nothing while jobs are bound to the cluster, unless it is forced.
 func runUnregister(ctx context.Context, a *cli.App, name string, o *unregisterOptions) error {
 	hub, err := a.Clusters.Hub()
 	if err != nil {

@@ -36,6 +36,7 @@ type setupOptions struct {
 	dryRun   string
 }
 
+// newSetup is "queue setup".
 func newSetup(a *cli.App) *cobra.Command {
 	o := &setupOptions{}
 	c := &cobra.Command{
@@ -51,6 +52,8 @@ func newSetup(a *cli.App) *cobra.Command {
 	return c
 }
 
+// runSetup shows the difference, asks, and makes the changes. Each API server has rehearsed its part before the first
+// change is made.
 func runSetup(ctx context.Context, a *cli.App, o *setupOptions) error {
 	documents, err := o.Read()
 	if err != nil {

@@ -74,6 +74,8 @@ func targetDocuments(documents []manifest.Document, workers []string) ([]targete
 	return list, nil
 }
 
+// documentTargets are the clusters that a manifest is for, by its annotation: the hub if it has none, all clusters for a
+// Namespace.
 func documentTargets(d manifest.Document, workers []string) ([]string, error) {
 	text, ok := d.GetAnnotations()[targetAnnotation]
 	if !ok && d.GetKind() == "Namespace" {
@@ -191,6 +193,7 @@ func diffSteps(steps []setupStep) string {
 	return out.String()
 }
 
+// describeAction stands behind an object in the difference.
 func (s setupStep) describeAction() string {
 	if s.there == nil {
 		return " (new)"
@@ -198,6 +201,7 @@ func (s setupStep) describeAction() string {
 	return ""
 }
 
+// describeDone says in kubectl's words what became of an object.
 func (s setupStep) describeDone() string {
 	if s.there == nil {
 		return "created"
@@ -234,6 +238,8 @@ func (s setupStep) execute(ctx context.Context) error {
 	return nil
 }
 
+// apply creates the object, or patches the fields that the file names. A dry run is checked by the server and stores
+// nothing.
 func (s setupStep) apply(ctx context.Context, dry bool) error {
 	obj := s.wanted.DeepCopy()
 	if s.there == nil {

@@ -19,6 +19,7 @@ func NewCreate(a *cli.App) *cobra.Command {
 	return cli.NewGroupCommand("create", "Create queues and flavors", newCreateClusterQueue(a), newCreateLocalQueue(a), newCreateFlavor(a))
 }
 
+// newCreateLocalQueue is "create localqueue". It refuses a ClusterQueue that does not exist unless it is told not to.
 func newCreateLocalQueue(a *cli.App) *cobra.Command {
 	c := cli.NewKindCommand(cli.KindLocalQueue, "NAME", "Create a LocalQueue")
 	c.Example = "  switchctl create localqueue train -c gpus -n vision"
@@ -55,6 +56,7 @@ type clusterQueueFlags struct {
 	nominal, borrowing, lending       []string
 }
 
+// newCreateClusterQueue is "create clusterqueue".
 func newCreateClusterQueue(a *cli.App) *cobra.Command {
 	c := cli.NewKindCommand(cli.KindClusterQueue, "NAME", "Create a ClusterQueue")
 	c.Long = `Create a ClusterQueue. Quotas are given as FLAVOR:RESOURCE=QUANTITY[;RESOURCE=QUANTITY...], one or more, separated by commas;
@@ -119,6 +121,7 @@ func (f *clusterQueueFlags) buildClusterQueue(name string) (*kueue.ClusterQueue,
 	}, nil
 }
 
+// newCreateFlavor is "create resourceflavor".
 func newCreateFlavor(a *cli.App) *cobra.Command {
 	c := cli.NewKindCommand(cli.KindFlavor, "NAME", "Create a ResourceFlavor")
 	c.Example = "  switchctl create resourceflavor h100 --node-labels gpu.nvidia.com/class=H100 --tolerations nvidia.com/gpu:NoSchedule"

@@ -37,6 +37,7 @@ type deleteOptions struct {
 	yes, all, allNamespaces bool
 }
 
+// newDeleteWorkload is "delete workload".
 func newDeleteWorkload(a *cli.App) *cobra.Command {
 	c := cli.NewKindCommand(cli.KindWorkload, "NAME...", "Delete workloads and the jobs that they were made for")
 	c.ValidArgsFunction = a.CompleteNames(func() client.ObjectList { return &kueue.WorkloadList{} }, true)
@@ -48,6 +49,8 @@ func newDeleteWorkload(a *cli.App) *cobra.Command {
 	return c
 }
 
+// deleteWorkloads deletes the jobs of the workloads, which take their Workloads along. It lists what would go and asks,
+// unless --yes was given. A Workload without a job is deleted itself.
 func deleteWorkloads(ctx context.Context, a *cli.App, names []string, o *deleteOptions) error {
 	if o.all == (len(names) > 0) || o.allNamespaces && !o.all {
 		return exit.Usagef("give the names of workloads, or --all, with which -A is possible")
@@ -71,7 +74,7 @@ func deleteWorkloads(ctx context.Context, a *cli.App, names []string, o *deleteO
 		a.PrintNothingFound(namespace)
 		return nil
 	}
-	targets := deletableKinds(found)
+	targets := deletionTargets(found)
 	if !o.yes && o.DryRun == "none" {
 		for _, t := range targets {
 			_, _ = fmt.Fprintf(a.ErrOut, "  %s %s\n", t.GetObjectKind().GroupVersionKind().Kind, cli.PrintableLines(fmt.Sprint(kubeclient.ObjectKey(t))))
@@ -88,8 +91,8 @@ func deleteWorkloads(ctx context.Context, a *cli.App, names []string, o *deleteO
 	return nil
 }
 
-// deletableKinds are what to delete so that workloads go: the jobs that own them, which takes them along, or else themselves.
-func deletableKinds(workloads []kueue.Workload) []client.Object {
+// deletionTargets are what to delete so that workloads go: the jobs that own them, which takes them along, or else themselves.
+func deletionTargets(workloads []kueue.Workload) []client.Object {
 	var list []client.Object
 	for i := range workloads {
 		wl := &workloads[i]
@@ -111,6 +114,7 @@ func deletableKinds(workloads []kueue.Workload) []client.Object {
 	return list
 }
 
+// deleteObject deletes an object with what it owns, in the background. One that is gone already is no error.
 func deleteObject(ctx context.Context, a *cli.App, hub *kubeclient.Client, obj client.Object, o *cli.ChangeOptions) error {
 	if !o.ClientDryRun() {
 		options := []client.DeleteOption{client.PropagationPolicy(metav1.DeletePropagationBackground)}

@@ -30,6 +30,7 @@ func NewDescribe(a *cli.App) *cobra.Command {
 	return c
 }
 
+// runDescribe prints the objects of those names one after another.
 func runDescribe(ctx context.Context, a *cli.App, word string, names []string) error {
 	kind := cli.LookupKind(word)
 	if len(names) == 0 {
@@ -52,6 +53,7 @@ func runDescribe(ctx context.Context, a *cli.App, word string, names []string) e
 	return nil
 }
 
+// describeObject reads an object with what belongs to it, and renders it.
 func describeObject(ctx context.Context, a *cli.App, hub *kubeclient.Client, kind cli.ResourceKind, name string) (string, error) {
 	namespace, err := a.Namespace()
 	if err != nil {

@@ -44,6 +44,7 @@ func newOwnGet(a *cli.App) *cobra.Command {
 	return c
 }
 
+// runGet shows all objects of a kind, or those of the names. A name that does not exist is an error, as with kubectl.
 func runGet(ctx context.Context, a *cli.App, s *selection, kind cli.ResourceKind, names []string) error {
 	hub, err := a.Clusters.Hub()
 	if err != nil {

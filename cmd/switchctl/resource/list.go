@@ -34,6 +34,7 @@ type selection struct {
 	allNamespaces bool
 }
 
+// newSelection adds the flags that select objects; -A only for kinds that have namespaces.
 func newSelection(c *cobra.Command, namespaced bool) *selection {
 	s := &selection{Output: cli.NewOutput(c), allNamespaces: !namespaced}
 	c.Flags().StringVarP(&s.label, "selector", "l", "", "Label query, such as team=vision")
@@ -87,6 +88,7 @@ type workloadFilter struct {
 	status                                   []string
 }
 
+// newListWorkload is "list workload".
 func newListWorkload(a *cli.App) *cobra.Command {
 	c := cli.NewKindCommand(cli.KindWorkload, "", "List workloads")
 	c.Args = cobra.NoArgs
@@ -104,6 +106,7 @@ func newListWorkload(a *cli.App) *cobra.Command {
 	return c
 }
 
+// listWorkloads filters by queue, status and job after the list: the API server selects by labels and names only.
 func listWorkloads(ctx context.Context, a *cli.App, f *workloadFilter) error {
 	for _, s := range f.status {
 		if !slices.Contains([]string{"all", "pending", "quotareserved", "admitted", "finished"}, strings.ToLower(s)) {
@@ -162,6 +165,7 @@ func readQueues(ctx context.Context, hub *kubeclient.Client, namespace string) (
 	return queues, nil
 }
 
+// showWorkloads prints workloads. Their positions in the queues are asked for only where a table shows them.
 func showWorkloads(ctx context.Context, a *cli.App, hub *kubeclient.Client, o *cli.Output, found []kueue.Workload, queues show.Queues, namespace string) error {
 	if len(found) == 0 && o.Tabular() {
 		a.PrintNothingFound(namespace)
@@ -176,6 +180,7 @@ func showWorkloads(ctx context.Context, a *cli.App, hub *kubeclient.Client, o *c
 	})
 }
 
+// newListLocalQueue is "list localqueue".
 func newListLocalQueue(a *cli.App) *cobra.Command {
 	c := cli.NewKindCommand(cli.KindLocalQueue, "", "List LocalQueues")
 	c.Args = cobra.NoArgs
@@ -195,6 +200,7 @@ func newListLocalQueue(a *cli.App) *cobra.Command {
 	return c
 }
 
+// showLocalQueues prints LocalQueues. The table counts the workloads of each, for which they are listed once.
 func showLocalQueues(ctx context.Context, a *cli.App, hub *kubeclient.Client, o *cli.Output, found []kueue.LocalQueue, namespace string) error {
 	if len(found) == 0 && o.Tabular() {
 		a.PrintNothingFound(namespace)
@@ -209,6 +215,7 @@ func showLocalQueues(ctx context.Context, a *cli.App, hub *kubeclient.Client, o 
 	return a.PrintObjects(o, cli.Printable{Table: show.LocalQueues(found, workloads.Items, namespace != "", a.Now()), Objects: cli.ObjectPointers(found)})
 }
 
+// newListClusterQueue is "list clusterqueue".
 func newListClusterQueue(a *cli.App) *cobra.Command {
 	c := cli.NewKindCommand(cli.KindClusterQueue, "", "List ClusterQueues")
 	c.Args = cobra.NoArgs
@@ -237,6 +244,7 @@ func newListClusterQueue(a *cli.App) *cobra.Command {
 	return c
 }
 
+// showClusterQueues prints ClusterQueues. The table counts the workloads of each over all namespaces.
 func showClusterQueues(ctx context.Context, a *cli.App, hub *kubeclient.Client, o *cli.Output, found []kueue.ClusterQueue) error {
 	if len(found) == 0 && o.Tabular() {
 		a.PrintNothingFound("")
@@ -251,6 +259,7 @@ func showClusterQueues(ctx context.Context, a *cli.App, hub *kubeclient.Client, 
 	return a.PrintObjects(o, cli.Printable{Table: show.ClusterQueues(found, workloads.Items, a.Now()), Objects: cli.ObjectPointers(found)})
 }
 
+// newListFlavor is "list resourceflavor".
 func newListFlavor(a *cli.App) *cobra.Command {
 	c := cli.NewKindCommand(cli.KindFlavor, "", "List ResourceFlavors")
 	c.Args = cobra.NoArgs

@@ -31,6 +31,7 @@ func readPositions(ctx context.Context, a *cli.App, hub *kubeclient.Client, work
 	return found
 }
 
+// parsePending reads an answer of the visibility API; nothing if it cannot be read. Positions count from 0.
 func parsePending(raw []byte) map[string]int {
 	var summary struct {
 		Items []struct {

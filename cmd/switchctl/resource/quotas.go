@@ -54,6 +54,7 @@ func resourceGroups(nominal, borrowing, lending []string) ([]kueue.ResourceGroup
 	return groups, nil
 }
 
+// findQuota returns the quota of a flavor for a resource, for the caller to change; nil if the flavor has none.
 func findQuota(flavors []kueue.FlavorQuotas, flavor kueue.ResourceFlavorReference, name corev1.ResourceName) *kueue.ResourceQuota {
 	for i := range flavors {
 		for j := range flavors[i].Resources {
@@ -65,6 +66,7 @@ func findQuota(flavors []kueue.FlavorQuotas, flavor kueue.ResourceFlavorReferenc
 	return nil
 }
 
+// parseQuotas reads FLAVOR:RESOURCE=QUANTITY[;RESOURCE=QUANTITY...], one text a flavor. Errors name the flag.
 func parseQuotas(flag string, texts []string) ([]kueue.FlavorQuotas, error) {
 	var flavors []kueue.FlavorQuotas
 	for _, text := range texts {
@@ -86,6 +88,7 @@ func parseQuotas(flag string, texts []string) ([]kueue.FlavorQuotas, error) {
 	return flavors, nil
 }
 
+// parseTaint reads KEY[=VALUE]:EFFECT.
 func parseTaint(text string) (corev1.Taint, error) {
 	left, effect, ok := strings.Cut(text, ":")
 	key, value, _ := strings.Cut(left, "=")
@@ -95,6 +98,8 @@ func parseTaint(text string) (corev1.Taint, error) {
 	return corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)}, nil
 }
 
+// parseToleration reads KEY[=VALUE][:EFFECT]. Without a value the key is enough, without an effect all effects are
+// tolerated.
 func parseToleration(text string) (corev1.Toleration, error) {
 	left, effect, _ := strings.Cut(text, ":")
 	key, value, equal := strings.Cut(left, "=")

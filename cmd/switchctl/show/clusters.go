@@ -83,6 +83,7 @@ func countPlaced(workloads []kueue.Workload, cluster string) (bound, offered int
 	return bound, offered
 }
 
+// boundCluster is the cluster that has admitted a workload; "" for none.
 func boundCluster(wl *kueue.Workload) string {
 	if wl.Status.ClusterName == nil {
 		return ""
@@ -102,6 +103,7 @@ func connection(c *kueue.MultiKueueCluster) (status string, since metav1.Time, m
 	return string(active.Status), active.LastTransitionTime, active.Reason + ": " + active.Message
 }
 
+// sourceText says where the hub has the credentials of a cluster from.
 func sourceText(c *kueue.MultiKueueCluster) string {
 	s := c.Spec.ClusterSource
 	switch {

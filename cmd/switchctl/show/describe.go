@@ -46,7 +46,7 @@ func DescribeWorkload(q Question, events []Event, now time.Time) string {
 		t.indented().writeLine("%s: %s since %s, %s", c.Name, c.State, age(now, c.LastTransitionTime), orNone(c.Message))
 	}
 	writeConditions(t, wl.Status.Conditions, now)
-	formatEventTime(t, events, now)
+	writeEvents(t, events, now)
 	return t.String()
 }
 
@@ -66,9 +66,9 @@ func DescribeLocalQueue(q *kueue.LocalQueue, workloads []kueue.Workload, events 
 			rows = append(rows, []string{string(f.Name), string(r.Name), r.Total.String()})
 		}
 	}
-	usage(t, rows)
+	writeUsage(t, rows)
 	writeConditions(t, q.Status.Conditions, now)
-	formatEventTime(t, events, now)
+	writeEvents(t, events, now)
 	return t.String()
 }
 
@@ -99,16 +99,17 @@ func DescribeClusterQueue(q *kueue.ClusterQueue, workloads []kueue.Workload, eve
 				if r.BorrowingLimit != nil {
 					limit = r.BorrowingLimit.String()
 				}
-				rows = append(rows, []string{string(f.Name), string(r.Name), r.NominalQuota.String(), limit, isReserved(q, f.Name, r.Name).String()})
+				rows = append(rows, []string{string(f.Name), string(r.Name), r.NominalQuota.String(), limit, reservedTotal(q, f.Name, r.Name).String()})
 			}
 		}
 	}
-	usage(t, rows)
+	writeUsage(t, rows)
 	writeConditions(t, q.Status.Conditions, now)
-	formatEventTime(t, events, now)
+	writeEvents(t, events, now)
 	return t.String()
 }
 
+// writeHead writes what every description begins with.
 func writeHead(t *textBuilder, name, namespace string, labels map[string]string, created metav1.Time, now time.Time) {
 	t.writePair("Name", name)
 	if namespace != "" {
@@ -122,6 +123,7 @@ func writeHead(t *textBuilder, name, namespace string, labels map[string]string,
 	t.writePair("Age", age(now, created))
 }
 
+// clusterQueueName is where the workload has its quota, or where its LocalQueue leads to now; "" if that is not known.
 func clusterQueueName(q Question) string {
 	switch {
 	case q.Workload.Status.Admission != nil:
@@ -132,6 +134,7 @@ func clusterQueueName(q Question) string {
 	return ""
 }
 
+// priorityClass stands behind a priority that comes from a class.
 func priorityClass(wl *kueue.Workload) string {
 	if wl.Spec.PriorityClassRef == nil {
 		return ""
@@ -152,13 +155,14 @@ func podSetQuota(wl *kueue.Workload, name kueue.PodSetReference) string {
 	return ""
 }
 
-func usage(t *textBuilder, rows [][]string) {
+func writeUsage(t *textBuilder, rows [][]string) {
 	if len(rows) > 1 {
 		t.writeLine("Quota:")
 		t.indented().writeColumns(rows)
 	}
 }
 
+// writeConditions writes the conditions as a table; nothing if there are none.
 func writeConditions(t *textBuilder, list []metav1.Condition, now time.Time) {
 	if len(list) == 0 {
 		return
@@ -171,7 +175,7 @@ func writeConditions(t *textBuilder, list []metav1.Condition, now time.Time) {
 	t.indented().writeColumns(rows)
 }
 
-func formatEventTime(t *textBuilder, events []Event, now time.Time) {
+func writeEvents(t *textBuilder, events []Event, now time.Time) {
 	if len(events) == 0 {
 		t.writePair("Events", orNone(""))
 		return

@@ -136,6 +136,7 @@ func (q Question) explainHub(t *textBuilder, now time.Time) {
 	q.explainFlavors(t, ParseFlavorResults(c.Message))
 }
 
+// localState says of the LocalQueue what the user can do something about.
 func (q Question) localState() string {
 	switch l := q.LocalQueue; {
 	case l == nil:
@@ -147,6 +148,7 @@ func (q Question) localState() string {
 	}
 }
 
+// clusterState says of the ClusterQueue what the user can do something about, or how much waits there.
 func (q Question) clusterState() string {
 	c := q.ClusterQueue
 	if c == nil && q.LocalQueue != nil {
@@ -179,7 +181,7 @@ func (q Question) explainFlavors(t *textBuilder, verdicts []FlavorResult) {
 				if !ok {
 					continue
 				}
-				used := isReserved(q.ClusterQueue, f.Name, r.Name)
+				used := reservedTotal(q.ClusterQueue, f.Name, r.Name)
 				rows = append(rows, []string{string(f.Name), string(r.Name), want.String(), r.NominalQuota.String(), used.String(),
 					cmp.Or(isAbout(verdicts, string(f.Name), string(r.Name)), whole)})
 				whole = ""
@@ -220,8 +222,8 @@ func requests(wl *kueue.Workload) corev1.ResourceList {
 	return total
 }
 
-// isReserved is what workloads hold of a flavor's resource in a ClusterQueue.
-func isReserved(queue *kueue.ClusterQueue, flavor kueue.ResourceFlavorReference, name corev1.ResourceName) *resource.Quantity {
+// reservedTotal is what workloads hold of a flavor's resource in a ClusterQueue.
+func reservedTotal(queue *kueue.ClusterQueue, flavor kueue.ResourceFlavorReference, name corev1.ResourceName) *resource.Quantity {
 	for _, f := range queue.Status.FlavorsReservation {
 		for i := range f.Resources {
 			if f.Name == flavor && f.Resources[i].Name == name {
@@ -288,6 +290,7 @@ func (q Question) explainClusters(t *textBuilder, check *kueue.AdmissionCheckSta
 	}
 }
 
+// explainCluster is the row about one cluster. What the hub has written of it goes before what can be told from the outside.
 func (q Question) explainCluster(name string, verdicts []PlacementResult) []string {
 	says := ""
 	if at := slices.IndexFunc(verdicts, func(v PlacementResult) bool { return v.Of == name }); at >= 0 {

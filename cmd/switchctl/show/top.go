@@ -59,6 +59,7 @@ func Top(f Fleet, capacities map[string]Capacity, queues []kueue.ClusterQueue, n
 	return t.String()
 }
 
+// clusterSummary is a cluster's row. Columns about its capacity have a dash while no report of it has been read.
 func clusterSummary(f Fleet, c *kueue.MultiKueueCluster, capacity Capacity, now time.Time) []string {
 	jobs, offers := countPlaced(f.Workloads, c.Name)
 	status, since, _ := connection(c)
@@ -124,6 +125,7 @@ func formatFigures(resources []string, amounts []int64) string {
 	return strings.Join(parts, " ")
 }
 
+// cutToLine leaves out what would take a second line of a table.
 func cutToLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return line

@@ -82,6 +82,8 @@ func newWorkerConnections() *workerConnections {
 	return &workerConnections{known: map[string]*kubeclient.Client{}}
 }
 
+// render is one look at the fleet, as text. A worker that cannot be read has the reason in its row; it fails only if the
+// hub cannot be read.
 func render(ctx context.Context, a *cli.App, hub *kubeclient.Client, workers *workerConnections) (string, error) {
 	f, err := cluster.ReadFleet(ctx, a, hub)
 	if err != nil {
@@ -138,6 +140,7 @@ func readCapacity(ctx context.Context, a *cli.App, hub *kubeclient.Client, worke
 	return show.Capacity{Unknown: "no CapacityReport"}
 }
 
+// get returns the connection to a worker, made by connect if there is none yet. Several workers are read at the same time.
 func (c *workerConnections) get(name string, connect func() (*kubeclient.Client, error)) (*kubeclient.Client, error) {
 	c.mu.Lock()
 	known := c.known[name]

@@ -28,6 +28,7 @@ func NewEvents(a *cli.App) *cobra.Command {
 	return c
 }
 
+// runEvents prints the events of the job and its Workload on the hub, and of the job and its pods on the worker, by time.
 func runEvents(ctx context.Context, a *cli.App, text string, w *workerAccess) error {
 	hub, err := a.Clusters.Hub()
 	if err != nil {

@@ -48,6 +48,7 @@ only if the worker was registered with --allow-logs, or by a kubeconfig of your 
 	return c
 }
 
+// runLogs prints the logs of the job's pods from the cluster that runs it. With several pods each line begins with its pod.
 func runLogs(ctx context.Context, a *cli.App, job string, o *logsOptions) error {
 	if o.tail >= 0 {
 		o.TailLines = &o.tail

@@ -34,6 +34,7 @@ var podLabels = map[string]string{
 // workerAccess is how "logs", "events" and "list pods" get to the cluster that runs a job.
 type workerAccess struct{ kubeconfig, context string }
 
+// newWorkerAccess adds the flags by which users reach the worker with credentials of their own.
 func newWorkerAccess(c *cobra.Command) *workerAccess {
 	w := &workerAccess{}
 	c.Flags().StringVar(&w.kubeconfig, "worker-kubeconfig", "", "Your own kubeconfig file of the worker, instead of the hub's kubeconfig Secret")

@@ -61,6 +61,7 @@ a cluster. Code 4 says that the time was over first.`,
 	return c
 }
 
+// runSubmit checks all manifests before it creates the first job. With --wait it fails if a job does.
 func runSubmit(ctx context.Context, a *cli.App, o *submitOptions) error {
 	if !slices.Contains([]string{"", "finished", "admitted"}, o.wait) {
 		return exit.Usagef("--wait=%s: want finished or admitted", o.wait)
