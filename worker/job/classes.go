@@ -38,6 +38,7 @@ type jobsByClass struct {
 	jobs map[types.NamespacedName]class
 }
 
+// add remembers that a job waits for a class. A job waits for one class at a time.
 func (a *jobsByClass) add(job types.NamespacedName, c class) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -47,6 +48,7 @@ func (a *jobsByClass) add(job types.NamespacedName, c class) {
 	a.jobs[job] = c
 }
 
+// remove forgets a job: it found its class, or is gone.
 func (a *jobsByClass) remove(job types.NamespacedName) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -54,6 +54,8 @@ func (r *reconciler[T]) buildPlacements(ctx context.Context, s *snapshot[T]) ([]
 	return placement, s.cannotPlace(err)
 }
 
+// cannotPlace turns a conflict between two sources of a placement into a fact, which the user is told of. Other errors are
+// returned for a retry.
 func (s *snapshot[T]) cannotPlace(err error) error {
 	var conflict *ConflictError
 	if errors.As(err, &conflict) {

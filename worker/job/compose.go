@@ -72,6 +72,7 @@ func (c composer[T]) setController(job T, wl *kueue.Workload) {
 	metav1.SetMetaDataLabel(&wl.ObjectMeta, kueue.JobUIDLabel, string(job.GetUID()))
 }
 
+// labels are those of the job's labels that the configuration copies to the Workload.
 func (c composer[T]) labels(job T) map[string]string {
 	labels := map[string]string{}
 	for _, key := range c.opts.LabelKeysToCopy {
@@ -215,6 +216,7 @@ func (c composer[T]) adoptWorkload(job T, wl *kueue.Workload) *kueue.Workload {
 	return owned
 }
 
+// withoutFinalizer is a copy of the Workload that the API server may let go.
 func withoutFinalizer(wl *kueue.Workload) *kueue.Workload {
 	freed := wl.DeepCopy()
 	controllerutil.RemoveFinalizer(freed, kueue.ResourceInUseFinalizer)

@@ -44,6 +44,7 @@ func (external) DeletePropagation() metav1.DeletionPropagation {
 	return metav1.DeletePropagationBackground
 }
 
+// New is an empty object of the kind, without a Go type: the hub knows of it only what the contract says.
 func (e external) New() client.Object {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(e.gvk)
@@ -56,6 +57,7 @@ func (e external) NewList() client.ObjectList {
 	return list
 }
 
+// fields are the object's own. Every object of the kind comes from New, so another type is a mistake in this program.
 func (e external) fields(obj client.Object) map[string]any {
 	u, ok := obj.(*unstructured.Unstructured)
 	if !ok {
@@ -70,6 +72,8 @@ const (
 	managedByField, suspendField = "managedBy", "suspend"
 )
 
+// IsManagedByMultiKueue reports whether the job leaves its execution to the dispatcher; if not, it says what would have to
+// be set.
 func (e external) IsManagedByMultiKueue(obj client.Object) (bool, string) {
 	manager, _, _ := unstructured.NestedString(e.fields(obj), specField, managedByField) // anything but a string names nobody
 	if manager == kueue.MultiKueueControllerName {

@@ -48,6 +48,8 @@ func (r *reconciler[T]) sortWorkloads(ctx context.Context, s *snapshot[T], list 
 	return nil
 }
 
+// compare orders the Workloads of one job by what would be lost with them: a record of runs first, then being kept, fitting
+// the job, and holding quota.
 func (w rank) compare(v rank) int {
 	yes := func(b bool) int {
 		if b {

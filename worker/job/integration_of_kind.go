@@ -30,6 +30,7 @@ func (i integration[T]) DeletePropagation() metav1.DeletionPropagation {
 func (i integration[T]) Progress(obj client.Object) Progress { return i.kind.Progress(i.asJob(obj)) }
 func (i integration[T]) ReportsOutcome() bool                { return true }
 
+// asJob is the object in its own type. Another one is a mistake in this program.
 func (i integration[T]) asJob(obj client.Object) T {
 	t, ok := obj.(T)
 	if !ok {
@@ -38,6 +39,7 @@ func (i integration[T]) asJob(obj client.Object) T {
 	return t
 }
 
+// Strip takes out of a cached object what no decision reads, in place.
 func (i integration[T]) Strip(obj client.Object) {
 	obj.SetManagedFields(nil)
 	if i.kind.Strip != nil {
@@ -84,6 +86,7 @@ func (i integration[T]) coversChild(owner, child client.Object) bool {
 	return i.kind.Children != nil && i.kind.Children.Covers(i.asJob(owner), child)
 }
 
+// jobManager is the job's spec.managedBy; "" if it has none, or its kind does not know the field.
 func jobManager[T client.Object](k *Kind[T], job T) string {
 	if k.ManagedBy == nil {
 		return ""
@@ -129,6 +132,7 @@ func remoteMeta(obj client.Object, o RemoteOptions) {
 	obj.SetManagedFields(nil)
 }
 
+// cloneMap is a copy that may be written to, of a nil map too.
 func cloneMap(m map[string]string) map[string]string {
 	if m == nil {
 		return map[string]string{}

@@ -27,6 +27,7 @@ func sameRequests(job []kueue.PodSet, wl *kueue.Workload) bool {
 	})
 }
 
+// sameContainers reports whether two pod templates ask for the same resources. What does not count for quota may differ.
 func sameContainers(a, b *corev1.PodSpec) bool {
 	same := equality.Semantic.DeepEqual
 	return same(a.Containers, b.Containers) && same(a.InitContainers, b.InitContainers) &&
@@ -34,6 +35,7 @@ func sameContainers(a, b *corev1.PodSpec) bool {
 		same(a.RuntimeClassName, b.RuntimeClassName) && a.PriorityClassName == b.PriorityClassName
 }
 
+// samePlacement reports whether two pod templates may run on the same nodes.
 func samePlacement(a, b *corev1.PodSpec) bool {
 	same := equality.Semantic.DeepEqual
 	return same(a.NodeSelector, b.NodeSelector) && same(a.Tolerations, b.Tolerations) && same(a.Affinity, b.Affinity)

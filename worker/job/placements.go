@@ -52,6 +52,7 @@ func buildPlacements(
 	return result, nil
 }
 
+// assignment is what an admitted Workload has got for a pod set; nil if the admission does not name it.
 func assignment(wl *kueue.Workload, podSet kueue.PodSetReference) *kueue.PodSetAssignment {
 	i := slices.IndexFunc(wl.Status.Admission.PodSetAssignments, func(a kueue.PodSetAssignment) bool { return a.Name == podSet })
 	if i < 0 {
@@ -73,6 +74,7 @@ func podLabels(wl *kueue.Workload, podSet kueue.PodSetReference, queueLabels boo
 	return labels
 }
 
+// addValid sets a label unless its value would make the pod invalid: an injected label must not keep a job from running.
 func addValid(labels map[string]string, key, value string) {
 	if value != "" && len(validation.IsValidLabelValue(value)) == 0 {
 		labels[key] = value
@@ -118,6 +120,7 @@ func stopOneStep[T client.Object](k *Kind[T], job T, original []kueue.PodSet) St
 	return StopSpec
 }
 
+// stopFully takes a job one write further on its way to suspended and restored, by the kind's own stop if it has one.
 func (k *Kind[T]) stopFully(job T, original []kueue.PodSet) StopStep {
 	if k.Stop != nil {
 		return k.Stop(job, original)

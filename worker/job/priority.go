@@ -66,6 +66,7 @@ func podPriority(class *schedulingv1.PriorityClass) priority {
 	}}
 }
 
+// classError tells a class that does not exist, for which the job waits, from a failed read.
 func classError(kind, name string, err error) error {
 	if apierrors.IsNotFound(err) {
 		return &missingClassError{class{kind: kind, name: name}}

@@ -58,6 +58,7 @@ func (r *reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.R
 	return kube.RequeueAt(plan.RequeueAt, s.facts.Now), nil
 }
 
+// recordEvents records the events that a plan has caused, once its write has been made.
 func (r *reconciler[T]) recordEvents(ctx context.Context, s *snapshot[T], plan Plan, events []kube.Event) {
 	log.FromContext(ctx).V(3).Info("Looked at job", "do", plan.Do.String(), "because", plan.Reason)
 	if len(events) > 0 {

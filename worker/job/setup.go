@@ -129,6 +129,7 @@ type watches[T client.Object] struct {
 // prebuiltIndex finds jobs by the name of their prebuilt Workload.
 const prebuiltIndex = "switchyard.prebuilt-workload"
 
+// prebuiltName is the key of jobs in the index by the prebuilt Workload that they name.
 func (g Gates) prebuiltName(obj client.Object) []string {
 	if name := g.PrebuiltWorkloadName(obj); name != "" {
 		return []string{name}
@@ -141,6 +142,7 @@ func (w *watches[T]) ownerIndex() string {
 	return "switchyard.owner." + w.kind.GVK.GroupKind().String()
 }
 
+// ownerName is the key of Workloads in the index by the job of this kind that controls them.
 func (w *watches[T]) ownerName(wl client.Object) []string {
 	if ref := metav1.GetControllerOfNoCopy(wl); ref != nil && w.ownsReference(ref) {
 		return []string{ref.Name}
@@ -148,6 +150,7 @@ func (w *watches[T]) ownerName(wl client.Object) []string {
 	return nil
 }
 
+// ownsReference reports whether a reference leads to a job of this kind, in whatever version.
 func (w *watches[T]) ownsReference(ref *metav1.OwnerReference) bool {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	return err == nil && gv.Group == w.kind.GVK.Group && ref.Kind == w.kind.GVK.Kind

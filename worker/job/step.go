@@ -193,6 +193,8 @@ func reportOutOfSync(f Facts, p Plan) Plan {
 	return Plan{Reason: f.CannotCompose, RequeueAt: again}
 }
 
+// stepChild plans for a job that belongs to a queued one: it runs only while that is admitted, and has no Workload of its
+// own.
 func stepChild(f Facts) Plan {
 	if f.AncestorAdmitted || f.Suspended || f.Ended != nil {
 		return Plan{Reason: ChildOfManaged}
@@ -339,6 +341,7 @@ func drainThen(f Facts, because Reason, then Plan) Plan {
 	return then
 }
 
+// removeFinalizer lets the Workload go if this program still keeps it.
 func removeFinalizer(f Facts, because Reason) Plan {
 	if f.Finalizer {
 		return Plan{Do: DoRemoveFinalizer, Reason: because}
@@ -354,6 +357,7 @@ func planStatusWaiting(f Facts, p Plan) Plan {
 	return p
 }
 
+// planStatus writes the status if it says something else by now.
 func planStatus(f Facts, because Reason) Plan {
 	if f.StatusOutdated {
 		return Plan{Do: DoUpdateStatus, Reason: because}

@@ -78,6 +78,7 @@ func (h *webhook[T]) readJobs(job T) T {
 	return plain
 }
 
+// validateKind asks the kind about its own fields. On creation old is the zero value.
 func (h *webhook[T]) validateKind(old, job T) field.ErrorList {
 	if h.kind.Validate == nil {
 		return nil
@@ -124,6 +125,7 @@ func (h *webhook[T]) validateQueueKept(ctx context.Context, old, job T) (field.E
 	return field.ErrorList{field.Invalid(labelPath(kueue.QueueNameLabel), "", "queue-name must not be empty in namespace with default queue")}, nil
 }
 
+// validateElastic refuses the annotation of elastic jobs on kinds that do not support it.
 func (h *webhook[T]) validateElastic(job T) field.ErrorList {
 	if h.kind.Elastic || job.GetAnnotations()[kueue.ElasticJobAnnotation] != "true" {
 		return nil
@@ -177,6 +179,7 @@ func validateName(path *field.Path, name string) field.ErrorList {
 	return errs
 }
 
+// validateQueueChange lets a job change its queue only while it is suspended: otherwise it holds the quota of the old one.
 func validateQueueChange(old, job client.Object, suspended bool) field.ErrorList {
 	if suspended {
 		return nil

@@ -72,6 +72,7 @@ func (h *webhook[T]) defaultQueue(ctx context.Context, job T) error {
 	return err
 }
 
+// hasDefaultQueue reports whether the namespace has a LocalQueue for jobs that name none.
 func (h *webhook[T]) hasDefaultQueue(ctx context.Context, namespace string) (bool, error) {
 	key := client.ObjectKey{Namespace: namespace, Name: string(kueue.DefaultLocalQueueName)}
 	return checkFound(h.reader.Get(ctx, key, &kueue.LocalQueue{}))

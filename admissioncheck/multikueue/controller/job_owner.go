@@ -21,6 +21,7 @@ import (
 // jobKinds are the integrations that can be mirrored.
 type jobKinds []job.Integration
 
+// lookup returns the kind of that group and name, in whatever version it is served; nil if the hub does not dispatch it.
 func (k jobKinds) lookup(gk schema.GroupKind) job.Integration {
 	i := slices.IndexFunc(k, func(i job.Integration) bool { return i.GVK().GroupKind() == gk })
 	if i < 0 {

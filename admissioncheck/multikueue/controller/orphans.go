@@ -27,6 +27,7 @@ import (
 // adoptedHubs are the identities of former hubs whose objects are this hub's. The zero value has none.
 type adoptedHubs struct{ list atomic.Pointer[[]types.UID] }
 
+// get returns the identities of the hubs that any cluster's annotation names; nil until one was read.
 func (a *adoptedHubs) get() []types.UID {
 	if list := a.list.Load(); list != nil {
 		return *list

@@ -41,6 +41,7 @@ func countDispatched(wl *kueue.Workload, cluster string) {
 	dispatchedTotal.WithLabelValues(reservedClusterQueue(wl), cluster).Inc()
 }
 
+// reservedClusterQueue is the ClusterQueue in which the Workload has its quota, as a metric's label; "" while it has none.
 func reservedClusterQueue(wl *kueue.Workload) string {
 	if wl.Status.Admission == nil {
 		return ""

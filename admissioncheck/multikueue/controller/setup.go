@@ -178,6 +178,8 @@ func (r *WorkloadReconciler) setup(mgr ctrl.Manager) error {
 	return nil
 }
 
+// newJobWatch lets events of the hub's jobs of a kind look at their Workloads. Kinds that may not be served yet are watched
+// once they are.
 func (r *WorkloadReconciler) newJobWatch(mgr ctrl.Manager, c ctrlcontroller.Controller, kind job.Integration) manager.Runnable {
 	if o := r.externalCaches[kind.GVK()]; o != nil {
 		return &external.Watch{Controller: c, Cache: o, MapFunc: r.index.requestsForJob(kind), Predicate: jobEventPredicate}

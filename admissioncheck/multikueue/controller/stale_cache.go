@@ -118,6 +118,7 @@ func (g *staleGuard) newOfferGuard(o mirror.Original) func(context.Context) erro
 	}
 }
 
+// readLiveMetadata asks the hub's API server, past the cache, for a Workload's metadata only.
 func (g *staleGuard) readLiveMetadata(ctx context.Context, key client.ObjectKey) (*metav1.PartialObjectMetadata, error) {
 	live := &metav1.PartialObjectMetadata{}
 	live.SetGroupVersionKind(workloadGVK())

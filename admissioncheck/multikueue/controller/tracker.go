@@ -24,6 +24,7 @@ func newLockedTracker(cutOffWindow time.Duration) *lockedTracker {
 	return &lockedTracker{tracker: tracker.New(cutOffWindow)}
 }
 
+// do runs a function that may read and change the tracker. It must not call out: every reconcile waits for the lock.
 func (l *lockedTracker) do(f func(t *tracker.Tracker)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -128,6 +128,7 @@ func CapacityKinds() []fleet.WatchedKind {
 // deleted while the hub has made another under its name.
 type JobNameLookup struct{ Reconciler *WorkloadReconciler }
 
+// listWorkloads are the Workloads that the hub's job of that name may belong to, by the cache.
 func (s *JobNameLookup) listWorkloads(kind job.Integration, obj client.Object) []types.NamespacedName {
 	var keys []types.NamespacedName
 	for _, request := range s.Reconciler.index.requestsForJob(kind)(context.Background(), obj) {

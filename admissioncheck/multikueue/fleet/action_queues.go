@@ -168,6 +168,7 @@ type actionRun struct {
 	ok         bool
 }
 
+// minNonZero returns the smaller of two delays, of which 0 means none.
 func minNonZero(a, b time.Duration) time.Duration {
 	if a == 0 || b < a {
 		return b

@@ -52,6 +52,7 @@ func (m *deletedObjects) totalBytes() int64 {
 	return m.bytes
 }
 
+// get returns what the watch has last seen of a remote object that is gone; false if it has not seen one go.
 func (m *deletedObjects) get(key types.NamespacedName, gvk schema.GroupVersionKind) (DeletedObject, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

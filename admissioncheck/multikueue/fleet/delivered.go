@@ -25,6 +25,7 @@ type deliveredObject struct {
 	bytes int64
 }
 
+// newDeliveredObjects has none. It enters what it is given into the index that all clusters share.
 func (s *session) newDeliveredObjects(k WatchedKind) *deliveredObjects {
 	number := s.options.kindIndex(k.GVK)
 	return &deliveredObjects{index: s.index, kindIndex: number, entry: indexEntry{supervisor: s.supervisor, session: s}, objects: map[string]deliveredObject{}}
@@ -68,6 +69,7 @@ func (s *deliveredObjects) removeFromIndex() {
 	}
 }
 
+// get returns the object as the last event showed it; nil if there is none. Callers must not change it.
 func (s *deliveredObjects) get(key string) client.Object {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -92,6 +92,7 @@ func (h *eventHandler) affectedWorkloads(obj client.Object) []types.NamespacedNa
 	return keys
 }
 
+// asObject unwraps what an informer hands out. Of a deletion that the watch has missed it is the last state that was seen.
 func asObject(obj any) client.Object {
 	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = gone.Obj

@@ -165,6 +165,7 @@ func (f *Fleet) States() []State {
 	return states
 }
 
+// lookup returns the supervisor of a cluster; nil for one that the fleet does not have.
 func (f *Fleet) lookup(cluster string) *supervisor {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

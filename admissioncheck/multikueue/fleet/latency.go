@@ -37,6 +37,8 @@ func (p *latencyTracker) startCall(now time.Time) (limit time.Duration, answered
 	return p.limit(), func(now time.Time) { p.endCall(number, now) }
 }
 
+// endCall takes a call's latency into the mean, a moving average. The numbers are those that the beginning of the call
+// returned.
 func (p *latencyTracker) endCall(number int, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

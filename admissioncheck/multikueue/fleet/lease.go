@@ -111,6 +111,7 @@ func newLeaseTracker(began time.Time, o *LeaseOptions) *leaseTracker {
 	return l
 }
 
+// fencing is what the last look at the lease has shown.
 func (l *leaseTracker) fencing() Fencing {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -241,6 +242,7 @@ func isLeaseConflict(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }
 
+// withLeaseTimeout bounds a call about the lease, so that one answer that is lost does not cost the lease.
 func (s *session) withLeaseTimeout(ctx context.Context, call func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Lease.Timeout)
 	defer cancel()

@@ -72,6 +72,8 @@ func (s *RequestSource) keepPending(key types.NamespacedName) {
 	s.pending[key] = struct{}{}
 }
 
+// addLowPriority adds a request behind those of events, if the queue knows priorities. Requests after a restart are as many
+// as there are Workloads.
 func addLowPriority(queue workqueue.TypedRateLimitingInterface[reconcile.Request], key types.NamespacedName) {
 	request := reconcile.Request{NamespacedName: key}
 	if ordered, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok {

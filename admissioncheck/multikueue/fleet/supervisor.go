@@ -398,6 +398,8 @@ func (s *supervisor) State() State {
 	return state
 }
 
+// setActions replaces what is to be done about a Workload. While the cluster is not connected nothing is kept: the caller
+// decides anew when it is.
 func (s *supervisor) setActions(key types.NamespacedName, actions []Action) {
 	s.mu.RLock()
 	connected, session := s.state.Connected, s.session
@@ -407,6 +409,7 @@ func (s *supervisor) setActions(key types.NamespacedName, actions []Action) {
 	}
 }
 
+// informerFor is the informer of a kind. Of a cluster without a session it is one that has nothing and is not synced.
 func (s *supervisor) informerFor(gvk schema.GroupVersionKind) *kindInformer {
 	session := s.currentSession()
 	if session == nil {

@@ -53,6 +53,7 @@ type listWatch struct {
 // and in-memory servers know nothing else.
 func (listWatch) IsWatchListSemanticsUnSupported() bool { return true }
 
+// listWatch reads what bears the hub's label. Lists go page by page and within the limits of the connection.
 func (l lister) listWatch() listWatch {
 	return listWatch{&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) { return l.list(ctx) },
