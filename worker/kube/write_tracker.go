@@ -56,6 +56,7 @@ func (w *WriteTracker) PatchStatus(ctx context.Context, c client.Client, before,
 	return wrote, err
 }
 
+// checkCaughtUp fails with a conflict if the cached object is older than our last write.
 func (w *WriteTracker) checkCaughtUp(cached client.Object, now time.Time) error {
 	if !w.IsNewerThan(cached, now) {
 		return nil

@@ -41,6 +41,7 @@ func Client(inner client.Client) client.Client { return &coarseClient{Client: in
 
 type coarseClient struct{ client.Client }
 
+// Patch implements client.Client. The answer is refined, because the caller goes on with it.
 func (c *coarseClient) Patch(ctx context.Context, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
 	err := c.Client.Patch(ctx, obj, p, opts...)
 	refineOwnWorkload(obj)

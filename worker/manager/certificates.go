@@ -41,6 +41,7 @@ type certificates struct {
 	ready    chan struct{}
 }
 
+// newCertificates is ready at once where the certificate comes from outside.
 func newCertificates(s Settings) *certificates {
 	c := &certificates{settings: s, ready: make(chan struct{})}
 	if !c.areManaged() {

@@ -53,6 +53,8 @@ func (d directory) publish(files []file) (changed bool, err error) {
 	return true, d.removeOthers(generation)
 }
 
+// hasFiles reports whether the directory holds these very files. One that cannot be read counts as missing, and is written
+// again.
 func (d directory) hasFiles(files []file) bool {
 	for _, f := range files {
 		data, err := os.ReadFile(filepath.Join(string(d), f.name))

@@ -114,6 +114,8 @@ func usesLegacyReasons(s Settings) bool {
 	return !s.Gates.Enabled(features.UnadmittedWorkloadsObservability)
 }
 
+// newClient makes the manager's client. With coarse, objects that it wrote are refined as what caches show, see
+// legacy.Client.
 func newClient(coarse bool) client.NewClientFunc {
 	return func(connection *rest.Config, options client.Options) (client.Client, error) {
 		c, err := client.New(connection, options)

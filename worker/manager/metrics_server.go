@@ -67,6 +67,7 @@ func addCertificate(mgr manager.Manager, c *tls.Config, dir string) error {
 	return nil
 }
 
+// isLoopback reports whether an address can be reached from this machine only. An address without host is open to all.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -135,6 +135,7 @@ func (b *requestLimiter) fitsMemory(review []byte, conversion bool) bool {
 	return ours.ConvertedObjects(review, b.isLight)
 }
 
+// isLight reports whether a body decodes into few enough bytes to be admitted as it is: small text may decode into much.
 func (b *requestLimiter) isLight(text []byte) bool {
 	s := jsonweight.Scanner{Weights: b.weights}
 	return s.Feed(text) && s.Weight()-2*int64(len(text)) <= maxObject

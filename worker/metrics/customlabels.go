@@ -31,6 +31,7 @@ func filterLabels(all []config.CustomLabel, kind config.SourceKind) customLabels
 	return list
 }
 
+// names are the labels that the configuration adds to metrics, with the prefix that keeps them apart from the metrics' own.
 func (l customLabels) names() []string {
 	var names []string
 	for _, label := range l {

@@ -52,6 +52,7 @@ func (a *assignState) canStopAt(g flavorGrade) bool {
 	return g.canStopSearch(a.flavorTable.Queue.Fungibility)
 }
 
+// firstMismatch says why a flavor does not suit one of the pod sets that have to share it; "" if it suits them all.
 func (a *assignState) firstMismatch(flavor *admission.FlavorTableEntry, keys []string, unit []int) string {
 	for _, i := range unit {
 		if why := flavorMismatch(&a.workload.PodSets[i], *flavor, keys); why != "" {
@@ -106,6 +107,8 @@ func quotaShortfall(cell *quota.Cell, request amount.Amount, resource, flavor st
 	return admission.WaitingForQuota, failureDetail{resource: resource, flavor: flavor, requested: request, shortfall: request.Sub(available)}
 }
 
+// gradeWithPreemption grades a flavor that lacks quota. Only quota can be freed by preemption: without an oracle, or for
+// another obstacle, the flavor does not fit.
 func (a *assignState) gradeWithPreemption(because admission.Reason, cell *quota.Cell, request amount.Amount, borrowing int) flavorGrade {
 	if a.opts.PreemptionOracle == nil || because != admission.WaitingForQuota {
 		return flavorGrade{mode: NoFit, borrowingHeight: borrowing}
@@ -114,6 +117,8 @@ func (a *assignState) gradeWithPreemption(because admission.Reason, cell *quota.
 	return flavorGrade{mode: mode, borrowingHeight: height}
 }
 
+// assignedAmount is what earlier pod sets of the same workload have been given of a cell. It counts against what the next
+// one finds there.
 func (a *assignState) assignedAmount(cell *quota.Cell) amount.Amount {
 	var sum amount.Amount
 	for _, t := range a.assigned {

@@ -20,6 +20,8 @@ type consideredFlavor struct {
 	nominalQuotaInUse bool
 }
 
+// recordConsidered remembers a flavor that was looked at with what stood in its way, for the message that explains the
+// decision.
 func (a *assignState) recordConsidered(c consideredFlavor, obstacles ...failureDetail) {
 	c.obstaclesStart = len(a.obstacles)
 	a.obstacles = append(a.obstacles, obstacles...)

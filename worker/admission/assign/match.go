@@ -133,6 +133,8 @@ func matchesComparison(r admission.Requirement, value string) bool {
 	return is < bound
 }
 
+// isGroupLabelKey reports whether a label is one by which the flavors of the resource group differ. The keys are sorted.
+// Selectors on other labels are the scheduler's matter.
 func isGroupLabelKey(key string, keys []string) bool {
 	_, found := slices.BinarySearch(keys, key)
 	return found

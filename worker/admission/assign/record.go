@@ -44,6 +44,7 @@ func insertLastSorted(flavors []admission.ResourceFlavor, usage amount.Vector) {
 	}
 }
 
+// usage is what all pod sets were given, summed up by flavor and resource.
 func (a *assignState) usage() quota.Usage {
 	uses := a.slabs.uses.alloc(len(a.assigned))
 	for i, t := range a.assigned {

@@ -17,6 +17,8 @@ func newClassicalOrdering() *classicalOrdering {
 	return &classicalOrdering{heap: order.NewHeap(heapItem.compare, nil)}
 }
 
+// compare orders heads as their keys do. Where preference and borrowing height are equal, the prefixes may spare the
+// comparison of whole keys.
 func (a heapItem) compare(b heapItem) int {
 	if a.preferred == b.preferred && a.borrowingHeight == b.borrowingHeight {
 		if c := a.prefix.Compare(b.prefix); c != 0 {
@@ -30,6 +32,7 @@ func (x *classicalOrdering) push(c *nominatedHead) {
 	x.heap.Push(heapItem{preferred: c.key.Preferred, borrowingHeight: int32(c.key.BorrowingHeight), prefix: c.prefix, head: c})
 }
 
+// pop takes out the head that is next. The ordering must not be empty.
 func (x *classicalOrdering) pop() *nominatedHead {
 	best := x.heap.First()
 	x.heap.Remove(0)

@@ -175,6 +175,7 @@ func (r *run) applyResult(c *nominatedHead, got assign.Result) bool {
 	return viable
 }
 
+// newCellRequests are the cells of a queue that a usage touches, with what it takes there.
 func newCellRequests(queue *quota.Node, u admission.Usage) []cellRequest {
 	list := make([]cellRequest, 0, len(u))
 	for _, use := range u {

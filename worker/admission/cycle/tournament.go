@@ -45,6 +45,7 @@ func setHeapIndex(e *entrant, at int) { e.heapIndex = at }
 
 func (x *tournament) len() int { return x.headCount }
 
+// push enters the head of a queue, in place of the queue's last one.
 func (x *tournament) push(c *nominatedHead) {
 	e := x.ensureEntrant(x.tree.QueueNode(c.queue.Name()))
 	x.headCount++
@@ -54,6 +55,8 @@ func (x *tournament) push(c *nominatedHead) {
 	}
 }
 
+// pop takes out the head that wins at the root of its tree. Its queue is compared anew only before the next pop, as its
+// share may have changed by then.
 func (x *tournament) pop() *nominatedHead {
 	x.updateLastPopped()
 	best := x.roots.First().head

@@ -41,6 +41,7 @@ func (c *candidateCursor) isBorrowing() bool {
 	return true
 }
 
+// compare orders cursors by their group and then by the candidate that each is at.
 func (c *candidateCursor) compare(other *candidateCursor) int {
 	if by := c.candidateKey.compare(other.candidateKey); by != 0 {
 		return by

@@ -94,6 +94,7 @@ func (t *simulation) isSatisfied(level int) bool {
 	return t.fits() && (level == t.rootLevel() || t.fitsWithoutBorrowing(level))
 }
 
+// addVictim releases the usage of a reservation within the simulation's transaction.
 func (t *simulation) addVictim(r *admission.Reservation, because admission.Reason) {
 	t.tx.Release(r.Queue, r.Usage)
 	t.victims = append(t.victims, victim{Reservation: r, reason: because})
@@ -161,6 +162,7 @@ func (t *simulation) holdsRequested(r *admission.Reservation) bool {
 	})
 }
 
+// findCellsNeedingPreemption collects the requested cells that are overdrawn once the request is added.
 func (t *simulation) findCellsNeedingPreemption() {
 	for _, cell := range t.requestedCells {
 		if cell.Available() < 0 {

@@ -96,6 +96,7 @@ func (c *targetOrdering) nextCandidate(b *targetNode) *admission.Reservation {
 	return b.nextCandidate
 }
 
+// currentCandidate is the reservation of this subtree that would be preempted next; nil if it has none left.
 func (b *targetNode) currentCandidate() *admission.Reservation {
 	if first, found := b.peekCandidate(); found {
 		return first.current()

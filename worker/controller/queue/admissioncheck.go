@@ -69,6 +69,7 @@ func needsFinalizer(check *kueue.AdmissionCheck, used bool) bool {
 	return used && controllerutil.ContainsFinalizer(check, kueue.ResourceInUseFinalizer)
 }
 
+// inUse reports whether a ClusterQueue names the check: then it keeps its finalizer.
 func (r *AdmissionCheckReconciler) inUse(ctx context.Context, name string) (bool, error) {
 	queues := &kueue.ClusterQueueList{}
 	if err := r.Client.List(ctx, queues, client.MatchingFields{checkNameIndex: name}, client.Limit(1)); err != nil {

@@ -84,6 +84,7 @@ func (p *RateLimiter) Forget(object any) {
 	delete(p.objects, object)
 }
 
+// scheduleOf is the schedule of an object's writes. The caller holds the lock.
 func (p *RateLimiter) scheduleOf(object any) *writeSchedule {
 	r := p.objects[object]
 	if r == nil {

@@ -97,6 +97,7 @@ func (r *Reconciler) clusterQueue(ctx context.Context, name string) (*kueue.Clus
 	return cq, nil
 }
 
+// localQueueState is what a LocalQueue means for its workloads: that it is missing, stopped, or neither.
 func localQueueState(lq *kueue.LocalQueue) lifecycle.QueueState {
 	if lq == nil {
 		return lifecycle.QueueMissing

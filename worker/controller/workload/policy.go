@@ -33,6 +33,7 @@ func PolicyFor(cfg *configapi.Configuration, gates features.Set) lifecycle.Polic
 // ownerGrace is how long clients that play the owner of a Workload have for what an owner does. Theirs are programs: seconds.
 const ownerGrace = 5 * time.Second
 
+// podsReadyPolicy is the configuration of waitForPodsReady as rules of the lifecycle.
 func podsReadyPolicy(wait *configapi.WaitForPodsReady) *lifecycle.PodsReadyPolicy {
 	requeue := wait.RequeuingStrategy
 	return &lifecycle.PodsReadyPolicy{

@@ -22,6 +22,7 @@ func controllerObserved(j *batchv1.Job) bool {
 	return !known && j.Status.StartTime != nil
 }
 
+// lastControllerUpdate is the latest time in the status: the job controller has looked at the job then, or later.
 func lastControllerUpdate(j *batchv1.Job) time.Time {
 	latest := laterTime(laterTime(time.Time{}, j.Status.StartTime), j.Status.CompletionTime)
 	for i := range j.Status.Conditions {

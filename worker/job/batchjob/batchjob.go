@@ -80,6 +80,7 @@ func podCount(j *batchv1.Job) int32 {
 	return min(parallelism, ptr.Deref(j.Spec.Completions, parallelism))
 }
 
+// place puts an admission's placement into the one pod template of the job, and its count into the job's.
 func place(j *batchv1.Job, placements []job.Placement) error {
 	p := placements[0]
 	if err := job.PlaceTemplate(&j.Spec.Template, p); err != nil {
@@ -147,6 +148,7 @@ func stop(j *batchv1.Job, original []kueue.PodSet) job.StopStep {
 	return job.StopSpec
 }
 
+// readPlacement reports whether the job still bears something of a placement: it differs from what was admitted.
 func readPlacement(j *batchv1.Job, original []kueue.PodSet) bool {
 	restored := j.DeepCopy()
 	restore(restored, original)

@@ -18,6 +18,7 @@ import (
 // reasonAdapter is the reason of the condition that copyStatus makes up (contract: kueue-api.md 1.13, row Job).
 const reasonAdapter = "MultiKueueAdapter"
 
+// progress is what the status says, in the words that all kinds have in common.
 func progress(j *batchv1.Job) job.Progress {
 	return job.Progress{
 		Active:      j.Status.Active > 0,
@@ -37,6 +38,7 @@ func succeededPods(j *batchv1.Job) int32 {
 	return n
 }
 
+// outcome is how the job ended; nil while it has not.
 func outcome(j *batchv1.Job) *job.Outcome {
 	for _, c := range j.Status.Conditions {
 		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {

@@ -118,6 +118,8 @@ func jobPodCount(spec *batchv1.JobSpec) int32 {
 	return max(min(parallelism, ptr.Deref(spec.Completions, parallelism)), 0)
 }
 
+// place puts each placement into the pod template of its replicated job. The placements are in the order of the replicated
+// jobs.
 func place(js *jobsetv1.JobSet, placements []job.Placement) error {
 	for i := range js.Spec.ReplicatedJobs {
 		if err := job.PlaceTemplate(template(js, i), placements[i]); err != nil {
@@ -148,6 +150,7 @@ func detach(js *jobsetv1.JobSet) {
 	js.Status = jobsetv1.JobSetStatus{}
 }
 
+// strip drops the pod templates of a cached JobSet, which no decision reads.
 func strip(js *jobsetv1.JobSet) {
 	for i := range js.Spec.ReplicatedJobs {
 		*template(js, i) = corev1.PodTemplateSpec{}
@@ -170,6 +173,7 @@ func progress(js *jobsetv1.JobSet) job.Progress {
 	return p
 }
 
+// findStatus is the status of a replicated job; the zero value before the JobSet controller has written one.
 func findStatus(js *jobsetv1.JobSet, replicatedJob string) jobsetv1.ReplicatedJobStatus {
 	i := slices.IndexFunc(js.Status.ReplicatedJobsStatus, func(s jobsetv1.ReplicatedJobStatus) bool { return s.Name == replicatedJob })
 	if i < 0 {
