@@ -52,8 +52,9 @@ func (w workerActions) clusterActions(v ClusterView) []Action {
 		return []Action{{Verb: UpdateOffer, Cluster: v.Name, Epoch: w.state.Epoch}}
 	case !c.SpecMatches:
 		return w.removeAll(v)
+	default: // the offer is as it should be
+		return nil
 	}
-	return nil
 }
 
 // createOffer creates the copy. It does nothing if a job is in the way, or if the cluster's fence might stop what is offered. The

@@ -45,7 +45,8 @@ func (x explainer) explainClusters(next State) []Explanation {
 	return out
 }
 
-// explainCluster explains one cluster.
+// explainCluster explains one cluster by the first that applies: that it has the Workload; that it cannot be reached; what is left
+// there of earlier attempts; that another cluster was chosen; why nothing may be offered to it; how far the offer is.
 func (x explainer) explainCluster(s State, v ClusterView) Explanation {
 	held := s.Bound == v.Name && !s.Retreating()
 	switch {
