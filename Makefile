@@ -71,7 +71,7 @@ bench: controlplane build ## Benchmarks: the core's, hostile workers, then dispa
 	@echo "the core"
 	go test -run '^$$' -bench . -benchmem -benchtime $(or $(BENCHTIME),0.5s) ./worker/admission/... ./worker/view/... ./admissioncheck/multikueue/dispatch/...
 	@echo "dispatch on real API servers"
-	go test -count=1 -timeout $(TEST_TIME) -v -run '^TestDispatchBench$$' ./e2e/bench/... -args -bench-jobs=$(or $(JOBS),100)
+	go test -count=1 -timeout $(TEST_TIME) -v -run '^TestDispatchBench$$' ./e2e/bench -args -bench-jobs=$(or $(JOBS),100)
 	@$(MAKE) --no-print-directory bench-memory RUNS=hostile
 	@$(MAKE) --no-print-directory bench-dispatch
 	@$(MAKE) --no-print-directory bench-admission
@@ -81,14 +81,14 @@ bench: controlplane build ## Benchmarks: the core's, hostile workers, then dispa
 .PHONY: bench-dispatch
 bench-dispatch: controlplane build ## Many Jobs on real API servers: STAGES=3x1000,2x500 SCALE=0.1 DISPATCHERS=AllAtOnce,BestFit HUB= WORKER=
 	@echo "many Jobs on real API servers"
-	go test -count=1 -timeout 2h -v -run '^TestDispatchLoadBench$$' ./e2e/bench/... -args -bench-dispatch=$(or $(STAGES),2x500) \
+	go test -count=1 -timeout 2h -v -run '^TestDispatchLoadBench$$' ./e2e/bench -args -bench-dispatch=$(or $(STAGES),2x500) \
 		-bench-scale=$(or $(SCALE),0.1) -bench-dispatcher=$(if $(DISPATCHERS),$(DISPATCHERS),AllAtOnce,BestFit) \
 		-bench-hub='$(value HUB)' -bench-worker='$(value WORKER)'
 
 .PHONY: bench-memory
 bench-memory: build ## The hub on API servers in memory: alone, workers far away, sick and hostile workers, restart with 50,000 workloads.
 	@echo "the hub on API servers in memory"
-	go test -count=1 -timeout 2h -v -run '^TestMemory' ./e2e/bench/... -args -bench-memory=$(if $(RUNS),$(RUNS),alone,latency,sick,hostile,restart) \
+	go test -count=1 -timeout 2h -v -run '^TestMemory' ./e2e/bench -args -bench-memory=$(if $(RUNS),$(RUNS),alone,latency,sick,hostile,restart) \
 		-bench-dispatcher=$(or $(DISPATCHERS),BestFit)
 
 # A fifth of both loads takes some minutes; LOADS=baseline SCALE=1 is the whole baseline. CONTROLLER measures another
@@ -97,7 +97,7 @@ bench-memory: build ## The hub on API servers in memory: alone, workers far away
 .PHONY: bench-admission
 bench-admission: controlplane build ## Admission under contention on a real API server: LOADS=baseline,large SCALE=0.2 FLOOR=yes BARE=yes CONTROLLER= CRDS=
 	@echo "admission on a real API server"
-	go test -count=1 -timeout 2h -v -run '^TestAdmissionBench$$' ./e2e/bench/... -args -bench-loads=$(if $(LOADS),$(LOADS),baseline,large) \
+	go test -count=1 -timeout 2h -v -run '^TestAdmissionBench$$' ./e2e/bench -args -bench-loads=$(if $(LOADS),$(LOADS),baseline,large) \
 		-bench-scale=$(or $(SCALE),0.2) -bench-controller='$(value CONTROLLER)' -bench-crds='$(abspath $(CRDS))' \
 		$(if $(FLOOR),-bench-floor) $(if $(BARE),-bench-bare)
 
