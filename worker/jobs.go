@@ -78,6 +78,7 @@ func jobOptions(s manager.Settings, kinds []job.Integration) (job.Options, error
 		WaitForPodsReady:           policy.PodsReady != nil,
 		KeepDeactivated:            policy.DeactivatedRetention,
 		Kinds:                      kinds,
+		Known:                      all.Kinds(),
 		ExternalFrameworks:         externalFrameworks(s),
 		Concurrency:                s.Controller.GroupKindConcurrency,
 		Gates:                      jobGates(s.Gates),
@@ -100,6 +101,7 @@ func jobGates(gates features.Set) job.Gates {
 		ElasticJobs:                   gates.Enabled(features.ElasticJobsViaWorkloadSlices),
 		Topology:                      gates.Enabled(features.TopologyAwareScheduling),
 		MultiLayerTopology:            gates.Enabled(features.TASMultiLayerTopology),
+		ValidateRayAndSparkUpdates:    gates.Enabled(features.ValidateRayAndSparkJobUpdates),
 	}
 }
 

@@ -16,12 +16,27 @@ import (
 func (r *reconciler[T]) observeChildren(ctx context.Context, s *snapshot[T]) error {
 	f := &s.facts
 	awaited := f.Deleting || f.Evicted && f.Reserved || f.Finished && !f.FinishedAsJob || f.Link == LinkOutOfSync
-	if !awaited || !f.Suspended || !f.Drained || f.Ended != nil || r.kind.Children == nil || r.opts.Gates.FastQuotaRelease || r.runsElsewhere(s.job) {
+	children := r.kind.Children
+	if !awaited || !f.Suspended || !f.Drained || f.Ended != nil || children == nil || children.HoldsPods == nil || r.opts.Gates.FastQuotaRelease || r.runsElsewhere(s.job) {
 		return nil
 	}
-	list := r.kind.Children.NewList()
+	for _, list := range children.NewLists() {
+		if err := r.observeChildList(ctx, s, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// observeChildList looks for pods of the job's children of one kind. A kind that the cluster does not serve has none.
+func (r *reconciler[T]) observeChildList(ctx context.Context, s *snapshot[T], list client.ObjectList) error {
+	f := &s.facts
 	labels := client.MatchingLabels(r.kind.Children.Labels(s.job))
-	if err := r.live.List(ctx, list, client.InNamespace(s.job.GetNamespace()), labels); err != nil {
+	err := r.live.List(ctx, list, client.InNamespace(s.job.GetNamespace()), labels)
+	if meta.IsNoMatchError(err) {
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("list what the controller of %s %s made: %w", r.kind.GVK.Kind, s.job.GetName(), err)
 	}
 	return meta.EachListItem(list, func(item runtime.Object) error {

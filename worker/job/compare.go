@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -11,7 +12,7 @@ import (
 
 // compareWorkload tells whether the Workload still asks for what the job asks for, and prepares what follows from the answer.
 func (r *reconciler[T]) compareWorkload(ctx context.Context, s *snapshot[T]) error {
-	sets, err := r.composer.buildPodSets(s.job)
+	sets, err := r.composer.buildPodSets(ctx, s.job)
 	if err != nil {
 		s.facts.Link = LinkStale
 		return s.cannotCompose(err)
@@ -57,8 +58,7 @@ func (r *reconciler[T]) buildPlacements(ctx context.Context, s *snapshot[T]) ([]
 // cannotPlace turns a conflict between two sources of a placement into a fact, which the user is told of. Other errors are
 // returned for a retry.
 func (s *snapshot[T]) cannotPlace(err error) error {
-	var conflict *ConflictError
-	if errors.As(err, &conflict) {
+	if isPermanent(err) {
 		s.facts.CannotPlace = true
 		s.message = err.Error()
 		return nil
@@ -112,9 +112,16 @@ func (r *reconciler[T]) observeMismatch(ctx context.Context, s *snapshot[T], set
 	return nil
 }
 
-// prepareStart prepares the job as it will run.
+// isPermanent tells whether an error of a placement stays whatever is tried again.
+func isPermanent(err error) bool {
+	var conflict *ConflictError
+	var sets *PodSetsError
+	return errors.As(err, &conflict) || errors.As(err, &sets)
+}
+
+// prepareStart prepares the job as it will run, or as it is placed if its kind wants that to be a write of its own.
 func (s *snapshot[T]) prepareStart(r *reconciler[T], placement []Placement) {
-	started := remoteCopy(s.job)
+	started := deepCopy(s.job)
 	if placement != nil {
 		if err := r.kind.Place(started, placement); err != nil {
 			s.facts.CannotPlace = true
@@ -122,6 +129,13 @@ func (s *snapshot[T]) prepareStart(r *reconciler[T], placement []Placement) {
 			return
 		}
 	}
-	r.kind.SetSuspend(started, false)
 	s.started = started
+	if r.kind.PlacesSuspended && placement != nil {
+		s.facts.Placed = equality.Semantic.DeepEqual(started, s.job)
+		s.facts.PlacesFirst = !s.facts.Placed
+	}
+	if s.facts.PlacesFirst {
+		return
+	}
+	r.kind.SetSuspend(started, false)
 }

@@ -26,8 +26,8 @@ type composer[T client.Object] struct {
 }
 
 // buildPodSets returns what the job asks for, as far as the feature gates allow to say it.
-func (c composer[T]) buildPodSets(job T) ([]kueue.PodSet, error) {
-	sets, err := c.kind.PodSets(job)
+func (c composer[T]) buildPodSets(ctx context.Context, job T) ([]kueue.PodSet, error) {
+	sets, err := c.kind.readPodSets(ctx, c.reader, job)
 	if err != nil {
 		return nil, fmt.Errorf("pod sets of %s %s/%s: %w", c.kind.GVK.Kind, job.GetNamespace(), job.GetName(), err)
 	}

@@ -45,13 +45,15 @@ func (r *reconciler[T]) executePlan(ctx context.Context, s *snapshot[T], plan Pl
 		return nil, r.updateStatus(ctx, s)
 	case DoRelease:
 		return nil, r.releaseQuota(ctx, s)
+	case DoPlace:
+		return nil, r.writer.patchObject(ctx, s.job, s.started)
 	case DoStart:
 		note := fmt.Sprintf("Admitted by clusterQueue %s", s.wl.Status.Admission.ClusterQueue)
 		return newEvents(kueue.EventStarted, note), r.writer.patchObject(ctx, s.job, s.started)
 	case DoStop:
 		return r.stopJob(ctx, s, plan)
 	case DoSuspend:
-		suspended := remoteCopy(s.job)
+		suspended := deepCopy(s.job)
 		r.kind.SetSuspend(suspended, true)
 		return newEvents(kueue.EventSuspended, "Kueue managed child job suspended"), r.writer.patchObject(ctx, s.job, suspended)
 	}
@@ -139,7 +141,7 @@ func (r *reconciler[T]) stopJob(ctx context.Context, s *snapshot[T], plan Plan) 
 	if s.wl != nil {
 		original = s.wl.Spec.PodSets
 	}
-	next := remoteCopy(s.job)
+	next := deepCopy(s.job)
 	switch r.kind.stopFully(next, original) {
 	case StopDone, StopWait:
 		return nil, nil

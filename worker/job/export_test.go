@@ -17,7 +17,8 @@ import (
 // OwnerIndexValues registers the indexes that the kind's reconciler needs with a fake client.
 func OwnerIndexValues[T client.Object](b *fake.ClientBuilder, kind Kind[T]) *fake.ClientBuilder {
 	r := newReconciler(kind, Options{}, nil, nil)
-	return b.WithIndex(&kueue.Workload{}, r.watches.ownerIndex(), r.watches.ownerName).WithIndex(kind.New(), prebuiltIndex, DefaultGates().prebuiltName)
+	return b.WithIndex(&kueue.Workload{}, r.watches.ownerIndex(), r.watches.ownerName).WithIndex(kind.New(), prebuiltIndex, DefaultGates().prebuiltName).
+		WithIndex(kind.New(), controllerIndex, controllerUID)
 }
 
 // NewReconciler returns the kind's reconciler on the given client, and on a reader that is never behind.

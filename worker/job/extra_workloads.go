@@ -79,7 +79,7 @@ func (r *reconciler[T]) rankWorkload(ctx context.Context, s *snapshot[T], wl *ku
 
 // matchesJob tells whether the Workload asks for what the job asks for: the pods, and the time that they may run.
 func (r *reconciler[T]) matchesJob(ctx context.Context, s *snapshot[T]) (bool, error) {
-	sets, err := r.composer.buildPodSets(s.job)
+	sets, err := r.composer.buildPodSets(ctx, s.job)
 	if err != nil {
 		return false, s.cannotCompose(err)
 	}

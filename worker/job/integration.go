@@ -13,20 +13,30 @@ import (
 	"switchyard.dev/worker/fence"
 )
 
-// Integration is a [Kind] whose type has been forgotten, for callers that deal with jobs of all kinds. Objects passed to
-// its methods must be of the type that New returns; anything else panics. Get one with [Of], or with [External] for a kind
-// that has no Go type.
-type Integration interface {
+// Framework is what one cluster needs to know of a kind whose objects wait for quota.
+type Framework interface {
 	// Name is the name in the configuration, such as "batch/job".
 	Name() string
 	// GVK is the kind's group, version and kind.
 	GVK() schema.GroupVersionKind
 	// AddToScheme registers the Go types of the kind.
 	AddToScheme(*runtime.Scheme) error
-	// New returns an empty job.
+	// New returns an empty object of the kind.
 	New() client.Object
-	// NewList returns an empty list of jobs.
+	// NewList returns an empty list of objects of the kind.
 	NewList() client.ObjectList
+	// Setup adds the kind's reconciler to the manager; when the cluster does not serve the kind yet, as soon as it does.
+	Setup(ctrl.Manager, Options) error
+	// SetupWebhook adds the kind's defaulting and validating handlers to the manager's webhook server. With enabled
+	// false the handlers accept everything unchanged, so that a static webhook configuration keeps working.
+	SetupWebhook(mgr ctrl.Manager, o Options, enabled bool) error
+}
+
+// Integration is a [Kind] whose type has been forgotten, for callers that deal with jobs of all kinds. Objects passed to
+// its methods must be of the type that New returns; anything else panics. Get one with [Of], or with [External] for a kind
+// that has no Go type.
+type Integration interface {
+	Framework
 
 	// Mirrorable tells whether jobs of this kind can be run on another cluster.
 	Mirrorable() bool
@@ -56,12 +66,6 @@ type Integration interface {
 	Strip(client.Object)
 	// DeletePropagation is how to delete a remote copy; empty leaves it to the server.
 	DeletePropagation() metav1.DeletionPropagation
-
-	// Setup adds the kind's reconciler to the manager; when the cluster does not serve the kind yet, as soon as it does.
-	Setup(ctrl.Manager, Options) error
-	// SetupWebhook adds the kind's defaulting and validating handlers to the manager's webhook server. With enabled
-	// false the handlers accept everything unchanged, so that a static webhook configuration keeps working.
-	SetupWebhook(mgr ctrl.Manager, o Options, enabled bool) error
 
 	// covers tells whether the quota of the owner, a job of this kind, is meant for the child too (see [Children]).
 	coversChild(owner, child client.Object) bool

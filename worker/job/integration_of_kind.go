@@ -71,7 +71,7 @@ func (i integration[T]) CopyStatus(local, remote client.Object) (changed, deferr
 // RemoteCopy implements Integration.
 func (i integration[T]) RemoteCopy(obj client.Object, o RemoteOptions) client.Object {
 	k := &i.kind
-	copied := remoteCopy(i.asJob(obj))
+	copied := deepCopy(i.asJob(obj))
 	k.Restore(copied, o.Workload.Spec.PodSets)
 	k.SetSuspend(copied, true)
 	if k.Detach != nil {
@@ -97,7 +97,8 @@ func jobManager[T client.Object](k *Kind[T], job T) string {
 	return ""
 }
 
-func remoteCopy[T client.Object](job T) T {
+// deepCopy is a copy of a job in its own type.
+func deepCopy[T client.Object](job T) T {
 	copied, ok := job.DeepCopyObject().(T)
 	if !ok {
 		panic(fmt.Sprintf("deep copy of %T has another type", job))

@@ -29,19 +29,32 @@ type Kind[T client.Object] struct {
 
 	// PodSets returns what the job asks for, one entry per group of equal pods, templates copied. It must not depend on
 	// whether the job runs, except through what Place has put into its templates. An error says what the user must change.
+	// A kind with Inputs has none.
 	PodSets func(T) ([]kueue.PodSet, error)
+	// Inputs, optional, are other objects that decide what the job asks for, in the place of PodSets.
+	Inputs *Inputs[T]
 	// Suspended tells whether the job's spec forbids pods.
 	Suspended func(T) bool
 	// SetSuspend forbids or allows pods.
 	SetSuspend func(T, bool)
 	// Place puts the outcome of an admission, one entry per pod set in the order of PodSets, into the templates and
-	// counts. It does not resume the job. An error is a conflict that no retry can solve (contract: FailedToStart).
+	// counts. It does not resume the job, and placing the same once more changes nothing. An error is a conflict that no
+	// retry can solve (contract: FailedToStart).
 	Place func(T, []Placement) error
+	// PlacesSuspended tells that the kind's API takes a placement only while the job is suspended, so that a start is two
+	// writes: place, then resume.
+	PlacesSuspended bool
 	// Restore undoes Place, given the pod sets of the Workload that was made from the job before it was placed. Pod sets
 	// that are missing, or that the job does not have, are passed over.
 	Restore func(T, []kueue.PodSet)
 	// Progress reads the job's status. It never fails: what the status does not say is zero.
 	Progress func(T) Progress
+	// Ignores, optional, tells that the job is none of ours although it names a queue, because no admission could change
+	// what it uses.
+	Ignores func(T) bool
+	// KeepsQuotaWhileDeleted, optional, tells of a job that is being deleted that its controller still runs pods for it until
+	// it is gone, so that its Workload has to stay until then.
+	KeepsQuotaWhileDeleted func(T) bool
 
 	// ControllerObserved, optional, tells whether the status shows that the kind's own controller knows whether the job may run, as the spec has
 	// it now. Without it nothing can be told from a job's status about whether that controller works.
@@ -58,15 +71,10 @@ type Kind[T client.Object] struct {
 	// Priority, optional, names the PriorityClass of the whole job; without it, or when empty, the first pod set with a
 	// priorityClassName decides.
 	Priority func(T) string
-	// Validate, optional, checks what only this kind knows, on create (old is the zero T) and update.
-	Validate func(old, job T) field.ErrorList
+	// Webhook is what the webhooks of the kind do besides what they do for every kind.
+	Webhook Webhook[T]
 
-	// TemplatePath, optional, is the path of the metadata of the pod template of the job's i-th pod set, for what is wrong with it.
-	TemplatePath func(i int) *field.Path
-	// ValidateChangesFirst tells that the rules about changes come before those that hold for every job, as in the public API.
-	ValidateChangesFirst bool
-
-	// Children, optional, are the jobs of another kind that this kind's controller makes. A kind without is no ancestor: a
+	// Children, optional, are the jobs of other kinds that this kind's controller makes. A kind without is no ancestor: a
 	// job that names one as its owner was made by another program.
 	Children *Children[T]
 
@@ -84,17 +92,54 @@ type Kind[T client.Object] struct {
 	DeletePropagation metav1.DeletionPropagation
 }
 
-// Children declares the jobs of another kind that a kind's controller makes for one of its jobs.
+// Inputs declares the objects in a job's cluster that decide, besides the job, what it asks for: a runtime that it names, a cluster that
+// was made for it.
+type Inputs[T client.Object] struct {
+	// Kinds returns an empty object of each kind that may be read. Their changes wake the jobs that read them.
+	Kinds func() []client.Object
+	// Of returns what to read for the job: empty objects with a name and, if they have one, a namespace. An error says what the user must
+	// change.
+	Of func(T) ([]client.Object, error)
+	// PodSets is Kind.PodSets, given what Of named as it is in the cluster; nil in the place of an object that does not exist. An error
+	// says what is missing or must be changed. The job is looked at again when one of the objects changes.
+	PodSets func(job T, inputs []client.Object) ([]kueue.PodSet, error)
+}
+
+// Webhook declares what the webhooks of one kind do besides the rules of all kinds (contract: job-kinds.md 1.1 to 1.4).
+type Webhook[T client.Object] struct {
+	// Default, optional, completes a job when it is created, whether or not it is managed.
+	Default func(T, Gates)
+	// Validate, optional, checks what only this kind knows, on create (old is the zero T) and update.
+	Validate func(old, job T) field.ErrorList
+	// TemplatePath, optional, is the path of the metadata of the pod template of the job's i-th pod set, for what is wrong with it.
+	TemplatePath func(job T, i int) *field.Path
+	// TemplateAdvice is added to what is said about a pod template.
+	TemplateAdvice string
+	// PairsFree tells that pod sets of one topology group are not compared with each other, as in the public API.
+	PairsFree bool
+	// ChangesFirst tells that the rules about changes come before those that hold for every job, as in the public API.
+	ChangesFirst bool
+	// ManagedOnly tells that jobs which are not managed are not judged by the rules of the kind, and that an update is not judged at all
+	// unless the job is managed or was (contract: job-kinds.md 1.3).
+	ManagedOnly bool
+	// NoPrebuilt tells that jobs of the kind may not name a prebuilt Workload (contract: job-kinds.md 1.10).
+	NoPrebuilt bool
+}
+
+// Children declares the jobs of other kinds that a kind's controller makes for one of its jobs.
 type Children[T client.Object] struct {
-	// NewList returns an empty list of the children's kind.
-	NewList func() client.ObjectList
-	// Labels are those that all children of the job carry.
+	// NewLists returns an empty list of each of the children's kinds.
+	NewLists func() []client.ObjectList
+	// Labels are those that all children of the job carry; nil if there are none to tell them by.
 	Labels func(T) map[string]string
 	// Covers tells whether the object, whose controller the job claims to be, can be one of the job's children and asks for no
 	// more than the job asks for it. What is not covered is not paid for by the job's quota.
 	Covers func(job T, child client.Object) bool
-	// HoldsPods tells whether the child may have pods, those that are being terminated included.
+	// HoldsPods tells whether the child may have pods, those that are being terminated included. Nil means that the job's own status
+	// tells it.
 	HoldsPods func(child client.Object) bool
+	// Watched, optional, returns an empty object of each kind of child whose changes wake the job.
+	Watched func() []client.Object
 }
 
 // ManagedBy is the accessor of a job's managedBy field.

@@ -54,6 +54,9 @@ func (r *reconciler[T]) observe(ctx context.Context, key types.NamespacedName) (
 		return nil, fmt.Errorf("get %s: %w", r.kind.GVK.Kind, err)
 	}
 	s.facts.JobDeleted = err != nil || !s.job.GetDeletionTimestamp().IsZero()
+	if err == nil && s.facts.JobDeleted && r.keepsQuota(s.job) {
+		return s, nil
+	}
 	if err := r.observeWorkloads(ctx, key, s); err != nil {
 		return nil, err
 	}
@@ -69,6 +72,13 @@ func (r *reconciler[T]) observe(ctx context.Context, key types.NamespacedName) (
 		return nil, err
 	}
 	return s, r.observeChildren(ctx, s)
+}
+
+// keepsQuota tells of a job that is being deleted that its Workload stays until it is gone. In the foreground that would be for ever: the job
+// then waits for its Workload.
+func (r *reconciler[T]) keepsQuota(job T) bool {
+	return r.kind.KeepsQuotaWhileDeleted != nil && r.kind.KeepsQuotaWhileDeleted(job) &&
+		!slices.Contains(job.GetFinalizers(), metav1.FinalizerDeleteDependents)
 }
 
 // isCacheBehind tells whether we have written the job or its Workload since the cache saw them.
@@ -111,7 +121,7 @@ func (r *reconciler[T]) observeScope(ctx context.Context, s *snapshot[T]) error 
 	if err != nil || !selected {
 		return err
 	}
-	found, err := findAncestors(ctx, fallbackReader{Reader: r.client, live: r.live}, &r.opts, s.job)
+	found, err := findAncestors(ctx, r.newReader(), &r.opts, s.job)
 	switch {
 	case err != nil:
 		return err
@@ -122,6 +132,8 @@ func (r *reconciler[T]) observeScope(ctx context.Context, s *snapshot[T]) error 
 	case found.top != nil:
 		s.facts.Scope = ScopeChild
 		return r.observeAncestor(ctx, s, found)
+	case r.kind.Ignores != nil && r.kind.Ignores(s.job):
+		s.facts.Scope = ScopeIgnored
 	case QueueName(s.job) != "" || r.opts.ManageJobsWithoutQueueName:
 		s.facts.Scope = ScopeOwn
 	}
@@ -231,7 +243,7 @@ func (r *reconciler[T]) observeWorkloadStatus(s *snapshot[T]) {
 // isStopped tells whether a stop of the job, if one was begun, is complete. Of a job that is not suspended that is known without
 // trying.
 func (r *reconciler[T]) isStopped(s *snapshot[T], original []kueue.PodSet) bool {
-	return s.facts.Suspended && r.kind.stopFully(remoteCopy(s.job), original) == StopDone
+	return s.facts.Suspended && r.kind.stopFully(deepCopy(s.job), original) == StopDone
 }
 
 // retireAt is when a job is to be deleted whose Workload was deactivated for a cause, which people do not give. Copies from
@@ -269,7 +281,7 @@ func (r *reconciler[T]) drainedElsewhere(job T, wl *kueue.Workload) bool {
 
 // observeDesired composes the Workload that the job should get.
 func (r *reconciler[T]) observeDesired(ctx context.Context, s *snapshot[T]) error {
-	sets, err := r.composer.buildPodSets(s.job)
+	sets, err := r.composer.buildPodSets(ctx, s.job)
 	if err == nil {
 		s.desired, err = r.composer.buildWorkload(ctx, s.job, sets)
 	}

@@ -30,6 +30,8 @@ type Options struct {
 	KeepDeactivated *time.Duration
 	// Kinds are the enabled integrations, for finding managed ancestors of a job.
 	Kinds []Integration
+	// Known are integrations that are compiled in, enabled or not: the way up to a managed ancestor may lead over jobs of them.
+	Known []Integration
 	// ExternalFrameworks are kinds that other programs manage; their children are left alone.
 	ExternalFrameworks []schema.GroupVersionKind
 	// Concurrency is how many jobs of a kind, by its "Kind.group", are reconciled at a time; see Workers.
@@ -68,6 +70,7 @@ type Gates struct {
 	ElasticJobs                   bool
 	Topology                      bool
 	MultiLayerTopology            bool
+	ValidateRayAndSparkUpdates    bool
 }
 
 // DefaultGates returns the gates as the contract has them without configuration.
@@ -76,5 +79,6 @@ func DefaultGates() Gates {
 		PartialAdmission: true, ReclaimablePods: true, AdmissionGatedBy: true, AssignQueueLabelsForPods: true,
 		WorkloadIdentifierAnnotations: true, WorkloadPriorityClassDefault: true,
 		FinishOrphanedWorkloads: true, ElasticJobs: true, Topology: true, MultiLayerTopology: true,
+		ValidateRayAndSparkUpdates: true,
 	}
 }

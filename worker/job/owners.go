@@ -29,7 +29,7 @@ type ancestry struct {
 // findAncestors walks up the controller owners of a job for as long as they are of known kinds (contract: kueue-api.md 3.1
 // step 3). An owner reference is its writer's claim. So the walk ends where the owner is gone or was replaced by another of its
 // name, and where its kind does not make such objects, or not this one (see [Children]).
-func findAncestors(ctx context.Context, r client.Reader, o *Options, job client.Object) (ancestry, error) {
+func findAncestors(ctx context.Context, r fallbackReader, o *Options, job client.Object) (ancestry, error) {
 	var found ancestry
 	for current, depth := job, 0; ; depth++ {
 		ref := metav1.GetControllerOfNoCopy(current)
@@ -43,7 +43,8 @@ func findAncestors(ctx context.Context, r client.Reader, o *Options, job client.
 		if owner == nil {
 			return found, nil
 		}
-		err := r.Get(ctx, client.ObjectKey{Namespace: job.GetNamespace(), Name: ref.Name}, owner)
+		enabled := kind == nil || o.isEnabled(kind)
+		err := r.read(ctx, client.ObjectKey{Namespace: job.GetNamespace(), Name: ref.Name}, owner, enabled)
 		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) || err == nil && owner.GetUID() != ref.UID {
 			return found, nil
 		}
@@ -53,7 +54,7 @@ func findAncestors(ctx context.Context, r client.Reader, o *Options, job client.
 		if err != nil {
 			return ancestry{}, fmt.Errorf("get owner %s %s/%s: %w", ref.Kind, job.GetNamespace(), ref.Name, err)
 		}
-		if (kind != nil || external) && (QueueName(owner) != "" || kind != nil && o.ManageJobsWithoutQueueName) {
+		if enabled && (QueueName(owner) != "" || kind != nil && o.ManageJobsWithoutQueueName) {
 			found = ancestry{top: owner, kind: kind, external: external}
 		}
 		current = owner
@@ -67,7 +68,7 @@ func controllerOf(o *Options, ref *metav1.OwnerReference) (owner client.Object, 
 		return nil, nil, false
 	}
 	gvk := gv.WithKind(ref.Kind)
-	for _, k := range o.Kinds {
+	for _, k := range slices.Concat(o.Kinds, o.Known) {
 		if k.GVK() == gvk {
 			return k.New(), k, false
 		}
@@ -76,6 +77,11 @@ func controllerOf(o *Options, ref *metav1.OwnerReference) (owner client.Object, 
 		return newMetadata(gvk), nil, true
 	}
 	return nil, nil, false
+}
+
+// isEnabled tells whether jobs of the kind are managed.
+func (o *Options) isEnabled(kind Integration) bool {
+	return slices.ContainsFunc(o.Kinds, func(k Integration) bool { return k.GVK() == kind.GVK() })
 }
 
 func newMetadata(gvk schema.GroupVersionKind) client.Object {
@@ -89,6 +95,14 @@ func newMetadata(gvk schema.GroupVersionKind) client.Object {
 type fallbackReader struct {
 	client.Reader
 	live client.Reader
+}
+
+// read gets an owner; one of a kind that nobody manages here live, so that nothing is cached for it.
+func (r fallbackReader) read(ctx context.Context, key client.ObjectKey, owner client.Object, enabled bool) error {
+	if !enabled && r.live != nil {
+		return r.live.Get(ctx, key, owner)
+	}
+	return r.Get(ctx, key, owner)
 }
 
 // Get implements client.Reader.

@@ -37,7 +37,7 @@ func (i integration[T]) ExpectedReaction(obj client.Object) (fence.Reaction, tim
 	if awaited == "" {
 		return "", 0
 	}
-	sets, err := i.kind.PodSets(i.asJob(obj))
+	sets, err := i.kind.PodSetsOf(i.asJob(obj), nil)
 	if err != nil { // it cannot be admitted either
 		return awaited, TerminationGracePeriod(nil)
 	}

@@ -58,6 +58,11 @@ func (r *reconciler[T]) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.R
 	return kube.RequeueAt(plan.RequeueAt, s.facts.Now), nil
 }
 
+// newReader reads from the cache, and live what that does not have.
+func (r *reconciler[T]) newReader() fallbackReader {
+	return fallbackReader{Reader: r.client, live: r.live}
+}
+
 // recordEvents records the events that a plan has caused, once its write has been made.
 func (r *reconciler[T]) recordEvents(ctx context.Context, s *snapshot[T], plan Plan, events []kube.Event) {
 	log.FromContext(ctx).V(3).Info("Looked at job", "do", plan.Do.String(), "because", plan.Reason)

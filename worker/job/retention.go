@@ -18,7 +18,7 @@ import (
 // retention afterDeactivatedByKueue).
 func (r *reconciler[T]) deleteJob(ctx context.Context, s *snapshot[T]) ([]kube.Event, error) {
 	uid, version := s.job.GetUID(), s.job.GetResourceVersion()
-	err := r.client.Delete(ctx, remoteCopy(s.job), client.PropagationPolicy(metav1.DeletePropagationBackground),
+	err := r.client.Delete(ctx, deepCopy(s.job), client.PropagationPolicy(metav1.DeletePropagationBackground),
 		client.Preconditions{UID: &uid, ResourceVersion: &version})
 	if apierrors.IsNotFound(err) {
 		return nil, nil

@@ -3,6 +3,8 @@ package job
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +21,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -26,18 +29,24 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
 )
 
 const (
 	// conflictDelay is how long to let the cache catch up after a conflict with another writer.
 	conflictDelay = 100 * time.Millisecond
-	// pollAPI is how often to look for a kind that the cluster does not serve yet.
-	pollAPI = 10 * time.Second
+	// firstPoll and lastPoll are how long to wait before looking once more for a kind that the cluster does not serve yet (contract:
+	// job-kinds.md 1.11).
+	firstPoll, lastPoll = time.Second, 2 * time.Minute
 )
 
 // Setup implements Integration.
 func (i integration[T]) Setup(mgr ctrl.Manager, o Options) error {
-	served, err := isServed(mgr.GetRESTMapper(), i.kind.GVK)
+	needed, err := i.watchedKinds(mgr.GetScheme())
+	if err != nil {
+		return err
+	}
+	served, err := areServed(mgr.GetRESTMapper(), needed)
 	if err != nil {
 		return err
 	}
@@ -45,9 +54,10 @@ func (i integration[T]) Setup(mgr ctrl.Manager, o Options) error {
 		return i.start(mgr, o)
 	}
 	return mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		log.FromContext(ctx).Info("Waiting for the API of an integration", "integration", i.kind.Name, "gvk", i.kind.GVK)
-		err := wait.PollUntilContextCancel(ctx, pollAPI, false, func(context.Context) (bool, error) {
-			served, err := isServed(mgr.GetRESTMapper(), i.kind.GVK)
+		log.FromContext(ctx).Info("Waiting for the API of an integration", "integration", i.kind.Name, "needs", needed)
+		backoff := wait.Backoff{Duration: firstPoll, Factor: 2, Cap: lastPoll, Steps: math.MaxInt32}
+		err := backoff.DelayFunc().Until(ctx, false, true, func(context.Context) (bool, error) {
+			served, err := areServed(mgr.GetRESTMapper(), needed)
 			return served && err == nil, nil
 		})
 		if err != nil {
@@ -55,6 +65,45 @@ func (i integration[T]) Setup(mgr ctrl.Manager, o Options) error {
 		}
 		return i.start(mgr, o)
 	}))
+}
+
+// watchedKinds are all kinds that the kind's reconciler watches besides ours: its own, those of children that wake it, and of inputs.
+func (i integration[T]) watchedKinds(scheme *runtime.Scheme) ([]schema.GroupVersionKind, error) {
+	kinds := []schema.GroupVersionKind{i.kind.GVK}
+	for _, obj := range slices.Concat(i.kind.watchedChildren(), i.kind.watchedInputs()) {
+		gvk, err := apiutil.GVKForObject(obj, scheme)
+		if err != nil {
+			return nil, fmt.Errorf("kind of a %T that %s watches: %w", obj, i.kind.Name, err)
+		}
+		kinds = append(kinds, gvk)
+	}
+	return kinds, nil
+}
+
+// watchedChildren returns an empty object of each kind of children that wake their job.
+func (k *Kind[T]) watchedChildren() []client.Object {
+	if k.Children == nil || k.Children.Watched == nil {
+		return nil
+	}
+	return k.Children.Watched()
+}
+
+// watchedInputs returns an empty object of each kind of the job's inputs.
+func (k *Kind[T]) watchedInputs() []client.Object {
+	if k.Inputs == nil {
+		return nil
+	}
+	return k.Inputs.Kinds()
+}
+
+// areServed reports whether the API server serves all of the kinds. An error is one of asking.
+func areServed(mapper meta.RESTMapper, kinds []schema.GroupVersionKind) (bool, error) {
+	for _, gvk := range kinds {
+		if served, err := isServed(mapper, gvk); !served || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // isServed reports whether the API server serves a kind. An error is one of asking.
@@ -71,7 +120,7 @@ func isServed(mapper meta.RESTMapper, gvk schema.GroupVersionKind) (bool, error)
 
 // start adds indexes and controller to a manager that may be running already.
 func (i integration[T]) start(mgr ctrl.Manager, o Options) error {
-	r := newReconciler(i.kind, o, mgr.GetClient(), mgr.GetAPIReader())
+	r := newReconciler(i.kind, o, kube.CacheUnstructured(mgr.GetClient(), mgr.GetCache()), mgr.GetAPIReader())
 	r.recorder = mgr.GetEventRecorder(i.kind.Name + "-kueue-controller")
 	r.watches.recorder = r.recorder
 	indexer := mgr.GetFieldIndexer()
@@ -81,12 +130,20 @@ func (i integration[T]) start(mgr ctrl.Manager, o Options) error {
 	if err := indexer.IndexField(context.Background(), i.kind.New(), prebuiltIndex, o.Gates.prebuiltName); err != nil {
 		return fmt.Errorf("index %s by prebuilt workload: %w", i.kind.GVK.Kind, err)
 	}
+	if err := indexer.IndexField(context.Background(), i.kind.New(), controllerIndex, controllerUID); err != nil {
+		return fmt.Errorf("index %s by their controller: %w", i.kind.GVK.Kind, err)
+	}
+	if i.kind.Inputs != nil {
+		if err := indexer.IndexField(context.Background(), i.kind.New(), inputIndex, i.kind.inputKeys(mgr.GetScheme())); err != nil {
+			return fmt.Errorf("index %s by what they name: %w", i.kind.GVK.Kind, err)
+		}
+	}
 	if o.Follow != nil {
 		if err := o.Follow(indexer, i); err != nil {
 			return err
 		}
 	}
-	err := ctrl.NewControllerManagedBy(mgr).
+	b := ctrl.NewControllerManagedBy(mgr).
 		Named("job_"+strings.ToLower(i.kind.GVK.Kind)).
 		For(i.kind.New()).
 		Watches(&kueue.Workload{}, handler.EnqueueRequestsFromMapFunc(r.watches.requestsForWorkload), builder.WithPredicates(r.watches.checkMessagePredicate())).
@@ -95,9 +152,14 @@ func (i integration[T]) start(mgr ctrl.Manager, o Options) error {
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: o.Workers(i.kind.GVK.GroupKind()),
 			SkipNameValidation:      ptr.To(true), // several clusters may be served by one process
-		}).
-		Complete(r)
-	if err != nil {
+		})
+	for _, child := range i.kind.watchedChildren() {
+		b = b.Owns(child)
+	}
+	for _, input := range i.kind.watchedInputs() {
+		b = b.Watches(input, handler.EnqueueRequestsFromMapFunc(r.watches.requestsForInput))
+	}
+	if err := b.Complete(r); err != nil {
 		return fmt.Errorf("start controller of %s: %w", i.kind.GVK.Kind, err)
 	}
 	return nil
@@ -113,7 +175,7 @@ func newReconciler[T client.Object](kind Kind[T], o Options, c client.Client, li
 	r.writer = &writer{client: c, clock: o.Clock}
 	r.watches = &watches[T]{kind: &r.kind, client: c, waitingForClass: &r.waitingForClass}
 	r.orphans = &orphanFinisher[T]{kind: &r.kind, opts: &r.opts, live: live, writer: r.writer}
-	r.composer = composer[T]{kind: &r.kind, opts: &r.opts, reader: fallbackReader{Reader: c, live: live}}
+	r.composer = composer[T]{kind: &r.kind, opts: &r.opts, reader: r.newReader()}
 	return r
 }
 
@@ -126,8 +188,20 @@ type watches[T client.Object] struct {
 	waitingForClass *jobsByClass
 }
 
-// prebuiltIndex finds jobs by the name of their prebuilt Workload.
-const prebuiltIndex = "switchyard.prebuilt-workload"
+const (
+	// prebuiltIndex finds jobs by the name of their prebuilt Workload.
+	prebuiltIndex = "switchyard.prebuilt-workload"
+	// controllerIndex finds jobs by the UID of the object that controls them.
+	controllerIndex = "switchyard.controller"
+)
+
+// controllerUID is the key of a job in the index by its controller.
+func controllerUID(obj client.Object) []string {
+	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
+		return []string{string(ref.UID)}
+	}
+	return nil
+}
 
 // prebuiltName is the key of jobs in the index by the prebuilt Workload that they name.
 func (g Gates) prebuiltName(obj client.Object) []string {
@@ -156,18 +230,34 @@ func (w *watches[T]) ownsReference(ref *metav1.OwnerReference) bool {
 	return err == nil && gv.Group == w.kind.GVK.Group && ref.Kind == w.kind.GVK.Kind
 }
 
-// requestsForWorkload returns the job that controls a Workload, or those that wait for it as their prebuilt one.
+// requestsForWorkload returns the job that controls a Workload, or those that wait for it as their prebuilt one, or those that the job
+// controls: they may run only while the Workload is admitted.
 func (w *watches[T]) requestsForWorkload(ctx context.Context, wl client.Object) []reconcile.Request {
-	if ref := metav1.GetControllerOfNoCopy(wl); ref != nil {
-		if !w.ownsReference(ref) {
-			return nil
-		}
+	ref := metav1.GetControllerOfNoCopy(wl)
+	switch {
+	case ref == nil:
+		return w.listRequests(ctx, wl.GetNamespace(), client.MatchingFields{prebuiltIndex: wl.GetName()})
+	case w.ownsReference(ref):
 		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: wl.GetNamespace(), Name: ref.Name}}}
 	}
-	list := w.kind.NewList()
-	err := w.client.List(ctx, list, client.InNamespace(wl.GetNamespace()), client.MatchingFields{prebuiltIndex: wl.GetName()})
+	return w.listRequests(ctx, wl.GetNamespace(), client.MatchingFields{controllerIndex: string(ref.UID)})
+}
+
+// requestsForInput returns the jobs that are decided by the object.
+func (w *watches[T]) requestsForInput(ctx context.Context, input client.Object) []reconcile.Request {
+	kind, err := apiutil.GVKForObject(input, w.client.Scheme())
 	if err != nil {
-		log.FromContext(ctx).Error(err, "List the jobs that wait for a prebuilt workload", "workload", wl.GetName())
+		log.FromContext(ctx).Error(err, "Kind of what jobs name", "name", input.GetName())
+		return nil
+	}
+	return w.listRequests(ctx, input.GetNamespace(), client.MatchingFields{inputIndex: inputKey(kind, client.ObjectKeyFromObject(input))})
+}
+
+// listRequests returns the jobs that an index has; in all namespaces if none is named.
+func (w *watches[T]) listRequests(ctx context.Context, namespace string, by client.MatchingFields) []reconcile.Request {
+	list := w.kind.NewList()
+	if err := w.client.List(ctx, list, client.InNamespace(namespace), by); err != nil {
+		log.FromContext(ctx).Error(err, "List the jobs that an object concerns", "by", by)
 		return nil
 	}
 	var requests []reconcile.Request

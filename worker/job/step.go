@@ -71,6 +71,8 @@ type Facts struct {
 	CannotCompose Reason
 	// CannotPlace tells that the admission contradicts the job's pod templates.
 	CannotPlace bool
+	// PlacesFirst tells that the job has to be placed by a write of its own before it can be resumed; Placed, that this was done.
+	PlacesFirst, Placed bool
 
 	Link Link
 	// The Workload's life; all false without a Workload.
@@ -120,6 +122,8 @@ const (
 	DoUpdateStatus
 	// DoRelease gives the reservation back (contract: kueue-api.md 4.11).
 	DoRelease
+	// DoPlace places the job and leaves it suspended.
+	DoPlace
 	// DoStart places the job and lets it run.
 	DoStart
 	// DoStop takes the job one step towards suspended and restored.
@@ -293,6 +297,10 @@ func stepMatching(f Facts) Plan {
 		return planStatus(f, Running)
 	case f.CannotPlace:
 		return stopThen(f, NotAdmitted, Plan{Do: DoFinish, Reason: CannotPlace, Finish: kueue.ReasonFailedToStart})
+	case f.Placed:
+		return Plan{Do: DoStart, Reason: Admitted}
+	case f.PlacesFirst:
+		return stopThen(f, NotAdmitted, Plan{Do: DoPlace, Reason: Admitted})
 	default: // An unfinished stop is finished first: what it restores is what starting changes.
 		return stopThen(f, NotAdmitted, Plan{Do: DoStart, Reason: Admitted})
 	}
@@ -370,7 +378,7 @@ func (d Do) String() string {
 	names := [...]string{
 		DoNothing: "Nothing", DoCreate: "Create", DoAdopt: "Adopt", DoUpdate: "Update", DoDelete: "Delete",
 		DoDeleteExtras: "DeleteExtras", DoForgetOrphans: "Forget", DoFinish: "Finish", DoRemoveFinalizer: "LetGo", DoUpdateStatus: "Report",
-		DoRelease: "Release", DoStart: "Start", DoStop: "Stop", DoDeleteJob: "Retire", DoSuspend: "Suspend",
+		DoRelease: "Release", DoPlace: "Place", DoStart: "Start", DoStop: "Stop", DoDeleteJob: "Retire", DoSuspend: "Suspend",
 	}
 	return names[d]
 }

@@ -22,14 +22,17 @@ type templateMetadata struct {
 }
 
 // validateTopology judges what the templates of a job say about topology, in words and order of the public API (contract:
-// job-kinds.md 1.4).
-func validateTopology(templates []templateMetadata, gates Gates) field.ErrorList {
+// job-kinds.md 1.4). Pairs tells whether the templates of one group are compared with each other.
+func validateTopology(templates []templateMetadata, gates Gates, pairs bool) field.ErrorList {
 	var errs field.ErrorList
 	for _, t := range templates {
 		errs = append(errs, t.validateLevels()...)
 		errs = append(errs, t.validateSlices()...)
 		errs = append(errs, t.validateLayers(gates.MultiLayerTopology)...)
 		errs = append(errs, t.validateGroupName()...)
+	}
+	if !pairs {
+		return errs
 	}
 	return append(errs, validateGroups(templates)...)
 }

@@ -29,6 +29,7 @@ func (h *webhook[T]) ValidateCreate(ctx context.Context, job T) (admission.Warni
 	var none T
 	job = h.readJobs(job)
 	errs := validateMeta(job, h.opts.Gates)
+	errs = append(errs, h.validatePrebuilt(job)...)
 	errs = append(errs, h.validateElastic(job)...)
 	if h.opts.Gates.AdmissionGatedBy {
 		errs = append(errs, workload.ValidateAdmissionGates(job.GetAnnotations()[kueue.AdmissionGatedByAnnotation])...)
@@ -37,7 +38,11 @@ func (h *webhook[T]) ValidateCreate(ctx context.Context, job T) (admission.Warni
 		errs = append(errs, h.validateStale(ctx, job)...)
 	}
 	errs = append(errs, h.validateKind(none, job)...)
-	return nil, append(errs, h.validateTemplates(job)...).ToAggregate()
+	templates, err := h.validateTemplates(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	return nil, append(errs, templates...).ToAggregate()
 }
 
 // ValidateUpdate implements admission.Validator.
@@ -46,10 +51,17 @@ func (h *webhook[T]) ValidateUpdate(ctx context.Context, old, job T) (admission.
 		return nil, nil
 	}
 	old, job = h.readJobs(old), h.readJobs(job)
+	if h.kind.Webhook.ManagedOnly && !h.isManaged(job) && !(h.opts.Gates.ValidateRayAndSparkUpdates && h.isManaged(old)) {
+		return nil, nil
+	}
 	always := validateMeta(job, h.opts.Gates)
 	always = append(always, h.validateElastic(job)...)
 	always = append(always, h.validateKind(old, job)...)
-	always = append(always, newErrors(h.validateTemplates(job), h.validateTemplates(old))...)
+	templates, err := h.validateTemplateChange(ctx, old, job)
+	if err != nil {
+		return nil, err
+	}
+	always = append(always, templates...)
 	emptied, err := h.validateQueueKept(ctx, old, job)
 	if err != nil {
 		return nil, err
@@ -60,7 +72,7 @@ func (h *webhook[T]) ValidateUpdate(ctx context.Context, old, job T) (admission.
 	if err := epoch.ValidateUpdate(old, job); err != nil {
 		changes = append(changes, err)
 	}
-	if h.kind.ValidateChangesFirst {
+	if h.kind.Webhook.ChangesFirst {
 		return nil, append(changes, always...).ToAggregate()
 	}
 	return nil, append(always, changes...).ToAggregate()
@@ -71,7 +83,7 @@ func (h *webhook[T]) readJobs(job T) T {
 	if _, found := job.GetAnnotations()[kueue.ElasticJobAnnotation]; !found || h.opts.Gates.ElasticJobs {
 		return job
 	}
-	plain := remoteCopy(job)
+	plain := deepCopy(job)
 	annotations := maps.Clone(plain.GetAnnotations())
 	delete(annotations, kueue.ElasticJobAnnotation)
 	plain.SetAnnotations(annotations)
@@ -80,27 +92,78 @@ func (h *webhook[T]) readJobs(job T) T {
 
 // validateKind asks the kind about its own fields. On creation old is the zero value.
 func (h *webhook[T]) validateKind(old, job T) field.ErrorList {
-	if h.kind.Validate == nil {
+	rules := h.kind.Webhook
+	if rules.Validate == nil || rules.ManagedOnly && !h.isManaged(job) {
 		return nil
 	}
-	return h.kind.Validate(old, job)
+	return rules.Validate(old, job)
 }
 
-// validateTemplates judges what the job's pod templates say. A job whose pod sets cannot be told is refused for that.
-func (h *webhook[T]) validateTemplates(job T) field.ErrorList {
-	if h.kind.TemplatePath == nil || !h.opts.Gates.Topology {
-		return nil
+// validateTemplateChange judges what has become wrong with the templates of a job.
+func (h *webhook[T]) validateTemplateChange(ctx context.Context, old, job T) (field.ErrorList, error) {
+	now, err := h.validateTemplates(ctx, job)
+	if err != nil || len(now) == 0 {
+		return nil, err
 	}
-	sets, err := h.kind.PodSets(job)
+	before, err := h.validateTemplates(ctx, old)
+	return newErrors(now, before), err
+}
+
+// validateTemplates judges what the job asks for and what its pod templates say. The error is one of reading what the job names.
+func (h *webhook[T]) validateTemplates(ctx context.Context, job T) (field.ErrorList, error) {
+	path := h.kind.Webhook.TemplatePath
+	if path == nil || h.kind.Inputs != nil && !h.opts.Gates.Topology {
+		return nil, nil
+	}
+	inputs, err := h.kind.readInputs(ctx, h.newReader(), job)
 	if err != nil {
-		return nil
+		return nil, err
+	}
+	sets, err := h.kind.PodSetsOf(job, inputs)
+	if err == nil {
+		err = checkPodSets(sets, func(i int) *field.Path { return path(job, i) })
+	}
+	if err != nil {
+		return h.refusePodSets(job, err), nil
+	}
+	if !h.opts.Gates.Topology {
+		return nil, nil
 	}
 	templates := make([]templateMetadata, len(sets))
 	for i := range sets {
-		path := h.kind.TemplatePath(i).Child("annotations")
-		templates[i] = templateMetadata{path: path, values: sets[i].Template.Annotations, pods: sets[i].Count}
+		templates[i] = templateMetadata{path: path(job, i).Child("annotations"), values: sets[i].Template.Annotations, pods: sets[i].Count}
 	}
-	return validateTopology(templates, h.opts.Gates)
+	return h.advise(validateTopology(templates, h.opts.Gates, !h.kind.Webhook.PairsFree)), nil
+}
+
+// refusePodSets is for a managed job that no Workload can speak for. Others may be what they like, and of what the kind itself refuses
+// enough is said.
+func (h *webhook[T]) refusePodSets(job T, err error) field.ErrorList {
+	var none T
+	if !h.isManaged(job) || len(h.validateKind(none, job)) > 0 {
+		return nil
+	}
+	var invalid *field.Error
+	if errors.As(err, &invalid) {
+		return field.ErrorList{invalid}
+	}
+	return field.ErrorList{field.Invalid(field.NewPath("spec"), field.OmitValueType{}, err.Error())}
+}
+
+// advise adds the kind's advice to what is wrong with templates.
+func (h *webhook[T]) advise(errs field.ErrorList) field.ErrorList {
+	for _, err := range errs {
+		err.Detail += h.kind.Webhook.TemplateAdvice
+	}
+	return errs
+}
+
+// validatePrebuilt refuses the name of a prebuilt Workload on kinds that take none.
+func (h *webhook[T]) validatePrebuilt(job T) field.ErrorList {
+	if !h.kind.Webhook.NoPrebuilt || h.opts.Gates.PrebuiltWorkloadName(job) == "" {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(prebuiltPath(job), fmt.Sprintf("Is not supported for %q", h.kind.GVK))}
 }
 
 // newErrors leaves out what was wrong before the change: a job from before the rule must be allowed to end.

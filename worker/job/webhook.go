@@ -9,11 +9,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/worker/kube"
 )
 
 // SetupWebhook implements Integration.
 func (i integration[T]) SetupWebhook(mgr ctrl.Manager, o Options, enabled bool) error {
-	h := &webhook[T]{kind: i.kind, opts: o, reader: mgr.GetClient(), live: mgr.GetAPIReader(), enabled: enabled}
+	h := &webhook[T]{kind: i.kind, opts: o, reader: kube.CacheUnstructured(mgr.GetClient(), mgr.GetCache()), live: mgr.GetAPIReader(), enabled: enabled}
 	err := ctrl.NewWebhookManagedBy(mgr, i.kind.New()).WithDefaulter(h).WithValidator(h).Complete()
 	if err != nil {
 		return fmt.Errorf("set up webhooks of %s: %w", i.kind.GVK.Kind, err)
@@ -35,6 +36,9 @@ func (h *webhook[T]) Default(ctx context.Context, job T) error {
 	if !h.enabled {
 		return nil
 	}
+	if h.kind.Webhook.Default != nil {
+		h.kind.Webhook.Default(job, h.opts.Gates)
+	}
 	selected, err := isNamespaceManaged(ctx, h.newReader(), h.opts.Namespaces, job.GetNamespace())
 	if err != nil || !selected {
 		return err
@@ -51,6 +55,9 @@ func (h *webhook[T]) Default(ctx context.Context, job T) error {
 	}
 	if err := h.defaultPriorityClass(ctx, job); err != nil {
 		return err
+	}
+	if h.kind.Ignores != nil && h.kind.Ignores(job) {
+		return nil
 	}
 	h.kind.SetSuspend(job, true)
 	return h.defaultManagedBy(ctx, job)
@@ -132,7 +139,9 @@ func (h *webhook[T]) isDispatched(ctx context.Context, queue client.ObjectKey) (
 	return false, nil
 }
 
-func (h *webhook[T]) newReader() client.Reader { return fallbackReader{Reader: h.reader, live: h.live} }
+func (h *webhook[T]) newReader() fallbackReader {
+	return fallbackReader{Reader: h.reader, live: h.live}
+}
 
 // checkFound turns the answer of a Get into whether there is such an object.
 func checkFound(err error) (bool, error) {

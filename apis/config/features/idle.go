@@ -47,7 +47,6 @@ var idle = map[Name]string{
 	TASReplaceNodeOnPodTermination:                  noTopologies,
 	TASRespectNodeAffinityPreferred:                 noTopologies,
 	TLSOptions:                                      alwaysSo,
-	ValidateRayAndSparkJobUpdates:                   noSuchJobs,
 	VectorizedResourceRequests:                      cachesOnly,
 	VisibilityOnDemand:                              "the API for pending workloads is not served yet",
 	WorkloadRequestUseMergePatch:                    cachesOnly,

@@ -41,9 +41,10 @@ func Kind() job.Kind[*batchv1.Job] {
 		LastControllerUpdate: lastControllerUpdate,
 		Elastic:              true,
 		Stop:                 stop,
-		Validate:             validate,
-
-		TemplatePath: func(int) *field.Path { return field.NewPath("spec", "template", "metadata") },
+		Webhook: job.Webhook[*batchv1.Job]{
+			Validate:     validate,
+			TemplatePath: func(*batchv1.Job, int) *field.Path { return field.NewPath("spec", "template", "metadata") },
+		},
 
 		ManagedBy: &job.ManagedBy[*batchv1.Job]{
 			Path:    "spec.managedBy",

@@ -41,7 +41,7 @@ func TestWhatAJobSetAwaitsOfItsController(t *testing.T) {
 		{"deleted: its jobs say what becomes of their pods", []change{started, func(js *jobsetv1.JobSet) {
 			js.DeletionTimestamp, js.Finalizers = &noon, []string{metav1.FinalizerDeleteDependents}
 		}}, ""},
-		{"ended", []change{ended(jobsetv1.JobSetFailed)}, ""},
+		{"ended", []change{jobset.Examples().Failed}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			js := sample()

@@ -16,7 +16,7 @@ import (
 // children are the batch Jobs that the JobSet controller makes, one for each replica of a replicated job.
 func children() *job.Children[*jobsetv1.JobSet] {
 	return &job.Children[*jobsetv1.JobSet]{
-		NewList:   func() client.ObjectList { return &batchv1.JobList{} },
+		NewLists:  func() []client.ObjectList { return []client.ObjectList{&batchv1.JobList{}} },
 		Labels:    func(js *jobsetv1.JobSet) map[string]string { return map[string]string{jobsetv1.JobSetNameKey: js.Name} },
 		Covers:    covers,
 		HoldsPods: holdsPods,

@@ -2,15 +2,12 @@
 package jobset
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -29,85 +26,51 @@ import (
 
 // Kind returns the declaration.
 func Kind() job.Kind[*jobsetv1.JobSet] {
-	return job.Kind[*jobsetv1.JobSet]{
+	return job.FromTemplates(job.Kind[*jobsetv1.JobSet]{
 		Name:        "jobset.x-k8s.io/jobset",
 		GVK:         jobsetv1.SchemeGroupVersion.WithKind("JobSet"),
 		AddToScheme: jobsetv1.AddToScheme,
 		New:         func() *jobsetv1.JobSet { return &jobsetv1.JobSet{} },
 		NewList:     func() client.ObjectList { return &jobsetv1.JobSetList{} },
 
-		PodSets:              podSets,
 		Suspended:            func(js *jobsetv1.JobSet) bool { return ptr.Deref(js.Spec.Suspend, false) },
 		SetSuspend:           func(js *jobsetv1.JobSet, suspend bool) { js.Spec.Suspend = &suspend },
-		Place:                place,
-		Restore:              restore,
 		Progress:             progress,
 		ControllerObserved:   controllerObserved,
 		LastControllerUpdate: lastControllerUpdate,
-		Validate:             validate,
 		Children:             children(),
-
-		TemplatePath: func(i int) *field.Path {
-			return field.NewPath("spec", "replicatedJobs").Index(i).Child("template", "spec", "template", "metadata")
-		},
-		ValidateChangesFirst: true,
+		Webhook:              job.Webhook[*jobsetv1.JobSet]{ChangesFirst: true},
 
 		ManagedBy: &job.ManagedBy[*jobsetv1.JobSet]{
 			Path:    "spec.managedBy",
 			Default: jobsetv1.JobSetControllerName,
 			Field:   func(js *jobsetv1.JobSet) **string { return &js.Spec.ManagedBy },
 		},
-		CopyStatus: copyStatus,
-		Detach:     detach,
-		Strip:      strip,
-	}
+		CopyStatus: job.StatusCopier(
+			func(js *jobsetv1.JobSet) *jobsetv1.JobSetStatus { return &js.Status },
+			func(js *jobsetv1.JobSet) bool { return outcome(js) != nil },
+		),
+		Detach: detach,
+		Strip:  strip,
+	}, templates)
 }
 
-// podSets returns a pod set for each replicated job.
-func podSets(js *jobsetv1.JobSet) ([]kueue.PodSet, error) {
-	sets := make([]kueue.PodSet, len(js.Spec.ReplicatedJobs))
+// templates are those of the replicated jobs.
+func templates(js *jobsetv1.JobSet) []job.Template {
+	list := make([]job.Template, len(js.Spec.ReplicatedJobs))
 	for i := range js.Spec.ReplicatedJobs {
 		r := &js.Spec.ReplicatedJobs[i]
-		count, err := podCount(js, i)
-		if err != nil {
-			return nil, err
-		}
-		sets[i] = kueue.PodSet{
-			Name:     podSetName(r.Name),
-			Template: *r.Template.Spec.Template.DeepCopy(),
-			Count:    count,
-		}
-	}
-	return sets, nil
-}
-
-// podSetName is the replicated job's name as far as a pod set's name can hold it.
-func podSetName(replicatedJob string) kueue.PodSetReference {
-	return kueue.PodSetReference(strings.ToLower(replicatedJob))
-}
-
-// podCount is how many pods all replicas of a replicated job run at a time. A pod set cannot count more than an int32 holds.
-func podCount(js *jobsetv1.JobSet, i int) (int32, error) {
-	r := &js.Spec.ReplicatedJobs[i]
-	count := int64(r.Replicas) * int64(podsPerJob(r))
-	if count > math.MaxInt32 {
 		path := field.NewPath("spec", "replicatedJobs").Index(i)
-		return 0, field.Invalid(path, count, fmt.Sprintf("must run at most %d pods: lower replicas, or parallelism in its template", math.MaxInt32))
-	}
-	return int32(count), nil
-}
-
-// validate refuses a JobSet that cannot be counted.
-func validate(_, js *jobsetv1.JobSet) field.ErrorList {
-	var errs field.ErrorList
-	for i := range js.Spec.ReplicatedJobs {
-		var invalid *field.Error
-		if _, err := podCount(js, i); errors.As(err, &invalid) {
-			errs = append(errs, invalid)
+		list[i] = job.Template{
+			Name: r.Name, Count: podCount(r), Pod: &r.Template.Spec.Template,
+			Path: path, Metadata: path.Child("template", "spec", "template", "metadata"),
 		}
 	}
-	return errs
+	return list
 }
+
+// podCount is how many pods all replicas of a replicated job run at a time.
+func podCount(r *jobsetv1.ReplicatedJob) int64 { return int64(r.Replicas) * int64(podsPerJob(r)) }
 
 // podsPerJob is how many pods one replica runs at a time.
 func podsPerJob(r *jobsetv1.ReplicatedJob) int32 { return jobPodCount(&r.Template.Spec) }
@@ -116,32 +79,6 @@ func podsPerJob(r *jobsetv1.ReplicatedJob) int32 { return jobPodCount(&r.Templat
 func jobPodCount(spec *batchv1.JobSpec) int32 {
 	parallelism := ptr.Deref(spec.Parallelism, 1)
 	return max(min(parallelism, ptr.Deref(spec.Completions, parallelism)), 0)
-}
-
-// place puts each placement into the pod template of its replicated job. The placements are in the order of the replicated
-// jobs.
-func place(js *jobsetv1.JobSet, placements []job.Placement) error {
-	for i := range js.Spec.ReplicatedJobs {
-		if err := job.PlaceTemplate(template(js, i), placements[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// restore goes by name: the Workload may be one that the JobSet does not match.
-func restore(js *jobsetv1.JobSet, podSets []kueue.PodSet) {
-	for i := range js.Spec.ReplicatedJobs {
-		name := podSetName(js.Spec.ReplicatedJobs[i].Name)
-		at := slices.IndexFunc(podSets, func(ps kueue.PodSet) bool { return ps.Name == name })
-		if at >= 0 {
-			job.RestoreTemplate(template(js, i), &podSets[at].Template)
-		}
-	}
-}
-
-func template(js *jobsetv1.JobSet, i int) *corev1.PodTemplateSpec {
-	return &js.Spec.ReplicatedJobs[i].Template.Spec.Template
 }
 
 // detach leaves what the user wrote. A finished copy must not vanish before its result is known; its maker deletes it.
@@ -153,7 +90,7 @@ func detach(js *jobsetv1.JobSet) {
 // strip drops the pod templates of a cached JobSet, which no decision reads.
 func strip(js *jobsetv1.JobSet) {
 	for i := range js.Spec.ReplicatedJobs {
-		*template(js, i) = corev1.PodTemplateSpec{}
+		js.Spec.ReplicatedJobs[i].Template.Spec.Template = corev1.PodTemplateSpec{}
 	}
 }
 
@@ -166,7 +103,7 @@ func progress(js *jobsetv1.JobSet) job.Progress {
 		p.Active = p.Active || s.Active > 0
 		p.Ready = p.Ready && s.Ready+s.Succeeded >= r.Replicas
 		if free := int64(min(s.Succeeded, r.Replicas)) * int64(podsPerJob(r)); free > 0 {
-			p.Reclaimable = append(p.Reclaimable, kueue.ReclaimablePod{Name: podSetName(r.Name), Count: int32(min(free, math.MaxInt32))})
+			p.Reclaimable = append(p.Reclaimable, kueue.ReclaimablePod{Name: job.PodSetName(r.Name), Count: int32(min(free, math.MaxInt32))})
 		}
 	}
 	slices.SortFunc(p.Reclaimable, func(a, b kueue.ReclaimablePod) int { return strings.Compare(string(a.Name), string(b.Name)) })
@@ -194,13 +131,4 @@ func outcome(js *jobsetv1.JobSet) *job.Outcome {
 		}
 	}
 	return nil
-}
-
-// copyStatus never takes back how a JobSet ended.
-func copyStatus(local, remote *jobsetv1.JobSet) (changed, deferred bool) {
-	if outcome(local) != nil || equality.Semantic.DeepEqual(local.Status, remote.Status) {
-		return false, false
-	}
-	remote.Status.DeepCopyInto(&local.Status)
-	return true, false
 }

@@ -16,20 +16,10 @@ import (
 	"switchyard.dev/worker/job"
 )
 
-// Fixtures are the objects that the suite works on. Each call returns a new one.
-type Fixtures[T client.Object] struct {
-	// Job is a suspended job as the API server stores what a user wrote, with a name, a namespace, a UID, and templates
-	// that have labels, annotations, node selectors and tolerations of their own.
-	Job func() T
-	// Started makes the job's status that of one whose pods are all ready; Suspending is what the kind's own controller
-	// makes of it after the job was suspended; Succeeded and Failed are its two ends.
-	Started, Suspending, Succeeded, Failed func(T)
-}
-
 // Verify runs the suite.
-func Verify[T client.Object](t *testing.T, kind job.Kind[T], f Fixtures[T]) {
+func Verify[T client.Object](t *testing.T, kind job.Kind[T], e job.Examples[T]) {
 	t.Helper()
-	s := suite[T]{kind: kind, Fixtures: f, erased: job.NewIntegration(kind)}
+	s := suite[T]{kind: kind, Examples: e, erased: job.NewIntegration(kind)}
 	for name, law := range map[string]func(suite[T]){
 		"types are registered under the kind's GVK":               suite[T].types,
 		"suspending and resuming come back to the same job":       suite[T].suspend,
@@ -51,7 +41,7 @@ func Verify[T client.Object](t *testing.T, kind job.Kind[T], f Fixtures[T]) {
 
 type suite[T client.Object] struct {
 	t *testing.T
-	Fixtures[T]
+	job.Examples[T]
 	kind   job.Kind[T]
 	erased job.Integration
 }
@@ -65,6 +55,12 @@ func (s suite[T]) in(t *testing.T) suite[T] {
 
 func (s suite[T]) types() {
 	t := s.t
+	if _, ok := any(s.kind.New()).(runtime.Unstructured); ok {
+		if gvk := s.kind.New().GetObjectKind().GroupVersionKind(); gvk != s.kind.GVK {
+			t.Errorf("New is of %v, want %v", gvk, s.kind.GVK)
+		}
+		return
+	}
 	scheme := runtime.NewScheme()
 	if err := s.kind.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -124,6 +120,11 @@ func (s suite[T]) place() {
 	if err := s.kind.Place(j, s.placements(before)); err != nil {
 		t.Fatal(err)
 	}
+	placed := deepCopy(j)
+	if err := s.kind.Place(placed, s.placements(before)); err != nil {
+		t.Errorf("placing once more: %v", err)
+	}
+	same(t, j, placed)
 	if !s.kind.Suspended(j) {
 		t.Error("placing has resumed the job")
 	}
@@ -228,6 +229,9 @@ func (s suite[T]) progress() {
 		t.Errorf("progress of a running job is %+v", p)
 	}
 	for success, end := range map[bool]func(T){true: s.Succeeded, false: s.Failed} {
+		if end == nil {
+			continue
+		}
 		j, _ := s.running(t)
 		end(j)
 		if p := s.kind.Progress(j); p.Finished == nil || p.Finished.Success != success || p.Active {
@@ -261,7 +265,11 @@ func (s suite[T]) running(t *testing.T) (T, []kueue.PodSet) {
 
 func (s suite[T]) sets(t *testing.T, j T) []kueue.PodSet {
 	t.Helper()
-	sets, err := s.kind.PodSets(j)
+	var inputs []client.Object
+	if s.Inputs != nil {
+		inputs = s.Inputs()
+	}
+	sets, err := s.kind.PodSetsOf(j, inputs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,6 +291,8 @@ func (s suite[T]) placements(sets []kueue.PodSet) []job.Placement {
 	}
 	return list
 }
+
+func deepCopy[T client.Object](j T) T { return j.DeepCopyObject().(T) }
 
 func same[T client.Object](t *testing.T, want, got T) {
 	t.Helper()
