@@ -3,6 +3,7 @@ package job_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ import (
 	"switchyard.dev/worker/job/all"
 	"switchyard.dev/worker/job/batchjob"
 	"switchyard.dev/worker/job/jobset"
+	"switchyard.dev/worker/job/jobtest"
 	"switchyard.dev/worker/kube"
 	"switchyard.dev/worker/workload"
 )
@@ -83,8 +85,11 @@ func newClusterWith(t *testing.T, configure func(*job.Options), objects ...clien
 	c.options = job.Options{WaitForPodsReady: true, Kinds: all.Kinds(), Gates: job.DefaultGates(), Clock: c.clock}
 	configure(&c.options)
 	objects = append(objects, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"managed": "yes"}}})
-	inner := job.OwnerIndexValues(job.OwnerIndexValues(fake.NewClientBuilder().WithScheme(s), batchjob.Kind()), jobset.Kind()).
-		WithTypeConverters(converters(t, s)...).WithStatusSubresource(&kueue.Workload{}, &batchv1.Job{}, &jobsetv1.JobSet{}).WithObjects(objects...).Build()
+	builder := fake.NewClientBuilder().WithScheme(s)
+	for _, index := range slices.Concat(job.Indexes(batchjob.Kind(), job.DefaultGates(), s), job.Indexes(jobset.Kind(), job.DefaultGates(), s)) {
+		builder = builder.WithIndex(index.Of, index.Field, index.Keys)
+	}
+	inner := builder.WithTypeConverters(jobtest.Converters(t)...).WithStatusSubresource(&kueue.Workload{}, &batchv1.Job{}, &jobsetv1.JobSet{}).WithObjects(objects...).Build()
 	c.Client = inner
 	c.restart = func() {
 		c.reconciler = job.NewReconciler(batchjob.Kind(), c.options, c.countWrites(inner), inner, c.recorder)

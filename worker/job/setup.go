@@ -124,18 +124,9 @@ func (i integration[T]) start(mgr ctrl.Manager, o Options) error {
 	r.recorder = mgr.GetEventRecorder(i.kind.Name + "-kueue-controller")
 	r.watches.recorder = r.recorder
 	indexer := mgr.GetFieldIndexer()
-	if err := indexer.IndexField(context.Background(), &kueue.Workload{}, r.watches.ownerIndex(), r.watches.ownerName); err != nil {
-		return fmt.Errorf("index workloads by their %s: %w", i.kind.GVK.Kind, err)
-	}
-	if err := indexer.IndexField(context.Background(), i.kind.New(), prebuiltIndex, o.Gates.prebuiltName); err != nil {
-		return fmt.Errorf("index %s by prebuilt workload: %w", i.kind.GVK.Kind, err)
-	}
-	if err := indexer.IndexField(context.Background(), i.kind.New(), controllerIndex, controllerUID); err != nil {
-		return fmt.Errorf("index %s by their controller: %w", i.kind.GVK.Kind, err)
-	}
-	if i.kind.Inputs != nil {
-		if err := indexer.IndexField(context.Background(), i.kind.New(), inputIndex, i.kind.inputKeys(mgr.GetScheme())); err != nil {
-			return fmt.Errorf("index %s by what they name: %w", i.kind.GVK.Kind, err)
+	for _, index := range Indexes(i.kind, o.Gates, mgr.GetScheme()) {
+		if err := indexer.IndexField(context.Background(), index.Of, index.Field, index.Keys); err != nil {
+			return fmt.Errorf("index %T by %s for %s: %w", index.Of, index.Field, i.kind.GVK.Kind, err)
 		}
 	}
 	if o.Follow != nil {

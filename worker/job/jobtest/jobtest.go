@@ -37,6 +37,8 @@ func Verify[T client.Object](t *testing.T, kind job.Kind[T], e job.Examples[T]) 
 	if kind.ManagedBy != nil {
 		s.mirror(t)
 	}
+	s.lifecycle(t)
+	s.webhooks(t)
 }
 
 type suite[T client.Object] struct {

@@ -1,44 +1,44 @@
-package job_test
+package jobtest
 
 import (
 	"encoding/json"
-	"os"
+	"slices"
 	"sync"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/applyconfigurations"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/kube-openapi/pkg/validation/spec"
-	"sigs.k8s.io/yaml"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
+	"switchyard.dev/config"
 )
 
-// converters let the fake API server merge applied Workloads as the real one does, by the schema of their CRD: list entries
+// Converters let the fake API server merge applied Workloads as the real one does, by the schema of their CRD: list entries
 // have keys and owners.
-func converters(t *testing.T, scheme *runtime.Scheme) []managedfields.TypeConverter {
+func Converters(t *testing.T) []managedfields.TypeConverter {
 	t.Helper()
 	workloads, err := workloadConverter()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []managedfields.TypeConverter{workloads, applyconfigurations.NewTypeConverter(scheme), managedfields.NewDeducedTypeConverter()}
+	return []managedfields.TypeConverter{workloads, builtInConverter(), managedfields.NewDeducedTypeConverter()}
 }
+
+// builtInConverter knows the kinds of Kubernetes; it takes a good part of a second.
+var builtInConverter = sync.OnceValue(func() managedfields.TypeConverter { return applyconfigurations.NewTypeConverter(scheme.Scheme) })
 
 // workloadConverter reads the CRD once; that takes a good part of a second.
 var workloadConverter = sync.OnceValues(func() (managedfields.TypeConverter, error) {
-	data, err := os.ReadFile("../../config/crd/bases/kueue.x-k8s.io_workloads.yaml")
+	all, err := config.CRDs()
 	if err != nil {
 		return nil, err
 	}
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal(data, &crd); err != nil {
-		return nil, err
-	}
+	at := slices.IndexFunc(all, func(crd *apiextensionsv1.CustomResourceDefinition) bool { return crd.Spec.Names.Kind == "Workload" })
 	models := map[string]*spec.Schema{}
-	for _, version := range crd.Spec.Versions {
+	for _, version := range all[at].Spec.Versions {
 		if version.Name != kueue.GroupVersion.Version {
 			continue
 		}
