@@ -77,7 +77,7 @@ func (i integration[T]) RemoteCopy(obj client.Object, o RemoteOptions) client.Ob
 	if k.Detach != nil {
 		k.Detach(copied)
 	}
-	*k.ManagedBy.Field(copied) = nil
+	k.ManagedBy.Set(copied, "")
 	remoteMeta(copied, o)
 	return copied
 }
@@ -91,10 +91,7 @@ func jobManager[T client.Object](k *Kind[T], job T) string {
 	if k.ManagedBy == nil {
 		return ""
 	}
-	if manager := *k.ManagedBy.Field(job); manager != nil {
-		return *manager
-	}
-	return ""
+	return k.ManagedBy.Get(job)
 }
 
 // deepCopy is a copy of a job in its own type.

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -146,10 +147,26 @@ type Children[T client.Object] struct {
 type ManagedBy[T client.Object] struct {
 	// Path is the field's path in messages, such as "spec.managedBy".
 	Path string
-	// Default is the value that means the kind's own controller, besides nil.
+	// Default is the value that means the kind's own controller, besides none.
 	Default string
-	// Field returns the address of the field.
-	Field func(T) **string
+	// Get returns the field's value; "" if it is not set.
+	Get func(T) string
+	// Set sets the field; "" unsets it.
+	Set func(T, string)
+}
+
+// ManagedByField is the accessor of a managedBy field that the kind's Go type has. Field returns its address.
+func ManagedByField[T client.Object](path, ownController string, field func(T) **string) *ManagedBy[T] {
+	return &ManagedBy[T]{
+		Path: path, Default: ownController,
+		Get: func(job T) string { return ptr.Deref(*field(job), "") },
+		Set: func(job T, manager string) {
+			*field(job) = nil
+			if manager != "" {
+				*field(job) = &manager
+			}
+		},
+	}
 }
 
 // Outcome is how a job ended.

@@ -109,8 +109,7 @@ func (h *webhook[T]) defaultManagedBy(ctx context.Context, job T) error {
 	}
 	dispatched, err := h.isDispatched(ctx, client.ObjectKey{Namespace: job.GetNamespace(), Name: QueueName(job)})
 	if err == nil && dispatched {
-		manager := kueue.MultiKueueControllerName
-		*by.Field(job) = &manager
+		by.Set(job, kueue.MultiKueueControllerName)
 	}
 	return err
 }

@@ -46,11 +46,8 @@ func Kind() job.Kind[*batchv1.Job] {
 			TemplatePath: func(*batchv1.Job, int) *field.Path { return field.NewPath("spec", "template", "metadata") },
 		},
 
-		ManagedBy: &job.ManagedBy[*batchv1.Job]{
-			Path:    "spec.managedBy",
-			Default: batchv1.JobControllerName,
-			Field:   func(j *batchv1.Job) **string { return &j.Spec.ManagedBy },
-		},
+		ManagedBy: job.ManagedByField("spec.managedBy", batchv1.JobControllerName,
+			func(j *batchv1.Job) **string { return &j.Spec.ManagedBy }),
 		CopyStatus:        copyStatus,
 		Detach:            detach,
 		Strip:             func(j *batchv1.Job) { j.Spec.Template, j.Spec.Selector = corev1.PodTemplateSpec{}, nil },

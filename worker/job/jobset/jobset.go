@@ -41,11 +41,8 @@ func Kind() job.Kind[*jobsetv1.JobSet] {
 		Children:             children(),
 		Webhook:              job.Webhook[*jobsetv1.JobSet]{ChangesFirst: true},
 
-		ManagedBy: &job.ManagedBy[*jobsetv1.JobSet]{
-			Path:    "spec.managedBy",
-			Default: jobsetv1.JobSetControllerName,
-			Field:   func(js *jobsetv1.JobSet) **string { return &js.Spec.ManagedBy },
-		},
+		ManagedBy: job.ManagedByField("spec.managedBy", jobsetv1.JobSetControllerName,
+			func(js *jobsetv1.JobSet) **string { return &js.Spec.ManagedBy }),
 		CopyStatus: job.StatusCopier(
 			func(js *jobsetv1.JobSet) *jobsetv1.JobSetStatus { return &js.Status },
 			func(js *jobsetv1.JobSet) bool { return outcome(js) != nil },

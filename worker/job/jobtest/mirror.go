@@ -35,8 +35,7 @@ const origin = "hub-1"
 // handed is the job on the hub, handed to the dispatcher.
 func (s suite[T]) handed() T {
 	j := s.Job()
-	manager := kueue.MultiKueueControllerName
-	*s.kind.ManagedBy.Field(j) = &manager
+	s.kind.ManagedBy.Set(j, kueue.MultiKueueControllerName)
 	return j
 }
 
@@ -55,7 +54,7 @@ func (s suite[T]) managed() {
 	for _, other := range []string{"", s.kind.ManagedBy.Default, "example.com/other"} {
 		j := s.Job()
 		if other != "" {
-			*s.kind.ManagedBy.Field(j) = &other
+			s.kind.ManagedBy.Set(j, other)
 		}
 		ok, reason := s.erased.IsManagedByMultiKueue(j)
 		if ok || !strings.Contains(reason, s.kind.ManagedBy.Path) || !strings.Contains(reason, `not "`+other+`"`) {
@@ -105,8 +104,7 @@ func (s suite[T]) remoteCopyOfRunning() {
 	t := s.t
 	fresh := s.erased.RemoteCopy(s.handed(), s.options(t))
 	running, _ := s.running(t)
-	manager := kueue.MultiKueueControllerName
-	*s.kind.ManagedBy.Field(running) = &manager
+	s.kind.ManagedBy.Set(running, kueue.MultiKueueControllerName)
 	if diff := cmp.Diff(fresh, s.erased.RemoteCopy(running, s.options(t))); diff != "" {
 		t.Errorf("copy of a running job differs (-fresh +running):\n%s", diff)
 	}
