@@ -32,6 +32,8 @@ func (external) Progress(client.Object) Progress                { return Progres
 func (external) LastControllerUpdate(client.Object) time.Time   { return time.Time{} }
 func (external) IsLocal(client.Object) bool                     { return false }
 func (external) ReportsOutcome() bool                           { return false }
+func (external) FollowsSpec() bool                              { return false }
+func (external) SyncSpec(_, _ client.Object) bool               { return false }
 func (external) Setup(ctrl.Manager, Options) error              { return nil }
 func (external) coversChild(_, _ client.Object) bool            { return true } // what its controllers make is theirs to say
 func (external) SetupWebhook(ctrl.Manager, Options, bool) error { return nil }

@@ -50,6 +50,11 @@ type Integration interface {
 	// CopyStatus makes the status of local like that of remote, in memory; changed says that local's status must be
 	// written. Deferred says that local cannot take it yet: write if changed, and try again in about two seconds.
 	CopyStatus(local, remote client.Object) (changed, deferred bool)
+	// FollowsSpec tells whether jobs of this kind on other clusters follow changes of the hub's while they run.
+	FollowsSpec() bool
+	// SyncSpec makes what remote follows of local like that, in memory, and tells whether it changes anything. Of kinds that follow nothing it
+	// changes nothing.
+	SyncSpec(local, remote client.Object) bool
 	// Progress reads the job's status.
 	Progress(client.Object) Progress
 	// TellsEnd tells whether Progress says of a job that has ended that it has. Of other kinds only their Workload does, and a

@@ -68,6 +68,14 @@ func (i integration[T]) CopyStatus(local, remote client.Object) (changed, deferr
 	return i.kind.CopyStatus(i.asJob(local), i.asJob(remote))
 }
 
+// FollowsSpec implements Integration.
+func (i integration[T]) FollowsSpec() bool { return i.kind.SyncSpec != nil }
+
+// SyncSpec implements Integration.
+func (i integration[T]) SyncSpec(local, remote client.Object) bool {
+	return i.kind.SyncSpec != nil && i.kind.SyncSpec(i.asJob(local), i.asJob(remote))
+}
+
 // RemoteCopy implements Integration.
 func (i integration[T]) RemoteCopy(obj client.Object, o RemoteOptions) client.Object {
 	k := &i.kind

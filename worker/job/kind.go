@@ -85,6 +85,8 @@ type Kind[T client.Object] struct {
 	// CopyStatus, required with ManagedBy, makes the local status like the remote one. Deferred says that the local job
 	// is not ready for it and the caller should try again in about two seconds; changed may be true even then.
 	CopyStatus func(local, remote T) (changed, deferred bool)
+	// SyncSpec, optional, makes what a remote job follows of the local one while it runs like that, and tells whether it changes anything.
+	SyncSpec func(local, remote T) bool
 	// Detach, optional, removes from a copy of the spec what belongs to one cluster: generated selectors and identities.
 	Detach func(T)
 	// Strip, optional, drops from a cached remote job what CopyStatus and Progress do not read, to save memory.

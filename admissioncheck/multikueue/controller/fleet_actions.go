@@ -113,6 +113,8 @@ func (r *WorkloadReconciler) buildFleetAction(s *workloadScope, a dispatch.Actio
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
 			return nil, o.Evict(ctx, c, a.Epoch, a.Message, r.Clock.Now())
 		}
+	case dispatch.SyncSpec:
+		action.Run = func(ctx context.Context, c client.Client) (any, error) { return nil, o.SyncSpec(ctx, c, a.Epoch) }
 	case dispatch.LiveRead:
 		action.Run = func(ctx context.Context, c client.Client) (any, error) {
 			began := r.Clock.Now()

@@ -308,6 +308,7 @@ func (g *inputGenerator) policy() Policy {
 		p.OnHubLost, p.LeaseDuration, p.SkewMargin = Stop, 40*time.Second, 20*time.Second
 	}
 	p.HedgeAfter, p.OrchestratePreemption = time.Duration(g.IntN(3))*time.Minute, g.chance(3)
+	p.SyncSpec = g.chance(2)
 	p.Dispatcher = []Dispatcher{AllAtOnce, AllAtOnce, Incremental, BestFit, External}[g.IntN(5)]
 	p.StepSize, p.ByName = g.IntN(3), g.chance(2)
 	return p
@@ -411,6 +412,7 @@ func (g *inputGenerator) job() Job {
 	j := Job{Holder: g.holder()}
 	if j.Holder != Absent {
 		j.Epoch, j.Finished, j.StatusBehind, j.Deleting = g.epoch(), g.outcome(), g.chance(2), g.chance(8)
+		j.SpecBehind = g.chance(4)
 		j.UID, j.HasWorkloadUID, j.NamesWorkload = g.uid(), !g.chance(4), !g.chance(6)
 	}
 	return j

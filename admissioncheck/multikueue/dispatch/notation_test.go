@@ -221,6 +221,8 @@ func (r *viewReader) word(w string) {
 		r.view.Health.Trouble = outcome
 	case "behind":
 		r.job.StatusBehind = true
+	case "differing":
+		r.job.SpecBehind = true
 	case "unstamped":
 		r.job.HasWorkloadUID = false
 	case "unnamed":

@@ -325,6 +325,8 @@ type Job struct {
 	Deleting bool
 	// StatusBehind is set if the hub's job does not show its status yet, as far as the adapter copies it.
 	StatusBehind bool
+	// SpecBehind is set if what the job follows of the hub's job while it runs is not what that says now.
+	SpecBehind bool
 	// Since is when it was made; zero if not known.
 	Since time.Time
 }

@@ -96,6 +96,8 @@ const (
 	EvictRemote Verb = "EvictRemote"
 	// LiveRead reads copy and job straight from Cluster, after all earlier writes to them, for ClusterView.Live.
 	LiveRead Verb = "LiveRead"
+	// SyncSpec makes what a job of this Epoch on Cluster follows of the hub's job like that, once.
+	SyncSpec Verb = "SyncSpec"
 	// CopyStatus copies the status of the job on Cluster to the hub's job.
 	CopyStatus Verb = "CopyStatus"
 	// DrainStatus clears the active counts of the hub's job: no cluster will ever report them again. It names no cluster.
@@ -105,7 +107,7 @@ const (
 	Finish Verb = "Finish"
 )
 
-// Action is one thing to do to one cluster (CreateOffer, UpdateOffer, CreateJob, Retract, OpenGate, EvictRemote, LiveRead) or,
+// Action is one thing to do to one cluster (CreateOffer, UpdateOffer, CreateJob, Retract, OpenGate, EvictRemote, LiveRead, SyncSpec) or,
 // from what is seen of that cluster, to the hub (CopyStatus, DrainStatus, Finish).
 type Action struct {
 	// Verb is what to do. An action without one is a mistake: [Action.Remote] panics on it.
@@ -135,7 +137,7 @@ type Action struct {
 // Remote reports whether the action talks to the worker cluster.
 func (a Action) Remote() bool {
 	switch a.Verb {
-	case CreateOffer, UpdateOffer, CreateJob, Retract, OpenGate, EvictRemote, LiveRead:
+	case CreateOffer, UpdateOffer, CreateJob, Retract, OpenGate, EvictRemote, LiveRead, SyncSpec:
 		return true
 	case CopyStatus, DrainStatus, Finish:
 		return false

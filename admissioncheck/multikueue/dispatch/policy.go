@@ -27,6 +27,8 @@ type Policy struct {
 	HedgeAfter time.Duration
 	// OrchestratePreemption makes the copies with a closed preemption gate, of which one at a time is opened.
 	OrchestratePreemption bool
+	// SyncSpec lets jobs on other clusters follow what may change of the hub's while they run (gate MultiKueueRemoteSpecSync).
+	SyncSpec bool
 	// GateTimeout is how long an opened gate has to bring an admission before the next is opened; zero means five minutes.
 	GateTimeout time.Duration
 	// CutOffWindow is how close in time losses must be to count as one (see CutOff).

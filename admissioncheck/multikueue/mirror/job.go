@@ -1,11 +1,15 @@
 package mirror
 
 import (
+	"context"
+	"fmt"
+
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"switchyard.dev/admissioncheck/multikueue/dispatch"
 	kueue "switchyard.dev/apis/kueue/v1beta2"
 	"switchyard.dev/worker/job"
+	"switchyard.dev/worker/kube"
 )
 
 // JobCopy returns the job as it is created on a worker in an epoch (contract: multikueue.md 6). The hub's job must be
@@ -30,8 +34,39 @@ func (o Original) ObserveJob(remote client.Object) dispatch.Job {
 	if j.Holder == dispatch.Ours && o.Job != nil {
 		_, behind, _ := o.WithStatus(remote)
 		j.StatusBehind = behind
+		j.SpecBehind = o.isSpecBehind(remote)
 	}
 	return j
+}
+
+// isSpecBehind tells whether what the remote job follows of the hub's differs.
+func (o Original) isSpecBehind(remote client.Object) bool {
+	if !o.Kind.FollowsSpec() {
+		return false
+	}
+	synced, ok := remote.DeepCopyObject().(client.Object)
+	return ok && o.Kind.SyncSpec(o.Job, synced)
+}
+
+// SyncSpec makes what the job on a worker follows of the hub's job like that, if the job is ours and of this epoch (contract: job-kinds.md 7,
+// remote spec sync). A job that is gone or ends needs it no more.
+func (o Original) SyncSpec(ctx context.Context, c client.Client, epoch int64) error {
+	remote := o.Kind.New()
+	if err := c.Get(ctx, client.ObjectKey{Namespace: o.Workload.Namespace, Name: o.JobName}, remote); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	fact := o.ObserveJob(remote)
+	if fact.Holder != dispatch.Ours || fact.Epoch != epoch || fact.Deleting || fact.Finished != nil {
+		return nil
+	}
+	synced, ok := remote.DeepCopyObject().(client.Object)
+	if !ok || !o.Kind.SyncSpec(o.Job, synced) {
+		return nil
+	}
+	if _, err := kube.Patch(ctx, c, remote, synced); err != nil {
+		return fmt.Errorf("sync the spec of %s %s/%s: %w", o.Kind.GVK().Kind, remote.GetNamespace(), remote.GetName(), err)
+	}
+	return nil
 }
 
 // holderOfJob is holder for a job, which may also tell by the name of its Workload that it is a predecessor's: a job that is

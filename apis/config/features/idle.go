@@ -24,7 +24,6 @@ var idle = map[Name]string{
 	KueueDRARejectWorkloadsWhenDRADisabled:          noDevices,
 	LWSImmutableGroupSize:                           noSuchJobs,
 	ManagedJobsNamespaceSelectorAlwaysRespected:     alwaysSo,
-	MultiKueueRemoteSpecSync:                        noSuchJobs,
 	PodIntegrationValidateGroupOwner:                noSuchJobs,
 	RecomputeAssignmentUponPreemptionTargetsOverlap: "victims are always chosen with those of others in view",
 	RemoveFinalizersWithStrictPatch:                 alwaysSo,
