@@ -1,11 +1,14 @@
 package job_test
 
 import (
+	"strings"
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobsetv1 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
 	kueue "switchyard.dev/apis/kueue/v1beta2"
@@ -118,6 +121,44 @@ func TestAJobSetHoldsItsQuotaWhileItsJobsHavePods(t *testing.T) {
 			}
 			if again := c.reconcileOnce().RequeueAfter; (again > 0) != row.held {
 				t.Errorf("looks again after %s", again)
+			}
+		})
+	}
+}
+
+// Some statuses count no pods that are pending or being terminated. Of such a kind the pods themselves are asked.
+func TestAJobHoldsItsQuotaWhileItsControllersPodsAreThere(t *testing.T) {
+	const label = "example.com/made-for"
+	for name, row := range map[string]struct {
+		change func(*corev1.Pod)
+		named  string
+		held   bool
+	}{
+		"a pod runs, or is being terminated": {func(p *corev1.Pod) { p.Status.Phase = corev1.PodRunning }, "set", true},
+		"a pod waits for its node":           {func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }, "set", true},
+		"all pods have ended":                {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, "set", false},
+		"the pod is another owner's":         {func(p *corev1.Pod) { p.OwnerReferences[0].UID = "another" }, "set", false},
+		"no pod can have such a label":       {func(*corev1.Pod) {}, strings.Repeat("x", 64), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kind := jobset.Kind()
+			kind.Children, kind.PodLabels = nil, func(*jobsetv1.JobSet) map[string]string { return map[string]string{label: row.named} }
+			js := managedJobSet()
+			js.Spec.Suspend = ptr.To(true)
+			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+				Name: "p", Namespace: namespace, Labels: map[string]string{label: "set"},
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(js, kind.GVK)},
+			}}
+			row.change(pod)
+			c := newCluster(t, js, pod, newFlavor("h100"))
+			c.reconciler, c.target = job.NewReconciler(kind, c.options, c.countWrites(c.Client.(client.WithWatch)), c, c.recorder), js.Name
+			c.reconcileAll()
+			c.admit("h100")
+			c.reconcileAll()
+			c.apply(func(wl *kueue.Workload) { workload.Evict(wl, lifecycle.Eviction{Reason: "Preempted"}, c.clock.Now()) })
+			c.reconcileAll()
+			if held := c.workload().Status.Admission != nil; held != row.held {
+				t.Errorf("quota is held: %v", held)
 			}
 		})
 	}

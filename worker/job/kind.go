@@ -78,6 +78,9 @@ type Kind[T client.Object] struct {
 	// Children, optional, are the jobs of other kinds that this kind's controller makes. A kind without is no ancestor: a
 	// job that names one as its owner was made by another program.
 	Children *Children[T]
+	// PodLabels, optional, are those of the pods that the kind's controller makes itself. It is for kinds whose status does not count all of
+	// them, such as those that are pending or being terminated.
+	PodLabels func(T) map[string]string
 
 	// ManagedBy, optional, is the job's field that names the controller responsible for it. Without it the job cannot be
 	// mirrored to another cluster.
@@ -122,6 +125,8 @@ type Webhook[T client.Object] struct {
 	PairsFree bool
 	// ChangesFirst tells that the rules about changes come before those that hold for every job, as in the public API.
 	ChangesFirst bool
+	// SortByField tells that what is wrong is listed by the path of the field, as in the public API.
+	SortByField bool
 	// ManagedOnly tells that jobs which are not managed are not judged by the rules of the kind, and that an update is not judged at all
 	// unless the job is managed or was (contract: job-kinds.md 1.3).
 	ManagedOnly bool

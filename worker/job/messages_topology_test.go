@@ -171,10 +171,16 @@ func TestWhichErrorsOfAChangeComeFirst(t *testing.T) {
 	is := was.DeepCopy()
 	was.Labels[class] = "high"
 	_, err2 := job.NewWebhook(jobset.Kind(), c.options, c, true).ValidateUpdate(t.Context(), was, is)
+	sorting := jobset.Kind()
+	sorting.Webhook.SortByField = true
+	_, err3 := job.NewWebhook(sorting, c.options, c, true).ValidateUpdate(t.Context(), was, is)
 	for kind, row := range map[string]struct {
 		err   error
 		first string
-	}{"Job": {err, "metadata.labels[" + wrong + "]"}, "JobSet": {err2, "metadata.labels[" + class + "]"}} {
+	}{
+		"Job": {err, "metadata.labels[" + wrong + "]"}, "JobSet": {err2, "metadata.labels[" + class + "]"},
+		"a kind that sorts": {err3, "metadata.labels[" + wrong + "]"},
+	} {
 		if list := errorsOf(row.err); len(list) != 2 || list[0].Field != row.first {
 			t.Errorf("%s: %v", kind, row.err)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -42,7 +43,7 @@ func (h *webhook[T]) ValidateCreate(ctx context.Context, job T) (admission.Warni
 	if err != nil {
 		return nil, err
 	}
-	return nil, append(errs, templates...).ToAggregate()
+	return nil, h.listErrors(append(errs, templates...))
 }
 
 // ValidateUpdate implements admission.Validator.
@@ -73,9 +74,17 @@ func (h *webhook[T]) ValidateUpdate(ctx context.Context, old, job T) (admission.
 		changes = append(changes, err)
 	}
 	if h.kind.Webhook.ChangesFirst {
-		return nil, append(changes, always...).ToAggregate()
+		return nil, h.listErrors(append(changes, always...))
 	}
-	return nil, append(always, changes...).ToAggregate()
+	return nil, h.listErrors(append(always, changes...))
+}
+
+// listErrors returns what is wrong with a job in the order of its kind; nil if nothing is.
+func (h *webhook[T]) listErrors(errs field.ErrorList) error {
+	if h.kind.Webhook.SortByField {
+		slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
+	}
+	return errs.ToAggregate()
 }
 
 // readJobs returns the job without what the gates make meaningless.

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	jobsetv1 "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 
@@ -19,7 +17,7 @@ func children() *job.Children[*jobsetv1.JobSet] {
 		NewLists:  func() []client.ObjectList { return []client.ObjectList{&batchv1.JobList{}} },
 		Labels:    func(js *jobsetv1.JobSet) map[string]string { return map[string]string{jobsetv1.JobSetNameKey: js.Name} },
 		Covers:    covers,
-		HoldsPods: holdsPods,
+		HoldsPods: job.BatchJobHoldsPods,
 	}
 }
 
@@ -35,28 +33,7 @@ func covers(js *jobsetv1.JobSet, child client.Object) bool {
 		number, found := strings.CutPrefix(j.Name, js.Name+"-"+r.Name+"-")
 		index, err := strconv.ParseInt(number, 10, 32)
 		if found && err == nil && strconv.FormatInt(index, 10) == number && index >= 0 && index < int64(r.Replicas) {
-			return jobPodCount(&j.Spec) <= podsPerJob(r) && job.RequestsAtMost(&j.Spec.Template.Spec, &r.Template.Spec.Template.Spec)
-		}
-	}
-	return false
-}
-
-// holdsPods believes no status of a Job that may run: it may be older than the Job's pods.
-func holdsPods(child client.Object) bool {
-	j, ok := child.(*batchv1.Job)
-	if !ok {
-		return false
-	}
-	if j.Status.Active > 0 || ptr.Deref(j.Status.Terminating, 0) > 0 {
-		return true
-	}
-	return !ptr.Deref(j.Spec.Suspend, false) && !isFinished(j)
-}
-
-func isFinished(j *batchv1.Job) bool {
-	for _, c := range j.Status.Conditions {
-		if c.Status == corev1.ConditionTrue && (c.Type == batchv1.JobComplete || c.Type == batchv1.JobFailed) {
-			return true
+			return job.BatchJobPods(&j.Spec) <= podsPerJob(r) && job.RequestsAtMost(&j.Spec.Template.Spec, &r.Template.Spec.Template.Spec)
 		}
 	}
 	return false

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -70,13 +69,7 @@ func templates(js *jobsetv1.JobSet) []job.Template {
 func podCount(r *jobsetv1.ReplicatedJob) int64 { return int64(r.Replicas) * int64(podsPerJob(r)) }
 
 // podsPerJob is how many pods one replica runs at a time.
-func podsPerJob(r *jobsetv1.ReplicatedJob) int32 { return jobPodCount(&r.Template.Spec) }
-
-// jobPodCount is how many pods a Job of the spec runs at a time.
-func jobPodCount(spec *batchv1.JobSpec) int32 {
-	parallelism := ptr.Deref(spec.Parallelism, 1)
-	return max(min(parallelism, ptr.Deref(spec.Completions, parallelism)), 0)
-}
+func podsPerJob(r *jobsetv1.ReplicatedJob) int32 { return job.BatchJobPods(&r.Template.Spec) }
 
 // detach leaves what the user wrote. A finished copy must not vanish before its result is known; its maker deletes it.
 func detach(js *jobsetv1.JobSet) {
