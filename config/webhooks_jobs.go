@@ -9,3 +9,18 @@ package config
 
 // +kubebuilder:webhook:mutating=true,path=/mutate-jobset-x-k8s-io-v1alpha2-jobset,failurePolicy=fail,sideEffects=None,groups=jobset.x-k8s.io,resources=jobsets,verbs=create,versions=v1alpha2,name=mjobset.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
 // +kubebuilder:webhook:mutating=false,path=/validate-jobset-x-k8s-io-v1alpha2-jobset,failurePolicy=fail,sideEffects=None,groups=jobset.x-k8s.io,resources=jobsets,verbs=create;update,versions=v1alpha2,name=vjobset.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+
+// +kubebuilder:webhook:mutating=true,path=/mutate-kubeflow-org-v1-tfjob,failurePolicy=fail,sideEffects=None,groups=kubeflow.org,resources=tfjobs,verbs=create,versions=v1,name=mtfjob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+// +kubebuilder:webhook:mutating=false,path=/validate-kubeflow-org-v1-tfjob,failurePolicy=fail,sideEffects=None,groups=kubeflow.org,resources=tfjobs,verbs=create;update,versions=v1,name=vtfjob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+
+// +kubebuilder:webhook:mutating=true,path=/mutate-kubeflow-org-v1-pytorchjob,failurePolicy=fail,sideEffects=None,groups=kubeflow.org,resources=pytorchjobs,verbs=create,versions=v1,name=mpytorchjob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+// +kubebuilder:webhook:mutating=false,path=/validate-kubeflow-org-v1-pytorchjob,failurePolicy=fail,sideEffects=None,groups=kubeflow.org,resources=pytorchjobs,verbs=create;update,versions=v1,name=vpytorchjob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+
+// +kubebuilder:webhook:mutating=true,path=/mutate-kubeflow-org-v1-paddlejob,failurePolicy=fail,sideEffects=None,groups=kubeflow.org,resources=paddlejobs,verbs=create,versions=v1,name=mpaddlejob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+// +kubebuilder:webhook:mutating=false,path=/validate-kubeflow-org-v1-paddlejob,failurePolicy=fail,sideEffects=None,groups=kubeflow.org,resources=paddlejobs,verbs=create;update,versions=v1,name=vpaddlejob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+
+// +kubebuilder:webhook:mutating=true,path=/mutate-kubeflow-org-v1-xgboostjob,failurePolicy=fail,sideEffects=None,groups=kubeflow.org,resources=xgboostjobs,verbs=create,versions=v1,name=mxgboostjob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+// +kubebuilder:webhook:mutating=false,path=/validate-kubeflow-org-v1-xgboostjob,failurePolicy=fail,sideEffects=None,groups=kubeflow.org,resources=xgboostjobs,verbs=create;update,versions=v1,name=vxgboostjob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+
+// +kubebuilder:webhook:mutating=true,path=/mutate-kubeflow-org-v1-jaxjob,failurePolicy=fail,sideEffects=None,groups=kubeflow.org,resources=jaxjobs,verbs=create,versions=v1,name=mjaxjob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system
+// +kubebuilder:webhook:mutating=false,path=/validate-kubeflow-org-v1-jaxjob,failurePolicy=fail,sideEffects=None,groups=kubeflow.org,resources=jaxjobs,verbs=create;update,versions=v1,name=vjaxjob.kb.io,admissionReviewVersions=v1,serviceName=kueue-webhook-service,serviceNamespace=kueue-system

@@ -7,6 +7,7 @@ import (
 	"switchyard.dev/worker/job"
 	"switchyard.dev/worker/job/batchjob"
 	"switchyard.dev/worker/job/jobset"
+	"switchyard.dev/worker/job/kubeflow"
 )
 
 // Kinds returns every integration, in the order of the contract's catalogue (contract: kueue-api.md 3.2).
@@ -14,6 +15,11 @@ func Kinds() []job.Integration {
 	return []job.Integration{
 		proven(batchjob.Kind(), batchjob.Examples()),
 		proven(jobset.Kind(), jobset.Examples()),
+		proven(kubeflow.TFKind(), kubeflow.TFExamples()),
+		proven(kubeflow.PyTorchKind(), kubeflow.PyTorchExamples()),
+		proven(kubeflow.PaddleKind(), kubeflow.PaddleExamples()),
+		proven(kubeflow.XGBoostKind(), kubeflow.XGBoostExamples()),
+		proven(kubeflow.JAXKind(), kubeflow.JAXExamples()),
 	}
 }
 
