@@ -8,6 +8,7 @@ import (
 	"switchyard.dev/worker/job/batchjob"
 	"switchyard.dev/worker/job/jobset"
 	"switchyard.dev/worker/job/kubeflow"
+	"switchyard.dev/worker/job/mpijob"
 )
 
 // Kinds returns every integration, in the order of the contract's catalogue (contract: kueue-api.md 3.2).
@@ -15,6 +16,7 @@ func Kinds() []job.Integration {
 	return []job.Integration{
 		proven(batchjob.Kind(), batchjob.Examples()),
 		proven(jobset.Kind(), jobset.Examples()),
+		proven(mpijob.Kind(), mpijob.Examples()),
 		proven(kubeflow.TFKind(), kubeflow.TFExamples()),
 		proven(kubeflow.PyTorchKind(), kubeflow.PyTorchExamples()),
 		proven(kubeflow.PaddleKind(), kubeflow.PaddleExamples()),
