@@ -23,7 +23,8 @@ func (r *reconciler[T]) observeChildren(ctx context.Context, s *snapshot[T]) err
 	}
 	if children := r.kind.Children; children != nil && children.HoldsPods != nil {
 		for _, list := range children.NewLists() {
-			if err := r.observeChildList(ctx, s, list, children.Labels(s.job), children.HoldsPods); err != nil {
+			holds := func(child client.Object) bool { return metav1.IsControlledBy(child, s.job) && children.HoldsPods(child) }
+			if err := r.observeChildList(ctx, s, list, children.Labels(s.job), holds); err != nil {
 				return err
 			}
 		}
@@ -31,11 +32,12 @@ func (r *reconciler[T]) observeChildren(ctx context.Context, s *snapshot[T]) err
 	if r.kind.PodLabels == nil {
 		return nil
 	}
-	return r.observeChildList(ctx, s, &corev1.PodList{}, r.kind.PodLabels(s.job), isUnendedPod)
+	holds := func(pod client.Object) bool { return isMadeFor(pod, s.job) && isUnendedPod(pod) }
+	return r.observeChildList(ctx, s, &corev1.PodList{}, r.kind.PodLabels(s.job), holds)
 }
 
-// observeChildList looks among the job's children of one kind, which carry the labels, for those that hold pods. A kind that the
-// cluster does not serve has none, and nothing carries labels that are not valid.
+// observeChildList looks among objects of one kind that carry the labels for children that hold pods. A kind that the cluster does not
+// serve has none, and nothing carries labels that are not valid.
 func (r *reconciler[T]) observeChildList(
 	ctx context.Context, s *snapshot[T], list client.ObjectList, labels map[string]string, holdsPods func(client.Object) bool,
 ) error {
@@ -52,11 +54,17 @@ func (r *reconciler[T]) observeChildList(
 		return fmt.Errorf("list what the controller of %s %s made: %w", r.kind.GVK.Kind, s.job.GetName(), err)
 	}
 	return meta.EachListItem(list, func(item runtime.Object) error {
-		if child, ok := item.(client.Object); ok && metav1.IsControlledBy(child, s.job) && holdsPods(child) {
+		if child, ok := item.(client.Object); ok && holdsPods(child) {
 			s.facts.ChildrenHavePods = true
 		}
 		return nil
 	})
+}
+
+// isMadeFor tells whether a pod with the job's labels was made by its controller, which may not say so, or by another pod of the job.
+func isMadeFor(pod, job client.Object) bool {
+	ref := metav1.GetControllerOfNoCopy(pod)
+	return ref == nil || ref.UID == job.GetUID() || ref.APIVersion == "v1" && ref.Kind == "Pod"
 }
 
 // isUnendedPod tells whether the pod needs what it asks for: it may be pending or terminating as well.

@@ -138,7 +138,11 @@ func TestAJobHoldsItsQuotaWhileItsControllersPodsAreThere(t *testing.T) {
 		"a pod waits for its node":           {func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }, "set", true},
 		"all pods have ended":                {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, "set", false},
 		"the pod is another owner's":         {func(p *corev1.Pod) { p.OwnerReferences[0].UID = "another" }, "set", false},
-		"no pod can have such a label":       {func(*corev1.Pod) {}, strings.Repeat("x", 64), false},
+		"another pod of the job made it": {func(p *corev1.Pod) {
+			p.OwnerReferences[0].APIVersion, p.OwnerReferences[0].Kind, p.OwnerReferences[0].UID = "v1", "Pod", "driver"
+		}, "set", true},
+		"the pod names no controller":  {func(p *corev1.Pod) { p.OwnerReferences = nil }, "set", true},
+		"no pod can have such a label": {func(*corev1.Pod) {}, strings.Repeat("x", 64), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kind := jobset.Kind()

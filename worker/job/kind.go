@@ -78,8 +78,8 @@ type Kind[T client.Object] struct {
 	// Children, optional, are the jobs of other kinds that this kind's controller makes. A kind without is no ancestor: a
 	// job that names one as its owner was made by another program.
 	Children *Children[T]
-	// PodLabels, optional, are those of the pods that the kind's controller makes itself. It is for kinds whose status does not count all of
-	// them, such as those that are pending or being terminated.
+	// PodLabels, optional, are those of the pods that the kind's controller makes itself, and of those that these make. It is for kinds whose
+	// status does not count all of them, such as those that are pending or being terminated.
 	PodLabels func(T) map[string]string
 
 	// ManagedBy, optional, is the job's field that names the controller responsible for it. Without it the job cannot be
