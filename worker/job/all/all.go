@@ -9,6 +9,7 @@ import (
 	"switchyard.dev/worker/job/jobset"
 	"switchyard.dev/worker/job/kubeflow"
 	"switchyard.dev/worker/job/mpijob"
+	"switchyard.dev/worker/job/sparkapplication"
 )
 
 // Kinds returns every integration, in the order of the contract's catalogue (contract: kueue-api.md 3.2).
@@ -22,6 +23,7 @@ func Kinds() []job.Integration {
 		proven(kubeflow.PaddleKind(), kubeflow.PaddleExamples()),
 		proven(kubeflow.XGBoostKind(), kubeflow.XGBoostExamples()),
 		proven(kubeflow.JAXKind(), kubeflow.JAXExamples()),
+		proven(sparkapplication.Kind(), sparkapplication.Examples()),
 	}
 }
 
